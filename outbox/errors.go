@@ -1,0 +1,58 @@
+package outbox
+
+import (
+	"errors"
+	"fmt"
+)
+
+var (
+	// ErrNotInTransaction is returned when Enqueue is given anything but a
+	// transaction that is open: nil, one that has ended, or a context that
+	// carries none.
+	ErrNotInTransaction = errors.New("leat: not in a transaction")
+
+	// ErrWrongDatabase is returned when the transaction belongs to another
+	// database than the outbox.
+	ErrWrongDatabase = errors.New("leat: the transaction belongs to another database than the outbox")
+
+	// ErrInvalidMessage is wrapped by every *InvalidMessageError.
+	ErrInvalidMessage = errors.New("leat: invalid message")
+
+	// ErrInvalidConfig is returned by constructors whose configuration cannot
+	// work. The text names the field and its value.
+	ErrInvalidConfig = errors.New("leat: invalid configuration")
+
+	// ErrNotMigrated is returned when the schema is missing, or older than this
+	// version of the library can work with.
+	ErrNotMigrated = errors.New("leat: schema is not migrated")
+)
+
+// InvalidMessageError says which field of which message was refused, and why.
+// Nothing of the call was written. It wraps ErrInvalidMessage.
+type InvalidMessageError struct {
+	// Index is the message's place in the call, from 0.
+	Index int
+	// Field is the name of the field of Message, such as "Topic" or
+	// `Headers["x"]`.
+	Field string
+	// Value is the offending value, shortened.
+	Value string
+	// Reason says what is wrong with it, with the bound where there is one.
+	Reason string
+}
+
+// Error names the message, the field, its value and the reason.
+func (e *InvalidMessageError) Error() string {
+	return fmt.Sprintf("leat: invalid message: messages[%d].%s %s (value %s)", e.Index, e.Field, e.Reason, e.Value)
+}
+
+// Unwrap returns ErrInvalidMessage.
+func (e *InvalidMessageError) Unwrap() error {
+	return ErrInvalidMessage
+}
+
+// ConfigError returns an error that wraps ErrInvalidConfig and names field, its
+// value and the reason. Adapters use it for their own configurations.
+func ConfigError(field string, value any, reason string) error {
+	return fmt.Errorf("%w: %s = %v: %s", ErrInvalidConfig, field, value, reason)
+}

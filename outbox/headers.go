@@ -1,0 +1,46 @@
+package outbox
+
+import "time"
+
+// Headers that leat sets on every message it sends. Consumers read them as
+// broker headers or, on Watermill, as metadata.
+const (
+	// HeaderEventID carries Message.ID.
+	HeaderEventID = "event-id"
+	// HeaderEventType carries Message.Type, where it has one.
+	HeaderEventType = "event-type"
+	// HeaderEventTime carries the time of the event as RFC 3339 with
+	// nanoseconds, in UTC.
+	HeaderEventTime = "event-time"
+	// HeaderKey carries Message.Key in Watermill metadata, where the broker's
+	// adapter has no other place for a key.
+	HeaderKey = "leat_key"
+	// HeaderWatermillUUID is where watermill-kafka's DefaultMarshaler keeps the
+	// id of a Watermill message.
+	HeaderWatermillUUID = "_watermill_message_uuid"
+)
+
+// ReservedHeader says whether leat sets the header called name itself, so that
+// a Message cannot.
+func ReservedHeader(name string) bool {
+	switch name {
+	case HeaderEventID, HeaderEventType, HeaderEventTime, HeaderKey, HeaderWatermillUUID:
+		return true
+	default:
+		return false
+	}
+}
+
+// EventTime returns the time of the event: OccurredAt where the producer gave
+// one, else CreatedAt.
+func (r *Record) EventTime() time.Time {
+	if r.OccurredAt.IsZero() {
+		return r.CreatedAt
+	}
+	return r.OccurredAt
+}
+
+// FormatEventTime returns t as header HeaderEventTime carries it.
+func FormatEventTime(t time.Time) string {
+	return t.UTC().Format(time.RFC3339Nano)
+}

@@ -1,0 +1,15 @@
+package outbox
+
+import (
+	"context"
+	"time"
+)
+
+// EnqueueHook sees every call that enqueues. Implementations are safe for
+// concurrent use and return quickly: they run inside the business transaction.
+type EnqueueHook interface {
+	// OnEnqueue is called once a call, after it, with its messages, the time it
+	// took and its error. The transaction has not committed yet and may still
+	// roll back.
+	OnEnqueue(ctx context.Context, msgs []Message, took time.Duration, err error)
+}

@@ -1,0 +1,49 @@
+package outbox
+
+import (
+	"time"
+
+	"github.com/leat-go/leat/internal/ids"
+)
+
+// Message is what a service enqueues in its business transaction.
+//
+// A message is sent as it was enqueued: every copy of it, through crashes and
+// replays, has the same id, topic, key, payload and headers (invariant O4).
+type Message struct {
+	// ID identifies the message to every consumer's inbox. Any non-empty text up
+	// to MaxIDBytes is kept and sent as given.
+	// Defaults to a new UUIDv7.
+	ID string
+
+	// Topic is the destination. Required.
+	Topic string
+
+	// Key orders messages: those with the same topic and key are published in the
+	// order in which their transactions committed. Empty means unordered.
+	Key string
+
+	// Type is the event type. It travels as header HeaderEventType.
+	Type string
+
+	// Payload is the body, serialised by the caller. It is stored and sent byte
+	// for byte; nil and empty are the same.
+	Payload []byte
+
+	// Headers travel with the message. Names are non-empty; names and values are
+	// valid UTF-8 without NUL; the names that leat sets itself are refused (see
+	// ReservedHeader).
+	Headers map[string]string
+
+	// OccurredAt is the time of the event, kept to the microsecond. It travels as
+	// header HeaderEventTime and as the broker's record time.
+	// Defaults to the time at which the database stored the message.
+	OccurredAt time.Time
+}
+
+// NewID returns a new UUIDv7, as Enqueue does for a message without an ID. Use
+// it where the id must be known before the message is enqueued. The error is
+// the operating system's, where it has no random bytes to give.
+func NewID() (string, error) {
+	return ids.New()
+}

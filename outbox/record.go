@@ -1,0 +1,21 @@
+package outbox
+
+import "time"
+
+// Record is a committed message as a relay reads it. Sinks must not change it
+// nor keep its slices and maps after Send has returned.
+type Record struct {
+	Message
+
+	// Seq is the record's number in its log: unique, and ascending per topic and
+	// key in the order of the commits. It has gaps.
+	Seq int64
+
+	// Shard is the virtual shard of the key, or of the id where there is no key:
+	// 0…63.
+	Shard int16
+
+	// CreatedAt is the database's clock when the message was stored, which is
+	// before its transaction committed.
+	CreatedAt time.Time
+}

@@ -1,0 +1,61 @@
+package outbox
+
+import (
+	"fmt"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+)
+
+// KeyFunc returns the ordering key of a Watermill message that is about to be
+// enqueued for topic. An empty key means unordered.
+type KeyFunc func(topic string, msg *message.Message) (string, error)
+
+// KeyFromMetadata is the default KeyFunc: metadata HeaderKey.
+func KeyFromMetadata(_ string, msg *message.Message) (string, error) {
+	return msg.Metadata.Get(HeaderKey), nil
+}
+
+// FromWatermill returns msg as a Message for topic. Its id is the Watermill
+// UUID; its type is metadata HeaderEventType; all other metadata becomes headers, less the names that
+// leat sets itself: metadata copied from a consumed message carries them, and
+// they describe that message. A nil key is KeyFromMetadata.
+func FromWatermill(topic string, msg *message.Message, key KeyFunc) (Message, error) {
+	if key == nil {
+		key = KeyFromMetadata
+	}
+	k, err := key(topic, msg)
+	if err != nil {
+		return Message{}, fmt.Errorf("leat: key of message %s: %w", msg.UUID, err)
+	}
+	m := Message{ID: msg.UUID, Topic: topic, Key: k, Payload: msg.Payload}
+	for name, value := range msg.Metadata {
+		if ReservedHeader(name) {
+			continue
+		}
+		if m.Headers == nil {
+			m.Headers = make(map[string]string, len(msg.Metadata))
+		}
+		m.Headers[name] = value
+	}
+	m.Type = msg.Metadata.Get(HeaderEventType)
+	return m, nil
+}
+
+// ToWatermill returns r as a Watermill message: the id as its UUID, and as
+// metadata the headers, HeaderEventID, HeaderEventTime, and where they are set
+// HeaderEventType and HeaderKey. The message shares r's payload.
+func ToWatermill(r *Record) *message.Message {
+	msg := message.NewMessage(r.ID, r.Payload)
+	for name, value := range r.Headers {
+		msg.Metadata[name] = value
+	}
+	msg.Metadata[HeaderEventID] = r.ID
+	msg.Metadata[HeaderEventTime] = FormatEventTime(r.EventTime())
+	if r.Type != "" {
+		msg.Metadata[HeaderEventType] = r.Type
+	}
+	if r.Key != "" {
+		msg.Metadata[HeaderKey] = r.Key
+	}
+	return msg
+}
