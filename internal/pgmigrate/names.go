@@ -1,0 +1,144 @@
+package pgmigrate
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// maxNameBytes is PostgreSQL's bound on an identifier; longer ones are cut
+// silently, and two that differ only beyond it are one.
+const maxNameBytes = 63
+
+// versionSuffix ends the name of the table that records what was applied.
+const versionSuffix = "_migrations"
+
+// ErrInvalidName is returned for names of schemas and tables that cannot be
+// used. The text says which and why.
+var ErrInvalidName = errors.New("leat: invalid name")
+
+// Names are a schema and the table that all other names are derived from by a
+// suffix.
+type Names struct {
+	Schema, Table string
+}
+
+// Qualified returns the quoted name "schema"."table<suffix>".
+func (n Names) Qualified(suffix string) string {
+	return pgx.Identifier{n.Schema, n.Table + suffix}.Sanitize()
+}
+
+// Unqualified returns the quoted name "table<suffix>", as indexes and
+// constraints are named where they are created.
+func (n Names) Unqualified(suffix string) string {
+	return pgx.Identifier{n.Table + suffix}.Sanitize()
+}
+
+// Literal returns Qualified(suffix) as an SQL string literal, to be cast to
+// regclass.
+func (n Names) Literal(suffix string) string {
+	return literal(n.Qualified(suffix))
+}
+
+// Validate returns an error that wraps ErrInvalidName where the schema, the
+// table or the table with one of the suffixes cannot be a name: empty, longer
+// than 63 bytes, not UTF-8, or with characters that do not print.
+func (n Names) Validate(suffixes ...string) error {
+	if err := validateName("schema", n.Schema); err != nil {
+		return err
+	}
+	if err := validateName("table", n.Table); err != nil {
+		return err
+	}
+	for _, s := range suffixes {
+		if full := n.Table + s; len(full) > maxNameBytes {
+			return fmt.Errorf("%w: table %q: %q is longer than %d bytes", ErrInvalidName, n.Table, full, maxNameBytes)
+		}
+	}
+	return nil
+}
+
+func validateName(what, name string) error {
+	reason := ""
+	switch {
+	case name == "":
+		reason = "is empty"
+	case len(name) > maxNameBytes:
+		reason = fmt.Sprintf("is longer than %d bytes", maxNameBytes)
+	case !utf8.ValidString(name):
+		reason = "is not valid UTF-8"
+	case strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }):
+		reason = "has characters that do not print"
+	case strings.Contains(name, "{{"):
+		reason = "contains {{, which tern would take for a template"
+	default:
+		return nil
+	}
+	return fmt.Errorf("%w: %s %q %s", ErrInvalidName, what, name, reason)
+}
+
+// token is @{schema}, @{_suffix}, @{name:_suffix} or @{text:_suffix}, the suffix
+// possibly empty.
+var token = regexp.MustCompile(`@\{([a-z]*:)?([a-z0-9_]*)\}`) //nolint:gochecknoglobals // compiled once, never changed
+
+// Render returns sql with its tokens replaced:
+//
+//	@{schema}        the schema, quoted
+//	@{}              the table, quoted and qualified by the schema
+//	@{_suffix}       likewise, with the suffix added to the table's name
+//	@{name:_suffix}  likewise, not qualified (indexes, constraints)
+//	@{text:_suffix}  the qualified name as a string literal, for ::regclass
+//
+// It returns an error for a token that is none of these, so that a misspelt one
+// does not reach the server.
+func (n Names) Render(sql string) (string, error) {
+	var bad string
+	out := token.ReplaceAllStringFunc(sql, func(found string) string {
+		m := token.FindStringSubmatch(found)
+		form, suffix := m[1], m[2]
+		switch {
+		case form == "" && suffix == "schema":
+			return pgx.Identifier{n.Schema}.Sanitize()
+		case suffix != "" && suffix[0] != '_':
+			bad = found
+		case form == "":
+			return n.Qualified(suffix)
+		case form == "name:":
+			return n.Unqualified(suffix)
+		case form == "text:":
+			return n.Literal(suffix)
+		default:
+			bad = found
+		}
+		return found
+	})
+	if bad == "" && strings.Contains(token.ReplaceAllString(sql, ""), "@{") {
+		bad = "@{"
+	}
+	if bad != "" {
+		return "", fmt.Errorf("leat: unknown token %s in SQL", bad)
+	}
+	return out, nil
+}
+
+// suffixes returns the suffixes that the tokens of sql use.
+func suffixes(sql string) []string {
+	var found []string
+	for _, m := range token.FindAllStringSubmatch(sql, -1) {
+		if m[1] != "" || m[2] != "schema" {
+			found = append(found, m[2])
+		}
+	}
+	return found
+}
+
+// literal quotes s as an SQL string; names hold no backslash trouble, since
+// standard_conforming_strings is on wherever pgx connects.
+func literal(s string) string {
+	return "'" + strings.ReplaceAll(s, "'", "''") + "'"
+}
