@@ -1,0 +1,128 @@
+package relay
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+// Config tunes a Relay. The zero value is a good start. See each field.
+type Config struct {
+	// PageSize is the largest number of records in one call of Sink.Send, 1 to
+	// 100,000. Larger pages drain a backlog faster and repeat more after a crash.
+	// Defaults to 5,000.
+	PageSize int
+
+	// ReadAhead is the number of pages that are read while one awaits its
+	// acknowledgements, 0 to 64. Memory is bounded by PageSize × (ReadAhead + 2)
+	// records. Defaults to 2; NoReadAhead (-1) means none.
+	ReadAhead int
+
+	// Lease is how long the relay may hold its slot without renewing it; it is
+	// renewed every third of it. A replica takes over within Lease of a crash.
+	// Must exceed PublishTimeout + LeaseMargin. Defaults to 15 s.
+	Lease time.Duration
+
+	// PublishTimeout bounds one call of Sink.Send. A send never starts with less
+	// than this left on the lease. Defaults to 5 s.
+	PublishTimeout time.Duration
+
+	// LeaseMargin is the allowance for clocks that run at different speeds and for
+	// the delay between a deadline and its effect. Defaults to 1 s.
+	LeaseMargin time.Duration
+
+	// PollMin is the shortest wait between two looks at an idle outbox, and PollMax
+	// the longest: the wait doubles while nothing comes, jittered by a quarter.
+	// A wake cuts it short. Defaults to 2 ms and 1 s.
+	PollMin, PollMax time.Duration
+
+	// BackoffMin and BackoffMax bound the wait after a failure: it doubles with
+	// each failure in a row, jittered by a half. Defaults to 50 ms and 5 s.
+	BackoffMin, BackoffMax time.Duration
+
+	// DrainTimeout bounds what Run does after its context has ended: waiting for
+	// the acknowledgements of the page that was sent, storing the position and
+	// releasing the lease. Defaults to 10 s.
+	DrainTimeout time.Duration
+
+	// Logger receives what an operator should know. Defaults to none.
+	Logger *slog.Logger
+
+	// Hooks observe the relay. Defaults to none.
+	Hooks []Hook
+}
+
+// NoReadAhead as Config.ReadAhead reads no page while another is being sent.
+const NoReadAhead = -1
+
+func (c Config) withDefaults() Config {
+	setDefault(&c.PageSize, 5000)
+	setDefault(&c.ReadAhead, 2)
+	setDefault(&c.Lease, 15*time.Second)
+	setDefault(&c.PublishTimeout, 5*time.Second)
+	setDefault(&c.LeaseMargin, time.Second)
+	setDefault(&c.PollMin, 2*time.Millisecond)
+	setDefault(&c.PollMax, time.Second)
+	setDefault(&c.BackoffMin, 50*time.Millisecond)
+	setDefault(&c.BackoffMax, 5*time.Second)
+	setDefault(&c.DrainTimeout, 10*time.Second)
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+func (c Config) validate() error {
+	if c.PageSize < 1 || c.PageSize > 100_000 {
+		return outbox.ConfigError("PageSize", c.PageSize, "must be 1 to 100000")
+	}
+	if c.ReadAhead < NoReadAhead || c.ReadAhead > 64 {
+		return outbox.ConfigError("ReadAhead", c.ReadAhead, "must be -1 to 64")
+	}
+	for _, f := range [...]struct {
+		name  string
+		value time.Duration
+	}{
+		{"Lease", c.Lease},
+		{"PublishTimeout", c.PublishTimeout},
+		{"LeaseMargin", c.LeaseMargin},
+		{"PollMin", c.PollMin},
+		{"BackoffMin", c.BackoffMin},
+		{"DrainTimeout", c.DrainTimeout},
+	} {
+		if f.value < 0 {
+			return outbox.ConfigError(f.name, f.value, "must not be negative")
+		}
+	}
+	if c.Lease <= c.PublishTimeout+c.LeaseMargin {
+		return outbox.ConfigError("Lease", c.Lease, fmt.Sprintf(
+			"must exceed PublishTimeout %s + LeaseMargin %s", c.PublishTimeout, c.LeaseMargin))
+	}
+	if c.PollMax < c.PollMin {
+		return outbox.ConfigError("PollMax", c.PollMax, fmt.Sprintf("must not be below PollMin %s", c.PollMin))
+	}
+	if c.BackoffMax < c.BackoffMin {
+		return outbox.ConfigError("BackoffMax", c.BackoffMax, fmt.Sprintf("must not be below BackoffMin %s", c.BackoffMin))
+	}
+	return c.validateHooks()
+}
+
+func (c Config) validateHooks() error {
+	for i, h := range c.Hooks {
+		switch h.(type) {
+		case PublishHook, LeaseHook, ErrorHook:
+		default:
+			return outbox.ConfigError(fmt.Sprintf("Hooks[%d]", i), fmt.Sprintf("%T", h), "implements no hook interface of package relay")
+		}
+	}
+	return nil
+}

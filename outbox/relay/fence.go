@@ -1,0 +1,97 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// fence is the relay's own idea of how long its lease lasts. It counts on the
+// monotonic clock from before the lease was asked for, so that it ends before
+// the database's lease does (rule R2).
+type fence struct {
+	mu       sync.Mutex
+	deadline time.Time
+	moved    chan struct{} // closed and replaced by each extend
+}
+
+func newFence(deadline time.Time) *fence {
+	return &fence{deadline: deadline, moved: make(chan struct{})}
+}
+
+func (f *fence) extend(deadline time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.deadline = deadline
+	close(f.moved)
+	f.moved = make(chan struct{})
+}
+
+func (f *fence) state() (remaining time.Duration, moved <-chan struct{}) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return time.Until(f.deadline), f.moved
+}
+
+// await returns once at least need is left on the lease, or ctx has ended.
+func (f *fence) await(ctx context.Context, need time.Duration) error {
+	for {
+		remaining, moved := f.state()
+		if remaining >= need {
+			return nil
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// keep renews the lease every third of it until done. It ends work when the
+// lease is lost, or when it has not been renewed by LeaseMargin before it ends:
+// another relay may take over from then on.
+func (t *term) keep(work context.Context, cancel context.CancelCauseFunc, done <-chan struct{}) error {
+	cfg := t.relay.cfg
+	wait := cfg.Lease / 3
+	for {
+		timer := time.NewTimer(wait)
+		select {
+		case <-done:
+			timer.Stop()
+			return nil
+		case <-work.Done():
+			timer.Stop()
+			return nil
+		case <-timer.C:
+		}
+		err := t.renewOnce(work)
+		remaining, _ := t.fence.state()
+		switch {
+		case err == nil:
+			wait = cfg.Lease / 3
+		case errors.Is(err, ErrLeaseLost), remaining <= cfg.LeaseMargin:
+			cancel(ErrLeaseLost)
+			return ErrLeaseLost
+		default:
+			wait = min(cfg.Lease/10, remaining-cfg.LeaseMargin)
+		}
+	}
+}
+
+func (t *term) renewOnce(work context.Context) error {
+	cfg := t.relay.cfg
+	remaining, _ := t.fence.state()
+	ctx, cancel := context.WithTimeout(work, remaining-cfg.LeaseMargin)
+	defer cancel()
+	asked := time.Now()
+	if err := t.session.Renew(ctx, cfg.Lease); err != nil {
+		if work.Err() == nil {
+			t.relay.onError(work, "renew", err)
+		}
+		return err
+	}
+	t.fence.extend(asked.Add(cfg.Lease))
+	return nil
+}

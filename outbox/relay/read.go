@@ -1,0 +1,65 @@
+package relay
+
+import (
+	"context"
+	"time"
+)
+
+// read fetches pages ahead of the sender until stop ends, or once until nothing
+// is left.
+func (t *term) read(stop, work context.Context) error {
+	cfg := t.relay.cfg
+	idle := backoff{first: cfg.PollMin, most: cfg.PollMax}
+	for stop.Err() == nil {
+		page, err := t.session.Read(work, cfg.PageSize)
+		switch {
+		case err != nil:
+			return t.fault(work, "read", err)
+		case len(page.Records) > 0:
+			idle.reset()
+			if !t.hand(stop, page) {
+				return nil
+			}
+		case page.Waiting:
+			t.awaitSettled(stop)
+		case t.once:
+			t.drained.Store(true)
+			return nil
+		default:
+			t.idle(stop, idle.next())
+		}
+	}
+	return nil
+}
+
+// hand gives page to the sender and says whether it took it. Without read-ahead
+// it also waits until the page is settled.
+func (t *term) hand(stop context.Context, page Page) bool {
+	select {
+	case t.pages <- page:
+	case <-stop.Done():
+		return false
+	}
+	if t.relay.cfg.ReadAhead == NoReadAhead {
+		t.awaitSettled(stop)
+	}
+	return true
+}
+
+func (t *term) awaitSettled(stop context.Context) {
+	select {
+	case <-t.settled:
+	case <-stop.Done():
+	}
+}
+
+// idle waits for wait, a wake or the end. A nil channel of wakes never wakes.
+func (t *term) idle(stop context.Context, wait time.Duration) {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-t.wakes:
+	case <-stop.Done():
+	}
+}

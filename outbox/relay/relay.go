@@ -1,0 +1,158 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+// ErrAlreadyRunning is returned when Run or RunOnce is called while another
+// call of one of them runs on the same Relay.
+var ErrAlreadyRunning = errors.New("leat: relay is already running")
+
+// ErrDrainTimeout is returned by Run when its context has ended and what was
+// under way did not end within Config.DrainTimeout. Nothing is lost: the lease
+// runs out, and the next relay repeats the page.
+var ErrDrainTimeout = errors.New("leat: drain timeout")
+
+// Relay carries the records of one Source to one Sink. Run as many replicas of
+// it as you like, in any processes: one leads, the others stand by and take
+// over within the lease.
+type Relay struct {
+	source  Source
+	sink    Sink
+	cfg     Config
+	log     *slog.Logger
+	running atomic.Bool
+}
+
+// New returns a Relay from source to sink. It returns an error that wraps
+// outbox.ErrInvalidConfig when an argument is nil or cfg cannot work. It
+// connects to nothing.
+func New(source Source, sink Sink, cfg Config) (*Relay, error) {
+	if source == nil {
+		return nil, outbox.ConfigError("source", nil, "must not be nil")
+	}
+	if sink == nil {
+		return nil, outbox.ConfigError("sink", nil, "must not be nil")
+	}
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	return &Relay{source: source, sink: sink, cfg: cfg, log: cfg.Logger}, nil
+}
+
+// Run relays until ctx ends, then drains and returns nil: the page that was
+// sent is waited for, its position stored and the lease released, all within
+// Config.DrainTimeout (else ErrDrainTimeout). Every goroutine that it started
+// has ended when it returns.
+//
+// Only errors that wrap ErrSourceUnusable end Run before ctx does. Every other
+// error, of the source or the sink, is logged, shown to the hooks and tried
+// again with backoff for as long as it takes: a database that is away, a broker
+// that refuses, a record that it rejects. A record that cannot be delivered
+// holds back the records behind it; none is skipped.
+func (r *Relay) Run(ctx context.Context) error {
+	if !r.running.CompareAndSwap(false, true) {
+		return ErrAlreadyRunning
+	}
+	defer r.running.Store(false)
+	r.log.InfoContext(ctx, "relay starts",
+		slog.Duration("lease", r.cfg.Lease), slog.Duration("publish_timeout", r.cfg.PublishTimeout),
+		slog.Duration("lease_margin", r.cfg.LeaseMargin), slog.Int("page_size", r.cfg.PageSize))
+
+	wakes := r.source.Wakes(ctx)
+	retry := backoff{first: r.cfg.BackoffMin, most: r.cfg.BackoffMax}
+	checked := false
+	for ctx.Err() == nil {
+		var err error
+		if !checked {
+			err = r.source.Check(ctx)
+			checked = err == nil
+		}
+		if err == nil {
+			err = r.lead(ctx, wakes, &retry)
+		}
+		switch {
+		case ctx.Err() != nil && !errors.Is(err, ErrDrainTimeout):
+			return nil
+		case errors.Is(err, ErrSourceUnusable), errors.Is(err, ErrDrainTimeout):
+			return err
+		case errors.Is(err, ErrLeaseHeld):
+			pause(ctx, r.standby(err))
+		case err != nil:
+			r.log.WarnContext(ctx, "relay starts over", slog.Any("error", err))
+			pause(ctx, retry.next())
+		}
+	}
+	return nil
+}
+
+// lead acquires the lease and relays under it until ctx ends, the lease is lost
+// or the source fails.
+func (r *Relay) lead(ctx context.Context, wakes <-chan struct{}, retry *backoff) error {
+	t, err := r.acquire(ctx, retry)
+	if err != nil {
+		return err
+	}
+	t.wakes = wakes
+	return t.run(ctx)
+}
+
+// RunOnce relays everything that was committed before it was called and
+// returns the number of records that the sink has acknowledged. It is for
+// scheduled jobs and tests.
+//
+// It returns ErrLeaseHeld at once while another relay leads, and any error of
+// the source. Failures of the sink are tried again with backoff until ctx ends;
+// then the error of ctx is returned. Records up to the first that was not
+// acknowledged are settled in every case.
+func (r *Relay) RunOnce(ctx context.Context) (int, error) {
+	if !r.running.CompareAndSwap(false, true) {
+		return 0, ErrAlreadyRunning
+	}
+	defer r.running.Store(false)
+	if err := r.source.Check(ctx); err != nil {
+		return 0, err
+	}
+	t, err := r.acquire(ctx, &backoff{first: r.cfg.BackoffMin, most: r.cfg.BackoffMax})
+	if err != nil {
+		return 0, err
+	}
+	t.once = true
+	err = t.run(ctx)
+	if err == nil && !t.drained.Load() {
+		err = ctx.Err()
+	}
+	return int(t.acked.Load()), err
+}
+
+func (r *Relay) acquire(ctx context.Context, retry *backoff) (*term, error) {
+	asked := time.Now()
+	s, err := r.source.Acquire(ctx, r.cfg.Lease)
+	if err != nil {
+		if !errors.Is(err, ErrLeaseHeld) {
+			r.onError(ctx, "acquire", err)
+		}
+		return nil, err
+	}
+	r.log.InfoContext(ctx, "lease acquired", slog.Int64("epoch", s.Epoch()))
+	r.onLease(ctx, s.Epoch(), true, nil)
+	return newTerm(r, s, asked.Add(r.cfg.Lease), retry), nil
+}
+
+// standby returns how long a replica that found the lease held waits: until it
+// can run out, but no longer than a fifth of it, so that a released lease does
+// not lie idle.
+func (r *Relay) standby(err error) time.Duration {
+	wait := r.cfg.Lease / 5
+	if held, ok := errors.AsType[*LeaseHeldError](err); ok && held.Remaining > 0 {
+		wait = min(wait, held.Remaining)
+	}
+	return jitter(max(wait, r.cfg.PollMin), 4)
+}

@@ -1,0 +1,26 @@
+package relay
+
+import (
+	"context"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+// Sink delivers records to a destination. Relay calls Send from one goroutine
+// at a time and does all retrying.
+type Sink interface {
+	// Send delivers records in order and returns one result a record, at the same
+	// index. It blocks until the fate of each is known or ctx has ended.
+	//
+	// Per topic and key it is a FIFO channel that stops at the first failure: once
+	// a record has failed, no later record of the same topic and key from this
+	// call is delivered (outbox.NotSent says so), and nothing of the call reaches
+	// the destination after Send has returned, or only as a repeat of what a
+	// later call delivers anyway and before it. Records without a key may be
+	// delivered in any order.
+	//
+	// It must not change records, nor keep them, their payloads or headers after
+	// it has returned. Failures are classified with outbox.Failed; a plain error
+	// counts as outbox.FailureUnknown.
+	Send(ctx context.Context, records []outbox.Record) []outbox.Result
+}

@@ -1,0 +1,106 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+var (
+	// ErrLeaseHeld is returned by Source.Acquire while another relay holds the
+	// lease, and by RunOnce.
+	ErrLeaseHeld = errors.New("leat: lease is held by another relay")
+
+	// ErrLeaseLost is returned by the methods of a Session whose lease has been
+	// taken over or has expired. The session is over.
+	ErrLeaseLost = errors.New("leat: lease is lost")
+
+	// ErrSourceUnusable is wrapped by errors of a Source that trying again cannot
+	// mend and that could lose records if they were ignored: a sequence that went
+	// back, another database cluster behind the same address, a missing schema, a
+	// standby at start-up. It ends Run.
+	ErrSourceUnusable = errors.New("leat: source is unusable")
+)
+
+// Source is a log of committed records with a lease and a stored position.
+// Implementations are safe for concurrent use and are driven by Relay, which
+// does all retrying: a Source tries once and returns its error.
+type Source interface {
+	// Check looks for conditions under which the source must not be read. Relay
+	// calls it once at start-up. Errors that wrap ErrSourceUnusable end Run.
+	Check(ctx context.Context) error
+
+	// Acquire claims the lease for ttl and starts a session at the stored
+	// position. While another holds it, it returns ErrLeaseHeld (as a
+	// *LeaseHeldError where the remaining time is known). It does not wait.
+	Acquire(ctx context.Context, ttl time.Duration) (Session, error)
+
+	// Wakes returns a channel that receives after a commit in this process was
+	// announced, coalesced; nil where the source has no such thing. Missing a
+	// wake costs at most one poll interval. Each call returns a new subscription,
+	// which ends with ctx.
+	Wakes(ctx context.Context) <-chan struct{}
+}
+
+// Session is a Source under a lease. Relay calls Read from one goroutine, and
+// Advance and Renew from others at the same time; never two calls of one method
+// at once, and Release last and alone.
+type Session interface {
+	// Epoch returns the lease's number, which grows with every acquisition.
+	Epoch() int64
+
+	// Read returns the next records after those that this session has read, at
+	// most limit of them, ascending in Seq. An empty page means that nothing can
+	// be read now: nothing new has committed, or, where Page.Waiting is set,
+	// pages that were read must be settled by Advance first.
+	//
+	// A record that was committed before Read was called, and that every earlier
+	// page is settled of, is never missed by an empty page that is not Waiting.
+	Read(ctx context.Context, limit int) (Page, error)
+
+	// Advance settles the first n records of p, which the sink has acknowledged;
+	// all pages before p are settled. The position it stores never passes a
+	// record that was not settled. A Source may store it with a later call, at
+	// the latest when a Read finds nothing new or at Release: a crash in between
+	// costs repeats, never a loss. Advance with the same n again changes nothing.
+	Advance(ctx context.Context, p Page, n int) error
+
+	// Renew extends the lease to ttl from now. It returns ErrLeaseLost where the
+	// lease is no longer ours.
+	Renew(ctx context.Context, ttl time.Duration) error
+
+	// Release stores the position and gives up the lease, so that another relay
+	// can take it at once. Releasing a lost lease is no error.
+	Release(ctx context.Context) error
+}
+
+// Page is a run of records in reading order.
+type Page struct {
+	// Records are read-only and stay valid until the page is settled.
+	Records []outbox.Record
+	// Waiting says that the page is empty only because earlier pages are not
+	// settled yet.
+	Waiting bool
+	// Cursor is the Source's own note of where the page ends.
+	Cursor any
+}
+
+// LeaseHeldError is an ErrLeaseHeld that knows the holder.
+type LeaseHeldError struct {
+	// Owner names the holder, for people.
+	Owner string
+	// Remaining is how long the lease still runs if it is not renewed.
+	Remaining time.Duration
+}
+
+// Error names the holder and the remaining time.
+func (e *LeaseHeldError) Error() string {
+	return ErrLeaseHeld.Error() + ": " + e.Owner + ", for another " + e.Remaining.String()
+}
+
+// Unwrap returns ErrLeaseHeld.
+func (e *LeaseHeldError) Unwrap() error {
+	return ErrLeaseHeld
+}

@@ -1,0 +1,138 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// term is the time of one relay under one lease. Three goroutines share it: a
+// reader that fetches pages ahead, a sender that delivers them one at a time
+// and settles them, and a keeper that renews the lease or, failing that, ends
+// the term before another relay can take over.
+type term struct {
+	relay   *Relay
+	session Session
+	retry   *backoff
+	wakes   <-chan struct{}
+	once    bool
+
+	fence   *fence
+	pages   chan Page
+	settled chan struct{} // rung after each Advance; holds one ring
+	drained atomic.Bool   // once: the reader saw the end, with all settled
+	acked   atomic.Int64
+}
+
+func newTerm(r *Relay, s Session, deadline time.Time, retry *backoff) *term {
+	return &term{
+		relay:   r,
+		session: s,
+		retry:   retry,
+		fence:   newFence(deadline),
+		pages:   make(chan Page, max(r.cfg.ReadAhead, 0)),
+		settled: make(chan struct{}, 1),
+	}
+}
+
+// run relays until ctx ends (nil), or until the first error.
+//
+// Two contexts: when stop ends, nothing new is begun. work is what calls run
+// under: it outlives stop by DrainTimeout, and ends at once with the lease.
+func (t *term) run(ctx context.Context) error {
+	stop, halt := context.WithCancel(ctx)
+	defer halt()
+	work, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancel(nil)
+	defer t.boundDrain(stop, cancel)()
+
+	var first firstError
+	fail := func(err error) {
+		if err != nil {
+			first.set(err)
+			halt()
+		}
+	}
+	var flow, keeper sync.WaitGroup
+	done := make(chan struct{})
+	flow.Go(func() { defer close(t.pages); fail(t.read(stop, work)) })
+	flow.Go(func() { fail(t.send(stop, work)) })
+	keeper.Go(func() { fail(t.keep(work, cancel, done)) })
+	flow.Wait()
+	close(done)
+	keeper.Wait()
+
+	err := first.get()
+	if cause := context.Cause(work); cause != nil {
+		err = cause // the lease was lost or draining took too long: all else follows from it
+	}
+	return t.end(ctx, err)
+}
+
+// boundDrain ends work a DrainTimeout after stop has ended. The returned
+// function undoes it.
+func (t *term) boundDrain(stop context.Context, cancel context.CancelCauseFunc) func() {
+	var mu sync.Mutex
+	var timer *time.Timer
+	undo := context.AfterFunc(stop, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		timer = time.AfterFunc(t.relay.cfg.DrainTimeout, func() { cancel(ErrDrainTimeout) })
+	})
+	return func() {
+		undo()
+		mu.Lock()
+		defer mu.Unlock()
+		if timer != nil {
+			timer.Stop()
+		}
+	}
+}
+
+// end gives up the lease and says why the term ended; nil for a clean stop.
+func (t *term) end(ctx context.Context, err error) error {
+	r := t.relay
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.cfg.DrainTimeout)
+	defer cancel()
+	if !errors.Is(err, ErrLeaseLost) {
+		if rerr := t.session.Release(ctx); rerr != nil {
+			r.onError(ctx, "release", rerr)
+			err = errors.Join(err, rerr)
+		}
+	}
+	r.log.InfoContext(ctx, "lease given up", slog.Int64("epoch", t.session.Epoch()), slog.Any("error", err))
+	r.onLease(ctx, t.session.Epoch(), false, err)
+	return err
+}
+
+// fault reports err of operation, unless it only says that work has ended.
+func (t *term) fault(work context.Context, operation string, err error) error {
+	if work.Err() != nil {
+		return context.Cause(work)
+	}
+	t.relay.onError(work, operation, err)
+	return err
+}
+
+// firstError keeps the first error it is given.
+type firstError struct {
+	mu  sync.Mutex
+	err error
+}
+
+func (f *firstError) set(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err == nil {
+		f.err = err
+	}
+}
+
+func (f *firstError) get() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.err
+}

@@ -1,0 +1,43 @@
+package relay
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+)
+
+// backoff is a wait that doubles from first to most, jittered by a half, until
+// it is reset.
+type backoff struct {
+	first, most, last time.Duration
+}
+
+func (b *backoff) next() time.Duration {
+	b.last = min(max(b.last*2, b.first), b.most)
+	return jitter(b.last, 2)
+}
+
+func (b *backoff) reset() {
+	b.last = 0
+}
+
+// jitter returns d less up to a 1/part of it, so that replicas do not march in
+// step.
+func jitter(d time.Duration, part int64) time.Duration {
+	if spread := int64(d) / part; spread > 0 {
+		d -= time.Duration(rand.Int64N(spread)) //nolint:gosec // no secret
+	}
+	return d
+}
+
+// pause waits for d or until ctx ends, and says whether it waited for d.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
