@@ -1,0 +1,43 @@
+package pgwindow
+
+import (
+	"context"
+	"fmt"
+)
+
+// Facts are what a reader must know about a server before it reads.
+type Facts struct {
+	// SystemIdentifier tells the cluster from every other.
+	SystemIdentifier int64
+	// Sequence is the oid of the log's sequence.
+	Sequence uint32
+	// SynchronousCommit is the session's setting.
+	SynchronousCommit string
+}
+
+// Facts reads and checks the facts: ErrStandby on a server in recovery,
+// ErrSequenceCache where sessions keep numbers back.
+func (s *Statements) Facts(ctx context.Context, db Querier) (Facts, error) {
+	var f Facts
+	var standby bool
+	var cache int64
+	err := db.QueryRow(ctx, s.facts, s.names.Qualified("")).
+		Scan(&standby, &f.SystemIdentifier, &f.Sequence, &cache, &f.SynchronousCommit)
+	switch {
+	case err != nil:
+		return Facts{}, err
+	case standby:
+		return Facts{}, ErrStandby
+	case cache != 1:
+		return Facts{}, fmt.Errorf("%w: it is CACHE %d", ErrSequenceCache, cache)
+	}
+	return f, nil
+}
+
+// Belongs checks that w was stored in this cluster.
+func (f Facts) Belongs(w Window) error {
+	if w.SystemIdentifier != f.SystemIdentifier {
+		return fmt.Errorf("%w: position of %d, server is %d", ErrOtherCluster, w.SystemIdentifier, f.SystemIdentifier)
+	}
+	return nil
+}

@@ -1,0 +1,100 @@
+// Package pgwindow keeps the place of a reader in an append-only PostgreSQL log
+// whose rows carry their transaction id: a fenced lease, and a chain of
+// snapshot windows.
+//
+// A position is a snapshot, not a number. Window k is every row that its target
+// snapshot T(k) sees and T(k-1) does not. A transaction that commits late
+// appears in a later window; nothing is skipped and nothing waits for it.
+//
+// # Why a window need not walk the log from its start
+//
+// Each window row stores F, the sequence's value read before the transaction
+// that inserted the row began. Window k+1 starts its walk at the F stored with
+// window k-1. A row of window k+1 is not visible in T(k), so its transaction
+// was either under way in T(k), and then it is looked up by its xid, or its xid
+// is at or above the xmax of T(k). The transaction that inserted row k-1 had
+// committed before T(k) was taken, so its xid is below that xmax; F was read
+// before it began; and the row drew its number after its xid. Hence the number
+// is above F. One window earlier would not do: xmax is one past the highest
+// completed xid, and transactions above it may have drawn their numbers already.
+//
+// # When there is something new
+//
+// The probe compares the sequence with the newest F. Equal, and the same F twice
+// in a row, means that every number was drawn before the transaction of the
+// window before the newest, so that its xid is visible in T(k) or listed in it
+// as under way; the probe looks at those. Equal, but F had moved with the newest
+// window: a number may belong to an xid between xmax of T(k) and the window's
+// own xid; where these two differ, one more window is opened.
+package pgwindow
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+
+	"github.com/leat-go/leat/internal/pgmigrate"
+)
+
+var (
+	// ErrHeld is returned by Claim while another owner holds the lease.
+	ErrHeld = errors.New("leat: lease is held")
+	// ErrLost is returned when owner and epoch are no longer those of the lease.
+	ErrLost = errors.New("leat: lease is lost")
+	// ErrStandby is returned on a server in recovery: its snapshots list no
+	// transactions under way, so rows would be lost.
+	ErrStandby = errors.New("leat: server is a standby (in recovery)")
+	// ErrSequenceWentBack is returned when the log's sequence is behind a stored
+	// position: it was restarted, or the tables were restored from a copy.
+	ErrSequenceWentBack = errors.New("leat: the log's sequence went back behind the stored position")
+	// ErrOtherCluster is returned when the stored position belongs to a cluster
+	// with another system identifier: xids and snapshots of one mean nothing in
+	// another.
+	ErrOtherCluster = errors.New("leat: the stored position belongs to another database cluster")
+	// ErrSequenceCache is returned when sessions would keep numbers back.
+	ErrSequenceCache = errors.New("leat: the log's sequence caches numbers, which breaks the order of keys; set CACHE 1")
+)
+
+//go:embed sql/*.sql
+var files embed.FS
+
+// Statements are the package's SQL for one log. A value is safe for concurrent
+// use.
+type Statements struct {
+	names                             pgmigrate.Names
+	claim, claimRow, holder           string
+	renew, release                    string
+	load, start, probe, open, advance string
+	facts                             string
+}
+
+// Prepare renders the statements for the log called names.Table, whose leases
+// and positions stand beside it.
+func Prepare(names pgmigrate.Names) (*Statements, error) {
+	s := &Statements{names: names}
+	for _, f := range []struct {
+		to   *string
+		file string
+	}{
+		{&s.claim, "claim"},
+		{&s.claimRow, "claim_row"},
+		{&s.holder, "holder"},
+		{&s.renew, "renew"},
+		{&s.release, "release"},
+		{&s.load, "load"},
+		{&s.start, "start"},
+		{&s.probe, "probe"},
+		{&s.open, "open"},
+		{&s.advance, "advance"},
+		{&s.facts, "facts"},
+	} {
+		raw, err := files.ReadFile("sql/" + f.file + ".sql")
+		if err != nil {
+			return nil, fmt.Errorf("leat: statement %s: %w", f.file, err)
+		}
+		if *f.to, err = names.Render(string(raw)); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}

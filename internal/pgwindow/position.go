@@ -1,0 +1,138 @@
+package pgwindow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// Querier runs one statement; *pgx.Conn and *pgxpool.Pool are Queriers.
+type Querier interface {
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}
+
+// Window is the newest window of a slot, as stored.
+type Window struct {
+	No           int64
+	Prev, Target Snapshot
+	// Floor: rows of this window at or below it belong to transactions that were
+	// under way in Prev.
+	Floor int64
+	// NextFloor is the floor of the window after this one, SourceFloor that of
+	// the one after that.
+	NextFloor, SourceFloor int64
+	// Last: rows of this window up to here are settled.
+	Last int64
+	// OpenedBy is the transaction that inserted the window.
+	OpenedBy uint64
+	// SystemIdentifier is that of the cluster that the window belongs to.
+	SystemIdentifier int64
+}
+
+// HasEarly says whether a transaction that was under way in Prev ended within
+// this window, so that rows at or below the floor may belong to it.
+func (w Window) HasEarly() bool {
+	return w.Floor > 0 && w.Prev.EndedBy(w.Target)
+}
+
+// Probe is a cheap look for something new.
+type Probe struct {
+	// Sequence is the log's last number, 0 where none was drawn.
+	Sequence int64
+	// Ended says that a transaction under way in the window's target has ended.
+	Ended bool
+}
+
+// New says whether rows may have become visible that no window up to w holds.
+func (p Probe) New(w Window) bool {
+	if p.Sequence != w.SourceFloor || p.Ended {
+		return true
+	}
+	return w.SourceFloor != w.NextFloor && w.OpenedBy > w.Target.Xmax
+}
+
+// Load returns the newest window of slot, or pgx.ErrNoRows where the group has
+// none.
+func (s *Statements) Load(ctx context.Context, db Querier, slot Slot) (Window, error) {
+	return scanWindow(db.QueryRow(ctx, s.load, slot.Group, slot.No))
+}
+
+// Start stores window 0 of a new group: empty, with all that is retained ahead.
+// f is the sequence's value, read before.
+func (s *Statements) Start(ctx context.Context, db Querier, l Lease, f, systemIdentifier int64) error {
+	_, err := db.Exec(ctx, s.start, l.Slot.Group, l.Slot.No, f, l.Owner, l.Epoch, systemIdentifier)
+	return err
+}
+
+// Probe looks for something new past w. It must run in autocommit, and before
+// Open in any case.
+func (s *Statements) Probe(ctx context.Context, db Querier, sequence uint32, w Window) (Probe, error) {
+	var p Probe
+	var standby bool
+	err := db.QueryRow(ctx, s.probe, sequence, w.Target.Text).Scan(&p.Sequence, &p.Ended, &standby)
+	switch {
+	case err != nil:
+		return Probe{}, err
+	case standby:
+		return Probe{}, ErrStandby
+	case p.Sequence < w.SourceFloor:
+		return Probe{}, fmt.Errorf("%w: sequence at %d, position at %d", ErrSequenceWentBack, p.Sequence, w.SourceFloor)
+	}
+	return p, nil
+}
+
+// Open finishes window w, all of which is settled, and opens the next. f is
+// Probe.Sequence. It returns ErrLost where the lease or the window is no longer
+// what the caller thinks.
+func (s *Statements) Open(ctx context.Context, db Querier, l Lease, w Window, f int64) (Window, error) {
+	next, err := scanWindow(db.QueryRow(ctx, s.open, l.Slot.Group, l.Slot.No, w.No, f, l.Owner, l.Epoch))
+	if errors.Is(err, pgx.ErrNoRows) || isUniqueViolation(err) {
+		return Window{}, fmt.Errorf("%w: window %d cannot be followed", ErrLost, w.No)
+	}
+	return next, err
+}
+
+// Advance stores that rows of w up to last are settled. It only goes forward;
+// ErrLost where nothing was changed.
+func (s *Statements) Advance(ctx context.Context, db Querier, l Lease, w, last int64) error {
+	tag, err := db.Exec(ctx, s.advance, l.Slot.Group, l.Slot.No, w, last, l.Owner, l.Epoch)
+	if err == nil && tag.RowsAffected() == 0 {
+		return fmt.Errorf("%w: window %d cannot advance to %d", ErrLost, w, last)
+	}
+	return err
+}
+
+func scanWindow(row pgx.Row) (Window, error) {
+	var w Window
+	var prev, target, openedBy string
+	err := row.Scan(&w.No, &prev, &target, &w.Floor, &w.NextFloor, &w.SourceFloor, &w.Last, &openedBy, &w.SystemIdentifier)
+	if err != nil {
+		return Window{}, err
+	}
+	if w.Prev, err = ParseSnapshot(prev); err != nil {
+		return Window{}, err
+	}
+	if w.Target, err = ParseSnapshot(target); err != nil {
+		return Window{}, err
+	}
+	if w.OpenedBy, err = strconv.ParseUint(openedBy, 10, 64); err != nil {
+		return Window{}, fmt.Errorf("leat: window %d opened by %q: %w", w.No, openedBy, err)
+	}
+	return w, nil
+}
+
+func isUniqueViolation(err error) bool {
+	pgErr, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && pgErr.Code == "23505"
+}
+
+// NoWindow is what a group that has none yet probes with: it sees nothing.
+func NoWindow() Window {
+	nothing := Snapshot{Text: "3:3:", Xmax: 3}
+	return Window{Prev: nothing, Target: nothing}
+}

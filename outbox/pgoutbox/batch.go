@@ -1,0 +1,68 @@
+package pgoutbox
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+// QueueEnqueue queues the INSERT of msgs onto batch, so that it shares the round
+// trip of the business statements. Send the batch in a transaction; one that is
+// sent on a pool or connection is a transaction of its own, as pgx documents.
+// Queue it last, since it takes locks. Errors are those of Enqueue: what can be
+// seen before the database is touched is returned here, the rest by the batch's
+// results.
+//
+// A batch does not say where it will be sent, so the statement itself checks
+// that it runs in this outbox's database; to know which one that is, the first
+// call of a process opens a connection for a moment.
+func (o *Outbox) QueueEnqueue(ctx context.Context, batch *pgx.Batch, msgs ...outbox.Message) error {
+	if batch == nil {
+		return fmt.Errorf("%w: batch is nil", outbox.ErrNotInTransaction)
+	}
+	ready, err := o.prepare.Prepare(ctx, msgs)
+	if err != nil || len(ready) == 0 {
+		return err
+	}
+	instance, err := o.instanceID(ctx)
+	if err != nil {
+		return err
+	}
+	return o.insert(ready, &instance, func(sql string, args []any) (int64, error) {
+		want := int64(len(args[3].([]int16))) //nolint:forcetypeassert,errcheck // columns.args
+		batch.Queue(sql, args...).Exec(func(tag pgconn.CommandTag) error {
+			if tag.RowsAffected() != want {
+				return fmt.Errorf("%w: %d of %d messages stored", outbox.ErrWrongDatabase, tag.RowsAffected(), want)
+			}
+			return nil
+		})
+		return want, nil
+	})
+}
+
+// InsertStatement returns the statement that enqueues msgs and its parameters,
+// for libraries that run SQL themselves, such as watermill-sql. They must run it
+// in a transaction, through pgx or its stdlib driver. msgs must fit one
+// statement: at most 10,000, with at most 32 MiB of payload together.
+func (o *Outbox) InsertStatement(ctx context.Context, msgs []outbox.Message) (query string, args []any, err error) {
+	ready, err := o.prepare.Prepare(ctx, msgs)
+	if err != nil {
+		return "", nil, err
+	}
+	if len(chunks(ready)) > 1 {
+		return "", nil, fmt.Errorf("%w: %d messages do not fit one statement", outbox.ErrInvalidMessage, len(msgs))
+	}
+	instance, err := o.instanceID(ctx)
+	if err != nil {
+		return "", nil, err
+	}
+	err = o.insert(ready, &instance, func(q string, a []any) (int64, error) {
+		query, args = q, a
+		return int64(len(ready)), nil
+	})
+	return query, args, err
+}

@@ -1,0 +1,114 @@
+package pgoutbox
+
+import (
+	"context"
+	"log/slog"
+	"strconv"
+	"time"
+
+	"github.com/leat-go/leat/internal/pgmigrate"
+	"github.com/leat-go/leat/outbox"
+)
+
+// suffixes of the names that stand beside the table; the longest bounds its
+// length.
+const longestSuffix = "_created_at_idx"
+
+// Config tunes an Outbox. The zero value is a good start.
+type Config struct {
+	// Schema holds the outbox's tables. Quoted as it is, so any name will do.
+	// Defaults to "leat".
+	Schema string
+
+	// Table is the name of the log, and the start of the names of the tables and
+	// views beside it. At most 48 bytes.
+	// Defaults to "outbox".
+	Table string
+
+	// MaxPayloadBytes bounds Message.Payload, 1 to 256 MiB.
+	// Defaults to outbox.DefaultMaxPayloadBytes.
+	MaxPayloadBytes int
+
+	// UnorderedKeys skips the lock that Enqueue takes on each key until its
+	// transaction ends. Without it, order within a key is kept only where the
+	// application itself lets one transaction at a time write a key, by locking
+	// the aggregate's row first.
+	// Defaults to false: keys are locked.
+	UnorderedKeys bool
+
+	// MaxKeyLocks bounds the locks that one call of Enqueue takes, since locks are
+	// a pool that all of the cluster shares. A call with more distinct keys locks
+	// the whole outbox instead: producers with keys wait until its transaction
+	// ends. 1 to 10,000.
+	// Defaults to 1,000.
+	MaxKeyLocks int
+
+	// MigrateLockTimeout bounds each wait for a lock in Migrate.
+	// Defaults to 5 s.
+	MigrateLockTimeout time.Duration
+
+	// AllowAsyncCommit lets a relay start on a database whose synchronous_commit
+	// is off. A message is then visible, and published, before it is durable: in
+	// a crash of the server its transaction can vanish although the message was
+	// sent. Defaults to false.
+	AllowAsyncCommit bool
+
+	// Injector adds trace headers to messages. Defaults to none.
+	Injector outbox.Injector
+
+	// Hook sees every Enqueue. Defaults to none.
+	Hook outbox.EnqueueHook
+
+	// Logger receives what an operator should know. Defaults to none.
+	Logger *slog.Logger
+}
+
+func (c Config) withDefaults() Config {
+	if c.Schema == "" {
+		c.Schema = "leat"
+	}
+	if c.Table == "" {
+		c.Table = "outbox"
+	}
+	if c.MaxPayloadBytes == 0 {
+		c.MaxPayloadBytes = outbox.DefaultMaxPayloadBytes
+	}
+	if c.MaxKeyLocks == 0 {
+		c.MaxKeyLocks = 1000
+	}
+	if c.MigrateLockTimeout == 0 {
+		c.MigrateLockTimeout = 5 * time.Second
+	}
+	if c.Hook == nil {
+		c.Hook = noHook{}
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+func (c Config) validate() error {
+	if err := c.names().Validate(longestSuffix); err != nil {
+		return outbox.ConfigError("Schema, Table", strconv.Quote(c.Schema)+", "+strconv.Quote(c.Table), err.Error())
+	}
+	if c.MaxPayloadBytes < 1 || c.MaxPayloadBytes > 256<<20 {
+		return outbox.ConfigError("MaxPayloadBytes", c.MaxPayloadBytes, "must be 1 to 268435456")
+	}
+	if c.MaxKeyLocks < 1 || c.MaxKeyLocks > 10_000 {
+		return outbox.ConfigError("MaxKeyLocks", c.MaxKeyLocks, "must be 1 to 10000")
+	}
+	if c.MigrateLockTimeout < 0 {
+		return outbox.ConfigError("MigrateLockTimeout", c.MigrateLockTimeout, "must not be negative")
+	}
+	return nil
+}
+
+func (c Config) names() pgmigrate.Names {
+	return pgmigrate.Names{Schema: c.Schema, Table: c.Table}
+}
+
+// noHook is the hook of those who want none.
+type noHook struct{}
+
+func (noHook) OnEnqueue(context.Context, []outbox.Message, time.Duration, error) {}

@@ -1,0 +1,9 @@
+// Package pgoutbox is the transactional outbox on PostgreSQL 14 and later, with
+// pgx.
+//
+// Enqueue writes messages in a business transaction (pgx.Tx, or *sql.Tx of pgx's
+// stdlib driver), as one INSERT into an append-only log. Source reads the log
+// for a relay through snapshot windows: a transaction that commits late is
+// neither skipped nor waited for, and nothing is ever updated or locked behind
+// the producers' backs.
+package pgoutbox

@@ -1,0 +1,132 @@
+package pgoutbox
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/leat-go/leat/internal/txctx"
+	"github.com/leat-go/leat/outbox"
+)
+
+// Enqueue stores msgs in tx, in one statement (more only beyond 10,000 messages
+// or 32 MiB of payload). They are published after tx has committed, and only
+// then; call Wake after the commit, or use InTx, to have that happen at once.
+//
+// Order: messages with the same key are published in commit order. To that end
+// Enqueue locks each key until tx ends (Config.UnorderedKeys), so call it late
+// in the transaction, and once with all messages: two calls with several keys
+// each can deadlock against each other (SQLSTATE 40P01), as with row locks.
+//
+// Errors: outbox.ErrNotInTransaction when tx is nil or has ended,
+// outbox.ErrWrongDatabase when it belongs to another database, an
+// *outbox.InvalidMessageError for a message that cannot be stored and sent as it
+// is; none of these has written anything. Any other error is the database's, and
+// tx must be rolled back. No message is a no-op.
+func (o *Outbox) Enqueue(ctx context.Context, tx pgx.Tx, msgs ...outbox.Message) error {
+	began := time.Now()
+	ready, err := o.enqueuePgx(ctx, tx, msgs)
+	o.cfg.Hook.OnEnqueue(ctx, ready, time.Since(began), err)
+	return err
+}
+
+func (o *Outbox) enqueuePgx(ctx context.Context, tx pgx.Tx, msgs []outbox.Message) ([]outbox.Message, error) {
+	if err := checkOpen(tx); err != nil {
+		return nil, err
+	}
+	ready, err := o.prepare.Prepare(ctx, msgs)
+	if err != nil || len(ready) == 0 {
+		return ready, err
+	}
+	if err := o.checkDatabase(ctx, tx); err != nil {
+		return nil, err
+	}
+	return ready, o.insert(ready, nil, func(sql string, args []any) (int64, error) {
+		tag, err := tx.Exec(ctx, sql, args...)
+		if errors.Is(err, pgx.ErrTxClosed) {
+			err = fmt.Errorf("%w: %w", outbox.ErrNotInTransaction, err)
+		}
+		return tag.RowsAffected(), err
+	})
+}
+
+// EnqueueSQL is Enqueue for database/sql. The driver must be pgx's
+// (github.com/jackc/pgx/v5/stdlib); another one fails on the first array
+// parameter, with an error that says so.
+func (o *Outbox) EnqueueSQL(ctx context.Context, tx *sql.Tx, msgs ...outbox.Message) error {
+	began := time.Now()
+	ready, err := o.enqueueSQL(ctx, tx, msgs)
+	o.cfg.Hook.OnEnqueue(ctx, ready, time.Since(began), err)
+	return err
+}
+
+func (o *Outbox) enqueueSQL(ctx context.Context, tx *sql.Tx, msgs []outbox.Message) ([]outbox.Message, error) {
+	if tx == nil {
+		return nil, fmt.Errorf("%w: tx is nil", outbox.ErrNotInTransaction)
+	}
+	ready, err := o.prepare.Prepare(ctx, msgs)
+	if err != nil || len(ready) == 0 {
+		return ready, err
+	}
+	instance, err := o.instanceID(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return ready, o.insert(ready, &instance, func(query string, args []any) (int64, error) {
+		res, err := tx.ExecContext(ctx, query, args...)
+		if errors.Is(err, sql.ErrTxDone) {
+			err = fmt.Errorf("%w: %w", outbox.ErrNotInTransaction, err)
+		}
+		if err != nil {
+			return 0, err
+		}
+		return res.RowsAffected()
+	})
+}
+
+// EnqueueContext enqueues in the pgx.Tx or *sql.Tx that ctx carries: put there
+// by InTx, ContextWithTx, ContextWithSQLTx, or by an inbox around a handler.
+func (o *Outbox) EnqueueContext(ctx context.Context, msgs ...outbox.Message) error {
+	if tx, ok := txctx.As[pgx.Tx](ctx); ok {
+		return o.Enqueue(ctx, tx, msgs...)
+	}
+	if tx, ok := txctx.As[*sql.Tx](ctx); ok {
+		return o.EnqueueSQL(ctx, tx, msgs...)
+	}
+	return fmt.Errorf("%w: the context carries no pgx.Tx or *sql.Tx", outbox.ErrNotInTransaction)
+}
+
+// insert runs enqueue.sql for each chunk of msgs.
+func (o *Outbox) insert(msgs []outbox.Message, instance *[16]byte, exec func(string, []any) (int64, error)) error {
+	locks, shared := o.locks(msgs)
+	for _, part := range chunks(msgs) {
+		cols, err := columnsOf(part)
+		if err != nil {
+			return err
+		}
+		n, err := exec(o.sql.enqueue, cols.args(locks, shared, instance))
+		if err != nil {
+			return describe(err)
+		}
+		if n != int64(len(part)) {
+			return fmt.Errorf("%w: %d of %d messages stored", outbox.ErrWrongDatabase, n, len(part))
+		}
+	}
+	return nil
+}
+
+// checkOpen refuses what is not an open transaction.
+func checkOpen(tx pgx.Tx) error {
+	if isNil(tx) {
+		return fmt.Errorf("%w: tx is nil", outbox.ErrNotInTransaction)
+	}
+	conn := tx.Conn()
+	if conn == nil || conn.PgConn().TxStatus() == 'I' {
+		return fmt.Errorf("%w: tx has ended", outbox.ErrNotInTransaction)
+	}
+	return nil
+}

@@ -1,0 +1,84 @@
+package pgoutbox
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/leat-go/leat/internal/pgmigrate"
+	"github.com/leat-go/leat/outbox"
+)
+
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+// oldestSchema is the oldest version of the schema that this version of the
+// library works with.
+const oldestSchema = 1
+
+// SchemaStatus is the state of the outbox's schema.
+type SchemaStatus struct {
+	// Current is the version in the database, 0 where there is none; Latest is
+	// the one this library was written for. A Current above Latest is fine: a
+	// newer release has migrated already.
+	Current, Latest int
+}
+
+// Migrate creates or upgrades the outbox's schema. It is safe to call from many
+// processes at once and does nothing where everything is in place. No wait for
+// a lock exceeds Config.MigrateLockTimeout; when one does, the error has
+// SQLSTATE 55P03 and Migrate can be called again. Migrations only expand: the
+// previous release of the library goes on working.
+func (o *Outbox) Migrate(ctx context.Context) error {
+	set, err := migrationSet(o.cfg)
+	if err != nil {
+		return err
+	}
+	return set.Migrate(ctx, pgmigrate.FromPool(o.pool), pgmigrate.Options{LockTimeout: o.cfg.MigrateLockTimeout})
+}
+
+// SchemaStatus looks at the schema and changes nothing.
+func (o *Outbox) SchemaStatus(ctx context.Context) (SchemaStatus, error) {
+	set, err := migrationSet(o.cfg)
+	if err != nil {
+		return SchemaStatus{}, err
+	}
+	st, err := set.Status(ctx, pgmigrate.FromPool(o.pool))
+	return SchemaStatus{Current: st.Current, Latest: st.Latest}, err
+}
+
+// requireSchema returns an error that wraps outbox.ErrNotMigrated where the
+// schema is missing or too old.
+func (o *Outbox) requireSchema(ctx context.Context) error {
+	set, err := migrationSet(o.cfg)
+	if err != nil {
+		return err
+	}
+	err = set.Require(ctx, pgmigrate.FromPool(o.pool), oldestSchema)
+	if errors.Is(err, pgmigrate.ErrBehind) {
+		return fmt.Errorf("%w: %w", outbox.ErrNotMigrated, err)
+	}
+	return err
+}
+
+// Migrations returns the schema for cfg as files that goose and tern run as they
+// are, for teams that keep all their migrations in one tool. Only Schema and
+// Table of cfg matter.
+func Migrations(cfg Config) (fs.FS, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	set, err := migrationSet(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return set.Export()
+}
+
+func migrationSet(cfg Config) (pgmigrate.Set, error) {
+	sub, err := fs.Sub(migrationFiles, "migrations")
+	return pgmigrate.Set{Component: "outbox", Names: cfg.names(), FS: sub}, err
+}

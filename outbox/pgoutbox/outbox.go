@@ -1,0 +1,98 @@
+package pgoutbox
+
+import (
+	"embed"
+	"fmt"
+	"sync"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/leat-go/leat/internal/ids"
+	"github.com/leat-go/leat/internal/keyhash"
+	"github.com/leat-go/leat/internal/pgwindow"
+	"github.com/leat-go/leat/outbox"
+)
+
+//go:embed sql/*.sql
+var sqlFiles embed.FS
+
+// Outbox is one outbox in one PostgreSQL database. It is safe for concurrent
+// use; make one and keep it. It owns no goroutines and needs no Close.
+type Outbox struct {
+	pool     *pgxpool.Pool
+	address  *pgxpool.Config // the pool's: read once, since Pool.Config copies
+	noteKey  string          // of what connections have shown about their database
+	cfg      Config
+	prepare  outbox.Preparer
+	sql      statements
+	window   *pgwindow.Statements
+	wholeBox int64 // the advisory lock of the whole outbox
+	bell     bell
+
+	mu       sync.Mutex
+	instance [16]byte // of this outbox; zero until it was asked for
+}
+
+var _ outbox.Enqueuer = (*Outbox)(nil)
+
+// statements are the rendered SQL of the outbox.
+type statements struct {
+	enqueue, instance, page, pageEarly string
+}
+
+// New returns the outbox that lives in the database of pool. It returns an error
+// that wraps outbox.ErrInvalidConfig when pool is nil or cfg cannot work. It
+// connects to nothing: call Migrate once, for example at start-up.
+func New(pool *pgxpool.Pool, cfg Config) (*Outbox, error) {
+	if pool == nil {
+		return nil, outbox.ConfigError("pool", nil, "must not be nil")
+	}
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	sql, err := renderStatements(cfg)
+	if err != nil {
+		return nil, err
+	}
+	window, err := pgwindow.Prepare(cfg.names())
+	if err != nil {
+		return nil, err
+	}
+	self, err := ids.New()
+	if err != nil {
+		return nil, err
+	}
+	return &Outbox{
+		pool:     pool,
+		address:  pool.Config(),
+		noteKey:  "leat:" + self,
+		cfg:      cfg,
+		prepare:  outbox.Preparer{MaxPayloadBytes: cfg.MaxPayloadBytes, Injector: cfg.Injector},
+		sql:      sql,
+		window:   window,
+		wholeBox: keyhash.Lock("outbox", cfg.names().Qualified("")),
+	}, nil
+}
+
+func renderStatements(cfg Config) (statements, error) {
+	var s statements
+	for _, f := range []struct {
+		to   *string
+		file string
+	}{
+		{&s.enqueue, "enqueue"},
+		{&s.instance, "instance"},
+		{&s.page, "page"},
+		{&s.pageEarly, "page_early"},
+	} {
+		raw, err := sqlFiles.ReadFile("sql/" + f.file + ".sql")
+		if err != nil {
+			return statements{}, fmt.Errorf("leat: statement %s: %w", f.file, err)
+		}
+		if *f.to, err = cfg.names().Render(string(raw)); err != nil {
+			return statements{}, err
+		}
+	}
+	return s, nil
+}

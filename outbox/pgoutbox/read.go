@@ -1,0 +1,99 @@
+package pgoutbox
+
+import (
+	"context"
+
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// Read implements relay.Session: the next page of the window; past its end, once
+// all of it is settled, the first page of the next window, if a probe finds that
+// there may be something in one.
+func (n *session) Read(ctx context.Context, limit int) (relay.Page, error) {
+	for {
+		page, err := n.readWindow(ctx, limit)
+		if err != nil || len(page.Records) > 0 {
+			return page, unusable(err)
+		}
+		n.mu.Lock()
+		waiting := n.unread > 0
+		n.mu.Unlock()
+		if waiting {
+			return relay.Page{Waiting: true}, nil
+		}
+		opened, err := n.openNext(ctx)
+		if err != nil || !opened {
+			return relay.Page{}, unusable(err)
+		}
+	}
+}
+
+// openNext opens the next window if there may be something in it, else stores
+// the position.
+func (n *session) openNext(ctx context.Context) (bool, error) {
+	sql := n.source.ob.window
+	probe, err := sql.Probe(ctx, n.reader, n.facts.Sequence, n.window)
+	if err != nil {
+		return false, err
+	}
+	if !probe.New(n.window) {
+		return false, n.flush(ctx)
+	}
+	w, err := sql.Open(ctx, n.reader, n.lease, n.window, probe.Sequence)
+	if err != nil {
+		return false, err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.enter(w)
+	return true, nil
+}
+
+// readWindow returns the next rows of the window: first those of transactions
+// that were under way when it began, at or below its floor (phase B), then those
+// above (phase A). Only a page that is not full ends a phase.
+func (n *session) readWindow(ctx context.Context, limit int) (relay.Page, error) {
+	w := &n.window
+	if n.read < w.Floor {
+		if w.HasEarly() {
+			records, err := n.query(ctx, limit, n.source.ob.sql.pageEarly,
+				w.Prev.Text, w.Target.Text, n.read, w.Floor, limit)
+			if err != nil || len(records) == limit {
+				return n.hand(records, lastSeq(records, n.read), false), err
+			}
+			if len(records) > 0 {
+				return n.hand(records, w.Floor, false), nil
+			}
+		}
+		n.read = w.Floor
+	}
+	if n.whole {
+		return relay.Page{}, nil
+	}
+	records, err := n.query(ctx, limit, n.source.ob.sql.page, w.Prev.Text, w.Target.Text, n.read, limit)
+	if err != nil {
+		return relay.Page{}, err
+	}
+	n.whole = len(records) < limit
+	return n.hand(records, lastSeq(records, n.read), n.whole), nil
+}
+
+// hand notes that the window was read up to last and returns the page.
+func (n *session) hand(records []outbox.Record, last int64, final bool) relay.Page {
+	n.read = last
+	if len(records) == 0 {
+		return relay.Page{}
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.unread++
+	return relay.Page{Records: records, Cursor: cursor{window: n.window.No, last: last, final: final}}
+}
+
+func lastSeq(records []outbox.Record, otherwise int64) int64 {
+	if len(records) == 0 {
+		return otherwise
+	}
+	return records[len(records)-1].Seq
+}

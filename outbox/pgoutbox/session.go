@@ -1,0 +1,219 @@
+package pgoutbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/leat-go/leat/internal/pgwindow"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// session is a Source under a lease. The reader connection belongs to Read, the
+// writer connection to Advance and Renew, so that settling and renewing never
+// wait for a page.
+type session struct {
+	source *Source
+	lease  pgwindow.Lease
+	facts  pgwindow.Facts
+	reader *pgx.Conn
+	expect int // rows of the next page, a guess
+
+	writing sync.Mutex // guards writer
+	writer  *pgx.Conn
+
+	mu     sync.Mutex // guards the rest
+	window pgwindow.Window
+	read   int64 // rows of the window up to here were read
+	whole  bool  // all of the window was read
+	done   int64 // rows of the window up to here are settled
+	stored int64 // done, as the database knows it
+	unread int   // pages handed out and not settled
+}
+
+// cursor is where a page ends.
+type cursor struct {
+	window int64
+	last   int64 // of the whole page
+	final  bool  // no page of the window follows
+}
+
+// open loads the position and connects.
+func (s *Source) open(ctx context.Context, lease pgwindow.Lease) (*session, error) {
+	reader, err := s.ob.connectOwn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	n := &session{source: s, lease: lease, reader: reader}
+	if n.writer, err = s.ob.connectOwn(ctx); err == nil {
+		err = n.load(ctx)
+	}
+	if err != nil {
+		n.close(ctx)
+		return nil, err
+	}
+	return n, nil
+}
+
+// connectOwn opens a connection for a relay. Positions may be lost in a crash of
+// the server (a repeat, never a loss), so they do not wait for the disk.
+func (o *Outbox) connectOwn(ctx context.Context) (*pgx.Conn, error) {
+	conn, err := o.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	_, err = conn.Exec(ctx, `SET jit = off;
+		SET synchronous_commit = off;
+		SET default_transaction_isolation = 'read committed';
+		SET default_transaction_read_only = off;
+		SET lock_timeout = '5s';
+		SET statement_timeout = '60s';
+		SET idle_in_transaction_session_timeout = '60s'`)
+	if err != nil {
+		return nil, errors.Join(err, conn.Close(context.WithoutCancel(ctx)))
+	}
+	return conn, nil
+}
+
+// load reads the position, or starts a new group at the oldest message.
+func (n *session) load(ctx context.Context) error {
+	sql := n.source.ob.window
+	var err error
+	if n.facts, err = sql.Facts(ctx, n.reader); err != nil {
+		return err
+	}
+	w, err := sql.Load(ctx, n.reader, n.lease.Slot)
+	if errors.Is(err, pgx.ErrNoRows) {
+		if err = n.start(ctx); err != nil {
+			return err
+		}
+		w, err = sql.Load(ctx, n.reader, n.lease.Slot)
+	}
+	if err != nil {
+		return err
+	}
+	if err := n.facts.Belongs(w); err != nil {
+		return err
+	}
+	n.enter(w)
+	return nil
+}
+
+func (n *session) start(ctx context.Context) error {
+	sql := n.source.ob.window
+	p, err := sql.Probe(ctx, n.reader, n.facts.Sequence, pgwindow.NoWindow())
+	if err != nil {
+		return err
+	}
+	return sql.Start(ctx, n.reader, n.lease, p.Sequence, n.facts.SystemIdentifier)
+}
+
+// enter makes w the window that is read, from where it is settled.
+func (n *session) enter(w pgwindow.Window) {
+	n.window = w
+	n.read, n.done, n.stored = w.Last, w.Last, w.Last
+	n.whole = false
+	n.unread = 0
+}
+
+// Epoch implements relay.Session.
+func (n *session) Epoch() int64 {
+	return n.lease.Epoch
+}
+
+// Renew implements relay.Session.
+func (n *session) Renew(ctx context.Context, ttl time.Duration) error {
+	n.writing.Lock()
+	defer n.writing.Unlock()
+	return unusable(n.source.ob.window.Renew(ctx, n.writer, n.lease, ttl))
+}
+
+// Advance implements relay.Session. The last page of a window is not stored at
+// once: opening the next window does it, or the next Read that finds nothing.
+func (n *session) Advance(ctx context.Context, p relay.Page, settled int) error {
+	at, ok := p.Cursor.(cursor)
+	if !ok || settled < 1 || settled > len(p.Records) {
+		return fmt.Errorf("leat: cannot settle %d of a page of %d records", settled, len(p.Records))
+	}
+	last := p.Records[settled-1].Seq
+	if settled == len(p.Records) {
+		last = at.last
+	}
+	if !n.settle(at, last) {
+		return nil
+	}
+	return n.store(ctx, at.window, last)
+}
+
+// settle notes that rows up to last are settled, and says whether that is to be
+// stored now.
+func (n *session) settle(at cursor, last int64) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if at.window != n.window.No || last <= n.done {
+		return false
+	}
+	n.done = last
+	if last == at.last {
+		n.unread--
+	}
+	return last != at.last || !at.final
+}
+
+// store writes the position within a window.
+func (n *session) store(ctx context.Context, window, last int64) error {
+	n.writing.Lock()
+	defer n.writing.Unlock()
+	if err := n.source.ob.window.Advance(ctx, n.writer, n.lease, window, last); err != nil {
+		return unusable(err)
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if window == n.window.No {
+		n.stored = max(n.stored, last)
+	}
+	return nil
+}
+
+// flush stores what is settled but not stored yet.
+func (n *session) flush(ctx context.Context) error {
+	n.mu.Lock()
+	window, done, stored := n.window.No, n.done, n.stored
+	n.mu.Unlock()
+	if done == stored {
+		return nil
+	}
+	return n.store(ctx, window, done)
+}
+
+// Release implements relay.Session.
+func (n *session) Release(ctx context.Context) error {
+	err := n.flush(ctx)
+	if err == nil {
+		n.writing.Lock()
+		err = n.source.ob.window.Release(ctx, n.writer, n.lease)
+		n.writing.Unlock()
+	}
+	if errors.Is(err, relay.ErrLeaseLost) {
+		err = nil // another one leads: nothing of ours is left to give up
+	}
+	if err != nil {
+		n.source.abandoned(n.lease.Owner)
+	}
+	n.close(ctx)
+	return err
+}
+
+func (n *session) close(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	for _, c := range []*pgx.Conn{n.reader, n.writer} {
+		if c != nil {
+			_ = c.Close(ctx) // best effort: the server ends the session all the same
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package pgoutbox_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/pgoutbox"
+)
+
+const testLease = 30 * time.Second
+
+func TestEveryFieldSurvives(t *testing.T) {
+	t.Parallel()
+	ob, _ := newOutbox(t, pgoutbox.Config{})
+	at := time.Date(2026, 3, 4, 5, 6, 7, 891234000, time.UTC)
+	msgs := []outbox.Message{
+		{ID: "0190d1d8-0000-7000-8000-000000000001", Topic: "a", Key: "k", Type: "t", Payload: []byte("x\x00y"), Headers: map[string]string{"h": "ü"}, OccurredAt: at},
+		{ID: "0190D1D8-0000-7000-8000-00000000000A", Topic: "b"},
+		{ID: "01J5ULID", Topic: "b", Payload: []byte{}},
+		{Topic: "b", Payload: []byte("z")},
+	}
+	require.NoError(t, ob.InTx(t.Context(), func(ctx context.Context, tx pgx.Tx) error {
+		return ob.Enqueue(ctx, tx, msgs...)
+	}))
+	s := acquire(t, ob, "")
+	got := readAll(t, s, 2)
+	require.NoError(t, s.Release(t.Context()))
+	require.Len(t, got, 4)
+	for i, r := range got {
+		want := msgs[i]
+		if want.ID != "" {
+			require.Equal(t, want.ID, r.ID)
+		}
+		require.Equal(t, want.Topic, r.Topic)
+		require.Equal(t, want.Key, r.Key)
+		require.Equal(t, want.Type, r.Type)
+		require.Equal(t, string(want.Payload), string(r.Payload))
+		require.Equal(t, want.Headers, r.Headers)
+		require.True(t, want.OccurredAt.Equal(r.OccurredAt))
+	}
+}

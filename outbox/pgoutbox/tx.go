@@ -1,0 +1,42 @@
+package pgoutbox
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/leat-go/leat/internal/txctx"
+)
+
+// InTx runs fn in a transaction of the outbox's pool, commits it and wakes the
+// relays of this process. An error or a panic of fn rolls back. The context that
+// fn is given carries tx, so that EnqueueContext and Watermill publishers on it
+// enqueue in the same transaction.
+func (o *Outbox) InTx(ctx context.Context, fn func(ctx context.Context, tx pgx.Tx) error) error {
+	err := pgx.BeginFunc(ctx, o.pool, func(tx pgx.Tx) error {
+		return fn(ContextWithTx(ctx, tx), tx)
+	})
+	if err != nil {
+		return err
+	}
+	o.Wake()
+	return nil
+}
+
+// Wake tells the relays of this process that a transaction has committed. Call
+// it after the commit of a transaction of your own; without it they find the
+// messages by polling. It never blocks.
+func (o *Outbox) Wake() {
+	o.bell.ring()
+}
+
+// ContextWithTx returns a context that carries tx, for EnqueueContext.
+func ContextWithTx(ctx context.Context, tx pgx.Tx) context.Context {
+	return txctx.With(ctx, tx)
+}
+
+// ContextWithSQLTx returns a context that carries tx, for EnqueueContext.
+func ContextWithSQLTx(ctx context.Context, tx *sql.Tx) context.Context {
+	return txctx.With(ctx, tx)
+}
