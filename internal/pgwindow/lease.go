@@ -30,10 +30,11 @@ type Beginner interface {
 }
 
 // Claim takes the lease of slot for owner. It does not wait: while another owner
-// holds the lease it returns a *HeldError. A lease held by former is taken: the
-// caller knows that this incarnation of its own has ended. The claim is
-// committed synchronously whatever the session's setting.
-func (s *Statements) Claim(ctx context.Context, db Beginner, slot Slot, owner, former string, ttl time.Duration) (Lease, error) {
+// holds the lease it returns a *HeldError. A lease held by an owner whose name
+// starts with former is taken, unless former is nil: the caller knows that these
+// incarnations of its own have ended. The claim is committed synchronously
+// whatever the session's setting.
+func (s *Statements) Claim(ctx context.Context, db Beginner, slot Slot, owner string, former *string, ttl time.Duration) (Lease, error) {
 	l := Lease{Slot: slot, Owner: owner}
 	err := pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "SET LOCAL synchronous_commit = on"); err != nil {

@@ -32,7 +32,7 @@ func (o *Outbox) QueueEnqueue(ctx context.Context, batch *pgx.Batch, msgs ...out
 	if err != nil {
 		return err
 	}
-	return o.insert(ready, &instance, func(sql string, args []any) (int64, error) {
+	return o.insert(ctx, ready, &instance, func(sql string, args []any) (int64, error) {
 		want := int64(len(args[3].([]int16))) //nolint:forcetypeassert,errcheck // columns.args
 		batch.Queue(sql, args...).Exec(func(tag pgconn.CommandTag) error {
 			if tag.RowsAffected() != want {
@@ -60,7 +60,7 @@ func (o *Outbox) InsertStatement(ctx context.Context, msgs []outbox.Message) (qu
 	if err != nil {
 		return "", nil, err
 	}
-	err = o.insert(ready, &instance, func(q string, a []any) (int64, error) {
+	err = o.insert(ctx, ready, &instance, func(q string, a []any) (int64, error) {
 		query, args = q, a
 		return int64(len(ready)), nil
 	})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/txctx"
 	"github.com/leat-go/leat/outbox"
 )
@@ -45,7 +46,7 @@ func (o *Outbox) enqueuePgx(ctx context.Context, tx pgx.Tx, msgs []outbox.Messag
 	if err := o.checkDatabase(ctx, tx); err != nil {
 		return nil, err
 	}
-	return ready, o.insert(ready, nil, func(sql string, args []any) (int64, error) {
+	return ready, o.insert(ctx, ready, nil, func(sql string, args []any) (int64, error) {
 		tag, err := tx.Exec(ctx, sql, args...)
 		if errors.Is(err, pgx.ErrTxClosed) {
 			err = fmt.Errorf("%w: %w", outbox.ErrNotInTransaction, err)
@@ -76,7 +77,7 @@ func (o *Outbox) enqueueSQL(ctx context.Context, tx *sql.Tx, msgs []outbox.Messa
 	if err != nil {
 		return nil, err
 	}
-	return ready, o.insert(ready, &instance, func(query string, args []any) (int64, error) {
+	return ready, o.insert(ctx, ready, &instance, func(query string, args []any) (int64, error) {
 		res, err := tx.ExecContext(ctx, query, args...)
 		if errors.Is(err, sql.ErrTxDone) {
 			err = fmt.Errorf("%w: %w", outbox.ErrNotInTransaction, err)
@@ -101,7 +102,10 @@ func (o *Outbox) EnqueueContext(ctx context.Context, msgs ...outbox.Message) err
 }
 
 // insert runs enqueue.sql for each chunk of msgs.
-func (o *Outbox) insert(msgs []outbox.Message, instance *[16]byte, exec func(string, []any) (int64, error)) error {
+func (o *Outbox) insert(ctx context.Context, msgs []outbox.Message, instance *[16]byte, exec func(string, []any) (int64, error)) error {
+	if err := failpoint.Inject(ctx, failpoint.ProducerBeforeInsert); err != nil {
+		return err
+	}
 	locks, shared := o.locks(msgs)
 	for _, part := range chunks(msgs) {
 		cols, err := columnsOf(part)
@@ -116,7 +120,7 @@ func (o *Outbox) insert(msgs []outbox.Message, instance *[16]byte, exec func(str
 			return fmt.Errorf("%w: %d of %d messages stored", outbox.ErrWrongDatabase, n, len(part))
 		}
 	}
-	return nil
+	return failpoint.Inject(ctx, failpoint.ProducerAfterInsert)
 }
 
 // checkOpen refuses what is not an open transaction.

@@ -3,30 +3,33 @@ package pgoutbox
 import (
 	"context"
 
+	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/relay"
 )
 
 // Read implements relay.Session: the next page of the window; past its end, once
 // all of it is settled, the first page of the next window, if a probe finds that
-// there may be something in one.
+// there may be something in one. It opens one window at most: that one's snapshot
+// was taken after Read was called, so if it is empty there is nothing to read.
+// On a cluster busy with other things the next would be empty as well.
 func (n *session) Read(ctx context.Context, limit int) (relay.Page, error) {
-	for {
-		page, err := n.readWindow(ctx, limit)
-		if err != nil || len(page.Records) > 0 {
-			return page, unusable(err)
-		}
-		n.mu.Lock()
-		waiting := n.unread > 0
-		n.mu.Unlock()
-		if waiting {
-			return relay.Page{Waiting: true}, nil
-		}
-		opened, err := n.openNext(ctx)
-		if err != nil || !opened {
-			return relay.Page{}, unusable(err)
-		}
+	page, err := n.readWindow(ctx, limit)
+	if err != nil || len(page.Records) > 0 {
+		return page, unusable(err)
 	}
+	n.mu.Lock()
+	waiting := n.unread > 0
+	n.mu.Unlock()
+	if waiting {
+		return relay.Page{Waiting: true}, nil
+	}
+	opened, err := n.openNext(ctx)
+	if err != nil || !opened {
+		return relay.Page{}, unusable(err)
+	}
+	page, err = n.readWindow(ctx, limit)
+	return page, unusable(err)
 }
 
 // openNext opens the next window if there may be something in it, else stores
@@ -40,8 +43,14 @@ func (n *session) openNext(ctx context.Context) (bool, error) {
 	if !probe.New(n.window) {
 		return false, n.flush(ctx)
 	}
+	if err := failpoint.Inject(ctx, failpoint.RelayBeforeFinishWindow); err != nil {
+		return false, err
+	}
 	w, err := sql.Open(ctx, n.reader, n.lease, n.window, probe.Sequence)
 	if err != nil {
+		return false, err
+	}
+	if err := failpoint.Inject(ctx, failpoint.RelayWindowOpened); err != nil {
 		return false, err
 	}
 	n.mu.Lock()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/pgwindow"
 	"github.com/leat-go/leat/outbox/relay"
 )
@@ -168,8 +169,14 @@ func (n *session) settle(at cursor, last int64) bool {
 func (n *session) store(ctx context.Context, window, last int64) error {
 	n.writing.Lock()
 	defer n.writing.Unlock()
+	if err := failpoint.Inject(ctx, failpoint.RelayLatePositionWrite); err != nil {
+		return err
+	}
 	if err := n.source.ob.window.Advance(ctx, n.writer, n.lease, window, last); err != nil {
 		return unusable(err)
+	}
+	if err := failpoint.Inject(ctx, failpoint.RelayAdvanceAmbiguous); err != nil {
+		return err
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -201,10 +208,8 @@ func (n *session) Release(ctx context.Context) error {
 	if errors.Is(err, relay.ErrLeaseLost) {
 		err = nil // another one leads: nothing of ours is left to give up
 	}
-	if err != nil {
-		n.source.abandoned(n.lease.Owner)
-	}
 	n.close(ctx)
+	n.source.ended()
 	return err
 }
 

@@ -32,8 +32,10 @@ type Source struct {
 	ob   *Outbox
 	slot pgwindow.Slot
 
-	mu     sync.Mutex
-	former string // the owner of a session that could not be released
+	mu      sync.Mutex
+	name    string // of this source, unique; the start of its owners' names
+	claims  int    // ever made
+	running int    // sessions that have not ended
 }
 
 var _ relay.Source = (*Source)(nil)
@@ -54,7 +56,11 @@ func (o *Outbox) Source(cfg SourceConfig) (*Source, error) {
 	if len(cfg.Group) > 200 || !utf8.ValidString(cfg.Group) {
 		return nil, outbox.ConfigError("Group", strconv.Quote(cfg.Group), "must be valid UTF-8 of at most 200 bytes")
 	}
-	return &Source{ob: o, slot: pgwindow.Slot{Group: cfg.Group}}, nil
+	name, err := newName()
+	if err != nil {
+		return nil, err
+	}
+	return &Source{ob: o, slot: pgwindow.Slot{Group: cfg.Group}, name: name}, nil
 }
 
 // Check implements relay.Source. It refuses a missing or too old schema, a
@@ -86,37 +92,46 @@ func (s *Source) Check(ctx context.Context) error {
 	return unusable(err)
 }
 
-// Acquire implements relay.Source.
+// Acquire implements relay.Source. A lease that an earlier session of this very
+// Source left behind, because the database was away when it ended, is taken at
+// once.
 func (s *Source) Acquire(ctx context.Context, ttl time.Duration) (relay.Session, error) {
-	owner, err := newOwner()
-	if err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	former := s.former
-	s.mu.Unlock()
+	owner, former := s.begin()
 	lease, err := s.ob.window.Claim(ctx, s.ob.pool, s.slot, owner, former, ttl)
+	var session *session
+	if err == nil {
+		session, err = s.open(ctx, lease)
+	}
+	if err == nil {
+		return session, nil
+	}
+	s.ended()
 	if held, ok := errors.AsType[*pgwindow.HeldError](err); ok {
 		return nil, &relay.LeaseHeldError{Owner: held.Owner, Remaining: held.Remaining}
 	}
-	if err != nil {
-		return nil, unusable(describe(err))
-	}
-	session, err := s.open(ctx, lease)
-	if err != nil {
-		s.abandoned(owner)
-		return nil, unusable(err)
-	}
-	s.abandoned("")
-	return session, nil
+	return nil, unusable(describe(err))
 }
 
-// abandoned notes the owner of a lease that is nobody's any more although it
-// still runs, so that the next Acquire of this source need not wait for it.
-func (s *Source) abandoned(owner string) {
+// begin names a new owner, and whose leases it may take: those of its source,
+// unless one of them is in use.
+func (s *Source) begin() (owner string, former *string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.former = owner
+	s.claims++
+	owner = s.name + "/" + strconv.Itoa(s.claims)
+	if s.running == 0 {
+		name := s.name + "/"
+		former = &name
+	}
+	s.running++
+	return owner, former
+}
+
+// ended notes that a session is over, its lease released or not.
+func (s *Source) ended() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.running--
 }
 
 // Wakes implements relay.Source.
@@ -143,8 +158,8 @@ func unusable(err error) error {
 	return err
 }
 
-// newOwner names one incarnation of one reader, for people too.
-func newOwner() (string, error) {
+// newName returns a name that no other source has, readable for people.
+func newName() (string, error) {
 	id, err := ids.New()
 	if err != nil {
 		return "", err

@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/txctx"
 )
 
@@ -20,7 +21,9 @@ func (o *Outbox) InTx(ctx context.Context, fn func(ctx context.Context, tx pgx.T
 	if err != nil {
 		return err
 	}
-	o.Wake()
+	if failpoint.Inject(ctx, failpoint.ProducerAfterCommitBeforeWake) == nil {
+		o.Wake()
+	}
 	return nil
 }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"github.com/leat-go/leat/internal/failpoint"
 )
 
 // fence is the relay's own idea of how long its lease lasts. It counts on the
@@ -86,7 +88,11 @@ func (t *term) renewOnce(work context.Context) error {
 	ctx, cancel := context.WithTimeout(work, remaining-cfg.LeaseMargin)
 	defer cancel()
 	asked := time.Now()
-	if err := t.session.Renew(ctx, cfg.Lease); err != nil {
+	err := failpoint.Inject(ctx, failpoint.RelayBeforeRenew)
+	if err == nil {
+		err = t.session.Renew(ctx, cfg.Lease)
+	}
+	if err != nil {
 		if work.Err() == nil {
 			t.relay.onError(work, "renew", err)
 		}

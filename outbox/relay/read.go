@@ -3,6 +3,8 @@ package relay
 import (
 	"context"
 	"time"
+
+	"github.com/leat-go/leat/internal/failpoint"
 )
 
 // read fetches pages ahead of the sender until stop ends, or once until nothing
@@ -12,6 +14,9 @@ func (t *term) read(stop, work context.Context) error {
 	idle := backoff{first: cfg.PollMin, most: cfg.PollMax}
 	for stop.Err() == nil {
 		page, err := t.session.Read(work, cfg.PageSize)
+		if err == nil && len(page.Records) > 0 {
+			err = failpoint.Inject(work, failpoint.RelayAfterFetch)
+		}
 		switch {
 		case err != nil:
 			return t.fault(work, "read", err)

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -134,7 +135,11 @@ func (r *Relay) RunOnce(ctx context.Context) (int, error) {
 
 func (r *Relay) acquire(ctx context.Context, retry *backoff) (*term, error) {
 	asked := time.Now()
-	s, err := r.source.Acquire(ctx, r.cfg.Lease)
+	err := failpoint.Inject(ctx, failpoint.RelayClaimWaits)
+	var s Session
+	if err == nil {
+		s, err = r.source.Acquire(ctx, r.cfg.Lease)
+	}
 	if err != nil {
 		if !errors.Is(err, ErrLeaseHeld) {
 			r.onError(ctx, "acquire", err)

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -20,7 +21,11 @@ func (t *term) send(stop, work context.Context) error {
 		if stop.Err() != nil {
 			continue // let the reader end; what was not sent stays unsettled
 		}
-		if err := t.deliver(stop, work, page); err != nil {
+		err := failpoint.Inject(work, failpoint.RelayBetweenPages)
+		if err == nil {
+			err = t.deliver(stop, work, page)
+		}
+		if err != nil {
 			return err
 		}
 		select {
@@ -50,7 +55,7 @@ func (t *term) deliver(stop, work context.Context, page Page) error {
 		}
 		if settled > done {
 			t.retry.reset()
-			if aerr := t.session.Advance(work, page, settled); aerr != nil {
+			if aerr := t.advance(work, page, settled); aerr != nil {
 				return t.fault(work, "advance", aerr)
 			}
 			t.acked.Add(int64(settled - done))
@@ -67,6 +72,14 @@ func (t *term) deliver(stop, work context.Context, page Page) error {
 			return nil
 		}
 	}
+}
+
+// advance settles the first n records of page.
+func (t *term) advance(work context.Context, page Page, n int) error {
+	if err := failpoint.Inject(work, failpoint.RelayAckedBeforeAdvance); err != nil {
+		return err
+	}
+	return t.session.Advance(work, page, n)
 }
 
 // pending is what a page still has to send: records with their places in it.
@@ -86,6 +99,9 @@ func (t *term) sendOnce(work context.Context, p pending) (pending, error) {
 	defer cancel()
 	began := time.Now()
 	results := t.relay.sink.Send(ctx, p.records)
+	if err := failpoint.Inject(work, failpoint.RelaySentNotAcked); err != nil {
+		return p.rest(func(int) bool { return true }), err
+	}
 	if len(results) != len(p.records) {
 		err := fmt.Errorf("%w: %d for %d records", errSinkContract, len(results), len(p.records))
 		return p.rest(func(int) bool { return true }), err

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/leat-go/leat/internal/failpoint"
 )
 
 // term is the time of one relay under one lease. Three goroutines share it: a
@@ -49,6 +51,9 @@ func (t *term) run(ctx context.Context) error {
 	defer cancel(nil)
 	defer t.boundDrain(stop, cancel)()
 
+	if err := failpoint.Inject(ctx, failpoint.RelayLeaseAcquired); err != nil {
+		return t.end(ctx, err)
+	}
 	var first firstError
 	fail := func(err error) {
 		if err != nil {
@@ -97,11 +102,9 @@ func (t *term) end(ctx context.Context, err error) error {
 	r := t.relay
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.cfg.DrainTimeout)
 	defer cancel()
-	if !errors.Is(err, ErrLeaseLost) {
-		if rerr := t.session.Release(ctx); rerr != nil {
-			r.onError(ctx, "release", rerr)
-			err = errors.Join(err, rerr)
-		}
+	if rerr := t.session.Release(ctx); rerr != nil {
+		r.onError(ctx, "release", rerr)
+		err = errors.Join(err, rerr)
 	}
 	r.log.InfoContext(ctx, "lease given up", slog.Int64("epoch", t.session.Epoch()), slog.Any("error", err))
 	r.onLease(ctx, t.session.Epoch(), false, err)

@@ -1,0 +1,165 @@
+package pgoutbox_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/pgoutbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// printSink is a sink that prints. A real one is kafkasink.Sink.
+type printSink struct{}
+
+func (printSink) Send(_ context.Context, records []outbox.Record) []outbox.Result {
+	for _, r := range records {
+		fmt.Printf("sent %s %s\n", r.Topic, r.Payload)
+	}
+	return make([]outbox.Result, len(records))
+}
+
+// drain relays what has been committed.
+func drain(ctx context.Context, ob *pgoutbox.Outbox) error {
+	source, err := ob.Source(pgoutbox.SourceConfig{})
+	if err != nil {
+		return err
+	}
+	r, err := relay.New(source, printSink{}, relay.Config{})
+	if err != nil {
+		return err
+	}
+	_, err = r.RunOnce(ctx)
+	return err
+}
+
+// The order and its message are in one transaction: a message whose transaction
+// rolls back is never sent.
+func ExampleOutbox_InTx() {
+	err := onDatabase(func(ctx context.Context, _ *pgxpool.Pool, ob *pgoutbox.Outbox) error {
+		place := func(id string, fail error) error {
+			return ob.InTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
+				if _, err := tx.Exec(ctx, "INSERT INTO orders VALUES ($1)", id); err != nil {
+					return err
+				}
+				msg := outbox.Message{Topic: "orders", Key: id, Type: "order.placed", Payload: []byte(id)}
+				return errors.Join(ob.Enqueue(ctx, tx, msg), fail)
+			})
+		}
+		fmt.Println("o-1:", place("o-1", nil))
+		fmt.Println("o-2:", place("o-2", errors.New("card declined")))
+		return drain(ctx, ob)
+	})
+	fmt.Println(err)
+	// Output:
+	// o-1: <nil>
+	// o-2: card declined
+	// sent orders o-1
+	// <nil>
+}
+
+// A transaction of your own, and Wake after its commit. Without the Wake the
+// relay finds the message by polling.
+func ExampleOutbox_Enqueue() {
+	err := onDatabase(func(ctx context.Context, pool *pgxpool.Pool, ob *pgoutbox.Outbox) error {
+		tx, err := pool.Begin(ctx)
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback(ctx)
+		if err := ob.Enqueue(ctx, tx, outbox.Message{Topic: "orders", Payload: []byte("o-1")}); err != nil {
+			return err
+		}
+		if err := tx.Commit(ctx); err != nil {
+			return err
+		}
+		ob.Wake()
+		return drain(ctx, ob)
+	})
+	fmt.Println(err)
+	// Output:
+	// sent orders o-1
+	// <nil>
+}
+
+// In a database/sql transaction of pgx's stdlib driver.
+func ExampleOutbox_EnqueueSQL() {
+	err := onDatabase(func(ctx context.Context, pool *pgxpool.Pool, ob *pgoutbox.Outbox) error {
+		db := stdlib.OpenDBFromPool(pool)
+		defer db.Close()
+		tx, err := db.BeginTx(ctx, nil)
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback()
+		if err := ob.EnqueueSQL(ctx, tx, outbox.Message{Topic: "orders", Payload: []byte("o-1")}); err != nil {
+			return err
+		}
+		if err := tx.Commit(); err != nil {
+			return err
+		}
+		ob.Wake()
+		return drain(ctx, ob)
+	})
+	fmt.Println(err)
+	// Output:
+	// sent orders o-1
+	// <nil>
+}
+
+// On a batch the message costs no round trip of its own. A batch that is sent on
+// a pool is one transaction.
+func ExampleOutbox_QueueEnqueue() {
+	err := onDatabase(func(ctx context.Context, pool *pgxpool.Pool, ob *pgoutbox.Outbox) error {
+		var batch pgx.Batch
+		batch.Queue("INSERT INTO orders VALUES ($1)", "o-1")
+		if err := ob.QueueEnqueue(ctx, &batch, outbox.Message{Topic: "orders", Payload: []byte("o-1")}); err != nil {
+			return err
+		}
+		if err := pool.SendBatch(ctx, &batch).Close(); err != nil {
+			return err
+		}
+		ob.Wake()
+		return drain(ctx, ob)
+	})
+	fmt.Println(err)
+	// Output:
+	// sent orders o-1
+	// <nil>
+}
+
+// Whatever could not be sent as it is, is refused before the database is touched.
+func ExampleOutbox_Enqueue_refused() {
+	err := onDatabase(func(ctx context.Context, _ *pgxpool.Pool, ob *pgoutbox.Outbox) error {
+		return ob.InTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
+			fmt.Println(ob.Enqueue(ctx, nil, outbox.Message{Topic: "orders"}))
+			fmt.Println(ob.Enqueue(ctx, tx, outbox.Message{Key: "42"}))
+			fmt.Println(ob.Enqueue(ctx, tx, outbox.Message{Topic: "orders", Key: "a\x00b"}))
+			return nil
+		})
+	})
+	fmt.Println(err)
+	// Output:
+	// leat: not in a transaction: tx is nil
+	// leat: invalid message: messages[0].Topic must not be empty (value "")
+	// leat: invalid message: messages[0].Key contains a NUL byte (value "a\x00b")
+	// <nil>
+}
+
+// The schema as files, for goose or tern.
+func ExampleMigrations() {
+	files, err := pgoutbox.Migrations(pgoutbox.Config{Schema: "messaging"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	names, err := fs.Glob(files, "*.sql")
+	fmt.Println(names, err)
+	// Output: [00001_outbox.sql] <nil>
+}

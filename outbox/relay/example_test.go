@@ -1,0 +1,50 @@
+package relay_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/memoutbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// printer is a sink that prints what it is given. A real one is kafkasink.Sink.
+type printer struct{}
+
+func (printer) Send(_ context.Context, records []outbox.Record) []outbox.Result {
+	for _, r := range records {
+		fmt.Printf("%s %s: %s\n", r.Topic, r.Key, r.Payload)
+	}
+	return make([]outbox.Result, len(records)) // all acknowledged
+}
+
+// RunOnce drains what has been committed and returns, for scheduled jobs and
+// tests. A service calls Run instead, which goes on until its context ends.
+func ExampleRelay_RunOnce() {
+	ctx := context.Background()
+	ob, err := memoutbox.New(memoutbox.Config{})
+	if err != nil {
+		panic(err)
+	}
+	err = ob.InTx(ctx, func(ctx context.Context, tx *memoutbox.Tx) error {
+		return ob.Enqueue(ctx, tx,
+			outbox.Message{Topic: "orders", Key: "42", Payload: []byte("placed")},
+			outbox.Message{Topic: "orders", Key: "42", Payload: []byte("paid")},
+		)
+	})
+	if err != nil {
+		panic(err)
+	}
+
+	r, err := relay.New(ob.Source(memoutbox.SourceConfig{}), printer{}, relay.Config{})
+	if err != nil {
+		panic(err)
+	}
+	n, err := r.RunOnce(ctx)
+	fmt.Println(n, err)
+	// Output:
+	// orders 42: placed
+	// orders 42: paid
+	// 2 <nil>
+}
