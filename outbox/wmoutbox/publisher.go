@@ -1,0 +1,102 @@
+package wmoutbox
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/leat-go/leat/internal/txctx"
+	"github.com/leat-go/leat/outbox"
+)
+
+var _ message.Publisher = (*Publisher)(nil)
+
+// Publisher is a Watermill publisher that enqueues in the transaction of the
+// messages' context. One serves a whole process; its methods may be called
+// concurrently.
+type Publisher struct {
+	ob  outbox.Enqueuer
+	key outbox.KeyFunc
+}
+
+// NewPublisher returns a publisher that enqueues in ob. It returns an error that
+// wraps outbox.ErrInvalidConfig where ob is nil.
+func NewPublisher(ob outbox.Enqueuer, cfg Config) (*Publisher, error) {
+	if ob == nil {
+		return nil, outbox.ConfigError("ob", nil, "must be an outbox")
+	}
+	return &Publisher{ob: ob, key: cfg.withDefaults().Key}, nil
+}
+
+// Publish enqueues msgs for topic in the transaction that their context
+// carries, all of them or none. Nothing is published until that transaction has
+// committed; until then nothing wakes a relay either, see outbox.Enqueuer.Wake.
+//
+// The UUID of a message becomes its id (an empty one is replaced by a new
+// UUIDv7), its metadata the headers, see outbox.FromWatermill. The context of
+// the first message is the one that bounds the call and whose trace is stored.
+//
+// It returns outbox.ErrNotInTransaction where a message carries no transaction,
+// ErrMixedTransactions where two carry different ones, an error that wraps
+// outbox.ErrInvalidMessage where one cannot be stored, and else the outbox's
+// error. No message is a no-op.
+func (p *Publisher) Publish(topic string, msgs ...*message.Message) error {
+	if len(msgs) == 0 {
+		return nil
+	}
+	if err := sameTransaction(topic, msgs); err != nil {
+		return err
+	}
+	batch, err := convert(topic, msgs, p.key)
+	if err != nil {
+		return err
+	}
+	if err := p.ob.EnqueueContext(msgs[0].Context(), batch...); err != nil {
+		return fmt.Errorf("enqueue %s for topic %q: %w", describe(msgs), topic, err)
+	}
+	return nil
+}
+
+// Close does nothing. A router closes the publishers of its handlers, and this
+// one is shared and owns nothing.
+func (p *Publisher) Close() error {
+	return nil
+}
+
+// sameTransaction checks that every message carries one and the same
+// transaction. A savepoint is another transaction than the one around it.
+func sameTransaction(topic string, msgs []*message.Message) error {
+	for i, msg := range msgs {
+		if msg == nil {
+			return nilMessage(i)
+		}
+		if txctx.From(msg.Context()) == nil {
+			return fmt.Errorf("message %s for topic %q: %w: its context carries none",
+				msg.UUID, topic, outbox.ErrNotInTransaction)
+		}
+		if !sharesTransaction(msgs[0].Context(), msg.Context()) {
+			return fmt.Errorf("messages %s and %s for topic %q: %w",
+				msgs[0].UUID, msg.UUID, topic, ErrMixedTransactions)
+		}
+	}
+	return nil
+}
+
+// sharesTransaction compares by identity. A transaction of a type that Go cannot
+// compare is the same only within one context.
+func sharesTransaction(a, b context.Context) bool {
+	if a == b {
+		return true
+	}
+	x, y := txctx.From(a), txctx.From(b)
+	return reflect.ValueOf(x).Comparable() && reflect.ValueOf(y).Comparable() && x == y
+}
+
+func describe(msgs []*message.Message) string {
+	if len(msgs) == 1 {
+		return "message " + msgs[0].UUID
+	}
+	return fmt.Sprintf("%d messages from %s", len(msgs), msgs[0].UUID)
+}

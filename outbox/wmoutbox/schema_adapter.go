@@ -1,0 +1,117 @@
+package wmoutbox
+
+import (
+	"context"
+	stdsql "database/sql"
+	"fmt"
+
+	"github.com/ThreeDotsLabs/watermill-sql/v4/pkg/sql"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+var _ sql.SchemaAdapter = (*SchemaAdapter)(nil)
+
+// Inserter makes the statement that enqueues messages, for a caller who runs it
+// himself. *pgoutbox.Outbox implements it, safe for concurrent use.
+type Inserter interface {
+	// InsertStatement checks msgs, gives them their ids and trace headers, and
+	// returns one INSERT without RETURNING that stores all of them, with its
+	// arguments. In another database than the outbox's that INSERT stores fewer.
+	// It returns an error that wraps outbox.ErrInvalidMessage where a message
+	// cannot be stored, or where they do not fit one statement.
+	InsertStatement(ctx context.Context, msgs []outbox.Message) (query string, args []any, err error)
+}
+
+// SchemaAdapter makes watermill-sql's Publisher write an outbox's table, one row
+// a message and no envelope, so that the message published by the relay is the
+// one that was given to Publish:
+//
+//	publisher, err := sql.NewPublisher(sql.TxFromPgx(tx), sql.PublisherConfig{
+//		SchemaAdapter: adapter,
+//	}, logger)
+//
+// Give that publisher a transaction: sql.TxFromPgx, or sql.TxFromStdSQL on pgx's
+// stdlib driver. The adapter never sees the handle, so with a pool it cannot
+// refuse, and the rows would commit on their own. It does refuse what
+// watermill-sql does for such handles only, AutoInitializeSchema.
+//
+// In a transaction of another database than the outbox's, Publish fails with
+// SQLSTATE 22P02 and a text that says so.
+//
+// watermill-sql itself accepts topics of the characters A–Z a–z 0–9 - $ : . _
+// only. A SchemaAdapter may be used concurrently and by any number of
+// publishers.
+type SchemaAdapter struct {
+	ob  Inserter
+	key outbox.KeyFunc
+}
+
+// NewSchemaAdapter returns an adapter that writes ob's table. It returns an
+// error that wraps outbox.ErrInvalidConfig where ob is nil.
+func NewSchemaAdapter(ob Inserter, cfg Config) (*SchemaAdapter, error) {
+	if ob == nil {
+		return nil, outbox.ConfigError("ob", nil, "must be an outbox")
+	}
+	return &SchemaAdapter{ob: ob, key: cfg.withDefaults().Key}, nil
+}
+
+// InsertQuery returns the statement that enqueues the messages; where there are
+// none, one that does nothing. The trace of the first message's context is
+// stored with all. It returns an error that wraps outbox.ErrInvalidMessage where
+// a message cannot be stored.
+func (a *SchemaAdapter) InsertQuery(params sql.InsertQueryParams) (sql.Query, error) {
+	if len(params.Msgs) == 0 {
+		return sql.Query{Query: "SELECT WHERE false"}, nil
+	}
+	msgs, err := convert(params.Topic, params.Msgs, a.key)
+	if err != nil {
+		return sql.Query{}, err
+	}
+	query, args, err := a.ob.InsertStatement(params.Msgs[0].Context(), msgs)
+	if err != nil {
+		return sql.Query{}, fmt.Errorf("enqueue %s for topic %q: %w", describe(params.Msgs), params.Topic, err)
+	}
+	return sql.Query{Query: storingAll(query, len(msgs)), Args: args}, nil
+}
+
+// storingAll makes insert fail unless it stores n rows: watermill-sql does not
+// look at how many there were. The failing cast depends on the count so that the
+// planner cannot run it ahead of time.
+func storingAll(insert string, n int) string {
+	return fmt.Sprintf(`WITH stored AS (
+%[1]s
+RETURNING 1)
+SELECT CASE WHEN count(*) = %[2]d THEN 0 ELSE
+	('%[3]s: ' || count(*) || ' of %[2]d messages stored')::int END
+FROM stored`, insert, n, outbox.ErrWrongDatabase)
+}
+
+// SchemaInitializingQueries returns an error that wraps ErrPublishOnly and
+// outbox.ErrNotInTransaction. watermill-sql asks for these queries only outside
+// a transaction: for a publisher with AutoInitializeSchema, and for a subscriber.
+func (a *SchemaAdapter) SchemaInitializingQueries(params sql.SchemaInitializingQueriesParams) ([]sql.Query, error) {
+	return nil, fmt.Errorf(
+		"topic %q: %w: %w: create the tables with the outbox's Migrate, publish without AutoInitializeSchema, subscribe to the broker",
+		params.Topic, ErrPublishOnly, outbox.ErrNotInTransaction)
+}
+
+// SelectQuery returns an error that wraps ErrPublishOnly.
+func (a *SchemaAdapter) SelectQuery(params sql.SelectQueryParams) (sql.Query, error) {
+	return sql.Query{}, readRefused("topic " + params.Topic)
+}
+
+// UnmarshalMessage returns an error that wraps ErrPublishOnly.
+func (a *SchemaAdapter) UnmarshalMessage(sql.UnmarshalMessageParams) (sql.Row, error) {
+	return sql.Row{}, readRefused("row")
+}
+
+// SubscribeIsolationLevel returns the database's default: nothing is ever read
+// through this adapter.
+func (a *SchemaAdapter) SubscribeIsolationLevel() stdsql.IsolationLevel {
+	return stdsql.LevelDefault
+}
+
+func readRefused(what string) error {
+	return fmt.Errorf("%s: %w: the relay reads the outbox, subscribe to the broker", what, ErrPublishOnly)
+}
