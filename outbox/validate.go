@@ -38,8 +38,8 @@ func check(m *Message, maxPayload int) *InvalidMessageError {
 			Field: "Payload", Value: strconv.Itoa(len(m.Payload)) + " bytes",
 			Reason: fmt.Sprintf("is larger than %d bytes", maxPayload),
 		}
-	case !m.OccurredAt.IsZero() && (m.OccurredAt.Year() < 1 || m.OccurredAt.Year() > 9999):
-		return refuse("OccurredAt", m.OccurredAt.Format(time.RFC3339), "must lie in the years 1 to 9999")
+	case outsideCalendar(m.OccurredAt):
+		return refuse("OccurredAt", m.OccurredAt.Format(time.RFC3339), "must lie in the years 1 to 9999, in UTC")
 	}
 	for _, f := range [...]struct {
 		name, value string
@@ -55,6 +55,12 @@ func check(m *Message, maxPayload int) *InvalidMessageError {
 		}
 	}
 	return checkHeaders(m.Headers)
+}
+
+// outsideCalendar says whether t cannot be written as RFC 3339 in UTC.
+func outsideCalendar(t time.Time) bool {
+	year := t.UTC().Year()
+	return !t.IsZero() && (year < 1 || year > 9999)
 }
 
 func checkHeaders(headers map[string]string) *InvalidMessageError {

@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 )
@@ -46,9 +47,7 @@ func FromWatermill(topic string, msg *message.Message, key KeyFunc) (Message, er
 // HeaderEventType and HeaderKey. The message shares r's payload.
 func ToWatermill(r *Record) *message.Message {
 	msg := message.NewMessage(r.ID, r.Payload)
-	for name, value := range r.Headers {
-		msg.Metadata[name] = value
-	}
+	maps.Copy(msg.Metadata, r.Headers)
 	msg.Metadata[HeaderEventID] = r.ID
 	msg.Metadata[HeaderEventTime] = FormatEventTime(r.EventTime())
 	if r.Type != "" {
