@@ -1,0 +1,159 @@
+package memoutbox
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// brokenLeases are leases that let two go on, or none.
+func brokenLeases() []negative {
+	return []negative{
+		{"positions are written without an epoch check", unfenced, map[string]string{
+			"O9_LostLeaseIsFenced":      "under a lost lease",
+			"O12_PositionNeverGoesBack": "want [next]",
+		}},
+		{"a lost lease can be renewed", renewable, map[string]string{
+			"O9_LostLeaseIsFenced": "renew of a lost lease",
+		}},
+		{"a release frees whoever holds the lease", releasesOthers, map[string]string{
+			"O9_LostLeaseIsFenced": "after the release of a lost lease",
+		}},
+		{"anybody gets the lease", freeForAll, map[string]string{
+			"O9_OneHolder":                   "two hold the lease",
+			"O9_RenewKeepsTheLease":          "no error, want leat: lease is held",
+			"Relay_RunOnceFindsTheLeaseHeld": "run once while the lease is held",
+		}},
+		{"a release keeps the lease", keptLease, map[string]string{
+			"O13_ReleasedLeaseIsFree":     "right after a release",
+			"Relay_O13_CleanStopReleases": "right after a stop",
+		}},
+		{"a lease never ends", endlessLease, map[string]string{
+			"O14_ExpiredLeaseIsTakenOver":          "still held",
+			"Relay_O12_KilledBetweenAckAndAdvance": "after the kill",
+		}},
+		{"a renewal is forgotten", deafRenewal, map[string]string{
+			"O14_ExpiredLeaseIsTakenOver": "still held",
+		}},
+		{"epochs do not grow", sameEpoch, map[string]string{
+			"O14_ExpiredLeaseIsTakenOver": "epoch 1 after 1",
+			"O13_ReleasedLeaseIsFree":     "epoch 1 after 1",
+		}},
+		{"wakes are lost", silentWake, map[string]string{
+			"Wake_ReachesEverySubscriber": "was not woken",
+			"Relay_WakeReplacesPolling":   "was not sent upon a wake",
+		}},
+	}
+}
+
+func unfenced(t *testing.T) *control {
+	t.Helper()
+	c := newControl(t)
+	c.session = func(s *session) relay.Session {
+		return controlSession{session: s, advance: func(_ context.Context, p relay.Page, n int) error {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			at := p.Cursor.(cursor)
+			s.pos.done = at.first + n
+			s.group.pos = s.pos
+			return nil
+		}}
+	}
+	return c
+}
+
+func renewable(t *testing.T) *control {
+	t.Helper()
+	c := newControl(t)
+	c.session = func(s *session) relay.Session {
+		return controlSession{session: s, renew: func(_ context.Context, ttl time.Duration) error {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			s.group.until = time.Now().Add(ttl)
+			return nil
+		}}
+	}
+	return c
+}
+
+func releasesOthers(t *testing.T) *control {
+	t.Helper()
+	c := newControl(t)
+	c.session = func(s *session) relay.Session {
+		return controlSession{session: s, release: func(context.Context) error {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			s.group.held = false
+			return nil
+		}}
+	}
+	return c
+}
+
+func freeForAll(t *testing.T) *control {
+	t.Helper()
+	c := newControl(t)
+	c.acquire = func(ctx context.Context, s *Source, ttl time.Duration) (relay.Session, error) {
+		c.mu.Lock()
+		if g := c.groups[s.group]; g != nil {
+			g.held = false
+		}
+		c.mu.Unlock()
+		return s.Acquire(ctx, ttl)
+	}
+	return c
+}
+
+func keptLease(t *testing.T) *control {
+	t.Helper()
+	c := newControl(t)
+	c.session = func(s *session) relay.Session {
+		return controlSession{session: s, release: func(context.Context) error { return nil }}
+	}
+	return c
+}
+
+func endlessLease(t *testing.T) *control {
+	t.Helper()
+	c := newControl(t)
+	c.acquire = func(ctx context.Context, s *Source, _ time.Duration) (relay.Session, error) {
+		inner, err := s.Acquire(ctx, time.Hour)
+		if err != nil {
+			return nil, err
+		}
+		return controlSession{session: inner.(*session), renew: func(context.Context, time.Duration) error { return nil }}, nil
+	}
+	return c
+}
+
+func deafRenewal(t *testing.T) *control {
+	t.Helper()
+	c := newControl(t)
+	c.session = func(s *session) relay.Session {
+		return controlSession{session: s, renew: func(context.Context, time.Duration) error { return nil }}
+	}
+	return c
+}
+
+// epochOne is a session that claims to be the first.
+type epochOne struct {
+	relay.Session
+}
+
+func (epochOne) Epoch() int64 { return 1 }
+
+func sameEpoch(t *testing.T) *control {
+	t.Helper()
+	c := newControl(t)
+	c.session = func(s *session) relay.Session { return epochOne{s} }
+	return c
+}
+
+func silentWake(t *testing.T) *control {
+	t.Helper()
+	c := newControl(t)
+	c.wake = func() {}
+	return c
+}

@@ -1,0 +1,108 @@
+package memoutbox
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// brokenPositions are the ways of keeping a position that lose or repeat.
+func brokenPositions() []negative {
+	return []negative{
+		{"reading settles", settleOnRead, map[string]string{
+			"O12_ReleaseKeepsTheExactPosition":     "settled nothing, then released",
+			"O12_CrashNeverSkips":                  "settled nothing",
+			"O12_ReadIsNotSettled":                 "after a session that settled nothing",
+			"Relay_O12_PositionStopsAtTheFailure":  "after 7 of 12 were acknowledged",
+			"Relay_O12_KilledBetweenAckAndAdvance": "after the kill",
+		}},
+		{"a settled page settles the pages ahead", settleAhead, map[string]string{
+			"O12_ReleaseKeepsTheExactPosition": "settled a part of the first page",
+			"O12_CrashNeverSkips":              "settled a part of the first page",
+		}},
+		{"a part of a page settles all of it", settleWholePages, map[string]string{
+			"O12_ReleaseKeepsTheExactPosition":    "settled a part of the first page",
+			"Relay_O12_PositionStopsAtTheFailure": "after 7 of 12 were acknowledged",
+		}},
+		{"the position is not kept", forgetful, map[string]string{
+			"O10_NoRepeatsAcrossCleanStops":    "read [1:m-1 1:m-1",
+			"O12_ReleaseKeepsTheExactPosition": "11:m-1 12:m-2], want [m-9 m-10]",
+			"O12_EmptyReadStoresThePosition":   "after an empty page and a crash",
+			"Relay_O10_FaultFreeRunSendsOnce":  "after a clean stop",
+			"Relay_O13_CleanStopReleases":      "right after a stop",
+		}},
+		{"all groups share a position", sharedGroups, map[string]string{
+			"O12_GroupsAreIndependent": "while another group's lease is held",
+		}},
+	}
+}
+
+func settleOnRead(t *testing.T) *control {
+	t.Helper()
+	c := newControl(t)
+	c.session = func(s *session) relay.Session {
+		return controlSession{
+			session: s,
+			read: func(ctx context.Context, limit int) (relay.Page, error) {
+				p, err := s.Read(ctx, limit)
+				if err == nil && len(p.Records) > 0 {
+					err = s.Advance(ctx, p, len(p.Records))
+				}
+				return p, err
+			},
+		}
+	}
+	return c
+}
+
+// settleAhead stores what was read where it should store what was settled.
+func settleAhead(t *testing.T) *control {
+	t.Helper()
+	c := newControl(t)
+	c.session = func(s *session) relay.Session {
+		return controlSession{session: s, advance: func(ctx context.Context, p relay.Page, n int) error {
+			if err := s.Advance(ctx, p, n); err != nil {
+				return err
+			}
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			s.group.pos.done = s.read
+			return nil
+		}}
+	}
+	return c
+}
+
+func settleWholePages(t *testing.T) *control {
+	t.Helper()
+	c := newControl(t)
+	c.session = func(s *session) relay.Session {
+		return controlSession{session: s, advance: func(ctx context.Context, p relay.Page, _ int) error {
+			return s.Advance(ctx, p, len(p.Records))
+		}}
+	}
+	return c
+}
+
+func forgetful(t *testing.T) *control {
+	t.Helper()
+	c := newControl(t)
+	c.acquire = func(ctx context.Context, s *Source, ttl time.Duration) (relay.Session, error) {
+		c.mu.Lock()
+		if g := c.groups[s.group]; g != nil {
+			g.pos = position{}
+		}
+		c.mu.Unlock()
+		return s.Acquire(ctx, ttl)
+	}
+	return c
+}
+
+func sharedGroups(t *testing.T) *control {
+	t.Helper()
+	c := newControl(t)
+	c.group = func(string) string { return "all" }
+	return c
+}

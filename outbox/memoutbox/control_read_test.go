@@ -1,0 +1,203 @@
+package memoutbox
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// brokenReaders are the ways of reading a log that lose records or order.
+func brokenReaders() []negative {
+	return []negative{
+		{"position is the highest id", idCursor, map[string]string{
+			"O2_LateCommitterIsRead":           "want [middle-1]",
+			"O2_LateCommitterAfterHandover":    "late",
+			"O2_LateCommitterBetweenPages":     "lost [late-1",
+			"O2_ConcurrentWriters":             "late-1",
+			"O11_OpenTransactionDelaysNothing": "late-1",
+			"Relay_O10_FaultFreeRunSendsOnce":  "deadline exceeded",
+		}},
+		{"a full page ends the window", fullPageEnds, map[string]string{
+			"O2_FullPageIsNotTheEnd":           "pages of 1",
+			"O2_ConcurrentWriters":             "lost [",
+			"Relay_O2_FaultsLoseNothing":       "lost [",
+			"Relay_O2_KilledRelayLosesNothing": "deadline exceeded",
+		}},
+		{"uncommitted rows are read", dirtyRead, map[string]string{
+			"O1_RowExistsIffCommitted":         "read [",
+			"O3_NothingReadableBeforeCommit":   "while the transaction is open",
+			"Relay_O3_NothingSentBeforeCommit": "while the transaction is open",
+			"O2_ConcurrentWriters":             "never committed [",
+		}},
+		{"open transactions hold the reader up", horizon, map[string]string{
+			"O11_OpenTransactionDelaysNothing":       "while another transaction is open",
+			"Relay_O11_OpenTransactionDelaysNothing": "while a transaction is open",
+		}},
+		{"ordered by transaction", orderByTransaction, map[string]string{
+			"O5_EarlyTransactionLateKey": "want [early k-1 k-2 k-3]",
+		}},
+		{"Waiting is not told", silentWaiting, map[string]string{
+			"O2_EmptyPageMeansNothingLeft": "not Waiting",
+		}},
+	}
+}
+
+// idCursor reads what is above the highest number that it has settled.
+func idCursor(t *testing.T) *control {
+	t.Helper()
+	c := newControl(t)
+	var settled int64 // guarded by ob.mu
+	c.session = func(s *session) relay.Session {
+		c.mu.Lock()
+		read := settled
+		c.mu.Unlock()
+		return controlSession{
+			session: s,
+			read: func(_ context.Context, limit int) (relay.Page, error) {
+				c.mu.Lock()
+				defer c.mu.Unlock()
+				var found []outbox.Record
+				for _, r := range c.window(position{to: len(c.log)}) {
+					if r.Seq > read && len(found) < limit {
+						found = append(found, r)
+					}
+				}
+				if len(found) > 0 {
+					read = found[len(found)-1].Seq
+				}
+				return relay.Page{Records: found}, nil
+			},
+			advance: func(_ context.Context, p relay.Page, n int) error {
+				c.mu.Lock()
+				defer c.mu.Unlock()
+				settled = max(settled, p.Records[n-1].Seq)
+				return nil
+			},
+		}
+	}
+	return c
+}
+
+// fullPageEnds takes a full page for the last one of its window.
+func fullPageEnds(t *testing.T) *control {
+	t.Helper()
+	c := newControl(t)
+	c.session = func(s *session) relay.Session {
+		return controlSession{session: s, read: func(ctx context.Context, limit int) (relay.Page, error) {
+			p, err := s.Read(ctx, limit)
+			if len(p.Records) == limit {
+				c.mu.Lock()
+				defer c.mu.Unlock()
+				s.window = s.window[:s.read]
+			}
+			return p, err
+		}}
+	}
+	return c
+}
+
+// dirtyRead makes rows readable as soon as they are enqueued.
+func dirtyRead(t *testing.T) *control {
+	t.Helper()
+	c := newControl(t)
+	c.enqueue = func(ctx context.Context, tx *Tx, msgs []outbox.Message) error {
+		if err := c.Enqueue(ctx, tx, msgs...); err != nil {
+			return err
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.log = append(c.log, tx.rows...)
+		tx.rows = nil
+		return nil
+	}
+	return c
+}
+
+// horizon reads nothing while any transaction that has written is open, as a
+// reader does that waits for the oldest.
+func horizon(t *testing.T) *control {
+	t.Helper()
+	c := newControl(t)
+	var mu sync.Mutex
+	var open []*Tx
+	c.enqueue = func(ctx context.Context, tx *Tx, msgs []outbox.Message) error {
+		mu.Lock()
+		open = append(open, tx)
+		mu.Unlock()
+		return c.Enqueue(ctx, tx, msgs...)
+	}
+	c.session = func(s *session) relay.Session {
+		return controlSession{session: s, read: func(ctx context.Context, limit int) (relay.Page, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			c.mu.Lock()
+			held := slices.ContainsFunc(open, func(tx *Tx) bool { return !tx.closed })
+			c.mu.Unlock()
+			if held {
+				return relay.Page{}, nil
+			}
+			return s.Read(ctx, limit)
+		}}
+	}
+	return c
+}
+
+// orderByTransaction sorts a window by the number of the transaction first.
+func orderByTransaction(t *testing.T) *control {
+	t.Helper()
+	c := newControl(t)
+	first := make(map[*Tx]int64)     // the first number of a transaction; guarded by ob.mu
+	firstOf := make(map[int64]int64) // the same by the number of a row
+	c.enqueue = func(ctx context.Context, tx *Tx, msgs []outbox.Message) error {
+		if err := c.Enqueue(ctx, tx, msgs...); err != nil {
+			return err
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for _, r := range tx.rows {
+			if first[tx] == 0 {
+				first[tx] = r.Seq
+			}
+			firstOf[r.Seq] = first[tx]
+		}
+		return nil
+	}
+	c.session = func(s *session) relay.Session {
+		return controlSession{session: s, read: func(ctx context.Context, limit int) (relay.Page, error) {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			if s.pos.done == len(s.window) {
+				s.open()
+				slices.SortFunc(s.window, func(a, b outbox.Record) int {
+					return cmp.Or(cmp.Compare(firstOf[a.Seq], firstOf[b.Seq]), cmp.Compare(a.Seq, b.Seq))
+				})
+			}
+			at := s.read
+			s.read = min(at+limit, len(s.window))
+			return relay.Page{
+				Records: s.window[at:s.read],
+				Cursor:  cursor{from: s.pos.from, to: s.pos.to, first: at},
+			}, ctx.Err()
+		}}
+	}
+	return c
+}
+
+// silentWaiting returns an empty page for both nothing new and not now.
+func silentWaiting(t *testing.T) *control {
+	t.Helper()
+	c := newControl(t)
+	c.session = func(s *session) relay.Session {
+		return controlSession{session: s, read: func(ctx context.Context, limit int) (relay.Page, error) {
+			p, err := s.Read(ctx, limit)
+			p.Waiting = false
+			return p, err
+		}}
+	}
+	return c
+}

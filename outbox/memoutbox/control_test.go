@@ -1,0 +1,183 @@
+package memoutbox
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/outboxtest"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// control is an Outbox of which one rule may be broken. The conformance suite
+// must notice.
+type control struct {
+	*Outbox
+
+	// Each of these is the unbroken thing where it is nil.
+	enqueue func(ctx context.Context, tx *Tx, msgs []outbox.Message) error
+	acquire func(ctx context.Context, s *Source, ttl time.Duration) (relay.Session, error)
+	session func(s *session) relay.Session
+	group   func(group string) string
+	wake    func()
+}
+
+func newControl(t *testing.T) *control {
+	t.Helper()
+	return newControlWith(t, Config{})
+}
+
+func newControlWith(t *testing.T, cfg Config) *control {
+	t.Helper()
+	ob, err := New(cfg)
+	require.NoError(t, err)
+	return &control{Outbox: ob}
+}
+
+func (c *control) Begin(ctx context.Context) (outboxtest.Tx, error) {
+	tx, err := c.Outbox.Begin(ctx)
+	return controlTx{Tx: tx, c: c}, err
+}
+
+func (c *control) Wake() {
+	if c.wake != nil {
+		c.wake()
+		return
+	}
+	c.Outbox.Wake()
+}
+
+func (c *control) Source(group string) relay.Source {
+	if c.group != nil {
+		group = c.group(group)
+	}
+	return controlSource{Source: c.Outbox.Source(SourceConfig{Group: group}), c: c}
+}
+
+type controlTx struct {
+	*Tx
+
+	c *control
+}
+
+func (t controlTx) Enqueue(ctx context.Context, msgs ...outbox.Message) error {
+	if t.c.enqueue != nil {
+		return t.c.enqueue(ctx, t.Tx, msgs)
+	}
+	return t.c.Enqueue(ctx, t.Tx, msgs...)
+}
+
+type controlSource struct {
+	*Source
+
+	c *control
+}
+
+func (s controlSource) Acquire(ctx context.Context, ttl time.Duration) (relay.Session, error) {
+	if s.c.acquire != nil {
+		return s.c.acquire(ctx, s.Source, ttl)
+	}
+	inner, err := s.Source.Acquire(ctx, ttl)
+	if err != nil || s.c.session == nil {
+		return inner, err
+	}
+	return s.c.session(inner.(*session)), nil
+}
+
+// controlSession is a session of which some methods are replaced.
+type controlSession struct {
+	*session
+
+	read    func(ctx context.Context, limit int) (relay.Page, error)
+	advance func(ctx context.Context, p relay.Page, n int) error
+	renew   func(ctx context.Context, ttl time.Duration) error
+	release func(ctx context.Context) error
+}
+
+func (s controlSession) Read(ctx context.Context, limit int) (relay.Page, error) {
+	if s.read != nil {
+		return s.read(ctx, limit)
+	}
+	return s.session.Read(ctx, limit)
+}
+
+func (s controlSession) Advance(ctx context.Context, p relay.Page, n int) error {
+	if s.advance != nil {
+		return s.advance(ctx, p, n)
+	}
+	return s.session.Advance(ctx, p, n)
+}
+
+func (s controlSession) Renew(ctx context.Context, ttl time.Duration) error {
+	if s.renew != nil {
+		return s.renew(ctx, ttl)
+	}
+	return s.session.Renew(ctx, ttl)
+}
+
+func (s controlSession) Release(ctx context.Context) error {
+	if s.release != nil {
+		return s.release(ctx)
+	}
+	return s.session.Release(ctx)
+}
+
+// negative is a rule that is broken, and what must come of it: by the name of a
+// check, words of its complaint.
+type negative struct {
+	rule   string
+	broken func(t *testing.T) *control
+	caught map[string]string
+}
+
+// patience bounds a check of a broken outbox, since some wait for what never
+// comes. It is virtual time.
+const patience = 30 * time.Second
+
+func TestNegativeControls(t *testing.T) {
+	t.Parallel()
+	for _, group := range [][]negative{brokenReaders(), brokenPositions(), brokenWriters(), brokenLeases()} {
+		for _, n := range group {
+			t.Run(n.rule, func(t *testing.T) {
+				t.Parallel()
+				for name, complaint := range n.caught {
+					t.Run(name, func(t *testing.T) {
+						t.Parallel()
+						synctest.Test(t, func(t *testing.T) { n.expectCaught(t, name, complaint) })
+					})
+				}
+			})
+		}
+	}
+}
+
+func (n negative) expectCaught(t *testing.T, name, complaint string) {
+	t.Helper()
+	check, ok := outboxtest.Find(name)
+	require.True(t, ok, "the suite has no such check")
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	err := check.Run(ctx, outboxtest.Features{}, n.broken(t))
+	require.ErrorContains(t, err, complaint)
+}
+
+// TestControlWithoutBreakage shows that what the controls share breaks nothing,
+// and that outbox and relay work in virtual time.
+func TestControlWithoutBreakage(t *testing.T) {
+	t.Parallel()
+	checks := append(outboxtest.Checks(outboxtest.Features{}), outboxtest.RelayChecks(outboxtest.Features{})...)
+	for _, check := range checks {
+		t.Run(check.Name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c := newControl(t)
+				c.session = func(s *session) relay.Session { return controlSession{session: s} }
+				require.NoError(t, check.Run(t.Context(), outboxtest.Features{}, c))
+			})
+		})
+	}
+}

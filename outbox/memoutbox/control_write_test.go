@@ -1,0 +1,165 @@
+package memoutbox
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/leat-go/leat/internal/ids"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// brokenWriters are the ways of storing a message that change or lose it, or
+// its order.
+func brokenWriters() []negative {
+	return []negative{
+		{"keys are not held", unheldKeys, map[string]string{
+			"O5_KeyIsHeldUntilTheEnd": "first occurrence of Seq 1",
+			"O5_WaitingWriterGoesOn":  "did not wait",
+		}},
+		{"keys are locked in the order given", unsortedLocks, map[string]string{
+			"O5_KeysDoNotDeadlock": "deadline exceeded",
+		}},
+		{"messages are stored one by one", oneByOne, map[string]string{
+			"O1_AllOrNothing":      "read [",
+			"O1_BadInputIsRefused": "read [1:good",
+		}},
+		{"ids are stored as UUIDs", uuidOnly, map[string]string{
+			"O4_EveryCopyIsIdentical":            "field ID:",
+			"Relay_O4_BrokerGetsWhatWasEnqueued": "field ID:",
+		}},
+		{"payloads end at NUL", endAtNUL, map[string]string{
+			"O4_EveryCopyIsIdentical": "field Payload:",
+		}},
+		{"a copy gets a new id", newIDs, map[string]string{
+			"O4_EveryCopyIsIdentical": "field ID:",
+		}},
+		{"the caller's slices are kept", aliased, map[string]string{
+			"O4_CallerMayReuseItsSlices": "field Payload:",
+		}},
+		{"the transaction is not the context's", ownTransaction, map[string]string{
+			"O1_RowExistsIffCommitted": "tx1-1",
+		}},
+	}
+}
+
+func unheldKeys(t *testing.T) *control {
+	t.Helper()
+	return newControlWith(t, Config{UnorderedKeys: true})
+}
+
+func unsortedLocks(t *testing.T) *control {
+	t.Helper()
+	c := newControl(t)
+	c.enqueue = func(ctx context.Context, tx *Tx, msgs []outbox.Message) error {
+		for i := range msgs {
+			if err := tx.lockKey(ctx, msgs[i].Key); err != nil {
+				return err
+			}
+			select { // let another writer take its first lock
+			case <-time.After(time.Millisecond):
+			case <-ctx.Done():
+			}
+		}
+		return c.Enqueue(ctx, tx, msgs...)
+	}
+	return c
+}
+
+func oneByOne(t *testing.T) *control {
+	t.Helper()
+	c := newControl(t)
+	c.enqueue = func(ctx context.Context, tx *Tx, msgs []outbox.Message) error {
+		for i := range msgs {
+			err := c.Enqueue(ctx, tx, msgs[i])
+			if bad, ok := errors.AsType[*outbox.InvalidMessageError](err); ok {
+				bad.Index = i
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return c
+}
+
+// changed enqueues messages that change has spoilt.
+func changed(t *testing.T, change func(m *outbox.Message)) *control {
+	t.Helper()
+	c := newControl(t)
+	c.enqueue = func(ctx context.Context, tx *Tx, msgs []outbox.Message) error {
+		spoilt := make([]outbox.Message, len(msgs))
+		for i := range msgs {
+			spoilt[i] = msgs[i]
+			change(&spoilt[i])
+		}
+		return c.Enqueue(ctx, tx, spoilt...)
+	}
+	return c
+}
+
+func uuidOnly(t *testing.T) *control {
+	t.Helper()
+	return changed(t, func(m *outbox.Message) {
+		id, _ := ids.Map(m.ID)
+		m.ID = ids.Text(id)
+	})
+}
+
+func endAtNUL(t *testing.T) *control {
+	t.Helper()
+	return changed(t, func(m *outbox.Message) {
+		m.Payload, _, _ = bytes.Cut(m.Payload, []byte{0})
+	})
+}
+
+// newIDs hands out a new id with every read, as a relay does whose table has
+// none.
+func newIDs(t *testing.T) *control {
+	t.Helper()
+	c := newControl(t)
+	c.session = func(s *session) relay.Session {
+		return controlSession{session: s, read: func(ctx context.Context, limit int) (relay.Page, error) {
+			p, err := s.Read(ctx, limit)
+			for i := range p.Records {
+				if id, nerr := ids.New(); nerr == nil {
+					p.Records[i].ID = id
+				}
+			}
+			return p, err
+		}}
+	}
+	return c
+}
+
+func aliased(t *testing.T) *control {
+	t.Helper()
+	c := newControl(t)
+	c.enqueue = func(ctx context.Context, tx *Tx, msgs []outbox.Message) error {
+		if err := c.Enqueue(ctx, tx, msgs...); err != nil {
+			return err
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for i := range msgs {
+			tx.rows[len(tx.rows)-len(msgs)+i].Payload = msgs[i].Payload
+		}
+		return nil
+	}
+	return c
+}
+
+// ownTransaction writes beside the caller's transaction, as a publisher on a
+// pool does.
+func ownTransaction(t *testing.T) *control {
+	t.Helper()
+	c := newControl(t)
+	c.enqueue = func(ctx context.Context, _ *Tx, msgs []outbox.Message) error {
+		return c.InTx(ctx, func(ctx context.Context, tx *Tx) error { return c.Enqueue(ctx, tx, msgs...) })
+	}
+	return c
+}

@@ -1,0 +1,95 @@
+package memoutbox
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/leat-go/leat/internal/keyhash"
+	"github.com/leat-go/leat/internal/txctx"
+	"github.com/leat-go/leat/outbox"
+)
+
+// Enqueue stores msgs in tx: all of them, or none and the error says which is
+// at fault. No message is a no-op. The messages can be read once tx has
+// committed, and never if it rolls back.
+//
+// Where another open transaction has enqueued one of the keys, Enqueue waits
+// until that ends (Config.UnorderedKeys); two transactions that enqueue the same keys in opposite
+// orders wait for one another until ctx ends. A wait that ctx cut short leaves
+// tx fit for Rollback only.
+//
+// It returns outbox.ErrNotInTransaction where tx is nil or has ended,
+// outbox.ErrWrongDatabase where tx was begun on another Outbox, and an
+// *outbox.InvalidMessageError where a message cannot be stored.
+func (ob *Outbox) Enqueue(ctx context.Context, tx *Tx, msgs ...outbox.Message) error {
+	start := time.Now()
+	ready, err := ob.enqueue(ctx, tx, msgs)
+	ob.cfg.Hook.OnEnqueue(ctx, ready, time.Since(start), err)
+	return err
+}
+
+// EnqueueContext is Enqueue in the transaction that ctx carries (see
+// ContextWithTx and InTx). It returns outbox.ErrNotInTransaction where ctx
+// carries none of this package.
+func (ob *Outbox) EnqueueContext(ctx context.Context, msgs ...outbox.Message) error {
+	tx, _ := txctx.As[*Tx](ctx)
+	return ob.Enqueue(ctx, tx, msgs...)
+}
+
+// enqueue returns the messages as they were stored, or were about to be.
+func (ob *Outbox) enqueue(ctx context.Context, tx *Tx, msgs []outbox.Message) ([]outbox.Message, error) {
+	switch {
+	case tx == nil:
+		return nil, outbox.ErrNotInTransaction
+	case tx.ob != ob:
+		return nil, outbox.ErrWrongDatabase
+	}
+	ready, err := ob.preparer.Prepare(ctx, msgs)
+	if err != nil {
+		return nil, err
+	}
+	if !ob.cfg.UnorderedKeys {
+		if err := tx.lockKeys(ctx, ready); err != nil {
+			return ready, err
+		}
+	}
+	return ready, tx.insert(ready)
+}
+
+// insert draws the numbers and stores the rows where only tx sees them.
+func (tx *Tx) insert(msgs []outbox.Message) error {
+	tx.ob.mu.Lock()
+	defer tx.ob.mu.Unlock()
+	if err := tx.usable(); err != nil {
+		return err
+	}
+	// Rows keep what a PostgreSQL timestamptz keeps.
+	now := time.Now().UTC().Truncate(time.Microsecond)
+	for i := range msgs {
+		tx.ob.seq++
+		m := clone(&msgs[i])
+		if !m.OccurredAt.IsZero() {
+			m.OccurredAt = m.OccurredAt.UTC().Truncate(time.Microsecond)
+		}
+		tx.rows = append(tx.rows, outbox.Record{
+			Message: m, Seq: tx.ob.seq, Shard: shard(&m), CreatedAt: now,
+		})
+	}
+	return nil
+}
+
+func shard(m *outbox.Message) int16 {
+	if m.Key != "" {
+		return keyhash.Shard([]byte(m.Key))
+	}
+	return keyhash.Shard([]byte(m.ID))
+}
+
+func clone(m *outbox.Message) outbox.Message {
+	c := *m
+	c.Payload = slices.Clone(m.Payload)
+	c.Headers = maps.Clone(m.Headers)
+	return c
+}

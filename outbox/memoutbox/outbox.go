@@ -1,0 +1,68 @@
+package memoutbox
+
+import (
+	"sync"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+var _ outbox.Enqueuer = (*Outbox)(nil)
+
+// Outbox is an outbox in memory. It is safe for concurrent use.
+type Outbox struct {
+	cfg      Config
+	preparer outbox.Preparer
+
+	// mu guards everything below, and the state of every Tx and session.
+	mu sync.Mutex
+	// seq is the number that was drawn last. Numbers are drawn by Enqueue, so
+	// that their order is not that of the commits.
+	seq int64
+	// log holds what has committed, in the order of the commits; the rows of one
+	// transaction are neighbours. A snapshot is therefore a length of log, and a
+	// window the stretch between two of them.
+	log    []outbox.Record
+	locks  keyLocks
+	groups map[string]*group
+	wakes  map[chan struct{}]struct{}
+}
+
+// New returns an empty outbox. It returns an error that wraps
+// outbox.ErrInvalidConfig where cfg cannot work.
+func New(cfg Config) (*Outbox, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	return &Outbox{
+		cfg:      cfg,
+		preparer: outbox.Preparer{MaxPayloadBytes: cfg.MaxPayloadBytes, Injector: cfg.Injector},
+		locks:    make(keyLocks),
+		groups:   make(map[string]*group),
+		wakes:    make(map[chan struct{}]struct{}),
+	}, nil
+}
+
+// Committed returns a copy of all committed records in the order in which their
+// transactions committed. That is not the order of Seq where transactions
+// overlapped.
+func (ob *Outbox) Committed() []outbox.Record {
+	ob.mu.Lock()
+	defer ob.mu.Unlock()
+	out := make([]outbox.Record, len(ob.log))
+	for i := range ob.log {
+		out[i] = ob.log[i]
+		out[i].Message = clone(&ob.log[i].Message)
+	}
+	return out
+}
+
+// Messages returns a copy of all committed messages, ordered as by Committed.
+func (ob *Outbox) Messages() []outbox.Message {
+	records := ob.Committed()
+	out := make([]outbox.Message, len(records))
+	for i := range records {
+		out[i] = records[i].Message
+	}
+	return out
+}

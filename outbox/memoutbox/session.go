@@ -1,0 +1,128 @@
+package memoutbox
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// session reads window after window. A window is opened when the one before is
+// settled to its end, with everything that has committed since: what a
+// transaction with low numbers commits late is simply in a later window.
+type session struct {
+	ob    *Outbox
+	group *group
+	epoch int64
+
+	// Guarded by ob.mu. pos is the window that is open, with what is settled of
+	// it; read counts the records of it that were handed out.
+	pos    position
+	window []outbox.Record
+	read   int
+}
+
+// cursor is the note on a page: the window it belongs to and its first record.
+type cursor struct {
+	from, to, first int
+}
+
+// Epoch implements relay.Session.
+func (s *session) Epoch() int64 {
+	return s.epoch
+}
+
+// Read implements relay.Session.
+func (s *session) Read(ctx context.Context, limit int) (relay.Page, error) {
+	if limit < 1 {
+		return relay.Page{}, outbox.ConfigError("limit", limit, "must be positive")
+	}
+	s.ob.mu.Lock()
+	defer s.ob.mu.Unlock()
+	if err := s.alive(ctx); err != nil {
+		return relay.Page{}, err
+	}
+	if s.read == len(s.window) {
+		if s.pos.done < len(s.window) {
+			return relay.Page{Waiting: true}, nil
+		}
+		s.open()
+	}
+	first := s.read
+	s.read = min(first+limit, len(s.window))
+	return relay.Page{
+		Records: s.window[first:s.read:s.read],
+		Cursor:  cursor{from: s.pos.from, to: s.pos.to, first: first},
+	}, nil
+}
+
+// open finishes the window and opens the next.
+func (s *session) open() {
+	s.pos = position{from: s.pos.to, to: len(s.ob.log)}
+	s.window = s.ob.window(s.pos)
+	s.read = 0
+	s.group.pos = s.pos
+}
+
+// Advance implements relay.Session. The position is stored at once.
+func (s *session) Advance(ctx context.Context, p relay.Page, n int) error {
+	s.ob.mu.Lock()
+	defer s.ob.mu.Unlock()
+	if err := s.alive(ctx); err != nil {
+		return err
+	}
+	c, ok := p.Cursor.(cursor)
+	switch {
+	case n < 0 || n > len(p.Records):
+		return fmt.Errorf("leat: advance by %d of a page of %d records", n, len(p.Records))
+	case !ok && len(p.Records) == 0:
+		return nil // a page that was waiting
+	case !ok:
+		return fmt.Errorf("leat: advance: page with a foreign cursor %T", p.Cursor)
+	case c.from != s.pos.from || c.to != s.pos.to:
+		return nil // of a window that is settled already
+	}
+	s.pos.done = max(s.pos.done, c.first+n)
+	s.group.pos = s.pos
+	return nil
+}
+
+// Renew implements relay.Session.
+func (s *session) Renew(ctx context.Context, ttl time.Duration) error {
+	if ttl <= 0 {
+		return outbox.ConfigError("ttl", ttl, "must be positive")
+	}
+	s.ob.mu.Lock()
+	defer s.ob.mu.Unlock()
+	if err := s.alive(ctx); err != nil {
+		return err
+	}
+	s.group.until = time.Now().Add(ttl)
+	return nil
+}
+
+// Release implements relay.Session.
+func (s *session) Release(ctx context.Context) error {
+	s.ob.mu.Lock()
+	defer s.ob.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if s.group.epoch == s.epoch {
+		s.group.held = false
+	}
+	return nil
+}
+
+// alive says whether the lease is this session's still. The caller holds ob.mu.
+func (s *session) alive(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if s.group.epoch != s.epoch || !s.group.held || !time.Now().Before(s.group.until) {
+		return relay.ErrLeaseLost
+	}
+	return nil
+}

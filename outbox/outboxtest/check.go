@@ -1,0 +1,111 @@
+package outboxtest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+)
+
+// checkTimeout bounds one check, so that an outbox that hangs fails.
+const checkTimeout = 2 * time.Minute
+
+// Check is one case of the suite.
+type Check struct {
+	// Name starts with the invariant that the check is about.
+	Name string
+
+	run  func(ctx context.Context, tr *trial) error
+	skip func(f Features) bool // nil: never
+}
+
+// Run runs the check on s, which no other check may have used, and returns what
+// is wrong with it. It is bounded by ctx and by two minutes.
+func (c Check) Run(ctx context.Context, f Features, s Subject) error {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	tr := &trial{Subject: s, features: f.withDefaults()}
+	defer tr.end()
+	if err := c.run(ctx, tr); err != nil {
+		return fmt.Errorf("%s: %w", c.Name, err)
+	}
+	return nil
+}
+
+// Run runs every check of the outbox that f does not rule out, in parallel,
+// each on a new subject.
+func Run(t *testing.T, f Features, newSubject func(t *testing.T) Subject) {
+	t.Helper()
+	runAll(t, Checks(f), f, newSubject)
+}
+
+// RunRelay runs every check of the outbox together with the relay that f does
+// not rule out, in parallel, each on a new subject.
+func RunRelay(t *testing.T, f Features, newSubject func(t *testing.T) Subject) {
+	t.Helper()
+	runAll(t, RelayChecks(f), f, newSubject)
+}
+
+func runAll(t *testing.T, checks []Check, f Features, newSubject func(t *testing.T) Subject) {
+	t.Helper()
+	for _, c := range checks {
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			if err := c.Run(t.Context(), f, newSubject(t)); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// Checks returns the checks that Run runs.
+func Checks(f Features) []Check {
+	var all []Check
+	for _, group := range [][]Check{
+		commitChecks(), inputChecks(), windowChecks(), writerChecks(), copyChecks(), orderChecks(),
+		leaseChecks(), foreignChecks(), positionChecks(), releaseChecks(), groupChecks(), wakeChecks(),
+	} {
+		all = append(all, group...)
+	}
+	return applicable(all, f)
+}
+
+// Find returns the check of Checks or RelayChecks that is called name.
+func Find(name string) (Check, bool) {
+	for _, c := range append(Checks(Features{}), RelayChecks(Features{})...) {
+		if c.Name == name {
+			return c, true
+		}
+	}
+	return Check{}, false
+}
+
+func applicable(all []Check, f Features) []Check {
+	var out []Check
+	for _, c := range all {
+		if c.skip == nil || !c.skip(f) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// trial is a Subject with what is left to clean up after the check.
+type trial struct {
+	Subject
+
+	features Features
+	cleanups []func()
+}
+
+// end rolls back what a failed check has left open, in reverse.
+func (tr *trial) end() {
+	for _, cleanup := range slices.Backward(tr.cleanups) {
+		cleanup()
+	}
+}
+
+func (tr *trial) cleanup(f func()) {
+	tr.cleanups = append(tr.cleanups, f)
+}

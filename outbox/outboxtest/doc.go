@@ -1,0 +1,21 @@
+// Package outboxtest is the conformance suite of leat's outboxes: what every
+// adapter must do, whatever it stores its messages in. An adapter's test wraps
+// the adapter in a Subject and hands it to Run, and to RunRelay for the same
+// rules end to end through the relay:
+//
+//	func TestOutbox(t *testing.T) {
+//		t.Parallel()
+//		outboxtest.Run(t, outboxtest.Features{}, newSubject)
+//	}
+//
+//	func TestRelay(t *testing.T) {
+//		t.Parallel()
+//		outboxtest.RunRelay(t, outboxtest.Features{}, newSubject)
+//	}
+//
+// Checks are named after the invariants of docs/guarantees.md. Each is a
+// function that returns an error, so that an adapter can also show that a
+// broken variant of itself is caught: see Checks, RelayChecks and Find.
+//
+// Broker and RecordingSink are a destination in memory that fails on command.
+package outboxtest

@@ -1,0 +1,76 @@
+package outboxtest
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// errSevered is what a severed source answers.
+var errSevered = errors.New("leat: connection is cut")
+
+// severable is a Source that can be cut off from its database, as a process is
+// that was killed: whatever its sessions have in memory is never stored, and
+// their lease is not released but runs out.
+type severable struct {
+	relay.Source
+
+	cut atomic.Bool
+}
+
+func (s *severable) sever() {
+	s.cut.Store(true)
+}
+
+// Acquire implements relay.Source.
+func (s *severable) Acquire(ctx context.Context, ttl time.Duration) (relay.Session, error) {
+	if s.cut.Load() {
+		return nil, errSevered
+	}
+	session, err := s.Source.Acquire(ctx, ttl)
+	if err != nil {
+		return nil, err
+	}
+	return &severedSession{Session: session, cut: &s.cut}, nil
+}
+
+type severedSession struct {
+	relay.Session
+
+	cut *atomic.Bool
+}
+
+// Read implements relay.Session.
+func (s *severedSession) Read(ctx context.Context, limit int) (relay.Page, error) {
+	if s.cut.Load() {
+		return relay.Page{}, errSevered
+	}
+	return s.Session.Read(ctx, limit)
+}
+
+// Advance implements relay.Session.
+func (s *severedSession) Advance(ctx context.Context, p relay.Page, n int) error {
+	if s.cut.Load() {
+		return errSevered
+	}
+	return s.Session.Advance(ctx, p, n)
+}
+
+// Renew implements relay.Session.
+func (s *severedSession) Renew(ctx context.Context, ttl time.Duration) error {
+	if s.cut.Load() {
+		return errSevered
+	}
+	return s.Session.Renew(ctx, ttl)
+}
+
+// Release implements relay.Session.
+func (s *severedSession) Release(ctx context.Context) error {
+	if s.cut.Load() {
+		return errSevered
+	}
+	return s.Session.Release(ctx)
+}

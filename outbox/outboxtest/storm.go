@@ -1,0 +1,174 @@
+package outboxtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+const (
+	stormWriters = 8
+	stormTxs     = 12
+	stormKeys    = 3
+)
+
+// storm is a number of concurrent writers that commit and roll back at random.
+type storm struct {
+	tr *trial
+
+	mu        sync.Mutex
+	failed    error
+	committed []string
+	// commits counts the committed transactions of a key. A writer reads and
+	// raises it while its transaction holds the key, so that the number it stores
+	// is its place in the order of the commits.
+	commits map[string]int
+}
+
+func newStorm(tr *trial) *storm {
+	return &storm{tr: tr, commits: make(map[string]int)}
+}
+
+// start lets the writers go. The channel is closed when all are done; the check
+// waits for that in any case.
+func (s *storm) start(ctx context.Context, seed uint64) <-chan struct{} {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	for w := range stormWriters {
+		wg.Go(func() { s.fail(s.writeAll(ctx, seed, w)) })
+	}
+	go func() {
+		defer close(done)
+		wg.Wait()
+	}()
+	s.tr.cleanup(func() {
+		cancel()
+		<-done
+	})
+	return done
+}
+
+func (s *storm) writeAll(ctx context.Context, seed uint64, writer int) error {
+	rng := rand.New(rand.NewPCG(seed, uint64(writer))) //nolint:gosec // a test's dice, no secret
+	for i := range stormTxs {
+		if err := s.write(ctx, rng, fmt.Sprintf("w%d-t%d", writer, i)); err != nil {
+			return fmt.Errorf("writer %d: %w", writer, err)
+		}
+	}
+	return nil
+}
+
+func (s *storm) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failed = errors.Join(s.failed, err)
+}
+
+// err returns the errors of the writers.
+func (s *storm) err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failed
+}
+
+// write runs one transaction: half of them without a key, half with one, and a
+// quarter rolled back.
+func (s *storm) write(ctx context.Context, rng *rand.Rand, name string) error {
+	commit := rng.IntN(4) > 0
+	if rng.IntN(2) == 0 {
+		batch := numbered(name, 1+rng.IntN(3))
+		if err := s.tr.finish(ctx, commit, named(batch...)...); err != nil {
+			return err
+		}
+		s.note(commit, batch)
+		return nil
+	}
+	key := "key" + strconv.Itoa(rng.IntN(stormKeys))
+	tx, err := s.tr.Begin(ctx)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	batch, err := s.enqueueKeyed(ctx, tx, key, name, commit)
+	if err != nil {
+		_ = tx.Rollback(context.WithoutCancel(ctx))
+		return err
+	}
+	if err := end(ctx, tx, commit); err != nil {
+		return err
+	}
+	s.note(commit, batch)
+	return nil
+}
+
+// enqueueKeyed enqueues one message of key, which makes the transaction hold
+// the key, and then another that carries the transaction's place among the
+// commits of the key.
+func (s *storm) enqueueKeyed(ctx context.Context, tx Tx, key, name string, commit bool) ([]string, error) {
+	if err := tx.Enqueue(ctx, keyed(key, name)...); err != nil {
+		return nil, fmt.Errorf("enqueue: %w", err)
+	}
+	s.mu.Lock()
+	place := s.commits[key] + 1
+	if commit {
+		s.commits[key] = place
+	}
+	s.mu.Unlock()
+	second := commitPlace(key, place)
+	if err := tx.Enqueue(ctx, keyed(key, second)...); err != nil {
+		return nil, fmt.Errorf("enqueue: %w", err)
+	}
+	return []string{name, second}, nil
+}
+
+func (s *storm) note(commit bool, batch []string) {
+	if !commit {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.committed = append(s.committed, batch...)
+}
+
+func (s *storm) names() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string(nil), s.committed...)
+}
+
+func commitPlace(key string, place int) string {
+	return key + "/" + strconv.Itoa(place)
+}
+
+// expectOrder checks what was read, or published, in that order: of each topic
+// and key the first occurrences ascend in Seq, and the commits of a storm come
+// in the order 1, 2, 3….
+func expectOrder(got []outbox.Record) error {
+	type lane struct{ topic, key string }
+	last := make(map[lane]int64)
+	commits := make(map[lane]int)
+	seen := make(map[int64]bool)
+	for i := range got {
+		r := &got[i]
+		l := lane{r.Topic, r.Key}
+		if r.Key == "" || seen[r.Seq] {
+			continue
+		}
+		seen[r.Seq] = true
+		if r.Seq < last[l] {
+			return fmt.Errorf("key %q: first occurrence of Seq %d (%.40q) after that of %d", r.Key, r.Seq, r.Payload, last[l])
+		}
+		last[l] = r.Seq
+		if want := commitPlace(r.Key, commits[l]+1); string(r.Payload) == want {
+			commits[l]++
+		} else if len(r.Payload) > len(r.Key) && string(r.Payload[:len(r.Key)+1]) == r.Key+"/" {
+			return fmt.Errorf("key %q: commit %s comes where %s was expected", r.Key, r.Payload, want)
+		}
+	}
+	return nil
+}

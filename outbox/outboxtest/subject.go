@@ -1,0 +1,76 @@
+package outboxtest
+
+import (
+	"context"
+
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// Subject is an outbox under test: empty when a check gets it, with the default
+// configuration, and used by that check alone. Its methods are safe for
+// concurrent use.
+type Subject interface {
+	// Enqueuer is the outbox's own: EnqueueContext and Wake.
+	outbox.Enqueuer
+
+	// Begin starts a transaction. Ending ctx must not commit it.
+	Begin(ctx context.Context) (Tx, error)
+
+	// Source returns the source of a relay group. Sources of one group are
+	// equivalent; a new group starts at the first record.
+	Source(group string) relay.Source
+}
+
+// Tx is a transaction of a Subject. One goroutine uses it at a time.
+type Tx interface {
+	// Enqueue is the outbox's Enqueue in this transaction.
+	Enqueue(ctx context.Context, msgs ...outbox.Message) error
+
+	// Context returns ctx with the transaction in it, for EnqueueContext.
+	Context(ctx context.Context) context.Context
+
+	// Commit ends the transaction and makes its messages readable. It does not
+	// wake the relays.
+	Commit(ctx context.Context) error
+
+	// Rollback ends the transaction. After Commit it may return any error and
+	// changes nothing.
+	Rollback(ctx context.Context) error
+}
+
+// ForeignHolder is implemented by a Subject that can hold a transaction open
+// which has nothing to do with the outbox but shares its database: one that has
+// written to another table, or in another database of the same server.
+type ForeignHolder interface {
+	// HoldForeign opens it. The returned function ends it.
+	HoldForeign(ctx context.Context) (release func(), err error)
+}
+
+// Features says what an outbox promises less than the whole contract. The zero
+// value is the whole.
+type Features struct {
+	// NoKeyOrder says that writers of one key are not made to wait for one
+	// another, so that the order of a key is not that of the commits.
+	NoKeyOrder bool
+
+	// NoWakes says that Source.Wakes returns nil.
+	NoWakes bool
+
+	// LazyAdvance says that Session.Advance may only note the position, so that
+	// it does not tell whether the lease is lost; and that a page read before the
+	// crash of a session may be repeated although it was settled, unless an empty
+	// page or Release came after.
+	LazyAdvance bool
+
+	// MaxPayloadBytes is the largest payload that the subject accepts.
+	// Defaults to outbox.DefaultMaxPayloadBytes.
+	MaxPayloadBytes int
+}
+
+func (f Features) withDefaults() Features {
+	if f.MaxPayloadBytes == 0 {
+		f.MaxPayloadBytes = outbox.DefaultMaxPayloadBytes
+	}
+	return f
+}

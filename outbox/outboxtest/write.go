@@ -1,0 +1,90 @@
+package outboxtest
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+const testTopic = "orders"
+
+// named returns messages without a key whose payloads are names, by which the
+// checks tell them apart.
+func named(names ...string) []outbox.Message {
+	return keyed("", names...)
+}
+
+// keyed is named with a key.
+func keyed(key string, names ...string) []outbox.Message {
+	msgs := make([]outbox.Message, len(names))
+	for i, name := range names {
+		msgs[i] = outbox.Message{Topic: testTopic, Key: key, Payload: []byte(name)}
+	}
+	return msgs
+}
+
+// numbered returns the names prefix-1 … prefix-n.
+func numbered(prefix string, n int) []string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = prefix + "-" + strconv.Itoa(i+1)
+	}
+	return names
+}
+
+// begin starts a transaction that is rolled back after the check at the latest.
+func (tr *trial) begin(ctx context.Context) (Tx, error) {
+	tx, err := tr.Begin(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("begin: %w", err)
+	}
+	clean := context.WithoutCancel(ctx)
+	tr.cleanup(func() { _ = tx.Rollback(clean) }) // an error where it has ended already
+	return tx, nil
+}
+
+// open enqueues msgs in a transaction that it leaves open.
+func (tr *trial) open(ctx context.Context, msgs ...outbox.Message) (Tx, error) {
+	tx, err := tr.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := tx.Enqueue(ctx, msgs...); err != nil {
+		return nil, fmt.Errorf("enqueue: %w", err)
+	}
+	return tx, nil
+}
+
+// commit enqueues msgs in a transaction of their own and commits it.
+func (tr *trial) commit(ctx context.Context, msgs ...outbox.Message) error {
+	return tr.finish(ctx, true, msgs...)
+}
+
+// finish enqueues msgs in a transaction of their own and ends it. Unlike open it
+// leaves no cleanup, so that goroutines can call it.
+func (tr *trial) finish(ctx context.Context, commit bool, msgs ...outbox.Message) error {
+	tx, err := tr.Begin(ctx)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	if err := tx.Enqueue(ctx, msgs...); err != nil {
+		_ = tx.Rollback(context.WithoutCancel(ctx))
+		return fmt.Errorf("enqueue: %w", err)
+	}
+	return end(ctx, tx, commit)
+}
+
+func end(ctx context.Context, tx Tx, commit bool) error {
+	if !commit {
+		if err := tx.Rollback(ctx); err != nil {
+			return fmt.Errorf("rollback: %w", err)
+		}
+		return nil
+	}
+	if err := tx.Commit(ctx); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	return nil
+}
