@@ -33,7 +33,7 @@ type Source interface {
 	Check(ctx context.Context) error
 
 	// Acquire claims the lease for ttl and starts a session at the stored
-	// position. While another holds it, it returns ErrLeaseHeld (as a
+	// position, or at the oldest record that is retained where none is stored. While another holds it, it returns ErrLeaseHeld (as a
 	// *LeaseHeldError where the remaining time is known). It does not wait.
 	Acquire(ctx context.Context, ttl time.Duration) (Session, error)
 
@@ -60,14 +60,15 @@ type Session interface {
 	// page is settled of, is never missed by an empty page that is not Waiting.
 	Read(ctx context.Context, limit int) (Page, error)
 
-	// Advance settles the first n records of p, which the sink has acknowledged;
-	// all pages before p are settled. The position it stores never passes a
+	// Advance settles the first n records of p, 1 to all, which the sink has
+	// acknowledged; all pages before p are settled. The position it stores never passes a
 	// record that was not settled. A Source may store it with a later call, at
 	// the latest when a Read finds nothing new or at Release: a crash in between
-	// costs repeats, never a loss. Advance with the same n again changes nothing.
+	// costs repeats, never a loss; and an Advance that stores nothing may not notice
+	// a lost lease. Advance with the same n again changes nothing.
 	Advance(ctx context.Context, p Page, n int) error
 
-	// Renew extends the lease to ttl from now. It returns ErrLeaseLost where the
+	// Renew makes the lease end ttl from now, later or sooner. It returns ErrLeaseLost where the
 	// lease is no longer ours.
 	Renew(ctx context.Context, ttl time.Duration) error
 
