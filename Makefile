@@ -1,0 +1,90 @@
+# Everything that people and CI do with this repository. `make` lists it.
+
+GO      ?= go
+LEATENV  = $(GO) run ./internal/testenv/leatenv
+LINT     = $(GO) tool -modfile=$(CURDIR)/.ci/tools/go.mod golangci-lint
+# Modules beside the root one.
+MODULES := examples benchmarks
+
+# Tests run with the failure points compiled in.
+TAGS    := -tags=leat_failpoints
+# RACE=1 turns the race detector on.
+RACE    ?=
+# FLAGS is passed on to go test, such as FLAGS='-run TestO2 -v -count=1'.
+FLAGS   ?=
+GOTEST   = $(GO) test $(TAGS) $(if $(RACE),-race) -timeout=12m $(FLAGS)
+
+# The PostgreSQL versions of test-pg-versions and the packages that speak to it.
+PG_VERSIONS ?= 14 15 16 17 18
+PG_PACKAGES := ./outbox/pgoutbox/... ./inbox/pginbox/... ./internal/pgwindow/... ./internal/pgmigrate/...
+
+# ARGS is passed on to the demo, such as ARGS='-events 2000'.
+ARGS    ?=
+# BENCH selects benchmarks, BENCHFLAGS is passed on to go test.
+BENCH      ?= .
+BENCHFLAGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-root test-modules test-short test-race test-pg-versions lint fmt \
+	bench services-up services-down kafka tidy ci
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-18s %s\n", $$1, $$2 }'
+
+demo: ## carry events from a transaction to an effect, with crashes; ARGS='-events N', SABOTAGE=…
+	@$(GO) run -C examples ./quickstart $(ARGS)
+
+test: ## run all tests of all modules on servers that are started once; RACE=1, FLAGS=…
+	@$(LEATENV) run -- $(MAKE) --no-print-directory test-modules
+
+# Runs inside leatenv. The vet is of the build without failure points.
+test-root:
+	$(GO) vet ./...
+	$(GOTEST) ./...
+
+test-modules: test-root
+	@set -e; for module in $(MODULES); do \
+		echo "cd $$module && $(GOTEST) ./..."; \
+		(cd $$module && $(GO) vet ./... && $(GOTEST) ./...); \
+	done
+
+test-short: ## run the tests that are fast, Kafka and Redis played in-process
+	@LEAT_KAFKA_BROKERS=fake LEAT_REDIS_ADDR=fake $(LEATENV) run -- $(GOTEST) -short ./...
+
+test-race: ## the root module's tests under the race detector
+	@$(LEATENV) run -- $(MAKE) --no-print-directory test-root RACE=1
+
+test-pg-versions: ## the Postgres tests on every supported version; PG_VERSIONS='14 18'
+	@set -e; for version in $(PG_VERSIONS); do \
+		LEAT_PG_VERSION=$$version $(LEATENV) run -services postgres -- $(GOTEST) -count=1 $(PG_PACKAGES); \
+	done
+
+lint: ## check style, layers and likely bugs in all modules
+	@set -e; for module in . $(MODULES); do \
+		echo "lint $$module"; \
+		(cd $$module && $(LINT) run --config=$(CURDIR)/.golangci.yml ./...); \
+	done
+
+fmt: ## format all modules (gofumpt, imports in groups)
+	@set -e; for module in . $(MODULES); do \
+		(cd $$module && $(LINT) fmt --config=$(CURDIR)/.golangci.yml ./...); \
+	done
+
+bench: ## measure relay and inbox against their rivals; BENCH=regexp, BENCHFLAGS=…
+	@$(LEATENV) run -services postgres,kafka -- \
+		$(GO) test -C benchmarks -run='^$$' -bench='$(BENCH)' -timeout=60m $(BENCHFLAGS) ./...
+
+services-up: ## start servers that stay until services-down and that all the rest uses
+	@$(LEATENV) up
+
+services-down: ## stop them
+	@$(LEATENV) down
+
+kafka: ## fetch Apache Kafka and run a broker in the foreground
+	@$(LEATENV) kafka
+
+tidy: ## go mod tidy in every module
+	@set -e; for module in . $(MODULES) .ci/tools; do (cd $$module && $(GO) mod tidy); done
+
+ci: ## what CI does
+	@.ci/run
