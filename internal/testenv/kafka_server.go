@@ -1,0 +1,109 @@
+package testenv
+
+import (
+	"context"
+	"crypto/rand"
+	_ "embed"
+	"encoding/base64"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// kafkaProfile is how a broker is tuned.
+type kafkaProfile struct {
+	// heap is the memory of the JVM.
+	heap string
+	// session is how long the broker may go unheard of before it counts as gone.
+	session time.Duration
+}
+
+// sharedBroker serves many tests on a busy machine; it is never killed.
+func sharedBroker() kafkaProfile { return kafkaProfile{heap: "1g", session: 18 * time.Second} }
+
+// privateBroker is killed by its test, which waits for its return.
+func privateBroker() kafkaProfile { return kafkaProfile{heap: "512m", session: 3 * time.Second} }
+
+//go:embed kafka.properties
+var kafkaProperties string
+
+// kafkaServer runs Apache Kafka from jars.
+type kafkaServer struct {
+	kafkaBinaries
+	kafkaProfile
+
+	cluster string // identifies the broker as ours
+}
+
+func newKafkaServer(b kafkaBinaries, profile kafkaProfile) *kafkaServer {
+	var id [16]byte
+	_, _ = rand.Read(id[:])
+	id[0] &= 0x7f // an identifier must not start with a dash
+
+	return &kafkaServer{kafkaBinaries: b, kafkaProfile: profile, cluster: base64.RawURLEncoding.EncodeToString(id[:])}
+}
+
+func (s *kafkaServer) plan(dir string, port int) (plan, error) {
+	controller, err := freePort()
+	if err != nil {
+		return plan{}, err
+	}
+	properties := strings.NewReplacer(
+		"{{port}}", strconv.Itoa(port),
+		"{{controller}}", strconv.Itoa(controller),
+		"{{partitions}}", strconv.Itoa(defaultPartitions),
+		"{{session}}", strconv.FormatInt(s.session.Milliseconds(), 10),
+		"{{data}}", filepath.Join(dir, "data"),
+	).Replace(kafkaProperties)
+	config := filepath.Join(dir, "kafka.properties")
+	java := []string{s.java, "-cp", filepath.Join(s.libs, "*"), "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"}
+
+	return plan{
+		Files: map[string]string{"kafka.properties": properties},
+		Prepare: [][]string{append(slices.Clip(java),
+			"-Xshare:auto", "-XX:TieredStopAtLevel=1",
+			"kafka.tools.StorageTool", "format", "--standalone", "-t", s.cluster, "-c", config)},
+		Argv: append(slices.Clip(java), "-Xmx"+s.heap, "kafka.Kafka", config),
+		Stop: []stopStep{{Signal: int(syscall.SIGTERM), Wait: 10 * time.Second}},
+	}, nil
+}
+
+func (s *kafkaServer) probe(ctx context.Context, _ string, port int) (string, error) {
+	found, err := inspectKafka(ctx, []string{localAddress(port)})
+	if err != nil {
+		return "", err
+	}
+	if found.cluster != s.cluster {
+		return "", errNotOurs
+	}
+
+	return kafkaVersion, nil
+}
+
+// startKafka runs a broker.
+func startKafka(ctx context.Context, profile kafkaProfile) (Service, *server, error) {
+	binaries, err := findKafka(ctx)
+	if err != nil {
+		return Service{}, nil, err
+	}
+	s, err := serve(ctx, "kafka", newKafkaServer(binaries, profile))
+	if err != nil {
+		return Service{}, nil, err
+	}
+	origin := "Apache Kafka started with " + binaries.java
+	if binaries.installed {
+		origin += ", installed by this run"
+	}
+
+	return Service{
+		Kind:    KindKafka,
+		Address: s.address(),
+		Version: s.version,
+		Origin:  origin,
+		Real:    true,
+		stop:    s.close,
+	}, s, nil
+}

@@ -1,0 +1,66 @@
+package testenv_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/leat-go/leat/internal/testenv"
+)
+
+func admin(t *testing.T, env *testenv.KafkaEnv) *kadm.Client {
+	t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(env.Brokers...), kgo.AllowAutoTopicCreation())
+	require.NoError(t, err)
+	t.Cleanup(client.Close)
+
+	return kadm.NewClient(client)
+}
+
+func TestKafka_TopicsArePrefixedAndDeletedAfterTheTest(t *testing.T) {
+	t.Parallel()
+
+	for name, start := range map[string]func(testing.TB) *testenv.KafkaEnv{
+		"shared": testenv.Kafka, "fake": testenv.Fake,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env := start(t)
+			topic := env.Topic(t, "orders", 3)
+			require.Equal(t, env.Prefix+"orders", topic)
+
+			listed, err := admin(t, env).ListTopics(t.Context())
+			require.NoError(t, err)
+			require.Len(t, listed[topic].Partitions, 3)
+		})
+	}
+}
+
+func TestKafka_DeletesTopicsThatWereCreatedByUse(t *testing.T) {
+	t.Parallel()
+
+	watcher := testenv.Kafka(t)
+	var topic string
+	t.Run("owner", func(t *testing.T) {
+		env := testenv.Kafka(t)
+		topic = env.Name("by-use")
+		client, err := kgo.NewClient(kgo.SeedBrokers(env.Brokers...), kgo.AllowAutoTopicCreation())
+		require.NoError(t, err)
+		defer client.Close()
+		require.NoError(t, client.ProduceSync(t.Context(), &kgo.Record{Topic: topic}).FirstErr())
+	})
+
+	listed, err := admin(t, watcher).ListTopics(t.Context())
+	require.NoError(t, err)
+	require.NotContains(t, listed, topic)
+}
+
+func TestRealKafka_IsReal(t *testing.T) {
+	t.Parallel()
+
+	env := testenv.RealKafka(t)
+	require.True(t, env.Real)
+	require.NotEmpty(t, env.Version)
+}

@@ -1,0 +1,123 @@
+package testenv
+
+import (
+	"context"
+	"fmt"
+	"syscall"
+	"testing"
+)
+
+// PostgresOptions describes a server of a test's own.
+type PostgresOptions struct {
+	// Version is a major version, 14 to 18. Defaults to the one that the other
+	// servers of the run have.
+	Version string
+	// Settings are added to the server's configuration, such as
+	// {"wal_level": "logical"}. Defaults to a durable server with prepared
+	// transactions enabled.
+	Settings map[string]string
+}
+
+// PostgresServer is a PostgreSQL server of a test's own, to be crashed, restarted
+// and reconfigured. It is gone when the test ends. Its methods fail the test when
+// they fail, so they are called from the test's goroutine.
+type PostgresServer struct {
+	tb      testing.TB
+	service Service
+	server  *server
+	env     *Env
+}
+
+// PrivatePostgres starts a server of the test's own. It takes two to three
+// seconds; tests that only need a database use [Postgres].
+func PrivatePostgres(tb testing.TB, o PostgresOptions) *PostgresServer {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	binaries, err := wantedPostgres(ctx, o.Version)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	service, server, err := startPostgres(ctx, binaries, privateSettings(o.Settings))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	env := newEnv()
+	env.adopt(service)
+	tb.Cleanup(func() {
+		if err := server.close(context.Background()); err != nil {
+			tb.Errorf("stop the test's server: %v", err)
+		}
+	})
+
+	return &PostgresServer{tb: tb, service: service, server: server, env: env}
+}
+
+// URL is the address of the maintenance database. It stays the same across
+// restarts.
+func (s *PostgresServer) URL() string { return s.service.Address }
+
+// Version is the version that the server reports.
+func (s *PostgresServer) Version() string { return s.service.Version }
+
+// Database returns a database on this server, cloned from the templates applied
+// in order, or empty without templates. It goes with the server; its pool is
+// closed when the test ends.
+func (s *PostgresServer) Database(templates ...Template) *Database {
+	s.tb.Helper()
+	url, err := s.env.CreateDatabase(context.Background(), s.tb.Name(), templates...)
+	if err != nil {
+		s.tb.Fatal(err)
+	}
+	db := openDatabase(s.tb, url)
+	db.ServerVersion = s.service.Version
+	s.tb.Cleanup(db.Pool.Close)
+
+	return db
+}
+
+// Stop stops the server and waits until it has exited. The mode is "smart",
+// "fast" or "immediate", the last of which is a crash without the loss of the
+// operating system's cache.
+func (s *PostgresServer) Stop(mode string) {
+	s.tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	sig, err := stopSignal(mode)
+	if err == nil {
+		err = s.server.proc.end(ctx, sig)
+	}
+	if err != nil {
+		s.tb.Fatal(err)
+	}
+}
+
+// Start starts the server again, on the same port and data, and waits until it
+// answers.
+func (s *PostgresServer) Start() {
+	s.tb.Helper()
+	if err := s.server.start(context.Background()); err != nil {
+		s.tb.Fatal(err)
+	}
+}
+
+// Restart is [PostgresServer.Stop] and [PostgresServer.Start].
+func (s *PostgresServer) Restart(mode string) {
+	s.tb.Helper()
+	s.Stop(mode)
+	s.Start()
+}
+
+// stopSignal is the signal that asks PostgreSQL to stop in a mode.
+func stopSignal(mode string) (syscall.Signal, error) {
+	switch mode {
+	case "smart":
+		return syscall.SIGTERM, nil
+	case "fast":
+		return syscall.SIGINT, nil
+	case "immediate":
+		return syscall.SIGQUIT, nil
+	default:
+		return 0, fmt.Errorf("testenv: stop mode %q is not smart, fast or immediate", mode)
+	}
+}

@@ -1,0 +1,120 @@
+package testenv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// postgresServer runs PostgreSQL from binaries on this machine.
+type postgresServer struct {
+	bin      string // the directory of postgres and initdb
+	settings map[string]string
+}
+
+// sharedSettings suit a server that many tests share and nobody keeps: it may
+// lose everything in a crash of the machine, so it does not wait for the disk.
+// Commits stay synchronous, since leat checks that they are.
+func sharedSettings() map[string]string {
+	return map[string]string{
+		"fsync":                     "off",
+		"full_page_writes":          "off",
+		"max_connections":           "600",
+		"max_prepared_transactions": "64",
+		"max_locks_per_transaction": "128",
+		"shared_buffers":            "256MB",
+		"max_wal_size":              "4GB",
+		"checkpoint_timeout":        "30min",
+	}
+}
+
+// privateSettings suit a server that one test crashes and restarts.
+func privateSettings(extra map[string]string) map[string]string {
+	settings := map[string]string{
+		"max_connections":           "100",
+		"max_prepared_transactions": "64",
+		"shared_buffers":            "64MB",
+	}
+	maps.Copy(settings, extra)
+
+	return settings
+}
+
+func (s postgresServer) plan(dir string, port int) (plan, error) {
+	user, err := unprivileged()
+	if err != nil {
+		return plan{}, err
+	}
+	data := filepath.Join(dir, "data")
+	argv := []string{
+		filepath.Join(s.bin, "postgres"), "-D", data, "-p", strconv.Itoa(port),
+		"-c", "listen_addresses=127.0.0.1",
+		// No socket: its path would be too long below some temporary directories.
+		"-c", "unix_socket_directories=",
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.settings)) {
+		argv = append(argv, "-c", name+"="+s.settings[name])
+	}
+
+	return plan{
+		User: user,
+		Env:  []string{"LC_ALL=C", "TZ=UTC"},
+		Prepare: [][]string{{
+			filepath.Join(s.bin, "initdb"), "-D", data, "-U", "postgres", "-A", "trust",
+			"-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions",
+		}},
+		Argv: argv,
+		Stop: []stopStep{
+			{Signal: int(syscall.SIGINT), Wait: 10 * time.Second},
+			{Signal: int(syscall.SIGQUIT), Wait: 10 * time.Second},
+		},
+	}, nil
+}
+
+func (s postgresServer) probe(ctx context.Context, dir string, port int) (version string, err error) {
+	conn, err := connectPostgres(ctx, postgresURL(port))
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, conn.Close(ctx)) }()
+
+	var data string
+	err = conn.QueryRow(ctx, `SELECT current_setting('data_directory'),
+		split_part(current_setting('server_version'), ' ', 1)`).Scan(&data, &version)
+	if err != nil {
+		return "", fmt.Errorf("testenv: probe: %w", err)
+	}
+	if data != filepath.Join(dir, "data") {
+		return "", errNotOurs
+	}
+
+	return version, nil
+}
+
+// postgresURL is the address of the maintenance database of a server of ours.
+func postgresURL(port int) string {
+	return "postgres://postgres@" + localAddress(port) + "/postgres?sslmode=disable"
+}
+
+// startPostgres runs a server from the binaries.
+func startPostgres(ctx context.Context, b postgresBinaries, settings map[string]string) (Service, *server, error) {
+	s, err := serve(ctx, "postgres", postgresServer{bin: b.dir, settings: settings})
+	if err != nil {
+		return Service{}, nil, err
+	}
+
+	return Service{
+		Kind:    KindPostgres,
+		Address: postgresURL(s.port),
+		Version: s.version,
+		Origin:  "started from " + b.origin,
+		Real:    true,
+		stop:    s.close,
+	}, s, nil
+}

@@ -1,0 +1,209 @@
+package testenv
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// errUnsupervised is returned when the program did not turn into a supervisor
+// when it was asked to.
+var errUnsupervised = errors.New(
+	"testenv: main must call testenv.Supervise first, or TestMain testenv.Main, before a server can be started")
+
+// process is a server that runs under a supervisor: this program, executed again
+// with its standard input connected to us. When we end, however that happens,
+// the kernel closes our end and the supervisor cleans up.
+type process struct {
+	plan     plan
+	cmd      *exec.Cmd
+	in       io.WriteCloser
+	requests *json.Encoder
+	replies  chan event
+	reader   sync.WaitGroup
+
+	mu   sync.Mutex
+	pid  int
+	gone chan struct{} // closed while the server is not running
+}
+
+// launch starts a supervisor and has it prepare the plan.
+func launch(ctx context.Context, p plan) (*process, error) {
+	if os.Getenv(envSupervisor) != "" {
+		return nil, errUnsupervised
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("testenv: %w", err)
+	}
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), envSupervisor+"=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, fmt.Errorf("testenv: %w", err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("testenv: %w", err)
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("testenv: start supervisor: %w", err)
+	}
+	proc := &process{
+		plan: p, cmd: cmd, in: in, requests: json.NewEncoder(in), replies: make(chan event, 8), gone: make(chan struct{}),
+	}
+	close(proc.gone)
+	proc.reader.Go(func() { proc.read(out) })
+	if err := proc.prepare(ctx); err != nil {
+		return nil, errors.Join(err, proc.close(ctx))
+	}
+
+	return proc, nil
+}
+
+// prepare greets the supervisor and hands it the plan.
+func (p *process) prepare(ctx context.Context) error {
+	if err := p.await(ctx, eventHello); err != nil {
+		return errors.Join(errUnsupervised, err)
+	}
+	if err := p.requests.Encode(p.plan); err != nil {
+		return fmt.Errorf("testenv: send plan: %w", err)
+	}
+
+	return p.await(ctx, eventPrepared)
+}
+
+// read forwards what the supervisor says, except for the server's exit, which
+// comes whenever it likes.
+func (p *process) read(out io.Reader) {
+	defer close(p.replies)
+	events := json.NewDecoder(out)
+	for {
+		var e event
+		if events.Decode(&e) != nil {
+			_, _ = io.Copy(io.Discard, out)
+			p.left()
+
+			return
+		}
+		if e.Name == eventExited {
+			p.left()
+
+			continue
+		}
+		if e.Name == eventStarted {
+			p.entered(e.PID)
+		}
+		p.replies <- e
+	}
+}
+
+func (p *process) entered(pid int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.pid, p.gone = pid, make(chan struct{})
+}
+
+func (p *process) left() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.pid != 0 {
+		p.pid = 0
+		close(p.gone)
+	}
+}
+
+// await returns the next reply, which must be the one expected.
+func (p *process) await(ctx context.Context, name string) error {
+	select {
+	case e, ok := <-p.replies:
+		if !ok {
+			return fmt.Errorf("testenv: supervisor ended before %q", name)
+		}
+		if e.Name != name {
+			return fmt.Errorf("testenv: supervisor: %s %s", e.Name, e.Error)
+		}
+
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// start starts the server, for the first time or again, without waiting until it
+// answers.
+func (p *process) start(ctx context.Context) error {
+	if err := p.requests.Encode(request{Start: true}); err != nil {
+		return fmt.Errorf("testenv: supervisor: %w", err)
+	}
+
+	return p.await(ctx, eventStarted)
+}
+
+// end sends the server a signal and waits until it has exited.
+func (p *process) end(ctx context.Context, sig syscall.Signal) error {
+	if err := p.requests.Encode(request{Signal: int(sig)}); err != nil {
+		return fmt.Errorf("testenv: supervisor: %w", err)
+	}
+	select {
+	case <-p.exited():
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("testenv: %s did not stop: %w", p.plan.Argv[0], ctx.Err())
+	}
+}
+
+// exited is closed while the server is not running.
+func (p *process) exited() <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	return p.gone
+}
+
+// close stops the server, removes its directory and waits for the supervisor.
+func (p *process) close(ctx context.Context) error {
+	err := p.in.Close()
+	if errors.Is(err, os.ErrClosed) {
+		return nil
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		p.reader.Wait()
+		_ = p.cmd.Wait() // its status only repeats what a reply has said already
+	}()
+	select {
+	case <-done:
+		return err
+	case <-ctx.Done():
+		_ = p.cmd.Process.Kill()
+		<-done
+
+		return fmt.Errorf("testenv: supervisor of %s did not end: %w", p.plan.Argv[0], ctx.Err())
+	}
+}
+
+// tail is the end of what the server has printed, for an error.
+func (p *process) tail() string {
+	const most = 2000
+
+	b, err := os.ReadFile(filepath.Join(p.plan.Dir, logName))
+	if err != nil {
+		return ""
+	}
+
+	return string(b[max(0, len(b)-most):])
+}
+
+// closeTimeout bounds the stop of one server.
+const closeTimeout = 45 * time.Second

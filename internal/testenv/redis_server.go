@@ -1,0 +1,91 @@
+package testenv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// redisServer runs Redis from a binary on this machine.
+type redisServer struct{ binary string }
+
+func (s redisServer) plan(dir string, port int) (plan, error) {
+	return plan{
+		Argv: []string{
+			s.binary, "--bind", "127.0.0.1", "--port", strconv.Itoa(port), "--dir", dir,
+			"--save", "", "--appendonly", "no", "--maxmemory-policy", "noeviction",
+		},
+		Stop: []stopStep{{Signal: int(syscall.SIGTERM), Wait: 5 * time.Second}},
+	}, nil
+}
+
+func (s redisServer) probe(ctx context.Context, dir string, port int) (string, error) {
+	version, err := inspectRedis(ctx, localAddress(port))
+	if err != nil {
+		return "", err
+	}
+	client := redis.NewClient(&redis.Options{Addr: localAddress(port), MaxRetries: -1})
+	defer func() { _ = client.Close() }()
+	config, err := client.ConfigGet(ctx, "dir").Result()
+	if err != nil {
+		return "", fmt.Errorf("testenv: probe: %w", err)
+	}
+	if filepath.Base(config["dir"]) != filepath.Base(dir) { // the rest may be a symbolic link
+		return "", errNotOurs
+	}
+
+	return version, nil
+}
+
+// startRedis runs a server, installing it first where that is possible.
+func startRedis(ctx context.Context) (Service, error) {
+	binary, origin, err := findRedis(ctx)
+	if err != nil {
+		return Service{}, err
+	}
+	s, err := serve(ctx, "redis", redisServer{binary: binary})
+	if err != nil {
+		return Service{}, err
+	}
+
+	return Service{
+		Kind:    KindRedis,
+		Address: s.address(),
+		Version: s.version,
+		Origin:  "started from " + origin,
+		Real:    true,
+		stop:    s.close,
+	}, nil
+}
+
+func findRedis(ctx context.Context) (binary, origin string, err error) {
+	if binary, err := localRedis(); err == nil || !mayInstall() {
+		return binary, binary, err
+	}
+	if err := install(ctx, "redis-server"); err != nil {
+		return "", "", err
+	}
+	binary, err = localRedis()
+
+	return binary, binary + ", installed by this run", err
+}
+
+func localRedis() (string, error) {
+	var errs []error
+	for _, name := range []string{"redis-server", "valkey-server"} {
+		path, err := exec.LookPath(name)
+		if err == nil {
+			return path, nil
+		}
+		errs = append(errs, err)
+	}
+
+	return "", fmt.Errorf("%w: %w", ErrUnavailable, errors.Join(errs...))
+}

@@ -1,0 +1,147 @@
+package testenv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// readyTimeout bounds the time from a server's start to its first answer.
+const readyTimeout = 90 * time.Second
+
+// serverKind says how servers of a kind are run.
+type serverKind interface {
+	// plan says how to run a server that listens on port and lives in dir.
+	plan(dir string, port int) (plan, error)
+	// probe returns the server's version if the one on port answers and is ours:
+	// another run may have taken the port in the meantime.
+	probe(ctx context.Context, dir string, port int) (version string, err error)
+}
+
+// server is a running server of ours.
+type server struct {
+	kind    serverKind
+	proc    *process
+	dir     string
+	port    int
+	version string
+}
+
+// errNotOurs is returned by a probe that reached somebody else's server.
+var errNotOurs = errors.New("testenv: another server has the port")
+
+// serve starts a server on a free port. The port may be taken between the moment
+// that we see it free and the moment that the server binds it; then another one
+// is tried.
+func serve(ctx context.Context, name string, kind serverKind) (*server, error) {
+	const attempts = 4
+
+	var errs []error
+	for range attempts {
+		s, err := serveOnce(ctx, name, kind)
+		if err == nil {
+			return s, nil
+		}
+		errs = append(errs, err)
+		if ctx.Err() != nil || !errors.Is(err, errExited) && !errors.Is(err, errNotOurs) {
+			break
+		}
+	}
+
+	return nil, errors.Join(errs...)
+}
+
+func serveOnce(ctx context.Context, name string, kind serverKind) (*server, error) {
+	dir := filepath.Join(workRoot(), "leat-"+name+"-"+strings.ReplaceAll(uniqueName(), "_", "-"))
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	p, err := kind.plan(dir, port)
+	if err != nil {
+		return nil, err
+	}
+	p.Dir = dir
+	proc, err := launch(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	s := &server{kind: kind, proc: proc, dir: dir, port: port}
+	if err := s.start(ctx); err != nil {
+		return nil, errors.Join(err, s.close(context.WithoutCancel(ctx)))
+	}
+
+	return s, nil
+}
+
+// start starts the server's process and waits until it answers.
+func (s *server) start(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+
+	if err := s.proc.start(ctx); err != nil {
+		return err
+	}
+	gone := s.proc.exited()
+	for {
+		version, err := s.kind.probe(ctx, s.dir, s.port)
+		if err == nil {
+			s.version = version
+
+			return nil
+		}
+		select {
+		case <-gone:
+			return fmt.Errorf("%w\n%s", errExited, s.proc.tail())
+		default:
+		}
+		if errors.Is(err, errNotOurs) {
+			return err
+		}
+		if pause(ctx, 50*time.Millisecond) != nil {
+			return fmt.Errorf("testenv: %s does not answer: %w\n%s", s.proc.plan.Argv[0], err, s.proc.tail())
+		}
+	}
+}
+
+// close stops the server for good.
+func (s *server) close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
+	defer cancel()
+
+	return s.proc.close(ctx)
+}
+
+// address is where the server listens.
+func (s *server) address() string { return localAddress(s.port) }
+
+func localAddress(port int) string {
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+}
+
+// freePort returns a port that nobody listens on at this moment.
+func freePort() (int, error) {
+	listener, err := net.Listen("tcp", localAddress(0))
+	if err != nil {
+		return 0, fmt.Errorf("testenv: no free port: %w", err)
+	}
+	port := listener.Addr().(*net.TCPAddr).Port
+
+	return port, listener.Close()
+}
+
+// workRoot is where the servers' directories go. An unprivileged account must be
+// able to reach it when we are root.
+func workRoot() string {
+	if os.Geteuid() == 0 {
+		return "/tmp"
+	}
+
+	return os.TempDir()
+}

@@ -1,0 +1,73 @@
+package testenv
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The variables of the environment that this package reads.
+const (
+	// EnvPostgres is the URL of a PostgreSQL server that we may create databases on.
+	EnvPostgres = "LEAT_POSTGRES_URL"
+	// EnvKafka is a comma-separated list of brokers, or "fake" for kfake.
+	EnvKafka = "LEAT_KAFKA_BROKERS"
+	// EnvRedis is host:port of a Redis server, or "fake" for miniredis.
+	EnvRedis = "LEAT_REDIS_ADDR"
+	// EnvPostgresVersion forces a major version of PostgreSQL, 14 to 18.
+	EnvPostgresVersion = "LEAT_PG_VERSION"
+	// EnvPostgresBin is a directory that holds postgres and initdb.
+	EnvPostgresBin = "LEAT_PG_BIN"
+	// EnvCache is the directory that keeps what was fetched and where the detached
+	// set is found.
+	EnvCache = "LEAT_CACHE"
+)
+
+// fake is the address that asks for the in-process substitute.
+const fake = "fake"
+
+// inCI reports whether a missing server fails the run instead of being replaced
+// or skipped.
+func inCI() bool {
+	yes, err := strconv.ParseBool(os.Getenv("CI"))
+
+	return err == nil && yes
+}
+
+// uniqueName is a name that no other test has, on this server or another. Its
+// first part is the time, so that what a killed run left behind can be told from
+// what is in use.
+func uniqueName() string {
+	var b [5]byte
+	_, _ = rand.Read(b[:])
+
+	return strconv.FormatInt(time.Now().Unix(), 36) + "_" + hex.EncodeToString(b[:])
+}
+
+// nameAge returns how long ago uniqueName made the name, false if it did not.
+func nameAge(name string) (time.Duration, bool) {
+	stamp, _, ok := strings.Cut(name, "_")
+	if !ok {
+		return 0, false
+	}
+	seconds, err := strconv.ParseInt(stamp, 36, 64)
+	if err != nil {
+		return 0, false
+	}
+
+	return time.Since(time.Unix(seconds, 0)), true
+}
+
+// redact hides the password of a URL.
+func redact(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return address
+	}
+
+	return u.Redacted()
+}

@@ -1,0 +1,60 @@
+package testenv
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// shared is the environment of a test binary. Its servers start when the first
+// test asks and stop in Main.
+//
+//nolint:gochecknoglobals // tests of a package have nothing else in common that could carry it
+var shared = newEnv()
+
+// Main runs a package's tests, stops the servers that they started, and fails
+// the package when goroutines are left over:
+//
+//	func TestMain(m *testing.M) { testenv.Main(m) }
+//
+// It does not return.
+func Main(m *testing.M) {
+	Supervise()
+	code := m.Run()
+	if err := shared.Close(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = max(code, 1)
+	}
+	if code == 0 {
+		if err := goleak.Find(residents()...); err != nil {
+			fmt.Fprintln(os.Stderr, "testenv: goroutines left over:", err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// residents are goroutines of other people's packages that live as long as the
+// process, whatever one closes.
+func residents() []goleak.Option {
+	return []goleak.Option{
+		// sarama's metrics: one meter for the process, by way of watermill-kafka.
+		goleak.IgnoreAnyFunction("github.com/rcrowley/go-metrics.(*meterArbiter).tick"),
+	}
+}
+
+// use returns a shared service and logs once where it came from.
+func use(tb testing.TB, kind Kind) Service {
+	tb.Helper()
+
+	service, err := shared.service(context.Background(), kind)
+	if err != nil {
+		tb.Fatalf("%s is needed: %v", kind, err)
+	}
+	shared.slot(kind).announce.Do(func() { tb.Log("this run uses ", service.line()) })
+
+	return service
+}

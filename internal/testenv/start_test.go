@@ -1,0 +1,30 @@
+package testenv_test
+
+import (
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/internal/testenv"
+)
+
+func TestStart_FindsWhatIsNeededAndDropsItsDatabases(t *testing.T) {
+	t.Parallel()
+
+	env, err := testenv.Start(t.Context(), testenv.Needs{Postgres: true, Redis: true})
+	require.NoError(t, err)
+	require.Empty(t, env.KafkaBrokers, "not asked for")
+	require.NotEmpty(t, env.RedisAddr)
+	require.Contains(t, env.Describe(), "postgres")
+	require.Len(t, env.Environ(), 2)
+	url, err := env.CreateDatabase(t.Context(), "demo")
+	require.NoError(t, err)
+	conn, err := pgx.Connect(t.Context(), url)
+	require.NoError(t, err)
+	require.NoError(t, conn.Close(t.Context()))
+
+	require.NoError(t, env.Close())
+	_, err = pgx.Connect(t.Context(), url)
+	require.Error(t, err)
+}

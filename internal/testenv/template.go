@@ -1,0 +1,190 @@
+package testenv
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// Names of what we create on a PostgreSQL server. Nothing else is ever dropped.
+const (
+	databasePrefix = "leat_test_"
+	templatePrefix = databasePrefix + "tpl_"
+)
+
+// templateKeep is how long a template on a server that outlives the run waits
+// for another run before it is dropped.
+const templateKeep = 24 * time.Hour
+
+// SQLSTATEs that a clone survives.
+const (
+	objectInUse     = "55006"
+	invalidCatalog  = "3D000"
+	duplicateObject = "42P04"
+)
+
+// Template is a migrated database that tests are cloned from. It is made once a
+// server, by whichever process comes first, and shared by all.
+type Template struct {
+	// Name says what the template holds, such as "pgoutbox". Required.
+	Name string
+	// Version changes whenever Apply would do something else: a hash or a number of
+	// the migrations. Defaults to "".
+	Version string
+	// Apply migrates the empty database at url and leaves no connection open.
+	// Required.
+	Apply func(ctx context.Context, url string) error
+}
+
+// templateName is the database that holds all the templates together.
+func templateName(templates []Template) string {
+	h := sha256.New()
+	names := make([]string, len(templates))
+	for i, t := range templates {
+		fmt.Fprintf(h, "%d:%s%d:%s", len(t.Name), t.Name, len(t.Version), t.Version)
+		names[i] = strings.Map(nameRune, strings.ToLower(t.Name))
+	}
+	name := templatePrefix + strings.Join(names, "_")
+
+	return name[:min(len(name), 50)] + "_" + hex.EncodeToString(h.Sum(nil))[:10]
+}
+
+func nameRune(r rune) rune {
+	if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+		return r
+	}
+
+	return '_'
+}
+
+// ensureTemplate makes the template unless it is there. Processes that share a
+// server take turns under an advisory lock; a template counts as made when it is
+// marked as one, which is the last thing that happens to it.
+func ensureTemplate(ctx context.Context, conn *pgx.Conn, address string, templates []Template) (err error) {
+	name := templateName(templates)
+	if _, err := conn.Exec(ctx, `SELECT pg_advisory_lock(hashtextextended($1, 0))`, name); err != nil {
+		return fmt.Errorf("testenv: lock template %s: %w", name, err)
+	}
+	defer func() {
+		_, unlockErr := conn.Exec(ctx, `SELECT pg_advisory_unlock(hashtextextended($1, 0))`, name)
+		err = errors.Join(err, unlockErr)
+	}()
+
+	var ready bool
+	err = conn.QueryRow(ctx, `SELECT datistemplate FROM pg_database WHERE datname = $1`, name).Scan(&ready)
+	switch {
+	case ready:
+		return nil
+	case err == nil: // a process died half-way
+		if err := dropDatabase(ctx, conn, name); err != nil {
+			return err
+		}
+	case !errors.Is(err, pgx.ErrNoRows):
+		return fmt.Errorf("testenv: look for template %s: %w", name, err)
+	}
+
+	return makeTemplate(ctx, conn, address, name, templates)
+}
+
+func makeTemplate(ctx context.Context, conn *pgx.Conn, address, name string, templates []Template) error {
+	quoted := pgx.Identifier{name}.Sanitize()
+	if _, err := conn.Exec(ctx, `CREATE DATABASE `+quoted); err != nil {
+		return fmt.Errorf("testenv: create template %s: %w", name, err)
+	}
+	url, err := withDatabase(address, name)
+	if err != nil {
+		return err
+	}
+	for _, t := range templates {
+		if err := t.Apply(ctx, url); err != nil {
+			return errors.Join(fmt.Errorf("testenv: apply template %s: %w", t.Name, err), dropDatabase(ctx, conn, name))
+		}
+	}
+	_, err = conn.Exec(ctx, fmt.Sprintf(`COMMENT ON DATABASE %s IS '%d'`, quoted, time.Now().Unix()))
+	if err == nil {
+		_, err = conn.Exec(ctx, `ALTER DATABASE `+quoted+` WITH ALLOW_CONNECTIONS false IS_TEMPLATE true`)
+	}
+	if err != nil {
+		return fmt.Errorf("testenv: mark template %s: %w", name, err)
+	}
+
+	return nil
+}
+
+// cloneTemplate makes a database from the template, or an empty one without
+// templates.
+func cloneTemplate(ctx context.Context, address, name string, templates []Template) (err error) {
+	conn, err := connectPostgres(ctx, address)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, conn.Close(ctx)) }()
+
+	statement := `CREATE DATABASE ` + pgx.Identifier{name}.Sanitize()
+	if len(templates) > 0 {
+		statement += ` TEMPLATE ` + pgx.Identifier{templateName(templates)}.Sanitize()
+		if err := ensureTemplate(ctx, conn, address, templates); err != nil {
+			return err
+		}
+	}
+
+	return retryClone(ctx, func() error {
+		_, err := conn.Exec(ctx, statement)
+		if sqlState(err) == invalidCatalog { // swept by another run's tidying up
+			return errors.Join(err, ensureTemplate(ctx, conn, address, templates))
+		}
+
+		return err
+	})
+}
+
+// retryClone repeats a clone that ran into somebody else's connection to the
+// template, such as an autovacuum worker's.
+func retryClone(ctx context.Context, clone func() error) error {
+	const attempts = 20
+
+	var err error
+	for range attempts {
+		err = clone()
+		if state := sqlState(err); state != objectInUse && state != invalidCatalog {
+			break
+		}
+		if err := pause(ctx, 100*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("testenv: clone: %w", err)
+	}
+
+	return nil
+}
+
+// sqlState returns the SQLSTATE of an error, "" if it has none.
+func sqlState(err error) string {
+	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return pgErr.Code
+	}
+
+	return ""
+}
+
+// pause waits, at most until ctx ends.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
