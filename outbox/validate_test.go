@@ -42,7 +42,7 @@ func TestO1_BadInputIsRefused(t *testing.T) {
 		{"long type", outbox.Message{Topic: "t", Type: strings.Repeat("y", 513)}, "Type", "is longer than 512 bytes"},
 		{"NUL in type", outbox.Message{Topic: "t", Type: "a\x00"}, "Type", `contains a NUL byte (value "a\x00")`},
 		{"large payload", outbox.Message{Topic: "t", Payload: make([]byte, 101)}, "Payload", "is larger than 100 bytes (value 101 bytes)"},
-		{"year 0", at(0), "OccurredAt", `must lie in the years 1 to 9999 (value "0000-05-01T00:00:00Z")`},
+		{"year 0", at(0), "OccurredAt", `must lie in the years 1 to 9999, in UTC (value "0000-05-01T00:00:00Z")`},
 		{"year 10000", at(10_000), "OccurredAt", `(value "10000-05-01T00:00:00Z")`},
 		{"nameless header", header("", "v"), "Headers", "has an empty name"},
 		{"NUL in a header's name", header("a\x00", "v"), "Headers", `has a name that contains a NUL byte (value "a\x00")`},
