@@ -14,7 +14,7 @@ const Shards = 64
 // Records without a key pass their id instead.
 func Shard(key []byte) int16 {
 	h := fnv.New32a()
-	_, _ = h.Write(key)              // a hash never fails
+	_, _ = h.Write(key) // a hash never fails
 	return int16(h.Sum32() % Shards)
 }
 

@@ -86,5 +86,5 @@ func (s *Servers) Close(ctx context.Context) error {
 		err = s.deleteTopics(context.WithoutCancel(ctx))
 		s.kafka.Close()
 	}
-	return errors.Join(err, s.env.Close()) //nolint:contextcheck // has a deadline of its own
+	return errors.Join(err, s.env.Close())
 }
