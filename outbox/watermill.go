@@ -20,7 +20,11 @@ func KeyFromMetadata(_ string, msg *message.Message) (string, error) {
 // UUID; its type is metadata HeaderEventType; all other metadata becomes headers, less the names that
 // leat sets itself: metadata copied from a consumed message carries them, and
 // they describe that message. A nil key is KeyFromMetadata.
+// A nil msg is an ErrInvalidMessage.
 func FromWatermill(topic string, msg *message.Message, key KeyFunc) (Message, error) {
+	if msg == nil {
+		return Message{}, fmt.Errorf("%w: the Watermill message is nil", ErrInvalidMessage)
+	}
 	if key == nil {
 		key = KeyFromMetadata
 	}

@@ -81,3 +81,9 @@ func TestFromWatermillDropsReserved(t *testing.T) {
 	_, err = outbox.Preparer{}.Prepare(t.Context(), []outbox.Message{got})
 	require.NoError(t, err)
 }
+
+func TestFromWatermill_Nil(t *testing.T) {
+	t.Parallel()
+	_, err := outbox.FromWatermill("orders", nil, nil)
+	require.ErrorIs(t, err, outbox.ErrInvalidMessage)
+}
