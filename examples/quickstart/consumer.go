@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/IBM/sarama"
+	"github.com/ThreeDotsLabs/watermill"
+	"github.com/ThreeDotsLabs/watermill-kafka/v3/pkg/kafka"
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/pginbox"
+	"github.com/leat-go/leat/middleware"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/pgoutbox"
+	"github.com/leat-go/leat/outbox/wmoutbox"
+)
+
+// consumerName is what the inbox remembers events by. It never changes.
+const consumerName = "repository-stats"
+
+//go:embed sql/count_event.sql
+var countEvent string
+
+// counted is the event that the consumer makes of each webhook.
+type counted struct {
+	EventID    string `json:"event_id"`
+	Repository string `json:"repository"`
+	N          int64  `json:"n"`
+}
+
+// consume is a service that counts the events of each repository, in its own
+// database, and tells of it through its own outbox and relay.
+func consume(ctx context.Context, s settings) error {
+	pool, err := pgxpool.New(ctx, s.ConsumerDB)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	ob, err := pgoutbox.New(pool, pgoutbox.Config{})
+	if err != nil {
+		return err
+	}
+	in, err := pginbox.New(pool, consumerName, pginbox.Config{})
+	if err != nil {
+		return err
+	}
+	bench := newConsumerBench()
+	router, err := newRouter(s, in, ob, bench)
+	if err != nil {
+		return err
+	}
+
+	// The relay runs in the same process: that is one process less, and each commit
+	// wakes it. It ends after the router; what it has not sent by then is sent when
+	// the service starts again.
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	relayCtx, stopRelay := context.WithCancel(context.WithoutCancel(ctx))
+	relayed := make(chan error, 1)
+	go func() {
+		defer cancel() // without a relay, no router
+		relayed <- carry(relayCtx, ob, s.Brokers)
+	}()
+	err = router.Run(ctx)
+	stopRelay()
+	return errors.Join(err, <-relayed, bench.save(context.WithoutCancel(ctx), pool))
+}
+
+// newRouter returns an ordinary Watermill router on Kafka, with one line added.
+func newRouter(s settings, in *pginbox.Inbox, ob *pgoutbox.Outbox, bench *consumerBench) (*message.Router, error) {
+	logger := watermill.NewSlogLogger(slog.New(slog.NewTextHandler(os.Stderr, nil)))
+	router, err := message.NewRouter(message.RouterConfig{}, logger)
+	if err != nil {
+		return nil, err
+	}
+	sub, err := newSubscriber(s, logger)
+	if err != nil {
+		return nil, err
+	}
+	pub, err := wmoutbox.NewPublisher(ob, wmoutbox.Config{})
+	if err != nil {
+		return nil, err
+	}
+
+	once := middleware.Inbox{Processor: in, Outbox: ob}.Middleware // this is the line
+
+	router.AddMiddleware(bench.tally, s.Sabotage.guard(once, ob), bench.stumble)
+	router.AddHandler("count", s.Topic, sub, s.Counted, pub, count)
+	return router, nil
+}
+
+// count is the handler. Its writes, the event that it returns and the memory of
+// having handled the message commit together, or not at all.
+func count(msg *message.Message) ([]*message.Message, error) {
+	ctx := msg.Context()
+	repository, _ := kafka.MessageKeyFromCtx(ctx)
+	event := counted{EventID: msg.UUID, Repository: string(repository)}
+	err := pginbox.Tx(ctx).QueryRow(ctx, countEvent, event.EventID, event.Repository, time.Now()).Scan(&event.N)
+	if err != nil {
+		return nil, fmt.Errorf("count event %s: %w", msg.UUID, err)
+	}
+	payload, err := json.Marshal(event)
+	if err != nil {
+		return nil, err
+	}
+	// The same event makes the same id, should the handler run again.
+	out := message.NewMessage(inbox.ChildID(msg.UUID, consumerName, "counted"), payload)
+	out.Metadata.Set(outbox.HeaderKey, event.Repository)
+	out.Metadata.Set(outbox.HeaderEventType, "repository.counted")
+	return []*message.Message{out}, nil
+}
+
+// newSubscriber returns watermill-kafka's subscriber. It has one message of each
+// partition in flight.
+func newSubscriber(s settings, logger watermill.LoggerAdapter) (message.Subscriber, error) {
+	config := kafka.DefaultSaramaSubscriberConfig()
+	config.Consumer.Offsets.Initial = sarama.OffsetOldest
+	config.Consumer.Offsets.AutoCommit.Interval = 200 * time.Millisecond
+	return kafka.NewSubscriber(kafka.SubscriberConfig{
+		Brokers:               s.Brokers,
+		OverwriteSaramaConfig: config,
+		ConsumerGroup:         s.Group,
+		NackResendSleep:       10 * time.Millisecond,
+	}, logger)
+}

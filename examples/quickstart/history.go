@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// history is what a run has left behind, read with plain SQL and a plain Kafka
+// client. Nothing of leat takes part in reading or judging it.
+type history struct {
+	// committed are the deliveries in the ingest service's table, by id.
+	committed map[string]delivery
+	// committedAt is when their commits returned, rolledBack what rolled back: the
+	// ingest service's ledger.
+	committedAt map[string]time.Time
+	rolledBack  map[string]bool
+	// topic is the log of Kafka, partition by partition, from offset 0.
+	topic []record
+	// effects are the consumer's, by key and counter.
+	effects []effect
+	// counters is the sum of the consumer's counters.
+	counters int
+	// acked is how many deliveries the consumer has acknowledged.
+	acked int
+	// counted is the log of the consumer's own topic.
+	counted []record
+}
+
+// delivery is a committed transaction of the ingest service. Version numbers those
+// of a key in the order of their commits.
+type delivery struct {
+	key     string
+	version int64
+}
+
+// record is a record of a topic. Cause and n are those of a consumer's event.
+type record struct {
+	id, key   string
+	partition int32
+	cause     string
+	n         int64
+}
+
+// effect is a row that the consumer's handler wrote.
+type effect struct {
+	id, key string
+	n       int64
+	at      time.Time
+}
+
+func readHistory(ctx context.Context, st *stage) (h history, err error) {
+	if h.committedAt, h.rolledBack, err = readLedger(st.settings.Dir); err != nil {
+		return h, err
+	}
+	if err := h.readProducer(ctx, st.ingestDB); err != nil {
+		return h, fmt.Errorf("read the ingest service's database: %w", err)
+	}
+	if err := h.readConsumer(ctx, st.statsDB); err != nil {
+		return h, fmt.Errorf("read the consumer's database: %w", err)
+	}
+	if h.topic, err = readTopic(ctx, st.settings.Brokers, st.settings.Topic, nil); err != nil {
+		return h, err
+	}
+	h.counted, err = readTopic(ctx, st.settings.Brokers, st.settings.Counted, func(r *record, value []byte) error {
+		var c struct {
+			EventID string `json:"event_id"`
+			N       int64  `json:"n"`
+		}
+		err := json.Unmarshal(value, &c)
+		r.cause, r.n = c.EventID, c.N
+		return err
+	})
+	return h, err
+}
+
+func (h *history) readProducer(ctx context.Context, pool *pgxpool.Pool) error {
+	h.committed = map[string]delivery{}
+	rows, err := pool.Query(ctx, `SELECT id::text, key, version FROM deliveries`)
+	if err != nil {
+		return err
+	}
+	var id string
+	var d delivery
+	_, err = pgx.ForEachRow(rows, []any{&id, &d.key, &d.version}, func() error {
+		h.committed[id] = d
+		return nil
+	})
+	return err
+}
+
+func (h *history) readConsumer(ctx context.Context, pool *pgxpool.Pool) error {
+	rows, err := pool.Query(ctx, `SELECT event_id, key, n, at FROM effects ORDER BY key, n`)
+	if err != nil {
+		return err
+	}
+	var e effect
+	_, err = pgx.ForEachRow(rows, []any{&e.id, &e.key, &e.n, &e.at}, func() error {
+		h.effects = append(h.effects, e)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return pool.QueryRow(ctx, `
+		SELECT (SELECT coalesce(sum(events), 0) FROM counters)::bigint,
+		       (SELECT coalesce(sum(acked), 0) FROM tallies)::bigint`).Scan(&h.counters, &h.acked)
+}
+
+// readTopic reads topic from its first record to its last. Decode, where it is
+// not nil, adds what is in the value.
+func readTopic(
+	ctx context.Context, brokers []string, topic string, decode func(*record, []byte) error,
+) (records []record, err error) {
+	client, err := kgo.NewClient(
+		kgo.SeedBrokers(brokers...),
+		kgo.ConsumeTopics(topic),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	ends, err := endOffsets(ctx, client, topic)
+	if err != nil {
+		return nil, err
+	}
+	left := int64(0)
+	for _, end := range ends {
+		left += end
+	}
+	for left > 0 {
+		fetches := client.PollFetches(ctx)
+		if err := fetches.Err(); err != nil {
+			return nil, fmt.Errorf("read topic %s: %w", topic, err)
+		}
+		fetches.EachRecord(func(r *kgo.Record) {
+			left--
+			rec := record{id: headerOf(r, headerID), key: string(r.Key), partition: r.Partition}
+			if decode != nil && err == nil {
+				err = decode(&rec, r.Value)
+			}
+			records = append(records, rec)
+		})
+		if err != nil {
+			return nil, fmt.Errorf("read topic %s: %w", topic, err)
+		}
+	}
+	return records, nil
+}

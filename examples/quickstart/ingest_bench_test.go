@@ -1,0 +1,71 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+// TestBench_EveryKindOfTroubleHappens sees to it that the shortest run, whatever
+// its seed, has slow transactions, rolled back ones, and forks.
+func TestBench_EveryKindOfTroubleHappens(t *testing.T) {
+	t.Parallel()
+	lines, err := webhookLines()
+	require.NoError(t, err)
+	require.Len(t, lines, 329)
+	for seed := range uint64(100) {
+		b := &ingestBench{settings: settings{Events: minEvents, Seed: seed}, lines: lines}
+		slow, rolledBack := 0, 0
+		keys := map[string]int{}
+		for i := range minEvents {
+			w, err := arrive(lines, i)
+			require.NoError(t, err)
+			switch {
+			case b.slow(w):
+				slow++
+			case b.rollsBack(w):
+				rolledBack++
+			}
+			keys[w.Repository]++
+		}
+		require.Positive(t, slow)
+		require.Positive(t, rolledBack)
+		require.Equal(t, 219, keys["186853002-fork-1"])
+	}
+}
+
+func TestArrive_IDsAreNewUUIDv7(t *testing.T) {
+	t.Parallel()
+	lines, err := webhookLines()
+	require.NoError(t, err)
+	seen := map[string]bool{}
+	for range 1000 {
+		w, err := arrive(lines, 0)
+		require.NoError(t, err)
+		id, err := uuid.Parse(w.ID)
+		require.NoError(t, err)
+		require.Equal(t, uuid.Version(7), id.Version())
+		require.False(t, seen[w.ID])
+		seen[w.ID] = true
+	}
+}
+
+func TestParseSabotage(t *testing.T) {
+	t.Parallel()
+	for _, s := range append(sabotages(), "") {
+		got, err := parseSabotage(string(s))
+		require.NoError(t, err)
+		require.Equal(t, s, got)
+	}
+	_, err := parseSabotage("no-such")
+	require.ErrorContains(t, err, "no-such")
+	require.ErrorContains(t, err, "id-cursor")
+}
+
+func TestThousands(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1000: "-1,000"} {
+		require.Equal(t, want, thousands(n))
+	}
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// relayBench tells the demo what a relay does, and stops one at its weakest
+// moment: Kafka has acknowledged records, and the outbox does not know it yet.
+type relayBench struct {
+	stop       <-chan struct{}
+	crashAfter int
+	marker     string
+	sent       int
+}
+
+var (
+	_ relay.LeaseHook   = (*relayBench)(nil)
+	_ relay.PublishHook = (*relayBench)(nil)
+)
+
+func newRelayBench(ctx context.Context, s settings) *relayBench {
+	return &relayBench{stop: ctx.Done(), crashAfter: s.CrashAfter, marker: crashMarker(s.Dir)}
+}
+
+// crashMarker is a file that exists once a relay was killed: one is enough.
+func crashMarker(dir string) string { return filepath.Join(dir, "crashed") }
+
+// OnLease tells the demo who leads.
+func (b *relayBench) OnLease(_ context.Context, _ int64, held bool, _ error) {
+	if held {
+		_ = report{Leading: true}.send()
+	}
+}
+
+// OnPublish counts. The first relay that has sent CrashAfter records does not get
+// out of it any more: the position stays where it is, and the demo kills it.
+func (b *relayBench) OnPublish(_ context.Context, _ []outbox.Record, results []outbox.Result, _ time.Duration) {
+	acked := 0
+	for _, r := range results {
+		if r.Err == nil {
+			acked++
+		}
+	}
+	b.sent += acked
+	if b.crashAfter == 0 || b.sent < b.crashAfter || acked == 0 || b.crashed() {
+		return
+	}
+	_ = report{Sent: b.sent, Unsettled: acked}.send()
+	b.hold()
+}
+
+// hold returns when another relay was killed in our stead, or we are stopped.
+func (b *relayBench) hold() {
+	ticker := time.NewTicker(pollEvery)
+	defer ticker.Stop()
+	for !b.crashed() {
+		select {
+		case <-ticker.C:
+		case <-b.stop:
+			return
+		}
+	}
+}
+
+func (b *relayBench) crashed() bool {
+	_, err := os.Stat(b.marker)
+	return err == nil
+}
