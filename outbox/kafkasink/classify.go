@@ -1,0 +1,110 @@
+package kafkasink
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+// classify says what err means for the records behind it. FailurePermanent is
+// about the record only where it was alone in its batch.
+func classify(err error) outbox.FailureKind {
+	switch {
+	case rejected(err):
+		return outbox.FailurePermanent
+	case outage(err):
+		return outbox.FailureOutage
+	default:
+		return outbox.FailureUnknown
+	}
+}
+
+// rejected says whether the broker has refused a batch, or a topic's name, for
+// what it is.
+func rejected(err error) bool {
+	return isAny(err,
+		kerr.MessageTooLarge,
+		kerr.RecordListTooLarge,
+		kerr.CorruptMessage,
+		kerr.InvalidRecord,
+		kerr.InvalidTimestamp,
+		kerr.InvalidTopicException,
+		kerr.UnsupportedForMessageFormat,
+	)
+}
+
+func outage(err error) bool {
+	if isAny(err,
+		context.Canceled,
+		context.DeadlineExceeded,
+		kgo.ErrClientClosed,
+		kgo.ErrRecordTimeout,
+		ErrClosed,
+		io.EOF,
+		io.ErrUnexpectedEOF,
+		net.ErrClosed,
+	) {
+		return true
+	}
+	if _, ok := errors.AsType[net.Error](err); ok {
+		return true
+	}
+	return isTLS(err) || isBroker(err)
+}
+
+func isTLS(err error) bool {
+	_, header := errors.AsType[tls.RecordHeaderError](err)
+	_, verify := errors.AsType[*tls.CertificateVerificationError](err)
+	_, authority := errors.AsType[x509.UnknownAuthorityError](err)
+	_, alert := errors.AsType[tls.AlertError](err)
+	return header || verify || authority || alert
+}
+
+// isBroker says whether a broker has said that it, its cluster or the topic
+// cannot serve us now.
+func isBroker(err error) bool {
+	return isAny(err,
+		kerr.BrokerNotAvailable,
+		kerr.ClusterAuthorizationFailed,
+		kerr.CoordinatorLoadInProgress,
+		kerr.CoordinatorNotAvailable,
+		kerr.FencedLeaderEpoch,
+		kerr.IllegalSaslState,
+		kerr.InvalidReplicationFactor,
+		kerr.KafkaStorageError,
+		kerr.LeaderNotAvailable,
+		kerr.ListenerNotFound,
+		kerr.NetworkException,
+		kerr.NotEnoughReplicas,
+		kerr.NotEnoughReplicasAfterAppend,
+		kerr.NotLeaderForPartition,
+		kerr.PolicyViolation,
+		kerr.ReplicaNotAvailable,
+		kerr.RequestTimedOut,
+		kerr.SaslAuthenticationFailed,
+		kerr.SecurityDisabled,
+		kerr.ThrottlingQuotaExceeded,
+		kerr.TopicAuthorizationFailed,
+		kerr.UnknownLeaderEpoch,
+		kerr.UnknownTopicID,
+		kerr.UnknownTopicOrPartition,
+		kerr.UnsupportedSaslMechanism,
+	)
+}
+
+func isAny(err error, targets ...error) bool {
+	for _, target := range targets {
+		if errors.Is(err, target) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,101 @@
+package kafkasink
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+// Bounds on the size of a batch, in bytes before compression.
+const (
+	// DefaultMaxMessageBytes is assumed of a topic whose limit the cluster does
+	// not tell. It is Kafka's own default for max.message.bytes.
+	DefaultMaxMessageBytes = 1_048_588
+
+	minMessageBytes = 512
+	// maxMessageBytes leaves room for a request's header below the largest
+	// request that a broker reads by default.
+	maxMessageBytes = maxRequestBytes - 64<<10
+	maxRequestBytes = 100 << 20
+)
+
+// Partitioner says how a key chooses its partition. Producers that share a
+// topic have to agree on it, or a key's messages meet in two partitions.
+type Partitioner int
+
+const (
+	// PartitionJava hashes keys as the Java client does, and with it most others:
+	// murmur2.
+	PartitionJava Partitioner = iota
+	// PartitionSarama hashes keys as sarama's default partitioner does, and with
+	// it watermill-kafka: FNV-1a.
+	PartitionSarama
+)
+
+// Config tunes a Sink. The zero value is a good start.
+type Config struct {
+	// Options are applied to every client that the Sink makes, one after the
+	// other: TLS, SASL, client id, dialer, hooks, logger. They are used again
+	// after a failure, so they must not hold what can be used once only. Options
+	// that the guarantees rest on (acks, retries, flushing, batch sizes) are
+	// overridden; those that cannot be, such as a transactional id or a consumer
+	// group, are refused. Defaults to none.
+	Options []kgo.Opt
+
+	// Partitioner chooses the partition of records that have a key. Records
+	// without one stay with a partition for 64 KiB and then move to the next.
+	// Defaults to PartitionJava.
+	Partitioner Partitioner
+
+	// MaxMessageBytes bounds a batch of one partition, and so a single record, in
+	// bytes before compression; 512 to 104,792,064. A topic's max.message.bytes
+	// wins where it is smaller. Where the cluster does not tell that (it asks for
+	// DESCRIBE_CONFIGS on the topic), this is all there is, and should not be
+	// larger. Defaults to the topic's max.message.bytes, and without that to
+	// DefaultMaxMessageBytes.
+	MaxMessageBytes int
+
+	// Compression of batches. Defaults to none.
+	Compression kgo.CompressionCodec
+
+	// AllowAutoTopicCreation lets the cluster create a topic that is missing, with
+	// its defaults, as Watermill's publishers do. The cluster must allow it as
+	// well. Defaults to false: a misspelt topic is an outage of that topic and
+	// not a new topic.
+	AllowAutoTopicCreation bool
+
+	// TopicTimeout is how long a Send waits for a topic that the cluster does not
+	// know, the first time: a new topic reaches the brokers one by one. The page's
+	// other topics wait with it. After that its records fail as
+	// outbox.FailureOutage until a Send finds it. Defaults to 1 s.
+	TopicTimeout time.Duration
+
+	// Logger receives what an operator should know. Defaults to none.
+	Logger *slog.Logger
+}
+
+func (c Config) withDefaults() Config {
+	if c.TopicTimeout == 0 {
+		c.TopicTimeout = time.Second
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+func (c Config) validate() error {
+	if c.Partitioner != PartitionJava && c.Partitioner != PartitionSarama {
+		return outbox.ConfigError("Partitioner", int(c.Partitioner), "must be PartitionJava or PartitionSarama")
+	}
+	if c.MaxMessageBytes != 0 && (c.MaxMessageBytes < minMessageBytes || c.MaxMessageBytes > maxMessageBytes) {
+		return outbox.ConfigError("MaxMessageBytes", c.MaxMessageBytes, "must be 512 to 104792064")
+	}
+	if c.TopicTimeout < 0 {
+		return outbox.ConfigError("TopicTimeout", c.TopicTimeout, "must not be negative")
+	}
+	return nil
+}

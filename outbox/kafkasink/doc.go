@@ -1,0 +1,19 @@
+// Package kafkasink delivers records to Kafka through franz-go: acks from all
+// in-sync replicas, idempotent, a page of the relay in as few requests as the
+// brokers allow.
+//
+// A Kafka client is not a channel that stops at the first failure: after a batch
+// was rejected it goes on with what is produced next. So the Sink checks size
+// and topic before it produces, hands over a whole call, waits until the client
+// has all of it in the buffers of its partitions, flushes, reads every promise,
+// and only then returns. After any failure it closes its client, with
+// everything that the client still held, and takes a new one. That is why it
+// makes its own clients and cannot be given one.
+//
+// A record becomes a Kafka record with the message's key (none where it is
+// empty), its payload as the value, the time of the event as the timestamp, and
+// as headers those of the message, sorted by name, then outbox.HeaderEventID,
+// outbox.HeaderEventTime, outbox.HeaderEventType where there is a type, and
+// outbox.HeaderWatermillUUID. watermill-kafka's DefaultMarshaler reads it as a
+// message with the same UUID, and with all other headers as its metadata.
+package kafkasink

@@ -1,0 +1,131 @@
+package kafkasink
+
+import (
+	"slices"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+// page is the Kafka form of one call's records, in memory that is used again by
+// the next call: at hundreds of thousands of records a second their garbage
+// would cost more than their delivery.
+type page struct {
+	// records is what will be produced, and index the place in the call of each.
+	records []kgo.Record
+	index   []int32
+
+	headers []kgo.RecordHeader
+	bytes   []byte
+	names   []string
+}
+
+// reset makes room for n records. The client holds on to pointers into records,
+// so that it must not grow afterwards.
+func (p *page) reset(n int) {
+	p.release()
+	p.records = slices.Grow(p.records[:0], n)
+	p.index = p.index[:0]
+	p.bytes = slices.Grow(p.bytes[:0], 1)
+}
+
+// release lets go of the caller's payloads and headers.
+func (p *page) release() {
+	clear(p.records)
+	clear(p.headers)
+	clear(p.names)
+	p.records, p.headers, p.names = p.records[:0], p.headers[:0], p.names[:0]
+}
+
+// add appends record i of the call and returns its Kafka form.
+func (p *page) add(i int, r *outbox.Record) *kgo.Record {
+	p.index = append(p.index, int32(i)) //nolint:gosec // a page is far smaller
+	p.records = append(p.records, kgo.Record{
+		Topic:     r.Topic,
+		Key:       p.key(r.Key),
+		Value:     value(r.Payload),
+		Headers:   p.header(r),
+		Timestamp: recordTime(r),
+	})
+	return &p.records[len(p.records)-1]
+}
+
+// undo takes back the last add.
+func (p *page) undo() {
+	last := len(p.records) - 1
+	p.records[last] = kgo.Record{}
+	p.records = p.records[:last]
+	p.index = p.index[:last]
+}
+
+func (p *page) header(r *outbox.Record) []kgo.RecordHeader {
+	start := len(p.headers)
+	if len(r.Headers) > 0 {
+		p.names = p.names[:0]
+		for name := range r.Headers {
+			p.names = append(p.names, name)
+		}
+		slices.Sort(p.names)
+		for _, name := range p.names {
+			p.set(name, p.text(r.Headers[name]))
+		}
+	}
+	id := p.text(r.ID)
+	p.set(outbox.HeaderEventID, id)
+	p.set(outbox.HeaderEventTime, p.time(r.EventTime()))
+	if r.Type != "" {
+		p.set(outbox.HeaderEventType, p.text(r.Type))
+	}
+	p.set(outbox.HeaderWatermillUUID, id)
+	return p.headers[start:len(p.headers):len(p.headers)]
+}
+
+func (p *page) set(name string, value []byte) {
+	p.headers = append(p.headers, kgo.RecordHeader{Key: name, Value: value})
+}
+
+// key returns the key's bytes, nil where there is none.
+func (p *page) key(key string) []byte {
+	if key == "" {
+		return nil
+	}
+	return p.text(key)
+}
+
+// text returns s as bytes that are never nil. Bytes handed out before stay valid
+// when the memory behind them is left for a larger one.
+func (p *page) text(s string) []byte {
+	start := len(p.bytes)
+	p.bytes = append(p.bytes, s...)
+	return p.bytes[start:len(p.bytes):len(p.bytes)]
+}
+
+// time returns t as outbox.FormatEventTime does.
+func (p *page) time(t time.Time) []byte {
+	start := len(p.bytes)
+	p.bytes = t.UTC().AppendFormat(p.bytes, time.RFC3339Nano)
+	return p.bytes[start:len(p.bytes):len(p.bytes)]
+}
+
+// value returns payload as a value that is never null: to Kafka that would be a
+// tombstone, which a message whose nil and empty payloads are the same cannot
+// mean.
+func value(payload []byte) []byte {
+	if payload == nil {
+		return []byte{}
+	}
+	return payload
+}
+
+// recordTime is the time of the event, and where Kafka cannot say that (before
+// 1970; past what the client can count) the time at which it was stored. The
+// header carries it in any case.
+func recordTime(r *outbox.Record) time.Time {
+	const latestYear = 2261
+	if t := r.EventTime(); t.Unix() >= 0 && t.Year() <= latestYear {
+		return t
+	}
+	return r.CreatedAt
+}

@@ -1,0 +1,184 @@
+package kafkasink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+// firstFlush and longestFlush bound the waits between two looks at a flush.
+const (
+	firstFlush   = 20 * time.Millisecond
+	longestFlush = time.Second
+)
+
+// round is one hand-over of records to the client, from the first Produce to the
+// last promise.
+type round struct {
+	// unplaced counts records that have no partition yet; placed is closed when
+	// there are none left.
+	unplaced atomic.Int64
+	placed   chan struct{}
+
+	// pending counts records without an answer. The client resolves promises from
+	// one goroutine at a time; failed is closed at the first that failed.
+	pending  sync.WaitGroup
+	failed   chan struct{}
+	failures map[*kgo.Record]error
+}
+
+func newRound(n int) *round {
+	r := &round{placed: make(chan struct{}), failed: make(chan struct{})}
+	r.unplaced.Store(int64(n))
+	r.pending.Add(n)
+	return r
+}
+
+func (r *round) place() {
+	if r.unplaced.Add(-1) == 0 {
+		close(r.placed)
+	}
+}
+
+func (r *round) resolve(record *kgo.Record, err error) {
+	if err != nil {
+		if r.failures == nil {
+			r.failures = make(map[*kgo.Record]error)
+			close(r.failed)
+		}
+		r.failures[record] = err
+	}
+	r.pending.Done()
+}
+
+// placing is the client's hook that follows records into their partitions.
+type placing struct {
+	round atomic.Pointer[round]
+}
+
+var _ kgo.HookProduceRecordPartitioned = (*placing)(nil)
+
+// OnProduceRecordPartitioned implements kgo.HookProduceRecordPartitioned.
+func (p *placing) OnProduceRecordPartitioned(*kgo.Record, int32) {
+	if r := p.round.Load(); r != nil {
+		r.place()
+	}
+}
+
+// produce hands all records to the client, waits until each is in the buffer of
+// its partition, flushes, and waits until the client has answered for every one.
+// If there was a failure, the client is closed on return: what it would send
+// next could pass what it has failed.
+//
+// The wait before the flush matters as much. A client that does not know a topic
+// yet takes records aside and places them one by one once it does. If it were
+// flushing then, a batch could be rejected half-way, and the records placed
+// after that would be sent.
+func (s *Sink) produce(ctx context.Context, records []kgo.Record) map[*kgo.Record]error {
+	r := newRound(len(records))
+	s.placing.round.Store(r)
+	defer s.placing.round.Store(nil)
+	// Ending the context of a single record fails its partition at a moment that
+	// the client chooses; ours ends all of them at once, by closing the client.
+	own := context.WithoutCancel(ctx)
+	resolve := r.resolve
+	for i := range records {
+		s.client.Produce(own, &records[i], resolve)
+	}
+	select {
+	case <-r.placed:
+		if s.flush(ctx) != nil {
+			s.drop()
+		}
+	case <-r.failed: // nothing was sent yet, and nothing will be
+		s.drop()
+	case <-ctx.Done():
+		s.drop()
+	}
+	r.pending.Wait()
+	if len(r.failures) > 0 {
+		s.drop()
+	}
+	return r.failures
+}
+
+// flush waits until the client has answered for all records.
+//
+// Once is not enough. A client that has just learned of a topic places the
+// records that waited for it before it publishes the topic's partitions; a flush
+// in between finds no partition to start, and waits for records that nobody
+// sends. The next one starts them, and does nothing where they are on their way.
+func (s *Sink) flush(ctx context.Context) error {
+	for wait := firstFlush; ; wait = min(2*wait, longestFlush) {
+		part, cancel := context.WithTimeout(ctx, wait)
+		err := s.client.Flush(part)
+		cancel()
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// partition is what fails together.
+type partition struct {
+	topic  string
+	number int32
+}
+
+// settle writes the results of a round that failed. In a partition the first
+// failed record stands for all of them: behind it nothing was delivered.
+func (s *Sink) settle(ctx context.Context, c *call, records []kgo.Record, index []int32, failures map[*kgo.Record]error) {
+	together := make(map[partition]int)
+	for i := range records {
+		if failures[&records[i]] != nil {
+			together[partition{records[i].Topic, records[i].Partition}]++
+		}
+	}
+	var first error
+	for i := range records {
+		err := failures[&records[i]]
+		if err == nil {
+			continue
+		}
+		place := int(index[i])
+		lane := partition{records[i].Topic, records[i].Partition}
+		count := together[lane]
+		if count == 0 {
+			c.skip(place)
+			continue
+		}
+		together[lane] = 0
+		kind, err := s.verdict(ctx, records[i].Topic, count, err)
+		if first == nil {
+			first = err
+		}
+		c.fail(place, kind, err)
+	}
+	s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "kafka delivery failed, the client is replaced",
+		slog.Int("records", len(failures)), slog.Any("error", first))
+}
+
+// verdict classifies err, which has failed count records of a partition
+// together. A rejected batch says nothing of its records unless it held one.
+func (s *Sink) verdict(ctx context.Context, name string, count int, err error) (outbox.FailureKind, error) {
+	if errors.Is(err, kgo.ErrClientClosed) && ctx.Err() != nil {
+		err = fmt.Errorf("leat: kafka has not acknowledged in time: %w", context.Cause(ctx))
+	}
+	kind := classify(err)
+	if kind == outbox.FailurePermanent && count > 1 {
+		s.topics.get(name).careful += count
+		kind = outbox.FailureUnknown
+	}
+	if kind == outbox.FailureOutage {
+		err = s.conn.explain(err)
+	}
+	return kind, err
+}

@@ -1,0 +1,91 @@
+package kafkasink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+var (
+	// ErrClosed is returned for every record that is sent after Close, as
+	// outbox.FailureOutage.
+	ErrClosed = errors.New("leat: kafka sink is closed")
+
+	errTooLarge = errors.New("leat: record is too large")
+)
+
+// Sink delivers records to Kafka. It is safe for concurrent use; its methods
+// wait for each other.
+type Sink struct {
+	brokers     []string
+	cfg         Config
+	partitioner *partitioner
+	conn        connErrors
+	placing     placing
+
+	mu     sync.Mutex // held by every method; guards what follows
+	closed bool
+	client *kgo.Client // nil after a failure
+	topics *topics
+	page   page
+}
+
+var _ relay.Sink = (*Sink)(nil)
+
+// New returns a Sink that finds its cluster through brokers, which are host:port.
+// It does not connect: Check does, or the first Send. The error wraps
+// outbox.ErrInvalidConfig. The caller must Close the Sink.
+func New(brokers []string, cfg Config) (*Sink, error) {
+	cfg = cfg.withDefaults()
+	if len(brokers) == 0 {
+		return nil, outbox.ConfigError("brokers", brokers, "must name at least one")
+	}
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	s := &Sink{
+		brokers:     slices.Clone(brokers),
+		cfg:         cfg,
+		partitioner: newPartitioner(cfg.Partitioner),
+		topics:      newTopics(cfg.MaxMessageBytes),
+	}
+	if err := s.open(); err != nil {
+		return nil, outbox.ConfigError("Options", len(cfg.Options), err.Error())
+	}
+	if err := refuse(s.client); err != nil {
+		s.client.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// Check connects to the cluster and returns why that fails, if it does. It is
+// for the start of a program and for health checks.
+func (s *Sink) Check(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.ready(ctx); err != nil {
+		return err
+	}
+	if err := s.client.Ping(ctx); err != nil {
+		return s.conn.explain(fmt.Errorf("leat: kafka at %v: %w", s.brokers, err))
+	}
+	return nil
+}
+
+// Close waits for a Send that is under way, which its context bounds, and closes
+// all connections. It always returns nil; more calls do nothing.
+func (s *Sink) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	s.drop()
+	return nil
+}

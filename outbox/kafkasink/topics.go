@@ -1,0 +1,120 @@
+package kafkasink
+
+import (
+	"sync"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+// topic is what the Sink knows of a destination.
+type topic struct {
+	// known says that the cluster was asked since the client was made; err, with
+	// its kind, that it cannot take records now.
+	known bool
+	err   error
+	kind  outbox.FailureKind
+	// absent says that a Send has already waited for the topic in vain.
+	absent bool
+
+	// asked is the round in which the limit was last asked for out of turn.
+	asked uint64
+
+	// limit bounds a batch; told says that it came from the cluster.
+	limit int
+	told  bool
+
+	// careful counts the records to be sent in batches of their own, since the
+	// broker has rejected a batch without saying which record it was.
+	careful int
+}
+
+// topics holds the topics of a Sink. Only Send uses them, except for batchBytes,
+// which the client calls from a goroutine of its own.
+type topics struct {
+	most int
+
+	mu     sync.Mutex
+	byName map[string]*topic
+}
+
+func newTopics(maxMessageBytes int) *topics {
+	return &topics{most: maxMessageBytes, byName: make(map[string]*topic)}
+}
+
+// get returns the topic called name, which is new where it was never seen.
+func (t *topics) get(name string) *topic {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	found, ok := t.byName[name]
+	if !ok {
+		found = &topic{limit: t.bound(0)}
+		t.byName[name] = found
+	}
+	return found
+}
+
+// forget makes the next Send ask again.
+func (t *topics) forget() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, known := range t.byName {
+		known.known = false
+	}
+}
+
+// setLimit stores the topic's max.message.bytes, 0 where the cluster did not
+// tell, and says whether its limit has grown.
+func (t *topics) setLimit(of *topic, told int) (grown bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	before := of.limit
+	of.limit, of.told = t.bound(told), told > 0
+	if of.limit < before {
+		// Rejected batches were larger than this; what is left fits.
+		of.careful = 0
+	}
+	return of.limit > before
+}
+
+// bound returns the limit of a topic of which the cluster has told max.message.bytes,
+// or 0.
+func (t *topics) bound(told int) int {
+	switch {
+	case told == 0 && t.most == 0:
+		return DefaultMaxMessageBytes
+	case told == 0:
+		return t.most
+	case t.most == 0:
+		return min(told, maxMessageBytes)
+	default:
+		return min(told, t.most)
+	}
+}
+
+// batchBytes is the client's bound on the batches of a topic. The client asks
+// once for every partition that it learns of.
+func (t *topics) batchBytes(name string) int32 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	limit := t.bound(0)
+	if known, ok := t.byName[name]; ok {
+		limit = known.limit
+	}
+	return int32(max(limit, minMessageBytes)) //nolint:gosec // at most maxMessageBytes
+}
+
+// legal says whether name can be a topic of Kafka.
+func legal(name string) bool {
+	const longest = 249
+	if name == "" || name == "." || name == ".." || len(name) > longest {
+		return false
+	}
+	for i := range len(name) {
+		switch c := name[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '.', c == '_', c == '-':
+		default:
+			return false
+		}
+	}
+	return true
+}
