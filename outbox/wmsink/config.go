@@ -1,0 +1,71 @@
+package wmsink
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+const (
+	defaultLanes = 16
+	maxLanes     = 1024
+)
+
+// Config tunes a Sink. The zero value is a good start.
+type Config struct {
+	// Lanes is the number of calls of Publish that run at the same time, 1 to
+	// 1,024. Defaults to 16.
+	Lanes int
+
+	// Classify says what an error of the publisher means. An outage ends the topic
+	// for the lane that met it until the next Send; any other kind holds back the
+	// record's key only. Kinds other than outbox.FailureOutage and
+	// outbox.FailurePermanent count as outbox.FailureUnknown. It is called from
+	// many goroutines. Defaults to DefaultClassify.
+	Classify func(error) outbox.FailureKind
+
+	// Logger receives what an operator should know. Defaults to none.
+	Logger *slog.Logger
+}
+
+func (c Config) withDefaults() Config {
+	if c.Lanes == 0 {
+		c.Lanes = defaultLanes
+	}
+	if c.Classify == nil {
+		c.Classify = DefaultClassify
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+func (c Config) validate() error {
+	if c.Lanes < 1 || c.Lanes > maxLanes {
+		return outbox.ConfigError("Lanes", c.Lanes, "must be 1 to 1024")
+	}
+	return nil
+}
+
+// DefaultClassify returns the kind that err says itself (see outbox.Failed),
+// FailureOutage for a context that has ended and for errors of the network, and
+// FailureUnknown for all others: only you know what your publisher's mean.
+func DefaultClassify(err error) outbox.FailureKind {
+	if d, ok := errors.AsType[*outbox.DeliveryError](err); ok {
+		return d.Kind
+	}
+	for _, target := range [...]error{context.Canceled, context.DeadlineExceeded, io.EOF, net.ErrClosed} {
+		if errors.Is(err, target) {
+			return outbox.FailureOutage
+		}
+	}
+	if _, ok := errors.AsType[net.Error](err); ok {
+		return outbox.FailureOutage
+	}
+	return outbox.FailureUnknown
+}
