@@ -15,9 +15,13 @@ type Config struct {
 	// Defaults to 5,000.
 	PageSize int
 
+	// PageBytes is what the payloads of a page should not exceed by much, 1 KiB to
+	// 1 GiB: the relay asks for fewer records than PageSize where the ones before
+	// were large. A page has one record at least. Defaults to 8 MiB.
+	PageBytes int
+
 	// ReadAhead is the number of pages that are read while one awaits its
-	// acknowledgements, 0 to 64. Memory is bounded by PageSize × (ReadAhead + 2)
-	// records. Defaults to 2; NoReadAhead (-1) means none.
+	// acknowledgements, 0 to 64. Memory is bounded by ReadAhead + 2 pages. Defaults to 2; NoReadAhead (-1) means none.
 	ReadAhead int
 
 	// Lease is how long the relay may hold its slot without renewing it; it is
@@ -59,6 +63,7 @@ const NoReadAhead = -1
 
 func (c Config) withDefaults() Config {
 	setDefault(&c.PageSize, 5000)
+	setDefault(&c.PageBytes, 8<<20)
 	setDefault(&c.ReadAhead, 2)
 	setDefault(&c.Lease, 15*time.Second)
 	setDefault(&c.PublishTimeout, 5*time.Second)
@@ -84,6 +89,9 @@ func setDefault[T comparable](field *T, value T) {
 func (c Config) validate() error {
 	if c.PageSize < 1 || c.PageSize > 100_000 {
 		return outbox.ConfigError("PageSize", c.PageSize, "must be 1 to 100000")
+	}
+	if c.PageBytes < 1<<10 || c.PageBytes > 1<<30 {
+		return outbox.ConfigError("PageBytes", c.PageBytes, "must be 1024 to 1073741824")
 	}
 	if c.ReadAhead < NoReadAhead || c.ReadAhead > 64 {
 		return outbox.ConfigError("ReadAhead", c.ReadAhead, "must be -1 to 64")

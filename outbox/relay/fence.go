@@ -68,7 +68,7 @@ func (t *term) keep(work context.Context, cancel context.CancelCauseFunc, done <
 			return nil
 		case <-timer.C:
 		}
-		err := t.renewOnce(work)
+		err := t.renewOnce(work, cancel)
 		remaining, _ := t.fence.state()
 		switch {
 		case err == nil:
@@ -82,11 +82,15 @@ func (t *term) keep(work context.Context, cancel context.CancelCauseFunc, done <
 	}
 }
 
-func (t *term) renewOnce(work context.Context) error {
+// renewOnce asks for another lease. Work ends LeaseMargin before the lease does
+// even where the source does not answer its context, such as behind another
+// call that hangs.
+func (t *term) renewOnce(work context.Context, lose context.CancelCauseFunc) error {
 	cfg := t.relay.cfg
 	remaining, _ := t.fence.state()
 	ctx, cancel := context.WithTimeout(work, remaining-cfg.LeaseMargin)
 	defer cancel()
+	defer time.AfterFunc(remaining-cfg.LeaseMargin, func() { lose(ErrLeaseLost) }).Stop()
 	asked := time.Now()
 	err := failpoint.Inject(ctx, failpoint.RelayBeforeRenew)
 	if err == nil {

@@ -12,8 +12,9 @@ import (
 func (t *term) read(stop, work context.Context) error {
 	cfg := t.relay.cfg
 	idle := backoff{first: cfg.PollMin, most: cfg.PollMax}
+	limit := newPageLimit(cfg)
 	for stop.Err() == nil {
-		page, err := t.session.Read(work, cfg.PageSize)
+		page, err := t.session.Read(work, limit.records)
 		if err == nil && len(page.Records) > 0 {
 			err = failpoint.Inject(work, failpoint.RelayAfterFetch)
 		}
@@ -22,6 +23,7 @@ func (t *term) read(stop, work context.Context) error {
 			return t.fault(work, "read", err)
 		case len(page.Records) > 0:
 			idle.reset()
+			limit.learn(page.Records)
 			if !t.hand(stop, page) {
 				return nil
 			}
