@@ -44,19 +44,34 @@ type memInfo struct {
 	size int64
 }
 
-func (i memInfo) Name() string               { return i.name }
-func (i memInfo) Size() int64                { return i.size }
-func (i memInfo) ModTime() time.Time         { return time.Time{} }
-func (i memInfo) IsDir() bool                { return i.name == "." }
-func (i memInfo) Sys() any                   { return nil }
-func (i memInfo) Stat() (fs.FileInfo, error) { return i, nil }
-func (i memInfo) Close() error               { return nil }
+// Name implements fs.FileInfo.
+func (i memInfo) Name() string { return i.name }
+
+// Size implements fs.FileInfo.
+func (i memInfo) Size() int64 { return i.size }
+
+// ModTime implements fs.FileInfo: unknown.
+func (memInfo) ModTime() time.Time { return time.Time{} }
+
+// IsDir implements fs.FileInfo.
+func (i memInfo) IsDir() bool { return i.name == "." }
+
+// Sys implements fs.FileInfo.
+func (memInfo) Sys() any { return nil }
+
+// Mode implements fs.FileInfo: read-only.
 func (i memInfo) Mode() fs.FileMode {
 	if i.IsDir() {
 		return fs.ModeDir | 0o555
 	}
 	return 0o444
 }
+
+// Stat implements fs.File.
+func (i memInfo) Stat() (fs.FileInfo, error) { return i, nil }
+
+// Close implements fs.File.
+func (memInfo) Close() error { return nil }
 
 type memFile struct {
 	memInfo

@@ -64,7 +64,7 @@ func (n Names) Validate(suffixes ...string) error {
 }
 
 func validateName(what, name string) error {
-	reason := ""
+	var reason string
 	switch {
 	case name == "":
 		reason = "is empty"
@@ -84,7 +84,7 @@ func validateName(what, name string) error {
 
 // token is @{schema}, @{_suffix}, @{name:_suffix} or @{text:_suffix}, the suffix
 // possibly empty.
-var token = regexp.MustCompile(`@\{([a-z]*:)?([a-z0-9_]*)\}`) //nolint:gochecknoglobals // compiled once, never changed
+var token = regexp.MustCompile(`@\{([a-z]*:)?([a-z0-9_]*)\}`)
 
 // Render returns sql with its tokens replaced:
 //

@@ -26,7 +26,7 @@ type migration struct {
 	sql     string // rendered
 }
 
-var fileName = regexp.MustCompile(`^(\d{5})_[a-z0-9_]+\.sql$`) //nolint:gochecknoglobals // compiled once, never changed
+var fileName = regexp.MustCompile(`^(\d{5})_[a-z0-9_]+\.sql$`)
 
 // Validate checks the names that the set would create, without a database.
 func (s Set) Validate() error {
