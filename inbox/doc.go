@@ -1,0 +1,17 @@
+// Package inbox makes redelivery harmless: it records the id of a message in
+// the transaction in which the message's effects are written, so that the
+// message takes effect once however often it is delivered.
+//
+// Processor is the engine. It claims a message in a Store, runs the handler in
+// the transaction that the claim has opened, commits, and only then lets the
+// caller acknowledge. An adapter such as pginbox is a Store with a Processor on
+// top; middleware.Inbox puts either into a Watermill router.
+//
+//	claim (consumer, id) ──▶ handler ──▶ COMMIT ──▶ ack
+//	   │ Duplicate: ack        │ error, panic, early ack, rollback-only:
+//	   │ Busy: nack            └────▶ ROLLBACK, nack: no trace is left
+//
+// A message is acknowledged only when it was committed now or before. While
+// another delivery of it is in progress it is Busy, which is never acknowledged:
+// the other one may still fail.
+package inbox

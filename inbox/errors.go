@@ -1,0 +1,32 @@
+package inbox
+
+import "errors"
+
+var (
+	// ErrNoMessageID is returned for a message in which the IDSource finds no id.
+	// Without one nothing can be recognised, so the handler is not run.
+	ErrNoMessageID = errors.New("leat: message has no id")
+
+	// ErrBusy is returned while another delivery of the same message is being
+	// processed. It is no failure: the message must be delivered again, when the
+	// other delivery has come to an end.
+	ErrBusy = errors.New("leat: message is being processed elsewhere")
+
+	// ErrAckedBeforeCommit is returned when the message was acknowledged or
+	// refused before its transaction could commit, as Watermill's InstantAck
+	// does. The transaction is rolled back: its effects could be lost.
+	ErrAckedBeforeCommit = errors.New("leat: message was acked or nacked before the commit")
+
+	// ErrRollbackOnly is returned when the handler returned nil although the
+	// transaction must not commit: it was marked by MarkRollbackOnly, a statement
+	// in it has failed, or the handler has rolled it back itself.
+	ErrRollbackOnly = errors.New("leat: transaction is marked as rollback only")
+
+	// ErrNotCommitted is wrapped by the error of a Unit.Commit that has certainly
+	// not taken effect, such as one that the database refused for a conflict.
+	ErrNotCommitted = errors.New("leat: not committed")
+
+	// ErrCommitUnknown is returned when the commit failed or was cut off, so that
+	// it is not known whether it took effect. The next delivery finds out.
+	ErrCommitUnknown = errors.New("leat: outcome of the commit is unknown")
+)

@@ -1,0 +1,33 @@
+package inbox
+
+import (
+	"context"
+	"time"
+)
+
+// Hook observes a Processor. A hook implements any of the On… interfaces of
+// this package; New refuses one that implements none. Hooks are called on the
+// goroutine of the delivery, so many at a time, and should return quickly.
+type Hook any
+
+// OutcomeHook sees how every delivery ended.
+type OutcomeHook interface {
+	// OnOutcome is called once a delivery, after its transaction has ended and
+	// before the message is acknowledged.
+	OnOutcome(ctx context.Context, d Delivery)
+}
+
+// Delivery describes a delivery that has ended.
+type Delivery struct {
+	// Consumer is the name of the consumer.
+	Consumer string
+	// ID is the message's id, empty where it has none.
+	ID string
+	// Outcome is how it ended.
+	Outcome Outcome
+	// Took is the time from the claim to the end of the transaction, a Busy
+	// delivery's wait included.
+	Took time.Duration
+	// Err is what Process returned; nil as well for OutcomePanicked.
+	Err error
+}

@@ -1,0 +1,71 @@
+package inboxtest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+)
+
+// checkTimeout bounds one check, so that an inbox that hangs fails.
+const checkTimeout = time.Minute
+
+// Check is one case of the suite.
+type Check struct {
+	// Name starts with the invariant that the check is about.
+	Name string
+
+	run  func(ctx context.Context, s Subject) error
+	skip func(f Features) bool // nil: never
+}
+
+// Run runs the check on s, which no other check may have used, and returns what
+// is wrong with it. It is bounded by ctx and by a minute.
+func (c Check) Run(ctx context.Context, s Subject) error {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	if err := c.run(ctx, s); err != nil {
+		return fmt.Errorf("%s: %w", c.Name, err)
+	}
+	return nil
+}
+
+// Run runs every check that f does not rule out, in parallel, each on a new
+// subject.
+func Run(t *testing.T, f Features, newSubject func(t *testing.T) Subject) {
+	t.Helper()
+	for _, c := range Checks(f) {
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			if err := c.Run(t.Context(), newSubject(t)); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// Checks returns the checks that Run runs.
+func Checks(f Features) []Check {
+	var all []Check
+	for _, group := range [][]Check{onceChecks(), atomicChecks(), ackChecks(), failureChecks(), concurrentChecks(), edgeChecks()} {
+		for _, c := range group {
+			if c.skip == nil || !c.skip(f) {
+				all = append(all, c)
+			}
+		}
+	}
+	return all
+}
+
+// Find returns the check that is called name.
+func Find(name string) (Check, bool) {
+	for _, c := range Checks(Features{}) {
+		if c.Name == name {
+			return c, true
+		}
+	}
+	return Check{}, false
+}
+
+func needsOutbox(f Features) bool      { return f.NoOutbox }
+func needsBreakCommit(f Features) bool { return f.NoBreakCommit }

@@ -1,0 +1,130 @@
+package inboxtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/leat-go/leat/inbox"
+)
+
+// promptly is how long an inbox that waits for nothing may take.
+const promptly = 5 * time.Second
+
+// concurrentChecks are about I5: concurrent duplicates never both commit, and
+// the loser neither waits for the winner nor holds a connection.
+func concurrentChecks() []Check {
+	return []Check{
+		{Name: "I5_ConcurrentDuplicatesNeverBothCommit", run: checkBothCommit},
+		{Name: "I5_LoserDoesNotWaitForTheWinner", run: checkLoserReturns},
+		{Name: "I5_LoserHoldsNoConnection", run: checkLoserHoldsNothing},
+		{Name: "I5_ClaimIsReleasedWithTheTransaction", run: checkRelease},
+	}
+}
+
+// checkBothCommit brings two deliveries into the handler at once, if the inbox
+// lets it.
+func checkBothCommit(ctx context.Context, s Subject) error {
+	p, err := open(s)
+	if err != nil {
+		return err
+	}
+	var (
+		group    sync.WaitGroup
+		firstIn  = make(chan struct{})
+		moveOn   = make(chan struct{}) // the second has entered the handler, or was turned away
+		inOnce   = sync.OnceFunc(func() { close(firstIn) })
+		moveOnce = sync.OnceFunc(func() { close(moveOn) })
+		errs     [2]error
+	)
+	group.Go(func() {
+		errs[0] = untilAcked(ctx, p, "a", func(txCtx context.Context) error {
+			inOnce()
+			return errors.Join(wait(ctx, "the second delivery", moveOn), s.Write(txCtx, "a"))
+		})
+	})
+	group.Go(func() {
+		if errs[1] = wait(ctx, "the first delivery", firstIn); errs[1] != nil {
+			return
+		}
+		_, _ = deliver(ctx, p, newMessage(ctx, "a"), func(ctx context.Context) error {
+			moveOnce()
+			return s.Write(ctx, "a")
+		})
+		moveOnce()
+		errs[1] = untilAcked(ctx, p, "a", writing(s, "a"))
+	})
+	group.Wait()
+	return errors.Join(errs[0], errs[1], wantEffects(ctx, s, "a"))
+}
+
+func checkLoserReturns(ctx context.Context, s Subject) error {
+	p, err := s.Open(consumer, inbox.Config{BusyDelay: inbox.NoBusyDelay})
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		probe(ctx, s, p, "a", func() error {
+			loser, cancel := context.WithTimeout(ctx, promptly)
+			defer cancel()
+			return wantOutcome(loser, p, "a", inbox.OutcomeBusy, inbox.ErrBusy, writing(s, "never"))
+		}),
+		wantEffects(ctx, s, "a"),
+	)
+}
+
+// checkLoserHoldsNothing has more losers wait than there are connections, and
+// wants work on other messages to go on. The losers wait much longer than that
+// may take.
+func checkLoserHoldsNothing(ctx context.Context, s Subject) error {
+	const losers, others = 3 * Connections, 25
+
+	p, err := s.Open(consumer, inbox.Config{BusyDelay: time.Minute})
+	if err != nil {
+		return err
+	}
+	want := []string{"a"}
+	err = probe(ctx, s, p, "a", func() error {
+		var group sync.WaitGroup
+		defer group.Wait()
+		losing, cancel := context.WithCancel(ctx)
+		defer cancel()
+		for range losers {
+			group.Go(func() { _, _ = deliver(losing, p, newMessage(losing, "a"), writing(s, "never")) })
+		}
+		working, done := context.WithTimeout(ctx, promptly)
+		defer done()
+		for i := range others {
+			id := "other" + strconv.Itoa(i)
+			want = append(want, id)
+			if err := untilAcked(working, p, id, writing(s, id)); err != nil {
+				return fmt.Errorf("while %d losers wait: %w", losers, err)
+			}
+		}
+		return nil
+	})
+	return errors.Join(err, wantEffects(ctx, s, want...))
+}
+
+// checkRelease counts on a claim that is free as soon as Process has returned.
+func checkRelease(ctx context.Context, s Subject) error {
+	p, err := open(s)
+	if err != nil {
+		return err
+	}
+	for i := range 20 {
+		id := strconv.Itoa(i)
+		err := errors.Join(
+			wantOutcome(ctx, p, id, inbox.OutcomeFailed, errHandler, func(context.Context) error { return errHandler }),
+			wantOutcome(ctx, p, id, inbox.OutcomeCommitted, nil, func(context.Context) error { return nil }),
+			wantOutcome(ctx, p, id, inbox.OutcomeDuplicate, nil, func(context.Context) error { return errHandler }),
+		)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,153 @@
+package inboxtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/leat-go/leat/inbox"
+)
+
+// consumer is the one that checks use where one is enough.
+const consumer = "tester"
+
+// errHandler is what handlers fail with.
+var errHandler = errors.New("inboxtest: the handler fails")
+
+// open returns an inbox that does not keep the suite waiting.
+func open(s Subject) (Processor, error) {
+	return s.Open(consumer, inbox.Config{BusyDelay: 2 * time.Millisecond})
+}
+
+// newMessage returns a delivery of the message called id.
+func newMessage(ctx context.Context, id string) *message.Message {
+	return message.NewMessageWithContext(ctx, id, nil)
+}
+
+// deliver does what a router does with one delivery: it acks or nacks by the
+// error.
+func deliver(ctx context.Context, p Processor, msg *message.Message, handle func(ctx context.Context) error) (inbox.Outcome, error) {
+	outcome, err := p.Process(ctx, msg, handle)
+	if err != nil {
+		msg.Nack()
+		return outcome, err
+	}
+	msg.Ack()
+	return outcome, nil
+}
+
+// untilAcked does what a broker does: it delivers until the message is acked.
+func untilAcked(ctx context.Context, p Processor, id string, handle func(ctx context.Context) error) error {
+	for {
+		_, err := deliver(ctx, p, newMessage(ctx, id), handle)
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("message %s is still not acked: %w", id, err)
+		}
+		if err := pause(ctx, time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+// probe runs look in the handler of a message called id that is delivered once,
+// and writes the id as the effect. It returns what look has found, whatever the
+// inbox makes of an error.
+func probe(ctx context.Context, s Subject, p Processor, id string, look func() error) error {
+	var found error
+	_, err := deliver(ctx, p, newMessage(ctx, id), func(txCtx context.Context) error {
+		found = look()
+		return s.Write(txCtx, id)
+	})
+	return errors.Join(found, err)
+}
+
+// writing returns a handler that writes effect.
+func writing(s Subject, effect string) func(ctx context.Context) error {
+	return func(ctx context.Context) error { return s.Write(ctx, effect) }
+}
+
+// wantOutcome delivers once and compares.
+func wantOutcome(
+	ctx context.Context, p Processor, id string, want inbox.Outcome, wantErr error, handle func(ctx context.Context) error,
+) error {
+	outcome, err := deliver(ctx, p, newMessage(ctx, id), handle)
+	if outcome != want || !errors.Is(err, wantErr) {
+		return fmt.Errorf("message %s: outcome %s, error %w; want %s, %w", id, outcome, orNone(err), want, orNone(wantErr))
+	}
+	return nil
+}
+
+var errNone = errors.New("none")
+
+func orNone(err error) error {
+	if err == nil {
+		return errNone
+	}
+	return err
+}
+
+// wantEffects compares what is committed, as multisets.
+func wantEffects(ctx context.Context, s Subject, want ...string) error {
+	got, err := s.Effects(ctx)
+	if err != nil {
+		return err
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		return fmt.Errorf("committed effects are %q, want %q", got, want)
+	}
+	return nil
+}
+
+func wantRecorded(ctx context.Context, s Subject, id string, want bool) error {
+	got, err := s.Recorded(ctx, consumer, id)
+	if err != nil {
+		return err
+	}
+	if got != want {
+		return fmt.Errorf("message %s recorded: %t, want %t", id, got, want)
+	}
+	return nil
+}
+
+func wantEnqueued(ctx context.Context, s Subject, want ...string) error {
+	got, err := s.Enqueued(ctx)
+	if err != nil {
+		return err
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		return fmt.Errorf("enqueued messages are %q, want %q", got, want)
+	}
+	return nil
+}
+
+// pause waits, at most until ctx ends.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// wait waits for an event, at most until ctx ends.
+func wait(ctx context.Context, what string, event <-chan struct{}) error {
+	select {
+	case <-event:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("waiting for %s: %w", what, ctx.Err())
+	}
+}

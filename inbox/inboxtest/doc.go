@@ -1,0 +1,13 @@
+// Package inboxtest is the conformance suite of leat's inboxes: what every
+// adapter must do, whatever it remembers messages in. An adapter's test wraps
+// the adapter in a Subject and hands it to Run:
+//
+//	func TestInbox(t *testing.T) {
+//		t.Parallel()
+//		inboxtest.Run(t, inboxtest.Features{}, newSubject)
+//	}
+//
+// Checks are named after the invariants of docs/guarantees.md. Each is a
+// function that returns an error, so that an adapter can also show that a
+// broken variant of itself is caught: see Checks and Find.
+package inboxtest

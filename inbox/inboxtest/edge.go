@@ -1,0 +1,72 @@
+package inboxtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/txctx"
+)
+
+// edgeChecks are about I11, an empty id is an error, and about what a delivery
+// must leave as it was.
+func edgeChecks() []Check {
+	return []Check{
+		{Name: "I11_EmptyIDIsAnError", run: checkEmptyID},
+		{Name: "ContextIsRestored", run: checkContext},
+		{Name: "ClaimWithACancelledContextFails", run: checkCancelledClaim},
+	}
+}
+
+func checkEmptyID(ctx context.Context, s Subject) error {
+	p, err := open(s)
+	if err != nil {
+		return err
+	}
+	for range 2 {
+		if err := wantOutcome(ctx, p, "", inbox.OutcomeFailed, inbox.ErrNoMessageID, writing(s, "never")); err != nil {
+			return err
+		}
+	}
+	return errors.Join(wantEffects(ctx, s), wantRecorded(ctx, s, "", false))
+}
+
+// checkContext looks into the message's context while the handler runs and after
+// it: Watermill's Retry and PoisonQueue go on with what they find there.
+func checkContext(ctx context.Context, s Subject) error {
+	p, err := open(s)
+	if err != nil {
+		return err
+	}
+	for _, result := range []error{errHandler, nil} {
+		msg := newMessage(ctx, "a")
+		_, _ = p.Process(ctx, msg, func(txCtx context.Context) error {
+			if tx := txctx.From(msg.Context()); tx == nil || tx != txctx.From(txCtx) {
+				err = errors.New("the message's context does not carry the handler's transaction")
+			}
+			replaced, cancel := context.WithCancel(txCtx)
+			cancel()
+			msg.SetContext(replaced)
+			return result
+		})
+		if msg.Context() != ctx {
+			err = errors.Join(err, fmt.Errorf("the message's context is not restored after a handler that returned %w", orNone(result)))
+		}
+	}
+	return err
+}
+
+func checkCancelledClaim(ctx context.Context, s Subject) error {
+	p, err := open(s)
+	if err != nil {
+		return err
+	}
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	return errors.Join(
+		wantOutcome(ended, p, "a", inbox.OutcomeFailed, context.Canceled, writing(s, "never")),
+		untilAcked(ctx, p, "a", writing(s, "a")),
+		wantEffects(ctx, s, "a"),
+	)
+}

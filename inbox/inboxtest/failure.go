@@ -1,0 +1,94 @@
+package inboxtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+
+	"github.com/leat-go/leat/inbox"
+)
+
+// failureChecks are about I4: a failure leaves no record behind.
+func failureChecks() []Check {
+	return []Check{
+		{Name: "I4_ErrorLeavesNoRecord", run: checkFailure(errHandler, func(context.Context, context.CancelFunc) error {
+			return errHandler
+		})},
+		{Name: "I4_RollbackOnlyLeavesNoRecord", run: checkFailure(inbox.ErrRollbackOnly, func(ctx context.Context, _ context.CancelFunc) error {
+			inbox.MarkRollbackOnly(ctx, errHandler)
+			return nil
+		})},
+		{Name: "I4_CancelledContextLeavesNoRecord", run: checkFailure(context.Canceled, func(_ context.Context, cancel context.CancelFunc) error {
+			cancel()
+			return nil
+		})},
+		{Name: "I4_PanicLeavesNoRecord", run: checkPanic},
+		{Name: "I4_GoexitLeavesNoRecord", run: checkGoexit},
+	}
+}
+
+func checkFailure(want error, fail func(ctx context.Context, cancel context.CancelFunc) error) func(ctx context.Context, s Subject) error {
+	return func(ctx context.Context, s Subject) error {
+		p, err := open(s)
+		if err != nil {
+			return err
+		}
+		attempt, cancel := context.WithCancel(ctx)
+		defer cancel()
+		err = wantOutcome(attempt, p, "a", inbox.OutcomeFailed, want, func(ctx context.Context) error {
+			if err := s.Write(ctx, "never"); err != nil {
+				return err
+			}
+			return fail(ctx, cancel)
+		})
+		return errors.Join(err, leftNothing(ctx, s, p))
+	}
+}
+
+// leftNothing says whether the message called a is as good as new.
+func leftNothing(ctx context.Context, s Subject, p Processor) error {
+	return errors.Join(
+		wantRecorded(ctx, s, "a", false),
+		wantEffects(ctx, s),
+		untilAcked(ctx, p, "a", writing(s, "a")),
+		wantRecorded(ctx, s, "a", true),
+		wantEffects(ctx, s, "a"),
+	)
+}
+
+func checkPanic(ctx context.Context, s Subject) error {
+	p, err := open(s)
+	if err != nil {
+		return err
+	}
+	recovered := func() (v any) {
+		defer func() { v = recover() }()
+		_, _ = deliver(ctx, p, newMessage(ctx, "a"), func(ctx context.Context) error {
+			_ = s.Write(ctx, "never")
+			panic("on purpose")
+		})
+		return nil
+	}()
+	if recovered != "on purpose" {
+		err = fmt.Errorf("recovered %v, want the handler's panic to go on", recovered)
+	}
+	return errors.Join(err, leftNothing(ctx, s, p))
+}
+
+func checkGoexit(ctx context.Context, s Subject) error {
+	p, err := open(s)
+	if err != nil {
+		return err
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = deliver(ctx, p, newMessage(ctx, "a"), func(ctx context.Context) error {
+			_ = s.Write(ctx, "never")
+			runtime.Goexit()
+			return nil
+		})
+	}()
+	return errors.Join(wait(ctx, "the handler", ended), leftNothing(ctx, s, p))
+}

@@ -1,0 +1,59 @@
+package inboxtest
+
+import (
+	"context"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/outbox"
+)
+
+// Connections is the most that a Subject may have open for its inboxes.
+const Connections = 4
+
+// Processor is what the suite tests; inbox.Processor says what it does.
+type Processor interface {
+	Process(ctx context.Context, msg *message.Message, handle func(ctx context.Context) error) (inbox.Outcome, error)
+}
+
+// Subject is an inbox under test with something to write in: empty when a check
+// gets it, and used by that check alone. Its methods are safe for concurrent
+// use.
+type Subject interface {
+	// Open returns an inbox, as another process would make it: all share what is
+	// stored, and nothing else but their connections, of which there are at least
+	// two and at most Connections, if there are such things.
+	Open(consumer string, cfg inbox.Config) (Processor, error)
+
+	// Write stores effect in the transaction that ctx carries, in a place that
+	// accepts the same effect any number of times.
+	Write(ctx context.Context, effect string) error
+
+	// Effects returns the effects that are committed, in any order. It needs no
+	// connection of the inboxes, and neither do the other methods that read.
+	Effects(ctx context.Context) ([]string, error)
+
+	// Recorded says whether it is committed that consumer has processed the
+	// message called id.
+	Recorded(ctx context.Context, consumer, id string) (bool, error)
+
+	// Outbox returns an outbox that enqueues in the transactions of the inbox.
+	Outbox() outbox.Enqueuer
+
+	// Enqueued returns the ids of the messages whose enqueuing is committed.
+	Enqueued(ctx context.Context) ([]string, error)
+
+	// BreakCommit makes the next commit of an inbox report an error: after it has
+	// taken effect if applied is true, else instead.
+	BreakCommit(applied bool)
+}
+
+// Features says what an inbox promises less than the whole contract. The zero
+// value is the whole.
+type Features struct {
+	// NoOutbox says that Outbox returns nil.
+	NoOutbox bool
+	// NoBreakCommit says that BreakCommit does nothing.
+	NoBreakCommit bool
+}

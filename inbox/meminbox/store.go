@@ -1,0 +1,104 @@
+package meminbox
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/ids"
+)
+
+// Store is the memory that inboxes share, as processes share a database. The
+// zero Store is empty and ready to use. It is safe for concurrent use and must
+// not be copied.
+type Store struct {
+	mu   sync.Mutex
+	rows map[row]bool // false while the claim is not committed
+}
+
+// row is what an inbox remembers.
+type row struct {
+	consumer string
+	id       ids.UUID
+}
+
+// Recorded says whether a transaction in which consumer processed the message
+// called id has committed.
+func (s *Store) Recorded(consumer, id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.rows[newRow(consumer, id)]
+}
+
+func newRow(consumer, id string) row {
+	stored, _ := ids.Map(id)
+	return row{consumer: consumer, id: stored}
+}
+
+// claim takes r for a transaction that is about to begin.
+func (s *Store) claim(r row) inbox.Status {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	committed, found := s.rows[r]
+	switch {
+	case committed:
+		return inbox.Duplicate
+	case found:
+		return inbox.Busy
+	}
+	if s.rows == nil {
+		s.rows = make(map[row]bool)
+	}
+	s.rows[r] = false
+	return inbox.Claimed
+}
+
+// commit makes r and what effects write visible at once, to those who read under
+// the same mutex.
+func (s *Store) commit(r row, effects []func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, effect := range effects {
+		effect()
+	}
+	s.rows[r] = true
+}
+
+func (s *Store) release(r row) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.rows, r)
+}
+
+// claims is one consumer's inbox.Store.
+type claims struct {
+	store    *Store
+	consumer string
+	join     JoinFunc
+}
+
+// Claim implements inbox.Store.
+func (c claims) Claim(ctx context.Context, id string) (inbox.Unit, inbox.Status, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, 0, err
+	}
+	r := newRow(c.consumer, id)
+	if status := c.store.claim(r); status != inbox.Claimed {
+		return nil, status, nil
+	}
+	u := &unit{store: c.store, row: r, tx: &Tx{}}
+	if c.join == nil {
+		return u, inbox.Claimed, nil
+	}
+	joined, err := c.join(ctx)
+	if err == nil && joined == nil {
+		err = errors.New("leat: Config.Join returned no transaction")
+	}
+	if err != nil {
+		c.store.release(r)
+		return nil, 0, err
+	}
+	u.joined = joined
+	return u, inbox.Claimed, nil
+}

@@ -1,0 +1,140 @@
+package meminbox
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/inboxtest"
+	"github.com/leat-go/leat/outbox"
+)
+
+func TestInbox(t *testing.T) {
+	t.Parallel()
+	inboxtest.Run(t, inboxtest.Features{}, func(*testing.T) inboxtest.Subject { return &subject{} })
+}
+
+// TestI3_BusyTakenForADuplicateIsCaught is a negative control: a broken inbox,
+// whose effects are lost if the first delivery fails.
+func TestI3_BusyTakenForADuplicateIsCaught(t *testing.T) {
+	t.Parallel()
+	check, ok := inboxtest.Find("I3_BusyIsNotAcked")
+	require.True(t, ok)
+	require.NoError(t, check.Run(t.Context(), &subject{}))
+	require.Error(t, check.Run(t.Context(), &subject{ignoreBusy: true}))
+}
+
+// subject keeps effects and messages in lists that transactions append to.
+type subject struct {
+	store Store
+
+	mu       sync.Mutex
+	effects  []string
+	enqueued []string
+	breaking []bool // commits to break, and whether they take effect
+
+	ignoreBusy bool // for a negative control
+}
+
+func (s *subject) Open(consumer string, cfg inbox.Config) (inboxtest.Processor, error) {
+	return inbox.New(&breakingStore{Store: claims{store: &s.store, consumer: consumer}, subject: s}, consumer, cfg)
+}
+
+func (s *subject) Write(ctx context.Context, effect string) error {
+	return s.onCommit(ctx, func() { s.effects = append(s.effects, effect) })
+}
+
+func (s *subject) onCommit(ctx context.Context, f func()) error {
+	tx := FromContext(ctx)
+	if tx == nil {
+		return outbox.ErrNotInTransaction
+	}
+	tx.OnCommit(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		f()
+	})
+	return nil
+}
+
+func (s *subject) Effects(context.Context) ([]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.effects), nil
+}
+
+func (s *subject) Recorded(_ context.Context, consumer, id string) (bool, error) {
+	return s.store.Recorded(consumer, id), nil
+}
+
+func (s *subject) Outbox() outbox.Enqueuer { return enqueuer{s} }
+
+func (s *subject) Enqueued(context.Context) ([]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.enqueued), nil
+}
+
+func (s *subject) BreakCommit(applied bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.breaking = append(s.breaking, applied)
+}
+
+type enqueuer struct{ *subject }
+
+func (e enqueuer) EnqueueContext(ctx context.Context, msgs ...outbox.Message) error {
+	return e.onCommit(ctx, func() {
+		for _, m := range msgs {
+			e.enqueued = append(e.enqueued, m.ID)
+		}
+	})
+}
+
+func (enqueuer) Wake() {}
+
+// breakingStore breaks commits on command.
+type breakingStore struct {
+	inbox.Store
+
+	subject *subject
+}
+
+func (s *breakingStore) Claim(ctx context.Context, id string) (inbox.Unit, inbox.Status, error) {
+	u, status, err := s.Store.Claim(ctx, id)
+	if status == inbox.Busy && s.subject.ignoreBusy {
+		status = inbox.Duplicate
+	}
+	if u == nil {
+		return nil, status, err
+	}
+	return &breakingUnit{Unit: u, subject: s.subject}, status, nil
+}
+
+type breakingUnit struct {
+	inbox.Unit
+
+	subject *subject
+}
+
+var errBroken = errors.New("the commit was broken on purpose")
+
+func (u *breakingUnit) Commit(ctx context.Context) error {
+	u.subject.mu.Lock()
+	breaking := u.subject.breaking
+	u.subject.breaking = nil
+	u.subject.mu.Unlock()
+	switch {
+	case len(breaking) == 0:
+		return u.Unit.Commit(ctx)
+	case breaking[0]:
+		return errors.Join(u.Unit.Commit(ctx), errBroken)
+	default:
+		return errors.Join(u.Rollback(ctx), errBroken)
+	}
+}

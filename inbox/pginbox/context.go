@@ -1,0 +1,28 @@
+package pginbox
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/leat-go/leat/internal/txctx"
+)
+
+// Tx returns the transaction of the delivery whose handler got ctx, which is
+// msg.Context() in a Watermill handler. It is nil where ctx carries none, or one
+// of database/sql: outside the inbox, or with an Inbox of NewSQL.
+//
+// What is written in it commits together with the record of the message. Its
+// Commit returns ErrCommitInHandler; its Rollback makes the delivery fail; its
+// Begin sets a savepoint. It must not be used after the handler has returned.
+func Tx(ctx context.Context) pgx.Tx {
+	tx, _ := txctx.As[pgx.Tx](ctx)
+	return tx
+}
+
+// SQLTx is Tx for an Inbox of NewSQL. The handler must not end the transaction.
+func SQLTx(ctx context.Context) *sql.Tx {
+	tx, _ := txctx.As[*sql.Tx](ctx)
+	return tx
+}

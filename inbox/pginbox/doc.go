@@ -1,0 +1,17 @@
+// Package pginbox is an inbox in PostgreSQL: the id of a message is recorded in
+// the transaction in which its handler writes, for handlers on pgx and on
+// database/sql with pgx's driver.
+//
+//	in, err := pginbox.New(pool, "loyalty", pginbox.Config{})
+//	err = in.Migrate(ctx)
+//	router.AddMiddleware(middleware.Inbox{Processor: in, Outbox: ob}.Middleware)
+//
+// A message costs one small row, and no round trip beyond those of the bare
+// transaction on pgx, since BEGIN and the claim travel together; with
+// database/sql it costs one. A duplicate costs two round trips and writes
+// nothing. Of two deliveries at the same time one is Busy at once: it neither
+// waits for the other nor holds a connection.
+//
+// The role of a consumer needs USAGE on the schema and SELECT and INSERT on the
+// tables <table> and <table>_consumers.
+package pginbox

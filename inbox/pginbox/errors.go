@@ -1,0 +1,82 @@
+package pginbox
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/outbox"
+)
+
+var (
+	// ErrNotDurable is returned for every message while synchronous_commit is off
+	// in the session. A commit would return before it is durable: the message is
+	// acknowledged, the server crashes, and the effects are gone for good. Any
+	// other setting will do.
+	ErrNotDurable = errors.New("leat: synchronous_commit is off, so that acknowledged effects could be lost")
+
+	// ErrTooManyConsumers is returned when a new consumer would be the 32,768th.
+	ErrTooManyConsumers = errors.New("leat: the inbox has 32767 consumers, which is the most it can have")
+
+	// ErrCommitInHandler is returned by Commit of the transaction that a handler
+	// gets. The inbox commits it, once the handler's messages are enqueued.
+	ErrCommitInHandler = errors.New("leat: the inbox commits this transaction, not the handler")
+
+	// errNoTx is what Handle and HandleSQL return with an Inbox of the other kind.
+	errNoTx = errors.New("leat: the inbox's transactions are of another kind: New goes with Handle, NewSQL with HandleSQL")
+)
+
+// SQLSTATEs that we know.
+const (
+	undefinedTable       = "42P01"
+	undefinedSchema      = "3F000"
+	sequenceExhausted    = "2200H"
+	serializationFailure = "40001"
+)
+
+// explain makes err say what to do about it where we know.
+func explain(err error) error {
+	switch sqlState(err) {
+	case undefinedTable, undefinedSchema:
+		return fmt.Errorf("%w: %w", outbox.ErrNotMigrated, err)
+	case sequenceExhausted:
+		return fmt.Errorf("%w: %w", ErrTooManyConsumers, err)
+	default:
+		return err
+	}
+}
+
+// explainCommit tells a commit that the server refused from one that got no
+// answer. The server's word counts only if the session is still alive: a
+// backend that is terminated while it commits reports that too.
+func explainCommit(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, pgx.ErrTxClosed), errors.Is(err, pgx.ErrTxCommitRollback):
+		return fmt.Errorf("%w: %w: %w", inbox.ErrNotCommitted, inbox.ErrRollbackOnly, err)
+	}
+	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok && refused(pgErr) {
+		return fmt.Errorf("%w: %w", inbox.ErrNotCommitted, err)
+	}
+	return err
+}
+
+// refused says whether err is the server's answer to the statement, rather than
+// the end of the session, which may come at any point of it. Poolers report the
+// end of theirs in class 08.
+func refused(err *pgconn.PgError) bool {
+	return err.SeverityUnlocalized == "ERROR" &&
+		!strings.HasPrefix(err.Code, "08") && !strings.HasPrefix(err.Code, "57P")
+}
+
+func sqlState(err error) string {
+	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return pgErr.Code
+	}
+	return ""
+}

@@ -1,0 +1,121 @@
+package pginbox_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"io/fs"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/leat-go/leat/inbox/pginbox"
+	"github.com/leat-go/leat/middleware"
+)
+
+// One handler without a router. The message is delivered three times; the first
+// time the handler fails after it has written.
+func ExampleHandle() {
+	err := onDatabase(func(ctx context.Context, pool *pgxpool.Pool) error {
+		in, err := pginbox.New(pool, "loyalty", pginbox.Config{})
+		if err != nil {
+			return err
+		}
+		deliveries := 0
+		handle := pginbox.Handle(in, func(ctx context.Context, tx pgx.Tx, msg *message.Message) error {
+			deliveries++
+			if _, err := tx.Exec(ctx, `INSERT INTO points VALUES ($1, 10)`, string(msg.Payload)); err != nil {
+				return err
+			}
+			if deliveries == 1 {
+				return context.DeadlineExceeded
+			}
+			return nil
+		})
+		for range 3 {
+			fmt.Println(handle(message.NewMessage("order-1 paid", []byte("alice"))))
+		}
+		var points int
+		err = pool.QueryRow(ctx, `SELECT sum(points) FROM points`).Scan(&points)
+		fmt.Println(points, "points")
+		return err
+	})
+	fmt.Println(err)
+	// Output:
+	// context deadline exceeded
+	// <nil>
+	// <nil>
+	// 10 points
+	// <nil>
+}
+
+// The same on database/sql.
+func ExampleHandleSQL() {
+	err := onDatabase(func(ctx context.Context, pool *pgxpool.Pool) error {
+		db := stdlib.OpenDBFromPool(pool)
+		defer db.Close()
+		in, err := pginbox.NewSQL(db, "loyalty", pginbox.Config{})
+		if err != nil {
+			return err
+		}
+		handle := pginbox.HandleSQL(in, func(ctx context.Context, tx *sql.Tx, msg *message.Message) error {
+			_, err := tx.ExecContext(ctx, `INSERT INTO points VALUES ($1, 10)`, string(msg.Payload))
+			return err
+		})
+		for range 3 {
+			fmt.Println(handle(message.NewMessage("order-1 paid", []byte("alice"))))
+		}
+		var points int
+		err = db.QueryRowContext(ctx, `SELECT sum(points) FROM points`).Scan(&points)
+		fmt.Println(points, "points")
+		return err
+	})
+	fmt.Println(err)
+	// Output:
+	// <nil>
+	// <nil>
+	// <nil>
+	// 10 points
+	// <nil>
+}
+
+// A handler of a Watermill router takes the transaction from the message.
+func ExampleTx() {
+	err := onDatabase(func(_ context.Context, pool *pgxpool.Pool) error {
+		in, err := pginbox.New(pool, "loyalty", pginbox.Config{})
+		if err != nil {
+			return err
+		}
+		handler := func(msg *message.Message) ([]*message.Message, error) {
+			tx := pginbox.Tx(msg.Context())
+			tag, err := tx.Exec(msg.Context(), `INSERT INTO points VALUES ($1, 10)`, string(msg.Payload))
+			fmt.Println(tag)
+			return nil, err
+		}
+		routed := middleware.Inbox{Processor: in}.Middleware(handler) // router.AddMiddleware does this
+		for range 2 {
+			if _, err := routed(message.NewMessage("order-1 paid", []byte("alice"))); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	fmt.Println(err)
+	// Output:
+	// INSERT 0 1
+	// <nil>
+}
+
+// The schema for a migration tool.
+func ExampleMigrations() {
+	files, err := pginbox.Migrations(pginbox.Config{Schema: "billing"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	names, err := fs.Glob(files, "*.sql")
+	fmt.Println(names, err)
+	// Output: [00001_inbox.sql] <nil>
+}

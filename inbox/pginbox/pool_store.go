@@ -1,0 +1,120 @@
+package pginbox
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/leat-go/leat/inbox"
+)
+
+// cleanUpTimeout bounds the rollback of a claim that failed.
+const cleanUpTimeout = 5 * time.Second
+
+// asyncCommit is the value of synchronous_commit that we refuse.
+const asyncCommit = "off"
+
+// poolStore is an inbox.Store on a pgx pool.
+type poolStore struct {
+	keys
+
+	pool      *pgxpool.Pool
+	isolation pgx.TxIsoLevel
+}
+
+var _ inbox.Store = (*poolStore)(nil)
+
+// Claim implements inbox.Store.
+func (s *poolStore) Claim(ctx context.Context, id string) (inbox.Unit, inbox.Status, error) {
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	unit, status, err := s.claimOn(ctx, conn, s.id(id))
+	if unit == nil {
+		conn.Release()
+		return nil, status, err
+	}
+	return unit, status, nil
+}
+
+// claimOn leaves conn to the unit, or to the caller where it returns none.
+func (s *poolStore) claimOn(ctx context.Context, conn *pgxpool.Conn, id pgtype.UUID) (inbox.Unit, inbox.Status, error) {
+	number, err := s.number(ctx, conn.Conn())
+	if err != nil {
+		return nil, 0, err
+	}
+	tx, setting, err := s.begin(ctx, conn.Conn(), number, id)
+	switch {
+	case err == nil && setting != asyncCommit:
+		return &poolUnit{conn: conn, tx: tx}, inbox.Claimed, nil
+	case err == nil:
+		err = ErrNotDurable
+	case errors.Is(err, pgx.ErrNoRows):
+		status, err := s.look(ctx, conn.Conn(), number, id)
+		return nil, status, err
+	}
+	giveUp(ctx, conn.Conn())
+	if sqlState(err) == serializationFailure {
+		// At repeatable read, a row that was committed after the claim's snapshot
+		// and before its lock was tried is a conflict. It is a duplicate as well.
+		status, err := s.look(ctx, conn.Conn(), number, id)
+		return nil, status, err
+	}
+	return nil, 0, explain(err)
+}
+
+// begin sends BEGIN and the claim in one round trip. The error is pgx.ErrNoRows
+// if the claim found nothing to insert; the transaction may be open either way.
+func (s *poolStore) begin(ctx context.Context, conn *pgx.Conn, number int16, id pgtype.UUID) (pgx.Tx, string, error) {
+	var setting string
+	batch := &pgx.Batch{}
+	batch.BeginTx(pgx.TxOptions{IsoLevel: s.isolation})
+	batch.Queue(s.claim, number, id, s.lock(id))
+
+	results := conn.SendBatch(ctx, batch)
+	if _, err := results.Exec(); err != nil {
+		_ = results.Close() // the same error
+		return nil, "", err
+	}
+	err := results.QueryRow().Scan(&setting)
+	if closeErr := results.Close(); err == nil {
+		err = closeErr
+	}
+	return results.Tx(), setting, err
+}
+
+// look ends the transaction if there is one and asks, in the same round trip,
+// whether the message was processed. If it was not, whoever had its lock has not
+// committed.
+func (s *poolStore) look(ctx context.Context, conn *pgx.Conn, number int16, id pgtype.UUID) (inbox.Status, error) {
+	var seen bool
+	batch := &pgx.Batch{}
+	if conn.PgConn().TxStatus() != 'I' {
+		batch.Queue(`rollback`)
+	}
+	batch.Queue(s.seen, number, id).QueryRow(func(row pgx.Row) error { return row.Scan(&seen) })
+	if err := conn.SendBatch(ctx, batch).Close(); err != nil {
+		giveUp(ctx, conn)
+		return 0, explain(err)
+	}
+	if seen {
+		return inbox.Duplicate, nil
+	}
+	return inbox.Busy, nil
+}
+
+// giveUp rolls back what a failed claim has left open, so that the pool can keep
+// the connection. If that fails the pool closes it.
+func giveUp(ctx context.Context, conn *pgx.Conn) {
+	if conn.IsClosed() || conn.PgConn().TxStatus() == 'I' {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpTimeout)
+	defer cancel()
+	_, _ = conn.Exec(ctx, `rollback`) // the claim's own error is the one to report
+}

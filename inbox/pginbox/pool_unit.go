@@ -1,0 +1,52 @@
+package pginbox
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/txctx"
+)
+
+// poolUnit is a claimed message on a connection of the pool.
+type poolUnit struct {
+	conn *pgxpool.Conn
+	tx   pgx.Tx
+}
+
+var _ inbox.Unit = (*poolUnit)(nil)
+
+// Context implements inbox.Unit.
+func (u *poolUnit) Context(ctx context.Context) context.Context {
+	return txctx.With(ctx, pgx.Tx(handlerTx{u.tx}))
+}
+
+// Commit implements inbox.Unit.
+func (u *poolUnit) Commit(ctx context.Context) error {
+	defer u.conn.Release()
+	return explainCommit(u.tx.Commit(ctx))
+}
+
+// Rollback implements inbox.Unit.
+func (u *poolUnit) Rollback(ctx context.Context) error {
+	defer u.conn.Release()
+	err := u.tx.Rollback(ctx)
+	if errors.Is(err, pgx.ErrTxClosed) { // by the handler
+		return nil
+	}
+	return err
+}
+
+// handlerTx is the transaction as a handler gets it: everything but Commit. Once
+// rolled back it takes no more statements, and the delivery fails.
+type handlerTx struct {
+	pgx.Tx
+}
+
+// Commit returns ErrCommitInHandler.
+func (handlerTx) Commit(context.Context) error {
+	return ErrCommitInHandler
+}

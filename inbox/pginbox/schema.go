@@ -1,0 +1,64 @@
+package pginbox
+
+import (
+	"context"
+	"embed"
+	"io/fs"
+
+	"github.com/leat-go/leat/internal/pgmigrate"
+)
+
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+// SchemaStatus is the state of the inbox's schema.
+type SchemaStatus struct {
+	// Current is the version in the database, 0 where there is none; Latest is
+	// the one this library was written for. A Current above Latest is fine: a
+	// newer release has migrated already.
+	Current, Latest int
+	// Pending are the names of the migrations that Migrate would apply.
+	Pending []string
+}
+
+// Migrate creates or upgrades the inbox's schema. It is safe to call from many
+// processes at once and does nothing where everything is in place. No wait for
+// a lock exceeds Config.MigrateLockTimeout; when one does, the error has
+// SQLSTATE 55P03 and Migrate can be called again. Migrations only expand: the
+// previous release of the library goes on working.
+func (in *Inbox) Migrate(ctx context.Context) error {
+	return migrations(in.cfg).Migrate(ctx, in.db, pgmigrate.Options{LockTimeout: in.cfg.MigrateLockTimeout})
+}
+
+// SchemaStatus looks at the schema and changes nothing.
+func (in *Inbox) SchemaStatus(ctx context.Context) (SchemaStatus, error) {
+	st, err := migrations(in.cfg).Status(ctx, in.db)
+	return SchemaStatus{Current: st.Current, Latest: st.Latest, Pending: st.Pending}, err
+}
+
+// Migrations returns the schema for cfg as files that goose and tern run as they
+// are, for teams that keep all their migrations in one tool. Only Schema and
+// Table of cfg matter.
+func Migrations(cfg Config) (fs.FS, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	return migrations(cfg).Export()
+}
+
+func migrations(cfg Config) pgmigrate.Set {
+	return pgmigrate.Set{Component: "inbox", Names: cfg.names(), FS: subFS{}}
+}
+
+// subFS is the directory of the migrations.
+type subFS struct{}
+
+// Open implements fs.FS.
+func (subFS) Open(name string) (fs.File, error) {
+	sub, err := fs.Sub(migrationFiles, "migrations")
+	if err != nil {
+		return nil, err
+	}
+	return sub.Open(name)
+}

@@ -1,0 +1,116 @@
+package pginbox
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/leat-go/leat/inbox"
+)
+
+// sqlStore is an inbox.Store on database/sql. It has no pipeline, so that BEGIN
+// and the claim are two round trips.
+type sqlStore struct {
+	keys
+
+	db        *sql.DB
+	isolation sql.IsolationLevel
+}
+
+var _ inbox.Store = (*sqlStore)(nil)
+
+// Claim implements inbox.Store.
+func (s *sqlStore) Claim(ctx context.Context, id string) (inbox.Unit, inbox.Status, error) {
+	conn, err := s.db.Conn(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	unit, status, err := s.claimOn(ctx, conn, s.id(id))
+	if unit == nil {
+		return nil, status, errors.Join(err, conn.Close())
+	}
+	return unit, status, nil
+}
+
+// claimOn leaves conn to the unit, or to the caller where it returns none.
+func (s *sqlStore) claimOn(ctx context.Context, conn *sql.Conn, id pgtype.UUID) (inbox.Unit, inbox.Status, error) {
+	var number int16
+	err := conn.Raw(func(driverConn any) (err error) {
+		c, ok := driverConn.(*stdlib.Conn)
+		if !ok {
+			return fmt.Errorf("leat: database/sql connection is a %T, want pgx's driver", driverConn)
+		}
+		number, err = s.number(ctx, c.Conn())
+		return err
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	unit, setting, err := s.begin(ctx, conn, number, id)
+	switch {
+	case err == nil && setting != asyncCommit:
+		return unit, inbox.Claimed, nil
+	case err == nil:
+		err = ErrNotDurable
+	}
+	if unit != nil {
+		err = errors.Join(err, unit.rollback())
+	}
+	if errors.Is(err, sql.ErrNoRows) || sqlState(err) == serializationFailure {
+		status, err := s.look(ctx, conn, number, id)
+		return nil, status, err
+	}
+	return nil, 0, explain(err)
+}
+
+// begin opens a transaction that outlives ctx, since database/sql would roll it
+// back with ctx even while it is being committed; ctx ends the claim only.
+func (s *sqlStore) begin(ctx context.Context, conn *sql.Conn, number int16, id pgtype.UUID) (*sqlUnit, string, error) {
+	txCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, cancel)
+	tx, err := conn.BeginTx(txCtx, &sql.TxOptions{Isolation: s.isolation})
+	if err != nil {
+		stop()
+		cancel()
+		return nil, "", err
+	}
+	var setting string
+	err = tx.QueryRowContext(txCtx, s.claim, number, id, s.lock(id)).Scan(&setting)
+	if !stop() && err == nil {
+		err = context.Cause(ctx)
+	}
+	return &sqlUnit{conn: conn, tx: tx, cancel: cancel}, setting, err
+}
+
+// look asks whether the message was processed. If it was not, whoever had its
+// lock has not committed.
+func (s *sqlStore) look(ctx context.Context, conn *sql.Conn, number int16, id pgtype.UUID) (inbox.Status, error) {
+	var seen bool
+	if err := conn.QueryRowContext(ctx, s.seen, number, id).Scan(&seen); err != nil {
+		return 0, explain(err)
+	}
+	if seen {
+		return inbox.Duplicate, nil
+	}
+	return inbox.Busy, nil
+}
+
+func sqlIsolation(level pgx.TxIsoLevel) sql.IsolationLevel {
+	switch level {
+	case pgx.ReadUncommitted:
+		return sql.LevelReadUncommitted
+	case pgx.ReadCommitted:
+		return sql.LevelReadCommitted
+	case pgx.RepeatableRead:
+		return sql.LevelRepeatableRead
+	case pgx.Serializable:
+		return sql.LevelSerializable
+	default:
+		return sql.LevelDefault
+	}
+}

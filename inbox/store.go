@@ -1,0 +1,65 @@
+package inbox
+
+import (
+	"context"
+	"strconv"
+)
+
+// Status is a Store's answer to a claim.
+type Status int
+
+const (
+	// Claimed means that this delivery owns the message until its Unit ends.
+	Claimed Status = iota + 1
+	// Duplicate means that a transaction that claimed the message has committed.
+	Duplicate
+	// Busy means that another transaction has claimed the message and has not
+	// ended, or has ended just now.
+	Busy
+)
+
+// String returns the status's name.
+func (s Status) String() string {
+	switch s {
+	case Claimed:
+		return "claimed"
+	case Duplicate:
+		return "duplicate"
+	case Busy:
+		return "busy"
+	default:
+		return "Status(" + strconv.Itoa(int(s)) + ")"
+	}
+}
+
+// Store remembers which messages one consumer has processed. It is driven by
+// Processor, which does all waiting; a Store tries once and returns its error.
+// Implementations are safe for concurrent use.
+type Store interface {
+	// Claim opens a transaction and records in it that the consumer has processed
+	// the message called id, which is not empty. It does not wait for other
+	// transactions: a message that another has claimed is Busy.
+	//
+	// The Unit is not nil exactly if the Status is Claimed and the error nil.
+	// Otherwise no transaction is left open and no connection is held. Duplicate
+	// is returned only if the claim of another transaction is durably committed.
+	//
+	// The end of ctx ends the claim, but not a Unit that was returned.
+	Claim(ctx context.Context, id string) (Unit, Status, error)
+}
+
+// Unit is an open transaction that has claimed one message. The effects that
+// are written in it, the record of the id and the messages enqueued in it
+// become durable together, or not at all. One goroutine uses it at a time.
+type Unit interface {
+	// Context returns a child of ctx that carries the transaction.
+	Context(ctx context.Context) context.Context
+
+	// Commit ends the Unit. An error means that it may have taken effect or not,
+	// save one that wraps ErrNotCommitted: then it has not.
+	Commit(ctx context.Context) error
+
+	// Rollback ends the Unit. Whatever it returns, the transaction will not
+	// commit, and what the Unit held is released. It is not called after Commit.
+	Rollback(ctx context.Context) error
+}

@@ -1,0 +1,13 @@
+// Package middleware holds leat's middlewares for Watermill's router, one a
+// file.
+//
+// The recommended order, outermost first:
+//
+//	Recoverer → metrics → PoisonQueue → Retry → Inbox → Timeout → CorrelationID → RollbackOnError → handler
+//
+// What stands outside Inbox sees a message once more when it is tried again,
+// and never a transaction. What stands inside runs in the transaction and sees
+// the messages that the handler returns; outside, there are none left. So a
+// Retry inside would go on in a transaction that holds what the failed try wrote,
+// and that PostgreSQL has given up if a statement failed.
+package middleware
