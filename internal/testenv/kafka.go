@@ -68,7 +68,7 @@ func Fake(tb testing.TB) *KafkaEnv {
 
 func newKafkaEnv(tb testing.TB, service Service) *KafkaEnv {
 	tb.Helper()
-	client, err := kgo.NewClient(kgo.SeedBrokers(service.brokers()...))
+	client, err := kgo.NewClient(kgo.SeedBrokers(service.brokers()...), kgo.MetadataMinAge(50*time.Millisecond))
 	if err != nil {
 		tb.Fatal(err)
 	}
