@@ -1,0 +1,114 @@
+package benchmarks
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/benchmarks/internal/compare"
+	"github.com/leat-go/leat/inbox/pginbox"
+	"github.com/leat-go/leat/internal/testenv"
+)
+
+// BenchmarkInboxHandler measures what the inbox adds to a handler that writes
+// two statements in a transaction: the same handler behind the inbox, and in a
+// bare transaction. Ids are fresh UUIDv7; the counters are many, so that lanes
+// do not wait for each other's rows.
+func BenchmarkInboxHandler(b *testing.B) {
+	eachServer(b, func(b *testing.B, db *testenv.Database) {
+		b.Helper()
+		for _, lanes := range []int{1, 8} {
+			b.Run(fmt.Sprintf("lanes=%d", lanes), func(b *testing.B) { inboxHandler(b, db, lanes) })
+		}
+	})
+}
+
+func inboxHandler(b *testing.B, db *testenv.Database, lanes int) {
+	b.Helper()
+	size := scale(b).inbox
+	logSettings(b, db, nil)
+	in, err := pginbox.New(db.Pool, "benchmark", pginbox.Config{})
+	require.NoError(b, err)
+	behind := pginbox.Handle(in, effect)
+	bare := func(msg *message.Message) error {
+		return pgx.BeginFunc(msg.Context(), db.Pool, func(tx pgx.Tx) error { return effect(msg.Context(), tx, msg) })
+	}
+	run := func(handle func(*message.Message) error) func(int) (time.Duration, error) {
+		return func(int) (time.Duration, error) {
+			return deliver(b.Context(), lanes, size.transactions, handle)
+		}
+	}
+	for _, warmUp := range []func(*message.Message) error{behind, bare} { // connections and statements
+		_, err := deliver(b.Context(), lanes, lanes*20, warmUp)
+		require.NoError(b, err)
+	}
+
+	b.ResetTimer()
+	compare.Rounds(b, size.rounds, only(), "msg/s",
+		compare.Contender{Name: "leat", Ops: size.transactions, Run: run(behind)},
+		compare.Contender{Name: "bare", Ops: size.transactions, Run: run(bare)},
+	)
+	b.StopTimer()
+	requireEffects(b, db.Pool)
+}
+
+// effect is the handler: it records the message and counts it.
+func effect(ctx context.Context, tx pgx.Tx, msg *message.Message) error {
+	if _, err := tx.Exec(ctx, "INSERT INTO effects (message, body) VALUES ($1, $2)", msg.UUID, msg.Payload); err != nil {
+		return err
+	}
+	counter := int(msg.Payload[0])<<8 | int(msg.Payload[1])
+	_, err := tx.Exec(ctx, "UPDATE counters SET n = n + 1 WHERE id = $1", counter%counters)
+	return err
+}
+
+// deliver hands count new messages to handle, in lanes.
+func deliver(ctx context.Context, lanes, count int, handle func(*message.Message) error) (time.Duration, error) {
+	messages := make([]*message.Message, count)
+	for i := range messages {
+		id, err := uuid.NewV7()
+		if err != nil {
+			return 0, err
+		}
+		payload := make([]byte, 256)
+		copy(payload, id[14:])
+		messages[i] = message.NewMessage(id.String(), payload)
+		messages[i].SetContext(ctx)
+	}
+	errs := make([]error, lanes)
+	var group sync.WaitGroup
+	began := time.Now()
+	for lane := range lanes {
+		group.Go(func() {
+			for i := lane; i < count && errs[lane] == nil; i += lanes {
+				errs[lane] = handle(messages[i])
+			}
+		})
+	}
+	group.Wait()
+	took := time.Since(began)
+	for _, err := range errs {
+		if err != nil {
+			return 0, err
+		}
+	}
+	return took, nil
+}
+
+// requireEffects makes sure that the figures are those of work that was done.
+func requireEffects(b *testing.B, pool *pgxpool.Pool) {
+	b.Helper()
+	var effects, counted int
+	require.NoError(b, pool.QueryRow(b.Context(), "SELECT count(*), (SELECT sum(n) FROM counters) FROM effects").
+		Scan(&effects, &counted))
+	require.Positive(b, effects)
+	require.Equal(b, effects, counted)
+}

@@ -1,0 +1,179 @@
+package rival
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill"
+	"github.com/ThreeDotsLabs/watermill-kafka/v3/pkg/kafka"
+	wsql "github.com/ThreeDotsLabs/watermill-sql/v4/pkg/sql"
+	"github.com/ThreeDotsLabs/watermill/components/forwarder"
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+// keyMetadata is where the forwarder's messages carry their key.
+const keyMetadata = "partition_key"
+
+// forwarderTopic names the forwarder's table.
+const forwarderTopic = "forwarder"
+
+// ForwarderConfig is what a sweep over Watermill's forwarder varies.
+type ForwarderConfig struct {
+	// BatchSize is the number of rows that the subscriber reads at once.
+	BatchSize int
+	// PayloadType is the type of the payload column, JSON or BYTEA.
+	PayloadType string
+	// Queue uses watermill-sql's queue schema, which deletes what was forwarded,
+	// instead of its default one, which keeps an offset a consumer group.
+	Queue bool
+}
+
+// BestForwarder is the configuration that BenchmarkForwarderSweep found fastest.
+func BestForwarder() ForwarderConfig {
+	return ForwarderConfig{BatchSize: 1000, PayloadType: "BYTEA"}
+}
+
+// Forwarder is Watermill's forwarder from watermill-sql to watermill-kafka. It
+// reads, unwraps and publishes one message after the other, each acknowledged by
+// Kafka before the next.
+type Forwarder struct {
+	pool    *pgxpool.Pool
+	brokers []string
+	schema  wsql.SchemaAdapter
+	offsets wsql.OffsetsAdapter
+}
+
+// NewForwarder connects to nothing.
+func NewForwarder(pool *pgxpool.Pool, brokers []string, cfg ForwarderConfig) *Forwarder {
+	payload := func(string) string { return cfg.PayloadType }
+	f := &Forwarder{pool: pool, brokers: brokers}
+	if cfg.Queue {
+		f.schema = wsql.PostgreSQLQueueSchema{GeneratePayloadType: payload, SubscribeBatchSize: cfg.BatchSize}
+		f.offsets = wsql.PostgreSQLQueueOffsetsAdapter{DeleteOnAck: true}
+	} else {
+		f.schema = wsql.DefaultPostgreSQLSchema{GeneratePayloadType: payload, SubscribeBatchSize: cfg.BatchSize}
+		f.offsets = wsql.DefaultPostgreSQLOffsetsAdapter{}
+	}
+	return f
+}
+
+// Fill creates the forwarder's table and publishes messages into it, a thousand
+// a transaction.
+func (f *Forwarder) Fill(ctx context.Context, messages []outbox.Message) error {
+	sub, err := f.subscriber("")
+	if err != nil {
+		return err
+	}
+	if err := sub.SubscribeInitialize(forwarderTopic); err != nil {
+		return fmt.Errorf("rival: forwarder schema: %w", err)
+	}
+	const chunk = 1000
+	for at := 0; at < len(messages); at += chunk {
+		part := messages[at:min(at+chunk, len(messages))]
+		err := pgx.BeginFunc(ctx, f.pool, func(tx pgx.Tx) error { return f.publish(tx, part) })
+		if err != nil {
+			return fmt.Errorf("rival: fill the forwarder: %w", err)
+		}
+	}
+	return nil
+}
+
+func (f *Forwarder) publish(tx pgx.Tx, messages []outbox.Message) error {
+	raw, err := wsql.NewPublisher(wsql.TxFromPgx(tx), wsql.PublisherConfig{SchemaAdapter: f.schema}, nil)
+	if err != nil {
+		return err
+	}
+	pub := forwarder.NewPublisher(raw, forwarder.PublisherConfig{ForwarderTopic: forwarderTopic})
+	out := make([]*message.Message, len(messages))
+	for i := range messages {
+		out[i] = message.NewMessage(messages[i].ID, messages[i].Payload)
+		out[i].Metadata.Set(keyMetadata, messages[i].Key)
+	}
+	return pub.Publish(messages[0].Topic, out...)
+}
+
+func (f *Forwarder) subscriber(group string) (*wsql.Subscriber, error) {
+	sub, err := wsql.NewSubscriber(wsql.BeginnerFromPgx(f.pool), wsql.SubscriberConfig{
+		ConsumerGroup:  group,
+		PollInterval:   10 * time.Millisecond, // with a backlog there is nothing to wait for
+		SchemaAdapter:  f.schema,
+		OffsetsAdapter: f.offsets,
+	}, nil)
+	if err != nil {
+		return nil, fmt.Errorf("rival: forwarder subscriber: %w", err)
+	}
+	return sub, nil
+}
+
+// Drain forwards count messages as a consumer group that starts at the oldest
+// (the queue schema takes none: group is "" there), and returns how long that took, from the first read to the last
+// acknowledgement.
+func (f *Forwarder) Drain(ctx context.Context, group string, count int) (took time.Duration, err error) {
+	sub, err := f.subscriber(group)
+	if err != nil {
+		return 0, err
+	}
+	pub, err := kafka.NewPublisher(kafka.PublisherConfig{
+		Brokers: f.brokers,
+		Marshaler: kafka.NewWithPartitioningMarshaler(func(_ string, msg *message.Message) (string, error) {
+			return msg.Metadata.Get(keyMetadata), nil
+		}),
+	}, nil)
+	if err != nil {
+		return 0, fmt.Errorf("rival: forwarder publisher: %w", err)
+	}
+	defer func() { err = errors.Join(err, pub.Close()) }()
+
+	counting := &countingPublisher{Publisher: pub, want: int64(count), done: make(chan struct{})}
+	fwd, err := forwarder.NewForwarder(sub, counting, watermill.NopLogger{}, forwarder.Config{ForwarderTopic: forwarderTopic})
+	if err != nil {
+		return 0, fmt.Errorf("rival: forwarder: %w", err)
+	}
+	return runUntil(ctx, fwd, counting.done)
+}
+
+// runUntil runs fwd until done is closed and returns the time between.
+func runUntil(ctx context.Context, fwd *forwarder.Forwarder, done <-chan struct{}) (took time.Duration, err error) {
+	ended := make(chan error, 1)
+	began := time.Now()
+	go func() { ended <- fwd.Run(ctx) }()
+	select {
+	case <-done:
+		took = time.Since(began)
+		err = fwd.Close()
+		return took, errors.Join(err, <-ended)
+	case err := <-ended:
+		return 0, fmt.Errorf("rival: forwarder ended early: %w", err)
+	case <-ctx.Done():
+		return 0, errors.Join(ctx.Err(), fwd.Close(), <-ended)
+	}
+}
+
+// countingPublisher closes done when want messages were published.
+type countingPublisher struct {
+	message.Publisher
+
+	want int64
+	seen atomic.Int64
+	once sync.Once
+	done chan struct{}
+}
+
+// Publish publishes and counts.
+func (p *countingPublisher) Publish(topic string, messages ...*message.Message) error {
+	if err := p.Publisher.Publish(topic, messages...); err != nil {
+		return err
+	}
+	if p.seen.Add(int64(len(messages))) >= p.want {
+		p.once.Do(func() { close(p.done) })
+	}
+	return nil
+}

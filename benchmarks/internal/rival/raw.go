@@ -1,0 +1,88 @@
+// Package rival wires leat's alternatives, each by its public API and in the
+// configuration that was found best for it.
+package rival
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+// Raw is a franz-go producer without a database behind it: what Kafka takes on
+// this machine. Acknowledged by all in-sync replicas and idempotent, as leat's
+// sink is.
+type Raw struct {
+	client *kgo.Client
+}
+
+// NewRaw connects to brokers. The batches are as large as a topic takes by
+// default, nothing lingers, and the buffer never makes the producer wait.
+func NewRaw(brokers []string) (*Raw, error) {
+	client, err := kgo.NewClient(
+		kgo.SeedBrokers(brokers...),
+		kgo.RequiredAcks(kgo.AllISRAcks()),
+		kgo.ProducerBatchMaxBytes(1_048_588),
+		kgo.ProducerBatchCompression(kgo.NoCompression()),
+		kgo.ProducerLinger(0),
+		kgo.MaxBufferedRecords(math.MaxInt32),
+		kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("rival: franz-go: %w", err)
+	}
+	return &Raw{client: client}, nil
+}
+
+// Close closes the connections.
+func (r *Raw) Close() {
+	r.client.Close()
+}
+
+// Produce sends records and returns when all are acknowledged.
+func (r *Raw) Produce(ctx context.Context, records []kgo.Record) error {
+	var first error
+	for i := range records {
+		// The client calls its promises one at a time.
+		r.client.Produce(ctx, &records[i], func(_ *kgo.Record, err error) {
+			if err != nil && first == nil {
+				first = err
+			}
+		})
+	}
+	if err := r.client.Flush(ctx); err != nil {
+		return fmt.Errorf("rival: franz-go: %w", err)
+	}
+	if first != nil {
+		return fmt.Errorf("rival: franz-go: %w", first)
+	}
+	return nil
+}
+
+// KafkaRecords returns messages as leat's sink sends them, with the same key,
+// value and headers.
+func KafkaRecords(topic string, messages []outbox.Message, at time.Time) []kgo.Record {
+	stamp := []byte(outbox.FormatEventTime(at))
+	records := make([]kgo.Record, len(messages))
+	headers := make([]kgo.RecordHeader, 0, 3*len(messages))
+	for i := range messages {
+		id := []byte(messages[i].ID)
+		from := len(headers)
+		headers = append(headers,
+			kgo.RecordHeader{Key: outbox.HeaderEventID, Value: id},
+			kgo.RecordHeader{Key: outbox.HeaderEventTime, Value: stamp},
+			kgo.RecordHeader{Key: outbox.HeaderWatermillUUID, Value: id})
+		records[i] = kgo.Record{
+			Topic:     topic,
+			Key:       []byte(messages[i].Key),
+			Value:     messages[i].Payload,
+			Headers:   headers[from:len(headers):len(headers)],
+			Timestamp: at,
+		}
+	}
+	return records
+}

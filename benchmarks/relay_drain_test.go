@@ -1,0 +1,123 @@
+package benchmarks
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/leat-go/leat/benchmarks/internal/compare"
+	"github.com/leat-go/leat/benchmarks/internal/load"
+	"github.com/leat-go/leat/benchmarks/internal/rival"
+	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/kafkasink"
+	"github.com/leat-go/leat/outbox/pgoutbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// BenchmarkRelayDrain measures how fast a backlog goes from Postgres to Kafka:
+// leat's relay, Watermill's forwarder, and a producer that has the records in
+// memory (of the last one, x-raw is the part that leat reaches).
+func BenchmarkRelayDrain(b *testing.B) {
+	b.Run("broker=kafka", func(b *testing.B) {
+		drain(b, testenv.RealKafka(b), scale(b).drain)
+	})
+	b.Run("broker=kfake", func(b *testing.B) {
+		drain(b, testenv.Fake(b), scale(b).drainFake)
+	})
+}
+
+// drainSize is how much a drain carries.
+type drainSize struct {
+	messages, forwarder, rounds int
+}
+
+func drain(b *testing.B, broker *testenv.KafkaEnv, size drainSize) {
+	b.Helper()
+	const partitions, payload, keys = 8, 512, 10_000
+	db := testenv.Postgres(b, migrated())
+	logSettings(b, db, broker)
+	topic := broker.Topic(b, "drain", partitions)
+	messages, err := load.Messages(load.Spec{Messages: size.messages, Bytes: payload, Keys: keys, Topic: topic})
+	require.NoError(b, err)
+	ob, err := pgoutbox.New(db.Pool, pgoutbox.Config{})
+	require.NoError(b, err)
+	fill(b, db, ob, messages)
+	fwd := rival.NewForwarder(db.Pool, broker.Brokers, rival.BestForwarder())
+	require.NoError(b, fwd.Fill(b.Context(), messages[:size.forwarder]))
+	_, err = db.Pool.Exec(b.Context(), "VACUUM ANALYZE")
+	require.NoError(b, err)
+
+	raw, err := rival.NewRaw(broker.Brokers)
+	require.NoError(b, err)
+	b.Cleanup(raw.Close)
+	records := rival.KafkaRecords(topic, messages, time.Now())
+	warm(b, raw, records)
+
+	b.ResetTimer()
+	compare.Rounds(b, size.rounds, only(), "msg/s",
+		compare.Contender{Name: "leat", Ops: size.messages, Run: func(round int) (time.Duration, error) {
+			return drainLeat(b.Context(), ob, broker.Brokers, fmt.Sprintf("%s-%d", b.Name(), round), size.messages)
+		}},
+		compare.Contender{Name: "raw", Ops: size.messages, Run: func(int) (time.Duration, error) {
+			began := time.Now()
+			err := raw.Produce(b.Context(), records)
+			return time.Since(began), err
+		}},
+		compare.Contender{Name: "forwarder", Ops: size.forwarder, Run: func(round int) (time.Duration, error) {
+			return fwd.Drain(b.Context(), fmt.Sprintf("group-%d", round), size.forwarder)
+		}},
+	)
+}
+
+// drainLeat relays the whole outbox as a group that starts at the oldest
+// message, from making the relay and the sink to closing them.
+func drainLeat(ctx context.Context, ob *pgoutbox.Outbox, brokers []string, group string, want int) (time.Duration, error) {
+	began := time.Now()
+	source, err := ob.Source(pgoutbox.SourceConfig{Group: group})
+	if err != nil {
+		return 0, err
+	}
+	sink, err := kafkasink.New(brokers, kafkasink.Config{})
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = sink.Close() }() // it always returns nil
+	r, err := relay.New(source, sink, relay.Config{})
+	if err != nil {
+		return 0, err
+	}
+	got, err := r.RunOnce(ctx)
+	if err == nil && got != want {
+		err = fmt.Errorf("relayed %d messages, want %d", got, want)
+	}
+	return time.Since(began), err
+}
+
+// fill enqueues messages, a thousand a transaction.
+func fill(b *testing.B, db *testenv.Database, ob *pgoutbox.Outbox, messages []outbox.Message) {
+	b.Helper()
+	began := time.Now()
+	const chunk = 1000
+	for at := 0; at < len(messages); at += chunk {
+		part := messages[at:min(at+chunk, len(messages))]
+		err := pgx.BeginFunc(b.Context(), db.Pool, func(tx pgx.Tx) error {
+			return ob.Enqueue(b.Context(), tx, part...)
+		})
+		require.NoError(b, err)
+	}
+	b.Logf("filled with %d messages in %s", len(messages), time.Since(began).Round(time.Millisecond))
+}
+
+// warm lets a broker that has just started see some load.
+func warm(b *testing.B, raw *rival.Raw, records []kgo.Record) {
+	b.Helper()
+	for sent := 0; sent < 200_000; sent += len(records) {
+		require.NoError(b, raw.Produce(b.Context(), records[:min(len(records), 200_000)]))
+	}
+}
