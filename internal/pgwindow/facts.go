@@ -16,18 +16,23 @@ type Facts struct {
 }
 
 // Facts reads and checks the facts: ErrStandby on a server in recovery,
-// ErrSequenceCache where sessions keep numbers back.
+// ErrSequenceCache where sessions keep numbers back, ErrSequencePrivilege where
+// the sequence's value may not be read.
 func (s *Statements) Facts(ctx context.Context, db Querier) (Facts, error) {
 	var f Facts
 	var standby bool
 	var cache int64
+	var mayRead bool
 	err := db.QueryRow(ctx, s.facts, s.names.Qualified("")).
-		Scan(&standby, &f.SystemIdentifier, &f.Sequence, &cache, &f.SynchronousCommit)
+		Scan(&standby, &f.SystemIdentifier, &f.Sequence, &cache, &f.SynchronousCommit, &mayRead)
 	switch {
 	case err != nil:
 		return Facts{}, err
 	case standby:
 		return Facts{}, ErrStandby
+	case !mayRead:
+		// Newer servers answer NULL to those who may not ask: a log without records.
+		return Facts{}, fmt.Errorf("%w: GRANT SELECT on the sequence of %s", ErrSequencePrivilege, s.names.Qualified(""))
 	case cache != 1:
 		return Facts{}, fmt.Errorf("%w: it is CACHE %d", ErrSequenceCache, cache)
 	}

@@ -24,24 +24,38 @@ type Lease struct {
 	Epoch int64
 }
 
+// Former are incarnations of one reader that are known to have ended: those
+// whose owner's name is Prefix and a number up to Last. The zero value is none.
+type Former struct {
+	Prefix string
+	Last   int64
+}
+
+// prefix is nil where there are none, so that nothing starts with it.
+func (f Former) prefix() *string {
+	if f.Prefix == "" {
+		return nil
+	}
+	return &f.Prefix
+}
+
 // Beginner begins transactions.
 type Beginner interface {
-	Begin(ctx context.Context) (pgx.Tx, error)
+	BeginTx(ctx context.Context, opts pgx.TxOptions) (pgx.Tx, error)
 }
 
 // Claim takes the lease of slot for owner. It does not wait: while another owner
-// holds the lease it returns a *HeldError. A lease held by an owner whose name
-// starts with former is taken, unless former is nil: the caller knows that these
-// incarnations of its own have ended. The claim is committed synchronously
-// whatever the session's setting.
-func (s *Statements) Claim(ctx context.Context, db Beginner, slot Slot, owner string, former *string, ttl time.Duration) (Lease, error) {
+// holds the lease it returns a *HeldError. A lease held by one of former is taken.
+// The claim is committed synchronously whatever the session's setting.
+func (s *Statements) Claim(ctx context.Context, db Beginner, slot Slot, owner string, former Former, ttl time.Duration) (Lease, error) {
 	l := Lease{Slot: slot, Owner: owner}
-	err := pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
+	opts := pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}
+	err := pgx.BeginTxFunc(ctx, db, opts, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "SET LOCAL synchronous_commit = on"); err != nil {
 			return err
 		}
 		claim := func() error {
-			return tx.QueryRow(ctx, s.claim, slot.Group, slot.No, owner, former, ttl.Microseconds()).Scan(&l.Epoch)
+			return tx.QueryRow(ctx, s.claim, slot.Group, slot.No, owner, former.prefix(), ttl.Microseconds(), former.Last).Scan(&l.Epoch)
 		}
 		err := claim()
 		if !errors.Is(err, pgx.ErrNoRows) {

@@ -18,6 +18,11 @@
 // is above F. One window earlier would not do: xmax is one past the highest
 // completed xid, and transactions above it may have drawn their numbers already.
 //
+// A window that is opened long after the one before, over a large backlog, would
+// make the window after it walk that backlog once more. Raise avoids it: a
+// transaction of its own stores the probe's F as that of the newest window. It has
+// committed before the next window's target is taken, so the argument is the same.
+//
 // # When there is something new
 //
 // The probe compares the sequence with the newest F. Equal, and the same F twice
@@ -53,6 +58,8 @@ var (
 	ErrOtherCluster = errors.New("leat: the stored position belongs to another database cluster")
 	// ErrSequenceCache is returned when sessions would keep numbers back.
 	ErrSequenceCache = errors.New("leat: the log's sequence caches numbers, which breaks the order of keys; set CACHE 1")
+	// ErrSequencePrivilege is returned when the role may not read the sequence.
+	ErrSequencePrivilege = errors.New("leat: the log's sequence may not be read")
 )
 
 //go:embed sql/*.sql
@@ -61,11 +68,11 @@ var files embed.FS
 // Statements are the package's SQL for one log. A value is safe for concurrent
 // use.
 type Statements struct {
-	names                             pgmigrate.Names
-	claim, claimRow, holder           string
-	renew, release                    string
-	load, start, probe, open, advance string
-	facts                             string
+	names                                    pgmigrate.Names
+	claim, claimRow, holder                  string
+	renew, release                           string
+	load, start, probe, open, advance, raise string
+	facts                                    string
 }
 
 // Prepare renders the statements for the log called names.Table, whose leases
@@ -86,6 +93,7 @@ func Prepare(names pgmigrate.Names) (*Statements, error) {
 		{&s.probe, "probe"},
 		{&s.open, "open"},
 		{&s.advance, "advance"},
+		{&s.raise, "raise"},
 		{&s.facts, "facts"},
 	} {
 		raw, err := files.ReadFile("sql/" + f.file + ".sql")

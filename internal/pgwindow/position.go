@@ -97,6 +97,16 @@ func (s *Statements) Open(ctx context.Context, db Querier, l Lease, w Window, f 
 	return next, err
 }
 
+// Raise stores f, which is Probe.Sequence, as the F of w, all of which is settled,
+// before the next window is opened. ErrLost where nothing was changed.
+func (s *Statements) Raise(ctx context.Context, db Querier, l Lease, w, f int64) error {
+	tag, err := db.Exec(ctx, s.raise, l.Slot.Group, l.Slot.No, w, f, l.Owner, l.Epoch)
+	if err == nil && tag.RowsAffected() == 0 {
+		return fmt.Errorf("%w: window %d cannot be raised to %d", ErrLost, w, f)
+	}
+	return err
+}
+
 // Advance stores that rows of w up to last are settled. It only goes forward;
 // ErrLost where nothing was changed.
 func (s *Statements) Advance(ctx context.Context, db Querier, l Lease, w, last int64) error {

@@ -18,6 +18,9 @@ const poolSize = 16
 // cleanupTimeout bounds what a test does after it has ended.
 const cleanupTimeout = 30 * time.Second
 
+// poolCloseTimeout bounds the wait for connections that a test still uses.
+const poolCloseTimeout = 10 * time.Second
+
 // Database is a test's own database. It is dropped when the test ends, the
 // connections to it cut.
 type Database struct {
@@ -48,13 +51,28 @@ func Postgres(tb testing.TB, templates ...Template) *Database {
 	tb.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(ctx, cleanupTimeout)
 		defer cancel()
-		db.Pool.Close()
+		closePool(tb, db.Pool)
 		if err := shared.forget(ctx, db.Name); err != nil {
 			tb.Errorf("drop the test's database: %v", err)
 		}
 	})
 
 	return db
+}
+
+// closePool closes pool, unless the test keeps one of its connections: a test
+// that has failed inside a transaction must not hang for good.
+func closePool(tb testing.TB, pool *pgxpool.Pool) {
+	tb.Helper()
+	closed := make(chan struct{})
+	go func() { defer close(closed); pool.Close() }()
+	timeout := time.NewTimer(poolCloseTimeout)
+	defer timeout.Stop()
+	select {
+	case <-closed:
+	case <-timeout.C:
+		tb.Error("the test has not given back all connections of its pool")
+	}
 }
 
 // openDatabase makes the pool; closing it is left to the caller.

@@ -22,6 +22,7 @@ type session struct {
 	pos    position
 	window []outbox.Record
 	read   int
+	opened int // windows that this session has opened
 }
 
 // cursor is the note on a page: the window it belongs to and its first record.
@@ -54,12 +55,14 @@ func (s *session) Read(ctx context.Context, limit int) (relay.Page, error) {
 	s.read = min(first+limit, len(s.window))
 	return relay.Page{
 		Records: s.window[first:s.read:s.read],
+		Round:   s.opened,
 		Cursor:  cursor{from: s.pos.from, to: s.pos.to, first: first},
 	}, nil
 }
 
 // open finishes the window and opens the next.
 func (s *session) open() {
+	s.opened++
 	s.pos = position{from: s.pos.to, to: len(s.ob.log)}
 	s.window = s.ob.window(s.pos)
 	s.read = 0

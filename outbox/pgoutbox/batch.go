@@ -32,8 +32,7 @@ func (o *Outbox) QueueEnqueue(ctx context.Context, batch *pgx.Batch, msgs ...out
 	if err != nil {
 		return err
 	}
-	return o.insert(ctx, ready, &instance, func(sql string, args []any) (int64, error) {
-		want := int64(len(args[3].([]int16))) //nolint:forcetypeassert,errcheck // columns.args
+	return o.insert(ctx, ready, &instance, func(sql string, args []any, want int64) (int64, error) {
 		batch.Queue(sql, args...).Exec(func(tag pgconn.CommandTag) error {
 			if tag.RowsAffected() != want {
 				return fmt.Errorf("%w: %d of %d messages stored", outbox.ErrWrongDatabase, tag.RowsAffected(), want)
@@ -47,7 +46,9 @@ func (o *Outbox) QueueEnqueue(ctx context.Context, batch *pgx.Batch, msgs ...out
 // InsertStatement returns the statement that enqueues msgs and its parameters,
 // for libraries that run SQL themselves, such as watermill-sql. They must run it
 // in a transaction, through pgx or its stdlib driver. msgs must fit one
-// statement: at most 10,000, with at most 32 MiB of payload together.
+// statement: at most 10,000, with at most 32 MiB of payload together. It is an
+// INSERT without RETURNING and without a semicolon, which stores nothing, instead
+// of failing, in another database than the outbox's: compare the number of rows.
 func (o *Outbox) InsertStatement(ctx context.Context, msgs []outbox.Message) (query string, args []any, err error) {
 	ready, err := o.prepare.Prepare(ctx, msgs)
 	if err != nil {
@@ -60,9 +61,9 @@ func (o *Outbox) InsertStatement(ctx context.Context, msgs []outbox.Message) (qu
 	if err != nil {
 		return "", nil, err
 	}
-	err = o.insert(ctx, ready, &instance, func(q string, a []any) (int64, error) {
+	err = o.insert(ctx, ready, &instance, func(q string, a []any, rows int64) (int64, error) {
 		query, args = q, a
-		return int64(len(ready)), nil
+		return rows, nil
 	})
 	return query, args, err
 }

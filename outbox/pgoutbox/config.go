@@ -111,4 +111,5 @@ func (c Config) names() pgmigrate.Names {
 // noHook is the hook of those who want none.
 type noHook struct{}
 
+// OnEnqueue does nothing.
 func (noHook) OnEnqueue(context.Context, []outbox.Message, time.Duration, error) {}

@@ -13,30 +13,37 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// query reads one page of records.
-func (n *session) query(ctx context.Context, limit int, sql string, args ...any) ([]outbox.Record, error) {
+// maxPageBytes is where a page ends although there are more records: memory is
+// bounded even where small records are followed by large ones.
+const maxPageBytes = 32 << 20
+
+// query reads one page of records. It is full where there may be more of them:
+// at limit, or at maxPageBytes.
+func (n *session) query(ctx context.Context, limit int, sql string, args ...any) (page []outbox.Record, full bool, err error) {
 	rows, err := n.reader.Query(ctx, sql, args...)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	defer rows.Close()
 	d := decoder{records: make([]outbox.Record, 0, min(limit, n.expect))}
-	for rows.Next() {
+	for d.size < maxPageBytes && rows.Next() {
 		if err := d.row(rows); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 	}
+	rows.Close() // reads past what was not taken
 	if err := rows.Err(); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	n.expect = max(2*len(d.records), 64)
-	return d.records, nil
+	return d.records, len(d.records) == limit || d.size >= maxPageBytes, nil
 }
 
 // decoder turns rows into records.
 type decoder struct {
 	records []outbox.Record
 	slab    []byte // payloads are cut from it
+	size    int    // bytes of what was kept
 	topic   string // the last one: most rows share it
 }
 
@@ -64,12 +71,34 @@ func (d *decoder) row(rows pgx.Rows) error {
 	}
 	r.CreatedAt = r.CreatedAt.In(time.UTC)
 	if headers != nil {
-		if err := json.Unmarshal(headers, &r.Headers); err != nil {
-			return fmt.Errorf("leat: headers of record %d: %w", r.Seq, err)
-		}
+		r.Headers = decodeHeaders(headers)
 	}
+	d.size += len(r.Payload) + len(r.Key) + len(headers)
 	d.records = append(d.records, r)
 	return nil
+}
+
+// decodeHeaders reads what Enqueue wrote. A row that was inserted by hand may hold
+// other values than texts: those become their JSON, since a relay that stopped at
+// them would stop for good.
+func decodeHeaders(raw []byte) map[string]string {
+	var texts map[string]string
+	if json.Unmarshal(raw, &texts) == nil {
+		return texts
+	}
+	var values map[string]json.RawMessage
+	if json.Unmarshal(raw, &values) != nil {
+		return map[string]string{"headers": string(raw)} // no object at all
+	}
+	headers := make(map[string]string, len(values))
+	for name, value := range values {
+		text := string(value)
+		if json.Unmarshal(value, &text) != nil {
+			text = string(value)
+		}
+		headers[name] = text
+	}
+	return headers
 }
 
 // keep copies b, which is valid until the next row only, into a slab.

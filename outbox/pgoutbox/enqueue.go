@@ -46,7 +46,7 @@ func (o *Outbox) enqueuePgx(ctx context.Context, tx pgx.Tx, msgs []outbox.Messag
 	if err := o.checkDatabase(ctx, tx); err != nil {
 		return nil, err
 	}
-	return ready, o.insert(ctx, ready, nil, func(sql string, args []any) (int64, error) {
+	return ready, o.insert(ctx, ready, nil, func(sql string, args []any, _ int64) (int64, error) {
 		tag, err := tx.Exec(ctx, sql, args...)
 		if errors.Is(err, pgx.ErrTxClosed) {
 			err = fmt.Errorf("%w: %w", outbox.ErrNotInTransaction, err)
@@ -77,7 +77,7 @@ func (o *Outbox) enqueueSQL(ctx context.Context, tx *sql.Tx, msgs []outbox.Messa
 	if err != nil {
 		return nil, err
 	}
-	return ready, o.insert(ctx, ready, &instance, func(query string, args []any) (int64, error) {
+	return ready, o.insert(ctx, ready, &instance, func(query string, args []any, _ int64) (int64, error) {
 		res, err := tx.ExecContext(ctx, query, args...)
 		if errors.Is(err, sql.ErrTxDone) {
 			err = fmt.Errorf("%w: %w", outbox.ErrNotInTransaction, err)
@@ -101,8 +101,9 @@ func (o *Outbox) EnqueueContext(ctx context.Context, msgs ...outbox.Message) err
 	return fmt.Errorf("%w: the context carries no pgx.Tx or *sql.Tx", outbox.ErrNotInTransaction)
 }
 
-// insert runs enqueue.sql for each chunk of msgs.
-func (o *Outbox) insert(ctx context.Context, msgs []outbox.Message, instance *[16]byte, exec func(string, []any) (int64, error)) error {
+// insert runs enqueue.sql for each chunk of msgs. exec returns how many rows were
+// stored.
+func (o *Outbox) insert(ctx context.Context, msgs []outbox.Message, instance *string, exec func(sql string, args []any, rows int64) (int64, error)) error {
 	if err := failpoint.Inject(ctx, failpoint.ProducerBeforeInsert); err != nil {
 		return err
 	}
@@ -112,11 +113,12 @@ func (o *Outbox) insert(ctx context.Context, msgs []outbox.Message, instance *[1
 		if err != nil {
 			return err
 		}
-		n, err := exec(o.sql.enqueue, cols.args(locks, shared, instance))
+		rows := int64(len(part))
+		n, err := exec(o.sql.enqueue, cols.args(locks, shared, instance), rows)
 		if err != nil {
 			return describe(err)
 		}
-		if n != int64(len(part)) {
+		if n != rows {
 			return fmt.Errorf("%w: %d of %d messages stored", outbox.ErrWrongDatabase, n, len(part))
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -15,17 +16,22 @@ const (
 	undefinedTable    = "42P01"
 	undefinedColumn   = "42703"
 	invalidSchemaName = "3F000"
+
+	insufficientPrivilege = "42501"
 )
 
 // describe adds what a database error means for an outbox, where it is known.
 func describe(err error) error {
-	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok {
-		switch pgErr.Code {
-		case undefinedTable, undefinedColumn, invalidSchemaName:
-			return fmt.Errorf("%w: %w", outbox.ErrNotMigrated, err)
-		}
+	if sqlState(err, undefinedTable, undefinedColumn, invalidSchemaName) {
+		return fmt.Errorf("%w: %w", outbox.ErrNotMigrated, err)
 	}
 	return err
+}
+
+// sqlState says whether err is the database's, with one of codes.
+func sqlState(err error, codes ...string) bool {
+	pgErr, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && slices.Contains(codes, pgErr.Code)
 }
 
 // isNil says whether v is nil or an interface around a nil pointer.

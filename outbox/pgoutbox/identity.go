@@ -2,6 +2,7 @@ package pgoutbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -24,9 +25,9 @@ func (o *Outbox) checkDatabase(ctx context.Context, tx pgx.Tx) error {
 		if err != nil {
 			return err
 		}
-		var seen [16]byte
+		var seen string
 		if err := tx.QueryRow(ctx, o.sql.instance).Scan(&seen); err != nil {
-			return fmt.Errorf("%w: %w", outbox.ErrWrongDatabase, describe(err))
+			return foreign(err)
 		}
 		if seen != instance {
 			return fmt.Errorf("%w: it is %q on %s:%d", outbox.ErrWrongDatabase, theirs.Database, theirs.Host, theirs.Port)
@@ -36,23 +37,37 @@ func (o *Outbox) checkDatabase(ctx context.Context, tx pgx.Tx) error {
 	return nil
 }
 
+// foreign says what it means that a transaction does not know its instance.
+func foreign(err error) error {
+	switch {
+	case errors.Is(err, pgx.ErrTxClosed):
+		return fmt.Errorf("%w: %w", outbox.ErrNotInTransaction, err)
+	case errors.Is(err, pgx.ErrNoRows), sqlState(err, undefinedTable, invalidSchemaName, insufficientPrivilege):
+		return fmt.Errorf("%w: %w", outbox.ErrWrongDatabase, err)
+	default:
+		return err
+	}
+}
+
 // instanceID returns what tells this outbox from every other. It asks once, on
 // a connection of its own: the caller may hold the pool's last one.
-func (o *Outbox) instanceID(ctx context.Context) ([16]byte, error) {
+func (o *Outbox) instanceID(ctx context.Context) (string, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.instance != [16]byte{} {
+	if o.instance != "" {
 		return o.instance, nil
 	}
 	conn, err := o.connect(ctx)
 	if err != nil {
-		return [16]byte{}, err
+		return "", err
 	}
-	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // nothing was written
-	if err := conn.QueryRow(ctx, o.sql.instance).Scan(&o.instance); err != nil {
-		return [16]byte{}, describe(err)
+	defer conn.Close(context.WithoutCancel(ctx))
+	var instance string
+	if err := conn.QueryRow(ctx, o.sql.instance).Scan(&instance); err != nil {
+		return "", describe(err)
 	}
-	return o.instance, nil
+	o.instance = instance
+	return instance, nil
 }
 
 // connect opens a connection beside the pool, as the pool would.
@@ -63,5 +78,12 @@ func (o *Outbox) connect(ctx context.Context) (*pgx.Conn, error) {
 			return nil, err
 		}
 	}
-	return pgx.ConnectConfig(ctx, cfg)
+	conn, err := pgx.ConnectConfig(ctx, cfg)
+	if err != nil || o.address.AfterConnect == nil {
+		return conn, err
+	}
+	if err := o.address.AfterConnect(ctx, conn); err != nil {
+		return nil, errors.Join(err, conn.Close(context.WithoutCancel(ctx)))
+	}
+	return conn, nil
 }

@@ -2,7 +2,13 @@ package pgoutbox_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"io/fs"
+	"log"
+	"os"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
@@ -14,56 +20,100 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if os.Getenv(envRelayDatabase) != "" {
+		if err := relayProcess(); err != nil {
+			log.Fatal(err)
+		}
+		os.Exit(0)
+	}
 	testenv.Main(m)
 }
 
+const testLease = 30 * time.Second
+
 // migrated is the database that most tests start from.
-func migrated() testenv.Template {
-	return testenv.Template{Name: "pgoutbox", Version: "1", Apply: func(ctx context.Context, url string) error {
-		pool, err := pgxpool.New(ctx, url)
-		if err != nil {
+func migrated(tb testing.TB) testenv.Template {
+	tb.Helper()
+	return testenv.Template{Name: "pgoutbox", Version: schemaHash(tb), Apply: migrate}
+}
+
+// schemaHash tells templates of different schemas apart.
+func schemaHash(tb testing.TB) string {
+	tb.Helper()
+	files, err := pgoutbox.Migrations(pgoutbox.Config{})
+	require.NoError(tb, err)
+	sum := sha256.New()
+	require.NoError(tb, fs.WalkDir(files, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
 			return err
 		}
-		defer pool.Close()
-		ob, err := pgoutbox.New(pool, pgoutbox.Config{})
-		if err != nil {
-			return err
-		}
-		return ob.Migrate(ctx)
-	}}
+		raw, err := fs.ReadFile(files, path)
+		sum.Write(raw)
+		return err
+	}))
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+func migrate(ctx context.Context, url string) error {
+	pool, err := pgxpool.New(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	ob, err := pgoutbox.New(pool, pgoutbox.Config{})
+	if err != nil {
+		return err
+	}
+	return ob.Migrate(ctx)
 }
 
 // newOutbox returns an outbox in a database of its own.
-func newOutbox(t *testing.T, cfg pgoutbox.Config) (*pgoutbox.Outbox, *testenv.Database) {
-	t.Helper()
-	db := testenv.Postgres(t, migrated())
+func newOutbox(tb testing.TB, cfg pgoutbox.Config) (*pgoutbox.Outbox, *testenv.Database) {
+	tb.Helper()
+	db := testenv.Postgres(tb, migrated(tb))
 	ob, err := pgoutbox.New(db.Pool, cfg)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return ob, db
 }
 
-// acquire starts a session of group.
-func acquire(t *testing.T, ob *pgoutbox.Outbox, group string) relay.Session {
-	t.Helper()
+// source returns a new source of group.
+func source(tb testing.TB, ob *pgoutbox.Outbox, group string) *pgoutbox.Source {
+	tb.Helper()
 	src, err := ob.Source(pgoutbox.SourceConfig{Group: group})
-	require.NoError(t, err)
-	s, err := src.Acquire(t.Context(), testLease)
-	require.NoError(t, err)
+	require.NoError(tb, err)
+	return src
+}
+
+// acquire starts a session of group, which is released when the test ends.
+func acquire(tb testing.TB, ob *pgoutbox.Outbox, group string) relay.Session {
+	tb.Helper()
+	s, err := source(tb, ob, group).Acquire(tb.Context(), testLease)
+	require.NoError(tb, err)
+	tb.Cleanup(func() { _ = s.Release(context.Background()) }) // a second release is no concern of the test's
 	return s
 }
 
 // readAll reads and settles pages of limit until nothing is left.
-func readAll(t *testing.T, s relay.Session, limit int) []outbox.Record {
-	t.Helper()
+func readAll(tb testing.TB, s relay.Session, limit int) []outbox.Record {
+	tb.Helper()
 	var all []outbox.Record
 	for {
-		page, err := s.Read(t.Context(), limit)
-		require.NoError(t, err)
-		require.False(t, page.Waiting)
+		page, err := s.Read(tb.Context(), limit)
+		require.NoError(tb, err)
+		require.False(tb, page.Waiting)
 		if len(page.Records) == 0 {
 			return all
 		}
 		all = append(all, page.Records...)
-		require.NoError(t, s.Advance(t.Context(), page, len(page.Records)))
+		require.NoError(tb, s.Advance(tb.Context(), page, len(page.Records)))
 	}
+}
+
+// payloads returns the payloads of records as text.
+func payloads(records []outbox.Record) []string {
+	var all []string
+	for i := range records {
+		all = append(all, string(records[i].Payload))
+	}
+	return all
 }

@@ -30,7 +30,7 @@ type Outbox struct {
 	bell     bell
 
 	mu       sync.Mutex
-	instance [16]byte // of this outbox; zero until it was asked for
+	instance string // of this outbox; empty until it was asked for
 }
 
 var _ outbox.Enqueuer = (*Outbox)(nil)

@@ -2,11 +2,16 @@ package pgoutbox
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/relay"
 )
+
+// largeBacklog is the number of records from which on it is worth a transaction
+// not to walk them twice.
+const largeBacklog = 100_000
 
 // Read implements relay.Session: the next page of the window; past its end, once
 // all of it is settled, the first page of the next window, if a probe finds that
@@ -14,6 +19,9 @@ import (
 // was taken after Read was called, so if it is empty there is nothing to read.
 // On a cluster busy with other things the next would be empty as well.
 func (n *session) Read(ctx context.Context, limit int) (relay.Page, error) {
+	if limit < 1 {
+		return relay.Page{}, outbox.ConfigError("limit", limit, "must be positive")
+	}
 	page, err := n.readWindow(ctx, limit)
 	if err != nil || len(page.Records) > 0 {
 		return page, unusable(err)
@@ -43,8 +51,16 @@ func (n *session) openNext(ctx context.Context) (bool, error) {
 	if !probe.New(n.window) {
 		return false, n.flush(ctx)
 	}
+	if !n.whole {
+		return false, fmt.Errorf("leat: window %d was not read to its end", n.window.No)
+	}
 	if err := failpoint.Inject(ctx, failpoint.RelayBeforeFinishWindow); err != nil {
 		return false, err
+	}
+	if probe.Sequence-n.window.SourceFloor > largeBacklog {
+		if err := sql.Raise(ctx, n.reader, n.lease, n.window.No, probe.Sequence); err != nil {
+			return false, err
+		}
 	}
 	w, err := sql.Open(ctx, n.reader, n.lease, n.window, probe.Sequence)
 	if err != nil {
@@ -56,6 +72,7 @@ func (n *session) openNext(ctx context.Context) (bool, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.enter(w)
+	n.opened++
 	return true, nil
 }
 
@@ -66,9 +83,9 @@ func (n *session) readWindow(ctx context.Context, limit int) (relay.Page, error)
 	w := &n.window
 	if n.read < w.Floor {
 		if w.HasEarly() {
-			records, err := n.query(ctx, limit, n.source.ob.sql.pageEarly,
+			records, full, err := n.query(ctx, limit, n.source.ob.sql.pageEarly,
 				w.Prev.Text, w.Target.Text, n.read, w.Floor, limit)
-			if err != nil || len(records) == limit {
+			if err != nil || full {
 				return n.hand(records, lastSeq(records, n.read), false), err
 			}
 			if len(records) > 0 {
@@ -80,11 +97,11 @@ func (n *session) readWindow(ctx context.Context, limit int) (relay.Page, error)
 	if n.whole {
 		return relay.Page{}, nil
 	}
-	records, err := n.query(ctx, limit, n.source.ob.sql.page, w.Prev.Text, w.Target.Text, n.read, limit)
+	records, full, err := n.query(ctx, limit, n.source.ob.sql.page, w.Prev.Text, w.Target.Text, n.read, limit)
 	if err != nil {
 		return relay.Page{}, err
 	}
-	n.whole = len(records) < limit
+	n.whole = !full
 	return n.hand(records, lastSeq(records, n.read), n.whole), nil
 }
 
@@ -97,7 +114,7 @@ func (n *session) hand(records []outbox.Record, last int64, final bool) relay.Pa
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.unread++
-	return relay.Page{Records: records, Cursor: cursor{window: n.window.No, last: last, final: final}}
+	return relay.Page{Records: records, Round: n.opened, Cursor: cursor{window: n.window.No, last: last, final: final}}
 }
 
 func lastSeq(records []outbox.Record, otherwise int64) int64 {

@@ -20,6 +20,7 @@ import (
 type session struct {
 	source *Source
 	lease  pgwindow.Lease
+	over   sync.Once
 	facts  pgwindow.Facts
 	reader *pgx.Conn
 	expect int // rows of the next page, a guess
@@ -31,6 +32,7 @@ type session struct {
 	window pgwindow.Window
 	read   int64 // rows of the window up to here were read
 	whole  bool  // all of the window was read
+	opened int   // windows that this session has opened
 	done   int64 // rows of the window up to here are settled
 	stored int64 // done, as the database knows it
 	unread int   // pages handed out and not settled
@@ -169,6 +171,9 @@ func (n *session) settle(at cursor, last int64) bool {
 func (n *session) store(ctx context.Context, window, last int64) error {
 	n.writing.Lock()
 	defer n.writing.Unlock()
+	if n.isStored(window, last) {
+		return nil // Advance and the Read behind it may both come with the same position
+	}
 	if err := failpoint.Inject(ctx, failpoint.RelayLatePositionWrite); err != nil {
 		return err
 	}
@@ -186,6 +191,14 @@ func (n *session) store(ctx context.Context, window, last int64) error {
 	return nil
 }
 
+// isStored says whether the database knows the position already, or has no more
+// use for it since the window is over.
+func (n *session) isStored(window, last int64) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return window != n.window.No || last <= n.stored
+}
+
 // flush stores what is settled but not stored yet.
 func (n *session) flush(ctx context.Context) error {
 	n.mu.Lock()
@@ -197,19 +210,32 @@ func (n *session) flush(ctx context.Context) error {
 	return n.store(ctx, window, done)
 }
 
-// Release implements relay.Session.
+// Release implements relay.Session. The lease is given up even where the
+// position could not be stored, which costs repeats.
 func (n *session) Release(ctx context.Context) error {
 	err := n.flush(ctx)
-	if err == nil {
-		n.writing.Lock()
-		err = n.source.ob.window.Release(ctx, n.writer, n.lease)
-		n.writing.Unlock()
+	if rerr := n.giveUp(ctx); err == nil || rerr == nil {
+		err = rerr
 	}
 	if errors.Is(err, relay.ErrLeaseLost) {
 		err = nil // another one leads: nothing of ours is left to give up
 	}
-	n.close(ctx)
-	n.source.ended()
+	n.over.Do(func() {
+		n.close(ctx)
+		n.source.ended()
+	})
+	return err
+}
+
+// giveUp frees the lease, through the pool where the writer connection is lost.
+func (n *session) giveUp(ctx context.Context) error {
+	n.writing.Lock()
+	defer n.writing.Unlock()
+	sql := n.source.ob.window
+	err := sql.Release(ctx, n.writer, n.lease)
+	if err != nil && n.writer.IsClosed() && ctx.Err() == nil {
+		err = sql.Release(ctx, n.source.ob.pool, n.lease)
+	}
 	return err
 }
 
@@ -217,8 +243,13 @@ func (n *session) close(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	for _, c := range []*pgx.Conn{n.reader, n.writer} {
-		if c != nil {
-			_ = c.Close(ctx) // best effort: the server ends the session all the same
+		if c == nil {
+			continue
+		}
+		_ = c.Close(ctx) // best effort: the server ends the session all the same
+		select {
+		case <-c.PgConn().CleanupDone(): // a cancelled call is cleaned up in the background
+		case <-ctx.Done():
 		}
 	}
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -21,8 +23,8 @@ import (
 // SourceConfig tunes a Source.
 type SourceConfig struct {
 	// Group names an independent reader of the outbox, with its own lease and
-	// position. A new group starts at the oldest message that is retained. At most
-	// 200 bytes.
+	// position. A new group starts at the oldest message that is retained. Valid
+	// UTF-8 without NUL, at most 200 bytes.
 	// Defaults to "default".
 	Group string
 }
@@ -34,7 +36,7 @@ type Source struct {
 
 	mu      sync.Mutex
 	name    string // of this source, unique; the start of its owners' names
-	claims  int    // ever made
+	claims  int64  // ever made
 	running int    // sessions that have not ended
 }
 
@@ -47,14 +49,15 @@ var _ relay.Source = (*Source)(nil)
 // would open them and closed when it stops; to claim the lease it borrows one of
 // the pool's for a moment. Connect it directly, or through a pooler in session
 // mode: its connections set jit, synchronous_commit and timeouts for themselves.
-// It needs SELECT on the log and its sequence, and SELECT, INSERT, UPDATE and
-// DELETE on the tables of leases and positions.
+// It needs USAGE on the schema, SELECT on the log, its sequence and the tables of
+// meta and migrations, and SELECT, INSERT, UPDATE and DELETE on those of leases and
+// positions.
 func (o *Outbox) Source(cfg SourceConfig) (*Source, error) {
 	if cfg.Group == "" {
 		cfg.Group = "default"
 	}
-	if len(cfg.Group) > 200 || !utf8.ValidString(cfg.Group) {
-		return nil, outbox.ConfigError("Group", strconv.Quote(cfg.Group), "must be valid UTF-8 of at most 200 bytes")
+	if len(cfg.Group) > 200 || !utf8.ValidString(cfg.Group) || strings.ContainsRune(cfg.Group, 0) {
+		return nil, outbox.ConfigError("Group", strconv.Quote(cfg.Group), "must be valid UTF-8 without NUL, of at most 200 bytes")
 	}
 	name, err := newName()
 	if err != nil {
@@ -72,6 +75,10 @@ func (s *Source) Check(ctx context.Context) error {
 		return unusable(err)
 	}
 	facts, err := s.ob.window.Facts(ctx, s.ob.pool)
+	if errors.Is(err, pgwindow.ErrStandby) {
+		// Later on it is a failover under way, which passes.
+		return fmt.Errorf("%w: %w", relay.ErrSourceUnusable, err)
+	}
 	if err != nil {
 		return unusable(err)
 	}
@@ -98,12 +105,12 @@ func (s *Source) Check(ctx context.Context) error {
 func (s *Source) Acquire(ctx context.Context, ttl time.Duration) (relay.Session, error) {
 	owner, former := s.begin()
 	lease, err := s.ob.window.Claim(ctx, s.ob.pool, s.slot, owner, former, ttl)
-	var session *session
 	if err == nil {
-		session, err = s.open(ctx, lease)
-	}
-	if err == nil {
-		return session, nil
+		var n *session
+		if n, err = s.open(ctx, lease); err == nil {
+			return n, nil
+		}
+		s.giveBack(ctx, lease)
 	}
 	s.ended()
 	if held, ok := errors.AsType[*pgwindow.HeldError](err); ok {
@@ -112,19 +119,28 @@ func (s *Source) Acquire(ctx context.Context, ttl time.Duration) (relay.Session,
 	return nil, unusable(describe(err))
 }
 
-// begin names a new owner, and whose leases it may take: those of its source,
-// unless one of them is in use.
-func (s *Source) begin() (owner string, former *string) {
+// giveBack releases a lease that was claimed and cannot be used, so that a
+// replica that can use it need not wait for its end.
+func (s *Source) giveBack(ctx context.Context, lease pgwindow.Lease) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	if err := s.ob.window.Release(ctx, s.ob.pool, lease); err != nil {
+		s.ob.cfg.Logger.WarnContext(ctx, "lease not given back, it will run out",
+			slog.String("group", s.slot.Group), slog.Any("error", err))
+	}
+}
+
+// begin names a new owner, and whose leases it may take: those of the owners of
+// this source before it, unless one of them is in use.
+func (s *Source) begin() (owner string, former pgwindow.Former) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.claims++
-	owner = s.name + "/" + strconv.Itoa(s.claims)
 	if s.running == 0 {
-		name := s.name + "/"
-		former = &name
+		former = pgwindow.Former{Prefix: s.name + "/", Last: s.claims}
 	}
+	s.claims++
 	s.running++
-	return owner, former
+	return s.name + "/" + strconv.FormatInt(s.claims, 10), former
 }
 
 // ended notes that a session is over, its lease released or not.
@@ -146,7 +162,7 @@ var errAsyncCommit = errors.New("leat: synchronous_commit is off: messages would
 func unusable(err error) error {
 	for _, fatal := range []error{
 		outbox.ErrNotMigrated, errAsyncCommit,
-		pgwindow.ErrSequenceWentBack, pgwindow.ErrOtherCluster, pgwindow.ErrSequenceCache, pgwindow.ErrStandby,
+		pgwindow.ErrSequenceWentBack, pgwindow.ErrOtherCluster, pgwindow.ErrSequenceCache, pgwindow.ErrSequencePrivilege,
 	} {
 		if errors.Is(err, fatal) {
 			return fmt.Errorf("%w: %w", relay.ErrSourceUnusable, err)

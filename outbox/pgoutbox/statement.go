@@ -21,7 +21,7 @@ const (
 // columns are the arrays of one INSERT.
 type columns struct {
 	shards   []int16
-	ids      [][16]byte
+	ids      []string
 	idTexts  []*string
 	topics   []string
 	keys     []*string
@@ -34,7 +34,7 @@ type columns struct {
 func columnsOf(msgs []outbox.Message) (*columns, error) {
 	n := len(msgs)
 	c := &columns{
-		shards: make([]int16, n), ids: make([][16]byte, n), idTexts: make([]*string, n),
+		shards: make([]int16, n), ids: make([]string, n), idTexts: make([]*string, n),
 		topics: make([]string, n), keys: make([]*string, n), types: make([]*string, n),
 		payloads: make([][]byte, n), headers: make([]*string, n), occurred: make([]*time.Time, n),
 	}
@@ -48,7 +48,7 @@ func columnsOf(msgs []outbox.Message) (*columns, error) {
 
 func (c *columns) put(i int, m *outbox.Message) error {
 	id, canonical := ids.Map(m.ID)
-	c.ids[i] = id
+	c.ids[i] = ids.Text(id) // as text: the simple protocol knows no other form
 	if !canonical {
 		c.idTexts[i] = &m.ID
 	}
@@ -75,7 +75,7 @@ func (c *columns) put(i int, m *outbox.Message) error {
 }
 
 // args are the parameters of enqueue.sql.
-func (c *columns) args(locks []int64, shared int64, instance *[16]byte) []any {
+func (c *columns) args(locks []int64, shared int64, instance *string) []any {
 	return []any{
 		locks, shared, instance,
 		c.shards, c.ids, c.idTexts, c.topics, c.keys, c.types, c.payloads, c.headers, c.occurred,
@@ -98,8 +98,8 @@ func textOrNull(s *string) *string {
 
 // locks returns what a call with msgs locks, in the order in which it must be
 // taken, and which of them is taken shared: the outbox as a whole, shared, then
-// each key; or, past MaxKeyLocks, the outbox as a whole, exclusively. Keys of
-// different topics may share a lock by chance only.
+// each key; or, past MaxKeyLocks, the outbox as a whole, exclusively. A key
+// shares its lock with the same key of every other topic.
 func (o *Outbox) locks(msgs []outbox.Message) (locks []int64, shared int64) {
 	if o.cfg.UnorderedKeys {
 		return []int64{}, 0

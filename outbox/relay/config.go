@@ -15,9 +15,10 @@ type Config struct {
 	// Defaults to 5,000.
 	PageSize int
 
-	// PageBytes is what the payloads of a page should not exceed by much, 1 KiB to
-	// 1 GiB: the relay asks for fewer records than PageSize where the ones before
-	// were large. A page has one record at least. Defaults to 8 MiB.
+	// PageBytes is what a page should hold in payloads, keys and headers, 1 KiB to
+	// 1 GiB: the relay asks for fewer records than PageSize where those before were
+	// large. It is an aim; what bounds a page is the Source (pgoutbox: 32 MiB and
+	// one record). Defaults to 8 MiB.
 	PageBytes int
 
 	// ReadAhead is the number of pages that are read while one awaits its
@@ -38,7 +39,7 @@ type Config struct {
 	LeaseMargin time.Duration
 
 	// PollMin is the shortest wait between two looks at an idle outbox, and PollMax
-	// the longest: the wait doubles while nothing comes, jittered by a quarter.
+	// the longest: the wait doubles while nothing comes, jittered by a half.
 	// A wake cuts it short. Defaults to 2 ms and 1 s.
 	PollMin, PollMax time.Duration
 
@@ -47,8 +48,8 @@ type Config struct {
 	BackoffMin, BackoffMax time.Duration
 
 	// DrainTimeout bounds what Run does after its context has ended: waiting for
-	// the acknowledgements of the page that was sent, storing the position and
-	// releasing the lease. Defaults to 10 s.
+	// the acknowledgements of the page that was sent, and, for which a quarter of it
+	// is kept, storing the position and releasing the lease. Defaults to 10 s.
 	DrainTimeout time.Duration
 
 	// Logger receives what an operator should know. Defaults to none.

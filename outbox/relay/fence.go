@@ -56,7 +56,8 @@ func (f *fence) await(ctx context.Context, need time.Duration) error {
 // another relay may take over from then on.
 func (t *term) keep(work context.Context, cancel context.CancelCauseFunc, done <-chan struct{}) error {
 	cfg := t.relay.cfg
-	wait := cfg.Lease / 3
+	remaining, _ := t.fence.state()
+	wait := max(remaining-2*cfg.Lease/3, 0) // sooner where acquiring has taken long
 	for {
 		timer := time.NewTimer(wait)
 		select {
@@ -69,7 +70,7 @@ func (t *term) keep(work context.Context, cancel context.CancelCauseFunc, done <
 		case <-timer.C:
 		}
 		err := t.renewOnce(work, cancel)
-		remaining, _ := t.fence.state()
+		remaining, _ = t.fence.state()
 		switch {
 		case err == nil:
 			wait = cfg.Lease / 3

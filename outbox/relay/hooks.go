@@ -28,7 +28,7 @@ type LeaseHook interface {
 
 // ErrorHook sees every error that the relay survives.
 type ErrorHook interface {
-	// OnError is called with the operation ("acquire", "read", "send", "advance",
-	// "renew", "release") and its error, before the relay backs off.
+	// OnError is called with the operation ("check", "acquire", "read", "send",
+	// "advance", "renew", "release") and its error, before the relay backs off.
 	OnError(ctx context.Context, operation string, err error)
 }

@@ -17,12 +17,15 @@ func newPageLimit(cfg Config) *pageLimit {
 }
 
 // learn takes in a page. What it asks for grows at most fourfold with each, so
-// that a run of small records does not bring a page of large ones that is out of
-// all proportion.
+// that a run of small records does not at once bring the largest page of large
+// ones. Beyond that it is for the Source to end a page early.
 func (l *pageLimit) learn(records []outbox.Record) {
 	size := 0
 	for i := range records {
-		size += len(records[i].Payload)
+		size += len(records[i].Payload) + len(records[i].Key)
+		for name, value := range records[i].Headers {
+			size += len(name) + len(value)
+		}
 	}
 	fit := l.bytes / max(size/len(records), 1)
 	l.records = max(min(fit, 4*l.records, l.most), 1)

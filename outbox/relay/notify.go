@@ -10,6 +10,8 @@ import (
 
 func (r *Relay) onError(ctx context.Context, operation string, err error) {
 	r.log.WarnContext(ctx, "relay operation failed", slog.String("operation", operation), slog.Any("error", err))
+	r.hooking.Lock()
+	defer r.hooking.Unlock()
 	for _, h := range r.cfg.Hooks {
 		if h, ok := h.(ErrorHook); ok {
 			h.OnError(ctx, operation, err)

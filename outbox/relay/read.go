@@ -21,6 +21,9 @@ func (t *term) read(stop, work context.Context) error {
 		switch {
 		case err != nil:
 			return t.fault(work, "read", err)
+		case t.once && page.Round > 1:
+			t.drained.Store(true) // committed after RunOnce was called
+			return nil
 		case len(page.Records) > 0:
 			idle.reset()
 			limit.learn(page.Records)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -29,6 +30,7 @@ type Relay struct {
 	cfg     Config
 	log     *slog.Logger
 	running atomic.Bool
+	hooking sync.Mutex // error hooks are called from several goroutines
 }
 
 // New returns a Relay from source to sink. It returns an error that wraps
@@ -67,22 +69,26 @@ func (r *Relay) Run(ctx context.Context) error {
 		slog.Duration("lease", r.cfg.Lease), slog.Duration("publish_timeout", r.cfg.PublishTimeout),
 		slog.Duration("lease_margin", r.cfg.LeaseMargin), slog.Int("page_size", r.cfg.PageSize))
 
-	wakes := r.source.Wakes(ctx)
+	listening, cancel := context.WithCancel(ctx)
+	defer cancel()
+	wakes := r.source.Wakes(listening)
 	retry := backoff{first: r.cfg.BackoffMin, most: r.cfg.BackoffMax}
 	checked := false
 	for ctx.Err() == nil {
 		var err error
 		if !checked {
-			err = r.source.Check(ctx)
+			err = r.check(ctx)
 			checked = err == nil
 		}
 		if err == nil {
 			err = r.lead(ctx, wakes, &retry)
 		}
 		switch {
-		case ctx.Err() != nil && !errors.Is(err, ErrDrainTimeout):
+		case ctx.Err() != nil && errors.Is(err, ErrDrainTimeout):
+			return err
+		case ctx.Err() != nil:
 			return nil
-		case errors.Is(err, ErrSourceUnusable), errors.Is(err, ErrDrainTimeout):
+		case errors.Is(err, ErrSourceUnusable):
 			return err
 		case errors.Is(err, ErrLeaseHeld):
 			pause(ctx, r.standby(err))
@@ -118,7 +124,7 @@ func (r *Relay) RunOnce(ctx context.Context) (int, error) {
 		return 0, ErrAlreadyRunning
 	}
 	defer r.running.Store(false)
-	if err := r.source.Check(ctx); err != nil {
+	if err := r.check(ctx); err != nil {
 		return 0, err
 	}
 	t, err := r.acquire(ctx, &backoff{first: r.cfg.BackoffMin, most: r.cfg.BackoffMax})
@@ -133,12 +139,24 @@ func (r *Relay) RunOnce(ctx context.Context) (int, error) {
 	return int(t.acked.Load()), err
 }
 
+func (r *Relay) check(ctx context.Context) error {
+	bounded, cancel := context.WithTimeout(ctx, r.cfg.Lease)
+	defer cancel()
+	err := r.source.Check(bounded)
+	if err != nil && ctx.Err() == nil {
+		r.onError(ctx, "check", err)
+	}
+	return err
+}
+
 func (r *Relay) acquire(ctx context.Context, retry *backoff) (*term, error) {
 	asked := time.Now()
 	err := failpoint.Inject(ctx, failpoint.RelayClaimWaits)
 	var s Session
 	if err == nil {
-		s, err = r.source.Acquire(ctx, r.cfg.Lease)
+		bounded, cancel := context.WithTimeout(ctx, r.cfg.Lease) // later it would be over
+		s, err = r.source.Acquire(bounded, r.cfg.Lease)
+		cancel()
 	}
 	if err != nil {
 		if !errors.Is(err, ErrLeaseHeld) {

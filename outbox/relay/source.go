@@ -84,6 +84,10 @@ type Page struct {
 	// Waiting says that the page is empty only because earlier pages are not
 	// settled yet.
 	Waiting bool
+	// Round counts the times that the session has looked anew at what is committed:
+	// records of round 2 and later were not needed to relay all that was committed
+	// before round 1. A Source that does not count leaves it 0.
+	Round int
 	// Cursor is the Source's own note of where the page ends.
 	Cursor any
 }

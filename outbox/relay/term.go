@@ -3,6 +3,7 @@ package relay
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -43,7 +44,8 @@ func newTerm(r *Relay, s Session, deadline time.Time, retry *backoff) *term {
 // run relays until ctx ends (nil), or until the first error.
 //
 // Two contexts: when stop ends, nothing new is begun. work is what calls run
-// under: it outlives stop by DrainTimeout, and ends at once with the lease.
+// under: it outlives stop by most of DrainTimeout (the rest is for the release),
+// and ends at once with the lease.
 func (t *term) run(ctx context.Context) error {
 	stop, halt := context.WithCancel(ctx)
 	defer halt()
@@ -71,21 +73,26 @@ func (t *term) run(ctx context.Context) error {
 	keeper.Wait()
 
 	err := first.get()
-	if cause := context.Cause(work); cause != nil {
+	if cause := context.Cause(work); cause != nil && (err == nil || ctx.Err() != nil || errors.Is(cause, ErrLeaseLost)) {
 		err = cause // the lease was lost or draining took too long: all else follows from it
 	}
 	return t.end(ctx, err)
 }
 
-// boundDrain ends work a DrainTimeout after stop has ended. The returned
-// function undoes it.
+// releaseTime is the part of DrainTimeout that is kept for the release.
+func (t *term) releaseTime() time.Duration {
+	return t.relay.cfg.DrainTimeout / 4
+}
+
+// boundDrain ends work when stop has ended and DrainTimeout is over, less the
+// time for the release. The returned function undoes it.
 func (t *term) boundDrain(stop context.Context, cancel context.CancelCauseFunc) func() {
 	var mu sync.Mutex
 	var timer *time.Timer
 	undo := context.AfterFunc(stop, func() {
 		mu.Lock()
 		defer mu.Unlock()
-		timer = time.AfterFunc(t.relay.cfg.DrainTimeout, func() { cancel(ErrDrainTimeout) })
+		timer = time.AfterFunc(t.relay.cfg.DrainTimeout-t.releaseTime(), func() { cancel(ErrDrainTimeout) })
 	})
 	return func() {
 		undo()
@@ -100,10 +107,13 @@ func (t *term) boundDrain(stop context.Context, cancel context.CancelCauseFunc) 
 // end gives up the lease and says why the term ended; nil for a clean stop.
 func (t *term) end(ctx context.Context, err error) error {
 	r := t.relay
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.cfg.DrainTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.releaseTime())
 	defer cancel()
 	if rerr := t.session.Release(ctx); rerr != nil {
 		r.onError(ctx, "release", rerr)
+		if ctx.Err() != nil {
+			rerr = fmt.Errorf("%w: release: %w", ErrDrainTimeout, rerr)
+		}
 		err = errors.Join(err, rerr)
 	}
 	r.log.InfoContext(ctx, "lease given up", slog.Int64("epoch", t.session.Epoch()), slog.Any("error", err))

@@ -3,6 +3,6 @@
 -- before the statement that opens a window, so that the value it brings is
 -- older than that window's transaction.
 SELECT coalesce(pg_sequence_last_value($1::oid::regclass), 0),
-       EXISTS (SELECT FROM pg_snapshot_xip($2::pg_snapshot) x
-               WHERE pg_visible_in_snapshot(x, pg_current_snapshot())),
+       EXISTS (SELECT FROM pg_current_snapshot() now, pg_snapshot_xip($2::pg_snapshot) x
+               WHERE pg_visible_in_snapshot(x, now)),
        pg_is_in_recovery()

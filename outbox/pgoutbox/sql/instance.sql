@@ -1,1 +1,1 @@
-SELECT instance FROM @{_meta}
+SELECT instance::text FROM @{_meta}

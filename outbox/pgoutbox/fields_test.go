@@ -12,9 +12,8 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-const testLease = 30 * time.Second
-
-func TestEveryFieldSurvives(t *testing.T) {
+// TestO4_EveryFieldSurvives compares what is read with what was enqueued.
+func TestO4_EveryFieldSurvives(t *testing.T) {
 	t.Parallel()
 	ob, _ := newOutbox(t, pgoutbox.Config{})
 	at := time.Date(2026, 3, 4, 5, 6, 7, 891234000, time.UTC)

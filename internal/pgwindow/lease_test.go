@@ -1,0 +1,160 @@
+package pgwindow_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/internal/pgwindow"
+)
+
+func prepared(t *testing.T) *pgwindow.Statements {
+	t.Helper()
+	st, err := pgwindow.Prepare(ours())
+	require.NoError(t, err)
+	return st
+}
+
+func TestO14_LeaseComesAndGoes(t *testing.T) {
+	t.Parallel()
+	db, st, slot, ctx := newLog(t), prepared(t), pgwindow.Slot{Group: "g"}, t.Context()
+	a, err := st.Claim(ctx, db.Pool, slot, "a", pgwindow.Former{}, ttl)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, a.Epoch)
+
+	_, err = st.Claim(ctx, db.Pool, slot, "b", pgwindow.Former{}, ttl)
+	require.ErrorIs(t, err, pgwindow.ErrHeld)
+	var held *pgwindow.HeldError
+	require.ErrorAs(t, err, &held)
+	require.Equal(t, "a", held.Owner)
+	require.Positive(t, held.Remaining)
+	require.LessOrEqual(t, held.Remaining, ttl)
+	require.ErrorContains(t, err, `held by "a" for another`)
+
+	require.NoError(t, st.Renew(ctx, db.Pool, a, time.Hour))
+	_, err = st.Claim(ctx, db.Pool, slot, "b", pgwindow.Former{}, ttl)
+	require.ErrorAs(t, err, &held)
+	require.Greater(t, held.Remaining, ttl)
+
+	other, err := st.Claim(ctx, db.Pool, pgwindow.Slot{Group: "g", No: 1}, "b", pgwindow.Former{}, ttl)
+	require.NoError(t, err, "another slot is another lease")
+	require.EqualValues(t, 1, other.Epoch)
+
+	require.NoError(t, st.Release(ctx, db.Pool, a))
+	b, err := st.Claim(ctx, db.Pool, slot, "b", pgwindow.Former{}, ttl)
+	require.NoError(t, err)
+	require.EqualValues(t, 2, b.Epoch)
+	require.ErrorIs(t, st.Renew(ctx, db.Pool, a, ttl), pgwindow.ErrLost)
+}
+
+func TestO14_ExpiredLeaseIsTaken(t *testing.T) {
+	t.Parallel()
+	db, st, slot, ctx := newLog(t), prepared(t), pgwindow.Slot{Group: "g"}, t.Context()
+	a, err := st.Claim(ctx, db.Pool, slot, "a", pgwindow.Former{}, time.Millisecond)
+	require.NoError(t, err)
+	var b pgwindow.Lease
+	await(t, "the lease runs out", func() bool {
+		b, err = st.Claim(ctx, db.Pool, slot, "b", pgwindow.Former{}, ttl)
+		return err == nil
+	})
+	require.Equal(t, a.Epoch+1, b.Epoch)
+	require.ErrorIs(t, st.Renew(ctx, db.Pool, a, ttl), pgwindow.ErrLost, "it cannot be renewed back")
+}
+
+// TestO14_FormerIncarnationIsTaken: a reader takes the lease of one of its own
+// former incarnations, and of nobody else.
+func TestO14_FormerIncarnationIsTaken(t *testing.T) {
+	t.Parallel()
+	db, st, slot, ctx := newLog(t), prepared(t), pgwindow.Slot{Group: "g"}, t.Context()
+	_, err := st.Claim(ctx, db.Pool, slot, "host/7", pgwindow.Former{}, ttl)
+	require.NoError(t, err)
+	for name, former := range map[string]pgwindow.Former{
+		"none": {}, "another": {Prefix: "hos_/", Last: 10}, "before it": {Prefix: "host/", Last: 6},
+	} {
+		_, err = st.Claim(ctx, db.Pool, slot, "host/8", former, ttl)
+		require.ErrorIs(t, err, pgwindow.ErrHeld, name)
+	}
+	l, err := st.Claim(ctx, db.Pool, slot, "host/8", pgwindow.Former{Prefix: "host/", Last: 7}, ttl)
+	require.NoError(t, err)
+	require.EqualValues(t, 2, l.Epoch)
+}
+
+func TestO14_OneOfManyClaims(t *testing.T) {
+	t.Parallel()
+	db, st, ctx := newLog(t), prepared(t), t.Context()
+	for round := range 5 {
+		slot := pgwindow.Slot{Group: fmt.Sprint("g", round)}
+		results := make(chan error, 8)
+		for i := range 8 {
+			go func() {
+				_, err := st.Claim(ctx, db.Pool, slot, fmt.Sprint("owner", i), pgwindow.Former{}, ttl)
+				results <- err
+			}()
+		}
+		won := 0
+		for range 8 {
+			if err := <-results; err == nil {
+				won++
+			} else {
+				require.ErrorIs(t, err, pgwindow.ErrHeld)
+			}
+		}
+		require.Equal(t, 1, won)
+	}
+}
+
+// TestO14_RivalThatClaimsIsNotWaitedFor: a claim that is under way is not waited
+// for.
+func TestO14_RivalThatClaimsIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	db, st, slot, ctx := newLog(t), prepared(t), pgwindow.Slot{Group: "g"}, t.Context()
+	l, err := st.Claim(ctx, db.Pool, slot, "a", pgwindow.Former{}, ttl)
+	require.NoError(t, err)
+	require.NoError(t, st.Release(ctx, db.Pool, l))
+	rival := begin(t, db)
+	_, err = rival.Exec(ctx, "SELECT FROM leat.outbox_leases FOR UPDATE")
+	require.NoError(t, err)
+	_, err = st.Claim(ctx, db.Pool, slot, "b", pgwindow.Former{}, ttl)
+	require.ErrorIs(t, err, pgwindow.ErrHeld)
+	rival.rollback()
+	_, err = st.Claim(ctx, db.Pool, slot, "b", pgwindow.Former{}, ttl)
+	require.NoError(t, err)
+}
+
+// TestO9_ClaimCommitsSynchronously whatever the session's setting.
+func TestO9_ClaimCommitsSynchronously(t *testing.T) {
+	t.Parallel()
+	db, st := newLog(t), prepared(t)
+	var statements []string
+	_, err := st.Claim(t.Context(), recording{db.Pool, &statements}, pgwindow.Slot{}, "a", pgwindow.Former{}, ttl)
+	require.NoError(t, err)
+	require.Equal(t, "SET LOCAL synchronous_commit = on", statements[0])
+}
+
+// recording is a Beginner whose transactions note their statements.
+type recording struct {
+	pgwindow.Beginner
+
+	statements *[]string
+}
+
+func (r recording) BeginTx(ctx context.Context, opts pgx.TxOptions) (pgx.Tx, error) {
+	tx, err := r.Beginner.BeginTx(ctx, opts)
+	return recordingTx{tx, r.statements}, err
+}
+
+type recordingTx struct {
+	pgx.Tx
+
+	statements *[]string
+}
+
+func (r recordingTx) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
+	*r.statements = append(*r.statements, sql)
+	return r.Tx.Exec(ctx, sql, args...)
+}

@@ -1,0 +1,99 @@
+package pgwindow_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/internal/pgwindow"
+)
+
+// naive is a probe without its third clause.
+func naive(p pgwindow.Probe, w pgwindow.Window) bool {
+	return p.Sequence != w.SourceFloor || p.Ended
+}
+
+// TestO2_ProbeFindsXidAboveXmax: a transaction drew its number before the floor
+// was read, and its xid is neither below the target's xmax nor in its xip.
+func TestO2_ProbeFindsXidAboveXmax(t *testing.T) {
+	t.Parallel()
+	db := newLog(t)
+	s := newStepper(t, db)
+	w, late := unseen(t, s, db)
+	late.commit()
+
+	p := s.probe()
+	require.False(t, naive(p, w), "negative control: the row would lie there until the next one comes")
+	require.True(t, p.New(w))
+	_, rows := s.opened()
+	require.Equal(t, []string{"late"}, rows)
+}
+
+// TestO15_ProbeComesToRest: whatever happened before, an idle log costs no more
+// windows after a few.
+func TestO15_ProbeComesToRest(t *testing.T) {
+	t.Parallel()
+	db := newLog(t)
+	s := newStepper(t, db)
+	put(t, db, "a")
+	early := begin(t, db).put("early")
+	_, rows := s.opened()
+	require.Equal(t, []string{"a"}, rows)
+	early.commit()
+	put(t, db, "b")
+	_, rows = s.opened()
+	require.Equal(t, []string{"early", "b"}, rows)
+
+	// Transactions elsewhere in the cluster may end, which costs a window each;
+	// when none did, there is none.
+	retry(t, func() bool {
+		n, rows := s.opened()
+		require.Empty(t, rows)
+		return n == 0 && !s.probe().New(s.w)
+	})
+}
+
+// TestO11_OpenTransactionCostsNoWindows: a transaction that stays open is not
+// something new each time.
+func TestO11_OpenTransactionCostsNoWindows(t *testing.T) {
+	t.Parallel()
+	db := newLog(t)
+	s := newStepper(t, db)
+	open := begin(t, db).put("open")
+	defer open.rollback()
+	retry(t, func() bool {
+		n, rows := s.opened()
+		require.Empty(t, rows)
+		return n == 0 && !s.probe().New(s.w)
+	})
+	for i := range 5 {
+		put(t, db, "a")
+		n, rows := s.opened()
+		require.Equal(t, []string{"a"}, rows, "round %d", i)
+		require.Positive(t, n)
+	}
+}
+
+func TestProbe_New(t *testing.T) {
+	t.Parallel()
+	at := func(source, next int64, openedBy, xmax uint64) pgwindow.Window {
+		return pgwindow.Window{SourceFloor: source, NextFloor: next, OpenedBy: openedBy, Target: pgwindow.Snapshot{Xmax: xmax}}
+	}
+	for name, c := range map[string]struct {
+		probe pgwindow.Probe
+		w     pgwindow.Window
+		want  bool
+	}{
+		"rest":                               {pgwindow.Probe{Sequence: 5}, at(5, 5, 20, 10), false},
+		"sequence moved":                     {pgwindow.Probe{Sequence: 6}, at(5, 5, 10, 10), true},
+		"transaction ended":                  {pgwindow.Probe{Sequence: 5, Ended: true}, at(5, 5, 10, 10), true},
+		"floor moved, nobody between":        {pgwindow.Probe{Sequence: 5}, at(5, 4, 10, 10), false},
+		"floor moved, somebody between":      {pgwindow.Probe{Sequence: 5}, at(5, 4, 11, 10), true},
+		"floor at rest, somebody in between": {pgwindow.Probe{Sequence: 5}, at(5, 5, 11, 10), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, c.want, c.probe.New(c.w))
+		})
+	}
+}

@@ -1,0 +1,114 @@
+//go:build leat_failpoints
+
+package pgoutbox_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/outboxtest"
+	"github.com/leat-go/leat/outbox/pgoutbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// relayPoints are the points that a relay over this source passes.
+func relayPoints() []failpoint.Name {
+	return []failpoint.Name{
+		failpoint.RelayLeaseAcquired, failpoint.RelayWindowOpened, failpoint.RelayAfterFetch,
+		failpoint.RelaySentNotAcked, failpoint.RelayAckedBeforeAdvance, failpoint.RelayAdvanceAmbiguous,
+		failpoint.RelayLatePositionWrite, failpoint.RelayBetweenPages, failpoint.RelayBeforeFinishWindow,
+		failpoint.RelayBeforeRenew,
+	}
+}
+
+// hitOf is the hit at which a point goes off: the second, but for what happens
+// once a term.
+func hitOf(point failpoint.Name) int {
+	if point == failpoint.RelayLeaseAcquired {
+		return 1
+	}
+	return 2
+}
+
+// TestO2_ProcessDiesAtEveryPoint ends a relay process at each point, and lets
+// the next one go on: nothing is lost or out of order, and nothing is there more
+// than twice.
+func TestO2_ProcessDiesAtEveryPoint(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("a process a point")
+	}
+	for _, point := range relayPoints() {
+		t.Run(string(point), func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			late := begin(t, s.ob, s.db)
+			lateMessage := s.message("late", "late")
+			require.NoError(t, s.ob.Enqueue(t.Context(), late.Tx, lateMessage))
+			for i := range 30 {
+				s.commit(s.message(fmt.Sprint("k", i%4), fmt.Sprint("a", i)), s.message("", fmt.Sprint("b", i)))
+			}
+			victim := s.spawn(fastTakeover().Lease, fmt.Sprintf("%s=%s=exit@%d", failpoint.EnvPoints, point, hitOf(point)))
+			late.commit()
+			s.ledger.note(true, lateMessage)
+			for i := 0; !victim.ended(); i++ { // something to do until it comes to its point
+				s.commit(s.message(fmt.Sprint("k", i%4), fmt.Sprint("c", i)))
+			}
+			require.Equal(t, failpoint.ExitStatus, victim.cmd.ProcessState.ExitCode())
+			exec(t, s.db, "UPDATE leat.outbox_leases SET lease_until = clock_timestamp()")
+			s.relayOnce(source(t, s.ob, ""), s.sink(), relay.Config{PageSize: 7})
+			r := s.audit(s.log())
+			require.LessOrEqual(t, r.most, 2)
+			r.copies, r.most = 0, 0
+			require.Equal(t, report{}, r)
+		})
+	}
+}
+
+// TestO2_ErrorAtEveryPoint makes each point of a relay fail several times; it
+// recovers by itself.
+func TestO2_ErrorAtEveryPoint(t *testing.T) {
+	t.Parallel()
+	for _, point := range append(relayPoints(), failpoint.RelayClaimWaits) {
+		t.Run(string(point), func(t *testing.T) {
+			t.Parallel()
+			ob, db := newOutbox(t, pgoutbox.Config{})
+			points := &failpoint.Registry{}
+			for hit := 1; hit <= 7; hit += 3 {
+				require.NoError(t, points.EnableAt(point, hit, failpoint.Error(nil)))
+			}
+			broker := outboxtest.NewBroker()
+			r, err := relay.New(source(t, ob, ""), broker.Sink(), relay.Config{
+				PageSize: 3, BackoffMin: time.Millisecond, BackoffMax: 10 * time.Millisecond, PollMax: 10 * time.Millisecond,
+				Lease: 1500 * time.Millisecond, PublishTimeout: 500 * time.Millisecond, LeaseMargin: 100 * time.Millisecond,
+			})
+			require.NoError(t, err)
+			ctx, cancel := context.WithCancel(failpoint.With(t.Context(), points))
+			defer cancel()
+			done := make(chan error, 1)
+			go func() { done <- r.Run(ctx) }()
+
+			late := begin(t, ob, db).put("late", "late")
+			var want []string
+			for i := range 20 {
+				put(t, ob, "k", fmt.Sprint("a", i), fmt.Sprint("b", i))
+				want = append(want, fmt.Sprint("a", i), fmt.Sprint("b", i))
+			}
+			late.commit()
+			log, err := broker.AwaitDistinct(t.Context(), len(want)+1)
+			require.NoError(t, err)
+			<-points.Reached(point, 1)
+			cancel()
+			require.NoError(t, <-done)
+			ofKey := slices.DeleteFunc(firsts(log), func(r outbox.Record) bool { return r.Key != "k" })
+			require.Equal(t, want, payloads(ofKey))
+		})
+	}
+}

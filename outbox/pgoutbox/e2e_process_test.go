@@ -1,0 +1,139 @@
+package pgoutbox_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	osexec "os/exec"
+	"os/signal"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/outbox/kafkasink"
+	"github.com/leat-go/leat/outbox/pgoutbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// Environment of this test binary when it is executed again as a relay.
+const (
+	envRelayDatabase = "LEAT_TEST_RELAY_DATABASE"
+	envRelayBrokers  = "LEAT_TEST_RELAY_BROKERS"
+	envRelayLease    = "LEAT_TEST_RELAY_LEASE"
+)
+
+// fastTakeover is for relays that are killed: small pages, so that a kill
+// finds something under way, and a lease that a test can wait for.
+func fastTakeover() relay.Config {
+	return relay.Config{
+		PageSize: 20, ReadAhead: 1, PollMax: 50 * time.Millisecond,
+		Lease: 2500 * time.Millisecond, PublishTimeout: time.Second, LeaseMargin: 300 * time.Millisecond,
+	}
+}
+
+// relayProcess is what the process does: it relays until SIGTERM. It says
+// "leading" when it got the lease.
+func relayProcess() error {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	pool, err := pgxpool.New(ctx, os.Getenv(envRelayDatabase))
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	ob, err := pgoutbox.New(pool, pgoutbox.Config{})
+	if err != nil {
+		return err
+	}
+	src, err := ob.Source(pgoutbox.SourceConfig{})
+	if err != nil {
+		return err
+	}
+	sink, err := kafkasink.New(strings.Split(os.Getenv(envRelayBrokers), ","), kafkasink.Config{})
+	if err != nil {
+		return err
+	}
+	defer sink.Close()
+	cfg := fastTakeover()
+	if cfg.Lease, err = time.ParseDuration(os.Getenv(envRelayLease)); err != nil {
+		return err
+	}
+	cfg.Hooks = []relay.Hook{sayLeading{}}
+	r, err := relay.New(src, sink, cfg)
+	if err != nil {
+		return err
+	}
+	return r.Run(ctx)
+}
+
+type sayLeading struct{}
+
+func (sayLeading) OnLease(_ context.Context, _ int64, held bool, _ error) {
+	if held {
+		fmt.Println("leading")
+	}
+}
+
+// process is a relay in a process of its own.
+type process struct {
+	cmd     *osexec.Cmd
+	leading chan struct{} // closed when it has got the lease
+	done    chan struct{} // closed when it has ended
+	err     error
+}
+
+// spawn starts a relay process, which is killed when the test ends. More of its
+// environment may follow.
+func (s *stage) spawn(lease time.Duration, environ ...string) *process {
+	s.t.Helper()
+	p := &process{leading: make(chan struct{}), done: make(chan struct{})}
+	p.cmd = osexec.Command(os.Args[0])
+	p.cmd.Env = append(os.Environ(), envRelayDatabase+"="+s.db.URL,
+		envRelayBrokers+"="+strings.Join(s.kafka.Brokers, ","), envRelayLease+"="+lease.String())
+	p.cmd.Env = append(p.cmd.Env, environ...)
+	p.cmd.Stderr = os.Stderr
+	out, err := p.cmd.StdoutPipe()
+	require.NoError(s.t, err)
+	require.NoError(s.t, p.cmd.Start())
+	go func() {
+		defer close(p.done)
+		var once sync.Once
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			once.Do(func() { close(p.leading) })
+		}
+		p.err = p.cmd.Wait()
+	}()
+	s.t.Cleanup(p.kill)
+	return p
+}
+
+// ended says whether the process has ended.
+func (p *process) ended() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// kill ends the process with SIGKILL and waits until it is gone.
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill() // it may have ended already
+	<-p.done
+}
+
+// stop asks the process to end and waits for it.
+func (p *process) stop() error {
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	<-p.done
+	return p.err
+}

@@ -1,0 +1,231 @@
+package pgoutbox_test
+
+import (
+	"context"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// TestO2_NoLossThroughKills kills relay processes with SIGKILL while producers
+// write. What is in Kafka then is what was committed: nothing is lost (O2),
+// nothing is there that was rolled back (O3), every copy is what was enqueued
+// (O4), first occurrences are in order (O5), and copies are at most one and the
+// kills (O10).
+func TestO2_NoLossThroughKills(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	const kills = 3
+	relays := []*process{s.spawn(fastTakeover().Lease), s.spawn(fastTakeover().Lease)}
+	s.storm("storm", 30, func(n int) {
+		if n%60 != 0 || n/60 > kills {
+			return
+		}
+		leader := awaitLeader(t, relays)
+		relays[leader].kill()
+		relays[leader] = s.spawn(fastTakeover().Lease)
+	})
+	log := s.awaitAll()
+	for _, p := range relays {
+		require.NoError(t, p.stop())
+	}
+	log = append(log[:0], s.log()...)
+	r := s.audit(log)
+	require.Empty(t, r.lost)
+	require.Empty(t, r.phantom)
+	require.Empty(t, r.altered)
+	require.Empty(t, r.inverted)
+	require.LessOrEqual(t, r.most, 1+kills)
+	require.Equal(t, s.ledger.size(), stored(t, s.db), "O1: a row exists iff its transaction has committed")
+	t.Logf("%d messages, %d further copies", s.ledger.size(), r.copies)
+}
+
+// awaitLeader returns a process that has, or has had, the lease.
+func awaitLeader(t *testing.T, relays []*process) (leader int) {
+	t.Helper()
+	select {
+	case <-relays[0].leading:
+		return 0
+	case <-relays[1].leading:
+		return 1
+	case <-t.Context().Done():
+		require.Fail(t, "nobody leads")
+		return -1
+	}
+}
+
+// TestO10_ExactlyOneCopy: without faults, clean stops and changes of the leader
+// included, every message is in Kafka once. A transaction that stays open from
+// the first message to the last is delivered like all others.
+func TestO10_ExactlyOneCopy(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	cfg := relay.Config{PageSize: 7, PollMax: 20 * time.Millisecond}
+	first, standby := s.start(source(t, s.ob, ""), s.sink(), cfg), s.start(source(t, s.ob, ""), s.sink(), cfg)
+	late := begin(t, s.ob, s.db)
+	lateMessage := s.message("late", "late")
+	require.NoError(t, s.ob.Enqueue(t.Context(), late.Tx, lateMessage))
+	s.storm("a", 10, func(int) {})
+	require.NoError(t, first.stop())
+	s.storm("b", 10, func(int) {})
+	third := s.start(source(t, s.ob, ""), s.sink(), cfg)
+	s.storm("c", 10, func(n int) {
+		if n == 40 {
+			require.NoError(t, standby.stop())
+		}
+	})
+	late.commit()
+	s.ledger.note(true, lateMessage)
+	s.awaitAll()
+	require.NoError(t, third.stop())
+	require.Zero(t, s.relayOnce(source(t, s.ob, ""), s.sink(), cfg), "O13: a clean stop leaves nothing behind")
+	r := s.audit(s.log())
+	require.Equal(t, report{most: 1}, r)
+}
+
+// TestO3_NoPhantom: only committed messages reach Kafka, and only after the
+// commit.
+func TestO3_NoPhantom(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	run := s.start(source(t, s.ob, ""), s.sink(), relay.Config{PollMax: 5 * time.Millisecond})
+	open, undone := begin(t, s.ob, s.db), begin(t, s.ob, s.db)
+	openMessage := s.message("k1", "open")
+	require.NoError(t, s.ob.Enqueue(t.Context(), open.Tx, openMessage))
+	require.NoError(t, s.ob.Enqueue(t.Context(), undone.Tx, s.message("k2", "undone")))
+	s.commit(s.message("k3", "marker 1"))
+	require.Equal(t, report{most: 1}, s.audit(s.awaitAll()))
+	undone.rollback()
+	s.commit(s.message("k3", "marker 2"))
+	require.Equal(t, report{most: 1}, s.audit(s.awaitAll()))
+	open.commit()
+	s.ledger.note(true, openMessage)
+	require.Equal(t, report{most: 1}, s.audit(s.awaitAll()))
+	require.NoError(t, run.stop())
+}
+
+// TestO4_CopiesAreIdentical makes three relays send the same page, two of which
+// never hear of the acknowledgement.
+func TestO4_CopiesAreIdentical(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.storm("storm", 5, func(int) {})
+	for range 2 {
+		sink := &deaf{Sink: s.sink(), sent: make(chan struct{})}
+		src := &severable{Source: source(t, s.ob, "")}
+		run := s.start(src, sink, fastTakeover())
+		<-sink.sent
+		src.sever()
+		run.cancel()
+		<-run.done // with whatever error: nobody asks a process that was killed
+		exec(t, s.db, "UPDATE leat.outbox_leases SET lease_until = clock_timestamp()")
+	}
+	s.relayOnce(source(t, s.ob, ""), s.sink(), relay.Config{})
+	r := s.audit(s.log())
+	require.Empty(t, r.altered)
+	require.Empty(t, r.lost)
+	require.Empty(t, r.inverted)
+	require.Equal(t, 3, r.most)
+}
+
+// deaf delivers, and loses the answer of the first call.
+type deaf struct {
+	relay.Sink
+
+	once sync.Once
+	sent chan struct{}
+}
+
+func (d *deaf) Send(ctx context.Context, records []outbox.Record) []outbox.Result {
+	results := d.Sink.Send(ctx, records)
+	d.once.Do(func() {
+		close(d.sent)
+		<-ctx.Done()
+	})
+	for i := range results {
+		if results[i].Err == nil {
+			results[i] = outbox.Failed(outbox.FailureOutage, context.Canceled)
+		}
+	}
+	return results
+}
+
+// TestO5_OrderThroughTakeovers: leaders that are cut off without a word, one
+// after the other, do not disturb the order of a key.
+func TestO5_OrderThroughTakeovers(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	src := &severable{Source: source(t, s.ob, "")}
+	run := s.start(src, s.sink(), fastTakeover())
+	s.storm("storm", 30, func(n int) {
+		if n%80 == 0 {
+			src.sever()
+			run.cancel()
+			src = &severable{Source: source(t, s.ob, "")}
+			run = s.start(src, s.sink(), fastTakeover())
+		}
+	})
+	s.awaitAll()
+	require.NoError(t, run.stop())
+	r := s.audit(s.log())
+	require.Empty(t, r.lost)
+	require.Empty(t, r.inverted)
+	require.Empty(t, r.phantom)
+}
+
+// TestO5_ZombieProcess stops the leading process for longer than its lease and
+// lets it go on when another one has taken over: it may repeat what it had under
+// way, and disturbs no order.
+func TestO5_ZombieProcess(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	zombie := s.spawn(fastTakeover().Lease)
+	<-zombie.leading
+	s.storm("storm", 20, func(n int) {
+		switch n {
+		case 40:
+			require.NoError(t, zombie.cmd.Process.Signal(syscall.SIGSTOP))
+		case 80:
+			next := s.spawn(fastTakeover().Lease)
+			<-next.leading
+			require.NoError(t, zombie.cmd.Process.Signal(syscall.SIGCONT))
+		}
+	})
+	s.awaitAll()
+	require.NoError(t, zombie.stop())
+	r := s.audit(s.log())
+	require.LessOrEqual(t, r.most, 2)
+	r.copies, r.most = 0, 0
+	require.Equal(t, report{}, r)
+}
+
+// TestO11_ForeignTransactionsDelayNothing: what was committed is in the first
+// page that is read after it, whatever else is open in the cluster.
+func TestO11_ForeignTransactionsDelayNothing(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	elsewhere := testenv.Postgres(t)
+	begin(t, s.ob, elsewhere).exec("CREATE TABLE work (id int); INSERT INTO work VALUES (1)")
+	begin(t, s.ob, s.db).exec("CREATE TABLE work (id int); INSERT INTO work VALUES (1)")
+	begin(t, s.ob, s.db).exec("SELECT FROM leat.outbox_meta FOR UPDATE")
+	begin(t, s.ob, s.db).put("held", "never committed")
+
+	session := acquire(t, s.ob, "by hand")
+	run := s.start(source(t, s.ob, ""), s.sink(), relay.Config{})
+	for _, id := range []string{"1", "2", "3", "4", "5"} {
+		s.commit(s.message("k", id))
+		page, err := session.Read(t.Context(), 10)
+		require.NoError(t, err)
+		require.Equal(t, []string{"payload of " + id}, payloads(page.Records))
+		require.NoError(t, session.Advance(t.Context(), page, 1))
+		require.Equal(t, report{most: 1}, s.audit(s.awaitAll()), "it is in Kafka while the others are open")
+	}
+	require.NoError(t, run.stop())
+}

@@ -1,0 +1,171 @@
+package pgoutbox_test
+
+import (
+	"context"
+	"database/sql"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/pgoutbox"
+)
+
+// entry is one way into the outbox, in a transaction of its own that is left
+// open.
+type entry struct {
+	enqueue func(ctx context.Context, msgs ...outbox.Message) error
+	usable  func() error
+	end     func(commit bool) error
+}
+
+// entries are all the ways into the outbox.
+func entries() map[string]func(t *testing.T, ob *pgoutbox.Outbox, db *testenv.Database) entry {
+	return map[string]func(t *testing.T, ob *pgoutbox.Outbox, db *testenv.Database) entry{
+		"Enqueue": func(t *testing.T, ob *pgoutbox.Outbox, db *testenv.Database) entry {
+			t.Helper()
+			return pgxEntry(t, db, func(ctx context.Context, tx pgx.Tx, msgs ...outbox.Message) error {
+				return ob.Enqueue(ctx, tx, msgs...)
+			})
+		},
+		"EnqueueContext": func(t *testing.T, ob *pgoutbox.Outbox, db *testenv.Database) entry {
+			t.Helper()
+			return pgxEntry(t, db, func(ctx context.Context, tx pgx.Tx, msgs ...outbox.Message) error {
+				return ob.EnqueueContext(pgoutbox.ContextWithTx(ctx, tx), msgs...)
+			})
+		},
+		"QueueEnqueue": func(t *testing.T, ob *pgoutbox.Outbox, db *testenv.Database) entry {
+			t.Helper()
+			return pgxEntry(t, db, func(ctx context.Context, tx pgx.Tx, msgs ...outbox.Message) error {
+				var b pgx.Batch
+				if err := ob.QueueEnqueue(ctx, &b, msgs...); err != nil {
+					return err
+				}
+				return tx.SendBatch(ctx, &b).Close()
+			})
+		},
+		"InsertStatement": func(t *testing.T, ob *pgoutbox.Outbox, db *testenv.Database) entry {
+			t.Helper()
+			return pgxEntry(t, db, func(ctx context.Context, tx pgx.Tx, msgs ...outbox.Message) error {
+				query, args, err := ob.InsertStatement(ctx, msgs)
+				if err != nil || query == "" {
+					return err
+				}
+				_, err = tx.Exec(ctx, query, args...)
+				return err
+			})
+		},
+		"EnqueueSQL": func(t *testing.T, ob *pgoutbox.Outbox, db *testenv.Database) entry {
+			t.Helper()
+			return sqlEntry(t, db, func(ctx context.Context, tx *sql.Tx, msgs ...outbox.Message) error {
+				return ob.EnqueueSQL(ctx, tx, msgs...)
+			})
+		},
+		"EnqueueContext_SQL": func(t *testing.T, ob *pgoutbox.Outbox, db *testenv.Database) entry {
+			t.Helper()
+			return sqlEntry(t, db, func(ctx context.Context, tx *sql.Tx, msgs ...outbox.Message) error {
+				return ob.EnqueueContext(pgoutbox.ContextWithSQLTx(ctx, tx), msgs...)
+			})
+		},
+	}
+}
+
+func pgxEntry(t *testing.T, db *testenv.Database, enqueue func(context.Context, pgx.Tx, ...outbox.Message) error) entry {
+	t.Helper()
+	ctx := t.Context()
+	tx, err := db.Connect(t).Begin(ctx)
+	require.NoError(t, err)
+	return entry{
+		enqueue: func(ctx context.Context, msgs ...outbox.Message) error { return enqueue(ctx, tx, msgs...) },
+		usable: func() error {
+			_, err := tx.Exec(ctx, "SELECT 1")
+			return err
+		},
+		end: func(commit bool) error {
+			if commit {
+				return tx.Commit(ctx)
+			}
+			return tx.Rollback(ctx)
+		},
+	}
+}
+
+func sqlEntry(t *testing.T, db *testenv.Database, enqueue func(context.Context, *sql.Tx, ...outbox.Message) error) entry {
+	t.Helper()
+	tx, err := db.SQL(t).BeginTx(t.Context(), nil)
+	require.NoError(t, err)
+	return entry{
+		enqueue: func(ctx context.Context, msgs ...outbox.Message) error { return enqueue(ctx, tx, msgs...) },
+		usable: func() error {
+			_, err := tx.ExecContext(t.Context(), "SELECT 1")
+			return err
+		},
+		end: func(commit bool) error {
+			if commit {
+				return tx.Commit()
+			}
+			return tx.Rollback()
+		},
+	}
+}
+
+// TestO1_RowExistsIffCommitted goes through every way into the outbox.
+func TestO1_RowExistsIffCommitted(t *testing.T) {
+	t.Parallel()
+	for name, open := range entries() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ob, db := newOutbox(t, pgoutbox.Config{})
+			s := acquire(t, ob, "")
+			for _, commit := range []bool{true, false, true} {
+				e := open(t, ob, db)
+				require.NoError(t, e.enqueue(t.Context(), keyed("k", "1", "2")...))
+				require.Empty(t, readAll(t, s, 10), "not committed yet")
+				require.NoError(t, e.end(commit))
+				if commit {
+					require.Equal(t, []string{"1", "2"}, payloads(readAll(t, s, 10)))
+				} else {
+					require.Empty(t, readAll(t, s, 10))
+				}
+			}
+			require.Equal(t, 4, stored(t, db))
+		})
+	}
+}
+
+// TestO1_NoMessageIsNoOp: an empty call says nothing to the server and draws no
+// xid.
+func TestO1_NoMessageIsNoOp(t *testing.T) {
+	t.Parallel()
+	ob, db := newOutbox(t, pgoutbox.Config{})
+	for name, open := range entries() {
+		if name == "InsertStatement" {
+			continue // there is no statement that does nothing
+		}
+		e := open(t, ob, db)
+		require.NoError(t, e.enqueue(t.Context()), name)
+		require.NoError(t, e.end(true), name)
+	}
+	tx := begin(t, ob, db)
+	require.NoError(t, ob.Enqueue(t.Context(), tx.Tx))
+	var xid *string
+	require.NoError(t, tx.QueryRow(t.Context(), "SELECT pg_current_xact_id_if_assigned()::text").Scan(&xid))
+	require.Nil(t, xid)
+	tx.rollback()
+	require.Zero(t, stored(t, db))
+}
+
+// TestO1_AbortedTransaction: an Enqueue after another statement has failed is
+// the database's error, and the commit commits nothing.
+func TestO1_AbortedTransaction(t *testing.T) {
+	t.Parallel()
+	ob, db := newOutbox(t, pgoutbox.Config{})
+	tx := begin(t, ob, db).put("k", "1")
+	_, err := tx.Exec(t.Context(), "SELECT 1/0")
+	require.Error(t, err)
+	require.ErrorContains(t, ob.Enqueue(t.Context(), tx.Tx, keyed("", "2")...), "25P02")
+	require.ErrorIs(t, tx.Commit(t.Context()), pgx.ErrTxCommitRollback)
+	require.Zero(t, stored(t, db))
+}

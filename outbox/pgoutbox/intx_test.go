@@ -1,0 +1,152 @@
+package pgoutbox_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/pgoutbox"
+)
+
+var errBusiness = errors.New("business says no")
+
+// TestO1_InTx commits when fn returns nil, and only then.
+func TestO1_InTx(t *testing.T) {
+	t.Parallel()
+	ob, db := newOutbox(t, pgoutbox.Config{})
+	ctx := t.Context()
+	wakes := source(t, ob, "").Wakes(ctx)
+	enqueue := func(ctx context.Context, _ pgx.Tx) error {
+		return ob.EnqueueContext(ctx, keyed("k", "x")...)
+	}
+
+	err := ob.InTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		return errors.Join(enqueue(ctx, tx), errBusiness)
+	})
+	require.ErrorIs(t, err, errBusiness)
+	require.PanicsWithValue(t, "business panics", func() {
+		_ = ob.InTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
+			require.NoError(t, enqueue(ctx, tx))
+			panic("business panics")
+		})
+	})
+	err = ob.InTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		require.NoError(t, enqueue(ctx, tx))
+		return tx.Rollback(ctx)
+	})
+	require.ErrorIs(t, err, pgx.ErrTxClosed, "fn must not end the transaction")
+	require.Zero(t, stored(t, db))
+	require.Empty(t, wakes, "nothing was committed, so nobody is woken")
+
+	require.NoError(t, ob.InTx(ctx, enqueue))
+	require.Len(t, wakes, 1)
+	require.Equal(t, 1, stored(t, db))
+	require.Zero(t, db.Pool.Stat().AcquiredConns())
+}
+
+// TestO1_InTxOfACancelledContext commits nothing.
+func TestO1_InTxOfACancelledContext(t *testing.T) {
+	t.Parallel()
+	ob, db := newOutbox(t, pgoutbox.Config{})
+	ctx, cancel := context.WithCancel(t.Context())
+	err := ob.InTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		defer cancel()
+		return ob.Enqueue(ctx, tx, keyed("k", "x")...)
+	})
+	require.ErrorIs(t, err, context.Canceled)
+	require.Zero(t, stored(t, db))
+}
+
+// TestWake: rings are coalesced and never block; a subscription ends with its
+// context.
+func TestWake(t *testing.T) {
+	t.Parallel()
+	ob, _ := newOutbox(t, pgoutbox.Config{})
+	ob.Wake() // nobody listens
+	ctx, cancel := context.WithCancel(t.Context())
+	a, b := source(t, ob, "a").Wakes(t.Context()), source(t, ob, "b").Wakes(ctx)
+	for range 100 {
+		ob.Wake()
+	}
+	require.Len(t, a, 1)
+	require.Len(t, b, 1)
+	<-a
+	<-b
+	cancel()
+	await(t, "the subscription ends", func() bool {
+		ob.Wake()
+		<-a
+		select {
+		case <-b:
+			return false
+		default:
+			return true
+		}
+	})
+}
+
+// TestHook sees every call, with what was stored or why nothing was.
+func TestHook(t *testing.T) {
+	t.Parallel()
+	var hook hook
+	ob, db := newOutbox(t, pgoutbox.Config{Hook: &hook, Injector: outbox.InjectorFunc(inject)})
+	w := begin(t, ob, db).put("k", "a", "b")
+	require.Error(t, ob.Enqueue(t.Context(), w.Tx, outbox.Message{}))
+	require.Error(t, ob.EnqueueSQL(t.Context(), nil, keyed("k", "x")...))
+	w.commit()
+	require.Len(t, hook.calls, 3)
+	require.NoError(t, hook.calls[0].err)
+	require.Len(t, hook.calls[0].msgs, 2)
+	require.NotEmpty(t, hook.calls[0].msgs[0].ID, "the id that was chosen")
+	require.Positive(t, hook.calls[0].took)
+	require.ErrorIs(t, hook.calls[1].err, outbox.ErrInvalidMessage)
+	require.ErrorIs(t, hook.calls[2].err, outbox.ErrNotInTransaction)
+}
+
+type hookCall struct {
+	msgs []outbox.Message
+	took time.Duration
+	err  error
+}
+
+type hook struct{ calls []hookCall }
+
+func (h *hook) OnEnqueue(_ context.Context, msgs []outbox.Message, took time.Duration, err error) {
+	h.calls = append(h.calls, hookCall{msgs, took, err})
+}
+
+type traceKey struct{}
+
+func inject(ctx context.Context, headers map[string]string) {
+	if trace, ok := ctx.Value(traceKey{}).(string); ok {
+		headers["traceparent"] = trace
+	}
+}
+
+// TestO4_TraceTravels: the trace of the caller is stored with the message, and
+// one that the caller has set himself is kept.
+func TestO4_TraceTravels(t *testing.T) {
+	t.Parallel()
+	ob, db := newOutbox(t, pgoutbox.Config{Injector: outbox.InjectorFunc(inject)})
+	ctx := context.WithValue(t.Context(), traceKey{}, "00-aa-bb-01")
+	own := map[string]string{"traceparent": "00-cc-dd-00", "x": "y"}
+	for name, open := range entries() {
+		e := open(t, ob, db)
+		require.NoError(t, e.enqueue(ctx, outbox.Message{Topic: "t", Headers: map[string]string{"x": "y"}}, outbox.Message{Topic: "t", Headers: own}), name)
+		require.NoError(t, e.end(true), name)
+	}
+	got := readAll(t, acquire(t, ob, ""), 100)
+	require.Len(t, got, 2*len(entries()))
+	for i := range got {
+		if i%2 == 0 {
+			require.Equal(t, map[string]string{"traceparent": "00-aa-bb-01", "x": "y"}, got[i].Headers)
+		} else {
+			require.Equal(t, own, got[i].Headers)
+		}
+	}
+}

@@ -1,0 +1,163 @@
+package pgoutbox_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox/pgoutbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// state is every row that a relay writes, with its version.
+func state(t *testing.T, db *testenv.Database) []string {
+	t.Helper()
+	rows, err := db.Pool.Query(t.Context(), `
+		SELECT concat_ws(' ', 'position', ctid, xmin, window_no, last) FROM leat.outbox_positions
+		UNION ALL SELECT concat_ws(' ', 'lease', ctid, xmin, epoch) FROM leat.outbox_leases ORDER BY 1`)
+	require.NoError(t, err)
+	all, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	return all
+}
+
+// TestO15_IdleWritesNothing: however often an idle reader looks, it writes no
+// row. That a transaction elsewhere in the cluster has ended may cost a window,
+// so the test waits for a moment when none was under way.
+func TestO15_IdleWritesNothing(t *testing.T) {
+	t.Parallel()
+	ob, db := newOutbox(t, pgoutbox.Config{})
+	s := acquire(t, ob, "")
+	put(t, ob, "k", "1", "2", "3")
+	require.Len(t, readAll(t, s, 2), 3)
+	open := begin(t, ob, db).put("open", "x")
+	defer open.rollback()
+	await(t, "a hundred reads without a write", func() bool {
+		readNothing(t, s)
+		before := state(t, db)
+		for range 100 {
+			readNothing(t, s)
+		}
+		after := state(t, db)
+		return len(before) == len(after) && before[len(before)-1] == after[len(after)-1] && before[0] == after[0]
+	})
+}
+
+func readNothing(t *testing.T, s relay.Session) {
+	t.Helper()
+	page, err := s.Read(t.Context(), 10)
+	require.NoError(t, err)
+	require.Equal(t, relay.Page{}, page)
+}
+
+// TestO15_OneWindowForMuch: what has piled up is one window, and the work of
+// reading it one position a page.
+func TestO15_OneWindowForMuch(t *testing.T) {
+	t.Parallel()
+	ob, db := newOutbox(t, pgoutbox.Config{})
+	s := acquire(t, ob, "")
+	for range 50 {
+		put(t, ob, "k", "x", "y")
+	}
+	windows := func() int64 { return query1[int64](t, db, "SELECT max(window_no) FROM leat.outbox_positions") }
+	page, err := s.Read(t.Context(), 1000)
+	require.NoError(t, err)
+	require.Len(t, page.Records, 100)
+	require.EqualValues(t, 1, windows())
+	require.NoError(t, s.Advance(t.Context(), page, 100))
+	require.Len(t, pending(t, db, "default"), 100, "a page that ends its window is stored with what comes next")
+	readNothing(t, s)
+	require.Empty(t, pending(t, db, "default"))
+}
+
+// TestO9_ZombieSession: a session whose lease was taken over can neither settle
+// nor open nor renew, and its release harms nobody.
+func TestO9_ZombieSession(t *testing.T) {
+	t.Parallel()
+	ob, db := newOutbox(t, pgoutbox.Config{})
+	ctx := t.Context()
+	zombie := acquire(t, ob, "")
+	put(t, ob, "k", "1", "2", "3", "4")
+	page, err := zombie.Read(ctx, 2)
+	require.NoError(t, err)
+	exec(t, db, "UPDATE leat.outbox_leases SET lease_until = clock_timestamp()")
+	successor := acquire(t, ob, "")
+	require.Equal(t, zombie.Epoch()+1, successor.Epoch())
+
+	before := state(t, db)
+	require.ErrorIs(t, zombie.Advance(ctx, page, 1), relay.ErrLeaseLost)
+	require.ErrorIs(t, zombie.Renew(ctx, testLease), relay.ErrLeaseLost)
+	require.NoError(t, zombie.Release(ctx))
+	require.Equal(t, before, state(t, db))
+	require.Equal(t, []string{"1", "2", "3", "4"}, payloads(readAll(t, successor, 3)))
+}
+
+// TestO9_ZombieCannotOpen: the read of a zombie past its window's end fails.
+func TestO9_ZombieCannotOpen(t *testing.T) {
+	t.Parallel()
+	ob, db := newOutbox(t, pgoutbox.Config{})
+	zombie := acquire(t, ob, "")
+	put(t, ob, "k", "1")
+	exec(t, db, "UPDATE leat.outbox_leases SET lease_until = clock_timestamp()")
+	successor := acquire(t, ob, "")
+	_, err := zombie.Read(t.Context(), 10)
+	require.ErrorIs(t, err, relay.ErrLeaseLost)
+	require.Equal(t, []string{"1"}, payloads(readAll(t, successor, 3)))
+}
+
+// TestAcquire: what a source says of a lease that another one holds, and of one
+// that it has left behind itself.
+func TestAcquire(t *testing.T) {
+	t.Parallel()
+	ob, db := newOutbox(t, pgoutbox.Config{})
+	ctx := t.Context()
+	src := source(t, ob, "")
+	s, err := src.Acquire(ctx, testLease)
+	require.NoError(t, err)
+	for name, other := range map[string]*pgoutbox.Source{"another": source(t, ob, ""), "itself": src} {
+		_, err = other.Acquire(ctx, testLease)
+		var held *relay.LeaseHeldError
+		require.ErrorAs(t, err, &held, name)
+		require.ErrorIs(t, err, relay.ErrLeaseHeld, name)
+		require.NotEmpty(t, held.Owner)
+		require.Positive(t, held.Remaining)
+		require.LessOrEqual(t, held.Remaining, testLease)
+	}
+	_, err = s.Read(ctx, 10)
+	require.NoError(t, err, "the session was not taken by its own source")
+	require.NoError(t, s.Release(ctx))
+
+	s, err = src.Acquire(ctx, testLease)
+	require.NoError(t, err)
+	lock := begin(t, ob, db).exec("SELECT FROM leat.outbox_leases FOR UPDATE") // so that the release hangs
+	short, cancel := context.WithCancel(ctx)
+	cancel()
+	require.Error(t, s.Release(short))
+	lock.rollback()
+	_, err = source(t, ob, "").Acquire(ctx, testLease)
+	require.ErrorIs(t, err, relay.ErrLeaseHeld)
+	again, err := src.Acquire(ctx, testLease)
+	require.NoError(t, err, "what this very source has left behind")
+	require.NoError(t, again.Release(ctx))
+}
+
+// TestAdvance_Nonsense is refused, and changes nothing.
+func TestAdvance_Nonsense(t *testing.T) {
+	t.Parallel()
+	ob, _ := newOutbox(t, pgoutbox.Config{})
+	s := acquire(t, ob, "")
+	put(t, ob, "k", "1", "2")
+	page, err := s.Read(t.Context(), 10)
+	require.NoError(t, err)
+	for _, n := range []int{-1, 0, 3} {
+		require.ErrorContains(t, s.Advance(t.Context(), page, n), "cannot settle")
+	}
+	require.ErrorContains(t, s.Advance(t.Context(), relay.Page{Records: page.Records}, 1), "cannot settle")
+	require.NoError(t, s.Advance(t.Context(), page, 2))
+	require.NoError(t, s.Advance(t.Context(), page, 2), "again")
+	require.NoError(t, s.Advance(t.Context(), page, 1), "less again")
+	require.Empty(t, readAll(t, s, 10))
+}

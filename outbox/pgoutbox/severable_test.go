@@ -1,0 +1,68 @@
+package pgoutbox_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+var errSevered = errors.New("connection is cut")
+
+// severable is a source that can be cut off from its database, as a process is
+// that was killed: what its sessions remember is never stored, and their lease
+// is not released but runs out.
+type severable struct {
+	relay.Source
+
+	cut atomic.Bool
+}
+
+func (s *severable) sever() { s.cut.Store(true) }
+
+func (s *severable) Acquire(ctx context.Context, ttl time.Duration) (relay.Session, error) {
+	if s.cut.Load() {
+		return nil, errSevered
+	}
+	session, err := s.Source.Acquire(ctx, ttl)
+	if err != nil {
+		return nil, err
+	}
+	return &severed{session, &s.cut}, nil
+}
+
+type severed struct {
+	relay.Session
+
+	cut *atomic.Bool
+}
+
+func (s *severed) Read(ctx context.Context, limit int) (relay.Page, error) {
+	if s.cut.Load() {
+		return relay.Page{}, errSevered
+	}
+	return s.Session.Read(ctx, limit)
+}
+
+func (s *severed) Advance(ctx context.Context, p relay.Page, n int) error {
+	if s.cut.Load() {
+		return errSevered
+	}
+	return s.Session.Advance(ctx, p, n)
+}
+
+func (s *severed) Renew(ctx context.Context, ttl time.Duration) error {
+	if s.cut.Load() {
+		return errSevered
+	}
+	return s.Session.Renew(ctx, ttl)
+}
+
+func (s *severed) Release(ctx context.Context) error {
+	if s.cut.Load() {
+		return errSevered
+	}
+	return s.Session.Release(ctx)
+}

@@ -1,0 +1,1 @@
+SELECT instance::text FROM @{_meta}

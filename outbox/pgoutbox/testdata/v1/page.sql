@@ -1,0 +1,12 @@
+-- Phase A of a window: rows above the floor that target sees and prev does not,
+-- by one walk of the primary key that stops after the page. No comparison of
+-- xid beside the two: with xid >= xmax, stale statistics sorted the window on
+-- every page.
+-- $1 prev, $2 target, $3 greatest(last, floor), $4 limit.
+SELECT o.seq, o.created_at, o.occurred_at, o.id, o.shard, o.id_text, o.topic, o.key, o.type, o.payload, o.headers
+FROM @{} o
+WHERE o.seq > $3::bigint
+  AND pg_visible_in_snapshot(o.xid, $2::pg_snapshot)
+  AND NOT pg_visible_in_snapshot(o.xid, $1::pg_snapshot)
+ORDER BY o.seq
+LIMIT $4

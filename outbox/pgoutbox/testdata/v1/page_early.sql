@@ -1,0 +1,17 @@
+-- Phase B of a window: rows of transactions that were under way in prev and had
+-- ended in target, at or below the floor. One probe of the (xid, seq) index a
+-- transaction, so that the price is that of the rows found. Written as
+-- xid = ANY(…) it was planned as a walk of the whole index.
+-- $1 prev, $2 target, $3 last, $4 floor, $5 limit.
+SELECT o.seq, o.created_at, o.occurred_at, o.id, o.shard, o.id_text, o.topic, o.key, o.type, o.payload, o.headers
+FROM (SELECT x FROM pg_snapshot_xip($1::pg_snapshot) x
+      EXCEPT ALL
+      SELECT x FROM pg_snapshot_xip($2::pg_snapshot) x) e
+CROSS JOIN LATERAL (
+    SELECT * FROM @{} i
+    WHERE (i.xid, i.seq) > (e.x, $3::bigint) AND (i.xid, i.seq) <= (e.x, $4::bigint)
+    ORDER BY i.xid, i.seq
+    LIMIT $5
+) o
+ORDER BY o.seq
+LIMIT $5

@@ -1,0 +1,76 @@
+package pgoutbox_test
+
+import (
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox/pgoutbox"
+)
+
+// pending returns the payloads that the view says group has not settled.
+func pending(t *testing.T, db *testenv.Database, group string) []string {
+	t.Helper()
+	rows, err := db.Pool.Query(t.Context(), `
+		SELECT convert_from(o.payload, 'UTF8') FROM leat.outbox_pending p JOIN leat.outbox o USING (seq)
+		WHERE p.relay_group = $1 ORDER BY seq`, group)
+	require.NoError(t, err)
+	all, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	return all
+}
+
+// TestViews: what people see with psql is what a relay would still send.
+func TestViews(t *testing.T) {
+	t.Parallel()
+	ob, db := newOutbox(t, pgoutbox.Config{})
+	const g = "default"
+	require.Zero(t, query1[int](t, db, "SELECT count(*) FROM leat.outbox_status"), "no group yet")
+	late := begin(t, ob, db).put("late", "late")
+	put(t, ob, "k", "1", "2", "3")
+	s := acquire(t, ob, g)
+	require.Equal(t, []string{"1", "2", "3"}, pending(t, db, g))
+	page, err := s.Read(t.Context(), 2)
+	require.NoError(t, err)
+	require.Equal(t, []string{"1", "2", "3"}, pending(t, db, g), "read, not settled")
+	require.NoError(t, s.Advance(t.Context(), page, 1))
+	require.Equal(t, []string{"2", "3"}, pending(t, db, g))
+	late.commit()
+	require.Equal(t, []string{"late", "2", "3"}, pending(t, db, g), "late has the lowest number and lies ahead")
+	put(t, ob, "k", "4")
+	require.Equal(t, []string{"late", "2", "3", "4"}, pending(t, db, g))
+
+	status := "SELECT pending FROM leat.outbox_status WHERE relay_group = $1"
+	require.Equal(t, 4, query1[int](t, db, status, g))
+	require.True(t, query1[bool](t, db, `
+		SELECT owner IS NOT NULL AND lease_left > interval '10 s' AND lag > interval '0' AND epoch = 1 AND window_no = 1
+		FROM leat.outbox_status`))
+
+	require.NoError(t, s.Advance(t.Context(), page, 2))
+	require.Equal(t, []string{"3", "late", "4"}, payloads(readAll(t, s, 10)))
+	require.Empty(t, pending(t, db, g))
+	require.Zero(t, query1[int](t, db, status, g))
+	require.NoError(t, s.Release(t.Context()))
+	require.True(t, query1[bool](t, db, "SELECT owner IS NULL AND lease_left IS NULL AND oldest_pending IS NULL FROM leat.outbox_status"))
+
+	acquire(t, ob, "other")
+	require.Equal(t, []string{"late", "1", "2", "3", "4"}, pending(t, db, "other"))
+	require.Equal(t, 5, query1[int](t, db, status, "other"))
+	require.Zero(t, query1[int](t, db, status, g))
+}
+
+// TestViews_PendingColumns shows a message as a person would look for it.
+func TestViews_PendingColumns(t *testing.T) {
+	t.Parallel()
+	ob, db := newOutbox(t, pgoutbox.Config{})
+	acquire(t, ob, "")
+	msgs := keyed("order-17", "four")
+	msgs[0].ID, msgs[0].Type = "01J0B3V1MK1SVBHBJZ4AGXP5ZS", "placed"
+	w := begin(t, ob, db)
+	require.NoError(t, ob.Enqueue(t.Context(), w.Tx, msgs...))
+	w.commit()
+	require.Equal(t, "01J0B3V1MK1SVBHBJZ4AGXP5ZS events order-17 placed 4", query1[string](t, db,
+		"SELECT concat_ws(' ', id, topic, key, type, payload_bytes) FROM leat.outbox_pending"))
+}

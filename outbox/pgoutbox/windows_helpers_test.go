@@ -1,0 +1,30 @@
+package pgoutbox_test
+
+import (
+	"context"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// sized is a session that reads pages of one size.
+type sized struct {
+	relay.Session
+
+	limit int
+}
+
+func byteReader(s string) io.Reader { return strings.NewReader(s) }
+
+// dropRole removes a role, which belongs to the cluster and not to the test's
+// database.
+func dropRole(t *testing.T, db *testenv.Database, role string) {
+	t.Helper()
+	_, err := db.Pool.Exec(context.Background(), `DROP OWNED BY "`+role+`"; DROP ROLE "`+role+`"`)
+	assert.NoError(t, err)
+}

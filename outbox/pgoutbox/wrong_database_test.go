@@ -1,0 +1,114 @@
+package pgoutbox_test
+
+import (
+	"context"
+	"net"
+	"strconv"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/pgoutbox"
+)
+
+// strangers returns databases that are not ob's: one without an outbox, and one
+// with another outbox of the same name.
+func strangers(t *testing.T) map[string]*testenv.Database {
+	t.Helper()
+	empty, other := testenv.Postgres(t), testenv.Postgres(t)
+	require.NoError(t, migrate(t.Context(), other.URL))
+	return map[string]*testenv.Database{"empty": empty, "other": other}
+}
+
+// TestO1_WrongDatabaseIsRefused: through every way in, and nothing is written
+// there.
+func TestO1_WrongDatabaseIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, open := range entries() {
+		if name == "InsertStatement" {
+			continue // its caller counts the rows
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ob, db := newOutbox(t, pgoutbox.Config{})
+			for where, stranger := range strangers(t) {
+				for range 2 { // what a connection has shown is remembered: not this
+					e := open(t, ob, stranger)
+					err := e.enqueue(t.Context(), keyed("k", "x")...)
+					if where == "other" {
+						require.ErrorIs(t, err, outbox.ErrWrongDatabase)
+						require.NoError(t, e.end(true))
+					} else {
+						require.Error(t, err)
+						require.NoError(t, e.end(false))
+					}
+				}
+				if where == "other" {
+					require.Zero(t, stored(t, stranger))
+				}
+			}
+			e := open(t, ob, db)
+			require.NoError(t, e.enqueue(t.Context(), keyed("k", "x")...))
+			require.NoError(t, e.end(true))
+			require.Equal(t, 1, stored(t, db))
+		})
+	}
+}
+
+// TestO1_InsertStatementOfAnotherDatabase stores no row there, which its caller
+// can see.
+func TestO1_InsertStatementOfAnotherDatabase(t *testing.T) {
+	t.Parallel()
+	ob, _ := newOutbox(t, pgoutbox.Config{})
+	query, args, err := ob.InsertStatement(t.Context(), keyed("k", "a", "b"))
+	require.NoError(t, err)
+	other := strangers(t)["other"]
+	tag, err := other.Pool.Exec(t.Context(), query, args...)
+	require.NoError(t, err)
+	require.Zero(t, tag.RowsAffected())
+	require.Zero(t, stored(t, other))
+}
+
+// TestO1_OtherAddressOfTheSameDatabase is accepted: it is the outbox that
+// counts, not how the connection found it.
+func TestO1_OtherAddressOfTheSameDatabase(t *testing.T) {
+	t.Parallel()
+	ob, db := newOutbox(t, pgoutbox.Config{})
+	config, err := pgx.ParseConfig(db.URL)
+	require.NoError(t, err)
+	address := net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port)))
+	config.Host, config.Fallbacks = "elsewhere.invalid", nil
+	config.LookupFunc = func(context.Context, string) ([]string, error) { return []string{"192.0.2.1"}, nil }
+	config.DialFunc = func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "tcp", address)
+	}
+	conn, err := pgx.ConnectConfig(t.Context(), config)
+	require.NoError(t, err)
+	defer conn.Close(t.Context())
+	for range 2 {
+		tx, err := conn.Begin(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, ob.Enqueue(t.Context(), tx, keyed("k", "x")...))
+		require.NoError(t, tx.Commit(t.Context()))
+	}
+	require.Equal(t, 2, stored(t, db))
+}
+
+// TestO1_NotMigratedIsSaid names what is missing.
+func TestO1_NotMigratedIsSaid(t *testing.T) {
+	t.Parallel()
+	db := testenv.Postgres(t)
+	ob, err := pgoutbox.New(db.Pool, pgoutbox.Config{})
+	require.NoError(t, err)
+	for name, open := range entries() {
+		e := open(t, ob, db)
+		require.ErrorIs(t, e.enqueue(t.Context(), keyed("k", "x")...), outbox.ErrNotMigrated, name)
+		require.NoError(t, e.end(false))
+	}
+	st, err := ob.SchemaStatus(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, pgoutbox.SchemaStatus{Current: 0, Latest: 1}, st)
+}

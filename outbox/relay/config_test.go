@@ -1,0 +1,67 @@
+package relay_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// TestConfig_Invalid: errors name the field, its value, and the other value
+// where two conflict.
+func TestConfig_Invalid(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		cfg  relay.Config
+		want []string
+	}{
+		"page size":       {relay.Config{PageSize: -1}, []string{"PageSize", "-1", "100000"}},
+		"large page":      {relay.Config{PageSize: 100_001}, []string{"PageSize", "100001"}},
+		"page bytes":      {relay.Config{PageBytes: 1000}, []string{"PageBytes", "1000", "1024"}},
+		"large bytes":     {relay.Config{PageBytes: 1 << 31}, []string{"PageBytes", "2147483648", "1073741824"}},
+		"read-ahead":      {relay.Config{ReadAhead: -2}, []string{"ReadAhead", "-2"}},
+		"far read-ahead":  {relay.Config{ReadAhead: 65}, []string{"ReadAhead", "65", "64"}},
+		"lease":           {relay.Config{Lease: -1}, []string{"Lease", "-1ns"}},
+		"publish timeout": {relay.Config{PublishTimeout: -1}, []string{"PublishTimeout", "-1ns"}},
+		"margin":          {relay.Config{LeaseMargin: -1}, []string{"LeaseMargin", "-1ns"}},
+		"poll":            {relay.Config{PollMin: -1}, []string{"PollMin", "-1ns"}},
+		"backoff":         {relay.Config{BackoffMin: -1}, []string{"BackoffMin", "-1ns"}},
+		"drain":           {relay.Config{DrainTimeout: -1}, []string{"DrainTimeout", "-1ns"}},
+		"short lease": {
+			relay.Config{Lease: 8 * time.Second, PublishTimeout: 7 * time.Second, LeaseMargin: time.Second},
+			[]string{"Lease", "8s", "PublishTimeout 7s", "LeaseMargin 1s"},
+		},
+		"short lease against defaults": {relay.Config{Lease: 6 * time.Second}, []string{"6s", "5s", "1s"}},
+		"poll bounds":                  {relay.Config{PollMin: 2 * time.Second, PollMax: time.Second}, []string{"PollMax", "1s", "PollMin 2s"}},
+		"poll bounds against defaults": {relay.Config{PollMax: time.Millisecond}, []string{"PollMax", "1ms", "2ms"}},
+		"backoff bounds":               {relay.Config{BackoffMin: time.Minute}, []string{"BackoffMax", "5s", "BackoffMin 1m0s"}},
+		"hook":                         {relay.Config{Hooks: []relay.Hook{&recorder{}, "x"}}, []string{"Hooks[1]", "string"}},
+		"nil hook":                     {relay.Config{Hooks: []relay.Hook{nil}}, []string{"Hooks[0]"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := relay.New(newFakeLog(0).source(), takesAll(0), c.cfg)
+			require.ErrorIs(t, err, outbox.ErrInvalidConfig)
+			for _, want := range c.want {
+				require.ErrorContains(t, err, want)
+			}
+		})
+	}
+}
+
+func TestNew(t *testing.T) {
+	t.Parallel()
+	_, err := relay.New(nil, takesAll(0), relay.Config{})
+	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
+	require.ErrorContains(t, err, "source")
+	_, err = relay.New(newFakeLog(0).source(), nil, relay.Config{})
+	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
+	require.ErrorContains(t, err, "sink")
+	_, err = relay.New(newFakeLog(0).source(), takesAll(0), relay.Config{
+		PageSize: 100_000, PageBytes: 1 << 30, ReadAhead: relay.NoReadAhead, Hooks: []relay.Hook{&recorder{}},
+	})
+	require.NoError(t, err)
+}

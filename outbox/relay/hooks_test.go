@@ -1,0 +1,78 @@
+package relay_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// recorder is every kind of hook.
+type recorder struct {
+	mu      sync.Mutex
+	errors  map[string][]error
+	leases  []lease
+	batches [][]outbox.Result
+	took    []time.Duration
+}
+
+type lease struct {
+	epoch int64
+	held  bool
+	err   error
+}
+
+func (r *recorder) OnError(_ context.Context, operation string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.errors == nil {
+		r.errors = map[string][]error{}
+	}
+	r.errors[operation] = append(r.errors[operation], err)
+}
+
+func (r *recorder) OnLease(_ context.Context, epoch int64, held bool, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.leases = append(r.leases, lease{epoch, held, err})
+}
+
+func (r *recorder) OnPublish(_ context.Context, _ []outbox.Record, results []outbox.Result, took time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.batches = append(r.batches, results)
+	r.took = append(r.took, took)
+}
+
+// TestHooks see every answer of the sink, the lease come and go, and errors.
+func TestHooks(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		log, hook := newFakeLog(4), &recorder{}
+		sink := &fakeSink{answer: func(ctx context.Context, n int, records []outbox.Record) []outbox.Result {
+			results := acked(ctx, 20*time.Millisecond, records)
+			if n == 1 {
+				results[1] = outbox.Failed(outbox.FailureUnknown, errBroker)
+			}
+			return results
+		}}
+		run := start(t, log.source(), sink, relay.Config{Hooks: []relay.Hook{hook}})
+		elapse(t, time.Minute)
+		_, err := run.stop()
+		require.NoError(t, err)
+		require.Len(t, hook.batches, 2)
+		require.Len(t, hook.batches[0], 4)
+		require.Len(t, hook.batches[1], 1)
+		require.Equal(t, 20*time.Millisecond, hook.took[0])
+		require.Len(t, hook.errors, 1)
+		require.ErrorIs(t, hook.errors["send"][0], errBroker)
+		require.Equal(t, []lease{{1, true, nil}, {1, false, nil}}, hook.leases)
+		clean(t, log)
+	})
+}

@@ -1,0 +1,124 @@
+package relay_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+func once(t *testing.T, src relay.Source, sink relay.Sink, cfg relay.Config) *relay.Relay {
+	t.Helper()
+	r, err := relay.New(src, sink, cfg)
+	require.NoError(t, err)
+	return r
+}
+
+// TestRunOnce drains what is there, through failures of the sink, and returns.
+func TestRunOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		log := newFakeLog(25)
+		sink := &fakeSink{answer: func(ctx context.Context, n int, records []outbox.Record) []outbox.Result {
+			results := acked(ctx, time.Second, records)
+			if n == 2 {
+				results[3] = outbox.Failed(outbox.FailureOutage, errBroker)
+			}
+			return results
+		}}
+		r := once(t, log.source(), sink, relay.Config{PageSize: 10})
+		n, err := r.RunOnce(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 25, n)
+		require.Equal(t, 25, log.settled())
+		require.Nil(t, log.holder)
+		n, err = r.RunOnce(t.Context())
+		require.NoError(t, err)
+		require.Zero(t, n)
+		clean(t, log)
+	})
+}
+
+// TestRunOnce_LeaseHeld is said at once.
+func TestRunOnce_LeaseHeld(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		log := newFakeLog(1)
+		leader := start(t, log.source(), takesAll(0), relay.Config{})
+		synctest.Wait()
+		began := time.Now()
+		_, err := once(t, log.source(), takesAll(0), relay.Config{}).RunOnce(t.Context())
+		require.ErrorIs(t, err, relay.ErrLeaseHeld)
+		require.Zero(t, time.Since(began))
+		var held *relay.LeaseHeldError
+		require.ErrorAs(t, err, &held)
+		require.ErrorContains(t, err, "another, for another 15s")
+		_, err = leader.stop()
+		require.NoError(t, err)
+		clean(t, log)
+	})
+}
+
+// TestRunOnce_SourceFails is returned, with what was acknowledged before.
+func TestRunOnce_SourceFails(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		spoil func(s *fakeSource)
+		want  int
+	}{
+		"check":   {func(s *fakeSource) { s.check = func() error { return errAway } }, 0},
+		"acquire": {func(s *fakeSource) { s.acquire = func() error { return errAway } }, 0},
+		"read": {func(s *fakeSource) {
+			var reads atomic.Int64
+			s.read = func(ctx context.Context) error {
+				if reads.Add(1) != 2 {
+					return nil
+				}
+				return errors.Join(wait(ctx, 500*time.Millisecond), errAway) // while the first page is being sent
+			}
+		}, 1},
+		"advance": {func(s *fakeSource) { s.advance = func(context.Context) error { return errAway } }, 0},
+		"release": {func(s *fakeSource) { s.release = func(context.Context) error { return errAway } }, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				log := newFakeLog(3)
+				src := log.source()
+				c.spoil(src)
+				n, err := once(t, src, takesAll(time.Second), relay.Config{PageSize: 1}).RunOnce(t.Context())
+				require.ErrorIs(t, err, errAway)
+				require.Equal(t, c.want, n)
+				clean(t, log)
+			})
+		})
+	}
+}
+
+// TestRunOnce_ContextEnds: the sink fails until then; what was acknowledged
+// before it is settled.
+func TestRunOnce_ContextEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		log := newFakeLog(5)
+		sink := &fakeSink{answer: func(_ context.Context, _ int, records []outbox.Record) []outbox.Result {
+			results := make([]outbox.Result, len(records))
+			results[min(2, len(records)-1)] = outbox.Failed(outbox.FailureOutage, errBroker)
+			return results
+		}}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		n, err := once(t, log.source(), sink, relay.Config{}).RunOnce(ctx)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Equal(t, 2, n)
+		require.Equal(t, 2, log.settled())
+		clean(t, log)
+	})
+}
