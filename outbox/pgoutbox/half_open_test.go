@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox/outboxtest"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
@@ -83,12 +84,9 @@ func (p *proxy) pass(to, from net.Conn) {
 	}
 }
 
-// TestO9_HalfOpenNetwork: the network between the leading relay and the server
-// stops without a word. The relay gives up its lease by itself, and another one
-// goes on; when the network is back, nothing is out of order.
-func TestO9_HalfOpenNetwork(t *testing.T) {
-	t.Parallel()
-	ob, db := newOutbox(t, pgoutbox.Config{})
+// behindProxy returns the outbox of db as seen through a proxy.
+func behindProxy(t *testing.T, db *testenv.Database) (*proxy, *pgoutbox.Outbox) {
+	t.Helper()
 	config, err := pgxpool.ParseConfig(db.URL)
 	require.NoError(t, err)
 	p := newProxy(t, net.JoinHostPort(config.ConnConfig.Host, strconv.Itoa(int(config.ConnConfig.Port))))
@@ -98,8 +96,18 @@ func TestO9_HalfOpenNetwork(t *testing.T) {
 	pool, err := pgxpool.NewWithConfig(t.Context(), config)
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
-	behind, err := pgoutbox.New(pool, pgoutbox.Config{})
+	ob, err := pgoutbox.New(pool, pgoutbox.Config{})
 	require.NoError(t, err)
+	return p, ob
+}
+
+// TestO9_HalfOpenNetwork: the network between the leading relay and the server
+// stops without a word. The relay gives up its lease by itself, and another one
+// goes on; when the network is back, nothing is out of order.
+func TestO9_HalfOpenNetwork(t *testing.T) {
+	t.Parallel()
+	ob, db := newOutbox(t, pgoutbox.Config{})
+	p, behind := behindProxy(t, db)
 
 	broker := outboxtest.NewBroker()
 	cfg := fastTakeover()
