@@ -5,6 +5,9 @@
 //		return err
 //	}
 //
+// Not every name is reached yet: the list is that of all failures to be tested, and
+// some belong to code that is still to come.
+//
 // Points exist under the build tag leat_failpoints only. Without it [Inject] is
 // an empty function that the compiler inlines away.
 //

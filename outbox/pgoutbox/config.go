@@ -98,8 +98,8 @@ func (c Config) validate() error {
 	if c.MaxKeyLocks < 1 || c.MaxKeyLocks > 10_000 {
 		return outbox.ConfigError("MaxKeyLocks", c.MaxKeyLocks, "must be 1 to 10000")
 	}
-	if c.MigrateLockTimeout < 0 {
-		return outbox.ConfigError("MigrateLockTimeout", c.MigrateLockTimeout, "must not be negative")
+	if c.MigrateLockTimeout < time.Millisecond {
+		return outbox.ConfigError("MigrateLockTimeout", c.MigrateLockTimeout, "must be at least 1ms")
 	}
 	return nil
 }

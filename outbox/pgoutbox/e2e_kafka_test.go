@@ -56,7 +56,13 @@ func (s *stage) commit(msgs ...outbox.Message) {
 
 // message is a message of the first topic, named by its id.
 func (s *stage) message(key, id string) outbox.Message {
-	return outbox.Message{ID: id, Topic: s.topics[0], Key: key, Payload: []byte("payload of " + id), OccurredAt: time.UnixMilli(1_700_000_000_000).UTC()}
+	return outbox.Message{ID: id, Topic: s.topics[0], Key: key, Payload: []byte("payload of " + id), OccurredAt: recently()}
+}
+
+// recently is a time that Kafka keeps as it is. It must not be long ago: a topic's
+// retention goes by the records' times.
+func recently() time.Time {
+	return time.Now().UTC().Truncate(time.Millisecond)
 }
 
 // relayOnce relays what there is with a relay of src.

@@ -82,7 +82,7 @@ func (s *stage) randomMessages(rng *rand.Rand, name string) []outbox.Message {
 			Type:       "thing.happened",
 			Payload:    fmt.Appendf(nil, "payload of %s-%d", name, i),
 			Headers:    map[string]string{"writer": name},
-			OccurredAt: time.UnixMilli(1_700_000_000_000 + rng.Int64N(1_000_000)).UTC(),
+			OccurredAt: recently().Add(-time.Duration(rng.IntN(1000)) * time.Millisecond),
 		}
 		if rng.IntN(4) > 0 {
 			m.Key = fmt.Sprint("key-", rng.IntN(6))

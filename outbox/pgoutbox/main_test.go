@@ -4,9 +4,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"flag"
 	"io/fs"
 	"log"
 	"os"
+	"runtime"
+	"strconv"
 	"testing"
 	"time"
 
@@ -25,6 +28,13 @@ func TestMain(m *testing.M) {
 			log.Fatal(err)
 		}
 		os.Exit(0)
+	}
+	// The tests wait for servers most of the time.
+	flag.Parse()
+	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
+		if err := f.Value.Set(strconv.Itoa(max(4, runtime.GOMAXPROCS(0)))); err != nil {
+			log.Fatal(err)
+		}
 	}
 	testenv.Main(m)
 }

@@ -117,6 +117,7 @@ func TestO11_Plans(t *testing.T) {
 		t.Skip("needs a million rows")
 	}
 	db := testenv.Postgres(t, million(t))
+	plansOfWrongForms(t, db)
 	for _, statistics := range []string{"stale", "fresh"} {
 		if statistics == "fresh" {
 			exec(t, db, "ANALYZE leat.outbox")
@@ -133,15 +134,11 @@ func TestO11_Plans(t *testing.T) {
 	}
 }
 
-// TestO11_PlansOfWrongForms is the negative control: the bounds catch a form
+// plansOfWrongForms is the negative control, on stale statistics: the bounds catch a form
 // that walks the log for its early rows, and one that lets stale statistics
 // choose to sort the whole window for each page.
-func TestO11_PlansOfWrongForms(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("needs a million rows")
-	}
-	db := testenv.Postgres(t, million(t))
+func plansOfWrongForms(t *testing.T, db *testenv.Database) {
+	t.Helper()
 	walk := pagesOfMillion()["early: the hours-old one has ended"]
 	walk.statement = `SELECT o.seq, o.payload FROM leat.outbox o
 		WHERE o.seq > $3::bigint AND o.seq <= $4::bigint

@@ -111,14 +111,16 @@ func TestO13_BackendTerminated(t *testing.T) {
 	require.NoError(t, err)
 	run := runRelay(t, r)
 	for i := range 4 {
+		if i > 0 {
+			exec(t, db, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+			await(t, "the pool has connections again", func() bool {
+				db.Pool.Reset()
+				return pgx.BeginFunc(t.Context(), db.Pool, func(pgx.Tx) error { return nil }) == nil
+			})
+		}
 		put(t, ob, "k", strconv.Itoa(i))
 		_, err := broker.AwaitDistinct(t.Context(), i+1)
 		require.NoError(t, err)
-		exec(t, db, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
-		await(t, "the pool has connections again", func() bool {
-			db.Pool.Reset()
-			return pgx.BeginFunc(t.Context(), db.Pool, func(pgx.Tx) error { return nil }) == nil
-		})
 	}
 	require.NoError(t, run.stop())
 	require.Equal(t, []string{"0", "1", "2", "3"}, payloads(firsts(broker.Log())))

@@ -2,8 +2,9 @@
 -- transactions enqueued. Nothing in it is ever updated, so it grows no dead
 -- rows; relays keep their positions beside it.
 --
--- Producers need INSERT on the columns from id to occurred_at (an explicit xid
--- of the past would be accepted and never read) and SELECT on the _meta table.
+-- Producers need INSERT on the columns that they give (id, shard, id_text, topic,
+-- key, type, payload, headers, occurred_at; an explicit xid of the past would be
+-- accepted and never read) and SELECT on the _meta table.
 
 CREATE TABLE @{} (
     -- The writing transaction. It stands before seq because defaults are
