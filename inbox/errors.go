@@ -22,6 +22,11 @@ var (
 	// in it has failed, or the handler has rolled it back itself.
 	ErrRollbackOnly = errors.New("leat: transaction is marked as rollback only")
 
+	// ErrNotClaimed is returned when the store could not be asked: the database is
+	// away, not migrated, or refuses. The handler was not run, and nothing of it
+	// speaks against the message.
+	ErrNotClaimed = errors.New("leat: message could not be claimed")
+
 	// ErrNotCommitted is wrapped by the error of a Unit.Commit that has certainly
 	// not taken effect, such as one that the database refused for a conflict.
 	ErrNotCommitted = errors.New("leat: not committed")

@@ -79,7 +79,7 @@ func (p *Processor) Process(
 	unit, status, err := p.claim(ctx, id)
 	switch {
 	case err != nil:
-		outcome, err = OutcomeFailed, p.wrap("claim", id, err)
+		outcome, err = OutcomeFailed, p.wrap("claim", id, fmt.Errorf("%w: %w", ErrNotClaimed, err))
 	case status == Claimed && unit != nil:
 		outcome, err = p.run(ctx, unit, msg, id, handle)
 	case status == Duplicate:
@@ -120,7 +120,7 @@ func (p *Processor) run(
 	if err := within(context.WithValue(unit.Context(ctx), markKey{}, m), msg, handle); err != nil {
 		return OutcomeFailed, err
 	}
-	err := errors.Join(failpoint.Inject(ctx, failpoint.ConsumerBeforeCommit), m.err(), unacked(msg), context.Cause(ctx))
+	err := errors.Join(failpoint.Inject(ctx, failpoint.ConsumerBeforeCommit), m.err(), unacked(msg), over(ctx))
 	if err != nil {
 		return OutcomeFailed, p.wrap("not committed", id, err)
 	}
@@ -145,6 +145,15 @@ func (p *Processor) commit(ctx context.Context, unit Unit, id string) (Outcome, 
 	default:
 		return OutcomeUnknown, p.wrap("commit", id, fmt.Errorf("%w: %w", ErrCommitUnknown, err))
 	}
+}
+
+// over returns why ctx has ended, or nil.
+func over(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if errors.Is(cause, err) {
+		return cause
+	}
+	return fmt.Errorf("%w: %w", err, cause)
 }
 
 // within calls handle with ctx as its and the message's context. The message

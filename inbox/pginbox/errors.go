@@ -16,7 +16,8 @@ var (
 	// ErrNotDurable is returned for every message while synchronous_commit is off
 	// in the session. A commit would return before it is durable: the message is
 	// acknowledged, the server crashes, and the effects are gone for good. Any
-	// other setting will do.
+	// other setting will do. It is looked at when a message is claimed: a handler
+	// must not switch it off later in the transaction.
 	ErrNotDurable = errors.New("leat: synchronous_commit is off, so that acknowledged effects could be lost")
 
 	// ErrTooManyConsumers is returned when a new consumer would be the 32,768th.
@@ -25,6 +26,11 @@ var (
 	// ErrCommitInHandler is returned by Commit of the transaction that a handler
 	// gets. The inbox commits it, once the handler's messages are enqueued.
 	ErrCommitInHandler = errors.New("leat: the inbox commits this transaction, not the handler")
+
+	// ErrEndedInHandler is returned when the handler has ended the transaction by a
+	// statement of its own, such as ROLLBACK or COMMIT, or by a second transaction
+	// on the same connection. What it did may have committed or not.
+	ErrEndedInHandler = errors.New("leat: the handler has ended the inbox's transaction by a statement of its own")
 
 	// errNoTx is what Handle and HandleSQL return with an Inbox of the other kind.
 	errNoTx = errors.New("leat: the inbox's transactions are of another kind: New goes with Handle, NewSQL with HandleSQL")

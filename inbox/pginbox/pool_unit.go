@@ -24,10 +24,22 @@ func (u *poolUnit) Context(ctx context.Context) context.Context {
 	return txctx.With(ctx, pgx.Tx(handlerTx{u.tx}))
 }
 
-// Commit implements inbox.Unit.
+// Commit implements inbox.Unit. A COMMIT outside a transaction succeeds with a
+// warning, so a transaction that the handler has ended by a statement of its own
+// has to be looked for.
 func (u *poolUnit) Commit(ctx context.Context) error {
 	defer u.conn.Release()
-	return explainCommit(u.tx.Commit(ctx))
+	ended := ended(u.conn.Conn())
+	err := u.tx.Commit(ctx)
+	if ended && !errors.Is(err, pgx.ErrTxClosed) {
+		return ErrEndedInHandler
+	}
+	return explainCommit(err)
+}
+
+// ended says whether conn lives and is in no transaction.
+func ended(conn *pgx.Conn) bool {
+	return !conn.IsClosed() && conn.PgConn().TxStatus() == 'I'
 }
 
 // Rollback implements inbox.Unit.

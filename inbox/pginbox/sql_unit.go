@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 
+	"github.com/jackc/pgx/v5/stdlib"
+
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/internal/txctx"
 )
@@ -27,7 +29,24 @@ func (u *sqlUnit) Context(ctx context.Context) context.Context {
 // only if it is broken, which says nothing about the commit.
 func (u *sqlUnit) Commit(ctx context.Context) error {
 	defer u.release(ctx)()
-	return explainCommit(u.tx.Commit())
+	ended := u.ended()
+	err := u.tx.Commit()
+	if ended && !errors.Is(err, sql.ErrTxDone) {
+		return ErrEndedInHandler
+	}
+	return explainCommit(err)
+}
+
+// ended says whether the handler has ended the transaction by a statement of its
+// own, which database/sql does not see.
+func (u *sqlUnit) ended() (yes bool) {
+	_ = u.conn.Raw(func(driver any) error {
+		if c, ok := driver.(*stdlib.Conn); ok {
+			yes = ended(c.Conn())
+		}
+		return nil
+	})
+	return yes
 }
 
 // Rollback implements inbox.Unit.
