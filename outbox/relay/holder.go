@@ -1,0 +1,135 @@
+package relay
+
+import (
+	"context"
+	"time"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+// Key is what records are ordered by. Where Key is empty, the record is
+// unordered.
+type Key struct {
+	Topic, Key string
+}
+
+// Fate is what becomes of a record that was not delivered at once.
+type Fate int
+
+const (
+	// FateRetry holds the record until it is tried again.
+	FateRetry Fate = iota
+	// FateWait holds the record behind an earlier one of its key that is held.
+	FateWait
+	// FatePark holds the record, and all behind it of its key, until people
+	// redrive it.
+	FatePark
+	// FateDead sets the record aside for good; its key goes on.
+	FateDead
+	// FateSkip drops the record, with a note in the audit; its key goes on.
+	FateSkip
+	// FateDelivered ends the holding of a record: the sink has acknowledged it.
+	FateDelivered
+)
+
+// String returns the fate's name.
+func (f Fate) String() string {
+	switch f {
+	case FateRetry:
+		return "retry"
+	case FateWait:
+		return "wait"
+	case FatePark:
+		return "park"
+	case FateDead:
+		return "dead"
+	case FateSkip:
+		return "skip"
+	case FateDelivered:
+		return "delivered"
+	default:
+		return "unknown"
+	}
+}
+
+// Attempt is one failed delivery of one record.
+type Attempt struct {
+	// At is the relay's clock, for people.
+	At time.Time
+	// Kind is the sink's classification.
+	Kind outbox.FailureKind
+	// Error is the text of the error, at most 2,000 bytes.
+	Error string
+}
+
+// Holding sets one record of a page aside.
+type Holding struct {
+	// Index is the record's place in the page.
+	Index int
+	// Fate is any but FateDelivered.
+	Fate Fate
+	// Attempts are the deliveries that have failed so far and count against the
+	// policy. A record that waits, or whose destination is away, has none.
+	Attempts []Attempt
+	// RetryIn is when to try again, where Fate is FateRetry.
+	RetryIn time.Duration
+	// Reason is for people, where Fate is FatePark, FateDead or FateSkip.
+	Reason string
+}
+
+// Held is a record that was set aside and is due.
+type Held struct {
+	outbox.Record
+
+	// Attempts is the number of deliveries that have failed since it was held or
+	// redriven.
+	Attempts int
+}
+
+// Verdict is what became of a held record that was tried again.
+type Verdict struct {
+	// Record is the record, as Due has returned it.
+	Record *outbox.Record
+	// Fate is any but FateWait.
+	Fate Fate
+	// Attempts are the deliveries that have failed since Due.
+	Attempts []Attempt
+	// RetryIn is when to try again, where Fate is FateRetry.
+	RetryIn time.Duration
+	// Reason is for people, where Fate is FatePark, FateDead or FateSkip.
+	Reason string
+}
+
+// Holder is a Session that can set records aside durably, so that its position
+// passes them and the records of other keys go on. Relay calls its methods from
+// the goroutine that calls Advance. Without it, a record that cannot be
+// delivered holds back everything behind it.
+//
+// Every write is fenced: it changes nothing and returns ErrLeaseLost where the
+// lease is no longer ours (invariant O9).
+type Holder interface {
+	Session
+
+	// HeldKeys returns the keys of which a record is held, in any state. Records
+	// without a key are not among them. Called once a session.
+	HeldKeys(ctx context.Context) ([]Key, error)
+
+	// Hold settles the first n records of p, as Advance does, and in the same
+	// transaction sets those of h aside, which lie among them; the others have been
+	// acknowledged. It is stored when it returns. A record with FateWait of whose key nothing is held any
+	// more, since people have dropped it meanwhile, becomes due at once.
+	// Called again with the same arguments it changes nothing.
+	Hold(ctx context.Context, p Page, n int, h []Holding) error
+
+	// Due returns held records that are to be sent now, ascending in Seq: those
+	// of FateRetry whose time has come, each followed by those of its key that wait
+	// behind it; at most limit, and none of the topics in except. Empty when nothing
+	// is due. Parked records are never due.
+	Due(ctx context.Context, limit int, except []string) ([]Held, error)
+
+	// Resolve stores what became of records that Due has returned; those it is not
+	// told of stay as they are. Where the first record of a key leaves, the next one
+	// is due at once; where it is parked, all behind it wait. It returns the
+	// keys of which nothing is held any more.
+	Resolve(ctx context.Context, v []Verdict) (free []Key, err error)
+}

@@ -1,0 +1,43 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// ErrSlotClosed is returned by Session.Read when the slot has come to its end,
+// since the number of slots is being changed. All pages are settled by then.
+// Relay gives the lease up and acquires anew.
+var ErrSlotClosed = errors.New("leat: slot is closed, the slots are being changed")
+
+// Share says how the slots of a source are divided among the relays that live.
+type Share struct {
+	// Slots is the number of slots there are.
+	Slots int
+	// Fair is the number that this relay should hold at most, 1 to Slots: the slots
+	// divided by the relays, rounded up.
+	Fair int
+}
+
+// Sharded is a Source that is divided into slots, each with its own lease and
+// position. Acquire then takes any slot that is free, and several sessions of
+// one Source run at the same time. A key belongs to one slot at any time.
+type Sharded interface {
+	Source
+
+	// Share says that this relay lives for another ttl, and how the slots are to
+	// be shared. Relay calls it at least three times a ttl.
+	Share(ctx context.Context, ttl time.Duration) (Share, error)
+
+	// Leave says that this relay is gone, so that others need not wait for the end
+	// of its ttl.
+	Leave(ctx context.Context) error
+}
+
+// Slotted is a Session that knows its slot's number, from 0.
+type Slotted interface {
+	Session
+
+	Slot() int
+}

@@ -1,0 +1,62 @@
+package relay
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+// TransactionalSink is a Sink that stores the relay's position in the same
+// transaction of the destination as the records, so that a reader of committed
+// records sees none twice (rule R12). It needs a Session that is Positioned.
+type TransactionalSink interface {
+	Sink
+
+	// Fence ends every earlier incarnation of slot at the destination, once the
+	// slot's lease is held, and returns the position that was stored last; nil where
+	// the slot has never stored one. An error means that nothing may be sent.
+	Fence(ctx context.Context, slot string) (position []byte, err error)
+
+	// SendWith delivers all of records together with the position that holds once
+	// they are delivered, or nothing. It returns nil only if the destination has
+	// committed both. A *PrefixError says that nothing was committed because of one
+	// record. After any other error the term is over: whether they were committed is
+	// for the next Fence to say.
+	SendWith(ctx context.Context, slot string, records []outbox.Record, position []byte) error
+}
+
+// Positioned is a Session whose position can be kept by the sink.
+type Positioned interface {
+	Session
+
+	// SlotName names the group and the slot: what Fence and SendWith are given.
+	SlotName() string
+
+	// Position returns the position at which the first n records of p are settled.
+	Position(p Page, n int) ([]byte, error)
+
+	// Seek moves the session to position, which a former session of the slot has
+	// made, before the first Read. A position behind the stored one is an error that wraps
+	// ErrSourceUnusable.
+	Seek(ctx context.Context, position []byte) error
+}
+
+// PrefixError is returned by TransactionalSink.SendWith when one record cannot be
+// delivered. The records before it can be.
+type PrefixError struct {
+	// N is the place of the record at fault.
+	N int
+	// Err is its error, a *outbox.DeliveryError where the kind is known.
+	Err error
+}
+
+// Error names the place and the error.
+func (e *PrefixError) Error() string {
+	return fmt.Sprintf("leat: record %d of the transaction cannot be delivered: %v", e.N, e.Err)
+}
+
+// Unwrap returns the error of the record.
+func (e *PrefixError) Unwrap() error {
+	return e.Err
+}
