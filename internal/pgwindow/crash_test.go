@@ -15,9 +15,7 @@ import (
 // writes the WAL.
 func TestO9_O2_Crash(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("starts a server of its own")
-	}
+	testenv.Long(t, "starts a server of its own")
 	server := testenv.PrivatePostgres(t, testenv.PostgresOptions{Settings: map[string]string{
 		"wal_writer_delay": "10s", "autovacuum": "off", "fsync": "off",
 	}})

@@ -34,9 +34,7 @@ func TestPrivatePostgres_KeepsItsDataAcrossACrash(t *testing.T) {
 func TestPrivateKafka_KeepsItsRecordsAcrossAKill(t *testing.T) {
 	t.Parallel()
 
-	if testing.Short() {
-		t.Skip("starts a broker three times")
-	}
+	testenv.Long(t, "starts a broker three times")
 
 	server := testenv.PrivateKafka(t)
 	client, err := kgo.NewClient(kgo.SeedBrokers(server.Brokers...),

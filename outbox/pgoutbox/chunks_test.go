@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
@@ -54,9 +55,7 @@ func TestO1_MoreThanOneStatement(t *testing.T) {
 // TestO1_MoreBytesThanOneStatement: payloads beyond what one statement carries.
 func TestO1_MoreBytesThanOneStatement(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("moves 160 MB")
-	}
+	testenv.Long(t, "moves 160 MB")
 	ob, db := newOutbox(t, pgoutbox.Config{MaxPayloadBytes: 40 << 20})
 	var msgs []outbox.Message
 	for i, size := range []int{20 << 20, 12 << 20, 1, 40 << 20, 0, 8 << 20} {

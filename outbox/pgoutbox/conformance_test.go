@@ -29,9 +29,7 @@ func TestConformance(t *testing.T) {
 // TestConformance_SQL runs it through database/sql.
 func TestConformance_SQL(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("the same as through pgx, but for Enqueue")
-	}
+	testenv.Long(t, "the same as through pgx, but for Enqueue")
 	outboxtest.Run(t, features(), func(t *testing.T) outboxtest.Subject {
 		s := newSubject(t)
 		return &sqlSubject{s, s.db.SQL(t)}

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/outboxtest"
 	"github.com/leat-go/leat/outbox/pgoutbox"
@@ -42,9 +43,7 @@ func hitOf(point failpoint.Name) int {
 // than twice.
 func TestO2_ProcessDiesAtEveryPoint(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("a process a point")
-	}
+	testenv.Long(t, "a process a point")
 	for _, point := range relayPoints() {
 		t.Run(string(point), func(t *testing.T) {
 			t.Parallel()

@@ -113,9 +113,7 @@ func pagesOfMillion() map[string]page {
 // statistics, and looks at what the server did for them.
 func TestO11_Plans(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("needs a million rows")
-	}
+	testenv.Long(t, "needs a million rows")
 	db := testenv.Postgres(t, million(t))
 	plansOfWrongForms(t, db)
 	for _, statistics := range []string{"stale", "fresh"} {

@@ -21,9 +21,7 @@ import (
 // TestO2_StandbyIsRefused starts a server again as a standby, and promotes it.
 func TestO2_StandbyIsRefused(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("starts a server of its own")
-	}
+	testenv.Long(t, "starts a server of its own")
 	server := testenv.PrivatePostgres(t, testenv.PostgresOptions{Settings: map[string]string{"fsync": "off"}})
 	db := server.Database(migrated(t))
 	ob, err := pgoutbox.New(db.Pool, pgoutbox.Config{})
@@ -51,9 +49,7 @@ func TestO2_StandbyIsRefused(t *testing.T) {
 // again and again.
 func TestO2_RelaySurvivesACrash(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("starts a server of its own")
-	}
+	testenv.Long(t, "starts a server of its own")
 	server := testenv.PrivatePostgres(t, testenv.PostgresOptions{Settings: map[string]string{"fsync": "off"}})
 	db := server.Database(migrated(t))
 	ob, err := pgoutbox.New(db.Pool, pgoutbox.Config{})

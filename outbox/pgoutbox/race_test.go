@@ -31,9 +31,7 @@ const inversions = `
 // of the commits as the server has noted it.
 func TestO5_SixteenWriters(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("starts a server of its own")
-	}
+	testenv.Long(t, "starts a server of its own")
 	server := testenv.PrivatePostgres(t, testenv.PostgresOptions{Settings: map[string]string{
 		"track_commit_timestamp": "on", "fsync": "off",
 	}})
