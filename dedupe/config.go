@@ -1,0 +1,77 @@
+package dedupe
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+// Config tunes a Processor. The zero value is a good start.
+type Config struct {
+	// Lease is how long a claim lasts without being extended; it is extended every
+	// third of it while the handler runs. After a crash the message waits that
+	// long. At least 30 ms.
+	// Defaults to 30 s.
+	Lease time.Duration
+
+	// Margin is how long before the end of the lease the handler's context ends, if
+	// the lease could not be extended: so much the clocks and a call under way may
+	// be off. Less than two thirds of Lease.
+	// Defaults to a fifth of Lease.
+	Margin time.Duration
+
+	// FailOpen runs the handler without suppressing repeats while the store cannot
+	// be reached, instead of returning ErrUnavailable. Defaults to false.
+	FailOpen bool
+
+	// BusyDelay is how long Do waits before it returns ErrBusy, jittered by a
+	// quarter, so that a redelivery does not spin; less where the other lease ends
+	// sooner. Negative means not at all.
+	// Defaults to 100 ms.
+	BusyDelay time.Duration
+
+	// FinishTimeout bounds completing and releasing, which go on when the
+	// delivery's context has ended.
+	// Defaults to 5 s.
+	FinishTimeout time.Duration
+
+	// Logger receives what an operator should know. Defaults to none.
+	Logger *slog.Logger
+
+	// Hook sees every delivery. Defaults to none.
+	Hook Hook
+}
+
+func (c Config) withDefaults() Config {
+	if c.Lease == 0 {
+		c.Lease = 30 * time.Second
+	}
+	if c.Margin == 0 {
+		c.Margin = c.Lease / 5
+	}
+	if c.BusyDelay == 0 {
+		c.BusyDelay = 100 * time.Millisecond
+	}
+	if c.FinishTimeout == 0 {
+		c.FinishTimeout = 5 * time.Second
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+func (c Config) validate() error {
+	if c.Lease < 30*time.Millisecond {
+		return outbox.ConfigError("Lease", c.Lease, "must be at least 30ms")
+	}
+	if c.Margin < 0 || c.Margin >= c.Lease*2/3 {
+		return outbox.ConfigError("Margin", c.Margin, fmt.Sprintf("must be less than two thirds of Lease %s", c.Lease))
+	}
+	if c.FinishTimeout < 0 {
+		return outbox.ConfigError("FinishTimeout", c.FinishTimeout, "must not be negative")
+	}
+	return nil
+}

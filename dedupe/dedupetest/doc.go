@@ -1,0 +1,3 @@
+// Package dedupetest is the conformance suite of dedupe.Store: what every
+// adapter has to pass, named after the invariants.
+package dedupetest

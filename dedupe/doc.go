@@ -1,0 +1,14 @@
+// Package dedupe suppresses repeats of effects that no SQL transaction can hold:
+// a call of an API, a mail, a file. (For effects in PostgreSQL, package inbox
+// does better.)
+//
+// A Store keeps one record a message: who is processing it, under a lease, or
+// that it is done. A Processor claims the message, runs the handler while it
+// extends the lease, and completes it.
+//
+// The guarantee, and no more: at least once; repeats are suppressed while the
+// store keeps its record; nothing is ever lost through this layer. A handler
+// that outlives its lease, or whose process dies between the effect and the
+// completion, has its effect repeated. Hand the message's id to the far side as an
+// idempotency key, and what remains is closed there.
+package dedupe

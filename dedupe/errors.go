@@ -1,0 +1,50 @@
+package dedupe
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+var (
+	// ErrNoID is returned for a message without an id.
+	ErrNoID = errors.New("leat: message has no id")
+
+	// ErrInvalidKey is returned for an id or consumer that is too long or not
+	// UTF-8.
+	ErrInvalidKey = errors.New("leat: invalid dedupe key")
+
+	// ErrBusy is returned while another one processes the message. Deliver it
+	// again later; it is no failure.
+	ErrBusy = errors.New("leat: message is being processed elsewhere")
+
+	// ErrMismatch is returned where the id was seen before with another content.
+	ErrMismatch = errors.New("leat: the same message id came with another content")
+
+	// ErrFenced is returned where the lease is another one's by now. The message
+	// must not be acknowledged: the other one may fail yet.
+	ErrFenced = errors.New("leat: fenced, another one has taken the message over")
+
+	// ErrLeaseLost is the cause of a handler's context that ended since its lease
+	// could not be extended in time.
+	ErrLeaseLost = errors.New("leat: the lease on the message is about to end")
+
+	// ErrUnavailable wraps the errors of a store.
+	ErrUnavailable = errors.New("leat: dedupe store is unavailable")
+)
+
+// BusyError is an ErrBusy that knows how long the other one's lease runs.
+type BusyError struct {
+	Key       Key
+	Remaining time.Duration
+}
+
+// Error names the message and the remaining time.
+func (e *BusyError) Error() string {
+	return fmt.Sprintf("%v: consumer %s, message %s, for another %s at most", ErrBusy, e.Key.Consumer, e.Key.ID, e.Remaining)
+}
+
+// Unwrap returns ErrBusy.
+func (e *BusyError) Unwrap() error {
+	return ErrBusy
+}

@@ -1,0 +1,3 @@
+// Package memdedupe is a dedupe.Store in memory: for one process, for tests, and
+// as the reference that the others are compared with.
+package memdedupe

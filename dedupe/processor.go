@@ -1,0 +1,247 @@
+package dedupe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/leat-go/leat/internal/ids"
+	"github.com/leat-go/leat/outbox"
+)
+
+// Processor runs handlers such that repeats of a message are suppressed. It is
+// safe for concurrent use.
+type Processor struct {
+	store    Store
+	consumer string
+	cfg      Config
+}
+
+// New returns a Processor for the consumer called consumer, 1 to
+// MaxConsumerBytes bytes of UTF-8. The name is what the store remembers messages
+// by: it must stay the same through renamed handlers and topics. Errors wrap
+// outbox.ErrInvalidConfig.
+func New(store Store, consumer string, cfg Config) (*Processor, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	switch {
+	case store == nil:
+		return nil, outbox.ConfigError("store", nil, "must not be nil")
+	case consumer == "" || len(consumer) > MaxConsumerBytes || !utf8.ValidString(consumer):
+		return nil, outbox.ConfigError("consumer", strconv.Quote(consumer), "must be 1 to 200 bytes of UTF-8")
+	}
+	return &Processor{store: store, consumer: consumer, cfg: cfg}, nil
+}
+
+// Consumer returns the name that New was given.
+func (p *Processor) Consumer() string {
+	return p.consumer
+}
+
+// Message is what Do is to run once.
+type Message struct {
+	// ID is the message's, 1 to MaxIDBytes bytes of UTF-8. Required.
+	ID string
+	// Fingerprint tells contents apart, such as by Fingerprint. Defaults to not
+	// compared.
+	Fingerprint string
+}
+
+// Result is what Do has come to.
+type Result struct {
+	// Outcome is OutcomeRan, OutcomeDuplicate or OutcomeOpen where Do returns no
+	// error.
+	Outcome Outcome
+	// Value is what the handler returned, now or in the run that has completed,
+	// as far as the store could keep it.
+	Value []byte
+}
+
+// Do runs handle for m, unless m was done before. Its error is nil exactly if
+// the message can be acknowledged.
+//
+// The context that handle gets ends with cause ErrLeaseLost when the lease could
+// not be extended in time; a handler that goes on regardless may have its effect
+// twice. Where handle fails or panics, the message is released at once.
+//
+// Errors: handle's own; ErrBusy (a *BusyError), ErrMismatch, ErrFenced, ErrNoID,
+// ErrInvalidKey; ErrUnavailable where the store failed: then nothing ran, or, if
+// it ran, it runs again.
+func (p *Processor) Do(ctx context.Context, m Message, handle func(ctx context.Context) ([]byte, error)) (res Result, err error) {
+	d := Delivery{Key: Key{Consumer: p.consumer, ID: m.ID}, Outcome: OutcomePanicked}
+	began := time.Now()
+	defer func() {
+		d.Took, d.Err = time.Since(began), err
+		p.observe(ctx, d)
+	}()
+	var value []byte
+	value, err = p.do(ctx, &d, m, handle)
+	if err != nil {
+		err = fmt.Errorf("leat: consumer %s, message %s: %w", p.consumer, m.ID, err)
+	}
+	return Result{Outcome: d.Outcome, Value: value}, err
+}
+
+func (p *Processor) do(ctx context.Context, d *Delivery, m Message, handle func(ctx context.Context) ([]byte, error)) ([]byte, error) {
+	if err := validID(m.ID); err != nil {
+		d.Outcome = OutcomeFailed
+		return nil, err
+	}
+	token, err := ids.New()
+	if err != nil {
+		d.Outcome = OutcomeFailed
+		return nil, err
+	}
+	asked := time.Now()
+	claim, err := p.store.Claim(ctx, d.Key, Request{Token: token, Lease: p.cfg.Lease, Fingerprint: m.Fingerprint})
+	if err != nil {
+		return p.unavailable(ctx, d, err, handle)
+	}
+	d.Attempt, d.Takeover = claim.Attempt, claim.Takeover
+	switch claim.Status {
+	case Claimed:
+		return p.run(ctx, d, token, asked, handle)
+	case Done:
+		d.Outcome = OutcomeDuplicate
+		return claim.Result, nil
+	case Busy:
+		d.Outcome = OutcomeBusy
+		p.delay(ctx, claim.Remaining)
+		return nil, &BusyError{Key: d.Key, Remaining: claim.Remaining}
+	case Mismatch:
+		d.Outcome = OutcomeFailed
+		return nil, ErrMismatch
+	default:
+		d.Outcome = OutcomeUnavailable
+		return nil, fmt.Errorf("%w: it answered %s", ErrUnavailable, claim.Status)
+	}
+}
+
+// unavailable is what happens where the store cannot be asked.
+func (p *Processor) unavailable(
+	ctx context.Context, d *Delivery, cause error, handle func(ctx context.Context) ([]byte, error),
+) ([]byte, error) {
+	if !p.cfg.FailOpen || ctx.Err() != nil {
+		d.Outcome = OutcomeUnavailable
+		p.delay(ctx, p.cfg.BusyDelay)
+		return nil, fmt.Errorf("%w: claim: %w", ErrUnavailable, cause)
+	}
+	p.cfg.Logger.WarnContext(ctx, "handler runs without suppressing repeats, the store is unavailable",
+		slog.String("consumer", p.consumer), slog.String("message_id", d.Key.ID), slog.Any("error", cause))
+	value, err := handle(context.WithValue(ctx, runKey{}, Run{Key: d.Key}))
+	d.Outcome = OutcomeOpen
+	if err != nil {
+		d.Outcome = OutcomeFailed
+	}
+	return value, err
+}
+
+// run calls the handler under the lease. What it leaves undone is released, also
+// when it panics or ends its goroutine; neither is caught.
+func (p *Processor) run(
+	ctx context.Context, d *Delivery, token string, asked time.Time, handle func(ctx context.Context) ([]byte, error),
+) ([]byte, error) {
+	inside := context.WithValue(ctx, runKey{}, Run{Key: d.Key, Token: token, Attempt: d.Attempt, Takeover: d.Takeover})
+	r := p.hold(inside, d.Key, token, asked)
+	returned := false
+	defer func() {
+		if !returned {
+			r.end()
+			p.release(ctx, d.Key, token)
+		}
+	}()
+	value, err := handle(r.ctx)
+	returned = true
+	lost := errors.Is(context.Cause(r.ctx), ErrLeaseLost)
+	r.end()
+	if err != nil {
+		d.Outcome = OutcomeFailed
+		if lost {
+			err = fmt.Errorf("%w: %w", ErrLeaseLost, err)
+		}
+		p.release(ctx, d.Key, token)
+		return nil, err
+	}
+	return value, p.complete(ctx, d, token, value)
+}
+
+// complete ends a run that went well. It goes on although the delivery's context
+// has ended, since the effect is there.
+func (p *Processor) complete(ctx context.Context, d *Delivery, token string, value []byte) error {
+	finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.cfg.FinishTimeout)
+	defer cancel()
+	c, err := p.store.Complete(finish, d.Key, token, value)
+	if err != nil && finish.Err() == nil { // the answer may be what was lost: the same token completes again
+		c, err = p.store.Complete(finish, d.Key, token, value)
+	}
+	d.Completion = c
+	switch {
+	case err != nil:
+		d.Outcome, d.Completion = OutcomeUnavailable, 0
+		return fmt.Errorf("%w: complete: %w", ErrUnavailable, err)
+	case c == Fenced:
+		d.Outcome = OutcomeFenced
+		return ErrFenced
+	case c == FencedDone, c == Late, c == Resurrected:
+		p.cfg.Logger.WarnContext(ctx, "message completed out of turn",
+			slog.String("consumer", p.consumer), slog.String("message_id", d.Key.ID), slog.String("completion", c.String()))
+	}
+	d.Outcome = OutcomeRan
+	return nil
+}
+
+func (p *Processor) release(ctx context.Context, key Key, token string) {
+	finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.cfg.FinishTimeout)
+	defer cancel()
+	if err := p.store.Release(finish, key, token); err != nil {
+		p.cfg.Logger.WarnContext(ctx, "message not released, its lease will run out",
+			slog.String("consumer", p.consumer), slog.String("message_id", key.ID), slog.Any("error", err))
+	}
+}
+
+// delay waits BusyDelay, jittered by a quarter, but no longer than most.
+func (p *Processor) delay(ctx context.Context, most time.Duration) {
+	if p.cfg.BusyDelay <= 0 {
+		return
+	}
+	d := time.Duration(float64(p.cfg.BusyDelay) * (0.75 + rand.Float64()/2)) //nolint:gosec // jitter is no secret
+	timer := time.NewTimer(min(d, max(most, time.Millisecond)))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+func (p *Processor) observe(ctx context.Context, d Delivery) {
+	p.cfg.Logger.LogAttrs(ctx, slog.LevelDebug, "dedupe delivery",
+		slog.String("consumer", d.Key.Consumer), slog.String("message_id", d.Key.ID),
+		slog.String("outcome", d.Outcome.String()), slog.Duration("took", d.Took))
+	if p.cfg.Hook != nil {
+		p.cfg.Hook.OnDelivery(ctx, d)
+	}
+}
+
+func validID(id string) error {
+	switch {
+	case id == "":
+		return ErrNoID
+	case len(id) > MaxIDBytes:
+		return fmt.Errorf("%w: the id has %d bytes, at most %d", ErrInvalidKey, len(id), MaxIDBytes)
+	case !utf8.ValidString(id):
+		return fmt.Errorf("%w: the id %q is not UTF-8", ErrInvalidKey, id)
+	default:
+		return nil
+	}
+}
+
+func isFenced(err error) bool {
+	return errors.Is(err, ErrFenced)
+}

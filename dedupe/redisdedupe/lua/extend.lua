@@ -1,0 +1,22 @@
+-- ARGV: token, lease. Answers 1, or 0 where token does not hold the record.
+local value = redis.call('GET', KEYS[1])
+if not value then
+  return 0
+end
+local state, token, attempt, lease, ttl, rest = string.match(value, '^(%a) (%S+) (%d+) (%d+) (%d+)(.*)$')
+if state ~= 'P' or token ~= ARGV[1] then
+  return 0
+end
+lease, ttl = tonumber(lease), tonumber(ttl)
+if redis.call('PTTL', KEYS[1]) > ttl then -- done, in the form for a full memory
+  return 0
+end
+local wanted = tonumber(ARGV[2])
+if wanted <= lease then
+  redis.call('PEXPIRE', KEYS[1], ttl - lease + wanted)
+else
+  -- No expiry beyond ttl: that would read as done.
+  ttl = ttl - lease + wanted
+  redis.call('SET', KEYS[1], 'P ' .. token .. ' ' .. attempt .. ' ' .. wanted .. ' ' .. ttl .. rest, 'PX', ttl)
+end
+return 1

@@ -1,0 +1,184 @@
+package redisdedupe
+
+import (
+	"context"
+	_ "embed" // of the scripts
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/leat-go/leat/dedupe"
+	"github.com/leat-go/leat/outbox"
+)
+
+//go:embed lua/claim.lua
+var claimLua string
+
+//go:embed lua/extend.lua
+var extendLua string
+
+//go:embed lua/complete.lua
+var completeLua string
+
+//go:embed lua/release.lua
+var releaseLua string
+
+// errAnswer is returned for an answer that none of our scripts gives.
+var errAnswer = errors.New("leat: redis gave an unexpected answer")
+
+// Store keeps dedupe records in Redis. It is safe for concurrent use, owns no
+// goroutines and needs no Close; the client is the caller's.
+type Store struct {
+	client                            redis.UniversalClient
+	cfg                               Config
+	claim, extend, complete, released *redis.Script
+}
+
+var _ dedupe.Store = (*Store)(nil)
+
+// New returns a Store on client, which may be standalone, sentinel or cluster.
+// It does not connect: Check does. Errors wrap outbox.ErrInvalidConfig.
+func New(client redis.UniversalClient, cfg Config) (*Store, error) {
+	if client == nil {
+		return nil, outbox.ConfigError("client", nil, "must not be nil")
+	}
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	return &Store{
+		client: client, cfg: cfg,
+		claim: redis.NewScript(claimLua), extend: redis.NewScript(extendLua),
+		complete: redis.NewScript(completeLua), released: redis.NewScript(releaseLua),
+	}, nil
+}
+
+// key names the record. The length keeps "a:b" and "c" apart from "a" and "b:c".
+func (s *Store) key(k dedupe.Key) string {
+	return s.cfg.Prefix + strconv.Itoa(len(k.Consumer)) + ":" + k.Consumer + ":" + k.ID
+}
+
+// Claim implements dedupe.Store: one round trip, two where there is a record.
+func (s *Store) Claim(ctx context.Context, key dedupe.Key, req dedupe.Request) (dedupe.Claim, error) {
+	if err := check(req.Token, req.Lease); err != nil {
+		return dedupe.Claim{}, err
+	}
+	lease := req.Lease.Milliseconds()
+	ttl := max(s.cfg.TTL.Milliseconds(), 4*lease)
+	print := printOf(req.Fingerprint)
+	name := s.key(key)
+	value := "P " + req.Token + " 1 " + strconv.FormatInt(lease, 10) + " " + strconv.FormatInt(ttl, 10) + " " + print
+	err := s.client.Do(ctx, "SET", name, value, "NX", "PX", ttl).Err()
+	if err == nil {
+		return dedupe.Claim{Status: dedupe.Claimed, Attempt: 1}, nil
+	}
+	if !errors.Is(err, redis.Nil) {
+		return dedupe.Claim{}, fmt.Errorf("leat: redis claim: %w", err)
+	}
+	answer, err := s.claim.Run(ctx, s.client, []string{name}, req.Token, lease, ttl, print).Slice()
+	if err != nil {
+		return dedupe.Claim{}, fmt.Errorf("leat: redis claim: %w", err)
+	}
+	return readClaim(answer)
+}
+
+func readClaim(answer []any) (dedupe.Claim, error) {
+	var n [3]int64
+	if len(answer) < len(n) {
+		return dedupe.Claim{}, fmt.Errorf("%w: %v", errAnswer, answer)
+	}
+	for i := range n {
+		v, ok := answer[i].(int64)
+		if !ok {
+			return dedupe.Claim{}, fmt.Errorf("%w: %v", errAnswer, answer)
+		}
+		n[i] = v
+	}
+	c := dedupe.Claim{Status: dedupe.Status(n[0]), Attempt: int(n[1])}
+	switch c.Status {
+	case dedupe.Claimed:
+		c.Takeover = n[2] == 1
+	case dedupe.Busy:
+		c.Remaining = time.Duration(n[2]) * time.Millisecond
+	case dedupe.Done:
+		if len(answer) > 3 {
+			if result, ok := answer[3].(string); ok && result != "" {
+				c.Result = []byte(result)
+			}
+		}
+	case dedupe.Mismatch:
+	default:
+		return dedupe.Claim{}, fmt.Errorf("%w: %v", errAnswer, answer)
+	}
+	return c, nil
+}
+
+// Extend implements dedupe.Store.
+func (s *Store) Extend(ctx context.Context, key dedupe.Key, token string, lease time.Duration) error {
+	if err := check(token, lease); err != nil {
+		return err
+	}
+	held, err := s.extend.Run(ctx, s.client, []string{s.key(key)}, token, lease.Milliseconds()).Int()
+	switch {
+	case err != nil:
+		return fmt.Errorf("leat: redis extend: %w", err)
+	case held != 1:
+		return dedupe.ErrFenced
+	default:
+		return nil
+	}
+}
+
+// Complete implements dedupe.Store. A result is not kept where it exceeds
+// Config.MaxResultBytes or Redis has no memory for it.
+func (s *Store) Complete(ctx context.Context, key dedupe.Key, token string, result []byte) (dedupe.Completion, error) {
+	if err := check(token, time.Millisecond); err != nil {
+		return 0, err
+	}
+	if len(result) > s.cfg.MaxResultBytes {
+		result = nil
+	}
+	n, err := s.complete.Run(ctx, s.client, []string{s.key(key)}, token, s.cfg.TTL.Milliseconds(), result).Int()
+	if err != nil {
+		return 0, fmt.Errorf("leat: redis complete: %w", err)
+	}
+	c := dedupe.Completion(n)
+	if c < dedupe.Completed || c > dedupe.Resurrected {
+		return 0, fmt.Errorf("%w: %d", errAnswer, n)
+	}
+	return c, nil
+}
+
+// Release implements dedupe.Store.
+func (s *Store) Release(ctx context.Context, key dedupe.Key, token string) error {
+	if err := check(token, time.Millisecond); err != nil {
+		return err
+	}
+	if err := s.released.Run(ctx, s.client, []string{s.key(key)}, token, s.cfg.TTL.Milliseconds()).Err(); err != nil {
+		return fmt.Errorf("leat: redis release: %w", err)
+	}
+	return nil
+}
+
+// check refuses what a record cannot hold.
+func check(token string, lease time.Duration) error {
+	if token == "" || strings.ContainsAny(token, " \n\r\t") {
+		return fmt.Errorf("%w: token %q is empty or has spaces", dedupe.ErrInvalidKey, token)
+	}
+	if lease < time.Millisecond {
+		return fmt.Errorf("%w: lease %s is below 1ms", dedupe.ErrInvalidKey, lease)
+	}
+	return nil
+}
+
+// printOf returns a fingerprint that a record can hold.
+func printOf(fingerprint string) string {
+	if len(fingerprint) <= 64 && strings.Trim(fingerprint, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == "" {
+		return fingerprint
+	}
+	return dedupe.Fingerprint([]byte(fingerprint))
+}

@@ -1,0 +1,104 @@
+package dedupe
+
+import (
+	"context"
+	"time"
+)
+
+// run is one run of a handler under a lease.
+type run struct {
+	ctx    context.Context //nolint:containedctx // a run lives as long as its context
+	cancel context.CancelCauseFunc
+	done   chan struct{} // closed when the keeper has ended
+	over   chan struct{} // closed when the handler has returned
+}
+
+type runKey struct{}
+
+// Run is what a handler can know about its run.
+type Run struct {
+	// Key is the message.
+	Key Key
+	// Token is unique to the run. It is no idempotency key: that is Key.ID.
+	Token string
+	// Attempt counts the runs of the message, from 1, and only grows: a fencing
+	// token for a far side that compares. 0 without a claim (Config.FailOpen).
+	Attempt int
+	// Takeover says that an earlier run's lease ran out, so that its effect may
+	// have happened.
+	Takeover bool
+}
+
+// FromContext returns the run that ctx belongs to, and false outside of one.
+func FromContext(ctx context.Context) (Run, bool) {
+	r, ok := ctx.Value(runKey{}).(Run)
+	return r, ok
+}
+
+// hold begins a run whose lease was asked for at asked, and keeps the lease until
+// end is called.
+func (p *Processor) hold(ctx context.Context, key Key, token string, asked time.Time) *run {
+	r := &run{done: make(chan struct{}), over: make(chan struct{})}
+	r.ctx, r.cancel = context.WithCancelCause(ctx)
+	go func() {
+		defer close(r.done)
+		p.keep(r, key, token, asked.Add(p.cfg.Lease))
+	}()
+	return r
+}
+
+// end stops keeping the lease and waits for it.
+func (r *run) end() {
+	close(r.over)
+	<-r.done
+	r.cancel(nil)
+}
+
+// keep extends the lease every third of it. Deadlines count on the monotonic
+// clock from before the store was asked, so they end before the store's (D7).
+func (p *Processor) keep(r *run, key Key, token string, deadline time.Time) {
+	wait := max(time.Until(deadline)-p.cfg.Lease*2/3, 0)
+	for {
+		timer := time.NewTimer(wait)
+		select {
+		case <-r.over:
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
+		asked := time.Now()
+		switch err := p.extend(r, key, token, deadline.Add(-p.cfg.Margin)); {
+		case err == nil:
+			deadline = asked.Add(p.cfg.Lease)
+			wait = p.cfg.Lease / 3
+		case isFenced(err), time.Until(deadline) <= p.cfg.Margin:
+			r.cancel(ErrLeaseLost)
+			return
+		default:
+			wait = min(p.cfg.Lease/10, max(time.Until(deadline)-p.cfg.Margin, 0))
+		}
+	}
+}
+
+// extend asks for another lease, and ends the run at limit although the store
+// does not answer.
+func (p *Processor) extend(r *run, key Key, token string, limit time.Time) error {
+	ctx, cancel := context.WithDeadline(context.WithoutCancel(r.ctx), limit)
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { // limit has come, or the answer has
+		if time.Until(limit) <= 0 {
+			r.cancel(ErrLeaseLost)
+		}
+	})
+	defer stop()
+	released := make(chan struct{})
+	defer close(released)
+	go func() { // a handler that is over does not wait for a store that hangs
+		select {
+		case <-r.over:
+			cancel()
+		case <-released:
+		}
+	}()
+	return p.store.Extend(ctx, key, token, p.cfg.Lease)
+}

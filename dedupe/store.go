@@ -1,0 +1,142 @@
+package dedupe
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// MaxConsumerBytes and MaxIDBytes bound a Key.
+const (
+	MaxConsumerBytes = 200
+	MaxIDBytes       = 1024
+)
+
+// Key names a record: one message for one consumer.
+type Key struct {
+	Consumer, ID string
+}
+
+// Request is what a claim asks for.
+type Request struct {
+	// Token is the claimer's, unique to this one run of a handler. A second claim
+	// with the same token, because the answer of the first was lost, is the same
+	// claim.
+	Token string
+
+	// Lease is how long the claim lasts unless it is extended, at least 1 ms.
+	Lease time.Duration
+
+	// Fingerprint tells messages of the same id and different content apart; empty
+	// means not compared.
+	Fingerprint string
+}
+
+// Status is a store's answer to a claim.
+type Status int
+
+const (
+	// Claimed means that the message is the claimer's to process.
+	Claimed Status = iota + 1
+	// Busy means that another one is processing it.
+	Busy
+	// Done means that it was processed.
+	Done
+	// Mismatch means that the id was claimed before with another fingerprint.
+	Mismatch
+)
+
+// String returns the status' name.
+func (s Status) String() string {
+	switch s {
+	case Claimed:
+		return "claimed"
+	case Busy:
+		return "busy"
+	case Done:
+		return "done"
+	case Mismatch:
+		return "mismatch"
+	default:
+		return fmt.Sprintf("Status(%d)", int(s))
+	}
+}
+
+// Claim is the answer to a claim.
+type Claim struct {
+	Status Status
+
+	// Takeover says of Claimed that an earlier claimer's lease ran out: its effect
+	// may have happened.
+	Takeover bool
+
+	// Attempt counts the claims of the record, from 1. It only grows while the
+	// store keeps the record, so it can serve the far side as a fencing token.
+	Attempt int
+
+	// Remaining says of Busy how long the other one's lease still runs.
+	Remaining time.Duration
+
+	// Result is what the run that has completed left, for Done.
+	Result []byte
+}
+
+// Completion is a store's answer to the end of a run.
+type Completion int
+
+const (
+	// Completed means that the message is done, by this token.
+	Completed Completion = iota + 1
+	// Fenced means that another one has taken over and is processing it: do not
+	// acknowledge.
+	Fenced
+	// FencedDone means that another one has taken over and has completed it.
+	FencedDone
+	// Late means that it is done now, although the token had released it.
+	Late
+	// Resurrected means that it is done now, although the store had lost the
+	// record.
+	Resurrected
+)
+
+// String returns the completion's name.
+func (c Completion) String() string {
+	switch c {
+	case Completed:
+		return "completed"
+	case Fenced:
+		return "fenced"
+	case FencedDone:
+		return "fenced_done"
+	case Late:
+		return "late"
+	case Resurrected:
+		return "resurrected"
+	default:
+		return fmt.Sprintf("Completion(%d)", int(c))
+	}
+}
+
+// Store keeps the records. Its methods are safe for concurrent use, each is one
+// atomic step of the store, and each can be repeated after a lost answer without
+// harm (invariant D5). Time is the store's own clock.
+//
+// A Store tries once and returns its error; what then holds is for the next call
+// to find out.
+type Store interface {
+	// Claim claims key, if nobody holds it or the lease has run out (D1, D4).
+	Claim(ctx context.Context, key Key, req Request) (Claim, error)
+
+	// Extend makes the lease end after lease from now. It returns ErrFenced where
+	// token does not hold the record (D2), released, completed and lost ones
+	// included.
+	Extend(ctx context.Context, key Key, token string, lease time.Duration) error
+
+	// Complete marks key as done, for as long as the store remembers (D3), and
+	// keeps result, where it can. The same token may complete again.
+	Complete(ctx context.Context, key Key, token string, result []byte) (Completion, error)
+
+	// Release gives key up undone, so that it can be claimed at once. The number
+	// of attempts stays. Releasing what is not token's changes nothing.
+	Release(ctx context.Context, key Key, token string) error
+}
