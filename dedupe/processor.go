@@ -149,7 +149,7 @@ func (p *Processor) run(
 	ctx context.Context, d *Delivery, token string, asked time.Time, handle func(ctx context.Context) ([]byte, error),
 ) ([]byte, error) {
 	inside := context.WithValue(ctx, runKey{}, Run{Key: d.Key, Token: token, Attempt: d.Attempt, Takeover: d.Takeover})
-	r := p.hold(inside, d.Key, token, asked)
+	held, r := p.hold(inside, d.Key, token, asked)
 	returned := false
 	defer func() {
 		if !returned {
@@ -157,9 +157,9 @@ func (p *Processor) run(
 			p.release(ctx, d.Key, token)
 		}
 	}()
-	value, err := handle(r.ctx)
+	value, err := handle(held)
 	returned = true
-	lost := errors.Is(context.Cause(r.ctx), ErrLeaseLost)
+	lost := errors.Is(context.Cause(held), ErrLeaseLost)
 	r.end()
 	if err != nil {
 		d.Outcome = OutcomeFailed

@@ -7,7 +7,6 @@ import (
 
 // run is one run of a handler under a lease.
 type run struct {
-	ctx    context.Context //nolint:containedctx // a run lives as long as its context
 	cancel context.CancelCauseFunc
 	done   chan struct{} // closed when the keeper has ended
 	over   chan struct{} // closed when the handler has returned
@@ -36,15 +35,15 @@ func FromContext(ctx context.Context) (Run, bool) {
 }
 
 // hold begins a run whose lease was asked for at asked, and keeps the lease until
-// end is called.
-func (p *Processor) hold(ctx context.Context, key Key, token string, asked time.Time) *run {
-	r := &run{done: make(chan struct{}), over: make(chan struct{})}
-	r.ctx, r.cancel = context.WithCancelCause(ctx)
+// end is called. The returned context ends with the lease.
+func (p *Processor) hold(ctx context.Context, key Key, token string, asked time.Time) (context.Context, *run) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	r := &run{cancel: cancel, done: make(chan struct{}), over: make(chan struct{})}
 	go func() {
 		defer close(r.done)
-		p.keep(r, key, token, asked.Add(p.cfg.Lease))
+		p.keep(ctx, r, key, token, asked.Add(p.cfg.Lease))
 	}()
-	return r
+	return ctx, r
 }
 
 // end stops keeping the lease and waits for it.
@@ -56,7 +55,7 @@ func (r *run) end() {
 
 // keep extends the lease every third of it. Deadlines count on the monotonic
 // clock from before the store was asked, so they end before the store's (D7).
-func (p *Processor) keep(r *run, key Key, token string, deadline time.Time) {
+func (p *Processor) keep(ctx context.Context, r *run, key Key, token string, deadline time.Time) {
 	wait := max(time.Until(deadline)-p.cfg.Lease*2/3, 0)
 	for {
 		timer := time.NewTimer(wait)
@@ -67,7 +66,7 @@ func (p *Processor) keep(r *run, key Key, token string, deadline time.Time) {
 		case <-timer.C:
 		}
 		asked := time.Now()
-		switch err := p.extend(r, key, token, deadline.Add(-p.cfg.Margin)); {
+		switch err := p.extend(ctx, r, key, token, deadline.Add(-p.cfg.Margin)); {
 		case err == nil:
 			deadline = asked.Add(p.cfg.Lease)
 			wait = p.cfg.Lease / 3
@@ -82,8 +81,8 @@ func (p *Processor) keep(r *run, key Key, token string, deadline time.Time) {
 
 // extend asks for another lease, and ends the run at limit although the store
 // does not answer.
-func (p *Processor) extend(r *run, key Key, token string, limit time.Time) error {
-	ctx, cancel := context.WithDeadline(context.WithoutCancel(r.ctx), limit)
+func (p *Processor) extend(ctx context.Context, r *run, key Key, token string, limit time.Time) error {
+	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), limit)
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { // limit has come, or the answer has
 		if time.Until(limit) <= 0 {

@@ -64,12 +64,12 @@ func onlyTheHolder(ctx context.Context, s Subject) error {
 	k := key("m")
 	return errors.Join(
 		expectClaim(ctx, s, k, "mine", long, dedupe.Claim{Status: dedupe.Claimed, Attempt: 1}),
-		expectExtend(ctx, s, k, "other", long, dedupe.ErrFenced),
+		expectExtend(ctx, s, k, "other", dedupe.ErrFenced),
 		expectComplete(ctx, s, k, "other", "x", dedupe.Fenced),
 		s.Release(ctx, k, "other"),
 		expectClaim(ctx, s, k, "other", long, dedupe.Claim{Status: dedupe.Busy, Attempt: 1}),
-		expectExtend(ctx, s, k, "mine", long, nil),
-		expectExtend(ctx, s, key("never claimed"), "mine", long, dedupe.ErrFenced),
+		expectExtend(ctx, s, k, "mine", nil),
+		expectExtend(ctx, s, key("never claimed"), "mine", dedupe.ErrFenced),
 		s.Release(ctx, key("never claimed"), "mine"),
 		expectComplete(ctx, s, k, "mine", "y", dedupe.Completed),
 		expectClaim(ctx, s, k, "other", long, dedupe.Claim{Status: dedupe.Done, Attempt: 1, Result: []byte("y")}),
@@ -83,7 +83,7 @@ func doneIsTerminal(ctx context.Context, s Subject) error {
 		expectComplete(ctx, s, k, "t", "result", dedupe.Completed),
 		expectClaim(ctx, s, k, "t", long, done),
 		expectClaim(ctx, s, k, "u", long, done),
-		expectExtend(ctx, s, k, "t", long, dedupe.ErrFenced),
+		expectExtend(ctx, s, k, "t", dedupe.ErrFenced),
 		s.Release(ctx, k, "t"),
 		s.Release(ctx, k, "u"),
 		expectComplete(ctx, s, k, "u", "another", dedupe.FencedDone),
@@ -122,7 +122,7 @@ func takeover(ctx context.Context, s Subject) error {
 	}
 	return errors.Join(
 		same("the takeover", c, dedupe.Claim{Status: dedupe.Claimed, Takeover: true, Attempt: 2}),
-		expectExtend(ctx, s, k, "old", long, dedupe.ErrFenced),
+		expectExtend(ctx, s, k, "old", dedupe.ErrFenced),
 		expectComplete(ctx, s, k, "old", "old", dedupe.Fenced),
 		s.Release(ctx, k, "old"),
 		expectClaim(ctx, s, k, "third", long, dedupe.Claim{Status: dedupe.Busy, Attempt: 2}),
@@ -164,8 +164,8 @@ func repeated(ctx context.Context, s Subject) error {
 	return errors.Join(
 		expectClaim(ctx, s, k, "t", long, claimed),
 		expectClaim(ctx, s, k, "t", long, claimed),
-		expectExtend(ctx, s, k, "t", long, nil),
-		expectExtend(ctx, s, k, "t", long, nil),
+		expectExtend(ctx, s, k, "t", nil),
+		expectExtend(ctx, s, k, "t", nil),
 		s.Release(ctx, k, "t"),
 		s.Release(ctx, k, "t"),
 		expectClaim(ctx, s, k, "u", long, second),
@@ -211,7 +211,7 @@ func lost(ctx context.Context, s Subject) error {
 	return errors.Join(
 		expectClaim(ctx, s, k, "a", long, first),
 		s.Lose(ctx, k),
-		expectExtend(ctx, s, k, "a", long, dedupe.ErrFenced),
+		expectExtend(ctx, s, k, "a", dedupe.ErrFenced),
 		expectClaim(ctx, s, k, "b", long, first),
 		expectComplete(ctx, s, k, "b", "", dedupe.Completed),
 		s.Lose(ctx, k),

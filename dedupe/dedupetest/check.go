@@ -115,8 +115,8 @@ func expectComplete(ctx context.Context, s dedupe.Store, k dedupe.Key, token, re
 	return nil
 }
 
-func expectExtend(ctx context.Context, s dedupe.Store, k dedupe.Key, token string, lease time.Duration, want error) error {
-	if err := s.Extend(ctx, k, token, lease); !errors.Is(err, want) {
+func expectExtend(ctx context.Context, s dedupe.Store, k dedupe.Key, token string, want error) error {
+	if err := s.Extend(ctx, k, token, long); !errors.Is(err, want) {
 		return fmt.Errorf("extend of %v by %s: got %w, want %w", k, token, orNone(err), orNone(want))
 	}
 	return nil

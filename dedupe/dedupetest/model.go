@@ -78,7 +78,7 @@ func modelStep(ctx context.Context, s Subject, m *model, k dedupe.Key, token str
 		if m.holds(token) {
 			want = nil
 		}
-		return expectExtend(ctx, s, k, token, long, want)
+		return expectExtend(ctx, s, k, token, want)
 	case dice < 10:
 		if m.holds(token) {
 			m.released = true

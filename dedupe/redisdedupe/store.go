@@ -69,17 +69,18 @@ func (s *Store) Claim(ctx context.Context, key dedupe.Key, req dedupe.Request) (
 	}
 	lease := req.Lease.Milliseconds()
 	ttl := max(s.cfg.TTL.Milliseconds(), 4*lease)
-	print := printOf(req.Fingerprint)
+	fingerprint := printOf(req.Fingerprint)
 	name := s.key(key)
-	value := "P " + req.Token + " 1 " + strconv.FormatInt(lease, 10) + " " + strconv.FormatInt(ttl, 10) + " " + print
+	value := "P " + req.Token + " 1 " + strconv.FormatInt(lease, 10) + " " + strconv.FormatInt(ttl, 10) + " " + fingerprint
 	err := s.client.Do(ctx, "SET", name, value, "NX", "PX", ttl).Err()
 	if err == nil {
 		return dedupe.Claim{Status: dedupe.Claimed, Attempt: 1}, nil
 	}
-	if !errors.Is(err, redis.Nil) {
+	// A full memory refuses SET even where NX would: what is done can still be seen.
+	if !errors.Is(err, redis.Nil) && !strings.HasPrefix(err.Error(), "OOM ") {
 		return dedupe.Claim{}, fmt.Errorf("leat: redis claim: %w", err)
 	}
-	answer, err := s.claim.Run(ctx, s.client, []string{name}, req.Token, lease, ttl, print).Slice()
+	answer, err := s.claim.Run(ctx, s.client, []string{name}, req.Token, lease, ttl, fingerprint).Slice()
 	if err != nil {
 		return dedupe.Claim{}, fmt.Errorf("leat: redis claim: %w", err)
 	}

@@ -14,14 +14,19 @@ import (
 )
 
 // redisServer runs Redis from a binary on this machine.
-type redisServer struct{ binary string }
+type redisServer struct {
+	binary string
+	extra  []string // arguments that override ours
+}
 
 func (s redisServer) plan(dir string, port int) (plan, error) {
+	argv := []string{
+		s.binary, "--bind", "127.0.0.1", "--port", strconv.Itoa(port), "--dir", dir,
+		"--save", "", "--appendonly", "no", "--maxmemory-policy", "noeviction",
+	}
+
 	return plan{
-		Argv: []string{
-			s.binary, "--bind", "127.0.0.1", "--port", strconv.Itoa(port), "--dir", dir,
-			"--save", "", "--appendonly", "no", "--maxmemory-policy", "noeviction",
-		},
+		Argv: append(argv, s.extra...),
 		Stop: []stopStep{{Signal: int(syscall.SIGTERM), Wait: 5 * time.Second}},
 	}, nil
 }
