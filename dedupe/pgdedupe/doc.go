@@ -1,0 +1,7 @@
+// Package pgdedupe is a dedupe.Store in PostgreSQL, for services that have it
+// and no Redis. Each step is one statement in autocommit, so a handler that takes long
+// holds no connection and no transaction.
+//
+// For effects in the same database take package pginbox: it commits the memory
+// with the effect.
+package pgdedupe

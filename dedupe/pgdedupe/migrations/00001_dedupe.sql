@@ -1,0 +1,18 @@
+-- One row a message and consumer. Expired rows are as good as none; Prune removes
+-- them.
+CREATE TABLE @{} (
+  consumer    text        NOT NULL,
+  id          bytea       NOT NULL, -- the bytes of the text: ids may hold a NUL
+  -- p: being processed, f: released undone, d: done.
+  state       "char"      NOT NULL CHECK (state IN ('p', 'f', 'd')),
+  token       text        NOT NULL,
+  attempt     integer     NOT NULL,
+  took_over   boolean     NOT NULL DEFAULT false, -- from one whose lease ran out
+  fingerprint text        NOT NULL,
+  lease_until timestamptz NOT NULL,
+  expires_at  timestamptz NOT NULL,
+  result      bytea,
+  CONSTRAINT @{name:_pkey} PRIMARY KEY (consumer, id)
+) WITH (fillfactor = 70);
+COMMENT ON TABLE @{} IS 'messages that are being processed or were; a row that is deleted lets its message run again';
+CREATE INDEX @{name:_expires_at_idx} ON @{} (expires_at);

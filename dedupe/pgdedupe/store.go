@@ -1,0 +1,161 @@
+package pgdedupe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/leat-go/leat/dedupe"
+	"github.com/leat-go/leat/outbox"
+)
+
+// Store keeps dedupe records in PostgreSQL. It is safe for concurrent use, owns
+// no goroutines and needs no Close; the pool is the caller's.
+type Store struct {
+	pool *pgxpool.Pool
+	cfg  Config
+	sql  statements
+}
+
+var _ dedupe.Store = (*Store)(nil)
+
+// New returns a Store in the database of pool. It does not connect: call Migrate
+// once, for example at start-up. Errors wrap outbox.ErrInvalidConfig.
+func New(pool *pgxpool.Pool, cfg Config) (*Store, error) {
+	if pool == nil {
+		return nil, outbox.ConfigError("pool", nil, "must not be nil")
+	}
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	sql, err := render(cfg)
+	return &Store{pool: pool, cfg: cfg, sql: sql}, err
+}
+
+// Claim implements dedupe.Store: one statement, two where the record is another's.
+func (s *Store) Claim(ctx context.Context, key dedupe.Key, req dedupe.Request) (dedupe.Claim, error) {
+	if req.Token == "" || req.Lease < time.Millisecond {
+		return dedupe.Claim{}, fmt.Errorf("%w: token %q, lease %s", dedupe.ErrInvalidKey, req.Token, req.Lease)
+	}
+	for {
+		c := dedupe.Claim{Status: dedupe.Claimed}
+		err := s.pool.QueryRow(ctx, s.sql.claim, key.Consumer, []byte(key.ID), req.Token, req.Fingerprint,
+			req.Lease.Microseconds(), s.cfg.TTL.Microseconds()).Scan(&c.Attempt, &c.Takeover)
+		if err == nil {
+			return c, nil
+		}
+		if !errors.Is(err, pgx.ErrNoRows) {
+			return dedupe.Claim{}, fmt.Errorf("leat: postgres claim: %w", err)
+		}
+		c, err = s.look(ctx, key, req)
+		if !errors.Is(err, pgx.ErrNoRows) {
+			return c, err
+		}
+		// It was given up in between.
+	}
+}
+
+// look says why key could not be claimed, or returns pgx.ErrNoRows where that is
+// over.
+func (s *Store) look(ctx context.Context, key dedupe.Key, req dedupe.Request) (dedupe.Claim, error) {
+	var c dedupe.Claim
+	var state string
+	var mismatch bool
+	var micros int64
+	err := s.pool.QueryRow(ctx, s.sql.look, key.Consumer, []byte(key.ID), req.Fingerprint).
+		Scan(&state, &c.Attempt, &mismatch, &micros, &c.Result)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows), err == nil && state == "f" && !mismatch:
+		return c, pgx.ErrNoRows
+	case err != nil:
+		return c, fmt.Errorf("leat: postgres claim: %w", err)
+	case mismatch:
+		c.Status = dedupe.Mismatch
+	case state == "d":
+		c.Status = dedupe.Done
+	default:
+		c.Status, c.Remaining = dedupe.Busy, time.Duration(micros)*time.Microsecond
+	}
+	return c, nil
+}
+
+// Extend implements dedupe.Store.
+func (s *Store) Extend(ctx context.Context, key dedupe.Key, token string, lease time.Duration) error {
+	tag, err := s.pool.Exec(ctx, s.sql.extend, key.Consumer, []byte(key.ID), token, lease.Microseconds())
+	switch {
+	case err != nil:
+		return fmt.Errorf("leat: postgres extend: %w", err)
+	case tag.RowsAffected() == 0:
+		return dedupe.ErrFenced
+	default:
+		return nil
+	}
+}
+
+// Complete implements dedupe.Store.
+func (s *Store) Complete(ctx context.Context, key dedupe.Key, token string, result []byte) (dedupe.Completion, error) {
+	var attempt int
+	var late bool
+	err := s.pool.QueryRow(ctx, s.sql.complete, key.Consumer, []byte(key.ID), token, s.cfg.TTL.Microseconds(), result).
+		Scan(&attempt, &late)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return s.finished(ctx, key)
+	case err != nil:
+		return 0, fmt.Errorf("leat: postgres complete: %w", err)
+	case attempt == 0:
+		return dedupe.Resurrected, nil
+	case late:
+		return dedupe.Late, nil
+	default:
+		return dedupe.Completed, nil
+	}
+}
+
+// finished tells the two ways apart in which another one has taken over.
+func (s *Store) finished(ctx context.Context, key dedupe.Key) (dedupe.Completion, error) {
+	var done bool
+	err := s.pool.QueryRow(ctx, s.sql.finished, key.Consumer, []byte(key.ID)).Scan(&done)
+	switch {
+	case err != nil && !errors.Is(err, pgx.ErrNoRows):
+		return 0, fmt.Errorf("leat: postgres complete: %w", err)
+	case done:
+		return dedupe.FencedDone, nil
+	default:
+		return dedupe.Fenced, nil
+	}
+}
+
+// Release implements dedupe.Store.
+func (s *Store) Release(ctx context.Context, key dedupe.Key, token string) error {
+	_, err := s.pool.Exec(ctx, s.sql.release, key.Consumer, []byte(key.ID), token, s.cfg.TTL.Microseconds())
+	if err != nil {
+		return fmt.Errorf("leat: postgres release: %w", err)
+	}
+	return nil
+}
+
+// pruneChunk is the number of records that one statement of Prune removes.
+const pruneChunk = 5000
+
+// Prune removes the records that have expired, in chunks, and returns their
+// number. It can run at any time and in many processes at once; once an hour is
+// plenty.
+func (s *Store) Prune(ctx context.Context) (int64, error) {
+	var total int64
+	for {
+		tag, err := s.pool.Exec(ctx, s.sql.prune, pruneChunk)
+		if err != nil {
+			return total, fmt.Errorf("leat: postgres prune: %w", err)
+		}
+		total += tag.RowsAffected()
+		if tag.RowsAffected() < pruneChunk {
+			return total, nil
+		}
+	}
+}

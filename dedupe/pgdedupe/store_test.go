@@ -1,0 +1,98 @@
+package pgdedupe_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/dedupe"
+	"github.com/leat-go/leat/dedupe/dedupetest"
+	"github.com/leat-go/leat/dedupe/pgdedupe"
+	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox"
+)
+
+func TestMain(m *testing.M) { testenv.Main(m) }
+
+type subject struct {
+	*pgdedupe.Store
+
+	pool *pgxpool.Pool
+}
+
+func (s subject) Lose(ctx context.Context, key dedupe.Key) error {
+	_, err := s.pool.Exec(ctx, "DELETE FROM leat.dedupe WHERE consumer = $1 AND id = $2", key.Consumer, []byte(key.ID))
+	return err
+}
+
+func newSubject(t *testing.T) subject {
+	t.Helper()
+	db := testenv.Postgres(t)
+	s, err := pgdedupe.New(db.Pool, pgdedupe.Config{})
+	require.NoError(t, err)
+	require.NoError(t, s.Migrate(t.Context()))
+	return subject{s, db.Pool}
+}
+
+func TestStore_Conformance(t *testing.T) {
+	t.Parallel()
+	dedupetest.Run(t, func(t *testing.T) dedupetest.Subject {
+		t.Helper()
+		return newSubject(t)
+	})
+}
+
+// TestD3_UntilTTL: what has expired counts as gone, pruned or not.
+func TestD3_UntilTTL(t *testing.T) {
+	t.Parallel()
+	s := newSubject(t)
+	claim := func(id, token string) dedupe.Claim {
+		c, err := s.Claim(t.Context(), dedupe.Key{Consumer: "c", ID: id}, dedupe.Request{Token: token, Lease: time.Minute})
+		require.NoError(t, err)
+		return c
+	}
+	for _, id := range []string{"done", "busy", "lost", "kept"} {
+		require.Equal(t, dedupe.Claimed, claim(id, "t").Status)
+	}
+	complete := func(id, token string) dedupe.Completion {
+		c, err := s.Complete(t.Context(), dedupe.Key{Consumer: "c", ID: id}, token, nil)
+		require.NoError(t, err)
+		return c
+	}
+	require.Equal(t, dedupe.Completed, complete("done", "t"))
+	_, err := s.pool.Exec(t.Context(), "UPDATE leat.dedupe SET expires_at = clock_timestamp() WHERE id <> 'kept'")
+	require.NoError(t, err)
+
+	require.Equal(t, dedupe.Claim{Status: dedupe.Claimed, Attempt: 1}, claim("done", "u"))
+	require.Equal(t, dedupe.Claim{Status: dedupe.Claimed, Attempt: 1}, claim("busy", "u"))
+	require.ErrorIs(t, s.Extend(t.Context(), dedupe.Key{Consumer: "c", ID: "lost"}, "t", time.Minute), dedupe.ErrFenced)
+	n, err := s.Prune(t.Context())
+	require.NoError(t, err)
+	require.EqualValues(t, 1, n)
+	require.Equal(t, dedupe.Resurrected, complete("lost", "t"))
+	require.Equal(t, dedupe.Busy, claim("kept", "u").Status)
+}
+
+func TestNew_Refuses(t *testing.T) {
+	t.Parallel()
+	_, err := pgdedupe.New(nil, pgdedupe.Config{})
+	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
+	pool, err := pgxpool.New(t.Context(), "postgres://localhost/none")
+	require.NoError(t, err)
+	defer pool.Close()
+	for want, cfg := range map[string]pgdedupe.Config{
+		"TTL = 1ms":                {TTL: time.Millisecond},
+		"Schema, Table":            {Table: "\x00"},
+		"MigrateLockTimeout = 1ns": {MigrateLockTimeout: 1},
+	} {
+		_, err := pgdedupe.New(pool, cfg)
+		require.ErrorIs(t, err, outbox.ErrInvalidConfig)
+		require.ErrorContains(t, err, want)
+	}
+	files, err := pgdedupe.Migrations(pgdedupe.Config{})
+	require.NoError(t, err)
+	require.NotNil(t, files)
+}
