@@ -50,9 +50,9 @@ func (a *account) credential() *syscall.Credential {
 	return &syscall.Credential{Uid: a.UID, Gid: a.GID}
 }
 
-// own hands a directory over to the account.
-func (a *account) own(dir string) error {
-	if err := os.Chown(dir, int(a.UID), int(a.GID)); err != nil {
+// own hands a file or directory over to the account.
+func (a *account) own(path string) error {
+	if err := os.Chown(path, int(a.UID), int(a.GID)); err != nil {
 		return fmt.Errorf("testenv: %w", err)
 	}
 

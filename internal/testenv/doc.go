@@ -16,6 +16,9 @@
 //
 // With CI=true the substitutes for Kafka and Redis are refused.
 //
+// A test that needs a pooler starts a PgBouncer of its own in front of its
+// database: an installed one, or, for root on Debian, installed by the run.
+//
 // Servers run under a supervisor, which is this very program executed again
 // (see [Supervise]). It holds one end of a pipe; when the other end closes,
 // for whatever reason, SIGKILL included, it stops the server and removes its

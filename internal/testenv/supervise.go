@@ -112,8 +112,14 @@ func (s *supervisor) prepare() error {
 		return fmt.Errorf("testenv: %w", err)
 	}
 	for name, content := range s.plan.Files {
-		if err := os.WriteFile(filepath.Join(s.plan.Dir, name), []byte(content), 0o600); err != nil {
+		path := filepath.Join(s.plan.Dir, name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			return fmt.Errorf("testenv: %w", err)
+		}
+		if s.plan.User != nil {
+			if err := s.plan.User.own(path); err != nil {
+				return err
+			}
 		}
 	}
 	if s.plan.User != nil {
