@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// bell wakes the relays of this process. The zero bell is ready.
+// bell wakes those of this process who listen. The zero bell is ready.
 type bell struct {
 	mu        sync.Mutex
 	listeners map[chan struct{}]struct{}
@@ -24,8 +24,14 @@ func (b *bell) ring() {
 }
 
 // listen returns a channel that hears every ring until ctx ends.
-func (b *bell) listen(ctx context.Context) <-chan struct{} {
+func (b *bell) listen(ctx context.Context) chan struct{} {
 	c := make(chan struct{}, 1)
+	b.join(ctx, c)
+	return c
+}
+
+// join has c, which must hold one ring, hear this bell as well.
+func (b *bell) join(ctx context.Context, c chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.listeners == nil {
@@ -37,5 +43,4 @@ func (b *bell) listen(ctx context.Context) <-chan struct{} {
 		defer b.mu.Unlock()
 		delete(b.listeners, c)
 	})
-	return c
 }

@@ -72,12 +72,18 @@ func (o *Outbox) instanceID(ctx context.Context) (string, error) {
 
 // connect opens a connection beside the pool, as the pool would.
 func (o *Outbox) connect(ctx context.Context) (*pgx.Conn, error) {
+	return o.connectWith(ctx, func(*pgx.ConnConfig) {})
+}
+
+// connectWith is connect with a change of the configuration.
+func (o *Outbox) connectWith(ctx context.Context, change func(cfg *pgx.ConnConfig)) (*pgx.Conn, error) {
 	cfg := o.address.ConnConfig.Copy()
 	if o.address.BeforeConnect != nil {
 		if err := o.address.BeforeConnect(ctx, cfg); err != nil {
 			return nil, err
 		}
 	}
+	change(cfg)
 	conn, err := pgx.ConnectConfig(ctx, cfg)
 	if err != nil || o.address.AfterConnect == nil {
 		return conn, err

@@ -4,6 +4,7 @@ import (
 	"embed"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -28,6 +29,8 @@ type Outbox struct {
 	window   *pgwindow.Statements
 	wholeBox int64 // the advisory lock of the whole outbox
 	bell     bell
+	more     moreStatements
+	pooled   atomic.Bool // the last connection of our own came through a pooler
 
 	mu       sync.Mutex
 	instance string // of this outbox; empty until it was asked for
@@ -55,6 +58,10 @@ func New(pool *pgxpool.Pool, cfg Config) (*Outbox, error) {
 	if err != nil {
 		return nil, err
 	}
+	more, err := renderMore(cfg)
+	if err != nil {
+		return nil, err
+	}
 	window, err := pgwindow.Prepare(cfg.names())
 	if err != nil {
 		return nil, err
@@ -71,6 +78,7 @@ func New(pool *pgxpool.Pool, cfg Config) (*Outbox, error) {
 		prepare:  outbox.Preparer{MaxPayloadBytes: cfg.MaxPayloadBytes, Injector: cfg.Injector},
 		sql:      sql,
 		window:   window,
+		more:     more,
 		wholeBox: keyhash.Lock("outbox", cfg.names().Qualified("")),
 	}, nil
 }

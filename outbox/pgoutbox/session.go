@@ -47,39 +47,20 @@ type cursor struct {
 
 // open loads the position and connects.
 func (s *Source) open(ctx context.Context, lease pgwindow.Lease) (*session, error) {
-	reader, err := s.ob.connectOwn(ctx)
+	reader, err := s.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
 	n := &session{source: s, lease: lease, reader: reader}
-	if n.writer, err = s.ob.connectOwn(ctx); err == nil {
+	if n.writer, err = s.connect(ctx); err == nil {
 		err = n.load(ctx)
 	}
 	if err != nil {
 		n.close(ctx)
 		return nil, err
 	}
+	s.attend(ctx)
 	return n, nil
-}
-
-// connectOwn opens a connection for a relay. Positions may be lost in a crash of
-// the server (a repeat, never a loss), so they do not wait for the disk.
-func (o *Outbox) connectOwn(ctx context.Context) (*pgx.Conn, error) {
-	conn, err := o.connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	_, err = conn.Exec(ctx, `SET jit = off;
-		SET synchronous_commit = off;
-		SET default_transaction_isolation = 'read committed';
-		SET default_transaction_read_only = off;
-		SET lock_timeout = '5s';
-		SET statement_timeout = '60s';
-		SET idle_in_transaction_session_timeout = '60s'`)
-	if err != nil {
-		return nil, errors.Join(err, conn.Close(context.WithoutCancel(ctx)))
-	}
-	return conn, nil
 }
 
 // load reads the position, or starts a new group at the oldest message.
@@ -222,6 +203,7 @@ func (n *session) Release(ctx context.Context) error {
 	}
 	n.over.Do(func() {
 		n.close(ctx)
+		n.source.leave()
 		n.source.ended()
 	})
 	return err
@@ -240,16 +222,9 @@ func (n *session) giveUp(ctx context.Context) error {
 }
 
 func (n *session) close(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-	defer cancel()
 	for _, c := range []*pgx.Conn{n.reader, n.writer} {
-		if c == nil {
-			continue
-		}
-		_ = c.Close(ctx) // best effort: the server ends the session all the same
-		select {
-		case <-c.PgConn().CleanupDone(): // a cancelled call is cleaned up in the background
-		case <-ctx.Done():
+		if c != nil {
+			closeConn(ctx, c)
 		}
 	}
 }

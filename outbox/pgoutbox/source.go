@@ -27,6 +27,12 @@ type SourceConfig struct {
 	// UTF-8 without NUL, at most 200 bytes.
 	// Defaults to "default".
 	Group string
+
+	// NoListen does without the connection on which a relay listens for the
+	// notifications of other processes (Outbox.RunNotifier). Their messages are then
+	// found by polling.
+	// Defaults to false: a relay that leads listens.
+	NoListen bool
 }
 
 // Source reads the outbox for relays of one group. See Outbox.Source.
@@ -38,6 +44,10 @@ type Source struct {
 	name    string // of this source, unique; the start of its owners' names
 	claims  int64  // ever made
 	running int    // sessions that have not ended
+	pooled  sync.Once
+	ear     ear
+
+	noListen bool
 }
 
 var _ relay.Source = (*Source)(nil)
@@ -45,10 +55,15 @@ var _ relay.Source = (*Source)(nil)
 // Source returns the outbox as a source for relay.New. Replicas of one relay use
 // the same group, in one process or many. It connects to nothing.
 //
-// While it leads, a relay uses two connections of its own, opened as the pool
-// would open them and closed when it stops; to claim the lease it borrows one of
-// the pool's for a moment. Connect it directly, or through a pooler in session
-// mode: its connections set jit, synchronous_commit and timeouts for themselves.
+// While it leads, a relay uses two connections of its own for each slot that it
+// holds and one to listen for notifications (SourceConfig.NoListen), opened as the
+// pool would open them and closed when it stops. To claim a lease, and to test at
+// start whether notifications come through, it borrows one of the pool's for a
+// moment. A relay that stands by has none.
+//
+// Connect it directly, so that its connections can set jit, synchronous_commit and
+// timeouts for themselves. Through a pooler, in transaction mode as well, it sets
+// nothing and works all the same: more slowly, and in transaction mode by polling.
 // It needs USAGE on the schema, SELECT on the log, its sequence and the tables of
 // meta and migrations, and SELECT, INSERT, UPDATE and DELETE on those of leases and
 // positions.
@@ -63,7 +78,7 @@ func (o *Outbox) Source(cfg SourceConfig) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Source{ob: o, slot: pgwindow.Slot{Group: cfg.Group}, name: name}, nil
+	return &Source{ob: o, slot: pgwindow.Slot{Group: cfg.Group}, name: name, noListen: cfg.NoListen}, nil
 }
 
 // Check implements relay.Source. It refuses a missing or too old schema, a
@@ -150,9 +165,12 @@ func (s *Source) ended() {
 	s.running--
 }
 
-// Wakes implements relay.Source.
+// Wakes implements relay.Source: commits that this process has announced and,
+// while a session runs that listens, those that others have.
 func (s *Source) Wakes(ctx context.Context) <-chan struct{} {
-	return s.ob.bell.listen(ctx)
+	c := s.ob.bell.listen(ctx)
+	s.ear.subscribe(ctx, c)
+	return c
 }
 
 var errAsyncCommit = errors.New("leat: synchronous_commit is off: messages would be published before they are durable (Config.AllowAsyncCommit)")
@@ -161,7 +179,7 @@ var errAsyncCommit = errors.New("leat: synchronous_commit is off: messages would
 // messages if they were ignored.
 func unusable(err error) error {
 	for _, fatal := range []error{
-		outbox.ErrNotMigrated, errAsyncCommit,
+		outbox.ErrNotMigrated, errAsyncCommit, errPooled,
 		pgwindow.ErrSequenceWentBack, pgwindow.ErrOtherCluster, pgwindow.ErrSequenceCache, pgwindow.ErrSequencePrivilege,
 	} {
 		if errors.Is(err, fatal) {

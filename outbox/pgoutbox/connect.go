@@ -1,0 +1,117 @@
+package pgoutbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// own is a connection of the library's own, beside the pool.
+type own struct {
+	*pgx.Conn
+
+	// direct says that no pooler stands between.
+	direct bool
+	// synchronousCommit, isolation and readOnly are what the role, the database and
+	// the address ask for.
+	synchronousCommit, isolation, readOnly string
+}
+
+// connectOwn opens a connection with settings of its own. Positions may be lost
+// in a crash of the server (a repeat, never a loss), so they do not wait for the
+// disk.
+func (o *Outbox) connectOwn(ctx context.Context) (*pgx.Conn, error) {
+	c, err := o.connectAs(ctx, "leat")
+	if err != nil {
+		return nil, err
+	}
+	return c.Conn, nil
+}
+
+// connectAs is connectOwn under the name that pg_stat_activity shows.
+//
+// Through a pooler it sets nothing and keeps no state on the server, so that it
+// works with one in transaction mode as well: then positions wait for the disk,
+// and it is the context that bounds a statement.
+func (o *Outbox) connectAs(ctx context.Context, name string) (*own, error) {
+	c, err := o.tryConnect(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if c.direct || !keepsStatements(c.Config().DefaultQueryExecMode) {
+		return c, nil
+	}
+	// The mode of a connection is settled when it is opened.
+	if err := c.Close(ctx); err != nil {
+		return nil, err
+	}
+	return o.tryConnect(ctx, name)
+}
+
+func (o *Outbox) tryConnect(ctx context.Context, name string) (*own, error) {
+	conn, err := o.connectWith(ctx, func(cfg *pgx.ConnConfig) {
+		cfg.RuntimeParams["application_name"] = strings.ToValidUTF8(name[:min(len(name), 63)], "")
+		cfg.OnNotification = nil
+		if o.pooled.Load() && keepsStatements(cfg.DefaultQueryExecMode) {
+			cfg.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	c := &own{Conn: conn}
+	var set int
+	err = conn.QueryRow(ctx, o.more.own, pgx.QueryExecModeSimpleProtocol, int64(conn.PgConn().PID())).
+		Scan(&c.direct, &c.synchronousCommit, &c.isolation, &c.readOnly, &set)
+	if err != nil {
+		return nil, errors.Join(err, conn.Close(context.WithoutCancel(ctx)))
+	}
+	o.pooled.Store(!c.direct)
+	return c, nil
+}
+
+// keepsStatements says whether a connection in mode counts on the server to
+// remember a statement from one round trip to the next.
+func keepsStatements(mode pgx.QueryExecMode) bool {
+	return mode == pgx.QueryExecModeCacheStatement || mode == pgx.QueryExecModeDescribeExec
+}
+
+// connect opens a connection for a session, on which a relay may count.
+func (s *Source) connect(ctx context.Context) (*pgx.Conn, error) {
+	c, err := s.ob.connectAs(ctx, "leat relay "+s.slot.Group)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.ob.guard(c); err != nil {
+		return nil, errors.Join(err, c.Close(context.WithoutCancel(ctx)))
+	}
+	if !c.direct {
+		s.pooled.Do(func() {
+			s.ob.cfg.Logger.WarnContext(ctx, "relay reads through a pooler, which costs speed: it leaves the settings of sessions alone",
+				slog.String("group", s.slot.Group))
+		})
+	}
+	return c.Conn, nil
+}
+
+// guard refuses settings under which messages could be lost, and those that a
+// relay needs and cannot set for itself behind a pooler.
+func (o *Outbox) guard(c *own) error {
+	switch {
+	case c.synchronousCommit == "off" && !o.cfg.AllowAsyncCommit:
+		return errAsyncCommit
+	case !c.direct && c.isolation != "read committed":
+		return fmt.Errorf("%w: default_transaction_isolation is %q, want \"read committed\"", errPooled, c.isolation)
+	case !c.direct && c.readOnly == "on":
+		return fmt.Errorf("%w: default_transaction_read_only is on", errPooled)
+	default:
+		return nil
+	}
+}
+
+// errPooled is what a pooler makes impossible.
+var errPooled = errors.New("leat: a pooler stands before the database, so that the relay cannot set its sessions up")

@@ -1,0 +1,21 @@
+-- Makes a connection one of the library's own. $1 is the process id that the
+-- connection was told when it began; where it is not that of the process which
+-- answers, a pooler stands between, and what is set would stay with a server
+-- connection that somebody else is given next. Then nothing is set.
+-- The reset values are those that the role, the database and the address ask for,
+-- whatever this session has set.
+SELECT s.direct, s.synchronous_commit, s.isolation, s.read_only,
+       (SELECT count(set_config(v.name, v.value, false))
+        FROM (VALUES ('jit', 'off'),
+                     ('synchronous_commit', 'off'),
+                     ('default_transaction_isolation', 'read committed'),
+                     ('default_transaction_read_only', 'off'),
+                     ('lock_timeout', '5s'),
+                     ('statement_timeout', '60s'),
+                     ('idle_in_transaction_session_timeout', '60s')) v(name, value)
+        WHERE s.direct)
+FROM (SELECT pg_backend_pid() = $1 AS direct,
+             max(reset_val) FILTER (WHERE name = 'synchronous_commit') AS synchronous_commit,
+             max(reset_val) FILTER (WHERE name = 'default_transaction_isolation') AS isolation,
+             max(reset_val) FILTER (WHERE name = 'default_transaction_read_only') AS read_only
+      FROM pg_settings) s

@@ -1,0 +1,60 @@
+package pgoutbox
+
+import (
+	"context"
+	"encoding/hex"
+	"hash/fnv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// channel is the name under which the commits of an outbox are announced, at most
+// 63 bytes: PostgreSQL refuses longer ones.
+func channel(schema, table string) string {
+	const most = 63
+	name := "leat/" + schema + "/" + table
+	if len(name) <= most {
+		return name
+	}
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(name)) // never fails
+	sum := hex.EncodeToString(h.Sum(nil))
+	return strings.ToValidUTF8(name[:most-len(sum)-1], "") + "/" + sum
+}
+
+// notify announces on channel. The notification goes out with the commit of this
+// statement, which is a transaction of its own.
+func notify(ctx context.Context, db execer, channel string) error {
+	_, err := db.Exec(ctx, "SELECT pg_notify($1, '')", channel)
+	return err
+}
+
+// listen starts to listen on channel.
+func listen(ctx context.Context, conn *pgx.Conn, channel string) error {
+	_, err := conn.Exec(ctx, "LISTEN "+pgx.Identifier{channel}.Sanitize())
+	return err
+}
+
+// closeConn closes conn and waits until nothing of it is left, for a second at
+// most.
+func closeConn(ctx context.Context, conn *pgx.Conn) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	_ = conn.Close(ctx) // best effort: the server ends the session all the same
+	select {
+	case <-conn.PgConn().CleanupDone(): // a cancelled call is cleaned up in the background
+	case <-ctx.Done():
+	}
+}
+
+// pauseFor waits for d, or until ctx ends.
+func pauseFor(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,116 @@
+package pgoutbox
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+// execer runs a statement; *pgx.Conn and *pgxpool.Pool are execers.
+type execer interface {
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+}
+
+// NotifierConfig tunes RunNotifier. The zero value is a good start.
+type NotifierConfig struct {
+	// Interval is the shortest time between two notifications, 1 ms to 1 min. The
+	// first commit after a pause is announced at once, those that follow within
+	// Interval together.
+	// Defaults to 5 ms.
+	Interval time.Duration
+}
+
+func (c NotifierConfig) withDefaults() NotifierConfig {
+	if c.Interval == 0 {
+		c.Interval = 5 * time.Millisecond
+	}
+	return c
+}
+
+func (c NotifierConfig) validate() error {
+	if c.Interval < time.Millisecond || c.Interval > time.Minute {
+		return outbox.ConfigError("Interval", c.Interval, "must be 1ms to 1m")
+	}
+	return nil
+}
+
+// RunNotifier tells the relays of other processes of the commits that InTx and
+// Wake announce in this one, until ctx ends; then it returns nil. Run it beside
+// the producers where relays live elsewhere and are to notice at once; without
+// it, they find the messages by polling.
+//
+// It is a doorbell and nothing more: what it loses costs a relay at most one
+// poll. NOTIFY takes a lock that all of the server's databases share until its
+// transaction has committed, so it has no place in business transactions; here
+// it has a connection of its own, outside the pool, and there is at most one in
+// an Interval. Errors are logged, and it connects again.
+//
+// It returns an error only where cfg cannot work, one that wraps
+// outbox.ErrInvalidConfig.
+func (o *Outbox) RunNotifier(ctx context.Context, cfg NotifierConfig) error {
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return err
+	}
+	n := notifier{ob: o, interval: cfg.Interval, rings: o.bell.listen(ctx), channel: channel(o.cfg.Schema, o.cfg.Table)}
+	retry := retryWait{}
+	for ctx.Err() == nil {
+		if err := n.run(ctx, &retry); err != nil && ctx.Err() == nil {
+			o.cfg.Logger.WarnContext(ctx, "relays of other processes are not notified", slog.Any("error", err))
+			pauseFor(ctx, retry.next())
+		}
+	}
+	return nil
+}
+
+// notifier passes rings on.
+type notifier struct {
+	ob       *Outbox
+	interval time.Duration
+	rings    <-chan struct{}
+	channel  string
+}
+
+// run connects at the first ring and notifies until the first error.
+func (n *notifier) run(ctx context.Context, retry *retryWait) error {
+	var conn *pgx.Conn
+	defer func() {
+		if conn != nil {
+			closeConn(ctx, conn)
+		}
+	}()
+	for {
+		select {
+		case <-n.rings:
+		case <-ctx.Done():
+			return nil
+		}
+		if conn == nil {
+			c, err := n.ob.connectAs(ctx, "leat notifier")
+			if err != nil {
+				return err
+			}
+			conn = c.Conn
+		}
+		if err := notify(ctx, conn, n.channel); err != nil {
+			return err
+		}
+		retry.reset()
+		pauseFor(ctx, n.interval)
+	}
+}
+
+// retryWait is how long to wait before connecting again: it doubles up to 5 s.
+type retryWait struct{ last time.Duration }
+
+func (r *retryWait) next() time.Duration {
+	r.last = min(max(2*r.last, 50*time.Millisecond), 5*time.Second)
+	return r.last
+}
+
+func (r *retryWait) reset() { r.last = 0 }
