@@ -101,7 +101,7 @@ func (o *Outbox) EnqueueContext(ctx context.Context, msgs ...outbox.Message) err
 	return fmt.Errorf("%w: the context carries no pgx.Tx or *sql.Tx", outbox.ErrNotInTransaction)
 }
 
-// insert runs enqueue.sql for each chunk of msgs. exec returns how many rows were
+// insert runs the INSERT of each chunk of msgs. exec returns how many rows were
 // stored.
 func (o *Outbox) insert(ctx context.Context, msgs []outbox.Message, instance *string, exec func(sql string, args []any, rows int64) (int64, error)) error {
 	if err := failpoint.Inject(ctx, failpoint.ProducerBeforeInsert); err != nil {
@@ -109,12 +109,12 @@ func (o *Outbox) insert(ctx context.Context, msgs []outbox.Message, instance *st
 	}
 	locks, shared := o.locks(msgs)
 	for _, part := range chunks(msgs) {
-		cols, err := columnsOf(part)
+		sql, args, err := o.statement(part, locks, shared, instance)
 		if err != nil {
 			return err
 		}
 		rows := int64(len(part))
-		n, err := exec(o.sql.enqueue, cols.args(locks, shared, instance), rows)
+		n, err := exec(sql, args, rows)
 		if err != nil {
 			return describe(err)
 		}

@@ -26,6 +26,7 @@ type Outbox struct {
 	cfg      Config
 	prepare  outbox.Preparer
 	sql      statements
+	one      oneStatements
 	window   *pgwindow.Statements
 	wholeBox int64 // the advisory lock of the whole outbox
 	bell     bell
@@ -62,6 +63,10 @@ func New(pool *pgxpool.Pool, cfg Config) (*Outbox, error) {
 	if err != nil {
 		return nil, err
 	}
+	one, err := renderOne(cfg)
+	if err != nil {
+		return nil, err
+	}
 	window, err := pgwindow.Prepare(cfg.names())
 	if err != nil {
 		return nil, err
@@ -77,6 +82,7 @@ func New(pool *pgxpool.Pool, cfg Config) (*Outbox, error) {
 		cfg:      cfg,
 		prepare:  outbox.Preparer{MaxPayloadBytes: cfg.MaxPayloadBytes, Injector: cfg.Injector},
 		sql:      sql,
+		one:      one,
 		window:   window,
 		more:     more,
 		wholeBox: keyhash.Lock("outbox", cfg.names().Qualified("")),

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgtype"
+
 	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/internal/keyhash"
 	"github.com/leat-go/leat/outbox"
@@ -18,25 +20,26 @@ const (
 	maxChunkBytes = 32 << 20
 )
 
-// columns are the arrays of one INSERT.
+// columns are the arrays of one INSERT. An empty text is NULL.
 type columns struct {
 	shards   []int16
-	ids      []string
-	idTexts  []*string
+	ids      []pgtype.UUID
+	idTexts  []string
 	topics   []string
-	keys     []*string
-	types    []*string
+	keys     []string
+	types    []string
 	payloads [][]byte
-	headers  []*string
-	occurred []*time.Time
+	headers  []string
+	occurred []*time.Time // nil while no message has one
 }
 
 func columnsOf(msgs []outbox.Message) (*columns, error) {
 	n := len(msgs)
+	texts := make([]string, 5*n)
+	column := func(i int) []string { return texts[i*n : (i+1)*n : (i+1)*n] }
 	c := &columns{
-		shards: make([]int16, n), ids: make([]string, n), idTexts: make([]*string, n),
-		topics: make([]string, n), keys: make([]*string, n), types: make([]*string, n),
-		payloads: make([][]byte, n), headers: make([]*string, n), occurred: make([]*time.Time, n),
+		shards: make([]int16, n), ids: make([]pgtype.UUID, n), payloads: make([][]byte, n),
+		idTexts: column(0), topics: column(1), keys: column(2), types: column(3), headers: column(4),
 	}
 	for i := range msgs {
 		if err := c.put(i, &msgs[i]); err != nil {
@@ -48,14 +51,12 @@ func columnsOf(msgs []outbox.Message) (*columns, error) {
 
 func (c *columns) put(i int, m *outbox.Message) error {
 	id, canonical := ids.Map(m.ID)
-	c.ids[i] = ids.Text(id) // as text: the simple protocol knows no other form
+	c.ids[i] = pgtype.UUID{Bytes: id, Valid: true}
 	if !canonical {
-		c.idTexts[i] = &m.ID
+		c.idTexts[i] = m.ID
 	}
-	c.topics[i] = m.Topic
+	c.topics[i], c.keys[i], c.types[i] = m.Topic, m.Key, m.Type
 	c.shards[i] = keyhash.Shard(shardKey(m))
-	c.keys[i] = textOrNull(&m.Key)
-	c.types[i] = textOrNull(&m.Type)
 	c.payloads[i] = m.Payload
 	if m.Payload == nil {
 		c.payloads[i] = []byte{}
@@ -65,10 +66,12 @@ func (c *columns) put(i int, m *outbox.Message) error {
 		if err != nil {
 			return fmt.Errorf("leat: headers of message %s: %w", m.ID, err)
 		}
-		text := string(raw)
-		c.headers[i] = &text
+		c.headers[i] = string(raw)
 	}
 	if !m.OccurredAt.IsZero() {
+		if c.occurred == nil {
+			c.occurred = make([]*time.Time, len(c.shards))
+		}
 		c.occurred[i] = &m.OccurredAt
 	}
 	return nil
@@ -78,8 +81,31 @@ func (c *columns) put(i int, m *outbox.Message) error {
 func (c *columns) args(locks []int64, shared int64, instance *string) []any {
 	return []any{
 		locks, shared, instance,
-		c.shards, c.ids, c.idTexts, c.topics, c.keys, c.types, c.payloads, c.headers, c.occurred,
+		c.shards, c.ids, textsOrNull(c.idTexts), c.topics, textsOrNull(c.keys), textsOrNull(c.types),
+		c.payloads, textsOrNull(c.headers), c.occurred,
 	}
+}
+
+// textsOrNull returns texts as a parameter in which an empty text is NULL, and
+// which is NULL as a whole where all of them are: nothing is encoded then.
+func textsOrNull(texts []string) any {
+	empty := 0
+	for _, s := range texts {
+		if s == "" {
+			empty++
+		}
+	}
+	switch empty {
+	case 0:
+		return texts
+	case len(texts):
+		return nil
+	}
+	pointers := make([]*string, len(texts))
+	for i := range texts {
+		pointers[i] = textOrNull(&texts[i])
+	}
+	return pointers
 }
 
 func shardKey(m *outbox.Message) []byte {
