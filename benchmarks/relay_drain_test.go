@@ -79,7 +79,7 @@ func drain(b *testing.B, broker *testenv.KafkaEnv, size drainSize) {
 // message, from making the relay and the sink to closing them.
 func drainLeat(ctx context.Context, ob *pgoutbox.Outbox, brokers []string, group string, want int) (time.Duration, error) {
 	began := time.Now()
-	source, err := ob.Source(pgoutbox.SourceConfig{Group: group})
+	source, err := ob.Source(pgoutbox.SourceConfig{Group: group, Start: pgoutbox.StartOldest()})
 	if err != nil {
 		return 0, err
 	}

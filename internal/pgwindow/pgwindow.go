@@ -79,10 +79,7 @@ type Statements struct {
 // and positions stand beside it.
 func Prepare(names pgmigrate.Names) (*Statements, error) {
 	s := &Statements{names: names}
-	for _, f := range []struct {
-		to   *string
-		file string
-	}{
+	return s, render(names, []file{
 		{&s.claim, "claim"},
 		{&s.claimRow, "claim_row"},
 		{&s.holder, "holder"},
@@ -95,14 +92,24 @@ func Prepare(names pgmigrate.Names) (*Statements, error) {
 		{&s.advance, "advance"},
 		{&s.raise, "raise"},
 		{&s.facts, "facts"},
-	} {
-		raw, err := files.ReadFile("sql/" + f.file + ".sql")
+	})
+}
+
+// file is a statement and where it goes.
+type file struct {
+	to   *string
+	name string
+}
+
+func render(names pgmigrate.Names, all []file) error {
+	for _, f := range all {
+		raw, err := files.ReadFile("sql/" + f.name + ".sql")
 		if err != nil {
-			return nil, fmt.Errorf("leat: statement %s: %w", f.file, err)
+			return fmt.Errorf("leat: statement %s: %w", f.name, err)
 		}
 		if *f.to, err = names.Render(string(raw)); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return s, nil
+	return nil
 }

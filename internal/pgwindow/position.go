@@ -32,6 +32,17 @@ type Window struct {
 	OpenedBy uint64
 	// SystemIdentifier is that of the cluster that the window belongs to.
 	SystemIdentifier int64
+	// Slots is the number of slots of the chain from this window on. See Chain;
+	// 0 where the window was read without.
+	Slots int16
+	// Leads says that the slot has opened the window itself, and not followed
+	// another one to it.
+	Leads bool
+}
+
+// Empty says that no row can be in the window.
+func (w Window) Empty() bool {
+	return w.Prev.Text == w.Target.Text
 }
 
 // HasEarly says whether a transaction that was under way in Prev ended within
@@ -81,7 +92,7 @@ func (s *Statements) Probe(ctx context.Context, db Querier, sequence uint32, w W
 	case standby:
 		return Probe{}, ErrStandby
 	case p.Sequence < w.SourceFloor:
-		return Probe{}, fmt.Errorf("%w: sequence at %d, position at %d", ErrSequenceWentBack, p.Sequence, w.SourceFloor)
+		return Probe{}, wentBack(p, w)
 	}
 	return p, nil
 }
@@ -117,10 +128,13 @@ func (s *Statements) Advance(ctx context.Context, db Querier, l Lease, w, last i
 	return err
 }
 
-func scanWindow(row pgx.Row) (Window, error) {
+// scanWindow reads a window, and into more what the row has beyond it.
+func scanWindow(row pgx.Row, more ...any) (Window, error) {
 	var w Window
 	var prev, target, openedBy string
-	err := row.Scan(&w.No, &prev, &target, &w.Floor, &w.NextFloor, &w.SourceFloor, &w.Last, &openedBy, &w.SystemIdentifier)
+	err := row.Scan(append([]any{
+		&w.No, &prev, &target, &w.Floor, &w.NextFloor, &w.SourceFloor, &w.Last, &openedBy, &w.SystemIdentifier,
+	}, more...)...)
 	if err != nil {
 		return Window{}, err
 	}

@@ -69,7 +69,7 @@ func newSubject(t *testing.T) subject {
 
 // Source implements outboxtest.Subject.
 func (s subject) Source(group string) relay.Source {
-	src, err := s.Outbox.Source(pgoutbox.SourceConfig{Group: group})
+	src, err := s.Outbox.Source(pgoutbox.SourceConfig{Group: group, Start: pgoutbox.StartOldest()})
 	if err != nil {
 		panic(err) // the suite's groups are valid
 	}

@@ -82,7 +82,7 @@ func keepsStatements(mode pgx.QueryExecMode) bool {
 
 // connect opens a connection for a session, on which a relay may count.
 func (s *Source) connect(ctx context.Context) (*pgx.Conn, error) {
-	c, err := s.ob.connectAs(ctx, "leat relay "+s.slot.Group)
+	c, err := s.ob.connectAs(ctx, "leat relay "+s.cfg.Group)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func (s *Source) connect(ctx context.Context) (*pgx.Conn, error) {
 	if !c.direct {
 		s.pooled.Do(func() {
 			s.ob.cfg.Logger.WarnContext(ctx, "relay reads through a pooler, which costs speed: it leaves the settings of sessions alone",
-				slog.String("group", s.slot.Group))
+				slog.String("group", s.cfg.Group))
 		})
 	}
 	return c.Conn, nil

@@ -86,10 +86,15 @@ func newOutbox(tb testing.TB, cfg pgoutbox.Config) (*pgoutbox.Outbox, *testenv.D
 	return ob, db
 }
 
-// source returns a new source of group.
+// source returns a new source of group, which starts at the oldest message.
 func source(tb testing.TB, ob *pgoutbox.Outbox, group string) *pgoutbox.Source {
 	tb.Helper()
-	src, err := ob.Source(pgoutbox.SourceConfig{Group: group})
+	return sourceOf(tb, ob, pgoutbox.SourceConfig{Group: group, Start: pgoutbox.StartOldest()})
+}
+
+func sourceOf(tb testing.TB, ob *pgoutbox.Outbox, cfg pgoutbox.SourceConfig) *pgoutbox.Source {
+	tb.Helper()
+	src, err := ob.Source(cfg)
 	require.NoError(tb, err)
 	return src
 }
@@ -97,7 +102,13 @@ func source(tb testing.TB, ob *pgoutbox.Outbox, group string) *pgoutbox.Source {
 // acquire starts a session of group, which is released when the test ends.
 func acquire(tb testing.TB, ob *pgoutbox.Outbox, group string) relay.Session {
 	tb.Helper()
-	s, err := source(tb, ob, group).Acquire(tb.Context(), testLease)
+	return acquireFrom(tb, source(tb, ob, group))
+}
+
+// acquireFrom starts a session of src, which is released when the test ends.
+func acquireFrom(tb testing.TB, src *pgoutbox.Source) relay.Session {
+	tb.Helper()
+	s, err := src.Acquire(tb.Context(), testLease)
 	require.NoError(tb, err)
 	tb.Cleanup(func() { _ = s.Release(context.Background()) }) // a second release is no concern of the test's
 	return s

@@ -14,9 +14,9 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// oldestSchema is the oldest version of the schema that this version of the
-// library works with.
-const oldestSchema = 1
+// relaySchema is the oldest version of the schema that the relays of this version of
+// the library work with. Its producers work with version 1, too.
+const relaySchema = 2
 
 // SchemaStatus is the state of the outbox's schema.
 type SchemaStatus struct {
@@ -50,13 +50,13 @@ func (o *Outbox) SchemaStatus(ctx context.Context) (SchemaStatus, error) {
 }
 
 // requireSchema returns an error that wraps outbox.ErrNotMigrated where the
-// schema is missing or too old.
-func (o *Outbox) requireSchema(ctx context.Context) error {
+// schema is missing or older than version.
+func (o *Outbox) requireSchema(ctx context.Context, version int) error {
 	set, err := migrationSet(o.cfg)
 	if err != nil {
 		return err
 	}
-	err = set.Require(ctx, pgmigrate.FromPool(o.pool), oldestSchema)
+	err = set.Require(ctx, pgmigrate.FromPool(o.pool), version)
 	if errors.Is(err, pgmigrate.ErrBehind) {
 		return fmt.Errorf("%w: %w", outbox.ErrNotMigrated, err)
 	}

@@ -28,6 +28,7 @@ type Outbox struct {
 	sql      statements
 	one      oneStatements
 	window   *pgwindow.Statements
+	chain    *pgwindow.Chain
 	wholeBox int64 // the advisory lock of the whole outbox
 	bell     bell
 	more     moreStatements
@@ -71,6 +72,10 @@ func New(pool *pgxpool.Pool, cfg Config) (*Outbox, error) {
 	if err != nil {
 		return nil, err
 	}
+	chain, err := pgwindow.PrepareChain(cfg.names())
+	if err != nil {
+		return nil, err
+	}
 	self, err := ids.New()
 	if err != nil {
 		return nil, err
@@ -85,6 +90,7 @@ func New(pool *pgxpool.Pool, cfg Config) (*Outbox, error) {
 		one:      one,
 		window:   window,
 		more:     more,
+		chain:    chain,
 		wholeBox: keyhash.Lock("outbox", cfg.names().Qualified("")),
 	}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/pgwindow"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/relay"
 )
@@ -13,14 +14,25 @@ import (
 // not to walk them twice.
 const largeBacklog = 100_000
 
+// looks is how many windows one Read goes through. One that it opens itself is the
+// last: its snapshot was taken after Read was called, so if it is empty there is
+// nothing to read; on a cluster busy with other things the next would be empty as
+// well. With several slots, it may come to windows that others have opened: the
+// first may be older than the call; the second was not there when the first was
+// taken, but its snapshot may be as old; the third was opened by a slot that had
+// seen the second.
+const looks = 3
+
 // Read implements relay.Session: the next page of the window; past its end, once
 // all of it is settled, the first page of the next window, if a probe finds that
-// there may be something in one. It opens one window at most: that one's snapshot
-// was taken after Read was called, so if it is empty there is nothing to read.
-// On a cluster busy with other things the next would be empty as well.
+// there may be something in one. ErrSlotClosed where the slots are being changed and
+// this one has come to its end.
 func (n *session) Read(ctx context.Context, limit int) (relay.Page, error) {
 	if limit < 1 {
 		return relay.Page{}, outbox.ConfigError("limit", limit, "must be positive")
+	}
+	if n.closed {
+		return relay.Page{}, relay.ErrSlotClosed
 	}
 	page, err := n.readWindow(ctx, limit)
 	if err != nil || len(page.Records) > 0 {
@@ -32,23 +44,31 @@ func (n *session) Read(ctx context.Context, limit int) (relay.Page, error) {
 	if waiting {
 		return relay.Page{Waiting: true}, nil
 	}
-	opened, err := n.openNext(ctx)
-	if err != nil || !opened {
-		return relay.Page{}, unusable(err)
+	for range looks {
+		opened, err := n.openNext(ctx)
+		if err != nil || !opened {
+			return relay.Page{}, unusable(err)
+		}
+		if n.closed {
+			return relay.Page{}, relay.ErrSlotClosed
+		}
+		page, err = n.readWindow(ctx, limit)
+		if err != nil || len(page.Records) > 0 || n.window.Leads || n.slots == 1 {
+			return page, unusable(err)
+		}
 	}
-	page, err = n.readWindow(ctx, limit)
-	return page, unusable(err)
+	return relay.Page{}, nil
 }
 
-// openNext opens the next window if there may be something in it, else stores
+// openNext goes to the next window if there may be something in it, else stores
 // the position.
 func (n *session) openNext(ctx context.Context) (bool, error) {
 	sql := n.source.ob.window
-	probe, err := sql.Probe(ctx, n.reader, n.facts.Sequence, n.window)
+	probe, changing, err := n.source.ob.chain.Probe(ctx, n.reader, n.facts.Sequence, n.lease.Slot.Group, n.window)
 	if err != nil {
 		return false, err
 	}
-	if !probe.New(n.window) {
+	if !probe.New(n.window) && !changing {
 		return false, n.flush(ctx)
 	}
 	if !n.whole {
@@ -62,7 +82,7 @@ func (n *session) openNext(ctx context.Context) (bool, error) {
 			return false, err
 		}
 	}
-	w, err := sql.Open(ctx, n.reader, n.lease, n.window, probe.Sequence)
+	w, err := n.next(ctx, probe, changing)
 	if err != nil {
 		return false, err
 	}
@@ -72,8 +92,24 @@ func (n *session) openNext(ctx context.Context) (bool, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.enter(w)
-	n.opened++
+	if !w.Leads && n.slots > 1 {
+		n.joined++
+	}
+	if w.Leads || n.slots == 1 || n.joined >= looks {
+		n.opened++
+	}
 	return true, nil
+}
+
+// next finishes the window and takes the next one. Where there is one slot, and is
+// to be one, it shares the chain with nobody.
+func (n *session) next(ctx context.Context, probe pgwindow.Probe, changing bool) (pgwindow.Window, error) {
+	if n.slots > 1 || changing {
+		return n.source.ob.chain.Next(ctx, n.reader, n.lease, n.window, probe.Sequence)
+	}
+	w, err := n.source.ob.window.Open(ctx, n.reader, n.lease, n.window, probe.Sequence)
+	w.Slots = 1
+	return w, err
 }
 
 // readWindow returns the next rows of the window: first those of transactions
@@ -83,8 +119,8 @@ func (n *session) readWindow(ctx context.Context, limit int) (relay.Page, error)
 	w := &n.window
 	if n.read < w.Floor {
 		if w.HasEarly() {
-			records, full, err := n.query(ctx, limit, n.source.ob.sql.pageEarly,
-				w.Prev.Text, w.Target.Text, n.read, w.Floor, limit)
+			sql, args := n.early(limit)
+			records, full, err := n.query(ctx, limit, sql, args...)
 			if err != nil || full {
 				return n.hand(records, lastSeq(records, n.read), false), err
 			}
@@ -97,7 +133,8 @@ func (n *session) readWindow(ctx context.Context, limit int) (relay.Page, error)
 	if n.whole {
 		return relay.Page{}, nil
 	}
-	records, full, err := n.query(ctx, limit, n.source.ob.sql.page, w.Prev.Text, w.Target.Text, n.read, limit)
+	sql, args := n.late(limit)
+	records, full, err := n.query(ctx, limit, sql, args...)
 	if err != nil {
 		return relay.Page{}, err
 	}

@@ -20,6 +20,8 @@ import (
 type session struct {
 	source *Source
 	lease  pgwindow.Lease
+	slots  int   // that the group has
+	turn   int64 // of the source
 	over   sync.Once
 	facts  pgwindow.Facts
 	reader *pgx.Conn
@@ -32,7 +34,9 @@ type session struct {
 	window pgwindow.Window
 	read   int64 // rows of the window up to here were read
 	whole  bool  // all of the window was read
-	opened int   // windows that this session has opened
+	opened int   // windows whose snapshots were taken since this session began
+	joined int   // windows that other slots have opened
+	closed bool  // the slot has come to its end
 	done   int64 // rows of the window up to here are settled
 	stored int64 // done, as the database knows it
 	unread int   // pages handed out and not settled
@@ -46,12 +50,12 @@ type cursor struct {
 }
 
 // open loads the position and connects.
-func (s *Source) open(ctx context.Context, lease pgwindow.Lease) (*session, error) {
+func (s *Source) open(ctx context.Context, lease pgwindow.Lease, turn int64) (*session, error) {
 	reader, err := s.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	n := &session{source: s, lease: lease, reader: reader}
+	n := &session{source: s, lease: lease, turn: turn, reader: reader}
 	if n.writer, err = s.connect(ctx); err == nil {
 		err = n.load(ctx)
 	}
@@ -63,19 +67,21 @@ func (s *Source) open(ctx context.Context, lease pgwindow.Lease) (*session, erro
 	return n, nil
 }
 
-// load reads the position, or starts a new group at the oldest message.
+// load reads the position.
 func (n *session) load(ctx context.Context) error {
-	sql := n.source.ob.window
-	var err error
-	if n.facts, err = sql.Facts(ctx, n.reader); err != nil {
-		return err
-	}
-	w, err := sql.Load(ctx, n.reader, n.lease.Slot)
-	if errors.Is(err, pgx.ErrNoRows) {
-		if err = n.start(ctx); err != nil {
+	ob := n.source.ob
+	if n.source.cfg.SyncPositions {
+		if _, err := n.reader.Exec(ctx, "SET synchronous_commit = on"); err != nil {
 			return err
 		}
-		w, err = sql.Load(ctx, n.reader, n.lease.Slot)
+	}
+	var err error
+	if n.facts, err = ob.window.Facts(ctx, n.reader); err != nil {
+		return err
+	}
+	w, slots, err := ob.chain.Load(ctx, n.reader, n.lease.Slot)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return fmt.Errorf("%w: slot %d of %q has no position", pgwindow.ErrLost, n.lease.Slot.No, n.lease.Slot.Group)
 	}
 	if err != nil {
 		return err
@@ -83,25 +89,18 @@ func (n *session) load(ctx context.Context) error {
 	if err := n.facts.Belongs(w); err != nil {
 		return err
 	}
+	n.slots = int(slots)
 	n.enter(w)
 	return nil
-}
-
-func (n *session) start(ctx context.Context) error {
-	sql := n.source.ob.window
-	p, err := sql.Probe(ctx, n.reader, n.facts.Sequence, pgwindow.NoWindow())
-	if err != nil {
-		return err
-	}
-	return sql.Start(ctx, n.reader, n.lease, p.Sequence, n.facts.SystemIdentifier)
 }
 
 // enter makes w the window that is read, from where it is settled.
 func (n *session) enter(w pgwindow.Window) {
 	n.window = w
 	n.read, n.done, n.stored = w.Last, w.Last, w.Last
-	n.whole = false
+	n.whole = w.Empty()
 	n.unread = 0
+	n.closed = int(w.Slots) != n.slots
 }
 
 // Epoch implements relay.Session.
@@ -204,7 +203,7 @@ func (n *session) Release(ctx context.Context) error {
 	n.over.Do(func() {
 		n.close(ctx)
 		n.source.leave()
-		n.source.ended()
+		n.source.ended(n.turn)
 	})
 	return err
 }

@@ -6,13 +6,12 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/internal/pgwindow"
@@ -22,9 +21,8 @@ import (
 
 // SourceConfig tunes a Source.
 type SourceConfig struct {
-	// Group names an independent reader of the outbox, with its own lease and
-	// position. A new group starts at the oldest message that is retained. Valid
-	// UTF-8 without NUL, at most 200 bytes.
+	// Group names an independent reader of the outbox, with its own leases and
+	// positions. Valid UTF-8 without NUL, at most 200 bytes, not beginning with "_".
 	// Defaults to "default".
 	Group string
 
@@ -33,21 +31,85 @@ type SourceConfig struct {
 	// found by polling.
 	// Defaults to false: a relay that leads listens.
 	NoListen bool
+
+	// Start is where the group begins if it has never read before, else ignored.
+	// Defaults to StartOldest() for the group "default"; for any other new group it
+	// must be stated.
+	Start Start
+
+	// Slots divides the messages by key, so that several relays of the group work
+	// at the same time, each of which reads all rows and sends its own. 1 to 64. A running
+	// group is changed to another number once all of its relays that live want it.
+	// With more than one, all relays of the group must know of slots: releases with
+	// schema 1 do not. Defaults to 1.
+	Slots int
+
+	// Topics are patterns of the topics that the group reads, in which * stands for
+	// any run of characters; at most 1,000. A group whose patterns change reads by
+	// the new ones from where it stands. Defaults to all topics.
+	Topics []string
+
+	// SyncPositions makes each new window wait for the disk. A sink that keeps the
+	// position itself (relay.TransactionalSink) needs it: the transaction numbers
+	// in a position that the server had not written when it crashed are given to
+	// other transactions, whose messages would be taken for sent.
+	// Defaults to false: a crash of the server repeats a few pages.
+	SyncPositions bool
+}
+
+const defaultGroup = "default"
+
+// maxSlots is the number of shards.
+const maxSlots = 64
+
+func (c SourceConfig) withDefaults() SourceConfig {
+	if c.Group == "" {
+		c.Group = defaultGroup
+	}
+	if c.Slots == 0 {
+		c.Slots = 1
+	}
+	if len(c.Topics) == 0 {
+		c.Topics = nil
+	}
+	c.Topics = slices.Clone(c.Topics)
+	return c
+}
+
+func (c SourceConfig) validate() error {
+	if err := validateGroup(c.Group); err != nil {
+		return err
+	}
+	if c.Slots < 1 || c.Slots > maxSlots {
+		return outbox.ConfigError("Slots", c.Slots, "must be 1 to 64")
+	}
+	return validateTopics(c.Topics)
+}
+
+func validateGroup(group string) error {
+	if len(group) > 200 || !utf8.ValidString(group) || strings.ContainsRune(group, 0) {
+		return outbox.ConfigError("Group", strconv.Quote(group), "must be valid UTF-8 without NUL, of at most 200 bytes")
+	}
+	if strings.HasPrefix(group, "_") {
+		return outbox.ConfigError("Group", strconv.Quote(group), "must not begin with _")
+	}
+	return nil
 }
 
 // Source reads the outbox for relays of one group. See Outbox.Source.
 type Source struct {
-	ob   *Outbox
-	slot pgwindow.Slot
+	ob    *Outbox
+	cfg   SourceConfig
+	like  []string // Topics, for LIKE
+	sql   sourceStatements
+	pages pageStatements
+	name  string // of this source, unique; the start of its owners' names
 
 	mu      sync.Mutex
-	name    string // of this source, unique; the start of its owners' names
-	claims  int64  // ever made
-	running int    // sessions that have not ended
+	claims  int64   // ever made
+	running []int64 // those whose sessions have not ended
 	pooled  sync.Once
 	ear     ear
-
-	noListen bool
 }
 
 var _ relay.Source = (*Source)(nil)
@@ -65,28 +127,32 @@ var _ relay.Source = (*Source)(nil)
 // timeouts for themselves. Through a pooler, in transaction mode as well, it sets
 // nothing and works all the same: more slowly, and in transaction mode by polling.
 // It needs USAGE on the schema, SELECT on the log, its sequence and the tables of
-// meta and migrations, and SELECT, INSERT, UPDATE and DELETE on those of leases and
-// positions.
+// meta and migrations, and SELECT, INSERT, UPDATE and DELETE on those of leases,
+// positions, groups and members. It needs schema 2.
 func (o *Outbox) Source(cfg SourceConfig) (*Source, error) {
-	if cfg.Group == "" {
-		cfg.Group = "default"
-	}
-	if len(cfg.Group) > 200 || !utf8.ValidString(cfg.Group) || strings.ContainsRune(cfg.Group, 0) {
-		return nil, outbox.ConfigError("Group", strconv.Quote(cfg.Group), "must be valid UTF-8 without NUL, of at most 200 bytes")
-	}
-	name, err := newName()
-	if err != nil {
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	return &Source{ob: o, slot: pgwindow.Slot{Group: cfg.Group}, name: name, noListen: cfg.NoListen}, nil
+	s := &Source{ob: o, cfg: cfg, like: likePatterns(cfg.Topics)}
+	var err error
+	if s.sql, err = renderSource(o.cfg); err != nil {
+		return nil, err
+	}
+	if s.pages, err = renderPages(o.cfg); err != nil {
+		return nil, err
+	}
+	s.name, err = newName()
+	return s, err
 }
 
 // Check implements relay.Source. It refuses a missing or too old schema, a
 // standby, a sequence that caches, a database whose synchronous_commit is off
 // (Config.AllowAsyncCommit), and a stored position that does not belong to this
-// cluster or lies ahead of the sequence.
+// cluster or lies ahead of the sequence, and a new group of which nobody says
+// where it starts.
 func (s *Source) Check(ctx context.Context) error {
-	if err := s.ob.requireSchema(ctx); err != nil {
+	if err := s.ob.requireSchema(ctx, relaySchema); err != nil {
 		return unusable(err)
 	}
 	facts, err := s.ob.window.Facts(ctx, s.ob.pool)
@@ -100,34 +166,49 @@ func (s *Source) Check(ctx context.Context) error {
 	if facts.SynchronousCommit == "off" && !s.ob.cfg.AllowAsyncCommit {
 		return unusable(errAsyncCommit)
 	}
-	w, err := s.ob.window.Load(ctx, s.ob.pool, s.slot)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil
-	}
-	if err != nil {
-		return unusable(err)
-	}
-	if err := facts.Belongs(w); err != nil {
-		return unusable(err)
-	}
-	_, err = s.ob.window.Probe(ctx, s.ob.pool, facts.Sequence, w)
-	return unusable(err)
+	return unusable(s.checkPositions(ctx, facts))
 }
 
-// Acquire implements relay.Source. A lease that an earlier session of this very
-// Source left behind, because the database was away when it ended, is taken at
-// once.
+// checkPositions checks the newest window of every slot of the group.
+func (s *Source) checkPositions(ctx context.Context, facts pgwindow.Facts) error {
+	g, err := s.ob.chain.Group(ctx, s.ob.pool, s.cfg.Group)
+	if err != nil {
+		return err
+	}
+	if err := s.mayStart(g); err != nil {
+		return err
+	}
+	all, err := s.ob.chain.All(ctx, s.ob.pool, s.cfg.Group)
+	if err != nil {
+		return err
+	}
+	newest := pgwindow.NoWindow()
+	for i := range all {
+		if err := facts.Belongs(all[i]); err != nil {
+			return err
+		}
+		if all[i].SourceFloor >= newest.SourceFloor {
+			newest = all[i]
+		}
+	}
+	_, err = s.ob.window.Probe(ctx, s.ob.pool, facts.Sequence, newest)
+	return err
+}
+
+// Acquire implements relay.Source: it takes any slot that is free. A lease that an
+// earlier session of this very Source left behind, because the database was away
+// when it ended, is taken at once.
 func (s *Source) Acquire(ctx context.Context, ttl time.Duration) (relay.Session, error) {
-	owner, former := s.begin()
-	lease, err := s.ob.window.Claim(ctx, s.ob.pool, s.slot, owner, former, ttl)
+	t := s.begin()
+	lease, err := s.claim(ctx, t, ttl)
 	if err == nil {
 		var n *session
-		if n, err = s.open(ctx, lease); err == nil {
+		if n, err = s.open(ctx, lease, t.no); err == nil {
 			return n, nil
 		}
 		s.giveBack(ctx, lease)
 	}
-	s.ended()
+	s.ended(t.no)
 	if held, ok := errors.AsType[*pgwindow.HeldError](err); ok {
 		return nil, &relay.LeaseHeldError{Owner: held.Owner, Remaining: held.Remaining}
 	}
@@ -141,28 +222,38 @@ func (s *Source) giveBack(ctx context.Context, lease pgwindow.Lease) {
 	defer cancel()
 	if err := s.ob.window.Release(ctx, s.ob.pool, lease); err != nil {
 		s.ob.cfg.Logger.WarnContext(ctx, "lease not given back, it will run out",
-			slog.String("group", s.slot.Group), slog.Any("error", err))
+			slog.String("group", s.cfg.Group), slog.Int("slot", int(lease.Slot.No)), slog.Any("error", err))
 	}
 }
 
-// begin names a new owner, and whose leases it may take: those of the owners of
-// this source before it, unless one of them is in use.
-func (s *Source) begin() (owner string, former pgwindow.Former) {
+// turn is one attempt at a lease.
+type turn struct {
+	no      int64
+	owner   string
+	former  pgwindow.Former // whose leases it may take: those of this source's earlier turns,
+	running []int64         // unless they are in use
+}
+
+// begin begins a turn.
+func (s *Source) begin() turn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.running == 0 {
-		former = pgwindow.Former{Prefix: s.name + "/", Last: s.claims}
+	t := turn{
+		no:      s.claims + 1,
+		former:  pgwindow.Former{Prefix: s.name + "/", Last: s.claims},
+		running: append([]int64{}, s.running...),
 	}
+	t.owner = s.name + "/" + strconv.FormatInt(t.no, 10)
 	s.claims++
-	s.running++
-	return s.name + "/" + strconv.FormatInt(s.claims, 10), former
+	s.running = append(s.running, t.no)
+	return t
 }
 
-// ended notes that a session is over, its lease released or not.
-func (s *Source) ended() {
+// ended notes that a turn is over, its lease released or not.
+func (s *Source) ended(turn int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.running--
+	s.running = slices.DeleteFunc(s.running, func(no int64) bool { return no == turn })
 }
 
 // Wakes implements relay.Source: commits that this process has announced and,
@@ -179,7 +270,7 @@ var errAsyncCommit = errors.New("leat: synchronous_commit is off: messages would
 // messages if they were ignored.
 func unusable(err error) error {
 	for _, fatal := range []error{
-		outbox.ErrNotMigrated, errAsyncCommit, errPooled,
+		outbox.ErrNotMigrated, errAsyncCommit, errPooled, errStartUnstated,
 		pgwindow.ErrSequenceWentBack, pgwindow.ErrOtherCluster, pgwindow.ErrSequenceCache, pgwindow.ErrSequencePrivilege,
 	} {
 		if errors.Is(err, fatal) {

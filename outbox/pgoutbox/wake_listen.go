@@ -81,7 +81,7 @@ func (s *Source) attend(ctx context.Context) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.sessions++
-	if e.cancel != nil || e.wakes == 0 || e.deaf.Load() || s.noListen {
+	if e.cancel != nil || e.wakes == 0 || e.deaf.Load() || s.cfg.NoListen {
 		return
 	}
 	e.wait()
@@ -115,7 +115,7 @@ func (s *Source) hear(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		log := s.ob.cfg.Logger.With(slog.String("group", s.slot.Group), slog.Any("error", err))
+		log := s.ob.cfg.Logger.With(slog.String("group", s.cfg.Group), slog.Any("error", err))
 		if errors.Is(err, errSwallowed) {
 			log.WarnContext(ctx, "commits of other processes are found by polling only: connect the relay directly, or set SourceConfig.NoListen")
 			s.ear.deaf.Store(true)
@@ -128,7 +128,7 @@ func (s *Source) hear(ctx context.Context) {
 
 // hearOnce listens on a new connection until the first error.
 func (s *Source) hearOnce(ctx context.Context, retry *retryWait) error {
-	c, err := s.ob.connectAs(ctx, "leat listen "+s.slot.Group)
+	c, err := s.ob.connectAs(ctx, "leat listen "+s.cfg.Group)
 	if err != nil {
 		return err
 	}

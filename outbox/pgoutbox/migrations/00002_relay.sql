@@ -21,6 +21,9 @@ INSERT INTO @{_groups} (relay_group) SELECT DISTINCT relay_group FROM @{_leases}
 CREATE TABLE @{_members} (
     relay_group text        NOT NULL,
     member      text        NOT NULL,
+    -- The number of slots that it wants, and since when it has said so.
+    slots       smallint    NOT NULL,
+    since       timestamptz NOT NULL DEFAULT clock_timestamp(),
     seen_until  timestamptz NOT NULL,
     PRIMARY KEY (relay_group, member)
 ) WITH (fillfactor = 50);
@@ -28,7 +31,8 @@ CREATE TABLE @{_members} (
 -- Where a group has several slots they share one chain of windows: the slot
 -- that opens a window leads, the others copy its snapshots. A window with
 -- another number of slots than the one before is empty; where the slots change,
--- every slot comes to it before any goes past it.
+-- every slot comes to it before any goes past it. leads stays false where there is
+-- but one slot.
 ALTER TABLE @{_positions} ADD COLUMN leads boolean NOT NULL DEFAULT false;
 ALTER TABLE @{_positions} ADD COLUMN slots smallint NOT NULL DEFAULT 1;
 CREATE UNIQUE INDEX @{name:_leads_idx} ON @{_positions} (relay_group, window_no) WHERE leads;

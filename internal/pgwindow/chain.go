@@ -1,0 +1,189 @@
+package pgwindow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/leat-go/leat/internal/pgmigrate"
+)
+
+// Chain keeps the places of a group whose log is read in slots, each of which has
+// the rows whose shard is its number modulo the number of slots.
+//
+// # One chain for all slots
+//
+// Each slot has its own window rows, under its own lease. They share the snapshots:
+// the slot that opens window k+1 leads, the others copy its target and its F. A slot
+// that is behind goes to the newest window at once; what it reads then is all rows
+// that the newest target sees and its own last target does not. Any increasing run
+// of snapshots would give each slot all its rows once, in order. That the slots
+// share one is what makes their number changeable.
+//
+// The proof of the floor (see the package comment) holds for a slot that follows:
+// its next_floor is the F of chain window k-1, whose transaction had committed
+// before T(k) was taken, whoever has opened which: a slot opens window k after it
+// has seen, committed, a row of window k-1. Rows are written without waiting for the
+// disk, and yet none outlives in a crash what it was copied from, whose commit stands
+// before it in the server's log.
+//
+// # Changing the number of slots
+//
+// The change is a marker: a window with the snapshot and the floors of the one
+// before it, so an empty one, that carries the new number. Two slots cannot
+// lead the same window, so either the marker is the next window, or another window
+// is and the marker comes later. No slot reads beyond the marker's snapshot S
+// before the change is complete: a statement that takes a further window asks that
+// the group has as many slots as the window before it says.
+//
+// A slot takes the marker only when it stands at S itself, with all of its rows up to
+// S settled; a fenced-off owner may be the one who writes it, and it is as
+// true. When every old slot has done so, and no lease on one is live, the change is
+// complete: the group has the new number, every new slot has a row at the marker, and
+// all epochs are raised.
+//
+// No loss (O2): a row that S sees belongs to a window of the old slot of its shard,
+// which was settled before; a row that S does not see lies ahead of the new slot of
+// its shard, whose first window begins at S. Order (O5): of two rows of a key that S
+// tells apart, the first one was acknowledged before any new slot could begin; of two
+// that it does not, one slot reads both, by windows and within a window by number.
+// What a former owner still sends late is a repeat.
+type Chain struct {
+	group, list                          string
+	beginOldest, beginNow, beginAt, mark string
+	load, all, probe, next, complete     string
+	claim, claimRows, holder             string
+}
+
+// PrepareChain renders the statements for the log called names.Table, beside which
+// stand its leases, positions and groups.
+func PrepareChain(names pgmigrate.Names) (*Chain, error) {
+	c := &Chain{}
+	return c, render(names, []file{
+		{&c.group, "chain_group"},
+		{&c.list, "chain_list"},
+		{&c.beginOldest, "chain_begin_oldest"},
+		{&c.beginNow, "chain_begin_now"},
+		{&c.beginAt, "chain_begin_at"},
+		{&c.mark, "chain_mark"},
+		{&c.load, "chain_load"},
+		{&c.all, "chain_all"},
+		{&c.probe, "chain_probe"},
+		{&c.next, "chain_next"},
+		{&c.complete, "chain_complete"},
+		{&c.claim, "chain_claim"},
+		{&c.claimRows, "chain_claim_rows"},
+		{&c.holder, "chain_holder"},
+	})
+}
+
+// Group is what is stored of a group.
+type Group struct {
+	// Listed says that the group is known, Started that it has a position.
+	Listed, Started bool
+	// Slots is their number, Next the number that it is being changed to, or 0.
+	Slots, Next int16
+	// Topics are the patterns of the topics that it reads; nil for all.
+	Topics []string
+}
+
+// Group returns what is stored of a group.
+func (c *Chain) Group(ctx context.Context, db Querier, group string) (Group, error) {
+	var g Group
+	err := db.QueryRow(ctx, c.group, group).Scan(&g.Listed, &g.Slots, &g.Next, &g.Topics, &g.Started)
+	return g, err
+}
+
+// List lists a group that is not, with so many slots; with one, if it has a position
+// already.
+func (c *Chain) List(ctx context.Context, db Querier, group string, slots int16, topics []string) error {
+	_, err := db.Exec(ctx, c.list, group, slots, topics)
+	return err
+}
+
+// Load returns the newest window of slot and the number of slots of its group, or
+// pgx.ErrNoRows where it has none.
+func (c *Chain) Load(ctx context.Context, db Querier, slot Slot) (w Window, slots int16, err error) {
+	var of int16
+	var leads bool
+	w, err = scanWindow(db.QueryRow(ctx, c.load, slot.Group, slot.No), &of, &leads, &slots)
+	w.Slots, w.Leads = of, leads
+	return w, slots, err
+}
+
+// RowsQuerier is a Querier that can return many rows.
+type RowsQuerier interface {
+	Querier
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+// All returns the newest window of every slot of group that has one.
+func (c *Chain) All(ctx context.Context, db RowsQuerier, group string) ([]Window, error) {
+	rows, err := db.Query(ctx, c.all, group)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (Window, error) { return scanChainWindow(row) })
+}
+
+func scanChainWindow(row pgx.Row) (Window, error) {
+	var slots int16
+	var leads bool
+	w, err := scanWindow(row, &slots, &leads)
+	w.Slots, w.Leads = slots, leads
+	return w, err
+}
+
+// Probe is Statements.Probe, and says whether the number of slots of group is
+// being changed.
+func (c *Chain) Probe(ctx context.Context, db Querier, sequence uint32, group string, w Window) (p Probe, changing bool, err error) {
+	var standby bool
+	err = db.QueryRow(ctx, c.probe, sequence, w.Target.Text, group).Scan(&p.Sequence, &p.Ended, &standby, &changing)
+	switch {
+	case err != nil:
+		return Probe{}, false, err
+	case standby:
+		return Probe{}, false, ErrStandby
+	case p.Sequence < w.SourceFloor:
+		return Probe{}, false, wentBack(p, w)
+	}
+	return p, changing, nil
+}
+
+func wentBack(p Probe, w Window) error {
+	return fmt.Errorf("%w: sequence at %d, position at %d", ErrSequenceWentBack, p.Sequence, w.SourceFloor)
+}
+
+// Next finishes window w of l's slot, all of which is settled, and takes the next
+// one of the chain: one that another slot has opened, a marker, or one that it opens
+// itself. f is Probe.Sequence. A window whose Slots are not those of w is a marker.
+// It returns ErrLost where the lease or the window is no longer what the caller
+// thinks.
+func (c *Chain) Next(ctx context.Context, db Querier, l Lease, w Window, f int64) (Window, error) {
+	for range 3 { // once more where another slot has set the same window meanwhile
+		next, err := scanChainWindow(db.QueryRow(ctx, c.next, l.Slot.Group, l.Slot.No, w.No, f, l.Owner, l.Epoch))
+		switch {
+		case err == nil:
+			return next, nil
+		case isUniqueViolation(err):
+			return Window{}, cannotFollow(w)
+		case !errors.Is(err, pgx.ErrNoRows):
+			return Window{}, err
+		}
+	}
+	return Window{}, cannotFollow(w)
+}
+
+func cannotFollow(w Window) error {
+	return fmt.Errorf("%w: window %d cannot be followed", ErrLost, w.No)
+}
+
+// Complete completes the change of the slots of group if all of them have come to
+// its marker and none is held, and says whether it did.
+func (c *Chain) Complete(ctx context.Context, db Querier, group string) (bool, error) {
+	var done int
+	err := db.QueryRow(ctx, c.complete, group).Scan(&done)
+	return done > 0, err
+}

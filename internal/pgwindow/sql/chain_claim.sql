@@ -1,0 +1,25 @@
+-- Takes the lease of a slot of group $1 that is free, has run out, or is held by an
+-- owner whose name is $3 and a number up to $5 that is none of $6 (earlier
+-- incarnations of the same reader, known to have ended; NULL: none). While the slots
+-- are changed, those that have come to the marker are not given out. In random
+-- order, so that replicas do not run into each other; SKIP LOCKED: a rival that is
+-- claiming right now wins without a wait.
+UPDATE @{_leases}
+SET owner = $2, epoch = epoch + 1, lease_until = clock_timestamp() + $4::bigint * interval '1 microsecond'
+WHERE (relay_group, slot) = (
+    SELECT l.relay_group, l.slot
+    FROM @{_leases} l JOIN @{_groups} g ON g.relay_group = l.relay_group
+    WHERE l.relay_group = $1 AND l.slot < g.slots
+      AND (l.owner IS NULL OR l.lease_until <= clock_timestamp()
+           OR CASE WHEN starts_with(l.owner, $3)
+                   THEN substr(l.owner, length($3) + 1)::bigint <= $5
+                        AND substr(l.owner, length($3) + 1)::bigint <> ALL ($6::bigint[]) END)
+      AND (g.next_slots IS NULL OR g.next_slots IS DISTINCT FROM (
+           SELECT p.slots FROM @{_positions} p
+           WHERE p.relay_group = l.relay_group AND p.slot = l.slot
+           ORDER BY p.window_no DESC
+           LIMIT 1))
+    ORDER BY random()
+    LIMIT 1
+    FOR UPDATE OF l SKIP LOCKED)
+RETURNING slot, epoch

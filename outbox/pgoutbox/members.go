@@ -1,0 +1,44 @@
+package pgoutbox
+
+import (
+	"context"
+	"time"
+
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+var _ relay.Sharded = (*Source)(nil)
+
+// sourceStatements are those of a Source alone.
+type sourceStatements struct {
+	share, leave, topics string
+}
+
+func renderSource(cfg Config) (sourceStatements, error) {
+	var s sourceStatements
+	err := renderFiles(cfg, []sqlFile{
+		{&s.share, "member_share"},
+		{&s.leave, "member_leave"},
+		{&s.topics, "group_topics"},
+	})
+	return s, err
+}
+
+// Share implements relay.Sharded. It also asks for another number of slots where
+// SourceConfig.Slots is not that of the group, once all relays of the group that
+// live agree and have had ttl to say so. A group with one slot that is to keep it
+// costs one read a call and no write.
+func (s *Source) Share(ctx context.Context, ttl time.Duration) (relay.Share, error) {
+	var slots, members int
+	err := s.ob.pool.QueryRow(ctx, s.sql.share, s.cfg.Group, s.name, s.cfg.Slots, ttl.Microseconds()).Scan(&slots, &members)
+	if err != nil {
+		return relay.Share{}, unusable(describe(err))
+	}
+	return relay.Share{Slots: slots, Fair: (slots + members - 1) / members}, nil
+}
+
+// Leave implements relay.Sharded.
+func (s *Source) Leave(ctx context.Context) error {
+	_, err := s.ob.pool.Exec(ctx, s.sql.leave, s.cfg.Group, s.name)
+	return unusable(describe(err))
+}

@@ -1,0 +1,82 @@
+package pgoutbox
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/leat-go/leat/internal/pgwindow"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// switchPoll is how soon a replica that finds nothing to claim looks again while
+// the slots are being changed: it waits for the end of a slot, not of a lease.
+const switchPoll = 100 * time.Millisecond
+
+// group returns what is stored of the source's group, which it lists, and starts,
+// where that has not been done.
+func (s *Source) group(ctx context.Context) (pgwindow.Group, error) {
+	chain, pool := s.ob.chain, s.ob.pool
+	g, err := chain.Group(ctx, pool, s.cfg.Group)
+	if err != nil {
+		return g, err
+	}
+	if !g.Listed {
+		if err := s.mayStart(g); err != nil {
+			return g, err
+		}
+		if err := chain.List(ctx, pool, s.cfg.Group, int16(s.cfg.Slots), s.cfg.Topics); err != nil { //nolint:gosec // at most 64
+			return g, err
+		}
+	}
+	if !g.Started {
+		if err := s.mayStart(g); err != nil {
+			return g, err
+		}
+		start := s.cfg.Start.orDefault(s.cfg.Group)
+		if err := chain.Begin(ctx, pool, s.ob.window, s.cfg.Group, s.name, start.at, start.time); err != nil {
+			return g, err
+		}
+	}
+	if !g.Listed || !g.Started {
+		g, err = chain.Group(ctx, pool, s.cfg.Group)
+	}
+	if err == nil && !slices.Equal(g.Topics, s.cfg.Topics) {
+		_, err = pool.Exec(ctx, s.sql.topics, s.cfg.Group, s.cfg.Topics)
+	}
+	return g, err
+}
+
+// mayStart refuses to start a group of which nobody has said where.
+func (s *Source) mayStart(g pgwindow.Group) error {
+	if !g.Started && !s.cfg.Start.orDefault(s.cfg.Group).stated {
+		return errStartUnstated
+	}
+	return nil
+}
+
+// claim takes the lease of a slot that is free.
+func (s *Source) claim(ctx context.Context, t turn, ttl time.Duration) (pgwindow.Lease, error) {
+	g, err := s.group(ctx)
+	if err != nil {
+		return pgwindow.Lease{}, err
+	}
+	if g.Next != 0 {
+		if _, err := s.ob.chain.Complete(ctx, s.ob.pool, s.cfg.Group); err != nil {
+			return pgwindow.Lease{}, err
+		}
+	}
+	lease, err := s.ob.chain.Claim(ctx, s.ob.pool, s.cfg.Group, t.owner, t.former, t.running, ttl)
+	if held, ok := errors.AsType[*pgwindow.HeldError](err); ok && g.Next != 0 {
+		held.Remaining = switchPoll
+	}
+	return lease, err
+}
+
+// Slot implements relay.Slotted.
+func (n *session) Slot() int {
+	return int(n.lease.Slot.No)
+}
+
+var _ relay.Slotted = (*session)(nil)

@@ -1,0 +1,1 @@
+DELETE FROM @{_members} WHERE relay_group = $1 AND member = $2

@@ -1,0 +1,37 @@
+-- Notes that relay $2 of group $1 lives for another $4 microseconds and wants $3 slots, and
+-- returns how many slots there are and how many relays live. Nothing is written
+-- while all want one slot and have it.
+--
+-- The number of slots is changed once all relays that live want the same other one,
+-- for at least as long as each of them needs to say so: while a new release is
+-- rolled out, those before it want what they have. One change at a time.
+WITH g AS (
+    SELECT slots, next_slots FROM @{_groups} WHERE relay_group = $1
+), others AS (
+    SELECT count(*) AS n, coalesce(bool_and(slots = $3::smallint), true) AS agree
+    FROM @{_members}
+    WHERE relay_group = $1 AND member <> $2 AND seen_until > clock_timestamp()
+), me AS (
+    INSERT INTO @{_members} AS m (relay_group, member, slots, seen_until)
+    SELECT $1, $2, $3::smallint, clock_timestamp() + $4::bigint * interval '1 microsecond'
+    FROM others LEFT JOIN g ON true
+    WHERE $3::smallint > 1 OR coalesce(g.slots, 1) > 1 OR g.next_slots IS NOT NULL OR NOT others.agree
+    ON CONFLICT (relay_group, member) DO UPDATE
+    SET seen_until = EXCLUDED.seen_until,
+        slots = EXCLUDED.slots,
+        since = CASE WHEN m.slots = EXCLUDED.slots AND m.seen_until > clock_timestamp() THEN m.since ELSE clock_timestamp() END
+    RETURNING since
+), change AS (
+    UPDATE @{_groups} u
+    SET next_slots = $3::smallint
+    FROM others, me
+    WHERE u.relay_group = $1 AND u.slots <> $3::smallint AND u.next_slots IS NULL
+      AND others.agree AND me.since <= clock_timestamp() - $4::bigint * interval '1 microsecond'
+), gone AS (
+    DELETE FROM @{_members}
+    WHERE (relay_group, member) IN (
+        SELECT relay_group, member FROM @{_members}
+        WHERE relay_group = $1 AND member <> $2 AND seen_until < clock_timestamp() - interval '1 hour'
+        FOR UPDATE SKIP LOCKED)
+)
+SELECT coalesce(g.slots, $3::smallint), others.n + 1 FROM others LEFT JOIN g ON true
