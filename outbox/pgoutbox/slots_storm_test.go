@@ -1,0 +1,326 @@
+package pgoutbox_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/pgoutbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+const (
+	stormLease = 400 * time.Millisecond
+	stormTTL   = 250 * time.Millisecond // of a member
+)
+
+// slotStorm moves many sessions of a group by hand, one step at a time in random
+// order: pages are read and sent, in whole or in part; replicas come, go, and
+// die without a word, and the dead ones go on sending for a while.
+type slotStorm struct {
+	t   *testing.T
+	ob  *pgoutbox.Outbox
+	db  *testenv.Database
+	rng *rand.Rand
+
+	replicas []*stormReplica
+	zombies  []*stormSession
+	sent     []outbox.Record
+	faults   map[string]int
+}
+
+type stormReplica struct {
+	src      *pgoutbox.Source
+	slots    int
+	fair     int
+	shared   time.Time
+	sessions []*stormSession
+}
+
+type stormSession struct {
+	relay.Session
+
+	renewed time.Time
+	pages   []relay.Page // read and not sent
+}
+
+func (s *slotStorm) start(slots int) {
+	src := sourceOf(s.t, s.ob, pgoutbox.SourceConfig{Slots: slots})
+	s.replicas = append(s.replicas, &stormReplica{src: src, slots: slots, fair: 1})
+}
+
+// step does one thing with one replica.
+func (s *slotStorm) step(ctx context.Context) {
+	s.zombieStep(ctx)
+	if len(s.replicas) == 0 {
+		return
+	}
+	r := s.replicas[s.rng.IntN(len(s.replicas))]
+	if time.Since(r.shared) > stormTTL/4 {
+		share, err := r.src.Share(ctx, stormTTL)
+		require.NoError(s.t, err)
+		require.Positive(s.t, share.Slots)
+		r.fair, r.shared = share.Fair, time.Now()
+	}
+	if len(r.sessions) < r.fair {
+		x, err := r.src.Acquire(ctx, stormLease)
+		if err == nil {
+			r.sessions = append(r.sessions, &stormSession{Session: x, renewed: time.Now()})
+		} else if !errors.Is(err, relay.ErrLeaseLost) {
+			require.ErrorIs(s.t, err, relay.ErrLeaseHeld)
+		}
+	}
+	for i := len(r.sessions) - 1; i >= 0; i-- {
+		if i >= r.fair || !s.move(ctx, r.sessions[i]) {
+			_ = r.sessions[i].Release(ctx) // of a lease that may be lost
+			r.sessions = append(r.sessions[:i], r.sessions[i+1:]...)
+		}
+	}
+}
+
+// move lets one session renew, read, send or settle; false when it has ended.
+func (s *slotStorm) move(ctx context.Context, x *stormSession) bool {
+	if time.Since(x.renewed) > stormLease/4 {
+		if err := x.Renew(ctx, stormLease); !s.alive(err) {
+			return false
+		}
+		x.renewed = time.Now()
+	}
+	if len(x.pages) > 0 && s.rng.IntN(2) == 0 {
+		return s.alive(s.send(ctx, x))
+	}
+	page, err := x.Read(ctx, 1+s.rng.IntN(20))
+	if errors.Is(err, relay.ErrSlotClosed) {
+		require.Empty(s.t, x.pages, "closed with pages that are not settled")
+		s.faults["closed"]++
+		return false
+	}
+	if !s.alive(err) {
+		return false
+	}
+	if len(page.Records) > 0 {
+		x.pages = append(x.pages, page)
+	} else if len(x.pages) > 0 {
+		return s.alive(s.send(ctx, x))
+	}
+	return true
+}
+
+// send sends some or all of the oldest page and settles it.
+func (s *slotStorm) send(ctx context.Context, x *stormSession) error {
+	page, n := x.pages[0], len(x.pages[0].Records)
+	if s.rng.IntN(4) == 0 {
+		n = 1 + s.rng.IntN(n)
+	}
+	s.sent = append(s.sent, page.Records[:n]...)
+	if err := x.Advance(ctx, page, n); err != nil {
+		return err
+	}
+	if n == len(page.Records) {
+		x.pages = x.pages[1:]
+	}
+	return nil
+}
+
+func (s *slotStorm) alive(err error) bool {
+	if errors.Is(err, relay.ErrLeaseLost) {
+		s.faults["lost"]++
+		return false
+	}
+	require.NoError(s.t, err)
+	return true
+}
+
+// crash ends a replica without a word. What it was about to send, it sends later.
+func (s *slotStorm) crash() {
+	i := s.rng.IntN(len(s.replicas))
+	for _, x := range s.replicas[i].sessions {
+		s.zombies = append(s.zombies, x)
+		s.faults["crash"]++
+		if len(x.pages) > 0 {
+			s.faults["crash with pages"]++
+		}
+	}
+	s.replicas = append(s.replicas[:i], s.replicas[i+1:]...)
+}
+
+// leave ends a replica cleanly.
+func (s *slotStorm) leave(ctx context.Context) {
+	i := s.rng.IntN(len(s.replicas))
+	for _, x := range s.replicas[i].sessions {
+		require.NoError(s.t, x.Release(ctx))
+	}
+	require.NoError(s.t, s.replicas[i].src.Leave(ctx))
+	s.replicas = append(s.replicas[:i], s.replicas[i+1:]...)
+}
+
+// zombieStep lets one that has crashed go on, without renewing its lease.
+func (s *slotStorm) zombieStep(ctx context.Context) {
+	if len(s.zombies) == 0 || s.rng.IntN(20) > 0 {
+		return
+	}
+	i := s.rng.IntN(len(s.zombies))
+	x := s.zombies[i]
+	var err error
+	if len(x.pages) > 0 {
+		err = s.send(ctx, x)
+	} else {
+		var page relay.Page
+		if page, err = x.Read(ctx, 10); err == nil && len(page.Records) > 0 {
+			x.pages = append(x.pages, page)
+			return
+		}
+	}
+	if err != nil || s.rng.IntN(10) == 0 {
+		_ = x.Release(ctx)
+		s.zombies = append(s.zombies[:i], s.zombies[i+1:]...)
+	}
+}
+
+// slots says how many slots the group has, 0 while that is being changed.
+func (s *slotStorm) slots() int {
+	return query1[int](s.t, s.db, "SELECT coalesce(max(CASE WHEN next_slots IS NULL THEN slots ELSE 0 END), 1) FROM leat.outbox_groups WHERE relay_group = 'default'")
+}
+
+// roll replaces the replicas by others that want so many slots, one after another,
+// and waits until it is so.
+func (s *slotStorm) roll(ctx context.Context, slots int) {
+	for len(s.replicas) < 3 {
+		s.start(slots)
+	}
+	old := len(s.replicas)
+	for range old {
+		for range 30 {
+			s.step(ctx)
+		}
+		if s.rng.IntN(2) == 0 {
+			s.crash()
+		} else {
+			s.leave(ctx)
+		}
+		s.start(slots)
+	}
+	// Any of those that want the old number are gone now.
+	s.replicas = keepWanting(s.replicas, slots)
+	for len(s.replicas) < 3 {
+		s.start(slots)
+	}
+	for i := 0; s.slots() != slots; i++ {
+		require.NoError(s.t, ctx.Err(), "the group does not come to %d slots", slots)
+		s.step(ctx)
+		if i%400 == 399 {
+			s.crash()
+			s.start(slots)
+		}
+	}
+}
+
+func keepWanting(all []*stormReplica, slots int) []*stormReplica {
+	var kept []*stormReplica
+	for _, r := range all {
+		if r.slots == slots {
+			kept = append(kept, r)
+		}
+	}
+	return kept
+}
+
+// TestO2_O5_O14_SlotsChangeUnderWriters changes the number of slots, again and again,
+// while writers run, relays die inside of it and zombies send on.
+func TestO2_O5_O14_SlotsChangeUnderWriters(t *testing.T) {
+	t.Parallel()
+	ob, db := newOutbox(t, pgoutbox.Config{})
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	seed := uint64(time.Now().UnixNano()) //nolint:gosec // any seed
+	t.Log("seed", seed)
+	s := &slotStorm{t: t, ob: ob, db: db, rng: rand.New(rand.NewPCG(seed, 1)), faults: map[string]int{}}
+	var wg sync.WaitGroup
+	writing, stop := context.WithCancel(ctx)
+	defer stop()
+	writers := make([]error, 4)
+	for i := range writers {
+		wg.Go(func() {
+			rng := rand.New(rand.NewPCG(seed, 2+uint64(i)))
+			for writing.Err() == nil && writers[i] == nil {
+				writers[i] = writeSlowly(writing, ob, db, rng)
+			}
+		})
+	}
+	for _, slots := range []int{1, 4, 2, 16, 1} {
+		s.roll(ctx, slots)
+	}
+	stop()
+	wg.Wait()
+	require.NoError(t, errors.Join(writers...))
+	rows := stored(t, db)
+	for s.distinct() < rows {
+		require.NoError(t, ctx.Err(), "%d of %d", s.distinct(), rows)
+		for range 50 {
+			s.step(ctx)
+		}
+	}
+	t.Logf("%d rows, %d sent, faults %v", rows, len(s.sent), s.faults)
+	require.Zero(t, inverted(s.sent))
+	require.Positive(t, s.faults["closed"])
+	require.Positive(t, s.faults["crash with pages"])
+	for len(s.replicas) > 0 {
+		s.leave(ctx)
+	}
+	for _, x := range s.zombies {
+		_ = x.Release(ctx)
+	}
+}
+
+func (s *slotStorm) distinct() int {
+	return len(firsts(s.sent))
+}
+
+// inverted counts the first occurrences that come before one of their key with a
+// lower number.
+func inverted(log []outbox.Record) int {
+	n, highest := 0, map[string]int64{}
+	for _, r := range firsts(log) {
+		if r.Key == "" {
+			continue
+		}
+		if r.Seq < highest[r.Key] {
+			n++
+		}
+		highest[r.Key] = max(highest[r.Key], r.Seq)
+	}
+	return n
+}
+
+// writeSlowly runs one transaction of a few keys, which may last a while.
+func writeSlowly(ctx context.Context, ob *pgoutbox.Outbox, db *testenv.Database, rng *rand.Rand) error {
+	err := pgx.BeginFunc(ctx, db.Pool, func(tx pgx.Tx) error {
+		if rng.IntN(2) == 0 {
+			if _, err := tx.Exec(ctx, "SELECT pg_current_xact_id()"); err != nil {
+				return err
+			}
+		}
+		var msgs []outbox.Message
+		for range 1 + rng.IntN(4) {
+			msgs = append(msgs, keyed(fmt.Sprint("k", rng.IntN(40)), "x")...)
+		}
+		if err := ob.Enqueue(ctx, tx, msgs...); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, "SELECT pg_sleep($1)", rng.Float64()*rng.Float64()*0.05)
+		return err
+	})
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
