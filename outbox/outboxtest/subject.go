@@ -63,6 +63,10 @@ type Features struct {
 	// page or Release came after.
 	LazyAdvance bool
 
+	// NoHolder says that sessions are no relay.Holder. Without it the Subject is an
+	// Admin as well.
+	NoHolder bool
+
 	// MaxPayloadBytes is the largest payload that the subject accepts.
 	// Defaults to outbox.DefaultMaxPayloadBytes.
 	MaxPayloadBytes int
