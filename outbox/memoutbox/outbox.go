@@ -23,7 +23,9 @@ type Outbox struct {
 	// window the stretch between two of them.
 	log    []outbox.Record
 	locks  keyLocks
-	groups map[string]*group
+	groups map[string]*group // by group, and slot where there are several
+	shares map[string]*sharing
+	aside  map[string]*asides
 	wakes  map[chan struct{}]struct{}
 }
 
@@ -39,6 +41,8 @@ func New(cfg Config) (*Outbox, error) {
 		preparer: outbox.Preparer{MaxPayloadBytes: cfg.MaxPayloadBytes, Injector: cfg.Injector},
 		locks:    make(keyLocks),
 		groups:   make(map[string]*group),
+		shares:   make(map[string]*sharing),
+		aside:    make(map[string]*asides),
 		wakes:    make(map[chan struct{}]struct{}),
 	}, nil
 }

@@ -14,7 +14,10 @@ import (
 // transaction with low numbers commits late is simply in a later window.
 type session struct {
 	ob    *Outbox
-	group *group
+	name  string // of the group
+	slot  int
+	slots int
+	group *group // of the slot
 	epoch int64
 
 	// Guarded by ob.mu. pos is the window that is open, with what is settled of
@@ -64,7 +67,7 @@ func (s *session) Read(ctx context.Context, limit int) (relay.Page, error) {
 func (s *session) open() {
 	s.opened++
 	s.pos = position{from: s.pos.to, to: len(s.ob.log)}
-	s.window = s.ob.window(s.pos)
+	s.window = s.part(s.ob.window(s.pos))
 	s.read = 0
 	s.group.pos = s.pos
 }
@@ -76,20 +79,28 @@ func (s *session) Advance(ctx context.Context, p relay.Page, n int) error {
 	if err := s.alive(ctx); err != nil {
 		return err
 	}
+	_, err := s.settle(p, n)
+	return err
+}
+
+// settle moves the position over the first n records of p and returns how many
+// of them it was past before. The caller holds ob.mu.
+func (s *session) settle(p relay.Page, n int) (before int, err error) {
 	c, ok := p.Cursor.(cursor)
 	switch {
 	case n < 0 || n > len(p.Records):
-		return fmt.Errorf("leat: advance by %d of a page of %d records", n, len(p.Records))
+		return 0, fmt.Errorf("leat: advance by %d of a page of %d records", n, len(p.Records))
 	case !ok && len(p.Records) == 0:
-		return nil // a page that was waiting
+		return 0, nil // a page that was waiting
 	case !ok:
-		return fmt.Errorf("leat: advance: page with a foreign cursor %T", p.Cursor)
+		return 0, fmt.Errorf("leat: advance: page with a foreign cursor %T", p.Cursor)
 	case c.from != s.pos.from || c.to != s.pos.to:
-		return nil // of a window that is settled already
+		return n, nil // of a window that is settled already
 	}
+	before = s.pos.done - c.first
 	s.pos.done = max(s.pos.done, c.first+n)
 	s.group.pos = s.pos
-	return nil
+	return before, nil
 }
 
 // Renew implements relay.Session.

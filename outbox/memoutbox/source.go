@@ -3,10 +3,13 @@ package memoutbox
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
 
+	"github.com/leat-go/leat/internal/keyhash"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/relay"
 )
@@ -19,12 +22,18 @@ type SourceConfig struct {
 	// groups read independently of one another, each from the start of the log.
 	// Defaults to "default".
 	Group string
+
+	// Slots is the number of readers that share the group, 1 to 64, each with the
+	// keys of some shards. The sources of a group agree on it; Check refuses one that
+	// does not. Defaults to 1.
+	Slots int
 }
 
 // Source reads an Outbox for one group. It is safe for concurrent use.
 type Source struct {
 	ob    *Outbox
 	group string
+	slots int
 }
 
 // Source returns the source of a group. Sources of one group are equivalent.
@@ -32,10 +41,13 @@ func (ob *Outbox) Source(cfg SourceConfig) *Source {
 	if cfg.Group == "" {
 		cfg.Group = "default"
 	}
-	return &Source{ob: ob, group: cfg.Group}
+	if cfg.Slots == 0 {
+		cfg.Slots = 1
+	}
+	return &Source{ob: ob, group: cfg.Group, slots: cfg.Slots}
 }
 
-// group is the state that a group stores: its lease and its position. Outbox.mu
+// group is the state that a slot of a group stores: its lease and its position. Outbox.mu
 // guards it.
 type group struct {
 	epoch int64
@@ -50,9 +62,22 @@ type position struct {
 	from, to, done int
 }
 
-// Check reports nothing but the error of ctx: memory is always readable.
+// Check returns an error that wraps relay.ErrSourceUnusable where the number of
+// slots cannot be, or is not that of the group.
 func (s *Source) Check(ctx context.Context) error {
-	return ctx.Err()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.ob.mu.Lock()
+	defer s.ob.mu.Unlock()
+	if s.slots < 1 || s.slots > keyhash.Shards {
+		return errors.Join(relay.ErrSourceUnusable, outbox.ConfigError("Slots", s.slots, "must be 1 to 64"))
+	}
+	if have := s.sharing().slots; have != s.slots {
+		reason := fmt.Sprintf("group %q has %d", s.group, have)
+		return errors.Join(relay.ErrSourceUnusable, outbox.ConfigError("Slots", s.slots, reason))
+	}
+	return nil
 }
 
 // Wakes implements relay.Source.
@@ -60,7 +85,8 @@ func (s *Source) Wakes(ctx context.Context) <-chan struct{} {
 	return s.ob.subscribe(ctx)
 }
 
-// Acquire claims the lease of the group for ttl, which must be positive.
+// Acquire claims the lease of the group, or of the first of its slots that is
+// free, for ttl, which must be positive.
 func (s *Source) Acquire(ctx context.Context, ttl time.Duration) (relay.Session, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -70,22 +96,46 @@ func (s *Source) Acquire(ctx context.Context, ttl time.Duration) (relay.Session,
 	}
 	s.ob.mu.Lock()
 	defer s.ob.mu.Unlock()
-	g := s.ob.groups[s.group]
-	if g == nil {
-		g = &group{}
-		s.ob.groups[s.group] = g
+	var taken *relay.LeaseHeldError
+	for slot := range s.slots {
+		g := s.slotOf(slot)
+		left := time.Until(g.until)
+		if !g.held || left <= 0 {
+			return s.open(g, slot, ttl), nil
+		}
+		if taken == nil || left < taken.Remaining {
+			owner := "session " + strconv.FormatInt(g.epoch, 10) + " of group " + s.group
+			taken = &relay.LeaseHeldError{Owner: owner, Remaining: left}
+		}
 	}
-	if left := time.Until(g.until); g.held && left > 0 {
-		owner := "session " + strconv.FormatInt(g.epoch, 10) + " of group " + s.group
-		return nil, &relay.LeaseHeldError{Owner: owner, Remaining: left}
-	}
+	return nil, taken
+}
+
+// open begins a session of a slot that is free. The caller holds ob.mu.
+func (s *Source) open(g *group, slot int, ttl time.Duration) *session {
 	g.epoch++
 	g.held = true
 	g.until = time.Now().Add(ttl)
-	return &session{
-		ob: s.ob, group: g, epoch: g.epoch,
-		pos: g.pos, window: s.ob.window(g.pos), read: g.pos.done,
-	}, nil
+	n := &session{
+		ob: s.ob, name: s.group, slot: slot, slots: s.slots, group: g, epoch: g.epoch,
+		pos: g.pos, read: g.pos.done,
+	}
+	n.window = n.part(s.ob.window(g.pos))
+	return n
+}
+
+// slotOf returns the state of a slot. The caller holds ob.mu.
+func (s *Source) slotOf(slot int) *group {
+	name := s.group
+	if slot > 0 {
+		name += "/" + strconv.Itoa(slot)
+	}
+	g := s.ob.groups[name]
+	if g == nil {
+		g = &group{}
+		s.ob.groups[name] = g
+	}
+	return g
 }
 
 // window returns the records between two snapshots in order of Seq. The caller

@@ -65,6 +65,7 @@ func Checks(f Features) []Check {
 	for _, group := range [][]Check{
 		commitChecks(), inputChecks(), windowChecks(), writerChecks(), copyChecks(), orderChecks(),
 		leaseChecks(), foreignChecks(), positionChecks(), releaseChecks(), groupChecks(), wakeChecks(),
+		heldChecks(),
 	} {
 		all = append(all, group...)
 	}

@@ -1,0 +1,64 @@
+package memoutbox
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// Due implements relay.Holder.
+func (s *session) Due(ctx context.Context, limit int, except []string) ([]relay.Held, error) {
+	s.ob.mu.Lock()
+	defer s.ob.mu.Unlock()
+	if err := s.alive(ctx); err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	due := make(map[relay.Key]bool)
+	var found []relay.Held
+	for _, h := range s.asides().held {
+		key := keyOf(&h.Record)
+		switch {
+		case len(found) == limit:
+			return found, nil
+		case !s.reads(&h.Record) || slices.Contains(except, h.Topic):
+			continue
+		case h.state == retry && !h.next.After(now):
+			due[key] = true
+		case h.state == wait && due[key]:
+		default:
+			continue
+		}
+		found = append(found, relay.Held{Record: h.Record, Attempts: h.attempts})
+	}
+	return found, nil
+}
+
+// Resolve implements relay.Holder.
+func (s *session) Resolve(ctx context.Context, verdicts []relay.Verdict) (free []relay.Key, err error) {
+	s.ob.mu.Lock()
+	defer s.ob.mu.Unlock()
+	if err := s.alive(ctx); err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	a := s.asides()
+	for _, v := range verdicts {
+		h := a.find(v.Record.Seq)
+		if h == nil {
+			continue // dropped meanwhile
+		}
+		h.note(v.Attempts)
+		a.become(h, v.Fate, now.Add(v.RetryIn), v.Reason)
+	}
+	for _, v := range verdicts {
+		key := keyOf(v.Record)
+		a.follow(key, now)
+		if key.Key != "" && a.head(key) == nil && !slices.Contains(free, key) {
+			free = append(free, key)
+		}
+	}
+	return free, nil
+}

@@ -1,0 +1,76 @@
+package memoutbox
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+var _ relay.Holder = (*session)(nil)
+
+// HeldKeys implements relay.Holder.
+func (s *session) HeldKeys(ctx context.Context) ([]relay.Key, error) {
+	s.ob.mu.Lock()
+	defer s.ob.mu.Unlock()
+	if err := s.alive(ctx); err != nil {
+		return nil, err
+	}
+	var keys []relay.Key
+	seen := make(map[relay.Key]bool)
+	for _, h := range s.asides().held {
+		if key := keyOf(&h.Record); key.Key != "" && !seen[key] && s.reads(&h.Record) {
+			seen[key] = true
+			keys = append(keys, key)
+		}
+	}
+	return keys, nil
+}
+
+// Hold implements relay.Holder.
+func (s *session) Hold(ctx context.Context, p relay.Page, n int, holdings []relay.Holding) error {
+	s.ob.mu.Lock()
+	defer s.ob.mu.Unlock()
+	if err := s.alive(ctx); err != nil {
+		return err
+	}
+	for i, h := range holdings {
+		if h.Index < 0 || h.Index >= n || h.Fate == relay.FateDelivered || i > 0 && h.Index <= holdings[i-1].Index {
+			return fmt.Errorf("leat: hold: record %d of the first %d as %s", h.Index, n, h.Fate)
+		}
+	}
+	before, err := s.settle(p, n)
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	for _, h := range holdings {
+		if h.Index >= before { // else it is an earlier call's, whose answer was lost
+			s.hold(p, h, now)
+		}
+	}
+	return nil
+}
+
+// hold sets one record aside. The caller holds ob.mu.
+func (s *session) hold(p relay.Page, h relay.Holding, now time.Time) {
+	a := s.asides()
+	r := &held{Record: p.Records[h.Index]}
+	r.Message = clone(&r.Message)
+	r.note(h.Attempts)
+	fate, next := h.Fate, now.Add(h.RetryIn)
+	switch first := a.head(keyOf(&r.Record)); {
+	case first == nil && fate == relay.FateWait:
+		fate, next = relay.FateRetry, now // people have dropped what it was to follow
+	case first != nil && (fate == relay.FateRetry || fate == relay.FatePark):
+		fate = relay.FateWait
+	}
+	a.add(r)
+	a.become(r, fate, next, h.Reason)
+}
+
+// asides returns those of the group. The caller holds ob.mu.
+func (s *session) asides() *asides {
+	return s.ob.asides(s.name)
+}

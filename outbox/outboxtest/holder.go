@@ -1,0 +1,186 @@
+package outboxtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+var (
+	errNoAdmin  = errors.New("the subject is no Admin; say Features.NoHolder")
+	errNoError  = errors.New("no error")
+	errNoHolder = errors.New("the session is no relay.Holder; say Features.NoHolder")
+)
+
+// setAside is a session that sets records aside, with what people see of it.
+type setAside struct {
+	relay.Holder
+
+	reader *reader
+	admin Admin
+	group string
+}
+
+// holder starts a session of testGroup that can set records aside.
+func (tr *trial) holder(ctx context.Context) (*setAside, error) {
+	r, err := tr.acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return tr.asHolder(r)
+}
+
+func (tr *trial) asHolder(r *reader) (*setAside, error) {
+	admin, ok := tr.Subject.(Admin)
+	if !ok {
+		return nil, errNoAdmin
+	}
+	h, ok := r.Session.(relay.Holder)
+	if !ok {
+		return nil, errNoHolder
+	}
+	return &setAside{Holder: h, reader: r, admin: admin, group: testGroup}, nil
+}
+
+// next is a takeover of the session after its lease has run out.
+func (tr *trial) next(ctx context.Context, old *setAside) (*setAside, error) {
+	r, err := tr.takeOver(ctx, old.reader)
+	if err != nil {
+		return nil, err
+	}
+	return tr.asHolder(r)
+}
+
+// hold reads one page, which must hold these records, and gives each its fate;
+// those that are Delivered were acknowledged.
+func (s *setAside) hold(ctx context.Context, fates map[string]relay.Holding, names ...string) error {
+	p, err := s.reader.expectPage(ctx, len(names)+1, names...)
+	if err != nil {
+		return err
+	}
+	if err := s.Hold(ctx, p, len(p.Records), holdings(p, fates)); err != nil {
+		return fmt.Errorf("hold: %w", err)
+	}
+	return nil
+}
+
+// holdings are the fates of the records of p, by their names.
+func holdings(p relay.Page, fates map[string]relay.Holding) []relay.Holding {
+	var all []relay.Holding
+	for i := range p.Records {
+		if h, ok := fates[string(p.Records[i].Payload)]; ok {
+			h.Index = i
+			all = append(all, h)
+		}
+	}
+	return all
+}
+
+// expectDue expects that exactly these records are due, in this order.
+func (s *setAside) expectDue(ctx context.Context, names ...string) ([]relay.Held, error) {
+	return s.expectDueExcept(ctx, nil, names...)
+}
+
+func (s *setAside) expectDueExcept(ctx context.Context, except []string, names ...string) ([]relay.Held, error) {
+	due, err := s.Due(ctx, 100, except)
+	if err != nil {
+		return nil, fmt.Errorf("due: %w", err)
+	}
+	if err := expect(recordsOf(due), names...); err != nil {
+		return due, fmt.Errorf("due: %w", err)
+	}
+	return due, nil
+}
+
+func recordsOf(due []relay.Held) []outbox.Record {
+	records := make([]outbox.Record, len(due))
+	for i := range due {
+		records[i] = due[i].Record
+	}
+	return records
+}
+
+// resolve gives the first of due, as many as there are fates, their fate, and
+// expects these keys to be free.
+func (s *setAside) resolve(ctx context.Context, due []relay.Held, fates []relay.Verdict, free ...relay.Key) error {
+	for i := range fates {
+		fates[i].Record = &due[i].Record
+	}
+	got, err := s.Resolve(ctx, fates)
+	if err != nil {
+		return fmt.Errorf("resolve: %w", err)
+	}
+	if !sameKeys(got, free) {
+		return fmt.Errorf("resolve: keys %v are free, want %v", got, free)
+	}
+	return nil
+}
+
+// sameKeys compares two sets of keys without repetitions.
+func sameKeys(a, b []relay.Key) bool {
+	return len(a) == len(b) && !slices.ContainsFunc(b, func(k relay.Key) bool { return !slices.Contains(a, k) })
+}
+
+// deliver resolves all of due as delivered.
+func (s *setAside) deliver(ctx context.Context, due []relay.Held, free ...relay.Key) error {
+	fates := make([]relay.Verdict, len(due))
+	for i := range fates {
+		fates[i].Fate = relay.FateDelivered
+	}
+	return s.resolve(ctx, due, fates, free...)
+}
+
+// expectHeld expects these to be the keys of which something is held.
+func (s *setAside) expectHeld(ctx context.Context, keys ...relay.Key) error {
+	got, err := s.HeldKeys(ctx)
+	if err != nil {
+		return fmt.Errorf("held keys: %w", err)
+	}
+	if !sameKeys(got, keys) {
+		return fmt.Errorf("held keys: %v, want %v", got, keys)
+	}
+	return nil
+}
+
+// expectParked expects these records to be parked, or to wait behind one.
+func (s *setAside) expectParked(ctx context.Context, names ...string) ([]Aside, error) {
+	return expectAside(ctx, "parked", s.group, s.admin.Parked, names)
+}
+
+// expectDead expects these records to be set aside for good.
+func (s *setAside) expectDead(ctx context.Context, names ...string) ([]Aside, error) {
+	return expectAside(ctx, "dead", s.group, s.admin.Dead, names)
+}
+
+func expectAside(
+	ctx context.Context, what, group string, list func(context.Context, string) ([]Aside, error), names []string,
+) ([]Aside, error) {
+	all, err := list(ctx, group)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	records := make([]outbox.Record, len(all))
+	for i := range all {
+		records[i] = all[i].Record
+	}
+	if err := expect(records, names...); err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	return all, nil
+}
+
+func testKey(key string) relay.Key {
+	return relay.Key{Topic: testTopic, Key: key}
+}
+
+func failed(times int) []relay.Attempt {
+	all := make([]relay.Attempt, times)
+	for i := range all {
+		all[i] = relay.Attempt{Kind: outbox.FailureUnknown, Error: fmt.Sprintf("error %d", i+1)}
+	}
+	return all
+}
