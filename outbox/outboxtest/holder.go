@@ -21,8 +21,8 @@ type setAside struct {
 	relay.Holder
 
 	reader *reader
-	admin Admin
-	group string
+	admin  Admin
+	group  string
 }
 
 // holder starts a session of testGroup that can set records aside.

@@ -3,6 +3,7 @@ package relay
 import (
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/leat-go/leat/outbox"
@@ -26,7 +27,8 @@ type Config struct {
 	ReadAhead int
 
 	// Lease is how long the relay may hold its slot without renewing it; it is
-	// renewed every third of it. A replica takes over within Lease of a crash.
+	// renewed every third of it, or sooner where a send would have to wait
+	// for that. A replica takes over within Lease of a crash.
 	// Must exceed PublishTimeout + LeaseMargin. Defaults to 15 s.
 	Lease time.Duration
 
@@ -52,6 +54,32 @@ type Config struct {
 	// is kept, storing the position and releasing the lease. Defaults to 10 s.
 	DrainTimeout time.Duration
 
+	// Policies say what becomes of records that cannot be delivered; the first whose
+	// Topics fit counts. They need a Source whose sessions are Holders; without one a
+	// record that cannot be delivered holds back everything behind it.
+	// Defaults to Park after 10 attempts for all topics.
+	Policies []Policy
+
+	// Order says what waits for what. Defaults to OrderPerKey.
+	Order Order
+
+	// MaxHeld bounds the records that one lease of this relay keeps set aside, 1 to
+	// 100,000,000. Beyond it nothing more is set aside: the relay stops at the
+	// page and raises AlarmHeldCap. Records that were set aside before the lease
+	// count as one a key. Defaults to 100,000.
+	MaxHeld int
+
+	// SuspectKeys is the number of different keys of one topic that must fail for
+	// unknown reasons, with no success between them, until the topic counts as
+	// being out, 2 to 1,000. Until it answers again, one record at a time is tried.
+	// Defaults to 5.
+	SuspectKeys int
+
+	// SLO is the age from which a record that is not delivered is worth an alarm:
+	// AlarmStuck while its destination answers, else AlarmLag.
+	// Defaults to 5 m.
+	SLO time.Duration
+
 	// Logger receives what an operator should know. Defaults to none.
 	Logger *slog.Logger
 
@@ -74,6 +102,13 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.BackoffMin, 50*time.Millisecond)
 	setDefault(&c.BackoffMax, 5*time.Second)
 	setDefault(&c.DrainTimeout, 10*time.Second)
+	setDefault(&c.MaxHeld, 100_000)
+	setDefault(&c.SuspectKeys, 5)
+	setDefault(&c.SLO, 5*time.Minute)
+	c.Policies = slices.Clone(c.Policies)
+	for i := range c.Policies {
+		c.Policies[i] = c.Policies[i].withDefaults()
+	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -97,6 +132,29 @@ func (c Config) validate() error {
 	if c.ReadAhead < NoReadAhead || c.ReadAhead > 64 {
 		return outbox.ConfigError("ReadAhead", c.ReadAhead, "must be -1 to 64")
 	}
+	if err := c.validateTimes(); err != nil {
+		return err
+	}
+	if err := c.validateFailures(); err != nil {
+		return err
+	}
+	return c.validateHooks()
+}
+
+func (c Config) validateFailures() error {
+	if c.Order != OrderPerKey && c.Order != OrderTotal {
+		return outbox.ConfigError("Order", int(c.Order), "is not an order")
+	}
+	if c.MaxHeld < 1 || c.MaxHeld > 100_000_000 {
+		return outbox.ConfigError("MaxHeld", c.MaxHeld, "must be 1 to 100000000")
+	}
+	if c.SuspectKeys < 2 || c.SuspectKeys > 1000 {
+		return outbox.ConfigError("SuspectKeys", c.SuspectKeys, "must be 2 to 1000")
+	}
+	return c.validatePolicies()
+}
+
+func (c Config) validateTimes() error {
 	for _, f := range [...]struct {
 		name  string
 		value time.Duration
@@ -107,6 +165,7 @@ func (c Config) validate() error {
 		{"PollMin", c.PollMin},
 		{"BackoffMin", c.BackoffMin},
 		{"DrainTimeout", c.DrainTimeout},
+		{"SLO", c.SLO},
 	} {
 		if f.value < 0 {
 			return outbox.ConfigError(f.name, f.value, "must not be negative")
@@ -122,13 +181,21 @@ func (c Config) validate() error {
 	if c.BackoffMax < c.BackoffMin {
 		return outbox.ConfigError("BackoffMax", c.BackoffMax, fmt.Sprintf("must not be below BackoffMin %s", c.BackoffMin))
 	}
-	return c.validateHooks()
+	return nil
+}
+
+// renewEvery is the time between two renewals: a third of the lease, and sooner
+// where a send could not start between them, since it needs PublishTimeout of the
+// lease (at least a thirtieth of it, so that an odd configuration does not
+// hammer the source).
+func (c Config) renewEvery() time.Duration {
+	return max(min(c.Lease/3, c.Lease-c.PublishTimeout-c.LeaseMargin), c.Lease/30)
 }
 
 func (c Config) validateHooks() error {
 	for i, h := range c.Hooks {
 		switch h.(type) {
-		case PublishHook, LeaseHook, ErrorHook:
+		case PublishHook, LeaseHook, ErrorHook, HoldHook, BreakerHook, AlarmHook, ProgressHook:
 		default:
 			return outbox.ConfigError(fmt.Sprintf("Hooks[%d]", i), fmt.Sprintf("%T", h), "implements no hook interface of package relay")
 		}

@@ -51,13 +51,13 @@ func (f *fence) await(ctx context.Context, need time.Duration) error {
 	}
 }
 
-// keep renews the lease every third of it until done. It ends work when the
+// keep renews the lease in good time until done. It ends work when the
 // lease is lost, or when it has not been renewed by LeaseMargin before it ends:
 // another relay may take over from then on.
 func (t *term) keep(work context.Context, cancel context.CancelCauseFunc, done <-chan struct{}) error {
 	cfg := t.relay.cfg
 	remaining, _ := t.fence.state()
-	wait := max(remaining-2*cfg.Lease/3, 0) // sooner where acquiring has taken long
+	wait := max(remaining-cfg.Lease+cfg.renewEvery(), 0) // sooner where acquiring has taken long
 	for {
 		timer := time.NewTimer(wait)
 		select {
@@ -73,7 +73,8 @@ func (t *term) keep(work context.Context, cancel context.CancelCauseFunc, done <
 		remaining, _ = t.fence.state()
 		switch {
 		case err == nil:
-			wait = cfg.Lease / 3
+			wait = cfg.renewEvery()
+			t.relay.inspect(work)
 		case errors.Is(err, ErrLeaseLost), remaining <= cfg.LeaseMargin:
 			cancel(ErrLeaseLost)
 			return ErrLeaseLost
@@ -103,6 +104,7 @@ func (t *term) renewOnce(work context.Context, lose context.CancelCauseFunc) err
 		}
 		return err
 	}
+	t.relay.watch.answered()
 	t.fence.extend(asked.Add(cfg.Lease))
 	return nil
 }

@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/leat-go/leat/internal/failpoint"
@@ -19,6 +20,8 @@ func (t *term) read(stop, work context.Context) error {
 			err = failpoint.Inject(work, failpoint.RelayAfterFetch)
 		}
 		switch {
+		case errors.Is(err, ErrSlotClosed):
+			return err
 		case err != nil:
 			return t.fault(work, "read", err)
 		case t.once && page.Round > 1:

@@ -22,15 +22,17 @@ var ErrAlreadyRunning = errors.New("leat: relay is already running")
 var ErrDrainTimeout = errors.New("leat: drain timeout")
 
 // Relay carries the records of one Source to one Sink. Run as many replicas of
-// it as you like, in any processes: one leads, the others stand by and take
-// over within the lease.
+// it as you like, in any processes: each slot of the source (one, unless it is
+// Sharded) is led by one of them, the others stand by and take over within the
+// lease.
 type Relay struct {
 	source  Source
 	sink    Sink
 	cfg     Config
 	log     *slog.Logger
 	running atomic.Bool
-	hooking sync.Mutex // error hooks are called from several goroutines
+	hooking sync.Mutex // hooks are called from several goroutines
+	watch   watch
 }
 
 // New returns a Relay from source to sink. It returns an error that wraps
@@ -58,85 +60,23 @@ func New(source Source, sink Sink, cfg Config) (*Relay, error) {
 // Only errors that wrap ErrSourceUnusable end Run before ctx does. Every other
 // error, of the source or the sink, is logged, shown to the hooks and tried
 // again with backoff for as long as it takes: a database that is away, a broker
-// that refuses, a record that it rejects. A record that cannot be delivered
-// holds back the records behind it; none is skipped.
+// that refuses. What becomes of a record that cannot be delivered is for
+// Config.Policies to say; where the Source's sessions are no Holders, it holds
+// back the records behind it.
+//
+// Where the Source is Sharded, Run leads as many slots at once as is its fair
+// share.
 func (r *Relay) Run(ctx context.Context) error {
 	if !r.running.CompareAndSwap(false, true) {
 		return ErrAlreadyRunning
 	}
 	defer r.running.Store(false)
+	r.watch.run(true)
+	defer r.watch.run(false)
 	r.log.InfoContext(ctx, "relay starts",
 		slog.Duration("lease", r.cfg.Lease), slog.Duration("publish_timeout", r.cfg.PublishTimeout),
 		slog.Duration("lease_margin", r.cfg.LeaseMargin), slog.Int("page_size", r.cfg.PageSize))
-
-	listening, cancel := context.WithCancel(ctx)
-	defer cancel()
-	wakes := r.source.Wakes(listening)
-	retry := backoff{first: r.cfg.BackoffMin, most: r.cfg.BackoffMax}
-	checked := false
-	for ctx.Err() == nil {
-		var err error
-		if !checked {
-			err = r.check(ctx)
-			checked = err == nil
-		}
-		if err == nil {
-			err = r.lead(ctx, wakes, &retry)
-		}
-		switch {
-		case ctx.Err() != nil && errors.Is(err, ErrDrainTimeout):
-			return err
-		case ctx.Err() != nil:
-			return nil
-		case errors.Is(err, ErrSourceUnusable):
-			return err
-		case errors.Is(err, ErrLeaseHeld):
-			pause(ctx, r.standby(err))
-		case err != nil:
-			r.log.WarnContext(ctx, "relay starts over", slog.Any("error", err))
-			pause(ctx, retry.next())
-		}
-	}
-	return nil
-}
-
-// lead acquires the lease and relays under it until ctx ends, the lease is lost
-// or the source fails.
-func (r *Relay) lead(ctx context.Context, wakes <-chan struct{}, retry *backoff) error {
-	t, err := r.acquire(ctx, retry)
-	if err != nil {
-		return err
-	}
-	t.wakes = wakes
-	return t.run(ctx)
-}
-
-// RunOnce relays everything that was committed before it was called and
-// returns the number of records that the sink has acknowledged. It is for
-// scheduled jobs and tests.
-//
-// It returns ErrLeaseHeld at once while another relay leads, and any error of
-// the source. Failures of the sink are tried again with backoff until ctx ends;
-// then the error of ctx is returned. Records up to the first that was not
-// acknowledged are settled in every case.
-func (r *Relay) RunOnce(ctx context.Context) (int, error) {
-	if !r.running.CompareAndSwap(false, true) {
-		return 0, ErrAlreadyRunning
-	}
-	defer r.running.Store(false)
-	if err := r.check(ctx); err != nil {
-		return 0, err
-	}
-	t, err := r.acquire(ctx, &backoff{first: r.cfg.BackoffMin, most: r.cfg.BackoffMax})
-	if err != nil {
-		return 0, err
-	}
-	t.once = true
-	err = t.run(ctx)
-	if err == nil && !t.drained.Load() {
-		err = ctx.Err()
-	}
-	return int(t.acked.Load()), err
+	return newCrew(r).run(ctx)
 }
 
 func (r *Relay) check(ctx context.Context) error {
@@ -149,7 +89,7 @@ func (r *Relay) check(ctx context.Context) error {
 	return err
 }
 
-func (r *Relay) acquire(ctx context.Context, retry *backoff) (*term, error) {
+func (r *Relay) acquire(ctx context.Context) (*term, error) {
 	asked := time.Now()
 	err := failpoint.Inject(ctx, failpoint.RelayClaimWaits)
 	var s Session
@@ -158,15 +98,18 @@ func (r *Relay) acquire(ctx context.Context, retry *backoff) (*term, error) {
 		s, err = r.source.Acquire(bounded, r.cfg.Lease)
 		cancel()
 	}
-	if err != nil {
-		if !errors.Is(err, ErrLeaseHeld) {
-			r.onError(ctx, "acquire", err)
-		}
+	if errors.Is(err, ErrLeaseHeld) {
+		r.watch.answered()
 		return nil, err
 	}
+	if err != nil {
+		r.onError(ctx, "acquire", err)
+		return nil, err
+	}
+	r.watch.answered()
 	r.log.InfoContext(ctx, "lease acquired", slog.Int64("epoch", s.Epoch()))
 	r.onLease(ctx, s.Epoch(), true, nil)
-	return newTerm(r, s, asked.Add(r.cfg.Lease), retry), nil
+	return newTerm(r, s, asked.Add(r.cfg.Lease)), nil
 }
 
 // standby returns how long a replica that found the lease held waits: until it

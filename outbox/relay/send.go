@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/leat-go/leat/internal/failpoint"
@@ -14,64 +15,95 @@ import (
 // errSinkContract is what a sink's answer of the wrong length is treated as.
 var errSinkContract = errors.New("leat: sink returned a wrong number of results")
 
-// send delivers pages one at a time, in order. A page is begun only while stop
-// lasts and enough is left of the lease.
+// send delivers pages one at a time, in order, and between them the held records
+// that are due. Either is begun only while stop lasts and enough is left of the
+// lease.
 func (t *term) send(stop, work context.Context) error {
-	for page := range t.pages {
-		if stop.Err() != nil {
-			continue // let the reader end; what was not sent stays unsettled
-		}
-		err := failpoint.Inject(work, failpoint.RelayBetweenPages)
-		if err == nil {
-			err = t.deliver(stop, work, page)
-		}
-		if err != nil {
+	if err := t.loadHeld(work); err != nil {
+		return err
+	}
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		if err := t.dueIfTime(stop, work); err != nil {
 			return err
 		}
-		select {
-		case t.settled <- struct{}{}:
-		default:
+		var due <-chan time.Time
+		if t.holder != nil && stop.Err() == nil {
+			timer.Reset(time.Until(t.dueAt))
+			due = timer.C
 		}
+		select {
+		case page, ok := <-t.pages:
+			if !ok {
+				return t.finishHeld(stop, work)
+			}
+			if err := t.sendPage(stop, work, page); err != nil {
+				return err
+			}
+		case <-due:
+		}
+	}
+}
+
+// sendPage delivers page, unless the relay is being stopped: what was not sent
+// stays unsettled.
+func (t *term) sendPage(stop, work context.Context, page Page) error {
+	if stop.Err() != nil {
+		return nil
+	}
+	t.inHand(&page.Records[0])
+	err := failpoint.Inject(work, failpoint.RelayBetweenPages)
+	if err == nil {
+		err = t.deliver(stop, work, page)
+	}
+	if err != nil {
+		return err
+	}
+	if stop.Err() == nil {
+		t.inHand(nil)
+	}
+	select {
+	case t.settled <- struct{}{}:
+	default:
 	}
 	return nil
 }
 
-// deliver sends page until the sink has acknowledged all of it, settling what
-// lies before the first failure as it goes. Only what failed is sent again, in
-// the same order, so that within a key nothing is sent past an unsettled record
-// (rule R1).
+// deliver sends page until each of its records is acknowledged or set aside,
+// settling what lies before the first other one as it goes. Within a key nothing
+// is sent past an unsettled record (rule R1).
 func (t *term) deliver(stop, work context.Context, page Page) error {
-	pending := pendingOf(page)
-	done := 0
-	for {
-		err := t.fence.await(work, t.relay.cfg.PublishTimeout)
-		if err != nil {
-			return err
-		}
-		pending, err = t.sendOnce(work, pending)
-		settled := len(page.Records)
-		if len(pending.records) > 0 {
-			settled = pending.index[0]
-		}
-		if settled > done {
-			t.retry.reset()
-			if aerr := t.advance(work, page, settled); aerr != nil {
-				return t.fault(work, "advance", aerr)
-			}
-			t.acked.Add(int64(settled - done))
-			done = settled
-		}
-		if err == nil {
-			return nil
-		}
-		if work.Err() != nil {
+	if t.relay.cfg.Order == OrderTotal {
+		return t.deliverInTotalOrder(stop, work, page)
+	}
+	d := &delivery{t: t, page: page}
+	if t.calm() {
+		results, took, err := t.call(stop, work, page.Records)
+		switch {
+		case err == nil && firstFailure(results) == nil:
+			t.destinations.delivered(page.Records)
+			return d.settle(work, len(page.Records))
+		case err != nil && work.Err() != nil:
 			return context.Cause(work)
 		}
-		t.relay.onError(work, "send", err)
-		if !pause(stop, t.retry.next()) {
-			return nil
+		d.begin()
+		if err == nil {
+			d.judge(slices.Clone(d.todo), page.Records, results, took)
 		}
+		if done, err := d.rest(stop, work, err); done || err != nil {
+			return err
+		}
+		return d.run(stop, work)
 	}
+	d.begin()
+	return d.run(stop, work)
+}
+
+// calm says that nothing is held and no destination is out, so that a page can
+// be sent as it is.
+func (t *term) calm() bool {
+	return len(t.heldKeys) == 0 && t.destinations.open == 0
 }
 
 // advance settles the first n records of page.
@@ -82,58 +114,53 @@ func (t *term) advance(work context.Context, page Page, n int) error {
 	return t.session.Advance(work, page, n)
 }
 
-// pending is what a page still has to send: records with their places in it.
-type pending struct {
-	records []outbox.Record
-	index   []int // nil while it is the whole page
-}
-
-func pendingOf(p Page) pending {
-	return pending{records: p.Records}
-}
-
-// sendOnce calls the sink once. It returns what is left to send, with the
-// places of it in the page, and the error of its first record.
-func (t *term) sendOnce(work context.Context, p pending) (pending, error) {
+// call calls the sink once, as soon as enough is left of the lease. An error
+// means that nothing is known of any record.
+func (t *term) call(stop, work context.Context, records []outbox.Record) ([]outbox.Result, time.Duration, error) {
+	if err := t.fence.await(work, t.relay.cfg.PublishTimeout); err != nil {
+		return nil, 0, err
+	}
 	ctx, cancel := context.WithTimeout(work, t.relay.cfg.PublishTimeout)
 	defer cancel()
+	if err := failpoint.Inject(ctx, failpoint.RelayLeaseLostWhileSending); err != nil {
+		return nil, 0, err
+	}
 	began := time.Now()
-	results := t.relay.sink.Send(ctx, p.records)
-	if err := failpoint.Inject(work, failpoint.RelaySentNotAcked); err != nil {
-		return p.rest(func(int) bool { return true }), err
-	}
-	if len(results) != len(p.records) {
-		err := fmt.Errorf("%w: %d for %d records", errSinkContract, len(results), len(p.records))
-		return p.rest(func(int) bool { return true }), err
-	}
-	t.relay.onPublish(ctx, p.records, results, time.Since(began))
-	var first error
-	for i := range results {
-		if first = results[i].Err; first != nil {
-			t.relay.log.DebugContext(ctx, "record not delivered",
-				slog.String("id", p.records[i].ID), slog.Int64("seq", p.records[i].Seq), slog.Any("error", first))
-			break
+	results := t.relay.sink.Send(ctx, records)
+	took := time.Since(began)
+	if stop.Err() != nil {
+		if err := failpoint.Inject(work, failpoint.RelayCloseMidBatch); err != nil {
+			return nil, took, err
 		}
 	}
-	if first == nil {
-		return pending{}, nil
+	if err := failpoint.Inject(work, failpoint.RelaySentNotAcked); err != nil {
+		return nil, took, err
 	}
-	return p.rest(func(i int) bool { return results[i].Err != nil }), first
+	if len(results) != len(records) {
+		return nil, took, fmt.Errorf("%w: %d for %d records", errSinkContract, len(results), len(records))
+	}
+	t.relay.onPublish(ctx, records, results, took)
+	if err := t.relay.watch.sent(results); err != nil {
+		t.relay.log.DebugContext(ctx, "record not delivered", slog.Any("error", err))
+	}
+	return results, took, nil
 }
 
-// rest returns the part of p that keep says, with its places in the page.
-func (p pending) rest(keep func(int) bool) pending {
-	var left pending
-	for i, r := range p.records {
-		if !keep(i) {
+// firstFailure returns the first error of results that says why: one of a record
+// that was not sent only where there is no other.
+func firstFailure(results []outbox.Result) error {
+	var first error
+	for i := range results {
+		err := results[i].Err
+		if err == nil {
 			continue
 		}
-		left.records = append(left.records, r)
-		if p.index != nil {
-			left.index = append(left.index, p.index[i])
-		} else {
-			left.index = append(left.index, i)
+		if outbox.KindOf(err) != outbox.FailureNotSent {
+			return err
+		}
+		if first == nil {
+			first = err
 		}
 	}
-	return left
+	return first
 }

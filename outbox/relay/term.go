@@ -28,17 +28,39 @@ type term struct {
 	settled chan struct{} // rung after each Advance; holds one ring
 	drained atomic.Bool   // once: the reader saw the end, with all settled
 	acked   atomic.Int64
+	slot    int
+
+	// The sender's goroutine owns these.
+	destinations *destinations
+	holder       Holder // nil where records cannot be set aside
+	heldKeys     map[Key]struct{}
+	held         int                    // records that are held, as far as is known
+	retries      map[int64]pendingRetry // by Seq
+	dueAt        time.Time              // of the next look for held records that are due
+	dueMore      bool                   // some are due, as far as is known
+	heldBlind    time.Time              // a page was last set aside without a sign that others answer
+
+	// What State tells.
+	since    time.Time
+	oldest   atomic.Pointer[handView]
+	heldView atomic.Pointer[heldView]
+	breakers atomic.Pointer[[]BreakerState]
 }
 
-func newTerm(r *Relay, s Session, deadline time.Time, retry *backoff) *term {
-	return &term{
+func newTerm(r *Relay, s Session, deadline time.Time) *term {
+	t := &term{
 		relay:   r,
 		session: s,
-		retry:   retry,
+		retry:   &backoff{first: r.cfg.BackoffMin, most: r.cfg.BackoffMax},
 		fence:   newFence(deadline),
 		pages:   make(chan Page, max(r.cfg.ReadAhead, 0)),
 		settled: make(chan struct{}, 1),
+		since:   time.Now(),
 	}
+	if slotted, ok := s.(Slotted); ok {
+		t.slot = slotted.Slot()
+	}
+	return t
 }
 
 // run relays until ctx ends (nil), or until the first error.
@@ -53,6 +75,9 @@ func (t *term) run(ctx context.Context) error {
 	defer cancel(nil)
 	defer t.boundDrain(stop, cancel)()
 
+	t.destinations = newDestinations(&t.relay.cfg, func(d *destination) { t.showBreakers(work, d) })
+	t.relay.watch.enter(t)
+	defer t.relay.watch.leave(t)
 	if err := failpoint.Inject(ctx, failpoint.RelayLeaseAcquired); err != nil {
 		return t.end(ctx, err)
 	}
@@ -75,6 +100,9 @@ func (t *term) run(ctx context.Context) error {
 	err := first.get()
 	if cause := context.Cause(work); cause != nil && (err == nil || ctx.Err() != nil || errors.Is(cause, ErrLeaseLost)) {
 		err = cause // the lease was lost or draining took too long: all else follows from it
+	}
+	if errors.Is(err, ErrSlotClosed) {
+		return errors.Join(t.end(ctx, nil), ErrSlotClosed)
 	}
 	return t.end(ctx, err)
 }

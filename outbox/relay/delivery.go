@@ -1,0 +1,176 @@
+package relay
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+// delivery is the way of one page from the moment at which something is amiss:
+// a key is held, a destination is out, or a record has failed.
+//
+// How long one key can delay the others of its page (invariant O7): a record that
+// fails for an unknown reason is sent again at once, together with all that was
+// not sent behind it. That second call is what a sink needs to find the culprit
+// of a batch that was rejected. If the record fails again it is set aside, and its
+// key with it. So each such key costs the others at most two calls of
+// Sink.Send, PublishTimeout each, once; after that the key is tried between
+// pages, at times that its own backoff decides. A destination that is out costs
+// one call, and then one probe at a time, for which the others wait no more than
+// a fifth of the time. A page of nothing but records for a destination that
+// is out is set aside, too, if another one is known that answers: at once if it
+// has answered within BackoffMax, else one page each BackoffMax, since what lies
+// behind may be for another. Only while all known destinations are out is
+// nothing set aside.
+type delivery struct {
+	t    *term
+	page Page
+
+	todo     []int // places that are neither acknowledged nor set aside, ascending
+	tries    map[int][]Attempt
+	holdings []Holding
+	blocked  map[Key]struct{} // keys of holdings, which are not stored yet
+	done     int              // records of the page that are settled
+	moved    bool             // the last round has brought something forward
+	failure  error            // of the last round
+	capped   bool             // something should be set aside and MaxHeld forbids it
+}
+
+func (d *delivery) begin() {
+	d.todo = make([]int, len(d.page.Records))
+	for i := range d.todo {
+		d.todo[i] = i
+	}
+	d.tries = make(map[int][]Attempt)
+	d.blocked = make(map[Key]struct{})
+}
+
+// run goes on until nothing is left to do.
+func (d *delivery) run(stop, work context.Context) error {
+	for len(d.todo) > 0 {
+		d.moved, d.failure = false, nil
+		var err error
+		if places := d.plan(time.Now()); len(places) > 0 {
+			err = d.send(stop, work, places)
+			if work.Err() != nil {
+				return context.Cause(work)
+			}
+		}
+		if done, err := d.rest(stop, work, err); done || err != nil {
+			return err
+		}
+	}
+	return d.settle(work, len(d.page.Records))
+}
+
+// send sends the records of places and takes in the answer.
+func (d *delivery) send(stop, work context.Context, places []int) error {
+	records := d.page.Records
+	if len(places) < len(records) {
+		records = make([]outbox.Record, len(places))
+		for i, place := range places {
+			records[i] = d.page.Records[place]
+		}
+	}
+	results, took, err := d.t.call(stop, work, records)
+	if err == nil {
+		d.judge(places, records, results, took)
+	}
+	return err
+}
+
+// rest ends a round: it goes on at once where something has moved, and else
+// settles what can be settled and waits. It says whether the delivery is over
+// for now, since the relay is being stopped.
+func (d *delivery) rest(stop, work context.Context, err error) (over bool, _ error) {
+	t := d.t
+	if err != nil {
+		d.failure = err
+	}
+	if d.failure != nil {
+		t.relay.onError(work, "send", d.failure)
+	}
+	if len(d.todo) == 0 {
+		return false, nil
+	}
+	if d.moved && (t.holder != nil || d.failure == nil) && stop.Err() == nil {
+		return false, nil
+	}
+	if err := d.settle(work, d.todo[0]); err != nil {
+		return false, err
+	}
+	t.inHand(&d.page.Records[d.todo[0]])
+	if d.capped {
+		t.capped(work)
+	}
+	return d.pause(stop, work, d.wait(time.Now()))
+}
+
+// wait is the time until another round makes sense.
+func (d *delivery) wait(now time.Time) time.Duration {
+	var next time.Time
+	for _, i := range d.todo {
+		dest := d.t.destinations.out(d.page.Records[i].Topic)
+		if dest == nil {
+			return d.t.retry.next()
+		}
+		if next.IsZero() || dest.next.Before(next) {
+			next = dest.next
+		}
+	}
+	return next.Sub(now)
+}
+
+// pause waits, and meanwhile delivers held records that are due. It ends sooner
+// where one of those has brought a destination back, or has made room.
+func (d *delivery) pause(stop, work context.Context, wait time.Duration) (over bool, err error) {
+	t := d.t
+	until := time.Now().Add(wait)
+	for {
+		next := until
+		if t.holder != nil && t.dueAt.Before(until) {
+			next = t.dueAt
+		}
+		if !pause(stop, time.Until(next)) {
+			return true, nil
+		}
+		if next.Equal(until) {
+			return false, nil
+		}
+		open, held := t.destinations.open, t.held
+		if err := t.dueIfTime(stop, work); err != nil {
+			return false, err
+		}
+		if t.destinations.open < open || d.capped && t.held < held {
+			return false, nil
+		}
+	}
+}
+
+// settle settles the first n records of the page, of which each was acknowledged
+// or is to be set aside.
+func (d *delivery) settle(work context.Context, n int) error {
+	if n <= d.done {
+		return nil
+	}
+	t := d.t
+	slices.SortFunc(d.holdings, func(a, b Holding) int { return a.Index - b.Index })
+	ready, _ := slices.BinarySearchFunc(d.holdings, n, func(h Holding, n int) int { return h.Index - n })
+	if ready == 0 {
+		if err := t.advance(work, d.page, n); err != nil {
+			return t.fault(work, "advance", err)
+		}
+	} else {
+		if err := t.hold(work, d.page, n, d.holdings[:ready]); err != nil {
+			return err
+		}
+		d.holdings = slices.Delete(d.holdings, 0, ready)
+	}
+	t.retry.reset()
+	t.acked.Add(int64(n - d.done - ready))
+	t.progress(work, d.page.Records[d.done:n], ready)
+	d.done = n
+	return nil
+}

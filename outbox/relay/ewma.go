@@ -1,0 +1,45 @@
+package relay
+
+import (
+	"math"
+	"time"
+)
+
+// rateWindow is the time over which rates are averaged.
+const rateWindow = time.Minute
+
+// ewma is a rate that forgets: what lies rateWindow back counts a third of what
+// is now.
+type ewma struct {
+	count float64 // decayed
+	at    time.Time
+	from  time.Time // of the first event
+}
+
+// add counts n events at a time, which does not go back.
+func (e *ewma) add(n int, at time.Time) {
+	e.decay(at)
+	e.count += float64(n)
+}
+
+func (e *ewma) decay(at time.Time) {
+	if e.at.IsZero() {
+		e.at, e.from = at, at
+		return
+	}
+	if d := at.Sub(e.at); d > 0 {
+		e.count *= math.Exp(-d.Seconds() / rateWindow.Seconds())
+		e.at = at
+	}
+}
+
+// rate returns the events a second as of a time.
+func (e ewma) rate(at time.Time) float64 {
+	if e.at.IsZero() {
+		return 0
+	}
+	e.decay(at)
+	// Early on there is less to average over than rateWindow.
+	seen := e.at.Sub(e.from).Seconds() / rateWindow.Seconds()
+	return e.count / (rateWindow.Seconds() * max(1-math.Exp(-seen), 1/rateWindow.Seconds()))
+}

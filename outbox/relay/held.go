@@ -1,0 +1,144 @@
+package relay
+
+import (
+	"context"
+	"time"
+
+	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/outbox"
+)
+
+// pendingRetry is a record that this term knows to be tried again.
+type pendingRetry struct {
+	at      time.Time
+	topic   string
+	created time.Time
+	held    time.Time
+}
+
+// loadHeld learns which keys are held, where the session can set records aside.
+func (t *term) loadHeld(work context.Context) error {
+	holder, ok := t.session.(Holder)
+	if !ok || t.relay.cfg.Order == OrderTotal {
+		return nil
+	}
+	if _, exact := t.relay.sink.(TransactionalSink); exact {
+		return nil
+	}
+	keys, err := holder.HeldKeys(work)
+	if err != nil {
+		return t.fault(work, "held_keys", err)
+	}
+	t.holder = holder
+	t.heldKeys = make(map[Key]struct{}, len(keys))
+	for _, key := range keys {
+		t.heldKeys[key] = struct{}{}
+	}
+	t.held = len(keys)
+	t.retries = make(map[int64]pendingRetry)
+	t.dueMore = true
+	t.dueAt = time.Now()
+	t.showHeld()
+	return nil
+}
+
+// hold settles the first n records of page and sets those of h aside.
+func (t *term) hold(work context.Context, page Page, n int, h []Holding) error {
+	parks := false
+	for i := range h {
+		parks = parks || h[i].Fate == FatePark
+	}
+	err := failpoint.Inject(work, failpoint.RelayAckedBeforeAdvance)
+	if err == nil {
+		err = around(work, parks, func() error { return t.holder.Hold(work, page, n, h) })
+	}
+	if err != nil {
+		return t.fault(work, "hold", err)
+	}
+	events := make([]HoldEvent, len(h))
+	now := time.Now()
+	for i := range h {
+		r := &page.Records[h[i].Index]
+		events[i] = HoldEvent{Record: r, Fate: h[i].Fate, Attempts: len(h[i].Attempts), Reason: h[i].Reason}
+		switch h[i].Fate {
+		case FateRetry:
+			t.retries[r.Seq] = pendingRetry{at: now.Add(h[i].RetryIn), topic: r.Topic, created: r.CreatedAt, held: now}
+		case FateDead, FateSkip, FateDelivered:
+			continue
+		case FateWait, FatePark:
+		}
+		t.held++
+		if r.Key != "" {
+			t.heldKeys[Key{r.Topic, r.Key}] = struct{}{}
+		}
+	}
+	t.schedule(now)
+	t.showHeld()
+	t.relay.onHold(work, events)
+	return nil
+}
+
+// around calls f between the failure points of parking, where f parks.
+func around(ctx context.Context, parks bool, f func() error) error {
+	if !parks {
+		return f()
+	}
+	err := failpoint.Inject(ctx, failpoint.RelayBeforePark)
+	if err == nil {
+		err = f()
+	}
+	if err == nil {
+		err = failpoint.Inject(ctx, failpoint.RelayAfterPark)
+	}
+	return err
+}
+
+// schedule sets the time of the next look for held records that are due: at
+// once where some are known to be, else when the first one is, and within
+// PollMax in any case, since people redrive records, too.
+func (t *term) schedule(now time.Time) {
+	if t.dueMore {
+		t.dueAt = now
+		return
+	}
+	next := now.Add(t.relay.cfg.PollMax)
+	for _, p := range t.retries {
+		at := p.at
+		if d := t.destinations.out(p.topic); d != nil && d.next.After(at) {
+			at = d.next
+		}
+		if at.Before(next) {
+			next = at
+		}
+	}
+	t.dueAt = next
+}
+
+// showHeld publishes what State tells of held records.
+func (t *term) showHeld() {
+	v := heldView{records: t.held, keys: len(t.heldKeys)}
+	for _, p := range t.retries {
+		if t.destinations.out(p.topic) != nil {
+			continue
+		}
+		if v.oldest.IsZero() || p.created.Before(v.oldest) {
+			v.oldest, v.since, v.topic = p.created, p.held, p.topic
+		}
+	}
+	t.heldView.Store(&v)
+}
+
+// capped raises the alarm that nothing more can be set aside, once.
+func (t *term) capped(ctx context.Context) {
+	t.relay.watch.raise(ctx, t.relay, Alarm{Kind: AlarmHeldCap, Detail: "MaxHeld is reached; the relay stops at its page until held records are dealt with"})
+}
+
+// isFinal says whether a record with this fate is held no longer.
+func isFinal(f Fate) bool {
+	return f == FateDelivered || f == FateDead || f == FateSkip
+}
+
+// keyOf returns the key of r.
+func keyOf(r *outbox.Record) Key {
+	return Key{r.Topic, r.Key}
+}

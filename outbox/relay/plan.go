@@ -1,0 +1,185 @@
+package relay
+
+import (
+	"slices"
+	"time"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+// plan decides what becomes of what is left of the page: it returns the places to
+// be sent now and sets others aside. Of a destination that is out at most one
+// record is sent.
+func (d *delivery) plan(now time.Time) (send []int) {
+	d.capped = false
+	probes := make(map[*destination]int)
+	left := d.todo[:0]
+	elsewhere := d.mayHoldForOutage(now)
+	for _, i := range d.todo {
+		r := &d.page.Records[i]
+		dest := d.t.destinations.out(r.Topic)
+		switch {
+		case d.isHeld(r):
+			if !d.hold(i, Holding{Fate: FateWait}) {
+				left = append(left, i)
+			}
+		case dest == nil:
+			send, left = append(send, i), append(left, i)
+		case dest.ready(now):
+			d.propose(probes, dest, i)
+			left = append(left, i)
+		case !elsewhere || !d.hold(i, Holding{Fate: FateRetry, Attempts: d.tries[i]}):
+			left = append(left, i)
+		}
+	}
+	d.todo = left
+	for _, i := range probes {
+		send = append(send, i)
+	}
+	slices.Sort(send)
+	return send
+}
+
+// propose makes place the probe of dest if nothing better was found before it:
+// of those that are first of their key, the one that has failed least often.
+func (d *delivery) propose(probes map[*destination]int, dest *destination, place int) {
+	best, ok := probes[dest]
+	if !ok {
+		probes[dest] = place
+		return
+	}
+	if len(d.tries[place]) >= len(d.tries[best]) {
+		return
+	}
+	r := &d.page.Records[place]
+	if r.Key != "" {
+		for _, i := range d.todo {
+			if i == place {
+				break
+			}
+			if before := &d.page.Records[i]; before.Key == r.Key && before.Topic == r.Topic {
+				return
+			}
+		}
+	}
+	probes[dest] = place
+}
+
+// mayHoldForOutage says whether records of destinations that are out are to be
+// set aside now, so that others can pass.
+func (d *delivery) mayHoldForOutage(now time.Time) bool {
+	t := d.t
+	if t.holder == nil || t.destinations.open == 0 || !t.destinations.elsewhere() {
+		return false
+	}
+	if t.destinations.recently(now) {
+		return true
+	}
+	if d.onlyOut() && now.Sub(t.heldBlind) < t.relay.cfg.BackoffMax {
+		return false
+	}
+	t.heldBlind = now
+	return true
+}
+
+// onlyOut says whether all that is left is for destinations that are out.
+func (d *delivery) onlyOut() bool {
+	return !slices.ContainsFunc(d.todo, func(i int) bool {
+		return d.t.destinations.out(d.page.Records[i].Topic) == nil
+	})
+}
+
+// isHeld says whether an earlier record of r's key is held, or is going to be.
+func (d *delivery) isHeld(r *outbox.Record) bool {
+	if r.Key == "" {
+		return false
+	}
+	key := Key{r.Topic, r.Key}
+	if _, held := d.t.heldKeys[key]; held {
+		return true
+	}
+	_, held := d.blocked[key]
+	return held
+}
+
+// hold sets the record at place aside, once the position has come to it. It
+// reports false where that cannot be.
+func (d *delivery) hold(place int, h Holding) bool {
+	t := d.t
+	if t.holder == nil {
+		return false
+	}
+	if h.Fate != FateDead && h.Fate != FateSkip {
+		if t.held+len(d.holdings) >= t.relay.cfg.MaxHeld {
+			d.capped = true
+			return false
+		}
+		if r := &d.page.Records[place]; r.Key != "" {
+			d.blocked[Key{r.Topic, r.Key}] = struct{}{}
+		}
+	}
+	h.Index = place
+	d.holdings = append(d.holdings, h)
+	d.moved = true
+	return true
+}
+
+// judge takes in the sink's answer to one call with the records of places.
+func (d *delivery) judge(places []int, records []outbox.Record, results []outbox.Result, took time.Duration) {
+	t := d.t
+	d.failure = firstFailure(results)
+	if d.failure == nil && t.destinations.open == 0 {
+		t.destinations.delivered(records)
+		d.strike(places)
+		return
+	}
+	probing := make(map[string]bool) // topics that were out before the call
+	for i := range records {
+		if t.destinations.out(records[i].Topic) != nil {
+			probing[records[i].Topic] = true
+		}
+	}
+	t.destinations.learn(records, results, took)
+	gone := make([]int, 0, len(places))
+	for i, place := range places {
+		if results[i].Err == nil || d.fail(place, results[i].Err, probing[records[i].Topic]) {
+			gone = append(gone, place)
+		}
+	}
+	d.strike(gone)
+}
+
+// strike takes places, which ascend, off what is left to do.
+func (d *delivery) strike(places []int) {
+	if len(places) == 0 {
+		return
+	}
+	d.moved = true
+	d.todo = slices.DeleteFunc(d.todo, func(i int) bool {
+		if len(places) > 0 && places[0] == i {
+			places = places[1:]
+			return true
+		}
+		return false
+	})
+}
+
+// fail decides what becomes of a record whose delivery has failed. It reports
+// whether it is set aside.
+func (d *delivery) fail(place int, err error, probe bool) bool {
+	t := d.t
+	r := &d.page.Records[place]
+	kind := outbox.KindOf(err)
+	out := t.destinations.out(r.Topic) != nil
+	if kind == outbox.FailureNotSent || kind == outbox.FailureOutage || kind == outbox.FailureUnknown && out && !probe {
+		return false
+	}
+	d.tries[place] = append(d.tries[place], attempt(time.Now(), err))
+	n := len(d.tries[place])
+	fate, reason := t.relay.cfg.verdict(r.Topic, kind, n)
+	if fate == FateRetry && kind != outbox.FailurePermanent && (n == 1 || out) {
+		d.moved = d.moved || !out
+		return false
+	}
+	return d.hold(place, Holding{Fate: fate, Attempts: d.tries[place], RetryIn: t.relay.cfg.retryIn(n), Reason: reason})
+}

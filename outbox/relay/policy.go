@@ -1,0 +1,133 @@
+package relay
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/leat-go/leat/internal/topics"
+	"github.com/leat-go/leat/outbox"
+)
+
+// Action is what becomes of a record that cannot be delivered: at once where the
+// sink says so (outbox.FailurePermanent), else after Policy.Attempts failures.
+type Action int
+
+const (
+	// Park keeps the record, and all behind it of its key, until people redrive
+	// it. Nothing is lost and nothing of the key is sent out of order.
+	Park Action = iota
+	// Block tries the record again for as long as it takes; its key waits.
+	Block
+	// DeadLetter sets the record aside for good; its key goes on without it.
+	DeadLetter
+	// Skip drops the record, with a note in the audit; its key goes on without it.
+	Skip
+)
+
+// String returns the action's name.
+func (a Action) String() string {
+	switch a {
+	case Park:
+		return "park"
+	case Block:
+		return "block"
+	case DeadLetter:
+		return "dead_letter"
+	case Skip:
+		return "skip"
+	default:
+		return fmt.Sprintf("Action(%d)", int(a))
+	}
+}
+
+// DefaultAttempts is Policy.Attempts where it is 0.
+const DefaultAttempts = 10
+
+// Policy says what becomes of records that cannot be delivered.
+type Policy struct {
+	// Topics is the pattern of the topics that it is for; * stands for any run of
+	// characters. Defaults to all topics.
+	Topics string
+
+	// Action is what becomes of a record. Defaults to Park.
+	Action Action
+
+	// Attempts is the number of failed deliveries after which Action is taken, 1 to
+	// 1,000,000. Block counts, but does not end. Defaults to 10.
+	Attempts int
+}
+
+func (p Policy) withDefaults() Policy {
+	setDefault(&p.Topics, "*")
+	setDefault(&p.Attempts, DefaultAttempts)
+	return p
+}
+
+func (c Config) validatePolicies() error {
+	for i, p := range c.Policies {
+		field := fmt.Sprintf("Policies[%d]", i)
+		switch {
+		case p.Action < Park || p.Action > Skip:
+			return outbox.ConfigError(field+".Action", p.Action, "is not an action")
+		case p.Attempts < 1 || p.Attempts > 1_000_000:
+			return outbox.ConfigError(field+".Attempts", p.Attempts, "must be 1 to 1000000")
+		case c.Order == OrderTotal && p.Action != Block:
+			return outbox.ConfigError(field+".Action", p.Action, "must be block where Order is total")
+		}
+	}
+	return nil
+}
+
+// policy returns the first policy that is for topic.
+func (c *Config) policy(topic string) Policy {
+	for _, p := range c.Policies {
+		if topics.Match(p.Topics, topic) {
+			return p
+		}
+	}
+	return Policy{}.withDefaults()
+}
+
+// verdict says what becomes of a record of topic whose delivery has failed for
+// the n-th time, now of kind.
+func (c *Config) verdict(topic string, kind outbox.FailureKind, n int) (fate Fate, reason string) {
+	p := c.policy(topic)
+	if p.Action == Block || kind != outbox.FailurePermanent && n < p.Attempts {
+		return FateRetry, ""
+	}
+	if kind == outbox.FailurePermanent {
+		reason = "the sink says that it can never be delivered"
+	} else {
+		reason = fmt.Sprintf("delivery has failed %d times", n)
+	}
+	switch p.Action {
+	case DeadLetter:
+		return FateDead, reason
+	case Skip:
+		return FateSkip, reason
+	default:
+		return FatePark, reason
+	}
+}
+
+// retryIn is the wait after the n-th failure of a record, from 1.
+func (c *Config) retryIn(n int) time.Duration {
+	wait := c.BackoffMin
+	for range n - 1 {
+		if wait *= 2; wait >= c.BackoffMax {
+			return jitter(c.BackoffMax, 2)
+		}
+	}
+	return jitter(wait, 2)
+}
+
+const maxErrorBytes = 2000
+
+// attempt is the note on a failed delivery.
+func attempt(now time.Time, err error) Attempt {
+	text := err.Error()
+	if len(text) > maxErrorBytes {
+		text = text[:maxErrorBytes]
+	}
+	return Attempt{At: now, Kind: outbox.KindOf(err), Error: text}
+}

@@ -1,0 +1,130 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+var (
+	// ErrNotRunning is returned by Health while neither Run nor RunOnce is under way.
+	ErrNotRunning = errors.New("leat: relay is not running")
+
+	// ErrStuck is returned by Health while a record is older than Config.SLO
+	// although its destination is up.
+	ErrStuck = errors.New("leat: relay is stuck")
+
+	// ErrSourceAway is returned by Health when the source has not answered for
+	// longer than Config.SLO.
+	ErrSourceAway = errors.New("leat: source has not answered")
+)
+
+// State is what a relay knows of itself without asking anyone.
+type State struct {
+	// Running says whether Run or RunOnce is under way.
+	Running bool
+	// Slots are the leases that it holds. A standby has none.
+	Slots []SlotState
+	// LastAck is when the sink acknowledged a record last; zero if never.
+	LastAck time.Time
+	// LastContact is when the source has answered last.
+	LastContact time.Time
+	// OldestAge is the age of the oldest record that the relay has in hand or is to
+	// try again, by this machine's clock; 0 where there is none. Parked records are
+	// none, and neither is what was not read yet.
+	OldestAge time.Duration
+	// OldestTopic is its topic.
+	OldestTopic string
+	// Stuck says that it is older than Config.SLO, and has been in hand for a while,
+	// although its destination is up.
+	Stuck bool
+	// Out are the destinations that are out, as each slot sees them.
+	Out []BreakerState
+	// Held is the number of records that are set aside, as far as the relay knows:
+	// those of before its lease count as one a key. HeldKeys is that of their keys.
+	Held, HeldKeys int
+	// RateIn is the rate in records a second at which the records of late were
+	// enqueued, averaged over about a minute, and RateOut that at which they were
+	// settled.
+	RateIn, RateOut float64
+}
+
+// SlotState is a lease that a relay holds.
+type SlotState struct {
+	// Slot is the slot's number, 0 where the source has none.
+	Slot int
+	// Epoch is the number of the lease.
+	Epoch int64
+	// Since is when it was acquired.
+	Since time.Time
+}
+
+// State returns what the relay knows of itself. It is cheap, asks nobody, and
+// may be called at any time from any goroutine.
+func (r *Relay) State() State {
+	w, now := &r.watch, time.Now()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := State{
+		Running: w.running, LastAck: w.lastAck, LastContact: w.contact,
+		RateIn: w.in.rate(w.created), RateOut: w.out.rate(now),
+	}
+	for _, t := range w.terms {
+		s.Slots = append(s.Slots, SlotState{Slot: t.slot, Epoch: t.session.Epoch(), Since: t.since})
+		if out := t.breakers.Load(); out != nil {
+			s.Out = append(s.Out, *out...)
+		}
+	}
+	for _, t := range w.terms {
+		if h := t.oldest.Load(); h != nil {
+			s.older(r, now, h.created, h.since, h.topic)
+		}
+		if h := t.heldView.Load(); h != nil {
+			s.Held += h.records
+			s.HeldKeys += h.keys
+			if !h.oldest.IsZero() {
+				s.older(r, now, h.oldest, h.since, h.topic)
+			}
+		}
+	}
+	return s
+}
+
+// older takes in a record that is not delivered.
+func (s *State) older(r *Relay, now, created, since time.Time, topic string) {
+	age := now.Sub(created)
+	if age > s.OldestAge {
+		s.OldestAge, s.OldestTopic = age, topic
+	}
+	if age <= r.cfg.SLO || now.Sub(since) <= min(r.cfg.SLO, 4*r.cfg.PublishTimeout) {
+		return
+	}
+	for i := range s.Out {
+		if s.Out[i].Topic == topic {
+			return
+		}
+	}
+	s.Stuck = true
+}
+
+// Health returns nil while the relay does its work, as leader or as standby, and
+// while it cannot only because a destination is out. Else it returns an error that
+// wraps ErrNotRunning, ErrStuck or ErrSourceAway, or that of ctx. It is cheap and
+// may be called at any time from any goroutine.
+func (r *Relay) Health(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s := r.State()
+	switch silent := time.Since(s.LastContact); {
+	case !s.Running:
+		return ErrNotRunning
+	case s.Stuck:
+		return fmt.Errorf("%w: a record of topic %q is %s old", ErrStuck, s.OldestTopic, s.OldestAge.Round(time.Second))
+	case silent > r.cfg.SLO:
+		return fmt.Errorf("%w for %s", ErrSourceAway, silent.Round(time.Second))
+	default:
+		return nil
+	}
+}

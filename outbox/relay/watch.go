@@ -1,0 +1,193 @@
+package relay
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+// watch is what a relay knows of itself, over all its terms.
+type watch struct {
+	mu      sync.Mutex
+	terms   []*term
+	in, out ewma
+	created time.Time // of the newest record that was settled
+	good    ewma      // deliveries
+	bad     ewma
+	lastAck time.Time
+	contact time.Time // the source has answered
+	running bool
+	raised  map[string]struct{} // alarms whose cause lasts
+}
+
+// handView is the oldest record that a term has in hand.
+type handView struct {
+	created time.Time
+	since   time.Time
+	topic   string
+	seq     int64
+}
+
+// heldView is what a term has set aside.
+type heldView struct {
+	records, keys int
+	oldest, since time.Time // of the oldest record that is to be tried again
+	topic         string
+}
+
+func (w *watch) enter(t *term) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.terms = append(w.terms, t)
+}
+
+func (w *watch) leave(t *term) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.terms = slices.DeleteFunc(w.terms, func(other *term) bool { return other == t })
+}
+
+func (w *watch) run(running bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.running = running
+	w.contact = time.Now()
+}
+
+// answered notes that the source works.
+func (w *watch) answered() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.contact = time.Now()
+}
+
+// sent counts deliveries and returns the first failure.
+func (w *watch) sent(results []outbox.Result) error {
+	failed := 0
+	for i := range results {
+		if results[i].Err != nil {
+			failed++
+		}
+	}
+	now := time.Now()
+	w.mu.Lock()
+	w.good.add(len(results)-failed, now)
+	w.bad.add(failed, now)
+	if failed < len(results) {
+		w.lastAck = now
+	}
+	w.mu.Unlock()
+	if failed == 0 {
+		return nil
+	}
+	return firstFailure(results)
+}
+
+// inHand notes the oldest record that the term works on; nil where it waits for
+// more.
+func (t *term) inHand(r *outbox.Record) {
+	if r == nil {
+		t.oldest.Store(nil)
+		return
+	}
+	if h := t.oldest.Load(); h != nil && h.seq == r.Seq {
+		return
+	}
+	t.oldest.Store(&handView{created: r.CreatedAt, since: time.Now(), topic: r.Topic, seq: r.Seq})
+}
+
+// progress notes that records were settled, held of them by being set aside.
+func (t *term) progress(ctx context.Context, records []outbox.Record, held int) {
+	w, now := &t.relay.watch, time.Now()
+	newest := records[len(records)-1].CreatedAt
+	w.mu.Lock()
+	w.out.add(len(records), now)
+	if newest.After(w.created) {
+		w.created = newest
+	}
+	w.in.add(len(records), w.created)
+	w.contact = now
+	p := Progress{
+		Slot: t.slot, Settled: len(records), Held: held, Age: now.Sub(records[0].CreatedAt),
+		In: w.in.rate(w.created), Out: w.out.rate(now),
+	}
+	w.mu.Unlock()
+	notify(t.relay, func(h ProgressHook) { h.OnProgress(ctx, p) })
+}
+
+// showBreakers publishes the breakers that are open, and that of d changed.
+func (t *term) showBreakers(ctx context.Context, d *destination) {
+	var open []BreakerState
+	for _, other := range t.destinations.byTopic {
+		if other.open {
+			open = append(open, other.state())
+		}
+	}
+	slices.SortFunc(open, func(a, b BreakerState) int { return strings.Compare(a.Topic, b.Topic) })
+	t.breakers.Store(&open)
+	t.relay.onBreaker(ctx, d.state())
+}
+
+func (d *destination) state() BreakerState {
+	s := BreakerState{Topic: d.topic, Open: d.open, Suspect: d.suspect, Since: d.since}
+	if d.open {
+		s.NextProbe, s.Err = d.next, d.err
+	}
+	return s
+}
+
+// inspect raises the alarms that time brings.
+func (r *Relay) inspect(ctx context.Context) {
+	s := r.State()
+	r.watch.set(ctx, r, s.Stuck, Alarm{
+		Kind: AlarmStuck, Topic: s.OldestTopic,
+		Detail: fmt.Sprintf("a record is %s old although its destination is up", s.OldestAge.Round(time.Second)),
+	})
+	r.watch.set(ctx, r, s.OldestAge > r.cfg.SLO && !s.Stuck, Alarm{
+		Kind: AlarmLag, Topic: s.OldestTopic, Detail: fmt.Sprintf("a record is %s old", s.OldestAge.Round(time.Second)),
+	})
+	now := time.Now()
+	r.watch.mu.Lock()
+	good, bad := r.watch.good.rate(now), r.watch.bad.rate(now)
+	r.watch.mu.Unlock()
+	r.watch.set(ctx, r, bad > good && bad*rateWindow.Seconds() > 5, Alarm{
+		Kind: AlarmErrorRate, Detail: fmt.Sprintf("%.3g deliveries a second fail, %.3g succeed", bad, good),
+	})
+}
+
+// set raises a while it is on.
+func (w *watch) set(ctx context.Context, r *Relay, on bool, a Alarm) {
+	if on {
+		w.raise(ctx, r, a)
+	} else {
+		w.clear(a.Kind)
+	}
+}
+
+// raise raises an alarm, unless it was raised before and its cause lasts.
+func (w *watch) raise(ctx context.Context, r *Relay, a Alarm) {
+	w.mu.Lock()
+	_, before := w.raised[string(a.Kind)]
+	if !before {
+		if w.raised == nil {
+			w.raised = make(map[string]struct{})
+		}
+		w.raised[string(a.Kind)] = struct{}{}
+	}
+	w.mu.Unlock()
+	if !before {
+		r.alarm(ctx, a)
+	}
+}
+
+// clear says that the cause of an alarm is gone.
+func (w *watch) clear(kind AlarmKind) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.raised, string(kind))
+}
