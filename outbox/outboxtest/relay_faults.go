@@ -32,7 +32,7 @@ func faultsLoseNothing(ctx context.Context, tr *trial) error {
 	}
 	lostAcks := 3
 	broker := NewBroker()
-	run, err := tr.start(ctx, tr.Source(testGroup), broker.Sink(faults...), smallPages())
+	run, err := tr.start(ctx, tr.Source(testGroup), broker.Sink(faults...), blocking())
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func nothingPassesAFailedRecord(ctx context.Context, tr *trial) error {
 	return expect(broker.Log(), want...)
 }
 
-// positionStopsAtTheFailure stops a relay whose sink has begun to refuse. The
+// positionStopsAtTheFailure stops a relay whose only destination is out. The
 // next one starts with the record that was refused.
 func positionStopsAtTheFailure(ctx context.Context, tr *trial) error {
 	want := numbered("m", 12)
@@ -82,8 +82,12 @@ func positionStopsAtTheFailure(ctx context.Context, tr *trial) error {
 		return err
 	}
 	broker := NewBroker()
+	sink := broker.Sink(Pass(), Fault{After: 2, Kind: outbox.FailureOutage})
 	refusing := make([]Fault, 10_000)
-	sink := broker.Sink(append([]Fault{Pass(), {After: 2}}, refusing...)...)
+	for i := range refusing {
+		refusing[i].Kind = outbox.FailureOutage
+	}
+	sink.Script(refusing...)
 	run, err := tr.start(ctx, tr.Source(testGroup), sink, smallPages())
 	if err != nil {
 		return err

@@ -14,6 +14,13 @@ func smallPages() relay.Config {
 	return relay.Config{PageSize: 5, BackoffMin: time.Millisecond, BackoffMax: 10 * time.Millisecond}
 }
 
+// blocking is smallPages that gives no record up.
+func blocking() relay.Config {
+	cfg := smallPages()
+	cfg.Policies = []relay.Policy{{Action: relay.Block}}
+	return cfg
+}
+
 // shortLease is smallPages with a lease that a test can see run out.
 func shortLease() relay.Config {
 	cfg := smallPages()
@@ -65,9 +72,10 @@ func (tr *trial) once(ctx context.Context, sink relay.Sink, cfg relay.Config) (i
 	return r.RunOnce(ctx)
 }
 
-// expectOnce runs a new relay once and expects n records to be acknowledged.
+// expectOnce runs a new relay once and expects n records to be acknowledged. It
+// gives no record up.
 func (tr *trial) expectOnce(ctx context.Context, sink relay.Sink, n int) error {
-	got, err := tr.once(ctx, sink, smallPages())
+	got, err := tr.once(ctx, sink, blocking())
 	if err != nil {
 		return fmt.Errorf("run once: %w", err)
 	}
