@@ -10,6 +10,7 @@ import (
 
 	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/internal/keyhash"
+	"github.com/leat-go/leat/internal/pgheld"
 	"github.com/leat-go/leat/internal/pgwindow"
 	"github.com/leat-go/leat/outbox"
 )
@@ -29,6 +30,7 @@ type Outbox struct {
 	one      oneStatements
 	window   *pgwindow.Statements
 	chain    *pgwindow.Chain
+	held     *pgheld.Statements
 	wholeBox int64 // the advisory lock of the whole outbox
 	bell     bell
 	more     moreStatements
@@ -76,6 +78,10 @@ func New(pool *pgxpool.Pool, cfg Config) (*Outbox, error) {
 	if err != nil {
 		return nil, err
 	}
+	held, err := pgheld.Prepare(cfg.names(), window)
+	if err != nil {
+		return nil, err
+	}
 	self, err := ids.New()
 	if err != nil {
 		return nil, err
@@ -91,6 +97,7 @@ func New(pool *pgxpool.Pool, cfg Config) (*Outbox, error) {
 		window:   window,
 		more:     more,
 		chain:    chain,
+		held:     held,
 		wholeBox: keyhash.Lock("outbox", cfg.names().Qualified("")),
 	}, nil
 }

@@ -65,8 +65,11 @@ CREATE TABLE @{_held} (
     headers     jsonb,
     PRIMARY KEY (relay_group, seq)
 );
-CREATE INDEX @{name:_held_next_idx} ON @{_held} (relay_group, next_at) WHERE next_at IS NOT NULL;
-CREATE INDEX @{name:_held_key_idx} ON @{_held} (relay_group, topic, key, seq);
+-- The first of a key is never in state wait: it is what decides about the others.
+-- A key may be longer than an index takes, hence its hash.
+CREATE INDEX @{name:_held_key_idx} ON @{_held} (relay_group, topic, hashtextextended(key, 0), seq);
+CREATE INDEX @{name:_held_first_idx} ON @{_held} (relay_group, topic, hashtextextended(key, 0), seq) WHERE state <> 'wait';
+CREATE INDEX @{name:_held_next_idx} ON @{_held} (relay_group, topic, next_at) WHERE state <> 'wait';
 CREATE INDEX @{name:_held_id_idx} ON @{_held} (id);
 
 -- Records that were given up by the policy of their topic, for people.
@@ -132,4 +135,60 @@ SELECT relay_group, seq, coalesce(id_text, id::text) AS id, topic, key, type, oc
 FROM @{_held} h
 WHERE state = 'parked'
    OR (state = 'wait' AND EXISTS (SELECT FROM @{_held} p
-       WHERE p.relay_group = h.relay_group AND p.topic = h.topic AND p.key = h.key AND p.state = 'parked'));
+       WHERE p.relay_group = h.relay_group AND p.topic = h.topic
+         AND hashtextextended(p.key, 0) = hashtextextended(h.key, 0) AND p.key = h.key
+         AND p.seq < h.seq AND p.state = 'parked' AND p.state <> 'wait'));
+
+-- For people with psql: one row a slot. What is pending is counted up to a
+-- thousand and estimated from the sequence beyond, and the oldest is the first of
+-- each kind of unsettled row, so that the view stays cheap however far behind a
+-- group is and however old a transaction. The kinds are, with T the newest
+-- window's target:
+--   ahead   above what is read of the window, and not in the windows before
+--   early   of transactions that were under way before the window, and are in it
+--   late    of transactions under way in T, or above the next window's floor, which
+--           no window holds yet although their numbers were passed
+CREATE OR REPLACE VIEW @{_status} AS
+SELECT l.relay_group, l.slot, l.owner, l.epoch,
+       CASE WHEN l.lease_until > clock_timestamp() THEN l.lease_until - clock_timestamp() END AS lease_left,
+       p.window_no, p.opened_at AS window_opened_at,
+       CASE WHEN ahead.n < 1000 THEN ahead.n + early.n + late.n
+            ELSE greatest(1000, (pg_sequence_last_value(pg_get_serial_sequence(@{text:}, 'seq')::regclass)
+                                 - greatest(p.last, p.floor)) / p.slots) END AS pending,
+       least(ahead.oldest, early.oldest, late.oldest) AS oldest_pending,
+       clock_timestamp() - least(ahead.oldest, early.oldest, late.oldest) AS lag
+FROM @{_leases} l
+LEFT JOIN @{_groups} g ON g.relay_group = l.relay_group
+LEFT JOIN LATERAL (SELECT * FROM @{_positions} p
+                   WHERE p.relay_group = l.relay_group AND p.slot = l.slot
+                   ORDER BY p.window_no DESC LIMIT 1) p ON true
+LEFT JOIN LATERAL (
+    -- Patterns as LIKE has them.
+    SELECT array_agg(replace(replace(replace(replace(t, '\', '\\'), '%', '\%'), '_', '\_'), '*', '%')) AS wanted
+    FROM unnest(g.topics) t) f ON true
+LEFT JOIN LATERAL (
+    SELECT count(*) AS n, min(r.created_at) AS oldest
+    FROM (SELECT o.created_at FROM @{} o
+          WHERE o.seq > greatest(p.last, p.floor) AND NOT pg_visible_in_snapshot(o.xid, p.prev)
+            AND (p.slots = 1 OR o.shard % p.slots = l.slot) AND (f.wanted IS NULL OR o.topic LIKE ANY (f.wanted))
+          ORDER BY o.seq LIMIT 1000) r) ahead ON true
+LEFT JOIN LATERAL (
+    SELECT count(*) AS n, min(r.created_at) AS oldest
+    FROM (SELECT x FROM pg_snapshot_xip(p.prev) x EXCEPT ALL SELECT x FROM pg_snapshot_xip(p.target) x) e
+    CROSS JOIN LATERAL (
+          SELECT o.created_at FROM @{} o
+          WHERE (o.xid, o.seq) > (e.x, p.last) AND (o.xid, o.seq) <= (e.x, p.floor)
+            AND (p.slots = 1 OR o.shard % p.slots = l.slot) AND (f.wanted IS NULL OR o.topic LIKE ANY (f.wanted))
+          ORDER BY o.xid, o.seq LIMIT 1000) r) early ON true
+LEFT JOIN LATERAL (
+    SELECT count(*) AS n, min(r.created_at) AS oldest
+    FROM ((SELECT o.created_at FROM pg_snapshot_xip(p.target) x CROSS JOIN LATERAL (
+              SELECT o.created_at FROM @{} o
+              WHERE (o.xid, o.seq) > (x, 0) AND (o.xid, o.seq) <= (x, least(p.next_floor, greatest(p.last, p.floor)))
+                AND (p.slots = 1 OR o.shard % p.slots = l.slot) AND (f.wanted IS NULL OR o.topic LIKE ANY (f.wanted))
+              ORDER BY o.xid, o.seq LIMIT 1000) o)
+          UNION ALL
+          (SELECT o.created_at FROM @{} o
+           WHERE o.seq > p.next_floor AND o.seq <= p.last AND NOT pg_visible_in_snapshot(o.xid, p.target)
+             AND (p.slots = 1 OR o.shard % p.slots = l.slot) AND (f.wanted IS NULL OR o.topic LIKE ANY (f.wanted))
+           ORDER BY o.seq LIMIT 1000)) r) late ON true;

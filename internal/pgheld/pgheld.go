@@ -1,0 +1,88 @@
+// Package pgheld keeps the records that a relay has set aside, in tables beside
+// a log in PostgreSQL: those that are held until they can be delivered, the dead
+// ones, and the audit of what relays and people did.
+//
+// What always holds of the held records of a key is this: the first one is tried
+// again (retry) or waits for people (parked), and none behind it is tried. So
+// nothing of a key is sent past a held record of it. Every write ends with a
+// statement that puts it right for the keys it has touched.
+//
+// Writers of a group take turns. Whoever writes takes the group's advisory lock
+// first, in a statement of its own, and looks afterwards, at READ COMMITTED: else
+// a relay that holds a record behind the last one of its key, while people drop
+// that one, would leave it waiting for nothing. What a relay writes is fenced by
+// its lease as well, whose row it locks until it commits.
+package pgheld
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+
+	"github.com/leat-go/leat/internal/keyhash"
+	"github.com/leat-go/leat/internal/pgmigrate"
+	"github.com/leat-go/leat/internal/pgwindow"
+)
+
+var (
+	// ErrInvalidRequest is returned for a request of people that is not complete or
+	// contradicts itself. Nothing was changed.
+	ErrInvalidRequest = errors.New("leat: invalid request")
+	// ErrNotParked is returned where nothing that was asked for is parked or dead.
+	// Nothing was changed.
+	ErrNotParked = errors.New("leat: not parked")
+	// ErrBeingRetried is returned where what was asked for is held, and the relay is
+	// trying to deliver it. Nothing was changed.
+	ErrBeingRetried = errors.New("leat: is being retried by the relay")
+)
+
+//go:embed sql/*.sql
+var files embed.FS
+
+// Statements are the package's SQL for one log. A value is safe for concurrent
+// use.
+type Statements struct {
+	names  pgmigrate.Names
+	window *pgwindow.Statements
+
+	lock, fence, position           string
+	hold, settle, free, keys, due   string
+	leave, stay                     string
+	byID, first, pickParked         string
+	pickBlocked, pickDead           string
+	redrive, redriveDead            string
+	drop, dropDead                  string
+	listParked, listDead, listAudit string
+	note                            string
+}
+
+// Prepare renders the statements for the log called names.Table, whose positions
+// are those of window.
+func Prepare(names pgmigrate.Names, window *pgwindow.Statements) (*Statements, error) {
+	s := &Statements{names: names, window: window}
+	for file, to := range map[string]*string{
+		"lock": &s.lock, "fence": &s.fence, "position": &s.position,
+		"hold": &s.hold, "settle": &s.settle, "free": &s.free, "keys": &s.keys, "due": &s.due,
+		"leave": &s.leave, "stay": &s.stay,
+		"by_id": &s.byID, "first": &s.first, "pick_parked": &s.pickParked,
+		"pick_blocked": &s.pickBlocked, "pick_dead": &s.pickDead,
+		"redrive": &s.redrive, "redrive_dead": &s.redriveDead,
+		"drop": &s.drop, "drop_dead": &s.dropDead,
+		"list_parked": &s.listParked, "list_dead": &s.listDead, "list_audit": &s.listAudit,
+		"note": &s.note,
+	} {
+		raw, err := files.ReadFile("sql/" + file + ".sql")
+		if err != nil {
+			return nil, fmt.Errorf("leat: statement %s: %w", file, err)
+		}
+		if *to, err = names.Render(string(raw)); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// lockOf returns the advisory lock of group's held records.
+func (s *Statements) lockOf(group string) int64 {
+	return keyhash.Lock("held", s.names.Qualified(""), group)
+}

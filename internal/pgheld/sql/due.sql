@@ -1,0 +1,39 @@
+-- The records to be tried now: of each topic that is not excepted, the records whose
+-- time has come, longest due first, each with a share of those that wait behind it,
+-- up to the next parked one. The topics are found by one probe each, so that a
+-- hundred thousand records of a destination that is away are not looked at.
+-- $2 limit, $3 topics to leave out, $4 slots, $5 slot.
+WITH RECURSIVE t AS (
+    (SELECT topic FROM @{_held} WHERE relay_group = $1 AND state <> 'wait' ORDER BY topic LIMIT 1)
+    UNION ALL
+    SELECT (SELECT h.topic FROM @{_held} h WHERE h.relay_group = $1 AND h.state <> 'wait' AND h.topic > t.topic ORDER BY h.topic LIMIT 1)
+    FROM t WHERE t.topic IS NOT NULL
+), firsts AS MATERIALIZED (
+    SELECT d.*
+    FROM t CROSS JOIN LATERAL (
+        SELECT h.seq, h.topic, h.key, h.next_at FROM @{_held} h
+        WHERE h.relay_group = $1 AND h.topic = t.topic AND h.next_at <= now() AND h.state <> 'wait'
+          AND h.shard % $4::smallint = $5::smallint
+        ORDER BY h.next_at LIMIT $2) d
+    WHERE t.topic <> ALL ($3::text[])
+    ORDER BY d.next_at LIMIT $2
+), line AS MATERIALIZED (
+    SELECT seq FROM firsts
+    UNION ALL
+    SELECT b.seq
+    FROM firsts f CROSS JOIN LATERAL (
+        SELECT h.seq FROM @{_held} h
+        WHERE h.relay_group = $1 AND h.topic = f.topic
+          AND hashtextextended(h.key, 0) = hashtextextended(f.key, 0) AND h.key = f.key
+          AND h.seq > f.seq AND h.state = 'wait'
+          AND h.seq < coalesce((SELECT p.seq FROM @{_held} p
+              WHERE p.relay_group = $1 AND p.topic = f.topic
+                AND hashtextextended(p.key, 0) = hashtextextended(f.key, 0) AND p.key = f.key
+                AND p.seq > f.seq AND p.state <> 'wait'
+              ORDER BY p.seq LIMIT 1), 9223372036854775807)
+        ORDER BY h.seq LIMIT (SELECT $2::bigint / greatest(count(*), 1) FROM firsts)) b
+)
+SELECT h.seq, h.created_at, h.occurred_at, h.id, h.shard, h.id_text, h.topic, h.key, h.type, h.payload, h.headers, h.attempts
+FROM (SELECT seq FROM line ORDER BY seq LIMIT $2) s
+CROSS JOIN LATERAL (SELECT * FROM @{_held} i WHERE i.relay_group = $1 AND i.seq = s.seq) h
+ORDER BY h.seq

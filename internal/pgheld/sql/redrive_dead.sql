@@ -1,0 +1,16 @@
+-- $1 group, $2 seqs, $3 actor, $4 reason.
+WITH r AS (
+    DELETE FROM @{_dead} WHERE relay_group = $1 AND seq = ANY ($2::bigint[]) RETURNING *
+), held AS (
+    INSERT INTO @{_held} (relay_group, seq, state, next_at, errors, epoch,
+                          created_at, occurred_at, id, shard, id_text, topic, key, type, payload, headers)
+    SELECT relay_group, seq, 'retry', clock_timestamp(), errors, epoch,
+           created_at, occurred_at, id, shard, id_text, topic, key, type, payload, headers
+    FROM r
+    ON CONFLICT DO NOTHING
+), noted AS (
+    INSERT INTO @{_audit} (action, actor, reason, relay_group, seq, id, topic, key, details)
+    SELECT 'redrive', $3, $4, relay_group, seq, coalesce(id_text, id::text), topic, key, jsonb_build_object('from', 'dead')
+    FROM r ORDER BY seq
+)
+SELECT seq, coalesce(id_text, id::text), topic, key FROM r ORDER BY seq
