@@ -1,0 +1,63 @@
+package pgheld_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/internal/pgheld"
+	"github.com/leat-go/leat/internal/pgwindow"
+)
+
+// resolveAsZombie gives a held record up although the lease was taken over, and
+// returns what is held then.
+func resolveAsZombie(t *testing.T, b *bench, s *pgheld.Statements) ([]string, error) {
+	t.Helper()
+	require.NoError(t, b.hold(b.Statements, "k", pgheld.Retry))
+	_, err := b.db.Pool.Exec(t.Context(), "UPDATE leat.outbox_leases SET owner = 'another', epoch = epoch + 1")
+	require.NoError(t, err)
+	key := "k"
+	_, err = s.Resolve(t.Context(), b.conn, b.lease,
+		[]pgheld.Verdict{{Seq: b.last, Topic: "events", Key: &key, Fate: pgheld.Fate{Name: pgheld.Dead}}})
+	return b.states("k"), err
+}
+
+// TestO9_ZombieGivesNothingUp: what a zombie thinks of a record does not count.
+func TestO9_ZombieGivesNothingUp(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	states, err := resolveAsZombie(t, b, b.Statements)
+	require.ErrorIs(t, err, pgwindow.ErrLost)
+	require.Equal(t, []string{"1 retry"}, states)
+	require.ErrorIs(t, b.hold(b.Statements, "k", pgheld.Wait), pgwindow.ErrLost)
+	require.Equal(t, []string{"1 retry"}, b.states("k"))
+}
+
+// TestO9_WithoutTheFenceAZombieGivesUp is the negative control.
+func TestO9_WithoutTheFenceAZombieGivesUp(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	states, err := resolveAsZombie(t, b, b.WithoutFence())
+	require.NoError(t, err)
+	require.Empty(t, states)
+}
+
+// TestO9_OwnerAndEpochAreOne: an epoch that was issued twice does not let another
+// owner in.
+func TestO9_OwnerAndEpochAreOne(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.lease.Owner = "another"
+	require.ErrorIs(t, b.hold(b.Statements, "k", pgheld.Park), pgwindow.ErrLost)
+	b.lease.Owner = "owner"
+	b.last--
+	require.NoError(t, b.hold(b.Statements, "k", pgheld.Park))
+}
+
+// TestO9_ForeignWindow: a window that the database does not know is not settled.
+func TestO9_ForeignWindow(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	require.ErrorIs(t, b.Hold(t.Context(), b.conn, b.lease, pgheld.Position{Window: 1, Last: 1}, nil), pgwindow.ErrLost)
+	require.Equal(t, byte('I'), b.conn.PgConn().TxStatus(), "the connection is free again")
+}

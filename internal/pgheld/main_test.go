@@ -1,0 +1,115 @@
+package pgheld_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"io/fs"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/internal/ids"
+	"github.com/leat-go/leat/internal/pgheld"
+	"github.com/leat-go/leat/internal/pgmigrate"
+	"github.com/leat-go/leat/internal/pgwindow"
+	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox/pgoutbox"
+)
+
+func TestMain(m *testing.M) {
+	testenv.Main(m)
+}
+
+const group = "default"
+
+// migrated is a database with the outbox's tables in it.
+func migrated(t *testing.T) testenv.Template {
+	t.Helper()
+	files, err := pgoutbox.Migrations(pgoutbox.Config{})
+	require.NoError(t, err)
+	sum := sha256.New()
+	require.NoError(t, fs.WalkDir(files, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		raw, err := fs.ReadFile(files, path)
+		sum.Write(raw)
+		return err
+	}))
+	return testenv.Template{Name: "pgoutbox", Version: hex.EncodeToString(sum.Sum(nil)), Apply: migrate}
+}
+
+func migrate(ctx context.Context, url string) error {
+	pool, err := pgxpool.New(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	ob, err := pgoutbox.New(pool, pgoutbox.Config{})
+	if err != nil {
+		return err
+	}
+	return ob.Migrate(ctx)
+}
+
+// bench is a slot's lease with a connection of its own, and its first window.
+type bench struct {
+	*pgheld.Statements
+
+	t     *testing.T
+	db    *testenv.Database
+	conn  *pgx.Conn
+	lease pgwindow.Lease
+	last  int64 // the number of the last record that was held
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	return benchOn(t, testenv.Postgres(t, migrated(t)))
+}
+
+func benchOn(t *testing.T, db *testenv.Database) *bench {
+	t.Helper()
+	names := pgmigrate.Names{Schema: "leat", Table: "outbox"}
+	window, err := pgwindow.Prepare(names)
+	require.NoError(t, err)
+	statements, err := pgheld.Prepare(names, window)
+	require.NoError(t, err)
+	lease, err := window.Claim(t.Context(), db.Pool, pgwindow.Slot{Group: group}, "owner", pgwindow.Former{}, time.Hour)
+	require.NoError(t, err)
+	require.NoError(t, window.Start(t.Context(), db.Pool, lease, 0, 1))
+	return &bench{statements, t, db, db.Connect(t), lease, 0}
+}
+
+// hold holds the next record of key.
+func (b *bench) hold(s *pgheld.Statements, key, fate string) error {
+	b.last++
+	id, err := ids.New()
+	if err != nil {
+		return err
+	}
+	row := pgheld.Row{Seq: b.last, CreatedAt: time.Now(), ID: id, Topic: "events", Payload: []byte(strconv.FormatInt(b.last, 10))}
+	if key != "" {
+		row.Key = &key
+	}
+	return s.Hold(b.t.Context(), b.conn, b.lease, pgheld.Position{Last: b.last},
+		[]pgheld.Holding{{Row: row, Fate: pgheld.Fate{Name: fate, Reason: "test"}}})
+}
+
+// states shows the held records of key.
+func (b *bench) states(key string) []string {
+	b.t.Helper()
+	var all []string
+	require.NoError(b.t, b.db.Pool.QueryRow(b.t.Context(), `
+		SELECT coalesce(array_agg(seq || ' ' || state ORDER BY seq), '{}') FROM leat.outbox_held WHERE key = $1`, key).Scan(&all))
+	return all
+}
+
+func people() pgheld.By {
+	return pgheld.By{Actor: "ann", Reason: "test"}
+}

@@ -1,0 +1,122 @@
+package pgheld
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// States of held records, as they are stored.
+const (
+	stateParked = "parked"
+)
+
+// pickToRedrive returns the parked records that are selected, or that those wait for.
+func (s *Statements) pickToRedrive(ctx context.Context, tx pgx.Tx, group string, sel Selection) ([]int64, error) {
+	if sel.ID == "" {
+		return s.pickParkedOnes(ctx, tx, group, sel)
+	}
+	found, err := s.findByID(ctx, tx, group, sel)
+	if err != nil {
+		return nil, err
+	}
+	var seqs []int64
+	for _, f := range found {
+		if f.State == stateParked {
+			seqs = append(seqs, f.Seq)
+			continue
+		}
+		more, err := s.pickParkedOnes(ctx, tx, group, Selection{Topic: f.Topic, Key: f.Key, Limit: sel.Limit})
+		if err != nil {
+			return nil, err
+		}
+		seqs = append(seqs, more...)
+	}
+	return seqs, nil
+}
+
+// pickToDrop returns the records that are selected, parked or behind a parked one.
+func (s *Statements) pickToDrop(ctx context.Context, tx pgx.Tx, group string, sel Selection) ([]int64, error) {
+	switch {
+	case sel.ID != "":
+		found, err := s.findByID(ctx, tx, group, sel)
+		var seqs []int64
+		for _, f := range found {
+			seqs = append(seqs, f.Seq)
+		}
+		return seqs, err
+	case sel.Key != "":
+		seqs, err := collectSeqs(tx.Query(ctx, s.pickBlocked, group, sel.Topic, sel.Key, sel.Limit))
+		if err != nil || len(seqs) > 0 {
+			return seqs, err
+		}
+		return nil, s.refuseRetried(ctx, tx, group, sel)
+	default:
+		return s.pickParkedOnes(ctx, tx, group, sel)
+	}
+}
+
+func (s *Statements) pickParkedOnes(ctx context.Context, tx pgx.Tx, group string, sel Selection) ([]int64, error) {
+	args := slices.Concat([]any{group}, sel.keyArgs(), sel.filterArgs(), []any{sel.Limit})
+	seqs, err := collectSeqs(tx.Query(ctx, s.pickParked, args...))
+	if err != nil || len(seqs) > 0 || sel.Key == "" {
+		return seqs, err
+	}
+	return nil, s.refuseRetried(ctx, tx, group, sel)
+}
+
+func (s *Statements) pickDeadOnes(ctx context.Context, tx pgx.Tx, group string, sel Selection) ([]int64, error) {
+	args := slices.Concat([]any{group}, sel.keyArgs(), sel.idArgs(), sel.filterArgs(), []any{sel.Limit})
+	return collectSeqs(tx.Query(ctx, s.pickDead, args...))
+}
+
+// refuseRetried returns ErrBeingRetried where the relay is at work on the key.
+func (s *Statements) refuseRetried(ctx context.Context, tx pgx.Tx, group string, sel Selection) error {
+	seq, _, err := s.firstOf(ctx, tx, group, Key{Topic: sel.Topic, Key: sel.Key})
+	if err == nil && seq != 0 {
+		return fmt.Errorf("%w: records of key %q of topic %q", ErrBeingRetried, sel.Key, sel.Topic)
+	}
+	return err
+}
+
+// firstOf returns the first held record of key; 0 where there is none.
+func (s *Statements) firstOf(ctx context.Context, tx pgx.Tx, group string, key Key) (seq int64, state string, err error) {
+	err = tx.QueryRow(ctx, s.first, group, key.Topic, key.Key).Scan(&seq, &state)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return 0, "", nil
+	}
+	return seq, state, err
+}
+
+// found is a held record that was looked for by its id.
+type found struct {
+	Seq        int64
+	State      string
+	Topic, Key string
+	Blocked    bool // behind a parked one
+}
+
+// findByID returns the held records with an id, all of which are parked or blocked.
+func (s *Statements) findByID(ctx context.Context, tx pgx.Tx, group string, sel Selection) ([]found, error) {
+	rows, err := tx.Query(ctx, s.byID, append([]any{group}, sel.idArgs()...)...)
+	if err != nil {
+		return nil, err
+	}
+	all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[found])
+	for _, f := range all {
+		if f.State != stateParked && !f.Blocked {
+			return nil, fmt.Errorf("%w: record %q", ErrBeingRetried, sel.ID)
+		}
+	}
+	return all, err
+}
+
+func collectSeqs(rows pgx.Rows, err error) ([]int64, error) {
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[int64])
+}

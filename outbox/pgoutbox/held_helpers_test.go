@@ -1,0 +1,146 @@
+package pgoutbox_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/pgoutbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+const topic = "events" // that of keyed
+
+func people() pgoutbox.By {
+	return pgoutbox.By{Actor: "ann", Reason: "the topic exists now"}
+}
+
+func keyNamed(key string) relay.Key {
+	return relay.Key{Topic: topic, Key: key}
+}
+
+// holding is a session of a relay, moved by hand.
+type holding struct {
+	relay.Holder
+
+	t  *testing.T
+	ob *pgoutbox.Outbox
+	db *testenv.Database
+}
+
+// newHolding starts a session of group "default" on an outbox of its own.
+func newHolding(t *testing.T) *holding {
+	t.Helper()
+	ob, db := newOutbox(t, pgoutbox.Config{})
+	return holdingOf(t, ob, db, "default")
+}
+
+func holdingOf(t *testing.T, ob *pgoutbox.Outbox, db *testenv.Database, group string) *holding {
+	t.Helper()
+	s, ok := acquire(t, ob, group).(relay.Holder)
+	require.True(t, ok)
+	return &holding{s, t, ob, db}
+}
+
+// page reads the next page, which has n records.
+func (h *holding) page(n int) relay.Page {
+	h.t.Helper()
+	page, err := h.Read(h.t.Context(), 100)
+	require.NoError(h.t, err)
+	require.Len(h.t, page.Records, n)
+	return page
+}
+
+// hold reads the next page and settles all of it, with these fates, one a record;
+// FateDelivered is not held.
+func (h *holding) hold(fates ...relay.Fate) {
+	h.t.Helper()
+	page := h.page(len(fates))
+	require.NoError(h.t, h.Hold(h.t.Context(), page, len(fates), holdings(fates...)))
+}
+
+// holdings are fates of the records of a page. What is retried is due at once.
+func holdings(fates ...relay.Fate) []relay.Holding {
+	var all []relay.Holding
+	for i, f := range fates {
+		one := relay.Holding{Index: i, Fate: f}
+		switch f {
+		case relay.FateDelivered:
+			continue
+		case relay.FateWait:
+		default:
+			one.Attempts = []relay.Attempt{{At: time.Now(), Kind: outbox.FailurePermanent, Error: "refused"}}
+			one.Reason = "it was refused"
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// due returns the payloads of what is due.
+func (h *holding) due(except ...string) []string {
+	h.t.Helper()
+	return payloads(h.dueRecords(except...))
+}
+
+func (h *holding) dueRecords(except ...string) []outbox.Record {
+	h.t.Helper()
+	held, err := h.Due(h.t.Context(), 100, except)
+	require.NoError(h.t, err)
+	var records []outbox.Record
+	for i := range held {
+		records = append(records, held[i].Record)
+	}
+	return records
+}
+
+// resolve gives what is due these fates, in its order, and returns the free keys.
+func (h *holding) resolve(fates ...relay.Fate) []relay.Key {
+	h.t.Helper()
+	held, err := h.Due(h.t.Context(), 100, nil)
+	require.NoError(h.t, err)
+	require.GreaterOrEqual(h.t, len(held), len(fates))
+	free, err := h.Resolve(h.t.Context(), verdicts(held, fates...))
+	require.NoError(h.t, err)
+	return free
+}
+
+func verdicts(held []relay.Held, fates ...relay.Fate) []relay.Verdict {
+	var all []relay.Verdict
+	for i, f := range fates {
+		v := relay.Verdict{Record: &held[i].Record, Fate: f}
+		if f != relay.FateDelivered {
+			v.Attempts = []relay.Attempt{{At: time.Now(), Kind: outbox.FailureUnknown, Error: "refused again"}}
+			v.Reason = "it was refused again"
+		}
+		all = append(all, v)
+	}
+	return all
+}
+
+// held shows the held records of key, as "payload state", in their order.
+func (h *holding) held(key string) []string {
+	h.t.Helper()
+	return query1[[]string](h.t, h.db, `
+		SELECT coalesce(array_agg(convert_from(payload, 'UTF8') || ' ' || state ORDER BY seq), '{}')
+		FROM leat.outbox_held WHERE key = $1`, key)
+}
+
+// redrive redrives a key.
+func (h *holding) redrive(key string) pgoutbox.Changed {
+	h.t.Helper()
+	changed, err := h.ob.Redrive(h.t.Context(), pgoutbox.RedriveRequest{
+		By: people(), Selection: pgoutbox.Selection{Topic: topic, Key: key},
+	})
+	require.NoError(h.t, err)
+	return changed
+}
+
+// pendingNow is what the relay has not settled.
+func (h *holding) pendingNow() []string {
+	h.t.Helper()
+	return pending(h.t, h.db, "default")
+}
