@@ -16,7 +16,7 @@ var _ relay.Holder = (*session)(nil)
 // shardFilter says which shards are this session's: those that are slot modulo
 // slots.
 func (n *session) shardFilter() (slots, slot int) {
-	return 1, 0
+	return n.slots, int(n.lease.Slot.No)
 }
 
 func (n *session) share() pgheld.Share {
