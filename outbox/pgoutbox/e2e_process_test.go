@@ -2,20 +2,24 @@ package pgoutbox_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	osexec "os/exec"
 	"os/signal"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/kafkasink"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
@@ -26,6 +30,8 @@ const (
 	envRelayDatabase = "LEAT_TEST_RELAY_DATABASE"
 	envRelayBrokers  = "LEAT_TEST_RELAY_BROKERS"
 	envRelayLease    = "LEAT_TEST_RELAY_LEASE"
+	envRelaySlots    = "LEAT_TEST_RELAY_SLOTS"
+	envRelayLinger   = "LEAT_TEST_RELAY_LINGER" // between the acknowledgement and the position
 )
 
 // fastTakeover is for relays that are killed: small pages, so that a kill
@@ -38,7 +44,8 @@ func fastTakeover() relay.Config {
 }
 
 // relayProcess is what the process does: it relays until SIGTERM. It says
-// "leading" when it got the lease.
+// "leading" when it got the lease, "sent" with a number before it sends, and
+// "settled" with a number when that is stored.
 func relayProcess() error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
@@ -51,7 +58,11 @@ func relayProcess() error {
 	if err != nil {
 		return err
 	}
-	src, err := ob.Source(pgoutbox.SourceConfig{})
+	slots, err := strconv.Atoi(cmp.Or(os.Getenv(envRelaySlots), "1"))
+	if err != nil {
+		return err
+	}
+	src, err := ob.Source(pgoutbox.SourceConfig{Slots: slots})
 	if err != nil {
 		return err
 	}
@@ -64,20 +75,48 @@ func relayProcess() error {
 	if cfg.Lease, err = time.ParseDuration(os.Getenv(envRelayLease)); err != nil {
 		return err
 	}
-	cfg.Hooks = []relay.Hook{sayLeading{}}
-	r, err := relay.New(src, sink, cfg)
+	linger, err := time.ParseDuration(cmp.Or(os.Getenv(envRelayLinger), "0s"))
+	if err != nil {
+		return err
+	}
+	cfg.Hooks = []relay.Hook{teller{}}
+	r, err := relay.New(src, tellingSink{sink, linger}, cfg)
 	if err != nil {
 		return err
 	}
 	return r.Run(ctx)
 }
 
-type sayLeading struct{}
+// teller says what the process does.
+type teller struct{}
 
-func (sayLeading) OnLease(_ context.Context, _ int64, held bool, _ error) {
+func (teller) OnLease(_ context.Context, _ int64, held bool, _ error) {
 	if held {
 		fmt.Println("leading")
 	}
+}
+
+func (teller) OnProgress(_ context.Context, p relay.Progress) {
+	fmt.Println("settled", p.Settled)
+}
+
+// tellingSink says what it sends, and dwells on what was acknowledged.
+type tellingSink struct {
+	relay.Sink
+
+	linger time.Duration
+}
+
+func (s tellingSink) Send(ctx context.Context, records []outbox.Record) []outbox.Result {
+	fmt.Println("sent", len(records))
+	results := s.Sink.Send(ctx, records)
+	if s.linger > 0 {
+		select {
+		case <-time.After(s.linger):
+		case <-ctx.Done():
+		}
+	}
+	return results
 }
 
 // process is a relay in a process of its own.
@@ -86,6 +125,28 @@ type process struct {
 	leading chan struct{} // closed when it has got the lease
 	done    chan struct{} // closed when it has ended
 	err     error
+
+	sent, settled atomic.Int64 // records, as it says
+	frozen        atomic.Bool
+}
+
+// unsettled is the number of records that it has sent and not settled.
+func (p *process) unsettled() int64 {
+	return p.sent.Load() - p.settled.Load()
+}
+
+// hear takes in what the process says.
+func (p *process) hear(line string, leads func()) {
+	what, number, _ := strings.Cut(line, " ")
+	n, _ := strconv.ParseInt(number, 10, 64) // there is none: 0
+	switch what {
+	case "leading":
+		leads()
+	case "sent":
+		p.sent.Add(n)
+	case "settled":
+		p.settled.Add(n)
+	}
 }
 
 // spawn starts a relay process, which is killed when the test ends. More of its
@@ -105,7 +166,7 @@ func (s *stage) spawn(lease time.Duration, environ ...string) *process {
 		defer close(p.done)
 		var once sync.Once
 		for lines := bufio.NewScanner(out); lines.Scan(); {
-			once.Do(func() { close(p.leading) })
+			p.hear(lines.Text(), func() { once.Do(func() { close(p.leading) }) })
 		}
 		p.err = p.cmd.Wait()
 	}()
