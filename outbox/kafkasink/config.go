@@ -50,6 +50,10 @@ type Config struct {
 	// Defaults to PartitionJava.
 	Partitioner Partitioner
 
+	// Format is what records look like.
+	// Defaults to FormatLeat.
+	Format Format
+
 	// MaxMessageBytes bounds a batch of one partition, and so a single record, in
 	// bytes before compression; 512 to 104,792,064. A topic's max.message.bytes
 	// wins where it is smaller. Where the cluster does not tell that (it asks for
@@ -90,6 +94,9 @@ func (c Config) withDefaults() Config {
 func (c Config) validate() error {
 	if c.Partitioner != PartitionJava && c.Partitioner != PartitionSarama {
 		return outbox.ConfigError("Partitioner", int(c.Partitioner), "must be PartitionJava or PartitionSarama")
+	}
+	if c.Format != FormatLeat && c.Format != FormatWatermill {
+		return outbox.ConfigError("Format", int(c.Format), "must be FormatLeat or FormatWatermill")
 	}
 	if c.MaxMessageBytes != 0 && (c.MaxMessageBytes < minMessageBytes || c.MaxMessageBytes > maxMessageBytes) {
 		return outbox.ConfigError("MaxMessageBytes", c.MaxMessageBytes, "must be 512 to 104792064")

@@ -17,6 +17,7 @@ type page struct {
 	records []kgo.Record
 	index   []int32
 
+	format  Format
 	headers []kgo.RecordHeader
 	bytes   []byte
 	names   []string
@@ -45,7 +46,7 @@ func (p *page) add(i int, r *outbox.Record) *kgo.Record {
 	p.records = append(p.records, kgo.Record{
 		Topic:     r.Topic,
 		Key:       p.key(r.Key),
-		Value:     value(r.Payload),
+		Value:     p.value(r.Payload),
 		Headers:   p.header(r),
 		Timestamp: recordTime(r),
 	})
@@ -61,17 +62,11 @@ func (p *page) undo() {
 }
 
 func (p *page) header(r *outbox.Record) []kgo.RecordHeader {
-	start := len(p.headers)
-	if len(r.Headers) > 0 {
-		p.names = p.names[:0]
-		for name := range r.Headers {
-			p.names = append(p.names, name)
-		}
-		slices.Sort(p.names)
-		for _, name := range p.names {
-			p.set(name, p.text(r.Headers[name]))
-		}
+	if p.format == FormatWatermill {
+		return p.watermill(r)
 	}
+	start := len(p.headers)
+	p.own(r)
 	id := p.text(r.ID)
 	p.set(outbox.HeaderEventID, id)
 	p.set(outbox.HeaderEventTime, p.time(r.EventTime()))
@@ -80,6 +75,21 @@ func (p *page) header(r *outbox.Record) []kgo.RecordHeader {
 	}
 	p.set(outbox.HeaderWatermillUUID, id)
 	return p.headers[start:len(p.headers):len(p.headers)]
+}
+
+// own appends the message's own headers.
+func (p *page) own(r *outbox.Record) {
+	if len(r.Headers) == 0 {
+		return
+	}
+	p.names = p.names[:0]
+	for name := range r.Headers {
+		p.names = append(p.names, name)
+	}
+	slices.Sort(p.names)
+	for _, name := range p.names {
+		p.set(name, p.text(r.Headers[name]))
+	}
 }
 
 func (p *page) set(name string, value []byte) {
@@ -109,11 +119,11 @@ func (p *page) time(t time.Time) []byte {
 	return p.bytes[start:len(p.bytes):len(p.bytes)]
 }
 
-// value returns payload as a value that is never null: to Kafka that would be a
-// tombstone, which a message whose nil and empty payloads are the same cannot
-// mean.
-func value(payload []byte) []byte {
-	if payload == nil {
+// value returns payload as a value that is never null, but in FormatWatermill: to
+// Kafka that would be a tombstone, which a message whose nil and empty payloads are
+// the same cannot mean.
+func (p *page) value(payload []byte) []byte {
+	if payload == nil && p.format != FormatWatermill {
 		return []byte{}
 	}
 	return payload

@@ -55,6 +55,7 @@ func New(brokers []string, cfg Config) (*Sink, error) {
 		cfg:         cfg,
 		partitioner: newPartitioner(cfg.Partitioner),
 		topics:      newTopics(cfg.MaxMessageBytes),
+		page:        page{format: cfg.Format},
 	}
 	if err := s.open(); err != nil {
 		return nil, outbox.ConfigError("Options", len(cfg.Options), err.Error())

@@ -1,0 +1,28 @@
+package kafkasink
+
+import (
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+// Format says what a record looks like in Kafka, beside its topic, key and time.
+type Format int
+
+const (
+	// FormatLeat is the form that the package comment describes.
+	FormatLeat Format = iota
+	// FormatWatermill is that of watermill-kafka's DefaultMarshaler: the header
+	// outbox.HeaderWatermillUUID, then the message's own headers, sorted by name,
+	// and none of leat's. A nil payload is a null value, as it is there. It is for
+	// consumers that are used to what a Watermill publisher sends.
+	FormatWatermill
+)
+
+// watermill appends the headers of FormatWatermill.
+func (p *page) watermill(r *outbox.Record) []kgo.RecordHeader {
+	start := len(p.headers)
+	p.set(outbox.HeaderWatermillUUID, p.text(r.ID))
+	p.own(r)
+	return p.headers[start:len(p.headers):len(p.headers)]
+}

@@ -1,0 +1,149 @@
+package wmforward
+
+import (
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/leat-go/leat/internal/pgmigrate"
+	"github.com/leat-go/leat/outbox"
+)
+
+// longestSuffix is that of the longest name that stands beside StateTable.
+const longestSuffix = "_held_next_idx"
+
+// Config says where the forwarder's table is and how to read it. The zero value
+// is for a forwarder with all of Watermill's defaults.
+type Config struct {
+	// Topic is the forwarder's topic, forwarder.Config.ForwarderTopic.
+	// Defaults to "forwarder_topic", as Watermill's does.
+	Topic string
+
+	// Schema holds the forwarder's tables. Quoted as it is.
+	// Defaults to "public".
+	Schema string
+
+	// Table is the table of messages, where the adapter's
+	// GenerateMessagesTableName says otherwise: the bare name without quotes.
+	// Defaults to "watermill_" and Topic.
+	Table string
+
+	// OffsetsTable is the table of the forwarder's position, where the adapter's
+	// GenerateMessagesOffsetsTableName says otherwise: the bare name without quotes.
+	// Defaults to "watermill_offsets_" and Topic.
+	OffsetsTable string
+
+	// StateTable starts the names of the tables that a Source keeps for itself, in
+	// the same schema. At most 49 bytes.
+	// Defaults to Table and "_leat".
+	StateTable string
+
+	// ConsumerGroup is that of the forwarder's subscriber.
+	// Defaults to "", as watermill-sql's does.
+	ConsumerGroup string
+
+	// Group names an independent reader, with its own lease and position. Valid
+	// UTF-8 without NUL, at most 200 bytes, not beginning with "_".
+	// Defaults to "default".
+	Group string
+
+	// KeyFunc returns the key of a message for its destination; to keep the
+	// partitions that it has, the function that watermill-kafka's
+	// NewWithPartitioningMarshaler was given. A row for which it fails counts as
+	// malformed. It is called from one goroutine and must not change the message.
+	// Defaults to metadata outbox.HeaderKey; without it a message is unordered.
+	KeyFunc outbox.KeyFunc
+
+	// Shadow reads beside a forwarder that goes on: the Source starts where the
+	// forwarder is and leaves its position alone, so that everything is sent twice.
+	// It is for a trial run into another destination.
+	// Defaults to false: the Source takes the forwarder's place.
+	Shadow bool
+
+	// TakeOverTimeout bounds the wait, in Acquire and HandBack, for the batch that
+	// a forwarder is sending.
+	// Defaults to 2 s.
+	TakeOverTimeout time.Duration
+
+	// MigrateLockTimeout bounds each wait for a lock in Migrate.
+	// Defaults to 5 s.
+	MigrateLockTimeout time.Duration
+
+	// AllowAsyncCommit lets a relay start on a database whose synchronous_commit
+	// is off, where a message can be sent whose transaction is then lost in a crash
+	// of the server. Defaults to false.
+	AllowAsyncCommit bool
+
+	// Logger receives what an operator should know. Defaults to none.
+	Logger *slog.Logger
+}
+
+func (c Config) withDefaults() Config {
+	setDefault(&c.Topic, "forwarder_topic")
+	setDefault(&c.Schema, "public")
+	setDefault(&c.Table, "watermill_"+c.Topic)
+	setDefault(&c.OffsetsTable, "watermill_offsets_"+c.Topic)
+	setDefault(&c.StateTable, c.Table+"_leat")
+	setDefault(&c.Group, "default")
+	if c.TakeOverTimeout == 0 {
+		c.TakeOverTimeout = 2 * time.Second
+	}
+	if c.MigrateLockTimeout == 0 {
+		c.MigrateLockTimeout = 5 * time.Second
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+func setDefault(field *string, value string) {
+	if *field == "" {
+		*field = value
+	}
+}
+
+func (c Config) validate() error {
+	for _, n := range []struct {
+		field, name string
+		suffixes    []string
+	}{
+		{"Table", c.Table, nil},
+		{"OffsetsTable", c.OffsetsTable, nil},
+		{"StateTable", c.StateTable, []string{longestSuffix}},
+	} {
+		err := pgmigrate.Names{Schema: c.Schema, Table: n.name}.Validate(n.suffixes...)
+		if err == nil && strings.ContainsAny(c.Schema+n.name, "{}") {
+			err = fmt.Errorf("%w: braces", pgmigrate.ErrInvalidName)
+		}
+		if err != nil {
+			return outbox.ConfigError("Schema, "+n.field, strconv.Quote(c.Schema)+", "+strconv.Quote(n.name), err.Error())
+		}
+	}
+	if len(c.Group) > 200 || !utf8.ValidString(c.Group) || strings.ContainsRune(c.Group, 0) || c.Group[0] == '_' {
+		return outbox.ConfigError("Group", strconv.Quote(c.Group), "must be valid UTF-8 without NUL, of at most 200 bytes, not beginning with _")
+	}
+	if c.TakeOverTimeout < time.Millisecond {
+		return outbox.ConfigError("TakeOverTimeout", c.TakeOverTimeout, "must be at least 1ms")
+	}
+	if c.MigrateLockTimeout < time.Millisecond {
+		return outbox.ConfigError("MigrateLockTimeout", c.MigrateLockTimeout, "must be at least 1ms")
+	}
+	return nil
+}
+
+// state are the names of the tables of our own.
+func (c Config) state() pgmigrate.Names {
+	return pgmigrate.Names{Schema: c.Schema, Table: c.StateTable}
+}
+
+func (c Config) log() pgmigrate.Names {
+	return pgmigrate.Names{Schema: c.Schema, Table: c.Table}
+}
+
+func (c Config) offsets() pgmigrate.Names {
+	return pgmigrate.Names{Schema: c.Schema, Table: c.OffsetsTable}
+}

@@ -1,0 +1,29 @@
+// Package wmforward relays what Watermill's forwarder would: a relay.Source over
+// the table that watermill-sql's PostgreSQL publisher writes and
+// components/forwarder reads. Producers stay as they are. A relay takes the
+// forwarder's place where it stands, and can give it back; see
+// docs/from-watermill-forwarder.md.
+//
+// Each row holds a message in the forwarder's envelope. It becomes a record with
+// the message's UUID as its id, the envelope's destination as its topic, its
+// payload, and all of its metadata as headers. With kafkasink's HeadersWatermill
+// the Kafka records are those that watermill-kafka's DefaultMarshaler makes.
+//
+// # Order
+//
+// Records of a key come in the order of their numbers ("offset"), within
+// snapshot windows. Where producers take turns on a key before they publish, by
+// locking the aggregate's row, that is the order of their commits. The forwarder
+// sorts by transaction id, which inverts a key whose transaction wrote something
+// else first and took the lock late; and it waits for the oldest transaction of
+// the whole cluster, which a Source does not. Where producers do not take turns,
+// neither promises an order.
+//
+// # Rows that are no envelope
+//
+// A row that cannot be decoded becomes a record without a topic, whose id is the
+// row's uuid, whose payload is what the row holds, and whose header
+// HeaderMalformed says why. No sink can deliver it: kafkasink answers
+// outbox.FailurePermanent, and so the relay's policy for that topic decides.
+// Behind other sinks put Guard.
+package wmforward

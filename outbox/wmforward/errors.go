@@ -1,0 +1,83 @@
+package wmforward
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/leat-go/leat/internal/pgwindow"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+var (
+	// ErrForwarderRunning is returned by Source.Acquire and Source.HandBack when
+	// the position could not be taken within Config.TakeOverTimeout, since a
+	// forwarder is sending a batch, or a message that it cannot deliver. Stop the
+	// forwarder. A relay tries again by itself.
+	ErrForwarderRunning = errors.New("leat: a forwarder is at work and holds its position")
+
+	// ErrTakenOver is returned by Source.Acquire when another group, or one
+	// whose tables are gone, has taken the forwarder's place and not handed it back.
+	ErrTakenOver = errors.New("leat: the forwarder's position was taken over already")
+
+	// ErrNothingToHandBack is returned by Source.HandBack when the group has not
+	// taken the forwarder's place.
+	ErrNothingToHandBack = errors.New("leat: the group has not taken the forwarder's place")
+
+	// ErrRecordsHeld is returned by Source.HandBack while records are set aside,
+	// which the forwarder would never send. Redrive or drop them.
+	ErrRecordsHeld = errors.New("leat: records are held, which the forwarder would not send")
+
+	errAsyncCommit = errors.New("leat: synchronous_commit is off: messages would be published before they are durable (Config.AllowAsyncCommit)")
+	errNoTable     = errors.New("leat: the forwarder's table does not exist, see Config.Schema and Config.Table")
+	errNoXid       = errors.New("leat: the forwarder's table has no transaction_id, such as PostgreSQLQueueSchema's, which keeps no order")
+	errNoIndex     = errors.New(`leat: the forwarder's table has no index on (transaction_id, "offset"); CREATE INDEX CONCURRENTLY one`)
+	errSameNumber  = errors.New("leat: two rows have the same offset, its sequence was set back")
+	errAhead       = errors.New("leat: the forwarder's position is ahead of this cluster's transactions, it was restored from another")
+)
+
+// SQLSTATEs.
+const (
+	undefinedTable    = "42P01"
+	undefinedColumn   = "42703"
+	invalidSchemaName = "3F000"
+	lockNotAvailable  = "55P03"
+)
+
+func sqlState(err error, codes ...string) bool {
+	pgErr, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && slices.Contains(codes, pgErr.Code)
+}
+
+// describe adds what a database error means here.
+func describe(err error) error {
+	switch {
+	case sqlState(err, undefinedTable, undefinedColumn, invalidSchemaName):
+		return fmt.Errorf("%w: %w", outbox.ErrNotMigrated, err)
+	case sqlState(err, lockNotAvailable):
+		return fmt.Errorf("%w: %w", ErrForwarderRunning, err)
+	default:
+		return err
+	}
+}
+
+// unusable marks the errors that trying again cannot mend and that could lose
+// messages if they were ignored.
+func unusable(err error) error {
+	for _, fatal := range []error{
+		outbox.ErrNotMigrated, ErrTakenOver,
+		errAsyncCommit, errNoTable, errNoXid, errNoIndex, errSameNumber, errAhead,
+		pgwindow.ErrOtherCluster, pgwindow.ErrSequenceCache,
+	} {
+		if errors.Is(err, fatal) {
+			return fmt.Errorf("%w: %w", relay.ErrSourceUnusable, err)
+		}
+	}
+	if errors.Is(err, pgwindow.ErrLost) {
+		return fmt.Errorf("%w: %w", relay.ErrLeaseLost, err)
+	}
+	return err
+}

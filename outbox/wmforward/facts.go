@@ -1,0 +1,44 @@
+package wmforward
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/leat-go/leat/internal/pgwindow"
+)
+
+// facts are what a reader must know about a server before it reads.
+type facts struct {
+	systemIdentifier  int64
+	synchronousCommit string
+	offsets           bool // whether the forwarder's offsets table exists
+}
+
+// facts reads and checks them.
+func (s *Source) facts(ctx context.Context, db pgwindow.Querier) (facts, error) {
+	var f facts
+	var standby, table, xid, index bool
+	var cache int64
+	err := db.QueryRow(ctx, s.sql.facts, s.cfg.log().Qualified(""), s.cfg.offsets().Qualified("")).
+		Scan(&standby, &f.systemIdentifier, &f.synchronousCommit, &table, &f.offsets, &xid, &index, &cache)
+	switch {
+	case err != nil:
+		return facts{}, err
+	case standby:
+		return facts{}, pgwindow.ErrStandby
+	case !table:
+		return facts{}, fmt.Errorf("%w: %s", errNoTable, s.cfg.log().Qualified(""))
+	case !xid:
+		return facts{}, fmt.Errorf("%w: %s", errNoXid, s.cfg.log().Qualified(""))
+	case !index:
+		return facts{}, fmt.Errorf("%w: %s", errNoIndex, s.cfg.log().Qualified(""))
+	case cache > 1:
+		return facts{}, fmt.Errorf("%w: it is CACHE %d", pgwindow.ErrSequenceCache, cache)
+	}
+	return f, nil
+}
+
+// belongs checks that w was stored in this cluster.
+func (f facts) belongs(w pgwindow.Window) error {
+	return pgwindow.Facts{SystemIdentifier: f.systemIdentifier}.Belongs(w)
+}

@@ -1,0 +1,60 @@
+package wmforward
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// ErrMalformed is the cause of the failure of a record that stands for a row that
+// could not be decoded.
+var ErrMalformed = errors.New("leat: malformed row")
+
+// Guard returns sink behind a check that answers outbox.FailurePermanent, with
+// ErrMalformed and the reason, for records that stand for rows that could not be
+// decoded. Sinks that do not look at topics need it; for others it makes the
+// better error.
+func Guard(sink relay.Sink) relay.Sink {
+	return guard{sink}
+}
+
+type guard struct {
+	sink relay.Sink
+}
+
+// Send implements relay.Sink.
+func (g guard) Send(ctx context.Context, records []outbox.Record) []outbox.Result {
+	if !slices.ContainsFunc(records, malformed) {
+		return g.sink.Send(ctx, records)
+	}
+	good := slices.DeleteFunc(slices.Clone(records), malformed)
+	var sent []outbox.Result
+	if len(good) > 0 {
+		if sent = g.sink.Send(ctx, good); len(sent) != len(good) {
+			return sent // the relay sees that the contract is broken
+		}
+	}
+	results := make([]outbox.Result, len(records))
+	for i := range records {
+		if malformed(records[i]) {
+			results[i] = refuse(&records[i])
+			continue
+		}
+		results[i], sent = sent[0], sent[1:]
+	}
+	return results
+}
+
+// malformed says whether r stands for a row that could not be decoded.
+func malformed(r outbox.Record) bool {
+	_, ok := r.Headers[HeaderMalformed]
+	return ok && r.Topic == ""
+}
+
+func refuse(r *outbox.Record) outbox.Result {
+	return outbox.Failed(outbox.FailurePermanent, fmt.Errorf("%w %s: %s", ErrMalformed, r.ID, r.Headers[HeaderMalformed]))
+}

@@ -1,0 +1,97 @@
+package wmforward
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/leat-go/leat/internal/pgwindow"
+)
+
+// handBackLease bounds the time that HandBack takes.
+const handBackLease = time.Minute
+
+// HandedBack says where the forwarder goes on.
+type HandedBack struct {
+	// TransactionID and Offset are the position that was stored for it.
+	TransactionID uint64
+	Offset        int64
+	// Repeats is the number of messages that were sent already and that it sends
+	// again.
+	Repeats int64
+}
+
+// HandBack gives the forwarder its place back: its position becomes the last one
+// in its own order before which all is delivered, and the group's position is
+// forgotten, so that the group would take over anew. Stop the relays first, or it
+// returns a relay.ErrLeaseHeld. A forwarder that is started then, or still runs,
+// goes on without a loss.
+//
+// It repeats what lies behind that position and was delivered out of its order:
+// nothing where all is drained and no write transaction is open in the cluster,
+// else everything since the oldest of them began. While records are set aside, it
+// returns ErrRecordsHeld and changes nothing.
+func (s *Source) HandBack(ctx context.Context) (HandedBack, error) {
+	if s.cfg.Shadow {
+		return HandedBack{}, fmt.Errorf("%w: it is a shadow", ErrNothingToHandBack)
+	}
+	ctx, cancel := context.WithTimeout(ctx, handBackLease)
+	defer cancel()
+	lease, err := s.claim(ctx, handBackLease)
+	if err != nil {
+		return HandedBack{}, err
+	}
+	defer s.giveBack(ctx, lease)
+	var h HandedBack
+	err = s.underLock(ctx, s.pool, func(tx pgx.Tx) (err error) {
+		h, err = s.handBack(ctx, tx, lease)
+		return err
+	})
+	if err != nil {
+		return HandedBack{}, unusable(describe(err))
+	}
+	return h, nil
+}
+
+func (s *Source) handBack(ctx context.Context, tx pgx.Tx, lease pgwindow.Lease) (HandedBack, error) {
+	var h HandedBack
+	facts, err := s.facts(ctx, tx)
+	if err != nil {
+		return h, err
+	}
+	w, err := s.window.Load(ctx, tx, s.slot)
+	if errors.Is(err, pgx.ErrNoRows) || err == nil && !facts.offsets {
+		return h, ErrNothingToHandBack
+	}
+	if err == nil {
+		err = facts.belongs(w)
+	}
+	if err != nil {
+		return h, err
+	}
+	var held int64
+	if err := tx.QueryRow(ctx, s.sql.held, s.slot.Group).Scan(&held); err != nil {
+		return h, err
+	}
+	if held > 0 {
+		return h, fmt.Errorf("%w: %d of group %q", ErrRecordsHeld, held, s.slot.Group)
+	}
+	var at standing
+	if err := tx.QueryRow(ctx, s.sql.position, s.cfg.ConsumerGroup).Scan(&at.xid, &at.number); err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return h, err
+	}
+	err = tx.QueryRow(ctx, s.sql.safe, w.Prev.Text, w.Target.Text, w.Last).Scan(&h.TransactionID, &h.Offset, &h.Repeats)
+	if err != nil {
+		return h, err
+	}
+	if _, err := tx.Exec(ctx, s.sql.restore, s.cfg.ConsumerGroup, h.Offset, h.TransactionID); err != nil {
+		return h, err
+	}
+	if _, err := tx.Exec(ctx, s.sql.forget, lease.Slot.Group, lease.Slot.No); err != nil {
+		return h, err
+	}
+	return h, s.window.Renew(ctx, tx, lease, handBackLease) // ErrLost undoes it all
+}

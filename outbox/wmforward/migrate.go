@@ -1,0 +1,64 @@
+package wmforward
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/leat-go/leat/internal/pgmigrate"
+	"github.com/leat-go/leat/outbox"
+)
+
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+// oldestSchema is the oldest version of the state tables that this version of
+// the library works with.
+const oldestSchema = 1
+
+// Migrate creates or upgrades the tables that a Source keeps beside the
+// forwarder's, whose own tables it does not touch. It is safe to call from many
+// processes at once and does nothing where everything is in place.
+func (s *Source) Migrate(ctx context.Context) error {
+	set, err := migrationSet(s.cfg)
+	if err != nil {
+		return err
+	}
+	return set.Migrate(ctx, pgmigrate.FromPool(s.pool), pgmigrate.Options{LockTimeout: s.cfg.MigrateLockTimeout})
+}
+
+// Migrations returns the tables for cfg as files that goose and tern run as they
+// are, for teams that keep all their migrations in one tool. Only the names in
+// cfg matter.
+func Migrations(cfg Config) (fs.FS, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	set, err := migrationSet(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return set.Export()
+}
+
+// requireSchema returns an error that wraps outbox.ErrNotMigrated where the
+// tables are missing or too old.
+func (s *Source) requireSchema(ctx context.Context) error {
+	set, err := migrationSet(s.cfg)
+	if err != nil {
+		return err
+	}
+	err = set.Require(ctx, pgmigrate.FromPool(s.pool), oldestSchema)
+	if errors.Is(err, pgmigrate.ErrBehind) {
+		return fmt.Errorf("%w: %w", outbox.ErrNotMigrated, err)
+	}
+	return err
+}
+
+func migrationSet(cfg Config) (pgmigrate.Set, error) {
+	sub, err := fs.Sub(migrationFiles, "migrations")
+	return pgmigrate.Set{Component: "wmforward", Names: cfg.state(), FS: sub}, err
+}

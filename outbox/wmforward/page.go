@@ -1,0 +1,64 @@
+package wmforward
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+// maxPageBytes is what a page may hold before it is cut short.
+const maxPageBytes = 32 << 20
+
+var errOutOfOrder = errors.New("leat: the rows of a page came out of order")
+
+// query reads the rows of the next page: those of the next limit places, or of
+// fewer, taken, where they hold more than maxPageBytes.
+func (n *session) query(ctx context.Context, limit int) (records []outbox.Record, taken int, err error) {
+	p := &n.rest
+	end := min(p.at+limit, len(p.xids))
+	xids, numbers := p.xids[p.at:end], p.numbers[p.at:end]
+	rows, err := n.reader.Query(ctx, n.source.sql.page, xids, numbers)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer rows.Close()
+	records = make([]outbox.Record, 0, len(numbers))
+	size := 0
+	for size < maxPageBytes && rows.Next() {
+		var r row
+		var place int
+		var created time.Time
+		if err := rows.Scan(&place, &r.uuid, &created, &r.payload); err != nil {
+			return nil, 0, fmt.Errorf("leat: reading the forwarder's table: %w", err)
+		}
+		if place <= taken {
+			return nil, 0, errOutOfOrder
+		}
+		taken = place
+		r.number, r.createdAt = numbers[place-1], created.UTC()
+		size += len(r.payload)
+		records = append(records, n.decode(ctx, r))
+	}
+	full := size >= maxPageBytes
+	rows.Close() // reads past what was not taken
+	if err := rows.Err(); err != nil {
+		return nil, 0, err
+	}
+	if !full {
+		taken = len(numbers)
+	}
+	return records, taken, nil
+}
+
+func (n *session) decode(ctx context.Context, r row) outbox.Record {
+	record, err := decode(r, n.source.cfg.KeyFunc)
+	if err != nil {
+		n.source.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "row of the forwarder's table is malformed",
+			slog.String("uuid", r.uuid), slog.Int64("offset", r.number), slog.Any("error", err))
+	}
+	return record
+}

@@ -1,0 +1,54 @@
+package wmforward
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// mostPlaces bounds the list of a window's rows: 16 bytes each in memory. A
+// window with more is listed, and its index walked, once for each so many.
+const mostPlaces = 1_000_000
+
+// places are rows of a window in the order of their numbers: where they are.
+type places struct {
+	xids    []uint64
+	numbers []int64
+	at      int  // the first that was not read
+	whole   bool // the window has no more
+}
+
+// reset makes room for another window. A long list is let go of.
+func (p *places) reset() {
+	if cap(p.xids) > 1<<16 {
+		*p = places{}
+	}
+	p.xids, p.numbers, p.at, p.whole = p.xids[:0], p.numbers[:0], 0, false
+}
+
+// read says whether all that was listed was read.
+func (p *places) read() bool {
+	return p.at == len(p.xids)
+}
+
+// list fills the list with what follows the last row that was read.
+func (n *session) list(ctx context.Context) error {
+	p := &n.rest
+	p.reset()
+	rows, err := n.reader.Query(ctx, n.source.sql.list, n.window.Prev.Text, n.window.Target.Text, n.read, n.source.most)
+	if err != nil {
+		return err
+	}
+	var xid uint64
+	var number int64
+	_, err = pgx.ForEachRow(rows, []any{&xid, &number}, func() error {
+		if len(p.numbers) > 0 && p.numbers[len(p.numbers)-1] == number {
+			return fmt.Errorf("%w: %d", errSameNumber, number)
+		}
+		p.xids, p.numbers = append(p.xids, xid), append(p.numbers, number)
+		return nil
+	})
+	p.whole = len(p.xids) < n.source.most
+	return err
+}

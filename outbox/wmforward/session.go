@@ -1,0 +1,211 @@
+package wmforward
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/pgwindow"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// session is a Source under a lease. The reader connection belongs to Read, the
+// writer connection to Advance and Renew, so that settling and renewing never
+// wait for a page.
+type session struct {
+	source *Source
+	lease  pgwindow.Lease
+	over   sync.Once
+	facts  facts
+	reader *pgx.Conn
+	rest   places // of the window, not read yet
+
+	writing sync.Mutex // guards writer
+	writer  *pgx.Conn
+
+	mu     sync.Mutex // guards the rest
+	window pgwindow.Window
+	read   int64 // rows of the window up to here were read
+	opened int   // windows that this session has opened
+	done   int64 // rows of the window up to here are settled
+	stored int64 // done, as the database knows it
+	unread int   // pages handed out and not settled
+}
+
+// cursor is where a page ends.
+type cursor struct {
+	window int64
+	last   int64 // of the whole page
+	final  bool  // no page of the window follows
+}
+
+// open connects and loads the position.
+func (s *Source) open(ctx context.Context, lease pgwindow.Lease) (*session, error) {
+	reader, err := s.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	n := &session{source: s, lease: lease, reader: reader}
+	if n.writer, err = s.connect(ctx); err == nil {
+		err = n.load(ctx)
+	}
+	if err != nil {
+		n.close(ctx)
+		return nil, err
+	}
+	return n, nil
+}
+
+// load reads the position, or takes the forwarder's.
+func (n *session) load(ctx context.Context) error {
+	s := n.source
+	var err error
+	if n.facts, err = s.facts(ctx, n.reader); err != nil {
+		return err
+	}
+	w, err := s.window.Load(ctx, n.reader, n.lease.Slot)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		if err = s.takeOver(ctx, n.reader, n.lease, n.facts); err == nil {
+			w, err = s.window.Load(ctx, n.reader, n.lease.Slot)
+		}
+	case err == nil:
+		err = s.keepOut(ctx, n.reader, n.facts)
+	}
+	if err == nil {
+		err = n.facts.belongs(w)
+	}
+	if err == nil {
+		n.enter(w)
+	}
+	return err
+}
+
+// enter makes w the window that is read, from where it is settled.
+func (n *session) enter(w pgwindow.Window) {
+	n.window = w
+	n.read, n.done, n.stored = w.Last, w.Last, w.Last
+	n.unread = 0
+	n.rest.reset()
+}
+
+// Epoch implements relay.Session.
+func (n *session) Epoch() int64 {
+	return n.lease.Epoch
+}
+
+// Renew implements relay.Session.
+func (n *session) Renew(ctx context.Context, ttl time.Duration) error {
+	n.writing.Lock()
+	defer n.writing.Unlock()
+	return unusable(n.source.window.Renew(ctx, n.writer, n.lease, ttl))
+}
+
+// Advance implements relay.Session. The last page of a window is not stored at
+// once: opening the next window does it, or the next Read that finds nothing.
+func (n *session) Advance(ctx context.Context, p relay.Page, settled int) error {
+	at, ok := p.Cursor.(cursor)
+	if !ok || settled < 1 || settled > len(p.Records) {
+		return fmt.Errorf("leat: cannot settle %d of a page of %d records", settled, len(p.Records))
+	}
+	last := p.Records[settled-1].Seq
+	if settled == len(p.Records) {
+		last = at.last
+	}
+	if !n.settle(at, last) {
+		return nil
+	}
+	return n.store(ctx, at.window, last)
+}
+
+// settle notes that rows up to last are settled, and says whether that is to be
+// stored now.
+func (n *session) settle(at cursor, last int64) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if at.window != n.window.No || last <= n.done {
+		return false
+	}
+	n.done = last
+	if last == at.last {
+		n.unread--
+	}
+	return last != at.last || !at.final
+}
+
+// store writes the position within a window.
+func (n *session) store(ctx context.Context, window, last int64) error {
+	n.writing.Lock()
+	defer n.writing.Unlock()
+	if n.isStored(window, last) {
+		return nil // Advance and the Read behind it may both come with the same position
+	}
+	if err := failpoint.Inject(ctx, failpoint.RelayLatePositionWrite); err != nil {
+		return err
+	}
+	if err := n.source.window.Advance(ctx, n.writer, n.lease, window, last); err != nil {
+		return unusable(err)
+	}
+	if err := failpoint.Inject(ctx, failpoint.RelayAdvanceAmbiguous); err != nil {
+		return err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if window == n.window.No {
+		n.stored = max(n.stored, last)
+	}
+	return nil
+}
+
+// isStored says whether the database knows the position already, or has no more
+// use for it since the window is over.
+func (n *session) isStored(window, last int64) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return window != n.window.No || last <= n.stored
+}
+
+// flush stores what is settled but not stored yet.
+func (n *session) flush(ctx context.Context) error {
+	n.mu.Lock()
+	window, done, stored := n.window.No, n.done, n.stored
+	n.mu.Unlock()
+	if done == stored {
+		return nil
+	}
+	return n.store(ctx, window, done)
+}
+
+// Release implements relay.Session. The lease is given up even where the
+// position could not be stored, which costs repeats.
+func (n *session) Release(ctx context.Context) error {
+	err := n.flush(ctx)
+	if rerr := n.giveUp(ctx); err == nil || rerr == nil {
+		err = rerr
+	}
+	if errors.Is(err, relay.ErrLeaseLost) {
+		err = nil // another one leads: nothing of ours is left to give up
+	}
+	n.over.Do(func() {
+		n.close(ctx)
+		n.source.ended()
+	})
+	return err
+}
+
+// giveUp frees the lease, through the pool where the writer connection is lost.
+func (n *session) giveUp(ctx context.Context) error {
+	n.writing.Lock()
+	defer n.writing.Unlock()
+	sql := n.source.window
+	err := sql.Release(ctx, n.writer, n.lease)
+	if err != nil && n.writer.IsClosed() && ctx.Err() == nil {
+		err = sql.Release(ctx, n.source.pool, n.lease)
+	}
+	return err
+}

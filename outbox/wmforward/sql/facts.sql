@@ -1,0 +1,15 @@
+-- What must hold before a relay reads. $1 is the forwarder's table, $2 that of
+-- its position.
+SELECT pg_is_in_recovery(),
+       (SELECT system_identifier FROM pg_control_system()),
+       current_setting('synchronous_commit'),
+       to_regclass($1) IS NOT NULL,
+       to_regclass($2) IS NOT NULL,
+       EXISTS (SELECT FROM pg_attribute a
+               WHERE a.attrelid = to_regclass($1) AND a.attname = 'transaction_id' AND a.atttypid = 'xid8'::regtype),
+       EXISTS (SELECT FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+               WHERE i.indrelid = to_regclass($1) AND i.indisvalid AND a.attname = 'transaction_id'),
+       coalesce((SELECT max(s.seqcache) FROM pg_attribute a
+                 JOIN pg_depend d ON d.refobjid = a.attrelid AND d.refobjsubid = a.attnum AND d.deptype IN ('a', 'i')
+                 JOIN pg_sequence s ON s.seqrelid = d.objid
+                 WHERE a.attrelid = to_regclass($1) AND a.attname = 'offset'), 1)

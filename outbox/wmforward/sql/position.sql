@@ -1,0 +1,5 @@
+-- The forwarder's position, which it holds locked while it sends a batch.
+SELECT o.last_processed_transaction_id, coalesce(o.offset_acked, 0)
+FROM {offsets} o
+WHERE o.consumer_group = $1
+FOR UPDATE
