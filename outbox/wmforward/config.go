@@ -13,7 +13,7 @@ import (
 )
 
 // longestSuffix is that of the longest name that stands beside StateTable.
-const longestSuffix = "_held_next_idx"
+const longestSuffix = "_held_first_idx"
 
 // Config says where the forwarder's table is and how to read it. The zero value
 // is for a forwarder with all of Watermill's defaults.
@@ -37,7 +37,7 @@ type Config struct {
 	OffsetsTable string
 
 	// StateTable starts the names of the tables that a Source keeps for itself, in
-	// the same schema. At most 49 bytes.
+	// the same schema. At most 48 bytes.
 	// Defaults to Table and "_leat".
 	StateTable string
 

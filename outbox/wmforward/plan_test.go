@@ -84,9 +84,7 @@ func plans() map[string]planned {
 // fresh statistics, with generic and with custom plans.
 func TestO11_Plans(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("needs a large table")
-	}
+	testenv.Long(t, "needs a large table")
 	db := largeTable(t)
 	src := newSource(t, db, wmforward.Config{})
 	for _, statistics := range []string{"stale", "fresh"} {

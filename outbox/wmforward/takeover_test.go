@@ -1,11 +1,14 @@
 package wmforward_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/testenv"
@@ -69,43 +72,53 @@ func TestO10_TakesOverFromARunningForwarder(t *testing.T) {
 	db := newDatabase(t)
 	to := newRecorder(100_000)
 	startForwarder(t, db, to, 7)
-	taken, done := make(chan struct{}), make(chan int, 1)
-	go func() { done <- produceUntil(t, db, taken) }()
+	taken, done := make(chan struct{}), make(chan produced, 1)
+	go func() { done <- produceUntil(t.Context(), db, taken) }()
 	sent := to.next(t, 30)
 	s := acquire(t, newSource(t, db, wmforward.Config{TakeOverTimeout: patience}))
 	close(taken)
 	sent = append(sent, to.rest()...) // what it sends, it sends under the lock
 	var ours []string
-	total := 0
-	for total == 0 {
+	var total produced
+	for total.n == 0 {
 		select {
 		case total = <-done:
+			require.NoError(t, total.err)
 		default:
 		}
 		ours = append(ours, payloads(readAll(t, s, 50))...)
 	}
 	to.silent(t)
 	both := slices.Sorted(slices.Values(append(sent, ours...)))
-	require.Len(t, both, total)
-	require.Len(t, slices.Compact(both), total, "one was sent twice, and one lost")
+	require.Len(t, both, total.n)
+	require.Len(t, slices.Compact(both), total.n, "one was sent twice, and one lost")
 	require.Greater(t, len(ours), 50)
 }
 
+// produced is what produceUntil has committed.
+type produced struct {
+	n   int
+	err error
+}
+
 // produceUntil commits three messages at a time until taken is closed, and then
-// some. It returns how many.
-func produceUntil(t *testing.T, db *testenv.Database, taken <-chan struct{}) int {
-	t.Helper()
+// some.
+func produceUntil(ctx context.Context, db *testenv.Database, taken <-chan struct{}) produced {
 	n := 0
-	for more := 20; more > 0; {
+	for more := 20; more > 0; n += 3 {
 		select {
 		case <-taken:
 			more--
 		default:
 		}
-		put(t, db, "", fmt.Sprint(n), fmt.Sprint(n+1), fmt.Sprint(n+2))
-		n += 3
+		err := pgx.BeginFunc(ctx, db.Pool, func(tx pgx.Tx) error {
+			return tryPublish(tx, "events", texts("", strconv.Itoa(n), strconv.Itoa(n+1), strconv.Itoa(n+2))...)
+		})
+		if err != nil {
+			return produced{n, err}
+		}
 	}
-	return n
+	return produced{n, nil}
 }
 
 // TestO10_WaitsForTheForwardersBatch: while a forwarder holds its position, with a

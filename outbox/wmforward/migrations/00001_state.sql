@@ -67,8 +67,11 @@ CREATE TABLE @{_held} (
     headers     jsonb,
     PRIMARY KEY (relay_group, seq)
 );
-CREATE INDEX @{name:_held_next_idx} ON @{_held} (relay_group, next_at) WHERE next_at IS NOT NULL;
-CREATE INDEX @{name:_held_key_idx} ON @{_held} (relay_group, topic, key, seq);
+-- The first of a key is never in state wait: it is what decides about the others.
+-- A key may be longer than an index takes, hence its hash.
+CREATE INDEX @{name:_held_key_idx} ON @{_held} (relay_group, topic, hashtextextended(key, 0), seq);
+CREATE INDEX @{name:_held_first_idx} ON @{_held} (relay_group, topic, hashtextextended(key, 0), seq) WHERE state <> 'wait';
+CREATE INDEX @{name:_held_next_idx} ON @{_held} (relay_group, topic, next_at) WHERE state <> 'wait';
 CREATE INDEX @{name:_held_id_idx} ON @{_held} (id);
 
 -- Records that were given up by the policy of their topic, for people.
@@ -117,4 +120,6 @@ SELECT relay_group, seq, coalesce(id_text, id::text) AS id, topic, key, type, oc
 FROM @{_held} h
 WHERE state = 'parked'
    OR (state = 'wait' AND EXISTS (SELECT FROM @{_held} p
-       WHERE p.relay_group = h.relay_group AND p.topic = h.topic AND p.key = h.key AND p.state = 'parked'));
+       WHERE p.relay_group = h.relay_group AND p.topic = h.topic
+         AND hashtextextended(p.key, 0) = hashtextextended(h.key, 0) AND p.key = h.key
+         AND p.seq < h.seq AND p.state = 'parked' AND p.state <> 'wait'));
