@@ -1,0 +1,134 @@
+package relay_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+func record(seq int64, key string) outbox.Record {
+	return outbox.Record{Message: outbox.Message{ID: fmt.Sprintf("id-%d", seq), Topic: "t", Key: key}, Seq: seq}
+}
+
+// TestO5_FuncStopsAKeyAtItsFirstFailure, and no other; a record without a key
+// fails alone.
+func TestO5_FuncStopsAKeyAtItsFirstFailure(t *testing.T) {
+	t.Parallel()
+	records := []outbox.Record{
+		record(1, "a"), record(2, "b"), record(3, "a"), record(4, ""), record(5, "a"), record(6, ""), record(7, "b"),
+	}
+	var mu sync.Mutex
+	var called []string
+	sink, err := relay.Func(func(ctx context.Context, r outbox.Record) error {
+		mu.Lock()
+		defer mu.Unlock()
+		called = append(called, relay.IdempotencyKey(ctx))
+		switch r.Seq {
+		case 3:
+			return outbox.Failed(outbox.FailurePermanent, errBroker).Err
+		case 4:
+			return outbox.NotSent().Err // it cannot know
+		case 7:
+			panic("no")
+		default:
+			return nil
+		}
+	}, relay.FuncConfig{Lanes: 3})
+	require.NoError(t, err)
+	results := sink.Send(t.Context(), records)
+	require.ElementsMatch(t, []string{"id-1", "id-2", "id-3", "id-4", "id-6", "id-7"}, called)
+	for i, want := range []error{nil, nil, errBroker, outbox.ErrNotSent, outbox.ErrNotSent, nil, relay.ErrPanic} {
+		require.ErrorIs(t, results[i].Err, want, "record %d", i+1)
+	}
+	require.Equal(t, outbox.FailurePermanent, outbox.KindOf(results[2].Err))
+	require.Equal(t, outbox.FailureUnknown, outbox.KindOf(results[3].Err))
+	require.Equal(t, outbox.FailureNotSent, outbox.KindOf(results[4].Err))
+	require.Equal(t, outbox.FailureUnknown, outbox.KindOf(results[6].Err))
+}
+
+// TestO8_FuncOutageStopsItsTopic: the other side is away, so that the rest of
+// the lane is not tried.
+func TestO8_FuncOutageStopsItsTopic(t *testing.T) {
+	t.Parallel()
+	other := record(4, "a")
+	other.Topic = "u"
+	calls := 0
+	sink, err := relay.Func(func(_ context.Context, r outbox.Record) error {
+		if calls++; r.Topic == "t" {
+			return outbox.Failed(outbox.FailureOutage, errBroker).Err
+		}
+		return nil
+	}, relay.FuncConfig{Lanes: 1})
+	require.NoError(t, err)
+	results := sink.Send(t.Context(), []outbox.Record{record(1, "a"), record(2, "b"), record(3, ""), other})
+	require.Equal(t, 2, calls)
+	require.Equal(t, outbox.FailureOutage, outbox.KindOf(results[0].Err))
+	require.Equal(t, outbox.FailureNotSent, outbox.KindOf(results[2].Err))
+	require.NoError(t, results[3].Err)
+}
+
+// TestO7_FuncLanes: slow calls for different keys do not wait for one another,
+// and a call that is cut short is no attempt.
+func TestO7_FuncLanes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		sink, err := relay.Func(func(ctx context.Context, _ outbox.Record) error {
+			return wait(ctx, time.Second)
+		}, relay.FuncConfig{Lanes: 64})
+		require.NoError(t, err)
+		var records []outbox.Record
+		for i := range int64(64) {
+			records = append(records, record(i, ""))
+		}
+		began := time.Now()
+		results := sink.Send(t.Context(), append(records, record(64, "")))
+		require.Equal(t, 2*time.Second, time.Since(began))
+		require.NoError(t, results[64].Err)
+
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		require.Equal(t, outbox.FailureOutage, outbox.KindOf(sink.Send(ctx, records[:1])[0].Err))
+	})
+}
+
+// TestO10_FuncIsNotCutShort by the end of the time for a page: the relay gives it
+// more, and no call is made twice.
+func TestO10_FuncIsNotCutShort(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		log, hook := newFakeLog(50), &recorder{}
+		calls := 0
+		sink, err := relay.Func(func(ctx context.Context, _ outbox.Record) error {
+			calls++
+			return wait(ctx, time.Second)
+		}, relay.FuncConfig{Lanes: 1})
+		require.NoError(t, err)
+		n, err := once(t, log.source(), sink, relay.Config{Hooks: []relay.Hook{hook}}).RunOnce(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 50, n)
+		require.Equal(t, 50, calls)
+		require.Empty(t, hook.errors)
+		clean(t, log)
+	})
+}
+
+func TestFunc_RefusesWhatCannotWork(t *testing.T) {
+	t.Parallel()
+	_, err := relay.Func(nil, relay.FuncConfig{})
+	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
+	nothing := func(context.Context, outbox.Record) error { return nil }
+	for _, lanes := range []int{-1, 1025} {
+		_, err = relay.Func(nothing, relay.FuncConfig{Lanes: lanes})
+		require.ErrorIs(t, err, outbox.ErrInvalidConfig)
+		require.ErrorContains(t, err, "Lanes")
+	}
+	require.Empty(t, relay.IdempotencyKey(t.Context()))
+}
