@@ -3,13 +3,9 @@ package pgoutbox
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgtype"
 
-	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -27,6 +23,9 @@ func (n *session) query(ctx context.Context, limit int, sql string, args ...any)
 	defer rows.Close()
 	d := decoder{records: make([]outbox.Record, 0, min(limit, n.expect))}
 	for d.size < maxPageBytes && rows.Next() {
+		if len(d.records) == 0 {
+			d.binaryForm = isBinary(rows.FieldDescriptions())
+		}
 		if err := d.row(rows); err != nil {
 			return nil, false, err
 		}
@@ -41,41 +40,29 @@ func (n *session) query(ctx context.Context, limit int, sql string, args ...any)
 
 // decoder turns rows into records.
 type decoder struct {
-	records []outbox.Record
-	slab    []byte // payloads are cut from it
-	size    int    // bytes of what was kept
-	topic   string // the last one: most rows share it
+	slabs
+
+	records    []outbox.Record
+	binaryForm bool // the rows are as binary expects them
+	size       int  // bytes of what was kept
+	topic, typ string
 }
 
+// row decodes the current row of rows.
 func (d *decoder) row(rows pgx.Rows) error {
-	var r outbox.Record
-	var id [16]byte
-	var idText, key, typ pgtype.Text
-	var occurred pgtype.Timestamptz
-	var topic, payload, headers pgtype.DriverBytes
-	err := rows.Scan(&r.Seq, &r.CreatedAt, &occurred, &id, &r.Shard, &idText, &topic, &key, &typ, &payload, &headers)
-	if err != nil {
-		return fmt.Errorf("leat: reading the outbox: %w", err)
+	if d.binaryForm {
+		return d.binary(rows.RawValues())
 	}
-	r.ID = idText.String
-	if !idText.Valid {
-		r.ID = ids.Text(id)
+	return d.scan(rows)
+}
+
+// name returns b as a text. Most rows share those of the row before, which are in
+// last.
+func (d *decoder) name(last *string, b []byte) string {
+	if string(b) != *last {
+		*last = string(b)
 	}
-	if string(topic) != d.topic {
-		d.topic = string(topic)
-	}
-	r.Topic, r.Key, r.Type = d.topic, key.String, typ.String
-	r.Payload = d.keep(payload)
-	if occurred.Valid {
-		r.OccurredAt = occurred.Time.In(time.UTC)
-	}
-	r.CreatedAt = r.CreatedAt.In(time.UTC)
-	if headers != nil {
-		r.Headers = decodeHeaders(headers)
-	}
-	d.size += len(r.Payload) + len(r.Key) + len(headers)
-	d.records = append(d.records, r)
-	return nil
+	return *last
 }
 
 // decodeHeaders reads what Enqueue wrote. A row that was inserted by hand may hold
@@ -99,18 +86,4 @@ func decodeHeaders(raw []byte) map[string]string {
 		headers[name] = text
 	}
 	return headers
-}
-
-// keep copies b, which is valid until the next row only, into a slab.
-func (d *decoder) keep(b []byte) []byte {
-	const slabBytes = 256 << 10
-	if len(b) > slabBytes/4 {
-		return append(make([]byte, 0, len(b)), b...)
-	}
-	if cap(d.slab)-len(d.slab) < len(b) {
-		d.slab = make([]byte, 0, slabBytes)
-	}
-	at := len(d.slab)
-	d.slab = append(d.slab, b...)
-	return d.slab[at:len(d.slab):len(d.slab)]
 }

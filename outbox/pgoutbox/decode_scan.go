@@ -1,0 +1,42 @@
+package pgoutbox
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/leat-go/leat/internal/ids"
+	"github.com/leat-go/leat/outbox"
+)
+
+// scan decodes a row in whatever form the connection was asked for: in some of
+// pgx's query modes values travel as text.
+func (d *decoder) scan(rows pgx.Rows) error {
+	var r outbox.Record
+	var id [16]byte
+	var idText, key, typ pgtype.Text
+	var occurred pgtype.Timestamptz
+	var topic, payload, headers pgtype.DriverBytes
+	err := rows.Scan(&r.Seq, &r.CreatedAt, &occurred, &id, &r.Shard, &idText, &topic, &key, &typ, &payload, &headers)
+	if err != nil {
+		return fmt.Errorf("leat: reading the outbox: %w", err)
+	}
+	r.ID = idText.String
+	if !idText.Valid {
+		r.ID = ids.Text(id)
+	}
+	r.Topic, r.Key, r.Type = d.name(&d.topic, topic), key.String, typ.String
+	r.Payload = d.keep(payload)
+	if occurred.Valid {
+		r.OccurredAt = occurred.Time.In(time.UTC)
+	}
+	r.CreatedAt = r.CreatedAt.In(time.UTC)
+	if headers != nil {
+		r.Headers = decodeHeaders(headers)
+	}
+	d.size += len(r.Payload) + len(r.Key) + len(headers)
+	d.records = append(d.records, r)
+	return nil
+}

@@ -1,0 +1,70 @@
+package pgoutbox
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+// TestDecoder_BinaryForm agrees with pgx about every binary form, refuses values
+// of a wrong length, and gives no record memory that another one writes to.
+func TestDecoder_BinaryForm(t *testing.T) {
+	t.Parallel()
+	types := pgtype.NewMap()
+	encode := func(oid uint32, value any) []byte {
+		b, err := types.Encode(oid, pgtype.BinaryFormatCode, value, nil)
+		require.NoError(t, err)
+		return b
+	}
+	created := time.Date(2026, 11, 21, 1, 2, 3, 456_789_000, time.UTC)
+	occurred := time.Date(1969, 12, 31, 23, 59, 59, 999_999_000, time.UTC)
+	id := uuid.MustParse("019310a0-1234-7abc-8def-0123456789ab")
+	row := func() [][]byte {
+		return [][]byte{
+			encode(pgtype.Int8OID, int64(1)<<40), encode(pgtype.TimestamptzOID, created), encode(pgtype.TimestamptzOID, occurred),
+			encode(pgtype.UUIDOID, id), encode(pgtype.Int2OID, int16(63)), nil,
+			[]byte("orders"), []byte("ключ"), []byte("Placed"), []byte("\x00\xff"), []byte(`{"a": "b"}`),
+		}
+	}
+	want := outbox.Record{
+		Message: outbox.Message{
+			ID: id.String(), Topic: "orders", Key: "ключ", Type: "Placed", Payload: []byte("\x00\xff"),
+			Headers: map[string]string{"a": "b"}, OccurredAt: occurred,
+		},
+		Seq: 1 << 40, Shard: 63, CreatedAt: created,
+	}
+
+	var d decoder
+	require.NoError(t, d.binary(row()))
+	bare := row()
+	bare[colOccurredAt], bare[colKey], bare[colType], bare[colHeaders] = nil, nil, nil, nil
+	bare[colIDText], bare[colPayload] = []byte(strings.Repeat("long", textBytes)), make([]byte, slabBytes)
+	require.NoError(t, d.binary(bare))
+	require.Equal(t, want, d.records[0])
+	require.Equal(t, outbox.Message{
+		ID: strings.Repeat("long", textBytes), Topic: "orders", Payload: make([]byte, slabBytes),
+	}, d.records[1].Message)
+
+	for column, wrong := range map[int][]byte{colSeq: nil, colCreatedAt: {1}, colOccurredAt: {1}, colID: {1}, colShard: {1}} {
+		broken := row()
+		broken[column] = wrong
+		require.ErrorIs(t, d.binary(broken), errRowForm)
+	}
+	require.Len(t, d.records, 2)
+
+	for range 2 * slabBytes / 1000 {
+		full := row()
+		full[colPayload] = make([]byte, 1000)
+		require.NoError(t, d.binary(full))
+	}
+	first := append(d.records[2].Payload, 1) //nolint:gocritic // that is the question
+	require.NotEmpty(t, first)
+	require.Equal(t, make([]byte, 1000), d.records[3].Payload, "an append must not write into the next")
+	require.Equal(t, want, d.records[0])
+}
