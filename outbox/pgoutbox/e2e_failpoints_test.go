@@ -32,20 +32,24 @@ func relayPoints() []failpoint.Name {
 // hitOf is the hit at which a point goes off: the second, but for what happens
 // once a term.
 func hitOf(point failpoint.Name) int {
-	if point == failpoint.RelayLeaseAcquired {
+	if point == failpoint.RelayLeaseAcquired || point == failpoint.RelayClaimWaits {
 		return 1
 	}
 	return 2
 }
 
-// TestO2_ProcessDiesAtEveryPoint ends a relay process at each point, and lets
+// TestO2_ProcessDiesAtEveryPoint ends a relay process at each point, or has it panic, and lets
 // the next one go on: nothing is lost or out of order, and nothing is there more
 // than twice.
 func TestO2_ProcessDiesAtEveryPoint(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "a process a point")
-	for _, point := range relayPoints() {
-		t.Run(string(point), func(t *testing.T) {
+	for i := range 2 * len(relayPoints()) {
+		point, action, status := relayPoints()[i/2], "exit", failpoint.ExitStatus
+		if i%2 == 1 {
+			action, status = "panic", 2 // which no goroutine of a relay catches
+		}
+		t.Run(string(point)+"="+action, func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t)
 			late := begin(t, s.ob, s.db)
@@ -54,13 +58,13 @@ func TestO2_ProcessDiesAtEveryPoint(t *testing.T) {
 			for i := range 30 {
 				s.commit(s.message(fmt.Sprint("k", i%4), fmt.Sprint("a", i)), s.message("", fmt.Sprint("b", i)))
 			}
-			victim := s.spawn(fastTakeover().Lease, fmt.Sprintf("%s=%s=exit@%d", failpoint.EnvPoints, point, hitOf(point)))
+			victim := s.spawn(fastTakeover().Lease, fmt.Sprintf("%s=%s=%s@%d", failpoint.EnvPoints, point, action, hitOf(point)))
 			late.commit()
 			s.ledger.note(true, lateMessage)
 			for i := 0; !victim.ended(); i++ { // something to do until it comes to its point
 				s.commit(s.message(fmt.Sprint("k", i%4), fmt.Sprint("c", i)))
 			}
-			require.Equal(t, failpoint.ExitStatus, victim.cmd.ProcessState.ExitCode())
+			require.Equal(t, status, victim.cmd.ProcessState.ExitCode())
 			exec(t, s.db, "UPDATE leat.outbox_leases SET lease_until = clock_timestamp()")
 			s.relayOnce(source(t, s.ob, ""), s.sink(), relay.Config{PageSize: 7})
 			r := s.audit(s.log())
