@@ -31,6 +31,7 @@ type Outbox struct {
 	window   *pgwindow.Statements
 	chain    *pgwindow.Chain
 	held     *pgheld.Statements
+	people   peopleStatements
 	wholeBox int64 // the advisory lock of the whole outbox
 	bell     bell
 	more     moreStatements
@@ -82,6 +83,10 @@ func New(pool *pgxpool.Pool, cfg Config) (*Outbox, error) {
 	if err != nil {
 		return nil, err
 	}
+	people, err := renderPeopleStatements(cfg)
+	if err != nil {
+		return nil, err
+	}
 	self, err := ids.New()
 	if err != nil {
 		return nil, err
@@ -98,6 +103,7 @@ func New(pool *pgxpool.Pool, cfg Config) (*Outbox, error) {
 		more:     more,
 		chain:    chain,
 		held:     held,
+		people:   people,
 		wholeBox: keyhash.Lock("outbox", cfg.names().Qualified("")),
 	}, nil
 }

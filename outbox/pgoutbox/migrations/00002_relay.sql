@@ -69,7 +69,7 @@ CREATE TABLE @{_held} (
 -- A key may be longer than an index takes, hence its hash.
 CREATE INDEX @{name:_held_key_idx} ON @{_held} (relay_group, topic, hashtextextended(key, 0), seq);
 CREATE INDEX @{name:_held_first_idx} ON @{_held} (relay_group, topic, hashtextextended(key, 0), seq) WHERE state <> 'wait';
-CREATE INDEX @{name:_held_next_idx} ON @{_held} (relay_group, topic, next_at) WHERE state <> 'wait';
+CREATE INDEX @{name:_held_next_idx} ON @{_held} (relay_group, topic, next_at) INCLUDE (created_at) WHERE state <> 'wait';
 CREATE INDEX @{name:_held_id_idx} ON @{_held} (id);
 
 -- Records that were given up by the policy of their topic, for people.
@@ -142,8 +142,8 @@ WHERE state = 'parked'
 -- For people with psql: one row a slot. What is pending is counted up to a
 -- thousand and estimated from the sequence beyond, and the oldest is the first of
 -- each kind of unsettled row, so that the view stays cheap however far behind a
--- group is and however old a transaction. The kinds are, with T the newest
--- window's target:
+-- group is and however old a transaction. (SET jit = off first: to compile it takes
+-- longer than to run it.) The kinds are, with T the newest window's target:
 --   ahead   above what is read of the window, and not in the windows before
 --   early   of transactions that were under way before the window, and are in it
 --   late    of transactions under way in T, or above the next window's floor, which

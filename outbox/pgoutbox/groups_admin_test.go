@@ -1,0 +1,63 @@
+package pgoutbox_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/outbox/pgoutbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// TestGroups lists who reads, and changes how much they may hold back.
+func TestGroups(t *testing.T) {
+	t.Parallel()
+	h := newHolding(t)
+	exec(t, h.db, `INSERT INTO leat.outbox_groups (relay_group, slots, topics) VALUES ('other', 4, '{a*,b}')
+		ON CONFLICT (relay_group) DO UPDATE SET slots = 4, topics = '{a*,b}'`)
+	exec(t, h.db, "INSERT INTO leat.outbox_leases (relay_group, slot) VALUES ('_maintenance', 0)")
+	require.NoError(t, h.ob.SetMaxLag(t.Context(), "default", 36*time.Hour, people()))
+	groups, err := h.ob.Groups(t.Context())
+	require.NoError(t, err)
+	require.Len(t, groups, 2)
+	require.Equal(t, 1, groups[0].Leases)
+	require.Equal(t, 36*time.Hour, groups[0].MaxLag)
+	require.WithinDuration(t, time.Now(), groups[0].CreatedAt, time.Minute)
+	require.Equal(t, []any{"other", 4, []string{"a*", "b"}, time.Duration(0), 0},
+		[]any{groups[1].Name, groups[1].Slots, groups[1].Topics, groups[1].MaxLag, groups[1].Leases})
+
+	require.NoError(t, h.ob.SetMaxLag(t.Context(), "default", 0, people()))
+	require.True(t, query1[bool](t, h.db, "SELECT max_lag IS NULL FROM leat.outbox_groups WHERE relay_group = 'default'"))
+	require.ErrorIs(t, h.ob.SetMaxLag(t.Context(), "none", time.Hour, people()), pgoutbox.ErrNoSuchGroup)
+	require.ErrorIs(t, h.ob.SetMaxLag(t.Context(), "default", -1, people()), pgoutbox.ErrInvalidRequest)
+	require.ErrorIs(t, h.ob.SetMaxLag(t.Context(), "_maintenance", 1, people()), pgoutbox.ErrInvalidRequest)
+	require.ErrorIs(t, h.ob.SetMaxLag(t.Context(), "default", 1, pgoutbox.By{}), pgoutbox.ErrInvalidRequest)
+	require.Equal(t, []string{"set_max_lag", "set_max_lag"}, h.audit())
+}
+
+// TestRemoveGroup removes a group that nobody runs, and nothing of another.
+func TestRemoveGroup(t *testing.T) {
+	t.Parallel()
+	h := newHolding(t)
+	other := holdingOf(t, h.ob, h.db, "other")
+	put(t, h.ob, "a", "1", "2")
+	h.hold(relay.FateDead, relay.FatePark)
+	other.hold(relay.FatePark, relay.FateWait)
+	require.ErrorIs(t, h.ob.RemoveGroup(t.Context(), "default", people()), pgoutbox.ErrGroupActive)
+	require.NoError(t, h.Release(t.Context()))
+	require.NoError(t, h.ob.RemoveGroup(t.Context(), "default", people()))
+	require.ErrorIs(t, h.ob.RemoveGroup(t.Context(), "default", people()), pgoutbox.ErrNoSuchGroup)
+	require.ErrorIs(t, h.ob.RemoveGroup(t.Context(), "", people()), pgoutbox.ErrInvalidRequest)
+	groups, err := h.ob.Groups(t.Context())
+	require.NoError(t, err)
+	require.Len(t, groups, 1)
+	require.Equal(t, "other", groups[0].Name)
+	require.Equal(t, 2, query1[int](t, h.db, "SELECT count(*) FROM leat.outbox_held"))
+	require.Equal(t, 1, query1[int](t, h.db, "SELECT count(*) FROM leat.outbox_dead"))
+	entries, err := h.ob.Audit(t.Context(), pgoutbox.AuditQuery{Action: "remove_group"})
+	require.NoError(t, err)
+	require.Len(t, entries, 1)
+	require.JSONEq(t, `{"held": 1}`, string(entries[0].Details))
+	require.Equal(t, []string{"1", "2"}, payloads(readAll(t, acquire(t, h.ob, "default"), 10)), "it begins anew")
+}
