@@ -17,7 +17,7 @@ import (
 )
 
 func features() outboxtest.Features {
-	return outboxtest.Features{LazyAdvance: true, NoHolder: true}
+	return outboxtest.Features{LazyAdvance: true}
 }
 
 // TestConformance runs the suite of all outboxes through pgx.
