@@ -13,13 +13,13 @@ import (
 // returns what is held then.
 func resolveAsZombie(t *testing.T, b *bench, s *pgheld.Statements) ([]string, error) {
 	t.Helper()
-	require.NoError(t, b.hold(b.Statements, "k", pgheld.Retry))
+	require.NoError(t, b.hold(b.Statements, pgheld.Retry))
 	_, err := b.db.Pool.Exec(t.Context(), "UPDATE leat.outbox_leases SET owner = 'another', epoch = epoch + 1")
 	require.NoError(t, err)
 	key := "k"
 	_, err = s.Resolve(t.Context(), b.conn, b.lease,
 		[]pgheld.Verdict{{Seq: b.last, Topic: "events", Key: &key, Fate: pgheld.Fate{Name: pgheld.Dead}}})
-	return b.states("k"), err
+	return b.states(), err
 }
 
 // TestO9_ZombieGivesNothingUp: what a zombie thinks of a record does not count.
@@ -29,8 +29,8 @@ func TestO9_ZombieGivesNothingUp(t *testing.T) {
 	states, err := resolveAsZombie(t, b, b.Statements)
 	require.ErrorIs(t, err, pgwindow.ErrLost)
 	require.Equal(t, []string{"1 retry"}, states)
-	require.ErrorIs(t, b.hold(b.Statements, "k", pgheld.Wait), pgwindow.ErrLost)
-	require.Equal(t, []string{"1 retry"}, b.states("k"))
+	require.ErrorIs(t, b.hold(b.Statements, pgheld.Wait), pgwindow.ErrLost)
+	require.Equal(t, []string{"1 retry"}, b.states())
 }
 
 // TestO9_WithoutTheFenceAZombieGivesUp is the negative control.
@@ -48,10 +48,10 @@ func TestO9_OwnerAndEpochAreOne(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.lease.Owner = "another"
-	require.ErrorIs(t, b.hold(b.Statements, "k", pgheld.Park), pgwindow.ErrLost)
+	require.ErrorIs(t, b.hold(b.Statements, pgheld.Park), pgwindow.ErrLost)
 	b.lease.Owner = "owner"
 	b.last--
-	require.NoError(t, b.hold(b.Statements, "k", pgheld.Park))
+	require.NoError(t, b.hold(b.Statements, pgheld.Park))
 }
 
 // TestO9_ForeignWindow: a window that the database does not know is not settled.

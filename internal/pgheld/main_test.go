@@ -86,27 +86,25 @@ func benchOn(t *testing.T, db *testenv.Database) *bench {
 	return &bench{statements, t, db, db.Connect(t), lease, 0}
 }
 
-// hold holds the next record of key.
-func (b *bench) hold(s *pgheld.Statements, key, fate string) error {
+// hold holds the next record of key k.
+func (b *bench) hold(s *pgheld.Statements, fate string) error {
 	b.last++
 	id, err := ids.New()
 	if err != nil {
 		return err
 	}
-	row := pgheld.Row{Seq: b.last, CreatedAt: time.Now(), ID: id, Topic: "events", Payload: []byte(strconv.FormatInt(b.last, 10))}
-	if key != "" {
-		row.Key = &key
-	}
+	key := "k"
+	row := pgheld.Row{Seq: b.last, CreatedAt: time.Now(), ID: id, Topic: "events", Key: &key, Payload: []byte(strconv.FormatInt(b.last, 10))}
 	return s.Hold(b.t.Context(), b.conn, b.lease, pgheld.Position{Last: b.last},
 		[]pgheld.Holding{{Row: row, Fate: pgheld.Fate{Name: fate, Reason: "test"}}})
 }
 
-// states shows the held records of key.
-func (b *bench) states(key string) []string {
+// states shows the held records of key k.
+func (b *bench) states() []string {
 	b.t.Helper()
 	var all []string
 	require.NoError(b.t, b.db.Pool.QueryRow(b.t.Context(), `
-		SELECT coalesce(array_agg(seq || ' ' || state ORDER BY seq), '{}') FROM leat.outbox_held WHERE key = $1`, key).Scan(&all))
+		SELECT coalesce(array_agg(seq || ' ' || state ORDER BY seq), '{}') FROM leat.outbox_held WHERE key = 'k'`).Scan(&all))
 	return all
 }
 

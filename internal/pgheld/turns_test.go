@@ -16,7 +16,7 @@ import (
 func holdWhileDropping(t *testing.T, b *bench, s *pgheld.Statements) []string {
 	t.Helper()
 	ctx := t.Context()
-	require.NoError(t, b.hold(b.Statements, "k", pgheld.Park))
+	require.NoError(t, b.hold(b.Statements, pgheld.Park))
 	dropped, commit := make(chan struct{}), make(chan struct{})
 	people := make(chan error, 1)
 	go func() {
@@ -29,7 +29,7 @@ func holdWhileDropping(t *testing.T, b *bench, s *pgheld.Statements) []string {
 	}()
 	<-dropped
 	held := make(chan error, 1)
-	go func() { held <- b.hold(s, "k", pgheld.Wait) }()
+	go func() { held <- b.hold(s, pgheld.Wait) }()
 	var err error
 	if waits(ctx, t, b, held) {
 		close(commit)
@@ -39,7 +39,7 @@ func holdWhileDropping(t *testing.T, b *bench, s *pgheld.Statements) []string {
 	}
 	require.NoError(t, err)
 	require.NoError(t, <-people)
-	return b.states("k")
+	return b.states()
 }
 
 // waits says whether the relay's connection waits for a lock; false once it is done.
@@ -86,17 +86,17 @@ func TestO2_WithoutTheLockAFollowerIsOrphaned(t *testing.T) {
 func TestO6_RedriveAndHoldTakeTurns(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	require.NoError(t, b.hold(b.Statements, "k", pgheld.Park))
+	require.NoError(t, b.hold(b.Statements, pgheld.Park))
 	done := make(chan error, 1)
 	go func() {
 		_, err := b.Redrive(t.Context(), b.db.Pool, group, pgheld.Selection{Topic: "events", Key: "k", Limit: 1}, people())
 		done <- err
 	}()
 	for range 20 {
-		require.NoError(t, b.hold(b.Statements, "k", pgheld.Wait))
+		require.NoError(t, b.hold(b.Statements, pgheld.Wait))
 	}
 	require.NoError(t, <-done)
-	states := b.states("k")
+	states := b.states()
 	require.Equal(t, "1 retry", states[0])
 	for _, s := range states[1:] {
 		require.Contains(t, s, "wait")

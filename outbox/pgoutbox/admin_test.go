@@ -229,7 +229,7 @@ func TestAdmin_Audit(t *testing.T) {
 	rest, err := h.ob.Audit(t.Context(), pgoutbox.AuditQuery{After: first[1].No, Group: "default", Topic: topic, Key: "a", Action: "redrive", ID: first[0].ID})
 	require.NoError(t, err)
 	require.Len(t, rest, 1)
-	require.Equal(t, people(), pgoutbox.By{Actor: rest[0].Actor, Reason: rest[0].Reason})
+	require.Equal(t, []string{people().Actor, people().Reason}, []string{rest[0].Actor, rest[0].Reason})
 	require.JSONEq(t, `{"from": "parked"}`, string(rest[0].Details))
 	later, err := h.ob.Audit(t.Context(), pgoutbox.AuditQuery{Since: rest[0].At.Add(time.Hour)})
 	require.NoError(t, err)

@@ -127,8 +127,9 @@ var _ relay.Source = (*Source)(nil)
 // timeouts for themselves. Through a pooler, in transaction mode as well, it sets
 // nothing and works all the same: more slowly, and in transaction mode by polling.
 // It needs USAGE on the schema, SELECT on the log, its sequence and the tables of
-// meta and migrations, and SELECT, INSERT, UPDATE and DELETE on those of leases,
-// positions, groups and members. It needs schema 2.
+// meta and migrations, SELECT, INSERT, UPDATE and DELETE on those of leases,
+// positions, groups, members, held and dead records, and INSERT on that of the
+// audit. It needs schema 2.
 func (o *Outbox) Source(cfg SourceConfig) (*Source, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {

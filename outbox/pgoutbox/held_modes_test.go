@@ -1,0 +1,94 @@
+package pgoutbox_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox/pgoutbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// TestO4_HeldInEveryQueryMode: setting aside and what people do work in modes in
+// which everything travels as text, and where a database prefers another isolation
+// level and commits that do not wait.
+func TestO4_HeldInEveryQueryMode(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []pgx.QueryExecMode{
+		pgx.QueryExecModeCacheStatement, pgx.QueryExecModeCacheDescribe, pgx.QueryExecModeDescribeExec,
+		pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol,
+	} {
+		t.Run(mode.String(), func(t *testing.T) {
+			t.Parallel()
+			db := testenv.Postgres(t, migrated(t))
+			cfg, err := pgxpool.ParseConfig(db.URL)
+			require.NoError(t, err)
+			cfg.ConnConfig.DefaultQueryExecMode = mode
+			cfg.ConnConfig.RuntimeParams["default_transaction_isolation"] = "serializable"
+			cfg.ConnConfig.RuntimeParams["synchronous_commit"] = "off"
+			pool, err := pgxpool.NewWithConfig(t.Context(), cfg)
+			require.NoError(t, err)
+			t.Cleanup(pool.Close)
+			ob, err := pgoutbox.New(pool, pgoutbox.Config{AllowAsyncCommit: true})
+			require.NoError(t, err)
+			setAsideAndBack(t, holdingOf(t, ob, db, "default"))
+		})
+	}
+}
+
+// setAsideAndBack goes through all statements once.
+func setAsideAndBack(t *testing.T, h *holding) {
+	t.Helper()
+	ctx := t.Context()
+	put(t, h.ob, "it's \\ {a,\"b\"}", "1", "2", "3")
+	put(t, h.ob, "", "4", "5")
+	page := h.page(5)
+	require.NoError(t, h.Hold(ctx, page, 5, holdings(relay.FatePark, relay.FateWait, relay.FateWait, relay.FateDead, relay.FateRetry)))
+	keys, err := h.HeldKeys(ctx)
+	require.NoError(t, err)
+	require.Equal(t, []relay.Key{keyNamed("it's \\ {a,\"b\"}")}, keys)
+	_, err = h.ob.SkipHead(ctx, pgoutbox.SkipHeadRequest{By: people(), Key: keys[0]})
+	require.NoError(t, err)
+	require.Equal(t, []string{"2", "3", "5"}, h.due("other's"))
+	h.resolve(relay.FatePark)
+	parked, err := h.ob.Parked(ctx, pgoutbox.ParkedQuery{Topic: "ev*", Key: keys[0].Key})
+	require.NoError(t, err)
+	require.Len(t, parked, 2)
+	require.Equal(t, page.Records[1], parked[0].Record)
+	for _, s := range []pgoutbox.Selection{
+		{Topics: "ev*", Kind: "unknown", Before: time.Now().Add(time.Hour)},
+		{Topics: "ev*", Dead: true},
+	} {
+		changed, err := h.ob.Redrive(ctx, pgoutbox.RedriveRequest{By: people(), Selection: s})
+		require.NoError(t, err)
+		require.Equal(t, 1, changed.Count)
+	}
+	require.Equal(t, keys, h.resolve(relay.FateDelivered, relay.FateDelivered, relay.FateDead, relay.FateSkip))
+	changed, err := h.ob.Drop(ctx, pgoutbox.DropRequest{By: people(), Selection: pgoutbox.Selection{ID: page.Records[3].ID}})
+	require.NoError(t, err)
+	require.Equal(t, 1, changed.Count)
+	require.NoError(t, h.ob.SetMaxLag(ctx, "default", time.Hour, people()))
+	groups, err := h.ob.Groups(ctx)
+	require.NoError(t, err)
+	require.Len(t, groups, 1)
+	require.Zero(t, statsOf(t, h.ob).Groups[0].Held)
+	require.NoError(t, h.Release(ctx))
+	require.NoError(t, h.ob.RemoveGroup(ctx, "default", people()))
+	require.Equal(t, []string{"park", "dead", "skip_head", "park", "redrive", "redrive", "dead", "skip", "drop", "set_max_lag", "remove_group"}, h.actions())
+}
+
+// actions shows the audit without its keys.
+func (h *holding) actions() []string {
+	h.t.Helper()
+	entries, err := h.ob.Audit(h.t.Context(), pgoutbox.AuditQuery{})
+	require.NoError(h.t, err)
+	var all []string
+	for _, e := range entries {
+		all = append(all, e.Action)
+	}
+	return all
+}
