@@ -1,6 +1,7 @@
 package pgoutbox_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"testing"
@@ -173,4 +174,32 @@ func explainSQL(t *testing.T, db *testenv.Database, mode, sql string) *node {
 	var plans []struct{ Plan node }
 	require.NoError(t, json.Unmarshal([]byte(raw), &plans))
 	return &plans[0].Plan
+}
+
+// TestStats_SlotsAndTopics: each slot counts its own shards, and a group the topics
+// that it reads.
+func TestStats_SlotsAndTopics(t *testing.T) {
+	t.Parallel()
+	ob, db := newOutbox(t, pgoutbox.Config{})
+	src, err := ob.Source(pgoutbox.SourceConfig{Group: "g", Slots: 4, Topics: []string{"ev_nts", "e*s"}, Start: pgoutbox.StartOldest()})
+	require.NoError(t, err)
+	s, err := src.Acquire(t.Context(), testLease)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = s.Release(context.Background()) })
+	for i := range 40 {
+		put(t, ob, fmt.Sprint("k", i), "x")
+	}
+	exec(t, db, "UPDATE leat.outbox SET topic = 'other' WHERE seq > 30")
+	slots := statsOf(t, ob).Groups[0].Slots
+	require.Len(t, slots, 4)
+	for _, slot := range slots {
+		want := query1[int64](t, db, "SELECT count(*) FROM leat.outbox WHERE shard % 4 = $1 AND seq <= 30", slot.Slot)
+		require.Equal(t, want, slot.Backlog, slot.Slot)
+		require.Positive(t, slot.Lag)
+	}
+	read := readAll(t, s, 100)
+	own, ok := s.(relay.Slotted)
+	require.True(t, ok)
+	require.EqualValues(t, slots[own.Slot()].Backlog, len(read))
+	require.Zero(t, statsOf(t, ob).Groups[0].Slots[own.Slot()].Backlog)
 }

@@ -1,0 +1,116 @@
+//go:build leat_failpoints
+
+package pgoutbox_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox/pgoutbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// faultsOfPark are what can happen around a Hold, and what it does then.
+func faultsOfPark(h *holding, cancel context.CancelFunc) map[string]failpoint.Action {
+	return map[string]failpoint.Action{
+		"error":  failpoint.Error(nil),
+		"panic":  failpoint.Panic(),
+		"cancel": failpoint.Cancel(cancel),
+		"connection cut": failpoint.Call(func(ctx context.Context) error {
+			_, err := h.db.Pool.Exec(ctx, `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+				WHERE datname = current_database() AND pid <> pg_backend_pid()`)
+			return err
+		}),
+		"pause past lease": failpoint.Call(func(ctx context.Context) error {
+			_, err := h.db.Pool.Exec(ctx, "UPDATE leat.outbox_leases SET owner = 'another', epoch = epoch + 1")
+			return err
+		}),
+	}
+}
+
+// TestO2_FaultsAroundPark: whatever happens before or after a record is parked, the
+// next session finds it parked, or reads it again; it is never both or neither.
+func TestO2_FaultsAroundPark(t *testing.T) {
+	t.Parallel()
+	for _, point := range []failpoint.Name{failpoint.RelayBeforePark, failpoint.RelayAfterPark} {
+		for _, kind := range []string{"error", "panic", "cancel", "connection cut", "pause past lease"} {
+			t.Run(string(point)+" "+kind, func(t *testing.T) {
+				t.Parallel()
+				h := newHolding(t)
+				put(t, h.ob, "a", "1", "2")
+				points := &failpoint.Registry{}
+				ctx, cancel := context.WithCancel(failpoint.With(t.Context(), points))
+				defer cancel()
+				require.NoError(t, points.EnableAt(point, 1, faultsOfPark(h, cancel)[kind]))
+				page := h.page(2)
+				fates := holdings(relay.FatePark, relay.FateWait)
+				hold := func() error { return h.Hold(ctx, page, 2, fates) }
+				if kind == "panic" {
+					require.Panics(t, func() { _ = hold() })
+				} else if err := hold(); point == failpoint.RelayBeforePark {
+					require.Error(t, err)
+				}
+				<-points.Reached(point, 1)
+				_ = h.Release(t.Context()) // of a session that may be broken
+				exec(t, h.db, "UPDATE leat.outbox_leases SET lease_until = clock_timestamp()")
+
+				parked := point == failpoint.RelayAfterPark
+				next := holdingOf(t, h.ob, h.db, "default")
+				if !parked {
+					require.Empty(t, next.held("a"))
+					next.hold(relay.FatePark, relay.FateWait)
+				}
+				require.Equal(t, []string{"1 parked", "2 wait"}, next.held("a"))
+				require.Empty(t, next.pendingNow())
+				require.Empty(t, readAll(t, next, 10))
+				require.Equal(t, []string{"park a"}, next.audit())
+			})
+		}
+	}
+}
+
+// TestO2_O6_ProcessDiesAroundPark ends a relay process right before and right after
+// it parks a record that Kafka refuses. The next one goes on: all that is committed
+// is in Kafka or parked, nothing passes the parked record, and after a redrive, or
+// without the record, its key continues in order.
+func TestO2_O6_ProcessDiesAroundPark(t *testing.T) {
+	t.Parallel()
+	testenv.Long(t, "a process a point")
+	for _, point := range []failpoint.Name{failpoint.RelayBeforePark, failpoint.RelayAfterPark} {
+		t.Run(string(point), func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			poison := s.message("k0", "poison")
+			poison.OccurredAt = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC) // of the future: Kafka refuses it
+			s.commit(s.message("k0", "before"), poison, s.message("k1", "other"), s.message("k0", "behind"))
+			victim := s.spawn(fastTakeover().Lease, failpoint.EnvPoints+"="+string(point)+"=exit@1")
+			<-victim.done
+			require.Equal(t, failpoint.ExitStatus, victim.cmd.ProcessState.ExitCode())
+			exec(t, s.db, "UPDATE leat.outbox_leases SET lease_until = clock_timestamp()")
+			s.commit(s.message("k0", "later"), s.message("", "unordered"))
+			s.relayOnce(source(t, s.ob, ""), s.sink(), relay.Config{})
+
+			parked, err := s.ob.Parked(t.Context(), pgoutbox.ParkedQuery{})
+			require.NoError(t, err)
+			require.Equal(t, []string{"poison", "behind", "later"}, []string{parked[0].ID, parked[1].ID, parked[2].ID})
+			r := s.audit(s.log())
+			require.Len(t, r.lost, 3, "what is parked is not in Kafka, all else is")
+			require.Empty(t, r.inverted)
+
+			skipped, err := s.ob.SkipHead(t.Context(), pgoutbox.SkipHeadRequest{By: people(), Key: relay.Key{Topic: poison.Topic, Key: poison.Key}})
+			require.NoError(t, err)
+			require.Equal(t, []string{poison.ID}, skipped.IDs)
+			s.relayOnce(source(t, s.ob, ""), s.sink(), relay.Config{})
+			r = s.audit(s.log())
+			require.Equal(t, []string{poison.ID}, r.lost)
+			require.Empty(t, r.inverted)
+			require.LessOrEqual(t, r.most, 2)
+		})
+	}
+}
+
