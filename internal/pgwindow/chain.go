@@ -54,7 +54,7 @@ type Chain struct {
 	group, list                          string
 	beginOldest, beginNow, beginAt, mark string
 	load, all, probe, next, complete     string
-	claim, claimRows, holder             string
+	claim, claimRows, holder, seek       string
 }
 
 // PrepareChain renders the statements for the log called names.Table, beside which
@@ -76,6 +76,7 @@ func PrepareChain(names pgmigrate.Names) (*Chain, error) {
 		{&c.claim, "chain_claim"},
 		{&c.claimRows, "chain_claim_rows"},
 		{&c.holder, "chain_holder"},
+		{&c.seek, "chain_seek"},
 	})
 }
 

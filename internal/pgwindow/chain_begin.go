@@ -17,50 +17,64 @@ const (
 	BeginAt
 )
 
+// Outset is a place for a group to begin at, and what had to be read before.
+type Outset struct {
+	at     Begin
+	time   time.Time
+	facts  Facts
+	f0, f1 int64
+}
+
+// Outset reads what Begin must know beforehand. It must not run in a transaction.
+func (c *Chain) Outset(ctx context.Context, db Querier, st *Statements, at Begin, t time.Time) (Outset, error) {
+	o := Outset{at: at, time: t}
+	var err error
+	if o.facts, err = st.Facts(ctx, db); err != nil {
+		return o, err
+	}
+	f, err := st.Probe(ctx, db, o.facts.Sequence, NoWindow())
+	if err != nil || at == BeginOldest {
+		o.f0 = f.Sequence
+		return o, err
+	}
+	o.f0 = f.Sequence
+	if _, err := db.Exec(ctx, c.mark); err != nil {
+		return o, err
+	}
+	f, err = st.Probe(ctx, db, o.facts.Sequence, NoWindow())
+	o.f1 = f.Sequence
+	return o, err
+}
+
 // Begin stores window 0 of every slot of a listed group that has no position yet,
-// and does nothing to one that has. owner is noted in it. It must not run in a
-// transaction.
+// and does nothing to one that has. owner is noted in it. In a transaction, that
+// must have begun after Outset returned, and be READ COMMITTED.
 //
-// # Why no row is lost that commits after the call has begun to
+// # Why no row is lost that commits after the call of Outset
 //
 // At BeginNow, window 0 is empty and its target is a snapshot B. A row of window 1 is
 // not visible in B: its transaction was under way in B, and then it is looked up by
 // its xid, or its xid is at or above the xmax of B. Before B was taken, the
-// transaction of mark had an xid X and committed, so X is below that xmax; F0, the floor of
-// window 1, was read before X was drawn; and the row drew its number after its xid.
-// Hence the number is above F0. For window 2, the argument is that of the package
-// comment: its floor is F1, read before window 0's transaction began. Without X, xmax may
-// be below the xid of a transaction that has drawn a number before F0.
+// transaction of mark had an xid X and committed, so X is below that xmax; F0, the
+// floor of window 1, was read before X was drawn; and the row drew its number after
+// its xid. Hence the number is above F0. For window 2, the argument is that of the
+// package comment: its floor is F1, read before window 0's transaction began. Without
+// X, xmax may be below the xid of a transaction that has drawn a number before F0.
 //
 // At BeginAt, window 0 ends at B likewise, and begins before the first row that B
 // sees and that was written then: both are found by one statement, with one
-// snapshot, so that no row can become visible between the two looks. A row that B does
-// not see lies ahead whatever its time.
-func (c *Chain) Begin(ctx context.Context, db Querier, st *Statements, group, owner string, at Begin, t time.Time) error {
-	facts, err := st.Facts(ctx, db)
-	if err != nil {
-		return err
+// snapshot, so that no row can become visible between the two looks. A row that B
+// does not see lies ahead whatever its time.
+func (c *Chain) Begin(ctx context.Context, db Querier, group, owner string, o Outset) error {
+	args := []any{group, owner, o.facts.SystemIdentifier, o.f0}
+	var err error
+	switch o.at {
+	case BeginNow:
+		_, err = db.Exec(ctx, c.beginNow, append(args, o.f1)...)
+	case BeginAt:
+		_, err = db.Exec(ctx, c.beginAt, append(args, o.f1, o.time)...)
+	case BeginOldest:
+		_, err = db.Exec(ctx, c.beginOldest, args...)
 	}
-	f0, err := st.Probe(ctx, db, facts.Sequence, NoWindow())
-	if err != nil {
-		return err
-	}
-	if at == BeginOldest {
-		_, err = db.Exec(ctx, c.beginOldest, group, owner, facts.SystemIdentifier, f0.Sequence)
-		return err
-	}
-	if _, err = db.Exec(ctx, c.mark); err != nil {
-		return err
-	}
-	f1, err := st.Probe(ctx, db, facts.Sequence, NoWindow())
-	if err != nil {
-		return err
-	}
-	args := []any{group, owner, facts.SystemIdentifier, f0.Sequence, f1.Sequence}
-	if at == BeginNow {
-		_, err = db.Exec(ctx, c.beginNow, args...)
-		return err
-	}
-	_, err = db.Exec(ctx, c.beginAt, append(args, t)...)
 	return err
 }

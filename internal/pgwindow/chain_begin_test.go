@@ -29,7 +29,9 @@ func beginGroup(t *testing.T, db *testenv.Database, group string, at pgwindow.Be
 	t.Helper()
 	c, st := preparedChain(t), prepared(t)
 	require.NoError(t, c.List(t.Context(), db.Pool, group, 1, nil))
-	require.NoError(t, c.Begin(t.Context(), db.Pool, st, group, "test", at, when))
+	o, err := c.Outset(t.Context(), db.Pool, st, at, when)
+	require.NoError(t, err)
+	require.NoError(t, c.Begin(t.Context(), db.Pool, group, "test", o))
 	return readerOf(t, db, group)
 }
 
@@ -200,7 +202,7 @@ func TestO2_Begin_AmongWriters(t *testing.T) {
 	wg.Wait()
 	for i, x := range starts {
 		_, rest := x.opened()
-		got := append(x.got, rest...)
+		got := slices.Concat(x.got, rest)
 		unique := slices.Compact(slices.Sorted(slices.Values(got)))
 		require.Len(t, unique, len(got), "group %d reads a row twice", i)
 		require.Empty(t, x.lost(x.began, got), "group %d", i)

@@ -198,7 +198,7 @@ func explain(t *testing.T, db *testenv.Database, mode string, p page) *node {
 	require.NoError(t, err)
 	args := make([]string, len(p.args))
 	for i, a := range p.args {
-		args[i] = fmt.Sprintf("'%v'", a)
+		args[i] = literal(a)
 	}
 	execute := "EXECUTE page(" + strings.Join(args, ", ") + ")"
 	for range 6 { // so that auto has made up its mind
@@ -231,4 +231,12 @@ func (n *node) check(t *testing.T, p page, where string) {
 	for _, child := range n.Plans {
 		child.check(t, p, where)
 	}
+}
+
+// literal writes an argument of EXECUTE.
+func literal(a any) string {
+	if a == nil {
+		return "NULL"
+	}
+	return fmt.Sprintf("'%v'", a)
 }

@@ -35,7 +35,11 @@ func (s *Source) group(ctx context.Context) (pgwindow.Group, error) {
 			return g, err
 		}
 		start := s.cfg.Start.orDefault(s.cfg.Group)
-		if err := chain.Begin(ctx, pool, s.ob.window, s.cfg.Group, s.name, start.at, start.time); err != nil {
+		at, err := chain.Outset(ctx, pool, s.ob.window, start.at, start.time)
+		if err == nil {
+			err = chain.Begin(ctx, pool, s.cfg.Group, s.name, at)
+		}
+		if err != nil {
 			return g, err
 		}
 	}

@@ -271,7 +271,7 @@ var errAsyncCommit = errors.New("leat: synchronous_commit is off: messages would
 // messages if they were ignored.
 func unusable(err error) error {
 	for _, fatal := range []error{
-		outbox.ErrNotMigrated, errAsyncCommit, errPooled, errStartUnstated,
+		outbox.ErrNotMigrated, errAsyncCommit, errPooled, errStartUnstated, errPosition, pgwindow.ErrNotAhead,
 		pgwindow.ErrSequenceWentBack, pgwindow.ErrOtherCluster, pgwindow.ErrSequenceCache, pgwindow.ErrSequencePrivilege,
 	} {
 		if errors.Is(err, fatal) {

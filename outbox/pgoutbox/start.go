@@ -46,3 +46,17 @@ func (s Start) orDefault(group string) Start {
 	}
 	return s
 }
+
+// String says where, for people.
+func (s Start) String() string {
+	switch {
+	case !s.stated:
+		return "unstated"
+	case s.at == pgwindow.BeginOldest:
+		return "oldest"
+	case s.at == pgwindow.BeginNow:
+		return "now"
+	default:
+		return "at " + s.time.UTC().Format(time.RFC3339Nano)
+	}
+}

@@ -74,3 +74,32 @@ func TestViews_PendingColumns(t *testing.T) {
 	require.Equal(t, "01J0B3V1MK1SVBHBJZ4AGXP5ZS events order-17 placed 4", query1[string](t, db,
 		"SELECT concat_ws(' ', id, topic, key, type, payload_bytes) FROM leat.outbox_pending"))
 }
+
+// TestViews_Slots: each message is pending in one slot, also while the slots are
+// being changed.
+func TestViews_Slots(t *testing.T) {
+	t.Parallel()
+	ob, db := newOutbox(t, pgoutbox.Config{})
+	keys, all := keysOf(t, ob, db, 3), slotsOf(t, ob, 3)
+	const pendingSlots = "SELECT coalesce(string_agg(concat(slot, ':', topic), ' ' ORDER BY slot), '') FROM leat.outbox_pending"
+	put(t, ob, keys[0], "x")
+	put(t, ob, keys[2], "x")
+	require.Equal(t, "0:events 2:events", query1[string](t, db, pendingSlots))
+	readAll(t, all[0], 10)
+	require.Equal(t, "2:events", query1[string](t, db, pendingSlots))
+	require.Equal(t, "0 0,1 0,2 1", query1[string](t, db, "SELECT string_agg(concat_ws(' ', slot, pending), ',' ORDER BY slot) FROM leat.outbox_status"))
+
+	exec(t, db, "UPDATE leat.outbox_groups SET next_slots = 2")
+	for _, s := range all[:2] {
+		require.Empty(t, readUntilClosed(t, s))
+		require.NoError(t, s.Release(t.Context()))
+	}
+	put(t, ob, keys[1], "x")
+	require.Equal(t, "1:events 2:events", query1[string](t, db, pendingSlots))
+	require.Equal(t, "3 2", query1[string](t, db, "SELECT DISTINCT concat_ws(' ', slots, next_slots) FROM leat.outbox_status"))
+	require.Len(t, readUntilClosed(t, all[2]), 1)
+	require.NoError(t, all[2].Release(t.Context()))
+	acquireFrom(t, sourceOf(t, ob, pgoutbox.SourceConfig{Slots: 2}))
+	require.Equal(t, 1, query1[int](t, db, "SELECT count(*) FROM leat.outbox_pending"))
+	require.Equal(t, 2, query1[int](t, db, "SELECT count(*) FROM leat.outbox_status"))
+}

@@ -37,6 +37,40 @@ ALTER TABLE @{_positions} ADD COLUMN leads boolean NOT NULL DEFAULT false;
 ALTER TABLE @{_positions} ADD COLUMN slots smallint NOT NULL DEFAULT 1;
 CREATE UNIQUE INDEX @{name:_leads_idx} ON @{_positions} (relay_group, window_no) WHERE leads;
 
+-- For people with psql: what each relay group has not settled yet, by slot.
+CREATE OR REPLACE VIEW @{_pending} AS
+SELECT p.relay_group, o.seq, coalesce(o.id_text, o.id::text) AS id, o.topic, o.key, o.type,
+       octet_length(o.payload) AS payload_bytes, o.created_at, p.slot
+FROM (SELECT DISTINCT ON (q.relay_group, q.slot) q.relay_group, q.slot, q.prev, q.target, q.last,
+             coalesce(g.slots, 1) AS slots, g.topics
+      FROM @{_positions} q LEFT JOIN @{_groups} g ON g.relay_group = q.relay_group
+      WHERE q.slot < coalesce(g.slots, 1)
+      ORDER BY q.relay_group, q.slot, q.window_no DESC) p
+JOIN @{} o
+  ON o.xid >= pg_snapshot_xmin(p.prev) -- by index: whatever prev misses is at or above its xmin
+ AND NOT pg_visible_in_snapshot(o.xid, p.prev)
+ AND NOT (pg_visible_in_snapshot(o.xid, p.target) AND o.seq <= p.last)
+WHERE o.shard % p.slots = p.slot
+  AND (p.topics IS NULL OR EXISTS (
+       SELECT FROM unnest(p.topics) AS t(pattern)
+       WHERE o.topic LIKE replace(replace(replace(replace(t.pattern, '\', '\\'), '%', '\%'), '_', '\_'), '*', '%')));
+
+-- For people with psql: one row a slot of a relay group.
+CREATE OR REPLACE VIEW @{_status} AS
+SELECT l.relay_group, l.slot, l.owner, l.epoch,
+       CASE WHEN l.lease_until > clock_timestamp() THEN l.lease_until - clock_timestamp() END AS lease_left,
+       p.window_no, p.opened_at AS window_opened_at,
+       b.pending, b.oldest_pending, clock_timestamp() - b.oldest_pending AS lag,
+       coalesce(g.slots, 1) AS slots, g.next_slots, g.topics
+FROM @{_leases} l
+LEFT JOIN @{_groups} g ON g.relay_group = l.relay_group
+LEFT JOIN LATERAL (SELECT * FROM @{_positions} p
+                   WHERE p.relay_group = l.relay_group AND p.slot = l.slot
+                   ORDER BY p.window_no DESC LIMIT 1) p ON true
+LEFT JOIN LATERAL (SELECT count(*) AS pending, min(created_at) AS oldest_pending
+                   FROM @{_pending} x WHERE x.relay_group = l.relay_group AND x.slot = l.slot) b ON true
+WHERE l.slot < coalesce(g.slots, 1) AND NOT starts_with(l.relay_group, '_');
+
 -- Copies of records that could not be delivered when their turn came, so that
 -- the position could pass them. They pin no history.
 CREATE TABLE @{_held} (

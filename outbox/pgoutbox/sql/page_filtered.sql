@@ -14,4 +14,5 @@ FROM (
     OFFSET 0
 ) w
 WHERE w.shard % $5::smallint = $6::smallint AND ($7::text[] IS NULL OR w.topic LIKE ANY ($7::text[]))
+ORDER BY w.seq
 LIMIT $4

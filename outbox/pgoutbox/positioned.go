@@ -1,0 +1,202 @@
+package pgoutbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/leat-go/leat/internal/pgwindow"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+var _ relay.Positioned = (*session)(nil)
+
+// positionFormat is the version of position's encoding.
+const positionFormat = 1
+
+// errPosition is wrapped by the errors of Seek for a position that cannot be taken.
+var errPosition = errors.New("leat: the sink's position does not fit")
+
+// position is what a sink keeps for a slot.
+type position struct {
+	Format           int      `json:"v"`
+	Group            string   `json:"group"`
+	Slot             int16    `json:"slot"`
+	Slots            int16    `json:"slots"`
+	Topics           []string `json:"topics,omitempty"`
+	Window           int64    `json:"window"`
+	Prev             string   `json:"prev"`
+	Target           string   `json:"target"`
+	Floor            int64    `json:"floor"`
+	NextFloor        int64    `json:"next_floor"`
+	SourceFloor      int64    `json:"source_floor"`
+	Last             int64    `json:"last"`
+	OpenedBy         string   `json:"opened_by"`
+	SystemIdentifier int64    `json:"system_identifier"`
+}
+
+// SlotName implements relay.Positioned.
+func (n *session) SlotName() string {
+	return n.lease.Slot.Group + "/" + strconv.Itoa(n.Slot())
+}
+
+// Position implements relay.Positioned.
+func (n *session) Position(p relay.Page, settled int) ([]byte, error) {
+	at, last, err := endOf(p, settled)
+	if err != nil {
+		return nil, err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	w := &n.window
+	if at.window != w.No {
+		return nil, fmt.Errorf("leat: page of window %d in window %d", at.window, w.No)
+	}
+	return json.Marshal(position{
+		Format: positionFormat, Group: n.lease.Slot.Group, Slot: n.lease.Slot.No, Slots: w.Slots, Topics: n.source.cfg.Topics,
+		Window: w.No, Prev: w.Prev.Text, Target: w.Target.Text,
+		Floor: w.Floor, NextFloor: w.NextFloor, SourceFloor: w.SourceFloor, Last: last,
+		OpenedBy: strconv.FormatUint(w.OpenedBy, 10), SystemIdentifier: w.SystemIdentifier,
+	})
+}
+
+// window returns the position as a window, or why it is none.
+func (p position) toWindow() (w pgwindow.Window, err error) {
+	w = pgwindow.Window{
+		No: p.Window, Floor: p.Floor, NextFloor: p.NextFloor, SourceFloor: p.SourceFloor, Last: p.Last,
+		SystemIdentifier: p.SystemIdentifier, Slots: p.Slots,
+	}
+	if w.Prev, err = pgwindow.ParseSnapshot(p.Prev); err != nil {
+		return w, err
+	}
+	if w.Target, err = pgwindow.ParseSnapshot(p.Target); err != nil {
+		return w, err
+	}
+	w.OpenedBy, err = strconv.ParseUint(p.OpenedBy, 10, 64)
+	return w, err
+}
+
+// Seek implements relay.Positioned. The stored position may be ahead of the given one
+// by windows in which the slot had nothing to send; else it must not be.
+func (n *session) Seek(ctx context.Context, raw []byte) error {
+	if !n.source.cfg.SyncPositions {
+		return unusable(fmt.Errorf("%w: SourceConfig.SyncPositions is off, so that the server may give its transaction numbers out twice", errPosition))
+	}
+	var p position
+	if err := json.Unmarshal(raw, &p); err != nil {
+		return unusable(fmt.Errorf("%w: %w", errPosition, err))
+	}
+	if p.Format != positionFormat || p.Slots < 1 || p.Slots > maxSlots || p.Group != n.lease.Slot.Group || p.Slot != n.lease.Slot.No {
+		return unusable(fmt.Errorf("%w: format %d of slot %d of %d of %q, want %d of %s",
+			errPosition, p.Format, p.Slot, p.Slots, p.Group, positionFormat, n.SlotName()))
+	}
+	to, err := p.toWindow()
+	if err != nil {
+		return unusable(fmt.Errorf("%w: %w", errPosition, err))
+	}
+	if err := n.facts.Belongs(to); err != nil {
+		return unusable(err)
+	}
+	if n.closed {
+		return nil // all before was settled, and nothing comes after
+	}
+	return unusable(n.seek(ctx, to, p.Topics))
+}
+
+// seek goes to the later one of to and the stored window.
+func (n *session) seek(ctx context.Context, to pgwindow.Window, topics []string) error {
+	w := n.window
+	switch {
+	case to.No > w.No:
+		next, err := n.source.ob.chain.Seek(ctx, n.reader, n.lease, w, to)
+		if err != nil {
+			return err
+		}
+		n.begin(next)
+		return nil
+	case to.No < w.No:
+		return n.nothingSince(ctx, to, topics)
+	case to.Prev.Text != w.Prev.Text || to.Target.Text != w.Target.Text:
+		return fmt.Errorf("%w: window %d is another one here", errPosition, w.No)
+	case to.Last < w.Last:
+		return behind(to, w)
+	case to.Last > w.Last:
+		if err := n.store(ctx, w.No, to.Last); err != nil {
+			return err
+		}
+		w.Last = to.Last
+		n.begin(w)
+	}
+	return nil
+}
+
+func behind(to, w pgwindow.Window) error {
+	return fmt.Errorf("%w: it stands at window %d, record %d, behind window %d, record %d: the sink has lost records",
+		errPosition, to.No, to.Last, w.No, w.Last)
+}
+
+// begin makes w the window that is read.
+func (n *session) begin(w pgwindow.Window) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.enter(w)
+}
+
+// nothingSince checks that between to and the stored window the slot had nothing to
+// send. Where the number of slots was changed in between, it looks at the shards that
+// were the slot's before and after; where the topics were, there is no telling.
+func (n *session) nothingSince(ctx context.Context, to pgwindow.Window, topics []string) error {
+	w := n.window
+	if w.Last > 0 {
+		return behind(to, w)
+	}
+	if !slices.Equal(topics, n.source.cfg.Topics) {
+		return nil
+	}
+	of := lcm(int(to.Slots), int(w.Slots))
+	for _, span := range []pgwindow.Window{
+		{Prev: to.Prev, Target: to.Target, Floor: to.Floor, Last: to.Last},
+		{Prev: to.Target, Target: w.Prev, Floor: to.NextFloor},
+	} {
+		found, err := n.anyIn(ctx, span, of)
+		if err != nil {
+			return err
+		}
+		if found {
+			return behind(to, w)
+		}
+	}
+	return nil
+}
+
+// anyIn says whether the window holds a record of the slot's after its Last.
+func (n *session) anyIn(ctx context.Context, w pgwindow.Window, slots int) (bool, error) {
+	from := w.Last
+	if from < w.Floor {
+		if w.HasEarly() {
+			records, _, err := n.query(ctx, 1, n.source.pages.pageEarly,
+				w.Prev.Text, w.Target.Text, from, w.Floor, 1, slots, n.Slot(), n.source.like)
+			if err != nil || len(records) > 0 {
+				return len(records) > 0, err
+			}
+		}
+		from = w.Floor
+	}
+	if w.Empty() {
+		return false, nil
+	}
+	records, _, err := n.query(ctx, 1, n.source.pages.page, w.Prev.Text, w.Target.Text, from, 1, slots, n.Slot(), n.source.like)
+	return len(records) > 0, err
+}
+
+// lcm returns the least common multiple: a shard that is s modulo both is s modulo it.
+func lcm(a, b int) int {
+	x, y := a, b
+	for y != 0 {
+		x, y = y, x%y
+	}
+	return a / x * b
+}

@@ -1,0 +1,204 @@
+package pgoutbox_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/internal/pgwindow"
+	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox/pgoutbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// positioned starts a session whose positions a sink can keep.
+func positioned(t *testing.T, ob *pgoutbox.Outbox, slots int) relay.Positioned {
+	t.Helper()
+	p, ok := acquireFrom(t, sourceOf(t, ob, pgoutbox.SourceConfig{SyncPositions: true, Slots: slots})).(relay.Positioned)
+	require.True(t, ok)
+	return p
+}
+
+// again ends a session without a word and starts another one of its only slot.
+func again(t *testing.T, ob *pgoutbox.Outbox, db *testenv.Database) relay.Positioned {
+	t.Helper()
+	exec(t, db, "UPDATE leat.outbox_leases SET lease_until = clock_timestamp()")
+	return positioned(t, ob, 1)
+}
+
+// readPage reads a page that must be there.
+func readPage(t *testing.T, s relay.Session, limit int) relay.Page {
+	t.Helper()
+	page, err := s.Read(t.Context(), limit)
+	require.NoError(t, err)
+	require.NotEmpty(t, page.Records)
+	return page
+}
+
+func positionAt(t *testing.T, s relay.Positioned, page relay.Page, n int) []byte {
+	t.Helper()
+	raw, err := s.Position(page, n)
+	require.NoError(t, err)
+	return raw
+}
+
+// TestO10_SeekGoesToTheSinksPosition: what the sink has, and the database does not know
+// of, is not read again.
+func TestO10_SeekGoesToTheSinksPosition(t *testing.T) {
+	t.Parallel()
+	ob, db := newOutbox(t, pgoutbox.Config{})
+	early := begin(t, ob, db).put("e", "e1", "e2")
+	s := positioned(t, ob, 1)
+	require.Equal(t, "default/0", s.SlotName())
+	put(t, ob, "k", "0")
+	require.Len(t, readAll(t, s, 10), 1)
+	put(t, ob, "k", "1", "2", "3")
+	early.commit()
+	want := []string{"e1", "e2", "1", "2", "3"}
+	for sent := range want {
+		page := readPage(t, s, 2)
+		position := positionAt(t, s, page, 1)
+		s = again(t, ob, db)
+		require.NoError(t, s.Seek(t.Context(), position))
+		require.Equal(t, want[sent], string(page.Records[0].Payload))
+		require.NoError(t, s.Seek(t.Context(), position), "again")
+	}
+	require.Empty(t, readAll(t, s, 10))
+}
+
+// TestO10_SeekWhereThereWasNothingSince: the database has come further, through windows
+// in which the slot had nothing.
+func TestO10_SeekWhereThereWasNothingSince(t *testing.T) {
+	t.Parallel()
+	ob, db := newOutbox(t, pgoutbox.Config{})
+	keys := keysOf(t, ob, db, 2)
+	all := []relay.Positioned{positioned(t, ob, 2), positioned(t, ob, 2)}
+	if slotOf(t, all[0]) != 0 {
+		all[0], all[1] = all[1], all[0]
+	}
+	put(t, ob, keys[0], "a", "b")
+	page := readPage(t, all[0], 10)
+	half, whole := positionAt(t, all[0], page, 1), positionAt(t, all[0], page, 2)
+	require.NoError(t, all[0].Advance(t.Context(), page, 2))
+	for range 3 {
+		put(t, ob, keys[1], "x")
+		require.Len(t, readAll(t, all[1], 10), 1)
+		require.Empty(t, readAll(t, all[0], 10))
+	}
+	for _, s := range all {
+		require.NoError(t, s.Release(t.Context()))
+	}
+	s := positioned(t, ob, 2)
+	if slotOf(t, s) != 0 {
+		s = positioned(t, ob, 2)
+	}
+	require.NoError(t, s.Seek(t.Context(), whole))
+	err := s.Seek(t.Context(), half)
+	require.ErrorIs(t, err, relay.ErrSourceUnusable, "b was settled, and the sink does not have it")
+	require.ErrorContains(t, err, "behind")
+	put(t, ob, keys[0], "c")
+	require.Equal(t, []string{"c"}, payloads(readAll(t, s, 10)))
+}
+
+// TestO2_SeekRefuses positions that would lose or repeat.
+func TestO2_SeekRefuses(t *testing.T) {
+	t.Parallel()
+	ob, db := newOutbox(t, pgoutbox.Config{})
+	s := positioned(t, ob, 1)
+	put(t, ob, "k", "1", "2", "3")
+	page := readPage(t, s, 10)
+	first, second := positionAt(t, s, page, 1), positionAt(t, s, page, 2)
+	_, err := s.Position(page, 4)
+	require.ErrorContains(t, err, "cannot settle")
+	require.NoError(t, s.Advance(t.Context(), page, 2))
+
+	change := func(field string, value any) []byte { return changed(t, second, field, value) }
+	s = again(t, ob, db)
+	for name, raw := range map[string][]byte{
+		"behind":           first,
+		"nothing":          {},
+		"another format":   change("v", 2),
+		"another group":    change("group", "other"),
+		"another slot":     change("slot", 1),
+		"no slots":         change("slots", 0),
+		"another snapshot": change("target", "3:99999999:"),
+		"no snapshot":      change("prev", "x"),
+		"another cluster":  change("system_identifier", 7),
+		"no transaction":   change("opened_by", "x"),
+	} {
+		err := s.Seek(t.Context(), raw)
+		require.ErrorIs(t, err, relay.ErrSourceUnusable, name)
+	}
+	require.ErrorIs(t, s.Seek(t.Context(), change("system_identifier", 7)), pgwindow.ErrOtherCluster)
+	require.NoError(t, s.Seek(t.Context(), second))
+	require.Equal(t, []string{"3"}, payloads(readAll(t, s, 10)))
+
+	off := acquire(t, ob, "async")
+	p, ok := off.(relay.Positioned)
+	require.True(t, ok)
+	err = p.Seek(t.Context(), second)
+	require.ErrorIs(t, err, relay.ErrSourceUnusable)
+	require.ErrorContains(t, err, "SyncPositions")
+}
+
+// TestO2_SeekStoresALostWindow: the database has forgotten windows that the sink knows
+// of, as after a failover to a server that had not got them yet.
+func TestO2_SeekStoresALostWindow(t *testing.T) {
+	t.Parallel()
+	ob, db := newOutbox(t, pgoutbox.Config{})
+	s := positioned(t, ob, 1)
+	put(t, ob, "k", "1", "2", "3")
+	position := positionAt(t, s, readPage(t, s, 10), 2)
+	exec(t, db, "DELETE FROM leat.outbox_positions WHERE window_no > 0")
+	put(t, ob, "k", "4")
+
+	s = again(t, ob, db)
+	require.NoError(t, s.Seek(t.Context(), position))
+	require.Equal(t, []string{"3", "4"}, payloads(readAll(t, s, 10)))
+
+	// A window of transactions that this server has not come to cannot be stored: their
+	// numbers would be given to others.
+	exec(t, db, "DELETE FROM leat.outbox_positions WHERE window_no > 0")
+	s = again(t, ob, db)
+	err := s.Seek(t.Context(), changed(t, position, "target", "999999999:999999999:"))
+	require.ErrorIs(t, err, relay.ErrSourceUnusable)
+	require.ErrorIs(t, err, pgwindow.ErrNotAhead)
+}
+
+// TestO10_SeekAfterTheSlotsHaveChanged: a position of before the change is the end of
+// what the slot had to do.
+func TestO10_SeekAfterTheSlotsHaveChanged(t *testing.T) {
+	t.Parallel()
+	ob, db := newOutbox(t, pgoutbox.Config{})
+	s := positioned(t, ob, 1)
+	put(t, ob, "k", "1")
+	page := readPage(t, s, 10)
+	position := positionAt(t, s, page, 1)
+	require.NoError(t, s.Advance(t.Context(), page, 1))
+	exec(t, db, "UPDATE leat.outbox_groups SET next_slots = 3")
+	readUntilClosed(t, s)
+	require.NoError(t, s.Release(t.Context()))
+	for range 3 {
+		n := positioned(t, ob, 3)
+		if slotOf(t, n) == 0 {
+			require.NoError(t, n.Seek(t.Context(), position))
+		}
+		require.Empty(t, readAll(t, n, 10))
+	}
+}
+
+// changed returns the position with another value of a field.
+func changed(t *testing.T, position []byte, field string, value any) []byte {
+	t.Helper()
+	var p map[string]any
+	d := json.NewDecoder(bytes.NewReader(position))
+	d.UseNumber() // a system identifier is no float
+	require.NoError(t, d.Decode(&p))
+	require.Contains(t, p, field)
+	p[field] = value
+	raw, err := json.Marshal(p)
+	require.NoError(t, err)
+	return raw
+}

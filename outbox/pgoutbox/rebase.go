@@ -1,0 +1,213 @@
+package pgoutbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/leat-go/leat/internal/pgwindow"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// RebaseRequest says what to do with the position of a group that does not fit its
+// database any more.
+type RebaseRequest struct {
+	// Group is the group. Defaults to "default".
+	Group string
+
+	// KeepPosition keeps the position, for a database that was moved with its
+	// transaction ids: by pg_upgrade, and by nothing else that makes a new cluster.
+	// Defaults to false: the group starts over at Start.
+	KeepPosition bool
+
+	// Start is where the group starts over. StartOldest sends all that is retained
+	// again, with the same ids, which inboxes recognise; StartNow leaves out what was
+	// committed before. Required unless KeepPosition is set, which excludes it.
+	Start Start
+
+	// Actor and Reason are noted in the audit. Required.
+	Actor, Reason string
+}
+
+func (r RebaseRequest) withDefaults() RebaseRequest {
+	if r.Group == "" {
+		r.Group = defaultGroup
+	}
+	return r
+}
+
+func (r RebaseRequest) validate() error {
+	if err := validateGroup(r.Group); err != nil {
+		return err
+	}
+	if r.KeepPosition == r.Start.stated {
+		return outbox.ConfigError("Start", r.Start, fmt.Sprintf("must be stated unless the position is kept (KeepPosition = %t)", r.KeepPosition))
+	}
+	if strings.TrimSpace(r.Actor) == "" {
+		return outbox.ConfigError("Actor", `""`, "must say who does it")
+	}
+	if strings.TrimSpace(r.Reason) == "" {
+		return outbox.ConfigError("Reason", `""`, "must say why")
+	}
+	return nil
+}
+
+// Rebase makes a group usable again whose relays refuse to start, with an error that
+// wraps relay.ErrSourceUnusable, because its position belongs to another cluster or
+// lies ahead of the log's sequence. Do this for each group:
+//
+//  1. Stop its relays. Producers may go on.
+//  2. After pg_upgrade, which keeps transaction ids and sequences: Rebase with
+//     KeepPosition. Nothing is lost or repeated.
+//  3. After a dump was restored, a logical copy, TRUNCATE … RESTART IDENTITY: Rebase
+//     with Start. Transaction ids of the former cluster mean nothing in the new one,
+//     so that no position can be kept. If the sequence is behind the log's last
+//     number, which would make producers fail, Rebase says so: set it first.
+//  4. Start the relays.
+//
+// It is audited. It returns relay.ErrLeaseHeld while a lease of the group is live, and
+// an error that wraps outbox.ErrInvalidConfig for a request that cannot be met. It
+// needs the privileges of the tables' owner.
+func (o *Outbox) Rebase(ctx context.Context, r RebaseRequest) error {
+	r = r.withDefaults()
+	if err := r.validate(); err != nil {
+		return err
+	}
+	b := &rebase{ob: o, RebaseRequest: r}
+	if err := b.render(o.cfg); err != nil {
+		return err
+	}
+	if err := o.requireSchema(ctx, relaySchema); err != nil {
+		return err
+	}
+	// Before the transaction begins, since its xid would be older than the floors.
+	var err error
+	if b.at, err = o.chain.Outset(ctx, o.pool, o.window, r.Start.at, r.Start.time); err != nil {
+		return err
+	}
+	opts := pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}
+	return pgx.BeginTxFunc(ctx, o.pool, opts, func(tx pgx.Tx) error { return b.run(ctx, tx) })
+}
+
+// rebase is one call of Rebase.
+type rebase struct {
+	RebaseRequest
+
+	ob *Outbox
+	at pgwindow.Outset
+
+	lock, lockLeases, holder, facts    string
+	keep, forget, adopt, fence, record string
+}
+
+func (b *rebase) render(cfg Config) error {
+	return renderFiles(cfg, []sqlFile{
+		{&b.lock, "rebase_lock"},
+		{&b.lockLeases, "rebase_lock_leases"},
+		{&b.holder, "rebase_holder"},
+		{&b.facts, "rebase_facts"},
+		{&b.keep, "rebase_keep"},
+		{&b.forget, "rebase_forget"},
+		{&b.adopt, "rebase_adopt"},
+		{&b.fence, "rebase_fence"},
+		{&b.record, "rebase_audit"},
+	})
+}
+
+func (b *rebase) run(ctx context.Context, tx pgx.Tx) error {
+	if err := b.exclude(ctx, tx); err != nil {
+		return err
+	}
+	facts, err := b.ob.window.Facts(ctx, tx)
+	if err != nil {
+		return err
+	}
+	var highest, nextXid int64
+	if err := tx.QueryRow(ctx, b.facts).Scan(&highest, &nextXid); err != nil {
+		return err
+	}
+	p, err := b.ob.window.Probe(ctx, tx, facts.Sequence, pgwindow.NoWindow())
+	if err != nil {
+		return err
+	}
+	if p.Sequence < highest {
+		return fmt.Errorf("%w: sequence at %d, log at %d: SELECT setval(%d::oid::regclass, %d)",
+			pgwindow.ErrSequenceWentBack, p.Sequence, highest, facts.Sequence, highest)
+	}
+	var adopted int64
+	if b.KeepPosition {
+		err = b.keepPosition(ctx, tx, facts, p.Sequence, uint64(nextXid)) //nolint:gosec // xids are far below
+	} else {
+		adopted, err = b.startOver(ctx, tx)
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, b.fence, b.Group); err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, b.record, b.Group, b.Actor, b.Reason, b.KeepPosition, b.Start.String(), adopted)
+	return err
+}
+
+// exclude keeps relays of the group away until the transaction ends: first the
+// locks, then the look.
+func (b *rebase) exclude(ctx context.Context, tx pgx.Tx) error {
+	tag, err := tx.Exec(ctx, b.lock, b.Group)
+	if err != nil {
+		return err
+	}
+	if tag.RowsAffected() == 0 {
+		return outbox.ConfigError("Group", b.Group, "is no group of this outbox")
+	}
+	if _, err := tx.Exec(ctx, b.lockLeases, b.Group); err != nil {
+		return err
+	}
+	var owner string
+	var micros int64
+	err = tx.QueryRow(ctx, b.holder, b.Group).Scan(&owner, &micros)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return &relay.LeaseHeldError{Owner: owner, Remaining: time.Duration(micros) * time.Microsecond}
+}
+
+// keepPosition takes the position over into this cluster, if it can be of it.
+func (b *rebase) keepPosition(ctx context.Context, tx pgx.Tx, facts pgwindow.Facts, sequence int64, nextXid uint64) error {
+	all, err := b.ob.chain.All(ctx, tx, b.Group)
+	if err != nil {
+		return err
+	}
+	for i := range all {
+		switch w := &all[i]; {
+		case w.SourceFloor > sequence:
+			return fmt.Errorf("%w: sequence at %d, position at %d: it cannot be kept", pgwindow.ErrSequenceWentBack, sequence, w.SourceFloor)
+		case w.Target.Xmax > nextXid:
+			return fmt.Errorf("%w: it has come to transaction %d, the server to %d: the position cannot be kept",
+				pgwindow.ErrOtherCluster, w.Target.Xmax, nextXid)
+		}
+	}
+	_, err = tx.Exec(ctx, b.keep, b.Group, facts.SystemIdentifier)
+	return err
+}
+
+// startOver forgets the position, and begins at Start. It returns how many records
+// had to be adopted.
+func (b *rebase) startOver(ctx context.Context, tx pgx.Tx) (adopted int64, err error) {
+	tag, err := tx.Exec(ctx, b.adopt)
+	if err != nil {
+		return 0, err
+	}
+	if _, err := tx.Exec(ctx, b.forget, b.Group); err != nil {
+		return 0, err
+	}
+	return tag.RowsAffected(), b.ob.chain.Begin(ctx, tx, b.Group, "rebase by "+b.Actor, b.at)
+}

@@ -1,0 +1,1 @@
+UPDATE @{_leases} SET owner = NULL, epoch = epoch + 1, lease_until = '-infinity' WHERE relay_group = $1

@@ -1,0 +1,5 @@
+SELECT owner, (extract(epoch FROM lease_until - clock_timestamp()) * 1000000)::bigint
+FROM @{_leases}
+WHERE relay_group = $1 AND owner IS NOT NULL AND lease_until > clock_timestamp()
+ORDER BY lease_until DESC
+LIMIT 1

@@ -1,0 +1,1 @@
+UPDATE @{_positions} SET system_identifier = $2 WHERE relay_group = $1

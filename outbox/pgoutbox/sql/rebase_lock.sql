@@ -1,0 +1,1 @@
+SELECT FROM @{_groups} WHERE relay_group = $1 FOR UPDATE
