@@ -19,11 +19,11 @@ type Config struct {
 	// PageBytes is what a page should hold in payloads, keys and headers, 1 KiB to
 	// 1 GiB: the relay asks for fewer records than PageSize where those before were
 	// large. It is an aim; what bounds a page is the Source (pgoutbox: 32 MiB and
-	// one record). Defaults to 8 MiB.
+	// one record). Defaults to 3 MiB.
 	PageBytes int
 
 	// ReadAhead is the number of pages that are read while one awaits its
-	// acknowledgements, 0 to 64. Memory is bounded by ReadAhead + 2 pages. Defaults to 2; NoReadAhead (-1) means none.
+	// acknowledgements, 0 to 64. Memory is bounded by ReadAhead + 2 pages. Defaults to 1; NoReadAhead (-1) means none.
 	ReadAhead int
 
 	// Lease is how long the relay may hold its slot without renewing it; it is
@@ -92,8 +92,8 @@ const NoReadAhead = -1
 
 func (c Config) withDefaults() Config {
 	setDefault(&c.PageSize, 5000)
-	setDefault(&c.PageBytes, 8<<20)
-	setDefault(&c.ReadAhead, 2)
+	setDefault(&c.PageBytes, 3<<20)
+	setDefault(&c.ReadAhead, 1)
 	setDefault(&c.Lease, 15*time.Second)
 	setDefault(&c.PublishTimeout, 5*time.Second)
 	setDefault(&c.LeaseMargin, time.Second)

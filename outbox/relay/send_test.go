@@ -87,7 +87,7 @@ func TestO5_OnePageAtATime(t *testing.T) {
 		want      int64
 	}{
 		"none":    {relay.NoReadAhead, 1},
-		"default": {0, 4}, // two pages in the queue, one in the reader's hand, one being sent
+		"default": {0, 3}, // one page in the queue, one in the reader's hand, one being sent
 		"most":    {64, 66},
 	} {
 		t.Run(name, func(t *testing.T) {
