@@ -59,25 +59,30 @@ func drain(b *testing.B, broker *testenv.KafkaEnv, size drainSize) {
 	records := rival.KafkaRecords(topic, messages, time.Now())
 	warm(b, raw, records)
 
+	var cpu processorUse
 	b.ResetTimer()
 	compare.Rounds(b, size.rounds, only(), "msg/s",
-		compare.Contender{Name: "leat", Ops: size.messages, Run: func(round int) (time.Duration, error) {
+		cpu.of(compare.Contender{Name: "leat", Ops: size.messages, Run: func(round int) (time.Duration, error) {
 			return drainLeat(b.Context(), ob, broker.Brokers, fmt.Sprintf("%s-%d", b.Name(), round), size.messages)
-		}},
-		compare.Contender{Name: "raw", Ops: size.messages, Run: func(int) (time.Duration, error) {
+		}}),
+		cpu.of(compare.Contender{Name: "raw", Ops: size.messages, Run: func(int) (time.Duration, error) {
 			began := time.Now()
 			err := raw.Produce(b.Context(), records)
 			return time.Since(began), err
-		}},
-		compare.Contender{Name: "forwarder", Ops: size.forwarder, Run: func(round int) (time.Duration, error) {
+		}}),
+		cpu.of(compare.Contender{Name: "forwarder", Ops: size.forwarder, Run: func(round int) (time.Duration, error) {
 			return fwd.Drain(b.Context(), fmt.Sprintf("group-%d", round), size.forwarder)
-		}},
+		}}),
 	)
+	b.StopTimer()
+	cpu.log(b)
 }
 
 // drainLeat relays the whole outbox as a group that starts at the oldest
 // message, from making the relay and the sink to closing them.
-func drainLeat(ctx context.Context, ob *pgoutbox.Outbox, brokers []string, group string, want int) (time.Duration, error) {
+func drainLeat(
+	ctx context.Context, ob *pgoutbox.Outbox, brokers []string, group string, want int, hooks ...relay.Hook,
+) (time.Duration, error) {
 	began := time.Now()
 	source, err := ob.Source(pgoutbox.SourceConfig{Group: group, Start: pgoutbox.StartOldest()})
 	if err != nil {
@@ -88,7 +93,7 @@ func drainLeat(ctx context.Context, ob *pgoutbox.Outbox, brokers []string, group
 		return 0, err
 	}
 	defer func() { _ = sink.Close() }() // it always returns nil
-	r, err := relay.New(source, sink, relay.Config{})
+	r, err := relay.New(source, sink, relay.Config{Hooks: hooks})
 	if err != nil {
 		return 0, err
 	}

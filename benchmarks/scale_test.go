@@ -4,6 +4,7 @@ import (
 	"os"
 	"strconv"
 	"testing"
+	"time"
 )
 
 // What the environment can say about a run.
@@ -16,6 +17,8 @@ const (
 	envMessages  = "BENCH_MESSAGES"
 	envForwarder = "BENCH_FORWARDER"
 	envRounds    = "BENCH_ROUNDS"
+	// envBacklog overrides the messages of a large backlog.
+	envBacklog = "BENCH_BACKLOG"
 	// envOnly names the one contender to run, for a profile of it.
 	envOnly = "BENCH_ONLY"
 )
@@ -24,6 +27,10 @@ const (
 type sizes struct {
 	drain, drainFake      drainSize
 	inbox, enqueue, sweep size
+	memory                size
+	latency               latencySize
+	idle                  idleSize
+	backlog               backlogSize
 }
 
 // size is how much a benchmark does: transactions each round, and rounds. Where
@@ -50,6 +57,10 @@ func scale(b *testing.B) sizes {
 		inbox:     size{transactions: 250, rounds: 60},
 		enqueue:   size{transactions: 200, rounds: 60},
 		sweep:     size{transactions: 5_000, rounds: 3},
+		memory:    size{transactions: 1_000_000, rounds: 3},
+		latency:   latencySize{rate: 1000, segment: 8 * time.Second, rounds: 5},
+		idle:      idleSize{lasting: 20 * time.Second, rounds: 3},
+		backlog:   backlogSize{small: 100_000, large: 1_000_000, times: 5, rounds: 3},
 	}
 	if quick() {
 		s = sizes{
@@ -58,6 +69,10 @@ func scale(b *testing.B) sizes {
 			inbox:     size{transactions: 200, rounds: 5},
 			enqueue:   size{transactions: 100, rounds: 5},
 			sweep:     size{transactions: 200, rounds: 1},
+			memory:    size{transactions: 50_000, rounds: 1},
+			latency:   latencySize{rate: 200, segment: time.Second, rounds: 1},
+			idle:      idleSize{lasting: 2 * time.Second, rounds: 2},
+			backlog:   backlogSize{small: 5_000, large: 50_000, times: 5, rounds: 1},
 		}
 	}
 	for _, d := range []*drainSize{&s.drain, &s.drainFake} {
@@ -65,9 +80,13 @@ func scale(b *testing.B) sizes {
 		override(b, &d.forwarder, envForwarder)
 		override(b, &d.rounds, envRounds)
 	}
-	for _, d := range []*size{&s.inbox, &s.enqueue, &s.sweep} {
+	for _, d := range []*size{&s.inbox, &s.enqueue, &s.sweep, &s.memory} {
 		override(b, &d.rounds, envRounds)
 	}
+	override(b, &s.latency.rounds, envRounds)
+	override(b, &s.idle.rounds, envRounds)
+	override(b, &s.backlog.rounds, envRounds)
+	override(b, &s.backlog.large, envBacklog)
 	return s
 }
 

@@ -3,6 +3,7 @@ package wmsink_test
 import (
 	"encoding/binary"
 	"fmt"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -59,8 +60,8 @@ func BenchmarkSend_SlowPublisher(b *testing.B) {
 		for i := range records {
 			key := fmt.Sprintf("key-%d", i%keys)
 			records[i].Message = outbox.Message{
-				ID: fmt.Sprint(i), Topic: "orders", Key: key,
-				Payload: append(binary.BigEndian.AppendUint64(nil, uint64(i)+1), key...), //nolint:gosec // never negative
+				ID: strconv.Itoa(i), Topic: "orders", Key: key,
+				Payload: append(binary.BigEndian.AppendUint64(nil, uint64(i)+1), key...),
 			}
 			records[i].Seq = int64(i) + 1
 		}

@@ -1,0 +1,79 @@
+package benchmarks
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/benchmarks/internal/compare"
+	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/pgoutbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// BenchmarkBacklog measures whether a record costs more where many wait: x-backlog
+// is the cost of a record of a large backlog over that of one of a small one. Times
+// are from the answer for the first page to that for the last, so that the price of
+// starting a relay does not count.
+func BenchmarkBacklog(b *testing.B) {
+	size := scale(b).backlog
+	broker := testenv.RealKafka(b)
+	contender := func(name string, messages, times int) compare.Contender {
+		db := testenv.Postgres(b, migrated())
+		if name == "small" {
+			logSettings(b, db, broker)
+		}
+		topic := broker.Topic(b, name, 8)
+		ob, err := pgoutbox.New(db.Pool, pgoutbox.Config{})
+		require.NoError(b, err)
+		began := time.Now()
+		insertBacklog(b, db.Pool, topic, messages, 512)
+		b.Logf("%s: filled with %d messages in %s", name, messages, time.Since(began).Round(time.Millisecond))
+		return compare.Contender{Name: name, Ops: messages * times, Run: func(round int) (sum time.Duration, err error) {
+			for again := range times {
+				group := fmt.Sprintf("%s-%d-%d", name, round, again)
+				var answers stopwatch
+				if _, err := drainLeat(b.Context(), ob, broker.Brokers, group, messages, &answers); err != nil {
+					return 0, err
+				}
+				sum += answers.perRecord() * time.Duration(messages)
+			}
+			return sum, nil
+		}}
+	}
+	small := contender("small", size.small, size.times)
+	large := contender("backlog", size.large, 1)
+	b.ResetTimer()
+	compare.Rounds(b, size.rounds, only(), "msg/s", small, large)
+}
+
+// backlogSize is the messages of the two backlogs, how many times the small one is
+// drained a round, and rounds.
+type backlogSize struct {
+	small, large, times, rounds int
+}
+
+// stopwatch notes the first and the last answer of a sink.
+type stopwatch struct {
+	first, last time.Time
+	records     int // behind the first page
+}
+
+var _ relay.PublishHook = (*stopwatch)(nil)
+
+// OnPublish notes an answer.
+func (s *stopwatch) OnPublish(_ context.Context, records []outbox.Record, _ []outbox.Result, _ time.Duration) {
+	if s.last = time.Now(); s.first.IsZero() {
+		s.first = s.last
+		return
+	}
+	s.records += len(records)
+}
+
+func (s *stopwatch) perRecord() time.Duration {
+	return s.last.Sub(s.first) / time.Duration(max(s.records, 1))
+}

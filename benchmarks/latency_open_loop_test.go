@@ -1,0 +1,168 @@
+package benchmarks
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/leat-go/leat/benchmarks/internal/compare"
+	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/kafkasink"
+	"github.com/leat-go/leat/outbox/pgoutbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// latencies measures segments of a steady load on one topic.
+type latencies struct {
+	db     *testenv.Database
+	broker *testenv.KafkaEnv
+	topic  string
+	size   latencySize
+	own    *pgoutbox.Outbox // the relay's
+}
+
+// latencySize is how much a latency benchmark does: messages a second, the length
+// of a segment and of a warm-up before the first, rounds of all segments.
+type latencySize struct {
+	rate    int
+	segment time.Duration
+	rounds  int
+}
+
+// percentiles are in milliseconds: from the time at which a message was due, and
+// from when its commit had returned.
+type percentiles struct {
+	p50, p99, commit50, commit99 float64
+}
+
+// segment is one run of the load. Times are nanoseconds since began; 0: not yet.
+type segment struct {
+	began     time.Time
+	rate      int
+	committed []atomic.Int64
+	acked     []atomic.Int64
+	left      atomic.Int64
+	done      chan struct{}
+}
+
+var _ relay.PublishHook = (*segment)(nil)
+
+func newSegment(size latencySize) *segment {
+	n := int((size.segment + settleFor).Seconds() * float64(size.rate))
+	s := &segment{
+		rate: size.rate, committed: make([]atomic.Int64, n), acked: make([]atomic.Int64, n), done: make(chan struct{}),
+	}
+	s.left.Store(int64(n))
+	return s
+}
+
+// due is when message i is to be enqueued.
+func (s *segment) due(i int) time.Duration {
+	return time.Duration(i) * time.Second / time.Duration(s.rate)
+}
+
+// OnPublish notes when the sink's answer is there.
+func (s *segment) OnPublish(_ context.Context, records []outbox.Record, results []outbox.Result, _ time.Duration) {
+	now := int64(time.Since(s.began))
+	for i := range records {
+		at := int(binary.BigEndian.Uint64(records[i].Payload))
+		if results[i].Err == nil && s.acked[at].CompareAndSwap(0, now) && s.left.Add(-1) == 0 {
+			close(s.done)
+		}
+	}
+}
+
+// measure relays what writer is given at the rate. All segments are of one relay
+// group, which has nothing left when a segment ends.
+func (l *latencies) measure(b *testing.B, writer *pgoutbox.Outbox) (percentiles, error) {
+	b.Helper()
+	s := newSegment(l.size)
+	source, err := l.own.Source(pgoutbox.SourceConfig{Group: "latency"})
+	if err != nil {
+		return percentiles{}, err
+	}
+	sink, err := kafkasink.New(l.broker.Brokers, kafkasink.Config{})
+	if err != nil {
+		return percentiles{}, err
+	}
+	defer func() { _ = sink.Close() }() // it always returns nil
+	r, err := relay.New(source, sink, relay.Config{Hooks: []relay.Hook{s}})
+	if err != nil {
+		return percentiles{}, err
+	}
+	ctx, stop := context.WithCancel(b.Context())
+	ended := make(chan error, 1)
+	s.began = time.Now()
+	go func() { ended <- r.Run(ctx) }()
+	err = l.produce(ctx, s, writer)
+	if err == nil {
+		select {
+		case <-s.done:
+		case <-time.After(time.Minute):
+			err = fmt.Errorf("%d messages were not delivered", s.left.Load())
+		}
+	}
+	stop()
+	return s.percentiles(), errors.Join(err, <-ended)
+}
+
+// produce commits one message a transaction, each at its time or as soon after it
+// as one of many clients is free.
+func (l *latencies) produce(ctx context.Context, s *segment, writer *pgoutbox.Outbox) error {
+	const clients = 16
+	var next atomic.Int64
+	var group sync.WaitGroup
+	errs := make([]error, clients)
+	for client := range clients {
+		group.Go(func() {
+			payload := make([]byte, 512)
+			timer := time.NewTimer(0)
+			defer timer.Stop()
+			for errs[client] == nil {
+				i := int(next.Add(1)) - 1
+				if i >= len(s.committed) {
+					return
+				}
+				timer.Reset(s.due(i) - time.Since(s.began))
+				<-timer.C
+				binary.BigEndian.PutUint64(payload, uint64(i))
+				msg := outbox.Message{Topic: l.topic, Key: fmt.Sprintf("key-%d", i%1000), Payload: payload}
+				errs[client] = writer.InTx(ctx, func(ctx context.Context, tx pgx.Tx) error { return writer.Enqueue(ctx, tx, msg) })
+				s.committed[i].Store(int64(time.Since(s.began)))
+			}
+		})
+	}
+	group.Wait()
+	return errors.Join(errs...)
+}
+
+// percentiles leaves out what was due while the relay was still starting.
+func (s *segment) percentiles() percentiles {
+	var whole, commit []float64
+	for i := range s.acked {
+		due := s.due(i)
+		acked := time.Duration(s.acked[i].Load())
+		if due < settleFor || acked == 0 {
+			continue
+		}
+		whole = append(whole, millis(acked-due))
+		// The relay can be faster than the answer to the commit.
+		commit = append(commit, millis(max(acked-time.Duration(s.committed[i].Load()), 0)))
+	}
+	return percentiles{
+		compare.Quantile(whole, 0.5), compare.Quantile(whole, 0.99),
+		compare.Quantile(commit, 0.5), compare.Quantile(commit, 0.99),
+	}
+}
+
+func millis(d time.Duration) float64 {
+	return float64(d) / float64(time.Millisecond)
+}

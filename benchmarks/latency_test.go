@@ -1,0 +1,101 @@
+package benchmarks
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/benchmarks/internal/compare"
+	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox/pgoutbox"
+)
+
+// BenchmarkLatency measures the time from the moment at which a message was due to
+// be enqueued to Kafka's acknowledgement, at a steady rate that does not wait for
+// slow answers. Beside the usual case: a producer in another process, whose
+// commits nobody announces, and transactions that have nothing to do with the
+// outbox and stay open for the whole time. x-… is a case's 99th percentile over
+// that of the usual one in the same round, dead-tuples what the log has gathered.
+func BenchmarkLatency(b *testing.B) {
+	size := scale(b).latency
+	broker := testenv.RealKafka(b)
+	db := testenv.Postgres(b, migrated())
+	logSettings(b, db, broker)
+	own, err := pgoutbox.New(db.Pool, pgoutbox.Config{})
+	require.NoError(b, err)
+	other, err := pgoutbox.New(db.Pool, pgoutbox.Config{}) // as in another process
+	require.NoError(b, err)
+	l := &latencies{db: db, broker: broker, topic: broker.Topic(b, "latency", 8), size: size, own: own}
+	_, err = l.measure(b, own) // a broker that has just started is slow
+	require.NoError(b, err)
+
+	cases := []struct {
+		name   string
+		writer *pgoutbox.Outbox
+		hold   func(b *testing.B, db *testenv.Database) (release func())
+	}{
+		{"wake", own, nil},
+		{"poll", other, nil},
+		{"foreign", own, holdForeign},
+		{"prepared", own, holdPrepared},
+		{"handler", own, holdHandler},
+	}
+	seen := make([][]percentiles, len(cases))
+	dead := deadTuples(b, db)
+	b.ResetTimer()
+	for range b.N * size.rounds {
+		for i, c := range cases {
+			release := func() {}
+			if c.hold != nil {
+				release = c.hold(b, db)
+			}
+			p, err := l.measure(b, c.writer)
+			release()
+			require.NoError(b, err)
+			seen[i] = append(seen[i], p)
+		}
+	}
+	b.StopTimer()
+	b.ReportMetric(0, "ns/op")
+	for i, c := range cases {
+		report := func(unit string, of func(round int) float64) {
+			values := make([]float64, len(seen[i]))
+			for round := range values {
+				values[round] = of(round)
+			}
+			b.ReportMetric(compare.Median(values), c.name+"-"+unit)
+			b.Logf("%-9s %s: %.2f", c.name, unit, values)
+		}
+		report("p50-ms", func(r int) float64 { return seen[i][r].p50 })
+		report("p99-ms", func(r int) float64 { return seen[i][r].p99 })
+		report("commit-p50-ms", func(r int) float64 { return seen[i][r].commit50 })
+		report("commit-p99-ms", func(r int) float64 { return seen[i][r].commit99 })
+		if i > 0 {
+			b.ReportMetric(ratio(seen[i], seen[0]), "x-"+c.name)
+		}
+	}
+	b.ReportMetric(float64(deadTuples(b, db)-dead), "dead-tuples")
+}
+
+// ratio is the median of the ratios of two cases' 99th percentiles within rounds.
+func ratio(of, to []percentiles) float64 {
+	ratios := make([]float64, len(of))
+	for i := range of {
+		ratios[i] = of[i].p99 / to[i].p99
+	}
+	return compare.Median(ratios)
+}
+
+// deadTuples counts the dead tuples of the log. Positions are another matter: old
+// ones are deleted.
+func deadTuples(b *testing.B, db *testenv.Database) (n int64) {
+	b.Helper()
+	require.NoError(b, db.Pool.QueryRow(context.WithoutCancel(b.Context()), `SELECT coalesce(sum(n_dead_tup), 0)
+		FROM pg_stat_user_tables WHERE schemaname = 'leat' AND relname ~ '^outbox_(p\d+|tail)$'`).Scan(&n))
+	return n
+}
+
+// settleFor is how long a segment runs before it counts.
+const settleFor = time.Second
