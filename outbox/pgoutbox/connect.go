@@ -98,6 +98,15 @@ func (s *Source) connect(ctx context.Context) (*pgx.Conn, error) {
 	return c.Conn, nil
 }
 
+// tryOwn opens a connection as a session would, to see whether it can.
+func (s *Source) tryOwn(ctx context.Context) error {
+	conn, err := s.connect(ctx)
+	if err == nil {
+		closeConn(ctx, conn)
+	}
+	return err
+}
+
 // guard refuses settings under which messages could be lost, and those that a
 // relay needs and cannot set for itself behind a pooler.
 func (o *Outbox) guard(c *own) error {

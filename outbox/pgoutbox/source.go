@@ -149,9 +149,9 @@ func (o *Outbox) Source(cfg SourceConfig) (*Source, error) {
 
 // Check implements relay.Source. It refuses a missing or too old schema, a
 // standby, a sequence that caches, a database whose synchronous_commit is off
-// (Config.AllowAsyncCommit), and a stored position that does not belong to this
-// cluster or lies ahead of the sequence, and a new group of which nobody says
-// where it starts.
+// (Config.AllowAsyncCommit), settings that a relay needs and cannot change behind a
+// pooler, a stored position that does not belong to this cluster or lies ahead of
+// the sequence, and a new group of which nobody says where it starts.
 func (s *Source) Check(ctx context.Context) error {
 	if err := s.ob.requireSchema(ctx, relaySchema); err != nil {
 		return unusable(err)
@@ -166,6 +166,9 @@ func (s *Source) Check(ctx context.Context) error {
 	}
 	if facts.SynchronousCommit == "off" && !s.ob.cfg.AllowAsyncCommit {
 		return unusable(errAsyncCommit)
+	}
+	if err := s.tryOwn(ctx); err != nil {
+		return unusable(err)
 	}
 	return unusable(s.checkPositions(ctx, facts))
 }

@@ -74,6 +74,7 @@ type notifier struct {
 	interval time.Duration
 	rings    <-chan struct{}
 	channel  string
+	owed     bool // a ring was heard and is not passed on yet
 }
 
 // run connects at the first ring and notifies until the first error.
@@ -85,10 +86,13 @@ func (n *notifier) run(ctx context.Context, retry *retryWait) error {
 		}
 	}()
 	for {
-		select {
-		case <-n.rings:
-		case <-ctx.Done():
-			return nil
+		if !n.owed {
+			select {
+			case <-n.rings:
+				n.owed = true
+			case <-ctx.Done():
+				return nil
+			}
 		}
 		if conn == nil {
 			c, err := n.ob.connectAs(ctx, "leat notifier")
@@ -100,6 +104,7 @@ func (n *notifier) run(ctx context.Context, retry *retryWait) error {
 		if err := notify(ctx, conn, n.channel); err != nil {
 			return err
 		}
+		n.owed = false
 		retry.reset()
 		pauseFor(ctx, n.interval)
 	}

@@ -14,13 +14,14 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// strangers returns databases that are not ob's: one without an outbox, and one
-// with another outbox of the same name.
+// strangers returns databases that are not ob's: one without an outbox, one with
+// another outbox of the same name, and one that was cloned from the same template
+// as ob's, its instance id included.
 func strangers(t *testing.T) map[string]*testenv.Database {
 	t.Helper()
 	empty, other := testenv.Postgres(t), testenv.Postgres(t)
 	require.NoError(t, migrate(t.Context(), other.URL))
-	return map[string]*testenv.Database{"empty": empty, "other": other}
+	return map[string]*testenv.Database{"empty": empty, "other": other, "clone": testenv.Postgres(t, migrated(t))}
 }
 
 // TestO1_WrongDatabaseIsRefused: through every way in, and nothing is written
@@ -38,7 +39,7 @@ func TestO1_WrongDatabaseIsRefused(t *testing.T) {
 				for range 2 { // what a connection has shown is remembered: not this
 					e := open(t, ob, stranger)
 					err := e.enqueue(t.Context(), keyed("k", "x")...)
-					if where == "other" {
+					if where != "empty" {
 						require.ErrorIs(t, err, outbox.ErrWrongDatabase)
 						require.NoError(t, e.end(true))
 					} else {
@@ -46,7 +47,7 @@ func TestO1_WrongDatabaseIsRefused(t *testing.T) {
 						require.NoError(t, e.end(false))
 					}
 				}
-				if where == "other" {
+				if where != "empty" {
 					require.Zero(t, stored(t, stranger))
 				}
 			}
@@ -65,11 +66,15 @@ func TestO1_InsertStatementOfAnotherDatabase(t *testing.T) {
 	ob, _ := newOutbox(t, pgoutbox.Config{})
 	query, args, err := ob.InsertStatement(t.Context(), keyed("k", "a", "b"))
 	require.NoError(t, err)
-	other := strangers(t)["other"]
-	tag, err := other.Pool.Exec(t.Context(), query, args...)
-	require.NoError(t, err)
-	require.Zero(t, tag.RowsAffected())
-	require.Zero(t, stored(t, other))
+	for where, other := range strangers(t) {
+		if where == "empty" {
+			continue
+		}
+		tag, err := other.Pool.Exec(t.Context(), query, args...)
+		require.NoError(t, err)
+		require.Zero(t, tag.RowsAffected())
+		require.Zero(t, stored(t, other))
+	}
 }
 
 // TestO1_OtherAddressOfTheSameDatabase is accepted: it is the outbox that

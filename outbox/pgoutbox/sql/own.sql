@@ -1,6 +1,6 @@
 -- Makes a connection one of the library's own. $1 is the process id that the
 -- connection was told when it began; where it is not that of the process which
--- answers, a pooler stands between, and what is set would stay with a server
+-- answers (poolers invent numbers), a pooler stands between, and what is set would stay with a server
 -- connection that somebody else is given next. Then nothing is set.
 -- The reset values are those that the role, the database and the address ask for,
 -- whatever this session has set.
@@ -14,7 +14,7 @@ SELECT s.direct, s.synchronous_commit, s.isolation, s.read_only,
                      ('statement_timeout', '60s'),
                      ('idle_in_transaction_session_timeout', '60s')) v(name, value)
         WHERE s.direct)
-FROM (SELECT pg_backend_pid() = $1 AS direct,
+FROM (SELECT pg_backend_pid() = $1::bigint AS direct,
              max(reset_val) FILTER (WHERE name = 'synchronous_commit') AS synchronous_commit,
              max(reset_val) FILTER (WHERE name = 'default_transaction_isolation') AS isolation,
              max(reset_val) FILTER (WHERE name = 'default_transaction_read_only') AS read_only

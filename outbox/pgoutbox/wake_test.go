@@ -1,0 +1,196 @@
+package pgoutbox_test
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/outboxtest"
+	"github.com/leat-go/leat/outbox/pgoutbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// never is a poll that no test waits for.
+const never = time.Hour
+
+// runNotifier runs ob's notifier until the test ends.
+func runNotifier(t *testing.T, ob *pgoutbox.Outbox, cfg pgoutbox.NotifierConfig) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- ob.RunNotifier(ctx, cfg) }()
+	t.Cleanup(func() {
+		cancel()
+		require.NoError(t, <-done)
+	})
+}
+
+// elsewhere is ob's outbox as another process has it.
+func elsewhere(t *testing.T, db *testenv.Database, cfg pgoutbox.Config) *pgoutbox.Outbox {
+	t.Helper()
+	ob, err := pgoutbox.New(db.Pool, cfg)
+	require.NoError(t, err)
+	return ob
+}
+
+// connections is the number of the database's connections called name.
+func connections(t *testing.T, db *testenv.Database, name string) int {
+	t.Helper()
+	return query1[int](t, db,
+		"SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = $1", name)
+}
+
+// awaitListening waits until a relay of the default group listens.
+func awaitListening(t *testing.T, db *testenv.Database) {
+	t.Helper()
+	await(t, "the relay listens", func() bool {
+		return query1[bool](t, db, `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database()
+			AND application_name = 'leat listen default' AND query = 'LISTEN "leat/leat/outbox"' AND state = 'idle')`)
+	})
+}
+
+// TestWake_ReachesARelayElsewhere: a relay that all but never polls notices the
+// commits of another process, after its connection and the notifier's were cut,
+// too.
+func TestWake_ReachesARelayElsewhere(t *testing.T) {
+	t.Parallel()
+	ob, db := newOutbox(t, pgoutbox.Config{})
+	runNotifier(t, ob, pgoutbox.NotifierConfig{})
+	broker := outboxtest.NewBroker()
+	r, err := relay.New(source(t, elsewhere(t, db, pgoutbox.Config{}), ""), broker.Sink(), relay.Config{PollMin: never, PollMax: never})
+	require.NoError(t, err)
+	run := runRelay(t, r)
+	n := 0
+	for range 2 {
+		awaitListening(t, db)
+		for range 20 {
+			put(t, ob, "k", strconv.Itoa(n))
+			n++
+			_, err := broker.AwaitDistinct(t.Context(), n)
+			require.NoError(t, err)
+		}
+		exec(t, db, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+			WHERE datname = current_database() AND application_name IN ('leat notifier', 'leat listen default')`)
+		await(t, "they are gone", func() bool { return connections(t, db, "leat notifier") == 0 })
+	}
+	require.NoError(t, run.stop())
+}
+
+// TestWake_NotInTheBusinessTransaction: a commit notifies nobody by itself, and
+// the notifier sends no more than one notification an interval.
+func TestWake_NotInTheBusinessTransaction(t *testing.T) {
+	t.Parallel()
+	ob, db := newOutbox(t, pgoutbox.Config{})
+	conn := db.Connect(t)
+	_, err := conn.Exec(t.Context(), `LISTEN "leat/leat/outbox"; LISTEN marker`)
+	require.NoError(t, err)
+	put(t, ob, "k", "1")
+	exec(t, db, "NOTIFY marker")
+	got, err := conn.WaitForNotification(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "marker", got.Channel)
+
+	runNotifier(t, ob, pgoutbox.NotifierConfig{Interval: never / 60})
+	await(t, "the first commit is announced", func() bool {
+		put(t, ob, "k", "2")
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		defer cancel()
+		got, err = conn.WaitForNotification(ctx)
+		return err == nil
+	})
+	require.Equal(t, pgoutbox.Channel("leat", "outbox"), got.Channel)
+	for range 100 {
+		ob.Wake()
+	}
+	exec(t, db, "NOTIFY marker")
+	got, err = conn.WaitForNotification(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "marker", got.Channel)
+}
+
+// TestO13_Connections: what a relay uses is what the documentation says, and
+// nothing of it is left.
+func TestO13_Connections(t *testing.T) {
+	t.Parallel()
+	for _, noListen := range []bool{false, true} {
+		t.Run(strconv.FormatBool(noListen), func(t *testing.T) {
+			t.Parallel()
+			ob, db := newOutbox(t, pgoutbox.Config{})
+			broker := outboxtest.NewBroker()
+			src, err := ob.Source(pgoutbox.SourceConfig{NoListen: noListen})
+			require.NoError(t, err)
+			r, err := relay.New(src, broker.Sink(), relay.Config{})
+			require.NoError(t, err)
+			run := runRelay(t, r)
+			standby := startRelay(t, ob, broker)
+			if !noListen {
+				await(t, "it listens", func() bool { return connections(t, db, "leat listen default") == 1 })
+			}
+			put(t, ob, "k", "1")
+			_, err = broker.AwaitDistinct(t.Context(), 1)
+			require.NoError(t, err)
+			require.Equal(t, 2, connections(t, db, "leat relay default"))
+			all := query1[int](t, db, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'leat%'")
+			require.LessOrEqual(t, all, 3)
+			require.NoError(t, run.stop())
+			require.NoError(t, standby.stop())
+			await(t, "none is left", func() bool {
+				return query1[int](t, db, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'leat%'") == 0
+			})
+		})
+	}
+}
+
+// TestWake_Channel: names are stable, fit, and tell outboxes apart.
+func TestWake_Channel(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "leat/leat/outbox", pgoutbox.Channel("leat", "outbox"))
+	seen := map[string]bool{}
+	for _, schema := range []string{"a", strings.Repeat("s", 63), strings.Repeat("é", 31)} {
+		for _, table := range []string{"b", strings.Repeat("t", 48), strings.Repeat("t", 47) + "u"} {
+			name := pgoutbox.Channel(schema, table)
+			require.LessOrEqual(t, len(name), 63)
+			require.False(t, seen[name], name)
+			seen[name] = true
+		}
+	}
+	ob, _ := newOutbox(t, pgoutbox.Config{})
+	require.ErrorIs(t, ob.RunNotifier(t.Context(), pgoutbox.NotifierConfig{Interval: -1}), outbox.ErrInvalidConfig)
+}
+
+// TestO2_WakesAreNeverNeeded: with the doorbell broken at every moment, polling
+// finds everything.
+func TestO2_WakesAreNeverNeeded(t *testing.T) {
+	t.Parallel()
+	ob, db := newOutbox(t, pgoutbox.Config{})
+	broker := outboxtest.NewBroker()
+	silent := elsewhere(t, db, pgoutbox.Config{}) // its bell is not ours, and it has no notifier
+	run := startRelay(t, ob, broker)
+	var stop atomic.Bool
+	cut := make(chan error, 1)
+	ctx := t.Context()
+	go func() {
+		var err error
+		for !stop.Load() && err == nil {
+			_, err = db.Pool.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+				WHERE datname = current_database() AND application_name = 'leat listen default'`)
+		}
+		cut <- err
+	}()
+	for i := range 50 {
+		put(t, silent, "k", strconv.Itoa(i))
+	}
+	_, err := broker.AwaitDistinct(ctx, 50)
+	require.NoError(t, err)
+	stop.Store(true)
+	require.NoError(t, <-cut)
+	require.NoError(t, run.stop())
+	require.Len(t, broker.Log(), 50)
+}
