@@ -11,3 +11,11 @@ func Channel(schema, table string) string { return channel(schema, table) }
 
 // ConnectOwn opens a connection as a relay of the source would.
 func (s *Source) ConnectOwn(ctx context.Context) (*pgx.Conn, error) { return s.connect(ctx) }
+
+// HistorySQL is a statement of history.
+func (o *Outbox) HistorySQL(name string) string {
+	if name == "page" {
+		return o.more.historyPage
+	}
+	return o.more.historyFromTime
+}

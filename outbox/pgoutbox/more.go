@@ -1,34 +1,19 @@
 package pgoutbox
 
-import (
-	"fmt"
-)
-
 // moreStatements are the rendered SQL of own connections and of history.
 type moreStatements struct {
-	own, historyBegin, historyWindow, historyStart, historyPage, historyAudit string
+	own, historyBegin, historyWindow, historyFromTime, historyFromWindow, historyPage string
 }
 
 func renderMore(cfg Config) (moreStatements, error) {
 	var s moreStatements
-	for _, f := range []struct {
-		to   *string
-		file string
-	}{
+	err := renderFiles(cfg, []sqlFile{
 		{&s.own, "own"},
-		//{&s.historyBegin, "history_begin"},
-		//{&s.historyWindow, "history_window"},
-		//{&s.historyStart, "history_start"},
-		//{&s.historyPage, "history_page"},
-		//{&s.historyAudit, "history_audit"},
-	} {
-		raw, err := sqlFiles.ReadFile("sql/" + f.file + ".sql")
-		if err != nil {
-			return moreStatements{}, fmt.Errorf("leat: statement %s: %w", f.file, err)
-		}
-		if *f.to, err = cfg.names().Render(string(raw)); err != nil {
-			return moreStatements{}, err
-		}
-	}
-	return s, nil
+		{&s.historyBegin, "history_begin"},
+		{&s.historyWindow, "history_window"},
+		{&s.historyFromTime, "history_from_time"},
+		{&s.historyFromWindow, "history_from_window"},
+		{&s.historyPage, "history_page"},
+	})
+	return s, err
 }

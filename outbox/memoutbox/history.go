@@ -1,0 +1,83 @@
+package memoutbox
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/leat-go/leat/internal/topics"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// HistoryConfig selects what is replayed. The zero value is everything.
+type HistoryConfig struct {
+	// FromSeq and ToSeq bound outbox.Record.Seq, both included; 0 is no bound.
+	// Default to 0.
+	FromSeq, ToSeq int64
+
+	// Topics are patterns, in which * stands for any run of characters.
+	// Defaults to all topics.
+	Topics []string
+}
+
+// History selects committed messages for relay.Replay.
+func (ob *Outbox) History(cfg HistoryConfig) relay.History {
+	return &history{ob: ob, cfg: cfg}
+}
+
+type history struct {
+	ob  *Outbox
+	cfg HistoryConfig
+}
+
+// Begin implements relay.History. Nothing is audited.
+func (h *history) Begin(ctx context.Context, order relay.ReplayOrder) (relay.Playback, error) {
+	h.ob.mu.Lock()
+	defer h.ob.mu.Unlock()
+	p := &playback{size: len(h.ob.log), last: h.cfg.FromSeq - 1}
+	if order.Position != "" {
+		if _, err := fmt.Sscanf(order.Position, "%d/%d", &p.size, &p.last); err != nil || p.size > len(h.ob.log) {
+			return nil, outbox.ConfigError("Position", order.Position, "is no position of a replay of this outbox")
+		}
+	}
+	for _, r := range h.ob.window(position{to: p.size}) {
+		inside := r.Seq > p.last && (h.cfg.ToSeq == 0 || r.Seq <= h.cfg.ToSeq)
+		if inside && topics.MatchAny(h.cfg.Topics, r.Topic) {
+			p.records = append(p.records, r)
+		}
+	}
+	return p, ctx.Err()
+}
+
+// playback reads what had committed when it began.
+type playback struct {
+	size    int // of the log, which is what it sees
+	last    int64
+	records []outbox.Record
+}
+
+// Read implements relay.Playback.
+func (p *playback) Read(ctx context.Context, limit int) ([]outbox.Record, error) {
+	if limit < 1 {
+		return nil, outbox.ConfigError("limit", limit, "must be positive")
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	n := min(limit, len(p.records))
+	page := p.records[:n:n]
+	p.records = p.records[n:]
+	if n > 0 {
+		p.last = page[n-1].Seq
+	}
+	return page, nil
+}
+
+// Position implements relay.Playback.
+func (p *playback) Position() string { return fmt.Sprintf("%d/%d", p.size, p.last) }
+
+// PositionAfter implements relay.Playback.
+func (p *playback) PositionAfter(r *outbox.Record) string { return fmt.Sprintf("%d/%d", p.size, r.Seq) }
+
+// Close implements relay.Playback.
+func (p *playback) Close(context.Context) error { return nil }

@@ -1,0 +1,159 @@
+package pgoutbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/leat-go/leat/internal/pgwindow"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// historySpan is how many numbers one statement walks: where few of them are
+// selected, it ends all the same.
+const historySpan = 200_000
+
+// playback is a relay.Playback.
+type playback struct {
+	history *history
+	facts   pgwindow.Facts
+	pager   session // of which only the reader is used
+	at      place
+}
+
+// Read implements relay.Playback.
+func (p *playback) Read(ctx context.Context, limit int) ([]outbox.Record, error) {
+	if limit < 1 {
+		return nil, outbox.ConfigError("limit", limit, "must be positive")
+	}
+	for p.at.Last < p.at.End {
+		if p.pager.reader.IsClosed() {
+			if err := p.connectAgain(ctx); err != nil {
+				return nil, unusable(err)
+			}
+		}
+		upto := min(p.at.Last+historySpan, p.at.End)
+		h := p.history
+		records, full, err := p.pager.query(ctx, limit, h.ob.more.historyPage, p.at.Last, upto, p.at.Target, orNull(p.at.Prev),
+			timeOf(h.cfg.From), timeOf(h.cfg.To), likePatterns(h.cfg.Topics), h.cfg.Keys, h.uuids(), limit)
+		if err != nil {
+			return nil, unusable(describe(err))
+		}
+		p.at.Last = upto
+		if full {
+			p.at.Last = lastSeq(records, upto)
+		}
+		if len(records) > 0 {
+			return records, nil
+		}
+	}
+	return nil, nil
+}
+
+// Position implements relay.Playback.
+func (p *playback) Position() string { return p.at.String() }
+
+// PositionAfter implements relay.Playback.
+func (p *playback) PositionAfter(r *outbox.Record) string {
+	at := p.at
+	at.Last = r.Seq
+	return at.String()
+}
+
+// Close implements relay.Playback.
+func (p *playback) Close(ctx context.Context) error {
+	closeConn(ctx, p.pager.reader)
+	return nil
+}
+
+// connect opens a connection that only reads.
+func (p *playback) connect(ctx context.Context) error {
+	conn, err := p.history.ob.connectAs(ctx, "leat replay "+p.history.cfg.Group)
+	if err != nil {
+		return err
+	}
+	if conn.direct {
+		_, err = conn.Exec(ctx, "SELECT set_config('default_transaction_read_only', 'on', false), set_config('statement_timeout', '10min', false)")
+	}
+	if err == nil {
+		p.facts, err = p.history.ob.window.Facts(ctx, conn)
+	}
+	if errors.Is(err, pgwindow.ErrStandby) {
+		err = fmt.Errorf("%w: %w", relay.ErrSourceUnusable, err)
+	}
+	if err != nil {
+		closeConn(ctx, conn.Conn)
+		return err
+	}
+	p.pager.reader = conn.Conn
+	return nil
+}
+
+// connectAgain replaces a connection that was lost. A standby passes, as where a
+// relay runs.
+func (p *playback) connectAgain(ctx context.Context) error {
+	err := p.connect(ctx)
+	switch {
+	case errors.Is(err, pgwindow.ErrStandby):
+		return pgwindow.ErrStandby
+	case err != nil:
+		return err
+	case p.at.System != p.facts.SystemIdentifier:
+		return fmt.Errorf("%w: a replay of %d, server is %d", pgwindow.ErrOtherCluster, p.at.System, p.facts.SystemIdentifier)
+	default:
+		return nil
+	}
+}
+
+// place is how far a playback has come. Rows above Last up to End are to come, of
+// those that Target sees and Prev does not.
+type place struct {
+	System       int64
+	Target, Prev string
+	Last, End    int64
+}
+
+// String returns the place as parsePlace reads it.
+func (p place) String() string {
+	return fmt.Sprintf("1/%d/%s/%s/%d/%d", p.System, p.Target, p.Prev, p.Last, p.End)
+}
+
+func parsePlace(text string) (place, error) {
+	bad := outbox.ConfigError("Position", strconv.Quote(text), "is no position of a replay of this outbox")
+	parts := strings.Split(text, "/")
+	if len(parts) != 6 || parts[0] != "1" {
+		return place{}, bad
+	}
+	var numbers [3]int64
+	for i, at := range []int{1, 4, 5} {
+		n, err := strconv.ParseInt(parts[at], 10, 64)
+		if err != nil {
+			return place{}, bad
+		}
+		numbers[i] = n
+	}
+	for i, snapshot := range parts[2:4] {
+		if _, err := pgwindow.ParseSnapshot(snapshot); err != nil && (i == 0 || snapshot != "") {
+			return place{}, bad
+		}
+	}
+	return place{System: numbers[0], Target: parts[2], Prev: parts[3], Last: numbers[1], End: numbers[2]}, nil
+}
+
+func orNull(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+func timeOf(b Bound) *time.Time {
+	if b.kind != boundTime {
+		return nil
+	}
+	return &b.time
+}

@@ -1,0 +1,165 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+// ErrReplayStopped is wrapped by the error of a Replay that has come upon a record
+// which cannot be delivered and may not be skipped.
+var ErrReplayStopped = errors.New("leat: replay stopped at a record that cannot be delivered")
+
+// Replay sends retained history once more, in the order of Seq, so that the order
+// of each key is kept, and with the ids that the records have had all along: an
+// inbox recognises them. It returns when all of history is sent, when ctx ends, or
+// at a record that cannot be delivered (ReplayConfig.SkipFailed).
+//
+// What is replayed is settled when it begins: records that are committed later are
+// no business of it. Relays that run at the same time are not disturbed, and no
+// position is touched; a relay that sends to the same topic at the same time sends
+// later records of a key before the replayed ones.
+//
+// Failures are tried again with backoff, only what failed, in the same order:
+// those of the source and outages of the destination until ctx ends, unknown ones
+// until ReplayConfig.Attempts. The report is valid with every error; its Position
+// resumes the replay, and repeats at most the records behind the first that was
+// not delivered.
+//
+// Errors: those of ctx; one that wraps outbox.ErrInvalidConfig for arguments that
+// cannot work, ErrSourceUnusable, or ErrReplayStopped.
+func Replay(ctx context.Context, history History, sink Sink, cfg ReplayConfig) (ReplayReport, error) {
+	if history == nil {
+		return ReplayReport{}, outbox.ConfigError("history", nil, "must not be nil")
+	}
+	if sink == nil {
+		return ReplayReport{}, outbox.ConfigError("sink", nil, "must not be nil")
+	}
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return ReplayReport{}, err
+	}
+	r := &replay{
+		history: history, sink: sink, cfg: cfg, began: time.Now(),
+		retry: backoff{first: cfg.BackoffMin, most: cfg.BackoffMax},
+	}
+	r.report.Position = cfg.Position
+	err := r.run(ctx)
+	r.report.Took = time.Since(r.began)
+	return r.report, err
+}
+
+// ReplayReport says what a replay has done.
+type ReplayReport struct {
+	// Sent is the number of records that the sink has acknowledged, Skipped of those
+	// that could not be delivered.
+	Sent, Skipped int64
+	// Failures are the first thousand of those that were skipped, and the one at
+	// which the replay has stopped.
+	Failures []ReplayFailure
+	// Position is where the replay can be resumed (ReplayConfig.Position).
+	Position string
+	// LastSeq is the number of the last record before Position, 0 if there is none.
+	LastSeq int64
+	// Done says that there was no more to replay.
+	Done bool
+	// Took is how long it has taken.
+	Took time.Duration
+}
+
+// ReplayFailure is a record that could not be delivered.
+type ReplayFailure struct {
+	// ID, Seq and Topic are the record's; Topic as it was sent.
+	ID    string
+	Seq   int64
+	Topic string
+	// Err is the last error.
+	Err error
+}
+
+// maxReplayFailures bounds ReplayReport.Failures.
+const maxReplayFailures = 1000
+
+// replay is one call of Replay.
+type replay struct {
+	history  History
+	sink     Sink
+	cfg      ReplayConfig
+	report   ReplayReport
+	retry    backoff
+	began    time.Time
+	sendNext time.Time // the rate allows no record before
+}
+
+func (r *replay) run(ctx context.Context) error {
+	playback, err := r.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		if err := playback.Close(closing); err != nil {
+			r.cfg.Logger.WarnContext(ctx, "replay not closed", slog.Any("error", err))
+		}
+	}()
+	r.report.Position = playback.Position()
+	for {
+		records, err := r.read(ctx, playback)
+		if err != nil {
+			return err
+		}
+		if len(records) == 0 {
+			r.report.Done = true
+			return nil
+		}
+		if err := r.deliver(ctx, playback, records); err != nil {
+			return err
+		}
+	}
+}
+
+// begin opens history, trying again while the source is away.
+func (r *replay) begin(ctx context.Context) (Playback, error) {
+	for {
+		p, err := r.history.Begin(ctx, ReplayOrder{Position: r.cfg.Position, Actor: r.cfg.Actor, Reason: r.cfg.Reason})
+		if err == nil {
+			return p, nil
+		}
+		if err := r.again(ctx, "begin", err); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// read returns the next records, trying again while the source is away.
+func (r *replay) read(ctx context.Context, p Playback) ([]outbox.Record, error) {
+	for {
+		records, err := p.Read(ctx, r.cfg.pageSize())
+		if err == nil {
+			return records, nil
+		}
+		if err := r.again(ctx, "read", err); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// again waits before operation is tried again, or returns the error that ends the
+// replay.
+func (r *replay) again(ctx context.Context, operation string, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if errors.Is(err, ErrSourceUnusable) || errors.Is(err, outbox.ErrInvalidConfig) {
+		return err
+	}
+	r.cfg.Logger.WarnContext(ctx, "replay waits", slog.String("operation", operation), slog.Any("error", err))
+	if !pause(ctx, r.retry.next()) {
+		return ctx.Err()
+	}
+	return nil
+}

@@ -1,0 +1,41 @@
+package relay
+
+import (
+	"context"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+// History is a selection of the records that a source retains. Like a Source, it
+// tries once and returns its error: Replay does the retrying.
+type History interface {
+	// Begin settles what is replayed, all that is committed now, and notes in the
+	// source's audit who wants it and why. Errors that wrap ErrSourceUnusable or
+	// outbox.ErrInvalidConfig end the replay.
+	Begin(ctx context.Context, order ReplayOrder) (Playback, error)
+}
+
+// ReplayOrder is what Replay asks History for.
+type ReplayOrder struct {
+	// Position resumes an earlier replay of the same selection: what was settled then
+	// is what is replayed now, from there on. Empty begins anew.
+	Position string
+	// Actor and Reason are for the audit, and not empty.
+	Actor, Reason string
+}
+
+// Playback reads history. It is used by one goroutine. It holds no transaction
+// open between its calls, however long the replay takes.
+type Playback interface {
+	// Read returns the next records, at most limit, ascending in Seq; none at the
+	// end. They stay valid until the next call. After an error it can be called again,
+	// and connects again where need be.
+	Read(ctx context.Context, limit int) ([]outbox.Record, error)
+	// Position returns where a replay is resumed before the first Read.
+	Position() string
+	// PositionAfter returns where a replay is resumed once r and all before it are
+	// sent.
+	PositionAfter(r *outbox.Record) string
+	// Close gives up what the playback holds.
+	Close(ctx context.Context) error
+}
