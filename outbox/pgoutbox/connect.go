@@ -21,18 +21,9 @@ type own struct {
 	synchronousCommit, isolation, readOnly string
 }
 
-// connectOwn opens a connection with settings of its own. Positions may be lost
-// in a crash of the server (a repeat, never a loss), so they do not wait for the
-// disk.
-func (o *Outbox) connectOwn(ctx context.Context) (*pgx.Conn, error) {
-	c, err := o.connectAs(ctx, "leat")
-	if err != nil {
-		return nil, err
-	}
-	return c.Conn, nil
-}
-
-// connectAs is connectOwn under the name that pg_stat_activity shows.
+// connectAs opens a connection with settings of its own, under the name that
+// pg_stat_activity shows. Positions may be lost in a crash of the server (a repeat,
+// never a loss), so they do not wait for the disk.
 //
 // Through a pooler it sets nothing and keeps no state on the server, so that it
 // works with one in transaction mode as well: then positions wait for the disk,

@@ -39,7 +39,7 @@ func (p *playback) Read(ctx context.Context, limit int) ([]outbox.Record, error)
 		upto := min(p.at.Last+historySpan, p.at.End)
 		h := p.history
 		records, full, err := p.pager.query(ctx, limit, h.ob.more.historyPage, p.at.Last, upto, p.at.Target, orNull(p.at.Prev),
-			timeOf(h.cfg.From), timeOf(h.cfg.To), likePatterns(h.cfg.Topics), h.cfg.Keys, h.uuids(), limit)
+			h.cfg.From.orNull(), h.cfg.To.orNull(), likePatterns(h.cfg.Topics), h.cfg.Keys, h.uuids(), limit)
 		if err != nil {
 			return nil, unusable(describe(err))
 		}
@@ -151,7 +151,8 @@ func orNull(text string) *string {
 	return &text
 }
 
-func timeOf(b Bound) *time.Time {
+// orNull is the bound's time, nil where it is none.
+func (b Bound) orNull() *time.Time {
 	if b.kind != boundTime {
 		return nil
 	}

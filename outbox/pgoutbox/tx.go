@@ -11,7 +11,7 @@ import (
 )
 
 // InTx runs fn in a transaction of the outbox's pool, commits it and wakes the
-// relays of this process. An error or a panic of fn rolls back. The context that
+// relays of this process, and with RunNotifier those of others. An error or a panic of fn rolls back. The context that
 // fn is given carries tx, so that EnqueueContext and Watermill publishers on it
 // enqueue in the same transaction.
 func (o *Outbox) InTx(ctx context.Context, fn func(ctx context.Context, tx pgx.Tx) error) error {
@@ -27,7 +27,8 @@ func (o *Outbox) InTx(ctx context.Context, fn func(ctx context.Context, tx pgx.T
 	return nil
 }
 
-// Wake tells the relays of this process that a transaction has committed. Call
+// Wake tells the relays of this process, and with RunNotifier those of others, that
+// a transaction has committed. Call
 // it after the commit of a transaction of your own; without it they find the
 // messages by polling. It never blocks.
 func (o *Outbox) Wake() {
