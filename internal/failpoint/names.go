@@ -50,6 +50,18 @@ const (
 	RelayAfterPark Name = "relay/after_park"
 	// RelayCloseMidBatch is when a relay is stopped inside a batch.
 	RelayCloseMidBatch Name = "relay/close_mid_batch"
+	// RelayFenced is after earlier incarnations were fenced at the destination,
+	// before the position is read there.
+	RelayFenced Name = "relay/fenced"
+	// RelayPositionRead is after the position was read at the destination, before
+	// the session moves there.
+	RelayPositionRead Name = "relay/position_read"
+	// RelayTransactionBegun is after a transaction of the destination was begun,
+	// before anything is produced in it.
+	RelayTransactionBegun Name = "relay/transaction_begun"
+	// RelayTransactionFlushed is after the destination has taken all of a
+	// transaction, before it is asked to commit.
+	RelayTransactionFlushed Name = "relay/transaction_flushed"
 	// RelayDropWaits is before a partition is dropped.
 	RelayDropWaits Name = "relay/drop_waits"
 )
@@ -87,7 +99,7 @@ func Names() []Name {
 		RelayClaimWaits, RelayLeaseAcquired, RelayWindowOpened, RelayAfterFetch, RelayMidBatch, RelaySentNotAcked,
 		RelayAckedBeforeAdvance, RelayAdvanceAmbiguous, RelayLatePositionWrite, RelayBetweenPages,
 		RelayBeforeFinishWindow, RelayBeforeRenew, RelayLeaseLostWhileSending, RelayBeforePark, RelayAfterPark,
-		RelayCloseMidBatch, RelayDropWaits,
+		RelayCloseMidBatch, RelayFenced, RelayPositionRead, RelayTransactionBegun, RelayTransactionFlushed, RelayDropWaits,
 		ConsumerAfterReceive, ConsumerAfterTrylock, ConsumerAfterClaim, ConsumerMidHandler, ConsumerPanic,
 		ConsumerAttemptWrite, ConsumerBeforeCommit, ConsumerCommitAmbiguous, ConsumerAfterCommitBeforeAck,
 		ConsumerAckLost, ConsumerRebalanceMidHandler,

@@ -8,6 +8,16 @@ import (
 	"github.com/leat-go/leat/internal/failpoint"
 )
 
+// begin reads, where the sink is transactional from the position that it has.
+func (t *term) begin(stop, work context.Context) error {
+	if t.exact != nil {
+		if err := t.exact.begin(stop, work); err != nil {
+			return err
+		}
+	}
+	return t.read(stop, work)
+}
+
 // read fetches pages ahead of the sender until stop ends, or once until nothing
 // is left.
 func (t *term) read(stop, work context.Context) error {

@@ -49,6 +49,9 @@ func New(source Source, sink Sink, cfg Config) (*Relay, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
+	if err := cfg.validateExactlyOnce(sink); err != nil {
+		return nil, err
+	}
 	return &Relay{source: source, sink: sink, cfg: cfg, log: cfg.Logger}, nil
 }
 

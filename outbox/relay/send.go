@@ -74,6 +74,9 @@ func (t *term) sendPage(stop, work context.Context, page Page) error {
 // settling what lies before the first other one as it goes. Within a key nothing
 // is sent past an unsettled record (rule R1).
 func (t *term) deliver(stop, work context.Context, page Page) error {
+	if t.exact != nil {
+		return t.exact.deliver(stop, work, page)
+	}
 	if t.relay.cfg.Order == OrderTotal {
 		return t.deliverInTotalOrder(stop, work, page)
 	}

@@ -23,6 +23,7 @@ type term struct {
 	wakes   <-chan struct{}
 	once    bool
 
+	exact   *exactlyOnce // nil where the sink is not transactional
 	fence   *fence
 	pages   chan Page
 	settled chan struct{} // rung after each Advance; holds one ring
@@ -78,7 +79,11 @@ func (t *term) run(ctx context.Context) error {
 	t.destinations = newDestinations(&t.relay.cfg, func(d *destination) { t.showBreakers(work, d) })
 	t.relay.watch.enter(t)
 	defer t.relay.watch.leave(t)
-	if err := failpoint.Inject(ctx, failpoint.RelayLeaseAcquired); err != nil {
+	err := failpoint.Inject(ctx, failpoint.RelayLeaseAcquired)
+	if err == nil {
+		err = t.deliverExactlyOnce()
+	}
+	if err != nil {
 		return t.end(ctx, err)
 	}
 	var first firstError
@@ -90,14 +95,14 @@ func (t *term) run(ctx context.Context) error {
 	}
 	var flow, keeper sync.WaitGroup
 	done := make(chan struct{})
-	flow.Go(func() { defer close(t.pages); fail(t.read(stop, work)) })
+	flow.Go(func() { defer close(t.pages); fail(t.begin(stop, work)) })
 	flow.Go(func() { fail(t.send(stop, work)) })
 	keeper.Go(func() { fail(t.keep(work, cancel, done)) })
 	flow.Wait()
 	close(done)
 	keeper.Wait()
 
-	err := first.get()
+	err = first.get()
 	if cause := context.Cause(work); cause != nil && (err == nil || ctx.Err() != nil || errors.Is(cause, ErrLeaseLost)) {
 		err = cause // the lease was lost or draining took too long: all else follows from it
 	}

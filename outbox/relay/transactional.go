@@ -30,7 +30,8 @@ type TransactionalSink interface {
 type Positioned interface {
 	Session
 
-	// SlotName names the group and the slot: what Fence and SendWith are given.
+	// SlotName names the group and the slot: what Fence and SendWith are given. It
+	// ends in a slash and the slot's number from 0, as in "default/0".
 	SlotName() string
 
 	// Position returns the position at which the first n records of p are settled.
@@ -38,7 +39,13 @@ type Positioned interface {
 
 	// Seek moves the session to position, which a former session of the slot has
 	// made, before the first Read. A position behind the stored one is an error that wraps
-	// ErrSourceUnusable.
+	// ErrSourceUnusable. What lies between the two counts: a position at the end of
+	// one window is not behind the start of the next, since a session may look for
+	// more, and store that, without anything to deliver.
+	//
+	// A nil position says that the sink has never stored one. That is an error that
+	// wraps ErrSourceUnusable where records of the slot have been settled: the sink
+	// has lost it, or the group was relayed without it.
 	Seek(ctx context.Context, position []byte) error
 }
 

@@ -1,0 +1,184 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/outbox"
+)
+
+// errNotPositioned ends Run: the sink cannot keep a position of this source.
+var errNotPositioned = fmt.Errorf("%w: its sessions implement no relay.Positioned, which a TransactionalSink needs", ErrSourceUnusable)
+
+// transactionTimer is a TransactionalSink that tells how long the destination
+// keeps a transaction open.
+type transactionTimer interface {
+	TransactionTimeout() time.Duration
+}
+
+// validateExactlyOnce refuses what cannot work with a TransactionalSink.
+//
+// A transaction is one call of SendWith, which PublishTimeout bounds, so the
+// destination must not give it up before. Lease has no part in it: what a dead
+// relay left open ends with the Fence of its successor, and where there is none,
+// with the timeout of the transaction, whichever comes first. Until then readers
+// of committed records wait.
+func (c Config) validateExactlyOnce(sink Sink) error {
+	if t, ok := sink.(transactionTimer); ok && t.TransactionTimeout() <= c.PublishTimeout {
+		return outbox.ConfigError("PublishTimeout", c.PublishTimeout, fmt.Sprintf(
+			"must be below the sink's TransactionTimeout %s", t.TransactionTimeout()))
+	}
+	return nil
+}
+
+// exactlyOnce delivers the pages of a term together with their positions, each
+// in a transaction of the destination.
+//
+// The destination knows best what it has committed. So a term begins by asking it
+// (Fence, which also ends all earlier incarnations, then Seek), the session moves
+// on only when it has said that it has committed, and where it has not said so the
+// term is over and the next one asks again. What the session stores is a copy, for
+// retention and for people.
+type exactlyOnce struct {
+	term    *term
+	sink    TransactionalSink
+	session Positioned
+}
+
+// deliverExactlyOnce prepares t for a sink that is transactional.
+func (t *term) deliverExactlyOnce() error {
+	sink, ok := t.relay.sink.(TransactionalSink)
+	if !ok {
+		return nil
+	}
+	session, ok := t.session.(Positioned)
+	if !ok {
+		return errNotPositioned
+	}
+	t.exact = &exactlyOnce{term: t, sink: sink, session: session}
+	return nil
+}
+
+// begin fences earlier incarnations and moves the session to where the sink is.
+// The lease was acquired just now: fencing without it would cut off its rightful
+// owner.
+func (e *exactlyOnce) begin(stop, work context.Context) error {
+	cfg := e.term.relay.cfg
+	if err := e.term.fence.await(work, cfg.PublishTimeout); err != nil {
+		return err
+	}
+	// It can take longer than a send, while the destination ends a transaction that
+	// was left open. The lease is renewed meanwhile.
+	ctx, cancel := context.WithTimeout(work, cfg.Lease)
+	defer cancel()
+	defer context.AfterFunc(stop, cancel)()
+	slot := e.session.SlotName()
+	position, err := e.sink.Fence(ctx, slot)
+	if err == nil {
+		err = failpoint.Inject(ctx, failpoint.RelayPositionRead)
+	}
+	if err != nil {
+		return e.fail(stop, work, "fence", err)
+	}
+	if err := e.session.Seek(ctx, position); err != nil {
+		return e.fail(stop, work, "seek", err)
+	}
+	e.term.relay.log.InfoContext(ctx, "earlier relays are fenced",
+		slog.String("slot", slot), slog.Bool("first", position == nil))
+	return nil
+}
+
+// fail reports err, unless the relay is being stopped.
+func (e *exactlyOnce) fail(stop, work context.Context, operation string, err error) error {
+	if stop.Err() != nil && work.Err() == nil {
+		return nil
+	}
+	return e.term.fault(work, operation, err)
+}
+
+// deliver sends page with its position and settles it. Where one record cannot be
+// delivered it commits those before it, and then stays at that record: the
+// position is one, so that nothing can pass it.
+func (e *exactlyOnce) deliver(stop, work context.Context, page Page) error {
+	t := e.term
+	for done, until := 0, len(page.Records); done < len(page.Records); {
+		if err := t.fence.await(work, t.relay.cfg.PublishTimeout); err != nil {
+			return err
+		}
+		err := e.commit(work, page, done, until)
+		if prefix, ok := errors.AsType[*PrefixError](err); ok && prefix.N >= 0 && prefix.N < until-done {
+			if prefix.N > 0 {
+				until = done + prefix.N
+				continue
+			}
+			until = len(page.Records)
+			if !e.blocked(stop, work, &page.Records[done], prefix.Err) {
+				return nil
+			}
+			continue
+		}
+		if err != nil {
+			return t.fault(work, "send", err)
+		}
+		t.retry.reset()
+		if err := t.advance(work, page, until); err != nil {
+			return t.fault(work, "advance", err)
+		}
+		t.acked.Add(int64(until - done))
+		done, until = until, len(page.Records)
+	}
+	return nil
+}
+
+// commit delivers records done to until of page with the position behind them.
+func (e *exactlyOnce) commit(work context.Context, page Page, done, until int) error {
+	position, err := e.session.Position(page, until)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(work, e.term.relay.cfg.PublishTimeout)
+	defer cancel()
+	records := page.Records[done:until]
+	began := time.Now()
+	err = e.sink.SendWith(ctx, e.session.SlotName(), records, position)
+	e.term.relay.onPublish(ctx, records, resultsOf(len(records), err), time.Since(began))
+	if err == nil {
+		err = failpoint.Inject(work, failpoint.RelaySentNotAcked)
+	}
+	return err
+}
+
+// resultsOf says of n records what became of their transaction: nothing of it was
+// delivered where it has failed.
+func resultsOf(n int, err error) []outbox.Result {
+	results := make([]outbox.Result, n)
+	if err == nil {
+		return results
+	}
+	prefix, ok := errors.AsType[*PrefixError](err)
+	for i := range results {
+		switch {
+		case !ok:
+			results[i] = outbox.Result{Err: err}
+		case i == prefix.N:
+			results[i] = outbox.Result{Err: prefix.Err}
+		default:
+			results[i] = outbox.NotSent()
+		}
+	}
+	return results
+}
+
+// blocked reports that r cannot be delivered, and says whether to try again.
+func (e *exactlyOnce) blocked(stop, work context.Context, r *outbox.Record, err error) bool {
+	t := e.term
+	t.relay.onError(work, "send", err)
+	t.relay.log.ErrorContext(work, "record blocks its slot",
+		slog.String("slot", e.session.SlotName()), slog.String("id", r.ID), slog.Int64("seq", r.Seq),
+		slog.String("kind", outbox.KindOf(err).String()), slog.Any("error", err))
+	return pause(stop, t.retry.next())
+}
