@@ -29,6 +29,7 @@ func (s *Sink) options() []kgo.Opt {
 	if s.cfg.AllowAutoTopicCreation {
 		opts = append(opts, kgo.AllowAutoTopicCreation())
 	}
+	opts = append(opts, s.transaction...)
 	return append(opts,
 		kgo.SeedBrokers(s.brokers...),
 		// Closing would wait up to a second for a last report to the cluster.

@@ -18,6 +18,10 @@ const stickyBytes = 64 << 10
 type partitioner struct {
 	keyed kgo.Partitioner
 	round atomic.Uint64
+
+	// fixed: all records of this topic go to partition at. Empty: none does.
+	fixed string
+	at    int
 }
 
 func newPartitioner(p Partitioner) *partitioner {
@@ -27,6 +31,22 @@ func newPartitioner(p Partitioner) *partitioner {
 	return &partitioner{keyed: kgo.StickyKeyPartitioner(nil)}
 }
 
+// fix sends all records of topic to one partition. Call it before the first client
+// is made.
+func (p *partitioner) fix(topic string, partition int32) {
+	p.fixed, p.at = topic, int(partition)
+}
+
+// fixedPartition is the partitioner of a topic whose records all go to one
+// partition.
+type fixedPartition int
+
+// RequiresConsistency implements kgo.TopicPartitioner.
+func (fixedPartition) RequiresConsistency(*kgo.Record) bool { return true }
+
+// Partition implements kgo.TopicPartitioner.
+func (f fixedPartition) Partition(*kgo.Record, int) int { return int(f) }
+
 // next begins a new call.
 func (p *partitioner) next() {
 	p.round.Add(1)
@@ -34,6 +54,9 @@ func (p *partitioner) next() {
 
 // ForTopic implements kgo.Partitioner.
 func (p *partitioner) ForTopic(topic string) kgo.TopicPartitioner {
+	if topic == p.fixed && topic != "" {
+		return fixedPartition(p.at)
+	}
 	return &topicPartitioner{parent: p, keyed: p.keyed.ForTopic(topic), at: -1}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -95,7 +96,7 @@ func (s *Sink) produce(ctx context.Context, records []kgo.Record) map[*kgo.Recor
 	}
 	select {
 	case <-r.placed:
-		if s.flush(ctx) != nil {
+		if failpoint.Inject(ctx, failpoint.RelayMidBatch) != nil || s.flush(ctx) != nil {
 			s.drop()
 		}
 	case <-r.failed: // nothing was sent yet, and nothing will be

@@ -26,6 +26,7 @@ var (
 type Sink struct {
 	brokers     []string
 	cfg         Config
+	transaction []kgo.Opt // of the Sink of a Transactional
 	partitioner *partitioner
 	conn        connErrors
 	placing     placing

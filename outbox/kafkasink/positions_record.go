@@ -1,0 +1,88 @@
+package kafkasink
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// Headers of a record in the topic of positions. Its key is the slot's name, its
+// value the position as the source has made it, never null: to a compacted topic
+// that would be a deletion.
+const (
+	headerPositionFormat = "leat-format"
+	headerPositionState  = "leat-state"
+
+	positionFormat  = "1"
+	positionInitial = "initial" // the slot has come here and has delivered nothing
+	positionStored  = "stored"
+)
+
+// storedPosition is what the topic says of a slot.
+type storedPosition struct {
+	initial  bool
+	position []byte
+}
+
+func (l *txLane) positionRecord(position []byte) kgo.Record {
+	return l.stateRecord(positionStored, position)
+}
+
+func (l *txLane) initialRecord() kgo.Record {
+	return l.stateRecord(positionInitial, nil)
+}
+
+func (l *txLane) stateRecord(state string, position []byte) kgo.Record {
+	return kgo.Record{
+		Topic: l.cfg.PositionTopic,
+		Key:   []byte(l.slot),
+		Value: value(position),
+		Headers: []kgo.RecordHeader{
+			{Key: headerPositionFormat, Value: []byte(positionFormat)},
+			{Key: headerPositionState, Value: []byte(state)},
+		},
+	}
+}
+
+// readPosition reads a record of the slot's partition. Whatever is not the slot's
+// own has no place there.
+func (l *txLane) readPosition(r *kgo.Record) (*storedPosition, error) {
+	if string(r.Key) != l.slot || !r.Attrs.IsTransactional() || r.Value == nil {
+		return nil, fmt.Errorf("%w: partition %d of topic %q is not slot %q's alone: record %d has key %q",
+			relay.ErrSourceUnusable, r.Partition, r.Topic, l.slot, r.Offset, r.Key)
+	}
+	headers := make(map[string]string, len(r.Headers))
+	for _, h := range r.Headers {
+		headers[h.Key] = string(h.Value)
+	}
+	if f := headers[headerPositionFormat]; f != positionFormat {
+		return nil, fmt.Errorf("%w: record %d of topic %q has format %q, this version reads %q",
+			relay.ErrSourceUnusable, r.Offset, r.Topic, f, positionFormat)
+	}
+	return &storedPosition{initial: headers[headerPositionState] == positionInitial, position: r.Value}, nil
+}
+
+// slotNumber is the partition of a slot: the number at the end of its name.
+func slotNumber(slot string) (int32, error) {
+	_, digits, ok := cutLast(slot, "/")
+	n, err := strconv.ParseInt(digits, 10, 32)
+	if !ok || err != nil || n < 0 || n >= maxSlots {
+		return 0, fmt.Errorf("%w: slot %q does not end in a slash and a number below %d", relay.ErrSourceUnusable, slot, maxSlots)
+	}
+	return int32(n), nil
+}
+
+// maxSlots bounds the partitions that a wrong name can ask for.
+const maxSlots = 1024
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
+}

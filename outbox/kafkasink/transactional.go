@@ -1,0 +1,169 @@
+package kafkasink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+var (
+	// ErrNotFenced is returned by Transactional.SendWith for a slot that Fence was
+	// not called for, or not again since a call failed.
+	ErrNotFenced = errors.New("leat: slot is not fenced")
+
+	errNeedsPosition = errors.New("leat: a transactional sink takes records with their position only")
+)
+
+// Transactional delivers records and the position behind them to Kafka in one
+// transaction, so that readers of committed records (isolation.level
+// read_committed) see every record once, whatever becomes of relays, brokers and
+// the network between them. Give it to relay.New like any other sink.
+//
+// The position of a slot is a record in a compacted topic. A relay that takes over
+// first makes a producer of its own with the slot's transactional id, which ends
+// whatever an earlier one has left open and fences it off, and only then reads the
+// position. Nothing is ever retried within a transaction: after an error the client
+// is closed, and what the cluster has made of it is for the next Fence to find.
+//
+// It is safe for concurrent use; calls for one slot wait for each other.
+type Transactional struct {
+	brokers []string
+	cfg     TransactionalConfig
+
+	mu     sync.Mutex // guards what follows
+	closed bool
+	lanes  map[string]*txLane
+}
+
+var _ relay.TransactionalSink = (*Transactional)(nil)
+
+// NewTransactional returns a Transactional that finds its cluster through
+// brokers, which are host:port. It does not connect: Check does, or the first
+// Fence. The error wraps outbox.ErrInvalidConfig. The caller must Close it, once
+// no relay uses it.
+func NewTransactional(brokers []string, cfg TransactionalConfig) (*Transactional, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	t := &Transactional{brokers: slices.Clone(brokers), cfg: cfg, lanes: make(map[string]*txLane)}
+	trial, err := New(brokers, cfg.Config) // refuses the same options
+	if err != nil {
+		return nil, err
+	}
+	return t, trial.Close()
+}
+
+// TransactionTimeout returns that of the configuration.
+func (t *Transactional) TransactionTimeout() time.Duration {
+	return t.cfg.TransactionTimeout
+}
+
+// Check connects to the cluster and returns why that fails, if it does. It fences
+// nobody. It is for the start of a program and for health checks.
+func (t *Transactional) Check(ctx context.Context) error {
+	s, err := New(t.brokers, t.cfg.Config)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.Close() }() // it always returns nil
+	return s.Check(ctx)
+}
+
+// Send implements relay.Sink and delivers nothing: records without a position
+// would be delivered again by whoever reads the position.
+func (t *Transactional) Send(_ context.Context, records []outbox.Record) []outbox.Result {
+	results := make([]outbox.Result, len(records))
+	for i := range results {
+		results[i] = outbox.Failed(outbox.FailureOutage, errNeedsPosition)
+	}
+	return results
+}
+
+// Fence implements relay.TransactionalSink. Call it only under the slot's lease:
+// it cuts off whoever else relays the slot. On return nothing of the slot is under
+// way at the cluster.
+//
+// Errors that wrap relay.ErrSourceUnusable need people: a position that has been
+// there before is missing, the topic of positions has the wrong cleanup.policy, or
+// another writer.
+func (t *Transactional) Fence(ctx context.Context, slot string) (position []byte, err error) {
+	l, err := t.lane(slot)
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if position, err = l.fence(ctx); err != nil {
+		l.drop()
+		return nil, fmt.Errorf("leat: fence slot %q: %w", slot, err)
+	}
+	return position, nil
+}
+
+// SendWith implements relay.TransactionalSink: it begins a transaction, produces
+// records and position, reads the cluster's answer to every one of them, and
+// commits. It returns shortly after ctx has ended, which must have an end.
+//
+// A *relay.PrefixError names a record that was recognised before anything was
+// produced, as one that Kafka cannot take (outbox.FailurePermanent) or whose topic
+// it does not know (outbox.FailureOutage), or that the cluster has rejected; then
+// the transaction is aborted for certain. After every other error SendWith returns
+// ErrNotFenced until the next Fence.
+func (t *Transactional) SendWith(ctx context.Context, slot string, records []outbox.Record, position []byte) error {
+	l, err := t.lane(slot)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.fenced {
+		return fmt.Errorf("%w: %q", ErrNotFenced, slot)
+	}
+	defer l.sink.page.release()
+	err = l.send(ctx, records, position)
+	if _, harmless := errors.AsType[*relay.PrefixError](err); err == nil || harmless {
+		return err
+	}
+	l.drop()
+	return fmt.Errorf("leat: transaction of slot %q: %w", slot, err)
+}
+
+// Close waits for calls that are under way and closes all connections. It always
+// returns nil; more calls do nothing. A transaction that is open stays so until
+// the next Fence, or TransactionTimeout.
+func (t *Transactional) Close() error {
+	t.mu.Lock()
+	t.closed = true
+	lanes := t.lanes
+	t.lanes = nil
+	t.mu.Unlock()
+	for _, l := range lanes {
+		l.close()
+	}
+	return nil
+}
+
+// lane returns that of slot, which is new where there is none.
+func (t *Transactional) lane(slot string) (*txLane, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return nil, ErrClosed
+	}
+	if l, ok := t.lanes[slot]; ok {
+		return l, nil
+	}
+	l, err := newTxLane(t, slot)
+	if err != nil {
+		return nil, err
+	}
+	t.lanes[slot] = l
+	return l, nil
+}

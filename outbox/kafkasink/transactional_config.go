@@ -1,0 +1,74 @@
+package kafkasink
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+// Bounds on TransactionalConfig.TransactionTimeout.
+const (
+	minTransactionTimeout = 10 * time.Second
+	maxTransactionTimeout = 40 * time.Second
+)
+
+// TransactionalConfig tunes a Transactional.
+type TransactionalConfig struct {
+	// Config is that of the Sink. A transactional id among its Options is refused.
+	Config
+
+	// TransactionalIDPrefix starts the transactional ids of the clients; the name of
+	// the slot follows. It must be the same for all replicas of a relay, and of
+	// nobody else: who uses the same id is fenced. Where the cluster has ACLs, they
+	// must allow Write and Describe on it. Required.
+	TransactionalIDPrefix string
+
+	// PositionTopic holds the positions, one partition a slot, and nothing else
+	// may write to it. Each relay group needs its own. Its cleanup.policy must
+	// be "compact", since deletion by time or size would delete the position of a
+	// slot that is idle. Required.
+	PositionTopic string
+
+	// CreatePositionTopic creates PositionTopic, and a partition for each new slot.
+	// Otherwise both must be there. Defaults to false.
+	CreatePositionTopic bool
+
+	// PositionReplicas is the replication factor of a topic that is created, as many
+	// as its data can stand losing. Defaults to the cluster's own default.
+	PositionReplicas int16
+
+	// TransactionTimeout is how long the cluster keeps a transaction open whose relay
+	// has died, and so how long it can hold up readers of committed records while no
+	// other relay takes over; 10 s to 40 s. It must exceed the relay's
+	// PublishTimeout. Defaults to 15 s.
+	TransactionTimeout time.Duration
+}
+
+func (c TransactionalConfig) withDefaults() TransactionalConfig {
+	c.Config = c.Config.withDefaults()
+	if c.PositionReplicas == 0 {
+		c.PositionReplicas = -1
+	}
+	if c.TransactionTimeout == 0 {
+		c.TransactionTimeout = 15 * time.Second
+	}
+	return c
+}
+
+func (c TransactionalConfig) validate() error {
+	if c.TransactionalIDPrefix == "" {
+		return outbox.ConfigError("TransactionalIDPrefix", `""`, "must not be empty")
+	}
+	if !legal(c.PositionTopic) {
+		return outbox.ConfigError("PositionTopic", fmt.Sprintf("%q", c.PositionTopic), "must be the name of a kafka topic")
+	}
+	if c.PositionReplicas < -1 {
+		return outbox.ConfigError("PositionReplicas", c.PositionReplicas, "must be positive")
+	}
+	if c.TransactionTimeout < minTransactionTimeout || c.TransactionTimeout > maxTransactionTimeout {
+		return outbox.ConfigError("TransactionTimeout", c.TransactionTimeout, fmt.Sprintf(
+			"must be %s to %s", minTransactionTimeout, maxTransactionTimeout))
+	}
+	return c.Config.validate()
+}

@@ -1,0 +1,191 @@
+package kafkasink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// stablePause is the wait between two looks whether the cluster has ended all
+// transactions of a partition.
+const stablePause = 20 * time.Millisecond
+
+// errNoProducerID says that the cluster has given none: it knows no transactions.
+var errNoProducerID = errors.New("leat: kafka gives no producer id, it is too old for transactions")
+
+// txLane delivers the records of one slot. Its Sink makes the clients, which carry the
+// slot's transactional id, and knows topics and sizes.
+type txLane struct {
+	cfg  *TransactionalConfig
+	slot string
+	// partition of the topic of positions that is the slot's alone.
+	partition int32
+
+	mu     sync.Mutex // held by every method; guards what follows
+	sink   *Sink
+	fenced bool // the client is the newest producer of the slot, for all we know
+	stored bool // a position is in the topic
+}
+
+func newTxLane(t *Transactional, slot string) (*txLane, error) {
+	partition, err := slotNumber(slot)
+	if err != nil {
+		return nil, err
+	}
+	s, err := New(t.brokers, t.cfg.Config)
+	if err != nil {
+		return nil, err
+	}
+	s.drop()
+	s.partitioner.fix(t.cfg.PositionTopic, partition)
+	s.transaction = []kgo.Opt{
+		kgo.TransactionalID(t.cfg.TransactionalIDPrefix + slot),
+		kgo.TransactionTimeout(t.cfg.TransactionTimeout),
+	}
+	return &txLane{cfg: &t.cfg, slot: slot, partition: partition, sink: s}, nil
+}
+
+func (l *txLane) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.fenced = false
+	_ = l.sink.Close() // it always returns nil
+}
+
+// drop closes the client. What it has begun stays open until the next fence.
+func (l *txLane) drop() {
+	l.fenced = false
+	l.sink.drop()
+}
+
+// fence makes a new producer and returns the position that the ones before it have
+// committed, nil where there was none.
+func (l *txLane) fence(ctx context.Context) ([]byte, error) {
+	l.drop()
+	if err := l.sink.ready(ctx); err != nil {
+		return nil, err
+	}
+	if err := l.ensureTopic(ctx); err != nil {
+		return nil, l.sink.conn.explain(err)
+	}
+	if err := l.newProducer(ctx); err != nil {
+		return nil, err
+	}
+	if err := failpoint.Inject(ctx, failpoint.RelayFenced); err != nil {
+		return nil, err
+	}
+	position, err := l.restore(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l.fenced = true
+	return position, nil
+}
+
+// newProducer asks for a producer id. When the cluster has given it, it has ended
+// the transaction of every earlier producer, as those have decided or else by
+// aborting it, and refuses whatever they send from now on.
+func (l *txLane) newProducer(ctx context.Context) error {
+	id, _, err := l.sink.client.ProducerID(ctx)
+	if err != nil {
+		return l.sink.conn.explain(fmt.Errorf("producer id: %w", err))
+	}
+	if id < 0 {
+		return errNoProducerID
+	}
+	return nil
+}
+
+// restore reads the position, and starts the slot where it has none.
+func (l *txLane) restore(ctx context.Context) ([]byte, error) {
+	span, err := l.stable(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found, err := l.last(ctx, span)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case found != nil && found.initial && l.stored, found == nil && l.stored, found == nil && span.start > 0:
+		return nil, fmt.Errorf("%w: the position of the slot is gone from partition %d of topic %q",
+			relay.ErrSourceUnusable, l.partition, l.cfg.PositionTopic)
+	case found == nil:
+		return nil, l.initialise(ctx)
+	case found.initial:
+		return nil, nil
+	default:
+		l.stored = true
+		return found.position, nil
+	}
+}
+
+// initialise stores that the slot has been here, so that an empty topic can be told
+// from one that was emptied.
+func (l *txLane) initialise(ctx context.Context) error {
+	if err := l.transact(ctx, []kgo.Record{l.initialRecord()}); err != nil {
+		return fmt.Errorf("start the slot: %w", err)
+	}
+	span, err := l.stable(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = l.last(ctx, span) // another slot may have come to the same partition
+	return err
+}
+
+// offsets are the bounds of a partition.
+type offsets struct {
+	start, end int64
+}
+
+// stable returns the bounds of the slot's partition once no transaction is open in it.
+func (l *txLane) stable(ctx context.Context) (offsets, error) {
+	admin := kadm.NewClient(l.sink.client)
+	pause := time.NewTicker(stablePause)
+	defer pause.Stop()
+	for {
+		end, err := l.offset(ctx, admin.ListEndOffsets)
+		if err != nil {
+			return offsets{}, err
+		}
+		// Later than the end: what it counts as stable was there by then.
+		stable, err := l.offset(ctx, admin.ListCommittedOffsets)
+		if err != nil {
+			return offsets{}, err
+		}
+		if stable >= end {
+			start, err := l.offset(ctx, admin.ListStartOffsets)
+			return offsets{start: start, end: stable}, err
+		}
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			return offsets{}, fmt.Errorf("a transaction is open in partition %d of topic %q: %w",
+				l.partition, l.cfg.PositionTopic, context.Cause(ctx))
+		}
+	}
+}
+
+func (l *txLane) offset(ctx context.Context, list func(context.Context, ...string) (kadm.ListedOffsets, error)) (int64, error) {
+	listed, err := list(ctx, l.cfg.PositionTopic)
+	if err != nil {
+		return 0, l.sink.conn.explain(fmt.Errorf("offsets of topic %q: %w", l.cfg.PositionTopic, err))
+	}
+	at, ok := listed.Lookup(l.cfg.PositionTopic, l.partition)
+	if !ok {
+		return 0, fmt.Errorf("offsets of topic %q: %w", l.cfg.PositionTopic, errNoAnswer)
+	}
+	if at.Err != nil {
+		return 0, fmt.Errorf("offsets of topic %q: %w", l.cfg.PositionTopic, at.Err)
+	}
+	return at.Offset, nil
+}
