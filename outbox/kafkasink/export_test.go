@@ -50,3 +50,10 @@ func (h *hookedTopic) Partition(r *kgo.Record, n int) int {
 	h.n++
 	return h.TopicPartitioner.Partition(r, n)
 }
+
+// LaneClient returns the client of a slot, nil after a failure.
+func LaneClient(t *Transactional, slot string) *kgo.Client {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return Client(t.lanes[slot].sink)
+}
