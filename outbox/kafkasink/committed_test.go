@@ -16,6 +16,19 @@ import (
 // by partition in their order, once no transaction is open in them.
 func readCommitted(t *testing.T, addrs []string, topics ...string) []*kgo.Record {
 	t.Helper()
+	return readTo(t, addrs, topics, func(a *kadm.Client) lister { return a.ListEndOffsets })
+}
+
+// readCommittedNow returns what they see at this moment.
+func readCommittedNow(t *testing.T, addrs []string, topics ...string) []*kgo.Record {
+	t.Helper()
+	return readTo(t, addrs, topics, func(a *kadm.Client) lister { return a.ListCommittedOffsets })
+}
+
+type lister func(ctx context.Context, topics ...string) (kadm.ListedOffsets, error)
+
+func readTo(t *testing.T, addrs, topics []string, list func(*kadm.Client) lister) []*kgo.Record {
+	t.Helper()
 	// The marks at the end of transactions are read as well, to know the end.
 	client, err := kgo.NewClient(kgo.SeedBrokers(addrs...), kgo.ConsumeTopics(topics...), kgo.KeepControlRecords(),
 		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()), kgo.FetchMaxWait(100*time.Millisecond),
@@ -24,7 +37,7 @@ func readCommitted(t *testing.T, addrs []string, topics ...string) []*kgo.Record
 	defer client.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()
-	ends, err := kadm.NewClient(client).ListEndOffsets(ctx, topics...)
+	ends, err := list(kadm.NewClient(client))(ctx, topics...)
 	require.NoError(t, err)
 	require.NoError(t, ends.Error())
 	left := map[string]map[int32]int64{}

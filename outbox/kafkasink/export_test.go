@@ -1,6 +1,12 @@
 package kafkasink
 
-import "github.com/twmb/franz-go/pkg/kgo"
+import (
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/leat-go/leat/outbox"
+)
 
 // Internals that tests look at.
 var (
@@ -56,4 +62,16 @@ func LaneClient(t *Transactional, slot string) *kgo.Client {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return Client(t.lanes[slot].sink)
+}
+
+// Produced returns what a transaction of slot produces.
+func Produced(t *Transactional, slot string, records []outbox.Record, position []byte) []kgo.Record {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	l := t.lanes[slot]
+	l.sink.page.reset(len(records) + 1)
+	for i := range records {
+		l.sink.page.add(i, &records[i])
+	}
+	return append(slices.Clone(l.sink.page.records), l.positionRecord(position))
 }
