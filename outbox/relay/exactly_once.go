@@ -11,8 +11,14 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// errNotPositioned ends Run: the sink cannot keep a position of this source.
-var errNotPositioned = fmt.Errorf("%w: its sessions implement no relay.Positioned, which a TransactionalSink needs", ErrSourceUnusable)
+// AlarmBlocked says that a TransactionalSink cannot deliver a record, so that its
+// slot stands still. It is raised once a record and lease.
+const AlarmBlocked AlarmKind = "blocked"
+
+var (
+	errNotPositioned = fmt.Errorf("%w: its sessions implement no relay.Positioned, which a TransactionalSink needs", ErrSourceUnusable)
+	errHeldBefore    = fmt.Errorf("%w: it holds records that an earlier relay has set aside, which a TransactionalSink would overtake; redrive them with that relay's sink, or drop them", ErrSourceUnusable)
+)
 
 // transactionTimer is a TransactionalSink that tells how long the destination
 // keeps a transaction open.
@@ -20,7 +26,9 @@ type transactionTimer interface {
 	TransactionTimeout() time.Duration
 }
 
-// validateExactlyOnce refuses what cannot work with a TransactionalSink.
+// validateExactlyOnce refuses what cannot work with a TransactionalSink. Its
+// position is one, and nothing passes a record that cannot be delivered: the only
+// Action is Block, also where no policy is given.
 //
 // A transaction is one call of SendWith, which PublishTimeout bounds, so the
 // destination must not give it up before. Lease has no part in it: what a dead
@@ -28,6 +36,14 @@ type transactionTimer interface {
 // with the timeout of the transaction, whichever comes first. Until then readers
 // of committed records wait.
 func (c Config) validateExactlyOnce(sink Sink) error {
+	if _, ok := sink.(TransactionalSink); !ok {
+		return nil
+	}
+	for i, p := range c.Policies {
+		if p.Action != Block {
+			return outbox.ConfigError(fmt.Sprintf("Policies[%d].Action", i), p.Action, "must be block where the sink is transactional")
+		}
+	}
 	if t, ok := sink.(transactionTimer); ok && t.TransactionTimeout() <= c.PublishTimeout {
 		return outbox.ConfigError("PublishTimeout", c.PublishTimeout, fmt.Sprintf(
 			"must be below the sink's TransactionTimeout %s", t.TransactionTimeout()))
@@ -47,6 +63,7 @@ type exactlyOnce struct {
 	term    *term
 	sink    TransactionalSink
 	session Positioned
+	alarmed int64 // Seq of the record of the last AlarmBlocked
 }
 
 // deliverExactlyOnce prepares t for a sink that is transactional.
@@ -71,6 +88,9 @@ func (e *exactlyOnce) begin(stop, work context.Context) error {
 	if err := e.term.fence.await(work, cfg.PublishTimeout); err != nil {
 		return err
 	}
+	if err := e.requireNoneHeld(work); err != nil {
+		return err
+	}
 	// It can take longer than a send, while the destination ends a transaction that
 	// was left open. The lease is renewed meanwhile.
 	ctx, cancel := context.WithTimeout(work, cfg.Lease)
@@ -89,6 +109,23 @@ func (e *exactlyOnce) begin(stop, work context.Context) error {
 	}
 	e.term.relay.log.InfoContext(ctx, "earlier relays are fenced",
 		slog.String("slot", slot), slog.Bool("first", position == nil))
+	return nil
+}
+
+// requireNoneHeld refuses a slot that has records set aside: they lie behind the
+// position, and the records of their keys would go on without them.
+func (e *exactlyOnce) requireNoneHeld(work context.Context) error {
+	holder, ok := e.term.session.(Holder)
+	if !ok {
+		return nil
+	}
+	keys, err := holder.HeldKeys(work)
+	if err == nil && len(keys) > 0 {
+		err = errHeldBefore
+	}
+	if err != nil {
+		return e.term.fault(work, "held_keys", err)
+	}
 	return nil
 }
 
@@ -125,10 +162,9 @@ func (e *exactlyOnce) deliver(stop, work context.Context, page Page) error {
 			return t.fault(work, "send", err)
 		}
 		t.retry.reset()
-		if err := t.advance(work, page, until); err != nil {
-			return t.fault(work, "advance", err)
+		if err := t.settleUpTo(work, page, done, until); err != nil {
+			return err
 		}
-		t.acked.Add(int64(until - done))
 		done, until = until, len(page.Records)
 	}
 	return nil
@@ -145,7 +181,9 @@ func (e *exactlyOnce) commit(work context.Context, page Page, done, until int) e
 	records := page.Records[done:until]
 	began := time.Now()
 	err = e.sink.SendWith(ctx, e.session.SlotName(), records, position)
-	e.term.relay.onPublish(ctx, records, resultsOf(len(records), err), time.Since(began))
+	results := resultsOf(len(records), err)
+	e.term.relay.onPublish(ctx, records, results, time.Since(began))
+	_ = e.term.relay.watch.sent(results) // the first failure, which is err
 	if err == nil {
 		err = failpoint.Inject(work, failpoint.RelaySentNotAcked)
 	}
@@ -176,7 +214,14 @@ func resultsOf(n int, err error) []outbox.Result {
 // blocked reports that r cannot be delivered, and says whether to try again.
 func (e *exactlyOnce) blocked(stop, work context.Context, r *outbox.Record, err error) bool {
 	t := e.term
+	t.inHand(r)
 	t.relay.onError(work, "send", err)
+	if outbox.KindOf(err) != outbox.FailureOutage && e.alarmed != r.Seq {
+		e.alarmed = r.Seq
+		t.relay.alarm(work, Alarm{
+			Kind: AlarmBlocked, Topic: r.Topic, Detail: fmt.Sprintf("slot %s stands still at record %s: %v", e.session.SlotName(), r.ID, err),
+		})
+	}
 	t.relay.log.ErrorContext(work, "record blocks its slot",
 		slog.String("slot", e.session.SlotName()), slog.String("id", r.ID), slog.Int64("seq", r.Seq),
 		slog.String("kind", outbox.KindOf(err).String()), slog.Any("error", err))
