@@ -42,7 +42,7 @@ type severableConn struct {
 // Write passes a request on. The client writes each in one call.
 func (c *severableConn) Write(b []byte) (int, error) {
 	n, err := c.Conn.Write(b)
-	if err != nil || len(b) < 6 || int16(binary.BigEndian.Uint16(b[4:])) != int16(kmsg.EndTxn) { //nolint:gosec // a key of the protocol
+	if err != nil || len(b) < 6 || int16(binary.BigEndian.Uint16(b[4:])) != int16(kmsg.EndTxn) {
 		return n, err
 	}
 	if no := c.severer.n.Add(1); no%c.severer.every == 0 {

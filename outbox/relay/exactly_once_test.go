@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -95,7 +96,7 @@ func filled(t *testing.T, n int) (ob *memoutbox.Outbox, payloads []string) {
 	ob, err := memoutbox.New(memoutbox.Config{})
 	require.NoError(t, err)
 	for i := range n {
-		payload := fmt.Sprint(i + 1)
+		payload := strconv.Itoa(i + 1)
 		payloads = append(payloads, payload)
 		require.NoError(t, ob.InTx(t.Context(), func(ctx context.Context, tx *memoutbox.Tx) error {
 			return ob.Enqueue(ctx, tx, outbox.Message{ID: "id " + payload, Topic: "t", Key: "k", Payload: []byte(payload)})
