@@ -80,6 +80,14 @@ type Config struct {
 	// Defaults to 5 m.
 	SLO time.Duration
 
+	// AdoptPosition lets a TransactionalSink that has no position of a slot begin
+	// where the source is: once, when a group that was relayed through another sink
+	// moves to it, or for the slots that are new when their number was changed. It
+	// turns a position that the sink has lost into repeats, so switch it off
+	// again. Other sinks ignore it. Defaults to false: a position that is missing
+	// ends Run.
+	AdoptPosition bool
+
 	// Logger receives what an operator should know. Defaults to none.
 	Logger *slog.Logger
 

@@ -104,11 +104,14 @@ func (e *exactlyOnce) begin(stop, work context.Context) error {
 	if err != nil {
 		return e.fail(stop, work, "fence", err)
 	}
+	e.term.relay.log.InfoContext(ctx, "earlier relays are fenced",
+		slog.String("slot", slot), slog.Bool("has_position", position != nil))
+	if position == nil && cfg.AdoptPosition {
+		return nil
+	}
 	if err := e.session.Seek(ctx, position); err != nil {
 		return e.fail(stop, work, "seek", err)
 	}
-	e.term.relay.log.InfoContext(ctx, "earlier relays are fenced",
-		slog.String("slot", slot), slog.Bool("first", position == nil))
 	return nil
 }
 

@@ -215,6 +215,31 @@ func TestR12_LostPositionEndsRun(t *testing.T) {
 	})
 }
 
+// TestR12_AdoptPosition begins where the source is, if told to.
+func TestR12_AdoptPosition(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ob, want := filled(t, 5)
+		src := ob.Source(memoutbox.SourceConfig{})
+		s, err := src.Acquire(t.Context(), time.Minute)
+		require.NoError(t, err)
+		page, err := s.Read(t.Context(), 3)
+		require.NoError(t, err)
+		require.NoError(t, s.Advance(t.Context(), page, 3))
+		require.NoError(t, s.Release(t.Context()))
+		sink := newFakeTransactions()
+		r, err := relay.New(src, sink, relay.Config{})
+		require.NoError(t, err)
+		require.ErrorIs(t, r.Run(t.Context()), relay.ErrSourceUnusable)
+		run := start(t, src, sink, relay.Config{AdoptPosition: true})
+		elapse(t, time.Minute)
+		_, err = run.stop()
+		require.NoError(t, err)
+		got, _ := sink.state()
+		require.Equal(t, want[3:], got)
+	})
+}
+
 // TestR12_NeedsPositions: a source whose sessions have none is refused, and its
 // lease given back.
 func TestR12_NeedsPositions(t *testing.T) {

@@ -45,7 +45,7 @@ type Positioned interface {
 	//
 	// A nil position says that the sink has never stored one. That is an error that
 	// wraps ErrSourceUnusable where records of the slot have been settled: the sink
-	// has lost it, or the group was relayed without it.
+	// has lost it, or the group was relayed without it (Config.AdoptPosition).
 	Seek(ctx context.Context, position []byte) error
 }
 
