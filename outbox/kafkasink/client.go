@@ -105,7 +105,7 @@ func (s *Sink) drop() {
 	s.client.Close()
 	s.client = nil
 	s.topics.forget()
-	s.page = page{}
+	s.page = page{format: s.cfg.Format}
 }
 
 // connErrors remembers why connections fail, which the errors of records do

@@ -16,4 +16,8 @@
 // outbox.HeaderEventTime, outbox.HeaderEventType where there is a type, and
 // outbox.HeaderWatermillUUID. watermill-kafka's DefaultMarshaler reads it as a
 // message with the same UUID, and with all other headers as its metadata.
+//
+// Transactional is the sink for readers that must see no record twice. It costs
+// latency and throughput: a page is one transaction, so let the relay's PageSize be
+// 5,000 to 10,000, as far as such a page takes no longer than PublishTimeout.
 package kafkasink

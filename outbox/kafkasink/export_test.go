@@ -75,3 +75,10 @@ func Produced(t *Transactional, slot string, records []outbox.Record, position [
 	}
 	return append(slices.Clone(l.sink.page.records), l.positionRecord(position))
 }
+
+// Drop closes the client of s, as a failure does.
+func Drop(s *Sink) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.drop()
+}

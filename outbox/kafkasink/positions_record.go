@@ -40,7 +40,7 @@ func (l *txLane) stateRecord(state string, position []byte) kgo.Record {
 	return kgo.Record{
 		Topic: l.cfg.PositionTopic,
 		Key:   []byte(l.slot),
-		Value: value(position),
+		Value: append([]byte{}, position...),
 		Headers: []kgo.RecordHeader{
 			{Key: headerPositionFormat, Value: []byte(positionFormat)},
 			{Key: headerPositionState, Value: []byte(state)},
