@@ -32,11 +32,20 @@ func (s *session) SlotName() string {
 
 // Position implements relay.Positioned.
 func (s *session) Position(p relay.Page, n int) ([]byte, error) {
+	if p.Cursor == nil && n == 0 {
+		s.ob.mu.Lock()
+		defer s.ob.mu.Unlock()
+		return s.pos.kept()
+	}
 	c, ok := p.Cursor.(cursor)
 	if !ok || n < 0 || n > len(p.Records) {
 		return nil, fmt.Errorf("%w: %d of a page of %d records with a cursor %T", errPosition, n, len(p.Records), p.Cursor)
 	}
-	return json.Marshal(keptPosition{Format: positionFormat, From: c.from, To: c.to, Done: c.first + n})
+	return position{from: c.from, to: c.to, done: c.first + n}.kept()
+}
+
+func (p position) kept() ([]byte, error) {
+	return json.Marshal(keptPosition{Format: positionFormat, From: p.from, To: p.to, Done: p.done})
 }
 
 // Seek implements relay.Positioned.

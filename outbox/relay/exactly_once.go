@@ -82,7 +82,8 @@ func (t *term) deliverExactlyOnce() error {
 
 // begin fences earlier incarnations and moves the session to where the sink is.
 // The lease was acquired just now: fencing without it would cut off its rightful
-// owner.
+// owner. Where the sink has no position, it is given one before anything is read,
+// so that it can be missed from then on.
 func (e *exactlyOnce) begin(stop, work context.Context) error {
 	cfg := e.term.relay.cfg
 	if err := e.term.fence.await(work, cfg.PublishTimeout); err != nil {
@@ -106,11 +107,14 @@ func (e *exactlyOnce) begin(stop, work context.Context) error {
 	}
 	e.term.relay.log.InfoContext(ctx, "earlier relays are fenced",
 		slog.String("slot", slot), slog.Bool("has_position", position != nil))
-	if position == nil && cfg.AdoptPosition {
-		return nil
+	if position != nil || !cfg.AdoptPosition {
+		err = e.session.Seek(ctx, position)
 	}
-	if err := e.session.Seek(ctx, position); err != nil {
+	if err != nil {
 		return e.fail(stop, work, "seek", err)
+	}
+	if position == nil {
+		return e.fail(stop, work, "send", e.commit(work, Page{}, 0, 0))
 	}
 	return nil
 }
@@ -134,6 +138,9 @@ func (e *exactlyOnce) requireNoneHeld(work context.Context) error {
 
 // fail reports err, unless the relay is being stopped.
 func (e *exactlyOnce) fail(stop, work context.Context, operation string, err error) error {
+	if err == nil {
+		return nil
+	}
 	if stop.Err() != nil && work.Err() == nil {
 		return nil
 	}
@@ -173,7 +180,8 @@ func (e *exactlyOnce) deliver(stop, work context.Context, page Page) error {
 	return nil
 }
 
-// commit delivers records done to until of page with the position behind them.
+// commit delivers records done to until of page with the position behind them. Of
+// an empty page it delivers the position only.
 func (e *exactlyOnce) commit(work context.Context, page Page, done, until int) error {
 	position, err := e.session.Position(page, until)
 	if err != nil {
@@ -184,9 +192,11 @@ func (e *exactlyOnce) commit(work context.Context, page Page, done, until int) e
 	records := page.Records[done:until]
 	began := time.Now()
 	err = e.sink.SendWith(ctx, e.session.SlotName(), records, position)
-	results := resultsOf(len(records), err)
-	e.term.relay.onPublish(ctx, records, results, time.Since(began))
-	_ = e.term.relay.watch.sent(results) // the first failure, which is err
+	if len(records) > 0 {
+		results := resultsOf(len(records), err)
+		e.term.relay.onPublish(ctx, records, results, time.Since(began))
+		_ = e.term.relay.watch.sent(results) // the first failure, which is err
+	}
 	if err == nil {
 		err = failpoint.Inject(work, failpoint.RelaySentNotAcked)
 	}

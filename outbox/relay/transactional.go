@@ -18,8 +18,8 @@ type TransactionalSink interface {
 	// the slot has never stored one. An error means that nothing may be sent.
 	Fence(ctx context.Context, slot string) (position []byte, err error)
 
-	// SendWith delivers all of records together with the position that holds once
-	// they are delivered, or nothing. It returns nil only if the destination has
+	// SendWith delivers all of records, which may be none, together with the position
+	// that holds once they are delivered, or nothing. It returns nil only if the destination has
 	// committed both. A *PrefixError says that nothing was committed because of one
 	// record. After any other error the term is over: whether they were committed is
 	// for the next Fence to say.
@@ -34,7 +34,8 @@ type Positioned interface {
 	// ends in a slash and the slot's number from 0, as in "default/0".
 	SlotName() string
 
-	// Position returns the position at which the first n records of p are settled.
+	// Position returns the position at which the first n records of p are settled; for
+	// an empty Page, before the first Read, that at which the session begins.
 	Position(p Page, n int) ([]byte, error)
 
 	// Seek moves the session to position, which a former session of the slot has
@@ -44,8 +45,8 @@ type Positioned interface {
 	// more, and store that, without anything to deliver.
 	//
 	// A nil position says that the sink has never stored one. That is an error that
-	// wraps ErrSourceUnusable where records of the slot have been settled: the sink
-	// has lost it, or the group was relayed without it (Config.AdoptPosition).
+	// wraps ErrSourceUnusable where the slot has been read from before: the sink has
+	// lost it, or the group was relayed without it (Config.AdoptPosition).
 	Seek(ctx context.Context, position []byte) error
 }
 
