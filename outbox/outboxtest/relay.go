@@ -13,7 +13,7 @@ import (
 // RelayChecks returns the checks that RunRelay runs.
 func RelayChecks(f Features) []Check {
 	var all []Check
-	for _, group := range [][]Check{relayFlowChecks(), relayFaultChecks(), relayStopChecks(), relayKillChecks()} {
+	for _, group := range [][]Check{relayFlowChecks(), relayFaultChecks(), relayStopChecks(), relayKillChecks(), relayPoisonChecks()} {
 		all = append(all, group...)
 	}
 	return applicable(all, f)

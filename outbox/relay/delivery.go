@@ -19,11 +19,12 @@ import (
 // Sink.Send, PublishTimeout each, once; after that the key is tried between
 // pages, at times that its own backoff decides. A destination that is out costs
 // one call, and then one probe at a time, for which the others wait no more than
-// a fifth of the time. A page of nothing but records for a destination that
-// is out is set aside, too, if another one is known that answers: at once if it
-// has answered within BackoffMax, else one page each BackoffMax, since what lies
-// behind may be for another. Only while all known destinations are out is
-// nothing set aside.
+// a fifth of the time. A page of nothing but records for destinations that are
+// out is set aside, too, since what lies behind it may be for another: at once if
+// another has answered within BackoffMax; else one page each BackoffMax if another
+// is known, and each 12 BackoffMax if none is but the sink is a Checker. While the
+// Checker says that the destination as a whole is away, and while all known topics
+// are out and the sink is no Checker, nothing is set aside.
 type delivery struct {
 	t    *term
 	page Page
@@ -52,7 +53,7 @@ func (d *delivery) run(stop, work context.Context) error {
 	for len(d.todo) > 0 {
 		d.moved, d.failure = false, nil
 		var err error
-		if places := d.plan(time.Now()); len(places) > 0 {
+		if places := d.plan(work, time.Now()); len(places) > 0 {
 			err = d.send(stop, work, places)
 			if work.Err() != nil {
 				return context.Cause(work)

@@ -21,6 +21,7 @@ type destinations struct {
 	open    int // breakers that are open
 	lastAck time.Time
 	changed func(d *destination)
+	known   known
 }
 
 // destination is one topic.
@@ -77,26 +78,6 @@ func (ds *destinations) out(topic string) *destination {
 // ready says whether a probe may be sent.
 func (d *destination) ready(now time.Time) bool {
 	return !now.Before(d.next)
-}
-
-// sampled bounds how many topics a page that was delivered makes known.
-const sampled = 8
-
-// delivered notes that all of records were acknowledged. It looks at the first
-// topics only: it is called for every page.
-func (ds *destinations) delivered(records []outbox.Record) {
-	ds.lastAck = time.Now()
-	topic, seen := "", 0
-	for i := range records {
-		if records[i].Topic == topic {
-			continue
-		}
-		topic = records[i].Topic
-		ds.at(topic)
-		if seen++; seen == sampled {
-			return
-		}
-	}
 }
 
 // tally is what one call says of a topic.
@@ -186,6 +167,7 @@ func (ds *destinations) fail(d *destination, y *tally, now time.Time, took time.
 	if !d.open {
 		d.open, d.since = true, now
 		ds.open++
+		ds.known.add(d.topic)
 	}
 	ds.changed(d)
 }
@@ -197,7 +179,7 @@ func (ds *destinations) recently(now time.Time) bool {
 
 // elsewhere says whether a topic is known that is not out.
 func (ds *destinations) elsewhere() bool {
-	return ds.open < len(ds.byTopic)
+	return ds.open < ds.known.count()
 }
 
 // waiting returns the topics that are out and not to be probed yet.

@@ -1,7 +1,9 @@
 package relay
 
 import (
+	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/leat-go/leat/outbox"
@@ -10,11 +12,11 @@ import (
 // plan decides what becomes of what is left of the page: it returns the places to
 // be sent now and sets others aside. Of a destination that is out at most one
 // record is sent.
-func (d *delivery) plan(now time.Time) (send []int) {
+func (d *delivery) plan(work context.Context, now time.Time) (send []int) {
 	d.capped = false
 	probes := make(map[*destination]int)
 	left := d.todo[:0]
-	elsewhere := d.mayHoldForOutage(now)
+	mayHold := sync.OnceValue(func() bool { return d.mayHoldForOutage(work, now) })
 	for _, i := range d.todo {
 		r := &d.page.Records[i]
 		dest := d.t.destinations.out(r.Topic)
@@ -28,7 +30,7 @@ func (d *delivery) plan(now time.Time) (send []int) {
 		case dest.ready(now):
 			d.propose(probes, dest, i)
 			left = append(left, i)
-		case !elsewhere || !d.hold(i, Holding{Fate: FateRetry, Attempts: d.tries[i]}):
+		case !mayHold() || !d.hold(i, Holding{Fate: FateRetry, Attempts: d.tries[i]}):
 			left = append(left, i)
 		}
 	}
@@ -65,21 +67,44 @@ func (d *delivery) propose(probes map[*destination]int, dest *destination, place
 	probes[dest] = place
 }
 
+// blindPages is how many times BackoffMax a page waits that is to be set aside
+// although no other topic is known.
+const blindPages = 12
+
 // mayHoldForOutage says whether records of destinations that are out are to be
-// set aside now, so that others can pass.
-func (d *delivery) mayHoldForOutage(now time.Time) bool {
+// set aside now, so that others can pass. It is asked once a round, and only if
+// there are some.
+func (d *delivery) mayHoldForOutage(work context.Context, now time.Time) bool {
 	t := d.t
-	if t.holder == nil || t.destinations.open == 0 || !t.destinations.elsewhere() {
+	switch {
+	case t.holder == nil || t.destinations.open == 0:
 		return false
+	case t.destinations.recently(now) || !d.onlyOut():
+		return t.destinations.elsewhere()
 	}
-	if t.destinations.recently(now) {
-		return true
+	// Nothing shows that any other destination answers, nor that there is any
+	// behind this page. Look, but slowly.
+	checker, ok := t.relay.sink.(Checker)
+	every := t.relay.cfg.BackoffMax
+	if !t.destinations.elsewhere() {
+		every *= blindPages
+		if !ok {
+			return false
+		}
 	}
-	if d.onlyOut() && now.Sub(t.heldBlind) < t.relay.cfg.BackoffMax {
+	if t.heldBlind.IsZero() {
+		t.heldBlind = now
+	}
+	if now.Sub(t.heldBlind) < every {
 		return false
 	}
 	t.heldBlind = now
-	return true
+	if !ok {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(work, t.relay.cfg.PublishTimeout)
+	defer cancel()
+	return checker.Check(ctx) == nil
 }
 
 // onlyOut says whether all that is left is for destinations that are out.
@@ -129,7 +154,7 @@ func (d *delivery) judge(places []int, records []outbox.Record, results []outbox
 	t := d.t
 	d.failure = firstFailure(results)
 	if d.failure == nil && t.destinations.open == 0 {
-		t.destinations.delivered(records)
+		t.destinations.lastAck = time.Now()
 		d.strike(places)
 		return
 	}
@@ -147,6 +172,8 @@ func (d *delivery) judge(places []int, records []outbox.Record, results []outbox
 		}
 	}
 	d.strike(gone)
+	// What waits for a destination that is out may have to be set aside.
+	d.moved = d.moved || t.holder != nil && t.destinations.open > 0
 }
 
 // strike takes places, which ascend, off what is left to do.

@@ -40,6 +40,7 @@ func (t *term) read(stop, work context.Context) error {
 		case len(page.Records) > 0:
 			idle.reset()
 			limit.learn(page.Records)
+			t.destinations.known.read(page.Records)
 			if !t.hand(stop, page) {
 				return nil
 			}

@@ -85,7 +85,7 @@ func (t *term) deliver(stop, work context.Context, page Page) error {
 		results, took, err := t.call(stop, work, page.Records)
 		switch {
 		case err == nil && firstFailure(results) == nil:
-			t.destinations.delivered(page.Records)
+			t.destinations.lastAck = time.Now()
 			return d.settle(work, len(page.Records))
 		case err != nil && work.Err() != nil:
 			return context.Cause(work)
