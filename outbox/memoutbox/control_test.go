@@ -114,6 +114,39 @@ type controlSession struct {
 	advance func(ctx context.Context, p relay.Page, n int) error
 	renew   func(ctx context.Context, ttl time.Duration) error
 	release func(ctx context.Context) error
+
+	keys    func(ctx context.Context) ([]relay.Key, error)
+	hold    func(ctx context.Context, p relay.Page, n int, h []relay.Holding) error
+	due     func(ctx context.Context, limit int, except []string) ([]relay.Held, error)
+	resolve func(ctx context.Context, v []relay.Verdict) ([]relay.Key, error)
+}
+
+func (s controlSession) HeldKeys(ctx context.Context) ([]relay.Key, error) {
+	if s.keys != nil {
+		return s.keys(ctx)
+	}
+	return s.session.HeldKeys(ctx)
+}
+
+func (s controlSession) Hold(ctx context.Context, p relay.Page, n int, h []relay.Holding) error {
+	if s.hold != nil {
+		return s.hold(ctx, p, n, h)
+	}
+	return s.session.Hold(ctx, p, n, h)
+}
+
+func (s controlSession) Due(ctx context.Context, limit int, except []string) ([]relay.Held, error) {
+	if s.due != nil {
+		return s.due(ctx, limit, except)
+	}
+	return s.session.Due(ctx, limit, except)
+}
+
+func (s controlSession) Resolve(ctx context.Context, v []relay.Verdict) ([]relay.Key, error) {
+	if s.resolve != nil {
+		return s.resolve(ctx, v)
+	}
+	return s.session.Resolve(ctx, v)
 }
 
 func (s controlSession) Read(ctx context.Context, limit int) (relay.Page, error) {
@@ -158,7 +191,7 @@ const patience = 30 * time.Second
 
 func TestNegativeControls(t *testing.T) {
 	t.Parallel()
-	for _, group := range [][]negative{brokenReaders(), brokenPositions(), brokenWriters(), brokenLeases()} {
+	for _, group := range [][]negative{brokenReaders(), brokenPositions(), brokenWriters(), brokenLeases(), brokenHolders()} {
 		for _, n := range group {
 			t.Run(n.rule, func(t *testing.T) {
 				t.Parallel()

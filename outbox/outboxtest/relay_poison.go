@@ -37,11 +37,16 @@ func patient(p relay.Policy) relay.Config {
 
 // awaitAside waits until these records are parked, or dead.
 func awaitAside(ctx context.Context, list func(context.Context, string) ([]Aside, error), names ...string) ([]Aside, error) {
+	var last error
 	for {
 		all, err := expectAside(ctx, "set aside", testGroup, list, names)
-		if err == nil || ctx.Err() != nil {
-			return all, err
+		switch {
+		case err == nil:
+			return all, nil
+		case ctx.Err() != nil:
+			return nil, errors.Join(last, ctx.Err())
 		}
+		last = err
 		_ = wait(ctx, 10*time.Millisecond) // the next round sees the error
 	}
 }

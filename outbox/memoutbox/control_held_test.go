@@ -1,0 +1,255 @@
+package memoutbox
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// brokenHolders are the ways of setting records aside that lose, repeat or pass
+// them.
+func brokenHolders() []negative {
+	return []negative{
+		{"followers are forgotten", forgetsFollowers, map[string]string{
+			"O6_FollowersWait":                  "due: read",
+			"O6_ParkedIsNeverDue":               "parked: read",
+			"Relay_O6_ParkedKeyWaitsForRedrive": "set aside: read",
+		}},
+		{"followers do not wait", hastyFollowers, map[string]string{
+			"O6_ParkedIsNeverDue":               "while the key is parked",
+			"O6_RetryWaitsItsTime":              "with one behind it",
+			"Relay_O6_ParkedKeyWaitsForRedrive": "set aside: read",
+		}},
+		{"a record is due before its time", impatientRetry, map[string]string{
+			"O6_RetryWaitsItsTime": "to be tried in an hour",
+		}},
+		{"the held keys are forgotten at a takeover", forgottenKeys, map[string]string{
+			"O6_ParkedIsNeverDue":               "held keys",
+			"Relay_O6_ParkedKeyWaitsForRedrive": "deadline exceeded",
+		}},
+		{"a key is called free too early", tooFree, map[string]string{
+			"O6_FollowersWait":      "are free",
+			"O6_ParkedAfterRetries": "are free",
+		}},
+		{"a dropped key holds its followers for ever", orphans, map[string]string{
+			"O6_DroppedKeyHealsItself": "behind a key that was dropped",
+		}},
+		{"holding does not move the position", holdsWithoutSettling, map[string]string{
+			"O2_HoldStoresThePosition": "after a hold of two records and a crash",
+		}},
+		{"a repeated call holds twice", holdsAgain, map[string]string{
+			"O2_HoldTwiceIsHoldOnce": "read",
+		}},
+		{"records are set aside without an epoch check", unfencedHold, map[string]string{
+			"O9_StaleEpochHoldsNothing":   "hold under a lost lease",
+			"Relay_O9_ZombieParksNothing": "without its lease",
+		}},
+		{"verdicts are stored without an epoch check", unfencedResolve, map[string]string{
+			"O9_StaleEpochResolvesNothing": "resolve under a lost lease",
+		}},
+		{"an outage counts as an attempt", countsOutages, map[string]string{
+			"Relay_O7_OutageDelaysNoOtherTopic": "deadline exceeded",
+		}},
+		{"topics that are out are due", ignoresExcept, map[string]string{
+			"O8_TopicsThatAreOutAreNotDue": "due: read",
+		}},
+		{"records cannot be set aside", blocksAtThePage, map[string]string{
+			"Relay_O7_PoisonDelaysNoOther":      "behind a key that is refused",
+			"Relay_O7_OutageDelaysNoOtherTopic": "while another topic is out",
+			"Relay_O6_ParkedKeyWaitsForRedrive": "set aside: read",
+		}},
+	}
+}
+
+// holder returns a control whose sessions are what change makes of them.
+func holder(t *testing.T, change func(s *session, c *controlSession)) *control {
+	t.Helper()
+	ctl := newControl(t)
+	ctl.session = func(s *session) relay.Session {
+		c := controlSession{session: s}
+		change(s, &c)
+		return c
+	}
+	return ctl
+}
+
+// changedHold returns a control that holds what change makes of each record;
+// where that reports false, nothing of it.
+func changedHold(t *testing.T, change func(h *relay.Holding) bool) *control {
+	t.Helper()
+	return holder(t, func(s *session, c *controlSession) {
+		c.hold = func(ctx context.Context, p relay.Page, n int, h []relay.Holding) error {
+			changed := slices.Clone(h)[:0]
+			for _, one := range h {
+				if change(&one) {
+					changed = append(changed, one)
+				}
+			}
+			return s.Hold(ctx, p, n, changed)
+		}
+	})
+}
+
+func forgetsFollowers(t *testing.T) *control {
+	t.Helper()
+	return changedHold(t, func(h *relay.Holding) bool { return h.Fate != relay.FateWait })
+}
+
+func hastyFollowers(t *testing.T) *control {
+	t.Helper()
+	return holder(t, func(s *session, c *controlSession) {
+		c.hold = func(ctx context.Context, p relay.Page, n int, h []relay.Holding) error {
+			err := s.Hold(ctx, p, n, h)
+			s.ob.mu.Lock()
+			defer s.ob.mu.Unlock()
+			for _, r := range s.asides().held {
+				if r.state == wait {
+					r.state, r.next = retry, time.Now()
+				}
+			}
+			return err
+		}
+	})
+}
+
+func impatientRetry(t *testing.T) *control {
+	t.Helper()
+	return changedHold(t, func(h *relay.Holding) bool {
+		h.RetryIn = 0
+		return true
+	})
+}
+
+func forgottenKeys(t *testing.T) *control {
+	t.Helper()
+	return holder(t, func(_ *session, c *controlSession) {
+		c.keys = func(context.Context) ([]relay.Key, error) { return nil, nil }
+	})
+}
+
+func tooFree(t *testing.T) *control {
+	t.Helper()
+	return holder(t, func(s *session, c *controlSession) {
+		c.resolve = func(ctx context.Context, v []relay.Verdict) ([]relay.Key, error) {
+			_, err := s.Resolve(ctx, v)
+			var free []relay.Key
+			for i := range v {
+				free = append(free, keyOf(v[i].Record))
+			}
+			return slices.Compact(free), err
+		}
+	})
+}
+
+func orphans(t *testing.T) *control {
+	t.Helper()
+	return holder(t, func(s *session, c *controlSession) {
+		c.hold = func(ctx context.Context, p relay.Page, n int, h []relay.Holding) error {
+			err := s.Hold(ctx, p, n, h)
+			s.ob.mu.Lock()
+			defer s.ob.mu.Unlock()
+			for _, one := range h {
+				if r := s.asides().find(p.Records[one.Index].Seq); r != nil && one.Fate == relay.FateWait {
+					r.state = wait
+				}
+			}
+			return err
+		}
+	})
+}
+
+func holdsWithoutSettling(t *testing.T) *control {
+	t.Helper()
+	return holder(t, func(s *session, c *controlSession) {
+		c.hold = func(ctx context.Context, p relay.Page, n int, h []relay.Holding) error {
+			s.ob.mu.Lock()
+			before := s.pos
+			s.ob.mu.Unlock()
+			err := s.Hold(ctx, p, n, h)
+			s.ob.mu.Lock()
+			defer s.ob.mu.Unlock()
+			s.group.pos = before
+			return err
+		}
+	})
+}
+
+func holdsAgain(t *testing.T) *control {
+	t.Helper()
+	return holder(t, func(s *session, c *controlSession) {
+		c.hold = func(_ context.Context, p relay.Page, n int, h []relay.Holding) error {
+			s.ob.mu.Lock()
+			defer s.ob.mu.Unlock()
+			_, err := s.settle(p, n)
+			for _, one := range h {
+				s.hold(p, one, time.Now())
+			}
+			return err
+		}
+	})
+}
+
+func unfencedHold(t *testing.T) *control {
+	t.Helper()
+	return holder(t, func(s *session, c *controlSession) {
+		c.hold = func(_ context.Context, p relay.Page, _ int, h []relay.Holding) error {
+			s.ob.mu.Lock()
+			defer s.ob.mu.Unlock()
+			for _, one := range h {
+				s.hold(p, one, time.Now())
+			}
+			return nil
+		}
+	})
+}
+
+func unfencedResolve(t *testing.T) *control {
+	t.Helper()
+	return holder(t, func(s *session, c *controlSession) {
+		c.resolve = func(_ context.Context, v []relay.Verdict) ([]relay.Key, error) {
+			s.ob.mu.Lock()
+			defer s.ob.mu.Unlock()
+			for _, one := range v {
+				if h := s.asides().find(one.Record.Seq); h != nil {
+					s.asides().become(h, one.Fate, time.Now(), one.Reason)
+				}
+			}
+			return nil, nil
+		}
+	})
+}
+
+// countsOutages parks what is held without an attempt.
+func countsOutages(t *testing.T) *control {
+	t.Helper()
+	return changedHold(t, func(h *relay.Holding) bool {
+		if h.Fate == relay.FateRetry && len(h.Attempts) == 0 {
+			h.Fate = relay.FatePark
+		}
+		return true
+	})
+}
+
+func ignoresExcept(t *testing.T) *control {
+	t.Helper()
+	return holder(t, func(s *session, c *controlSession) {
+		c.due = func(ctx context.Context, limit int, _ []string) ([]relay.Held, error) { return s.Due(ctx, limit, nil) }
+	})
+}
+
+// blocksAtThePage has sessions that are no Holders, as of a source that cannot
+// set records aside.
+func blocksAtThePage(t *testing.T) *control {
+	t.Helper()
+	c := newControl(t)
+	c.session = func(s *session) relay.Session { return plainSession{s} }
+	return c
+}
+
+// plainSession is a session and nothing more.
+type plainSession struct {
+	relay.Session
+}
