@@ -52,10 +52,11 @@ func newCrew(r *Relay) *crew {
 // run leads until ctx ends or the source is unusable.
 func (c *crew) run(ctx context.Context) error {
 	listening, cancel := context.WithCancel(ctx)
+	wakes := c.relay.source.Wakes(listening) // before the first look, so that none is missed
 	rung := make(chan struct{})
 	go func() {
 		defer close(rung)
-		c.bell.ring(listening, c.relay.source.Wakes(listening))
+		c.bell.ring(listening, wakes)
 	}()
 	defer func() { cancel(); <-rung }()
 
