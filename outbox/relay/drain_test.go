@@ -2,8 +2,6 @@ package relay_test
 
 import (
 	"context"
-	"errors"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -79,13 +77,7 @@ func TestO13_SlowSinkIsNoReasonToEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := newFakeLog(2)
 		src := log.source()
-		var reads atomic.Int64
-		src.read = func(ctx context.Context) error {
-			if reads.Add(1) != 2 {
-				return nil
-			}
-			return errors.Join(wait(ctx, time.Second), errAway) // while the first page is being sent
-		}
+		src.failRead(2, time.Second) // while the first page is being sent
 		sink := &fakeSink{answer: func(ctx context.Context, n int, records []outbox.Record) []outbox.Result {
 			if n == 1 {
 				return acked(ctx, time.Hour, records)

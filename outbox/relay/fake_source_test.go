@@ -107,6 +107,17 @@ func (s *fakeSource) Acquire(_ context.Context, ttl time.Duration) (relay.Sessio
 	return l.holder, nil
 }
 
+// failRead makes the n-th Read fail after a while.
+func (s *fakeSource) failRead(n int, after time.Duration) {
+	reads := 0
+	s.read = func(ctx context.Context) error {
+		if reads++; reads != n {
+			return nil
+		}
+		return errors.Join(wait(ctx, after), errAway)
+	}
+}
+
 // attempts returns the times at which the lease was asked for.
 func (s *fakeSource) attempts() []time.Time {
 	s.mu.Lock()

@@ -20,6 +20,48 @@ type recorder struct {
 	leases  []lease
 	batches [][]outbox.Result
 	took    []time.Duration
+
+	holds    []string // fate and id
+	breakers []relay.BreakerState
+	alarms   []relay.Alarm
+	progress []relay.Progress
+}
+
+func (r *recorder) OnHold(_ context.Context, events []relay.HoldEvent) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range events {
+		r.holds = append(r.holds, e.Fate.String()+" "+string(e.Record.Payload))
+	}
+}
+
+func (r *recorder) OnBreaker(_ context.Context, state relay.BreakerState) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.breakers = append(r.breakers, state)
+}
+
+func (r *recorder) OnAlarm(_ context.Context, a relay.Alarm) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.alarms = append(r.alarms, a)
+}
+
+func (r *recorder) OnProgress(_ context.Context, p relay.Progress) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.progress = append(r.progress, p)
+}
+
+// count returns how many alarms of a kind were raised.
+func (r *recorder) count(kind relay.AlarmKind) int {
+	n := 0
+	for _, a := range r.alarms {
+		if a.Kind == kind {
+			n++
+		}
+	}
+	return n
 }
 
 type lease struct {

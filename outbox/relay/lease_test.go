@@ -220,6 +220,23 @@ func TestO9_SlowAcquireCounts(t *testing.T) {
 	})
 }
 
+// TestO14_LongPublishTimeoutDoesNotStall: where a send needs more of the lease
+// than two thirds, it is renewed sooner, so that no send has to wait for that.
+func TestO14_LongPublishTimeoutDoesNotStall(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		log, sink := newFakeLog(100), takesAll(300*time.Millisecond)
+		cfg := leaseConfig()
+		cfg.PublishTimeout = 28 * time.Second
+		run := start(t, log.source(), sink, cfg)
+		elapse(t, 31*time.Second)
+		require.Equal(t, 100, log.settled())
+		_, err := run.stop()
+		require.NoError(t, err)
+		clean(t, log)
+	})
+}
+
 // TestPublishTimeout bounds each call of the sink.
 func TestPublishTimeout(t *testing.T) {
 	t.Parallel()

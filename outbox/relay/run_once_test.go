@@ -2,8 +2,6 @@ package relay_test
 
 import (
 	"context"
-	"errors"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -75,15 +73,7 @@ func TestRunOnce_SourceFails(t *testing.T) {
 	}{
 		"check":   {func(s *fakeSource) { s.check = func() error { return errAway } }, 0},
 		"acquire": {func(s *fakeSource) { s.acquire = func() error { return errAway } }, 0},
-		"read": {func(s *fakeSource) {
-			var reads atomic.Int64
-			s.read = func(ctx context.Context) error {
-				if reads.Add(1) != 2 {
-					return nil
-				}
-				return errors.Join(wait(ctx, 500*time.Millisecond), errAway) // while the first page is being sent
-			}
-		}, 1},
+		"read":    {func(s *fakeSource) { s.failRead(2, 500*time.Millisecond) }, 1}, // while the first page is being sent
 		"advance": {func(s *fakeSource) { s.advance = func(context.Context) error { return errAway } }, 0},
 		"release": {func(s *fakeSource) { s.release = func(context.Context) error { return errAway } }, 3},
 	} {

@@ -2,7 +2,6 @@ package relay_test
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -129,13 +128,7 @@ func TestO12_ReadErrorKeepsWhatWasAcked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := newFakeLog(3)
 		src := log.source()
-		var reads atomic.Int64
-		src.read = func(ctx context.Context) error {
-			if reads.Add(1) != 3 {
-				return nil
-			}
-			return errors.Join(wait(ctx, 500*time.Millisecond), errAway) // while the first page is being sent
-		}
+		src.failRead(3, 500*time.Millisecond) // while the first page is being sent
 		src.acquire = func() error {
 			if len(src.attempts()) == 2 {
 				require.Equal(t, 1, log.settled())

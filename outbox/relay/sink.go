@@ -6,8 +6,9 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Sink delivers records to a destination. Relay calls Send from one goroutine
-// at a time and does all retrying.
+// Sink delivers records to a destination. Relay does all retrying. It calls Send
+// from one goroutine a slot that it leads: one at a time where the source has one
+// slot, and otherwise concurrently, but for different keys.
 type Sink interface {
 	// Send delivers records in order and returns one result a record, at the same
 	// index. It blocks until the fate of each is known or ctx has ended.
