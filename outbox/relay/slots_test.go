@@ -1,0 +1,259 @@
+package relay_test
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/memoutbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// slotted returns a source of four slots.
+func (l *lab) slotted() *memoutbox.Source {
+	return l.Source(memoutbox.SourceConfig{Slots: 4})
+}
+
+// TestO14_SlotsAreShared among the relays that live, and taken over when one
+// leaves; every record is sent once, in the order of its key.
+func TestO14_SlotsAreShared(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t)
+		var relays []*relay.Relay
+		var stops []func()
+		for range 3 {
+			r, err := relay.New(l.slotted(), l, relay.Config{})
+			require.NoError(t, err)
+			relays = append(relays, r)
+		}
+		want := map[string][]string{}
+		put := func(round int) {
+			for i := range 40 {
+				key := "k" + strconv.Itoa(i)
+				payload := fmt.Sprintf("%s-%d", key, round)
+				l.put("t", key, payload)
+				want[key] = append(want[key], payload)
+			}
+		}
+		led := func() (n []int) {
+			for _, r := range relays {
+				n = append(n, len(r.State().Slots))
+			}
+			return n
+		}
+		put(0)
+		for i, r := range relays {
+			stops = append(stops, lead(t, r))
+			elapse(t, 15*time.Second)
+			put(1 + i)
+		}
+		elapse(t, 15*time.Second)
+		require.Equal(t, []int{2, 2, 0}, led(), "no more than the fair share each")
+		put(4)
+		stops[0]()
+		put(5)
+		elapse(t, 6*time.Second)
+		require.Equal(t, []int{0, 2, 2}, led())
+		stops[1]()
+		elapse(t, 6*time.Second)
+		require.Equal(t, []int{0, 0, 4}, led())
+		put(6)
+		elapse(t, 3*time.Second)
+		got := map[string][]string{}
+		for _, payload := range l.sent() {
+			var key string
+			for k := range want {
+				if len(payload) > len(k) && payload[:len(k)+1] == k+"-" {
+					key = k
+				}
+			}
+			got[key] = append(got[key], payload)
+		}
+		require.Equal(t, want, got)
+		stops[2]()
+		require.Equal(t, []int{0, 0, 0}, led())
+	})
+}
+
+// TestO5_SlotsSendSideBySide: calls of one slot one at a time, those of several
+// at the same time.
+func TestO5_SlotsSendSideBySide(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t)
+		l.took = time.Second
+		for i := range 40 {
+			l.put("t", "k"+strconv.Itoa(i), strconv.Itoa(i))
+		}
+		r, err := relay.New(l.slotted(), l, relay.Config{})
+		require.NoError(t, err)
+		began := time.Now()
+		n, err := r.RunOnce(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 40, n)
+		require.Equal(t, time.Second, time.Since(began))
+		require.Len(t, l.calls(0), 4)
+	})
+}
+
+// TestRunOnce_SomeSlotsAreLed drains those that are free.
+func TestRunOnce_SomeSlotsAreLed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t)
+		taken, err := l.slotted().Acquire(t.Context(), time.Hour)
+		require.NoError(t, err)
+		for i := range 40 {
+			l.put("t", "k"+strconv.Itoa(i), strconv.Itoa(i))
+		}
+		n, err := once(t, l.slotted(), l, relay.Config{}).RunOnce(t.Context())
+		require.NoError(t, err)
+		require.Less(t, n, 40)
+		p, err := taken.Read(t.Context(), 100)
+		require.NoError(t, err)
+		require.Equal(t, 40-n, len(p.Records))
+		for range 3 {
+			_, err = l.slotted().Acquire(t.Context(), time.Hour)
+			require.NoError(t, err)
+		}
+		_, err = once(t, l.slotted(), l, relay.Config{}).RunOnce(t.Context())
+		require.ErrorIs(t, err, relay.ErrLeaseHeld)
+	})
+}
+
+// closingSource has one slot that closes once, when it has read to the end.
+type closingSource struct {
+	relay.Source
+
+	closed   bool
+	acquired int
+}
+
+func (s *closingSource) Acquire(ctx context.Context, ttl time.Duration) (relay.Session, error) {
+	session, err := s.Source.Acquire(ctx, ttl)
+	if err == nil {
+		s.acquired++
+	}
+	return closingSession{session, s}, err
+}
+
+type closingSession struct {
+	relay.Session
+
+	source *closingSource
+}
+
+func (s closingSession) Read(ctx context.Context, limit int) (relay.Page, error) {
+	p, err := s.Session.Read(ctx, limit)
+	if err == nil && len(p.Records) == 0 && !p.Waiting && !s.source.closed {
+		s.source.closed = true
+		return p, relay.ErrSlotClosed
+	}
+	return p, err
+}
+
+// TestO13_ClosedSlotIsGivenUp cleanly, and the relay goes on with the next at
+// once.
+func TestO13_ClosedSlotIsGivenUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		log, hook := newFakeLog(3), &recorder{}
+		src := &closingSource{Source: log.source()}
+		sink := takesAll(0)
+		run := start(t, src, sink, relay.Config{Hooks: []relay.Hook{hook}, PollMax: time.Hour})
+		elapse(t, time.Second)
+		log.add(2)
+		elapse(t, time.Hour)
+		require.Equal(t, ids(5), sink.sent())
+		require.Equal(t, 2, src.acquired)
+		require.Empty(t, hook.errors)
+		require.NoError(t, hook.leases[1].err)
+		_, err := run.stop()
+		require.NoError(t, err)
+
+		src.closed = false
+		log.add(2)
+		n, err := once(t, src, sink, relay.Config{}).RunOnce(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 2, n)
+		clean(t, log)
+	})
+}
+
+// TestO5_TotalOrder sends one record after another whatever its key, stops at
+// one that fails and resumes there, also in another relay.
+func TestO5_TotalOrder(t *testing.T) {
+	t.Parallel()
+	inLab(t, relay.Config{Order: relay.OrderTotal, BackoffMax: time.Second}, func(t *testing.T, l *lab, r *relay.Relay, hook *recorder) {
+		l.refuse("3", outbox.FailurePermanent)
+		for i := range 6 {
+			l.put("t", "k"+strconv.Itoa(i%2), strconv.Itoa(i))
+		}
+		stop := lead(t, r)
+		elapse(t, time.Minute)
+		require.Equal(t, []string{"0", "1", "2"}, l.sent())
+		for _, c := range l.calls(0) {
+			require.Len(t, c, 1)
+		}
+		stop()
+		require.NotEmpty(t, hook.errors["send"])
+		require.Empty(t, hook.holds)
+		l.allow("3")
+		n, err := r.RunOnce(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 3, n)
+		require.Equal(t, []string{"0", "1", "2", "3", "4", "5"}, l.sent())
+	})
+}
+
+// totalSink keeps the order of a whole call.
+type totalSink struct {
+	*fakeSink
+}
+
+func (totalSink) TotalOrder() bool { return true }
+
+// TestO5_TotalOrderOfASink: one that stops at its first failure is given whole
+// pages; what it has acknowledged behind a failure all the same is repeated.
+func TestO5_TotalOrderOfASink(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		log := newFakeLog(5)
+		sink := totalSink{&fakeSink{answer: func(_ context.Context, n int, records []outbox.Record) []outbox.Result {
+			results := make([]outbox.Result, len(records))
+			if n == 1 {
+				results[2] = outbox.Failed(outbox.FailureUnknown, errBroker)
+				results[3] = outbox.NotSent()
+			}
+			return results
+		}}}
+		n, err := once(t, log.source(), sink, relay.Config{Order: relay.OrderTotal}).RunOnce(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 5, n)
+		require.Equal(t, []string{"3", "4", "5"}, sink.called()[1].ids)
+		clean(t, log)
+	})
+}
+
+// TestO5_TotalOrderNeedsOneSlot, and no policy that passes a record.
+func TestO5_TotalOrderNeedsOneSlot(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t)
+		r, err := relay.New(l.slotted(), l, relay.Config{Order: relay.OrderTotal})
+		require.NoError(t, err)
+		err = r.Run(t.Context())
+		require.ErrorIs(t, err, relay.ErrSourceUnusable)
+		require.ErrorIs(t, err, outbox.ErrInvalidConfig)
+		require.ErrorContains(t, err, "this one has 4")
+		_, err = r.RunOnce(t.Context())
+		require.ErrorIs(t, err, outbox.ErrInvalidConfig)
+	})
+}
