@@ -2,6 +2,7 @@ package outboxtest
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/leat-go/leat/outbox"
@@ -75,13 +76,11 @@ func (s *PickySink) Send(ctx context.Context, records []outbox.Record) []outbox.
 // takesAll refuses nothing.
 func takesAll(*outbox.Record) error { return nil }
 
-// refuses refuses the records with these names.
+// refuses turns the records with these names away.
 func refuses(kind outbox.FailureKind, names ...string) func(r *outbox.Record) error {
 	return func(r *outbox.Record) error {
-		for _, name := range names {
-			if string(r.Payload) == name {
-				return outbox.Failed(kind, ErrInjected).Err
-			}
+		if slices.Contains(names, string(r.Payload)) {
+			return outbox.Failed(kind, ErrInjected).Err
 		}
 		return nil
 	}

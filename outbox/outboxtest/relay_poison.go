@@ -290,8 +290,10 @@ type deafSession struct {
 	relay.Holder
 }
 
+// Renew implements relay.Session.
 func (deafSession) Renew(context.Context, time.Duration) error { return nil }
 
+// Acquire implements relay.Source.
 func (s deafSource) Acquire(ctx context.Context, ttl time.Duration) (relay.Session, error) {
 	session, err := s.Source.Acquire(ctx, ttl)
 	if err != nil {

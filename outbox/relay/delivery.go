@@ -90,7 +90,7 @@ func (d *delivery) rest(stop, work context.Context, err error) (over bool, _ err
 	if err != nil {
 		d.failure = err
 	}
-	if d.failure != nil && !(d.moved && outbox.KindOf(d.failure) == outbox.FailureNotSent) {
+	if d.failure != nil && (!d.moved || outbox.KindOf(d.failure) != outbox.FailureNotSent) {
 		t.relay.onError(work, "send", d.failure)
 	}
 	if len(d.todo) == 0 {

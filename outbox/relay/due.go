@@ -13,10 +13,10 @@ const mostDue = 500
 
 // dueIfTime delivers held records that are due, if it is time to look.
 func (t *term) dueIfTime(stop, work context.Context) error {
-	if t.holder == nil || stop.Err() != nil || time.Now().Before(t.dueAt) {
-		return nil
+	if t.holder != nil && stop.Err() == nil && !time.Now().Before(t.dueAt) {
+		return t.due(stop, work)
 	}
-	return t.due(stop, work)
+	return nil
 }
 
 // finishHeld ends the sender: where the term is to end with everything

@@ -34,12 +34,13 @@ func (e *ewma) decay(at time.Time) {
 }
 
 // rate returns the events a second as of a time.
-func (e ewma) rate(at time.Time) float64 {
+func (e *ewma) rate(at time.Time) float64 {
 	if e.at.IsZero() {
 		return 0
 	}
-	e.decay(at)
+	now := *e
+	now.decay(at)
 	// Early on there is less to average over than rateWindow.
-	seen := e.at.Sub(e.from).Seconds() / rateWindow.Seconds()
-	return e.count / (rateWindow.Seconds() * max(1-math.Exp(-seen), 1/rateWindow.Seconds()))
+	seen := now.at.Sub(now.from).Seconds() / rateWindow.Seconds()
+	return now.count / (rateWindow.Seconds() * max(1-math.Exp(-seen), 1/rateWindow.Seconds()))
 }

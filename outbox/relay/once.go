@@ -76,5 +76,5 @@ func (c *crew) once(ctx context.Context) (int, error) {
 	for _, t := range terms {
 		acked += int(t.acked.Load())
 	}
-	return acked, errors.Join(append(errs, err)...)
+	return acked, errors.Join(errors.Join(errs...), err)
 }

@@ -79,7 +79,7 @@ func (c Config) validatePolicies() error {
 }
 
 // policy returns the first policy that is for topic.
-func (c *Config) policy(topic string) Policy {
+func (c Config) policy(topic string) Policy {
 	for _, p := range c.Policies {
 		if topics.Match(p.Topics, topic) {
 			return p
@@ -90,7 +90,7 @@ func (c *Config) policy(topic string) Policy {
 
 // verdict says what becomes of a record of topic whose delivery has failed for
 // the n-th time, now of kind.
-func (c *Config) verdict(topic string, kind outbox.FailureKind, n int) (fate Fate, reason string) {
+func (c Config) verdict(topic string, kind outbox.FailureKind, n int) (fate Fate, reason string) {
 	p := c.policy(topic)
 	if p.Action == Block || kind != outbox.FailurePermanent && n < p.Attempts {
 		return FateRetry, ""
@@ -111,7 +111,7 @@ func (c *Config) verdict(topic string, kind outbox.FailureKind, n int) (fate Fat
 }
 
 // retryIn is the wait after the n-th failure of a record, from 1.
-func (c *Config) retryIn(n int) time.Duration {
+func (c Config) retryIn(n int) time.Duration {
 	wait := c.BackoffMin
 	for range n - 1 {
 		if wait *= 2; wait >= c.BackoffMax {

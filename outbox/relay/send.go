@@ -29,7 +29,7 @@ func (t *term) send(stop, work context.Context) error {
 			return err
 		}
 		var due <-chan time.Time
-		if t.holder != nil && stop.Err() == nil {
+		if t.holder != nil && !isOver(stop) {
 			timer.Reset(time.Until(t.dueAt))
 			due = timer.C
 		}
@@ -49,7 +49,7 @@ func (t *term) send(stop, work context.Context) error {
 // sendPage delivers page, unless the relay is being stopped: what was not sent
 // stays unsettled.
 func (t *term) sendPage(stop, work context.Context, page Page) error {
-	if stop.Err() != nil {
+	if isOver(stop) {
 		return nil
 	}
 	t.inHand(&page.Records[0])
@@ -60,7 +60,7 @@ func (t *term) sendPage(stop, work context.Context, page Page) error {
 	if err != nil {
 		return err
 	}
-	if stop.Err() == nil {
+	if !isOver(stop) {
 		t.inHand(nil)
 	}
 	select {
@@ -103,6 +103,9 @@ func (t *term) deliver(stop, work context.Context, page Page) error {
 	return d.run(stop, work)
 }
 
+// isOver says whether ctx has ended.
+func isOver(ctx context.Context) bool { return ctx.Err() != nil }
+
 // calm says that nothing is held and no destination is out, so that a page can
 // be sent as it is.
 func (t *term) calm() bool {
@@ -131,7 +134,7 @@ func (t *term) call(stop, work context.Context, records []outbox.Record) ([]outb
 	began := time.Now()
 	results := t.relay.sink.Send(ctx, records)
 	took := time.Since(began)
-	if stop.Err() != nil {
+	if isOver(stop) {
 		if err := failpoint.Inject(work, failpoint.RelayCloseMidBatch); err != nil {
 			return nil, took, err
 		}

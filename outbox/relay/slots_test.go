@@ -118,7 +118,7 @@ func TestRunOnce_SomeSlotsAreLed(t *testing.T) {
 		require.Less(t, n, 40)
 		p, err := taken.Read(t.Context(), 100)
 		require.NoError(t, err)
-		require.Equal(t, 40-n, len(p.Records))
+		require.Len(t, p.Records, 40-n)
 		for range 3 {
 			_, err = l.slotted().Acquire(t.Context(), time.Hour)
 			require.NoError(t, err)
