@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -40,7 +41,7 @@ func decode(r row, key outbox.KeyFunc) (outbox.Record, error) {
 	record := outbox.Record{Seq: r.number, CreatedAt: r.createdAt}
 	msg, err := unwrap(r, key)
 	if err != nil {
-		msg = outbox.Message{ID: r.uuid, Payload: r.payload, Headers: map[string]string{HeaderMalformed: err.Error()}}
+		msg = outbox.Message{ID: r.uuid, Payload: r.payload, Headers: map[string]string{HeaderMalformed: storable(err.Error())}}
 	}
 	if msg.Key != "" {
 		record.Shard = keyhash.Shard([]byte(msg.Key))
@@ -49,6 +50,11 @@ func decode(r row, key outbox.KeyFunc) (outbox.Record, error) {
 	}
 	record.Message = msg
 	return record, err
+}
+
+// storable returns text without what a database cannot store.
+func storable(text string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }
 
 func unwrap(r row, key outbox.KeyFunc) (outbox.Message, error) {

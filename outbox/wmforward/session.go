@@ -109,18 +109,23 @@ func (n *session) Renew(ctx context.Context, ttl time.Duration) error {
 // Advance implements relay.Session. The last page of a window is not stored at
 // once: opening the next window does it, or the next Read that finds nothing.
 func (n *session) Advance(ctx context.Context, p relay.Page, settled int) error {
-	at, ok := p.Cursor.(cursor)
-	if !ok || settled < 1 || settled > len(p.Records) {
-		return fmt.Errorf("leat: cannot settle %d of a page of %d records", settled, len(p.Records))
-	}
-	last := p.Records[settled-1].Seq
-	if settled == len(p.Records) {
-		last = at.last
-	}
-	if !n.settle(at, last) {
-		return nil
+	at, last, err := endOf(p, settled)
+	if err != nil || !n.settle(at, last) {
+		return err
 	}
 	return n.store(ctx, at.window, last)
+}
+
+// endOf returns where the first settled records of p end.
+func endOf(p relay.Page, settled int) (at cursor, last int64, err error) {
+	at, ok := p.Cursor.(cursor)
+	if !ok || settled < 1 || settled > len(p.Records) {
+		return cursor{}, 0, fmt.Errorf("leat: cannot settle %d of a page of %d records", settled, len(p.Records))
+	}
+	if settled == len(p.Records) {
+		return at, at.last, nil
+	}
+	return at, p.Records[settled-1].Seq, nil
 }
 
 // settle notes that rows up to last are settled, and says whether that is to be

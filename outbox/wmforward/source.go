@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leat-go/leat/internal/ids"
+	"github.com/leat-go/leat/internal/pgheld"
 	"github.com/leat-go/leat/internal/pgwindow"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/relay"
@@ -28,6 +29,7 @@ type Source struct {
 	cfg     Config
 	sql     statements
 	window  *pgwindow.Statements
+	held    *pgheld.Statements
 	slot    pgwindow.Slot
 	most    int // bound of a list of places
 
@@ -66,6 +68,10 @@ func New(pool *pgxpool.Pool, cfg Config) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
+	held, err := pgheld.Prepare(cfg.state(), window)
+	if err != nil {
+		return nil, err
+	}
 	name, err := newName()
 	if err != nil {
 		return nil, err
@@ -76,6 +82,7 @@ func New(pool *pgxpool.Pool, cfg Config) (*Source, error) {
 		cfg:     cfg,
 		sql:     sql,
 		window:  window,
+		held:    held,
 		slot:    pgwindow.Slot{Group: cfg.Group},
 		most:    mostPlaces,
 		name:    name,

@@ -1,0 +1,140 @@
+package wmforward
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/pgheld"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+var _ relay.Holder = (*session)(nil)
+
+// whole is a group's only slot.
+func whole() pgheld.Share {
+	return pgheld.Share{Slots: 1}
+}
+
+// HeldKeys implements relay.Holder.
+func (n *session) HeldKeys(ctx context.Context) ([]relay.Key, error) {
+	n.writing.Lock()
+	defer n.writing.Unlock()
+	keys, err := n.source.held.Keys(ctx, n.writer, n.lease.Slot.Group, whole())
+	return relayKeys(keys), unusable(describe(err))
+}
+
+// Hold implements relay.Holder. What is settled is noted only once it is stored:
+// a position that was stored without its records would lose them.
+func (n *session) Hold(ctx context.Context, p relay.Page, settled int, h []relay.Holding) error {
+	at, last, err := endOf(p, settled)
+	if err != nil {
+		return err
+	}
+	holdings := make([]pgheld.Holding, len(h))
+	for i := range h {
+		if h[i].Index < 0 || h[i].Index >= settled || h[i].Fate == relay.FateDelivered {
+			return fmt.Errorf("leat: cannot hold record %d of %d that are settled, with fate %s", h[i].Index, settled, h[i].Fate)
+		}
+		row, err := heldRow(&p.Records[h[i].Index])
+		if err != nil {
+			return err
+		}
+		holdings[i] = pgheld.Holding{Row: row, Fate: n.fate(h[i].Fate, h[i].Attempts, h[i].Reason)}
+		holdings[i].RetryIn = h[i].RetryIn
+	}
+	return n.hold(ctx, at, last, holdings)
+}
+
+func (n *session) hold(ctx context.Context, at cursor, last int64, h []pgheld.Holding) error {
+	n.writing.Lock()
+	defer n.writing.Unlock()
+	if n.isSettled(at, last) {
+		return nil
+	}
+	if err := failpoint.Inject(ctx, failpoint.RelayBeforePark); err != nil {
+		return err
+	}
+	err := n.source.held.Hold(ctx, n.writer, n.lease, pgheld.Position{Window: at.window, Last: last}, h)
+	if err != nil {
+		return unusable(describe(err))
+	}
+	if err := failpoint.Inject(ctx, failpoint.RelayAfterPark); err != nil {
+		return err
+	}
+	n.settle(at, last)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if at.window == n.window.No {
+		n.stored = max(n.stored, last)
+	}
+	return nil
+}
+
+// isSettled says whether rows up to last are settled already.
+func (n *session) isSettled(at cursor, last int64) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return at.window != n.window.No || last <= n.done
+}
+
+// Due implements relay.Holder.
+func (n *session) Due(ctx context.Context, limit int, except []string) ([]relay.Held, error) {
+	if limit < 1 {
+		return nil, outbox.ConfigError("limit", limit, "must be positive")
+	}
+	n.writing.Lock()
+	defer n.writing.Unlock()
+	rows, err := n.source.held.Due(ctx, n.writer, n.lease.Slot.Group, whole(), limit, except)
+	if err != nil {
+		return nil, unusable(describe(err))
+	}
+	due := make([]relay.Held, len(rows))
+	for i := range rows {
+		due[i] = relay.Held{Record: recordOf(&rows[i].Row), Attempts: rows[i].Attempts}
+	}
+	return due, nil
+}
+
+// Resolve implements relay.Holder.
+func (n *session) Resolve(ctx context.Context, v []relay.Verdict) ([]relay.Key, error) {
+	if len(v) == 0 {
+		return nil, nil
+	}
+	verdicts := make([]pgheld.Verdict, len(v))
+	for i := range v {
+		if v[i].Record == nil || v[i].Fate == relay.FateWait {
+			return nil, errVerdict
+		}
+		verdicts[i] = pgheld.Verdict{
+			Seq: v[i].Record.Seq, Topic: v[i].Record.Topic, Key: textOrNull(&v[i].Record.Key),
+			Fate: n.fate(v[i].Fate, v[i].Attempts, v[i].Reason),
+		}
+		verdicts[i].RetryIn = v[i].RetryIn
+	}
+	n.writing.Lock()
+	defer n.writing.Unlock()
+	free, err := n.source.held.Resolve(ctx, n.writer, n.lease, verdicts)
+	return relayKeys(free), unusable(describe(err))
+}
+
+var errVerdict = errors.New("leat: a verdict needs a record, and another fate than wait")
+
+// fate translates what becomes of a record.
+func (n *session) fate(f relay.Fate, attempts []relay.Attempt, reason string) pgheld.Fate {
+	fate := pgheld.Fate{Name: f.String(), Reason: reason}
+	for _, a := range attempts {
+		fate.Attempts = append(fate.Attempts, pgheld.Error{At: a.At, Kind: a.Kind.String(), Error: a.Error, Epoch: n.lease.Epoch})
+	}
+	return fate
+}
+
+func relayKeys(keys []pgheld.Key) []relay.Key {
+	all := make([]relay.Key, len(keys))
+	for i, k := range keys {
+		all[i] = relay.Key(k)
+	}
+	return all
+}

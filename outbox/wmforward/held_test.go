@@ -1,0 +1,138 @@
+package wmforward_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/wmforward"
+)
+
+// collector is a sink that delivers everything but what it is told to refuse.
+type collector struct {
+	mu     sync.Mutex
+	got    []string
+	refuse string
+}
+
+// Send implements relay.Sink.
+func (c *collector) Send(_ context.Context, records []outbox.Record) []outbox.Result {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	results := make([]outbox.Result, len(records))
+	stopped := make(map[string]bool)
+	for i := range records {
+		payload := string(records[i].Payload)
+		switch {
+		case stopped[records[i].Key]:
+			results[i] = outbox.NotSent()
+		case c.refuse != "" && strings.HasPrefix(payload, c.refuse):
+			results[i] = outbox.Failed(outbox.FailurePermanent, context.Canceled)
+			stopped[records[i].Key] = records[i].Key != ""
+		default:
+			c.got = append(c.got, payload)
+		}
+	}
+	return results
+}
+
+func (c *collector) taken() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	got := c.got
+	c.got = nil
+	return got
+}
+
+func runOnce(t *testing.T, src relay.Source, sink relay.Sink) {
+	t.Helper()
+	r, err := relay.New(src, sink, relay.Config{})
+	require.NoError(t, err)
+	_, err = r.RunOnce(t.Context())
+	require.NoError(t, err)
+}
+
+// TestO6_O7_MalformedRowIsParkedAlone: the forwarder would stop at it for ever.
+func TestO6_O7_MalformedRowIsParkedAlone(t *testing.T) {
+	t.Parallel()
+	db := newDatabase(t)
+	put(t, db, "", "before")
+	exec(t, db, insertRaw+`'"no envelope"', pg_current_xact_id())`)
+	put(t, db, "k", "after")
+	src := newSource(t, db, wmforward.Config{})
+	var sink collector
+	runOnce(t, src, wmforward.Guard(&sink))
+	require.Equal(t, []string{"before", "after"}, sink.taken())
+
+	parked, err := src.Parked(t.Context(), wmforward.Query{})
+	require.NoError(t, err)
+	require.Len(t, parked, 1)
+	require.Equal(t, "row-1", parked[0].ID)
+	require.Equal(t, `"no envelope"`, string(parked[0].Payload))
+	require.Contains(t, parked[0].Errors[0].Error, "malformed row row-1: leat: the row is no envelope")
+	_, err = src.HandBack(t.Context())
+	require.ErrorIs(t, err, wmforward.ErrRecordsHeld)
+
+	changed, err := src.Drop(t.Context(), wmforward.Selection{ID: "row-1"}, people())
+	require.NoError(t, err)
+	require.Equal(t, wmforward.Changed{Count: 1, IDs: []string{"row-1"}}, changed)
+	_, err = src.HandBack(t.Context())
+	require.NoError(t, err)
+}
+
+// TestO6_ParkedKeyIsRedrivenInOrder, and other keys go on meanwhile.
+func TestO6_ParkedKeyIsRedrivenInOrder(t *testing.T) {
+	t.Parallel()
+	db := newDatabase(t)
+	put(t, db, "k", "poison 1", "2")
+	put(t, db, "other", "3")
+	put(t, db, "k", "4")
+	src := newSource(t, db, wmforward.Config{})
+	sink := collector{refuse: "poison"}
+	runOnce(t, src, &sink)
+	require.Equal(t, []string{"3"}, sink.taken())
+	sink.refuse = ""
+	_, err := src.Redrive(t.Context(), wmforward.Selection{Topic: "events", Key: "k"}, people())
+	require.NoError(t, err)
+	runOnce(t, src, &sink)
+	require.Equal(t, []string{"poison 1", "2", "4"}, sink.taken())
+
+	_, err = src.SkipHead(t.Context(), relay.Key{Topic: "events", Key: "k"}, people())
+	require.ErrorIs(t, err, wmforward.ErrNotParked)
+	_, err = src.Redrive(t.Context(), wmforward.Selection{ID: "x"}, wmforward.By{})
+	require.ErrorIs(t, err, wmforward.ErrInvalidRequest)
+	_, err = src.Dead(t.Context(), wmforward.Query{Limit: -1})
+	require.ErrorIs(t, err, wmforward.ErrInvalidRequest)
+}
+
+// TestO4_HeldCopiesAreIdentical: a record that was set aside is sent as it was
+// read, a null payload as null.
+func TestO4_HeldCopiesAreIdentical(t *testing.T) {
+	t.Parallel()
+	db := newDatabase(t)
+	w := begin(t, db)
+	publish(t, w.Tx, "events", odd()...)
+	publish(t, w.Tx, "events", texts("k", "keyed")...)
+	w.commit()
+	s, ok := acquire(t, newSource(t, db, wmforward.Config{})).(relay.Holder)
+	require.True(t, ok)
+	page, err := s.Read(t.Context(), 100)
+	require.NoError(t, err)
+	var all []relay.Holding
+	for i := range page.Records {
+		all = append(all, relay.Holding{Index: i, Fate: relay.FateRetry})
+	}
+	require.NoError(t, s.Hold(t.Context(), page, len(page.Records), all))
+	due, err := s.Due(t.Context(), 100, nil)
+	require.NoError(t, err)
+	var again []outbox.Record
+	for i := range due {
+		again = append(again, due[i].Record)
+	}
+	require.Equal(t, page.Records, again)
+}
