@@ -34,7 +34,7 @@ func others() []string {
 		"O1_EndedTransactionIsRefused", "O1_TransactionFromContext", "O1_NoMessageIsNoOp",
 		"O1_AllOrNothing", "O1_BadInputIsRefused",
 		// Of fields that the envelope does not have: type, time and key are metadata.
-		// See TestO4_SameOutputAsTheForwarder and TestO4_HeldCopiesAreIdentical.
+		// See O4_SameOutput and TestO4_HeldCopiesAreIdentical.
 		"O4_CallerMayReuseItsSlices", "O4_EveryCopyIsIdentical", "O4_HeldCopiesAreIdentical",
 		"Relay_O4_BrokerGetsWhatWasEnqueued",
 	}

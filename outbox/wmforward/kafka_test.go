@@ -15,7 +15,6 @@ import (
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/kafkasink"
-	"github.com/leat-go/leat/outbox/relay"
 	"github.com/leat-go/leat/outbox/wmforward"
 )
 
@@ -38,54 +37,38 @@ func odd() []*message.Message {
 	return msgs
 }
 
-// TestO4_SameOutputAsTheForwarder compares what the two have written to Kafka,
-// byte for byte: partition, key, value and headers, with a key and without. Only
-// the order of the headers is not compared, since the forwarder has none.
-func TestO4_SameOutputAsTheForwarder(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		marshaler  kafka.Marshaler
-		key        outbox.KeyFunc
-		partitions int
-	}{
-		"without keys": {kafka.DefaultMarshaler{}, nil, 1},
-		"with keys":    {kafka.NewWithPartitioningMarshaler(byCustomer), byCustomer, 5},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			env := testenv.Kafka(t)
-			topic := env.Topic(t, "same", c.partitions)
-			db := newDatabase(t)
-			w := begin(t, db)
-			publish(t, w.Tx, topic, odd()...)
-			w.commit()
+// sameOutput compares what the two have written to Kafka, byte for byte:
+// partition, key, value and headers. Only the order of the headers is not
+// compared, since the forwarder has none.
+func sameOutput(marshaler kafka.Marshaler, key outbox.KeyFunc, partitions int) func(t *testing.T, db *testenv.Database) {
+	return func(t *testing.T, db *testenv.Database) {
+		t.Helper()
+		env := testenv.Kafka(t)
+		topic := env.Topic(t, "same", partitions)
+		w := begin(t, db)
+		publish(t, w.Tx, topic, odd()...)
+		w.commit()
 
-			src := newSource(t, db, wmforward.Config{KeyFunc: c.key, Shadow: true})
-			sink, err := kafkasink.New(env.Brokers, kafkasink.Config{
-				Format: kafkasink.FormatWatermill, Partitioner: kafkasink.PartitionSarama,
-			})
-			require.NoError(t, err)
-			defer sink.Close()
-			r, err := relay.New(src, sink, relay.Config{})
-			require.NoError(t, err)
-			n, err := r.RunOnce(t.Context())
-			require.NoError(t, err)
-			require.Equal(t, len(odd()), n)
-			ours := read(t, env.Brokers, topic, n)
-
-			pub, err := kafka.NewPublisher(kafka.PublisherConfig{Brokers: env.Brokers, Marshaler: c.marshaler}, nil)
-			require.NoError(t, err)
-			defer pub.Close()
-			startForwarder(t, db, pub, 100)
-			both := read(t, env.Brokers, topic, 2*n)
-			var theirs []*kgo.Record
-			for _, record := range both {
-				if !slices.ContainsFunc(ours, func(o *kgo.Record) bool { return o.Partition == record.Partition && o.Offset == record.Offset }) {
-					theirs = append(theirs, record)
-				}
-			}
-			require.Equal(t, output(theirs), output(ours))
+		src := newSource(t, db, wmforward.Config{KeyFunc: key, Shadow: true})
+		sink, err := kafkasink.New(env.Brokers, kafkasink.Config{
+			Format: kafkasink.FormatWatermill, Partitioner: kafkasink.PartitionSarama,
 		})
+		require.NoError(t, err)
+		defer sink.Close()
+		runOnce(t, src, sink)
+		ours := read(t, env.Brokers, topic, len(odd()))
+
+		pub, err := kafka.NewPublisher(kafka.PublisherConfig{Brokers: env.Brokers, Marshaler: marshaler}, nil)
+		require.NoError(t, err)
+		defer pub.Close()
+		startForwarder(t, db, pub, 100)
+		var theirs []*kgo.Record
+		for _, record := range read(t, env.Brokers, topic, 2*len(odd())) {
+			if !slices.ContainsFunc(ours, func(o *kgo.Record) bool { return o.Partition == record.Partition && o.Offset == record.Offset }) {
+				theirs = append(theirs, record)
+			}
+		}
+		require.Equal(t, output(theirs), output(ours))
 	}
 }
 

@@ -27,9 +27,14 @@ const forwarderTopic = "forwarder_topic"
 func newDatabase(tb testing.TB) *testenv.Database {
 	tb.Helper()
 	db := testenv.Postgres(tb)
+	initialize(tb, db)
+	return db
+}
+
+func initialize(tb testing.TB, db *testenv.Database) {
+	tb.Helper()
 	sub := subscriber(tb, db, "")
 	require.NoError(tb, sub.SubscribeInitialize(forwarderTopic))
-	return db
 }
 
 // subscriber is what a forwarder reads with.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/testenv"
@@ -12,12 +13,11 @@ import (
 	"github.com/leat-go/leat/outbox/wmforward"
 )
 
-// TestO5_TheForwarderInvertsAKey: a transaction draws its xid early, for another
+// theForwarderInvertsAKey: a transaction draws its xid early, for another
 // table, and locks its aggregate late, after one that began later. The forwarder
 // sorts by xid: it is the negative control.
-func TestO5_TheForwarderInvertsAKey(t *testing.T) {
-	t.Parallel()
-	db := newDatabase(t)
+func theForwarderInvertsAKey(t *testing.T, db *testenv.Database) {
+	t.Helper()
 	early := begin(t, db)
 	first := early.xid()
 	later := begin(t, db)
@@ -34,19 +34,25 @@ func TestO5_TheForwarderInvertsAKey(t *testing.T) {
 	require.Equal(t, []string{"shipped", "paid"}, to.next(t, 2), "negative control")
 }
 
-// TestO11_TheForwarderStalls on a write transaction that has nothing to do with
+// theForwarderStalls on a write transaction that has nothing to do with
 // it, in another database of the cluster; a source does not.
-func TestO11_TheForwarderStalls(t *testing.T) {
-	t.Parallel()
-	db, elsewhere := newDatabase(t), testenv.Postgres(t)
-	foreign := begin(t, elsewhere)
-	foreign.xid()
+func theForwarderStalls(t *testing.T, db *testenv.Database) {
+	t.Helper()
+	config := db.Pool.Config().ConnConfig
+	config.Database = "postgres"
+	elsewhere, err := pgx.ConnectConfig(t.Context(), config)
+	require.NoError(t, err)
+	defer elsewhere.Close(t.Context())
+	foreign, err := elsewhere.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = foreign.Exec(t.Context(), "SELECT pg_current_xact_id()")
+	require.NoError(t, err)
 	put(t, db, "", "a")
 	to := newRecorder(100)
 	startForwarder(t, db, to, 100)
 	to.silent(t) // negative control
 	require.Equal(t, []string{"a"}, drain(t, newSource(t, db, wmforward.Config{Shadow: true})))
-	foreign.commit()
+	require.NoError(t, foreign.Commit(t.Context()))
 	require.Equal(t, []string{"a"}, to.next(t, 1))
 }
 

@@ -16,11 +16,10 @@ import (
 	"github.com/leat-go/leat/outbox/wmforward"
 )
 
-// TestO2_O10_TakesOverWhereTheForwarderStands: it has sent five of nine messages,
+// takesOverWhereTheForwarderStands: it has sent five of nine messages,
 // the last two from the middle of a transaction.
-func TestO2_O10_TakesOverWhereTheForwarderStands(t *testing.T) {
-	t.Parallel()
-	db := newDatabase(t)
+func takesOverWhereTheForwarderStands(t *testing.T, db *testenv.Database) {
+	t.Helper()
 	for i := range 3 {
 		put(t, db, "", fmt.Sprintf("m%d", 3*i), fmt.Sprintf("m%d", 3*i+1), fmt.Sprintf("m%d", 3*i+2))
 	}
@@ -42,11 +41,10 @@ func TestO2_O10_TakesOverWhereTheForwarderStands(t *testing.T) {
 	again.silent(t)
 }
 
-// TestO10_ShadowLeavesTheForwarderAlone is also the negative control: without the
+// shadowLeavesTheForwarderAlone is also the negative control: without the
 // fence everything is sent twice.
-func TestO10_ShadowLeavesTheForwarderAlone(t *testing.T) {
-	t.Parallel()
-	db := newDatabase(t)
+func shadowLeavesTheForwarderAlone(t *testing.T, db *testenv.Database) {
+	t.Helper()
 	put(t, db, "", "a", "b")
 	to := newRecorder(100)
 	startForwarder(t, db, to, 100)
@@ -65,11 +63,10 @@ func TestO10_ShadowLeavesTheForwarderAlone(t *testing.T) {
 	require.ErrorIs(t, err, wmforward.ErrNothingToHandBack)
 }
 
-// TestO10_TakesOverFromARunningForwarder: under traffic, every message is sent
+// takesOverFromARunningForwarder: under traffic, every message is sent
 // once, by one or the other.
-func TestO10_TakesOverFromARunningForwarder(t *testing.T) {
-	t.Parallel()
-	db := newDatabase(t)
+func takesOverFromARunningForwarder(t *testing.T, db *testenv.Database) {
+	t.Helper()
 	to := newRecorder(100_000)
 	startForwarder(t, db, to, 7)
 	taken, done := make(chan struct{}), make(chan produced, 1)
@@ -121,11 +118,10 @@ func produceUntil(ctx context.Context, db *testenv.Database, taken <-chan struct
 	return produced{n, nil}
 }
 
-// TestO10_WaitsForTheForwardersBatch: while a forwarder holds its position, with a
+// waitsForTheForwardersBatch: while a forwarder holds its position, with a
 // message that it cannot deliver, a source does not begin.
-func TestO10_WaitsForTheForwardersBatch(t *testing.T) {
-	t.Parallel()
-	db := newDatabase(t)
+func waitsForTheForwardersBatch(t *testing.T, db *testenv.Database) {
+	t.Helper()
 	put(t, db, "", "a", "b")
 	to := newRecorder(1)
 	stop := startForwarder(t, db, to, 100)
@@ -168,10 +164,9 @@ func TestO2_RefusesAPositionThatItCannotContinue(t *testing.T) {
 	}
 }
 
-// TestO10_PutsAForwarderAwayAgain that somebody has set going by hand.
-func TestO10_PutsAForwarderAwayAgain(t *testing.T) {
-	t.Parallel()
-	db := newDatabase(t)
+// putsAForwarderAwayAgain that somebody has set going by hand.
+func putsAForwarderAwayAgain(t *testing.T, db *testenv.Database) {
+	t.Helper()
 	src := newSource(t, db, wmforward.Config{})
 	put(t, db, "", "a")
 	require.Equal(t, []string{"a"}, drain(t, src))
