@@ -15,6 +15,9 @@ const (
 	// HeaderKey carries Message.Key in Watermill metadata, where the broker's
 	// adapter has no other place for a key.
 	HeaderKey = "leat_key"
+	// HeaderNotBefore is where Watermill metadata says Message.NotBefore, as
+	// RFC 3339. It is for the way into the outbox and is not sent.
+	HeaderNotBefore = "leat_not_before"
 	// HeaderWatermillUUID is where watermill-kafka's DefaultMarshaler keeps the
 	// id of a Watermill message.
 	HeaderWatermillUUID = "_watermill_message_uuid"
@@ -24,7 +27,7 @@ const (
 // a Message cannot.
 func ReservedHeader(name string) bool {
 	switch name {
-	case HeaderEventID, HeaderEventType, HeaderEventTime, HeaderKey, HeaderWatermillUUID:
+	case HeaderEventID, HeaderEventType, HeaderEventTime, HeaderKey, HeaderNotBefore, HeaderWatermillUUID:
 		return true
 	default:
 		return false

@@ -17,6 +17,7 @@ func TestHeaderNames(t *testing.T) {
 		outbox.HeaderEventType:     "event-type",
 		outbox.HeaderEventTime:     "event-time",
 		outbox.HeaderKey:           "leat_key",
+		outbox.HeaderNotBefore:     "leat_not_before",
 		outbox.HeaderWatermillUUID: "_watermill_message_uuid",
 	} {
 		require.Equal(t, want, name)

@@ -39,6 +39,13 @@ type Message struct {
 	// header HeaderEventTime and as the broker's record time.
 	// Defaults to the time at which the database stored the message.
 	OccurredAt time.Time
+
+	// NotBefore delays the message, to the microsecond: it is sent soon after that
+	// time by the database's clock, and never before it. Until then it stands
+	// outside the order of its key, and takes its place in it when it is due. A
+	// time that has passed is no delay. Records that a relay reads have none.
+	// Defaults to now.
+	NotBefore time.Time
 }
 
 // NewID returns a new UUIDv7, as Enqueue does for a message without an ID. Use

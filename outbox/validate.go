@@ -40,6 +40,8 @@ func check(m *Message, maxPayload int) *InvalidMessageError {
 		}
 	case outsideCalendar(m.OccurredAt):
 		return refuse("OccurredAt", m.OccurredAt.Format(time.RFC3339), "must lie in the years 1 to 9999, in UTC")
+	case outsideCalendar(m.NotBefore):
+		return refuse("NotBefore", m.NotBefore.Format(time.RFC3339), "must lie in the years 1 to 9999, in UTC")
 	}
 	for _, f := range [...]struct {
 		name, value string

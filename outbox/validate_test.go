@@ -44,6 +44,7 @@ func TestO1_BadInputIsRefused(t *testing.T) {
 		{"large payload", outbox.Message{Topic: "t", Payload: make([]byte, 101)}, "Payload", "is larger than 100 bytes (value 101 bytes)"},
 		{"year 0", at(0), "OccurredAt", `must lie in the years 1 to 9999, in UTC (value "0000-05-01T00:00:00Z")`},
 		{"year 10000", at(10_000), "OccurredAt", `(value "10000-05-01T00:00:00Z")`},
+		{"delayed to the year 10000", outbox.Message{Topic: "t", NotBefore: at(10_000).OccurredAt}, "NotBefore", `(value "10000-05-01T00:00:00Z")`},
 		{"nameless header", header("", "v"), "Headers", "has an empty name"},
 		{"NUL in a header's name", header("a\x00", "v"), "Headers", `has a name that contains a NUL byte (value "a\x00")`},
 		{"invalid header name", header("a\xff", "v"), "Headers", `has a name that is not valid UTF-8 (value "a\xff")`},

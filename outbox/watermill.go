@@ -3,6 +3,7 @@ package outbox
 import (
 	"fmt"
 	"maps"
+	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 )
@@ -17,10 +18,11 @@ func KeyFromMetadata(_ string, msg *message.Message) (string, error) {
 }
 
 // FromWatermill returns msg as a Message for topic. Its id is the Watermill
-// UUID; its type is metadata HeaderEventType; all other metadata becomes headers, less the names that
+// UUID; its type is metadata HeaderEventType; metadata HeaderNotBefore, in RFC 3339,
+// delays it; all other metadata becomes headers, less the names that
 // leat sets itself: metadata copied from a consumed message carries them, and
 // they describe that message. A nil key is KeyFromMetadata.
-// A nil msg is an ErrInvalidMessage.
+// A nil msg, and a HeaderNotBefore that is no time, is an ErrInvalidMessage.
 func FromWatermill(topic string, msg *message.Message, key KeyFunc) (Message, error) {
 	if msg == nil {
 		return Message{}, fmt.Errorf("%w: the Watermill message is nil", ErrInvalidMessage)
@@ -43,6 +45,11 @@ func FromWatermill(topic string, msg *message.Message, key KeyFunc) (Message, er
 		m.Headers[name] = value
 	}
 	m.Type = msg.Metadata.Get(HeaderEventType)
+	if text := msg.Metadata.Get(HeaderNotBefore); text != "" {
+		if m.NotBefore, err = time.Parse(time.RFC3339Nano, text); err != nil {
+			return Message{}, fmt.Errorf("%w: metadata %s of message %s: %w", ErrInvalidMessage, HeaderNotBefore, msg.UUID, err)
+		}
+	}
 	return m, nil
 }
 

@@ -87,3 +87,18 @@ func TestFromWatermill_Nil(t *testing.T) {
 	_, err := outbox.FromWatermill("orders", nil, nil)
 	require.ErrorIs(t, err, outbox.ErrInvalidMessage)
 }
+
+func TestFromWatermill_NotBefore(t *testing.T) {
+	t.Parallel()
+	msg := message.NewMessage("1", nil)
+	msg.Metadata.Set(outbox.HeaderNotBefore, "2030-01-02T03:04:05.678Z")
+	m, err := outbox.FromWatermill("t", msg, nil)
+	require.NoError(t, err)
+	require.Equal(t, time.Date(2030, 1, 2, 3, 4, 5, 678e6, time.UTC), m.NotBefore)
+	require.Empty(t, m.Headers)
+
+	msg.Metadata.Set(outbox.HeaderNotBefore, "tomorrow")
+	_, err = outbox.FromWatermill("t", msg, nil)
+	require.ErrorIs(t, err, outbox.ErrInvalidMessage)
+	require.ErrorContains(t, err, `"tomorrow"`)
+}
