@@ -46,12 +46,16 @@ func (o *Outbox) QueueEnqueue(ctx context.Context, batch *pgx.Batch, msgs ...out
 // InsertStatement returns the statement that enqueues msgs and its parameters,
 // for libraries that run SQL themselves, such as watermill-sql. They must run it
 // in a transaction, through pgx or its stdlib driver. msgs must fit one
-// statement: at most 10,000, with at most 32 MiB of payload together. It is an
+// statement: at most 10,000, with at most 32 MiB of payload together. None can have
+// a NotBefore, since one INSERT has one table: outbox.ErrInvalidMessage. It is an
 // INSERT without RETURNING and without a semicolon, which stores nothing, instead
 // of failing, in another database than the outbox's: compare the number of rows.
 func (o *Outbox) InsertStatement(ctx context.Context, msgs []outbox.Message) (query string, args []any, err error) {
 	ready, err := o.prepare.Prepare(ctx, msgs)
 	if err != nil {
+		return "", nil, err
+	}
+	if err := refuseDelayed(ready); err != nil {
 		return "", nil, err
 	}
 	if len(chunks(ready)) > 1 {

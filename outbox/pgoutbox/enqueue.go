@@ -23,6 +23,10 @@ import (
 // in the transaction, and once with all messages: two calls with several keys
 // each can deadlock against each other (SQLSTATE 40P01), as with row locks.
 //
+// A message whose NotBefore lies ahead, by the database's clock, is kept beside the
+// log in the same transaction; Maintenance moves it into the log when it is due. That
+// takes version 2 of the schema, on an older one it is outbox.ErrNotMigrated.
+//
 // Errors: outbox.ErrNotInTransaction when tx is nil or has ended,
 // outbox.ErrWrongDatabase when it belongs to another database, an
 // *outbox.InvalidMessageError for a message that cannot be stored and sent as it

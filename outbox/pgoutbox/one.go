@@ -31,6 +31,9 @@ func (o *Outbox) statement(msgs []outbox.Message, locks []int64, shared int64, i
 	if err != nil {
 		return "", nil, err
 	}
+	if c.due != nil {
+		return o.later.enqueue, c.args(locks, shared, instance), nil
+	}
 	// None, or the outbox shared and one key: else it is the outbox exclusively.
 	if len(msgs) == 1 && len(locks) != 1 {
 		sql, args := o.one.of(c, locks, instance)

@@ -28,6 +28,7 @@ type Outbox struct {
 	prepare  outbox.Preparer
 	sql      statements
 	one      oneStatements
+	later    delayedStatements
 	window   *pgwindow.Statements
 	chain    *pgwindow.Chain
 	held     *pgheld.Statements
@@ -71,6 +72,10 @@ func New(pool *pgxpool.Pool, cfg Config) (*Outbox, error) {
 	if err != nil {
 		return nil, err
 	}
+	later, err := renderDelayed(cfg)
+	if err != nil {
+		return nil, err
+	}
 	window, err := pgwindow.Prepare(cfg.names())
 	if err != nil {
 		return nil, err
@@ -99,6 +104,7 @@ func New(pool *pgxpool.Pool, cfg Config) (*Outbox, error) {
 		prepare:  outbox.Preparer{MaxPayloadBytes: cfg.MaxPayloadBytes, Injector: cfg.Injector},
 		sql:      sql,
 		one:      one,
+		later:    later,
 		window:   window,
 		more:     more,
 		chain:    chain,

@@ -31,6 +31,7 @@ type columns struct {
 	payloads [][]byte
 	headers  []string
 	occurred []*time.Time // nil while no message has one
+	due      []*time.Time // nil where no message has a NotBefore
 }
 
 func columnsOf(msgs []outbox.Message) (*columns, error) {
@@ -46,6 +47,7 @@ func columnsOf(msgs []outbox.Message) (*columns, error) {
 			return nil, err
 		}
 	}
+	c.putDue(msgs)
 	return c, nil
 }
 
@@ -77,13 +79,17 @@ func (c *columns) put(i int, m *outbox.Message) error {
 	return nil
 }
 
-// args are the parameters of enqueue.sql.
+// args are the parameters of enqueue.sql, and of enqueue_delayed.sql.
 func (c *columns) args(locks []int64, shared int64, instance *string) []any {
-	return []any{
+	args := []any{
 		locks, shared, instance,
 		c.shards, c.ids, textsOrNull(c.idTexts), c.topics, textsOrNull(c.keys), textsOrNull(c.types),
 		c.payloads, textsOrNull(c.headers), c.occurred,
 	}
+	if c.due != nil {
+		args = append(args, c.due)
+	}
+	return args
 }
 
 // textsOrNull returns texts as a parameter in which an empty text is NULL, and

@@ -161,6 +161,7 @@ CREATE TABLE @{_delayed} (
     headers     jsonb,
     PRIMARY KEY (not_before, no)
 );
+CREATE INDEX @{name:_delayed_id_idx} ON @{_delayed} (id);
 
 -- For people with psql.
 CREATE VIEW @{_parked} AS

@@ -1,0 +1,279 @@
+package pgoutbox_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/pgoutbox"
+)
+
+// maintenance returns the maintenance of ob.
+func maintenance(tb testing.TB, ob *pgoutbox.Outbox, cfg pgoutbox.MaintenanceConfig) *pgoutbox.Maintenance {
+	tb.Helper()
+	m, err := pgoutbox.NewMaintenance(ob, cfg)
+	require.NoError(tb, err)
+	return m
+}
+
+// once runs one round.
+func once(t *testing.T, m *pgoutbox.Maintenance) pgoutbox.MaintenanceReport {
+	t.Helper()
+	report, err := m.RunOnce(t.Context())
+	require.NoError(t, err)
+	return report
+}
+
+// delayed are messages of key that are due at.
+func delayedBy(key string, at time.Time, names ...string) []outbox.Message {
+	msgs := keyed(key, names...)
+	for i := range msgs {
+		msgs[i].NotBefore = at
+	}
+	return msgs
+}
+
+// later is a time that no test lives to see.
+func later() time.Time { return time.Now().Add(time.Hour).Truncate(time.Microsecond) }
+
+// makeDue lets the time of all delayed messages come.
+func makeDue(t *testing.T, db *testenv.Database) {
+	t.Helper()
+	exec(t, db, "UPDATE leat.outbox_delayed SET not_before = clock_timestamp() - interval '1 hour'")
+}
+
+// TestO1_DelayedExistsIffCommitted goes through every way into the outbox: a message
+// that is due later is stored with the rest of its transaction or not at all.
+func TestO1_DelayedExistsIffCommitted(t *testing.T) {
+	t.Parallel()
+	for name, open := range entries() {
+		if name == "InsertStatement" {
+			continue // see TestO1_InsertStatementRefusesADelay
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ob, db := newOutbox(t, pgoutbox.Config{})
+			s := acquire(t, ob, "")
+			for _, commit := range []bool{false, true} {
+				e := open(t, ob, db)
+				msgs := append(keyed("k", "now"), delayedBy("k", later(), "later")...)
+				msgs = append(msgs, delayedBy("k", time.Now().Add(-time.Hour), "past")...)
+				require.NoError(t, e.enqueue(t.Context(), msgs...))
+				require.NoError(t, e.end(commit))
+			}
+			require.Equal(t, []string{"now", "past"}, payloads(readAll(t, s, 10)))
+			require.Equal(t, 1, query1[int](t, db, "SELECT count(*) FROM leat.outbox_delayed"))
+
+			m := maintenance(t, ob, pgoutbox.MaintenanceConfig{})
+			require.Zero(t, once(t, m).Promoted, "not due yet")
+			makeDue(t, db)
+			require.EqualValues(t, 1, once(t, m).Promoted)
+			require.Zero(t, once(t, m).Promoted)
+			require.Equal(t, []string{"later"}, payloads(readAll(t, s, 10)))
+		})
+	}
+}
+
+// TestO1_InsertStatementRefusesADelay: one INSERT has one table.
+func TestO1_InsertStatementRefusesADelay(t *testing.T) {
+	t.Parallel()
+	ob, _ := newOutbox(t, pgoutbox.Config{})
+	_, _, err := ob.InsertStatement(t.Context(), append(keyed("", "now"), delayedBy("", later(), "later")...))
+	require.ErrorIs(t, err, outbox.ErrInvalidMessage)
+	require.ErrorContains(t, err, "messages[1].NotBefore")
+}
+
+// TestO1_DelayedOnSchema1: the producers of this release run on the schema before it,
+// except that nothing can be delayed there.
+func TestO1_DelayedOnSchema1(t *testing.T) {
+	t.Parallel()
+	db := testenv.Postgres(t, testenv.Template{Name: "pgoutbox_v1", Version: schemaHash(t), Apply: migrateTo1})
+	ob, err := pgoutbox.New(db.Pool, pgoutbox.Config{})
+	require.NoError(t, err)
+	put(t, ob, "k", "now")
+	tx := begin(t, ob, db)
+	require.ErrorIs(t, ob.Enqueue(t.Context(), tx.Tx, delayedBy("k", later(), "later")...), outbox.ErrNotMigrated)
+	tx.rollback()
+	require.Equal(t, 1, stored(t, db))
+
+	_, err = ob.Delayed(t.Context(), pgoutbox.DelayedQuery{})
+	require.ErrorIs(t, err, outbox.ErrNotMigrated)
+	m := maintenance(t, ob, pgoutbox.MaintenanceConfig{})
+	_, err = m.RunOnce(t.Context())
+	require.ErrorIs(t, err, outbox.ErrNotMigrated)
+	require.ErrorIs(t, m.Run(t.Context()), outbox.ErrNotMigrated)
+}
+
+// TestO4_DelayedKeepsEveryField: what is sent late is what was enqueued; the time of
+// the event is that of the Enqueue.
+func TestO4_DelayedKeepsEveryField(t *testing.T) {
+	t.Parallel()
+	ob, db := newOutbox(t, pgoutbox.Config{})
+	at, occurred := later(), time.Date(2026, 3, 4, 5, 6, 7, 891234000, time.UTC)
+	msgs := []outbox.Message{
+		{ID: "0190d1d8-0000-7000-8000-000000000001", Topic: "a", Key: "k", Type: "t", Payload: []byte("x\x00y"), Headers: map[string]string{"h": "ü"}, OccurredAt: occurred, NotBefore: at},
+		{ID: "01J5ULID", Topic: "b", Payload: []byte{}, NotBefore: at},
+	}
+	require.NoError(t, ob.InTx(t.Context(), func(ctx context.Context, tx pgx.Tx) error {
+		return ob.Enqueue(ctx, tx, msgs...)
+	}))
+	listed, err := ob.Delayed(t.Context(), pgoutbox.DelayedQuery{})
+	require.NoError(t, err)
+	require.Len(t, listed, 2)
+	makeDue(t, db)
+	require.EqualValues(t, 2, once(t, maintenance(t, ob, pgoutbox.MaintenanceConfig{})).Promoted)
+	got := readAll(t, acquire(t, ob, ""), 10)
+	require.Len(t, got, 2)
+	for i, r := range got {
+		want := msgs[i]
+		require.True(t, at.Equal(listed[i].NotBefore))
+		want.NotBefore = time.Time{}
+		want.OccurredAt = r.OccurredAt
+		require.Equal(t, want, r.Message)
+		listed[i].NotBefore, listed[i].OccurredAt = time.Time{}, r.OccurredAt
+		require.Equal(t, want, listed[i].Message)
+	}
+	require.True(t, occurred.Equal(got[0].OccurredAt))
+	require.True(t, listed[1].CreatedAt.Equal(got[1].OccurredAt))
+	require.True(t, got[1].CreatedAt.After(listed[1].CreatedAt))
+}
+
+// TestO5_DelayedTakesItsPlaceWhenDue: while a transaction holds a key, its delayed
+// messages stay, and nothing waits; those of other keys go.
+func TestO5_DelayedTakesItsPlaceWhenDue(t *testing.T) {
+	t.Parallel()
+	ob, db := newOutbox(t, pgoutbox.Config{})
+	s := acquire(t, ob, "")
+	tx := begin(t, ob, db)
+	require.NoError(t, ob.Enqueue(t.Context(), tx.Tx, delayedBy("held", later(), "held later", "held last")...))
+	require.NoError(t, ob.Enqueue(t.Context(), tx.Tx, delayedBy("free", later(), "free later")...))
+	require.NoError(t, ob.Enqueue(t.Context(), tx.Tx, delayedBy("", later(), "unordered later")...))
+	tx.commit()
+	open := begin(t, ob, db).put("held", "first")
+	makeDue(t, db)
+
+	m := maintenance(t, ob, pgoutbox.MaintenanceConfig{})
+	require.EqualValues(t, 2, once(t, m).Promoted)
+	require.ElementsMatch(t, []string{"free later", "unordered later"}, payloads(readAll(t, s, 10)))
+	inverted := begin(t, ob, db).exec(`INSERT INTO leat.outbox (shard, id, topic, key, payload)
+		SELECT shard, id, topic, key, payload FROM leat.outbox_delayed WHERE key = 'held'`)
+	inverted.commit()
+	require.Len(t, readAll(t, s, 10), 2, "negative control: without the lock of the key, these overtake what is under way")
+	open.commit()
+	require.Equal(t, []string{"first"}, payloads(readAll(t, s, 10)))
+	require.EqualValues(t, 2, once(t, m).Promoted)
+	require.Equal(t, []string{"held later", "held last"}, payloads(readAll(t, s, 10)))
+}
+
+// TestO5_WholeOutboxLocked: a call with many keys holds every key.
+func TestO5_WholeOutboxLocked(t *testing.T) {
+	t.Parallel()
+	ob, db := newOutbox(t, pgoutbox.Config{MaxKeyLocks: 1})
+	tx := begin(t, ob, db)
+	require.NoError(t, ob.Enqueue(t.Context(), tx.Tx, delayedBy("a", later(), "a", "b")...))
+	tx.commit()
+	makeDue(t, db)
+	open := begin(t, ob, db)
+	require.NoError(t, ob.Enqueue(t.Context(), open.Tx, append(keyed("x", "1"), keyed("y", "2")...)...))
+	m := maintenance(t, ob, pgoutbox.MaintenanceConfig{})
+	require.Zero(t, once(t, m).Promoted)
+	open.commit()
+	require.EqualValues(t, 2, once(t, m).Promoted)
+}
+
+// TestO10_TwoPromotersSendOnce runs several at once over many messages.
+func TestO10_TwoPromotersSendOnce(t *testing.T) {
+	t.Parallel()
+	ob, db := newOutbox(t, pgoutbox.Config{})
+	const n = 1200
+	exec(t, db, `INSERT INTO leat.outbox_delayed (not_before, id, shard, topic, key, payload)
+		SELECT clock_timestamp(), gen_random_uuid(), 0, 'events', (i % 50)::text, i::text::bytea FROM generate_series(1, 1200) i`)
+	promoted := make(chan int64, 3)
+	for range cap(promoted) {
+		go func() {
+			n, _, err := pgoutbox.Promote(t.Context(), ob)
+			if err != nil {
+				n = -1
+			}
+			promoted <- n
+		}()
+	}
+	var total int64
+	for range cap(promoted) {
+		got := <-promoted
+		require.GreaterOrEqual(t, got, int64(0))
+		total += got
+	}
+	rest, stayed, err := pgoutbox.Promote(t.Context(), ob)
+	require.NoError(t, err)
+	require.False(t, stayed)
+	require.EqualValues(t, n, total+rest)
+	require.Equal(t, n, query1[int](t, db, "SELECT count(DISTINCT payload) FROM leat.outbox"))
+	require.Equal(t, n, stored(t, db))
+}
+
+// TestO2_CancelDelayed: a message that is not due can be taken back, with a note.
+func TestO2_CancelDelayed(t *testing.T) {
+	t.Parallel()
+	ob, db := newOutbox(t, pgoutbox.Config{})
+	ids := []string{"0190d1d8-0000-7000-8000-000000000001", "reminder 2", "reminder 3"}
+	require.NoError(t, ob.InTx(t.Context(), func(ctx context.Context, tx pgx.Tx) error {
+		for i, id := range ids {
+			m := delayedBy("k", later().Add(time.Duration(i)*time.Minute), id)[0]
+			m.ID = id
+			if err := ob.Enqueue(ctx, tx, m); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	for _, id := range ids[:2] {
+		for _, want := range []bool{true, false} {
+			done, err := ob.CancelDelayed(t.Context(), id, "ann", "paid")
+			require.NoError(t, err)
+			require.Equal(t, want, done, id)
+		}
+	}
+	_, err := ob.CancelDelayed(t.Context(), ids[2], "", "")
+	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
+	require.Equal(t, 2, query1[int](t, db, `SELECT count(*) FROM leat.outbox_audit
+		WHERE action = 'cancel_delayed' AND actor = 'ann' AND reason = 'paid' AND id IN ('0190d1d8-0000-7000-8000-000000000001', 'reminder 2')`))
+
+	put(t, ob, "k", "x")
+	page, err := ob.Delayed(t.Context(), pgoutbox.DelayedQuery{Topic: "events", Key: "k", ID: ids[2], Limit: 1})
+	require.NoError(t, err)
+	require.Len(t, page, 1)
+	require.Equal(t, ids[2], page[0].ID)
+	page, err = ob.Delayed(t.Context(), pgoutbox.DelayedQuery{After: &page[0]})
+	require.NoError(t, err)
+	require.Empty(t, page)
+	_, err = ob.Delayed(t.Context(), pgoutbox.DelayedQuery{Limit: -1})
+	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
+}
+
+// TestO14_DelayedIsSentAtItsTime: Run moves a message at its time, not before it and
+// not a whole poll after.
+func TestO14_DelayedIsSentAtItsTime(t *testing.T) {
+	t.Parallel()
+	ob, db := newOutbox(t, pgoutbox.Config{})
+	at := time.Now().Add(time.Second)
+	require.NoError(t, ob.InTx(t.Context(), func(ctx context.Context, tx pgx.Tx) error {
+		return ob.Enqueue(ctx, tx, delayedBy("k", at, "later")...)
+	}))
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	m := maintenance(t, ob, pgoutbox.MaintenanceConfig{DelayedPoll: time.Hour})
+	go func() { done <- m.Run(ctx) }()
+	await(t, "it is moved", func() bool { return stored(t, db) == 1 })
+	late := query1[float64](t, db, "SELECT extract(epoch FROM created_at - $1) FROM leat.outbox", at)
+	require.Positive(t, late)
+	t.Logf("%.3f s late", late)
+	cancel()
+	require.NoError(t, <-done)
+	require.Zero(t, query1[int](t, db, "SELECT count(*) FROM leat.outbox_leases WHERE owner IS NOT NULL"))
+}
