@@ -1,0 +1,236 @@
+package pgoutbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/leat-go/leat/internal/pgmigrate"
+	"github.com/leat-go/leat/internal/pgwindow"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// maintenanceSchema is the oldest version of the schema that maintenance works with.
+const maintenanceSchema = 2
+
+// Maintenance keeps the log in shape: it makes ranges ahead of the sequence, drops
+// those behind every group, and moves delayed messages into the log when they are
+// due. Run it beside every relay; of all that run, one works at a time.
+//
+// It needs what a relay needs, and SELECT and DELETE on the tables of delayed
+// messages, INSERT on that of the audit and on the log; without NoDDL its role is a
+// member of the log's owner, with NoDDL it has DELETE on the log. It uses at most three
+// connections of the pool at a time, which may go through a pooler in transaction mode.
+type Maintenance struct {
+	ob      *Outbox
+	cfg     MaintenanceConfig
+	sql     maintenanceStatements
+	log     *slog.Logger
+	keeping *duty
+	timing  *duty
+	running atomic.Bool
+	// archived are ranges that were archived and could not be dropped yet, with the
+	// snapshot that the archive saw at least. Only the running round uses it.
+	archived map[string]string
+}
+
+// NewMaintenance returns the maintenance of ob. It returns an error that wraps
+// outbox.ErrInvalidConfig when ob is nil or cfg cannot work. It connects to nothing.
+func NewMaintenance(ob *Outbox, cfg MaintenanceConfig) (*Maintenance, error) {
+	if ob == nil {
+		return nil, outbox.ConfigError("ob", nil, "must not be nil")
+	}
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	m := &Maintenance{ob: ob, cfg: cfg, log: ob.cfg.Logger, archived: map[string]string{}}
+	var err error
+	if m.sql, err = renderMaintenance(ob.cfg); err != nil {
+		return nil, err
+	}
+	if m.keeping, err = newDuty(ob, maintenanceLease, cfg.Lease); err != nil {
+		return nil, err
+	}
+	m.timing, err = newDuty(ob, delayedLease, cfg.Lease)
+	return m, err
+}
+
+// Run keeps the log in shape until ctx ends, and returns nil then, with every
+// goroutine ended. Of any number of processes, one works at a time; another takes over
+// within the lease. Only a schema that is missing or older than version 2 ends Run
+// before ctx does (outbox.ErrNotMigrated); every other error is logged and tried again.
+// A second Run at the same time returns relay.ErrAlreadyRunning.
+func (m *Maintenance) Run(ctx context.Context) error {
+	if !m.running.CompareAndSwap(false, true) {
+		return relay.ErrAlreadyRunning
+	}
+	defer m.running.Store(false)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var wg sync.WaitGroup
+	var errs [2]error
+	wg.Go(func() {
+		defer cancel()
+		errs[0] = m.serve(ctx, m.keeping, func(ctx context.Context) (time.Duration, error) {
+			report, err := m.round(ctx)
+			if report.Busy {
+				return min(m.cfg.Interval, 10*time.Second), err
+			}
+			return m.cfg.Interval, err
+		})
+	})
+	wg.Go(func() {
+		defer cancel()
+		errs[1] = m.serve(ctx, m.timing, m.promoteDue)
+	})
+	wg.Wait()
+	return errors.Join(errs[:]...)
+}
+
+// RunOnce does one round and moves what is due, for scheduled jobs and tests. While
+// another process works it returns a *relay.LeaseHeldError. After any other error the
+// report says what was done before it.
+func (m *Maintenance) RunOnce(ctx context.Context) (MaintenanceReport, error) {
+	if !m.running.CompareAndSwap(false, true) {
+		return MaintenanceReport{}, relay.ErrAlreadyRunning
+	}
+	defer m.running.Store(false)
+	if err := m.check(ctx); err != nil {
+		return MaintenanceReport{}, err
+	}
+	var report MaintenanceReport
+	err := m.keeping.run(ctx, func(ctx context.Context) (err error) {
+		report, err = m.round(ctx)
+		return err
+	})
+	promoted := m.timing.run(ctx, func(ctx context.Context) (err error) {
+		report.Promoted, _, err = m.ob.promote(ctx)
+		return err
+	})
+	if errors.Is(promoted, relay.ErrLeaseHeld) {
+		promoted = nil // another one sees to it
+	}
+	return report, errors.Join(err, promoted)
+}
+
+// serve does the work of d, again and again after the waits that it asks for.
+func (m *Maintenance) serve(ctx context.Context, d *duty, work func(context.Context) (time.Duration, error)) error {
+	checked := false
+	for ctx.Err() == nil {
+		err := error(nil)
+		if !checked {
+			err = m.check(ctx)
+			checked = err == nil
+		}
+		if err == nil {
+			err = d.run(ctx, func(ctx context.Context) error { return repeat(ctx, work) })
+		}
+		held, isHeld := errors.AsType[*relay.LeaseHeldError](err)
+		switch {
+		case ctx.Err() != nil:
+		case errors.Is(err, outbox.ErrNotMigrated):
+			return err
+		case isHeld:
+			pauseFor(ctx, max(min(held.Remaining, d.ttl/5), time.Millisecond))
+		case err != nil:
+			m.log.WarnContext(ctx, "maintenance starts over", slog.String("lease", d.slot.Group), slog.Any("error", err))
+			pauseFor(ctx, time.Second)
+		}
+	}
+	return nil
+}
+
+// repeat does work until ctx ends or it fails.
+func repeat(ctx context.Context, work func(context.Context) (time.Duration, error)) error {
+	for ctx.Err() == nil {
+		wait, err := work(ctx)
+		if err != nil {
+			return err
+		}
+		pauseFor(ctx, wait)
+	}
+	return ctx.Err()
+}
+
+// promoteDue moves what is due into the log and returns when to look again.
+func (m *Maintenance) promoteDue(ctx context.Context) (time.Duration, error) {
+	_, stayed, err := m.ob.promote(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if stayed {
+		return min(m.cfg.DelayedPoll, 20*time.Millisecond), nil // a transaction holds a key
+	}
+	return m.ob.untilDue(ctx, m.cfg.DelayedPoll)
+}
+
+// check looks whether maintenance can work here.
+func (m *Maintenance) check(ctx context.Context) error {
+	set, err := migrationSet(m.ob.cfg)
+	if err != nil {
+		return err
+	}
+	err = set.Require(ctx, pgmigrate.FromPool(m.ob.pool), maintenanceSchema)
+	if errors.Is(err, pgmigrate.ErrBehind) {
+		err = fmt.Errorf("%w: %w", outbox.ErrNotMigrated, err)
+	}
+	return err
+}
+
+// round does all there is to do once. A step that fails does not keep the next from
+// being tried.
+func (m *Maintenance) round(ctx context.Context) (MaintenanceReport, error) {
+	r := &round{Maintenance: m}
+	facts, err := m.ob.window.Facts(ctx, m.ob.pool)
+	if err != nil {
+		return r.report, describe(err)
+	}
+	probe, err := m.ob.window.Probe(ctx, m.ob.pool, facts.Sequence, pgwindow.NoWindow())
+	if err != nil {
+		return r.report, err
+	}
+	r.sequence, r.report.Sequence = facts.Sequence, probe.Sequence
+	var errs []error
+	for _, step := range []struct {
+		name string
+		do   func(context.Context) error
+	}{
+		{"ranges ahead", r.ahead}, {"groups", r.groups}, {"retention", r.retain}, {"prune", r.prune},
+	} {
+		err := step.do(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return r.report, errors.Join(append(errs, err, ctx.Err())...)
+		case isBusy(err):
+			r.report.Busy = true
+			r.alarm(ctx, Alarm{Kind: AlarmBusy})
+			m.log.InfoContext(ctx, "producers hold the log, later again", slog.String("step", step.name), slog.Any("error", err))
+		case err != nil:
+			errs = append(errs, fmt.Errorf("leat: maintenance, %s: %w", step.name, describe(err)))
+		}
+	}
+	return r.report, errors.Join(errs...)
+}
+
+// round is one pass of maintenance.
+type round struct {
+	*Maintenance
+
+	sequence uint32
+	report   MaintenanceReport
+	known    bool     // the groups were looked at
+	exempt   []string // groups that are past their greatest lag
+	trim     string   // the open-ended range, where it is too large to be closed
+}
+
+func (r *round) alarm(ctx context.Context, a Alarm) {
+	r.report.Alarms = append(r.report.Alarms, a)
+	r.log.LogAttrs(ctx, slog.LevelWarn, "outbox maintenance alarm", a.attrs()...)
+	r.cfg.OnAlarm(ctx, a)
+}

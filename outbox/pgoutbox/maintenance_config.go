@@ -1,0 +1,145 @@
+package pgoutbox
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+// MaintenanceConfig tunes Maintenance. The zero value is a good start: a week of
+// history in ranges of ten million messages.
+type MaintenanceConfig struct {
+	// Interval is the time between two rounds.
+	// Defaults to 1 min.
+	Interval time.Duration
+
+	// Lease is how long others wait before they take over from a process that died.
+	// At least 1 s. Defaults to 30 s.
+	Lease time.Duration
+
+	// MaxAge is how long messages are kept for replay once every group is past them;
+	// negative keeps them for ever. A range goes when its youngest message is older.
+	// Defaults to 7 days.
+	MaxAge time.Duration
+
+	// MaxBytes bounds the size of the log with its indexes: while it is exceeded, the
+	// oldest range goes whatever its age, but never before every group is past it.
+	// Defaults to 0: no bound.
+	MaxBytes int64
+
+	// PartitionSize is the length of new ranges in sequence numbers, 10 at least.
+	// Defaults to 10,000,000.
+	PartitionSize int64
+
+	// Ahead is the number of empty ranges that are kept between the sequence and the
+	// open-ended last range, 1 to 100. When there are fewer, they are made up to twice
+	// as many.
+	// Defaults to 2.
+	Ahead int
+
+	// LockTimeout bounds each wait for a lock on the log, and so the time for which
+	// producers queue behind it. Keep it below the server's deadlock_timeout (1 s).
+	// After a wait in vain, maintenance tries again with backoff, and then in the next
+	// round. Defaults to 200 ms.
+	LockTimeout time.Duration
+
+	// MaxTailScan bounds the size in bytes of an open-ended range that is in use and
+	// is to be closed, since PostgreSQL reads it meanwhile and producers wait: about
+	// a second a gigabyte. A larger one stays open, its old messages are deleted in
+	// chunks, and an alarm is raised. It comes to that only if maintenance did not
+	// run for as long as all ranges ahead lasted.
+	// Defaults to 256 MiB.
+	MaxTailScan int64
+
+	// NoDDL deletes old messages in chunks and leaves the ranges alone, for databases
+	// whose role may not create and drop tables. It excludes MaxBytes, since deleting
+	// makes no table smaller. Defaults to false.
+	NoDDL bool
+
+	// DeleteChunk is the number of messages that one DELETE looks at, 1 to 100,000.
+	// Defaults to 5,000.
+	DeleteChunk int
+
+	// Archive is called with each range before it is dropped, or with each chunk before
+	// it is deleted. Its error keeps them. It is called at least once for each message
+	// that goes, never at the same time as itself, and should read rows to the end.
+	// Defaults to none.
+	Archive ArchiveFunc
+
+	// KeepAudit is how long rows of the audit are kept, KeepDead those of dead records.
+	// Default to 0: for ever.
+	KeepAudit, KeepDead time.Duration
+
+	// WarnAt is the part of a group's greatest lag at which an alarm is raised, above 0
+	// and at most 1. Defaults to 0.5.
+	WarnAt float64
+
+	// OnAlarm is called in every round for what an operator should see to. It is also
+	// logged. It must return soon. Defaults to none.
+	OnAlarm func(ctx context.Context, alarm Alarm)
+
+	// DelayedPoll is how often messages that were delayed are looked for. One that was
+	// seen ahead is moved at its time; one that is enqueued for less than DelayedPoll
+	// ahead can be late by that much.
+	// Defaults to 1 s.
+	DelayedPoll time.Duration
+}
+
+// ArchiveFunc keeps what is about to go elsewhere. Records come in the order of Seq,
+// read as they are asked for; after an error the sequence ends.
+type ArchiveFunc func(ctx context.Context, part Range, records iter.Seq2[outbox.Record, error]) error
+
+func (c MaintenanceConfig) withDefaults() MaintenanceConfig {
+	c.Interval = orDefault(c.Interval, time.Minute)
+	c.Lease = orDefault(c.Lease, 30*time.Second)
+	c.MaxAge = orDefault(c.MaxAge, 7*24*time.Hour)
+	c.PartitionSize = orDefault(c.PartitionSize, 10_000_000)
+	c.Ahead = orDefault(c.Ahead, 2)
+	c.LockTimeout = orDefault(c.LockTimeout, 200*time.Millisecond)
+	c.MaxTailScan = orDefault(c.MaxTailScan, 256<<20)
+	c.DeleteChunk = orDefault(c.DeleteChunk, 5000)
+	c.WarnAt = orDefault(c.WarnAt, 0.5)
+	c.DelayedPoll = orDefault(c.DelayedPoll, time.Second)
+	if c.OnAlarm == nil {
+		c.OnAlarm = func(context.Context, Alarm) {}
+	}
+	return c
+}
+
+func orDefault[T comparable](v, otherwise T) T {
+	var zero T
+	if v == zero {
+		return otherwise
+	}
+	return v
+}
+
+func (c MaintenanceConfig) validate() error {
+	for _, f := range []struct {
+		name  string
+		value any
+		bad   bool
+		rule  string
+	}{
+		{"Interval", c.Interval, c.Interval < time.Millisecond, "must be at least 1ms"},
+		{"Lease", c.Lease, c.Lease < time.Second, "must be at least 1s"},
+		{"MaxBytes", c.MaxBytes, c.MaxBytes < 0, "must not be negative"},
+		{"MaxBytes", c.MaxBytes, c.MaxBytes > 0 && c.NoDDL, "must be 0 where NoDDL is set"},
+		{"PartitionSize", c.PartitionSize, c.PartitionSize < 10 || c.PartitionSize > 1e15, "must be 10 to 10^15"},
+		{"Ahead", c.Ahead, c.Ahead < 1 || c.Ahead > 100, "must be 1 to 100"},
+		{"LockTimeout", c.LockTimeout, c.LockTimeout < time.Millisecond || c.LockTimeout > time.Minute, "must be 1ms to 1m"},
+		{"MaxTailScan", c.MaxTailScan, c.MaxTailScan < 0, "must not be negative"},
+		{"DeleteChunk", c.DeleteChunk, c.DeleteChunk < 1 || c.DeleteChunk > 100_000, "must be 1 to 100000"},
+		{"KeepAudit", c.KeepAudit, c.KeepAudit < 0, "must not be negative"},
+		{"KeepDead", c.KeepDead, c.KeepDead < 0, "must not be negative"},
+		{"WarnAt", c.WarnAt, !(c.WarnAt > 0 && c.WarnAt <= 1), "must be above 0 and at most 1"},
+		{"DelayedPoll", c.DelayedPoll, c.DelayedPoll < time.Millisecond, "must be at least 1ms"},
+	} {
+		if f.bad {
+			return outbox.ConfigError(f.name, f.value, f.rule)
+		}
+	}
+	return nil
+}

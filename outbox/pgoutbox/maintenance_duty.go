@@ -1,0 +1,106 @@
+package pgoutbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/leat-go/leat/internal/pgwindow"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// Names of the leases. They are those of relay groups that nobody can have.
+const (
+	maintenanceLease = "_maintenance"
+	delayedLease     = "_delayed"
+)
+
+// duty is work that one process of many does at a time. Its lease keeps others from
+// doing the same work; what it does is safe even where two do it.
+type duty struct {
+	ob     *Outbox
+	slot   pgwindow.Slot
+	name   string
+	ttl    time.Duration
+	claims atomic.Int64
+}
+
+func newDuty(ob *Outbox, lease string, ttl time.Duration) (*duty, error) {
+	name, err := newName()
+	return &duty{ob: ob, slot: pgwindow.Slot{Group: lease}, name: name, ttl: ttl}, err
+}
+
+// run claims the lease, runs work under it, and releases it. The context of work ends
+// with the lease. It returns a *relay.LeaseHeldError while another one works.
+func (d *duty) run(ctx context.Context, work func(context.Context) error) error {
+	asked := time.Now()
+	n := d.claims.Add(1)
+	former := pgwindow.Former{Prefix: d.name + "/", Last: n - 1} // those have returned
+	lease, err := d.ob.window.Claim(ctx, d.ob.pool, d.slot, d.name+"/"+strconv.FormatInt(n, 10), former, d.ttl)
+	if held, ok := errors.AsType[*pgwindow.HeldError](err); ok {
+		return &relay.LeaseHeldError{Owner: held.Owner, Remaining: held.Remaining}
+	}
+	if err != nil {
+		return describe(err)
+	}
+	working, end := context.WithCancelCause(ctx)
+	kept := make(chan struct{})
+	go func() {
+		defer close(kept)
+		end(d.keep(working, lease, asked.Add(d.ttl)))
+	}()
+	err = work(working)
+	if cause := context.Cause(working); err != nil && errors.Is(cause, relay.ErrLeaseLost) {
+		err = fmt.Errorf("%w: %w", cause, err)
+	}
+	end(nil)
+	<-kept
+	d.release(ctx, lease)
+	return err
+}
+
+// keep renews the lease until ctx ends or the lease is lost, which it returns.
+func (d *duty) keep(ctx context.Context, lease pgwindow.Lease, until time.Time) error {
+	tick := time.NewTicker(d.ttl / 3)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		asked := time.Now()
+		bounded, cancel := context.WithTimeout(ctx, d.ttl/3)
+		err := d.ob.window.Renew(bounded, d.ob.pool, lease, d.ttl)
+		cancel()
+		switch {
+		case err == nil:
+			until = asked.Add(d.ttl)
+		case errors.Is(err, pgwindow.ErrLost), time.Until(until) < d.ttl/3:
+			return fmt.Errorf("%w: %w", relay.ErrLeaseLost, err)
+		}
+	}
+}
+
+func (d *duty) release(ctx context.Context, lease pgwindow.Lease) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	if err := d.ob.window.Release(ctx, d.ob.pool, lease); err != nil {
+		d.ob.cfg.Logger.WarnContext(ctx, "lease not given back, it will run out",
+			slog.String("lease", d.slot.Group), slog.Any("error", err))
+	}
+}
+
+// pauseFor waits for d or until ctx ends.
+func pauseFor(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

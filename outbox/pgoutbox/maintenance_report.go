@@ -1,0 +1,91 @@
+package pgoutbox
+
+import (
+	"log/slog"
+	"math"
+	"time"
+)
+
+// Range is a part of the log: a table of its own, or in an archive of NoDDL a chunk.
+type Range struct {
+	// Table is the name of the table that holds it, without its schema.
+	Table string
+	// From is its first sequence number, To the one past its last: math.MaxInt64 where
+	// it is open-ended.
+	From, To int64
+	// Bytes is its size with its indexes, 0 where that is not known.
+	Bytes int64
+}
+
+// Open says whether the range has no end.
+func (r Range) Open() bool { return r.To == math.MaxInt64 }
+
+func (r Range) attr() slog.Attr {
+	return slog.Group("range", slog.String("table", r.Table), slog.Int64("from", r.From), slog.Int64("to", r.To))
+}
+
+// MaintenanceReport says what one round has done.
+type MaintenanceReport struct {
+	// Sequence is the number that was drawn last, as the round began.
+	Sequence int64
+	// Added and Dropped are the ranges that the round has made and removed.
+	Added, Dropped []Range
+	// Deleted is the number of messages that were deleted in chunks.
+	Deleted int64
+	// PrunedAudit and PrunedDead are the numbers of rows of the audit and of dead
+	// records that were deleted.
+	PrunedAudit, PrunedDead int64
+	// Promoted is the number of delayed messages that became due.
+	Promoted int64
+	// Busy says that producers held the log for as long as the round had patience; the
+	// next one tries again.
+	Busy bool
+	// Alarms are what an operator should see to.
+	Alarms []Alarm
+}
+
+// AlarmKind says what an Alarm is about.
+type AlarmKind string
+
+const (
+	// AlarmHistoryPinned: a group without a greatest lag has not read messages that are
+	// older than MaxAge. They are kept for it, for ever. Run its relay, remove the
+	// group or give it a greatest lag.
+	AlarmHistoryPinned AlarmKind = "history_pinned"
+	// AlarmLag: a group has used up a good part of its greatest lag. Past it, it loses
+	// history.
+	AlarmLag AlarmKind = "lag"
+	// AlarmLagExceeded: a group is past its greatest lag and holds nothing back any
+	// more.
+	AlarmLagExceeded AlarmKind = "lag_exceeded"
+	// AlarmTailInUse: the open-ended range is in use and too large to be closed while
+	// producers wait (MaintenanceConfig.MaxTailScan).
+	AlarmTailInUse AlarmKind = "tail_in_use"
+	// AlarmBusy: the locks that a change of the ranges needs were not to be had, since
+	// producers keep transactions open.
+	AlarmBusy AlarmKind = "busy"
+)
+
+// Alarm is something that an operator should see to.
+type Alarm struct {
+	// Kind says what it is.
+	Kind AlarmKind
+	// Group is the relay group that it is about, "" where it is about none.
+	Group string
+	// Lag is the age of the group's oldest unsettled message, Limit what it is held
+	// against.
+	Lag, Limit time.Duration
+	// Range is the part of the log that it is about, where it is about one.
+	Range Range
+}
+
+func (a Alarm) attrs() []slog.Attr {
+	attrs := []slog.Attr{slog.String("kind", string(a.Kind))}
+	if a.Group != "" {
+		attrs = append(attrs, slog.String("group", a.Group), slog.Duration("lag", a.Lag), slog.Duration("limit", a.Limit))
+	}
+	if a.Range.Table != "" {
+		attrs = append(attrs, a.Range.attr())
+	}
+	return attrs
+}

@@ -1,0 +1,78 @@
+package pgoutbox
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// SQLSTATEs of a change that came in the way of others.
+const (
+	lockNotAvailable = "55P03"
+	deadlockDetected = "40P01"
+)
+
+// ddlTries bounds the tries of one change of the ranges in a round.
+const ddlTries = 6
+
+// errKept ends a transaction that found no reason to go on.
+var errKept = errors.New("leat: range is kept")
+
+// isBusy says whether err passes when producers have ended their transactions.
+func isBusy(err error) bool {
+	return sqlState(err, lockNotAvailable, deadlockDetected) || errors.Is(err, errOutrun)
+}
+
+// change runs fn in a READ COMMITTED transaction in which no wait for a lock exceeds
+// LockTimeout. Where one does, it backs off, so that producers go on, and tries again a
+// few times.
+func (m *Maintenance) change(ctx context.Context, fn func(pgx.Tx) error) error {
+	wait := m.cfg.LockTimeout
+	for try := 1; ; try++ {
+		err := m.tx(ctx, fn)
+		if !isBusy(err) || try == ddlTries || ctx.Err() != nil {
+			return err
+		}
+		pauseFor(ctx, wait)
+		wait = min(2*wait, 5*time.Second)
+	}
+}
+
+// tx runs fn once, with the settings of a change.
+func (m *Maintenance) tx(ctx context.Context, fn func(pgx.Tx) error) error {
+	opts := pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}
+	return pgx.BeginTxFunc(ctx, m.ob.pool, opts, func(tx pgx.Tx) error {
+		if err := m.settle(ctx, tx); err != nil {
+			return err
+		}
+		return fn(tx)
+	})
+}
+
+// settle bounds what a transaction can wait for, and lets it find rows by index only:
+// a plan that reads a whole range would do so under a lock.
+func (m *Maintenance) settle(ctx context.Context, tx pgx.Tx) error {
+	for name, value := range map[string]string{
+		"lock_timeout":                        strconv.FormatInt(max(m.cfg.LockTimeout.Milliseconds(), 1), 10) + "ms",
+		"statement_timeout":                   "60s",
+		"idle_in_transaction_session_timeout": "60s",
+		"jit":                                 "off",
+		"enable_seqscan":                      "off",
+	} {
+		if _, err := tx.Exec(ctx, "SELECT set_config($1, $2, true)", name, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read runs fn in a transaction with the settings of a change, for its plans.
+func (m *Maintenance) read(ctx context.Context, fn func(pgx.Tx) error) error {
+	return m.tx(ctx, fn)
+}
+
+// errNoTail is returned where somebody has removed the open-ended range.
+var errNoTail = errors.New("leat: the log has no open-ended range; producers will fail: attach one")

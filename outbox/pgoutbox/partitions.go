@@ -1,0 +1,119 @@
+package pgoutbox
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// part is a range of the log as it is in the database.
+type part struct {
+	Range
+
+	heap int64 // bytes without indexes
+}
+
+var bounds = regexp.MustCompile(`^FOR VALUES FROM \((?:'(-?\d+)'|MINVALUE)\) TO \((?:'(-?\d+)'|MAXVALUE)\)$`)
+
+// parts returns the ranges in the order of their numbers; the last one is open-ended.
+func (m *Maintenance) parts(ctx context.Context) ([]part, error) {
+	rows, err := m.ob.pool.Query(ctx, m.sql.ranges)
+	if err != nil {
+		return nil, err
+	}
+	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (part, error) {
+		var p part
+		var bound string
+		if err := row.Scan(&p.Table, &bound, &p.Bytes, &p.heap); err != nil {
+			return part{}, err
+		}
+		return p, p.parse(bound)
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(all, func(a, b part) int { return cmp.Compare(a.From, b.From) })
+	if len(all) == 0 || !all[len(all)-1].Open() {
+		return nil, errNoTail
+	}
+	return all, nil
+}
+
+func (p *part) parse(bound string) error {
+	found := bounds.FindStringSubmatch(bound)
+	if found == nil {
+		return fmt.Errorf("leat: partition %s of the log is no range of numbers: %s", p.Table, bound)
+	}
+	var err error
+	p.From, p.To = 1, math.MaxInt64
+	if found[1] != "" {
+		p.From, err = strconv.ParseInt(found[1], 10, 64)
+	}
+	if err == nil && found[2] != "" {
+		p.To, err = strconv.ParseInt(found[2], 10, 64)
+	}
+	return err
+}
+
+// ahead makes ranges between the sequence and the open-ended range, if there are too few.
+// While maintenance does not run, the sequence goes on into the open-ended range, and
+// no producer notices. That range is then closed above the sequence.
+func (r *round) ahead(ctx context.Context) error {
+	parts, err := r.parts(ctx)
+	if err != nil {
+		return err
+	}
+	tail := parts[len(parts)-1]
+	if r.cfg.NoDDL {
+		return nil
+	}
+	if tail.heap > r.cfg.MaxTailScan {
+		r.trim = tail.Table
+		r.alarm(ctx, Alarm{Kind: AlarmTailInUse, Range: tail.Range})
+		return nil
+	}
+	empty := 0
+	for _, p := range parts[:len(parts)-1] {
+		if p.From > r.report.Sequence {
+			empty++
+		}
+	}
+	if r.report.Sequence < tail.From && empty >= r.cfg.Ahead {
+		return nil
+	}
+	return r.extend(ctx, tail, 2*r.cfg.Ahead-empty)
+}
+
+// extend moves the start of the open-ended range up by n ranges.
+//
+// To give it other bounds it must be detached and attached again, for which PostgreSQL
+// wants the log to itself. Both happen in one transaction, so no producer ever finds
+// a number that no range covers; all that can be done before is done before the
+// lock is asked for; and it is asked for no longer than LockTimeout. With
+// the lock held there is no transaction open that has written to the log, or has drawn a
+// number: whether the range is in use is certain then.
+func (r *round) extend(ctx context.Context, tail part, n int) error {
+	var added []Range
+	err := r.change(ctx, func(tx pgx.Tx) error {
+		plan, err := r.plan(ctx, tx, tail, n)
+		if err != nil {
+			return err
+		}
+		added = plan.ranges
+		return plan.run(ctx, tx)
+	})
+	if err != nil {
+		return err
+	}
+	r.report.Added = append(r.report.Added, added...)
+	for _, a := range added {
+		r.log.InfoContext(ctx, "range added", a.attr())
+	}
+	return nil
+}

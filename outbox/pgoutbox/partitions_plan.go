@@ -1,0 +1,145 @@
+package pgoutbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// errOutrun is returned where producers came further than a plan has allowed for.
+var errOutrun = errors.New("leat: the sequence has outrun the new ranges")
+
+// tailPlan gives the open-ended range a new start.
+type tailPlan struct {
+	m    *Maintenance
+	tail part
+	// inUse says that the open-ended range holds messages. It is closed at end and gets
+	// the name closed, and a new one is made.
+	inUse  bool
+	end    int64
+	closed string
+	ranges []Range
+}
+
+// plan looks where the sequence is and chooses the new ranges.
+func (r *round) plan(ctx context.Context, tx pgx.Tx, tail part, n int) (*tailPlan, error) {
+	p := &tailPlan{m: r.Maintenance, tail: tail, end: tail.From}
+	var last, name int64
+	err := tx.QueryRow(ctx, "SELECT coalesce(pg_sequence_last_value($1::oid::regclass), 0)", r.sequence).Scan(&last)
+	if err != nil {
+		return nil, err
+	}
+	if err := tx.QueryRow(ctx, r.sql.rangeNames, r.ob.cfg.Table, r.ob.cfg.Schema).Scan(&name); err != nil {
+		return nil, err
+	}
+	next := func() string {
+		name++
+		return r.ob.cfg.Table + "_p" + strconv.FormatInt(name, 10)
+	}
+	size := r.cfg.PartitionSize
+	if p.inUse, err = p.used(ctx, tx); err != nil {
+		return nil, err
+	}
+	if p.inUse || last >= tail.From {
+		// One range above the sequence is room for what is written meanwhile.
+		p.inUse, p.closed = true, next()
+		p.end = (last/size+2)*size + 1
+		p.ranges = append(p.ranges, Range{Table: p.closed, From: tail.From, To: p.end})
+	}
+	from := p.end
+	for range n {
+		p.ranges = append(p.ranges, Range{Table: next(), From: from, To: from + size})
+		from += size
+	}
+	return p, nil
+}
+
+// used says whether the open-ended range holds a row that can be seen.
+func (p *tailPlan) used(ctx context.Context, tx pgx.Tx) (used bool, err error) {
+	err = tx.QueryRow(ctx, "SELECT EXISTS (SELECT FROM "+p.m.ob.tableName(p.tail.Table)+")").Scan(&used)
+	return used, err
+}
+
+// run carries the plan out. What takes time comes before the lock.
+func (p *tailPlan) run(ctx context.Context, tx pgx.Tx) error {
+	fresh, tail := p.ranges, p.tail.Table
+	if p.inUse {
+		fresh = fresh[1:]
+		tail += "_next"
+		if err := p.create(ctx, tx, tail); err != nil {
+			return err
+		}
+	}
+	for _, f := range fresh {
+		if err := p.create(ctx, tx, f.Table); err != nil {
+			return err
+		}
+	}
+	if err := p.lock(ctx, tx); err != nil {
+		return err
+	}
+	log := p.m.ob.cfg.names().Qualified("")
+	if err := p.ddl(ctx, tx, "ALTER TABLE "+log+" DETACH PARTITION "+p.m.ob.tableName(p.tail.Table)); err != nil {
+		return err
+	}
+	if p.inUse {
+		if err := p.close(ctx, tx, tail); err != nil {
+			return err
+		}
+	}
+	start := p.end
+	for _, f := range fresh {
+		if err := p.attach(ctx, tx, f.Table, f.From, strconv.FormatInt(f.To, 10)); err != nil {
+			return err
+		}
+		start = f.To
+	}
+	return p.attach(ctx, tx, p.tail.Table, start, "MAXVALUE")
+}
+
+// lock takes the log for itself and looks again.
+func (p *tailPlan) lock(ctx context.Context, tx pgx.Tx) error {
+	if err := p.ddl(ctx, tx, "LOCK TABLE ONLY "+p.m.ob.cfg.names().Qualified("")+" IN ACCESS EXCLUSIVE MODE"); err != nil {
+		return err
+	}
+	var highest int64
+	err := tx.QueryRow(ctx, "SELECT coalesce(max(seq), 0) FROM "+p.m.ob.tableName(p.tail.Table)).Scan(&highest)
+	if err == nil && highest >= p.end {
+		return errOutrun
+	}
+	return err
+}
+
+// close makes the open-ended range, detached by now, an ordinary one, and next the
+// open-ended one.
+func (p *tailPlan) close(ctx context.Context, tx pgx.Tx, next string) error {
+	if err := p.attach(ctx, tx, p.tail.Table, p.tail.From, strconv.FormatInt(p.end, 10)); err != nil {
+		return err
+	}
+	if err := p.rename(ctx, tx, p.tail.Table, p.closed); err != nil {
+		return err
+	}
+	return p.rename(ctx, tx, next, p.tail.Table)
+}
+
+func (p *tailPlan) create(ctx context.Context, tx pgx.Tx, table string) error {
+	return p.ddl(ctx, tx, fmt.Sprintf("CREATE TABLE %s (LIKE %s INCLUDING ALL EXCLUDING IDENTITY)",
+		p.m.ob.tableName(table), p.m.ob.cfg.names().Qualified("")))
+}
+
+func (p *tailPlan) attach(ctx context.Context, tx pgx.Tx, table string, from int64, to string) error {
+	return p.ddl(ctx, tx, fmt.Sprintf("ALTER TABLE %s ATTACH PARTITION %s FOR VALUES FROM (%d) TO (%s)",
+		p.m.ob.cfg.names().Qualified(""), p.m.ob.tableName(table), from, to))
+}
+
+func (p *tailPlan) rename(ctx context.Context, tx pgx.Tx, from, to string) error {
+	return p.ddl(ctx, tx, fmt.Sprintf("ALTER TABLE %s RENAME TO %s", p.m.ob.tableName(from), pgx.Identifier{to}.Sanitize()))
+}
+
+func (p *tailPlan) ddl(ctx context.Context, tx pgx.Tx, sql string) error {
+	_, err := tx.Exec(ctx, sql)
+	return err
+}

@@ -1,0 +1,237 @@
+package pgoutbox_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox/pgoutbox"
+)
+
+// smallRanges is a log of which each range takes a few messages.
+func smallRanges(t *testing.T, cfg pgoutbox.Config) (*pgoutbox.Outbox, *testenv.Database) {
+	t.Helper()
+	ob, db := newOutbox(t, cfg)
+	exec(t, db, `DROP TABLE leat.outbox_p1, leat.outbox_p2, leat.outbox_p3, leat.outbox_p4, leat.outbox_tail;
+		CREATE TABLE leat.outbox_p1 PARTITION OF leat.outbox FOR VALUES FROM (MINVALUE) TO (11);
+		CREATE TABLE leat.outbox_p2 PARTITION OF leat.outbox FOR VALUES FROM (11) TO (21);
+		CREATE TABLE leat.outbox_tail PARTITION OF leat.outbox FOR VALUES FROM (21) TO (MAXVALUE)`)
+	return ob, db
+}
+
+// small is maintenance for smallRanges.
+func small() pgoutbox.MaintenanceConfig {
+	return pgoutbox.MaintenanceConfig{PartitionSize: 10, LockTimeout: 50 * time.Millisecond}
+}
+
+// putMany commits n messages of one key, whose payloads are their numbers.
+func putMany(t *testing.T, ob *pgoutbox.Outbox, from, n int) {
+	t.Helper()
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprint(from + i)
+	}
+	put(t, ob, "k", names...)
+}
+
+// layout is the ranges of the log, "table from to" each.
+func layout(t *testing.T, db *testenv.Database) []string {
+	t.Helper()
+	return query1[[]string](t, db, `
+		SELECT array_agg(c.relname || ' ' || substr(pg_get_expr(c.relpartbound, c.oid), 12) ORDER BY
+			coalesce(substring(pg_get_expr(c.relpartbound, c.oid) from 'FROM \(''(\d+)')::bigint, 0))
+		FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'leat.outbox'::regclass`)
+}
+
+// TestO2_RangesAreMadeAhead: ranges are split off the open-ended one while it is empty.
+func TestO2_RangesAreMadeAhead(t *testing.T) {
+	t.Parallel()
+	ob, db := smallRanges(t, pgoutbox.Config{})
+	m := maintenance(t, ob, small())
+	report := once(t, m)
+	require.Zero(t, report.Sequence)
+	require.Equal(t, []string{
+		"outbox_p1 FROM (MINVALUE) TO ('11')", "outbox_p2 FROM ('11') TO ('21')",
+		"outbox_tail FROM ('21') TO (MAXVALUE)",
+	}, layout(t, db), "two are empty")
+
+	putMany(t, ob, 1, 1)
+	report = once(t, m)
+	require.Equal(t, []pgoutbox.Range{
+		{Table: "outbox_p3", From: 21, To: 31}, {Table: "outbox_p4", From: 31, To: 41}, {Table: "outbox_p5", From: 41, To: 51},
+	}, report.Added)
+	require.Equal(t, []string{
+		"outbox_p1 FROM (MINVALUE) TO ('11')", "outbox_p2 FROM ('11') TO ('21')", "outbox_p3 FROM ('21') TO ('31')",
+		"outbox_p4 FROM ('31') TO ('41')", "outbox_p5 FROM ('41') TO ('51')", "outbox_tail FROM ('51') TO (MAXVALUE)",
+	}, layout(t, db))
+	require.Empty(t, once(t, m).Added)
+	putMany(t, ob, 2, 59)
+	require.Len(t, readAll(t, acquire(t, ob, ""), 7), 60)
+}
+
+// TestO2_RelayDownForLong: no producer fails for want of a range, however long nobody
+// makes one; what has no range of its own is in the open-ended one, which is closed
+// above the sequence. Nothing is lost on the way, and each new range has every index.
+func TestO2_RelayDownForLong(t *testing.T) {
+	t.Parallel()
+	ob, db := smallRanges(t, pgoutbox.Config{})
+	m := maintenance(t, ob, small())
+	s := acquire(t, ob, "")
+	want := 0
+	for range 3 {
+		putMany(t, ob, want, 77)
+		report := once(t, m)
+		require.Len(t, report.Added, 5, "the closed one and four ahead")
+		require.Equal(t, report.Added[0].To, report.Added[1].From)
+		require.Greater(t, report.Added[0].To, report.Sequence+10)
+		for _, r := range readAll(t, s, 50) {
+			require.Equal(t, fmt.Sprint(want), string(r.Payload))
+			want++
+		}
+		require.Zero(t, want%77)
+	}
+	require.Equal(t, 231, stored(t, db))
+	require.Zero(t, query1[int](t, db, `
+		SELECT count(*) FROM pg_inherits i
+		WHERE i.inhparent = 'leat.outbox'::regclass
+		  AND (SELECT count(*) FROM pg_index x WHERE x.indrelid = i.inhrelid AND x.indisvalid) <> 3`))
+	require.Zero(t, query1[int](t, db, "SELECT count(*) FROM pg_class WHERE relname LIKE 'outbox%next'"))
+	require.Equal(t, 1, query1[int](t, db, `SELECT count(*) FROM pg_depend d JOIN pg_class c ON c.oid = d.objid
+		WHERE c.relkind = 'S' AND d.refobjid IN (SELECT inhrelid FROM pg_inherits UNION SELECT 'leat.outbox'::regclass)`),
+		"one sequence for all")
+}
+
+// TestO2_LargeTailStaysOpen: an open-ended range that is too large to be closed while
+// producers wait is left as it is, and said to be.
+func TestO2_LargeTailStaysOpen(t *testing.T) {
+	t.Parallel()
+	ob, db := smallRanges(t, pgoutbox.Config{})
+	cfg := small()
+	cfg.MaxTailScan = 1
+	cfg.MaxAge = time.Microsecond
+	var heard []pgoutbox.Alarm
+	cfg.OnAlarm = func(_ context.Context, a pgoutbox.Alarm) { heard = append(heard, a) }
+	putMany(t, ob, 0, 50)
+	readAll(t, acquire(t, ob, ""), 100)
+	putMany(t, ob, 50, 1)
+	report := once(t, maintenance(t, ob, cfg))
+	require.Empty(t, report.Added)
+	require.Len(t, report.Dropped, 2)
+	require.EqualValues(t, 30, report.Deleted, "what is old in it is deleted")
+	require.Len(t, report.Alarms, 2)
+	require.Equal(t, pgoutbox.AlarmTailInUse, report.Alarms[0].Kind)
+	require.Equal(t, "outbox_tail", report.Alarms[0].Range.Table)
+	require.EqualValues(t, math.MaxInt64, report.Alarms[0].Range.To)
+	require.Equal(t, report.Alarms, heard)
+	require.Equal(t, 1, stored(t, db))
+}
+
+// TestO2_ProducersDoNotWaitForRanges: while a producer keeps its transaction open,
+// others go on; each waits at most about LockTimeout.
+func TestO2_ProducersDoNotWaitForRanges(t *testing.T) {
+	t.Parallel()
+	ob, db := smallRanges(t, pgoutbox.Config{})
+	m := maintenance(t, ob, small())
+	open := begin(t, ob, db).put("held", "1")
+	report := make(chan pgoutbox.MaintenanceReport, 1)
+	go func() {
+		r, err := m.RunOnce(t.Context())
+		if err != nil {
+			r.Busy = false
+		}
+		report <- r
+	}()
+	var worst time.Duration
+	n := 0
+	var busy pgoutbox.MaintenanceReport
+	for done := false; !done; {
+		began := time.Now()
+		put(t, ob, fmt.Sprint("free ", n), "x")
+		worst, n = max(worst, time.Since(began)), n+1
+		select {
+		case busy = <-report:
+			done = true
+		default:
+		}
+	}
+	require.True(t, busy.Busy)
+	require.Equal(t, pgoutbox.AlarmBusy, busy.Alarms[0].Kind)
+	t.Logf("%d transactions beside the tries, the slowest in %s", n, worst)
+	require.Less(t, worst, time.Second, "LockTimeout is 50ms")
+	open.commit()
+	require.NotEmpty(t, once(t, m).Added)
+	require.Equal(t, n+1, stored(t, db))
+}
+
+// TestO2_DetachWithoutATransactionFailsProducers is why both are one transaction.
+func TestO2_DetachWithoutATransactionFailsProducers(t *testing.T) {
+	t.Parallel()
+	ob, db := smallRanges(t, pgoutbox.Config{})
+	putMany(t, ob, 0, 25)
+	exec(t, db, "ALTER TABLE leat.outbox DETACH PARTITION leat.outbox_tail")
+	tx := begin(t, ob, db)
+	require.ErrorContains(t, ob.Enqueue(t.Context(), tx.Tx, keyed("k", "x")...), "23514", "negative control: no partition found")
+	tx.rollback()
+	_, err := maintenance(t, ob, small()).RunOnce(t.Context())
+	require.ErrorContains(t, err, "no open-ended range")
+}
+
+// TestO2_RangesUnderLoad makes and drops ranges under writers and a reader: nothing is
+// lost and nothing fails.
+func TestO2_RangesUnderLoad(t *testing.T) {
+	t.Parallel()
+	ob, db := smallRanges(t, pgoutbox.Config{})
+	cfg := small()
+	cfg.MaxAge = time.Microsecond
+	m := maintenance(t, ob, cfg)
+	const writers, each = 4, 100
+	errs := make(chan error, writers)
+	for w := range writers {
+		go func() {
+			for i := range each {
+				tx, err := db.Pool.Begin(t.Context())
+				if err == nil {
+					err = ob.Enqueue(t.Context(), tx, keyed(fmt.Sprint(w), fmt.Sprintf("%d-%d", w, i))...)
+				}
+				if err == nil {
+					err = tx.Commit(t.Context())
+				}
+				if err != nil {
+					errs <- err
+					return
+				}
+			}
+			errs <- nil
+		}()
+	}
+	s := acquire(t, ob, "")
+	next := map[string]int{}
+	read := func() {
+		for _, r := range readAll(t, s, 20) {
+			require.Equal(t, fmt.Sprintf("%s-%d", r.Key, next[r.Key]), string(r.Payload))
+			next[r.Key]++
+		}
+	}
+	dropped := 0
+	for running := writers; running > 0; {
+		select {
+		case err := <-errs:
+			require.NoError(t, err)
+			running--
+		default:
+		}
+		read()
+		dropped += len(once(t, m).Dropped)
+	}
+	read()
+	for w := range writers {
+		require.Equal(t, each, next[fmt.Sprint(w)])
+	}
+	require.Positive(t, dropped)
+	t.Logf("%d ranges dropped, %d messages left", dropped, stored(t, db))
+}

@@ -1,0 +1,210 @@
+package pgoutbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/leat-go/leat/internal/failpoint"
+)
+
+// groups looks at how far behind the groups are, raises alarms, and notes who holds
+// nothing back any more.
+func (r *round) groups(ctx context.Context) error {
+	var lags []groupLag
+	err := r.read(ctx, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, r.sql.lags)
+		if err != nil {
+			return err
+		}
+		lags, err = pgx.CollectRows(rows, pgx.RowToStructByPos[groupLag])
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	r.known = true
+	for _, g := range lags {
+		if g.Lag == nil {
+			continue // it has settled everything
+		}
+		a := Alarm{Group: g.Group, Lag: micros(*g.Lag), Limit: r.cfg.MaxAge}
+		if g.Most != nil {
+			a.Limit = micros(*g.Most)
+		}
+		switch {
+		case g.Most == nil && r.cfg.MaxAge >= 0 && a.Lag > a.Limit:
+			a.Kind = AlarmHistoryPinned
+		case g.Most == nil:
+			continue
+		case a.Lag > a.Limit:
+			a.Kind = AlarmLagExceeded
+			r.exempt = append(r.exempt, g.Group)
+		case float64(a.Lag) > r.cfg.WarnAt*float64(a.Limit):
+			a.Kind = AlarmLag
+		default:
+			continue
+		}
+		r.alarm(ctx, a)
+	}
+	return nil
+}
+
+// groupLag is how old a group's oldest unsettled message is and may be, in
+// microseconds.
+type groupLag struct {
+	Group     string
+	Lag, Most *int64
+}
+
+func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
+
+// retain lets go of what is old, or too much, and behind every group.
+func (r *round) retain(ctx context.Context) error {
+	switch {
+	case !r.known:
+		return nil // it is not known who still needs what
+	case r.cfg.NoDDL:
+		return r.deleteFrom(ctx, r.ob.cfg.Table)
+	case r.trim != "":
+		return errors.Join(r.dropRanges(ctx), r.deleteFrom(ctx, r.trim))
+	default:
+		return r.dropRanges(ctx)
+	}
+}
+
+// dropRanges drops the oldest ranges, one after the other, up to the first that is to
+// be kept.
+func (r *round) dropRanges(ctx context.Context) error {
+	parts, err := r.parts(ctx)
+	if err != nil {
+		return err
+	}
+	var total int64
+	for _, p := range parts {
+		total += p.Bytes
+	}
+	for _, p := range parts {
+		if p.To > r.report.Sequence {
+			return nil // numbers of it are still to be drawn, or were a moment ago
+		}
+		tooMuch := r.cfg.MaxBytes > 0 && total > r.cfg.MaxBytes
+		young, err := r.young(ctx, p)
+		if err != nil || young && !tooMuch {
+			return err
+		}
+		err = r.drop(ctx, p.Range)
+		if errors.Is(err, errKept) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		delete(r.archived, p.Table)
+		total -= p.Bytes
+		r.report.Dropped = append(r.report.Dropped, p.Range)
+		r.log.InfoContext(ctx, "range dropped", p.attr())
+	}
+	return nil
+}
+
+func (r *round) young(ctx context.Context, p part) (young bool, err error) {
+	if r.cfg.MaxAge < 0 {
+		return true, nil
+	}
+	err = r.read(ctx, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, r.ob.of(p.Table, r.sql.young), r.cfg.MaxAge.Microseconds()).Scan(&young)
+	})
+	return young, err
+}
+
+// drop drops one range, or returns errKept where a group is not past it.
+func (r *round) drop(ctx context.Context, p Range) error {
+	if err := r.read(ctx, func(tx pgx.Tx) error { // so that no lock is taken and nothing archived in vain
+		_, err := r.losers(ctx, tx, p)
+		return err
+	}); err != nil {
+		return err
+	}
+	seen, err := r.archive(ctx, p)
+	if err != nil {
+		return err
+	}
+	return r.change(ctx, func(tx pgx.Tx) error { return r.dropIn(ctx, tx, p, seen) })
+}
+
+// dropIn is the transaction that drops. A check and then a DROP would lose the row of a
+// transaction that commits while the DROP waits for it. So the lock comes first: SHARE
+// waits for the writers of this range and keeps new ones out. The check is the next
+// statement, READ COMMITTED, whose snapshot therefore sees what they have committed.
+func (r *round) dropIn(ctx context.Context, tx pgx.Tx, p Range, seen *string) error {
+	if _, err := tx.Exec(ctx, r.ob.of(p.Table, "LOCK TABLE {range} IN SHARE MODE")); err != nil {
+		return err
+	}
+	losers, err := r.losers(ctx, tx, p)
+	if err != nil {
+		return err
+	}
+	if seen != nil {
+		var unseen bool
+		if err := tx.QueryRow(ctx, r.ob.of(p.Table, r.sql.unseen), *seen).Scan(&unseen); err != nil {
+			return err
+		}
+		if unseen {
+			delete(r.archived, p.Table)
+			return errKept // it came after the archive: the next round archives again
+		}
+	}
+	if err := failpoint.Inject(ctx, failpoint.RelayDropWaits); err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, r.ob.of(p.Table, "DROP TABLE {range}")); err != nil {
+		return err
+	}
+	for _, group := range losers {
+		if err := r.audit(ctx, tx, "lose_history", "the group is past its max_lag", &group, p); err != nil {
+			return err
+		}
+	}
+	return r.audit(ctx, tx, "drop_range", "retention", nil, p)
+}
+
+// losers returns the groups that have not settled all of a range and no longer hold it
+// back; errKept if one that does has not, or if there is no group at all: nobody has
+// read anything then.
+func (r *round) losers(ctx context.Context, tx pgx.Tx, p Range) ([]string, error) {
+	rows, err := tx.Query(ctx, r.ob.of(p.Table, r.sql.pins))
+	if err != nil {
+		return nil, err
+	}
+	var losers []string
+	group, behind, some, kept := "", false, false, false
+	_, err = pgx.ForEachRow(rows, []any{&group, &behind}, func() error {
+		some = true
+		switch {
+		case !behind:
+		case slices.Contains(r.exempt, group):
+			losers = append(losers, group)
+		default:
+			kept = true
+		}
+		return nil
+	})
+	if err == nil && (kept || !some) {
+		err = errKept
+	}
+	return losers, err
+}
+
+func (r *round) audit(ctx context.Context, tx pgx.Tx, action, reason string, group *string, p Range) error {
+	details, err := json.Marshal(map[string]any{"table": p.Table, "from": p.From, "to": p.To, "bytes": p.Bytes})
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, r.sql.audit, action, reason, group, string(details))
+	return err
+}

@@ -1,0 +1,1 @@
+INSERT INTO @{_audit} (action, actor, reason, relay_group, details) VALUES ($1, 'maintenance', $2, $3, $4::jsonb)

@@ -1,0 +1,7 @@
+c.created_at <= statement_timestamp() - $3::bigint * interval '1 microsecond'
+  AND EXISTS (SELECT FROM newest)
+  AND NOT EXISTS (
+      SELECT FROM newest n
+      WHERE n.relay_group <> ALL ($4::text[])
+        AND NOT pg_visible_in_snapshot(c.xid, n.prev)
+        AND NOT (pg_visible_in_snapshot(c.xid, n.target) AND (c.seq <= n.last OR c.shard % n.slots <> n.slot)))

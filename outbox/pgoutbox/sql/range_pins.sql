@@ -1,0 +1,11 @@
+-- Which groups have not settled all of a range. Beside what no window holds yet, that
+-- is what the newest window holds past its last. By the index on (xid, seq): whatever
+-- a snapshot misses is at or above its xmin.
+SELECT n.relay_group, bool_or(
+    EXISTS (SELECT FROM {range} o
+            WHERE o.xid >= pg_snapshot_xmin(n.target) AND NOT pg_visible_in_snapshot(o.xid, n.target))
+    OR EXISTS (SELECT FROM {range} o
+               WHERE o.xid >= pg_snapshot_xmin(n.prev) AND NOT pg_visible_in_snapshot(o.xid, n.prev)
+                 AND o.seq > n.last AND o.shard % n.slots = n.slot))
+FROM newest n
+GROUP BY n.relay_group
