@@ -13,7 +13,8 @@ import (
 
 // Enqueue stores msgs in tx: all of them, or none and the error says which is
 // at fault. No message is a no-op. The messages can be read once tx has
-// committed, and never if it rolls back.
+// committed, and never if it rolls back; those with a NotBefore that lies ahead once
+// it has come.
 //
 // Where another open transaction has enqueued one of the keys, Enqueue waits
 // until that ends (Config.UnorderedKeys); two transactions that enqueue the same keys in opposite
@@ -68,14 +69,17 @@ func (tx *Tx) insert(msgs []outbox.Message) error {
 	// Rows keep what a PostgreSQL timestamptz keeps.
 	now := time.Now().UTC().Truncate(time.Microsecond)
 	for i := range msgs {
-		tx.ob.seq++
 		m := clone(&msgs[i])
 		if !m.OccurredAt.IsZero() {
 			m.OccurredAt = m.OccurredAt.UTC().Truncate(time.Microsecond)
 		}
-		tx.rows = append(tx.rows, outbox.Record{
-			Message: m, Seq: tx.ob.seq, Shard: shard(&m), CreatedAt: now,
-		})
+		m.NotBefore = m.NotBefore.UTC().Truncate(time.Microsecond)
+		if r := (outbox.Record{Message: m, Shard: shard(&m), CreatedAt: now}); m.NotBefore.After(now) {
+			tx.later = append(tx.later, r)
+		} else {
+			r.NotBefore, r.Seq = time.Time{}, tx.ob.draw()
+			tx.rows = append(tx.rows, r)
+		}
 	}
 	return nil
 }

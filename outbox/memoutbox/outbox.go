@@ -21,7 +21,9 @@ type Outbox struct {
 	// log holds what has committed, in the order of the commits; the rows of one
 	// transaction are neighbours. A snapshot is therefore a length of log, and a
 	// window the stretch between two of them.
-	log    []outbox.Record
+	log []outbox.Record
+	// later holds what has committed and is not due.
+	later  []outbox.Record
 	locks  keyLocks
 	groups map[string]*group // by group, and slot where there are several
 	shares map[string]*sharing
@@ -53,6 +55,7 @@ func New(cfg Config) (*Outbox, error) {
 func (ob *Outbox) Committed() []outbox.Record {
 	ob.mu.Lock()
 	defer ob.mu.Unlock()
+	ob.promote()
 	out := make([]outbox.Record, len(ob.log))
 	for i := range ob.log {
 		out[i] = ob.log[i]

@@ -66,6 +66,7 @@ func (s *session) Read(ctx context.Context, limit int) (relay.Page, error) {
 // open finishes the window and opens the next.
 func (s *session) open() {
 	s.opened++
+	s.ob.promote()
 	s.pos = position{from: s.pos.to, to: len(s.ob.log)}
 	s.window = s.part(s.ob.window(s.pos))
 	s.read = 0

@@ -29,6 +29,7 @@ type Tx struct {
 
 	// Guarded by ob.mu.
 	rows    []outbox.Record
+	later   []outbox.Record
 	aborted bool
 	closed  bool
 }
@@ -59,6 +60,7 @@ func (tx *Tx) Commit(ctx context.Context) error {
 		return ErrTxAborted
 	}
 	tx.ob.log = append(tx.ob.log, tx.rows...)
+	tx.ob.later = append(tx.ob.later, tx.later...)
 	return nil
 }
 
@@ -126,7 +128,7 @@ func (tx *Tx) abort() {
 // caller holds ob.mu.
 func (tx *Tx) end() {
 	tx.closed = true
-	tx.rows = nil
+	tx.rows, tx.later = nil, nil
 	tx.ob.locks.release(tx)
 	close(tx.ended)
 }

@@ -48,20 +48,20 @@ type MaintenanceReport struct {
 type AlarmKind string
 
 const (
-	// AlarmHistoryPinned: a group without a greatest lag has not read messages that are
+	// AlarmHistoryPinned says that a group without a greatest lag has not read messages that are
 	// older than MaxAge. They are kept for it, for ever. Run its relay, remove the
 	// group or give it a greatest lag.
 	AlarmHistoryPinned AlarmKind = "history_pinned"
-	// AlarmLag: a group has used up a good part of its greatest lag. Past it, it loses
+	// AlarmLag says that a group has used up a good part of its greatest lag. Past it, it loses
 	// history.
 	AlarmLag AlarmKind = "lag"
-	// AlarmLagExceeded: a group is past its greatest lag and holds nothing back any
+	// AlarmLagExceeded says that a group is past its greatest lag and holds nothing back any
 	// more.
 	AlarmLagExceeded AlarmKind = "lag_exceeded"
-	// AlarmTailInUse: the open-ended range is in use and too large to be closed while
+	// AlarmTailInUse says that the open-ended range is in use and too large to be closed while
 	// producers wait (MaintenanceConfig.MaxTailScan).
 	AlarmTailInUse AlarmKind = "tail_in_use"
-	// AlarmBusy: the locks that a change of the ranges needs were not to be had, since
+	// AlarmBusy says that the locks that a change of the ranges needs were not to be had, since
 	// producers keep transactions open.
 	AlarmBusy AlarmKind = "busy"
 )

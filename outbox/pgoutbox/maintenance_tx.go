@@ -52,8 +52,9 @@ func (m *Maintenance) tx(ctx context.Context, fn func(pgx.Tx) error) error {
 	})
 }
 
-// settle bounds what a transaction can wait for, and lets it find rows by index only:
-// a plan that reads a whole range would do so under a lock.
+// settle bounds what a transaction can wait for, and lets it find rows in the order of
+// an index only: a plan that reads a whole range would do so under a lock, and a new
+// range has no statistics that speak against it.
 func (m *Maintenance) settle(ctx context.Context, tx pgx.Tx) error {
 	for name, value := range map[string]string{
 		"lock_timeout":                        strconv.FormatInt(max(m.cfg.LockTimeout.Milliseconds(), 1), 10) + "ms",
@@ -61,6 +62,7 @@ func (m *Maintenance) settle(ctx context.Context, tx pgx.Tx) error {
 		"idle_in_transaction_session_timeout": "60s",
 		"jit":                                 "off",
 		"enable_seqscan":                      "off",
+		"enable_bitmapscan":                   "off",
 	} {
 		if _, err := tx.Exec(ctx, "SELECT set_config($1, $2, true)", name, value); err != nil {
 			return err

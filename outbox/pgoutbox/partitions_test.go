@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strconv"
 	"testing"
 	"time"
 
@@ -14,9 +15,9 @@ import (
 )
 
 // smallRanges is a log of which each range takes a few messages.
-func smallRanges(t *testing.T, cfg pgoutbox.Config) (*pgoutbox.Outbox, *testenv.Database) {
+func smallRanges(t *testing.T) (*pgoutbox.Outbox, *testenv.Database) {
 	t.Helper()
-	ob, db := newOutbox(t, cfg)
+	ob, db := newOutbox(t, pgoutbox.Config{})
 	exec(t, db, `DROP TABLE leat.outbox_p1, leat.outbox_p2, leat.outbox_p3, leat.outbox_p4, leat.outbox_tail;
 		CREATE TABLE leat.outbox_p1 PARTITION OF leat.outbox FOR VALUES FROM (MINVALUE) TO (11);
 		CREATE TABLE leat.outbox_p2 PARTITION OF leat.outbox FOR VALUES FROM (11) TO (21);
@@ -34,7 +35,7 @@ func putMany(t *testing.T, ob *pgoutbox.Outbox, from, n int) {
 	t.Helper()
 	names := make([]string, n)
 	for i := range names {
-		names[i] = fmt.Sprint(from + i)
+		names[i] = strconv.Itoa(from + i)
 	}
 	put(t, ob, "k", names...)
 }
@@ -51,7 +52,7 @@ func layout(t *testing.T, db *testenv.Database) []string {
 // TestO2_RangesAreMadeAhead: ranges are split off the open-ended one while it is empty.
 func TestO2_RangesAreMadeAhead(t *testing.T) {
 	t.Parallel()
-	ob, db := smallRanges(t, pgoutbox.Config{})
+	ob, db := smallRanges(t)
 	m := maintenance(t, ob, small())
 	report := once(t, m)
 	require.Zero(t, report.Sequence)
@@ -79,7 +80,7 @@ func TestO2_RangesAreMadeAhead(t *testing.T) {
 // above the sequence. Nothing is lost on the way, and each new range has every index.
 func TestO2_RelayDownForLong(t *testing.T) {
 	t.Parallel()
-	ob, db := smallRanges(t, pgoutbox.Config{})
+	ob, db := smallRanges(t)
 	m := maintenance(t, ob, small())
 	s := acquire(t, ob, "")
 	want := 0
@@ -90,7 +91,7 @@ func TestO2_RelayDownForLong(t *testing.T) {
 		require.Equal(t, report.Added[0].To, report.Added[1].From)
 		require.Greater(t, report.Added[0].To, report.Sequence+10)
 		for _, r := range readAll(t, s, 50) {
-			require.Equal(t, fmt.Sprint(want), string(r.Payload))
+			require.Equal(t, strconv.Itoa(want), string(r.Payload))
 			want++
 		}
 		require.Zero(t, want%77)
@@ -110,7 +111,7 @@ func TestO2_RelayDownForLong(t *testing.T) {
 // producers wait is left as it is, and said to be.
 func TestO2_LargeTailStaysOpen(t *testing.T) {
 	t.Parallel()
-	ob, db := smallRanges(t, pgoutbox.Config{})
+	ob, db := smallRanges(t)
 	cfg := small()
 	cfg.MaxTailScan = 1
 	cfg.MaxAge = time.Microsecond
@@ -135,7 +136,7 @@ func TestO2_LargeTailStaysOpen(t *testing.T) {
 // others go on; each waits at most about LockTimeout.
 func TestO2_ProducersDoNotWaitForRanges(t *testing.T) {
 	t.Parallel()
-	ob, db := smallRanges(t, pgoutbox.Config{})
+	ob, db := smallRanges(t)
 	m := maintenance(t, ob, small())
 	open := begin(t, ob, db).put("held", "1")
 	report := make(chan pgoutbox.MaintenanceReport, 1)
@@ -171,7 +172,7 @@ func TestO2_ProducersDoNotWaitForRanges(t *testing.T) {
 // TestO2_DetachWithoutATransactionFailsProducers is why both are one transaction.
 func TestO2_DetachWithoutATransactionFailsProducers(t *testing.T) {
 	t.Parallel()
-	ob, db := smallRanges(t, pgoutbox.Config{})
+	ob, db := smallRanges(t)
 	putMany(t, ob, 0, 25)
 	exec(t, db, "ALTER TABLE leat.outbox DETACH PARTITION leat.outbox_tail")
 	tx := begin(t, ob, db)
@@ -185,7 +186,7 @@ func TestO2_DetachWithoutATransactionFailsProducers(t *testing.T) {
 // lost and nothing fails.
 func TestO2_RangesUnderLoad(t *testing.T) {
 	t.Parallel()
-	ob, db := smallRanges(t, pgoutbox.Config{})
+	ob, db := smallRanges(t)
 	cfg := small()
 	cfg.MaxAge = time.Microsecond
 	m := maintenance(t, ob, cfg)
@@ -196,7 +197,7 @@ func TestO2_RangesUnderLoad(t *testing.T) {
 			for i := range each {
 				tx, err := db.Pool.Begin(t.Context())
 				if err == nil {
-					err = ob.Enqueue(t.Context(), tx, keyed(fmt.Sprint(w), fmt.Sprintf("%d-%d", w, i))...)
+					err = ob.Enqueue(t.Context(), tx, keyed(strconv.Itoa(w), fmt.Sprintf("%d-%d", w, i))...)
 				}
 				if err == nil {
 					err = tx.Commit(t.Context())
@@ -230,7 +231,7 @@ func TestO2_RangesUnderLoad(t *testing.T) {
 	}
 	read()
 	for w := range writers {
-		require.Equal(t, each, next[fmt.Sprint(w)])
+		require.Equal(t, each, next[strconv.Itoa(w)])
 	}
 	require.Positive(t, dropped)
 	t.Logf("%d ranges dropped, %d messages left", dropped, stored(t, db))

@@ -117,6 +117,9 @@ func (r *round) young(ctx context.Context, p part) (young bool, err error) {
 		return true, nil
 	}
 	err = r.read(ctx, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "SET LOCAL enable_bitmapscan = on"); err != nil { // BRIN knows no other scan
+			return err
+		}
 		return tx.QueryRow(ctx, r.ob.of(p.Table, r.sql.young), r.cfg.MaxAge.Microseconds()).Scan(&young)
 	})
 	return young, err

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"iter"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -45,7 +47,7 @@ func (r *round) archiveRows(ctx context.Context, p Range) error {
 	return nil
 }
 
-// records reads a range page by page, each in a statement of its own, so that no
+// records reads a range page by page, each in a transaction of its own, so that no
 // snapshot is held however long the archive takes.
 func (r *round) records(ctx context.Context, p Range, failed *error) iter.Seq2[outbox.Record, error] {
 	return func(yield func(outbox.Record, error) bool) {
@@ -71,17 +73,20 @@ func (r *round) records(ctx context.Context, p Range, failed *error) iter.Seq2[o
 }
 
 func (r *round) page(ctx context.Context, p Range, last int64) ([]outbox.Record, error) {
-	rows, err := r.ob.pool.Query(ctx, r.ob.of(p.Table, r.sql.page), last, archivePage, p.To-1)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
 	var d decoder
-	for d.size < maxPageBytes && rows.Next() {
-		if err := d.row(rows); err != nil {
-			return nil, err
+	err := r.read(ctx, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, r.ob.of(p.Table, r.sql.page), last, archivePage, p.To-1)
+		if err != nil {
+			return err
 		}
-	}
-	rows.Close()
-	return d.records, rows.Err()
+		defer rows.Close()
+		for d.size < maxPageBytes && rows.Next() {
+			if err := d.row(rows); err != nil {
+				return err
+			}
+		}
+		rows.Close()
+		return rows.Err()
+	})
+	return d.records, err
 }

@@ -4,8 +4,9 @@
 SELECT n.relay_group, bool_or(
     EXISTS (SELECT FROM {range} o
             WHERE o.xid >= pg_snapshot_xmin(n.target) AND NOT pg_visible_in_snapshot(o.xid, n.target))
-    OR EXISTS (SELECT FROM {range} o
-               WHERE o.xid >= pg_snapshot_xmin(n.prev) AND NOT pg_visible_in_snapshot(o.xid, n.prev)
-                 AND o.seq > n.last AND o.shard % n.slots = n.slot))
+    OR n.last < (SELECT max(seq) FROM {range})
+       AND EXISTS (SELECT FROM {range} o
+                   WHERE o.xid >= pg_snapshot_xmin(n.prev) AND NOT pg_visible_in_snapshot(o.xid, n.prev)
+                     AND o.seq > n.last AND o.shard % n.slots = n.slot))
 FROM newest n
 GROUP BY n.relay_group

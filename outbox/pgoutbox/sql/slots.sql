@@ -1,4 +1,4 @@
--- slots_of: the newest position of every slot of every group, as two common tables
+-- The newest position of every slot of every group, as two common tables
 -- that other statements begin with. A slot that is listed and has no position yet has
 -- settled nothing. Groups whose names begin with _ are reserved and read nothing.
 WITH slots AS MATERIALIZED (
@@ -12,7 +12,8 @@ WITH slots AS MATERIALIZED (
       AND NOT EXISTS (SELECT FROM @{_groups} g WHERE g.relay_group = p.relay_group)
 ), newest AS MATERIALIZED (
     SELECT s.relay_group, s.slot, coalesce(p.prev, '3:3:') AS prev, coalesce(p.target, '3:3:') AS target,
-           coalesce(p.last, 0) AS last, coalesce(p.slots, 1) AS slots
+           coalesce(p.last, 0) AS last, coalesce(p.floor, 0) AS floor,
+           coalesce(p.next_floor, 0) AS next_floor, coalesce(p.slots, 1) AS slots
     FROM slots s
     LEFT JOIN LATERAL (SELECT * FROM @{_positions} p
                        WHERE p.relay_group = s.relay_group AND p.slot = s.slot

@@ -1,0 +1,335 @@
+package pgoutbox_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/pgoutbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// atOnce is maintenance that keeps nothing any longer than it must.
+func atOnce() pgoutbox.MaintenanceConfig {
+	cfg := small()
+	cfg.MaxAge = time.Microsecond
+	return cfg
+}
+
+// tables are the names of ranges.
+func tables(ranges []pgoutbox.Range) []string {
+	var names []string
+	for _, r := range ranges {
+		names = append(names, r.Table)
+	}
+	return names
+}
+
+// age makes all messages older.
+func age(t *testing.T, db *testenv.Database, by string) {
+	t.Helper()
+	exec(t, db, "UPDATE leat.outbox SET created_at = created_at - interval '"+by+"'")
+}
+
+// settle reads and settles all there is, and moves the position past it.
+func settle(t *testing.T, s relay.Session) {
+	t.Helper()
+	readAll(t, s, 100)
+}
+
+// TestO2_RetentionByAge drops what is old and settled, from the start on, and no more.
+func TestO2_RetentionByAge(t *testing.T) {
+	t.Parallel()
+	ob, db := smallRanges(t)
+	s := acquire(t, ob, "")
+	cfg := small()
+	m := maintenance(t, ob, cfg)
+	putMany(t, ob, 0, 10)
+	age(t, db, "8 days")
+	putMany(t, ob, 10, 11)
+	settle(t, s)
+	report := once(t, m)
+	require.Equal(t, []string{"outbox_p1"}, tables(report.Dropped))
+	require.Positive(t, report.Dropped[0].Bytes)
+	require.Equal(t, 11, stored(t, db))
+	require.Equal(t, 1, query1[int](t, db, `SELECT count(*) FROM leat.outbox_audit
+		WHERE action = 'drop_range' AND actor = 'maintenance' AND details ->> 'table' = 'outbox_p1'`))
+
+	cfg.MaxAge = -1
+	age(t, db, "8 days")
+	require.Empty(t, once(t, maintenance(t, ob, cfg)).Dropped, "kept for ever")
+	require.Equal(t, []string{"outbox_p2"}, tables(once(t, m).Dropped))
+	putMany(t, ob, 21, 1)
+	require.Len(t, readAll(t, s, 10), 1)
+}
+
+// TestO2_RetentionBySize drops the oldest ranges while the log is too large, whatever
+// their age, but never before every group is past them.
+func TestO2_RetentionBySize(t *testing.T) {
+	t.Parallel()
+	ob, _ := smallRanges(t)
+	fast, slow := acquire(t, ob, "fast"), acquire(t, ob, "slow")
+	cfg := small()
+	cfg.MaxBytes = 1
+	m := maintenance(t, ob, cfg)
+	putMany(t, ob, 0, 15)
+	settle(t, slow)
+	putMany(t, ob, 15, 15)
+	settle(t, fast)
+	require.Equal(t, []string{"outbox_p1"}, tables(once(t, m).Dropped))
+	require.Empty(t, once(t, m).Dropped)
+	require.Len(t, readAll(t, slow, 10), 15)
+	require.Equal(t, []string{"outbox_p2"}, tables(once(t, m).Dropped))
+}
+
+// TestO2_NothingGoesUnread: no range is dropped before a group has settled all of it,
+// and none where there is no group yet.
+func TestO2_NothingGoesUnread(t *testing.T) {
+	t.Parallel()
+	ob, db := smallRanges(t)
+	m := maintenance(t, ob, atOnce())
+	putMany(t, ob, 0, 25)
+	require.Empty(t, once(t, m).Dropped, "nobody has read anything")
+
+	s := acquire(t, ob, "")
+	require.Empty(t, once(t, m).Dropped, "the group has just begun")
+	page, err := s.Read(t.Context(), 25)
+	require.NoError(t, err)
+	require.Len(t, page.Records, 25)
+	require.Empty(t, once(t, m).Dropped, "read is not settled")
+	require.NoError(t, s.Advance(t.Context(), page, 10))
+	require.Equal(t, []string{"outbox_p1"}, tables(once(t, m).Dropped), "the window is settled up to 10")
+	require.NoError(t, s.Advance(t.Context(), page, 19))
+	require.Empty(t, once(t, m).Dropped)
+	require.NoError(t, s.Advance(t.Context(), page, 20))
+	require.Equal(t, []string{"outbox_p2"}, tables(once(t, m).Dropped))
+	require.Equal(t, 5, stored(t, db))
+}
+
+// TestO2_EverySlotCounts: a group is past a range when each of its slots is, also one
+// that has not begun.
+func TestO2_EverySlotCounts(t *testing.T) {
+	t.Parallel()
+	ob, db := smallRanges(t)
+	exec(t, db, "INSERT INTO leat.outbox_groups (relay_group, slots) VALUES ('g', 2)")
+	m := maintenance(t, ob, atOnce())
+	s := acquire(t, ob, "g")
+	putMany(t, ob, 0, 25)
+	settle(t, s)
+	settle(t, s)
+	require.Empty(t, once(t, m).Dropped, "slot 1 has no position")
+	exec(t, db, `INSERT INTO leat.outbox_positions SELECT relay_group, 1, window_no, prev, target, floor, next_floor,
+		source_floor, last, opened_by, opened_at, owner, epoch, system_identifier, false, slots
+		FROM leat.outbox_positions WHERE window_no = 0`)
+	require.Empty(t, once(t, m).Dropped, "slot 1 is at the start")
+	exec(t, db, `UPDATE leat.outbox_positions p SET prev = n.prev, target = n.target, last = n.last
+		FROM (SELECT * FROM leat.outbox_positions WHERE slot = 0 ORDER BY window_no DESC LIMIT 1) n WHERE p.slot = 1`)
+	require.Equal(t, []string{"outbox_p1", "outbox_p2"}, tables(once(t, m).Dropped))
+}
+
+// TestO2_AnotherSlotsRowsPinNothing: within the newest window a slot only settles its
+// own shards.
+func TestO2_AnotherSlotsRowsPinNothing(t *testing.T) {
+	t.Parallel()
+	ob, db := smallRanges(t)
+	m := maintenance(t, ob, atOnce())
+	settle(t, acquire(t, ob, "g"))
+	putMany(t, ob, 0, 25)
+	settle(t, acquire(t, ob, "h"))
+	exec(t, db, "DELETE FROM leat.outbox_positions WHERE relay_group = 'g'; UPDATE leat.outbox_positions SET last = 0")
+	require.Empty(t, once(t, m).Dropped)
+	require.NotZero(t, query1[int](t, db, "SELECT min(shard) FROM leat.outbox"))
+	exec(t, db, "UPDATE leat.outbox_positions SET slots = 64")
+	require.Len(t, once(t, m).Dropped, 2, "none is of slot 0")
+}
+
+// TestO2_ReservedGroupsPinNothing: the leases of maintenance itself are no groups.
+func TestO2_ReservedGroupsPinNothing(t *testing.T) {
+	t.Parallel()
+	ob, db := smallRanges(t)
+	exec(t, db, "INSERT INTO leat.outbox_groups (relay_group) VALUES ('_other')")
+	m := maintenance(t, ob, atOnce())
+	putMany(t, ob, 0, 25)
+	require.Empty(t, once(t, m).Dropped)
+	settle(t, acquire(t, ob, ""))
+	require.Len(t, once(t, m).Dropped, 2)
+}
+
+// TestO2_MaxLag: a group that says how far it may fall behind is warned of, and then
+// holds nothing back; one that does not holds history back for ever, which raises an
+// alarm.
+func TestO2_MaxLag(t *testing.T) {
+	t.Parallel()
+	ob, db := smallRanges(t)
+	exec(t, db, "INSERT INTO leat.outbox_groups (relay_group, max_lag) VALUES ('bounded', '10 days'), ('endless', NULL)")
+	cfg := small()
+	m := maintenance(t, ob, cfg)
+	acquire(t, ob, "endless")
+	putMany(t, ob, 0, 25)
+	settle(t, acquire(t, ob, ""))
+	require.Empty(t, once(t, m).Alarms)
+
+	kinds := func(r pgoutbox.MaintenanceReport) map[string]pgoutbox.AlarmKind {
+		all := map[string]pgoutbox.AlarmKind{}
+		for _, a := range r.Alarms {
+			require.Greater(t, a.Lag, 100*time.Hour)
+			all[a.Group] = a.Kind
+		}
+		return all
+	}
+	age(t, db, "6 days")
+	report := once(t, m)
+	require.Equal(t, map[string]pgoutbox.AlarmKind{"bounded": pgoutbox.AlarmLag}, kinds(report))
+	require.Equal(t, 240*time.Hour, report.Alarms[0].Limit)
+	age(t, db, "2 days")
+	require.Equal(t, map[string]pgoutbox.AlarmKind{"bounded": pgoutbox.AlarmLag, "endless": pgoutbox.AlarmHistoryPinned}, kinds(once(t, m)))
+	age(t, db, "3 days")
+	report = once(t, m)
+	require.Equal(t, map[string]pgoutbox.AlarmKind{"bounded": pgoutbox.AlarmLagExceeded, "endless": pgoutbox.AlarmHistoryPinned}, kinds(report))
+	require.Empty(t, report.Dropped, "endless holds it back")
+
+	settle(t, acquire(t, ob, "another"))
+	exec(t, db, "UPDATE leat.outbox_groups SET max_lag = '100 days' WHERE relay_group = 'endless'")
+	require.Empty(t, once(t, m).Dropped, "so it does within its lag")
+	exec(t, db, "DELETE FROM leat.outbox_groups WHERE relay_group = 'endless'; DELETE FROM leat.outbox_positions WHERE relay_group = 'endless'")
+	require.Equal(t, []string{"outbox_p1", "outbox_p2"}, tables(once(t, m).Dropped))
+	require.Equal(t, 2, query1[int](t, db, "SELECT count(*) FROM leat.outbox_audit WHERE action = 'lose_history' AND relay_group = 'bounded'"))
+}
+
+// TestO2_Archive: each record is archived before it goes; where that fails, it stays.
+func TestO2_Archive(t *testing.T) {
+	t.Parallel()
+	ob, db := smallRanges(t)
+	var archived []string
+	fail := errors.New("disk full")
+	cfg := atOnce()
+	cfg.Archive = func(_ context.Context, part pgoutbox.Range, records iter.Seq2[outbox.Record, error]) error {
+		for r, err := range records {
+			if err != nil {
+				return err
+			}
+			if r.Seq < part.From || r.Seq >= part.To {
+				return fmt.Errorf("record %d in range %d to %d", r.Seq, part.From, part.To)
+			}
+			archived = append(archived, string(r.Payload))
+		}
+		return fail
+	}
+	m := maintenance(t, ob, cfg)
+	putMany(t, ob, 0, 25)
+	settle(t, acquire(t, ob, ""))
+	report, err := m.RunOnce(t.Context())
+	require.ErrorIs(t, err, fail)
+	require.Empty(t, report.Dropped)
+	require.NotEmpty(t, report.Added, "the rest of the round is done")
+	require.Equal(t, 25, stored(t, db))
+
+	fail, archived = nil, nil
+	require.Len(t, once(t, m).Dropped, 2)
+	require.Len(t, archived, 20)
+	for i, payload := range archived {
+		require.Equal(t, strconv.Itoa(i), payload)
+	}
+}
+
+// TestO2_ArchiveOfALateRow: a row that is committed after the archive has read its
+// range is archived, too, before it goes.
+func TestO2_ArchiveOfALateRow(t *testing.T) {
+	t.Parallel()
+	ob, db := smallRanges(t)
+	s := acquire(t, ob, "")
+	late := begin(t, ob, db).put("late", "late")
+	putMany(t, ob, 0, 25)
+	settle(t, s)
+	var archived []string
+	cfg := atOnce()
+	rounds := 0
+	cfg.Archive = func(ctx context.Context, part pgoutbox.Range, records iter.Seq2[outbox.Record, error]) error {
+		for r, err := range records {
+			if err != nil {
+				return err
+			}
+			archived = append(archived, string(r.Payload))
+		}
+		if rounds++; rounds == 1 {
+			if err := late.Commit(ctx); err != nil {
+				return err
+			}
+			readAll(t, s, 100)
+		}
+		return nil
+	}
+	m := maintenance(t, ob, cfg)
+	require.Empty(t, once(t, m).Dropped, "late came after the archive")
+	require.NotContains(t, archived, "late")
+	require.Len(t, once(t, m).Dropped, 2)
+	require.Contains(t, archived, "late")
+}
+
+// TestO2_NoDDL deletes in chunks by the same rules and changes no range.
+func TestO2_NoDDL(t *testing.T) {
+	t.Parallel()
+	ob, db := smallRanges(t)
+	before := layout(t, db)
+	cfg := atOnce()
+	cfg.NoDDL, cfg.DeleteChunk = true, 4
+	var archived int
+	cfg.Archive = func(_ context.Context, _ pgoutbox.Range, records iter.Seq2[outbox.Record, error]) error {
+		for _, err := range records {
+			if err != nil {
+				return err
+			}
+			archived++
+		}
+		return nil
+	}
+	m := maintenance(t, ob, cfg)
+	putMany(t, ob, 0, 25)
+	require.Zero(t, once(t, m).Deleted, "nobody has read anything")
+	s := acquire(t, ob, "")
+	page, err := s.Read(t.Context(), 25)
+	require.NoError(t, err)
+	require.Zero(t, once(t, m).Deleted)
+	require.NoError(t, s.Advance(t.Context(), page, 10))
+	require.EqualValues(t, 10, once(t, m).Deleted)
+	late := begin(t, ob, db).put("late", "late")
+	putMany(t, ob, 25, 4)
+	require.NoError(t, s.Advance(t.Context(), page, 25))
+	settle(t, s)
+	require.EqualValues(t, 19, once(t, m).Deleted)
+	late.commit()
+	require.Zero(t, once(t, m).Deleted)
+	require.Equal(t, []string{"late"}, payloads(readAll(t, s, 10)))
+	require.EqualValues(t, 1, once(t, m).Deleted)
+	require.GreaterOrEqual(t, archived, 30)
+	require.Equal(t, before, layout(t, db))
+
+	cfg.MaxAge = time.Hour
+	putMany(t, ob, 29, 3)
+	settle(t, s)
+	require.Zero(t, once(t, maintenance(t, ob, cfg)).Deleted, "kept for replay")
+}
+
+// TestO2_Prune keeps the audit and dead records for as long as it is told.
+func TestO2_Prune(t *testing.T) {
+	t.Parallel()
+	ob, db := newOutbox(t, pgoutbox.Config{})
+	exec(t, db, `INSERT INTO leat.outbox_audit (at, action, actor) SELECT now() - i * interval '1 day', 'x', 'y' FROM generate_series(1, 20) i;
+		INSERT INTO leat.outbox_dead (relay_group, seq, epoch, died_at, created_at, id, shard, topic, payload)
+		SELECT 'g', i, 1, now() - i * interval '1 day', now(), gen_random_uuid(), 0, 't', '' FROM generate_series(1, 20) i`)
+	report := once(t, maintenance(t, ob, pgoutbox.MaintenanceConfig{}))
+	require.Zero(t, report.PrunedAudit+report.PrunedDead)
+	day := 24 * time.Hour
+	report = once(t, maintenance(t, ob, pgoutbox.MaintenanceConfig{KeepAudit: 5*day + time.Hour, KeepDead: 2*day + time.Hour, DeleteChunk: 3}))
+	require.EqualValues(t, 15, report.PrunedAudit)
+	require.EqualValues(t, 18, report.PrunedDead)
+	require.Equal(t, 5, query1[int](t, db, "SELECT count(*) FROM leat.outbox_audit"))
+}
