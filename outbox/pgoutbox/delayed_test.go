@@ -277,3 +277,21 @@ func TestO14_DelayedIsSentAtItsTime(t *testing.T) {
 	require.NoError(t, <-done)
 	require.Zero(t, query1[int](t, db, "SELECT count(*) FROM leat.outbox_leases WHERE owner IS NOT NULL"))
 }
+
+// TestO2_PrivilegesOfADelay: a producer that delays messages needs no more than INSERT
+// on the columns that it gives.
+func TestO2_PrivilegesOfADelay(t *testing.T) {
+	t.Parallel()
+	ob, db := newOutbox(t, pgoutbox.Config{})
+	role := "leat_test_" + db.Name[len(db.Name)-12:]
+	const given = "id, shard, id_text, topic, key, type, payload, headers, occurred_at"
+	exec(t, db, `CREATE ROLE "`+role+`"`)
+	t.Cleanup(func() { dropRole(t, db, role) })
+	exec(t, db, `GRANT USAGE ON SCHEMA leat TO "`+role+`"; GRANT SELECT ON leat.outbox_meta TO "`+role+`";
+		GRANT INSERT (`+given+`) ON leat.outbox TO "`+role+`";
+		GRANT INSERT (not_before, `+given+`) ON leat.outbox_delayed TO "`+role+`"`)
+	tx := begin(t, ob, db).exec(`SET LOCAL ROLE "` + role + `"`)
+	require.NoError(t, ob.Enqueue(t.Context(), tx.Tx, append(keyed("k", "now"), delayedBy("k", later(), "later")...)...))
+	tx.commit()
+	require.Equal(t, 1, stored(t, db))
+}

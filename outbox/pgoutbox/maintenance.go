@@ -79,10 +79,13 @@ func (m *Maintenance) Run(ctx context.Context) error {
 		defer cancel()
 		errs[0] = m.serve(ctx, m.keeping, func(ctx context.Context) (time.Duration, error) {
 			report, err := m.round(ctx)
-			if report.Busy {
-				return min(m.cfg.Interval, 10*time.Second), err
+			if err != nil && ctx.Err() == nil {
+				m.log.WarnContext(ctx, "maintenance is not complete", slog.Any("error", err))
 			}
-			return m.cfg.Interval, err
+			if report.Busy {
+				return min(m.cfg.Interval, 10*time.Second), nil
+			}
+			return m.cfg.Interval, nil
 		})
 	})
 	wg.Go(func() {
@@ -122,8 +125,9 @@ func (m *Maintenance) RunOnce(ctx context.Context) (MaintenanceReport, error) {
 // serve does the work of d, again and again after the waits that it asks for.
 func (m *Maintenance) serve(ctx context.Context, d *duty, work func(context.Context) (time.Duration, error)) error {
 	checked := false
+	retry := time.Second
 	for ctx.Err() == nil {
-		err := error(nil)
+		began, err := time.Now(), error(nil)
 		if !checked {
 			err = m.check(ctx)
 			checked = err == nil
@@ -140,7 +144,11 @@ func (m *Maintenance) serve(ctx context.Context, d *duty, work func(context.Cont
 			pauseFor(ctx, max(min(held.Remaining, d.ttl/5), time.Millisecond))
 		case err != nil:
 			m.log.WarnContext(ctx, "maintenance starts over", slog.String("lease", d.slot.Group), slog.Any("error", err))
-			pauseFor(ctx, time.Second)
+			if time.Since(began) > time.Minute {
+				retry = time.Second
+			}
+			pauseFor(ctx, retry)
+			retry = min(2*retry, 30*time.Second)
 		}
 	}
 	return nil

@@ -47,8 +47,11 @@ func (d *duty) run(ctx context.Context, work func(context.Context) error) error 
 	if err != nil {
 		return describe(err)
 	}
+	defer d.release(ctx, lease)
 	working, end := context.WithCancelCause(ctx)
 	kept := make(chan struct{})
+	defer func() { <-kept }()
+	defer end(nil)
 	go func() {
 		defer close(kept)
 		end(d.keep(working, lease, asked.Add(d.ttl)))
@@ -57,9 +60,6 @@ func (d *duty) run(ctx context.Context, work func(context.Context) error) error 
 	if cause := context.Cause(working); err != nil && errors.Is(cause, relay.ErrLeaseLost) {
 		err = fmt.Errorf("%w: %w", cause, err)
 	}
-	end(nil)
-	<-kept
-	d.release(ctx, lease)
 	return err
 }
 

@@ -61,8 +61,8 @@ const (
 	// AlarmTailInUse says that the open-ended range is in use and too large to be closed while
 	// producers wait (MaintenanceConfig.MaxTailScan).
 	AlarmTailInUse AlarmKind = "tail_in_use"
-	// AlarmBusy says that the locks that a change of the ranges needs were not to be had, since
-	// producers keep transactions open.
+	// AlarmBusy says that the locks that a change of the ranges needs were not to be had,
+	// since transactions that use the log stay open: producers, a backup.
 	AlarmBusy AlarmKind = "busy"
 )
 

@@ -45,14 +45,28 @@ func TestO4_EveryQueryMode(t *testing.T) {
 			require.NoError(t, ob.QueueEnqueue(t.Context(), &batch, outbox.Message{Topic: "batch"}))
 			require.NoError(t, pool.SendBatch(t.Context(), &batch).Close())
 
+			delayed := outbox.Message{ID: "d", Topic: "delayed", Key: "k", NotBefore: later()}
+			require.NoError(t, ob.InTx(t.Context(), func(ctx context.Context, tx pgx.Tx) error {
+				return ob.Enqueue(ctx, tx, delayed, outbox.Message{Topic: "beside"})
+			}))
+			listed, err := ob.Delayed(t.Context(), pgoutbox.DelayedQuery{ID: "d"})
+			require.NoError(t, err)
+			require.Len(t, listed, 1)
+			require.True(t, delayed.NotBefore.Equal(listed[0].NotBefore))
+			makeDue(t, db)
+			report := once(t, maintenance(t, ob, pgoutbox.MaintenanceConfig{MaxAge: -1}))
+			require.EqualValues(t, 1, report.Promoted)
+
 			s := acquire(t, ob, "")
 			got := readAll(t, s, 2)
 			require.NoError(t, s.Release(t.Context()))
-			require.Len(t, got, 3)
+			require.Len(t, got, 5)
 			require.Equal(t, want, got[0].Message)
 			require.Equal(t, "plain", got[1].Topic)
 			require.Empty(t, got[1].Payload)
 			require.Equal(t, "batch", got[2].Topic)
+			require.Equal(t, "beside", got[3].Topic)
+			require.Equal(t, "delayed", got[4].Topic)
 		})
 	}
 }

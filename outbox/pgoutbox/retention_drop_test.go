@@ -100,6 +100,7 @@ func TestO2_DropWaits_Faults(t *testing.T) {
 	for name, action := range map[string]failpoint.Action{
 		"error": failpoint.Error(nil),
 		"cut":   failpoint.Call(nil),
+		"panic": failpoint.Panic(),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -117,9 +118,16 @@ func TestO2_DropWaits_Faults(t *testing.T) {
 			settle(t, s)
 			var points failpoint.Registry
 			require.NoError(t, points.EnableAt(failpoint.RelayDropWaits, 1, action))
-			report, err := m.RunOnce(failpoint.With(t.Context(), &points))
-			require.Error(t, err)
-			require.Empty(t, report.Dropped)
+			faulty := func() {
+				report, err := m.RunOnce(failpoint.With(t.Context(), &points))
+				require.Error(t, err)
+				require.Empty(t, report.Dropped)
+			}
+			if name == "panic" {
+				require.Panics(t, faulty)
+			} else {
+				require.NotPanics(t, faulty)
+			}
 			require.Equal(t, 25, stored(t, db))
 			require.Len(t, once(t, m).Dropped, 2)
 			require.Equal(t, 1, points.Hits(failpoint.RelayDropWaits))

@@ -145,7 +145,8 @@ CREATE TABLE @{_audit} (
 );
 CREATE INDEX @{name:_audit_at_idx} ON @{_audit} (at);
 
--- Messages that are not due yet. They enter the log when they are.
+-- Messages that are not due yet. They enter the log when they are. Producers that
+-- delay messages need INSERT on the columns that they give.
 CREATE TABLE @{_delayed} (
     not_before  timestamptz NOT NULL,
     no          bigint      GENERATED ALWAYS AS IDENTITY,
