@@ -89,8 +89,8 @@ func (r *round) dropRanges(ctx context.Context) error {
 		total += p.Bytes
 	}
 	for _, p := range parts {
-		if p.To > r.report.Sequence {
-			return nil // numbers of it are still to be drawn, or were a moment ago
+		if p.To > r.report.Sequence+1 {
+			return nil // numbers of it are still to be drawn
 		}
 		tooMuch := r.cfg.MaxBytes > 0 && total > r.cfg.MaxBytes
 		young, err := r.young(ctx, p)
