@@ -3,7 +3,7 @@ package pgoutbox
 import (
 	"context"
 	"errors"
-	"strconv"
+	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -67,7 +67,7 @@ func (o *Outbox) Delayed(ctx context.Context, q DelayedQuery) ([]DelayedMessage,
 	var d decoder
 	for rows.Next() {
 		var due time.Time
-		if err := d.row(withDue{rows, &due}); err != nil {
+		if err := d.scan(withDue{rows, &due}); err != nil {
 			return nil, err
 		}
 		r := d.records[len(d.records)-1]
@@ -90,19 +90,19 @@ func (r withDue) Scan(dest ...any) error {
 }
 
 // CancelDelayed takes back the message called id, if it is not due yet, and says
-// whether there was one; if several were enqueued by that id, all of them. A message that is
-// due is in the log, or about to be, and is sent. Actor and reason stand in the audit;
-// actor is required.
-func (o *Outbox) CancelDelayed(ctx context.Context, id, actor, reason string) (bool, error) {
-	if id == "" || actor == "" {
-		return false, outbox.ConfigError("id, actor", strconv.Quote(id)+", "+strconv.Quote(actor), "must not be empty")
+// whether there was one; if several were enqueued by that id, all of them. A message that
+// is due is in the log, or about to be, and is sent. The audit keeps who asked, and why:
+// without both, or without an id, the error wraps ErrInvalidRequest.
+func (o *Outbox) CancelDelayed(ctx context.Context, id string, by By) (bool, error) {
+	if id == "" || by.Actor == "" || by.Reason == "" {
+		return false, fmt.Errorf("%w: id, Actor and Reason are required", ErrInvalidRequest)
 	}
 	mapped, canonical := ids.Map(id)
 	var text *string
 	if !canonical {
 		text = &id
 	}
-	tag, err := o.pool.Exec(ctx, o.later.cancel, ids.Text(mapped), text, actor, textOrNull(&reason))
+	tag, err := o.pool.Exec(ctx, o.later.cancel, ids.Text(mapped), text, by.Actor, by.Reason)
 	return tag.RowsAffected() > 0, describe(err)
 }
 

@@ -234,13 +234,13 @@ func TestO2_CancelDelayed(t *testing.T) {
 	}))
 	for _, id := range ids[:2] {
 		for _, want := range []bool{true, false} {
-			done, err := ob.CancelDelayed(t.Context(), id, "ann", "paid")
+			done, err := ob.CancelDelayed(t.Context(), id, pgoutbox.By{Actor: "ann", Reason: "paid"})
 			require.NoError(t, err)
 			require.Equal(t, want, done, id)
 		}
 	}
-	_, err := ob.CancelDelayed(t.Context(), ids[2], "", "")
-	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
+	_, err := ob.CancelDelayed(t.Context(), ids[2], pgoutbox.By{Actor: "ann"})
+	require.ErrorIs(t, err, pgoutbox.ErrInvalidRequest)
 	require.Equal(t, 2, query1[int](t, db, `SELECT count(*) FROM leat.outbox_audit
 		WHERE action = 'cancel_delayed' AND actor = 'ann' AND reason = 'paid' AND id IN ('0190d1d8-0000-7000-8000-000000000001', 'reminder 2')`))
 

@@ -109,7 +109,7 @@ func ExampleOutbox_CancelDelayed() {
 			return err
 		}
 		fmt.Println("waiting:", delayed[0].ID)
-		done, err := ob.CancelDelayed(ctx, "remind o-1", "billing", "paid")
+		done, err := ob.CancelDelayed(ctx, "remind o-1", pgoutbox.By{Actor: "billing", Reason: "paid"})
 		fmt.Println("cancelled:", done)
 		return err
 	})

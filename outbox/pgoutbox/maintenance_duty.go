@@ -94,13 +94,3 @@ func (d *duty) release(ctx context.Context, lease pgwindow.Lease) {
 			slog.String("lease", d.slot.Group), slog.Any("error", err))
 	}
 }
-
-// pauseFor waits for d or until ctx ends.
-func pauseFor(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}

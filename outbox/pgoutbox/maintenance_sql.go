@@ -21,12 +21,21 @@ type maintenanceStatements struct {
 func renderMaintenance(cfg Config) (maintenanceStatements, error) {
 	var s maintenanceStatements
 	var slots, mayGo string
-	err := renderFiles(cfg, map[string]*string{
-		"slots": &slots, "may_go": &mayGo,
-		"ranges": &s.ranges, "range_names": &s.rangeNames,
-		"range_pins": &s.pins, "range_unseen": &s.unseen, "range_young": &s.young, "range_page": &s.page,
-		"group_lags": &s.lags, "chunk_look": &s.chunkLook, "chunk_delete": &s.chunkDrop,
-		"prune_audit": &s.pruneAudit, "prune_dead": &s.pruneDead, "audit_maintenance": &s.audit,
+	err := renderFiles(cfg, []sqlFile{
+		{&slots, "slots"},
+		{&mayGo, "may_go"},
+		{&s.ranges, "ranges"},
+		{&s.rangeNames, "range_names"},
+		{&s.pins, "range_pins"},
+		{&s.unseen, "range_unseen"},
+		{&s.young, "range_young"},
+		{&s.page, "range_page"},
+		{&s.lags, "group_lags"},
+		{&s.chunkLook, "chunk_look"},
+		{&s.chunkDrop, "chunk_delete"},
+		{&s.pruneAudit, "prune_audit"},
+		{&s.pruneDead, "prune_dead"},
+		{&s.audit, "audit_maintenance"},
 	})
 	for _, sql := range []*string{&s.pins, &s.lags, &s.chunkLook, &s.chunkDrop} {
 		*sql = slots + strings.ReplaceAll(*sql, "{may go}", mayGo)

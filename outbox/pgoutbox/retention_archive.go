@@ -81,6 +81,9 @@ func (r *round) page(ctx context.Context, p Range, last int64) ([]outbox.Record,
 		}
 		defer rows.Close()
 		for d.size < maxPageBytes && rows.Next() {
+			if len(d.records) == 0 {
+				d.binaryForm = isBinary(rows.FieldDescriptions())
+			}
 			if err := d.row(rows); err != nil {
 				return err
 			}
