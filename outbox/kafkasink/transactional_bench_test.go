@@ -1,7 +1,7 @@
 package kafkasink_test
 
 import (
-	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -16,7 +16,7 @@ import (
 // that of the other sink in the same run.
 func BenchmarkSendWith(b *testing.B) {
 	for _, size := range []int{100, 1000, 5000, 10000} {
-		b.Run(fmt.Sprint(size), func(b *testing.B) {
+		b.Run(strconv.Itoa(size), func(b *testing.B) {
 			env := testenv.Kafka(b)
 			page := records(env.Topic(b, "bench", 8), size, 1000, 512)
 			cfg := transactionalConfig(env.Prefix)

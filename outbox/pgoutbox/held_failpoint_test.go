@@ -113,4 +113,3 @@ func TestO2_O6_ProcessDiesAroundPark(t *testing.T) {
 		})
 	}
 }
-
