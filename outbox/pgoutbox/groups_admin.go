@@ -52,7 +52,7 @@ func (o *Outbox) Groups(ctx context.Context) ([]GroupInfo, error) {
 		var lag *int64
 		var created *time.Time
 		err := row.Scan(&g.Name, &g.Slots, &g.NextSlots, &g.Topics, &lag, &created, &g.Leases, &g.Relays)
-		g.MaxLag = micros(lag)
+		g.MaxLag = ageOf(lag)
 		if created != nil {
 			g.CreatedAt = created.In(time.UTC)
 		}

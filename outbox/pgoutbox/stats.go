@@ -88,14 +88,14 @@ func (s *Stats) scan(rows pgx.Rows) error {
 		}
 		if len(s.Groups) == 0 || s.Groups[len(s.Groups)-1].Name != *group {
 			s.Groups = append(s.Groups, GroupStats{
-				Name: *group, Held: or0(held), Retrying: or0(retrying), Parked: or0(parked), Dead: or0(dead), OldestRetried: micros(oldest),
+				Name: *group, Held: or0(held), Retrying: or0(retrying), Parked: or0(parked), Dead: or0(dead), OldestRetried: ageOf(oldest),
 			})
 		}
 		if slot != nil {
 			g := &s.Groups[len(s.Groups)-1]
 			g.Slots = append(g.Slots, SlotStats{
-				Slot: *slot, Owner: textOrEmpty(owner), Epoch: or0(epoch), LeaseLeft: micros(left),
-				Window: or0(window), WindowAge: micros(age), Backlog: or0(pending), Lag: micros(lag),
+				Slot: *slot, Owner: textOrEmpty(owner), Epoch: or0(epoch), LeaseLeft: ageOf(left),
+				Window: or0(window), WindowAge: ageOf(age), Backlog: or0(pending), Lag: ageOf(lag),
 			})
 		}
 		return nil
@@ -111,6 +111,7 @@ func or0[T int | int64](v *T) T {
 	return *v
 }
 
-func micros(v *int64) time.Duration {
+// ageOf returns a time that the database gives in µs; 0 where it is not known.
+func ageOf(v *int64) time.Duration {
 	return max(0, time.Duration(or0(v))*time.Microsecond)
 }
