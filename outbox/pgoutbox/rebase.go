@@ -68,7 +68,9 @@ func (r RebaseRequest) validate() error {
 //     with Start. Transaction ids of the former cluster mean nothing in the new one,
 //     so that no position can be kept. If the sequence is behind the log's last
 //     number, which would make producers fail, Rebase says so: set it first.
-//  4. Start the relays.
+//  4. Start the relays. Where a sink keeps the positions itself
+//     (relay.TransactionalSink), remove those of the group there first, unless they
+//     are kept.
 //
 // It is audited. It returns relay.ErrLeaseHeld while a lease of the group is live, and
 // an error that wraps outbox.ErrInvalidConfig for a request that cannot be met. It

@@ -70,7 +70,7 @@ func (s *Source) open(ctx context.Context, lease pgwindow.Lease, turn int64) (*s
 // load reads the position.
 func (n *session) load(ctx context.Context) error {
 	ob := n.source.ob
-	if n.source.cfg.SyncPositions {
+	if n.source.cfg.SyncPositions && !ob.pooled.Load() {
 		if _, err := n.reader.Exec(ctx, "SET synchronous_commit = on"); err != nil {
 			return err
 		}
@@ -78,6 +78,9 @@ func (n *session) load(ctx context.Context) error {
 	var err error
 	if n.facts, err = ob.window.Facts(ctx, n.reader); err != nil {
 		return err
+	}
+	if n.source.cfg.SyncPositions && n.facts.SynchronousCommit == "off" {
+		return fmt.Errorf("%w: synchronous_commit is off behind the pooler", errPosition)
 	}
 	w, slots, err := ob.chain.Load(ctx, n.reader, n.lease.Slot)
 	if errors.Is(err, pgx.ErrNoRows) {

@@ -55,22 +55,6 @@ WHERE o.shard % p.slots = p.slot
        SELECT FROM unnest(p.topics) AS t(pattern)
        WHERE o.topic LIKE replace(replace(replace(replace(t.pattern, '\', '\\'), '%', '\%'), '_', '\_'), '*', '%')));
 
--- For people with psql: one row a slot of a relay group.
-CREATE OR REPLACE VIEW @{_status} AS
-SELECT l.relay_group, l.slot, l.owner, l.epoch,
-       CASE WHEN l.lease_until > clock_timestamp() THEN l.lease_until - clock_timestamp() END AS lease_left,
-       p.window_no, p.opened_at AS window_opened_at,
-       b.pending, b.oldest_pending, clock_timestamp() - b.oldest_pending AS lag,
-       coalesce(g.slots, 1) AS slots, g.next_slots, g.topics
-FROM @{_leases} l
-LEFT JOIN @{_groups} g ON g.relay_group = l.relay_group
-LEFT JOIN LATERAL (SELECT * FROM @{_positions} p
-                   WHERE p.relay_group = l.relay_group AND p.slot = l.slot
-                   ORDER BY p.window_no DESC LIMIT 1) p ON true
-LEFT JOIN LATERAL (SELECT count(*) AS pending, min(created_at) AS oldest_pending
-                   FROM @{_pending} x WHERE x.relay_group = l.relay_group AND x.slot = l.slot) b ON true
-WHERE l.slot < coalesce(g.slots, 1) AND NOT starts_with(l.relay_group, '_');
-
 -- Copies of records that could not be delivered when their turn came, so that
 -- the position could pass them. They pin no history.
 CREATE TABLE @{_held} (
@@ -190,9 +174,10 @@ SELECT l.relay_group, l.slot, l.owner, l.epoch,
        p.window_no, p.opened_at AS window_opened_at,
        CASE WHEN ahead.n < 1000 THEN ahead.n + early.n + late.n
             ELSE greatest(1000, (pg_sequence_last_value(pg_get_serial_sequence(@{text:}, 'seq')::regclass)
-                                 - greatest(p.last, p.floor)) / p.slots) END AS pending,
+                                 - greatest(p.last, p.floor)) / coalesce(g.slots, 1)) END AS pending,
        least(ahead.oldest, early.oldest, late.oldest) AS oldest_pending,
-       clock_timestamp() - least(ahead.oldest, early.oldest, late.oldest) AS lag
+       clock_timestamp() - least(ahead.oldest, early.oldest, late.oldest) AS lag,
+       coalesce(g.slots, 1) AS slots, g.next_slots, g.topics
 FROM @{_leases} l
 LEFT JOIN @{_groups} g ON g.relay_group = l.relay_group
 LEFT JOIN LATERAL (SELECT * FROM @{_positions} p
@@ -206,7 +191,7 @@ LEFT JOIN LATERAL (
     SELECT count(*) AS n, min(r.created_at) AS oldest
     FROM (SELECT o.created_at FROM @{} o
           WHERE o.seq > greatest(p.last, p.floor) AND NOT pg_visible_in_snapshot(o.xid, p.prev)
-            AND (p.slots = 1 OR o.shard % p.slots = l.slot) AND (f.wanted IS NULL OR o.topic LIKE ANY (f.wanted))
+            AND o.shard % coalesce(g.slots, 1) = l.slot AND (f.wanted IS NULL OR o.topic LIKE ANY (f.wanted))
           ORDER BY o.seq LIMIT 1000) r) ahead ON true
 LEFT JOIN LATERAL (
     SELECT count(*) AS n, min(r.created_at) AS oldest
@@ -214,17 +199,18 @@ LEFT JOIN LATERAL (
     CROSS JOIN LATERAL (
           SELECT o.created_at FROM @{} o
           WHERE (o.xid, o.seq) > (e.x, p.last) AND (o.xid, o.seq) <= (e.x, p.floor)
-            AND (p.slots = 1 OR o.shard % p.slots = l.slot) AND (f.wanted IS NULL OR o.topic LIKE ANY (f.wanted))
+            AND o.shard % coalesce(g.slots, 1) = l.slot AND (f.wanted IS NULL OR o.topic LIKE ANY (f.wanted))
           ORDER BY o.xid, o.seq LIMIT 1000) r) early ON true
 LEFT JOIN LATERAL (
     SELECT count(*) AS n, min(r.created_at) AS oldest
     FROM ((SELECT o.created_at FROM pg_snapshot_xip(p.target) x CROSS JOIN LATERAL (
               SELECT o.created_at FROM @{} o
               WHERE (o.xid, o.seq) > (x, 0) AND (o.xid, o.seq) <= (x, least(p.next_floor, greatest(p.last, p.floor)))
-                AND (p.slots = 1 OR o.shard % p.slots = l.slot) AND (f.wanted IS NULL OR o.topic LIKE ANY (f.wanted))
+                AND o.shard % coalesce(g.slots, 1) = l.slot AND (f.wanted IS NULL OR o.topic LIKE ANY (f.wanted))
               ORDER BY o.xid, o.seq LIMIT 1000) o)
           UNION ALL
           (SELECT o.created_at FROM @{} o
            WHERE o.seq > p.next_floor AND o.seq <= p.last AND NOT pg_visible_in_snapshot(o.xid, p.target)
-             AND (p.slots = 1 OR o.shard % p.slots = l.slot) AND (f.wanted IS NULL OR o.topic LIKE ANY (f.wanted))
-           ORDER BY o.seq LIMIT 1000)) r) late ON true;
+             AND o.shard % coalesce(g.slots, 1) = l.slot AND (f.wanted IS NULL OR o.topic LIKE ANY (f.wanted))
+           ORDER BY o.seq LIMIT 1000)) r) late ON true
+WHERE l.slot < coalesce(g.slots, 1) AND NOT starts_with(l.relay_group, '_');
