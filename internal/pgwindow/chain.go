@@ -54,7 +54,8 @@ type Chain struct {
 	group, list                          string
 	beginOldest, beginNow, beginAt, mark string
 	load, all, probe, next, complete     string
-	claim, claimRows, holder, seek       string
+	claim, claimRows, holder             string
+	seek, before                         string
 }
 
 // PrepareChain renders the statements for the log called names.Table, beside which
@@ -77,6 +78,7 @@ func PrepareChain(names pgmigrate.Names) (*Chain, error) {
 		{&c.claimRows, "chain_claim_rows"},
 		{&c.holder, "chain_holder"},
 		{&c.seek, "chain_seek"},
+		{&c.before, "chain_before"},
 	})
 }
 

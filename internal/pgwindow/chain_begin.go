@@ -23,7 +23,13 @@ type Outset struct {
 	time   time.Time
 	facts  Facts
 	f0, f1 int64
+	older  int64 // BeginAt: up to this number all rows are older
 }
+
+// clockSlack is by how much the times of rows may differ from the order of their
+// numbers: a row draws both in one breath, but the breath may be held. BeginAt looks
+// at all rows from so long before its time on.
+const clockSlack = time.Minute
 
 // Outset reads what Begin must know beforehand. It must not run in a transaction.
 func (c *Chain) Outset(ctx context.Context, db Querier, st *Statements, at Begin, t time.Time) (Outset, error) {
@@ -38,12 +44,36 @@ func (c *Chain) Outset(ctx context.Context, db Querier, st *Statements, at Begin
 		return o, err
 	}
 	o.f0 = f.Sequence
+	if at == BeginAt {
+		if o.older, err = c.olderThan(ctx, db, t.Add(-clockSlack), o.f0); err != nil {
+			return o, err
+		}
+	}
 	if _, err := db.Exec(ctx, c.mark); err != nil {
 		return o, err
 	}
 	f, err = st.Probe(ctx, db, o.facts.Sequence, NoWindow())
 	o.f1 = f.Sequence
 	return o, err
+}
+
+// olderThan returns a number, at most highest, up to which rows were written before
+// t, found by halves. It is a lower bound: rows behind it may be older as well.
+func (c *Chain) olderThan(ctx context.Context, db Querier, t time.Time, highest int64) (int64, error) {
+	low, high := int64(0), highest // all up to low are older, the first from high on may not be
+	for high-low > 1 {
+		middle := low + (high-low)/2
+		var older *bool
+		if err := db.QueryRow(ctx, c.before, middle, t).Scan(&older); err != nil {
+			return 0, err
+		}
+		if older != nil && *older {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return low, nil
 }
 
 // Begin stores window 0 of every slot of a listed group that has no position yet,
@@ -64,7 +94,9 @@ func (c *Chain) Outset(ctx context.Context, db Querier, st *Statements, at Begin
 // At BeginAt, window 0 ends at B likewise, and begins before the first row that B
 // sees and that was written then: both are found by one statement, with one
 // snapshot, so that no row can become visible between the two looks. A row that B
-// does not see lies ahead whatever its time.
+// does not see lies ahead whatever its time. That the rows up to Outset.older need no
+// look rests on the clock: one that was set back by more than clockSlack between them
+// and the others would leave rows out.
 func (c *Chain) Begin(ctx context.Context, db Querier, group, owner string, o Outset) error {
 	args := []any{group, owner, o.facts.SystemIdentifier, o.f0}
 	var err error
@@ -72,7 +104,7 @@ func (c *Chain) Begin(ctx context.Context, db Querier, group, owner string, o Ou
 	case BeginNow:
 		_, err = db.Exec(ctx, c.beginNow, append(args, o.f1)...)
 	case BeginAt:
-		_, err = db.Exec(ctx, c.beginAt, append(args, o.f1, o.time)...)
+		_, err = db.Exec(ctx, c.beginAt, append(args, o.f1, o.time, o.older)...)
 	case BeginOldest:
 		_, err = db.Exec(ctx, c.beginOldest, args...)
 	}

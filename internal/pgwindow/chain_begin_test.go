@@ -157,6 +157,31 @@ func TestO2_BeginAt_LookedUpBeforeTheSnapshotLoses(t *testing.T) {
 	require.Equal(t, []string{"slow", "1"}, beginGroup(t, db, "ours", pgwindow.BeginAt, at).all())
 }
 
+// TestO2_BeginAt_AnyTime: by halves, the same place is found as by a look at every row.
+func TestO2_BeginAt_AnyTime(t *testing.T) {
+	t.Parallel()
+	db := newLog(t)
+	_, err := db.Pool.Exec(t.Context(), `
+		INSERT INTO leat.outbox (id, shard, topic, payload, created_at)
+		SELECT gen_random_uuid(), 0, 'events', convert_to(i::text, 'UTF8'),
+		       timestamptz '2026-01-01' + i * interval '10 s' + (i % 5) * interval '12 s' -- out of order by less than a minute
+		FROM generate_series(1, 500) i;
+		DELETE FROM leat.outbox WHERE seq BETWEEN 100 AND 200`)
+	require.NoError(t, err)
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for i, after := range []time.Duration{-time.Hour, 10 * time.Second, 11 * time.Minute, 17 * time.Minute, 25 * time.Minute, 34 * time.Minute, 2 * time.Hour} {
+		at := start.Add(after)
+		rows, err := db.Pool.Query(t.Context(), `
+			SELECT convert_from(payload, 'UTF8') FROM leat.outbox
+			WHERE seq >= (SELECT min(seq) FROM leat.outbox WHERE created_at >= $1) ORDER BY seq`, at)
+		require.NoError(t, err)
+		want, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		require.NoError(t, err)
+		got := beginGroup(t, db, fmt.Sprint("at ", i), pgwindow.BeginAt, at).all()
+		require.Equal(t, want, append([]string{}, got...), after)
+	}
+}
+
 // TestO2_Begin_AmongWriters starts groups while slow and fast transactions write,
 // and asks each for all that was committed after it had started.
 func TestO2_Begin_AmongWriters(t *testing.T) {

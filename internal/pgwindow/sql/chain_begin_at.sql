@@ -1,10 +1,13 @@
 -- As begin_now, and beside it window 0 holds what this statement's snapshot sees
--- from the first record on that was written at $6 or later. The price is a walk of
--- the records since then, which the group is about to read anyway: they are found
--- by the BRIN on created_at; written as min(seq), the log would be walked from its
--- start.
+-- from the first record on that was written at $6 or later and has a number above $7,
+-- below which all are older. A walk of the primary key that stops at the first hit;
+-- without the fence (OFFSET), all records since then could be read and sorted.
 WITH first AS MATERIALIZED (
-    SELECT min(o.seq + 0) AS seq FROM @{} o WHERE o.created_at >= $6::timestamptz
+    SELECT (SELECT w.seq
+            FROM (SELECT o.seq, o.created_at FROM @{} o WHERE o.seq > $7::bigint ORDER BY o.seq OFFSET 0) w
+            WHERE w.created_at >= $6::timestamptz
+            ORDER BY w.seq
+            LIMIT 1) AS seq
 )
 INSERT INTO @{_positions}
     (relay_group, slot, window_no, prev, target, floor, next_floor, source_floor, last, owner, epoch, system_identifier, slots)
