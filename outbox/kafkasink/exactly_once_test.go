@@ -61,9 +61,7 @@ func TestR12_LostEndTxnAnswers(t *testing.T) {
 // and starts it again.
 func TestR12_BrokerIsKilled(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("starts a broker of its own")
-	}
+	testenv.Long(t, "starts a broker of its own")
 	server := testenv.PrivateKafka(t)
 	s := &stage{t: t, brokers: server.Brokers, prefix: "leat-test-", topics: []string{"orders", "mail"}}
 	s.createTopics()

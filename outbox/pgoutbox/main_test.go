@@ -24,7 +24,11 @@ import (
 
 func TestMain(m *testing.M) {
 	if os.Getenv(envRelayDatabase) != "" {
-		if err := relayProcess(); err != nil {
+		run := relayProcess
+		if os.Getenv(envRelayExact) != "" {
+			run = exactProcess
+		}
+		if err := run(); err != nil {
 			log.Fatal(err)
 		}
 		os.Exit(0)

@@ -45,13 +45,16 @@ func (n *session) SlotName() string {
 
 // Position implements relay.Positioned.
 func (n *session) Position(p relay.Page, settled int) ([]byte, error) {
-	at, last, err := endOf(p, settled)
-	if err != nil {
-		return nil, err
-	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	w := &n.window
+	at, last := cursor{window: w.No}, n.done
+	if p.Cursor != nil || settled != 0 {
+		var err error
+		if at, last, err = endOf(p, settled); err != nil {
+			return nil, err
+		}
+	}
 	if at.window != w.No {
 		return nil, fmt.Errorf("leat: page of window %d in window %d", at.window, w.No)
 	}
@@ -85,6 +88,9 @@ func (n *session) Seek(ctx context.Context, raw []byte) error {
 	if !n.source.cfg.SyncPositions {
 		return unusable(fmt.Errorf("%w: SourceConfig.SyncPositions is off, so that the server may give its transaction numbers out twice", errPosition))
 	}
+	if raw == nil {
+		return n.seekNothing()
+	}
 	var p position
 	if err := json.Unmarshal(raw, &p); err != nil {
 		return unusable(fmt.Errorf("%w: %w", errPosition, err))
@@ -104,6 +110,15 @@ func (n *session) Seek(ctx context.Context, raw []byte) error {
 		return nil // all before was settled, and nothing comes after
 	}
 	return unusable(n.seek(ctx, to, p.Topics))
+}
+
+// seekNothing is Seek where the sink has no position. A relay gives it one before the
+// first window is opened.
+func (n *session) seekNothing() error {
+	if w := n.window; w.No > 0 || w.Last > 0 {
+		return unusable(fmt.Errorf("%w: it has none of %s, which stands at window %d, record %d", errPosition, n.SlotName(), w.No, w.Last))
+	}
+	return nil
 }
 
 // seek goes to the later one of to and the stored window.
