@@ -42,8 +42,8 @@ func TestO8_AllOutProbesWithOneRecord(t *testing.T) {
 		l.allow("t")
 		elapse(t, 11*time.Second)
 		require.Equal(t, want, l.sent())
-		require.Empty(t, hook.holds)
-		require.False(t, hook.breakers[len(hook.breakers)-1].Open)
+		require.Empty(t, hook.copy().holds)
+		require.False(t, latest(hook.copy().breakers).Open)
 		require.Empty(t, r.State().Out)
 		stop()
 	})
@@ -82,7 +82,7 @@ func TestO8_OutageOfOneTopic(t *testing.T) {
 		elapse(t, 15*time.Second)
 		require.ElementsMatch(t, append(a, b...), l.sent())
 		require.Empty(t, l.parked())
-		for _, h := range hook.holds {
+		for _, h := range hook.copy().holds {
 			require.NotContains(t, h, "park")
 		}
 		require.Zero(t, r.State().Held)
@@ -106,7 +106,7 @@ func TestO8_MisclassifiedOutage(t *testing.T) {
 		stop := lead(t, r)
 		elapse(t, 10*time.Minute)
 		require.Zero(t, r.State().Held)
-		require.True(t, hook.breakers[0].Suspect)
+		require.True(t, hook.copy().breakers[0].Suspect)
 		for _, c := range l.calls(1) {
 			require.Len(t, c, 1)
 		}
@@ -172,7 +172,7 @@ func TestO7_BehindAnOutageUnseen(t *testing.T) {
 				if away == nil {
 					require.Equal(t, []string{"a"}, l.sent())
 				} else {
-					require.Empty(t, hook.holds)
+					require.Empty(t, hook.copy().holds)
 				}
 				l.allow("b")
 				elapse(t, time.Minute)

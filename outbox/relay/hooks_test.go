@@ -2,6 +2,8 @@ package relay_test
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -53,10 +55,20 @@ func (r *recorder) OnProgress(_ context.Context, p relay.Progress) {
 	r.progress = append(r.progress, p)
 }
 
+// copy returns what was recorded so far.
+func (r *recorder) copy() *recorder {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return &recorder{
+		errors: maps.Clone(r.errors), leases: slices.Clone(r.leases), holds: slices.Clone(r.holds),
+		breakers: slices.Clone(r.breakers), alarms: slices.Clone(r.alarms), progress: slices.Clone(r.progress),
+	}
+}
+
 // count returns how many alarms of a kind were raised.
 func (r *recorder) count(kind relay.AlarmKind) int {
 	n := 0
-	for _, a := range r.alarms {
+	for _, a := range r.copy().alarms {
 		if a.Kind == kind {
 			n++
 		}

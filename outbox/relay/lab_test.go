@@ -105,6 +105,18 @@ func (l *lab) sent() []string {
 	return append([]string(nil), l.got...)
 }
 
+// times returns when the calls were.
+func (l *lab) times() []time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return append([]time.Time(nil), l.at...)
+}
+
+// latest returns the last of all.
+func latest[T any](all []T) T {
+	return all[len(all)-1]
+}
+
 // calls returns the payloads of each call, from the n-th on.
 func (l *lab) calls(n int) [][]string {
 	l.mu.Lock()

@@ -25,7 +25,7 @@ func TestO7_PoisonCostsTheOthersOneMoreCall(t *testing.T) {
 		stop := lead(t, r)
 		elapse(t, 10*time.Millisecond)
 		require.Equal(t, [][]string{{"k1", "k2", "l1", "u1"}, {"k1", "k2"}}, l.calls(0))
-		require.Equal(t, []string{"retry k1", "wait k2"}, hook.holds)
+		require.Equal(t, []string{"retry k1", "wait k2"}, hook.copy().holds)
 		l.put("t", "k", "k3")
 		l.put("t", "l", "l2")
 		elapse(t, time.Second/4)
@@ -36,11 +36,11 @@ func TestO7_PoisonCostsTheOthersOneMoreCall(t *testing.T) {
 		// The key alone was tried, with a wait that doubles, and is parked after ten
 		// attempts.
 		require.Equal(t, []string{"k1", "k2", "k3"}, l.parked())
-		require.Len(t, l.at, 3+8)
+		require.Len(t, l.times(), 3+8)
 		want := 2 * time.Second
-		for i := 4; i < len(l.at); i++ {
+		for i := 4; i < len(l.times()); i++ {
 			want = min(2*want, 8*time.Second)
-			gap := l.at[i].Sub(l.at[i-1])
+			gap := l.times()[i].Sub(l.times()[i-1])
 			require.LessOrEqual(t, gap, want)
 			require.GreaterOrEqual(t, gap, want/2)
 		}
@@ -77,7 +77,7 @@ func TestO7_CulpritOfABatch(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 2, n)
 		require.Equal(t, []string{"2"}, l.parked())
-		require.Equal(t, []string{"park 2"}, hook.holds)
+		require.Equal(t, []string{"park 2"}, hook.copy().holds)
 		require.Len(t, sink.called(), 2)
 	})
 }
@@ -109,7 +109,7 @@ func TestPolicies(t *testing.T) {
 		skipped, err := l.Skipped(t.Context(), "default")
 		require.NoError(t, err)
 		require.Len(t, skipped, 1)
-		require.Contains(t, hook.holds, "skip skip.1 bad")
+		require.Contains(t, hook.copy().holds, "skip skip.1 bad")
 		l.allow("block.1 bad")
 		l.allow("block.2 bad")
 		elapse(t, 10*time.Second)

@@ -173,8 +173,8 @@ func TestO13_ClosedSlotIsGivenUp(t *testing.T) {
 		elapse(t, time.Hour)
 		require.Equal(t, ids(5), sink.sent())
 		require.Equal(t, 2, src.acquired)
-		require.Empty(t, hook.errors)
-		require.NoError(t, hook.leases[1].err)
+		require.Empty(t, hook.copy().errors)
+		require.NoError(t, hook.copy().leases[1].err)
 		_, err := run.stop()
 		require.NoError(t, err)
 
@@ -203,8 +203,8 @@ func TestO5_TotalOrder(t *testing.T) {
 			require.Len(t, c, 1)
 		}
 		stop()
-		require.NotEmpty(t, hook.errors["send"])
-		require.Empty(t, hook.holds)
+		require.NotEmpty(t, hook.copy().errors["send"])
+		require.Empty(t, hook.copy().holds)
 		l.allow("3")
 		n, err := r.RunOnce(t.Context())
 		require.NoError(t, err)

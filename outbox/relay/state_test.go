@@ -1,6 +1,7 @@
 package relay_test
 
 import (
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -53,11 +54,17 @@ func TestHealth_SourceAway(t *testing.T) {
 		src := log.source()
 		r, err := relay.New(src, takesAll(0), relay.Config{})
 		require.NoError(t, err)
-		src.acquire = func() error { return relay.ErrLeaseHeld }
+		var away atomic.Bool
+		src.acquire = func() error {
+			if away.Load() {
+				return errAway
+			}
+			return relay.ErrLeaseHeld
+		}
 		stop := lead(t, r)
 		elapse(t, time.Hour)
 		require.NoError(t, r.Health(t.Context()))
-		src.acquire = func() error { return errAway }
+		away.Store(true)
 		elapse(t, 6*time.Minute)
 		require.ErrorIs(t, r.Health(t.Context()), relay.ErrSourceAway)
 		stop()
@@ -77,7 +84,7 @@ func TestState_Rates(t *testing.T) {
 		s := r.State()
 		require.InDelta(t, 10, s.RateIn, 1)
 		require.InDelta(t, 5, s.RateOut, 0.5)
-		last := hook.progress[len(hook.progress)-1]
+		last := latest(hook.copy().progress)
 		require.Equal(t, 1, last.Settled)
 		require.Greater(t, last.Age, 25*time.Second)
 		elapse(t, 3*time.Minute)
