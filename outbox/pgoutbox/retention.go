@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -31,9 +32,9 @@ func (r *round) groups(ctx context.Context) error {
 		if g.Lag == nil {
 			continue // it has settled everything
 		}
-		a := Alarm{Group: g.Group, Lag: micros(g.Lag), Limit: r.cfg.MaxAge}
+		a := Alarm{Group: g.Group, Lag: micros(*g.Lag), Limit: r.cfg.MaxAge}
 		if g.Most != nil {
-			a.Limit = micros(g.Most)
+			a.Limit = micros(*g.Most)
 		}
 		switch {
 		case g.Most == nil && r.cfg.MaxAge >= 0 && a.Lag > a.Limit:
@@ -59,6 +60,8 @@ type groupLag struct {
 	Group     string
 	Lag, Most *int64
 }
+
+func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
 
 // retain lets go of what is old, or too much, and behind every group.
 func (r *round) retain(ctx context.Context) error {
