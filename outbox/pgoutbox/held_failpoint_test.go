@@ -49,7 +49,7 @@ func TestO2_FaultsAroundPark(t *testing.T) {
 				require.NoError(t, points.EnableAt(point, 1, faultsOfPark(h, cancel)[kind]))
 				page := h.page(2)
 				fates := holdings(relay.FatePark, relay.FateWait)
-				hold := func() error { return h.Hold(ctx, page, 2, fates) }
+				hold := func() error { return holdAsRelay(ctx, h, page, fates) }
 				if kind == "panic" {
 					require.Panics(t, func() { _ = hold() })
 				} else if err := hold(); point == failpoint.RelayBeforePark {
@@ -72,6 +72,17 @@ func TestO2_FaultsAroundPark(t *testing.T) {
 			})
 		}
 	}
+}
+
+// holdAsRelay holds all of page, passing the points as a relay does.
+func holdAsRelay(ctx context.Context, h *holding, page relay.Page, fates []relay.Holding) error {
+	if err := failpoint.Inject(ctx, failpoint.RelayBeforePark); err != nil {
+		return err
+	}
+	if err := h.Hold(ctx, page, len(page.Records), fates); err != nil {
+		return err
+	}
+	return failpoint.Inject(ctx, failpoint.RelayAfterPark)
 }
 
 // TestO2_O6_ProcessDiesAroundPark ends a relay process right before and right after
