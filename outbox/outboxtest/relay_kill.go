@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 )
 
 func relayKillChecks() []Check {
@@ -73,6 +74,9 @@ func killedBetweenAckAndAdvance(ctx context.Context, tr *trial) error {
 		return err
 	}
 	if _, err := broker.AwaitDistinct(ctx, 10); err != nil {
+		return err
+	}
+	if err := wait(ctx, 10*time.Millisecond); err != nil { // so that it has read ahead
 		return err
 	}
 	victim.sever()
