@@ -60,7 +60,10 @@ func (s *sessionServer) positioned(r Request) relay.Positioned {
 func (s *sessionServer) page(r Request) relay.Page {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.pages[r.Page]
+	if r.Page == 0 {
+		return relay.Page{} // asks where the session begins
+	}
+	return s.pages[r.Page-1]
 }
 
 func (s *sessionServer) Acquire(r Request, a *Answer) error {
@@ -87,8 +90,8 @@ func (s *sessionServer) Read(r Request, a *Answer) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	a.Page, a.Records, a.Waiting, a.Round = len(s.pages), page.Records, page.Waiting, page.Round
 	s.pages = append(s.pages, page)
+	a.Page, a.Records, a.Waiting, a.Round = len(s.pages), page.Records, page.Waiting, page.Round
 	return nil
 }
 
