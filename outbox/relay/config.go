@@ -19,7 +19,7 @@ type Config struct {
 	// PageBytes is what a page should hold in payloads, keys and headers, 1 KiB to
 	// 1 GiB: the relay asks for fewer records than PageSize where those before were
 	// large. It is an aim; what bounds a page is the Source (pgoutbox: 32 MiB and
-	// one record). Defaults to 3 MiB.
+	// one record). Defaults to 2.5 MiB.
 	PageBytes int
 
 	// ReadAhead is the number of pages that are read while one awaits its
@@ -100,7 +100,7 @@ const NoReadAhead = -1
 
 func (c Config) withDefaults() Config {
 	setDefault(&c.PageSize, 5000)
-	setDefault(&c.PageBytes, 3<<20)
+	setDefault(&c.PageBytes, 5<<19)
 	setDefault(&c.ReadAhead, 1)
 	setDefault(&c.Lease, 15*time.Second)
 	setDefault(&c.PublishTimeout, 5*time.Second)
