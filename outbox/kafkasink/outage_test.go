@@ -190,7 +190,10 @@ func TestO8_BrokerErrorsAreOutages(t *testing.T) {
 			require.Equal(t, map[outbox.FailureKind]int{outbox.FailureOutage: 1, outbox.FailureNotSent: 19}, kinds(results))
 			fault.Remove()
 			requireDelivered(t, s.Send(within(t, patience), sent))
-			require.Len(t, read(t, c.ListenAddrs(), "t"), 20)
+			// A request that was on its way when its client was closed may be a repeat.
+			log := read(t, c.ListenAddrs(), "t")
+			require.GreaterOrEqual(t, len(log), 20)
+			require.Empty(t, outOfOrder(t, sent, log))
 		})
 	}
 }

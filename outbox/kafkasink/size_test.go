@@ -1,9 +1,11 @@
 package kafkasink_test
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -21,12 +23,23 @@ func limit(t *testing.T, addrs []string, topic string, bytes int) {
 	require.NoError(t, err)
 	defer client.Close()
 	value := strconv.Itoa(bytes)
-	done, err := kadm.NewClient(client).AlterTopicConfigs(t.Context(),
+	admin := kadm.NewClient(client)
+	done, err := admin.AlterTopicConfigs(t.Context(),
 		[]kadm.AlterConfig{{Op: kadm.SetConfig, Name: "max.message.bytes", Value: &value}}, topic)
 	require.NoError(t, err)
 	for _, r := range done {
 		require.NoError(t, r.Err)
 	}
+	// A cluster hears of it a moment after it was accepted.
+	require.Eventually(t, func() bool {
+		configs, err := admin.DescribeTopicConfigs(t.Context(), topic)
+		if err != nil || len(configs) != 1 {
+			return false
+		}
+		return slices.ContainsFunc(configs[0].Configs, func(c kadm.Config) bool {
+			return c.Key == "max.message.bytes" && c.Value != nil && *c.Value == value
+		})
+	}, patience, 5*time.Millisecond)
 }
 
 // What we let pass the broker takes: sizes around a topic's limit, each alone.
