@@ -85,7 +85,7 @@ func (s *segment) OnPublish(_ context.Context, records []outbox.Record, results 
 func (l *latencies) measure(b *testing.B, writer *pgoutbox.Outbox) (percentiles, error) {
 	b.Helper()
 	s := newSegment(l.size)
-	source, err := l.own.Source(pgoutbox.SourceConfig{Group: "latency"})
+	source, err := l.own.Source(pgoutbox.SourceConfig{Group: "latency", Start: pgoutbox.StartOldest()})
 	if err != nil {
 		return percentiles{}, err
 	}
@@ -106,12 +106,17 @@ func (l *latencies) measure(b *testing.B, writer *pgoutbox.Outbox) (percentiles,
 	if err == nil {
 		select {
 		case <-s.done:
+		case end := <-ended:
+			ended <- fmt.Errorf("the relay has ended: %w", end)
 		case <-time.After(time.Minute):
 			err = fmt.Errorf("%d messages were not delivered", s.left.Load())
 		}
 	}
 	stop()
-	return s.percentiles(), errors.Join(err, <-ended)
+	if err = errors.Join(err, <-ended); err != nil {
+		return percentiles{}, err
+	}
+	return s.percentiles(), nil
 }
 
 // produce commits one message a transaction, each at its time or as soon after it

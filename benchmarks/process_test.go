@@ -89,7 +89,7 @@ func doTask(ctx context.Context, encoded string) (processReport, error) {
 	if err != nil {
 		return processReport{}, err
 	}
-	source, err := ob.Source(pgoutbox.SourceConfig{})
+	source, err := ob.Source(pgoutbox.SourceConfig{Start: pgoutbox.StartOldest()})
 	if err != nil {
 		return processReport{}, err
 	}

@@ -29,7 +29,7 @@ func BenchmarkRead(b *testing.B) {
 	round := 0
 	for b.Loop() {
 		round++
-		source, err := ob.Source(pgoutbox.SourceConfig{Group: fmt.Sprintf("round-%d", round)})
+		source, err := ob.Source(pgoutbox.SourceConfig{Group: fmt.Sprintf("round-%d", round), Start: pgoutbox.StartOldest()})
 		require.NoError(b, err)
 		session, err := source.Acquire(b.Context(), time.Minute)
 		require.NoError(b, err)
