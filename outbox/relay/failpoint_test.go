@@ -1,3 +1,5 @@
+//go:build leat_failpoints
+
 package relay_test
 
 import (
@@ -18,9 +20,6 @@ import (
 // parked once it can be, none is lost and the order of a key is kept.
 func TestFailurePoints(t *testing.T) {
 	t.Parallel()
-	if !failpoint.Enabled {
-		t.Fatal("build with -tags leat_failpoints")
-	}
 	for _, point := range []failpoint.Name{
 		failpoint.RelayClaimWaits, failpoint.RelayLeaseAcquired, failpoint.RelayAfterFetch, failpoint.RelayMidBatch,
 		failpoint.RelaySentNotAcked, failpoint.RelayAckedBeforeAdvance, failpoint.RelayBetweenPages, failpoint.RelayBeforeRenew,
