@@ -22,9 +22,10 @@ const maintenanceSchema = 2
 // those behind every group, and moves delayed messages into the log when they are
 // due. Run it beside every relay; of all that run, one works at a time.
 //
-// It needs what a relay needs, and SELECT and DELETE on the tables of delayed
-// messages, INSERT on that of the audit and on the log; without NoDDL its role is a
-// member of the log's owner, with NoDDL it has DELETE on the log. It uses at most three
+// It needs what a relay needs, SELECT, UPDATE and DELETE on the table of delayed
+// messages, INSERT on the log, and with KeepAudit SELECT and DELETE on the audit;
+// without NoDDL its role is a member of the log's owner and may CREATE in the schema,
+// with NoDDL it has DELETE on the log. It uses two or three, at most four
 // connections of the pool at a time, which may go through a pooler in transaction mode.
 type Maintenance struct {
 	ob      *Outbox

@@ -121,7 +121,7 @@ var _ relay.Source = (*Source)(nil)
 // holds and one to listen for notifications (SourceConfig.NoListen), opened as the
 // pool would open them and closed when it stops. To claim a lease, and to test at
 // start whether notifications come through, it borrows one of the pool's for a
-// moment. A relay that stands by has none.
+// moment, so often that the pool keeps it; a relay that stands by has that one only.
 //
 // Connect it directly, so that its connections can set jit, synchronous_commit and
 // timeouts for themselves. Through a pooler, in transaction mode as well, it sets

@@ -58,8 +58,8 @@ type SlotStats struct {
 }
 
 // Stats looks at the outbox with one statement, which costs a few index probes a
-// slot whatever the length of the log. It needs what a relay needs; it writes
-// nothing.
+// slot whatever the length of the log. It needs what a relay needs, and SELECT on
+// the status view and the table of delayed messages; it writes nothing.
 func (o *Outbox) Stats(ctx context.Context) (Stats, error) {
 	var s Stats
 	batch := &pgx.Batch{}

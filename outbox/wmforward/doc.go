@@ -6,7 +6,7 @@
 //
 // Each row holds a message in the forwarder's envelope. It becomes a record with
 // the message's UUID as its id, the envelope's destination as its topic, its
-// payload, and all of its metadata as headers. With kafkasink's HeadersWatermill
+// payload, and all of its metadata as headers. With kafkasink's FormatWatermill
 // the Kafka records are those that watermill-kafka's DefaultMarshaler makes.
 //
 // # Order
