@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,7 +26,7 @@ func allRelayPoints() []failpoint.Name {
 		failpoint.RelayBeforePark, failpoint.RelayAfterPark)
 }
 
-// poisoned rejects the records of key "poison" for good.
+// poisoned rejects the records of keys that begin with "poison" for good.
 type poisoned struct {
 	relay.Sink
 }
@@ -34,15 +35,16 @@ func (p poisoned) Send(ctx context.Context, records []outbox.Record) []outbox.Re
 	results := make([]outbox.Result, len(records))
 	var good []outbox.Record
 	var places []int
-	rejected := false
+	rejected := map[string]bool{}
 	for i := range records {
 		switch {
-		case records[i].Key != "poison":
+		case !strings.HasPrefix(records[i].Key, "poison"):
 			good, places = append(good, records[i]), append(places, i)
-		case rejected:
+		case rejected[records[i].Key]:
 			results[i] = outbox.NotSent()
 		default:
-			results[i], rejected = outbox.Failed(outbox.FailurePermanent, errBusiness), true
+			results[i] = outbox.Failed(outbox.FailurePermanent, errBusiness)
+			rejected[records[i].Key] = true
 		}
 	}
 	if len(good) > 0 {
@@ -61,7 +63,7 @@ type trouble struct {
 	broker *outboxtest.Broker
 	points *failpoint.Registry
 	want   []string // payloads of key "k", in order
-	parked int      // records of key "poison"
+	parked int      // poisoned records
 }
 
 func newTrouble(t *testing.T) *trouble {
@@ -74,7 +76,7 @@ func newTrouble(t *testing.T) *trouble {
 func (w *trouble) produce(name string) {
 	w.t.Helper()
 	late := begin(w.t, w.ob, w.db).put("k", name+" late")
-	put(w.t, w.ob, "poison", name+" poison")
+	put(w.t, w.ob, "poison of "+name, name+" poison")
 	put(w.t, w.ob, "", name+" unordered")
 	late.commit()
 	for i := range 8 {
