@@ -65,6 +65,7 @@ func TestO2_ProcessDiesAtEveryPoint(t *testing.T) {
 				s.commit(s.message(fmt.Sprint("k", i%4), fmt.Sprint("c", i)))
 			}
 			require.Equal(t, status, victim.cmd.ProcessState.ExitCode())
+			t.Logf("%s at %s: %d records sent and unsettled", action, point, victim.unsettled())
 			exec(t, s.db, "UPDATE leat.outbox_leases SET lease_until = clock_timestamp()")
 			s.relayOnce(source(t, s.ob, ""), s.sink(), relay.Config{PageSize: 7})
 			r := s.audit(s.log())

@@ -23,13 +23,19 @@ func TestO2_NoLossThroughKills(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	const kills = 3
+	counted := 0 // kills that found records sent and unsettled
 	relays := []*process{s.spawn(fastTakeover().Lease), s.spawn(fastTakeover().Lease)}
 	s.storm("storm", 30, func(n int) {
 		if n%60 != 0 || n/60 > kills {
 			return
 		}
 		leader := awaitLeader(t, relays)
+		await(t, "it has records under way", func() bool { return relays[leader].unsettled() > 0 })
 		relays[leader].kill()
+		if unsettled := relays[leader].unsettled(); unsettled > 0 {
+			t.Logf("SIGKILL: %d records sent and unsettled", unsettled)
+			counted++
+		}
 		relays[leader] = s.spawn(fastTakeover().Lease)
 	})
 	log := s.awaitAll()
@@ -43,6 +49,7 @@ func TestO2_NoLossThroughKills(t *testing.T) {
 	require.Empty(t, r.altered)
 	require.Empty(t, r.inverted)
 	require.LessOrEqual(t, r.most, 1+kills)
+	require.Positive(t, counted)
 	require.Equal(t, s.ledger.size(), stored(t, s.db), "O1: a row exists iff its transaction has committed")
 	t.Logf("%d messages, %d further copies", s.ledger.size(), r.copies)
 }
@@ -191,7 +198,9 @@ func TestO5_ZombieProcess(t *testing.T) {
 	s.storm("storm", 20, func(n int) {
 		switch n {
 		case 40:
+			await(t, "it has records under way", func() bool { return zombie.unsettled() > 0 })
 			require.NoError(t, zombie.cmd.Process.Signal(syscall.SIGSTOP))
+			t.Logf("SIGSTOP: %d records sent and unsettled", zombie.unsettled())
 		case 80:
 			next := s.spawn(fastTakeover().Lease)
 			<-next.leading

@@ -72,7 +72,8 @@ type MaintenanceConfig struct {
 	// Default to 0: for ever.
 	KeepAudit, KeepDead time.Duration
 
-	// WarnAt is the part of a group's greatest lag at which an alarm is raised, above 0
+	// WarnAt is the part of a group's greatest lag, or where it has none of MaxAge, at which
+	// an alarm is raised, above 0
 	// and at most 1. Defaults to 0.5.
 	WarnAt float64
 

@@ -49,11 +49,11 @@ type AlarmKind string
 
 const (
 	// AlarmHistoryPinned says that a group without a greatest lag has not read messages that are
-	// older than MaxAge. They are kept for it, for ever. Run its relay, remove the
-	// group or give it a greatest lag.
+	// older than MaxAge; without a MaxAge, older than a day where MaxBytes is set. They are kept for
+	// it, for ever. Run its relay, remove the group or give it a greatest lag.
 	AlarmHistoryPinned AlarmKind = "history_pinned"
-	// AlarmLag says that a group has used up a good part of its greatest lag. Past it, it loses
-	// history.
+	// AlarmLag says that a group has used up a good part (WarnAt) of its greatest lag, past which
+	// it loses history, or, where it has none, of the age from which on it pins history.
 	AlarmLag AlarmKind = "lag"
 	// AlarmLagExceeded says that a group is past its greatest lag and holds nothing back any
 	// more.

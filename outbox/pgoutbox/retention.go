@@ -32,15 +32,15 @@ func (r *round) groups(ctx context.Context) error {
 		if g.Lag == nil {
 			continue // it has settled everything
 		}
-		a := Alarm{Group: g.Group, Lag: micros(*g.Lag), Limit: r.cfg.MaxAge}
+		a := Alarm{Group: g.Group, Lag: micros(*g.Lag), Limit: r.cfg.pinLimit()}
 		if g.Most != nil {
 			a.Limit = micros(*g.Most)
 		}
 		switch {
-		case g.Most == nil && r.cfg.MaxAge >= 0 && a.Lag > a.Limit:
+		case a.Limit < 0:
+			continue // nothing is ever dropped
+		case a.Lag > a.Limit && g.Most == nil:
 			a.Kind = AlarmHistoryPinned
-		case g.Most == nil:
-			continue
 		case a.Lag > a.Limit:
 			a.Kind = AlarmLagExceeded
 			r.exempt = append(r.exempt, g.Group)
@@ -52,6 +52,16 @@ func (r *round) groups(ctx context.Context) error {
 		r.alarm(ctx, a)
 	}
 	return nil
+}
+
+// pinLimit is the age from which on a group without a greatest lag holds history
+// back. Where it is only the size that makes history go, nobody can tell when that
+// will be: a day is long for a relay to be behind.
+func (c MaintenanceConfig) pinLimit() time.Duration {
+	if c.MaxAge < 0 && c.MaxBytes > 0 {
+		return 24 * time.Hour
+	}
+	return c.MaxAge
 }
 
 // groupLag is how old a group's oldest unsettled message is and may be, in

@@ -187,8 +187,10 @@ func TestO2_MaxLag(t *testing.T) {
 	}
 	age(t, db, "6 days")
 	report := once(t, m)
-	require.Equal(t, map[string]pgoutbox.AlarmKind{"bounded": pgoutbox.AlarmLag}, kinds(report))
+	require.Equal(t, map[string]pgoutbox.AlarmKind{"bounded": pgoutbox.AlarmLag, "endless": pgoutbox.AlarmLag}, kinds(report),
+		"before it pins history")
 	require.Equal(t, 240*time.Hour, report.Alarms[0].Limit)
+	require.Equal(t, 7*24*time.Hour, report.Alarms[1].Limit)
 	age(t, db, "2 days")
 	require.Equal(t, map[string]pgoutbox.AlarmKind{"bounded": pgoutbox.AlarmLag, "endless": pgoutbox.AlarmHistoryPinned}, kinds(once(t, m)))
 	age(t, db, "3 days")
