@@ -137,13 +137,11 @@ func TestR12_PositionTopicIsChecked(t *testing.T) {
 		"missing": {want: kafkasink.ErrNoPartition},
 		"deletes": {spoil: func(t *testing.T, topic string) {
 			t.Helper()
-			_, err := admin.CreateTopic(t.Context(), 3, 1, nil, topic)
-			require.NoError(t, err)
+			createTopic(t, admin, topic, 3, nil)
 		}, want: relay.ErrSourceUnusable},
 		"too few partitions": {spoil: func(t *testing.T, topic string) {
 			t.Helper()
-			_, err := admin.CreateTopic(t.Context(), 1, 1, map[string]*string{"cleanup.policy": &policy}, topic)
-			require.NoError(t, err)
+			createTopic(t, admin, topic, 1, map[string]*string{"cleanup.policy": &policy})
 		}, want: kafkasink.ErrNoPartition},
 		"emptied": {create: true, spoil: func(t *testing.T, topic string) {
 			t.Helper()
@@ -172,6 +170,22 @@ func TestR12_PositionTopicIsChecked(t *testing.T) {
 			require.ErrorIs(t, err, c.want)
 			require.ErrorIs(t, s.SendWith(within(t, patience), "default/2", nil, nil), kafkasink.ErrNotFenced)
 		})
+	}
+}
+
+// createTopic returns once the broker tells of the topic: it answers a creation
+// before that.
+func createTopic(t *testing.T, admin *kadm.Client, topic string, partitions int32, configs map[string]*string) {
+	t.Helper()
+	_, err := admin.CreateTopic(t.Context(), partitions, 1, configs, topic)
+	require.NoError(t, err)
+	ctx := within(t, patience)
+	for {
+		listed, err := admin.ListTopics(ctx, topic)
+		require.NoError(t, err)
+		if listed[topic].Err == nil && len(listed[topic].Partitions) == int(partitions) {
+			return
+		}
 	}
 }
 
