@@ -1,9 +1,19 @@
 package pginbox_test
 
 import (
+	"log"
+	"os"
 	"testing"
 
 	"github.com/leat-go/leat/internal/testenv"
 )
 
-func TestMain(m *testing.M) { testenv.Main(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv(envStormDatabase) != "" {
+		if err := stormProcess(); err != nil {
+			log.Fatal(err)
+		}
+		os.Exit(0)
+	}
+	testenv.Main(m)
+}

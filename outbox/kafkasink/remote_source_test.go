@@ -157,8 +157,10 @@ type remoteSource struct {
 	client *rpc.Client
 }
 
-func (s *remoteSource) call(ctx context.Context, method string, r Request) (a Answer, err error) {
-	call := s.client.Go("Source."+method, r, &a, make(chan *rpc.Call, 1))
+// call leaves the answer alone once ctx has ended: it may still be decoded.
+func (s *remoteSource) call(ctx context.Context, method string, r Request) (Answer, error) {
+	a := &Answer{}
+	call := s.client.Go("Source."+method, r, a, make(chan *rpc.Call, 1))
 	select {
 	case <-call.Done:
 	case <-ctx.Done():
@@ -166,10 +168,10 @@ func (s *remoteSource) call(ctx context.Context, method string, r Request) (a An
 	}
 	for _, known := range []error{relay.ErrLeaseLost, relay.ErrSourceUnusable} {
 		if call.Error != nil && strings.Contains(call.Error.Error(), known.Error()) {
-			return a, fmt.Errorf("%w: %w", known, call.Error)
+			return *a, fmt.Errorf("%w: %w", known, call.Error)
 		}
 	}
-	return a, call.Error
+	return *a, call.Error
 }
 
 func (s *remoteSource) Check(context.Context) error { return nil }
