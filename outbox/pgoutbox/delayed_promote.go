@@ -14,6 +14,11 @@ import (
 // promotePage is the number of messages that one transaction moves into the log.
 const promotePage = 500
 
+// promoteSettings bound what a promoter can wait for, and for how long producers can wait
+// for the keys that it holds, even where it stands still.
+const promoteSettings = "SET LOCAL lock_timeout = '1s'; SET LOCAL statement_timeout = '30s'; " +
+	"SET LOCAL idle_in_transaction_session_timeout = '10s'"
+
 // dueRow is a message that is due, as far as the promoter needs to see it.
 type dueRow struct {
 	at  time.Time
@@ -29,6 +34,8 @@ type promotion struct {
 	// them. Their messages stay for the next round: nothing waits, and a later
 	// message of the key does not overtake an earlier one.
 	busy map[string]bool
+	// stayed says whether messages that are due had to stay.
+	stayed bool
 	// moved is the number of messages that are in the log now.
 	moved int64
 }
@@ -45,39 +52,28 @@ func (o *Outbox) promote(ctx context.Context) (moved int64, stayed bool, err err
 			o.Wake()
 		}
 	}
-	return moved, len(p.busy) > 0, describe(err)
+	return moved, p.stayed, describe(err)
 }
 
 // page moves one page in one transaction.
 func (p *promotion) page(ctx context.Context) (more bool, err error) {
 	limit := min(promotePage, p.ob.cfg.MaxKeyLocks)
-	var moved int64
-	opts := pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}
-	err = pgx.BeginTxFunc(ctx, p.ob.pool, opts, func(tx pgx.Tx) error {
-		due, err := p.due(ctx, tx, limit)
-		if err != nil || len(due) == 0 {
-			return err
-		}
-		more, p.after = len(due) == limit, due[len(due)-1]
-		if due, err = p.free(ctx, tx, due); err != nil || len(due) == 0 {
-			return err
-		}
-		at, no := make([]time.Time, len(due)), make([]int64, len(due))
-		for i, r := range due {
-			at[i], no[i] = r.at, r.no
-		}
-		tag, err := tx.Exec(ctx, p.ob.later.promote, at, no)
-		moved = tag.RowsAffected()
-		return err
-	})
-	if err == nil {
-		p.moved += moved
+	due, err := p.due(ctx, limit)
+	if err != nil || len(due) == 0 {
+		return false, err
 	}
-	return more, err
+	moved, err := p.move(ctx, due)
+	if sqlState(err, lockNotAvailable, deadlockDetected) {
+		p.hold(due) // somebody else has hold of a row: the next round sees what became of it
+		moved, err = 0, nil
+	}
+	p.moved += moved
+	p.after = due[len(due)-1]
+	return len(due) == limit, err
 }
 
-func (p *promotion) due(ctx context.Context, tx pgx.Tx, limit int) ([]dueRow, error) {
-	rows, err := tx.Query(ctx, p.ob.later.due, p.after.at, p.after.no, limit)
+func (p *promotion) due(ctx context.Context, limit int) ([]dueRow, error) {
+	rows, err := p.ob.pool.Query(ctx, p.ob.later.due, p.after.at, p.after.no, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -87,10 +83,34 @@ func (p *promotion) due(ctx context.Context, tx pgx.Tx, limit int) ([]dueRow, er
 	})
 }
 
-// free takes the locks that are to be had and returns the rows that may go.
-func (p *promotion) free(ctx context.Context, tx pgx.Tx, due []dueRow) ([]dueRow, error) {
-	if keys := p.lockOf(due); len(keys) > 0 {
-		had := map[int64]bool{}
+// move takes the locks that are to be had and moves what may go then.
+func (p *promotion) move(ctx context.Context, due []dueRow) (moved int64, err error) {
+	opts := pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}
+	err = pgx.BeginTxFunc(ctx, p.ob.pool, opts, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, promoteSettings); err != nil {
+			return err
+		}
+		free, err := p.free(ctx, tx, due)
+		if err != nil {
+			return err
+		}
+		last := due[len(due)-1]
+		tag, err := tx.Exec(ctx, p.ob.later.promote, p.after.at, p.after.no, last.at, last.no, free)
+		moved = tag.RowsAffected()
+		return err
+	})
+	return moved, err
+}
+
+// free takes the locks that are to be had and returns the keys whose messages may go, nil
+// for all of them.
+func (p *promotion) free(ctx context.Context, tx pgx.Tx, due []dueRow) ([]string, error) {
+	if p.ob.cfg.UnorderedKeys {
+		return nil, nil
+	}
+	had := map[int64]bool{}
+	keys := p.lockOf(due)
+	if len(keys) > 0 {
 		locks := slices.Insert(slices.Compact(slices.Sorted(maps.Values(keys))), 0, p.ob.wholeBox)
 		rows, err := tx.Query(ctx, p.ob.later.locks, locks, p.ob.wholeBox)
 		if err != nil {
@@ -101,21 +121,32 @@ func (p *promotion) free(ctx context.Context, tx pgx.Tx, due []dueRow) ([]dueRow
 		if _, err := pgx.ForEachRow(rows, []any{&lock, &ok}, func() error { had[lock] = ok; return nil }); err != nil {
 			return nil, err
 		}
-		for key, lock := range keys {
-			if !had[p.ob.wholeBox] || !had[lock] {
-				p.busy[key] = true
-			}
+	}
+	free := make([]string, 0, len(keys))
+	for key, lock := range keys {
+		if had[p.ob.wholeBox] && had[lock] {
+			free = append(free, key)
+		} else {
+			p.busy[key] = true
 		}
 	}
-	return slices.DeleteFunc(due, func(r dueRow) bool { return r.key != nil && p.busy[*r.key] }), nil
+	p.stayed = p.stayed || slices.ContainsFunc(due, func(r dueRow) bool { return r.key != nil && p.busy[*r.key] })
+	return free, nil
+}
+
+// hold lets the messages of due, and the later ones of their keys, stay for this round.
+func (p *promotion) hold(due []dueRow) {
+	p.stayed = true
+	for _, r := range due {
+		if r.key != nil {
+			p.busy[*r.key] = true
+		}
+	}
 }
 
 // lockOf returns the locks of the keys of due that were not busy before.
 func (p *promotion) lockOf(due []dueRow) map[string]int64 {
 	keys := map[string]int64{}
-	if p.ob.cfg.UnorderedKeys {
-		return keys
-	}
 	table := p.ob.cfg.names().Qualified("")
 	for _, r := range due {
 		if r.key != nil && !p.busy[*r.key] {

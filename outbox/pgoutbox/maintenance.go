@@ -169,14 +169,19 @@ func repeat(ctx context.Context, work func(context.Context) (time.Duration, erro
 
 // promoteDue moves what is due into the log and returns when to look again.
 func (m *Maintenance) promoteDue(ctx context.Context) (time.Duration, error) {
-	_, stayed, err := m.ob.promote(ctx)
+	moved, stayed, err := m.ob.promote(ctx)
 	if err != nil {
 		return 0, err
 	}
+	soon := min(m.cfg.DelayedPoll, 20*time.Millisecond)
 	if stayed {
-		return min(m.cfg.DelayedPoll, 20*time.Millisecond), nil // a transaction holds a key
+		return soon, nil // a transaction holds a key
 	}
-	return m.ob.untilDue(ctx, m.cfg.DelayedPoll)
+	wait, err := m.ob.untilDue(ctx, m.cfg.DelayedPoll)
+	if wait == 0 && moved == 0 {
+		wait = soon // it is due and did not go: whatever the reason, it is no use to ask at once
+	}
+	return max(wait, time.Millisecond), err
 }
 
 // check looks whether maintenance can work here.

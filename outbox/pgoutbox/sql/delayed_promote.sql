@@ -1,9 +1,19 @@
 -- Moves messages into the log, in the order of their times: nextval is called above
--- the sort. The locks of their keys are held and the xid is drawn by now. The time of
--- the event stays what it was.
+-- the sort. The locks of their keys are held by now, and the page is looked at anew
+-- under them. Rows are locked in their order, so that promoters wait for each other and
+-- do not deadlock. The xid is drawn by these locks, before any number. The time of the
+-- event stays what it was. $1 and $2: behind what the page begins; $3 and $4: its last;
+-- $5: the keys whose messages may go, NULL for all.
 WITH d AS (
     DELETE FROM @{_delayed} x
-    USING unnest($1::timestamptz[], $2::bigint[]) AS k(not_before, no)
+    USING (
+        SELECT not_before, no
+        FROM @{_delayed}
+        WHERE (not_before, no) > ($1::timestamptz, $2::bigint) AND (not_before, no) <= ($3::timestamptz, $4::bigint)
+          AND (key IS NULL OR $5::text[] IS NULL OR key = ANY ($5::text[]))
+        ORDER BY not_before, no
+        FOR UPDATE
+    ) k
     WHERE x.not_before = k.not_before AND x.no = k.no
     RETURNING x.*
 )
