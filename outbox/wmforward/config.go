@@ -64,8 +64,8 @@ type Config struct {
 	Shadow bool
 
 	// TakeOverTimeout bounds the wait, in Acquire and HandBack, for the batch that
-	// a forwarder is sending.
-	// Defaults to 2 s.
+	// a forwarder is sending. It must be less than the relay's lease.
+	// Defaults to 2 s, or half the lease where that is less.
 	TakeOverTimeout time.Duration
 
 	// MigrateLockTimeout bounds each wait for a lock in Migrate.
@@ -88,9 +88,6 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.OffsetsTable, "watermill_offsets_"+c.Topic)
 	setDefault(&c.StateTable, c.Table+"_leat")
 	setDefault(&c.Group, "default")
-	if c.TakeOverTimeout == 0 {
-		c.TakeOverTimeout = 2 * time.Second
-	}
 	if c.MigrateLockTimeout == 0 {
 		c.MigrateLockTimeout = 5 * time.Second
 	}
@@ -126,7 +123,7 @@ func (c Config) validate() error {
 	if len(c.Group) > 200 || !utf8.ValidString(c.Group) || strings.ContainsRune(c.Group, 0) || c.Group[0] == '_' {
 		return outbox.ConfigError("Group", strconv.Quote(c.Group), "must be valid UTF-8 without NUL, of at most 200 bytes, not beginning with _")
 	}
-	if c.TakeOverTimeout < time.Millisecond {
+	if c.TakeOverTimeout != 0 && c.TakeOverTimeout < time.Millisecond {
 		return outbox.ConfigError("TakeOverTimeout", c.TakeOverTimeout, "must be at least 1ms")
 	}
 	if c.MigrateLockTimeout < time.Millisecond {

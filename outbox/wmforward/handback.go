@@ -40,13 +40,17 @@ func (s *Source) HandBack(ctx context.Context) (HandedBack, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, handBackLease)
 	defer cancel()
+	wait, err := s.takeOverTimeout(handBackLease)
+	if err != nil {
+		return HandedBack{}, err
+	}
 	lease, err := s.claim(ctx, handBackLease)
 	if err != nil {
 		return HandedBack{}, err
 	}
 	defer s.giveBack(ctx, lease)
 	var h HandedBack
-	err = s.underLock(ctx, s.pool, func(tx pgx.Tx) (err error) {
+	err = s.underLock(ctx, s.pool, wait, func(tx pgx.Tx) (err error) {
 		h, err = s.handBack(ctx, tx, lease)
 		return err
 	})

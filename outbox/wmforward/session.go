@@ -45,14 +45,14 @@ type cursor struct {
 }
 
 // open connects and loads the position.
-func (s *Source) open(ctx context.Context, lease pgwindow.Lease) (*session, error) {
+func (s *Source) open(ctx context.Context, lease pgwindow.Lease, wait time.Duration) (*session, error) {
 	reader, err := s.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
 	n := &session{source: s, lease: lease, reader: reader}
 	if n.writer, err = s.connect(ctx); err == nil {
-		err = n.load(ctx)
+		err = n.load(ctx, wait)
 	}
 	if err != nil {
 		n.close(ctx)
@@ -61,8 +61,8 @@ func (s *Source) open(ctx context.Context, lease pgwindow.Lease) (*session, erro
 	return n, nil
 }
 
-// load reads the position, or takes the forwarder's.
-func (n *session) load(ctx context.Context) error {
+// load reads the position, or takes the forwarder's, for which it waits for up to wait.
+func (n *session) load(ctx context.Context, wait time.Duration) error {
 	s := n.source
 	var err error
 	if n.facts, err = s.facts(ctx, n.reader); err != nil {
@@ -71,11 +71,11 @@ func (n *session) load(ctx context.Context) error {
 	w, err := s.window.Load(ctx, n.reader, n.lease.Slot)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
-		if err = s.takeOver(ctx, n.reader, n.lease, n.facts); err == nil {
+		if err = s.takeOver(ctx, n.reader, wait, n.lease, n.facts); err == nil {
 			w, err = s.window.Load(ctx, n.reader, n.lease.Slot)
 		}
 	case err == nil:
-		err = s.keepOut(ctx, n.reader, n.facts)
+		err = s.keepOut(ctx, n.reader, wait, n.facts)
 	}
 	if err == nil {
 		err = n.facts.belongs(w)

@@ -125,14 +125,19 @@ func (s *Source) Check(ctx context.Context) error {
 // every transaction, so that it sends nothing more. Nothing is sent twice there,
 // but for a batch that the forwarder has sent and could not store.
 //
-// ErrForwarderRunning is tried again by a relay. A lease that an earlier session of
+// ErrForwarderRunning is tried again by a relay. A ttl that is not above
+// Config.TakeOverTimeout is refused (outbox.ErrInvalidConfig). A lease that an earlier session of
 // this very Source left behind is taken at once.
 func (s *Source) Acquire(ctx context.Context, ttl time.Duration) (relay.Session, error) {
+	wait, err := s.takeOverTimeout(ttl)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", relay.ErrSourceUnusable, err)
+	}
 	lease, err := s.claim(ctx, ttl)
 	if err != nil {
 		return nil, err
 	}
-	n, err := s.open(ctx, lease)
+	n, err := s.open(ctx, lease, wait)
 	if err != nil {
 		s.giveBack(ctx, lease)
 		return nil, unusable(describe(err))

@@ -7,11 +7,16 @@ import (
 	"log/slog"
 	"math"
 	"strconv"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/leat-go/leat/internal/pgwindow"
+	"github.com/leat-go/leat/outbox"
 )
+
+// defaultTakeOverTimeout is that of Config, where the lease allows it.
+const defaultTakeOverTimeout = 2 * time.Second
 
 // fenced is the transaction id behind which a forwarder finds nothing.
 const fenced = math.MaxUint64
@@ -43,12 +48,26 @@ func everythingBelow(xid uint64) string {
 	return n + ":" + n + ":"
 }
 
-// underLock runs fn in a transaction that waits for a forwarder's batch for up to
-// TakeOverTimeout and is durable when it returns.
-func (s *Source) underLock(ctx context.Context, db pgwindow.Beginner, fn func(pgx.Tx) error) error {
+// takeOverTimeout is how long a session with a lease of ttl waits for a forwarder's batch.
+// Whoever waits for longer than its lease would put the forwarder away in the name of one
+// that leads no more.
+func (s *Source) takeOverTimeout(ttl time.Duration) (time.Duration, error) {
+	most := s.cfg.TakeOverTimeout
+	if most == 0 {
+		return min(defaultTakeOverTimeout, ttl/2), nil
+	}
+	if most >= ttl {
+		return 0, outbox.ConfigError("TakeOverTimeout", most, fmt.Sprintf("must be less than the lease, %s", ttl))
+	}
+	return most, nil
+}
+
+// underLock runs fn in a transaction that waits for a forwarder's batch for up to most
+// and is durable when it returns.
+func (s *Source) underLock(ctx context.Context, db pgwindow.Beginner, most time.Duration, fn func(pgx.Tx) error) error {
 	opts := pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}
 	return pgx.BeginTxFunc(ctx, db, opts, func(tx pgx.Tx) error {
-		timeout := strconv.FormatInt(max(s.cfg.TakeOverTimeout.Milliseconds(), 1), 10)
+		timeout := strconv.FormatInt(max(most.Milliseconds(), 1), 10)
 		_, err := tx.Exec(ctx, "SELECT set_config('lock_timeout', $1, true), set_config('synchronous_commit', 'on', true)", timeout)
 		if err != nil {
 			return err
@@ -59,28 +78,48 @@ func (s *Source) underLock(ctx context.Context, db pgwindow.Beginner, fn func(pg
 
 // takeOver starts a new group where the forwarder stands, and puts the forwarder
 // out of work. Both are one transaction, under the forwarder's lock.
-func (s *Source) takeOver(ctx context.Context, db pgwindow.Beginner, lease pgwindow.Lease, f facts) error {
+//
+// The lease may have gone to another session while it waited for the lock, which then
+// starts the group itself: the first without a lease changes nothing, the second of two
+// goes on with what the first has done.
+func (s *Source) takeOver(ctx context.Context, db pgwindow.Beginner, most time.Duration, lease pgwindow.Lease, f facts) error {
 	var at standing
-	err := s.underLock(ctx, db, func(tx pgx.Tx) (err error) {
-		if at, err = s.standing(ctx, tx, f); err != nil {
+	var begun bool
+	err := s.underLock(ctx, db, most, func(tx pgx.Tx) (err error) {
+		at, err = s.standing(ctx, tx, f)
+		if errors.Is(err, ErrTakenOver) {
+			_, loaded := s.window.Load(ctx, tx, lease.Slot)
+			if begun = loaded == nil; begun || !errors.Is(loaded, pgx.ErrNoRows) {
+				return loaded
+			}
+		}
+		if err != nil {
 			return err
 		}
-		prev, target, last := at.window()
-		_, err = tx.Exec(ctx, s.sql.start,
-			lease.Slot.Group, lease.Slot.No, prev, target, last, lease.Owner, lease.Epoch, f.systemIdentifier)
-		if err != nil || s.cfg.Shadow || !f.offsets {
-			return err
-		}
-		_, err = tx.Exec(ctx, s.sql.fence, s.cfg.ConsumerGroup)
-		return err
+		return s.start(ctx, tx, lease, f, at)
 	})
-	if err != nil {
+	if err != nil || begun {
 		return err
 	}
 	s.cfg.Logger.LogAttrs(ctx, slog.LevelInfo, "reading on where the forwarder stands",
 		slog.String("table", s.cfg.Table), slog.Uint64("transaction_id", at.xid), slog.Int64("offset", at.number),
 		slog.Bool("shadow", s.cfg.Shadow))
 	return nil
+}
+
+// start stores where a new group begins, and fences the forwarder behind it.
+func (s *Source) start(ctx context.Context, tx pgx.Tx, lease pgwindow.Lease, f facts, at standing) error {
+	prev, target, last := at.window()
+	tag, err := tx.Exec(ctx, s.sql.start,
+		lease.Slot.Group, lease.Slot.No, prev, target, last, lease.Owner, lease.Epoch, f.systemIdentifier)
+	if err == nil && tag.RowsAffected() != 1 {
+		err = fmt.Errorf("%w: epoch %d of %s ended before it could start", pgwindow.ErrLost, lease.Epoch, lease.Owner)
+	}
+	if err != nil || s.cfg.Shadow || !f.offsets {
+		return err
+	}
+	_, err = tx.Exec(ctx, s.sql.fence, s.cfg.ConsumerGroup)
+	return err
 }
 
 // standing reads and checks the forwarder's position. Where it has none, it is at
@@ -113,11 +152,11 @@ func (s *Source) standing(ctx context.Context, tx pgx.Tx, f facts) (standing, er
 
 // keepOut puts the forwarder out of work again where somebody has put it back:
 // two that send would double everything.
-func (s *Source) keepOut(ctx context.Context, db pgwindow.Beginner, f facts) error {
+func (s *Source) keepOut(ctx context.Context, db pgwindow.Beginner, most time.Duration, f facts) error {
 	if s.cfg.Shadow || !f.offsets {
 		return nil
 	}
-	return s.underLock(ctx, db, func(tx pgx.Tx) error {
+	return s.underLock(ctx, db, most, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, s.sql.fence, s.cfg.ConsumerGroup)
 		if err == nil && tag.RowsAffected() > 0 {
 			s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "the forwarder's position was changed behind our back, put away again",

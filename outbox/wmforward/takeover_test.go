@@ -72,7 +72,7 @@ func takesOverFromARunningForwarder(t *testing.T, db *testenv.Database) {
 	taken, done := make(chan struct{}), make(chan produced, 1)
 	go func() { done <- produceUntil(t.Context(), db, taken) }()
 	sent := to.next(t, 30)
-	s := acquire(t, newSource(t, db, wmforward.Config{TakeOverTimeout: patience}))
+	s := acquire(t, newSource(t, db, wmforward.Config{TakeOverTimeout: testLease / 2}))
 	close(taken)
 	sent = append(sent, to.rest()...) // what it sends, it sends under the lock
 	var ours []string
