@@ -57,6 +57,7 @@ func storable(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }
 
+// unwrap returns the message that r holds, if it could also be set aside.
 func unwrap(r row, key outbox.KeyFunc) (outbox.Message, error) {
 	var e envelope
 	if err := json.Unmarshal(r.payload, &e); err != nil {
@@ -73,18 +74,21 @@ func unwrap(r row, key outbox.KeyFunc) (outbox.Message, error) {
 	if msg.ID == "" {
 		msg.ID = r.uuid // without an id nobody could recognise a repeat
 	}
+	var err error
+	if msg.Key, err = e.key(key); err != nil {
+		return outbox.Message{}, fmt.Errorf("leat: key of message %s: %w", e.UUID, err)
+	}
+	return msg, outOfBounds(&msg)
+}
+
+// key returns the key of the message in e.
+func (e *envelope) key(key outbox.KeyFunc) (string, error) {
 	if key == nil {
-		msg.Key = e.Metadata[outbox.HeaderKey]
-		return msg, nil
+		return e.Metadata[outbox.HeaderKey], nil
 	}
 	wm := message.NewMessage(e.UUID, e.Payload)
 	if e.Metadata != nil {
 		wm.Metadata = e.Metadata
 	}
-	k, err := key(e.DestinationTopic, wm)
-	if err != nil {
-		return outbox.Message{}, fmt.Errorf("leat: key of message %s: %w", e.UUID, err)
-	}
-	msg.Key = k
-	return msg, nil
+	return key(e.DestinationTopic, wm)
 }

@@ -1,7 +1,6 @@
 package wmforward
 
 import (
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -31,13 +30,9 @@ func heldRow(r *outbox.Record) (pgheld.Row, error) {
 	if !r.OccurredAt.IsZero() {
 		row.OccurredAt = &r.OccurredAt
 	}
-	if len(r.Headers) > 0 {
-		raw, err := json.Marshal(r.Headers)
-		if err != nil {
-			return pgheld.Row{}, fmt.Errorf("leat: headers of message %s: %w", r.ID, err)
-		}
-		text := string(raw)
-		row.Headers = &text
+	var err error
+	if row.Headers, err = storedHeaders(r.Headers); err != nil {
+		return pgheld.Row{}, fmt.Errorf("leat: headers of message %s: %w", r.ID, err)
 	}
 	return row, nil
 }
@@ -57,7 +52,7 @@ func recordOf(row *pgheld.Row) outbox.Record {
 		r.OccurredAt = row.OccurredAt.In(time.UTC)
 	}
 	if row.Headers != nil {
-		_ = json.Unmarshal([]byte(*row.Headers), &r.Headers) // texts, as heldRow has written them
+		r.Headers = headersOf(*row.Headers)
 	}
 	return r
 }
