@@ -162,6 +162,9 @@ func (h *history) settle(ctx context.Context, conn *pgx.Conn, facts pgwindow.Fac
 	case boundNone:
 	}
 	at.Last = max(first-1, 0)
+	if err == nil {
+		err = h.retained(ctx, conn, &at)
+	}
 	return at, err
 }
 

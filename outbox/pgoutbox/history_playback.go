@@ -43,6 +43,9 @@ func (p *playback) Read(ctx context.Context, limit int) ([]outbox.Record, error)
 		if err != nil {
 			return nil, unusable(describe(err))
 		}
+		if err := p.complete(ctx); err != nil {
+			return nil, unusable(describe(err))
+		}
 		p.at.Last = upto
 		if full {
 			p.at.Last = lastSeq(records, upto)

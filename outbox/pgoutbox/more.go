@@ -2,7 +2,8 @@ package pgoutbox
 
 // moreStatements are the rendered SQL of own connections and of history.
 type moreStatements struct {
-	own, historyBegin, historyWindow, historyFromTime, historyFromWindow, historyPage string
+	own, historyBegin, historyWindow, historyFromTime, historyFromWindow string
+	historyPage, historyBefore, ranges                                   string
 }
 
 func renderMore(cfg Config) (moreStatements, error) {
@@ -14,6 +15,8 @@ func renderMore(cfg Config) (moreStatements, error) {
 		{&s.historyFromTime, "history_from_time"},
 		{&s.historyFromWindow, "history_from_window"},
 		{&s.historyPage, "history_page"},
+		{&s.historyBefore, "history_before"},
+		{&s.ranges, "ranges"},
 	})
 	return s, err
 }

@@ -23,7 +23,22 @@ var bounds = regexp.MustCompile(`^FOR VALUES FROM \((?:'(-?\d+)'|MINVALUE)\) TO 
 
 // parts returns the ranges in the order of their numbers; the last one is open-ended.
 func (m *Maintenance) parts(ctx context.Context) ([]part, error) {
-	rows, err := m.ob.pool.Query(ctx, m.sql.ranges)
+	all, err := partsOf(ctx, m.ob.pool, m.sql.ranges)
+	if err == nil && (len(all) == 0 || !all[len(all)-1].Open()) {
+		err = errNoTail
+	}
+	return all, err
+}
+
+// querier is a pool, a connection or a transaction.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+// partsOf returns what sql, the statement of the ranges, finds, in the order of the
+// numbers.
+func partsOf(ctx context.Context, db querier, sql string) ([]part, error) {
+	rows, err := db.Query(ctx, sql)
 	if err != nil {
 		return nil, err
 	}
@@ -35,14 +50,8 @@ func (m *Maintenance) parts(ctx context.Context) ([]part, error) {
 		}
 		return p, p.parse(bound)
 	})
-	if err != nil {
-		return nil, err
-	}
 	slices.SortFunc(all, func(a, b part) int { return cmp.Compare(a.From, b.From) })
-	if len(all) == 0 || !all[len(all)-1].Open() {
-		return nil, errNoTail
-	}
-	return all, nil
+	return all, err
 }
 
 func (p *part) parse(bound string) error {

@@ -16,7 +16,8 @@ var ErrReplayStopped = errors.New("leat: replay stopped at a record that cannot 
 // Replay sends retained history once more, in the order of Seq, so that the order
 // of each key is kept, and with the ids that the records have had all along: an
 // inbox recognises them. It returns when all of history is sent, when ctx ends, or
-// at a record that cannot be delivered (ReplayConfig.SkipFailed).
+// at a record that cannot be delivered (ReplayConfig.SkipFailed) or that is no longer
+// retained (ReplayConfig.SkipGaps).
 //
 // What is replayed is settled when it begins: records that are committed later are
 // no business of it. Relays that run at the same time are not disturbed, and no
@@ -30,7 +31,7 @@ var ErrReplayStopped = errors.New("leat: replay stopped at a record that cannot 
 // not delivered.
 //
 // Errors: those of ctx; one that wraps outbox.ErrInvalidConfig for arguments that
-// cannot work, ErrSourceUnusable, or ErrReplayStopped.
+// cannot work, ErrSourceUnusable, ErrReplayStopped, or ErrHistoryGap.
 func Replay(ctx context.Context, history History, sink Sink, cfg ReplayConfig) (ReplayReport, error) {
 	if history == nil {
 		return ReplayReport{}, outbox.ConfigError("history", nil, "must not be nil")
@@ -60,6 +61,8 @@ type ReplayReport struct {
 	// Failures are the first thousand of those that were skipped, and the one at
 	// which the replay has stopped.
 	Failures []ReplayFailure
+	// Gaps are the records that were no longer retained (ReplayConfig.SkipGaps).
+	Gaps []HistoryGapError
 	// Position is where the replay can be resumed (ReplayConfig.Position).
 	Position string
 	// LastSeq is the number of the last record before Position, 0 if there is none.
@@ -142,6 +145,9 @@ func (r *replay) read(ctx context.Context, p Playback) ([]outbox.Record, error) 
 		if err == nil {
 			return records, nil
 		}
+		if r.skipGap(ctx, err) {
+			continue
+		}
 		if err := r.again(ctx, "read", err); err != nil {
 			return nil, err
 		}
@@ -154,7 +160,7 @@ func (r *replay) again(ctx context.Context, operation string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if errors.Is(err, ErrSourceUnusable) || errors.Is(err, outbox.ErrInvalidConfig) {
+	if errors.Is(err, ErrSourceUnusable) || errors.Is(err, outbox.ErrInvalidConfig) || errors.Is(err, ErrHistoryGap) {
 		return err
 	}
 	r.cfg.Logger.WarnContext(ctx, "replay waits", slog.String("operation", operation), slog.Any("error", err))

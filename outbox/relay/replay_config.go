@@ -41,6 +41,11 @@ type ReplayConfig struct {
 	// Defaults to false: the replay stops there.
 	SkipFailed bool
 
+	// SkipGaps goes on behind records that are no longer retained; the report names
+	// them.
+	// Defaults to false: the replay stops there, with an ErrHistoryGap.
+	SkipGaps bool
+
 	// PublishTimeout bounds one call of Sink.Send. Defaults to 5 s.
 	PublishTimeout time.Duration
 

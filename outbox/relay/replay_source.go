@@ -29,7 +29,8 @@ type ReplayOrder struct {
 type Playback interface {
 	// Read returns the next records, at most limit, ascending in Seq; none at the
 	// end. They stay valid until the next call. After an error it can be called again,
-	// and connects again where need be.
+	// and connects again where need be; after a *HistoryGapError, for records that are
+	// no longer retained, it goes on behind the gap.
 	Read(ctx context.Context, limit int) ([]outbox.Record, error)
 	// Position returns where a replay is resumed before the first Read.
 	Position() string

@@ -1,0 +1,58 @@
+package pgoutbox
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// A playback begins at the first message that there is, or behind one that there is. So
+// long as one is found at or below the number that comes next, retention has not overtaken
+// it: it takes the oldest first.
+
+// retained moves the start of a playback up to the first message that is retained, except
+// where a number was asked for whose range is gone.
+func (h *history) retained(ctx context.Context, conn *pgx.Conn, at *place) error {
+	if h.cfg.From.kind == boundSeq {
+		parts, err := partsOf(ctx, conn, h.ob.more.ranges)
+		if err != nil || len(parts) > 0 && parts[0].From > at.Last+1 {
+			return err // the first Read tells
+		}
+	}
+	nearest, err := h.before(ctx, conn, at.Last+1)
+	switch {
+	case err != nil:
+		return err
+	case nearest == nil:
+		at.Last = max(at.Last, at.End)
+	default:
+		at.Last = max(at.Last, *nearest-1)
+	}
+	return nil
+}
+
+// before returns the number of the nearest message at or below seq, or else of the first
+// above it, or nil.
+func (h *history) before(ctx context.Context, conn *pgx.Conn, seq int64) (nearest *int64, err error) {
+	err = conn.QueryRow(ctx, h.ob.more.historyBefore, seq).Scan(&nearest)
+	return nearest, err
+}
+
+// complete returns a *relay.HistoryGapError where retention has overtaken the playback,
+// which goes on behind the gap then. It comes after the read, of which nobody knows whether
+// it came before the drop: all that was dropped counts as missing.
+func (p *playback) complete(ctx context.Context) error {
+	next := p.at.Last + 1
+	nearest, err := p.history.before(ctx, p.pager.reader, next)
+	if err != nil || nearest != nil && *nearest <= next {
+		return err
+	}
+	gap := &relay.HistoryGapError{From: next, To: p.at.End}
+	if nearest != nil {
+		gap.To = min(gap.To, *nearest-1)
+	}
+	p.at.Last = gap.To
+	return gap
+}
