@@ -10,6 +10,7 @@ import (
 // of makes them those of one table.
 type maintenanceStatements struct {
 	ranges, rangeNames    string
+	owner                 string
 	pins, unseen, young   string
 	page                  string
 	lags                  string
@@ -26,6 +27,7 @@ func renderMaintenance(cfg Config) (maintenanceStatements, error) {
 		{&mayGo, "may_go"},
 		{&s.ranges, "ranges"},
 		{&s.rangeNames, "range_names"},
+		{&s.owner, "log_owner"},
 		{&s.pins, "range_pins"},
 		{&s.unseen, "range_unseen"},
 		{&s.young, "range_young"},

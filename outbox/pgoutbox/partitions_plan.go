@@ -22,11 +22,17 @@ type tailPlan struct {
 	end    int64
 	closed string
 	ranges []Range
+	// owner owns the log, and is to own the new ranges; empty where whoever makes them
+	// is the owner.
+	owner string
 }
 
 // plan looks where the sequence is and chooses the new ranges.
 func (r *round) plan(ctx context.Context, tx pgx.Tx, tail part, n int) (*tailPlan, error) {
 	p := &tailPlan{m: r.Maintenance, tail: tail, end: tail.From}
+	if err := p.own(ctx, tx); err != nil {
+		return nil, err
+	}
 	var last, name int64
 	err := tx.QueryRow(ctx, "SELECT coalesce(pg_sequence_last_value($1::oid::regclass), 0)", r.sequence).Scan(&last)
 	if err != nil {
@@ -125,9 +131,14 @@ func (p *tailPlan) close(ctx context.Context, tx pgx.Tx, next string) error {
 	return p.rename(ctx, tx, next, p.tail.Table)
 }
 
+// create makes a range beside the log.
 func (p *tailPlan) create(ctx context.Context, tx pgx.Tx, table string) error {
-	return p.ddl(ctx, tx, fmt.Sprintf("CREATE TABLE %s (LIKE %s INCLUDING ALL EXCLUDING IDENTITY)",
+	err := p.ddl(ctx, tx, fmt.Sprintf("CREATE TABLE %s (LIKE %s INCLUDING ALL EXCLUDING IDENTITY)",
 		p.m.ob.tableName(table), p.m.ob.cfg.names().Qualified("")))
+	if err == nil && p.owner != "" {
+		err = p.ddl(ctx, tx, fmt.Sprintf("ALTER TABLE %s OWNER TO %s", p.m.ob.tableName(table), pgx.Identifier{p.owner}.Sanitize()))
+	}
+	return err
 }
 
 func (p *tailPlan) attach(ctx context.Context, tx pgx.Tx, table string, from int64, to string) error {

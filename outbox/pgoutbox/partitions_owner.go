@@ -1,0 +1,31 @@
+package pgoutbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// ErrNotOwner is wrapped by the errors of Maintenance where its role is neither the owner of
+// the log nor a member of the owner, and so can neither make nor drop ranges. Grant it the
+// membership, or set MaintenanceConfig.NoDDL.
+var ErrNotOwner = errors.New("leat: the role of maintenance is not a member of the one that owns the log")
+
+// own looks who owns the log: new ranges are to belong to the same role, or that role could
+// neither migrate nor drop them.
+func (p *tailPlan) own(ctx context.Context, tx pgx.Tx) error {
+	var owner, me string
+	var member bool
+	err := tx.QueryRow(ctx, p.m.sql.owner).Scan(&owner, &me, &member)
+	switch {
+	case err != nil:
+		return err
+	case !member:
+		return fmt.Errorf("%w: %q is no member of %q", ErrNotOwner, me, owner)
+	case owner != me:
+		p.owner = owner
+	}
+	return nil
+}
