@@ -3,7 +3,36 @@ package pgoutbox
 import (
 	"context"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 )
+
+// DropOnce drops a range, or fails, in one try.
+func DropOnce(ctx context.Context, m *Maintenance, part Range) error {
+	r := &round{Maintenance: m}
+	return m.tx(ctx, func(tx pgx.Tx) error { return r.dropIn(ctx, tx, part, nil) })
+}
+
+// ExtendOnce makes a range, or fails, in one try.
+func ExtendOnce(ctx context.Context, m *Maintenance) error {
+	r := &round{Maintenance: m}
+	facts, err := m.ob.window.Facts(ctx, m.ob.pool)
+	if err != nil {
+		return err
+	}
+	r.sequence = facts.Sequence
+	parts, err := m.parts(ctx)
+	if err != nil {
+		return err
+	}
+	return m.tx(ctx, func(tx pgx.Tx) error {
+		plan, err := r.plan(ctx, tx, parts[len(parts)-1], 1)
+		if err != nil {
+			return err
+		}
+		return plan.run(ctx, tx)
+	})
+}
 
 // Promote is promote, for tests.
 func Promote(ctx context.Context, ob *Outbox) (moved int64, stayed bool, err error) {

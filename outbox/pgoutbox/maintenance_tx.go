@@ -71,6 +71,17 @@ func (m *Maintenance) settle(ctx context.Context, tx pgx.Tx) error {
 	return nil
 }
 
+// lockLog takes the log for itself, and then one of its ranges, for which it does not wait:
+// whoever reads that range alone, such as vacuum, would keep every producer waiting behind
+// the lock on the log for another LockTimeout.
+func (m *Maintenance) lockLog(ctx context.Context, tx pgx.Tx, table string) error {
+	if _, err := tx.Exec(ctx, "LOCK TABLE ONLY "+m.ob.cfg.names().Qualified("")+" IN ACCESS EXCLUSIVE MODE"); err != nil {
+		return err
+	}
+	_, err := tx.Exec(ctx, m.ob.of(table, "LOCK TABLE {range} IN ACCESS EXCLUSIVE MODE NOWAIT"))
+	return err
+}
+
 // read runs fn in a transaction with the settings of a change, for its plans.
 func (m *Maintenance) read(ctx context.Context, fn func(pgx.Tx) error) error {
 	return m.tx(ctx, fn)

@@ -106,9 +106,9 @@ func (p *tailPlan) run(ctx context.Context, tx pgx.Tx) error {
 	return p.attach(ctx, tx, p.tail.Table, start, "MAXVALUE")
 }
 
-// lock takes the log for itself and looks again.
+// lock takes the log for itself, and the open-ended range, and looks again.
 func (p *tailPlan) lock(ctx context.Context, tx pgx.Tx) error {
-	if err := p.ddl(ctx, tx, "LOCK TABLE ONLY "+p.m.ob.cfg.names().Qualified("")+" IN ACCESS EXCLUSIVE MODE"); err != nil {
+	if err := p.m.lockLog(ctx, tx, p.tail.Table); err != nil {
 		return err
 	}
 	var highest int64

@@ -175,6 +175,9 @@ func (r *round) dropIn(ctx context.Context, tx pgx.Tx, p Range, seen *string) er
 	if err := failpoint.Inject(ctx, failpoint.RelayDropWaits); err != nil {
 		return err
 	}
+	if err := r.lockLog(ctx, tx, p.Table); err != nil {
+		return err
+	}
 	if _, err := tx.Exec(ctx, r.ob.of(p.Table, "DROP TABLE {range}")); err != nil {
 		return err
 	}
