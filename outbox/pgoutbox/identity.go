@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -49,24 +50,68 @@ func foreign(err error) error {
 	}
 }
 
+// askTimeout bounds the look at which outbox this is.
+const askTimeout = 5 * time.Second
+
+// asking is one look, for all that want to know meanwhile.
+type asking struct {
+	done   chan struct{} // closed when what follows is set
+	err    error
+	gaveUp bool // its caller did: that says nothing to the others
+}
+
 // instanceID returns what tells this outbox from every other. It asks once, on
-// a connection of its own: the caller may hold the pool's last one.
+// a connection of its own: the caller may hold the pool's last one. Nobody waits for
+// another's look for longer than askTimeout, or than its own context allows.
 func (o *Outbox) instanceID(ctx context.Context) (string, error) {
+	for {
+		instance, look, first := o.known()
+		if instance != "" {
+			return instance, nil
+		}
+		if first {
+			return o.ask(ctx, look)
+		}
+		select {
+		case <-ctx.Done():
+			return "", ctx.Err()
+		case <-look.done:
+		}
+		if look.err != nil && !look.gaveUp {
+			return "", look.err
+		}
+	}
+}
+
+// known returns the instance, or the look that is under way, which may be the caller's.
+func (o *Outbox) known() (instance string, look *asking, first bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.instance != "" {
-		return o.instance, nil
+	if o.instance == "" && o.asking == nil {
+		o.asking, first = &asking{done: make(chan struct{})}, true
 	}
-	conn, err := o.connect(ctx)
+	return o.instance, o.asking, first
+}
+
+// ask carries out look.
+func (o *Outbox) ask(ctx context.Context, look *asking) (instance string, err error) {
+	bounded, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	defer func() {
+		look.err, look.gaveUp = err, ctx.Err() != nil
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.instance, o.asking = instance, nil
+		close(look.done)
+	}()
+	conn, err := o.connect(bounded)
 	if err != nil {
 		return "", err
 	}
-	defer conn.Close(context.WithoutCancel(ctx))
-	var instance string
-	if err := conn.QueryRow(ctx, o.sql.instance).Scan(&instance); err != nil {
+	defer closeConn(ctx, conn)
+	if err := conn.QueryRow(bounded, o.sql.instance).Scan(&instance); err != nil {
 		return "", describe(err)
 	}
-	o.instance = instance
 	return instance, nil
 }
 

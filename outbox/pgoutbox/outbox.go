@@ -40,6 +40,7 @@ type Outbox struct {
 
 	mu       sync.Mutex
 	instance string // of this outbox; empty until it was asked for
+	asking   *asking
 }
 
 var _ outbox.Enqueuer = (*Outbox)(nil)
