@@ -12,15 +12,20 @@
 //
 // Lease and ttl are in milliseconds. What is left of a lease is computed from the
 // time that the key has left: it was claimed with ttl, so the lease is over when
-// less than ttl − lease is left. Time is thus the server's own.
+// less than ttl − lease is left. Time is thus the server's own. Only a lease
+// depends on it: what is done says so in the record itself, whatever the expiry.
+//
+// A clock that steps ahead ends leases early, so that handlers can run twice, and
+// forgets early. One that steps back is noticed, since a key then has more time
+// left than it was ever given: the lease begins again.
 //
 // # When memory is full
 //
-// With maxmemory-policy noeviction, a full Redis refuses to write strings, but
-// not to change an expiry. So a claim then fails, and nothing has run; but a
-// message whose effect is there must still become done: it gets an expiry beyond
-// ttl, which no record in progress ever has, and is read as done until ttl is left. Only the
-// result is lost. Releasing falls back on an expiry in the same way.
+// With maxmemory-policy noeviction, a full Redis refuses to write strings. So a
+// claim fails, and nothing has run. But a message whose effect is there must still
+// become done, and one that failed be free: Redis refuses the first write of a
+// script only, so the scripts begin with one that is always allowed. Only the
+// result is lost.
 //
 // # What it costs
 //

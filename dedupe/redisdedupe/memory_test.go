@@ -45,10 +45,11 @@ func TestD3_CompletesInAFullMemory(t *testing.T) {
 	t.Parallel()
 	s, client, _ := private(t, nil, redisdedupe.Config{TTL: time.Hour})
 	key := func(id string) dedupe.Key { return dedupe.Key{Consumer: "c", ID: id} }
-	for _, id := range []string{"done", "failed", "late", "extended"} {
+	for _, id := range []string{"done", "failed", "late", "extended", "lost"} {
 		require.Equal(t, dedupe.Claimed, claimAs(t, s, id, "t").Status)
 	}
 	require.NoError(t, s.Release(t.Context(), key("late"), "t"))
+	require.NoError(t, client.Del(t.Context(), "leat:dedupe:1:c:lost").Err())
 	fill(t, client)
 
 	_, err := s.Claim(t.Context(), key("new"), dedupe.Request{Token: "t", Lease: time.Minute})
@@ -71,7 +72,15 @@ func TestD3_CompletesInAFullMemory(t *testing.T) {
 	require.Equal(t, dedupe.Late, c)
 	require.Equal(t, dedupe.Done, claimAs(t, s, "late", "u").Status)
 
-	require.NoError(t, s.Extend(t.Context(), key("extended"), "t", time.Minute))
+	c, err = s.Complete(t.Context(), key("lost"), "t", nil)
+	require.NoError(t, err)
+	require.Equal(t, dedupe.Resurrected, c)
+	require.Equal(t, dedupe.Done, claimAs(t, s, "lost", "u").Status)
+
+	for _, lease := range []time.Duration{time.Minute, time.Second, time.Hour} {
+		require.NoError(t, s.Extend(t.Context(), key("extended"), "t", lease))
+		require.Equal(t, dedupe.Busy, claimAs(t, s, "extended", "u").Status)
+	}
 	require.NoError(t, s.Release(t.Context(), key("failed"), "t"))
 
 	require.NoError(t, client.ConfigSet(t.Context(), "maxmemory", "0").Err())
@@ -81,7 +90,7 @@ func TestD3_CompletesInAFullMemory(t *testing.T) {
 	require.Equal(t, dedupe.Done, claimAs(t, s, "done", "v").Status)
 	ttl, err := client.PTTL(t.Context(), "leat:dedupe:1:c:done").Result()
 	require.NoError(t, err)
-	require.InDelta(t, 2*time.Hour, ttl, float64(time.Minute), "done for TTL, and then the time that tells it from a claim")
+	require.InDelta(t, time.Hour, ttl, float64(time.Minute), "what is done has no other expiry than with memory")
 }
 
 // TestD8_KilledServer: Redis without persistence forgets everything; handlers run

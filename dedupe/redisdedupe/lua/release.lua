@@ -3,15 +3,9 @@ local value = redis.call('GET', KEYS[1])
 if not value then
   return 0
 end
-local state, token, attempt, lease, ttl, rest = string.match(value, '^(%a) (%S+) (%d+) (%d+) (%d+)(.*)$')
-if state ~= 'P' or token ~= ARGV[1] then
+if string.sub(value, 1, #ARGV[1] + 3) ~= 'P ' .. ARGV[1] .. ' ' then
   return 0
 end
-if redis.call('PTTL', KEYS[1]) > tonumber(ttl) then
-  return 0
-end
-local set = redis.pcall('SET', KEYS[1], 'F ' .. token .. ' ' .. attempt .. ' ' .. lease .. ' ' .. ttl .. rest, 'PX', ARGV[2])
-if set.err then -- memory is full: end the lease
-  redis.call('PEXPIRE', KEYS[1], math.max(tonumber(ttl) - tonumber(lease), 1))
-end
+redis.call('PEXPIRE', KEYS[1], ARGV[2]) -- so that a full memory lets the next one pass
+redis.call('SET', KEYS[1], 'F' .. string.sub(value, 2), 'PX', ARGV[2])
 return 1
