@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
@@ -99,12 +100,36 @@ func startMiniredis(reason string) (Service, error) {
 	if err != nil {
 		return Service{}, fmt.Errorf("testenv: miniredis: %w", err)
 	}
+	stopTime := passTime(server.FastForward)
 
 	return Service{
 		Kind:    KindRedis,
 		Address: server.Addr(),
 		Version: "mini",
 		Origin:  "in-process substitute (" + reason + ")",
-		stop:    func(context.Context) error { server.Close(); return nil },
+		stop:    func(context.Context) error { stopTime(); server.Close(); return nil },
 	}, nil
+}
+
+// passTime makes keys expire: miniredis leaves that to its user. The returned
+// function ends it.
+func passTime(forward func(time.Duration)) (stop func()) {
+	over, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(time.Millisecond)
+		defer tick.Stop()
+		for last := time.Now(); ; {
+			select {
+			case <-over:
+				return
+			case <-tick.C:
+				now := time.Now()
+				forward(now.Sub(last))
+				last = now
+			}
+		}
+	}()
+
+	return func() { close(over); <-ended }
 }
