@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/outbox"
 )
@@ -100,7 +101,7 @@ func (p *Processor) do(ctx context.Context, d *Delivery, m Message, handle func(
 		return nil, err
 	}
 	asked := time.Now()
-	claim, err := p.store.Claim(ctx, d.Key, Request{Token: token, Lease: p.cfg.Lease, Fingerprint: m.Fingerprint})
+	claim, err := p.claim(ctx, d.Key, Request{Token: token, Lease: p.cfg.Lease, Fingerprint: m.Fingerprint})
 	if err != nil {
 		return p.unavailable(ctx, d, err, handle)
 	}
@@ -122,6 +123,16 @@ func (p *Processor) do(ctx context.Context, d *Delivery, m Message, handle func(
 		d.Outcome = OutcomeUnavailable
 		return nil, fmt.Errorf("%w: it answered %s", ErrUnavailable, claim.Status)
 	}
+}
+
+// claim asks the store once: after a lost answer the token is given up, and the
+// message waits for its lease to end.
+func (p *Processor) claim(ctx context.Context, key Key, req Request) (Claim, error) {
+	claim, err := p.store.Claim(ctx, key, req)
+	if err == nil {
+		err = failpoint.Inject(ctx, failpoint.DedupeClaimReplyLost)
+	}
+	return claim, err
 }
 
 // unavailable is what happens where the store cannot be asked.
@@ -157,7 +168,7 @@ func (p *Processor) run(
 			p.release(ctx, d.Key, token)
 		}
 	}()
-	value, err := handle(held)
+	value, err := handled(held, handle)
 	returned = true
 	lost := errors.Is(context.Cause(held), ErrLeaseLost)
 	r.end()
@@ -172,14 +183,28 @@ func (p *Processor) run(
 	return value, p.complete(ctx, d, token, value)
 }
 
+// handled calls handle between the points that stand around it.
+func handled(ctx context.Context, handle func(ctx context.Context) ([]byte, error)) ([]byte, error) {
+	for _, point := range [...]failpoint.Name{failpoint.DedupeLoseP, failpoint.DedupeEvict, failpoint.DedupeClockJump} {
+		if err := failpoint.Inject(ctx, point); err != nil {
+			return nil, err
+		}
+	}
+	value, err := handle(ctx)
+	if err == nil {
+		err = failpoint.Inject(ctx, failpoint.DedupePausePastLease)
+	}
+	return value, err
+}
+
 // complete ends a run that went well. It goes on although the delivery's context
 // has ended, since the effect is there.
 func (p *Processor) complete(ctx context.Context, d *Delivery, token string, value []byte) error {
 	finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.cfg.FinishTimeout)
 	defer cancel()
-	c, err := p.store.Complete(finish, d.Key, token, value)
+	c, err := p.tell(finish, d.Key, token, value)
 	if err != nil && finish.Err() == nil { // the answer may be what was lost: the same token completes again
-		c, err = p.store.Complete(finish, d.Key, token, value)
+		c, err = p.tell(finish, d.Key, token, value)
 	}
 	d.Completion = c
 	switch {
@@ -194,7 +219,16 @@ func (p *Processor) complete(ctx context.Context, d *Delivery, token string, val
 			slog.String("consumer", p.consumer), slog.String("message_id", d.Key.ID), slog.String("completion", c.String()))
 	}
 	d.Outcome = OutcomeRan
-	return nil
+	return failpoint.Inject(ctx, failpoint.DedupeLoseD)
+}
+
+// tell completes the message in the store.
+func (p *Processor) tell(ctx context.Context, key Key, token string, value []byte) (Completion, error) {
+	c, err := p.store.Complete(ctx, key, token, value)
+	if err == nil {
+		err = failpoint.Inject(ctx, failpoint.DedupeCompleteReplyLost)
+	}
+	return c, err
 }
 
 func (p *Processor) release(ctx context.Context, key Key, token string) {

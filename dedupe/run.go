@@ -3,6 +3,8 @@ package dedupe
 import (
 	"context"
 	"time"
+
+	"github.com/leat-go/leat/internal/failpoint"
 )
 
 // run is one run of a handler under a lease.
@@ -99,5 +101,8 @@ func (p *Processor) extend(ctx context.Context, r *run, key Key, token string, l
 		case <-released:
 		}
 	}()
+	if err := failpoint.Inject(ctx, failpoint.DedupeExtendFail); err != nil {
+		return err
+	}
 	return p.store.Extend(ctx, key, token, p.cfg.Lease)
 }

@@ -65,7 +65,10 @@ func Checks() []Check {
 		{"D5_EveryStepCanBeRepeated", repeated},
 		{"D6_ReleasedRunsAgain", released},
 		{"D6_LateAndResurrected", lateAndResurrected},
+		{"D6_NoAckWithoutACompletedRun", noAckWithoutARun},
+		{"D7_CancelledBeforeTakeover", cancelledBeforeTakeover},
 		{"D8_LosingTheRecordCostsOnlyARepeat", lost},
+		{"D8_LosingTheRecordUnderAHandler", lossCostsARepeat},
 		{"Fingerprints", fingerprints},
 		{"D5_AgreesWithTheModel", agreesWithModel},
 	}

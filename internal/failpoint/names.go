@@ -92,6 +92,29 @@ const (
 	ConsumerRebalanceMidHandler Name = "consumer/rebalance_mid_handler"
 )
 
+// Points of a run under a lease. Those that are called after what may be lost are
+// where a test loses it.
+const (
+	// DedupeClaimReplyLost is after a claim, for an answer that never arrives.
+	DedupeClaimReplyLost Name = "dedupe/claim_reply_lost"
+	// DedupeLoseP is after a claim, before the handler, for the loss of the record.
+	DedupeLoseP Name = "dedupe/lose_P"
+	// DedupeEvict is at the same place, for a store that evicts records.
+	DedupeEvict Name = "dedupe/evict"
+	// DedupeClockJump is at the same place, for a step of the store's clock.
+	DedupeClockJump Name = "dedupe/clock_jump"
+	// DedupeExtendFail is before a lease is extended.
+	DedupeExtendFail Name = "dedupe/extend_fail"
+	// DedupePausePastLease is after the handler, before the message is completed.
+	DedupePausePastLease Name = "dedupe/pause_past_lease"
+	// DedupeCompleteReplyLost is after a completion, for an answer that never
+	// arrives.
+	DedupeCompleteReplyLost Name = "dedupe/complete_reply_lost"
+	// DedupeLoseD is after a completion, before the message is acknowledged, for
+	// the loss of the record.
+	DedupeLoseD Name = "dedupe/lose_D"
+)
+
 // Names returns every valid name.
 func Names() []Name {
 	return []Name{
@@ -103,5 +126,7 @@ func Names() []Name {
 		ConsumerAfterReceive, ConsumerAfterTrylock, ConsumerAfterClaim, ConsumerMidHandler, ConsumerPanic,
 		ConsumerAttemptWrite, ConsumerBeforeCommit, ConsumerCommitAmbiguous, ConsumerAfterCommitBeforeAck,
 		ConsumerAckLost, ConsumerRebalanceMidHandler,
+		DedupeClaimReplyLost, DedupeLoseP, DedupeEvict, DedupeClockJump, DedupeExtendFail, DedupePausePastLease,
+		DedupeCompleteReplyLost, DedupeLoseD,
 	}
 }
