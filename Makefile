@@ -16,7 +16,7 @@ GOTEST   = $(GO) test $(TAGS) $(if $(RACE),-race) -timeout=12m $(FLAGS)
 
 # The PostgreSQL versions of test-pg-versions and the packages that speak to it.
 PG_VERSIONS ?= 14 15 16 17 18
-PG_PACKAGES := ./outbox/pgoutbox/... ./outbox/wmforward/... ./inbox/pginbox/... ./dedupe/pgdedupe/... ./internal/pgwindow/... ./internal/pgheld/... ./internal/pgmigrate/...
+PG_PACKAGES := ./outbox/pgoutbox/... ./outbox/wmforward/... ./inbox/pginbox/... ./dedupe/pgdedupe/... ./dedupe/httpdedupe/... ./internal/pgwindow/... ./internal/pgheld/... ./internal/pgmigrate/...
 
 # ARGS is passed on to the demo, such as ARGS='-events 2000'.
 ARGS    ?=

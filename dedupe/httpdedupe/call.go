@@ -1,0 +1,83 @@
+package httpdedupe
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/leat-go/leat/dedupe"
+)
+
+// call is a request that has a key.
+type call struct {
+	id          string // of the record: scope and key
+	fingerprint string // of the method, the path, the query and the body
+	request     *http.Request
+}
+
+// rules are what both kinds of middleware ask of a request.
+type rules struct {
+	Config
+
+	scope ScopeFunc
+}
+
+// admit looks at a request. Neither a call nor a problem means that the request
+// is to pass through.
+func (c rules) admit(r *http.Request) (*call, *Problem) {
+	if !slices.Contains(c.Methods, r.Method) {
+		return nil, nil
+	}
+	key, err := keyOf(r.Header, c.MaxKeyBytes)
+	switch {
+	case err != nil:
+		return nil, problem(http.StatusBadRequest, CodeInvalid, HeaderKey+": "+err.Error())
+	case key == "" && c.Required:
+		return nil, problem(http.StatusBadRequest, CodeMissing, "This request needs the header "+HeaderKey+".")
+	case key == "":
+		return nil, nil
+	}
+	scope, err := c.scope.of(r)
+	if err != nil {
+		c.Logger.WarnContext(r.Context(), "request with an idempotency key has no tenant", slog.Any("error", err))
+		return nil, problem(http.StatusForbidden, CodeNoTenant, "The request cannot be assigned to a tenant.")
+	}
+	body, p := c.read(r)
+	if p != nil {
+		return nil, p
+	}
+	return &call{
+		id:          strconv.Itoa(len(scope)) + ":" + scope + ":" + key,
+		fingerprint: dedupe.Fingerprint([]byte(r.Method), []byte(r.URL.EscapedPath()), []byte(r.URL.RawQuery), body),
+		request:     r,
+	}, nil
+}
+
+// read reads the body and puts it back.
+func (c rules) read(r *http.Request) ([]byte, *Problem) {
+	if r.Body == nil {
+		return nil, nil
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, c.MaxBodyBytes+1))
+	tooLarge := int64(len(body)) > c.MaxBodyBytes
+	if _, limited := errors.AsType[*http.MaxBytesError](err); limited || tooLarge {
+		return nil, problem(http.StatusRequestEntityTooLarge, CodeBodyTooLarge,
+			fmt.Sprintf("A request with the header %s has at most %d bytes.", HeaderKey, c.MaxBodyBytes))
+	}
+	if err != nil {
+		return nil, problem(http.StatusBadRequest, CodeBodyUnreadable, "The body could not be read to its end.")
+	}
+	r.Body = &restored{Reader: bytes.NewReader(body), Closer: r.Body}
+	return body, nil
+}
+
+// restored is a body that has been read once.
+type restored struct {
+	*bytes.Reader
+	io.Closer
+}

@@ -1,0 +1,161 @@
+package httpdedupe
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+// maxKeyBytes and maxScopeBytes keep a scope and a key within
+// dedupe.MaxIDBytes.
+const (
+	maxKeyBytes   = 480
+	maxScopeBytes = 512
+)
+
+// Config tunes New and NewTx. The zero value is a good start.
+type Config struct {
+	// Required answers requests without a key with 400. Defaults to false: they
+	// pass through to the handler, unprotected and untouched.
+	Required bool
+
+	// Methods are those that a key counts for; requests of others pass through.
+	// Safe methods are refused.
+	// Defaults to POST, PUT, PATCH and DELETE.
+	Methods []string
+
+	// MaxKeyBytes bounds a key, 1 to 480. Defaults to 255.
+	MaxKeyBytes int
+
+	// MaxBodyBytes bounds the body of a request that has a key, which is read into
+	// memory before the handler runs; larger ones are answered with 413.
+	// Defaults to 1 MiB.
+	MaxBodyBytes int64
+
+	// MaxResponseBytes bounds the body of a response that is kept, and that is held
+	// back until it is. With New, a larger one is streamed through and not kept;
+	// with NewTx it fails the request. The store has a bound too: that of
+	// redisdedupe counts the headers as well.
+	// Defaults to 60 KiB with New, to 1 MiB with NewTx.
+	MaxResponseBytes int
+
+	// Headers are the names of the response's headers that repeats get too.
+	// Set-Cookie, hop-by-hop headers, Content-Length and Date are refused.
+	// Defaults to Content-Type, Content-Encoding, Content-Language,
+	// Content-Disposition, ETag, Link and Location.
+	Headers []string
+
+	// Keep says whether a response of that status ends the matter. Otherwise the
+	// key is released, with NewTx the transaction rolled back, and a repeat runs
+	// the handler again.
+	// Defaults to all below 500 but 401, 403, 408, 425 and 429 with New, and to
+	// all below 400 with NewTx.
+	Keep func(status int) bool
+
+	// FinishTimeout bounds the commit and the rollback of NewTx, which go on when
+	// the client has gone. New has the Processor's.
+	// Defaults to 5 s.
+	FinishTimeout time.Duration
+
+	// AfterCommit is called by NewTx after each commit, before the response is
+	// written; it should return at once. Give it the outbox's Wake.
+	// Defaults to none.
+	AfterCommit func()
+
+	// WriteProblem writes a response of the middleware's own, with p's status.
+	// Retry-After has been set where p has one.
+	// Defaults to application/problem+json of RFC 9457.
+	WriteProblem func(w http.ResponseWriter, r *http.Request, p Problem)
+
+	// Logger receives what an operator should know. Defaults to none.
+	Logger *slog.Logger
+}
+
+func (c Config) withDefaults(maxResponse int, keep func(int) bool) Config {
+	if c.Methods == nil {
+		c.Methods = []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
+	}
+	if c.MaxKeyBytes == 0 {
+		c.MaxKeyBytes = 255
+	}
+	if c.MaxBodyBytes == 0 {
+		c.MaxBodyBytes = 1 << 20
+	}
+	if c.MaxResponseBytes == 0 {
+		c.MaxResponseBytes = maxResponse
+	}
+	if c.Headers == nil {
+		c.Headers = []string{
+			"Content-Type", "Content-Encoding", "Content-Language", "Content-Disposition", "Etag", "Link", "Location",
+		}
+	}
+	if c.Keep == nil {
+		c.Keep = keep
+	}
+	if c.FinishTimeout == 0 {
+		c.FinishTimeout = 5 * time.Second
+	}
+	if c.WriteProblem == nil {
+		c.WriteProblem = writeProblem
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+func (c Config) validate() error {
+	for _, method := range c.Methods {
+		switch method {
+		case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, "":
+			return outbox.ConfigError("Methods", strconv.Quote(method), "must not name a safe method")
+		}
+	}
+	for _, name := range c.Headers {
+		if name == "" || slices.Contains(neverKept(), http.CanonicalHeaderKey(name)) {
+			return outbox.ConfigError("Headers", strconv.Quote(name), "must not be repeated")
+		}
+	}
+	switch {
+	case c.MaxKeyBytes < 1 || c.MaxKeyBytes > maxKeyBytes:
+		return outbox.ConfigError("MaxKeyBytes", c.MaxKeyBytes, fmt.Sprintf("must be 1 to %d", maxKeyBytes))
+	case c.MaxBodyBytes < 0:
+		return outbox.ConfigError("MaxBodyBytes", c.MaxBodyBytes, "must not be negative")
+	case c.MaxResponseBytes < 0:
+		return outbox.ConfigError("MaxResponseBytes", c.MaxResponseBytes, "must not be negative")
+	case c.FinishTimeout < 0:
+		return outbox.ConfigError("FinishTimeout", c.FinishTimeout, "must not be negative")
+	default:
+		return nil
+	}
+}
+
+// neverKept are the headers that belong to one response alone: cookies, what
+// describes the connection, and what net/http writes itself.
+func neverKept() []string {
+	return []string{
+		"Set-Cookie", "Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection",
+		"Te", "Trailer", "Transfer-Encoding", "Upgrade", "Content-Length", "Date", replayedHeader,
+	}
+}
+
+// keepAnswers is the Keep of New. What is refused for the caller's identity or
+// for the moment may be granted to a repeat.
+func keepAnswers(status int) bool {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
+		return false
+	default:
+		return status < http.StatusInternalServerError
+	}
+}
+
+// keepSuccess is the Keep of NewTx.
+func keepSuccess(status int) bool {
+	return status < http.StatusBadRequest
+}

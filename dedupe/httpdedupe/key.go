@@ -1,0 +1,63 @@
+package httpdedupe
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// HeaderKey is the header that carries the key.
+const HeaderKey = "Idempotency-Key"
+
+// errKey is what is wrong with a key; its text goes to the client.
+var errKey = errors.New("the key is invalid")
+
+// keyOf returns the key of a request, or "" where it has none. The draft has a
+// string of RFC 8941, in quotes; most clients send it bare. Both are taken, and
+// are the same key.
+func keyOf(h http.Header, most int) (string, error) {
+	values := h.Values(HeaderKey)
+	if len(values) == 0 {
+		return "", nil
+	}
+	if len(values) > 1 {
+		return "", fmt.Errorf("%w: the header is there %d times", errKey, len(values))
+	}
+	text := strings.Trim(values[0], " \t")
+	key, err := text, error(nil)
+	if strings.HasPrefix(text, `"`) {
+		key, err = unquote(text)
+	} else if i := strings.IndexFunc(text, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`",;\`, r) }); i >= 0 {
+		err = fmt.Errorf("%w: a key without quotes has visible ASCII characters, but for quote, comma, semicolon and backslash", errKey)
+	}
+	switch {
+	case err != nil:
+		return "", err
+	case key == "":
+		return "", fmt.Errorf("%w: it is empty", errKey)
+	case len(key) > most:
+		return "", fmt.Errorf("%w: it has %d bytes, at most %d", errKey, len(key), most)
+	default:
+		return key, nil
+	}
+}
+
+// unquote reads a string of RFC 8941 that begins with its quote.
+func unquote(text string) (string, error) {
+	var key strings.Builder
+	for i := 1; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"' && i == len(text)-1:
+			return key.String(), nil
+		case c == '\\' && i+1 < len(text) && (text[i+1] == '"' || text[i+1] == '\\'):
+			i++
+			key.WriteByte(text[i])
+		case c == '"' || c == '\\' || c < ' ' || c > '~':
+			return "", fmt.Errorf("%w: it is no string of RFC 8941", errKey)
+		default:
+			key.WriteByte(c)
+		}
+	}
+	return "", fmt.Errorf("%w: it has no closing quote", errKey)
+}

@@ -1,0 +1,118 @@
+package httpdedupe
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+
+	"github.com/leat-go/leat/dedupe"
+	"github.com/leat-go/leat/outbox"
+)
+
+var (
+	// errNotKept ends a run whose response is the client's but not the key's.
+	errNotKept = errors.New("leat: the response is not to be kept")
+	// errAbandoned ends a run whose context has ended before it answered.
+	errAbandoned = errors.New("leat: handler gave up without an answer")
+)
+
+// Middleware runs handlers once for each key, under a lease in a dedupe.Store.
+// It is safe for concurrent use.
+type Middleware struct {
+	rules
+
+	processor *dedupe.Processor
+}
+
+// New returns a middleware that remembers requests by p, whose BusyDelay is best
+// negative: a client is told when to come again. Scope is required; OneTenant
+// says that there is but one. Errors wrap outbox.ErrInvalidConfig.
+func New(p *dedupe.Processor, scope ScopeFunc, cfg Config) (*Middleware, error) {
+	cfg = cfg.withDefaults(60<<10, keepAnswers)
+	switch {
+	case p == nil:
+		return nil, outbox.ConfigError("processor", nil, "must not be nil")
+	case scope == nil:
+		return nil, outbox.ConfigError("scope", nil, "must not be nil: keys of one tenant must not get another's responses")
+	case cfg.AfterCommit != nil:
+		return nil, outbox.ConfigError("AfterCommit", "func", "is for NewTx")
+	}
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	return &Middleware{rules: rules{Config: cfg, scope: scope}, processor: p}, nil
+}
+
+// Wrap returns next behind the middleware.
+//
+// The handler's context is the request's, so it ends when the client goes; it
+// also ends, with cause dedupe.ErrLeaseLost, when the lease cannot be kept;
+// dedupe.FromContext tells the attempt. The response is held back until it is
+// recorded. A handler that panics releases the key, and the panic goes on.
+//
+// Where the handler has run and the store cannot be told, the response is sent
+// all the same, since the effect is there: a repeat after the lease runs again.
+func (m *Middleware) Wrap(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c, p := m.admit(r)
+		switch {
+		case p != nil:
+			m.answer(w, r, p)
+		case c == nil:
+			next.ServeHTTP(w, r)
+		default:
+			m.serve(r.Context(), w, c, next)
+		}
+	})
+}
+
+func (m *Middleware) serve(ctx context.Context, w http.ResponseWriter, c *call, next http.Handler) {
+	rec := newStreamer(w, m.MaxResponseBytes)
+	res, err := m.processor.Do(ctx, dedupe.Message{ID: c.id, Fingerprint: c.fingerprint}, func(ctx context.Context) ([]byte, error) {
+		return m.run(ctx, rec, c.request, next)
+	})
+	switch {
+	case err == nil && res.Outcome == dedupe.OutcomeDuplicate:
+		m.replay(w, c.request, res.Value)
+	case err == nil, rec.through, errors.Is(err, errNotKept):
+		rec.deliver()
+	case errors.Is(err, dedupe.ErrUnavailable) && rec.written():
+		m.Logger.ErrorContext(ctx, "response is not recorded, a repeat of the request runs again", slog.Any("error", err))
+		rec.deliver()
+	default:
+		m.answer(w, c.request, m.refusal(ctx, err))
+	}
+}
+
+// run calls the handler, and returns its response in the form that is stored.
+func (m *Middleware) run(ctx context.Context, rec streamer, r *http.Request, next http.Handler) ([]byte, error) {
+	next.ServeHTTP(rec, r.WithContext(ctx))
+	if !rec.written() && ctx.Err() != nil {
+		return nil, errAbandoned
+	}
+	res := rec.response(m.Headers)
+	if !m.Keep(res.Status) {
+		return nil, errNotKept
+	}
+	return res.encode()
+}
+
+// refusal is the response where the handler did not run, or its response does
+// not count.
+func (m *Middleware) refusal(ctx context.Context, err error) *Problem {
+	busy, ok := errors.AsType[*dedupe.BusyError](err)
+	switch {
+	case ok:
+		return again(http.StatusConflict, CodeInFlight, "A request with this key is being processed.", busy.Remaining)
+	case errors.Is(err, dedupe.ErrMismatch):
+		return problem(http.StatusUnprocessableEntity, CodeReused, "The key was used for another request.")
+	case errors.Is(err, dedupe.ErrFenced):
+		return again(http.StatusConflict, CodeInFlight, "Another request with this key has taken over.", 0)
+	case errors.Is(err, errAbandoned):
+		return again(http.StatusServiceUnavailable, CodeAbandoned, "The request was given up.", 0)
+	default:
+		m.Logger.ErrorContext(ctx, "idempotency store is unavailable", slog.Any("error", err))
+		return again(http.StatusServiceUnavailable, CodeUnavailable, "The idempotency store is unavailable.", 0)
+	}
+}

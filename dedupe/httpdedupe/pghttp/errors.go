@@ -1,0 +1,59 @@
+package pghttp
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/leat-go/leat/dedupe/httpdedupe"
+	"github.com/leat-go/leat/outbox"
+)
+
+var (
+	// ErrNotDurable is returned for every request while synchronous_commit is off
+	// in the session: a client would be told of effects that a crash takes back.
+	ErrNotDurable = errors.New("leat: synchronous_commit is off, so that answered requests could be lost")
+
+	// ErrCommitInHandler is returned by Commit of the transaction that a handler
+	// gets. The middleware commits it, with the response.
+	ErrCommitInHandler = errors.New("leat: the middleware commits this transaction, not the handler")
+
+	// ErrEndedInHandler is why a request fails whose handler has ended the
+	// transaction by a statement of its own. What it did may have committed or not.
+	ErrEndedInHandler = errors.New("leat: the handler has ended the request's transaction by a statement of its own")
+
+	// errConflict is why a request fails whose key has got a response meanwhile.
+	errConflict = errors.New("leat: the key has got a response meanwhile")
+)
+
+// explain makes err say what to do about it where we know.
+func explain(err error) error {
+	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok && (pgErr.Code == "42P01" || pgErr.Code == "3F000") {
+		return fmt.Errorf("%w: call Migrate: %w", outbox.ErrNotMigrated, err)
+	}
+	return err
+}
+
+// explainCommit tells a commit that the server refused from one that got no
+// answer. The server's word counts only if the session is still alive.
+func explainCommit(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, pgx.ErrTxClosed), errors.Is(err, pgx.ErrTxCommitRollback), refused(err):
+		return fmt.Errorf("%w: %w", httpdedupe.ErrNotCommitted, err)
+	default:
+		return err
+	}
+}
+
+// refused says whether err is the server's answer to a statement, rather than
+// the end of the session. Poolers report the end of theirs in class 08.
+func refused(err error) bool {
+	pgErr, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && pgErr.SeverityUnlocalized == "ERROR" &&
+		!strings.HasPrefix(pgErr.Code, "08") && !strings.HasPrefix(pgErr.Code, "57P")
+}

@@ -1,0 +1,69 @@
+package pghttp
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/leat-go/leat/internal/pgmigrate"
+)
+
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+//go:embed sql/*.sql
+var sqlFiles embed.FS
+
+// Migrate creates or upgrades the schema. It is safe to call from many processes
+// at once and does nothing where everything is in place.
+func (s *Store) Migrate(ctx context.Context) error {
+	set, err := migrations(s.cfg)
+	if err != nil {
+		return err
+	}
+	return set.Migrate(ctx, pgmigrate.FromPool(s.pool), pgmigrate.Options{LockTimeout: s.cfg.MigrateLockTimeout})
+}
+
+// Migrations returns the schema for cfg as files that goose and tern run as they
+// are. Only Schema and Table of cfg matter.
+func Migrations(cfg Config) (fs.FS, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	set, err := migrations(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return set.Export()
+}
+
+func migrations(cfg Config) (pgmigrate.Set, error) {
+	sub, err := fs.Sub(migrationFiles, "migrations")
+	return pgmigrate.Set{Component: "http", Names: cfg.names(), FS: sub}, err
+}
+
+// statements are the rendered SQL of a store.
+type statements struct {
+	lock, look, put, prune string
+}
+
+func render(cfg Config) (statements, error) {
+	var s statements
+	for file, to := range map[string]*string{"lock": &s.lock, "look": &s.look, "put": &s.put, "prune": &s.prune} {
+		raw, err := sqlFiles.ReadFile("sql/" + file + ".sql")
+		if err != nil {
+			return statements{}, fmt.Errorf("leat: statement %s: %w", file, err)
+		}
+		sql := string(raw)
+		for strings.HasPrefix(sql, "--") { // the comment is not for the server's logs
+			_, sql, _ = strings.Cut(sql, "\n")
+		}
+		if *to, err = cfg.names().Render(strings.TrimSpace(sql)); err != nil {
+			return statements{}, err
+		}
+	}
+	return s, nil
+}

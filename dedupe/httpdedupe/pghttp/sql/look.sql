@@ -1,0 +1,1 @@
+SELECT fingerprint, response FROM @{} WHERE consumer = $1 AND id = $2 AND expires_at > clock_timestamp()

@@ -1,0 +1,132 @@
+package pghttp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/leat-go/leat/dedupe"
+	"github.com/leat-go/leat/dedupe/httpdedupe"
+	"github.com/leat-go/leat/internal/keyhash"
+	"github.com/leat-go/leat/outbox"
+)
+
+// cleanUpTimeout bounds the rollback of a claim that failed.
+const cleanUpTimeout = 5 * time.Second
+
+// pruneChunk is the number of rows that one statement of Prune removes.
+const pruneChunk = 5000
+
+// Store keeps the responses of one service. It is safe for concurrent use, owns
+// no goroutines and needs no Close; the pool is the caller's.
+type Store struct {
+	pool     *pgxpool.Pool
+	consumer string
+	cfg      Config
+	sql      statements
+}
+
+var _ httpdedupe.TxStore = (*Store)(nil)
+
+// New returns a Store for the service called consumer, 1 to 200 bytes of UTF-8,
+// in the database of pool. The name is what requests are remembered by, so it
+// must stay the same. New does not connect: call Migrate once, for example at
+// start-up. Errors wrap outbox.ErrInvalidConfig.
+func New(pool *pgxpool.Pool, consumer string, cfg Config) (*Store, error) {
+	if pool == nil {
+		return nil, outbox.ConfigError("pool", nil, "must not be nil")
+	}
+	if consumer == "" || len(consumer) > maxConsumerBytes || !utf8.ValidString(consumer) {
+		return nil, outbox.ConfigError("consumer", strconv.Quote(consumer), "must be 1 to 200 bytes of UTF-8")
+	}
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	sql, err := render(cfg)
+	return &Store{pool: pool, consumer: consumer, cfg: cfg, sql: sql}, err
+}
+
+// Claim implements httpdedupe.TxStore: BEGIN, a try at the key's advisory lock
+// and a look at its response, in one round trip.
+func (s *Store) Claim(ctx context.Context, id, fingerprint string) (httpdedupe.TxUnit, dedupe.Claim, error) {
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return nil, dedupe.Claim{}, err
+	}
+	tx, claim, err := s.begin(ctx, conn.Conn(), id, fingerprint)
+	if err != nil || claim.Status != dedupe.Claimed {
+		giveUp(ctx, conn.Conn())
+		conn.Release()
+		return nil, claim, explain(err)
+	}
+	return &unit{store: s, conn: conn, tx: tx, id: id, fingerprint: fingerprint}, claim, nil
+}
+
+func (s *Store) begin(ctx context.Context, conn *pgx.Conn, id, fingerprint string) (pgx.Tx, dedupe.Claim, error) {
+	var locked, found bool
+	var setting, stored string
+	var response []byte
+	batch := &pgx.Batch{}
+	batch.BeginTx(pgx.TxOptions{})
+	batch.Queue(s.sql.lock, keyhash.Lock("http", s.cfg.names().Qualified(""), s.consumer, id)).
+		QueryRow(func(row pgx.Row) error { return row.Scan(&locked, &setting) })
+	batch.Queue(s.sql.look, s.consumer, []byte(id)).QueryRow(func(row pgx.Row) error {
+		err := row.Scan(&stored, &response)
+		found = err == nil
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		return err
+	})
+	results := conn.SendBatch(ctx, batch)
+	if err := results.Close(); err != nil {
+		return nil, dedupe.Claim{}, err
+	}
+	switch {
+	case found && stored != fingerprint:
+		return nil, dedupe.Claim{Status: dedupe.Mismatch}, nil
+	case found:
+		return nil, dedupe.Claim{Status: dedupe.Done, Result: response}, nil
+	case !locked:
+		return nil, dedupe.Claim{Status: dedupe.Busy}, nil
+	case setting == "off":
+		return nil, dedupe.Claim{}, ErrNotDurable
+	default:
+		return results.Tx(), dedupe.Claim{Status: dedupe.Claimed, Attempt: 1}, nil
+	}
+}
+
+// giveUp rolls back what a claim has left open, so that the pool can keep the
+// connection. If that fails the pool closes it.
+func giveUp(ctx context.Context, conn *pgx.Conn) {
+	if conn.IsClosed() || conn.PgConn().TxStatus() == 'I' {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpTimeout)
+	defer cancel()
+	_, _ = conn.Exec(ctx, `rollback`) // the claim's own error is the one to report
+}
+
+// Prune removes the responses that have expired, in chunks, and returns their
+// number. It can run at any time and in many processes at once; once an hour is
+// plenty.
+func (s *Store) Prune(ctx context.Context) (int64, error) {
+	var total int64
+	for {
+		tag, err := s.pool.Exec(ctx, s.sql.prune, pruneChunk)
+		if err != nil {
+			return total, fmt.Errorf("leat: prune responses: %w", explain(err))
+		}
+		total += tag.RowsAffected()
+		if tag.RowsAffected() < pruneChunk {
+			return total, nil
+		}
+	}
+}

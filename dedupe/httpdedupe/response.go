@@ -1,0 +1,77 @@
+package httpdedupe
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// replayedHeader marks a response that is the one of an earlier request.
+const replayedHeader = "Idempotency-Replayed"
+
+// response is what is stored of one: a line of JSON, and the body as it is.
+type response struct {
+	Status int         `json:"status"`
+	Header http.Header `json:"header,omitempty"`
+	// Kept says that the body is there.
+	Kept bool `json:"kept"`
+
+	body []byte
+}
+
+func (r response) encode() ([]byte, error) {
+	line, err := json.Marshal(r)
+	if err != nil {
+		return nil, fmt.Errorf("leat: encode the response: %w", err)
+	}
+	return slices.Concat(line, []byte{'\n'}, r.body), nil
+}
+
+// decode reads what encode wrote. What a store could not keep is no response.
+func decode(stored []byte) (response, error) {
+	line, body, _ := bytes.Cut(stored, []byte{'\n'})
+	var r response
+	if err := json.Unmarshal(line, &r); err != nil {
+		return response{}, fmt.Errorf("leat: decode the response: %w", err)
+	}
+	r.body = body
+	return r, nil
+}
+
+// selected returns the headers of names in h, less those that h itself calls
+// hop-by-hop.
+func selected(h http.Header, names []string) http.Header {
+	var hop []string
+	for _, v := range h.Values("Connection") {
+		for name := range strings.SplitSeq(v, ",") {
+			hop = append(hop, http.CanonicalHeaderKey(strings.TrimSpace(name)))
+		}
+	}
+	out := make(http.Header)
+	for _, name := range names {
+		name = http.CanonicalHeaderKey(name)
+		if values := h[name]; len(values) > 0 && !slices.Contains(hop, name) {
+			out[name] = slices.Clone(values)
+		}
+	}
+	return out
+}
+
+// replay writes the response of the request that was processed.
+func (c Config) replay(w http.ResponseWriter, r *http.Request, stored []byte) {
+	res, err := decode(stored)
+	if err != nil || !res.Kept || res.Status < 200 || res.Status > 999 {
+		p := problem(http.StatusGone, CodeNotKept, "The request was processed; its response was not kept.")
+		p.OriginalStatus = res.Status
+		c.answer(w, r, p)
+		return
+	}
+	maps.Copy(w.Header(), res.Header)
+	w.Header().Set(replayedHeader, "true")
+	w.WriteHeader(res.Status)
+	_, _ = w.Write(res.body) // the client has gone: it comes again
+}
