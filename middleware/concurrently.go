@@ -1,0 +1,68 @@
+package middleware
+
+import (
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+// ConsumeKeyFunc returns the key of a message that was received. Messages of one
+// key are processed in the order in which they were received; those with an
+// empty key have none. It is safe for concurrent use.
+type ConsumeKeyFunc func(msg *message.Message) string
+
+// ConsumeKeyFromMetadata returns the metadata called name, such as
+// outbox.HeaderKey.
+func ConsumeKeyFromMetadata(name string) ConsumeKeyFunc {
+	return func(msg *message.Message) string { return msg.Metadata.Get(name) }
+}
+
+// Concurrently runs handlers of different keys at the same time, and those of
+// one key one after the other, behind a subscriber that has several messages in
+// flight, such as those of AMQP, NATS, SQL and Go channels. It decorates the
+// subscriber, since only there the order is known: Watermill's router runs every
+// message that it receives at once, on a goroutine of its own.
+//
+//	router.AddSubscriberDecorators(middleware.Concurrently{}.Decorate)
+//
+// The next message of a key is handed over once the one before is acked or
+// nacked. After a nack, the key goes on with what was received: solve failures
+// in place, by Backoff with Retries and then DeadLetter, where order matters.
+// Behind a subscriber with one message in flight, as watermill-kafka for a
+// partition, it changes nothing.
+type Concurrently struct {
+	// Key finds the key. Defaults to ConsumeKeyFromMetadata(outbox.HeaderKey).
+	Key ConsumeKeyFunc
+
+	// Limit is the number of messages that are processed at the same time, of each
+	// subscription. Defaults to 64.
+	Limit int
+
+	// InFlight is the number of messages that are received and not acked, waiting
+	// ones included: what a busy key can queue up before it stops the others. No
+	// less than Limit. Defaults to 1,000, or Limit if that is more.
+	InFlight int
+}
+
+// Decorate is a message.SubscriberDecorator. Errors wrap
+// outbox.ErrInvalidConfig.
+func (c Concurrently) Decorate(sub message.Subscriber) (message.Subscriber, error) {
+	if c.Key == nil {
+		c.Key = ConsumeKeyFromMetadata(outbox.HeaderKey)
+	}
+	if c.Limit == 0 {
+		c.Limit = 64
+	}
+	if c.InFlight == 0 {
+		c.InFlight = max(1000, c.Limit)
+	}
+	switch {
+	case sub == nil:
+		return nil, outbox.ConfigError("subscriber", nil, "must not be nil")
+	case c.Limit < 1:
+		return nil, outbox.ConfigError("Concurrently.Limit", c.Limit, "must be at least 1")
+	case c.InFlight < c.Limit:
+		return nil, outbox.ConfigError("Concurrently.InFlight", c.InFlight, "must be at least Limit")
+	}
+	return &keyedSubscriber{Subscriber: sub, cfg: c, closing: make(chan struct{})}, nil
+}

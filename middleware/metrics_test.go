@@ -1,0 +1,41 @@
+package middleware_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/middleware"
+)
+
+type ledger struct{ handled []middleware.Handled }
+
+func (l *ledger) OnHandled(_ context.Context, h middleware.Handled) { l.handled = append(l.handled, h) }
+
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	l := &ledger{}
+	m := middleware.Metrics{Hook: l}
+	_, err := m.Middleware(respond("x", "y"))(routed(t, "a"))
+	require.NoError(t, err)
+	_, err = m.Middleware(failing)(routed(t, "a"))
+	require.Equal(t, errHandler, err)
+	require.Panics(t, func() {
+		_, _ = m.Middleware(func(*message.Message) ([]*message.Message, error) { panic("on purpose") })(routed(t, "a"))
+	})
+	require.Len(t, l.handled, 3)
+	for _, h := range l.handled {
+		require.Equal(t, "handler", h.Handler)
+		require.Equal(t, "in", h.Topic)
+		require.NotEmpty(t, h.Subscriber)
+		require.GreaterOrEqual(t, h.Took.Nanoseconds(), int64(0))
+	}
+	require.Equal(t, 2, l.handled[0].Produced)
+	require.Equal(t, errHandler, l.handled[1].Err)
+	require.True(t, l.handled[2].Panicked)
+	require.False(t, l.handled[1].Panicked)
+	_, err = middleware.Metrics{}.Middleware(respond())(routed(t, "a"))
+	require.ErrorIs(t, err, middleware.ErrNoHook)
+}
