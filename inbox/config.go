@@ -29,7 +29,50 @@ type Config struct {
 	// Defaults to 100 ms; NoBusyDelay (-1) means none.
 	BusyDelay time.Duration
 
-	// FinishTimeout bounds each commit and rollback. They are not interrupted by
+	// OnFailure says what becomes of messages whose handler fails.
+	// Defaults to Block: they come again for as long as it takes.
+	OnFailure Policy
+
+	// KeyFunc gives the ordering key of a message, for OnFailure: the later messages
+	// of a parked key wait. It is not called where Action is Block.
+	// Defaults to outbox.KeyFromMetadata.
+	KeyFunc outbox.KeyFunc
+
+	// GiveUpWithoutID gives a message up that has no id, as OnFailure says, instead
+	// of failing with ErrNoMessageID for as long as it comes. Two deliveries of it
+	// are recognised as one only where its context carries a Position. To make an
+	// id up instead, end IDFrom with a source of your own. Not with Block.
+	// Defaults to false.
+	GiveUpWithoutID bool
+
+	// ConflictRetries is how often claim, handler and commit are repeated at once
+	// if the database refuses them for a conflict with other transactions, as it
+	// does at repeatable read and serializable, and for deadlocks: up to 1,000. The
+	// handler is called again each time. Beyond it the delivery fails with
+	// ErrConflict, which counts as no attempt.
+	// Defaults to 10; NoConflictRetries (-1) means none.
+	ConflictRetries int
+
+	// ConflictDelay is the wait before the first of these retries, jittered by a
+	// half. It doubles with each, up to half a second. Defaults to 5 ms.
+	ConflictDelay time.Duration
+
+	// Fingerprint makes a message fail with ErrFingerprintMismatch whose id was
+	// processed with another fingerprint; it is given up at once, as OnFailure
+	// says. It costs a row a message. The Store must be a Keeper. FingerprintPayload
+	// is one.
+	// Defaults to none: an id is taken for the message.
+	Fingerprint FingerprintFunc
+
+	// KeepReplies stores what the handlers of ProcessReply return, for duplicates.
+	// It costs a row a message. The Store must be a Keeper. Defaults to false.
+	KeepReplies bool
+
+	// RedrivePoll is how often RunRedrive looks for redriven messages, jittered by a
+	// quarter. Defaults to 1 s.
+	RedrivePoll time.Duration
+
+	// FinishTimeout bounds each commit and rollback, and giving a message up. They are not interrupted by
 	// the end of the delivery's context: that would leave a commit's outcome
 	// unknown for no gain. Defaults to 10 s.
 	FinishTimeout time.Duration
@@ -48,6 +91,19 @@ func (c Config) withDefaults() Config {
 	if c.BusyDelay == 0 {
 		c.BusyDelay = 100 * time.Millisecond
 	}
+	c.OnFailure = c.OnFailure.withDefaults()
+	if c.KeyFunc == nil {
+		c.KeyFunc = outbox.KeyFromMetadata
+	}
+	if c.ConflictRetries == 0 {
+		c.ConflictRetries = 10
+	}
+	if c.ConflictDelay == 0 {
+		c.ConflictDelay = 5 * time.Millisecond
+	}
+	if c.RedrivePoll == 0 {
+		c.RedrivePoll = time.Second
+	}
 	if c.FinishTimeout == 0 {
 		c.FinishTimeout = 10 * time.Second
 	}
@@ -64,12 +120,29 @@ func (c Config) validate() error {
 	if c.FinishTimeout < 0 {
 		return outbox.ConfigError("FinishTimeout", c.FinishTimeout, "must not be negative")
 	}
+	if err := c.validateFailures(); err != nil {
+		return err
+	}
 	for i, h := range c.Hooks {
 		if _, ok := h.(OutcomeHook); !ok {
 			return outbox.ConfigError(fmt.Sprintf("Hooks[%d]", i), fmt.Sprintf("%T", h), "implements no hook interface of package inbox")
 		}
 	}
 	return nil
+}
+
+func (c Config) validateFailures() error {
+	switch {
+	case c.GiveUpWithoutID && c.OnFailure.Action == Block:
+		return outbox.ConfigError("GiveUpWithoutID", true, "OnFailure.Action = block gives nothing up")
+	case c.ConflictRetries < NoConflictRetries || c.ConflictRetries > 1000:
+		return outbox.ConfigError("ConflictRetries", c.ConflictRetries, "must be 1 to 1000, or NoConflictRetries")
+	case c.ConflictDelay < 0:
+		return outbox.ConfigError("ConflictDelay", c.ConflictDelay, "must not be negative")
+	case c.RedrivePoll < time.Millisecond:
+		return outbox.ConfigError("RedrivePoll", c.RedrivePoll, "must be 1 ms or more")
+	}
+	return c.OnFailure.validate()
 }
 
 func validateConsumer(name string) error {

@@ -34,4 +34,17 @@ var (
 	// ErrCommitUnknown is returned when the commit failed or was cut off, so that
 	// it is not known whether it took effect. The next delivery finds out.
 	ErrCommitUnknown = errors.New("leat: outcome of the commit is unknown")
+
+	// ErrConflict is returned when the database went on refusing the transaction
+	// for conflicts with others, through all of Config.ConflictRetries.
+	ErrConflict = errors.New("leat: transaction conflicts with others")
+
+	// ErrFingerprintMismatch is returned for a message with the id of another one
+	// that was processed: same id, other fingerprint. It is never acknowledged as a
+	// duplicate.
+	ErrFingerprintMismatch = errors.New("leat: another message with this id was processed")
+
+	// ErrNotGivenUp is returned when a message should have been parked, dead
+	// lettered or handed to Policy.Handle, and could not be. It comes again.
+	ErrNotGivenUp = errors.New("leat: message could not be given up")
 )

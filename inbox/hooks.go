@@ -25,9 +25,11 @@ type Delivery struct {
 	ID string
 	// Outcome is how it ended.
 	Outcome Outcome
-	// Took is the time from the claim to the end of the transaction, a Busy
-	// delivery's wait included.
+	// Took is the time from the claim to the end of the transaction, the wait of a
+	// delivery that failed or was Busy included.
 	Took time.Duration
 	// Err is what Process returned; nil as well for OutcomePanicked.
 	Err error
+	// Redriven says that the message came from RunRedrive and not from a broker.
+	Redriven bool
 }

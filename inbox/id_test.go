@@ -73,7 +73,7 @@ func TestShouldPoison(t *testing.T) {
 
 func TestNames(t *testing.T) {
 	t.Parallel()
-	for want, outcome := range []string{"failed", "committed", "duplicate", "busy", "unknown", "panicked", "Outcome(6)"} {
+	for want, outcome := range []string{"failed", "committed", "duplicate", "busy", "unknown", "panicked", "parked", "dead_lettered", "given_up", "Outcome(9)"} {
 		require.Equal(t, outcome, inbox.Outcome(want).String())
 	}
 	for want, status := range []string{"Status(0)", "claimed", "duplicate", "busy", "Status(4)"} {

@@ -12,8 +12,8 @@ const (
 	// OutcomeCommitted means that the handler's effects were committed together
 	// with the message's id. The message can be acknowledged.
 	OutcomeCommitted
-	// OutcomeDuplicate means that the message had been committed before, so that
-	// the handler was not run. The message can be acknowledged.
+	// OutcomeDuplicate means that the message had been committed before, or given
+	// up, so that the handler was not run. The message can be acknowledged.
 	OutcomeDuplicate
 	// OutcomeBusy means that another delivery of the message was in progress, so
 	// that the handler was not run. The message is to be delivered again.
@@ -24,6 +24,15 @@ const (
 	// OutcomePanicked is OutcomeFailed by a handler that panicked or ended its
 	// goroutine.
 	OutcomePanicked
+	// OutcomeParked means that the message was stored for people: it was given up,
+	// or follows one of its key that was. The message can be acknowledged.
+	OutcomeParked
+	// OutcomeDeadLettered means that the message was given up and enqueued for the
+	// topic of dead letters. The message can be acknowledged.
+	OutcomeDeadLettered
+	// OutcomeGivenUp means that Policy.Handle has taken the message. It can be
+	// acknowledged.
+	OutcomeGivenUp
 )
 
 // String returns the outcome's name as metrics use it.
@@ -41,6 +50,12 @@ func (o Outcome) String() string {
 		return "unknown"
 	case OutcomePanicked:
 		return "panicked"
+	case OutcomeParked:
+		return "parked"
+	case OutcomeDeadLettered:
+		return "dead_lettered"
+	case OutcomeGivenUp:
+		return "given_up"
 	default:
 		return "Outcome(" + strconv.Itoa(int(o)) + ")"
 	}

@@ -10,15 +10,19 @@ import (
 //
 //	middleware.PoisonQueueWithFilter(pub, "poison", inbox.ShouldPoison)
 //
+// Config.OnFailure goes by it as well: what it returns false for is no attempt.
+//
 // It returns false for ErrBusy and ErrCommitUnknown, since the message may be
 // about to take effect or have done so; for ErrNotClaimed, since an outage of the
-// database is not the message's fault; for a context that was cancelled, as
+// database is not the message's fault; for ErrConflict and ErrNotGivenUp, for the
+// same reason; for a context that was cancelled, as
 // when a router closes; and for nil. A handler that fails because it has
 // lost the database cannot be told from one that fails for the message: let a Retry
 // stand between the two.
 func ShouldPoison(err error) bool {
 	switch {
-	case err == nil, errors.Is(err, ErrBusy), errors.Is(err, ErrCommitUnknown), errors.Is(err, ErrNotClaimed), errors.Is(err, context.Canceled):
+	case err == nil, errors.Is(err, ErrBusy), errors.Is(err, ErrCommitUnknown), errors.Is(err, ErrNotClaimed),
+		errors.Is(err, ErrConflict), errors.Is(err, ErrNotGivenUp), errors.Is(err, context.Canceled):
 		return false
 	default:
 		return true

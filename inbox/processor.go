@@ -1,11 +1,11 @@
 package inbox
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -20,6 +20,10 @@ type Processor struct {
 	consumer string
 	store    Store
 	cfg      Config
+
+	attempts Attempter // nil where attempts are not counted
+	parker   Parker    // nil where the store is none
+	keeper   Keeper    // nil where nothing is kept
 }
 
 // New returns a Processor for the consumer called consumer: 1 to
@@ -38,7 +42,11 @@ func New(store Store, consumer string, cfg Config) (*Processor, error) {
 	if store == nil {
 		return nil, outbox.ConfigError("store", nil, "must not be nil")
 	}
-	return &Processor{consumer: consumer, store: store, cfg: cfg}, nil
+	p := &Processor{consumer: consumer, store: store, cfg: cfg}
+	if err := p.wire(); err != nil {
+		return nil, err
+	}
+	return p, nil
 }
 
 // Consumer returns the name that New was given.
@@ -47,8 +55,9 @@ func (p *Processor) Consumer() string {
 }
 
 // Process runs handle for msg unless msg was processed before. Its error is nil
-// exactly if msg can be acknowledged: the outcome is OutcomeCommitted or
-// OutcomeDuplicate. Process acknowledges nothing itself.
+// exactly if msg can be acknowledged: the outcome is OutcomeCommitted,
+// OutcomeDuplicate, or, under Config.OnFailure, OutcomeParked,
+// OutcomeDeadLettered or OutcomeGivenUp. Process acknowledges nothing itself.
 //
 // The context that handle gets carries the transaction, and so does
 // msg.Context() until Process returns. If handle returns an error the
@@ -57,59 +66,138 @@ func (p *Processor) Consumer() string {
 // an error, if ctx has ended before the commit, if msg was acked or nacked, or
 // if MarkRollbackOnly was called.
 //
+// Handle is called again, in a new transaction, if the database refuses the
+// first one for a conflict with others; see Config.ConflictRetries.
+//
 // Where the error is ErrCommitUnknown the effects may be there or not; when msg
 // comes again it is a duplicate or is run, whichever is right.
 func (p *Processor) Process(
 	ctx context.Context, msg *message.Message, handle func(ctx context.Context) error,
-) (outcome Outcome, err error) {
-	start, id := time.Now(), ""
+) (Outcome, error) {
+	return p.process(ctx, p.newDelivery(msg, func(ctx context.Context) ([]byte, error) { return nil, handle(ctx) }))
+}
+
+// ProcessReply is Process for a handler that has a reply. With Config.KeepReplies
+// it is stored in the handler's transaction, and a duplicate gets it again.
+// Otherwise, for a message that was processed before KeepReplies was set, and for
+// one that was given up, the reply of a duplicate is nil.
+func (p *Processor) ProcessReply(
+	ctx context.Context, msg *message.Message, handle func(ctx context.Context) ([]byte, error),
+) (reply []byte, outcome Outcome, err error) {
+	d := p.newDelivery(msg, handle)
+	outcome, err = p.process(ctx, d)
+	if err != nil {
+		return nil, outcome, err
+	}
+	return d.reply, outcome, nil
+}
+
+func (p *Processor) process(ctx context.Context, d *delivery) (outcome Outcome, err error) {
+	start := time.Now()
 	outcome = OutcomePanicked // until we know better
 	defer func() {
-		p.observe(ctx, Delivery{Consumer: p.consumer, ID: id, Outcome: outcome, Took: time.Since(start), Err: err})
+		if outcome == OutcomePanicked {
+			p.panicked(ctx, d)
+		}
+		p.observe(ctx, Delivery{Consumer: p.consumer, ID: d.id, Outcome: outcome, Took: time.Since(start), Err: err})
 	}()
-
-	id, err = p.cfg.IDFrom(msg)
-	if err == nil && id == "" {
-		err = ErrNoMessageID
+	outcome, err = p.deliver(ctx, d)
+	if outcome == OutcomeFailed || outcome == OutcomeUnknown {
+		wait(ctx, jitter(p.cfg.OnFailure.delay(max(d.attempt, 1)), 0.25))
 	}
-	if err != nil {
-		outcome = OutcomeFailed
-		return outcome, fmt.Errorf("leat: consumer %s: %w", p.consumer, err)
-	}
-	unit, status, err := p.claim(ctx, id)
-	switch {
-	case err != nil:
-		outcome, err = OutcomeFailed, p.wrap("claim", id, fmt.Errorf("%w: %w", ErrNotClaimed, err))
-	case status == Claimed && unit != nil:
-		outcome, err = p.run(ctx, unit, msg, id, handle)
-	case status == Duplicate:
-		outcome = OutcomeDuplicate
-	case status == Busy:
-		outcome, err = OutcomeBusy, p.wrap("claim", id, ErrBusy)
-		p.delay(ctx)
-	default:
-		outcome, err = OutcomeFailed, p.wrap("claim", id, errors.New("store answered "+status.String()))
+	if err == nil {
+		err = failpoint.Inject(ctx, failpoint.ConsumerAfterCommitBeforeAck)
 	}
 	return outcome, err
 }
 
-func (p *Processor) claim(ctx context.Context, id string) (Unit, Status, error) {
-	if err := failpoint.Inject(ctx, failpoint.ConsumerAfterReceive); err != nil {
-		return nil, 0, err
+// deliver identifies, counts, runs and judges.
+func (p *Processor) deliver(ctx context.Context, d *delivery) (Outcome, error) {
+	err := p.identify(ctx, d)
+	switch {
+	case errors.Is(err, ErrNoMessageID):
+		return p.anonymous(ctx, d, fmt.Errorf("leat: consumer %s: %w", p.consumer, err))
+	case err != nil:
+		return OutcomeFailed, fmt.Errorf("leat: consumer %s: %w", p.consumer, err)
 	}
-	return p.store.Claim(ctx, id)
+	if err := failpoint.Inject(ctx, failpoint.ConsumerAfterReceive); err != nil {
+		return OutcomeFailed, p.wrap("claim", d.id, fmt.Errorf("%w: %w", ErrNotClaimed, err))
+	}
+	if p.attempts != nil {
+		if outcome, done, err := p.begin(ctx, d); done {
+			return outcome, err
+		}
+	}
+	outcome, err := p.units(ctx, d)
+	outcome, err = p.judge(ctx, d, outcome, err)
+	if outcome == OutcomeDuplicate {
+		return p.recall(ctx, d)
+	}
+	return outcome, err
+}
+
+// anonymous deals with a message that has no id.
+func (p *Processor) anonymous(ctx context.Context, d *delivery, cause error) (Outcome, error) {
+	if !p.cfg.GiveUpWithoutID {
+		return OutcomeFailed, cause
+	}
+	id, err := nameless(ctx)
+	if err != nil {
+		return OutcomeFailed, err
+	}
+	return p.giveUpAs(ctx, d, id, cause, History{Errors: []AttemptError{attemptError(cause)}})
+}
+
+// recall looks what is kept of a message that was processed before.
+func (p *Processor) recall(ctx context.Context, d *delivery) (Outcome, error) {
+	if p.keeper == nil {
+		return OutcomeDuplicate, nil
+	}
+	note, ok, err := p.keeper.Kept(ctx, d.id)
+	if err != nil {
+		return OutcomeFailed, p.wrap("recall", d.id, fmt.Errorf("%w: %w", ErrNotClaimed, err))
+	}
+	if ok && d.fingerprint != nil && note.Fingerprint != nil && !bytes.Equal(d.fingerprint, note.Fingerprint) {
+		cause := p.wrap("recall", d.id, ErrFingerprintMismatch)
+		return p.giveUpAs(ctx, d, p.strange(d), cause, History{Errors: []AttemptError{attemptError(cause)}})
+	}
+	d.reply = note.Reply
+	return OutcomeDuplicate, nil
+}
+
+// unit claims, and runs what it has claimed.
+func (p *Processor) unit(ctx context.Context, d *delivery) (outcome Outcome, err error) {
+	unit, status, err := d.claim(ctx)
+	switch {
+	case err != nil && IsPermanent(err):
+		d.refused = true
+		return OutcomeFailed, p.wrap("claim", d.id, err)
+	case err != nil:
+		return OutcomeFailed, p.wrap("claim", d.id, fmt.Errorf("%w: %w", ErrNotClaimed, err))
+	case status == Claimed && unit != nil && !d.counted:
+		// Whatever kept the attempt from being counted has ended just now.
+		p.rollback(ctx, unit, d.id)
+		fallthrough
+	case status == Busy:
+		p.delay(ctx)
+		return OutcomeBusy, p.wrap("claim", d.id, ErrBusy)
+	case status == Claimed && unit != nil:
+		return p.run(ctx, unit, d)
+	case status == Duplicate:
+		return OutcomeDuplicate, nil
+	default:
+		return OutcomeFailed, p.wrap("claim", d.id, errors.New("store answered "+status.String()))
+	}
 }
 
 // run calls the handler in the unit's transaction and ends the unit. The
 // rollback is deferred, so that it also happens when the handler panics or ends
 // its goroutine; neither is caught.
-func (p *Processor) run(
-	ctx context.Context, unit Unit, msg *message.Message, id string, handle func(ctx context.Context) error,
-) (Outcome, error) {
+func (p *Processor) run(ctx context.Context, unit Unit, d *delivery) (Outcome, error) {
 	committing := false
 	defer func() {
 		if !committing {
-			p.rollback(ctx, unit, id)
+			p.rollback(ctx, unit, d.id)
 		}
 	}()
 
@@ -117,15 +205,31 @@ func (p *Processor) run(
 		return OutcomeFailed, err
 	}
 	m := &mark{}
-	if err := within(context.WithValue(unit.Context(ctx), markKey{}, m), msg, handle); err != nil {
+	txCtx := context.WithValue(unit.Context(ctx), markKey{}, m)
+	if err := within(txCtx, d.msg, d.call); err != nil {
 		return OutcomeFailed, err
 	}
-	err := errors.Join(failpoint.Inject(ctx, failpoint.ConsumerBeforeCommit), m.err(), unacked(msg), over(ctx))
+	err := errors.Join(failpoint.Inject(ctx, failpoint.ConsumerBeforeCommit), m.err(), unacked(d.msg), over(ctx))
+	if err == nil {
+		err = p.keep(txCtx, d)
+	}
 	if err != nil {
-		return OutcomeFailed, p.wrap("not committed", id, err)
+		return OutcomeFailed, p.wrap("not committed", d.id, err)
 	}
 	committing = true // which ends the unit, whatever comes of it
-	return p.commit(ctx, unit, id)
+	return p.commit(ctx, unit, d.id)
+}
+
+// keep stores what a duplicate is to find.
+func (p *Processor) keep(ctx context.Context, d *delivery) error {
+	if p.keeper == nil || d.id == "" {
+		return nil
+	}
+	note := Note{Fingerprint: d.fingerprint}
+	if p.cfg.KeepReplies {
+		note.Reply = d.reply
+	}
+	return p.keeper.Keep(ctx, d.id, note)
 }
 
 // commit ends the unit. A refused commit is a failure like another; one without
@@ -184,8 +288,7 @@ func (p *Processor) rollback(ctx context.Context, unit Unit, id string) {
 	finish, cancel := p.finishing(ctx)
 	defer cancel()
 	if err := unit.Rollback(finish); err != nil {
-		p.cfg.Logger.WarnContext(ctx, "inbox rollback failed, the connection is given up",
-			slog.String("consumer", p.consumer), slog.String("message_id", id), slog.Any("error", err))
+		p.warn(ctx, "inbox rollback failed, the connection is given up", id, err)
 	}
 }
 
@@ -197,16 +300,7 @@ func (p *Processor) finishing(ctx context.Context) (context.Context, context.Can
 // delay waits BusyDelay ± 25 %, so that deliveries that met once do not meet
 // again.
 func (p *Processor) delay(ctx context.Context) {
-	if p.cfg.BusyDelay <= 0 {
-		return
-	}
-	jittered := float64(p.cfg.BusyDelay) * (0.75 + rand.Float64()/2) //nolint:gosec // jitter is no secret
-	timer := time.NewTimer(time.Duration(jittered))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
+	wait(ctx, jitter(p.cfg.BusyDelay, 0.25))
 }
 
 func (p *Processor) observe(ctx context.Context, d Delivery) {

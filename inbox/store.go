@@ -44,6 +44,10 @@ type Store interface {
 	// Otherwise no transaction is left open and no connection is held. Duplicate
 	// is returned only if the claim of another transaction is durably committed.
 	//
+	// An error that wraps one of Permanent refuses the message itself, such as one
+	// that is older than what the Store remembers: it is given up as Config.OnFailure
+	// says, with another id recorded in its place.
+	//
 	// The end of ctx ends the claim, but not a Unit that was returned.
 	Claim(ctx context.Context, id string) (Unit, Status, error)
 }

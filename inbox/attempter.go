@@ -1,0 +1,65 @@
+package inbox
+
+import (
+	"context"
+	"time"
+)
+
+// Attempter is a Store that counts attempts. What it notes is durable when the
+// call returns, apart from the transaction of any Unit: an attempt counts even if
+// nothing else is left of it. A Store tries once and returns its error.
+type Attempter interface {
+	Store
+
+	// Attempt notes that the handler is about to run for the message called id. It
+	// should not count where the message was processed, or is in progress; where it
+	// counts nevertheless, Withdraw or Settle follows.
+	Attempt(ctx context.Context, id string, key Key) (Attempt, error)
+
+	// Fail adds an error to the history of the message called id and returns it.
+	Fail(ctx context.Context, id string, failed AttemptError) (History, error)
+
+	// Withdraw takes the newest attempt back: it has said nothing about the message.
+	Withdraw(ctx context.Context, id string) error
+
+	// Settle says that the message called id needs no history any more. The Store
+	// forgets it when that is cheap. It neither waits nor fails.
+	Settle(id string)
+}
+
+// Attempt is the answer to Attempter.Attempt.
+type Attempt struct {
+	// Number is the attempt's number, from 1, or 0 where it was not counted.
+	Number int
+	// KeyParked says that a message of the key is parked. Only a Parker says so.
+	KeyParked bool
+}
+
+// Key is what orders the messages of one consumer. A Key without a Name has no
+// order.
+type Key struct {
+	Topic, Name string
+}
+
+// History is what is known of the attempts at one message.
+type History struct {
+	// Attempts is how many attempts began.
+	Attempts int
+	// First and Last are when the first and the last of them began, by the Store's
+	// clock. Both are zero where nothing is known.
+	First, Last time.Time
+	// Errors are the newest hundred errors, the oldest first. Attempts that ended
+	// with their process have left none.
+	Errors []AttemptError
+}
+
+// AttemptError is how an attempt failed.
+type AttemptError struct {
+	// At is this process's clock.
+	At time.Time
+	// Error is the text of the error, at most 2,000 bytes of UTF-8.
+	Error string
+}
+
+// MaxHistoryErrors is how many errors a History keeps.
+const MaxHistoryErrors = 100

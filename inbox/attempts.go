@@ -1,0 +1,128 @@
+package inbox
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/leat-go/leat/internal/failpoint"
+)
+
+const maxErrorBytes = 2000
+
+var (
+	errUnended  = errors.New("leat: the process ended in this attempt")
+	errPanicked = errors.New("leat: the handler panicked or ended its goroutine")
+)
+
+// lookAgain bounds how often a delivery is stored behind a parked message that is
+// gone by then.
+const lookAgain = 3
+
+// begin counts the attempt. Where done is true the handler is not to be run, and
+// the delivery has ended.
+func (p *Processor) begin(ctx context.Context, d *delivery) (outcome Outcome, done bool, err error) {
+	for range lookAgain {
+		a, err := p.count(ctx, d)
+		if err != nil {
+			return OutcomeFailed, true, p.wrap("count the attempt", d.id, errors.Join(ErrNotClaimed, err))
+		}
+		d.attempt, d.counted = a.Number, a.Number > 0
+		switch {
+		case a.KeyParked && p.cfg.OnFailure.Action == Park:
+			outcome, behind, err := p.follow(ctx, d)
+			if behind {
+				return outcome, true, err
+			}
+			continue // the queue has ended meanwhile
+		case a.Number > p.cfg.OnFailure.Attempts:
+			outcome, err := p.exhausted(ctx, d)
+			return outcome, true, err
+		}
+		return 0, false, nil
+	}
+	p.delay(ctx)
+	return OutcomeBusy, true, p.wrap("claim", d.id, ErrBusy)
+}
+
+func (p *Processor) count(ctx context.Context, d *delivery) (Attempt, error) {
+	if err := failpoint.Inject(ctx, failpoint.ConsumerAttemptWrite); err != nil {
+		return Attempt{}, err
+	}
+	return p.attempts.Attempt(ctx, d.id, d.key)
+}
+
+// exhausted gives up a message whose last attempts ended with their processes.
+// The one that was counted just now will not be made.
+func (p *Processor) exhausted(ctx context.Context, d *delivery) (Outcome, error) {
+	finish, cancel := p.finishing(ctx)
+	defer cancel()
+	history, err := p.attempts.Fail(finish, d.id, attemptError(errUnended))
+	if err != nil {
+		return OutcomeFailed, p.wrap("note the failure", d.id, errors.Join(ErrNotClaimed, err))
+	}
+	history.Attempts = d.attempt - 1
+	return p.giveUp(ctx, d, errUnended, history)
+}
+
+// judge says what an outcome means for the message, where attempts are counted.
+func (p *Processor) judge(ctx context.Context, d *delivery, outcome Outcome, err error) (Outcome, error) {
+	switch {
+	case d.attempt == 0: // not counted: Busy, a duplicate, or no claim at all
+		return outcome, err
+	case outcome == OutcomeCommitted, outcome == OutcomeDuplicate:
+		p.attempts.Settle(d.id)
+		return outcome, err
+	case outcome == OutcomeBusy, outcome == OutcomeFailed && !ShouldPoison(err):
+		p.withdraw(ctx, d)
+		return outcome, err
+	case outcome != OutcomeFailed:
+		return outcome, err
+	}
+	finish, cancel := p.finishing(ctx)
+	defer cancel()
+	history, failed := p.attempts.Fail(finish, d.id, attemptError(err))
+	if failed != nil {
+		p.warn(ctx, "inbox could not note a failed attempt", d.id, failed)
+		return outcome, err
+	}
+	if IsPermanent(err) || history.Attempts >= p.cfg.OnFailure.Attempts {
+		return p.giveUp(ctx, d, err, history)
+	}
+	return outcome, err
+}
+
+// panicked notes an attempt that is ending by a panic, or with its goroutine.
+func (p *Processor) panicked(ctx context.Context, d *delivery) {
+	if d.attempt == 0 {
+		return
+	}
+	finish, cancel := p.finishing(ctx)
+	defer cancel()
+	if _, err := p.attempts.Fail(finish, d.id, attemptError(errPanicked)); err != nil {
+		p.warn(ctx, "inbox could not note a failed attempt", d.id, err)
+	}
+}
+
+func (p *Processor) withdraw(ctx context.Context, d *delivery) {
+	finish, cancel := p.finishing(ctx)
+	defer cancel()
+	if err := p.attempts.Withdraw(finish, d.id); err != nil {
+		p.warn(ctx, "inbox could not withdraw an attempt", d.id, err)
+	}
+}
+
+func (p *Processor) warn(ctx context.Context, what, id string, err error) {
+	p.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, what,
+		slog.String("consumer", p.consumer), slog.String("message_id", id), slog.Any("error", err))
+}
+
+func attemptError(err error) AttemptError {
+	text := strings.ToValidUTF8(strings.ReplaceAll(err.Error(), "\x00", "\uFFFD"), "\uFFFD")
+	if len(text) > maxErrorBytes {
+		text = strings.ToValidUTF8(text[:maxErrorBytes], "")
+	}
+	return AttemptError{At: time.Now(), Error: text}
+}

@@ -1,0 +1,59 @@
+package inbox
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// NoConflictRetries as Config.ConflictRetries turns retries off.
+const NoConflictRetries = -1
+
+// maxConflictDelay is what the wait between retries of a conflict grows to.
+const maxConflictDelay = 500 * time.Millisecond
+
+// Conflicter is a Store whose transactions may be refused because of others that
+// ran at the same time, so that the whole of claim, handler and commit is worth
+// repeating at once.
+type Conflicter interface {
+	Store
+
+	// Conflict says whether err, of a claim, of a handler or of a commit, is such a
+	// refusal.
+	Conflict(err error) bool
+}
+
+// units claims, runs and commits until that meets no conflict. Each time is a
+// transaction of its own, of which nothing is left; the handler is called again.
+func (p *Processor) units(ctx context.Context, d *delivery) (Outcome, error) {
+	conflicter, _ := p.store.(Conflicter)
+	for try := 0; ; try++ {
+		outcome, err := p.unit(ctx, d)
+		if conflicter == nil || outcome != OutcomeFailed || err == nil || ctx.Err() != nil || !conflicter.Conflict(err) {
+			return outcome, err
+		}
+		if try >= p.cfg.ConflictRetries {
+			return outcome, fmt.Errorf("%w: %w", ErrConflict, err)
+		}
+		wait(ctx, jitter(min(p.cfg.ConflictDelay<<min(try, 20), maxConflictDelay), 0.5))
+	}
+}
+
+// jitter returns d, give or take as much as part of it.
+func jitter(d time.Duration, part float64) time.Duration {
+	return time.Duration(float64(d) * (1 - part + 2*part*rand.Float64())) //nolint:gosec // jitter is no secret
+}
+
+// wait waits for d, or until ctx ends.
+func wait(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

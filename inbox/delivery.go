@@ -1,0 +1,75 @@
+package inbox
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/leat-go/leat/internal/failpoint"
+)
+
+// delivery is one delivery on its way through a Processor. One goroutine uses it.
+type delivery struct {
+	msg    *message.Message
+	handle func(ctx context.Context) ([]byte, error)
+
+	// claim opens the unit: of the message's id, or of something in its place.
+	claim func(ctx context.Context) (Unit, Status, error)
+	// counted says that nothing keeps the handler from being run: attempts are not
+	// counted, or this one is.
+	counted bool
+
+	// refused says that the store refuses the message itself: its id cannot be
+	// recorded.
+	refused bool
+
+	id          string
+	topic       string
+	key         Key
+	attempt     int // its number, 0 where it is not counted
+	fingerprint []byte
+	reply       []byte
+}
+
+func (p *Processor) newDelivery(msg *message.Message, handle func(ctx context.Context) ([]byte, error)) *delivery {
+	d := &delivery{msg: msg, handle: handle, counted: p.attempts == nil}
+	d.claim = func(ctx context.Context) (Unit, Status, error) { return p.store.Claim(ctx, d.id) }
+	return d
+}
+
+// identify finds out what the message is. ErrNoMessageID comes last, when all the
+// rest is known.
+func (p *Processor) identify(ctx context.Context, d *delivery) (err error) {
+	if d.id, err = p.cfg.IDFrom(d.msg); err != nil {
+		return err
+	}
+	if p.attempts != nil {
+		d.topic = message.SubscribeTopicFromCtx(ctx)
+		name, err := p.cfg.KeyFunc(d.topic, d.msg)
+		if err != nil {
+			return fmt.Errorf("key of message %q: %w", d.id, err)
+		}
+		d.key = Key{Topic: d.topic, Name: name}
+	}
+	if p.cfg.Fingerprint != nil {
+		if d.fingerprint, err = p.cfg.Fingerprint(d.msg); err != nil {
+			return fmt.Errorf("fingerprint of message %q: %w", d.id, err)
+		}
+	}
+	if d.id == "" {
+		return ErrNoMessageID
+	}
+	return nil
+}
+
+// call runs the handler.
+func (d *delivery) call(ctx context.Context) (err error) {
+	if err := failpoint.Inject(ctx, failpoint.ConsumerPanic); err != nil {
+		return err
+	}
+	if d.reply, err = d.handle(ctx); err != nil {
+		return err
+	}
+	return failpoint.Inject(ctx, failpoint.ConsumerMidHandler)
+}

@@ -1,0 +1,13 @@
+package inbox
+
+import (
+	"crypto/sha256"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+)
+
+// FingerprintPayload is the SHA-256 of the payload.
+func FingerprintPayload(msg *message.Message) ([]byte, error) {
+	sum := sha256.Sum256(msg.Payload)
+	return sum[:], nil
+}

@@ -1,0 +1,30 @@
+package inbox
+
+import (
+	"context"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+)
+
+// Keeper is a Store that keeps a note beside the ids that it remembers, for
+// Config.Fingerprint and Config.KeepReplies.
+type Keeper interface {
+	Store
+
+	// Keep stores the note of the message called id in the transaction that ctx
+	// carries, which is that of a Unit.
+	Keep(ctx context.Context, id string, n Note) error
+
+	// Kept returns the note of a message that was processed. It is false where none
+	// was kept.
+	Kept(ctx context.Context, id string) (Note, bool, error)
+}
+
+// Note is what a Keeper keeps. Both are nil where they were not asked for.
+type Note struct {
+	Fingerprint, Reply []byte
+}
+
+// FingerprintFunc returns what must be the same in all copies of a message, in a
+// few bytes. It is safe for concurrent use. An error fails the delivery.
+type FingerprintFunc func(msg *message.Message) ([]byte, error)

@@ -1,0 +1,109 @@
+package inbox
+
+import (
+	"context"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+)
+
+// Parker is a Store that keeps messages for people: Policy's Park.
+//
+// The parked messages of a key are a queue, in the order in which they were
+// stored. Its first message is parked, and waits for people; or is redriven, and
+// waits to be run; the others wait behind it. A message leaves the queue in the
+// transaction of its effects, so that it takes effect once however many processes
+// redrive.
+type Parker interface {
+	Attempter
+
+	// Park stores a message and records its id as Claim does, in one transaction,
+	// which is durable when Park returns. Only then may the message be acknowledged.
+	//
+	// Where req.Behind is set, the message is stored only if a message of its key
+	// is there. The answer must hold however a concurrent redrive goes on: either
+	// the message is in the queue and the redrive comes to it, or the queue has
+	// ended and nothing is stored.
+	Park(ctx context.Context, req ParkRequest) (ParkStatus, error)
+
+	// PickRedriven chooses a redriven message that is due, counts an attempt at it,
+	// and leaves it alone for a few seconds. It is false where none is due.
+	PickRedriven(ctx context.Context) (Redriven, bool, error)
+
+	// ClaimRedriven opens a transaction and takes the message out of its queue in
+	// it. Other than with Claim, it is false where the message is not, or no more,
+	// as it was picked: another process has it.
+	ClaimRedriven(ctx context.Context, r Redriven) (Unit, bool, error)
+
+	// FinishRedriven makes the next message of r's key due, after the transaction of
+	// ClaimRedriven has committed, or may have. Where r is still there it does
+	// nothing.
+	FinishRedriven(ctx context.Context, r Redriven) error
+
+	// FailRedriven notes that the attempt has failed: the message is parked again,
+	// or due after f.Retry.
+	FailRedriven(ctx context.Context, r Redriven, f RedriveFailure) error
+
+	// RecoverRedriven makes messages due whose predecessor has left the queue
+	// without FinishRedriven, and returns how many.
+	RecoverRedriven(ctx context.Context) (int, error)
+}
+
+// ParkStatus is a Parker's answer.
+type ParkStatus int
+
+const (
+	// ParkStored means that the message is stored.
+	ParkStored ParkStatus = iota + 1
+	// ParkDuplicate means that the message's id was recorded before.
+	ParkDuplicate
+	// ParkBusy means that the message is in progress.
+	ParkBusy
+	// ParkNotBehind means that nothing of the key is parked any more.
+	ParkNotBehind
+)
+
+// ParkRequest asks to store a message.
+type ParkRequest struct {
+	// ID is what to record, in the manner of Store.Claim.
+	ID string
+	// MessageID is the message's id for people, empty where it has none.
+	MessageID string
+	// Key orders it.
+	Key Key
+	// Message is the message.
+	Message *message.Message
+	// Behind says that the message has not failed, but follows one of its key.
+	Behind bool
+	// Reason says why, for people.
+	Reason string
+	// History is what is known of its attempts.
+	History History
+}
+
+// Redriven is a message that people want to be tried again.
+type Redriven struct {
+	// No is its number in the Store, which grows with each message.
+	No int64
+	// ID is the message's id, empty where it has none.
+	ID string
+	// Key orders it.
+	Key Key
+	// Message is a new copy of the message.
+	Message *message.Message
+	// Attempt is the number of this attempt since it was redriven, from 1.
+	Attempt int
+}
+
+// RedriveFailure is how an attempt at a redriven message failed.
+type RedriveFailure struct {
+	AttemptError
+
+	// Park parks the message again, for Reason.
+	Park   bool
+	Reason string
+	// Retry is when the message is due again, if it is not parked.
+	Retry time.Duration
+	// Withdraw takes the attempt back: it has said nothing about the message.
+	Withdraw bool
+}

@@ -1,0 +1,149 @@
+package inbox
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+// Action is what becomes of a message whose handler fails: at once where the
+// error is Permanent, else after Policy.Attempts attempts.
+type Action int
+
+const (
+	// Block lets the message come again for as long as it takes. Attempts are not
+	// counted, which costs nothing.
+	Block Action = iota
+	// Park stores the message, and the later ones of its key behind it, until
+	// people redrive it. All of them are acknowledged. It needs a Store that is a
+	// Parker.
+	Park
+	// DeadLetter enqueues the message for another topic, with headers that say why,
+	// in the transaction that records its id. Its key goes on without it. It needs a
+	// Store that is an Attempter.
+	DeadLetter
+	// Custom calls Policy.Handle in the transaction that records the message's id.
+	// It needs a Store that is an Attempter.
+	Custom
+)
+
+// String returns the action's name.
+func (a Action) String() string {
+	switch a {
+	case Block:
+		return "block"
+	case Park:
+		return "park"
+	case DeadLetter:
+		return "dead_letter"
+	case Custom:
+		return "custom"
+	default:
+		return fmt.Sprintf("Action(%d)", int(a))
+	}
+}
+
+// DefaultAttempts is Policy.Attempts where it is 0.
+const DefaultAttempts = 10
+
+// NoDelay as Policy.Delay makes Process return a failure at once.
+const NoDelay time.Duration = -1
+
+// Policy says what becomes of messages whose handler fails.
+type Policy struct {
+	// Action is taken when a message is given up. Defaults to Block.
+	Action Action
+
+	// Attempts is the number of attempts after which Action is taken, 1 to
+	// 1,000,000. An attempt is counted before the handler runs, so that one that
+	// ends with the process counts. Not for Block. Defaults to 10.
+	Attempts int
+
+	// Delay is how long Process waits, jittered by a quarter, before it returns the
+	// error of a first attempt, so that a broker that redelivers at once does not
+	// spin. It doubles with each further attempt that is counted. No connection is
+	// held meanwhile, and the end of the context cuts it short.
+	// Defaults to 100 ms; NoDelay (-1) means none.
+	Delay time.Duration
+
+	// MaxDelay bounds what Delay grows to. Defaults to 10 s, or to Delay where that
+	// is more.
+	MaxDelay time.Duration
+
+	// Topic is where DeadLetter sends messages. Required for it, else not allowed.
+	Topic string
+
+	// Outbox takes the messages of DeadLetter. Its transactions must be those of
+	// the Store. Required for DeadLetter, else not allowed.
+	Outbox outbox.Enqueuer
+
+	// Handle is what Custom does. ctx carries the transaction, as it does for a
+	// handler; an error rolls it back, and the message comes again. Required for
+	// Custom, else not allowed.
+	Handle func(ctx context.Context, f Failure) error
+}
+
+// Failure is a message that is given up.
+type Failure struct {
+	// Message is the message, with a context that carries the transaction.
+	Message *message.Message
+	// ID is the message's id, empty where it has none. Topic is the one that the
+	// router subscribed to, empty without a router. Key is the ordering key.
+	ID, Topic, Key string
+	// Err is what the last attempt failed with.
+	Err error
+	// History is what is known of all attempts.
+	History History
+}
+
+func (p Policy) withDefaults() Policy {
+	if p.Attempts == 0 && p.Action != Block {
+		p.Attempts = DefaultAttempts
+	}
+	if p.Delay == 0 {
+		p.Delay = 100 * time.Millisecond
+	}
+	if p.MaxDelay == 0 {
+		p.MaxDelay = max(10*time.Second, p.Delay)
+	}
+	return p
+}
+
+func (p Policy) validate() error {
+	switch {
+	case p.Action < Block || p.Action > Custom:
+		return outbox.ConfigError("OnFailure.Action", p.Action, "is not an action")
+	case p.Action == Block && p.Attempts != 0:
+		return outbox.ConfigError("OnFailure.Attempts", p.Attempts, "has no meaning where Action is block")
+	case p.Action != Block && (p.Attempts < 1 || p.Attempts > 1_000_000):
+		return outbox.ConfigError("OnFailure.Attempts", p.Attempts, "must be 1 to 1000000")
+	case p.Delay < NoDelay:
+		return outbox.ConfigError("OnFailure.Delay", p.Delay, "must be positive, or NoDelay")
+	case p.MaxDelay < p.Delay:
+		return outbox.ConfigError("OnFailure.MaxDelay", p.MaxDelay, "is less than OnFailure.Delay = "+p.Delay.String())
+	case p.Action == DeadLetter && p.Topic == "":
+		return outbox.ConfigError("OnFailure.Topic", `""`, "is required where Action is dead_letter")
+	case p.Action == DeadLetter && p.Outbox == nil:
+		return outbox.ConfigError("OnFailure.Outbox", nil, "is required where Action is dead_letter")
+	case p.Action != DeadLetter && (p.Topic != "" || p.Outbox != nil):
+		return outbox.ConfigError("OnFailure.Topic, Outbox", p.Topic, "is for Action dead_letter, but Action is "+p.Action.String())
+	case (p.Action == Custom) != (p.Handle != nil):
+		return outbox.ConfigError("OnFailure.Handle", p.Handle != nil, "goes with Action custom, but Action is "+p.Action.String())
+	}
+	return nil
+}
+
+// delay is the wait after the n-th attempt, from 1, before jitter.
+func (p Policy) delay(n int) time.Duration {
+	wait := p.Delay
+	for range n - 1 {
+		if wait *= 2; wait >= p.MaxDelay {
+			return p.MaxDelay
+		}
+	}
+	return wait
+}

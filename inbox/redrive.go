@@ -1,0 +1,136 @@
+package inbox
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+)
+
+// recoverEvery is how often RunRedrive looks for queues that a process has left
+// in the middle.
+const recoverEvery = 30 * time.Second
+
+// ErrNoParker is returned by RunRedrive where the Store keeps no messages.
+var ErrNoParker = errors.New("leat: the inbox's store is no inbox.Parker")
+
+// RunRedrive runs the messages that people have redriven, until ctx ends; it then
+// returns nil. Keep it running in the processes of the consumer, any number of
+// times: each message takes effect once, and those of a key run one after another.
+//
+// Handle is called under the rules of Process: in a transaction that its context
+// and the message's carry, which takes the message out of its queue. Attempts are
+// counted, and after Policy.Attempts of them, or a Permanent error, the message is
+// parked again, with all behind it. Errors of the database are logged, and retried
+// after Config.RedrivePoll. A panic goes on.
+func (p *Processor) RunRedrive(ctx context.Context, handle func(ctx context.Context, msg *message.Message) error) error {
+	if p.parker == nil {
+		return ErrNoParker
+	}
+	var recovered time.Time
+	for ctx.Err() == nil {
+		if time.Since(recovered) >= recoverEvery {
+			recovered = time.Now()
+			if _, err := p.parker.RecoverRedriven(ctx); err != nil {
+				p.redriveError(ctx, err)
+			}
+		}
+		r, ok, err := p.parker.PickRedriven(ctx)
+		switch {
+		case err != nil:
+			p.redriveError(ctx, err)
+		case ok:
+			p.redrive(ctx, r, handle)
+			continue
+		}
+		wait(ctx, jitter(p.cfg.RedrivePoll, 0.25))
+	}
+	return nil
+}
+
+func (p *Processor) redriveError(ctx context.Context, err error) {
+	if ctx.Err() == nil {
+		p.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "inbox redrive cannot reach its store",
+			slog.String("consumer", p.consumer), slog.Any("error", err))
+	}
+}
+
+// redrive makes one attempt.
+func (p *Processor) redrive(ctx context.Context, r Redriven, handle func(ctx context.Context, msg *message.Message) error) {
+	start, outcome := time.Now(), OutcomePanicked
+	var err error
+	defer func() {
+		p.afterRedrive(ctx, r, outcome, err)
+		p.observe(ctx, Delivery{Consumer: p.consumer, ID: r.ID, Outcome: outcome, Took: time.Since(start), Err: err, Redriven: true})
+	}()
+	if r.Attempt > p.maxAttempts() {
+		outcome, err = OutcomeFailed, errUnended
+		return
+	}
+	r.Message.SetContext(ctx)
+	d := p.newDelivery(r.Message, func(ctx context.Context) ([]byte, error) { return nil, handle(ctx, r.Message) })
+	d.id, d.key, d.counted = r.ID, r.Key, true
+	d.claim = func(ctx context.Context) (Unit, Status, error) {
+		unit, ok, err := p.parker.ClaimRedriven(ctx, r)
+		if !ok {
+			return nil, Busy, err
+		}
+		return unit, Claimed, err
+	}
+	if p.cfg.Fingerprint != nil {
+		if d.fingerprint, err = p.cfg.Fingerprint(r.Message); err != nil {
+			outcome = OutcomeFailed
+			return
+		}
+	}
+	outcome, err = p.units(ctx, d)
+}
+
+// maxAttempts is how often a message is tried that was parked, maybe under
+// another policy.
+func (p *Processor) maxAttempts() int {
+	if p.cfg.OnFailure.Attempts == 0 {
+		return DefaultAttempts
+	}
+	return p.cfg.OnFailure.Attempts
+}
+
+// afterRedrive notes what has become of the attempt. What it cannot note is made
+// up for by time: a message that was picked is due again, and RecoverRedriven
+// finds the next of a key.
+func (p *Processor) afterRedrive(ctx context.Context, r Redriven, outcome Outcome, err error) {
+	finish, cancel := p.finishing(ctx)
+	defer cancel()
+	f := RedriveFailure{Retry: jitter(p.redriveDelay(r.Attempt), 0.25)}
+	switch outcome {
+	case OutcomeCommitted:
+		if failed := p.parker.FinishRedriven(finish, r); failed != nil {
+			p.warn(ctx, "inbox could not go on with a redriven key", r.ID, failed)
+		}
+		return
+	case OutcomeBusy:
+		return
+	case OutcomePanicked:
+		err = errPanicked
+	case OutcomeUnknown:
+		if failed := p.parker.FinishRedriven(finish, r); failed != nil {
+			p.warn(ctx, "inbox could not go on with a redriven key", r.ID, failed)
+		}
+	default:
+		f.Withdraw = !ShouldPoison(err)
+		f.Park = !f.Withdraw && (IsPermanent(err) || r.Attempt >= p.maxAttempts())
+	}
+	f.AttemptError = attemptError(err)
+	if f.Park {
+		f.Reason = f.Error
+	}
+	if failed := p.parker.FailRedriven(finish, r, f); failed != nil {
+		p.warn(ctx, "inbox could not note a failed redrive", r.ID, failed)
+	}
+}
+
+func (p *Processor) redriveDelay(attempt int) time.Duration {
+	return max(p.cfg.OnFailure.delay(attempt), time.Millisecond)
+}

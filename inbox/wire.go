@@ -1,0 +1,29 @@
+package inbox
+
+import (
+	"fmt"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+// wire finds out what the store can do, and refuses what it cannot.
+func (p *Processor) wire() error {
+	kind, can := fmt.Sprintf("%T", p.store), false
+	p.parker, _ = p.store.(Parker)
+	action := p.cfg.OnFailure.Action
+	if action != Block {
+		if p.attempts, can = p.store.(Attempter); !can {
+			return outbox.ConfigError("OnFailure.Action", action, "needs a store that counts attempts, and "+kind+" does not")
+		}
+	}
+	if action == Park && p.parker == nil {
+		return outbox.ConfigError("OnFailure.Action", action, "needs a store that parks, and "+kind+" does not")
+	}
+	if p.cfg.Fingerprint == nil && !p.cfg.KeepReplies {
+		return nil
+	}
+	if p.keeper, can = p.store.(Keeper); !can {
+		return outbox.ConfigError("Fingerprint, KeepReplies", "set", "need a store that keeps notes, and "+kind+" does not")
+	}
+	return nil
+}
