@@ -15,6 +15,11 @@ import (
 type Store struct {
 	mu   sync.Mutex
 	rows map[row]bool // false while the claim is not committed
+
+	attempts map[row]*inbox.History
+	notes    map[row]inbox.Note
+	parked   []*parked // in the order in which they were parked
+	lastNo   int64
 }
 
 // row is what an inbox remembers.
@@ -88,17 +93,25 @@ func (c claims) Claim(ctx context.Context, id string) (inbox.Unit, inbox.Status,
 		return nil, status, nil
 	}
 	u := &unit{store: c.store, row: r, tx: &Tx{}}
+	if err := c.take(ctx, u); err != nil {
+		return nil, 0, err
+	}
+	return u, inbox.Claimed, nil
+}
+
+// take begins the transaction that u is to take along.
+func (c claims) take(ctx context.Context, u *unit) error {
 	if c.join == nil {
-		return u, inbox.Claimed, nil
+		return nil
 	}
 	joined, err := c.join(ctx)
 	if err == nil && joined == nil {
 		err = errors.New("leat: Config.Join returned no transaction")
 	}
 	if err != nil {
-		c.store.release(r)
-		return nil, 0, err
+		u.release()
+		return err
 	}
 	u.joined = joined
-	return u, inbox.Claimed, nil
+	return nil
 }

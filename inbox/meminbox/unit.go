@@ -14,6 +14,8 @@ type unit struct {
 	row    row
 	tx     *Tx
 	joined Joined // nil for none
+
+	redriven *parked // nil for a message that was claimed by its id
 }
 
 var _ inbox.Unit = (*unit)(nil)
@@ -31,17 +33,29 @@ func (u *unit) Context(ctx context.Context) context.Context {
 func (u *unit) Commit(ctx context.Context) error {
 	if u.joined != nil {
 		if err := u.joined.Commit(ctx); err != nil {
-			u.store.release(u.row)
+			u.release()
 			return fmt.Errorf("%w: joined transaction: %w", inbox.ErrNotCommitted, err)
 		}
 	}
-	u.store.commit(u.row, u.tx.all())
+	if u.redriven != nil {
+		u.store.commitRedriven(u.redriven, u.tx.all())
+	} else {
+		u.store.commit(u.row, u.tx.all())
+	}
 	return nil
+}
+
+func (u *unit) release() {
+	if u.redriven != nil {
+		u.store.releaseRedriven(u.redriven)
+	} else {
+		u.store.release(u.row)
+	}
 }
 
 // Rollback implements inbox.Unit.
 func (u *unit) Rollback(ctx context.Context) error {
-	u.store.release(u.row)
+	u.release()
 	if u.joined != nil {
 		return u.joined.Rollback(ctx)
 	}
