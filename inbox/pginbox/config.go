@@ -27,9 +27,15 @@ type Config struct {
 
 	// Isolation is the isolation level of the handler's transaction. At repeatable
 	// read and serializable a conflict with another transaction (SQLSTATE 40001)
-	// is an error of the handler or of the commit, and the message comes again.
+	// rolls back, and the handler is called again; see ConflictRetries.
 	// Defaults to the session's default_transaction_isolation.
 	Isolation pgx.TxIsoLevel
+
+	// SyncAttempts makes each attempt that is counted wait for the disk, so that it
+	// survives a crash of the server too. Without it a crash of the server forgets
+	// those of its last moments; a crash of the consumer never does. See
+	// OnFailure. Defaults to false.
+	SyncAttempts bool
 
 	// MigrateLockTimeout bounds each wait for a lock in Migrate, 1 ms or more.
 	// Defaults to 5 s.

@@ -42,6 +42,7 @@ const (
 	undefinedSchema      = "3F000"
 	sequenceExhausted    = "2200H"
 	serializationFailure = "40001"
+	deadlockDetected     = "40P01"
 )
 
 // explain makes err say what to do about it where we know.

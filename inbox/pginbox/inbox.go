@@ -19,6 +19,8 @@ type Inbox struct {
 
 	cfg Config
 	db  pgmigrate.DB
+
+	failures *failures
 }
 
 // New returns an inbox for the consumer called consumer, whose handlers write in
@@ -32,8 +34,8 @@ func New(pool *pgxpool.Pool, consumer string, cfg Config) (*Inbox, error) {
 	if pool == nil {
 		return nil, outbox.ConfigError("pool", nil, "must not be nil")
 	}
-	return newInbox(consumer, cfg, pgmigrate.FromPool(pool), func(keys keys, cfg Config) inbox.Store {
-		return &poolStore{keys: keys, pool: pool, isolation: cfg.Isolation}
+	return newInbox(consumer, cfg, pgmigrate.FromPool(pool), func(keys keys, f *failures, cfg Config) inbox.Store {
+		return &poolStore{keys: keys, failures: f, pool: pool, isolation: cfg.Isolation}
 	})
 }
 
@@ -50,13 +52,13 @@ func NewSQL(db *sql.DB, consumer string, cfg Config) (*Inbox, error) {
 	if _, ok := db.Driver().(*stdlib.Driver); !ok {
 		return nil, outbox.ConfigError("db", fmt.Sprintf("%T", db.Driver()), "must use pgx's driver, *stdlib.Driver")
 	}
-	return newInbox(consumer, cfg, pgmigrate.FromSQL(db), func(keys keys, cfg Config) inbox.Store {
-		return &sqlStore{keys: keys, db: db, isolation: sqlIsolation(cfg.Isolation)}
+	return newInbox(consumer, cfg, pgmigrate.FromSQL(db), func(keys keys, f *failures, cfg Config) inbox.Store {
+		return &sqlStore{keys: keys, failures: f, db: db, isolation: sqlIsolation(cfg.Isolation)}
 	})
 }
 
 func newInbox(
-	consumer string, cfg Config, db pgmigrate.DB, newStore func(keys keys, cfg Config) inbox.Store,
+	consumer string, cfg Config, db pgmigrate.DB, newStore func(keys keys, f *failures, cfg Config) inbox.Store,
 ) (*Inbox, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
@@ -66,9 +68,13 @@ func newInbox(
 	if err != nil {
 		return nil, err
 	}
-	processor, err := inbox.New(newStore(k, cfg), consumer, cfg.Config)
+	f, err := newFailures(k, cfg, db)
 	if err != nil {
 		return nil, err
 	}
-	return &Inbox{Processor: processor, cfg: cfg, db: db}, nil
+	processor, err := inbox.New(newStore(k, f, cfg), consumer, cfg.Config)
+	if err != nil {
+		return nil, err
+	}
+	return &Inbox{Processor: processor, cfg: cfg, db: db, failures: f}, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/failpoint"
 )
 
 // cleanUpTimeout bounds the rollback of a claim that failed.
@@ -21,12 +22,17 @@ const asyncCommit = "off"
 // poolStore is an inbox.Store on a pgx pool.
 type poolStore struct {
 	keys
+	*failures
 
 	pool      *pgxpool.Pool
 	isolation pgx.TxIsoLevel
 }
 
-var _ inbox.Store = (*poolStore)(nil)
+var (
+	_ inbox.Parker     = (*poolStore)(nil)
+	_ inbox.Keeper     = (*poolStore)(nil)
+	_ inbox.Conflicter = (*poolStore)(nil)
+)
 
 // Claim implements inbox.Store.
 func (s *poolStore) Claim(ctx context.Context, id string) (inbox.Unit, inbox.Status, error) {
@@ -34,35 +40,40 @@ func (s *poolStore) Claim(ctx context.Context, id string) (inbox.Unit, inbox.Sta
 	if err != nil {
 		return nil, 0, err
 	}
-	unit, status, err := s.claimOn(ctx, conn, s.id(id))
-	if unit == nil {
+	tx, status, err := s.claimOn(ctx, conn.Conn(), id)
+	if tx == nil {
 		conn.Release()
 		return nil, status, err
 	}
-	return unit, status, nil
+	return &poolUnit{conn: conn, tx: tx}, status, nil
 }
 
-// claimOn leaves conn to the unit, or to the caller where it returns none.
-func (s *poolStore) claimOn(ctx context.Context, conn *pgxpool.Conn, id pgtype.UUID) (inbox.Unit, inbox.Status, error) {
-	number, err := s.number(ctx, conn.Conn())
+// claimOn claims id in a transaction on conn, which is open exactly if it is
+// returned.
+func (s *poolStore) claimOn(ctx context.Context, conn *pgx.Conn, messageID string) (pgx.Tx, inbox.Status, error) {
+	id := s.id(messageID)
+	number, err := s.number(ctx, conn)
 	if err != nil {
 		return nil, 0, err
 	}
-	tx, setting, err := s.begin(ctx, conn.Conn(), number, id)
+	tx, setting, err := s.begin(ctx, conn, number, id)
+	if err == nil && setting != asyncCommit {
+		err = failpoint.Inject(ctx, failpoint.ConsumerAfterTrylock)
+	}
 	switch {
 	case err == nil && setting != asyncCommit:
-		return &poolUnit{conn: conn, tx: tx}, inbox.Claimed, nil
+		return tx, inbox.Claimed, nil
 	case err == nil:
 		err = ErrNotDurable
 	case errors.Is(err, pgx.ErrNoRows):
-		status, err := s.look(ctx, conn.Conn(), number, id)
+		status, err := s.look(ctx, conn, number, id)
 		return nil, status, err
 	}
-	giveUp(ctx, conn.Conn())
+	giveUp(ctx, conn)
 	if sqlState(err) == serializationFailure {
 		// At repeatable read, a row that was committed after the claim's snapshot
 		// and before its lock was tried is a conflict. It is a duplicate as well.
-		status, err := s.look(ctx, conn.Conn(), number, id)
+		status, err := s.look(ctx, conn, number, id)
 		return nil, status, err
 	}
 	return nil, 0, explain(err)

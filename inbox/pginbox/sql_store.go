@@ -11,18 +11,24 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/failpoint"
 )
 
 // sqlStore is an inbox.Store on database/sql. It has no pipeline, so that BEGIN
 // and the claim are two round trips.
 type sqlStore struct {
 	keys
+	*failures
 
 	db        *sql.DB
 	isolation sql.IsolationLevel
 }
 
-var _ inbox.Store = (*sqlStore)(nil)
+var (
+	_ inbox.Parker     = (*sqlStore)(nil)
+	_ inbox.Keeper     = (*sqlStore)(nil)
+	_ inbox.Conflicter = (*sqlStore)(nil)
+)
 
 // Claim implements inbox.Store.
 func (s *sqlStore) Claim(ctx context.Context, id string) (inbox.Unit, inbox.Status, error) {
@@ -51,7 +57,10 @@ func (s *sqlStore) claimOn(ctx context.Context, conn *sql.Conn, id pgtype.UUID) 
 	if err != nil {
 		return nil, 0, err
 	}
-	unit, setting, err := s.begin(ctx, conn, number, id)
+	unit, setting, err := s.open(ctx, conn, s.claim, number, id, s.lock(id))
+	if err == nil && setting != asyncCommit {
+		err = failpoint.Inject(ctx, failpoint.ConsumerAfterTrylock)
+	}
 	switch {
 	case err == nil && setting != asyncCommit:
 		return unit, inbox.Claimed, nil
@@ -68,9 +77,10 @@ func (s *sqlStore) claimOn(ctx context.Context, conn *sql.Conn, id pgtype.UUID) 
 	return nil, 0, explain(err)
 }
 
-// begin opens a transaction that outlives ctx, since database/sql would roll it
+// open opens a transaction with a claim, which returns a row with the setting of
+// synchronous_commit. The transaction outlives ctx, since database/sql would roll it
 // back with ctx even while it is being committed; ctx ends the claim only.
-func (s *sqlStore) begin(ctx context.Context, conn *sql.Conn, number int16, id pgtype.UUID) (*sqlUnit, string, error) {
+func (s *sqlStore) open(ctx context.Context, conn *sql.Conn, claim string, args ...any) (*sqlUnit, string, error) {
 	txCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, cancel)
 	tx, err := conn.BeginTx(txCtx, &sql.TxOptions{Isolation: s.isolation})
@@ -80,7 +90,7 @@ func (s *sqlStore) begin(ctx context.Context, conn *sql.Conn, number int16, id p
 		return nil, "", err
 	}
 	var setting string
-	err = tx.QueryRowContext(txCtx, s.claim, number, id, s.lock(id)).Scan(&setting)
+	err = tx.QueryRowContext(txCtx, claim, args...).Scan(&setting)
 	if !stop() && err == nil {
 		err = context.Cause(ctx)
 	}

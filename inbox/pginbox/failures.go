@@ -1,0 +1,122 @@
+package pginbox
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/keyhash"
+	"github.com/leat-go/leat/internal/pgmigrate"
+	"github.com/leat-go/leat/outbox"
+)
+
+//go:embed sql/*.sql
+var statementFiles embed.FS
+
+// failures is what both kinds of inbox do about messages whose handler fails. All
+// of it happens on connections that are borrowed for the moment, apart from the
+// handler's transaction, and never while a delivery holds another.
+type failures struct {
+	keys keys
+	db   pgmigrate.DB
+	sql  map[string]string
+
+	// attemptCommit is the synchronous_commit of the transactions that count
+	// attempts, NULL for the session's.
+	attemptCommit *string
+
+	mu      sync.Mutex
+	settled []pgtype.UUID // ids whose attempts can be forgotten
+}
+
+// failureStatements are the names of the files in sql that failures uses.
+func failureStatements() []string {
+	return []string{
+		"attempt", "attempt_fail", "attempt_withdraw", "attempt_forget", "attempt_prune",
+		"park_head", "park", "redrive_pick", "redrive_claim", "redrive_next", "redrive_fail", "redrive_orphans",
+		"note", "noted", "note_prune", "parked_list", "parked_first", "parked_redrive", "parked_drop", "audit_list",
+	}
+}
+
+func newFailures(k keys, cfg Config, db pgmigrate.DB) (*failures, error) {
+	f := &failures{keys: k, db: db, sql: map[string]string{}}
+	if !cfg.SyncAttempts {
+		off := asyncCommit
+		f.attemptCommit = &off
+	}
+	for _, name := range failureStatements() {
+		text, err := statementFiles.ReadFile("sql/" + name + ".sql")
+		if err != nil {
+			return nil, err
+		}
+		if f.sql[name], err = cfg.names().Render(withoutComments(string(text))); err != nil {
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+// lend calls use with a connection and the consumer's number.
+func (f *failures) lend(ctx context.Context, use func(conn *pgx.Conn, number int16) error) error {
+	err := f.db.Lend(ctx, func(conn *pgx.Conn) error {
+		number, err := f.keys.number(ctx, conn)
+		if err != nil {
+			return err
+		}
+		return use(conn, number)
+	})
+	if errors.Is(err, outbox.ErrNotMigrated) {
+		return err
+	}
+	return explain(err)
+}
+
+// locked runs work in a transaction that holds the lock of a key, and that is
+// durable when it returns. Read committed, so that each statement of work sees
+// what was committed before it got the lock: lock, then look.
+func (f *failures) locked(ctx context.Context, conn *pgx.Conn, key inbox.Key, work func(tx pgx.Tx) error) error {
+	mode := pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}
+	return pgx.BeginTxFunc(ctx, conn, mode, func(tx pgx.Tx) error {
+		batch := &pgx.Batch{}
+		batch.Queue(`SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'`)
+		if hash := f.hash(key); hash.Valid {
+			batch.Queue(`SELECT pg_advisory_xact_lock($1::bigint)`, hash.Int64)
+		}
+		if err := tx.SendBatch(ctx, batch).Close(); err != nil {
+			return err
+		}
+		return work(tx)
+	})
+}
+
+// hash is the stored hash of a key, and the key's lock. It is NULL for a message
+// without an order.
+func (f *failures) hash(key inbox.Key) pgtype.Int8 {
+	if key.Name == "" {
+		return pgtype.Int8{}
+	}
+	return pgtype.Int8{Int64: keyhash.Lock("inbox key", f.keys.table, f.keys.consumer, key.Topic, key.Name), Valid: true}
+}
+
+// orNull returns the bytes of text, or NULL where it is empty.
+func orNull(text string) []byte {
+	if text == "" {
+		return nil
+	}
+	return []byte(text)
+}
+
+// exec runs a statement by its name.
+func (f *failures) exec(ctx context.Context, name string, args ...any) (n int64, err error) {
+	err = f.lend(ctx, func(conn *pgx.Conn, number int16) error {
+		tag, err := conn.Exec(ctx, f.sql[name], append([]any{number}, args...)...)
+		n = tag.RowsAffected()
+		return err
+	})
+	return n, err
+}

@@ -1,0 +1,111 @@
+package pginbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/leat-go/leat/inbox"
+)
+
+// Attempts that need no history any more are forgotten by the hundred, so that a
+// message that never fails costs no write beyond the one that counts it.
+const (
+	forgetAt  = 128
+	forgetMax = 4 * forgetAt // beyond it they are left to PruneAttempts
+)
+
+// Attempt implements inbox.Attempter.
+func (f *failures) Attempt(ctx context.Context, id string, key inbox.Key) (a inbox.Attempt, err error) {
+	stored := f.keys.id(id)
+	err = f.lend(ctx, func(conn *pgx.Conn, number int16) error {
+		batch, forget := &pgx.Batch{}, f.takeSettled()
+		batch.Queue(f.sql["attempt"], number, stored, f.keys.lock(stored), f.hash(key), orNull(key.Name), f.attemptCommit).
+			QueryRow(func(row pgx.Row) error { return row.Scan(&a.Number, &a.KeyParked) })
+		if len(forget) > 0 {
+			batch.Queue(f.sql["attempt_forget"], number, forget)
+		}
+		return conn.SendBatch(ctx, batch).Close()
+	})
+	return a, err
+}
+
+// Fail implements inbox.Attempter.
+func (f *failures) Fail(ctx context.Context, id string, failed inbox.AttemptError) (h inbox.History, err error) {
+	entry, err := json.Marshal(storedErrors([]inbox.AttemptError{failed}))
+	if err != nil {
+		return h, err
+	}
+	err = f.lend(ctx, func(conn *pgx.Conn, number int16) error {
+		var text string
+		err := conn.QueryRow(ctx, f.sql["attempt_fail"], number, f.keys.id(id), string(entry), inbox.MaxHistoryErrors).
+			Scan(&h.Attempts, &h.First, &h.Last, &text)
+		if errors.Is(err, pgx.ErrNoRows) { // pruned
+			h = inbox.History{Attempts: 1, Errors: []inbox.AttemptError{failed}}
+			return nil
+		}
+		if err == nil {
+			h.Errors, err = loadErrors(text)
+		}
+		return err
+	})
+	h.First, h.Last = h.First.UTC(), h.Last.UTC()
+	return h, err
+}
+
+// Withdraw implements inbox.Attempter.
+func (f *failures) Withdraw(ctx context.Context, id string) error {
+	_, err := f.exec(ctx, "attempt_withdraw", f.keys.id(id))
+	return err
+}
+
+// Settle implements inbox.Attempter.
+func (f *failures) Settle(id string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.settled) < forgetMax {
+		f.settled = append(f.settled, f.keys.id(id))
+	}
+}
+
+// takeSettled returns the settled ids when there are enough.
+func (f *failures) takeSettled() []pgtype.UUID {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.settled) < forgetAt {
+		return nil
+	}
+	taken := f.settled
+	f.settled = nil
+	return taken
+}
+
+// storedError is an inbox.AttemptError as the tables have it.
+type storedError struct {
+	At    time.Time `json:"at"`
+	Error string    `json:"error"`
+}
+
+func storedErrors(errs []inbox.AttemptError) []storedError {
+	all := make([]storedError, len(errs))
+	for i, e := range errs {
+		all[i] = storedError{At: e.At.UTC(), Error: e.Error}
+	}
+	return all
+}
+
+func loadErrors(text string) ([]inbox.AttemptError, error) {
+	var all []storedError
+	if err := json.Unmarshal([]byte(text), &all); err != nil {
+		return nil, err
+	}
+	errs := make([]inbox.AttemptError, len(all))
+	for i, e := range all {
+		errs[i] = inbox.AttemptError(e)
+	}
+	return errs, nil
+}

@@ -1,0 +1,143 @@
+package pginbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/leat-go/leat/inbox"
+)
+
+// States of a parked message.
+const (
+	stateParked  = "parked"
+	stateRedrive = "redrive"
+)
+
+// parkedRow is a parked message as a change needs it.
+type parkedRow struct {
+	no    int64
+	state string
+	id    string
+	key   inbox.Key
+}
+
+// changeFunc changes one row, and says how many it was.
+type changeFunc func(ctx context.Context, tx pgx.Tx, row parkedRow) (int64, error)
+
+// change applies apply to what sel selects, each in a transaction under the lock of
+// its key: to the rows themselves where whole is set, else to the first of their
+// key. Then the message that has become the first of the key is made due.
+func (f *failures) change(ctx context.Context, by By, sel Selection, whole bool, apply changeFunc) (changed Changed, err error) {
+	if sel.Limit == 0 {
+		sel.Limit = 1000
+	}
+	all := whole && sel.Key != "" // of one key
+	if all {
+		sel.Limit = maxListed
+	}
+	if err := errors.Join(by.check(), sel.check()); err != nil {
+		return Changed{}, err
+	}
+	err = f.lend(ctx, func(conn *pgx.Conn, number int16) error {
+		rows, err := f.selected(ctx, conn, number, sel)
+		if err != nil {
+			return err
+		}
+		if all && len(rows) > 0 {
+			if rows[0].state == stateRedrive {
+				return f.retried(rows[0])
+			}
+			slices.Reverse(rows) // the first goes last, since the next one would be due
+			defer func() { slices.Reverse(changed.IDs) }()
+		}
+		seen := map[inbox.Key]bool{}
+		for _, row := range rows {
+			first := row.key.Name != "" && !whole
+			if first && seen[row.key] {
+				continue
+			}
+			seen[row.key] = true
+			if err := f.changeOne(ctx, conn, number, row, first, apply, &changed); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil && changed.Count == 0 && (sel.Key != "" || sel.ID != "") {
+		err = fmt.Errorf("%w: consumer %s, %s", ErrNotParked, f.keys.consumer, sel)
+	}
+	return changed, err
+}
+
+// String says what is selected.
+func (s Selection) String() string {
+	switch {
+	case s.ID != "":
+		return fmt.Sprintf("message %q", s.ID)
+	case s.Key != "":
+		return fmt.Sprintf("key %q of topic %q", s.Key, s.Topic)
+	default:
+		return fmt.Sprintf("messages of topic %q, before %s", s.OfTopic, s.Before)
+	}
+}
+
+// changeOne changes row, or the first of its key.
+func (f *failures) changeOne(
+	ctx context.Context, conn *pgx.Conn, number int16, row parkedRow, first bool, apply changeFunc, changed *Changed,
+) error {
+	var n int64
+	err := f.locked(ctx, conn, row.key, func(tx pgx.Tx) (err error) {
+		hash := f.hash(row.key)
+		if first {
+			if row, err = f.first(ctx, tx, number, row.key); errors.Is(err, pgx.ErrNoRows) {
+				return nil
+			}
+		}
+		if err == nil && row.state == stateRedrive {
+			err = f.retried(row)
+		}
+		if err == nil {
+			n, err = apply(ctx, tx, row)
+		}
+		if err == nil && hash.Valid {
+			_, err = tx.Exec(ctx, f.sql["redrive_next"], number, hash, []byte(row.key.Name))
+		}
+		return err
+	})
+	if err == nil && n > 0 {
+		changed.Count++
+		changed.IDs = append(changed.IDs, row.id)
+	}
+	return err
+}
+
+func (f *failures) retried(row parkedRow) error {
+	return fmt.Errorf("%w: consumer %s, message %q", ErrBeingRetried, f.keys.consumer, row.id)
+}
+
+func (f *failures) first(ctx context.Context, tx pgx.Tx, number int16, key inbox.Key) (parkedRow, error) {
+	row, id := parkedRow{key: key}, []byte(nil)
+	err := tx.QueryRow(ctx, f.sql["parked_first"], number, f.hash(key), []byte(key.Name)).Scan(&row.no, &row.state, &id)
+	row.id = string(id)
+	return row, err
+}
+
+// selected returns what sel selects, in order. A filter selects what is parked
+// itself, and not what waits behind it.
+func (f *failures) selected(ctx context.Context, conn *pgx.Conn, number int16, sel Selection) ([]parkedRow, error) {
+	q := ParkedQuery{Topic: sel.Topic, Key: sel.Key, ID: sel.ID, Before: sel.Before, Limit: sel.Limit}
+	state := ""
+	if sel.ID == "" && sel.Key == "" {
+		q.Topic, state = sel.OfTopic, stateParked
+	}
+	listed, err := f.list(ctx, conn, number, q, state)
+	rows := make([]parkedRow, len(listed))
+	for i, l := range listed {
+		rows[i] = parkedRow{no: l.No, state: l.State, id: l.ID, key: inbox.Key{Topic: l.Topic, Name: l.Key}}
+	}
+	return rows, err
+}

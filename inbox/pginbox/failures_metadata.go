@@ -1,0 +1,54 @@
+package pginbox
+
+import (
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+)
+
+// encodeMetadata returns metadata as JSON, for people and for SQL, and apart from
+// it what PostgreSQL's JSON does not take: NUL, and bytes that are no UTF-8.
+func encodeMetadata(m message.Metadata) (text string, raw *string, err error) {
+	clean, rest := map[string]string{}, [][2][]byte(nil)
+	for name, value := range m {
+		if storable(name) && storable(value) {
+			clean[name] = value
+		} else {
+			rest = append(rest, [2][]byte{[]byte(name), []byte(value)})
+		}
+	}
+	encoded, err := json.Marshal(clean)
+	if err != nil || rest == nil {
+		return string(encoded), nil, err
+	}
+	extra, err := json.Marshal(rest)
+	if err != nil {
+		return "", nil, err
+	}
+	rawText := string(extra)
+	return string(encoded), &rawText, nil
+}
+
+func decodeMetadata(text string, raw *string) (message.Metadata, error) {
+	m := message.Metadata{}
+	if err := json.Unmarshal([]byte(text), &m); err != nil {
+		return nil, err
+	}
+	if raw == nil {
+		return m, nil
+	}
+	var rest [][2][]byte
+	if err := json.Unmarshal([]byte(*raw), &rest); err != nil {
+		return nil, err
+	}
+	for _, pair := range rest {
+		m[string(pair[0])] = string(pair[1])
+	}
+	return m, nil
+}
+
+func storable(text string) bool {
+	return utf8.ValidString(text) && !strings.ContainsRune(text, 0)
+}

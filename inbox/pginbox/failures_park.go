@@ -1,0 +1,128 @@
+package pginbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/failpoint"
+)
+
+// Park implements inbox.Parker.
+//
+// A message that is to be stored behind another of its key races the redrive that
+// takes the last one out. The key's lock decides. Let R be the redrive of the last
+// message m1, and P the delivery of m2 that has found m1 parked:
+//
+//   - R deletes m1 in the handler's transaction, without the lock: it would hold it
+//     as long as the handler runs. When that has committed, R takes the lock and
+//     makes the next message of the key due.
+//   - P takes the lock, and then looks, in a statement of its own, whether anything
+//     of the key is there. It stores m2 if so, and commits, which lets go of the lock.
+//
+// If P looks before R's commit it finds m1 and stores m2. R, whose commit comes
+// later, asks for the lock later still, finds m2 and makes it due. If P looks after
+// R's commit it finds nothing and stores nothing: m1 has taken effect, and m2 is
+// run like any other. If R's process ends between its commit and the lock, m2 waits
+// for nobody, which RecoverRedriven finds.
+//
+// The look before the claim (Attempt) needs no lock: whatever comes before m2 in its
+// key was acknowledged before m2 was delivered, so it has committed or is parked.
+func (f *failures) Park(ctx context.Context, req inbox.ParkRequest) (status inbox.ParkStatus, err error) {
+	args, err := f.parkArgs(req)
+	if err != nil {
+		return 0, err
+	}
+	err = f.lend(ctx, func(conn *pgx.Conn, number int16) error {
+		status, err = f.parkOn(ctx, conn, number, req, args)
+		return err
+	})
+	if err == nil {
+		err = failpoint.Inject(ctx, failpoint.ConsumerCommitAmbiguous)
+	}
+	return status, err
+}
+
+func (f *failures) parkOn(
+	ctx context.Context, conn *pgx.Conn, number int16, req inbox.ParkRequest, args []any,
+) (inbox.ParkStatus, error) {
+	claimer := poolStore{keys: f.keys, isolation: pgx.ReadCommitted}
+	tx, status, err := claimer.claimOn(ctx, conn, req.ID)
+	switch {
+	case err != nil:
+		return 0, err
+	case status == inbox.Duplicate:
+		return inbox.ParkDuplicate, nil
+	case tx == nil:
+		return inbox.ParkBusy, nil
+	}
+	stored, err := f.parkIn(ctx, tx, number, req, args)
+	if err != nil || !stored {
+		return inbox.ParkNotBehind, errors.Join(err, rollback(ctx, tx))
+	}
+	return inbox.ParkStored, tx.Commit(ctx)
+}
+
+func (f *failures) parkIn(ctx context.Context, tx pgx.Tx, number int16, req inbox.ParkRequest, args []any) (bool, error) {
+	follows := false
+	if hash := f.hash(req.Key); hash.Valid {
+		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1::bigint)`, hash.Int64); err != nil {
+			return false, err
+		}
+		if err := tx.QueryRow(ctx, f.sql["park_head"], number, hash, []byte(req.Key.Name)).Scan(&follows); err != nil {
+			return false, err
+		}
+	}
+	if req.Behind && !follows {
+		return false, nil
+	}
+	_, err := tx.Exec(ctx, f.sql["park"], append([]any{number, follows}, args...)...)
+	return true, err
+}
+
+// rollback ends tx, whatever has become of ctx.
+func rollback(ctx context.Context, tx pgx.Tx) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpTimeout)
+	defer cancel()
+	return tx.Rollback(ctx)
+}
+
+// parkArgs are the parameters of park.sql from the third on.
+func (f *failures) parkArgs(req inbox.ParkRequest) ([]any, error) {
+	errs, err := json.Marshal(storedErrors(req.History.Errors))
+	if err != nil {
+		return nil, err
+	}
+	metadata, raw, err := encodeMetadata(req.Message.Metadata)
+	if err != nil {
+		return nil, err
+	}
+	return []any{
+		req.History.Attempts, string(errs), printable(req.Reason), timestamp(req.History.First), timestamp(req.History.Last),
+		orNull(req.MessageID), printable(req.Key.Topic), f.hash(req.Key), orNull(req.Key.Name),
+		[]byte(req.Message.UUID), notNull(req.Message.Payload), metadata, raw, f.keys.consumer, f.keys.id(req.ID),
+	}, nil
+}
+
+// notNull returns b, and no bytes rather than nil.
+func notNull(b []byte) []byte {
+	if b == nil {
+		return []byte{}
+	}
+	return b
+}
+
+func timestamp(t time.Time) pgtype.Timestamptz {
+	return pgtype.Timestamptz{Time: t, Valid: !t.IsZero()}
+}
+
+// printable is text that PostgreSQL takes.
+func printable(text string) string {
+	return strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", "\uFFFD"), "\uFFFD")
+}

@@ -1,0 +1,30 @@
+package pginbox
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// PruneAttempts deletes up to limit rows of attempts of the consumer that were not
+// touched for age: of messages that failed and never came again, and the few that
+// a process left when it ended. It returns how many. Age must be longer than the
+// longest pause between two deliveries of a message, whose attempts begin at 1
+// again; limit is 1 to 100,000.
+func (in *Inbox) PruneAttempts(ctx context.Context, age time.Duration, limit int) (int64, error) {
+	return in.failures.prune(ctx, "attempt_prune", age, limit)
+}
+
+// PruneNotes deletes up to limit fingerprints and replies that are older than age.
+// A duplicate of such a message is a duplicate still; its fingerprint is not
+// compared, and its reply is nil. It returns how many; limit is 1 to 100,000.
+func (in *Inbox) PruneNotes(ctx context.Context, age time.Duration, limit int) (int64, error) {
+	return in.failures.prune(ctx, "note_prune", age, limit)
+}
+
+func (f *failures) prune(ctx context.Context, statement string, age time.Duration, limit int) (int64, error) {
+	if age <= 0 || limit < 1 || limit > 100_000 {
+		return 0, fmt.Errorf("%w: age = %s, limit = %d: must be positive, limit at most 100000", ErrInvalidRequest, age, limit)
+	}
+	return f.exec(ctx, statement, age.Microseconds(), limit)
+}

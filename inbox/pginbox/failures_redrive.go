@@ -1,0 +1,129 @@
+package pginbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/leat-go/leat/inbox"
+)
+
+// pickedFor is how long a redriven message is left alone that a process has
+// picked: far longer than until its transaction has locked it. If the process ends
+// the message is due again.
+const pickedFor = 10 * time.Second
+
+// PickRedriven implements inbox.Parker.
+func (f *failures) PickRedriven(ctx context.Context) (r inbox.Redriven, ok bool, err error) {
+	err = f.lend(ctx, func(conn *pgx.Conn, number int16) error {
+		row := storedMessage{}
+		err := conn.QueryRow(ctx, f.sql["redrive_pick"], number, pickedFor.Microseconds()).
+			Scan(&r.No, &r.Attempt, &row.id, &row.topic, &row.key, &row.uuid, &row.payload, &row.metadata, &row.raw)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		if err == nil {
+			r.Message, err = row.message()
+		}
+		r.ID, r.Key, ok = string(row.id), inbox.Key{Topic: row.topic, Name: string(row.key)}, err == nil
+		return err
+	})
+	return r, ok, err
+}
+
+// storedMessage is a message as the table of parked ones has it.
+type storedMessage struct {
+	id, key, uuid, payload []byte
+	topic, metadata        string
+	raw                    *string
+}
+
+func (s *storedMessage) message() (*message.Message, error) {
+	msg := message.NewMessage(string(s.uuid), s.payload)
+	var err error
+	msg.Metadata, err = decodeMetadata(s.metadata, s.raw)
+	return msg, err
+}
+
+// FinishRedriven implements inbox.Parker.
+func (f *failures) FinishRedriven(ctx context.Context, r inbox.Redriven) error {
+	if r.Key.Name == "" {
+		return nil
+	}
+	return f.lend(ctx, func(conn *pgx.Conn, number int16) error {
+		return f.promote(ctx, conn, number, r.Key)
+	})
+}
+
+// promote makes the first message of a key due, if it waits for none.
+func (f *failures) promote(ctx context.Context, conn *pgx.Conn, number int16, key inbox.Key) error {
+	return f.locked(ctx, conn, key, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, f.sql["redrive_next"], number, f.hash(key), []byte(key.Name))
+		return err
+	})
+}
+
+// FailRedriven implements inbox.Parker.
+func (f *failures) FailRedriven(ctx context.Context, r inbox.Redriven, failed inbox.RedriveFailure) error {
+	entry, err := json.Marshal(storedErrors([]inbox.AttemptError{failed.AttemptError}))
+	if err != nil {
+		return err
+	}
+	return f.lend(ctx, func(conn *pgx.Conn, _ int16) error {
+		_, err := conn.Exec(ctx, f.sql["redrive_fail"], r.No, r.Attempt, failed.Park, printable(failed.Reason),
+			failed.Retry.Microseconds(), string(entry), inbox.MaxHistoryErrors, failed.Withdraw)
+		return err
+	})
+}
+
+// RecoverRedriven implements inbox.Parker.
+func (f *failures) RecoverRedriven(ctx context.Context) (n int, err error) {
+	err = f.lend(ctx, func(conn *pgx.Conn, number int16) error {
+		rows, err := conn.Query(ctx, f.sql["redrive_orphans"], number)
+		if err != nil {
+			return err
+		}
+		keys, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (key inbox.Key, err error) {
+			var name []byte
+			err = row.Scan(&key.Topic, &name)
+			key.Name = string(name)
+			return key, err
+		})
+		for _, key := range keys {
+			err = errors.Join(err, f.promote(ctx, conn, number, key))
+		}
+		n = len(keys)
+		return err
+	})
+	return n, err
+}
+
+// ClaimRedriven implements inbox.Parker.
+func (s *poolStore) ClaimRedriven(ctx context.Context, r inbox.Redriven) (inbox.Unit, bool, error) {
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: s.isolation})
+	if err != nil {
+		conn.Release()
+		return nil, false, err
+	}
+	var setting string
+	err = tx.QueryRow(ctx, s.sql["redrive_claim"], r.No, r.Attempt, s.keys.consumer).Scan(&setting)
+	if err == nil && setting == asyncCommit {
+		err = ErrNotDurable
+	}
+	if err == nil {
+		return &poolUnit{conn: conn, tx: tx}, true, nil
+	}
+	defer conn.Release()
+	if ended := rollback(ctx, tx); errors.Is(err, pgx.ErrNoRows) {
+		return nil, false, ended
+	}
+	return nil, false, explain(err)
+}
