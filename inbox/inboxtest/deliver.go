@@ -20,7 +20,7 @@ var errHandler = errors.New("inboxtest: the handler fails")
 
 // open returns an inbox that does not keep the suite waiting.
 func open(s Subject) (Processor, error) {
-	return s.Open(consumer, inbox.Config{BusyDelay: 2 * time.Millisecond})
+	return s.Open(consumer, inbox.Config{BusyDelay: 2 * time.Millisecond, OnFailure: inbox.Policy{Delay: time.Millisecond}})
 }
 
 // newMessage returns a delivery of the message called id.

@@ -41,8 +41,25 @@ type subject struct {
 	ignoreBusy bool // for a negative control
 }
 
+func TestFailures(t *testing.T) {
+	t.Parallel()
+	inboxtest.RunFailures(t, func(*testing.T) inboxtest.FailureSubject { return &subject{} })
+}
+
+func (s *subject) Redrive(_ context.Context, consumer, key string) error {
+	s.store.Redrive(consumer, func(p ParkedMessage) bool { return p.Key.Name == key })
+	return nil
+}
+
+func (s *subject) Parked(_ context.Context, consumer string) (ids []string, _ error) {
+	for _, p := range s.store.Parked(consumer) {
+		ids = append(ids, p.ID)
+	}
+	return ids, nil
+}
+
 func (s *subject) Open(consumer string, cfg inbox.Config) (inboxtest.Processor, error) {
-	return inbox.New(&breakingStore{Store: claims{store: &s.store, consumer: consumer}, subject: s}, consumer, cfg)
+	return inbox.New(&breakingStore{claims: claims{store: &s.store, consumer: consumer}, subject: s}, consumer, cfg)
 }
 
 func (s *subject) Write(ctx context.Context, effect string) error {
@@ -100,13 +117,13 @@ func (enqueuer) Wake() {}
 
 // breakingStore breaks commits on command.
 type breakingStore struct {
-	inbox.Store
+	claims
 
 	subject *subject
 }
 
 func (s *breakingStore) Claim(ctx context.Context, id string) (inbox.Unit, inbox.Status, error) {
-	u, status, err := s.Store.Claim(ctx, id)
+	u, status, err := s.claims.Claim(ctx, id)
 	if status == inbox.Busy && s.subject.ignoreBusy {
 		status = inbox.Duplicate
 	}

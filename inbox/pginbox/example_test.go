@@ -116,6 +116,6 @@ func ExampleMigrations() {
 		return
 	}
 	names, err := fs.Glob(files, "*.sql")
-	fmt.Println(names, err)
-	// Output: [00001_inbox.sql] <nil>
+	fmt.Println(names[0], err)
+	// Output: 00001_inbox.sql <nil>
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -114,6 +115,31 @@ func (s *subject) Recorded(ctx context.Context, consumer, id string) (found bool
 	err = s.env.Pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM `+s.schema+`.inbox_processed WHERE consumer = $1 AND id = $2)`,
 		consumer, stored).Scan(&found)
 	return found, err
+}
+
+func (s *subject) Redrive(ctx context.Context, consumer, key string) error {
+	in, err := pginbox.New(s.env.Pool, consumer, s.cfg)
+	if err != nil {
+		return err
+	}
+	sel := pginbox.Selection{Key: key}
+	if key == "" {
+		sel.Before = time.Now().Add(time.Hour)
+	}
+	_, err = in.Redrive(ctx, pginbox.RedriveRequest{By: pginbox.By{Actor: "suite", Reason: "check"}, Selection: sel})
+	return err
+}
+
+func (s *subject) Parked(ctx context.Context, consumer string) (ids []string, err error) {
+	in, err := pginbox.New(s.env.Pool, consumer, s.cfg)
+	if err != nil {
+		return nil, err
+	}
+	parked, err := in.Parked(ctx, pginbox.ParkedQuery{})
+	for _, p := range parked {
+		ids = append(ids, p.ID)
+	}
+	return ids, err
 }
 
 func (s *subject) Outbox() outbox.Enqueuer { return enqueuer{s.schema} }

@@ -1,0 +1,157 @@
+package inboxtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/leat-go/leat/inbox"
+)
+
+// attemptChecks are about I4: attempts survive what becomes of the handler.
+func attemptChecks() []Check {
+	return []Check{
+		{Name: "I4_AttemptsSurviveTheRollback", run: failing(checkCounted)},
+		{Name: "I4_AttemptsAreCountedAcrossProcesses", run: failing(checkCountedElsewhere)},
+		{Name: "I4_PanicsAreAttempts", run: failing(checkPanicsCounted)},
+		{Name: "I4_CancelledDeliveriesAreNoAttempts", run: failing(checkCancelledNotCounted)},
+		{Name: "I4_SuccessForgetsAttempts", run: failing(checkForgotten)},
+		{Name: "I4_BusyAndDuplicateAreNoAttempts", run: failing(checkBusyNotCounted)},
+	}
+}
+
+func isOrNil(err, want error) bool {
+	if want == nil {
+		return err == nil
+	}
+	return errors.Is(err, want)
+}
+
+// failTwice delivers the message called a until one attempt is left.
+func failTwice(ctx context.Context, p Processor) (err error) {
+	for range attempts - 1 {
+		err = errors.Join(err, wantOutcome(ctx, p, "a", inbox.OutcomeFailed, errHandler, fail))
+	}
+	return err
+}
+
+func checkCounted(ctx context.Context, s FailureSubject) error {
+	p, err := openFor(s, parking())
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		failTwice(ctx, p),
+		wantRecorded(ctx, s, "a", false),
+		wantOutcome(ctx, p, "a", inbox.OutcomeParked, nil, func(ctx context.Context) error {
+			return errors.Join(s.Write(ctx, "never"), errHandler)
+		}),
+		wantRecorded(ctx, s, "a", true),
+		wantParked(ctx, s, "a"),
+		wantEffects(ctx, s),
+	)
+}
+
+func checkCountedElsewhere(ctx context.Context, s FailureSubject) error {
+	for i := range attempts {
+		p, err := openFor(s, parking())
+		if err != nil {
+			return err
+		}
+		want, wantErr := inbox.OutcomeFailed, errHandler
+		if i == attempts-1 {
+			want, wantErr = inbox.OutcomeParked, nil
+		}
+		if err := wantOutcome(ctx, p, "a", want, wantErr, fail); err != nil {
+			return err
+		}
+	}
+	return wantParked(ctx, s, "a")
+}
+
+// checkPanicsCounted has attempts that never come to their end: the delivery after
+// the last of them gives the message up, and does not run it.
+func checkPanicsCounted(ctx context.Context, s FailureSubject) error {
+	p, err := openFor(s, parking())
+	if err != nil {
+		return err
+	}
+	for range attempts {
+		func() {
+			defer func() { _ = recover() }()
+			_, _ = deliver(ctx, p, newMessage(ctx, "a"), func(context.Context) error { panic("on purpose") })
+		}()
+	}
+	return errors.Join(
+		wantOutcome(ctx, p, "a", inbox.OutcomeParked, nil, writing(s, "never")),
+		wantParked(ctx, s, "a"),
+		wantEffects(ctx, s),
+	)
+}
+
+func checkCancelledNotCounted(ctx context.Context, s FailureSubject) error {
+	p, err := openFor(s, parking())
+	if err != nil {
+		return err
+	}
+	for range 2 * attempts {
+		ended, cancel := context.WithCancel(ctx)
+		err := wantOutcome(ended, p, "a", inbox.OutcomeFailed, context.Canceled, func(context.Context) error {
+			cancel()
+			return nil
+		})
+		cancel()
+		if err != nil {
+			return err
+		}
+	}
+	return errors.Join(failTwice(ctx, p), untilAcked(ctx, p, "a", writing(s, "a")), wantEffects(ctx, s, "a"), wantParked(ctx, s))
+}
+
+func checkForgotten(ctx context.Context, s FailureSubject) error {
+	p, err := openFor(s, parking())
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		failTwice(ctx, p),
+		wantOutcome(ctx, p, "a", inbox.OutcomeCommitted, nil, writing(s, "a")),
+		wantOutcome(ctx, p, "a", inbox.OutcomeDuplicate, nil, fail),
+		wantParked(ctx, s),
+		wantEffects(ctx, s, "a"),
+	)
+}
+
+// checkBusyNotCounted delivers copies of a message while it is in progress.
+func checkBusyNotCounted(ctx context.Context, s FailureSubject) error {
+	p, err := openFor(s, parking())
+	if err != nil {
+		return err
+	}
+	var found error
+	err = wantOutcome(ctx, p, "a", inbox.OutcomeFailed, errHandler, func(context.Context) error {
+		for range 2 * attempts {
+			found = errors.Join(found, wantOutcome(ctx, p, "a", inbox.OutcomeBusy, inbox.ErrBusy, writing(s, "never")))
+		}
+		return errHandler
+	})
+	if err = errors.Join(found, err); err != nil {
+		return fmt.Errorf("while it is in progress: %w", err)
+	}
+	return errors.Join(
+		wantOutcome(ctx, p, "a", inbox.OutcomeFailed, errHandler, fail),
+		wantOutcome(ctx, p, "a", inbox.OutcomeCommitted, nil, writing(s, "a")),
+		wantEffects(ctx, s, "a"),
+	)
+}
+
+func wantParked(ctx context.Context, s FailureSubject, want ...string) error {
+	got, err := s.Parked(ctx, consumer)
+	if err != nil {
+		return err
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		return fmt.Errorf("parked are %q, want %q", got, want)
+	}
+	return nil
+}

@@ -1,0 +1,123 @@
+package inboxtest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/outbox"
+)
+
+// FailureSubject is a Subject whose inboxes count attempts, park and keep notes.
+type FailureSubject interface {
+	Subject
+
+	// Redrive redrives the parked messages of a key of topic "", or where key is
+	// empty, all that have none.
+	Redrive(ctx context.Context, consumer, key string) error
+
+	// Parked returns the ids of the parked messages and of those that wait behind
+	// them, in the order in which they were parked.
+	Parked(ctx context.Context, consumer string) ([]string, error)
+}
+
+// Redriver is what the inboxes of a FailureSubject can do beside Processor.
+type Redriver interface {
+	Processor
+
+	RunRedrive(ctx context.Context, handle func(ctx context.Context, msg *message.Message) error) error
+	ProcessReply(ctx context.Context, msg *message.Message, handle func(ctx context.Context) ([]byte, error)) ([]byte, inbox.Outcome, error)
+}
+
+// RunFailures runs the checks of failures in parallel, each on a new subject.
+func RunFailures(t *testing.T, newSubject func(t *testing.T) FailureSubject) {
+	t.Helper()
+	for _, c := range FailureChecks() {
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			if err := c.Run(t.Context(), newSubject(t)); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// FailureChecks returns the checks that RunFailures runs. They need a
+// FailureSubject.
+func FailureChecks() []Check {
+	var all []Check
+	for _, group := range [][]Check{attemptChecks(), giveUpChecks(), parkChecks(), redriveChecks(), noteChecks()} {
+		all = append(all, group...)
+	}
+	return all
+}
+
+// FindFailure returns the check of FailureChecks that is called name.
+func FindFailure(name string) (Check, bool) {
+	for _, c := range FailureChecks() {
+		if c.Name == name {
+			return c, true
+		}
+	}
+	return Check{}, false
+}
+
+// failing makes a run function of one that needs a FailureSubject.
+func failing(run func(ctx context.Context, s FailureSubject) error) func(ctx context.Context, s Subject) error {
+	return func(ctx context.Context, s Subject) error {
+		f, ok := s.(FailureSubject)
+		if !ok {
+			return fmt.Errorf("%T is no FailureSubject", s)
+		}
+		return run(ctx, f)
+	}
+}
+
+// attempts is how many the suite's policies allow.
+const attempts = 3
+
+// parking is a policy that does not keep the suite waiting.
+func parking() inbox.Policy {
+	return inbox.Policy{Action: inbox.Park, Attempts: attempts, Delay: inbox.NoDelay}
+}
+
+// openFor opens an inbox with a policy.
+func openFor(s Subject, policy inbox.Policy, change ...func(cfg *inbox.Config)) (Redriver, error) {
+	cfg := inbox.Config{BusyDelay: 2 * time.Millisecond, RedrivePoll: 5 * time.Millisecond, OnFailure: policy}
+	for _, c := range change {
+		c(&cfg)
+	}
+	p, err := s.Open(consumer, cfg)
+	if err != nil {
+		return nil, err
+	}
+	r, ok := p.(Redriver)
+	if !ok {
+		return nil, fmt.Errorf("%T is no Redriver", p)
+	}
+	return r, nil
+}
+
+// keyed returns a delivery of a message with an ordering key.
+func keyed(ctx context.Context, id, key string) *message.Message {
+	msg := message.NewMessageWithContext(ctx, id, []byte("payload of "+id))
+	msg.Metadata.Set(outbox.HeaderKey, key)
+	return msg
+}
+
+// wantDelivered delivers msg once and compares.
+func wantDelivered(
+	ctx context.Context, p Processor, msg *message.Message, want inbox.Outcome, wantErr error, handle func(ctx context.Context) error,
+) error {
+	outcome, err := deliver(ctx, p, msg, handle)
+	if outcome != want || !isOrNil(err, wantErr) {
+		return fmt.Errorf("message %q: outcome %s, error %w; want %s, %w", msg.UUID, outcome, orNone(err), want, orNone(wantErr))
+	}
+	return nil
+}
+
+func fail(context.Context) error { return errHandler }

@@ -1,0 +1,139 @@
+package inboxtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/leat-go/leat/inbox"
+)
+
+// giveUpChecks are about what becomes of a message after its last attempt.
+func giveUpChecks() []Check {
+	return []Check{
+		{Name: "I3_ParkedWhenAcked", run: failing(checkParkedWhenAcked)},
+		{Name: "I1_PermanentIsGivenUpAtOnce", run: failing(checkPermanent)},
+		{Name: "I2_DeadLetterCommitsWithTheRecord", run: failing(checkDeadLetter)},
+		{Name: "I2_CustomCommitsWithTheRecord", run: failing(checkCustom)},
+		{Name: "I3_CustomThatFailsIsNotAcked", run: failing(checkCustomFails)},
+		{Name: "I11_MessageWithoutIDIsParked", run: failing(checkParkedWithoutID)},
+		{Name: "I11_MessageWithAPositionIsParkedOnce", run: failing(checkParkedByPosition)},
+	}
+}
+
+// checkParkedWhenAcked looks at the moment of the ack whether the message is
+// stored.
+func checkParkedWhenAcked(ctx context.Context, s FailureSubject) error {
+	p, err := openFor(s, parking())
+	if err != nil {
+		return err
+	}
+	if err := failTwice(ctx, p); err != nil {
+		return err
+	}
+	msg := newMessage(ctx, "a")
+	seen := make(chan error, 1)
+	go func() { seen <- errors.Join(wait(ctx, "the ack", msg.Acked()), wantParked(ctx, s, "a")) }()
+	return errors.Join(wantDelivered(ctx, p, msg, inbox.OutcomeParked, nil, fail), <-seen)
+}
+
+func checkPermanent(ctx context.Context, s FailureSubject) error {
+	p, err := openFor(s, parking())
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		wantOutcome(ctx, p, "a", inbox.OutcomeParked, nil, func(context.Context) error { return inbox.Permanent(errHandler) }),
+		wantOutcome(ctx, p, "a", inbox.OutcomeDuplicate, nil, writing(s, "never")),
+		wantParked(ctx, s, "a"),
+		wantEffects(ctx, s),
+	)
+}
+
+func checkDeadLetter(ctx context.Context, s FailureSubject) error {
+	p, err := openFor(s, inbox.Policy{
+		Action: inbox.DeadLetter, Attempts: attempts, Delay: inbox.NoDelay, Topic: "dead", Outbox: s.Outbox(),
+	})
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		failTwice(ctx, p),
+		wantEnqueued(ctx, s),
+		wantOutcome(ctx, p, "a", inbox.OutcomeDeadLettered, nil, fail),
+		wantEnqueued(ctx, s, inbox.ChildID("a", consumer, "dead letter ")),
+		wantRecorded(ctx, s, "a", true),
+		wantOutcome(ctx, p, "a", inbox.OutcomeDuplicate, nil, writing(s, "never")),
+		wantEffects(ctx, s),
+	)
+}
+
+func checkCustom(ctx context.Context, s FailureSubject) error {
+	var got inbox.Failure
+	p, err := openFor(s, inbox.Policy{Action: inbox.Custom, Attempts: attempts, Delay: inbox.NoDelay, Handle: func(ctx context.Context, f inbox.Failure) error {
+		got = f
+		return s.Write(f.Message.Context(), "gave up "+f.ID)
+	}})
+	if err != nil {
+		return err
+	}
+	err = errors.Join(
+		failTwice(ctx, p),
+		wantOutcome(ctx, p, "a", inbox.OutcomeGivenUp, nil, fail),
+		wantOutcome(ctx, p, "a", inbox.OutcomeDuplicate, nil, writing(s, "never")),
+		wantEffects(ctx, s, "gave up a"),
+	)
+	if got.ID != "a" || !errors.Is(got.Err, errHandler) || got.History.Attempts != attempts || len(got.History.Errors) != attempts {
+		err = errors.Join(err, fmt.Errorf("given up was %+v", got))
+	}
+	return err
+}
+
+func checkCustomFails(ctx context.Context, s FailureSubject) error {
+	p, err := openFor(s, inbox.Policy{Action: inbox.Custom, Attempts: 1, Delay: inbox.NoDelay, Handle: func(ctx context.Context, _ inbox.Failure) error {
+		return errors.Join(s.Write(ctx, "never"), errHandler)
+	}})
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		wantOutcome(ctx, p, "a", inbox.OutcomeFailed, inbox.ErrNotGivenUp, fail),
+		wantRecorded(ctx, s, "a", false),
+		wantEffects(ctx, s),
+	)
+}
+
+// withoutID makes a policy include messages that have no id.
+func withoutID(cfg *inbox.Config) { cfg.GiveUpWithoutID = true }
+
+func checkParkedWithoutID(ctx context.Context, s FailureSubject) error {
+	p, err := openFor(s, parking(), withoutID)
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		wantOutcome(ctx, p, "", inbox.OutcomeParked, nil, writing(s, "never")),
+		wantOutcome(ctx, p, "", inbox.OutcomeParked, nil, writing(s, "never")),
+		wantParked(ctx, s, "", ""),
+		redriveUntil(ctx, s, p, "", func(ctx context.Context, _ *message.Message) error { return s.Write(ctx, "nameless") },
+			func() error { return wantEffects(ctx, s, "nameless", "nameless") }),
+		wantParked(ctx, s),
+	)
+}
+
+func checkParkedByPosition(ctx context.Context, s FailureSubject) error {
+	p, err := openFor(s, parking(), withoutID)
+	if err != nil {
+		return err
+	}
+	at := func(offset int64) *message.Message {
+		return newMessage(inbox.WithPosition(ctx, inbox.Position{Source: "log", Offset: offset}), "")
+	}
+	process := func(msg *message.Message) error {
+		_, err := p.Process(msg.Context(), msg, writing(s, "never"))
+		return err
+	}
+	return errors.Join(process(at(1)), process(at(1)), process(at(2)), process(at(1)), wantParked(ctx, s, "", ""))
+}

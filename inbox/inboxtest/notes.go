@@ -1,0 +1,80 @@
+package inboxtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/leat-go/leat/inbox"
+)
+
+// noteChecks are about I10: what is kept beside the id.
+func noteChecks() []Check {
+	return []Check{
+		{Name: "I10_MismatchIsNotAcked", run: failing(checkMismatch)},
+		{Name: "I10_MismatchIsParked", run: failing(checkMismatchParked)},
+		{Name: "I10_ReplyIsReplayed", run: failing(checkReply)},
+	}
+}
+
+func fingerprints(cfg *inbox.Config) { cfg.Fingerprint = inbox.FingerprintPayload }
+
+func withPayload(ctx context.Context, id, payload string) *message.Message {
+	return message.NewMessageWithContext(ctx, id, []byte(payload))
+}
+
+func checkMismatch(ctx context.Context, s FailureSubject) error {
+	p, err := openFor(s, inbox.Policy{Delay: inbox.NoDelay}, fingerprints)
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		wantDelivered(ctx, p, withPayload(ctx, "a", "one"), inbox.OutcomeFailed, errHandler, fail),
+		wantDelivered(ctx, p, withPayload(ctx, "a", "other"), inbox.OutcomeCommitted, nil, writing(s, "a")),
+		wantDelivered(ctx, p, withPayload(ctx, "a", "other"), inbox.OutcomeDuplicate, nil, writing(s, "never")),
+		wantDelivered(ctx, p, withPayload(ctx, "a", "one"), inbox.OutcomeFailed, inbox.ErrFingerprintMismatch, writing(s, "never")),
+		wantDelivered(ctx, p, withPayload(ctx, "a", "one"), inbox.OutcomeFailed, inbox.ErrFingerprintMismatch, writing(s, "never")),
+		wantEffects(ctx, s, "a"),
+	)
+}
+
+// checkMismatchParked parks each payload once, however often it comes.
+func checkMismatchParked(ctx context.Context, s FailureSubject) error {
+	p, err := openFor(s, parking(), fingerprints)
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		wantDelivered(ctx, p, withPayload(ctx, "a", "one"), inbox.OutcomeCommitted, nil, writing(s, "a")),
+		wantDelivered(ctx, p, withPayload(ctx, "a", "two"), inbox.OutcomeParked, nil, writing(s, "never")),
+		wantDelivered(ctx, p, withPayload(ctx, "a", "two"), inbox.OutcomeDuplicate, nil, writing(s, "never")),
+		wantDelivered(ctx, p, withPayload(ctx, "a", "three"), inbox.OutcomeParked, nil, writing(s, "never")),
+		wantParked(ctx, s, "a", "a"),
+		wantEffects(ctx, s, "a"),
+	)
+}
+
+func checkReply(ctx context.Context, s FailureSubject) error {
+	p, err := openFor(s, inbox.Policy{Delay: inbox.NoDelay}, func(cfg *inbox.Config) { cfg.KeepReplies = true })
+	if err != nil {
+		return err
+	}
+	reply := func(text string, fail error) func(ctx context.Context) ([]byte, error) {
+		return func(ctx context.Context) ([]byte, error) { return []byte(text), errors.Join(s.Write(ctx, text), fail) }
+	}
+	want := func(text string, outcome inbox.Outcome, handle func(ctx context.Context) ([]byte, error), wantErr error) error {
+		got, end, err := p.ProcessReply(ctx, newMessage(ctx, "a"), handle)
+		if string(got) != text || end != outcome || !isOrNil(err, wantErr) {
+			return fmt.Errorf("reply %q, outcome %s, error %w; want %q, %s, %w", got, end, orNone(err), text, outcome, orNone(wantErr))
+		}
+		return nil
+	}
+	return errors.Join(
+		want("", inbox.OutcomeFailed, reply("never", errHandler), errHandler),
+		want("hello", inbox.OutcomeCommitted, reply("hello", nil), nil),
+		want("hello", inbox.OutcomeDuplicate, reply("never", nil), nil),
+		wantEffects(ctx, s, "hello"),
+	)
+}

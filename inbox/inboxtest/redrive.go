@@ -1,0 +1,121 @@
+package inboxtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/leat-go/leat/inbox"
+)
+
+const millisecond = time.Millisecond
+
+// redriveChecks are about messages that people have redriven.
+func redriveChecks() []Check {
+	return []Check{
+		{Name: "I1_RedriveTakesEffectOnce", run: failing(checkRedriveOnce)},
+		{Name: "I4_RedriveThatFailsLeavesTheMessage", run: failing(checkRedriveFails)},
+		{Name: "I4_RedriveThatFailsParksTheKeyAgain", run: failing(checkRedriveParksAgain)},
+		{Name: "I2_RedriveEnqueuesInItsTransaction", run: failing(checkRedriveEnqueues)},
+	}
+}
+
+// checkRedriveOnce has two processes redrive while the message is delivered, too.
+func checkRedriveOnce(ctx context.Context, s FailureSubject) error {
+	first, err1 := openFor(s, parking())
+	second, err2 := openFor(s, parking())
+	if err := errors.Join(err1, err2, park(ctx, first, "a", "")); err != nil {
+		return err
+	}
+	handle := func(ctx context.Context, _ *message.Message) error { return s.Write(ctx, "a") }
+	return whileRedriving(ctx, first, handle, func() error {
+		return redriveUntil(ctx, s, second, "", handle, func() error {
+			return errors.Join(
+				wantOutcome(ctx, second, "a", inbox.OutcomeDuplicate, nil, writing(s, "again")),
+				wantEffects(ctx, s, "a"), wantParked(ctx, s), wantRecorded(ctx, s, "a", true),
+			)
+		})
+	})
+}
+
+func checkRedriveFails(ctx context.Context, s FailureSubject) error {
+	p, err := openFor(s, parking())
+	if err != nil {
+		return err
+	}
+	if err := park(ctx, p, "a", "k"); err != nil {
+		return err
+	}
+	var calls atomic.Int32
+	return errors.Join(
+		redriveUntil(ctx, s, p, "k", func(ctx context.Context, _ *message.Message) error {
+			if err := s.Write(ctx, "a"); err != nil {
+				return err
+			}
+			if calls.Add(1) < attempts {
+				return errHandler
+			}
+			return nil
+		}, func() error { return wantParked(ctx, s) }),
+		wantEffects(ctx, s, "a"),
+	)
+}
+
+func checkRedriveParksAgain(ctx context.Context, s FailureSubject) error {
+	p, err := openFor(s, parking())
+	if err != nil {
+		return err
+	}
+	var calls atomic.Int32
+	handle := func(ctx context.Context, msg *message.Message) error {
+		if calls.Add(1) <= attempts {
+			return errors.Join(s.Write(ctx, "never"), errHandler)
+		}
+		return s.Write(ctx, msg.UUID)
+	}
+	err = errors.Join(park(ctx, p, "a", "k"), wantDelivered(ctx, p, keyed(ctx, "b", "k"), inbox.OutcomeParked, nil, writing(s, "never")))
+	if err != nil {
+		return err
+	}
+	return whileRedriving(ctx, p, handle, func() error {
+		if err := s.Redrive(ctx, consumer, "k"); err != nil {
+			return err
+		}
+		// It is parked again as soon as it can be redriven again.
+		err := eventually(ctx, func() error {
+			if n := calls.Load(); n != attempts {
+				return fmt.Errorf("the handler ran %d times, want %d", n, attempts)
+			}
+			return nil
+		})
+		return errors.Join(err, wantParked(ctx, s, "a", "b"), wantEffects(ctx, s), eventually(ctx, func() error {
+			_ = s.Redrive(ctx, consumer, "k") // fails until it is parked again, and when it is gone
+			return errors.Join(wantEffects(ctx, s, "a", "b"), wantParked(ctx, s))
+		}))
+	})
+}
+
+func checkRedriveEnqueues(ctx context.Context, s FailureSubject) error {
+	p, err := openFor(s, parking())
+	if err != nil {
+		return err
+	}
+	if err := park(ctx, p, "a", ""); err != nil {
+		return err
+	}
+	var calls atomic.Int32
+	return errors.Join(
+		redriveUntil(ctx, s, p, "", func(ctx context.Context, _ *message.Message) error {
+			err := enqueue(ctx, s, "child")
+			if calls.Add(1) == 1 {
+				err = errors.Join(err, errHandler)
+			}
+			return err
+		}, func() error { return wantParked(ctx, s) }),
+		wantEnqueued(ctx, s, "child"),
+	)
+}
