@@ -27,6 +27,8 @@ func (s Status) String() string {
 		return "duplicate"
 	case Busy:
 		return "busy"
+	case Alone:
+		return "alone"
 	default:
 		return "Status(" + strconv.Itoa(int(s)) + ")"
 	}

@@ -1,0 +1,94 @@
+package inbox
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+// BatchHandler runs several messages in one transaction, which ctx and the
+// context of each message carry. They are in the order in which they were
+// delivered, each is there once, and none has been processed before. An error
+// undoes them all.
+//
+// It is called again with fewer messages when it fails, down to one, and with the
+// same ones when the transaction has lost to another. So it must keep nothing
+// outside the transaction, and give a message the same effect in any company.
+type BatchHandler func(ctx context.Context, msgs []*message.Message) error
+
+// BatchFunc processes messages and returns one error each, at the same index,
+// which is nil exactly if the message can be acknowledged.
+type BatchFunc func(ctx context.Context, msgs []*message.Message) []error
+
+// Batch runs a BatchHandler such that each message takes effect once for the
+// consumer, at the price of one transaction for many messages. What comes out is
+// what Processor.Process would have made of the messages one after the other. It
+// is safe for concurrent use.
+type Batch struct {
+	p     *Processor
+	store BatchStore
+	cfg   BatchConfig
+	lanes chan struct{}
+}
+
+// NewBatch returns a Batch for the consumer of p, whose Config holds for it as
+// well: ids are found, Busy messages delayed and hooks called in the same way.
+// Batches and single messages of a consumer can be processed side by side. The
+// Store of p must be a BatchStore. Errors wrap outbox.ErrInvalidConfig.
+func NewBatch(p *Processor, cfg BatchConfig) (*Batch, error) {
+	if p == nil {
+		return nil, outbox.ConfigError("p", nil, "must not be nil")
+	}
+	store, ok := p.store.(BatchStore)
+	if !ok {
+		return nil, outbox.ConfigError("p", fmt.Sprintf("%T", p.store), "has a store that claims no batches")
+	}
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	return &Batch{p: p, store: store, cfg: cfg, lanes: make(chan struct{}, cfg.Lanes)}, nil
+}
+
+// Consumer returns the consumer's name.
+func (b *Batch) Consumer() string {
+	return b.p.consumer
+}
+
+// Handle returns Process with handle.
+func (b *Batch) Handle(handle BatchHandler) BatchFunc {
+	return func(ctx context.Context, msgs []*message.Message) []error {
+		return b.Process(ctx, msgs, handle)
+	}
+}
+
+// Process runs handle for those of msgs that were not processed before, at most
+// MaxBatch in a transaction. It returns one error a message, at the same index,
+// which is nil exactly if the message can be acknowledged: its transaction has
+// committed, now or before. Process acknowledges nothing itself.
+//
+// Messages of one key take effect in the order of msgs. One that is not done,
+// whatever the reason, holds back the later ones of its key (ErrHeldBack). A
+// message that msgs has twice is run once, and both get the same error.
+//
+// If handle fails or panics, the transaction is rolled back and the messages are
+// run in two halves, and so on; or without the one that a MessageError names. One
+// that is left alone goes through Processor.Process, and what that does about a
+// failure is done about it alone. A panic of the handler is recovered and becomes
+// the error of the message, a PanicError.
+//
+// If a commit has no answer all messages of its transaction get ErrCommitUnknown;
+// when they come again each is a duplicate or is run, whichever is right. When ctx
+// ends, what has not been committed is not.
+func (b *Batch) Process(ctx context.Context, msgs []*message.Message, handle BatchHandler) []error {
+	c := &batchCall{Batch: b, handle: handle, errs: make([]error, len(msgs)), blocked: map[string]int{}, began: time.Now()}
+	c.process(ctx, msgs)
+	if c.busy {
+		b.p.delay(ctx)
+	}
+	return c.errs
+}

@@ -1,0 +1,144 @@
+package inbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/leat-go/leat/internal/ids"
+)
+
+// batchCall is one call of Batch.Process.
+type batchCall struct {
+	*Batch
+
+	handle  BatchHandler
+	errs    []error        // the results
+	blocked map[string]int // keys of which a message is not done, and the first one's place
+	busy    bool           // there was a Busy one
+	began   time.Time
+}
+
+// batchEntry is a message of a call.
+type batchEntry struct {
+	msg   *message.Message
+	place int
+	id    string // empty where none was found: Process says what becomes of it
+	key   string
+	first int // the place of the message with the same id, for a copy
+}
+
+// process settles each of msgs.
+func (c *batchCall) process(ctx context.Context, msgs []*message.Message) {
+	entries, copies := c.enter(ctx, msgs)
+	select {
+	case c.lanes <- struct{}{}:
+		defer func() { <-c.lanes }()
+	case <-ctx.Done(): // which fails each of them below
+	}
+	for part := range slices.Chunk(entries, c.cfg.MaxBatch) {
+		c.group(ctx, part)
+	}
+	for _, e := range copies {
+		c.settleCopy(ctx, e)
+	}
+}
+
+// enter finds the ids and keys of msgs. Copies of a message that comes earlier
+// are returned apart: to a store in which both are new, both are new. Ids are
+// compared in their stored form, since that is what the store compares.
+func (c *batchCall) enter(ctx context.Context, msgs []*message.Message) (entries, copies []batchEntry) {
+	entries = make([]batchEntry, 0, len(msgs))
+	seen := make(map[ids.UUID]int, len(msgs))
+	for place, msg := range msgs {
+		e := batchEntry{msg: msg, place: place}
+		var err error
+		if e.key, err = c.cfg.KeyFunc(message.SubscribeTopicFromCtx(msg.Context()), msg); err != nil {
+			c.settle(ctx, e, OutcomeFailed, fmt.Errorf("leat: consumer %s: key of message %s: %w", c.p.consumer, msg.UUID, err))
+			continue
+		}
+		if id, err := c.p.cfg.IDFrom(msg); err == nil {
+			e.id = id
+		}
+		if e.id != "" {
+			stored, _ := ids.Map(e.id)
+			if first, again := seen[stored]; again {
+				e.first = first
+				copies = append(copies, e)
+				continue
+			}
+			seen[stored] = place
+		}
+		entries = append(entries, e)
+	}
+	return entries, copies
+}
+
+// settle notes the result of a message. One that is not done blocks its key.
+func (c *batchCall) settle(ctx context.Context, e batchEntry, outcome Outcome, err error) {
+	c.note(e, err)
+	c.busy = c.busy || outcome == OutcomeBusy
+	c.p.observe(ctx, Delivery{Consumer: c.p.consumer, ID: e.id, Outcome: outcome, Took: time.Since(c.began), Err: err})
+}
+
+// settleAll settles each with what, wrapped by its id; nil stays nil.
+func (c *batchCall) settleAll(ctx context.Context, entries []batchEntry, outcome Outcome, what string, err error) {
+	for _, e := range entries {
+		if err == nil {
+			c.settle(ctx, e, outcome, nil)
+			continue
+		}
+		c.settle(ctx, e, outcome, fmt.Errorf("leat: consumer %s, message %s: %s: %w", c.p.consumer, e.id, what, err))
+	}
+}
+
+func (c *batchCall) note(e batchEntry, err error) {
+	c.errs[e.place] = err
+	if err == nil || e.key == "" {
+		return
+	}
+	if first, found := c.blocked[e.key]; !found || e.place < first {
+		c.blocked[e.key] = e.place
+	}
+}
+
+// settleCopy gives a copy the result of the first.
+func (c *batchCall) settleCopy(ctx context.Context, e batchEntry) {
+	err := c.errs[e.first]
+	outcome := OutcomeDuplicate
+	switch {
+	case err == nil:
+	case errors.Is(err, ErrCommitUnknown):
+		outcome = OutcomeUnknown
+	default:
+		outcome = OutcomeFailed
+	}
+	c.settle(ctx, e, outcome, err)
+}
+
+// held says whether an earlier message of the key is not done.
+func (c *batchCall) held(e batchEntry) bool {
+	first, found := c.blocked[e.key]
+	return found && e.key != "" && first < e.place
+}
+
+// runnable settles those that must not be run, and returns the others.
+func (c *batchCall) runnable(ctx context.Context, entries []batchEntry) []batchEntry {
+	rest := make([]batchEntry, 0, len(entries))
+	for _, e := range entries {
+		if err := errors.Join(over(ctx), over(e.msg.Context())); err != nil {
+			c.settleAll(ctx, []batchEntry{e}, OutcomeFailed, "not run", err)
+			continue
+		}
+		if c.held(e) {
+			c.settleAll(ctx, []batchEntry{e}, OutcomeFailed, "not run", ErrHeldBack)
+			continue
+		}
+		rest = append(rest, e)
+	}
+	return rest
+}

@@ -1,0 +1,82 @@
+package inbox
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrHeldBack is returned for a message of a batch that was not run because an
+// earlier message of its key was not either: it is Busy, has failed, or its commit
+// has no answer. It wraps ErrBusy: it is no failure, and the message must be
+// delivered again after that one.
+var ErrHeldBack = fmt.Errorf("leat: an earlier message of the same key is not done: %w", ErrBusy)
+
+// MessageError is what a BatchHandler returns that knows which of its messages it
+// failed for. The others are then run without it at once, rather than after a
+// search by halves.
+type MessageError struct {
+	// Index is the message's place in what the handler was given.
+	Index int
+	// Err is why.
+	Err error
+}
+
+// Error returns the text of Err, with the place.
+func (e *MessageError) Error() string {
+	return fmt.Sprintf("message %d of the batch: %v", e.Index, e.Err)
+}
+
+// Unwrap returns Err.
+func (e *MessageError) Unwrap() error { return e.Err }
+
+// PanicError is the error of a message whose handler panicked in a batch. Batch
+// recovers so that the other messages of the batch can be run without it.
+type PanicError struct {
+	// Value is what the handler panicked with.
+	Value any
+	// Stack is the stack of the goroutine at that moment.
+	Stack []byte
+}
+
+// Error returns the value and the stack.
+func (e *PanicError) Error() string {
+	return fmt.Sprintf("leat: batch handler panicked: %v\n%s", e.Value, e.Stack)
+}
+
+// Unwrap returns the value if it is an error.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}
+
+// SQLSTATEs of a transaction that has lost to others and may win when it comes
+// again, and of a lock table without room for all of a batch.
+const (
+	sqlSerializationFailure = "40001"
+	sqlDeadlock             = "40P01"
+	sqlOutOfMemory          = "53200"
+)
+
+// lostToOthers says whether err is that of a transaction that was given up for
+// the sake of another one.
+func lostToOthers(err error) bool {
+	state := sqlState(err)
+	return state == sqlSerializationFailure || state == sqlDeadlock
+}
+
+// tooLarge says whether err may go away with a smaller batch.
+func tooLarge(err error) bool {
+	return sqlState(err) == sqlOutOfMemory
+}
+
+// sqlState returns the SQLSTATE of err by the method that drivers' errors share.
+func sqlState(err error) string {
+	var stated interface {
+		error
+		SQLState() string
+	}
+	if errors.As(err, &stated) {
+		return stated.SQLState()
+	}
+	return ""
+}

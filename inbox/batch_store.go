@@ -1,0 +1,36 @@
+package inbox
+
+import "context"
+
+// Alone is a BatchStore's answer for a message that it cannot claim together with
+// others, for whatever reason. The engine hands it to Processor.Process by itself,
+// and the later messages of its key after it.
+const Alone Status = -1
+
+// BatchItem is a message that is to be claimed in a batch.
+type BatchItem struct {
+	// ID is the message's id, which is not empty.
+	ID string
+	// Key is the message's ordering key, empty for none.
+	Key string
+}
+
+// BatchStore is a Store that claims several messages in one transaction. It is
+// driven by Batch.
+type BatchStore interface {
+	Store
+
+	// ClaimBatch opens one transaction and records in it that the consumer has
+	// processed those of items that it can claim. It does not wait for other
+	// transactions, and an item that cannot be claimed does not keep others from
+	// being claimed. No two items have ids that are stored alike; the slice is the
+	// caller's.
+	//
+	// Where the error is nil there is one Status an item: Claimed, Duplicate and
+	// Busy as Store.Claim has them, or Alone. The Unit is not nil exactly if one of
+	// them is Claimed. Otherwise no transaction is left open and no connection is
+	// held. The Unit commits or rolls back all that were claimed.
+	//
+	// The end of ctx ends the claim, but not a Unit that was returned.
+	ClaimBatch(ctx context.Context, items []BatchItem) (Unit, []Status, error)
+}

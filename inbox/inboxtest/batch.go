@@ -1,0 +1,173 @@
+package inboxtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/outbox"
+)
+
+// BatchProcessor is what the batch checks test; inbox.Batch says what it does.
+type BatchProcessor interface {
+	Process(ctx context.Context, msgs []*message.Message, handle inbox.BatchHandler) []error
+}
+
+// BatchSubject is a Subject whose inboxes process batches as well.
+type BatchSubject interface {
+	Subject
+
+	// OpenBatch is Open for a Batch.
+	OpenBatch(consumer string, cfg inbox.Config, batch inbox.BatchConfig) (BatchProcessor, error)
+}
+
+// RunBatch runs the checks of an inbox's batches, in parallel, each on a new
+// subject.
+func RunBatch(t *testing.T, f Features, newSubject func(t *testing.T) BatchSubject) {
+	t.Helper()
+	for _, c := range BatchChecks(f) {
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			if err := c.Run(t.Context(), newSubject(t)); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	t.Run("I13_BatchIsSomeSequenceOfSingles", func(t *testing.T) {
+		t.Parallel()
+		runBatchScripts(t, newSubject(t))
+	})
+}
+
+// BatchChecks returns the checks that RunBatch runs, less the random ones. They
+// are about I13: a batch has the result of some sequence of its messages. The
+// subject of each must be a BatchSubject.
+func BatchChecks(f Features) []Check {
+	var all []Check
+	for _, c := range []Check{
+		batchCheck("I13_FreshMessagesShareATransaction", checkBatchShares),
+		batchCheck("I13_CopiesInABatchRunOnce", checkBatchCopies),
+		batchCheck("I13_FailureIsUndoneAlone", checkBatchFailure(func(int) error { return errHandler })),
+		batchCheck("I13_NamedFailureIsUndoneAlone", checkBatchFailure(func(i int) error {
+			return &inbox.MessageError{Index: i, Err: errHandler}
+		})),
+		batchCheck("I13_WronglyNamedFailureIsUndoneAlone", checkBatchFailure(func(int) error {
+			return &inbox.MessageError{Index: 0, Err: errHandler}
+		})),
+		batchCheck("I13_PanicIsUndoneAlone", checkBatchFailure(func(int) error { panic(errHandler) })),
+		batchCheck("I13_FailureHoldsBackItsKey", checkBatchFailureHoldsBack),
+		batchCheck("I13_BusyHoldsBackItsKey", checkBatchBusyHoldsBack),
+		batchCheck("I13_EarlyAckIsUndoneAlone", checkBatchEarlyAck),
+		batchCheck("I13_LanesWithOverlappingBatches", checkBatchLanes),
+		{Name: "I13_AmbiguousCommitThatTookEffect", run: onBatches(checkBatchAmbiguous(true)), skip: needsBreakCommit},
+		{Name: "I13_AmbiguousCommitThatDidNot", run: onBatches(checkBatchAmbiguous(false)), skip: needsBreakCommit},
+	} {
+		if c.skip == nil || !c.skip(f) {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// FindBatch returns the check of BatchChecks that is called name.
+func FindBatch(name string) (Check, bool) {
+	for _, c := range BatchChecks(Features{}) {
+		if c.Name == name {
+			return c, true
+		}
+	}
+	return Check{}, false
+}
+
+func batchCheck(name string, run func(ctx context.Context, s BatchSubject) error) Check {
+	return Check{Name: name, run: onBatches(run)}
+}
+
+func onBatches(run func(ctx context.Context, s BatchSubject) error) func(ctx context.Context, s Subject) error {
+	return func(ctx context.Context, s Subject) error {
+		b, ok := s.(BatchSubject)
+		if !ok {
+			return fmt.Errorf("inboxtest: a %T opens no batches", s)
+		}
+		return run(ctx, b)
+	}
+}
+
+// openBatch returns a Batch that does not keep the suite waiting.
+func openBatch(s BatchSubject, maxBatch int) (BatchProcessor, error) {
+	return s.OpenBatch(consumer, inbox.Config{BusyDelay: 2 * time.Millisecond}, inbox.BatchConfig{MaxBatch: maxBatch})
+}
+
+// keyed returns deliveries of messages without a key, or with the one before a
+// slash: "k/a" is of the key k.
+func keyed(ctx context.Context, ids ...string) []*message.Message {
+	msgs := make([]*message.Message, len(ids))
+	for i, id := range ids {
+		msgs[i] = newMessage(ctx, id)
+		if key := keyOf(id); key != "" {
+			msgs[i].Metadata.Set(outbox.HeaderKey, key)
+		}
+	}
+	return msgs
+}
+
+func keyOf(id string) string {
+	for i := range id {
+		if id[i] == '/' {
+			return id[:i]
+		}
+	}
+	return ""
+}
+
+// writingEach returns a handler that writes the id of each message, in the
+// message's own context, and then fails for those that failing says.
+func writingEach(s Subject, failing func(i int, msg *message.Message) error) inbox.BatchHandler {
+	return func(_ context.Context, msgs []*message.Message) error {
+		for i, msg := range msgs {
+			if err := s.Write(msg.Context(), msg.UUID); err != nil {
+				return err
+			}
+			if failing == nil {
+				continue
+			}
+			if err := failing(i, msg); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// batchUntilAcked delivers ids until each is acked.
+func batchUntilAcked(ctx context.Context, b BatchProcessor, handle inbox.BatchHandler, ids ...string) error {
+	for len(ids) > 0 {
+		var again []string
+		for i, err := range b.Process(ctx, keyed(ctx, ids...), handle) {
+			if err != nil {
+				again = append(again, ids[i])
+			}
+		}
+		ids = again
+		if err := pause(ctx, time.Millisecond); err != nil {
+			return fmt.Errorf("messages %q are still not acked: %w", ids, err)
+		}
+	}
+	return nil
+}
+
+// wantErrors compares the results of ids with want, nil for none.
+func wantErrors(ids []string, got []error, want ...error) error {
+	var errs []error
+	for i := range want {
+		if !errors.Is(got[i], want[i]) {
+			errs = append(errs, fmt.Errorf("message %s: error %w, want %w", ids[i], orNone(got[i]), orNone(want[i])))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,209 @@
+package inboxtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/ids"
+)
+
+func checkBatchShares(ctx context.Context, s BatchSubject) error {
+	b, err := openBatch(s, 100)
+	if err != nil {
+		return err
+	}
+	ids, calls := []string{"a", "b", "k/c", "k/d", "e"}, 0
+	handle := func(ctx context.Context, msgs []*message.Message) error {
+		calls++
+		for i, msg := range msgs {
+			if msg.UUID != ids[i] {
+				return fmt.Errorf("message %d is %s, want %s", i, msg.UUID, ids[i])
+			}
+		}
+		return errors.Join(s.Write(ctx, "all"), writingEach(s, nil)(ctx, msgs))
+	}
+	msgs := keyed(ctx, ids...)
+	for range 2 {
+		if err := errors.Join(b.Process(ctx, msgs, handle)...); err != nil {
+			return err
+		}
+	}
+	if calls != 1 {
+		err = fmt.Errorf("the handler was called %d times, want 1", calls)
+	}
+	for _, msg := range msgs {
+		if msg.Context() != ctx {
+			err = errors.Join(err, errors.New("a message's context is not restored"))
+		}
+	}
+	return errors.Join(err, wantEffects(ctx, s, append(ids, "all")...), wantRecorded(ctx, s, "a", true))
+}
+
+func checkBatchCopies(ctx context.Context, s BatchSubject) error {
+	b, err := openBatch(s, 3)
+	if err != nil {
+		return err
+	}
+	// The last is what "k/a" is stored as: to the inbox it is the same message.
+	stored, _ := ids.Map("k/a")
+	all := []string{"k/a", "k/a", "b", "k/a", "b", "c", "k/a", ids.Text(stored)}
+	return errors.Join(
+		errors.Join(b.Process(ctx, keyed(ctx, all...), writingEach(s, nil))...),
+		wantEffects(ctx, s, "k/a", "b", "c"),
+	)
+}
+
+func checkBatchFailure(failure func(i int) error) func(ctx context.Context, s BatchSubject) error {
+	return func(ctx context.Context, s BatchSubject) error {
+		b, err := openBatch(s, 100)
+		if err != nil {
+			return err
+		}
+		ids := []string{"a", "b", "c", "d", "e", "bad", "f", "g"}
+		results := b.Process(ctx, keyed(ctx, ids...), writingEach(s, func(i int, msg *message.Message) error {
+			if msg.UUID == "bad" {
+				return failure(i)
+			}
+			return nil
+		}))
+		return errors.Join(
+			wantErrors(ids, results, nil, nil, nil, nil, nil, errHandler, nil, nil),
+			wantEffects(ctx, s, "a", "b", "c", "d", "e", "f", "g"),
+			wantRecorded(ctx, s, "bad", false),
+			batchUntilAcked(ctx, b, writingEach(s, nil), ids...),
+			wantEffects(ctx, s, ids...),
+		)
+	}
+}
+
+func checkBatchFailureHoldsBack(ctx context.Context, s BatchSubject) error {
+	b, err := openBatch(s, 4) // the last are in another transaction
+	if err != nil {
+		return err
+	}
+	ids := []string{"k/1", "x", "k/2", "l/1", "k/3", "l/2", "k/4"}
+	results := b.Process(ctx, keyed(ctx, ids...), writingEach(s, func(_ int, msg *message.Message) error {
+		if msg.UUID == "k/2" {
+			return errHandler
+		}
+		return nil
+	}))
+	return errors.Join(
+		wantErrors(ids, results, nil, nil, errHandler, nil, inbox.ErrHeldBack, nil, inbox.ErrHeldBack),
+		wantEffects(ctx, s, "k/1", "x", "l/1", "l/2"),
+		wantRecorded(ctx, s, "k/3", false),
+		batchUntilAcked(ctx, b, writingEach(s, nil), ids...),
+		wantEffects(ctx, s, ids...),
+	)
+}
+
+// checkBatchBusyHoldsBack holds a message in another delivery while a batch with
+// it is processed.
+func checkBatchBusyHoldsBack(ctx context.Context, s BatchSubject) error {
+	p, err1 := open(s)
+	b, err2 := openBatch(s, 100)
+	if err := errors.Join(err1, err2); err != nil {
+		return err
+	}
+	ids := []string{"k/1", "a", "k/2", "k/3", "b"}
+	return errors.Join(
+		probe(ctx, s, p, "k/2", func() error {
+			results := b.Process(ctx, keyed(ctx, ids...), writingEach(s, nil))
+			return errors.Join(
+				wantErrors(ids, results, nil, nil, inbox.ErrBusy, inbox.ErrHeldBack, nil),
+				wantEffects(ctx, s, "k/1", "a", "b"),
+				wantRecorded(ctx, s, "k/3", false),
+			)
+		}),
+		batchUntilAcked(ctx, b, writingEach(s, nil), ids...),
+		wantEffects(ctx, s, ids...),
+	)
+}
+
+func checkBatchEarlyAck(ctx context.Context, s BatchSubject) error {
+	b, err := openBatch(s, 100)
+	if err != nil {
+		return err
+	}
+	ids := []string{"a", "early", "b"}
+	results := b.Process(ctx, keyed(ctx, ids...), writingEach(s, func(_ int, msg *message.Message) error {
+		if msg.UUID == "early" {
+			msg.Ack()
+		}
+		return nil
+	}))
+	return errors.Join(
+		wantErrors(ids, results, nil, inbox.ErrAckedBeforeCommit, nil),
+		wantEffects(ctx, s, "a", "b"),
+		wantRecorded(ctx, s, "early", false),
+	)
+}
+
+func checkBatchAmbiguous(applied bool) func(ctx context.Context, s BatchSubject) error {
+	return func(ctx context.Context, s BatchSubject) error {
+		b, err := openBatch(s, 100)
+		if err != nil {
+			return err
+		}
+		// The first commits warm the connections up: only a commit is to break.
+		if err := batchUntilAcked(ctx, b, writingEach(s, nil), "before", "before too"); err != nil {
+			return err
+		}
+		s.BreakCommit(applied)
+		ids, runs := []string{"a", "b", "a"}, 0
+		handle := writingEach(s, func(int, *message.Message) error {
+			runs++
+			return nil
+		})
+		err = wantErrors(ids, b.Process(ctx, keyed(ctx, ids...), handle),
+			inbox.ErrCommitUnknown, inbox.ErrCommitUnknown, inbox.ErrCommitUnknown)
+		err = errors.Join(err, batchUntilAcked(ctx, b, handle, ids...))
+		if want := map[bool]int{true: 2, false: 4}[applied]; runs != want {
+			err = errors.Join(err, fmt.Errorf("messages ran %d times, want %d", runs, want))
+		}
+		return errors.Join(err, wantEffects(ctx, s, "before", "before too", "a", "b"))
+	}
+}
+
+// checkBatchLanes has lanes that process the same messages in batches of any
+// order, of which a fifth fail.
+func checkBatchLanes(ctx context.Context, s BatchSubject) error {
+	const lanes, messages, size = 8, 30, 9
+
+	var (
+		group sync.WaitGroup
+		errs  [lanes]error
+		want  = make([]string, messages)
+	)
+	for i := range want {
+		want[i] = "m" + strconv.Itoa(i)
+	}
+	for lane := range lanes {
+		b, err := openBatch(s, size)
+		if err != nil {
+			return err
+		}
+		group.Go(func() {
+			ids := slices.Clone(want)
+			rand.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
+			for part := range slices.Chunk(ids, size) {
+				errs[lane] = errors.Join(errs[lane], batchUntilAcked(ctx, b, writingEach(s, func(int, *message.Message) error {
+					if rand.N(5*size) == 0 { //nolint:gosec // any will do
+						return errHandler
+					}
+					return nil
+				}), part...))
+			}
+		})
+	}
+	group.Wait()
+	return errors.Join(errors.Join(errs[:]...), wantEffects(ctx, s, want...))
+}

@@ -1,0 +1,242 @@
+package inboxtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"testing"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"pgregory.net/rapid"
+
+	"github.com/leat-go/leat/inbox"
+)
+
+// runBatchScripts delivers random messages in random batches: copies, messages
+// that were processed before, ones that another delivery holds, ones that fail in
+// any way. What comes out is compared with the messages processed one after the
+// other.
+func runBatchScripts(t *testing.T, s BatchSubject) {
+	t.Helper()
+	script := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		script++
+		m := &batchModel{prefix: strconv.Itoa(script), s: s, done: map[string]bool{}}
+		var err error
+		if m.batch, err = openBatch(s, rapid.IntRange(1, 6).Draw(rt, "max batch")); err != nil {
+			rt.Fatal(err)
+		}
+		if m.holder, err = openBatch(s, inbox.MaxBatchMessages); err != nil {
+			rt.Fatal(err)
+		}
+		for range rapid.IntRange(1, 4).Draw(rt, "batches") {
+			if err := m.step(t.Context(), drawBatch(rt)); err != nil {
+				rt.Fatal(err)
+			}
+		}
+	})
+}
+
+// batchStep is one delivery of several messages, by number. Message n has key n
+// mod 4, where 0 is none.
+type batchStep struct {
+	deliver []int
+	held    []int // by another delivery meanwhile
+	commits bool  // that one, at last
+	failing map[int]failure
+}
+
+// failure is how a handler fails for a message.
+type failure int
+
+const (
+	failsPlainly failure = iota + 1
+	failsByName
+	panics
+	marksRollbackOnly
+)
+
+func drawBatch(t *rapid.T) batchStep {
+	number := rapid.IntRange(0, 11)
+	step := batchStep{
+		deliver: rapid.SliceOfN(number, 1, 14).Draw(t, "deliver"),
+		held:    rapid.SliceOfNDistinct(number, 0, 3, rapid.ID).Draw(t, "held"),
+		commits: rapid.Bool().Draw(t, "commits"),
+		failing: map[int]failure{},
+	}
+	for _, n := range rapid.SliceOfNDistinct(number, 0, 4, rapid.ID).Draw(t, "failing") {
+		step.failing[n] = failure(rapid.IntRange(int(failsPlainly), int(marksRollbackOnly)).Draw(t, "how"))
+	}
+	return step
+}
+
+// batchModel knows what must be done.
+type batchModel struct {
+	prefix        string
+	s             BatchSubject
+	batch, holder BatchProcessor
+	done          map[string]bool
+	runs          []string // every run of the handler, undone ones included
+}
+
+func (m *batchModel) id(n int) string {
+	id := m.prefix + "." + strconv.Itoa(n)
+	if key := n % 4; key != 0 {
+		return "k" + strconv.Itoa(key) + "/" + id
+	}
+	return id
+}
+
+func (m *batchModel) ids(numbers []int) []string {
+	ids := make([]string, len(numbers))
+	for i, n := range numbers {
+		ids[i] = m.id(n)
+	}
+	return ids
+}
+
+// step delivers a batch, inside the handler of another delivery if it holds
+// messages.
+func (m *batchModel) step(ctx context.Context, step batchStep) error {
+	held := map[string]bool{}
+	for _, n := range step.held {
+		if id := m.id(n); !m.done[id] {
+			held[id] = true
+		}
+	}
+	if len(held) == 0 {
+		return m.deliver(ctx, step, held)
+	}
+	var (
+		found  error
+		called bool
+	)
+	ids := make([]string, 0, len(held))
+	for id := range held {
+		ids = append(ids, id)
+	}
+	results := m.holder.Process(ctx, keyed(ctx, ids...), func(txCtx context.Context, msgs []*message.Message) error {
+		if !called { // it is called again for each half, if it fails
+			called, found = true, m.deliver(ctx, step, held)
+		}
+		if !step.commits {
+			return errHandler
+		}
+		return writingEach(m.s, nil)(txCtx, msgs)
+	})
+	for i, err := range results {
+		if err == nil {
+			m.done[ids[i]] = true
+		}
+		if (err == nil) != step.commits {
+			found = errors.Join(found, fmt.Errorf("held message %s: %w", ids[i], orNone(err)))
+		}
+	}
+	return errors.Join(found, m.wantDone(ctx, nil))
+}
+
+func (m *batchModel) deliver(ctx context.Context, step batchStep, held map[string]bool) error {
+	ids, failing := m.ids(step.deliver), map[string]failure{}
+	for n, how := range step.failing {
+		failing[m.id(n)] = how
+	}
+	m.runs = nil
+	got := m.batch.Process(ctx, keyed(ctx, ids...), m.handler(failing))
+	var errs []error
+	var fresh []string
+	blocked, first := map[string]bool{}, map[string]error{}
+	for i, id := range ids {
+		if before, again := first[id]; again {
+			if !errors.Is(got[i], before) {
+				errs = append(errs, fmt.Errorf("copy of %s: %w, want %w", id, orNone(got[i]), orNone(before)))
+			}
+			continue
+		}
+		first[id] = got[i]
+		want, key := error(nil), keyOf(id)
+		switch {
+		case blocked[key] && m.done[id] && got[i] == nil: // held back or found: both are right
+		case blocked[key]:
+			want = inbox.ErrBusy // or ErrHeldBack, which is one
+		case m.done[id]:
+		case held[id]:
+			want = inbox.ErrBusy
+		case failing[id] == marksRollbackOnly:
+			want = inbox.ErrRollbackOnly
+		case failing[id] != 0:
+			want = errHandler
+		default:
+			m.done[id] = true
+			fresh = append(fresh, id)
+		}
+		blocked[key] = blocked[key] || (want != nil && key != "")
+		if !errors.Is(got[i], want) || (want == nil && got[i] != nil) {
+			errs = append(errs, fmt.Errorf("message %s: %w, want %w", id, orNone(got[i]), orNone(want)))
+		}
+	}
+	return errors.Join(errors.Join(errs...), m.wantOrder(fresh), m.wantDone(ctx, held))
+}
+
+func (m *batchModel) handler(failing map[string]failure) inbox.BatchHandler {
+	return func(_ context.Context, msgs []*message.Message) error {
+		for i, msg := range msgs {
+			m.runs = append(m.runs, msg.UUID)
+			if err := m.s.Write(msg.Context(), msg.UUID); err != nil {
+				return err
+			}
+			switch failing[msg.UUID] {
+			case failsPlainly:
+				return errHandler
+			case failsByName:
+				return &inbox.MessageError{Index: i, Err: errHandler}
+			case panics:
+				panic(errHandler)
+			case marksRollbackOnly:
+				inbox.MarkRollbackOnly(msg.Context(), nil)
+			}
+		}
+		return nil
+	}
+}
+
+// wantOrder compares the order in which messages of one key last ran, which is
+// the order in which they took effect, with that in which they were delivered.
+func (m *batchModel) wantOrder(delivered []string) error {
+	last := map[string]int{}
+	for i, id := range m.runs {
+		last[id] = i
+	}
+	latest := map[string]string{}
+	for _, id := range delivered {
+		key := keyOf(id)
+		if before := latest[key]; key != "" && before != "" && last[before] > last[id] {
+			return fmt.Errorf("message %s took effect after %s, which was delivered later", before, id)
+		}
+		latest[key] = id
+	}
+	return nil
+}
+
+// wantDone compares what has taken effect with the model. Those that another
+// delivery holds are not committed yet.
+func (m *batchModel) wantDone(ctx context.Context, held map[string]bool) error {
+	got, err := m.s.Effects(ctx)
+	if err != nil {
+		return err
+	}
+	count := map[string]int{}
+	for _, effect := range got {
+		count[effect]++
+	}
+	for n := range 12 {
+		id, want := m.id(n), 0
+		if m.done[id] && !held[id] {
+			want = 1
+		}
+		if count[id] != want {
+			return fmt.Errorf("message %s has %d effects, want %d", id, count[id], want)
+		}
+	}
+	return nil
+}
