@@ -30,6 +30,7 @@ type keys struct {
 	table    string // quoted
 
 	claim, seen, lookup, register string
+	claimBatch                    string
 }
 
 func newKeys(names pgmigrate.Names, consumer string) (keys, error) {
@@ -42,6 +43,7 @@ func newKeys(names pgmigrate.Names, consumer string) (keys, error) {
 		{&k.seen, seenSQL},
 		{&k.lookup, consumerSQL},
 		{&k.register, registerSQL},
+		{&k.claimBatch, claimBatchSQL},
 	} {
 		sql, err := names.Render(withoutComments(s.sql))
 		if err != nil {

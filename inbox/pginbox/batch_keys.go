@@ -1,0 +1,48 @@
+package pginbox
+
+import (
+	_ "embed"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/leat-go/leat/inbox"
+)
+
+//go:embed sql/claim_batch.sql
+var claimBatchSQL string
+
+// batchArgs are the arguments of the claim of a batch, less the consumer.
+type batchArgs struct {
+	ids   []pgtype.UUID
+	locks []int64
+}
+
+func (k keys) batchArgs(items []inbox.BatchItem) batchArgs {
+	args := batchArgs{ids: make([]pgtype.UUID, len(items)), locks: make([]int64, len(items))}
+	for i, item := range items {
+		args.ids[i] = k.id(item.ID)
+		args.locks[i] = k.lock(args.ids[i])
+	}
+	return args
+}
+
+// batchAnswer is the row that the claim of a batch returns. Places count from 1.
+type batchAnswer struct {
+	setting       string
+	refused, seen []int64
+}
+
+// statuses are those of n messages, and how many of them are ours.
+func (a batchAnswer) statuses(n int) (statuses []inbox.Status, claimed int) {
+	statuses = make([]inbox.Status, n)
+	for i := range statuses {
+		statuses[i] = inbox.Claimed
+	}
+	for _, place := range a.refused {
+		statuses[place-1] = inbox.Busy
+	}
+	for _, place := range a.seen {
+		statuses[place-1] = inbox.Duplicate
+	}
+	return statuses, n - len(a.refused) - len(a.seen)
+}

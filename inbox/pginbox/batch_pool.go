@@ -1,0 +1,64 @@
+package pginbox
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/leat-go/leat/inbox"
+)
+
+var _ inbox.BatchStore = (*poolStore)(nil)
+
+// ClaimBatch implements inbox.BatchStore.
+func (s *poolStore) ClaimBatch(ctx context.Context, items []inbox.BatchItem) (inbox.Unit, []inbox.Status, error) {
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	unit, statuses, err := s.claimBatchOn(ctx, conn, items)
+	if unit == nil {
+		giveUp(ctx, conn.Conn())
+		conn.Release()
+	}
+	return unit, statuses, err
+}
+
+// claimBatchOn leaves conn to the unit, or to the caller where it returns none,
+// perhaps in a transaction.
+func (s *poolStore) claimBatchOn(
+	ctx context.Context, conn *pgxpool.Conn, items []inbox.BatchItem,
+) (inbox.Unit, []inbox.Status, error) {
+	number, err := s.number(ctx, conn.Conn())
+	if err != nil {
+		return nil, nil, err
+	}
+	tx, answer, err := s.beginBatch(ctx, conn.Conn(), number, s.batchArgs(items))
+	if err != nil {
+		return nil, nil, explain(err)
+	}
+	statuses, claimed := answer.statuses(len(items))
+	switch {
+	case claimed == 0:
+		return nil, statuses, nil
+	case answer.setting == asyncCommit:
+		return nil, nil, ErrNotDurable
+	default:
+		return &poolUnit{conn: conn, tx: tx}, statuses, nil
+	}
+}
+
+// beginBatch sends BEGIN and the claim in one round trip. The transaction may be
+// open whatever the error.
+func (s *poolStore) beginBatch(ctx context.Context, conn *pgx.Conn, number int16, args batchArgs) (pgx.Tx, batchAnswer, error) {
+	var a batchAnswer
+	batch := &pgx.Batch{}
+	batch.BeginTx(pgx.TxOptions{IsoLevel: s.isolation})
+	batch.Queue(s.claimBatch, number, args.ids, args.locks).QueryRow(func(row pgx.Row) error {
+		return row.Scan(&a.setting, &a.refused, &a.seen)
+	})
+	results := conn.SendBatch(ctx, batch)
+	err := results.Close()
+	return results.Tx(), a, err
+}

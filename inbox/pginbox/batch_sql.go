@@ -1,0 +1,86 @@
+package pginbox
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/leat-go/leat/inbox"
+)
+
+var _ inbox.BatchStore = (*sqlStore)(nil)
+
+// ClaimBatch implements inbox.BatchStore.
+func (s *sqlStore) ClaimBatch(ctx context.Context, items []inbox.BatchItem) (inbox.Unit, []inbox.Status, error) {
+	conn, err := s.db.Conn(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	unit, statuses, err := s.claimBatchOn(ctx, conn, items)
+	if unit == nil {
+		return nil, statuses, errors.Join(err, conn.Close())
+	}
+	return unit, statuses, nil
+}
+
+// claimBatchOn leaves conn to the unit, or to the caller where it returns none.
+func (s *sqlStore) claimBatchOn(
+	ctx context.Context, conn *sql.Conn, items []inbox.BatchItem,
+) (inbox.Unit, []inbox.Status, error) {
+	number, err := s.numberOn(ctx, conn)
+	if err != nil {
+		return nil, nil, err
+	}
+	unit, answer, err := s.beginBatch(ctx, conn, number, s.batchArgs(items))
+	statuses, claimed := answer.statuses(len(items))
+	if err == nil && claimed > 0 && answer.setting == asyncCommit {
+		err = ErrNotDurable
+	}
+	if err == nil && claimed > 0 {
+		return unit, statuses, nil
+	}
+	if unit != nil {
+		err = errors.Join(err, unit.rollback())
+	}
+	if err != nil {
+		return nil, nil, explain(err)
+	}
+	return nil, statuses, nil
+}
+
+// numberOn is number on a connection of database/sql.
+func (s *sqlStore) numberOn(ctx context.Context, conn *sql.Conn) (number int16, err error) {
+	err = conn.Raw(func(driverConn any) (err error) {
+		c, ok := driverConn.(*stdlib.Conn)
+		if !ok {
+			return fmt.Errorf("leat: database/sql connection is a %T, want pgx's driver", driverConn)
+		}
+		number, err = s.number(ctx, c.Conn())
+		return err
+	})
+	return number, err
+}
+
+// beginBatch opens a transaction that outlives ctx; see begin.
+func (s *sqlStore) beginBatch(ctx context.Context, conn *sql.Conn, number int16, args batchArgs) (*sqlUnit, batchAnswer, error) {
+	var a batchAnswer
+	txCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, cancel)
+	tx, err := conn.BeginTx(txCtx, &sql.TxOptions{Isolation: s.isolation})
+	if err != nil {
+		stop()
+		cancel()
+		return nil, a, err
+	}
+	types := pgtype.NewMap()
+	err = tx.QueryRowContext(txCtx, s.claimBatch, number, args.ids, args.locks).
+		Scan(&a.setting, types.SQLScanner(&a.refused), types.SQLScanner(&a.seen))
+	if !stop() && err == nil {
+		err = context.Cause(ctx)
+	}
+	return &sqlUnit{conn: conn, tx: tx, cancel: cancel}, a, err
+}
