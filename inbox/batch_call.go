@@ -57,7 +57,7 @@ func (c *batchCall) enter(ctx context.Context, msgs []*message.Message) (entries
 	for place, msg := range msgs {
 		e := batchEntry{msg: msg, place: place}
 		var err error
-		if e.key, err = c.cfg.KeyFunc(message.SubscribeTopicFromCtx(msg.Context()), msg); err != nil {
+		if e.key, err = c.cfg.KeyFunc(message.SubscribeTopicFromCtx(msg.Context()), msg); err != nil { //nolint:contextcheck // the message has one of its own
 			c.settle(ctx, e, OutcomeFailed, fmt.Errorf("leat: consumer %s: key of message %s: %w", c.p.consumer, msg.UUID, err))
 			continue
 		}
@@ -130,7 +130,7 @@ func (c *batchCall) held(e batchEntry) bool {
 func (c *batchCall) runnable(ctx context.Context, entries []batchEntry) []batchEntry {
 	rest := make([]batchEntry, 0, len(entries))
 	for _, e := range entries {
-		if err := errors.Join(over(ctx), over(e.msg.Context())); err != nil {
+		if err := errors.Join(over(ctx), over(e.msg.Context())); err != nil { //nolint:contextcheck // the message has one of its own
 			c.settleAll(ctx, []batchEntry{e}, OutcomeFailed, "not run", err)
 			continue
 		}

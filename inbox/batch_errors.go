@@ -71,12 +71,12 @@ func tooLarge(err error) bool {
 
 // sqlState returns the SQLSTATE of err by the method that drivers' errors share.
 func sqlState(err error) string {
-	var stated interface {
+	type stated interface {
 		error
 		SQLState() string
 	}
-	if errors.As(err, &stated) {
-		return stated.SQLState()
+	if err, ok := errors.AsType[stated](err); ok {
+		return err.SQLState()
 	}
 	return ""
 }

@@ -97,6 +97,7 @@ func (c *batchCall) claim(ctx context.Context, entries []batchEntry) (unit Unit,
 				c.settle(ctx, e, OutcomeDuplicate, nil)
 			case Busy:
 				c.settleAll(ctx, entries[i:i+1], OutcomeBusy, "claim", ErrBusy)
+			case Alone: // put aside below
 			}
 		}
 		entries, alone = c.sortOut(entries, alone, statuses)
@@ -164,10 +165,5 @@ func (c *batchCall) split(ctx context.Context, entries []batchEntry, err error) 
 // up to 5 ms, and twice that each time.
 func (c *batchCall) backOff(ctx context.Context, try int) {
 	longest := 5 * time.Millisecond << min(try, 6)
-	timer := time.NewTimer(rand.N(longest)) //nolint:gosec // jitter is no secret
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
+	pause(ctx, rand.N(longest)) //nolint:gosec // jitter is no secret
 }

@@ -30,7 +30,7 @@ func (c *batchCall) run(ctx context.Context, unit Unit, fresh []batchEntry) (Out
 	}
 	err := errors.Join(failpoint.Inject(ctx, failpoint.ConsumerBeforeCommit), m.err(), over(ctx))
 	for i, e := range fresh {
-		if settled := errors.Join(unacked(e.msg), over(e.msg.Context())); settled != nil {
+		if settled := errors.Join(unacked(e.msg), over(e.msg.Context())); settled != nil { //nolint:contextcheck // the message has one of its own
 			err = errors.Join(err, &MessageError{Index: i, Err: settled})
 		}
 	}
@@ -49,8 +49,8 @@ func (c *batchCall) call(ctx context.Context, unit Unit, m *mark, fresh []batchE
 	for i, e := range fresh {
 		msgs[i] = e.msg
 		orig := e.msg.Context()
-		defer e.msg.SetContext(orig)
-		e.msg.SetContext(context.WithValue(unit.Context(joinedContext{ctx, orig}), markKey{}, m))
+		defer e.msg.SetContext(orig)                                                              //nolint:contextcheck // the message has one of its own
+		e.msg.SetContext(context.WithValue(unit.Context(joinedContext{ctx, orig}), markKey{}, m)) //nolint:contextcheck // the message has one of its own
 	}
 	return c.handle(context.WithValue(unit.Context(ctx), markKey{}, m), msgs)
 }
@@ -103,7 +103,7 @@ func (c *batchCall) single(ctx context.Context, e batchEntry) {
 	var err error
 	func() {
 		defer recovered(&err)
-		_, err = c.p.Process(joinedContext{ctx, e.msg.Context()}, e.msg, func(ctx context.Context) error {
+		_, err = c.p.Process(joinedContext{ctx, e.msg.Context()}, e.msg, func(ctx context.Context) error { //nolint:contextcheck // the message has one of its own
 			return c.handle(ctx, []*message.Message{e.msg})
 		})
 	}()

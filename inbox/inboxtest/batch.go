@@ -105,7 +105,7 @@ func openBatch(s BatchSubject, maxBatch int) (BatchProcessor, error) {
 
 // keyed returns deliveries of messages without a key, or with the one before a
 // slash: "k/a" is of the key k.
-func keyed(ctx context.Context, ids ...string) []*message.Message {
+func keyedBatch(ctx context.Context, ids ...string) []*message.Message {
 	msgs := make([]*message.Message, len(ids))
 	for i, id := range ids {
 		msgs[i] = newMessage(ctx, id)
@@ -148,7 +148,7 @@ func writingEach(s Subject, failing func(i int, msg *message.Message) error) inb
 func batchUntilAcked(ctx context.Context, b BatchProcessor, handle inbox.BatchHandler, ids ...string) error {
 	for len(ids) > 0 {
 		var again []string
-		for i, err := range b.Process(ctx, keyed(ctx, ids...), handle) {
+		for i, err := range b.Process(ctx, keyedBatch(ctx, ids...), handle) {
 			if err != nil {
 				again = append(again, ids[i])
 			}

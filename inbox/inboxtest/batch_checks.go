@@ -30,7 +30,7 @@ func checkBatchShares(ctx context.Context, s BatchSubject) error {
 		}
 		return errors.Join(s.Write(ctx, "all"), writingEach(s, nil)(ctx, msgs))
 	}
-	msgs := keyed(ctx, ids...)
+	msgs := keyedBatch(ctx, ids...)
 	for range 2 {
 		if err := errors.Join(b.Process(ctx, msgs, handle)...); err != nil {
 			return err
@@ -56,7 +56,7 @@ func checkBatchCopies(ctx context.Context, s BatchSubject) error {
 	stored, _ := ids.Map("k/a")
 	all := []string{"k/a", "k/a", "b", "k/a", "b", "c", "k/a", ids.Text(stored)}
 	return errors.Join(
-		errors.Join(b.Process(ctx, keyed(ctx, all...), writingEach(s, nil))...),
+		errors.Join(b.Process(ctx, keyedBatch(ctx, all...), writingEach(s, nil))...),
 		wantEffects(ctx, s, "k/a", "b", "c"),
 	)
 }
@@ -68,7 +68,7 @@ func checkBatchFailure(failure func(i int) error) func(ctx context.Context, s Ba
 			return err
 		}
 		ids := []string{"a", "b", "c", "d", "e", "bad", "f", "g"}
-		results := b.Process(ctx, keyed(ctx, ids...), writingEach(s, func(i int, msg *message.Message) error {
+		results := b.Process(ctx, keyedBatch(ctx, ids...), writingEach(s, func(i int, msg *message.Message) error {
 			if msg.UUID == "bad" {
 				return failure(i)
 			}
@@ -90,7 +90,7 @@ func checkBatchFailureHoldsBack(ctx context.Context, s BatchSubject) error {
 		return err
 	}
 	ids := []string{"k/1", "x", "k/2", "l/1", "k/3", "l/2", "k/4"}
-	results := b.Process(ctx, keyed(ctx, ids...), writingEach(s, func(_ int, msg *message.Message) error {
+	results := b.Process(ctx, keyedBatch(ctx, ids...), writingEach(s, func(_ int, msg *message.Message) error {
 		if msg.UUID == "k/2" {
 			return errHandler
 		}
@@ -116,7 +116,7 @@ func checkBatchBusyHoldsBack(ctx context.Context, s BatchSubject) error {
 	ids := []string{"k/1", "a", "k/2", "k/3", "b"}
 	return errors.Join(
 		probe(ctx, s, p, "k/2", func() error {
-			results := b.Process(ctx, keyed(ctx, ids...), writingEach(s, nil))
+			results := b.Process(ctx, keyedBatch(ctx, ids...), writingEach(s, nil))
 			return errors.Join(
 				wantErrors(ids, results, nil, nil, inbox.ErrBusy, inbox.ErrHeldBack, nil),
 				wantEffects(ctx, s, "k/1", "a", "b"),
@@ -134,7 +134,7 @@ func checkBatchEarlyAck(ctx context.Context, s BatchSubject) error {
 		return err
 	}
 	ids := []string{"a", "early", "b"}
-	results := b.Process(ctx, keyed(ctx, ids...), writingEach(s, func(_ int, msg *message.Message) error {
+	results := b.Process(ctx, keyedBatch(ctx, ids...), writingEach(s, func(_ int, msg *message.Message) error {
 		if msg.UUID == "early" {
 			msg.Ack()
 		}
@@ -163,7 +163,7 @@ func checkBatchAmbiguous(applied bool) func(ctx context.Context, s BatchSubject)
 			runs++
 			return nil
 		})
-		err = wantErrors(ids, b.Process(ctx, keyed(ctx, ids...), handle),
+		err = wantErrors(ids, b.Process(ctx, keyedBatch(ctx, ids...), handle),
 			inbox.ErrCommitUnknown, inbox.ErrCommitUnknown, inbox.ErrCommitUnknown)
 		err = errors.Join(err, batchUntilAcked(ctx, b, handle, ids...))
 		if want := map[bool]int{true: 2, false: 4}[applied]; runs != want {
@@ -193,7 +193,7 @@ func checkBatchLanes(ctx context.Context, s BatchSubject) error {
 		}
 		group.Go(func() {
 			ids := slices.Clone(want)
-			rand.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
+			rand.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] }) //nolint:gosec // any order will do
 			for part := range slices.Chunk(ids, size) {
 				errs[lane] = errors.Join(errs[lane], batchUntilAcked(ctx, b, writingEach(s, func(int, *message.Message) error {
 					if rand.N(5*size) == 0 { //nolint:gosec // any will do

@@ -116,7 +116,7 @@ func (m *batchModel) step(ctx context.Context, step batchStep) error {
 	for id := range held {
 		ids = append(ids, id)
 	}
-	results := m.holder.Process(ctx, keyed(ctx, ids...), func(txCtx context.Context, msgs []*message.Message) error {
+	results := m.holder.Process(ctx, keyedBatch(ctx, ids...), func(txCtx context.Context, msgs []*message.Message) error {
 		if !called { // it is called again for each half, if it fails
 			called, found = true, m.deliver(ctx, step, held)
 		}
@@ -142,7 +142,7 @@ func (m *batchModel) deliver(ctx context.Context, step batchStep, held map[strin
 		failing[m.id(n)] = how
 	}
 	m.runs = nil
-	got := m.batch.Process(ctx, keyed(ctx, ids...), m.handler(failing))
+	got := m.batch.Process(ctx, keyedBatch(ctx, ids...), m.handler(failing))
 	var errs []error
 	var fresh []string
 	blocked, first := map[string]bool{}, map[string]error{}

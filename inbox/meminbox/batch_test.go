@@ -23,7 +23,7 @@ func (s *subject) OpenBatch(consumer string, cfg inbox.Config, batch inbox.Batch
 
 // ClaimBatch implements inbox.BatchStore.
 func (s *breakingStore) ClaimBatch(ctx context.Context, items []inbox.BatchItem) (inbox.Unit, []inbox.Status, error) {
-	u, statuses, err := s.Store.(inbox.BatchStore).ClaimBatch(ctx, items)
+	u, statuses, err := s.claims.ClaimBatch(ctx, items)
 	if u == nil {
 		return nil, statuses, err
 	}

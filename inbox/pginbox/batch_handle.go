@@ -60,7 +60,7 @@ func HandleBatchQueued(
 		queue := &pgx.Batch{}
 		ends := make([]int, len(msgs)) // of each message's statements
 		for i, msg := range msgs {
-			if err := handle(msg.Context(), queue, msg); err != nil {
+			if err := handle(msg.Context(), queue, msg); err != nil { //nolint:contextcheck // the message has one of its own
 				return about(i, len(msgs), err)
 			}
 			ends[i] = queue.Len()

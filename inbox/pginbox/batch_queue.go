@@ -19,7 +19,7 @@ func sendQueued(ctx context.Context, tx pgx.Tx, queue *pgx.Batch, ends []int) er
 	statement := 0
 	for i, end := range ends {
 		for ; statement < end; statement++ {
-			if err := receive(results, queue.QueuedQueries[statement]); err != nil {
+			if _, err := receive(results, queue.QueuedQueries[statement]); err != nil {
 				forget(queue, statement+1)
 				_ = results.Close() // the same error, or one that follows from it
 				if statement == 0 && !byServer(err) {
@@ -32,13 +32,13 @@ func sendQueued(ctx context.Context, tx pgx.Tx, queue *pgx.Batch, ends []int) er
 	return results.Close()
 }
 
-// receive reads the result of a statement, as BatchResults.Close does.
-func receive(results pgx.BatchResults, statement *pgx.QueuedQuery) error {
+// receive reads the result of a statement, as BatchResults.Close does. Where
+// there is a callback, the tag is its business.
+func receive(results pgx.BatchResults, statement *pgx.QueuedQuery) (pgconn.CommandTag, error) {
 	if statement.Fn != nil {
-		return statement.Fn(results)
+		return pgconn.CommandTag{}, statement.Fn(results)
 	}
-	_, err := results.Exec()
-	return err
+	return results.Exec()
 }
 
 // forget drops the callbacks from a statement on: one before it has failed.

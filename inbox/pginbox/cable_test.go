@@ -37,6 +37,7 @@ type cableConn struct {
 }
 
 // Write looks for a simple query message that says COMMIT: pgx sends one alone.
+// In a pipeline, it looks for the text of one that is parsed.
 func (c *cableConn) Write(b []byte) (int, error) {
 	c.cable.writes.Add(1)
 	if !isCommit(b) {
@@ -57,7 +58,8 @@ func (c *cableConn) Write(b []byte) (int, error) {
 }
 
 func isCommit(b []byte) bool {
-	return len(b) > 5 && b[0] == 'Q' && strings.EqualFold(string(b[5:]), "commit\x00")
+	alone := len(b) > 5 && b[0] == 'Q' && strings.EqualFold(string(b[5:]), "commit\x00")
+	return alone || bytes.Contains(b, []byte("\x00commit\x00"))
 }
 
 // swallowAnswer waits for the server's ReadyForQuery, so that the commit is

@@ -17,8 +17,9 @@ import (
 type Inbox struct {
 	*inbox.Processor
 
-	cfg Config
-	db  pgmigrate.DB
+	cfg   Config
+	db    pgmigrate.DB
+	store inbox.Store
 
 	failures *failures
 }
@@ -72,9 +73,10 @@ func newInbox(
 	if err != nil {
 		return nil, err
 	}
-	processor, err := inbox.New(newStore(k, f, cfg), consumer, cfg.Config)
+	store := newStore(k, f, cfg)
+	processor, err := inbox.New(store, consumer, cfg.Config)
 	if err != nil {
 		return nil, err
 	}
-	return &Inbox{Processor: processor, cfg: cfg, db: db, failures: f}, nil
+	return &Inbox{Processor: processor, cfg: cfg, db: db, store: store, failures: f}, nil
 }

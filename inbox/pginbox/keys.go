@@ -30,7 +30,7 @@ type keys struct {
 	table    string // quoted
 
 	claim, seen, lookup, register string
-	claimBatch                    string
+	claimBatch, claimOrFail       string
 }
 
 func newKeys(names pgmigrate.Names, consumer string) (keys, error) {
@@ -44,6 +44,7 @@ func newKeys(names pgmigrate.Names, consumer string) (keys, error) {
 		{&k.lookup, consumerSQL},
 		{&k.register, registerSQL},
 		{&k.claimBatch, claimBatchSQL},
+		{&k.claimOrFail, claimOrFailSQL},
 	} {
 		sql, err := names.Render(withoutComments(s.sql))
 		if err != nil {

@@ -1,0 +1,69 @@
+package inbox
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+// NoRetryDelay as BatcherConfig.RetryDelay makes Run refuse messages at once.
+const NoRetryDelay time.Duration = -1
+
+// BatcherConfig tunes a Batcher. The zero value is a good start.
+type BatcherConfig struct {
+	// MaxMessages is how many messages are collected at most. More than the Batch's
+	// MaxBatch become several transactions. Defaults to 100.
+	MaxMessages int
+
+	// MaxDelay is how long Run waits for more messages after the first. A subscriber
+	// that delivers the next message only when the last is acknowledged never has
+	// more: there each message takes as long. Defaults to 10 ms.
+	MaxDelay time.Duration
+
+	// RetryDelay is how long Run waits before it refuses messages that failed, so
+	// that a broker that redelivers at once does not spin. What has succeeded is
+	// acknowledged before. Defaults to 100 ms; NoRetryDelay (-1) means none.
+	RetryDelay time.Duration
+
+	// DrainTimeout bounds how long the messages in work may go on when Run's context
+	// has ended. Then their context ends too. Defaults to 10 s.
+	DrainTimeout time.Duration
+
+	// Logger receives what an operator should know. Defaults to none.
+	Logger *slog.Logger
+}
+
+func (c BatcherConfig) withDefaults() BatcherConfig {
+	if c.MaxMessages == 0 {
+		c.MaxMessages = 100
+	}
+	if c.MaxDelay == 0 {
+		c.MaxDelay = 10 * time.Millisecond
+	}
+	if c.RetryDelay == 0 {
+		c.RetryDelay = 100 * time.Millisecond
+	}
+	if c.DrainTimeout == 0 {
+		c.DrainTimeout = 10 * time.Second
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+func (c BatcherConfig) validate() error {
+	switch {
+	case c.MaxMessages < 1 || c.MaxMessages > MaxBatchClaims:
+		return outbox.ConfigError("MaxMessages", c.MaxMessages, "must be 1 to 10000")
+	case c.MaxDelay < 0:
+		return outbox.ConfigError("MaxDelay", c.MaxDelay, "must be positive")
+	case c.RetryDelay < NoRetryDelay:
+		return outbox.ConfigError("RetryDelay", c.RetryDelay, "must be positive, or NoRetryDelay")
+	case c.DrainTimeout < 0:
+		return outbox.ConfigError("DrainTimeout", c.DrainTimeout, "must be positive")
+	default:
+		return nil
+	}
+}

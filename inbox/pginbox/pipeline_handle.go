@@ -1,0 +1,103 @@
+package pginbox
+
+import (
+	"context"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/leat-go/leat/inbox"
+)
+
+// HandleQueued is Handle for a handler that queues its statements instead of
+// running them. They travel in one round trip with BEGIN, the claim and COMMIT, so
+// that a message costs one altogether. In must come from New.
+//
+// The handler only queues: it is called before the message is claimed, for
+// duplicates as well, and perhaps more than once. There is no transaction in its
+// context, and MarkRollbackOnly has nothing to mark. To undo a message it returns
+// an error, or one of its statements does. Where a statement has a callback
+// (pgx.QueuedQuery), COMMIT is held back until all callbacks have returned, at
+// the price of one more round trip; their errors undo the message. The batch is
+// not the handler's to send.
+//
+// In the one pipeline a message that is not to be run is turned away by an error,
+// which the server logs: division by zero, SQLSTATE 22012. After each, the next
+// hundred messages of the handler are claimed in a round trip of their own, where
+// there is no such error. So duplicates, which come in swarms, cost a line a
+// hundred.
+//
+// If the connection is lost before all answers are there, the outcome is unknown
+// (inbox.ErrCommitUnknown): COMMIT was on its way.
+func HandleQueued(
+	in *Inbox, handle func(ctx context.Context, queue *pgx.Batch, msg *message.Message) error,
+) message.NoPublishHandlerFunc {
+	p, err := newPipeline(in)
+	return func(msg *message.Message) error {
+		if err != nil {
+			return err
+		}
+		q := &queued{msg: msg, handle: handle}
+		_, err := p.Process(context.WithValue(msg.Context(), queuedKey{}, q), msg, q.finish)
+		if q.committed {
+			// Whatever came up since, such as the end of the context.
+			return nil
+		}
+		return err
+	}
+}
+
+// newPipeline returns a Processor like in's, on a pipeStore.
+func newPipeline(in *Inbox) (*inbox.Processor, error) {
+	store, ok := in.store.(*poolStore)
+	if !ok {
+		return nil, errNoTx
+	}
+	return inbox.New(&pipeStore{poolStore: store}, in.Consumer(), in.cfg.Config)
+}
+
+type queuedKey struct{}
+
+// queued is a delivery on its way through a pipeline.
+type queued struct {
+	msg    *message.Message
+	handle func(ctx context.Context, queue *pgx.Batch, msg *message.Message) error
+
+	unit      *pipeUnit
+	rest      *pgx.Batch // statements that are not sent yet
+	err       error      // that undoes the message
+	committed bool
+}
+
+// call asks the handler for its statements.
+func (q *queued) call(ctx context.Context) *pgx.Batch {
+	statements := &pgx.Batch{}
+	*q = queued{msg: q.msg, handle: q.handle}
+	q.err = q.handle(ctx, statements, q.msg)
+	select {
+	case <-q.msg.Acked():
+		q.err = inbox.ErrAckedBeforeCommit
+	case <-q.msg.Nacked():
+		q.err = inbox.ErrAckedBeforeCommit
+	default:
+	}
+	return statements
+}
+
+// finish is the handler that the engine sees, once the message is claimed.
+func (q *queued) finish(ctx context.Context) error {
+	if q.err == nil && q.rest != nil && q.rest.Len() > 0 {
+		q.unit.send(ctx, q.rest)
+	}
+	return q.err
+}
+
+// callbacks says whether the handler wants to see a result before the commit.
+func callbacks(statements *pgx.Batch) bool {
+	for _, s := range statements.QueuedQueries {
+		if s.Fn != nil {
+			return true
+		}
+	}
+	return false
+}

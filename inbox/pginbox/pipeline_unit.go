@@ -1,0 +1,171 @@
+package pginbox
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/leat-go/leat/inbox"
+)
+
+// pipeOutcome is what came of a pipeline that starts with the claim.
+type pipeOutcome int
+
+const (
+	pipeRan     pipeOutcome = iota + 1 // the message was ours, or nobody knows
+	pipeRefused                        // it was not, or would not have been durable
+	pipeStopped                        // nothing was run: something cannot be
+	pipeLost                           // nothing was committed, and the connection is gone
+)
+
+// pipeUnit is a poolUnit whose statements and COMMIT are sent ahead.
+type pipeUnit struct {
+	poolUnit
+
+	q         *queued
+	commitErr error // of a COMMIT that was sent
+}
+
+var _ inbox.Unit = (*pipeUnit)(nil)
+
+// begin sends BEGIN, the claim, the statements, and COMMIT unless a callback is
+// to be asked before.
+func (u *pipeUnit) begin(ctx context.Context, s *pipeStore, number int16, id pgtype.UUID, statements *pgx.Batch) (pipeOutcome, error) {
+	batch := &pgx.Batch{}
+	batch.BeginTx(pgx.TxOptions{IsoLevel: s.isolation})
+	batch.Queue(s.claimOrFail, number, id, s.lock(id))
+	commits := fill(batch, statements)
+
+	results := u.conn.Conn().SendBatch(ctx, batch)
+	_, err := results.Exec()
+	if err == nil {
+		var one int64
+		err = results.QueryRow().Scan(&one)
+	}
+	if err == nil {
+		u.tx = results.Tx()
+		u.receive(results, batch.QueuedQueries[2:], commits)
+		return pipeRan, nil
+	}
+	forget(batch, 2)
+	_ = results.Close() // the same error
+	switch {
+	case u.conn.Conn().IsClosed() && commits:
+		// Perhaps nothing was sent. But pgconn.SafeToRetry says so as well of a
+		// connection that is lost while the first result is read.
+		u.commitErr = err
+		return pipeRan, nil
+	case u.conn.Conn().IsClosed():
+		return pipeLost, err
+	case byServer(err) && (sqlState(err) == divisionByZero || sqlState(err) == serializationFailure):
+		return pipeRefused, err
+	default:
+		return pipeStopped, err
+	}
+}
+
+// send sends the statements, and COMMIT unless a callback is to be asked before.
+func (u *pipeUnit) send(ctx context.Context, statements *pgx.Batch) {
+	batch := &pgx.Batch{}
+	commits := fill(batch, statements)
+	u.receive(u.conn.Conn().SendBatch(ctx, batch), batch.QueuedQueries, commits)
+}
+
+// fill queues copies of the statements, since a query can be sent but once, and
+// COMMIT where nobody waits for a result.
+func fill(batch, statements *pgx.Batch) (commits bool) {
+	for _, s := range statements.QueuedQueries {
+		batch.Queue(s.SQL, s.Arguments...).Fn = s.Fn
+	}
+	if callbacks(statements) {
+		return false
+	}
+	batch.Queue(`commit`)
+	return true
+}
+
+// receive reads the results of the statements, of which the last is COMMIT if
+// commits is set. What goes wrong on the way to a COMMIT that was sent leaves its
+// outcome unknown, unless the server says so: it skips what comes after a failed
+// statement.
+func (u *pipeUnit) receive(results pgx.BatchResults, statements []*pgx.QueuedQuery, commits bool) {
+	var ended bool
+	last := len(statements) - 1
+	for i, s := range statements {
+		tag, err := receive(results, s)
+		if err == nil && commits && i < last {
+			ended = ended || endsTransaction(tag)
+			continue
+		}
+		if err == nil && commits && tag.String() == "ROLLBACK" {
+			err = pgx.ErrTxCommitRollback
+		}
+		if err == nil {
+			continue
+		}
+		for _, s := range statements[i:] {
+			s.Fn = nil
+		}
+		_ = results.Close() // the same error
+		if commits && (i == last || u.conn.Conn().IsClosed()) {
+			u.commitErr = err
+		} else {
+			u.q.err = err
+		}
+		return
+	}
+	err := results.Close()
+	switch {
+	case !commits:
+		u.q.err = err
+	case ended:
+		u.commitErr = ErrEndedInHandler
+	default:
+		u.q.committed = true // whatever became of the connection since
+	}
+}
+
+// endsTransaction says whether tag is that of a statement that ends the
+// transaction. ROLLBACK TO SAVEPOINT has the same: it is not worth telling apart,
+// since all that comes of it is another delivery.
+func endsTransaction(tag pgconn.CommandTag) bool {
+	switch tag.String() {
+	case "COMMIT", "ROLLBACK", "PREPARE TRANSACTION":
+		return true
+	default:
+		return false
+	}
+}
+
+// Context implements inbox.Unit. Nobody is to write in the transaction but with
+// the queued statements.
+func (u *pipeUnit) Context(ctx context.Context) context.Context {
+	return ctx
+}
+
+// Commit implements inbox.Unit.
+func (u *pipeUnit) Commit(ctx context.Context) error {
+	switch {
+	case u.q.committed:
+		u.conn.Release()
+		return nil
+	case u.commitErr != nil:
+		u.conn.Release()
+		return explainCommit(u.commitErr)
+	default:
+		return u.poolUnit.Commit(ctx)
+	}
+}
+
+// Rollback implements inbox.Unit. Where COMMIT was sent already there is nothing to
+// roll back: HandleQueued knows.
+func (u *pipeUnit) Rollback(ctx context.Context) error {
+	if u.q.committed || u.commitErr != nil {
+		giveUp(ctx, u.conn.Conn())
+		u.conn.Release()
+		return nil
+	}
+	return u.poolUnit.Rollback(ctx)
+}
