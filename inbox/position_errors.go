@@ -1,0 +1,80 @@
+package inbox
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Errors of an inbox that remembers positions. Where Process returns one it wraps
+// ErrNotClaimed as well: the handler was not run, the message must not be
+// acknowledged, and nothing of it speaks against the message.
+var (
+	// ErrNoPosition is returned for a message whose context carries no Position, or
+	// one that makes no sense, and for such an Assignment. The subscriber has to
+	// support it.
+	ErrNoPosition = errors.New("leat: no usable position")
+
+	// ErrNotSerial is returned for a message of a session that does not deliver the
+	// messages of a partition one at a time, such as one with workers by key.
+	// Positions cannot tell then which messages were processed.
+	ErrNotSerial = errors.New("leat: session does not deliver the messages of a partition one at a time")
+
+	// ErrWrongTopic is returned for a message of a topic that the inbox was not made
+	// for, such as a retry topic: what it carries is a copy at another position.
+	ErrWrongTopic = errors.New("leat: the inbox was not made for this topic")
+
+	// ErrNotAssigned is returned for a message of a partition of which nothing is
+	// remembered: Assigned has to be called first.
+	ErrNotAssigned = errors.New("leat: partition was not assigned")
+
+	// ErrGap is returned for a message before which another was delivered and not
+	// processed. The session has gone wrong, or the database has gone back. Read on
+	// at GapError.Next, by a new Assigned.
+	ErrGap = errors.New("leat: an earlier message of the partition was not processed")
+
+	// ErrSourceChanged is returned where a topic is another log than the one that
+	// is remembered by its name: it was deleted and created again, or is read from
+	// another cluster. Its offsets mean nothing until somebody has accepted it.
+	ErrSourceChanged = errors.New("leat: the topic is not the one that is remembered")
+
+	// ErrBeyondEnd is returned where the remembered offset is beyond the end of the
+	// log: the log has lost its tail. New messages would pass for processed ones.
+	ErrBeyondEnd = errors.New("leat: the remembered offset is beyond the end of the log")
+
+	// ErrMissing is returned where the log has dropped messages that were not
+	// processed, if the inbox was told not to go on without them.
+	ErrMissing = errors.New("leat: the log has dropped messages that were not processed")
+)
+
+// GapError is the error that wraps ErrGap.
+type GapError struct {
+	// Position is the one that was refused.
+	Position Position
+	// Next is the offset of the first message that is not processed.
+	Next int64
+}
+
+// Error names the offsets.
+func (e *GapError) Error() string {
+	return fmt.Sprintf("%s: topic %s, partition %d, offset %d follows %d, and %d is not processed",
+		ErrGap, e.Position.Topic, e.Position.Partition, e.Position.Offset, e.Position.Prev, e.Next)
+}
+
+// Unwrap returns ErrGap.
+func (*GapError) Unwrap() error { return ErrGap }
+
+// SourceChangedError is the error that wraps ErrSourceChanged.
+type SourceChangedError struct {
+	// Topic is the name of the topic.
+	Topic string
+	// Known is the source that is remembered, Found the one that was met.
+	Known, Found string
+}
+
+// Error names the sources.
+func (e *SourceChangedError) Error() string {
+	return fmt.Sprintf("%s: topic %s was %s and is %s", ErrSourceChanged, e.Topic, e.Known, e.Found)
+}
+
+// Unwrap returns ErrSourceChanged.
+func (*SourceChangedError) Unwrap() error { return ErrSourceChanged }
