@@ -22,6 +22,9 @@ func (k keys) number(ctx context.Context, conn *pgx.Conn) (int16, error) {
 	if errors.Is(err, pgx.ErrNoRows) {
 		number, err = k.enrol(ctx, conn)
 	}
+	if err == nil {
+		err = k.alone(ctx, conn, number)
+	}
 	if err != nil {
 		return 0, explain(err)
 	}

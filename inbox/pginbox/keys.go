@@ -23,6 +23,9 @@ var consumerSQL string
 //go:embed sql/register.sql
 var registerSQL string
 
+//go:embed sql/watermark_used.sql
+var usedSQL string
+
 // keys knows how one consumer's messages are stored: the statements for the
 // configured names, and the keys that they take.
 type keys struct {
@@ -30,7 +33,7 @@ type keys struct {
 	table    string // quoted
 
 	claim, seen, lookup, register string
-	claimBatch, claimOrFail       string
+	claimBatch, claimOrFail, used string
 }
 
 func newKeys(names pgmigrate.Names, consumer string) (keys, error) {
@@ -45,6 +48,7 @@ func newKeys(names pgmigrate.Names, consumer string) (keys, error) {
 		{&k.register, registerSQL},
 		{&k.claimBatch, claimBatchSQL},
 		{&k.claimOrFail, claimOrFailSQL},
+		{&k.used, usedSQL},
 	} {
 		sql, err := names.Render(withoutComments(s.sql))
 		if err != nil {

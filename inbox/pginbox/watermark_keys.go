@@ -1,0 +1,153 @@
+package pginbox
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/ids"
+	"github.com/leat-go/leat/internal/keyhash"
+	"github.com/leat-go/leat/internal/pgmigrate"
+)
+
+//go:embed sql/watermark_*.sql
+var watermarkFiles embed.FS
+
+// watermarkKeys knows how one consumer's positions are stored: the statements for
+// the configured names, and the keys that they take.
+type watermarkKeys struct {
+	keys
+
+	topics map[string]bool
+
+	claim, look             string // in place of those of ids
+	begin, ids              string
+	sources, source, retire string
+	rows, seed, set, remove string
+	forget, list            string
+}
+
+func newWatermarkKeys(names pgmigrate.Names, consumer string, topics map[string]bool) (watermarkKeys, error) {
+	base, err := newKeys(names, consumer)
+	k := watermarkKeys{keys: base, topics: topics}
+	if err != nil {
+		return k, err
+	}
+	for name, into := range map[string]*string{
+		"claim": &k.claim, "look": &k.look, "begin": &k.begin, "ids": &k.ids,
+		"sources": &k.sources, "source": &k.source, "retire": &k.retire,
+		"rows": &k.rows, "seed": &k.seed, "set": &k.set, "remove": &k.remove,
+		"forget": &k.forget, "list": &k.list,
+	} {
+		if *into, err = renderWatermark(names, name); err != nil {
+			return k, err
+		}
+	}
+	return k, nil
+}
+
+func renderWatermark(names pgmigrate.Names, name string) (string, error) {
+	text, err := watermarkFiles.ReadFile("sql/watermark_" + name + ".sql")
+	if err != nil {
+		return "", err
+	}
+	return names.Render(withoutComments(string(text)))
+}
+
+// number is keys.number without its refusal of consumers with positions; those
+// with ids are refused when partitions are assigned.
+func (k watermarkKeys) number(ctx context.Context, conn *pgx.Conn) (int16, error) {
+	memory, name := conn.PgConn().CustomData(), "leat.watermark "+k.table+" "+k.consumer
+	if number, ok := memory[name].(int16); ok {
+		return number, nil
+	}
+	number, err := k.find(ctx, conn)
+	if errors.Is(err, pgx.ErrNoRows) {
+		number, err = k.enrol(ctx, conn)
+	}
+	if err != nil {
+		return 0, explain(err)
+	}
+	memory[name] = number
+	return number, nil
+}
+
+// place is a position as it is stored.
+type place struct {
+	inbox.Position
+
+	source pgtype.UUID
+	lock   int64
+}
+
+// place finds the position of a delivery and says why it cannot be used.
+func (k watermarkKeys) place(ctx context.Context) (place, error) {
+	at, ok := inbox.PositionFrom(ctx)
+	if !ok {
+		return place{}, fmt.Errorf("%w: its context carries none", inbox.ErrNoPosition)
+	}
+	source, err := k.sourceOf(at.Topic, at.Source, at.Partition)
+	switch {
+	case err != nil:
+		return place{}, err
+	case at.Offset < 0 || at.Prev < -1 || at.Prev >= at.Offset:
+		return place{}, fmt.Errorf("%w: offset %d after %d", inbox.ErrNoPosition, at.Offset, at.Prev)
+	case !at.Serial:
+		return place{}, fmt.Errorf("%w: topic %s", inbox.ErrNotSerial, at.Topic)
+	}
+	return place{Position: at, source: source, lock: k.lockOf(source, at.Partition)}, nil
+}
+
+// sourceOf checks what names a partition that is read.
+func (k watermarkKeys) sourceOf(topic, source string, partition int32) (pgtype.UUID, error) {
+	if !k.topics[topic] {
+		return pgtype.UUID{}, fmt.Errorf("%w: topic %q", inbox.ErrWrongTopic, topic)
+	}
+	return storedSource(topic, source, partition)
+}
+
+// storedSource is the stored form of a source. Brokers that have no ids for topics
+// send zeros: the partitions of all their topics would be one.
+func storedSource(topic, source string, partition int32) (pgtype.UUID, error) {
+	stored, canonical := ids.Map(source)
+	switch {
+	case !canonical || stored == ids.UUID{}:
+		return pgtype.UUID{}, fmt.Errorf("%w: source %q of topic %s is no canonical UUID", inbox.ErrNoPosition, source, topic)
+	case partition < 0:
+		return pgtype.UUID{}, fmt.Errorf("%w: partition %d of topic %s", inbox.ErrNoPosition, partition, topic)
+	}
+	return pgtype.UUID{Bytes: stored, Valid: true}, nil
+}
+
+// lockOf is the advisory lock of a partition.
+func (k watermarkKeys) lockOf(source pgtype.UUID, partition int32) int64 {
+	return keyhash.Lock("inbox watermark", k.table, k.consumer, string(source.Bytes[:]), strconv.Itoa(int(partition)))
+}
+
+// ordered is the advisory lock of what is remembered of the consumer's sources.
+func (k watermarkKeys) ordered() int64 {
+	return keyhash.Lock("inbox sources", k.table, k.consumer)
+}
+
+// verdict says what it means that a claim found nothing to update. Next is what is
+// remembered of the partition, current the source of the topic, nil for nothing.
+func (at place) verdict(next *int64, current *string) (inbox.Status, error) {
+	switch {
+	case next == nil && current != nil && *current != at.Source:
+		return 0, &inbox.SourceChangedError{Topic: at.Topic, Known: *current, Found: at.Source}
+	case next == nil:
+		return 0, fmt.Errorf("%w: partition %d of topic %s", inbox.ErrNotAssigned, at.Partition, at.Topic)
+	case *next > at.Offset:
+		return inbox.Duplicate, nil
+	case *next <= at.Prev:
+		return 0, &inbox.GapError{Position: at.Position, Next: *next}
+	default:
+		return inbox.Busy, nil
+	}
+}

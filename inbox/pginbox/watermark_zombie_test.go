@@ -1,0 +1,105 @@
+package pginbox_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/pginbox"
+	"github.com/leat-go/leat/internal/testenv"
+)
+
+var errOnPurpose = errors.New("on purpose")
+
+// eachKind runs test on both drivers at each isolation level.
+func eachKind(t *testing.T, test func(t *testing.T, kind string, level pgx.TxIsoLevel)) {
+	t.Helper()
+	for _, kind := range []string{"pgx", "sql"} {
+		for _, level := range []pgx.TxIsoLevel{pgx.ReadCommitted, pgx.RepeatableRead, pgx.Serializable} {
+			t.Run(kind+"/"+string(level), func(t *testing.T) {
+				t.Parallel()
+				test(t, kind, level)
+			})
+		}
+	}
+}
+
+// TestI8_MonotoneUnderZombies has several sessions that all believe that the
+// partition is theirs, with handlers that fail and sessions that end at any time.
+// Each message takes effect once and the watermark moves by one session at a time.
+func TestI8_MonotoneUnderZombies(t *testing.T) {
+	t.Parallel()
+	eachKind(t, func(t *testing.T, kind string, level pgx.TxIsoLevel) {
+		t.Helper()
+		const count, sessions = 60, 5
+		db := testenv.Postgres(t, template)
+		watchMoves(t, db)
+		handle := func(p inbox.Position) func(context.Context) error {
+			return func(ctx context.Context) error {
+				if err := effectOf(p)(ctx); err != nil || rand.N(5) > 0 {
+					return err
+				}
+				return errOnPurpose
+			}
+		}
+		var group sync.WaitGroup
+		errs := make([]error, sessions)
+		for i := range sessions {
+			w := newWatermark(t, db, kind, pginbox.WatermarkConfig{Isolation: level, Config: inbox.Config{BusyDelay: time.Millisecond}})
+			group.Go(func() {
+				for done := false; !done && errs[i] == nil; {
+					left := 1 + rand.N(20) // deliveries until the session ends
+					done, errs[i] = readOn(t.Context(), w, count, func() bool { left--; return left < 0 }, handle)
+				}
+			})
+		}
+		group.Wait()
+		require.NoError(t, errors.Join(errs...))
+		all, distinct := countEffects(t, db)
+		require.Equal(t, []int{count, count}, []int{all, distinct})
+		requireMonotone(t, db, count)
+	})
+}
+
+// TestI8_ZombieCommitsNothing: two sessions deliver the same message. While one
+// runs it, it is Busy for the other; afterwards it is a duplicate.
+func TestI8_ZombieCommitsNothing(t *testing.T) {
+	t.Parallel()
+	eachKind(t, func(t *testing.T, kind string, level pgx.TxIsoLevel) {
+		t.Helper()
+		db := testenv.Postgres(t, template)
+		zombie := newWatermark(t, db, kind, pginbox.WatermarkConfig{Isolation: level})
+		rightful := newWatermark(t, db, kind, pginbox.WatermarkConfig{Isolation: level})
+		require.Zero(t, assign(t, zombie, whole(2)))
+
+		outcome, err := processAt(t.Context(), zombie, at(0), func(ctx context.Context) error {
+			require.Zero(t, assign(t, rightful, whole(2)), "an assignment waits for no handler")
+			outcome, err := processAt(ctx, rightful, at(0), effectOf(at(0)))
+			require.ErrorIs(t, err, inbox.ErrBusy)
+			require.Equal(t, inbox.OutcomeBusy, outcome)
+			return errOnPurpose
+		})
+		require.ErrorIs(t, err, errOnPurpose)
+		require.Equal(t, inbox.OutcomeFailed, outcome)
+
+		for offset := range int64(2) {
+			outcome, err = processAt(t.Context(), rightful, at(offset), effectOf(at(offset)))
+			require.NoError(t, err)
+			require.Equal(t, inbox.OutcomeCommitted, outcome)
+		}
+		for offset := range int64(2) {
+			outcome, err = processAt(t.Context(), zombie, at(offset), effectOf(at(offset)))
+			require.NoError(t, err)
+			require.Equal(t, inbox.OutcomeDuplicate, outcome)
+		}
+		all, _ := countEffects(t, db)
+		require.Equal(t, 2, all)
+	})
+}
