@@ -9,8 +9,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv(envStormDatabase) != "" {
-		if err := stormProcess(); err != nil {
+	if os.Getenv(envMemberDatabase) != "" {
+		if err := memberProcess(); err != nil {
 			log.Fatal(err)
 		}
 		os.Exit(0)
