@@ -1,0 +1,143 @@
+package benchmarks
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/benchmarks/internal/compare"
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/pginbox"
+	"github.com/leat-go/leat/internal/testenv"
+)
+
+// BenchmarkInboxWatermark measures what an inbox of positions costs beside one of
+// ids and a bare transaction, with the handler of BenchmarkInboxHandler. Each lane
+// reads a partition of its own, as it must.
+func BenchmarkInboxWatermark(b *testing.B) {
+	for _, lanes := range []int{1, 8} {
+		b.Run(fmt.Sprintf("lanes=%d", lanes), func(b *testing.B) {
+			db := testenv.Postgres(b, migrated())
+			logSettings(b, db, nil)
+			size := scale(b).inbox
+			wm := newPartitions(b, db, lanes)
+			ids, err := pginbox.New(db.Pool, "ids", pginbox.Config{})
+			require.NoError(b, err)
+			byID := pginbox.Handle(ids, effect)
+			bare := func(msg *message.Message) error {
+				return pgx.BeginFunc(msg.Context(), db.Pool, func(tx pgx.Tx) error { return effect(msg.Context(), tx, msg) })
+			}
+			run := func(handle func(*message.Message) error) func(int) (time.Duration, error) {
+				return func(int) (time.Duration, error) { return deliver(b.Context(), lanes, size.transactions, handle) }
+			}
+			for _, warmUp := range []func(*message.Message) error{byID, bare} {
+				_, err := deliver(b.Context(), lanes, lanes*20, warmUp)
+				require.NoError(b, err)
+			}
+			_, err = wm.deliver(b.Context(), lanes*20)
+			require.NoError(b, err)
+
+			b.ResetTimer()
+			compare.Rounds(b, size.rounds, only(), "msg/s",
+				compare.Contender{Name: "watermark", Ops: size.transactions, Run: func(int) (time.Duration, error) {
+					return wm.deliver(b.Context(), size.transactions)
+				}},
+				compare.Contender{Name: "ids", Ops: size.transactions, Run: run(byID)},
+				compare.Contender{Name: "bare", Ops: size.transactions, Run: run(bare)},
+			)
+		})
+	}
+}
+
+// BenchmarkInboxWatermarkUnderASnapshot measures what an open snapshot of the same
+// database, such as that of pg_dump, does to a watermark: the versions of its row
+// cannot be cleaned up, and each claim looks through them. The versions are as many
+// as the metric says; x-held is what is left of the speed.
+func BenchmarkInboxWatermarkUnderASnapshot(b *testing.B) {
+	db := testenv.Postgres(b, migrated())
+	versions, probe := 20_000, 1_000
+	if quick() {
+		versions, probe = 500, 100
+	}
+	wm := newPartitions(b, db, 1)
+	_, err := wm.deliver(b.Context(), probe)
+	require.NoError(b, err)
+	b.ResetTimer()
+	for range b.N {
+		before, err := wm.deliver(b.Context(), probe)
+		require.NoError(b, err)
+		snapshot, err := db.Connect(b).BeginTx(b.Context(), pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
+		require.NoError(b, err)
+		_, err = snapshot.Exec(b.Context(), "SELECT FROM effects LIMIT 1")
+		require.NoError(b, err)
+		_, err = wm.deliver(b.Context(), versions)
+		require.NoError(b, err)
+		held, err := wm.deliver(b.Context(), probe)
+		require.NoError(b, err)
+		require.NoError(b, snapshot.Rollback(b.Context()))
+		after, err := wm.deliver(b.Context(), probe)
+		require.NoError(b, err)
+		b.ReportMetric(float64(before)/float64(held), "x-held")
+		b.ReportMetric(float64(before)/float64(after), "x-after")
+		b.ReportMetric(float64(held.Microseconds())/float64(probe), "held-µs/msg")
+		b.ReportMetric(float64(versions), "versions")
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
+// partitions are the partitions of a log, each read by a lane.
+type partitions struct {
+	handle func(*message.Message) error
+	source string
+	next   []int64
+}
+
+func newPartitions(b *testing.B, db *testenv.Database, lanes int) *partitions {
+	b.Helper()
+	w, err := pginbox.NewWatermark(db.Pool, "positions", []string{"log"}, pginbox.WatermarkConfig{})
+	require.NoError(b, err)
+	p := &partitions{handle: w.Handle(effect), source: uuid.NewString(), next: make([]int64, lanes)}
+	for lane := range lanes {
+		_, err := w.Assigned(b.Context(), []inbox.Assignment{{Source: p.source, Topic: "log", Partition: int32(lane), End: 1 << 40}}) //nolint:gosec // few lanes
+		require.NoError(b, err)
+	}
+	return p
+}
+
+// deliver processes count new messages, an equal share in each partition.
+func (p *partitions) deliver(ctx context.Context, count int) (time.Duration, error) {
+	errs := make([]error, len(p.next))
+	var group sync.WaitGroup
+	began := time.Now()
+	for lane := range p.next {
+		group.Go(func() {
+			for i := lane; i < count && errs[lane] == nil; i += len(p.next) {
+				id := uuid.New()
+				payload := make([]byte, 256)
+				copy(payload, id[14:])
+				msg := message.NewMessage(id.String(), payload)
+				msg.SetContext(inbox.WithPosition(ctx, inbox.Position{
+					Source: p.source, Topic: "log", Partition: int32(lane), //nolint:gosec // few lanes
+					Offset: p.next[lane], Prev: p.next[lane] - 1, Serial: true,
+				}))
+				errs[lane] = p.handle(msg)
+				p.next[lane]++
+			}
+		})
+	}
+	group.Wait()
+	took := time.Since(began)
+	for _, err := range errs {
+		if err != nil {
+			return 0, err
+		}
+	}
+	return took, nil
+}

@@ -1,0 +1,110 @@
+package pginbox_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/pginbox"
+	"github.com/leat-go/leat/internal/testenv"
+)
+
+func TestI8_SeekReadsOnWhereTheDatabaseSays(t *testing.T) {
+	t.Parallel()
+	db := testenv.Postgres(t, template)
+	w := newWatermark(t, db, "pgx", pginbox.WatermarkConfig{})
+	start, end := int64(0), int64(9)
+	var away error
+	seek := w.Seek(func(context.Context, string, int32) (int64, int64, error) { return start, end, away })
+	begins := []inbox.Position{at(0), at(4)}
+	begins[1].Partition = 1
+
+	next, err := seek(t.Context(), begins)
+	require.NoError(t, err)
+	require.Equal(t, map[int32]int64{0: 0, 1: 4}, next)
+	_, err = processAt(t.Context(), w, at(0), nothing)
+	require.NoError(t, err)
+	next, err = seek(t.Context(), begins)
+	require.NoError(t, err)
+	require.Equal(t, map[int32]int64{0: 1, 1: 4}, next)
+
+	start, end = 0, 3
+	_, err = seek(t.Context(), begins)
+	require.ErrorIs(t, err, inbox.ErrBeyondEnd)
+	away = errOnPurpose
+	_, err = seek(t.Context(), begins)
+	require.ErrorIs(t, err, errOnPurpose)
+	require.ErrorContains(t, err, "bounds of partition 0 of topic events")
+}
+
+// TestWatermarkCostsNoRoundTripBeyondTheTransaction: as an inbox of ids.
+func TestWatermarkCostsNoRoundTripBeyondTheTransaction(t *testing.T) {
+	t.Parallel()
+	db := testenv.Postgres(t, template)
+	wire := &cable{}
+	config, err := pgxpool.ParseConfig(db.URL)
+	require.NoError(t, err)
+	config.ConnConfig.DialFunc = wire.dial
+	config.MaxConns = 1
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	w, err := pginbox.NewWatermark(pool, "c", []string{wmTopic}, pginbox.WatermarkConfig{})
+	require.NoError(t, err)
+	assign(t, w, whole(9))
+	count := func(offset int64) int64 {
+		before := wire.writes.Load()
+		_, err := processAt(t.Context(), w, at(offset), nothing)
+		require.NoError(t, err)
+		return wire.writes.Load() - before
+	}
+	count(0) // prepares the statements
+	count(0)
+	require.Equal(t, int64(2), count(1), "BEGIN with the claim, COMMIT")
+	require.Equal(t, int64(2), count(1), "BEGIN with the claim, ROLLBACK with the question")
+}
+
+// TestI8_LostAnswerToACommit: the next delivery finds out what became of it.
+func TestI8_LostAnswerToACommit(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		cut  int32
+		want inbox.Outcome
+	}{
+		"committed":     {cutAfter, inbox.OutcomeDuplicate},
+		"not committed": {cutBefore, inbox.OutcomeCommitted},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := testenv.Postgres(t, template)
+			wire := &cable{}
+			config, err := pgxpool.ParseConfig(db.URL)
+			require.NoError(t, err)
+			config.ConnConfig.DialFunc = wire.dial
+			pool, err := pgxpool.NewWithConfig(t.Context(), config)
+			require.NoError(t, err)
+			t.Cleanup(pool.Close)
+			w, err := pginbox.NewWatermark(pool, "c", []string{wmTopic}, pginbox.WatermarkConfig{})
+			require.NoError(t, err)
+			assign(t, w, whole(9))
+
+			wire.cut.Store(tt.cut)
+			outcome, err := processAt(t.Context(), w, at(0), effectOf(at(0)))
+			require.ErrorIs(t, err, inbox.ErrCommitUnknown)
+			require.Equal(t, inbox.OutcomeUnknown, outcome)
+			for { // the server notices the end of the connection in its time
+				outcome, err = processAt(t.Context(), w, at(0), effectOf(at(0)))
+				if outcome != inbox.OutcomeBusy {
+					break
+				}
+			}
+			require.NoError(t, err)
+			require.Equal(t, tt.want, outcome)
+			all, _ := countEffects(t, db)
+			require.Equal(t, 1, all)
+		})
+	}
+}
