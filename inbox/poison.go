@@ -18,9 +18,11 @@ import (
 // same reason; for a context that was cancelled, as
 // when a router closes; and for nil. A handler that fails because it has
 // lost the database cannot be told from one that fails for the message: let a Retry
-// stand between the two.
+// stand between the two. ErrTooOld and ErrTooNew do speak against the message.
 func ShouldPoison(err error) bool {
 	switch {
+	case errors.Is(err, ErrTooOld), errors.Is(err, ErrTooNew):
+		return true
 	case err == nil, errors.Is(err, ErrBusy), errors.Is(err, ErrCommitUnknown), errors.Is(err, ErrNotClaimed),
 		errors.Is(err, ErrConflict), errors.Is(err, ErrNotGivenUp), errors.Is(err, context.Canceled):
 		return false
