@@ -1,0 +1,36 @@
+package kafkasource
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+)
+
+// redeliverAfter is the delay before the delivery that follows attempt failed
+// ones: doubled with each, bounded, and jittered by a quarter.
+func (c Config) redeliverAfter(attempt int) time.Duration {
+	delay := c.RedeliverDelay
+	for range attempt - 1 {
+		if delay >= c.MaxRedeliverDelay/2 {
+			delay = c.MaxRedeliverDelay
+			break
+		}
+		delay *= 2
+	}
+	return jitter(delay)
+}
+
+func jitter(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * (0.75 + rand.Float64()/2)) //nolint:gosec // jitter is no secret
+}
+
+// pause waits for d, or until ctx has ended or stop is closed.
+func pause(ctx context.Context, d time.Duration, stop <-chan struct{}) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	case <-stop:
+	}
+}

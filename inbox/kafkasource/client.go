@@ -1,0 +1,98 @@
+package kafkasource
+
+import (
+	"context"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+// options returns what every client is made of: defaults that Config.Options
+// may change, Config.Options, and what they may not.
+func (m *member) options() []kgo.Opt {
+	cfg := m.cfg
+	opts := []kgo.Opt{
+		kgo.ClientID("leat"),
+		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
+		kgo.MetadataMinAge(250 * time.Millisecond),
+		// Reading again what an inbox has seen is harmless, skipping is not.
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+	}
+	opts = append(opts, cfg.Options...)
+	return append(opts,
+		kgo.SeedBrokers(m.brokers...),
+		kgo.DisableClientMetrics(),
+		kgo.WithHooks(&m.pulse),
+		kgo.ConsumerGroup(m.group),
+		kgo.ConsumeTopics(m.topic),
+		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()),
+		kgo.DisableAutoCommit(),
+		// Between a poll and its hand-over to assignments none of these may change:
+		// records of an earlier assignment must not reach a later one.
+		kgo.BlockRebalanceOnPoll(),
+		kgo.OnPartitionsAssigned(func(context.Context, *kgo.Client, map[string][]int32) {}),
+		kgo.AdjustFetchOffsetsFn(m.assign),
+		kgo.OnPartitionsRevoked(m.revoke),
+		kgo.OnPartitionsLost(m.lost),
+		kgo.SessionTimeout(cfg.SessionTimeout),
+		kgo.HeartbeatInterval(cfg.heartbeatInterval()),
+		kgo.RebalanceTimeout(cfg.rebalanceTimeout()),
+	)
+}
+
+// refuse names the first of opts that would break the guarantees and that no
+// later option can undo.
+func refuse(brokers []string, opts []kgo.Opt) error {
+	const field = "Options"
+	client, err := kgo.NewClient(append([]kgo.Opt{kgo.SeedBrokers(brokers...)}, opts...)...)
+	if err != nil {
+		return outbox.ConfigError(field, len(opts), err.Error())
+	}
+	defer client.Close()
+	for _, o := range [...]struct {
+		name   string
+		opt    any
+		reason string
+	}{
+		{"kgo.TransactionalID", kgo.TransactionalID, "this client only consumes"},
+		{"kgo.ConsumerGroup", kgo.ConsumerGroup, "the group is an argument of its own"},
+		{"kgo.ShareGroup", kgo.ShareGroup, "a share group has no order and no offsets"},
+		{"kgo.InstanceID", kgo.InstanceID, "every subscription is a member of its own"},
+	} {
+		if name, _ := client.OptValue(o.opt).(string); name != "" {
+			return outbox.ConfigError(field, o.name, o.reason)
+		}
+	}
+	for _, o := range [...]struct {
+		name   string
+		opt    any
+		reason string
+	}{
+		{"kgo.ConsumeRegex", kgo.ConsumeRegex, "a subscription is to one topic"},
+		{"kgo.ServerSideBalancer", kgo.ServerSideBalancer, "the member must know its session timeout"},
+		{"kgo.KeepControlRecords", kgo.KeepControlRecords, "control records are no messages"},
+	} {
+		if on, _ := client.OptValue(o.opt).(bool); on {
+			return outbox.ConfigError(field, o.name, o.reason)
+		}
+	}
+	if ctx, _ := client.OptValue(kgo.WithContext).(context.Context); ctx != nil && ctx.Done() != nil {
+		return outbox.ConfigError(field, "kgo.WithContext", "its end would cut off the last commit")
+	}
+	if len(client.GetConsumeTopics()) > 0 {
+		return outbox.ConfigError(field, "kgo.ConsumeTopics", "the topic is an argument of Subscribe")
+	}
+	return nil
+}
+
+// pause implements gate.
+func (m *member) pause(partition int32) {
+	m.client.PauseFetchPartitions(map[string][]int32{m.topic: {partition}})
+}
+
+// resume implements gate.
+func (m *member) resume(partition int32) {
+	m.client.ResumeFetchPartitions(map[string][]int32{m.topic: {partition}})
+}

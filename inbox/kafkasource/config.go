@@ -1,0 +1,152 @@
+package kafkasource
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/leat-go/leat/inbox"
+)
+
+// Start says where a group begins to read a partition of which it has never
+// committed an offset.
+type Start int
+
+const (
+	// StartOldest begins with the oldest message that the partition holds.
+	StartOldest Start = iota
+	// StartNewest begins with what is written from now on. What was written
+	// before the group's first member came is never read.
+	StartNewest
+)
+
+// SeekFunc decides where reading begins. It is called when partitions are
+// assigned, before anything is read from them, with one position for each of
+// them; Offset is where reading would begin. The result has the offset to begin at
+// for those partitions that are to begin elsewhere. It delays the assignment, so
+// it should take seconds at most; ctx ends when the assignment is withdrawn. After
+// an error the member gives up all its partitions and joins again.
+type SeekFunc func(ctx context.Context, assigned []inbox.Position) (map[int32]int64, error)
+
+// Config tunes a Subscriber. The zero value is a good start.
+type Config struct {
+	// Options are applied to every client that the Subscriber makes, one after the
+	// other: TLS, SASL, client id, rack, dialer, hooks, logger, fetch sizes,
+	// balancers, isolation level. They are used again after a lost session, so they
+	// must not hold what can be used once only. Options that the guarantees rest on
+	// (commits, callbacks and timeouts of the group) are overridden; those that
+	// cannot be, such as a group instance id, are refused. Defaults to none; records
+	// of open and aborted transactions are not read.
+	Options []kgo.Opt
+
+	// StartAt is where a partition begins of which the group has no offset.
+	// Defaults to StartOldest.
+	StartAt Start
+
+	// Seek can begin partitions elsewhere, such as at an offset that is kept in a
+	// database. Defaults to none: the group's offsets decide.
+	Seek SeekFunc
+
+	// Concurrency is how many messages of one partition can be in the hands of
+	// handlers at the same time. 1 is serial: the next message comes when the one
+	// before it is acknowledged, whatever their keys. Not for RunBatches.
+	// Defaults to 16.
+	Concurrency int
+
+	// MaxInFlight is how many messages of one subscription, all its partitions
+	// together, can be in the hands of handlers at the same time. Not for
+	// RunBatches. Defaults to 64, or Concurrency where that is more.
+	MaxInFlight int
+
+	// MaxBuffered is how many messages of one partition may be in memory before the
+	// partition is paused. It is looked at after a poll, which can bring 500 more.
+	// Defaults to 1,000.
+	MaxBuffered int
+
+	// MaxBufferedBytes is MaxBuffered in bytes of keys, values and headers.
+	// Defaults to 8 MiB.
+	MaxBufferedBytes int
+
+	// MaxAhead is how many messages of a partition may be acknowledged above one
+	// that is not. It bounds what a crash repeats, and how far the keys of a
+	// partition go on while one of them fails. Defaults to 10,000.
+	MaxAhead int
+
+	// BatchSize is the most messages that RunBatches hands over at once.
+	// Defaults to 100.
+	BatchSize int
+
+	// Unmarshal makes a message of a record. It gets the same record again for
+	// every attempt and must return a new message. It is called concurrently.
+	// Defaults to Unmarshal.
+	Unmarshal func(r *kgo.Record) (*message.Message, error)
+
+	// Malformed is called for a record that Unmarshal refuses, with its error. After
+	// nil the record counts as acknowledged: store it before. After an error it is
+	// tried again later, and meanwhile holds up what a nack would. Defaults to
+	// returning the error, so that nothing is skipped.
+	Malformed func(ctx context.Context, r *kgo.Record, err error) error
+
+	// RedeliverDelay is how long after a nack a message is delivered again, jittered
+	// by a quarter, and doubled with each nack up to MaxRedeliverDelay. Messages of
+	// other keys do not wait. Defaults to 100 ms.
+	RedeliverDelay time.Duration
+
+	// MaxRedeliverDelay bounds the delay.
+	// Defaults to 10 s, or RedeliverDelay where that is more.
+	MaxRedeliverDelay time.Duration
+
+	// CommitInterval is how often offsets are committed. What was acknowledged since
+	// is delivered again after a crash. Defaults to 1 s.
+	CommitInterval time.Duration
+
+	// SessionTimeout is how long the group waits for a sign of life before it gives
+	// the member's partitions to others. The brokers bound it, by default to 6 s to
+	// 30 min. The member itself gives up after four fifths of it. Defaults to 45 s.
+	SessionTimeout time.Duration
+
+	// DrainTimeout is how long handlers may go on when their partition is taken away
+	// in a rebalance or the Subscriber is closed; then their contexts end. It holds
+	// up the group's rebalance, and may be a third of SessionTimeout at most.
+	// Defaults to 10 s, or a third of SessionTimeout where that is less.
+	DrainTimeout time.Duration
+
+	// Logger receives what an operator should know. Defaults to none.
+	Logger *slog.Logger
+
+	// Hooks observe the Subscriber. Defaults to none.
+	Hooks []Hook
+}
+
+func (c Config) withDefaults() Config {
+	setDefault(&c.Concurrency, 16)
+	setDefault(&c.MaxInFlight, max(64, c.Concurrency))
+	setDefault(&c.MaxBuffered, 1000)
+	setDefault(&c.MaxBufferedBytes, 8<<20)
+	setDefault(&c.MaxAhead, 10_000)
+	setDefault(&c.BatchSize, 100)
+	setDefault(&c.RedeliverDelay, 100*time.Millisecond)
+	setDefault(&c.MaxRedeliverDelay, max(10*time.Second, c.RedeliverDelay))
+	setDefault(&c.CommitInterval, time.Second)
+	setDefault(&c.SessionTimeout, 45*time.Second)
+	setDefault(&c.DrainTimeout, min(10*time.Second, c.SessionTimeout/3))
+	if c.Unmarshal == nil {
+		c.Unmarshal = Unmarshal
+	}
+	if c.Malformed == nil {
+		c.Malformed = func(_ context.Context, _ *kgo.Record, err error) error { return err }
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+func setDefault[T int | time.Duration](field *T, value T) {
+	if *field == 0 {
+		*field = value
+	}
+}

@@ -1,0 +1,98 @@
+package kafkasource_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/leat-go/leat/inbox/kafkasource"
+	"github.com/leat-go/leat/outbox"
+)
+
+func TestNewSubscriber_RefusesWhatCannotWork(t *testing.T) {
+	t.Parallel()
+	nowhere, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	options := func(opts ...kgo.Opt) kafkasource.Config { return kafkasource.Config{Options: opts} }
+	for want, cfg := range map[string]kafkasource.Config{
+		"StartAt = 2: must be StartOldest or StartNewest":                                  {StartAt: 2},
+		"Concurrency = -1: must be positive":                                               {Concurrency: -1},
+		"MaxInFlight = -1: must be positive":                                               {MaxInFlight: -1},
+		"MaxBuffered = -1: must be positive":                                               {MaxBuffered: -1},
+		"MaxBufferedBytes = -1: must be positive":                                          {MaxBufferedBytes: -1},
+		"MaxAhead = -1: must be positive":                                                  {MaxAhead: -1},
+		"BatchSize = -1: must be positive":                                                 {BatchSize: -1},
+		"BatchSize = 11: must be at most MaxBuffered = 10":                                 {BatchSize: 11, MaxBuffered: 10},
+		"RedeliverDelay = -1s: must be positive":                                           {RedeliverDelay: -time.Second},
+		"MaxRedeliverDelay = 1s: must be at least RedeliverDelay = 2s":                     {RedeliverDelay: 2 * time.Second, MaxRedeliverDelay: time.Second},
+		"CommitInterval = -1s: must be positive":                                           {CommitInterval: -time.Second},
+		"SessionTimeout = 500ms: must be at least 1s":                                      {SessionTimeout: 500 * time.Millisecond},
+		"DrainTimeout = 20s: must be at most a third of SessionTimeout = 45s":              {DrainTimeout: 20 * time.Second},
+		"Hooks[0] = int: implements no hook interface of package kafkasource":              {Hooks: []kafkasource.Hook{1}},
+		"Options = kgo.ConsumerGroup: the group is an argument of its own":                 options(kgo.ConsumerGroup("g"), kgo.ConsumeTopics("t")),
+		"Options = kgo.TransactionalID: this client only consumes":                         options(kgo.TransactionalID("t")),
+		"Options = kgo.ConsumeTopics: the topic is an argument of Subscribe":               options(kgo.ConsumeTopics("t")),
+		"Options = kgo.ConsumeRegex: a subscription is to one topic":                       options(kgo.ConsumeRegex()),
+		"Options = kgo.WithContext: its end would cut off the last commit":                 options(kgo.WithContext(nowhere)),
+		"Options = kgo.KeepControlRecords: control records are no messages":                options(kgo.KeepControlRecords()),
+		"Options = kgo.InstanceID: every subscription is a member of its own":              options(kgo.InstanceID("i")),
+		"Options = kgo.ServerSideBalancer: the member must know its session timeout":       options(kgo.ServerSideBalancer()),
+		"Options = 1: invalid autocommit options specified when a group was not specified": options(kgo.AutoCommitMarks()),
+		"Options = kgo.ShareGroup: a share group has no order and no offsets":              options(kgo.ShareGroup("s"), kgo.ConsumeTopics("t")),
+	} {
+		_, err := kafkasource.NewSubscriber([]string{"127.0.0.1:1"}, "g", cfg)
+		require.ErrorIs(t, err, outbox.ErrInvalidConfig)
+		require.ErrorContains(t, err, want)
+	}
+	_, err := kafkasource.NewSubscriber(nil, "g", kafkasource.Config{})
+	require.ErrorContains(t, err, "brokers = []: must name at least one")
+	_, err = kafkasource.NewSubscriber([]string{"127.0.0.1:1"}, "", kafkasource.Config{})
+	require.ErrorContains(t, err, `group = "": must not be empty`)
+}
+
+func TestSubscriber_ClosedOrWithoutTopic(t *testing.T) {
+	t.Parallel()
+	s, err := kafkasource.NewSubscriber([]string{"127.0.0.1:1"}, "g", kafkasource.Config{})
+	require.NoError(t, err)
+	_, err = s.Subscribe(t.Context(), "")
+	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
+	require.NoError(t, s.Close())
+	require.NoError(t, s.Close())
+	_, err = s.Subscribe(t.Context(), "t")
+	require.ErrorIs(t, err, kafkasource.ErrClosed)
+	none := func(context.Context, []*message.Message) []error { return nil }
+	require.ErrorIs(t, s.RunBatches(t.Context(), "t", none), kafkasource.ErrClosed)
+}
+
+// A cluster that is away holds up neither Subscribe nor Close.
+func TestSubscriber_ClusterIsAway(t *testing.T) {
+	t.Parallel()
+	s, err := kafkasource.NewSubscriber([]string{"127.0.0.1:1"}, "g", brisk())
+	require.NoError(t, err)
+	msgs := subscribe(t, s, "t")
+	require.NoError(t, s.Close())
+	_, open := <-msgs
+	require.False(t, open)
+}
+
+func TestNewPublisher_RefusesWhatCannotWork(t *testing.T) {
+	t.Parallel()
+	addrs := []string{"127.0.0.1:1"}
+	_, err := kafkasource.NewPublisher(nil, kafkasource.PublisherConfig{})
+	require.ErrorContains(t, err, "brokers = []: must name at least one")
+	_, err = kafkasource.NewPublisher(addrs, kafkasource.PublisherConfig{PublishTimeout: -time.Second})
+	require.ErrorContains(t, err, "PublishTimeout = -1s: must be positive")
+	_, err = kafkasource.NewPublisher(addrs, kafkasource.PublisherConfig{Options: []kgo.Opt{kgo.DisableIdempotentWrite()}})
+	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
+	p, err := kafkasource.NewPublisher(addrs, kafkasource.PublisherConfig{})
+	require.NoError(t, err)
+	require.ErrorIs(t, p.Publish("t", nil), kafkasource.ErrInvalidMessage)
+	require.ErrorIs(t, p.Publish("t", message.NewMessage("", nil)), kafkasource.ErrInvalidMessage)
+	require.NoError(t, p.Close())
+	require.NoError(t, p.Close())
+	require.ErrorIs(t, p.Publish("t", message.NewMessage("1", nil)), kafkasource.ErrPublisherClosed)
+}

@@ -1,0 +1,86 @@
+package kafkasource
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+// minSessionTimeout keeps the parts of a session timeout apart.
+const minSessionTimeout = time.Second
+
+func (c Config) validate() error {
+	if c.StartAt != StartOldest && c.StartAt != StartNewest {
+		return outbox.ConfigError("StartAt", int(c.StartAt), "must be StartOldest or StartNewest")
+	}
+	for _, f := range []struct {
+		name  string
+		value int
+	}{
+		{"Concurrency", c.Concurrency},
+		{"MaxInFlight", c.MaxInFlight},
+		{"MaxBuffered", c.MaxBuffered},
+		{"MaxBufferedBytes", c.MaxBufferedBytes},
+		{"MaxAhead", c.MaxAhead},
+		{"BatchSize", c.BatchSize},
+	} {
+		if f.value < 1 {
+			return outbox.ConfigError(f.name, f.value, "must be positive")
+		}
+	}
+	for _, f := range []struct {
+		name  string
+		value time.Duration
+	}{
+		{"RedeliverDelay", c.RedeliverDelay},
+		{"CommitInterval", c.CommitInterval},
+		{"DrainTimeout", c.DrainTimeout},
+	} {
+		if f.value < 0 {
+			return outbox.ConfigError(f.name, f.value, "must be positive")
+		}
+	}
+	if c.BatchSize > c.MaxBuffered {
+		return outbox.ConfigError("BatchSize", c.BatchSize, fmt.Sprintf("must be at most MaxBuffered = %d", c.MaxBuffered))
+	}
+	return c.validateTimes()
+}
+
+func (c Config) validateTimes() error {
+	if c.MaxRedeliverDelay < c.RedeliverDelay {
+		return outbox.ConfigError("MaxRedeliverDelay", c.MaxRedeliverDelay,
+			fmt.Sprintf("must be at least RedeliverDelay = %s", c.RedeliverDelay))
+	}
+	if c.SessionTimeout < minSessionTimeout {
+		return outbox.ConfigError("SessionTimeout", c.SessionTimeout, fmt.Sprintf("must be at least %s", minSessionTimeout))
+	}
+	if c.DrainTimeout > c.SessionTimeout/3 {
+		return outbox.ConfigError("DrainTimeout", c.DrainTimeout,
+			fmt.Sprintf("must be at most a third of SessionTimeout = %s", c.SessionTimeout))
+	}
+	for i, h := range c.Hooks {
+		if !isHook(h) {
+			return outbox.ConfigError(fmt.Sprintf("Hooks[%d]", i), fmt.Sprintf("%T", h), "implements no hook interface of package kafkasource")
+		}
+	}
+	return nil
+}
+
+// The parts of a session timeout. A member that is silent gives up before the
+// group gives its partitions away, and a rebalance ends before the member gives
+// up.
+func (c Config) heartbeatInterval() time.Duration { return c.SessionTimeout / 15 }
+func (c Config) rebalanceTimeout() time.Duration  { return c.SessionTimeout * 2 / 3 }
+func (c Config) fenceAfter() time.Duration        { return c.SessionTimeout * 4 / 5 }
+
+func validateNames(brokers []string, group string) error {
+	if len(brokers) == 0 {
+		return outbox.ConfigError("brokers", brokers, "must name at least one")
+	}
+	if group == "" {
+		return outbox.ConfigError("group", strconv.Quote(group), "must not be empty")
+	}
+	return nil
+}

@@ -1,0 +1,32 @@
+package kafkasource
+
+import "errors"
+
+var (
+	// ErrClosed is returned by Subscribe and RunBatches of a Subscriber that was
+	// closed, and is the cause of the contexts that Close has ended.
+	ErrClosed = errors.New("leat: kafka subscriber is closed")
+
+	// ErrPublisherClosed is returned by Publish of a Publisher that was closed.
+	ErrPublisherClosed = errors.New("leat: kafka publisher is closed")
+
+	// ErrRevoked is the cause of a message's context that has ended because a
+	// rebalance took its partition away and DrainTimeout was over.
+	ErrRevoked = errors.New("leat: partition was revoked")
+
+	// ErrSessionLost is the cause of a message's context that has ended because the
+	// group has lost this member, or will soon: another may have its partitions.
+	ErrSessionLost = errors.New("leat: session with the consumer group is lost")
+
+	// ErrLogRestarted is the cause of a message's context that has ended because the
+	// partition's offsets went back: the topic was created again. The member joins
+	// again, under the topic's new id.
+	ErrLogRestarted = errors.New("leat: offsets went back, the topic was created again")
+
+	// ErrBatchResults is logged where a BatchFunc returns neither nil nor an error a
+	// message. The whole batch counts as failed.
+	ErrBatchResults = errors.New("leat: a batch handler must return nil or one error a message")
+
+	// ErrInvalidMessage is returned by Publish for a message that cannot be a record.
+	ErrInvalidMessage = errors.New("leat: invalid message")
+)

@@ -1,0 +1,159 @@
+package kafkasource
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// pollRecords bounds one poll, so that a partition is paused in time.
+const pollRecords = 500
+
+// leaveTimeout bounds how long a member that stops tells the group so.
+const leaveTimeout = 5 * time.Second
+
+// member is one membership in the group, on one client. When it is lost on our
+// side there is no way back into it: the next one has a client of its own.
+type member struct {
+	*subscription
+
+	parent context.Context //nolint:containedctx // of the contexts of its assignments
+	ready  chan struct{}   // closed when client is set
+	client *kgo.Client
+	pulse  pulse
+
+	// committing is held while offsets are committed. A partition leaves
+	// assignments under it, so that none is committed after it was given up.
+	committing sync.Mutex
+
+	mu          sync.Mutex
+	assignments map[int32]*assignment
+	closed      bool // takes no more assignments
+
+	gaveUp  chan struct{} // closed at the first giveUp
+	giveUp  func(err error)
+	because error // why, once gaveUp is closed
+}
+
+// member joins the group and serves what it is assigned until the subscription
+// ends, which is nil, or the membership does.
+func (s *subscription) member(ctx context.Context) error {
+	m := &member{
+		subscription: s,
+		parent:       ctx,
+		ready:        make(chan struct{}),
+		pulse:        pulse{born: time.Now()},
+		assignments:  make(map[int32]*assignment),
+		gaveUp:       make(chan struct{}),
+	}
+	var once sync.Once
+	m.giveUp = func(err error) {
+		once.Do(func() {
+			m.because = err
+			close(m.gaveUp)
+		})
+	}
+	client, err := kgo.NewClient(m.options()...)
+	if err != nil {
+		return err
+	}
+	m.client = client
+	close(m.ready)
+	return m.run(ctx)
+}
+
+func (m *member) run(ctx context.Context) (err error) {
+	// What ends ctx must not end the last commit.
+	own := context.WithoutCancel(ctx)
+	polling, stopPolling := context.WithCancel(own)
+	defer stopPolling()
+	stopWatch := make(chan struct{})
+	var loops, watch sync.WaitGroup
+	loops.Go(func() { m.poll(polling) })
+	loops.Go(func() { m.commitLoop(polling) })
+	watch.Go(func() { m.watch(stopWatch) })
+	select {
+	case <-ctx.Done():
+	case <-m.closing:
+	case <-m.gaveUp:
+		err = m.because
+		m.loseAll(own, err)
+	}
+	stopPolling()
+	loops.Wait()
+	m.stop(own, err)
+	close(stopWatch)
+	watch.Wait()
+	m.leave(own, err)
+	return err
+}
+
+// poll hands what the client fetches to the assignments.
+func (m *member) poll(ctx context.Context) {
+	for ctx.Err() == nil {
+		fetches := m.client.PollRecords(ctx, pollRecords)
+		fetches.EachError(func(topic string, partition int32, err error) { m.fetchError(ctx, topic, partition, err) })
+		fetches.EachPartition(func(p kgo.FetchTopicPartition) {
+			if len(p.Records) == 0 {
+				return
+			}
+			m.mu.Lock()
+			a := m.assignments[p.Partition]
+			m.mu.Unlock()
+			if a != nil && !a.push(p.Records) {
+				m.giveUp(ErrLogRestarted)
+			}
+		})
+		m.client.AllowRebalance()
+		if fetches.IsClientClosed() {
+			return
+		}
+	}
+}
+
+// fetchError reports what the client goes on trying by itself.
+func (m *member) fetchError(ctx context.Context, topic string, partition int32, err error) {
+	if errors.Is(err, context.Canceled) || errors.Is(err, kgo.ErrClientClosed) {
+		return
+	}
+	m.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "kafka fetch failed",
+		slog.String("group", m.group), slog.String("topic", topic),
+		slog.Int("partition", int(partition)), slog.Any("error", err))
+}
+
+// parts returns the assignments.
+func (m *member) parts() []*assignment {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return sorted(m.assignments)
+}
+
+// stop ends all assignments. After an err they were lost: nothing is committed.
+func (m *member) stop(ctx context.Context, err error) {
+	m.mu.Lock()
+	m.closed = true
+	m.mu.Unlock()
+	if err != nil {
+		m.loseAll(ctx, err)
+		return
+	}
+	m.release(ctx, m.parts(), ErrClosed)
+}
+
+// leave tells the group, unless it cannot be reached, and closes the client.
+func (m *member) leave(ctx context.Context, err error) {
+	leaving, cancel := context.WithTimeout(ctx, leaveTimeout)
+	defer cancel()
+	if err != nil {
+		cancel()
+	}
+	if leaveErr := m.client.LeaveGroupContext(leaving); leaveErr != nil && err == nil {
+		m.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "group was not left, its partitions wait for the session timeout",
+			slog.String("group", m.group), slog.String("topic", m.topic), slog.Any("error", leaveErr))
+	}
+	m.client.CloseAllowingRebalance()
+}

@@ -1,0 +1,160 @@
+package kafkasource
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+// PublisherConfig tunes a Publisher. The zero value is a good start.
+type PublisherConfig struct {
+	// Options are applied to the client: TLS, SASL, client id, compression,
+	// partitioner. Acks from all in-sync replicas and idempotence are not to be
+	// changed. Defaults to none; keys choose partitions as in the Java client.
+	Options []kgo.Opt
+
+	// Key returns the record's key; an empty one means none.
+	// Defaults to outbox.KeyFromMetadata.
+	Key outbox.KeyFunc
+
+	// PublishTimeout bounds how long a message may take to be written.
+	// Defaults to 30 s.
+	PublishTimeout time.Duration
+}
+
+// Publisher is a message.Publisher whose messages a Subscriber, watermill-kafka's
+// among them, reads as they were. It waits until all in-sync replicas have a
+// message. It is for messages that belong to no transaction; those that do belong
+// into the outbox. It is safe for concurrent use.
+type Publisher struct {
+	cfg    PublisherConfig
+	client *kgo.Client
+
+	mu      sync.RWMutex
+	closed  bool
+	sending sync.WaitGroup
+}
+
+var _ message.Publisher = (*Publisher)(nil)
+
+// NewPublisher returns a Publisher on the cluster that it finds through brokers,
+// which are host:port. It does not connect. The error wraps
+// outbox.ErrInvalidConfig. The caller must Close the Publisher.
+func NewPublisher(brokers []string, cfg PublisherConfig) (*Publisher, error) {
+	if len(brokers) == 0 {
+		return nil, outbox.ConfigError("brokers", brokers, "must name at least one")
+	}
+	if cfg.PublishTimeout < 0 {
+		return nil, outbox.ConfigError("PublishTimeout", cfg.PublishTimeout, "must be positive")
+	}
+	if cfg.PublishTimeout == 0 {
+		cfg.PublishTimeout = 30 * time.Second
+	}
+	if cfg.Key == nil {
+		cfg.Key = outbox.KeyFromMetadata
+	}
+	opts := append([]kgo.Opt{
+		kgo.ClientID("leat"), kgo.MetadataMinAge(250 * time.Millisecond), kgo.ProducerLinger(0),
+	}, cfg.Options...)
+	client, err := kgo.NewClient(append(opts,
+		kgo.SeedBrokers(brokers...),
+		kgo.DisableClientMetrics(),
+		kgo.RequiredAcks(kgo.AllISRAcks()),
+		kgo.RecordDeliveryTimeout(cfg.PublishTimeout),
+		kgo.UnknownTopicRetries(-1),
+	)...)
+	if err != nil {
+		return nil, outbox.ConfigError("Options", len(cfg.Options), err.Error())
+	}
+	if off, _ := client.OptValue(kgo.DisableIdempotentWrite).(bool); off {
+		client.Close()
+		return nil, outbox.ConfigError("Options", "kgo.DisableIdempotentWrite", "would repeat and reorder messages")
+	}
+	return &Publisher{cfg: cfg, client: client}, nil
+}
+
+// Publish implements message.Publisher. It returns when every message was written
+// or has failed; after an error some may have been written, and later ones without
+// earlier ones. The end of a message's context ends the wait for it. Errors wrap
+// ErrPublisherClosed, ErrInvalidMessage or the broker's.
+func (p *Publisher) Publish(topic string, messages ...*message.Message) error {
+	p.mu.RLock()
+	if p.closed {
+		p.mu.RUnlock()
+		return ErrPublisherClosed
+	}
+	p.sending.Add(1)
+	p.mu.RUnlock()
+	defer p.sending.Done()
+	records := make([]*kgo.Record, len(messages))
+	for i, msg := range messages {
+		r, err := p.record(topic, msg)
+		if err != nil {
+			return err
+		}
+		records[i] = r
+	}
+	errs := make([]error, len(messages))
+	var wait sync.WaitGroup
+	wait.Add(len(messages))
+	for i, r := range records {
+		p.client.Produce(messages[i].Context(), r, func(_ *kgo.Record, err error) {
+			if err != nil {
+				errs[i] = fmt.Errorf("leat: publish message %s to %s: %w", messages[i].UUID, topic, err)
+			}
+			wait.Done()
+		})
+	}
+	wait.Wait()
+	return errors.Join(errs...)
+}
+
+// Close waits for what is being published and closes all connections. It always
+// returns nil; more calls do nothing.
+func (p *Publisher) Close() error {
+	p.mu.Lock()
+	p.closed = true
+	p.mu.Unlock()
+	p.sending.Wait()
+	p.client.Close()
+	return nil
+}
+
+// record returns msg as a record: metadata becomes headers, sorted by name, less
+// those that leat sets itself, which may have been copied from another message.
+func (p *Publisher) record(topic string, msg *message.Message) (*kgo.Record, error) {
+	if msg == nil {
+		return nil, fmt.Errorf("%w: the Watermill message is nil", ErrInvalidMessage)
+	}
+	if msg.UUID == "" {
+		return nil, fmt.Errorf("%w: the Watermill message has no UUID", ErrInvalidMessage)
+	}
+	key, err := p.cfg.Key(topic, msg)
+	if err != nil {
+		return nil, fmt.Errorf("leat: key of message %s: %w", msg.UUID, err)
+	}
+	r := &kgo.Record{Topic: topic, Value: msg.Payload}
+	if key != "" {
+		r.Key = []byte(key)
+	}
+	for _, name := range slices.Sorted(maps.Keys(msg.Metadata)) {
+		switch name {
+		case outbox.HeaderKey, outbox.HeaderEventID, outbox.HeaderNotBefore, outbox.HeaderWatermillUUID:
+		default:
+			r.Headers = append(r.Headers, kgo.RecordHeader{Key: name, Value: []byte(msg.Metadata[name])})
+		}
+	}
+	r.Headers = append(r.Headers,
+		kgo.RecordHeader{Key: outbox.HeaderEventID, Value: []byte(msg.UUID)},
+		kgo.RecordHeader{Key: outbox.HeaderWatermillUUID, Value: []byte(msg.UUID)},
+	)
+	return r, nil
+}

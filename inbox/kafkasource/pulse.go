@@ -1,0 +1,61 @@
+package kafkasource
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// Kafka's keys of the requests that prove to the group that a member lives.
+const (
+	keyHeartbeat = 12
+	keySyncGroup = 14
+)
+
+// pulse knows when the group last heard from this member: no later than an
+// answered request was sent. A member whose heartbeats get no answer cannot ask
+// the group whether it was replaced; it can only count.
+type pulse struct {
+	born time.Time
+	last atomic.Int64 // since born
+}
+
+var _ kgo.HookBrokerE2E = (*pulse)(nil)
+
+// OnBrokerE2E implements kgo.HookBrokerE2E.
+func (p *pulse) OnBrokerE2E(_ kgo.BrokerMetadata, key int16, e2e kgo.BrokerE2E) {
+	if e2e.Err() != nil || (key != keyHeartbeat && key != keySyncGroup) {
+		return
+	}
+	p.last.Store(int64(time.Since(p.born) - e2e.DurationE2E()))
+}
+
+// silence is how long the group may have heard nothing.
+func (p *pulse) silence() time.Duration {
+	return time.Since(p.born) - time.Duration(p.last.Load())
+}
+
+// watch gives the session up when the group has heard nothing for so long that
+// it will soon give our partitions away. It returns when stop is closed.
+func (m *member) watch(stop <-chan struct{}) {
+	limit := m.cfg.fenceAfter()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	for {
+		select {
+		case <-timer.C:
+		case <-stop:
+			return
+		}
+		left := limit - m.pulse.silence()
+		if left <= 0 {
+			if len(m.parts()) > 0 {
+				m.giveUp(ErrSessionLost)
+				return
+			}
+			left = limit // we have nothing that could be taken from us
+		}
+		timer.Reset(left)
+	}
+}

@@ -1,0 +1,172 @@
+package kafkasource
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/google/uuid"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/leat-go/leat/inbox"
+)
+
+// assign is the client's callback between the fetch of the group's offsets and
+// the first fetch of records. It replaces each offset by an exact one, so that
+// the assignments know where reading begins, and opens them.
+func (m *member) assign(
+	ctx context.Context, offsets map[string]map[int32]kgo.Offset,
+) (map[string]map[int32]kgo.Offset, error) {
+	<-m.ready
+	own := offsets[m.topic]
+	if len(own) == 0 {
+		return offsets, nil
+	}
+	begins, err := m.begins(ctx, own)
+	if err != nil {
+		m.cfg.Logger.LogAttrs(ctx, slog.LevelError, "cannot tell where to begin, joining again",
+			slog.String("group", m.group), slog.String("topic", m.topic), slog.Any("error", err))
+		return nil, err
+	}
+	for partition, b := range begins {
+		own[partition] = kgo.NewOffset().At(b.position.Offset).WithEpoch(b.epoch)
+		m.open(ctx, b)
+	}
+	return offsets, nil
+}
+
+// begin is where reading of a partition begins.
+type begin struct {
+	position inbox.Position
+	epoch    int32 // of the record before, −1 where it is not known
+	deleted  int64
+}
+
+// begins finds where to begin: at the group's offset, else as StartAt says, or as
+// Seek does; never below what the partition still holds.
+func (m *member) begins(ctx context.Context, committed map[int32]kgo.Offset) (map[int32]*begin, error) {
+	source, err := m.topicID(ctx)
+	if err != nil {
+		return nil, err
+	}
+	admin := kadm.NewClient(m.client)
+	oldest, err := admin.ListStartOffsets(ctx, m.topic)
+	if err = errors.Join(err, oldest.Error()); err != nil {
+		return nil, fmt.Errorf("oldest offsets: %w", err)
+	}
+	newest := oldest
+	if m.cfg.StartAt == StartNewest {
+		newest, err = admin.ListEndOffsets(ctx, m.topic)
+		if err = errors.Join(err, newest.Error()); err != nil {
+			return nil, fmt.Errorf("newest offsets: %w", err)
+		}
+	}
+	begins := make(map[int32]*begin, len(committed))
+	for partition, offset := range committed {
+		at := offset.EpochOffset()
+		b := &begin{epoch: at.Epoch}
+		if at.Offset < 0 {
+			start, _ := newest.Lookup(m.topic, partition)
+			at.Offset, b.epoch = start.Offset, -1
+		}
+		b.position = inbox.Position{
+			Source: source, Topic: m.topic, Partition: partition, Offset: at.Offset, Serial: m.serial,
+		}
+		begins[partition] = b
+	}
+	if err := m.seek(ctx, begins); err != nil {
+		return nil, err
+	}
+	for partition, b := range begins {
+		if start, ok := oldest.Lookup(m.topic, partition); ok && b.position.Offset < start.Offset {
+			b.deleted = start.Offset - b.position.Offset
+			b.position.Offset, b.epoch = start.Offset, -1
+		}
+		b.position.Prev = b.position.Offset - 1
+	}
+	return begins, nil
+}
+
+// seek asks Config.Seek.
+func (m *member) seek(ctx context.Context, begins map[int32]*begin) error {
+	if m.cfg.Seek == nil {
+		return nil
+	}
+	positions := make([]inbox.Position, 0, len(begins))
+	for _, b := range begins {
+		b.position.Prev = b.position.Offset - 1
+		positions = append(positions, b.position)
+	}
+	offsets, err := m.cfg.Seek(ctx, positions)
+	if err != nil {
+		return fmt.Errorf("seek: %w", err)
+	}
+	for partition, offset := range offsets {
+		b, ok := begins[partition]
+		if !ok || offset < 0 {
+			return fmt.Errorf("seek: partition %d to offset %d: not assigned, or negative", partition, offset)
+		}
+		if offset != b.position.Offset {
+			b.position.Offset, b.epoch = offset, -1
+		}
+	}
+	return nil
+}
+
+// topicID returns the topic's id as a canonical UUID, "" where the brokers know
+// none.
+func (m *member) topicID(ctx context.Context) (string, error) {
+	req := kmsg.NewPtrMetadataRequest()
+	topic := kmsg.NewMetadataRequestTopic()
+	topic.Topic = new(m.topic)
+	req.Topics = append(req.Topics, topic)
+	resp, err := req.RequestWith(ctx, m.client)
+	if err != nil {
+		return "", fmt.Errorf("topic id: %w", err)
+	}
+	if len(resp.Topics) != 1 {
+		return "", fmt.Errorf("topic id: %w", kerr.UnknownTopicOrPartition)
+	}
+	if err := kerr.ErrorForCode(resp.Topics[0].ErrorCode); err != nil {
+		return "", fmt.Errorf("topic id: %w", err)
+	}
+	id := uuid.UUID(resp.Topics[0].TopicID)
+	if id == uuid.Nil {
+		return "", nil
+	}
+	return id.String(), nil
+}
+
+// open begins an assignment, in place of one from which nothing was read yet.
+func (m *member) open(ctx context.Context, b *begin) {
+	a := newAssignment(m.parent, b.position, &m.cfg, m) //nolint:contextcheck // ctx ends with the assigning
+	m.mu.Lock()
+	earlier := m.assignments[b.position.Partition]
+	closed := m.closed
+	if !closed {
+		m.assignments[b.position.Partition] = a
+	}
+	m.mu.Unlock()
+	if earlier != nil && !closed {
+		earlier.cancel(ErrRevoked)
+		<-earlier.ended
+	}
+	if closed {
+		a.cancel(ErrClosed)
+		return
+	}
+	if b.deleted > 0 {
+		m.cfg.Logger.LogAttrs(ctx, slog.LevelError, "messages were deleted before they were read",
+			slog.String("group", m.group), slog.String("topic", m.topic),
+			slog.Int("partition", int(b.position.Partition)), slog.Int64("deleted_offsets", b.deleted))
+	}
+	m.partitionChanged(ctx, a, Assigned, b.position.Offset, b.deleted)
+	go func() {
+		defer close(a.ended)
+		m.serve(a)
+	}()
+}

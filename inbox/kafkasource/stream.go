@@ -1,0 +1,187 @@
+package kafkasource
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/leat-go/leat/internal/failpoint"
+)
+
+// stream delivers the messages of a subscription one by one, several at a time.
+type stream struct {
+	cfg   *Config
+	group string
+	out   chan<- *message.Message
+	slots chan struct{} // MaxInFlight
+}
+
+// flow is what serves one assignment of a stream.
+type flow struct {
+	*stream
+	a        *assignment
+	window   window
+	lanes    *lanes
+	prev     int64 // the offset delivered last
+	flying   int
+	finished chan landing
+}
+
+// landing is the end of a delivery.
+type landing struct {
+	it      *item
+	outcome Outcome
+	settled bool // a malformed record that Config.Malformed has taken
+}
+
+// serve delivers what a is pushed until it drains and nothing is in flight, or
+// its context ends.
+func (s *stream) serve(a *assignment) {
+	f := &flow{
+		stream: s, a: a, window: newWindow(a.begin.Offset), lanes: newLanes(s.cfg.Concurrency == 1),
+		prev: a.begin.Offset - 1, finished: make(chan landing, s.cfg.Concurrency),
+	}
+	draining := a.draining
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for draining != nil || f.flying > 0 {
+		if due, ok := f.lanes.wake(time.Now()); ok {
+			timer.Reset(time.Until(due))
+		}
+		if draining != nil {
+			f.launch()
+		}
+		select {
+		case <-a.wake:
+			for _, r := range a.take() {
+				f.lanes.add(&item{record: r, n: f.window.add(r)})
+			}
+		case l := <-f.finished:
+			f.land(l)
+		case <-timer.C:
+		case <-draining:
+			draining = nil
+		case <-a.ctx.Done():
+			draining = nil
+			for f.flying > 0 { // which end with the context
+				f.land(<-f.finished)
+			}
+		}
+	}
+}
+
+// launch begins as many deliveries as may be.
+func (f *flow) launch() {
+	for f.flying < f.cfg.Concurrency {
+		it := f.lanes.peek()
+		if it == nil || (f.window.ahead() >= f.cfg.MaxAhead && !f.window.lowest(it.n)) {
+			return
+		}
+		f.lanes.take()
+		if it.attempt == 0 {
+			it.prev, f.prev = f.prev, it.record.Offset
+		}
+		it.attempt++
+		f.flying++
+		go func() { f.finished <- f.deliver(it) }()
+	}
+}
+
+// land does what follows from the end of a delivery.
+func (f *flow) land(l landing) {
+	f.flying--
+	switch {
+	case l.outcome == OutcomeAcked || l.settled:
+		if l.settled && f.prev == l.it.record.Offset {
+			f.prev = l.it.prev // it was not delivered
+		}
+		f.window.settle(l.it.n)
+		f.lanes.settle(l.it)
+		f.a.settled(l.it.record, &f.window)
+	case l.outcome == OutcomeAbandoned:
+	default:
+		f.lanes.delay(l.it, time.Now().Add(f.cfg.redeliverAfter(l.it.attempt)))
+	}
+}
+
+// deliver hands the message out and waits for its fate.
+func (f *flow) deliver(it *item) landing {
+	select {
+	case f.slots <- struct{}{}:
+		defer func() { <-f.slots }()
+	case <-f.a.draining:
+		return landing{it: it, outcome: OutcomeAbandoned}
+	case <-f.a.ctx.Done():
+		return landing{it: it, outcome: OutcomeAbandoned}
+	}
+	ctx, cancel := context.WithCancel(f.a.messageContext(it.record, it.prev, f.lanes.serial))
+	defer cancel()
+	msg, err := f.cfg.Unmarshal(it.record)
+	if err == nil && msg == nil {
+		err = errors.New("Unmarshal returned no message")
+	}
+	start := time.Now()
+	l := landing{it: it, outcome: OutcomeMalformed}
+	if err != nil {
+		l.settled = malformed(ctx, f.cfg, f.a, it.record, err)
+	} else {
+		msg.SetContext(ctx)
+		var handed bool
+		if l.outcome, handed = f.hand(ctx, msg, &start); !handed {
+			return l
+		}
+	}
+	observe(ctx, f.cfg, Delivery{
+		Group: f.group, Topic: f.a.begin.Topic, Partition: f.a.begin.Partition, Offset: it.record.Offset,
+		Attempt: it.attempt, Outcome: l.outcome, Took: time.Since(start),
+	})
+	return l
+}
+
+// hand gives msg to whoever reads the channel, who then has it until it is acked or
+// nacked or its context ends. While nobody has taken it, a drain takes it back.
+func (f *flow) hand(ctx context.Context, msg *message.Message, start *time.Time) (outcome Outcome, handed bool) {
+	select {
+	case f.out <- msg:
+		*start = time.Now()
+	case <-f.a.draining:
+		return OutcomeAbandoned, false
+	case <-ctx.Done():
+		return OutcomeAbandoned, false
+	}
+	if failpoint.Inject(ctx, failpoint.ConsumerRebalanceMidHandler) != nil {
+		return OutcomeAbandoned, true
+	}
+	select {
+	case <-msg.Acked():
+	case <-msg.Nacked():
+		return OutcomeNacked, true
+	case <-ctx.Done():
+		return OutcomeAbandoned, true
+	}
+	if failpoint.Inject(ctx, failpoint.ConsumerAckLost) != nil {
+		return OutcomeNacked, true
+	}
+	return OutcomeAcked, true
+}
+
+// malformed reports a record that could not be unmarshalled and says whether it
+// is settled.
+func malformed(ctx context.Context, cfg *Config, a *assignment, r *kgo.Record, err error) bool {
+	cfg.Logger.LogAttrs(ctx, slog.LevelError, "record cannot be unmarshalled",
+		slog.String("topic", a.begin.Topic), slog.Int("partition", int(a.begin.Partition)),
+		slog.Int64("offset", r.Offset), slog.Any("error", err))
+	return cfg.Malformed(ctx, r, err) == nil
+}
+
+func observe(ctx context.Context, cfg *Config, d Delivery) {
+	for _, h := range cfg.Hooks {
+		if hook, ok := h.(DeliveryHook); ok {
+			hook.OnDelivery(ctx, d)
+		}
+	}
+}

@@ -1,0 +1,138 @@
+package kafkasource
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+// rejoinDelay is the pause between a lost session and the next.
+const rejoinDelay = 250 * time.Millisecond
+
+// Subscriber consumes topics as members of one consumer group. It is safe for
+// concurrent use.
+type Subscriber struct {
+	brokers []string
+	group   string
+	cfg     Config
+
+	closing chan struct{}
+	mu      sync.Mutex // guards what follows
+	closed  bool
+	running sync.WaitGroup
+}
+
+var _ message.Subscriber = (*Subscriber)(nil)
+
+// NewSubscriber returns a Subscriber in the consumer group called group, on the
+// cluster that it finds through brokers, which are host:port. It does not
+// connect. The error wraps outbox.ErrInvalidConfig. The caller must Close the
+// Subscriber.
+//
+// The members of a group share the partitions of a topic. Services that each
+// want every message take different groups.
+func NewSubscriber(brokers []string, group string, cfg Config) (*Subscriber, error) {
+	cfg = cfg.withDefaults()
+	if err := validateNames(brokers, group); err != nil {
+		return nil, err
+	}
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	if err := refuse(brokers, cfg.Options); err != nil {
+		return nil, err
+	}
+	return &Subscriber{
+		brokers: slices.Clone(brokers), group: group, cfg: cfg, closing: make(chan struct{}),
+	}, nil
+}
+
+// Subscribe implements message.Subscriber. It joins the group as a member of its
+// own and returns at once; while the cluster or the topic is not there, it goes on
+// trying. The channel is closed when ctx has ended or Close was called.
+//
+// The contexts of the messages are children of ctx that end when the message was
+// acked or nacked, and when its partition is given up (see ErrRevoked,
+// ErrSessionLost and ErrClosed, their causes). An ack that comes after that is too
+// late: the message is delivered again, here or elsewhere. When ctx ends they end
+// at once; Close gives handlers DrainTimeout.
+//
+// It returns ErrClosed after Close, and an error that wraps
+// outbox.ErrInvalidConfig for an empty topic.
+func (s *Subscriber) Subscribe(ctx context.Context, topic string) (<-chan *message.Message, error) {
+	out := make(chan *message.Message)
+	st := &stream{cfg: &s.cfg, group: s.group, out: out, slots: make(chan struct{}, s.cfg.MaxInFlight)}
+	sub, err := s.begin(topic, st.serve, s.cfg.Concurrency == 1)
+	if err != nil {
+		return nil, err
+	}
+	go func() {
+		defer s.running.Done()
+		defer close(out)
+		sub.run(ctx)
+	}()
+	return out, nil
+}
+
+// Close ends all subscriptions and batches: no more is delivered, handlers get
+// DrainTimeout to end, then their contexts end, offsets are committed and the
+// group is left. It always returns nil; more calls wait for the first.
+func (s *Subscriber) Close() error {
+	s.mu.Lock()
+	if !s.closed {
+		s.closed = true
+		close(s.closing)
+	}
+	s.mu.Unlock()
+	s.running.Wait()
+	return nil
+}
+
+// begin registers a subscription; the caller runs it and then calls
+// running.Done.
+func (s *Subscriber) begin(topic string, serve func(*assignment), serial bool) (*subscription, error) {
+	if topic == "" {
+		return nil, outbox.ConfigError("topic", strconv.Quote(topic), "must not be empty")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, fmt.Errorf("subscribe to %s: %w", topic, ErrClosed)
+	}
+	s.running.Add(1)
+	return &subscription{
+		brokers: s.brokers, group: s.group, topic: topic, cfg: s.cfg,
+		serve: serve, serial: serial, closing: s.closing,
+	}, nil
+}
+
+// subscription is one topic's consumer, through all its memberships.
+type subscription struct {
+	brokers      []string
+	group, topic string
+	cfg          Config
+	serve        func(*assignment) // until the assignment drains or its context ends
+	serial       bool
+	closing      <-chan struct{}
+}
+
+// run is a member of the group until ctx ends or the Subscriber is closed.
+func (s *subscription) run(ctx context.Context) {
+	for {
+		err := s.member(ctx)
+		if err == nil {
+			return
+		}
+		s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "group session ended, joining again",
+			slog.String("group", s.group), slog.String("topic", s.topic), slog.Any("error", err))
+		pause(ctx, jitter(rejoinDelay), s.closing)
+	}
+}

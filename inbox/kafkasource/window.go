@@ -1,0 +1,55 @@
+package kafkasource
+
+import "github.com/twmb/franz-go/pkg/kgo"
+
+// window follows the records of a partition from the first that is not settled
+// on. Its low watermark is the only offset that may be committed: with any
+// higher one, a crash would lose the records in between.
+type window struct {
+	marks []mark
+	first int // number of marks[0]
+	done  int // how many of marks are settled
+
+	next  int64 // the low watermark: every record below it is settled
+	epoch int32 // of the record below it
+}
+
+type mark struct {
+	offset  int64
+	epoch   int32
+	settled bool
+}
+
+func newWindow(begin int64) window {
+	return window{next: begin, epoch: -1}
+}
+
+// add takes the partition's next record and returns its number.
+func (w *window) add(r *kgo.Record) int {
+	w.marks = append(w.marks, mark{offset: r.Offset, epoch: r.LeaderEpoch})
+	return w.first + len(w.marks) - 1
+}
+
+// settle says that nothing remains to be done for record number n.
+func (w *window) settle(n int) {
+	w.marks[n-w.first].settled = true
+	w.done++
+	passed := 0
+	for passed < len(w.marks) && w.marks[passed].settled {
+		passed++
+	}
+	if passed == 0 {
+		return
+	}
+	last := w.marks[passed-1]
+	w.next, w.epoch = last.offset+1, last.epoch
+	w.marks = w.marks[passed:]
+	w.first += passed
+	w.done -= passed
+}
+
+// ahead is how many records are settled above one that is not.
+func (w *window) ahead() int { return w.done }
+
+// lowest says whether record number n is the one that holds the watermark.
+func (w *window) lowest(n int) bool { return n == w.first }
