@@ -34,6 +34,9 @@ func (m *member) commitTick(ctx context.Context) {
 	m.committing.Lock()
 	defer m.committing.Unlock()
 	err := m.commit(ctx, m.parts())
+	if errors.Is(err, kerr.UnknownMemberID) {
+		m.giveUp(ErrSessionLost) // the client would just join again
+	}
 	if err != nil && ctx.Err() == nil && !errors.Is(err, kerr.RebalanceInProgress) {
 		m.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "offset commit failed, to be repeated",
 			slog.String("group", m.group), slog.String("topic", m.topic), slog.Any("error", err))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -25,6 +26,7 @@ type member struct {
 	ready  chan struct{}   // closed when client is set
 	client *kgo.Client
 	pulse  pulse
+	name   atomic.Pointer[string] // by which the group knows it
 
 	// committing is held while offsets are committed. A partition leaves
 	// assignments under it, so that none is committed after it was given up.
@@ -42,14 +44,17 @@ type member struct {
 // member joins the group and serves what it is assigned until the subscription
 // ends, which is nil, or the membership does.
 func (s *subscription) member(ctx context.Context) error {
+	// What ends ctx begins a drain; it must end neither handlers nor the last commit.
+	own := context.WithoutCancel(ctx)
 	m := &member{
 		subscription: s,
-		parent:       ctx,
+		parent:       own,
 		ready:        make(chan struct{}),
 		pulse:        pulse{born: time.Now()},
 		assignments:  make(map[int32]*assignment),
 		gaveUp:       make(chan struct{}),
 	}
+	m.pulse.synced = m.sameMember
 	var once sync.Once
 	m.giveUp = func(err error) {
 		once.Do(func() {
@@ -57,18 +62,22 @@ func (s *subscription) member(ctx context.Context) error {
 			close(m.gaveUp)
 		})
 	}
-	client, err := kgo.NewClient(m.options()...)
+	clientCtx, kill := context.WithCancel(own)
+	defer kill()
+	client, err := kgo.NewClient(append(m.options(), kgo.WithContext(clientCtx))...)
 	if err != nil {
 		return err
 	}
 	m.client = client
 	close(m.ready)
-	return m.run(ctx)
+	err = m.run(ctx)
+	m.leave(kill, err)
+	return err
 }
 
+// run serves until ctx ends, the Subscriber is closed, or the membership is lost.
 func (m *member) run(ctx context.Context) (err error) {
-	// What ends ctx must not end the last commit.
-	own := context.WithoutCancel(ctx)
+	own := m.parent
 	polling, stopPolling := context.WithCancel(own)
 	defer stopPolling()
 	stopWatch := make(chan struct{})
@@ -88,7 +97,6 @@ func (m *member) run(ctx context.Context) (err error) {
 	m.stop(own, err)
 	close(stopWatch)
 	watch.Wait()
-	m.leave(own, err)
 	return err
 }
 
@@ -144,16 +152,13 @@ func (m *member) stop(ctx context.Context, err error) {
 	m.release(ctx, m.parts(), ErrClosed)
 }
 
-// leave tells the group, unless it cannot be reached, and closes the client.
-func (m *member) leave(ctx context.Context, err error) {
-	leaving, cancel := context.WithTimeout(ctx, leaveTimeout)
-	defer cancel()
+// leave closes the client, which tells the group. After an err that cannot be done,
+// and it is not waited for.
+func (m *member) leave(kill func(), err error) {
 	if err != nil {
-		cancel()
+		kill()
 	}
-	if leaveErr := m.client.LeaveGroupContext(leaving); leaveErr != nil && err == nil {
-		m.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "group was not left, its partitions wait for the session timeout",
-			slog.String("group", m.group), slog.String("topic", m.topic), slog.Any("error", leaveErr))
-	}
+	late := time.AfterFunc(leaveTimeout, kill)
+	defer late.Stop()
 	m.client.CloseAllowingRebalance()
 }

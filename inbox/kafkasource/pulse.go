@@ -17,8 +17,9 @@ const (
 // answered request was sent. A member whose heartbeats get no answer cannot ask
 // the group whether it was replaced; it can only count.
 type pulse struct {
-	born time.Time
-	last atomic.Int64 // since born
+	born   time.Time
+	last   atomic.Int64 // since born
+	synced func()       // after each answered request to synchronise
 }
 
 var _ kgo.HookBrokerE2E = (*pulse)(nil)
@@ -29,11 +30,30 @@ func (p *pulse) OnBrokerE2E(_ kgo.BrokerMetadata, key int16, e2e kgo.BrokerE2E) 
 		return
 	}
 	p.last.Store(int64(time.Since(p.born) - e2e.DurationE2E()))
+	if key == keySyncGroup {
+		p.synced()
+	}
 }
 
 // silence is how long the group may have heard nothing.
 func (p *pulse) silence() time.Duration {
 	return time.Since(p.born) - time.Duration(p.last.Load())
+}
+
+// sameMember gives the session up when the group knows this client under a new
+// name. The client then was out of the group, where others may have had its
+// partitions, and has come back as if it had kept them: it tells of the loss only
+// where a heartbeat, and not a commit or a join, was the first to learn of it.
+func (m *member) sameMember() {
+	select {
+	case <-m.ready:
+	default:
+		return
+	}
+	id, _ := m.client.GroupMetadata()
+	if before := m.name.Swap(&id); before != nil && *before != "" && *before != id && len(m.parts()) > 0 {
+		m.giveUp(ErrSessionLost)
+	}
 }
 
 // watch gives the session up when the group has heard nothing for so long that

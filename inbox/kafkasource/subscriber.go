@@ -59,11 +59,12 @@ func NewSubscriber(brokers []string, group string, cfg Config) (*Subscriber, err
 // own and returns at once; while the cluster or the topic is not there, it goes on
 // trying. The channel is closed when ctx has ended or Close was called.
 //
-// The contexts of the messages are children of ctx that end when the message was
-// acked or nacked, and when its partition is given up (see ErrRevoked,
+// The contexts of the messages have the values of ctx. They end when the message
+// was acked or nacked, and when its partition is given up (see ErrRevoked,
 // ErrSessionLost and ErrClosed, their causes). An ack that comes after that is too
-// late: the message is delivered again, here or elsewhere. When ctx ends they end
-// at once; Close gives handlers DrainTimeout.
+// late: the message is delivered again, here or elsewhere. The end of ctx does what
+// Close does, so handlers still get DrainTimeout: Watermill's router ends ctx as
+// soon as it is closed.
 //
 // It returns ErrClosed after Close, and an error that wraps
 // outbox.ErrInvalidConfig for an empty topic.
