@@ -1,0 +1,124 @@
+package kafkasource_test
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/kafkasource"
+	"github.com/leat-go/leat/internal/testenv"
+)
+
+// TestI8_SeekDecidesWhereToBegin: a store of offsets overrules the group's, once it
+// can be asked.
+func TestI8_SeekDecidesWhereToBegin(t *testing.T) {
+	t.Parallel()
+	env := testenv.RealKafka(t)
+	topic := env.Topic(t, "seek", 2)
+	c := client(t, env.Brokers)
+	for i := range 20 {
+		require.NoError(t, c.ProduceSync(t.Context(), record(topic, int32(i%2), strconv.Itoa(i), "")).FirstErr())
+	}
+	cfg := brisk()
+	cfg.Concurrency = 1
+	asked, away := make(chan []inbox.Position, 100), true
+	cfg.Seek = func(_ context.Context, assigned []inbox.Position) (map[int32]int64, error) {
+		asked <- assigned
+		if away {
+			away = false
+			return nil, errors.New("the database is away")
+		}
+		return map[int32]int64{1: 7}, nil
+	}
+	msgs := subscribe(t, newSubscriber(t, env.Brokers, env.Name("group"), cfg), topic)
+	first := map[int32]inbox.Position{}
+	for len(first) < 2 {
+		msg := receive(t, msgs)
+		p, ok := inbox.PositionFrom(msg.Context())
+		require.True(t, ok)
+		if _, seen := first[p.Partition]; !seen {
+			first[p.Partition] = p
+		}
+		msg.Ack()
+	}
+	positions := await(t, asked, "Seek is asked")
+	require.Len(t, positions, 2)
+	for _, p := range positions {
+		require.EqualValues(t, []int64{0, -1}, []int64{p.Offset, p.Prev})
+		require.Equal(t, topic, p.Topic)
+		require.True(t, p.Serial)
+	}
+	await(t, asked, "Seek is asked again")
+	require.EqualValues(t, []int64{0, -1}, []int64{first[0].Offset, first[0].Prev})
+	require.EqualValues(t, []int64{7, 6}, []int64{first[1].Offset, first[1].Prev})
+}
+
+// TestStartNewest begins with what is written after the group has come; the group
+// keeps its place although nothing was acked.
+func TestStartNewest(t *testing.T) {
+	t.Parallel()
+	env := testenv.RealKafka(t)
+	topic := env.Topic(t, "newest", 1)
+	fill(t, env, topic, 5, 0)
+	parts := newPartitions()
+	cfg := brisk()
+	cfg.StartAt, cfg.Hooks = kafkasource.StartNewest, []kafkasource.Hook{parts}
+	s := newSubscriber(t, env.Brokers, env.Name("group"), cfg)
+	subscribe(t, s, topic)
+	require.EqualValues(t, 5, parts.await(t, kafkasource.Assigned, 1).Next)
+	require.NoError(t, s.Close())
+	require.NoError(t, client(t, env.Brokers).ProduceSync(t.Context(), record(topic, 0, "5", "")).FirstErr())
+	msg := receive(t, subscribe(t, newSubscriber(t, env.Brokers, env.Name("group"), cfg), topic))
+	require.Equal(t, "5", msg.UUID)
+	msg.Ack()
+}
+
+// Messages that retention has deleted before the group read them are reported.
+func TestDeletedBeforeRead(t *testing.T) {
+	t.Parallel()
+	env := testenv.RealKafka(t)
+	topic, group := env.Topic(t, "deleted", 1), env.Name("group")
+	fill(t, env, topic, 10, 0)
+	admin := kadm.NewClient(client(t, env.Brokers))
+	offsets := kadm.Offsets{}
+	offsets.Add(kadm.Offset{Topic: topic, At: 2, LeaderEpoch: -1})
+	require.NoError(t, admin.CommitAllOffsets(t.Context(), group, offsets))
+	upTo := kadm.Offsets{}
+	upTo.Add(kadm.Offset{Topic: topic, At: 6, LeaderEpoch: -1})
+	_, err := admin.DeleteRecords(t.Context(), upTo)
+	require.NoError(t, err)
+	parts := newPartitions()
+	cfg := brisk()
+	cfg.Hooks = []kafkasource.Hook{parts}
+	msg := receive(t, subscribe(t, newSubscriber(t, env.Brokers, group, cfg), topic))
+	require.Equal(t, "6", msg.UUID)
+	msg.Ack()
+	p := parts.await(t, kafkasource.Assigned, 1)
+	require.EqualValues(t, []int64{6, 4}, []int64{p.Next, p.Deleted})
+}
+
+// TestBackPressure: a partition that nobody handles is paused, and read to its end
+// when somebody does.
+func TestBackPressure(t *testing.T) {
+	t.Parallel()
+	const total = 5000
+	env := testenv.RealKafka(t)
+	topic := env.Topic(t, "pressure", 1)
+	fill(t, env, topic, total, 50)
+	cfg := brisk()
+	cfg.MaxBuffered, cfg.BatchSize, cfg.Concurrency = 10, 10, 4
+	cfg.Options = []kgo.Opt{kgo.FetchMaxBytes(10_000), kgo.FetchMaxPartitionBytes(10_000)}
+	s := newSubscriber(t, env.Brokers, env.Name("group"), cfg)
+	msgs := subscribe(t, s, topic)
+	for range total {
+		receive(t, msgs).Ack()
+	}
+	require.NoError(t, s.Close())
+	require.EqualValues(t, total, committed(t, env.Brokers, env.Name("group"), topic, 0))
+}
