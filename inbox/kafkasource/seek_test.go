@@ -95,7 +95,7 @@ func TestDeletedBeforeRead(t *testing.T) {
 	require.NoError(t, err)
 	parts := newPartitions()
 	cfg := brisk()
-	cfg.Hooks = []kafkasource.Hook{parts}
+	cfg.Concurrency, cfg.Hooks = 1, []kafkasource.Hook{parts}
 	msg := receive(t, subscribe(t, newSubscriber(t, env.Brokers, group, cfg), topic))
 	require.Equal(t, "6", msg.UUID)
 	msg.Ack()
