@@ -3,7 +3,10 @@
 //
 // The recommended order, outermost first:
 //
-//	Recoverer → metrics → PoisonQueue → Retry → Inbox → Timeout → CorrelationID → RollbackOnError → handler
+//	Recoverer → Metrics → Attempts → DeadLetter → Backoff → Recoverer → Tracing →
+//	Inbox → Tracing.Inside → Timeout → CorrelationID → RollbackOnError → handler
+//
+// Watermill's own PoisonQueue and Retry go where DeadLetter and Backoff stand.
 //
 // What stands outside Inbox sees a message once more when it is tried again,
 // and never a transaction. What stands inside runs in the transaction and sees
