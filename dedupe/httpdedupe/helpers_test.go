@@ -11,14 +11,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/leat-go/leat/dedupe"
 	"github.com/leat-go/leat/dedupe/httpdedupe"
 	"github.com/leat-go/leat/dedupe/memdedupe"
+	"github.com/leat-go/leat/internal/testenv"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testenv.Main(m) }
 
 // faulty is a store in memory whose calls fail while an error is set.
 type faulty struct {

@@ -55,7 +55,7 @@ func TestTx_ConcurrentSameKey(t *testing.T) {
 			s := openShop(t, pool)
 			url := s.serve(t, s.store, s)
 
-			const keys, copies = 10, 8
+			const keys, copies = 6, 5
 			bodies := make([][copies]string, keys)
 			var wg sync.WaitGroup
 			var failures atomic.Int64
