@@ -78,15 +78,17 @@ func TestD6_TakenOver(t *testing.T) {
 	store := newFaulty(t).Store
 	w := httptest.NewRecorder()
 	w.Header().Set("X-Outer", "kept")
+	var other dedupe.Claim
+	var otherErr error
 	do(t, store, w, nil, func(w http.ResponseWriter, r *http.Request) {
 		store.Forget(recordKey())
-		c, err := store.Claim(r.Context(), recordKey(), dedupe.Request{Token: "other", Lease: time.Hour})
-		require.NoError(t, err)
-		require.Equal(t, dedupe.Claimed, c.Status)
+		other, otherErr = store.Claim(r.Context(), recordKey(), dedupe.Request{Token: "other", Lease: time.Hour})
 		w.Header().Set("Set-Cookie", "mine")
 		w.Header().Set("Content-Length", "4")
 		fmt.Fprint(w, "mine")
 	})
+	require.NoError(t, otherErr)
+	require.Equal(t, dedupe.Claimed, other.Status)
 	require.Equal(t, http.StatusConflict, w.Code)
 	require.Equal(t, "1", w.Header().Get("Retry-After"))
 	require.Contains(t, w.Body.String(), `"detail":"Another request with this key has taken over."`)
@@ -102,10 +104,12 @@ func TestD7_LeaseLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFaulty(t).Store
 		w := httptest.NewRecorder()
+		var cause error
 		do(t, watched{Store: store, noExtend: true}, w, nil, func(_ http.ResponseWriter, r *http.Request) {
 			<-r.Context().Done()
-			require.ErrorIs(t, context.Cause(r.Context()), dedupe.ErrLeaseLost)
+			cause = context.Cause(r.Context())
 		})
+		require.ErrorIs(t, cause, dedupe.ErrLeaseLost)
 		require.Equal(t, http.StatusServiceUnavailable, w.Code)
 		require.Contains(t, w.Body.String(), `"code":"idempotency_request_abandoned"`)
 		again := httptest.NewRecorder()
