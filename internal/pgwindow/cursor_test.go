@@ -30,15 +30,18 @@ func (c *idCursor) next(t *testing.T, db *testenv.Database) []string {
 }
 
 // xidCursor reads in the order of xid, up to the oldest transaction that is
-// under way anywhere in the cluster.
-type xidCursor struct{ xid, seq int64 }
+// under way anywhere in the cluster, unless it is hasty.
+type xidCursor struct {
+	xid, seq int64
+	hasty    bool
+}
 
 func (c *xidCursor) next(t *testing.T, db *testenv.Database) []string {
 	t.Helper()
 	rows, err := db.Pool.Query(t.Context(), `
 		SELECT xid::text::bigint, seq, convert_from(payload, 'UTF8') FROM leat.outbox
-		WHERE (xid, seq) > ($1::bigint::text::xid8, $2::bigint) AND xid < pg_snapshot_xmin(pg_current_snapshot())
-		ORDER BY xid, seq`, c.xid, c.seq)
+		WHERE (xid, seq) > ($1::bigint::text::xid8, $2::bigint) AND ($3 OR xid < pg_snapshot_xmin(pg_current_snapshot()))
+		ORDER BY xid, seq`, c.xid, c.seq, c.hasty)
 	require.NoError(t, err)
 	var all []string
 	var payload string
@@ -83,11 +86,7 @@ func TestO5_OrderByXidInvertsAKey(t *testing.T) {
 	early.put("shipped") // sees "paid" committed
 	early.commit()
 
-	var wrong xidCursor
-	await(t, "the horizon passes", func() bool {
-		got := (&xidCursor{}).next(t, db)
-		return len(got) == 2
-	})
+	wrong := xidCursor{hasty: true} // all that matters here has ended, whatever other tests are at
 	require.Equal(t, []string{"shipped", "paid"}, wrong.next(t, db), "negative control")
 	_, rows := s.opened()
 	require.Equal(t, []string{"paid", "shipped"}, rows)

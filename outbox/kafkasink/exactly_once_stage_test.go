@@ -32,6 +32,8 @@ type stage struct {
 	prefix  string
 	topics  []string
 	written atomic.Int64
+	// calm relays have time: what fails is the broker, which may be slow to come back.
+	calm bool
 }
 
 func newStage(t *testing.T) *stage {
@@ -125,6 +127,9 @@ func (s *stage) sink(opts ...kgo.Opt) *kafkasink.Transactional {
 func (s *stage) start(sink relay.Sink, hooks ...relay.Hook) (stop func()) {
 	s.t.Helper()
 	cfg := fastTakeover()
+	if s.calm {
+		cfg.Lease, cfg.PublishTimeout, cfg.LeaseMargin = 30*time.Second, 10*time.Second, 0
+	}
 	cfg.Hooks = hooks
 	r, err := relay.New(s.source, sink, cfg)
 	require.NoError(s.t, err)
@@ -178,7 +183,7 @@ func (s *stage) settled() int64 { return s.source.settled.count() }
 // awaitSettled waits until n messages are settled.
 func (s *stage) awaitSettled(n int64) {
 	s.t.Helper()
-	require.Eventually(s.t, func() bool { return s.settled() >= n }, 2*patience, 10*time.Millisecond)
+	require.Eventually(s.t, func() bool { return s.settled() >= n }, 4*patience, 10*time.Millisecond)
 }
 
 // awaitCommitted waits until readers of committed records see n. A relay does not
@@ -187,7 +192,7 @@ func (s *stage) awaitCommitted(n int) {
 	s.t.Helper()
 	pause := time.NewTicker(100 * time.Millisecond)
 	defer pause.Stop()
-	ctx := within(s.t, 2*patience)
+	ctx := within(s.t, 4*patience)
 	for len(readCommittedNow(s.t, s.brokers, s.topics...)) < n {
 		select {
 		case <-pause.C:

@@ -63,7 +63,7 @@ func TestR12_BrokerIsKilled(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "starts a broker of its own")
 	server := testenv.PrivateKafka(t)
-	s := &stage{t: t, brokers: server.Brokers, prefix: "leat-test-", topics: []string{"orders", "mail"}}
+	s := &stage{t: t, brokers: server.Brokers, prefix: "leat-test-", topics: []string{"orders", "mail"}, calm: true}
 	s.createTopics()
 	s.open()
 	s.write(200)
