@@ -55,3 +55,9 @@ func (s *Statements) Keys(ctx context.Context, conn *pgx.Conn, group string, sha
 	}
 	return collectKeys(rows)
 }
+
+// Count returns how many records are held.
+func (s *Statements) Count(ctx context.Context, conn *pgx.Conn, group string, share Share) (n int, err error) {
+	err = conn.QueryRow(ctx, s.count, group, share.Slots, share.Slot).Scan(&n)
+	return n, err
+}

@@ -47,6 +47,7 @@ type Statements struct {
 
 	lock, fence, position           string
 	hold, settle, free, keys, due   string
+	count                           string
 	leave, stay                     string
 	byID, first, pickParked         string
 	pickBlocked, pickDead           string
@@ -63,6 +64,7 @@ func Prepare(names pgmigrate.Names, window *pgwindow.Statements) (*Statements, e
 	for file, to := range map[string]*string{
 		"lock": &s.lock, "fence": &s.fence, "position": &s.position,
 		"hold": &s.hold, "settle": &s.settle, "free": &s.free, "keys": &s.keys, "due": &s.due,
+		"count": &s.count,
 		"leave": &s.leave, "stay": &s.stay,
 		"by_id": &s.byID, "first": &s.first, "pick_parked": &s.pickParked,
 		"pick_blocked": &s.pickBlocked, "pick_dead": &s.pickDead,

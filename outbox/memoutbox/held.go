@@ -8,7 +8,7 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-var _ relay.Holder = (*session)(nil)
+var _ relay.HoldCounter = (*session)(nil)
 
 // HeldKeys implements relay.Holder.
 func (s *session) HeldKeys(ctx context.Context) ([]relay.Key, error) {
@@ -26,6 +26,22 @@ func (s *session) HeldKeys(ctx context.Context) ([]relay.Key, error) {
 		}
 	}
 	return keys, nil
+}
+
+// CountHeld implements relay.HoldCounter.
+func (s *session) CountHeld(ctx context.Context) (int, error) {
+	s.ob.mu.Lock()
+	defer s.ob.mu.Unlock()
+	if err := s.alive(ctx); err != nil {
+		return 0, err
+	}
+	n := 0
+	for _, h := range s.asides().held {
+		if s.reads(&h.Record) {
+			n++
+		}
+	}
+	return n, nil
 }
 
 // Hold implements relay.Holder.

@@ -10,7 +10,7 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-var _ relay.Holder = (*session)(nil)
+var _ relay.HoldCounter = (*session)(nil)
 
 // shardFilter says which shards are this session's: those that are slot modulo
 // slots.
@@ -29,6 +29,14 @@ func (n *session) HeldKeys(ctx context.Context) ([]relay.Key, error) {
 	defer n.writing.Unlock()
 	keys, err := n.source.ob.held.Keys(ctx, n.writer, n.lease.Slot.Group, n.share())
 	return relayKeys(keys), unusable(describe(err))
+}
+
+// CountHeld implements relay.HoldCounter.
+func (n *session) CountHeld(ctx context.Context) (int, error) {
+	n.writing.Lock()
+	defer n.writing.Unlock()
+	count, err := n.source.ob.held.Count(ctx, n.writer, n.lease.Slot.Group, n.share())
+	return count, unusable(describe(err))
 }
 
 // Hold implements relay.Holder. What is settled is noted only once it is stored:

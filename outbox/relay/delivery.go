@@ -104,7 +104,9 @@ func (d *delivery) rest(stop, work context.Context, err error) (over bool, _ err
 	}
 	t.inHand(&d.page.Records[d.todo[0]])
 	if d.capped {
-		t.capped(work)
+		if room, err := t.capped(work, len(d.holdings)); room || err != nil {
+			return false, err
+		}
 	}
 	return d.pause(stop, work, d.wait(time.Now()))
 }

@@ -202,6 +202,7 @@ func (t *term) resolved(verdicts []Verdict, free []Key) {
 			t.retry.reset()
 		}
 	}
+	t.uncap()
 }
 
 // forgetRetries forgets records that should be due and were not found: people

@@ -128,9 +128,35 @@ func (t *term) showHeld() {
 	t.heldView.Store(&v)
 }
 
-// capped raises the alarm that nothing more can be set aside, once.
-func (t *term) capped(ctx context.Context) {
-	t.relay.watch.raise(ctx, t.relay, Alarm{Kind: AlarmHeldCap, Detail: "MaxHeld is reached; the relay stops at its page until held records are dealt with"})
+// recountEvery is how often a relay that is full asks how many records are held.
+const recountEvery = 30 * time.Second
+
+// capped counts again where that can be done, and says whether there is room after all
+// for more than are pending. If not it raises the alarm, once.
+func (t *term) capped(work context.Context, pending int) (room bool, err error) {
+	if counter, ok := t.holder.(HoldCounter); ok && (t.counted.IsZero() || time.Since(t.counted) >= recountEvery) {
+		n, err := counter.CountHeld(work)
+		if err != nil {
+			return false, t.fault(work, "count_held", err)
+		}
+		t.counted, t.held = time.Now(), n
+		t.showHeld()
+		t.uncap()
+		room = n+pending < t.relay.cfg.MaxHeld
+	}
+	if !room {
+		t.full = true
+		t.relay.watch.raise(work, t.relay, Alarm{Kind: AlarmHeldCap, Detail: "MaxHeld is reached; the relay stops at its page until held records are dealt with"})
+	}
+	return room, nil
+}
+
+// uncap ends the alarm where there is room again, so that the next one is heard.
+func (t *term) uncap() {
+	if t.full && t.held < t.relay.cfg.MaxHeld {
+		t.full = false
+		t.relay.watch.clear(AlarmHeldCap)
+	}
 }
 
 // isFinal says whether a record with this fate is held no longer.

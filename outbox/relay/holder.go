@@ -133,3 +133,13 @@ type Holder interface {
 	// keys of which nothing is held any more.
 	Resolve(ctx context.Context, v []Verdict) (free []Key, err error)
 }
+
+// HoldCounter is a Holder that can count what it holds. Where Config.MaxHeld is reached, a
+// relay asks it now and then, since people may have dropped records: a relay learns of
+// that from no other call.
+type HoldCounter interface {
+	Holder
+
+	// CountHeld returns the number of records that are held, in any state.
+	CountHeld(ctx context.Context) (int, error)
+}

@@ -139,6 +139,38 @@ func TestO7_MaxHeld(t *testing.T) {
 	})
 }
 
+// TestO7_MaxHeldAfterADrop: what people have dropped makes room, too, and the next time
+// that there is none is said again.
+func TestO7_MaxHeldAfterADrop(t *testing.T) {
+	t.Parallel()
+	inLab(t, relay.Config{MaxHeld: 2, PageSize: 2, PollMax: time.Second}, func(t *testing.T, l *lab, r *relay.Relay, hook *recorder) {
+		stop := lead(t, r)
+		drop := func() {
+			for _, key := range l.parked() {
+				require.NoError(t, l.Drop(t.Context(), "default", relay.Key{Topic: "t", Key: key}))
+			}
+			elapse(t, time.Minute)
+		}
+		for round := range 3 {
+			for _, name := range []string{"a", "b", "c"} {
+				l.refuse(name, outbox.FailurePermanent)
+				l.put("t", name, name)
+			}
+			elapse(t, 10*time.Minute)
+			l.put("t", "l", "l")
+			elapse(t, time.Minute)
+			require.Equal(t, []string{"a", "b"}, l.parked())
+			require.Equal(t, round+1, hook.count(relay.AlarmHeldCap))
+			require.Len(t, l.sent(), round, "what comes later is behind the page")
+			drop()
+			require.Equal(t, []string{"c"}, l.parked())
+			require.Len(t, l.sent(), round+1)
+			drop()
+		}
+		stop()
+	})
+}
+
 // TestRunOnce_WaitsForRetries, but not for what is parked.
 func TestRunOnce_WaitsForRetries(t *testing.T) {
 	t.Parallel()

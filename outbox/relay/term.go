@@ -39,6 +39,8 @@ type term struct {
 	retries      map[int64]pendingRetry // by Seq
 	dueAt        time.Time              // of the next look for held records that are due
 	dueMore      bool                   // some are due, as far as is known
+	full         bool                   // nothing more can be set aside
+	counted      time.Time              // when held was last counted, not reckoned
 	heldBlind    time.Time              // a page was last set aside without a sign that others answer
 
 	// What State tells.

@@ -11,7 +11,7 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-var _ relay.Holder = (*session)(nil)
+var _ relay.HoldCounter = (*session)(nil)
 
 // whole is a group's only slot.
 func whole() pgheld.Share {
@@ -24,6 +24,14 @@ func (n *session) HeldKeys(ctx context.Context) ([]relay.Key, error) {
 	defer n.writing.Unlock()
 	keys, err := n.source.held.Keys(ctx, n.writer, n.lease.Slot.Group, whole())
 	return relayKeys(keys), unusable(describe(err))
+}
+
+// CountHeld implements relay.HoldCounter.
+func (n *session) CountHeld(ctx context.Context) (int, error) {
+	n.writing.Lock()
+	defer n.writing.Unlock()
+	count, err := n.source.held.Count(ctx, n.writer, n.lease.Slot.Group, whole())
+	return count, unusable(describe(err))
 }
 
 // Hold implements relay.Holder. What is settled is noted only once it is stored:
