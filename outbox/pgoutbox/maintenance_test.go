@@ -95,7 +95,12 @@ func TestO14_OneMaintains(t *testing.T) {
 // than is unsettled.
 func TestO15_PinsAreFoundByIndex(t *testing.T) {
 	t.Parallel()
-	ob, db := newOutbox(t, pgoutbox.Config{})
+	// On a server of its own: what is unsettled begins at the oldest transaction under way,
+	// and other tests have old ones.
+	server := testenv.PrivatePostgres(t, testenv.PostgresOptions{Settings: map[string]string{"fsync": "off"}})
+	db := server.Database(migrated(t))
+	ob, err := pgoutbox.New(db.Pool, pgoutbox.Config{})
+	require.NoError(t, err)
 	fill(t, db, 200_000)
 	s := acquire(t, ob, "")
 	settleAll(t, s)
