@@ -1,0 +1,31 @@
+package pginbox
+
+import (
+	"context"
+	_ "embed" // of the statement
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+)
+
+//go:embed sql/scope.sql
+var scopeSQL string
+
+// Scope names the history that the inbox's commits belong to: the cluster, its
+// timeline, the life of its server, the database and the table. While it stays the
+// same, an id that was committed is committed still. After a failover, a restart
+// or a restored backup it is another one, and never an earlier one again. It is
+// for caches in front of the inbox, such as package twotier.
+//
+// It takes one connection for one statement. Errors are the database's; on a
+// standby it is an error. It is safe for concurrent use.
+func (in *Inbox) Scope(ctx context.Context) (string, error) {
+	var scope string
+	err := in.db.Lend(ctx, func(conn *pgx.Conn) error {
+		return conn.QueryRow(ctx, withoutComments(scopeSQL), in.cfg.names().Qualified("")).Scan(&scope)
+	})
+	if err != nil {
+		return "", fmt.Errorf("leat: read the inbox's scope: %w", explain(err))
+	}
+	return scope, nil
+}

@@ -1,0 +1,122 @@
+package twotier
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/outbox"
+)
+
+// Config tunes a Processor. Scope is required.
+type Config struct {
+	// Scope names the history that the inbox's commits belong to; it must read it
+	// from the database that the inbox writes to, each time. pginbox's Inbox has
+	// such a method. Required.
+	Scope func(ctx context.Context) (string, error)
+
+	// Caches are looked into in this order; what one knows is told to those before
+	// it. They can be shared with other processors.
+	// Defaults to one Memory of its own.
+	Caches []Cache
+
+	// IDFrom finds the id of a message. It must be the inbox's.
+	// Defaults to inbox.DefaultIDSource.
+	IDFrom inbox.IDSource
+
+	// CacheTimeout bounds each call of a cache, and ScopeTimeout each read of the
+	// scope. What takes longer counts as not known, and the inbox is asked.
+	// Default to 50 ms and 1 s.
+	CacheTimeout, ScopeTimeout time.Duration
+
+	// RetryAfter is how long a cache that failed is left alone, so that one that is
+	// away does not delay every message by CacheTimeout.
+	// Defaults to 1 s.
+	RetryAfter time.Duration
+
+	// Logger receives what an operator should know. Defaults to none.
+	Logger *slog.Logger
+
+	// Hook sees what the caches do. Defaults to none.
+	Hook Hook
+}
+
+// Event is what came of a look into the caches.
+type Event int
+
+const (
+	// Missed means that no cache knew the message; the inbox was asked.
+	Missed Event = iota + 1
+	// Skipped means that the message was committed in the current scope, and was
+	// not handed to the inbox.
+	Skipped
+	// Outlived means that the message was remembered in a scope that is over, or
+	// the scope could not be read; the inbox was asked.
+	Outlived
+)
+
+// String returns the event's name.
+func (e Event) String() string {
+	switch e {
+	case Missed:
+		return "missed"
+	case Skipped:
+		return "skipped"
+	case Outlived:
+		return "outlived"
+	default:
+		return fmt.Sprintf("Event(%d)", int(e))
+	}
+}
+
+// Hook sees each look. It is called from many goroutines and should return
+// quickly.
+type Hook interface {
+	// OnLook is called before the inbox is asked, or instead.
+	OnLook(ctx context.Context, consumer, id string, e Event)
+}
+
+func (c Config) withDefaults() (Config, error) {
+	if c.IDFrom == nil {
+		c.IDFrom = inbox.DefaultIDSource()
+	}
+	if c.CacheTimeout == 0 {
+		c.CacheTimeout = 50 * time.Millisecond
+	}
+	if c.ScopeTimeout == 0 {
+		c.ScopeTimeout = time.Second
+	}
+	if c.RetryAfter == 0 {
+		c.RetryAfter = time.Second
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if len(c.Caches) > 0 {
+		return c, nil
+	}
+	memory, err := NewMemory(MemoryConfig{})
+	c.Caches = []Cache{memory}
+	return c, err
+}
+
+func (c Config) validate() error {
+	if c.Scope == nil {
+		return outbox.ConfigError("Scope", nil, "is required, such as the Scope of a pginbox.Inbox")
+	}
+	for i, cache := range c.Caches {
+		if cache == nil {
+			return outbox.ConfigError(fmt.Sprintf("Caches[%d]", i), nil, "must not be nil")
+		}
+	}
+	for name, d := range map[string]time.Duration{
+		"CacheTimeout": c.CacheTimeout, "ScopeTimeout": c.ScopeTimeout, "RetryAfter": c.RetryAfter,
+	} {
+		if d < 0 {
+			return outbox.ConfigError(name, d, "must not be negative")
+		}
+	}
+	return nil
+}

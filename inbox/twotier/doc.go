@@ -1,0 +1,24 @@
+// Package twotier answers redeliveries from a cache, in this process or in Redis,
+// before the inbox's database is asked: for storms of duplicates.
+//
+//	in, err := pginbox.New(pool, "loyalty", pginbox.Config{})
+//	tiers, err := twotier.New(in, twotier.Config{Scope: in.Scope})
+//	router.AddMiddleware(middleware.Inbox{Processor: tiers, Outbox: ob}.Middleware)
+//
+// The caches hold the ids of messages whose transactions have committed, written
+// after the commit, and nothing else: no reservations, no Bloom filter, whose
+// false positive would be a lost message. Each id is held with the scope in which
+// it committed. A message is skipped only if the scope is still the same, by a
+// read of the database that began after the message was received; one read serves
+// all who wait for it. So a commit that was lost in a failover or a crash is never
+// the reason for a skip (invariant I9).
+//
+//	receive ─▶ caches ── not seen, or they fail ──▶ inbox ──▶ commit ─▶ remember ─▶ ack
+//	              │ seen in scope s
+//	              └─▶ scope now ── s ──▶ ack
+//	                      └── another one, or unknown ──▶ inbox
+//
+// Whatever a cache answers or fails to answer, the worst is one more question to
+// the database. What the caches save is the claim of a duplicate; a message that
+// is fresh pays for the look.
+package twotier

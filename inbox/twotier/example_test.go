@@ -1,0 +1,49 @@
+package twotier_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/leat-go/leat/inbox/meminbox"
+	"github.com/leat-go/leat/inbox/twotier"
+	"github.com/leat-go/leat/middleware"
+)
+
+// look prints what the caches do.
+type look struct{}
+
+func (look) OnLook(_ context.Context, consumer, id string, e twotier.Event) {
+	fmt.Println(consumer, id, e)
+}
+
+// With pginbox, Scope is the inbox's own method, and a rediscache may be the second
+// of the caches.
+func ExampleProcessor() {
+	in, err := meminbox.New("loyalty", meminbox.Config{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	scope := func(context.Context) (string, error) { return "this process", nil }
+	tiers, err := twotier.New(in, twotier.Config{Scope: scope, Hook: look{}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	h := middleware.Inbox{Processor: tiers}.Middleware(func(msg *message.Message) ([]*message.Message, error) {
+		fmt.Println("10 points for", msg.UUID)
+		return nil, nil
+	})
+	for range 3 {
+		if _, err := h(message.NewMessage("order-1", nil)); err != nil {
+			fmt.Println(err)
+		}
+	}
+	// Output:
+	// loyalty order-1 missed
+	// 10 points for order-1
+	// loyalty order-1 skipped
+	// loyalty order-1 skipped
+}

@@ -1,0 +1,290 @@
+package twotier_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/meminbox"
+	"github.com/leat-go/leat/inbox/twotier"
+	"github.com/leat-go/leat/outbox"
+)
+
+var errBroken = errors.New("broken")
+
+// history is a scope to be changed and broken, whose reads are counted.
+type history struct {
+	mu    sync.Mutex
+	scope string
+	err   error
+	reads int
+	hold  chan struct{} // reads wait for it where it is set
+}
+
+func (h *history) Scope(context.Context) (string, error) {
+	h.mu.Lock()
+	hold := h.hold
+	h.reads++
+	h.mu.Unlock()
+	if hold != nil {
+		<-hold
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.scope, h.err
+}
+
+func (h *history) set(scope string, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.scope, h.err = scope, err
+}
+
+// events records what the caches did.
+type events struct {
+	mu   sync.Mutex
+	seen []twotier.Event
+}
+
+func (e *events) OnLook(_ context.Context, _, _ string, event twotier.Event) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.seen = append(e.seen, event)
+}
+
+func (e *events) last() twotier.Event {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.seen[len(e.seen)-1]
+}
+
+// broken is a cache that is away.
+type broken struct{ calls atomic.Int64 }
+
+func (b *broken) Seen(context.Context, string, string) (string, error) {
+	b.calls.Add(1)
+	return "", errBroken
+}
+
+func (b *broken) Remember(context.Context, string, string, string) error {
+	b.calls.Add(1)
+	return errBroken
+}
+
+type rig struct {
+	*twotier.Processor
+
+	store  *meminbox.Store
+	events *events
+	h      *history
+}
+
+func newRig(t *testing.T, cfg twotier.Config) *rig {
+	t.Helper()
+	r := &rig{store: &meminbox.Store{}, events: &events{}, h: &history{scope: "one"}}
+	in, err := meminbox.New("tester", meminbox.Config{Store: r.store, Config: inbox.Config{BusyDelay: inbox.NoBusyDelay}})
+	require.NoError(t, err)
+	cfg.Scope, cfg.Hook = r.h.Scope, r.events
+	r.Processor, err = twotier.New(in, cfg)
+	require.NoError(t, err)
+	return r
+}
+
+func (r *rig) deliver(ctx context.Context, id string, err error) (inbox.Outcome, error) {
+	return r.Process(ctx, message.NewMessage(id, nil), func(context.Context) error { return err })
+}
+
+func memory(t *testing.T, cfg twotier.MemoryConfig) *twotier.Memory {
+	t.Helper()
+	m, err := twotier.NewMemory(cfg)
+	require.NoError(t, err)
+	return m
+}
+
+// TestI9_SkipsOnlyWhatIsCommittedInThisScope walks through all answers.
+func TestI9_SkipsOnlyWhatIsCommittedInThisScope(t *testing.T) {
+	t.Parallel()
+	first, second := memory(t, twotier.MemoryConfig{}), memory(t, twotier.MemoryConfig{})
+	r := newRig(t, twotier.Config{Caches: []twotier.Cache{first, second}})
+	expect := func(handler error, outcome inbox.Outcome, event twotier.Event) {
+		t.Helper()
+		got, err := r.deliver(t.Context(), "a", handler)
+		require.ErrorIs(t, err, handler)
+		require.Equal(t, outcome, got)
+		require.Equal(t, event, r.events.last())
+	}
+	expect(errBroken, inbox.OutcomeFailed, twotier.Missed)
+	require.Zero(t, first.Len(), "what failed is not remembered")
+	expect(nil, inbox.OutcomeCommitted, twotier.Missed)
+	got, err := r.deliver(t.Context(), "a", errBroken)
+	require.NoError(t, err)
+	require.Equal(t, inbox.OutcomeDuplicate, got)
+	require.Equal(t, twotier.Skipped, r.events.last())
+	require.Equal(t, 2, r.h.reads, "one to remember under, one for the skip")
+
+	r.h.set("", errBroken)
+	got, err = r.deliver(t.Context(), "a", errBroken)
+	require.NoError(t, err, "the inbox answers")
+	require.Equal(t, inbox.OutcomeDuplicate, got)
+	require.Equal(t, twotier.Outlived, r.events.last())
+
+	r.h.set("two", nil)
+	got, err = r.deliver(t.Context(), "a", errBroken)
+	require.NoError(t, err)
+	require.Equal(t, inbox.OutcomeDuplicate, got)
+	require.Equal(t, twotier.Outlived, r.events.last())
+	got, err = r.deliver(t.Context(), "a", errBroken)
+	require.NoError(t, err)
+	require.Equal(t, inbox.OutcomeDuplicate, got)
+	require.Equal(t, twotier.Skipped, r.events.last(), "remembered anew, in the new scope")
+}
+
+// TestI9_FillsTheNearerCache: what the second cache knows the first learns.
+func TestI9_FillsTheNearerCache(t *testing.T) {
+	t.Parallel()
+	near, far := memory(t, twotier.MemoryConfig{}), memory(t, twotier.MemoryConfig{})
+	r := newRig(t, twotier.Config{Caches: []twotier.Cache{near, far}})
+	require.NoError(t, far.Remember(t.Context(), "tester", "a", "one"))
+	got, err := r.deliver(t.Context(), "a", errBroken)
+	require.NoError(t, err)
+	require.Equal(t, inbox.OutcomeDuplicate, got)
+	require.Equal(t, twotier.Skipped, r.events.last())
+	require.Equal(t, 1, near.Len())
+	scope, err := near.Seen(t.Context(), "another", "a")
+	require.NoError(t, err)
+	require.Empty(t, scope, "another consumer's")
+}
+
+// TestI9_LostCommit: the inbox has lost what the cache knows, as after a failover.
+// Scoped, the message runs again; the forbidden form, one scope for ever, skips it.
+func TestI9_LostCommit(t *testing.T) {
+	t.Parallel()
+	for name, scope := range map[string]string{"scoped": "two", "negative control": "one"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cache := memory(t, twotier.MemoryConfig{})
+			before := newRig(t, twotier.Config{Caches: []twotier.Cache{cache}})
+			_, err := before.deliver(t.Context(), "a", nil)
+			require.NoError(t, err)
+			after := newRig(t, twotier.Config{Caches: []twotier.Cache{cache}})
+			after.h.set(scope, nil)
+			_, err = after.deliver(t.Context(), "a", nil)
+			require.NoError(t, err)
+			require.Equal(t, scope == "two", after.store.Recorded("tester", "a"))
+		})
+	}
+}
+
+// TestI9_OneReadServesAllWhoWait: those who ask while a read runs wait for the
+// next, together, and never take the one that began before they came.
+func TestI9_OneReadServesAllWhoWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, twotier.Config{ScopeTimeout: time.Minute})
+		_, err := r.deliver(t.Context(), "a", nil)
+		require.NoError(t, err)
+		r.h.hold = make(chan struct{})
+		var wg sync.WaitGroup
+		var skipped atomic.Int64
+		ask := func(ctx context.Context) {
+			wg.Go(func() {
+				if outcome, err := r.deliver(ctx, "a", errBroken); err == nil && outcome == inbox.OutcomeDuplicate {
+					skipped.Add(1)
+				}
+			})
+		}
+		ask(t.Context())
+		synctest.Wait() // its read has begun
+		impatient, cancel := context.WithCancel(t.Context())
+		ask(impatient)
+		for range 50 {
+			ask(t.Context())
+		}
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		require.Equal(t, 2, r.h.reads, "one was done before, one is under way")
+		close(r.h.hold)
+		wg.Wait()
+		require.Equal(t, 3, r.h.reads)
+		require.GreaterOrEqual(t, skipped.Load(), int64(51))
+	})
+}
+
+// TestI1_BrokenCachesCostNothingButTheirLook: the inbox answers, and a cache that
+// fails is left alone for a while.
+func TestI1_BrokenCachesCostNothingButTheirLook(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		cache := &broken{}
+		r := newRig(t, twotier.Config{Caches: []twotier.Cache{cache}})
+		_, err := r.deliver(t.Context(), "a", nil)
+		require.NoError(t, err)
+		for range 20 {
+			got, err := r.deliver(t.Context(), "a", errBroken)
+			require.NoError(t, err)
+			require.Equal(t, inbox.OutcomeDuplicate, got)
+		}
+		require.EqualValues(t, 1, cache.calls.Load())
+		<-time.After(2 * time.Second)
+		_, err = r.deliver(t.Context(), "a", errBroken)
+		require.NoError(t, err)
+		require.EqualValues(t, 2, cache.calls.Load())
+	})
+}
+
+func TestI11_EmptyIDIsTheInboxsError(t *testing.T) {
+	t.Parallel()
+	_, err := newRig(t, twotier.Config{}).deliver(t.Context(), "", nil)
+	require.ErrorIs(t, err, inbox.ErrNoMessageID)
+}
+
+func TestMemory_ForgetsByUseAndTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := memory(t, twotier.MemoryConfig{Size: 2, TTL: time.Minute})
+		knows := func(id string) bool {
+			scope, err := m.Seen(t.Context(), "c", id)
+			require.NoError(t, err)
+			return scope == "s"
+		}
+		for _, id := range []string{"a", "b", "a", "c"} {
+			require.NoError(t, m.Remember(t.Context(), "c", id, "s"))
+		}
+		require.True(t, knows("a") && knows("c") && !knows("b"))
+		<-time.After(time.Minute)
+		require.False(t, knows("a"))
+		require.Equal(t, 1, m.Len())
+	})
+}
+
+func TestNew_Refuses(t *testing.T) {
+	t.Parallel()
+	in, err := meminbox.New("tester", meminbox.Config{})
+	require.NoError(t, err)
+	scope := (&history{}).Scope
+	for want, cfg := range map[string]twotier.Config{
+		"Scope = <nil>":       {},
+		"Caches[0] = <nil>":   {Scope: scope, Caches: []twotier.Cache{nil}},
+		"CacheTimeout = -1ns": {Scope: scope, CacheTimeout: -1},
+		"RetryAfter = -1ns":   {Scope: scope, RetryAfter: -1},
+	} {
+		_, err := twotier.New(in, cfg)
+		require.ErrorIs(t, err, outbox.ErrInvalidConfig)
+		require.ErrorContains(t, err, want)
+	}
+	_, err = twotier.New(nil, twotier.Config{})
+	require.ErrorContains(t, err, "in = <nil>")
+	_, err = twotier.NewMemory(twotier.MemoryConfig{Size: -1})
+	require.ErrorContains(t, err, "Size = -1")
+	_, err = twotier.NewMemory(twotier.MemoryConfig{TTL: -1})
+	require.ErrorContains(t, err, "TTL = -1ns")
+}
