@@ -29,6 +29,10 @@ var (
 	// could not be extended in time.
 	ErrLeaseLost = errors.New("leat: the lease on the message is about to end")
 
+	// ErrNoStep is returned by Step outside of a run, and for a step without a
+	// name.
+	ErrNoStep = errors.New("leat: a step needs a name, and a message that is being processed")
+
 	// ErrUnavailable wraps the errors of a store.
 	ErrUnavailable = errors.New("leat: dedupe store is unavailable")
 )

@@ -146,7 +146,7 @@ func (p *Processor) unavailable(
 	}
 	p.cfg.Logger.WarnContext(ctx, "handler runs without suppressing repeats, the store is unavailable",
 		slog.String("consumer", p.consumer), slog.String("message_id", d.Key.ID), slog.Any("error", cause))
-	value, err := handle(context.WithValue(ctx, runKey{}, Run{Key: d.Key}))
+	value, err := handle(context.WithValue(ctx, runKey{}, Run{Key: d.Key, by: p}))
 	d.Outcome = OutcomeOpen
 	if err != nil {
 		d.Outcome = OutcomeFailed
@@ -159,7 +159,7 @@ func (p *Processor) unavailable(
 func (p *Processor) run(
 	ctx context.Context, d *Delivery, token string, asked time.Time, handle func(ctx context.Context) ([]byte, error),
 ) ([]byte, error) {
-	inside := context.WithValue(ctx, runKey{}, Run{Key: d.Key, Token: token, Attempt: d.Attempt, Takeover: d.Takeover})
+	inside := context.WithValue(ctx, runKey{}, Run{Key: d.Key, Token: token, Attempt: d.Attempt, Takeover: d.Takeover, by: p})
 	held, r := p.hold(inside, d.Key, token, asked)
 	returned := false
 	defer func() {

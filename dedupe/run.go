@@ -28,6 +28,8 @@ type Run struct {
 	// Takeover says that an earlier run's lease ran out, so that its effect may
 	// have happened.
 	Takeover bool
+
+	by *Processor
 }
 
 // FromContext returns the run that ctx belongs to, and false outside of one.

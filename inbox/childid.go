@@ -1,10 +1,6 @@
 package inbox
 
-import (
-	"strconv"
-
-	"github.com/leat-go/leat/internal/ids"
-)
+import "github.com/leat-go/leat/internal/ids"
 
 // ChildID returns the id of a message that a handler of consumer makes out of
 // the message called parent. It is a pure function: a handler that runs again,
@@ -13,6 +9,5 @@ import (
 // tells them apart; an ordinal will do if their order never changes. The id is a
 // UUID, version 5.
 func ChildID(parent, consumer, name string) string {
-	id, _ := ids.Map("child " + strconv.Quote(parent) + " " + strconv.Quote(consumer) + " " + strconv.Quote(name))
-	return ids.Text(id)
+	return ids.Child(parent, consumer, name)
 }

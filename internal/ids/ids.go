@@ -7,6 +7,7 @@ package ids
 
 import (
 	"encoding/hex"
+	"strconv"
 
 	"github.com/google/uuid"
 )
@@ -41,6 +42,13 @@ func Map(id string) (u UUID, canonical bool) {
 		return u, true
 	}
 	return uuid.NewSHA1(namespace, []byte(id)), false
+}
+
+// Child returns the id of what consumer makes out of the message called parent,
+// told apart by name. It must never change, like the namespace.
+func Child(parent, consumer, name string) string {
+	id, _ := Map("child " + strconv.Quote(parent) + " " + strconv.Quote(consumer) + " " + strconv.Quote(name))
+	return Text(id)
 }
 
 // Text returns the canonical text of u: 36 characters, lower case.

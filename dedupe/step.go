@@ -1,0 +1,128 @@
+package dedupe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/leat-go/leat/internal/ids"
+)
+
+// stepPrefix keeps the records of steps apart from those of messages.
+const stepPrefix = "leat step "
+
+// stepKept starts the stored result of a step, so that an empty one can be told
+// from one that the store could not keep.
+const stepKept = '='
+
+// stepPoll bounds the wait between two looks at a step that another run holds.
+const stepPoll = 100 * time.Millisecond
+
+// StepCall is what a step can hand to the far side.
+type StepCall struct {
+	// IdempotencyKey is a UUID that depends on the message, the consumer and the
+	// step's name alone: every call of the step has the same one.
+	IdempotencyKey string
+
+	// Fence counts the runs of the message, from 1, and only grows while the store
+	// keeps the message's record: a fencing token for a far side that refuses lower
+	// ones. 0 where the run is not that of a Processor, or has no claim.
+	Fence int
+
+	// Again says that an earlier call was begun: what it did may have happened.
+	Again bool
+}
+
+// Step runs fn as a part of the message that is being processed, and keeps what it
+// returns: a later run of the message gets the same value, and fn is not called
+// again. Names tell the steps of a message apart and must not change.
+//
+//	receipt, err := dedupe.Step(ctx, "charge", func(ctx context.Context, call dedupe.StepCall) ([]byte, error) {
+//		return payments.Charge(ctx, order.Amount, call.IdempotencyKey)
+//	})
+//
+// Where fn fails or panics, the step is not done. Where the process dies in it,
+// before its value is stored, fn is called again with the same IdempotencyKey: a
+// far side that knows such keys then has the effect once. That is also what happens
+// where the store has kept that the step is done but not its value, which was too
+// large or met a full memory.
+//
+// Ctx must be that of a handler of Do; else it is ErrNoStep. Steps of different
+// names may run concurrently; of the same name one runs and the others wait.
+// Errors are fn's and those of Do, but for ErrBusy.
+func Step(ctx context.Context, name string, fn func(ctx context.Context, call StepCall) ([]byte, error)) ([]byte, error) {
+	r, ok := FromContext(ctx)
+	if !ok || r.by == nil {
+		return nil, ErrNoStep
+	}
+	return r.by.Step(ctx, r.Key.ID, name, fn)
+}
+
+// Step is the function Step for the message called parent, for handlers that are
+// not run by Do, such as those of an inbox. The record is the store's and not part
+// of any transaction of the caller's: what a step has done outside is not undone by
+// a rollback, and neither is the step.
+func (p *Processor) Step(
+	ctx context.Context, parent, name string, fn func(ctx context.Context, call StepCall) ([]byte, error),
+) ([]byte, error) {
+	if err := validID(parent); err != nil {
+		return nil, err
+	}
+	if name == "" {
+		return nil, ErrNoStep
+	}
+	call := StepCall{IdempotencyKey: ids.Child(parent, p.consumer, name)}
+	if r, ok := FromContext(ctx); ok && r.Key == (Key{Consumer: p.consumer, ID: parent}) {
+		call.Fence = r.Attempt
+	}
+	value, err := p.step(ctx, call, fn)
+	if err != nil {
+		return nil, fmt.Errorf("leat: consumer %s, message %s, step %s: %w", p.consumer, parent, name, err)
+	}
+	return value, nil
+}
+
+// step waits for whoever holds the step: a run that was given up, until its lease
+// is over, or another goroutine of this one.
+func (p *Processor) step(
+	ctx context.Context, call StepCall, fn func(ctx context.Context, call StepCall) ([]byte, error),
+) ([]byte, error) {
+	id := stepPrefix + call.IdempotencyKey
+	for {
+		d := Delivery{Key: Key{Consumer: p.consumer, ID: id}}
+		value, err := p.do(ctx, &d, Message{ID: id}, func(ctx context.Context) ([]byte, error) {
+			if r, ok := FromContext(ctx); ok {
+				call.Again = r.Attempt > 1
+			}
+			value, err := fn(ctx, call)
+			return append([]byte{stepKept}, value...), err
+		})
+		busy, isBusy := errors.AsType[*BusyError](err)
+		switch {
+		case isBusy && busy.Key.ID == id:
+			if err := waitFor(ctx, min(busy.Remaining, stepPoll)); err != nil {
+				return nil, err
+			}
+		case err != nil:
+			return nil, err
+		case len(value) == 0:
+			call.Again = true
+			return fn(ctx, call)
+		default:
+			return value[1:], nil
+		}
+	}
+}
+
+// waitFor waits for d, and returns why ctx has ended before.
+func waitFor(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
