@@ -7,14 +7,14 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/leat-go/leat/dedupe"
 	"github.com/leat-go/leat/dedupe/dedupetest"
 	"github.com/leat-go/leat/dedupe/memdedupe"
+	"github.com/leat-go/leat/internal/testenv"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testenv.Main(m) }
 
 // forbidden is a store that breaks one rule; nil means that it keeps it.
 type forbidden struct {
