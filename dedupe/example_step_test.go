@@ -76,7 +76,7 @@ func ExampleStep() {
 			panic("after the step")
 		}
 		fmt.Printf("mail with %s\n", receipt)
-		return nil, nil
+		return receipt, nil
 	}
 	for delivery = 1; delivery <= 4; delivery++ {
 		func() {

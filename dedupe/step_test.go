@@ -86,17 +86,17 @@ func TestD1_StepsOfOneNameRunOnce(t *testing.T) {
 		p, _ := newProcessor(t, s, dedupe.Config{Lease: time.Minute, BusyDelay: -1})
 		var calls atomic.Int64
 		keys := sync.Map{}
-		slow := func(_ context.Context, call dedupe.StepCall) ([]byte, error) {
+		slow := func(ctx context.Context, call dedupe.StepCall) ([]byte, error) {
 			calls.Add(1)
 			keys.Store(call.IdempotencyKey, true)
 			<-time.After(5 * time.Minute) // the lease is kept
-			return nil, nil
+			return []byte(call.IdempotencyKey), ctx.Err()
 		}
 		var wg sync.WaitGroup
 		for range 5 {
 			wg.Go(func() {
 				value, err := p.Step(t.Context(), "m", "slow", slow)
-				if err != nil || len(value) != 0 {
+				if err != nil || string(value) != inbox.ChildID("m", "c", "slow") {
 					t.Errorf("got %q, %v", value, err)
 				}
 			})

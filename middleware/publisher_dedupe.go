@@ -94,7 +94,7 @@ func (p *dedupePublisher) publish(topic string, batch []outgoing, fresh []*messa
 	first, rest := batch[0], batch[1:]
 	_, err := p.cfg.Processor.Do(first.msg.Context(), dedupe.Message{ID: first.key}, func(context.Context) ([]byte, error) {
 		ran = true
-		return nil, p.publish(topic, rest, append(fresh, first.msg))
+		return nil, p.publish(topic, rest, append(fresh, first.msg)) //nolint:contextcheck // each message has its own
 	})
 	if err == nil && !ran { // published before
 		return p.publish(topic, rest, fresh)

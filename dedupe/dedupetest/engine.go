@@ -36,15 +36,18 @@ func broken(p *atomic.Pointer[error], call func() error) error {
 	return *err
 }
 
+// Claim implements dedupe.Store.
 func (l *line) Claim(ctx context.Context, key dedupe.Key, req dedupe.Request) (c dedupe.Claim, err error) {
 	err = broken(&l.claim, func() (err error) { c, err = l.Subject.Claim(ctx, key, req); return err })
 	return c, err
 }
 
+// Extend implements dedupe.Store.
 func (l *line) Extend(ctx context.Context, key dedupe.Key, token string, lease time.Duration) error {
 	return broken(&l.extend, func() error { return l.Subject.Extend(ctx, key, token, lease) })
 }
 
+// Complete implements dedupe.Store.
 func (l *line) Complete(ctx context.Context, key dedupe.Key, token string, result []byte) (c dedupe.Completion, err error) {
 	err = broken(&l.complete, func() (err error) { c, err = l.Subject.Complete(ctx, key, token, result); return err })
 	return c, err

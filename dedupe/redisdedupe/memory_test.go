@@ -67,15 +67,12 @@ func TestD3_CompletesInAFullMemory(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, dedupe.FencedDone, c)
 
-	c, err = s.Complete(t.Context(), key("late"), "t", nil)
-	require.NoError(t, err)
-	require.Equal(t, dedupe.Late, c)
-	require.Equal(t, dedupe.Done, claimAs(t, s, "late", "u").Status)
-
-	c, err = s.Complete(t.Context(), key("lost"), "t", nil)
-	require.NoError(t, err)
-	require.Equal(t, dedupe.Resurrected, c)
-	require.Equal(t, dedupe.Done, claimAs(t, s, "lost", "u").Status)
+	for id, want := range map[string]dedupe.Completion{"late": dedupe.Late, "lost": dedupe.Resurrected} {
+		c, err = s.Complete(t.Context(), key(id), "t", nil)
+		require.NoError(t, err)
+		require.Equal(t, want, c)
+		require.Equal(t, dedupe.Done, claimAs(t, s, id, "u").Status)
+	}
 
 	for _, lease := range []time.Duration{time.Minute, time.Second, time.Hour} {
 		require.NoError(t, s.Extend(t.Context(), key("extended"), "t", lease))
