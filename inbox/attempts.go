@@ -85,7 +85,7 @@ func (p *Processor) judge(ctx context.Context, d *delivery, outcome Outcome, err
 	defer cancel()
 	history, failed := p.attempts.Fail(finish, d.id, attemptError(err))
 	if failed != nil {
-		p.warn(ctx, "inbox could not note a failed attempt", d.id, failed)
+		p.warn(ctx, "note a failed attempt", d.id, failed)
 		return outcome, err
 	}
 	if IsPermanent(err) || history.Attempts >= p.cfg.OnFailure.Attempts {
@@ -102,7 +102,7 @@ func (p *Processor) panicked(ctx context.Context, d *delivery) {
 	finish, cancel := p.finishing(ctx)
 	defer cancel()
 	if _, err := p.attempts.Fail(finish, d.id, attemptError(errPanicked)); err != nil {
-		p.warn(ctx, "inbox could not note a failed attempt", d.id, err)
+		p.warn(ctx, "note a failed attempt", d.id, err)
 	}
 }
 
@@ -110,12 +110,13 @@ func (p *Processor) withdraw(ctx context.Context, d *delivery) {
 	finish, cancel := p.finishing(ctx)
 	defer cancel()
 	if err := p.attempts.Withdraw(finish, d.id); err != nil {
-		p.warn(ctx, "inbox could not withdraw an attempt", d.id, err)
+		p.warn(ctx, "withdraw an attempt", d.id, err)
 	}
 }
 
-func (p *Processor) warn(ctx context.Context, what, id string, err error) {
-	p.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, what,
+// warn logs a step that has failed without an effect on the outcome.
+func (p *Processor) warn(ctx context.Context, step, id string, err error) {
+	p.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "inbox step failed", slog.String("step", step),
 		slog.String("consumer", p.consumer), slog.String("message_id", id), slog.Any("error", err))
 }
 

@@ -288,7 +288,7 @@ func (p *Processor) rollback(ctx context.Context, unit Unit, id string) {
 	finish, cancel := p.finishing(ctx)
 	defer cancel()
 	if err := unit.Rollback(finish); err != nil {
-		p.warn(ctx, "inbox rollback failed, the connection is given up", id, err)
+		p.warn(ctx, "roll back, the connection is given up", id, err)
 	}
 }
 

@@ -107,7 +107,7 @@ func (p *Processor) afterRedrive(ctx context.Context, r Redriven, outcome Outcom
 	switch outcome {
 	case OutcomeCommitted:
 		if failed := p.parker.FinishRedriven(finish, r); failed != nil {
-			p.warn(ctx, "inbox could not go on with a redriven key", r.ID, failed)
+			p.warn(ctx, "go on with a redriven key", r.ID, failed)
 		}
 		return
 	case OutcomeBusy:
@@ -116,7 +116,7 @@ func (p *Processor) afterRedrive(ctx context.Context, r Redriven, outcome Outcom
 		err = errPanicked
 	case OutcomeUnknown:
 		if failed := p.parker.FinishRedriven(finish, r); failed != nil {
-			p.warn(ctx, "inbox could not go on with a redriven key", r.ID, failed)
+			p.warn(ctx, "go on with a redriven key", r.ID, failed)
 		}
 	default:
 		f.Withdraw = !ShouldPoison(err)
@@ -127,7 +127,7 @@ func (p *Processor) afterRedrive(ctx context.Context, r Redriven, outcome Outcom
 		f.Reason = f.Error
 	}
 	if failed := p.parker.FailRedriven(finish, r, f); failed != nil {
-		p.warn(ctx, "inbox could not note a failed redrive", r.ID, failed)
+		p.warn(ctx, "note a failed redrive", r.ID, failed)
 	}
 }
 

@@ -8,11 +8,11 @@ import (
 
 // wire finds out what the store can do, and refuses what it cannot.
 func (p *Processor) wire() error {
-	kind, can := fmt.Sprintf("%T", p.store), false
+	kind := fmt.Sprintf("%T", p.store)
 	p.parker, _ = p.store.(Parker)
 	action := p.cfg.OnFailure.Action
 	if action != Block {
-		if p.attempts, can = p.store.(Attempter); !can {
+		if p.attempts, _ = p.store.(Attempter); p.attempts == nil {
 			return outbox.ConfigError("OnFailure.Action", action, "needs a store that counts attempts, and "+kind+" does not")
 		}
 	}
@@ -22,7 +22,7 @@ func (p *Processor) wire() error {
 	if p.cfg.Fingerprint == nil && !p.cfg.KeepReplies {
 		return nil
 	}
-	if p.keeper, can = p.store.(Keeper); !can {
+	if p.keeper, _ = p.store.(Keeper); p.keeper == nil {
 		return outbox.ConfigError("Fingerprint, KeepReplies", "set", "need a store that keeps notes, and "+kind+" does not")
 	}
 	return nil

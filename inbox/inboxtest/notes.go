@@ -21,8 +21,9 @@ func noteChecks() []Check {
 
 func fingerprints(cfg *inbox.Config) { cfg.Fingerprint = inbox.FingerprintPayload }
 
-func withPayload(ctx context.Context, id, payload string) *message.Message {
-	return message.NewMessageWithContext(ctx, id, []byte(payload))
+// withPayload returns a delivery of a message called a.
+func withPayload(ctx context.Context, payload string) *message.Message {
+	return message.NewMessageWithContext(ctx, "a", []byte(payload))
 }
 
 func checkMismatch(ctx context.Context, s FailureSubject) error {
@@ -31,11 +32,11 @@ func checkMismatch(ctx context.Context, s FailureSubject) error {
 		return err
 	}
 	return errors.Join(
-		wantDelivered(ctx, p, withPayload(ctx, "a", "one"), inbox.OutcomeFailed, errHandler, fail),
-		wantDelivered(ctx, p, withPayload(ctx, "a", "other"), inbox.OutcomeCommitted, nil, writing(s, "a")),
-		wantDelivered(ctx, p, withPayload(ctx, "a", "other"), inbox.OutcomeDuplicate, nil, writing(s, "never")),
-		wantDelivered(ctx, p, withPayload(ctx, "a", "one"), inbox.OutcomeFailed, inbox.ErrFingerprintMismatch, writing(s, "never")),
-		wantDelivered(ctx, p, withPayload(ctx, "a", "one"), inbox.OutcomeFailed, inbox.ErrFingerprintMismatch, writing(s, "never")),
+		wantDelivered(ctx, p, withPayload(ctx, "one"), inbox.OutcomeFailed, errHandler, fail),
+		wantDelivered(ctx, p, withPayload(ctx, "other"), inbox.OutcomeCommitted, nil, writing(s, "a")),
+		wantDelivered(ctx, p, withPayload(ctx, "other"), inbox.OutcomeDuplicate, nil, writing(s, "never")),
+		wantDelivered(ctx, p, withPayload(ctx, "one"), inbox.OutcomeFailed, inbox.ErrFingerprintMismatch, writing(s, "never")),
+		wantDelivered(ctx, p, withPayload(ctx, "one"), inbox.OutcomeFailed, inbox.ErrFingerprintMismatch, writing(s, "never")),
 		wantEffects(ctx, s, "a"),
 	)
 }
@@ -47,10 +48,10 @@ func checkMismatchParked(ctx context.Context, s FailureSubject) error {
 		return err
 	}
 	return errors.Join(
-		wantDelivered(ctx, p, withPayload(ctx, "a", "one"), inbox.OutcomeCommitted, nil, writing(s, "a")),
-		wantDelivered(ctx, p, withPayload(ctx, "a", "two"), inbox.OutcomeParked, nil, writing(s, "never")),
-		wantDelivered(ctx, p, withPayload(ctx, "a", "two"), inbox.OutcomeDuplicate, nil, writing(s, "never")),
-		wantDelivered(ctx, p, withPayload(ctx, "a", "three"), inbox.OutcomeParked, nil, writing(s, "never")),
+		wantDelivered(ctx, p, withPayload(ctx, "one"), inbox.OutcomeCommitted, nil, writing(s, "a")),
+		wantDelivered(ctx, p, withPayload(ctx, "two"), inbox.OutcomeParked, nil, writing(s, "never")),
+		wantDelivered(ctx, p, withPayload(ctx, "two"), inbox.OutcomeDuplicate, nil, writing(s, "never")),
+		wantDelivered(ctx, p, withPayload(ctx, "three"), inbox.OutcomeParked, nil, writing(s, "never")),
 		wantParked(ctx, s, "a", "a"),
 		wantEffects(ctx, s, "a"),
 	)

@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-
-	"github.com/leat-go/leat/inbox"
 )
 
 var (
@@ -151,9 +149,4 @@ func (s Selection) check() error {
 		return fmt.Errorf("%w: Topic = %q, OfTopic = %q: must be valid UTF-8 without NUL", ErrInvalidRequest, s.Topic, s.OfTopic)
 	}
 	return nil
-}
-
-// key is the key that is selected, or none.
-func (s Selection) key() inbox.Key {
-	return inbox.Key{Topic: s.Topic, Name: s.Key}
 }

@@ -62,7 +62,10 @@ func (f *failures) parkOn(
 	case tx == nil:
 		return inbox.ParkBusy, nil
 	}
-	stored, err := f.parkIn(ctx, tx, number, req, args)
+	stored, err := false, failpoint.Inject(ctx, failpoint.ConsumerAfterTrylock)
+	if err == nil {
+		stored, err = f.parkIn(ctx, tx, number, req, args)
+	}
 	if err != nil || !stored {
 		return inbox.ParkNotBehind, errors.Join(err, rollback(ctx, tx))
 	}

@@ -114,7 +114,7 @@ func (s *poolStore) ClaimRedriven(ctx context.Context, r inbox.Redriven) (inbox.
 		return nil, false, err
 	}
 	var setting string
-	err = tx.QueryRow(ctx, s.sql["redrive_claim"], r.No, r.Attempt, s.keys.consumer).Scan(&setting)
+	err = tx.QueryRow(ctx, s.sql["redrive_claim"], r.No, r.Attempt, s.consumer).Scan(&setting)
 	if err == nil && setting == asyncCommit {
 		err = ErrNotDurable
 	}

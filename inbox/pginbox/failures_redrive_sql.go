@@ -14,7 +14,7 @@ func (s *sqlStore) ClaimRedriven(ctx context.Context, r inbox.Redriven) (inbox.U
 	if err != nil {
 		return nil, false, err
 	}
-	unit, setting, err := s.open(ctx, conn, s.sql["redrive_claim"], r.No, r.Attempt, s.keys.consumer)
+	unit, setting, err := s.open(ctx, conn, s.sql["redrive_claim"], r.No, r.Attempt, s.consumer)
 	if err == nil && setting == asyncCommit {
 		err = ErrNotDurable
 	}

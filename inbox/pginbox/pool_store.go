@@ -45,7 +45,25 @@ func (s *poolStore) Claim(ctx context.Context, id string) (inbox.Unit, inbox.Sta
 		conn.Release()
 		return nil, status, err
 	}
-	return &poolUnit{conn: conn, tx: tx}, status, nil
+	return afterTrylock(ctx, &poolUnit{conn: conn, tx: tx})
+}
+
+// afterTrylock passes the point of failure at which the lock is held. Whatever
+// happens there, the unit is returned or has ended.
+func afterTrylock(ctx context.Context, unit inbox.Unit) (_ inbox.Unit, _ inbox.Status, err error) {
+	passed := false
+	defer func() {
+		if !passed {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpTimeout)
+			defer cancel()
+			_ = unit.Rollback(ctx) // the point's own error is the one to report
+		}
+	}()
+	if err := failpoint.Inject(ctx, failpoint.ConsumerAfterTrylock); err != nil {
+		return nil, 0, err
+	}
+	passed = true
+	return unit, inbox.Claimed, nil
 }
 
 // claimOn claims id in a transaction on conn, which is open exactly if it is
@@ -57,9 +75,6 @@ func (s *poolStore) claimOn(ctx context.Context, conn *pgx.Conn, messageID strin
 		return nil, 0, err
 	}
 	tx, setting, err := s.begin(ctx, conn, number, id)
-	if err == nil && setting != asyncCommit {
-		err = failpoint.Inject(ctx, failpoint.ConsumerAfterTrylock)
-	}
 	switch {
 	case err == nil && setting != asyncCommit:
 		return tx, inbox.Claimed, nil

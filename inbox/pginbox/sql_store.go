@@ -11,7 +11,6 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/leat-go/leat/inbox"
-	"github.com/leat-go/leat/internal/failpoint"
 )
 
 // sqlStore is an inbox.Store on database/sql. It has no pipeline, so that BEGIN
@@ -40,7 +39,7 @@ func (s *sqlStore) Claim(ctx context.Context, id string) (inbox.Unit, inbox.Stat
 	if unit == nil {
 		return nil, status, errors.Join(err, conn.Close())
 	}
-	return unit, status, nil
+	return afterTrylock(ctx, unit)
 }
 
 // claimOn leaves conn to the unit, or to the caller where it returns none.
@@ -58,9 +57,6 @@ func (s *sqlStore) claimOn(ctx context.Context, conn *sql.Conn, id pgtype.UUID) 
 		return nil, 0, err
 	}
 	unit, setting, err := s.open(ctx, conn, s.claim, number, id, s.lock(id))
-	if err == nil && setting != asyncCommit {
-		err = failpoint.Inject(ctx, failpoint.ConsumerAfterTrylock)
-	}
 	switch {
 	case err == nil && setting != asyncCommit:
 		return unit, inbox.Claimed, nil

@@ -45,6 +45,7 @@ func newSubject(tb testing.TB, env *testenv.Database, cfg pginbox.Config) *subje
 	config, err := pgxpool.ParseConfig(s.env.URL)
 	require.NoError(tb, err)
 	config.ConnConfig.DialFunc = s.cable.dial
+	config.ConnConfig.RuntimeParams["application_name"] = s.schema
 	config.MaxConns = 2
 	s.pool, err = pgxpool.NewWithConfig(ctx, config)
 	require.NoError(tb, err)
