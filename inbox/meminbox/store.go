@@ -115,3 +115,8 @@ func (c claims) take(ctx context.Context, u *unit) error {
 	u.joined = joined
 	return nil
 }
+
+// Consumer returns the store of one consumer, for inbox.New.
+func (s *Store) Consumer(name string) inbox.Parker {
+	return claims{store: s, consumer: name}
+}

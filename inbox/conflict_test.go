@@ -1,0 +1,64 @@
+package inbox_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/inbox"
+)
+
+var errConflict = errors.New("conflict")
+
+// conflictStore knows errConflict.
+type conflictStore struct{ fakeStore }
+
+func (*conflictStore) Conflict(err error) bool { return errors.Is(err, errConflict) }
+
+// TestI6_ConflictsAreRetriedAsAWhole calls the handler again in a new unit, as often
+// as it may, and no other error.
+func TestI6_ConflictsAreRetriedAsAWhole(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		store         conflictStore
+		handlerErr    error
+		conflicts     int // of the handler, before it succeeds
+		retries, runs int
+		want          inbox.Outcome
+		wantErr       error
+	}{
+		"none":             {runs: 1, want: inbox.OutcomeCommitted},
+		"twice":            {handlerErr: errConflict, conflicts: 2, runs: 3, want: inbox.OutcomeCommitted},
+		"for ever":         {handlerErr: errConflict, conflicts: 99, retries: 3, runs: 4, wantErr: inbox.ErrConflict},
+		"not wanted":       {handlerErr: errConflict, conflicts: 1, retries: inbox.NoConflictRetries, runs: 1, wantErr: inbox.ErrConflict},
+		"another error":    {handlerErr: errFake, conflicts: 1, runs: 1, wantErr: errFake},
+		"refused commit":   {store: conflictStore{fakeStore{commitErr: fmt.Errorf("%w: %w", inbox.ErrNotCommitted, errConflict)}}, retries: 2, runs: 3, wantErr: inbox.ErrConflict},
+		"ambiguous commit": {store: conflictStore{fakeStore{commitErr: errConflict}}, runs: 1, want: inbox.OutcomeUnknown, wantErr: inbox.ErrCommitUnknown},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tt.store.status = inbox.Claimed
+			p := newProcessor(t, &tt.store, inbox.Config{
+				ConflictRetries: tt.retries, ConflictDelay: 1, OnFailure: inbox.Policy{Delay: inbox.NoDelay},
+			})
+			runs := 0
+			outcome, err := p.Process(t.Context(), message.NewMessage("a", nil), func(context.Context) error {
+				if runs++; runs <= tt.conflicts {
+					return tt.handlerErr
+				}
+				return nil
+			})
+			require.Equal(t, tt.want, outcome)
+			require.ErrorIs(t, err, tt.wantErr)
+			require.Equal(t, tt.runs, runs)
+			require.Len(t, tt.store.claimed, runs)
+			require.Equal(t, runs, tt.store.commits+tt.store.rollbacks, "each unit is ended")
+			require.Equal(t, errors.Is(err, errFake), inbox.ShouldPoison(err))
+		})
+	}
+}
