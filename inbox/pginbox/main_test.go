@@ -15,5 +15,8 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	if url := os.Getenv(crashURL); url != "" {
+		os.Exit(crash(url))
+	}
 	testenv.Main(m)
 }

@@ -1,0 +1,238 @@
+package pginbox_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/pginbox"
+	"github.com/leat-go/leat/internal/testenv"
+)
+
+var somebody = pginbox.By{Actor: "alice", Reason: "bug 7 is fixed"}
+
+// shop is a consumer with parked messages: a1, and a2 and a3 behind it, of key a;
+// b1, and b2 behind it, of key b; n without a key.
+func shop(t *testing.T) *pginbox.Inbox {
+	t.Helper()
+	in := newShop(t, testenv.Postgres(t, template).Pool)
+	for _, id := range []string{"a1", "b1", "a2", "n", "a3", "b2"} {
+		msg := message.NewMessageWithContext(t.Context(), id, []byte(id))
+		if id != "n" {
+			msg.Metadata.Set("leat_key", id[:1])
+		}
+		outcome, err := in.Process(t.Context(), msg, func(context.Context) error { return inbox.Permanent(errHandler) })
+		require.NoError(t, err)
+		require.Equal(t, inbox.OutcomeParked, outcome)
+	}
+	return in
+}
+
+func newShop(t *testing.T, pool *pgxpool.Pool) *pginbox.Inbox {
+	t.Helper()
+	in, err := pginbox.New(pool, "shop", pginbox.Config{Config: inbox.Config{
+		OnFailure: inbox.Policy{Action: inbox.Park}, RedrivePoll: 5 * time.Millisecond,
+	}})
+	require.NoError(t, err)
+	return in
+}
+
+// states are the ids of the parked messages with their states.
+func states(t *testing.T, in *pginbox.Inbox) map[string]string {
+	t.Helper()
+	parked, err := in.Parked(t.Context(), pginbox.ParkedQuery{})
+	require.NoError(t, err)
+	all := map[string]string{}
+	for _, p := range parked {
+		all[p.ID] = p.State
+	}
+	return all
+}
+
+func TestAdmin_List(t *testing.T) {
+	t.Parallel()
+	in := shop(t)
+	parked, err := in.Parked(t.Context(), pginbox.ParkedQuery{Key: "a"})
+	require.NoError(t, err)
+	require.Len(t, parked, 3)
+	first := parked[0]
+	require.Equal(t, "a1", first.ID)
+	require.Equal(t, "parked", first.State)
+	require.Equal(t, errHandler.Error(), first.Reason)
+	require.Equal(t, 1, first.History.Attempts)
+	require.Len(t, first.History.Errors, 1)
+	require.Equal(t, errHandler.Error(), first.History.Errors[0].Error)
+	require.False(t, first.ParkedAt.Before(first.History.First))
+	require.Equal(t, message.Payload("a1"), first.Message.Payload)
+	require.Equal(t, "wait", parked[1].State)
+	require.Empty(t, parked[1].Reason)
+
+	page, err := in.Parked(t.Context(), pginbox.ParkedQuery{After: first.No, Limit: 2})
+	require.NoError(t, err)
+	require.Len(t, page, 2)
+	require.Equal(t, "b1", page[0].ID)
+	byID, err := in.Parked(t.Context(), pginbox.ParkedQuery{ID: "n", Before: time.Now().Add(time.Hour)})
+	require.NoError(t, err)
+	require.Len(t, byID, 1)
+	none, err := in.Parked(t.Context(), pginbox.ParkedQuery{Topic: "elsewhere"})
+	require.NoError(t, err)
+	require.Empty(t, none)
+	_, err = in.Parked(t.Context(), pginbox.ParkedQuery{Limit: -1})
+	require.ErrorIs(t, err, pginbox.ErrInvalidRequest)
+}
+
+func TestAdmin_Redrive(t *testing.T) {
+	t.Parallel()
+	in := shop(t)
+	changed, err := in.Redrive(t.Context(), pginbox.RedriveRequest{By: somebody, Selection: pginbox.Selection{ID: "a2"}})
+	require.NoError(t, err)
+	require.Equal(t, pginbox.Changed{Count: 1, IDs: []string{"a1"}}, changed, "a key is redriven as a whole")
+	_, err = in.Redrive(t.Context(), pginbox.RedriveRequest{By: somebody, Selection: pginbox.Selection{Key: "a"}})
+	require.ErrorIs(t, err, pginbox.ErrBeingRetried)
+	_, err = in.Drop(t.Context(), pginbox.DropRequest{By: somebody, Selection: pginbox.Selection{Key: "a"}})
+	require.ErrorIs(t, err, pginbox.ErrBeingRetried)
+	_, err = in.SkipHead(t.Context(), pginbox.SkipHeadRequest{By: somebody, Key: "a"})
+	require.ErrorIs(t, err, pginbox.ErrBeingRetried)
+
+	changed, err = in.Redrive(t.Context(), pginbox.RedriveRequest{By: somebody, Selection: pginbox.Selection{Before: time.Now().Add(time.Hour)}})
+	require.NoError(t, err)
+	require.Equal(t, pginbox.Changed{Count: 2, IDs: []string{"b1", "n"}}, changed)
+	require.Equal(t, map[string]string{"a1": "redrive", "a2": "wait", "a3": "wait", "b1": "redrive", "b2": "wait", "n": "redrive"}, states(t, in))
+
+	changed, err = in.Redrive(t.Context(), pginbox.RedriveRequest{By: somebody, Selection: pginbox.Selection{OfTopic: "elsewhere"}})
+	require.NoError(t, err)
+	require.Zero(t, changed.Count)
+}
+
+func TestAdmin_DropAndSkip(t *testing.T) {
+	t.Parallel()
+	in := shop(t)
+	changed, err := in.SkipHead(t.Context(), pginbox.SkipHeadRequest{By: somebody, Key: "a"})
+	require.NoError(t, err)
+	require.Equal(t, []string{"a1"}, changed.IDs)
+	changed, err = in.Drop(t.Context(), pginbox.DropRequest{By: somebody, Selection: pginbox.Selection{Key: "b"}})
+	require.NoError(t, err)
+	require.Equal(t, []string{"b1", "b2"}, changed.IDs)
+	changed, err = in.Drop(t.Context(), pginbox.DropRequest{By: somebody, Selection: pginbox.Selection{ID: "a3"}})
+	require.NoError(t, err)
+	require.Equal(t, []string{"a3"}, changed.IDs)
+	changed, err = in.Drop(t.Context(), pginbox.DropRequest{By: somebody, Selection: pginbox.Selection{Before: time.Now().Add(time.Hour)}})
+	require.NoError(t, err)
+	require.Equal(t, []string{"n"}, changed.IDs)
+	require.Equal(t, map[string]string{"a2": "redrive"}, states(t, in), "the next one is due")
+
+	outcome, err := process(t, in, "a1", nothing)
+	require.NoError(t, err)
+	require.Equal(t, inbox.OutcomeDuplicate, outcome, "what was dropped does not run")
+
+	for _, sel := range []pginbox.Selection{{Key: "b"}, {ID: "n"}, {Key: "never"}} {
+		_, err = in.Drop(t.Context(), pginbox.DropRequest{By: somebody, Selection: sel})
+		require.ErrorIs(t, err, pginbox.ErrNotParked)
+	}
+	audit, err := in.Audit(t.Context(), pginbox.AuditQuery{})
+	require.NoError(t, err)
+	var done []string
+	for _, e := range audit {
+		done = append(done, e.Action+" "+e.ID+" "+e.Actor)
+	}
+	require.Equal(t, []string{
+		"park a1 shop", "park b1 shop", "park n shop",
+		"skip_head a1 alice", "drop b2 alice", "drop b1 alice", "drop a3 alice", "drop n alice",
+	}, done)
+	require.Contains(t, string(audit[3].Details), errHandler.Error())
+	require.Equal(t, somebody.Reason, audit[3].Reason)
+	one, err := in.Audit(t.Context(), pginbox.AuditQuery{ID: "b1", Action: "drop", After: audit[2].No, Since: audit[0].At})
+	require.NoError(t, err)
+	require.Len(t, one, 1)
+}
+
+func TestAdmin_RefusesBadRequests(t *testing.T) {
+	t.Parallel()
+	in := shop(t)
+	for name, tt := range map[string]struct {
+		by   pginbox.By
+		sel  pginbox.Selection
+		want string
+	}{
+		"actor":   {pginbox.By{Reason: "r"}, pginbox.Selection{ID: "n"}, "Actor is empty"},
+		"reason":  {pginbox.By{Actor: "a", Reason: " "}, pginbox.Selection{ID: "n"}, "Reason is empty"},
+		"text":    {pginbox.By{Actor: "a\x00", Reason: "r"}, pginbox.Selection{ID: "n"}, "valid UTF-8 without NUL"},
+		"nothing": {somebody, pginbox.Selection{}, "select by Topic and Key, by ID, or by OfTopic and Before"},
+		"twice":   {somebody, pginbox.Selection{ID: "n", Key: "a"}, "select by Topic and Key"},
+		"no key":  {somebody, pginbox.Selection{Topic: "t", ID: "n"}, "a key needs both"},
+		"limit":   {somebody, pginbox.Selection{ID: "n", Limit: 10_001}, "Limit = 10001: must be 1 to 10000"},
+		"bytes":   {somebody, pginbox.Selection{OfTopic: "\xff"}, "valid UTF-8 without NUL"},
+	} {
+		_, err := in.Redrive(t.Context(), pginbox.RedriveRequest{By: tt.by, Selection: tt.sel})
+		require.ErrorIs(t, err, pginbox.ErrInvalidRequest, name)
+		require.ErrorContains(t, err, tt.want, name)
+	}
+	require.Len(t, states(t, in), 6)
+	_, err := in.PruneAttempts(t.Context(), 0, 1)
+	require.ErrorIs(t, err, pginbox.ErrInvalidRequest)
+	_, err = in.Audit(t.Context(), pginbox.AuditQuery{Limit: 10_001})
+	require.ErrorIs(t, err, pginbox.ErrInvalidRequest)
+}
+
+// TestI1_RedriveGoesOnAfterACrash: a process ends between the commit of a
+// redriven message and the next one of its key, which then waits for nobody.
+func TestI1_RedriveGoesOnAfterACrash(t *testing.T) {
+	t.Parallel()
+	db := testenv.Postgres(t, template)
+	in := newShop(t, db.Pool)
+	for _, id := range []string{"a1", "a2", "a3"} {
+		msg := message.NewMessageWithContext(t.Context(), id, nil)
+		msg.Metadata.Set("leat_key", "a")
+		_, err := in.Process(t.Context(), msg, func(context.Context) error { return inbox.Permanent(errHandler) })
+		require.NoError(t, err)
+	}
+	_, err := db.Pool.Exec(t.Context(), `DELETE FROM leat.inbox_parked WHERE message_id = 'a1'`)
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"a2": "wait", "a3": "wait"}, states(t, in))
+
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var ran []string
+	err = in.RunRedrive(ctx, func(_ context.Context, msg *message.Message) error {
+		if ran = append(ran, msg.UUID); len(ran) == 2 {
+			defer cancel()
+		}
+		return nil
+	})
+	require.NoError(t, err)
+	require.Equal(t, []string{"a2", "a3"}, ran)
+}
+
+// TestAttemptsAreForgotten: rows of messages that were processed go by the
+// hundred, the others by age.
+func TestAttemptsAreForgotten(t *testing.T) {
+	t.Parallel()
+	db := testenv.Postgres(t, template)
+	in := newShop(t, db.Pool)
+	rows := func() (n int) {
+		require.NoError(t, db.Pool.QueryRow(t.Context(), `SELECT count(*) FROM leat.inbox_attempts`).Scan(&n))
+		return n
+	}
+	for i := range 200 {
+		_, err := process(t, in, time.Duration(i).String(), nothing)
+		require.NoError(t, err)
+	}
+	require.Equal(t, 200-128, rows())
+	_, err := process(t, in, "fails", func(context.Context) error { return errHandler })
+	require.ErrorIs(t, err, errHandler)
+	n, err := in.PruneAttempts(t.Context(), time.Hour, 1000)
+	require.NoError(t, err)
+	require.Zero(t, n)
+	n, err = in.PruneAttempts(t.Context(), time.Microsecond, 1000)
+	require.NoError(t, err)
+	require.Equal(t, int64(73), n)
+	require.Zero(t, rows())
+	n, err = in.PruneNotes(t.Context(), time.Hour, 1)
+	require.NoError(t, err)
+	require.Zero(t, n)
+}

@@ -1,0 +1,84 @@
+package pginbox_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	osexec "os/exec"
+	"testing"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/pginbox"
+	"github.com/leat-go/leat/internal/testenv"
+)
+
+// crashURL makes this program a consumer that ends in its handler.
+const crashURL = "PGINBOX_TEST_CRASH_URL"
+
+// crashStatus is the status of a process that has ended where it should.
+const crashStatus = 86
+
+// poisonous is a consumer that gives up after three attempts.
+func poisonous(pool *pgxpool.Pool) (*pginbox.Inbox, error) {
+	return pginbox.New(pool, "c", pginbox.Config{Config: inbox.Config{
+		OnFailure: inbox.Policy{Action: inbox.Park, Attempts: 3, Delay: inbox.NoDelay},
+	}})
+}
+
+// crash consumes a message whose handler ends the process.
+func crash(url string) int {
+	ctx := context.Background()
+	pool, err := pgxpool.New(ctx, url)
+	if err != nil {
+		return 1
+	}
+	in, err := poisonous(pool)
+	if err != nil {
+		return 1
+	}
+	_, _ = in.Process(ctx, message.NewMessage("a", nil), func(ctx context.Context) error {
+		if _, err := pginbox.Tx(ctx).Exec(ctx, `INSERT INTO effects VALUES ('never')`); err == nil {
+			os.Exit(crashStatus)
+		}
+		return nil
+	})
+	return 1
+}
+
+// TestI4_AttemptsSurviveACrash has processes that end in their handler. The
+// delivery after the last attempt parks the message, and does not run it.
+func TestI4_AttemptsSurviveACrash(t *testing.T) {
+	t.Parallel()
+	db := testenv.Postgres(t, template)
+	for range 3 {
+		child := osexec.CommandContext(t.Context(), os.Args[0])
+		child.Env = append(os.Environ(), crashURL+"="+db.URL)
+		err := child.Run()
+		exit, ok := errors.AsType[*osexec.ExitError](err)
+		require.True(t, ok, "%v", err)
+		require.Equal(t, crashStatus, exit.ExitCode())
+	}
+	in, err := poisonous(db.Pool)
+	require.NoError(t, err)
+	outcome := inbox.OutcomeBusy // the last backend may not have noticed yet
+	for outcome == inbox.OutcomeBusy {
+		outcome, err = process(t, in, "a", func(context.Context) error {
+			t.Error("the handler ran")
+			return nil
+		})
+	}
+	require.NoError(t, err)
+	require.Equal(t, inbox.OutcomeParked, outcome)
+	parked, err := in.Parked(t.Context(), pginbox.ParkedQuery{})
+	require.NoError(t, err)
+	require.Len(t, parked, 1)
+	require.Equal(t, 3, parked[0].History.Attempts)
+	require.Equal(t, "leat: the process ended in this attempt", parked[0].Reason)
+	var effects int
+	require.NoError(t, db.Pool.QueryRow(t.Context(), `SELECT count(*) FROM effects`).Scan(&effects))
+	require.Zero(t, effects)
+}
