@@ -47,11 +47,21 @@ func (p *Processor) begin(ctx context.Context, d *delivery) (outcome Outcome, do
 	return OutcomeBusy, true, p.wrap("claim", d.id, ErrBusy)
 }
 
-func (p *Processor) count(ctx context.Context, d *delivery) (Attempt, error) {
+// count asks about the key only where that matters: under another policy the
+// messages of a key go on that was parked before.
+func (p *Processor) count(ctx context.Context, d *delivery) (a Attempt, err error) {
 	if err := failpoint.Inject(ctx, failpoint.ConsumerAttemptWrite); err != nil {
 		return Attempt{}, err
 	}
-	return p.attempts.Attempt(ctx, d.id, d.key)
+	var key Key
+	if p.cfg.OnFailure.Action == Park {
+		key = d.key
+	}
+	err = p.retry(ctx, func() error {
+		a, err = p.attempts.Attempt(ctx, d.id, key)
+		return err
+	})
+	return a, err
 }
 
 // exhausted gives up a message whose last attempts ended with their processes.

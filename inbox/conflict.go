@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -26,15 +27,25 @@ type Conflicter interface {
 
 // units claims, runs and commits until that meets no conflict. Each time is a
 // transaction of its own, of which nothing is left; the handler is called again.
-func (p *Processor) units(ctx context.Context, d *delivery) (Outcome, error) {
+func (p *Processor) units(ctx context.Context, d *delivery) (outcome Outcome, err error) {
+	err = p.retry(ctx, func() error {
+		outcome, err = p.unit(ctx, d)
+		return err
+	})
+	return outcome, err
+}
+
+// retry calls work until that meets no conflict, as often as it may. An outcome that
+// is not known is no conflict.
+func (p *Processor) retry(ctx context.Context, work func() error) error {
 	conflicter, _ := p.store.(Conflicter)
 	for try := 0; ; try++ {
-		outcome, err := p.unit(ctx, d)
-		if conflicter == nil || outcome != OutcomeFailed || err == nil || ctx.Err() != nil || !conflicter.Conflict(err) {
-			return outcome, err
+		err := work()
+		if err == nil || conflicter == nil || ctx.Err() != nil || errors.Is(err, ErrCommitUnknown) || !conflicter.Conflict(err) {
+			return err
 		}
 		if try >= p.cfg.ConflictRetries {
-			return outcome, fmt.Errorf("%w: %w", ErrConflict, err)
+			return fmt.Errorf("%w: %w", ErrConflict, err)
 		}
 		wait(ctx, jitter(min(p.cfg.ConflictDelay<<min(try, 20), maxConflictDelay), 0.5))
 	}

@@ -71,7 +71,7 @@ func (i Inbox) Middleware(h message.HandlerFunc) message.HandlerFunc {
 			if err != nil {
 				return err
 			}
-			return i.enqueue(ctx, produced)
+			return i.enqueue(ctx, message.PublishTopicFromCtx(ctx), produced)
 		})
 		if err == nil && outcome == inbox.OutcomeCommitted && i.Outbox != nil {
 			i.Outbox.Wake()
@@ -82,14 +82,13 @@ func (i Inbox) Middleware(h message.HandlerFunc) message.HandlerFunc {
 
 // enqueue takes the context of the transaction rather than the message's, which
 // Watermill's Timeout has replaced by one that has ended.
-func (i Inbox) enqueue(ctx context.Context, produced []*message.Message) error {
+func (i Inbox) enqueue(ctx context.Context, topic string, produced []*message.Message) error {
 	if len(produced) == 0 {
 		return nil
 	}
 	if i.Outbox == nil {
 		return ErrNoOutbox
 	}
-	topic := message.PublishTopicFromCtx(ctx)
 	if topic == "" {
 		return ErrNoPublishTopic
 	}

@@ -18,6 +18,7 @@ func giveUpChecks() []Check {
 		{Name: "I2_DeadLetterCommitsWithTheRecord", run: failing(checkDeadLetter)},
 		{Name: "I2_CustomCommitsWithTheRecord", run: failing(checkCustom)},
 		{Name: "I3_CustomThatFailsIsNotAcked", run: failing(checkCustomFails)},
+		{Name: "I3_AnotherPolicyGoesOnBehindAParkedKey", run: failing(checkOtherPolicy)},
 		{Name: "I11_MessageWithoutIDIsParked", run: failing(checkParkedWithoutID)},
 		{Name: "I11_MessageWithAPositionIsParkedOnce", run: failing(checkParkedByPosition)},
 	}
@@ -102,6 +103,24 @@ func checkCustomFails(ctx context.Context, s FailureSubject) error {
 		wantOutcome(ctx, p, "a", inbox.OutcomeFailed, inbox.ErrNotGivenUp, fail),
 		wantRecorded(ctx, s, "a", false),
 		wantEffects(ctx, s),
+	)
+}
+
+// checkOtherPolicy changes the policy while a key is parked.
+func checkOtherPolicy(ctx context.Context, s FailureSubject) error {
+	first, err1 := openFor(s, parking())
+	second, err2 := openFor(s, inbox.Policy{
+		Action: inbox.DeadLetter, Attempts: attempts, Delay: inbox.NoDelay, Topic: "dead", Outbox: s.Outbox(),
+	})
+	third, err3 := openFor(s, inbox.Policy{Delay: inbox.NoDelay})
+	if err := errors.Join(err1, err2, err3, park(ctx, first, "k1", "k")); err != nil {
+		return err
+	}
+	return errors.Join(
+		wantDelivered(ctx, second, keyed(ctx, "k2", "k"), inbox.OutcomeCommitted, nil, writing(s, "k2")),
+		wantDelivered(ctx, third, keyed(ctx, "k3", "k"), inbox.OutcomeCommitted, nil, writing(s, "k3")),
+		redriveUntil(ctx, s, third, "k", func(ctx context.Context, msg *message.Message) error { return s.Write(ctx, msg.UUID) },
+			func() error { return wantEffects(ctx, s, "k1", "k2", "k3") }),
 	)
 }
 

@@ -12,6 +12,13 @@
 // nothing. Of two deliveries at the same time one is Busy at once: it neither
 // waits for the other nor holds a connection.
 //
+// What becomes of messages whose handler fails is Config.OnFailure. Parked messages
+// are for people: Parked, Redrive, SkipHead, Drop and Audit; RunRedrive runs what was
+// redriven.
+//
 // The role of a consumer needs USAGE on the schema and SELECT and INSERT on the
-// tables <table> and <table>_consumers.
+// tables <table> and <table>_consumers. With a policy other than Block it needs
+// SELECT, INSERT, UPDATE and DELETE on <table>_attempts as well; to park and to
+// redrive, the same on <table>_parked, and SELECT and INSERT on <table>_audit; for
+// fingerprints and replies SELECT, INSERT and UPDATE on <table>_notes.
 package pginbox

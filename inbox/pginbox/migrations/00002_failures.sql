@@ -79,8 +79,10 @@ CREATE TABLE @{_audit} (
 CREATE INDEX @{name:_audit_at_idx} ON @{_audit} (at);
 
 -- For people with psql.
-CREATE VIEW @{_status} AS
+CREATE VIEW @{_parked_status} AS
 SELECT c.name AS consumer, p.state, count(*) AS messages, count(DISTINCT p.key_hash) AS keys, min(p.parked_at) AS oldest
 FROM @{_parked} p JOIN @{_consumers} c ON c.id = p.consumer
 GROUP BY c.name, p.state;
-COMMENT ON VIEW @{_status} IS 'parked messages, counted, read-only';
+COMMENT ON VIEW @{_parked_status} IS 'parked messages, counted, read-only';
+
+COMMENT ON TABLE @{} IS 'messages that took effect, or were given up; a row that is deleted lets its message run again';

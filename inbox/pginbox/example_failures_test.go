@@ -1,0 +1,96 @@
+package pginbox_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/pginbox"
+)
+
+// stopAfter stops when a redriven message has taken effect. A service does not
+// stop: it redrives for as long as it consumes.
+type stopAfter struct {
+	id   string
+	stop context.CancelFunc
+}
+
+// OnOutcome implements inbox.OutcomeHook.
+func (s stopAfter) OnOutcome(_ context.Context, d inbox.Delivery) {
+	if d.Redriven && d.ID == s.id && d.Outcome == inbox.OutcomeCommitted {
+		s.stop()
+	}
+}
+
+// The handler cannot deal with a message, so the message is parked, and the next
+// one of its key waits behind it. When the handler is mended both are redriven.
+func ExampleInbox_Redrive() {
+	err := onDatabase(func(ctx context.Context, pool *pgxpool.Pool) error {
+		redriving, stop := context.WithCancel(ctx)
+		in, err := pginbox.New(pool, "loyalty", pginbox.Config{Config: inbox.Config{
+			OnFailure: inbox.Policy{Action: inbox.Park, Attempts: 2, Delay: time.Millisecond},
+			Hooks:     []inbox.Hook{stopAfter{id: "order-1 shipped", stop: stop}},
+		}})
+		if err != nil {
+			return err
+		}
+		mended := false
+		handle := func(ctx context.Context, msg *message.Message) error {
+			if !mended {
+				return errors.New("customer is unknown")
+			}
+			_, err := pginbox.Tx(ctx).Exec(ctx, `INSERT INTO points VALUES ($1, 10)`, string(msg.Payload))
+			return err
+		}
+		for _, id := range []string{"order-1 paid", "order-1 paid", "order-1 shipped"} {
+			msg := message.NewMessage(id, []byte("alice"))
+			msg.Metadata.Set("leat_key", "order-1")
+			fmt.Println(in.Process(ctx, msg, func(ctx context.Context) error { return handle(ctx, msg) }))
+		}
+		parked, err := in.Parked(ctx, pginbox.ParkedQuery{})
+		if err != nil {
+			return err
+		}
+		for _, p := range parked {
+			fmt.Printf("%s: %s %q\n", p.ID, p.State, p.Reason)
+		}
+
+		mended = true
+		changed, err := in.Redrive(ctx, pginbox.RedriveRequest{
+			By:        pginbox.By{Actor: "alice", Reason: "customers are imported"},
+			Selection: pginbox.Selection{Key: "order-1"},
+		})
+		if err != nil {
+			return err
+		}
+		fmt.Println("redriven:", changed.IDs)
+		err = in.RunRedrive(redriving, func(ctx context.Context, msg *message.Message) error {
+			fmt.Println("runs:", msg.UUID)
+			return handle(ctx, msg)
+		})
+		if err != nil {
+			return err
+		}
+		var points int
+		err = pool.QueryRow(ctx, `SELECT sum(points) FROM points`).Scan(&points)
+		fmt.Println(points, "points")
+		return err
+	})
+	fmt.Println(err)
+	// Output:
+	// failed customer is unknown
+	// parked <nil>
+	// parked <nil>
+	// order-1 paid: parked "customer is unknown"
+	// order-1 shipped: wait ""
+	// redriven: [order-1 paid]
+	// runs: order-1 paid
+	// runs: order-1 shipped
+	// 20 points
+	// <nil>
+}

@@ -1,0 +1,57 @@
+package middleware_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/meminbox"
+	"github.com/leat-go/leat/middleware"
+)
+
+// stopper ends a redrive when it has committed.
+type stopper struct{ cancel context.CancelFunc }
+
+func (s stopper) OnOutcome(_ context.Context, d inbox.Delivery) {
+	if d.Redriven && d.Outcome == inbox.OutcomeCommitted {
+		s.cancel()
+	}
+}
+
+// TestI2_RedrivenMessagesGoToTheOutbox parks a message, redrives it, and finds what
+// its handler returns in the outbox, once.
+func TestI2_RedrivenMessagesGoToTheOutbox(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	ob, store := &memory{}, &meminbox.Store{}
+	in, err := meminbox.New("tester", meminbox.Config{Store: store, Config: inbox.Config{
+		OnFailure: inbox.Policy{Action: inbox.Park}, RedrivePoll: time.Millisecond, Hooks: []inbox.Hook{stopper{cancel}},
+	}})
+	require.NoError(t, err)
+	mw := middleware.Inbox{Processor: in, Outbox: ob}
+	_, err = mw.Middleware(func(*message.Message) ([]*message.Message, error) { return nil, inbox.Permanent(errHandler) })(routed(t, "a"))
+	require.NoError(t, err)
+	require.Empty(t, ob.committed)
+	require.Equal(t, 1, store.Redrive("tester", func(meminbox.ParkedMessage) bool { return true }))
+
+	require.NoError(t, mw.RunRedrive(ctx, "out", respond("x")))
+
+	require.Len(t, ob.committed, 1)
+	require.Equal(t, "out", ob.committed[0].Topic)
+	require.Empty(t, store.Parked("tester"))
+}
+
+type onlyProcess struct{ middleware.Processor }
+
+func TestRedrive_Misuse(t *testing.T) {
+	t.Parallel()
+	require.ErrorIs(t, middleware.Inbox{}.RunRedrive(t.Context(), "", respond()), middleware.ErrNoProcessor)
+	require.ErrorIs(t, middleware.Inbox{Processor: onlyProcess{}}.RunRedrive(t.Context(), "", respond()), middleware.ErrNoRedriver)
+	require.False(t, errors.Is(middleware.ErrNoRedriver, middleware.ErrNoProcessor))
+}
