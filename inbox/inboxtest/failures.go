@@ -102,8 +102,8 @@ func openFor(s Subject, policy inbox.Policy, change ...func(cfg *inbox.Config)) 
 	return r, nil
 }
 
-// keyed returns a delivery of a message with an ordering key.
-func keyed(ctx context.Context, id, key string) *message.Message {
+// delivery returns a delivery of a message with an ordering key.
+func delivery(ctx context.Context, id, key string) *message.Message {
 	msg := message.NewMessageWithContext(ctx, id, []byte("payload of "+id))
 	msg.Metadata.Set(outbox.HeaderKey, key)
 	return msg

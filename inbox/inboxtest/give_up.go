@@ -117,8 +117,8 @@ func checkOtherPolicy(ctx context.Context, s FailureSubject) error {
 		return err
 	}
 	return errors.Join(
-		wantDelivered(ctx, second, keyed(ctx, "k2", "k"), inbox.OutcomeCommitted, nil, writing(s, "k2")),
-		wantDelivered(ctx, third, keyed(ctx, "k3", "k"), inbox.OutcomeCommitted, nil, writing(s, "k3")),
+		wantDelivered(ctx, second, delivery(ctx, "k2", "k"), inbox.OutcomeCommitted, nil, writing(s, "k2")),
+		wantDelivered(ctx, third, delivery(ctx, "k3", "k"), inbox.OutcomeCommitted, nil, writing(s, "k3")),
 		redriveUntil(ctx, s, third, "k", func(ctx context.Context, msg *message.Message) error { return s.Write(ctx, msg.UUID) },
 			func() error { return wantEffects(ctx, s, "k1", "k2", "k3") }),
 	)

@@ -24,7 +24,7 @@ func parkChecks() []Check {
 
 // park parks the message called id of key.
 func park(ctx context.Context, p Processor, id, key string) error {
-	return wantDelivered(ctx, p, keyed(ctx, id, key), inbox.OutcomeParked, nil, func(context.Context) error {
+	return wantDelivered(ctx, p, delivery(ctx, id, key), inbox.OutcomeParked, nil, func(context.Context) error {
 		return inbox.Permanent(errHandler)
 	})
 }
@@ -76,11 +76,11 @@ func checkFollowers(ctx context.Context, s FailureSubject) error {
 		if id == "k2" && err == nil && len(must(s.Parked(ctx, consumer))) == 3 {
 			want = inbox.OutcomeDuplicate
 		}
-		err = errors.Join(err, wantDelivered(ctx, p, keyed(ctx, id, "k"), want, nil, writing(s, "never")))
+		err = errors.Join(err, wantDelivered(ctx, p, delivery(ctx, id, "k"), want, nil, writing(s, "never")))
 	}
 	var order []string
 	return errors.Join(err,
-		wantDelivered(ctx, p, keyed(ctx, "other", "other"), inbox.OutcomeCommitted, nil, writing(s, "other")),
+		wantDelivered(ctx, p, delivery(ctx, "other", "other"), inbox.OutcomeCommitted, nil, writing(s, "other")),
 		wantParked(ctx, s, "k1", "k2", "k3"),
 		redriveUntil(ctx, s, p, "k", func(ctx context.Context, msg *message.Message) error {
 			order = append(order, msg.UUID)
@@ -88,7 +88,7 @@ func checkFollowers(ctx context.Context, s FailureSubject) error {
 		}, func() error { return wantEffects(ctx, s, "other", "k1", "k2", "k3") }),
 		eventually(ctx, func() error { return wantParked(ctx, s) }),
 		wantOrder(order, "k1", "k2", "k3"),
-		wantDelivered(ctx, p, keyed(ctx, "k4", "k"), inbox.OutcomeCommitted, nil, writing(s, "k4")),
+		wantDelivered(ctx, p, delivery(ctx, "k4", "k"), inbox.OutcomeCommitted, nil, writing(s, "k4")),
 	)
 }
 
@@ -160,7 +160,7 @@ func checkFollowerRace(ctx context.Context, s FailureSubject) error {
 
 func untilAckedKeyed(ctx context.Context, p Processor, id, key string, handle func(ctx context.Context) error) error {
 	return eventually(ctx, func() error {
-		_, err := deliver(ctx, p, keyed(ctx, id, key), handle)
+		_, err := deliver(ctx, p, delivery(ctx, id, key), handle)
 		return err
 	})
 }

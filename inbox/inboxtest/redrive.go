@@ -77,7 +77,7 @@ func checkRedriveParksAgain(ctx context.Context, s FailureSubject) error {
 		}
 		return s.Write(ctx, msg.UUID)
 	}
-	err = errors.Join(park(ctx, p, "a", "k"), wantDelivered(ctx, p, keyed(ctx, "b", "k"), inbox.OutcomeParked, nil, writing(s, "never")))
+	err = errors.Join(park(ctx, p, "a", "k"), wantDelivered(ctx, p, delivery(ctx, "b", "k"), inbox.OutcomeParked, nil, writing(s, "never")))
 	if err != nil {
 		return err
 	}
