@@ -94,13 +94,23 @@ func (p *Processor) park(ctx context.Context, d *delivery, req ParkRequest, caus
 	}
 }
 
+type givingUpKey struct{}
+
+// GivingUp says whether a claim with ctx is for giving a message up: in its
+// transaction nothing of the handler may happen. It matters to a Store that runs
+// statements of the handler with the claim.
+func GivingUp(ctx context.Context) bool {
+	yes, _ := ctx.Value(givingUpKey{}).(bool)
+	return yes
+}
+
 // instead runs work in the place of the handler, under the rules of one.
 func (p *Processor) instead(
 	ctx context.Context, d *delivery, id string, outcome Outcome, cause error, work func(ctx context.Context) error,
 ) (Outcome, error) {
 	sub := p.newDelivery(d.msg, func(ctx context.Context) ([]byte, error) { return nil, work(ctx) })
 	sub.id, sub.counted = id, true
-	got, err := p.units(ctx, sub)
+	got, err := p.units(context.WithValue(ctx, givingUpKey{}, true), sub)
 	switch {
 	case got == OutcomeCommitted:
 		if d.attempt > 0 {

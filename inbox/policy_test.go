@@ -108,7 +108,7 @@ type refusingStore struct{ inbox.Parker }
 
 func (s refusingStore) Claim(ctx context.Context, id string) (inbox.Unit, inbox.Status, error) {
 	if id == "old" {
-		return nil, 0, inbox.Permanent(errFake)
+		return nil, 0, inbox.ErrTooOld
 	}
 	return s.Parker.Claim(ctx, id)
 }

@@ -169,7 +169,7 @@ func (p *Processor) recall(ctx context.Context, d *delivery) (Outcome, error) {
 func (p *Processor) unit(ctx context.Context, d *delivery) (outcome Outcome, err error) {
 	unit, status, err := d.claim(ctx)
 	switch {
-	case err != nil && IsPermanent(err):
+	case err != nil && (IsPermanent(err) || errors.Is(err, ErrTooOld) || errors.Is(err, ErrTooNew)):
 		d.refused = true
 		return OutcomeFailed, p.wrap("claim", d.id, err)
 	case err != nil:

@@ -63,7 +63,7 @@ func newFailures(k keys, cfg Config, db pgmigrate.DB) (*failures, error) {
 
 // lend calls use with a connection and the consumer's number.
 func (f *failures) lend(ctx context.Context, use func(conn *pgx.Conn, number int16) error) error {
-	err := f.db.Lend(ctx, func(conn *pgx.Conn) error {
+	err := f.db.Use(ctx, func(conn *pgx.Conn) error {
 		number, err := f.keys.number(ctx, conn)
 		if err != nil {
 			return err

@@ -33,7 +33,7 @@ type pipeStore struct {
 // Claim implements inbox.Store.
 func (s *pipeStore) Claim(ctx context.Context, id string) (inbox.Unit, inbox.Status, error) {
 	q, ok := ctx.Value(queuedKey{}).(*queued)
-	if !ok {
+	if !ok || inbox.GivingUp(ctx) {
 		return s.poolStore.Claim(ctx, id)
 	}
 	statements := q.call(ctx) // before there is a connection to lose if it panics
