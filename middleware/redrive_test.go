@@ -2,7 +2,6 @@ package middleware_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -53,5 +52,4 @@ func TestRedrive_Misuse(t *testing.T) {
 	t.Parallel()
 	require.ErrorIs(t, middleware.Inbox{}.RunRedrive(t.Context(), "", respond()), middleware.ErrNoProcessor)
 	require.ErrorIs(t, middleware.Inbox{Processor: onlyProcess{}}.RunRedrive(t.Context(), "", respond()), middleware.ErrNoRedriver)
-	require.False(t, errors.Is(middleware.ErrNoRedriver, middleware.ErrNoProcessor))
 }

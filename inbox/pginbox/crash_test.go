@@ -29,24 +29,27 @@ func poisonous(pool *pgxpool.Pool) (*pginbox.Inbox, error) {
 	}})
 }
 
-// crash consumes a message whose handler ends the process.
-func crash(url string) int {
+// crash consumes a message whose handler ends the process. It returns where that
+// was not to be.
+func crash() error {
 	ctx := context.Background()
-	pool, err := pgxpool.New(ctx, url)
+	pool, err := pgxpool.New(ctx, os.Getenv(crashURL))
 	if err != nil {
-		return 1
+		return err
 	}
+	defer pool.Close()
 	in, err := poisonous(pool)
 	if err != nil {
-		return 1
+		return err
 	}
-	_, _ = in.Process(ctx, message.NewMessage("a", nil), func(ctx context.Context) error {
-		if _, err := pginbox.Tx(ctx).Exec(ctx, `INSERT INTO effects VALUES ('never')`); err == nil {
+	_, err = in.Process(ctx, message.NewMessage("a", nil), func(ctx context.Context) error {
+		_, err := pginbox.Tx(ctx).Exec(ctx, `INSERT INTO effects VALUES ('never')`)
+		if err == nil {
 			os.Exit(crashStatus)
 		}
-		return nil
+		return err
 	})
-	return 1
+	return err
 }
 
 // TestI4_AttemptsSurviveACrash has processes that end in their handler. The

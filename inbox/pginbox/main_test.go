@@ -8,15 +8,18 @@ import (
 	"github.com/leat-go/leat/internal/testenv"
 )
 
+// TestMain makes this program what its own tests start as processes.
 func TestMain(m *testing.M) {
-	if os.Getenv(envMemberDatabase) != "" {
-		if err := memberProcess(); err != nil {
+	for variable, run := range map[string]func() error{
+		envStormDatabase: stormProcess, envMemberDatabase: memberProcess, crashURL: crash,
+	} {
+		if os.Getenv(variable) == "" {
+			continue
+		}
+		if err := run(); err != nil {
 			log.Fatal(err)
 		}
 		os.Exit(0)
-	}
-	if url := os.Getenv(crashURL); url != "" {
-		os.Exit(crash(url))
 	}
 	testenv.Main(m)
 }
