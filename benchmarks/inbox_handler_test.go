@@ -72,16 +72,9 @@ func effect(ctx context.Context, tx pgx.Tx, msg *message.Message) error {
 
 // deliver hands count new messages to handle, in lanes.
 func deliver(ctx context.Context, lanes, count int, handle func(*message.Message) error) (time.Duration, error) {
-	messages := make([]*message.Message, count)
-	for i := range messages {
-		id, err := uuid.NewV7()
-		if err != nil {
-			return 0, err
-		}
-		payload := make([]byte, 256)
-		copy(payload, id[14:])
-		messages[i] = message.NewMessage(id.String(), payload)
-		messages[i].SetContext(ctx)
+	messages, err := newMessages(ctx, count)
+	if err != nil {
+		return 0, err
 	}
 	errs := make([]error, lanes)
 	var group sync.WaitGroup
@@ -101,6 +94,22 @@ func deliver(ctx context.Context, lanes, count int, handle func(*message.Message
 		}
 	}
 	return took, nil
+}
+
+// newMessages returns count messages with ids of version 7 and 256 bytes each.
+func newMessages(ctx context.Context, count int) ([]*message.Message, error) {
+	messages := make([]*message.Message, count)
+	for i := range messages {
+		id, err := uuid.NewV7()
+		if err != nil {
+			return nil, err
+		}
+		payload := make([]byte, 256)
+		copy(payload, id[14:])
+		messages[i] = message.NewMessage(id.String(), payload)
+		messages[i].SetContext(ctx)
+	}
+	return messages, nil
 }
 
 // requireEffects makes sure that the figures are those of work that was done.

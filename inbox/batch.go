@@ -29,16 +29,21 @@ type BatchFunc func(ctx context.Context, msgs []*message.Message) []error
 // what Processor.Process would have made of the messages one after the other. It
 // is safe for concurrent use.
 type Batch struct {
-	p     *Processor
-	store BatchStore
-	cfg   BatchConfig
-	lanes chan struct{}
+	p        *Processor
+	store    BatchStore
+	attempts BatchAttempter // nil where attempts are not counted
+	cfg      BatchConfig
+	lanes    chan struct{}
 }
 
 // NewBatch returns a Batch for the consumer of p, whose Config holds for it as
-// well: ids are found, Busy messages delayed and hooks called in the same way.
-// Batches and single messages of a consumer can be processed side by side. The
-// Store of p must be a BatchStore. Errors wrap outbox.ErrInvalidConfig.
+// well: ids and keys are found, Busy messages delayed, conflicts retried, failures
+// dealt with and hooks called in the same way. Batches and single messages of a
+// consumer can be processed side by side.
+//
+// The Store of p must be a BatchStore, and a BatchAttempter where OnFailure counts
+// attempts. Fingerprint and KeepReplies must not be set: nothing is kept of
+// batches. Errors wrap outbox.ErrInvalidConfig.
 func NewBatch(p *Processor, cfg BatchConfig) (*Batch, error) {
 	if p == nil {
 		return nil, outbox.ConfigError("p", nil, "must not be nil")
@@ -47,11 +52,20 @@ func NewBatch(p *Processor, cfg BatchConfig) (*Batch, error) {
 	if !ok {
 		return nil, outbox.ConfigError("p", fmt.Sprintf("%T", p.store), "has a store that claims no batches")
 	}
+	var attempts BatchAttempter
+	if p.attempts != nil {
+		if attempts, ok = p.store.(BatchAttempter); !ok {
+			return nil, outbox.ConfigError("OnFailure.Action", p.cfg.OnFailure.Action, fmt.Sprintf("needs a store that counts attempts of batches, and %T does not", p.store))
+		}
+	}
+	if p.keeper != nil {
+		return nil, outbox.ConfigError("Fingerprint, KeepReplies", "set", "are not for batches")
+	}
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	return &Batch{p: p, store: store, cfg: cfg, lanes: make(chan struct{}, cfg.Lanes)}, nil
+	return &Batch{p: p, store: store, attempts: attempts, cfg: cfg, lanes: make(chan struct{}, cfg.Lanes)}, nil
 }
 
 // Consumer returns the consumer's name.
@@ -71,7 +85,7 @@ func (b *Batch) Handle(handle BatchHandler) BatchFunc {
 // which is nil exactly if the message can be acknowledged: its transaction has
 // committed, now or before. Process acknowledges nothing itself.
 //
-// Messages of one key take effect in the order of msgs. One that is not done,
+// Messages of one key (Config.KeyFunc) take effect in the order of msgs. One that is not done,
 // whatever the reason, holds back the later ones of its key (ErrHeldBack). A
 // message that msgs has twice is run once, and both get the same error.
 //
@@ -85,7 +99,7 @@ func (b *Batch) Handle(handle BatchHandler) BatchFunc {
 // when they come again each is a duplicate or is run, whichever is right. When ctx
 // ends, what has not been committed is not.
 func (b *Batch) Process(ctx context.Context, msgs []*message.Message, handle BatchHandler) []error {
-	c := &batchCall{Batch: b, handle: handle, errs: make([]error, len(msgs)), blocked: map[string]int{}, began: time.Now()}
+	c := &batchCall{Batch: b, handle: handle, errs: make([]error, len(msgs)), blocked: map[Key]int{}, noted: map[int]bool{}, began: time.Now()}
 	c.process(ctx, msgs)
 	if c.busy {
 		b.p.delay(ctx)

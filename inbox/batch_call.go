@@ -17,9 +17,10 @@ type batchCall struct {
 	*Batch
 
 	handle  BatchHandler
-	errs    []error        // the results
-	blocked map[string]int // keys of which a message is not done, and the first one's place
-	busy    bool           // there was a Busy one
+	errs    []error      // the results
+	blocked map[Key]int  // keys of which a message is not done, and the first one's place
+	noted   map[int]bool // places of the messages that AttemptBatch knows
+	busy    bool         // there was a Busy one
 	began   time.Time
 }
 
@@ -28,7 +29,7 @@ type batchEntry struct {
 	msg   *message.Message
 	place int
 	id    string // empty where none was found: Process says what becomes of it
-	key   string
+	key   Key
 	first int // the place of the message with the same id, for a copy
 }
 
@@ -57,7 +58,8 @@ func (c *batchCall) enter(ctx context.Context, msgs []*message.Message) (entries
 	for place, msg := range msgs {
 		e := batchEntry{msg: msg, place: place}
 		var err error
-		if e.key, err = c.cfg.KeyFunc(message.SubscribeTopicFromCtx(msg.Context()), msg); err != nil { //nolint:contextcheck // the message has one of its own
+		e.key.Topic = message.SubscribeTopicFromCtx(msg.Context()) //nolint:contextcheck // the message has one of its own
+		if e.key.Name, err = c.p.cfg.KeyFunc(e.key.Topic, msg); err != nil {
 			c.settle(ctx, e, OutcomeFailed, fmt.Errorf("leat: consumer %s: key of message %s: %w", c.p.consumer, msg.UUID, err))
 			continue
 		}
@@ -98,7 +100,7 @@ func (c *batchCall) settleAll(ctx context.Context, entries []batchEntry, outcome
 
 func (c *batchCall) note(e batchEntry, err error) {
 	c.errs[e.place] = err
-	if err == nil || e.key == "" {
+	if err == nil || e.key.Name == "" {
 		return
 	}
 	if first, found := c.blocked[e.key]; !found || e.place < first {
@@ -123,7 +125,7 @@ func (c *batchCall) settleCopy(ctx context.Context, e batchEntry) {
 // held says whether an earlier message of the key is not done.
 func (c *batchCall) held(e batchEntry) bool {
 	first, found := c.blocked[e.key]
-	return found && e.key != "" && first < e.place
+	return found && e.key.Name != "" && first < e.place
 }
 
 // runnable settles those that must not be run, and returns the others.

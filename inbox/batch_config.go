@@ -15,9 +15,6 @@ const (
 	// shares, of max_locks_per_transaction × (max_connections +
 	// max_prepared_transactions): 6,400 as it is installed, with some room to spare.
 	MaxBatchClaims = 10_000
-
-	// NoBatchRetries as BatchConfig.Retries halves a batch at its first conflict.
-	NoBatchRetries = -1
 )
 
 // BatchConfig tunes a Batch. The zero value is a good start.
@@ -32,17 +29,6 @@ type BatchConfig struct {
 	// share a database should stay below what its lock table holds.
 	// Defaults to 8.
 	Lanes int
-
-	// KeyFunc finds a message's ordering key. While a message of a key is not done,
-	// later ones of the same key are not run. The topic is the one that the
-	// message's context names, empty where it names none.
-	// Defaults to outbox.KeyFromMetadata.
-	KeyFunc outbox.KeyFunc
-
-	// Retries is how often a transaction that lost to another one (SQLSTATE 40001
-	// or 40P01) is repeated, after a short jittered wait, before the batch is
-	// halved. Defaults to 3; NoBatchRetries (-1) means never.
-	Retries int
 }
 
 func (c BatchConfig) withDefaults() BatchConfig {
@@ -51,12 +37,6 @@ func (c BatchConfig) withDefaults() BatchConfig {
 	}
 	if c.Lanes == 0 {
 		c.Lanes = 8
-	}
-	if c.KeyFunc == nil {
-		c.KeyFunc = outbox.KeyFromMetadata
-	}
-	if c.Retries == 0 {
-		c.Retries = 3
 	}
 	return c
 }
@@ -70,8 +50,6 @@ func (c BatchConfig) validate() error {
 	case c.Lanes > MaxBatchClaims/c.MaxBatch:
 		return outbox.ConfigError("Lanes", c.Lanes,
 			fmt.Sprintf("times MaxBatch (%d) must not exceed %d: the claims of a batch are locks of a pool that the whole cluster shares", c.MaxBatch, MaxBatchClaims))
-	case c.Retries < NoBatchRetries:
-		return outbox.ConfigError("Retries", c.Retries, "must be positive, or NoBatchRetries")
 	default:
 		return nil
 	}

@@ -5,6 +5,12 @@ import (
 	"fmt"
 )
 
+// ErrBatchTooLarge is wrapped by the error of a BatchStore that has no room for so
+// many claims: fewer may do.
+var ErrBatchTooLarge = errors.New("leat: too many messages to claim at a time")
+
+var errWrongAnswer = errors.New("leat: the store answered for another number of messages")
+
 // ErrHeldBack is returned for a message of a batch that was not run because an
 // earlier message of its key was not either: it is Busy, has failed, or its commit
 // has no answer. It wraps ErrBusy: it is no failure, and the message must be
@@ -47,36 +53,4 @@ func (e *PanicError) Error() string {
 func (e *PanicError) Unwrap() error {
 	err, _ := e.Value.(error)
 	return err
-}
-
-// SQLSTATEs of a transaction that has lost to others and may win when it comes
-// again, and of a lock table without room for all of a batch.
-const (
-	sqlSerializationFailure = "40001"
-	sqlDeadlock             = "40P01"
-	sqlOutOfMemory          = "53200"
-)
-
-// lostToOthers says whether err is that of a transaction that was given up for
-// the sake of another one.
-func lostToOthers(err error) bool {
-	state := sqlState(err)
-	return state == sqlSerializationFailure || state == sqlDeadlock
-}
-
-// tooLarge says whether err may go away with a smaller batch.
-func tooLarge(err error) bool {
-	return sqlState(err) == sqlOutOfMemory
-}
-
-// sqlState returns the SQLSTATE of err by the method that drivers' errors share.
-func sqlState(err error) string {
-	type stated interface {
-		error
-		SQLState() string
-	}
-	if err, ok := errors.AsType[stated](err); ok {
-		return err.SQLState()
-	}
-	return ""
 }

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"math/rand/v2"
 	"slices"
-	"time"
 
 	"github.com/leat-go/leat/internal/failpoint"
 )
@@ -25,11 +23,11 @@ func (c *batchCall) group(ctx context.Context, entries []batchEntry) {
 		if len(rest) == 0 {
 			break
 		}
-		if !lostToOthers(err) || try >= c.cfg.Retries {
+		if !c.conflict(err) || try >= c.p.cfg.ConflictRetries {
 			c.split(ctx, rest, err)
 			break
 		}
-		c.backOff(ctx, try)
+		wait(ctx, jitter(min(c.p.cfg.ConflictDelay<<min(try, 20), maxConflictDelay), 0.5))
 		entries = rest
 	}
 	slices.SortFunc(aside, func(a, b batchEntry) int { return a.place - b.place })
@@ -44,7 +42,7 @@ func (c *batchCall) group(ctx context.Context, entries []batchEntry) {
 func (c *batchCall) attempt(ctx context.Context, entries []batchEntry) (rest, alone []batchEntry, err error) {
 	unit, fresh, alone, err := c.claim(ctx, entries)
 	if err != nil {
-		if lostToOthers(err) || tooLarge(err) {
+		if c.conflict(err) || errors.Is(err, ErrBatchTooLarge) {
 			return fresh, alone, err
 		}
 		c.settleAll(ctx, fresh, OutcomeFailed, "claim", errors.Join(ErrNotClaimed, err))
@@ -56,6 +54,7 @@ func (c *batchCall) attempt(ctx context.Context, entries []batchEntry) (rest, al
 	outcome, err := c.run(ctx, unit, fresh)
 	switch outcome {
 	case OutcomeCommitted:
+		c.forget(fresh)
 		c.settleAll(ctx, fresh, outcome, "", nil)
 		return nil, alone, nil
 	case OutcomeUnknown:
@@ -80,9 +79,16 @@ func (c *batchCall) claim(ctx context.Context, entries []batchEntry) (unit Unit,
 		if err := failpoint.Inject(ctx, failpoint.ConsumerAfterReceive); err != nil {
 			return nil, entries, alone, err
 		}
+		noted, err := c.noteAttempts(ctx, entries)
+		if err != nil {
+			return nil, entries, alone, err
+		}
+		if entries, alone = c.sortOut(entries, alone, noted); len(entries) == 0 {
+			return nil, nil, alone, nil
+		}
 		unit, statuses, err := c.store.ClaimBatch(ctx, itemsOf(entries))
 		if err == nil && len(statuses) != len(entries) {
-			err = errors.New("leat: the store answered for another number of messages")
+			err = errWrongAnswer
 		}
 		if err != nil {
 			c.rollback(ctx, unit)
@@ -113,25 +119,86 @@ func (c *batchCall) claim(ctx context.Context, entries []batchEntry) (unit Unit,
 // sortOut takes those out of entries that have a status other than Claimed, and
 // puts aside what is to be run alone, and what is to be run after that.
 func (*batchCall) sortOut(entries, alone []batchEntry, statuses []Status) (rest, aside []batchEntry) {
-	waiting := make(map[string]bool)
+	first := make(map[Key]int) // of each key, the first that is alone
+	put := func(e batchEntry) {
+		if at, found := first[e.key]; !found || e.place < at {
+			first[e.key] = e.place
+		}
+	}
 	for _, e := range alone {
-		waiting[e.key] = true
+		put(e)
 	}
 	for i, e := range entries {
 		status := Claimed
 		if statuses != nil {
 			status = statuses[i]
 		}
+		at, found := first[e.key]
 		switch {
 		case status == Duplicate, status == Busy:
-		case status != Claimed, e.id == "", e.key != "" && waiting[e.key]:
-			waiting[e.key] = true
+		case status != Claimed, e.id == "", e.key.Name != "" && found && at < e.place:
+			put(e)
 			alone = append(alone, e)
 		default:
 			rest = append(rest, e)
 		}
 	}
 	return rest, alone
+}
+
+// noteAttempts notes those of entries that this call has not noted. The result is
+// nil where there is nothing to sort out.
+func (c *batchCall) noteAttempts(ctx context.Context, entries []batchEntry) ([]Status, error) {
+	if c.attempts == nil {
+		return nil, nil
+	}
+	var fresh []batchEntry
+	var places []int
+	for i, e := range entries {
+		if !c.noted[e.place] {
+			fresh, places = append(fresh, e), append(places, i)
+		}
+	}
+	if len(fresh) == 0 {
+		return nil, nil
+	}
+	if err := failpoint.Inject(ctx, failpoint.ConsumerAttemptWrite); err != nil {
+		return nil, err
+	}
+	alone, err := c.attempts.AttemptBatch(ctx, itemsOf(fresh))
+	if err == nil && len(alone) != len(fresh) {
+		err = errWrongAnswer
+	}
+	if err != nil {
+		return nil, err
+	}
+	statuses := make([]Status, len(entries))
+	for i := range statuses {
+		statuses[i] = Claimed
+	}
+	for i, e := range fresh {
+		c.noted[e.place] = true
+		if alone[i] {
+			statuses[places[i]] = Alone
+		}
+	}
+	return statuses, nil
+}
+
+// forget takes the notes back of messages that were processed.
+func (c *batchCall) forget(entries []batchEntry) {
+	if c.attempts == nil {
+		return
+	}
+	for _, e := range entries {
+		c.attempts.Settle(e.id)
+	}
+}
+
+// conflict says whether the transaction was given up for the sake of others.
+func (c *batchCall) conflict(err error) bool {
+	conflicter, ok := c.store.(Conflicter)
+	return ok && conflicter.Conflict(err)
 }
 
 func itemsOf(entries []batchEntry) []BatchItem {
@@ -159,11 +226,4 @@ func (c *batchCall) split(ctx context.Context, entries []batchEntry, err error) 
 		}
 		from = to
 	}
-}
-
-// backOff waits a little, so that transactions that met once do not meet again:
-// up to 5 ms, and twice that each time.
-func (c *batchCall) backOff(ctx context.Context, try int) {
-	longest := 5 * time.Millisecond << min(try, 6)
-	pause(ctx, rand.N(longest)) //nolint:gosec // jitter is no secret
 }

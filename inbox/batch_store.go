@@ -11,8 +11,8 @@ const Alone Status = -1
 type BatchItem struct {
 	// ID is the message's id, which is not empty.
 	ID string
-	// Key is the message's ordering key, empty for none.
-	Key string
+	// Key orders it.
+	Key Key
 }
 
 // BatchStore is a Store that claims several messages in one transaction. It is
@@ -33,4 +33,22 @@ type BatchStore interface {
 	//
 	// The end of ctx ends the claim, but not a Unit that was returned.
 	ClaimBatch(ctx context.Context, items []BatchItem) (Unit, []Status, error)
+}
+
+// BatchAttempter is a BatchStore that a Batch can be made of where attempts are
+// counted.
+type BatchAttempter interface {
+	BatchStore
+	Attempter
+
+	// AttemptBatch notes that the handler is about to run for items together. That
+	// counts as no attempt of any of them, but should the process end they are known
+	// for it: they are to be run alone, so that the one that ends processes is
+	// found, and the others are not given up with it. What is noted is durable when
+	// AttemptBatch returns; Settle takes it back.
+	//
+	// It returns one value an item, which is true for those that are to be run
+	// alone: noted by an earlier call, with attempts of their own, or of a key of
+	// which a message is parked. Messages that were processed are not noted.
+	AttemptBatch(ctx context.Context, items []BatchItem) (alone []bool, err error)
 }

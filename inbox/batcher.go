@@ -149,20 +149,20 @@ func (b *Batcher) settle(ctx context.Context, batch []*message.Message) {
 		if cause == nil {
 			cause = errs[i]
 		}
-		b.cfg.Logger.LogAttrs(ctx, level(cause), "message of a batch is refused, it will come again",
+		b.cfg.Logger.LogAttrs(ctx, batchLevel(cause), "message of a batch is refused, it will come again",
 			slog.String("message_uuid", msg.UUID), slog.Any("error", cause))
 	}
 	if len(failed) == 0 {
 		return
 	}
-	pause(ctx, b.cfg.RetryDelay)
+	wait(ctx, b.cfg.RetryDelay)
 	for _, msg := range failed {
 		msg.Nack()
 	}
 }
 
-// level is that of a message's error: another delivery in progress is none.
-func level(err error) slog.Level {
+// batchLevel is that of a message's error: another delivery in progress is none.
+func batchLevel(err error) slog.Level {
 	if errors.Is(err, ErrBusy) {
 		return slog.LevelDebug
 	}

@@ -100,10 +100,11 @@ func onBatches(run func(ctx context.Context, s BatchSubject) error) func(ctx con
 
 // openBatch returns a Batch that does not keep the suite waiting.
 func openBatch(s BatchSubject, maxBatch int) (BatchProcessor, error) {
-	return s.OpenBatch(consumer, inbox.Config{BusyDelay: 2 * time.Millisecond}, inbox.BatchConfig{MaxBatch: maxBatch})
+	cfg := inbox.Config{BusyDelay: 2 * time.Millisecond, OnFailure: inbox.Policy{Delay: inbox.NoDelay}}
+	return s.OpenBatch(consumer, cfg, inbox.BatchConfig{MaxBatch: maxBatch})
 }
 
-// keyed returns deliveries of messages without a key, or with the one before a
+// keyedBatch returns deliveries of messages without a key, or with the one before a
 // slash: "k/a" is of the key k.
 func keyedBatch(ctx context.Context, ids ...string) []*message.Message {
 	msgs := make([]*message.Message, len(ids))

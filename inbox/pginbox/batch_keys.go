@@ -2,6 +2,7 @@ package pginbox
 
 import (
 	_ "embed"
+	"fmt"
 
 	"github.com/jackc/pgx/v5/pgtype"
 
@@ -45,4 +46,15 @@ func (a batchAnswer) statuses(n int) (statuses []inbox.Status, claimed int) {
 		statuses[place-1] = inbox.Duplicate
 	}
 	return statuses, n - len(a.refused) - len(a.seen)
+}
+
+// outOfMemory is what the server says when its lock table is full.
+const outOfMemory = "53200"
+
+// explainBatch is explain for the claim of a batch.
+func explainBatch(err error) error {
+	if sqlState(err) == outOfMemory {
+		return fmt.Errorf("%w: %w", inbox.ErrBatchTooLarge, err)
+	}
+	return explain(err)
 }

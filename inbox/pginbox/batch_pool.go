@@ -36,7 +36,7 @@ func (s *poolStore) claimBatchOn(
 	}
 	tx, answer, err := s.beginBatch(ctx, conn.Conn(), number, s.batchArgs(items))
 	if err != nil {
-		return nil, nil, explain(err)
+		return nil, nil, explainBatch(err)
 	}
 	statuses, claimed := answer.statuses(len(items))
 	switch {

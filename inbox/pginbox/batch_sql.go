@@ -47,7 +47,7 @@ func (s *sqlStore) claimBatchOn(
 		err = errors.Join(err, unit.rollback())
 	}
 	if err != nil {
-		return nil, nil, explain(err)
+		return nil, nil, explainBatch(err)
 	}
 	return nil, statuses, nil
 }

@@ -1,0 +1,35 @@
+package meminbox
+
+import (
+	"context"
+	"time"
+
+	"github.com/leat-go/leat/inbox"
+)
+
+var _ inbox.BatchAttempter = claims{}
+
+// AttemptBatch implements inbox.BatchAttempter.
+func (c claims) AttemptBatch(ctx context.Context, items []inbox.BatchItem) ([]bool, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s := c.store
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.attempts == nil {
+		s.attempts = map[row]*inbox.History{}
+	}
+	alone := make([]bool, len(items))
+	for i, item := range items {
+		r := newRow(c.consumer, item.ID)
+		switch {
+		case len(s.queue(c.consumer, item.Key)) > 0, s.attempts[r] != nil && !s.rows[r]:
+			alone[i] = true
+		case !s.rows[r]:
+			now := time.Now()
+			s.attempts[r] = &inbox.History{First: now, Last: now}
+		}
+	}
+	return alone, nil
+}

@@ -1,0 +1,41 @@
+package pginbox
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/leat-go/leat/inbox"
+)
+
+var (
+	_ inbox.BatchAttempter = (*poolStore)(nil)
+	_ inbox.BatchAttempter = (*sqlStore)(nil)
+)
+
+// AttemptBatch implements inbox.BatchAttempter.
+func (f *failures) AttemptBatch(ctx context.Context, items []inbox.BatchItem) ([]bool, error) {
+	ids, hashes, keys := make([]pgtype.UUID, len(items)), make([]pgtype.Int8, len(items)), make([][]byte, len(items))
+	for i, item := range items {
+		ids[i], hashes[i], keys[i] = f.keys.id(item.ID), f.hash(item.Key), orNull(item.Key.Name)
+	}
+	var places []int64
+	err := f.lend(ctx, func(conn *pgx.Conn, number int16) error {
+		batch, forget := &pgx.Batch{}, f.takeSettled()
+		batch.Queue(f.sql["attempt_batch"], number, ids, hashes, keys, f.attemptCommit).
+			QueryRow(func(row pgx.Row) error { return row.Scan(&places) })
+		if len(forget) > 0 {
+			batch.Queue(f.sql["attempt_forget"], number, forget)
+		}
+		return conn.SendBatch(ctx, batch).Close()
+	})
+	if err != nil {
+		return nil, err
+	}
+	alone := make([]bool, len(items))
+	for _, place := range places {
+		alone[place-1] = true
+	}
+	return alone, nil
+}
