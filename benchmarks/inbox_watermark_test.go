@@ -62,16 +62,14 @@ func BenchmarkInboxWatermark(b *testing.B) {
 // as the metric says; x-held is what is left of the speed.
 func BenchmarkInboxWatermarkUnderASnapshot(b *testing.B) {
 	db := testenv.Postgres(b, migrated())
-	versions, probe := 20_000, 1_000
+	versions, probe := 20_000, 200
 	if quick() {
-		versions, probe = 500, 100
+		versions, probe = 500, 50
 	}
 	wm := newPartitions(b, db, 1)
-	_, err := wm.deliver(b.Context(), probe)
-	require.NoError(b, err)
 	b.ResetTimer()
 	for range b.N {
-		before, err := wm.deliver(b.Context(), probe)
+		before, err := wm.fastest(b.Context(), probe)
 		require.NoError(b, err)
 		snapshot, err := db.Connect(b).BeginTx(b.Context(), pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
 		require.NoError(b, err)
@@ -79,17 +77,31 @@ func BenchmarkInboxWatermarkUnderASnapshot(b *testing.B) {
 		require.NoError(b, err)
 		_, err = wm.deliver(b.Context(), versions)
 		require.NoError(b, err)
-		held, err := wm.deliver(b.Context(), probe)
+		held, err := wm.fastest(b.Context(), probe)
 		require.NoError(b, err)
 		require.NoError(b, snapshot.Rollback(b.Context()))
-		after, err := wm.deliver(b.Context(), probe)
+		after, err := wm.fastest(b.Context(), probe)
 		require.NoError(b, err)
 		b.ReportMetric(float64(before)/float64(held), "x-held")
 		b.ReportMetric(float64(before)/float64(after), "x-after")
-		b.ReportMetric(float64(held.Microseconds())/float64(probe), "held-µs/msg")
+		b.ReportMetric(float64((held-before).Microseconds())/float64(probe), "added-µs/msg")
 		b.ReportMetric(float64(versions), "versions")
 	}
 	b.ReportMetric(0, "ns/op")
+}
+
+// fastest delivers count messages a few times and returns the shortest time: what
+// else the machine does only adds.
+func (p *partitions) fastest(ctx context.Context, count int) (time.Duration, error) {
+	best := time.Duration(1<<63 - 1)
+	for range 7 {
+		took, err := p.deliver(ctx, count)
+		if err != nil {
+			return 0, err
+		}
+		best = min(best, took)
+	}
+	return best, nil
 }
 
 // partitions are the partitions of a log, each read by a lane.

@@ -21,7 +21,7 @@ var scopeSQL string
 // standby it is an error. It is safe for concurrent use.
 func (in *Inbox) Scope(ctx context.Context) (string, error) {
 	var scope string
-	err := in.db.Lend(ctx, func(conn *pgx.Conn) error {
+	err := in.db.Use(ctx, func(conn *pgx.Conn) error {
 		return conn.QueryRow(ctx, withoutComments(scopeSQL), in.cfg.names().Qualified("")).Scan(&scope)
 	})
 	if err != nil {

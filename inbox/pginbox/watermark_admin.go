@@ -93,7 +93,7 @@ func (w *Watermark) Accept(ctx context.Context, req AcceptSource) error {
 	if err != nil {
 		return w.wrap("accept a source", err)
 	}
-	w.audit(ctx, "inbox source accepted", req.WatermarkBy, slog.String("topic", req.Topic),
+	w.audit(ctx, "accept_source", req.WatermarkBy, slog.String("topic", req.Topic),
 		slog.String("source", req.Source), slog.String("known_source", known))
 	return nil
 }
@@ -117,7 +117,7 @@ func (w *Watermark) Set(ctx context.Context, req SetWatermark) (previous int64, 
 	if err != nil {
 		return 0, w.wrap("set a watermark", err)
 	}
-	w.audit(ctx, "inbox watermark set", req.WatermarkBy, append(req.attrs(),
+	w.audit(ctx, "set_watermark", req.WatermarkBy, append(req.attrs(),
 		slog.Int64("previous", previous), slog.Int64("next", req.Next))...)
 	return previous, nil
 }
@@ -144,7 +144,7 @@ func (w *Watermark) Remove(ctx context.Context, req RemoveWatermark) (previous i
 	if err != nil {
 		return 0, w.wrap("remove a watermark", err)
 	}
-	w.audit(ctx, "inbox watermark removed", req.WatermarkBy, append(req.attrs(), slog.Int64("previous", previous))...)
+	w.audit(ctx, "remove_watermark", req.WatermarkBy, append(req.attrs(), slog.Int64("previous", previous))...)
 	return previous, nil
 }
 
@@ -164,7 +164,7 @@ func (w *Watermark) Skip(msg *message.Message, by WatermarkBy) error {
 		return err
 	}
 	at, _ := inbox.PositionFrom(msg.Context())
-	w.audit(msg.Context(), "inbox message skipped", by, slog.String("message_id", msg.UUID),
+	w.audit(msg.Context(), "skip_message", by,
 		slog.String("position", describe(at)), slog.String("outcome", outcome.String()))
 	return nil
 }
@@ -269,6 +269,8 @@ func (p WatermarkPartition) attrs() []slog.Attr {
 
 // audit writes who has changed what to the log.
 func (w *Watermark) audit(ctx context.Context, what string, by WatermarkBy, attrs ...slog.Attr) {
-	w.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, what, append(attrs, slog.String("consumer", w.Consumer()),
-		slog.String("actor", by.Actor), slog.String("reason", by.Reason))...)
+	w.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "inbox changed by hand", append([]slog.Attr{
+		slog.String("change", what), slog.String("consumer", w.Consumer()),
+		slog.String("actor", by.Actor), slog.String("reason", by.Reason),
+	}, attrs...)...)
 }

@@ -92,8 +92,8 @@ func TestSetAndRemoveWatermark(t *testing.T) {
 	require.Empty(t, heard.take())
 
 	for _, line := range []string{
-		`msg="inbox watermark set" topic=events source=` + wmSource + ` partition=0 previous=5 next=2 consumer=c actor=ann reason=because`,
-		`msg="inbox watermark removed" topic=events source=` + wmSource + ` partition=0 previous=2 consumer=c actor=ann reason=because`,
+		`change=set_watermark consumer=c actor=ann reason=because topic=events source=` + wmSource + ` partition=0 previous=5 next=2`,
+		`change=remove_watermark consumer=c actor=ann reason=because topic=events source=` + wmSource + ` partition=0 previous=2`,
 	} {
 		require.Contains(t, heard.log.String(), line)
 	}
@@ -112,7 +112,7 @@ func TestSkip(t *testing.T) {
 	require.NoError(t, err)
 	require.ErrorIs(t, w.Skip(delivered(t.Context(), at(4)), someone), inbox.ErrGap)
 	require.ErrorIs(t, w.Skip(poison, pginbox.WatermarkBy{Actor: "ann"}), pginbox.ErrWatermarkRequest)
-	require.Contains(t, heard.log.String(), `position=events/0@0 outcome=committed consumer=c actor=ann reason=because`)
+	require.Contains(t, heard.log.String(), `change=skip_message consumer=c actor=ann reason=because position=events/0@0 outcome=committed`)
 	all, _ := countEffects(t, db)
 	require.Equal(t, 1, all)
 }

@@ -98,10 +98,10 @@ func TestI8_RebalanceWithAHandlerInFlight(t *testing.T) {
 			outcome, err := processAt(ctx, w, p, func(ctx context.Context) error {
 				return errors.Join(during(ctx), placeOf(p)(ctx))
 			})
-			switch outcome {
-			case inbox.OutcomeCommitted:
+			if outcome == inbox.OutcomeCommitted {
 				committed <- struct{}{}
-			case inbox.OutcomeBusy:
+			}
+			if outcome == inbox.OutcomeBusy {
 				once.Do(func() { close(moved) })
 			}
 			return outcome, err
@@ -156,22 +156,11 @@ func assignmentList(t *testing.T, s *wmStage) (all []inbox.Assignment) {
 	return all
 }
 
-// TestI8_TopicCreatedAgainOnKafka deletes a topic and creates it again, and then
-// has the broker drop messages.
+// TestI8_TopicCreatedAgainOnKafka deletes a topic and creates it again.
 func TestI8_TopicCreatedAgainOnKafka(t *testing.T) {
 	t.Parallel()
 	s := newWMStage(t, 1)
-	heard := &alarms{}
-	w := s.watermark(t, heard.config())
-	s.produce(t, 3, 1)
-	before := assignmentList(t, s)[0]
-	require.Zero(t, assign(t, w, before))
-	for offset := range int64(3) {
-		p := inbox.Position{Source: before.Source, Topic: s.topic, Offset: offset, Prev: offset - 1, Serial: true}
-		_, err := processAt(t.Context(), w, p, placeOf(p))
-		require.NoError(t, err)
-	}
-
+	before := s.consumeThree(t)
 	s.recreate(t, before.Source)
 	s.produce(t, 5, 1)
 	after := assignmentList(t, s)[0]
@@ -179,15 +168,8 @@ func TestI8_TopicCreatedAgainOnKafka(t *testing.T) {
 
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	refused := make(chan struct{}, 100)
-	cfg := heard.config()
-	onAlarm := cfg.OnAlarm
-	cfg.OnAlarm = func(ctx context.Context, a pginbox.WatermarkAlarm) {
-		onAlarm(ctx, a)
-		refused <- struct{}{}
-	}
-	w = s.watermark(t, cfg)
-	committed := make(chan struct{}, 10)
+	refused, committed := make(chan pginbox.WatermarkAlarm, 100), make(chan struct{}, 5)
+	w := s.watermark(t, pginbox.WatermarkConfig{OnAlarm: func(_ context.Context, a pginbox.WatermarkAlarm) { refused <- a }})
 	m, err := newMember(s.broker.Brokers, s.group, s.topic, w, func(ctx context.Context, p inbox.Position) (inbox.Outcome, error) {
 		outcome, err := processAt(ctx, w, p, placeOf(p))
 		if outcome == inbox.OutcomeCommitted {
@@ -196,6 +178,7 @@ func TestI8_TopicCreatedAgainOnKafka(t *testing.T) {
 		return outcome, err
 	})
 	require.NoError(t, err)
+	defer m.close()
 	done := make(chan error, 1)
 	go func() {
 		err := inbox.ErrSourceChanged
@@ -204,12 +187,16 @@ func TestI8_TopicCreatedAgainOnKafka(t *testing.T) {
 		}
 		done <- err
 	}()
-	require.NoError(t, await(ctx, refused), "no alarm")
+	select {
+	case alarm := <-refused:
+		require.Equal(t, pginbox.WatermarkAlarm{
+			Kind: pginbox.AlarmNewSource, Consumer: "c", Topic: s.topic, Source: after.Source, Known: before.Source, Refused: true,
+		}, alarm)
+	case <-ctx.Done():
+		require.Fail(t, "no alarm")
+	}
 	all, _ := countEffects(t, s.db)
 	require.Equal(t, 3, all, "nothing of the new topic is read before it is accepted")
-	require.Equal(t, pginbox.WatermarkAlarm{
-		Kind: pginbox.AlarmNewSource, Consumer: "c", Topic: s.topic, Source: after.Source, Known: before.Source, Refused: true,
-	}, heard.take()[0])
 
 	require.NoError(t, w.Accept(t.Context(), pginbox.AcceptSource{WatermarkBy: someone, Topic: s.topic, Source: after.Source}))
 	for range 5 {
@@ -217,19 +204,38 @@ func TestI8_TopicCreatedAgainOnKafka(t *testing.T) {
 	}
 	cancel()
 	require.NoError(t, <-done)
-	m.close()
-	heard.take()
+}
 
-	// The broker drops what nobody has processed.
-	s.produce(t, 4, 1)
+// consumeThree produces three messages and processes them.
+func (s *wmStage) consumeThree(t *testing.T) inbox.Assignment {
+	t.Helper()
+	w := s.watermark(t, pginbox.WatermarkConfig{})
+	s.produce(t, 3, 1)
+	a := assignmentList(t, s)[0]
+	require.Zero(t, assign(t, w, a))
+	for offset := range int64(3) {
+		p := inbox.Position{Source: a.Source, Topic: s.topic, Offset: offset, Prev: offset - 1, Serial: true}
+		_, err := processAt(t.Context(), w, p, placeOf(p))
+		require.NoError(t, err)
+	}
+	return a
+}
+
+// TestI8_MessagesDroppedByKafka has the broker drop what nobody has processed.
+func TestI8_MessagesDroppedByKafka(t *testing.T) {
+	t.Parallel()
+	s := newWMStage(t, 1)
+	before := s.consumeThree(t)
+	s.produce(t, 6, 1)
 	var until kadm.Offsets
 	until.Add(kadm.Offset{Topic: s.topic, At: 7})
-	_, err = s.admin.DeleteRecords(t.Context(), until)
+	_, err := s.admin.DeleteRecords(t.Context(), until)
 	require.NoError(t, err)
-	cut := assignmentList(t, s)[0]
-	require.Equal(t, int64(7), assign(t, w, cut))
+
+	heard := &alarms{}
+	require.Equal(t, int64(7), assign(t, s.watermark(t, heard.config()), assignmentList(t, s)[0]))
 	require.Equal(t, []pginbox.WatermarkAlarm{{
-		Kind: pginbox.AlarmMissing, Consumer: "c", Topic: s.topic, Source: after.Source, Next: 5, Start: 7, End: 9,
+		Kind: pginbox.AlarmMissing, Consumer: "c", Topic: s.topic, Source: before.Source, Next: 3, Start: 7, End: 9,
 	}}, heard.take())
 }
 

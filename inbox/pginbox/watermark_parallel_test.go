@@ -2,7 +2,7 @@ package pginbox_test
 
 import (
 	"context"
-	"fmt"
+	"strconv"
 	"sync"
 	"testing"
 
@@ -101,7 +101,7 @@ func TestI8_ParallelProcessingLosesNothing(t *testing.T) {
 		require.NoError(t, err)
 		lyingSession(t, count, func(pos inbox.Position, handle func(context.Context) error) error {
 			msg := delivered(t.Context(), pos)
-			msg.UUID = fmt.Sprint(pos.Offset)
+			msg.UUID = strconv.FormatInt(pos.Offset, 10)
 			_, err := p.Process(msg.Context(), msg, handle)
 			return err
 		})
