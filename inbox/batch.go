@@ -99,7 +99,10 @@ func (b *Batch) Handle(handle BatchHandler) BatchFunc {
 // when they come again each is a duplicate or is run, whichever is right. When ctx
 // ends, what has not been committed is not.
 func (b *Batch) Process(ctx context.Context, msgs []*message.Message, handle BatchHandler) []error {
-	c := &batchCall{Batch: b, handle: handle, errs: make([]error, len(msgs)), blocked: map[Key]int{}, noted: map[int]bool{}, began: time.Now()}
+	c := &batchCall{
+		Batch: b, handle: handle, errs: make([]error, len(msgs)), began: time.Now(),
+		blocked: map[Key]int{}, parked: map[Key]int{}, noted: map[int]bool{},
+	}
 	c.process(ctx, msgs)
 	if c.busy {
 		b.p.delay(ctx)

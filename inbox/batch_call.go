@@ -19,6 +19,7 @@ type batchCall struct {
 	handle  BatchHandler
 	errs    []error      // the results
 	blocked map[Key]int  // keys of which a message is not done, and the first one's place
+	parked  map[Key]int  // keys that were parked in this call, and the first one's place
 	noted   map[int]bool // places of the messages that AttemptBatch knows
 	busy    bool         // there was a Busy one
 	began   time.Time

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"slices"
 
 	"github.com/leat-go/leat/internal/failpoint"
@@ -118,8 +119,8 @@ func (c *batchCall) claim(ctx context.Context, entries []batchEntry) (unit Unit,
 
 // sortOut takes those out of entries that have a status other than Claimed, and
 // puts aside what is to be run alone, and what is to be run after that.
-func (*batchCall) sortOut(entries, alone []batchEntry, statuses []Status) (rest, aside []batchEntry) {
-	first := make(map[Key]int) // of each key, the first that is alone
+func (c *batchCall) sortOut(entries, alone []batchEntry, statuses []Status) (rest, aside []batchEntry) {
+	first := maps.Clone(c.parked) // of each key, the first that is alone
 	put := func(e batchEntry) {
 		if at, found := first[e.key]; !found || e.place < at {
 			first[e.key] = e.place

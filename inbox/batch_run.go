@@ -100,14 +100,20 @@ func (c *batchCall) single(ctx context.Context, e batchEntry) {
 	if len(c.runnable(ctx, []batchEntry{e})) == 0 {
 		return
 	}
-	var err error
+	var (
+		outcome Outcome
+		err     error
+	)
 	func() {
 		defer recovered(&err)
-		_, err = c.p.Process(joinedContext{ctx, e.msg.Context()}, e.msg, func(ctx context.Context) error { //nolint:contextcheck // the message has one of its own
+		outcome, err = c.p.Process(joinedContext{ctx, e.msg.Context()}, e.msg, func(ctx context.Context) error { //nolint:contextcheck // the message has one of its own
 			return c.handle(ctx, []*message.Message{e.msg})
 		})
 	}()
 	c.note(e, err)
+	if _, found := c.parked[e.key]; outcome == OutcomeParked && !found {
+		c.parked[e.key] = e.place // what follows of the key is to be stored behind it
+	}
 }
 
 // joinedContext ends with the one context, and has the values of both.

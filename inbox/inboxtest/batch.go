@@ -49,7 +49,7 @@ func RunBatch(t *testing.T, f Features, newSubject func(t *testing.T) BatchSubje
 // subject of each must be a BatchSubject.
 func BatchChecks(f Features) []Check {
 	var all []Check
-	for _, c := range []Check{
+	for _, c := range append(batchFailureChecks(), []Check{
 		batchCheck("I13_FreshMessagesShareATransaction", checkBatchShares),
 		batchCheck("I13_CopiesInABatchRunOnce", checkBatchCopies),
 		batchCheck("I13_FailureIsUndoneAlone", checkBatchFailure(func(int) error { return errHandler })),
@@ -66,7 +66,7 @@ func BatchChecks(f Features) []Check {
 		batchCheck("I13_LanesWithOverlappingBatches", checkBatchLanes),
 		{Name: "I13_AmbiguousCommitThatTookEffect", run: onBatches(checkBatchAmbiguous(true)), skip: needsBreakCommit},
 		{Name: "I13_AmbiguousCommitThatDidNot", run: onBatches(checkBatchAmbiguous(false)), skip: needsBreakCommit},
-	} {
+	}...) {
 		if c.skip == nil || !c.skip(f) {
 			all = append(all, c)
 		}

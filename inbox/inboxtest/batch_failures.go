@@ -1,0 +1,79 @@
+package inboxtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/leat-go/leat/inbox"
+)
+
+// batchFailureChecks are about batches where attempts are counted.
+func batchFailureChecks() []Check {
+	return []Check{
+		batchCheck("I13_PoisonIsParkedAlone", checkBatchParks),
+		batchCheck("I13_WhatMayHaveEndedAProcessRunsAlone", checkBatchCrash),
+	}
+}
+
+// openParking returns a Batch that parks after one attempt.
+func openParking(s BatchSubject) (BatchProcessor, error) {
+	cfg := inbox.Config{
+		BusyDelay: 2 * time.Millisecond,
+		OnFailure: inbox.Policy{Action: inbox.Park, Attempts: 1, Delay: inbox.NoDelay},
+	}
+	return s.OpenBatch(consumer, cfg, inbox.BatchConfig{})
+}
+
+// checkBatchParks also delivers messages of the parked key, which are stored
+// behind it.
+func checkBatchParks(ctx context.Context, s BatchSubject) error {
+	b, err := openParking(s)
+	if err != nil {
+		return err
+	}
+	handle := writingEach(s, func(_ int, msg *message.Message) error {
+		if msg.UUID == "k/2" {
+			return errHandler
+		}
+		return nil
+	})
+	first := b.Process(ctx, keyedBatch(ctx, "k/1", "a", "k/2", "k/3", "b"), handle)
+	second := b.Process(ctx, keyedBatch(ctx, "c", "k/4", "d", "k/3", "k/1"), handle)
+	return errors.Join(
+		errors.Join(first...), errors.Join(second...), // all are acknowledged
+		wantEffects(ctx, s, "k/1", "a", "b", "c", "d"),
+		wantRecorded(ctx, s, "k/4", true),
+	)
+}
+
+// checkBatchCrash ends the handler's goroutine, which is as near to the end of a
+// process as a check can get. None of the messages is given up for it.
+func checkBatchCrash(ctx context.Context, s BatchSubject) error {
+	b, err := openParking(s)
+	if err != nil {
+		return err
+	}
+	ids, ended := []string{"a", "b", "c"}, make(chan struct{})
+	go func() {
+		defer close(ended)
+		b.Process(ctx, keyedBatch(ctx, ids...), func(context.Context, []*message.Message) error {
+			runtime.Goexit()
+			return nil
+		})
+	}()
+	if err := wait(ctx, "the handler", ended); err != nil {
+		return err
+	}
+	results := b.Process(ctx, keyedBatch(ctx, append(ids, "d", "e")...), func(ctx context.Context, msgs []*message.Message) error {
+		if len(msgs) > 1 && msgs[0].UUID != "d" {
+			return fmt.Errorf("message %s is not run alone", msgs[0].UUID)
+		}
+		return writingEach(s, nil)(ctx, msgs)
+	})
+	return errors.Join(errors.Join(results...), wantEffects(ctx, s, "a", "b", "c", "d", "e"))
+}
