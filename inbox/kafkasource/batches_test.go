@@ -196,7 +196,7 @@ func TestMalformed(t *testing.T) {
 			}()
 		}
 		first, second := await(t, got, "the first message"), await(t, got, "the third message")
-		require.EqualValues(t, []int64{0, -1, 2, 0}, []int64{first.Offset, first.Prev, second.Offset, second.Prev})
+		require.Equal(t, []int64{0, -1, 2, 0}, []int64{first.Offset, first.Prev, second.Offset, second.Prev})
 		require.Len(t, tries, 3)
 		require.Equal(t, 3, seen.count(kafkasource.OutcomeMalformed))
 	}

@@ -19,12 +19,8 @@ const commitTimeout = 5 * time.Second
 func (m *member) commitLoop(ctx context.Context) {
 	for {
 		pause(ctx, m.cfg.CommitInterval, m.gaveUp)
-		select {
-		case <-ctx.Done():
+		if !m.remains(ctx) {
 			return
-		case <-m.gaveUp:
-			return
-		default:
 		}
 		m.commitTick(ctx)
 	}
@@ -54,7 +50,7 @@ func (m *member) commitFinally(ctx context.Context, parts []*assignment) {
 			return
 		}
 		if errors.Is(err, kerr.RebalanceInProgress) && ctx.Err() == nil {
-			pause(ctx, jitter(50*time.Millisecond), m.gaveUp)
+			pause(ctx, jitter(50*time.Millisecond), nil)
 			continue
 		}
 		m.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "last offset commit failed, messages will be delivered again",

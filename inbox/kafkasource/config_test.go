@@ -15,7 +15,7 @@ import (
 
 func TestNewSubscriber_RefusesWhatCannotWork(t *testing.T) {
 	t.Parallel()
-	nowhere, cancel := context.WithCancel(context.Background())
+	nowhere, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	options := func(opts ...kgo.Opt) kafkasource.Config { return kafkasource.Config{Options: opts} }
 	for want, cfg := range map[string]kafkasource.Config{

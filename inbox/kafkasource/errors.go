@@ -18,10 +18,10 @@ var (
 	// group has lost this member, or will soon: another may have its partitions.
 	ErrSessionLost = errors.New("leat: session with the consumer group is lost")
 
-	// ErrLogRestarted is the cause of a message's context that has ended because the
-	// partition's offsets went back: the topic was created again. The member joins
-	// again, under the topic's new id.
-	ErrLogRestarted = errors.New("leat: offsets went back, the topic was created again")
+	// ErrTopicReplaced is the cause of a message's context that has ended because the
+	// topic's id is gone or its offsets went back: it was deleted, and perhaps created
+	// again. The member joins again, under the topic's new id if there is one.
+	ErrTopicReplaced = errors.New("leat: topic was deleted or created again")
 
 	// ErrBatchResults is logged where a BatchFunc returns neither nil nor an error a
 	// message. The whole batch counts as failed.

@@ -30,7 +30,8 @@ func TestUnmarshal(t *testing.T) {
 		{kgo.Record{Headers: []kgo.RecordHeader{header("event-id", "e")}}, "e", message.Metadata{"event-id": "e"}},
 		{
 			kgo.Record{Key: []byte("k"), Headers: []kgo.RecordHeader{header("event-id", "e"), header("_watermill_message_uuid", "w"), header("a", "1"), header("a", "2")}},
-			"w", message.Metadata{"event-id": "e", "a": "2", "leat_key": "k"},
+			"w",
+			message.Metadata{"event-id": "e", "a": "2", "leat_key": "k"},
 		},
 		{kgo.Record{Key: []byte("k"), Headers: []kgo.RecordHeader{header("leat_key", "forged")}}, "", message.Metadata{"leat_key": "k"}},
 	} {

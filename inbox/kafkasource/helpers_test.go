@@ -159,21 +159,6 @@ func (p *partitions) await(t *testing.T, want kafkasource.Change, n int) kafkaso
 	}
 }
 
-// holding counts what is assigned and not given up.
-func (p *partitions) holding() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	n := 0
-	for _, c := range p.history {
-		if c.Change == kafkasource.Assigned {
-			n++
-		} else {
-			n--
-		}
-	}
-	return n
-}
-
 // deliveries is a hook that counts how deliveries end.
 type deliveries struct {
 	mu     sync.Mutex

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -70,15 +71,15 @@ func (s *subscription) member(ctx context.Context) error {
 	}
 	m.client = client
 	close(m.ready)
-	err = m.run(ctx)
+	err = m.run(own, ctx.Done())
 	m.leave(kill, err)
 	return err
 }
 
-// run serves until ctx ends, the Subscriber is closed, or the membership is lost.
-func (m *member) run(ctx context.Context) (err error) {
-	own := m.parent
-	polling, stopPolling := context.WithCancel(own)
+// run serves until stop or closing is closed, which is nil, or the membership is
+// lost.
+func (m *member) run(ctx context.Context, stop <-chan struct{}) (err error) {
+	polling, stopPolling := context.WithCancel(ctx)
 	defer stopPolling()
 	stopWatch := make(chan struct{})
 	var loops, watch sync.WaitGroup
@@ -86,15 +87,15 @@ func (m *member) run(ctx context.Context) (err error) {
 	loops.Go(func() { m.commitLoop(polling) })
 	watch.Go(func() { m.watch(stopWatch) })
 	select {
-	case <-ctx.Done():
+	case <-stop:
 	case <-m.closing:
 	case <-m.gaveUp:
 		err = m.because
-		m.loseAll(own, err)
+		m.loseAll(ctx, err)
 	}
 	stopPolling()
 	loops.Wait()
-	m.stop(own, err)
+	m.stop(ctx, err)
 	close(stopWatch)
 	watch.Wait()
 	return err
@@ -102,9 +103,13 @@ func (m *member) run(ctx context.Context) (err error) {
 
 // poll hands what the client fetches to the assignments.
 func (m *member) poll(ctx context.Context) {
-	for ctx.Err() == nil {
+	for m.remains(ctx) {
 		fetches := m.client.PollRecords(ctx, pollRecords)
-		fetches.EachError(func(topic string, partition int32, err error) { m.fetchError(ctx, topic, partition, err) })
+		failed := false
+		fetches.EachError(func(topic string, partition int32, err error) {
+			failed = true
+			m.fetchError(ctx, topic, partition, err)
+		})
 		fetches.EachPartition(func(p kgo.FetchTopicPartition) {
 			if len(p.Records) == 0 {
 				return
@@ -113,19 +118,35 @@ func (m *member) poll(ctx context.Context) {
 			a := m.assignments[p.Partition]
 			m.mu.Unlock()
 			if a != nil && !a.push(p.Records) {
-				m.giveUp(ErrLogRestarted)
+				m.giveUp(ErrTopicReplaced)
 			}
 		})
 		m.client.AllowRebalance()
-		if fetches.IsClientClosed() {
-			return
+		if failed { // which some errors do again at once
+			pause(ctx, jitter(rejoinDelay), m.gaveUp)
 		}
+	}
+}
+
+// remains says whether the membership goes on.
+func (m *member) remains(ctx context.Context) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-m.gaveUp:
+		return false
+	default:
+		return true
 	}
 }
 
 // fetchError reports what the client goes on trying by itself.
 func (m *member) fetchError(ctx context.Context, topic string, partition int32, err error) {
 	if errors.Is(err, context.Canceled) || errors.Is(err, kgo.ErrClientClosed) {
+		return
+	}
+	if errors.Is(err, kerr.UnknownTopicID) {
+		m.giveUp(ErrTopicReplaced) // this client will not read the new topic
 		return
 	}
 	m.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "kafka fetch failed",

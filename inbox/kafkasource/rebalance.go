@@ -71,6 +71,8 @@ func (m *member) drainAll(parts []*assignment, cause error) {
 		case <-a.ended:
 		case <-timer.C:
 			overdue = true
+		case <-m.gaveUp:
+			overdue, cause = true, m.because
 		}
 	}
 	for _, a := range parts {

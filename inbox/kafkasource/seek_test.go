@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -50,13 +51,13 @@ func TestI8_SeekDecidesWhereToBegin(t *testing.T) {
 	positions := await(t, asked, "Seek is asked")
 	require.Len(t, positions, 2)
 	for _, p := range positions {
-		require.EqualValues(t, []int64{0, -1}, []int64{p.Offset, p.Prev})
+		require.Equal(t, []int64{0, -1}, []int64{p.Offset, p.Prev})
 		require.Equal(t, topic, p.Topic)
 		require.True(t, p.Serial)
 	}
 	await(t, asked, "Seek is asked again")
-	require.EqualValues(t, []int64{0, -1}, []int64{first[0].Offset, first[0].Prev})
-	require.EqualValues(t, []int64{7, 6}, []int64{first[1].Offset, first[1].Prev})
+	require.Equal(t, []int64{0, -1}, []int64{first[0].Offset, first[0].Prev})
+	require.Equal(t, []int64{7, 6}, []int64{first[1].Offset, first[1].Prev})
 }
 
 // TestStartNewest begins with what is written after the group has come; the group
@@ -100,7 +101,45 @@ func TestDeletedBeforeRead(t *testing.T) {
 	require.Equal(t, "6", msg.UUID)
 	msg.Ack()
 	p := parts.await(t, kafkasource.Assigned, 1)
-	require.EqualValues(t, []int64{6, 4}, []int64{p.Next, p.Deleted})
+	require.Equal(t, []int64{6, 4}, []int64{p.Next, p.Deleted})
+}
+
+// TestTopicComesLater: a subscription to a topic that does not exist yet begins when
+// it does.
+func TestTopicComesLater(t *testing.T) {
+	t.Parallel()
+	env := testenv.RealKafka(t)
+	msgs := subscribe(t, newSubscriber(t, env.Brokers, env.Name("group"), brisk()), env.Name("later"))
+	await(t, time.After(time.Second), "a pause in which the topic is asked for")
+	fill(t, env, env.Topic(t, "later", 1), 1, 0)
+	receive(t, msgs).Ack()
+}
+
+// TestI8_TopicCreatedAgain: offsets of a topic that was deleted and created again are
+// positions in another log.
+func TestI8_TopicCreatedAgain(t *testing.T) {
+	t.Parallel()
+	env := testenv.RealKafka(t)
+	topic := env.Topic(t, "again", 1)
+	fill(t, env, topic, 3, 1)
+	msgs := subscribe(t, newSubscriber(t, env.Brokers, env.Name("group"), brisk()), topic)
+	var before inbox.Position
+	for range 3 {
+		msg := receive(t, msgs)
+		before, _ = inbox.PositionFrom(msg.Context())
+		msg.Ack()
+	}
+	_, err := kadm.NewClient(client(t, env.Brokers)).DeleteTopic(t.Context(), topic)
+	require.NoError(t, err)
+	fill(t, env, env.Topic(t, "again", 1), 5, 1)
+	for i := range 5 {
+		msg := receive(t, msgs)
+		after, ok := inbox.PositionFrom(msg.Context())
+		require.True(t, ok)
+		require.EqualValues(t, i, after.Offset)
+		require.NotEqual(t, before.Source, after.Source)
+		msg.Ack()
+	}
 }
 
 // TestBackPressure: a partition that nobody handles is paused, and read to its end

@@ -127,7 +127,7 @@ type subscription struct {
 
 // run is a member of the group until ctx ends or the Subscriber is closed.
 func (s *subscription) run(ctx context.Context) {
-	for {
+	for !s.over(ctx) {
 		err := s.member(ctx)
 		if err == nil {
 			return
@@ -135,5 +135,16 @@ func (s *subscription) run(ctx context.Context) {
 		s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "group session ended, joining again",
 			slog.String("group", s.group), slog.String("topic", s.topic), slog.Any("error", err))
 		pause(ctx, jitter(rejoinDelay), s.closing)
+	}
+}
+
+func (s *subscription) over(ctx context.Context) bool {
+	select {
+	case <-s.closing:
+		return true
+	case <-ctx.Done():
+		return true
+	default:
+		return false
 	}
 }

@@ -106,16 +106,29 @@ func TestI8_SilentMemberStopsBeforeItIsReplaced(t *testing.T) {
 }
 
 // TestI8_ExpelledMemberStops: a member that the group has thrown out cancels its
-// handlers, commits nothing, and joins again.
+// handlers, commits nothing, and joins again, whether a commit or a heartbeat is the
+// first to learn of it.
 func TestI8_ExpelledMemberStops(t *testing.T) {
 	t.Parallel()
+	for name, interval := range map[string]time.Duration{"commit": time.Millisecond, "heartbeat": time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cfg := brisk()
+			cfg.CommitInterval = interval
+			expelled(t, cfg)
+		})
+	}
+}
+
+func expelled(t *testing.T, cfg kafkasource.Config) {
+	t.Helper()
 	env, pool := testenv.RealKafka(t), database(t)
 	topic, group := env.Topic(t, "expelled", 1), env.Name("group")
 	writer := client(t, env.Brokers)
 	require.NoError(t, writer.ProduceSync(t.Context(), record(topic, 0, "1", "k")).FirstErr())
 	runs, causes := make(chan struct{}, 10), make(chan error, 10)
 	var once sync.Once
-	w := work(t.Context(), t, pool, env, topic, "w", brisk(), func(ctx context.Context, _ *message.Message) error {
+	w := work(t.Context(), t, pool, env, topic, "w", cfg, func(ctx context.Context, _ *message.Message) error {
 		runs <- struct{}{}
 		first := false
 		once.Do(func() { first = true })
