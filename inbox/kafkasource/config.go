@@ -47,7 +47,8 @@ type Config struct {
 	StartAt Start
 
 	// Seek can begin partitions elsewhere, such as at an offset that is kept in a
-	// database. Defaults to none: the group's offsets decide.
+	// database; Bounds tells it what the log has. Defaults to none: the group's
+	// offsets decide.
 	Seek SeekFunc
 
 	// Concurrency is how many messages of one partition can be in the hands of

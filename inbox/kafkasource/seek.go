@@ -59,7 +59,7 @@ func (m *member) begins(ctx context.Context, committed map[int32]kgo.Offset) (ma
 		return nil, fmt.Errorf("oldest offsets: %w", err)
 	}
 	newest := oldest
-	if m.cfg.StartAt == StartNewest {
+	if m.cfg.StartAt == StartNewest || m.cfg.Seek != nil {
 		newest, err = admin.ListEndOffsets(ctx, m.topic)
 		if err = errors.Join(err, newest.Error()); err != nil {
 			return nil, fmt.Errorf("newest offsets: %w", err)
@@ -70,7 +70,11 @@ func (m *member) begins(ctx context.Context, committed map[int32]kgo.Offset) (ma
 		at := offset.EpochOffset()
 		b := &begin{epoch: at.Epoch}
 		if at.Offset < 0 {
-			start, _ := newest.Lookup(m.topic, partition)
+			from := oldest
+			if m.cfg.StartAt == StartNewest {
+				from = newest
+			}
+			start, _ := from.Lookup(m.topic, partition)
 			at.Offset, b.epoch = start.Offset, -1
 		}
 		b.position = inbox.Position{
@@ -78,7 +82,7 @@ func (m *member) begins(ctx context.Context, committed map[int32]kgo.Offset) (ma
 		}
 		begins[partition] = b
 	}
-	if err := m.seek(ctx, begins); err != nil {
+	if err := m.seek(context.WithValue(ctx, boundsKey{}, bounds{oldest, newest}), begins); err != nil {
 		return nil, err
 	}
 	for partition, b := range begins {
