@@ -132,10 +132,8 @@ func TestI8_TopicCreatedAgain(t *testing.T) {
 	_, err := kadm.NewClient(client(t, env.Brokers)).DeleteTopic(t.Context(), topic)
 	require.NoError(t, err)
 	require.Equal(t, topic, env.Topic(t, "again", 1))
-	for { // brokers forget the topic's old id late
-		if client(t, env.Brokers).ProduceSync(t.Context(), record(topic, 0, "0", "")).FirstErr() == nil {
-			break
-		}
+	for client(t, env.Brokers).ProduceSync(t.Context(), record(topic, 0, "0", "")).FirstErr() != nil {
+		// Brokers forget the topic's old id late.
 		await(t, time.After(100*time.Millisecond), "a pause")
 	}
 	msg := receive(t, msgs)
