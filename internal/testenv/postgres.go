@@ -16,7 +16,7 @@ import (
 const poolSize = 16
 
 // cleanupTimeout bounds what a test does after it has ended.
-const cleanupTimeout = 30 * time.Second
+const cleanupTimeout = 90 * time.Second
 
 // poolCloseTimeout bounds the wait for connections that a test still uses.
 const poolCloseTimeout = 10 * time.Second
