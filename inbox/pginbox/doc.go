@@ -12,6 +12,10 @@
 // nothing. Of two deliveries at the same time one is Busy at once: it neither
 // waits for the other nor holds a connection.
 //
+// NewWatermark is an inbox that remembers positions in a log instead of ids: one
+// row a partition, whatever the number of messages. It recognises that a record is
+// delivered again; a message that its producer has sent twice it does not.
+//
 // What becomes of messages whose handler fails is Config.OnFailure. Parked messages
 // are for people: Parked, Redrive, SkipHead, Drop and Audit; RunRedrive runs what was
 // redriven.
@@ -20,5 +24,8 @@
 // tables <table> and <table>_consumers. With a policy other than Block it needs
 // SELECT, INSERT, UPDATE and DELETE on <table>_attempts as well; to park and to
 // redrive, the same on <table>_parked, and SELECT and INSERT on <table>_audit; for
-// fingerprints and replies SELECT, INSERT and UPDATE on <table>_notes.
+// fingerprints and replies SELECT, INSERT and UPDATE on <table>_notes. NewWatermark
+// needs SELECT, INSERT, UPDATE and DELETE on <table>_sources and <table>_watermarks
+// instead of the table itself, of which it needs SELECT; an inbox of ids that may
+// read <table>_sources refuses a consumer that has positions.
 package pginbox
