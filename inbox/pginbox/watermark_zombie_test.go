@@ -103,3 +103,38 @@ func TestI8_ZombieCommitsNothing(t *testing.T) {
 		require.Equal(t, 2, all)
 	})
 }
+
+// TestI8_ClaimGoesByTheRowAsItIs has the row change between a claim's snapshot and
+// its look at the row, by a transaction that takes no lock: the claim finds it
+// changed, and does not go by what it was.
+func TestI8_ClaimGoesByTheRowAsItIs(t *testing.T) {
+	t.Parallel()
+	eachKind(t, func(t *testing.T, kind string, level pgx.TxIsoLevel) {
+		t.Helper()
+		db := testenv.Postgres(t, template)
+		w := newWatermark(t, db, kind, pginbox.WatermarkConfig{Isolation: level})
+		assign(t, w, whole(9))
+		tx, err := db.Connect(t).Begin(t.Context())
+		require.NoError(t, err)
+		_, err = tx.Exec(t.Context(), `UPDATE leat.inbox_watermarks SET next_off = 1`)
+		require.NoError(t, err)
+
+		type end struct {
+			outcome inbox.Outcome
+			err     error
+		}
+		ended := make(chan end, 1)
+		go func() {
+			outcome, err := processAt(t.Context(), w, at(0), effectOf(at(0)))
+			ended <- end{outcome, err}
+		}()
+		for waiting := 0; waiting == 0; {
+			require.NoError(t, db.Pool.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity
+				WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%inbox_watermarks%'`).Scan(&waiting))
+		}
+		require.NoError(t, tx.Commit(t.Context()))
+		require.Equal(t, end{outcome: inbox.OutcomeDuplicate}, <-ended)
+		all, _ := countEffects(t, db)
+		require.Zero(t, all)
+	})
+}
