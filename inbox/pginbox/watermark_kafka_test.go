@@ -166,7 +166,7 @@ func TestI8_TopicCreatedAgainOnKafka(t *testing.T) {
 	after := assignmentList(t, s)[0]
 	require.NotEqual(t, before.Source, after.Source)
 
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	refused, committed := make(chan pginbox.WatermarkAlarm, 100), make(chan struct{}, 5)
 	w := s.watermark(t, pginbox.WatermarkConfig{OnAlarm: func(_ context.Context, a pginbox.WatermarkAlarm) { refused <- a }})
@@ -244,7 +244,7 @@ func (s *wmStage) recreate(t *testing.T, source string) {
 	t.Helper()
 	_, err := s.admin.DeleteTopic(t.Context(), s.topic)
 	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()

@@ -42,6 +42,7 @@ func newMember(
 		kgo.SeedBrokers(brokers...), kgo.ConsumerGroup(group), kgo.ConsumeTopics(topic),
 		kgo.DisableAutoCommit(), kgo.AdjustFetchOffsetsFn(m.assigned), kgo.BlockRebalanceOnPoll(),
 		kgo.FetchMaxWait(100 * time.Millisecond), kgo.HeartbeatInterval(200 * time.Millisecond),
+		kgo.SessionTimeout(10 * time.Second), kgo.RebalanceTimeout(10 * time.Second),
 	}, opts...)...)
 	if err != nil {
 		m.admin.Close()

@@ -67,7 +67,7 @@ func memberProcess() error {
 			}
 			return outcome, err
 		},
-		kgo.InstanceID(os.Getenv(envMemberInstance)), kgo.SessionTimeout(10*time.Second), kgo.RebalanceTimeout(10*time.Second))
+		kgo.InstanceID(os.Getenv(envMemberInstance)))
 	if err != nil {
 		return err
 	}
