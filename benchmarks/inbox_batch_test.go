@@ -99,9 +99,7 @@ func inboxQueued(b *testing.B, db *testenv.Database, lanes int) {
 		return func(int) (time.Duration, error) { return deliver(b.Context(), lanes, times.transactions, handle) }
 	}
 	queued := run(pginbox.HandleQueued(in, queueRows))
-	plain := run(pginbox.Handle(in, func(ctx context.Context, tx pgx.Tx, msg *message.Message) error {
-		return rowByRow(ctx, tx, msg)
-	}))
+	plain := run(pginbox.Handle(in, rowByRow))
 	bare := run(bareRows(db.Pool))
 	for _, warmUp := range []func(int) (time.Duration, error){queued, plain, bare} {
 		_, err := warmUp(0)
@@ -119,16 +117,16 @@ func inboxQueued(b *testing.B, db *testenv.Database, lanes int) {
 }
 
 const (
-	insertRow1 = "INSERT INTO effects (message, body) VALUES ($1, $2)"
-	insertRow2 = "INSERT INTO orders (customer, body) VALUES ($1, $2)"
+	insertFirst = "INSERT INTO effects (message, body) VALUES ($1, $2)"
+	insertSecond = "INSERT INTO orders (customer, body) VALUES ($1, $2)"
 )
 
 // rowByRow is what a handler of one message does.
 func rowByRow(ctx context.Context, tx pgx.Tx, msg *message.Message) error {
-	if _, err := tx.Exec(ctx, insertRow1, msg.UUID, msg.Payload); err != nil {
+	if _, err := tx.Exec(ctx, insertFirst, msg.UUID, msg.Payload); err != nil {
 		return err
 	}
-	_, err := tx.Exec(ctx, insertRow2, msg.UUID, msg.Payload)
+	_, err := tx.Exec(ctx, insertSecond, msg.UUID, msg.Payload)
 	return err
 }
 
@@ -139,8 +137,8 @@ func bareRows(pool *pgxpool.Pool) func(msg *message.Message) error {
 }
 
 func queueRows(_ context.Context, queue *pgx.Batch, msg *message.Message) error {
-	queue.Queue(insertRow1, msg.UUID, msg.Payload)
-	queue.Queue(insertRow2, msg.UUID, msg.Payload)
+	queue.Queue(insertFirst, msg.UUID, msg.Payload)
+	queue.Queue(insertSecond, msg.UUID, msg.Payload)
 	return nil
 }
 

@@ -107,7 +107,11 @@ func (c *batchCall) single(ctx context.Context, e batchEntry) {
 	func() {
 		defer recovered(&err)
 		outcome, err = c.p.Process(joinedContext{ctx, e.msg.Context()}, e.msg, func(ctx context.Context) error { //nolint:contextcheck // the message has one of its own
-			return c.handle(ctx, []*message.Message{e.msg})
+			err := c.handle(ctx, []*message.Message{e.msg})
+			if named, ok := err.(*MessageError); ok { //nolint:errorlint // inside another it is part of the text
+				return named.Err
+			}
+			return err
 		})
 	}()
 	c.note(e, err)

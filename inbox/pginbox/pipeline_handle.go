@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/outbox"
 )
 
 // HandleQueued is Handle for a handler that queues its statements instead of
@@ -16,7 +17,8 @@ import (
 // The handler only queues: it is called before the message is claimed, for
 // duplicates as well, and perhaps more than once. There is no transaction in its
 // context, and MarkRollbackOnly has nothing to mark. To undo a message it returns
-// an error, or one of its statements does. Where a statement has a callback
+// an error, or one of its statements does. Messages for an outbox are queued as
+// well (pgoutbox's QueueEnqueue). Where a statement has a callback
 // (pgx.QueuedQuery), COMMIT is held back until all callbacks have returned, at
 // the price of one more round trip; their errors undo the message. The batch is
 // not the handler's to send.
@@ -28,7 +30,8 @@ import (
 // hundred.
 //
 // If the connection is lost before all answers are there, the outcome is unknown
-// (inbox.ErrCommitUnknown): COMMIT was on its way.
+// (inbox.ErrCommitUnknown): COMMIT was on its way. With Fingerprint or KeepReplies,
+// and with an Inbox of NewSQL, the result returns an error for every message.
 func HandleQueued(
 	in *Inbox, handle func(ctx context.Context, queue *pgx.Batch, msg *message.Message) error,
 ) message.NoPublishHandlerFunc {
@@ -52,6 +55,9 @@ func newPipeline(in *Inbox) (*inbox.Processor, error) {
 	store, ok := in.store.(*poolStore)
 	if !ok {
 		return nil, errNoTx
+	}
+	if in.cfg.Fingerprint != nil || in.cfg.KeepReplies {
+		return nil, outbox.ConfigError("Fingerprint, KeepReplies", "set", "are not for HandleQueued, which sends COMMIT before there is anything to keep")
 	}
 	return inbox.New(&pipeStore{poolStore: store}, in.Consumer(), in.cfg.Config)
 }
