@@ -165,7 +165,7 @@ func (u *pipeUnit) Rollback(ctx context.Context) error {
 	if u.q.committed || u.commitErr != nil {
 		giveUp(ctx, u.conn.Conn())
 		u.conn.Release()
-		return nil
+		return nil //nolint:nilerr // it is the commit's, and reported there
 	}
 	return u.poolUnit.Rollback(ctx)
 }
