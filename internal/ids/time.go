@@ -27,7 +27,7 @@ func Millis(u UUID) int64 {
 // version, and below every UUID of version 7 of that time and above those before.
 func FromMillis(ms int64) (u UUID) {
 	var wide [8]byte
-	binary.BigEndian.PutUint64(wide[:], uint64(min(max(ms, 0), MaxMillis))) //nolint:gosec // bounded
+	binary.BigEndian.PutUint64(wide[:], uint64(min(max(ms, 0), MaxMillis)))
 	copy(u[:6], wide[2:])
 	return u
 }
