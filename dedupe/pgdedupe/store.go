@@ -65,12 +65,12 @@ func (s *Store) Claim(ctx context.Context, key dedupe.Key, req dedupe.Request) (
 func (s *Store) look(ctx context.Context, key dedupe.Key, req dedupe.Request) (dedupe.Claim, error) {
 	var c dedupe.Claim
 	var state string
-	var mismatch bool
+	var mismatch, ours bool
 	var micros int64
-	err := s.pool.QueryRow(ctx, s.sql.look, key.Consumer, []byte(key.ID), req.Fingerprint).
-		Scan(&state, &c.Attempt, &mismatch, &micros, &c.Result)
+	err := s.pool.QueryRow(ctx, s.sql.look, key.Consumer, []byte(key.ID), req.Fingerprint, req.Token).
+		Scan(&state, &c.Attempt, &mismatch, &micros, &c.Result, &ours)
 	switch {
-	case errors.Is(err, pgx.ErrNoRows), err == nil && state == "f" && !mismatch:
+	case errors.Is(err, pgx.ErrNoRows), err == nil && !mismatch && (state == "f" || state == "p" && ours):
 		return c, pgx.ErrNoRows
 	case err != nil:
 		return c, fmt.Errorf("leat: postgres claim: %w", err)
@@ -99,30 +99,39 @@ func (s *Store) Extend(ctx context.Context, key dedupe.Key, token string, lease 
 
 // Complete implements dedupe.Store.
 func (s *Store) Complete(ctx context.Context, key dedupe.Key, token string, result []byte) (dedupe.Completion, error) {
-	var attempt int
-	var late bool
-	err := s.pool.QueryRow(ctx, s.sql.complete, key.Consumer, []byte(key.ID), token, s.cfg.TTL.Microseconds(), result).
-		Scan(&attempt, &late)
-	switch {
-	case errors.Is(err, pgx.ErrNoRows):
-		return s.finished(ctx, key)
-	case err != nil:
-		return 0, fmt.Errorf("leat: postgres complete: %w", err)
-	case attempt == 0:
-		return dedupe.Resurrected, nil
-	case late:
-		return dedupe.Late, nil
-	default:
-		return dedupe.Completed, nil
+	for {
+		var attempt int
+		var late bool
+		err := s.pool.QueryRow(ctx, s.sql.complete, key.Consumer, []byte(key.ID), token, s.cfg.TTL.Microseconds(), result).
+			Scan(&attempt, &late)
+		switch {
+		case errors.Is(err, pgx.ErrNoRows):
+			c, err := s.finished(ctx, key)
+			if errors.Is(err, pgx.ErrNoRows) { // the other one's record was lost in between
+				continue
+			}
+			return c, err
+		case err != nil:
+			return 0, fmt.Errorf("leat: postgres complete: %w", err)
+		case attempt == 0:
+			return dedupe.Resurrected, nil
+		case late:
+			return dedupe.Late, nil
+		default:
+			return dedupe.Completed, nil
+		}
 	}
 }
 
-// finished tells the two ways apart in which another one has taken over.
+// finished tells the two ways apart in which another one has taken over. It returns
+// pgx.ErrNoRows where that is over.
 func (s *Store) finished(ctx context.Context, key dedupe.Key) (dedupe.Completion, error) {
 	var done bool
 	err := s.pool.QueryRow(ctx, s.sql.finished, key.Consumer, []byte(key.ID)).Scan(&done)
 	switch {
-	case err != nil && !errors.Is(err, pgx.ErrNoRows):
+	case errors.Is(err, pgx.ErrNoRows):
+		return 0, pgx.ErrNoRows
+	case err != nil:
 		return 0, fmt.Errorf("leat: postgres complete: %w", err)
 	case done:
 		return dedupe.FencedDone, nil
