@@ -34,11 +34,19 @@ func (s *poolStore) claimBatchOn(
 	if err != nil {
 		return nil, nil, err
 	}
-	tx, answer, err := s.beginBatch(ctx, conn.Conn(), number, s.batchArgs(items))
+	at, err := s.batchHome(ctx, conn.Conn(), items)
+	if err != nil || len(at.items) == 0 {
+		return nil, allAlone(items), err
+	}
+	tx, answer, err := s.beginBatch(ctx, conn.Conn(), at.claim, number, s.batchArgs(at.items))
+	if sqlState(err) == checkViolation {
+		return nil, allAlone(items), nil
+	}
 	if err != nil {
 		return nil, nil, explainBatch(err)
 	}
-	statuses, claimed := answer.statuses(len(items))
+	statuses, claimed := answer.statuses(len(at.items))
+	statuses = at.statuses(statuses)
 	switch {
 	case claimed == 0:
 		return nil, statuses, nil
@@ -51,11 +59,11 @@ func (s *poolStore) claimBatchOn(
 
 // beginBatch sends BEGIN and the claim in one round trip. The transaction may be
 // open whatever the error.
-func (s *poolStore) beginBatch(ctx context.Context, conn *pgx.Conn, number int16, args batchArgs) (pgx.Tx, batchAnswer, error) {
+func (s *poolStore) beginBatch(ctx context.Context, conn *pgx.Conn, claim string, number int16, args batchArgs) (pgx.Tx, batchAnswer, error) {
 	var a batchAnswer
 	batch := &pgx.Batch{}
 	batch.BeginTx(pgx.TxOptions{IsoLevel: s.isolation})
-	batch.Queue(s.claimBatch, number, args.ids, args.locks).QueryRow(func(row pgx.Row) error {
+	batch.Queue(claim, number, args.ids, args.locks).QueryRow(func(row pgx.Row) error {
 		return row.Scan(&a.setting, &a.refused, &a.seen)
 	})
 	results := conn.SendBatch(ctx, batch)

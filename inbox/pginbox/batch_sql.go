@@ -4,10 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
-	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/leat-go/leat/inbox"
 )
@@ -35,8 +34,17 @@ func (s *sqlStore) claimBatchOn(
 	if err != nil {
 		return nil, nil, err
 	}
-	unit, answer, err := s.beginBatch(ctx, conn, number, s.batchArgs(items))
-	statuses, claimed := answer.statuses(len(items))
+	var at batchHome
+	err = raw(conn, func(c *pgx.Conn) (err error) {
+		at, err = s.batchHome(ctx, c, items)
+		return err
+	})
+	if err != nil || len(at.items) == 0 {
+		return nil, allAlone(items), err
+	}
+	unit, answer, err := s.beginBatch(ctx, conn, at.claim, number, s.batchArgs(at.items))
+	statuses, claimed := answer.statuses(len(at.items))
+	statuses = at.statuses(statuses)
 	if err == nil && claimed > 0 && answer.setting == asyncCommit {
 		err = ErrNotDurable
 	}
@@ -46,6 +54,9 @@ func (s *sqlStore) claimBatchOn(
 	if unit != nil {
 		err = errors.Join(err, unit.rollback())
 	}
+	if sqlState(err) == checkViolation {
+		return nil, allAlone(items), nil
+	}
 	if err != nil {
 		return nil, nil, explainBatch(err)
 	}
@@ -54,19 +65,15 @@ func (s *sqlStore) claimBatchOn(
 
 // numberOn is number on a connection of database/sql.
 func (s *sqlStore) numberOn(ctx context.Context, conn *sql.Conn) (number int16, err error) {
-	err = conn.Raw(func(driverConn any) (err error) {
-		c, ok := driverConn.(*stdlib.Conn)
-		if !ok {
-			return fmt.Errorf("leat: database/sql connection is a %T, want pgx's driver", driverConn)
-		}
-		number, err = s.number(ctx, c.Conn())
+	err = raw(conn, func(c *pgx.Conn) (err error) {
+		number, err = s.number(ctx, c)
 		return err
 	})
 	return number, err
 }
 
 // beginBatch opens a transaction that outlives ctx; see begin.
-func (s *sqlStore) beginBatch(ctx context.Context, conn *sql.Conn, number int16, args batchArgs) (*sqlUnit, batchAnswer, error) {
+func (s *sqlStore) beginBatch(ctx context.Context, conn *sql.Conn, claim string, number int16, args batchArgs) (*sqlUnit, batchAnswer, error) {
 	var a batchAnswer
 	txCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, cancel)
@@ -77,7 +84,7 @@ func (s *sqlStore) beginBatch(ctx context.Context, conn *sql.Conn, number int16,
 		return nil, a, err
 	}
 	types := pgtype.NewMap()
-	err = tx.QueryRowContext(txCtx, s.claimBatch, number, args.ids, args.locks).
+	err = tx.QueryRowContext(txCtx, claim, number, args.ids, args.locks).
 		Scan(&a.setting, types.SQLScanner(&a.refused), types.SQLScanner(&a.seen))
 	if !stop() && err == nil {
 		err = context.Cause(ctx)

@@ -1,6 +1,7 @@
 package pginbox
 
 import (
+	"context"
 	"strconv"
 	"time"
 
@@ -40,6 +41,30 @@ type Config struct {
 	// MigrateLockTimeout bounds each wait for a lock in Migrate, 1 ms or more.
 	// Defaults to 5 s.
 	MigrateLockTimeout time.Duration
+
+	// TooOld says what becomes of a message whose id is older than what the inbox
+	// remembers, which is only known once Maintenance forgets.
+	// Defaults to TooOldPark.
+	TooOld TooOldPolicy
+
+	// MaxAhead is how far ahead of the database's clock the time in an id of version 7
+	// may be. Beyond it, and beyond the ranges that there are, the message is refused
+	// with inbox.ErrTooNew. Defaults to 1 h.
+	MaxAhead time.Duration
+
+	// Observe lets every delivery run, duplicates included, records the messages as
+	// ever, and reports to OnObserved what would not have run: to see what an inbox
+	// would do before it does it. The handler's effects and the record still share a
+	// transaction. Defaults to false.
+	Observe bool
+
+	// OnObserved is called before each delivery that only Observe has let run, on its
+	// goroutine. Defaults to none.
+	OnObserved func(ctx context.Context, o Observation)
+
+	// OnAlarm is called for what happens at the edge of the inbox's memory, on the
+	// goroutine of the delivery. It is also logged. Defaults to none.
+	OnAlarm func(ctx context.Context, alarm Alarm)
 }
 
 func (c Config) withDefaults() Config {
@@ -51,6 +76,12 @@ func (c Config) withDefaults() Config {
 	}
 	if c.MigrateLockTimeout == 0 {
 		c.MigrateLockTimeout = 5 * time.Second
+	}
+	if c.TooOld == "" {
+		c.TooOld = TooOldPark
+	}
+	if c.MaxAhead == 0 {
+		c.MaxAhead = time.Hour
 	}
 	return c
 }
@@ -67,7 +98,10 @@ func (c Config) validate() error {
 	if c.MigrateLockTimeout < time.Millisecond {
 		return outbox.ConfigError("MigrateLockTimeout", c.MigrateLockTimeout, "must be 1 ms or more")
 	}
-	return nil
+	if c.MaxAhead < 0 {
+		return outbox.ConfigError("MaxAhead", c.MaxAhead, "must be positive")
+	}
+	return c.TooOld.validate()
 }
 
 func (c Config) names() pgmigrate.Names {

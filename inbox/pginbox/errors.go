@@ -43,6 +43,10 @@ const (
 	sequenceExhausted    = "2200H"
 	serializationFailure = "40001"
 	deadlockDetected     = "40P01"
+	checkViolation       = "23514" // of a partitioned table without a partition for the row as well
+	lockNotAvailable     = "55P03"
+	duplicateTable       = "42P07"
+	invalidObject        = "42P17" // a partition that overlaps another
 )
 
 // explain makes err say what to do about it where we know.

@@ -55,6 +55,8 @@ func (f *failures) parkOn(
 	claimer := poolStore{keys: f.keys, isolation: pgx.ReadCommitted}
 	tx, status, err := claimer.claimOn(ctx, conn, req.ID)
 	switch {
+	case req.Behind && inbox.IsPermanent(err):
+		return inbox.ParkNotBehind, nil // its id cannot be recorded: it is refused, and parked as such
 	case err != nil:
 		return 0, err
 	case status == inbox.Duplicate:

@@ -20,6 +20,7 @@ type Inbox struct {
 	cfg   Config
 	db    pgmigrate.DB
 	store inbox.Store
+	keys  keys
 
 	failures *failures
 }
@@ -69,6 +70,7 @@ func newInbox(
 	if err != nil {
 		return nil, err
 	}
+	k.edge = newEdge(cfg)
 	f, err := newFailures(k, cfg, db)
 	if err != nil {
 		return nil, err
@@ -78,5 +80,5 @@ func newInbox(
 	if err != nil {
 		return nil, err
 	}
-	return &Inbox{Processor: processor, cfg: cfg, db: db, store: store, failures: f}, nil
+	return &Inbox{Processor: processor, cfg: cfg, db: db, store: store, keys: k, failures: f}, nil
 }

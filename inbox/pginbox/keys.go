@@ -34,6 +34,8 @@ type keys struct {
 
 	claim, seen, lookup, register string
 	claimBatch, claimOrFail, used string
+
+	rangeKeys
 }
 
 func newKeys(names pgmigrate.Names, consumer string) (keys, error) {
@@ -56,7 +58,9 @@ func newKeys(names pgmigrate.Names, consumer string) (keys, error) {
 		}
 		*s.into = sql
 	}
-	return k, nil
+	var err error
+	k.rangeKeys, err = newRangeKeys(names)
+	return k, err
 }
 
 // withoutComments drops the comment above a statement, which is for us and not

@@ -37,16 +37,7 @@ func (s *pipeStore) Claim(ctx context.Context, id string) (inbox.Unit, inbox.Sta
 		return s.poolStore.Claim(ctx, id)
 	}
 	statements := q.call(ctx) // before there is a connection to lose if it panics
-	conn, err := s.pool.Acquire(ctx)
-	if err != nil {
-		return nil, 0, err
-	}
-	unit, status, err := s.claimQueued(ctx, conn, id, q, statements)
-	if unit == nil {
-		conn.Release()
-		return nil, status, err
-	}
-	return unit, status, nil
+	return s.settle(ctx, queuedClaimer{s, q, statements}, id)
 }
 
 // claimQueued leaves conn to the unit, or to the caller where it returns none.
@@ -61,8 +52,16 @@ func (s *pipeStore) claimQueued(
 	if err != nil {
 		return nil, 0, err
 	}
+	at, err := s.home(ctx, conn.Conn(), id)
+	if err != nil {
+		return nil, 0, err
+	}
+	claim := at.orFail(s.keys)
+	if claim == "" {
+		return s.claimFirst(ctx, conn, messageID, q, statements)
+	}
 	unit := &pipeUnit{poolUnit: poolUnit{conn: conn}, q: q}
-	switch outcome, err := unit.begin(ctx, s, number, id, statements); outcome {
+	switch outcome, err := unit.begin(ctx, s, claim, number, id, statements); outcome {
 	case pipeRan:
 		return unit, inbox.Claimed, nil
 	case pipeLost:
@@ -70,7 +69,7 @@ func (s *pipeStore) claimQueued(
 	case pipeRefused:
 		s.careful.Store(carefully)
 		giveUp(ctx, conn.Conn())
-		status, err := s.look(ctx, conn.Conn(), number, id)
+		status, err := s.look(ctx, conn.Conn(), at, number, id)
 		if err != nil || status == inbox.Duplicate {
 			return nil, status, err
 		}

@@ -32,10 +32,12 @@ var _ inbox.Unit = (*pipeUnit)(nil)
 
 // begin sends BEGIN, the claim, the statements, and COMMIT unless a callback is
 // to be asked before.
-func (u *pipeUnit) begin(ctx context.Context, s *pipeStore, number int16, id pgtype.UUID, statements *pgx.Batch) (pipeOutcome, error) {
+func (u *pipeUnit) begin(
+	ctx context.Context, s *pipeStore, claim string, number int16, id pgtype.UUID, statements *pgx.Batch,
+) (pipeOutcome, error) {
 	batch := &pgx.Batch{}
 	batch.BeginTx(pgx.TxOptions{IsoLevel: s.isolation})
-	batch.Queue(s.claimOrFail, number, id, s.lock(id))
+	batch.Queue(claim, number, id, s.lock(id))
 	commits := fill(batch, statements)
 
 	results := u.conn.Conn().SendBatch(ctx, batch)

@@ -36,6 +36,11 @@ var (
 
 // Claim implements inbox.Store.
 func (s *poolStore) Claim(ctx context.Context, id string) (inbox.Unit, inbox.Status, error) {
+	return s.settle(ctx, s, id)
+}
+
+// remember implements claimer.
+func (s *poolStore) remember(ctx context.Context, id string) (inbox.Unit, inbox.Status, error) {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return nil, 0, err
@@ -70,37 +75,74 @@ func afterTrylock(ctx context.Context, unit inbox.Unit) (_ inbox.Unit, _ inbox.S
 // returned.
 func (s *poolStore) claimOn(ctx context.Context, conn *pgx.Conn, messageID string) (pgx.Tx, inbox.Status, error) {
 	id := s.id(messageID)
+	tx, status, err := s.claimAt(ctx, conn, id)
+	for try := 1; sqlState(err) == checkViolation && try < claimTries; try++ {
+		if err = s.rehome(ctx, conn, id, err); err == nil {
+			tx, status, err = s.claimAt(ctx, conn, id)
+		}
+	}
+	return tx, status, err
+}
+
+// claimAt claims id where conn believes that it lives.
+func (s *poolStore) claimAt(ctx context.Context, conn *pgx.Conn, id pgtype.UUID) (pgx.Tx, inbox.Status, error) {
 	number, err := s.number(ctx, conn)
 	if err != nil {
 		return nil, 0, err
 	}
-	tx, setting, err := s.begin(ctx, conn, number, id)
+	at, err := s.home(ctx, conn, id)
+	if err != nil {
+		return nil, 0, err
+	}
+	tx, setting, err := s.begin(ctx, conn, at.claim, number, id, s.lock(id))
 	switch {
 	case err == nil && setting != asyncCommit:
 		return tx, inbox.Claimed, nil
 	case err == nil:
 		err = ErrNotDurable
 	case errors.Is(err, pgx.ErrNoRows):
-		status, err := s.look(ctx, conn, number, id)
+		status, err := s.look(ctx, conn, at, number, id)
 		return nil, status, err
 	}
 	giveUp(ctx, conn)
 	if sqlState(err) == serializationFailure {
 		// At repeatable read, a row that was committed after the claim's snapshot
 		// and before its lock was tried is a conflict. It is a duplicate as well.
-		status, err := s.look(ctx, conn, number, id)
+		status, err := s.look(ctx, conn, at, number, id)
 		return nil, status, err
 	}
 	return nil, 0, explain(err)
 }
 
+// bare implements claimer.
+func (s *poolStore) bare(ctx context.Context, lock *int64) (inbox.Unit, inbox.Status, error) {
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	tx, setting, err := s.begin(ctx, conn.Conn(), s.claimNothing, lock)
+	if err == nil && setting != asyncCommit {
+		return &poolUnit{conn: conn, tx: tx}, inbox.Claimed, nil
+	}
+	giveUp(ctx, conn.Conn())
+	conn.Release()
+	switch {
+	case err == nil:
+		return nil, 0, ErrNotDurable
+	case errors.Is(err, pgx.ErrNoRows):
+		return nil, inbox.Busy, nil
+	default:
+		return nil, 0, explain(err)
+	}
+}
+
 // begin sends BEGIN and the claim in one round trip. The error is pgx.ErrNoRows
 // if the claim found nothing to insert; the transaction may be open either way.
-func (s *poolStore) begin(ctx context.Context, conn *pgx.Conn, number int16, id pgtype.UUID) (pgx.Tx, string, error) {
+func (s *poolStore) begin(ctx context.Context, conn *pgx.Conn, claim string, args ...any) (pgx.Tx, string, error) {
 	var setting string
 	batch := &pgx.Batch{}
 	batch.BeginTx(pgx.TxOptions{IsoLevel: s.isolation})
-	batch.Queue(s.claim, number, id, s.lock(id))
+	batch.Queue(claim, args...)
 
 	results := conn.SendBatch(ctx, batch)
 	if _, err := results.Exec(); err != nil {
@@ -117,7 +159,10 @@ func (s *poolStore) begin(ctx context.Context, conn *pgx.Conn, number int16, id 
 // look ends the transaction if there is one and asks, in the same round trip,
 // whether the message was processed. If it was not, whoever had its lock has not
 // committed.
-func (s *poolStore) look(ctx context.Context, conn *pgx.Conn, number int16, id pgtype.UUID) (inbox.Status, error) {
+func (s *poolStore) look(ctx context.Context, conn *pgx.Conn, at home, number int16, id pgtype.UUID) (inbox.Status, error) {
+	if at.ranged {
+		return s.lookInRange(ctx, conn, number, id)
+	}
 	var seen bool
 	batch := &pgx.Batch{}
 	if conn.PgConn().TxStatus() != 'I' {

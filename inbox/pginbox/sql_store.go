@@ -31,11 +31,24 @@ var (
 
 // Claim implements inbox.Store.
 func (s *sqlStore) Claim(ctx context.Context, id string) (inbox.Unit, inbox.Status, error) {
+	return s.settle(ctx, s, id)
+}
+
+// remember implements claimer.
+func (s *sqlStore) remember(ctx context.Context, messageID string) (inbox.Unit, inbox.Status, error) {
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
-	unit, status, err := s.claimOn(ctx, conn, s.id(id))
+	id := s.id(messageID)
+	unit, status, err := s.claimOn(ctx, conn, id)
+	for try := 1; sqlState(err) == checkViolation && try < claimTries; try++ {
+		refusal := err
+		err = raw(conn, func(c *pgx.Conn) error { return s.rehome(ctx, c, id, refusal) })
+		if err == nil {
+			unit, status, err = s.claimOn(ctx, conn, id)
+		}
+	}
 	if unit == nil {
 		return nil, status, errors.Join(err, conn.Close())
 	}
@@ -45,18 +58,17 @@ func (s *sqlStore) Claim(ctx context.Context, id string) (inbox.Unit, inbox.Stat
 // claimOn leaves conn to the unit, or to the caller where it returns none.
 func (s *sqlStore) claimOn(ctx context.Context, conn *sql.Conn, id pgtype.UUID) (inbox.Unit, inbox.Status, error) {
 	var number int16
-	err := conn.Raw(func(driverConn any) (err error) {
-		c, ok := driverConn.(*stdlib.Conn)
-		if !ok {
-			return fmt.Errorf("leat: database/sql connection is a %T, want pgx's driver", driverConn)
+	var at home
+	err := raw(conn, func(c *pgx.Conn) (err error) {
+		if number, err = s.number(ctx, c); err == nil {
+			at, err = s.home(ctx, c, id)
 		}
-		number, err = s.number(ctx, c.Conn())
 		return err
 	})
 	if err != nil {
 		return nil, 0, err
 	}
-	unit, setting, err := s.open(ctx, conn, s.claim, number, id, s.lock(id))
+	unit, setting, err := s.open(ctx, conn, at.claim, number, id, s.lock(id))
 	switch {
 	case err == nil && setting != asyncCommit:
 		return unit, inbox.Claimed, nil
@@ -67,10 +79,44 @@ func (s *sqlStore) claimOn(ctx context.Context, conn *sql.Conn, id pgtype.UUID) 
 		err = errors.Join(err, unit.rollback())
 	}
 	if errors.Is(err, sql.ErrNoRows) || sqlState(err) == serializationFailure {
-		status, err := s.look(ctx, conn, number, id)
+		status, err := s.look(ctx, conn, at, number, id)
 		return nil, status, err
 	}
 	return nil, 0, explain(err)
+}
+
+// raw lends the pgx connection below conn to use.
+func raw(conn *sql.Conn, use func(*pgx.Conn) error) error {
+	return conn.Raw(func(driverConn any) error {
+		c, ok := driverConn.(*stdlib.Conn)
+		if !ok {
+			return fmt.Errorf("leat: database/sql connection is a %T, want pgx's driver", driverConn)
+		}
+		return use(c.Conn())
+	})
+}
+
+// bare implements claimer.
+func (s *sqlStore) bare(ctx context.Context, lock *int64) (inbox.Unit, inbox.Status, error) {
+	conn, err := s.db.Conn(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	unit, setting, err := s.open(ctx, conn, s.claimNothing, lock)
+	if err == nil && setting != asyncCommit {
+		return unit, inbox.Claimed, nil
+	}
+	status := inbox.Status(0)
+	switch {
+	case err == nil:
+		err = ErrNotDurable
+	case errors.Is(err, sql.ErrNoRows):
+		status, err = inbox.Busy, nil
+	}
+	if unit != nil {
+		err = errors.Join(err, unit.rollback())
+	}
+	return nil, status, errors.Join(err, conn.Close())
 }
 
 // open opens a transaction with a claim, which returns a row with the setting of
@@ -95,7 +141,15 @@ func (s *sqlStore) open(ctx context.Context, conn *sql.Conn, claim string, args 
 
 // look asks whether the message was processed. If it was not, whoever had its
 // lock has not committed.
-func (s *sqlStore) look(ctx context.Context, conn *sql.Conn, number int16, id pgtype.UUID) (inbox.Status, error) {
+func (s *sqlStore) look(ctx context.Context, conn *sql.Conn, at home, number int16, id pgtype.UUID) (inbox.Status, error) {
+	if at.ranged {
+		var status inbox.Status
+		err := raw(conn, func(c *pgx.Conn) (err error) {
+			status, err = s.lookInRange(ctx, c, number, id)
+			return err
+		})
+		return status, err
+	}
 	var seen bool
 	if err := conn.QueryRowContext(ctx, s.seen, number, id).Scan(&seen); err != nil {
 		return 0, explain(err)

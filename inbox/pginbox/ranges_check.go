@@ -1,0 +1,48 @@
+package pginbox
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// ErrRetentionTooShort is returned by CheckRetention.
+var ErrRetentionTooShort = errors.New("leat: the inbox remembers less than what can be delivered again")
+
+// Forever is a retention without an end.
+const Forever time.Duration = -1
+
+// RetentionNeeds is how old a message can be when it is delivered again. A field
+// that is 0 asks for nothing, one that is negative (Forever) for everything.
+type RetentionNeeds struct {
+	// Topic is the longest retention of the topics that the consumer reads: whoever
+	// resets its offsets gets all of that again.
+	Topic time.Duration
+	// Replay is the longest history that the outbox can send again: its retention.
+	Replay time.Duration
+	// Outage is the longest time that a message waits before its first delivery, in the
+	// outbox, the broker or a queue of failed messages: it must not be too old then.
+	Outage time.Duration
+}
+
+// CheckRetention compares what an inbox remembers with what can be delivered again.
+// Its error wraps ErrRetentionTooShort and says for each need by how much the inbox
+// falls short. A longer delivery is not lost and does not run twice: it is too old,
+// and waits for people. A remembered of Forever covers all.
+func CheckRetention(remembered time.Duration, needs RetentionNeeds) error {
+	var errs []error
+	for _, n := range []struct {
+		name string
+		span time.Duration
+	}{{"Topic", needs.Topic}, {"Replay", needs.Replay}, {"Outage", needs.Outage}} {
+		switch {
+		case remembered < 0 || n.span >= 0 && n.span <= remembered:
+		case n.span < 0:
+			errs = append(errs, fmt.Errorf("%w: Retention = %s, and %s is without end", ErrRetentionTooShort, remembered, n.name))
+		default:
+			errs = append(errs, fmt.Errorf("%w: Retention = %s is below %s = %s by %s",
+				ErrRetentionTooShort, remembered, n.name, n.span, n.span-remembered))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,113 @@
+package pginbox
+
+import (
+	"context"
+	"time"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+// MaintenanceConfig tunes Maintenance. The zero value remembers two weeks in ranges
+// of a day.
+type MaintenanceConfig struct {
+	// Retention is how long ids of version 7 are remembered at least, by the time in
+	// them; at most one Width longer. Make it longer than anything can be redelivered:
+	// the retention of the topic, and what you might replay. At least one Width.
+	// Defaults to 14 days.
+	Retention time.Duration
+
+	// Width is the time that a new range covers, 1 s to 366 days. Ranges that there are
+	// keep theirs.
+	// Defaults to 24 h.
+	Width time.Duration
+
+	// Ahead is the number of ranges that are kept ready beyond the present one, 1 to 100.
+	// Defaults to 3.
+	Ahead int
+
+	// KeepOther is how long ids of other versions are remembered, by the time at which
+	// they came; 1 min or more. Such an id does not tell its age: a message that comes
+	// again later than that runs again, and nothing notices.
+	// Defaults to 0: for ever.
+	KeepOther time.Duration
+
+	// NoDDL deletes old ids in chunks instead of dropping ranges, for databases whose
+	// role may not create and drop tables. Enable still needs that right, once. What
+	// Enable was called with stays: it cannot be changed later. Defaults to false.
+	NoDDL bool
+
+	// Interval is the time between two rounds.
+	// Defaults to 1 min.
+	Interval time.Duration
+
+	// Lease is how long others wait before they take over from a process that died.
+	// At least 1 s. Defaults to 5 min.
+	Lease time.Duration
+
+	// LockTimeout bounds each wait for a lock that claims would queue behind. After some
+	// waits in vain the round goes on without, and the next one tries again.
+	// Defaults to 200 ms.
+	LockTimeout time.Duration
+
+	// DetachTimeout bounds the wait for transactions that use a range that goes. Nobody
+	// waits meanwhile. Cancelled, the next round finishes it.
+	// Defaults to 30 s.
+	DetachTimeout time.Duration
+
+	// DeleteChunk is the number of ids that one DELETE looks for, 1 to 100,000.
+	// Defaults to 5,000.
+	DeleteChunk int
+
+	// Needs is what the inbox has to cover; Run warns where Retention is too short.
+	// Defaults to nothing.
+	Needs RetentionNeeds
+
+	// OnAlarm is called in every round for what an operator should see to. It is also
+	// logged. It must return soon. Defaults to none.
+	OnAlarm func(ctx context.Context, alarm Alarm)
+}
+
+func (c MaintenanceConfig) withDefaults() MaintenanceConfig {
+	c.Retention = orDefault(c.Retention, 14*24*time.Hour)
+	c.Width = orDefault(c.Width, 24*time.Hour)
+	c.Ahead = orDefault(c.Ahead, 3)
+	c.Interval = orDefault(c.Interval, time.Minute)
+	c.Lease = orDefault(c.Lease, 5*time.Minute)
+	c.LockTimeout = orDefault(c.LockTimeout, 200*time.Millisecond)
+	c.DetachTimeout = orDefault(c.DetachTimeout, 30*time.Second)
+	c.DeleteChunk = orDefault(c.DeleteChunk, 5000)
+	return c
+}
+
+func orDefault[T comparable](v, otherwise T) T {
+	var zero T
+	if v == zero {
+		return otherwise
+	}
+	return v
+}
+
+func (c MaintenanceConfig) validate() error {
+	const longest = 366 * 24 * time.Hour
+	for _, f := range []struct {
+		name  string
+		value any
+		bad   bool
+		rule  string
+	}{
+		{"Width", c.Width, c.Width < time.Second || c.Width > longest, "must be 1s to 8784h"},
+		{"Retention", c.Retention, c.Retention < c.Width, "must be at least Width = " + c.Width.String()},
+		{"Ahead", c.Ahead, c.Ahead < 1 || c.Ahead > 100, "must be 1 to 100"},
+		{"KeepOther", c.KeepOther, c.KeepOther != 0 && c.KeepOther < time.Minute, "must be at least 1m, or 0"},
+		{"Interval", c.Interval, c.Interval < time.Millisecond, "must be at least 1ms"},
+		{"Lease", c.Lease, c.Lease < time.Second, "must be at least 1s"},
+		{"LockTimeout", c.LockTimeout, c.LockTimeout < time.Millisecond || c.LockTimeout > time.Minute, "must be 1ms to 1m"},
+		{"DetachTimeout", c.DetachTimeout, c.DetachTimeout < time.Millisecond, "must be at least 1ms"},
+		{"DeleteChunk", c.DeleteChunk, c.DeleteChunk < 1 || c.DeleteChunk > 100_000, "must be 1 to 100000"},
+	} {
+		if f.bad {
+			return outbox.ConfigError(f.name, f.value, f.rule)
+		}
+	}
+	return nil
+}

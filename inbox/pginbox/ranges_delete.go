@@ -1,0 +1,143 @@
+package pginbox
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+)
+
+const (
+	// sweepEvery is the time between two passes over the plain table.
+	sweepEvery = time.Hour
+	// sweepPages is the number of its pages that one statement looks at.
+	sweepPages = 128
+	// drainPatience is how long a round waits for the transactions that were open
+	// when the floor was raised.
+	drainPatience = 2 * time.Second
+)
+
+// raised is a floor below which nothing may be deleted before the transactions have
+// ended that were open when it was raised.
+type raised struct {
+	floor pgtype.UUID
+	open  []string // virtual transactions
+}
+
+// deleteBelow deletes ids below the floor, for an inbox that does not drop ranges. There
+// each claim looks at the floor in the statement that inserts the id. But between its
+// snapshot, which may still see the former floor, and its insert, the row of a former
+// run could be deleted, and the message run again. So rows go only when every
+// transaction has ended that was open when the floor was raised.
+func (r *round) deleteBelow(ctx context.Context) error {
+	if r.state.mode != modeDelete {
+		return nil
+	}
+	if r.waiting == nil {
+		var open []string
+		if err := r.pool.QueryRow(ctx, r.sql.open).Scan(&open); err != nil {
+			return err
+		}
+		r.waiting = &raised{floor: r.state.floor, open: open}
+	}
+	drained, err := r.drained(ctx)
+	if err != nil || !drained {
+		r.report.Busy = r.report.Busy || err == nil
+		return err
+	}
+	floor := r.waiting.floor
+	r.waiting = nil
+	rows, err := r.pool.Query(ctx, "SELECT id FROM "+r.names.Qualified("_consumers"))
+	if err != nil {
+		return err
+	}
+	consumers, err := pgx.CollectRows(rows, pgx.RowTo[int16])
+	if err != nil {
+		return err
+	}
+	for _, consumer := range consumers {
+		if err := r.deleteOf(ctx, consumer, floor); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drained waits a little for the transactions to end, and says whether they have.
+func (r *round) drained(ctx context.Context) (bool, error) {
+	patience := time.Now().Add(drainPatience)
+	for {
+		var open []string
+		if err := r.pool.QueryRow(ctx, r.sql.open).Scan(&open); err != nil {
+			return false, err
+		}
+		left := slices.ContainsFunc(r.waiting.open, func(tx string) bool { return slices.Contains(open, tx) })
+		if !left || time.Now().After(patience) || ctx.Err() != nil {
+			return !left, ctx.Err()
+		}
+		pauseFor(ctx, 20*time.Millisecond)
+	}
+}
+
+// deleteOf deletes one consumer's ids, and rests as long as it has worked.
+func (r *round) deleteOf(ctx context.Context, consumer int16, floor pgtype.UUID) error {
+	for ctx.Err() == nil {
+		began := time.Now()
+		tag, err := r.pool.Exec(ctx, r.sql.deleteBelow, consumer, floor, r.cfg.DeleteChunk)
+		r.report.Deleted += tag.RowsAffected()
+		if err != nil || tag.RowsAffected() < int64(r.cfg.DeleteChunk) {
+			return err
+		}
+		pauseFor(ctx, time.Since(began))
+		if err := r.keep(ctx); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// sweep walks the plain table for ids without a time that came before KeepOther, and
+// once after the contraction for those of version 7.
+func (r *round) sweep(ctx context.Context) error {
+	legacy := r.state.legacy && r.state.cutover == uuidAt(0)
+	if r.cfg.KeepOther == 0 && !legacy || time.Since(r.swept) < sweepEvery {
+		return nil
+	}
+	var before *int64
+	if r.cfg.KeepOther > 0 {
+		minute := time.UnixMilli(r.state.now).Add(-r.cfg.KeepOther).Unix() / 60
+		before = &minute
+	}
+	var pages int64
+	if err := r.pool.QueryRow(ctx, r.sql.pages).Scan(&pages); err != nil {
+		return err
+	}
+	for page := int64(0); page < pages; page += sweepPages {
+		began := time.Now()
+		tag, err := r.pool.Exec(ctx, r.sql.sweep, tid(page), tid(page+sweepPages), before, legacy)
+		if err != nil {
+			return err
+		}
+		r.report.Deleted += tag.RowsAffected()
+		if tag.RowsAffected() > 0 {
+			pauseFor(ctx, time.Since(began))
+		}
+		if err := r.keep(ctx); err != nil {
+			return err
+		}
+	}
+	r.swept = time.Now()
+	if !legacy {
+		return nil
+	}
+	_, err := r.pool.Exec(ctx, r.sql.switchTo, r.state.mode, r.state.cutover, false, r.cfg.Width.Milliseconds())
+	return err
+}
+
+// tid is the place before the first row of a page.
+func tid(page int64) string {
+	return fmt.Sprintf("(%d,0)", page)
+}

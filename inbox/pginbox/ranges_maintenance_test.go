@@ -1,0 +1,317 @@
+package pginbox_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/pginbox"
+	"github.com/leat-go/leat/outbox"
+)
+
+func TestNewMaintenanceRefusesBadConfigurations(t *testing.T) {
+	t.Parallel()
+	pool, err := pgxpool.New(t.Context(), "postgres://127.0.0.1/nowhere")
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	for want, cfg := range map[string]pginbox.MaintenanceConfig{
+		"Width = 1ms: must be 1s to 8784h":                     {Width: time.Millisecond},
+		"Retention = 1h0m0s: must be at least Width = 24h0m0s": {Retention: time.Hour},
+		"Ahead = 101: must be 1 to 100":                        {Ahead: 101},
+		"KeepOther = 1s: must be at least 1m, or 0":            {KeepOther: time.Second},
+		"Interval = 1ns: must be at least 1ms":                 {Interval: 1},
+		"Lease = 1ms: must be at least 1s":                     {Lease: time.Millisecond},
+		"LockTimeout = 1h0m0s: must be 1ms to 1m":              {LockTimeout: time.Hour},
+		"DetachTimeout = -1ns: must be at least 1ms":           {DetachTimeout: -1},
+		"DeleteChunk = -1: must be 1 to 100000":                {DeleteChunk: -1},
+	} {
+		_, err := pginbox.NewMaintenance(pool, pginbox.Config{}, cfg)
+		require.ErrorIs(t, err, outbox.ErrInvalidConfig)
+		require.ErrorContains(t, err, want)
+	}
+	_, err = pginbox.NewMaintenance(nil, pginbox.Config{}, pginbox.MaintenanceConfig{})
+	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
+	_, err = pginbox.NewMaintenance(pool, pginbox.Config{Table: "\n"}, pginbox.MaintenanceConfig{})
+	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
+	for want, cfg := range map[string]pginbox.Config{
+		`TooOld = "never": must be park, process or drop`: {TooOld: "never"},
+		"MaxAhead = -1ns: must be positive":               {MaxAhead: -1},
+	} {
+		_, err := pginbox.New(pool, "c", cfg)
+		require.ErrorIs(t, err, outbox.ErrInvalidConfig)
+		require.ErrorContains(t, err, want)
+	}
+}
+
+func TestCheckRetention(t *testing.T) {
+	t.Parallel()
+	needs := pginbox.RetentionNeeds{Topic: 7 * day, Replay: 7 * day, Outage: day}
+	require.NoError(t, pginbox.CheckRetention(7*day, needs))
+	require.NoError(t, pginbox.CheckRetention(pginbox.Forever, pginbox.RetentionNeeds{Topic: pginbox.Forever}))
+	require.NoError(t, pginbox.CheckRetention(day, pginbox.RetentionNeeds{}))
+	err := pginbox.CheckRetention(5*day, needs)
+	require.ErrorIs(t, err, pginbox.ErrRetentionTooShort)
+	require.ErrorContains(t, err, "Retention = 120h0m0s is below Topic = 168h0m0s by 48h0m0s")
+	require.ErrorContains(t, err, "below Replay")
+	require.NotContains(t, err.Error(), "Outage")
+	err = pginbox.CheckRetention(5*day, pginbox.RetentionNeeds{Topic: pginbox.Forever})
+	require.ErrorContains(t, err, "Topic is without end")
+}
+
+func TestStorageEstimate(t *testing.T) {
+	t.Parallel()
+	perID := pginbox.StorageEstimate(1, time.Second)
+	require.Positive(t, perID)
+	require.Equal(t, perID*1000*86400, pginbox.StorageEstimate(1000, day))
+	require.Zero(t, pginbox.StorageEstimate(-1, day))
+	require.Zero(t, pginbox.StorageEstimate(math.NaN(), day))
+	require.Equal(t, int64(math.MaxInt64), pginbox.StorageEstimate(1e300, day))
+}
+
+// TestStorageEstimateHolds within half of what a claim really costs.
+func TestStorageEstimateHolds(t *testing.T) {
+	t.Parallel()
+	env := forgetting(t, pginbox.MaintenanceConfig{})
+	_, err := maintenance(t, env, pginbox.MaintenanceConfig{}).RunOnce(t.Context())
+	require.NoError(t, err)
+	const rows = 50_000
+	_, err = env.Pool.Exec(t.Context(), `INSERT INTO leat.inbox_ranges
+		SELECT 1, (lpad(to_hex($1::bigint + n / 20), 12, '0') || '7' || substr(md5(n::text), 1, 3) || '8' || substr(md5(n::text), 4, 15))::uuid
+		FROM generate_series(1, $2) n`, time.Now().Truncate(day).UnixMilli(), rows)
+	require.NoError(t, err)
+	var size int64
+	err = env.Pool.QueryRow(t.Context(), `SELECT sum(pg_total_relation_size(inhrelid))::bigint FROM pg_inherits
+		WHERE inhparent = 'leat.inbox_ranges'::regclass`).Scan(&size)
+	require.NoError(t, err)
+	require.InEpsilon(t, pginbox.StorageEstimate(rows, time.Second), size, 0.5)
+}
+
+// TestMaintenanceMakesRangesAhead, and no more of them the next time.
+func TestMaintenanceMakesRangesAhead(t *testing.T) {
+	t.Parallel()
+	env := forgetting(t, pginbox.MaintenanceConfig{})
+	var heard edges
+	p, err := pginbox.New(env.Pool, "c", pginbox.Config{OnAlarm: heard.on})
+	require.NoError(t, err)
+	m := maintenance(t, env, pginbox.MaintenanceConfig{Ahead: 2})
+	report, err := m.RunOnce(t.Context())
+	require.NoError(t, err)
+	require.Len(t, report.Added, 3)
+	for i, r := range report.Added {
+		require.Equal(t, day, r.To.Sub(r.From))
+		require.Equal(t, r.From, r.From.Truncate(day))
+		if i > 0 {
+			require.Equal(t, report.Added[i-1].To, r.From)
+		}
+	}
+	require.WithinDuration(t, time.Now().Add(-14*day), report.Floor, day+time.Minute)
+	report, err = m.RunOnce(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, report.Added)
+	_, err = process(t, p, madeAgo(-10*time.Hour), nothing)
+	require.NoError(t, err)
+	require.Empty(t, heard.kinds())
+
+	// Another width fits beside what is there.
+	report, err = maintenance(t, env, pginbox.MaintenanceConfig{Ahead: 1, Width: 5 * day}).RunOnce(t.Context())
+	require.NoError(t, err)
+	require.Len(t, report.Added, 1)
+	for _, ago := range []time.Duration{0, -3 * day, -4 * day, day, 2 * day, 6 * day} {
+		_, err = process(t, p, madeAgo(ago), nothing)
+		if ago >= 0 {
+			require.NoError(t, err)
+		}
+	}
+}
+
+// TestMaintenanceWithoutDDL: a role that may only read and write rows.
+func TestMaintenanceWithoutDDL(t *testing.T) {
+	t.Parallel()
+	env := forgetting(t, pginbox.MaintenanceConfig{NoDDL: true})
+	role := "rows_" + uuid.NewString()
+	_, err := env.Pool.Exec(t.Context(), `CREATE ROLE "`+role+`"; GRANT USAGE ON SCHEMA leat TO "`+role+`";
+		GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA leat TO "`+role+`"`)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		_, err := env.Pool.Exec(context.Background(), `DROP OWNED BY "`+role+`"; DROP ROLE "`+role+`"`)
+		require.NoError(t, err)
+	})
+	pool := asRole(t, env, role)
+	p, err := pginbox.New(pool, "c", pginbox.Config{})
+	require.NoError(t, err)
+	var forgotten []string
+	for i := range 25 {
+		forgotten = append(forgotten, madeAgo(20*day+time.Duration(i)*time.Minute))
+		_, err = process(t, p, forgotten[i], nothing)
+		require.NoError(t, err)
+	}
+	kept := madeAgo(10 * day)
+	_, err = process(t, p, kept, nothing)
+	require.NoError(t, err)
+	m, err := pginbox.NewMaintenance(pool, pginbox.Config{}, pginbox.MaintenanceConfig{NoDDL: true, DeleteChunk: 10})
+	require.NoError(t, err)
+
+	// A transaction that was open when the floor rose holds everything back.
+	open, err := env.Pool.Begin(t.Context())
+	require.NoError(t, err)
+	report, err := m.RunOnce(t.Context())
+	require.NoError(t, err)
+	require.True(t, report.Busy)
+	require.Zero(t, report.Deleted)
+	require.NoError(t, open.Rollback(t.Context()))
+	report, err = m.RunOnce(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, int64(25), report.Deleted)
+	_, err = process(t, p, forgotten[3], nothing)
+	require.ErrorIs(t, err, inbox.ErrTooOld)
+	outcome, err := process(t, p, kept, nothing)
+	require.NoError(t, err)
+	require.Equal(t, inbox.OutcomeDuplicate, outcome)
+}
+
+// TestOtherIDsAreForgottenByArrival, and run again then: nothing can tell.
+func TestOtherIDsAreForgottenByArrival(t *testing.T) {
+	t.Parallel()
+	env := forgetting(t, pginbox.MaintenanceConfig{})
+	p, err := pginbox.New(env.Pool, "c", pginbox.Config{})
+	require.NoError(t, err)
+	for _, id := range []string{"old", "young"} {
+		_, err = process(t, p, id, write(id))
+		require.NoError(t, err)
+		if id == "old" {
+			_, err = env.Pool.Exec(t.Context(), `UPDATE leat.inbox SET arrived = arrived - 3 * 24 * 60`)
+			require.NoError(t, err)
+		}
+	}
+	report := remember(t, env, 14*day, false)
+	require.Zero(t, report.Deleted, "by default they are kept for ever")
+	report, err = maintenance(t, env, pginbox.MaintenanceConfig{KeepOther: 2 * day}).RunOnce(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, int64(1), report.Deleted)
+	for id, want := range map[string]inbox.Outcome{"old": inbox.OutcomeCommitted, "young": inbox.OutcomeDuplicate} {
+		outcome, err := process(t, p, id, write(id))
+		require.NoError(t, err)
+		require.Equal(t, want, outcome)
+	}
+}
+
+func TestMaintenanceIsDoneByOne(t *testing.T) {
+	t.Parallel()
+	env := forgetting(t, pginbox.MaintenanceConfig{})
+	_, err := env.Pool.Exec(t.Context(), `UPDATE leat.inbox_retention SET owner = 'another', lease_until = now() + interval '1 hour'`)
+	require.NoError(t, err)
+	m := maintenance(t, env, pginbox.MaintenanceConfig{})
+	_, err = m.RunOnce(t.Context())
+	require.ErrorIs(t, err, pginbox.ErrMaintainedElsewhere)
+	_, err = env.Pool.Exec(t.Context(), `UPDATE leat.inbox_retention SET lease_until = now() - interval '1 second'`)
+	require.NoError(t, err)
+	_, err = m.RunOnce(t.Context())
+	require.NoError(t, err)
+	var owner *string
+	require.NoError(t, env.Pool.QueryRow(t.Context(), `SELECT owner FROM leat.inbox_retention`).Scan(&owner))
+	require.Nil(t, owner, "the lease is given back")
+}
+
+// TestMaintenanceRuns until its context ends, and warns where it remembers too little.
+func TestMaintenanceRuns(t *testing.T) {
+	t.Parallel()
+	env := forgetting(t, pginbox.MaintenanceConfig{})
+	warned := make(chan pginbox.Alarm, 10)
+	m := maintenance(t, env, pginbox.MaintenanceConfig{
+		Interval: 10 * time.Millisecond,
+		Needs:    pginbox.RetentionNeeds{Topic: pginbox.Forever},
+		OnAlarm:  func(_ context.Context, a pginbox.Alarm) { warned <- a },
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- m.Run(ctx) }()
+	alarm := <-warned
+	require.Equal(t, pginbox.AlarmRetention, alarm.Kind)
+	require.ErrorIs(t, alarm.Err, pginbox.ErrRetentionTooShort)
+	_, err := m.RunOnce(t.Context())
+	require.ErrorIs(t, err, pginbox.ErrAlreadyRunning)
+	require.Eventually(t, func() bool {
+		var n int
+		err := env.Pool.QueryRow(t.Context(), `SELECT count(*) FROM pg_inherits WHERE inhparent = 'leat.inbox_ranges'::regclass`).Scan(&n)
+		return err == nil && n == 4
+	}, time.Minute, 10*time.Millisecond)
+	cancel()
+	require.NoError(t, <-ended)
+}
+
+// TestAClockThatIsWrongForgetsNothing: a floor that was raised too far could never be
+// lowered.
+func TestAClockThatIsWrongForgetsNothing(t *testing.T) {
+	t.Parallel()
+	env := forgetting(t, pginbox.MaintenanceConfig{})
+	_, err := env.Pool.Exec(t.Context(), `CREATE SCHEMA wrong; CREATE FUNCTION wrong.clock_timestamp() RETURNS timestamptz
+		LANGUAGE sql AS $$ SELECT pg_catalog.clock_timestamp() + interval '10 years' $$`)
+	require.NoError(t, err)
+	config, err := pgxpool.ParseConfig(env.URL)
+	require.NoError(t, err)
+	config.ConnConfig.RuntimeParams["search_path"] = "wrong, pg_catalog"
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	var heard edges
+	m, err := pginbox.NewMaintenance(pool, pginbox.Config{}, pginbox.MaintenanceConfig{OnAlarm: heard.on})
+	require.NoError(t, err)
+	report, err := m.RunOnce(t.Context())
+	require.NoError(t, err)
+	require.Contains(t, heard.kinds(), pginbox.AlarmClock)
+	require.True(t, report.Floor.IsZero())
+}
+
+// TestMaintenanceDropsWhatWasDetached by a process that died then.
+func TestMaintenanceDropsWhatWasDetached(t *testing.T) {
+	t.Parallel()
+	env := forgetting(t, pginbox.MaintenanceConfig{})
+	p, err := pginbox.New(env.Pool, "c", pginbox.Config{})
+	require.NoError(t, err)
+	_, err = process(t, p, madeAgo(30*day), nothing)
+	require.NoError(t, err)
+	var table string
+	err = env.Pool.QueryRow(t.Context(), `SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'leat.inbox_ranges'::regclass`).Scan(&table)
+	require.NoError(t, err)
+	_, err = env.Pool.Exec(t.Context(), `ALTER TABLE leat.inbox_ranges DETACH PARTITION `+table)
+	require.NoError(t, err)
+	_, err = env.Pool.Exec(t.Context(), `CREATE TABLE leat.inbox_r_mine (a int); CREATE TABLE leat.inbox_rffffffffffff (a int)`)
+	require.NoError(t, err)
+	remember(t, env, 14*day, false)
+	var left []string
+	err = env.Pool.QueryRow(t.Context(), `SELECT array_agg(relname::text ORDER BY relname) FROM pg_class
+		WHERE relkind = 'r' AND relname LIKE 'inbox\_r%' AND NOT relispartition AND relname <> 'inbox_retention'`).Scan(&left)
+	require.NoError(t, err)
+	require.Equal(t, []string{"inbox_r_mine", "inbox_rffffffffffff"}, left)
+}
+
+// TestMaintenanceReportsABusyTable: somebody keeps the table for himself.
+func TestMaintenanceReportsABusyTable(t *testing.T) {
+	t.Parallel()
+	env := forgetting(t, pginbox.MaintenanceConfig{})
+	p, err := pginbox.New(env.Pool, "c", pginbox.Config{})
+	require.NoError(t, err)
+	_, err = process(t, p, madeAgo(30*day), nothing)
+	require.NoError(t, err)
+	var heard edges
+	m := maintenance(t, env, pginbox.MaintenanceConfig{LockTimeout: time.Millisecond, DetachTimeout: time.Millisecond, OnAlarm: heard.on})
+	_, err = m.RunOnce(t.Context())
+	require.NoError(t, err)
+	again, err := process(t, p, madeAgo(10*day), func(context.Context) error {
+		m := maintenance(t, env, pginbox.MaintenanceConfig{Retention: 5 * day, DetachTimeout: time.Millisecond, OnAlarm: heard.on})
+		report, err := m.RunOnce(t.Context())
+		require.NoError(t, err)
+		require.True(t, report.Busy)
+		return errors.New("no")
+	})
+	require.Error(t, err)
+	require.Equal(t, inbox.OutcomeFailed, again)
+	require.Contains(t, heard.kinds(), pginbox.AlarmBusy)
+}

@@ -1,0 +1,61 @@
+package pginbox
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/leat-go/leat/internal/ids"
+)
+
+// What the mode of the schema can be.
+const (
+	modeOff     = "off"     // every id is in the plain table
+	modePending = "pending" // the same, while the switch is being prepared
+	modeRanges  = "ranges"  // ids of version 7 from the cut-over on are in ranges that are dropped
+	modeDelete  = "delete"  // they are in one range, of which old rows are deleted
+)
+
+// rangeState is the row that says where ids live.
+type rangeState struct {
+	mode    string
+	cutover pgtype.UUID
+	floor   pgtype.UUID
+	legacy  bool
+	width   int64 // ms
+	now     int64 // ms, by the database's clock
+}
+
+// switched says whether the ranges are in use.
+func (s rangeState) switched() bool {
+	return s.mode == modeRanges || s.mode == modeDelete
+}
+
+// below says whether a is below b.
+func below(a, b pgtype.UUID) bool {
+	return bytes.Compare(a.Bytes[:], b.Bytes[:]) < 0
+}
+
+// timed says whether id tells the time at which it was made.
+func timed(id pgtype.UUID) bool {
+	_, ok := ids.Time(id.Bytes)
+	return ok
+}
+
+// uuidAt is the lowest UUID of a time in milliseconds.
+func uuidAt(ms int64) pgtype.UUID {
+	return pgtype.UUID{Bytes: ids.FromMillis(ms), Valid: true}
+}
+
+// queryRower is a connection or a transaction.
+type queryRower interface {
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}
+
+// loadState reads the row.
+func (k keys) loadState(ctx context.Context, q queryRower) (s rangeState, err error) {
+	err = q.QueryRow(ctx, k.rangeState).Scan(&s.mode, &s.cutover, &s.floor, &s.legacy, &s.width, &s.now)
+	return s, err
+}

@@ -1,0 +1,146 @@
+package pginbox_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/pginbox"
+	"github.com/leat-go/leat/internal/testenv"
+)
+
+// TestI7_ClaimsWhileRangesComeAndGo delivers messages of many ages again and again, some
+// handlers failing, while rounds forget them range by range, and some ranges are to be
+// made on the way, on each isolation level. Nothing runs twice, and what is not too old
+// has run.
+func TestI7_ClaimsWhileRangesComeAndGo(t *testing.T) {
+	t.Parallel()
+	for mode, noDDL := range modes {
+		for _, level := range []pgx.TxIsoLevel{pgx.ReadCommitted, pgx.RepeatableRead, pgx.Serializable} {
+			t.Run(mode+"/"+string(level), func(t *testing.T) {
+				t.Parallel()
+				comeAndGo(t, noDDL, level)
+			})
+		}
+	}
+}
+
+func comeAndGo(t *testing.T, noDDL bool, level pgx.TxIsoLevel) {
+	t.Helper()
+	const workers, messages, rounds = 6, 300, 12
+	env := forgetting(t, pginbox.MaintenanceConfig{NoDDL: noDDL, Width: time.Hour})
+	p, err := pginbox.New(env.Pool, "c", pginbox.Config{Isolation: level, Config: inbox.Config{BusyDelay: inbox.NoBusyDelay}})
+	require.NoError(t, err)
+	ids := make([]string, messages)
+	acked, old := make([]atomic.Int64, messages), make([]atomic.Int64, messages)
+	for i := range ids {
+		ids[i] = madeAgo(time.Duration(i) * 24 * time.Hour / messages)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var group sync.WaitGroup
+	for range workers {
+		group.Go(func() {
+			for ctx.Err() == nil {
+				i := rand.IntN(messages)
+				_, err := p.Process(context.WithoutCancel(ctx), bare(ids[i]), func(ctx context.Context) error {
+					if err := write(ids[i])(ctx); err != nil || rand.IntN(10) > 0 {
+						return err
+					}
+					return errors.New("a handler failed")
+				})
+				switch {
+				case err == nil:
+					acked[i].Add(1)
+				case errors.Is(err, inbox.ErrTooOld):
+					old[i].Add(1)
+				}
+			}
+		})
+	}
+	var gone int64
+	for round := range rounds {
+		m := maintenance(t, env, pginbox.MaintenanceConfig{
+			Retention: time.Duration(24-round) * time.Hour, Width: time.Hour, NoDDL: noDDL, DetachTimeout: time.Minute,
+		})
+		for { // deleting waits for what was open, for a while
+			report, err := m.RunOnce(t.Context())
+			require.NoError(t, err)
+			gone += int64(len(report.Dropped)) + report.Deleted
+			if !report.Busy {
+				break
+			}
+		}
+	}
+	stop()
+	group.Wait()
+	require.Positive(t, gone, "something was forgotten")
+	settle(t, env, p, ids, acked, old)
+}
+
+// settle delivers each message until it is acknowledged or too old, and counts.
+func settle(t *testing.T, env *testenv.Database, p *pginbox.Inbox, ids []string, acked, old []atomic.Int64) {
+	t.Helper()
+	tooOld := 0
+	for i, id := range ids {
+		_, err := process(t, p, id, write(id))
+		for err != nil && !errors.Is(err, inbox.ErrTooOld) {
+			_, err = process(t, p, id, write(id))
+		}
+		n := effects(t, env, id)
+		require.LessOrEqual(t, n, 1, "message %d ran twice", i)
+		if err == nil || acked[i].Load() > 0 {
+			require.Equal(t, 1, n, "message %d was acknowledged and did not run", i)
+		}
+		if err != nil {
+			tooOld++
+		} else {
+			require.Zero(t, old[i].Load(), "message %d was too old once", i)
+		}
+	}
+	require.Positive(t, tooOld)
+	require.Less(t, tooOld, len(ids))
+}
+
+// TestTwoMaintainersAtOnce: the lease keeps them apart, and where it does not nothing
+// goes wrong.
+func TestTwoMaintainersAtOnce(t *testing.T) {
+	t.Parallel()
+	env := forgetting(t, pginbox.MaintenanceConfig{Width: time.Hour})
+	p, err := pginbox.New(env.Pool, "c", pginbox.Config{})
+	require.NoError(t, err)
+	for age := range 20 {
+		_, err := process(t, p, madeAgo(time.Duration(age)*time.Hour), nothing)
+		require.NoError(t, err)
+	}
+	var group sync.WaitGroup
+	errs := make([]error, 4)
+	for i := range errs {
+		m := maintenance(t, env, pginbox.MaintenanceConfig{Retention: 5 * time.Hour, Width: time.Hour})
+		group.Go(func() {
+			for range 10 {
+				_, err := m.RunOnce(t.Context())
+				if err != nil && !errors.Is(err, pginbox.ErrMaintainedElsewhere) {
+					errs[i] = err
+				}
+			}
+		})
+	}
+	group.Wait()
+	require.NoError(t, errors.Join(errs...))
+	for age := range 20 {
+		_, err := process(t, p, madeAgo(time.Duration(age)*time.Hour+90*time.Second), nothing)
+		if age > 6 {
+			require.ErrorIs(t, err, inbox.ErrTooOld)
+		} else if age < 5 {
+			require.NoError(t, err)
+		}
+	}
+}

@@ -1,0 +1,1 @@
+ALTER TABLE @{} DROP CONSTRAINT IF EXISTS @{name:_no_ranged_ids}

@@ -1,0 +1,5 @@
+-- The ranges, those included whose detaching was cancelled.
+SELECT c.relname, pg_get_expr(c.relpartbound, c.oid), i.inhdetachpending
+FROM pg_inherits i
+JOIN pg_class c ON c.oid = i.inhrelid
+WHERE i.inhparent = @{text:_ranges}::regclass

@@ -1,0 +1,1 @@
+UPDATE @{_retention} SET owner = NULL, lease_until = '-infinity' WHERE owner = $1

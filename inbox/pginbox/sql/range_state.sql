@@ -1,0 +1,2 @@
+-- Once a connection, and after a claim that was refused.
+SELECT mode, cutover, floor, legacy, width, (extract(epoch FROM clock_timestamp()) * 1000)::bigint FROM @{_retention}
