@@ -32,7 +32,7 @@ const (
 
 func (p TooOldPolicy) validate() error {
 	switch p {
-	case TooOldPark, TooOldProcess, TooOldDrop:
+	case "", TooOldPark, TooOldProcess, TooOldDrop: // "" is the default
 		return nil
 	default:
 		return outbox.ConfigError("TooOld", fmt.Sprintf("%q", string(p)), "must be park, process or drop")
