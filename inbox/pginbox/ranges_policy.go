@@ -19,8 +19,8 @@ import (
 type TooOldPolicy string
 
 const (
-	// TooOldPark refuses it with inbox.ErrTooOld: it is neither run nor acknowledged,
-	// and goes where poisoned messages go.
+	// TooOldPark refuses it with inbox.ErrTooOld: it is not run, and is given up at once
+	// as Config.OnFailure says: parked, dead-lettered, or, by default, not acknowledged.
 	TooOldPark TooOldPolicy = "park"
 	// TooOldProcess runs it without remembering it: it runs at least once, and again
 	// each time that it is delivered.
