@@ -117,7 +117,7 @@ func inboxQueued(b *testing.B, db *testenv.Database, lanes int) {
 }
 
 const (
-	insertFirst = "INSERT INTO effects (message, body) VALUES ($1, $2)"
+	insertFirst  = "INSERT INTO effects (message, body) VALUES ($1, $2)"
 	insertSecond = "INSERT INTO orders (customer, body) VALUES ($1, $2)"
 )
 

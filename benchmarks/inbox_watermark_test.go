@@ -117,7 +117,7 @@ func newPartitions(b *testing.B, db *testenv.Database, lanes int) *partitions {
 	require.NoError(b, err)
 	p := &partitions{handle: w.Handle(effect), source: uuid.NewString(), next: make([]int64, lanes)}
 	for lane := range lanes {
-		_, err := w.Assigned(b.Context(), []inbox.Assignment{{Source: p.source, Topic: "log", Partition: int32(lane), End: 1 << 40}}) //nolint:gosec // few lanes
+		_, err := w.Assigned(b.Context(), []inbox.Assignment{{Source: p.source, Topic: "log", Partition: int32(lane), End: 1 << 40}})
 		require.NoError(b, err)
 	}
 	return p
@@ -136,7 +136,7 @@ func (p *partitions) deliver(ctx context.Context, count int) (time.Duration, err
 				copy(payload, id[14:])
 				msg := message.NewMessage(id.String(), payload)
 				msg.SetContext(inbox.WithPosition(ctx, inbox.Position{
-					Source: p.source, Topic: "log", Partition: int32(lane), //nolint:gosec // few lanes
+					Source: p.source, Topic: "log", Partition: int32(lane),
 					Offset: p.next[lane], Prev: p.next[lane] - 1, Serial: true,
 				}))
 				errs[lane] = p.handle(msg)
