@@ -76,7 +76,7 @@ func (m *member) commit(ctx context.Context, parts []*assignment) error {
 	defer cancel()
 	var failed error
 	answers := make(map[int32]error, len(offsets))
-	m.client.CommitOffsetsSync(ctx, map[string]map[int32]kgo.EpochOffset{m.topic: offsets},
+	m.client.CommitOffsetsSync(m.signed(ctx, moved[0].begin.Source), map[string]map[int32]kgo.EpochOffset{m.topic: offsets},
 		func(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, resp *kmsg.OffsetCommitResponse, err error) {
 			failed = err
 			if err == nil {

@@ -85,6 +85,7 @@ func (m *member) run(ctx context.Context, stop <-chan struct{}) (err error) {
 	var loops, watch sync.WaitGroup
 	loops.Go(func() { m.poll(polling) })
 	loops.Go(func() { m.commitLoop(polling) })
+	loops.Go(func() { m.watchTopic(polling) })
 	watch.Go(func() { m.watch(stopWatch) })
 	select {
 	case <-stop:

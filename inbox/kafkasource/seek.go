@@ -65,11 +65,18 @@ func (m *member) begins(ctx context.Context, committed map[int32]kgo.Offset) (ma
 			return nil, fmt.Errorf("newest offsets: %w", err)
 		}
 	}
+	foreign, err := m.ofAnotherTopic(ctx, admin, source)
+	if err != nil {
+		return nil, err
+	}
 	begins := make(map[int32]*begin, len(committed))
 	for partition, offset := range committed {
 		at := offset.EpochOffset()
 		b := &begin{epoch: at.Epoch}
-		if at.Offset < 0 {
+		if at.Offset >= 0 && foreign[partition] {
+			start, _ := oldest.Lookup(m.topic, partition)
+			at.Offset, b.epoch = start.Offset, -1
+		} else if at.Offset < 0 {
 			from := oldest
 			if m.cfg.StartAt == StartNewest {
 				from = newest

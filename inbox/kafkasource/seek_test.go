@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -162,4 +163,34 @@ func TestBackPressure(t *testing.T) {
 	}
 	require.NoError(t, s.Close())
 	require.EqualValues(t, total, committed(t, env.Brokers, env.Name("group"), topic, 0))
+}
+
+// TestI8_OffsetOfAnotherTopic: an offset that was committed for a topic that is gone
+// does not skip what the new one of its name begins with. One that other clients
+// have committed counts.
+func TestI8_OffsetOfAnotherTopic(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		metadata string
+		begin    int64
+	}{
+		"of a topic that is gone": {"leat topic-id=" + uuid.NewString(), 0},
+		"of another client":       {"", 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env := testenv.RealKafka(t)
+			topic := env.Topic(t, "offset", 1)
+			fill(t, env, topic, 5, 1)
+			offsets := kadm.Offsets{}
+			offsets.Add(kadm.Offset{Topic: topic, Partition: 0, At: 3, LeaderEpoch: -1, Metadata: c.metadata})
+			_, err := kadm.NewClient(client(t, env.Brokers)).CommitOffsets(t.Context(), env.Name("group"), offsets)
+			require.NoError(t, err)
+			msg := receive(t, subscribe(t, newSubscriber(t, env.Brokers, env.Name("group"), brisk()), topic))
+			at, ok := inbox.PositionFrom(msg.Context())
+			require.True(t, ok)
+			require.Equal(t, c.begin, at.Offset)
+			msg.Ack()
+		})
+	}
 }
