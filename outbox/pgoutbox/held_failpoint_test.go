@@ -104,14 +104,7 @@ func TestO2_O6_ProcessDiesAroundPark(t *testing.T) {
 			require.Equal(t, failpoint.ExitStatus, victim.cmd.ProcessState.ExitCode())
 			exec(t, s.db, "UPDATE leat.outbox_leases SET lease_until = clock_timestamp()")
 			s.commit(s.message("k0", "later"), s.message("", "unordered"))
-			s.relayOnce(source(t, s.ob, ""), s.sink(), relay.Config{})
-
-			parked, err := s.ob.Parked(t.Context(), pgoutbox.ParkedQuery{})
-			require.NoError(t, err)
-			var aside []string
-			for _, p := range parked {
-				aside = append(aside, p.ID)
-			}
+			aside := s.aside(3)
 			require.Equal(t, []string{"poison", "behind", "later"}, aside)
 			r := s.audit(s.log())
 			require.Len(t, r.lost, 3, "what is parked is not in Kafka, all else is")
@@ -127,4 +120,22 @@ func TestO2_O6_ProcessDiesAroundPark(t *testing.T) {
 			require.LessOrEqual(t, r.most, 2)
 		})
 	}
+}
+
+// aside relays until so many records are parked, and returns their ids. More than
+// once, since the process that died may have set some aside that are due later.
+func (s *stage) aside(n int) (ids []string) {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
+	defer cancel()
+	for len(ids) < n && ctx.Err() == nil {
+		s.relayOnce(source(s.t, s.ob, ""), s.sink(), relay.Config{})
+		parked, err := s.ob.Parked(s.t.Context(), pgoutbox.ParkedQuery{})
+		require.NoError(s.t, err)
+		ids = ids[:0]
+		for _, p := range parked {
+			ids = append(ids, p.ID)
+		}
+	}
+	return ids
 }

@@ -15,7 +15,8 @@ import (
 // It returns ErrLeaseHeld at once while other relays lead all slots, and any error
 // of the source. Failures of the sink are tried again with backoff until ctx ends;
 // then the error of ctx is returned. Records that Config.Policies park or set aside
-// for good are not waited for. Records up to the first that was not acknowledged
+// for good are not waited for, nor are those that an earlier relay has set aside to be
+// tried again at a time that has not come. Records up to the first that was not acknowledged
 // or set aside are settled in every case.
 func (r *Relay) RunOnce(ctx context.Context) (int, error) {
 	if !r.running.CompareAndSwap(false, true) {
