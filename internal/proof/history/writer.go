@@ -1,0 +1,122 @@
+package history
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+)
+
+// Writer appends lines to a file of a history. It is safe for concurrent use.
+type Writer struct {
+	mu   sync.Mutex
+	file *os.File
+	buf  *bufio.Writer // of a dump; nil where each line is written at once
+	rows map[Type]int64
+}
+
+// Append opens the file at path, or makes it, for a process with the role. A line
+// that a process before has left torn is ended, and the process's start is noted. Every
+// line is one write, which the end of the process leaves whole or tears, but never
+// holds back.
+func Append(path, role string) (*Writer, error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600) //nolint:gosec // the caller chooses it
+	if err != nil {
+		return nil, fmt.Errorf("open history: %w", err)
+	}
+	if err := endTorn(file); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	w := &Writer{file: file, rows: map[Type]int64{}}
+	start := Line{Type: Start, Role: role, Process: fmt.Sprintf("%d", os.Getpid())}
+	if err := w.Write(start); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return w, nil
+}
+
+// endTorn ends the last line of the file where it has no end.
+func endTorn(file *os.File) error {
+	info, err := file.Stat()
+	if err != nil {
+		return fmt.Errorf("look at history: %w", err)
+	}
+	if info.Size() == 0 {
+		return nil
+	}
+	last := make([]byte, 1)
+	if _, err := file.ReadAt(last, info.Size()-1); err != nil {
+		return fmt.Errorf("read end of history: %w", err)
+	}
+	if last[0] == '\n' {
+		return nil
+	}
+	if _, err := file.WriteString("\n"); err != nil {
+		return fmt.Errorf("end torn line: %w", err)
+	}
+	return nil
+}
+
+// Dump makes the file at path for the dumps that are taken at the end. Its lines are
+// collected; Close writes the last of them.
+func Dump(path string) (*Writer, error) {
+	file, err := os.Create(path) //nolint:gosec // the caller chooses it
+	if err != nil {
+		return nil, fmt.Errorf("create dump: %w", err)
+	}
+	return &Writer{file: file, buf: bufio.NewWriterSize(file, 1<<16), rows: map[Type]int64{}}, nil
+}
+
+// Write appends a line. Where its time is zero it is now, but in a dump, whose lines
+// have the time that they are given.
+func (w *Writer) Write(line Line) error {
+	if line.At == 0 && w.buf == nil {
+		line.At = time.Now().UnixMicro()
+	}
+	b, err := json.Marshal(line)
+	if err != nil {
+		return fmt.Errorf("encode %s line: %w", line.Type, err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if _, err := w.out().Write(append(b, '\n')); err != nil {
+		return fmt.Errorf("write %s line: %w", line.Type, err)
+	}
+	w.rows[line.Type]++
+	return nil
+}
+
+// End ends the dump of the lines of end.Of that were written since the last end of
+// that type, and counts them.
+func (w *Writer) End(end Line) error {
+	w.mu.Lock()
+	end.Type, end.Rows = DumpEnd, w.rows[end.Of]
+	w.rows[end.Of] = 0
+	w.mu.Unlock()
+	return w.Write(end)
+}
+
+// Close writes what is collected and closes the file.
+func (w *Writer) Close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var err error
+	if w.buf != nil {
+		err = w.buf.Flush()
+	}
+	if err := errors.Join(err, w.file.Close()); err != nil {
+		return fmt.Errorf("close history: %w", err)
+	}
+	return nil
+}
+
+func (w *Writer) out() io.Writer {
+	if w.buf != nil {
+		return w.buf
+	}
+	return w.file
+}

@@ -1,0 +1,4 @@
+// Package report writes what a run of the proofs has shown: the page
+// docs/reliability.md and its plots. A harness fills in a [Run]; no figure of the page
+// is from anywhere else.
+package report

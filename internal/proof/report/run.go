@@ -1,0 +1,162 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/leat-go/leat/internal/proof/history"
+)
+
+// Run is what a run of the proofs leaves for machines to read. The report has no
+// figure that is not from here.
+type Run struct {
+	// Start is when the run began.
+	Start time.Time `json:"start"`
+	// Seconds is how long it took.
+	Seconds float64 `json:"seconds"`
+	// Command repeats it.
+	Command string `json:"command"`
+	// Seed of the driver.
+	Seed uint64 `json:"seed"`
+	// Machine says what it ran on, such as "linux/amd64, 2 cores, Go 1.26".
+	Machine string `json:"machine"`
+	// Services are the servers and libraries under test, with their versions.
+	Services []Service `json:"services"`
+	// Processes are the roles and how many processes each had at a time.
+	Processes []Role `json:"processes,omitempty"`
+
+	// Faults by point and kind. Where there are none, those of the verdict are taken.
+	Faults []history.FaultCount `json:"faults,omitempty"`
+	// Verdict is the history checker's.
+	Verdict history.Verdict `json:"verdict"`
+	// Controls are runs that are sabotaged on purpose and must be convicted.
+	Controls []Control `json:"controls,omitempty"`
+
+	// Models, Simulation and Mutations are the outcomes of the other proofs, where
+	// they were run.
+	Models     []Model     `json:"models,omitempty"`
+	Simulation *Simulation `json:"simulation,omitempty"`
+	Mutations  *Mutations  `json:"mutations,omitempty"`
+
+	// Samples are taken at even distances, in the order of their time.
+	Samples []Sample `json:"samples,omitempty"`
+	// Marks are the faults that the plots show, in the order of their time.
+	Marks []Mark `json:"marks,omitempty"`
+}
+
+// Service is a server or library and its version.
+type Service struct {
+	// Name is the service's, such as PostgreSQL.
+	Name string `json:"name"`
+	// Version is what it says of itself.
+	Version string `json:"version"`
+}
+
+// Role is a kind of process.
+type Role struct {
+	// Name is the role's, such as relay.
+	Name string `json:"name"`
+	// Running is how many run at a time.
+	Running int `json:"running"`
+	// Starts is how many were started in all.
+	Starts int `json:"starts"`
+}
+
+// Control is a run with a rule broken on purpose.
+type Control struct {
+	// Name says which rule, such as ack-before-commit.
+	Name string `json:"name"`
+	// Violated are the checks that have convicted it; none means that it passed.
+	Violated []string `json:"violated"`
+}
+
+// Model is the outcome of an exhaustive model.
+type Model struct {
+	// Name is the model's.
+	Name string `json:"name"`
+	// States and Transitions that were explored.
+	States      int `json:"states"`
+	Transitions int `json:"transitions"`
+	// Violations of the protocol as it is.
+	Violations int `json:"violations"`
+	// Controls are its forbidden variants, Caught those that were convicted.
+	Controls int `json:"controls"`
+	Caught   int `json:"caught"`
+}
+
+// Simulation is the outcome of the simulated runs.
+type Simulation struct {
+	// Seeds that were run, with the events and faults in them.
+	Seeds  int `json:"seeds"`
+	Events int `json:"events"`
+	Faults int `json:"faults"`
+	// Violations is how many seeds failed.
+	Violations int `json:"violations"`
+	// Controls are broken variants, Caught those that were convicted.
+	Controls int `json:"controls"`
+	Caught   int `json:"caught"`
+}
+
+// Mutations is the outcome of the mutation run.
+type Mutations struct {
+	// Mutants are rules that were broken in the code, Killed those of them that a
+	// test has found.
+	Mutants int `json:"mutants"`
+	Killed  int `json:"killed"`
+}
+
+// Sample is the state at a moment.
+type Sample struct {
+	// T is seconds since the start.
+	T float64 `json:"t"`
+	// Enqueued, Published and Effects are a second, since the sample before.
+	Enqueued  float64 `json:"enqueued_per_s"`
+	Published float64 `json:"published_per_s"`
+	Effects   float64 `json:"effects_per_s"`
+	// LagMS is the age of the oldest committed event without an effect, in
+	// milliseconds; 0 where there is none.
+	LagMS float64 `json:"lag_ms"`
+}
+
+// Mark is a fault in the plots.
+type Mark struct {
+	// T is seconds since the start.
+	T float64 `json:"t"`
+	// Point and Kind name the fault.
+	Point string `json:"point"`
+	Kind  string `json:"kind"`
+}
+
+// Duration is how long the run took.
+func (r Run) Duration() time.Duration { return time.Duration(r.Seconds * float64(time.Second)) }
+
+// OK says whether the run shows no violation, no control that passed and no mutant
+// that survived.
+func (r Run) OK() bool { return len(r.Failures()) == 0 }
+
+// Load reads a run from a file of JSON.
+func Load(path string) (Run, error) {
+	b, err := os.ReadFile(path) //nolint:gosec // the caller chooses it
+	if err != nil {
+		return Run{}, fmt.Errorf("read run: %w", err)
+	}
+	var r Run
+	if err := json.Unmarshal(b, &r); err != nil {
+		return Run{}, fmt.Errorf("decode run %s: %w", path, err)
+	}
+	return r, nil
+}
+
+// Save writes the run to a file of JSON.
+func (r Run) Save(path string) error {
+	b, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode run: %w", err)
+	}
+	if err := os.WriteFile(path, append(b, '\n'), 0o600); err != nil {
+		return fmt.Errorf("write run: %w", err)
+	}
+	return nil
+}
