@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"sync"
 	"time"
 )
@@ -32,7 +33,7 @@ func Append(path, role string) (*Writer, error) {
 		return nil, errors.Join(err, file.Close())
 	}
 	w := &Writer{file: file, rows: map[Type]int64{}}
-	start := Line{Type: Start, Role: role, Process: fmt.Sprintf("%d", os.Getpid())}
+	start := Line{Type: Start, Role: role, Process: strconv.Itoa(os.Getpid())}
 	if err := w.Write(start); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}

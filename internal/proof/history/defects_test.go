@@ -1,0 +1,213 @@
+package history_test
+
+import (
+	"slices"
+
+	"github.com/leat-go/leat/internal/proof/history"
+)
+
+// defect makes a good story a bad one. It returns whether the story has what it takes.
+type defect struct {
+	name string
+	// convicts are the checks that must find it, and no other.
+	convicts []string
+	inject   func(*story) bool
+}
+
+func defects() []defect {
+	return slices.Concat(defectsOfTheOutbox(), defectsOfTheBroker(), defectsOfTheInbox(), defectsOfTheBooks())
+}
+
+func defectsOfTheOutbox() []defect {
+	return []defect{
+		{"a committed event is in no topic", []string{history.O2}, func(s *story) bool {
+			l, ok := s.pickEffect()
+			s.unpublish(l)
+			s.relay = without(s.relay, by(l.ID))
+			return ok
+		}},
+		{"an acknowledged event is in no topic, though it waits", []string{history.O2}, func(s *story) bool {
+			l, ok := s.pickEffect()
+			s.unpublish(l)
+			s.kept = append(s.kept, history.Line{Type: history.Waiting, ID: l.ID, Where: history.Pending})
+			return ok
+		}},
+		{"an event that was rolled back is in a topic", []string{history.O3}, func(s *story) bool {
+			l, ok := s.pickRolledBack()
+			if ok {
+				s.send(l.ID, orders, l.Key, "")
+			}
+			return ok
+		}},
+		{"an event that was rolled back was sent", []string{history.O3}, func(s *story) bool {
+			l, ok := s.pickRolledBack()
+			s.relay = append(s.relay, history.Line{Type: history.Sent, ID: l.ID})
+			return ok
+		}},
+		{"the outbox keeps what was rolled back", []string{history.O1}, func(s *story) bool {
+			l, ok := s.pickRolledBack()
+			s.outbox = append(s.outbox, history.Line{Type: history.Outbox, ID: l.ID})
+			return ok
+		}},
+		{"an event is of nobody", []string{history.O1}, func(s *story) bool {
+			s.send("nobody", orders, account(0), "")
+			return true
+		}},
+		{"a commit that was told of is not in the ledger", []string{history.O1}, func(s *story) bool {
+			l, ok := s.pickIntent(history.Committed)
+			s.unmake(l)
+			return ok
+		}},
+		{"a rollback that was told of is in the ledger", []string{history.O1}, func(s *story) bool {
+			l, ok := s.pickIntent(history.Aborted)
+			if ok {
+				l.Version = 1 << 40 // the last
+				s.commit(l)
+			}
+			return ok
+		}},
+		{"the ledger has what nobody intended", []string{history.O1}, func(s *story) bool {
+			s.commit(history.Line{ID: "unintended", Key: account(0), To: account(1), Amount: 1, Version: 1 << 40})
+			return true
+		}},
+	}
+}
+
+func defectsOfTheBroker() []defect {
+	return []defect{
+		{"a copy has another content", []string{history.O4}, func(s *story) bool {
+			return s.alter(func(l *history.Line) { l.Digest = "other" })
+		}},
+		{"a record has another key", []string{history.O4}, func(s *story) bool {
+			return s.alter(func(l *history.Line) { l.Key = "other" })
+		}},
+		{"a record is in another topic", []string{history.O4}, func(s *story) bool {
+			s.subscription.Topic = "" // or its effect would be missed
+			return s.alter(func(l *history.Line) { l.Topic, l.Offset = "other", 0 })
+		}},
+		{"two events of a key have changed places", []string{history.O5}, func(s *story) bool {
+			a, b, ok := s.pair(s.records, func(l history.Line) bool { return l.Topic == orders && s.copies(l.ID) == 1 })
+			if ok {
+				s.records[a].Offset, s.records[b].Offset = s.records[b].Offset, s.records[a].Offset
+			}
+			return ok
+		}},
+		{"two derived events of a key have changed places", []string{history.O5}, func(s *story) bool {
+			a, b, ok := s.pair(s.records, func(l history.Line) bool { return l.Topic == applied })
+			if ok {
+				s.records[a].Offset, s.records[b].Offset = s.records[b].Offset, s.records[a].Offset
+			}
+			return ok
+		}},
+		{"a key is in two partitions", []string{history.O5}, func(s *story) bool {
+			a, _, ok := s.pair(s.records, func(l history.Line) bool { return l.Topic == orders && s.copies(l.ID) == 1 })
+			if ok {
+				s.records[a].Partition, s.records[a].Offset = partitions, 0
+			}
+			return ok
+		}},
+		{"an event is repeated more often than there were faults", []string{history.O10}, func(s *story) bool {
+			l, ok := s.pickEffect()
+			for i := 0; ok && i <= len(s.driver); i++ {
+				s.send(l.ID, orders, l.Key, "")
+			}
+			return ok
+		}},
+	}
+}
+
+func defectsOfTheInbox() []defect {
+	return []defect{
+		{"an effect is had twice", []string{history.I1}, func(s *story) bool {
+			l, ok := s.pickEffect()
+			if ok {
+				s.apply(l, "again-"+l.ID)
+			}
+			return ok
+		}},
+		{"an effect has no message that was committed", []string{history.I2}, func(s *story) bool {
+			l, ok := s.pickRolledBack()
+			if ok {
+				s.apply(l, "c-"+l.ID)
+			}
+			return ok
+		}},
+		{"an effect has a message that waits", []string{history.I2}, func(s *story) bool {
+			l, ok := s.pickEffect()
+			s.records = without(s.records, by(l.ID))
+			s.relay = without(s.relay, by(l.ID))
+			s.kept = append(s.kept, history.Line{Type: history.Waiting, ID: l.ID, Where: history.Pending})
+			return ok
+		}},
+		{"an effect is not what the message says", []string{history.I2}, func(s *story) bool {
+			l, ok := s.pickEffect()
+			if i := slices.IndexFunc(s.rows, by(l.ID)); ok {
+				s.move(loyalty, s.rows[i], 1)
+				s.rows[i].Amount *= 2
+			}
+			return ok
+		}},
+		{"a message has no effect", []string{history.I3}, func(s *story) bool {
+			l, ok := s.pickEffect()
+			s.undo(l)
+			s.consumer = without(s.consumer, by(l.ID))
+			return ok
+		}},
+		{"an effect that was told of is gone", []string{history.I3}, func(s *story) bool {
+			l, ok := s.pickEffect()
+			s.undo(l)
+			s.subscription.Topic = ""
+			return ok
+		}},
+		{"two effects of a key have changed places", []string{history.Order}, func(s *story) bool {
+			a, b, ok := s.pair(s.rows, func(history.Line) bool { return true })
+			if !ok {
+				return false
+			}
+			s.rows[a].Row, s.rows[b].Row = s.rows[b].Row, s.rows[a].Row
+			ca := slices.IndexFunc(s.records, by(s.rows[a].Child))
+			cb := slices.IndexFunc(s.records, by(s.rows[b].Child))
+			s.records[ca].Offset, s.records[cb].Offset = s.records[cb].Offset, s.records[ca].Offset
+			return true
+		}},
+		{"the event of an effect is in no topic", []string{history.Derived}, func(s *story) bool {
+			l, ok := s.pickEffect()
+			s.records = without(s.records, by(l.Child))
+			return ok
+		}},
+		{"an event of an effect is of none", []string{history.Derived}, func(s *story) bool {
+			l, ok := s.pickEffect()
+			if ok {
+				s.send("changeling", applied, l.Key, l.ID)
+			}
+			return ok
+		}},
+		{"an event of an effect is of another", []string{history.Derived}, func(s *story) bool {
+			l, ok := s.pickEffect()
+			for i := range s.records {
+				if s.records[i].ID == l.Child {
+					s.records[i].Cause = "other"
+				}
+			}
+			return ok
+		}},
+	}
+}
+
+func defectsOfTheBooks() []defect {
+	return []defect{
+		{"the consumer has money of nowhere", []string{history.Conservation}, func(s *story) bool {
+			s.books[loyalty][account(0)]++
+			return true
+		}},
+		{"the producer has lost money", []string{history.Conservation}, func(s *story) bool {
+			s.books[""][account(0)]--
+			return true
+		}},
+		{"money is with another", []string{history.Conservation}, func(s *story) bool {
+			s.books[loyalty][account(0)]++
+			s.books[loyalty][account(1)]--
+			return true
+		}},
+	}
+}

@@ -1,0 +1,79 @@
+package history
+
+// outcome is what became of the transaction that an event was to come from.
+type outcome int
+
+const (
+	// unheard events are named by nobody who could have made them.
+	unheard outcome = iota
+	// derived ones come from an effect, or say so.
+	derived
+	committed
+	rolledBack
+	// unresolved ones were told to nobody, and there is no ledger.
+	unresolved
+)
+
+// outcome decides what became of the event. The ledger knows best.
+func (x *index) outcome(e *event) outcome {
+	switch {
+	case e.is(inLedger):
+		return committed
+	case e.is(intended | toldCommitted | toldAborted | toldUnknown):
+	case e.is(child | caused):
+		return derived
+	default:
+		return unheard
+	}
+	switch {
+	case x.ended[Ledger]:
+		return rolledBack
+	case e.is(toldCommitted):
+		return committed
+	case e.is(toldAborted):
+		return rolledBack
+	default:
+		return unresolved
+	}
+}
+
+// rightful says whether the event may have been published.
+func (x *index) rightful(e *event) bool {
+	switch x.outcome(e) {
+	case committed, unresolved, derived:
+		return true
+	default:
+		return false
+	}
+}
+
+// count fills in the figures that are of events.
+func (x *index) count() Figures {
+	f := x.figures
+	f.Records, f.Effects = len(x.records), len(x.effects)
+	f.Repeats = f.Records
+	for i := range x.events {
+		e := &x.events[i]
+		if e.is(published) {
+			f.Repeats--
+		}
+		switch x.outcome(e) {
+		case committed:
+			f.Committed++
+		case rolledBack:
+			f.RolledBack++
+		case unresolved:
+			f.Unresolved++
+		case derived:
+			f.DerivedEvents++
+			continue
+		default:
+			continue
+		}
+		f.Events++
+		if !e.is(toldCommitted | toldAborted) {
+			f.Unknown++
+		}
+	}
+	return f
+}
