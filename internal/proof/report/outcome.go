@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/leat-go/leat/internal/proof/history"
 )
@@ -53,15 +52,4 @@ func (r Run) Failures() []string {
 		all = append(all, fmt.Sprintf("%d of %d mutants survived", m.Mutants-m.Killed, m.Mutants))
 	}
 	return all
-}
-
-// kinds lists the names of the checks of the verdict that were not made.
-func (r Run) unjudged() string {
-	var names []string
-	for _, f := range r.Verdict.Checks {
-		if f.Unjudged != "" {
-			names = append(names, f.Name)
-		}
-	}
-	return strings.Join(names, ", ")
 }

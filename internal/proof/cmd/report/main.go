@@ -1,0 +1,47 @@
+// Command report writes the page docs/reliability.md and its plots from the JSON that a
+// run has left:
+//
+//	report [-docs ../../docs] RUN.json
+//
+// It exits with 1 if the run shows a violation, with 2 if there is no such run.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/leat-go/leat/internal/proof/report"
+)
+
+func main() { os.Exit(run(os.Args[1:], os.Stderr)) }
+
+// run is the program without its process.
+func run(args []string, stderr io.Writer) int {
+	flags := flag.NewFlagSet("report", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	docs := flags.String("docs", "../../docs", "the folder of the documentation")
+	if err := flags.Parse(args); err != nil {
+		return 2
+	}
+	if flags.NArg() != 1 {
+		fmt.Fprintln(stderr, "usage: report [-docs ../../docs] RUN.json")
+		return 2
+	}
+	r, err := report.Load(flags.Arg(0))
+	if err == nil {
+		err = report.Write(*docs, r)
+	}
+	if err != nil {
+		fmt.Fprintln(stderr, err)
+		return 2
+	}
+	for _, failure := range r.Failures() {
+		fmt.Fprintln(stderr, failure)
+	}
+	if !r.OK() {
+		return 1
+	}
+	return 0
+}

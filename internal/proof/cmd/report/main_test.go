@@ -1,0 +1,42 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/leat-go/leat/internal/proof/history"
+	"github.com/leat-go/leat/internal/proof/report"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestThePageIsWrittenFromTheRun(t *testing.T) {
+	t.Parallel()
+	docs := t.TempDir()
+	path := filepath.Join(t.TempDir(), "run.json")
+	r := report.Run{Start: time.Unix(0, 0), Seconds: 1}
+	require.NoError(t, r.Save(path))
+	var log bytes.Buffer
+	require.Zero(t, run([]string{"-docs", docs, path}, &log), log.String())
+	_, err := os.Stat(filepath.Join(docs, "reliability.md"))
+	require.NoError(t, err)
+
+	r.Verdict.Checks = []history.Finding{{Name: history.O2, Promise: "no loss", Violations: 3}}
+	require.NoError(t, r.Save(path))
+	require.Equal(t, 1, run([]string{"-docs", docs, path}, &log))
+	require.Contains(t, log.String(), "O2 was violated 3 times")
+}
+
+func TestWithoutARunThereIsNoPage(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	require.Equal(t, 2, run(nil, &log))
+	require.Equal(t, 2, run([]string{"-docs", t.TempDir(), "none.json"}, &log))
+	require.Equal(t, 2, run([]string{"-nothing"}, &log))
+}

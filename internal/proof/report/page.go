@@ -1,0 +1,123 @@
+package report
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/template"
+	"time"
+
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+
+	"github.com/leat-go/leat/internal/proof/history"
+)
+
+//go:embed reliability.md.tmpl
+var pageTemplate string
+
+// Places below the folder of the documentation.
+const (
+	pageName = "reliability.md"
+	folder   = "reliability"
+	runName  = "run.json"
+)
+
+// view is what the page's template sees.
+type view struct {
+	Run
+	Failures                  []string
+	Words                     []string
+	Points, Injected, Counted int
+	Took                      time.Duration
+	HasPlots                  bool
+}
+
+// Write writes the page reliability.md into the folder docs, and the plots and the
+// run itself, thinned, into docs/reliability.
+func Write(docs string, r Run) error {
+	r = r.thinned()
+	if err := os.MkdirAll(filepath.Join(docs, folder), 0o750); err != nil {
+		return fmt.Errorf("make folder of the report: %w", err)
+	}
+	page, err := render(docs, r)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(docs, pageName), page, 0o600); err != nil {
+		return fmt.Errorf("write page: %w", err)
+	}
+	if err := r.Save(filepath.Join(docs, folder, runName)); err != nil {
+		return err
+	}
+	return writePlots(filepath.Join(docs, folder), r)
+}
+
+// render fills in the page.
+func render(docs string, r Run) ([]byte, error) {
+	english := message.NewPrinter(language.English)
+	page, err := template.New(pageName).Funcs(template.FuncMap{
+		"n":            func(n int) string { return english.Sprintf("%d", n) },
+		"list":         func(names []string) string { return orNobody(strings.Join(names, ", ")) },
+		"consequences": consequences,
+		"page":         func(name, text string) string { return link(docs, name, text) },
+	}).Parse(pageTemplate)
+	if err != nil {
+		return nil, fmt.Errorf("parse page: %w", err)
+	}
+	v := view{
+		Run: r, Failures: r.Failures(), Words: words(r.Verdict),
+		Took: r.Duration().Round(time.Second), HasPlots: len(r.Samples) > 1,
+	}
+	v.Points, v.Injected, v.Counted = r.FaultTotals()
+	var b bytes.Buffer
+	if err := page.Execute(&b, v); err != nil {
+		return nil, fmt.Errorf("fill in page: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// words say in people's words what was not found.
+func words(v history.Verdict) []string {
+	var all []string
+	for _, w := range []struct{ name, word string }{
+		{history.O2, "lost"},
+		{history.I1, "doubled"},
+		{history.O3, "phantom"},
+		{history.O5, "inverted"},
+	} {
+		if f, ok := v.Finding(w.name); ok && f.Unjudged == "" {
+			all = append(all, fmt.Sprintf("%d %s", f.Violations, w.word))
+		}
+	}
+	return all
+}
+
+// link returns a link to the page if there is one, or else its text.
+func link(docs, name, text string) string {
+	if _, err := os.Stat(filepath.Join(docs, name)); err != nil {
+		return text
+	}
+	return fmt.Sprintf("[%s](%s)", text, name)
+}
+
+// consequences lists what was observed and how often.
+func consequences(f history.FaultCount) string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(f.Consequences)) {
+		all = append(all, fmt.Sprintf("%s %d", name, f.Consequences[name]))
+	}
+	return strings.Join(all, ", ")
+}
+
+func orNobody(names string) string {
+	if names == "" {
+		return "**nobody**"
+	}
+	return names
+}

@@ -1,0 +1,42 @@
+package report
+
+// width is how many points a plot can show.
+const width = 600
+
+// thinned returns the run with as many samples and marks as a plot can show. Rates
+// are averaged, of the lag the highest is kept.
+func (r Run) thinned() Run {
+	r.Samples, r.Marks = thinSamples(r.Samples), thinMarks(r.Marks)
+	return r
+}
+
+func thinSamples(samples []Sample) []Sample {
+	if len(samples) <= width {
+		return samples
+	}
+	thin := make([]Sample, 0, width)
+	for i := range width {
+		group := samples[i*len(samples)/width : (i+1)*len(samples)/width]
+		sum := Sample{T: group[len(group)-1].T}
+		for _, s := range group {
+			sum.Enqueued += s.Enqueued / float64(len(group))
+			sum.Published += s.Published / float64(len(group))
+			sum.Effects += s.Effects / float64(len(group))
+			sum.LagMS = max(sum.LagMS, s.LagMS)
+		}
+		thin = append(thin, sum)
+	}
+	return thin
+}
+
+// thinMarks keeps marks at even distances; the table of faults counts all.
+func thinMarks(marks []Mark) []Mark {
+	if len(marks) <= width {
+		return marks
+	}
+	thin := make([]Mark, 0, width)
+	for i := range width {
+		thin = append(thin, marks[i*len(marks)/width])
+	}
+	return thin
+}
