@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
@@ -17,7 +18,17 @@ import (
 const (
 	plotWidth  = 24 * vg.Centimeter
 	plotHeight = 8 * vg.Centimeter
+	// margin is the space for the legend, at the right.
+	margin = 3 * vg.Centimeter
+	// headroom is how much higher than its lines a plot is.
+	headroom = 1.05
 )
+
+// picture is a plot with a legend beside it.
+type picture struct {
+	*plot.Plot
+	legend plot.Legend
+}
 
 // series is a line of a plot. Its colours can be told apart by everyone.
 type series struct {
@@ -46,44 +57,64 @@ func writePlots(folder string, r Run) error {
 	if len(r.Samples) < 2 {
 		return nil
 	}
-	rates := newPlot("events a second", r)
-	if err := addSeries(rates, r.Samples, throughput()); err != nil {
-		return err
+	for name, draw := range map[string]func(Run) (*picture, error){
+		"throughput.svg": ratesPlot, "lag.svg": lagPlot,
+	} {
+		p, err := draw(r)
+		if err == nil {
+			err = savePlot(p, filepath.Join(folder, name))
+		}
+		if err != nil {
+			return err
+		}
 	}
-	rates.Y.Min = 0
-	if err := savePlot(rates, filepath.Join(folder, "throughput.svg")); err != nil {
-		return err
-	}
-	ages := newPlot("lag in milliseconds", r)
-	if err := addSeries(ages, r.Samples, lag()); err != nil {
-		return err
-	}
-	ages.Y.Min, ages.Y.Max = 1, max(10, ages.Y.Max)
-	ages.Y.Scale = plot.LogScale{}
-	ages.Y.Tick.Marker = plot.LogTicks{Prec: -1}
-	return savePlot(ages, filepath.Join(folder, "lag.svg"))
+	return nil
+}
+
+// ratesPlot shows events a second.
+func ratesPlot(r Run) (*picture, error) {
+	p := newPlot("events a second", r)
+	err := addSeries(p, r.Samples, throughput())
+	p.Y.Min, p.Y.Max = 0, p.Y.Max*headroom
+	return p, err
+}
+
+// lagPlot shows the lag, from milliseconds to minutes.
+func lagPlot(r Run) (*picture, error) {
+	p := newPlot("lag in milliseconds", r)
+	err := addSeries(p, r.Samples, lag())
+	p.Y.Min, p.Y.Max = 1, max(10, p.Y.Max)*headroom
+	p.Y.Scale = plot.LogScale{}
+	p.Y.Tick.Marker = plot.LogTicks{Prec: -1}
+	return p, err
 }
 
 // newPlot returns a plot with the faults in it.
-func newPlot(title string, r Run) *plot.Plot {
-	p := plot.New()
+func newPlot(title string, r Run) *picture {
+	p := &picture{Plot: plot.New(), legend: plot.NewLegend()}
 	p.Title.Text = title
 	p.X.Label.Text = "seconds"
 	p.X.Min, p.X.Max = 0, max(r.Seconds, r.Samples[len(r.Samples)-1].T)
-	p.Legend.Top = true
 	p.BackgroundColor = color.White
+	p.legend.Top, p.legend.Left = true, true
+	for _, style := range []*text.Style{
+		&p.Title.TextStyle, &p.X.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label, &p.legend.TextStyle,
+	} {
+		style.Font.Variant = "Sans"
+	}
+	p.legend.TextStyle.Font.Size = p.X.Tick.Label.Font.Size
+	p.legend.Padding = vg.Millimeter
 	if len(r.Marks) > 0 {
-		rug := marks{at: r.Marks, style: draw.LineStyle{
-			Color: color.NRGBA{R: 0xd5, G: 0x5e, B: 0x00, A: 0x50}, Width: vg.Points(0.6),
-		}}
-		p.Add(rug)
-		p.Legend.Add("fault", rug)
+		var m marks
+		m.rare, m.others = rareMarks(r.Marks)
+		p.Add(m)
+		p.legend.Add("fault", m)
 	}
 	return p
 }
 
 // addSeries adds the lines to the plot.
-func addSeries(p *plot.Plot, samples []Sample, all []series) error {
+func addSeries(p *picture, samples []Sample, all []series) error {
 	for _, s := range all {
 		points := make(plotter.XYs, len(samples))
 		for i, sample := range samples {
@@ -95,41 +126,23 @@ func addSeries(p *plot.Plot, samples []Sample, all []series) error {
 		}
 		line.Color, line.Width = s.color, vg.Points(1)
 		p.Add(line)
-		p.Legend.Add(s.name, line)
+		p.legend.Add(s.name, line)
 	}
 	return nil
 }
 
-// marks are faults, drawn as thin lines over the height of the plot.
-type marks struct {
-	at    []Mark
-	style draw.LineStyle
-}
-
-var (
-	_ plot.Plotter     = marks{}
-	_ plot.Thumbnailer = marks{}
-)
-
-// Plot draws the marks.
-func (m marks) Plot(c draw.Canvas, p *plot.Plot) {
-	x, _ := p.Transforms(&c)
-	for _, mark := range m.at {
-		at := x(mark.T)
-		c.StrokeLine2(m.style, at, c.Min.Y, at, c.Max.Y)
-	}
-}
-
-// Thumbnail draws a mark for the legend.
-func (m marks) Thumbnail(c *draw.Canvas) {
-	middle := (c.Min.X + c.Max.X) / 2
-	c.StrokeLine2(m.style, middle, c.Min.Y, middle, c.Max.Y)
+// drawOn draws plot and legend.
+func (p *picture) drawOn(c draw.Canvas) {
+	c.SetColor(color.White)
+	c.Fill(c.Path())
+	p.Draw(draw.Crop(c, 0, -margin, 0, 0))
+	p.legend.Draw(draw.Crop(c, c.Size().X-margin+vg.Millimeter, 0, 0, -p.Title.TextStyle.Font.Size*2))
 }
 
 // savePlot writes the plot as SVG.
-func savePlot(p *plot.Plot, path string) error {
+func savePlot(p *picture, path string) error {
 	canvas := vgsvg.New(plotWidth, plotHeight)
-	p.Draw(draw.New(canvas))
+	p.drawOn(draw.New(canvas))
 	file, err := os.Create(path) //nolint:gosec // below the folder that is asked for
 	if err != nil {
 		return fmt.Errorf("create plot: %w", err)

@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"cmp"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -136,6 +138,25 @@ func wellFormed(t *testing.T, text string) {
 		}
 		require.NoError(t, err)
 	}
+}
+
+// However many faults there are, those that are rare are in the plots.
+func TestRareFaultsAreNotThinnedOut(t *testing.T) {
+	t.Parallel()
+	r := madeUp()
+	for i := range 5000 {
+		r.Marks = append(r.Marks, report.Mark{T: float64(i) / 10, Point: "relay/after_fetch", Kind: "exit"})
+	}
+	for i := range 7 {
+		r.Marks = append(r.Marks, report.Mark{T: float64(i * 100), Point: "kafka", Kind: "kill"})
+	}
+	docs, _ := write(t, r)
+	thin, err := report.Load(filepath.Join(docs, "reliability", "run.json"))
+	require.NoError(t, err)
+	require.Len(t, thin.Marks, 600)
+	require.True(t, slices.IsSortedFunc(thin.Marks, func(a, b report.Mark) int { return cmp.Compare(a.T, b.T) }))
+	rare := slices.DeleteFunc(thin.Marks, func(m report.Mark) bool { return m.Point != "kafka" })
+	require.Len(t, rare, 7)
 }
 
 func TestAFailedRunSaysSo(t *testing.T) {

@@ -1,5 +1,10 @@
 package report
 
+import (
+	"cmp"
+	"slices"
+)
+
 // width is how many points a plot can show.
 const width = 600
 
@@ -29,14 +34,17 @@ func thinSamples(samples []Sample) []Sample {
 	return thin
 }
 
-// thinMarks keeps marks at even distances; the table of faults counts all.
+// thinMarks keeps the marks of rare faults, and of all others so many that the
+// distances between them stay even; the table of faults counts all.
 func thinMarks(marks []Mark) []Mark {
 	if len(marks) <= width {
 		return marks
 	}
-	thin := make([]Mark, 0, width)
-	for i := range width {
-		thin = append(thin, marks[i*len(marks)/width])
+	thin, others := rareMarks(marks)
+	room := width - len(thin)
+	for i := range room {
+		thin = append(thin, others[i*len(others)/room])
 	}
+	slices.SortStableFunc(thin, func(a, b Mark) int { return cmp.Compare(a.T, b.T) })
 	return thin
 }
