@@ -15,7 +15,7 @@ type defect struct {
 }
 
 func defects() []defect {
-	return slices.Concat(defectsOfTheOutbox(), defectsOfTheBroker(), defectsOfTheInbox(), defectsOfTheBooks())
+	return slices.Concat(defectsOfTheOutbox(), defectsOfTheBroker(), defectsOfTheInbox(), defectsOfDerivedEvents(), defectsOfTheBooks())
 }
 
 func defectsOfTheOutbox() []defect {
@@ -75,15 +75,21 @@ func defectsOfTheOutbox() []defect {
 
 func defectsOfTheBroker() []defect {
 	return []defect{
+		{"a record has another content than was meant", []string{history.O4}, func(s *story) bool {
+			return s.alter(1, func(l *history.Line) { l.Digest = "other" })
+		}},
 		{"a copy has another content", []string{history.O4}, func(s *story) bool {
-			return s.alter(func(l *history.Line) { l.Digest = "other" })
+			for i := range s.producer {
+				s.producer[i].Digest = ""
+			}
+			return s.alter(2, func(l *history.Line) { l.Digest = "other" })
 		}},
 		{"a record has another key", []string{history.O4}, func(s *story) bool {
-			return s.alter(func(l *history.Line) { l.Key = "other" })
+			return s.alter(0, func(l *history.Line) { l.Key = "other" })
 		}},
 		{"a record is in another topic", []string{history.O4}, func(s *story) bool {
 			s.subscription.Topic = "" // or its effect would be missed
-			return s.alter(func(l *history.Line) { l.Topic, l.Offset = "other", 0 })
+			return s.alter(0, func(l *history.Line) { l.Topic, l.Offset = "other", 0 })
 		}},
 		{"two events of a key have changed places", []string{history.O5}, func(s *story) bool {
 			a, b, ok := s.pair(s.records, func(l history.Line) bool { return l.Topic == orders && s.copies(l.ID) == 1 })
@@ -100,11 +106,15 @@ func defectsOfTheBroker() []defect {
 			return ok
 		}},
 		{"a key is in two partitions", []string{history.O5}, func(s *story) bool {
-			a, _, ok := s.pair(s.records, func(l history.Line) bool { return l.Topic == orders && s.copies(l.ID) == 1 })
-			if ok {
-				s.records[a].Partition, s.records[a].Offset = partitions, 0
+			// The last one: in the partition of the key it would be in order.
+			for i := len(s.records) - 1; i >= 0; i-- {
+				l := &s.records[i]
+				if l.Topic == orders && s.copies(l.ID) == 1 && s.follows(*l) {
+					l.Partition, l.Offset = partitions, 0
+					return true
+				}
 			}
-			return ok
+			return false
 		}},
 		{"an event is repeated more often than there were faults", []string{history.O10}, func(s *story) bool {
 			l, ok := s.pickEffect()
@@ -128,6 +138,14 @@ func defectsOfTheInbox() []defect {
 		{"an effect has no message that was committed", []string{history.I2}, func(s *story) bool {
 			l, ok := s.pickRolledBack()
 			if ok {
+				s.apply(l, "c-"+l.ID)
+			}
+			return ok
+		}},
+		{"a message and its effect were never committed", []string{history.O3, history.I2}, func(s *story) bool {
+			l, ok := s.pickRolledBack()
+			if ok {
+				s.send(l.ID, orders, l.Key, "")
 				s.apply(l, "c-"+l.ID)
 			}
 			return ok
@@ -170,6 +188,11 @@ func defectsOfTheInbox() []defect {
 			s.records[ca].Offset, s.records[cb].Offset = s.records[cb].Offset, s.records[ca].Offset
 			return true
 		}},
+	}
+}
+
+func defectsOfDerivedEvents() []defect {
+	return []defect{
 		{"the event of an effect is in no topic", []string{history.Derived}, func(s *story) bool {
 			l, ok := s.pickEffect()
 			s.records = without(s.records, by(l.Child))

@@ -55,9 +55,12 @@ func (s *story) copies(id string) int {
 	return len(s.records) - len(without(s.records, by(id)))
 }
 
-// alter changes the last record of an event.
-func (s *story) alter(change func(*history.Line)) bool {
-	l, ok := s.pick(s.records, func(l history.Line) bool { return l.Topic == orders })
+// alter changes the last record of an event that has so many copies, or any number
+// where that is 0.
+func (s *story) alter(copies int, change func(*history.Line)) bool {
+	l, ok := s.pick(s.records, func(l history.Line) bool {
+		return l.Topic == orders && (copies == 0 || s.copies(l.ID) == copies)
+	})
 	for i := len(s.records) - 1; i >= 0 && ok; i-- {
 		if s.records[i].ID == l.ID {
 			change(&s.records[i])
@@ -65,6 +68,13 @@ func (s *story) alter(change func(*history.Line)) bool {
 		}
 	}
 	return ok
+}
+
+// follows says whether the key has another event before this record.
+func (s *story) follows(l history.Line) bool {
+	return slices.ContainsFunc(s.records, func(r history.Line) bool {
+		return r.Topic == l.Topic && r.Key == l.Key && r.ID != l.ID && r.Offset < l.Offset
+	})
 }
 
 // undo takes the effect back, as if it had never been.
