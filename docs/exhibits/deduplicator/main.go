@@ -1,0 +1,9 @@
+// Command deduplicator plays the exhibit of that name; see the README beside it.
+package main
+
+import (
+	"github.com/leat-go/leat/docs/exhibits/gallery"
+	"github.com/leat-go/leat/docs/exhibits/scenes/deduplicator"
+)
+
+func main() { gallery.Main(deduplicator.Exhibit()) }
