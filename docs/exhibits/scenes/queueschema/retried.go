@@ -37,8 +37,8 @@ func writeAndFail(s *stage.Stage, write message.NoPublishHandlerFunc) message.No
 	}
 }
 
-// retriedOnQueue writes in the transaction of the subscriber, which its
-// documentation says is rolled back when the message is nacked.
+// retriedOnQueue writes in the transaction of the subscriber, of which the comment of
+// sql.TxFromContext says that a nack rolls it back.
 func retriedOnQueue(ctx context.Context, s *stage.Stage) (gallery.Outcome, error) {
 	q := queue{stage: s, topic: "retried", size: safestBatch}
 	effects, err := s.Effects(ctx, "retried_queue")
