@@ -4,7 +4,7 @@ GO      ?= go
 LEATENV  = $(GO) run ./internal/testenv/leatenv
 LINT     = $(GO) tool -modfile=$(CURDIR)/.ci/tools/go.mod golangci-lint
 # Modules beside the root one.
-MODULES := examples benchmarks internal/proof
+MODULES := examples benchmarks internal/proof docs/exhibits
 
 # Tests run with the failure points compiled in.
 TAGS    := -tags=leat_failpoints
