@@ -1,0 +1,77 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+var (
+	// ErrBroken is returned by Judge for a protocol that breaks a promise.
+	ErrBroken = errors.New("model: a promise is broken")
+	// ErrNotCaught is returned by Judge for a forbidden variant that breaks no promise,
+	// or another one than it must.
+	ErrNotCaught = errors.New("model: a forbidden variant was not caught")
+	// ErrUnseen is returned by Judge for a search that has not come across all it must.
+	ErrUnseen = errors.New("model: something was never seen")
+)
+
+// Case is one model to check: a protocol, or a forbidden variant of it.
+type Case struct {
+	// Model names the protocol, Variant the rule that is left out, or what bounds are
+	// tried where Breaks is empty.
+	Model, Variant string
+	// Breaks is the promise that a forbidden variant must break. Empty for a protocol,
+	// which must break none.
+	Breaks string
+	// Run checks it.
+	Run func(ctx context.Context) (Report, error)
+}
+
+// Name returns the names of model and variant.
+func (c Case) Name() string {
+	return c.Model + ": " + c.Variant
+}
+
+// Forbidden says whether the case is a negative control.
+func (c Case) Forbidden() bool {
+	return c.Breaks != ""
+}
+
+// Judge says why r is not what the case must come to, or nil.
+func (c Case) Judge(r Report) error {
+	switch {
+	case !c.Forbidden() && r.Broken != nil:
+		return fmt.Errorf("%w: %s %s", ErrBroken, c.Name(), r.Broken)
+	case !c.Forbidden() && len(r.Unseen) > 0:
+		return fmt.Errorf("%w: %s: %s", ErrUnseen, c.Name(), strings.Join(r.Unseen, "; "))
+	case c.Forbidden() && r.Broken == nil:
+		return fmt.Errorf("%w: %s breaks nothing in %d states, want %s", ErrNotCaught, c.Name(), r.States, c.Breaks)
+	case c.Forbidden() && r.Broken.Promise != c.Breaks:
+		return fmt.Errorf("%w: %s %s want %s", ErrNotCaught, c.Name(), r.Broken, c.Breaks)
+	default:
+		return nil
+	}
+}
+
+// Outcome says in a word or two what r has come to.
+func (c Case) Outcome(r Report) string {
+	switch {
+	case c.Judge(r) != nil:
+		return "FAILED"
+	case r.Broken != nil:
+		return fmt.Sprintf("caught: %s in %d steps", r.Broken.Promise, len(r.Broken.Trace)+len(r.Broken.Round))
+	default:
+		return "holds"
+	}
+}
+
+// Row returns the line of the published table: figures that are the same everywhere.
+func (c Case) Row(r Report) string {
+	variant := c.Variant
+	if !c.Forbidden() {
+		variant = "**" + variant + "**"
+	}
+	return fmt.Sprintf("| %s | %s | %d | %d | %d | %s |", c.Model, variant, r.States, r.Transitions, r.Depth, c.Outcome(r))
+}

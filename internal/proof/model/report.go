@@ -1,0 +1,98 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Report is what a search has come to.
+type Report struct {
+	// States and Transitions were visited, at most Depth steps from the start. Where a
+	// promise is broken, the search has ended there.
+	States, Transitions, Depth int
+	// Took is how long it took.
+	Took time.Duration
+	// Broken is the promise that is broken, nil for none.
+	Broken *Violation
+	// Unseen are the sights that were not seen.
+	Unseen []string
+}
+
+// Violation is a broken promise and a shortest way to it.
+type Violation struct {
+	// Promise is its name, Says the promise in words.
+	Promise, Says string
+	// Trace are the steps from a start.
+	Trace []Step
+	// Round are steps that lead back to where Trace ends, where the protocol is stuck
+	// and goes round.
+	Round []Step
+	// From and To are the first and the last state, for people.
+	From, To string
+}
+
+// String returns the promise and the numbered steps that break it, a line each. *
+// marks steps from outside.
+func (v *Violation) String() string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "breaks %s (%s)\n     from %s\n", v.Promise, v.Says, v.From)
+	writeSteps(&text, v.Trace)
+	text.WriteString("     to " + v.To + "\n")
+	if len(v.Round) > 0 {
+		text.WriteString("     and round and round:\n")
+		writeSteps(&text, v.Round)
+	}
+	return text.String()
+}
+
+func writeSteps(text *strings.Builder, steps []Step) {
+	for i, step := range steps {
+		fault := ""
+		if step.Outside {
+			fault = "  *"
+		}
+		fmt.Fprintf(text, "%4d %s%s\n", i+1, step, fault)
+	}
+}
+
+// path returns the states from a start to number.
+func (s *search[S]) path(number int32) []S {
+	var states []S
+	for ; number >= 0; number = s.parent[number] {
+		states = append(states, s.states[number])
+	}
+	slices.Reverse(states)
+	return states
+}
+
+// breaks notes that the last state of path breaks a promise.
+func (s *search[S]) breaks(name, says string, path []S) {
+	v := &Violation{Promise: name, Says: says, From: s.show(path[0]), To: s.show(path[len(path)-1])}
+	for i := range path[1:] {
+		v.Trace = append(v.Trace, s.between(path[i], path[i+1]))
+	}
+	s.report.Broken = v
+}
+
+// between returns a step that leads from one state to the other.
+func (s *search[S]) between(from, to S) Step {
+	var found *Step
+	s.model.Next(from, func(step Step, there S) {
+		if found == nil && there == to {
+			found = &step
+		}
+	})
+	if found == nil {
+		return Step{Who: "model", What: "is not deterministic"}
+	}
+	return *found
+}
+
+func (s *search[S]) show(state S) string {
+	if s.model.Show != nil {
+		return s.model.Show(state)
+	}
+	return fmt.Sprintf("%+v", state)
+}
