@@ -1,0 +1,48 @@
+package windows
+
+// rules are the protocol; each field leaves one of them out.
+type rules struct {
+	idCursor    bool // rows above the last number that was read, in whatever snapshot
+	byXid       bool // rows of a window in the order of their xids
+	xminHorizon bool // rows below every transaction under way, in the order of their xids
+	lateFloor   bool // a window begins at the number stored with the one before it, not two before
+	innerFloor  bool // the sequence is read after the window's xid was drawn
+	noGap       bool // the probe looks at the sequence and at xip, and no further
+	noXip       bool // the target lists nothing as under way, as on a standby
+	fullPage    bool // a full page ends a phase
+	noPhaseB    bool // rows below the floor are not looked for
+	noMark      bool // a new group begins without the transaction that does nothing
+	fromMemory  bool // after a crash of the server the reader goes on from memory
+
+	seqFirst bool // producers draw the number before the xid
+	noLock   bool // producers of one key do not wait for one another
+}
+
+// bounds are what a search tries.
+type bounds struct {
+	writers       uint8 // of which the first two have one key
+	two           bool  // the last of them writes two rows
+	limit         int   // of a page
+	pagewise      bool  // others act between two pages
+	readerCrashes uint8
+	serverCrashes uint8
+	begins        bool // the reader's group is new, and begins at what is committed from now on
+	raises        bool // the floor may be raised before a window is opened
+}
+
+// protocol is what the steps depend on.
+type protocol struct {
+	rules
+	bounds
+}
+
+// mates says whether two writers write to one key.
+func mates(a, b uint8) bool { return a == b || a < 2 && b < 2 }
+
+// rowsOf returns how many rows writer i writes.
+func (p *protocol) rowsOf(i uint8) int {
+	if p.two && i == p.writers-1 {
+		return 2
+	}
+	return 1
+}

@@ -1,0 +1,130 @@
+package windows
+
+// Bounds of every search.
+const (
+	writers = 3
+	lastXid = 15
+)
+
+// snapshot is a pg_snapshot.
+type snapshot struct {
+	xip  uint16 // a bit an xid that was under way
+	xmax uint8
+}
+
+func bit(xid uint8) uint16 { return 1 << xid }
+
+// sees says what pg_visible_in_snapshot says of an xid that has committed.
+func (p snapshot) sees(xid uint8) bool {
+	return xid < p.xmax && p.xip&bit(xid) == 0
+}
+
+// End of a writer's transaction.
+const (
+	open uint8 = iota
+	committed
+	aborted
+)
+
+// writer is one producer's transaction.
+type writer struct {
+	xid    uint8
+	first  uint8 // number of its first row, 0 for none yet
+	second uint8
+	rank   uint8 // its place among the commits
+	locked bool  // it has the lock of its key
+	end    uint8
+}
+
+// window is the newest row of the slot's positions.
+type window struct {
+	prev, target                  snapshot
+	floor, nextFloor, sourceFloor uint8
+	last, openedBy                uint8
+}
+
+func (w window) empty() bool { return w.prev == w.target }
+
+// hasEarly says that a transaction that was under way in prev had ended in target.
+func (w window) hasEarly() bool { return w.floor > 0 && w.prev.xip&^w.target.xip != 0 }
+
+// database is what a crash of the server brings back to where the disk was.
+type database struct {
+	running uint16 // xids, a bit each
+	nextXid uint8
+	latest  uint8 // highest xid that has completed
+	seq     uint8 // last number drawn
+	commits uint8
+	writers [writers]writer
+	window  window
+}
+
+// now is the snapshot that a statement would take.
+func (d *database) now() snapshot {
+	xmax := d.latest + 1
+	return snapshot{xip: d.running & (bit(xmax) - 1), xmax: xmax}
+}
+
+// xmin is the lowest xid under way, or the next one.
+func (d *database) xmin() uint8 {
+	for xid := range d.nextXid {
+		if d.running&bit(xid) != 0 {
+			return xid
+		}
+	}
+	return d.nextXid
+}
+
+// drawXid begins a transaction.
+func (d *database) drawXid() uint8 {
+	xid := d.nextXid
+	d.nextXid++
+	d.running |= bit(xid)
+	return xid
+}
+
+// complete ends one.
+func (d *database) complete(xid uint8) {
+	if xid == 0 {
+		return
+	}
+	d.running &^= bit(xid)
+	d.latest = max(d.latest, xid)
+}
+
+// restart ends all that was under way, as after a crash.
+func (d *database) restart() {
+	for i := range d.writers {
+		if w := &d.writers[i]; w.end == open && (w.xid != 0 || w.first != 0 || w.locked) {
+			*w = writer{end: aborted}
+		}
+	}
+	d.running, d.latest = 0, d.nextXid-1
+}
+
+// row is one row of the log.
+type row struct {
+	writer, nth uint8
+	xid, seq    uint8
+}
+
+// bit is the row's place in a set of rows.
+func (r row) bit() uint8 { return 1 << (r.writer*2 + r.nth) }
+
+// rows calls f with each row that has committed, by number, until f returns false.
+func (d *database) rows(f func(r row) bool) {
+	for seq := uint8(1); seq <= d.seq; seq++ {
+		for i := range uint8(writers) {
+			w := &d.writers[i]
+			if w.end != committed {
+				continue
+			}
+			if w.first == seq && !f(row{i, 0, w.xid, seq}) {
+				return
+			}
+			if w.second == seq && !f(row{i, 1, w.xid, seq}) {
+				return
+			}
+		}
+	}
+}

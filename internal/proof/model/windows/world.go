@@ -1,0 +1,124 @@
+package windows
+
+import "github.com/leat-go/leat/internal/proof/model"
+
+func writerName(i uint8) string { return [...]string{"writer 1", "writer 2", "writer 3"}[i] }
+
+func rowName(o row) string {
+	return [...]string{"1's row", "", "2's row", "2's second row", "3's row", "3's second row"}[o.writer*2+o.nth]
+}
+
+func xidName(xid uint8) string {
+	return [...]string{
+		"xid 0", "xid 1", "xid 2", "xid 3", "xid 4", "xid 5", "xid 6", "xid 7",
+		"xid 8", "xid 9", "xid 10", "xid 11", "xid 12", "xid 13", "xid 14", "xid 15",
+	}[xid]
+}
+
+func number(n uint8) string {
+	return [...]string{"number 0", "number 1", "number 2", "number 3", "number 4", "number 5", "number 6", "number 7"}[n]
+}
+
+// writerSteps yields what writer i can do. Nothing of it can be counted on.
+func (p *protocol) writerSteps(s state, i uint8, yield yielder) {
+	w := &s.writers[i]
+	if w.end != open || i == 1 && *w == (writer{}) && s.writers[0] == (writer{}) {
+		return // the first two are alike, so that the first may begin first
+	}
+	if !w.locked && i < 2 && p.mayLock(&s, i) { // nobody else wants the others'
+		to := s
+		to.writers[i].locked = true
+		yield(model.Step{Who: writerName(i), What: "takes the lock of its key", Outside: true}, to)
+	}
+	if w.xid == 0 && s.nextXid < lastXid && (!p.seqFirst || p.drawnAll(w, i)) {
+		to := s
+		to.writers[i].xid = to.drawXid()
+		yield(model.Step{Who: writerName(i), What: "draws", On: xidName(to.writers[i].xid), Outside: true}, to)
+	}
+	if (w.locked || i > 1) && (w.xid != 0 || p.seqFirst) && !p.drawnAll(w, i) {
+		to := s
+		to.seq++
+		v := &to.writers[i]
+		if v.first == 0 {
+			v.first = to.seq
+		} else {
+			v.second = to.seq
+		}
+		yield(model.Step{Who: writerName(i), What: "draws", On: number(to.seq), Outside: true}, to)
+	}
+	if w.xid == 0 {
+		return
+	}
+	if p.drawnAll(w, i) {
+		yield(model.Step{Who: writerName(i), What: "commits", Outside: true}, p.commit(s, i))
+	}
+	if i+1 < p.writers {
+		return // one that may abort is enough
+	}
+	to := s
+	to.complete(w.xid)
+	to.writers[i] = writer{end: aborted}
+	yield(model.Step{Who: writerName(i), What: "aborts", Outside: true}, to)
+}
+
+// mayLock says whether nobody else has the lock of i's key.
+func (p *protocol) mayLock(s *state, i uint8) bool {
+	if p.noLock {
+		return true
+	}
+	for j := range p.writers {
+		if j != i && mates(i, j) && s.writers[j].locked && s.writers[j].end == open {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *protocol) drawnAll(w *writer, i uint8) bool {
+	return w.first != 0 && (w.second != 0 || p.rowsOf(i) == 1)
+}
+
+// commit makes i's rows visible, once they and all before them are on the disk.
+func (p *protocol) commit(s state, i uint8) state {
+	w := &s.writers[i]
+	s.commits++
+	w.end, w.rank, w.locked = committed, s.commits, false
+	s.complete(w.xid)
+	if s.serverCrashes > 0 {
+		s.disk = s.database
+	}
+	return s
+}
+
+// faultSteps yields crashes, and what the disk does by itself.
+func (p *protocol) faultSteps(s state, yield yielder) {
+	if s.readerCrashes > 0 {
+		to := s
+		to.readerCrashes--
+		to.crashed = true
+		to.complete(s.reader.own)
+		to.reader.enter(to.window)
+		yield(model.Step{Who: who, What: "crashes and reads its position again", Outside: true}, to)
+	}
+	if s.serverCrashes == 0 {
+		return
+	}
+	if s.disk != s.database {
+		to := s
+		to.disk = s.database
+		yield(model.Step{Who: "disk", What: "has all that was written", Outside: true}, to)
+	}
+	s.serverCrashes--
+	s.crashed = true
+	s.database = s.disk
+	s.disk = database{}
+	s.restart()
+	if p.fromMemory {
+		if s.reader.phase != reading { // the server has forgotten the statement
+			s.reader.phase, s.reader.next, s.reader.own = probed, snapshot{}, 0
+		}
+	} else {
+		s.reader.enter(s.window)
+	}
+	yield(model.Step{Who: "server", What: "crashes and recovers", Outside: true}, s)
+}
