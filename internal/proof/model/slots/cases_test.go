@@ -1,0 +1,17 @@
+package slots_test
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/leat-go/leat/internal/proof/model/modeltest"
+	"github.com/leat-go/leat/internal/proof/model/slots"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestModel(t *testing.T) {
+	t.Parallel()
+	modeltest.Run(t, slots.Cases())
+}
