@@ -1,0 +1,11 @@
+// Package exactly models the exactly-once mode into Kafka (rule R12): relays that take
+// over from one another at any moment, a position that is a record of the same
+// transaction as the messages, a coordinator that fences producers and decides
+// transactions in two stages, records that the cluster refuses, answers that are lost,
+// requests that arrive late, and a copy of the position in PostgreSQL.
+//
+// Three records of one slot stand in the log; a transaction has one or two of them. A
+// relay works under a lease of which nothing is asked but that it is looked at before
+// the producer is made: it may be another's by the time of every later step. What a
+// reader of committed records sees is what counts.
+package exactly

@@ -1,0 +1,31 @@
+package exactly
+
+// rules are the protocol; each field leaves one of them out.
+type rules struct {
+	readFirst     bool // the position is read before the producers of before are fenced
+	noFence       bool // each relay has a producer that fences nobody
+	positionAfter bool // the position is stored once the records are committed
+	positionFirst bool // the position is committed before the records
+	retryUnknown  bool // an end without an answer counts as an abort, and all is sent again
+	trustUnknown  bool // an end without an answer counts as a commit
+	commitGap     bool // the transaction is committed although a record was refused
+	copyFirst     bool // PostgreSQL's copy is written before the commit
+	fromCopy      bool // a relay begins at PostgreSQL's copy
+	missingIsZero bool // a position that is gone counts as the start
+}
+
+// bounds are what a search tries.
+type bounds struct {
+	records  uint8
+	window   uint8 // records of a transaction, at most
+	terms    uint8
+	copies   bool // PostgreSQL's copy is written
+	timeouts bool // the coordinator ends transactions that take too long
+	vanishes bool // the position may vanish from its topic
+}
+
+// protocol is what the steps depend on.
+type protocol struct {
+	rules
+	bounds
+}

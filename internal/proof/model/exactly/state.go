@@ -1,0 +1,110 @@
+package exactly
+
+import "strings"
+
+// Bounds of every search.
+const (
+	maxRecords = 3
+	maxTerms   = 3
+)
+
+// set is a set of records, a bit each.
+type set uint8
+
+func upTo(n uint8) set { return 1<<n - 1 }
+
+// String names the records.
+func (s set) String() string {
+	var all []string
+	for r := range uint8(maxRecords) {
+		if s&(1<<r) != 0 {
+			all = append(all, place(r))
+		}
+	}
+	return "[" + strings.Join(all, ", ") + "]"
+}
+
+// Phases of a relay.
+const (
+	unborn  uint8 = iota
+	begun         // it has the lease
+	fenced        // its producer is the newest
+	idle          // it knows the position
+	sending       // records and position are on their way
+	flushed       // all are answered
+	ending        // the end of the transaction is asked for
+	marking       // a variant's second transaction, of the position
+	ended
+	refused // the position is missing: people are needed
+)
+
+// Stages of a transaction at the coordinator.
+const (
+	none     uint8 = iota
+	open           // records of it are in the log
+	prepared       // it is decided, but not visible
+	done           // visible; the answer is on its way
+)
+
+// term is one relay under one lease, with its producer.
+type term struct {
+	phase    uint8
+	at       uint8 // records before it are delivered, as the relay knows
+	until    uint8 // those before it will be, with what is under way
+	wire     set   // records on their way
+	position uint8 // on its way, 0 for none
+	failed   bool  // one of them was refused
+	ask      bool  // the request to end is on its way
+
+	stage  uint8
+	staged set   // records in the log, not visible
+	mark   uint8 // the position in the log, not visible; 0 for none
+}
+
+// drop ends what the coordinator has of t, and refuses what is on its way.
+func (t *term) drop() {
+	t.wire, t.position, t.ask = 0, 0, false
+	t.stage, t.staged, t.mark = none, 0, 0
+}
+
+// Promises that a step has broken.
+const (
+	nothing uint8 = iota
+	twice
+	mixed
+)
+
+// state is the cluster, PostgreSQL and the relays.
+type state struct {
+	epoch    uint8 // terms that have begun
+	producer uint8 // one behind the term whose producer is the newest
+
+	visible  set
+	position uint8 // the last one committed
+	missing  bool  // it has vanished
+	vanishes bool  // it may
+	copied   uint8 // PostgreSQL's copy
+
+	broken uint8
+	terms  [maxTerms]term
+}
+
+// reveal makes the transaction of t visible.
+func (s *state) reveal(t *term) {
+	for r := range uint8(maxRecords) {
+		if t.staged&(1<<r) == 0 {
+			continue
+		}
+		if s.visible&(1<<r) != 0 {
+			s.broken = twice
+		}
+		if upTo(r)&^(s.visible|t.staged) != 0 && s.broken == nothing {
+			s.broken = mixed
+		}
+	}
+	s.visible |= t.staged
+	if t.mark != 0 {
+		s.position, s.missing = t.mark, false
+	}
+	t.staged, t.mark = 0, 0
+}
