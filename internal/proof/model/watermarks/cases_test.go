@@ -1,0 +1,17 @@
+package watermarks_test
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/leat-go/leat/internal/proof/model/modeltest"
+	"github.com/leat-go/leat/internal/proof/model/watermarks"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestModel(t *testing.T) {
+	t.Parallel()
+	modeltest.Run(t, watermarks.Cases())
+}

@@ -1,0 +1,32 @@
+package watermarks
+
+// rules are the protocol; each field leaves one of them out.
+type rules struct {
+	equal     bool // the claim wants the very offset that is remembered
+	noPrev    bool // the claim does not ask for the message delivered before
+	noMark    bool // the claim does not ask whether the offset was passed
+	lookFirst bool // the claim looks, and updates later whatever is there by then
+	ackFirst  bool // the ack comes before the commit
+	ackBusy   bool // a message that is in work elsewhere is acknowledged
+	anySource bool // a topic that was made again is taken for the one before
+}
+
+// protocol is what the steps depend on.
+type protocol struct {
+	rules
+
+	remakes uint8
+}
+
+// fits says whether the claim would update the mark.
+func (p *protocol) fits(s *state, d delivery) bool {
+	off := offset(d.message)
+	switch {
+	case p.equal:
+		return s.mark == off
+	case s.mark > off && !p.noMark:
+		return false
+	default:
+		return s.mark >= d.prev || p.noPrev
+	}
+}

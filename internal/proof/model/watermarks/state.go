@@ -1,0 +1,78 @@
+package watermarks
+
+const (
+	messages = 3
+	hands    = 2 // of a session
+)
+
+// offset returns that of a message. The log has a gap, as compaction leaves it.
+func offset(m uint8) uint8 {
+	return [...]uint8{0, 2, 3}[m]
+}
+
+// logEnd is the offset behind the last message.
+const logEnd = 4
+
+// messageAt returns the first message at an offset or behind it.
+func messageAt(off uint8) uint8 {
+	for m := range uint8(messages) {
+		if offset(m) >= off {
+			return m
+		}
+	}
+	return messages
+}
+
+// Phases of a delivery.
+const (
+	none       uint8 = iota
+	got              // the message is in hand
+	looked           // a variant's own look has found it new
+	running          // claimed, the handler runs
+	committing       // COMMIT is on its way
+	looking          // the claim has updated nothing
+	sure             // it can be acknowledged
+)
+
+// delivery is one message in work.
+type delivery struct {
+	phase   uint8
+	message uint8
+	prev    uint8 // one behind the offset that the session has delivered before
+}
+
+// locks says whether its transaction has the lock of the partition.
+func (d delivery) locks() bool { return d.phase == running || d.phase == committing }
+
+// session is a consumer that believes to have the partition.
+type session struct {
+	on   bool
+	next uint8 // message to deliver next
+	prev uint8 // one behind the offset delivered last
+	work [hands]delivery
+}
+
+// state is the database, the log and the sessions.
+type state struct {
+	mark    uint8 // next_off
+	known   bool  // the log's source is the one remembered
+	effects [messages]uint8
+	acked   uint8 // messages, a bit each
+	remakes uint8 // how often the topic may be made again
+
+	sessions [2]session
+}
+
+// locked says whether a transaction has the lock of the partition.
+func (s *state) locked() bool {
+	for _, one := range s.sessions {
+		for _, d := range one.work {
+			if d.locks() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func bit(m uint8) uint8 { return 1 << m }
