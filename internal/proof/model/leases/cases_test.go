@@ -1,0 +1,17 @@
+package leases_test
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/leat-go/leat/internal/proof/model/leases"
+	"github.com/leat-go/leat/internal/proof/model/modeltest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestModel(t *testing.T) {
+	t.Parallel()
+	modeltest.Run(t, leases.Cases())
+}
