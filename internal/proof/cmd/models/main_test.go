@@ -1,0 +1,24 @@
+package main
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestRun_PrintsTableAndTraces(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	require.Empty(t, run(t.Context(), &out, options{part: "watermark inbox: acks", trace: true}))
+	require.Contains(t, out.String(), "caught: I3")
+	require.Contains(t, out.String(), "   1 session 1 is assigned the partition, from offset 0\n")
+	require.Contains(t, out.String(), "0 protocols and 2 forbidden variants")
+
+	out.Reset()
+	require.Empty(t, run(t.Context(), &out, options{part: "watermark inbox: acks", markdown: true}))
+	require.Contains(t, out.String(), "| watermark inbox | acks before the commit | ")
+}
