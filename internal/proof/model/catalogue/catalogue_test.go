@@ -1,6 +1,8 @@
 package catalogue_test
 
 import (
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -30,4 +32,18 @@ func TestCases_EveryModelHasControls(t *testing.T) {
 	for name := range protocols {
 		require.GreaterOrEqual(t, controls[name], 3, name)
 	}
+}
+
+// TestCases_ThePageListsNothingElse: the models' own tests look for their lines in it.
+func TestCases_ThePageListsNothingElse(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../../../docs/models.md")
+	require.NoError(t, err)
+	lines := 0
+	for line := range strings.Lines(string(page)) {
+		if strings.HasPrefix(line, "| ") {
+			lines++
+		}
+	}
+	require.Equal(t, len(catalogue.Cases())+1, lines, "the header and a line a case")
 }
