@@ -23,8 +23,12 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv(envRelayDatabase) != "" {
-		run := relayProcess
+	for variable, run := range map[string]func() error{
+		envRelayDatabase: relayProcess, envProducer: producerProcess, envMaintainer: maintainerProcess,
+	} {
+		if os.Getenv(variable) == "" {
+			continue
+		}
 		if os.Getenv(envRelayExact) != "" {
 			run = exactProcess
 		}

@@ -4,6 +4,9 @@ package pgoutbox_test
 
 import (
 	"context"
+	"errors"
+	"os"
+	osexec "os/exec"
 	"testing"
 	"time"
 
@@ -98,9 +101,10 @@ func TestO2_DropWaits_SharedLock(t *testing.T) {
 func TestO2_DropWaits_Faults(t *testing.T) {
 	t.Parallel()
 	for name, action := range map[string]failpoint.Action{
-		"error": failpoint.Error(nil),
-		"cut":   failpoint.Call(nil),
-		"panic": failpoint.Panic(),
+		"error":  failpoint.Error(nil),
+		"cut":    failpoint.Call(nil),
+		"panic":  failpoint.Panic(),
+		"cancel": failpoint.Call(nil),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -112,6 +116,11 @@ func TestO2_DropWaits_Faults(t *testing.T) {
 					return err
 				})
 			}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			if name == "cancel" {
+				action = failpoint.Cancel(cancel)
+			}
 			m := maintenance(t, ob, atOnce())
 			s := acquire(t, ob, "")
 			putMany(t, ob, 0, 25)
@@ -119,7 +128,7 @@ func TestO2_DropWaits_Faults(t *testing.T) {
 			var points failpoint.Registry
 			require.NoError(t, points.EnableAt(failpoint.RelayDropWaits, 1, action))
 			faulty := func() {
-				report, err := m.RunOnce(failpoint.With(t.Context(), &points))
+				report, err := m.RunOnce(failpoint.With(ctx, &points))
 				require.Error(t, err)
 				require.Empty(t, report.Dropped)
 			}
@@ -168,4 +177,27 @@ func TestO14_DropWaits_Zombie(t *testing.T) {
 	require.ErrorIs(t, <-done, relay.ErrLeaseLost)
 	require.Len(t, once(t, heir).Dropped, 2)
 	require.Equal(t, 5, stored(t, db))
+}
+
+// TestO2_DropWaits_ProcessDies ends the process right before the DROP, with a transaction
+// open that it has locked the range for: the range stays, and the next one drops it.
+func TestO2_DropWaits_ProcessDies(t *testing.T) {
+	t.Parallel()
+	ob, db := smallRanges(t)
+	s := acquire(t, ob, "")
+	putMany(t, ob, 0, 25)
+	settle(t, s)
+	child := osexec.CommandContext(t.Context(), os.Args[0])
+	child.Env = append(os.Environ(), envMaintainer+"="+db.URL, failpoint.EnvPoints+"="+string(failpoint.RelayDropWaits)+"=exit@1")
+	output, err := child.CombinedOutput()
+	exit, ok := errors.AsType[*osexec.ExitError](err)
+	require.True(t, ok, "%v %s", err, output)
+	require.Equal(t, failpoint.ExitStatus, exit.ExitCode(), "%s", output)
+	require.Equal(t, 25, stored(t, db))
+	exec(t, db, "UPDATE leat.outbox_leases SET owner = NULL, epoch = epoch + 1 WHERE relay_group = '_maintenance'")
+	m := maintenance(t, ob, atOnce())
+	await(t, "the server has noticed", func() bool { return !once(t, m).Busy })
+	require.Equal(t, 5, stored(t, db))
+	putMany(t, ob, 25, 3)
+	require.Len(t, readAll(t, s, 10), 3)
 }

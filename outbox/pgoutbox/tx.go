@@ -14,10 +14,17 @@ import (
 // relays of this process, and with RunNotifier those of others. An error or a panic of fn rolls back. The context that
 // fn is given carries tx, so that EnqueueContext and Watermill publishers on it
 // enqueue in the same transaction.
+//
+// Where the connection breaks after COMMIT was sent, InTx returns an error although
+// the transaction may have been committed. Who tries again must look first whether
+// it was, in the same transaction, such as by the key of a row that fn writes.
 func (o *Outbox) InTx(ctx context.Context, fn func(ctx context.Context, tx pgx.Tx) error) error {
 	err := pgx.BeginFunc(ctx, o.pool, func(tx pgx.Tx) error {
 		return fn(ContextWithTx(ctx, tx), tx)
 	})
+	if err == nil {
+		err = failpoint.Inject(ctx, failpoint.ProducerCommitAmbiguous)
+	}
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,192 @@
+//go:build leat_failpoints
+
+package pgoutbox_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	osexec "os/exec"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/outbox"
+)
+
+// producerPoints are the points that a producer passes once a transaction.
+func producerPoints() []failpoint.Name {
+	return []failpoint.Name{
+		failpoint.ProducerBeforeInsert, failpoint.ProducerAfterInsert,
+		failpoint.ProducerCommitAmbiguous, failpoint.ProducerAfterCommitBeforeWake,
+	}
+}
+
+// victimHit is the order at which something happens to the victim.
+const victimHit = 4
+
+// strike is what happens to the victim of a shop.
+type strike struct {
+	*shop
+
+	points *failpoint.Registry
+	cancel context.CancelFunc // of the order under way
+}
+
+// actions are what can happen at a point.
+func (s *strike) actions() map[string]failpoint.Action {
+	return map[string]failpoint.Action{
+		"error":  failpoint.Error(nil),
+		"panic":  failpoint.Panic(),
+		"cancel": failpoint.Call(func(context.Context) error { s.cancel(); return nil }),
+		"cut": failpoint.Call(func(context.Context) error {
+			_, err := s.db.Pool.Exec(s.t.Context(), "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"+
+				" WHERE datname = current_database() AND application_name = 'victim'")
+			return err
+		}),
+		"pause": failpoint.Call(func(context.Context) error { // while the others go on, and what they commit goes out
+			for n := range ordersEach {
+				if err := s.other.place(s.t.Context(), n); err != nil {
+					return err
+				}
+			}
+			_, err := s.broker.Await(s.t.Context(), func(log []outbox.Record) bool {
+				others := 0
+				for i := range log {
+					if log[i].Key == "other" {
+						others++
+					}
+				}
+				return others == ordersEach
+			})
+			return err
+		}),
+	}
+}
+
+// arm lets it happen. A connection that is cut when COMMIT was sent is cut on the wire.
+func (s *strike) arm(point failpoint.Name, kind string) {
+	s.t.Helper()
+	action := s.actions()[kind]
+	if point == failpoint.ProducerCommitAmbiguous && kind == "cut" {
+		point = failpoint.ProducerAfterInsert
+		action = failpoint.Call(func(context.Context) error { s.wire.armed.Store(true); return nil })
+	}
+	require.NoError(s.t, s.points.EnableAt(point, victimHit, action))
+}
+
+// try places an order of the victim and says whether the victim knows that it is
+// placed.
+func (s *strike) try(n int) (placed bool) {
+	ctx, cancel := context.WithCancel(failpoint.With(s.t.Context(), s.points))
+	defer cancel()
+	s.cancel = cancel
+	defer func() {
+		if what := recover(); what != nil {
+			require.Contains(s.t, what, "failpoint: ")
+			placed = false
+		}
+	}()
+	return s.victim.place(ctx, n) == nil
+}
+
+// repeats is how often the victim has to try again: where it does not know, or knows
+// that it has failed.
+func repeats(point failpoint.Name, kind string) (least, most int) {
+	committed := point == failpoint.ProducerCommitAmbiguous || point == failpoint.ProducerAfterCommitBeforeWake
+	woken := point == failpoint.ProducerAfterCommitBeforeWake
+	switch {
+	case kind == "pause", kind == "cancel" && committed, kind == "error" && woken: // relays can do without a wake
+		return 0, 0
+	case kind == "cut" && woken:
+		return 0, 1 // the pool may notice before the next order does
+	default:
+		return 1, 1
+	}
+}
+
+// TestO1_ProducerAtEveryPoint lets everything happen to a producer at each of its
+// points, among others and with a relay at work. It tries again until it knows that
+// its order is placed: each order is there once, and each message goes out once, in
+// order.
+func TestO1_ProducerAtEveryPoint(t *testing.T) {
+	t.Parallel()
+	for _, point := range producerPoints() {
+		for kind := range (&strike{}).actions() {
+			t.Run(fmt.Sprintf("%s/%s", point, kind), func(t *testing.T) {
+				t.Parallel()
+				s := &strike{shop: newShop(t), points: &failpoint.Registry{}}
+				s.arm(point, kind)
+				tries := 0
+				for n := range ordersEach {
+					for placed := false; !placed; tries++ {
+						require.Less(t, tries, 5*ordersEach)
+						placed = s.try(n)
+					}
+					require.NoError(t, s.other.place(t.Context(), n))
+				}
+				least, most := repeats(point, kind)
+				require.GreaterOrEqual(t, tries, ordersEach+least)
+				require.LessOrEqual(t, tries, ordersEach+most)
+				if point == failpoint.ProducerCommitAmbiguous && kind == "cut" {
+					require.EqualValues(t, 1, s.wire.cut.Load())
+				}
+				require.GreaterOrEqual(t, s.points.Hits(point), victimHit)
+				s.requireOnce()
+			})
+		}
+	}
+}
+
+// TestO1_ProducerThatDoesNotLook is the control: a producer that repeats an order of
+// which it does not know, without looking, places it twice.
+func TestO1_ProducerThatDoesNotLook(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	place := func() error {
+		return s.victim.ob.InTx(t.Context(), func(ctx context.Context, tx pgx.Tx) error {
+			if _, err := tx.Exec(ctx, "INSERT INTO orders VALUES ('victim0')"); err != nil {
+				return err
+			}
+			return s.victim.ob.EnqueueContext(ctx, outbox.Message{ID: "victim0", Topic: "orders", Key: "victim"})
+		})
+	}
+	s.wire.armed.Store(true)
+	require.Error(t, place())
+	require.EqualValues(t, 1, s.wire.cut.Load())
+	require.NoError(t, place())
+	require.Equal(t, 2, s.placed())
+	require.Equal(t, 2, stored(t, s.db))
+}
+
+// TestO1_ProducerProcessDiesAtEveryPoint ends a producer's process at each of its
+// points. Another one goes through the same orders from the start.
+func TestO1_ProducerProcessDiesAtEveryPoint(t *testing.T) {
+	t.Parallel()
+	for _, point := range producerPoints() {
+		t.Run(string(point), func(t *testing.T) {
+			t.Parallel()
+			s := newShop(t)
+			child := osexec.CommandContext(t.Context(), os.Args[0])
+			child.Env = append(os.Environ(), envProducer+"="+s.db.URL, fmt.Sprintf("%s=%s=exit@%d", failpoint.EnvPoints, point, victimHit))
+			require.NoError(t, s.other.place(t.Context(), 0))
+			output, err := child.CombinedOutput()
+			exit, ok := errors.AsType[*osexec.ExitError](err)
+			require.True(t, ok, "%v %s", err, output)
+			require.Equal(t, failpoint.ExitStatus, exit.ExitCode(), "%s", output)
+			want := victimHit
+			if point == failpoint.ProducerBeforeInsert || point == failpoint.ProducerAfterInsert {
+				want--
+			}
+			require.Equal(t, want, s.placed())
+			for n := range ordersEach {
+				require.NoError(t, s.victim.place(t.Context(), n))
+				require.NoError(t, s.other.place(t.Context(), n))
+			}
+			s.requireOnce()
+		})
+	}
+}

@@ -1,0 +1,171 @@
+package pgoutbox_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/outboxtest"
+	"github.com/leat-go/leat/outbox/pgoutbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// envProducer makes this test binary a producer: the address of its database.
+const envProducer = "LEAT_TEST_PRODUCER_DATABASE"
+
+// ordersEach is the number of orders of a producer.
+const ordersEach = 8
+
+// producer places orders: an order and its message, or neither. Whoever does not know
+// whether an order was placed may place it again, since it looks in the same
+// transaction; the table has no constraint that would hide a double one.
+type producer struct {
+	ob  *pgoutbox.Outbox
+	key string
+}
+
+func (p *producer) place(ctx context.Context, n int) error {
+	return p.ob.InTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		id := fmt.Sprint(p.key, n)
+		tag, err := tx.Exec(ctx, "INSERT INTO orders SELECT $1 WHERE NOT EXISTS (SELECT FROM orders WHERE id = $1)", id)
+		if err != nil || tag.RowsAffected() == 0 {
+			return err
+		}
+		return p.ob.EnqueueContext(ctx, outbox.Message{ID: id, Topic: "orders", Key: p.key, Payload: []byte(id)})
+	})
+}
+
+// producerProcess places the orders of one producer. It is to be ended on its way.
+func producerProcess() error {
+	ctx := context.Background()
+	pool, err := pgxpool.New(ctx, os.Getenv(envProducer))
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	ob, err := pgoutbox.New(pool, pgoutbox.Config{})
+	if err != nil {
+		return err
+	}
+	p := &producer{ob: ob, key: "victim"}
+	for n := range ordersEach {
+		if err := p.place(ctx, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shop is two producers, of which one is a victim, and a relay.
+type shop struct {
+	t             *testing.T
+	db            *testenv.Database
+	broker        *outboxtest.Broker
+	relays        *running
+	victim, other *producer
+	wire          *wire // of the victim
+}
+
+func newShop(t *testing.T) *shop {
+	t.Helper()
+	ob, db := newOutbox(t, pgoutbox.Config{})
+	exec(t, db, "CREATE TABLE orders (id text)")
+	s := &shop{t: t, db: db, broker: outboxtest.NewBroker(), wire: &wire{}}
+	config, err := pgxpool.ParseConfig(db.URL)
+	require.NoError(t, err)
+	config.ConnConfig.DialFunc = s.wire.dial
+	config.ConnConfig.RuntimeParams["application_name"] = "victim"
+	config.MaxConns = 2
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	own, err := pgoutbox.New(pool, pgoutbox.Config{})
+	require.NoError(t, err)
+	s.victim, s.other = &producer{ob: own, key: "victim"}, &producer{ob: ob, key: "other"}
+	r, err := relay.New(source(t, ob, ""), s.broker.Sink(), relay.Config{PageSize: 3, PollMax: 10 * time.Millisecond})
+	require.NoError(t, err)
+	s.relays = runRelay(t, r)
+	return s
+}
+
+// placed is how many orders of the victim there are.
+func (s *shop) placed() int {
+	s.t.Helper()
+	return query1[int](s.t, s.db, "SELECT count(*) FROM orders WHERE id LIKE 'victim%'")
+}
+
+// requireOnce checks that what was placed is what was delivered: once each, and in
+// the order of its key.
+func (s *shop) requireOnce() {
+	s.t.Helper()
+	_, err := s.broker.AwaitDistinct(s.t.Context(), 2*ordersEach)
+	require.NoError(s.t, err)
+	require.NoError(s.t, s.relays.stop())
+	log := s.broker.Log()
+	delivered := map[string][]string{}
+	for i := range log {
+		delivered[log[i].Key] = append(delivered[log[i].Key], log[i].ID)
+	}
+	want := map[string][]string{}
+	for n := range ordersEach {
+		want["victim"] = append(want["victim"], fmt.Sprint("victim", n))
+		want["other"] = append(want["other"], fmt.Sprint("other", n))
+	}
+	require.Equal(s.t, want, delivered)
+	require.Equal(s.t, 2*ordersEach, query1[int](s.t, s.db, "SELECT count(*) FROM orders"))
+	require.Equal(s.t, 2*ordersEach, stored(s.t, s.db), "O1: a row for each order")
+}
+
+// wire is a producer's way to the server. It can be cut when the server has done a
+// COMMIT, so that the answer is lost.
+type wire struct {
+	armed atomic.Bool
+	cut   atomic.Int64 // answers that were lost
+}
+
+// dial is a pgconn.DialFunc.
+func (w *wire) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return &wiredConn{Conn: conn, wire: w}, nil
+}
+
+type wiredConn struct {
+	net.Conn
+
+	wire *wire
+}
+
+// Write passes b on. Behind a COMMIT, which comes alone, it waits for the server to be
+// ready again, and then cuts.
+func (c *wiredConn) Write(b []byte) (int, error) {
+	n, err := c.Conn.Write(b)
+	if err != nil || len(b) <= 5 || b[0] != 'Q' || !strings.EqualFold(string(b[5:]), "commit\x00") || !c.wire.armed.Swap(false) {
+		return n, err
+	}
+	var answer []byte
+	buf := make([]byte, 1024)
+	for !bytes.HasSuffix(answer, []byte{'Z', 0, 0, 0, 5, 'I'}) {
+		read, err := c.Read(buf)
+		if err != nil {
+			return n, err
+		}
+		answer = append(answer, buf[:read]...)
+	}
+	c.wire.cut.Add(1)
+	return n, c.Close()
+}
