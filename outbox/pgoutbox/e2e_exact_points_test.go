@@ -4,6 +4,7 @@ package pgoutbox_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,16 +14,25 @@ import (
 )
 
 // TestR12_DiesAtEveryPointOnPostgres ends a relay process that delivers exactly once
-// at each point where the database and the cluster may disagree.
+// at each point where the database and the cluster may disagree, and has it panic
+// where nothing but this mode passes.
 func TestR12_DiesAtEveryPointOnPostgres(t *testing.T) {
 	t.Parallel()
-	for point, hit := range map[failpoint.Name]int{
-		failpoint.RelayFenced: 1, failpoint.RelayPositionRead: 1, failpoint.RelayWindowOpened: 2,
-		failpoint.RelayTransactionFlushed: 4, failpoint.RelaySentNotAcked: 4, failpoint.RelayAckedBeforeAdvance: 3,
-		failpoint.RelayLatePositionWrite: 2, failpoint.RelayAdvanceAmbiguous: 2, failpoint.RelayBeforeFinishWindow: 2,
+	for death, hit := range map[string]int{
+		string(failpoint.RelayFenced) + "=exit": 1, string(failpoint.RelayPositionRead) + "=exit": 1,
+		string(failpoint.RelayWindowOpened) + "=exit": 2, string(failpoint.RelayTransactionBegun) + "=exit": 4,
+		string(failpoint.RelayTransactionFlushed) + "=exit": 4, string(failpoint.RelaySentNotAcked) + "=exit": 4,
+		string(failpoint.RelayAckedBeforeAdvance) + "=exit": 3, string(failpoint.RelayLatePositionWrite) + "=exit": 2,
+		string(failpoint.RelayAdvanceAmbiguous) + "=exit": 2, string(failpoint.RelayBeforeFinishWindow) + "=exit": 2,
+		string(failpoint.RelayFenced) + "=panic": 1, string(failpoint.RelayPositionRead) + "=panic": 1,
+		string(failpoint.RelayTransactionBegun) + "=panic": 4, string(failpoint.RelayTransactionFlushed) + "=panic": 4,
 	} {
-		t.Run(string(point), func(t *testing.T) {
+		t.Run(death, func(t *testing.T) {
 			t.Parallel()
+			status := failpoint.ExitStatus
+			if strings.HasSuffix(death, "=panic") {
+				status = 2
+			}
 			s := newStage(t)
 			late := begin(t, s.ob, s.db)
 			lateMessage := s.message("late", "late")
@@ -30,7 +40,7 @@ func TestR12_DiesAtEveryPointOnPostgres(t *testing.T) {
 			for i := range 30 {
 				s.commit(s.message(fmt.Sprint("k", i%4), fmt.Sprint("a", i)), s.message("", fmt.Sprint("b", i)))
 			}
-			victim := s.spawnExact(fmt.Sprintf("%s=%s=exit@%d", failpoint.EnvPoints, point, hit))
+			victim := s.spawnExact(fmt.Sprintf("%s=%s@%d", failpoint.EnvPoints, death, hit))
 			late.commit()
 			s.ledger.note(true, lateMessage)
 			pause := time.NewTicker(10 * time.Millisecond)
@@ -39,7 +49,7 @@ func TestR12_DiesAtEveryPointOnPostgres(t *testing.T) {
 				s.commit(s.message(fmt.Sprint("k", i%4), fmt.Sprint("c", i)))
 				<-pause.C
 			}
-			require.Equal(t, failpoint.ExitStatus, victim.cmd.ProcessState.ExitCode())
+			require.Equal(t, status, victim.cmd.ProcessState.ExitCode())
 			t.Logf("died after %d records sent, %d settled", victim.sent.Load(), victim.settled.Load())
 			s.finishExact(t)
 			s.requireExact()

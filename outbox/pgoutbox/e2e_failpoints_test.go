@@ -29,6 +29,11 @@ func relayPoints() []failpoint.Name {
 	}
 }
 
+// deadlyPoints are those of a relay that sends to Kafka.
+func deadlyPoints() []failpoint.Name {
+	return append(relayPoints(), failpoint.RelayClaimWaits, failpoint.RelayLeaseLostWhileSending, failpoint.RelayMidBatch)
+}
+
 // hitOf is the hit at which a point goes off: the second, but for what happens
 // once a term.
 func hitOf(point failpoint.Name) int {
@@ -44,8 +49,8 @@ func hitOf(point failpoint.Name) int {
 func TestO2_ProcessDiesAtEveryPoint(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "a process a point")
-	for i := range 2 * len(relayPoints()) {
-		point, action, status := relayPoints()[i/2], "exit", failpoint.ExitStatus
+	for i := range 2 * len(deadlyPoints()) {
+		point, action, status := deadlyPoints()[i/2], "exit", failpoint.ExitStatus
 		if i%2 == 1 {
 			action, status = "panic", 2 // which no goroutine of a relay catches
 		}

@@ -85,23 +85,30 @@ func holdAsRelay(ctx context.Context, h *holding, page relay.Page, fates []relay
 	return failpoint.Inject(ctx, failpoint.RelayAfterPark)
 }
 
-// TestO2_O6_ProcessDiesAroundPark ends a relay process right before and right after
+// TestO2_O6_ProcessDiesAroundPark ends a relay process, or has it panic, right before and right after
 // it parks a record that Kafka refuses. The next one goes on: all that is committed
 // is in Kafka or parked, nothing passes the parked record, and after a redrive, or
 // without the record, its key continues in order.
 func TestO2_O6_ProcessDiesAroundPark(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "a process a point")
-	for _, point := range []failpoint.Name{failpoint.RelayBeforePark, failpoint.RelayAfterPark} {
-		t.Run(string(point), func(t *testing.T) {
+	for i := range 4 {
+		point, action, status := failpoint.RelayBeforePark, "exit", failpoint.ExitStatus
+		if i%2 == 1 {
+			action, status = "panic", 2
+		}
+		if i >= 2 {
+			point = failpoint.RelayAfterPark
+		}
+		t.Run(string(point)+"="+action, func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t)
 			poison := s.message("k0", "poison")
 			poison.OccurredAt = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC) // of the future: Kafka refuses it
 			s.commit(s.message("k0", "before"), poison, s.message("k1", "other"), s.message("k0", "behind"))
-			victim := s.spawn(fastTakeover().Lease, failpoint.EnvPoints+"="+string(point)+"=exit@1")
+			victim := s.spawn(fastTakeover().Lease, failpoint.EnvPoints+"="+string(point)+"="+action+"@1")
 			<-victim.done
-			require.Equal(t, failpoint.ExitStatus, victim.cmd.ProcessState.ExitCode())
+			require.Equal(t, status, victim.cmd.ProcessState.ExitCode())
 			exec(t, s.db, "UPDATE leat.outbox_leases SET lease_until = clock_timestamp()")
 			s.commit(s.message("k0", "later"), s.message("", "unordered"))
 			aside := s.aside(3)
