@@ -22,7 +22,11 @@ import (
 // constraint, so that a double effect is seen.
 func database(t *testing.T) *pgxpool.Pool {
 	t.Helper()
-	db := testenv.Postgres(t)
+	return prepare(t, testenv.Postgres(t))
+}
+
+func prepare(t *testing.T, db *testenv.Database) *pgxpool.Pool {
+	t.Helper()
 	in, err := pginbox.New(db.Pool, "migrator", pginbox.Config{})
 	require.NoError(t, err)
 	require.NoError(t, in.Migrate(t.Context()))

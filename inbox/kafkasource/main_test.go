@@ -3,6 +3,7 @@ package kafkasource_test
 import (
 	"flag"
 	"log"
+	"os"
 	"runtime"
 	"strconv"
 	"testing"
@@ -11,6 +12,12 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if os.Getenv(envConsumerDatabase) != "" {
+		if err := consumerProcess(); err != nil {
+			log.Fatal(err)
+		}
+		os.Exit(0)
+	}
 	// The tests wait for servers most of the time.
 	flag.Parse()
 	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {

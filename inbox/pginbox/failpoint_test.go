@@ -33,6 +33,7 @@ type victim struct {
 	p      inboxtest.Processor
 	points *failpoint.Registry
 	cancel context.CancelFunc // of the delivery under way
+	early  bool               // another worker has acked what was not committed
 }
 
 // kinds are what can happen.
@@ -48,6 +49,16 @@ func (v *victim) kinds() map[string]failpoint.Action {
 			_, err := v.env.Pool.Exec(context.Background(),
 				`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1`, v.schema)
 			return err
+		}),
+		"pause": failpoint.Call(func(context.Context) error { // while the broker gives the message to another worker
+			ctx := context.Background()
+			if _, err := v.p.Process(ctx, message.NewMessage("a", nil), func(ctx context.Context) error { return v.Write(ctx, "a") }); err != nil {
+				return nil //nolint:nilerr // it is busy
+			}
+			committed, err := v.Recorded(ctx, "victim", "a")
+			parked, perr := v.Parked(ctx, "victim")
+			v.early = v.early || !committed && len(parked) == 0
+			return errors.Join(err, perr)
 		}),
 	}
 }
@@ -121,6 +132,7 @@ func (v *victim) wantOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, parked)
 	require.Zero(t, v.pool.Stat().AcquiredConns())
+	require.False(t, v.early, "I3")
 }
 
 // TestI3_FailurePointsOfParking lets everything happen to a message that is being
@@ -149,6 +161,7 @@ func TestI3_FailurePointsOfParking(t *testing.T) {
 				effects, err := v.Effects(t.Context())
 				require.NoError(t, err)
 				require.Empty(t, effects)
+				require.False(t, v.early, "I3")
 			})
 		}
 	}
