@@ -29,14 +29,22 @@ const envPayer = "LEAT_TEST_PAYER"
 
 // api counts charges and calls by idempotency key, without suppressing any.
 type api struct {
+	slow  bool // the first call hangs until its caller is gone
 	mu    sync.Mutex
 	calls map[string]int
 }
 
 func (a *api) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
+	if a.call(r.Header.Get("Idempotency-Key")) == 1 && a.slow {
+		<-r.Context().Done()
+	}
+}
+
+func (a *api) call(key string) int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.calls[r.Header.Get("Idempotency-Key")]++
+	a.calls[key]++
+	return a.calls[key]
 }
 
 // payer delivers one message until it is acknowledged, or the process is ended.
@@ -94,10 +102,18 @@ func TestD6_StepThroughCrashes(t *testing.T) {
 		string(failpoint.DedupePausePastLease) + "=exit@2":    1,
 		string(failpoint.DedupeCompleteReplyLost) + "=exit@2": 1, // the message is done
 		string(failpoint.DedupeLoseD) + "=exit@2":             1,
+		string(failpoint.DedupeEvict) + "=exit@2":             1,
+		string(failpoint.DedupeClockJump) + "=exit@2":         1,
+		string(failpoint.DedupeExtendFail) + "=exit@1":        2, // the card is being charged
+		string(failpoint.DedupeExtendFail) + "=panic@1":       2, // on a goroutine that nobody catches
 	} {
 		t.Run(point, func(t *testing.T) {
 			t.Parallel()
-			a := &api{calls: map[string]int{}}
+			a := &api{calls: map[string]int{}, slow: strings.HasPrefix(point, string(failpoint.DedupeExtendFail))}
+			status := failpoint.ExitStatus
+			if strings.Contains(point, "=panic") {
+				status = 2
+			}
 			server := httptest.NewServer(a)
 			defer server.Close()
 			start := func(points string) ([]byte, error) {
@@ -108,7 +124,7 @@ func TestD6_StepThroughCrashes(t *testing.T) {
 			output, err := start(point)
 			exit, ok := errors.AsType[*exec.ExitError](err)
 			require.True(t, ok, "%s", output)
-			require.Equal(t, failpoint.ExitStatus, exit.ExitCode(), "%s", output)
+			require.Equal(t, status, exit.ExitCode(), "%s", output)
 			for range 2 {
 				output, err = start("")
 				require.NoError(t, err, "%s", output)
