@@ -1,0 +1,47 @@
+package points
+
+import "strings"
+
+// Kind is a way in which something goes wrong at a point.
+type Kind string
+
+// The kinds.
+const (
+	// Error is an error that the point returns.
+	Error Kind = "error"
+	// Panic is a panic there.
+	Panic Kind = "panic"
+	// Exit is the end of the process, at once.
+	Exit Kind = "exit"
+	// Pause is that nothing happens for longer than a lease or a session lasts, or
+	// while others go on.
+	Pause Kind = "pause"
+	// Cancel is the end of the caller's context.
+	Cancel Kind = "cancel"
+	// Cut is the end of the connections to a server.
+	Cut Kind = "cut"
+)
+
+// Kinds returns all kinds.
+func Kinds() []Kind { return []Kind{Error, Panic, Exit, Pause, Cancel, Cut} }
+
+// shows says whether what a test mentions can be k. It takes a name or the text of a
+// string; it cannot prove anything, but it convicts a table that claims too much.
+func (k Kind) shows(word string) bool {
+	switch k {
+	case Error:
+		return word == "failpoint.Error" || strings.Contains(word, "=error")
+	case Panic:
+		return word == "failpoint.Panic" || strings.Contains(word, "panic")
+	case Exit:
+		return word == "failpoint.ExitStatus"
+	case Pause:
+		return word == "failpoint.Pause" || strings.HasPrefix(word, "pause") || word == "released" || word == "joined" || word == "suspended"
+	case Cancel:
+		return word == "failpoint.Cancel" || word == "cancel"
+	case Cut:
+		return word == "cut" || strings.Contains(word, "pg_terminate_backend")
+	default:
+		return false
+	}
+}
