@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -63,7 +64,7 @@ func (c rules) read(r *http.Request) ([]byte, *Problem) {
 	if r.Body == nil {
 		return nil, nil
 	}
-	body, err := io.ReadAll(io.LimitReader(r.Body, c.MaxBodyBytes+1))
+	body, err := io.ReadAll(io.LimitReader(r.Body, min(c.MaxBodyBytes, math.MaxInt64-1)+1))
 	tooLarge := int64(len(body)) > c.MaxBodyBytes
 	if _, limited := errors.AsType[*http.MaxBytesError](err); limited || tooLarge {
 		return nil, problem(http.StatusRequestEntityTooLarge, CodeBodyTooLarge,

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // replayedHeader marks a response that is the one of an earlier request.
@@ -17,6 +18,8 @@ const replayedHeader = "Idempotency-Replayed"
 type response struct {
 	Status int         `json:"status"`
 	Header http.Header `json:"header,omitempty"`
+	// Raw are the headers with a value that is no UTF-8, which JSON would change.
+	Raw map[string][][]byte `json:"raw_header,omitempty"`
 	// Kept says that the body is there.
 	Kept bool `json:"kept"`
 
@@ -24,6 +27,20 @@ type response struct {
 }
 
 func (r response) encode() ([]byte, error) {
+	all := r.Header
+	r.Header = make(http.Header, len(all))
+	for name, values := range all {
+		if utf8.ValidString(name + "\n" + strings.Join(values, "\n")) {
+			r.Header[name] = values
+			continue
+		}
+		if r.Raw == nil {
+			r.Raw = make(map[string][][]byte)
+		}
+		for _, value := range values {
+			r.Raw[name] = append(r.Raw[name], []byte(value))
+		}
+	}
 	line, err := json.Marshal(r)
 	if err != nil {
 		return nil, fmt.Errorf("leat: encode the response: %w", err)
@@ -38,7 +55,15 @@ func decode(stored []byte) (response, error) {
 	if err := json.Unmarshal(line, &r); err != nil {
 		return response{}, fmt.Errorf("leat: decode the response: %w", err)
 	}
-	r.body = body
+	for name, values := range r.Raw {
+		if r.Header == nil {
+			r.Header = make(http.Header)
+		}
+		for _, value := range values {
+			r.Header[name] = append(r.Header[name], string(value))
+		}
+	}
+	r.Raw, r.body = nil, body
 	return r, nil
 }
 
