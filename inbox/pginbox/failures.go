@@ -95,12 +95,12 @@ func (f *failures) locked(ctx context.Context, conn *pgx.Conn, key inbox.Key, wo
 }
 
 // hash is the stored hash of a key, and the key's lock. It is NULL for a message
-// without an order.
+// without an order. It goes by the topic as it is stored: a redrive knows no other.
 func (f *failures) hash(key inbox.Key) pgtype.Int8 {
 	if key.Name == "" {
 		return pgtype.Int8{}
 	}
-	return pgtype.Int8{Int64: keyhash.Lock("inbox key", f.keys.table, f.keys.consumer, key.Topic, key.Name), Valid: true}
+	return pgtype.Int8{Int64: keyhash.Lock("inbox key", f.keys.table, f.keys.consumer, printable(key.Topic), key.Name), Valid: true}
 }
 
 // orNull returns the bytes of text, or NULL where it is empty.

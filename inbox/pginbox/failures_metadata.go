@@ -36,6 +36,9 @@ func decodeMetadata(text string, raw *string) (message.Metadata, error) {
 	if err := json.Unmarshal([]byte(text), &m); err != nil {
 		return nil, err
 	}
+	if m == nil { // null
+		m = message.Metadata{}
+	}
 	if raw == nil {
 		return m, nil
 	}
