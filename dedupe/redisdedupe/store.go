@@ -5,6 +5,7 @@ import (
 	_ "embed" // of the scripts
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -90,12 +91,12 @@ func (s *Store) Claim(ctx context.Context, key dedupe.Key, req dedupe.Request) (
 func readClaim(answer []any) (dedupe.Claim, error) {
 	var n [3]int64
 	if len(answer) < len(n) {
-		return dedupe.Claim{}, fmt.Errorf("%w: %v", errAnswer, answer)
+		return dedupe.Claim{}, notClaim(answer)
 	}
 	for i := range n {
 		v, ok := answer[i].(int64)
 		if !ok {
-			return dedupe.Claim{}, fmt.Errorf("%w: %v", errAnswer, answer)
+			return dedupe.Claim{}, notClaim(answer)
 		}
 		n[i] = v
 	}
@@ -104,6 +105,9 @@ func readClaim(answer []any) (dedupe.Claim, error) {
 	case dedupe.Claimed:
 		c.Takeover = n[2] == 1
 	case dedupe.Busy:
+		if n[2] < 0 || n[2] > math.MaxInt64/int64(time.Millisecond) {
+			return dedupe.Claim{}, notClaim(answer)
+		}
 		c.Remaining = time.Duration(n[2]) * time.Millisecond
 	case dedupe.Done:
 		if len(answer) > 3 {
@@ -113,9 +117,14 @@ func readClaim(answer []any) (dedupe.Claim, error) {
 		}
 	case dedupe.Mismatch:
 	default:
-		return dedupe.Claim{}, fmt.Errorf("%w: %v", errAnswer, answer)
+		return dedupe.Claim{}, notClaim(answer)
 	}
 	return c, nil
+}
+
+// notClaim shows the beginning of answer: the rest may be a result of any size.
+func notClaim(answer []any) error {
+	return fmt.Errorf("%w to a claim: %.200q", errAnswer, fmt.Sprint(answer...))
 }
 
 // Extend implements dedupe.Store.
@@ -167,14 +176,18 @@ func (s *Store) Release(ctx context.Context, key dedupe.Key, token string) error
 
 // check refuses what a record cannot hold.
 func check(token string, lease time.Duration) error {
-	if token == "" || strings.ContainsAny(token, " \n\r\t") {
-		return fmt.Errorf("%w: token %q is empty or has spaces", dedupe.ErrInvalidKey, token)
+	if token == "" || strings.ContainsFunc(token, notPrintable) {
+		return fmt.Errorf("%w: token %.100q is empty or has other than printable ASCII characters", dedupe.ErrInvalidKey, token)
 	}
 	if lease < time.Millisecond {
 		return fmt.Errorf("%w: lease %s is below 1ms", dedupe.ErrInvalidKey, lease)
 	}
 	return nil
 }
+
+// notPrintable is what the scripts could take for the end of a token: they match by
+// classes of characters, of which a space has more than one looks for.
+func notPrintable(r rune) bool { return r <= ' ' || r > '~' }
 
 // printOf returns a fingerprint that a record can hold.
 func printOf(fingerprint string) string {
