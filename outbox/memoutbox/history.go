@@ -36,7 +36,8 @@ func (h *history) Begin(ctx context.Context, order relay.ReplayOrder) (relay.Pla
 	defer h.ob.mu.Unlock()
 	p := &playback{size: len(h.ob.log), last: h.cfg.FromSeq - 1}
 	if order.Position != "" {
-		if _, err := fmt.Sscanf(order.Position, "%d/%d", &p.size, &p.last); err != nil || p.size > len(h.ob.log) {
+		_, err := fmt.Sscanf(order.Position, "%d/%d", &p.size, &p.last)
+		if err != nil || p.Position() != order.Position || p.size < 0 || p.size > len(h.ob.log) {
 			return nil, outbox.ConfigError("Position", order.Position, "is no position of a replay of this outbox")
 		}
 	}
