@@ -52,7 +52,7 @@ func (l *txLane) stateRecord(state string, position []byte) kgo.Record {
 // own has no place there.
 func (l *txLane) readPosition(r *kgo.Record) (*storedPosition, error) {
 	if string(r.Key) != l.slot || !r.Attrs.IsTransactional() || r.Value == nil {
-		return nil, fmt.Errorf("%w: partition %d of topic %q is not slot %q's alone: record %d has key %q",
+		return nil, fmt.Errorf("%w: partition %d of topic %q is not slot %q's alone: record %d has key %.100q",
 			relay.ErrSourceUnusable, r.Partition, r.Topic, l.slot, r.Offset, r.Key)
 	}
 	headers := make(map[string]string, len(r.Headers))
@@ -60,18 +60,23 @@ func (l *txLane) readPosition(r *kgo.Record) (*storedPosition, error) {
 		headers[h.Key] = string(h.Value)
 	}
 	if f := headers[headerPositionFormat]; f != positionFormat {
-		return nil, fmt.Errorf("%w: record %d of topic %q has format %q, this version reads %q",
+		return nil, fmt.Errorf("%w: record %d of topic %q has format %.100q, this version reads %q",
 			relay.ErrSourceUnusable, r.Offset, r.Topic, f, positionFormat)
 	}
-	return &storedPosition{initial: headers[headerPositionState] == positionInitial, position: r.Value}, nil
+	state := headers[headerPositionState]
+	if state != positionInitial && state != positionStored {
+		return nil, fmt.Errorf("%w: record %d of topic %q has state %.100q, want %q or %q",
+			relay.ErrSourceUnusable, r.Offset, r.Topic, state, positionInitial, positionStored)
+	}
+	return &storedPosition{initial: state == positionInitial, position: r.Value}, nil
 }
 
 // slotNumber is the partition of a slot: the number at the end of its name.
 func slotNumber(slot string) (int32, error) {
 	_, digits, ok := cutLast(slot, "/")
 	n, err := strconv.ParseInt(digits, 10, 32)
-	if !ok || err != nil || n < 0 || n >= maxSlots {
-		return 0, fmt.Errorf("%w: slot %q does not end in a slash and a number below %d", relay.ErrSourceUnusable, slot, maxSlots)
+	if !ok || err != nil || n < 0 || n >= maxSlots || strconv.FormatInt(n, 10) != digits {
+		return 0, fmt.Errorf("%w: slot %.200q does not end in a slash and a number below %d", relay.ErrSourceUnusable, slot, maxSlots)
 	}
 	return int32(n), nil
 }
