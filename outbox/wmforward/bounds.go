@@ -11,7 +11,8 @@ import (
 )
 
 // escapedHeaders is the header in whose place the headers of a record stand that is set
-// aside and has a NUL in one of them, which jsonb cannot hold: as JSON in a text.
+// aside and has a NUL in one of them, which jsonb cannot hold: as JSON in a text. So do
+// headers that look like that by themselves.
 const escapedHeaders = "leat_escaped_headers"
 
 // outOfBounds says why msg could not be set aside, were it to fail: it would end the relay
@@ -43,7 +44,7 @@ func storedHeaders(headers map[string]string) (*string, error) {
 		return nil, nil //nolint:nilnil // NULL is what is stored
 	}
 	raw, err := json.Marshal(headers)
-	if err == nil && hasNUL(headers) {
+	if _, taken := headers[escapedHeaders]; err == nil && (taken || hasNUL(headers)) {
 		raw, err = json.Marshal(map[string]string{escapedHeaders: string(raw)})
 	}
 	if err != nil {
