@@ -1,9 +1,15 @@
 package pgwindow
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
+)
+
+var (
+	errSnapshotForm  = errors.New("want xmin:xmax:xip")
+	errSnapshotOrder = errors.New("want 0 < xmin <= xip < xmax, ascending")
 )
 
 // Snapshot is a pg_snapshot: what was committed at one instant.
@@ -17,31 +23,57 @@ type Snapshot struct {
 	Xip map[uint64]struct{}
 }
 
-// ParseSnapshot parses PostgreSQL's spelling of a pg_snapshot.
+// ParseSnapshot parses PostgreSQL's spelling of a pg_snapshot. It is as strict as the
+// server: what it takes, the server takes as well.
 func ParseSnapshot(text string) (Snapshot, error) {
+	s, err := parseSnapshot(text)
+	if err != nil {
+		return Snapshot{}, fmt.Errorf("leat: pg_snapshot %.100q: %w", text, err)
+	}
+	return s, nil
+}
+
+func parseSnapshot(text string) (Snapshot, error) {
 	parts := strings.SplitN(text, ":", 3)
 	if len(parts) != 3 {
-		return Snapshot{}, fmt.Errorf("leat: pg_snapshot %q: want xmin:xmax:xip", text)
+		return Snapshot{}, errSnapshotForm
 	}
-	if _, err := strconv.ParseUint(parts[0], 10, 64); err != nil {
-		return Snapshot{}, fmt.Errorf("leat: pg_snapshot %q: xmin: %w", text, err)
+	xmin, err := strconv.ParseUint(parts[0], 10, 64)
+	if err != nil {
+		return Snapshot{}, fmt.Errorf("xmin: %w", cause(err))
 	}
 	xmax, err := strconv.ParseUint(parts[1], 10, 64)
 	if err != nil {
-		return Snapshot{}, fmt.Errorf("leat: pg_snapshot %q: xmax: %w", text, err)
+		return Snapshot{}, fmt.Errorf("xmax: %w", cause(err))
+	}
+	if xmin == 0 || xmax < xmin {
+		return Snapshot{}, fmt.Errorf("xmin = %d, xmax = %d: %w", xmin, xmax, errSnapshotOrder)
 	}
 	s := Snapshot{Text: text, Xmax: xmax, Xip: make(map[uint64]struct{})}
 	if parts[2] == "" {
 		return s, nil
 	}
+	least := xmin
 	for x := range strings.SplitSeq(parts[2], ",") {
 		xid, err := strconv.ParseUint(x, 10, 64)
 		if err != nil {
-			return Snapshot{}, fmt.Errorf("leat: pg_snapshot %q: xip: %w", text, err)
+			return Snapshot{}, fmt.Errorf("xip: %w", cause(err))
+		}
+		if xid < least || xid >= xmax {
+			return Snapshot{}, fmt.Errorf("xip = %d: %w", xid, errSnapshotOrder)
 		}
 		s.Xip[xid] = struct{}{}
+		least = xid + 1
 	}
 	return s, nil
+}
+
+// cause is a *strconv.NumError's without the text, which may be long.
+func cause(err error) error {
+	if wrapped := errors.Unwrap(err); wrapped != nil {
+		return wrapped
+	}
+	return err
 }
 
 // EndedBy says whether a transaction that was under way in s had ended in

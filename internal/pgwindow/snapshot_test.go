@@ -1,9 +1,6 @@
 package pgwindow_test
 
 import (
-	"fmt"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -23,7 +20,7 @@ func TestParseSnapshot(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, s.Xip)
 
-	for _, bad := range []string{"", "1", "1:2", "x:2:", "1:x:", "1:2:x", "1:2:1,", "1:2:-1", "-1:2:"} {
+	for _, bad := range []string{"", "1", "1:2", "x:2:", "1:x:", "1:2:x", "1:2:1,", "1:2:-1", "-1:2:", "0:2:", "3:2:", "2:9:1", "2:9:9", "2:9:5,4", "2:9:5,5"} {
 		_, err := pgwindow.ParseSnapshot(bad)
 		require.ErrorContains(t, err, "pg_snapshot", "%q", bad)
 	}
@@ -49,28 +46,4 @@ func TestSnapshot_EndedBy(t *testing.T) {
 		require.Equal(t, c.want, pgwindow.Window{Prev: prev, Target: target, Floor: 1}.HasEarly())
 		require.False(t, pgwindow.Window{Prev: prev, Target: target}.HasEarly(), "nothing lies below a floor of 0")
 	}
-}
-
-// FuzzParseSnapshot: what is accepted can be written again as it was.
-func FuzzParseSnapshot(f *testing.F) {
-	for _, seed := range []string{"10:20:10,14,18", "3:3:", "1:2", "a:b:c", "5000000000:5000000001:5000000000"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		s, err := pgwindow.ParseSnapshot(text)
-		if err != nil {
-			return
-		}
-		require.Equal(t, text, s.Text)
-		var xip []uint64
-		for x := range s.Xip {
-			xip = append(xip, x)
-		}
-		slices.Sort(xip)
-		again := fmt.Sprintf("%s:%d:%s", strings.SplitN(text, ":", 2)[0], s.Xmax, strings.Trim(strings.ReplaceAll(fmt.Sprint(xip), " ", ","), "[]"))
-		parsed, err := pgwindow.ParseSnapshot(again)
-		require.NoError(t, err)
-		require.Equal(t, s.Xip, parsed.Xip)
-		require.Equal(t, s.Xmax, parsed.Xmax)
-	})
 }
