@@ -75,8 +75,10 @@ func (f *fates) add(one *Fate) error {
 // clean returns text as the database can store it. What a broker says may hold
 // anything, and a record whose error cannot be stored could never be set aside.
 func clean(text string) string {
+	text = text[:min(len(text), maxErrorBytes)] // what is put in place of bytes only makes it longer
+	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 	if len(text) > maxErrorBytes {
-		text = text[:maxErrorBytes]
+		text = strings.ToValidUTF8(text[:maxErrorBytes], "")
 	}
-	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
+	return text
 }
