@@ -45,9 +45,11 @@ func Map(id string) (u UUID, canonical bool) {
 }
 
 // Child returns the id of what consumer makes out of the message called parent,
-// told apart by name. It must never change, like the namespace.
+// told apart by name. It must never change, like the namespace: so the texts are
+// quoted in ASCII, since what else prints differs from one version of Unicode, and so
+// of Go, to the next.
 func Child(parent, consumer, name string) string {
-	id, _ := Map("child " + strconv.Quote(parent) + " " + strconv.Quote(consumer) + " " + strconv.Quote(name))
+	id, _ := Map("child " + strconv.QuoteToASCII(parent) + " " + strconv.QuoteToASCII(consumer) + " " + strconv.QuoteToASCII(name))
 	return Text(id)
 }
 
