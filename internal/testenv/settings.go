@@ -62,12 +62,15 @@ func nameAge(name string) (time.Duration, bool) {
 	return time.Since(time.Unix(seconds, 0)), true
 }
 
-// redact hides the password of a URL.
+// redact hides the password of a URL, and what may hold one where there is no telling.
 func redact(address string) string {
 	u, err := url.Parse(address)
-	if err != nil || u.Host == "" {
+	switch {
+	case err == nil && u.Host != "" && u.User != nil && strings.Count(address, "@") == 1 && !strings.Contains(address, "password"):
+		return u.Redacted()
+	case strings.Contains(address, "@"), strings.Contains(address, "password"):
+		return "(hidden)"
+	default:
 		return address
 	}
-
-	return u.Redacted()
 }
