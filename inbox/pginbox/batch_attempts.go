@@ -2,6 +2,7 @@ package pginbox
 
 import (
 	"context"
+	"errors"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -22,8 +23,17 @@ func (f *failures) AttemptBatch(ctx context.Context, items []inbox.BatchItem) ([
 	}
 	var places []int64
 	err := f.lend(ctx, func(conn *pgx.Conn, number int16) error {
+		args := []any{number, ids, hashes, keys, f.attemptCommit}
+		first, last, err := f.keys.rangedSpan(ctx, conn, ids)
+		if err != nil {
+			return err
+		}
+		if first.Valid {
+			err := conn.QueryRow(ctx, f.sql["attempt_batch"+rangedForm], planned(conn, append(args, first, last)...)...).Scan(&places)
+			return errors.Join(err, f.forget(ctx, conn, number))
+		}
 		batch, forget := &pgx.Batch{}, f.takeSettled()
-		batch.Queue(f.sql["attempt_batch"], number, ids, hashes, keys, f.attemptCommit).
+		batch.Queue(f.sql["attempt_batch"], args...).
 			QueryRow(func(row pgx.Row) error { return row.Scan(&places) })
 		if len(forget) > 0 {
 			batch.Queue(f.sql["attempt_forget"], number, forget)

@@ -54,11 +54,23 @@ func newFailures(k keys, cfg Config, db pgmigrate.DB) (*failures, error) {
 		if err != nil {
 			return nil, err
 		}
-		if f.sql[name], err = cfg.names().Render(withoutComments(string(text))); err != nil {
+		if err := f.render(name, string(text), cfg.names()); err != nil {
 			return nil, err
 		}
 	}
 	return f, nil
+}
+
+// render renders a statement, and those that look for ids in ranges in a second form.
+func (f *failures) render(name, text string, names pgmigrate.Names) (err error) {
+	text = withoutComments(text)
+	if f.sql[name], err = names.Render(text); err != nil {
+		return err
+	}
+	if ranged := inRanges(name, text); ranged != "" {
+		f.sql[name+rangedForm], err = names.Render(ranged)
+	}
+	return err
 }
 
 // lend calls use with a connection and the consumer's number.

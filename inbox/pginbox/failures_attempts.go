@@ -23,8 +23,17 @@ const (
 func (f *failures) Attempt(ctx context.Context, id string, key inbox.Key) (a inbox.Attempt, err error) {
 	stored := f.keys.id(id)
 	err = f.lend(ctx, func(conn *pgx.Conn, number int16) error {
+		args := []any{number, stored, f.keys.lock(stored), f.hash(key), orNull(key.Name), f.attemptCommit}
+		at, err := f.keys.home(ctx, conn, stored)
+		if err != nil {
+			return err
+		}
+		if at.ranged {
+			err := conn.QueryRow(ctx, f.sql["attempt"+rangedForm], planned(conn, args...)...).Scan(&a.Number, &a.KeyParked)
+			return errors.Join(err, f.forget(ctx, conn, number))
+		}
 		batch, forget := &pgx.Batch{}, f.takeSettled()
-		batch.Queue(f.sql["attempt"], number, stored, f.keys.lock(stored), f.hash(key), orNull(key.Name), f.attemptCommit).
+		batch.Queue(f.sql["attempt"], args...).
 			QueryRow(func(row pgx.Row) error { return row.Scan(&a.Number, &a.KeyParked) })
 		if len(forget) > 0 {
 			batch.Queue(f.sql["attempt_forget"], number, forget)
@@ -32,6 +41,17 @@ func (f *failures) Attempt(ctx context.Context, id string, key inbox.Key) (a inb
 		return conn.SendBatch(ctx, batch).Close()
 	})
 	return a, err
+}
+
+// forget deletes the attempts of messages that need none any more, where there are
+// enough of them.
+func (f *failures) forget(ctx context.Context, conn *pgx.Conn, number int16) error {
+	forget := f.takeSettled()
+	if len(forget) == 0 {
+		return nil
+	}
+	_, err := conn.Exec(ctx, f.sql["attempt_forget"], number, forget)
+	return err
 }
 
 // Fail implements inbox.Attempter.

@@ -90,8 +90,11 @@ func (a *assigning) run(ctx context.Context, tx pgx.Tx, number int16) error {
 
 // alone refuses a consumer that has an inbox of ids.
 func (a *assigning) alone(ctx context.Context, tx pgx.Tx, number int16) error {
-	var hasIDs bool
-	err := tx.QueryRow(ctx, a.keys.ids, number).Scan(&hasIDs)
+	var hasIDs, ranges bool
+	err := tx.QueryRow(ctx, a.keys.ids, number).Scan(&hasIDs, &ranges)
+	if err == nil && !hasIDs && ranges {
+		err = tx.QueryRow(ctx, a.keys.rangedIDs, number).Scan(&hasIDs)
+	}
 	if err == nil && hasIDs {
 		err = ErrOtherInbox
 	}

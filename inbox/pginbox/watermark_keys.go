@@ -27,7 +27,8 @@ type watermarkKeys struct {
 	topics map[string]bool
 
 	claim, look             string // in place of those of ids
-	begin, ids              string
+	begin                   string
+	ids, rangedIDs          string
 	sources, source, retire string
 	rows, seed, set, remove string
 	forget, list            string
@@ -40,7 +41,7 @@ func newWatermarkKeys(names pgmigrate.Names, consumer string, topics map[string]
 		return k, err
 	}
 	for name, into := range map[string]*string{
-		"claim": &k.claim, "look": &k.look, "begin": &k.begin, "ids": &k.ids,
+		"claim": &k.claim, "look": &k.look, "begin": &k.begin, "ids": &k.ids, "ids_ranged": &k.rangedIDs,
 		"sources": &k.sources, "source": &k.source, "retire": &k.retire,
 		"rows": &k.rows, "seed": &k.seed, "set": &k.set, "remove": &k.remove,
 		"forget": &k.forget, "list": &k.list,
