@@ -39,7 +39,7 @@ func failureStatements() []string {
 	return []string{
 		"attempt", "attempt_batch", "attempt_fail", "attempt_withdraw", "attempt_forget", "attempt_prune",
 		"park_head", "park", "redrive_pick", "redrive_claim", "redrive_next", "redrive_fail", "redrive_orphans",
-		"note", "noted", "note_prune", "parked_list", "parked_first", "parked_redrive", "parked_drop", "audit_list",
+		"note", "noted", "note_prune", "audit_prune", "parked_list", "parked_first", "parked_redrive", "parked_drop", "audit_list",
 	}
 }
 

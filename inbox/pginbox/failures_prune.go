@@ -22,6 +22,20 @@ func (in *Inbox) PruneNotes(ctx context.Context, age time.Duration, limit int) (
 	return in.failures.prune(ctx, "note_prune", age, limit)
 }
 
+// leastAudit is how long the audit is kept in any case: what people have done today
+// can be asked about tomorrow.
+const leastAudit = 24 * time.Hour
+
+// PruneAudit deletes up to limit rows of the consumer's audit that are older than age,
+// the oldest first; MaintenanceConfig.KeepAudit does it for all consumers. It returns
+// how many. Age is 24 h at least, limit is 1 to 100,000.
+func (in *Inbox) PruneAudit(ctx context.Context, age time.Duration, limit int) (int64, error) {
+	if age < leastAudit {
+		return 0, fmt.Errorf("%w: age = %s: must be at least %s", ErrInvalidRequest, age, leastAudit)
+	}
+	return in.failures.prune(ctx, "audit_prune", age, limit)
+}
+
 func (f *failures) prune(ctx context.Context, statement string, age time.Duration, limit int) (int64, error) {
 	if age <= 0 || limit < 1 || limit > 100_000 {
 		return 0, fmt.Errorf("%w: age = %s, limit = %d: must be positive, limit at most 100000", ErrInvalidRequest, age, limit)

@@ -31,6 +31,11 @@ type MaintenanceConfig struct {
 	// Defaults to 0: for ever.
 	KeepOther time.Duration
 
+	// KeepAudit is how long rows of the audit are kept, of what people and policies did
+	// with parked messages: at least 24 h.
+	// Defaults to 0: for ever.
+	KeepAudit time.Duration
+
 	// NoDDL deletes old ids in chunks instead of dropping ranges, for databases whose
 	// role may not create and drop tables. Enable still needs that right, once. What
 	// Enable was called with stays: it cannot be changed later. Defaults to false.
@@ -54,7 +59,7 @@ type MaintenanceConfig struct {
 	// Defaults to 30 s.
 	DetachTimeout time.Duration
 
-	// DeleteChunk is the number of ids that one DELETE looks for, 1 to 100,000.
+	// DeleteChunk is the number of rows that one DELETE looks for, 1 to 100,000.
 	// Defaults to 5,000.
 	DeleteChunk int
 
@@ -99,6 +104,7 @@ func (c MaintenanceConfig) validate() error {
 		{"Retention", c.Retention, c.Retention < c.Width, "must be at least Width = " + c.Width.String()},
 		{"Ahead", c.Ahead, c.Ahead < 1 || c.Ahead > 100, "must be 1 to 100"},
 		{"KeepOther", c.KeepOther, c.KeepOther != 0 && c.KeepOther < time.Minute, "must be at least 1m, or 0"},
+		{"KeepAudit", c.KeepAudit, c.KeepAudit != 0 && c.KeepAudit < leastAudit, "must be at least 24h, or 0"},
 		{"Interval", c.Interval, c.Interval < time.Millisecond, "must be at least 1ms"},
 		{"Lease", c.Lease, c.Lease < time.Second, "must be at least 1s"},
 		{"LockTimeout", c.LockTimeout, c.LockTimeout < time.Millisecond || c.LockTimeout > time.Minute, "must be 1ms to 1m"},

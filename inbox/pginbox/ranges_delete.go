@@ -137,6 +137,26 @@ func (r *round) sweep(ctx context.Context) error {
 	return err
 }
 
+// pruneAudit deletes old rows of the audit, and rests as long as it has worked.
+func (r *round) pruneAudit(ctx context.Context) error {
+	if r.cfg.KeepAudit == 0 {
+		return nil
+	}
+	for ctx.Err() == nil {
+		began := time.Now()
+		tag, err := r.pool.Exec(ctx, r.sql.pruneAudit, nil, r.cfg.KeepAudit.Microseconds(), r.cfg.DeleteChunk)
+		r.report.PrunedAudit += tag.RowsAffected()
+		if err != nil || tag.RowsAffected() < int64(r.cfg.DeleteChunk) {
+			return err
+		}
+		pauseFor(ctx, time.Since(began))
+		if err := r.keep(ctx); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
 // tid is the place before the first row of a page.
 func tid(page int64) string {
 	return fmt.Sprintf("(%d,0)", page)

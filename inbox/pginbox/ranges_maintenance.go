@@ -149,6 +149,8 @@ type MaintenanceReport struct {
 	Added, Dropped []Range
 	// Deleted is the number of ids that were deleted in chunks.
 	Deleted int64
+	// PrunedAudit is the number of rows of the audit that were deleted.
+	PrunedAudit int64
 	// Busy says that a lock was not to be had; the next round tries again.
 	Busy bool
 }
@@ -178,6 +180,7 @@ func (r *round) all(ctx context.Context) error {
 		{"delete", r.deleteBelow},
 		{"contract", r.contract},
 		{"sweep", r.sweep},
+		{"audit", r.pruneAudit},
 	} {
 		err := r.keep(ctx)
 		if err == nil {

@@ -26,6 +26,7 @@ func TestNewMaintenanceRefusesBadConfigurations(t *testing.T) {
 		"Retention = 1h0m0s: must be at least Width = 24h0m0s": {Retention: time.Hour},
 		"Ahead = 101: must be 1 to 100":                        {Ahead: 101},
 		"KeepOther = 1s: must be at least 1m, or 0":            {KeepOther: time.Second},
+		"KeepAudit = 1h0m0s: must be at least 24h, or 0":       {KeepAudit: time.Hour},
 		"Interval = 1ns: must be at least 1ms":                 {Interval: 1},
 		"Lease = 1ms: must be at least 1s":                     {Lease: time.Millisecond},
 		"LockTimeout = 1h0m0s: must be 1ms to 1m":              {LockTimeout: time.Hour},

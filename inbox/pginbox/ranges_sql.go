@@ -10,7 +10,7 @@ type maintenanceSQL struct {
 	orphans, open                     string
 	deleteBelow, sweep, pages, newest string
 	guardAdd, guardDrop, guardCheck   string
-	switchTo                          string
+	switchTo, pruneAudit              string
 }
 
 func renderMaintenance(names pgmigrate.Names) (s maintenanceSQL, err error) {
@@ -29,6 +29,7 @@ func renderMaintenance(names pgmigrate.Names) (s maintenanceSQL, err error) {
 		&s.guardDrop:   "guard_drop",
 		&s.guardCheck:  "guard_validate",
 		&s.switchTo:    "switch",
+		&s.pruneAudit:  "audit_prune",
 	} {
 		text, err := statementFiles.ReadFile("sql/" + file + ".sql")
 		if err != nil {
