@@ -20,12 +20,41 @@
 // are for people: Parked, Redrive, SkipHead, Drop and Audit; RunRedrive runs what was
 // redriven.
 //
-// The role of a consumer needs USAGE on the schema and SELECT and INSERT on the
-// tables <table> and <table>_consumers. With a policy other than Block it needs
-// SELECT, INSERT, UPDATE and DELETE on <table>_attempts as well; to park and to
-// redrive, the same on <table>_parked, and SELECT and INSERT on <table>_audit; for
-// fingerprints and replies SELECT, INSERT and UPDATE on <table>_notes. NewWatermark
-// needs SELECT, INSERT, UPDATE and DELETE on <table>_sources and <table>_watermarks
-// instead of the table itself, of which it needs SELECT; an inbox of ids that may
-// read <table>_sources refuses a consumer that has positions.
+// The role of a consumer needs USAGE on the schema and
+//
+//	SELECT, INSERT                  <table>, <table>_consumers, <table>_ranges
+//	SELECT                          <table>_retention
+//
+// With a policy other than Block it needs as well
+//
+//	SELECT, INSERT, UPDATE, DELETE  <table>_attempts
+//	SELECT                          <table>_parked
+//
+// to park and to redrive
+//
+//	SELECT, INSERT, UPDATE, DELETE  <table>_parked
+//	SELECT, INSERT                  <table>_audit
+//
+// and for fingerprints and replies
+//
+//	SELECT, INSERT, UPDATE          <table>_notes
+//
+// PruneNotes and PruneAudit need DELETE on their tables. To make a range that is
+// missing, ErrNoRange says when, it must be a member of the tables' owner, have
+// UPDATE on <table>_retention, and may CREATE in the schema; maintenance does it too.
+//
+// NewWatermark needs USAGE on the schema and
+//
+//	SELECT, INSERT                  <table>_consumers
+//	SELECT, INSERT, UPDATE, DELETE  <table>_sources, <table>_watermarks
+//	SELECT                          <table>, <table>_ranges
+//
+// and what a policy needs. An inbox of ids that may read <table>_sources refuses a
+// consumer that has positions. A Maintenance with NoDDL needs
+//
+//	SELECT                          <table>_consumers
+//	SELECT, UPDATE                  <table>_retention
+//	SELECT, DELETE                  <table>, <table>_ranges, and <table>_audit with KeepAudit
+//
+// and without NoDDL the tables' owner.
 package pginbox

@@ -1,0 +1,245 @@
+package pginbox_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/pginbox"
+	"github.com/leat-go/leat/internal/testenv"
+)
+
+// TestPrivileges runs what a role is for with exactly the privileges that the package
+// comment lists, and without each of them, when it must not work.
+func TestPrivileges(t *testing.T) {
+	t.Parallel()
+	fresh := func(t *testing.T) *testenv.Database {
+		t.Helper()
+		env := forgetting(t, pginbox.MaintenanceConfig{NoDDL: true})
+		require.NoError(t, useIDs(t.Context(), env.Pool, "somebody"), "so that there is something to forget")
+		return env
+	}
+	shared := fresh(t)
+	for name, tt := range map[string]struct {
+		grants []string
+		use    func(ctx context.Context, pool *pgxpool.Pool, consumer string) error
+	}{
+		"consumer": {grants("SELECT, INSERT", "_consumers", "", "_ranges", "SELECT", "_retention"), useIDs},
+		"consumer with a policy": {
+			grants("SELECT, INSERT", "_consumers", "", "_ranges", "SELECT", "_retention", "_parked", "SELECT, INSERT, UPDATE, DELETE", "_attempts"),
+			usePolicy,
+		},
+		"consumer that parks": {
+			grants("SELECT, INSERT", "_consumers", "", "_ranges", "_audit", "SELECT", "_retention", "SELECT, INSERT, UPDATE, DELETE", "_attempts", "_parked"),
+			useParking,
+		},
+		"consumer that keeps notes": {
+			grants("SELECT, INSERT", "_consumers", "", "_ranges", "SELECT", "_retention", "SELECT, INSERT, UPDATE, DELETE", "_notes"),
+			useNotes,
+		},
+		"consumer of positions": {
+			grants("SELECT, INSERT", "_consumers", "SELECT", "", "_ranges", "SELECT, INSERT, UPDATE, DELETE", "_sources", "_watermarks"),
+			usePositions,
+		},
+		"maintenance without DDL": {
+			grants("SELECT", "_consumers", "SELECT, DELETE", "", "_ranges", "_audit", "SELECT, UPDATE", "_retention"),
+			useMaintenance,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env := func(t *testing.T) *testenv.Database {
+				t.Helper()
+				if strings.HasPrefix(name, "maintenance") {
+					return fresh(t)
+				}
+				return shared
+			}
+			require.NoError(t, tt.use(t.Context(), roleWith(t, env(t), tt.grants, ""), uuid.NewString()))
+			for _, grant := range tt.grants {
+				t.Run("without "+grant, func(t *testing.T) {
+					t.Parallel()
+					err := tt.use(t.Context(), roleWith(t, env(t), tt.grants, grant), uuid.NewString())
+					require.Error(t, err, "it is not needed")
+				})
+			}
+		})
+	}
+}
+
+// grants returns single privileges: each of a list of them on the tables that follow.
+func grants(list ...string) (all []string) {
+	var privileges []string
+	for _, entry := range list {
+		if entry != "" && entry[0] != '_' {
+			privileges = strings.Split(entry, ", ")
+			continue
+		}
+		for _, p := range privileges {
+			all = append(all, p+" ON leat.inbox"+entry)
+		}
+	}
+	return all
+}
+
+// roleWith returns a pool of a new role with all privileges but one.
+func roleWith(t *testing.T, env *testenv.Database, all []string, but string) *pgxpool.Pool {
+	t.Helper()
+	role := "least_" + uuid.NewString()
+	_, err := env.Pool.Exec(t.Context(), `CREATE ROLE "`+role+`"; GRANT USAGE ON SCHEMA leat TO "`+role+`"`)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		_, err := env.Pool.Exec(context.Background(), `DROP OWNED BY "`+role+`"; DROP ROLE "`+role+`"`)
+		require.NoError(t, err)
+	})
+	for _, grant := range all {
+		if grant != but {
+			_, err := env.Pool.Exec(t.Context(), `GRANT `+grant+` TO "`+role+`"`)
+			require.NoError(t, err)
+		}
+	}
+	return asRole(t, env, role)
+}
+
+var errUnexpected = errors.New("unexpected outcome")
+
+// expect processes a message and checks what comes of it.
+func expect(ctx context.Context, p *pginbox.Inbox, id string, fails bool, want inbox.Outcome) error {
+	msg := message.NewMessageWithContext(ctx, id, nil)
+	msg.Metadata.Set("leat_key", "k")
+	got, err := p.Process(ctx, msg, func(context.Context) error {
+		if fails {
+			return errHandler
+		}
+		return nil
+	})
+	if got != want {
+		return fmt.Errorf("%w: %s, want %s: %w", errUnexpected, got, want, err)
+	}
+	return nil
+}
+
+// useIDs processes ids of both places, twice.
+func useIDs(ctx context.Context, pool *pgxpool.Pool, consumer string) error {
+	in, err := pginbox.New(pool, consumer, pginbox.Config{})
+	if err != nil {
+		return err
+	}
+	for _, id := range []string{"text", madeAgo(time.Minute)} {
+		err = errors.Join(err, expect(ctx, in, id, false, inbox.OutcomeCommitted), expect(ctx, in, id, false, inbox.OutcomeDuplicate))
+	}
+	return err
+}
+
+// usePolicy uses up attempts, and has them forgotten.
+func usePolicy(ctx context.Context, pool *pgxpool.Pool, consumer string) error {
+	in, err := pginbox.New(pool, consumer, pginbox.Config{Config: inbox.Config{OnFailure: inbox.Policy{
+		Action: inbox.Custom, Attempts: 2, Delay: inbox.NoDelay, Handle: func(context.Context, inbox.Failure) error { return nil },
+	}}})
+	if err != nil {
+		return err
+	}
+	for _, id := range []string{"text", madeAgo(time.Minute)} {
+		err = errors.Join(err, expect(ctx, in, id, true, inbox.OutcomeFailed), expect(ctx, in, id, true, inbox.OutcomeGivenUp))
+	}
+	_, pruned := in.PruneAttempts(ctx, time.Hour, 1)
+	return errors.Join(err, pruned, useIDs(ctx, pool, consumer+" too"))
+}
+
+// useParking parks, redrives, drops, and asks what was done.
+func useParking(ctx context.Context, pool *pgxpool.Pool, consumer string) error {
+	in, err := pginbox.New(pool, consumer, pginbox.Config{Config: inbox.Config{
+		OnFailure: inbox.Policy{Action: inbox.Park, Attempts: 2, Delay: inbox.NoDelay}, RedrivePoll: 5 * time.Millisecond,
+	}})
+	if err != nil {
+		return err
+	}
+	first := madeAgo(time.Minute)
+	err = errors.Join(expect(ctx, in, first, true, inbox.OutcomeFailed), expect(ctx, in, first, true, inbox.OutcomeParked),
+		expect(ctx, in, "second", false, inbox.OutcomeParked), expect(ctx, in, "third", false, inbox.OutcomeParked))
+	if err != nil {
+		return err
+	}
+	_, err = in.SkipHead(ctx, pginbox.SkipHeadRequest{By: somebody, Key: "k"})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	ran := 0
+	err = in.RunRedrive(ctx, func(context.Context, *message.Message) error {
+		if ran++; ran == 2 {
+			defer cancel()
+		}
+		return nil
+	})
+	if err != nil || ran != 2 {
+		return fmt.Errorf("%w: %d were redriven: %w", errUnexpected, ran, err)
+	}
+	entries, err := in.Audit(context.WithoutCancel(ctx), pginbox.AuditQuery{})
+	if err != nil || len(entries) < 3 {
+		return fmt.Errorf("%w: %d entries: %w", errUnexpected, len(entries), err)
+	}
+	return nil
+}
+
+// useNotes keeps fingerprints and replies, and has them pruned.
+func useNotes(ctx context.Context, pool *pgxpool.Pool, consumer string) error {
+	in, err := pginbox.New(pool, consumer, pginbox.Config{Config: inbox.Config{Fingerprint: inbox.FingerprintPayload, KeepReplies: true}})
+	if err != nil {
+		return err
+	}
+	for _, id := range []string{"text", madeAgo(time.Minute)} {
+		err = errors.Join(err, expect(ctx, in, id, false, inbox.OutcomeCommitted), expect(ctx, in, id, false, inbox.OutcomeDuplicate))
+	}
+	_, pruned := in.PruneNotes(ctx, time.Hour, 1)
+	return errors.Join(err, pruned)
+}
+
+// usePositions processes by positions, after a topic that was made again.
+func usePositions(ctx context.Context, pool *pgxpool.Pool, consumer string) error {
+	w, err := pginbox.NewWatermark(pool, consumer, []string{wmTopic}, pginbox.WatermarkConfig{})
+	if err != nil {
+		return err
+	}
+	if _, err := w.Assigned(ctx, []inbox.Assignment{whole(2)}); err != nil {
+		return err
+	}
+	outcome, err := processAt(ctx, w, at(0), nothing)
+	if err != nil || outcome != inbox.OutcomeCommitted {
+		return fmt.Errorf("%w: %s: %w", errUnexpected, outcome, err)
+	}
+	by := pginbox.WatermarkBy{Actor: "alice", Reason: "it was made again"}
+	err = w.Accept(ctx, pginbox.AcceptSource{WatermarkBy: by, Topic: wmTopic, Source: wmOther})
+	if err == nil {
+		_, err = w.Remove(ctx, pginbox.RemoveWatermark{
+			WatermarkBy: by, WatermarkPartition: pginbox.WatermarkPartition{Topic: wmTopic, Source: wmSource},
+		})
+	}
+	return err
+}
+
+// useMaintenance forgets, and prunes the audit. Nobody else must use the database: it would
+// wait for what is open before it deletes.
+func useMaintenance(ctx context.Context, pool *pgxpool.Pool, _ string) error {
+	m, err := pginbox.NewMaintenance(pool, pginbox.Config{}, pginbox.MaintenanceConfig{
+		NoDDL: true, Retention: 5 * day, KeepOther: day, KeepAudit: day,
+	})
+	if err != nil {
+		return err
+	}
+	report, err := m.RunOnce(ctx)
+	if err == nil && report.Busy {
+		err = fmt.Errorf("%w: %+v", errUnexpected, report)
+	}
+	return err
+}
