@@ -67,7 +67,10 @@ func (p *part) parse(bound string) error {
 	if err == nil && found[2] != "" {
 		p.To, err = strconv.ParseInt(found[2], 10, 64)
 	}
-	return err
+	if err != nil {
+		return fmt.Errorf("leat: partition %s of the log: %w", p.Table, err)
+	}
+	return nil
 }
 
 // ahead makes ranges between the sequence and the open-ended range, if there are too few.

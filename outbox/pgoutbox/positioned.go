@@ -72,14 +72,20 @@ func (p position) toWindow() (w pgwindow.Window, err error) {
 		No: p.Window, Floor: p.Floor, NextFloor: p.NextFloor, SourceFloor: p.SourceFloor, Last: p.Last,
 		SystemIdentifier: p.SystemIdentifier, Slots: p.Slots,
 	}
+	if p.Window < 0 || p.Last < 0 || p.Floor < 0 || p.NextFloor < p.Floor || p.SourceFloor < p.NextFloor {
+		return w, fmt.Errorf("window = %d, last = %d, floors = %d, %d, %d: negative, or out of order",
+			p.Window, p.Last, p.Floor, p.NextFloor, p.SourceFloor)
+	}
 	if w.Prev, err = pgwindow.ParseSnapshot(p.Prev); err != nil {
-		return w, err
+		return w, fmt.Errorf("prev: %w", err)
 	}
 	if w.Target, err = pgwindow.ParseSnapshot(p.Target); err != nil {
-		return w, err
+		return w, fmt.Errorf("target: %w", err)
 	}
-	w.OpenedBy, err = strconv.ParseUint(p.OpenedBy, 10, 64)
-	return w, err
+	if w.OpenedBy, err = strconv.ParseUint(p.OpenedBy, 10, 64); err != nil {
+		return w, fmt.Errorf("opened_by = %.100q is no transaction id", p.OpenedBy)
+	}
+	return w, nil
 }
 
 // Seek implements relay.Positioned. The stored position may be ahead of the given one
