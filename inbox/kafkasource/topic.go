@@ -38,16 +38,24 @@ func (m *member) watchTopic(ctx context.Context) {
 	}
 }
 
+// signature is the metadata of a commit for the topic with the id source.
+func signature(source string) string { return committedTopic + source }
+
+// topicOf returns the topic's id in the metadata of a commit, if it is one of ours.
+func topicOf(metadata string) (id string, ours bool) {
+	return strings.CutPrefix(metadata, committedTopic)
+}
+
 // signed returns a context for commits that say which topic they are of.
 func (m *member) signed(ctx context.Context, source string) context.Context {
 	if source == "" {
 		return ctx
 	}
-	signature := committedTopic + source
+	text := signature(source)
 	return kgo.PreCommitFnContext(ctx, func(req *kmsg.OffsetCommitRequest) error {
 		for i := range req.Topics {
 			for j := range req.Topics[i].Partitions {
-				req.Topics[i].Partitions[j].Metadata = &signature
+				req.Topics[i].Partitions[j].Metadata = &text
 			}
 		}
 		return nil
@@ -67,7 +75,7 @@ func (m *member) ofAnotherTopic(ctx context.Context, admin *kadm.Client, source 
 	}
 	foreign := make(map[int32]bool)
 	committed.Each(func(o kadm.OffsetResponse) {
-		id, ours := strings.CutPrefix(o.Metadata, committedTopic)
+		id, ours := topicOf(o.Metadata)
 		if o.Topic != m.topic || o.At < 0 || !ours || id == source {
 			return
 		}

@@ -1,0 +1,203 @@
+package pginbox
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/ids"
+	"github.com/leat-go/leat/outbox"
+)
+
+// FuzzMetadata: metadata of any bytes is stored as JSON that the database takes, and
+// comes back as it was.
+func FuzzMetadata(f *testing.F) {
+	f.Add("event-id", "e", "ключ", "<&>\u2028")
+	f.Add("a\x00", "\xff", "", "\ufffd")
+	f.Add("\xed\xa0\x80", "\\u0000", "a", "\x00")
+	f.Fuzz(func(t *testing.T, n1, v1, n2, v2 string) {
+		m := message.Metadata{n1: v1}
+		m[n2] = v2
+		text, raw, err := encodeMetadata(m)
+		require.NoError(t, err)
+		var texts map[string]string
+		require.NoError(t, json.Unmarshal([]byte(text), &texts))
+		for name, value := range texts {
+			require.NotContains(t, name+value, "\x00")
+			require.Equal(t, m[name], value)
+		}
+		got, err := decodeMetadata(text, raw)
+		require.NoError(t, err)
+		require.Equal(t, m, got)
+	})
+}
+
+// FuzzParkedRow: what people have changed in a row is an error or a message.
+func FuzzParkedRow(f *testing.F) {
+	f.Add(`{"a":"b"}`, `[["YQ==","/w=="]]`, `[{"at":"2026-01-02T03:04:05Z","error":"e"}]`)
+	f.Add(`null`, `null`, `null`)
+	f.Add(`[]`, `[["YQ=="]]`, `{}`)
+	f.Add(`{"a":1}`, `[["a","b","c"]]`, `[{"at":"yesterday"}]`)
+	f.Fuzz(func(t *testing.T, metadata, raw, errs string) {
+		m, err := decodeMetadata(metadata, &raw)
+		require.Equal(t, err == nil, m != nil)
+		all, err := loadErrors(errs)
+		if err != nil {
+			return
+		}
+		encoded, err := json.Marshal(storedErrors(all))
+		if err != nil {
+			return // a year that JSON does not have
+		}
+		again, err := loadErrors(string(encoded))
+		require.NoError(t, err)
+		require.Len(t, again, len(all))
+		for i := range all {
+			require.True(t, all[i].At.Equal(again[i].At))
+			require.Equal(t, all[i].Error, again[i].Error)
+		}
+	})
+}
+
+// FuzzKeyHash: a message that is parked is found by the topic as it was stored, which
+// is text, whatever it was before.
+func FuzzKeyHash(f *testing.F) {
+	f.Add("orders", "customer-17")
+	f.Add("a\x00b", "\xff")
+	f.Add("\xff", "")
+	failures := &failures{keys: keys{consumer: "c", table: `"leat"."inbox"`}}
+	f.Fuzz(func(t *testing.T, topic, key string) {
+		stored := printable(topic)
+		require.True(t, utf8.ValidString(stored))
+		require.NotContains(t, stored, "\x00")
+		require.Equal(t, stored, printable(stored))
+		hash := failures.hash(inbox.Key{Topic: topic, Name: key})
+		require.Equal(t, key != "", hash.Valid)
+		require.Equal(t, hash, failures.hash(inbox.Key{Topic: stored, Name: key}))
+	})
+}
+
+// FuzzSource: a log is known by a canonical UUID, never by anything that could be
+// another's as well.
+func FuzzSource(f *testing.F) {
+	f.Add("b7a1a4f8-6d0c-4c6e-9f57-2f7a2a1f3c11", int32(0))
+	f.Add("00000000-0000-0000-0000-000000000000", int32(0))
+	f.Add("B7A1A4F8-6D0C-4C6E-9F57-2F7A2A1F3C11", int32(-1))
+	f.Add("", int32(1))
+	f.Fuzz(func(t *testing.T, source string, partition int32) {
+		stored, err := storedSource("topic", source, partition)
+		if err != nil {
+			require.ErrorIs(t, err, inbox.ErrNoPosition)
+			require.Regexp(t, "source|partition", err.Error())
+			return
+		}
+		require.GreaterOrEqual(t, partition, int32(0))
+		require.Equal(t, source, uuid.UUID(stored.Bytes).String())
+		require.NotEqual(t, uuid.Nil, uuid.UUID(stored.Bytes))
+	})
+}
+
+// FuzzBounds: the server's words for the bounds of a range are read as they were
+// written, and others are refused.
+func FuzzBounds(f *testing.F) {
+	for _, bound := range []string{
+		"FOR VALUES FROM (MINVALUE) TO ('0190163d-8694-0000-0000-000000000000')", "DEFAULT", "", "FOR VALUES FROM ('------------------------------------') TO (MAXVALUE)",
+		"FOR VALUES FROM (MINVALUE) TO (MAXVALUE)", "FOR VALUES FROM ('0190163d86940-000-0000-000000000000-') TO (MAXVALUE)",
+	} {
+		f.Add(bound, int64(1_700_000_000_000), int64(1_700_086_400_000))
+	}
+	f.Fuzz(func(t *testing.T, bound string, from, to int64) {
+		if _, _, err := parseBounds(bound); err == nil {
+			require.True(t, strings.HasPrefix(bound, "FOR VALUES FROM ("))
+		}
+		a, b := uuidAt(from), uuidAt(to)
+		gotA, gotB, err := parseBounds("FOR VALUES FROM ('" + ids.Text(a.Bytes) + "') TO ('" + ids.Text(b.Bytes) + "')")
+		require.NoError(t, err)
+		require.Equal(t, []pgtype.UUID{a, b}, []pgtype.UUID{gotA, gotB})
+	})
+}
+
+// FuzzGap: the range that is made for an id holds it, begins at or above the floor,
+// and meets no other range, whatever their widths.
+func FuzzGap(f *testing.F) {
+	const today, day = int64(1_700_000_000_000), int64(86_400_000)
+	f.Add(today, today-14*day, day, today-day, today, today+5*day, int64(7))
+	f.Add(today, int64(0), 7*day, today-day/2, today-day/3, today+1, int64(60_000))
+	f.Add(today, today, int64(1000), today-1, today, today+1, int64(1))
+	f.Fuzz(func(t *testing.T, at, floorAt, width, a, b, c, long int64) {
+		const last = ids.MaxMillis - 400*day
+		inside := func(ms int64) int64 { return min(max(ms, 0), last) }
+		width = min(max(width, 1000), 366*day)
+		id, floor := uuidAt(inside(at)), uuidAt(inside(floorAt))
+		id.Bytes[6], id.Bytes[8] = 0x70, 0x80
+		if below(id, floor) {
+			return
+		}
+		all := ranges(inside(a), inside(b), inside(c), min(max(long, 1), day))
+		from, to, there := gap(all, id, floor, width)
+		holds := func(p rangePart) bool { return !below(id, p.from) && (!p.to.Valid || below(id, p.to)) }
+		require.Equal(t, slices.ContainsFunc(all, holds), there)
+		if there {
+			return
+		}
+		require.True(t, holds(rangePart{from: from, to: to}), "%s is not in %s … %s", uuid.UUID(id.Bytes), uuid.UUID(from.Bytes), uuid.UUID(to.Bytes))
+		require.False(t, below(from, floor))
+		for _, p := range all {
+			require.True(t, !below(p.from, to) || !below(from, p.to), "%s … %s meets %s … %s",
+				uuid.UUID(from.Bytes), uuid.UUID(to.Bytes), uuid.UUID(p.from.Bytes), uuid.UUID(p.to.Bytes))
+		}
+		name := keys{}.rangeName(from)
+		require.Regexp(t, "^_r[0-9a-f]{12}$", name)
+		require.WithinDuration(t, time.UnixMilli(ids.Millis(from.Bytes)), madeAt(from), 0)
+	})
+}
+
+// ranges returns up to three ranges of a length that do not overlap, in order.
+func ranges(a, b, c, long int64) (all []rangePart) {
+	starts := []int64{a, b, c}
+	slices.Sort(starts)
+	for _, start := range starts {
+		p := rangePart{from: uuidAt(start), to: uuidAt(start + long)}
+		if n := len(all); n > 0 && below(p.from, all[n-1].to) {
+			continue
+		}
+		if bytes.Compare(p.from.Bytes[:], p.to.Bytes[:]) < 0 {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// FuzzMaintenanceConfig: a configuration works or is refused by the name of a field.
+func FuzzMaintenanceConfig(f *testing.F) {
+	f.Add(int64(0), int64(0), 0, int64(0), int64(0), int64(0), int64(0), 0)
+	f.Add(int64(-1), int64(time.Second), 101, int64(time.Second), int64(time.Hour), int64(1), int64(-1), -1)
+	f.Add(int64(1)<<62, int64(366*24*time.Hour), 1, int64(-1)<<62, int64(24*time.Hour), int64(time.Minute), int64(1), 100_000)
+	f.Fuzz(func(t *testing.T, retention, width int64, ahead int, keepOther, keepAudit, lease, lockTimeout int64, chunk int) {
+		cfg := MaintenanceConfig{
+			Retention: time.Duration(retention), Width: time.Duration(width), Ahead: ahead, KeepOther: time.Duration(keepOther),
+			KeepAudit: time.Duration(keepAudit), Lease: time.Duration(lease), LockTimeout: time.Duration(lockTimeout), DeleteChunk: chunk,
+		}.withDefaults()
+		if err := cfg.validate(); err != nil {
+			require.ErrorIs(t, err, outbox.ErrInvalidConfig)
+			require.Regexp(t, "(Retention|Width|Ahead|KeepOther|KeepAudit|Lease|LockTimeout|DeleteChunk) = .+: must be ", err.Error())
+			return
+		}
+		require.Positive(t, cfg.Width.Milliseconds())
+		require.GreaterOrEqual(t, cfg.Retention, cfg.Width)
+		require.True(t, cfg.KeepAudit == 0 || cfg.KeepAudit >= leastAudit)
+		require.Regexp(t, "^[1-9][0-9]*ms$", millis(cfg.LockTimeout))
+		again := cfg.withDefaults()
+		require.Equal(t, cfg.Width, again.Width)
+	})
+}
