@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -245,7 +244,7 @@ func (p *Processor) delay(ctx context.Context, most time.Duration) {
 	if p.cfg.BusyDelay <= 0 {
 		return
 	}
-	d := time.Duration(float64(p.cfg.BusyDelay) * (0.75 + rand.Float64()/2)) //nolint:gosec // jitter is no secret
+	d := time.Duration(float64(p.cfg.BusyDelay) * (0.75 + failpoint.Chance()/2))
 	timer := time.NewTimer(min(d, max(most, time.Millisecond)))
 	defer timer.Stop()
 	select {

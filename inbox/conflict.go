@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
+
+	"github.com/leat-go/leat/internal/failpoint"
 )
 
 // NoConflictRetries as Config.ConflictRetries turns retries off.
@@ -53,7 +54,7 @@ func (p *Processor) retry(ctx context.Context, work func() error) error {
 
 // jitter returns d, give or take as much as part of it.
 func jitter(d time.Duration, part float64) time.Duration {
-	return time.Duration(float64(d) * (1 - part + 2*part*rand.Float64())) //nolint:gosec // jitter is no secret
+	return time.Duration(float64(d) * (1 - part + 2*part*failpoint.Chance()))
 }
 
 // wait waits for d, or until ctx ends.

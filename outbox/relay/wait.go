@@ -2,8 +2,9 @@ package relay
 
 import (
 	"context"
-	"math/rand/v2"
 	"time"
+
+	"github.com/leat-go/leat/internal/failpoint"
 )
 
 // backoff is a wait that doubles from first to most, jittered by a half, until
@@ -24,10 +25,7 @@ func (b *backoff) reset() {
 // jitter returns d less up to a 1/part of it, so that replicas do not march in
 // step.
 func jitter(d time.Duration, part int64) time.Duration {
-	if spread := int64(d) / part; spread > 0 {
-		d -= time.Duration(rand.Int64N(spread)) //nolint:gosec // no secret
-	}
-	return d
+	return d - time.Duration(failpoint.Chance()*float64(int64(d)/part))
 }
 
 // pause waits for d or until ctx ends, and says whether it waited for d.
