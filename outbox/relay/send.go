@@ -33,16 +33,33 @@ func (t *term) send(stop, work context.Context) error {
 			timer.Reset(time.Until(t.dueAt))
 			due = timer.C
 		}
-		select {
-		case page, ok := <-t.pages:
-			if !ok {
-				return t.finishHeld(stop, work)
-			}
-			if err := t.sendPage(stop, work, page); err != nil {
-				return err
-			}
-		case <-due:
+		page, ok, waited := t.nextPage(due)
+		switch {
+		case !ok:
+			return t.finishHeld(stop, work)
+		case waited:
+			continue
 		}
+		if err := t.sendPage(stop, work, page); err != nil {
+			return err
+		}
+	}
+}
+
+// nextPage waits for a page or, where that comes first, for due: waited is true
+// then. A page that is there has its turn, since what was due has just had its own;
+// ok is false behind the last page.
+func (t *term) nextPage(due <-chan time.Time) (page Page, ok, waited bool) {
+	select {
+	case page, ok = <-t.pages:
+		return page, ok, false
+	default:
+	}
+	select {
+	case page, ok = <-t.pages:
+		return page, ok, false
+	case <-due:
+		return Page{}, true, true
 	}
 }
 
