@@ -97,9 +97,7 @@ func (r *Relay) acquire(ctx context.Context) (*term, error) {
 	err := failpoint.Inject(ctx, failpoint.RelayClaimWaits)
 	var s Session
 	if err == nil {
-		bounded, cancel := context.WithTimeout(ctx, r.cfg.Lease) // later it would be over
-		s, err = r.source.Acquire(bounded, r.cfg.Lease)
-		cancel()
+		s, err = r.claim(ctx)
 	}
 	if errors.Is(err, ErrLeaseHeld) {
 		r.watch.answered()
@@ -113,6 +111,15 @@ func (r *Relay) acquire(ctx context.Context) (*term, error) {
 	r.log.InfoContext(ctx, "lease acquired", slog.Int64("epoch", s.Epoch()))
 	r.onLease(ctx, s.Epoch(), true, nil)
 	return newTerm(r, s, asked.Add(r.cfg.Lease)), nil
+}
+
+// claim asks for the lease. It is not cut off at once when ctx ends: a lease that was
+// taken and never heard of would keep the others out until it runs out.
+func (r *Relay) claim(ctx context.Context) (Session, error) {
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.cfg.Lease) // later it would be over
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(r.cfg.DrainTimeout/4, cancel) })()
+	return r.source.Acquire(bounded, r.cfg.Lease)
 }
 
 // standby returns how long a replica that found the lease held waits: until it
