@@ -25,6 +25,8 @@ func (d *delivery) plan(work context.Context, now time.Time) (send []int) {
 			if !d.hold(i, Holding{Fate: FateWait}) {
 				left = append(left, i)
 			}
+		case d.isParting(r):
+			left = append(left, i)
 		case dest == nil:
 			send, left = append(send, i), append(left, i)
 		case dest.ready(now):
@@ -127,6 +129,16 @@ func (d *delivery) isHeld(r *outbox.Record) bool {
 	return held
 }
 
+// isParting says whether an earlier record of r's key is given up and that is not
+// stored yet.
+func (d *delivery) isParting(r *outbox.Record) bool {
+	if r.Key == "" || len(d.parting) == 0 {
+		return false
+	}
+	_, parting := d.parting[keyOf(r)]
+	return parting
+}
+
 // hold sets the record at place aside, once the position has come to it. It
 // reports false where that cannot be.
 func (d *delivery) hold(place int, h Holding) bool {
@@ -142,6 +154,8 @@ func (d *delivery) hold(place int, h Holding) bool {
 		if r := &d.page.Records[place]; r.Key != "" {
 			d.blocked[Key{r.Topic, r.Key}] = struct{}{}
 		}
+	} else if r := &d.page.Records[place]; r.Key != "" {
+		d.parting[keyOf(r)] = place
 	}
 	h.Index = place
 	d.holdings = append(d.holdings, h)

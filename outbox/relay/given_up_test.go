@@ -1,0 +1,48 @@
+//go:build leat_failpoints
+
+package relay_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// TestGivenUpIsStoredBeforeTheKeyGoesOn_O5 gives a record up and fails to store that;
+// by the time of the next term the sink takes it. Nothing behind it was sent before.
+func TestGivenUpIsStoredBeforeTheKeyGoesOn_O5(t *testing.T) {
+	t.Parallel()
+	for _, action := range []relay.Action{relay.DeadLetter, relay.Skip} {
+		t.Run(action.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				l := newLab(t)
+				l.put("t", "k", "k1", "k2")
+				l.put("t", "l", "l1")
+				l.refuse("k1", outbox.FailurePermanent)
+				var points failpoint.Registry
+				require.NoError(t, points.EnableAt(failpoint.RelayAckedBeforeAdvance, 1, failpoint.Call(func(context.Context) error {
+					l.allow("k1")
+					return errAway
+				})))
+				r, err := relay.New(l.source(), throughFunc(t, l), relay.Config{Policies: []relay.Policy{{Action: action}}})
+				require.NoError(t, err)
+				ctx, cancel := context.WithCancel(failpoint.With(t.Context(), &points))
+				done := make(chan error, 1)
+				go func() { done <- r.Run(ctx) }()
+				elapse(t, time.Minute)
+				cancel()
+				require.NoError(t, <-done)
+				got := l.sent()
+				require.Less(t, indexOf(got, "k1"), indexOf(got, "k2"), "%v", got)
+			})
+		})
+	}
+}
