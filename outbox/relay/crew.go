@@ -162,8 +162,14 @@ func (c *crew) start(ctx context.Context, t *term) {
 }
 
 // await waits for d, the end of a term or the end of ctx. Its only errors are
-// those that end Run.
+// those that end Run. A term that has ended comes first, since its error may ask for a
+// wait before anything is begun.
 func (c *crew) await(ctx context.Context, d time.Duration) error {
+	select {
+	case e := <-c.ended:
+		return c.bury(ctx, e)
+	default:
+	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
