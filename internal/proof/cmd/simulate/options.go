@@ -1,0 +1,177 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leat-go/leat/internal/proof/sim"
+)
+
+// options are the flags, and what the runs have come to.
+type options struct {
+	seeds, from      uint64
+	scenario, broken string
+	replay, out      string
+	trace, controls  bool
+	twice            bool
+	shrinks          int
+
+	runs, steps, failed int
+	virtual             time.Duration
+	faults              map[sim.Fault]int
+}
+
+func (o *options) register(f *flag.FlagSet) {
+	o.faults = make(map[sim.Fault]int)
+	f.Uint64Var(&o.seeds, "seeds", 1000, "number of seeds, for each scenario")
+	f.Uint64Var(&o.from, "from", 0, "first seed")
+	f.StringVar(&o.scenario, "scenario", "", "one of "+strings.Join(sim.Scenarios(), ", ")+"; all where empty")
+	f.StringVar(&o.broken, "broken", "", "rule to break, as -controls names them")
+	f.StringVar(&o.replay, "replay", "", "file with a schedule to run instead")
+	f.StringVar(&o.out, "out", ".", "directory for the schedules of failures")
+	f.BoolVar(&o.trace, "trace", false, "print the history of a replay, step by step")
+	f.BoolVar(&o.controls, "controls", false, "break each rule in turn, and want each to be convicted")
+	f.BoolVar(&o.twice, "twice", false, "run each seed twice, and want the same history")
+	f.IntVar(&o.shrinks, "shrink", 500, "most runs to make a failure simpler")
+}
+
+// main is the test that this program is.
+func (o *options) main(t *testing.T) {
+	t.Helper()
+	switch {
+	case o.replay != "":
+		o.again(t)
+	case o.controls:
+		o.convict(t)
+	default:
+		o.search(t)
+	}
+}
+
+// again runs a saved schedule.
+func (o *options) again(t *testing.T) {
+	t.Helper()
+	s, err := sim.Load(o.replay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := sim.Run(t, s, o.trace)
+	for _, e := range r.Events {
+		fmt.Println(e)
+	}
+	o.count(r)
+	o.say(r)
+	if r.Failed() {
+		t.Fail()
+	}
+}
+
+// search runs seed after seed, up to the third failure.
+func (o *options) search(t *testing.T) {
+	t.Helper()
+	scenarios := sim.Scenarios()
+	if o.scenario != "" {
+		scenarios = []string{o.scenario}
+	}
+	began := time.Now()
+	for _, scenario := range scenarios {
+		for seed := o.from; seed < o.from+o.seeds && o.failed < 3; seed++ {
+			r := sim.Run(t, sim.Schedule{Scenario: scenario, Broken: o.broken, Seed: seed}, false)
+			o.count(r)
+			o.compare(t, r)
+			if r.Failed() {
+				o.failed++
+				o.say(r)
+				o.keep(t, sim.Shrink(t, r, o.shrinks))
+				t.Fail()
+			}
+		}
+	}
+	o.summary(time.Since(began))
+}
+
+// compare runs r again.
+func (o *options) compare(t *testing.T, r sim.Result) {
+	t.Helper()
+	if !o.twice {
+		return
+	}
+	s := r.Schedule
+	s.Choices = nil
+	if again := sim.Run(t, s, false); again.Hash != r.Hash {
+		fmt.Printf("%s seed %d: hash %016x, and %016x the second time\n", s.Scenario, s.Seed, r.Hash, again.Hash)
+		t.Fail()
+	}
+}
+
+func (o *options) count(r sim.Result) {
+	o.runs++
+	o.steps += r.Steps
+	o.virtual += r.Virtual
+	for f, n := range r.Faults {
+		o.faults[f] += n
+	}
+}
+
+// say prints what a run has violated.
+func (o *options) say(r sim.Result) {
+	fmt.Printf("%s seed %d: %d steps in %s, hash %016x\n", r.Schedule.Scenario, r.Schedule.Seed, r.Steps, r.Virtual, r.Hash)
+	for _, v := range r.Violations {
+		fmt.Println("  VIOLATED", v)
+	}
+}
+
+// keep saves the schedule of a failure.
+func (o *options) keep(t *testing.T, r sim.Result) {
+	t.Helper()
+	file := filepath.Join(o.out, fmt.Sprintf("%s-%d.json", r.Schedule.Scenario, r.Schedule.Seed))
+	if err := r.Schedule.Save(file); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Printf("  shrunk to %d choices in %s:\n", len(r.Schedule.Choices), file)
+	o.say(r)
+}
+
+func (o *options) summary(took time.Duration) {
+	fmt.Printf("%d runs, %d failed, %d steps, %s of virtual time in %s: %.0f runs a minute\n",
+		o.runs, o.failed, o.steps, o.virtual.Round(time.Second), took.Round(time.Millisecond), float64(o.runs)/took.Minutes())
+	total := 0
+	for _, f := range slices.Sorted(maps.Keys(o.faults)) {
+		fmt.Printf("  %-14s %d\n", f, o.faults[f])
+		total += o.faults[f]
+	}
+	fmt.Printf("  %-14s %d\n", "faults", total)
+}
+
+// convict wants each control to be convicted within the seeds.
+func (o *options) convict(t *testing.T) {
+	t.Helper()
+	for _, c := range sim.Controls() {
+		seed, rule := o.first(t, c)
+		if rule == "" {
+			fmt.Printf("  NOT CONVICTED within %d seeds: %s\n", o.seeds, c.Broken)
+			t.Fail()
+			continue
+		}
+		fmt.Printf("  %-4s at seed %-4d %s\n", rule, seed, c.Broken)
+	}
+}
+
+// first returns the first seed that convicts c, and of which rule.
+func (o *options) first(t *testing.T, c sim.Control) (seed uint64, rule string) {
+	t.Helper()
+	for seed = o.from; seed < o.from+o.seeds; seed++ {
+		for _, v := range sim.Run(t, sim.Schedule{Scenario: c.Scenario, Broken: c.Broken, Seed: seed}, false).Violations {
+			if slices.Contains(c.Rules, v.Rule) {
+				return seed, v.Rule
+			}
+		}
+	}
+	return 0, ""
+}

@@ -1,0 +1,128 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// partitions is how many a topic has.
+const partitions = 2
+
+// entry is one copy of a record in the broker.
+type entry struct {
+	id, topic, key, payload string
+}
+
+// broker keeps a log a partition.
+type broker struct {
+	w      *World
+	logs   map[string][]entry // by partition
+	away   map[string]time.Duration
+	poison map[string]outbox.FailureKind // by id: what the broker says of it, always
+	copies map[string]int
+	told   map[string]int // failures that a sink was told of, by id
+}
+
+func newBroker(w *World) *broker {
+	return &broker{
+		w: w, logs: make(map[string][]entry), away: make(map[string]time.Duration),
+		poison: make(map[string]outbox.FailureKind), copies: make(map[string]int), told: make(map[string]int),
+	}
+}
+
+// partition is that of a key.
+func partition(topic, key string) string {
+	sum := 0
+	for _, c := range []byte(key) {
+		sum += int(c)
+	}
+	return topic + "-" + string(rune('0'+sum%partitions))
+}
+
+// append stores a copy of r.
+func (b *broker) append(n *Node, r *outbox.Record, since time.Duration) {
+	p := partition(r.Topic, r.Key)
+	b.logs[p] = append(b.logs[p], entry{id: r.ID, topic: r.Topic, key: r.Key, payload: string(r.Payload)})
+	b.copies[r.ID]++
+	e := recordEvent(Landed, n, r)
+	e.N, e.Since = int64(b.copies[r.ID]), since
+	b.w.note(e)
+	b.w.poke()
+}
+
+// sending is one call of a sink on its way.
+type sending struct {
+	b       *broker
+	node    *Node
+	began   time.Duration
+	records []outbox.Record
+	results []outbox.Result
+	done    int
+	stopped map[relay.Key]bool
+}
+
+// part delivers some of the records.
+func (s *sending) part() (progress, error) {
+	left := len(s.records) - s.done
+	n := left
+	if left > 1 && !s.b.w.quick {
+		n = left - int(s.b.w.choose(uint32(left))) //nolint:gosec // small
+	}
+	for range n {
+		s.one(s.done)
+		s.done++
+	}
+	if s.done < len(s.records) {
+		return more, nil
+	}
+	return answered, nil
+}
+
+// one delivers one record, or not. Behind a failure nothing of the key is.
+func (s *sending) one(i int) {
+	r := &s.records[i]
+	key := keyOf(r)
+	if s.stopped[key] && s.b.w.broken != SinkGoesOn {
+		s.results[i] = outbox.NotSent()
+		return
+	}
+	s.results[i] = s.b.deliver(s.node, r, s.began)
+	if s.results[i].Err != nil && r.Key != "" {
+		s.stopped[key] = true
+	}
+}
+
+// deliver appends r unless something is wrong, and says what the client learns.
+func (b *broker) deliver(n *Node, r *outbox.Record, since time.Duration) outbox.Result {
+	kind, poisoned := b.poison[r.ID]
+	switch {
+	case b.away[r.Topic] > b.w.now():
+		return outbox.Failed(outbox.FailureOutage, errRefused)
+	case poisoned:
+		return b.tell(n, r, kind, errRefused)
+	case b.w.unlucky(60, Reject):
+		if b.w.broken == AckEarly {
+			return outbox.Result{}
+		}
+		return b.tell(n, r, outbox.FailureUnknown, errRefused)
+	}
+	b.append(n, r, since)
+	if b.w.unlucky(60, Double) {
+		b.append(n, r, since)
+	}
+	if b.w.unlucky(60, LoseAck) {
+		return b.tell(n, r, outbox.FailureUnknown, errLost)
+	}
+	return outbox.Result{}
+}
+
+// tell is the result of a record that has failed for its own sake.
+func (b *broker) tell(n *Node, r *outbox.Record, kind outbox.FailureKind, err error) outbox.Result {
+	b.told[r.ID]++
+	e := recordEvent(Failed, n, r)
+	e.Note = kind.String()
+	b.w.note(e)
+	return outbox.Failed(kind, err)
+}

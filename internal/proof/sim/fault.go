@@ -1,0 +1,108 @@
+package sim
+
+import (
+	"errors"
+	"time"
+)
+
+// Fault is a kind of fault.
+type Fault string
+
+// The kinds of faults.
+const (
+	Refuse     Fault = "refused"       // an error, and nothing has happened
+	LoseAnswer Fault = "answer lost"   // it has happened, and the answer is an error
+	Stall      Fault = "stalled"       // the call hangs, longer than a lease may last
+	Zombie     Fault = "late effect"   // a call takes effect after its caller has given up or died
+	Crash      Fault = "crash"         // a replica is killed
+	Stop       Fault = "stop"          // a replica is stopped, cleanly, and another started
+	Rebalance  Fault = "rebalance"     // partitions move, old members go on for a while
+	LoseAck    Fault = "ack lost"      // the broker has the record and says it has not
+	Reject     Fault = "rejected"      // the broker fails a record for no good reason
+	Double     Fault = "doubled"       // the broker appends a record twice
+	Outage     Fault = "outage"        // a topic is away for a while
+	Poison     Fault = "poison"        // a record that the broker always refuses
+	BadHandler Fault = "handler fails" // a handler returns an error
+	Evict      Fault = "evicted"       // the store loses a record
+)
+
+var (
+	// errRefused is the error of a call that has had no effect.
+	errRefused = errors.New("sim: refused")
+	// errLost is the error of a call whose answer was lost.
+	errLost = errors.New("sim: answer lost")
+	// errGone is the error of every call of a replica that was killed.
+	errGone = errors.New("sim: process is gone")
+	// errHandler is the error of a handler.
+	errHandler = errors.New("sim: handler fails")
+)
+
+// op is a kind of call.
+type op struct {
+	name string
+	// faulty calls can be refused, and their answers lost.
+	faulty bool
+	// stalls says that the call can hang, and stubborn that it then ignores its
+	// context, as a process does that is stopped between a check and a write.
+	stalls, stubborn bool
+	// late calls can take effect after their caller has gone.
+	late bool
+	// takes is how long it takes beyond its latency.
+	takes time.Duration
+	// admitted is told when the call has arrived. nil for nobody.
+	admitted func()
+}
+
+// fate decides what goes wrong with a call.
+func (w *World) fate(o op) Fault {
+	if w.calm || !o.faulty && !o.stalls {
+		return ""
+	}
+	var f Fault
+	switch v := w.choose(80); {
+	case o.stalls && (v == 79 || v > 65 && w.broken == NoEpoch): // it takes one at the right time
+		f = Stall
+	case v == 78 && o.faulty, v == 77 && o.faulty:
+		f = LoseAnswer
+	case v == 76 && o.faulty, v == 75 && o.faulty:
+		f = Refuse
+	default:
+		return ""
+	}
+	w.fault(f)
+	return f
+}
+
+// fault counts.
+func (w *World) fault(f Fault) {
+	w.faults[f]++
+}
+
+// unlucky says whether something that happens once in n times happens now.
+func (w *World) unlucky(n uint32, f Fault) bool {
+	if w.calm || w.choose(n) != n-1 {
+		return false
+	}
+	w.fault(f)
+	return true
+}
+
+// latency is the time that one way of a call takes: microseconds mostly, and up to a
+// fifth of a second. In the end, and where there are no faults, it is short.
+func (w *World) latency() time.Duration {
+	if w.quick {
+		return 100 * time.Microsecond
+	}
+	n := uint32(1000)
+	if w.calm {
+		n = 800
+	}
+	u := w.choose(n)
+	shift := u * u * 14 / 1_000_000
+	return 20*time.Microsecond<<shift + time.Duration(u)*1009*time.Nanosecond
+}
+
+// between chooses a time from least to most.
+func (w *World) between(least, most time.Duration) time.Duration {
+	return least + (most-least)*time.Duration(w.choose(1024))/1024
+}

@@ -1,0 +1,29 @@
+package sim_test
+
+import (
+	"os"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	if err := os.Setenv("LEAT_CHANCE", "clock"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// seeds is how many runs a test makes: LEAT_SIM_SEEDS, or so many.
+func seeds(t *testing.T, usual int) uint64 {
+	t.Helper()
+	n := usual
+	if text := os.Getenv("LEAT_SIM_SEEDS"); text != "" {
+		var err error
+		n, err = strconv.Atoi(text)
+		require.NoError(t, err)
+	}
+	return uint64(max(n, 1))
+}

@@ -1,0 +1,101 @@
+package sim
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// page returns the next records of the window.
+func (s *session) page(limit int) relay.Page {
+	page := relay.Page{Round: s.opened, Cursor: s.pos.no}
+	if s.exhausted {
+		return page
+	}
+	rows := s.window()
+	if s.db.w.broken == OrderByXID {
+		limit = len(rows) + 1 // its pages would need another cursor
+	}
+	page.Records = make([]outbox.Record, 0, limit)
+	for i := range rows {
+		if len(page.Records) == limit {
+			break
+		}
+		page.Records = append(page.Records, rows[i].record)
+	}
+	if len(page.Records) < limit {
+		s.exhausted = true
+	}
+	if n := len(page.Records); n > 0 {
+		s.read = highest(page.Records)
+		if s.db.w.broken == AdvanceOnRead {
+			s.settle(s.read)
+		}
+	}
+	return page
+}
+
+// window returns the rows of the window that were not handed out, in order of seq.
+func (s *session) window() []row {
+	var rows []row
+	for _, r := range s.db.rows {
+		switch {
+		case !s.db.committed[r.xid] || !s.reads(&r.record):
+		case s.db.w.broken == IDCursor:
+			if r.record.Seq > max(s.read, s.slot.pos.last) {
+				rows = append(rows, r)
+			}
+		case r.record.Seq > s.read && s.pos.target.sees(r.xid) && !s.pos.prev.sees(r.xid):
+			rows = append(rows, r)
+		}
+	}
+	if s.db.w.broken == OrderByXID {
+		slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(a.xid, b.xid) })
+	}
+	return rows
+}
+
+// Advance implements relay.Session: a compare-and-set that only goes forward.
+func (s *session) Advance(ctx context.Context, p relay.Page, n int) error {
+	last := highest(p.Records[:n])
+	return s.write(ctx, "advance", strconv.FormatInt(last, 10), func() error { return s.pass(p, last) })
+}
+
+// pass moves the position to last, which is of page p.
+func (s *session) pass(p relay.Page, last int64) error {
+	if no, _ := p.Cursor.(int64); no != s.slot.pos.no {
+		if s.db.w.broken == NoEpoch {
+			return nil
+		}
+		return relay.ErrLeaseLost
+	}
+	s.settle(last)
+	return nil
+}
+
+// settle stores the position.
+func (s *session) settle(last int64) {
+	from := s.slot.pos.last
+	s.slot.pos.last = max(from, last)
+	s.settled = max(s.settled, last)
+	for i := range s.db.rows {
+		r := &s.db.rows[i].record
+		if r.Seq > from && r.Seq <= last && s.reads(r) && s.inWindow(s.db.rows[i].xid) {
+			s.db.w.note(recordEvent(Settled, s.node, r))
+		}
+	}
+}
+
+// inWindow says whether the window that is open holds the rows of x.
+func (s *session) inWindow(x xid) bool {
+	return s.db.committed[x] && s.slot.pos.target.sees(x) && !s.slot.pos.prev.sees(x)
+}
+
+// highest returns the highest number of records.
+func highest(records []outbox.Record) int64 {
+	return slices.MaxFunc(records, func(a, b outbox.Record) int { return cmp.Compare(a.Seq, b.Seq) }).Seq
+}

@@ -1,0 +1,160 @@
+package sim
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/meminbox"
+	"github.com/leat-go/leat/outbox"
+)
+
+// parkAttempts is after how many attempts a message is parked.
+const parkAttempts = 3
+
+// parking is consumers whose inbox counts attempts, parks messages and runs them again
+// when people redrive them.
+type parking struct {
+	w     *World
+	store *meminbox.Store
+	group *group
+
+	consumers []*Node
+	sent      []entry
+	bad       map[string]bool // ids whose handlers fail until they are mended
+	failed    error
+}
+
+func newParking(w *World) scenario {
+	p := &parking{w: w, store: &meminbox.Store{}, bad: make(map[string]bool)}
+	p.group = newGroup(w, make(map[string][]entry), "m-0", "m-1")
+	p.group.handle = p.handle
+	return p
+}
+
+// start implements scenario.
+func (p *parking) start() {
+	for i := range 5 + p.w.choose(12) {
+		e := entry{id: "m" + strconv.Itoa(int(i)), topic: "m"}
+		if k := p.w.choose(6); k < 5 {
+			e.key = string(rune('a' + k%3))
+		}
+		if !p.w.calm && p.w.choose(6) == 5 {
+			p.w.fault(Poison)
+			p.bad[e.id] = true
+		}
+		part := partition("m", e.key)
+		p.group.logs[part] = append(p.group.logs[part], e)
+		p.sent = append(p.sent, e)
+	}
+	for range 1 + p.w.choose(3) {
+		p.startConsumer()
+	}
+	p.group.rebalance(up(p.consumers))
+	if !p.w.calm {
+		p.w.after(p.w.between(50*time.Millisecond, time.Second), p.trouble)
+	}
+}
+
+// startConsumer starts a process that also runs what people redrive.
+func (p *parking) startConsumer() {
+	if p.w.ending {
+		return
+	}
+	var processor *inbox.Processor
+	ready := make(chan struct{})
+	n := p.w.start("consumer"+strconv.Itoa(len(p.consumers)+1), func(n *Node) error {
+		<-ready
+		return processor.RunRedrive(n.ctx, func(ctx context.Context, msg *message.Message) error {
+			return p.handle(ctx, n, entry{id: msg.UUID, topic: "m", key: msg.Metadata.Get(outbox.HeaderKey)})
+		})
+	})
+	defer close(ready)
+	store := parkStore{Parker: p.store.Consumer("reader"), p: p, node: n}
+	processor, p.failed = inbox.New(store, "reader", inbox.Config{
+		OnFailure:   inbox.Policy{Action: inbox.Park, Attempts: parkAttempts, Delay: 10 * time.Millisecond, MaxDelay: time.Second},
+		RedrivePoll: 200 * time.Millisecond,
+	})
+	p.group.processors[n] = processor
+	p.consumers = append(p.consumers, n)
+}
+
+// handle has an effect in the transaction that ctx carries.
+func (p *parking) handle(ctx context.Context, n *Node, e entry) error {
+	about := Event{Node: n.name, ID: e.id, Topic: e.topic, Key: e.key}
+	o := op{name: "handle", faulty: true, stalls: true, late: true, admitted: func() {
+		about.What = Started
+		p.w.note(about)
+	}}
+	return n.do(ctx, o, caller(ctx, e.id), func() error {
+		if p.bad[e.id] || p.w.unlucky(20, BadHandler) {
+			return errHandler
+		}
+		tx := meminbox.FromContext(ctx)
+		if tx == nil {
+			return outbox.ErrNotInTransaction
+		}
+		tx.OnCommit(func() {
+			about.What = Effect
+			p.w.note(about)
+		})
+		return nil
+	})
+}
+
+// trouble makes trouble, now and again later.
+func (p *parking) trouble() {
+	if p.w.calm {
+		return
+	}
+	switch p.w.choose(8) {
+	case 1:
+		if n := p.w.one(p.consumers); n != nil {
+			p.w.fault(Crash)
+			n.kill()
+			p.w.after(p.w.between(10*time.Millisecond, time.Second), func() { p.startConsumer(); p.group.rebalance(up(p.consumers)) })
+		}
+	case 2, 3:
+		p.w.fault(Rebalance)
+		p.group.rebalance(up(p.consumers))
+	case 4:
+		delete(p.bad, p.sent[p.w.choose(uint32(len(p.sent)))].id) //nolint:gosec // few
+	case 5, 6:
+		p.redrive()
+	}
+	p.w.after(p.w.between(50*time.Millisecond, 1500*time.Millisecond), p.trouble)
+}
+
+// redrive has people redrive all that is parked.
+func (p *parking) redrive() {
+	p.store.Redrive("reader", func(m meminbox.ParkedMessage) bool {
+		p.w.note(Event{What: Redriven, Node: "people", ID: m.ID, Topic: "m", Key: m.Key.Name})
+		return true
+	})
+}
+
+// produced implements scenario.
+func (p *parking) produced() bool { return true }
+
+// heal implements scenario.
+func (p *parking) heal() {
+	clear(p.bad)
+	if len(up(p.consumers)) == 0 {
+		p.startConsumer()
+	}
+	p.group.rebalance(up(p.consumers))
+	p.tend()
+}
+
+func (p *parking) tend() {
+	p.redrive()
+	p.w.after(time.Second, p.tend)
+}
+
+// settled implements scenario.
+func (p *parking) settled() bool {
+	return p.group.finished() && len(p.store.Parked("reader")) == 0
+}

@@ -1,0 +1,65 @@
+package sim
+
+import (
+	"container/heap"
+	"time"
+)
+
+// event is something that the scheduler is going to do.
+type event struct {
+	at time.Duration
+	n  int // of two at the same time the one that was planned first
+	do func()
+}
+
+// queue holds what is planned, the next first.
+type queue struct {
+	all     eventHeap
+	planned int
+}
+
+func (q *queue) push(at time.Duration, do func()) {
+	q.planned++
+	heap.Push(&q.all, event{at: at, n: q.planned, do: do})
+}
+
+func (q *queue) next() (event, bool) {
+	if len(q.all) == 0 {
+		return event{}, false
+	}
+	return q.all[0], true
+}
+
+func (q *queue) pop() {
+	heap.Pop(&q.all)
+}
+
+// eventHeap implements heap.Interface.
+type eventHeap []event
+
+func (h *eventHeap) Len() int { return len(*h) }
+
+func (h *eventHeap) Less(i, j int) bool {
+	a, b := (*h)[i], (*h)[j]
+	if a.at != b.at {
+		return a.at < b.at
+	}
+	return a.n < b.n
+}
+
+func (h *eventHeap) Swap(i, j int) { (*h)[i], (*h)[j] = (*h)[j], (*h)[i] }
+
+// Push implements heap.Interface.
+func (h *eventHeap) Push(x any) {
+	e, _ := x.(event)
+	*h = append(*h, e)
+}
+
+// Pop implements heap.Interface.
+func (h *eventHeap) Pop() any {
+	last := len(*h) - 1
+	e := (*h)[last]
+	(*h)[last] = event{}
+	*h = (*h)[:last]
+	return e
+}

@@ -1,0 +1,129 @@
+package sim_test
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/meminbox"
+)
+
+// inboxStep is one step of several deliveries at once: each lane has one at a time.
+type inboxStep struct {
+	Lane int
+	Call string
+	ID   string // of claim
+}
+
+const inboxLanes = 3
+
+func inboxSteps() *rapid.Generator[[]inboxStep] {
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) inboxStep {
+		return inboxStep{
+			Lane: rapid.IntRange(0, inboxLanes-1).Draw(t, "lane"),
+			Call: rapid.SampledFrom([]string{"claim", "claim", "commit", "rollback"}).Draw(t, "call"),
+			ID:   "id-" + strconv.Itoa(rapid.IntRange(0, 2).Draw(t, "id")),
+		}
+	}), 1, 60)
+}
+
+// inboxRun runs steps on a store and follows what ought to be.
+type inboxRun struct {
+	store     inbox.Store
+	units     [inboxLanes]inbox.Unit
+	ids       [inboxLanes]string
+	effects   map[string]int // that were committed, by id
+	committed map[string]bool
+}
+
+func (r *inboxRun) step(ctx context.Context, s inboxStep) error {
+	u := r.units[s.Lane]
+	switch {
+	case s.Call == "claim" && u == nil:
+		return r.claim(ctx, s)
+	case s.Call == "commit" && u != nil:
+		r.units[s.Lane] = nil
+		r.committed[r.ids[s.Lane]] = true
+		return u.Commit(ctx)
+	case s.Call == "rollback" && u != nil:
+		r.units[s.Lane] = nil
+		return u.Rollback(ctx)
+	}
+	return nil
+}
+
+func (r *inboxRun) claim(ctx context.Context, s inboxStep) error {
+	want := inbox.Claimed
+	for lane, u := range r.units {
+		if u != nil && r.ids[lane] == s.ID {
+			want = inbox.Busy
+		}
+	}
+	if r.committed[s.ID] {
+		want = inbox.Duplicate
+	}
+	u, got, err := r.store.Claim(ctx, s.ID)
+	if err != nil || got != want || (u != nil) != (want == inbox.Claimed) {
+		return fmt.Errorf("%+v: answered %s and %w, want %s", s, got, err, want)
+	}
+	if u != nil {
+		r.units[s.Lane], r.ids[s.Lane] = u, s.ID
+		meminbox.FromContext(u.Context(ctx)).OnCommit(func() { r.effects[s.ID]++ })
+	}
+	return nil
+}
+
+// runInbox runs steps and wants each id that has committed to have taken effect once.
+func runInbox(ctx context.Context, steps []inboxStep, wrap func(inbox.Store) inbox.Store) error {
+	r := &inboxRun{store: wrap((&meminbox.Store{}).Consumer("c")), effects: map[string]int{}, committed: map[string]bool{}}
+	for i, s := range steps {
+		if err := r.step(ctx, s); err != nil {
+			return fmt.Errorf("step %d: %w", i, err)
+		}
+		for id, n := range r.effects {
+			if n != 1 || !r.committed[id] {
+				return fmt.Errorf("step %d: %s has taken effect %d times, committed %v", i, id, n, r.committed[id])
+			}
+		}
+	}
+	return nil
+}
+
+// TestInboxFollowsTheModel compares the inbox in memory with a model of I1 and I2, step
+// by step.
+func TestInboxFollowsTheModel(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		if err := runInbox(t.Context(), inboxSteps().Draw(rt, "steps"), func(s inbox.Store) inbox.Store { return s }); err != nil {
+			rt.Fatal(err)
+		}
+	})
+}
+
+// hastyStore calls what is in progress a duplicate.
+type hastyStore struct{ inbox.Store }
+
+func (s hastyStore) Claim(ctx context.Context, id string) (inbox.Unit, inbox.Status, error) {
+	u, status, err := s.Store.Claim(ctx, id)
+	if status == inbox.Busy {
+		status = inbox.Duplicate
+	}
+	return u, status, err
+}
+
+// TestInboxFollowsTheModel_Control wants the model to notice a store that acks what is
+// in progress.
+func TestInboxFollowsTheModel_Control(t *testing.T) {
+	t.Parallel()
+	for seed := range 200 {
+		if runInbox(t.Context(), inboxSteps().Example(seed), func(s inbox.Store) inbox.Store { return hastyStore{s} }) != nil {
+			return
+		}
+	}
+	require.Fail(t, "not noticed")
+}

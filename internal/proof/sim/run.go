@@ -1,0 +1,138 @@
+package sim
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// scenario is what is run.
+type scenario interface {
+	// start starts what there is.
+	start()
+	// produced says that all work has been handed in.
+	produced() bool
+	// heal ends all trouble.
+	heal()
+	// settled says that all work is done.
+	settled() bool
+	// check returns the rules that were violated.
+	check() []Violation
+}
+
+// Violation is a promise that was not kept.
+type Violation struct {
+	// Rule is the invariant's number.
+	Rule string
+	// Detail says what happened.
+	Detail string
+}
+
+// String is the rule and the detail.
+func (v Violation) String() string { return v.Rule + ": " + v.Detail }
+
+// Result is what came of a run.
+type Result struct {
+	// Schedule repeats the run.
+	Schedule Schedule
+	// Steps is the number of steps of calls, and Hash that of all that happened.
+	Steps int
+	Hash  uint64
+	// Virtual is the time that it took in the simulation.
+	Virtual time.Duration
+	// Faults counts them by kind.
+	Faults map[Fault]int
+	// Violations is empty where all promises were kept.
+	Violations []Violation
+	// Events is the history.
+	Events []Event
+}
+
+// Failed says whether a rule was violated.
+func (r Result) Failed() bool { return len(r.Violations) > 0 }
+
+// Scenarios returns the names of what can be run.
+func Scenarios() []string {
+	return slices.Sorted(maps.Keys(scenarios()))
+}
+
+func scenarios() map[string]func(*World) scenario {
+	return map[string]func(*World) scenario{
+		"pipeline": newPipeline,
+		"inbox":    newParking,
+		"dedupe":   newLeases,
+	}
+}
+
+const (
+	// mostStorm bounds the time of trouble beyond what is chosen, and mostCalm the time
+	// until all work is done afterwards.
+	mostStorm = 20 * time.Second
+	mostCalm  = 90 * time.Second
+)
+
+// Run runs s once, in a bubble of t. With trace the Events have every step of every
+// call.
+func Run(t *testing.T, s Schedule, trace bool) (result Result) {
+	t.Helper()
+	build := scenarios()[s.Scenario]
+	if build == nil {
+		result.Violations = []Violation{{Rule: "usage", Detail: fmt.Sprintf("no scenario %q", s.Scenario)}}
+		return result
+	}
+	synctest.Test(t, func(*testing.T) {
+		w := newWorld(s, trace)
+		violations := w.play(build)
+		result = Result{
+			Schedule: Schedule{Scenario: s.Scenario, Broken: s.Broken, Seed: s.Seed, Choices: w.taken},
+			Steps:    w.steps, Hash: w.sum.Sum64(), Virtual: w.now(), Faults: w.faults,
+			Violations: violations, Events: w.events,
+		}
+	})
+	return result
+}
+
+// play runs a scenario to its end.
+func (w *World) play(build func(*World) scenario) []Violation {
+	w.calm = w.choose(10) == 0
+	faultless := w.calm
+	sc := build(w)
+	sc.start()
+	storm := w.between(time.Second, 6*time.Second)
+	w.run(func() bool { return w.now() >= storm }, storm)
+	w.run(sc.produced, mostStorm)
+	w.calm, w.quick = true, true
+	sc.heal()
+	settled := w.run(func() bool { return w.amiss == 0 && sc.settled() }, mostCalm)
+	violations := w.end()
+	if !settled {
+		violations = append(violations, Violation{Rule: "liveness", Detail: fmt.Sprintf("work is left %s after all trouble ended", mostCalm)})
+	}
+	violations = append(violations, sc.check()...)
+	if faultless {
+		violations = append(violations, once(w.events)...)
+	}
+	return violations
+}
+
+// end stops all processes, one after the other, and kills those that do not stop.
+func (w *World) end() (violations []Violation) {
+	w.ending, w.quick = true, false
+	for _, n := range w.nodes {
+		if n.up() {
+			w.after(w.between(0, 400*time.Millisecond), n.stop)
+		}
+	}
+	none := func() bool { return w.live.Load() == 0 }
+	if !w.run(none, 30*time.Second) {
+		violations = append(violations, Violation{Rule: "O13", Detail: "processes do not stop"})
+		for _, n := range w.nodes {
+			n.kill()
+		}
+		w.run(none, 30*time.Second)
+	}
+	return violations
+}

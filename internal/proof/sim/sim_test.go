@@ -1,0 +1,142 @@
+package sim_test
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/proof/sim"
+)
+
+// built says that the program has what a deterministic run needs.
+func built(t *testing.T) {
+	t.Helper()
+	if !failpoint.Enabled {
+		t.Skip("needs -tags leat_failpoints")
+	}
+}
+
+// report writes down what went wrong, and how to see it again.
+func report(t *testing.T, r sim.Result) {
+	t.Helper()
+	small := sim.Shrink(t, r, 300)
+	t.Errorf("%s, seed %d (hash %x): %v\nshrunk to %d choices %v: %v", r.Schedule.Scenario, r.Schedule.Seed, r.Hash,
+		r.Violations, len(small.Schedule.Choices), small.Schedule.Choices, small.Violations)
+}
+
+// TestSeeds runs the real engines through schedule after schedule: all promises are
+// kept.
+func TestSeeds(t *testing.T) {
+	t.Parallel()
+	built(t)
+	for _, scenario := range sim.Scenarios() {
+		t.Run(scenario, func(t *testing.T) {
+			t.Parallel()
+			n := seeds(t, 60)
+			faults := 0
+			for seed := range n {
+				r := sim.Run(t, sim.Schedule{Scenario: scenario, Seed: seed}, false)
+				if r.Failed() {
+					report(t, r)
+					return
+				}
+				for _, count := range r.Faults {
+					faults += count
+				}
+			}
+			require.Greater(t, faults, int(n))
+		})
+	}
+}
+
+// TestSameAgain runs seeds twice, and once more from the choices that were made: the
+// histories are the same, event by event.
+func TestSameAgain(t *testing.T) {
+	t.Parallel()
+	built(t)
+	for _, scenario := range sim.Scenarios() {
+		t.Run(scenario, func(t *testing.T) {
+			t.Parallel()
+			for seed := range seeds(t, 12) {
+				a := sim.Run(t, sim.Schedule{Scenario: scenario, Seed: seed}, true)
+				b := sim.Run(t, sim.Schedule{Scenario: scenario, Seed: seed}, true)
+				same(t, seed, a, b)
+				same(t, seed, a, sim.Run(t, a.Schedule, true))
+			}
+		})
+	}
+}
+
+// same wants two histories to be the same, and shows where they part.
+func same(t *testing.T, seed uint64, a, b sim.Result) {
+	t.Helper()
+	for i := range min(len(a.Events), len(b.Events)) {
+		require.Equal(t, a.Events[i], b.Events[i], "seed %d, event %d of %d", seed, i, len(a.Events))
+	}
+	require.Len(t, b.Events, len(a.Events))
+	require.Equal(t, a.Hash, b.Hash)
+}
+
+// TestControls breaks one rule after another: each is convicted, of the right
+// invariant, within some seeds.
+func TestControls(t *testing.T) {
+	t.Parallel()
+	built(t)
+	for _, c := range sim.Controls() {
+		t.Run(c.Broken, func(t *testing.T) {
+			t.Parallel()
+			r, ok := convict(t, c)
+			require.True(t, ok)
+			t.Logf("seed %d: %s", r.Schedule.Seed, r.Violations[0])
+		})
+	}
+}
+
+// most is the number of seeds within which a control must be convicted.
+const most = 1000
+
+// convict looks for a seed that convicts c.
+func convict(t *testing.T, c sim.Control) (sim.Result, bool) {
+	t.Helper()
+	for seed := range uint64(most) {
+		r := sim.Run(t, sim.Schedule{Scenario: c.Scenario, Broken: c.Broken, Seed: seed}, false)
+		at := slices.IndexFunc(r.Violations, func(v sim.Violation) bool { return slices.Contains(c.Rules, v.Rule) })
+		if at >= 0 {
+			r.Violations[0], r.Violations[at] = r.Violations[at], r.Violations[0]
+			return r, true
+		}
+	}
+	return sim.Result{}, false
+}
+
+// TestSavedScheduleConvictsAgain shrinks what convicts a control, saves it, and runs it
+// again twice.
+func TestSavedScheduleConvictsAgain(t *testing.T) {
+	t.Parallel()
+	built(t)
+	for _, c := range []sim.Control{sim.Controls()[1], sim.Controls()[3], sim.Controls()[7]} {
+		t.Run(c.Broken, func(t *testing.T) {
+			t.Parallel()
+			r, ok := convict(t, c)
+			require.True(t, ok)
+			small := sim.Shrink(t, r, 60)
+			require.Less(t, len(small.Schedule.Choices), len(r.Schedule.Choices))
+
+			file := filepath.Join(t.TempDir(), "schedule.json")
+			require.NoError(t, small.Schedule.Save(file))
+			saved, err := sim.Load(file)
+			require.NoError(t, err)
+			require.Equal(t, small.Schedule, saved)
+			for range 2 {
+				again := sim.Run(t, saved, false)
+				require.Equal(t, small.Hash, again.Hash)
+				require.ElementsMatch(t, small.Violations, again.Violations)
+			}
+			saved.Broken = ""
+			require.Empty(t, sim.Run(t, saved, false).Violations, "the schedule is innocent")
+		})
+	}
+}

@@ -1,0 +1,83 @@
+package sim
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// slot is a part of the outbox, with a lease and a position of its own.
+type slot struct {
+	no    int
+	lease lease
+	pos   position
+}
+
+// member is a relay that has said that it lives.
+type member struct {
+	node  *Node
+	until time.Duration
+}
+
+var (
+	_ relay.Sharded = source{}
+	_ relay.Slotted = (*session)(nil)
+)
+
+// makeSlots divides the outbox.
+func (d *db) makeSlots(n int) {
+	for i := range n {
+		empty := snapshot{xmax: 1}
+		d.slots = append(d.slots, &slot{no: i, pos: position{prev: empty, target: empty}})
+	}
+}
+
+// shard is a number that depends on the key, or on the id where there is no key.
+func shard(m *outbox.Message) int16 {
+	text := m.Key
+	if text == "" {
+		text = m.ID
+	}
+	var sum int16
+	for _, c := range []byte(text) {
+		sum = (sum*31 + int16(c)) % 64
+	}
+	return sum
+}
+
+// reads says whether r is of the session's slot.
+func (s *session) reads(r *outbox.Record) bool {
+	return int(r.Shard)%len(s.db.slots) == s.slot.no
+}
+
+// Slot implements relay.Slotted.
+func (s *session) Slot() int { return s.slot.no }
+
+// Share implements relay.Sharded.
+func (s source) Share(ctx context.Context, ttl time.Duration) (share relay.Share, err error) {
+	err = s.node.do(ctx, op{name: "share", faulty: true, stalls: true, late: true}, "", func() error {
+		d, now := s.db, s.db.w.now()
+		d.members = slices.DeleteFunc(d.members, func(m member) bool { return m.node == s.node || m.until <= now })
+		d.members = append(d.members, member{node: s.node, until: now + ttl})
+		share = relay.Share{Slots: len(d.slots), Fair: (len(d.slots) + len(d.members) - 1) / len(d.members)}
+		return nil
+	})
+	return share, err
+}
+
+// Leave implements relay.Sharded.
+func (s source) Leave(ctx context.Context) error {
+	return s.node.do(ctx, op{name: "leave", faulty: true, late: true}, "", func() error {
+		s.db.members = slices.DeleteFunc(s.db.members, func(m member) bool { return m.node == s.node })
+		return nil
+	})
+}
+
+// about tells the calls of a relay's sessions apart.
+func (s *session) about(detail string) string {
+	return strconv.Itoa(s.slot.no) + " " + detail
+}

@@ -1,0 +1,197 @@
+package sim
+
+import (
+	"context"
+	"time"
+
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// leaseTime is that of the relays.
+const leaseTime = 3 * time.Second
+
+// lease is who may relay.
+type lease struct {
+	owner *Node // nil where it is free
+	epoch int64
+	until time.Duration
+	used  time.Duration // when its owner last wrote under it
+}
+
+// position is how far the relays have come: window no holds what target sees and
+// prev does not, and its records up to last are settled.
+type position struct {
+	no           int64
+	prev, target snapshot
+	last         int64
+}
+
+// source is a process's view of the outbox.
+type source struct {
+	db   *db
+	node *Node
+}
+
+var _ relay.Source = source{}
+
+// Check implements relay.Source.
+func (s source) Check(ctx context.Context) error {
+	return s.node.do(ctx, op{name: "check", faulty: true}, "", func() error { return nil })
+}
+
+// Wakes implements relay.Source.
+func (s source) Wakes(context.Context) <-chan struct{} {
+	return s.node.wake
+}
+
+// Acquire implements relay.Source: it takes the first slot that is free.
+func (s source) Acquire(ctx context.Context, ttl time.Duration) (relay.Session, error) {
+	var n *session
+	err := s.node.do(ctx, op{name: "acquire", faulty: true, stalls: true, late: true}, "", func() error {
+		var taken *relay.LeaseHeldError
+		for _, one := range s.db.slots {
+			left := one.lease.until - s.db.w.now()
+			if one.lease.owner == nil || left <= 0 {
+				n = s.open(one, ttl)
+				return nil
+			}
+			if taken == nil || left < taken.Remaining {
+				taken = &relay.LeaseHeldError{Owner: one.lease.owner.name, Remaining: left}
+			}
+		}
+		return taken
+	})
+	if err != nil {
+		return nil, err
+	}
+	return n, nil
+}
+
+// open takes the lease of a slot.
+func (s source) open(one *slot, ttl time.Duration) *session {
+	d := s.db
+	one.lease = lease{owner: s.node, epoch: one.lease.epoch + 1, until: d.w.now() + ttl}
+	d.w.note(Event{What: Leased, Node: s.node.name, Seq: int64(one.no), N: one.lease.epoch})
+	return &session{
+		db: d, node: s.node, slot: one, epoch: one.lease.epoch,
+		pos: one.pos, read: one.pos.last, settled: one.pos.last,
+	}
+}
+
+// session reads window after window. Its fields belong to the scheduler.
+type session struct {
+	db    *db
+	node  *Node
+	slot  *slot
+	epoch int64
+
+	pos       position // the window that is read
+	read      int64    // the last record of it that was handed out
+	settled   int64    // the last one that is settled
+	exhausted bool     // a page was not full
+	opened    int
+}
+
+var _ relay.HoldCounter = (*session)(nil)
+
+// Epoch implements relay.Session.
+func (s *session) Epoch() int64 { return s.epoch }
+
+// fenced returns ErrLeaseLost where the lease is another's.
+func (s *session) fenced() error {
+	l := &s.slot.lease
+	if l.epoch == s.epoch && l.owner != nil {
+		l.used = s.db.w.now()
+		return nil
+	}
+	if s.db.w.broken == NoEpoch {
+		s.db.w.note(Event{What: Stale, Node: s.node.name, N: s.epoch})
+		return nil
+	}
+	return relay.ErrLeaseLost
+}
+
+// write is a statement that changes the database under the lease.
+func (s *session) write(ctx context.Context, name, detail string, effect func() error) error {
+	o := op{name: name, faulty: true, stalls: true, late: true}
+	return s.node.do(ctx, o, s.about(detail), func() error {
+		if err := s.fenced(); err != nil {
+			return err
+		}
+		return effect()
+	})
+}
+
+// Renew implements relay.Session.
+func (s *session) Renew(ctx context.Context, ttl time.Duration) error {
+	return s.write(ctx, "renew", "", func() error {
+		s.slot.lease.until = s.db.w.now() + ttl
+		return nil
+	})
+}
+
+// Release implements relay.Session.
+func (s *session) Release(ctx context.Context) error {
+	return s.node.do(ctx, op{name: "release", faulty: true, late: true}, s.about(""), func() error {
+		if s.slot.lease.epoch == s.epoch {
+			s.slot.lease.owner = nil
+			s.db.w.note(Event{What: Freed, Node: s.node.name, Seq: int64(s.slot.no), N: s.epoch})
+		}
+		return nil
+	})
+}
+
+// Read implements relay.Session: a page, and before it a new window where the last
+// one is finished.
+func (s *session) Read(ctx context.Context, limit int) (relay.Page, error) {
+	var page relay.Page
+	again := false
+	read := func() error {
+		again = false
+		page = s.page(limit)
+		if len(page.Records) > 0 || s.waits() {
+			page.Waiting = len(page.Records) == 0
+			return nil
+		}
+		again = s.unseen()
+		return nil
+	}
+	if err := s.node.do(ctx, op{name: "read", faulty: true, stalls: true}, s.about("read"), read); err != nil {
+		return relay.Page{}, err
+	}
+	if !again {
+		return page, nil
+	}
+	if err := s.write(ctx, "open", "", s.open); err != nil {
+		return relay.Page{}, err
+	}
+	if err := s.node.do(ctx, op{name: "read", faulty: true, stalls: true}, s.about("read"), read); err != nil {
+		return relay.Page{}, err
+	}
+	return page, nil
+}
+
+// waits says that pages must be settled before there is more to read.
+func (s *session) waits() bool {
+	return s.settled < s.read
+}
+
+// unseen says whether anything has ended since the window was opened.
+func (s *session) unseen() bool {
+	return !s.db.snapshot().equal(s.pos.target)
+}
+
+// open finishes the window and opens the next: a compare-and-set.
+func (s *session) open() error {
+	if s.slot.pos.no != s.pos.no {
+		return relay.ErrLeaseLost
+	}
+	next := position{no: s.pos.no + 1, prev: s.pos.target, target: s.db.snapshot()}
+	if s.db.w.broken == IDCursor {
+		next.last = s.slot.pos.last
+	}
+	s.slot.pos, s.pos = next, next
+	s.read, s.settled, s.exhausted = next.last, next.last, false
+	s.opened++
+	return nil
+}

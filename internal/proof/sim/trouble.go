@@ -1,0 +1,78 @@
+package sim
+
+import "time"
+
+// trouble makes trouble, now and again later.
+func (p *pipeline) trouble() {
+	if p.w.calm {
+		return
+	}
+	switch p.w.choose(12) {
+	case 1, 2:
+		p.killRelay()
+	case 3:
+		p.stopRelay()
+	case 4:
+		p.killConsumer()
+	case 5, 6:
+		p.w.fault(Rebalance)
+		p.group.rebalance(up(p.consumers))
+	case 7, 8:
+		p.w.fault(Outage)
+		topic := p.topics[p.w.choose(2)]
+		p.broker.away[topic] = p.w.now() + p.w.between(100*time.Millisecond, 4*time.Second)
+	case 9:
+		p.redriveOne()
+	case 10:
+		p.killProducer()
+	}
+	p.w.after(p.w.between(50*time.Millisecond, 1500*time.Millisecond), p.trouble)
+}
+
+// one chooses a process that is up; nil where none is.
+func (w *World) one(nodes []*Node) *Node {
+	nodes = up(nodes)
+	if len(nodes) == 0 {
+		return nil
+	}
+	return nodes[w.choose(uint32(len(nodes)))] //nolint:gosec // few
+}
+
+func (p *pipeline) killRelay() {
+	if n := p.w.one(p.relays); n != nil {
+		p.w.fault(Crash)
+		n.kill()
+		p.w.after(p.w.between(10*time.Millisecond, 2*time.Second), p.startRelay)
+	}
+}
+
+func (p *pipeline) stopRelay() {
+	if n := p.w.one(p.relays); n != nil {
+		p.w.fault(Stop)
+		n.stop()
+		p.startRelay()
+	}
+}
+
+func (p *pipeline) killConsumer() {
+	if n := p.w.one(p.consumers); n != nil {
+		p.w.fault(Crash)
+		n.kill()
+		p.w.after(p.w.between(10*time.Millisecond, time.Second), func() { p.startConsumer(); p.group.rebalance(up(p.consumers)) })
+	}
+}
+
+func (p *pipeline) killProducer() {
+	if n := p.w.one(p.producers); n != nil {
+		p.w.fault(Crash)
+		n.kill()
+	}
+}
+
+// redriveOne has people redrive a parked record; sometimes they have mended what was
+// wrong with it.
+func (p *pipeline) redriveOne() {
+	if r := p.db.redrive(); r != nil && p.w.choose(2) == 1 {
+		delete(p.broker.poison, r.ID)
+	}
+}
