@@ -159,8 +159,9 @@ func (ds *destinations) fail(d *destination, y *tally, now time.Time, took time.
 		return
 	}
 	wait := d.wait.next()
-	if ds.recently(now) {
-		// Others are acknowledged, and would wait for each probe that hangs.
+	if ds.recently(now.Add(-took)) {
+		// Others were acknowledged when the call began, and would wait for each probe
+		// that hangs.
 		wait = max(wait, 4*took)
 	}
 	d.next, d.err, d.suspect = now.Add(wait), y.err, suspect
