@@ -1,0 +1,48 @@
+package pgoutbox_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/outbox/pgoutbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// TestO2_LateRowAtTheFloor: the row of a transaction that was under way has the very
+// number at which the floor of its window stands.
+func TestO2_LateRowAtTheFloor(t *testing.T) {
+	t.Parallel()
+	ob, db := newOutbox(t, pgoutbox.Config{})
+	s := acquire(t, ob, "")
+	put(t, ob, "other", "1")
+	require.Equal(t, []string{"1"}, payloads(readAll(t, s, 10)))
+	late := begin(t, ob, db).put("k", "late")
+
+	// One window stores its number as F, the next one moves it to where the one
+	// after that begins.
+	page, err := s.Read(t.Context(), 10)
+	require.NoError(t, err)
+	require.Empty(t, page.Records)
+	put(t, ob, "other", "2")
+	page, err = s.Read(t.Context(), 10)
+	require.NoError(t, err)
+	require.Equal(t, []string{"2"}, payloads(page.Records))
+	require.NoError(t, s.Advance(t.Context(), page, 1))
+	late.commit()
+	require.Equal(t, []string{"late"}, payloads(readAll(t, s, 10)))
+}
+
+// TestO9_ZombieCannotFollow: where slots share their windows, a slot's next one is
+// taken under its lease, too.
+func TestO9_ZombieCannotFollow(t *testing.T) {
+	t.Parallel()
+	ob, db := newOutbox(t, pgoutbox.Config{})
+	zombie := acquireFrom(t, sourceOf(t, ob, pgoutbox.SourceConfig{Slots: 2}))
+	put(t, ob, "k", "1")
+	exec(t, db, "UPDATE leat.outbox_leases SET owner = 'another', epoch = epoch + 1")
+	before := state(t, db)
+	_, err := zombie.Read(t.Context(), 10)
+	require.ErrorIs(t, err, relay.ErrLeaseLost)
+	require.Equal(t, before, state(t, db))
+}
