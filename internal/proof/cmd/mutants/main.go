@@ -1,0 +1,127 @@
+// Command mutants breaks leat's own rules, one at a time, and fails unless the test
+// that is named for each notices.
+//
+//	mutants [-short] [-only regexp] [-list] [-parallel n] [-timeout d] [-skip-baseline] [-markdown] [-v]
+//
+// It needs the servers of package testenv: run it under leatenv, which starts them
+// once, or with their addresses in the environment. With -short it needs none.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/leat-go/leat/internal/proof/mutants"
+)
+
+// errNoticed is returned where something was not.
+var errNoticed = errors.New("not every mutation was noticed")
+
+type options struct {
+	only         string
+	short, list  bool
+	parallel     int
+	timeout      time.Duration
+	skipBaseline bool
+	markdown     bool
+	verbose      bool
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.only, "only", "", "those whose names match the regular expression")
+	flag.BoolVar(&o.short, "short", false, "those whose tests need no server")
+	flag.BoolVar(&o.list, "list", false, "list them and run nothing")
+	flag.IntVar(&o.parallel, "parallel", 2, "how many to try at the same time")
+	flag.DurationVar(&o.timeout, "timeout", 3*time.Minute, "bound of one test")
+	flag.BoolVar(&o.skipBaseline, "skip-baseline", false, "do not prove first that the tests pass without a mutation")
+	flag.BoolVar(&o.markdown, "markdown", false, "write docs/mutations.md")
+	flag.BoolVar(&o.verbose, "v", false, "print what the tests say")
+	flag.Parse()
+	if err := run(o); err != nil {
+		fmt.Fprintln(os.Stderr, "mutants:", err)
+		os.Exit(1)
+	}
+}
+
+func run(o options) error {
+	list, err := choose(o)
+	if err != nil || o.list {
+		return err
+	}
+	root, err := mutants.Root()
+	if err != nil {
+		return err
+	}
+	runner, err := mutants.New(mutants.Config{
+		Root: root, Parallel: o.parallel, Timeout: o.timeout, SkipBaseline: o.skipBaseline,
+		Report: func(r mutants.Result) { show(r, o.verbose) },
+	})
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	began := time.Now()
+	results := runner.Run(ctx, list)
+	killed := 0
+	for _, r := range results {
+		if r.Verdict == mutants.Killed {
+			killed++
+		}
+	}
+	fmt.Printf("%d mutations, %d noticed, in %s\n", len(results), killed, time.Since(began).Round(time.Second))
+	if o.markdown {
+		err = publish(root, results)
+	}
+	if killed < len(results) {
+		err = errors.Join(errNoticed, err)
+	}
+	return err
+}
+
+// choose returns the mutants that are to be tried.
+func choose(o options) ([]mutants.Mutant, error) {
+	only, err := regexp.Compile(o.only)
+	if err != nil {
+		return nil, fmt.Errorf("-only: %w", err)
+	}
+	list := slices.DeleteFunc(mutants.All(), func(m mutants.Mutant) bool {
+		return !only.MatchString(m.Name) || o.short && m.Needs != 0
+	})
+	if len(list) == 0 {
+		return nil, fmt.Errorf("-only %q: no mutation is called so", o.only)
+	}
+	if o.list {
+		for _, m := range list {
+			fmt.Printf("%-44s %-10s %s: %s (needs %s)\n", m.Name, strings.Join(m.Breaks, ","), m.Package, m.Test, m.Needs)
+		}
+	}
+	return list, nil
+}
+
+func show(r mutants.Result, verbose bool) {
+	fmt.Printf("%-10s %6.1fs  %-44s %s\n", r.Verdict, r.Took.Seconds(), r.Mutant.Name, r.Mutant.Test)
+	if verbose || r.Verdict != mutants.Killed {
+		fmt.Println("    " + strings.ReplaceAll(r.Detail, "\n", "\n    "))
+	}
+}
+
+// publish writes the table.
+func publish(root string, results []mutants.Result) error {
+	file, err := os.Create(filepath.Join(root, "docs", "mutations.md")) //nolint:gosec // our own sources
+	if err != nil {
+		return err
+	}
+	return errors.Join(mutants.Markdown(file, results), file.Close())
+}

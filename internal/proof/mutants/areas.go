@@ -1,0 +1,59 @@
+package mutants
+
+import (
+	"slices"
+	"strconv"
+)
+
+// Areas returns all mutants, part by part.
+func Areas() []Area {
+	return []Area{
+		{"The enqueuer", enqueueMutants()},
+		{"The window cursor", windowMutants()},
+		{"Leases and fences", leaseMutants()},
+		{"Groups and slots", slotMutants()},
+		{"The relay", slices.Concat(relayMutants(), termMutants())},
+		{"Records that are set aside", heldMutants()},
+		{"Retention, delays and replay", slices.Concat(retentionMutants(), delayMutants())},
+		{"Sinks", sinkMutants()},
+		{"Exactly once into Kafka", exactMutants()},
+		{"Watermill's forwarder", forwardMutants()},
+		{"The inbox", slices.Concat(inboxMutants(), failureMutants())},
+		{"The inbox on PostgreSQL", slices.Concat(pginboxMutants(), rangeMutants())},
+		{"The watermark", watermarkMutants()},
+		{"Batches", batchMutants()},
+		{"Caches in front of the inbox", cacheMutants()},
+		{"The Kafka subscriber", subscriberMutants()},
+		{"Effects outside SQL", slices.Concat(dedupeMutants(), redisMutants())},
+	}
+}
+
+// All returns the mutants of all areas.
+func All() []Mutant {
+	var all []Mutant
+	for _, a := range Areas() {
+		all = append(all, a.Mutants...)
+	}
+	return all
+}
+
+// Promises returns the numbers of all promises, each of which a mutant must break.
+func Promises() []string {
+	var all []string
+	for _, kind := range []struct {
+		letter string
+		most   int
+	}{{"O", 15}, {"I", 13}, {"D", 8}} {
+		for n := range kind.most {
+			all = append(all, kind.letter+strconv.Itoa(n+1))
+		}
+	}
+	return all
+}
+
+// Unbroken returns those promises that no mutant of list breaks.
+func Unbroken(list []Mutant) []string {
+	return slices.DeleteFunc(Promises(), func(promise string) bool {
+		return slices.ContainsFunc(list, func(m Mutant) bool { return slices.Contains(m.Breaks, promise) })
+	})
+}

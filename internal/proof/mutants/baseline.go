@@ -1,0 +1,48 @@
+package mutants
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+// baselineTime is granted for the tests of a package that all mutants of it name.
+const baselineTime = 20 * time.Minute
+
+// baselines are what the named tests do without a mutant, by package. Those of a
+// package are run together, once, before the first mutant that needs one of them.
+type baselines map[string]*baseline
+
+type baseline struct {
+	once sync.Once
+	run  goTest
+	rep  *report
+	err  error
+}
+
+func newBaselines(cfg Config, list []Mutant) baselines {
+	all := make(baselines)
+	for i := range list {
+		m := &list[i]
+		b := all[m.Package]
+		if b == nil {
+			b = &baseline{run: goTest{root: cfg.Root, pkg: m.Package, timeout: baselineTime}}
+			all[m.Package] = b
+		}
+		if !slices.Contains(b.run.tests, m.Test) {
+			b.run.tests = append(b.run.tests, m.Test)
+		}
+	}
+	return all
+}
+
+// wrong says why the test of m proves nothing; empty where it passes without m.
+func (all baselines) wrong(ctx context.Context, m *Mutant) (string, error) {
+	b := all[m.Package]
+	b.once.Do(func() { b.rep, b.err = b.run.do(ctx) })
+	if b.err != nil {
+		return "", b.err
+	}
+	return b.rep.wrong(m.Test), nil
+}

@@ -1,0 +1,83 @@
+package mutants
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	// buildTime is what is granted for building beside the time of the tests.
+	buildTime = 10 * time.Minute
+
+	// killDelay is how long a command may take to end after it was told to.
+	killDelay = 10 * time.Second
+)
+
+// goTest is one `go test` of some tests of a package.
+type goTest struct {
+	root    string
+	pkg     string
+	tests   []string
+	overlay string // none where empty
+	timeout time.Duration
+}
+
+// args are the arguments of `go`.
+func (g goTest) args() []string {
+	patterns := make([]string, len(g.tests))
+	for i, test := range g.tests {
+		patterns[i] = pattern(test)
+	}
+	args := []string{
+		"test", "-json", "-count=1", "-vet=off", "-tags=leat_failpoints", "-ldflags=-s -w",
+		"-timeout=" + g.timeout.String(), "-run=" + strings.Join(patterns, "|"),
+	}
+	if g.overlay != "" {
+		args = append(args, "-overlay="+g.overlay)
+	}
+	args = append(args, "./"+g.pkg)
+	if usesRapid(os.DirFS(g.root), g.pkg) {
+		args = append(args, "-args", "-rapid.nofailfile") // it would be written into the sources
+	}
+	return args
+}
+
+// usesRapid says whether a package has tests of rapid.
+func usesRapid(tree fs.FS, pkg string) bool {
+	files, _ := fs.Glob(tree, path.Join(pkg, "*_test.go")) // the pattern is sound
+	return slices.ContainsFunc(files, func(file string) bool {
+		text, err := fs.ReadFile(tree, file)
+		return err == nil && bytes.Contains(text, []byte(`"pgregory.net/rapid"`))
+	})
+}
+
+// do runs the tests. An error says that they could not be run to their end.
+func (g goTest) do(ctx context.Context) (*report, error) {
+	ctx, cancel := context.WithTimeout(ctx, g.timeout+buildTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "go", g.args()...) //nolint:gosec // our own packages and tests
+	cmd.Dir = g.root
+	// In a group of its own, so that the test ends with its parent.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = killDelay
+	out, err := cmd.CombinedOutput()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
+		return nil, err
+	}
+	rep := read(out)
+	rep.green = err == nil
+	return rep, nil
+}

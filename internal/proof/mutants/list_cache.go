@@ -1,0 +1,31 @@
+package mutants
+
+// cacheMutants break the caches in front of the inbox.
+func cacheMutants() []Mutant {
+	return []Mutant{
+		{
+			Name: "skip-in-another-history", Breaks: []string{"I9"},
+			Change:  "an id is skipped that was committed before a failover",
+			File:    "inbox/twotier/processor.go",
+			Old:     `err == nil && now == scope {`,
+			New:     `err == nil && now != "" {`,
+			Package: "inbox/twotier", Test: "TestI9_LostCommit",
+		},
+		{
+			Name: "skip-by-an-old-scope", Breaks: []string{"I9"},
+			Change:  "the scope is one from before the message was received",
+			File:    "inbox/twotier/processor.go",
+			Old:     `if now, err := p.scopes.now(ctx)`,
+			New:     `if now, err := p.scopes.known(ctx)`,
+			Package: "inbox/twotier", Test: "TestI9_SkipsOnlyWhatIsCommittedInThisScope",
+		},
+		{
+			Name: "one-read-serves-those-after-it", Breaks: []string{"I9"},
+			Change:  "a read of the scope serves a message that came after it had begun",
+			File:    "inbox/twotier/scope.go",
+			Old:     `s.reading, s.next = true, nil`,
+			New:     `s.reading, s.next = true, r`,
+			Package: "inbox/twotier", Test: "TestI9_OneReadServesAllWhoWait", Hangs: true,
+		},
+	}
+}

@@ -1,0 +1,192 @@
+package mutants
+
+import "slices"
+
+// inboxMutants break the inbox's engine, which all stores share.
+func inboxMutants() []Mutant {
+	return slices.Concat(inboxMutantsPartOne(), inboxMutantsPartTwo())
+}
+
+func inboxMutantsPartOne() []Mutant {
+	return []Mutant{
+		{
+			Name: "ack-before-commit", Breaks: []string{"I3"},
+			Change:  "a message is acknowledged before its transaction commits",
+			File:    "inbox/processor.go",
+			Old:     `	committing = true // which ends`,
+			New:     `	committing = d.msg.Ack() // which ends`,
+			Package: "inbox/meminbox", Test: "TestInbox/I3_NoAckWithoutCommit",
+		},
+		{
+			Name: "unknown-commit-is-acked", Breaks: []string{"I1", "I3"},
+			Change:  "a commit without an answer is taken for one that took effect",
+			File:    "inbox/processor.go",
+			Old:     `return OutcomeUnknown, p.wrap("commit", id, fmt.Errorf("%w: %w", ErrCommitUnknown, err))`,
+			New:     `return OutcomeCommitted, nil`,
+			Package: "inbox/meminbox", Test: "TestInbox/I1_AmbiguousCommitThatDidNot",
+		},
+		{
+			Name: "busy-is-acked", Breaks: []string{"I3"},
+			Change:  "a message that is being processed elsewhere is acknowledged",
+			File:    "inbox/processor.go",
+			Old:     `return OutcomeBusy, p.wrap("claim", d.id, ErrBusy)`,
+			New:     `return OutcomeDuplicate, nil`,
+			Package: "inbox/meminbox", Test: "TestInbox/I3_BusyIsNotAcked",
+		},
+		{
+			Name: "early-ack-commits", Breaks: []string{"I3"},
+			Change:  "a message that its handler has acknowledged or refused is committed",
+			File:    "inbox/processor.go",
+			Old:     `m.err(), unacked(d.msg), over(ctx))`,
+			New:     `m.err(), over(ctx))`,
+			Package: "inbox/meminbox", Test: "TestInbox/I3_EarlyNackIsRefused",
+		},
+		{
+			Name: "failure-is-not-rolled-back", Breaks: []string{"I4"},
+			Change:  "a handler that fails leaves its transaction open",
+			File:    "inbox/processor.go",
+			Old:     `		if !committing {`,
+			New:     `		if committing {`,
+			Package: "inbox", Test: "TestOutcomes",
+		},
+		{
+			Name: "swallowed-errors-commit", Breaks: []string{"I4"},
+			Change:  "a delivery that was marked for rollback commits",
+			File:    "inbox/processor.go",
+			Old:     `m.err(), unacked(d.msg), over(ctx))`,
+			New:     `unacked(d.msg), over(ctx))`,
+			Package: "inbox/meminbox", Test: "TestInbox/I4_RollbackOnlyLeavesNoRecord",
+		},
+		{
+			Name: "cancelled-delivery-commits", Breaks: []string{"I4"},
+			Change:  "a delivery whose context has ended commits",
+			File:    "inbox/processor.go",
+			Old:     `m.err(), unacked(d.msg), over(ctx))`,
+			New:     `m.err(), unacked(d.msg))`,
+			Package: "inbox/meminbox", Test: "TestInbox/I4_CancelledContextLeavesNoRecord",
+		},
+		{
+			Name: "context-is-not-restored", Breaks: []string{"I2"},
+			Change:  "the message keeps the context of a transaction that has ended",
+			File:    "inbox/processor.go",
+			Old:     `	defer msg.SetContext(orig) //`,
+			New:     `	defer orig.Err() //`,
+			Package: "inbox", Test: "TestContextCarriesTheTransactionUntilTheEnd",
+		},
+	}
+}
+
+func inboxMutantsPartTwo() []Mutant {
+	return []Mutant{
+		{
+			Name: "commit-is-cut-off", Breaks: []string{"I3"},
+			Change:  "a commit ends with the context of its delivery",
+			File:    "inbox/processor.go",
+			Old:     `return context.WithTimeout(context.WithoutCancel(ctx), p.cfg.FinishTimeout)`,
+			New:     `return context.WithTimeout(ctx, p.cfg.FinishTimeout)`,
+			Package: "inbox", Test: "TestI3_CommitIsNotInterrupted",
+		},
+		{
+			Name: "empty-id-is-an-id", Breaks: []string{"I11"},
+			Change:  "a message without an id is processed as \"\"",
+			File:    "inbox/delivery.go",
+			Old:     `	if d.id == "" {`,
+			New:     `	if d.id == "" && d.msg == nil {`,
+			Package: "inbox/meminbox", Test: "TestInbox/I11_EmptyIDIsAnError",
+		},
+		{
+			Name: "child-ids-without-consumer", Breaks: []string{"I12"},
+			Change:  "two consumers make the same id out of one message",
+			File:    "internal/ids/ids.go",
+			Old:     `strconv.Quote(consumer)`,
+			New:     `strconv.Quote(consumer[:0])`,
+			Package: "inbox", Test: "TestI12_ChildIDIsAFunctionOfItsArguments",
+		},
+		{
+			Name: "child-ids-without-quotes", Breaks: []string{"I12"},
+			Change:  "parts of a child's id run into each other",
+			File:    "internal/ids/ids.go",
+			Old:     `"child " + strconv.Quote(parent)`,
+			New:     `"child " + parent`,
+			Package: "inbox", Test: "TestI12_ChildIDIsAFunctionOfItsArguments",
+		},
+		{
+			Name: "conflicts-are-not-retried", Breaks: []string{"I6"},
+			Change:  "a serialization failure is a failure of the handler",
+			File:    "inbox/conflict.go",
+			Old:     `if try >= p.cfg.ConflictRetries {`,
+			New:     `if try >= 0 {`,
+			Package: "inbox", Test: "TestI6_ConflictsAreRetriedAsAWhole",
+		},
+		{
+			Name: "returned-messages-are-dropped", Breaks: []string{"I2"},
+			Change:  "what the handler returns does not go into the outbox",
+			File:    "middleware/inbox.go",
+			Old:     `return i.enqueue(ctx, message.PublishTopicFromCtx(ctx), produced)`,
+			New:     `return i.enqueue(ctx, message.PublishTopicFromCtx(ctx), produced[:0])`,
+			Package: "middleware", Test: "TestI2_ReturnedMessagesGoToTheOutbox",
+		},
+		{
+			Name: "returned-messages-outside-the-transaction", Breaks: []string{"I2"},
+			Change:  "what the handler returns is enqueued under another context than the transaction's",
+			File:    "middleware/inbox.go",
+			Old:     `i.Outbox.EnqueueContext(ctx, msgs...)`,
+			New:     `i.Outbox.EnqueueContext(context.Background(), msgs...)`,
+			Package: "middleware", Test: "TestI2_ReturnedMessagesGoToTheOutbox",
+		},
+		{
+			Name: "rollback-on-error-lets-errors-pass", Breaks: []string{"I4"},
+			Change:  "an error that another middleware swallows is committed",
+			File:    "middleware/rollback_on_error.go",
+			Old:     `		cause = err`,
+			New:     `		cause = nil`,
+			Package: "middleware", Test: "TestI4_SwallowedErrors",
+		},
+	}
+}
+
+// failureMutants break what becomes of messages that fail.
+func failureMutants() []Mutant {
+	return []Mutant{
+		{
+			Name: "attempts-count-after-the-handler", Breaks: []string{"I4"},
+			Change:  "a message whose attempts ended with their processes is tried for ever",
+			File:    "inbox/attempts.go",
+			Old:     `case a.Number > p.cfg.OnFailure.Attempts:`,
+			New:     `case a.Number < 0:`,
+			Package: "inbox/meminbox", Test: "TestFailures/I4_PanicsAreAttempts",
+		},
+		{
+			Name: "cancelled-deliveries-count", Breaks: []string{"I4"},
+			Change:  "a delivery that was cancelled is an attempt",
+			File:    "inbox/attempts.go",
+			Old:     `case outcome == OutcomeBusy, outcome == OutcomeFailed && !ShouldPoison(err):`,
+			New:     `case outcome == OutcomeBusy:`,
+			Package: "inbox/meminbox", Test: "TestFailures/I4_CancelledDeliveriesAreNoAttempts",
+		},
+		{
+			Name: "parked-key-is-not-asked-for", Breaks: []string{"I1"},
+			Change:  "later messages of a parked key run",
+			File:    "inbox/attempts.go",
+			Old:     `case a.KeyParked && p.cfg.OnFailure.Action == Park:`,
+			New:     `case a.KeyParked && p.cfg.OnFailure.Action == Block:`,
+			Package: "inbox/meminbox", Test: "TestFailures/I1_FollowersAreStoredBehindAParkedMessage",
+		},
+		{
+			Name: "given-up-although-that-failed", Breaks: []string{"I3"},
+			Change:  "a message is acknowledged although it could not be given up",
+			File:    "inbox/give_up.go",
+			Old:     `return got, p.notGivenUp(d, cause, err)`,
+			New:     `return outcome, nil`,
+			Package: "inbox/meminbox", Test: "TestFailures/I3_CustomThatFailsIsNotAcked",
+		},
+		{
+			Name: "mismatch-is-a-duplicate", Breaks: []string{"I10"},
+			Change:  "the same id with another payload is acknowledged as a duplicate",
+			File:    "inbox/processor.go",
+			Old:     `note.Fingerprint != nil && !bytes.Equal(d.fingerprint, note.Fingerprint)`,
+			New:     `note.Fingerprint != nil && !bytes.Equal(d.fingerprint, d.fingerprint)`,
+			Package: "inbox/meminbox", Test: "TestFailures/I10_MismatchIsNotAcked",
+		},
+	}
+}

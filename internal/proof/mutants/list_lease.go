@@ -1,0 +1,130 @@
+package mutants
+
+import "slices"
+
+// leaseMutants break who may relay, and what is written under a lease.
+func leaseMutants() []Mutant {
+	return slices.Concat(leaseMutantsPartOne(), leaseMutantsPartTwo())
+}
+
+func leaseMutantsPartOne() []Mutant {
+	return []Mutant{
+		{
+			Name: "renew-without-epoch", Breaks: []string{"O9"},
+			Change:  "a renewal compares neither owner nor epoch",
+			File:    "internal/pgwindow/sql/renew.sql",
+			Old:     `AND owner = $3 AND epoch = $4`,
+			New:     `AND $3 <> '' AND $4 > 0`,
+			Package: "outbox/pgoutbox", Test: "TestConformance/O9_LostLeaseIsFenced", Needs: Postgres,
+		},
+		{
+			Name: "advance-without-epoch", Breaks: []string{"O9", "O12"},
+			Change:  "a write of the position compares neither owner nor epoch",
+			File:    "internal/pgwindow/sql/advance.sql",
+			Old:     `AND l.owner = $5 AND l.epoch = $6`,
+			New:     `AND $5 <> '' AND $6 > 0`,
+			Package: "internal/pgwindow", Test: "TestO9_StaleWriterIsRefused", Needs: Postgres,
+		},
+		{
+			Name: "advance-without-owner", Breaks: []string{"O9"},
+			Change:  "a write of the position compares the epoch alone, which a crash can issue twice",
+			File:    "internal/pgwindow/sql/advance.sql",
+			Old:     `AND l.owner = $5 AND l.epoch = $6`,
+			New:     `AND $5 <> '' AND l.epoch = $6`,
+			Package: "internal/pgwindow", Test: "TestO9_EpochIssuedTwice", Needs: Postgres,
+		},
+		{
+			Name: "open-without-epoch", Breaks: []string{"O9"},
+			Change:  "a window is opened under a lease that is lost",
+			File:    "internal/pgwindow/sql/open.sql",
+			Old:     `AND l.owner = $5 AND l.epoch = $6`,
+			New:     `AND $5 <> '' AND $6 > 0`,
+			Package: "internal/pgwindow", Test: "TestO9_StaleWriterIsRefused", Needs: Postgres,
+		},
+		{
+			Name: "raise-without-epoch", Breaks: []string{"O9"},
+			Change:  "a floor is raised under a lease that is lost",
+			File:    "internal/pgwindow/sql/raise.sql",
+			Old:     `AND l.owner = $5 AND l.epoch = $6`,
+			New:     `AND $5 <> '' AND $6 > 0`,
+			Package: "internal/pgwindow", Test: "TestO9_RaiseIsFenced", Needs: Postgres,
+		},
+		{
+			Name: "release-without-fence", Breaks: []string{"O9"},
+			Change:  "who has lost the lease gives up its successor's",
+			File:    "internal/pgwindow/sql/release.sql",
+			Old:     `AND owner = $3 AND epoch = $4`,
+			New:     `AND $3 <> '' AND $4 > 0`,
+			Package: "internal/pgwindow", Test: "TestO9_StaleWriterIsRefused", Needs: Postgres,
+		},
+		{
+			Name: "held-without-fence", Breaks: []string{"O9"},
+			Change:  "who has lost the lease sets records aside",
+			File:    "internal/pgheld/sql/fence.sql",
+			Old:     `AND owner = $3 AND epoch = $4`,
+			New:     `AND $3 <> '' AND $4 > 0`,
+			Package: "outbox/pgoutbox", Test: "TestConformance/O9_StaleEpochResolvesNothing", Needs: Postgres,
+		},
+	}
+}
+
+func leaseMutantsPartTwo() []Mutant {
+	return []Mutant{
+		{
+			Name: "position-goes-back", Breaks: []string{"O12"},
+			Change:  "a late write of the position is not refused",
+			File:    "internal/pgwindow/sql/advance.sql",
+			Old:     `AND p.last < $4`,
+			New:     `AND $4 >= 0`,
+			Package: "internal/pgwindow", Test: "TestO12_LatePositionWriteIsRefused", Needs: Postgres,
+		},
+		{
+			Name: "live-lease-is-taken", Breaks: []string{"O9"},
+			Change:  "a lease is taken that has not run out",
+			File:    "internal/pgwindow/sql/chain_claim.sql",
+			Old:     `l.lease_until <= clock_timestamp()`,
+			New:     `l.lease_until <= 'infinity'`,
+			Package: "outbox/pgoutbox", Test: "TestConformance/O9_OneHolder", Needs: Postgres,
+		},
+		{
+			Name: "expired-lease-is-not-taken", Breaks: []string{"O14"},
+			Change:  "a lease that has run out is never taken over",
+			File:    "internal/pgwindow/sql/claim.sql",
+			Old:     `OR lease_until <= clock_timestamp())`,
+			New:     `OR lease_until <= '-infinity')`,
+			Package: "internal/pgwindow", Test: "TestO14_ExpiredLeaseIsTaken", Needs: Postgres,
+		},
+		{
+			Name: "claim-commits-asynchronously", Breaks: []string{"O9"},
+			Change:  "a lease is claimed by a commit that a crash forgets",
+			File:    "internal/pgwindow/lease.go",
+			Old:     `"SET LOCAL synchronous_commit = on"`,
+			New:     `"SET LOCAL synchronous_commit = off"`,
+			Package: "internal/pgwindow", Test: "TestO9_ClaimCommitsSynchronously", Needs: Postgres,
+		},
+		{
+			Name: "settled-rows-are-read-again", Breaks: []string{"O10"},
+			Change:  "a session begins at the start of the stored window",
+			File:    "outbox/pgoutbox/session.go",
+			Old:     `n.read, n.done, n.stored = w.Last, w.Last, w.Last`, //nolint:dupword // it is as it is
+			New:     `n.read, n.done, n.stored = 0, 0, 0`,
+			Package: "outbox/pgoutbox", Test: "TestConformance/O12_ReleaseKeepsTheExactPosition", Needs: Postgres,
+		},
+		{
+			Name: "release-stores-no-position", Breaks: []string{"O10"},
+			Change:  "the last page's position is not stored with the release",
+			File:    "outbox/pgoutbox/session.go",
+			Old:     `err := n.flush(ctx)`,
+			New:     `var err error`,
+			Package: "outbox/pgoutbox", Test: "TestConformance/O10_NoRepeatsAcrossCleanStops", Needs: Postgres,
+		},
+		{
+			Name: "read-is-settled", Breaks: []string{"O12"},
+			Change:  "the position moves to what was read, acknowledged or not",
+			File:    "outbox/pgoutbox/session.go",
+			Old:     `	window, done, stored := n.window.No, n.done, n.stored`,
+			New:     `	window, done, stored := n.window.No, max(n.done, n.read), n.stored`,
+			Package: "outbox/pgoutbox", Test: "TestConformance/O12_ReadIsNotSettled", Needs: Postgres,
+		},
+	}
+}

@@ -1,0 +1,85 @@
+package mutants
+
+// retentionMutants break how history goes.
+func retentionMutants() []Mutant {
+	return []Mutant{
+		{
+			Name: "drop-past-a-lagging-group", Breaks: []string{"O2", "R8"},
+			Change:  "a range is dropped that a group has not read",
+			File:    "outbox/pgoutbox/retention.go",
+			Old:     `			kept = true`,
+			New:     `			kept = false`,
+			Package: "outbox/pgoutbox", Test: "TestO2_EverySlotCounts", Needs: Postgres,
+		},
+		{
+			Name: "drop-without-a-lock", Breaks: []string{"O2", "R8"},
+			Change:  "a range is looked at without keeping writers out until it is dropped",
+			File:    "outbox/pgoutbox/retention.go",
+			Old:     `"LOCK TABLE {range} IN SHARE MODE"`,
+			New:     `"LOCK TABLE {range} IN ACCESS SHARE MODE"`,
+			Package: "outbox/pgoutbox", Test: "TestO2_DropWaits_ForWritersOfTheRange", Needs: Postgres,
+		},
+		{
+			Name: "open-window-pins-nothing", Breaks: []string{"O2", "R8"},
+			Change:  "what the newest window holds past its last row does not count",
+			File:    "outbox/pgoutbox/sql/range_pins.sql",
+			Old:     `OR n.last < (SELECT max(seq) FROM {range})`,
+			New:     `OR false`,
+			Package: "outbox/pgoutbox", Test: "TestO2_NothingGoesUnread", Needs: Postgres,
+		},
+		{
+			Name: "delete-what-is-not-settled", Breaks: []string{"O2", "R8"},
+			Change:  "rows of a window are deleted before they are settled",
+			File:    "outbox/pgoutbox/sql/may_go.sql",
+			Old:     `(c.seq <= n.last OR`,
+			New:     `(c.seq >= n.last OR`,
+			Package: "outbox/pgoutbox", Test: "TestO2_NoDDL", Needs: Postgres,
+		},
+		{
+			Name: "group-that-never-read-pins-nothing", Breaks: []string{"O2", "R8"},
+			Change:  "history is dropped that nobody has read yet",
+			File:    "outbox/pgoutbox/retention.go",
+			Old:     `if err == nil && (kept || !some) {`,
+			New:     `if err == nil && kept {`,
+			Package: "outbox/pgoutbox", Test: "TestO2_NothingGoesUnread", Needs: Postgres,
+		},
+	}
+}
+
+// delayMutants break messages that wait for their time, and replay.
+func delayMutants() []Mutant {
+	return []Mutant{
+		{
+			Name: "delayed-before-its-time", Breaks: []string{"O14"},
+			Change:  "a delayed message is sent before it is due",
+			File:    "outbox/pgoutbox/sql/delayed_due.sql",
+			Old:     `AND not_before <= statement_timestamp()`,
+			New:     `AND not_before <= statement_timestamp() + interval '1 day'`,
+			Package: "outbox/pgoutbox", Test: "TestO14_DelayedIsSentAtItsTime", Needs: Postgres,
+		},
+		{
+			Name: "delayed-does-not-lock-its-key", Breaks: []string{"O5"},
+			Change:  "a delayed message enters the log while its key is locked",
+			File:    "outbox/pgoutbox/delayed_promote.go",
+			Old:     `if had[p.ob.wholeBox] && had[lock] {`,
+			New:     `if had[p.ob.wholeBox] || !had[lock] {`,
+			Package: "outbox/pgoutbox", Test: "TestO5_DelayedTakesItsPlaceWhenDue", Needs: Postgres,
+		},
+		{
+			Name: "replay-changes-ids", Breaks: []string{"O4"},
+			Change:  "a replayed record has another id",
+			File:    "outbox/relay/replay_send.go",
+			Old:     `records[i].Topic = r.cfg.Topic(w.record)`,
+			New:     `records[i].Topic, records[i].ID = r.cfg.Topic(w.record), w.record.ID+"'"`,
+			Package: "outbox/relay", Test: "TestO4_O5_Replay",
+		},
+		{
+			Name: "replay-goes-past-a-failure", Breaks: []string{"O2"},
+			Change:  "a replay resumes behind a record that was not delivered",
+			File:    "outbox/relay/replay_send.go",
+			Old:     `	if len(left) > 0 {`,
+			New:     `	if len(left) > len(records) {`,
+			Package: "outbox/relay", Test: "TestO2_ReplayFailures",
+		},
+	}
+}

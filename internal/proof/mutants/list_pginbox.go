@@ -1,0 +1,120 @@
+package mutants
+
+import "slices"
+
+// pginboxMutants break the claim on PostgreSQL.
+func pginboxMutants() []Mutant {
+	return slices.Concat(pginboxMutantsPartOne(), pginboxMutantsPartTwo())
+}
+
+func pginboxMutantsPartOne() []Mutant {
+	return []Mutant{
+		{
+			Name: "claim-without-try-lock", Breaks: []string{"I5"},
+			Change:  "a concurrent duplicate waits inside the index, and holds its connection",
+			File:    "inbox/pginbox/sql/claim.sql",
+			Old:     `WHERE pg_try_advisory_xact_lock($3::bigint)`,
+			New:     `WHERE $3::bigint IS NOT NULL`,
+			Package: "inbox/pginbox", Test: "TestInbox/pgx/read_committed/I5_LoserDoesNotWaitForTheWinner", Needs: Postgres,
+		},
+		{
+			Name: "claim-without-on-conflict", Breaks: []string{"I1"},
+			Change:  "a duplicate is an error",
+			File:    "inbox/pginbox/sql/claim.sql",
+			Old:     "ON CONFLICT DO NOTHING\n",
+			New:     "\n",
+			Package: "inbox/pginbox", Test: "TestInbox/pgx/read_committed/I1_RedeliveryAfterCommitIsADuplicate", Needs: Postgres,
+		},
+		{
+			Name: "claim-takes-duplicates", Breaks: []string{"I1"},
+			Change:  "the claim of a message that was processed succeeds",
+			File:    "inbox/pginbox/sql/claim.sql",
+			Old:     "ON CONFLICT DO NOTHING\n",
+			New:     "ON CONFLICT (consumer, id) DO UPDATE SET id = EXCLUDED.id\n",
+			Package: "inbox/pginbox", Test: "TestInbox/pgx/read_committed/I1_RedeliveryAfterCommitIsADuplicate", Needs: Postgres,
+		},
+		{
+			Name: "locked-is-a-duplicate", Breaks: []string{"I1", "I3"},
+			Change:  "a message whose lock another transaction holds is acknowledged",
+			File:    "inbox/pginbox/pool_store.go",
+			Old:     "	return inbox.Busy, nil\n",
+			New:     "	return inbox.Duplicate, nil\n",
+			Package: "inbox/pginbox", Test: "TestInbox/pgx/read_committed/I3_BusyIsNotAcked", Needs: Postgres,
+		},
+		{
+			Name: "inbox-commits-asynchronously", Breaks: []string{"I1"},
+			Change:  "an effect is acknowledged that a crash forgets",
+			File:    "inbox/pginbox/pool_store.go",
+			Old:     "	case err == nil && setting != asyncCommit:\n		return tx",
+			New:     "	case err == nil && setting != \"\":\n		return tx",
+			Package: "inbox/pginbox", Test: "TestB11_AsynchronousCommitIsRefused", Needs: Postgres,
+		},
+	}
+}
+
+func pginboxMutantsPartTwo() []Mutant {
+	return []Mutant{
+		{
+			Name: "transaction-that-ended-is-acked", Breaks: []string{"I3"},
+			Change:  "a transaction that the handler has ended by a statement counts as committed",
+			File:    "inbox/pginbox/pool_unit.go",
+			Old:     `if ended && !errors.Is(err, pgx.ErrTxClosed) {`,
+			New:     `if ended && err != nil && !errors.Is(err, pgx.ErrTxClosed) {`,
+			Package: "inbox/pginbox", Test: "TestI3_TransactionEndedByAStatement", Needs: Postgres,
+		},
+		{
+			Name: "pipeline-runs-duplicates", Breaks: []string{"I1"},
+			Change:  "a duplicate does not end the pipeline of a queued handler",
+			File:    "inbox/pginbox/sql/claim_or_fail.sql",
+			Old:     `SELECT 1 / count(*) FILTER`,
+			New:     `SELECT 1 + count(*) FILTER`,
+			Package: "inbox/pginbox", Test: "TestI1_Queued", Needs: Postgres,
+		},
+		{
+			Name: "redrive-runs-twice", Breaks: []string{"I1"},
+			Change:  "a redriven message is not deleted in the transaction of its handler",
+			File:    "inbox/pginbox/sql/redrive_claim.sql",
+			Old:     "  DELETE FROM @{_parked}\n",
+			New:     "  UPDATE @{_parked} SET last_at = last_at\n",
+			Package: "inbox/pginbox", Test: "TestFailures/pgx/read_committed/I1_RedriveTakesEffectOnce", Needs: Postgres,
+		},
+		{
+			Name: "attempts-roll-back", Breaks: []string{"I4"},
+			Change:  "an attempt leaves no trace where it does not end well",
+			File:    "inbox/pginbox/sql/attempt.sql",
+			Old:     `DO UPDATE SET attempts = a.attempts + 1,`,
+			New:     `DO UPDATE SET attempts = a.attempts,`,
+			Package: "inbox/pginbox", Test: "TestFailures/pgx/read_committed/I4_AttemptsSurviveTheRollback", Needs: Postgres,
+		},
+		{
+			Name: "follower-passes-the-end-of-a-redrive", Breaks: []string{"I1"},
+			Change:  "a message is stored behind one that is not parked any more",
+			File:    "inbox/pginbox/sql/park_head.sql",
+			Old:     `SELECT EXISTS (`,
+			New:     `SELECT true OR EXISTS (`,
+			Package: "inbox/pginbox", Test: "TestFailures/pgx/read_committed/I1_FollowerMeetsTheEndOfARedrive", Needs: Postgres,
+		},
+	}
+}
+
+// rangeMutants break what the inbox forgets.
+func rangeMutants() []Mutant {
+	return []Mutant{
+		{
+			Name: "too-old-is-acked-in-silence", Breaks: []string{"I7"},
+			Change:  "a message older than what is remembered is acknowledged",
+			File:    "inbox/pginbox/ranges_policy.go",
+			Old:     `if k.tooOld == TooOldDrop {`,
+			New:     `if k.tooOld != TooOldProcess {`,
+			Package: "inbox/pginbox", Test: "TestI7_RedeliveryBelowTheFloor", Needs: Postgres,
+		},
+		{
+			Name: "ids-from-the-future", Breaks: []string{"I7"},
+			Change:  "an id ahead of the database's clock is remembered",
+			File:    "inbox/pginbox/ranges_rehome.go",
+			Old:     `ahead > k.maxAhead {`,
+			New:     `ahead > 1000*k.maxAhead {`,
+			Package: "inbox/pginbox", Test: "TestI7_TooNewIsRefused", Needs: Postgres,
+		},
+	}
+}

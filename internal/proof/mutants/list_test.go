@@ -1,0 +1,60 @@
+package mutants
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestListFitsTheSources: each text occurs exactly once, what comes of it can be
+// parsed, and each test is there, so that the list cannot rot unseen.
+func TestListFitsTheSources(t *testing.T) {
+	t.Parallel()
+	c := sources(t)
+	names := make(map[string]bool)
+	for _, m := range All() {
+		require.NoError(t, c.check(&m), m.Name)
+		require.False(t, names[m.Name], "two are called %s", m.Name)
+		names[m.Name] = true
+	}
+}
+
+// TestEveryPromiseIsBroken: each numbered promise has a mutant that breaks it.
+func TestEveryPromiseIsBroken(t *testing.T) {
+	t.Parallel()
+	require.Len(t, Promises(), 36)
+	require.Empty(t, Unbroken(All()))
+	require.Equal(t, Promises(), Unbroken(nil), "the check itself")
+}
+
+// TestCheckRefuses: the check notices what it is for.
+func TestCheckRefuses(t *testing.T) {
+	t.Parallel()
+	c := sources(t)
+	sound := All()[0]
+	require.NoError(t, c.check(&sound))
+	for name, spoil := range map[string]func(m *Mutant){
+		"no such text":    func(m *Mutant) { m.Old = "not in the file at all" },
+		"text twice":      func(m *Mutant) { m.Old = "return" },
+		"no change":       func(m *Mutant) { m.New = m.Old },
+		"no such file":    func(m *Mutant) { m.File = "outbox/nothing.go" },
+		"cannot be read":  func(m *Mutant) { m.New = "if (" },
+		"no such test":    func(m *Mutant) { m.Test = "TestO1_NotThere" },
+		"no such subtest": func(m *Mutant) { m.Test += "/not_there" },
+		"no promise":      func(m *Mutant) { m.Breaks = nil },
+	} {
+		m := sound
+		spoil(&m)
+		require.Error(t, c.check(&m), name)
+	}
+}
+
+func sources(t *testing.T) *checker {
+	t.Helper()
+	root, err := Root()
+	require.NoError(t, err)
+	c, err := newChecker(os.DirFS(root))
+	require.NoError(t, err)
+	return c
+}

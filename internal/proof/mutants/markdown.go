@@ -1,0 +1,58 @@
+package mutants
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+const head = `# Mutations
+
+Each line is a rule of leat that was broken on purpose, in one place of the sources,
+and the test that noticed. ` + "`make proof`" + ` runs them; a mutation that no test notices
+fails it. This file is written by
+
+` + "```sh" + `
+go run ./internal/testenv/leatenv run -- go run -C internal/proof ./cmd/mutants -markdown
+` + "```" + `
+
+The time is that of the test with the mutation, building included. *Fails* are the promises of [guarantees.md](guarantees.md) that
+do not hold any more; R12 is the mode that is exactly once into Kafka, R8 retention.
+`
+
+// Markdown writes results as the table that is published, part by part.
+func Markdown(w io.Writer, results []Result) error {
+	byName := make(map[string]*Result, len(results))
+	killed := 0
+	for i := range results {
+		byName[results[i].Mutant.Name] = &results[i]
+		if results[i].Verdict == Killed {
+			killed++
+		}
+	}
+	var b strings.Builder
+	b.WriteString(head)
+	fmt.Fprintf(&b, "\n%d mutations, %d noticed.\n", len(results), killed)
+	for _, area := range Areas() {
+		writeArea(&b, area, byName)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func writeArea(b *strings.Builder, area Area, byName map[string]*Result) {
+	fmt.Fprintf(b, "\n## %s\n\n| mutation | in | fails | noticed by | time |\n|---|---|---|---|---|\n", area.Title)
+	for i := range area.Mutants {
+		m := &area.Mutants[i]
+		r := byName[m.Name]
+		if r == nil {
+			continue
+		}
+		noticed := "`" + m.Test + "`"
+		if r.Verdict != Killed {
+			noticed = "**" + r.Verdict.String() + "**: " + noticed
+		}
+		fmt.Fprintf(b, "| %s | `%s` | %s | %s | %s |\n", m.Change, m.File, strings.Join(m.Breaks, ", "), noticed, r.Took.Round(100*time.Millisecond))
+	}
+}

@@ -1,0 +1,75 @@
+package mutants
+
+import (
+	"regexp"
+	"strings"
+)
+
+// Mutant is a change that breaks one rule.
+type Mutant struct {
+	// Name is unique among all, in words with hyphens between.
+	Name string
+	// Breaks are the promises that do not hold any more, such as O2.
+	Breaks []string
+	// Change says for people what is done.
+	Change string
+
+	// File is the one that is changed, from the module's root. Old occurs in it
+	// exactly once and is replaced by New.
+	File, Old, New string
+
+	// Package is where the test lives, from the module's root.
+	Package string
+	// Test is the name of the test that must fail, with those of its subtests.
+	Test string
+	// Needs are the servers that the test speaks to.
+	Needs Needs
+	// Hangs says that the broken rule may make the test hang, so that running out
+	// of time counts as noticing.
+	Hangs bool
+}
+
+// Area is a part of leat with its mutants.
+type Area struct {
+	Title   string
+	Mutants []Mutant
+}
+
+// Needs is a set of servers. The zero value is none.
+type Needs uint8
+
+// The servers that a test can need.
+const (
+	Postgres Needs = 1 << iota
+	Kafka
+	Redis
+)
+
+// String lists the servers.
+func (n Needs) String() string {
+	var names []string
+	for i, name := range []string{"PostgreSQL", "Kafka", "Redis"} {
+		if n&(1<<i) != 0 {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return "nothing"
+	}
+	return strings.Join(names, ", ")
+}
+
+// pattern is the argument of -run for the test called name and nothing else.
+func pattern(name string) string {
+	parts := strings.Split(name, "/")
+	for i, part := range parts {
+		parts[i] = "^" + regexp.QuoteMeta(part) + "$"
+	}
+	return strings.Join(parts, "/")
+}
+
+// topLevel is the name of the test function.
+func (m *Mutant) topLevel() string {
+	name, _, _ := strings.Cut(m.Test, "/")
+	return name
+}

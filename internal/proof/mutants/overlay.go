@@ -1,0 +1,47 @@
+package mutants
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// ErrText is returned for a mutant whose text its file does not hold exactly once.
+var ErrText = errors.New("the text must occur exactly once")
+
+// mutated returns the changed file of m. tree is that of the module.
+func mutated(tree fs.FS, m *Mutant) ([]byte, error) {
+	source, err := fs.ReadFile(tree, m.File)
+	if err != nil {
+		return nil, err
+	}
+	if n := strings.Count(string(source), m.Old); m.Old == "" || n != 1 || m.Old == m.New {
+		return nil, fmt.Errorf("%w: %q is %d times in %s", ErrText, m.Old, n, m.File)
+	}
+	return []byte(strings.Replace(string(source), m.Old, m.New, 1)), nil
+}
+
+// overlay writes the changed file of m to dir, and the file that lays it over the
+// module at root, whose name it returns.
+func overlay(root, dir string, m *Mutant) (string, error) {
+	changed, err := mutated(os.DirFS(root), m)
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(dir, filepath.Base(m.File))
+	if err := os.WriteFile(file, changed, 0o600); err != nil {
+		return "", err
+	}
+	list, err := json.Marshal(map[string]map[string]string{
+		"Replace": {filepath.Join(root, filepath.FromSlash(m.File)): file},
+	})
+	if err != nil {
+		return "", err
+	}
+	name := filepath.Join(dir, "overlay.json")
+	return name, os.WriteFile(name, list, 0o600)
+}

@@ -1,0 +1,52 @@
+package mutants
+
+import "time"
+
+// Verdict is what came of a mutant.
+type Verdict int
+
+const (
+	// Killed means: the named test failed.
+	Killed Verdict = iota
+	// Survived means: it passed although the rule is broken.
+	Survived
+	// BadMutant means: the mutant itself is wrong. Its text is not there, it does not
+	// compile, or its test fails, is skipped or is not there without it.
+	BadMutant
+	// Strayed means: something failed, but not the named test.
+	Strayed
+	// TimedOut means: the test did not end, which was not expected.
+	TimedOut
+	// Canceled means: the run ended before.
+	Canceled
+)
+
+// String returns the verdict in a word or two.
+func (v Verdict) String() string {
+	switch v {
+	case Killed:
+		return "killed"
+	case Survived:
+		return "SURVIVED"
+	case BadMutant:
+		return "BAD MUTANT"
+	case Strayed:
+		return "STRAYED"
+	case TimedOut:
+		return "TIMED OUT"
+	case Canceled:
+		return "canceled"
+	default:
+		return "unknown"
+	}
+}
+
+// Result is what came of one mutant.
+type Result struct {
+	Mutant  Mutant
+	Verdict Verdict
+	// Took is how long the test ran with the mutant, building included.
+	Took time.Duration
+	// Detail is for people: the test's own words, or what is wrong with the mutant.
+	Detail string
+}
