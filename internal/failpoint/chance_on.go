@@ -19,7 +19,7 @@ var chanceByClock = sync.OnceValue(func() bool { return os.Getenv(EnvChance) == 
 // Chance returns a number in [0, 1), by which waits are jittered.
 func Chance() float64 {
 	if chanceByClock() {
-		return scatter(uint64(time.Now().UnixNano())) //nolint:gosec // any bits will do
+		return scatter(uint64(time.Now().UnixNano()))
 	}
 	return rand.Float64() //nolint:gosec // jitter is no secret
 }
