@@ -20,13 +20,22 @@ PG_PACKAGES := ./outbox/pgoutbox/... ./outbox/wmforward/... ./inbox/pginbox/... 
 
 # ARGS is passed on to the demo, such as ARGS='-events 2000'.
 ARGS    ?=
+# SEEDS is how many schedules `make proof` simulates of each scenario, FAULTS how many
+# faults must have had an effect on real servers, SOAK what is passed on to the soak.
+SEEDS   ?= 5000
+FAULTS  ?= 300
+SOAK    ?= -for 1h
+# FUZZTIME is how long each decoder is fuzzed.
+FUZZTIME ?= 10s
+PROOF    = $(GO) run -C internal/proof $(TAGS)
 # BENCH selects benchmarks, BENCHFLAGS is passed on to go test.
 BENCH      ?= .
 BENCHFLAGS ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-root test-modules test-short test-race test-pg-versions lint fmt \
-	bench services-up services-down kafka tidy ci
+	bench proof proof-models proof-simulation proof-faults soak mutants fuzz \
+	services-up services-down kafka tidy ci
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-18s %s\n", $$1, $$2 }'
@@ -73,6 +82,27 @@ fmt: ## format all modules (gofumpt, imports in groups)
 bench: ## measure relay and inbox against their rivals; BENCH=regexp, BENCHFLAGS=…
 	@$(LEATENV) run -services postgres,kafka -- \
 		$(GO) test -C benchmarks -run='^$$' -bench='$(BENCH)' -timeout=60m $(BENCHFLAGS) ./...
+
+proof: proof-models proof-simulation proof-faults ## check what leat promises on this machine, in minutes; SEEDS=…, FAULTS=…
+
+proof-models: ## search the protocols exhaustively, and want each forbidden variant to be caught
+	@$(PROOF) ./cmd/models
+
+proof-simulation: ## run the engines through seeded schedules in virtual time, and with broken rules
+	@$(PROOF) ./cmd/simulate -seeds $(SEEDS)
+	@$(PROOF) ./cmd/simulate -controls
+
+proof-faults: ## run producers, relays and consumers on real servers, and harm all of them
+	@$(PROOF) ./cmd/soak -faults $(FAULTS) -controls
+
+soak: ## the same for as long as SOAK says, with a report in docs/reliability.md
+	@$(PROOF) ./cmd/soak -controls -report $(CURDIR)/docs $(SOAK)
+
+mutants: ## break our own rules one at a time: the test named for each must fail; ARGS='-short'
+	@$(LEATENV) run -- $(PROOF) ./cmd/mutants $(ARGS)
+
+fuzz: ## fuzz every decoder; FUZZTIME=…
+	@$(LEATENV) run -services postgres -- $(PROOF) ./cmd/fuzzall -for $(FUZZTIME) -dir $(CURDIR)
 
 services-up: ## start servers that stay until services-down and that all the rest uses
 	@$(LEATENV) up
