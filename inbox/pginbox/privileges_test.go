@@ -95,18 +95,20 @@ func grants(list ...string) (all []string) {
 func roleWith(t *testing.T, env *testenv.Database, all []string, but string) *pgxpool.Pool {
 	t.Helper()
 	role := "least_" + uuid.NewString()
-	_, err := env.Pool.Exec(t.Context(), `CREATE ROLE "`+role+`"; GRANT USAGE ON SCHEMA leat TO "`+role+`"`)
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		_, err := env.Pool.Exec(context.Background(), `DROP OWNED BY "`+role+`"; DROP ROLE "`+role+`"`)
-		require.NoError(t, err)
-	})
+	// One at a time: two that change the privileges of a table at once fail.
+	turn := `SELECT pg_advisory_xact_lock(1)`
+	sql := []string{turn, `CREATE ROLE "` + role + `"`, `GRANT USAGE ON SCHEMA leat TO "` + role + `"`}
 	for _, grant := range all {
 		if grant != but {
-			_, err := env.Pool.Exec(t.Context(), `GRANT `+grant+` TO "`+role+`"`)
-			require.NoError(t, err)
+			sql = append(sql, `GRANT `+grant+` TO "`+role+`"`)
 		}
 	}
+	_, err := env.Pool.Exec(t.Context(), strings.Join(sql, "; "))
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		_, err := env.Pool.Exec(context.Background(), turn+`; DROP OWNED BY "`+role+`"; DROP ROLE "`+role+`"`)
+		require.NoError(t, err)
+	})
 	return asRole(t, env, role)
 }
 
