@@ -1,0 +1,154 @@
+package chaos
+
+import (
+	"context"
+	"syscall"
+	"time"
+
+	"github.com/leat-go/leat/internal/proof/chaos/parts"
+)
+
+// Signals to processes.
+const (
+	contSignal = syscall.SIGCONT
+	stopSignal = syscall.SIGSTOP
+	killSignal = syscall.SIGKILL
+)
+
+// overProcess kills the process, or stops it past its lease.
+func (l *lane) overProcess(ctx context.Context, f *fault, box <-chan parts.Report) bool {
+	p := l.process
+	life := p.current()
+	if !l.look(ctx, f, box, life) {
+		return false
+	}
+	f.at = time.Now()
+	if f.kind == kindKill {
+		p.drainExits()
+		p.expect()
+		p.signal(killSignal)
+		f.consequence = l.buried(life)
+		return true
+	}
+	p.signal(stopSignal)
+	l.thaw(f)
+	l.see(ctx, f, box, life.gone)
+	return true
+}
+
+// look asks the process how much is in flight, and has it watch what follows.
+func (l *lane) look(ctx context.Context, f *fault, box <-chan parts.Report, life *life) bool {
+	l.process.tell(parts.Command{Do: parts.DoWatch, Fault: f.id})
+	r, ok := await(ctx, box, parts.SaidWatching, firedWithin, life.gone)
+	if !ok {
+		return false
+	}
+	if f.inflight = r.Inflight; f.inflight == 0 {
+		f.inflight = l.stage.pending(ctx, l.process.role)
+	}
+	return true
+}
+
+// overConnection harms the connections between the process and PostgreSQL.
+func (l *lane) overConnection(ctx context.Context, f *fault, box <-chan parts.Report) bool {
+	p := l.process
+	switch f.kind {
+	case kindBeforeCommit:
+		return l.atCommit(ctx, f, box, cutBefore)
+	case kindAfterCommit:
+		return l.atCommit(ctx, f, box, cutAfter)
+	}
+	life := p.current()
+	if !l.look(ctx, f, box, life) {
+		return false
+	}
+	f.at = time.Now()
+	switch f.kind {
+	case kindTerminate:
+		if !l.stage.terminate(ctx, p.name) {
+			p.tell(parts.Command{Do: parts.DoForget, Fault: f.id})
+			return false
+		}
+	case kindHold:
+		p.wire.hold(holdFor)
+	default:
+		p.wire.cut()
+	}
+	l.see(ctx, f, box, life.gone)
+	return true
+}
+
+// atCommit cuts the connection at the next COMMIT of the process.
+func (l *lane) atCommit(ctx context.Context, f *fault, box <-chan parts.Report, mode cutting) bool {
+	p := l.process
+	life := p.current()
+	fired := p.wire.cutAtCommit(mode)
+	defer p.wire.relent()
+	p.tell(parts.Command{Do: parts.DoWatch, Fault: f.id})
+	defer p.tell(parts.Command{Do: parts.DoForget, Fault: f.id})
+	timer := time.NewTimer(firedWithin)
+	defer timer.Stop()
+	select {
+	case <-fired:
+	case <-timer.C:
+		return false
+	case <-life.gone:
+		return false
+	case <-ctx.Done():
+		return false
+	}
+	f.at, f.inflight = time.Now(), 1 // the transaction itself
+	l.see(ctx, f, box, life.gone)
+	return true
+}
+
+// await waits for a report of a kind.
+func await(ctx context.Context, box <-chan parts.Report, said string, d time.Duration, gone <-chan struct{}) (parts.Report, bool) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	for {
+		select {
+		case r := <-box:
+			if r.Said == said {
+				return r, true
+			}
+		case <-timer.C:
+			return parts.Report{}, false
+		case <-ctx.Done():
+			return parts.Report{}, false
+		case <-gone: // what it has said before is in the box
+			for {
+				select {
+				case r := <-box:
+					if r.Said == said {
+						return r, true
+					}
+					continue
+				default:
+				}
+				return parts.Report{}, false
+			}
+		}
+	}
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// pause waits for d, and returns false if ctx ends first.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,174 @@
+package chaos
+
+import (
+	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/proof/chaos/parts"
+)
+
+// Points that are no failure points of the code.
+const (
+	pointPostgres    = "server/postgres"
+	pointKafka       = "server/kafka"
+	pointRedis       = "server/redis"
+	pointGroup       = "group/ledger"
+	pointTransaction = "transaction/foreign"
+	pointRelaysKafka = "connection/relays-kafka"
+	pointGroupsKafka = "connection/groups-kafka"
+	pointRedisLine   = "connection/notifier-redis"
+)
+
+// Kinds of faults beside those of parts.
+const (
+	kindKill         = "kill"
+	kindTerminate    = "terminate"
+	kindHold         = "half-open"
+	kindBeforeCommit = "cut before commit"
+	kindAfterCommit  = "cut after commit"
+	kindCrash        = "crash"
+	kindReset        = "reset"
+	kindTimeout      = "no answer"
+	kindLimit        = "cut inside an answer"
+	kindHeld         = "held"
+	kindPrepared     = "prepared"
+	kindRebalance    = "rebalance"
+)
+
+// deed is something that can be done to a process.
+type deed struct {
+	point, kind string
+	weight      int // how often it is chosen among those of its point
+}
+
+// Weights: what takes seconds to recover from is done less often.
+const (
+	often  = 8
+	seldom = 1
+)
+
+// deedsOf returns what is done to a process of a role.
+func deedsOf(role string) []deed {
+	deeds := connectionDeeds(role)
+	switch role {
+	case parts.RoleBank:
+		deeds = append(deeds, bankDeeds()...)
+	case parts.RoleRelay:
+		deeds = append(deeds, relayDeeds(relayPoints())...)
+	case parts.RoleExact:
+		deeds = append(deeds, relayDeeds(exactPoints())...)
+	case parts.RoleLedger:
+		deeds = append(deeds, ledgerDeeds()...)
+	case parts.RoleNotifier:
+		deeds = append(deeds, notifierDeeds()...)
+	}
+	deeds = append(deeds, deed{"process/" + role, kindKill, often})
+	if role != parts.RoleBank {
+		deeds = append(deeds, deed{"process/" + role, parts.KindStop, often})
+	}
+	return deeds
+}
+
+// connectionDeeds are done to the way to PostgreSQL.
+func connectionDeeds(role string) []deed {
+	point := "connection/" + role + "-postgres"
+	deeds := []deed{{point, kindTerminate, often}, {point, parts.KindCut, often}, {point, kindHold, seldom}}
+	if role != parts.RoleNotifier { // which has no transactions
+		deeds = append(deeds, deed{point, kindBeforeCommit, often}, deed{point, kindAfterCommit, often})
+	}
+	return deeds
+}
+
+func bankDeeds() []deed {
+	var deeds []deed
+	for _, point := range []failpoint.Name{failpoint.ProducerBeforeInsert, failpoint.ProducerAfterInsert} {
+		deeds = append(deeds, at(point, often, parts.KindError, parts.KindPanic, parts.KindCut)...)
+		deeds = append(deeds, at(point, seldom, parts.KindExit)...)
+	}
+	deeds = append(deeds, at(failpoint.ProducerCommitAmbiguous, often, parts.KindCut)...)
+	return append(deeds, at(failpoint.ProducerAfterCommitBeforeWake, often, parts.KindPanic, parts.KindExit)...)
+}
+
+func relayPoints() []failpoint.Name {
+	return []failpoint.Name{
+		failpoint.RelayClaimWaits, failpoint.RelayLeaseAcquired, failpoint.RelayWindowOpened, failpoint.RelayAfterFetch,
+		failpoint.RelayMidBatch, failpoint.RelaySentNotAcked, failpoint.RelayAckedBeforeAdvance,
+		failpoint.RelayAdvanceAmbiguous, failpoint.RelayLatePositionWrite, failpoint.RelayBetweenPages,
+		failpoint.RelayBeforeFinishWindow, failpoint.RelayBeforeRenew, failpoint.RelayLeaseLostWhileSending,
+		failpoint.RelayBeforePark, failpoint.RelayAfterPark, failpoint.RelayCloseMidBatch, failpoint.RelayDropWaits,
+	}
+}
+
+func exactPoints() []failpoint.Name {
+	return []failpoint.Name{
+		failpoint.RelayClaimWaits, failpoint.RelayLeaseAcquired, failpoint.RelayWindowOpened, failpoint.RelayAfterFetch,
+		failpoint.RelayBetweenPages, failpoint.RelayBeforeFinishWindow, failpoint.RelayBeforeRenew,
+		failpoint.RelaySentNotAcked, failpoint.RelayFenced, failpoint.RelayPositionRead,
+		failpoint.RelayTransactionBegun, failpoint.RelayTransactionFlushed,
+	}
+}
+
+// relayDeeds are done to a relay. A panic in it ends its process.
+func relayDeeds(points []failpoint.Name) []deed {
+	var deeds []deed
+	for _, point := range points {
+		deeds = append(deeds, at(point, often, parts.KindError)...)
+		deeds = append(deeds, at(point, seldom, parts.KindExit, parts.KindPanic)...)
+		switch point {
+		case failpoint.RelayCloseMidBatch: // its process is about to end
+		case failpoint.RelayDropWaits, failpoint.RelayClaimWaits: // no term to lose
+			deeds = append(deeds, at(point, often, parts.KindCut)...)
+		default:
+			deeds = append(deeds, at(point, often, parts.KindCut)...)
+			deeds = append(deeds, at(point, seldom, parts.KindStop)...)
+		}
+	}
+	for _, point := range []failpoint.Name{failpoint.RelayAfterFetch, failpoint.RelaySentNotAcked} {
+		deeds = append(deeds, at(point, seldom, parts.KindPause)...)
+	}
+	return deeds
+}
+
+func ledgerDeeds() []deed {
+	var deeds []deed
+	for _, point := range []failpoint.Name{
+		failpoint.ConsumerAfterReceive, failpoint.ConsumerAfterTrylock, failpoint.ConsumerAfterClaim,
+		failpoint.ConsumerMidHandler, failpoint.ConsumerPanic, failpoint.ConsumerAttemptWrite,
+		failpoint.ConsumerBeforeCommit, failpoint.ConsumerAfterCommitBeforeAck, failpoint.ConsumerCommitAmbiguous,
+	} {
+		deeds = append(deeds, at(point, often, parts.KindError, parts.KindPanic)...)
+		deeds = append(deeds, at(point, seldom, parts.KindExit, parts.KindStop)...)
+		if point != failpoint.ConsumerCommitAmbiguous && point != failpoint.ConsumerAfterCommitBeforeAck {
+			deeds = append(deeds, at(point, often, parts.KindCut)...)
+		}
+	}
+	deeds = append(deeds, at(failpoint.ConsumerCommitAmbiguous, often, parts.KindCut)...)
+	for _, point := range []failpoint.Name{failpoint.ConsumerAckLost, failpoint.ConsumerRebalanceMidHandler} {
+		deeds = append(deeds, at(point, often, parts.KindError)...)
+		deeds = append(deeds, at(point, seldom, parts.KindExit, parts.KindStop)...)
+	}
+	return deeds
+}
+
+func notifierDeeds() []deed {
+	var deeds []deed
+	for _, point := range []failpoint.Name{
+		failpoint.DedupeClaimReplyLost, failpoint.DedupePausePastLease, failpoint.DedupeCompleteReplyLost, failpoint.DedupeLoseD,
+		failpoint.DedupeLoseP, failpoint.DedupeEvict, failpoint.DedupeClockJump,
+	} {
+		deeds = append(deeds, at(point, often, parts.KindError)...)
+		deeds = append(deeds, at(point, seldom, parts.KindExit)...)
+	}
+	deeds = append(deeds, at(failpoint.DedupePausePastLease, often, parts.KindStop, parts.KindPanic)...)
+	deeds = append(deeds, at(failpoint.DedupeLoseP, often, parts.KindLose)...)
+	deeds = append(deeds, at(failpoint.DedupeEvict, often, parts.KindLose, parts.KindPanic)...)
+	deeds = append(deeds, at(failpoint.DedupeClockJump, often, parts.KindJump)...)
+	return append(deeds, at(failpoint.DedupeExtendFail, often, parts.KindError)...)
+}
+
+// at returns deeds at one failure point.
+func at(point failpoint.Name, weight int, kinds ...string) []deed {
+	var deeds []deed
+	for _, kind := range kinds {
+		deeds = append(deeds, deed{string(point), kind, weight})
+	}
+	return deeds
+}

@@ -1,0 +1,85 @@
+package chaos_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/proof/chaos"
+	"github.com/leat-go/leat/internal/proof/chaos/parts"
+	"github.com/leat-go/leat/internal/proof/history"
+	"github.com/leat-go/leat/internal/testenv"
+)
+
+// TestMain is also a part of a run, in the processes that a run starts.
+func TestMain(m *testing.M) {
+	s, isPart, err := parts.FromEnvironment()
+	if !isPart && err == nil {
+		testenv.Main(m)
+		return
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	if err == nil {
+		err = parts.Run(ctx, s)
+	}
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// log takes the progress of a run.
+type log struct{ testing.TB }
+
+// Write implements io.Writer.
+func (l log) Write(b []byte) (int, error) {
+	l.Log(strings.TrimSuffix(string(b), "\n"))
+	return len(b), nil
+}
+
+// options are those of a run that is short enough for a test.
+func options(t *testing.T) chaos.Options {
+	t.Helper()
+	if !failpoint.Enabled {
+		t.Skip("needs the failure points")
+	}
+	testenv.Long(t, "starts servers of its own")
+	return chaos.Options{For: time.Minute, Dir: t.TempDir(), Rate: 150, Accounts: 50, Out: log{t}}
+}
+
+// TestRun: dozens of faults, all of which count, and nothing is violated.
+func TestRun(t *testing.T) { //nolint:paralleltest // takes the whole machine
+	o := options(t)
+	o.Faults, o.Seed = 40, 7
+	r, err := chaos.Run(t.Context(), o)
+	require.NoError(t, err)
+	require.NoError(t, chaos.Print(o.Out, r))
+	require.Empty(t, r.Failures())
+	_, _, counted := r.FaultTotals()
+	require.GreaterOrEqual(t, counted, o.Faults)
+	require.Greater(t, len(chaos.Points(r.Faults)), 10)
+	require.Positive(t, r.Verdict.Figures.Effects)
+	for _, f := range r.Verdict.Checks {
+		require.Emptyf(t, f.Unjudged, "check %s", f.Name)
+		require.Positivef(t, f.Checked, "check %s", f.Name)
+	}
+}
+
+// TestRun_ConvictsASabotagedRelay: a run whose relay takes a number for a position
+// loses what commits late.
+func TestRun_ConvictsASabotagedRelay(t *testing.T) { //nolint:paralleltest // takes the whole machine
+	o := options(t)
+	o.Faults, o.Seed, o.For, o.Drain, o.Sabotage = 15, 3, 30*time.Second, 20*time.Second, parts.IDCursor
+	r, err := chaos.Run(t.Context(), o)
+	require.NoError(t, err)
+	require.Contains(t, r.Verdict.Violated(), history.O2)
+}

@@ -1,0 +1,103 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/leat-go/leat/internal/proof/chaos/parts"
+	"github.com/leat-go/leat/internal/proof/report"
+)
+
+// crew are the processes of a run.
+type crew struct {
+	all []*process
+}
+
+// roster is who runs.
+func roster(sabotage string) []struct{ name, role string } {
+	all := []struct{ name, role string }{
+		{"bank-1", parts.RoleBank},
+		{"relay-1", parts.RoleRelay},
+		{"relay-2", parts.RoleRelay},
+		{"ledger-1", parts.RoleLedger},
+		{"ledger-2", parts.RoleLedger},
+		{"exact-1", parts.RoleExact},
+		{"exact-2", parts.RoleExact},
+		{"notifier-1", parts.RoleNotifier},
+	}
+	if sabotage == parts.IDCursor { // two of those would send everything twice
+		all = append(all[:2], all[3:]...)
+	}
+	return all
+}
+
+// openCrew starts everybody.
+func openCrew(ctx context.Context, st *stage, m *mail) (*crew, error) {
+	c := &crew{}
+	for _, r := range roster(st.options.Sabotage) {
+		p, err := st.open(ctx, m, r.name, r.role)
+		if err != nil {
+			c.end()
+			return nil, err
+		}
+		c.all = append(c.all, p)
+		if err := p.run(); err != nil {
+			c.end()
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// of returns the processes of a role.
+func (c *crew) of(role string) []*process {
+	var some []*process
+	for _, p := range c.all {
+		if p.role == role {
+			some = append(some, p)
+		}
+	}
+	return some
+}
+
+// end stops everybody.
+func (c *crew) end() {
+	var group sync.WaitGroup
+	for _, p := range c.all {
+		group.Go(p.end)
+	}
+	group.Wait()
+}
+
+// roles counts the processes and their lives.
+func (c *crew) roles() []report.Role {
+	var roles []report.Role
+	at := map[string]int{}
+	for _, p := range c.all {
+		i, ok := at[p.role]
+		if !ok {
+			i = len(roles)
+			at[p.role] = i
+			roles = append(roles, report.Role{Name: p.role})
+		}
+		p.mu.Lock()
+		roles[i].Running++
+		roles[i].Starts += p.starts
+		p.mu.Unlock()
+	}
+	return roles
+}
+
+// surprises lists the ends of processes that nobody has meant.
+func (c *crew) surprises() []string {
+	var all []string
+	for _, p := range c.all {
+		p.mu.Lock()
+		for _, how := range p.surprise {
+			all = append(all, fmt.Sprintf("%s: %s", p.name, how))
+		}
+		p.mu.Unlock()
+	}
+	return all
+}

@@ -1,0 +1,107 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+
+	"github.com/leat-go/leat/internal/proof/chaos/parts"
+)
+
+const (
+	// drainEvery is how often it is looked whether all is at rest.
+	drainEvery = 200 * time.Millisecond
+	// restFor is for how long nothing may be left.
+	restFor = time.Second
+)
+
+// drain waits until all that was committed has arrived, or no time is left: what is
+// missing then is the checker's to find.
+func (in *injection) drain(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, in.stage.options.Drain)
+	defer cancel()
+	for _, p := range in.crew.all {
+		p.tell(parts.Command{Do: parts.DoDisarm})
+	}
+	var since time.Time
+	left := "nothing is known"
+	for pause(ctx, drainEvery) {
+		for _, p := range in.crew.all {
+			p.signal(contSignal)
+		}
+		var err error
+		if left, err = in.left(ctx); err != nil {
+			left = err.Error()
+		}
+		switch {
+		case left != "":
+			since = time.Time{}
+		case since.IsZero():
+			since = time.Now()
+		case time.Since(since) >= restFor:
+			return nil
+		}
+	}
+	fmt.Fprintf(in.stage.options.Out, "not at rest after %s: %s\n", in.stage.options.Drain, left)
+	return nil
+}
+
+// left says what is still under way, empty where nothing is.
+func (in *injection) left(ctx context.Context) (string, error) {
+	st := in.stage
+	for _, p := range in.crew.of(parts.RoleBank) {
+		p.tell(parts.Command{Do: parts.DoQuiet}) // it may have started again
+	}
+	var open int64
+	err := st.bank.QueryRow(ctx, `
+		SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'bank%' AND xact_start IS NOT NULL`).Scan(&open)
+	if err != nil || open > 0 {
+		return fmt.Sprintf("%d transactions of the bank", open), err
+	}
+	if st.options.Sabotage != parts.IDCursor {
+		if err := st.bank.QueryRow(ctx, pendingSQL).Scan(&open); err != nil || open > 0 {
+			return fmt.Sprintf("%d records of the bank's outbox", open), err
+		}
+	}
+	for group, topic := range map[string]string{parts.RoleLedger: parts.TopicTransfers, parts.RoleNotifier: parts.TopicNotices} {
+		n, err := st.behind(ctx, group, topic)
+		if err != nil || n > 0 {
+			return fmt.Sprintf("%d messages of %s for %s", n, topic, group), err
+		}
+	}
+	if err := st.ledger.QueryRow(ctx, pendingSQL).Scan(&open); err != nil || open > 0 {
+		return fmt.Sprintf("%d records of the ledger's outbox", open), err
+	}
+	return "", nil
+}
+
+// pendingSQL counts what is to be sent, once more or for the first time.
+const pendingSQL = `
+	SELECT (SELECT count(*) FROM leat.outbox_pending)
+	     + (SELECT count(*) FROM leat.outbox_held h WHERE h.state = 'retry')`
+
+// behind is how many messages of a topic a group has not acknowledged.
+func (st *stage) behind(ctx context.Context, group, topic string) (n int64, err error) {
+	admin := kadm.NewClient(st.client)
+	ends, err := admin.ListEndOffsets(ctx, topic)
+	if err == nil {
+		err = ends.Error()
+	}
+	if err != nil {
+		return 0, fmt.Errorf("ends of %s: %w", topic, err)
+	}
+	committed, err := admin.FetchOffsets(ctx, group)
+	if err != nil {
+		return 0, fmt.Errorf("offsets of %s: %w", group, err)
+	}
+	ends.Each(func(o kadm.ListedOffset) {
+		done := int64(0)
+		if c, ok := committed.Lookup(topic, o.Partition); ok && c.At > 0 {
+			done = c.At
+		}
+		n += max(0, o.Offset-done)
+	})
+	return n, nil
+}

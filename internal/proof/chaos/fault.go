@@ -1,0 +1,105 @@
+package chaos
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/leat-go/leat/internal/proof/history"
+	"github.com/leat-go/leat/internal/proof/report"
+)
+
+// fault is one that was injected, or was to be.
+type fault struct {
+	id          int
+	point, kind string
+	target      string
+	at, until   time.Time
+	inflight    int64
+	consequence string
+}
+
+// counts says whether work was under way and a consequence was seen.
+func (f *fault) counts() bool { return f.inflight > 0 && f.consequence != "" }
+
+// tally writes faults down and counts them.
+type tally struct {
+	log   *history.Writer
+	start time.Time
+	limit int
+	done  func() // called when limit has been reached
+
+	mu       sync.Mutex
+	last     int
+	injected int
+	counted  int
+	points   map[string]int // counted faults a point
+	marks    []report.Mark
+	err      error
+}
+
+func newTally(log *history.Writer, start time.Time, limit int, done func()) *tally {
+	return &tally{log: log, start: start, limit: limit, done: done, points: map[string]int{}}
+}
+
+// begin numbers a fault.
+func (t *tally) begin(point, kind, target string) *fault {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.last++
+	return &fault{id: t.last, point: point, kind: kind, target: target, at: time.Now()}
+}
+
+// end writes down a fault that has struck.
+func (t *tally) end(f *fault) {
+	f.until = time.Now()
+	err := t.log.Write(history.Line{
+		Type: history.Fault, At: f.at.UnixMicro(), Until: f.until.UnixMicro(), Point: f.point, Kind: f.kind,
+		Target: f.target, Inflight: f.inflight, Consequence: f.consequence,
+	})
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.err = errors.Join(t.err, err)
+	t.injected++
+	t.marks = append(t.marks, report.Mark{T: f.at.Sub(t.start).Seconds(), Point: f.point, Kind: f.kind})
+	if !f.counts() {
+		return
+	}
+	t.counted++
+	t.points[f.point]++
+	if t.counted == t.limit {
+		t.done()
+	}
+}
+
+// figures returns how many faults were injected, how many of them count, and at how
+// many points.
+func (t *tally) figures() (injected, counted, points int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.injected, t.counted, len(t.points)
+}
+
+// of returns how often a point was struck with a fault that counts.
+func (t *tally) of(point string) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.points[point]
+}
+
+// marked returns the marks in the order of their time, servers' and at most so many
+// others.
+func (t *tally) marked(others int) []report.Mark {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var marks []report.Mark
+	every := max(1, len(t.marks)/max(1, others))
+	for i, m := range t.marks {
+		if m.Point == pointPostgres || m.Point == pointKafka || m.Point == pointRedis || i%every == 0 {
+			marks = append(marks, m)
+		}
+	}
+	slices.SortStableFunc(marks, func(a, b report.Mark) int { return int((a.T - b.T) * 1e6) })
+	return marks
+}

@@ -1,0 +1,204 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/leat-go/leat/internal/proof/chaos/parts"
+	"github.com/leat-go/leat/internal/testenv"
+)
+
+// calm is the mean time between two faults of the ground that all stand on.
+const calm = 2 * time.Second
+
+// ground is a fault of the ground.
+type ground struct {
+	point, kind string
+	affects     []string // roles
+	strike      func(ctx context.Context, f *fault) error
+}
+
+// groundwork harms servers, proxies and groups, one after the other, until ctx ends.
+func (in *injection) groundwork(ctx context.Context) {
+	r := rand.New(rand.NewPCG(in.stage.options.Seed, 1<<32)) //nolint:gosec // a seed is no secret
+	faults := in.grounds()
+	var deck []int // each comes once before any comes again
+	for pause(ctx, time.Duration(r.ExpFloat64()*float64(calm))) {
+		if len(deck) == 0 {
+			deck = r.Perm(len(faults))
+		}
+		g := faults[deck[0]]
+		deck = deck[1:]
+		in.shake(ctx, g)
+	}
+}
+
+// shake injects one fault and waits until somebody has noticed.
+func (in *injection) shake(ctx context.Context, g ground) {
+	f := in.tally.begin(g.point, g.kind, g.point)
+	box := in.mail.open(f.id)
+	defer in.mail.close(f.id)
+	in.watch(ctx, f, g, box)
+	f.at = time.Now()
+	// A server that is down must come up again, also when ctx has ended.
+	if err := g.strike(context.WithoutCancel(ctx), f); err != nil {
+		fmt.Fprintf(in.stage.options.Out, "%s %s: %v\n", g.point, g.kind, err)
+		return
+	}
+	if f.consequence == "" {
+		if r, ok := await(ctx, box, parts.SaidSeen, seenWithin, nil); ok {
+			f.consequence = r.Consequence
+		}
+	}
+	in.each(g, func(p *process) { p.tell(parts.Command{Do: parts.DoForget, Fault: f.id}) })
+	in.tally.end(f)
+}
+
+// watch asks those whom the fault affects how much is in flight.
+func (in *injection) watch(ctx context.Context, f *fault, g ground, box <-chan parts.Report) {
+	n := 0
+	in.each(g, func(p *process) {
+		p.tell(parts.Command{Do: parts.DoWatch, Fault: f.id})
+		n++
+	})
+	for range n {
+		if r, ok := await(ctx, box, parts.SaidWatching, time.Second, nil); ok {
+			f.inflight += r.Inflight
+		}
+	}
+	for _, role := range g.affects {
+		f.inflight += in.stage.pending(ctx, role)
+	}
+}
+
+func (in *injection) each(g ground, f func(*process)) {
+	for _, role := range g.affects {
+		for _, p := range in.crew.of(role) {
+			f(p)
+		}
+	}
+}
+
+// grounds are all that there are.
+func (in *injection) grounds() []ground {
+	st := in.stage
+	everybody := []string{parts.RoleBank, parts.RoleRelay, parts.RoleLedger, parts.RoleExact, parts.RoleNotifier}
+	relays, groups := []string{parts.RoleRelay, parts.RoleExact}, []string{parts.RoleLedger, parts.RoleNotifier}
+	notifier := []string{parts.RoleNotifier}
+	all := []ground{
+		{pointPostgres, kindCrash, everybody, st.restart(st.postgres, syscall.SIGQUIT)},
+		{pointKafka, kindKill, append(relays, groups...), st.restart(st.kafka, syscall.SIGKILL)},
+		{pointRedis, kindKill, notifier, st.restart(st.redis, syscall.SIGKILL)},
+		{pointTransaction, kindHeld, relays, in.foreign(false)},
+		{pointTransaction, kindPrepared, relays, in.foreign(true)},
+	}
+	if len(in.crew.of(parts.RoleLedger)) > 1 {
+		all = append(all, ground{pointGroup, kindRebalance, []string{parts.RoleLedger}, in.rebalance})
+	}
+	for _, line := range []struct {
+		point   string
+		affects []string
+		proxy   *toxic
+	}{
+		{pointRelaysKafka, relays, st.relaysKafka},
+		{pointGroupsKafka, groups, st.groupsKafka},
+		{pointRedisLine, notifier, st.redisProxy},
+	} {
+		all = append(all,
+			ground{line.point, kindReset, line.affects, reset(line.proxy)},
+			ground{line.point, kindTimeout, line.affects, poisoned(line.proxy, "timeout", map[string]int{"timeout": 0}, 2*time.Second)},
+			ground{line.point, kindLimit, line.affects, poisoned(line.proxy, "limit_data", map[string]int{"bytes": 700}, time.Second)})
+	}
+	return all
+}
+
+// restart ends a server and starts it again.
+func (st *stage) restart(server *testenv.Own, sig syscall.Signal) func(context.Context, *fault) error {
+	return func(ctx context.Context, _ *fault) error {
+		if err := server.End(ctx, sig); err != nil {
+			return err
+		}
+		return server.Start(ctx)
+	}
+}
+
+// reset cuts all connections of a proxy, and refuses new ones for a moment.
+func reset(t *toxic) func(context.Context, *fault) error {
+	return func(ctx context.Context, _ *fault) error {
+		again := t.reset()
+		pause(ctx, 50*time.Millisecond)
+		return again()
+	}
+}
+
+// poisoned has a proxy misbehave for a while.
+func poisoned(t *toxic, kind string, attributes map[string]int, d time.Duration) func(context.Context, *fault) error {
+	return func(ctx context.Context, _ *fault) error {
+		heal, err := t.poison(kind, "downstream", attributes)
+		if err != nil {
+			return err
+		}
+		pause(ctx, d)
+		heal()
+		return nil
+	}
+}
+
+// foreign holds a transaction that has nothing to do with anybody, open or prepared.
+// What follows is that all goes on: the outbox waits for no transaction but its own.
+func (in *injection) foreign(prepared bool) func(context.Context, *fault) error {
+	return func(ctx context.Context, f *fault) (err error) {
+		conn, err := in.stage.bank.Acquire(ctx)
+		if err != nil {
+			return fmt.Errorf("connect: %w", err)
+		}
+		defer conn.Release()
+		begin, end := `BEGIN; SELECT pg_current_xact_id()`, `COMMIT`
+		if prepared {
+			begin += `; PREPARE TRANSACTION 'foreign'`
+			end = `COMMIT PREPARED 'foreign'`
+		}
+		if _, err := conn.Exec(ctx, begin, pgx.QueryExecModeSimpleProtocol); err != nil {
+			return fmt.Errorf("begin: %w", err)
+		}
+		before := in.settled()
+		pause(ctx, time.Second)
+		if n := in.settled() - before; n > 0 {
+			f.consequence = "records were relayed past it"
+		}
+		if _, err := conn.Exec(ctx, end); err != nil {
+			return fmt.Errorf("end: %w", err)
+		}
+		return nil
+	}
+}
+
+// settled is how many records the relays have behind them.
+func (in *injection) settled() (n int64) {
+	for _, p := range in.crew.of(parts.RoleRelay) {
+		p.mu.Lock()
+		n += p.totals.Settled + p.latest.Settled
+		p.mu.Unlock()
+	}
+	return n
+}
+
+// rebalance has a member leave the group in order; it comes back at once.
+func (in *injection) rebalance(_ context.Context, _ *fault) error {
+	p := in.crew.of(parts.RoleLedger)[1]
+	life := p.current()
+	p.expect()
+	p.signal(syscall.SIGTERM)
+	p.signal(contSignal)
+	select {
+	case <-life.gone:
+	case <-time.After(stopTimeout):
+		_ = life.cmd.Process.Kill()
+	}
+	return nil
+}

@@ -1,0 +1,212 @@
+package chaos
+
+import (
+	"context"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/proof/chaos/parts"
+)
+
+const (
+	// firedWithin is how long an armed point is waited for, seenWithin how long the
+	// consequence of a fault.
+	firedWithin = 2 * time.Second
+	seenWithin  = 5 * time.Second
+	// rarelyWithin is for points that are passed but now and then.
+	rarelyWithin = 6 * time.Second
+	// holdFor is how long nobody answers on a connection that is half open.
+	holdFor = 2 * time.Second
+)
+
+// lane does one thing after the other to one process.
+type lane struct {
+	*injection
+
+	process *process
+	random  *rand.Rand
+	deeds   map[string][]deed // by point
+	points  []string
+	tried   map[string]int // what a point has had of this lane
+}
+
+func newLane(in *injection, p *process, number uint64) *lane {
+	l := &lane{
+		injection: in, process: p, deeds: map[string][]deed{}, tried: map[string]int{},
+		random: rand.New(rand.NewPCG(in.stage.options.Seed, number)), //nolint:gosec // a seed is no secret
+	}
+	for _, d := range deedsOf(p.role) {
+		if len(l.deeds[d.point]) == 0 {
+			l.points = append(l.points, d.point)
+		}
+		l.deeds[d.point] = append(l.deeds[d.point], d)
+	}
+	return l
+}
+
+// run injects until ctx ends.
+func (l *lane) run(ctx context.Context) {
+	for l.ready(ctx) && pause(ctx, l.gap()) {
+		l.process.signal(contSignal) // should a stop have struck behind our back
+		d := l.choose()
+		l.tried[d.point]++
+		f := l.tally.begin(d.point, d.kind, l.process.name)
+		box := l.mail.open(f.id)
+		if l.strike(ctx, f, box) {
+			l.tally.end(f)
+		}
+		l.mail.close(f.id)
+	}
+}
+
+// gap is the wait before the next fault, exponentially distributed.
+func (l *lane) gap() time.Duration {
+	return time.Duration(l.random.ExpFloat64() * float64(l.stage.options.Gap))
+}
+
+// ready waits for the process to have begun.
+func (l *lane) ready(ctx context.Context) bool {
+	for {
+		life := l.process.current()
+		select {
+		case <-life.ready:
+			return ctx.Err() == nil
+		case <-life.gone:
+			if !pause(ctx, 2*restartAfter) {
+				return false
+			}
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// choose takes that of three points that has had least, and then one of its deeds.
+func (l *lane) choose() deed {
+	best := ""
+	for range 3 {
+		point := l.points[l.random.IntN(len(l.points))]
+		if best == "" || l.tried[point] < l.tried[best] {
+			best = point
+		}
+	}
+	sum := 0
+	for _, d := range l.deeds[best] {
+		sum += d.weight
+	}
+	n := l.random.IntN(sum)
+	for _, d := range l.deeds[best] {
+		if n -= d.weight; n < 0 {
+			return d
+		}
+	}
+	return l.deeds[best][0]
+}
+
+// strike injects f and returns whether it has struck.
+func (l *lane) strike(ctx context.Context, f *fault, box <-chan parts.Report) bool {
+	switch {
+	case strings.HasPrefix(f.point, "process/"):
+		return l.overProcess(ctx, f, box)
+	case strings.HasPrefix(f.point, "connection/"):
+		return l.overConnection(ctx, f, box)
+	case f.kind == parts.KindCut && (f.point == string(failpoint.ProducerCommitAmbiguous) ||
+		f.point == string(failpoint.ConsumerCommitAmbiguous)):
+		return l.atCommit(ctx, f, box, cutAfter)
+	default:
+		return l.atPoint(ctx, f, box)
+	}
+}
+
+// atPoint arms a failure point of the process and waits for what comes of it.
+func (l *lane) atPoint(ctx context.Context, f *fault, box <-chan parts.Report) bool {
+	p := l.process
+	life := p.current()
+	fatal := l.fatal(f)
+	if fatal {
+		p.expect()
+	}
+	p.drainExits()
+	p.tell(parts.Command{Do: parts.DoArm, Fault: f.id, Point: f.point, Kind: f.kind, For: parts.RelayLease + time.Second})
+	defer p.tell(parts.Command{Do: parts.DoDisarm, Fault: f.id})
+	r, ok := await(ctx, box, parts.SaidFired, l.patience(f), life.gone)
+	if !ok {
+		if fatal && ctx.Err() == nil && !isClosed(life.gone) {
+			p.unexpect(life)
+		}
+		return false
+	}
+	f.at, f.inflight = time.Now(), r.Inflight
+	if f.inflight == 0 {
+		f.inflight = l.stage.pending(ctx, p.role)
+	}
+	if fatal {
+		f.consequence = l.buried(life)
+		return true
+	}
+	if f.kind == parts.KindStop {
+		l.thaw(f)
+	}
+	l.see(ctx, f, box, life.gone)
+	return true
+}
+
+// patience is how long a point is waited for.
+func (l *lane) patience(f *fault) time.Duration {
+	switch failpoint.Name(f.point) {
+	case failpoint.RelayDropWaits, failpoint.RelayBeforePark, failpoint.RelayAfterPark, failpoint.RelayCloseMidBatch:
+		return rarelyWithin
+	default:
+		return firedWithin
+	}
+}
+
+// fatal says whether the process ends with the fault.
+func (l *lane) fatal(f *fault) bool {
+	relays := l.process.role == parts.RoleRelay || l.process.role == parts.RoleExact
+	return f.kind == parts.KindExit || f.kind == parts.KindPanic && relays ||
+		f.point == string(failpoint.RelayCloseMidBatch)
+}
+
+// buried waits for the end of a process and says how it has ended.
+func (l *lane) buried(life *life) string {
+	select {
+	case <-life.gone:
+	case <-time.After(stopTimeout):
+		_ = life.cmd.Process.Kill()
+		<-life.gone
+	}
+	select {
+	case how := <-l.process.exits:
+		return how + ", restart"
+	case <-time.After(time.Second):
+		return "process ended, restart"
+	}
+}
+
+// thaw continues a process that was stopped, once others have taken its place.
+func (l *lane) thaw(f *fault) {
+	<-time.After(l.longer())
+	l.process.signal(contSignal)
+	f.until = time.Now()
+}
+
+// longer is a time that outlasts the lease of the process.
+func (l *lane) longer() time.Duration {
+	const more = 500 * time.Millisecond
+	switch l.process.role {
+	case parts.RoleLedger, parts.RoleNotifier:
+		return parts.SessionTimeout + more
+	default:
+		return parts.RelayLease + more
+	}
+}
+
+// see waits for the consequence of f.
+func (l *lane) see(ctx context.Context, f *fault, box <-chan parts.Report, gone <-chan struct{}) {
+	if r, ok := await(ctx, box, parts.SaidSeen, seenWithin, gone); ok {
+		f.consequence = r.Consequence
+	}
+}

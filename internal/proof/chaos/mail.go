@@ -1,0 +1,41 @@
+package chaos
+
+import (
+	"sync"
+
+	"github.com/leat-go/leat/internal/proof/chaos/parts"
+)
+
+// mail brings what the processes say of a fault to who has injected it.
+type mail struct {
+	mu    sync.Mutex
+	boxes map[int]chan parts.Report
+}
+
+func newMail() *mail { return &mail{boxes: map[int]chan parts.Report{}} }
+
+// open returns the box of a fault.
+func (m *mail) open(fault int) <-chan parts.Report {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	box := make(chan parts.Report, 64)
+	m.boxes[fault] = box
+	return box
+}
+
+// close gives the box of a fault up: what still comes is nobody's.
+func (m *mail) close(fault int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.boxes, fault)
+}
+
+// deliver puts a report into its box.
+func (m *mail) deliver(r parts.Report) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	select {
+	case m.boxes[r.Fault] <- r: // a fault without a box has a nil channel
+	default:
+	}
+}

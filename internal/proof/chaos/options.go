@@ -1,0 +1,78 @@
+package chaos
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/leat-go/leat/internal/proof/chaos/parts"
+)
+
+// Options of a run. The zero value is a short one.
+type Options struct {
+	// For is how long faults are injected, 1 s or more. Defaults to 1 m.
+	For time.Duration
+	// Faults ends the injection as soon as so many faults count. Defaults to 0: no
+	// bound but For.
+	Faults int
+	// Seed decides what is done and when, as far as the machine follows.
+	// Defaults to 1.
+	Seed uint64
+	// Dir is where histories, logs and the summary of the run go; it is made if need be.
+	// Required.
+	Dir string
+	// Rate is how many transactions the bank begins in a second, 1 to 100,000.
+	// Defaults to 400.
+	Rate int
+	// Gap is the mean time between two faults at one process. Defaults to 150 ms.
+	Gap time.Duration
+	// Accounts is the number of the bank's accounts, 2 to 10,000. Defaults to 500.
+	Accounts int
+	// Drain bounds the time in which everything has to come to rest. Defaults to 2 m.
+	Drain time.Duration
+	// Sabotage is a rule to break, one of parts.Sabotages. Defaults to none.
+	Sabotage string
+	// Out gets the progress. Defaults to none.
+	Out io.Writer
+}
+
+func (o Options) withDefaults() Options {
+	setDefault(&o.For, time.Minute)
+	setDefault(&o.Seed, 1)
+	setDefault(&o.Rate, 400)
+	setDefault(&o.Gap, 150*time.Millisecond)
+	setDefault(&o.Accounts, 500)
+	setDefault(&o.Drain, 2*time.Minute)
+	if o.Out == nil {
+		o.Out = io.Discard
+	}
+	return o
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+func (o Options) validate() error {
+	switch {
+	case o.For < time.Second:
+		return fmt.Errorf("chaos: For %s must be at least 1s", o.For)
+	case o.Faults < 0:
+		return fmt.Errorf("chaos: Faults %d must not be negative", o.Faults)
+	case o.Dir == "":
+		return fmt.Errorf("chaos: Dir %q must be a directory", o.Dir)
+	case o.Rate < 1 || o.Rate > 100_000:
+		return fmt.Errorf("chaos: Rate %d must be 1 to 100000", o.Rate)
+	case o.Accounts < 2 || o.Accounts > 10_000:
+		return fmt.Errorf("chaos: Accounts %d must be 2 to 10000", o.Accounts)
+	case o.Gap < 0 || o.Drain < 0:
+		return fmt.Errorf("chaos: Gap %s and Drain %s must not be negative", o.Gap, o.Drain)
+	case o.Sabotage != "" && !slices.Contains(parts.Sabotages(), o.Sabotage):
+		return fmt.Errorf("chaos: Sabotage %q is none of %v", o.Sabotage, parts.Sabotages())
+	}
+	return nil
+}

@@ -1,0 +1,157 @@
+package parts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/leat-go/leat/dedupe"
+	"github.com/leat-go/leat/internal/failpoint"
+)
+
+// Kinds of faults at a failure point.
+const (
+	// KindError makes the point return an error.
+	KindError = "error"
+	// KindPanic makes it panic.
+	KindPanic = "panic"
+	// KindExit ends the process there.
+	KindExit = "exit"
+	// KindStop stops the process there, as SIGSTOP does, until the driver continues it.
+	KindStop = "stop"
+	// KindPause makes the point wait.
+	KindPause = "pause"
+	// KindCut cuts all connections to the database there.
+	KindCut = "cut"
+	// KindLose removes the record of the message from Redis.
+	KindLose = "lose"
+	// KindJump makes Redis's clock look as if it had stepped, for that record.
+	KindJump = "jump"
+)
+
+// losing loses records of a store.
+type losing interface {
+	lose(ctx context.Context, key dedupe.Key) error
+	jump(ctx context.Context, key dedupe.Key) error
+}
+
+// errNothingToLose is returned by a point at which no record is known.
+var errNothingToLose = errors.New("no record to lose")
+
+// arm arms a point for its next hit, and sees to it that the point is reached.
+func (p *part) arm(c Command) {
+	p.disarm()
+	var fired atomic.Bool
+	sticky := failpoint.Name(c.Point) == failpoint.DedupeExtendFail && c.Kind == KindError
+	err := p.points.Enable(failpoint.Name(c.Point), failpoint.Call(func(ctx context.Context) error {
+		if fired.Swap(true) {
+			if sticky { // one lost extension is made good by the next
+				return fmt.Errorf("fault %d: %w", c.Fault, failpoint.ErrInjected)
+			}
+			return nil
+		}
+		p.watch.begin(c.Fault)
+		p.reports.say(Report{Said: SaidFired, Fault: c.Fault, Inflight: p.inflight.Load() + underWay(c.Point)})
+		return p.strike(ctx, c)
+	}))
+	if err != nil {
+		p.log.Error("point not armed", slog.Any("error", err))
+		return
+	}
+	p.lead(failpoint.Name(c.Point))
+}
+
+// disarm disarms all points.
+func (p *part) disarm() {
+	for _, name := range failpoint.Names() {
+		p.points.Disable(name)
+	}
+	p.dawdle.Store(0)
+}
+
+// strike does what the fault does.
+func (p *part) strike(ctx context.Context, c Command) error {
+	switch c.Kind {
+	case KindPanic:
+		panic(fmt.Sprintf("fault %d at %s", c.Fault, c.Point))
+	case KindExit:
+		os.Exit(failpoint.ExitStatus)
+	case KindStop:
+		return syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+	case KindPause:
+		if !wait(ctx, c.For) {
+			return ctx.Err()
+		}
+		return nil
+	case KindCut:
+		p.cables.cut()
+		return nil
+	case KindLose, KindJump:
+		return p.unsettle(ctx, c.Kind)
+	}
+	return fmt.Errorf("fault %d: %w", c.Fault, failpoint.ErrInjected)
+}
+
+// unsettle does harm to the record of the message whose handler has ctx.
+func (p *part) unsettle(ctx context.Context, kind string) error {
+	run, ok := dedupe.FromContext(ctx)
+	switch {
+	case !ok || p.loses == nil:
+		return errNothingToLose
+	case kind == KindLose:
+		return p.loses.lose(ctx, run.Key)
+	default:
+		return p.loses.jump(ctx, run.Key)
+	}
+}
+
+// lead sees to it that a point is reached soon that is passed but rarely.
+func (p *part) lead(point failpoint.Name) {
+	switch point {
+	case failpoint.RelayClaimWaits, failpoint.RelayLeaseAcquired, failpoint.RelayFenced, failpoint.RelayPositionRead:
+		p.once(failpoint.RelayBetweenPages, func() error { return failpoint.ErrInjected }) // a new term begins
+	case failpoint.RelayCloseMidBatch:
+		p.once(failpoint.RelayLeaseLostWhileSending, func() error { p.stop(); return nil }) // just before a batch is sent
+	case failpoint.DedupeExtendFail:
+		p.dawdle.Store(int64(2 * NoticeLease))
+	}
+}
+
+// once does f at the next hit of a point.
+func (p *part) once(point failpoint.Name, f func() error) {
+	var done atomic.Bool
+	_ = p.points.Enable(point, failpoint.Call(func(context.Context) error {
+		if done.Swap(true) {
+			return nil
+		}
+		return f()
+	}))
+}
+
+// underWay says how many records are under way where a relay passes a point, at
+// least. Where it is 0 the driver knows better: it counts the backlog.
+func underWay(point string) int64 {
+	switch failpoint.Name(point) {
+	case failpoint.RelayAfterFetch, failpoint.RelayBetweenPages, failpoint.RelayLeaseLostWhileSending,
+		failpoint.RelayMidBatch, failpoint.RelaySentNotAcked, failpoint.RelayAckedBeforeAdvance,
+		failpoint.RelayLatePositionWrite, failpoint.RelayAdvanceAmbiguous, failpoint.RelayBeforePark,
+		failpoint.RelayAfterPark, failpoint.RelayCloseMidBatch, failpoint.RelayTransactionBegun,
+		failpoint.RelayTransactionFlushed:
+		return 1
+	default:
+		return 0
+	}
+}
+
+// slow waits where a handler was asked to take its time.
+func (p *part) slow(ctx context.Context) error {
+	if d := time.Duration(p.dawdle.Swap(0)); d > 0 && !wait(ctx, d) {
+		return context.Cause(ctx)
+	}
+	return nil
+}

@@ -1,0 +1,217 @@
+package parts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/leat-go/leat/internal/proof/history"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/pgoutbox"
+)
+
+const (
+	// tellers is how many transactions of the bank run at a time.
+	tellers = 6
+	// txTimeout bounds one.
+	txTimeout = 10 * time.Second
+	// slowCommit is how long a transaction in a hundred waits before its commit.
+	slowCommit = 20 * time.Millisecond
+)
+
+// errRollback is why a transaction in fifty is rolled back when all is written.
+var errRollback = errors.New("the bank has changed its mind")
+
+// errPanicked is returned for a transaction whose function has panicked.
+var errPanicked = errors.New("the transaction panicked")
+
+// bank makes transfers. Each changes two accounts and enqueues an event, in one
+// transaction.
+type bank struct {
+	*part
+
+	outbox  *pgoutbox.Outbox
+	enqueue func(ctx context.Context, tx pgx.Tx, m outbox.Message) error
+}
+
+// bank runs until ctx ends.
+func (p *part) bank(ctx context.Context) error {
+	pool, err := p.pool(ctx)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	b, err := newBank(p, pool)
+	if err != nil {
+		return err
+	}
+	if p.Sabotage == PublishBeforeCommit {
+		publish, closePublisher, err := p.publisher()
+		if err != nil {
+			return err
+		}
+		defer closePublisher()
+		b.enqueue = publish
+	}
+	var group sync.WaitGroup
+	group.Go(func() { p.notify(ctx, b.outbox) })
+	for n := range tellers {
+		group.Go(func() { b.teller(ctx, n) })
+	}
+	group.Wait()
+	return nil
+}
+
+func newBank(p *part, pool *pgxpool.Pool) (*bank, error) {
+	ob, err := pgoutbox.New(pool, pgoutbox.Config{Logger: p.log})
+	if err != nil {
+		return nil, err
+	}
+	b := &bank{part: p, outbox: ob}
+	b.enqueue = func(ctx context.Context, tx pgx.Tx, m outbox.Message) error { return ob.Enqueue(ctx, tx, m) }
+	return b, nil
+}
+
+// notify tells the relays of commits, until ctx ends.
+func (p *part) notify(ctx context.Context, ob *pgoutbox.Outbox) {
+	for ctx.Err() == nil {
+		if err := ob.RunNotifier(ctx, pgoutbox.NotifierConfig{}); err != nil && ctx.Err() == nil {
+			p.log.Warn("notifier", slog.Any("error", err))
+		}
+		wait(ctx, 100*time.Millisecond)
+	}
+}
+
+// teller begins a transaction at a time, at its part of the rate.
+func (b *bank) teller(ctx context.Context, n int) {
+	r := rand.New(rand.NewPCG(b.Seed, uint64(os.Getpid())<<8|uint64(n))) //nolint:gosec // a seed is no secret
+	every := time.Second * tellers / time.Duration(b.Rate)
+	next := time.Now().Add(time.Duration(r.Int64N(int64(every))))
+	for {
+		select {
+		case <-b.quiet:
+			return
+		default:
+		}
+		if d := time.Until(next); d > 0 && !wait(ctx, d) || ctx.Err() != nil {
+			return
+		}
+		next = later(next.Add(every), time.Now().Add(-time.Second))
+		e, err := draw(r, b.Accounts)
+		if err != nil {
+			b.log.Error("no event", slog.Any("error", err))
+			return
+		}
+		if err := b.transact(ctx, e, r.IntN(100)); err != nil && ctx.Err() == nil {
+			wait(ctx, 50*time.Millisecond) // the database is away
+		}
+	}
+}
+
+// later returns the later of two times: after an outage the bank makes good a second
+// of what it has missed.
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// transact makes one transfer and notes how its transaction ended.
+func (b *bank) transact(ctx context.Context, e event, whim int) error {
+	ctx, cancel := context.WithTimeout(ctx, txTimeout)
+	defer cancel()
+	b.inflight.Add(1)
+	defer b.inflight.Add(-1)
+	t := transaction{bank: b, event: e, whim: whim}
+	err := t.run(ctx)
+	switch {
+	case err == nil:
+		b.enqueued.Add(1)
+		b.note(history.Line{Type: history.Committed, ID: e.ID})
+		return nil
+	case !t.noted: // nothing was ever going to be committed
+	case t.written && !errors.Is(err, pgx.ErrTxCommitRollback):
+		b.note(history.Line{Type: history.Unknown, ID: e.ID})
+	default:
+		b.note(history.Line{Type: history.Aborted, ID: e.ID})
+	}
+	switch {
+	case errors.Is(err, errRollback):
+		return nil
+	case t.written:
+		b.watch.seen("commit without an answer")
+	default:
+		b.watch.seen("rollback of the transfer")
+	}
+	return err
+}
+
+// transaction is one transfer on its way.
+type transaction struct {
+	*bank
+
+	event   event
+	whim    int  // 0 to 99
+	noted   bool // the intent is in the history
+	written bool // all is written, only the commit is missing
+}
+
+// run survives a panic, as a server's handler does.
+func (t *transaction) run(ctx context.Context) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: %v", errPanicked, p)
+		}
+	}()
+	return t.outbox.InTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		if err := t.write(ctx, tx); err != nil {
+			return err
+		}
+		switch t.whim {
+		case 0, 1:
+			return errRollback
+		case 2:
+			wait(ctx, slowCommit)
+		}
+		t.written = true
+		return nil
+	})
+}
+
+// write enqueues the event first, before any row is locked, and so Enqueue's own lock
+// is what keeps the events of an account in the order of the commits.
+func (t *transaction) write(ctx context.Context, tx pgx.Tx) error {
+	e := t.event
+	m, err := e.message()
+	if err != nil {
+		return err
+	}
+	if err := t.enqueue(ctx, tx, m); err != nil {
+		return fmt.Errorf("enqueue: %w", err)
+	}
+	batch := &pgx.Batch{}
+	if e.Kind == kindPoison || e.Kind == kindHuge {
+		batch.Queue(openAccount, e.From)
+	}
+	batch.Queue(lockAccounts, e.From, e.To)
+	var version int64
+	batch.Queue(transferSQL, e.ID, e.From, e.To, e.Amount).QueryRow(func(row pgx.Row) error { return row.Scan(&version) })
+	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
+		return fmt.Errorf("transfer: %w", err)
+	}
+	t.noted = true
+	t.note(history.Line{
+		Type: history.Intent, ID: e.ID, Key: e.From, Version: version, Amount: e.Amount, To: e.To,
+		Topic: e.topic(), Digest: Digest(m.Payload),
+	})
+	return nil
+}

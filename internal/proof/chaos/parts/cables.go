@@ -1,0 +1,72 @@
+package parts
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// cables are the process's connections to its database, to be cut all at once in the
+// middle of whatever is done on them.
+type cables struct {
+	mu   sync.Mutex
+	live map[net.Conn]struct{}
+}
+
+func newCables() *cables { return &cables{live: map[net.Conn]struct{}{}} }
+
+// cable is one connection.
+type cable struct {
+	net.Conn
+
+	all *cables
+}
+
+// Close implements net.Conn.
+func (c *cable) Close() error {
+	c.all.mu.Lock()
+	delete(c.all.live, c)
+	c.all.mu.Unlock()
+	return c.Conn.Close()
+}
+
+// dial is a pgconn.DialFunc.
+func (c *cables) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+	if err != nil {
+		return nil, fmt.Errorf("dial the database: %w", err)
+	}
+	one := &cable{Conn: conn, all: c}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.live[one] = struct{}{}
+	return one, nil
+}
+
+// cut closes all.
+func (c *cables) cut() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for conn := range c.live {
+		_ = conn.(*cable).Conn.Close() //nolint:forcetypeassert // dial puts nothing else in
+		delete(c.live, conn)
+	}
+}
+
+// pool opens the process's pool.
+func (p *part) pool(ctx context.Context) (*pgxpool.Pool, error) {
+	cfg, err := pgxpool.ParseConfig(p.Database)
+	if err != nil {
+		return nil, fmt.Errorf("parse the database's URL: %w", err)
+	}
+	cfg.ConnConfig.DialFunc = p.cables.dial
+	cfg.ConnConfig.RuntimeParams["application_name"] = p.Name
+	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("open the pool: %w", err)
+	}
+	return pool, nil
+}

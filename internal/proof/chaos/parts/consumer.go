@@ -1,0 +1,57 @@
+package parts
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill"
+	"github.com/ThreeDotsLabs/watermill/message"
+	wmmiddleware "github.com/ThreeDotsLabs/watermill/message/router/middleware"
+
+	"github.com/leat-go/leat/inbox/kafkasource"
+)
+
+// router returns a router whose handlers count as work in flight and survive a panic.
+func (p *part) router() (*message.Router, error) {
+	router, err := message.NewRouter(message.RouterConfig{CloseTimeout: 5 * time.Second}, watermill.NopLogger{})
+	if err != nil {
+		return nil, fmt.Errorf("make the router: %w", err)
+	}
+	router.AddMiddleware(p.counting, wmmiddleware.Recoverer)
+	return router, nil
+}
+
+// counting counts the deliveries that are in the hands of handlers.
+func (p *part) counting(h message.HandlerFunc) message.HandlerFunc {
+	return func(msg *message.Message) ([]*message.Message, error) {
+		p.inflight.Add(1)
+		defer p.inflight.Add(-1)
+		return h(msg)
+	}
+}
+
+// subscriber returns a member of a group with short times.
+func (p *part) subscriber(group string) (*kafkasource.Subscriber, error) {
+	return kafkasource.NewSubscriber(p.Brokers, group, kafkasource.Config{
+		Options: p.kafkaOptions(), Concurrency: 8, MaxInFlight: 16,
+		RedeliverDelay: 20 * time.Millisecond, MaxRedeliverDelay: 500 * time.Millisecond,
+		CommitInterval: 200 * time.Millisecond, SessionTimeout: SessionTimeout, DrainTimeout: time.Second,
+		Logger: p.log, Hooks: []kafkasource.Hook{groupEyes{p}},
+	})
+}
+
+// groupEyes see partitions and deliveries being lost.
+type groupEyes struct{ *part }
+
+// OnDelivery implements kafkasource.DeliveryHook.
+func (e groupEyes) OnDelivery(_ context.Context, d kafkasource.Delivery) {
+	if d.Outcome == kafkasource.OutcomeAbandoned {
+		e.watch.seen("delivery abandoned")
+	}
+}
+
+// OnPartition implements kafkasource.PartitionHook.
+func (e groupEyes) OnPartition(_ context.Context, c kafkasource.Partition) {
+	e.watch.seen("rebalance: partition " + string(c.Change))
+}

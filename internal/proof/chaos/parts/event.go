@@ -1,0 +1,92 @@
+package parts
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+// Kinds of events.
+const (
+	kindTransfer = "transfer"
+	// kindNotice is for the notifier.
+	kindNotice = "notice"
+	// kindPoison fails in every consumer.
+	kindPoison = "poison"
+	// kindHuge is refused by Kafka.
+	kindHuge = "huge"
+)
+
+const (
+	// maxMessageBytes is what the relays send at most, hugeBytes is more.
+	maxMessageBytes = 16 << 10
+	hugeBytes       = 20 << 10
+	// maxAmount bounds the amount of a transfer.
+	maxAmount = 100
+)
+
+// event is what the bank tells of a transfer.
+type event struct {
+	ID     string `json:"id"`
+	Kind   string `json:"kind"`
+	From   string `json:"from"`
+	To     string `json:"to,omitempty"`
+	Amount int64  `json:"amount,omitempty"`
+	At     int64  `json:"at"` // microseconds since 1970
+	Pad    string `json:"pad,omitempty"`
+}
+
+// draw makes up an event: most are transfers, one in ten is a notice, few are poison
+// or too large. Those two have keys of their own, of which a few come in a row, so that
+// some queue behind others.
+func draw(r *rand.Rand, accounts int) (event, error) {
+	id, err := outbox.NewID()
+	if err != nil {
+		return event{}, fmt.Errorf("make an id: %w", err)
+	}
+	now := time.Now()
+	from := r.IntN(accounts)
+	e := event{ID: id, Kind: kindTransfer, From: Account(from), At: now.UnixMicro()}
+	switch n := r.IntN(500); {
+	case n == 0:
+		e.Kind, e.From = kindPoison, "poison-"+strconv.FormatInt(now.Unix()/5, 36)
+	case n == 1:
+		e.Kind, e.From, e.Pad = kindHuge, "huge-"+strconv.FormatInt(now.Unix()/5, 36), strings.Repeat("x", hugeBytes)
+	case n < 50:
+		e.Kind = kindNotice
+	default:
+		e.To = Account((from + 1 + r.IntN(accounts-1)) % accounts)
+		e.Amount = 1 + r.Int64N(maxAmount)
+	}
+	return e, nil
+}
+
+// topic is where the event goes.
+func (e event) topic() string {
+	if e.Kind == kindNotice {
+		return TopicNotices
+	}
+	return TopicTransfers
+}
+
+// message is the event as the outbox takes it.
+func (e event) message() (outbox.Message, error) {
+	payload, err := json.Marshal(e)
+	if err != nil {
+		return outbox.Message{}, fmt.Errorf("encode event %s: %w", e.ID, err)
+	}
+	return outbox.Message{ID: e.ID, Topic: e.topic(), Key: e.From, Type: e.Kind, Payload: payload}, nil
+}
+
+// Digest is the fingerprint of a payload in the histories.
+func Digest(payload []byte) string {
+	h := fnv.New64a()
+	_, _ = h.Write(payload)
+	return strconv.FormatUint(h.Sum64(), 16)
+}

@@ -1,0 +1,156 @@
+package parts
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/kafkasource"
+	"github.com/leat-go/leat/inbox/pginbox"
+	"github.com/leat-go/leat/internal/proof/history"
+	"github.com/leat-go/leat/middleware"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/pgoutbox"
+	"github.com/leat-go/leat/outbox/wmoutbox"
+)
+
+// errPoison is why the handler fails for some messages, as often as they come.
+var errPoison = errors.New("the message is poison")
+
+// receipt is the event that the ledger makes of a transfer.
+type receipt struct {
+	Transfer string `json:"transfer"`
+	Account  string `json:"account"`
+}
+
+// ledger books each transfer once: its rows, the memory of the message and the
+// receipt are one transaction.
+func (p *part) ledger(ctx context.Context) error {
+	pool, err := p.pool(ctx)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	ob, err := pgoutbox.New(pool, pgoutbox.Config{Logger: p.log})
+	if err != nil {
+		return err
+	}
+	in, err := pginbox.New(pool, RoleLedger, LedgerInbox(inboxEyes{p}))
+	if err != nil {
+		return err
+	}
+	pub, err := wmoutbox.NewPublisher(ob, wmoutbox.Config{})
+	if err != nil {
+		return err
+	}
+	sub, err := p.subscriber(RoleLedger)
+	if err != nil {
+		return err
+	}
+	router, err := p.router()
+	if err != nil {
+		return errors.Join(err, sub.Close())
+	}
+	router.AddMiddleware(p.guard(middleware.Inbox{Processor: in, Outbox: ob}.Middleware, pool, ob))
+	router.AddHandler("book", TopicTransfers, sub, TopicReceipts, pub, p.book)
+	return router.Run(ctx)
+}
+
+// LedgerInbox is the configuration of the ledger's inbox.
+func LedgerInbox(hooks ...inbox.Hook) pginbox.Config {
+	return pginbox.Config{Config: inbox.Config{
+		BusyDelay: 20 * time.Millisecond,
+		OnFailure: inbox.Policy{Action: inbox.Park, Attempts: 5, Delay: 20 * time.Millisecond, MaxDelay: 200 * time.Millisecond},
+		Hooks:     hooks,
+	}}
+}
+
+// guard is the inbox, or what sabotage puts in its place.
+func (p *part) guard(once message.HandlerMiddleware, pool *pgxpool.Pool, ob *pgoutbox.Outbox) message.HandlerMiddleware {
+	switch p.Sabotage {
+	case AckBeforeCommit:
+		return ackFirst(once)
+	case NoInbox:
+		return p.withoutInbox(pool, ob)
+	default:
+		return once
+	}
+}
+
+// book is the handler.
+func (p *part) book(msg *message.Message) ([]*message.Message, error) {
+	ctx := msg.Context()
+	p.note(history.Line{Type: history.Delivered, ID: msg.UUID, Consumer: RoleLedger})
+	var e event
+	if err := json.Unmarshal(msg.Payload, &e); err != nil {
+		return nil, fmt.Errorf("decode transfer %s: %w", msg.UUID, err)
+	}
+	if e.Kind == kindPoison {
+		return nil, errPoison
+	}
+	child := inbox.ChildID(msg.UUID, RoleLedger, "receipt")
+	batch := &pgx.Batch{}
+	batch.Queue(lockBalances, e.From, e.To)
+	batch.Queue(bookSQL, e.From, e.To, e.Amount)
+	batch.Queue(effectSQL, RoleLedger, e.ID, e.From, e.Amount, e.To, child)
+	if err := pginbox.Tx(ctx).SendBatch(ctx, batch).Close(); err != nil {
+		return nil, fmt.Errorf("book transfer %s: %w", e.ID, err)
+	}
+	payload, err := json.Marshal(receipt{Transfer: e.ID, Account: e.From})
+	if err != nil {
+		return nil, fmt.Errorf("encode receipt of %s: %w", e.ID, err)
+	}
+	out := message.NewMessage(child, payload)
+	out.Metadata.Set(outbox.HeaderKey, e.From)
+	return []*message.Message{out}, nil
+}
+
+// inboxEyes see how deliveries end.
+type inboxEyes struct{ *part }
+
+// OnOutcome implements inbox.OutcomeHook.
+func (e inboxEyes) OnOutcome(ctx context.Context, d inbox.Delivery) {
+	switch d.Outcome {
+	case inbox.OutcomeCommitted:
+		e.effects.Add(1)
+		e.note(history.Line{Type: history.Effect, ID: d.ID, Consumer: RoleLedger})
+		e.agedBy(ctx)
+	case inbox.OutcomeDuplicate:
+		e.repeats.Add(1)
+		e.watch.seen("redelivery, recognised")
+	case inbox.OutcomeUnknown:
+		e.watch.seen("commit without an answer, redelivery")
+	case inbox.OutcomePanicked:
+		e.watch.seen("panic, rollback and redelivery")
+	case inbox.OutcomeBusy:
+		e.watch.seen("busy elsewhere, redelivery")
+	case inbox.OutcomeFailed:
+		if !errors.Is(d.Err, errPoison) {
+			e.watch.seen("rollback and redelivery")
+		}
+	case inbox.OutcomeParked, inbox.OutcomeDeadLettered, inbox.OutcomeGivenUp:
+	}
+}
+
+// agedBy notes the age of the event whose delivery has ctx, by its record's time.
+func (p *part) agedBy(ctx context.Context) {
+	if r, ok := kafkasource.RecordFrom(ctx); ok {
+		p.aged(r.Timestamp.UnixMicro())
+	}
+}
+
+// CauseOf returns the id of the transfer that a receipt is for.
+func CauseOf(payload []byte) (string, error) {
+	var r receipt
+	if err := json.Unmarshal(payload, &r); err != nil {
+		return "", fmt.Errorf("decode receipt: %w", err)
+	}
+	return r.Transfer, nil
+}

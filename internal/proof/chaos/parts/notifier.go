@@ -1,0 +1,126 @@
+package parts
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/leat-go/leat/dedupe"
+	"github.com/leat-go/leat/dedupe/redisdedupe"
+	"github.com/leat-go/leat/internal/proof/history"
+	"github.com/leat-go/leat/middleware"
+)
+
+// noticePrefix starts the names of the notifier's records in Redis.
+const noticePrefix = "notices:"
+
+// notifier has an effect of each notice that is outside the transaction of any inbox.
+// What keeps it from happening again is Redis, while it keeps its data.
+func (p *part) notifier(ctx context.Context) (err error) {
+	pool, err := p.pool(ctx)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	client := redis.NewClient(&redis.Options{
+		Addr: p.Redis, DialTimeout: time.Second, ReadTimeout: time.Second, WriteTimeout: time.Second,
+	})
+	defer func() { err = errors.Join(err, client.Close()) }()
+	p.loses = redisRecords{client}
+	store, err := redisdedupe.New(client, redisdedupe.Config{Prefix: noticePrefix, Logger: p.log})
+	if err != nil {
+		return err
+	}
+	processor, err := dedupe.New(store, RoleNotifier, dedupe.Config{
+		Lease: NoticeLease, BusyDelay: 20 * time.Millisecond, FinishTimeout: 2 * time.Second, Logger: p.log,
+		Hook: dedupeEyes{p},
+	})
+	if err != nil {
+		return err
+	}
+	sub, err := p.subscriber(RoleNotifier)
+	if err != nil {
+		return err
+	}
+	router, err := p.router()
+	if err != nil {
+		return errors.Join(err, sub.Close())
+	}
+	router.AddMiddleware(middleware.Dedupe{Processor: processor}.Middleware)
+	router.AddNoPublisherHandler("notify", TopicNotices, sub, func(msg *message.Message) error {
+		return p.tell(msg, pool)
+	})
+	return router.Run(ctx)
+}
+
+// tell is the handler.
+func (p *part) tell(msg *message.Message, pool *pgxpool.Pool) error {
+	ctx := msg.Context()
+	p.note(history.Line{Type: history.Delivered, ID: msg.UUID, Consumer: RoleNotifier})
+	if err := p.slow(ctx); err != nil {
+		return err
+	}
+	var e event
+	if err := json.Unmarshal(msg.Payload, &e); err != nil {
+		return fmt.Errorf("decode notice %s: %w", msg.UUID, err)
+	}
+	if _, err := pool.Exec(ctx, effectSQL, RoleNotifier, e.ID, e.From, e.Amount, e.To, ""); err != nil {
+		return fmt.Errorf("tell of %s: %w", e.ID, err)
+	}
+	return nil
+}
+
+// dedupeEyes see how deliveries end.
+type dedupeEyes struct{ *part }
+
+// OnDelivery implements dedupe.Hook.
+func (e dedupeEyes) OnDelivery(ctx context.Context, d dedupe.Delivery) {
+	switch d.Outcome {
+	case dedupe.OutcomeRan:
+		e.effects.Add(1)
+		e.note(history.Line{Type: history.Effect, ID: d.Key.ID, Consumer: RoleNotifier})
+		e.agedBy(ctx)
+		switch {
+		case d.Takeover:
+			e.watch.seen("takeover of a message")
+		case d.Completion != dedupe.Completed:
+			e.watch.seen("completed " + d.Completion.String())
+		}
+	case dedupe.OutcomeDuplicate:
+		e.repeats.Add(1)
+		e.watch.seen("redelivery, recognised")
+	case dedupe.OutcomeBusy, dedupe.OutcomeFailed, dedupe.OutcomeFenced, dedupe.OutcomeUnavailable,
+		dedupe.OutcomeOpen, dedupe.OutcomePanicked:
+		e.watch.seen(d.Outcome.String() + ", redelivery")
+	}
+}
+
+// redisRecords does harm to records in Redis.
+type redisRecords struct{ client *redis.Client }
+
+func (r redisRecords) name(key dedupe.Key) string {
+	return noticePrefix + strconv.Itoa(len(key.Consumer)) + ":" + key.Consumer + ":" + key.ID
+}
+
+// lose removes a record, as an eviction does.
+func (r redisRecords) lose(ctx context.Context, key dedupe.Key) error {
+	if err := r.client.Del(ctx, r.name(key)).Err(); err != nil {
+		return fmt.Errorf("lose the record of %s: %w", key.ID, err)
+	}
+	return nil
+}
+
+// jump does to a record what a clock does that steps forward.
+func (r redisRecords) jump(ctx context.Context, key dedupe.Key) error {
+	if err := r.client.PExpire(ctx, r.name(key), time.Millisecond).Err(); err != nil {
+		return fmt.Errorf("move the expiry of %s: %w", key.ID, err)
+	}
+	return nil
+}

@@ -1,0 +1,167 @@
+package parts
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/proof/history"
+)
+
+// totalsEvery is the time between two reports of totals.
+const totalsEvery = 200 * time.Millisecond
+
+// part is a process of the run.
+type part struct {
+	Settings
+
+	reports *reporter
+	history *history.Writer
+	log     *slog.Logger
+	points  *failpoint.Registry
+	watch   *watch
+	cables  *cables
+	stop    context.CancelFunc // does what SIGTERM does
+	quiet   chan struct{}
+	hush    sync.Once
+
+	enqueued, settled, effects, repeats atomic.Int64
+	age                                 atomic.Int64
+	inflight                            atomic.Int64
+	dawdle                              atomic.Int64 // nanoseconds that the next handler takes
+	loses                               losing       // of the notifier
+}
+
+// Run is a part until ctx ends, or the driver does: it holds the other end of our
+// standard input.
+func Run(ctx context.Context, s Settings) (err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	points, err := failpoint.Parse(os.Getenv(failpoint.EnvPoints))
+	if err != nil {
+		return err
+	}
+	log, err := history.Append(s.historyPath(), s.Role)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, log.Close()) }()
+	reports := newReporter()
+	p := &part{
+		Settings: s, reports: reports, history: log, points: points, stop: cancel,
+		log:   slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		watch: newWatch(reports), cables: newCables(), quiet: make(chan struct{}),
+	}
+	go p.obey(cancel) // ends with the process at the latest
+	var group sync.WaitGroup
+	defer group.Wait()
+	defer cancel()
+	group.Go(func() { p.tellTotals(ctx) })
+	return p.play(failpoint.With(ctx, points))
+}
+
+// play runs the role.
+func (p *part) play(ctx context.Context) error {
+	switch p.Role {
+	case RoleBank:
+		return p.bank(ctx)
+	case RoleRelay:
+		return p.relay(ctx)
+	case RoleLedger:
+		return p.ledger(ctx)
+	case RoleExact:
+		return p.exact(ctx)
+	case RoleNotifier:
+		return p.notifier(ctx)
+	default:
+		return fmt.Errorf("role %q is not known", p.Role)
+	}
+}
+
+// obey does what the driver asks until it has gone.
+func (p *part) obey(gone func()) {
+	defer gone()
+	commands := json.NewDecoder(os.Stdin)
+	for {
+		var c Command
+		err := commands.Decode(&c)
+		switch {
+		case err != nil:
+			return
+		case c.Do == DoArm:
+			p.arm(c)
+		case c.Do == DoDisarm:
+			p.disarm()
+			p.watch.forget(c.Fault)
+		case c.Do == DoForget:
+			p.watch.forget(c.Fault)
+		case c.Do == DoWatch:
+			p.watch.begin(c.Fault)
+			p.reports.say(Report{Said: SaidWatching, Fault: c.Fault, Inflight: p.inflight.Load()})
+		case c.Do == DoQuiet:
+			p.hush.Do(func() { close(p.quiet) })
+		}
+	}
+}
+
+// tellTotals reports until ctx ends, and once more then.
+func (p *part) tellTotals(ctx context.Context) {
+	p.reports.say(Report{Said: SaidReady})
+	ticker := time.NewTicker(totalsEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			p.reports.say(Report{Said: SaidTotals, Inflight: p.inflight.Load(), Totals: p.totals()})
+		case <-ctx.Done():
+			p.reports.say(Report{Said: SaidTotals, Totals: p.totals()})
+			return
+		}
+	}
+}
+
+func (p *part) totals() Totals {
+	return Totals{
+		Enqueued: p.enqueued.Load(), Settled: p.settled.Load(), Effects: p.effects.Load(), Repeats: p.repeats.Load(),
+		Age: p.age.Swap(0),
+	}
+}
+
+// aged notes the age of an event that has had its effect.
+func (p *part) aged(micros int64) {
+	age := max(0, time.Now().UnixMicro()-micros) / 1000
+	for {
+		old := p.age.Load()
+		if age <= old || p.age.CompareAndSwap(old, age) {
+			return
+		}
+	}
+}
+
+// note writes a line of the history. One that cannot be written ends the part: what it
+// does would not be known.
+func (p *part) note(line history.Line) {
+	if err := p.history.Write(line); err != nil {
+		p.log.Error("history not written", slog.Any("error", err))
+		p.stop()
+	}
+}
+
+// wait waits for d, and returns false if ctx ends first.
+func wait(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

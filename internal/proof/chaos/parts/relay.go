@@ -1,0 +1,153 @@
+package parts
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/leat-go/leat/internal/proof/history"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/kafkasink"
+	"github.com/leat-go/leat/outbox/pgoutbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// relaySlots is the number of slots of the bank's relays.
+const relaySlots = 2
+
+// relay carries the bank's outbox to Kafka until ctx ends, and keeps the log short.
+func (p *part) relay(ctx context.Context) (err error) {
+	if p.Sabotage == IDCursor {
+		return p.relayByNumber(ctx)
+	}
+	pool, err := p.pool(ctx)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	ob, err := pgoutbox.New(pool, pgoutbox.Config{Logger: p.log})
+	if err != nil {
+		return err
+	}
+	source, err := ob.Source(pgoutbox.SourceConfig{Slots: relaySlots})
+	if err != nil {
+		return err
+	}
+	sink, err := kafkasink.New(p.Brokers, kafkasink.Config{
+		Options: p.kafkaOptions(), MaxMessageBytes: maxMessageBytes, Logger: p.log,
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, sink.Close()) }()
+	r, err := relay.New(source, sink, p.relayConfig(relay.Policy{Action: relay.Park, Attempts: 3}))
+	if err != nil {
+		return err
+	}
+	m, err := newMaintenance(ob)
+	if err != nil {
+		return err
+	}
+	var group sync.WaitGroup
+	defer group.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	group.Go(func() { p.maintain(ctx, m) })
+	return r.Run(ctx)
+}
+
+// exact carries the ledger's outbox to Kafka, exactly once.
+func (p *part) exact(ctx context.Context) (err error) {
+	pool, err := p.pool(ctx)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	ob, err := pgoutbox.New(pool, pgoutbox.Config{Logger: p.log})
+	if err != nil {
+		return err
+	}
+	source, err := ob.Source(pgoutbox.SourceConfig{SyncPositions: true})
+	if err != nil {
+		return err
+	}
+	sink, err := kafkasink.NewTransactional(p.Brokers, kafkasink.TransactionalConfig{
+		Config:                kafkasink.Config{Options: p.kafkaOptions(), Logger: p.log},
+		TransactionalIDPrefix: "exact-", PositionTopic: TopicPositions, TransactionTimeout: 10 * time.Second,
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, sink.Close()) }()
+	r, err := relay.New(source, sink, p.relayConfig(relay.Policy{Action: relay.Block}))
+	if err != nil {
+		return err
+	}
+	return r.Run(ctx)
+}
+
+// relayConfig has short times, so that a takeover does not take long.
+func (p *part) relayConfig(policy relay.Policy) relay.Config {
+	return relay.Config{
+		PageSize: 500, Lease: RelayLease, PublishTimeout: 1500 * time.Millisecond, LeaseMargin: 300 * time.Millisecond,
+		PollMax: 200 * time.Millisecond, BackoffMin: 10 * time.Millisecond, BackoffMax: 300 * time.Millisecond,
+		DrainTimeout: 4 * time.Second, Policies: []relay.Policy{policy}, Logger: p.log,
+		Hooks: []relay.Hook{relayEyes{p}},
+	}
+}
+
+// relayEyes see what a relay does.
+type relayEyes struct{ *part }
+
+// OnPublish implements relay.PublishHook.
+func (e relayEyes) OnPublish(_ context.Context, records []outbox.Record, results []outbox.Result, _ time.Duration) {
+	failed := false
+	for i := range records {
+		switch {
+		case results[i].Err == nil:
+			e.note(history.Line{Type: history.Acked, ID: records[i].ID})
+		case records[i].Type != kindHuge:
+			failed = true
+		}
+	}
+	if failed {
+		e.watch.seen("records not acknowledged, sent again")
+	}
+}
+
+// OnProgress implements relay.ProgressHook.
+func (e relayEyes) OnProgress(_ context.Context, p relay.Progress) { e.settled.Add(int64(p.Settled)) }
+
+// OnLease implements relay.LeaseHook.
+func (e relayEyes) OnLease(_ context.Context, _ int64, held bool, err error) {
+	switch {
+	case held:
+		e.watch.seen("takeover: a lease was claimed")
+	case err != nil:
+		e.watch.seen("lease lost")
+	}
+}
+
+// OnError implements relay.ErrorHook.
+func (e relayEyes) OnError(_ context.Context, operation string, _ error) {
+	e.watch.seen("retry of " + operation)
+}
+
+// maintain makes and drops ranges of the log, small and often, until ctx ends.
+func (p *part) maintain(ctx context.Context, m *pgoutbox.Maintenance) {
+	for wait(ctx, time.Second) {
+		_, err := m.RunOnce(ctx)
+		if err != nil && ctx.Err() == nil && !errors.Is(err, relay.ErrLeaseHeld) {
+			p.watch.seen("maintenance tried again")
+			p.log.Warn("maintenance", slog.Any("error", err))
+		}
+	}
+}
+
+func newMaintenance(ob *pgoutbox.Outbox) (*pgoutbox.Maintenance, error) {
+	return pgoutbox.NewMaintenance(ob, pgoutbox.MaintenanceConfig{
+		Lease: 2 * time.Second, MaxAge: 3 * time.Second, PartitionSize: 1000,
+	})
+}

@@ -1,0 +1,117 @@
+package parts
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Roles of the parts.
+const (
+	// RoleBank makes transfers.
+	RoleBank = "bank"
+	// RoleRelay carries the bank's outbox to Kafka.
+	RoleRelay = "relay"
+	// RoleLedger books transfers once each and writes a receipt for each.
+	RoleLedger = "ledger"
+	// RoleExact carries the ledger's outbox to Kafka exactly once.
+	RoleExact = "exact"
+	// RoleNotifier has effects outside SQL, behind Redis.
+	RoleNotifier = "notifier"
+)
+
+// Topics and groups of the run.
+const (
+	// TopicTransfers carries the transfers of the bank.
+	TopicTransfers = "transfers"
+	// TopicNotices carries the bank's notices.
+	TopicNotices = "notices"
+	// TopicReceipts carries what the ledger has made of the transfers.
+	TopicReceipts = "receipts"
+	// TopicPositions holds the positions of the exact relay.
+	TopicPositions = "positions"
+)
+
+// Rules that a run breaks on purpose.
+const (
+	// AckBeforeCommit acknowledges a message before its effect is committed.
+	AckBeforeCommit = "ack-before-commit"
+	// NoInbox runs the ledger's handler without an inbox.
+	NoInbox = "no-inbox"
+	// IDCursor relays by a number that is a position.
+	IDCursor = "id-cursor"
+	// PublishBeforeCommit publishes a transfer inside its transaction.
+	PublishBeforeCommit = "publish-before-commit"
+)
+
+// Sabotages returns all of them.
+func Sabotages() []string {
+	return []string{AckBeforeCommit, NoInbox, IDCursor, PublishBeforeCommit}
+}
+
+// Times that the parts and the driver agree on.
+const (
+	// RelayLease is the lease of the relays.
+	RelayLease = 3 * time.Second
+	// NoticeLease is the lease of a message of the notifier.
+	NoticeLease = 1500 * time.Millisecond
+	// SessionTimeout is how long a consumer may be silent.
+	SessionTimeout = 4 * time.Second
+)
+
+// envSettings hands a part its settings, as JSON.
+const envSettings = "LEAT_CHAOS_PART"
+
+// Settings are what a part needs to know.
+type Settings struct {
+	// Name is the process's, Role is what it does.
+	Name, Role string
+	// Database is the URL of its database.
+	Database string
+	// Brokers are Kafka's, Kafka is the address through which all of them are reached.
+	Brokers []string
+	Kafka   string
+	// Redis is the address of Redis.
+	Redis string
+	// Dir is where histories are kept.
+	Dir string
+	// Seed decides what the bank does.
+	Seed uint64
+	// Rate is how many transactions the bank begins in a second, Accounts how many
+	// accounts it has.
+	Rate, Accounts int
+	// Sabotage is the rule that is broken, if any.
+	Sabotage string
+}
+
+// Environment is the settings as an entry of a process's environment.
+func (s Settings) Environment() (string, error) {
+	raw, err := json.Marshal(s)
+	if err != nil {
+		return "", fmt.Errorf("encode settings: %w", err)
+	}
+	return envSettings + "=" + string(raw), nil
+}
+
+// FromEnvironment returns the settings of this process, and false where it is no part.
+func FromEnvironment() (s Settings, ok bool, err error) {
+	raw, ok := os.LookupEnv(envSettings)
+	if !ok {
+		return s, false, nil
+	}
+	if err := json.Unmarshal([]byte(raw), &s); err != nil {
+		return s, true, fmt.Errorf("decode %s: %w", envSettings, err)
+	}
+	return s, true, nil
+}
+
+// historyPath is the file of the process's history.
+func (s Settings) historyPath() string { return filepath.Join(s.Dir, s.Name+".jsonl") }
+
+// Account returns the name of account n.
+func Account(n int) string { return fmt.Sprintf("account-%04d", n) }
+
+// Opening is what each account holds at the beginning.
+const Opening = 1000

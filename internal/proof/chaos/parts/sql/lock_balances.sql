@@ -1,0 +1,1 @@
+SELECT FROM balances WHERE name IN ($1, $2) ORDER BY name FOR UPDATE

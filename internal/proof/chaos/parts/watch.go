@@ -1,0 +1,51 @@
+package parts
+
+import "sync"
+
+// maxOpen bounds the faults whose consequence is waited for: older ones were given up.
+const maxOpen = 4
+
+// watch tells the driver what has followed from faults. What happens to the part, and
+// would not happen without faults, is the consequence of one of them, the oldest: each
+// fault that counts has had one of its own.
+type watch struct {
+	reports *reporter
+
+	mu   sync.Mutex
+	open []int
+}
+
+func newWatch(r *reporter) *watch { return &watch{reports: r} }
+
+// begin waits for the consequence of a fault.
+func (w *watch) begin(fault int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.open = append(w.open, fault)
+	if len(w.open) > maxOpen {
+		w.open = w.open[1:]
+	}
+}
+
+// forget gives a fault up.
+func (w *watch) forget(fault int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i, open := range w.open {
+		if open == fault {
+			w.open = append(w.open[:i], w.open[i+1:]...)
+			return
+		}
+	}
+}
+
+// seen says that something has happened.
+func (w *watch) seen(consequence string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.open) == 0 {
+		return
+	}
+	w.reports.say(Report{Said: SaidSeen, Fault: w.open[0], Consequence: consequence})
+	w.open = w.open[1:]
+}

@@ -1,0 +1,290 @@
+package chaos
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/leat-go/leat/internal/proof/chaos/parts"
+)
+
+const (
+	// stopTimeout bounds how long a process may take to stop before it is killed.
+	stopTimeout = 20 * time.Second
+	// restartAfter is the wait before a process that ended is started again.
+	restartAfter = 20 * time.Millisecond
+)
+
+// process is a part that is started again whenever it ends, until it is to end.
+type process struct {
+	name, role string
+	stage      *stage
+	wire       *wire
+	mail       *mail
+	exits      chan string // how the lives have ended
+
+	mu       sync.Mutex
+	life     *life
+	starts   int
+	ended    bool // for good
+	expected bool // the current life is to end
+	surprise []string
+	totals   parts.Totals // of the lives that are over
+	latest   parts.Totals // of the current one
+	age      int64
+	group    sync.WaitGroup
+}
+
+// life is one run of a process.
+type life struct {
+	cmd      *exec.Cmd
+	commands *json.Encoder
+	ready    chan struct{}
+	gone     chan struct{}
+}
+
+// open prepares a process and its way to the database. It does not start it.
+func (st *stage) open(ctx context.Context, m *mail, name, role string) (*process, error) {
+	w, err := openWire(ctx, st.postgres.HostPort)
+	if err != nil {
+		return nil, err
+	}
+	return &process{
+		name: name, role: role, stage: st, wire: w, mail: m, exits: make(chan string, 64),
+	}, nil
+}
+
+// settings are what the process is told.
+func (p *process) settings() (parts.Settings, error) {
+	o := p.stage.options
+	s := parts.Settings{
+		Name: p.name, Role: p.role, Brokers: []string{p.stage.kafka.Address}, Kafka: p.stage.relaysKafka.address(),
+		Redis: p.stage.redisProxy.address(), Dir: p.stage.historyDir(), Seed: o.Seed, Rate: o.Rate,
+		Accounts: o.Accounts, Sabotage: o.Sabotage,
+	}
+	name := ledgerDatabase
+	switch p.role {
+	case parts.RoleBank, parts.RoleRelay:
+		name = bankDatabase
+	case parts.RoleLedger, parts.RoleNotifier:
+		s.Kafka = p.stage.groupsKafka.address()
+	}
+	var err error
+	s.Database, err = p.stage.database(name, p.wire.address())
+	s.Database += "&pool_max_conns=12"
+	return s, err
+}
+
+// run keeps the process alive until it is ended.
+func (p *process) run() error {
+	if err := p.start(); err != nil {
+		return err
+	}
+	p.group.Go(func() {
+		for {
+			l := p.current()
+			<-l.gone
+			if p.over() {
+				return
+			}
+			<-time.After(restartAfter)
+			if err := p.start(); err != nil {
+				p.surprised(err.Error())
+				return
+			}
+		}
+	})
+	return nil
+}
+
+// start begins a life: this program, executed again.
+func (p *process) start() error {
+	s, err := p.settings()
+	if err != nil {
+		return err
+	}
+	environment, err := s.Environment()
+	if err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find this program: %w", err)
+	}
+	log, err := os.OpenFile(p.logPath(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("open the log of %s: %w", p.name, err)
+	}
+	defer func() { _ = log.Close() }()
+	cmd := exec.Command(self) //nolint:noctx,gosec // ourselves, stopped by signals: see end
+	cmd.Env = append(os.Environ(), environment)
+	cmd.Stderr = log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for the driver, which then stops us
+	in, err := cmd.StdinPipe()                            // the lifeline as well, closed by Wait
+	if err != nil {
+		return fmt.Errorf("start %s: %w", p.name, err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return fmt.Errorf("start %s: %w", p.name, err)
+	}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start %s: %w", p.name, err)
+	}
+	l := &life{cmd: cmd, commands: json.NewEncoder(in), ready: make(chan struct{}), gone: make(chan struct{})}
+	p.mu.Lock()
+	p.life, p.expected = l, p.ended
+	p.starts++
+	ended := p.ended
+	p.mu.Unlock()
+	p.group.Go(func() { p.attend(l, out) })
+	if ended { // meanwhile
+		_ = cmd.Process.Kill()
+	}
+	return nil
+}
+
+func (p *process) logPath() string { return filepath.Join(p.stage.logDir(), p.name+".log") }
+
+// attend listens to a life until it is over.
+func (p *process) attend(l *life, out io.Reader) {
+	defer close(l.gone)
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		var r parts.Report
+		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
+			continue // the last words of a process that was killed
+		}
+		p.hear(l, r)
+	}
+	how := describe(l.cmd.Wait())
+	p.mu.Lock()
+	expected := p.expected
+	p.totals = add(p.totals, p.latest)
+	p.latest = parts.Totals{}
+	p.mu.Unlock()
+	if !expected {
+		p.surprised(how)
+	}
+	select {
+	case p.exits <- how:
+	default:
+	}
+}
+
+// describe says how a process has ended.
+func describe(err error) string {
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return "exit status 0"
+	case errors.As(err, &exit):
+		return exit.String()
+	default:
+		return err.Error()
+	}
+}
+
+// hear takes a report.
+func (p *process) hear(l *life, r parts.Report) {
+	switch r.Said {
+	case parts.SaidReady:
+		close(l.ready)
+	case parts.SaidTotals:
+		p.mu.Lock()
+		p.latest = r.Totals
+		p.age = max(p.age, r.Totals.Age)
+		p.mu.Unlock()
+	default:
+		p.mail.deliver(r)
+	}
+}
+
+func add(a, b parts.Totals) parts.Totals {
+	return parts.Totals{
+		Enqueued: a.Enqueued + b.Enqueued, Settled: a.Settled + b.Settled, Effects: a.Effects + b.Effects,
+		Repeats: a.Repeats + b.Repeats,
+	}
+}
+
+// current is the life that was begun last.
+func (p *process) current() *life {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.life
+}
+
+func (p *process) over() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.ended
+}
+
+// expect says that the current life is about to end.
+func (p *process) expect() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.expected = true
+}
+
+// unexpect says that life goes on after all.
+func (p *process) unexpect(l *life) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.life == l {
+		p.expected = p.ended
+	}
+}
+
+// drainExits forgets how earlier lives have ended.
+func (p *process) drainExits() {
+	for {
+		select {
+		case <-p.exits:
+		default:
+			return
+		}
+	}
+}
+
+// surprised notes an end that nobody has meant.
+func (p *process) surprised(how string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.surprise = append(p.surprise, how)
+}
+
+// tell sends a command. One that has no reader is lost: its process has ended.
+func (p *process) tell(c parts.Command) { _ = p.current().commands.Encode(c) }
+
+// signal sends a signal to the current life.
+func (p *process) signal(s syscall.Signal) { _ = p.current().cmd.Process.Signal(s) }
+
+// end stops the process for good and waits.
+func (p *process) end() {
+	p.mu.Lock()
+	p.ended, p.expected = true, true
+	l := p.life
+	p.mu.Unlock()
+	if l != nil {
+		p.signal(syscall.SIGCONT)
+		p.signal(syscall.SIGTERM)
+		select {
+		case <-l.gone:
+		case <-time.After(stopTimeout):
+			p.surprised("did not stop within " + stopTimeout.String())
+			_ = l.cmd.Process.Kill()
+		}
+	}
+	p.group.Wait()
+	p.wire.close()
+}

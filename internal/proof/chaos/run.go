@@ -1,0 +1,129 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/proof/history"
+	"github.com/leat-go/leat/internal/proof/report"
+)
+
+// ErrNoFailpoints is returned by a program that was built without failure points.
+var ErrNoFailpoints = errors.New("chaos: build with -tags leat_failpoints")
+
+// checkExactly is the name of the check that the driver makes itself.
+const checkExactly = "exactly once"
+
+// marksShown is how many faults a plot marks, beside those of servers.
+const marksShown = 400
+
+// Run injects faults into a run of all parts, lets it come to rest, and has its history
+// judged. What it has found is in the Run that it returns, whose OK says whether all was
+// well; the error is for what kept it from finding out.
+//
+// The program must call testenv.Supervise first thing in main, and then hand its
+// processes to parts.Run where parts.FromEnvironment says so.
+func Run(ctx context.Context, o Options) (r report.Run, err error) {
+	o = o.withDefaults()
+	if err := o.validate(); err != nil {
+		return r, err
+	}
+	if !failpoint.Enabled {
+		return r, ErrNoFailpoints
+	}
+	began := time.Now()
+	fmt.Fprintf(o.Out, "seed %d, histories in %s\n", o.Seed, o.Dir)
+	st, err := openStage(ctx, o)
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, st.close()) }()
+	p, err := st.perform(ctx)
+	if err != nil {
+		return r, err
+	}
+	st.bank.Reset()
+	st.ledger.Reset()
+	receipts, repeats, err := st.dump(ctx)
+	if err != nil {
+		return r, err
+	}
+	fmt.Fprintln(o.Out, "judging the history")
+	verdict, err := history.Check(ctx, st.historyDir(), history.Options{})
+	if err != nil {
+		return r, err
+	}
+	verdict.Checks = append(verdict.Checks, history.Finding{
+		Name: checkExactly, Promise: "readers of committed records see every receipt once", Checked: receipts, Violations: repeats,
+	})
+	r = report.Run{
+		Start: began.UTC(), Seconds: time.Since(began).Seconds(), Seed: o.Seed, Services: st.services(),
+		Machine:   fmt.Sprintf("%s/%s, %d cores, %s", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version()),
+		Processes: p.crew.roles(), Faults: verdict.Faults, Verdict: verdict, Samples: p.gauge.samples,
+		Marks: p.tally.marked(marksShown),
+	}
+	for _, s := range p.crew.surprises() {
+		fmt.Fprintln(o.Out, "ended by itself:", s)
+	}
+	return r, r.Save(filepath.Join(o.Dir, "run.json"))
+}
+
+// services are the servers and their versions.
+func (st *stage) services() []report.Service {
+	return []report.Service{
+		{Name: "PostgreSQL", Version: st.postgres.Version},
+		{Name: "Apache Kafka", Version: st.kafka.Version},
+		{Name: "Redis", Version: st.redis.Version},
+	}
+}
+
+// performance is what is left of a run when all its processes have ended.
+type performance struct {
+	crew  *crew
+	tally *tally
+	gauge *gauge
+}
+
+// perform runs everybody, injects faults, and lets all come to rest.
+func (st *stage) perform(ctx context.Context) (p *performance, err error) {
+	log, err := history.Append(filepath.Join(st.historyDir(), "faults.jsonl"), "driver")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, log.Close()) }()
+	start := time.Now()
+	injecting, enough := context.WithTimeout(ctx, st.options.For)
+	defer enough()
+	in := &injection{stage: st, mail: newMail(), tally: newTally(log, start, st.options.Faults, enough)}
+	if in.crew, err = openCrew(ctx, st, in.mail); err != nil {
+		return nil, err
+	}
+	p = &performance{crew: in.crew, tally: in.tally, gauge: &gauge{injection: in, start: start}}
+	defer in.crew.end()
+	var group sync.WaitGroup
+	defer group.Wait()
+	sampling, stop := context.WithCancel(ctx)
+	defer stop()
+	group.Go(func() { p.gauge.run(sampling) })
+	operated := make(chan error, 1)
+	group.Go(func() { operated <- st.operate(injecting) })
+	in.run(injecting)
+	enough()
+	if err := <-operated; err != nil {
+		return nil, err
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	fmt.Fprintln(st.options.Out, "no more faults, all comes to rest")
+	if err := in.drain(ctx); err != nil {
+		return nil, err
+	}
+	return p, in.tally.err
+}

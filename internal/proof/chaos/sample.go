@@ -1,0 +1,115 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+
+	"github.com/leat-go/leat/internal/proof/chaos/parts"
+	"github.com/leat-go/leat/internal/proof/report"
+)
+
+const (
+	// sampleEvery is the time between two samples, progressEvery that between two lines.
+	sampleEvery   = time.Second
+	progressEvery = 5 * time.Second
+)
+
+// gauge reads how far the run is.
+type gauge struct {
+	injection *injection
+	start     time.Time
+	samples   []report.Sample
+	last      counters
+}
+
+// counters only grow. What can't be read keeps its value.
+type counters struct {
+	at                           time.Time
+	enqueued, published, effects int64
+}
+
+// run samples until ctx ends.
+func (g *gauge) run(ctx context.Context) {
+	g.last = counters{at: time.Now()}
+	ticker := time.NewTicker(sampleEvery)
+	defer ticker.Stop()
+	shown := time.Now()
+	for {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+		g.sample(ctx)
+		if time.Since(shown) >= progressEvery {
+			shown = time.Now()
+			g.show()
+		}
+	}
+}
+
+// sample takes one.
+func (g *gauge) sample(ctx context.Context) {
+	now := g.read(ctx)
+	seconds := now.at.Sub(g.last.at).Seconds()
+	s := report.Sample{
+		T:         now.at.Sub(g.start).Seconds(),
+		Enqueued:  float64(now.enqueued-g.last.enqueued) / seconds,
+		Published: float64(now.published-g.last.published) / seconds,
+		Effects:   float64(now.effects-g.last.effects) / seconds,
+		LagMS:     float64(g.age()),
+	}
+	if s.LagMS == 0 && now.enqueued > now.published && len(g.samples) > 0 { // nothing has arrived
+		s.LagMS = g.samples[len(g.samples)-1].LagMS + 1000*seconds
+	}
+	g.samples = append(g.samples, s)
+	g.last = now
+}
+
+// read asks the sequences of the databases and the ends of the topics. Numbers that
+// were rolled back count as well, which a plot does not show.
+func (g *gauge) read(ctx context.Context) counters {
+	ctx, cancel := context.WithTimeout(ctx, sampleEvery)
+	defer cancel()
+	st := g.injection.stage
+	c := g.last
+	c.at = time.Now()
+	var n *int64
+	if st.bank.QueryRow(ctx, `SELECT pg_sequence_last_value(pg_get_serial_sequence('leat.outbox', 'seq'))`).Scan(&n) == nil && n != nil {
+		c.enqueued = max(c.enqueued, *n)
+	}
+	if st.ledger.QueryRow(ctx, `SELECT pg_sequence_last_value(pg_get_serial_sequence('effects', 'no'))`).Scan(&n) == nil && n != nil {
+		c.effects = max(c.effects, *n)
+	}
+	ends, err := kadm.NewClient(st.client).ListEndOffsets(ctx, parts.TopicTransfers, parts.TopicNotices)
+	if err == nil && ends.Error() == nil {
+		sum := int64(0)
+		ends.Each(func(o kadm.ListedOffset) { sum += o.Offset })
+		c.published = max(c.published, sum)
+	}
+	return c
+}
+
+// age is that of the oldest event that had its effect since it was asked for last.
+func (g *gauge) age() (age int64) {
+	for _, p := range g.injection.crew.of(parts.RoleLedger) {
+		p.mu.Lock()
+		age = max(age, p.age)
+		p.age = 0
+		p.mu.Unlock()
+	}
+	return age
+}
+
+// show prints a line of progress.
+func (g *gauge) show() {
+	injected, counted, points := g.injection.tally.figures()
+	last := g.samples[len(g.samples)-1]
+	fmt.Fprintf(g.injection.stage.options.Out,
+		"%6s  %7d enqueued  %7d published  %7d effects  lag %5.0f ms  faults %d injected, %d count, %d points\n",
+		time.Since(g.start).Round(time.Second), g.last.enqueued, g.last.published, g.last.effects, last.LagMS,
+		injected, counted, points)
+}

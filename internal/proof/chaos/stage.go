@@ -1,0 +1,217 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/leat-go/leat/inbox/pginbox"
+	"github.com/leat-go/leat/internal/proof/chaos/parts"
+	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox/pgoutbox"
+)
+
+// Names of the databases.
+const (
+	bankDatabase   = "bank"
+	ledgerDatabase = "ledger"
+)
+
+// stage is what the processes of a run stand on.
+type stage struct {
+	options Options
+
+	postgres, kafka, redis *testenv.Own
+	bank, ledger           *pgxpool.Pool // past all proxies
+	client                 *kgo.Client
+	relaysKafka            *toxic // Kafka as relays reach it
+	groupsKafka            *toxic // Kafka as consumers reach it
+	redisProxy             *toxic
+	undo                   []func() error
+}
+
+// openStage starts the servers and prepares them.
+func openStage(ctx context.Context, o Options) (st *stage, err error) {
+	st = &stage{options: o}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, st.close())
+		}
+	}()
+	for _, dir := range []string{st.historyDir(), st.logDir()} {
+		if err := os.MkdirAll(dir, 0o750); err != nil {
+			return st, fmt.Errorf("make a directory: %w", err)
+		}
+	}
+	if err := st.startServers(ctx); err != nil {
+		return st, err
+	}
+	if err := st.openDatabases(ctx); err != nil {
+		return st, err
+	}
+	if err := st.openTopics(ctx); err != nil {
+		return st, err
+	}
+	return st, st.openProxies()
+}
+
+func (st *stage) historyDir() string { return filepath.Join(st.options.Dir, "history") }
+
+func (st *stage) logDir() string { return filepath.Join(st.options.Dir, "logs") }
+
+// later has close call f.
+func (st *stage) later(f func() error) { st.undo = append(st.undo, f) }
+
+// close stops what was started, last things first.
+func (st *stage) close() error {
+	var errs []error
+	for _, f := range slices.Backward(st.undo) {
+		errs = append(errs, f())
+	}
+	st.undo = nil
+	return errors.Join(errs...)
+}
+
+// startServers starts all three side by side.
+func (st *stage) startServers(ctx context.Context) error {
+	var errs [3]error
+	var group sync.WaitGroup
+	group.Go(func() {
+		st.postgres, errs[0] = testenv.OwnPostgres(ctx, testenv.PostgresOptions{Settings: map[string]string{
+			// A crash of the server keeps the operating system's cache.
+			"fsync": "off", "max_connections": "200", "shared_buffers": "128MB", "max_wal_size": "2GB",
+		}})
+	})
+	group.Go(func() { st.kafka, errs[1] = testenv.OwnKafka(ctx) })
+	group.Go(func() { st.redis, errs[2] = testenv.OwnRedis(ctx, nil) })
+	group.Wait()
+	for _, own := range []*testenv.Own{st.postgres, st.kafka, st.redis} {
+		if own != nil {
+			st.later(own.Close)
+		}
+	}
+	return errors.Join(errs[:]...)
+}
+
+// database returns the URL of a database at hostPort.
+func (st *stage) database(name, hostPort string) (string, error) {
+	u, err := url.Parse(st.postgres.Address)
+	if err != nil {
+		return "", fmt.Errorf("parse the server's URL: %w", err)
+	}
+	u.Host, u.Path = hostPort, "/"+name
+	return u.String(), nil
+}
+
+func (st *stage) openDatabases(ctx context.Context) (err error) {
+	if st.bank, err = st.openDatabase(ctx, bankDatabase, parts.BankSchema); err != nil {
+		return err
+	}
+	if st.ledger, err = st.openDatabase(ctx, ledgerDatabase, parts.LedgerSchema); err != nil {
+		return err
+	}
+	in, err := pginbox.New(st.ledger, parts.RoleLedger, parts.LedgerInbox())
+	if err != nil {
+		return err
+	}
+	if err := in.Migrate(ctx); err != nil {
+		return err
+	}
+	for pool, table := range map[*pgxpool.Pool]string{st.bank: "accounts", st.ledger: "balances"} {
+		_, err := pool.CopyFrom(ctx, pgx.Identifier{table}, []string{"name", "balance", "opening"},
+			pgx.CopyFromSlice(st.options.Accounts, func(n int) ([]any, error) {
+				return []any{parts.Account(n), parts.Opening, parts.Opening}, nil
+			}))
+		if err != nil {
+			return fmt.Errorf("open the %s: %w", table, err)
+		}
+	}
+	return nil
+}
+
+// openDatabase makes a database with an outbox.
+func (st *stage) openDatabase(ctx context.Context, name, schema string) (*pgxpool.Pool, error) {
+	admin, err := pgx.Connect(ctx, st.postgres.Address)
+	if err != nil {
+		return nil, fmt.Errorf("connect to postgres: %w", err)
+	}
+	_, err = admin.Exec(ctx, "CREATE DATABASE "+pgx.Identifier{name}.Sanitize())
+	if err := errors.Join(err, admin.Close(ctx)); err != nil {
+		return nil, fmt.Errorf("create database %s: %w", name, err)
+	}
+	address, err := st.database(name, st.postgres.HostPort)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := pgxpool.New(ctx, address)
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", name, err)
+	}
+	st.later(func() error { pool.Close(); return nil })
+	ob, err := pgoutbox.New(pool, pgoutbox.Config{})
+	if err != nil {
+		return nil, err
+	}
+	if err := ob.Migrate(ctx); err != nil {
+		return nil, err
+	}
+	if _, err := pool.Exec(ctx, schema); err != nil {
+		return nil, fmt.Errorf("tables of %s: %w", name, err)
+	}
+	return pool, nil
+}
+
+func (st *stage) openTopics(ctx context.Context) (err error) {
+	st.client, err = kgo.NewClient(kgo.SeedBrokers(st.kafka.Address), kgo.ConnIdleTimeout(time.Minute))
+	if err != nil {
+		return fmt.Errorf("make a kafka client: %w", err)
+	}
+	st.later(func() error { st.client.Close(); return nil })
+	admin := kadm.NewClient(st.client)
+	compact := "compact"
+	for _, t := range []struct {
+		name       string
+		partitions int32
+		configs    map[string]*string
+	}{
+		{parts.TopicTransfers, 8, nil},
+		{parts.TopicNotices, 4, nil},
+		{parts.TopicReceipts, 4, nil},
+		{parts.TopicPositions, 1, map[string]*string{"cleanup.policy": &compact}},
+	} {
+		if _, err := admin.CreateTopic(ctx, t.partitions, 1, t.configs, t.name); err != nil {
+			return fmt.Errorf("create topic %s: %w", t.name, err)
+		}
+	}
+	return nil
+}
+
+func (st *stage) openProxies() (err error) {
+	for _, p := range []struct {
+		to       **toxic
+		name     string
+		upstream string
+	}{
+		{&st.relaysKafka, "relays-kafka", st.kafka.HostPort},
+		{&st.groupsKafka, "groups-kafka", st.kafka.HostPort},
+		{&st.redisProxy, "redis", st.redis.HostPort},
+	} {
+		if *p.to, err = openToxic(p.name, p.upstream); err != nil {
+			return err
+		}
+		opened := *p.to
+		st.later(func() error { opened.close(); return nil })
+	}
+	return nil
+}

@@ -1,0 +1,195 @@
+package chaos
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Ways of cutting a connection at a COMMIT.
+type cutting int
+
+const (
+	cutNever cutting = iota
+	// cutBefore cuts when the client sends it: the server never sees it.
+	cutBefore
+	// cutAfter cuts when the server has got it: its answer is lost.
+	cutAfter
+)
+
+// wire is a proxy in front of PostgreSQL that knows a COMMIT when it sees one.
+type wire struct {
+	upstream string
+	listener net.Listener
+	group    sync.WaitGroup
+
+	mu     sync.Mutex
+	links  map[*link]struct{}
+	closed bool
+	mode   cutting
+	fired  chan struct{} // closed by the next COMMIT, where mode is set
+	stall  time.Time     // until when nothing passes
+}
+
+// link is one connection through a wire.
+type link struct {
+	wire           *wire
+	client, server net.Conn
+}
+
+// openWire listens on a free port.
+func openWire(ctx context.Context, upstream string) (*wire, error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("open a proxy: %w", err)
+	}
+	w := &wire{upstream: upstream, listener: listener, links: map[*link]struct{}{}}
+	w.group.Go(w.accept)
+	return w, nil
+}
+
+// address is where the wire listens.
+func (w *wire) address() string { return w.listener.Addr().String() }
+
+func (w *wire) accept() {
+	for {
+		client, err := w.listener.Accept()
+		if err != nil {
+			return
+		}
+		server, err := net.DialTimeout("tcp", w.upstream, 2*time.Second)
+		if err != nil { // as if the server had refused
+			_ = client.Close()
+			continue
+		}
+		l := &link{wire: w, client: client, server: server}
+		w.mu.Lock()
+		w.links[l] = struct{}{}
+		closed := w.closed
+		w.mu.Unlock()
+		if closed {
+			l.close()
+		}
+		w.group.Go(func() { l.pump(client, server, true) })
+		w.group.Go(func() { l.pump(server, client, false) })
+	}
+}
+
+// pump carries bytes one way until either side ends.
+func (l *link) pump(from, to net.Conn, up bool) {
+	defer l.close()
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buf)
+		if n > 0 {
+			if !l.pass(to, buf[:n], up) {
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// pass forwards b, unless it is time to cut.
+func (l *link) pass(to net.Conn, b []byte, up bool) bool {
+	mode := cutNever
+	if up && isCommit(b) {
+		mode = l.wire.take()
+	}
+	if mode == cutBefore {
+		return false
+	}
+	if d := l.wire.stalled(); d > 0 {
+		<-time.After(d)
+	}
+	if _, err := to.Write(b); err != nil {
+		return false
+	}
+	return mode != cutAfter
+}
+
+// take returns how the COMMIT at hand is to be treated.
+func (w *wire) take() cutting {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	mode := w.mode
+	if mode != cutNever {
+		close(w.fired)
+		w.mode = cutNever
+	}
+	return mode
+}
+
+func (w *wire) stalled() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return time.Until(w.stall)
+}
+
+// cutAtCommit cuts at the next COMMIT; the channel is closed when it has come.
+func (w *wire) cutAtCommit(mode cutting) <-chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.mode, w.fired = mode, make(chan struct{})
+	return w.fired
+}
+
+// relent cuts at no COMMIT.
+func (w *wire) relent() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.mode = cutNever
+}
+
+// hold lets nothing pass for d: connections are open, and nobody answers.
+func (w *wire) hold(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stall = time.Now().Add(d)
+}
+
+// cut closes all connections, and returns how many there were.
+func (w *wire) cut() int {
+	w.mu.Lock()
+	links := make([]*link, 0, len(w.links))
+	for l := range w.links {
+		links = append(links, l)
+	}
+	w.mu.Unlock()
+	for _, l := range links {
+		l.close()
+	}
+	return len(links)
+}
+
+func (l *link) close() {
+	_ = errors.Join(l.client.Close(), l.server.Close()) // one of them often is already
+	l.wire.mu.Lock()
+	defer l.wire.mu.Unlock()
+	delete(l.wire.links, l)
+}
+
+// close ends the wire and waits for its goroutines.
+func (w *wire) close() {
+	w.mu.Lock()
+	w.closed = true
+	w.stall = time.Time{}
+	w.mu.Unlock()
+	_ = w.listener.Close()
+	w.cut()
+	w.group.Wait()
+}
+
+// isCommit knows the simple query that pgx sends for a COMMIT, and the text of one that
+// is parsed.
+func isCommit(b []byte) bool {
+	alone := len(b) > 5 && b[0] == 'Q' && strings.EqualFold(string(b[5:]), "commit\x00")
+	return alone || bytes.Contains(b, []byte("\x00commit\x00"))
+}

@@ -1,0 +1,139 @@
+// Command soak injects faults into a system of producers, relays and consumers on real
+// servers of its own, for as long as it is asked to, and judges the history:
+//
+//	go run -tags leat_failpoints ./cmd/soak -for 10m -seed 7
+//	go run -tags leat_failpoints ./cmd/soak -faults 300
+//	go run -tags leat_failpoints ./cmd/soak -for 30s -sabotage no-inbox
+//
+// It exits with 0 if nothing was violated, 1 if something was, 2 if it could not find
+// out. With -sabotage a rule of the protocol is broken on purpose, and 1 is what must
+// come.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/leat-go/leat/internal/proof/chaos"
+	"github.com/leat-go/leat/internal/proof/chaos/parts"
+	"github.com/leat-go/leat/internal/proof/report"
+	"github.com/leat-go/leat/internal/testenv"
+)
+
+// Exit codes. A broken promise and a broken machine are told apart.
+const (
+	exitViolation   = 1
+	exitTrouble     = 2
+	exitInterrupted = 130
+)
+
+// errViolation is returned when the checker has found one.
+var errViolation = errors.New("the checker has found violations")
+
+func main() {
+	testenv.Supervise() // a server that is started is watched by this program
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	err := start(ctx)
+	interrupted := ctx.Err() != nil
+	stop()
+	switch {
+	case err == nil:
+	case errors.Is(err, errViolation):
+		os.Exit(exitViolation)
+	case interrupted:
+		fmt.Fprintln(os.Stderr, "soak: interrupted")
+		os.Exit(exitInterrupted)
+	default:
+		fmt.Fprintln(os.Stderr, "soak:", err)
+		os.Exit(exitTrouble)
+	}
+}
+
+// start is the driver or, in a process that the driver has started, a part.
+func start(ctx context.Context) error {
+	s, isPart, err := parts.FromEnvironment()
+	if err != nil {
+		return err
+	}
+	if isPart {
+		return parts.Run(ctx, s)
+	}
+	return soak(ctx, os.Args[1:])
+}
+
+// bounded is how long a run with -faults and without -for may take.
+const bounded = time.Hour
+
+func soak(ctx context.Context, args []string) error {
+	o := chaos.Options{Out: os.Stdout}
+	flags := flag.NewFlagSet("soak", flag.ContinueOnError)
+	flags.DurationVar(&o.For, "for", 0, "how long faults are injected (default 10m, or 1h where -faults is given)")
+	flags.IntVar(&o.Faults, "faults", 0, "stop when so many faults count, 0 for no bound")
+	flags.Uint64Var(&o.Seed, "seed", 1, "decides what is done and when")
+	flags.StringVar(&o.Dir, "dir", "", "where histories are kept (default a temporary directory that is removed if all was well)")
+	flags.IntVar(&o.Rate, "rate", 0, "transactions a second (default 400)")
+	flags.DurationVar(&o.Gap, "gap", 0, "mean time between two faults at one process (default 150ms)")
+	flags.StringVar(&o.Sabotage, "sabotage", "", "break a rule: "+strings.Join(parts.Sabotages(), ", "))
+	docs := flags.String("report", "", "the folder of the documentation that the report is written to")
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		return nil
+	case err != nil:
+		return err
+	case flags.NArg() > 0:
+		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	if o.For == 0 {
+		if o.For = 10 * time.Minute; o.Faults > 0 {
+			o.For = bounded
+		}
+	}
+	temporary := o.Dir == ""
+	if temporary {
+		dir, err := os.MkdirTemp("", "leat-soak-")
+		if err != nil {
+			return fmt.Errorf("make a directory: %w", err)
+		}
+		o.Dir = dir
+	}
+	r, err := chaos.Run(ctx, o)
+	if err != nil {
+		return err
+	}
+	r.Command = strings.Join(append([]string{"go run -tags leat_failpoints ./cmd/soak"}, args...), " ")
+	if err := conclude(r, o, *docs); err != nil {
+		return err
+	}
+	if temporary {
+		return os.RemoveAll(o.Dir)
+	}
+	return nil
+}
+
+// conclude prints what was injected and found, and writes the report.
+func conclude(r report.Run, o chaos.Options, docs string) error {
+	if err := r.Save(filepath.Join(o.Dir, "run.json")); err != nil {
+		return err
+	}
+	if err := chaos.Print(os.Stdout, r); err != nil {
+		return err
+	}
+	if docs != "" {
+		if err := report.Write(docs, r); err != nil {
+			return err
+		}
+	}
+	if !r.OK() {
+		fmt.Printf("the histories are kept in %s\n", o.Dir)
+		return errViolation
+	}
+	return nil
+}
