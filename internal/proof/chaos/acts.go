@@ -65,7 +65,7 @@ func (l *lane) overConnection(ctx context.Context, f *fault, box <-chan parts.Re
 	f.at = time.Now()
 	switch f.kind {
 	case kindTerminate:
-		if !l.stage.terminate(ctx, p.name) {
+		if !l.stage.terminate(ctx, p.name, p.role == parts.RoleBank || p.role == parts.RoleLedger) {
 			p.tell(parts.Command{Do: parts.DoForget, Fault: f.id})
 			return false
 		}

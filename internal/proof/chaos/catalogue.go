@@ -30,7 +30,6 @@ const (
 	kindLimit        = "cut inside an answer"
 	kindHeld         = "held"
 	kindPrepared     = "prepared"
-	kindRebalance    = "rebalance"
 )
 
 // deed is something that can be done to a process.
@@ -141,8 +140,9 @@ func ledgerDeeds() []deed {
 		}
 	}
 	deeds = append(deeds, at(failpoint.ConsumerCommitAmbiguous, often, parts.KindCut)...)
+	deeds = append(deeds, at(failpoint.ConsumerAckLost, often, parts.KindError)...)
+	deeds = append(deeds, at(failpoint.ConsumerRebalanceMidHandler, often, parts.KindRebalance)...)
 	for _, point := range []failpoint.Name{failpoint.ConsumerAckLost, failpoint.ConsumerRebalanceMidHandler} {
-		deeds = append(deeds, at(point, often, parts.KindError)...)
 		deeds = append(deeds, at(point, seldom, parts.KindExit, parts.KindStop)...)
 	}
 	return deeds

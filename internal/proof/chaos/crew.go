@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/leat-go/leat/internal/proof/chaos/parts"
 	"github.com/leat-go/leat/internal/proof/report"
@@ -59,6 +60,37 @@ func (c *crew) of(role string) []*process {
 		}
 	}
 	return some
+}
+
+// flowsWithin bounds the time until everybody is at work.
+const flowsWithin = time.Minute
+
+// flows waits until every role has done something: a fault before that has nothing to
+// strike. It is no error if one does not: a fault may be what it needs.
+func (c *crew) flows(ctx context.Context) error {
+	for end := time.Now().Add(flowsWithin); time.Now().Before(end) && !c.flowing(); {
+		if !pause(ctx, 50*time.Millisecond) {
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// flowing says whether every role has done something.
+func (c *crew) flowing() bool {
+	done := map[string]int64{}
+	for _, p := range c.all {
+		p.mu.Lock()
+		t := p.latest
+		p.mu.Unlock()
+		done[p.role] += t.Enqueued + t.Settled + t.Effects
+	}
+	for _, n := range done {
+		if n == 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // end stops everybody.

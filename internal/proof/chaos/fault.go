@@ -81,13 +81,6 @@ func (t *tally) figures() (injected, counted, points int) {
 	return t.injected, t.counted, len(t.points)
 }
 
-// of returns how often a point was struck with a fault that counts.
-func (t *tally) of(point string) int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.points[point]
-}
-
 // marked returns the marks in the order of their time, servers' and at most so many
 // others.
 func (t *tally) marked(others int) []report.Mark {

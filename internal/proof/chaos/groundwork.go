@@ -98,20 +98,21 @@ func (in *injection) grounds() []ground {
 		{pointTransaction, kindPrepared, relays, in.foreign(true)},
 	}
 	if len(in.crew.of(parts.RoleLedger)) > 1 {
-		all = append(all, ground{pointGroup, kindRebalance, []string{parts.RoleLedger}, in.rebalance})
+		all = append(all, ground{pointGroup, parts.KindRebalance, []string{parts.RoleLedger}, in.rebalance})
 	}
 	for _, line := range []struct {
 		point   string
 		affects []string
 		proxy   *toxic
+		silence time.Duration // longer than is waited for an answer
 	}{
-		{pointRelaysKafka, relays, st.relaysKafka},
-		{pointGroupsKafka, groups, st.groupsKafka},
-		{pointRedisLine, notifier, st.redisProxy},
+		{pointRelaysKafka, relays, st.relaysKafka, parts.PublishTimeout + time.Second},
+		{pointGroupsKafka, groups, st.groupsKafka, parts.SessionTimeout + time.Second},
+		{pointRedisLine, notifier, st.redisProxy, parts.RedisTimeout + time.Second},
 	} {
 		all = append(all,
 			ground{line.point, kindReset, line.affects, reset(line.proxy)},
-			ground{line.point, kindTimeout, line.affects, poisoned(line.proxy, "timeout", map[string]int{"timeout": 0}, 2*time.Second)},
+			ground{line.point, kindTimeout, line.affects, poisoned(line.proxy, "timeout", map[string]int{"timeout": 0}, line.silence)},
 			ground{line.point, kindLimit, line.affects, poisoned(line.proxy, "limit_data", map[string]int{"bytes": 700}, time.Second)})
 	}
 	return all
@@ -139,7 +140,7 @@ func reset(t *toxic) func(context.Context, *fault) error {
 // poisoned has a proxy misbehave for a while.
 func poisoned(t *toxic, kind string, attributes map[string]int, d time.Duration) func(context.Context, *fault) error {
 	return func(ctx context.Context, _ *fault) error {
-		heal, err := t.poison(kind, "downstream", attributes)
+		heal, err := t.poison(ctx, kind, "downstream", attributes)
 		if err != nil {
 			return err
 		}
@@ -190,7 +191,12 @@ func (in *injection) settled() (n int64) {
 
 // rebalance has a member leave the group in order; it comes back at once.
 func (in *injection) rebalance(_ context.Context, _ *fault) error {
-	p := in.crew.of(parts.RoleLedger)[1]
+	in.leave(in.crew.of(parts.RoleLedger)[1])
+	return nil
+}
+
+// leave has p end in order.
+func (in *injection) leave(p *process) {
 	life := p.current()
 	p.expect()
 	p.signal(syscall.SIGTERM)
@@ -200,5 +206,4 @@ func (in *injection) rebalance(_ context.Context, _ *fault) error {
 	case <-time.After(stopTimeout):
 		_ = life.cmd.Process.Kill()
 	}
-	return nil
 }

@@ -2,9 +2,11 @@ package chaos
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leat-go/leat/internal/proof/chaos/parts"
@@ -25,7 +27,7 @@ type injection struct {
 func (in *injection) run(ctx context.Context) {
 	var group sync.WaitGroup
 	for n, p := range in.crew.all {
-		l := newLane(in, p, uint64(n)) //nolint:gosec // small
+		l := newLane(in, p, uint64(n))
 		group.Go(func() { l.run(ctx) })
 	}
 	in.groundwork(ctx)
@@ -52,13 +54,22 @@ func (st *stage) pending(ctx context.Context, role string) (n int64) {
 	return n
 }
 
-// terminate ends a backend of a process, one that is at work if there is one.
-func (st *stage) terminate(ctx context.Context, name string) bool {
+// terminate ends a backend of a process. Where the process works in transactions, it is
+// one that is in the middle of one.
+func (st *stage) terminate(ctx context.Context, name string, inTransaction bool) bool {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	var ended bool
-	err := st.bank.QueryRow(ctx, `
-		SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1
-		ORDER BY state IN ('active', 'idle in transaction') DESC, random() LIMIT 1`, name).Scan(&ended)
-	return err == nil && ended
+	for {
+		var ended bool
+		err := st.bank.QueryRow(ctx, `
+			SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+			WHERE application_name = $1 AND (xact_start IS NOT NULL OR NOT $2) ORDER BY random() LIMIT 1`,
+			name, inTransaction).Scan(&ended)
+		switch {
+		case err == nil:
+			return ended
+		case !errors.Is(err, pgx.ErrNoRows) || !pause(ctx, 5*time.Millisecond):
+			return false
+		}
+	}
 }

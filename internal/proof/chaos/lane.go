@@ -18,7 +18,7 @@ const (
 	// rarelyWithin is for points that are passed but now and then.
 	rarelyWithin = 6 * time.Second
 	// holdFor is how long nobody answers on a connection that is half open.
-	holdFor = 2 * time.Second
+	holdFor = parts.RelayLease + time.Second
 )
 
 // lane does one thing after the other to one process.
@@ -61,9 +61,13 @@ func (l *lane) run(ctx context.Context) {
 	}
 }
 
-// gap is the wait before the next fault, exponentially distributed.
+// manyPoints is how many points the process has that can be struck at most of them.
+const manyPoints = 20
+
+// gap is the wait before the next fault, exponentially distributed, and longer where
+// there are fewer points to strike.
 func (l *lane) gap() time.Duration {
-	return time.Duration(l.random.ExpFloat64() * float64(l.stage.options.Gap))
+	return time.Duration(l.random.ExpFloat64() * float64(l.stage.options.Gap) * manyPoints / float64(len(l.points)))
 }
 
 // ready waits for the process to have begun.
@@ -146,8 +150,11 @@ func (l *lane) atPoint(ctx context.Context, f *fault, box <-chan parts.Report) b
 		f.consequence = l.buried(life)
 		return true
 	}
-	if f.kind == parts.KindStop {
+	switch f.kind {
+	case parts.KindStop:
 		l.thaw(f)
+	case parts.KindRebalance:
+		l.leave(l.colleague())
 	}
 	l.see(ctx, f, box, life.gone)
 	return true
@@ -191,6 +198,16 @@ func (l *lane) thaw(f *fault) {
 	<-time.After(l.longer())
 	l.process.signal(contSignal)
 	f.until = time.Now()
+}
+
+// colleague is another process of the role.
+func (l *lane) colleague() *process {
+	for _, p := range l.crew.of(l.process.role) {
+		if p != l.process {
+			return p
+		}
+	}
+	return l.process
 }
 
 // longer is a time that outlasts the lease of the process.

@@ -179,15 +179,16 @@ func (st *stage) openTopics(ctx context.Context) (err error) {
 	}
 	st.later(func() error { st.client.Close(); return nil })
 	admin := kadm.NewClient(st.client)
-	compact := "compact"
+	compact, appended := "compact", "LogAppendTime" // a record's time is that of its arrival
+	arrival := map[string]*string{"message.timestamp.type": &appended}
 	for _, t := range []struct {
 		name       string
 		partitions int32
 		configs    map[string]*string
 	}{
-		{parts.TopicTransfers, 8, nil},
-		{parts.TopicNotices, 4, nil},
-		{parts.TopicReceipts, 4, nil},
+		{parts.TopicTransfers, 8, arrival},
+		{parts.TopicNotices, 4, arrival},
+		{parts.TopicReceipts, 4, arrival},
 		{parts.TopicPositions, 1, map[string]*string{"cleanup.policy": &compact}},
 	} {
 		if _, err := admin.CreateTopic(ctx, t.partitions, 1, t.configs, t.name); err != nil {

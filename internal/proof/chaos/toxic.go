@@ -32,7 +32,7 @@ func (t *toxic) address() string { return t.proxy.Listen }
 
 // poison makes the proxy misbehave until the returned function is called. Kinds are
 // those of toxiproxy.
-func (t *toxic) poison(kind, stream string, attributes map[string]int) (heal func(), err error) {
+func (t *toxic) poison(ctx context.Context, kind, stream string, attributes map[string]int) (heal func(), err error) {
 	raw, err := json.Marshal(map[string]any{"name": kind, "type": kind, "stream": stream, "attributes": attributes})
 	if err != nil {
 		return nil, fmt.Errorf("encode the toxic %s: %w", kind, err)
@@ -41,7 +41,7 @@ func (t *toxic) poison(kind, stream string, attributes map[string]int) (heal fun
 		return nil, fmt.Errorf("add the toxic %s: %w", kind, err)
 	}
 	return func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 		defer cancel()
 		_ = t.proxy.Toxics.RemoveToxic(ctx, kind) // it is gone where all its connections are
 	}, nil

@@ -49,20 +49,21 @@ func openWire(ctx context.Context, upstream string) (*wire, error) {
 		return nil, fmt.Errorf("open a proxy: %w", err)
 	}
 	w := &wire{upstream: upstream, listener: listener, links: map[*link]struct{}{}}
-	w.group.Go(w.accept)
+	w.group.Go(func() { w.accept(context.WithoutCancel(ctx)) }) // it ends with the listener
 	return w, nil
 }
 
 // address is where the wire listens.
 func (w *wire) address() string { return w.listener.Addr().String() }
 
-func (w *wire) accept() {
+func (w *wire) accept(ctx context.Context) {
+	dialer := net.Dialer{Timeout: 2 * time.Second}
 	for {
 		client, err := w.listener.Accept()
 		if err != nil {
 			return
 		}
-		server, err := net.DialTimeout("tcp", w.upstream, 2*time.Second)
+		server, err := dialer.DialContext(ctx, "tcp", w.upstream)
 		if err != nil { // as if the server had refused
 			_ = client.Close()
 			continue

@@ -26,6 +26,10 @@ const (
 	KindStop = "stop"
 	// KindPause makes the point wait.
 	KindPause = "pause"
+	// KindRebalance has another member leave the group there.
+	KindRebalance = "rebalance"
+	// KindObserved is a fault that nobody has injected.
+	KindObserved = "observed"
 	// KindCut cuts all connections to the database there.
 	KindCut = "cut"
 	// KindLose removes the record of the message from Redis.
@@ -83,6 +87,8 @@ func (p *part) strike(ctx context.Context, c Command) error {
 		os.Exit(failpoint.ExitStatus)
 	case KindStop:
 		return syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+	case KindRebalance:
+		return nil // the driver has another member leave
 	case KindPause:
 		if !wait(ctx, c.For) {
 			return ctx.Err()
@@ -117,8 +123,11 @@ func (p *part) lead(point failpoint.Name) {
 		p.once(failpoint.RelayBetweenPages, func() error { return failpoint.ErrInjected }) // a new term begins
 	case failpoint.RelayCloseMidBatch:
 		p.once(failpoint.RelayLeaseLostWhileSending, func() error { p.stop(); return nil }) // just before a batch is sent
+	case failpoint.ConsumerRebalanceMidHandler:
+		p.dawdle.Store(int64(busyFor))
 	case failpoint.DedupeExtendFail:
 		p.dawdle.Store(int64(2 * NoticeLease))
+	default:
 	}
 }
 

@@ -22,7 +22,7 @@ const (
 	// tellers is how many transactions of the bank run at a time.
 	tellers = 6
 	// txTimeout bounds one.
-	txTimeout = 10 * time.Second
+	txTimeout = 3 * time.Second
 	// slowCommit is how long a transaction in a hundred waits before its commit.
 	slowCommit = 20 * time.Millisecond
 )
@@ -84,7 +84,7 @@ func newBank(p *part, pool *pgxpool.Pool) (*bank, error) {
 func (p *part) notify(ctx context.Context, ob *pgoutbox.Outbox) {
 	for ctx.Err() == nil {
 		if err := ob.RunNotifier(ctx, pgoutbox.NotifierConfig{}); err != nil && ctx.Err() == nil {
-			p.log.Warn("notifier", slog.Any("error", err))
+			p.log.WarnContext(ctx, "notifier", slog.Any("error", err))
 		}
 		wait(ctx, 100*time.Millisecond)
 	}
@@ -107,7 +107,7 @@ func (b *bank) teller(ctx context.Context, n int) {
 		next = later(next.Add(every), time.Now().Add(-time.Second))
 		e, err := draw(r, b.Accounts)
 		if err != nil {
-			b.log.Error("no event", slog.Any("error", err))
+			b.log.ErrorContext(ctx, "no event", slog.Any("error", err))
 			return
 		}
 		if err := b.transact(ctx, e, r.IntN(100)); err != nil && ctx.Err() == nil {

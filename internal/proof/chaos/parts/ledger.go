@@ -58,7 +58,8 @@ func (p *part) ledger(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, sub.Close())
 	}
-	router.AddMiddleware(p.guard(middleware.Inbox{Processor: in, Outbox: ob}.Middleware, pool, ob))
+	once := middleware.Inbox{Processor: in, Outbox: ob}.Middleware
+	router.AddMiddleware(p.guard(once, pool, ob)) //nolint:contextcheck // of Watermill, whose handlers have it in the message
 	router.AddHandler("book", TopicTransfers, sub, TopicReceipts, pub, p.book)
 	return router.Run(ctx)
 }
@@ -88,6 +89,9 @@ func (p *part) guard(once message.HandlerMiddleware, pool *pgxpool.Pool, ob *pgo
 func (p *part) book(msg *message.Message) ([]*message.Message, error) {
 	ctx := msg.Context()
 	p.note(history.Line{Type: history.Delivered, ID: msg.UUID, Consumer: RoleLedger})
+	if err := p.slow(ctx); err != nil {
+		return nil, err
+	}
 	var e event
 	if err := json.Unmarshal(msg.Payload, &e); err != nil {
 		return nil, fmt.Errorf("decode transfer %s: %w", msg.UUID, err)
@@ -139,10 +143,19 @@ func (e inboxEyes) OnOutcome(ctx context.Context, d inbox.Delivery) {
 	}
 }
 
-// agedBy notes the age of the event whose delivery has ctx, by its record's time.
+// agedBy notes the age of the event whose delivery has ctx.
 func (p *part) agedBy(ctx context.Context) {
-	if r, ok := kafkasource.RecordFrom(ctx); ok {
-		p.aged(r.Timestamp.UnixMicro())
+	r, ok := kafkasource.RecordFrom(ctx)
+	if !ok {
+		return
+	}
+	for _, h := range r.Headers {
+		if h.Key != outbox.HeaderEventTime {
+			continue
+		}
+		if at, err := time.Parse(time.RFC3339Nano, string(h.Value)); err == nil {
+			p.aged(at.UnixMicro())
+		}
 	}
 }
 

@@ -30,7 +30,7 @@ func (p *part) notifier(ctx context.Context) (err error) {
 	}
 	defer pool.Close()
 	client := redis.NewClient(&redis.Options{
-		Addr: p.Redis, DialTimeout: time.Second, ReadTimeout: time.Second, WriteTimeout: time.Second,
+		Addr: p.Redis, DialTimeout: RedisTimeout, ReadTimeout: RedisTimeout, WriteTimeout: RedisTimeout,
 	})
 	defer func() { err = errors.Join(err, client.Close()) }()
 	p.loses = redisRecords{client}
@@ -54,15 +54,16 @@ func (p *part) notifier(ctx context.Context) (err error) {
 		return errors.Join(err, sub.Close())
 	}
 	router.AddMiddleware(middleware.Dedupe{Processor: processor}.Middleware)
-	router.AddNoPublisherHandler("notify", TopicNotices, sub, func(msg *message.Message) error {
-		return p.tell(msg, pool)
-	})
+	router.AddConsumerHandler("notify", TopicNotices, sub, p.telling(pool)) //nolint:contextcheck // Watermill has it in the message
 	return router.Run(ctx)
 }
 
-// tell is the handler.
-func (p *part) tell(msg *message.Message, pool *pgxpool.Pool) error {
-	ctx := msg.Context()
+// telling returns the handler.
+func (p *part) telling(pool *pgxpool.Pool) message.NoPublishHandlerFunc {
+	return func(msg *message.Message) error { return p.tell(msg.Context(), msg, pool) }
+}
+
+func (p *part) tell(ctx context.Context, msg *message.Message, pool *pgxpool.Pool) error {
 	p.note(history.Line{Type: history.Delivered, ID: msg.UUID, Consumer: RoleNotifier})
 	if err := p.slow(ctx); err != nil {
 		return err

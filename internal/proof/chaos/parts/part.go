@@ -34,6 +34,7 @@ type part struct {
 
 	enqueued, settled, effects, repeats atomic.Int64
 	age                                 atomic.Int64
+	outageAt                            atomic.Int64 // microseconds since 1970
 	inflight                            atomic.Int64
 	dawdle                              atomic.Int64 // nanoseconds that the next handler takes
 	loses                               losing       // of the notifier
@@ -59,7 +60,7 @@ func Run(ctx context.Context, s Settings) (err error) {
 		log:   slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		watch: newWatch(reports), cables: newCables(), quiet: make(chan struct{}),
 	}
-	go p.obey(cancel) // ends with the process at the latest
+	go p.obey(ctx, cancel) // ends with the process at the latest
 	var group sync.WaitGroup
 	defer group.Wait()
 	defer cancel()
@@ -86,7 +87,7 @@ func (p *part) play(ctx context.Context) error {
 }
 
 // obey does what the driver asks until it has gone.
-func (p *part) obey(gone func()) {
+func (p *part) obey(ctx context.Context, gone func()) {
 	defer gone()
 	commands := json.NewDecoder(os.Stdin)
 	for {
@@ -103,12 +104,31 @@ func (p *part) obey(gone func()) {
 		case c.Do == DoForget:
 			p.watch.forget(c.Fault)
 		case c.Do == DoWatch:
-			p.watch.begin(c.Fault)
-			p.reports.say(Report{Said: SaidWatching, Fault: c.Fault, Inflight: p.inflight.Load()})
+			go p.look(ctx, c.Fault) // ends soon
 		case c.Do == DoQuiet:
 			p.hush.Do(func() { close(p.quiet) })
 		}
 	}
+}
+
+// busyFor is how long a handler takes that is to be found at work, busyWithin how long
+// one is waited for.
+const (
+	busyFor    = 400 * time.Millisecond
+	busyWithin = time.Second
+)
+
+// look says how much is in flight, and watches what follows from a fault that strikes
+// now. A consumer is first found at work.
+func (p *part) look(ctx context.Context, fault int) {
+	if p.Role == RoleLedger || p.Role == RoleNotifier {
+		p.dawdle.Store(int64(busyFor))
+		for end := time.Now().Add(busyWithin); p.inflight.Load() == 0 && time.Now().Before(end); {
+			wait(ctx, time.Millisecond)
+		}
+	}
+	p.watch.begin(fault)
+	p.reports.say(Report{Said: SaidWatching, Fault: fault, Inflight: p.inflight.Load()})
 }
 
 // tellTotals reports until ctx ends, and once more then.

@@ -91,7 +91,7 @@ func (p *part) exact(ctx context.Context) (err error) {
 // relayConfig has short times, so that a takeover does not take long.
 func (p *part) relayConfig(policy relay.Policy) relay.Config {
 	return relay.Config{
-		PageSize: 500, Lease: RelayLease, PublishTimeout: 1500 * time.Millisecond, LeaseMargin: 300 * time.Millisecond,
+		PageSize: 500, Lease: RelayLease, PublishTimeout: PublishTimeout, LeaseMargin: 300 * time.Millisecond,
 		PollMax: 200 * time.Millisecond, BackoffMin: 10 * time.Millisecond, BackoffMax: 300 * time.Millisecond,
 		DrainTimeout: 4 * time.Second, Policies: []relay.Policy{policy}, Logger: p.log,
 		Hooks: []relay.Hook{relayEyes{p}},
@@ -113,8 +113,19 @@ func (e relayEyes) OnPublish(_ context.Context, records []outbox.Record, results
 		}
 	}
 	if failed {
+		e.outage()
 		e.watch.seen("records not acknowledged, sent again")
 	}
+}
+
+// outage notes that records will be repeated, also where it was only the machine that
+// was too slow: it is no fault of ours, but one that explains a copy.
+func (e relayEyes) outage() {
+	now := time.Now()
+	if last := e.outageAt.Swap(now.UnixMicro()); now.UnixMicro()-last < RelayLease.Microseconds() {
+		return
+	}
+	e.note(history.Line{Type: history.Fault, Point: "destination/kafka", Kind: KindObserved, Target: e.Name})
 }
 
 // OnProgress implements relay.ProgressHook.
@@ -141,7 +152,7 @@ func (p *part) maintain(ctx context.Context, m *pgoutbox.Maintenance) {
 		_, err := m.RunOnce(ctx)
 		if err != nil && ctx.Err() == nil && !errors.Is(err, relay.ErrLeaseHeld) {
 			p.watch.seen("maintenance tried again")
-			p.log.Warn("maintenance", slog.Any("error", err))
+			p.log.WarnContext(ctx, "maintenance", slog.Any("error", err))
 		}
 	}
 }

@@ -55,6 +55,10 @@ func Sabotages() []string {
 const (
 	// RelayLease is the lease of the relays.
 	RelayLease = 3 * time.Second
+	// PublishTimeout bounds what a relay waits for Kafka, RedisTimeout what the notifier
+	// waits for Redis.
+	PublishTimeout = 1500 * time.Millisecond
+	RedisTimeout   = time.Second
 	// NoticeLease is the lease of a message of the notifier.
 	NoticeLease = 1500 * time.Millisecond
 	// SessionTimeout is how long a consumer may be silent.
