@@ -46,7 +46,10 @@ func (l *lane) look(ctx context.Context, f *fault, box <-chan parts.Report, life
 	if f.inflight = r.Inflight; f.inflight == 0 {
 		f.inflight = l.stage.pending(ctx, l.process.role)
 	}
-	return true
+	if f.inflight == 0 { // it would count for nothing
+		l.process.tell(parts.Command{Do: parts.DoForget, Fault: f.id})
+	}
+	return f.inflight > 0
 }
 
 // overConnection harms the connections between the process and PostgreSQL.

@@ -78,7 +78,7 @@ func TestRun(t *testing.T) { //nolint:paralleltest // takes the whole machine
 // loses what commits late.
 func TestRun_ConvictsASabotagedRelay(t *testing.T) { //nolint:paralleltest // takes the whole machine
 	o := options(t)
-	o.Faults, o.Seed, o.For, o.Drain, o.Sabotage = 15, 3, 30*time.Second, 20*time.Second, parts.IDCursor
+	o.Faults, o.Seed, o.For, o.Drain, o.Sabotage = 15, 3, 30*time.Second, 15*time.Second, parts.IDCursor
 	r, err := chaos.Run(t.Context(), o)
 	require.NoError(t, err)
 	require.Contains(t, r.Verdict.Violated(), history.O2)

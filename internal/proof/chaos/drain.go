@@ -17,23 +17,24 @@ const (
 	restFor = time.Second
 )
 
-// drain waits until all that was committed has arrived, or no time is left: what is
-// missing then is the checker's to find.
+// drain waits until all that was committed has arrived, or nothing moves any more: what
+// is missing then is the checker's to find.
 func (in *injection) drain(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, in.stage.options.Drain)
-	defer cancel()
 	for _, p := range in.crew.all {
 		p.tell(parts.Command{Do: parts.DoDisarm})
 	}
 	var since time.Time
-	left := "nothing is known"
-	for pause(ctx, drainEvery) {
+	left, moved := "nothing is known", time.Now()
+	for pause(ctx, drainEvery) && time.Since(moved) < in.stage.options.Drain {
 		for _, p := range in.crew.all {
 			p.signal(contSignal)
 		}
-		var err error
-		if left, err = in.left(ctx); err != nil {
-			left = err.Error()
+		now, err := in.left(ctx)
+		if err != nil {
+			now = err.Error()
+		}
+		if now != left {
+			left, moved = now, time.Now()
 		}
 		switch {
 		case left != "":
@@ -44,7 +45,10 @@ func (in *injection) drain(ctx context.Context) error {
 			return nil
 		}
 	}
-	fmt.Fprintf(in.stage.options.Out, "not at rest after %s: %s\n", in.stage.options.Drain, left)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	fmt.Fprintf(in.stage.options.Out, "nothing has moved for %s: %s\n", in.stage.options.Drain, left)
 	return nil
 }
 

@@ -3,6 +3,7 @@ package chaos
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,12 +30,13 @@ type lane struct {
 	random  *rand.Rand
 	deeds   map[string][]deed // by point
 	points  []string
-	tried   map[string]int // what a point has had of this lane
+	score   map[string]float64 // what a point has had of this lane
+	rested  time.Time          // when the process has recovered
 }
 
 func newLane(in *injection, p *process, number uint64) *lane {
 	l := &lane{
-		injection: in, process: p, deeds: map[string][]deed{}, tried: map[string]int{},
+		injection: in, process: p, deeds: map[string][]deed{}, score: map[string]float64{},
 		random: rand.New(rand.NewPCG(in.stage.options.Seed, number)), //nolint:gosec // a seed is no secret
 	}
 	for _, d := range deedsOf(p.role) {
@@ -51,13 +53,27 @@ func (l *lane) run(ctx context.Context) {
 	for l.ready(ctx) && pause(ctx, l.gap()) {
 		l.process.signal(contSignal) // should a stop have struck behind our back
 		d := l.choose()
-		l.tried[d.point]++
+		l.score[d.point] += triedScore
 		f := l.tally.begin(d.point, d.kind, l.process.name)
 		box := l.mail.open(f.id)
 		if l.strike(ctx, f, box) {
 			l.tally.end(f)
+			l.struck(d, f)
 		}
 		l.mail.close(f.id)
+	}
+}
+
+// triedScore is what a fault that was tried is worth, beside one that counts.
+const triedScore = 0.25
+
+// struck notes what the process has had.
+func (l *lane) struck(d deed, f *fault) {
+	if f.counts() {
+		l.score[d.point]++
+	}
+	if l.isDear(d) {
+		l.rested = time.Now().Add(l.rest())
 	}
 }
 
@@ -70,12 +86,21 @@ func (l *lane) gap() time.Duration {
 	return time.Duration(l.random.ExpFloat64() * float64(l.stage.options.Gap) * manyPoints / float64(len(l.points)))
 }
 
-// ready waits for the process to have begun.
+// worksWithin is how long a consumer may take to its first message.
+const worksWithin = 15 * time.Second
+
+// ready waits for the process to have begun, and a consumer to have got a message.
 func (l *lane) ready(ctx context.Context) bool {
 	for {
 		life := l.process.current()
+		begun := life.ready
+		if l.process.role == parts.RoleLedger || l.process.role == parts.RoleNotifier {
+			begun = life.works
+		}
 		select {
-		case <-life.ready:
+		case <-begun:
+			return ctx.Err() == nil
+		case <-time.After(worksWithin):
 			return ctx.Err() == nil
 		case <-life.gone:
 			if !pause(ctx, 2*restartAfter) {
@@ -88,25 +113,51 @@ func (l *lane) ready(ctx context.Context) bool {
 }
 
 // choose takes that of three points that has had least, and then one of its deeds.
+// What takes long to recover from has to wait until the process has been at work for a
+// while.
 func (l *lane) choose() deed {
-	best := ""
-	for range 3 {
+	cheap := time.Now().Before(l.rested)
+	best, deeds := "", []deed(nil)
+	for tries := 0; tries < 3 || best == ""; tries++ {
 		point := l.points[l.random.IntN(len(l.points))]
-		if best == "" || l.tried[point] < l.tried[best] {
-			best = point
+		some := l.deeds[point]
+		if cheap {
+			some = slices.DeleteFunc(slices.Clone(some), l.isDear)
+		}
+		if len(some) > 0 && (best == "" || l.score[point] < l.score[best]) {
+			best, deeds = point, some
 		}
 	}
 	sum := 0
-	for _, d := range l.deeds[best] {
+	for _, d := range deeds {
 		sum += d.weight
 	}
 	n := l.random.IntN(sum)
-	for _, d := range l.deeds[best] {
-		if n -= d.weight; n < 0 {
-			return d
-		}
+	at := slices.IndexFunc(deeds, func(d deed) bool { n -= d.weight; return n < 0 })
+	return deeds[at]
+}
+
+// isDear says whether the process takes seconds to recover from d.
+func (l *lane) isDear(d deed) bool {
+	switch d.kind {
+	case parts.KindExit, parts.KindStop, parts.KindPause, parts.KindRebalance, kindKill, kindHold:
+		return true
+	default:
+		return l.fatal(d.point, d.kind)
 	}
-	return l.deeds[best][0]
+}
+
+// rest is how long a process works between two such faults. A group without a member
+// waits for it as long as its session lasts.
+func (l *lane) rest() time.Duration {
+	switch l.process.role {
+	case parts.RoleBank:
+		return time.Second
+	case parts.RoleLedger, parts.RoleNotifier:
+		return 3 * parts.SessionTimeout
+	default:
+		return 2 * parts.RelayLease
+	}
 }
 
 // strike injects f and returns whether it has struck.
@@ -128,7 +179,7 @@ func (l *lane) strike(ctx context.Context, f *fault, box <-chan parts.Report) bo
 func (l *lane) atPoint(ctx context.Context, f *fault, box <-chan parts.Report) bool {
 	p := l.process
 	life := p.current()
-	fatal := l.fatal(f)
+	fatal := l.fatal(f.point, f.kind)
 	if fatal {
 		p.expect()
 	}
@@ -171,10 +222,10 @@ func (l *lane) patience(f *fault) time.Duration {
 }
 
 // fatal says whether the process ends with the fault.
-func (l *lane) fatal(f *fault) bool {
+func (l *lane) fatal(point, kind string) bool {
 	relays := l.process.role == parts.RoleRelay || l.process.role == parts.RoleExact
-	return f.kind == parts.KindExit || f.kind == parts.KindPanic && relays ||
-		f.point == string(failpoint.RelayCloseMidBatch)
+	return kind == parts.KindExit || kind == parts.KindPanic && relays ||
+		point == string(failpoint.RelayCloseMidBatch)
 }
 
 // buried waits for the end of a process and says how it has ended.

@@ -29,7 +29,8 @@ type Options struct {
 	Gap time.Duration
 	// Accounts is the number of the bank's accounts, 2 to 10,000. Defaults to 500.
 	Accounts int
-	// Drain bounds the time in which everything has to come to rest. Defaults to 2 m.
+	// Drain is how long nothing may move, while all comes to rest, until it is given up.
+	// Defaults to 1 m.
 	Drain time.Duration
 	// Sabotage is a rule to break, one of parts.Sabotages. Defaults to none.
 	Sabotage string
@@ -43,7 +44,7 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.Rate, 400)
 	setDefault(&o.Gap, 150*time.Millisecond)
 	setDefault(&o.Accounts, 500)
-	setDefault(&o.Drain, 2*time.Minute)
+	setDefault(&o.Drain, time.Minute)
 	if o.Out == nil {
 		o.Out = io.Discard
 	}

@@ -49,6 +49,7 @@ type life struct {
 	cmd      *exec.Cmd
 	commands *json.Encoder
 	ready    chan struct{}
+	works    chan struct{} // closed when it has had something to do
 	gone     chan struct{}
 }
 
@@ -140,7 +141,7 @@ func (p *process) start() error {
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start %s: %w", p.name, err)
 	}
-	l := &life{cmd: cmd, commands: json.NewEncoder(in), ready: make(chan struct{}), gone: make(chan struct{})}
+	l := &life{cmd: cmd, commands: json.NewEncoder(in), ready: make(chan struct{}), works: make(chan struct{}), gone: make(chan struct{})}
 	p.mu.Lock()
 	p.life, p.expected = l, p.ended
 	p.starts++
@@ -204,6 +205,9 @@ func (p *process) hear(l *life, r parts.Report) {
 		p.latest = r.Totals
 		p.age = max(p.age, r.Totals.Age)
 		p.mu.Unlock()
+		if !isClosed(l.works) && r.Inflight+r.Totals.Effects+r.Totals.Repeats > 0 {
+			close(l.works)
+		}
 	default:
 		p.mail.deliver(r)
 	}

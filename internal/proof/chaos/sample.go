@@ -62,11 +62,19 @@ func (g *gauge) sample(ctx context.Context) {
 		Effects:   float64(now.effects-g.last.effects) / seconds,
 		LagMS:     float64(g.age()),
 	}
-	if s.LagMS == 0 && now.enqueued > now.published && len(g.samples) > 0 { // nothing has arrived
+	if s.LagMS == 0 && len(g.samples) > 0 && g.waits(ctx, now) {
 		s.LagMS = g.samples[len(g.samples)-1].LagMS + 1000*seconds
 	}
 	g.samples = append(g.samples, s)
 	g.last = now
+}
+
+// waits says whether there is something without an effect.
+func (g *gauge) waits(ctx context.Context, now counters) bool {
+	ctx, cancel := context.WithTimeout(ctx, sampleEvery)
+	defer cancel()
+	n, err := g.injection.stage.behind(ctx, parts.RoleLedger, parts.TopicTransfers)
+	return err != nil || n > 0 || now.enqueued > now.published
 }
 
 // read asks the sequences of the databases and the ends of the topics. Numbers that
