@@ -49,10 +49,8 @@ func openStage(ctx context.Context, o Options) (st *stage, err error) {
 			err = errors.Join(err, st.close())
 		}
 	}()
-	for _, dir := range []string{st.historyDir(), st.logDir()} {
-		if err := os.MkdirAll(dir, 0o750); err != nil {
-			return st, fmt.Errorf("make a directory: %w", err)
-		}
+	if err := st.makeDirs(); err != nil {
+		return st, err
 	}
 	if err := st.startServers(ctx); err != nil {
 		return st, err
@@ -64,6 +62,24 @@ func openStage(ctx context.Context, o Options) (st *stage, err error) {
 		return st, err
 	}
 	return st, st.openProxies()
+}
+
+// makeDirs makes the directories of a run. It refuses those of another one: two
+// histories together make no sense.
+func (st *stage) makeDirs() error {
+	for _, dir := range []string{st.historyDir(), st.logDir()} {
+		if err := os.MkdirAll(dir, 0o750); err != nil {
+			return fmt.Errorf("make a directory: %w", err)
+		}
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			return fmt.Errorf("look into the directory: %w", err)
+		}
+		if len(entries) > 0 {
+			return fmt.Errorf("chaos: Dir %q holds another run", st.options.Dir)
+		}
+	}
+	return nil
 }
 
 func (st *stage) historyDir() string { return filepath.Join(st.options.Dir, "history") }

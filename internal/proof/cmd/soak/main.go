@@ -2,7 +2,7 @@
 // servers of its own, for as long as it is asked to, and judges the history:
 //
 //	go run -tags leat_failpoints ./cmd/soak -for 10m -seed 7
-//	go run -tags leat_failpoints ./cmd/soak -faults 300
+//	go run -tags leat_failpoints ./cmd/soak -faults 300 -controls
 //	go run -tags leat_failpoints ./cmd/soak -for 30s -sabotage no-inbox
 //
 // It exits with 0 if nothing was violated, 1 if something was, 2 if it could not find
@@ -82,6 +82,7 @@ func soak(ctx context.Context, args []string) error {
 	flags.IntVar(&o.Rate, "rate", 0, "transactions a second (default 400)")
 	flags.DurationVar(&o.Gap, "gap", 0, "mean time between two faults at one process (default 150ms)")
 	flags.StringVar(&o.Sabotage, "sabotage", "", "break a rule: "+strings.Join(parts.Sabotages(), ", "))
+	controls := flags.Bool("controls", false, "then run with each of those rules broken, which must be noticed")
 	docs := flags.String("report", "", "the folder of the documentation that the report is written to")
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
@@ -108,6 +109,11 @@ func soak(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	if *controls {
+		if r.Controls, err = sabotaged(ctx, o); err != nil {
+			return err
+		}
+	}
 	r.Command = strings.Join(append([]string{"go run -tags leat_failpoints ./cmd/soak"}, args...), " ")
 	if err := conclude(r, o, *docs); err != nil {
 		return err
@@ -116,6 +122,28 @@ func soak(ctx context.Context, args []string) error {
 		return os.RemoveAll(o.Dir)
 	}
 	return nil
+}
+
+// controlFor is how long faults are injected into a run with a broken rule.
+const controlFor = 15 * time.Second
+
+// sabotaged runs with one rule after the other broken, and says what was noticed.
+func sabotaged(ctx context.Context, o chaos.Options) ([]report.Control, error) {
+	var controls []report.Control
+	dir := o.Dir
+	o.For, o.Faults, o.Drain = controlFor, 0, controlFor
+	for _, rule := range parts.Sabotages() {
+		fmt.Printf("\nwith %s, which must be noticed:\n", rule)
+		o.Sabotage, o.Dir = rule, filepath.Join(dir, "control-"+rule)
+		r, err := chaos.Run(ctx, o)
+		if err != nil {
+			return nil, fmt.Errorf("control %s: %w", rule, err)
+		}
+		violated := r.Verdict.Violated()
+		fmt.Printf("%s violates %s\n", rule, strings.Join(violated, ", "))
+		controls = append(controls, report.Control{Name: rule, Violated: violated})
+	}
+	return controls, nil
 }
 
 // conclude prints what was injected and found, and writes the report.
@@ -130,6 +158,9 @@ func conclude(r report.Run, o chaos.Options, docs string) error {
 		if err := report.Write(docs, r); err != nil {
 			return err
 		}
+	}
+	for _, failure := range r.Failures() {
+		fmt.Println(failure)
 	}
 	if !r.OK() {
 		fmt.Printf("the histories are kept in %s\n", o.Dir)

@@ -1,0 +1,41 @@
+package chaos_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/proof/chaos"
+)
+
+func TestRun_RefusesWhatCannotWork(t *testing.T) {
+	t.Parallel()
+	for want, o := range map[string]chaos.Options{
+		"For":      {Dir: "x", For: time.Millisecond},
+		"Faults":   {Dir: "x", Faults: -1},
+		"Dir":      {},
+		"Rate":     {Dir: "x", Rate: -1},
+		"Accounts": {Dir: "x", Accounts: 1},
+		"Gap":      {Dir: "x", Gap: -1},
+		"Sabotage": {Dir: "x", Sabotage: "everything"},
+	} {
+		_, err := chaos.Run(t.Context(), o)
+		require.ErrorContains(t, err, want)
+	}
+}
+
+func TestRun_RefusesTheDirectoryOfAnother(t *testing.T) {
+	t.Parallel()
+	if !failpoint.Enabled {
+		t.Skip("needs the failure points")
+	}
+	dir := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "history"), 0o750))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "history", "bank-1.jsonl"), nil, 0o600))
+	_, err := chaos.Run(t.Context(), chaos.Options{Dir: dir})
+	require.ErrorContains(t, err, "holds another run")
+}
