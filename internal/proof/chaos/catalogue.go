@@ -120,10 +120,7 @@ func relayDeeds(points []failpoint.Name) []deed {
 			deeds = append(deeds, at(point, seldom, parts.KindStop)...)
 		}
 	}
-	for _, point := range []failpoint.Name{failpoint.RelayAfterFetch, failpoint.RelaySentNotAcked} {
-		deeds = append(deeds, at(point, seldom, parts.KindPause)...)
-	}
-	return deeds
+	return append(deeds, at(failpoint.RelayBeforeRenew, often, parts.KindPause)...) // the lease runs out meanwhile
 }
 
 func ledgerDeeds() []deed {
@@ -161,7 +158,7 @@ func notifierDeeds() []deed {
 	deeds = append(deeds, at(failpoint.DedupeLoseP, often, parts.KindLose)...)
 	deeds = append(deeds, at(failpoint.DedupeEvict, often, parts.KindLose, parts.KindPanic)...)
 	deeds = append(deeds, at(failpoint.DedupeClockJump, often, parts.KindJump)...)
-	return append(deeds, at(failpoint.DedupeExtendFail, often, parts.KindError)...)
+	return append(deeds, at(failpoint.DedupeExtendFail, often, parts.KindError, parts.KindPause)...)
 }
 
 // at returns deeds at one failure point.

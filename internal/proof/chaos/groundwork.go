@@ -13,8 +13,18 @@ import (
 	"github.com/leat-go/leat/internal/testenv"
 )
 
-// calm is the mean time between two faults of the ground that all stand on.
-const calm = 2 * time.Second
+// Seeds of the two, beside those of the lanes.
+const (
+	serverSeed = 1000 + iota
+	lineSeed
+)
+
+// The mean times between two faults of a server, and between two of what lies before
+// the servers.
+const (
+	serverCalm = 8 * time.Second
+	lineCalm   = 1500 * time.Millisecond
+)
 
 // ground is a fault of the ground.
 type ground struct {
@@ -23,11 +33,10 @@ type ground struct {
 	strike      func(ctx context.Context, f *fault) error
 }
 
-// groundwork harms servers, proxies and groups, one after the other, until ctx ends.
-func (in *injection) groundwork(ctx context.Context) {
-	r := rand.New(rand.NewPCG(in.stage.options.Seed, 1<<32)) //nolint:gosec // a seed is no secret
-	faults := in.grounds()
-	var deck []int // each comes once before any comes again
+// groundwork injects the faults, one after the other, until ctx ends.
+func (in *injection) groundwork(ctx context.Context, seed uint64, calm time.Duration, faults []ground) {
+	r := rand.New(rand.NewPCG(in.stage.options.Seed, seed)) //nolint:gosec // a seed is no secret
+	var deck []int                                          // each comes once before any comes again
 	for pause(ctx, time.Duration(r.ExpFloat64()*float64(calm))) {
 		if len(deck) == 0 {
 			deck = r.Perm(len(faults))
@@ -84,21 +93,30 @@ func (in *injection) each(g ground, f func(*process)) {
 	}
 }
 
-// grounds are all that there are.
-func (in *injection) grounds() []ground {
+// servers are the faults of servers.
+func (in *injection) servers() []ground {
 	st := in.stage
-	everybody := []string{parts.RoleBank, parts.RoleRelay, parts.RoleLedger, parts.RoleExact, parts.RoleNotifier}
+	kafka := []string{parts.RoleRelay, parts.RoleExact, parts.RoleLedger, parts.RoleNotifier}
+	return []ground{
+		{pointPostgres, kindCrash, append(kafka, parts.RoleBank), st.restart(st.postgres, syscall.SIGQUIT)},
+		{pointKafka, kindKill, kafka, st.restart(st.kafka, syscall.SIGKILL)},
+		{pointRedis, kindKill, []string{parts.RoleNotifier}, st.restart(st.redis, syscall.SIGKILL)},
+	}
+}
+
+// lines are the faults of what lies before the servers: connections, transactions of
+// others, the group.
+func (in *injection) lines() []ground {
+	st := in.stage
 	relays, groups := []string{parts.RoleRelay, parts.RoleExact}, []string{parts.RoleLedger, parts.RoleNotifier}
 	notifier := []string{parts.RoleNotifier}
 	all := []ground{
-		{pointPostgres, kindCrash, everybody, st.restart(st.postgres, syscall.SIGQUIT)},
-		{pointKafka, kindKill, append(relays, groups...), st.restart(st.kafka, syscall.SIGKILL)},
-		{pointRedis, kindKill, notifier, st.restart(st.redis, syscall.SIGKILL)},
 		{pointTransaction, kindHeld, relays, in.foreign(false)},
 		{pointTransaction, kindPrepared, relays, in.foreign(true)},
 	}
 	if len(in.crew.of(parts.RoleLedger)) > 1 {
-		all = append(all, ground{pointGroup, parts.KindRebalance, []string{parts.RoleLedger}, in.rebalance})
+		rebalance := ground{pointGroup, parts.KindRebalance, []string{parts.RoleLedger}, in.rebalance}
+		all = append(all, rebalance, rebalance)
 	}
 	for _, line := range []struct {
 		point   string

@@ -34,7 +34,7 @@ type Options struct {
 	Drain time.Duration
 	// Sabotage is a rule to break, one of parts.Sabotages. Defaults to none.
 	Sabotage string
-	// Out gets the progress. Defaults to none.
+	// Out gets the progress, from several goroutines. Defaults to none.
 	Out io.Writer
 }
 
