@@ -14,6 +14,7 @@ import (
 // toxic is a proxy in front of Kafka or Redis that can be made to behave badly.
 type toxic struct {
 	proxy *toxiproxy.Proxy
+	at    string // where it listens, through all resets
 }
 
 // openToxic listens on a free port.
@@ -24,11 +25,11 @@ func openToxic(name, upstream string) (*toxic, error) {
 	if err := proxy.Start(); err != nil {
 		return nil, fmt.Errorf("open the proxy %s: %w", name, err)
 	}
-	return &toxic{proxy: proxy}, nil
+	return &toxic{proxy: proxy, at: proxy.Listen}, nil
 }
 
 // address is where the proxy listens.
-func (t *toxic) address() string { return t.proxy.Listen }
+func (t *toxic) address() string { return t.at }
 
 // poison makes the proxy misbehave until the returned function is called. Kinds are
 // those of toxiproxy.
@@ -49,12 +50,10 @@ func (t *toxic) poison(ctx context.Context, kind, stream string, attributes map[
 
 // reset refuses and cuts all connections until the returned function is called.
 func (t *toxic) reset() (heal func() error) {
-	listen := t.proxy.Listen
 	t.proxy.Stop()
 	return func() error {
-		t.proxy.Listen = listen
-		if err := t.proxy.Start(); err != nil {
-			return fmt.Errorf("open the proxy at %s again: %w", listen, err)
+		if err := t.proxy.Start(); err != nil { // where it listened before
+			return fmt.Errorf("open the proxy at %s again: %w", t.at, err)
 		}
 		return nil
 	}
