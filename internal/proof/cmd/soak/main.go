@@ -114,7 +114,7 @@ func soak(ctx context.Context, args []string) error {
 			return err
 		}
 	}
-	r.Command = strings.Join(append([]string{"go run -tags leat_failpoints ./cmd/soak"}, args...), " ")
+	r.Command = command(o, *controls)
 	if err := conclude(r, o, *docs); err != nil {
 		return err
 	}
@@ -122,6 +122,26 @@ func soak(ctx context.Context, args []string) error {
 		return os.RemoveAll(o.Dir)
 	}
 	return nil
+}
+
+// command is what repeats a run, wherever its files are kept.
+func command(o chaos.Options, controls bool) string {
+	words := []string{fmt.Sprintf("go run -tags leat_failpoints ./cmd/soak -for %s -seed %d", o.For, o.Seed)}
+	for _, f := range []struct {
+		given bool
+		text  string
+	}{
+		{o.Faults > 0, fmt.Sprintf("-faults %d", o.Faults)},
+		{o.Rate > 0, fmt.Sprintf("-rate %d", o.Rate)},
+		{o.Gap > 0, "-gap " + o.Gap.String()},
+		{o.Sabotage != "", "-sabotage " + o.Sabotage},
+		{controls, "-controls"},
+	} {
+		if f.given {
+			words = append(words, f.text)
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 // controlFor is how long faults are injected into a run with a broken rule.
