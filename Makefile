@@ -14,7 +14,8 @@ RACE    ?=
 FLAGS   ?=
 GOTEST   = $(GO) test $(TAGS) $(if $(RACE),-race) -timeout=12m $(FLAGS)
 
-# The PostgreSQL versions of test-pg-versions and the packages that speak to it.
+# The PostgreSQL versions of test-pg-versions and the packages that speak to it. The storm
+# of redeliveries is a small one there; `make test` has the large one.
 PG_VERSIONS ?= 14 15 16 17 18
 PG_PACKAGES := ./outbox/pgoutbox/... ./outbox/wmforward/... ./inbox/pginbox/... ./dedupe/pgdedupe/... ./dedupe/httpdedupe/... ./internal/pgwindow/... ./internal/pgheld/... ./internal/pgmigrate/...
 
@@ -65,7 +66,8 @@ test-race: ## the root module's tests under the race detector
 
 test-pg-versions: ## the Postgres tests on every supported version; PG_VERSIONS='14 18'
 	@set -e; for version in $(PG_VERSIONS); do \
-		LEAT_PG_VERSION=$$version $(LEATENV) run -services postgres -- $(GOTEST) -count=1 $(PG_PACKAGES); \
+		LEAT_PG_VERSION=$$version LEAT_TEST_STORM=$${LEAT_TEST_STORM-1000} \
+			$(LEATENV) run -services postgres -- $(GOTEST) -count=1 $(PG_PACKAGES); \
 	done
 
 lint: ## check style, layers and likely bugs in all modules
