@@ -32,7 +32,7 @@ func batchMutants() []Mutant {
 			Change:  "the commit of a batch without an answer is taken for one that took effect",
 			File:    "inbox/batch_run.go",
 			Old:     `return OutcomeUnknown, fmt.Errorf("%w: %w", ErrCommitUnknown, err)`,
-			New:     `return OutcomeCommitted, nil`,
+			New:     `return OutcomeCommitted, fmt.Errorf("%w: %w", ErrCommitUnknown, err)`,
 			Package: "inbox/meminbox", Test: "TestI13_Batch/I13_AmbiguousCommitThatDidNot",
 		},
 		{

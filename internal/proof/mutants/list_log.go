@@ -40,7 +40,7 @@ func retentionMutants() []Mutant {
 			Change:  "history is dropped that nobody has read yet",
 			File:    "outbox/pgoutbox/retention.go",
 			Old:     `if err == nil && (kept || !some) {`,
-			New:     `if err == nil && kept {`,
+			New:     `if err == nil && (kept || !some && group != "") {`,
 			Package: "outbox/pgoutbox", Test: "TestO2_NothingGoesUnread", Needs: Postgres,
 		},
 	}
