@@ -10,11 +10,11 @@ import (
 const head = `# Mutations
 
 Each line is a rule of leat that was broken on purpose, in one place of the sources,
-and the test that noticed. ` + "`make proof`" + ` runs them; a mutation that no test notices
+and the test that noticed. ` + "`make mutants`" + ` runs them; a mutation that no test notices
 fails it. This file is written by
 
 ` + "```sh" + `
-go run ./internal/testenv/leatenv run -- go run -C internal/proof ./cmd/mutants -markdown
+make mutants ARGS=-markdown
 ` + "```" + `
 
 The time is that of the test with the mutation, building included. *Fails* are the promises of [guarantees.md](guarantees.md) that
