@@ -98,7 +98,8 @@ func TestI6_DeadlocksAreRetried(t *testing.T) {
 	}
 	work.Wait()
 	require.NoError(t, errors.Join(errs[:]...))
-	require.Equal(t, int32(3), runs.Load())
+	// The one that is refused may come back before the other has woken: then they meet again.
+	require.GreaterOrEqual(t, runs.Load(), int32(3))
 }
 
 // meeting is where n goroutines wait for each other.
