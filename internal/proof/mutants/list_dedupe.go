@@ -142,7 +142,7 @@ func redisMutantsPartOne() []Mutant {
 			File:    "dedupe/redisdedupe/lua/claim.lua",
 			Old:     `local left = pttl - (ttl - lease)`,
 			New:     `local left = pttl - (ttl - lease / 2)`,
-			Package: "dedupe/redisdedupe", Test: "TestStore_ConformanceInProcess/D4_TakeoverOnlyAfterTheLease",
+			Package: "dedupe/redisdedupe", Test: "TestStore_Conformance/D4_TakeoverOnlyAfterTheLease", Needs: Redis,
 		},
 	}
 }
