@@ -26,6 +26,8 @@ ARGS    ?=
 SEEDS   ?= 5000
 FAULTS  ?= 300
 SOAK    ?= -for 1h
+# CONTROLS= leaves out the runs with rules broken on purpose.
+CONTROLS ?= -controls
 # FUZZTIME is how long each decoder is fuzzed.
 FUZZTIME ?= 10s
 PROOF    = $(GO) run -C internal/proof $(TAGS)
@@ -95,10 +97,10 @@ proof-simulation: ## run the engines through seeded schedules in virtual time, a
 	@$(PROOF) ./cmd/simulate -controls
 
 proof-faults: ## run producers, relays and consumers on real servers, and harm all of them
-	@$(PROOF) ./cmd/soak -faults $(FAULTS) -controls
+	@$(PROOF) ./cmd/soak -faults $(FAULTS) $(CONTROLS)
 
 soak: ## the same for as long as SOAK says, with a report in docs/reliability.md
-	@$(PROOF) ./cmd/soak -controls -report $(CURDIR)/docs $(SOAK)
+	@$(PROOF) ./cmd/soak $(CONTROLS) -report $(CURDIR)/docs $(SOAK)
 
 mutants: ## break our own rules one at a time: the test named for each must fail; ARGS='-short'
 	@$(LEATENV) run -- $(PROOF) ./cmd/mutants $(ARGS)
