@@ -2,11 +2,12 @@ package stage
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -48,7 +49,7 @@ func Start(ctx context.Context, story io.Writer) (*Stage, error) {
 	s := &Stage{
 		Brokers: env.KafkaBrokers,
 		env:     env,
-		prefix:  "leat-test-" + strconv.FormatInt(time.Now().Unix(), 36) + "-" + strconv.Itoa(os.Getpid()) + "-",
+		prefix:  "leat-test-" + strconv.FormatInt(time.Now().Unix(), 36) + "-" + strings.ToLower(rand.Text()[:10]) + "-",
 		story:   story,
 	}
 	if err := s.connect(ctx); err != nil {

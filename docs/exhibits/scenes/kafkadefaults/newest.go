@@ -18,11 +18,7 @@ import (
 const (
 	marker      = "marker"
 	markerEvery = 200 * time.Millisecond
-	silence     = 30 * time.Second
-	mostTries   = 3
 )
-
-var errSilent = errors.New("the subscriber has got nothing, not even what was sent after it had joined")
 
 func newestOnWatermill(ctx context.Context, s *stage.Stage) (gallery.Outcome, error) {
 	return meanwhile(ctx, s, "newest-watermill", func(group string) (message.Subscriber, error) {
@@ -61,27 +57,12 @@ func meanwhile(ctx context.Context, s *stage.Stage, name string, start func(grou
 		return gallery.Outcome{}, err
 	}
 	s.Say("  sent meanwhile: %v", sent)
-	arrived, err := startedAgain(ctx, s, topic, func() (message.Subscriber, error) { return start(group) })
-	s.Say("  the group has started again, and has got: %v", arrived)
-	return gallery.Judge(eventsOf(sent...), arrived), err
-}
-
-// startedAgain returns what a consumer gets that is started now. Once in a great while
-// sarama's consumer fetches for ever and gets nothing, not even the marker; it is
-// not what is shown here, so another one is started then.
-func startedAgain(ctx context.Context, s *stage.Stage, topic string, start func() (message.Subscriber, error)) ([]string, error) {
-	for try := 1; ; try++ {
-		sub, err := start()
-		if err != nil {
-			return nil, err
-		}
-		arrived, err := untilMarker(ctx, s, sub, topic)
-		err = errors.Join(err, sub.Close())
-		if _, onSarama := sub.(*kafka.Subscriber); !onSarama || !errors.Is(err, errSilent) || try == mostTries {
-			return arrived, err
-		}
-		s.Say("  the client has got nothing at all in %s: another one", silence)
+	if sub, err = start(group); err != nil {
+		return gallery.Outcome{}, err
 	}
+	arrived, err := untilMarker(ctx, s, sub, topic)
+	s.Say("  the group has started again, and has got: %v", arrived)
+	return gallery.Judge(eventsOf(sent...), arrived), errors.Join(err, sub.Close())
 }
 
 // untilMarker returns the messages that come before the marker, which is sent over
@@ -93,14 +74,9 @@ func untilMarker(ctx context.Context, s *stage.Stage, sub message.Subscriber, to
 	}
 	ticker := time.NewTicker(markerEvery)
 	defer ticker.Stop()
-	silent := time.NewTimer(silence)
-	defer silent.Stop()
 	for {
 		select {
-		case <-silent.C:
-			return nil, errSilent
 		case msg, open := <-messages:
-			silent.Stop()
 			if !open {
 				return nil, errors.Join(errors.New("the subscriber has ended"), context.Cause(ctx))
 			}
