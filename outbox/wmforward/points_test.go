@@ -68,7 +68,8 @@ func (f *traffic) run(ctx context.Context) <-chan error {
 	src, err := wmforward.New(f.own, wmforward.Config{})
 	require.NoError(f.t, err)
 	r, err := relay.New(src, f.sink, relay.Config{
-		PageSize: 3, BackoffMin: time.Millisecond, BackoffMax: 10 * time.Millisecond, PollMax: 10 * time.Millisecond,
+		PageSize:   1, // every window of two records has a page that is not its last, so the position is stored
+		BackoffMin: time.Millisecond, BackoffMax: 10 * time.Millisecond, PollMax: 10 * time.Millisecond,
 	})
 	require.NoError(f.t, err)
 	done := make(chan error, 1)
