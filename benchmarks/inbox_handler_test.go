@@ -38,9 +38,7 @@ func inboxHandler(b *testing.B, db *testenv.Database, lanes int) {
 	in, err := pginbox.New(db.Pool, "benchmark", pginbox.Config{})
 	require.NoError(b, err)
 	behind := pginbox.Handle(in, effect)
-	bare := func(msg *message.Message) error {
-		return pgx.BeginFunc(msg.Context(), db.Pool, func(tx pgx.Tx) error { return effect(msg.Context(), tx, msg) })
-	}
+	bare := bareEffect(db.Pool)
 	run := func(handle func(*message.Message) error) func(int) (time.Duration, error) {
 		return func(int) (time.Duration, error) {
 			return deliver(b.Context(), lanes, size.transactions, handle)
@@ -68,6 +66,13 @@ func effect(ctx context.Context, tx pgx.Tx, msg *message.Message) error {
 	counter := int(msg.Payload[0])<<8 | int(msg.Payload[1])
 	_, err := tx.Exec(ctx, "UPDATE counters SET n = n + 1 WHERE id = $1", counter%counters)
 	return err
+}
+
+// bareEffect is effect in a transaction without an inbox.
+func bareEffect(pool *pgxpool.Pool) func(*message.Message) error {
+	return func(msg *message.Message) error {
+		return pgx.BeginFunc(msg.Context(), pool, func(tx pgx.Tx) error { return effect(msg.Context(), tx, msg) })
+	}
 }
 
 // deliver hands count new messages to handle, in lanes.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/benchmarks/internal/compare"
@@ -50,9 +49,7 @@ func BenchmarkInboxRemembered(b *testing.B) {
 			b.Logf("%s: %d ids after %s", name, remembered, time.Since(began).Round(time.Millisecond))
 		}
 		if name == "bare" {
-			handle = func(msg *message.Message) error {
-				return pgx.BeginFunc(msg.Context(), db.Pool, func(tx pgx.Tx) error { return effect(msg.Context(), tx, msg) })
-			}
+			handle = bareEffect(db.Pool)
 		}
 		_, err = deliver(b.Context(), 1, 20, handle)
 		require.NoError(b, err)

@@ -31,9 +31,7 @@ func BenchmarkInboxWatermark(b *testing.B) {
 			ids, err := pginbox.New(db.Pool, "ids", pginbox.Config{})
 			require.NoError(b, err)
 			byID := pginbox.Handle(ids, effect)
-			bare := func(msg *message.Message) error {
-				return pgx.BeginFunc(msg.Context(), db.Pool, func(tx pgx.Tx) error { return effect(msg.Context(), tx, msg) })
-			}
+			bare := bareEffect(db.Pool)
 			run := func(handle func(*message.Message) error) func(int) (time.Duration, error) {
 				return func(int) (time.Duration, error) { return deliver(b.Context(), lanes, size.transactions, handle) }
 			}
