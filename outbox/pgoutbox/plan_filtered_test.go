@@ -50,9 +50,10 @@ func TestO11_PlansOfFilteredPages(t *testing.T) {
 		t.Skip("needs a million rows")
 	}
 	db := testenv.Postgres(t, million(t))
-	for _, statistics := range []string{"stale", "fresh"} {
-		if statistics == "fresh" {
-			exec(t, db, "ANALYZE leat.outbox")
+	for _, statistics := range statistics() {
+		know(t, db, statistics)
+		if statistics == "no" {
+			wholeRangesAreRead(t, db)
 		}
 		for _, mode := range []string{"force_generic_plan", "force_custom_plan", "auto"} {
 			for name, p := range filteredPages() {
@@ -64,6 +65,16 @@ func TestO11_PlansOfFilteredPages(t *testing.T) {
 			}
 		}
 	}
+}
+
+// wholeRangesAreRead is the negative control: without the settings of a relay's
+// connections the planner reads a whole range for a page.
+func wholeRangesAreRead(t *testing.T, db *testenv.Database) {
+	t.Helper()
+	p := filteredPages()["steady, one of 4"]
+	n := explainOn(t, db.Connect(t), "force_custom_plan", p)
+	require.Equal(t, p.rows, int(n.Rows))
+	require.Greater(t, n.Hit+n.Read, 100*p.buffers, n)
 }
 
 // noSort looks for a sort of more than a page, and a walk of a whole partition.

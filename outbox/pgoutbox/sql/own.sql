@@ -2,6 +2,9 @@
 -- connection was told when it began; where it is not that of the process which
 -- answers (poolers invent numbers), a pooler stands between, and what is set would stay with a server
 -- connection that somebody else is given next. Then nothing is set.
+-- Plans walk indexes, whatever the statistics say: those of a log that has grown since
+-- the last ANALYZE, or of a server that has just crashed, would have whole ranges read
+-- and sorted for a page.
 -- The reset values are those that the role, the database and the address ask for,
 -- whatever this session has set.
 SELECT s.direct, s.synchronous_commit, s.isolation, s.read_only,
@@ -12,7 +15,10 @@ SELECT s.direct, s.synchronous_commit, s.isolation, s.read_only,
                      ('default_transaction_read_only', 'off'),
                      ('lock_timeout', '5s'),
                      ('statement_timeout', '60s'),
-                     ('idle_in_transaction_session_timeout', '60s')) v(name, value)
+                     ('idle_in_transaction_session_timeout', '60s'),
+                     ('enable_seqscan', 'off'),
+                     ('enable_bitmapscan', 'off'),
+                     ('max_parallel_workers_per_gather', '0')) v(name, value)
         WHERE s.direct)
 FROM (SELECT pg_backend_pid() = $1::bigint AS direct,
              max(reset_val) FILTER (WHERE name = 'synchronous_commit') AS synchronous_commit,
