@@ -140,7 +140,7 @@ func TestO4_CopiesAreIdentical(t *testing.T) {
 	require.Empty(t, r.altered)
 	require.Empty(t, r.lost)
 	require.Empty(t, r.inverted)
-	require.Equal(t, 3, r.most)
+	require.GreaterOrEqual(t, r.most, 3) // more where a send came to its end too late
 }
 
 // deaf delivers, and loses the answer of the first call that has delivered all.
