@@ -8,7 +8,7 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// most bounds the violations that are reported of one rule.
+// mostReported bounds the violations that are reported of one rule.
 const mostReported = 3
 
 // verdicts collects violations.

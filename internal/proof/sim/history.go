@@ -37,8 +37,6 @@ const (
 	Started   What = "started"   // a handler runs
 	Parked    What = "parked"    // a message was parked after N attempts; behind others where N is -1
 	Crashed   What = "crashed"   // a replica was killed
-	Stopped   What = "stopped"   // a replica has stopped as it was asked to
-	Broken    What = "broken"    // an engine has done what it must never do
 	step      What = "step"      // a call on its way
 )
 

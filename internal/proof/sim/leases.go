@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/leat-go/leat/dedupe"
@@ -142,7 +143,7 @@ func (l *leases) kill(i int) {
 	name := "worker" + strconv.Itoa(i) + "."
 	for _, n := range l.workers {
 		done, _ := n.ended()
-		if n.up() && !done && n.name[:len(name)] == name {
+		if n.up() && !done && strings.HasPrefix(n.name, name) {
 			l.w.fault(Crash)
 			n.kill()
 			l.w.after(l.w.between(10*time.Millisecond, 2*time.Second), func() { l.startWorker(i) })

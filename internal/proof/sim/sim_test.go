@@ -7,17 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/proof/sim"
+	"github.com/leat-go/leat/internal/testenv"
 )
-
-// built says that the program has what a deterministic run needs.
-func built(t *testing.T) {
-	t.Helper()
-	if !failpoint.Enabled {
-		t.Skip("needs -tags leat_failpoints")
-	}
-}
 
 // report writes down what went wrong, and how to see it again.
 func report(t *testing.T, r sim.Result) {
@@ -31,7 +23,7 @@ func report(t *testing.T, r sim.Result) {
 // kept.
 func TestSeeds(t *testing.T) {
 	t.Parallel()
-	built(t)
+	testenv.Failpoints(t) // a run is deterministic with them alone
 	for _, scenario := range sim.Scenarios() {
 		t.Run(scenario, func(t *testing.T) {
 			t.Parallel()
@@ -56,7 +48,7 @@ func TestSeeds(t *testing.T) {
 // histories are the same, event by event.
 func TestSameAgain(t *testing.T) {
 	t.Parallel()
-	built(t)
+	testenv.Failpoints(t)
 	for _, scenario := range sim.Scenarios() {
 		t.Run(scenario, func(t *testing.T) {
 			t.Parallel()
@@ -84,7 +76,7 @@ func same(t *testing.T, seed uint64, a, b sim.Result) {
 // invariant, within some seeds.
 func TestControls(t *testing.T) {
 	t.Parallel()
-	built(t)
+	testenv.Failpoints(t)
 	for _, c := range sim.Controls() {
 		t.Run(c.Broken, func(t *testing.T) {
 			t.Parallel()
@@ -116,7 +108,7 @@ func convict(t *testing.T, c sim.Control) (sim.Result, bool) {
 // again twice.
 func TestSavedScheduleConvictsAgain(t *testing.T) {
 	t.Parallel()
-	built(t)
+	testenv.Failpoints(t)
 	for _, c := range []sim.Control{sim.Controls()[1], sim.Controls()[3], sim.Controls()[7]} {
 		t.Run(c.Broken, func(t *testing.T) {
 			t.Parallel()
