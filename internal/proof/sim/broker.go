@@ -99,6 +99,9 @@ func (b *broker) deliver(n *Node, r *outbox.Record, since time.Duration) outbox.
 	kind, poisoned := b.poison[r.ID]
 	switch {
 	case b.away[r.Topic] > b.w.now():
+		if b.w.broken == OutageUnnamed {
+			return outbox.Failed(outbox.FailureUnknown, errRefused)
+		}
 		return outbox.Failed(outbox.FailureOutage, errRefused)
 	case poisoned:
 		return b.tell(n, r, kind, errRefused)

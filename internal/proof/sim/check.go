@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/leat-go/leat/outbox/relay"
 )
@@ -155,33 +157,34 @@ func checkEffects(v *verdicts, events []Event, topics []string) {
 			v.add("I1", "never took effect: %s", e)
 		}
 	}
-	checkChildren(v, events, effects)
+	checkChildren(v, events)
 }
 
-// checkChildren: the message of a handler is committed with its effect (I2).
-func checkChildren(v *verdicts, events []Event, effects map[string]int) {
+// checkChildren: the message of a handler is committed with its effect (I2), that is at
+// the same instant.
+func checkChildren(v *verdicts, events []Event) {
+	took := make(map[string]time.Duration)
+	for _, e := range events {
+		if e.What == Effect {
+			took[e.ID] = e.At
+		}
+	}
 	written := make(map[string]bool)
 	for _, e := range events {
-		if e.What != Committed {
+		parent, child := strings.CutSuffix(e.ID, ">")
+		if e.What != Committed || !child {
 			continue
 		}
-		written[e.ID] = true
-		if parent, child := cutChild(e.ID); child && effects[parent] == 0 {
-			v.add("I2", "committed without the effect: %s", e)
+		written[parent] = true
+		if at, ok := took[parent]; !ok || at != e.At {
+			v.add("I2", "committed apart from the effect: %s", e)
 		}
 	}
 	for _, e := range events {
-		if e.What == Effect && !written[e.ID+">"] {
+		if e.What == Effect && !written[e.ID] {
 			v.add("I2", "took effect without the message of its handler: %s", e)
 		}
 	}
-}
-
-func cutChild(id string) (parent string, child bool) {
-	if n := len(id) - 1; n > 0 && id[n] == '>' {
-		return id[:n], true
-	}
-	return id, false
 }
 
 // checkEnds: relays end as they should, and leave no lease behind (O13).

@@ -1,5 +1,7 @@
 package sim
 
+import "testing"
+
 // Rules that the simulated parts break where Schedule.Broken says so.
 const (
 	NoEpoch          = "writes do not compare the epoch"
@@ -7,9 +9,16 @@ const (
 	IDCursor         = "a cursor by number instead of windows"
 	OrderByXID       = "windows are read in the order of xid"
 	NoKeyLocks       = "writers of a key do not take turns"
+	Uncommitted      = "windows hold what was rolled back"
+	WholeSnapshot    = "a window holds all that its snapshot sees"
+	HeldForgotten    = "a relay is not told which keys are held"
+	OtherPayload     = "a held record comes back with another payload"
+	LeaseKept        = "a lease is not given up"
 	SinkGoesOn       = "the sink sends behind a failure"
+	OutageUnnamed    = "an outage looks like a failure of the record"
 	AckEarly         = "the sink acknowledges what the broker refuses"
 	ClaimApart       = "the inbox commits its row apart from the effects"
+	ChildApart       = "the message of a handler commits apart from its effect"
 	BusyIsDuplicate  = "a message in progress counts as a duplicate"
 	AttemptsInside   = "attempts are rolled back with the handler"
 	AckBeforePark    = "a parked message is acknowledged before it is stored"
@@ -18,14 +27,32 @@ const (
 	UnfencedExtend   = "a lease is extended that is another's"
 	UnfencedComplete = "a run is completed that is another's"
 	ForgetsDone      = "the store forgets what is done"
+	BusyIsDone       = "a message whose lease is another's counts as done"
 )
 
 // Control is a rule that is broken on purpose, to see that the checks notice.
 type Control struct {
 	// Scenario and Broken are those of the Schedule.
 	Scenario, Broken string
-	// Rules are the invariants that it violates, one of which must be reported.
+	// Rules are the invariants that it violates, each of which must be reported.
 	Rules []string
+}
+
+// Convict runs c from one seed on, at most so many, until each of its Rules has been
+// reported. It returns the first result that each was reported in, with that violation
+// in front.
+func (c Control) Convict(t *testing.T, from, seeds uint64) map[string]Result {
+	t.Helper()
+	found := make(map[string]Result, len(c.Rules))
+	for seed := from; seed < from+seeds && len(found) < len(c.Rules); seed++ {
+		r := Run(t, Schedule{Scenario: c.Scenario, Broken: c.Broken, Seed: seed}, false)
+		for _, rule := range c.Rules {
+			if _, ok := found[rule]; !ok && r.violates(rule) {
+				found[rule] = r.led(rule)
+			}
+		}
+	}
+	return found
 }
 
 // Controls returns all controls.
@@ -33,12 +60,19 @@ func Controls() []Control {
 	return []Control{
 		{"pipeline", NoEpoch, []string{"O9"}},
 		{"pipeline", AdvanceOnRead, []string{"O2", "O12"}},
-		{"pipeline", IDCursor, []string{"O2"}},
+		{"pipeline", Uncommitted, []string{"O3"}},
+		{"pipeline", OtherPayload, []string{"O4"}},
+		{"pipeline", IDCursor, []string{"O2", "liveness"}},
 		{"pipeline", OrderByXID, []string{"O5"}},
 		{"pipeline", NoKeyLocks, []string{"O5"}},
 		{"pipeline", SinkGoesOn, []string{"O5"}},
+		{"pipeline", HeldForgotten, []string{"O6"}},
+		{"pipeline", OutageUnnamed, []string{"O8"}},
+		{"pipeline", WholeSnapshot, []string{"O10"}},
 		{"pipeline", AckEarly, []string{"O2", "O12"}},
+		{"pipeline", LeaseKept, []string{"O13"}},
 		{"pipeline", ClaimApart, []string{"I1", "I3"}},
+		{"pipeline", ChildApart, []string{"I2"}},
 		{"pipeline", BusyIsDuplicate, []string{"I1", "I3"}},
 		{"inbox", AttemptsInside, []string{"I4"}},
 		{"inbox", AckBeforePark, []string{"I1", "I3"}},
@@ -46,6 +80,7 @@ func Controls() []Control {
 		{"dedupe", EarlyTakeover, []string{"D4", "D7"}},
 		{"dedupe", UnfencedExtend, []string{"D2"}},
 		{"dedupe", UnfencedComplete, []string{"D2"}},
-		{"dedupe", ForgetsDone, []string{"D3"}},
+		{"dedupe", ForgetsDone, []string{"D1", "D3"}},
+		{"dedupe", BusyIsDone, []string{"D6"}},
 	}
 }

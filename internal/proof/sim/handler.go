@@ -28,5 +28,12 @@ func (p *pipeline) handle(ctx context.Context, n *Node, e entry) error {
 		return err
 	}
 	child := outbox.Message{ID: e.id + ">", Topic: outTopic, Key: e.key, Payload: []byte("of " + e.id + ">")}
-	return n.call(ctx, o, caller(ctx, child.ID), func() (progress, error) { return u.tx.enqueue([]outbox.Message{child}) }, nil)
+	return n.call(ctx, o, caller(ctx, child.ID), func() (progress, error) {
+		t := u.tx
+		if p.w.broken == ChildApart {
+			t = p.db.begin(n)
+			defer t.commit()
+		}
+		return t.enqueue([]outbox.Message{child})
+	}, nil)
 }

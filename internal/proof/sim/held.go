@@ -50,7 +50,7 @@ func (d *db) find(seq int64) *heldRow {
 func (s *session) HeldKeys(ctx context.Context) (keys []relay.Key, err error) {
 	err = s.write(ctx, "held keys", "", func() error {
 		for _, h := range s.db.held {
-			if key := keyOf(&h.record); key.Key != "" && s.reads(&h.record) && !slices.Contains(keys, key) {
+			if key := keyOf(&h.record); s.db.w.broken != HeldForgotten && key.Key != "" && s.reads(&h.record) && !slices.Contains(keys, key) {
 				keys = append(keys, key)
 			}
 		}
@@ -128,7 +128,11 @@ func (s *session) Due(ctx context.Context, limit int, except []string) (due []re
 			default:
 				continue
 			}
-			due = append(due, relay.Held{Record: h.record, Attempts: h.attempts})
+			one := relay.Held{Record: h.record, Attempts: h.attempts}
+			if s.db.w.broken == OtherPayload {
+				one.Payload = []byte("another")
+			}
+			due = append(due, one)
 		}
 		return nil
 	})

@@ -48,6 +48,9 @@ func (s leaseStore) Claim(ctx context.Context, key dedupe.Key, req dedupe.Reques
 			c, err = s.l.store.Claim(far, key, req)
 			c.Takeover = true
 		}
+		if c.Status == dedupe.Busy && s.l.w.broken == BusyIsDone {
+			c.Status = dedupe.Done
+		}
 		if c.Status == dedupe.Claimed {
 			s.note(Claimed, key, req.Token, req.Lease)
 		}

@@ -44,12 +44,12 @@ func (s *session) window() []row {
 	var rows []row
 	for _, r := range s.db.rows {
 		switch {
-		case !s.db.committed[r.xid] || !s.reads(&r.record):
+		case !s.reads(&r.record) || !s.db.committed[r.xid] && s.db.w.broken != Uncommitted:
 		case s.db.w.broken == IDCursor:
 			if r.record.Seq > max(s.read, s.slot.pos.last) {
 				rows = append(rows, r)
 			}
-		case r.record.Seq > s.read && s.pos.target.sees(r.xid) && !s.pos.prev.sees(r.xid):
+		case r.record.Seq > s.read && s.pos.target.sees(r.xid) && (!s.pos.prev.sees(r.xid) || s.db.w.broken == WholeSnapshot):
 			rows = append(rows, r)
 		}
 	}

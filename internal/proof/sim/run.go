@@ -54,6 +54,20 @@ type Result struct {
 // Failed says whether a rule was violated.
 func (r Result) Failed() bool { return len(r.Violations) > 0 }
 
+// violates says whether rule was violated.
+func (r Result) violates(rule string) bool {
+	return slices.ContainsFunc(r.Violations, func(v Violation) bool { return v.Rule == rule })
+}
+
+// led returns r, which violates rule, with a violation of that in front.
+func (r Result) led(rule string) Result {
+	all := slices.Clone(r.Violations)
+	at := slices.IndexFunc(all, func(v Violation) bool { return v.Rule == rule })
+	all[0], all[at] = all[at], all[0]
+	r.Violations = all
+	return r
+}
+
 // Scenarios returns the names of what can be run.
 func Scenarios() []string {
 	return slices.Sorted(maps.Keys(scenarios()))

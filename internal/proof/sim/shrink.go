@@ -56,22 +56,13 @@ func (s *shrinker) try(choices []uint32) bool {
 	}
 	r := Run(s.t, next, false)
 	rule := s.best.Violations[0].Rule
-	if !slices.ContainsFunc(r.Violations, func(v Violation) bool { return v.Rule == rule }) {
+	if !r.violates(rule) {
 		return false
 	}
-	slices.SortStableFunc(r.Violations, func(a, b Violation) int {
-		return first(a.Rule == rule) - first(b.Rule == rule)
-	})
+	r = r.led(rule)
 	r.Schedule.Choices = trim(choices)
 	s.best = r
 	return true
-}
-
-func first(is bool) int {
-	if is {
-		return 0
-	}
-	return 1
 }
 
 // cut shortens the end, by halves.

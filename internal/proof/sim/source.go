@@ -133,7 +133,7 @@ func (s *session) Renew(ctx context.Context, ttl time.Duration) error {
 // Release implements relay.Session.
 func (s *session) Release(ctx context.Context) error {
 	return s.node.do(ctx, op{name: "release", faulty: true, late: true}, s.about(""), func() error {
-		if s.slot.lease.epoch == s.epoch {
+		if s.slot.lease.epoch == s.epoch && s.db.w.broken != LeaseKept {
 			s.slot.lease.owner = nil
 			s.db.w.note(Event{What: Freed, Node: s.node.name, Seq: int64(s.slot.no), N: s.epoch})
 		}
