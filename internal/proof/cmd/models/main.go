@@ -1,6 +1,6 @@
 // Command models checks the models of leat's protocols, and that each of their
 // forbidden variants is caught. It exits with 1 if a protocol breaks a promise or a
-// variant breaks none.
+// variant does not break the one that it is listed with, or if no model is selected.
 //
 //	models [-model part of a name] [-trace] [-markdown]
 package main
@@ -60,5 +60,8 @@ func run(ctx context.Context, out io.Writer, o options) (failures []error) {
 		}
 	}
 	t.end()
+	if t.cases == 0 {
+		failures = append(failures, fmt.Errorf("-model %q: no model is called so", o.part))
+	}
 	return failures
 }

@@ -21,4 +21,6 @@ func TestRun_PrintsTableAndTraces(t *testing.T) {
 	out.Reset()
 	require.Empty(t, run(t.Context(), &out, options{part: "watermark inbox: acks", markdown: true}))
 	require.Contains(t, out.String(), "| watermark inbox | acks before the commit | ")
+
+	require.Len(t, run(t.Context(), &out, options{part: "watermork"}), 1, "nothing is selected")
 }
