@@ -1,15 +1,14 @@
 package points
 
-import "github.com/leat-go/leat/internal/failpoint"
+import (
+	"slices"
+
+	"github.com/leat-go/leat/internal/failpoint"
+)
 
 // Checks returns all tests that arm points on real servers.
 func Checks() []Check {
-	var all []Check
-	for _, checks := range [][]Check{producerChecks(), relayChecks(), exactChecks(), consumerChecks(), dedupeChecks()} {
-		all = append(all, checks...)
-	}
-
-	return all
+	return slices.Concat(producerChecks(), relayChecks(), exactChecks(), consumerChecks(), dedupeChecks())
 }
 
 const (
@@ -45,13 +44,13 @@ func relayChecks() []Check {
 	sending := []failpoint.Name{failpoint.RelayMidBatch, failpoint.RelayLeaseLostWhileSending}
 	stopping := []failpoint.Name{failpoint.RelayCloseMidBatch}
 	dropping := []failpoint.Name{failpoint.RelayDropWaits}
-	most := join(always, parking, []failpoint.Name{failpoint.RelayLeaseLostWhileSending})
+	most := slices.Concat(always, parking, []failpoint.Name{failpoint.RelayLeaseLostWhileSending})
 
 	return []Check{
 		{pgoutbox, "TestO2_ErrorAtEveryPoint", always, []Kind{Error}},
-		{pgoutbox, "TestO2_ProcessDiesAtEveryPoint", join(always, sending), []Kind{Exit, Panic}},
+		{pgoutbox, "TestO2_ProcessDiesAtEveryPoint", slices.Concat(always, sending), []Kind{Exit, Panic}},
 		{pgoutbox, "TestO9_PausedPastTheLease", most, []Kind{Pause}},
-		{pgoutbox, "TestO13_StoppedAtEveryPoint", join(most, stopping), []Kind{Cancel}},
+		{pgoutbox, "TestO13_StoppedAtEveryPoint", slices.Concat(most, stopping), []Kind{Cancel}},
 		{pgoutbox, "TestO2_CutAtEveryPoint", most, []Kind{Cut}},
 		{pgoutbox, "TestO2_EveryKindWhileSending", sending, []Kind{Error, Pause, Cancel, Cut}},
 		{pgoutbox, "TestO2_FaultsAroundPark", parking, []Kind{Error, Panic, Pause, Cancel, Cut}},
@@ -61,7 +60,7 @@ func relayChecks() []Check {
 		{pgoutbox, "TestO2_DropWaits_Faults", dropping, []Kind{Error, Panic, Cancel, Cut}},
 		{pgoutbox, "TestO2_DropWaits_ProcessDies", dropping, []Kind{Exit}},
 		{pgoutbox, "TestO14_DropWaits_Zombie", dropping, []Kind{Pause}},
-		{wmforward, "TestO2_EveryPointOfAForwardersTable", join(parking, []failpoint.Name{
+		{wmforward, "TestO2_EveryPointOfAForwardersTable", slices.Concat(parking, []failpoint.Name{
 			failpoint.RelayWindowOpened, failpoint.RelayLatePositionWrite, failpoint.RelayAdvanceAmbiguous, failpoint.RelayBeforeFinishWindow,
 		}), []Kind{Error, Cancel, Cut}},
 	}
@@ -74,13 +73,13 @@ func exactChecks() []Check {
 	}
 
 	return []Check{
-		{pgoutbox, "TestR12_EveryKindOnPostgres", join(only, []failpoint.Name{failpoint.RelayLatePositionWrite}), []Kind{Error, Pause, Cancel, Cut}},
+		{pgoutbox, "TestR12_EveryKindOnPostgres", slices.Concat(only, []failpoint.Name{failpoint.RelayLatePositionWrite}), []Kind{Error, Pause, Cancel, Cut}},
 		{pgoutbox, "TestR12_DiesAtEveryPointOnPostgres", only, []Kind{Exit, Panic}},
 		{pgoutbox, "TestR12_DiesAtEveryPointOnPostgres", []failpoint.Name{
 			failpoint.RelayWindowOpened, failpoint.RelaySentNotAcked, failpoint.RelayAckedBeforeAdvance,
 			failpoint.RelayLatePositionWrite, failpoint.RelayAdvanceAmbiguous, failpoint.RelayBeforeFinishWindow,
 		}, []Kind{Exit}},
-		{kafkasink, "TestR12_ProcessDiesAtEveryPoint", join(only, []failpoint.Name{
+		{kafkasink, "TestR12_ProcessDiesAtEveryPoint", slices.Concat(only, []failpoint.Name{
 			failpoint.RelayLeaseAcquired, failpoint.RelayAfterFetch, failpoint.RelayBetweenPages, failpoint.RelayMidBatch,
 			failpoint.RelaySentNotAcked, failpoint.RelayAckedBeforeAdvance, failpoint.RelayBeforeRenew,
 		}), []Kind{Exit}},
@@ -107,8 +106,8 @@ func consumerChecks() []Check {
 			failpoint.ConsumerAfterReceive, failpoint.ConsumerAttemptWrite, failpoint.ConsumerAfterClaim,
 			failpoint.ConsumerBeforeCommit, failpoint.ConsumerCommitAmbiguous,
 		}, []Kind{Error, Panic, Pause, Cancel, Cut}},
-		{kafkasource, "TestI1_ProcessDiesAtEveryPoint", join(handled, rebalance), []Kind{Exit}},
-		{kafkasource, "TestI1_ProcessDiesAtEveryPoint", join(rebalance, []failpoint.Name{failpoint.ConsumerAckLost}), []Kind{Panic}},
+		{kafkasource, "TestI1_ProcessDiesAtEveryPoint", slices.Concat(handled, rebalance), []Kind{Exit}},
+		{kafkasource, "TestI1_ProcessDiesAtEveryPoint", slices.Concat(rebalance, []failpoint.Name{failpoint.ConsumerAckLost}), []Kind{Panic}},
 		{kafkasource, "TestI1_AckLost", []failpoint.Name{failpoint.ConsumerAckLost}, []Kind{Error}},
 		{kafkasource, "TestI1_RebalanceMidHandler", rebalance, []Kind{Pause}},
 		{kafkasource, "TestI1_EveryKindMidHandler", rebalance, []Kind{Error, Cancel, Cut}},
@@ -129,16 +128,7 @@ func dedupeChecks() []Check {
 			failpoint.DedupeClaimReplyLost, failpoint.DedupeLoseP, failpoint.DedupeExtendFail, failpoint.DedupePausePastLease,
 			failpoint.DedupeCompleteReplyLost, failpoint.DedupeLoseD,
 		}, []Kind{Error}},
-		{redisdedupe, "TestD6_StepThroughCrashes", join(most, extend), []Kind{Exit}},
+		{redisdedupe, "TestD6_StepThroughCrashes", slices.Concat(most, extend), []Kind{Exit}},
 		{redisdedupe, "TestD6_StepThroughCrashes", extend, []Kind{Panic}},
 	}
-}
-
-func join(lists ...[]failpoint.Name) []failpoint.Name {
-	var all []failpoint.Name
-	for _, list := range lists {
-		all = append(all, list...)
-	}
-
-	return all
 }
