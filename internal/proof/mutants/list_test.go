@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/internal/proof/repo"
 )
 
 // TestListFitsTheSources: each text occurs exactly once, what comes of it can be
@@ -52,7 +54,7 @@ func TestCheckRefuses(t *testing.T) {
 
 func sources(t *testing.T) *checker {
 	t.Helper()
-	root, err := Root()
+	root, err := repo.Root(".")
 	require.NoError(t, err)
 	c, err := newChecker(os.DirFS(root))
 	require.NoError(t, err)

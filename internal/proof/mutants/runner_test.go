@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/internal/proof/repo"
 )
 
 // toy is a module with one rule, half of it in an embedded file, and its tests.
@@ -125,7 +127,7 @@ func TestRun_Verdicts(t *testing.T) {
 // server.
 func TestRun_SomeOfOurs(t *testing.T) {
 	t.Parallel()
-	root, err := Root()
+	root, err := repo.Root(".")
 	require.NoError(t, err)
 	var list []Mutant
 	for _, m := range All() {

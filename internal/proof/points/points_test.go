@@ -11,13 +11,14 @@ import (
 
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/proof/points"
+	"github.com/leat-go/leat/internal/proof/repo"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func root(t *testing.T) string {
 	t.Helper()
-	dir, err := points.Root(".")
+	dir, err := repo.Root(".")
 	require.NoError(t, err)
 
 	return dir
@@ -119,11 +120,4 @@ func TestAudit_Convicts(t *testing.T) {
 			require.Subset(t, wrong, c.want)
 		})
 	}
-}
-
-func TestRoot_IsNotElsewhere(t *testing.T) {
-	t.Parallel()
-
-	_, err := points.Root(t.TempDir())
-	require.ErrorIs(t, err, points.ErrNoRoot)
 }

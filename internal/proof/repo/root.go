@@ -1,4 +1,4 @@
-package points
+package repo
 
 import (
 	"errors"
@@ -6,28 +6,32 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
-// ErrNoRoot is returned where no directory above holds the repository.
-var ErrNoRoot = errors.New("points: not inside the repository")
+// module is the first line of leat's go.mod.
+const module = "module github.com/leat-go/leat"
+
+// ErrNotInside is returned where no directory above holds leat's module.
+var ErrNotInside = errors.New("repo: not inside the sources of leat")
 
 // Root returns the root of the repository that holds dir: the nearest directory above
-// that declares failure points.
+// with leat's own module.
 func Root(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return "", err
 	}
 	for at := dir; ; at = filepath.Dir(at) {
-		_, err := os.Stat(filepath.Join(at, filepath.FromSlash(namesFile)))
-		if err == nil {
-			return at, nil
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
+		text, err := os.ReadFile(filepath.Join(at, "go.mod")) //nolint:gosec // our own sources
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return "", err
 		}
+		if first, _, _ := strings.Cut(string(text), "\n"); strings.TrimSpace(first) == module {
+			return at, nil
+		}
 		if at == filepath.Dir(at) {
-			return "", fmt.Errorf("%w: %s", ErrNoRoot, dir)
+			return "", fmt.Errorf("%w: %s", ErrNotInside, dir)
 		}
 	}
 }

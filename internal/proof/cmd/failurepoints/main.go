@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/leat-go/leat/internal/proof/points"
+	"github.com/leat-go/leat/internal/proof/repo"
 )
 
 func main() {
@@ -21,7 +22,7 @@ func main() {
 }
 
 func run() error {
-	root, err := points.Root(".")
+	root, err := repo.Root(".")
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/internal/proof/mutants"
+	"github.com/leat-go/leat/internal/proof/repo"
 )
 
 // errNoticed is returned where something was not.
@@ -59,7 +60,7 @@ func run(o options) error {
 	if err != nil || o.list {
 		return err
 	}
-	root, err := mutants.Root()
+	root, err := repo.Root(".")
 	if err != nil {
 		return err
 	}
