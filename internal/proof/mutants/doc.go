@@ -7,6 +7,6 @@
 // test` (-overlay); the tree itself is never touched. Files that are embedded, such as
 // SQL and Lua, are changed in the same way.
 //
-// A mutant that survives is a hole in the tests, and so is a promise that no mutant
-// breaks: both fail the run.
+// A mutant that survives is a hole in the tests, and fails the run. So is a promise that
+// no mutant breaks, which fails the tests of this package.
 package mutants

@@ -10,19 +10,28 @@ import (
 const head = `# Mutations
 
 Each line is a rule of leat that was broken on purpose, in one place of the sources,
-and the test that noticed. ` + "`make mutants`" + ` runs them; a mutation that no test notices
-fails it. This file is written by
+and the test that noticed. ` + "`make mutants`" + ` runs each test as it is, where it must
+pass, and then with the mutation; one that no test notices fails it. This file is written
+by
 
 ` + "```sh" + `
 make mutants ARGS=-markdown
 ` + "```" + `
 
-The time is that of the test with the mutation, building included. *Fails* are the promises of [guarantees.md](guarantees.md) that
-do not hold any more; R12 is the mode that is exactly once into Kafka, R8 retention.
+The time is that of the test with the mutation, building included. *Fails* are the
+promises of [guarantees.md](guarantees.md) that do not hold any more; R12 is the mode that
+is exactly once into Kafka, R8 retention.
 `
 
-// Markdown writes results as the table that is published, part by part.
-func Markdown(w io.Writer, results []Result) error {
+// What the page says of the tests without a mutation.
+const (
+	proven   = "Each of the tests was run without its mutation first, in which it has to pass."
+	unproven = "Here the tests were run with their mutations only (`-skip-baseline`)."
+)
+
+// Markdown writes results as the table that is published, part by part. Where
+// skippedBaseline says that the tests were not run without a mutation, so does the page.
+func Markdown(w io.Writer, results []Result, skippedBaseline bool) error {
 	byName := make(map[string]*Result, len(results))
 	killed := 0
 	for i := range results {
@@ -33,7 +42,11 @@ func Markdown(w io.Writer, results []Result) error {
 	}
 	var b strings.Builder
 	b.WriteString(head)
-	fmt.Fprintf(&b, "\n%d mutations, %d noticed.\n", len(results), killed)
+	baseline := proven
+	if skippedBaseline {
+		baseline = unproven
+	}
+	fmt.Fprintf(&b, "\n%d mutations, %d noticed. %s\n", len(results), killed, baseline)
 	for _, area := range Areas() {
 		writeArea(&b, area, byName)
 	}

@@ -148,15 +148,20 @@ func TestRun_SomeOfOurs(t *testing.T) {
 func TestMarkdown(t *testing.T) {
 	t.Parallel()
 	list := All()
-	var b bytes.Buffer
-	require.NoError(t, Markdown(&b, []Result{
+	results := []Result{
 		{Mutant: list[0], Verdict: Killed, Took: 1500 * time.Millisecond},
 		{Mutant: list[1], Verdict: Survived},
-	}))
+	}
+	var b bytes.Buffer
+	require.NoError(t, Markdown(&b, results, false))
 	text := b.String()
-	require.Contains(t, text, "2 mutations, 1 noticed.")
+	require.Contains(t, text, "2 mutations, 1 noticed. "+proven)
 	require.Contains(t, text, "| 1.5s |")
 	require.Equal(t, 1, strings.Count(text, "SURVIVED"))
+
+	b.Reset()
+	require.NoError(t, Markdown(&b, results, true))
+	require.Contains(t, b.String(), "2 mutations, 1 noticed. "+unproven)
 }
 
 func TestNew_RefusesWhatCannotWork(t *testing.T) {

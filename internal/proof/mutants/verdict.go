@@ -2,12 +2,12 @@ package mutants
 
 import "time"
 
-// Verdict is what came of a mutant.
+// Verdict is what came of a mutant. The zero value is none.
 type Verdict int
 
 const (
 	// Killed means: the named test failed.
-	Killed Verdict = iota
+	Killed Verdict = iota + 1
 	// Survived means: it passed although the rule is broken.
 	Survived
 	// BadMutant means: the mutant itself is wrong. Its text is not there, it does not

@@ -28,6 +28,9 @@ import (
 // errNoticed is returned where something was not.
 var errNoticed = errors.New("not every mutation was noticed")
 
+// errPart is returned where a part of the mutations would be published as all.
+var errPart = errors.New("-markdown is about all mutations: not with -only, -short or -list")
+
 type options struct {
 	only         string
 	short, list  bool
@@ -46,7 +49,7 @@ func main() {
 	flag.IntVar(&o.parallel, "parallel", 2, "how many to try at the same time")
 	flag.DurationVar(&o.timeout, "timeout", 3*time.Minute, "bound of one test")
 	flag.BoolVar(&o.skipBaseline, "skip-baseline", false, "do not prove first that the tests pass without a mutation")
-	flag.BoolVar(&o.markdown, "markdown", false, "write docs/mutations.md")
+	flag.BoolVar(&o.markdown, "markdown", false, "write docs/mutations.md, which is about all of them")
 	flag.BoolVar(&o.verbose, "v", false, "print what the tests say")
 	flag.Parse()
 	if err := run(o); err != nil {
@@ -56,6 +59,9 @@ func main() {
 }
 
 func run(o options) error {
+	if o.markdown && (o.only != "" || o.short || o.list) {
+		return errPart
+	}
 	list, err := choose(o)
 	if err != nil || o.list {
 		return err
@@ -82,8 +88,8 @@ func run(o options) error {
 		}
 	}
 	fmt.Printf("%d mutations, %d noticed, in %s\n", len(results), killed, time.Since(began).Round(time.Second))
-	if o.markdown {
-		err = publish(root, results)
+	if o.markdown && ctx.Err() == nil {
+		err = publish(root, results, o.skipBaseline)
 	}
 	if killed < len(results) {
 		err = errors.Join(errNoticed, err)
@@ -119,10 +125,10 @@ func show(r mutants.Result, verbose bool) {
 }
 
 // publish writes the table.
-func publish(root string, results []mutants.Result) error {
+func publish(root string, results []mutants.Result, skippedBaseline bool) error {
 	file, err := os.Create(filepath.Join(root, "docs", "mutations.md")) //nolint:gosec // our own sources
 	if err != nil {
 		return err
 	}
-	return errors.Join(mutants.Markdown(file, results), file.Close())
+	return errors.Join(mutants.Markdown(file, results, skippedBaseline), file.Close())
 }
