@@ -9,22 +9,22 @@ import (
 func Areas() []Area {
 	return []Area{
 		{"The enqueuer", enqueueMutants()},
-		{"The window cursor", windowMutants()},
-		{"Leases and fences", leaseMutants()},
+		{"The window cursor", slices.Concat(pageMutants(), probeMutants())},
+		{"Leases and fences", slices.Concat(fenceMutants(), leaseMutants())},
 		{"Groups and slots", slotMutants()},
-		{"The relay", slices.Concat(relayMutants(), termMutants())},
+		{"The relay", slices.Concat(settleMutants(), orderMutants(), failureMutants(), termMutants())},
 		{"Records that are set aside", heldMutants()},
 		{"Retention, delays and replay", slices.Concat(retentionMutants(), delayMutants())},
 		{"Sinks", sinkMutants()},
 		{"Exactly once into Kafka", exactMutants()},
 		{"Watermill's forwarder", forwardMutants()},
-		{"The inbox", slices.Concat(inboxMutants(), failureMutants())},
-		{"The inbox on PostgreSQL", slices.Concat(pginboxMutants(), rangeMutants())},
+		{"The inbox", slices.Concat(deliveryMutants(), messageMutants(), attemptMutants())},
+		{"The inbox on PostgreSQL", slices.Concat(claimMutants(), unitMutants(), rangeMutants())},
 		{"The watermark", watermarkMutants()},
 		{"Batches", batchMutants()},
 		{"Caches in front of the inbox", cacheMutants()},
 		{"The Kafka subscriber", subscriberMutants()},
-		{"Effects outside SQL", slices.Concat(dedupeMutants(), redisMutants())},
+		{"Effects outside SQL", slices.Concat(dedupeMutants(), tokenMutants(), recordMutants())},
 	}
 }
 

@@ -1,13 +1,7 @@
 package mutants
 
-import "slices"
-
 // dedupeMutants break the engine for effects outside SQL.
 func dedupeMutants() []Mutant {
-	return slices.Concat(dedupeMutantsPartOne(), dedupeMutantsPartTwo())
-}
-
-func dedupeMutantsPartOne() []Mutant {
 	return []Mutant{
 		{
 			Name: "fenced-run-is-acked", Breaks: []string{"D6"},
@@ -49,11 +43,6 @@ func dedupeMutantsPartOne() []Mutant {
 			New:     `p.cfg.Lease/100*99, 0) + 2*p.cfg.Lease`,
 			Package: "dedupe", Test: "TestD7_HeartbeatKeepsTheLease",
 		},
-	}
-}
-
-func dedupeMutantsPartTwo() []Mutant {
-	return []Mutant{
 		{
 			Name: "cancelled-run-is-not-completed", Breaks: []string{"D6"},
 			Change:  "an effect that is there is not recorded since the delivery was cancelled",
@@ -89,12 +78,8 @@ func dedupeMutantsPartTwo() []Mutant {
 	}
 }
 
-// redisMutants break the records in Redis and PostgreSQL.
-func redisMutants() []Mutant {
-	return slices.Concat(redisMutantsPartOne(), redisMutantsPartTwo())
-}
-
-func redisMutantsPartOne() []Mutant {
+// tokenMutants break who may do what with a message in Redis.
+func tokenMutants() []Mutant {
 	return []Mutant{
 		{
 			Name: "redis-two-tokens", Breaks: []string{"D1"},
@@ -147,7 +132,8 @@ func redisMutantsPartOne() []Mutant {
 	}
 }
 
-func redisMutantsPartTwo() []Mutant {
+// recordMutants break how long a record lasts, and what may be done twice, in every store.
+func recordMutants() []Mutant {
 	return []Mutant{
 		{
 			Name: "redis-lease-beyond-the-ttl", Breaks: []string{"D4"},

@@ -1,13 +1,7 @@
 package mutants
 
-import "slices"
-
 // heldMutants break what is stored of records that are set aside.
 func heldMutants() []Mutant {
-	return slices.Concat(heldMutantsPartOne(), heldMutantsPartTwo())
-}
-
-func heldMutantsPartOne() []Mutant {
 	return []Mutant{
 		{
 			Name: "hold-does-not-move-the-position", Breaks: []string{"O6", "O10"},
@@ -49,11 +43,6 @@ func heldMutantsPartOne() []Mutant {
 			New:     `SELECT seq, 'wait' FROM late WHERE false) c`,
 			Package: "outbox/pgoutbox", Test: "TestO6_RedrivenDeadWhileTheFirstIsOnItsWay", Needs: Postgres,
 		},
-	}
-}
-
-func heldMutantsPartTwo() []Mutant {
-	return []Mutant{
 		{
 			Name: "followers-are-orphaned", Breaks: []string{"O2"},
 			Change:  "nothing wakes a record whose key was dropped before it",

@@ -1,13 +1,8 @@
 package mutants
 
-import "slices"
-
-// inboxMutants break the inbox's engine, which all stores share.
-func inboxMutants() []Mutant {
-	return slices.Concat(inboxMutantsPartOne(), inboxMutantsPartTwo())
-}
-
-func inboxMutantsPartOne() []Mutant {
+// deliveryMutants break when a delivery is committed and acknowledged, in the engine
+// that all stores share.
+func deliveryMutants() []Mutant {
 	return []Mutant{
 		{
 			Name: "ack-before-commit", Breaks: []string{"I3"},
@@ -76,7 +71,8 @@ func inboxMutantsPartOne() []Mutant {
 	}
 }
 
-func inboxMutantsPartTwo() []Mutant {
+// messageMutants break the ids of messages, and what handlers return.
+func messageMutants() []Mutant {
 	return []Mutant{
 		{
 			Name: "commit-is-cut-off", Breaks: []string{"I3"},
@@ -145,8 +141,8 @@ func inboxMutantsPartTwo() []Mutant {
 	}
 }
 
-// failureMutants break what becomes of messages that fail.
-func failureMutants() []Mutant {
+// attemptMutants break what becomes of messages that fail.
+func attemptMutants() []Mutant {
 	return []Mutant{
 		{
 			Name: "attempts-count-after-the-handler", Breaks: []string{"I4"},

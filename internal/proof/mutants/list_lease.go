@@ -1,13 +1,7 @@
 package mutants
 
-import "slices"
-
-// leaseMutants break who may relay, and what is written under a lease.
-func leaseMutants() []Mutant {
-	return slices.Concat(leaseMutantsPartOne(), leaseMutantsPartTwo())
-}
-
-func leaseMutantsPartOne() []Mutant {
+// fenceMutants break what is written under a lease.
+func fenceMutants() []Mutant {
 	return []Mutant{
 		{
 			Name: "renew-without-epoch", Breaks: []string{"O9"},
@@ -68,7 +62,8 @@ func leaseMutantsPartOne() []Mutant {
 	}
 }
 
-func leaseMutantsPartTwo() []Mutant {
+// leaseMutants break who may relay, and from where.
+func leaseMutants() []Mutant {
 	return []Mutant{
 		{
 			Name: "position-goes-back", Breaks: []string{"O12"},

@@ -1,13 +1,7 @@
 package mutants
 
-import "slices"
-
-// pginboxMutants break the claim on PostgreSQL.
-func pginboxMutants() []Mutant {
-	return slices.Concat(pginboxMutantsPartOne(), pginboxMutantsPartTwo())
-}
-
-func pginboxMutantsPartOne() []Mutant {
+// claimMutants break the claim on PostgreSQL.
+func claimMutants() []Mutant {
 	return []Mutant{
 		{
 			Name: "claim-without-try-lock", Breaks: []string{"I5"},
@@ -52,7 +46,8 @@ func pginboxMutantsPartOne() []Mutant {
 	}
 }
 
-func pginboxMutantsPartTwo() []Mutant {
+// unitMutants break what is stored with a claim, and behind one that was parked.
+func unitMutants() []Mutant {
 	return []Mutant{
 		{
 			Name: "transaction-that-ended-is-acked", Breaks: []string{"I3"},

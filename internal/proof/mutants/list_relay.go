@@ -1,13 +1,7 @@
 package mutants
 
-import "slices"
-
-// relayMutants break how pages are sent and settled.
-func relayMutants() []Mutant {
-	return slices.Concat(relayMutantsPartOne(), relayMutantsPartTwo(), relayMutantsPartThree())
-}
-
-func relayMutantsPartOne() []Mutant {
+// settleMutants break how pages are sent and settled.
+func settleMutants() []Mutant {
 	return []Mutant{
 		{
 			Name: "advance-before-the-ack", Breaks: []string{"O2", "O12"},
@@ -60,7 +54,8 @@ func relayMutantsPartOne() []Mutant {
 	}
 }
 
-func relayMutantsPartTwo() []Mutant {
+// orderMutants break the order of a page and of the keys that are held.
+func orderMutants() []Mutant {
 	return []Mutant{
 		{
 			Name: "pages-overlap", Breaks: []string{"O5"},
@@ -113,7 +108,8 @@ func relayMutantsPartTwo() []Mutant {
 	}
 }
 
-func relayMutantsPartThree() []Mutant {
+// failureMutants break what a relay makes of failures.
+func failureMutants() []Mutant {
 	return []Mutant{
 		{
 			Name: "probes-that-hang-hold-others-up", Breaks: []string{"O7"},

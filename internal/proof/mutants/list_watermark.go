@@ -1,13 +1,7 @@
 package mutants
 
-import "slices"
-
 // watermarkMutants break the inbox of positions.
 func watermarkMutants() []Mutant {
-	return slices.Concat(watermarkMutantsPartOne(), watermarkMutantsPartTwo())
-}
-
-func watermarkMutantsPartOne() []Mutant {
 	return []Mutant{
 		{
 			Name: "watermark-needs-the-next-offset", Breaks: []string{"I8"},
@@ -49,11 +43,6 @@ func watermarkMutantsPartOne() []Mutant {
 			New:     `	case *next > at.Offset || *next <= at.Prev:`,
 			Package: "inbox/pginbox", Test: "TestI8_GapIsNeverAcked", Needs: Postgres,
 		},
-	}
-}
-
-func watermarkMutantsPartTwo() []Mutant {
-	return []Mutant{
 		{
 			Name: "changed-source-is-unknown", Breaks: []string{"I8"},
 			Change:  "a topic that was made again is not told from a new one",

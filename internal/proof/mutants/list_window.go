@@ -1,13 +1,7 @@
 package mutants
 
-import "slices"
-
-// windowMutants break how the log is read.
-func windowMutants() []Mutant {
-	return slices.Concat(windowMutantsPartOne(), windowMutantsPartTwo())
-}
-
-func windowMutantsPartOne() []Mutant {
+// pageMutants break what is read of a window.
+func pageMutants() []Mutant {
 	return []Mutant{
 		{
 			Name: "full-page-ends-a-window", Breaks: []string{"O2"},
@@ -68,7 +62,8 @@ func windowMutantsPartOne() []Mutant {
 	}
 }
 
-func windowMutantsPartTwo() []Mutant {
+// probeMutants break when a window is opened, and on what.
+func probeMutants() []Mutant {
 	return []Mutant{
 		{
 			Name: "xid-above-xmax-is-not-probed-for", Breaks: []string{"O2"},
