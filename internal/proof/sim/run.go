@@ -88,15 +88,14 @@ const (
 	mostCalm  = 90 * time.Second
 )
 
-// Run runs s once, in a bubble of t. With trace the Events have every step of every
-// call.
+// Run runs s once, in a bubble of t, which fails at once where s names a scenario or a
+// rule that is not there. With trace the Events have every step of every call.
 func Run(t *testing.T, s Schedule, trace bool) (result Result) {
 	t.Helper()
-	build := scenarios()[s.Scenario]
-	if build == nil {
-		result.Violations = []Violation{{Rule: "usage", Detail: fmt.Sprintf("no scenario %q", s.Scenario)}}
-		return result
+	if err := s.validate(); err != nil {
+		t.Fatal(err)
 	}
+	build := scenarios()[s.Scenario]
 	synctest.Test(t, func(*testing.T) {
 		w := newWorld(s, trace)
 		violations := w.play(build)

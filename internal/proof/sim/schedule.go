@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 )
 
 // Schedule says how a run went or is to go.
@@ -21,7 +22,20 @@ type Schedule struct {
 	Choices []uint32 `json:"choices"`
 }
 
-// Load reads a Schedule that Save has written.
+// validate says whether what s names is there: a rule that nobody breaks would convict
+// nothing.
+func (s Schedule) validate() error {
+	if scenarios()[s.Scenario] == nil {
+		return fmt.Errorf("sim: there is no scenario %q", s.Scenario)
+	}
+	breaks := func(c Control) bool { return c.Scenario == s.Scenario && c.Broken == s.Broken }
+	if s.Broken != "" && !slices.ContainsFunc(Controls(), breaks) {
+		return fmt.Errorf("sim: there is no rule %q to break in %s", s.Broken, s.Scenario)
+	}
+	return nil
+}
+
+// Load reads a Schedule that Save has written. What it names must be there.
 func Load(file string) (Schedule, error) {
 	var s Schedule
 	text, err := os.ReadFile(file) //nolint:gosec // the caller names it
@@ -31,7 +45,7 @@ func Load(file string) (Schedule, error) {
 	if err := json.Unmarshal(text, &s); err != nil {
 		return s, fmt.Errorf("sim: load %s: %w", file, err)
 	}
-	return s, nil
+	return s, s.validate()
 }
 
 // Save writes s to a file.

@@ -105,6 +105,20 @@ func TestControls_AreOnThePage(t *testing.T) {
 	}
 }
 
+// TestLoad_RefusesWhatIsNotThere: a schedule of a rule that nobody breaks is not run as
+// one that is innocent.
+func TestLoad_RefusesWhatIsNotThere(t *testing.T) {
+	t.Parallel()
+	for _, s := range []sim.Schedule{
+		{Scenario: "pipelin"}, {Scenario: "pipeline", Broken: "no such rule"}, {Scenario: "pipeline", Broken: sim.ForgetsDone},
+	} {
+		file := filepath.Join(t.TempDir(), "schedule.json")
+		require.NoError(t, s.Save(file))
+		_, err := sim.Load(file)
+		require.ErrorContains(t, err, "there is no")
+	}
+}
+
 // TestSavedScheduleConvictsAgain shrinks what convicts a control, saves it, and runs it
 // again twice.
 func TestSavedScheduleConvictsAgain(t *testing.T) {

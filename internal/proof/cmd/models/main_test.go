@@ -16,7 +16,7 @@ func TestRun_PrintsTableAndTraces(t *testing.T) {
 	require.Empty(t, run(t.Context(), &out, options{part: "watermark inbox: acks", trace: true}))
 	require.Contains(t, out.String(), "caught: I3")
 	require.Contains(t, out.String(), "   1 session 1 is assigned the partition, from offset 0\n")
-	require.Contains(t, out.String(), "0 protocols and 2 forbidden variants")
+	require.Contains(t, out.String(), "0 searches of protocols and 2 of forbidden variants")
 
 	out.Reset()
 	require.Empty(t, run(t.Context(), &out, options{part: "watermark inbox: acks", markdown: true}))

@@ -47,6 +47,6 @@ func (t *table) end() {
 	if t.markdown {
 		return
 	}
-	fmt.Fprintf(t.out, "%d protocols and %d forbidden variants, %d states, %s\n",
+	fmt.Fprintf(t.out, "%d searches of protocols and %d of forbidden variants, %d states, %s\n",
 		t.cases-t.controls, t.controls, t.states, t.took.Round(time.Millisecond))
 }

@@ -31,7 +31,7 @@ func (o *options) register(f *flag.FlagSet) {
 	o.faults = make(map[sim.Fault]int)
 	f.Uint64Var(&o.seeds, "seeds", 1000, "number of seeds, for each scenario")
 	f.Uint64Var(&o.from, "from", 0, "first seed")
-	f.StringVar(&o.scenario, "scenario", "", "one of "+strings.Join(sim.Scenarios(), ", ")+"; all where empty")
+	f.StringVar(&o.scenario, "scenario", "", "one of "+strings.Join(sim.Scenarios(), ", ")+"; where empty all, or that of the rule to break")
 	f.StringVar(&o.broken, "broken", "", "rule to break, as -controls names them")
 	f.StringVar(&o.replay, "replay", "", "file with a schedule to run instead")
 	f.StringVar(&o.out, "out", ".", "directory for the schedules of failures")
@@ -76,6 +76,11 @@ func (o *options) again(t *testing.T) {
 func (o *options) search(t *testing.T) {
 	t.Helper()
 	scenarios := sim.Scenarios()
+	for _, c := range sim.Controls() {
+		if c.Broken == o.broken && o.scenario == "" {
+			o.scenario = c.Scenario
+		}
+	}
 	if o.scenario != "" {
 		scenarios = []string{o.scenario}
 	}
