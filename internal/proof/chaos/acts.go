@@ -5,7 +5,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/leat-go/leat/internal/proof/chaos/parts"
+	"github.com/leat-go/leat/internal/proof/chaos/roles"
 )
 
 // Signals to processes.
@@ -16,7 +16,7 @@ const (
 )
 
 // overProcess kills the process, or stops it past its lease.
-func (l *lane) overProcess(ctx context.Context, f *fault, box <-chan parts.Report) bool {
+func (l *lane) overProcess(ctx context.Context, f *fault, box <-chan roles.Report) bool {
 	p := l.process
 	life := p.current()
 	if !l.look(ctx, f, box, life) {
@@ -37,9 +37,9 @@ func (l *lane) overProcess(ctx context.Context, f *fault, box <-chan parts.Repor
 }
 
 // look asks the process how much is in flight, and has it watch what follows.
-func (l *lane) look(ctx context.Context, f *fault, box <-chan parts.Report, life *life) bool {
-	l.process.tell(parts.Command{Do: parts.DoWatch, Fault: f.id})
-	r, ok := await(ctx, box, parts.SaidWatching, firedWithin, life.gone)
+func (l *lane) look(ctx context.Context, f *fault, box <-chan roles.Report, life *life) bool {
+	l.process.tell(roles.Command{Do: roles.DoWatch, Fault: f.id})
+	r, ok := await(ctx, box, roles.SaidWatching, firedWithin, life.gone)
 	if !ok {
 		return false
 	}
@@ -47,13 +47,13 @@ func (l *lane) look(ctx context.Context, f *fault, box <-chan parts.Report, life
 		f.inflight = l.stage.pending(ctx, l.process.role)
 	}
 	if f.inflight == 0 { // it would count for nothing
-		l.process.tell(parts.Command{Do: parts.DoForget, Fault: f.id})
+		l.process.tell(roles.Command{Do: roles.DoForget, Fault: f.id})
 	}
 	return f.inflight > 0
 }
 
 // overConnection harms the connections between the process and PostgreSQL.
-func (l *lane) overConnection(ctx context.Context, f *fault, box <-chan parts.Report) bool {
+func (l *lane) overConnection(ctx context.Context, f *fault, box <-chan roles.Report) bool {
 	p := l.process
 	switch f.kind {
 	case kindBeforeCommit:
@@ -68,8 +68,8 @@ func (l *lane) overConnection(ctx context.Context, f *fault, box <-chan parts.Re
 	f.at = time.Now()
 	switch f.kind {
 	case kindTerminate:
-		if !l.stage.terminate(ctx, p.name, p.role == parts.RoleBank || p.role == parts.RoleLedger) {
-			p.tell(parts.Command{Do: parts.DoForget, Fault: f.id})
+		if !l.stage.terminate(ctx, p.name, p.role == roles.Bank || p.role == roles.Ledger) {
+			p.tell(roles.Command{Do: roles.DoForget, Fault: f.id})
 			return false
 		}
 	case kindHold:
@@ -82,13 +82,13 @@ func (l *lane) overConnection(ctx context.Context, f *fault, box <-chan parts.Re
 }
 
 // atCommit cuts the connection at the next COMMIT of the process.
-func (l *lane) atCommit(ctx context.Context, f *fault, box <-chan parts.Report, mode cutting) bool {
+func (l *lane) atCommit(ctx context.Context, f *fault, box <-chan roles.Report, mode cutting) bool {
 	p := l.process
 	life := p.current()
 	fired := p.wire.cutAtCommit(mode)
 	defer p.wire.relent()
-	p.tell(parts.Command{Do: parts.DoWatch, Fault: f.id})
-	defer p.tell(parts.Command{Do: parts.DoForget, Fault: f.id})
+	p.tell(roles.Command{Do: roles.DoWatch, Fault: f.id})
+	defer p.tell(roles.Command{Do: roles.DoForget, Fault: f.id})
 	timer := time.NewTimer(firedWithin)
 	defer timer.Stop()
 	select {
@@ -106,7 +106,7 @@ func (l *lane) atCommit(ctx context.Context, f *fault, box <-chan parts.Report, 
 }
 
 // await waits for a report of a kind.
-func await(ctx context.Context, box <-chan parts.Report, said string, d time.Duration, gone <-chan struct{}) (parts.Report, bool) {
+func await(ctx context.Context, box <-chan roles.Report, said string, d time.Duration, gone <-chan struct{}) (roles.Report, bool) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	for {
@@ -116,9 +116,9 @@ func await(ctx context.Context, box <-chan parts.Report, said string, d time.Dur
 				return r, true
 			}
 		case <-timer.C:
-			return parts.Report{}, false
+			return roles.Report{}, false
 		case <-ctx.Done():
-			return parts.Report{}, false
+			return roles.Report{}, false
 		case <-gone: // what it has said before is in the box
 			for {
 				select {
@@ -129,7 +129,7 @@ func await(ctx context.Context, box <-chan parts.Report, said string, d time.Dur
 					continue
 				default:
 				}
-				return parts.Report{}, false
+				return roles.Report{}, false
 			}
 		}
 	}

@@ -2,7 +2,7 @@ package chaos
 
 import (
 	"github.com/leat-go/leat/internal/failpoint"
-	"github.com/leat-go/leat/internal/proof/chaos/parts"
+	"github.com/leat-go/leat/internal/proof/chaos/roles"
 )
 
 // Points that are no failure points of the code.
@@ -17,7 +17,7 @@ const (
 	pointRedisLine   = "connection/notifier-redis"
 )
 
-// Kinds of faults beside those of parts.
+// Kinds of faults beside those of package roles.
 const (
 	kindKill         = "kill"
 	kindTerminate    = "terminate"
@@ -48,20 +48,20 @@ const (
 func deedsOf(role string) []deed {
 	deeds := connectionDeeds(role)
 	switch role {
-	case parts.RoleBank:
+	case roles.Bank:
 		deeds = append(deeds, bankDeeds()...)
-	case parts.RoleRelay:
+	case roles.Relay:
 		deeds = append(deeds, relayDeeds(relayPoints())...)
-	case parts.RoleExact:
+	case roles.Exact:
 		deeds = append(deeds, relayDeeds(exactPoints())...)
-	case parts.RoleLedger:
+	case roles.Ledger:
 		deeds = append(deeds, ledgerDeeds()...)
-	case parts.RoleNotifier:
+	case roles.Notifier:
 		deeds = append(deeds, notifierDeeds()...)
 	}
 	deeds = append(deeds, deed{"process/" + role, kindKill, often})
-	if role != parts.RoleBank {
-		deeds = append(deeds, deed{"process/" + role, parts.KindStop, often})
+	if role != roles.Bank {
+		deeds = append(deeds, deed{"process/" + role, roles.KindStop, often})
 	}
 	return deeds
 }
@@ -69,8 +69,8 @@ func deedsOf(role string) []deed {
 // connectionDeeds are done to the way to PostgreSQL.
 func connectionDeeds(role string) []deed {
 	point := "connection/" + role + "-postgres"
-	deeds := []deed{{point, kindTerminate, often}, {point, parts.KindCut, often}, {point, kindHold, seldom}}
-	if role != parts.RoleNotifier { // which has no transactions
+	deeds := []deed{{point, kindTerminate, often}, {point, roles.KindCut, often}, {point, kindHold, seldom}}
+	if role != roles.Notifier { // which has no transactions
 		deeds = append(deeds, deed{point, kindBeforeCommit, often}, deed{point, kindAfterCommit, often})
 	}
 	return deeds
@@ -79,11 +79,11 @@ func connectionDeeds(role string) []deed {
 func bankDeeds() []deed {
 	var deeds []deed
 	for _, point := range []failpoint.Name{failpoint.ProducerBeforeInsert, failpoint.ProducerAfterInsert} {
-		deeds = append(deeds, at(point, often, parts.KindError, parts.KindPanic, parts.KindCut)...)
-		deeds = append(deeds, at(point, seldom, parts.KindExit)...)
+		deeds = append(deeds, at(point, often, roles.KindError, roles.KindPanic, roles.KindCut)...)
+		deeds = append(deeds, at(point, seldom, roles.KindExit)...)
 	}
-	deeds = append(deeds, at(failpoint.ProducerCommitAmbiguous, often, parts.KindCut)...)
-	return append(deeds, at(failpoint.ProducerAfterCommitBeforeWake, often, parts.KindPanic, parts.KindExit)...)
+	deeds = append(deeds, at(failpoint.ProducerCommitAmbiguous, often, roles.KindCut)...)
+	return append(deeds, at(failpoint.ProducerAfterCommitBeforeWake, often, roles.KindPanic, roles.KindExit)...)
 }
 
 func relayPoints() []failpoint.Name {
@@ -109,18 +109,18 @@ func exactPoints() []failpoint.Name {
 func relayDeeds(points []failpoint.Name) []deed {
 	var deeds []deed
 	for _, point := range points {
-		deeds = append(deeds, at(point, often, parts.KindError)...)
-		deeds = append(deeds, at(point, seldom, parts.KindExit, parts.KindPanic)...)
+		deeds = append(deeds, at(point, often, roles.KindError)...)
+		deeds = append(deeds, at(point, seldom, roles.KindExit, roles.KindPanic)...)
 		switch point {
 		case failpoint.RelayCloseMidBatch: // its process is about to end
 		case failpoint.RelayDropWaits, failpoint.RelayClaimWaits: // no term to lose
-			deeds = append(deeds, at(point, often, parts.KindCut)...)
+			deeds = append(deeds, at(point, often, roles.KindCut)...)
 		default:
-			deeds = append(deeds, at(point, often, parts.KindCut)...)
-			deeds = append(deeds, at(point, seldom, parts.KindStop)...)
+			deeds = append(deeds, at(point, often, roles.KindCut)...)
+			deeds = append(deeds, at(point, seldom, roles.KindStop)...)
 		}
 	}
-	return append(deeds, at(failpoint.RelayBeforeRenew, often, parts.KindPause)...) // the lease runs out meanwhile
+	return append(deeds, at(failpoint.RelayBeforeRenew, often, roles.KindPause)...) // the lease runs out meanwhile
 }
 
 func ledgerDeeds() []deed {
@@ -130,17 +130,17 @@ func ledgerDeeds() []deed {
 		failpoint.ConsumerMidHandler, failpoint.ConsumerPanic, failpoint.ConsumerAttemptWrite,
 		failpoint.ConsumerBeforeCommit, failpoint.ConsumerAfterCommitBeforeAck, failpoint.ConsumerCommitAmbiguous,
 	} {
-		deeds = append(deeds, at(point, often, parts.KindError, parts.KindPanic)...)
-		deeds = append(deeds, at(point, seldom, parts.KindExit, parts.KindStop)...)
+		deeds = append(deeds, at(point, often, roles.KindError, roles.KindPanic)...)
+		deeds = append(deeds, at(point, seldom, roles.KindExit, roles.KindStop)...)
 		if point != failpoint.ConsumerCommitAmbiguous && point != failpoint.ConsumerAfterCommitBeforeAck {
-			deeds = append(deeds, at(point, often, parts.KindCut)...)
+			deeds = append(deeds, at(point, often, roles.KindCut)...)
 		}
 	}
-	deeds = append(deeds, at(failpoint.ConsumerCommitAmbiguous, often, parts.KindCut)...)
-	deeds = append(deeds, at(failpoint.ConsumerAckLost, often, parts.KindError)...)
-	deeds = append(deeds, at(failpoint.ConsumerRebalanceMidHandler, often, parts.KindRebalance)...)
+	deeds = append(deeds, at(failpoint.ConsumerCommitAmbiguous, often, roles.KindCut)...)
+	deeds = append(deeds, at(failpoint.ConsumerAckLost, often, roles.KindError)...)
+	deeds = append(deeds, at(failpoint.ConsumerRebalanceMidHandler, often, roles.KindRebalance)...)
 	for _, point := range []failpoint.Name{failpoint.ConsumerAckLost, failpoint.ConsumerRebalanceMidHandler} {
-		deeds = append(deeds, at(point, seldom, parts.KindExit, parts.KindStop)...)
+		deeds = append(deeds, at(point, seldom, roles.KindExit, roles.KindStop)...)
 	}
 	return deeds
 }
@@ -151,14 +151,14 @@ func notifierDeeds() []deed {
 		failpoint.DedupeClaimReplyLost, failpoint.DedupePausePastLease, failpoint.DedupeCompleteReplyLost, failpoint.DedupeLoseD,
 		failpoint.DedupeLoseP, failpoint.DedupeEvict, failpoint.DedupeClockJump,
 	} {
-		deeds = append(deeds, at(point, often, parts.KindError)...)
-		deeds = append(deeds, at(point, seldom, parts.KindExit)...)
+		deeds = append(deeds, at(point, often, roles.KindError)...)
+		deeds = append(deeds, at(point, seldom, roles.KindExit)...)
 	}
-	deeds = append(deeds, at(failpoint.DedupePausePastLease, often, parts.KindStop, parts.KindPanic)...)
-	deeds = append(deeds, at(failpoint.DedupeLoseP, often, parts.KindLose)...)
-	deeds = append(deeds, at(failpoint.DedupeEvict, often, parts.KindLose, parts.KindPanic)...)
-	deeds = append(deeds, at(failpoint.DedupeClockJump, often, parts.KindJump)...)
-	return append(deeds, at(failpoint.DedupeExtendFail, often, parts.KindError, parts.KindPause)...)
+	deeds = append(deeds, at(failpoint.DedupePausePastLease, often, roles.KindStop, roles.KindPanic)...)
+	deeds = append(deeds, at(failpoint.DedupeLoseP, often, roles.KindLose)...)
+	deeds = append(deeds, at(failpoint.DedupeEvict, often, roles.KindLose, roles.KindPanic)...)
+	deeds = append(deeds, at(failpoint.DedupeClockJump, often, roles.KindJump)...)
+	return append(deeds, at(failpoint.DedupeExtendFail, often, roles.KindError, roles.KindPause)...)
 }
 
 // at returns deeds at one failure point.

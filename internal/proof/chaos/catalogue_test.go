@@ -6,14 +6,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/failpoint"
-	"github.com/leat-go/leat/internal/proof/chaos/parts"
+	"github.com/leat-go/leat/internal/proof/chaos/roles"
 )
 
 // TestCatalogue_StrikesEveryFailurePoint: none is forgotten, and there are enough.
 func TestCatalogue_StrikesEveryFailurePoint(t *testing.T) {
 	t.Parallel()
 	points := map[string]bool{}
-	for _, role := range []string{parts.RoleBank, parts.RoleRelay, parts.RoleLedger, parts.RoleExact, parts.RoleNotifier} {
+	for _, role := range []string{roles.Bank, roles.Relay, roles.Ledger, roles.Exact, roles.Notifier} {
 		seen := map[deed]bool{}
 		for _, d := range deedsOf(role) {
 			require.Falsef(t, seen[d], "%s twice in %s", d, role)

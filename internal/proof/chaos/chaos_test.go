@@ -14,21 +14,21 @@ import (
 
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/proof/chaos"
-	"github.com/leat-go/leat/internal/proof/chaos/parts"
+	"github.com/leat-go/leat/internal/proof/chaos/roles"
 	"github.com/leat-go/leat/internal/proof/history"
 	"github.com/leat-go/leat/internal/testenv"
 )
 
-// TestMain is also a part of a run, in the processes that a run starts.
+// TestMain also plays a role of a run, in the processes that a run starts.
 func TestMain(m *testing.M) {
-	s, isPart, err := parts.FromEnvironment()
-	if !isPart && err == nil {
+	s, isRole, err := roles.FromEnvironment()
+	if !isRole && err == nil {
 		testenv.Main(m)
 		return
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	if err == nil {
-		err = parts.Run(ctx, s)
+		err = roles.Run(ctx, s)
 	}
 	stop()
 	if err != nil {
@@ -78,7 +78,7 @@ func TestRun(t *testing.T) { //nolint:paralleltest // takes the whole machine
 // loses what commits late.
 func TestRun_ConvictsASabotagedRelay(t *testing.T) { //nolint:paralleltest // takes the whole machine
 	o := options(t)
-	o.Faults, o.Seed, o.For, o.Drain, o.Sabotage = 15, 3, 30*time.Second, 15*time.Second, parts.IDCursor
+	o.Faults, o.Seed, o.For, o.Drain, o.Sabotage = 15, 3, 30*time.Second, 15*time.Second, roles.IDCursor
 	r, err := chaos.Run(t.Context(), o)
 	require.NoError(t, err)
 	require.Contains(t, r.Verdict.Violated(), history.O2)

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/leat-go/leat/internal/proof/chaos/parts"
+	"github.com/leat-go/leat/internal/proof/chaos/roles"
 	"github.com/leat-go/leat/internal/proof/report"
 )
 
@@ -18,16 +18,16 @@ type crew struct {
 // roster is who runs.
 func roster(sabotage string) []struct{ name, role string } {
 	all := []struct{ name, role string }{
-		{"bank-1", parts.RoleBank},
-		{"relay-1", parts.RoleRelay},
-		{"relay-2", parts.RoleRelay},
-		{"ledger-1", parts.RoleLedger},
-		{"ledger-2", parts.RoleLedger},
-		{"exact-1", parts.RoleExact},
-		{"exact-2", parts.RoleExact},
-		{"notifier-1", parts.RoleNotifier},
+		{"bank-1", roles.Bank},
+		{"relay-1", roles.Relay},
+		{"relay-2", roles.Relay},
+		{"ledger-1", roles.Ledger},
+		{"ledger-2", roles.Ledger},
+		{"exact-1", roles.Exact},
+		{"exact-2", roles.Exact},
+		{"notifier-1", roles.Notifier},
 	}
-	if sabotage == parts.IDCursor { // two of those would send everything twice
+	if sabotage == roles.IDCursor { // two of those would send everything twice
 		all = append(all[:2], all[3:]...)
 	}
 	return all
@@ -102,23 +102,23 @@ func (c *crew) end() {
 	group.Wait()
 }
 
-// roles counts the processes and their lives.
-func (c *crew) roles() []report.Role {
-	var roles []report.Role
+// count counts the processes and their lives by their roles.
+func (c *crew) count() []report.Role {
+	var counts []report.Role
 	at := map[string]int{}
 	for _, p := range c.all {
 		i, ok := at[p.role]
 		if !ok {
-			i = len(roles)
+			i = len(counts)
 			at[p.role] = i
-			roles = append(roles, report.Role{Name: p.role})
+			counts = append(counts, report.Role{Name: p.role})
 		}
 		p.mu.Lock()
-		roles[i].Running++
-		roles[i].Starts += p.starts
+		counts[i].Running++
+		counts[i].Starts += p.starts
 		p.mu.Unlock()
 	}
-	return roles
+	return counts
 }
 
 // surprises lists the ends of processes that nobody has meant.

@@ -4,7 +4,7 @@
 // inside. In the end everything is left to come to rest, and a checker judges the
 // histories that all sides have kept.
 //
-// What runs are the processes of package parts, this program executed again. The driver
+// What runs are the processes of package roles, this program executed again. The driver
 // owns the servers, and a proxy in front of each. Every fault that it injects it writes
 // down, with the work that was in flight and what was seen to follow; only those that
 // have both count.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 
-	"github.com/leat-go/leat/internal/proof/chaos/parts"
+	"github.com/leat-go/leat/internal/proof/chaos/roles"
 )
 
 const (
@@ -21,7 +21,7 @@ const (
 // is missing then is the checker's to find.
 func (in *injection) drain(ctx context.Context) error {
 	for _, p := range in.crew.all {
-		p.tell(parts.Command{Do: parts.DoDisarm})
+		p.tell(roles.Command{Do: roles.DoDisarm})
 	}
 	var since time.Time
 	left, moved := "nothing is known", time.Now()
@@ -55,8 +55,8 @@ func (in *injection) drain(ctx context.Context) error {
 // left says what is still under way, empty where nothing is.
 func (in *injection) left(ctx context.Context) (string, error) {
 	st := in.stage
-	for _, p := range in.crew.of(parts.RoleBank) {
-		p.tell(parts.Command{Do: parts.DoQuiet}) // it may have started again
+	for _, p := range in.crew.of(roles.Bank) {
+		p.tell(roles.Command{Do: roles.DoQuiet}) // it may have started again
 	}
 	var open int64
 	err := st.bank.QueryRow(ctx, `
@@ -64,12 +64,12 @@ func (in *injection) left(ctx context.Context) (string, error) {
 	if err != nil || open > 0 {
 		return fmt.Sprintf("%d transactions of the bank", open), err
 	}
-	if st.options.Sabotage != parts.IDCursor {
+	if st.options.Sabotage != roles.IDCursor {
 		if err := st.bank.QueryRow(ctx, pendingSQL).Scan(&open); err != nil || open > 0 {
 			return fmt.Sprintf("%d records of the bank's outbox", open), err
 		}
 	}
-	for group, topic := range map[string]string{parts.RoleLedger: parts.TopicTransfers, parts.RoleNotifier: parts.TopicNotices} {
+	for group, topic := range map[string]string{roles.Ledger: roles.TopicTransfers, roles.Notifier: roles.TopicNotices} {
 		n, err := st.behind(ctx, group, topic)
 		if err != nil || n > 0 {
 			return fmt.Sprintf("%d messages of %s for %s", n, topic, group), err

@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/leat-go/leat/internal/proof/chaos/parts"
+	"github.com/leat-go/leat/internal/proof/chaos/roles"
 	"github.com/leat-go/leat/internal/proof/history"
 )
 
@@ -77,8 +77,8 @@ func (d dumper) balances(ctx context.Context, pool *pgxpool.Pool, table, consume
 
 func (d dumper) ledger(ctx context.Context, pool *pgxpool.Pool) error {
 	for _, end := range []history.Line{
-		{Of: history.EffectRow, Topic: parts.TopicTransfers, Consumer: parts.RoleLedger},
-		{Of: history.EffectRow, Topic: parts.TopicNotices, Consumer: parts.RoleNotifier, AtLeastOnce: true, Unordered: true},
+		{Of: history.EffectRow, Topic: roles.TopicTransfers, Consumer: roles.Ledger},
+		{Of: history.EffectRow, Topic: roles.TopicNotices, Consumer: roles.Notifier, AtLeastOnce: true, Unordered: true},
 	} {
 		l := history.Line{Type: history.EffectRow, Consumer: end.Consumer}
 		err := d.each(ctx, pool, &l, []any{&l.Row, &l.ID, &l.Key, &l.Amount, &l.To, &l.Child},
@@ -90,7 +90,7 @@ func (d dumper) ledger(ctx context.Context, pool *pgxpool.Pool) error {
 			return err
 		}
 	}
-	return d.balances(ctx, pool, "balances", parts.RoleLedger)
+	return d.balances(ctx, pool, "balances", roles.Ledger)
 }
 
 // waiting dumps what is kept: for later, for people, and by them.
@@ -104,7 +104,7 @@ func (d dumper) waiting(ctx context.Context, bank, ledger *pgxpool.Pool) error {
 		{ledger, history.Pending, "", `SELECT id FROM leat.outbox_pending`},
 		{bank, history.Parked, "", `SELECT coalesce(id_text, id::text) FROM leat.outbox_held`},
 		{bank, history.Dead, "", `SELECT id FROM leat.outbox_audit WHERE action = 'drop'`},
-		{ledger, history.Parked, parts.RoleLedger, `SELECT convert_from(message_id, 'UTF8') FROM leat.inbox_parked`},
+		{ledger, history.Parked, roles.Ledger, `SELECT convert_from(message_id, 'UTF8') FROM leat.inbox_parked`},
 	} {
 		l := history.Line{Type: history.Waiting, Where: w.where, Consumer: w.consumer}
 		if err := d.each(ctx, w.pool, &l, []any{&l.ID}, w.query); err != nil {

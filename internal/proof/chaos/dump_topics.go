@@ -7,7 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/leat-go/leat/internal/proof/chaos/parts"
+	"github.com/leat-go/leat/internal/proof/chaos/roles"
 	"github.com/leat-go/leat/internal/proof/history"
 	"github.com/leat-go/leat/outbox"
 )
@@ -15,13 +15,13 @@ import (
 // topics dumps the logs as readers of committed records see them.
 func (d dumper) topics(ctx context.Context, st *stage) (receipts, repeats int, err error) {
 	seen := map[string]struct{}{}
-	for _, topic := range []string{parts.TopicTransfers, parts.TopicNotices, parts.TopicReceipts} {
+	for _, topic := range []string{roles.TopicTransfers, roles.TopicNotices, roles.TopicReceipts} {
 		err := readTopic(ctx, st.kafka.Address, topic, func(r *kgo.Record) error {
 			l, err := lineOf(r)
 			if err != nil {
 				return err
 			}
-			if topic == parts.TopicReceipts {
+			if topic == roles.TopicReceipts {
 				receipts++
 				seen[l.ID] = struct{}{}
 			}
@@ -38,15 +38,15 @@ func (d dumper) topics(ctx context.Context, st *stage) (receipts, repeats int, e
 func lineOf(r *kgo.Record) (history.Line, error) {
 	l := history.Line{
 		Type: history.Record, Topic: r.Topic, Partition: r.Partition, Offset: r.Offset, Key: string(r.Key),
-		Digest: parts.Digest(r.Value), At: r.Timestamp.UnixMicro(),
+		Digest: roles.Digest(r.Value), At: r.Timestamp.UnixMicro(),
 	}
 	for _, h := range r.Headers {
 		if h.Key == outbox.HeaderEventID {
 			l.ID = string(h.Value)
 		}
 	}
-	if r.Topic == parts.TopicReceipts {
-		cause, err := parts.CauseOf(r.Value)
+	if r.Topic == roles.TopicReceipts {
+		cause, err := roles.CauseOf(r.Value)
 		if err != nil {
 			return l, fmt.Errorf("record %d of %s: %w", r.Offset, r.Topic, err)
 		}

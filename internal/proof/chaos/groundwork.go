@@ -9,7 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/leat-go/leat/internal/proof/chaos/parts"
+	"github.com/leat-go/leat/internal/proof/chaos/roles"
 	"github.com/leat-go/leat/internal/testenv"
 )
 
@@ -60,23 +60,23 @@ func (in *injection) shake(ctx context.Context, g ground) {
 		return
 	}
 	if f.consequence == "" {
-		if r, ok := await(ctx, box, parts.SaidSeen, seenWithin, nil); ok {
+		if r, ok := await(ctx, box, roles.SaidSeen, seenWithin, nil); ok {
 			f.consequence = r.Consequence
 		}
 	}
-	in.each(g, func(p *process) { p.tell(parts.Command{Do: parts.DoForget, Fault: f.id}) })
+	in.each(g, func(p *process) { p.tell(roles.Command{Do: roles.DoForget, Fault: f.id}) })
 	in.tally.end(f)
 }
 
 // watch asks those whom the fault affects how much is in flight.
-func (in *injection) watch(ctx context.Context, f *fault, g ground, box <-chan parts.Report) {
+func (in *injection) watch(ctx context.Context, f *fault, g ground, box <-chan roles.Report) {
 	n := 0
 	in.each(g, func(p *process) {
-		p.tell(parts.Command{Do: parts.DoWatch, Fault: f.id})
+		p.tell(roles.Command{Do: roles.DoWatch, Fault: f.id})
 		n++
 	})
 	for range n {
-		if r, ok := await(ctx, box, parts.SaidWatching, time.Second, nil); ok {
+		if r, ok := await(ctx, box, roles.SaidWatching, time.Second, nil); ok {
 			f.inflight += r.Inflight
 		}
 	}
@@ -96,11 +96,11 @@ func (in *injection) each(g ground, f func(*process)) {
 // servers are the faults of servers.
 func (in *injection) servers() []ground {
 	st := in.stage
-	kafka := []string{parts.RoleRelay, parts.RoleExact, parts.RoleLedger, parts.RoleNotifier}
+	kafka := []string{roles.Relay, roles.Exact, roles.Ledger, roles.Notifier}
 	return []ground{
-		{pointPostgres, kindCrash, append(kafka, parts.RoleBank), st.restart(st.postgres, syscall.SIGQUIT)},
+		{pointPostgres, kindCrash, append(kafka, roles.Bank), st.restart(st.postgres, syscall.SIGQUIT)},
 		{pointKafka, kindKill, kafka, st.restart(st.kafka, syscall.SIGKILL)},
-		{pointRedis, kindKill, []string{parts.RoleNotifier}, st.restart(st.redis, syscall.SIGKILL)},
+		{pointRedis, kindKill, []string{roles.Notifier}, st.restart(st.redis, syscall.SIGKILL)},
 	}
 }
 
@@ -108,14 +108,14 @@ func (in *injection) servers() []ground {
 // others, the group.
 func (in *injection) lines() []ground {
 	st := in.stage
-	relays, groups := []string{parts.RoleRelay, parts.RoleExact}, []string{parts.RoleLedger, parts.RoleNotifier}
-	notifier := []string{parts.RoleNotifier}
+	relays, groups := []string{roles.Relay, roles.Exact}, []string{roles.Ledger, roles.Notifier}
+	notifier := []string{roles.Notifier}
 	all := []ground{
 		{pointTransaction, kindHeld, relays, in.foreign(false)},
 		{pointTransaction, kindPrepared, relays, in.foreign(true)},
 	}
-	if len(in.crew.of(parts.RoleLedger)) > 1 {
-		rebalance := ground{pointGroup, parts.KindRebalance, []string{parts.RoleLedger}, in.rebalance}
+	if len(in.crew.of(roles.Ledger)) > 1 {
+		rebalance := ground{pointGroup, roles.KindRebalance, []string{roles.Ledger}, in.rebalance}
 		all = append(all, rebalance, rebalance)
 	}
 	for _, line := range []struct {
@@ -124,9 +124,9 @@ func (in *injection) lines() []ground {
 		proxy   *toxic
 		silence time.Duration // longer than is waited for an answer
 	}{
-		{pointRelaysKafka, relays, st.relaysKafka, parts.PublishTimeout + time.Second},
-		{pointGroupsKafka, groups, st.groupsKafka, parts.SessionTimeout + time.Second},
-		{pointRedisLine, notifier, st.redisProxy, parts.RedisTimeout + time.Second},
+		{pointRelaysKafka, relays, st.relaysKafka, roles.PublishTimeout + time.Second},
+		{pointGroupsKafka, groups, st.groupsKafka, roles.SessionTimeout + time.Second},
+		{pointRedisLine, notifier, st.redisProxy, roles.RedisTimeout + time.Second},
 	} {
 		all = append(all,
 			ground{line.point, kindReset, line.affects, reset(line.proxy)},
@@ -199,7 +199,7 @@ func (in *injection) foreign(prepared bool) func(context.Context, *fault) error 
 
 // settled is how many records the relays have behind them.
 func (in *injection) settled() (n int64) {
-	for _, p := range in.crew.of(parts.RoleRelay) {
+	for _, p := range in.crew.of(roles.Relay) {
 		p.mu.Lock()
 		n += p.totals.Settled + p.latest.Settled
 		p.mu.Unlock()
@@ -209,7 +209,7 @@ func (in *injection) settled() (n int64) {
 
 // rebalance has a member leave the group in order; it comes back at once.
 func (in *injection) rebalance(_ context.Context, _ *fault) error {
-	in.leave(in.crew.of(parts.RoleLedger)[1])
+	in.leave(in.crew.of(roles.Ledger)[1])
 	return nil
 }
 

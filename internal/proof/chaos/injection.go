@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/leat-go/leat/internal/proof/chaos/parts"
+	"github.com/leat-go/leat/internal/proof/chaos/roles"
 )
 
 // askTimeout bounds the driver's own questions.
@@ -39,9 +39,9 @@ func (in *injection) run(ctx context.Context) {
 func (st *stage) pending(ctx context.Context, role string) (n int64) {
 	var pool *pgxpool.Pool
 	switch role {
-	case parts.RoleRelay:
+	case roles.Relay:
 		pool = st.bank
-	case parts.RoleExact:
+	case roles.Exact:
 		pool = st.ledger
 	default:
 		return 0

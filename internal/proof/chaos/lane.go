@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/internal/failpoint"
-	"github.com/leat-go/leat/internal/proof/chaos/parts"
+	"github.com/leat-go/leat/internal/proof/chaos/roles"
 )
 
 const (
@@ -19,7 +19,7 @@ const (
 	// rarelyWithin is for points that are passed but now and then.
 	rarelyWithin = 6 * time.Second
 	// holdFor is how long nobody answers on a connection that is half open.
-	holdFor = parts.RelayLease + time.Second
+	holdFor = roles.RelayLease + time.Second
 )
 
 // lane does one thing after the other to one process.
@@ -94,7 +94,7 @@ func (l *lane) ready(ctx context.Context) bool {
 	for {
 		life := l.process.current()
 		begun := life.ready
-		if l.process.role == parts.RoleLedger || l.process.role == parts.RoleNotifier {
+		if l.process.role == roles.Ledger || l.process.role == roles.Notifier {
 			begun = life.works
 		}
 		select {
@@ -140,7 +140,7 @@ func (l *lane) choose() deed {
 // isDear says whether the process takes seconds to recover from d.
 func (l *lane) isDear(d deed) bool {
 	switch d.kind {
-	case parts.KindExit, parts.KindStop, parts.KindPause, parts.KindRebalance, kindKill, kindHold:
+	case roles.KindExit, roles.KindStop, roles.KindPause, roles.KindRebalance, kindKill, kindHold:
 		return true
 	default:
 		return l.fatal(d.point, d.kind)
@@ -151,23 +151,23 @@ func (l *lane) isDear(d deed) bool {
 // waits for it as long as its session lasts.
 func (l *lane) rest() time.Duration {
 	switch l.process.role {
-	case parts.RoleBank:
+	case roles.Bank:
 		return time.Second
-	case parts.RoleLedger, parts.RoleNotifier:
-		return 3 * parts.SessionTimeout
+	case roles.Ledger, roles.Notifier:
+		return 3 * roles.SessionTimeout
 	default:
-		return 2 * parts.RelayLease
+		return 2 * roles.RelayLease
 	}
 }
 
 // strike injects f and returns whether it has struck.
-func (l *lane) strike(ctx context.Context, f *fault, box <-chan parts.Report) bool {
+func (l *lane) strike(ctx context.Context, f *fault, box <-chan roles.Report) bool {
 	switch {
 	case strings.HasPrefix(f.point, "process/"):
 		return l.overProcess(ctx, f, box)
 	case strings.HasPrefix(f.point, "connection/"):
 		return l.overConnection(ctx, f, box)
-	case f.kind == parts.KindCut && (f.point == string(failpoint.ProducerCommitAmbiguous) ||
+	case f.kind == roles.KindCut && (f.point == string(failpoint.ProducerCommitAmbiguous) ||
 		f.point == string(failpoint.ConsumerCommitAmbiguous)):
 		return l.atCommit(ctx, f, box, cutAfter)
 	default:
@@ -176,7 +176,7 @@ func (l *lane) strike(ctx context.Context, f *fault, box <-chan parts.Report) bo
 }
 
 // atPoint arms a failure point of the process and waits for what comes of it.
-func (l *lane) atPoint(ctx context.Context, f *fault, box <-chan parts.Report) bool {
+func (l *lane) atPoint(ctx context.Context, f *fault, box <-chan roles.Report) bool {
 	p := l.process
 	life := p.current()
 	fatal := l.fatal(f.point, f.kind)
@@ -184,9 +184,9 @@ func (l *lane) atPoint(ctx context.Context, f *fault, box <-chan parts.Report) b
 		p.expect()
 	}
 	p.drainExits()
-	p.tell(parts.Command{Do: parts.DoArm, Fault: f.id, Point: f.point, Kind: f.kind, For: parts.RelayLease + time.Second})
-	defer p.tell(parts.Command{Do: parts.DoDisarm, Fault: f.id})
-	r, ok := await(ctx, box, parts.SaidFired, l.patience(f), life.gone)
+	p.tell(roles.Command{Do: roles.DoArm, Fault: f.id, Point: f.point, Kind: f.kind, For: roles.RelayLease + time.Second})
+	defer p.tell(roles.Command{Do: roles.DoDisarm, Fault: f.id})
+	r, ok := await(ctx, box, roles.SaidFired, l.patience(f), life.gone)
 	if !ok {
 		if fatal && ctx.Err() == nil && !isClosed(life.gone) {
 			p.unexpect(life)
@@ -202,9 +202,9 @@ func (l *lane) atPoint(ctx context.Context, f *fault, box <-chan parts.Report) b
 		return true
 	}
 	switch f.kind {
-	case parts.KindStop:
+	case roles.KindStop:
 		l.thaw(f)
-	case parts.KindRebalance:
+	case roles.KindRebalance:
 		l.leave(l.colleague())
 	}
 	l.see(ctx, f, box, life.gone)
@@ -223,8 +223,8 @@ func (l *lane) patience(f *fault) time.Duration {
 
 // fatal says whether the process ends with the fault.
 func (l *lane) fatal(point, kind string) bool {
-	relays := l.process.role == parts.RoleRelay || l.process.role == parts.RoleExact
-	return kind == parts.KindExit || kind == parts.KindPanic && relays ||
+	relays := l.process.role == roles.Relay || l.process.role == roles.Exact
+	return kind == roles.KindExit || kind == roles.KindPanic && relays ||
 		point == string(failpoint.RelayCloseMidBatch)
 }
 
@@ -265,16 +265,16 @@ func (l *lane) colleague() *process {
 func (l *lane) longer() time.Duration {
 	const more = 500 * time.Millisecond
 	switch l.process.role {
-	case parts.RoleLedger, parts.RoleNotifier:
-		return parts.SessionTimeout + more
+	case roles.Ledger, roles.Notifier:
+		return roles.SessionTimeout + more
 	default:
-		return parts.RelayLease + more
+		return roles.RelayLease + more
 	}
 }
 
 // see waits for the consequence of f.
-func (l *lane) see(ctx context.Context, f *fault, box <-chan parts.Report, gone <-chan struct{}) {
-	if r, ok := await(ctx, box, parts.SaidSeen, seenWithin, gone); ok {
+func (l *lane) see(ctx context.Context, f *fault, box <-chan roles.Report, gone <-chan struct{}) {
+	if r, ok := await(ctx, box, roles.SaidSeen, seenWithin, gone); ok {
 		f.consequence = r.Consequence
 	}
 }

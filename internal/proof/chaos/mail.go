@@ -3,22 +3,22 @@ package chaos
 import (
 	"sync"
 
-	"github.com/leat-go/leat/internal/proof/chaos/parts"
+	"github.com/leat-go/leat/internal/proof/chaos/roles"
 )
 
 // mail brings what the processes say of a fault to who has injected it.
 type mail struct {
 	mu    sync.Mutex
-	boxes map[int]chan parts.Report
+	boxes map[int]chan roles.Report
 }
 
-func newMail() *mail { return &mail{boxes: map[int]chan parts.Report{}} }
+func newMail() *mail { return &mail{boxes: map[int]chan roles.Report{}} }
 
 // open returns the box of a fault.
-func (m *mail) open(fault int) <-chan parts.Report {
+func (m *mail) open(fault int) <-chan roles.Report {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	box := make(chan parts.Report, 64)
+	box := make(chan roles.Report, 64)
 	m.boxes[fault] = box
 	return box
 }
@@ -31,7 +31,7 @@ func (m *mail) close(fault int) {
 }
 
 // deliver puts a report into its box.
-func (m *mail) deliver(r parts.Report) {
+func (m *mail) deliver(r roles.Report) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	select {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/leat-go/leat/internal/proof/chaos/parts"
+	"github.com/leat-go/leat/internal/proof/chaos/roles"
 )
 
 // Options of a run. The zero value is a short one.
@@ -32,7 +32,7 @@ type Options struct {
 	// Drain is how long nothing may move, while all comes to rest, until it is given up.
 	// Defaults to 1 m.
 	Drain time.Duration
-	// Sabotage is a rule to break, one of parts.Sabotages. Defaults to none.
+	// Sabotage is a rule to break, one of roles.Sabotages. Defaults to none.
 	Sabotage string
 	// Out gets the progress, from several goroutines. Defaults to none.
 	Out io.Writer
@@ -72,8 +72,8 @@ func (o Options) validate() error {
 		return fmt.Errorf("chaos: Accounts %d must be 2 to 10000", o.Accounts)
 	case o.Gap < 0 || o.Drain < 0:
 		return fmt.Errorf("chaos: Gap %s and Drain %s must not be negative", o.Gap, o.Drain)
-	case o.Sabotage != "" && !slices.Contains(parts.Sabotages(), o.Sabotage):
-		return fmt.Errorf("chaos: Sabotage %q is none of %v", o.Sabotage, parts.Sabotages())
+	case o.Sabotage != "" && !slices.Contains(roles.Sabotages(), o.Sabotage):
+		return fmt.Errorf("chaos: Sabotage %q is none of %v", o.Sabotage, roles.Sabotages())
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/leat-go/leat/internal/proof/chaos/parts"
+	"github.com/leat-go/leat/internal/proof/chaos/roles"
 )
 
 const (
@@ -24,7 +24,7 @@ const (
 	restartAfter = 20 * time.Millisecond
 )
 
-// process is a part that is started again whenever it ends, until it is to end.
+// process plays a role and is started again whenever it ends, until it is to end.
 type process struct {
 	name, role string
 	stage      *stage
@@ -38,8 +38,8 @@ type process struct {
 	ended    bool // for good
 	expected bool // the current life is to end
 	surprise []string
-	totals   parts.Totals // of the lives that are over
-	latest   parts.Totals // of the current one
+	totals   roles.Totals // of the lives that are over
+	latest   roles.Totals // of the current one
 	age      int64
 	group    sync.WaitGroup
 }
@@ -65,18 +65,18 @@ func (st *stage) open(ctx context.Context, m *mail, name, role string) (*process
 }
 
 // settings are what the process is told.
-func (p *process) settings() (parts.Settings, error) {
+func (p *process) settings() (roles.Settings, error) {
 	o := p.stage.options
-	s := parts.Settings{
+	s := roles.Settings{
 		Name: p.name, Role: p.role, Brokers: []string{p.stage.kafka.Address}, Kafka: p.stage.relaysKafka.address(),
 		Redis: p.stage.redisProxy.address(), Dir: p.stage.historyDir(), Seed: o.Seed, Rate: o.Rate,
 		Accounts: o.Accounts, Sabotage: o.Sabotage,
 	}
 	name := ledgerDatabase
 	switch p.role {
-	case parts.RoleBank, parts.RoleRelay:
+	case roles.Bank, roles.Relay:
 		name = bankDatabase
-	case parts.RoleLedger, parts.RoleNotifier:
+	case roles.Ledger, roles.Notifier:
 		s.Kafka = p.stage.groupsKafka.address()
 	}
 	var err error
@@ -161,7 +161,7 @@ func (p *process) attend(l *life, out io.Reader) {
 	defer close(l.gone)
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
-		var r parts.Report
+		var r roles.Report
 		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
 			continue // the last words of a process that was killed
 		}
@@ -171,7 +171,7 @@ func (p *process) attend(l *life, out io.Reader) {
 	p.mu.Lock()
 	expected := p.expected
 	p.totals = add(p.totals, p.latest)
-	p.latest = parts.Totals{}
+	p.latest = roles.Totals{}
 	p.mu.Unlock()
 	if !expected {
 		p.surprised(how)
@@ -196,11 +196,11 @@ func describe(err error) string {
 }
 
 // hear takes a report.
-func (p *process) hear(l *life, r parts.Report) {
+func (p *process) hear(l *life, r roles.Report) {
 	switch r.Said {
-	case parts.SaidReady:
+	case roles.SaidReady:
 		close(l.ready)
-	case parts.SaidTotals:
+	case roles.SaidTotals:
 		p.mu.Lock()
 		p.latest = r.Totals
 		p.age = max(p.age, r.Totals.Age)
@@ -213,8 +213,8 @@ func (p *process) hear(l *life, r parts.Report) {
 	}
 }
 
-func add(a, b parts.Totals) parts.Totals {
-	return parts.Totals{
+func add(a, b roles.Totals) roles.Totals {
+	return roles.Totals{
 		Enqueued: a.Enqueued + b.Enqueued, Settled: a.Settled + b.Settled, Effects: a.Effects + b.Effects,
 		Repeats: a.Repeats + b.Repeats,
 	}
@@ -268,7 +268,7 @@ func (p *process) surprised(how string) {
 }
 
 // tell sends a command. One that has no reader is lost: its process has ended.
-func (p *process) tell(c parts.Command) { _ = p.current().commands.Encode(c) }
+func (p *process) tell(c roles.Command) { _ = p.current().commands.Encode(c) }
 
 // signal sends a signal to the current life.
 func (p *process) signal(s syscall.Signal) { _ = p.current().cmd.Process.Signal(s) }

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/internal/failpoint"
-	"github.com/leat-go/leat/internal/proof/chaos/parts"
+	"github.com/leat-go/leat/internal/proof/chaos/roles"
 	"github.com/leat-go/leat/internal/proof/history"
 	"github.com/leat-go/leat/internal/proof/report"
 )
@@ -25,12 +25,12 @@ const checkExactly = "exactly once"
 // marksShown is how many faults a plot marks, beside those of servers.
 const marksShown = 400
 
-// Run injects faults into a run of all parts, lets it come to rest, and has its history
+// Run injects faults into a run of all roles, lets it come to rest, and has its history
 // judged. What it has found is in the Run that it returns, whose OK says whether all was
 // well; the error is for what kept it from finding out.
 //
 // The program must call testenv.Supervise first thing in main, and then hand its
-// processes to parts.Run where parts.FromEnvironment says so.
+// processes to roles.Run where roles.FromEnvironment says so.
 func Run(ctx context.Context, o Options) (r report.Run, err error) {
 	o = o.withDefaults()
 	if err := o.validate(); err != nil {
@@ -61,14 +61,14 @@ func Run(ctx context.Context, o Options) (r report.Run, err error) {
 	if err != nil {
 		return r, err
 	}
-	verdict.Faults = slices.DeleteFunc(verdict.Faults, func(f history.FaultCount) bool { return f.Kind == parts.KindObserved })
+	verdict.Faults = slices.DeleteFunc(verdict.Faults, func(f history.FaultCount) bool { return f.Kind == roles.KindObserved })
 	verdict.Checks = append(verdict.Checks, history.Finding{
 		Name: checkExactly, Promise: "readers of committed records see every receipt once", Checked: receipts, Violations: repeats,
 	})
 	r = report.Run{
 		Start: began.UTC(), Seconds: time.Since(began).Seconds(), Seed: o.Seed, Services: st.services(),
 		Machine:   fmt.Sprintf("%s/%s, %d cores, %s", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version()),
-		Processes: p.crew.roles(), Faults: verdict.Faults, Verdict: verdict, Samples: p.gauge.samples,
+		Processes: p.crew.count(), Faults: verdict.Faults, Verdict: verdict, Samples: p.gauge.samples,
 		Marks: p.tally.marked(marksShown),
 	}
 	for _, s := range p.crew.surprises() {

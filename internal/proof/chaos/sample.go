@@ -7,7 +7,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 
-	"github.com/leat-go/leat/internal/proof/chaos/parts"
+	"github.com/leat-go/leat/internal/proof/chaos/roles"
 	"github.com/leat-go/leat/internal/proof/report"
 )
 
@@ -73,7 +73,7 @@ func (g *gauge) sample(ctx context.Context) {
 func (g *gauge) waits(ctx context.Context, now counters) bool {
 	ctx, cancel := context.WithTimeout(ctx, sampleEvery)
 	defer cancel()
-	n, err := g.injection.stage.behind(ctx, parts.RoleLedger, parts.TopicTransfers)
+	n, err := g.injection.stage.behind(ctx, roles.Ledger, roles.TopicTransfers)
 	return err != nil || n > 0 || now.enqueued > now.published
 }
 
@@ -92,7 +92,7 @@ func (g *gauge) read(ctx context.Context) counters {
 	if st.ledger.QueryRow(ctx, `SELECT pg_sequence_last_value(pg_get_serial_sequence('effects', 'no'))`).Scan(&n) == nil && n != nil {
 		c.effects = max(c.effects, *n)
 	}
-	ends, err := kadm.NewClient(st.client).ListEndOffsets(ctx, parts.TopicTransfers, parts.TopicNotices)
+	ends, err := kadm.NewClient(st.client).ListEndOffsets(ctx, roles.TopicTransfers, roles.TopicNotices)
 	if err == nil && ends.Error() == nil {
 		sum := int64(0)
 		ends.Each(func(o kadm.ListedOffset) { sum += o.Offset })
@@ -103,7 +103,7 @@ func (g *gauge) read(ctx context.Context) counters {
 
 // age is that of the oldest event that had its effect since it was asked for last.
 func (g *gauge) age() (age int64) {
-	for _, p := range g.injection.crew.of(parts.RoleLedger) {
+	for _, p := range g.injection.crew.of(roles.Ledger) {
 		p.mu.Lock()
 		age = max(age, p.age)
 		p.age = 0

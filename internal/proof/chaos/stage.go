@@ -17,7 +17,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/leat-go/leat/inbox/pginbox"
-	"github.com/leat-go/leat/internal/proof/chaos/parts"
+	"github.com/leat-go/leat/internal/proof/chaos/roles"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
@@ -131,13 +131,13 @@ func (st *stage) database(name, hostPort string) (string, error) {
 }
 
 func (st *stage) openDatabases(ctx context.Context) (err error) {
-	if st.bank, err = st.openDatabase(ctx, bankDatabase, parts.BankSchema); err != nil {
+	if st.bank, err = st.openDatabase(ctx, bankDatabase, roles.BankSchema); err != nil {
 		return err
 	}
-	if st.ledger, err = st.openDatabase(ctx, ledgerDatabase, parts.LedgerSchema); err != nil {
+	if st.ledger, err = st.openDatabase(ctx, ledgerDatabase, roles.LedgerSchema); err != nil {
 		return err
 	}
-	in, err := pginbox.New(st.ledger, parts.RoleLedger, parts.LedgerInbox())
+	in, err := pginbox.New(st.ledger, roles.Ledger, roles.LedgerInbox())
 	if err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func (st *stage) openDatabases(ctx context.Context) (err error) {
 	for pool, table := range map[*pgxpool.Pool]string{st.bank: "accounts", st.ledger: "balances"} {
 		_, err := pool.CopyFrom(ctx, pgx.Identifier{table}, []string{"name", "balance", "opening"},
 			pgx.CopyFromSlice(st.options.Accounts, func(n int) ([]any, error) {
-				return []any{parts.Account(n), parts.Opening, parts.Opening}, nil
+				return []any{roles.Account(n), roles.Opening, roles.Opening}, nil
 			}))
 		if err != nil {
 			return fmt.Errorf("open the %s: %w", table, err)
@@ -202,10 +202,10 @@ func (st *stage) openTopics(ctx context.Context) (err error) {
 		partitions int32
 		configs    map[string]*string
 	}{
-		{parts.TopicTransfers, 8, arrival},
-		{parts.TopicNotices, 4, arrival},
-		{parts.TopicReceipts, 4, arrival},
-		{parts.TopicPositions, 1, map[string]*string{"cleanup.policy": &compact}},
+		{roles.TopicTransfers, 8, arrival},
+		{roles.TopicNotices, 4, arrival},
+		{roles.TopicReceipts, 4, arrival},
+		{roles.TopicPositions, 1, map[string]*string{"cleanup.policy": &compact}},
 	} {
 		if _, err := admin.CreateTopic(ctx, t.partitions, 1, t.configs, t.name); err != nil {
 			return fmt.Errorf("create topic %s: %w", t.name, err)

@@ -23,7 +23,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/internal/proof/chaos"
-	"github.com/leat-go/leat/internal/proof/chaos/parts"
+	"github.com/leat-go/leat/internal/proof/chaos/roles"
 	"github.com/leat-go/leat/internal/proof/report"
 	"github.com/leat-go/leat/internal/testenv"
 )
@@ -57,14 +57,14 @@ func main() {
 	}
 }
 
-// start is the driver or, in a process that the driver has started, a part.
+// start drives or, in a process that the driver has started, plays its role.
 func start(ctx context.Context) error {
-	s, isPart, err := parts.FromEnvironment()
+	s, isRole, err := roles.FromEnvironment()
 	if err != nil {
 		return err
 	}
-	if isPart {
-		return parts.Run(ctx, s)
+	if isRole {
+		return roles.Run(ctx, s)
 	}
 	return soak(ctx, os.Args[1:])
 }
@@ -81,7 +81,7 @@ func soak(ctx context.Context, args []string) error {
 	flags.StringVar(&o.Dir, "dir", "", "where histories are kept (default a temporary directory that is removed if all was well)")
 	flags.IntVar(&o.Rate, "rate", 0, "transactions a second (default 400)")
 	flags.DurationVar(&o.Gap, "gap", 0, "mean time between two faults at one process (default 150ms)")
-	flags.StringVar(&o.Sabotage, "sabotage", "", "break a rule: "+strings.Join(parts.Sabotages(), ", "))
+	flags.StringVar(&o.Sabotage, "sabotage", "", "break a rule: "+strings.Join(roles.Sabotages(), ", "))
 	controls := flags.Bool("controls", false, "then run with each of those rules broken, which must be noticed")
 	docs := flags.String("report", "", "the folder of the documentation that the report is written to")
 	switch err := flags.Parse(args); {
@@ -152,7 +152,7 @@ func sabotaged(ctx context.Context, o chaos.Options) ([]report.Control, error) {
 	var controls []report.Control
 	dir := o.Dir
 	o.For, o.Faults, o.Drain = controlFor, 0, controlFor
-	for _, rule := range parts.Sabotages() {
+	for _, rule := range roles.Sabotages() {
 		fmt.Printf("\nwith %s, which must be noticed:\n", rule)
 		o.Sabotage, o.Dir = rule, filepath.Join(dir, "control-"+rule)
 		r, err := chaos.Run(ctx, o)

@@ -1,4 +1,4 @@
-package parts
+package roles
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 )
 
 // router returns a router whose handlers count as work in flight and survive a panic.
-func (p *part) router() (*message.Router, error) {
+func (p *process) router() (*message.Router, error) {
 	router, err := message.NewRouter(message.RouterConfig{CloseTimeout: 5 * time.Second}, watermill.NopLogger{})
 	if err != nil {
 		return nil, fmt.Errorf("make the router: %w", err)
@@ -23,7 +23,7 @@ func (p *part) router() (*message.Router, error) {
 }
 
 // counting counts the deliveries that are in the hands of handlers.
-func (p *part) counting(h message.HandlerFunc) message.HandlerFunc {
+func (p *process) counting(h message.HandlerFunc) message.HandlerFunc {
 	return func(msg *message.Message) ([]*message.Message, error) {
 		p.inflight.Add(1)
 		defer p.inflight.Add(-1)
@@ -32,7 +32,7 @@ func (p *part) counting(h message.HandlerFunc) message.HandlerFunc {
 }
 
 // subscriber returns a member of a group with short times.
-func (p *part) subscriber(group string) (*kafkasource.Subscriber, error) {
+func (p *process) subscriber(group string) (*kafkasource.Subscriber, error) {
 	return kafkasource.NewSubscriber(p.Brokers, group, kafkasource.Config{
 		Options: p.kafkaOptions(), Concurrency: 8, MaxInFlight: 16,
 		RedeliverDelay: 20 * time.Millisecond, MaxRedeliverDelay: 500 * time.Millisecond,
@@ -42,7 +42,7 @@ func (p *part) subscriber(group string) (*kafkasource.Subscriber, error) {
 }
 
 // groupEyes see partitions and deliveries being lost.
-type groupEyes struct{ *part }
+type groupEyes struct{ *process }
 
 // OnDelivery implements kafkasource.DeliveryHook.
 func (e groupEyes) OnDelivery(_ context.Context, d kafkasource.Delivery) {

@@ -1,4 +1,4 @@
-package parts
+package roles
 
 import (
 	"context"
@@ -9,24 +9,24 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// cables are the process's connections to its database, to be cut all at once in the
+// connections are those of the process to its database, to be cut all at once in the
 // middle of whatever is done on them.
-type cables struct {
+type connections struct {
 	mu   sync.Mutex
 	live map[net.Conn]struct{}
 }
 
-func newCables() *cables { return &cables{live: map[net.Conn]struct{}{}} }
+func newConnections() *connections { return &connections{live: map[net.Conn]struct{}{}} }
 
-// cable is one connection.
-type cable struct {
+// connection is one of them.
+type connection struct {
 	net.Conn
 
-	all *cables
+	all *connections
 }
 
 // Close implements net.Conn.
-func (c *cable) Close() error {
+func (c *connection) Close() error {
 	c.all.mu.Lock()
 	delete(c.all.live, c)
 	c.all.mu.Unlock()
@@ -34,12 +34,12 @@ func (c *cable) Close() error {
 }
 
 // dial is a pgconn.DialFunc.
-func (c *cables) dial(ctx context.Context, network, address string) (net.Conn, error) {
+func (c *connections) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
 	if err != nil {
 		return nil, fmt.Errorf("dial the database: %w", err)
 	}
-	one := &cable{Conn: conn, all: c}
+	one := &connection{Conn: conn, all: c}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.live[one] = struct{}{}
@@ -47,22 +47,22 @@ func (c *cables) dial(ctx context.Context, network, address string) (net.Conn, e
 }
 
 // cut closes all.
-func (c *cables) cut() {
+func (c *connections) cut() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for conn := range c.live {
-		_ = conn.(*cable).Conn.Close() //nolint:forcetypeassert // dial puts nothing else in
+		_ = conn.(*connection).Conn.Close() //nolint:forcetypeassert // dial puts nothing else in
 		delete(c.live, conn)
 	}
 }
 
 // pool opens the process's pool.
-func (p *part) pool(ctx context.Context) (*pgxpool.Pool, error) {
+func (p *process) pool(ctx context.Context) (*pgxpool.Pool, error) {
 	cfg, err := pgxpool.ParseConfig(p.Database)
 	if err != nil {
 		return nil, fmt.Errorf("parse the database's URL: %w", err)
 	}
-	cfg.ConnConfig.DialFunc = p.cables.dial
+	cfg.ConnConfig.DialFunc = p.connections.dial
 	cfg.ConnConfig.RuntimeParams["application_name"] = p.Name
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {

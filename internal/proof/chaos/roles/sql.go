@@ -1,4 +1,4 @@
-package parts
+package roles
 
 import _ "embed" // of the statements
 

@@ -1,4 +1,4 @@
-package parts
+package roles
 
 import (
 	"context"
@@ -18,19 +18,19 @@ import (
 // totalsEvery is the time between two reports of totals.
 const totalsEvery = 200 * time.Millisecond
 
-// part is a process of the run.
-type part struct {
+// process plays its role in the run.
+type process struct {
 	Settings
 
-	reports *reporter
-	history *history.Writer
-	log     *slog.Logger
-	points  *failpoint.Registry
-	watch   *watch
-	cables  *cables
-	stop    context.CancelFunc // does what SIGTERM does
-	quiet   chan struct{}
-	hush    sync.Once
+	reports     *reporter
+	history     *history.Writer
+	log         *slog.Logger
+	points      *failpoint.Registry
+	watch       *watch
+	connections *connections
+	stop        context.CancelFunc // does what SIGTERM does
+	quiet       chan struct{}
+	hush        sync.Once
 
 	enqueued, settled, effects, repeats atomic.Int64
 	age                                 atomic.Int64
@@ -40,7 +40,7 @@ type part struct {
 	loses                               losing       // of the notifier
 }
 
-// Run is a part until ctx ends, or the driver does: it holds the other end of our
+// Run plays the role until ctx ends, or the driver does: it holds the other end of our
 // standard input.
 func Run(ctx context.Context, s Settings) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -55,10 +55,10 @@ func Run(ctx context.Context, s Settings) (err error) {
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
 	reports := newReporter()
-	p := &part{
+	p := &process{
 		Settings: s, reports: reports, history: log, points: points, stop: cancel,
 		log:   slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
-		watch: newWatch(reports), cables: newCables(), quiet: make(chan struct{}),
+		watch: newWatch(reports), connections: newConnections(), quiet: make(chan struct{}),
 	}
 	go p.obey(ctx, cancel) // ends with the process at the latest
 	var group sync.WaitGroup
@@ -69,17 +69,17 @@ func Run(ctx context.Context, s Settings) (err error) {
 }
 
 // play runs the role.
-func (p *part) play(ctx context.Context) error {
+func (p *process) play(ctx context.Context) error {
 	switch p.Role {
-	case RoleBank:
+	case Bank:
 		return p.bank(ctx)
-	case RoleRelay:
+	case Relay:
 		return p.relay(ctx)
-	case RoleLedger:
+	case Ledger:
 		return p.ledger(ctx)
-	case RoleExact:
+	case Exact:
 		return p.exact(ctx)
-	case RoleNotifier:
+	case Notifier:
 		return p.notifier(ctx)
 	default:
 		return fmt.Errorf("role %q is not known", p.Role)
@@ -87,7 +87,7 @@ func (p *part) play(ctx context.Context) error {
 }
 
 // obey does what the driver asks until it has gone.
-func (p *part) obey(ctx context.Context, gone func()) {
+func (p *process) obey(ctx context.Context, gone func()) {
 	defer gone()
 	commands := json.NewDecoder(os.Stdin)
 	for {
@@ -120,8 +120,8 @@ const (
 
 // look says how much is in flight, and watches what follows from a fault that strikes
 // now. A consumer is first found at work.
-func (p *part) look(ctx context.Context, fault int) {
-	if p.Role == RoleLedger || p.Role == RoleNotifier {
+func (p *process) look(ctx context.Context, fault int) {
+	if p.Role == Ledger || p.Role == Notifier {
 		p.dawdle.Store(int64(busyFor))
 		for end := time.Now().Add(busyWithin); p.inflight.Load() == 0 && time.Now().Before(end); {
 			wait(ctx, time.Millisecond)
@@ -132,7 +132,7 @@ func (p *part) look(ctx context.Context, fault int) {
 }
 
 // tellTotals reports until ctx ends, and once more then.
-func (p *part) tellTotals(ctx context.Context) {
+func (p *process) tellTotals(ctx context.Context) {
 	p.reports.say(Report{Said: SaidReady})
 	ticker := time.NewTicker(totalsEvery)
 	defer ticker.Stop()
@@ -147,7 +147,7 @@ func (p *part) tellTotals(ctx context.Context) {
 	}
 }
 
-func (p *part) totals() Totals {
+func (p *process) totals() Totals {
 	return Totals{
 		Enqueued: p.enqueued.Load(), Settled: p.settled.Load(), Effects: p.effects.Load(), Repeats: p.repeats.Load(),
 		Age: p.age.Swap(0),
@@ -155,7 +155,7 @@ func (p *part) totals() Totals {
 }
 
 // aged notes the age of an event that has had its effect.
-func (p *part) aged(micros int64) {
+func (p *process) aged(micros int64) {
 	age := max(0, time.Now().UnixMicro()-micros) / 1000
 	for {
 		old := p.age.Load()
@@ -165,9 +165,9 @@ func (p *part) aged(micros int64) {
 	}
 }
 
-// note writes a line of the history. One that cannot be written ends the part: what it
+// note writes a line of the history. One that cannot be written ends the process: what it
 // does would not be known.
-func (p *part) note(line history.Line) {
+func (p *process) note(line history.Line) {
 	if err := p.history.Write(line); err != nil {
 		p.log.Error("history not written", slog.Any("error", err))
 		p.stop()

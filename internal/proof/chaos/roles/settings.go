@@ -1,4 +1,4 @@
-package parts
+package roles
 
 import (
 	"encoding/json"
@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-// Roles of the parts.
+// Roles of the roles.
 const (
-	// RoleBank makes transfers.
-	RoleBank = "bank"
-	// RoleRelay carries the bank's outbox to Kafka.
-	RoleRelay = "relay"
-	// RoleLedger books transfers once each and writes a receipt for each.
-	RoleLedger = "ledger"
-	// RoleExact carries the ledger's outbox to Kafka exactly once.
-	RoleExact = "exact"
-	// RoleNotifier has effects outside SQL, behind Redis.
-	RoleNotifier = "notifier"
+	// Bank makes transfers.
+	Bank = "bank"
+	// Relay carries the bank's outbox to Kafka.
+	Relay = "relay"
+	// Ledger books transfers once each and writes a receipt for each.
+	Ledger = "ledger"
+	// Exact carries the ledger's outbox to Kafka exactly once.
+	Exact = "exact"
+	// Notifier has effects outside SQL, behind Redis.
+	Notifier = "notifier"
 )
 
 // Topics and groups of the run.
@@ -51,7 +51,7 @@ func Sabotages() []string {
 	return []string{AckBeforeCommit, NoInbox, IDCursor, PublishBeforeCommit}
 }
 
-// Times that the parts and the driver agree on.
+// Times that the roles and the driver agree on.
 const (
 	// RelayLease is the lease of the relays.
 	RelayLease = 3 * time.Second
@@ -65,10 +65,10 @@ const (
 	SessionTimeout = 4 * time.Second
 )
 
-// envSettings hands a part its settings, as JSON.
-const envSettings = "LEAT_CHAOS_PART"
+// envSettings hands a process its settings, as JSON.
+const envSettings = "LEAT_CHAOS_ROLE"
 
-// Settings are what a part needs to know.
+// Settings are what a process needs to know.
 type Settings struct {
 	// Name is the process's, Role is what it does.
 	Name, Role string
@@ -99,7 +99,8 @@ func (s Settings) Environment() (string, error) {
 	return envSettings + "=" + string(raw), nil
 }
 
-// FromEnvironment returns the settings of this process, and false where it is no part.
+// FromEnvironment returns the settings of this process, and false where it has
+// no role: it is not one of a run.
 func FromEnvironment() (s Settings, ok bool, err error) {
 	raw, ok := os.LookupEnv(envSettings)
 	if !ok {

@@ -1,11 +1,11 @@
-package parts
+package roles
 
 import "sync"
 
 // maxOpen bounds the faults whose consequence is waited for: older ones were given up.
 const maxOpen = 4
 
-// watch tells the driver what has followed from faults. What happens to the part, and
+// watch tells the driver what has followed from faults. What happens to the process, and
 // would not happen without faults, is the consequence of one of them, the oldest: each
 // fault that counts has had one of its own.
 type watch struct {

@@ -1,4 +1,4 @@
-package parts
+package roles
 
 import (
 	"encoding/json"
@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// What the driver asks of a part.
+// What the driver asks of a process.
 const (
 	// DoArm arms a failure point, for one hit.
 	DoArm = "arm"
@@ -34,9 +34,9 @@ type Command struct {
 	For time.Duration `json:",omitempty"`
 }
 
-// What a part tells the driver.
+// What a process tells the driver.
 const (
-	// SaidReady is said once, when the part has begun.
+	// SaidReady is said once, when the process has begun.
 	SaidReady = "ready"
 	// SaidFired is said when an armed point was reached, before what happens there.
 	SaidFired = "fired"
@@ -48,7 +48,7 @@ const (
 	SaidTotals = "totals"
 )
 
-// Report is what a part says, a line of JSON.
+// Report is what a process says, a line of JSON.
 type Report struct {
 	// Said is what it is about.
 	Said string

@@ -1,4 +1,4 @@
-package parts
+package roles
 
 import (
 	"context"
@@ -48,7 +48,7 @@ type losing interface {
 var errNothingToLose = errors.New("no record to lose")
 
 // arm arms a point for its next hit, and sees to it that the point is reached.
-func (p *part) arm(c Command) {
+func (p *process) arm(c Command) {
 	p.disarm()
 	var fired atomic.Bool
 	sticky := failpoint.Name(c.Point) == failpoint.DedupeExtendFail && c.Kind == KindError
@@ -71,7 +71,7 @@ func (p *part) arm(c Command) {
 }
 
 // disarm disarms all points.
-func (p *part) disarm() {
+func (p *process) disarm() {
 	for _, name := range failpoint.Names() {
 		p.points.Disable(name)
 	}
@@ -79,7 +79,7 @@ func (p *part) disarm() {
 }
 
 // strike does what the fault does.
-func (p *part) strike(ctx context.Context, c Command) error {
+func (p *process) strike(ctx context.Context, c Command) error {
 	switch c.Kind {
 	case KindPanic:
 		panic(fmt.Sprintf("fault %d at %s", c.Fault, c.Point))
@@ -95,7 +95,7 @@ func (p *part) strike(ctx context.Context, c Command) error {
 		}
 		return nil
 	case KindCut:
-		p.cables.cut()
+		p.connections.cut()
 		return nil
 	case KindLose, KindJump:
 		return p.unsettle(ctx, c.Kind)
@@ -104,7 +104,7 @@ func (p *part) strike(ctx context.Context, c Command) error {
 }
 
 // unsettle does harm to the record of the message whose handler has ctx.
-func (p *part) unsettle(ctx context.Context, kind string) error {
+func (p *process) unsettle(ctx context.Context, kind string) error {
 	run, ok := dedupe.FromContext(ctx)
 	switch {
 	case !ok || p.loses == nil:
@@ -117,7 +117,7 @@ func (p *part) unsettle(ctx context.Context, kind string) error {
 }
 
 // lead sees to it that a point is reached soon that is passed but rarely.
-func (p *part) lead(point failpoint.Name) {
+func (p *process) lead(point failpoint.Name) {
 	switch point {
 	case failpoint.RelayClaimWaits, failpoint.RelayLeaseAcquired, failpoint.RelayFenced, failpoint.RelayPositionRead:
 		p.once(failpoint.RelayBetweenPages, func() error { return failpoint.ErrInjected }) // a new term begins
@@ -132,7 +132,7 @@ func (p *part) lead(point failpoint.Name) {
 }
 
 // once does f at the next hit of a point.
-func (p *part) once(point failpoint.Name, f func() error) {
+func (p *process) once(point failpoint.Name, f func() error) {
 	var done atomic.Bool
 	_ = p.points.Enable(point, failpoint.Call(func(context.Context) error {
 		if done.Swap(true) {
@@ -158,7 +158,7 @@ func underWay(point string) int64 {
 }
 
 // slow waits where a handler was asked to take its time.
-func (p *part) slow(ctx context.Context) error {
+func (p *process) slow(ctx context.Context) error {
 	if d := time.Duration(p.dawdle.Swap(0)); d > 0 && !wait(ctx, d) {
 		return context.Cause(ctx)
 	}

@@ -1,4 +1,4 @@
-package parts
+package roles
 
 import (
 	"context"
@@ -32,7 +32,7 @@ type receipt struct {
 
 // ledger books each transfer once: its rows, the memory of the message and the
 // receipt are one transaction.
-func (p *part) ledger(ctx context.Context) error {
+func (p *process) ledger(ctx context.Context) error {
 	pool, err := p.pool(ctx)
 	if err != nil {
 		return err
@@ -42,7 +42,7 @@ func (p *part) ledger(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	in, err := pginbox.New(pool, RoleLedger, LedgerInbox(inboxEyes{p}))
+	in, err := pginbox.New(pool, Ledger, LedgerInbox(inboxEyes{p}))
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (p *part) ledger(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	sub, err := p.subscriber(RoleLedger)
+	sub, err := p.subscriber(Ledger)
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func LedgerInbox(hooks ...inbox.Hook) pginbox.Config {
 }
 
 // guard is the inbox, or what sabotage puts in its place.
-func (p *part) guard(once message.HandlerMiddleware, pool *pgxpool.Pool, ob *pgoutbox.Outbox) message.HandlerMiddleware {
+func (p *process) guard(once message.HandlerMiddleware, pool *pgxpool.Pool, ob *pgoutbox.Outbox) message.HandlerMiddleware {
 	switch p.Sabotage {
 	case AckBeforeCommit:
 		return ackFirst(once)
@@ -86,9 +86,9 @@ func (p *part) guard(once message.HandlerMiddleware, pool *pgxpool.Pool, ob *pgo
 }
 
 // book is the handler.
-func (p *part) book(msg *message.Message) ([]*message.Message, error) {
+func (p *process) book(msg *message.Message) ([]*message.Message, error) {
 	ctx := msg.Context()
-	p.note(history.Line{Type: history.Delivered, ID: msg.UUID, Consumer: RoleLedger})
+	p.note(history.Line{Type: history.Delivered, ID: msg.UUID, Consumer: Ledger})
 	if err := p.slow(ctx); err != nil {
 		return nil, err
 	}
@@ -99,11 +99,11 @@ func (p *part) book(msg *message.Message) ([]*message.Message, error) {
 	if e.Kind == kindPoison {
 		return nil, errPoison
 	}
-	child := inbox.ChildID(msg.UUID, RoleLedger, "receipt")
+	child := inbox.ChildID(msg.UUID, Ledger, "receipt")
 	batch := &pgx.Batch{}
 	batch.Queue(lockBalances, e.From, e.To)
 	batch.Queue(bookSQL, e.From, e.To, e.Amount)
-	batch.Queue(effectSQL, RoleLedger, e.ID, e.From, e.Amount, e.To, child)
+	batch.Queue(effectSQL, Ledger, e.ID, e.From, e.Amount, e.To, child)
 	if err := pginbox.Tx(ctx).SendBatch(ctx, batch).Close(); err != nil {
 		return nil, fmt.Errorf("book transfer %s: %w", e.ID, err)
 	}
@@ -117,14 +117,14 @@ func (p *part) book(msg *message.Message) ([]*message.Message, error) {
 }
 
 // inboxEyes see how deliveries end.
-type inboxEyes struct{ *part }
+type inboxEyes struct{ *process }
 
 // OnOutcome implements inbox.OutcomeHook.
 func (e inboxEyes) OnOutcome(ctx context.Context, d inbox.Delivery) {
 	switch d.Outcome {
 	case inbox.OutcomeCommitted:
 		e.effects.Add(1)
-		e.note(history.Line{Type: history.Effect, ID: d.ID, Consumer: RoleLedger})
+		e.note(history.Line{Type: history.Effect, ID: d.ID, Consumer: Ledger})
 		e.agedBy(ctx)
 	case inbox.OutcomeDuplicate:
 		e.repeats.Add(1)
@@ -144,7 +144,7 @@ func (e inboxEyes) OnOutcome(ctx context.Context, d inbox.Delivery) {
 }
 
 // agedBy notes the age of the event whose delivery has ctx.
-func (p *part) agedBy(ctx context.Context) {
+func (p *process) agedBy(ctx context.Context) {
 	r, ok := kafkasource.RecordFrom(ctx)
 	if !ok {
 		return

@@ -1,4 +1,4 @@
-package parts
+package roles
 
 import (
 	"context"
@@ -36,14 +36,14 @@ var errPanicked = errors.New("the transaction panicked")
 // bank makes transfers. Each changes two accounts and enqueues an event, in one
 // transaction.
 type bank struct {
-	*part
+	*process
 
 	outbox  *pgoutbox.Outbox
 	enqueue func(ctx context.Context, tx pgx.Tx, m outbox.Message) error
 }
 
 // bank runs until ctx ends.
-func (p *part) bank(ctx context.Context) error {
+func (p *process) bank(ctx context.Context) error {
 	pool, err := p.pool(ctx)
 	if err != nil {
 		return err
@@ -70,18 +70,18 @@ func (p *part) bank(ctx context.Context) error {
 	return nil
 }
 
-func newBank(p *part, pool *pgxpool.Pool) (*bank, error) {
+func newBank(p *process, pool *pgxpool.Pool) (*bank, error) {
 	ob, err := pgoutbox.New(pool, pgoutbox.Config{Logger: p.log})
 	if err != nil {
 		return nil, err
 	}
-	b := &bank{part: p, outbox: ob}
+	b := &bank{process: p, outbox: ob}
 	b.enqueue = func(ctx context.Context, tx pgx.Tx, m outbox.Message) error { return ob.Enqueue(ctx, tx, m) }
 	return b, nil
 }
 
 // notify tells the relays of commits, until ctx ends.
-func (p *part) notify(ctx context.Context, ob *pgoutbox.Outbox) {
+func (p *process) notify(ctx context.Context, ob *pgoutbox.Outbox) {
 	for ctx.Err() == nil {
 		if err := ob.RunNotifier(ctx, pgoutbox.NotifierConfig{}); err != nil && ctx.Err() == nil {
 			p.log.WarnContext(ctx, "notifier", slog.Any("error", err))
@@ -90,7 +90,7 @@ func (p *part) notify(ctx context.Context, ob *pgoutbox.Outbox) {
 	}
 }
 
-// teller begins a transaction at a time, at its part of the rate.
+// teller begins a transaction at a time, at its share of the rate.
 func (b *bank) teller(ctx context.Context, n int) {
 	r := rand.New(rand.NewPCG(b.Seed, uint64(os.Getpid())<<8|uint64(n))) //nolint:gosec // a seed is no secret
 	every := time.Second * tellers / time.Duration(b.Rate)

@@ -1,4 +1,4 @@
-package parts
+package roles
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 const relaySlots = 2
 
 // relay carries the bank's outbox to Kafka until ctx ends, and keeps the log short.
-func (p *part) relay(ctx context.Context) (err error) {
+func (p *process) relay(ctx context.Context) (err error) {
 	if p.Sabotage == IDCursor {
 		return p.relayByNumber(ctx)
 	}
@@ -59,7 +59,7 @@ func (p *part) relay(ctx context.Context) (err error) {
 }
 
 // exact carries the ledger's outbox to Kafka, exactly once.
-func (p *part) exact(ctx context.Context) (err error) {
+func (p *process) exact(ctx context.Context) (err error) {
 	pool, err := p.pool(ctx)
 	if err != nil {
 		return err
@@ -89,7 +89,7 @@ func (p *part) exact(ctx context.Context) (err error) {
 }
 
 // relayConfig has short times, so that a takeover does not take long.
-func (p *part) relayConfig(policy relay.Policy) relay.Config {
+func (p *process) relayConfig(policy relay.Policy) relay.Config {
 	return relay.Config{
 		PageSize: 500, Lease: RelayLease, PublishTimeout: PublishTimeout, LeaseMargin: 300 * time.Millisecond,
 		PollMax: 200 * time.Millisecond, BackoffMin: 10 * time.Millisecond, BackoffMax: 300 * time.Millisecond,
@@ -99,7 +99,7 @@ func (p *part) relayConfig(policy relay.Policy) relay.Config {
 }
 
 // relayEyes see what a relay does.
-type relayEyes struct{ *part }
+type relayEyes struct{ *process }
 
 // OnPublish implements relay.PublishHook.
 func (e relayEyes) OnPublish(_ context.Context, records []outbox.Record, results []outbox.Result, _ time.Duration) {
@@ -147,7 +147,7 @@ func (e relayEyes) OnError(_ context.Context, operation string, _ error) {
 }
 
 // maintain makes and drops ranges of the log, small and often, until ctx ends.
-func (p *part) maintain(ctx context.Context, m *pgoutbox.Maintenance) {
+func (p *process) maintain(ctx context.Context, m *pgoutbox.Maintenance) {
 	for wait(ctx, time.Second) {
 		_, err := m.RunOnce(ctx)
 		if err != nil && ctx.Err() == nil && !errors.Is(err, relay.ErrLeaseHeld) {

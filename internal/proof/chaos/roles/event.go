@@ -1,4 +1,4 @@
-package parts
+package roles
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package parts
+package roles
 
 import (
 	"context"
@@ -23,7 +23,7 @@ const noticePrefix = "notices:"
 
 // notifier has an effect of each notice that is outside the transaction of any inbox.
 // What keeps it from happening again is Redis, while it keeps its data.
-func (p *part) notifier(ctx context.Context) (err error) {
+func (p *process) notifier(ctx context.Context) (err error) {
 	pool, err := p.pool(ctx)
 	if err != nil {
 		return err
@@ -38,14 +38,14 @@ func (p *part) notifier(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	processor, err := dedupe.New(store, RoleNotifier, dedupe.Config{
+	processor, err := dedupe.New(store, Notifier, dedupe.Config{
 		Lease: NoticeLease, BusyDelay: 20 * time.Millisecond, FinishTimeout: 2 * time.Second, Logger: p.log,
 		Hook: dedupeEyes{p},
 	})
 	if err != nil {
 		return err
 	}
-	sub, err := p.subscriber(RoleNotifier)
+	sub, err := p.subscriber(Notifier)
 	if err != nil {
 		return err
 	}
@@ -59,12 +59,12 @@ func (p *part) notifier(ctx context.Context) (err error) {
 }
 
 // telling returns the handler.
-func (p *part) telling(pool *pgxpool.Pool) message.NoPublishHandlerFunc {
+func (p *process) telling(pool *pgxpool.Pool) message.NoPublishHandlerFunc {
 	return func(msg *message.Message) error { return p.tell(msg.Context(), msg, pool) }
 }
 
-func (p *part) tell(ctx context.Context, msg *message.Message, pool *pgxpool.Pool) error {
-	p.note(history.Line{Type: history.Delivered, ID: msg.UUID, Consumer: RoleNotifier})
+func (p *process) tell(ctx context.Context, msg *message.Message, pool *pgxpool.Pool) error {
+	p.note(history.Line{Type: history.Delivered, ID: msg.UUID, Consumer: Notifier})
 	if err := p.slow(ctx); err != nil {
 		return err
 	}
@@ -72,21 +72,21 @@ func (p *part) tell(ctx context.Context, msg *message.Message, pool *pgxpool.Poo
 	if err := json.Unmarshal(msg.Payload, &e); err != nil {
 		return fmt.Errorf("decode notice %s: %w", msg.UUID, err)
 	}
-	if _, err := pool.Exec(ctx, effectSQL, RoleNotifier, e.ID, e.From, e.Amount, e.To, ""); err != nil {
+	if _, err := pool.Exec(ctx, effectSQL, Notifier, e.ID, e.From, e.Amount, e.To, ""); err != nil {
 		return fmt.Errorf("tell of %s: %w", e.ID, err)
 	}
 	return nil
 }
 
 // dedupeEyes see how deliveries end.
-type dedupeEyes struct{ *part }
+type dedupeEyes struct{ *process }
 
 // OnDelivery implements dedupe.Hook.
 func (e dedupeEyes) OnDelivery(ctx context.Context, d dedupe.Delivery) {
 	switch d.Outcome {
 	case dedupe.OutcomeRan:
 		e.effects.Add(1)
-		e.note(history.Line{Type: history.Effect, ID: d.Key.ID, Consumer: RoleNotifier})
+		e.note(history.Line{Type: history.Effect, ID: d.Key.ID, Consumer: Notifier})
 		e.agedBy(ctx)
 		switch {
 		case d.Takeover:

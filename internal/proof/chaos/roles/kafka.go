@@ -1,4 +1,4 @@
-package parts
+package roles
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 
 // kafkaOptions lead every connection to Kafka through the proxy, wherever the brokers
 // say that they are.
-func (p *part) kafkaOptions() []kgo.Opt {
+func (p *process) kafkaOptions() []kgo.Opt {
 	dialer := net.Dialer{Timeout: 2 * time.Second}
 	return []kgo.Opt{
 		kgo.Dialer(func(ctx context.Context, network, _ string) (net.Conn, error) {

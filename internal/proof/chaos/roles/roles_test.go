@@ -1,4 +1,4 @@
-package parts
+package roles
 
 import (
 	"bytes"
@@ -62,12 +62,12 @@ func TestWatch_GivesUpTheOldest(t *testing.T) {
 	require.Equal(t, 1, reports(t, out)[0].Fault)
 }
 
-func TestCables_CutsAll(t *testing.T) {
+func TestConnections_CutsAll(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer listener.Close()
-	c := newCables()
+	c := newConnections()
 	for range 3 {
 		conn, err := c.dial(t.Context(), "tcp", listener.Addr().String())
 		require.NoError(t, err)
@@ -126,7 +126,7 @@ func TestDraw_MakesEveryKind(t *testing.T) {
 }
 
 func TestSettings_TravelInTheEnvironment(t *testing.T) {
-	want := Settings{Name: "bank-1", Role: RoleBank, Brokers: []string{"a:1"}, Rate: 7}
+	want := Settings{Name: "bank-1", Role: Bank, Brokers: []string{"a:1"}, Rate: 7}
 	entry, err := want.Environment()
 	require.NoError(t, err)
 	t.Setenv(envSettings, entry[len(envSettings)+1:])

@@ -1,4 +1,4 @@
-package parts
+package roles
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 
 // publisher publishes an event inside its transaction: it is out, whatever becomes of
 // the transaction.
-func (p *part) publisher() (publish func(context.Context, pgx.Tx, outbox.Message) error, done func(), err error) {
+func (p *process) publisher() (publish func(context.Context, pgx.Tx, outbox.Message) error, done func(), err error) {
 	client, err := p.producer()
 	if err != nil {
 		return nil, nil, err
@@ -29,7 +29,7 @@ func (p *part) publisher() (publish func(context.Context, pgx.Tx, outbox.Message
 	return publish, client.Close, nil
 }
 
-func (p *part) producer() (*kgo.Client, error) {
+func (p *process) producer() (*kgo.Client, error) {
 	client, err := kgo.NewClient(append(p.kafkaOptions(), kgo.SeedBrokers(p.Brokers...), kgo.ProducerLinger(0))...)
 	if err != nil {
 		return nil, fmt.Errorf("make a kafka client: %w", err)
@@ -46,7 +46,7 @@ func record(topic, key, id string, payload []byte) *kgo.Record {
 
 // relayByNumber takes a number for a position. Numbers are drawn before the commit:
 // what commits late has one that was passed already. One process does it.
-func (p *part) relayByNumber(ctx context.Context) error {
+func (p *process) relayByNumber(ctx context.Context) error {
 	pool, err := p.pool(ctx)
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func (p *part) relayByNumber(ctx context.Context) error {
 }
 
 // pageByNumber sends what has a number above the cursor, and moves it.
-func (p *part) pageByNumber(ctx context.Context, pool *pgxpool.Pool, client *kgo.Client) (int, error) {
+func (p *process) pageByNumber(ctx context.Context, pool *pgxpool.Pool, client *kgo.Client) (int, error) {
 	rows, err := pool.Query(ctx, `
 		SELECT seq, coalesce(id_text, id::text), topic, key, payload FROM leat.outbox
 		WHERE seq > (SELECT last FROM id_cursor) AND octet_length(payload) < $1 ORDER BY seq LIMIT 500`, maxMessageBytes)
@@ -119,7 +119,7 @@ func ackFirst(next message.HandlerMiddleware) message.HandlerMiddleware {
 }
 
 // withoutInbox runs a handler in a transaction that remembers nothing.
-func (p *part) withoutInbox(pool *pgxpool.Pool, ob *pgoutbox.Outbox) message.HandlerMiddleware {
+func (p *process) withoutInbox(pool *pgxpool.Pool, ob *pgoutbox.Outbox) message.HandlerMiddleware {
 	return func(h message.HandlerFunc) message.HandlerFunc {
 		return func(msg *message.Message) ([]*message.Message, error) {
 			own := msg.Context()
@@ -145,7 +145,7 @@ func (p *part) withoutInbox(pool *pgxpool.Pool, ob *pgoutbox.Outbox) message.Han
 				return nil, err
 			}
 			p.effects.Add(1)
-			p.note(history.Line{Type: history.Effect, ID: msg.UUID, Consumer: RoleLedger})
+			p.note(history.Line{Type: history.Effect, ID: msg.UUID, Consumer: Ledger})
 			return nil, nil
 		}
 	}

@@ -1,8 +1,0 @@
-// Package parts are the processes of a chaos run: a bank that makes transfers, the
-// relay of its outbox, a ledger that books them behind an inbox, the relay of the
-// ledger's own outbox, exactly once, and a notifier behind Redis.
-//
-// Each is written as a user of leat would write it. What is added serves the run: a
-// part keeps a history, obeys the driver on its standard input, and tells it on its
-// standard output what it has done and what it has noticed of a fault.
-package parts
