@@ -1,8 +1,6 @@
 package testenv
 
 import (
-	"context"
-	"errors"
 	"syscall"
 	"testing"
 )
@@ -11,33 +9,19 @@ import (
 // again. It is gone when the test ends. Its methods fail the test when they fail,
 // so they are called from the test's goroutine.
 type KafkaServer struct {
+	private
+
 	// Brokers is the broker's address. It stays the same across restarts.
 	Brokers []string
-
-	tb     testing.TB
-	server *server
 }
 
 // PrivateKafka starts a broker of the test's own. It takes some five seconds.
 // Where there is no Java the test is skipped, in CI it fails.
 func PrivateKafka(tb testing.TB) *KafkaServer {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
-	defer cancel()
-	service, server, err := startKafka(ctx, privateBroker())
-	if errors.Is(err, ErrUnavailable) && !inCI() {
-		tb.Skipf("needs a real Kafka broker: %s", firstLine(err))
-	}
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		if err := server.close(context.Background()); err != nil {
-			tb.Errorf("stop the test's broker: %v", err)
-		}
-	})
+	s := startPrivate(tb, "a real Kafka broker", OwnKafka)
 
-	return &KafkaServer{Brokers: service.brokers(), tb: tb, server: server}
+	return &KafkaServer{private: s, Brokers: []string{s.own.Address}}
 }
 
 // Stop asks the broker to shut down and waits until it has exited.
@@ -50,22 +34,4 @@ func (s *KafkaServer) Stop() {
 func (s *KafkaServer) Kill() {
 	s.tb.Helper()
 	s.end(syscall.SIGKILL)
-}
-
-func (s *KafkaServer) end(sig syscall.Signal) {
-	s.tb.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
-	defer cancel()
-	if err := s.server.proc.end(ctx, sig); err != nil {
-		s.tb.Fatal(err)
-	}
-}
-
-// Start starts the broker again, on the same port and data, and waits until it
-// answers.
-func (s *KafkaServer) Start() {
-	s.tb.Helper()
-	if err := s.server.start(context.Background()); err != nil {
-		s.tb.Fatal(err)
-	}
 }

@@ -3,15 +3,13 @@ package testenv
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"syscall"
 )
 
 // Own is a real server of a program's own, to be stopped, killed and started again.
-// Tests have [PrivatePostgres], [PrivateKafka] and [PrivateRedis]. The caller must
-// Close it, and must have called [Supervise] first thing in main. Its methods must
-// not be called concurrently.
+// Tests have [PrivatePostgres], [PrivateKafka] and [PrivateRedis], which are made of
+// it. The caller must Close it, and must have called [Supervise] first thing in main.
+// Its methods must not be called concurrently.
 type Own struct {
 	// Address is the server's: a URL for PostgreSQL, host:port for the others. It
 	// stays the same across restarts.
@@ -30,44 +28,36 @@ func OwnPostgres(ctx context.Context, o PostgresOptions) (*Own, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, s, err := startPostgres(ctx, binaries, privateSettings(o.Settings))
+	service, s, err := startPostgres(ctx, binaries, privateSettings(o.Settings))
 	if err != nil {
 		return nil, err
 	}
 
-	return newOwn(s, postgresURL(s.port)), nil
+	return newOwn(service, s), nil
 }
 
 // OwnKafka starts a broker. It takes some five seconds.
 func OwnKafka(ctx context.Context) (*Own, error) {
-	_, s, err := startKafka(ctx, privateBroker())
+	service, s, err := startKafka(ctx, privateBroker())
 	if err != nil {
 		return nil, err
 	}
 
-	return newOwn(s, s.address()), nil
+	return newOwn(service, s), nil
 }
 
 // OwnRedis starts Redis with settings such as {"appendonly": "yes"}.
 func OwnRedis(ctx context.Context, settings map[string]string) (*Own, error) {
-	binary, _, err := findRedis(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var extra []string
-	for _, name := range slices.Sorted(maps.Keys(settings)) {
-		extra = append(extra, "--"+name, settings[name])
-	}
-	s, err := serve(ctx, "redis", redisServer{binary: binary, extra: extra})
+	service, s, err := startRedis(ctx, settings)
 	if err != nil {
 		return nil, err
 	}
 
-	return newOwn(s, s.address()), nil
+	return newOwn(service, s), nil
 }
 
-func newOwn(s *server, address string) *Own {
-	return &Own{Address: address, HostPort: s.address(), Version: s.version, server: s}
+func newOwn(service Service, s *server) *Own {
+	return &Own{Address: service.Address, HostPort: s.address(), Version: service.Version, server: s}
 }
 
 // End sends the server a signal and waits until it has exited. To PostgreSQL,

@@ -22,43 +22,28 @@ type PostgresOptions struct {
 // and reconfigured. It is gone when the test ends. Its methods fail the test when
 // they fail, so they are called from the test's goroutine.
 type PostgresServer struct {
-	tb      testing.TB
-	service Service
-	server  *server
-	env     *Env
+	private
+
+	env *Env
 }
 
 // PrivatePostgres starts a server of the test's own. It takes two to three
 // seconds; tests that only need a database use [Postgres].
 func PrivatePostgres(tb testing.TB, o PostgresOptions) *PostgresServer {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
-	defer cancel()
-	binaries, err := wantedPostgres(ctx, o.Version)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	service, server, err := startPostgres(ctx, binaries, privateSettings(o.Settings))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	s := startPrivate(tb, "", func(ctx context.Context) (*Own, error) { return OwnPostgres(ctx, o) })
 	env := newEnv()
-	env.adopt(service)
-	tb.Cleanup(func() {
-		if err := server.close(context.Background()); err != nil {
-			tb.Errorf("stop the test's server: %v", err)
-		}
-	})
+	env.adopt(Service{Kind: KindPostgres, Address: s.own.Address, Version: s.own.Version, Real: true})
 
-	return &PostgresServer{tb: tb, service: service, server: server, env: env}
+	return &PostgresServer{private: s, env: env}
 }
 
 // URL is the address of the maintenance database. It stays the same across
 // restarts.
-func (s *PostgresServer) URL() string { return s.service.Address }
+func (s *PostgresServer) URL() string { return s.own.Address }
 
 // Version is the version that the server reports.
-func (s *PostgresServer) Version() string { return s.service.Version }
+func (s *PostgresServer) Version() string { return s.own.Version }
 
 // Database returns a database on this server, cloned from the templates applied
 // in order, or empty without templates. It goes with the server; its pool is
@@ -70,7 +55,7 @@ func (s *PostgresServer) Database(templates ...Template) *Database {
 		s.tb.Fatal(err)
 	}
 	db := openDatabase(s.tb, url)
-	db.ServerVersion = s.service.Version
+	db.ServerVersion = s.own.Version
 	s.tb.Cleanup(db.Pool.Close)
 
 	return db
@@ -81,27 +66,14 @@ func (s *PostgresServer) Database(templates ...Template) *Database {
 // operating system's cache.
 func (s *PostgresServer) Stop(mode string) {
 	s.tb.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
-	defer cancel()
 	sig, err := stopSignal(mode)
-	if err == nil {
-		err = s.server.proc.end(ctx, sig)
-	}
 	if err != nil {
 		s.tb.Fatal(err)
 	}
+	s.end(sig)
 }
 
-// Start starts the server again, on the same port and data, and waits until it
-// answers.
-func (s *PostgresServer) Start() {
-	s.tb.Helper()
-	if err := s.server.start(context.Background()); err != nil {
-		s.tb.Fatal(err)
-	}
-}
-
-// Restart is [PostgresServer.Stop] and [PostgresServer.Start].
+// Restart is [PostgresServer.Stop] and Start.
 func (s *PostgresServer) Restart(mode string) {
 	s.tb.Helper()
 	s.Stop(mode)

@@ -25,7 +25,7 @@ func resolveRedis(ctx context.Context) (Service, error) {
 	if s, ok := redisRunning(ctx); ok {
 		return s, nil
 	}
-	s, err := startRedis(ctx)
+	s, _, err := startRedis(ctx, nil)
 	if errors.Is(err, ErrUnavailable) && !inCI() {
 		return startMiniredis(firstLine(err))
 	}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -49,15 +51,20 @@ func (s redisServer) probe(ctx context.Context, dir string, port int) (string, e
 	return version, nil
 }
 
-// startRedis runs a server, installing it first where that is possible.
-func startRedis(ctx context.Context) (Service, error) {
+// startRedis runs a server with settings such as {"maxmemory": "2mb"}, installing it
+// first where that is possible.
+func startRedis(ctx context.Context, settings map[string]string) (Service, *server, error) {
 	binary, origin, err := findRedis(ctx)
 	if err != nil {
-		return Service{}, err
+		return Service{}, nil, err
 	}
-	s, err := serve(ctx, "redis", redisServer{binary: binary})
+	var extra []string
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		extra = append(extra, "--"+name, settings[name])
+	}
+	s, err := serve(ctx, "redis", redisServer{binary: binary, extra: extra})
 	if err != nil {
-		return Service{}, err
+		return Service{}, nil, err
 	}
 
 	return Service{
@@ -67,7 +74,7 @@ func startRedis(ctx context.Context) (Service, error) {
 		Origin:  "started from " + origin,
 		Real:    true,
 		stop:    s.close,
-	}, nil
+	}, s, nil
 }
 
 func findRedis(ctx context.Context) (binary, origin string, err error) {
