@@ -12,7 +12,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/proof/chaos"
 	"github.com/leat-go/leat/internal/proof/chaos/roles"
 	"github.com/leat-go/leat/internal/proof/history"
@@ -49,9 +48,7 @@ func (l log) Write(b []byte) (int, error) {
 // options are those of a run that is short enough for a test.
 func options(t *testing.T) chaos.Options {
 	t.Helper()
-	if !failpoint.Enabled {
-		t.Skip("needs the failure points")
-	}
+	testenv.Failpoints(t)
 	testenv.Long(t, "starts servers of its own")
 	return chaos.Options{For: time.Minute, Dir: t.TempDir(), Rate: 150, Accounts: 50, Out: log{t}}
 }

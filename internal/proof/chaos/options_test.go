@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/proof/chaos"
+	"github.com/leat-go/leat/internal/testenv"
 )
 
 func TestRun_RefusesWhatCannotWork(t *testing.T) {
@@ -30,9 +30,7 @@ func TestRun_RefusesWhatCannotWork(t *testing.T) {
 
 func TestRun_RefusesTheDirectoryOfAnother(t *testing.T) {
 	t.Parallel()
-	if !failpoint.Enabled {
-		t.Skip("needs the failure points")
-	}
+	testenv.Failpoints(t)
 	dir := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "history"), 0o750))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "history", "bank-1.jsonl"), nil, 0o600))
