@@ -6,12 +6,24 @@ import (
 	"github.com/leat-go/leat/internal/proof/history"
 )
 
-// defect makes a good story a bad one. It returns whether the story has what it takes.
+// defect makes a good story a bad one. Its inject returns whether the story has a place
+// for it; where there is none, the story stays good.
 type defect struct {
 	name string
 	// convicts are the checks that must find it, and no other.
 	convicts []string
 	inject   func(*story) bool
+}
+
+// picked is a defect of what is picked. Where there is nothing, the story stays as it is.
+func picked(pick func(*story) (history.Line, bool), change func(*story, history.Line)) func(*story) bool {
+	return func(s *story) bool {
+		l, ok := pick(s)
+		if ok {
+			change(s, l)
+		}
+		return ok
+	}
 }
 
 func defects() []defect {
@@ -20,52 +32,34 @@ func defects() []defect {
 
 func defectsOfTheOutbox() []defect {
 	return []defect{
-		{"a committed event is in no topic", []string{history.O2}, func(s *story) bool {
-			l, ok := s.pickEffect()
+		{"a committed event is in no topic", []string{history.O2}, picked((*story).pickEffect, func(s *story, l history.Line) {
 			s.unpublish(l)
 			s.relay = without(s.relay, by(l.ID))
-			return ok
-		}},
-		{"an acknowledged event is in no topic, though it waits", []string{history.O2}, func(s *story) bool {
-			l, ok := s.pickEffect()
+		})},
+		{"an acknowledged event is in no topic, though it waits", []string{history.O2}, picked((*story).pickEffect, func(s *story, l history.Line) {
 			s.unpublish(l)
 			s.kept = append(s.kept, history.Line{Type: history.Waiting, ID: l.ID, Where: history.Pending})
-			return ok
-		}},
-		{"an event that was rolled back is in a topic", []string{history.O3}, func(s *story) bool {
-			l, ok := s.pickRolledBack()
-			if ok {
-				s.send(l.ID, orders, l.Key, "")
-			}
-			return ok
-		}},
-		{"an event that was rolled back was sent", []string{history.O3}, func(s *story) bool {
-			l, ok := s.pickRolledBack()
+		})},
+		{"an event that was rolled back is in a topic", []string{history.O3}, picked((*story).pickRolledBack, func(s *story, l history.Line) {
+			s.send(l.ID, orders, l.Key, "")
+		})},
+		{"an event that was rolled back was sent", []string{history.O3}, picked((*story).pickRolledBack, func(s *story, l history.Line) {
 			s.relay = append(s.relay, history.Line{Type: history.Sent, ID: l.ID})
-			return ok
-		}},
-		{"the outbox keeps what was rolled back", []string{history.O1}, func(s *story) bool {
-			l, ok := s.pickRolledBack()
+		})},
+		{"the outbox keeps what was rolled back", []string{history.O1}, picked((*story).pickRolledBack, func(s *story, l history.Line) {
 			s.outbox = append(s.outbox, history.Line{Type: history.Outbox, ID: l.ID})
-			return ok
-		}},
+		})},
 		{"an event is of nobody", []string{history.O1}, func(s *story) bool {
 			s.send("nobody", orders, account(0), "")
 			return true
 		}},
-		{"a commit that was told of is not in the ledger", []string{history.O1}, func(s *story) bool {
-			l, ok := s.pickIntent(history.Committed)
+		{"a commit that was told of is not in the ledger", []string{history.O1}, picked((*story).pickCommitted, func(s *story, l history.Line) {
 			s.unmake(l)
-			return ok
-		}},
-		{"a rollback that was told of is in the ledger", []string{history.O1}, func(s *story) bool {
-			l, ok := s.pickIntent(history.Aborted)
-			if ok {
-				l.Version = 1 << 40 // the last
-				s.commit(l)
-			}
-			return ok
-		}},
+		})},
+		{"a rollback that was told of is in the ledger", []string{history.O1}, picked((*story).pickAborted, func(s *story, l history.Line) {
+			l.Version = 1 << 40 // the last
+			s.commit(l)
+		})},
 		{"the ledger has what nobody intended", []string{history.O1}, func(s *story) bool {
 			s.commit(history.Line{ID: "unintended", Key: account(0), To: account(1), Amount: 1, Version: 1 << 40})
 			return true
@@ -116,67 +110,44 @@ func defectsOfTheBroker() []defect {
 			}
 			return false
 		}},
-		{"an event is repeated more often than there were faults", []string{history.O10}, func(s *story) bool {
-			l, ok := s.pickEffect()
-			for i := 0; ok && i <= len(s.driver); i++ {
+		{"an event is repeated more often than there were faults", []string{history.O10}, picked((*story).pickEffect, func(s *story, l history.Line) {
+			for range len(s.driver) + 1 {
 				s.send(l.ID, orders, l.Key, "")
 			}
-			return ok
-		}},
+		})},
 	}
 }
 
 func defectsOfTheInbox() []defect {
 	return []defect{
-		{"an effect is had twice", []string{history.I1}, func(s *story) bool {
-			l, ok := s.pickEffect()
-			if ok {
-				s.apply(l, "again-"+l.ID)
-			}
-			return ok
-		}},
-		{"an effect has no message that was committed", []string{history.I2}, func(s *story) bool {
-			l, ok := s.pickRolledBack()
-			if ok {
-				s.apply(l, "c-"+l.ID)
-			}
-			return ok
-		}},
-		{"a message and its effect were never committed", []string{history.O3, history.I2}, func(s *story) bool {
-			l, ok := s.pickRolledBack()
-			if ok {
-				s.send(l.ID, orders, l.Key, "")
-				s.apply(l, "c-"+l.ID)
-			}
-			return ok
-		}},
-		{"an effect has a message that waits", []string{history.I2}, func(s *story) bool {
-			l, ok := s.pickEffect()
+		{"an effect is had twice", []string{history.I1}, picked((*story).pickEffect, func(s *story, l history.Line) {
+			s.apply(l, "again-"+l.ID)
+		})},
+		{"an effect has no message that was committed", []string{history.I2}, picked((*story).pickRolledBack, func(s *story, l history.Line) {
+			s.apply(l, "c-"+l.ID)
+		})},
+		{"a message and its effect were never committed", []string{history.O3, history.I2}, picked((*story).pickRolledBack, func(s *story, l history.Line) {
+			s.send(l.ID, orders, l.Key, "")
+			s.apply(l, "c-"+l.ID)
+		})},
+		{"an effect has a message that waits", []string{history.I2}, picked((*story).pickEffect, func(s *story, l history.Line) {
 			s.records = without(s.records, by(l.ID))
 			s.relay = without(s.relay, by(l.ID))
 			s.kept = append(s.kept, history.Line{Type: history.Waiting, ID: l.ID, Where: history.Pending})
-			return ok
-		}},
-		{"an effect is not what the message says", []string{history.I2}, func(s *story) bool {
-			l, ok := s.pickEffect()
-			if i := slices.IndexFunc(s.rows, by(l.ID)); ok {
-				s.move(loyalty, s.rows[i], 1)
-				s.rows[i].Amount *= 2
-			}
-			return ok
-		}},
-		{"a message has no effect", []string{history.I3}, func(s *story) bool {
-			l, ok := s.pickEffect()
+		})},
+		{"an effect is not what the message says", []string{history.I2}, picked((*story).pickEffect, func(s *story, l history.Line) {
+			i := slices.IndexFunc(s.rows, by(l.ID))
+			s.move(loyalty, s.rows[i], 1)
+			s.rows[i].Amount *= 2
+		})},
+		{"a message has no effect", []string{history.I3}, picked((*story).pickEffect, func(s *story, l history.Line) {
 			s.undo(l)
 			s.consumer = without(s.consumer, by(l.ID))
-			return ok
-		}},
-		{"an effect that was told of is gone", []string{history.I3}, func(s *story) bool {
-			l, ok := s.pickEffect()
+		})},
+		{"an effect that was told of is gone", []string{history.I3}, picked((*story).pickEffect, func(s *story, l history.Line) {
 			s.undo(l)
 			s.subscription.Topic = ""
-			return ok
-		}},
+		})},
 		{"two effects of a key have changed places", []string{history.Order}, func(s *story) bool {
 			a, b, ok := s.pair(s.rows, func(history.Line) bool { return true })
 			if !ok {
@@ -193,27 +164,19 @@ func defectsOfTheInbox() []defect {
 
 func defectsOfDerivedEvents() []defect {
 	return []defect{
-		{"the event of an effect is in no topic", []string{history.Derived}, func(s *story) bool {
-			l, ok := s.pickEffect()
+		{"the event of an effect is in no topic", []string{history.Derived}, picked((*story).pickEffect, func(s *story, l history.Line) {
 			s.records = without(s.records, by(l.Child))
-			return ok
-		}},
-		{"an event of an effect is of none", []string{history.Derived}, func(s *story) bool {
-			l, ok := s.pickEffect()
-			if ok {
-				s.send("changeling", applied, l.Key, l.ID)
-			}
-			return ok
-		}},
-		{"an event of an effect is of another", []string{history.Derived}, func(s *story) bool {
-			l, ok := s.pickEffect()
+		})},
+		{"an event of an effect is of none", []string{history.Derived}, picked((*story).pickEffect, func(s *story, l history.Line) {
+			s.send("changeling", applied, l.Key, l.ID)
+		})},
+		{"an event of an effect is of another", []string{history.Derived}, picked((*story).pickEffect, func(s *story, l history.Line) {
 			for i := range s.records {
 				if s.records[i].ID == l.Child {
 					s.records[i].Cause = "other"
 				}
 			}
-			return ok
-		}},
+		})},
 	}
 }
 

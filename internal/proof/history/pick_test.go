@@ -20,6 +20,12 @@ func (s *story) pickEffect() (history.Line, bool) {
 	return s.pick(s.rows, func(history.Line) bool { return true })
 }
 
+// pickCommitted returns an intent whose commit was told of.
+func (s *story) pickCommitted() (history.Line, bool) { return s.pickIntent(history.Committed) }
+
+// pickAborted returns an intent whose rollback was told of.
+func (s *story) pickAborted() (history.Line, bool) { return s.pickIntent(history.Aborted) }
+
 // pickIntent returns an intent with the outcome that was told.
 func (s *story) pickIntent(outcome history.Type) (history.Line, bool) {
 	return s.pick(s.producer, func(l history.Line) bool {
