@@ -41,13 +41,8 @@ func (v Verdict) printFaults(b *strings.Builder) {
 		b.WriteString("no faults\n\n")
 		return
 	}
-	injected, counted := 0, 0
-	for _, f := range v.Faults {
-		injected += f.Injected
-		counted += f.Counted
-	}
-	fmt.Fprintf(b, "%d faults of %d points and kinds, %d of them with work under way and a consequence\n\n",
-		injected, len(v.Faults), counted)
+	t := TotalFaults(v.Faults)
+	fmt.Fprintf(b, "%d faults, %d of them with work under way and a consequence, at %d points\n\n", t.Injected, t.Counted, t.Points)
 }
 
 func (f Finding) print(b *strings.Builder) {

@@ -1,29 +1,34 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
+	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/proof/history"
 )
 
-// FaultCounts are the faults of the run by point and kind.
+// FaultCounts are the faults of the run by point and kind, and the failure points of
+// the code that no fault has struck.
 func (r Run) FaultCounts() []history.FaultCount {
+	counts := r.Verdict.Faults
 	if len(r.Faults) > 0 {
-		return r.Faults
+		counts = r.Faults
 	}
-	return r.Verdict.Faults
+	counts = slices.Clone(counts)
+	for _, name := range failpoint.Names() {
+		point := string(name)
+		if !slices.ContainsFunc(counts, func(f history.FaultCount) bool { return f.Point == point }) {
+			counts = append(counts, history.FaultCount{Point: point})
+		}
+	}
+	slices.SortStableFunc(counts, func(a, b history.FaultCount) int { return cmp.Compare(a.Point, b.Point) })
+	return counts
 }
 
-// FaultTotals sums the faults: points and kinds that were struck, faults injected,
-// and those that count.
-func (r Run) FaultTotals() (points, injected, counted int) {
-	for _, f := range r.FaultCounts() {
-		points++
-		injected += f.Injected
-		counted += f.Counted
-	}
-	return points, injected, counted
-}
+// FaultTotals sums them up.
+func (r Run) FaultTotals() history.FaultTotals { return history.TotalFaults(r.FaultCounts()) }
 
 // Failures say what went wrong in the run, one sentence each.
 func (r Run) Failures() []string {

@@ -31,11 +31,11 @@ const (
 // view is what the page's template sees.
 type view struct {
 	Run
-	Failures                  []string
-	Words                     []string
-	Points, Injected, Counted int
-	Took                      time.Duration
-	HasPlots                  bool
+	Failures []string
+	Words    []string
+	Total    history.FaultTotals
+	Took     time.Duration
+	HasPlots bool
 }
 
 // Write writes the page reliability.md into the folder docs, and the plots and the
@@ -71,10 +71,9 @@ func render(docs string, r Run) ([]byte, error) {
 		return nil, fmt.Errorf("parse page: %w", err)
 	}
 	v := view{
-		Run: r, Failures: r.Failures(), Words: words(r.Verdict),
+		Run: r, Failures: r.Failures(), Words: words(r.Verdict), Total: r.FaultTotals(),
 		Took: r.Duration().Round(time.Second), HasPlots: len(r.Samples) > 1,
 	}
-	v.Points, v.Injected, v.Counted = r.FaultTotals()
 	var b bytes.Buffer
 	if err := page.Execute(&b, v); err != nil {
 		return nil, fmt.Errorf("fill in page: %w", err)

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/proof/history"
 	"github.com/leat-go/leat/internal/proof/report"
 )
@@ -35,7 +36,9 @@ func madeUp() report.Run {
 				Point: "relay/mid_batch", Kind: "exit", Injected: 1201, Counted: 1102,
 				Consequences: map[string]int{"takeover": 1003, "restart": 99},
 			},
-			{Point: "postgres", Kind: "terminate", Injected: 304, Counted: 205},
+			{Point: "postgres", Kind: "crash", Injected: 4},
+			{Point: "postgres", Kind: "kill", Injected: 100, Counted: 5},
+			{Point: "postgres", Kind: "terminate", Injected: 200, Counted: 200},
 		},
 		Verdict: history.Verdict{
 			Input: history.Input{Files: 7, Lines: 9_000_019, Torn: 36, Starts: 47},
@@ -76,7 +79,7 @@ func TestTheReportHasTheFiguresOfTheRun(t *testing.T) {
 	t.Parallel()
 	_, page := write(t, madeUp())
 	for _, text := range []string{
-		"**1,000,021 events were committed while 1,307 faults struck at 2 points:\n0 lost, 0 doubled, 0 phantom, 0 inverted.**",
+		"**1,000,021 events were committed while 1,307 faults struck at 2 points, in 3 pairs of point and kind:\n0 lost, 0 doubled, 0 phantom, 0 inverted.**",
 		"| **O2** | promise of O2 | 1,000,200 | 0 |",
 		"| **I1** | promise of I1 | 1,000,203 | 0 |",
 		"| started | 2026-03-01 12:00:00 UTC |", "| took | 12m34s |", "| seed | 8001 |", "| command | `soak -for 12m` |",
@@ -86,6 +89,7 @@ func TestTheReportHasTheFiguresOfTheRun(t *testing.T) {
 		"1,307 of\n1,505 count",
 		"| `relay/mid_batch` | exit | 1,201 | 1,102 | restart 99, takeover 1003 |",
 		"| **all** | | **1,505** | **1,307** | |",
+		"| `relay/drop_waits` | – | 0 | 0 |  |", "The point where fewest count is `consumer/ack_lost`: 0.",
 		"| no-inbox | I1, conservation |",
 		"| model: window cursor | 416,078 states, 2,000,079 transitions | 0 | 6 of 6 |",
 		"| simulation | 5,080 seeds, 60,081 events, 70,082 faults | 0 | 4 of 4 |",
@@ -219,10 +223,25 @@ func TestPagesAreLinkedWhereTheyAre(t *testing.T) {
 	require.NotContains(t, string(b), "(mutations.md)")
 }
 
+// A point that has several kinds is one point, and one that was not struck at all is the
+// one that was struck least.
+func TestFaultsAreTotalledByTheirPoints(t *testing.T) {
+	t.Parallel()
+	r := madeUp()
+	require.Equal(t, history.FaultTotals{
+		Injected: 1505, Counted: 1307, Points: 2, Pairs: 3, LeastAt: "consumer/ack_lost",
+	}, r.FaultTotals())
+	for _, name := range failpoint.Names() {
+		r.Faults = append(r.Faults, history.FaultCount{Point: string(name), Kind: "error", Injected: 300, Counted: 250})
+	}
+	require.Equal(t, 205, r.FaultTotals().Least)
+	require.Equal(t, "postgres", r.FaultTotals().LeastAt)
+}
+
 func TestTheFaultsOfTheVerdictAreTakenWhereTheRunHasNone(t *testing.T) {
 	t.Parallel()
 	r := madeUp()
 	r.Faults, r.Verdict.Faults = nil, []history.FaultCount{{Point: "kafka", Kind: "kill", Injected: 5, Counted: 4}}
-	points, injected, counted := r.FaultTotals()
-	require.Equal(t, "1 5 4", fmt.Sprint(points, injected, counted))
+	total := r.FaultTotals()
+	require.Equal(t, "1 5 4", fmt.Sprint(total.Points, total.Injected, total.Counted))
 }
