@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"sync"
@@ -81,18 +82,9 @@ func (t *tally) figures() (injected, counted, points int) {
 	return t.injected, t.counted, len(t.points)
 }
 
-// marked returns the marks in the order of their time, servers' and at most so many
-// others.
-func (t *tally) marked(others int) []report.Mark {
+// marked returns the marks in the order of their time.
+func (t *tally) marked() []report.Mark {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var marks []report.Mark
-	every := max(1, len(t.marks)/max(1, others))
-	for i, m := range t.marks {
-		if m.Point == pointPostgres || m.Point == pointKafka || m.Point == pointRedis || i%every == 0 {
-			marks = append(marks, m)
-		}
-	}
-	slices.SortStableFunc(marks, func(a, b report.Mark) int { return int((a.T - b.T) * 1e6) })
-	return marks
+	return slices.SortedStableFunc(slices.Values(t.marks), func(a, b report.Mark) int { return cmp.Compare(a.T, b.T) })
 }

@@ -30,8 +30,8 @@ func (in *injection) run(ctx context.Context) {
 		l := newLane(in, p, uint64(n))
 		group.Go(func() { l.run(ctx) })
 	}
-	group.Go(func() { in.groundwork(ctx, serverSeed, serverCalm, in.servers()) })
-	group.Go(func() { in.groundwork(ctx, lineSeed, lineCalm, in.lines()) })
+	group.Go(func() { in.injectServerFaults(ctx, serverSeed, serverCalm, in.servers()) })
+	group.Go(func() { in.injectServerFaults(ctx, lineSeed, lineCalm, in.lines()) })
 	group.Wait()
 }
 

@@ -22,9 +22,6 @@ var ErrNoFailpoints = errors.New("chaos: build with -tags leat_failpoints")
 // checkExactly is the name of the check that the driver makes itself.
 const checkExactly = "exactly once"
 
-// marksShown is how many faults a plot marks, beside those of servers.
-const marksShown = 400
-
 // Run injects faults into a run of all roles, lets it come to rest, and has its history
 // judged. What it has found is in the Run that it returns, whose OK says whether all was
 // well; the error is for what kept it from finding out.
@@ -69,7 +66,7 @@ func Run(ctx context.Context, o Options) (r report.Run, err error) {
 		Start: began.UTC(), Seconds: time.Since(began).Seconds(), Seed: o.Seed, Services: st.services(),
 		Machine:   fmt.Sprintf("%s/%s, %d cores, %s", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version()),
 		Processes: p.crew.count(), Faults: verdict.Faults, Verdict: verdict, Samples: p.gauge.samples,
-		Marks: p.tally.marked(marksShown),
+		Marks: p.tally.marked(),
 	}
 	for _, s := range p.crew.surprises() {
 		fmt.Fprintln(o.Out, "ended by itself:", s)

@@ -26,15 +26,15 @@ const (
 	lineCalm   = 1500 * time.Millisecond
 )
 
-// ground is a fault of the ground.
-type ground struct {
+// serverFault is a fault of a server, or of what lies before the servers.
+type serverFault struct {
 	point, kind string
 	affects     []string // roles
 	strike      func(ctx context.Context, f *fault) error
 }
 
-// groundwork injects the faults, one after the other, until ctx ends.
-func (in *injection) groundwork(ctx context.Context, seed uint64, calm time.Duration, faults []ground) {
+// injectServerFaults injects them, one after the other, until ctx ends.
+func (in *injection) injectServerFaults(ctx context.Context, seed uint64, calm time.Duration, faults []serverFault) {
 	r := rand.New(rand.NewPCG(in.stage.options.Seed, seed)) //nolint:gosec // a seed is no secret
 	var deck []int                                          // each comes once before any comes again
 	for pause(ctx, time.Duration(r.ExpFloat64()*float64(calm))) {
@@ -43,12 +43,12 @@ func (in *injection) groundwork(ctx context.Context, seed uint64, calm time.Dura
 		}
 		g := faults[deck[0]]
 		deck = deck[1:]
-		in.shake(ctx, g)
+		in.injectServerFault(ctx, g)
 	}
 }
 
-// shake injects one fault and waits until somebody has noticed.
-func (in *injection) shake(ctx context.Context, g ground) {
+// injectServerFault injects one fault and waits until somebody has noticed.
+func (in *injection) injectServerFault(ctx context.Context, g serverFault) {
 	f := in.tally.begin(g.point, g.kind, g.point)
 	box := in.mail.open(f.id)
 	defer in.mail.close(f.id)
@@ -69,7 +69,7 @@ func (in *injection) shake(ctx context.Context, g ground) {
 }
 
 // watch asks those whom the fault affects how much is in flight.
-func (in *injection) watch(ctx context.Context, f *fault, g ground, box <-chan roles.Report) {
+func (in *injection) watch(ctx context.Context, f *fault, g serverFault, box <-chan roles.Report) {
 	n := 0
 	in.each(g, func(p *process) {
 		p.tell(roles.Command{Do: roles.DoWatch, Fault: f.id})
@@ -85,7 +85,7 @@ func (in *injection) watch(ctx context.Context, f *fault, g ground, box <-chan r
 	}
 }
 
-func (in *injection) each(g ground, f func(*process)) {
+func (in *injection) each(g serverFault, f func(*process)) {
 	for _, role := range g.affects {
 		for _, p := range in.crew.of(role) {
 			f(p)
@@ -94,10 +94,10 @@ func (in *injection) each(g ground, f func(*process)) {
 }
 
 // servers are the faults of servers.
-func (in *injection) servers() []ground {
+func (in *injection) servers() []serverFault {
 	st := in.stage
 	kafka := []string{roles.Relay, roles.Exact, roles.Ledger, roles.Notifier}
-	return []ground{
+	return []serverFault{
 		{pointPostgres, kindCrash, append(kafka, roles.Bank), st.restart(st.postgres, syscall.SIGQUIT)},
 		{pointKafka, kindKill, kafka, st.restart(st.kafka, syscall.SIGKILL)},
 		{pointRedis, kindKill, []string{roles.Notifier}, st.restart(st.redis, syscall.SIGKILL)},
@@ -106,16 +106,16 @@ func (in *injection) servers() []ground {
 
 // lines are the faults of what lies before the servers: connections, transactions of
 // others, the group.
-func (in *injection) lines() []ground {
+func (in *injection) lines() []serverFault {
 	st := in.stage
 	relays, groups := []string{roles.Relay, roles.Exact}, []string{roles.Ledger, roles.Notifier}
 	notifier := []string{roles.Notifier}
-	all := []ground{
+	all := []serverFault{
 		{pointTransaction, kindHeld, relays, in.foreign(false)},
 		{pointTransaction, kindPrepared, relays, in.foreign(true)},
 	}
 	if len(in.crew.of(roles.Ledger)) > 1 {
-		rebalance := ground{pointGroup, roles.KindRebalance, []string{roles.Ledger}, in.rebalance}
+		rebalance := serverFault{pointGroup, roles.KindRebalance, []string{roles.Ledger}, in.rebalance}
 		all = append(all, rebalance, rebalance)
 	}
 	for _, line := range []struct {
@@ -129,9 +129,9 @@ func (in *injection) lines() []ground {
 		{pointRedisLine, notifier, st.redisProxy, roles.RedisTimeout + time.Second},
 	} {
 		all = append(all,
-			ground{line.point, kindReset, line.affects, reset(line.proxy)},
-			ground{line.point, kindTimeout, line.affects, poisoned(line.proxy, "timeout", map[string]int{"timeout": 0}, line.silence)},
-			ground{line.point, kindLimit, line.affects, poisoned(line.proxy, "limit_data", map[string]int{"bytes": 700}, time.Second)})
+			serverFault{line.point, kindReset, line.affects, reset(line.proxy)},
+			serverFault{line.point, kindTimeout, line.affects, poisoned(line.proxy, "timeout", map[string]int{"timeout": 0}, line.silence)},
+			serverFault{line.point, kindLimit, line.affects, poisoned(line.proxy, "limit_data", map[string]int{"bytes": 700}, time.Second)})
 	}
 	return all
 }
