@@ -79,11 +79,11 @@ func connectionDeeds(role string) []deed {
 func bankDeeds() []deed {
 	var deeds []deed
 	for _, point := range []failpoint.Name{failpoint.ProducerBeforeInsert, failpoint.ProducerAfterInsert} {
-		deeds = append(deeds, at(point, often, roles.KindError, roles.KindPanic, roles.KindCut)...)
+		deeds = append(deeds, at(point, often, roles.KindError, roles.KindPanic, roles.KindCut, roles.KindCancel)...)
 		deeds = append(deeds, at(point, seldom, roles.KindExit)...)
 	}
 	deeds = append(deeds, at(failpoint.ProducerCommitAmbiguous, often, roles.KindCut)...)
-	return append(deeds, at(failpoint.ProducerAfterCommitBeforeWake, often, roles.KindPanic, roles.KindExit)...)
+	return append(deeds, at(failpoint.ProducerAfterCommitBeforeWake, often, roles.KindPanic, roles.KindExit, roles.KindCancel)...)
 }
 
 func relayPoints() []failpoint.Name {
@@ -115,9 +115,10 @@ func relayDeeds(points []failpoint.Name) []deed {
 		case failpoint.RelayCloseMidBatch: // its process is about to end
 		case failpoint.RelayDropWaits, failpoint.RelayClaimWaits: // no term to lose
 			deeds = append(deeds, at(point, often, roles.KindCut)...)
+			deeds = append(deeds, at(point, seldom, roles.KindCancel)...)
 		default:
 			deeds = append(deeds, at(point, often, roles.KindCut)...)
-			deeds = append(deeds, at(point, seldom, roles.KindStop)...)
+			deeds = append(deeds, at(point, seldom, roles.KindStop, roles.KindCancel)...)
 		}
 	}
 	return append(deeds, at(failpoint.RelayBeforeRenew, often, roles.KindPause)...) // the lease runs out meanwhile
@@ -131,7 +132,7 @@ func ledgerDeeds() []deed {
 		failpoint.ConsumerBeforeCommit, failpoint.ConsumerAfterCommitBeforeAck, failpoint.ConsumerCommitAmbiguous,
 	} {
 		deeds = append(deeds, at(point, often, roles.KindError, roles.KindPanic)...)
-		deeds = append(deeds, at(point, seldom, roles.KindExit, roles.KindStop)...)
+		deeds = append(deeds, at(point, seldom, roles.KindExit, roles.KindStop, roles.KindCancel)...)
 		if point != failpoint.ConsumerCommitAmbiguous && point != failpoint.ConsumerAfterCommitBeforeAck {
 			deeds = append(deeds, at(point, often, roles.KindCut)...)
 		}
@@ -140,7 +141,7 @@ func ledgerDeeds() []deed {
 	deeds = append(deeds, at(failpoint.ConsumerAckLost, often, roles.KindError)...)
 	deeds = append(deeds, at(failpoint.ConsumerRebalanceMidHandler, often, roles.KindRebalance)...)
 	for _, point := range []failpoint.Name{failpoint.ConsumerAckLost, failpoint.ConsumerRebalanceMidHandler} {
-		deeds = append(deeds, at(point, seldom, roles.KindExit, roles.KindStop)...)
+		deeds = append(deeds, at(point, seldom, roles.KindExit, roles.KindStop, roles.KindCancel)...)
 	}
 	return deeds
 }
@@ -152,7 +153,7 @@ func notifierDeeds() []deed {
 		failpoint.DedupeLoseP, failpoint.DedupeEvict, failpoint.DedupeClockJump,
 	} {
 		deeds = append(deeds, at(point, often, roles.KindError)...)
-		deeds = append(deeds, at(point, seldom, roles.KindExit)...)
+		deeds = append(deeds, at(point, seldom, roles.KindExit, roles.KindCancel)...)
 	}
 	deeds = append(deeds, at(failpoint.DedupePausePastLease, often, roles.KindStop, roles.KindPanic)...)
 	deeds = append(deeds, at(failpoint.DedupeLoseP, often, roles.KindLose)...)

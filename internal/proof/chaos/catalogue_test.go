@@ -1,6 +1,8 @@
 package chaos
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -25,4 +27,32 @@ func TestCatalogue_StrikesEveryFailurePoint(t *testing.T) {
 		require.Containsf(t, points, string(name), "nobody strikes %s", name)
 	}
 	require.Greater(t, len(points), 50)
+}
+
+// TestCatalogue_HasEveryKindOfFailure that a failure point has, and on every side those
+// that are to be had everywhere.
+func TestCatalogue_HasEveryKindOfFailure(t *testing.T) {
+	t.Parallel()
+	all, sides := map[string]bool{}, map[string]map[string]bool{}
+	for _, role := range []string{roles.Bank, roles.Relay, roles.Ledger, roles.Exact, roles.Notifier} {
+		for _, d := range deedsOf(role) {
+			if !slices.Contains(failpoint.Names(), failpoint.Name(d.point)) {
+				continue
+			}
+			side, _, _ := strings.Cut(d.point, "/")
+			if sides[side] == nil {
+				sides[side] = map[string]bool{}
+			}
+			all[d.kind], sides[side][d.kind] = true, true
+		}
+	}
+	for _, kind := range []string{roles.KindError, roles.KindPanic, roles.KindExit, roles.KindPause, roles.KindCancel, roles.KindCut} {
+		require.Containsf(t, all, kind, "nobody strikes with %s", kind)
+	}
+	require.Len(t, sides, 4)
+	for side, kinds := range sides {
+		for _, kind := range []string{roles.KindError, roles.KindPanic, roles.KindExit, roles.KindCancel} {
+			require.Containsf(t, kinds, kind, "nobody strikes the %s with %s", side, kind)
+		}
+	}
 }

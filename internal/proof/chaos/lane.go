@@ -199,6 +199,9 @@ func (l *lane) atPoint(ctx context.Context, f *fault, box <-chan roles.Report) b
 	}
 	if fatal {
 		f.consequence = l.buried(life)
+		if f.kind == roles.KindCancel && f.consequence != stoppedInOrder {
+			p.surprised(f.consequence + ", though only its context was cancelled")
+		}
 		return true
 	}
 	switch f.kind {
@@ -224,9 +227,12 @@ func (l *lane) patience(f *fault) time.Duration {
 // fatal says whether the process ends with the fault.
 func (l *lane) fatal(point, kind string) bool {
 	relays := l.process.role == roles.Relay || l.process.role == roles.Exact
-	return kind == roles.KindExit || kind == roles.KindPanic && relays ||
+	return kind == roles.KindExit || kind == roles.KindCancel || kind == roles.KindPanic && relays ||
 		point == string(failpoint.RelayCloseMidBatch)
 }
+
+// stoppedInOrder is what follows from the end of a process's context.
+const stoppedInOrder = exitedWell + ", restart"
 
 // buried waits for the end of a process and says how it has ended.
 func (l *lane) buried(life *life) string {

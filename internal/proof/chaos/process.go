@@ -182,12 +182,15 @@ func (p *process) attend(l *life, out io.Reader) {
 	}
 }
 
+// exitedWell is how a process ends that has stopped in order.
+const exitedWell = "exit status 0"
+
 // describe says how a process has ended.
 func describe(err error) string {
 	var exit *exec.ExitError
 	switch {
 	case err == nil:
-		return "exit status 0"
+		return exitedWell
 	case errors.As(err, &exit):
 		return exit.String()
 	default:

@@ -26,6 +26,8 @@ const (
 	KindStop = "stop"
 	// KindPause makes the point wait.
 	KindPause = "pause"
+	// KindCancel ends the context of the role there: it stops in order.
+	KindCancel = "cancel"
 	// KindRebalance has another member leave the group there.
 	KindRebalance = "rebalance"
 	// KindObserved is a fault that nobody has injected.
@@ -93,6 +95,9 @@ func (p *process) strike(ctx context.Context, c Command) error {
 		if !wait(ctx, c.For) {
 			return ctx.Err()
 		}
+		return nil
+	case KindCancel:
+		p.stop()
 		return nil
 	case KindCut:
 		p.connections.cut()

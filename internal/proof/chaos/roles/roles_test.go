@@ -2,6 +2,7 @@ package roles
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"math/rand/v2"
 	"net"
@@ -9,6 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/testenv"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -60,6 +64,21 @@ func TestWatch_GivesUpTheOldest(t *testing.T) {
 	}
 	w.seen("something")
 	require.Equal(t, 1, reports(t, out)[0].Fault)
+}
+
+// TestArm_CancelEndsTheContextOfTheRole, and the point itself goes on.
+func TestArm_CancelEndsTheContextOfTheRole(t *testing.T) {
+	t.Parallel()
+	testenv.Failpoints(t)
+	w, out := watching()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	p := &process{points: &failpoint.Registry{}, reports: w.reports, watch: w, stop: stop}
+	p.arm(Command{Do: DoArm, Fault: 7, Point: string(failpoint.RelayAfterFetch), Kind: KindCancel})
+	require.NoError(t, ctx.Err())
+	require.NoError(t, failpoint.Inject(failpoint.With(ctx, p.points), failpoint.RelayAfterFetch))
+	require.ErrorIs(t, ctx.Err(), context.Canceled)
+	require.Equal(t, []Report{{Said: SaidFired, Fault: 7, Inflight: 1}}, reports(t, out))
 }
 
 func TestConnections_CutsAll(t *testing.T) {
