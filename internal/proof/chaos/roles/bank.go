@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leat-go/leat/internal/proof/history"
 	"github.com/leat-go/leat/outbox"
@@ -44,15 +43,12 @@ type bank struct {
 
 // bank runs until ctx ends.
 func (p *process) bank(ctx context.Context) error {
-	pool, err := p.pool(ctx)
+	pool, ob, err := p.openOutbox(ctx)
 	if err != nil {
 		return err
 	}
 	defer pool.Close()
-	b, err := newBank(p, pool)
-	if err != nil {
-		return err
-	}
+	b := newBank(p, ob)
 	if p.Sabotage == PublishBeforeCommit {
 		publish, closePublisher, err := p.publisher()
 		if err != nil {
@@ -70,14 +66,10 @@ func (p *process) bank(ctx context.Context) error {
 	return nil
 }
 
-func newBank(p *process, pool *pgxpool.Pool) (*bank, error) {
-	ob, err := pgoutbox.New(pool, pgoutbox.Config{Logger: p.log})
-	if err != nil {
-		return nil, err
-	}
+func newBank(p *process, ob *pgoutbox.Outbox) *bank {
 	b := &bank{process: p, outbox: ob}
 	b.enqueue = func(ctx context.Context, tx pgx.Tx, m outbox.Message) error { return ob.Enqueue(ctx, tx, m) }
-	return b, nil
+	return b
 }
 
 // notify tells the relays of commits, until ctx ends.

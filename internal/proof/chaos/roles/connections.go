@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
 // connections are those of the process to its database, to be cut all at once in the
@@ -69,4 +71,18 @@ func (p *process) pool(ctx context.Context) (*pgxpool.Pool, error) {
 		return nil, fmt.Errorf("open the pool: %w", err)
 	}
 	return pool, nil
+}
+
+// openOutbox opens the pool and the outbox in its database.
+func (p *process) openOutbox(ctx context.Context) (*pgxpool.Pool, *pgoutbox.Outbox, error) {
+	pool, err := p.pool(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	ob, err := pgoutbox.New(pool, pgoutbox.Config{Logger: p.log})
+	if err != nil {
+		pool.Close()
+		return nil, nil, err
+	}
+	return pool, ob, nil
 }

@@ -33,15 +33,11 @@ type receipt struct {
 // ledger books each transfer once: its rows, the memory of the message and the
 // receipt are one transaction.
 func (p *process) ledger(ctx context.Context) error {
-	pool, err := p.pool(ctx)
+	pool, ob, err := p.openOutbox(ctx)
 	if err != nil {
 		return err
 	}
 	defer pool.Close()
-	ob, err := pgoutbox.New(pool, pgoutbox.Config{Logger: p.log})
-	if err != nil {
-		return err
-	}
 	in, err := pginbox.New(pool, Ledger, LedgerInbox(inboxEyes{p}))
 	if err != nil {
 		return err

@@ -22,15 +22,11 @@ func (p *process) relay(ctx context.Context) (err error) {
 	if p.Sabotage == IDCursor {
 		return p.relayByNumber(ctx)
 	}
-	pool, err := p.pool(ctx)
+	pool, ob, err := p.openOutbox(ctx)
 	if err != nil {
 		return err
 	}
 	defer pool.Close()
-	ob, err := pgoutbox.New(pool, pgoutbox.Config{Logger: p.log})
-	if err != nil {
-		return err
-	}
 	source, err := ob.Source(pgoutbox.SourceConfig{Slots: relaySlots})
 	if err != nil {
 		return err
@@ -60,15 +56,11 @@ func (p *process) relay(ctx context.Context) (err error) {
 
 // exact carries the ledger's outbox to Kafka, exactly once.
 func (p *process) exact(ctx context.Context) (err error) {
-	pool, err := p.pool(ctx)
+	pool, ob, err := p.openOutbox(ctx)
 	if err != nil {
 		return err
 	}
 	defer pool.Close()
-	ob, err := pgoutbox.New(pool, pgoutbox.Config{Logger: p.log})
-	if err != nil {
-		return err
-	}
 	source, err := ob.Source(pgoutbox.SourceConfig{SyncPositions: true})
 	if err != nil {
 		return err
