@@ -2,12 +2,14 @@ package chaos
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/leat-go/leat/internal/proof/chaos/roles"
 	"github.com/leat-go/leat/internal/testenv"
@@ -177,10 +179,12 @@ func (in *injection) foreign(prepared bool) func(context.Context, *fault) error 
 			return fmt.Errorf("connect: %w", err)
 		}
 		defer conn.Release()
-		begin, end := `BEGIN; SELECT pg_current_xact_id()`, `COMMIT`
+		begin := `BEGIN; SELECT pg_current_xact_id()`
+		end := func() error { _, err := conn.Exec(ctx, `COMMIT`); return err }
 		if prepared {
 			begin += `; PREPARE TRANSACTION 'foreign'`
-			end = `COMMIT PREPARED 'foreign'`
+			end = func() error { return nil }
+			defer func() { err = errors.Join(err, in.stage.endPrepared(ctx)) }()
 		}
 		if _, err := conn.Exec(ctx, begin, pgx.QueryExecModeSimpleProtocol); err != nil {
 			return fmt.Errorf("begin: %w", err)
@@ -190,10 +194,30 @@ func (in *injection) foreign(prepared bool) func(context.Context, *fault) error 
 		if n := in.settled() - before; n > 0 {
 			f.consequence = "records were relayed past it"
 		}
-		if _, err := conn.Exec(ctx, end); err != nil {
+		if err := end(); err != nil {
 			return fmt.Errorf("end: %w", err)
 		}
 		return nil
+	}
+}
+
+// undefinedObject is the SQLSTATE of what is not there.
+const undefinedObject = "42704"
+
+// endPrepared ends the prepared transaction, if there is one: it outlives its connection,
+// the server's crashes and the run, and would keep every dead row from vacuum.
+func (st *stage) endPrepared(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	for {
+		_, err := st.bank.Exec(ctx, `COMMIT PREPARED 'foreign'`)
+		var answer *pgconn.PgError
+		if err == nil || errors.As(err, &answer) && answer.Code == undefinedObject {
+			return nil
+		}
+		if !pause(ctx, time.Second) {
+			return fmt.Errorf("end the prepared transaction: %w", err)
+		}
 	}
 }
 

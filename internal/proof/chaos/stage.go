@@ -107,6 +107,8 @@ func (st *stage) startServers(ctx context.Context) error {
 		st.postgres, errs[0] = testenv.OwnPostgres(ctx, testenv.PostgresOptions{Settings: map[string]string{
 			// A crash of the server keeps the operating system's cache.
 			"fsync": "off", "max_connections": "200", "shared_buffers": "128MB", "max_wal_size": "2GB",
+			// What it has counted for autovacuum, a crash forgets.
+			"autovacuum_naptime": "1s",
 		}})
 	})
 	group.Go(func() { st.kafka, errs[1] = testenv.OwnKafka(ctx) })
@@ -181,6 +183,10 @@ func (st *stage) openDatabase(ctx context.Context, name, schema string) (*pgxpoo
 	}
 	if err := ob.Migrate(ctx); err != nil {
 		return nil, err
+	}
+	// Near the end of the long ranges of the beginning, so that there are short ones to drop.
+	if _, err := pool.Exec(ctx, "SELECT setval('leat.outbox_seq_seq', 39999000)"); err != nil {
+		return nil, fmt.Errorf("set the sequence of %s: %w", name, err)
 	}
 	if _, err := pool.Exec(ctx, schema); err != nil {
 		return nil, fmt.Errorf("tables of %s: %w", name, err)
