@@ -59,9 +59,10 @@ type Env struct {
 	// RedisReal is false when Redis is the in-process miniredis.
 	RedisReal bool
 
-	mu        sync.Mutex
-	slots     map[Kind]*slot
-	databases []string
+	mu          sync.Mutex
+	slots       map[Kind]*slot
+	databases   []string
+	kafkaPrefix string // "" until there is a name that starts with it
 }
 
 // slot holds a service from the moment that somebody asks for it.
@@ -176,13 +177,14 @@ func (e *Env) Environ() []string {
 	return environ
 }
 
-// Close drops the databases that were made through e and stops the servers that
-// e started; servers that were there before stay. It waits until they are gone.
+// Close drops the databases that were made through e, deletes the topics and groups
+// named by it, and stops the servers that e started; servers that were there before
+// stay. It waits until they are gone.
 func (e *Env) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 
-	errs := []error{e.dropDatabases(ctx)}
+	errs := []error{e.dropDatabases(ctx), e.dropTopics(ctx)}
 	for _, s := range e.Services() {
 		if s.stop != nil {
 			errs = append(errs, s.stop(ctx))

@@ -2,19 +2,8 @@ package testenv
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"strings"
 	"testing"
-	"time"
-
-	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kerr"
-	"github.com/twmb/franz-go/pkg/kgo"
 )
-
-// kafkaPrefix starts the name of every topic and group that we make.
-const kafkaPrefix = "leat-test-"
 
 // defaultPartitions is the number of partitions of a topic that is created by
 // use, on the brokers that we start.
@@ -31,8 +20,6 @@ type KafkaEnv struct {
 	Prefix string
 	// Version is the broker's version.
 	Version string
-
-	admin *kadm.Client
 }
 
 // Kafka returns a part of the shared cluster, which is real where it can be.
@@ -68,22 +55,16 @@ func Fake(tb testing.TB) *KafkaEnv {
 
 func newKafkaEnv(tb testing.TB, service Service) *KafkaEnv {
 	tb.Helper()
-	client, err := kgo.NewClient(kgo.SeedBrokers(service.brokers()...), kgo.MetadataMinAge(50*time.Millisecond))
-	if err != nil {
-		tb.Fatal(err)
-	}
 	env := &KafkaEnv{
 		Brokers: service.brokers(),
 		Real:    service.Real,
-		Prefix:  kafkaPrefix + strings.ReplaceAll(uniqueName(), "_", "-") + "-",
+		Prefix:  newKafkaPrefix(),
 		Version: service.Version,
-		admin:   kadm.NewClient(client),
 	}
 	tb.Cleanup(func() {
-		defer client.Close()
 		ctx, cancel := context.WithTimeout(context.Background(), cleanupTimeout)
 		defer cancel()
-		if err := env.clear(ctx); err != nil {
+		if err := clearKafka(ctx, env.Brokers, env.Prefix); err != nil {
 			tb.Errorf("delete the test's topics: %v", err)
 		}
 	})
@@ -92,13 +73,13 @@ func newKafkaEnv(tb testing.TB, service Service) *KafkaEnv {
 }
 
 // Topic creates a topic called Prefix+name and returns that name, once every
-// partition has a leader. Partitions must be positive.
+// partition can be written. Partitions must be positive.
 func (k *KafkaEnv) Topic(tb testing.TB, name string, partitions int) string {
 	tb.Helper()
 	topic := k.Prefix + name
 	ctx, cancel := context.WithTimeout(context.Background(), cleanupTimeout)
 	defer cancel()
-	if err := createTopic(ctx, k.admin, topic, partitions); err != nil {
+	if err := createTopic(ctx, k.Brokers, topic, partitions); err != nil {
 		tb.Fatal(err)
 	}
 
@@ -107,83 +88,3 @@ func (k *KafkaEnv) Topic(tb testing.TB, name string, partitions int) string {
 
 // Name returns Prefix+name, for topics that are created by use and for groups.
 func (k *KafkaEnv) Name(name string) string { return k.Prefix + name }
-
-// createTopic creates a topic and waits until its partitions can be written.
-func createTopic(ctx context.Context, admin *kadm.Client, topic string, partitions int) error {
-	if partitions <= 0 || partitions > 1000 {
-		return fmt.Errorf("testenv: topic %s: %d partitions, want 1 to 1000", topic, partitions)
-	}
-	created, err := admin.CreateTopic(ctx, int32(partitions), 1, nil, topic)
-	if err := errors.Join(err, created.Err); err != nil {
-		return fmt.Errorf("testenv: create topic %s: %w", topic, err)
-	}
-	for {
-		listed, err := admin.ListTopics(ctx, topic)
-		if err != nil {
-			return fmt.Errorf("testenv: create topic %s: %w", topic, err)
-		}
-		if ready(listed[topic], partitions) {
-			return nil
-		}
-		if err := pause(ctx, 10*time.Millisecond); err != nil {
-			return fmt.Errorf("testenv: topic %s has no leaders: %w", topic, err)
-		}
-	}
-}
-
-// ready reports whether every partition has a leader.
-func ready(topic kadm.TopicDetail, partitions int) bool {
-	led := 0
-	for _, p := range topic.Partitions {
-		if p.Err == nil && p.Leader >= 0 {
-			led++
-		}
-	}
-
-	return led == partitions
-}
-
-// clear deletes the topics and groups of the prefix, those created by use too.
-// Groups that still have members die with their topics.
-func (k *KafkaEnv) clear(ctx context.Context) error {
-	topics, err := k.admin.ListTopics(ctx)
-	if err != nil {
-		return fmt.Errorf("testenv: list topics: %w", err)
-	}
-	var names []string
-	for name := range topics {
-		if strings.HasPrefix(name, k.Prefix) {
-			names = append(names, name)
-		}
-	}
-	if len(names) > 0 {
-		responses, err := k.admin.DeleteTopics(ctx, names...)
-		if err == nil {
-			err = responses.Error()
-		}
-		if err != nil && !errors.Is(err, kerr.UnknownTopicOrPartition) {
-			return fmt.Errorf("testenv: delete topics: %w", err)
-		}
-	}
-
-	return k.clearGroups(ctx)
-}
-
-func (k *KafkaEnv) clearGroups(ctx context.Context) error {
-	groups, err := k.admin.ListGroups(ctx)
-	if err != nil {
-		return fmt.Errorf("testenv: list groups: %w", err)
-	}
-	var names []string
-	for _, name := range groups.Groups() {
-		if strings.HasPrefix(name, k.Prefix) {
-			names = append(names, name)
-		}
-	}
-	if len(names) > 0 {
-		// A group with members cannot be deleted; without topics it expires.
-		_, _ = k.admin.DeleteGroups(ctx, names...)
-	}
-
-	return nil
-}
