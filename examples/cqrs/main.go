@@ -49,7 +49,7 @@ func run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.Close(ctx)) }()
+	defer func() { err = errors.Join(err, s.Close()) }()
 	a, err := newApp(ctx, s)
 	if err != nil {
 		return err

@@ -41,7 +41,7 @@ func run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.Close(ctx)) }()
+	defer func() { err = errors.Join(err, s.Close()) }()
 	topic, err := s.CreateTopic(ctx, "orders")
 	if err != nil {
 		return err

@@ -26,23 +26,6 @@ func headerOf(r *kgo.Record, name string) string {
 	return ""
 }
 
-// createTopic creates a topic and waits until it can be written.
-func createTopic(ctx context.Context, admin *kadm.Client, topic string) error {
-	created, err := admin.CreateTopic(ctx, partitions, 1, nil, topic)
-	if err := errors.Join(err, created.Err); err != nil {
-		return fmt.Errorf("create topic %s: %w", topic, err)
-	}
-	for {
-		ends, err := admin.ListEndOffsets(ctx, topic)
-		if err == nil && ends.Error() == nil && len(ends[topic]) == partitions {
-			return nil
-		}
-		if !wait(ctx, 20*time.Millisecond) {
-			return fmt.Errorf("topic %s does not become ready: %w", topic, errors.Join(ctx.Err(), err))
-		}
-	}
-}
-
 // endOffsets returns where each partition of topic ends.
 func endOffsets(ctx context.Context, client *kgo.Client, topic string) (map[int32]int64, error) {
 	listed, err := kadm.NewClient(client).ListEndOffsets(ctx, topic)

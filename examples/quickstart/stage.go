@@ -7,13 +7,9 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/leat-go/leat/inbox/pginbox"
@@ -124,35 +120,14 @@ func (st *stage) openDatabase(ctx context.Context, name string) (string, *pgxpoo
 	return url, pool, err
 }
 
-func (st *stage) openTopics(ctx context.Context) (err error) {
+func (st *stage) openTopics(ctx context.Context) error {
 	s := &st.settings
-	// A run that was killed leaves topics behind; this prefix marks them as nobody's.
-	prefix := "leat-test-" + strconv.FormatInt(time.Now().Unix(), 36) + "-" + strconv.Itoa(os.Getpid()) + "-quickstart-"
-	s.Brokers = st.env.KafkaBrokers
-	s.Topic, s.Counted, s.Group = prefix+"webhooks", prefix+"counted", prefix+"stats"
-	if st.kafka, err = kgo.NewClient(kgo.SeedBrokers(s.Brokers...)); err != nil {
-		return err
+	s.Brokers, s.Group = st.env.KafkaBrokers, st.env.KafkaName("stats")
+	var errs [3]error
+	s.Topic, errs[0] = st.env.CreateTopic(ctx, "webhooks", partitions)
+	s.Counted, errs[1] = st.env.CreateTopic(ctx, "counted", partitions)
+	if st.kafka, errs[2] = kgo.NewClient(kgo.SeedBrokers(s.Brokers...)); errs[2] == nil {
+		st.later(func() error { st.kafka.Close(); return nil })
 	}
-	st.later(func() error {
-		defer st.kafka.Close()
-		return st.deleteTopics(context.WithoutCancel(ctx)) // also when ctx has ended
-	})
-	admin := kadm.NewClient(st.kafka)
-	return errors.Join(createTopic(ctx, admin, s.Topic), createTopic(ctx, admin, s.Counted))
-}
-
-func (st *stage) deleteTopics(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	admin := kadm.NewClient(st.kafka)
-	topics, err := admin.DeleteTopics(ctx, st.settings.Topic, st.settings.Counted)
-	if err == nil {
-		err = topics.Error()
-	}
-	if errors.Is(err, kerr.UnknownTopicOrPartition) {
-		err = nil
-	}
-	// The group dies with its topic where it cannot be deleted.
-	_, _ = admin.DeleteGroup(ctx, st.settings.Group)
-	return err
+	return errors.Join(errs[:]...)
 }

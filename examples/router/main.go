@@ -38,7 +38,7 @@ func run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.Close(ctx)) }()
+	defer func() { err = errors.Join(err, s.Close()) }()
 	ob, err := pgoutbox.New(s.Pool, pgoutbox.Config{})
 	if err != nil {
 		return err

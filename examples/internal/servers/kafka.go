@@ -2,11 +2,9 @@ package servers
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/IBM/sarama"
 	"github.com/ThreeDotsLabs/watermill-kafka/v3/pkg/kafka"
@@ -14,17 +12,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-const cleanupTimeout = 30 * time.Second
-
 // CreateTopic creates a topic of three partitions for this run and returns its
 // full name.
 func (s *Servers) CreateTopic(ctx context.Context, name string) (string, error) {
-	topic := s.Name(name)
-	created, err := s.kafka.CreateTopic(ctx, 3, 1, nil, topic)
-	if err := errors.Join(err, created.Err); err != nil {
-		return "", fmt.Errorf("create topic %s: %w", topic, err)
-	}
-	return topic, nil
+	return s.env.CreateTopic(ctx, name, 3)
 }
 
 // Read returns the first n records of topic, ordered by key, per key as they
@@ -69,22 +60,4 @@ func (s *Servers) Subscriber(group string) (message.Subscriber, error) {
 		OverwriteSaramaConfig: config,
 		ConsumerGroup:         s.Name(group),
 	}, nil)
-}
-
-func (s *Servers) deleteTopics(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, cleanupTimeout)
-	defer cancel()
-	topics, err := s.kafka.ListTopics(ctx)
-	if err != nil {
-		return fmt.Errorf("list topics: %w", err)
-	}
-	names := slices.DeleteFunc(topics.Names(), func(name string) bool { return !strings.HasPrefix(name, s.prefix) })
-	if len(names) == 0 {
-		return nil
-	}
-	responses, err := s.kafka.DeleteTopics(ctx, names...)
-	if err != nil {
-		return fmt.Errorf("delete topics: %w", err)
-	}
-	return responses.Error()
 }

@@ -8,12 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/leat-go/leat/internal/testenv"
 )
@@ -32,9 +28,7 @@ type Servers struct {
 	// Brokers are Kafka's seed addresses.
 	Brokers []string
 
-	env    *testenv.Env
-	kafka  *kadm.Client
-	prefix string
+	env *testenv.Env
 }
 
 // Start finds or starts the servers: those that LEAT_POSTGRES_URL and
@@ -44,14 +38,10 @@ func Start(ctx context.Context, example string) (*Servers, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Servers{
-		Brokers: env.KafkaBrokers,
-		env:     env,
-		prefix:  "leat-test-" + strconv.FormatInt(time.Now().Unix(), 36) + "-" + strconv.Itoa(os.Getpid()) + "-" + example + "-",
-	}
+	s := &Servers{Brokers: env.KafkaBrokers, env: env}
 	fmt.Fprint(os.Stderr, env.Describe())
 	if err := s.connect(ctx, example); err != nil {
-		return nil, errors.Join(err, s.Close(ctx))
+		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
@@ -61,30 +51,17 @@ func (s *Servers) connect(ctx context.Context, example string) (err error) {
 	if s.PostgresURL, err = s.env.CreateDatabase(context.WithoutCancel(ctx), example); err != nil {
 		return err
 	}
-	if s.Pool, err = pgxpool.New(ctx, s.PostgresURL); err != nil {
-		return err
-	}
-	client, err := kgo.NewClient(kgo.SeedBrokers(s.Brokers...))
-	if err != nil {
-		return err
-	}
-	s.kafka = kadm.NewClient(client)
-	return nil
+	s.Pool, err = pgxpool.New(ctx, s.PostgresURL)
+	return err
 }
 
 // Name returns a name for a topic or a consumer group that no other run uses.
-func (s *Servers) Name(name string) string { return s.prefix + name }
+func (s *Servers) Name(name string) string { return s.env.KafkaName(name) }
 
-// Close removes what the example has made and stops what it started, also after
-// ctx has ended.
-func (s *Servers) Close(ctx context.Context) error {
-	var err error
+// Close removes what the example has made and stops what it started.
+func (s *Servers) Close() error {
 	if s.Pool != nil {
 		s.Pool.Close()
 	}
-	if s.kafka != nil {
-		err = s.deleteTopics(context.WithoutCancel(ctx))
-		s.kafka.Close()
-	}
-	return errors.Join(err, s.env.Close())
+	return s.env.Close()
 }
