@@ -6,21 +6,21 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/leat-go/leat/docs/exhibits/gallery"
-	"github.com/leat-go/leat/docs/exhibits/scenes"
-	"github.com/leat-go/leat/docs/exhibits/stage/stagetest"
+	"github.com/leat-go/leat/docs/exhibits/exhibit"
+	"github.com/leat-go/leat/docs/exhibits/scenarios"
+	"github.com/leat-go/leat/docs/exhibits/testbed/testbedtest"
 )
 
-func TestMain(m *testing.M) { stagetest.Main(m) }
+func TestMain(m *testing.M) { testbedtest.Main(m) }
 
 // TestExhibits plays all exhibits, one after the other: a transaction that one of
 // them holds open concerns the others, which is what it is about.
 func TestExhibits(t *testing.T) {
 	t.Parallel()
-	s := stagetest.New(t)
-	var findings []gallery.Finding
-	for _, e := range scenes.All() {
-		found, err := e.Play(t.Context(), s)
+	bed := testbedtest.New(t)
+	var findings []exhibit.Finding
+	for _, e := range scenarios.All() {
+		found, err := e.Play(t.Context(), bed)
 		require.NoError(t, err)
 		findings = append(findings, found...)
 	}
@@ -30,5 +30,5 @@ func TestExhibits(t *testing.T) {
 		require.NotZero(t, f.Incumbent)
 		require.Zero(t, f.Leat)
 	}
-	require.NoError(t, gallery.Table(io.Discard, findings))
+	require.NoError(t, exhibit.Table(io.Discard, findings))
 }

@@ -2,8 +2,8 @@
 package main
 
 import (
-	"github.com/leat-go/leat/docs/exhibits/gallery"
-	"github.com/leat-go/leat/docs/exhibits/scenes/deduplicator"
+	"github.com/leat-go/leat/docs/exhibits/exhibit"
+	"github.com/leat-go/leat/docs/exhibits/scenarios/deduplicator"
 )
 
-func main() { gallery.Main(deduplicator.Exhibit()) }
+func main() { exhibit.Main(deduplicator.Exhibit()) }

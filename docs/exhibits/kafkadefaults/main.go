@@ -2,8 +2,8 @@
 package main
 
 import (
-	"github.com/leat-go/leat/docs/exhibits/gallery"
-	"github.com/leat-go/leat/docs/exhibits/scenes/kafkadefaults"
+	"github.com/leat-go/leat/docs/exhibits/exhibit"
+	"github.com/leat-go/leat/docs/exhibits/scenarios/kafkadefaults"
 )
 
-func main() { gallery.Main(kafkadefaults.Exhibit()) }
+func main() { exhibit.Main(kafkadefaults.Exhibit()) }

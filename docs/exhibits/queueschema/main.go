@@ -2,8 +2,8 @@
 package main
 
 import (
-	"github.com/leat-go/leat/docs/exhibits/gallery"
-	"github.com/leat-go/leat/docs/exhibits/scenes/queueschema"
+	"github.com/leat-go/leat/docs/exhibits/exhibit"
+	"github.com/leat-go/leat/docs/exhibits/scenarios/queueschema"
 )
 
-func main() { gallery.Main(queueschema.Exhibit()) }
+func main() { exhibit.Main(queueschema.Exhibit()) }

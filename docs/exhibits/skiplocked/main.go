@@ -2,8 +2,8 @@
 package main
 
 import (
-	"github.com/leat-go/leat/docs/exhibits/gallery"
-	"github.com/leat-go/leat/docs/exhibits/scenes/skiplocked"
+	"github.com/leat-go/leat/docs/exhibits/exhibit"
+	"github.com/leat-go/leat/docs/exhibits/scenarios/skiplocked"
 )
 
-func main() { gallery.Main(skiplocked.Exhibit()) }
+func main() { exhibit.Main(skiplocked.Exhibit()) }

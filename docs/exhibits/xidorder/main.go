@@ -2,8 +2,8 @@
 package main
 
 import (
-	"github.com/leat-go/leat/docs/exhibits/gallery"
-	"github.com/leat-go/leat/docs/exhibits/scenes/xidorder"
+	"github.com/leat-go/leat/docs/exhibits/exhibit"
+	"github.com/leat-go/leat/docs/exhibits/scenarios/xidorder"
 )
 
-func main() { gallery.Main(xidorder.Exhibit()) }
+func main() { exhibit.Main(xidorder.Exhibit()) }

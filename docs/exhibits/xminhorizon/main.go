@@ -2,8 +2,8 @@
 package main
 
 import (
-	"github.com/leat-go/leat/docs/exhibits/gallery"
-	"github.com/leat-go/leat/docs/exhibits/scenes/xminhorizon"
+	"github.com/leat-go/leat/docs/exhibits/exhibit"
+	"github.com/leat-go/leat/docs/exhibits/scenarios/xminhorizon"
 )
 
-func main() { gallery.Main(xminhorizon.Exhibit()) }
+func main() { exhibit.Main(xminhorizon.Exhibit()) }

@@ -1,0 +1,37 @@
+package exhibit
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Outcome counts what went wrong on one side of a case. The zero Outcome is that
+// of a side on which nothing did.
+type Outcome struct {
+	// Lost counts the messages that were committed and never took effect.
+	Lost int
+	// Doubled counts the effects beyond the first of their message.
+	Doubled int
+	// Reordered counts the keys of which a message took effect, for the first time,
+	// after one that was committed later.
+	Reordered int
+	// Late counts the messages that were held up by what has nothing to do with them.
+	Late int
+}
+
+// String returns the figures that are not zero, or "-".
+func (o Outcome) String() string {
+	var parts []string
+	for _, figure := range []struct {
+		n    int
+		name string
+	}{{o.Lost, "lost"}, {o.Doubled, "doubled"}, {o.Reordered, "reordered"}, {o.Late, "late"}} {
+		if figure.n != 0 {
+			parts = append(parts, strconv.Itoa(figure.n)+" "+figure.name)
+		}
+	}
+	if len(parts) == 0 {
+		return "-"
+	}
+	return strings.Join(parts, ", ")
+}

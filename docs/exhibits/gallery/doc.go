@@ -1,4 +1,0 @@
-// Package gallery runs exhibits: scenarios that are played twice, once on a
-// released version of what people use today and once on leat, and judged by what
-// was committed and what took effect.
-package gallery

@@ -1,3 +1,0 @@
-// Package stage is what exhibits are played on: PostgreSQL and Kafka, reduced to a
-// run's own part of them, and the pieces of a service that the scenarios share.
-package stage

@@ -1,0 +1,94 @@
+package testbed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/leat-go/leat/internal/testenv"
+)
+
+// Supervise must be the first call of main: a server that a program starts is
+// watched by a second process of the same program, which does not return here.
+func Supervise() { testenv.Supervise() }
+
+// Testbed is the servers and what is written about them. Its methods may be called
+// concurrently.
+type Testbed struct {
+	// Pool connects to the run's own database.
+	Pool *pgxpool.Pool
+	// Brokers are Kafka's seed addresses.
+	Brokers []string
+
+	env   *testenv.Env
+	kafka *kadm.Client
+	story io.Writer
+}
+
+// Silent returns a testbed without servers that tells nothing.
+func Silent() *Testbed { return &Testbed{story: io.Discard} }
+
+// Start finds or starts the servers: those that LEAT_POSTGRES_URL and
+// LEAT_KAFKA_BROKERS name, or others. What happens is told to story. The caller
+// must Close the result.
+func Start(ctx context.Context, story io.Writer) (*Testbed, error) {
+	env, err := testenv.Start(ctx, testenv.Needs{Postgres: true, Kafka: true})
+	if err != nil {
+		return nil, err
+	}
+	bed := &Testbed{Brokers: env.KafkaBrokers, env: env, story: story}
+	if err := bed.connect(ctx); err != nil {
+		return nil, errors.Join(err, bed.Close())
+	}
+	return bed, nil
+}
+
+func (bed *Testbed) connect(ctx context.Context) (err error) {
+	if bed.Pool, err = bed.Database(ctx, "exhibits"); err != nil {
+		return err
+	}
+	client, err := kgo.NewClient(kgo.SeedBrokers(bed.Brokers...))
+	if err != nil {
+		return err
+	}
+	bed.kafka = kadm.NewClient(client)
+	return nil
+}
+
+// Database makes another database on the same server. The caller must close the
+// pool.
+func (bed *Testbed) Database(ctx context.Context, name string) (*pgxpool.Pool, error) {
+	// A database whose creation is interrupted would be nobody's to drop.
+	url, err := bed.env.CreateDatabase(context.WithoutCancel(ctx), name)
+	if err != nil {
+		return nil, err
+	}
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, err
+	}
+	config.MaxConns = 10
+	return pgxpool.NewWithConfig(ctx, config)
+}
+
+// Say tells what happens.
+func (bed *Testbed) Say(format string, args ...any) { fmt.Fprintf(bed.story, format+"\n", args...) }
+
+// Servers says which servers were found.
+func (bed *Testbed) Servers() string { return bed.env.Describe() }
+
+// Close removes what the run has made and stops what it started.
+func (bed *Testbed) Close() error {
+	if bed.Pool != nil {
+		bed.Pool.Close()
+	}
+	if bed.kafka != nil {
+		bed.kafka.Close()
+	}
+	return bed.env.Close()
+}
