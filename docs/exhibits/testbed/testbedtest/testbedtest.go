@@ -28,5 +28,5 @@ func New(t *testing.T) *testbed.Testbed {
 	bed, err := testbed.Start(t.Context(), t.Output())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, bed.Close()) })
-	return s
+	return bed
 }
