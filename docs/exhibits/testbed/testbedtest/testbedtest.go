@@ -1,4 +1,4 @@
-// Package stagetest gives testbeds to tests.
+// Package testbedtest gives testbeds to tests.
 package testbedtest
 
 import (
