@@ -48,9 +48,7 @@ func standBy(t *testing.T, server *testenv.PostgresServer, data string) {
 // and, later, a primary again. The relay waits, and goes on.
 func TestO2_FailoverToAReadOnlyNode(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("starts a server of its own")
-	}
+	testenv.Long(t, "starts a server of its own")
 	server, ob, db := private(t, nil)
 	broker := outboxtest.NewBroker()
 	failed := make(chan error, 1000)
@@ -103,9 +101,7 @@ func (o onError) OnError(_ context.Context, _ string, err error) {
 // own connections are made by the pool's rules and find the primary.
 func TestO2_TargetSessionAttrs(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("starts servers of its own")
-	}
+	testenv.Long(t, "starts servers of its own")
 	_, _, db := private(t, nil)
 	other, _, otherDB := private(t, nil)
 	exec(t, otherDB, `CREATE DATABASE "`+db.Name+`"`)
@@ -135,9 +131,7 @@ func TestO2_TargetSessionAttrs(t *testing.T) {
 // there is one.
 func TestO2_TooManyConnections(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("starts a server of its own")
-	}
+	testenv.Long(t, "starts a server of its own")
 	_, ob, db := private(t, map[string]string{"max_connections": "10", "superuser_reserved_connections": "0"})
 	broker := outboxtest.NewBroker()
 	failed := make(chan error, 1000)
@@ -169,9 +163,7 @@ func TestO2_TooManyConnections(t *testing.T) {
 // still knows.
 func TestO12_PositionIsReadAgain(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("starts a server of its own")
-	}
+	testenv.Long(t, "starts a server of its own")
 	// The writer of the log sleeps, so that nothing asynchronous survives.
 	server, ob, db := private(t, map[string]string{"wal_writer_delay": "10s", "wal_writer_flush_after": "1GB"})
 	src := source(t, ob, "")

@@ -46,9 +46,7 @@ func filteredPages() map[string]page {
 // no plan sorts a window for a page.
 func TestO11_PlansOfFilteredPages(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("needs a million rows")
-	}
+	testenv.Long(t, "needs a million rows")
 	db := testenv.Postgres(t, million(t))
 	for _, statistics := range statistics() {
 		know(t, db, statistics)
