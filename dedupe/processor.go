@@ -11,6 +11,7 @@ import (
 
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/ids"
+	"github.com/leat-go/leat/internal/jitter"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -244,7 +245,7 @@ func (p *Processor) delay(ctx context.Context, most time.Duration) {
 	if p.cfg.BusyDelay <= 0 {
 		return
 	}
-	d := time.Duration(float64(p.cfg.BusyDelay) * (0.75 + failpoint.Chance()/2))
+	d := jitter.Around(p.cfg.BusyDelay, 0.25)
 	timer := time.NewTimer(min(d, max(most, time.Millisecond)))
 	defer timer.Stop()
 	select {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/jitter"
 )
 
 // group runs entries, which are at most MaxBatch, and settles each of them.
@@ -28,7 +29,7 @@ func (c *batchCall) group(ctx context.Context, entries []batchEntry) {
 			c.split(ctx, rest, err)
 			break
 		}
-		wait(ctx, jitter(min(c.p.cfg.ConflictDelay<<min(try, 20), maxConflictDelay), 0.5))
+		wait(ctx, jitter.Around(min(c.p.cfg.ConflictDelay<<min(try, 20), maxConflictDelay), 0.5))
 		entries = rest
 	}
 	slices.SortFunc(aside, func(a, b batchEntry) int { return a.place - b.place })

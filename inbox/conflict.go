@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/jitter"
 )
 
 // NoConflictRetries as Config.ConflictRetries turns retries off.
@@ -48,13 +48,8 @@ func (p *Processor) retry(ctx context.Context, work func() error) error {
 		if try >= p.cfg.ConflictRetries {
 			return fmt.Errorf("%w: %w", ErrConflict, err)
 		}
-		wait(ctx, jitter(min(p.cfg.ConflictDelay<<min(try, 20), maxConflictDelay), 0.5))
+		wait(ctx, jitter.Around(min(p.cfg.ConflictDelay<<min(try, 20), maxConflictDelay), 0.5))
 	}
-}
-
-// jitter returns d, give or take as much as part of it.
-func jitter(d time.Duration, part float64) time.Duration {
-	return time.Duration(float64(d) * (1 - part + 2*part*failpoint.Chance()))
 }
 
 // wait waits for d, or until ctx ends.

@@ -11,6 +11,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/jitter"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -103,7 +104,7 @@ func (p *Processor) process(ctx context.Context, d *delivery) (outcome Outcome, 
 	}()
 	outcome, err = p.deliver(ctx, d)
 	if outcome == OutcomeFailed || outcome == OutcomeUnknown {
-		wait(ctx, jitter(p.cfg.OnFailure.delay(max(d.attempt, 1)), 0.25))
+		wait(ctx, jitter.Around(p.cfg.OnFailure.delay(max(d.attempt, 1)), 0.25))
 	}
 	if err == nil {
 		err = failpoint.Inject(ctx, failpoint.ConsumerAfterCommitBeforeAck)
@@ -300,7 +301,7 @@ func (p *Processor) finishing(ctx context.Context) (context.Context, context.Can
 // delay waits BusyDelay ± 25 %, so that deliveries that met once do not meet
 // again.
 func (p *Processor) delay(ctx context.Context) {
-	wait(ctx, jitter(p.cfg.BusyDelay, 0.25))
+	wait(ctx, jitter.Around(p.cfg.BusyDelay, 0.25))
 }
 
 func (p *Processor) observe(ctx context.Context, d Delivery) {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/leat-go/leat/internal/jitter"
 )
 
 // recoverEvery is how often RunRedrive looks for queues that a process has left
@@ -45,7 +47,7 @@ func (p *Processor) RunRedrive(ctx context.Context, handle func(ctx context.Cont
 			p.redrive(ctx, r, handle)
 			continue
 		}
-		wait(ctx, jitter(p.cfg.RedrivePoll, 0.25))
+		wait(ctx, jitter.Around(p.cfg.RedrivePoll, 0.25))
 	}
 	return nil
 }
@@ -103,7 +105,7 @@ func (p *Processor) maxAttempts() int {
 func (p *Processor) afterRedrive(ctx context.Context, r Redriven, outcome Outcome, err error) {
 	finish, cancel := p.finishing(ctx)
 	defer cancel()
-	f := RedriveFailure{Retry: jitter(p.redriveDelay(r.Attempt), 0.25)}
+	f := RedriveFailure{Retry: jitter.Around(p.redriveDelay(r.Attempt), 0.25)}
 	switch outcome {
 	case OutcomeCommitted:
 		if failed := p.parker.FinishRedriven(finish, r); failed != nil {

@@ -2,11 +2,11 @@ package middleware
 
 import (
 	"math"
-	"math/rand/v2"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
+	"github.com/leat-go/leat/internal/jitter"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -113,10 +113,9 @@ func (b Backoff) Middleware(h message.HandlerFunc) message.HandlerFunc {
 
 // delay is the wait after so many failures before this one, at most Max.
 func (b Backoff) delay(before int) time.Duration {
-	d := min(float64(b.Initial)*math.Pow(b.Multiplier, float64(before)), float64(b.Max)) // also from +Inf
-	d *= 1 + max(b.Jitter, 0)*(2*rand.Float64()-1)                                       //nolint:gosec // jitter is no secret
-	if d >= float64(b.Max) {
-		return b.Max
+	d := b.Max
+	if grown := float64(b.Initial) * math.Pow(b.Multiplier, float64(before)); grown < float64(b.Max) { // +Inf is not
+		d = time.Duration(grown)
 	}
-	return time.Duration(d)
+	return min(jitter.Around(d, max(b.Jitter, 0)), b.Max)
 }

@@ -2,8 +2,9 @@ package kafkasource
 
 import (
 	"context"
-	"math/rand/v2"
 	"time"
+
+	"github.com/leat-go/leat/internal/jitter"
 )
 
 // redeliverAfter is the delay before the delivery that follows attempt failed
@@ -17,11 +18,7 @@ func (c Config) redeliverAfter(attempt int) time.Duration {
 		}
 		delay *= 2
 	}
-	return jitter(delay)
-}
-
-func jitter(d time.Duration) time.Duration {
-	return time.Duration(float64(d) * (0.75 + rand.Float64()/2)) //nolint:gosec // jitter is no secret
+	return jitter.Around(delay, 0.25)
 }
 
 // pause waits for d, or until ctx has ended or stop is closed.

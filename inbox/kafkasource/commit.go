@@ -9,6 +9,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/leat-go/leat/internal/jitter"
 )
 
 // commitTimeout bounds one commit, and the retries of the last one of a
@@ -50,7 +52,7 @@ func (m *member) commitFinally(ctx context.Context, parts []*assignment) {
 			return
 		}
 		if errors.Is(err, kerr.RebalanceInProgress) && ctx.Err() == nil {
-			pause(ctx, jitter(50*time.Millisecond), nil)
+			pause(ctx, jitter.Around(50*time.Millisecond, 0.25), nil)
 			continue
 		}
 		m.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "last offset commit failed, messages will be delivered again",

@@ -10,6 +10,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/leat-go/leat/internal/jitter"
 )
 
 // pollRecords bounds one poll, so that a partition is paused in time.
@@ -124,7 +126,7 @@ func (m *member) poll(ctx context.Context) {
 		})
 		m.client.AllowRebalance()
 		if failed { // which some errors do again at once
-			pause(ctx, jitter(rejoinDelay), m.gaveUp)
+			pause(ctx, jitter.Around(rejoinDelay, 0.25), m.gaveUp)
 		}
 	}
 }

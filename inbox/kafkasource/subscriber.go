@@ -11,6 +11,7 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
+	"github.com/leat-go/leat/internal/jitter"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -134,7 +135,7 @@ func (s *subscription) run(ctx context.Context) {
 		}
 		s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "group session ended, joining again",
 			slog.String("group", s.group), slog.String("topic", s.topic), slog.Any("error", err))
-		pause(ctx, jitter(rejoinDelay), s.closing)
+		pause(ctx, jitter.Around(rejoinDelay, 0.25), s.closing)
 	}
 }
 

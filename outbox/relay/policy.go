@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/leat-go/leat/internal/jitter"
 	"github.com/leat-go/leat/internal/topics"
 	"github.com/leat-go/leat/outbox"
 )
@@ -115,10 +116,10 @@ func (c Config) retryIn(n int) time.Duration {
 	wait := c.BackoffMin
 	for range n - 1 {
 		if wait *= 2; wait >= c.BackoffMax {
-			return jitter(c.BackoffMax, 2)
+			return jitter.Below(c.BackoffMax, 0.5)
 		}
 	}
-	return jitter(wait, 2)
+	return jitter.Below(wait, 0.5)
 }
 
 const maxErrorBytes = 2000

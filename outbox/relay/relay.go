@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/jitter"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -130,5 +131,5 @@ func (r *Relay) standby(err error) time.Duration {
 	if held, ok := errors.AsType[*LeaseHeldError](err); ok && held.Remaining > 0 {
 		wait = min(wait, held.Remaining)
 	}
-	return jitter(max(wait, r.cfg.PollMin), 4)
+	return jitter.Below(max(wait, r.cfg.PollMin), 0.25)
 }

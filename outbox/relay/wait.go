@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/jitter"
 )
 
 // backoff is a wait that doubles from first to most, jittered by a half, until
@@ -15,17 +15,11 @@ type backoff struct {
 
 func (b *backoff) next() time.Duration {
 	b.last = min(max(b.last*2, b.first), b.most)
-	return jitter(b.last, 2)
+	return jitter.Below(b.last, 0.5)
 }
 
 func (b *backoff) reset() {
 	b.last = 0
-}
-
-// jitter returns d less up to a 1/part of it, so that replicas do not march in
-// step.
-func jitter(d time.Duration, part int64) time.Duration {
-	return d - time.Duration(failpoint.Chance()*float64(int64(d)/part))
 }
 
 // pause waits for d or until ctx ends, and says whether it waited for d.

@@ -13,5 +13,5 @@
 // simpler run: that is how failures are shrunk.
 //
 // The waits that engines jitter must be a function of the time for that, so programs
-// are built with the tag leat_failpoints and run with LEAT_CHANCE=clock.
+// are built with the tag leat_failpoints and run with LEAT_JITTER=clock.
 package sim

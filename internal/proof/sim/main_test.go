@@ -7,10 +7,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"github.com/leat-go/leat/internal/jitter"
 )
 
 func TestMain(m *testing.M) {
-	if err := os.Setenv("LEAT_CHANCE", "clock"); err != nil {
+	if err := os.Setenv(jitter.EnvSource, jitter.Clock); err != nil {
 		panic(err)
 	}
 	goleak.VerifyTestMain(m)

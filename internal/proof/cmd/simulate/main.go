@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/jitter"
 )
 
 func main() {
@@ -22,7 +23,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "simulate: build it with -tags leat_failpoints")
 		os.Exit(2)
 	}
-	if err := os.Setenv("LEAT_CHANCE", "clock"); err != nil {
+	if err := os.Setenv(jitter.EnvSource, jitter.Clock); err != nil {
 		fmt.Fprintln(os.Stderr, "simulate:", err)
 		os.Exit(2)
 	}

@@ -1,6 +1,6 @@
 //go:build leat_failpoints
 
-package failpoint
+package jitter
 
 import (
 	"math/rand/v2"
@@ -9,16 +9,12 @@ import (
 	"time"
 )
 
-// EnvChance set to "clock" makes [Chance] a function of the time, for simulations in
-// virtual time that must come out the same again.
-const EnvChance = "LEAT_CHANCE"
-
 //nolint:gochecknoglobals // one process, one environment
-var chanceByClock = sync.OnceValue(func() bool { return os.Getenv(EnvChance) == "clock" })
+var byClock = sync.OnceValue(func() bool { return os.Getenv(EnvSource) == Clock })
 
-// Chance returns a number in [0, 1), by which waits are jittered.
-func Chance() float64 {
-	if chanceByClock() {
+// chance returns a number in [0, 1).
+func chance() float64 {
+	if byClock() {
 		return scatter(uint64(time.Now().UnixNano()))
 	}
 	return rand.Float64() //nolint:gosec // jitter is no secret

@@ -1,6 +1,6 @@
 //go:build leat_failpoints
 
-package failpoint
+package jitter
 
 import (
 	"testing"
@@ -15,21 +15,11 @@ func TestScatter(t *testing.T) {
 	sum := 0.0
 	for x := range uint64(10_000) {
 		f := scatter(x)
-		require.InDelta(t, 0.5, f, 0.5)
+		require.GreaterOrEqual(t, f, 0.0)
 		require.Less(t, f, 1.0)
 		require.InDelta(t, f, scatter(x), 0)
 		sum += f
 	}
 	require.InDelta(t, 5_000, sum, 150)
 	require.NotEqual(t, scatter(1), scatter(2))
-}
-
-// TestChance stays within its bounds.
-func TestChance(t *testing.T) {
-	t.Parallel()
-	for range 1_000 {
-		c := Chance()
-		require.GreaterOrEqual(t, c, 0.0)
-		require.Less(t, c, 1.0)
-	}
 }
