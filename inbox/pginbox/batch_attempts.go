@@ -29,7 +29,7 @@ func (f *failures) AttemptBatch(ctx context.Context, items []inbox.BatchItem) ([
 			return err
 		}
 		if first.Valid {
-			err := conn.QueryRow(ctx, f.sql["attempt_batch"+rangedForm], planned(conn, append(args, first, last)...)...).Scan(&places)
+			err := conn.QueryRow(ctx, f.sql["attempt_batch_range"], planned(conn, append(args, first, last)...)...).Scan(&places)
 			return errors.Join(err, f.forget(ctx, conn, number))
 		}
 		batch, forget := &pgx.Batch{}, f.takeSettled()

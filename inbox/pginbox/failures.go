@@ -37,7 +37,8 @@ type failures struct {
 // failureStatements are the names of the files in sql that failures uses.
 func failureStatements() []string {
 	return []string{
-		"attempt", "attempt_batch", "attempt_fail", "attempt_withdraw", "attempt_forget", "attempt_prune",
+		"attempt", "attempt_range", "attempt_batch", "attempt_batch_range",
+		"attempt_fail", "attempt_withdraw", "attempt_forget", "attempt_prune",
 		"park_head", "park", "redrive_pick", "redrive_claim", "redrive_next", "redrive_fail", "redrive_orphans",
 		"note", "noted", "note_prune", "audit_prune", "parked_list", "parked_first", "parked_redrive", "parked_drop", "audit_list",
 	}
@@ -54,23 +55,11 @@ func newFailures(k keys, cfg Config, db pgmigrate.DB) (*failures, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := f.render(name, string(text), cfg.names()); err != nil {
+		if f.sql[name], err = cfg.names().Render(withoutComments(string(text))); err != nil {
 			return nil, err
 		}
 	}
 	return f, nil
-}
-
-// render renders a statement, and those that look for ids in ranges in a second form.
-func (f *failures) render(name, text string, names pgmigrate.Names) (err error) {
-	text = withoutComments(text)
-	if f.sql[name], err = names.Render(text); err != nil {
-		return err
-	}
-	if ranged := inRanges(name, text); ranged != "" {
-		f.sql[name+rangedForm], err = names.Render(ranged)
-	}
-	return err
 }
 
 // lend calls use with a connection and the consumer's number.

@@ -29,7 +29,7 @@ func (f *failures) Attempt(ctx context.Context, id string, key inbox.Key) (a inb
 			return err
 		}
 		if at.ranged {
-			err := conn.QueryRow(ctx, f.sql["attempt"+rangedForm], planned(conn, args...)...).Scan(&a.Number, &a.KeyParked)
+			err := conn.QueryRow(ctx, f.sql["attempt_range"], planned(conn, args...)...).Scan(&a.Number, &a.KeyParked)
 			return errors.Join(err, f.forget(ctx, conn, number))
 		}
 		batch, forget := &pgx.Batch{}, f.takeSettled()

@@ -3,31 +3,10 @@ package pginbox
 import (
 	"bytes"
 	"context"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 )
-
-// rangedForm is the end of the names of statements that look for ids in ranges, too.
-const rangedForm = "_ranged"
-
-// inRanges returns the form of a statement of attempts that finds messages in ranges
-// processed as well, "" where there is none. With values in place of parameters the
-// server looks into few ranges; it would lock all of them for a plan that it keeps,
-// which is why these are sent by planned.
-func inRanges(name, text string) string {
-	const look = "EXISTS (SELECT FROM @{} i WHERE i.consumer = $1::smallint AND i.id = m.id)"
-	switch name {
-	case "attempt":
-		return strings.Replace(text, "@{}", "@{_ranges}", 1)
-	case "attempt_batch":
-		return strings.Replace(text, look, look+" OR EXISTS (SELECT FROM @{_ranges} i WHERE i.consumer = $1::smallint AND i.id = m.id"+
-			" AND i.id BETWEEN $6::uuid AND $7::uuid)", 1)
-	default:
-		return ""
-	}
-}
 
 // planned makes a query be planned for its values. In pgx's simple protocol it is so by
 // itself, and there may be a pooler that takes nothing else.

@@ -93,7 +93,7 @@ func (a *assigning) alone(ctx context.Context, tx pgx.Tx, number int16) error {
 	var hasIDs, ranges bool
 	err := tx.QueryRow(ctx, a.keys.ids, number).Scan(&hasIDs, &ranges)
 	if err == nil && !hasIDs && ranges {
-		err = tx.QueryRow(ctx, a.keys.rangedIDs, number).Scan(&hasIDs)
+		err = tx.QueryRow(ctx, a.keys.idsRange, number).Scan(&hasIDs)
 	}
 	if err == nil && hasIDs {
 		err = ErrOtherInbox

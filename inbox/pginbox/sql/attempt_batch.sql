@@ -3,8 +3,7 @@
 -- that are to be run alone: noted before, with attempts, or of a parked key.
 -- In the order of ids, so that two of these do not deadlock over their rows.
 -- $1 consumer, $2 ids, $3 hashes of the keys or NULL, $4 keys, $5 synchronous_commit
--- of this transaction or NULL. Where ids are in ranges, $6 and $7 are the first and the
--- last of them: by those the server sees which ranges it needs.
+-- of this transaction or NULL.
 WITH s AS MATERIALIZED (
   SELECT set_config('synchronous_commit', coalesce($5::text, current_setting('synchronous_commit')), true)),
 m AS MATERIALIZED (
