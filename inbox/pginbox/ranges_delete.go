@@ -82,12 +82,19 @@ func (r *round) drained(ctx context.Context) (bool, error) {
 	}
 }
 
-// deleteOf deletes one consumer's ids, and rests as long as it has worked.
+// deleteOf deletes one consumer's ids.
 func (r *round) deleteOf(ctx context.Context, consumer int16, floor pgtype.UUID) error {
+	return r.inChunks(ctx, &r.report.Deleted, r.sql.deleteBelow, consumer, floor)
+}
+
+// inChunks repeats a statement whose last parameter is the number of rows it deletes
+// until it finds fewer, and rests as long as it has worked.
+func (r *round) inChunks(ctx context.Context, deleted *int64, statement string, args ...any) error {
+	args = append(args, r.cfg.DeleteChunk)
 	for ctx.Err() == nil {
 		began := time.Now()
-		tag, err := r.pool.Exec(ctx, r.sql.deleteBelow, consumer, floor, r.cfg.DeleteChunk)
-		r.report.Deleted += tag.RowsAffected()
+		tag, err := r.pool.Exec(ctx, statement, args...)
+		*deleted += tag.RowsAffected()
 		if err != nil || tag.RowsAffected() < int64(r.cfg.DeleteChunk) {
 			return err
 		}
@@ -137,24 +144,12 @@ func (r *round) sweep(ctx context.Context) error {
 	return err
 }
 
-// pruneAudit deletes old rows of the audit, and rests as long as it has worked.
+// pruneAudit deletes old rows of the audit.
 func (r *round) pruneAudit(ctx context.Context) error {
 	if r.cfg.KeepAudit == 0 {
 		return nil
 	}
-	for ctx.Err() == nil {
-		began := time.Now()
-		tag, err := r.pool.Exec(ctx, r.sql.pruneAudit, nil, r.cfg.KeepAudit.Microseconds(), r.cfg.DeleteChunk)
-		r.report.PrunedAudit += tag.RowsAffected()
-		if err != nil || tag.RowsAffected() < int64(r.cfg.DeleteChunk) {
-			return err
-		}
-		pauseFor(ctx, time.Since(began))
-		if err := r.keep(ctx); err != nil {
-			return err
-		}
-	}
-	return ctx.Err()
+	return r.inChunks(ctx, &r.report.PrunedAudit, r.sql.pruneAudit, nil, r.cfg.KeepAudit.Microseconds())
 }
 
 // tid is the place before the first row of a page.
