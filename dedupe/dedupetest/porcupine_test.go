@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,6 +19,7 @@ import (
 	"github.com/leat-go/leat/dedupe/memdedupe"
 	"github.com/leat-go/leat/dedupe/pgdedupe"
 	"github.com/leat-go/leat/dedupe/redisdedupe"
+	"github.com/leat-go/leat/internal/faultnet"
 	"github.com/leat-go/leat/internal/testenv"
 )
 
@@ -125,39 +124,14 @@ func check(t *testing.T, store dedupetest.Subject, lost float64) porcupine.Check
 	return porcupine.CheckOperationsTimeout(sequential(), h.ops, time.Minute)
 }
 
-// frail loses connections when data arrive, once it is armed.
-type frail struct{ armed atomic.Bool }
-
-type frailConn struct {
-	net.Conn
-
-	f *frail
-}
-
-func (c frailConn) Read(b []byte) (int, error) {
-	n, err := c.Conn.Read(b)
-	if err == nil && c.f.armed.Load() && rand.IntN(50) == 0 {
-		return 0, errors.Join(net.ErrClosed, c.Close())
-	}
-	return n, err
-}
-
-func (f *frail) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
-	if err != nil {
-		return nil, err
-	}
-	return frailConn{conn, f}, nil
-}
-
 // onRedis and onPostgres are stores whose calls lose their connections, and lose
 // records on connections that hold.
 func onRedis(t *testing.T) dedupetest.Subject {
 	t.Helper()
-	env, f := testenv.Redis(t), &frail{}
-	f.armed.Store(true)
+	env, f := testenv.Redis(t), &faultnet.Frail{}
+	f.Arm(50)
 	sound := redis.NewClient(&redis.Options{Addr: env.Addr})
-	client := redis.NewClient(&redis.Options{Addr: env.Addr, Dialer: f.dial, MaxRetries: -1})
+	client := redis.NewClient(&redis.Options{Addr: env.Addr, Dialer: f.Dial, MaxRetries: -1})
 	t.Cleanup(func() { _, _ = client.Close(), sound.Close() })
 	s, err := redisdedupe.New(client, redisdedupe.Config{Prefix: env.Prefix})
 	require.NoError(t, err)
@@ -166,17 +140,17 @@ func onRedis(t *testing.T) dedupetest.Subject {
 
 func onPostgres(t *testing.T) dedupetest.Subject {
 	t.Helper()
-	db, f := testenv.Postgres(t), &frail{}
+	db, f := testenv.Postgres(t), &faultnet.Frail{}
 	config, err := pgxpool.ParseConfig(db.URL)
 	require.NoError(t, err)
-	config.ConnConfig.DialFunc, config.MaxConns = f.dial, 6
+	config.ConnConfig.DialFunc, config.MaxConns = f.Dial, 6
 	pool, err := pgxpool.NewWithConfig(t.Context(), config)
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
 	s, err := pgdedupe.New(pool, pgdedupe.Config{})
 	require.NoError(t, err)
 	require.NoError(t, s.Migrate(t.Context()))
-	f.armed.Store(true)
+	f.Arm(50)
 	return losing{s, func(ctx context.Context, k dedupe.Key) error {
 		_, err := db.Pool.Exec(ctx, "DELETE FROM leat.dedupe WHERE id = $1", []byte(k.ID))
 		return err

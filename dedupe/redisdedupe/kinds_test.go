@@ -5,8 +5,6 @@ package redisdedupe_test
 import (
 	"context"
 	"fmt"
-	"net"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,44 +14,16 @@ import (
 	"github.com/leat-go/leat/dedupe"
 	"github.com/leat-go/leat/dedupe/redisdedupe"
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/faultnet"
 	"github.com/leat-go/leat/internal/testenv"
 )
-
-// line is a consumer's connections to Redis, which a test can cut.
-type line struct {
-	mu    sync.Mutex
-	conns []net.Conn
-}
-
-func (l *line) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
-	if err == nil {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.conns = append(l.conns, conn)
-	}
-	return conn, err
-}
-
-// cut returns how many connections it has cut.
-func (l *line) cut() (n int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, conn := range l.conns {
-		if conn.Close() == nil {
-			n++
-		}
-	}
-	l.conns = nil
-	return n
-}
 
 // payment is a message that is delivered until it is acknowledged, while something
 // happens.
 type payment struct {
 	t      *testing.T
 	p      *dedupe.Processor
-	line   *line
+	line   *faultnet.Lines // to Redis
 	points *failpoint.Registry
 	cancel context.CancelFunc // of the delivery under way
 	point  failpoint.Name
@@ -66,8 +36,8 @@ const paymentLease = 300 * time.Millisecond
 func newPayment(t *testing.T, point failpoint.Name) *payment {
 	t.Helper()
 	env := testenv.Redis(t)
-	l := &line{}
-	client := redis.NewClient(&redis.Options{Addr: env.Addr, Dialer: l.dial})
+	l := &faultnet.Lines{}
+	client := redis.NewClient(&redis.Options{Addr: env.Addr, Dialer: l.Dial})
 	t.Cleanup(func() { _ = client.Close() })
 	store, err := redisdedupe.New(client, redisdedupe.Config{Prefix: env.Prefix})
 	require.NoError(t, err)
@@ -86,7 +56,7 @@ func (m *payment) actions() map[string]failpoint.Action {
 			return nil
 		}),
 		"cut": failpoint.Call(func(context.Context) error {
-			m.cuts += m.line.cut()
+			m.cuts += m.line.Cut()
 			return nil
 		}),
 		"pause": failpoint.Call(func(context.Context) error { // deaf to its context, until the lease is over

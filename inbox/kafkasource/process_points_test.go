@@ -6,11 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -19,6 +17,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/faultnet"
 	"github.com/leat-go/leat/internal/testenv"
 )
 
@@ -77,31 +76,6 @@ func TestI1_ProcessDiesAtEveryPoint(t *testing.T) {
 	}
 }
 
-// lines are a member's connections, which a test can cut.
-type lines struct {
-	mu    sync.Mutex
-	conns []net.Conn
-}
-
-func (l *lines) dial(ctx context.Context, network, host string) (net.Conn, error) {
-	conn, err := (&net.Dialer{}).DialContext(ctx, network, host)
-	if err == nil {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.conns = append(l.conns, conn)
-	}
-	return conn, err
-}
-
-func (l *lines) cut() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, conn := range l.conns {
-		_ = conn.Close() // it may be closed
-	}
-	l.conns = nil
-}
-
 // TestI1_EveryKindMidHandler lets something happen to a member while its handlers run,
 // at the moment at which a rebalance would be worst. The member goes on, or the next
 // one does.
@@ -110,7 +84,7 @@ func TestI1_EveryKindMidHandler(t *testing.T) {
 	for _, kind := range []string{"error", "cancel", "cut"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			env, pool, points, wires := testenv.RealKafka(t), database(t), &failpoint.Registry{}, &lines{}
+			env, pool, points, wires := testenv.RealKafka(t), database(t), &failpoint.Registry{}, &faultnet.Lines{}
 			topic := env.Topic(t, "mid-handler", 1)
 			fill(t, env, topic, waiting, 2)
 			ctx, cancel := context.WithCancel(failpoint.With(t.Context(), points))
@@ -119,7 +93,7 @@ func TestI1_EveryKindMidHandler(t *testing.T) {
 				"error":  failpoint.Error(nil), // the partition is taken away
 				"cancel": failpoint.Cancel(cancel),
 				"cut": failpoint.Call(func(context.Context) error {
-					wires.cut()
+					wires.Cut()
 					_, err := pool.Exec(context.Background(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"+
 						" WHERE datname = current_database() AND pid <> pg_backend_pid()")
 					return err
@@ -127,7 +101,7 @@ func TestI1_EveryKindMidHandler(t *testing.T) {
 			}[kind]
 			require.NoError(t, points.EnableAt(failpoint.ConsumerRebalanceMidHandler, 3, action))
 			cfg := brisk()
-			cfg.Options = []kgo.Opt{kgo.Dialer(wires.dial)}
+			cfg.Options = []kgo.Opt{kgo.Dialer(wires.Dial)}
 			first := work(ctx, t, pool, env, topic, "first", cfg, easy)
 			await(t, points.Reached(failpoint.ConsumerRebalanceMidHandler, 3), "the point is reached")
 			if kind == "cut" {

@@ -42,10 +42,10 @@ func TestClaimCostsNoRoundTripBeyondTheTransaction(t *testing.T) {
 			p, err := s.Open("counter", inbox.Config{})
 			require.NoError(t, err)
 			count := func(id string) int64 {
-				before := s.cable.writes.Load()
+				before := s.cable.Writes()
 				_, err := process(t, p, id, nothing)
 				require.NoError(t, err)
-				return s.cable.writes.Load() - before
+				return s.cable.Writes() - before
 			}
 			count("a") // prepares the statements and looks up the consumer
 			count("a")

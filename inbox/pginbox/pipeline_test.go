@@ -58,9 +58,9 @@ func TestQueuedRoundTrips(t *testing.T) {
 		return nil
 	})
 	count := func(handle message.NoPublishHandlerFunc, id string) int64 {
-		before := s.cable.writes.Load()
+		before := s.cable.Writes()
 		require.NoError(t, handle(delivery(t.Context(), id)))
-		return s.cable.writes.Load() - before
+		return s.cable.Writes() - before
 	}
 	count(plain, "a") // prepares the statements and looks up the consumer
 	count(asked, "b")

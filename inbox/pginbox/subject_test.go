@@ -16,6 +16,7 @@ import (
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/inboxtest"
 	"github.com/leat-go/leat/inbox/pginbox"
+	"github.com/leat-go/leat/internal/faultnet"
 	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
@@ -30,7 +31,7 @@ type subject struct {
 	db     *sql.DB       // likewise
 	cfg    pginbox.Config
 
-	cable *cable
+	cable *faultnet.Commits
 }
 
 // schemas counts them: a database a check would take longer than the checks.
@@ -40,11 +41,11 @@ func newSubject(tb testing.TB, env *testenv.Database, cfg pginbox.Config) *subje
 	tb.Helper()
 	ctx := context.Background()
 	cfg.Schema = `Subject "` + strconv.FormatInt(schemas.Add(1), 10) + `"`
-	s := &subject{env: env, schema: pgx.Identifier{cfg.Schema}.Sanitize(), cfg: cfg, cable: &cable{}}
+	s := &subject{env: env, schema: pgx.Identifier{cfg.Schema}.Sanitize(), cfg: cfg, cable: &faultnet.Commits{}}
 
 	config, err := pgxpool.ParseConfig(s.env.URL)
 	require.NoError(tb, err)
-	config.ConnConfig.DialFunc = s.cable.dial
+	config.ConnConfig.DialFunc = s.cable.Dial
 	config.ConnConfig.RuntimeParams["application_name"] = s.schema
 	config.MaxConns = 2
 	s.pool, err = pgxpool.NewWithConfig(ctx, config)
@@ -147,9 +148,9 @@ func (s *subject) Outbox() outbox.Enqueuer { return enqueuer{s.schema} }
 
 func (s *subject) BreakCommit(applied bool) {
 	if applied {
-		s.cable.cut.Store(cutAfter)
+		s.cable.Arm(faultnet.CutAfter)
 	} else {
-		s.cable.cut.Store(cutBefore)
+		s.cable.Arm(faultnet.CutBefore)
 	}
 }
 

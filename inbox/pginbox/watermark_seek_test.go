@@ -9,6 +9,7 @@ import (
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/pginbox"
+	"github.com/leat-go/leat/internal/faultnet"
 	"github.com/leat-go/leat/internal/testenv"
 )
 
@@ -44,10 +45,10 @@ func TestI8_SeekReadsOnWhereTheDatabaseSays(t *testing.T) {
 func TestWatermarkCostsNoRoundTripBeyondTheTransaction(t *testing.T) {
 	t.Parallel()
 	db := testenv.Postgres(t, template)
-	wire := &cable{}
+	wire := &faultnet.Commits{}
 	config, err := pgxpool.ParseConfig(db.URL)
 	require.NoError(t, err)
-	config.ConnConfig.DialFunc = wire.dial
+	config.ConnConfig.DialFunc = wire.Dial
 	config.MaxConns = 1
 	pool, err := pgxpool.NewWithConfig(t.Context(), config)
 	require.NoError(t, err)
@@ -56,10 +57,10 @@ func TestWatermarkCostsNoRoundTripBeyondTheTransaction(t *testing.T) {
 	require.NoError(t, err)
 	assign(t, w, whole(9))
 	count := func(offset int64) int64 {
-		before := wire.writes.Load()
+		before := wire.Writes()
 		_, err := processAt(t.Context(), w, at(offset), nothing)
 		require.NoError(t, err)
-		return wire.writes.Load() - before
+		return wire.Writes() - before
 	}
 	count(0) // prepares the statements
 	count(0)
@@ -71,19 +72,19 @@ func TestWatermarkCostsNoRoundTripBeyondTheTransaction(t *testing.T) {
 func TestI8_LostAnswerToACommit(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		cut  int32
+		cut  faultnet.Cut
 		want inbox.Outcome
 	}{
-		"committed":     {cutAfter, inbox.OutcomeDuplicate},
-		"not committed": {cutBefore, inbox.OutcomeCommitted},
+		"committed":     {faultnet.CutAfter, inbox.OutcomeDuplicate},
+		"not committed": {faultnet.CutBefore, inbox.OutcomeCommitted},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			db := testenv.Postgres(t, template)
-			wire := &cable{}
+			wire := &faultnet.Commits{}
 			config, err := pgxpool.ParseConfig(db.URL)
 			require.NoError(t, err)
-			config.ConnConfig.DialFunc = wire.dial
+			config.ConnConfig.DialFunc = wire.Dial
 			pool, err := pgxpool.NewWithConfig(t.Context(), config)
 			require.NoError(t, err)
 			t.Cleanup(pool.Close)
@@ -91,7 +92,7 @@ func TestI8_LostAnswerToACommit(t *testing.T) {
 			require.NoError(t, err)
 			assign(t, w, whole(9))
 
-			wire.cut.Store(tt.cut)
+			wire.Arm(tt.cut)
 			outcome, err := processAt(t.Context(), w, at(0), effectOf(at(0)))
 			require.ErrorIs(t, err, inbox.ErrCommitUnknown)
 			require.Equal(t, inbox.OutcomeUnknown, outcome)

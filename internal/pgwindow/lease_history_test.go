@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/internal/faultnet"
 	"github.com/leat-go/leat/internal/pgwindow"
 )
 
@@ -134,33 +134,15 @@ func pauseUpTo(ctx context.Context, rng *rand.Rand, most int64) {
 	}
 }
 
-// frailConn loses its connection now and then when an answer arrives, once it is armed.
-type frailConn struct {
-	net.Conn
-
-	armed *atomic.Bool
-}
-
-func (c frailConn) Read(b []byte) (int, error) {
-	n, err := c.Conn.Read(b)
-	if err == nil && c.armed.Load() && rand.IntN(100) == 0 {
-		return 0, errors.Join(net.ErrClosed, c.Close())
-	}
-	return n, err
-}
-
 // newLeases returns leases on a server of whose answers some are lost. Each slot has
 // been held once.
 func newLeases(t *testing.T, broken map[int]string) *leases {
 	t.Helper()
-	db, armed := newLog(t), new(atomic.Bool)
+	db, frail := newLog(t), &faultnet.Frail{}
 	config, err := pgxpool.ParseConfig(db.URL)
 	require.NoError(t, err)
 	config.MaxConns = 6
-	config.ConnConfig.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
-		return frailConn{conn, armed}, err
-	}
+	config.ConnConfig.DialFunc = frail.Dial
 	pool, err := pgxpool.NewWithConfig(t.Context(), config)
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
@@ -171,7 +153,7 @@ func newLeases(t *testing.T, broken map[int]string) *leases {
 		require.NoError(t, l.Start(t.Context(), db.Pool, lease, 0, 1))
 		require.NoError(t, l.Release(t.Context(), db.Pool, lease))
 	}
-	armed.Store(true)
+	frail.Arm(100)
 	return l
 }
 

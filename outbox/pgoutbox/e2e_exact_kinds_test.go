@@ -27,7 +27,7 @@ func exactPoints() map[failpoint.Name]int {
 func (f *fragile) wiredExactSink() *kafkasink.Transactional {
 	f.t.Helper()
 	cfg := exactConfig(f.kafka.Prefix)
-	cfg.Options = f.wire.opts()
+	cfg.Options = f.overWire()
 	sink, err := kafkasink.NewTransactional(f.kafka.Brokers, cfg)
 	require.NoError(f.t, err)
 	f.t.Cleanup(func() { _ = sink.Close() }) // it always returns nil

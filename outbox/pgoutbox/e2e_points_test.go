@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/faultnet"
 	"github.com/leat-go/leat/outbox/kafkasink"
 	"github.com/leat-go/leat/outbox/relay"
 )
@@ -21,7 +23,7 @@ import (
 type fragile struct {
 	*stage
 
-	wire   *clusterWire
+	wire   *faultnet.Lines // to Kafka
 	points *failpoint.Registry
 	cancel context.CancelFunc // stops the relay
 	done   chan error         // gets what the relay has returned
@@ -31,7 +33,7 @@ type fragile struct {
 
 func newFragile(t *testing.T) *fragile {
 	t.Helper()
-	return &fragile{stage: newStage(t), wire: &clusterWire{}, points: &failpoint.Registry{}, again: make(chan struct{})}
+	return &fragile{stage: newStage(t), wire: &faultnet.Lines{}, points: &failpoint.Registry{}, again: make(chan struct{})}
 }
 
 // briefLease is for relays that are paused for longer than their lease.
@@ -52,7 +54,7 @@ func (f *fragile) actions() map[string]failpoint.Action {
 		"error":  failpoint.Error(nil),
 		"cancel": failpoint.Call(func(context.Context) error { f.cancel(); return nil }),
 		"cut": failpoint.Call(func(context.Context) error {
-			f.wire.cut()
+			f.wire.Cut()
 			_, err := f.db.Pool.Exec(f.t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"+
 				" WHERE datname = current_database() AND application_name LIKE 'leat%'")
 			return err
@@ -104,10 +106,13 @@ func (f *fragile) reach(point failpoint.Name, hits int) {
 	require.Fail(f.t, "the point was not reached", "%s, %d times", point, hits)
 }
 
+// overWire makes a client of Kafka go over the wire.
+func (f *fragile) overWire() []kgo.Opt { return []kgo.Opt{kgo.Dialer(f.wire.Dial)} }
+
 // plainSink is at least once, over the wire.
 func (f *fragile) plainSink() *kafkasink.Sink {
 	f.t.Helper()
-	sink, err := kafkasink.New(f.kafka.Brokers, kafkasink.Config{Options: f.wire.opts()})
+	sink, err := kafkasink.New(f.kafka.Brokers, kafkasink.Config{Options: f.overWire()})
 	require.NoError(f.t, err)
 	f.t.Cleanup(func() { _ = sink.Close() }) // it always returns nil
 	return sink

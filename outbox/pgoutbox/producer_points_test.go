@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/faultnet"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -73,7 +74,7 @@ func (s *strike) arm(point failpoint.Name, kind string) {
 	action := s.actions()[kind]
 	if point == failpoint.ProducerCommitAmbiguous && kind == "cut" {
 		point = failpoint.ProducerAfterInsert
-		action = failpoint.Call(func(context.Context) error { s.wire.armed.Store(true); return nil })
+		action = failpoint.Call(func(context.Context) error { s.wire.Arm(faultnet.CutAfter); return nil })
 	}
 	require.NoError(s.t, s.points.EnableAt(point, victimHit, action))
 }
@@ -132,7 +133,7 @@ func TestO1_ProducerAtEveryPoint(t *testing.T) {
 				require.GreaterOrEqual(t, tries, ordersEach+least)
 				require.LessOrEqual(t, tries, ordersEach+most)
 				if point == failpoint.ProducerCommitAmbiguous && kind == "cut" {
-					require.EqualValues(t, 1, s.wire.cut.Load())
+					require.EqualValues(t, 1, s.wire.Cuts())
 				}
 				require.GreaterOrEqual(t, s.points.Hits(point), victimHit)
 				s.requireOnce()
@@ -154,9 +155,9 @@ func TestO1_ProducerThatDoesNotLook(t *testing.T) {
 			return s.victim.ob.EnqueueContext(ctx, outbox.Message{ID: "victim0", Topic: "orders", Key: "victim"})
 		})
 	}
-	s.wire.armed.Store(true)
+	s.wire.Arm(faultnet.CutAfter)
 	require.Error(t, place())
-	require.EqualValues(t, 1, s.wire.cut.Load())
+	require.EqualValues(t, 1, s.wire.Cuts())
 	require.NoError(t, place())
 	require.Equal(t, 2, s.placed())
 	require.Equal(t, 2, stored(t, s.db))

@@ -1,13 +1,9 @@
 package pgoutbox_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"net"
 	"os"
-	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/internal/faultnet"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/outboxtest"
@@ -75,17 +72,17 @@ type shop struct {
 	broker        *outboxtest.Broker
 	relays        *running
 	victim, other *producer
-	wire          *wire // of the victim
+	wire          *faultnet.Commits // of the victim
 }
 
 func newShop(t *testing.T) *shop {
 	t.Helper()
 	ob, db := newOutbox(t, pgoutbox.Config{})
 	exec(t, db, "CREATE TABLE orders (id text)")
-	s := &shop{t: t, db: db, broker: outboxtest.NewBroker(), wire: &wire{}}
+	s := &shop{t: t, db: db, broker: outboxtest.NewBroker(), wire: &faultnet.Commits{}}
 	config, err := pgxpool.ParseConfig(db.URL)
 	require.NoError(t, err)
-	config.ConnConfig.DialFunc = s.wire.dial
+	config.ConnConfig.DialFunc = s.wire.Dial
 	config.ConnConfig.RuntimeParams["application_name"] = "victim"
 	config.MaxConns = 2
 	pool, err := pgxpool.NewWithConfig(t.Context(), config)
@@ -126,46 +123,4 @@ func (s *shop) requireOnce() {
 	require.Equal(s.t, want, delivered)
 	require.Equal(s.t, 2*ordersEach, query1[int](s.t, s.db, "SELECT count(*) FROM orders"))
 	require.Equal(s.t, 2*ordersEach, stored(s.t, s.db), "O1: a row for each order")
-}
-
-// wire is a producer's way to the server. It can be cut when the server has done a
-// COMMIT, so that the answer is lost.
-type wire struct {
-	armed atomic.Bool
-	cut   atomic.Int64 // answers that were lost
-}
-
-// dial is a pgconn.DialFunc.
-func (w *wire) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
-	if err != nil {
-		return nil, err
-	}
-	return &wiredConn{Conn: conn, wire: w}, nil
-}
-
-type wiredConn struct {
-	net.Conn
-
-	wire *wire
-}
-
-// Write passes b on. Behind a COMMIT, which comes alone, it waits for the server to be
-// ready again, and then cuts.
-func (c *wiredConn) Write(b []byte) (int, error) {
-	n, err := c.Conn.Write(b)
-	if err != nil || len(b) <= 5 || b[0] != 'Q' || !strings.EqualFold(string(b[5:]), "commit\x00") || !c.wire.armed.Swap(false) {
-		return n, err
-	}
-	var answer []byte
-	buf := make([]byte, 1024)
-	for !bytes.HasSuffix(answer, []byte{'Z', 0, 0, 0, 5, 'I'}) {
-		read, err := c.Read(buf)
-		if err != nil {
-			return n, err
-		}
-		answer = append(answer, buf[:read]...)
-	}
-	c.wire.cut.Add(1)
-	return n, c.Close()
 }
