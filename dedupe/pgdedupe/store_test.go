@@ -2,6 +2,7 @@ package pgdedupe_test
 
 import (
 	"context"
+	"strconv"
 	"testing"
 	"time"
 
@@ -74,6 +75,43 @@ func TestD3_UntilTTL(t *testing.T) {
 	require.EqualValues(t, 1, n)
 	require.Equal(t, dedupe.Resurrected, complete("lost", "t"))
 	require.Equal(t, dedupe.Busy, claim("kept", "u").Status)
+}
+
+// TestD1_LeaseEndsDuringAClaim lets a second pass with each reading of the server's
+// clock, and the lease end at one of them while its holder claims again: the record is
+// still its own, or taken over as another attempt, and nothing in between.
+func TestD1_LeaseEndsDuringAClaim(t *testing.T) {
+	t.Parallel()
+	s := newSubject(t)
+	_, err := s.pool.Exec(t.Context(), `CREATE SCHEMA clock; CREATE SEQUENCE clock.second;
+		CREATE FUNCTION clock.clock_timestamp() RETURNS timestamptz LANGUAGE sql
+			AS $$ SELECT timestamptz '2030-01-01' + nextval('clock.second') * interval '1 second' $$`)
+	require.NoError(t, err)
+	cfg := s.pool.Config()
+	cfg.ConnConfig.RuntimeParams["search_path"] = "clock, pg_catalog"
+	pool, err := pgxpool.NewWithConfig(t.Context(), cfg)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	store, err := pgdedupe.New(pool, pgdedupe.Config{})
+	require.NoError(t, err)
+	held, over := dedupe.Claim{Status: dedupe.Claimed, Attempt: 1}, dedupe.Claim{Status: dedupe.Claimed, Attempt: 2, Takeover: true}
+	seen := map[bool]int{}
+	for second := range 12 {
+		key := dedupe.Key{Consumer: "c", ID: strconv.Itoa(second)}
+		claim := func() dedupe.Claim {
+			c, err := store.Claim(t.Context(), key, dedupe.Request{Token: "t", Lease: time.Hour})
+			require.NoError(t, err)
+			return c
+		}
+		require.Equal(t, held, claim())
+		_, err := s.pool.Exec(t.Context(), `UPDATE leat.dedupe SET lease_until = timestamptz '2030-01-01' + (SELECT last_value + $2 FROM clock.second) * interval '1 second'
+			WHERE id = $1`, []byte(key.ID), second)
+		require.NoError(t, err)
+		again := claim()
+		require.Contains(t, []dedupe.Claim{held, over}, again)
+		seen[again.Takeover]++
+	}
+	require.Len(t, seen, 2, "it ended before the claim's reading, and after it")
 }
 
 func TestNew_Refuses(t *testing.T) {
