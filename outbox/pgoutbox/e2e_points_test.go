@@ -40,7 +40,7 @@ func newFragile(t *testing.T) *fragile {
 func briefLease() relay.Config {
 	return relay.Config{
 		PageSize: 7, ReadAhead: 1, BackoffMin: time.Millisecond, BackoffMax: 50 * time.Millisecond, PollMax: 20 * time.Millisecond,
-		Lease: 2 * time.Second, PublishTimeout: time.Second, LeaseMargin: 200 * time.Millisecond,
+		Lease: 5 * time.Second, PublishTimeout: 3 * time.Second, LeaseMargin: 500 * time.Millisecond,
 	}
 }
 
@@ -95,7 +95,7 @@ func (f *fragile) reach(point failpoint.Name, hits int) {
 	reached := f.points.Reached(point, hits)
 	pause := time.NewTicker(20 * time.Millisecond)
 	defer pause.Stop()
-	for range 500 {
+	for range 3000 {
 		f.write(3)
 		select {
 		case <-reached:

@@ -107,7 +107,7 @@ func (f *traffic) writeUntil(reached <-chan struct{}) {
 	f.t.Helper()
 	pause := time.NewTicker(20 * time.Millisecond)
 	defer pause.Stop()
-	for range 500 {
+	for range 3000 {
 		f.write()
 		select {
 		case <-reached:
