@@ -87,7 +87,7 @@ func (g *gauge) read(ctx context.Context) counters {
 	c.at = time.Now()
 	var n *int64
 	if st.bank.QueryRow(ctx, `SELECT pg_sequence_last_value(pg_get_serial_sequence('leat.outbox', 'seq'))`).Scan(&n) == nil && n != nil {
-		c.enqueued = max(c.enqueued, *n)
+		c.enqueued = max(c.enqueued, *n-seqBefore)
 	}
 	if st.ledger.QueryRow(ctx, `SELECT pg_sequence_last_value(pg_get_serial_sequence('effects', 'no'))`).Scan(&n) == nil && n != nil {
 		c.effects = max(c.effects, *n)

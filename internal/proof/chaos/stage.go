@@ -158,6 +158,10 @@ func (st *stage) openDatabases(ctx context.Context) (err error) {
 	return nil
 }
 
+// seqBefore is the number before an outbox's first record: near the end of the long ranges
+// that it begins with, so that there are short ones to drop.
+const seqBefore = 39_999_000
+
 // openDatabase makes a database with an outbox.
 func (st *stage) openDatabase(ctx context.Context, name, schema string) (*pgxpool.Pool, error) {
 	admin, err := pgx.Connect(ctx, st.postgres.Address)
@@ -184,8 +188,7 @@ func (st *stage) openDatabase(ctx context.Context, name, schema string) (*pgxpoo
 	if err := ob.Migrate(ctx); err != nil {
 		return nil, err
 	}
-	// Near the end of the long ranges of the beginning, so that there are short ones to drop.
-	if _, err := pool.Exec(ctx, "SELECT setval('leat.outbox_seq_seq', 39999000)"); err != nil {
+	if _, err := pool.Exec(ctx, "SELECT setval('leat.outbox_seq_seq', $1::bigint)", seqBefore); err != nil {
 		return nil, fmt.Errorf("set the sequence of %s: %w", name, err)
 	}
 	if _, err := pool.Exec(ctx, schema); err != nil {
