@@ -24,6 +24,7 @@ func BenchmarkForwarderSweep(b *testing.B) {
 
 	contender := func(cfg rival.ForwarderConfig) compare.Contender {
 		db := testenv.Postgres(b)
+		logSettings(b, db, broker)
 		fwd := rival.NewForwarder(db.Pool, broker.Brokers, cfg)
 		require.NoError(b, fwd.Fill(b.Context(), messages))
 		schema := "default"

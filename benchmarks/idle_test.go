@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/benchmarks/internal/compare"
+	"github.com/leat-go/leat/benchmarks/internal/results"
 	"github.com/leat-go/leat/internal/testenv"
 )
 
@@ -42,7 +43,10 @@ func BenchmarkIdle(b *testing.B) {
 	b.ReportMetric(writes[len(writes)-1], "writes")
 	b.ReportMetric(compare.Median(renewals), "lease-writes")
 	b.ReportMetric(compare.Median(wal), "WAL-B/s")
-	b.Logf("cpu-%% %.2f, rows %v, of the lease %v, WAL %.0f B/s", cpu, writes, renewals, wal)
+	results.Record(b, "", "cpu-%", cpu...)
+	results.Record(b, "", "writes", writes...)
+	results.Record(b, "", "lease-writes", renewals...)
+	results.Record(b, "", "WAL-B/s", wal...)
 }
 
 // idleSize is how long a relay stays idle, and how often.

@@ -61,14 +61,13 @@ func inboxBatch(b *testing.B, db *testenv.Database, lanes int, bind func(*inbox.
 	b.Helper()
 	const size = 100
 
-	times := scale(b).inbox
+	times := scale(b).batch
 	logSettings(b, db, nil)
 	in, err := pginbox.New(db.Pool, "benchmark", pginbox.Config{})
 	require.NoError(b, err)
 	batch, err := inbox.NewBatch(in.Processor, inbox.BatchConfig{MaxBatch: size})
 	require.NoError(b, err)
 	process := bind(batch)
-	rounds := max(times.rounds/4, 1)
 	batched := max(times.transactions/25, 1) * lanes * size
 	behind := func(int) (time.Duration, error) { return deliverBatches(b.Context(), lanes, size, batched, process) }
 	bare := func(int) (time.Duration, error) {
@@ -81,7 +80,7 @@ func inboxBatch(b *testing.B, db *testenv.Database, lanes int, bind func(*inbox.
 	}
 
 	b.ResetTimer()
-	compare.Rounds(b, rounds, only(), "msg/s",
+	compare.Rounds(b, times.rounds, only(), "msg/s",
 		compare.Contender{Name: "leat", Ops: batched, Run: behind},
 		compare.Contender{Name: "bare", Ops: times.transactions, Run: bare},
 	)

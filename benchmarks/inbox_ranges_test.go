@@ -10,36 +10,24 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/benchmarks/internal/compare"
+	"github.com/leat-go/leat/benchmarks/internal/results"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/testenv"
 )
 
-// envRemembered overrides the ids of the large inbox.
-const envRemembered = "BENCH_REMEMBERED"
-
-// rangesSize is how many ids inboxes remember, deliveries a round, and rounds.
-type rangesSize struct {
+// rememberedSize is how many ids inboxes remember, deliveries a round, and rounds.
+type rememberedSize struct {
 	small, large, deliveries, rounds int
-}
-
-func rangesScale(b *testing.B) rangesSize {
-	b.Helper()
-	s := rangesSize{small: 100_000, large: 20_000_000, deliveries: 250, rounds: 60}
-	if quick() {
-		s = rangesSize{small: 2_000, large: 20_000, deliveries: 100, rounds: 5}
-	}
-	override(b, &s.large, envRemembered)
-	override(b, &s.rounds, envRounds)
-	return s
 }
 
 // BenchmarkInboxRemembered measures whether a message costs more where the inbox
 // remembers many: the handler of BenchmarkInboxHandler behind an inbox that remembers
 // two weeks of many ids, one of few, one without ranges, and none.
 func BenchmarkInboxRemembered(b *testing.B) {
-	size := rangesScale(b)
+	size := scale(b).remembered
 	contender := func(name string, remembered int, ranges bool) compare.Contender {
 		db := testenv.Postgres(b, migrated())
+		logSettings(b, db, nil)
 		in, err := pginbox.New(db.Pool, "benchmark", pginbox.Config{})
 		require.NoError(b, err)
 		handle := pginbox.Handle(in, effect)
@@ -47,6 +35,7 @@ func BenchmarkInboxRemembered(b *testing.B) {
 			began := time.Now()
 			rememberFortnight(b, db, in, remembered)
 			b.Logf("%s: %d ids after %s", name, remembered, time.Since(began).Round(time.Millisecond))
+			results.Record(b, name, "ids", float64(remembered))
 		}
 		if name == "bare" {
 			handle = bareEffect(db.Pool)
@@ -95,12 +84,13 @@ func rememberFortnight(b *testing.B, db *testenv.Database, in *pginbox.Inbox, co
 // checkpoint, with ids of version 7 and of version 4: x-wal is how many times more the
 // latter write.
 func BenchmarkInboxWAL(b *testing.B) {
-	size := rangesScale(b)
+	size := scale(b).remembered
 	remembered, claims := min(size.large, 1_000_000), size.deliveries*size.rounds
 	server := testenv.PrivatePostgres(b, testenv.PostgresOptions{
 		Settings: map[string]string{"max_wal_size": "8GB", "checkpoint_timeout": "1h", "autovacuum": "off"},
 	})
 	db := server.Database(migrated())
+	logSettings(b, db, nil)
 	in, err := pginbox.New(db.Pool, "benchmark", pginbox.Config{})
 	require.NoError(b, err)
 	rememberFortnight(b, db, in, remembered)
@@ -116,6 +106,8 @@ func BenchmarkInboxWAL(b *testing.B) {
 	b.ReportMetric(compare.Median(v7), "B/claim")
 	b.ReportMetric(compare.Median(v4), "v4-B/claim")
 	b.ReportMetric(compare.Median(v4)/compare.Median(v7), "x-wal")
+	results.Record(b, "v7", "B/claim", v7...)
+	results.Record(b, "v4", "B/claim", v4...)
 }
 
 // walOf returns the bytes of log a claim.

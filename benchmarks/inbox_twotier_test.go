@@ -21,6 +21,7 @@ func BenchmarkInboxTwoTier(b *testing.B) {
 	eachServer(b, func(b *testing.B, db *testenv.Database) {
 		b.Helper()
 		size := scale(b).inbox
+		logSettings(b, db, nil)
 		in, err := pginbox.New(db.Pool, "duplicates", pginbox.Config{})
 		require.NoError(b, err)
 		tiers, err := twotier.New(in, twotier.Config{Scope: in.Scope})

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/benchmarks/internal/compare"
+	"github.com/leat-go/leat/benchmarks/internal/results"
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/testenv"
@@ -60,32 +61,40 @@ func BenchmarkInboxWatermark(b *testing.B) {
 // as the metric says; x-held is what is left of the speed.
 func BenchmarkInboxWatermarkUnderASnapshot(b *testing.B) {
 	db := testenv.Postgres(b, migrated())
-	versions, probe := 20_000, 200
-	if quick() {
-		versions, probe = 500, 50
-	}
+	size := scale(b).snapshot
 	wm := newPartitions(b, db, 1)
 	b.ResetTimer()
 	for range b.N {
-		before, err := wm.fastest(b.Context(), probe)
+		before, err := wm.fastest(b.Context(), size.probe)
 		require.NoError(b, err)
 		snapshot, err := db.Connect(b).BeginTx(b.Context(), pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
 		require.NoError(b, err)
 		_, err = snapshot.Exec(b.Context(), "SELECT FROM effects LIMIT 1")
 		require.NoError(b, err)
-		_, err = wm.deliver(b.Context(), versions)
+		_, err = wm.deliver(b.Context(), size.versions)
 		require.NoError(b, err)
-		held, err := wm.fastest(b.Context(), probe)
+		held, err := wm.fastest(b.Context(), size.probe)
 		require.NoError(b, err)
 		require.NoError(b, snapshot.Rollback(b.Context()))
-		after, err := wm.fastest(b.Context(), probe)
+		after, err := wm.fastest(b.Context(), size.probe)
 		require.NoError(b, err)
-		b.ReportMetric(float64(before)/float64(held), "x-held")
-		b.ReportMetric(float64(before)/float64(after), "x-after")
-		b.ReportMetric(float64((held-before).Microseconds())/float64(probe), "added-µs/msg")
-		b.ReportMetric(float64(versions), "versions")
+		for unit, value := range map[string]float64{
+			"x-held":       float64(before) / float64(held),
+			"x-after":      float64(before) / float64(after),
+			"added-µs/msg": float64((held - before).Microseconds()) / float64(size.probe),
+			"versions":     float64(size.versions),
+		} {
+			b.ReportMetric(value, unit)
+			results.Record(b, "", unit, value)
+		}
 	}
 	b.ReportMetric(0, "ns/op")
+}
+
+// snapshotSize is how many versions of the row there are, and how many messages
+// look through them.
+type snapshotSize struct {
+	versions, probe int
 }
 
 // fastest delivers count messages a few times and returns the shortest time: what

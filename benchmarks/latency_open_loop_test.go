@@ -12,7 +12,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/leat-go/leat/benchmarks/internal/compare"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/kafkasink"
@@ -35,12 +34,6 @@ type latencySize struct {
 	rate    int
 	segment time.Duration
 	rounds  int
-}
-
-// percentiles are in milliseconds: from the time at which a message was due, and
-// from when its commit had returned.
-type percentiles struct {
-	p50, p99, commit50, commit99 float64
 }
 
 // segment is one run of the load. Times are nanoseconds since began; 0: not yet.
@@ -162,10 +155,7 @@ func (s *segment) percentiles() percentiles {
 		// The relay can be faster than the answer to the commit.
 		commit = append(commit, millis(max(acked-time.Duration(s.committed[i].Load()), 0)))
 	}
-	return percentiles{
-		compare.Quantile(whole, 0.5), compare.Quantile(whole, 0.99),
-		compare.Quantile(commit, 0.5), compare.Quantile(commit, 0.99),
-	}
+	return percentiles{whole: percentilesOf(whole), commit: percentilesOf(commit)}
 }
 
 func millis(d time.Duration) float64 {

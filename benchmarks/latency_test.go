@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/benchmarks/internal/compare"
+	"github.com/leat-go/leat/benchmarks/internal/results"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
@@ -60,32 +61,15 @@ func BenchmarkLatency(b *testing.B) {
 	b.StopTimer()
 	b.ReportMetric(0, "ns/op")
 	for i, c := range cases {
-		report := func(unit string, of func(round int) float64) {
-			values := make([]float64, len(seen[i]))
-			for round := range values {
-				values[round] = of(round)
-			}
-			b.ReportMetric(compare.Median(values), c.name+"-"+unit)
-			b.Logf("%-9s %s: %.2f", c.name, unit, values)
-		}
-		report("p50-ms", func(r int) float64 { return seen[i][r].p50 })
-		report("p99-ms", func(r int) float64 { return seen[i][r].p99 })
-		report("commit-p50-ms", func(r int) float64 { return seen[i][r].commit50 })
-		report("commit-p99-ms", func(r int) float64 { return seen[i][r].commit99 })
+		reportPercentiles(b, c.name, seen[i])
 		if i > 0 {
-			b.ReportMetric(ratio(seen[i], seen[0]), "x-"+c.name)
+			ratios := compare.Ratios(p99s(seen[i]), p99s(seen[0]))
+			b.ReportMetric(compare.Median(ratios), "x-"+c.name)
 		}
 	}
-	b.ReportMetric(float64(deadTuples(b, db)-dead), "dead-tuples")
-}
-
-// ratio is the median of the ratios of two cases' 99th percentiles within rounds.
-func ratio(of, to []percentiles) float64 {
-	ratios := make([]float64, len(of))
-	for i := range of {
-		ratios[i] = of[i].p99 / to[i].p99
-	}
-	return compare.Median(ratios)
+	gathered := float64(deadTuples(b, db) - dead)
+	b.ReportMetric(gathered, "dead-tuples")
+	results.Record(b, "", "dead-tuples", gathered)
 }
 
 // deadTuples counts the dead tuples of the log. Positions are another matter: old

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/benchmarks/internal/compare"
+	"github.com/leat-go/leat/benchmarks/internal/results"
 	"github.com/leat-go/leat/internal/testenv"
 )
 
@@ -34,7 +35,9 @@ func BenchmarkMemory(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(compare.Median(inUse), "MiB-over-idle")
 	b.ReportMetric(compare.Median(resident), "RSS-MiB-over-idle")
-	b.Logf("over idle, in use %.1f MiB, resident %.1f MiB", inUse, resident)
+	results.Record(b, "", compare.UnitOps, float64(size.transactions))
+	results.Record(b, "", "MiB-over-idle", inUse...)
+	results.Record(b, "", "RSS-MiB-over-idle", resident...)
 }
 
 func mebibytes(n uint64) float64 {

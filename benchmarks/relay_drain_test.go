@@ -75,7 +75,7 @@ func drain(b *testing.B, broker *testenv.KafkaEnv, size drainSize) {
 		}}),
 	)
 	b.StopTimer()
-	cpu.log(b)
+	cpu.report(b)
 }
 
 // drainLeat relays the whole outbox as a group that starts at the oldest

@@ -1,24 +1,39 @@
 package benchmarks
 
 import (
+	"flag"
 	"os"
 	"strconv"
 	"testing"
 	"time"
 )
 
+// scaleName says how much the benchmarks do.
+var scaleName = flag.String("scale", scaleFull, "how much the benchmarks do: full, quick or ci")
+
+const (
+	// scaleFull is for figures that are published.
+	scaleFull = "full"
+	// scaleQuick is for all gates within twelve minutes. Its figures are those of the
+	// full scale, with less certainty; where a gate is about an amount, it is a
+	// smaller one.
+	scaleQuick = "quick"
+	// scaleCI runs every benchmark once in a moment, none with more than 50,000 rows,
+	// for its correctness and not for its figures.
+	scaleCI = "ci"
+)
+
 // What the environment can say about a run.
 const (
-	// envQuick set to 1, or -short, asks for sizes at which every benchmark runs
-	// once in a moment, for its correctness and not for its figures.
-	envQuick = "BENCH_QUICK"
 	// envMessages, envForwarder and envRounds override the messages of a drain, those
 	// of Watermill's forwarder, and the rounds of every benchmark.
 	envMessages  = "BENCH_MESSAGES"
 	envForwarder = "BENCH_FORWARDER"
 	envRounds    = "BENCH_ROUNDS"
-	// envBacklog overrides the messages of a large backlog.
-	envBacklog = "BENCH_BACKLOG"
+	// envBacklog and envRemembered override the messages of the large backlog and the
+	// ids of the large inbox.
+	envBacklog    = "BENCH_BACKLOG"
+	envRemembered = "BENCH_REMEMBERED"
 	// envOnly names the one contender to run, for a profile of it.
 	envOnly = "BENCH_ONLY"
 )
@@ -26,11 +41,14 @@ const (
 // sizes says how much the benchmarks do.
 type sizes struct {
 	drain, drainFake      drainSize
-	inbox, enqueue, sweep size
-	memory                size
+	inbox, batch, enqueue size
+	sweep, memory         size
+	subscriber, redis     size
 	latency               latencySize
 	idle                  idleSize
 	backlog               backlogSize
+	remembered            rememberedSize
+	snapshot              snapshotSize
 }
 
 // size is how much a benchmark does: transactions each round, and rounds. Where
@@ -40,8 +58,61 @@ type size struct {
 	transactions, rounds int
 }
 
-func quick() bool {
-	return testing.Short() || os.Getenv(envQuick) == "1"
+func fullSizes() sizes {
+	return sizes{
+		drain:      drainSize{messages: 1_000_000, forwarder: 100_000, rounds: 7},
+		drainFake:  drainSize{messages: 300_000, forwarder: 100_000, rounds: 7},
+		inbox:      size{transactions: 250, rounds: 60},
+		batch:      size{transactions: 250, rounds: 15},
+		enqueue:    size{transactions: 200, rounds: 60},
+		sweep:      size{transactions: 5_000, rounds: 3},
+		memory:     size{transactions: 1_000_000, rounds: 3},
+		subscriber: size{transactions: 2_000, rounds: 3},
+		redis:      size{transactions: 2_000, rounds: 60},
+		latency:    latencySize{rate: 1000, segment: 8 * time.Second, rounds: 7},
+		idle:       idleSize{lasting: 20 * time.Second, rounds: 3},
+		backlog:    backlogSize{small: 100_000, large: 10_000_000, times: 5, rounds: 7},
+		remembered: rememberedSize{small: 100_000, large: 20_000_000, deliveries: 250, rounds: 60},
+		snapshot:   snapshotSize{versions: 20_000, probe: 200},
+	}
+}
+
+func quickSizes() sizes {
+	return sizes{
+		drain:      drainSize{messages: 400_000, forwarder: 30_000, rounds: 7},
+		drainFake:  drainSize{messages: 300_000, forwarder: 30_000, rounds: 7},
+		inbox:      size{transactions: 250, rounds: 21},
+		batch:      size{transactions: 250, rounds: 7},
+		enqueue:    size{transactions: 100, rounds: 21},
+		sweep:      size{transactions: 1_000, rounds: 1},
+		memory:     size{transactions: 500_000, rounds: 2},
+		subscriber: size{transactions: 800, rounds: 1},
+		redis:      size{transactions: 1_000, rounds: 21},
+		latency:    latencySize{rate: 1000, segment: 3 * time.Second, rounds: 7},
+		idle:       idleSize{lasting: 5 * time.Second, rounds: 2},
+		backlog:    backlogSize{small: 100_000, large: 1_000_000, times: 3, rounds: 7},
+		remembered: rememberedSize{small: 100_000, large: 2_000_000, deliveries: 250, rounds: 21},
+		snapshot:   snapshotSize{versions: 5_000, probe: 100},
+	}
+}
+
+func ciSizes() sizes {
+	return sizes{
+		drain:      drainSize{messages: 50_000, forwarder: 2_000, rounds: 1},
+		drainFake:  drainSize{messages: 50_000, forwarder: 2_000, rounds: 1},
+		inbox:      size{transactions: 100, rounds: 2},
+		batch:      size{transactions: 100, rounds: 1},
+		enqueue:    size{transactions: 50, rounds: 2},
+		sweep:      size{transactions: 200, rounds: 1},
+		memory:     size{transactions: 50_000, rounds: 1},
+		subscriber: size{transactions: 400, rounds: 1},
+		redis:      size{transactions: 200, rounds: 2},
+		latency:    latencySize{rate: 200, segment: time.Second, rounds: 1},
+		idle:       idleSize{lasting: 2 * time.Second, rounds: 1},
+		backlog:    backlogSize{small: 5_000, large: 50_000, times: 2, rounds: 1},
+		remembered: rememberedSize{small: 2_000, large: 20_000, deliveries: 100, rounds: 2},
+		snapshot:   snapshotSize{versions: 500, probe: 50},
+	}
 }
 
 // only is the contender to run, "" for all.
@@ -49,44 +120,33 @@ func only() string {
 	return os.Getenv(envOnly)
 }
 
+// scale returns the sizes of the flag -scale, with what the environment overrides.
 func scale(b *testing.B) sizes {
 	b.Helper()
-	s := sizes{
-		drain:     drainSize{messages: 1_000_000, forwarder: 30_000, rounds: 5},
-		drainFake: drainSize{messages: 300_000, forwarder: 30_000, rounds: 5},
-		inbox:     size{transactions: 250, rounds: 60},
-		enqueue:   size{transactions: 200, rounds: 60},
-		sweep:     size{transactions: 5_000, rounds: 3},
-		memory:    size{transactions: 1_000_000, rounds: 3},
-		latency:   latencySize{rate: 1000, segment: 8 * time.Second, rounds: 5},
-		idle:      idleSize{lasting: 20 * time.Second, rounds: 3},
-		backlog:   backlogSize{small: 100_000, large: 1_000_000, times: 5, rounds: 3},
+	var s sizes
+	switch *scaleName {
+	case scaleFull:
+		s = fullSizes()
+	case scaleQuick:
+		s = quickSizes()
+	case scaleCI:
+		s = ciSizes()
+	default:
+		b.Fatalf("-scale=%s: must be full, quick or ci", *scaleName)
 	}
-	if quick() {
-		s = sizes{
-			drain:     drainSize{messages: 50_000, forwarder: 2_000, rounds: 1},
-			drainFake: drainSize{messages: 50_000, forwarder: 2_000, rounds: 1},
-			inbox:     size{transactions: 200, rounds: 5},
-			enqueue:   size{transactions: 100, rounds: 5},
-			sweep:     size{transactions: 200, rounds: 1},
-			memory:    size{transactions: 50_000, rounds: 1},
-			latency:   latencySize{rate: 200, segment: time.Second, rounds: 1},
-			idle:      idleSize{lasting: 2 * time.Second, rounds: 2},
-			backlog:   backlogSize{small: 5_000, large: 50_000, times: 5, rounds: 1},
-		}
+	for _, rounds := range []*int{
+		&s.drain.rounds, &s.drainFake.rounds, &s.inbox.rounds, &s.batch.rounds, &s.enqueue.rounds, &s.sweep.rounds,
+		&s.memory.rounds, &s.subscriber.rounds, &s.redis.rounds, &s.latency.rounds, &s.idle.rounds, &s.backlog.rounds,
+		&s.remembered.rounds,
+	} {
+		override(b, rounds, envRounds)
 	}
 	for _, d := range []*drainSize{&s.drain, &s.drainFake} {
 		override(b, &d.messages, envMessages)
 		override(b, &d.forwarder, envForwarder)
-		override(b, &d.rounds, envRounds)
 	}
-	for _, d := range []*size{&s.inbox, &s.enqueue, &s.sweep, &s.memory} {
-		override(b, &d.rounds, envRounds)
-	}
-	override(b, &s.latency.rounds, envRounds)
-	override(b, &s.idle.rounds, envRounds)
-	override(b, &s.backlog.rounds, envRounds)
 	override(b, &s.backlog.large, envBacklog)
+	override(b, &s.remembered.large, envRemembered)
 	return s
 }
 

@@ -1,32 +1,35 @@
 package benchmarks
 
 import (
-	"fmt"
-	"runtime"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/benchmarks/internal/results"
 	"github.com/leat-go/leat/internal/testenv"
 )
 
-// logSettings says what the figures were measured on.
+// logSettings says what the figures are measured on, in the log and beside the
+// samples. The broker may be nil.
 func logSettings(b *testing.B, db *testenv.Database, broker *testenv.KafkaEnv) {
 	b.Helper()
-	var shown []string
-	for _, name := range []string{"fsync", "synchronous_commit", "full_page_writes", "shared_buffers", "max_wal_size"} {
+	settings := map[string]string{}
+	for _, name := range []string{"fsync", "synchronous_commit", "full_page_writes", "shared_buffers", "max_wal_size", "wal_level"} {
 		var value string
 		require.NoError(b, db.Pool.QueryRow(b.Context(), "SELECT current_setting($1)", name).Scan(&value))
-		shown = append(shown, name+"="+value)
+		settings[name] = value
 	}
-	if quick() {
-		b.Log("quick run: the sizes are too small for figures that mean something")
+	if *scaleName == scaleCI {
+		b.Log("scale ci: the sizes are too small for figures that mean something")
 	}
-	kafka := ""
+	results.Uses(b, results.Server{Name: "PostgreSQL", Version: db.ServerVersion, Settings: settings})
+	b.Logf("PostgreSQL %s, %v", db.ServerVersion, settings)
 	if broker != nil {
-		kafka = fmt.Sprintf("Kafka %s (real: %t); ", broker.Version, broker.Real)
+		name := "kfake"
+		if broker.Real {
+			name = "Apache Kafka"
+		}
+		results.Uses(b, results.Server{Name: name, Version: broker.Version})
+		b.Logf("%s %s", name, broker.Version)
 	}
-	b.Logf("%sPostgreSQL %s, %s; %s, %s/%s, GOMAXPROCS=%d",
-		kafka, db.ServerVersion, strings.Join(shown, " "), runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0))
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/leat-go/leat/benchmarks/internal/compare"
+	"github.com/leat-go/leat/benchmarks/internal/results"
 	"github.com/leat-go/leat/inbox/kafkasource"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
@@ -32,11 +33,10 @@ func BenchmarkSubscriber(b *testing.B) {
 
 func subscriber(b *testing.B, partitions int) {
 	b.Helper()
-	count, rounds := 2000, 3
-	if testing.Short() {
-		count, rounds = 400, 1
-	}
+	size := scale(b).subscriber
+	count := size.transactions
 	broker := testenv.RealKafka(b)
+	results.Uses(b, results.Server{Name: "Apache Kafka", Version: broker.Version})
 	topic := broker.Topic(b, "subscriber", partitions)
 	client, err := kgo.NewClient(kgo.SeedBrokers(broker.Brokers...))
 	require.NoError(b, err)
@@ -71,7 +71,7 @@ func subscriber(b *testing.B, partitions int) {
 		}
 	}
 	b.ResetTimer()
-	compare.Rounds(b, rounds, only(), "msg/s",
+	compare.Rounds(b, size.rounds, only(), "msg/s",
 		compare.Contender{Name: "leat", Ops: count, Run: run(leat)},
 		compare.Contender{Name: "watermill-kafka", Ops: count, Run: run(rival)},
 	)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/benchmarks/internal/compare"
+	"github.com/leat-go/leat/benchmarks/internal/results"
 )
 
 // memoryInUse is what the Go program uses of the heap and for stacks.
@@ -57,9 +58,12 @@ func (u *processorUse) of(c compare.Contender) compare.Contender {
 	return c
 }
 
-func (u *processorUse) log(b *testing.B) {
+// report reports the medians, and records what it has collected.
+func (u *processorUse) report(b *testing.B) {
 	b.Helper()
+	const unit = "cpu-µs/op"
 	for _, name := range slices.Sorted(maps.Keys(u.used)) {
-		b.Logf("%-10s CPU in this process, µs a message: %.2f", name, u.used[name])
+		b.ReportMetric(compare.Median(u.used[name]), name+"-"+unit)
+		results.Record(b, name, unit, u.used[name]...)
 	}
 }

@@ -1,24 +1,40 @@
 package compare
 
 import (
+	"flag"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/leat-go/leat/benchmarks/internal/results"
 )
 
-func TestQuantile(t *testing.T) {
-	t.Parallel()
-	values := []float64{4, 1, 3, 2}
-	require.InDelta(t, 2.5, Median(values), 1e-9)
-	require.InDelta(t, 1, Quantile(values, 0), 1e-9)
-	require.InDelta(t, 4, Quantile(values, 1), 1e-9)
-	require.InDelta(t, 1.75, Quantile(values, 0.25), 1e-9)
-	require.Equal(t, []float64{4, 1, 3, 2}, values, "must stay as they are")
-	require.InDelta(t, 7, Median([]float64{7}), 1e-9)
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestOrderTakesTurns(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, []int{0, 1, 2}, order(0, 3))
 	require.Equal(t, []int{2, 1, 0}, order(1, 3))
+}
+
+//nolint:paralleltest // results of a process go to one directory
+func TestRoundsAreRecorded(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, results.Open(dir, "ci"))
+	contender := func(name string, takes time.Duration) Contender {
+		return Contender{Name: name, Ops: 10, Run: func(round int) (time.Duration, error) { return takes * time.Duration(round+1), nil }}
+	}
+	require.NoError(t, flag.Set("test.benchtime", "1x"))
+	seen := testing.Benchmark(func(b *testing.B) {
+		Rounds(b, 2, "", "msg/s", contender("leat", time.Second), contender("rival", 4*time.Second))
+	})
+	require.NoError(t, results.Close())
+	require.InDelta(t, 4, seen.Extra["x-rival"], 1e-9)
+	set, err := results.Load(dir)
+	require.NoError(t, err)
+	require.Equal(t, []float64{10, 5}, set[results.Series{Contender: "leat", Unit: "msg/s"}])
+	require.Equal(t, []float64{10}, set[results.Series{Contender: "leat", Unit: UnitOps}])
+	require.Equal(t, []float64{2.5, 1.25}, set[results.Series{Contender: "rival", Unit: "msg/s"}])
 }

@@ -1,0 +1,58 @@
+package compare
+
+import (
+	"math/rand/v2"
+	"slices"
+)
+
+// Median returns the middle of values; see Quantile.
+func Median(values []float64) float64 {
+	return Quantile(values, 0.5)
+}
+
+// Quantile returns the value that the share q of values lies below, q from 0 to
+// 1, between neighbours in proportion. It leaves values as they are, which must
+// not be empty.
+func Quantile(values []float64, q float64) float64 {
+	return quantile(slices.Sorted(slices.Values(values)), q)
+}
+
+func quantile(sorted []float64, q float64) float64 {
+	place := q * float64(len(sorted)-1)
+	low := int(place)
+	high := min(low+1, len(sorted)-1)
+	return sorted[low] + (place-float64(low))*(sorted[high]-sorted[low])
+}
+
+// Ratios returns those of values of the same round, of / to. They must be of the
+// same number.
+func Ratios(of, to []float64) []float64 {
+	ratios := make([]float64, len(of))
+	for i := range ratios {
+		ratios[i] = of[i] / to[i]
+	}
+	return ratios
+}
+
+// resamples is how often Interval draws.
+const resamples = 20_000
+
+// Interval returns the bounds of the interval that holds the median with 95 %
+// confidence, by the percentile bootstrap: as many values are drawn, with
+// replacement, many times over, and the bounds lie so that a fortieth of the
+// medians is below and a fortieth above. The draws are the same in every run.
+// Values must not be empty; of fewer than six the interval is all of them.
+func Interval(values []float64) (low, high float64) {
+	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // drawn again in the same way
+	medians, drawn := make([]float64, resamples), make([]float64, len(values))
+	for i := range medians {
+		for j := range drawn {
+			drawn[j] = values[random.IntN(len(values))]
+		}
+		slices.Sort(drawn)
+		medians[i] = quantile(drawn, 0.5)
+	}
+	slices.Sort(medians)
+	const tail = 0.025
+	return quantile(medians, tail), quantile(medians, 1-tail)
+}

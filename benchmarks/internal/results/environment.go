@@ -1,0 +1,124 @@
+package results
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+)
+
+// Environment is what a run was measured on.
+type Environment struct {
+	// Date is when the run began.
+	Date time.Time `json:"date"`
+	// Scale is the size of the run: full, quick or ci.
+	Scale string `json:"scale"`
+	// Commit is the one that was measured, with "+" behind it where files had been
+	// changed; "" where it is not known.
+	Commit string `json:"commit"`
+	// Machine is what it ran on.
+	Machine Machine `json:"machine"`
+	// Servers are those that benchmarks have said they use.
+	Servers []Server `json:"servers"`
+	// Modules are the versions of the Go modules that the benchmarks require
+	// themselves, by their path.
+	Modules map[string]string `json:"modules"`
+}
+
+// Machine describes the hardware and what Go makes of it. What the system does not
+// tell is empty.
+type Machine struct {
+	CPU        string `json:"cpu"`
+	Cores      int    `json:"cores"`
+	GOMAXPROCS int    `json:"gomaxprocs"`
+	// MemoryBytes is the size of the main memory.
+	MemoryBytes uint64 `json:"memory_bytes"`
+	OS          string `json:"os"`
+	Kernel      string `json:"kernel"`
+	Go          string `json:"go"`
+	// Load is the mean number of processes that wanted a processor in the minute
+	// before the run.
+	Load float64 `json:"load"`
+}
+
+// Server is a server with the settings that matter to the figures.
+type Server struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	// Settings are as the server shows them.
+	Settings map[string]string `json:"settings,omitempty"`
+	// Benchmarks were run on it.
+	Benchmarks []string `json:"benchmarks"`
+}
+
+// Uses notes that the running benchmark uses the server. Its Benchmarks are left
+// to Uses.
+func Uses(tb testing.TB, server Server) {
+	tb.Helper()
+	if err := current.uses(Benchmark(tb), server); err != nil {
+		tb.Fatalf("results: %v", err)
+	}
+}
+
+func (r *recorder) uses(benchmark string, server Server) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.file == nil {
+		return nil
+	}
+	servers := &r.environment.Servers
+	at := slices.IndexFunc(*servers, func(s Server) bool {
+		return s.Name == server.Name && s.Version == server.Version && maps.Equal(s.Settings, server.Settings)
+	})
+	if at < 0 {
+		at = len(*servers)
+		server.Benchmarks = nil
+		*servers = append(*servers, server)
+	}
+	used := &(*servers)[at].Benchmarks
+	if slices.Contains(*used, benchmark) {
+		return nil
+	}
+	*used = append(*used, benchmark)
+	return r.environment.save(r.dir)
+}
+
+// here describes the machine and the program.
+func here(scale string) Environment {
+	return Environment{
+		Date: time.Now().UTC().Truncate(time.Second), Scale: scale, Commit: commit(), Modules: modules(),
+		Machine: Machine{
+			CPU: processor(), Cores: runtime.NumCPU(), GOMAXPROCS: runtime.GOMAXPROCS(0), MemoryBytes: memory(),
+			OS: runtime.GOOS + "/" + runtime.GOARCH, Kernel: kernel(), Go: runtime.Version(), Load: load(),
+		},
+	}
+}
+
+// LoadEnvironment reads the environment in dir.
+func LoadEnvironment(dir string) (Environment, error) {
+	var e Environment
+	text, err := os.ReadFile(filepath.Join(dir, EnvironmentName)) //nolint:gosec // the caller chooses it
+	if err != nil {
+		return e, fmt.Errorf("results: %w", err)
+	}
+	if err := json.Unmarshal(text, &e); err != nil {
+		return e, fmt.Errorf("results: environment: %w", err)
+	}
+	return e, nil
+}
+
+func (e Environment) save(dir string) error {
+	text, err := json.MarshalIndent(e, "", "  ")
+	if err != nil {
+		return fmt.Errorf("results: environment: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, EnvironmentName), append(text, '\n'), 0o600); err != nil {
+		return fmt.Errorf("results: environment: %w", err)
+	}
+	return nil
+}

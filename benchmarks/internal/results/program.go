@@ -1,0 +1,41 @@
+package results
+
+import (
+	"context"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// commit is the one that is checked out here.
+func commit() string {
+	name := strings.TrimSpace(output("git", "rev-parse", "--short=12", "HEAD"))
+	if name != "" && output("git", "status", "--porcelain", "--untracked-files=no") != "" {
+		name += "+"
+	}
+	return name
+}
+
+// modules are the versions of what the module here requires directly. The go command
+// is asked, since test binaries have no list of their modules.
+func modules() map[string]string {
+	versions := map[string]string{}
+	list := output("go", "list", "-m", "-f", "{{if not (or .Main .Indirect .Replace)}}{{.Path}} {{.Version}}{{end}}", "all")
+	for line := range strings.Lines(list) {
+		if path, version, ok := strings.Cut(strings.TrimSpace(line), " "); ok {
+			versions[path] = version
+		}
+	}
+	return versions
+}
+
+// output of a program, "" where it fails: results are good without it.
+func output(name string, args ...string) string {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	text, err := exec.CommandContext(ctx, name, args...).Output()
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
