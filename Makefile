@@ -31,13 +31,17 @@ CONTROLS ?= -controls
 # FUZZTIME is how long each decoder is fuzzed.
 FUZZTIME ?= 10s
 PROOF    = $(GO) run -C internal/proof $(TAGS)
-# BENCH selects benchmarks, BENCHFLAGS is passed on to go test.
+# BENCH selects benchmarks, SCALE says how much they do (full, quick or ci), BENCHFLAGS is
+# passed on to cmd/bench. The page is written only of all benchmarks at full scale.
 BENCH      ?= .
+SCALE      ?= full
 BENCHFLAGS ?=
+FROM       ?= docs/benchmarks
+BENCHES     = $(LEATENV) run -- $(GO) run -C benchmarks ./cmd/bench
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-root test-modules test-short test-race test-pg-versions lint fmt \
-	bench proof proof-models proof-simulation proof-faults soak mutants fuzz \
+	bench bench-quick bench-page proof proof-models proof-simulation proof-faults soak mutants fuzz \
 	services-up services-down kafka tidy ci
 
 help: ## list the targets
@@ -83,9 +87,14 @@ fmt: ## format all modules (gofumpt, imports in groups)
 		(cd $$module && $(LINT) fmt --config=$(CURDIR)/.golangci.yml ./...); \
 	done
 
-bench: ## measure relay and inbox against their rivals; BENCH=regexp, BENCHFLAGS=…
-	@$(LEATENV) run -services postgres,kafka -- \
-		$(GO) test -C benchmarks -run='^$$' -bench='$(BENCH)' -timeout=60m $(BENCHFLAGS) ./...
+bench: ## measure leat beside its rivals, and write docs/benchmarks.md; BENCH=regexp, SCALE=…, BENCHFLAGS=…
+	@$(BENCHES) -docs $(CURDIR)/docs -bench '$(BENCH)' -scale $(SCALE) $(BENCHFLAGS)
+
+bench-quick: ## print the figures of all gates, at smaller sizes, within twelve minutes
+	@$(BENCHES) -quick $(BENCHFLAGS)
+
+bench-page: ## write docs/benchmarks.md again from the samples in FROM, docs/benchmarks
+	@$(GO) run -C benchmarks ./cmd/bench -docs $(CURDIR)/docs -from $(abspath $(FROM))
 
 proof: proof-models proof-simulation proof-faults ## check what leat promises on this machine, in minutes; SEEDS=…, FAULTS=…
 

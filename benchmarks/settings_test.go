@@ -25,11 +25,11 @@ func logSettings(b *testing.B, db *testenv.Database, broker *testenv.KafkaEnv) {
 	results.Uses(b, results.Server{Name: "PostgreSQL", Version: db.ServerVersion, Settings: settings})
 	b.Logf("PostgreSQL %s, %v", db.ServerVersion, settings)
 	if broker != nil {
-		name := "kfake"
+		server := results.Server{Name: "kfake", Version: "in this process"}
 		if broker.Real {
-			name = "Apache Kafka"
+			server = results.Server{Name: "Apache Kafka", Version: broker.Version}
 		}
-		results.Uses(b, results.Server{Name: name, Version: broker.Version})
-		b.Logf("%s %s", name, broker.Version)
+		results.Uses(b, server)
+		b.Logf("%s %s", server.Name, server.Version)
 	}
 }

@@ -34,7 +34,7 @@ func TestRoundsAreRecorded(t *testing.T) {
 	require.InDelta(t, 4, seen.Extra["x-rival"], 1e-9)
 	set, err := results.Load(dir)
 	require.NoError(t, err)
-	require.Equal(t, []float64{10, 5}, set[results.Series{Contender: "leat", Unit: "msg/s"}])
-	require.Equal(t, []float64{10}, set[results.Series{Contender: "leat", Unit: UnitOps}])
-	require.Equal(t, []float64{2.5, 1.25}, set[results.Series{Contender: "rival", Unit: "msg/s"}])
+	require.Equal(t, []float64{10, 5}, set.Values(results.Series{Contender: "leat", Unit: "msg/s"}))
+	require.Equal(t, []float64{10}, set.Values(results.Series{Contender: "leat", Unit: UnitOps}))
+	require.Equal(t, []float64{2.5, 1.25}, set.Values(results.Series{Contender: "rival", Unit: "msg/s"}))
 }

@@ -91,11 +91,11 @@ func (g Gate) judge(set results.Set) Outcome {
 
 // values are none where a side is missing or has other rounds than the other.
 func (g Gate) values(set results.Set) []float64 {
-	of := set[g.Of]
+	of := set.Values(g.Of)
 	if g.To == (results.Series{}) {
 		return of
 	}
-	to := set[g.To]
+	to := set.Values(g.To)
 	if len(of) != len(to) {
 		return nil
 	}

@@ -28,10 +28,11 @@ func TestWhatIsRecordedIsRead(t *testing.T) {
 
 	set, err := results.Load(dir) // before the end: a run may be killed
 	require.NoError(t, err)
-	require.Equal(t, results.Set{
-		{Benchmark: t.Name(), Contender: "leat", Unit: "msg/s"}: {1.5, 2, 3},
-		{Benchmark: t.Name(), Contender: "raw", Unit: "msg/s"}:  {1e6},
-	}, set)
+	leat := results.Series{Benchmark: t.Name(), Contender: "leat", Unit: "msg/s"}
+	raw := results.Series{Benchmark: t.Name(), Contender: "raw", Unit: "msg/s"}
+	require.Equal(t, []results.Series{leat, raw}, set.Series())
+	require.Equal(t, []float64{1.5, 2, 3}, set.Values(leat))
+	require.Equal(t, []float64{1e6}, set.Values(raw))
 	e, err := results.LoadEnvironment(dir)
 	require.NoError(t, err)
 	require.Equal(t, "ci", e.Scale)

@@ -60,14 +60,11 @@ func parse(row []string) (Sample, error) {
 	return Sample{Series: Series{Benchmark: row[0], Contender: row[1], Unit: row[2]}, Round: round, Value: value}, nil
 }
 
-// Set has the samples of a run by series.
-type Set map[Series][]float64
-
 // Load reads the samples in dir.
 func Load(dir string) (set Set, err error) {
 	file, err := os.Open(filepath.Join(dir, SamplesName)) //nolint:gosec // the caller chooses it
 	if err != nil {
-		return nil, fmt.Errorf("results: %w", err)
+		return Set{}, fmt.Errorf("results: %w", err)
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	return Read(file)
@@ -80,27 +77,27 @@ func Read(from io.Reader) (Set, error) {
 	reader.FieldsPerRecord = len(columns())
 	head, err := reader.Read()
 	if err != nil {
-		return nil, fmt.Errorf("results: head of the samples: %w", err)
+		return Set{}, fmt.Errorf("results: head of the samples: %w", err)
 	}
 	if !slices.Equal(head, columns()) {
-		return nil, fmt.Errorf("results: the columns are %q, want %q", head, columns())
+		return Set{}, fmt.Errorf("results: the columns are %q, want %q", head, columns())
 	}
-	set := Set{}
+	var set Set
 	for {
 		row, err := reader.Read()
 		if errors.Is(err, io.EOF) {
 			return set, nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("results: read samples: %w", err)
+			return Set{}, fmt.Errorf("results: read samples: %w", err)
 		}
 		s, err := parse(row)
 		if err != nil {
-			return nil, err
+			return Set{}, err
 		}
-		if s.Round != len(set[s.Series]) {
-			return nil, fmt.Errorf("results: %s %s %s: round %d follows %d others", s.Benchmark, s.Contender, s.Unit, s.Round, len(set[s.Series]))
+		if others := len(set.Values(s.Series)); s.Round != others {
+			return Set{}, fmt.Errorf("results: %s %s %s: round %d follows %d others", s.Benchmark, s.Contender, s.Unit, s.Round, others)
 		}
-		set[s.Series] = append(set[s.Series], s.Value)
+		set.Add(s.Series, s.Value)
 	}
 }

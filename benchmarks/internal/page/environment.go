@@ -1,0 +1,66 @@
+package page
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// fsync names the server that benchmarks call shared or durable by what it does when
+// it commits.
+func (f *figures) fsync(server string) string {
+	for _, s := range f.run.Environment.Servers {
+		setting, ok := s.Settings["fsync"]
+		if ok && slices.ContainsFunc(s.Benchmarks, func(b string) bool { return strings.Contains(b, "server="+server) }) {
+			return "fsync " + setting
+		}
+	}
+	return server
+}
+
+// server is a row of the table of servers.
+type server struct {
+	Name, Version, Settings, Benchmarks string
+}
+
+func (f *figures) servers() []server {
+	var rows []server
+	for _, s := range f.run.Environment.Servers {
+		var settings, benchmarks []string
+		for _, name := range slices.Sorted(maps.Keys(s.Settings)) {
+			settings = append(settings, "`"+name+"="+s.Settings[name]+"`")
+		}
+		for _, b := range s.Benchmarks {
+			if b, _, _ = strings.Cut(b, "/"); !slices.Contains(benchmarks, b) {
+				benchmarks = append(benchmarks, b)
+			}
+		}
+		rows = append(rows, server{s.Name, s.Version, strings.Join(settings, " "), strings.Join(benchmarks, ", ")})
+	}
+	slices.SortStableFunc(rows, func(a, b server) int { return cmp.Compare(a.Name, b.Name) })
+	return rows
+}
+
+// module is a row of the table of versions.
+type module struct {
+	Path, Version string
+}
+
+// modules are those that are measured, and not those that measure.
+func (f *figures) modules() []module {
+	var rows []module
+	for _, path := range slices.Sorted(maps.Keys(f.run.Environment.Modules)) {
+		if !slices.ContainsFunc(tools(), func(tool string) bool { return strings.HasPrefix(path, tool) }) {
+			rows = append(rows, module{path, f.run.Environment.Modules[path]})
+		}
+	}
+	return rows
+}
+
+// tools are modules that no figure depends on.
+func tools() []string {
+	return []string{
+		"github.com/google/uuid", "github.com/stretchr/testify", "go.uber.org/goleak", "golang.org/x/text", "gonum.org/",
+	}
+}

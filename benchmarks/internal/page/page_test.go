@@ -1,0 +1,96 @@
+package page_test
+
+import (
+	"encoding/xml"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/leat-go/leat/benchmarks/internal/page"
+	"github.com/leat-go/leat/benchmarks/internal/results"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// The samples in testdata have the names of a real run, and values that are made up.
+const saved = "testdata"
+
+var update = flag.Bool("update", false, "write the page that is expected")
+
+func TestThePageIsTheOneThatIsExpected(t *testing.T) {
+	t.Parallel()
+	r, err := page.Load(saved)
+	require.NoError(t, err)
+	got, missing, err := page.Render(r)
+	require.NoError(t, err)
+	require.Empty(t, missing, "the page asks for what no benchmark measures")
+	golden := filepath.Join(saved, "benchmarks.md")
+	if *update {
+		require.NoError(t, os.WriteFile(golden, got, 0o600))
+	}
+	want, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	require.Equal(t, string(want), string(got), "go test ./internal/page -update writes it again")
+}
+
+func TestThePageOfARunThatHasNothing(t *testing.T) {
+	t.Parallel()
+	text, missing, err := page.Render(page.Run{Environment: results.Environment{Scale: "ci"}})
+	require.NoError(t, err)
+	require.Contains(t, missing, "Memory  RSS-MiB-over-idle")
+	require.Contains(t, string(text), "**These figures are of scale ci, too small to be quoted.**")
+	require.NotContains(t, string(text), "<no value>")
+	require.NotContains(t, string(text), "NaN")
+}
+
+func TestThePageIsWrittenWithItsPlotsAndSamples(t *testing.T) {
+	t.Parallel()
+	docs := t.TempDir()
+	_, err := page.Write(docs, saved)
+	require.NoError(t, err)
+	for name, texts := range map[string][]string{
+		"drain.svg":      {"leat", "raw", "forwarder", "seed", "messages a second"},
+		"latency.svg":    {"wake", "poll", "foreign", "99.9", "percentile"},
+		"backlog.svg":    {"messages that wait", "µs"},
+		"remembered.svg": {"ids that are remembered", "µs"},
+	} {
+		b, err := os.ReadFile(filepath.Join(docs, "benchmarks", name))
+		require.NoError(t, err)
+		wellFormed(t, string(b))
+		for _, text := range texts {
+			require.Contains(t, string(b), ">"+text+"</text>", name)
+		}
+		require.Contains(t, pageText(t, docs), "benchmarks/"+name)
+	}
+	// The page can be written again from what lies beside it.
+	before := pageText(t, docs)
+	_, err = page.Write(docs, filepath.Join(docs, "benchmarks"))
+	require.NoError(t, err)
+	require.Equal(t, before, pageText(t, docs))
+}
+
+func pageText(t *testing.T, docs string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(docs, "benchmarks.md"))
+	require.NoError(t, err)
+	return string(text)
+}
+
+func wellFormed(t *testing.T, text string) {
+	t.Helper()
+	decoder := xml.NewDecoder(strings.NewReader(text))
+	for {
+		_, err := decoder.Token()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		require.NoError(t, err)
+	}
+}
