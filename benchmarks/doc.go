@@ -6,4 +6,7 @@
 // contender once, so that -benchtime=1x is a complete measurement. Figures are
 // medians over all rounds; a ratio x-… is the median of the ratios within the
 // rounds.
+//
+// The flag -scale says how much is done, -results where the samples of all rounds are
+// written; command bench makes the page docs/benchmarks.md from these.
 package benchmarks

@@ -88,7 +88,7 @@ func quickSizes() sizes {
 		memory:     size{transactions: 500_000, rounds: 2},
 		subscriber: size{transactions: 800, rounds: 1},
 		redis:      size{transactions: 1_000, rounds: 21},
-		latency:    latencySize{rate: 1000, segment: 3 * time.Second, rounds: 7},
+		latency:    latencySize{rate: 1000, segment: 4 * time.Second, rounds: 7},
 		idle:       idleSize{lasting: 5 * time.Second, rounds: 2},
 		backlog:    backlogSize{small: 100_000, large: 1_000_000, times: 3, rounds: 7},
 		remembered: rememberedSize{small: 100_000, large: 2_000_000, deliveries: 250, rounds: 21},

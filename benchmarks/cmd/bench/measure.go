@@ -23,7 +23,7 @@ func measure(ctx context.Context, o options, dir string, out io.Writer) (err err
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(dir, 0o750); err != nil {
+	if err := os.MkdirAll(dir, 0o750); err != nil { //nolint:gosec // the caller chooses it
 		return fmt.Errorf("make the directory of the results: %w", err)
 	}
 	file, err := os.Create(filepath.Join(dir, outputName)) //nolint:gosec // the caller chooses it

@@ -28,6 +28,7 @@ func TestRoundsAreRecorded(t *testing.T) {
 	}
 	require.NoError(t, flag.Set("test.benchtime", "1x"))
 	seen := testing.Benchmark(func(b *testing.B) {
+		b.Helper()
 		Rounds(b, 2, "", "msg/s", contender("leat", time.Second), contender("rival", 4*time.Second))
 	})
 	require.NoError(t, results.Close())

@@ -44,15 +44,31 @@ const resamples = 20_000
 // Values must not be empty; of fewer than six the interval is all of them.
 func Interval(values []float64) (low, high float64) {
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // drawn again in the same way
-	medians, drawn := make([]float64, resamples), make([]float64, len(values))
+	sorted := slices.Sorted(slices.Values(values))
+	medians, drawn := make([]float64, resamples), make([]int, len(sorted))
 	for i := range medians {
-		for j := range drawn {
-			drawn[j] = values[random.IntN(len(values))]
+		clear(drawn)
+		for range sorted {
+			drawn[random.IntN(len(sorted))]++
 		}
-		slices.Sort(drawn)
-		medians[i] = quantile(drawn, 0.5)
+		medians[i] = medianOfDrawn(sorted, drawn)
 	}
 	slices.Sort(medians)
 	const tail = 0.025
 	return quantile(medians, tail), quantile(medians, 1-tail)
+}
+
+// medianOfDrawn is the median where each of the sorted values is there as often as
+// it was drawn.
+func medianOfDrawn(sorted []float64, drawn []int) float64 {
+	lower, upper := (len(sorted)-1)/2, len(sorted)/2 // the places of the middle
+	below, at := 0, 0
+	for ; below+drawn[at] <= lower; at++ {
+		below += drawn[at]
+	}
+	first := sorted[at]
+	for ; below+drawn[at] <= upper; at++ {
+		below += drawn[at]
+	}
+	return (first + sorted[at]) / 2
 }

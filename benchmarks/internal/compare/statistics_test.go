@@ -67,3 +67,24 @@ func TestIntervalIsTheSameInEveryRun(t *testing.T) {
 	require.Greater(t, high, Median(values))
 	require.Equal(t, []float64{0.81, 0.87, 0.84, 0.92, 0.79, 0.85, 0.88, 0.83}, values, "must stay as they are")
 }
+
+func TestTheMedianOfWhatWasDrawn(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		drawn []int
+		want  float64
+	}{
+		{[]int{1}, 1},
+		{[]int{2, 0}, 1},
+		{[]int{0, 2}, 2},
+		{[]int{1, 1}, 1.5},
+		{[]int{3, 0, 0}, 1},
+		{[]int{1, 1, 1}, 2},
+		{[]int{2, 0, 0, 2}, 2.5},
+		{[]int{1, 2, 0, 1}, 2},
+		{[]int{0, 0, 1, 3}, 4},
+	} {
+		sorted := []float64{1, 2, 3, 4}[:len(c.drawn)]
+		require.InDelta(t, c.want, medianOfDrawn(sorted, c.drawn), 1e-9, "%v", c.drawn)
+	}
+}

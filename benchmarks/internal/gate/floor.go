@@ -46,7 +46,7 @@ type Standing struct {
 func (f Floor) Least() float64 { return tolerated * f.Expected }
 
 // Check holds the samples against the floors.
-func Check(set results.Set, floors []Floor) []Standing {
+func Check(set *results.Set, floors []Floor) []Standing {
 	standings := make([]Standing, len(floors))
 	for i, f := range floors {
 		standings[i] = Standing{Floor: f, State: NotMeasured}

@@ -55,7 +55,7 @@ type Outcome struct {
 }
 
 // Judge holds the samples against the gates.
-func Judge(set results.Set, gates []Gate) []Outcome {
+func Judge(set *results.Set, gates []Gate) []Outcome {
 	outcomes := make([]Outcome, len(gates))
 	for i, g := range gates {
 		outcomes[i] = g.judge(set)
@@ -63,7 +63,7 @@ func Judge(set results.Set, gates []Gate) []Outcome {
 	return outcomes
 }
 
-func (g Gate) judge(set results.Set) Outcome {
+func (g Gate) judge(set *results.Set) Outcome {
 	values := g.values(set)
 	o := Outcome{Gate: g, State: NotMeasured, Rounds: len(values)}
 	if len(values) == 0 {
@@ -90,7 +90,7 @@ func (g Gate) judge(set results.Set) Outcome {
 }
 
 // values are none where a side is missing or has other rounds than the other.
-func (g Gate) values(set results.Set) []float64 {
+func (g Gate) values(set *results.Set) []float64 {
 	of := set.Values(g.Of)
 	if g.To == (results.Series{}) {
 		return of

@@ -17,7 +17,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // rounds are the values of contenders.
 type rounds map[string][]float64
 
-func (r rounds) set() (set results.Set) {
+func (r rounds) set() *results.Set {
+	set := &results.Set{}
 	for contender, values := range r {
 		set.Add(series(contender), values...)
 	}
@@ -47,15 +48,18 @@ func TestGates(t *testing.T) {
 		},
 		"a ratio of the rounds, not of the medians": {
 			gate.Gate{Of: series("a"), To: series("b"), Goal: 2},
-			rounds{"a": {10, 200, 30}, "b": {5, 10, 30}}, "gate P0 x 2 goal 2 ok",
+			rounds{"a": {10, 200, 30}, "b": {5, 10, 30}},
+			"gate P0 x 2 goal 2 ok",
 		},
 		"the lower bound": {
 			gate.Gate{Of: series("a"), To: series("b"), Goal: 2.1, Close: true},
-			rounds{"a": seven, "b": ones}, "gate P0 x 2 goal 2.1 missed",
+			rounds{"a": seven, "b": ones},
+			"gate P0 x 2 goal 2.1 missed",
 		},
 		"the upper bound": {
 			gate.Gate{Of: series("a"), To: series("b"), Goal: 6, Close: true, AtMost: true},
-			rounds{"a": seven, "b": ones}, "gate P0 x 6 goal 6 ok",
+			rounds{"a": seven, "b": ones},
+			"gate P0 x 6 goal 6 ok",
 		},
 		"nothing": {
 			gate.Gate{Of: series("a"), Goal: 6}, nil, "gate P0 x - goal 6 not measured",
@@ -64,7 +68,8 @@ func TestGates(t *testing.T) {
 			gate.Gate{Of: series("a"), To: series("b"), Goal: 6}, rounds{"a": seven}, "gate P0 x - goal 6 not measured",
 		},
 		"too few rounds": {
-			gate.Gate{Of: series("a"), Goal: 6, Close: true}, rounds{"a": seven[:6]},
+			gate.Gate{Of: series("a"), Goal: 6, Close: true},
+			rounds{"a": seven[:6]},
 			"gate P0 x - goal 6 not measured: 6 of 7 rounds",
 		},
 		"zero": {

@@ -50,7 +50,7 @@ func (f *figures) functions() template.FuncMap {
 
 // contenders lists those of a benchmark that have values of the unit, in the order of
 // the comparison.
-func contenders(set results.Set, benchmark, unit string) []string {
+func contenders(set *results.Set, benchmark, unit string) []string {
 	var names []string
 	for _, s := range set.Series() {
 		if s.Benchmark == benchmark && s.Unit == unit {
@@ -61,7 +61,7 @@ func contenders(set results.Set, benchmark, unit string) []string {
 }
 
 // fastest lists them with the highest first.
-func fastest(set results.Set, benchmark, unit string) []string {
+func fastest(set *results.Set, benchmark, unit string) []string {
 	names := contenders(set, benchmark, unit)
 	of := func(name string) float64 {
 		return compare.Median(set.Values(results.Series{Benchmark: benchmark, Contender: name, Unit: unit}))

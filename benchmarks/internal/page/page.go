@@ -25,7 +25,7 @@ const (
 
 // Run is what a page shows.
 type Run struct {
-	Samples     results.Set
+	Samples     *results.Set
 	Environment results.Environment
 }
 
@@ -57,7 +57,7 @@ func Write(docs, dir string) (missing []string, err error) {
 	for _, name := range []string{results.SamplesName, results.EnvironmentName} {
 		file, err := os.ReadFile(filepath.Join(dir, name)) //nolint:gosec // the caller chooses it
 		if err == nil {
-			err = os.WriteFile(filepath.Join(beside, name), file, 0o600)
+			err = os.WriteFile(filepath.Join(beside, name), file, 0o600) //nolint:gosec // the caller chooses it
 		}
 		if err != nil {
 			return nil, fmt.Errorf("copy results: %w", err)

@@ -26,8 +26,8 @@ const (
 )
 
 // writePlots writes the plots of what the samples have.
-func writePlots(folder string, set results.Set) error {
-	for name, draw := range map[string]func(results.Set) (*plot.Plot, error){
+func writePlots(folder string, set *results.Set) error {
+	for name, draw := range map[string]func(*results.Set) (*plot.Plot, error){
 		"drain.svg": drainPlot, "latency.svg": latencyPlot, "backlog.svg": backlogPlot, "remembered.svg": rememberedPlot,
 	} {
 		p, err := draw(set)
@@ -43,7 +43,7 @@ func writePlots(folder string, set results.Set) error {
 
 // drainPlot has a row for each contender, with a dot for each round and a line at the
 // median.
-func drainPlot(set results.Set) (*plot.Plot, error) {
+func drainPlot(set *results.Set) (*plot.Plot, error) {
 	const benchmark, unit = "RelayDrain/broker=kafka", "msg/s"
 	names := fastest(set, benchmark, unit)
 	if len(names) == 0 {
@@ -80,7 +80,7 @@ func drainPlot(set results.Set) (*plot.Plot, error) {
 }
 
 // latencyPlot has a line for each case, of the medians of the percentiles.
-func latencyPlot(set results.Set) (*plot.Plot, error) {
+func latencyPlot(set *results.Set) (*plot.Plot, error) {
 	const benchmark = "Latency"
 	percents := []float64{50, 75, 90, 95, 99, 99.9}
 	unit := func(percent float64) string { return fmt.Sprintf("p%g-ms", percent) }
@@ -118,17 +118,17 @@ func latencyPlot(set results.Set) (*plot.Plot, error) {
 	return p, nil
 }
 
-func backlogPlot(set results.Set) (*plot.Plot, error) {
+func backlogPlot(set *results.Set) (*plot.Plot, error) {
 	return costPlot(set, "Backlog", "waiting", "cost of a record, all rounds", "messages that wait", []string{"small", "backlog"})
 }
 
-func rememberedPlot(set results.Set) (*plot.Plot, error) {
+func rememberedPlot(set *results.Set) (*plot.Plot, error) {
 	return costPlot(set, "InboxRemembered", "ids", "cost of a message, all rounds", "ids that are remembered", []string{"small", "large"})
 }
 
 // costPlot has the µs of an operation over a number of things that each contender has
 // and that ought not to matter.
-func costPlot(set results.Set, benchmark, amount, title, over string, names []string) (*plot.Plot, error) {
+func costPlot(set *results.Set, benchmark, amount, title, over string, names []string) (*plot.Plot, error) {
 	var dots, medians plotter.XYs
 	for _, name := range names {
 		amounts := set.Values(results.Series{Benchmark: benchmark, Contender: name, Unit: amount})

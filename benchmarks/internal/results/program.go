@@ -33,7 +33,7 @@ func modules() map[string]string {
 func output(name string, args ...string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	text, err := exec.CommandContext(ctx, name, args...).Output()
+	text, err := exec.CommandContext(ctx, name, args...).Output() //nolint:gosec // those above
 	if err != nil {
 		return ""
 	}

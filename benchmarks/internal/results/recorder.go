@@ -70,6 +70,7 @@ func Record(tb testing.TB, contender, unit string, values ...float64) {
 
 // Benchmark is the name of a benchmark as samples have it.
 func Benchmark(tb testing.TB) string {
+	tb.Helper()
 	return strings.TrimPrefix(tb.Name(), "Benchmark")
 }
 

@@ -61,10 +61,10 @@ func parse(row []string) (Sample, error) {
 }
 
 // Load reads the samples in dir.
-func Load(dir string) (set Set, err error) {
+func Load(dir string) (set *Set, err error) {
 	file, err := os.Open(filepath.Join(dir, SamplesName)) //nolint:gosec // the caller chooses it
 	if err != nil {
-		return Set{}, fmt.Errorf("results: %w", err)
+		return nil, fmt.Errorf("results: %w", err)
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	return Read(file)
@@ -72,31 +72,31 @@ func Load(dir string) (set Set, err error) {
 
 // Read reads samples as they are in samples.csv. The rounds of a series must be
 // complete and in order.
-func Read(from io.Reader) (Set, error) {
+func Read(from io.Reader) (*Set, error) {
 	reader := csv.NewReader(from)
 	reader.FieldsPerRecord = len(columns())
 	head, err := reader.Read()
 	if err != nil {
-		return Set{}, fmt.Errorf("results: head of the samples: %w", err)
+		return nil, fmt.Errorf("results: head of the samples: %w", err)
 	}
 	if !slices.Equal(head, columns()) {
-		return Set{}, fmt.Errorf("results: the columns are %q, want %q", head, columns())
+		return nil, fmt.Errorf("results: the columns are %q, want %q", head, columns())
 	}
-	var set Set
+	set := &Set{}
 	for {
 		row, err := reader.Read()
 		if errors.Is(err, io.EOF) {
 			return set, nil
 		}
 		if err != nil {
-			return Set{}, fmt.Errorf("results: read samples: %w", err)
+			return nil, fmt.Errorf("results: read samples: %w", err)
 		}
 		s, err := parse(row)
 		if err != nil {
-			return Set{}, err
+			return nil, err
 		}
 		if others := len(set.Values(s.Series)); s.Round != others {
-			return Set{}, fmt.Errorf("results: %s %s %s: round %d follows %d others", s.Benchmark, s.Contender, s.Unit, s.Round, others)
+			return nil, fmt.Errorf("results: %s %s %s: round %d follows %d others", s.Benchmark, s.Contender, s.Unit, s.Round, others)
 		}
 		set.Add(s.Series, s.Value)
 	}

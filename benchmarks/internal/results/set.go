@@ -19,9 +19,9 @@ func (s *Set) Add(to Series, values ...float64) {
 
 // Values are those of all rounds of a series, nil where there are none. They must not
 // be changed.
-func (s Set) Values(of Series) []float64 { return s.values[of] }
+func (s *Set) Values(of Series) []float64 { return s.values[of] }
 
 // Series are all that there are, in the order in which they were begun: the first
 // contender of a comparison is the one that the others are compared with. They must
 // not be changed.
-func (s Set) Series() []Series { return s.order }
+func (s *Set) Series() []Series { return s.order }
