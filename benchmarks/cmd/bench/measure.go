@@ -34,8 +34,9 @@ func measure(ctx context.Context, o options, dir string, out io.Writer) (err err
 	cmd := exec.CommandContext(ctx, "go", "test", "-run=^$", "-bench="+o.bench, "-benchtime=1x", //nolint:gosec // as asked
 		"-count="+strconv.Itoa(o.count), "-timeout=6h", ".", "-scale="+o.scale, "-results="+dir)
 	cmd.Stdout, cmd.Stderr = io.MultiWriter(out, file), os.Stderr
-	// The servers that the tests have started are to be stopped.
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGINT) }
+	// The tests are a child of the go command, and end with it; so do their servers.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
 	cmd.WaitDelay = time.Minute
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("run the benchmarks: %w", err)

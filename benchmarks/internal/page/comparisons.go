@@ -9,7 +9,7 @@ import (
 
 // comparison is a benchmark with contenders.
 type comparison struct {
-	// Name of the benchmark and unit of its rates.
+	// Name of the benchmark and unit of its rates or times.
 	Name, Unit string
 	// First is the contender that the others are compared with.
 	First string
@@ -20,11 +20,22 @@ func (f *figures) comparisons() []comparison {
 	var all []comparison
 	for _, s := range f.run.Samples.Series() {
 		known := slices.ContainsFunc(all, func(c comparison) bool { return c.Name == s.Benchmark })
-		if !known && s.Contender != "" && strings.HasSuffix(s.Unit, "/s") {
+		if !known && s.Contender != "" && (strings.HasSuffix(s.Unit, "/s") || s.Unit == "p99-ms") {
 			all = append(all, comparison{s.Benchmark, s.Unit, s.Contender})
 		}
 	}
 	return all
+}
+
+// isTime says whether less of the unit is better.
+func isTime(unit string) bool { return strings.HasSuffix(unit, "ms") }
+
+// speed is the ratio of rates, or the inverse one of times.
+func (f *figures) speed(benchmark, of, to, unit string) string {
+	if isTime(unit) {
+		of, to = to, of
+	}
+	return f.ratio(benchmark, of, to, unit)
 }
 
 // has says whether there is a contender of this name in a benchmark.

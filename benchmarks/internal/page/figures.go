@@ -44,6 +44,7 @@ func (f *figures) functions() template.FuncMap {
 		"ratio":      f.ratio,
 		"rest":       f.rest,
 		"servers":    f.servers,
+		"speed":      f.speed,
 		"sweeps":     f.sweeps,
 	}
 }
@@ -60,13 +61,16 @@ func contenders(set *results.Set, benchmark, unit string) []string {
 	return names
 }
 
-// fastest lists them with the highest first.
+// fastest lists them with the highest rate or the shortest time first.
 func fastest(set *results.Set, benchmark, unit string) []string {
 	names := contenders(set, benchmark, unit)
 	of := func(name string) float64 {
 		return compare.Median(set.Values(results.Series{Benchmark: benchmark, Contender: name, Unit: unit}))
 	}
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(of(b), of(a)) })
+	if isTime(unit) {
+		slices.Reverse(names)
+	}
 	return names
 }
 
