@@ -46,3 +46,21 @@ func TestO9_ZombieCannotFollow(t *testing.T) {
 	require.ErrorIs(t, err, relay.ErrLeaseLost)
 	require.Equal(t, before, state(t, db))
 }
+
+// TestO9_ZombieFarBehindRemovesNothing: a slot that is many windows behind another has
+// none but old positions, of which a zombie must not remove the newest.
+func TestO9_ZombieFarBehindRemovesNothing(t *testing.T) {
+	t.Parallel()
+	ob, db := newOutbox(t, pgoutbox.Config{})
+	zombie := acquireFrom(t, sourceOf(t, ob, pgoutbox.SourceConfig{Slots: 2}))
+	put(t, ob, "k", "1")
+	const columns = `prev, target, floor, next_floor, source_floor, last, opened_by, owner, epoch, system_identifier, slots`
+	exec(t, db, `INSERT INTO leat.outbox_positions (relay_group, slot, window_no, leads, `+columns+`)
+		SELECT p.relay_group, p.slot, p.window_no + 1000, true, `+columns+` FROM leat.outbox_positions p
+		WHERE NOT EXISTS (SELECT FROM leat.outbox_leases l WHERE l.slot = p.slot AND l.owner IS NOT NULL)`)
+	exec(t, db, "UPDATE leat.outbox_leases SET owner = 'another', epoch = epoch + 1")
+	before := state(t, db)
+	_, err := zombie.Read(t.Context(), 10)
+	require.ErrorIs(t, err, relay.ErrLeaseLost)
+	require.Equal(t, before, state(t, db))
+}

@@ -11,7 +11,8 @@
 --
 -- Compare-and-set on the lease and on the window; and nobody goes past a marker
 -- before the group has as many slots as it says. Where another slot has just set
--- the same window, no row comes back, and a second call finds it.
+-- the same window, no row comes back, and a second call finds it. Old rows go only where
+-- there is a new one: with another slot far ahead, the newest of this slot is among them.
 WITH own AS (
     SELECT p.*, g.next_slots
     FROM @{_positions} p
@@ -26,24 +27,26 @@ WITH own AS (
           LIMIT 2) t
     ORDER BY t.slots = (SELECT slots FROM own) DESC, t.window_no DESC
     LIMIT 1
+), opened AS (
+    INSERT INTO @{_positions}
+        (relay_group, slot, window_no, prev, target, floor, next_floor, source_floor, last, opened_by,
+         owner, epoch, system_identifier, leads, slots)
+    SELECT own.relay_group, own.slot, coalesce(a.window_no, own.window_no + 1), own.target,
+           CASE WHEN a.leads THEN a.target WHEN own.next_slots IS NOT NULL THEN own.target ELSE pg_current_snapshot() END,
+           own.next_floor,
+           CASE WHEN a.leads THEN a.next_floor WHEN own.next_slots IS NOT NULL THEN own.next_floor ELSE own.source_floor END,
+           CASE WHEN a.leads THEN a.source_floor WHEN own.next_slots IS NOT NULL THEN own.source_floor ELSE $4::bigint END,
+           0,
+           CASE WHEN a.leads THEN a.opened_by WHEN own.next_slots IS NOT NULL THEN own.opened_by ELSE pg_current_xact_id() END,
+           $5, $6, own.system_identifier, a.leads IS NULL, coalesce(a.slots, own.next_slots, own.slots)
+    FROM own LEFT JOIN ahead a ON true
+    WHERE a.leads IS NULL OR a.slots = own.slots OR a.target::text = own.target::text
+    ON CONFLICT (relay_group, window_no) WHERE leads DO NOTHING
+    RETURNING *
 ), old AS (
-    DELETE FROM @{_positions}
-    WHERE relay_group = $1 AND slot = $2
-      AND window_no >= $3::bigint - 64 AND window_no < coalesce((SELECT window_no FROM ahead), $3::bigint + 1) - 64
+    DELETE FROM @{_positions} p USING opened o
+    WHERE p.relay_group = $1 AND p.slot = $2 AND p.window_no >= $3::bigint - 64 AND p.window_no < o.window_no - 64
 )
-INSERT INTO @{_positions}
-    (relay_group, slot, window_no, prev, target, floor, next_floor, source_floor, last, opened_by,
-     owner, epoch, system_identifier, leads, slots)
-SELECT own.relay_group, own.slot, coalesce(a.window_no, own.window_no + 1), own.target,
-       CASE WHEN a.leads THEN a.target WHEN own.next_slots IS NOT NULL THEN own.target ELSE pg_current_snapshot() END,
-       own.next_floor,
-       CASE WHEN a.leads THEN a.next_floor WHEN own.next_slots IS NOT NULL THEN own.next_floor ELSE own.source_floor END,
-       CASE WHEN a.leads THEN a.source_floor WHEN own.next_slots IS NOT NULL THEN own.source_floor ELSE $4::bigint END,
-       0,
-       CASE WHEN a.leads THEN a.opened_by WHEN own.next_slots IS NOT NULL THEN own.opened_by ELSE pg_current_xact_id() END,
-       $5, $6, own.system_identifier, a.leads IS NULL, coalesce(a.slots, own.next_slots, own.slots)
-FROM own LEFT JOIN ahead a ON true
-WHERE a.leads IS NULL OR a.slots = own.slots OR a.target::text = own.target::text
-ON CONFLICT (relay_group, window_no) WHERE leads DO NOTHING
-RETURNING window_no, prev::text, target::text, floor, next_floor, source_floor, last, opened_by::text,
-          system_identifier, slots, leads
+SELECT window_no, prev::text, target::text, floor, next_floor, source_floor, last, opened_by::text,
+       system_identifier, slots, leads
+FROM opened
