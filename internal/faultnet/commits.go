@@ -21,7 +21,7 @@ type Cut int32
 
 // Cuts.
 const (
-	cutNever  Cut = iota
+	CutNever  Cut = iota
 	CutBefore     // the server never sees the COMMIT
 	CutAfter      // the server has committed, and its answer is lost
 )
@@ -53,10 +53,10 @@ type commitConn struct {
 // Write implements net.Conn.
 func (c *commitConn) Write(b []byte) (int, error) {
 	c.all.writes.Add(1)
-	if !isCommit(b) {
+	if !IsCommit(b) {
 		return c.Conn.Write(b)
 	}
-	switch Cut(c.all.next.Swap(int32(cutNever))) {
+	switch Cut(c.all.next.Swap(int32(CutNever))) {
 	case CutBefore:
 		c.all.cuts.Add(1)
 		return len(b), c.Close()
@@ -71,9 +71,9 @@ func (c *commitConn) Write(b []byte) (int, error) {
 	}
 }
 
-// isCommit looks for a simple query message that says COMMIT: pgx sends one alone. In a
-// pipeline, it looks for the text of one that is parsed.
-func isCommit(b []byte) bool {
+// IsCommit reports whether what a client has written holds a COMMIT: pgx sends one alone,
+// as a simple query, or in a pipeline, where the text of one is parsed.
+func IsCommit(b []byte) bool {
 	alone := len(b) > 5 && b[0] == 'Q' && strings.EqualFold(string(b[5:]), "commit\x00")
 	return alone || bytes.Contains(b, []byte("\x00commit\x00"))
 }

@@ -43,7 +43,10 @@ func inspectKafka(ctx context.Context, brokers []string) (kafkaCluster, error) {
 		return kafkaCluster{}, fmt.Errorf("testenv: Kafka at %s: %w", strings.Join(brokers, ","), err)
 	}
 	found := kafkaCluster{cluster: metadata.Cluster}
-	for _, v := range versions {
+	for broker, v := range versions {
+		if v.Err != nil {
+			return kafkaCluster{}, fmt.Errorf("testenv: versions of Kafka's broker %d: %w", broker, v.Err)
+		}
 		found.version = strings.TrimPrefix(v.VersionGuess(), "v")
 	}
 

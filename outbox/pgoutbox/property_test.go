@@ -103,20 +103,15 @@ func (m *model) end() {
 	_ = m.session.Release(m.ctx) // or by this one
 }
 
-// enqueue writes one or two messages in some transaction, unless another one
-// holds the key.
+// enqueue writes one or two messages in some transaction, which is the one that holds the
+// key where one does: another would wait.
 func (m *model) enqueue(rt *rapid.T) {
 	i := rapid.IntRange(0, len(m.txs)-1).Draw(rt, "tx")
 	key := rapid.SampledFrom([]string{"", "", "a", "b", "c"}).Draw(rt, "key")
-	if h, held := m.holder[key]; held && h != i {
-		rt.Skip("it would wait")
+	if h, held := m.holder[key]; held {
+		i = h
 	}
-	x := &m.txs[i]
-	if x.tx == nil {
-		tx, err := x.conn.Begin(m.ctx)
-		require.NoError(rt, err)
-		x.tx = tx
-	}
+	x := m.open(rt, i)
 	for range rapid.IntRange(1, 2).Draw(rt, "n") {
 		m.next++
 		name := fmt.Sprintf("%s%d", key, m.next)
@@ -129,6 +124,18 @@ func (m *model) enqueue(rt *rapid.T) {
 	}
 }
 
+// open returns a transaction, which it begins where it is not open.
+func (m *model) open(rt *rapid.T, i int) *modelTx {
+	x := &m.txs[i]
+	if x.tx == nil {
+		tx, err := x.conn.Begin(m.ctx)
+		require.NoError(rt, err)
+		x.tx = tx
+	}
+	return x
+}
+
+// pick returns an open transaction, and begins one where none is.
 func (m *model) pick(rt *rapid.T) int {
 	var open []int
 	for i := range m.txs {
@@ -137,7 +144,8 @@ func (m *model) pick(rt *rapid.T) int {
 		}
 	}
 	if len(open) == 0 {
-		rt.Skip("no transaction is open")
+		m.open(rt, 0)
+		return 0
 	}
 	return rapid.SampledFrom(open).Draw(rt, "open tx")
 }
@@ -195,9 +203,17 @@ func (m *model) read(rt *rapid.T) {
 	}
 }
 
-func (m *model) settle(rt *rapid.T) {
+// havePage reports whether there is a page to settle, which it reads where there is none.
+func (m *model) havePage(rt *rapid.T) bool {
 	if len(m.pages) == 0 {
-		rt.Skip("no page to settle")
+		m.read(rt)
+	}
+	return len(m.pages) > 0
+}
+
+func (m *model) settle(rt *rapid.T) {
+	if !m.havePage(rt) {
+		return
 	}
 	page := m.pages[0]
 	m.pages = m.pages[1:]
@@ -206,8 +222,8 @@ func (m *model) settle(rt *rapid.T) {
 
 // settlePart settles some of the oldest page.
 func (m *model) settlePart(rt *rapid.T) {
-	if len(m.pages) == 0 {
-		rt.Skip("no page to settle")
+	if !m.havePage(rt) {
+		return
 	}
 	if n := len(m.pages[0].Records); n > 1 {
 		m.advance(m.pages[0], rapid.IntRange(1, n-1).Draw(rt, "n"))

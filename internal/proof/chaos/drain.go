@@ -3,8 +3,10 @@ package chaos
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/twmb/franz-go/pkg/kadm"
 
 	"github.com/leat-go/leat/internal/proof/chaos/roles"
@@ -52,34 +54,55 @@ func (in *injection) drain(ctx context.Context) error {
 	return nil
 }
 
-// left says what is still under way, empty where nothing is.
+// left says all that is still under way, empty where nothing is: as long as one part of
+// it moves, the whole does.
 func (in *injection) left(ctx context.Context) (string, error) {
-	st := in.stage
 	for _, p := range in.crew.of(roles.Bank) {
 		p.tell(roles.Command{Do: roles.DoQuiet}) // it may have started again
 	}
-	var open int64
-	err := st.bank.QueryRow(ctx, `
-		SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'bank%' AND xact_start IS NOT NULL`).Scan(&open)
-	if err != nil || open > 0 {
-		return fmt.Sprintf("%d transactions of the bank", open), err
+	var parts []string
+	for _, of := range in.stage.leftovers() {
+		n, err := of.count(ctx)
+		if err != nil {
+			return "", err
+		}
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, of.what))
+		}
+	}
+	return strings.Join(parts, ", "), nil
+}
+
+// leftover is something that is under way, and how much of it there is.
+type leftover struct {
+	what  string
+	count func(context.Context) (int64, error)
+}
+
+func (st *stage) leftovers() []leftover {
+	rows := func(pool *pgxpool.Pool, sql string) func(context.Context) (int64, error) {
+		return func(ctx context.Context) (n int64, err error) {
+			return n, pool.QueryRow(ctx, sql).Scan(&n)
+		}
+	}
+	behind := func(group, topic string) func(context.Context) (int64, error) {
+		return func(ctx context.Context) (int64, error) { return st.behind(ctx, group, topic) }
+	}
+	all := []leftover{
+		{"transactions of the bank", rows(st.bank, openSQL)},
+		{"messages of " + roles.TopicTransfers, behind(roles.Ledger, roles.TopicTransfers)},
+		{"messages of " + roles.TopicNotices, behind(roles.Notifier, roles.TopicNotices)},
+		{"records of the ledger's outbox", rows(st.ledger, pendingSQL)},
 	}
 	if st.options.Sabotage != roles.IDCursor {
-		if err := st.bank.QueryRow(ctx, pendingSQL).Scan(&open); err != nil || open > 0 {
-			return fmt.Sprintf("%d records of the bank's outbox", open), err
-		}
+		all = append(all, leftover{"records of the bank's outbox", rows(st.bank, pendingSQL)})
 	}
-	for group, topic := range map[string]string{roles.Ledger: roles.TopicTransfers, roles.Notifier: roles.TopicNotices} {
-		n, err := st.behind(ctx, group, topic)
-		if err != nil || n > 0 {
-			return fmt.Sprintf("%d messages of %s for %s", n, topic, group), err
-		}
-	}
-	if err := st.ledger.QueryRow(ctx, pendingSQL).Scan(&open); err != nil || open > 0 {
-		return fmt.Sprintf("%d records of the ledger's outbox", open), err
-	}
-	return "", nil
+	return all
 }
+
+// openSQL counts the bank's transactions that have not ended.
+const openSQL = `
+	SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'bank%' AND xact_start IS NOT NULL`
 
 // pendingSQL counts what is to be sent, once more or for the first time.
 const pendingSQL = `

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/faultnet"
 	"github.com/leat-go/leat/internal/proof/chaos/roles"
 )
 
@@ -169,7 +170,7 @@ func (l *lane) strike(ctx context.Context, f *fault, box <-chan roles.Report) bo
 		return l.overConnection(ctx, f, box)
 	case f.kind == roles.KindCut && (f.point == string(failpoint.ProducerCommitAmbiguous) ||
 		f.point == string(failpoint.ConsumerCommitAmbiguous)):
-		return l.atCommit(ctx, f, box, cutAfter)
+		return l.atCommit(ctx, f, box, faultnet.CutAfter)
 	default:
 		return l.atPoint(ctx, f, box)
 	}

@@ -5,6 +5,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/leat-go/leat/internal/faultnet"
 	"github.com/leat-go/leat/internal/proof/chaos/roles"
 )
 
@@ -57,9 +58,9 @@ func (l *lane) overConnection(ctx context.Context, f *fault, box <-chan roles.Re
 	p := l.process
 	switch f.kind {
 	case kindBeforeCommit:
-		return l.atCommit(ctx, f, box, cutBefore)
+		return l.atCommit(ctx, f, box, faultnet.CutBefore)
 	case kindAfterCommit:
-		return l.atCommit(ctx, f, box, cutAfter)
+		return l.atCommit(ctx, f, box, faultnet.CutAfter)
 	}
 	life := p.current()
 	if !l.look(ctx, f, box, life) {
@@ -82,7 +83,7 @@ func (l *lane) overConnection(ctx context.Context, f *fault, box <-chan roles.Re
 }
 
 // atCommit cuts the connection at the next COMMIT of the process.
-func (l *lane) atCommit(ctx context.Context, f *fault, box <-chan roles.Report, mode cutting) bool {
+func (l *lane) atCommit(ctx context.Context, f *fault, box <-chan roles.Report, mode faultnet.Cut) bool {
 	p := l.process
 	life := p.current()
 	fired := p.wire.cutAtCommit(mode)

@@ -1,25 +1,14 @@
 package chaos
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"net"
-	"strings"
 	"sync"
 	"time"
-)
 
-// Ways of cutting a connection at a COMMIT.
-type cutting int
-
-const (
-	cutNever cutting = iota
-	// cutBefore cuts when the client sends it: the server never sees it.
-	cutBefore
-	// cutAfter cuts when the server has got it: its answer is lost.
-	cutAfter
+	"github.com/leat-go/leat/internal/faultnet"
 )
 
 // wire is a proxy in front of PostgreSQL that knows a COMMIT when it sees one.
@@ -31,7 +20,7 @@ type wire struct {
 	mu     sync.Mutex
 	links  map[*link]struct{}
 	closed bool
-	mode   cutting
+	mode   faultnet.Cut
 	fired  chan struct{} // closed by the next COMMIT, where mode is set
 	stall  time.Time     // until when nothing passes
 }
@@ -100,11 +89,11 @@ func (l *link) pump(from, to net.Conn, up bool) {
 
 // pass forwards b, unless it is time to cut.
 func (l *link) pass(to net.Conn, b []byte, up bool) bool {
-	mode := cutNever
-	if up && isCommit(b) {
+	mode := faultnet.CutNever
+	if up && faultnet.IsCommit(b) {
 		mode = l.wire.take()
 	}
-	if mode == cutBefore {
+	if mode == faultnet.CutBefore {
 		return false
 	}
 	if d := l.wire.stalled(); d > 0 {
@@ -113,17 +102,17 @@ func (l *link) pass(to net.Conn, b []byte, up bool) bool {
 	if _, err := to.Write(b); err != nil {
 		return false
 	}
-	return mode != cutAfter
+	return mode != faultnet.CutAfter
 }
 
 // take returns how the COMMIT at hand is to be treated.
-func (w *wire) take() cutting {
+func (w *wire) take() faultnet.Cut {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	mode := w.mode
-	if mode != cutNever {
+	if mode != faultnet.CutNever {
 		close(w.fired)
-		w.mode = cutNever
+		w.mode = faultnet.CutNever
 	}
 	return mode
 }
@@ -135,7 +124,7 @@ func (w *wire) stalled() time.Duration {
 }
 
 // cutAtCommit cuts at the next COMMIT; the channel is closed when it has come.
-func (w *wire) cutAtCommit(mode cutting) <-chan struct{} {
+func (w *wire) cutAtCommit(mode faultnet.Cut) <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.mode, w.fired = mode, make(chan struct{})
@@ -146,7 +135,7 @@ func (w *wire) cutAtCommit(mode cutting) <-chan struct{} {
 func (w *wire) relent() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.mode = cutNever
+	w.mode = faultnet.CutNever
 }
 
 // hold lets nothing pass for d: connections are open, and nobody answers.
@@ -186,11 +175,4 @@ func (w *wire) close() {
 	_ = w.listener.Close()
 	w.cut()
 	w.group.Wait()
-}
-
-// isCommit knows the simple query that pgx sends for a COMMIT, and the text of one that
-// is parsed.
-func isCommit(b []byte) bool {
-	alone := len(b) > 5 && b[0] == 'Q' && strings.EqualFold(string(b[5:]), "commit\x00")
-	return alone || bytes.Contains(b, []byte("\x00commit\x00"))
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/internal/faultnet"
 )
 
 // commitMessage is what pgx sends for a COMMIT.
@@ -71,7 +73,7 @@ func TestWire_CutsAfterTheCommitWasSent(t *testing.T) {
 	t.Parallel()
 	w, conn, got := dialed(t)
 	exchange(t, conn, got, "SELECT 'a row that says commit'")
-	fired := w.cutAtCommit(cutAfter)
+	fired := w.cutAtCommit(faultnet.CutAfter)
 	_, err := conn.Write([]byte(commitMessage))
 	require.NoError(t, err)
 	require.Equal(t, commitMessage, <-got, "the server has got it")
@@ -84,7 +86,7 @@ func TestWire_CutsBeforeTheCommitIsSeen(t *testing.T) {
 	t.Parallel()
 	w, conn, got := dialed(t)
 	exchange(t, conn, got, commitMessage) // not asked for
-	fired := w.cutAtCommit(cutBefore)
+	fired := w.cutAtCommit(faultnet.CutBefore)
 	_, err := conn.Write([]byte(commitMessage))
 	require.NoError(t, err)
 	<-fired
