@@ -28,6 +28,14 @@ func slotMutants() []Mutant {
 			Package: "outbox/pgoutbox", Test: "TestO9_ZombieCannotFollow", Needs: Postgres,
 		},
 		{
+			Name: "positions-removed-without-a-window", Breaks: []string{"O2", "O9"},
+			Change:  "positions that are old for another slot are removed by who has lost the lease",
+			File:    "internal/pgwindow/sql/chain_next.sql",
+			Old:     `DELETE FROM @{_positions} p USING opened o`,
+			New:     `DELETE FROM @{_positions} p USING ahead o`,
+			Package: "outbox/pgoutbox", Test: "TestO9_ZombieFarBehindRemovesNothing", Needs: Postgres,
+		},
+		{
 			Name: "one-relay-leads-all-slots", Breaks: []string{"O14"},
 			Change:  "a relay takes all slots and not its fair share",
 			File:    "outbox/pgoutbox/members.go",

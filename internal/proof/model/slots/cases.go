@@ -15,6 +15,7 @@ func Cases() []model.Case {
 	split := bounds{rows: 3, from: 1, to: 2, readers: 2, changes: 1, crashes: true}
 	merge := bounds{rows: 3, from: 2, to: 1, readers: 2, changes: 1, crashes: true}
 	three := bounds{rows: 2, from: 2, to: 1, readers: 3, changes: 1}
+	both := bounds{rows: 2, from: 2, to: 2, readers: 3}
 	twice := bounds{rows: 2, from: 1, to: 2, readers: 2, changes: 2, crashes: true}
 	cases := []model.Case{
 		{Model: title, Variant: "one slot to two", Run: check(protocol{bounds: split}, true)},
@@ -32,6 +33,7 @@ func Cases() []model.Case {
 		{"goes on from the marker before the switch", "O5", rules{pastIt: true}, merge},
 		{"begins new slots at what is committed by then", "O5", rules{fromNow: true}, split},
 		{"changes the number in place, without a marker", "O5", rules{inPlace: true}, split},
+		{"removes old positions under a lease that is lost", "O2", rules{tidyLost: true}, both},
 	} {
 		cases = append(cases, model.Case{
 			Model: title, Variant: v.variant, Breaks: v.breaks, Run: check(protocol{rules: v.rules, bounds: v.bounds}, false),

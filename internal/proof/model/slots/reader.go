@@ -111,6 +111,9 @@ func (p *protocol) read(s state, n uint8, yield yielder) {
 		return
 	}
 	if !owns(&s, n) {
+		if p.tidyLost && p.farBehind(&s, r) {
+			s.positions[r.slot] = position{}
+		}
 		r.phase = over
 		r.leave(&s, n)
 		yield(lost(n), s)
@@ -125,6 +128,13 @@ func (p *protocol) read(s state, n uint8, yield yielder) {
 func owns(s *state, n uint8) bool {
 	r := &s.readers[n]
 	return s.leases[r.slot].owner == n && s.positions[r.slot].no == r.at.no
+}
+
+// farBehind says whether the newest position of a reader's slot is one that a window of
+// another slot makes old.
+func (p *protocol) farBehind(s *state, r *reader) bool {
+	_, found := p.ahead(s, s.positions[r.slot])
+	return found
 }
 
 // settle stores that the row that has arrived is settled.

@@ -7,6 +7,7 @@ type rules struct {
 	pastIt    bool // a slot goes on from the marker before the switch
 	fromNow   bool // new slots begin at the rows that are committed by then
 	inPlace   bool // the number is changed without a marker
+	tidyLost  bool // who has lost a lease removes what it takes for an old position
 }
 
 // bounds are what a search tries.
