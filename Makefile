@@ -116,6 +116,7 @@ mutants: ## break our own rules one at a time: the test named for each must fail
 
 fuzz: ## fuzz every decoder; FUZZTIME=…
 	@$(LEATENV) run -services postgres -- $(PROOF) ./cmd/fuzzall -for $(FUZZTIME) -dir $(CURDIR)
+	@$(PROOF) ./cmd/fuzzall -for $(FUZZTIME) ./history
 
 services-up: ## start servers that stay until services-down and that all the rest uses
 	@$(LEATENV) up
