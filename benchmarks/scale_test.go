@@ -44,6 +44,7 @@ type sizes struct {
 	inbox, batch, enqueue size
 	sweep, memory         size
 	subscriber, redis     size
+	rawSweep              size
 	latency               latencySize
 	idle                  idleSize
 	backlog               backlogSize
@@ -69,6 +70,7 @@ func fullSizes() sizes {
 		memory:     size{transactions: 1_000_000, rounds: 3},
 		subscriber: size{transactions: 2_000, rounds: 3},
 		redis:      size{transactions: 2_000, rounds: 60},
+		rawSweep:   size{transactions: 1_000_000, rounds: 5},
 		latency:    latencySize{rate: 1000, segment: 8 * time.Second, rounds: 7},
 		idle:       idleSize{lasting: 20 * time.Second, rounds: 3},
 		backlog:    backlogSize{small: 100_000, large: 10_000_000, times: 5, rounds: 7},
@@ -88,6 +90,7 @@ func quickSizes() sizes {
 		memory:     size{transactions: 500_000, rounds: 2},
 		subscriber: size{transactions: 800, rounds: 1},
 		redis:      size{transactions: 1_000, rounds: 21},
+		rawSweep:   size{transactions: 400_000, rounds: 3},
 		latency:    latencySize{rate: 1000, segment: 4 * time.Second, rounds: 7},
 		idle:       idleSize{lasting: 5 * time.Second, rounds: 2},
 		backlog:    backlogSize{small: 100_000, large: 1_000_000, times: 3, rounds: 7},
@@ -107,6 +110,7 @@ func ciSizes() sizes {
 		memory:     size{transactions: 50_000, rounds: 1},
 		subscriber: size{transactions: 400, rounds: 1},
 		redis:      size{transactions: 200, rounds: 2},
+		rawSweep:   size{transactions: 20_000, rounds: 1},
 		latency:    latencySize{rate: 200, segment: time.Second, rounds: 1},
 		idle:       idleSize{lasting: 2 * time.Second, rounds: 1},
 		backlog:    backlogSize{small: 5_000, large: 50_000, times: 2, rounds: 1},
@@ -136,7 +140,7 @@ func scale(b *testing.B) sizes {
 	}
 	for _, rounds := range []*int{
 		&s.drain.rounds, &s.drainFake.rounds, &s.inbox.rounds, &s.batch.rounds, &s.enqueue.rounds, &s.sweep.rounds,
-		&s.memory.rounds, &s.subscriber.rounds, &s.redis.rounds, &s.latency.rounds, &s.idle.rounds, &s.backlog.rounds,
+		&s.memory.rounds, &s.subscriber.rounds, &s.redis.rounds, &s.rawSweep.rounds, &s.latency.rounds, &s.idle.rounds, &s.backlog.rounds,
 		&s.remembered.rounds,
 	} {
 		override(b, rounds, envRounds)

@@ -21,9 +21,10 @@ type Raw struct {
 }
 
 // NewRaw connects to brokers. The batches are as large as a topic takes by
-// default, nothing lingers, and the buffer never makes the producer wait.
-func NewRaw(brokers []string) (*Raw, error) {
-	client, err := kgo.NewClient(
+// default, nothing lingers, and the buffer never makes the producer wait. What
+// options say comes after that.
+func NewRaw(brokers []string, options ...kgo.Opt) (*Raw, error) {
+	client, err := kgo.NewClient(append([]kgo.Opt{
 		kgo.SeedBrokers(brokers...),
 		kgo.RequiredAcks(kgo.AllISRAcks()),
 		kgo.ProducerBatchMaxBytes(1_048_588),
@@ -31,7 +32,7 @@ func NewRaw(brokers []string) (*Raw, error) {
 		kgo.ProducerLinger(0),
 		kgo.MaxBufferedRecords(math.MaxInt32),
 		kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)),
-	)
+	}, options...)...)
 	if err != nil {
 		return nil, fmt.Errorf("rival: franz-go: %w", err)
 	}
