@@ -37,18 +37,18 @@ var kafkaProperties string
 
 // kafkaServer runs Apache Kafka from jars.
 type kafkaServer struct {
-	kafkaBinaries
+	javaBinaries
 	kafkaProfile
 
 	cluster string // identifies the broker as ours
 }
 
-func newKafkaServer(b kafkaBinaries, profile kafkaProfile) *kafkaServer {
+func newKafkaServer(b javaBinaries, profile kafkaProfile) *kafkaServer {
 	var id [16]byte
 	_, _ = rand.Read(id[:])
 	id[0] &= 0x7f // an identifier must not start with a dash
 
-	return &kafkaServer{kafkaBinaries: b, kafkaProfile: profile, cluster: base64.RawURLEncoding.EncodeToString(id[:])}
+	return &kafkaServer{javaBinaries: b, kafkaProfile: profile, cluster: base64.RawURLEncoding.EncodeToString(id[:])}
 }
 
 func (s *kafkaServer) plan(dir string, port int) (plan, error) {

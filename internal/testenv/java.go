@@ -1,0 +1,117 @@
+package testenv
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// oldestJava is the oldest version of Java that the broker runs on.
+const oldestJava = 17
+
+// javaBinaries are a Java runtime and a directory of jars.
+type javaBinaries struct {
+	java, libs string
+	installed  bool
+}
+
+// Jars returns a Java runtime and a directory with the jars that a Maven POM asks
+// for, for programs such as Kafka Connect. They are fetched once and kept under the
+// name, which should have their version. Where that is possible, what is missing for
+// it is installed.
+func Jars(ctx context.Context, name string, pom []byte) (java, libs string, err error) {
+	b, err := findJars(ctx, name, pom)
+
+	return b.java, b.libs, err
+}
+
+// findJars returns what a Java program is started from, fetched or, where that is
+// possible, installed if need be.
+func findJars(ctx context.Context, name string, pom []byte) (javaBinaries, error) {
+	b, err := localJars(ctx, name, pom)
+	if err == nil || !mayInstall() {
+		return b, err
+	}
+	if err := install(ctx, "default-jre-headless", "maven"); err != nil {
+		return javaBinaries{}, err
+	}
+	b, err = localJars(ctx, name, pom)
+	b.installed = true
+
+	return b, err
+}
+
+// localJars uses the Java and Maven of this machine.
+func localJars(ctx context.Context, name string, pom []byte) (javaBinaries, error) {
+	java, err := findJava(ctx)
+	if err != nil {
+		return javaBinaries{}, err
+	}
+	cache, err := cacheDir()
+	if err != nil {
+		return javaBinaries{}, err
+	}
+	libs := filepath.Join(cache, name)
+	if err := once(ctx, libs, func(dir string) error { return copyJars(ctx, dir, name, pom) }); err != nil {
+		return javaBinaries{}, err
+	}
+
+	return javaBinaries{java: java, libs: libs}, nil
+}
+
+// copyJars has Maven copy what the POM asks for and what that needs into dir.
+func copyJars(ctx context.Context, dir, name string, pom []byte) error {
+	if _, err := exec.LookPath("mvn"); err != nil {
+		return fmt.Errorf("%w: jars are fetched with Maven: %w", ErrUnavailable, err)
+	}
+	file := filepath.Join(dir, "pom.xml")
+	if err := os.WriteFile(file, pom, 0o600); err != nil {
+		return fmt.Errorf("testenv: %w", err)
+	}
+	cmd := exec.CommandContext(ctx, "mvn", "-B", "-q", "-f", file,
+		"org.apache.maven.plugins:maven-dependency-plugin:2.8:copy-dependencies", "-DoutputDirectory="+dir)
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: fetch %s: %w\n%s", ErrUnavailable, name, err, output)
+	}
+
+	return nil
+}
+
+// findJava returns the Java runtime of JAVA_HOME or PATH if it is new enough.
+func findJava(ctx context.Context) (string, error) {
+	java := "java"
+	if home := os.Getenv("JAVA_HOME"); home != "" {
+		java = filepath.Join(home, "bin", "java")
+	}
+	path, err := exec.LookPath(java)
+	if err != nil {
+		return "", fmt.Errorf("%w: Kafka needs Java %d: %w", ErrUnavailable, oldestJava, err)
+	}
+	output, err := exec.CommandContext(ctx, path, "-version").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%w: %s: %w", ErrUnavailable, path, err)
+	}
+	if version := javaMajor(string(output)); version < oldestJava {
+		return "", fmt.Errorf("%w: Kafka needs Java %d, %s is %d", ErrUnavailable, oldestJava, path, version)
+	}
+
+	return path, nil
+}
+
+// javaMajor reads the answer to java -version, whose first line looks like
+//
+//	openjdk version "17.0.15" 2025-04-15
+func javaMajor(answer string) int {
+	_, rest, _ := strings.Cut(answer, `version "`)
+	version, _, _ := strings.Cut(rest, `"`)
+	major, err := strconv.Atoi(majorOf(version))
+	if err != nil {
+		return 0
+	}
+
+	return major
+}
