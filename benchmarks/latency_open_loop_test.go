@@ -66,10 +66,16 @@ func (s *segment) due(i int) time.Duration {
 func (s *segment) OnPublish(_ context.Context, records []outbox.Record, results []outbox.Result, _ time.Duration) {
 	now := int64(time.Since(s.began))
 	for i := range records {
-		at := int(binary.BigEndian.Uint64(records[i].Payload))
-		if results[i].Err == nil && s.acked[at].CompareAndSwap(0, now) && s.left.Add(-1) == 0 {
-			close(s.done)
+		if results[i].Err == nil {
+			s.arrived(int(binary.BigEndian.Uint64(records[i].Payload)), now)
 		}
+	}
+}
+
+// arrived notes when message i was in Kafka, the first time that it is told.
+func (s *segment) arrived(i int, now int64) {
+	if s.acked[i].CompareAndSwap(0, now) && s.left.Add(-1) == 0 {
+		close(s.done)
 	}
 }
 
@@ -95,7 +101,10 @@ func (l *latencies) measure(b *testing.B, writer *pgoutbox.Outbox) (percentiles,
 	ended := make(chan error, 1)
 	s.began = time.Now()
 	go func() { ended <- r.Run(ctx) }()
-	err = l.produce(ctx, s, writer)
+	err = s.produce(ctx, func(ctx context.Context, key string, payload []byte) error {
+		msg := outbox.Message{Topic: l.topic, Key: key, Payload: payload}
+		return writer.InTx(ctx, func(ctx context.Context, tx pgx.Tx) error { return writer.Enqueue(ctx, tx, msg) })
+	})
 	if err == nil {
 		select {
 		case <-s.done:
@@ -112,9 +121,9 @@ func (l *latencies) measure(b *testing.B, writer *pgoutbox.Outbox) (percentiles,
 	return s.percentiles(), nil
 }
 
-// produce commits one message a transaction, each at its time or as soon after it
-// as one of many clients is free.
-func (l *latencies) produce(ctx context.Context, s *segment, writer *pgoutbox.Outbox) error {
+// produce has one message a transaction committed, each at its time or as soon after it
+// as one of many clients is free. A payload begins with the number of its message.
+func (s *segment) produce(ctx context.Context, commit func(ctx context.Context, key string, payload []byte) error) error {
 	const clients = 16
 	var next atomic.Int64
 	var group sync.WaitGroup
@@ -132,8 +141,7 @@ func (l *latencies) produce(ctx context.Context, s *segment, writer *pgoutbox.Ou
 				timer.Reset(s.due(i) - time.Since(s.began))
 				<-timer.C
 				binary.BigEndian.PutUint64(payload, uint64(i))
-				msg := outbox.Message{Topic: l.topic, Key: fmt.Sprintf("key-%d", i%1000), Payload: payload}
-				errs[client] = writer.InTx(ctx, func(ctx context.Context, tx pgx.Tx) error { return writer.Enqueue(ctx, tx, msg) })
+				errs[client] = commit(ctx, fmt.Sprintf("key-%d", i%1000), payload)
 				s.committed[i].Store(int64(time.Since(s.began)))
 			}
 		})

@@ -50,6 +50,7 @@ type sizes struct {
 	backlog               backlogSize
 	remembered            rememberedSize
 	snapshot              snapshotSize
+	debezium              debeziumSize
 }
 
 // size is how much a benchmark does: transactions each round, and rounds. Where
@@ -76,6 +77,10 @@ func fullSizes() sizes {
 		backlog:    backlogSize{small: 100_000, large: 10_000_000, times: 5, rounds: 7},
 		remembered: rememberedSize{small: 100_000, large: 20_000_000, deliveries: 250, rounds: 60},
 		snapshot:   snapshotSize{versions: 20_000, probe: 200},
+		debezium: debeziumSize{
+			messages: 500_000, rounds: 5, latency: latencySize{rate: 1000, segment: 8 * time.Second, rounds: 5},
+			sweep: size{transactions: 200_000, rounds: 3},
+		},
 	}
 }
 
@@ -96,6 +101,10 @@ func quickSizes() sizes {
 		backlog:    backlogSize{small: 100_000, large: 1_000_000, times: 3, rounds: 7},
 		remembered: rememberedSize{small: 100_000, large: 2_000_000, deliveries: 250, rounds: 21},
 		snapshot:   snapshotSize{versions: 5_000, probe: 100},
+		debezium: debeziumSize{
+			messages: 200_000, rounds: 3, latency: latencySize{rate: 1000, segment: 4 * time.Second, rounds: 3},
+			sweep: size{transactions: 100_000, rounds: 1},
+		},
 	}
 }
 
@@ -116,6 +125,10 @@ func ciSizes() sizes {
 		backlog:    backlogSize{small: 5_000, large: 50_000, times: 2, rounds: 1},
 		remembered: rememberedSize{small: 2_000, large: 20_000, deliveries: 100, rounds: 2},
 		snapshot:   snapshotSize{versions: 500, probe: 50},
+		debezium: debeziumSize{
+			messages: 5_000, rounds: 1, latency: latencySize{rate: 200, segment: time.Second, rounds: 1},
+			sweep: size{transactions: 2_000, rounds: 1},
+		},
 	}
 }
 
@@ -140,8 +153,9 @@ func scale(b *testing.B) sizes {
 	}
 	for _, rounds := range []*int{
 		&s.drain.rounds, &s.drainFake.rounds, &s.inbox.rounds, &s.batch.rounds, &s.enqueue.rounds, &s.sweep.rounds,
-		&s.memory.rounds, &s.subscriber.rounds, &s.redis.rounds, &s.rawSweep.rounds, &s.latency.rounds, &s.idle.rounds, &s.backlog.rounds,
-		&s.remembered.rounds,
+		&s.memory.rounds, &s.subscriber.rounds, &s.redis.rounds, &s.rawSweep.rounds, &s.latency.rounds, &s.idle.rounds,
+		&s.backlog.rounds, &s.remembered.rounds, &s.debezium.rounds, &s.debezium.latency.rounds,
+		&s.debezium.sweep.rounds,
 	} {
 		override(b, rounds, envRounds)
 	}
@@ -149,6 +163,7 @@ func scale(b *testing.B) sizes {
 		override(b, &d.messages, envMessages)
 		override(b, &d.forwarder, envForwarder)
 	}
+	override(b, &s.debezium.messages, envMessages)
 	override(b, &s.backlog.large, envBacklog)
 	override(b, &s.remembered.large, envRemembered)
 	return s

@@ -1,0 +1,105 @@
+package rival
+
+import (
+	"fmt"
+	"maps"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// DebeziumConfig is what a sweep over Debezium varies.
+type DebeziumConfig struct {
+	// BatchSize is max.batch.size, the most events that the connector hands to Kafka
+	// Connect at once, and QueueSize max.queue.size, the most that wait for that.
+	BatchSize, QueueSize int
+	// PollInterval is poll.interval.ms, how long the connector waits for a batch to
+	// become full.
+	PollInterval time.Duration
+	// ProducerBatch is the producer's batch.size in bytes, and Linger its linger.ms.
+	ProducerBatch int
+	Linger        time.Duration
+	// Idempotent lets the producer have five requests in flight, whose order it keeps.
+	// Kafka Connect allows one otherwise.
+	Idempotent bool
+}
+
+// DocumentedDebezium has the defaults of the connector and of Kafka's producer, as
+// their documentation lists them.
+func DocumentedDebezium() DebeziumConfig {
+	return DebeziumConfig{
+		BatchSize: 2048, QueueSize: 8192, PollInterval: 500 * time.Millisecond,
+		ProducerBatch: 16_384, Linger: 5 * time.Millisecond,
+	}
+}
+
+// BestDebezium is what the documentations of Debezium and Kafka name for throughput
+// (larger batches and a queue of several, larger batches of the producer), and for
+// latency (a poll that does not wait for a batch to become full, no lingering).
+// BenchmarkDebeziumSweep and BenchmarkDebeziumLatencySweep compare it with others.
+func BestDebezium() DebeziumConfig {
+	return DebeziumConfig{
+		BatchSize: 8192, QueueSize: 32_768, PollInterval: time.Millisecond,
+		ProducerBatch: 262_144, Idempotent: true,
+	}
+}
+
+// String names the configuration by what it sets.
+func (c DebeziumConfig) String() string {
+	name := fmt.Sprintf("%d-%dms-%dK-%dms", c.BatchSize, c.PollInterval.Milliseconds(), c.ProducerBatch>>10, c.Linger.Milliseconds())
+	if c.Idempotent {
+		name += "-idempotent"
+	}
+	return name
+}
+
+// Tuning is the configuration as properties of the connector.
+func (c DebeziumConfig) Tuning() map[string]string {
+	tuning := map[string]string{
+		"max.batch.size":               strconv.Itoa(c.BatchSize),
+		"max.queue.size":               strconv.Itoa(c.QueueSize),
+		"poll.interval.ms":             strconv.FormatInt(c.PollInterval.Milliseconds(), 10),
+		"producer.override.batch.size": strconv.Itoa(c.ProducerBatch),
+		"producer.override.linger.ms":  strconv.FormatInt(c.Linger.Milliseconds(), 10),
+	}
+	if c.Idempotent {
+		tuning["producer.override.enable.idempotence"] = "true"
+		tuning["producer.override.max.in.flight.requests.per.connection"] = "5"
+	}
+	return tuning
+}
+
+// settings are the connector's: the table as its documentation has it, through the
+// outbox event router to one topic. Nothing is sent but the events, and these without
+// a schema.
+func (c DebeziumConfig) settings(db *pgx.ConnConfig, topic string) map[string]string {
+	settings := c.Tuning()
+	maps.Copy(settings, map[string]string{
+		"connector.class":   "io.debezium.connector.postgresql.PostgresConnector",
+		"tasks.max":         "1",
+		"database.hostname": db.Host,
+		"database.port":     strconv.Itoa(int(db.Port)),
+		"database.user":     db.User,
+		"database.password": db.Password,
+		"database.dbname":   db.Database,
+		"database.sslmode":  "disable",
+
+		"plugin.name":                 "pgoutput",
+		"publication.name":            debeziumName,
+		"publication.autocreate.mode": "filtered",
+		"slot.name":                   debeziumName,
+		"snapshot.mode":               "no_data",
+		"topic.prefix":                debeziumName,
+		"table.include.list":          debeziumTable,
+		"tombstones.on.delete":        "false",
+		"heartbeat.interval.ms":       "0",
+
+		"transforms":             "outbox",
+		"transforms.outbox.type": "io.debezium.transforms.outbox.EventRouter",
+		"transforms.outbox.route.topic.replacement": topic,
+		"key.converter":   "org.apache.kafka.connect.storage.StringConverter",
+		"value.converter": "io.debezium.converters.BinaryDataConverter",
+	})
+	return settings
+}

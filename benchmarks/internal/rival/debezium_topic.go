@@ -1,0 +1,105 @@
+package rival
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// arrivals tells what has arrived in a topic.
+type arrivals struct {
+	brokers []string
+	name    string
+	admin   *kadm.Client
+}
+
+// offsets are where the partitions of the topic end, or ended.
+type offsets kadm.ListedOffsets
+
+// newArrivals has the topic's records stamped by the broker from now on, with the time
+// at which it appends them. The caller must close what it returns.
+func newArrivals(ctx context.Context, brokers []string, topic string) (*arrivals, error) {
+	client, err := kgo.NewClient(kgo.SeedBrokers(brokers...))
+	if err != nil {
+		return nil, fmt.Errorf("rival: franz-go: %w", err)
+	}
+	a := &arrivals{brokers: brokers, name: topic, admin: kadm.NewClient(client)}
+	stamps := kadm.AlterConfig{Op: kadm.SetConfig, Name: "message.timestamp.type", Value: kadm.StringPtr("LogAppendTime")}
+	altered, err := a.admin.AlterTopicConfigs(ctx, []kadm.AlterConfig{stamps}, topic)
+	if err == nil {
+		_, err = altered.On(topic, func(r *kadm.AlterConfigsResponse) error { return r.Err })
+	}
+	if err != nil {
+		a.close()
+		return nil, fmt.Errorf("rival: time stamps of %s: %w", topic, err)
+	}
+	return a, nil
+}
+
+func (a *arrivals) close() { a.admin.Close() }
+
+// ends returns where the partitions end.
+func (a *arrivals) ends(ctx context.Context) (offsets, error) {
+	listed, err := a.admin.ListEndOffsets(ctx, a.name)
+	if err == nil {
+		err = listed.Error()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("rival: end of %s: %w", a.name, err)
+	}
+	return offsets(listed), nil
+}
+
+// beyond is how many offsets o is further than from.
+func (o offsets) beyond(from offsets) (n int64) {
+	kadm.ListedOffsets(o).Each(func(end kadm.ListedOffset) {
+		n += end.Offset - from[end.Topic][end.Partition].Offset
+	})
+	return n
+}
+
+// read reads from there until it has seen the ids, which are removed, in the headers
+// that the outbox event router gives records, and returns the time between the first
+// and the last of these by the broker's clock. Records of other ids may be among them:
+// delivery is at least once.
+func (a *arrivals) read(ctx context.Context, from offsets, ids map[string]struct{}) (time.Duration, error) {
+	client, err := kgo.NewClient(kgo.SeedBrokers(a.brokers...),
+		kgo.ConsumePartitions(kadm.ListedOffsets(from).KOffsets()))
+	if err != nil {
+		return 0, fmt.Errorf("rival: franz-go: %w", err)
+	}
+	defer client.Close()
+	var first, last time.Time
+	for len(ids) > 0 {
+		fetches := client.PollFetches(ctx)
+		if err := fetches.Err(); err != nil {
+			return 0, fmt.Errorf("rival: %d messages are not in %s: %w", len(ids), a.name, err)
+		}
+		fetches.EachRecord(func(r *kgo.Record) {
+			id := headerOf(r, "id")
+			if _, expected := ids[id]; !expected {
+				return
+			}
+			delete(ids, id)
+			if first.IsZero() || r.Timestamp.Before(first) {
+				first = r.Timestamp
+			}
+			if r.Timestamp.After(last) {
+				last = r.Timestamp
+			}
+		})
+	}
+	return last.Sub(first), nil
+}
+
+func headerOf(r *kgo.Record, key string) string {
+	for _, h := range r.Headers {
+		if h.Key == key {
+			return string(h.Value)
+		}
+	}
+	return ""
+}
