@@ -20,10 +20,19 @@ type Raw struct {
 	client *kgo.Client
 }
 
-// NewRaw connects to brokers. The batches are as large as a topic takes by
-// default, nothing lingers, and the buffer never makes the producer wait. What
-// options say comes after that.
+// NewRaw connects to brokers, with the settings of newClient and then options.
 func NewRaw(brokers []string, options ...kgo.Opt) (*Raw, error) {
+	client, err := newClient(brokers, options...)
+	if err != nil {
+		return nil, err
+	}
+	return &Raw{client: client}, nil
+}
+
+// newClient returns the producer of all rivals that may choose one. The batches are
+// as large as a topic takes by default, nothing lingers, and the buffer never makes
+// the producer wait. What options say comes after that.
+func newClient(brokers []string, options ...kgo.Opt) (*kgo.Client, error) {
 	client, err := kgo.NewClient(append([]kgo.Opt{
 		kgo.SeedBrokers(brokers...),
 		kgo.RequiredAcks(kgo.AllISRAcks()),
@@ -36,7 +45,7 @@ func NewRaw(brokers []string, options ...kgo.Opt) (*Raw, error) {
 	if err != nil {
 		return nil, fmt.Errorf("rival: franz-go: %w", err)
 	}
-	return &Raw{client: client}, nil
+	return client, nil
 }
 
 // Close closes the connections.
