@@ -81,12 +81,17 @@ func deliver(ctx context.Context, lanes, count int, handle func(*message.Message
 	if err != nil {
 		return 0, err
 	}
+	return deliverThese(lanes, messages, handle)
+}
+
+// deliverThese hands messages to handle, in lanes.
+func deliverThese(lanes int, messages []*message.Message, handle func(*message.Message) error) (time.Duration, error) {
 	errs := make([]error, lanes)
 	var group sync.WaitGroup
 	began := time.Now()
 	for lane := range lanes {
 		group.Go(func() {
-			for i := lane; i < count && errs[lane] == nil; i += lanes {
+			for i := lane; i < len(messages) && errs[lane] == nil; i += lanes {
 				errs[lane] = handle(messages[i])
 			}
 		})

@@ -51,6 +51,9 @@ type sizes struct {
 	remembered            rememberedSize
 	snapshot              snapshotSize
 	debezium              debeziumSize
+	rivals, publisher     rivalsSize
+	rivalSweep            size
+	dedupe                deduplicatorSize
 }
 
 // size is how much a benchmark does: transactions each round, and rounds. Where
@@ -81,6 +84,10 @@ func fullSizes() sizes {
 			messages: 500_000, rounds: 5, latency: latencySize{rate: 1000, segment: 8 * time.Second, rounds: 5},
 			sweep: size{transactions: 200_000, rounds: 3},
 		},
+		rivals:     rivalsSize{fast: 300_000, concurrent: 100_000, serial: 20_000, rounds: 7},
+		publisher:  rivalsSize{fast: 300_000, concurrent: 100_000, serial: 20_000, rounds: 7},
+		rivalSweep: size{transactions: 50_000, rounds: 3},
+		dedupe:     deduplicatorSize{messages: 20_000, kept: 1_000_000, rounds: 21},
 	}
 }
 
@@ -105,6 +112,10 @@ func quickSizes() sizes {
 			messages: 200_000, rounds: 3, latency: latencySize{rate: 1000, segment: 4 * time.Second, rounds: 3},
 			sweep: size{transactions: 100_000, rounds: 1},
 		},
+		rivals:     rivalsSize{fast: 100_000, concurrent: 30_000, serial: 5_000, rounds: 3},
+		publisher:  rivalsSize{fast: 100_000, concurrent: 30_000, serial: 5_000, rounds: 3},
+		rivalSweep: size{transactions: 10_000, rounds: 1},
+		dedupe:     deduplicatorSize{messages: 10_000, kept: 200_000, rounds: 7},
 	}
 }
 
@@ -129,6 +140,10 @@ func ciSizes() sizes {
 			messages: 5_000, rounds: 1, latency: latencySize{rate: 200, segment: time.Second, rounds: 1},
 			sweep: size{transactions: 2_000, rounds: 1},
 		},
+		rivals:     rivalsSize{fast: 1_000, concurrent: 1_000, serial: 300, rounds: 1},
+		publisher:  rivalsSize{fast: 10_000, concurrent: 1_000, serial: 300, rounds: 1},
+		rivalSweep: size{transactions: 500, rounds: 1},
+		dedupe:     deduplicatorSize{messages: 2_000, kept: 20_000, rounds: 1},
 	}
 }
 
@@ -155,7 +170,7 @@ func scale(b *testing.B) sizes {
 		&s.drain.rounds, &s.drainFake.rounds, &s.inbox.rounds, &s.batch.rounds, &s.enqueue.rounds, &s.sweep.rounds,
 		&s.memory.rounds, &s.subscriber.rounds, &s.redis.rounds, &s.rawSweep.rounds, &s.latency.rounds, &s.idle.rounds,
 		&s.backlog.rounds, &s.remembered.rounds, &s.debezium.rounds, &s.debezium.latency.rounds,
-		&s.debezium.sweep.rounds,
+		&s.debezium.sweep.rounds, &s.rivals.rounds, &s.publisher.rounds, &s.rivalSweep.rounds, &s.dedupe.rounds,
 	} {
 		override(b, rounds, envRounds)
 	}
