@@ -83,6 +83,13 @@ func drain(b *testing.B, broker *testenv.KafkaEnv, size drainSize) {
 func drainLeat(
 	ctx context.Context, ob *pgoutbox.Outbox, brokers []string, group string, want int, hooks ...relay.Hook,
 ) (time.Duration, error) {
+	return drainWith(ctx, ob, brokers, group, want, relay.Config{Hooks: hooks})
+}
+
+// drainWith is drainLeat with a configuration of the relay.
+func drainWith(
+	ctx context.Context, ob *pgoutbox.Outbox, brokers []string, group string, want int, cfg relay.Config,
+) (time.Duration, error) {
 	began := time.Now()
 	source, err := ob.Source(pgoutbox.SourceConfig{Group: group, Start: pgoutbox.StartOldest()})
 	if err != nil {
@@ -93,7 +100,7 @@ func drainLeat(
 		return 0, err
 	}
 	defer func() { _ = sink.Close() }() // it always returns nil
-	r, err := relay.New(source, sink, relay.Config{Hooks: hooks})
+	r, err := relay.New(source, sink, cfg)
 	if err != nil {
 		return 0, err
 	}

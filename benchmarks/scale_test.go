@@ -54,6 +54,7 @@ type sizes struct {
 	rivals, publisher     rivalsSize
 	rivalSweep            size
 	dedupe                deduplicatorSize
+	payloads              payloadsSize
 }
 
 // size is how much a benchmark does: transactions each round, and rounds. Where
@@ -88,6 +89,7 @@ func fullSizes() sizes {
 		publisher:  rivalsSize{fast: 300_000, concurrent: 100_000, serial: 20_000, rounds: 7},
 		rivalSweep: size{transactions: 50_000, rounds: 3},
 		dedupe:     deduplicatorSize{messages: 20_000, kept: 1_000_000, rounds: 21},
+		payloads:   payloadsSize{most: 200_000, bytes: 200_000_000, rounds: 7},
 	}
 }
 
@@ -116,6 +118,7 @@ func quickSizes() sizes {
 		publisher:  rivalsSize{fast: 100_000, concurrent: 30_000, serial: 5_000, rounds: 3},
 		rivalSweep: size{transactions: 10_000, rounds: 1},
 		dedupe:     deduplicatorSize{messages: 10_000, kept: 200_000, rounds: 7},
+		payloads:   payloadsSize{most: 50_000, bytes: 50_000_000, rounds: 3},
 	}
 }
 
@@ -144,6 +147,7 @@ func ciSizes() sizes {
 		publisher:  rivalsSize{fast: 10_000, concurrent: 1_000, serial: 300, rounds: 1},
 		rivalSweep: size{transactions: 500, rounds: 1},
 		dedupe:     deduplicatorSize{messages: 2_000, kept: 20_000, rounds: 1},
+		payloads:   payloadsSize{most: 2_000, bytes: 5_000_000, rounds: 1},
 	}
 }
 
@@ -171,6 +175,7 @@ func scale(b *testing.B) sizes {
 		&s.memory.rounds, &s.subscriber.rounds, &s.redis.rounds, &s.rawSweep.rounds, &s.latency.rounds, &s.idle.rounds,
 		&s.backlog.rounds, &s.remembered.rounds, &s.debezium.rounds, &s.debezium.latency.rounds,
 		&s.debezium.sweep.rounds, &s.rivals.rounds, &s.publisher.rounds, &s.rivalSweep.rounds, &s.dedupe.rounds,
+		&s.payloads.rounds,
 	} {
 		override(b, rounds, envRounds)
 	}
