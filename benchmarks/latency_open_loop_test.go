@@ -64,10 +64,10 @@ func (s *segment) due(i int) time.Duration {
 
 // OnPublish notes when the sink's answer is there.
 func (s *segment) OnPublish(_ context.Context, records []outbox.Record, results []outbox.Result, _ time.Duration) {
-	now := int64(time.Since(s.began))
 	for i := range records {
 		if results[i].Err == nil {
 			s.arrived(int(binary.BigEndian.Uint64(records[i].Payload)), now)
+			s.arrive(numberOf(records[i].Payload))
 		}
 	}
 }
@@ -75,6 +75,9 @@ func (s *segment) OnPublish(_ context.Context, records []outbox.Record, results 
 // arrived notes when message i was in Kafka, the first time that it is told.
 func (s *segment) arrived(i int, now int64) {
 	if s.acked[i].CompareAndSwap(0, now) && s.left.Add(-1) == 0 {
+// arrive notes that message i is where it is to be.
+func (s *segment) arrive(i int) {
+	if s.acked[i].CompareAndSwap(0, int64(time.Since(s.began))) && s.left.Add(-1) == 0 {
 		close(s.done)
 	}
 }
@@ -116,6 +119,17 @@ func (l *latencies) measure(b *testing.B, writer *pgoutbox.Outbox) (percentiles,
 	}
 	stop()
 	if err = errors.Join(err, <-ended); err != nil {
+// payloadOf is the payload of message i, and numberOf the other way round.
+func payloadOf(i int) []byte {
+	payload := make([]byte, 512)
+	binary.BigEndian.PutUint64(payload, uint64(i))
+	return payload
+}
+
+func numberOf(payload []byte) int { return int(binary.BigEndian.Uint64(payload)) }
+
+// measure relays what writer is given at the rate.
+	if err := l.carry(b.Context(), s, writer, s); err != nil {
 		return percentiles{}, err
 	}
 	return s.percentiles(), nil
@@ -124,13 +138,60 @@ func (l *latencies) measure(b *testing.B, writer *pgoutbox.Outbox) (percentiles,
 // produce has one message a transaction committed, each at its time or as soon after it
 // as one of many clients is free. A payload begins with the number of its message.
 func (s *segment) produce(ctx context.Context, commit func(ctx context.Context, key string, payload []byte) error) error {
+// carry relays a segment that writer is given, until all of it has arrived. All
+// segments are of one relay group, which has nothing left when a segment ends.
+func (l *latencies) carry(ctx context.Context, s *segment, writer *pgoutbox.Outbox, hooks ...relay.Hook) error {
+	source, err := l.own.Source(pgoutbox.SourceConfig{Group: "latency", Start: pgoutbox.StartOldest()})
+	if err != nil {
+		return err
+	}
+	sink, err := kafkasink.New(l.broker.Brokers, kafkasink.Config{})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = sink.Close() }() // it always returns nil
+	r, err := relay.New(source, sink, relay.Config{Hooks: hooks})
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	s.began = time.Now()
+	go func() { ended <- r.Run(ctx) }()
+	err = s.offer(ctx, func(ctx context.Context, i int) error {
+		msg := outbox.Message{Topic: l.topic, Key: fmt.Sprintf("key-%d", i%1000), Payload: payloadOf(i)}
+		return writer.InTx(ctx, func(ctx context.Context, tx pgx.Tx) error { return writer.Enqueue(ctx, tx, msg) })
+	})
+	if err == nil {
+		err = s.wait(ended)
+	}
+	stop()
+	return errors.Join(err, <-ended)
+}
+
+// wait waits until all messages have arrived. Ended tells that what carries them has
+// stopped, and is told so again.
+func (s *segment) wait(ended chan error) error {
+	select {
+	case <-s.done:
+		return nil
+	case end := <-ended:
+		ended <- end
+		return fmt.Errorf("what carries the messages has ended: %w", end)
+	case <-time.After(2 * time.Minute):
+		return fmt.Errorf("%d messages were not delivered", s.left.Load())
+	}
+}
+
+// offer commits each message at its time, or as soon after it as one of many clients
+// is free.
+func (s *segment) offer(ctx context.Context, commit func(ctx context.Context, i int) error) error {
 	const clients = 16
 	var next atomic.Int64
 	var group sync.WaitGroup
 	errs := make([]error, clients)
 	for client := range clients {
 		group.Go(func() {
-			payload := make([]byte, 512)
 			timer := time.NewTimer(0)
 			defer timer.Stop()
 			for errs[client] == nil {
@@ -142,6 +203,7 @@ func (s *segment) produce(ctx context.Context, commit func(ctx context.Context, 
 				<-timer.C
 				binary.BigEndian.PutUint64(payload, uint64(i))
 				errs[client] = commit(ctx, fmt.Sprintf("key-%d", i%1000), payload)
+				errs[client] = commit(ctx, i)
 				s.committed[i].Store(int64(time.Since(s.began)))
 			}
 		})
@@ -152,7 +214,12 @@ func (s *segment) produce(ctx context.Context, commit func(ctx context.Context, 
 
 // percentiles leaves out what was due while the relay was still starting.
 func (s *segment) percentiles() percentiles {
-	var whole, commit []float64
+	whole, commit := s.times()
+	return percentiles{whole: percentilesOf(whole), commit: percentilesOf(commit)}
+}
+
+// times are those of the percentiles, in milliseconds.
+func (s *segment) times() (whole, commit []float64) {
 	for i := range s.acked {
 		due := s.due(i)
 		acked := time.Duration(s.acked[i].Load())
@@ -160,10 +227,10 @@ func (s *segment) percentiles() percentiles {
 			continue
 		}
 		whole = append(whole, millis(acked-due))
-		// The relay can be faster than the answer to the commit.
+		// What is measured can be faster than the answer to the commit.
 		commit = append(commit, millis(max(acked-time.Duration(s.committed[i].Load()), 0)))
 	}
-	return percentiles{whole: percentilesOf(whole), commit: percentilesOf(commit)}
+	return whole, commit
 }
 
 func millis(d time.Duration) float64 {

@@ -55,6 +55,7 @@ type sizes struct {
 	rivalSweep            size
 	dedupe                deduplicatorSize
 	payloads              payloadsSize
+	rates                 ratesSize
 }
 
 // size is how much a benchmark does: transactions each round, and rounds. Where
@@ -90,6 +91,7 @@ func fullSizes() sizes {
 		rivalSweep: size{transactions: 50_000, rounds: 3},
 		dedupe:     deduplicatorSize{messages: 20_000, kept: 1_000_000, rounds: 21},
 		payloads:   payloadsSize{most: 200_000, bytes: 200_000_000, rounds: 7},
+		rates:      ratesSize{rates: []int{100, 1_000, 5_000}, segment: 5 * time.Second, rounds: 3},
 	}
 }
 
@@ -119,6 +121,7 @@ func quickSizes() sizes {
 		rivalSweep: size{transactions: 10_000, rounds: 1},
 		dedupe:     deduplicatorSize{messages: 10_000, kept: 200_000, rounds: 7},
 		payloads:   payloadsSize{most: 50_000, bytes: 50_000_000, rounds: 3},
+		rates:      ratesSize{rates: []int{100, 1_000, 5_000}, segment: 2 * time.Second, rounds: 1},
 	}
 }
 
@@ -148,6 +151,7 @@ func ciSizes() sizes {
 		rivalSweep: size{transactions: 500, rounds: 1},
 		dedupe:     deduplicatorSize{messages: 2_000, kept: 20_000, rounds: 1},
 		payloads:   payloadsSize{most: 2_000, bytes: 5_000_000, rounds: 1},
+		rates:      ratesSize{rates: []int{50, 100, 200}, segment: time.Second, rounds: 1},
 	}
 }
 
@@ -176,6 +180,7 @@ func scale(b *testing.B) sizes {
 		&s.backlog.rounds, &s.remembered.rounds, &s.debezium.rounds, &s.debezium.latency.rounds,
 		&s.debezium.sweep.rounds, &s.rivals.rounds, &s.publisher.rounds, &s.rivalSweep.rounds, &s.dedupe.rounds,
 		&s.payloads.rounds,
+		&s.rates.rounds,
 	} {
 		override(b, rounds, envRounds)
 	}

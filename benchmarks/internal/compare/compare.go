@@ -51,7 +51,7 @@ func Rounds(b *testing.B, rounds int, only, unit string, contenders ...Contender
 	for range b.N {
 		for range rounds {
 			round := len(rates[0])
-			for _, i := range order(round, len(contenders)) {
+			for _, i := range Order(round, len(contenders)) {
 				took, err := contenders[i].Run(round)
 				if err != nil {
 					b.Fatalf("%s, round %d: %v", contenders[i].Name, round, err)
@@ -67,8 +67,8 @@ func Rounds(b *testing.B, rounds int, only, unit string, contenders ...Contender
 	report(b, unit, contenders, rates)
 }
 
-// order is 0…n-1, or the reverse in odd rounds.
-func order(round, n int) []int {
+// Order is the order of n contenders in a round: 0…n-1, or the reverse in odd rounds.
+func Order(round, n int) []int {
 	places := make([]int, n)
 	for i := range places {
 		places[i] = i

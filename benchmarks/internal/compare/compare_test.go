@@ -15,8 +15,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestOrderTakesTurns(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, []int{0, 1, 2}, order(0, 3))
-	require.Equal(t, []int{2, 1, 0}, order(1, 3))
+	require.Equal(t, []int{0, 1, 2}, Order(0, 3))
+	require.Equal(t, []int{2, 1, 0}, Order(1, 3))
 }
 
 //nolint:paralleltest // results of a process go to one directory
