@@ -56,6 +56,7 @@ type sizes struct {
 	dedupe                deduplicatorSize
 	payloads              payloadsSize
 	rates                 ratesSize
+	footprint             size
 }
 
 // size is how much a benchmark does: transactions each round, and rounds. Where
@@ -92,6 +93,7 @@ func fullSizes() sizes {
 		dedupe:     deduplicatorSize{messages: 20_000, kept: 1_000_000, rounds: 21},
 		payloads:   payloadsSize{most: 200_000, bytes: 200_000_000, rounds: 7},
 		rates:      ratesSize{rates: []int{100, 1_000, 5_000}, segment: 5 * time.Second, rounds: 3},
+		footprint:  size{transactions: 20_000, rounds: 3},
 	}
 }
 
@@ -122,6 +124,7 @@ func quickSizes() sizes {
 		dedupe:     deduplicatorSize{messages: 10_000, kept: 200_000, rounds: 7},
 		payloads:   payloadsSize{most: 50_000, bytes: 50_000_000, rounds: 3},
 		rates:      ratesSize{rates: []int{100, 1_000, 5_000}, segment: 2 * time.Second, rounds: 1},
+		footprint:  size{transactions: 5_000, rounds: 1},
 	}
 }
 
@@ -152,6 +155,7 @@ func ciSizes() sizes {
 		dedupe:     deduplicatorSize{messages: 2_000, kept: 20_000, rounds: 1},
 		payloads:   payloadsSize{most: 2_000, bytes: 5_000_000, rounds: 1},
 		rates:      ratesSize{rates: []int{50, 100, 200}, segment: time.Second, rounds: 1},
+		footprint:  size{transactions: 500, rounds: 1},
 	}
 }
 
@@ -181,6 +185,7 @@ func scale(b *testing.B) sizes {
 		&s.debezium.sweep.rounds, &s.rivals.rounds, &s.publisher.rounds, &s.rivalSweep.rounds, &s.dedupe.rounds,
 		&s.payloads.rounds,
 		&s.rates.rounds,
+		&s.footprint.rounds,
 	} {
 		override(b, rounds, envRounds)
 	}
