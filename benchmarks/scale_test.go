@@ -57,6 +57,7 @@ type sizes struct {
 	payloads              payloadsSize
 	rates                 ratesSize
 	footprint             size
+	endToEnd              size
 }
 
 // size is how much a benchmark does: transactions each round, and rounds. Where
@@ -94,6 +95,7 @@ func fullSizes() sizes {
 		payloads:   payloadsSize{most: 200_000, bytes: 200_000_000, rounds: 7},
 		rates:      ratesSize{rates: []int{100, 1_000, 5_000}, segment: 5 * time.Second, rounds: 3},
 		footprint:  size{transactions: 20_000, rounds: 3},
+		endToEnd:   size{transactions: 10_000, rounds: 7},
 	}
 }
 
@@ -125,6 +127,7 @@ func quickSizes() sizes {
 		payloads:   payloadsSize{most: 50_000, bytes: 50_000_000, rounds: 3},
 		rates:      ratesSize{rates: []int{100, 1_000, 5_000}, segment: 2 * time.Second, rounds: 1},
 		footprint:  size{transactions: 5_000, rounds: 1},
+		endToEnd:   size{transactions: 3_000, rounds: 1},
 	}
 }
 
@@ -156,6 +159,7 @@ func ciSizes() sizes {
 		payloads:   payloadsSize{most: 2_000, bytes: 5_000_000, rounds: 1},
 		rates:      ratesSize{rates: []int{50, 100, 200}, segment: time.Second, rounds: 1},
 		footprint:  size{transactions: 500, rounds: 1},
+		endToEnd:   size{transactions: 300, rounds: 1},
 	}
 }
 
@@ -186,6 +190,7 @@ func scale(b *testing.B) sizes {
 		&s.payloads.rounds,
 		&s.rates.rounds,
 		&s.footprint.rounds,
+		&s.endToEnd.rounds,
 	} {
 		override(b, rounds, envRounds)
 	}
