@@ -30,6 +30,12 @@ func BenchmarkEnqueue(b *testing.B) {
 		for _, perTx := range []int{1, 10, 100} {
 			b.Run(fmt.Sprintf("per_tx=%d", perTx), func(b *testing.B) { enqueue(b, db, perTx) })
 		}
+		if *scaleName == scaleQuick {
+			return // it has time for the gates only
+		}
+		for _, perTx := range []int{1, 10, 100} {
+			b.Run(fmt.Sprintf("database-sql/per_tx=%d", perTx), func(b *testing.B) { enqueueSQL(b, db, perTx) })
+		}
 	})
 }
 
@@ -128,10 +134,12 @@ func insertPlain(ctx context.Context, tx pgx.Tx, messages ...outbox.Message) err
 	for i := range messages {
 		ids[i], topics[i], keys[i], payloads[i] = messages[i].ID, messages[i].Topic, messages[i].Key, messages[i].Payload
 	}
-	_, err := tx.Exec(ctx, `INSERT INTO plain (id, topic, key, payload)
-		SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::bytea[])`, ids, topics, keys, payloads)
+	_, err := tx.Exec(ctx, plainStatement, ids, topics, keys, payloads)
 	return err
 }
+
+const plainStatement = `INSERT INTO plain (id, topic, key, payload)
+	SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::bytea[])`
 
 // insertTuned writes the same as insertPlain, with ids in binary, and with a form
 // of its own for one message.

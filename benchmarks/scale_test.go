@@ -58,6 +58,7 @@ type sizes struct {
 	rates                 ratesSize
 	footprint             size
 	endToEnd              size
+	enqueueSQL            size
 }
 
 // size is how much a benchmark does: transactions each round, and rounds. Where
@@ -96,6 +97,7 @@ func fullSizes() sizes {
 		rates:      ratesSize{rates: []int{100, 1_000, 5_000}, segment: 5 * time.Second, rounds: 3},
 		footprint:  size{transactions: 20_000, rounds: 3},
 		endToEnd:   size{transactions: 10_000, rounds: 7},
+		enqueueSQL: size{transactions: 200, rounds: 21},
 	}
 }
 
@@ -128,6 +130,7 @@ func quickSizes() sizes {
 		rates:      ratesSize{rates: []int{100, 1_000, 5_000}, segment: 2 * time.Second, rounds: 1},
 		footprint:  size{transactions: 5_000, rounds: 1},
 		endToEnd:   size{transactions: 3_000, rounds: 1},
+		enqueueSQL: size{transactions: 100, rounds: 7},
 	}
 }
 
@@ -160,6 +163,7 @@ func ciSizes() sizes {
 		rates:      ratesSize{rates: []int{50, 100, 200}, segment: time.Second, rounds: 1},
 		footprint:  size{transactions: 500, rounds: 1},
 		endToEnd:   size{transactions: 300, rounds: 1},
+		enqueueSQL: size{transactions: 50, rounds: 2},
 	}
 }
 
@@ -191,6 +195,7 @@ func scale(b *testing.B) sizes {
 		&s.rates.rounds,
 		&s.footprint.rounds,
 		&s.endToEnd.rounds,
+		&s.enqueueSQL.rounds,
 	} {
 		override(b, rounds, envRounds)
 	}
