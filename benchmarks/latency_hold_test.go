@@ -25,6 +25,16 @@ func holdForeign(b *testing.B, _ *testenv.Database) func() {
 	return func() { require.NoError(b, tx.Rollback(b.Context())) }
 }
 
+// holdWriter leaves a transaction that has written open in the outbox's database.
+func holdWriter(b *testing.B, db *testenv.Database) func() {
+	b.Helper()
+	tx, err := db.Connect(b).Begin(b.Context())
+	require.NoError(b, err)
+	_, err = tx.Exec(b.Context(), "INSERT INTO effects VALUES (gen_random_uuid(), '')")
+	require.NoError(b, err)
+	return func() { require.NoError(b, tx.Rollback(b.Context())) }
+}
+
 // holdPrepared leaves a prepared transaction in the outbox's database.
 func holdPrepared(b *testing.B, db *testenv.Database) func() {
 	b.Helper()

@@ -58,6 +58,7 @@ type sizes struct {
 	rates                 ratesSize
 	footprint             size
 	endToEnd              size
+	held                  heldSize
 	enqueueSQL            size
 }
 
@@ -97,6 +98,7 @@ func fullSizes() sizes {
 		rates:      ratesSize{rates: []int{100, 1_000, 5_000}, segment: 5 * time.Second, rounds: 3},
 		footprint:  size{transactions: 20_000, rounds: 3},
 		endToEnd:   size{transactions: 10_000, rounds: 7},
+		held:       heldSize{rate: 500, before: 2, lasting: 10, after: 3, rounds: 3},
 		enqueueSQL: size{transactions: 200, rounds: 21},
 	}
 }
@@ -130,6 +132,7 @@ func quickSizes() sizes {
 		rates:      ratesSize{rates: []int{100, 1_000, 5_000}, segment: 2 * time.Second, rounds: 1},
 		footprint:  size{transactions: 5_000, rounds: 1},
 		endToEnd:   size{transactions: 3_000, rounds: 1},
+		held:       heldSize{rate: 500, before: 2, lasting: 5, after: 2, rounds: 1},
 		enqueueSQL: size{transactions: 100, rounds: 7},
 	}
 }
@@ -163,6 +166,7 @@ func ciSizes() sizes {
 		rates:      ratesSize{rates: []int{50, 100, 200}, segment: time.Second, rounds: 1},
 		footprint:  size{transactions: 500, rounds: 1},
 		endToEnd:   size{transactions: 300, rounds: 1},
+		held:       heldSize{rate: 100, before: 2, lasting: 2, after: 1, rounds: 1},
 		enqueueSQL: size{transactions: 50, rounds: 2},
 	}
 }
@@ -195,6 +199,7 @@ func scale(b *testing.B) sizes {
 		&s.rates.rounds,
 		&s.footprint.rounds,
 		&s.endToEnd.rounds,
+		&s.held.rounds,
 		&s.enqueueSQL.rounds,
 	} {
 		override(b, rounds, envRounds)
