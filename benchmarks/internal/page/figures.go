@@ -46,6 +46,7 @@ func (f *figures) functions() template.FuncMap {
 		"servers":    f.servers,
 		"speed":      f.speed,
 		"sweeps":     f.sweeps,
+		"under":      func(prefix string) []string { return under(f.run.Samples, prefix) },
 	}
 }
 

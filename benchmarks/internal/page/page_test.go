@@ -64,6 +64,10 @@ func TestThePageIsWrittenWithItsPlotsAndSamples(t *testing.T) {
 		"latency.svg":    {"wake", "poll", "foreign", "99.9", "percentile"},
 		"backlog.svg":    {"messages that wait", "µs"},
 		"remembered.svg": {"ids that are remembered", "µs"},
+		"rates.svg":      {"effect p50", "batches p99", "messages a second", "ms"},
+		"held.svg":       {"leat", "forwarder", "second; a transaction is open between the two lines", "ms"},
+
+		"held-dead-tuples.svg": {"leat", "queue", "tuples"},
 	} {
 		b, err := os.ReadFile(filepath.Join(docs, "benchmarks", name))
 		require.NoError(t, err)

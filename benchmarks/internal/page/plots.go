@@ -29,6 +29,7 @@ const (
 func writePlots(folder string, set *results.Set) error {
 	for name, draw := range map[string]func(*results.Set) (*plot.Plot, error){
 		"drain.svg": drainPlot, "latency.svg": latencyPlot, "backlog.svg": backlogPlot, "remembered.svg": rememberedPlot,
+		"rates.svg": ratesPlot, "held.svg": heldPlot, "held-dead-tuples.svg": heldDeadPlot,
 	} {
 		p, err := draw(set)
 		if err == nil && p != nil {
