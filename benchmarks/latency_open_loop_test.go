@@ -66,15 +66,11 @@ func (s *segment) due(i int) time.Duration {
 func (s *segment) OnPublish(_ context.Context, records []outbox.Record, results []outbox.Result, _ time.Duration) {
 	for i := range records {
 		if results[i].Err == nil {
-			s.arrived(int(binary.BigEndian.Uint64(records[i].Payload)), now)
 			s.arrive(numberOf(records[i].Payload))
 		}
 	}
 }
 
-// arrived notes when message i was in Kafka, the first time that it is told.
-func (s *segment) arrived(i int, now int64) {
-	if s.acked[i].CompareAndSwap(0, now) && s.left.Add(-1) == 0 {
 // arrive notes that message i is where it is to be.
 func (s *segment) arrive(i int) {
 	if s.acked[i].CompareAndSwap(0, int64(time.Since(s.began))) && s.left.Add(-1) == 0 {
@@ -82,43 +78,6 @@ func (s *segment) arrive(i int) {
 	}
 }
 
-// measure relays what writer is given at the rate. All segments are of one relay
-// group, which has nothing left when a segment ends.
-func (l *latencies) measure(b *testing.B, writer *pgoutbox.Outbox) (percentiles, error) {
-	b.Helper()
-	s := newSegment(l.size)
-	source, err := l.own.Source(pgoutbox.SourceConfig{Group: "latency", Start: pgoutbox.StartOldest()})
-	if err != nil {
-		return percentiles{}, err
-	}
-	sink, err := kafkasink.New(l.broker.Brokers, kafkasink.Config{})
-	if err != nil {
-		return percentiles{}, err
-	}
-	defer func() { _ = sink.Close() }() // it always returns nil
-	r, err := relay.New(source, sink, relay.Config{Hooks: []relay.Hook{s}})
-	if err != nil {
-		return percentiles{}, err
-	}
-	ctx, stop := context.WithCancel(b.Context())
-	ended := make(chan error, 1)
-	s.began = time.Now()
-	go func() { ended <- r.Run(ctx) }()
-	err = s.produce(ctx, func(ctx context.Context, key string, payload []byte) error {
-		msg := outbox.Message{Topic: l.topic, Key: key, Payload: payload}
-		return writer.InTx(ctx, func(ctx context.Context, tx pgx.Tx) error { return writer.Enqueue(ctx, tx, msg) })
-	})
-	if err == nil {
-		select {
-		case <-s.done:
-		case end := <-ended:
-			ended <- fmt.Errorf("the relay has ended: %w", end)
-		case <-time.After(time.Minute):
-			err = fmt.Errorf("%d messages were not delivered", s.left.Load())
-		}
-	}
-	stop()
-	if err = errors.Join(err, <-ended); err != nil {
 // payloadOf is the payload of message i, and numberOf the other way round.
 func payloadOf(i int) []byte {
 	payload := make([]byte, 512)
@@ -129,15 +88,15 @@ func payloadOf(i int) []byte {
 func numberOf(payload []byte) int { return int(binary.BigEndian.Uint64(payload)) }
 
 // measure relays what writer is given at the rate.
+func (l *latencies) measure(b *testing.B, writer *pgoutbox.Outbox) (percentiles, error) {
+	b.Helper()
+	s := newSegment(l.size)
 	if err := l.carry(b.Context(), s, writer, s); err != nil {
 		return percentiles{}, err
 	}
 	return s.percentiles(), nil
 }
 
-// produce has one message a transaction committed, each at its time or as soon after it
-// as one of many clients is free. A payload begins with the number of its message.
-func (s *segment) produce(ctx context.Context, commit func(ctx context.Context, key string, payload []byte) error) error {
 // carry relays a segment that writer is given, until all of it has arrived. All
 // segments are of one relay group, which has nothing left when a segment ends.
 func (l *latencies) carry(ctx context.Context, s *segment, writer *pgoutbox.Outbox, hooks ...relay.Hook) error {
@@ -201,8 +160,6 @@ func (s *segment) offer(ctx context.Context, commit func(ctx context.Context, i 
 				}
 				timer.Reset(s.due(i) - time.Since(s.began))
 				<-timer.C
-				binary.BigEndian.PutUint64(payload, uint64(i))
-				errs[client] = commit(ctx, fmt.Sprintf("key-%d", i%1000), payload)
 				errs[client] = commit(ctx, i)
 				s.committed[i].Store(int64(time.Since(s.began)))
 			}
