@@ -47,7 +47,7 @@ func besideDebezium(b *testing.B, cfg rival.DebeziumConfig) *beside {
 	logSettings(b, s.db, broker)
 	var err error
 	s.Debezium, err = rival.NewDebezium(b.Context(), server.Database().Pool, broker.Brokers, s.rivalTopic, cfg)
-	require.NoError(b, err)
+	testenv.Available(b, err)
 	b.Cleanup(func() { require.NoError(b, s.Close()) })
 	results.Uses(b, results.Server{Name: "Debezium", Version: s.Version(), Settings: cfg.Tuning()})
 	b.Logf("Debezium %s, %s", s.Version(), cfg)

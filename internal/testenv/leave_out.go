@@ -1,6 +1,7 @@
 package testenv
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/leat-go/leat/internal/failpoint"
@@ -21,6 +22,18 @@ func Failpoints(tb testing.TB) {
 	tb.Helper()
 	if !failpoint.Enabled {
 		leaveOut(tb, "needs -tags=leat_failpoints")
+	}
+}
+
+// Available fails a test whose server could not be started. Where there is none to be
+// started, err being [ErrUnavailable], the test is left out; with CI=true it fails.
+func Available(tb testing.TB, err error) {
+	tb.Helper()
+	if errors.Is(err, ErrUnavailable) {
+		leaveOut(tb, firstLine(err))
+	}
+	if err != nil {
+		tb.Fatal(err)
 	}
 }
 
