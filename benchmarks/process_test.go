@@ -27,12 +27,14 @@ import (
 const envProcess = "BENCH_PROCESS"
 
 // processTask is what a relay process does. It relays Messages and ends, or, where
-// there are none, stays idle for Idle.
+// there are none, stays idle for Idle. Where there is a Deduplicator, it is no relay,
+// and remembers Messages.
 type processTask struct {
-	Database string
-	Brokers  []string
-	Messages int
-	Idle     time.Duration
+	Database     string
+	Brokers      []string
+	Messages     int
+	Idle         time.Duration
+	Deduplicator string
 }
 
 // processReport is what it says of itself.
@@ -42,6 +44,10 @@ type processReport struct {
 	IdleBytes, PeakBytes, IdleRSS, PeakRSS uint64
 	// CPU is the share of one core that the idle relay took.
 	CPU float64
+	// Kept is how many bytes each message takes that is remembered, and Dropped how
+	// many of them were dropped though they were new.
+	Kept    float64
+	Dropped int
 }
 
 // runProcess runs task in a process of its own.
@@ -79,6 +85,9 @@ func doTask(ctx context.Context, encoded string) (processReport, error) {
 	var task processTask
 	if err := json.Unmarshal([]byte(encoded), &task); err != nil {
 		return processReport{}, err
+	}
+	if task.Deduplicator != "" {
+		return remember(ctx, task.Deduplicator, task.Messages)
 	}
 	pool, err := pgxpool.New(ctx, task.Database)
 	if err != nil {

@@ -38,9 +38,9 @@ func inboxDeduplicator(b *testing.B, db *testenv.Database, lanes int) {
 	in, err := pginbox.New(db.Pool, "benchmark", pginbox.Config{})
 	require.NoError(b, err)
 	bare := bareEffect(db.Pool)
-	deduplicated := watermillDeduplicator(b, byID)(func(msg *message.Message) ([]*message.Message, error) {
-		return nil, bare(msg)
-	})
+	wrap, err := watermillDeduplicator(byID, time.Minute)
+	require.NoError(b, err)
+	deduplicated := wrap(func(msg *message.Message) ([]*message.Message, error) { return nil, bare(msg) })
 	contender := func(name string, handle func(*message.Message) error) compare.Contender {
 		_, err := deliver(b.Context(), lanes, lanes*20, handle) // connections and statements
 		require.NoError(b, err)

@@ -3,9 +3,9 @@ package benchmarks
 import (
 	"context"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -58,36 +58,58 @@ type deduplicator struct {
 	wrap  message.HandlerMiddleware
 }
 
-func deduplicators(b *testing.B) []deduplicator {
-	b.Helper()
+// deduplicators remember for window or longer, all but leat's, which does for a day.
+func deduplicators(window time.Duration) ([]deduplicator, error) {
 	store, err := memdedupe.New(memdedupe.Config{})
-	require.NoError(b, err)
-	processor, err := dedupe.New(store, "benchmark", dedupe.Config{})
-	require.NoError(b, err)
-	return []deduplicator{
-		{"leat", true, middleware.Dedupe{Processor: processor}.Middleware},
-		{"watermill-adler32", false, watermillDeduplicator(b, wmiddleware.NewMessageHasherAdler32(math.MaxInt64))},
-		{"watermill-sha256", true, watermillDeduplicator(b, wmiddleware.NewMessageHasherSHA256(math.MaxInt64))},
-		{"watermill-id", true, watermillDeduplicator(b, byID)},
+	if err != nil {
+		return nil, err
 	}
+	processor, err := dedupe.New(store, "benchmark", dedupe.Config{})
+	if err != nil {
+		return nil, err
+	}
+	all := []deduplicator{{"leat", true, middleware.Dedupe{Processor: processor}.Middleware}}
+	for _, d := range []struct {
+		name  string
+		exact bool
+		key   wmiddleware.MessageHasher
+	}{
+		{"watermill-adler32", false, wmiddleware.NewMessageHasherAdler32(payloadBytes)},
+		{"watermill-sha256", true, wmiddleware.NewMessageHasherSHA256(payloadBytes)},
+		{"watermill-id", true, byID},
+	} {
+		wrap, err := watermillDeduplicator(d.key, window)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, deduplicator{d.name, d.exact, wrap})
+	}
+	return all, nil
 }
 
 // byID is the hasher that costs nothing.
 func byID(msg *message.Message) (string, error) { return msg.UUID, nil }
 
-// watermillDeduplicator remembers for longer than a benchmark runs.
-func watermillDeduplicator(b *testing.B, key wmiddleware.MessageHasher) message.HandlerMiddleware {
-	b.Helper()
-	keys, err := wmiddleware.NewMapExpiringKeyRepository(24 * time.Hour)
-	require.NoError(b, err)
-	return (&wmiddleware.Deduplicator{KeyFactory: key, Repository: keys, Timeout: time.Minute}).Middleware
+// watermillDeduplicator has a goroutine that nothing ends, and that holds its keys.
+func watermillDeduplicator(key wmiddleware.MessageHasher, window time.Duration) (message.HandlerMiddleware, error) {
+	keys, err := wmiddleware.NewMapExpiringKeyRepository(window)
+	if err != nil {
+		return nil, err
+	}
+	return (&wmiddleware.Deduplicator{KeyFactory: key, Repository: keys, Timeout: time.Minute}).Middleware, nil
 }
 
 // deduplicate measures rounds of messages that are new, or that have all been seen.
 func deduplicate(b *testing.B, size deduplicatorSize, lanes int, seen bool) {
 	b.Helper()
+	window := time.Minute // Watermill's default
+	if seen {
+		window = 24 * time.Hour
+	}
+	all, err := deduplicators(window)
+	require.NoError(b, err)
 	var contenders []compare.Contender
-	for _, d := range deduplicators(b) {
+	for _, d := range all {
 		random := newRandom()
 		var ran atomic.Int64
 		handle := handler(d, &ran)
@@ -140,30 +162,49 @@ func handler(d deduplicator, ran *atomic.Int64) func(*message.Message) error {
 }
 
 // keep measures what a message takes that is remembered, and how many new ones of a
-// million are dropped, or of as many as there are, times the rest.
+// million are dropped: of fewer where there are fewer, times what is missing. Each is
+// alone in a process, which does not keep what Watermill's holds for ever.
 func keep(b *testing.B, count int) {
 	b.Helper()
 	const million = 1_000_000
+	all, err := deduplicators(time.Minute)
+	require.NoError(b, err)
 	b.ReportMetric(0, "ns/op")
 	for range b.N {
-		for _, d := range deduplicators(b) {
-			var ran atomic.Int64
-			handle := handler(d, &ran)
-			random := newRandom()
-			before := heap()
-			for range count {
-				require.NoError(b, handle(randomMessage(b.Context(), random)))
-			}
-			bytes := float64(heap()-before) / float64(count)
-			dropped := float64(count-int(ran.Load())) * million / float64(count)
-			runtime.KeepAlive(handle)
-			require.NoError(b, expectRuns(d, false, int(ran.Load()), count))
-			b.ReportMetric(bytes, d.name+"-B/id")
+		for _, d := range all {
+			report := runProcess(b, processTask{Deduplicator: d.name, Messages: count})
+			require.NoError(b, expectRuns(d, false, count-report.Dropped, count))
+			dropped := float64(report.Dropped) * million / float64(count)
+			b.ReportMetric(report.Kept, d.name+"-B/id")
 			b.ReportMetric(dropped, d.name+"-dropped/million")
-			results.Record(b, d.name, "B/id", bytes)
+			results.Record(b, d.name, "B/id", report.Kept)
 			results.Record(b, d.name, "dropped/million", dropped)
 		}
 	}
+}
+
+// remember hands new messages to the deduplicator of that name.
+func remember(ctx context.Context, name string, count int) (report processReport, err error) {
+	all, err := deduplicators(24 * time.Hour)
+	if err != nil {
+		return report, err
+	}
+	at := slices.IndexFunc(all, func(d deduplicator) bool { return d.name == name })
+	if at < 0 {
+		return report, fmt.Errorf("there is no deduplicator %q", name)
+	}
+	var ran atomic.Int64
+	handle, random := handler(all[at], &ran), newRandom()
+	before := heap()
+	for range count {
+		if err := handle(randomMessage(ctx, random)); err != nil {
+			return report, err
+		}
+	}
+	report.Kept = float64(heap()-before) / float64(count)
+	report.Dropped = count - int(ran.Load())
+	runtime.KeepAlive(handle)
+	return report, nil
 }
 
 // heap is what the collector leaves.
@@ -186,9 +227,13 @@ func randomMessages(ctx context.Context, random *rand.ChaCha8, count int) []*mes
 	return messages
 }
 
-// randomMessage returns one of 512 bytes that has not been before.
+// payloadBytes are hashed, all of them. Without a limit, which is the default, a hasher
+// takes a buffer of 32 KiB for each message.
+const payloadBytes = 512
+
+// randomMessage returns one that has not been before.
 func randomMessage(ctx context.Context, random *rand.ChaCha8) *message.Message {
-	payload := make([]byte, 512)
+	payload := make([]byte, payloadBytes)
 	_, _ = random.Read(payload) // it never fails
 	msg := message.NewMessage(uuid.Must(uuid.NewV7()).String(), payload)
 	msg.SetContext(ctx)

@@ -35,7 +35,7 @@ func BenchmarkRiverSweep(b *testing.B) {
 // BenchmarkSkipLockedSweep is what rival.BestSkipLocked is to be the first of.
 func BenchmarkSkipLockedSweep(b *testing.B) {
 	var all []rival.SkipLockedConfig
-	for _, batch := range []int{100, 1000} {
+	for _, batch := range []int{100, 1000, 5000} {
 		for _, workers := range []int{1, 2, 4} {
 			all = append(all, rival.SkipLockedConfig{Batch: batch, Workers: workers})
 		}

@@ -100,6 +100,7 @@ func fullSizes() sizes {
 		endToEnd:   size{transactions: 10_000, rounds: 7},
 		held:       heldSize{rate: 500, before: 2, lasting: 10, after: 3, rounds: 3},
 		enqueueSQL: size{transactions: 200, rounds: 21},
+		dedupe:     deduplicatorSize{messages: 5_000, kept: 1_000_000, rounds: 21},
 	}
 }
 
@@ -134,6 +135,7 @@ func quickSizes() sizes {
 		endToEnd:   size{transactions: 3_000, rounds: 1},
 		held:       heldSize{rate: 500, before: 2, lasting: 5, after: 2, rounds: 1},
 		enqueueSQL: size{transactions: 100, rounds: 7},
+		dedupe:     deduplicatorSize{messages: 5_000, kept: 200_000, rounds: 7},
 	}
 }
 
