@@ -60,7 +60,7 @@ func TestThePageIsWrittenWithItsPlotsAndSamples(t *testing.T) {
 	_, err := page.Write(docs, saved)
 	require.NoError(t, err)
 	for name, texts := range map[string][]string{
-		"drain.svg":      {"leat", "raw", "forwarder", "seed", "messages a second"},
+		"drain.svg":      {"leat", "raw", "forwarder", "messages a second"},
 		"latency.svg":    {"wake", "poll", "foreign", "99.9", "percentile"},
 		"backlog.svg":    {"messages that wait", "µs"},
 		"remembered.svg": {"ids that are remembered", "µs"},
