@@ -118,6 +118,7 @@ func secondsPlot(set *results.Set, unit, title, axis string) (*plot.Plot, *exten
 			}
 		}
 	}
+	p.X.Min = 0
 	p.Legend.Top, p.Legend.Left = true, true
 	return p, shown, nil
 }
