@@ -3,6 +3,8 @@ package benchmarks
 import (
 	"context"
 	"errors"
+	"sync"
+	"time"
 
 	"github.com/ThreeDotsLabs/watermill"
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -16,11 +18,15 @@ import (
 const consumerLanes = 8
 
 // consume runs a Watermill router whose one handler gets the messages of topic, from
-// the oldest on, until stop is called.
+// the oldest on, until stop is called. It returns when the consumer has the topic's
+// partitions.
 func consume(
 	ctx context.Context, brokers []string, topic, group string, handle message.NoPublishHandlerFunc,
 ) (stop func() error, err error) {
-	sub, err := kafkasource.NewSubscriber(brokers, group, kafkasource.Config{Concurrency: consumerLanes, MaxInFlight: consumerLanes})
+	joined := newJoining()
+	sub, err := kafkasource.NewSubscriber(brokers, group, kafkasource.Config{
+		Concurrency: consumerLanes, MaxInFlight: consumerLanes, Seek: joined.seek,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -31,30 +37,54 @@ func consume(
 	router.AddConsumerHandler("effects", topic, sub, handle)
 	ended := make(chan error, 1)
 	go func() { ended <- router.Run(ctx) }()
-	select {
-	case <-router.Running():
-	case err := <-ended:
-		return nil, errors.Join(err, sub.Close())
-	}
-	return func() error { return errors.Join(router.Close(), <-ended, sub.Close()) }, nil
+	stop = func() error { return errors.Join(router.Close(), <-ended, sub.Close()) }
+	return joined.await(ended, stop)
 }
 
 // consumeBatches hands batches of the topic's messages to handle, those of different
-// partitions at the same time.
+// partitions at the same time. It returns when the consumer has the partitions.
 func consumeBatches(
 	ctx context.Context, brokers []string, topic, group string, handle inbox.BatchFunc,
 ) (stop func() error, err error) {
-	sub, err := kafkasource.NewSubscriber(brokers, group, kafkasource.Config{})
+	joined := newJoining()
+	sub, err := kafkasource.NewSubscriber(brokers, group, kafkasource.Config{Seek: joined.seek})
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- sub.RunBatches(ctx, topic, kafkasource.BatchFunc(handle)) }()
-	return func() error {
+	stop = func() error {
 		cancel()
 		return errors.Join(<-ended, sub.Close())
-	}, nil
+	}
+	return joined.await(ended, stop)
+}
+
+// joining tells when a consumer has been assigned partitions.
+type joining struct {
+	once sync.Once
+	done chan struct{}
+}
+
+func newJoining() *joining { return &joining{done: make(chan struct{})} }
+
+// seek leaves the partitions where they begin.
+func (j *joining) seek(context.Context, []inbox.Position) (map[int32]int64, error) {
+	j.once.Do(func() { close(j.done) })
+	return nil, nil //nolint:nilnil // nothing begins elsewhere
+}
+
+func (j *joining) await(ended chan error, stop func() error) (func() error, error) {
+	select {
+	case <-j.done:
+		return stop, nil
+	case err := <-ended:
+		ended <- nil // for stop
+		return nil, errors.Join(errors.New("the consumer has ended"), err, stop())
+	case <-time.After(time.Minute):
+		return nil, errors.Join(errors.New("the consumer was assigned no partitions"), stop())
+	}
 }
 
 // insertEffect is a handler that leaves one row a message.
