@@ -24,12 +24,14 @@ import (
 // table that a subscriber of the topic would read, and without a relay.
 //
 // The server is of the benchmark's own and does nothing else: no checkpoint and no
-// vacuum comes between, and it need not wait for its disk, which no byte depends on.
+// vacuum comes between. It writes no page as a whole into its log, since how often it
+// would depends on how often there is a checkpoint, and it need not wait for its disk,
+// which no byte depends on.
 func BenchmarkFootprint(b *testing.B) {
 	size := scale(b).footprint
 	broker := testenv.RealKafka(b)
 	server := testenv.PrivatePostgres(b, testenv.PostgresOptions{Settings: map[string]string{
-		"autovacuum": "off", "fsync": "off", "max_wal_size": "16GB", "checkpoint_timeout": "1h",
+		"autovacuum": "off", "full_page_writes": "off", "fsync": "off", "max_wal_size": "16GB", "checkpoint_timeout": "1h",
 	}})
 	for _, bytes := range []int{100, 1_000} {
 		b.Run(fmt.Sprintf("bytes=%d", bytes), func(b *testing.B) { footprint(b, server, broker, size, bytes) })
