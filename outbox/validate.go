@@ -68,19 +68,18 @@ func outsideCalendar(t time.Time) bool {
 func checkHeaders(headers map[string]string) *InvalidMessageError {
 	total := 0
 	for name, value := range headers {
-		field := "Headers[" + strconv.Quote(shorten(name)) + "]"
 		total += len(name) + len(value)
 		switch {
 		case name == "":
 			return refuse("Headers", name, "has an empty name")
 		case ReservedHeader(name):
-			return refuse(field, value, "is set by leat itself")
+			return refuse(headerField(name), value, "is set by leat itself")
 		}
 		if reason := badText(name, MaxHeaderBytes); reason != "" {
 			return refuse("Headers", name, "has a name that "+reason)
 		}
 		if reason := badText(value, MaxHeaderBytes); reason != "" {
-			return refuse(field, value, reason)
+			return refuse(headerField(name), value, reason)
 		}
 	}
 	if total > MaxHeaderBytes {
@@ -90,6 +89,11 @@ func checkHeaders(headers map[string]string) *InvalidMessageError {
 		}
 	}
 	return nil
+}
+
+// headerField is the field that a refusal of the value of a header names.
+func headerField(name string) string {
+	return "Headers[" + strconv.Quote(shorten(name)) + "]"
 }
 
 // badText says why s cannot be stored as text, or "". PostgreSQL's text and
