@@ -41,7 +41,7 @@ BENCHES     = $(LEATENV) run -- $(GO) run -C benchmarks ./cmd/bench
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-root test-modules test-short test-race test-pg-versions lint fmt \
-	bench bench-quick bench-page proof proof-models proof-simulation proof-faults soak mutants fuzz \
+	bench bench-quick bench-micro bench-page proof proof-models proof-simulation proof-faults soak mutants fuzz \
 	services-up services-down kafka tidy ci
 
 help: ## list the targets
@@ -92,6 +92,9 @@ bench: ## measure leat beside its rivals, and write docs/benchmarks.md; BENCH=re
 
 bench-quick: ## print the figures of all gates, at smaller sizes, within twelve minutes
 	@$(BENCHES) -quick $(BENCHFLAGS)
+
+bench-micro: ## measure what leat does between the servers: time and allocations of each package; FLAGS=…
+	@$(GO) test -short -run '^$$' -bench . -benchmem $(FLAGS) ./...
 
 bench-page: ## write docs/benchmarks.md again from the samples in FROM, docs/benchmarks
 	@$(GO) run -C benchmarks ./cmd/bench -docs $(CURDIR)/docs -from $(abspath $(FROM))

@@ -18,6 +18,9 @@ import (
 // partitions. Metric x-raw is its rate as a part of that of a franz-go producer
 // that is given the same payloads and keys, without headers, in the same run.
 func BenchmarkSend(b *testing.B) {
+	if testing.Short() {
+		b.Skip("needs Kafka")
+	}
 	const size = 5000
 	env := testenv.Kafka(b)
 	topic := env.Topic(b, "bench", 8)

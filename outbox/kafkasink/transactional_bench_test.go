@@ -15,6 +15,9 @@ import (
 // in a transaction with a position. Metric x-idempotent is its rate as a part of
 // that of the other sink in the same run.
 func BenchmarkSendWith(b *testing.B) {
+	if testing.Short() {
+		b.Skip("needs Kafka")
+	}
 	for _, size := range []int{100, 1000, 5000, 10000} {
 		b.Run(strconv.Itoa(size), func(b *testing.B) {
 			env := testenv.Kafka(b)

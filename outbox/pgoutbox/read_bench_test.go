@@ -16,6 +16,9 @@ import (
 // BenchmarkRead reads and settles a backlog in pages of 5,000 records of 512 bytes,
 // as a relay does whose sink costs nothing.
 func BenchmarkRead(b *testing.B) {
+	if testing.Short() {
+		b.Skip("needs PostgreSQL")
+	}
 	const pages, size = 20, 5000
 	ob, _ := newOutbox(b, pgoutbox.Config{})
 	msgs := make([]outbox.Message, size)

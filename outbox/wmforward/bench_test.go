@@ -20,6 +20,9 @@ import (
 //
 //	go test -bench Drain -benchtime 1x -run '^$' ./outbox/wmforward
 func BenchmarkDrain(b *testing.B) {
+	if testing.Short() {
+		b.Skip("needs PostgreSQL and Kafka")
+	}
 	const backlog = 20_000
 	b.Run("forwarder", func(b *testing.B) {
 		for b.Loop() {
