@@ -33,7 +33,8 @@ type Outbox struct {
 	chain    *pgwindow.Chain
 	held     *pgheld.Statements
 	people   peopleStatements
-	wholeBox int64 // the advisory lock of the whole outbox
+	table    string // the log's name, which the locks of keys are made of
+	wholeBox int64  // the advisory lock of the whole outbox
 	bell     bell
 	more     moreStatements
 	pooled   atomic.Bool // the last connection of our own came through a pooler
@@ -97,6 +98,7 @@ func New(pool *pgxpool.Pool, cfg Config) (*Outbox, error) {
 	if err != nil {
 		return nil, err
 	}
+	table := cfg.names().Qualified("")
 	return &Outbox{
 		pool:     pool,
 		address:  pool.Config(),
@@ -111,7 +113,8 @@ func New(pool *pgxpool.Pool, cfg Config) (*Outbox, error) {
 		chain:    chain,
 		held:     held,
 		people:   people,
-		wholeBox: keyhash.Lock("outbox", cfg.names().Qualified("")),
+		table:    table,
+		wholeBox: keyhash.Lock("outbox", table),
 	}, nil
 }
 

@@ -136,11 +136,10 @@ func (o *Outbox) locks(msgs []outbox.Message) (locks []int64, shared int64) {
 	if o.cfg.UnorderedKeys {
 		return []int64{}, 0
 	}
-	table := o.cfg.names().Qualified("")
 	keys := make([]int64, 0, min(len(msgs), o.cfg.MaxKeyLocks)+1)
 	for i := range msgs {
 		if msgs[i].Key != "" {
-			keys = append(keys, keyhash.Lock("outbox", table, msgs[i].Key))
+			keys = append(keys, keyhash.Lock("outbox", o.table, msgs[i].Key))
 		}
 	}
 	slices.Sort(keys)
