@@ -23,8 +23,8 @@ type SkipLockedConfig struct {
 	Workers int
 }
 
-// BestSkipLocked is the largest batch and as many workers as BenchmarkSkipLockedSweep
-// has. It is what ought to be fastest; the sweep has yet to confirm it.
+// BestSkipLocked has large batches and several workers. BenchmarkSkipLockedSweep has yet
+// to confirm that they are the fastest of its settings.
 func BestSkipLocked() SkipLockedConfig {
 	return SkipLockedConfig{Batch: 1000, Workers: 4}
 }
