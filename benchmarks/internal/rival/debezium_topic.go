@@ -27,7 +27,7 @@ func newArrivals(ctx context.Context, brokers []string, topic string) (*arrivals
 		return nil, fmt.Errorf("rival: franz-go: %w", err)
 	}
 	a := &arrivals{brokers: brokers, name: topic, admin: kadm.NewClient(client)}
-	stamps := kadm.AlterConfig{Op: kadm.SetConfig, Name: "message.timestamp.type", Value: kadm.StringPtr("LogAppendTime")}
+	stamps := kadm.AlterConfig{Op: kadm.SetConfig, Name: "message.timestamp.type", Value: new("LogAppendTime")}
 	altered, err := a.admin.AlterTopicConfigs(ctx, []kadm.AlterConfig{stamps}, topic)
 	if err == nil {
 		_, err = altered.On(topic, func(r *kadm.AlterConfigsResponse) error { return r.Err })
