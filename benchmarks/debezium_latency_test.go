@@ -149,10 +149,9 @@ func (l *besideLatency) segment(
 	s.began = time.Now()
 	consumed := make(chan error, 1)
 	go func() { consumed <- s.consume(ctx, consumer, number) }()
-	err = s.offer(ctx, func(ctx context.Context, i int) error {
-		payload := payloadOf(i)
+	err = s.produce(ctx, func(ctx context.Context, key string, payload []byte) error {
 		binary.BigEndian.PutUint64(payload[8:], number)
-		return commit(ctx, fmt.Sprintf("key-%d", i%1000), payload)
+		return commit(ctx, key, payload)
 	})
 	if err == nil {
 		err = s.awaitAll(ctx)
@@ -175,9 +174,10 @@ func (s *segment) consume(ctx context.Context, consumer *kgo.Client, number uint
 		if err := fetches.Err(); err != nil {
 			return err
 		}
+		now := int64(time.Since(s.began))
 		fetches.EachRecord(func(r *kgo.Record) {
 			if len(r.Value) >= 16 && binary.BigEndian.Uint64(r.Value[8:]) == number {
-				s.arrive(numberOf(r.Value))
+				s.arrived(int(binary.BigEndian.Uint64(r.Value)), now)
 			}
 		})
 	}

@@ -54,10 +54,10 @@ func footprint(b *testing.B, server *testenv.PostgresServer, broker *testenv.Kaf
 	messages, err := load.Messages(load.Spec{Messages: size.transactions, Bytes: bytes, Keys: min(1_000, size.transactions), Topic: topic})
 	require.NoError(b, err)
 	arrived, costs := countTopic(b, broker, topic), costs{}
-	contender := func(name string, open func(b *testing.B, db *testenv.Database) store) compare.Contender {
+	contender := func(name string, open func(b *testing.B, db *testenv.Database, broker *testenv.KafkaEnv) store) compare.Contender {
 		return compare.Contender{Name: name, Ops: len(messages), Run: func(int) (time.Duration, error) {
 			db := server.Database(migrated())
-			kept := open(b, db)
+			kept := open(b, db, broker)
 			took, err := costs.ofEnqueue(b, name, db, kept, messages)
 			if err == nil && kept.relay != nil {
 				err = arrived.during(b.Context(), len(messages), func() error { return costs.ofRelay(b, name, db, kept, len(messages)) })
@@ -68,9 +68,7 @@ func footprint(b *testing.B, server *testenv.PostgresServer, broker *testenv.Kaf
 	}
 	b.ResetTimer()
 	compare.Rounds(b, size.rounds, only(), "tx/s",
-		contender("leat", func(b *testing.B, db *testenv.Database) store { return leatStore(b, db, broker) }),
-		contender("forwarder", func(b *testing.B, db *testenv.Database) store { return forwarderStore(b, db, broker) }),
-		contender("watermill-sql", func(b *testing.B, db *testenv.Database) store { return plainStore(b, db, broker) }),
+		contender("leat", leatStore), contender("forwarder", forwarderStore), contender("watermill-sql", plainStore),
 	)
 	b.StopTimer()
 	costs.report(b)

@@ -30,7 +30,7 @@ type carrier struct {
 }
 
 type (
-	commitOne = func(ctx context.Context, i int) error
+	commitOne = func(ctx context.Context, key string, payload []byte) error
 	runner    = func(ctx context.Context) error
 )
 
@@ -48,8 +48,9 @@ func openLeat(b *testing.B, db *testenv.Database, broker *testenv.KafkaEnv, topi
 	b.Helper()
 	ob, err := pgoutbox.New(db.Pool, pgoutbox.Config{})
 	require.NoError(b, err)
-	commit := func(ctx context.Context, i int) error {
-		return ob.InTx(ctx, func(ctx context.Context, tx pgx.Tx) error { return ob.Enqueue(ctx, tx, numbered(topic, i)) })
+	commit := func(ctx context.Context, key string, payload []byte) error {
+		msg := outbox.Message{Topic: topic, Key: key, Payload: payload}
+		return ob.InTx(ctx, func(ctx context.Context, tx pgx.Tx) error { return ob.Enqueue(ctx, tx, msg) })
 	}
 	return commit, func(ctx context.Context) error {
 		source, err := ob.Source(pgoutbox.SourceConfig{Group: "held", Start: pgoutbox.StartOldest()})
@@ -76,20 +77,14 @@ func openForwarder(
 		b.Helper()
 		fwd := rival.NewForwarder(db.Pool, broker.Brokers, cfg)
 		require.NoError(b, fwd.Migrate(b.Context()))
-		commit := func(ctx context.Context, i int) error {
-			msg := numbered(topic, i)
-			msg.ID = uuid.NewString()
+		commit := func(ctx context.Context, key string, payload []byte) error {
+			msg := outbox.Message{ID: uuid.NewString(), Topic: topic, Key: key, Payload: payload}
 			return pgx.BeginFunc(ctx, db.Pool, func(tx pgx.Tx) error { return fwd.Enqueue(ctx, tx, msg) })
 		}
 		return commit, func(ctx context.Context) error {
-			return fwd.Run(ctx, group, func(msg *message.Message) { s.arrive(numberOf(msg.Payload)) })
+			return fwd.Run(ctx, group, func(msg *message.Message) { s.arrive(msg.Payload) })
 		}
 	}
-}
-
-// numbered is message i of a segment.
-func numbered(topic string, i int) outbox.Message {
-	return outbox.Message{Topic: topic, Key: fmt.Sprintf("key-%d", i%1000), Payload: payloadOf(i)}
 }
 
 // reportHold records a series for each second, with a value a round, and reports the

@@ -82,7 +82,7 @@ func (c carrier) hold(b *testing.B, db *testenv.Database, broker *testenv.KafkaE
 		ended, offered := make(chan error, 1), make(chan error, 1)
 		s.began = time.Now()
 		go func() { ended <- run(ctx) }()
-		go func() { offered <- s.offer(ctx, commit) }()
+		go func() { offered <- s.produce(ctx, commit) }()
 		sizes = c.watch(b, db, s, size)
 		err := <-offered
 		if err == nil {

@@ -64,28 +64,25 @@ func (s *segment) due(i int) time.Duration {
 
 // OnPublish notes when the sink's answer is there.
 func (s *segment) OnPublish(_ context.Context, records []outbox.Record, results []outbox.Result, _ time.Duration) {
+	now := int64(time.Since(s.began))
 	for i := range records {
 		if results[i].Err == nil {
-			s.arrive(numberOf(records[i].Payload))
+			s.arrived(int(binary.BigEndian.Uint64(records[i].Payload)), now)
 		}
 	}
 }
 
-// arrive notes that message i is where it is to be.
-func (s *segment) arrive(i int) {
-	if s.acked[i].CompareAndSwap(0, int64(time.Since(s.began))) && s.left.Add(-1) == 0 {
+// arrived notes when message i was in Kafka, the first time that it is told.
+func (s *segment) arrived(i int, now int64) {
+	if s.acked[i].CompareAndSwap(0, now) && s.left.Add(-1) == 0 {
 		close(s.done)
 	}
 }
 
-// payloadOf is the payload of message i, and numberOf the other way round.
-func payloadOf(i int) []byte {
-	payload := make([]byte, 512)
-	binary.BigEndian.PutUint64(payload, uint64(i))
-	return payload
+// arrive notes that the message with this payload is where it is to be.
+func (s *segment) arrive(payload []byte) {
+	s.arrived(int(binary.BigEndian.Uint64(payload)), int64(time.Since(s.began)))
 }
-
-func numberOf(payload []byte) int { return int(binary.BigEndian.Uint64(payload)) }
 
 // measure relays what writer is given at the rate.
 func (l *latencies) measure(b *testing.B, writer *pgoutbox.Outbox) (percentiles, error) {
@@ -117,8 +114,8 @@ func (l *latencies) carry(ctx context.Context, s *segment, writer *pgoutbox.Outb
 	ended := make(chan error, 1)
 	s.began = time.Now()
 	go func() { ended <- r.Run(ctx) }()
-	err = s.offer(ctx, func(ctx context.Context, i int) error {
-		msg := outbox.Message{Topic: l.topic, Key: fmt.Sprintf("key-%d", i%1000), Payload: payloadOf(i)}
+	err = s.produce(ctx, func(ctx context.Context, key string, payload []byte) error {
+		msg := outbox.Message{Topic: l.topic, Key: key, Payload: payload}
 		return writer.InTx(ctx, func(ctx context.Context, tx pgx.Tx) error { return writer.Enqueue(ctx, tx, msg) })
 	})
 	if err == nil {
@@ -136,21 +133,22 @@ func (s *segment) wait(ended chan error) error {
 		return nil
 	case end := <-ended:
 		ended <- end
-		return fmt.Errorf("what carries the messages has ended: %w", end)
+		return errors.New("what carries the messages has ended")
 	case <-time.After(2 * time.Minute):
 		return fmt.Errorf("%d messages were not delivered", s.left.Load())
 	}
 }
 
-// offer commits each message at its time, or as soon after it as one of many clients
-// is free.
-func (s *segment) offer(ctx context.Context, commit func(ctx context.Context, i int) error) error {
+// produce has one message a transaction committed, each at its time or as soon after it
+// as one of many clients is free. A payload begins with the number of its message.
+func (s *segment) produce(ctx context.Context, commit func(ctx context.Context, key string, payload []byte) error) error {
 	const clients = 16
 	var next atomic.Int64
 	var group sync.WaitGroup
 	errs := make([]error, clients)
 	for client := range clients {
 		group.Go(func() {
+			payload := make([]byte, 512)
 			timer := time.NewTimer(0)
 			defer timer.Stop()
 			for errs[client] == nil {
@@ -160,7 +158,8 @@ func (s *segment) offer(ctx context.Context, commit func(ctx context.Context, i 
 				}
 				timer.Reset(s.due(i) - time.Since(s.began))
 				<-timer.C
-				errs[client] = commit(ctx, i)
+				binary.BigEndian.PutUint64(payload, uint64(i))
+				errs[client] = commit(ctx, fmt.Sprintf("key-%d", i%1000), payload)
 				s.committed[i].Store(int64(time.Since(s.began)))
 			}
 		})

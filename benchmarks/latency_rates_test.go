@@ -94,7 +94,7 @@ func (l *latencies) toEffects(b *testing.B, s *segment, in *pginbox.Inbox) error
 	stop, err := consume(b.Context(), l.broker.Brokers, l.topic, l.topic, func(msg *message.Message) error {
 		err := handle(msg)
 		if err == nil {
-			s.arrive(numberOf(msg.Payload))
+			s.arrive(msg.Payload)
 		}
 		return err
 	})
@@ -113,7 +113,7 @@ func (l *latencies) toBatches(b *testing.B, s *segment, in *pginbox.Inbox) error
 		errs := handle(ctx, msgs)
 		for i, msg := range msgs {
 			if len(errs) == 0 || errs[i] == nil {
-				s.arrive(numberOf(msg.Payload))
+				s.arrive(msg.Payload)
 			}
 		}
 		return errs

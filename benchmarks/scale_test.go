@@ -97,7 +97,7 @@ func fullSizes() sizes {
 		rates:      ratesSize{rates: []int{100, 1_000, 5_000}, segment: 5 * time.Second, rounds: 3},
 		footprint:  size{transactions: 20_000, rounds: 3},
 		endToEnd:   size{transactions: 10_000, rounds: 7},
-		held:       heldSize{rate: 500, before: 2, lasting: 10, after: 3, rounds: 3},
+		held:       heldSize{rate: 500, before: 3, lasting: 10, after: 3, rounds: 3},
 		enqueueSQL: size{transactions: 200, rounds: 21},
 		dedupe:     deduplicatorSize{messages: 5_000, kept: 1_000_000, rounds: 21},
 	}
