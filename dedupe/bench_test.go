@@ -71,8 +71,8 @@ func BenchmarkFingerprint(b *testing.B) {
 			b.ReportAllocs()
 			b.SetBytes(int64(size))
 			for b.Loop() {
-				if print := dedupe.Fingerprint(payload); len(print) != 22 {
-					b.Fatal(print)
+				if fingerprint := dedupe.Fingerprint(payload); len(fingerprint) != 22 {
+					b.Fatal(fingerprint)
 				}
 			}
 		})

@@ -2,7 +2,6 @@ package middleware_test
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"testing"
 	"time"
@@ -224,12 +223,13 @@ func BenchmarkConcurrently(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				if msg := <-msgs; !msg.Ack() {
-					b.Fatal(fmt.Sprint("message ", msg.UUID, " is nacked"))
+					b.Fatal("nacked: ", msg.UUID)
 				}
 			}
 			cancel()
 			require.NoError(b, sub.Close())
-			for range msgs { //nolint:revive // until it is closed
+			for range msgs {
+				// until it is closed
 			}
 		})
 	}

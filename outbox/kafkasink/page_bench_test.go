@@ -8,9 +8,12 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// benchPage returns n records of 512 bytes over a thousand keys.
-func benchPage(n int, headers map[string]string) []outbox.Record {
-	records := make([]outbox.Record, n)
+// benchSize is the largest page of a relay that is not told otherwise.
+const benchSize = 5000
+
+// benchPage returns records of 512 bytes over a thousand keys.
+func benchPage(headers map[string]string) []outbox.Record {
+	records := make([]outbox.Record, benchSize)
 	for i := range records {
 		records[i] = outbox.Record{
 			Message: outbox.Message{
@@ -23,10 +26,8 @@ func benchPage(n int, headers map[string]string) []outbox.Record {
 	return records
 }
 
-// BenchmarkPage makes the Kafka form of a page of 5,000 records, in the memory of the
-// page before.
+// BenchmarkPage makes the Kafka form of a page, in the memory of the page before.
 func BenchmarkPage(b *testing.B) {
-	const size = 5000
 	headers := map[string]string{
 		"content-type": "application/json", "tenant": "acme", "traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
 	}
@@ -40,21 +41,21 @@ func BenchmarkPage(b *testing.B) {
 		{"watermill/headers=3", FormatWatermill, headers},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
-			records := benchPage(size, bench.headers)
+			records := benchPage(bench.headers)
 			p := page{format: bench.format}
 			b.ReportAllocs()
 			for b.Loop() {
-				p.reset(size)
+				p.reset(benchSize)
 				for i := range records {
 					if !fits(p.add(i, &records[i]), 1<<20) {
 						b.Fatal("it is small")
 					}
 				}
 			}
-			if len(p.records) != size {
+			if len(p.records) != benchSize {
 				b.Fatal(len(p.records))
 			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*size), "ns/record")
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*benchSize), "ns/record")
 		})
 	}
 }
