@@ -10,9 +10,8 @@ import (
 	"testing"
 	"time"
 
-	wmiddleware "github.com/ThreeDotsLabs/watermill/message/router/middleware"
-
 	"github.com/ThreeDotsLabs/watermill/message"
+	wmiddleware "github.com/ThreeDotsLabs/watermill/message/router/middleware"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 

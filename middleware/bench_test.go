@@ -2,6 +2,7 @@ package middleware_test
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -35,8 +36,8 @@ func (*free) Process(ctx context.Context, _ *message.Message, handle func(ctx co
 
 // chain wraps h in all, the first outermost.
 func chain(h message.HandlerFunc, all ...message.HandlerMiddleware) message.HandlerFunc {
-	for i := len(all) - 1; i >= 0; i-- {
-		h = all[i](h)
+	for _, m := range slices.Backward(all) {
+		h = m(h)
 	}
 	return h
 }
