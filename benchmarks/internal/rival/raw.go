@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -95,4 +96,14 @@ func KafkaRecords(topic string, messages []outbox.Message, at time.Time) []kgo.R
 		}
 	}
 	return records
+}
+
+// WithoutHeaders returns copies of records that have none: what a producer is usually
+// measured with.
+func WithoutHeaders(records []kgo.Record) []kgo.Record {
+	bare := slices.Clone(records)
+	for i := range bare {
+		bare[i].Headers = nil
+	}
+	return bare
 }
