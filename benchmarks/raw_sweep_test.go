@@ -26,6 +26,11 @@ func BenchmarkRawSweep(b *testing.B) {
 	require.NoError(b, err)
 	records := rival.KafkaRecords(topic, messages, time.Now())
 
+	first, err := rival.NewRaw(broker.Brokers)
+	require.NoError(b, err)
+	b.Cleanup(first.Close)
+	warm(b, first, records)
+
 	contender := func(name string, records []kgo.Record, options ...kgo.Opt) compare.Contender {
 		raw, err := rival.NewRaw(broker.Brokers, options...)
 		require.NoError(b, err)

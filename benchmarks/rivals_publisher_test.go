@@ -49,11 +49,7 @@ func BenchmarkPublisher(b *testing.B) {
 		{Name: "leat", Ops: size.fast, Run: func(int) (time.Duration, error) {
 			return sendPages(b.Context(), sink, messages[:size.fast])
 		}},
-		{Name: "raw", Ops: size.fast, Run: func(int) (time.Duration, error) {
-			began := time.Now()
-			err := raw.Produce(b.Context(), records)
-			return time.Since(began), err
-		}},
+		{Name: "raw", Ops: size.fast, Run: produceAll(b, raw, records)},
 		watermill("watermill-kafka", rival.BestPublisher(), size.concurrent),
 		watermill("watermill-kafka-serial", rival.SerialPublisher(), size.serial),
 	}
