@@ -32,7 +32,7 @@ import (
 // one. x-debezium is Debezium's 99th percentile over leat's in the same round.
 func BenchmarkDebeziumLatency(b *testing.B) {
 	size := scale(b).debezium.latency
-	l := newBesideLatency(b, size, rival.BestDebezium())
+	l := newBesideLatency(b, size, rival.PromptDebezium())
 	cases := []besideCase{{"leat", l.leat}, {"debezium", l.debezium}}
 	seen := make([][]percentiles, len(cases))
 	for _, c := range cases { // all that has just started is slow

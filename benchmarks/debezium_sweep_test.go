@@ -24,7 +24,7 @@ func BenchmarkDebeziumSweep(b *testing.B) {
 	}
 
 	var contenders []compare.Contender
-	for _, cfg := range debeziumConfigs() {
+	for _, cfg := range debeziumConfigs(rival.BestDebezium()) {
 		contenders = append(contenders, compare.Contender{Name: cfg.String(), Ops: len(messages), Run: func(int) (time.Duration, error) {
 			if err := s.Configure(b.Context(), cfg); err != nil {
 				return 0, err
@@ -41,11 +41,11 @@ func BenchmarkDebeziumSweep(b *testing.B) {
 // configurations, as BenchmarkDebeziumLatency measures them.
 func BenchmarkDebeziumLatencySweep(b *testing.B) {
 	size := scale(b).debezium
-	l := newBesideLatency(b, size.latency, rival.BestDebezium())
+	l := newBesideLatency(b, size.latency, rival.PromptDebezium())
 	_, err := l.debezium(b.Context())
 	require.NoError(b, err)
 
-	configs := debeziumConfigs()
+	configs := debeziumConfigs(rival.PromptDebezium())
 	seen := make([][]percentiles, len(configs))
 	b.ResetTimer()
 	for range b.N * size.sweep.rounds {
@@ -63,11 +63,10 @@ func BenchmarkDebeziumLatencySweep(b *testing.B) {
 	}
 }
 
-// debeziumConfigs begins with the one that the other benchmarks use, and goes on with
-// the defaults and with others that are one setting away from it. For correctness, two
-// will do.
-func debeziumConfigs() []rival.DebeziumConfig {
-	configs := []rival.DebeziumConfig{rival.BestDebezium(), rival.DocumentedDebezium()}
+// debeziumConfigs begins with the one that is used, and goes on with the defaults and with
+// others that are one setting away from it. For correctness, two will do.
+func debeziumConfigs(used rival.DebeziumConfig) []rival.DebeziumConfig {
+	configs := []rival.DebeziumConfig{used, rival.DocumentedDebezium()}
 	if *scaleName == scaleCI {
 		return configs
 	}
@@ -77,10 +76,10 @@ func debeziumConfigs() []rival.DebeziumConfig {
 		func(c *rival.DebeziumConfig) { c.PollInterval = 10 * time.Millisecond },
 		func(c *rival.DebeziumConfig) { c.ProducerBatch = 16_384 },
 		func(c *rival.DebeziumConfig) { c.ProducerBatch = 1_048_576 },
-		func(c *rival.DebeziumConfig) { c.Linger = 5 * time.Millisecond },
+		func(c *rival.DebeziumConfig) { c.Linger = 5*time.Millisecond - c.Linger },
 		func(c *rival.DebeziumConfig) { c.Idempotent = false },
 	} {
-		cfg := rival.BestDebezium()
+		cfg := used
 		change(&cfg)
 		configs = append(configs, cfg)
 	}

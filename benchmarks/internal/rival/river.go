@@ -29,8 +29,7 @@ type RiverConfig struct {
 }
 
 // BestRiver has the times of river's own benchmark, and the number of workers that a
-// comment there calls the best. BenchmarkRiverSweep has yet to confirm that they are the
-// best here.
+// comment there calls the best. BenchmarkRiverSweep found them fastest here, too.
 func BestRiver() RiverConfig {
 	return RiverConfig{Workers: 1000, Cooldown: 2 * time.Millisecond, Poll: 20 * time.Millisecond}
 }
