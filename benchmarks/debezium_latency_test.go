@@ -18,7 +18,6 @@ import (
 	"github.com/leat-go/leat/benchmarks/internal/compare"
 	"github.com/leat-go/leat/benchmarks/internal/rival"
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/kafkasink"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
 )
@@ -90,27 +89,16 @@ func newBesideLatency(b *testing.B, size latencySize, cfg rival.DebeziumConfig) 
 
 // leat measures a segment of leat, whose relay is in the process of its producer.
 func (l *besideLatency) leat(ctx context.Context) (percentiles, error) {
-	source, err := l.ob.Source(pgoutbox.SourceConfig{Group: "latency", Start: pgoutbox.StartOldest()})
-	if err != nil {
-		return percentiles{}, err
-	}
-	sink, err := kafkasink.New(l.broker.Brokers, kafkasink.Config{})
+	r, sink, err := openRelay(l.ob, l.broker.Brokers, "latency", relay.Config{})
 	if err != nil {
 		return percentiles{}, err
 	}
 	defer func() { _ = sink.Close() }() // it always returns nil
-	r, err := relay.New(source, sink, relay.Config{})
-	if err != nil {
-		return percentiles{}, err
-	}
 	running, stop := context.WithCancel(ctx)
 	defer stop()
 	ended := make(chan error, 1)
 	go func() { ended <- r.Run(running) }()
-	p, err := l.segment(ctx, l.topic, func(ctx context.Context, key string, payload []byte) error {
-		msg := outbox.Message{Topic: l.topic, Key: key, Payload: payload}
-		return l.ob.InTx(ctx, func(ctx context.Context, tx pgx.Tx) error { return l.ob.Enqueue(ctx, tx, msg) })
-	})
+	p, err := l.segment(ctx, l.topic, commitTo(l.ob, l.topic))
 	stop()
 	return p, errors.Join(err, <-ended)
 }
@@ -133,7 +121,7 @@ func (l *besideLatency) debezium(ctx context.Context) (percentiles, error) {
 
 // segment commits one load and consumes it from the topic.
 func (l *besideLatency) segment(
-	ctx context.Context, topic string, commit func(ctx context.Context, key string, payload []byte) error,
+	ctx context.Context, topic string, commit commitOne,
 ) (percentiles, error) {
 	ends, err := l.consumed.ListEndOffsets(ctx, topic)
 	if err != nil {

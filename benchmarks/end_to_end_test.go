@@ -17,7 +17,6 @@ import (
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/kafkasink"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
 )
@@ -177,17 +176,9 @@ func (w *way) carry(ctx context.Context) (stop func() error, err error) {
 	if w.raw != nil {
 		return func() error { return nil }, nil
 	}
-	source, err := w.ob.Source(pgoutbox.SourceConfig{Group: "end-to-end", Start: pgoutbox.StartOldest()})
+	r, sink, err := openRelay(w.ob, w.broker.Brokers, "end-to-end", relay.Config{})
 	if err != nil {
 		return nil, err
-	}
-	sink, err := kafkasink.New(w.broker.Brokers, kafkasink.Config{})
-	if err != nil {
-		return nil, err
-	}
-	r, err := relay.New(source, sink, relay.Config{})
-	if err != nil {
-		return nil, errors.Join(err, sink.Close())
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)

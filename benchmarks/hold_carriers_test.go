@@ -15,7 +15,6 @@ import (
 	"github.com/leat-go/leat/benchmarks/internal/rival"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/kafkasink"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
 )
@@ -29,18 +28,13 @@ type carrier struct {
 	open func(b *testing.B, db *testenv.Database, broker *testenv.KafkaEnv, topic string, s *segment) (commitOne, runner)
 }
 
-type (
-	commitOne = func(ctx context.Context, key string, payload []byte) error
-	runner    = func(ctx context.Context) error
-)
+type runner = func(ctx context.Context) error
 
 func carriers() []carrier {
-	queue := rival.BestForwarder()
-	queue.Queue = true
 	return []carrier{
 		{name: "leat", tables: "^outbox", log: `^outbox_(p\d+|tail)$`, open: openLeat},
 		{name: "forwarder", tables: "^watermill_", log: "^watermill_forwarder$", open: openForwarder(rival.BestForwarder(), "held")},
-		{name: "queue", tables: "^watermill_", log: "^watermill_forwarder$", open: openForwarder(queue, "")},
+		{name: "queue", tables: "^watermill_", log: "^watermill_forwarder$", open: openForwarder(rival.BestForwarderQueue(), "")},
 	}
 }
 
@@ -48,24 +42,12 @@ func openLeat(b *testing.B, db *testenv.Database, broker *testenv.KafkaEnv, topi
 	b.Helper()
 	ob, err := pgoutbox.New(db.Pool, pgoutbox.Config{})
 	require.NoError(b, err)
-	commit := func(ctx context.Context, key string, payload []byte) error {
-		msg := outbox.Message{Topic: topic, Key: key, Payload: payload}
-		return ob.InTx(ctx, func(ctx context.Context, tx pgx.Tx) error { return ob.Enqueue(ctx, tx, msg) })
-	}
-	return commit, func(ctx context.Context) error {
-		source, err := ob.Source(pgoutbox.SourceConfig{Group: "held", Start: pgoutbox.StartOldest()})
-		if err != nil {
-			return err
-		}
-		sink, err := kafkasink.New(broker.Brokers, kafkasink.Config{})
+	return commitTo(ob, topic), func(ctx context.Context) error {
+		r, sink, err := openRelay(ob, broker.Brokers, "held", relay.Config{Hooks: []relay.Hook{s}})
 		if err != nil {
 			return err
 		}
 		defer func() { _ = sink.Close() }() // it always returns nil
-		r, err := relay.New(source, sink, relay.Config{Hooks: []relay.Hook{s}})
-		if err != nil {
-			return err
-		}
 		return r.Run(ctx)
 	}
 }

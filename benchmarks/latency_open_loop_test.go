@@ -10,11 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/kafkasink"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
 )
@@ -97,27 +94,16 @@ func (l *latencies) measure(b *testing.B, writer *pgoutbox.Outbox) (percentiles,
 // carry relays a segment that writer is given, until all of it has arrived. All
 // segments are of one relay group, which has nothing left when a segment ends.
 func (l *latencies) carry(ctx context.Context, s *segment, writer *pgoutbox.Outbox, hooks ...relay.Hook) error {
-	source, err := l.own.Source(pgoutbox.SourceConfig{Group: "latency", Start: pgoutbox.StartOldest()})
-	if err != nil {
-		return err
-	}
-	sink, err := kafkasink.New(l.broker.Brokers, kafkasink.Config{})
+	r, sink, err := openRelay(l.own, l.broker.Brokers, "latency", relay.Config{Hooks: hooks})
 	if err != nil {
 		return err
 	}
 	defer func() { _ = sink.Close() }() // it always returns nil
-	r, err := relay.New(source, sink, relay.Config{Hooks: hooks})
-	if err != nil {
-		return err
-	}
 	ctx, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	s.began = time.Now()
 	go func() { ended <- r.Run(ctx) }()
-	err = s.produce(ctx, func(ctx context.Context, key string, payload []byte) error {
-		msg := outbox.Message{Topic: l.topic, Key: key, Payload: payload}
-		return writer.InTx(ctx, func(ctx context.Context, tx pgx.Tx) error { return writer.Enqueue(ctx, tx, msg) })
-	})
+	err = s.produce(ctx, commitTo(writer, l.topic))
 	if err == nil {
 		err = s.wait(ended)
 	}
@@ -141,7 +127,7 @@ func (s *segment) wait(ended chan error) error {
 
 // produce has one message a transaction committed, each at its time or as soon after it
 // as one of many clients is free. A payload begins with the number of its message.
-func (s *segment) produce(ctx context.Context, commit func(ctx context.Context, key string, payload []byte) error) error {
+func (s *segment) produce(ctx context.Context, commit commitOne) error {
 	const clients = 16
 	var next atomic.Int64
 	var group sync.WaitGroup

@@ -16,7 +16,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/testenv"
-	"github.com/leat-go/leat/outbox/kafkasink"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
 )
@@ -98,19 +97,11 @@ func doTask(ctx context.Context, encoded string) (processReport, error) {
 	if err != nil {
 		return processReport{}, err
 	}
-	source, err := ob.Source(pgoutbox.SourceConfig{Start: pgoutbox.StartOldest()})
-	if err != nil {
-		return processReport{}, err
-	}
-	sink, err := kafkasink.New(task.Brokers, kafkasink.Config{})
+	r, sink, err := openRelay(ob, task.Brokers, "", relay.Config{})
 	if err != nil {
 		return processReport{}, err
 	}
 	defer func() { _ = sink.Close() }() // it always returns nil
-	r, err := relay.New(source, sink, relay.Config{})
-	if err != nil {
-		return processReport{}, err
-	}
 	if err := sink.Check(ctx); err != nil {
 		return processReport{}, err
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/leat-go/leat/benchmarks/internal/rival"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/kafkasink"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
 )
@@ -101,19 +100,11 @@ func drainWith(
 	ctx context.Context, ob *pgoutbox.Outbox, brokers []string, group string, want int, cfg relay.Config,
 ) (time.Duration, error) {
 	began := time.Now()
-	source, err := ob.Source(pgoutbox.SourceConfig{Group: group, Start: pgoutbox.StartOldest()})
-	if err != nil {
-		return 0, err
-	}
-	sink, err := kafkasink.New(brokers, kafkasink.Config{})
+	r, sink, err := openRelay(ob, brokers, group, cfg)
 	if err != nil {
 		return 0, err
 	}
 	defer func() { _ = sink.Close() }() // it always returns nil
-	r, err := relay.New(source, sink, cfg)
-	if err != nil {
-		return 0, err
-	}
 	got, err := r.RunOnce(ctx)
 	if err == nil && got != want {
 		err = fmt.Errorf("relayed %d messages, want %d", got, want)

@@ -94,11 +94,7 @@ func drainPayloads(b *testing.B, broker *testenv.KafkaEnv, rounds int, load mess
 		onTopic(b, broker, topic, cpu.of(compare.Contender{Name: "leat", Ops: ops, Run: func(round int) (time.Duration, error) {
 			return drainWith(b.Context(), ob, broker.Brokers, fmt.Sprintf("payloads-%d", round), ops, cfg)
 		}})),
-		onTopic(b, broker, topic, cpu.of(compare.Contender{Name: "raw", Ops: ops, Run: func(int) (time.Duration, error) {
-			began := time.Now()
-			err := raw.Produce(b.Context(), records)
-			return time.Since(began), err
-		}})),
+		onTopic(b, broker, topic, cpu.of(compare.Contender{Name: "raw", Ops: ops, Run: produceAll(b, raw, records)})),
 	)
 	b.StopTimer()
 	cpu.report(b)

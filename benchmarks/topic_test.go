@@ -70,3 +70,34 @@ func onTopic(b *testing.B, broker *testenv.KafkaEnv, topic string, c compare.Con
 	}
 	return c
 }
+
+// arriving returns the contenders with a look at the topic before and after each run. A
+// run that brought fewer records than it has operations fails. One that brought more has
+// sent some twice, as all contenders may, and is logged.
+func arriving(b *testing.B, broker *testenv.KafkaEnv, topic string, contenders []compare.Contender) []compare.Contender {
+	b.Helper()
+	count := countTopic(b, broker, topic)
+	for i, c := range contenders {
+		contenders[i].Run = func(round int) (time.Duration, error) {
+			before, err := count.records(b.Context())
+			if err != nil {
+				return 0, err
+			}
+			took, err := c.Run(round)
+			if err != nil {
+				return 0, err
+			}
+			after, err := count.records(b.Context())
+			switch got := after - before; {
+			case err != nil:
+				return 0, err
+			case got < int64(c.Ops):
+				return 0, fmt.Errorf("%d records arrived, want %d", got, c.Ops)
+			case got > int64(c.Ops):
+				b.Logf("%s, round %d: %d records more than messages", c.Name, round, got-int64(c.Ops))
+			}
+			return took, nil
+		}
+	}
+	return contenders
+}

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill"
+	"github.com/ThreeDotsLabs/watermill-kafka/v3/pkg/kafka"
 	wsql "github.com/ThreeDotsLabs/watermill-sql/v4/pkg/sql"
 	"github.com/ThreeDotsLabs/watermill/components/forwarder"
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -146,26 +146,43 @@ func (f *Forwarder) subscriber(group string) (*wsql.Subscriber, error) {
 	return sub, nil
 }
 
-// Drain forwards count messages as a consumer group that starts at the oldest
-// (the queue schema takes none: group is "" there), and returns how long that took, from the first read to the last
-// acknowledgement.
+// Drain forwards count messages as a consumer group that starts at the oldest (the queue
+// schema takes none: group is "" there), and returns how long that took, from the first
+// read to the last acknowledgement.
 func (f *Forwarder) Drain(ctx context.Context, group string, count int) (took time.Duration, err error) {
-	sub, err := f.subscriber(group)
-	if err != nil {
-		return 0, err
-	}
-	pub, err := newKafkaPublisher(f.brokers)
+	var seen atomic.Int64
+	done := make(chan struct{})
+	fwd, pub, err := f.open(group, func(*message.Message) {
+		if seen.Add(1) == int64(count) {
+			close(done)
+		}
+	})
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, pub.Close()) }()
+	return runUntil(ctx, fwd, done)
+}
 
-	counting := &countingPublisher{Publisher: pub, want: int64(count), done: make(chan struct{})}
-	fwd, err := forwarder.NewForwarder(sub, counting, watermill.NopLogger{}, forwarder.Config{ForwarderTopic: forwarderTopic})
+// open returns a forwarder that calls forwarded for each message that Kafka has
+// acknowledged, and its publisher, which the caller must close.
+func (f *Forwarder) open(
+	group string, forwarded func(msg *message.Message),
+) (*forwarder.Forwarder, *kafka.Publisher, error) {
+	sub, err := f.subscriber(group)
 	if err != nil {
-		return 0, fmt.Errorf("rival: forwarder: %w", err)
+		return nil, nil, err
 	}
-	return runUntil(ctx, fwd, counting.done)
+	pub, err := newKafkaPublisher(f.brokers)
+	if err != nil {
+		return nil, nil, err
+	}
+	telling := &tellingPublisher{Publisher: pub, forwarded: forwarded}
+	fwd, err := forwarder.NewForwarder(sub, telling, watermill.NopLogger{}, forwarder.Config{ForwarderTopic: forwarderTopic})
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("rival: forwarder: %w", err), pub.Close())
+	}
+	return fwd, pub, nil
 }
 
 // runUntil runs fwd until done is closed and returns the time between.
@@ -185,23 +202,20 @@ func runUntil(ctx context.Context, fwd *forwarder.Forwarder, done <-chan struct{
 	}
 }
 
-// countingPublisher closes done when want messages were published.
-type countingPublisher struct {
+// tellingPublisher tells of each message that was published.
+type tellingPublisher struct {
 	message.Publisher
 
-	want int64
-	seen atomic.Int64
-	once sync.Once
-	done chan struct{}
+	forwarded func(msg *message.Message)
 }
 
-// Publish publishes and counts.
-func (p *countingPublisher) Publish(topic string, messages ...*message.Message) error {
+// Publish publishes and tells.
+func (p *tellingPublisher) Publish(topic string, messages ...*message.Message) error {
 	if err := p.Publisher.Publish(topic, messages...); err != nil {
 		return err
 	}
-	if p.seen.Add(int64(len(messages))) >= p.want {
-		p.once.Do(func() { close(p.done) })
+	for _, msg := range messages {
+		p.forwarded(msg)
 	}
 	return nil
 }

@@ -5,10 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/ThreeDotsLabs/watermill"
-	"github.com/ThreeDotsLabs/watermill-kafka/v3/pkg/kafka"
 	wsql "github.com/ThreeDotsLabs/watermill-sql/v4/pkg/sql"
-	"github.com/ThreeDotsLabs/watermill/components/forwarder"
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/jackc/pgx/v5"
 
@@ -52,8 +49,7 @@ func (f *Forwarder) Insert(_ context.Context, tx pgx.Tx, messages ...outbox.Mess
 	}
 	out := make([]*message.Message, len(messages))
 	for i := range messages {
-		out[i] = message.NewMessage(messages[i].ID, messages[i].Payload)
-		out[i].Metadata.Set(keyMetadata, messages[i].Key)
+		out[i] = watermillMessage(&messages[i])
 	}
 	if err := pub.Publish(plainTopic, out...); err != nil {
 		return fmt.Errorf("rival: publish to watermill-sql: %w", err)
@@ -64,42 +60,10 @@ func (f *Forwarder) Insert(_ context.Context, tx pgx.Tx, messages ...outbox.Mess
 // Run forwards as a consumer group that starts at the oldest message until ctx ends,
 // and calls forwarded for each message that Kafka has acknowledged.
 func (f *Forwarder) Run(ctx context.Context, group string, forwarded func(msg *message.Message)) (err error) {
-	sub, err := f.subscriber(group)
+	fwd, pub, err := f.open(group, forwarded)
 	if err != nil {
 		return err
-	}
-	pub, err := kafka.NewPublisher(kafka.PublisherConfig{
-		Brokers: f.brokers,
-		Marshaler: kafka.NewWithPartitioningMarshaler(func(_ string, msg *message.Message) (string, error) {
-			return msg.Metadata.Get(keyMetadata), nil
-		}),
-	}, nil)
-	if err != nil {
-		return fmt.Errorf("rival: forwarder publisher: %w", err)
 	}
 	defer func() { err = errors.Join(err, pub.Close()) }()
-	told := &tellingPublisher{Publisher: pub, forwarded: forwarded}
-	fwd, err := forwarder.NewForwarder(sub, told, watermill.NopLogger{}, forwarder.Config{ForwarderTopic: forwarderTopic})
-	if err != nil {
-		return fmt.Errorf("rival: forwarder: %w", err)
-	}
 	return fwd.Run(ctx)
-}
-
-// tellingPublisher tells of each message that was published.
-type tellingPublisher struct {
-	message.Publisher
-
-	forwarded func(msg *message.Message)
-}
-
-// Publish publishes and tells.
-func (p *tellingPublisher) Publish(topic string, messages ...*message.Message) error {
-	if err := p.Publisher.Publish(topic, messages...); err != nil {
-		return err
-	}
-	for _, msg := range messages {
-		p.forwarded(msg)
-	}
-	return nil
 }
