@@ -103,7 +103,7 @@ func (in *injection) servers() []serverFault {
 	return []serverFault{
 		{pointPostgres, kindCrash, append(kafka, roles.Bank), st.restart(st.postgres, syscall.SIGQUIT)},
 		{pointKafka, kindKill, kafka, st.restart(st.kafka, syscall.SIGKILL)},
-		redis, redis, // it is up again so soon that every other time nobody was about to ask it
+		redis, redis, // it is up again so soon that often nobody has asked it meanwhile
 	}
 }
 
