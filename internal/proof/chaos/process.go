@@ -47,10 +47,24 @@ type process struct {
 // life is one run of a process.
 type life struct {
 	cmd      *exec.Cmd
-	commands *json.Encoder
+	commands *commands
 	ready    chan struct{}
 	works    chan struct{} // closed when it has had something to do
 	gone     chan struct{}
+}
+
+// commands go to a life. Several goroutines send them, which an encoder does not allow:
+// it keeps the error of a process that has ended.
+type commands struct {
+	mu sync.Mutex
+	to *json.Encoder
+}
+
+// send sends one. One that has no reader is lost.
+func (c *commands) send(command roles.Command) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_ = c.to.Encode(command)
 }
 
 // open prepares a process and its way to the database. It does not start it.
@@ -141,7 +155,7 @@ func (p *process) start() error {
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start %s: %w", p.name, err)
 	}
-	l := &life{cmd: cmd, commands: json.NewEncoder(in), ready: make(chan struct{}), works: make(chan struct{}), gone: make(chan struct{})}
+	l := &life{cmd: cmd, commands: &commands{to: json.NewEncoder(in)}, ready: make(chan struct{}), works: make(chan struct{}), gone: make(chan struct{})}
 	p.mu.Lock()
 	p.life, p.expected = l, p.ended
 	p.starts++
@@ -270,8 +284,8 @@ func (p *process) surprised(how string) {
 	p.surprise = append(p.surprise, how)
 }
 
-// tell sends a command. One that has no reader is lost: its process has ended.
-func (p *process) tell(c roles.Command) { _ = p.current().commands.Encode(c) }
+// tell sends a command. It is lost where the process has ended.
+func (p *process) tell(c roles.Command) { p.current().commands.send(c) }
 
 // signal sends a signal to the current life.
 func (p *process) signal(s syscall.Signal) { _ = p.current().cmd.Process.Signal(s) }
