@@ -50,7 +50,7 @@ func BenchmarkSkipLockedSweep(b *testing.B) {
 // BenchmarkPublisherSweep is what rival.BestPublisher is to be the first of.
 func BenchmarkPublisherSweep(b *testing.B) {
 	var all []rival.PublisherConfig
-	for _, callers := range []int{10, 100, 1000, 5000} {
+	for _, callers := range []int{10, 100, 1000, 5000, 20_000} {
 		for _, batch := range []int{1, 100} {
 			all = append(all, rival.PublisherConfig{Callers: callers, Batch: batch})
 		}

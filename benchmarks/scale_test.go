@@ -83,7 +83,7 @@ func fullSizes() sizes {
 		rawSweep:   size{transactions: 1_000_000, rounds: 5},
 		latency:    latencySize{rate: 1000, segment: 8 * time.Second, rounds: 7},
 		idle:       idleSize{lasting: 20 * time.Second, rounds: 3},
-		backlog:    backlogSize{small: 100_000, large: 10_000_000, times: 5, rounds: 7},
+		backlog:    backlogSize{small: 100_000, large: 10_000_000, times: 100, rounds: 7},
 		remembered: rememberedSize{small: 100_000, large: 20_000_000, deliveries: 250, rounds: 60},
 		snapshot:   snapshotSize{versions: 20_000, probe: 200},
 		debezium: debeziumSize{
@@ -117,7 +117,7 @@ func quickSizes() sizes {
 		rawSweep:   size{transactions: 400_000, rounds: 3},
 		latency:    latencySize{rate: 1000, segment: 4 * time.Second, rounds: 7},
 		idle:       idleSize{lasting: 5 * time.Second, rounds: 2},
-		backlog:    backlogSize{small: 100_000, large: 1_000_000, times: 3, rounds: 7},
+		backlog:    backlogSize{small: 100_000, large: 1_000_000, times: 10, rounds: 7},
 		remembered: rememberedSize{small: 100_000, large: 2_000_000, deliveries: 250, rounds: 21},
 		snapshot:   snapshotSize{versions: 5_000, probe: 100},
 		debezium: debeziumSize{
@@ -151,7 +151,7 @@ func ciSizes() sizes {
 		rawSweep:   size{transactions: 20_000, rounds: 1},
 		latency:    latencySize{rate: 200, segment: time.Second, rounds: 1},
 		idle:       idleSize{lasting: 2 * time.Second, rounds: 1},
-		backlog:    backlogSize{small: 5_000, large: 50_000, times: 2, rounds: 1},
+		backlog:    backlogSize{small: 5_000, large: 50_000, times: 10, rounds: 1},
 		remembered: rememberedSize{small: 2_000, large: 20_000, deliveries: 100, rounds: 2},
 		snapshot:   snapshotSize{versions: 500, probe: 50},
 		debezium: debeziumSize{

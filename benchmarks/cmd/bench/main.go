@@ -5,9 +5,11 @@
 //	go run ./cmd/bench -quick
 //	go run ./cmd/bench -bench RelayDrain
 //	go run ./cmd/bench -from ../docs/benchmarks -docs ../docs
+//	go run ./cmd/bench -bench RelayDrain -again -docs ../docs
 //
 // It runs in the directory of the benchmarks. The page is written only of all
-// benchmarks at full scale, or of what is saved already. A gate that is missed does
+// benchmarks at full scale, or of what is saved already; what runs again takes the place
+// of what is beside the page, which says so. A gate that is missed does
 // not make it fail; a benchmark that fails does, and so does a rival that is far
 // slower than it can be.
 package main
@@ -20,6 +22,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/leat-go/leat/benchmarks/internal/gate"
@@ -51,6 +54,7 @@ const all = "."
 type options struct {
 	scale, bench, results, from, docs string
 	count                             int
+	again                             bool
 }
 
 func parse(args []string) (options, error) {
@@ -63,6 +67,7 @@ func parse(args []string) (options, error) {
 	flags.StringVar(&o.results, "results", "", "the directory of the results (default a temporary one)")
 	flags.StringVar(&o.from, "from", "", "measure nothing: the results are in this directory")
 	flags.StringVar(&o.docs, "docs", "", "the folder of the documentation that the page is written to")
+	flags.BoolVar(&o.again, "again", false, "the results take the place of those of the same benchmarks beside the page")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -77,6 +82,12 @@ func parse(args []string) (options, error) {
 	default:
 		return o, fmt.Errorf("-scale %s: must be full, quick or ci", o.scale)
 	}
+	if o.again && (o.docs == "" || o.scale != scaleFull) {
+		return o, fmt.Errorf("-again at scale %s and -docs %q: it needs the full scale and a page to add to", o.scale, o.docs)
+	}
+	if o.again && strings.Contains(o.bench, "/") {
+		return o, fmt.Errorf("-again of -bench %q: only whole benchmarks take the place of others", o.bench)
+	}
 	if o.scale == scaleQuick && o.bench == all {
 		o.bench = gate.Benchmarks()
 	}
@@ -85,7 +96,7 @@ func parse(args []string) (options, error) {
 
 // complete says whether the results are all that the page shows.
 func (o options) complete() bool {
-	return o.from != "" || o.scale == scaleFull && o.bench == all
+	return o.from != "" || o.again || o.scale == scaleFull && o.bench == all
 }
 
 func bench(ctx context.Context, args []string, out io.Writer) error {
@@ -102,6 +113,12 @@ func bench(ctx context.Context, args []string, out io.Writer) error {
 		failed = measure(ctx, o, dir, out)
 		fmt.Fprintf(out, "the results are in %s\n", dir)
 	}
+	if o.again && failed == nil {
+		if dir, err = besideThePage(o.docs, dir); err != nil {
+			return err
+		}
+		defer func() { _ = os.RemoveAll(dir) }() //nolint:gosec // a copy, made above
+	}
 	undercut, err := judge(dir, out)
 	if err != nil {
 		return errors.Join(failed, err)
@@ -114,6 +131,19 @@ func bench(ctx context.Context, args []string, out io.Writer) error {
 		fmt.Fprintln(out, "the page has a place for what was not measured:", figure)
 	}
 	return errors.Join(undercut, err)
+}
+
+// besideThePage returns a new directory with what the page shows, and the results in the
+// place of those of the same benchmarks.
+func besideThePage(docs, dir string) (string, error) {
+	merged, err := os.MkdirTemp("", "leat-bench-")
+	if err != nil {
+		return "", fmt.Errorf("make a directory: %w", err)
+	}
+	if err := results.Merge(merged, page.Results(docs), dir); err != nil {
+		return "", errors.Join(err, os.RemoveAll(merged))
+	}
+	return merged, nil
 }
 
 // resultsDir makes the directory where none is asked for.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -58,10 +59,27 @@ func TestARivalThatIsTooSlowIsAFailure(t *testing.T) {
 	}
 }
 
+func TestAPageOfSeveralRuns(t *testing.T) {
+	t.Parallel()
+	docs := t.TempDir()
+	require.NoError(t, bench(t.Context(), []string{"-from", saved(t, "full", healthy), "-docs", docs}, io.Discard))
+	var out bytes.Buffer
+	const again = "Memory,,RSS-MiB-over-idle,0,50\n"
+	require.NoError(t, bench(t.Context(), []string{"-from", saved(t, "full", again), "-again", "-docs", docs}, &out))
+	require.Contains(t, out.String(), "gate P1 x-forwarder 30 goal 100 missed\n")
+	require.Contains(t, out.String(), "gate P10 RSS-MiB-over-idle 50 goal 64 ok\n")
+	text, err := os.ReadFile(filepath.Join(docs, "benchmarks.md"))
+	require.NoError(t, err)
+	require.Contains(t, string(text), "and what ran again later")
+	require.Regexp(t, `\| again \| .*: Memory \|`, string(text))
+}
+
 func TestTheCommandLine(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string][]string{
 		"scale": {"-scale", "huge"}, "argument": {"RelayDrain"}, "flag": {"-fast"}, "no results": {"-from", t.TempDir()},
+		"again, without a page": {"-again"}, "again, quickly": {"-again", "-docs", t.TempDir(), "-quick"},
+		"again, a part": {"-again", "-docs", t.TempDir(), "-bench", "RelayDrain/broker=kfake"},
 	} {
 		require.Error(t, bench(t.Context(), args, &bytes.Buffer{}), name)
 	}

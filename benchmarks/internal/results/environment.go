@@ -3,7 +3,6 @@ package results
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -28,6 +27,8 @@ type Environment struct {
 	// Modules are the versions of the Go modules that the benchmarks require
 	// themselves, by their path.
 	Modules map[string]string `json:"modules"`
+	// Again are later runs of some of the benchmarks.
+	Again []Again `json:"again,omitempty"`
 }
 
 // Machine describes the hardware and what Go makes of it. What the system does not
@@ -72,9 +73,7 @@ func (r *recorder) uses(benchmark string, server Server) error {
 		return nil
 	}
 	servers := &r.environment.Servers
-	at := slices.IndexFunc(*servers, func(s Server) bool {
-		return s.Name == server.Name && s.Version == server.Version && maps.Equal(s.Settings, server.Settings)
-	})
+	at := slices.IndexFunc(*servers, server.same)
 	if at < 0 {
 		at = len(*servers)
 		server.Benchmarks = nil
@@ -112,7 +111,7 @@ func LoadEnvironment(dir string) (Environment, error) {
 	return e, nil
 }
 
-func (e Environment) save(dir string) error {
+func (e *Environment) save(dir string) error {
 	text, err := json.MarshalIndent(e, "", "  ")
 	if err != nil {
 		return fmt.Errorf("results: environment: %w", err)

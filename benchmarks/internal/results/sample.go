@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Names of the files in a directory of results.
@@ -28,6 +29,12 @@ type Series struct {
 	Contender string
 	// Unit is what the values are, such as msg/s.
 	Unit string
+}
+
+// Top is the benchmark that runs the one of that name, which may be itself.
+func Top(benchmark string) string {
+	name, _, _ := strings.Cut(benchmark, "/")
+	return name
 }
 
 // Sample is what one round has measured.
