@@ -13,6 +13,7 @@ var (
 	BatchSize = batchSize
 	Classify  = classify
 	Legal     = legal
+	Listed    = listed
 )
 
 // PartitionerOf returns the partitioner of p, and what begins its next call.

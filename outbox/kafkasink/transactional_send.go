@@ -90,6 +90,9 @@ func (l *txLane) transact(ctx context.Context, records []kgo.Record) error {
 	if failures := l.sink.produce(ctx, records); len(failures) > 0 {
 		return l.judge(ctx, records, failures)
 	}
+	if err := listed(ctx, client, records); err != nil {
+		return err
+	}
 	if err := failpoint.Inject(ctx, failpoint.RelayTransactionFlushed); err != nil {
 		return err
 	}

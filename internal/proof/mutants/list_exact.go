@@ -28,6 +28,14 @@ func exactMutants() []Mutant {
 			Package: "outbox/kafkasink", Test: "TestR12_PositionTopicIsChecked", Needs: Kafka,
 		},
 		{
+			Name: "transaction-ends-before-partitions-are-listed", Breaks: []string{"R12"},
+			Change:  "a transaction ends before the client lists the partitions that took part",
+			File:    "outbox/kafkasink/transactional_listed.go",
+			Old:     `if leader >= 0 || err != nil {`,
+			New:     `if leader >= -1 || err != nil {`,
+			Package: "outbox/kafkasink", Test: "TestR12_TransactionEndsWhenPartitionsAreListed",
+		},
+		{
 			Name: "unknown-outcome-goes-on", Breaks: []string{"R12"},
 			Change:  "after a commit without an answer the same client sends again",
 			File:    "outbox/relay/exactly_once.go",
