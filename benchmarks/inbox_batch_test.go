@@ -21,17 +21,21 @@ import (
 )
 
 // BenchmarkInboxBatch measures batches of a hundred behind the inbox against bare
-// transactions, without any inbox, of one message each. The work is the same: two
-// rows a message.
+// transactions, without any inbox, of one message each, and of batches as large. The
+// work is the same: two rows a message.
 //
 //   - handler=rows writes the rows of a batch in two statements.
 //   - handler=queued writes those of a message in two statements, and sends the
 //     statements of a batch together.
 func BenchmarkInboxBatch(b *testing.B) {
-	handlers := map[string]func(batch *inbox.Batch) inbox.BatchFunc{
-		"rows": func(batch *inbox.Batch) inbox.BatchFunc { return pginbox.HandleBatch(batch, writeRows) },
-		"queued": func(batch *inbox.Batch) inbox.BatchFunc {
-			return pginbox.HandleBatchQueued(batch, queueRows)
+	handlers := map[string]batchHandler{
+		"rows": {
+			func(batch *inbox.Batch) inbox.BatchFunc { return pginbox.HandleBatch(batch, writeRows) },
+			writeRows,
+		},
+		"queued": {
+			func(batch *inbox.Batch) inbox.BatchFunc { return pginbox.HandleBatchQueued(batch, queueRows) },
+			sendRows,
 		},
 	}
 	eachServer(b, func(b *testing.B, db *testenv.Database) {
@@ -57,7 +61,13 @@ func BenchmarkInboxQueued(b *testing.B) {
 	})
 }
 
-func inboxBatch(b *testing.B, db *testenv.Database, lanes int, bind func(*inbox.Batch) inbox.BatchFunc) {
+// batchHandler is a handler behind the inbox, and what it does in a bare transaction.
+type batchHandler struct {
+	bind func(*inbox.Batch) inbox.BatchFunc
+	bare func(ctx context.Context, tx pgx.Tx, msgs []*message.Message) error
+}
+
+func inboxBatch(b *testing.B, db *testenv.Database, lanes int, handler batchHandler) {
 	b.Helper()
 	const size = 100
 
@@ -67,25 +77,36 @@ func inboxBatch(b *testing.B, db *testenv.Database, lanes int, bind func(*inbox.
 	require.NoError(b, err)
 	batch, err := inbox.NewBatch(in.Processor, inbox.BatchConfig{MaxBatch: size})
 	require.NoError(b, err)
-	process := bind(batch)
 	batched := max(times.transactions/25, 1) * lanes * size
-	behind := func(int) (time.Duration, error) { return deliverBatches(b.Context(), lanes, size, batched, process) }
+	batches := func(process inbox.BatchFunc) func(int) (time.Duration, error) {
+		return func(int) (time.Duration, error) { return deliverBatches(b.Context(), lanes, size, batched, process) }
+	}
+	behind, together := batches(handler.bind(batch)), batches(bareBatch(db.Pool, handler.bare))
 	bare := func(int) (time.Duration, error) {
 		return deliver(b.Context(), lanes, times.transactions, bareRows(db.Pool))
 	}
 	for range 2 { // connections and statements
 		_, err1 := behind(0)
 		_, err2 := bare(0)
-		require.NoError(b, errors.Join(err1, err2))
+		_, err3 := together(0)
+		require.NoError(b, errors.Join(err1, err2, err3))
 	}
 
 	b.ResetTimer()
 	compare.Rounds(b, times.rounds, only(), "msg/s",
 		compare.Contender{Name: "leat", Ops: batched, Run: behind},
 		compare.Contender{Name: "bare", Ops: times.transactions, Run: bare},
+		compare.Contender{Name: "bare-batch", Ops: batched, Run: together},
 	)
 	b.StopTimer()
 	requireRows(b, db.Pool)
+}
+
+// bareBatch is a batch in a transaction without an inbox.
+func bareBatch(pool *pgxpool.Pool, handle func(context.Context, pgx.Tx, []*message.Message) error) inbox.BatchFunc {
+	return func(ctx context.Context, msgs []*message.Message) []error {
+		return []error{pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error { return handle(ctx, tx, msgs) })}
+	}
 }
 
 func inboxQueued(b *testing.B, db *testenv.Database, lanes int) {
@@ -152,6 +173,17 @@ func writeRows(ctx context.Context, tx pgx.Tx, msgs []*message.Message) error {
 	}
 	_, err := tx.Exec(ctx, "INSERT INTO orders (customer, body) SELECT * FROM unnest($1::text[], $2::bytea[])", ids, bodies)
 	return err
+}
+
+// sendRows does what queueRows has queued for many messages.
+func sendRows(ctx context.Context, tx pgx.Tx, msgs []*message.Message) error {
+	var queue pgx.Batch
+	for _, msg := range msgs {
+		if err := queueRows(ctx, &queue, msg); err != nil {
+			return err
+		}
+	}
+	return tx.SendBatch(ctx, &queue).Close()
 }
 
 // deliverBatches hands count new messages to process, size at a time, in lanes.

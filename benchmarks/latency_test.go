@@ -16,9 +16,10 @@ import (
 // BenchmarkLatency measures the time from the moment at which a message was due to
 // be enqueued to Kafka's acknowledgement, at a steady rate that does not wait for
 // slow answers. Beside the usual case: a producer in another process, whose
-// commits nobody announces, and transactions that have nothing to do with the
-// outbox and stay open for the whole time. x-… is a case's 99th percentile over
-// that of the usual one in the same round, dead-tuples what the log has gathered.
+// commits nobody announces; transactions that have nothing to do with the
+// outbox and stay open for the whole time; and no outbox at all. x-… is a case's
+// 99th percentile over that of the usual one in the same round, dead-tuples what
+// the log has gathered.
 func BenchmarkLatency(b *testing.B) {
 	size := scale(b).latency
 	broker := testenv.RealKafka(b)
@@ -42,7 +43,11 @@ func BenchmarkLatency(b *testing.B) {
 			if c.hold != nil {
 				release = c.hold(b, db)
 			}
-			p, err := l.measure(b, c.writer)
+			measure := func() (percentiles, error) { return l.measure(b, c.writer) }
+			if c.writer == nil {
+				measure = func() (percentiles, error) { return l.direct(b) }
+			}
+			p, err := measure()
 			release()
 			require.NoError(b, err)
 			seen[i] = append(seen[i], p)
@@ -62,7 +67,7 @@ func BenchmarkLatency(b *testing.B) {
 	results.Record(b, "", "dead-tuples", gathered)
 }
 
-// latencyCase is a load with something beside it.
+// latencyCase is a load with something beside it. It has no outbox where writer is nil.
 type latencyCase struct {
 	name   string
 	writer *pgoutbox.Outbox
@@ -75,7 +80,9 @@ func latencyCases(own, other *pgoutbox.Outbox) []latencyCase {
 	if *scaleName == scaleQuick {
 		return []latencyCase{wake, foreign}
 	}
-	return []latencyCase{wake, {"poll", other, nil}, foreign, {"prepared", own, holdPrepared}, {"handler", own, holdHandler}}
+	return []latencyCase{
+		wake, {"poll", other, nil}, foreign, {"prepared", own, holdPrepared}, {"handler", own, holdHandler}, {"direct", nil, nil},
+	}
 }
 
 // deadTuples counts the dead tuples of the log. Positions are another matter: old

@@ -2,7 +2,9 @@ package benchmarks
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"runtime"
 	"testing"
 	"time"
 
@@ -60,10 +62,11 @@ func drain(b *testing.B, broker *testenv.KafkaEnv, size drainSize) {
 	records := rival.KafkaRecords(topic, messages, time.Now())
 	headerless := rival.WithoutHeaders(records)
 	warm(b, raw, records)
+	require.NoError(b, forgetFake(b.Context(), broker, topic))
 
 	var cpu processorUse
 	b.ResetTimer()
-	compare.Rounds(b, size.rounds, only(), "msg/s",
+	compare.Rounds(b, size.rounds, only(), "msg/s", forgetting(b, broker, topic,
 		cpu.of(compare.Contender{Name: "leat", Ops: size.messages, Run: func(round int) (time.Duration, error) {
 			return drainLeat(b.Context(), ob, broker.Brokers, fmt.Sprintf("%s-%d", b.Name(), round), size.messages)
 		}}),
@@ -72,9 +75,34 @@ func drain(b *testing.B, broker *testenv.KafkaEnv, size drainSize) {
 		cpu.of(compare.Contender{Name: "forwarder", Ops: size.forwarder, Run: func(round int) (time.Duration, error) {
 			return fwd.Drain(b.Context(), fmt.Sprintf("group-%d", round), size.forwarder)
 		}}),
-	)
+	)...)
 	b.StopTimer()
 	cpu.report(b)
+}
+
+// forgetting has the broker in this process lose what a contender has sent, which would
+// be garbage collector's work for all that come after it.
+func forgetting(b *testing.B, broker *testenv.KafkaEnv, topic string, contenders ...compare.Contender) []compare.Contender {
+	b.Helper()
+	for i, c := range contenders {
+		contenders[i].Run = func(round int) (time.Duration, error) {
+			took, err := c.Run(round)
+			return took, errors.Join(err, forgetFake(b.Context(), broker, topic))
+		}
+	}
+	return contenders
+}
+
+// forgetFake deletes what the topic has, where the broker is in this process.
+func forgetFake(ctx context.Context, broker *testenv.KafkaEnv, topic string) error {
+	if broker.Real {
+		return nil
+	}
+	if err := forget(ctx, broker.Brokers, topic); err != nil {
+		return err
+	}
+	runtime.GC()
+	return nil
 }
 
 // produceAll sends records that are in memory.

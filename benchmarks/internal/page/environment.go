@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/leat-go/leat/benchmarks/internal/results"
 )
 
 // fsync names the server that benchmarks call shared or durable by what it does when
@@ -32,7 +34,7 @@ func (f *figures) servers() []server {
 			settings = append(settings, "`"+name+"="+s.Settings[name]+"`")
 		}
 		for _, b := range s.Benchmarks {
-			if b, _, _ = strings.Cut(b, "/"); !slices.Contains(benchmarks, b) {
+			if b = results.Top(b); !slices.Contains(benchmarks, b) {
 				benchmarks = append(benchmarks, b)
 			}
 		}

@@ -38,6 +38,9 @@ func Load(dir string) (r Run, err error) {
 	return r, err
 }
 
+// Results is the directory of the results that the page in the folder docs shows.
+func Results(docs string) string { return filepath.Join(docs, folder) }
+
 // Write writes the page into the folder docs, and the plots and a copy of the results
 // in dir into docs/benchmarks. It returns which figures of the page the run does not
 // have.
@@ -50,7 +53,7 @@ func Write(docs, dir string) (missing []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	beside := filepath.Join(docs, folder)
+	beside := Results(docs)
 	if err := os.MkdirAll(beside, 0o750); err != nil {
 		return nil, fmt.Errorf("make folder of the page: %w", err)
 	}
