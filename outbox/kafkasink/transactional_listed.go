@@ -11,8 +11,12 @@ import (
 // listedPause is the wait between two looks whether a client lists a topic.
 const listedPause = time.Millisecond
 
-// leaders is the part of a client that tells who leads a partition. It is -1, without
-// an error, for one that the client does not list.
+// notListed is the leader of a partition that a client does not list. The error beside it may
+// be that of an earlier attempt to learn of the topic. Partitions that are listed without
+// a leader have another number.
+const notListed = -1
+
+// leaders is the part of a client that tells who leads a partition.
 type leaders interface {
 	PartitionLeader(topic string, partition int32) (leader, epoch int32, err error)
 }
@@ -31,8 +35,7 @@ func listed(ctx context.Context, client leaders, records []kgo.Record) error {
 	var tick <-chan time.Time
 	for i := range records {
 		for r := &records[i]; ; {
-			leader, _, err := client.PartitionLeader(r.Topic, r.Partition)
-			if leader >= 0 || err != nil {
+			if leader, _, _ := client.PartitionLeader(r.Topic, r.Partition); leader != notListed {
 				break
 			}
 			if tick == nil {

@@ -2,11 +2,12 @@ package kafkasink_test
 
 import (
 	"context"
-	"errors"
+	"math"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/leat-go/leat/outbox/kafkasink"
@@ -16,16 +17,17 @@ import (
 // never where that is negative.
 type lateLists map[string]int
 
-var errNoLeader = errors.New("no leader")
-
 func (l lateLists) PartitionLeader(topic string, _ int32) (leader, epoch int32, err error) {
-	if topic == "leaderless" {
-		return -1, -1, errNoLeader
-	}
-	if l[topic] == 0 {
+	switch {
+	case topic == "leaderless":
+		return math.MinInt32, -1, kerr.LeaderNotAvailable
+	case l[topic] == 0:
 		return 1, 1, nil
 	}
 	l[topic]--
+	if topic == "created" {
+		return -1, -1, kerr.UnknownTopicOrPartition // it was asked for before it was there
+	}
 	return -1, -1, nil
 }
 
@@ -33,11 +35,12 @@ func (l lateLists) PartitionLeader(topic string, _ int32) (leader, epoch int32, 
 // lists all partitions that take part in it.
 func TestR12_TransactionEndsWhenPartitionsAreListed(t *testing.T) {
 	t.Parallel()
-	records := []kgo.Record{{Topic: "known"}, {Topic: "orders"}, {Topic: "leaderless"}, {Topic: "positions", Partition: 3}}
+	records := []kgo.Record{{Topic: "known"}, {Topic: "orders"}, {Topic: "leaderless"}, {Topic: "created"}, {Topic: "positions", Partition: 3}}
 
-	late := lateLists{"orders": 3, "positions": 1}
+	late := lateLists{"orders": 3, "created": 2, "positions": 1}
 	require.NoError(t, kafkasink.Listed(within(t, patience), late, records))
 	require.Zero(t, late["orders"])
+	require.Zero(t, late["created"])
 	require.Zero(t, late["positions"])
 
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)

@@ -31,8 +31,8 @@ func exactMutants() []Mutant {
 			Name: "transaction-ends-before-partitions-are-listed", Breaks: []string{"R12"},
 			Change:  "a transaction ends before the client lists the partitions that took part",
 			File:    "outbox/kafkasink/transactional_listed.go",
-			Old:     `if leader >= 0 || err != nil {`,
-			New:     `if leader >= -1 || err != nil {`,
+			Old:     `leader != notListed {`,
+			New:     `leader >= notListed {`,
 			Package: "outbox/kafkasink", Test: "TestR12_TransactionEndsWhenPartitionsAreListed",
 		},
 		{
