@@ -55,7 +55,7 @@ type Chain struct {
 	beginOldest, beginNow, beginAt, mark string
 	load, all, probe, next, complete     string
 	claim, claimRows, holder             string
-	seek, before                         string
+	before, contradicts, adopt           string
 }
 
 // PrepareChain renders the statements for the log called names.Table, beside which
@@ -77,8 +77,9 @@ func PrepareChain(names pgmigrate.Names) (*Chain, error) {
 		{&c.claim, "chain_claim"},
 		{&c.claimRows, "chain_claim_rows"},
 		{&c.holder, "chain_holder"},
-		{&c.seek, "chain_seek"},
 		{&c.before, "chain_before"},
+		{&c.contradicts, "chain_contradicts"},
+		{&c.adopt, "chain_adopt"},
 	})
 }
 
@@ -90,12 +91,15 @@ type Group struct {
 	Slots, Next int16
 	// Topics are the patterns of the topics that it reads; nil for all.
 	Topics []string
+	// Incarnation is that of the log that its position belongs to, 0 if a release that
+	// did not note it has stored it.
+	Incarnation int64
 }
 
 // Group returns what is stored of a group.
 func (c *Chain) Group(ctx context.Context, db Querier, group string) (Group, error) {
 	var g Group
-	err := db.QueryRow(ctx, c.group, group).Scan(&g.Listed, &g.Slots, &g.Next, &g.Topics, &g.Started)
+	err := db.QueryRow(ctx, c.group, group).Scan(&g.Listed, &g.Slots, &g.Next, &g.Topics, &g.Incarnation, &g.Started)
 	return g, err
 }
 
@@ -106,14 +110,15 @@ func (c *Chain) List(ctx context.Context, db Querier, group string, slots int16,
 	return err
 }
 
-// Load returns the newest window of slot and the number of slots of its group, or
-// pgx.ErrNoRows where it has none.
-func (c *Chain) Load(ctx context.Context, db Querier, slot Slot) (w Window, slots int16, err error) {
+// Load returns the newest window of slot, the number of slots of its group and the
+// log that the group's position belongs to (0: not noted), or pgx.ErrNoRows where it
+// has none.
+func (c *Chain) Load(ctx context.Context, db Querier, slot Slot) (w Window, slots int16, incarnation int64, err error) {
 	var of int16
 	var leads bool
-	w, err = scanWindow(db.QueryRow(ctx, c.load, slot.Group, slot.No), &of, &leads, &slots)
+	w, err = scanWindow(db.QueryRow(ctx, c.load, slot.Group, slot.No), &of, &leads, &slots, &incarnation)
 	w.Slots, w.Leads = of, leads
-	return w, slots, err
+	return w, slots, incarnation, err
 }
 
 // RowsQuerier is a Querier that can return many rows.
@@ -139,16 +144,20 @@ func scanChainWindow(row pgx.Row) (Window, error) {
 	return w, err
 }
 
-// Probe is Statements.Probe, and says whether the number of slots of group is
-// being changed.
-func (c *Chain) Probe(ctx context.Context, db Querier, sequence uint32, group string, w Window) (p Probe, changing bool, err error) {
+// Probe is Statements.Probe, and reports whether the number of slots of group is
+// being changed. It returns ErrLogRestarted if the log is not that of facts any more.
+func (c *Chain) Probe(ctx context.Context, db Querier, facts Facts, group string, w Window) (p Probe, changing bool, err error) {
 	var standby bool
-	err = db.QueryRow(ctx, c.probe, sequence, w.Target.Text, group).Scan(&p.Sequence, &p.Ended, &standby, &changing)
+	var incarnation int64
+	err = db.QueryRow(ctx, c.probe, facts.Sequence, w.Target.Text, group).
+		Scan(&p.Sequence, &p.Ended, &standby, &changing, &incarnation)
 	switch {
 	case err != nil:
 		return Probe{}, false, err
 	case standby:
 		return Probe{}, false, ErrStandby
+	case incarnation != facts.Incarnation:
+		return Probe{}, false, fmt.Errorf("%w: log %d is now %d", ErrLogRestarted, facts.Incarnation, incarnation)
 	case p.Sequence < w.SourceFloor:
 		return Probe{}, false, wentBack(p, w)
 	}

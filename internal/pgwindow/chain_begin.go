@@ -99,6 +99,9 @@ func (c *Chain) olderThan(ctx context.Context, db Querier, t time.Time, highest 
 // and the others would leave rows out.
 func (c *Chain) Begin(ctx context.Context, db Querier, group, owner string, o Outset) error {
 	args := []any{group, owner, o.facts.SystemIdentifier, o.f0}
+	if err := c.Adopt(ctx, db, group, o.facts); err != nil {
+		return err
+	}
 	var err error
 	switch o.at {
 	case BeginNow:

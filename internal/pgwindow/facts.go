@@ -13,18 +13,22 @@ type Facts struct {
 	Sequence uint32
 	// SynchronousCommit is the session's setting.
 	SynchronousCommit string
+	// Incarnation tells the log from what it was before its numbers were restarted or
+	// its tables restored: the file of the sequence.
+	Incarnation int64
 }
 
 // Facts reads and checks the facts: ErrStandby on a server in recovery,
 // ErrSequenceCache where sessions keep numbers back, ErrSequencePrivilege where
-// the sequence's value may not be read.
+// the sequence's value may not be read, ErrRowSecurity where rows may be hidden.
 func (s *Statements) Facts(ctx context.Context, db Querier) (Facts, error) {
 	var f Facts
 	var standby bool
 	var cache int64
 	var mayRead bool
+	var partly string
 	err := db.QueryRow(ctx, s.facts, s.names.Qualified("")).
-		Scan(&standby, &f.SystemIdentifier, &f.Sequence, &cache, &f.SynchronousCommit, &mayRead)
+		Scan(&standby, &f.SystemIdentifier, &f.Sequence, &cache, &f.SynchronousCommit, &mayRead, &f.Incarnation, &partly)
 	switch {
 	case err != nil:
 		return Facts{}, err
@@ -33,6 +37,8 @@ func (s *Statements) Facts(ctx context.Context, db Querier) (Facts, error) {
 	case !mayRead:
 		// Newer servers answer NULL to those who may not ask: a log without records.
 		return Facts{}, fmt.Errorf("%w: GRANT SELECT on the sequence of %s", ErrSequencePrivilege, s.names.Qualified(""))
+	case partly != "":
+		return Facts{}, fmt.Errorf("%w: on %s", ErrRowSecurity, partly)
 	case cache != 1:
 		return Facts{}, fmt.Errorf("%w: it is CACHE %d", ErrSequenceCache, cache)
 	}
@@ -43,6 +49,15 @@ func (s *Statements) Facts(ctx context.Context, db Querier) (Facts, error) {
 func (f Facts) Belongs(w Window) error {
 	if w.SystemIdentifier != f.SystemIdentifier {
 		return fmt.Errorf("%w: position of %d, server is %d", ErrOtherCluster, w.SystemIdentifier, f.SystemIdentifier)
+	}
+	return nil
+}
+
+// Continues checks that the log is the one that a position was stored in; 0 where
+// that was not noted.
+func (f Facts) Continues(incarnation int64) error {
+	if incarnation != 0 && incarnation != f.Incarnation {
+		return fmt.Errorf("%w: position of log %d, log is %d", ErrLogRestarted, incarnation, f.Incarnation)
 	}
 	return nil
 }

@@ -56,6 +56,11 @@ var (
 	// with another system identifier: xids and snapshots of one mean nothing in
 	// another.
 	ErrOtherCluster = errors.New("leat: the stored position belongs to another database cluster")
+	// ErrLogRestarted is returned when the log is not the one that the position was
+	// stored in: its numbers began anew, or its tables were restored.
+	ErrLogRestarted = errors.New("leat: the log was truncated or restored, or its sequence restarted, since the position was stored")
+	// ErrRowSecurity is returned when row level security hides rows from this role.
+	ErrRowSecurity = errors.New("leat: row level security would hide rows; give the role BYPASSRLS, or disable it")
 	// ErrSequenceCache is returned when sessions would keep numbers back.
 	ErrSequenceCache = errors.New("leat: the log's sequence caches numbers, which breaks the order of keys; set CACHE 1")
 	// ErrSequencePrivilege is returned when the role may not read the sequence.

@@ -25,7 +25,7 @@ func TestO2_UnusableSourcesAreRefused(t *testing.T) {
 	}{
 		"sequence restarted": {
 			spoil: "TRUNCATE leat.outbox RESTART IDENTITY",
-			cause: pgwindow.ErrSequenceWentBack,
+			cause: pgwindow.ErrLogRestarted,
 		},
 		"sequence set back": {
 			spoil: "SELECT setval('leat.outbox_seq_seq', 1)",

@@ -3,6 +3,7 @@ package pgoutbox
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"github.com/jackc/pgx/v5"
 
@@ -16,11 +17,11 @@ const maxPageBytes = 32 << 20
 // query reads one page of records. It is full where there may be more of them:
 // at limit, or at maxPageBytes.
 func (n *session) query(ctx context.Context, limit int, sql string, args ...any) (page []outbox.Record, full bool, err error) {
-	rows, err := n.reader.Query(ctx, sql, args...)
+	rows, end, err := n.rows(ctx, sql, args)
 	if err != nil {
 		return nil, false, err
 	}
-	defer rows.Close()
+	defer end()
 	d := decoder{records: make([]outbox.Record, 0, min(limit, n.expect))}
 	for d.size < maxPageBytes && rows.Next() {
 		if len(d.records) == 0 {
@@ -31,11 +32,38 @@ func (n *session) query(ctx context.Context, limit int, sql string, args ...any)
 		}
 	}
 	rows.Close() // reads past what was not taken
-	if err := rows.Err(); err != nil {
+	if err := errors.Join(rows.Err(), end()); err != nil {
 		return nil, false, err
 	}
 	n.expect = max(2*len(d.records), 64)
 	return d.records, len(d.records) == limit || d.size >= maxPageBytes, nil
+}
+
+// withoutPolicies makes the statements behind it in a batch, which is a transaction,
+// fail where row level security would hide rows.
+const withoutPolicies = "SELECT set_config('row_security', 'off', true)"
+
+// rows runs a page's statement, and returns what ends it. Connections of our own are
+// set up so that hidden rows are an error; behind a pooler, which keeps no settings,
+// the statement brings that along.
+func (n *session) rows(ctx context.Context, sql string, args []any) (pgx.Rows, func() error, error) {
+	if !n.pooled {
+		rows, err := n.reader.Query(ctx, sql, args...)
+		return rows, func() error { rows.Close(); return nil }, err
+	}
+	batch := &pgx.Batch{}
+	batch.Queue(withoutPolicies)
+	batch.Queue(sql, args...)
+	results := n.reader.SendBatch(ctx, batch)
+	_, err := results.Exec()
+	var rows pgx.Rows
+	if err == nil {
+		rows, err = results.Query()
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, results.Close())
+	}
+	return rows, results.Close, nil
 }
 
 // decoder turns rows into records.

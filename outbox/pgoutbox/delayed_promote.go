@@ -17,7 +17,7 @@ const promotePage = 500
 // promoteSettings bound what a promoter can wait for, and for how long producers can wait
 // for the keys that it holds, even where it stands still.
 const promoteSettings = "SET LOCAL lock_timeout = '1s'; SET LOCAL statement_timeout = '30s'; " +
-	"SET LOCAL idle_in_transaction_session_timeout = '10s'"
+	"SET LOCAL idle_in_transaction_session_timeout = '10s'; SET LOCAL row_security = off"
 
 // dueRow is a message that is due, as far as the promoter needs to see it.
 type dueRow struct {
@@ -73,14 +73,18 @@ func (p *promotion) page(ctx context.Context) (more bool, err error) {
 }
 
 func (p *promotion) due(ctx context.Context, limit int) ([]dueRow, error) {
-	rows, err := p.ob.pool.Query(ctx, p.ob.later.due, p.after.at, p.after.no, limit)
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (r dueRow, err error) {
-		err = row.Scan(&r.at, &r.no, &r.key)
-		return r, err
+	var due []dueRow
+	batch := &pgx.Batch{}
+	batch.Queue(withoutPolicies)
+	batch.Queue(p.ob.later.due, p.after.at, p.after.no, limit).Query(func(rows pgx.Rows) (err error) {
+		due, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (r dueRow, err error) {
+			err = row.Scan(&r.at, &r.no, &r.key)
+			return r, err
+		})
+		return err
 	})
+	err := p.ob.pool.SendBatch(ctx, batch).Close()
+	return due, err
 }
 
 // move takes the locks that are to be had and moves what may go then.

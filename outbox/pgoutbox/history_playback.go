@@ -92,7 +92,7 @@ func (p *playback) connect(ctx context.Context) error {
 		closeConn(ctx, conn.Conn)
 		return err
 	}
-	p.pager.reader = conn.Conn
+	p.pager.reader, p.pager.pooled = conn.Conn, !conn.direct
 	return nil
 }
 

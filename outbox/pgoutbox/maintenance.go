@@ -16,7 +16,7 @@ import (
 )
 
 // maintenanceSchema is the oldest version of the schema that maintenance works with.
-const maintenanceSchema = 2
+const maintenanceSchema = 3
 
 // Maintenance keeps the log in shape: it makes ranges ahead of the sequence, drops
 // those behind every group, and moves delayed messages into the log when they are
@@ -64,7 +64,7 @@ func NewMaintenance(ob *Outbox, cfg MaintenanceConfig) (*Maintenance, error) {
 
 // Run keeps the log in shape until ctx ends, and returns nil then, with every
 // goroutine ended. Of any number of processes, one works at a time; another takes over
-// within the lease. Only a schema that is missing or older than version 2 ends Run
+// within the lease. Only a schema that is missing or older than version 3 ends Run
 // before ctx does (outbox.ErrNotMigrated); every other error is logged and tried again.
 // A second Run at the same time returns relay.ErrAlreadyRunning.
 func (m *Maintenance) Run(ctx context.Context) error {

@@ -61,6 +61,10 @@ const (
 	// AlarmTailInUse says that the open-ended range is in use and too large to be closed while
 	// producers wait (MaintenanceConfig.MaxTailScan).
 	AlarmTailInUse AlarmKind = "tail_in_use"
+	// AlarmPositionUnusable is raised if the position of a group belongs to another
+	// cluster or another log, or lies ahead of the log: its relays refuse to start, and
+	// nothing is dropped or deleted until Rebase, or until the group is removed.
+	AlarmPositionUnusable AlarmKind = "position_unusable"
 	// AlarmBusy says that the locks that a change of the ranges needs were not to be had,
 	// since transactions that use the log stay open: producers, a backup.
 	AlarmBusy AlarmKind = "busy"
@@ -77,10 +81,15 @@ type Alarm struct {
 	Lag, Limit time.Duration
 	// Range is the part of the log that it is about, where it is about one.
 	Range Range
+	// Detail is what is wrong with the position, for AlarmPositionUnusable.
+	Detail string
 }
 
 func (a Alarm) attrs() []slog.Attr {
 	attrs := []slog.Attr{slog.String("kind", string(a.Kind))}
+	if a.Detail != "" {
+		return append(attrs, slog.String("group", a.Group), slog.String("detail", a.Detail))
+	}
 	if a.Group != "" {
 		attrs = append(attrs, slog.String("group", a.Group), slog.Duration("lag", a.Lag), slog.Duration("limit", a.Limit))
 	}

@@ -63,6 +63,7 @@ func (m *Maintenance) settle(ctx context.Context, tx pgx.Tx) error {
 		"jit":                                 "off",
 		"enable_seqscan":                      "off",
 		"enable_bitmapscan":                   "off",
+		"row_security":                        "off", // what cannot be read is an error, and not settled
 	} {
 		if _, err := tx.Exec(ctx, "SELECT set_config($1, $2, true)", name, value); err != nil {
 			return err

@@ -36,6 +36,8 @@ type position struct {
 	Last             int64    `json:"last"`
 	OpenedBy         string   `json:"opened_by"`
 	SystemIdentifier int64    `json:"system_identifier"`
+	// Incarnation of the log; 0 in positions of releases that did not note it.
+	Incarnation int64 `json:"incarnation,omitempty"`
 }
 
 // SlotName implements relay.Positioned.
@@ -63,6 +65,7 @@ func (n *session) Position(p relay.Page, settled int) ([]byte, error) {
 		Window: w.No, Prev: w.Prev.Text, Target: w.Target.Text,
 		Floor: w.Floor, NextFloor: w.NextFloor, SourceFloor: w.SourceFloor, Last: last,
 		OpenedBy: strconv.FormatUint(w.OpenedBy, 10), SystemIdentifier: w.SystemIdentifier,
+		Incarnation: n.facts.Incarnation,
 	})
 }
 
@@ -89,7 +92,11 @@ func (p position) toWindow() (w pgwindow.Window, err error) {
 }
 
 // Seek implements relay.Positioned. The stored position may be ahead of the given one
-// by windows in which the slot had nothing to send; else it must not be.
+// by windows in which the slot had nothing to send; else it must not be. Nor can it be
+// behind by windows: each is on the disk before it is used, so that a sink which has
+// come further proves that the database has lost what it had committed. What was sent
+// out of it is unknown here, and its transaction ids are given to others. That stays so,
+// whatever the server comes to later.
 func (n *session) Seek(ctx context.Context, raw []byte) error {
 	if !n.source.cfg.SyncPositions {
 		return unusable(fmt.Errorf("%w: SourceConfig.SyncPositions is off, so that the server may give its transaction numbers out twice", errPosition))
@@ -112,6 +119,12 @@ func (n *session) Seek(ctx context.Context, raw []byte) error {
 	if err := n.facts.Belongs(to); err != nil {
 		return unusable(err)
 	}
+	if err := n.facts.Continues(p.Incarnation); err != nil {
+		return unusable(err)
+	}
+	if w := n.window; to.No > w.No {
+		return unusable(fmt.Errorf("%w: %s: the sink has window %d, the database has come to %d only", errPosition, wentBack, to.No, w.No))
+	}
 	if n.closed {
 		return nil // all before was settled, and nothing comes after
 	}
@@ -127,21 +140,14 @@ func (n *session) seekNothing() error {
 	return nil
 }
 
-// seek goes to the later one of to and the stored window.
+// seek goes to the later place of to and the stored position, within one window.
 func (n *session) seek(ctx context.Context, to pgwindow.Window, topics []string) error {
 	w := n.window
 	switch {
-	case to.No > w.No:
-		next, err := n.source.ob.chain.Seek(ctx, n.reader, n.lease, w, to)
-		if err != nil {
-			return err
-		}
-		n.begin(next)
-		return nil
 	case to.No < w.No:
 		return n.nothingSince(ctx, to, topics)
 	case to.Prev.Text != w.Prev.Text || to.Target.Text != w.Target.Text:
-		return fmt.Errorf("%w: window %d is another one here", errPosition, w.No)
+		return fmt.Errorf("%w: %s: the sink has another window %d than the database", errPosition, wentBack, w.No)
 	case to.Last < w.Last:
 		return behind(to, w)
 	case to.Last > w.Last:
@@ -153,6 +159,10 @@ func (n *session) seek(ctx context.Context, to pgwindow.Window, topics []string)
 	}
 	return nil
 }
+
+// wentBack is what an operator is told of a database that has lost what it had.
+const wentBack = "the database went back behind what was sent (a failover that lost commits, a restored backup); " +
+	"stop the relays, remove the group's positions from the sink, then Rebase"
 
 func behind(to, w pgwindow.Window) error {
 	return fmt.Errorf("%w: it stands at window %d, record %d, behind window %d, record %d: the sink has lost records",

@@ -64,7 +64,7 @@ func (n *session) Read(ctx context.Context, limit int) (relay.Page, error) {
 // the position.
 func (n *session) openNext(ctx context.Context) (bool, error) {
 	sql := n.source.ob.window
-	probe, changing, err := n.source.ob.chain.Probe(ctx, n.reader, n.facts.Sequence, n.lease.Slot.Group, n.window)
+	probe, changing, err := n.source.ob.chain.Probe(ctx, n.reader, n.facts, n.lease.Slot.Group, n.window)
 	if err != nil {
 		return false, err
 	}

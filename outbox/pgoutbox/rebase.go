@@ -58,19 +58,23 @@ func (r RebaseRequest) validate() error {
 }
 
 // Rebase makes a group usable again whose relays refuse to start, with an error that
-// wraps relay.ErrSourceUnusable, because its position belongs to another cluster or
-// lies ahead of the log's sequence. Do this for each group:
+// wraps relay.ErrSourceUnusable, because its position belongs to another cluster, to
+// the log of before a TRUNCATE … RESTART IDENTITY, or to what the database has lost.
+// Do this for each group:
 //
 //  1. Stop its relays. Producers may go on.
-//  2. After pg_upgrade, which keeps transaction ids and sequences: Rebase with
-//     KeepPosition. Nothing is lost or repeated.
+//  2. After pg_upgrade, which keeps transaction ids and sequences, or an ALTER SEQUENCE
+//     that changed no number: Rebase with KeepPosition. Nothing is lost or repeated.
 //  3. After a dump was restored, a logical copy, TRUNCATE … RESTART IDENTITY: Rebase
 //     with Start. Transaction ids of the former cluster mean nothing in the new one,
 //     so that no position can be kept. If the sequence is behind the log's last
 //     number, which would make producers fail, Rebase says so: set it first.
-//  4. Start the relays. Where a sink keeps the positions itself
-//     (relay.TransactionalSink), remove those of the group there first, unless they
-//     are kept.
+//  4. After a failover that lost commits, or a backup that was restored, under a sink
+//     that keeps the positions itself (relay.TransactionalSink): Rebase with Start.
+//     StartOldest repeats what the log still holds, with the same ids, and loses nothing.
+//  5. Where a sink keeps the positions itself, remove those of the group there, before
+//     or after Rebase (kafkasink.Transactional.RemovePositions), unless they are kept.
+//  6. Start the relays.
 //
 // It is audited. It returns relay.ErrLeaseHeld while a lease of the group is live, and
 // an error that wraps outbox.ErrInvalidConfig for a request that cannot be met. It
@@ -197,7 +201,12 @@ func (b *rebase) keepPosition(ctx context.Context, tx pgx.Tx, facts pgwindow.Fac
 				pgwindow.ErrOtherCluster, w.Target.Xmax, nextXid)
 		}
 	}
-	_, err = tx.Exec(ctx, b.keep, b.Group, facts.SystemIdentifier)
+	for i := range all {
+		if err := b.ob.chain.Contradicts(ctx, tx, all[i]); err != nil {
+			return err
+		}
+	}
+	_, err = tx.Exec(ctx, b.keep, b.Group, facts.SystemIdentifier, facts.Incarnation)
 	return err
 }
 

@@ -29,6 +29,11 @@ func (r *round) groups(ctx context.Context) error {
 	}
 	r.known = true
 	for _, g := range lags {
+		if g.Problem != "" {
+			r.known = false // nobody deletes by a position that relays would refuse
+			r.alarm(ctx, Alarm{Kind: AlarmPositionUnusable, Group: g.Group, Detail: g.Problem})
+			continue
+		}
 		if g.Lag == nil {
 			continue // it has settled everything
 		}
@@ -65,10 +70,11 @@ func (c MaintenanceConfig) pinLimit() time.Duration {
 }
 
 // groupLag is how old a group's oldest unsettled message is and may be, in
-// microseconds.
+// microseconds, and what is wrong with its position.
 type groupLag struct {
 	Group     string
 	Lag, Most *int64
+	Problem   string
 }
 
 func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
@@ -77,7 +83,7 @@ func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond 
 func (r *round) retain(ctx context.Context) error {
 	switch {
 	case !r.known:
-		return nil // it is not known who still needs what
+		return nil // it is not known who still needs what, or not to be known from positions
 	case r.cfg.NoDDL:
 		return r.deleteFrom(ctx, r.ob.cfg.Table)
 	case r.trim != "":

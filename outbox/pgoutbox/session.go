@@ -25,7 +25,8 @@ type session struct {
 	over   sync.Once
 	facts  pgwindow.Facts
 	reader *pgx.Conn
-	expect int // rows of the next page, a guess
+	pooled bool // a pooler stands before reader
+	expect int  // rows of the next page, a guess
 
 	writing sync.Mutex // guards writer
 	writer  *pgx.Conn
@@ -55,7 +56,7 @@ func (s *Source) open(ctx context.Context, lease pgwindow.Lease, turn int64) (*s
 	if err != nil {
 		return nil, err
 	}
-	n := &session{source: s, lease: lease, turn: turn, reader: reader}
+	n := &session{source: s, lease: lease, turn: turn, reader: reader, pooled: s.ob.pooled.Load()}
 	if n.writer, err = s.connect(ctx); err == nil {
 		err = n.load(ctx)
 	}
@@ -82,7 +83,7 @@ func (n *session) load(ctx context.Context) error {
 	if n.source.cfg.SyncPositions && n.facts.SynchronousCommit == "off" {
 		return fmt.Errorf("%w: synchronous_commit is off behind the pooler", errPosition)
 	}
-	w, slots, err := ob.chain.Load(ctx, n.reader, n.lease.Slot)
+	w, slots, incarnation, err := ob.chain.Load(ctx, n.reader, n.lease.Slot)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return fmt.Errorf("%w: slot %d of %q has no position", pgwindow.ErrLost, n.lease.Slot.No, n.lease.Slot.Group)
 	}
@@ -90,6 +91,12 @@ func (n *session) load(ctx context.Context) error {
 		return err
 	}
 	if err := n.facts.Belongs(w); err != nil {
+		return err
+	}
+	if err := n.facts.Continues(incarnation); err != nil {
+		return err
+	}
+	if err := ob.chain.Contradicts(ctx, n.reader, w); err != nil {
 		return err
 	}
 	n.slots = int(slots)

@@ -43,6 +43,11 @@ func (s *Source) group(ctx context.Context) (pgwindow.Group, error) {
 			return g, err
 		}
 	}
+	if g.Started && g.Incarnation == 0 {
+		if err := s.adopt(ctx); err != nil {
+			return g, err
+		}
+	}
 	if !g.Listed || !g.Started {
 		g, err = chain.Group(ctx, pool, s.cfg.Group)
 	}
@@ -50,6 +55,28 @@ func (s *Source) group(ctx context.Context) (pgwindow.Group, error) {
 		_, err = pool.Exec(ctx, s.sql.topics, s.cfg.Group, s.cfg.Topics)
 	}
 	return g, err
+}
+
+// adopt notes which log the position of the group belongs to, which earlier releases
+// did not, unless something speaks against it.
+func (s *Source) adopt(ctx context.Context) error {
+	facts, err := s.ob.window.Facts(ctx, s.ob.pool)
+	if err != nil {
+		return err
+	}
+	if err := s.checkPositions(ctx, facts); err != nil {
+		return err
+	}
+	all, err := s.ob.chain.All(ctx, s.ob.pool, s.cfg.Group)
+	if err != nil {
+		return err
+	}
+	for i := range all {
+		if err := s.ob.chain.Contradicts(ctx, s.ob.pool, all[i]); err != nil {
+			return err
+		}
+	}
+	return s.ob.chain.Adopt(ctx, s.ob.pool, s.cfg.Group, facts)
 }
 
 // mayStart refuses to start a group of which nobody has said where.

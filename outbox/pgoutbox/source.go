@@ -129,7 +129,7 @@ var _ relay.Source = (*Source)(nil)
 // It needs USAGE on the schema, SELECT on the log, its sequence and the tables of
 // meta and migrations, SELECT, INSERT, UPDATE and DELETE on those of leases,
 // positions, groups, members, held and dead records, and INSERT on that of the
-// audit. It needs schema 2.
+// audit. It needs schema 3.
 func (o *Outbox) Source(cfg SourceConfig) (*Source, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
@@ -150,8 +150,9 @@ func (o *Outbox) Source(cfg SourceConfig) (*Source, error) {
 // Check implements relay.Source. It refuses a missing or too old schema, a
 // standby, a sequence that caches, a database whose synchronous_commit is off
 // (Config.AllowAsyncCommit), settings that a relay needs and cannot change behind a
-// pooler, a stored position that does not belong to this cluster or lies ahead of
-// the sequence, and a new group of which nobody says where it starts.
+// pooler, row level security that would hide rows, a stored position that does not
+// belong to this cluster or to the log as it is now, or lies ahead of the sequence, and
+// a new group of which nobody says where it starts.
 func (s *Source) Check(ctx context.Context) error {
 	if err := s.ob.requireSchema(ctx, relaySchema); err != nil {
 		return unusable(err)
@@ -184,6 +185,9 @@ func (s *Source) checkPositions(ctx context.Context, facts pgwindow.Facts) error
 	}
 	all, err := s.ob.chain.All(ctx, s.ob.pool, s.cfg.Group)
 	if err != nil {
+		return err
+	}
+	if err := facts.Continues(g.Incarnation); err != nil {
 		return err
 	}
 	newest := pgwindow.NoWindow()
@@ -274,7 +278,7 @@ var errAsyncCommit = errors.New("leat: synchronous_commit is off: messages would
 // messages if they were ignored.
 func unusable(err error) error {
 	for _, fatal := range []error{
-		outbox.ErrNotMigrated, errAsyncCommit, errPooled, errStartUnstated, errPosition, pgwindow.ErrNotAhead,
+		outbox.ErrNotMigrated, errAsyncCommit, errPooled, errStartUnstated, errPosition, pgwindow.ErrLogRestarted, pgwindow.ErrRowSecurity,
 		pgwindow.ErrSequenceWentBack, pgwindow.ErrOtherCluster, pgwindow.ErrSequenceCache, pgwindow.ErrSequencePrivilege,
 	} {
 		if errors.Is(err, fatal) {

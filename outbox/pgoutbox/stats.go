@@ -48,6 +48,10 @@ type SlotStats struct {
 	// opens none.
 	Window    int64
 	WindowAge time.Duration
+	// Problem is what is wrong with the slot's position, "" for nothing: it belongs to
+	// another cluster or another log, or lies ahead of the log. Relays refuse it, and
+	// all that the log holds counts as not settled, until Outbox.Rebase.
+	Problem string
 	// Backlog is the number of messages that are not settled: exact up to a
 	// thousand, estimated from the numbers given out beyond that.
 	Backlog int64
@@ -75,13 +79,13 @@ const withoutJIT = "SELECT set_config('jit', 'off', true)"
 
 // scan reads a row a slot.
 func (s *Stats) scan(rows pgx.Rows) error {
-	var group, owner *string
+	var group, owner, problem *string
 	var held, retrying, parked, dead, slot *int
 	var epoch, window, pending *int64
 	var oldest, left, age, lag *int64 // in µs
 	_, err := pgx.ForEachRow(rows, []any{
 		&s.LastSeq, &s.Bytes, &s.Rows, &s.Delayed, &group, &held, &retrying, &parked, &dead, &oldest,
-		&slot, &owner, &epoch, &left, &window, &age, &pending, &lag,
+		&slot, &owner, &epoch, &left, &window, &age, &pending, &lag, &problem,
 	}, func() error {
 		if group == nil {
 			return nil
@@ -95,7 +99,7 @@ func (s *Stats) scan(rows pgx.Rows) error {
 			g := &s.Groups[len(s.Groups)-1]
 			g.Slots = append(g.Slots, SlotStats{
 				Slot: *slot, Owner: textOrEmpty(owner), Epoch: or0(epoch), LeaseLeft: ageOf(left),
-				Window: or0(window), WindowAge: ageOf(age), Backlog: or0(pending), Lag: ageOf(lag),
+				Window: or0(window), WindowAge: ageOf(age), Backlog: or0(pending), Lag: ageOf(lag), Problem: textOrEmpty(problem),
 			})
 		}
 		return nil

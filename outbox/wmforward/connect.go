@@ -11,7 +11,7 @@ import (
 // settings of a relay's connections. Positions may be lost in a crash of the
 // server (a repeat, never a loss), so they do not wait for the disk. Nothing but
 // walks of indexes is wanted, whatever the statistics say: the plans are right
-// for one row and for millions.
+// for one row and for millions. Rows that row level security would hide are an error.
 const settings = `SET jit = off;
 	SET synchronous_commit = off;
 	SET default_transaction_isolation = 'read committed';
@@ -22,7 +22,8 @@ const settings = `SET jit = off;
 	SET work_mem = '32MB';
 	SET enable_seqscan = off;
 	SET enable_bitmapscan = off;
-	SET max_parallel_workers_per_gather = 0`
+	SET max_parallel_workers_per_gather = 0;
+	SET row_security = off`
 
 // connect opens a connection for a relay beside the pool, as the pool would.
 func (s *Source) connect(ctx context.Context) (*pgx.Conn, error) {

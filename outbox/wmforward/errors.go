@@ -70,7 +70,7 @@ func unusable(err error) error {
 	for _, fatal := range []error{
 		outbox.ErrNotMigrated, ErrTakenOver,
 		errAsyncCommit, errNoTable, errNoXid, errNoIndex, errSameNumber, errAhead,
-		pgwindow.ErrOtherCluster, pgwindow.ErrSequenceCache,
+		pgwindow.ErrOtherCluster, pgwindow.ErrSequenceCache, pgwindow.ErrRowSecurity,
 	} {
 		if errors.Is(err, fatal) {
 			return fmt.Errorf("%w: %w", relay.ErrSourceUnusable, err)

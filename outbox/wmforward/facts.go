@@ -19,8 +19,9 @@ func (s *Source) facts(ctx context.Context, db pgwindow.Querier) (facts, error) 
 	var f facts
 	var standby, table, xid, index bool
 	var cache int64
+	var partly string
 	err := db.QueryRow(ctx, s.sql.facts, s.cfg.log().Qualified(""), s.cfg.offsets().Qualified("")).
-		Scan(&standby, &f.systemIdentifier, &f.synchronousCommit, &table, &f.offsets, &xid, &index, &cache)
+		Scan(&standby, &f.systemIdentifier, &f.synchronousCommit, &table, &f.offsets, &xid, &index, &cache, &partly)
 	switch {
 	case err != nil:
 		return facts{}, err
@@ -32,6 +33,8 @@ func (s *Source) facts(ctx context.Context, db pgwindow.Querier) (facts, error) 
 		return facts{}, fmt.Errorf("%w: %s", errNoXid, s.cfg.log().Qualified(""))
 	case !index:
 		return facts{}, fmt.Errorf("%w: %s", errNoIndex, s.cfg.log().Qualified(""))
+	case partly != "":
+		return facts{}, fmt.Errorf("%w: on %s", pgwindow.ErrRowSecurity, partly)
 	case cache > 1:
 		return facts{}, fmt.Errorf("%w: it is CACHE %d", pgwindow.ErrSequenceCache, cache)
 	}

@@ -1,6 +1,7 @@
 -- What is stored of group $1: whether it is listed, its slots, the change of them
--- that is under way (0: none), its topics, and whether it has a position.
-SELECT g.relay_group IS NOT NULL, coalesce(g.slots, 1), coalesce(g.next_slots, 0), g.topics,
+-- that is under way (0: none), its topics, the log that its position belongs to
+-- (0: not noted), and whether it has a position.
+SELECT g.relay_group IS NOT NULL, coalesce(g.slots, 1), coalesce(g.next_slots, 0), g.topics, coalesce(g.incarnation, 0),
        EXISTS (SELECT FROM @{_positions} p WHERE p.relay_group = x.relay_group)
 FROM (SELECT $1::text AS relay_group) x
 LEFT JOIN @{_groups} g ON g.relay_group = x.relay_group

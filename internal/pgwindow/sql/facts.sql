@@ -1,8 +1,18 @@
 -- What must hold before a relay reads. The system identifier tells clusters
--- apart; xids and snapshots of one mean nothing in another.
+-- apart; xids and snapshots of one mean nothing in another. The file of the sequence
+-- tells the log from what it was before a TRUNCATE … RESTART IDENTITY. Last, the tables
+-- of which row level security would show this role a part only: ranges of the log as well.
 SELECT pg_is_in_recovery(),
        (SELECT system_identifier FROM pg_control_system()),
        s.oid, seq.seqcache, current_setting('synchronous_commit'),
-       has_sequence_privilege(s.oid, 'USAGE') OR has_sequence_privilege(s.oid, 'SELECT')
+       has_sequence_privilege(s.oid, 'USAGE') OR has_sequence_privilege(s.oid, 'SELECT'),
+       coalesce(pg_relation_filenode(s.oid), 0)::bigint,
+       (SELECT coalesce(string_agg(t.oid::regclass::text, ', ' ORDER BY t.oid), '')
+        FROM (SELECT p.relid AS oid FROM pg_partition_tree($1::text::regclass) p
+              UNION
+              SELECT to_regclass(x.name)
+              FROM (VALUES (@{text:_meta}), (@{text:_leases}), (@{text:_positions}), (@{text:_groups}), (@{text:_members}),
+                           (@{text:_held}), (@{text:_dead}), (@{text:_audit}), (@{text:_delayed})) x(name)) t
+        WHERE row_security_active(t.oid))
 FROM pg_class s JOIN pg_sequence seq ON seq.seqrelid = s.oid
-WHERE s.oid = pg_get_serial_sequence($1, 'seq')::regclass
+WHERE s.oid = pg_get_serial_sequence($1::text, 'seq')::regclass

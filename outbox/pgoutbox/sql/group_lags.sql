@@ -6,7 +6,8 @@
 -- understated, never overstated.
 SELECT n.relay_group,
        (extract(epoch FROM statement_timestamp() - min(x.created_at)) * 1000000)::bigint AS lag,
-       (extract(epoch FROM min(g.max_lag)) * 1000000)::bigint AS max_lag
+       (extract(epoch FROM min(g.max_lag)) * 1000000)::bigint AS max_lag,
+       coalesce(min(n.problem), '') AS problem
 FROM newest n
 LEFT JOIN @{_groups} g ON g.relay_group = n.relay_group
 LEFT JOIN LATERAL (

@@ -5,6 +5,7 @@
 -- Plans walk indexes, whatever the statistics say: those of a log that has grown since
 -- the last ANALYZE, or of a server that has just crashed, would have whole ranges read
 -- and sorted for a page.
+-- With row_security off, rows that a policy would hide are an error, never an empty page.
 -- The reset values are those that the role, the database and the address ask for,
 -- whatever this session has set.
 SELECT s.direct, s.synchronous_commit, s.isolation, s.read_only,
@@ -18,7 +19,8 @@ SELECT s.direct, s.synchronous_commit, s.isolation, s.read_only,
                      ('idle_in_transaction_session_timeout', '60s'),
                      ('enable_seqscan', 'off'),
                      ('enable_bitmapscan', 'off'),
-                     ('max_parallel_workers_per_gather', '0')) v(name, value)
+                     ('max_parallel_workers_per_gather', '0'),
+                     ('row_security', 'off')) v(name, value)
         WHERE s.direct)
 FROM (SELECT pg_backend_pid() = $1::bigint AS direct,
              max(reset_val) FILTER (WHERE name = 'synchronous_commit') AS synchronous_commit,

@@ -1,4 +1,4 @@
 WITH g AS (
-    UPDATE @{_groups} SET next_slots = NULL WHERE relay_group = $1
+    UPDATE @{_groups} SET next_slots = NULL, incarnation = NULL WHERE relay_group = $1
 )
 DELETE FROM @{_positions} WHERE relay_group = $1

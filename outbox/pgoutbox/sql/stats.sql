@@ -9,7 +9,7 @@ WITH g AS MATERIALIZED (
 SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence(@{text:}, 'seq')::regclass), 0),
        t.bytes, t.rows, d.delayed,
        s.relay_group, s.held, s.retrying, s.parked, s.dead, s.oldest_retried,
-       s.slot, s.owner, s.epoch, s.lease_left, s.window_no, s.window_age, s.pending, s.lag
+       s.slot, s.owner, s.epoch, s.lease_left, s.window_no, s.window_age, s.pending, s.lag, s.problem
 FROM (SELECT coalesce(sum(pg_total_relation_size(p.relid)), 0)::bigint AS bytes,
              coalesce(sum(greatest(c.reltuples, 0)), 0)::bigint AS rows
       FROM pg_partition_tree(@{text:}::regclass) p JOIN pg_class c ON c.oid = p.relid) t
@@ -17,7 +17,7 @@ CROSS JOIN (SELECT count(*) AS delayed FROM (SELECT FROM @{_delayed} LIMIT 10000
 LEFT JOIN (
     SELECT g.relay_group, h.held, f.retrying, f.parked, dead.dead,
            (extract(epoch FROM clock_timestamp() - f.oldest) * 1000000)::bigint AS oldest_retried,
-           v.slot, v.owner, v.epoch, v.window_no, v.pending,
+           v.slot, v.owner, v.epoch, v.window_no, v.pending, v.problem,
            (extract(epoch FROM v.lease_left) * 1000000)::bigint AS lease_left,
            (extract(epoch FROM clock_timestamp() - v.window_opened_at) * 1000000)::bigint AS window_age,
            (extract(epoch FROM v.lag) * 1000000)::bigint AS lag

@@ -1,4 +1,4 @@
--- What must hold before a relay reads. $1 is the forwarder's table, $2 that of
+-- What must hold before a relay reads; last, the tables of which row level security hides rows. $1 is the forwarder's table, $2 that of
 -- its position.
 SELECT pg_is_in_recovery(),
        (SELECT system_identifier FROM pg_control_system()),
@@ -12,4 +12,8 @@ SELECT pg_is_in_recovery(),
        coalesce((SELECT max(s.seqcache) FROM pg_attribute a
                  JOIN pg_depend d ON d.refobjid = a.attrelid AND d.refobjsubid = a.attnum AND d.deptype IN ('a', 'i')
                  JOIN pg_sequence s ON s.seqrelid = d.objid
-                 WHERE a.attrelid = to_regclass($1) AND a.attname = 'offset'), 1)
+                 WHERE a.attrelid = to_regclass($1) AND a.attname = 'offset'), 1),
+       (SELECT coalesce(string_agg(t.oid::text, ', '), '')
+        FROM (SELECT to_regclass(x.name) AS oid
+              FROM (VALUES ($1), ($2), (@{text:_leases}), (@{text:_positions}), (@{text:_held}), (@{text:_dead}), (@{text:_audit})) x(name)) t
+        WHERE row_security_active(t.oid))

@@ -1,0 +1,173 @@
+package pgoutbox_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/internal/pgwindow"
+	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox/pgoutbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// relayed is an outbox of which five messages were relayed.
+func relayed(t *testing.T) (*pgoutbox.Outbox, *testenv.Database) {
+	t.Helper()
+	ob, db := smallRanges(t)
+	put(t, ob, "k", "a", "b", "c", "d", "e")
+	s := acquire(t, ob, "")
+	require.Len(t, readAll(t, s, 10), 5)
+	require.Empty(t, readAll(t, s, 10))
+	require.NoError(t, s.Release(t.Context()))
+	return ob, db
+}
+
+// requireProblem requires that status and Stats count all that the log holds, and that
+// maintenance deletes nothing (D2, D8).
+func requireProblem(t *testing.T, ob *pgoutbox.Outbox, db *testenv.Database, problem string, waiting int) {
+	t.Helper()
+	slot := statsOf(t, ob).Groups[0].Slots[0]
+	require.Contains(t, slot.Problem, problem)
+	require.EqualValues(t, waiting, slot.Backlog)
+	require.Positive(t, slot.Lag)
+	require.Len(t, pending(t, db, "default"), waiting)
+	for _, noDDL := range []bool{false, true} {
+		cfg := atOnce()
+		cfg.NoDDL = noDDL
+		report := once(t, maintenance(t, ob, cfg))
+		require.Empty(t, report.Dropped)
+		require.Zero(t, report.Deleted)
+		require.Len(t, report.Alarms, 1)
+		require.Equal(t, pgoutbox.AlarmPositionUnusable, report.Alarms[0].Kind)
+		require.Equal(t, "default", report.Alarms[0].Group)
+		require.Contains(t, report.Alarms[0].Detail, problem)
+	}
+	require.Equal(t, waiting, stored(t, db))
+}
+
+// TestO2_TruncatedLogIsRefused: D3, D8: numbers began anew while no relay ran, and have
+// passed the position since.
+func TestO2_TruncatedLogIsRefused(t *testing.T) {
+	t.Parallel()
+	ob, db := relayed(t)
+	require.Empty(t, statsOf(t, ob).Groups[0].Slots[0].Problem)
+	exec(t, db, "TRUNCATE leat.outbox RESTART IDENTITY")
+	putMany(t, ob, 0, 25)
+	src := source(t, ob, "")
+	for range 3 {
+		refused(t, src.Check(t.Context()), pgwindow.ErrLogRestarted)
+		_, err := src.Acquire(t.Context(), testLease)
+		refused(t, err, pgwindow.ErrLogRestarted)
+	}
+	requireProblem(t, ob, db, "truncated", 25)
+	require.ErrorIs(t, ob.Rebase(t.Context(), pgoutbox.RebaseRequest{KeepPosition: true, Actor: "me", Reason: "r"}), pgwindow.ErrLogRestarted)
+	require.NoError(t, ob.Rebase(t.Context(), rebaseTo(pgoutbox.StartOldest())))
+	require.Len(t, readAll(t, acquire(t, ob, ""), 100), 25)
+	require.Empty(t, statsOf(t, ob).Groups[0].Slots[0].Problem)
+}
+
+// TestO2_NumbersThatBeganAnewAreRefused: D3: the sequence was set back by hand, which
+// leaves its file in place. What the log holds then contradicts the position.
+func TestO2_NumbersThatBeganAnewAreRefused(t *testing.T) {
+	t.Parallel()
+	for name, before := range map[string]string{
+		"this release":        "SELECT 1",
+		"of an older release": "UPDATE leat.outbox_groups SET incarnation = NULL",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ob, db := relayed(t)
+			exec(t, db, before)
+			exec(t, db, "TRUNCATE leat.outbox; SELECT setval('leat.outbox_seq_seq', 1, false)")
+			putMany(t, ob, 0, 25)
+			_, err := source(t, ob, "").Acquire(t.Context(), testLease)
+			refused(t, err, pgwindow.ErrLogRestarted)
+			require.ErrorIs(t, ob.Rebase(t.Context(), pgoutbox.RebaseRequest{KeepPosition: true, Actor: "me", Reason: "r"}), pgwindow.ErrLogRestarted)
+			require.NoError(t, ob.Rebase(t.Context(), rebaseTo(pgoutbox.StartOldest())))
+			require.Len(t, readAll(t, acquire(t, ob, ""), 100), 25)
+		})
+	}
+}
+
+// TestO2_TruncateUnderARelay: D3: a relay that runs notices it, whatever the numbers
+// have come to.
+func TestO2_TruncateUnderARelay(t *testing.T) {
+	t.Parallel()
+	ob, db := relayed(t)
+	s := acquire(t, ob, "")
+	put(t, ob, "k", "f")
+	require.Len(t, readAll(t, s, 10), 1)
+	exec(t, db, "TRUNCATE leat.outbox RESTART IDENTITY")
+	putMany(t, ob, 0, 25)
+	_, err := s.Read(t.Context(), 100)
+	refused(t, err, pgwindow.ErrLogRestarted)
+	require.NoError(t, s.Release(t.Context()))
+	_, err = source(t, ob, "").Acquire(t.Context(), testLease)
+	refused(t, err, pgwindow.ErrLogRestarted)
+}
+
+// TestO2_PlainTruncate: D3: without RESTART IDENTITY the numbers go on, and so does the
+// relay. What was waiting is gone, by the act of an operator.
+func TestO2_PlainTruncate(t *testing.T) {
+	t.Parallel()
+	ob, db := relayed(t)
+	put(t, ob, "k", "gone")
+	exec(t, db, "TRUNCATE leat.outbox")
+	put(t, ob, "k", "f")
+	require.NoError(t, source(t, ob, "").Check(t.Context()))
+	require.Equal(t, []string{"f"}, payloads(readAll(t, acquire(t, ob, ""), 10)))
+}
+
+// TestO2_SameLogAfterUpkeep: D3: what operators do to a log in good order changes nothing
+// of what a position means.
+func TestO2_SameLogAfterUpkeep(t *testing.T) {
+	t.Parallel()
+	ob, db := relayed(t)
+	for _, upkeep := range []string{
+		"VACUUM FULL leat.outbox_p1", "CLUSTER leat.outbox_p1 USING outbox_p1_pkey", "REINDEX TABLE leat.outbox",
+		"SELECT setval('leat.outbox_seq_seq', 100)", "ALTER TABLE leat.outbox SET SCHEMA public", "ALTER TABLE outbox SET SCHEMA leat",
+	} {
+		exec(t, db, upkeep)
+	}
+	put(t, ob, "k", "f")
+	require.Equal(t, []string{"f"}, payloads(readAll(t, acquire(t, ob, ""), 10)))
+}
+
+// TestO2_PositionOfAnOlderRelease: D3: a position of which nobody has noted the log is
+// taken over once.
+func TestO2_PositionOfAnOlderRelease(t *testing.T) {
+	t.Parallel()
+	ob, db := relayed(t)
+	exec(t, db, "UPDATE leat.outbox_groups SET incarnation = NULL")
+	put(t, ob, "k", "f")
+	s := acquire(t, ob, "")
+	require.Equal(t, []string{"f"}, payloads(readAll(t, s, 10)))
+	require.NoError(t, s.Release(t.Context()))
+	exec(t, db, "TRUNCATE leat.outbox RESTART IDENTITY")
+	putMany(t, ob, 0, 25)
+	refused(t, source(t, ob, "").Check(t.Context()), pgwindow.ErrLogRestarted)
+}
+
+// TestO2_NobodyDeletesByAForeignPosition: D2, D8: after a restore into another cluster,
+// if relays refuse, also for a group that is past its greatest lag.
+func TestO2_NobodyDeletesByAForeignPosition(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]string{
+		"another cluster":  "UPDATE leat.outbox_positions SET system_identifier = system_identifier + 1",
+		"ahead of the log": "SELECT setval('leat.outbox_seq_seq', 2)",
+		"truncated":        "ALTER SEQUENCE leat.outbox_seq_seq RESTART WITH 100",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ob, db := relayed(t)
+			by := pgoutbox.By{Actor: "me", Reason: "r"}
+			require.NoError(t, ob.SetMaxLag(t.Context(), "default", time.Millisecond, by))
+			age(t, db, "1 day")
+			exec(t, db, spoil)
+			requireProblem(t, ob, db, name, 5)
+			require.ErrorIs(t, source(t, ob, "").Check(t.Context()), relay.ErrSourceUnusable)
+		})
+	}
+}
