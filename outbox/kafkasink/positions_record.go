@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -16,6 +17,8 @@ import (
 const (
 	headerPositionFormat = "leat-format"
 	headerPositionState  = "leat-state"
+	headerPositionActor  = "leat-actor" // who has removed a position, and why
+	headerPositionReason = "leat-reason"
 
 	positionFormat  = "1"
 	positionInitial = "initial" // the slot has come here and has delivered nothing
@@ -24,8 +27,11 @@ const (
 
 // storedPosition is what the topic says of a slot.
 type storedPosition struct {
-	initial  bool
-	position []byte
+	initial       bool
+	position      []byte
+	slot          string
+	at            time.Time
+	actor, reason string
 }
 
 func (l *txLane) positionRecord(position []byte) kgo.Record {
@@ -34,6 +40,15 @@ func (l *txLane) positionRecord(position []byte) kgo.Record {
 
 func (l *txLane) initialRecord() kgo.Record {
 	return l.stateRecord(positionInitial, nil)
+}
+
+// removedRecord puts the slot back to where it has delivered nothing.
+func (l *txLane) removedRecord(actor, reason string) kgo.Record {
+	r := l.initialRecord()
+	r.Headers = append(r.Headers,
+		kgo.RecordHeader{Key: headerPositionActor, Value: []byte(actor)},
+		kgo.RecordHeader{Key: headerPositionReason, Value: []byte(reason)})
+	return r
 }
 
 func (l *txLane) stateRecord(state string, position []byte) kgo.Record {
@@ -51,7 +66,7 @@ func (l *txLane) stateRecord(state string, position []byte) kgo.Record {
 // readPosition reads a record of the slot's partition. Whatever is not the slot's
 // own has no place there.
 func (l *txLane) readPosition(r *kgo.Record) (*storedPosition, error) {
-	if string(r.Key) != l.slot || !r.Attrs.IsTransactional() || r.Value == nil {
+	if !l.owns(r) || !r.Attrs.IsTransactional() || r.Value == nil {
 		return nil, fmt.Errorf("%w: partition %d of topic %q is not slot %q's alone: record %d has key %.100q",
 			relay.ErrSourceUnusable, r.Partition, r.Topic, l.slot, r.Offset, r.Key)
 	}
@@ -68,7 +83,20 @@ func (l *txLane) readPosition(r *kgo.Record) (*storedPosition, error) {
 		return nil, fmt.Errorf("%w: record %d of topic %q has state %.100q, want %q or %q",
 			relay.ErrSourceUnusable, r.Offset, r.Topic, state, positionInitial, positionStored)
 	}
-	return &storedPosition{initial: state == positionInitial, position: r.Value}, nil
+	return &storedPosition{
+		initial: state == positionInitial, position: r.Value, slot: string(r.Key), at: r.Timestamp,
+		actor: headers[headerPositionActor], reason: headers[headerPositionReason],
+	}, nil
+}
+
+// owns reports whether the key of r is that of the slot; of a lane that only reads,
+// whose slot is "", that of any slot whose place the partition is.
+func (l *txLane) owns(r *kgo.Record) bool {
+	if l.slot != "" {
+		return string(r.Key) == l.slot
+	}
+	n, err := slotNumber(string(r.Key))
+	return err == nil && n == l.partition
 }
 
 // slotNumber is the partition of a slot: the number at the end of its name.

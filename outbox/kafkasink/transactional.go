@@ -90,9 +90,9 @@ func (t *Transactional) Send(_ context.Context, records []outbox.Record) []outbo
 // it cuts off whoever else relays the slot. On return nothing of the slot is under
 // way at the cluster.
 //
-// Errors that wrap relay.ErrSourceUnusable need people: a position that has been
-// there before is missing, the topic of positions has the wrong cleanup.policy, or
-// another writer.
+// Errors that wrap relay.ErrSourceUnusable need an operator: a position that has been
+// there before is missing (RemovePositions is the way out), the topic of positions has
+// the wrong cleanup.policy, or another writer.
 func (t *Transactional) Fence(ctx context.Context, slot string) (position []byte, err error) {
 	l, err := t.lane(slot)
 	if err != nil {

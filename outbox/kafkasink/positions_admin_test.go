@@ -1,0 +1,76 @@
+package kafkasink_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/kafkasink"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// TestR12_RemovePositions: D1: what an operator lists and removes, slot by slot; a relay
+// that still runs is fenced; a topic of another group, or a request of nobody, is refused.
+func TestR12_RemovePositions(t *testing.T) {
+	t.Parallel()
+	kafka := testenv.RealKafka(t)
+	ctx := t.Context()
+	newSink := func() *kafkasink.Transactional {
+		sink, err := kafkasink.NewTransactional(kafka.Brokers, kafkasink.TransactionalConfig{
+			TransactionalIDPrefix: kafka.Prefix, PositionTopic: kafka.Prefix + "positions", CreatePositionTopic: true,
+		})
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = sink.Close() }) // it always returns nil
+		return sink
+	}
+	running, operator := newSink(), newSink()
+	by := kafkasink.RemoveRequest{Group: "g", Actor: "ann", Reason: "a drill"}
+	none, err := operator.RemovePositions(ctx, by)
+	require.NoError(t, err, "there is no topic yet")
+	require.Empty(t, none)
+	for _, slot := range []string{"g/0", "g/1", "g/2"} {
+		position, err := running.Fence(ctx, slot)
+		require.NoError(t, err)
+		require.Nil(t, position)
+	}
+	require.NoError(t, running.SendWith(ctx, "g/0", nil, []byte("zero")))
+	require.NoError(t, running.SendWith(ctx, "g/2", nil, []byte("two")))
+
+	all, err := operator.Positions(ctx)
+	require.NoError(t, err)
+	require.Len(t, all, 3)
+	require.Equal(t, []string{"g/0", "g/1", "g/2"}, []string{all[0].Slot, all[1].Slot, all[2].Slot})
+	require.Equal(t, []string{"zero", "", "two"}, []string{string(all[0].Position), string(all[1].Position), string(all[2].Position)})
+	require.NoError(t, running.SendWith(ctx, "g/1", nil, []byte("one")), "to list fences nobody")
+
+	for field, r := range map[string]kafkasink.RemoveRequest{
+		"Actor": {Group: "g", Reason: "r"}, "Reason": {Group: "g", Actor: "a", Reason: " "}, "Group": {Actor: "a", Reason: "r"},
+	} {
+		_, err := operator.RemovePositions(ctx, r)
+		require.ErrorIs(t, err, outbox.ErrInvalidConfig)
+		require.ErrorContains(t, err, field)
+	}
+	removed, err := operator.RemovePositions(ctx, by)
+	require.NoError(t, err)
+	require.Len(t, removed, 3)
+	require.Equal(t, "two", string(removed[2].Position))
+	require.Error(t, running.SendWith(ctx, "g/0", nil, []byte("late")), "it is fenced")
+	_, err = running.Fence(ctx, "g/0")
+	require.ErrorIs(t, err, relay.ErrSourceUnusable, "it knows of a position that was there")
+	removed, err = operator.RemovePositions(ctx, by)
+	require.NoError(t, err)
+	require.Empty(t, removed, "nothing is left")
+	all, err = newSink().Positions(ctx)
+	require.NoError(t, err)
+	for _, p := range all {
+		require.Nil(t, p.Position)
+		require.Equal(t, "ann: a drill", p.RemovedBy+": "+p.Reason)
+	}
+	for _, sink := range []*kafkasink.Transactional{operator, newSink()} {
+		position, err := sink.Fence(ctx, "g/2")
+		require.NoError(t, err)
+		require.Nil(t, position, "the slot starts over")
+	}
+}

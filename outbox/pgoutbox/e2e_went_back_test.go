@@ -1,0 +1,87 @@
+package pgoutbox_test
+
+import (
+	"fmt"
+	"os"
+	osexec "os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox/kafkasink"
+	"github.com/leat-go/leat/outbox/pgoutbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// TestR12_RestoredBackupIsRefused: D1: a backup is restored into the same cluster under
+// a transactional sink, as a failover to a server that was behind would. What the sink
+// knows of is gone, its transaction ids are given to others, and its relays refuse, also
+// when the server has passed all of them. Once the operator has removed the position, and
+// the database's own is adopted or the group rebased, all that is committed gets sent.
+func TestR12_RestoredBackupIsRefused(t *testing.T) {
+	t.Parallel()
+	testenv.Long(t, "starts a server of its own")
+	server, ob, db := private(t, nil)
+	kafka := testenv.RealKafka(t)
+	s := &stage{t: t, ob: ob, db: db, kafka: kafka, ledger: newLedger(), topics: []string{kafka.Topic(t, "orders", 3)}}
+	write := func(name string, n int) {
+		for i := range n {
+			s.commit(s.message(fmt.Sprint("k", i%3), fmt.Sprint(name, " ", i)))
+		}
+	}
+	write("before", 5)
+	require.Equal(t, 5, s.relayOnce(s.exactSource(), s.exactSink(), relay.Config{}))
+
+	data := query1[string](t, db, "SHOW data_directory")
+	backup := filepath.Join(t.TempDir(), "backup")
+	server.Stop("fast")
+	out, err := osexec.Command("cp", "-a", data, backup).CombinedOutput() // the files belong to the server's user
+	require.NoError(t, err, string(out))
+	server.Start()
+	db.Pool.Reset()
+	write("lost", 10) // these were sent, and are no more
+	require.Equal(t, 10, s.relayOnce(s.exactSource(), s.exactSink(), relay.Config{}))
+	lost := s.ledger
+	s.ledger = newLedger()
+	server.Stop("fast")
+	require.NoError(t, os.RemoveAll(data))
+	require.NoError(t, os.Rename(backup, data))
+	server.Start()
+	db.Pool.Reset()
+
+	for range 3 { // as by a supervisor, while producers go on past all the sink knows of
+		write(fmt.Sprint("after ", s.ledger.size()), 20)
+		r, err := relay.New(s.exactSource(), s.exactSink(), relay.Config{})
+		require.NoError(t, err)
+		err = r.Run(t.Context())
+		require.ErrorIs(t, err, relay.ErrSourceUnusable)
+		require.ErrorContains(t, err, "went back")
+	}
+	by := kafkasink.RemoveRequest{Actor: "ann", Reason: "restored a backup"}
+	removed, err := s.exactSink().RemovePositions(t.Context(), by)
+	require.NoError(t, err)
+	require.Len(t, removed, 1)
+	r, err := relay.New(s.exactSource(), s.exactSink(), relay.Config{})
+	require.NoError(t, err)
+	require.ErrorIs(t, r.Run(t.Context()), relay.ErrSourceUnusable, "somebody must say where it goes on")
+	// The database's own position is of the history that it has: it may be adopted.
+	require.Equal(t, 60, s.relayOnce(s.exactSource(), s.exactSink(), relay.Config{AdoptPosition: true}))
+	sent := map[string]int{}
+	for _, m := range s.committed() {
+		sent[m.ID]++
+	}
+	for id := range s.ledger.committed {
+		require.Equal(t, 1, sent[id], id)
+	}
+	require.Len(t, sent, lost.size()+s.ledger.size())
+
+	// Or the group starts over, which repeats what is retained.
+	_, err = s.exactSink().RemovePositions(t.Context(), by)
+	require.NoError(t, err)
+	require.NoError(t, ob.Rebase(t.Context(), rebaseTo(pgoutbox.StartOldest())))
+	require.Equal(t, 65, s.relayOnce(s.exactSource(), s.exactSink(), relay.Config{}), "all that is committed")
+	s.commit(s.message("k", "next"))
+	require.Equal(t, 1, s.relayOnce(s.exactSource(), s.exactSink(), relay.Config{}), "and so it goes on")
+}
