@@ -4,6 +4,22 @@ package mutants
 func exactMutants() []Mutant {
 	return []Mutant{
 		{
+			Name: "position-ahead-of-the-database", Breaks: []string{"R12", "O2"},
+			Change:  "a sink that has come further than the database is believed",
+			File:    "outbox/pgoutbox/positioned.go",
+			Old:     `if w := n.window; to.No > w.No {`,
+			New:     `if w := n.window; to.No > w.No && to.Target.Xmax > w.Target.Xmax+1000 {`,
+			Package: "outbox/pgoutbox", Test: "TestO2_SeekRefusesADatabaseThatWentBack", Needs: Postgres,
+		},
+		{
+			Name: "positions-of-another-group-are-removed", Breaks: []string{"R12"},
+			Change:  "an operator removes the positions of whichever group the topic is of",
+			File:    "outbox/kafkasink/positions_admin.go",
+			Old:     `group != r.Group {`,
+			New:     `group == "" {`,
+			Package: "outbox/kafkasink", Test: "TestR12_RemovePositions", Needs: Kafka,
+		},
+		{
 			Name: "position-is-read-before-fencing", Breaks: []string{"R12"},
 			Change:  "no new producer is made before the position is read",
 			File:    "outbox/kafkasink/transactional_lane.go",

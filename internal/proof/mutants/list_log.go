@@ -4,6 +4,22 @@ package mutants
 func retentionMutants() []Mutant {
 	return []Mutant{
 		{
+			Name: "deletes-by-a-foreign-position", Breaks: []string{"O2", "R8"},
+			Change:  "a position that relays would refuse still says what may be deleted",
+			File:    "outbox/pgoutbox/sql/slots.sql",
+			Old:     `@{_problem}(n.system_identifier, s.incarnation, n.source_floor)`,
+			New:     `NULL::text`,
+			Package: "outbox/pgoutbox", Test: "TestO2_NobodyDeletesByAForeignPosition", Needs: Postgres,
+		},
+		{
+			Name: "foreign-position-counts-in-status", Breaks: []string{"O2"},
+			Change:  "status counts by a position that relays would refuse",
+			File:    "outbox/pgoutbox/migrations/00003_history.sql",
+			Old:     `CASE WHEN w.problem IS NULL THEN p.prev ELSE '3:3:' END AS prev`,
+			New:     `p.prev`,
+			Package: "outbox/pgoutbox", Test: "TestO2_TruncatedLogIsRefused", Needs: Postgres,
+		},
+		{
 			Name: "drop-past-a-lagging-group", Breaks: []string{"O2", "R8"},
 			Change:  "a range is dropped that a group has not read",
 			File:    "outbox/pgoutbox/retention.go",
