@@ -67,6 +67,9 @@ func (c *crew) run(ctx context.Context) error {
 			err = c.await(ctx, wait)
 		}
 	}
+	if errors.Is(err, ErrSourceUnusable) {
+		c.relay.alarm(ctx, Alarm{Kind: AlarmSourceUnusable, Detail: err.Error()})
+	}
 	return c.dismiss(ctx, err)
 }
 

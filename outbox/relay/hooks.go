@@ -133,4 +133,7 @@ const (
 	// AlarmLag says that a record is older than Config.SLO, since its destination is
 	// out or since the relay is behind.
 	AlarmLag AlarmKind = "lag"
+	// AlarmSourceUnusable is raised when Run ends since the source is unusable. Nothing
+	// is relayed until an operator has seen to it.
+	AlarmSourceUnusable AlarmKind = "source_unusable"
 )

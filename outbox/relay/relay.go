@@ -61,7 +61,12 @@ func New(source Source, sink Sink, cfg Config) (*Relay, error) {
 // Config.DrainTimeout (else ErrDrainTimeout). Every goroutine that it started
 // has ended when it returns.
 //
-// Only errors that wrap ErrSourceUnusable end Run before ctx does. Every other
+// Only errors that wrap ErrSourceUnusable end Run before ctx does, after an
+// AlarmSourceUnusable. A supervisor may start the relay again, with backoff: what was
+// refused is refused again until an operator has mended it, and nothing is lost or
+// repeated by trying. What it must do is to tell somebody, since nothing is relayed
+// meanwhile: by the alarm, by the exit of the process, or by Health, which returns
+// ErrNotRunning, where the process has other work and stays. Every other
 // error, of the source or the sink, is logged, shown to the hooks and tried
 // again with backoff for as long as it takes: a database that is away, a broker
 // that refuses. What becomes of a record that cannot be delivered is for

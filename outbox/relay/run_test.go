@@ -118,12 +118,19 @@ func TestRun_UnusableSource(t *testing.T) {
 				log := newFakeLog(3)
 				src := log.source()
 				spoil(src)
-				require.ErrorIs(t, <-start(t, src, takesAll(0), relay.Config{}).done, relay.ErrSourceUnusable)
+				alarms := make(unusableAlarms, 10)
+				require.ErrorIs(t, <-start(t, src, takesAll(0), relay.Config{Hooks: []relay.Hook{alarms}}).done, relay.ErrSourceUnusable)
+				require.Len(t, alarms, 1)
+				require.Equal(t, relay.AlarmSourceUnusable, (<-alarms).Kind)
 				clean(t, log)
 			})
 		})
 	}
 }
+
+type unusableAlarms chan relay.Alarm
+
+func (u unusableAlarms) OnAlarm(_ context.Context, a relay.Alarm) { u <- a }
 
 // TestRun_EverythingElseIsRetried with backoff, and shown to the hooks.
 func TestRun_EverythingElseIsRetried(t *testing.T) {

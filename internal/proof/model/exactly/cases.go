@@ -15,10 +15,12 @@ func Cases() []model.Case {
 	two := bounds{terms: 2, records: 3, window: 2}
 	copies := bounds{terms: 2, records: 3, window: 2, copies: true, timeouts: true}
 	losing := bounds{terms: 2, records: 3, window: 2, vanishes: true, timeouts: true}
+	rewinding := bounds{terms: 2, records: 3, window: 2, rewinds: true}
 	cases := []model.Case{
 		{Model: title, Variant: "three relays in a row", Run: check(protocol{bounds: three}, sights())},
 		{Model: title, Variant: "two relays, and PostgreSQL's copy", Run: check(protocol{bounds: copies}, sights())},
 		{Model: title, Variant: "two relays, and the position vanishes", Run: check(protocol{bounds: losing}, missing())},
+		{Model: title, Variant: "two relays, and the database goes back", Run: check(protocol{bounds: rewinding}, rewound())},
 	}
 	for _, v := range []struct {
 		variant, breaks string
@@ -35,6 +37,7 @@ func Cases() []model.Case {
 		{"copies the position before the commit", "O12", rules{copyFirst: true}, copies},
 		{"begins at PostgreSQL's copy", "O10", rules{fromCopy: true}, copies},
 		{"takes a position that is gone for the start", "O10", rules{missingIsZero: true}, losing},
+		{"takes a position of lost commits once their transaction ids are used up", "O2", rules{wearsOff: true}, rewinding},
 	} {
 		cases = append(cases, model.Case{
 			Model: title, Variant: v.variant, Breaks: v.breaks, Run: check(protocol{rules: v.rules, bounds: v.bounds}, nil),
@@ -52,7 +55,7 @@ func check(p protocol, sights []model.Sight[state]) func(context.Context) (model
 		Always: []model.Promise[state]{
 			{Name: "O10", Says: "no record is visible twice", Holds: func(s state) bool { return s.broken != twice }},
 			{Name: "O5", Says: "records become visible in order", Holds: func(s state) bool { return s.broken != mixed }},
-			{Name: "O2", Says: "all before the position is visible", Holds: func(s state) bool { return upTo(s.position)&^s.visible == 0 }},
+			{Name: "O2", Says: "all before the position is visible", Holds: state.nothingLost},
 			{Name: "O12", Says: "PostgreSQL's copy is never ahead", Holds: func(s state) bool { return s.copied <= s.position }},
 		},
 		Moves: []model.Move[state]{
@@ -84,6 +87,21 @@ func (p *protocol) rests(s state) bool {
 	return s.visible == upTo(p.records) || s.missing
 }
 
+// nothingLost reports whether all before the position is visible. Once the database went
+// back, a position may be that of what was lost; then it is where a relay goes on that
+// counts.
+func (s state) nothingLost() bool {
+	if !s.rewound {
+		return upTo(s.position)&^s.visible == 0
+	}
+	for _, t := range s.terms {
+		if !t.old && upTo(t.at)&^s.visible != 0 {
+			return false
+		}
+	}
+	return true
+}
+
 func sights() []model.Sight[state] {
 	return []model.Sight[state]{
 		{Name: "a relay waits for the end of what a former one has decided", Seen: func(s state) bool {
@@ -105,5 +123,19 @@ func missing() []model.Sight[state] {
 	return []model.Sight[state]{
 		{Name: "a relay misses the position", Seen: func(s state) bool { return s.terms[1].phase == refused }},
 		{Name: "all is delivered all the same", Seen: func(s state) bool { return !s.vanishes && s.visible == upTo(3) }},
+	}
+}
+
+func rewound() []model.Sight[state] {
+	return []model.Sight[state]{
+		{Name: "a relay stops at a position of what was lost, its transaction ids used up", Seen: func(s state) bool {
+			return s.passed && s.terms[1].phase == refused
+		}},
+		{Name: "a relay goes on, since nothing of what was lost was delivered", Seen: func(s state) bool {
+			return s.rewound && s.back == 1 && s.terms[1].phase == idle && s.visible == upTo(3)
+		}},
+		{Name: "a relay delivers what was lost already", Seen: func(s state) bool {
+			return s.rewound && s.terms[0].old && s.terms[0].stage == prepared && s.terms[0].mark > s.back
+		}},
 	}
 }

@@ -91,8 +91,32 @@ func (p *protocol) outsideSteps(s state, yield yielder) {
 			yield(model.Step{Who: "kafka", What: "ends, since it takes too long, the transaction of", On: name(n), Outside: true}, to)
 		}
 	}
+	p.rewindSteps(s, yield)
 	if s.vanishes && s.position > 0 && !s.missing {
 		s.vanishes, s.missing = false, true
 		yield(model.Step{Who: "kafka", What: "loses the position", Outside: true}, s)
+	}
+}
+
+// rewindSteps yields that the database goes back behind a record, as after a failover to
+// a server that had not got it, and that producers use the same transaction ids again.
+func (p *protocol) rewindSteps(s state, yield yielder) {
+	if s.rewound && !s.passed {
+		to := s
+		to.passed = true
+		yield(model.Step{Who: "producers", What: "use up the transaction ids that were lost", Outside: true}, to)
+	}
+	if !p.rewinds || s.rewound || s.epoch == p.terms {
+		return
+	}
+	for back := range p.records {
+		to := s
+		to.rewound, to.back = true, back
+		to.visible &= upTo(back)
+		to.copied = min(to.copied, back)
+		for n := range to.epoch {
+			to.terms[n].old = true
+		}
+		yield(model.Step{Who: "postgres", What: "goes back, and others are committed from", On: place(back), Outside: true}, to)
 	}
 }

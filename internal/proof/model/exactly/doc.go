@@ -2,7 +2,8 @@
 // over from one another at any moment, a position that is a record of the same
 // transaction as the messages, a coordinator that fences producers and decides
 // transactions in two stages, records that the cluster refuses, answers that are lost,
-// requests that arrive late, and a copy of the position in PostgreSQL.
+// requests that arrive late, a copy of the position in PostgreSQL, and a database that goes
+// back, as after a failover that loses commits.
 //
 // Three records of one slot stand in the log; a transaction has one or two of them. A
 // relay works under a lease of which nothing is asked but that it is looked at before

@@ -104,6 +104,11 @@ func (p *protocol) recall(s state, n uint8) (model.Step, state) {
 	}
 	t.phase, t.at = idle, s.position
 	switch {
+	case s.rewound && !t.old && s.position > s.back && !(p.wearsOff && s.passed):
+		// Each window is on the disk before it is used: the database has come to back, and
+		// comes no further, since nobody reads before this is settled.
+		t.phase, t.at = refused, 0
+		return model.Step{Who: name(n), What: "finds the position ahead of the database and stops"}, s
 	case p.fromCopy:
 		t.at = s.copied
 	case s.missing && !p.missingIsZero:
@@ -152,7 +157,9 @@ func (p *protocol) flush(s state, n uint8, yield yielder) {
 func (s *state) restart(n uint8) {
 	t := &s.terms[n]
 	t.stop()
-	t.phase = begun
+	if !t.old {
+		t.phase = begun
+	}
 }
 
 // hear yields what relay n makes of the answer to the end, or of none.

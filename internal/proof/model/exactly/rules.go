@@ -12,6 +12,7 @@ type rules struct {
 	copyFirst     bool // PostgreSQL's copy is written before the commit
 	fromCopy      bool // a relay begins at PostgreSQL's copy
 	missingIsZero bool // a position that is gone counts as the start
+	wearsOff      bool // a position that is ahead of the database is taken once its transaction ids are used up
 }
 
 // bounds are what a search tries.
@@ -22,6 +23,7 @@ type bounds struct {
 	copies   bool // PostgreSQL's copy is written
 	timeouts bool // the coordinator ends transactions that take too long
 	vanishes bool // the position may vanish from its topic
+	rewinds  bool // the database may go back, while a relay is yet to come
 }
 
 // protocol is what the steps depend on.

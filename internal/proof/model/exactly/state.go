@@ -35,7 +35,7 @@ const (
 	ending        // the end of the transaction is asked for
 	marking       // a variant's second transaction, of the position
 	ended
-	refused // the position is missing: people are needed
+	refused // the position is missing, or ahead of the database: an operator is needed
 )
 
 // Stages of a transaction at the coordinator.
@@ -55,6 +55,7 @@ type term struct {
 	position uint8 // on its way, 0 for none
 	failed   bool  // one of them was refused
 	ask      bool  // the request to end is on its way
+	old      bool  // it reads a database that is no more
 
 	stage  uint8
 	staged set   // records in the log, not visible
@@ -85,12 +86,19 @@ type state struct {
 	vanishes bool  // it may
 	copied   uint8 // PostgreSQL's copy
 
+	rewound bool  // the database went back
+	back    uint8 // the records from this one on are others than before
+	passed  bool  // producers have used up the transaction ids that were lost
+
 	broken uint8
 	terms  [maxTerms]term
 }
 
 // reveal makes the transaction of t visible.
 func (s *state) reveal(t *term) {
+	if t.old {
+		t.staged &= upTo(s.back) // the others are of nobody now
+	}
 	for r := range uint8(maxRecords) {
 		if t.staged&(1<<r) == 0 {
 			continue
