@@ -168,7 +168,7 @@ func TestO2_SeekRefusesADatabaseThatWentBack(t *testing.T) {
 	require.Zero(t, query1[int](t, db, "SELECT count(*) FROM leat.outbox_positions WHERE window_no > 0"), "nothing was stored")
 
 	// The same number for another window, which was opened since.
-	readAll(t, s, 10)
+	readPage(t, s, 10)
 	s = again(t, ob, db)
 	require.ErrorContains(t, s.Seek(t.Context(), position), "went back")
 }

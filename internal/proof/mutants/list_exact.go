@@ -39,7 +39,7 @@ func exactMutants() []Mutant {
 			Name: "another-writer-of-positions", Breaks: []string{"R12"},
 			Change:  "a record of another slot, or outside of a transaction, is taken for a position",
 			File:    "outbox/kafkasink/positions_record.go",
-			Old:     `if string(r.Key) != l.slot || !r.Attrs.IsTransactional() || r.Value == nil {`,
+			Old:     `if !l.owns(r) || !r.Attrs.IsTransactional() || r.Value == nil {`,
 			New:     `if r.Value == nil {`,
 			Package: "outbox/kafkasink", Test: "TestR12_PositionTopicIsChecked", Needs: Kafka,
 		},
