@@ -18,9 +18,10 @@ import (
 // maintenanceSchema is the oldest version of the schema that maintenance works with.
 const maintenanceSchema = 3
 
-// Maintenance keeps the log in shape: it makes ranges ahead of the sequence, drops
-// those behind every group, and moves delayed messages into the log when they are
-// due. Run it beside every relay; of all that run, one works at a time.
+// Maintenance keeps the log in shape: it makes ranges ahead of the sequence, closes the
+// one in use by age or size, drops those behind every group, and moves delayed messages
+// into the log when they are due. Run it beside every relay; of all that run, one works
+// at a time.
 //
 // It needs what a relay needs, SELECT, UPDATE and DELETE on the table of delayed
 // messages, INSERT on the log, and with KeepAudit SELECT and DELETE on the audit;
@@ -209,13 +210,13 @@ func (m *Maintenance) round(ctx context.Context) (MaintenanceReport, error) {
 	if err != nil {
 		return r.report, err
 	}
-	r.sequence, r.report.Sequence = facts.Sequence, probe.Sequence
+	r.sequence, r.last, r.report.Sequence = facts.Sequence, probe.Sequence, probe.Sequence
 	var errs []error
 	for _, step := range []struct {
 		name string
 		do   func(context.Context) error
 	}{
-		{"ranges ahead", r.ahead}, {"groups", r.groups}, {"retention", r.retain}, {"prune", r.prune},
+		{"ranges ahead", r.ahead}, {"range in use", r.closeRange}, {"groups", r.groups}, {"retention", r.retain}, {"prune", r.prune},
 	} {
 		err := step.do(ctx)
 		switch {
@@ -237,6 +238,7 @@ type round struct {
 	*Maintenance
 
 	sequence uint32
+	last     int64 // the number that the sequence has come to
 	report   MaintenanceReport
 	known    bool     // the groups were looked at
 	exempt   []string // groups that are past their greatest lag

@@ -9,7 +9,7 @@ import (
 )
 
 // MaintenanceConfig tunes Maintenance. The zero value is a good start: a week of
-// history in ranges of ten million messages.
+// history in ranges of 21 hours, or of ten million messages where those come sooner.
 type MaintenanceConfig struct {
 	// Interval is the time between two rounds.
 	// Defaults to 1 min.
@@ -20,16 +20,19 @@ type MaintenanceConfig struct {
 	Lease time.Duration
 
 	// MaxAge is how long messages are kept for replay once every group is past them;
-	// negative keeps them for ever. A range goes when its youngest message is older.
+	// negative keeps them for ever. A range goes when its youngest message is older,
+	// and is closed after an eighth of MaxAge (1 min at least), so a message goes at most
+	// that much later.
 	// Defaults to 7 days.
 	MaxAge time.Duration
 
 	// MaxBytes bounds the size of the log with its indexes: while it is exceeded, the
-	// oldest range goes whatever its age, but never before every group is past it.
-	// Defaults to 0: no bound.
+	// oldest range goes whatever its age, but never before every group is past it. A
+	// range is closed at an eighth of MaxBytes (1 MiB at least). Defaults to 0: no bound.
 	MaxBytes int64
 
-	// PartitionSize is the length of new ranges in sequence numbers, 10 at least.
+	// PartitionSize is the length of new ranges in sequence numbers, 10 at least. A range
+	// that is closed by age or size leaves the rest of its numbers unused.
 	// Defaults to 10,000,000.
 	PartitionSize int64
 

@@ -34,6 +34,26 @@ func ExtendOnce(ctx context.Context, m *Maintenance) error {
 	})
 }
 
+// CloseOnce closes the range in use, if it holds a message, and a free log can be had.
+func CloseOnce(ctx context.Context, m *Maintenance) ([]Range, error) {
+	r := &round{Maintenance: &Maintenance{ob: m.ob, cfg: m.cfg, sql: m.sql, log: m.log}}
+	r.cfg.MaxBytes, r.sql.begun = 0, "SELECT $1::bigint IS NOT NULL AND EXISTS (SELECT FROM {range})"
+	r.cfg.MaxAge = 0
+	facts, err := m.ob.window.Facts(ctx, m.ob.pool)
+	if err != nil {
+		return nil, err
+	}
+	r.sequence = facts.Sequence
+	err = m.ob.pool.QueryRow(ctx, "SELECT coalesce(pg_sequence_last_value($1::oid::regclass), 0)", r.sequence).Scan(&r.last)
+	if err == nil {
+		err = r.closeRange(ctx)
+	}
+	if isBusy(err) {
+		err = nil
+	}
+	return r.report.Closed, err
+}
+
 // Promote is promote, for tests.
 func Promote(ctx context.Context, ob *Outbox) (moved int64, stayed bool, err error) {
 	return ob.promote(ctx)

@@ -28,8 +28,10 @@ func (r Range) attr() slog.Attr {
 type MaintenanceReport struct {
 	// Sequence is the number that was drawn last, as the round began.
 	Sequence int64
-	// Added and Dropped are the ranges that the round has made and removed.
-	Added, Dropped []Range
+	// Added and Dropped are the ranges that the round has made and removed. Closed is the
+	// one that was in use and had become old or large enough: the sequence goes on in the
+	// next one.
+	Added, Dropped, Closed []Range
 	// Deleted is the number of messages that were deleted in chunks.
 	Deleted int64
 	// PrunedAudit and PrunedDead are the numbers of rows of the audit and of dead

@@ -11,7 +11,8 @@ import (
 type maintenanceStatements struct {
 	ranges, rangeNames    string
 	owner                 string
-	pins, unseen, young   string
+	pins, unseen          string
+	young, begun          string
 	page                  string
 	lags                  string
 	chunkLook, chunkDrop  string
@@ -31,6 +32,7 @@ func renderMaintenance(cfg Config) (maintenanceStatements, error) {
 		{&s.pins, "range_pins"},
 		{&s.unseen, "range_unseen"},
 		{&s.young, "range_young"},
+		{&s.begun, "range_begun"},
 		{&s.page, "range_page"},
 		{&s.lags, "group_lags"},
 		{&s.chunkLook, "chunk_look"},

@@ -105,7 +105,7 @@ func (r *round) dropRanges(ctx context.Context) error {
 		total += p.Bytes
 	}
 	for _, p := range parts {
-		if p.To > r.report.Sequence+1 {
+		if p.To > r.last+1 {
 			return nil // numbers of it are still to be drawn
 		}
 		tooMuch := r.cfg.MaxBytes > 0 && total > r.cfg.MaxBytes

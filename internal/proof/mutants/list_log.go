@@ -59,6 +59,22 @@ func retentionMutants() []Mutant {
 			New:     `if err == nil && (kept || !some && group != "") {`,
 			Package: "outbox/pgoutbox", Test: "TestO2_NothingGoesUnread", Needs: Postgres,
 		},
+		{
+			Name: "range-in-use-stays-open", Breaks: []string{"R8"},
+			Change:  "a range that is not full is never closed, so that nothing of it goes",
+			File:    "outbox/pgoutbox/partitions_close.go",
+			Old:     `if due, err := r.due(ctx, p); err != nil || !due {`,
+			New:     `if due, err := r.due(ctx, p); err != nil || !due || p.To > 0 {`,
+			Package: "outbox/pgoutbox", Test: "TestO2_RetentionOfAQuietService", Needs: Postgres,
+		},
+		{
+			Name: "sequence-is-moved-under-a-producer", Breaks: []string{"O2", "O5"},
+			Change:  "the sequence is moved while producers may draw numbers from it",
+			File:    "outbox/pgoutbox/partitions_close.go",
+			Old:     `IN SHARE ROW EXCLUSIVE MODE`,
+			New:     `IN ACCESS SHARE MODE`,
+			Package: "outbox/pgoutbox", Test: "TestO2_RangeWithAWriterIsNotClosed", Needs: Postgres,
+		},
 	}
 }
 
