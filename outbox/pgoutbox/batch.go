@@ -19,7 +19,8 @@ import (
 //
 // A batch does not say where it will be sent, so the statement itself checks
 // that it runs in this outbox's database; to know which one that is, the first
-// call of a process opens a connection for a moment.
+// call of a process opens a connection for a moment. For the same reason
+// Config.MaxKeyLocks bounds the keys of a batch here, whatever else its transaction locks.
 func (o *Outbox) QueueEnqueue(ctx context.Context, batch *pgx.Batch, msgs ...outbox.Message) error {
 	if batch == nil {
 		return fmt.Errorf("%w: batch is nil", outbox.ErrNotInTransaction)
@@ -32,7 +33,8 @@ func (o *Outbox) QueueEnqueue(ctx context.Context, batch *pgx.Batch, msgs ...out
 	if err != nil {
 		return err
 	}
-	return o.insert(ctx, ready, &instance, func(sql string, args []any, want int64) (int64, error) {
+	take := func(keys []int64) error { return o.takeQueued(batch, keys) }
+	return o.insert(ctx, ready, &instance, take, func(sql string, args []any, want int64) (int64, error) {
 		batch.Queue(sql, args...).Exec(func(tag pgconn.CommandTag) error {
 			if tag.RowsAffected() != want {
 				return fmt.Errorf("%w: %d of %d messages stored", outbox.ErrWrongDatabase, tag.RowsAffected(), want)
@@ -50,6 +52,7 @@ func (o *Outbox) QueueEnqueue(ctx context.Context, batch *pgx.Batch, msgs ...out
 // a NotBefore, since one INSERT has one table: outbox.ErrInvalidMessage. It is an
 // INSERT without RETURNING and without a semicolon, which stores nothing, instead
 // of failing, in another database than the outbox's: compare the number of rows.
+// Config.MaxKeyLocks bounds a statement here and not a transaction.
 func (o *Outbox) InsertStatement(ctx context.Context, msgs []outbox.Message) (query string, args []any, err error) {
 	ready, err := o.prepare.Prepare(ctx, msgs)
 	if err != nil {
@@ -65,7 +68,8 @@ func (o *Outbox) InsertStatement(ctx context.Context, msgs []outbox.Message) (qu
 	if err != nil {
 		return "", nil, err
 	}
-	err = o.insert(ctx, ready, &instance, func(q string, a []any, rows int64) (int64, error) {
+	take := func([]int64) error { return nil } // whose transaction it will be is not known
+	err = o.insert(ctx, ready, &instance, take, func(q string, a []any, rows int64) (int64, error) {
 		query, args = q, a
 		return rows, nil
 	})

@@ -36,10 +36,12 @@ type Config struct {
 	// Defaults to false: keys are locked.
 	UnorderedKeys bool
 
-	// MaxKeyLocks bounds the locks that one call of Enqueue takes, since locks are
-	// a pool that all of the cluster shares. A call with more distinct keys locks
-	// the whole outbox instead: producers with keys wait until its transaction
-	// ends. 1 to 10,000.
+	// MaxKeyLocks bounds the keys that one transaction locks, since locks are a pool
+	// that all of the cluster shares (max_locks_per_transaction). One call of Enqueue
+	// with more distinct keys locks the whole outbox instead: producers with keys wait
+	// until its transaction ends. Several calls that come to more fail with
+	// ErrTooManyKeys: by then, the whole could only be locked at the risk of a deadlock.
+	// 1 to 10,000.
 	// Defaults to 1,000.
 	MaxKeyLocks int
 

@@ -30,7 +30,7 @@ import (
 // Errors: outbox.ErrNotInTransaction when tx is nil or has ended,
 // outbox.ErrWrongDatabase when it belongs to another database, an
 // *outbox.InvalidMessageError for a message that cannot be stored and sent as it
-// is; none of these has written anything. Any other error is the database's, and
+// is, ErrTooManyKeys after too many calls with keys in one transaction; none of these has written anything. Any other error is the database's, and
 // tx must be rolled back. No message is a no-op.
 func (o *Outbox) Enqueue(ctx context.Context, tx pgx.Tx, msgs ...outbox.Message) error {
 	began := time.Now()
@@ -47,10 +47,12 @@ func (o *Outbox) enqueuePgx(ctx context.Context, tx pgx.Tx, msgs []outbox.Messag
 	if err != nil || len(ready) == 0 {
 		return ready, err
 	}
-	if err := o.checkDatabase(ctx, tx); err != nil {
+	taken, err := o.checkDatabase(ctx, tx)
+	if err != nil {
 		return nil, err
 	}
-	return ready, o.insert(ctx, ready, nil, func(sql string, args []any, _ int64) (int64, error) {
+	take := func(keys []int64) error { return taken.take(ctx, keys, o.cfg.MaxKeyLocks, o.heldIn(tx)) }
+	return ready, o.insert(ctx, ready, nil, take, func(sql string, args []any, _ int64) (int64, error) {
 		tag, err := tx.Exec(ctx, sql, args...)
 		if errors.Is(err, pgx.ErrTxClosed) {
 			err = fmt.Errorf("%w: %w", outbox.ErrNotInTransaction, err)
@@ -81,7 +83,10 @@ func (o *Outbox) enqueueSQL(ctx context.Context, tx *sql.Tx, msgs []outbox.Messa
 	if err != nil {
 		return nil, err
 	}
-	return ready, o.insert(ctx, ready, &instance, func(query string, args []any, _ int64) (int64, error) {
+	take := func(keys []int64) error {
+		return o.sqlLocks.find(tx).take(ctx, keys, o.cfg.MaxKeyLocks, o.heldInSQL(tx))
+	}
+	return ready, o.insert(ctx, ready, &instance, take, func(query string, args []any, _ int64) (int64, error) {
 		res, err := tx.ExecContext(ctx, query, args...)
 		if errors.Is(err, sql.ErrTxDone) {
 			err = fmt.Errorf("%w: %w", outbox.ErrNotInTransaction, err)
@@ -105,13 +110,20 @@ func (o *Outbox) EnqueueContext(ctx context.Context, msgs ...outbox.Message) err
 	return fmt.Errorf("%w: the context carries no pgx.Tx or *sql.Tx", outbox.ErrNotInTransaction)
 }
 
-// insert runs the INSERT of each chunk of msgs. exec returns how many rows were
-// stored.
-func (o *Outbox) insert(ctx context.Context, msgs []outbox.Message, instance *string, exec func(sql string, args []any, rows int64) (int64, error)) error {
+// insert runs the INSERT of each chunk of msgs, after take has agreed to the locks of their
+// keys. exec returns how many rows were stored.
+func (o *Outbox) insert(ctx context.Context, msgs []outbox.Message, instance *string,
+	take func(keys []int64) error, exec func(sql string, args []any, rows int64) (int64, error),
+) error {
 	if err := failpoint.Inject(ctx, failpoint.ProducerBeforeInsert); err != nil {
 		return err
 	}
 	locks, shared := o.locks(msgs)
+	if len(locks) > 1 { // the outbox shared, and keys
+		if err := take(locks[1:]); err != nil {
+			return describe(err)
+		}
+	}
 	for _, part := range chunks(msgs) {
 		sql, args, err := o.statement(part, locks, shared, instance)
 		if err != nil {

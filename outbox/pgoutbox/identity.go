@@ -13,29 +13,31 @@ import (
 
 // checkDatabase refuses a transaction of another database than the outbox's. A
 // connection is looked at once in its life. Where its address is the pool's,
-// that settles it; else it is asked which outbox it sees.
-func (o *Outbox) checkDatabase(ctx context.Context, tx pgx.Tx) error {
+// that settles it; else it is asked which outbox it sees. It returns what is noted on the
+// connection.
+func (o *Outbox) checkDatabase(ctx context.Context, tx pgx.Tx) (*keyLocks, error) {
 	conn := tx.Conn()
 	notes := conn.PgConn().CustomData()
-	if _, ok := notes[o.noteKey]; ok {
-		return nil
+	if taken, ok := notes[o.noteKey].(*keyLocks); ok {
+		return taken, nil
 	}
 	ours, theirs := o.address.ConnConfig, conn.Config()
 	if ours.Host != theirs.Host || ours.Port != theirs.Port || ours.Database != theirs.Database {
 		instance, err := o.instanceID(ctx)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		var seen string
 		if err := tx.QueryRow(ctx, o.sql.instance).Scan(&seen); err != nil {
-			return foreign(err)
+			return nil, foreign(err)
 		}
 		if seen != instance {
-			return fmt.Errorf("%w: it is %q on %s:%d", outbox.ErrWrongDatabase, theirs.Database, theirs.Host, theirs.Port)
+			return nil, fmt.Errorf("%w: it is %q on %s:%d", outbox.ErrWrongDatabase, theirs.Database, theirs.Host, theirs.Port)
 		}
 	}
-	notes[o.noteKey] = struct{}{}
-	return nil
+	taken := &keyLocks{}
+	notes[o.noteKey] = taken
+	return taken, nil
 }
 
 // foreign says what it means that a transaction does not know its instance.

@@ -37,6 +37,7 @@ type Outbox struct {
 	wholeBox int64  // the advisory lock of the whole outbox
 	bell     bell
 	more     moreStatements
+	sqlLocks sqlLocks
 	pooled   atomic.Bool // the last connection of our own came through a pooler
 
 	mu       sync.Mutex
@@ -48,7 +49,7 @@ var _ outbox.Enqueuer = (*Outbox)(nil)
 
 // statements are the rendered SQL of the outbox.
 type statements struct {
-	enqueue, instance, page, pageEarly string
+	enqueue, instance, page, pageEarly, locksHeld string
 }
 
 // New returns the outbox that lives in the database of pool. It returns an error
@@ -128,6 +129,7 @@ func renderStatements(cfg Config) (statements, error) {
 		{&s.instance, "instance"},
 		{&s.page, "page"},
 		{&s.pageEarly, "page_early"},
+		{&s.locksHeld, "key_locks_held"},
 	} {
 		raw, err := sqlFiles.ReadFile("sql/" + f.file + ".sql")
 		if err != nil {

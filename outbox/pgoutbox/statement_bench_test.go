@@ -95,6 +95,7 @@ func BenchmarkEncode(b *testing.B) {
 func benchArgs(b *testing.B, n int) (args []any) {
 	b.Helper()
 	err := benchOutbox(b, Config{}).insert(b.Context(), benchMessages(n, benchHeaders()), nil,
+		func([]int64) error { return nil },
 		func(_ string, a []any, rows int64) (int64, error) {
 			args = a
 			return rows, nil

@@ -67,5 +67,13 @@ func enqueueMutants() []Mutant {
 			New:     `return keys[:1], 0`,
 			Package: "outbox/pgoutbox", Test: "TestO5_BeyondMaxKeyLocks", Needs: Postgres,
 		},
+		{
+			Name: "key-locks-are-bounded-a-call", Breaks: []string{"O5"},
+			Change:  "a transaction may lock any number of keys, if it does so in many calls",
+			File:    "outbox/pgoutbox/key_locks.go",
+			Old:     `		k.asked, all = kept, union(kept, keys)`,
+			New:     `		k.asked, all = kept[:0], union(kept[:0], keys)`,
+			Package: "outbox/pgoutbox", Test: "TestO5_KeysOfATransactionAreBounded", Needs: Postgres,
+		},
 	}
 }
