@@ -6,8 +6,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// maxBytes is where a page of due records ends although there are more.
-const maxBytes = 32 << 20
+// maxBytes is where a page of due records ends although there are more. It is what
+// one call of a sink can deliver within its time, like a page of the log, and not what
+// fits into memory: a page that is too large would fail for ever.
+const maxBytes = 4 << 20
 
 // Share is a slot's part of a group: shards that are its number modulo slots.
 type Share struct {
@@ -21,30 +23,21 @@ type Held struct {
 	Attempts int
 }
 
-// Due returns records that are to be tried now, ascending, at most limit and about
-// 32 MiB of payload, none of the topics in except. Each record to be retried comes
-// with the first of those that wait behind it.
+// Due returns records that are to be tried now, ascending, at most limit, none of the
+// topics in except. Each record to be retried comes with the first of those that wait
+// behind it. The page ends with the record that fills 4 MiB of payloads, keys and
+// headers: at least one is returned if any is due, and no more is fetched than that.
 func (s *Statements) Due(ctx context.Context, conn *pgx.Conn, group string, share Share, limit int, except []string) ([]Held, error) {
 	if except == nil {
 		except = []string{}
 	}
-	rows, err := conn.Query(ctx, s.due, group, limit, except, share.Slots, share.Slot)
+	rows, err := conn.Query(ctx, s.due, group, limit, except, share.Slots, share.Slot, maxBytes)
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
-	var due []Held
-	size := 0
-	for size < maxBytes && rows.Next() {
-		var h Held
-		if err := rows.Scan(append(h.scans(), &h.Attempts)...); err != nil {
-			return nil, err
-		}
-		size += len(h.Payload)
-		due = append(due, h)
-	}
-	rows.Close() // reads past what was not taken
-	return due, rows.Err()
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (h Held, err error) {
+		return h, row.Scan(append(h.scans(), &h.Attempts)...)
+	})
 }
 
 // Keys returns the keys of which a record is held.

@@ -86,9 +86,9 @@ func TestPlans(t *testing.T) {
 				statement, args string
 				rows, buffers   int
 			}{
-				"due, a topic is away": {"due", "'default', 500, '{away}', 1::smallint, 0::smallint", 56, 700},
-				"due, all":             {"due", "'default', 500, '{}', 1::smallint, 0::smallint", 500, 12_000},
-				"due, a slot":          {"due", "'default', 100, '{away}', 64::smallint, 33::smallint", 1, 700},
+				"due, a topic is away": {"due", "'default', 500, '{away}', 1::smallint, 0::smallint, 4194304", 56, 700},
+				"due, all":             {"due", "'default', 500, '{}', 1::smallint, 0::smallint, 4194304", 500, 12_000},
+				"due, a slot":          {"due", "'default', 100, '{away}', 64::smallint, 33::smallint, 4194304", 1, 700},
 				"settle":               {"settle", "'default', " + one, 0, 100},
 				"free":                 {"free", "'default', " + one, 0, 100},
 				"leave":                {"leave", "'default', 1, 'x', '{100001,100002}', '{delivered,delivered}', '{[],[]}', '{NULL,NULL}'", 0, 300},

@@ -11,11 +11,12 @@ import (
 )
 
 // maxPageBytes is where a page ends although there are more records: memory is
-// bounded even where small records are followed by large ones.
+// bounded even where small records are followed by large ones. The statements of
+// pages have the same number: no page fetches more, and one record.
 const maxPageBytes = 32 << 20
 
 // query reads one page of records. It is full where there may be more of them:
-// at limit, or at maxPageBytes.
+// at limit, or where it was cut for its bytes.
 func (n *session) query(ctx context.Context, limit int, sql string, args ...any) (page []outbox.Record, full bool, err error) {
 	rows, end, err := n.rows(ctx, sql, args)
 	if err != nil {
@@ -23,7 +24,7 @@ func (n *session) query(ctx context.Context, limit int, sql string, args ...any)
 	}
 	defer end()
 	d := decoder{records: make([]outbox.Record, 0, min(limit, n.expect))}
-	for d.size < maxPageBytes && rows.Next() {
+	for rows.Next() {
 		if len(d.records) == 0 {
 			d.binaryForm = isBinary(rows.FieldDescriptions())
 		}
@@ -31,12 +32,20 @@ func (n *session) query(ctx context.Context, limit int, sql string, args ...any)
 			return nil, false, err
 		}
 	}
-	rows.Close() // reads past what was not taken
+	rows.Close()
 	if err := errors.Join(rows.Err(), end()); err != nil {
 		return nil, false, err
 	}
+	full = len(d.records) == limit
+	if len(d.absent) > 0 {
+		cut, err := n.fetchLarge(ctx, &d)
+		if err != nil {
+			return nil, false, err
+		}
+		full = full || cut
+	}
 	n.expect = max(2*len(d.records), 64)
-	return d.records, len(d.records) == limit || d.size >= maxPageBytes, nil
+	return d.records, full, nil
 }
 
 // withoutPolicies makes the statements behind it in a batch, which is a transaction,
@@ -71,8 +80,9 @@ type decoder struct {
 	slabs
 
 	records    []outbox.Record
-	binaryForm bool // the rows are as binary expects them
-	size       int  // bytes of what was kept
+	binaryForm bool  // the rows are as binary expects them
+	size       int   // bytes of what was kept
+	absent     []int // places of the records whose payloads the page has left out
 	topic, typ string
 }
 

@@ -68,7 +68,11 @@ func (d *decoder) binary(v [][]byte) error {
 	}
 	r.Topic, r.Type = d.name(&d.topic, v[colTopic]), d.name(&d.typ, v[colType])
 	r.Key = d.text(v[colKey])
-	r.Payload = d.keep(v[colPayload])
+	if v[colPayload] == nil {
+		d.absent = append(d.absent, len(d.records)-1)
+	} else {
+		r.Payload = d.keep(v[colPayload])
+	}
 	if headers := v[colHeaders]; headers != nil {
 		r.Headers = decodeHeaders(headers)
 	}

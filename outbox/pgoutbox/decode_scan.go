@@ -28,7 +28,11 @@ func (d *decoder) scan(rows pgx.Rows) error {
 		r.ID = ids.Text(id)
 	}
 	r.Topic, r.Key, r.Type = d.name(&d.topic, topic), key.String, typ.String
-	r.Payload = d.keep(payload)
+	if payload == nil {
+		d.absent = append(d.absent, len(d.records))
+	} else {
+		r.Payload = d.keep(payload)
+	}
 	if occurred.Valid {
 		r.OccurredAt = occurred.Time.In(time.UTC)
 	}

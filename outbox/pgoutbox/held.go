@@ -25,17 +25,17 @@ func (n *session) share() pgheld.Share {
 
 // HeldKeys implements relay.Holder.
 func (n *session) HeldKeys(ctx context.Context) ([]relay.Key, error) {
-	n.writing.Lock()
-	defer n.writing.Unlock()
-	keys, err := n.source.ob.held.Keys(ctx, n.writer, n.lease.Slot.Group, n.share())
+	n.reading.Lock()
+	defer n.reading.Unlock()
+	keys, err := n.source.ob.held.Keys(ctx, n.reader, n.lease.Slot.Group, n.share())
 	return relayKeys(keys), unusable(describe(err))
 }
 
 // CountHeld implements relay.HoldCounter.
 func (n *session) CountHeld(ctx context.Context) (int, error) {
-	n.writing.Lock()
-	defer n.writing.Unlock()
-	count, err := n.source.ob.held.Count(ctx, n.writer, n.lease.Slot.Group, n.share())
+	n.reading.Lock()
+	defer n.reading.Unlock()
+	count, err := n.source.ob.held.Count(ctx, n.reader, n.lease.Slot.Group, n.share())
 	return count, unusable(describe(err))
 }
 
@@ -92,9 +92,9 @@ func (n *session) Due(ctx context.Context, limit int, except []string) ([]relay.
 	if limit < 1 {
 		return nil, outbox.ConfigError("limit", limit, "must be positive")
 	}
-	n.writing.Lock()
-	defer n.writing.Unlock()
-	rows, err := n.source.ob.held.Due(ctx, n.writer, n.lease.Slot.Group, n.share(), limit, except)
+	n.reading.Lock()
+	defer n.reading.Unlock()
+	rows, err := n.source.ob.held.Due(ctx, n.reader, n.lease.Slot.Group, n.share(), limit, except)
 	if err != nil {
 		return nil, unusable(describe(err))
 	}

@@ -92,7 +92,7 @@ func (p *playback) connect(ctx context.Context) error {
 		closeConn(ctx, conn.Conn)
 		return err
 	}
-	p.pager.reader, p.pager.pooled = conn.Conn, !conn.direct
+	p.pager.reader, p.pager.pooled, p.pager.large = conn.Conn, !conn.direct, p.history.ob.more.pageLarge
 	return nil
 }
 

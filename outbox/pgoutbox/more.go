@@ -3,7 +3,7 @@ package pgoutbox
 // moreStatements are the rendered SQL of own connections and of history.
 type moreStatements struct {
 	own, historyBegin, historyWindow, historyFromTime, historyFromWindow string
-	historyPage, historyBefore, ranges                                   string
+	historyPage, historyBefore, ranges, pageLarge                        string
 }
 
 func renderMore(cfg Config) (moreStatements, error) {
@@ -17,6 +17,7 @@ func renderMore(cfg Config) (moreStatements, error) {
 		{&s.historyPage, "history_page"},
 		{&s.historyBefore, "history_before"},
 		{&s.ranges, "ranges"},
+		{&s.pageLarge, "page_large"},
 	})
 	return s, err
 }

@@ -31,6 +31,8 @@ func (n *session) Read(ctx context.Context, limit int) (relay.Page, error) {
 	if limit < 1 {
 		return relay.Page{}, outbox.ConfigError("limit", limit, "must be positive")
 	}
+	n.reading.Lock()
+	defer n.reading.Unlock()
 	if n.closed {
 		return relay.Page{}, relay.ErrSlotClosed
 	}

@@ -14,9 +14,9 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// session is a Source under a lease. The reader connection belongs to Read, the
-// writer connection to Advance and Renew, so that settling and renewing never
-// wait for a page.
+// session is a Source under a lease. The reader connection belongs to Read and to what
+// reads the held records, the writer connection to Advance, Hold, Resolve and Renew, so
+// that settling and renewing never wait for a page, however large it is.
 type session struct {
 	source *Source
 	lease  pgwindow.Lease
@@ -25,10 +25,12 @@ type session struct {
 	over   sync.Once
 	facts  pgwindow.Facts
 	reader *pgx.Conn
-	pooled bool // a pooler stands before reader
-	expect int  // rows of the next page, a guess
+	pooled bool   // a pooler stands before reader
+	large  string // page_large.sql
+	expect int    // rows of the next page, a guess
 
-	writing sync.Mutex // guards writer
+	reading sync.Mutex // guards reader; no renewal needs it
+	writing sync.Mutex // guards writer; held for a write, which Renew may wait for, and never for a read
 	writer  *pgx.Conn
 
 	mu     sync.Mutex // guards the rest
@@ -56,7 +58,10 @@ func (s *Source) open(ctx context.Context, lease pgwindow.Lease, turn int64) (*s
 	if err != nil {
 		return nil, err
 	}
-	n := &session{source: s, lease: lease, turn: turn, reader: reader, pooled: s.ob.pooled.Load()}
+	n := &session{
+		source: s, lease: lease, turn: turn, reader: reader,
+		pooled: s.ob.pooled.Load(), large: s.ob.more.pageLarge,
+	}
 	if n.writer, err = s.connect(ctx); err == nil {
 		err = n.load(ctx)
 	}

@@ -194,9 +194,7 @@ func (t *term) resolved(verdicts []Verdict, free []Key) {
 			continue
 		}
 		t.held = max(t.held-1, len(t.heldKeys))
-		if _, more := t.heldKeys[keyOf(v.Record)]; more && v.Record.Key != "" {
-			t.dueMore = true // the next of its key is due
-		}
+		t.dueMore = true // the next of its key is due, or what a page of large records has left out
 		if v.Fate == FateDelivered {
 			t.acked.Add(1)
 			t.retry.reset()

@@ -123,8 +123,10 @@ type Holder interface {
 
 	// Due returns held records that are to be sent now, ascending in Seq: those
 	// of FateRetry whose time has come, each followed by those of its key that wait
-	// behind it; at most limit, and none of the topics in except. Empty when nothing
-	// is due. Parked records are never due.
+	// behind it; at most limit, and none of the topics in except. Fewer where they are
+	// large: a Holder bounds the bytes before it fetches them, on what Renew does not
+	// wait for, and returns at least one record if any is due (pgoutbox: 4 MiB and one
+	// record). Empty when nothing is due. Parked records are never due.
 	Due(ctx context.Context, limit int, except []string) ([]Held, error)
 
 	// Resolve stores what became of records that Due has returned; those it is not

@@ -20,17 +20,17 @@ func whole() pgheld.Share {
 
 // HeldKeys implements relay.Holder.
 func (n *session) HeldKeys(ctx context.Context) ([]relay.Key, error) {
-	n.writing.Lock()
-	defer n.writing.Unlock()
-	keys, err := n.source.held.Keys(ctx, n.writer, n.lease.Slot.Group, whole())
+	n.reading.Lock()
+	defer n.reading.Unlock()
+	keys, err := n.source.held.Keys(ctx, n.reader, n.lease.Slot.Group, whole())
 	return relayKeys(keys), unusable(describe(err))
 }
 
 // CountHeld implements relay.HoldCounter.
 func (n *session) CountHeld(ctx context.Context) (int, error) {
-	n.writing.Lock()
-	defer n.writing.Unlock()
-	count, err := n.source.held.Count(ctx, n.writer, n.lease.Slot.Group, whole())
+	n.reading.Lock()
+	defer n.reading.Unlock()
+	count, err := n.source.held.Count(ctx, n.reader, n.lease.Slot.Group, whole())
 	return count, unusable(describe(err))
 }
 
@@ -93,9 +93,9 @@ func (n *session) Due(ctx context.Context, limit int, except []string) ([]relay.
 	if limit < 1 {
 		return nil, outbox.ConfigError("limit", limit, "must be positive")
 	}
-	n.writing.Lock()
-	defer n.writing.Unlock()
-	rows, err := n.source.held.Due(ctx, n.writer, n.lease.Slot.Group, whole(), limit, except)
+	n.reading.Lock()
+	defer n.reading.Unlock()
+	rows, err := n.source.held.Due(ctx, n.reader, n.lease.Slot.Group, whole(), limit, except)
 	if err != nil {
 		return nil, unusable(describe(err))
 	}

@@ -27,13 +27,18 @@ func (n *session) query(ctx context.Context, limit int) (records []outbox.Record
 	}
 	defer rows.Close()
 	records = make([]outbox.Record, 0, len(numbers))
-	size := 0
+	size, full := 0, false
 	for size < maxPageBytes && rows.Next() {
 		var r row
 		var place int
 		var created time.Time
-		if err := rows.Scan(&place, &r.uuid, &created, &r.payload); err != nil {
+		var fetched bool
+		if err := rows.Scan(&place, &r.uuid, &created, &r.payload, &fetched); err != nil {
 			return nil, 0, fmt.Errorf("leat: reading the forwarder's table: %w", err)
+		}
+		if !fetched {
+			full = true
+			break
 		}
 		if place <= taken {
 			return nil, 0, errOutOfOrder
@@ -43,7 +48,7 @@ func (n *session) query(ctx context.Context, limit int) (records []outbox.Record
 		size += len(r.payload)
 		records = append(records, n.decode(ctx, r))
 	}
-	full := size >= maxPageBytes
+	full = full || size >= maxPageBytes
 	rows.Close() // reads past what was not taken
 	if err := rows.Err(); err != nil {
 		return nil, 0, err

@@ -20,6 +20,8 @@ func (n *session) Read(ctx context.Context, limit int) (relay.Page, error) {
 	if limit < 1 {
 		return relay.Page{}, outbox.ConfigError("limit", limit, "must be positive")
 	}
+	n.reading.Lock()
+	defer n.reading.Unlock()
 	page, err := n.readWindow(ctx, limit)
 	if err != nil || len(page.Records) > 0 {
 		return page, unusable(err)

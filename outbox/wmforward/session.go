@@ -14,9 +14,9 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// session is a Source under a lease. The reader connection belongs to Read, the
-// writer connection to Advance and Renew, so that settling and renewing never
-// wait for a page.
+// session is a Source under a lease. The reader connection belongs to Read and to what
+// reads the held records, the writer connection to Advance, Hold, Resolve and Renew, so
+// that settling and renewing never wait for a page, however large it is.
 type session struct {
 	source *Source
 	lease  pgwindow.Lease
@@ -25,7 +25,8 @@ type session struct {
 	reader *pgx.Conn
 	rest   places // of the window, not read yet
 
-	writing sync.Mutex // guards writer
+	reading sync.Mutex // guards reader; no renewal needs it
+	writing sync.Mutex // guards writer; held for a write, which Renew may wait for, and never for a read
 	writer  *pgx.Conn
 
 	mu     sync.Mutex // guards the rest

@@ -2,9 +2,11 @@
 -- (NULL: all), by one walk of the primary key. The selection stands around the walk
 -- and not in it, so that nobody sorts: stored from $5 to before $6, topics like one
 -- of $7, keys among $8, ids among $9; each may be NULL.
+-- Large payloads are left out, as in page.sql.
 SELECT w.*
 FROM (
-    SELECT o.seq, o.created_at, o.occurred_at, o.id, o.shard, o.id_text, o.topic, o.key, o.type, o.payload, o.headers
+    SELECT o.seq, o.created_at, o.occurred_at, o.id, o.shard, o.id_text, o.topic, o.key, o.type,
+           CASE WHEN octet_length(o.payload) <= 33554432 / $10::bigint THEN o.payload END AS payload, o.headers
     FROM @{} o
     WHERE o.seq > $1::bigint AND o.seq <= $2::bigint
       AND pg_visible_in_snapshot(o.xid, $3::pg_snapshot)

@@ -1,9 +1,11 @@
 -- Phase A of a window: rows above the floor that target sees and prev does not,
 -- by one walk of the primary key that stops after the page. No comparison of
 -- xid beside the two: with xid >= xmax, stale statistics sorted the window on
--- every page.
+-- every page. A payload that is more than its share of 32 MiB is left out, which reads
+-- its header only: page_large.sql fetches it, as far as the page has room.
 -- $1 prev, $2 target, $3 greatest(last, floor), $4 limit.
-SELECT o.seq, o.created_at, o.occurred_at, o.id, o.shard, o.id_text, o.topic, o.key, o.type, o.payload, o.headers
+SELECT o.seq, o.created_at, o.occurred_at, o.id, o.shard, o.id_text, o.topic, o.key, o.type,
+       CASE WHEN octet_length(o.payload) <= 33554432 / $4::bigint THEN o.payload END AS payload, o.headers
 FROM @{} o
 WHERE o.seq > $3::bigint
   AND pg_visible_in_snapshot(o.xid, $2::pg_snapshot)

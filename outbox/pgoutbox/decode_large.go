@@ -1,0 +1,64 @@
+package pgoutbox
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// fetchLarge fetches the payloads that a page has left out, as far as it has room, and
+// reports whether it cut the page before the first one for which there was none. So a
+// page costs a second round trip if it has a payload that is more than its share, and
+// what is fetched is bounded before it is (rule N3).
+func (n *session) fetchLarge(ctx context.Context, d *decoder) (cut bool, err error) {
+	seqs := make([]int64, len(d.absent))
+	for i, place := range d.absent {
+		seqs[i] = d.records[place].Seq
+	}
+	rows, err := n.reader.Query(ctx, n.large, seqs, max(maxPageBytes-d.size, 1))
+	if err != nil {
+		return false, err
+	}
+	var seq int64
+	var payload []byte
+	got := 0       // of absent, those that were decided about
+	var gone []int // places of records that retention has deleted meanwhile
+	_, err = pgx.ForEachRow(rows, []any{&seq, &payload}, func() error {
+		for got < len(seqs) && seqs[got] < seq {
+			gone = append(gone, d.absent[got])
+			got++
+		}
+		d.records[d.absent[got]].Payload = payload
+		d.size += len(payload)
+		payload = nil
+		got++
+		return nil
+	})
+	if err != nil {
+		return false, err
+	}
+	if got == 0 {
+		gone, got = d.absent, len(d.absent) // the first one fits any page
+	}
+	if cut = got < len(seqs); cut {
+		d.records = d.records[:d.absent[got]]
+	}
+	d.remove(gone)
+	return cut, nil
+}
+
+// remove takes the records at places, which ascend, out of the page.
+func (d *decoder) remove(places []int) {
+	if len(places) == 0 {
+		return
+	}
+	kept := d.records[:0]
+	for i := range d.records {
+		if len(places) > 0 && places[0] == i {
+			places = places[1:]
+			continue
+		}
+		kept = append(kept, d.records[i])
+	}
+	d.records = kept
+}
