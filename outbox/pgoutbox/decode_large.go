@@ -2,6 +2,7 @@ package pgoutbox
 
 import (
 	"context"
+	"errors"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -15,10 +16,11 @@ func (n *session) fetchLarge(ctx context.Context, d *decoder) (cut bool, err err
 	for i, place := range d.absent {
 		seqs[i] = d.records[place].Seq
 	}
-	rows, err := n.reader.Query(ctx, n.large, seqs, max(maxPageBytes-d.size, 1))
+	rows, end, err := n.rows(ctx, n.large, []any{seqs, max(maxPageBytes-d.size, 1)})
 	if err != nil {
 		return false, err
 	}
+	defer end()
 	var seq int64
 	var payload []byte
 	got := 0       // of absent, those that were decided about
@@ -34,7 +36,7 @@ func (n *session) fetchLarge(ctx context.Context, d *decoder) (cut bool, err err
 		got++
 		return nil
 	})
-	if err != nil {
+	if err := errors.Join(err, end()); err != nil {
 		return false, err
 	}
 	if got == 0 {

@@ -128,9 +128,12 @@ func TestN3_DueFetchesNoMoreThanItReturns(t *testing.T) {
 func TestO14_RenewingWaitsForNoRead(t *testing.T) {
 	t.Parallel()
 	for name, read := range map[string]func(ctx context.Context, h *holding) error{
-		"due":   func(ctx context.Context, h *holding) error { _, err := h.Due(ctx, 1, nil); return err },
-		"keys":  func(ctx context.Context, h *holding) error { _, err := h.HeldKeys(ctx); return err },
-		"count": func(ctx context.Context, h *holding) error { _, err := h.Holder.(relay.HoldCounter).CountHeld(ctx); return err },
+		"due":  func(ctx context.Context, h *holding) error { _, err := h.Due(ctx, 1, nil); return err },
+		"keys": func(ctx context.Context, h *holding) error { _, err := h.HeldKeys(ctx); return err },
+		"count": func(ctx context.Context, h *holding) error {
+			_, err := h.Holder.(relay.HoldCounter).CountHeld(ctx)
+			return err
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
