@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/leat-go/leat/internal/onehandler"
 )
 
 var (
@@ -20,6 +22,12 @@ var (
 
 	// ErrMismatch is returned where the id was seen before with another content.
 	ErrMismatch = errors.New("leat: the same message id came with another content")
+
+	// ErrTwoHandlers is returned once two handlers of a router, told apart by their
+	// names, have called one Processor: the second one would take the messages of the
+	// first for repeats. Give each a Processor with a name of its own. It is the same
+	// error as inbox.ErrTwoHandlers.
+	ErrTwoHandlers = onehandler.Err
 
 	// ErrFenced is returned where the lease is another one's by now. The message
 	// must not be acknowledged: the other one may fail yet.

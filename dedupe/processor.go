@@ -12,6 +12,7 @@ import (
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/internal/jitter"
+	"github.com/leat-go/leat/internal/onehandler"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -21,6 +22,7 @@ type Processor struct {
 	store    Store
 	consumer string
 	cfg      Config
+	handlers onehandler.Guard
 }
 
 // New returns a Processor for the consumer called consumer, 1 to
@@ -44,6 +46,16 @@ func New(store Store, consumer string, cfg Config) (*Processor, error) {
 // Consumer returns the name that New was given.
 func (p *Processor) Consumer() string {
 	return p.consumer
+}
+
+// OneHandler returns nil for the first name of a router's handler that it is called
+// with, and for an empty one. Once there was a second name, it returns
+// ErrTwoHandlers for both. middleware.Dedupe calls it for each message.
+func (p *Processor) OneHandler(name string) error {
+	if err := p.handlers.Check(name); err != nil {
+		return fmt.Errorf("leat: consumer %s: %w", p.consumer, err)
+	}
+	return nil
 }
 
 // Message is what Do is to run once.

@@ -58,7 +58,11 @@ func (c *batchCall) enter(ctx context.Context, msgs []*message.Message) (entries
 	seen := make(map[ids.UUID]int, len(msgs))
 	for place, msg := range msgs {
 		e := batchEntry{msg: msg, place: place}
-		var err error
+		err := c.p.OneHandler(message.HandlerNameFromCtx(msg.Context())) //nolint:contextcheck // the message has one of its own
+		if err != nil {
+			c.settle(ctx, e, OutcomeFailed, err)
+			continue
+		}
 		e.key.Topic = message.SubscribeTopicFromCtx(msg.Context()) //nolint:contextcheck // the message has one of its own
 		if e.key.Name, err = c.p.cfg.KeyFunc(e.key.Topic, msg); err != nil {
 			c.settle(ctx, e, OutcomeFailed, fmt.Errorf("leat: consumer %s: key of message %s: %w", c.p.consumer, msg.UUID, err))

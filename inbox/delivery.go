@@ -41,6 +41,9 @@ func (p *Processor) newDelivery(msg *message.Message, handle func(ctx context.Co
 // identify finds out what the message is. ErrNoMessageID comes last, when all the
 // rest is known.
 func (p *Processor) identify(ctx context.Context, d *delivery) (err error) {
+	if err := p.handlers.Check(message.HandlerNameFromCtx(ctx)); err != nil {
+		return err
+	}
 	if d.id, err = p.cfg.IDFrom(d.msg); err != nil {
 		return err
 	}

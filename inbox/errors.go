@@ -1,6 +1,10 @@
 package inbox
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/leat-go/leat/internal/onehandler"
+)
 
 var (
 	// ErrNoMessageID is returned for a message in which the IDSource finds no id.
@@ -38,6 +42,13 @@ var (
 	// ErrConflict is returned when the database went on refusing the transaction
 	// for conflicts with others, through all of Config.ConflictRetries.
 	ErrConflict = errors.New("leat: transaction conflicts with others")
+
+	// ErrTwoHandlers is returned for every message once two handlers of a router,
+	// told apart by their names, have called one Processor. It remembers the messages
+	// of one effect: the second handler would take those of the first for duplicates.
+	// Give each a Processor with a name of its own; see middleware.Inbox.For. No
+	// attempt is counted, and nothing is given up.
+	ErrTwoHandlers = onehandler.Err
 
 	// ErrFingerprintMismatch is returned for a message with the id of another one
 	// that was processed: same id, other fingerprint. It is never acknowledged as a

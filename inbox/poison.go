@@ -14,8 +14,8 @@ import (
 //
 // It returns false for ErrBusy and ErrCommitUnknown, since the message may be
 // about to take effect or have done so; for ErrNotClaimed, since an outage of the
-// database is not the message's fault; for ErrConflict and ErrNotGivenUp, for the
-// same reason; for a context that was cancelled, as
+// database is not the message's fault; for ErrConflict, ErrNotGivenUp and
+// ErrTwoHandlers, for the same reason; for a context that was cancelled, as
 // when a router closes; and for nil. A handler that fails because it has
 // lost the database cannot be told from one that fails for the message: let a Retry
 // stand between the two. ErrTooOld and ErrTooNew do speak against the message.
@@ -24,7 +24,7 @@ func ShouldPoison(err error) bool {
 	case errors.Is(err, ErrTooOld), errors.Is(err, ErrTooNew):
 		return true
 	case err == nil, errors.Is(err, ErrBusy), errors.Is(err, ErrCommitUnknown), errors.Is(err, ErrNotClaimed),
-		errors.Is(err, ErrConflict), errors.Is(err, ErrNotGivenUp), errors.Is(err, context.Canceled):
+		errors.Is(err, ErrConflict), errors.Is(err, ErrNotGivenUp), errors.Is(err, ErrTwoHandlers), errors.Is(err, context.Canceled):
 		return false
 	default:
 		return true

@@ -12,6 +12,7 @@ import (
 
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/jitter"
+	"github.com/leat-go/leat/internal/onehandler"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -21,6 +22,8 @@ type Processor struct {
 	consumer string
 	store    Store
 	cfg      Config
+
+	handlers onehandler.Guard
 
 	attempts Attempter // nil where attempts are not counted
 	parker   Parker    // nil where the store is none
@@ -55,6 +58,17 @@ func (p *Processor) Consumer() string {
 	return p.consumer
 }
 
+// OneHandler returns nil for the first name of a router's handler that it is called
+// with, and for an empty one. Once there was a second name, it returns
+// ErrTwoHandlers for both. Process calls it; it is for what answers in its place,
+// such as a cache.
+func (p *Processor) OneHandler(name string) error {
+	if err := p.handlers.Check(name); err != nil {
+		return fmt.Errorf("leat: consumer %s: %w", p.consumer, err)
+	}
+	return nil
+}
+
 // Process runs handle for msg unless msg was processed before. Its error is nil
 // exactly if msg can be acknowledged: the outcome is OutcomeCommitted,
 // OutcomeDuplicate, or, under Config.OnFailure, OutcomeParked,
@@ -69,6 +83,9 @@ func (p *Processor) Consumer() string {
 //
 // Handle is called again, in a new transaction, if the database refuses the
 // first one for a conflict with others; see Config.ConflictRetries.
+//
+// A Processor is for one handler: behind two of a router, Process returns
+// ErrTwoHandlers for all messages of both.
 //
 // Where the error is ErrCommitUnknown the effects may be there or not; when msg
 // comes again it is a duplicate or is run, whichever is right.

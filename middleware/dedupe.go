@@ -30,7 +30,12 @@ var (
 //
 // Messages that the handler returns are published before the message counts as
 // done, and none are returned to the router. They can be published twice; give
-// them ids that are a function of the message's, by inbox.ChildID.
+// them ids that are a function of the message's, by inbox.ChildID. One that has the
+// message's own id gets PassedOnID.
+//
+// A Processor remembers the messages of one handler: behind two of a router, the
+// messages of both fail with dedupe.ErrTwoHandlers. Give each its own with
+// handler.AddMiddleware.
 type Dedupe struct {
 	// Processor is required.
 	Processor *dedupe.Processor
@@ -58,6 +63,9 @@ func (d Dedupe) Middleware(h message.HandlerFunc) message.HandlerFunc {
 		if d.Processor == nil {
 			return nil, ErrNoDeduper
 		}
+		if err := d.Processor.OneHandler(message.HandlerNameFromCtx(msg.Context())); err != nil {
+			return nil, err
+		}
 		id, err := d.IDFrom(msg)
 		if err != nil {
 			return nil, err
@@ -78,6 +86,7 @@ func (d Dedupe) handle(ctx context.Context, msg *message.Message, h message.Hand
 	orig := msg.Context()
 	defer msg.SetContext(orig) //nolint:contextcheck // Retry and PoisonQueue outside must not meet one that has ended
 	msg.SetContext(ctx)
+	parent := parentOf(d.Processor, msg)
 	produced, err := h(msg)
 	switch {
 	case err != nil:
@@ -91,7 +100,7 @@ func (d Dedupe) handle(ctx context.Context, msg *message.Message, h message.Hand
 	if topic == "" {
 		return ErrNoPublishTopic
 	}
-	if err := d.Publisher.Publish(topic, produced...); err != nil {
+	if err := d.Publisher.Publish(topic, parent.passOn(produced)...); err != nil {
 		return fmt.Errorf("leat: publish the handler's messages: %w", err)
 	}
 	return nil

@@ -28,27 +28,42 @@ var (
 
 // Processor runs a handler once for each message. *inbox.Processor and all that
 // embed it are one, such as *pginbox.Inbox.
-type Processor interface {
-	// Process is inbox.Processor's.
-	Process(ctx context.Context, msg *message.Message, handle func(ctx context.Context) error) (inbox.Outcome, error)
-}
-
-var _ Processor = (*inbox.Processor)(nil)
+type Processor = inbox.Runner
 
 // Inbox makes each message take effect once. Its Middleware runs the handler in
 // the transaction that records the message's id; the transaction is in
 // msg.Context(), for pginbox.Tx and the like. Messages that the handler returns
 // are put into the Outbox in the same transaction, under the topic that the
 // handler was registered with, and none are returned to the router, which would
-// publish them after the commit.
+// publish them after the commit. One that has the id of the message that it was
+// made of gets another; see PassedOnID.
 //
 // The router acks after the commit, and nacks whatever failed, and messages of
 // which another delivery is in progress (inbox.ErrBusy). Those are no failures:
 // a Retry outside may try them again, a PoisonQueue outside must let them pass:
 // give PoisonQueueWithFilter inbox.ShouldPoison.
+//
+// An inbox remembers the messages of one handler. So a whole router takes For:
+//
+//	router.AddMiddleware(middleware.Inbox{For: in.For, Outbox: ob}.Middleware)
+//
+// and Processor is for one: handler.AddMiddleware(middleware.Inbox{Processor: in}.Middleware).
 type Inbox struct {
-	// Processor is required.
+	// Processor is the inbox of the one handler that Middleware wraps. Behind two,
+	// the messages of both fail with inbox.ErrTwoHandlers. Either Processor or For is
+	// required.
 	Processor Processor
+
+	// For returns the inbox of the handler with this name in Watermill's router, such
+	// as pginbox.Inbox.For. It is called once a handler, when its first message comes,
+	// and again after an error, which fails the message. It is safe for concurrent use.
+	//
+	// The inbox is to be called after the handler. A handler that gets another name
+	// begins with an empty memory: what is delivered again runs again. An
+	// EventGroupProcessor of package cqrs gives its whole group one handler of the
+	// router, and so one inbox and one transaction; an EventProcessor gives each event
+	// handler its own.
+	For func(handler string) (Processor, error)
 
 	// Outbox stores the messages that handlers return. Its transactions must be
 	// those of the Processor. Defaults to none: a handler that returns messages
@@ -62,16 +77,19 @@ type Inbox struct {
 
 // Middleware wraps h. It is safe for concurrent use.
 func (i Inbox) Middleware(h message.HandlerFunc) message.HandlerFunc {
+	find := i.finder()
 	return func(msg *message.Message) ([]*message.Message, error) {
-		if i.Processor == nil {
-			return nil, ErrNoProcessor
+		processor, err := find(msg.Context())
+		if err != nil {
+			return nil, err
 		}
-		outcome, err := i.Processor.Process(msg.Context(), msg, func(ctx context.Context) error {
+		parent := parentOf(processor, msg)
+		outcome, err := processor.Process(msg.Context(), msg, func(ctx context.Context) error {
 			produced, err := h(msg)
 			if err != nil {
 				return err
 			}
-			return i.enqueue(ctx, message.PublishTopicFromCtx(ctx), produced)
+			return i.enqueue(ctx, message.PublishTopicFromCtx(ctx), parent.passOn(produced))
 		})
 		if err == nil && outcome == inbox.OutcomeCommitted && i.Outbox != nil {
 			i.Outbox.Wake()

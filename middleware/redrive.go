@@ -27,8 +27,8 @@ var _ Redriver = (*inbox.Processor)(nil)
 // the way in which parked messages come to the handler that a router has behind
 // Middleware. What h returns is put into the Outbox under topic, the one that the
 // handler was registered with; it may be empty where h returns nothing. Wrap h in
-// those of the router's middlewares that it needs. Errors: ErrNoProcessor,
-// ErrNoRedriver, or that of the Processor's RunRedrive.
+// those of the router's middlewares that it needs. The Inbox needs a Processor: that
+// of the one handler, which For would return. Errors: ErrNoProcessor, ErrNoRedriver, or that of the Processor's RunRedrive.
 func (i Inbox) RunRedrive(ctx context.Context, topic string, h message.HandlerFunc) error {
 	if i.Processor == nil {
 		return ErrNoProcessor
@@ -38,10 +38,11 @@ func (i Inbox) RunRedrive(ctx context.Context, topic string, h message.HandlerFu
 		return ErrNoRedriver
 	}
 	return redriver.RunRedrive(ctx, func(ctx context.Context, msg *message.Message) error {
+		parent := parentOf(i.Processor, msg)
 		produced, err := h(msg)
 		if err != nil {
 			return err
 		}
-		return i.enqueue(ctx, topic, produced)
+		return i.enqueue(ctx, topic, parent.passOn(produced))
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/outbox"
 )
 
 // Joined is a transaction in memory of another kind that commits with a Tx,
@@ -39,6 +40,23 @@ type Config struct {
 // Inbox is a Processor in memory. It is safe for concurrent use.
 type Inbox struct {
 	*inbox.Processor
+
+	cfg Config
+}
+
+// For returns the inbox of the handler called handler in Watermill's router, for
+// middleware.Inbox.For: another consumer of the same Store, called by in's name, a
+// slash and the handler's. The result is an *Inbox. Errors wrap
+// outbox.ErrInvalidConfig.
+func (in *Inbox) For(handler string) (inbox.Runner, error) {
+	if handler == "" {
+		return nil, outbox.ConfigError("handler", `""`, "must not be empty")
+	}
+	own, err := New(in.Consumer()+"/"+handler, in.cfg)
+	if err != nil {
+		return nil, err
+	}
+	return own, nil
 }
 
 // New returns an inbox for the consumer called consumer; see inbox.New. Errors
@@ -51,5 +69,5 @@ func New(consumer string, cfg Config) (*Inbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Inbox{Processor: processor}, nil
+	return &Inbox{Processor: processor, cfg: cfg}, nil
 }

@@ -4,7 +4,11 @@
 //
 //	in, err := pginbox.New(pool, "loyalty", pginbox.Config{})
 //	err = in.Migrate(ctx)
-//	router.AddMiddleware(middleware.Inbox{Processor: in, Outbox: ob}.Middleware)
+//	router.AddMiddleware(middleware.Inbox{For: in.For, Outbox: ob}.Middleware)
+//
+// One inbox remembers the messages of one handler. For makes one for each handler
+// of a router, by its name; Handle and a handler's own AddMiddleware take the inbox
+// itself.
 //
 // A message costs one small row, and no round trip beyond those of the bare
 // transaction on pgx, since BEGIN and the claim travel together; with

@@ -23,6 +23,8 @@ type Inbox struct {
 	keys  keys
 
 	failures *failures
+
+	named func(consumer string) (*Inbox, error) // New or NewSQL, with another name
 }
 
 // New returns an inbox for the consumer called consumer, whose handlers write in
@@ -39,6 +41,22 @@ func New(pool *pgxpool.Pool, consumer string, cfg Config) (*Inbox, error) {
 	return newInbox(consumer, cfg, pgmigrate.FromPool(pool), func(keys keys, f *failures, cfg Config) inbox.Store {
 		return &poolStore{keys: keys, failures: f, pool: pool, isolation: cfg.Isolation}
 	})
+}
+
+// For returns the inbox of the handler called handler in Watermill's router, for
+// middleware.Inbox.For: another consumer in the same tables, with the same Config,
+// called by in's name, a slash and the handler's. A handler that is renamed begins
+// with an empty memory. Parked and the like of a handler's messages are those of New
+// with that name. The result is an *Inbox. Errors wrap outbox.ErrInvalidConfig.
+func (in *Inbox) For(handler string) (inbox.Runner, error) {
+	if handler == "" {
+		return nil, outbox.ConfigError("handler", `""`, "must not be empty")
+	}
+	own, err := in.named(in.Consumer() + "/" + handler)
+	if err != nil {
+		return nil, err
+	}
+	return own, nil
 }
 
 // NewSQL is New for handlers that write in a database/sql transaction (SQLTx,
@@ -80,5 +98,6 @@ func newInbox(
 	if err != nil {
 		return nil, err
 	}
-	return &Inbox{Processor: processor, cfg: cfg, db: db, store: store, keys: k, failures: f}, nil
+	named := func(consumer string) (*Inbox, error) { return newInbox(consumer, cfg, db, newStore) }
+	return &Inbox{Processor: processor, cfg: cfg, db: db, store: store, keys: k, failures: f, named: named}, nil
 }

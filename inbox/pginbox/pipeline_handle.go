@@ -40,6 +40,9 @@ func HandleQueued(
 		if err != nil {
 			return err
 		}
+		if err := in.OneHandler(message.HandlerNameFromCtx(msg.Context())); err != nil {
+			return err
+		}
 		q := &queued{msg: msg, handle: handle}
 		_, err := p.Process(context.WithValue(msg.Context(), queuedKey{}, q), msg, q.finish)
 		if q.committed {

@@ -3,7 +3,7 @@
 //
 //	in, err := pginbox.New(pool, "loyalty", pginbox.Config{})
 //	tiers, err := twotier.New(in, twotier.Config{Scope: in.Scope})
-//	router.AddMiddleware(middleware.Inbox{Processor: tiers, Outbox: ob}.Middleware)
+//	handler.AddMiddleware(middleware.Inbox{Processor: tiers, Outbox: ob}.Middleware)
 //
 // The caches hold the ids of messages whose transactions have committed, written
 // after the commit, and nothing else: no reservations, no Bloom filter, whose

@@ -20,6 +20,13 @@ type Inbox interface {
 	Process(ctx context.Context, msg *message.Message, handle func(ctx context.Context) error) (inbox.Outcome, error)
 }
 
+// oneHandler is an Inbox that notices when two handlers share it.
+type oneHandler interface {
+	OneHandler(name string) error
+}
+
+var _ oneHandler = (*inbox.Processor)(nil)
+
 // Processor is an inbox with caches in front. It is safe for concurrent use, owns
 // no goroutines and needs no Close; inbox and caches are the caller's.
 type Processor struct {
@@ -69,6 +76,11 @@ func (p *Processor) Consumer() string {
 func (p *Processor) Process(
 	ctx context.Context, msg *message.Message, handle func(ctx context.Context) error,
 ) (inbox.Outcome, error) {
+	if one, ok := p.in.(oneHandler); ok { // a cache would answer without asking it
+		if err := one.OneHandler(message.HandlerNameFromCtx(ctx)); err != nil {
+			return inbox.OutcomeFailed, err
+		}
+	}
 	id, err := p.cfg.IDFrom(msg)
 	if err != nil || id == "" {
 		return p.in.Process(ctx, msg, handle) // which knows what to say

@@ -1,0 +1,45 @@
+// Package onehandler notices that two handlers of a router share one memory of what
+// was processed. Behind it, the second would take each message for a duplicate.
+package onehandler
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+)
+
+// Err is inbox.ErrTwoHandlers and dedupe.ErrTwoHandlers.
+var Err = errors.New("leat: two handlers share what remembers the messages of one")
+
+// Guard belongs to one memory. The zero value is ready. It is safe for concurrent
+// use.
+type Guard struct {
+	seen atomic.Pointer[handlers]
+}
+
+// handlers are the names of a router's handlers: the first one, and one that came
+// later.
+type handlers struct{ first, second string }
+
+// Check returns an error that wraps Err if a handler of another name has been here.
+// It does so for every name from then on, the first one included: which of them
+// came first is chance, and another one may after a restart. An empty name is no
+// router's handler, and is let through.
+func (g *Guard) Check(handler string) error {
+	if handler == "" {
+		return nil
+	}
+	for {
+		seen := g.seen.Load()
+		switch {
+		case seen == nil:
+			g.seen.CompareAndSwap(nil, &handlers{first: handler})
+		case seen.second != "":
+			return fmt.Errorf("%w: %.200q and %.200q: give each its own", Err, seen.first, seen.second)
+		case seen.first == handler:
+			return nil
+		default:
+			g.seen.CompareAndSwap(seen, &handlers{first: seen.first, second: handler})
+		}
+	}
+}
