@@ -28,8 +28,9 @@ var (
 	ErrNotAssigned = errors.New("leat: partition was not assigned")
 
 	// ErrGap is returned for a message before which another was delivered and not
-	// processed. The session has gone wrong, or the database has gone back. Read on
-	// at GapError.Next, by a new Assigned.
+	// processed. The session has gone wrong, or the database has gone back, as after a
+	// failover that has lost commits. Read on at GapError.Next, by a new Assigned;
+	// WithReread tells the subscriber so.
 	ErrGap = errors.New("leat: an earlier message of the partition was not processed")
 
 	// ErrSourceChanged is returned where a topic is another log than the one that

@@ -191,6 +191,7 @@ func (p *Processor) unit(ctx context.Context, d *delivery) (outcome Outcome, err
 		d.refused = true
 		return OutcomeFailed, p.wrap("claim", d.id, err)
 	case err != nil:
+		reread(ctx, err)
 		return OutcomeFailed, p.wrap("claim", d.id, fmt.Errorf("%w: %w", ErrNotClaimed, err))
 	case status == Claimed && unit != nil && !d.counted:
 		// Whatever kept the attempt from being counted has ended just now.

@@ -23,6 +23,7 @@ type assignment struct {
 	ended    chan struct{} // closed when nobody serves it any more
 	wake     chan struct{}
 	gate     gate
+	reread   func(cause error)
 	maxCount int
 	maxBytes int
 
@@ -35,6 +36,8 @@ type assignment struct {
 	low       int64
 	lowEpoch  int32
 	committed int64
+	acked     int64 // the offset acknowledged last, −1 for none
+	rewound   bool  // low stays where reading began
 }
 
 // gate stops and starts the fetching of a partition.
@@ -43,13 +46,14 @@ type gate interface {
 	resume(partition int32)
 }
 
-func newAssignment(ctx context.Context, begin inbox.Position, cfg *Config, gate gate) *assignment {
+func newAssignment(ctx context.Context, begin inbox.Position, cfg *Config, gate gate, reread func(cause error)) *assignment {
 	a := &assignment{
 		begin:    begin,
 		draining: make(chan struct{}),
 		ended:    make(chan struct{}),
 		wake:     make(chan struct{}, 1),
 		gate:     gate,
+		reread:   reread,
 		maxCount: cfg.MaxBuffered,
 		maxBytes: cfg.MaxBufferedBytes,
 		next:     begin.Offset,
@@ -58,6 +62,7 @@ func newAssignment(ctx context.Context, begin inbox.Position, cfg *Config, gate 
 		// So that the first commit stores where reading began: a partition on which
 		// nothing happens keeps its place, too.
 		committed: -1,
+		acked:     -1,
 	}
 	a.ctx, a.cancel = context.WithCancelCause(ctx)
 	a.drain = sync.OnceFunc(func() { close(a.draining) })
@@ -104,7 +109,9 @@ func (a *assignment) settled(r *kgo.Record, w *window) {
 	defer a.mu.Unlock()
 	a.count--
 	a.bytes -= sizeOf(r)
-	a.low, a.lowEpoch = w.next, w.epoch
+	if !a.rewound {
+		a.low, a.lowEpoch = w.next, w.epoch
+	}
 	if a.paused && a.count <= a.maxCount/2 && a.bytes <= a.maxBytes/2 {
 		a.paused = false
 		a.gate.resume(a.begin.Partition)
@@ -154,7 +161,7 @@ func (a *assignment) messageContext(r *kgo.Record, prev int64, serial bool) cont
 	if a.begin.Source == "" { // the brokers do not tell topic ids: a position would name no log
 		return ctx
 	}
-	return inbox.WithPosition(ctx, a.position(r, prev, serial))
+	return inbox.WithReread(inbox.WithPosition(ctx, a.position(r, prev, serial)), a.reread)
 }
 
 func sorted(parts map[int32]*assignment) []*assignment {

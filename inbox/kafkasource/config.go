@@ -51,6 +51,14 @@ type Config struct {
 	// offsets decide.
 	Seek SeekFunc
 
+	// Check looks whether what was acknowledged is still remembered, each fifteenth
+	// of SessionTimeout: a failover that has lost commits is then noticed on partitions
+	// on which nothing new arrives, too. It gets the position acknowledged last of each
+	// partition, of serial sessions. After an error that wraps inbox.ErrGap or
+	// inbox.ErrNotAssigned the member joins again, which asks Seek; others are logged.
+	// Defaults to none.
+	Check func(ctx context.Context, acked []inbox.Position) error
+
 	// Concurrency is how many messages of one partition can be in the hands of
 	// handlers at the same time. 1 is serial: the next message comes when the one
 	// before it is acknowledged, whatever their keys. Not for RunBatches.

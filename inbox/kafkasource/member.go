@@ -42,6 +42,10 @@ type member struct {
 	gaveUp  chan struct{} // closed at the first giveUp
 	giveUp  func(err error)
 	because error // why, once gaveUp is closed
+
+	rereading   chan struct{} // closed at the first reread
+	rereadOnce  sync.Once
+	rereadCause error // once rereading is closed
 }
 
 // member joins the group and serves what it is assigned until the subscription
@@ -56,6 +60,7 @@ func (s *subscription) member(ctx context.Context) error {
 		pulse:        pulse{born: time.Now()},
 		assignments:  make(map[int32]*assignment),
 		gaveUp:       make(chan struct{}),
+		rereading:    make(chan struct{}),
 	}
 	m.pulse.synced = m.sameMember
 	var once sync.Once
@@ -75,6 +80,9 @@ func (s *subscription) member(ctx context.Context) error {
 	close(m.ready)
 	err = m.run(own, ctx.Done())
 	m.leave(kill, err)
+	if err == nil && m.rereads() {
+		return m.rereadCause
+	}
 	return err
 }
 
@@ -88,10 +96,13 @@ func (m *member) run(ctx context.Context, stop <-chan struct{}) (err error) {
 	loops.Go(func() { m.poll(polling) })
 	loops.Go(func() { m.commitLoop(polling) })
 	loops.Go(func() { m.watchTopic(polling) })
+	loops.Go(func() { m.checkLoop(polling) })
 	watch.Go(func() { m.watch(stopWatch) })
 	select {
 	case <-stop:
 	case <-m.closing:
+	case <-m.rereading:
+		m.rewind(ctx)
 	case <-m.gaveUp:
 		err = m.because
 		m.loseAll(ctx, err)

@@ -154,7 +154,7 @@ func (m *member) topicID(ctx context.Context) (string, error) {
 
 // open begins an assignment, in place of one from which nothing was read yet.
 func (m *member) open(ctx context.Context, b *begin) {
-	a := newAssignment(m.parent, b.position, &m.cfg, m) //nolint:contextcheck // ctx ends with the assigning
+	a := newAssignment(m.parent, b.position, &m.cfg, m, m.reread) //nolint:contextcheck // ctx ends with the assigning
 	m.mu.Lock()
 	earlier := m.assignments[b.position.Partition]
 	closed := m.closed

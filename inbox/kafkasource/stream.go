@@ -99,6 +99,9 @@ func (f *flow) land(l landing) {
 		if l.settled && f.prev == l.it.record.Offset {
 			f.prev = l.it.prev // it was not delivered
 		}
+		if !l.settled && f.lanes.serial {
+			f.a.wasAcked(l.it.record.Offset)
+		}
 		f.window.settle(l.it.n)
 		f.lanes.settle(l.it)
 		f.a.settled(l.it.record, &f.window)

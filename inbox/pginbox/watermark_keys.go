@@ -26,7 +26,7 @@ type watermarkKeys struct {
 
 	topics map[string]bool
 
-	claim, look             string // in place of those of ids
+	claim, look, check      string // in place of those of ids
 	begin                   string
 	ids, idsRange           string
 	sources, source, retire string
@@ -41,7 +41,7 @@ func newWatermarkKeys(names pgmigrate.Names, consumer string, topics map[string]
 		return k, err
 	}
 	for name, into := range map[string]*string{
-		"claim": &k.claim, "look": &k.look, "begin": &k.begin, "ids": &k.ids, "ids_range": &k.idsRange,
+		"claim": &k.claim, "look": &k.look, "check": &k.check, "begin": &k.begin, "ids": &k.ids, "ids_range": &k.idsRange,
 		"sources": &k.sources, "source": &k.source, "retire": &k.retire,
 		"rows": &k.rows, "seed": &k.seed, "set": &k.set, "remove": &k.remove,
 		"forget": &k.forget, "list": &k.list,

@@ -63,7 +63,7 @@ func dedupeMutants() []Mutant {
 			Name: "handlers-messages-are-dropped", Breaks: []string{"D6"},
 			Change:  "a handler counts as done although its messages were not published",
 			File:    "middleware/dedupe.go",
-			Old:     `d.Publisher.Publish(topic, produced...)`,
+			Old:     `d.Publisher.Publish(topic, parent.passOn(produced)...)`,
 			New:     `d.Publisher.Publish(topic)`,
 			Package: "middleware", Test: "TestD6_PublishedBeforeDone",
 		},

@@ -75,5 +75,29 @@ func watermarkMutants() []Mutant {
 			New:     `	if err != nil && hasIDs {`,
 			Package: "inbox/pginbox", Test: "TestI8_OneInboxAConsumer", Needs: Postgres,
 		},
+		{
+			Name: "gap-is-not-told", Breaks: []string{"I8"},
+			Change:  "the subscriber does not learn that its session is ahead of the database",
+			File:    "inbox/processor.go",
+			Old:     `		reread(ctx, err)`,
+			New:     `		reread(context.Background(), err)`,
+			Package: "inbox/kafkasource", Test: "TestI8_CommitsThatAFailoverLost", Needs: Kafka,
+		},
+		{
+			Name: "quiet-partitions-are-not-checked", Breaks: []string{"I8"},
+			Change:  "commits that were lost are noticed only when a new message comes",
+			File:    "inbox/kafkasource/reread.go",
+			Old:     `	if len(acked) == 0 {`,
+			New:     `	if len(acked) >= 0 {`,
+			Package: "inbox/kafkasource", Test: "TestI8_CommitsThatAFailoverLostOfAQuietPartition", Needs: Kafka,
+		},
+		{
+			Name: "group-keeps-offsets-that-are-ahead", Breaks: []string{"I8"},
+			Change:  "a partition that the database has forgotten is read from where the group was",
+			File:    "inbox/kafkasource/reread.go",
+			Old:     `		a.rewind()`,
+			New:     `		a.finish()`,
+			Package: "inbox/kafkasource", Test: "TestI8_CommitsThatAFailoverLost", Needs: Kafka,
+		},
 	}
 }

@@ -13,22 +13,25 @@ const title = "watermark inbox"
 func Cases() []model.Case {
 	cases := []model.Case{
 		{Model: title, Variant: "two sessions of two messages each", Run: check(protocol{remakes: 1}, sights())},
+		{Model: title, Variant: "commits are lost", Run: check(protocol{losses: 1}, lossSights())},
 	}
 	for _, v := range []struct {
 		variant, breaks string
 		rules           rules
-		remakes         uint8
+		remakes, losses uint8
 	}{
-		{"wants the very offset (= for <=)", "I8", rules{equal: true}, 0},
-		{"does not ask for the message before (<= alone)", "I1", rules{noPrev: true}, 0},
-		{"does not ask whether the offset was passed", "I1", rules{noMark: true}, 0},
-		{"looks, and updates later", "I1", rules{lookFirst: true}, 0},
-		{"acks before the commit", "I3", rules{ackFirst: true}, 0},
-		{"acks what is in work elsewhere", "I3", rules{ackBusy: true}, 0},
-		{"takes a topic that was made again for the one before", "I1", rules{anySource: true}, 1},
+		{"wants the very offset (= for <=)", "I8", rules{equal: true}, 0, 0},
+		{"does not ask for the message before (<= alone)", "I1", rules{noPrev: true}, 0, 0},
+		{"does not ask whether the offset was passed", "I1", rules{noMark: true}, 0, 0},
+		{"looks, and updates later", "I1", rules{lookFirst: true}, 0, 0},
+		{"acks before the commit", "I3", rules{ackFirst: true}, 0, 0},
+		{"acks what is in work elsewhere", "I3", rules{ackBusy: true}, 0, 0},
+		{"takes a topic that was made again for the one before", "I1", rules{anySource: true}, 1, 0},
+		{"stays at a gap", "I8", rules{stays: true}, 0, 1},
+		{"does not look where nothing comes", "I8", rules{blind: true}, 0, 1},
 	} {
 		cases = append(cases, model.Case{
-			Model: title, Variant: v.variant, Breaks: v.breaks, Run: check(protocol{rules: v.rules, remakes: v.remakes}, nil),
+			Model: title, Variant: v.variant, Breaks: v.breaks, Run: check(protocol{rules: v.rules, remakes: v.remakes, losses: v.losses}, nil),
 		})
 	}
 	return cases
@@ -36,15 +39,15 @@ func Cases() []model.Case {
 
 func check(p protocol, sights []model.Sight[state]) func(context.Context) (model.Report, error) {
 	m := model.Model[state]{
-		Start:    []state{{known: true, remakes: p.remakes}},
+		Start:    []state{{known: true, remakes: p.remakes, losses: p.losses}},
 		Next:     p.next,
 		Rest:     func(s state) bool { return s.effects == [messages]uint8{1, 1, 1} && s.mark == logEnd },
 		Liveness: "I8",
 		Always: []model.Promise[state]{
 			{Name: "I1", Says: "each message takes effect once, and none before the mark is left out", Holds: exact},
-			{Name: "I3", Says: "what is acknowledged has taken effect", Holds: func(s state) bool {
+			{Name: "I3", Says: "what is acknowledged has taken effect, in the history that is left", Holds: func(s state) bool {
 				for m := range uint8(messages) {
-					if s.acked&bit(m) != 0 && s.effects[m] == 0 {
+					if s.acked&^s.lost&bit(m) != 0 && s.effects[m] == 0 {
 						return false
 					}
 				}
@@ -52,8 +55,8 @@ func check(p protocol, sights []model.Sight[state]) func(context.Context) (model
 			}},
 		},
 		Moves: []model.Move[state]{
-			{Name: "I8", Says: "the mark never goes back, but for another log", Holds: func(from, to state) bool {
-				return to.mark >= from.mark || to.known && !from.known
+			{Name: "I8", Says: "the mark never goes back, but for another log or history", Holds: func(from, to state) bool {
+				return to.mark >= from.mark || to.known && !from.known || to.losses < from.losses
 			}},
 		},
 		Sights: sights,
@@ -69,6 +72,7 @@ func (p *protocol) next(s state, yield func(model.Step, state)) {
 		p.sessionSteps(s, n, yield)
 	}
 	p.remake(s, yield)
+	p.lose(s, yield)
 }
 
 // exact says that every message has taken effect at most once, and exactly once if
@@ -93,5 +97,17 @@ func sights() []model.Sight[state] {
 			return w[0].phase == running && w[1].phase == looking && w[1].message == w[0].message+1
 		}},
 		{Name: "a topic that was made again has been read", Seen: func(s state) bool { return s.remakes == 0 && s.mark == logEnd }},
+	}
+}
+
+func lossSights() []model.Sight[state] {
+	return []model.Sight[state]{
+		{Name: "a session is ahead of the database, and another one is not", Seen: func(s state) bool {
+			a, b := s.sessions[0], s.sessions[1]
+			return a.on && b.on && s.lost != 0 && s.mark < a.prev && s.mark >= b.prev
+		}},
+		{Name: "all was acknowledged, some of it was lost, and has taken effect", Seen: func(s state) bool {
+			return s.lost != 0 && s.mark == logEnd && s.effects == [messages]uint8{1, 1, 1}
+		}},
 	}
 }

@@ -8,6 +8,8 @@ type rules struct {
 	lookFirst bool // the claim looks, and updates later whatever is there by then
 	ackFirst  bool // the ack comes before the commit
 	ackBusy   bool // a message that is in work elsewhere is acknowledged
+	stays     bool // a session that meets a gap stays, and delivers again
+	blind     bool // a session to which nothing comes does not look
 	anySource bool // a topic that was made again is taken for the one before
 }
 
@@ -15,7 +17,7 @@ type rules struct {
 type protocol struct {
 	rules
 
-	remakes uint8
+	remakes, losses uint8
 }
 
 // fits says whether the claim would update the mark.

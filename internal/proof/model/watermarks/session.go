@@ -11,6 +11,7 @@ func at(m uint8) string { return [...]string{"offset 0", "offset 2", "offset 3",
 // sessionSteps yields what session n can do.
 func (p *protocol) sessionSteps(s state, n int, yield yielder) {
 	p.assign(s, n, yield)
+	p.quiet(s, n, yield)
 	one := &s.sessions[n]
 	if one.on && one.next < messages {
 		p.receive(s, n, yield)
@@ -138,6 +139,9 @@ func (p *protocol) look(s state, n, i int, yield yielder) {
 		d.phase = sure
 		yield(model.Step{Who: name(n), What: "acks what is in work, at", On: at(d.message)}, s)
 	default: // busy, or a gap: delivered again with what came before it
+		if p.losses > 0 && p.ahead(&s, d.prev) {
+			p.leave(s, n, yield)
+		}
 		d.phase = got
 		yield(model.Step{Who: name(n), What: "sees that it is not the turn of", On: at(d.message)}, s)
 	}

@@ -59,6 +59,8 @@ type state struct {
 	effects [messages]uint8
 	acked   uint8 // messages, a bit each
 	remakes uint8 // how often the topic may be made again
+	losses  uint8 // how often commits may be lost
+	lost    uint8 // messages whose commit was, a bit each
 
 	sessions [2]session
 }

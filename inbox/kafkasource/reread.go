@@ -1,0 +1,106 @@
+package kafkasource
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/leat-go/leat/inbox"
+)
+
+// A session can come to be ahead of the database that remembers its offsets: after a
+// failover that has lost commits, the offset that is next in the database lies
+// behind what the session has delivered and committed to the group. Where reading
+// begins is the database's word, so the member leaves the group, in order, and joins
+// again. What the group has committed counts for partitions that the database knows
+// nothing of any more; so it goes back to where the session began.
+
+// reread ends the membership for cause. It returns at once.
+func (m *member) reread(cause error) {
+	m.rereadOnce.Do(func() {
+		m.rereadCause = fmt.Errorf("%w: %w", ErrReread, cause)
+		close(m.rereading)
+	})
+}
+
+// rewind makes the next commit of each partition the offset at which its reading
+// began.
+func (m *member) rewind(ctx context.Context) {
+	parts := m.parts()
+	m.cfg.Logger.LogAttrs(ctx, slog.LevelError, "session is ahead of the database, reading again where that says",
+		slog.String("group", m.group), slog.String("topic", m.topic), slog.Int("partitions", len(parts)),
+		slog.Any("error", m.rereadCause))
+	m.committing.Lock()
+	defer m.committing.Unlock()
+	for _, a := range parts {
+		a.rewind()
+	}
+}
+
+// checkLoop asks Config.Check now and then.
+func (m *member) checkLoop(ctx context.Context) {
+	if m.cfg.Check == nil {
+		return
+	}
+	for {
+		pause(ctx, m.cfg.heartbeatInterval(), m.gaveUp)
+		if !m.remains(ctx) {
+			return
+		}
+		m.check(ctx)
+	}
+}
+
+func (m *member) check(ctx context.Context) {
+	var acked []inbox.Position
+	for _, a := range m.parts() {
+		if p, ok := a.lastAcked(); ok {
+			acked = append(acked, p)
+		}
+	}
+	if len(acked) == 0 {
+		return
+	}
+	err := m.cfg.Check(ctx, acked)
+	switch {
+	case err == nil || ctx.Err() != nil:
+	case errors.Is(err, inbox.ErrGap), errors.Is(err, inbox.ErrNotAssigned):
+		m.reread(err)
+	default:
+		m.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "cannot check what is remembered",
+			slog.String("group", m.group), slog.String("topic", m.topic), slog.Any("error", err))
+	}
+}
+
+func (a *assignment) wasAcked(offset int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.acked = offset
+}
+
+// lastAcked returns the position acknowledged last, and false where there is none.
+func (a *assignment) lastAcked() (inbox.Position, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	p := a.begin
+	p.Offset, p.Prev = a.acked, a.acked-1
+	return p, a.acked >= 0
+}
+
+// rewind stops the low watermark where reading began, whatever is settled from now on.
+func (a *assignment) rewind() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.rewound, a.low, a.lowEpoch = true, a.begin.Offset, -1
+}
+
+// rereads reports whether reread was called.
+func (m *member) rereads() bool {
+	select {
+	case <-m.rereading:
+		return true
+	default:
+		return false
+	}
+}

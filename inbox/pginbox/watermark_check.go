@@ -1,0 +1,46 @@
+package pginbox
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/leat-go/leat/inbox"
+)
+
+// Check looks whether the messages at acked, one a partition, are still remembered
+// as processed: a failover that lost commits, or Set, may have gone behind them. It
+// reads one small table, writes nothing and waits for nobody. It returns an
+// inbox.GapError for the first that is not, inbox.ErrNotAssigned where nothing is
+// remembered of a partition, or the database's error; kafkasource.Config.Check is for
+// it.
+func (w *Watermark) Check(ctx context.Context, acked []inbox.Position) error {
+	err := w.lend(ctx, func(conn *pgx.Conn) error {
+		for _, p := range acked {
+			source, err := w.keys.sourceOf(p.Topic, p.Source, p.Partition)
+			if err != nil {
+				return err
+			}
+			var next *int64
+			var current *string
+			err = conn.QueryRow(ctx, w.keys.check, w.keys.consumer, source, p.Partition, p.Topic).Scan(&next, &current)
+			if err != nil {
+				return explain(err)
+			}
+			if next != nil && *next > p.Offset {
+				continue
+			}
+			at := place{Position: p, source: source}
+			at.Prev = p.Offset // a mark that has not passed it is a gap behind it
+			at.Offset++
+			if _, err := at.verdict(next, current); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return w.wrap("check", err)
+	}
+	return nil
+}
