@@ -19,7 +19,8 @@ const NoBusyDelay time.Duration = -1
 
 // Config tunes a Processor. The zero value is a good start.
 type Config struct {
-	// IDFrom finds the id of a message.
+	// IDFrom finds the id of a message. Where several producers choose ids, take
+	// IDWithTopic or IDWithin, and a Fingerprint: two messages with one id are one.
 	// Defaults to DefaultIDSource.
 	IDFrom IDSource
 

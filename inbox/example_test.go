@@ -43,6 +43,22 @@ func ExampleIDFromFirst() {
 	// Output: cloud-event-7 <nil>
 }
 
+// Two tenants that happen to use one id have two messages.
+func ExampleIDWithin() {
+	source := inbox.IDWithin(func(msg *message.Message) (string, error) {
+		return msg.Metadata.Get("tenant"), nil // set by the gateway, and not by the tenant
+	}, inbox.DefaultIDSource())
+
+	for _, tenant := range []string{"acme", "globex"} {
+		msg := message.NewMessage("order-1", nil)
+		msg.Metadata.Set("tenant", tenant)
+		fmt.Println(source(msg))
+	}
+	// Output:
+	// "acme" order-1 <nil>
+	// "globex" order-1 <nil>
+}
+
 // A handler that runs again makes the same ids.
 func ExampleChildID() {
 	fmt.Println(inbox.ChildID("order-1", "billing", "invoice"))

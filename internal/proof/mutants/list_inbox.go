@@ -107,6 +107,14 @@ func messageMutants() []Mutant {
 			Package: "inbox", Test: "TestI12_ChildIDIsAFunctionOfItsArguments",
 		},
 		{
+			Name: "namespaces-run-into-ids", Breaks: []string{"I10"},
+			Change:  "the namespace of an id is put before it as it is",
+			File:    "inbox/idsource_namespace.go",
+			Old:     `strconv.QuoteToASCII(name)`,
+			New:     `strconv.QuoteToASCII("") + name`,
+			Package: "inbox", Test: "TestIDWithin",
+		},
+		{
 			Name: "two-handlers-share-an-inbox", Breaks: []string{"N1", "I1"},
 			Change:  "a second handler behind an inbox finds its messages done by the first",
 			File:    "internal/onehandler/guard.go",

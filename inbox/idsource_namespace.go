@@ -1,0 +1,52 @@
+package inbox
+
+import (
+	"errors"
+	"strconv"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+)
+
+// ErrNoNamespace is returned for a message in which the namespace function of
+// IDWithin finds none. The handler is not run.
+var ErrNoNamespace = errors.New("leat: message has no namespace for its id")
+
+// IDWithin returns an IDSource that takes the id of source within what namespace
+// says, such as a tenant: ids that are the same in two namespaces are two. Take it
+// where producers that do not trust each other, or do not know of each other, choose
+// ids: without it, whoever uses an id of another one first makes the other's message
+// a duplicate, which is acknowledged without an effect. Namespace must go by what a
+// producer cannot choose at will, and an empty result is ErrNoNamespace. It finds no
+// id where source finds none.
+//
+// The id is text and no UUID, so retention does not know its time; and a consumer
+// that changes to it does not recognise what it processed before.
+func IDWithin(namespace func(msg *message.Message) (string, error), source IDSource) IDSource {
+	return func(msg *message.Message) (string, error) {
+		id, err := source(msg)
+		if err != nil || id == "" {
+			return "", err
+		}
+		name, err := namespace(msg)
+		switch {
+		case err != nil:
+			return "", err
+		case name == "":
+			return "", ErrNoNamespace
+		}
+		return strconv.QuoteToASCII(name) + " " + id, nil // a quoted text cannot run into what follows it
+	}
+}
+
+// IDWithTopic returns an IDSource that takes the id of source within the topic that
+// the message came from; see IDWithin. The topic is what Watermill's router knows, or
+// else the one of the message's Position.
+func IDWithTopic(source IDSource) IDSource {
+	return IDWithin(func(msg *message.Message) (string, error) {
+		if topic := message.SubscribeTopicFromCtx(msg.Context()); topic != "" {
+			return topic, nil
+		}
+		at, _ := PositionFrom(msg.Context())
+		return at.Topic, nil
+	}, source)
+}
