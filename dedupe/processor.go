@@ -23,6 +23,9 @@ type Processor struct {
 	consumer string
 	cfg      Config
 	handlers onehandler.Guard
+
+	// steps runs what a message's handler is made of: p with the store as it is.
+	steps *Processor
 }
 
 // New returns a Processor for the consumer called consumer, 1 to
@@ -40,7 +43,9 @@ func New(store Store, consumer string, cfg Config) (*Processor, error) {
 	case consumer == "" || len(consumer) > MaxConsumerBytes || !utf8.ValidString(consumer):
 		return nil, outbox.ConfigError("consumer", strconv.Quote(consumer), "must be 1 to 200 bytes of UTF-8")
 	}
-	return &Processor{store: store, consumer: consumer, cfg: cfg}, nil
+	steps := &Processor{store: store, consumer: consumer, cfg: cfg}
+	steps.steps = steps
+	return &Processor{store: messages{store}, consumer: consumer, cfg: cfg, steps: steps}, nil
 }
 
 // Consumer returns the name that New was given.

@@ -9,9 +9,6 @@ import (
 	"github.com/leat-go/leat/internal/ids"
 )
 
-// stepPrefix keeps the records of steps apart from those of messages.
-const stepPrefix = "leat step "
-
 // stepKept starts the stored result of a step, so that an empty one can be told
 // from one that the store could not keep.
 const stepKept = '='
@@ -72,11 +69,15 @@ func (p *Processor) Step(
 	if name == "" {
 		return nil, ErrNoStep
 	}
-	call := StepCall{IdempotencyKey: ids.Child(parent, p.consumer, name)}
+	owner := parent // the record that the step is a part of
+	if p != p.steps {
+		owner = messageRecord(parent)
+	}
+	call := StepCall{IdempotencyKey: ids.Child(owner, p.consumer, name)}
 	if r, ok := FromContext(ctx); ok && r.Key == (Key{Consumer: p.consumer, ID: parent}) {
 		call.Fence = r.Attempt
 	}
-	value, err := p.step(ctx, call, fn)
+	value, err := p.steps.step(ctx, call, fn)
 	if err != nil {
 		return nil, fmt.Errorf("leat: consumer %s, message %s, step %s: %w", p.consumer, parent, name, err)
 	}

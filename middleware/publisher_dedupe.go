@@ -22,7 +22,8 @@ import (
 // same. It saves traffic; it guarantees nothing that they could rely on. Messages
 // that must be published exactly if a transaction commits belong in an outbox.
 type DedupePublisher struct {
-	// Processor is required. Its consumer's name stands for the producer.
+	// Processor is required. Its consumer's name stands for the producer, and no
+	// handler may use it: that is dedupe.ErrTwoHandlers.
 	Processor *dedupe.Processor
 
 	// IDFrom finds the id of a message. Copies of a message must have the same.
@@ -63,6 +64,9 @@ type outgoing struct {
 
 // Publish implements message.Publisher.
 func (p *dedupePublisher) Publish(topic string, messages ...*message.Message) error {
+	if err := p.cfg.Processor.OneHandler("DedupePublisher"); err != nil { // its keys must not be ids of messages
+		return err
+	}
 	batch := make([]outgoing, 0, len(messages))
 	seen := make(map[string]bool, len(messages))
 	for _, msg := range messages {

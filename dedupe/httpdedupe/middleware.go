@@ -27,7 +27,9 @@ type Middleware struct {
 
 // New returns a middleware that remembers requests by p, whose BusyDelay is best
 // negative: a client is told when to come again. Scope is required; OneTenant
-// says that there is but one. Errors wrap outbox.ErrInvalidConfig.
+// says that there is but one. P is for requests alone: behind a router's handler as
+// well, it fails that one with dedupe.ErrTwoHandlers. Errors wrap
+// outbox.ErrInvalidConfig.
 func New(p *dedupe.Processor, scope ScopeFunc, cfg Config) (*Middleware, error) {
 	cfg = cfg.withDefaults(60<<10, keepAnswers)
 	switch {
@@ -40,6 +42,9 @@ func New(p *dedupe.Processor, scope ScopeFunc, cfg Config) (*Middleware, error) 
 	}
 	if err := cfg.validate(); err != nil {
 		return nil, err
+	}
+	if err := p.OneHandler("httpdedupe"); err != nil { // clients choose keys, which must not be ids of messages
+		return nil, outbox.ConfigError("processor", p.Consumer(), err.Error())
 	}
 	return &Middleware{rules: rules{Config: cfg, scope: scope}, processor: p}, nil
 }

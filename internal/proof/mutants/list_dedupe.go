@@ -60,6 +60,14 @@ func dedupeMutants() []Mutant {
 			Package: "dedupe", Test: "TestD6_StepRunsOnceWhateverItsMessageDoes",
 		},
 		{
+			Name: "receipts-can-be-forged", Breaks: []string{"D6"},
+			Change:  "a message that is called like a step's record has that record",
+			File:    "dedupe/namespace.go",
+			Old:     `		return messagePrefix + id`,
+			New:     `		return id`,
+			Package: "dedupe", Test: "TestD6_ForgedReceipt",
+		},
+		{
 			Name: "handlers-messages-are-dropped", Breaks: []string{"D6"},
 			Change:  "a handler counts as done although its messages were not published",
 			File:    "middleware/dedupe.go",

@@ -1,0 +1,50 @@
+package dedupe
+
+import (
+	"context"
+	"strings"
+	"time"
+)
+
+// A store has one name for each record: the consumer's and an id. Steps have records
+// of their own beside those of messages, and whoever chooses the ids of messages must
+// not be able to choose a step's, whose value would then be returned as the receipt of
+// a call that was never made. So ids that begin like ours are stored under another
+// prefix, which no step has. All other ids are stored as they are.
+const (
+	ownPrefix     = "leat "
+	stepPrefix    = ownPrefix + "step "
+	messagePrefix = ownPrefix + "message "
+)
+
+// messageRecord returns the id of a message's record. Different ids have different
+// records, and none has the record of a step.
+func messageRecord(id string) string {
+	if strings.HasPrefix(id, ownPrefix) {
+		return messagePrefix + id
+	}
+	return id
+}
+
+// messages is a Store for messages only.
+type messages struct{ Store }
+
+func (m messages) Claim(ctx context.Context, key Key, req Request) (Claim, error) {
+	return m.Store.Claim(ctx, record(key), req)
+}
+
+func (m messages) Extend(ctx context.Context, key Key, token string, lease time.Duration) error {
+	return m.Store.Extend(ctx, record(key), token, lease)
+}
+
+func (m messages) Complete(ctx context.Context, key Key, token string, result []byte) (Completion, error) {
+	return m.Store.Complete(ctx, record(key), token, result)
+}
+
+func (m messages) Release(ctx context.Context, key Key, token string) error {
+	return m.Store.Release(ctx, record(key), token)
+}
+
+func record(key Key) Key {
+	return Key{Consumer: key.Consumer, ID: messageRecord(key.ID)}
+}

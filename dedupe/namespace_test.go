@@ -1,0 +1,54 @@
+package dedupe_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/dedupe"
+	"github.com/leat-go/leat/inbox"
+)
+
+// TestD6_ForgedReceipt: S9. A message that has the id of a step's record does not
+// become its value; neither do steps of such a message, at any depth.
+func TestD6_ForgedReceipt(t *testing.T) {
+	t.Parallel()
+	p, _ := newProcessor(t, newFaulty(t), dedupe.Config{})
+	key := inbox.ChildID("m", "c", "charge")
+	forged := func(context.Context) ([]byte, error) { return []byte("=forged"), nil }
+	for _, id := range []string{"leat step " + key, "leat message leat step " + key, "leat message " + key, "leat "} {
+		res, err := p.Do(t.Context(), dedupe.Message{ID: id}, forged)
+		require.NoError(t, err)
+		require.Equal(t, dedupe.OutcomeRan, res.Outcome, id)
+		res, err = p.Do(t.Context(), dedupe.Message{ID: id}, forged)
+		require.NoError(t, err)
+		require.Equal(t, dedupe.OutcomeDuplicate, res.Outcome, id)
+		_, err = p.Step(t.Context(), id, "inner", func(context.Context, dedupe.StepCall) ([]byte, error) { return []byte("forged"), nil })
+		require.NoError(t, err)
+	}
+
+	genuine := func(context.Context, dedupe.StepCall) ([]byte, error) { return []byte("receipt"), nil }
+	_, err := p.Do(t.Context(), dedupe.Message{ID: "m"}, func(ctx context.Context) ([]byte, error) {
+		value, err := dedupe.Step(ctx, "charge", func(ctx context.Context, _ dedupe.StepCall) ([]byte, error) {
+			return dedupe.Step(ctx, "inner", genuine)
+		})
+		require.Equal(t, "receipt", string(value))
+		return nil, err
+	})
+	require.NoError(t, err)
+}
+
+// TestD6_OrdinaryIDsAreStoredAsTheyAre: records of earlier releases stay known.
+func TestD6_OrdinaryIDsAreStoredAsTheyAre(t *testing.T) {
+	t.Parallel()
+	s := newFaulty(t)
+	p, _ := newProcessor(t, s, dedupe.Config{})
+	for _, id := range []string{"m", "leat", "Leat step x", "0190163d-8694-739b-aea5-966c26f8ad91"} {
+		_, err := p.Do(t.Context(), dedupe.Message{ID: id}, func(context.Context) ([]byte, error) { return nil, nil })
+		require.NoError(t, err)
+		claim, err := s.Store.Claim(t.Context(), dedupe.Key{Consumer: "c", ID: id}, dedupe.Request{Token: "t", Lease: 1e9})
+		require.NoError(t, err)
+		require.Equal(t, dedupe.Done, claim.Status, id)
+	}
+}
