@@ -51,13 +51,13 @@ func (p *Processor) identify(ctx context.Context, d *delivery) (err error) {
 		d.topic = message.SubscribeTopicFromCtx(ctx)
 		name, err := p.cfg.KeyFunc(d.topic, d.msg)
 		if err != nil {
-			return fmt.Errorf("key of message %q: %w", d.id, err)
+			return fmt.Errorf("key of message %.200q: %w", d.id, err)
 		}
 		d.key = Key{Topic: d.topic, Name: name}
 	}
 	if p.cfg.Fingerprint != nil {
 		if d.fingerprint, err = p.cfg.Fingerprint(d.msg); err != nil {
-			return fmt.Errorf("fingerprint of message %q: %w", d.id, err)
+			return fmt.Errorf("fingerprint of message %.200q: %w", d.id, err)
 		}
 	}
 	if d.id == "" {

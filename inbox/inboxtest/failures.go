@@ -50,7 +50,7 @@ func RunFailures(t *testing.T, newSubject func(t *testing.T) FailureSubject) {
 // FailureSubject.
 func FailureChecks() []Check {
 	var all []Check
-	for _, group := range [][]Check{attemptChecks(), giveUpChecks(), parkChecks(), redriveChecks(), noteChecks()} {
+	for _, group := range [][]Check{attemptChecks(), giveUpChecks(), parkChecks(), hostileChecks(), redriveChecks(), noteChecks()} {
 		all = append(all, group...)
 	}
 	return all

@@ -3,6 +3,7 @@ package pginbox
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
@@ -30,6 +31,16 @@ func (k keys) number(ctx context.Context, conn *pgx.Conn) (int16, error) {
 	}
 	memory[name] = number
 	return number, nil
+}
+
+// known returns the number of a consumer that has one, and registers none: whoever
+// looks may have misspelt it, and may lack the privilege.
+func (k keys) known(ctx context.Context, conn *pgx.Conn) (int16, error) {
+	number, err := k.find(ctx, conn)
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = fmt.Errorf("%w: %q in %s", ErrUnknownConsumer, k.consumer, k.table)
+	}
+	return number, explain(err)
 }
 
 func (k keys) find(ctx context.Context, q interface {

@@ -43,6 +43,10 @@
 //
 //	SELECT, INSERT, UPDATE          <table>_notes
 //
+// To look (Parked, Audit, Watermarks) takes SELECT on <table>_consumers and the table
+// that is looked at; nothing is written, and a name that the inbox does not know is
+// ErrUnknownConsumer.
+//
 // PruneNotes and PruneAudit need DELETE on their tables. To make a range that is
 // missing, ErrNoRange says when, it must be a member of the tables' owner, have
 // UPDATE on <table>_retention, and may CREATE in the schema; maintenance does it too.

@@ -23,6 +23,11 @@ var (
 	// ErrTooManyConsumers is returned when a new consumer would be the 32,768th.
 	ErrTooManyConsumers = errors.New("leat: the inbox has 32767 consumers, which is the most it can have")
 
+	// ErrUnknownConsumer is returned by what looks at a consumer, or changes what is
+	// stored of it, where the inbox has never had a message for one of that name. The
+	// text has the name. Nothing was changed, and the name is not registered.
+	ErrUnknownConsumer = errors.New("leat: the inbox knows no such consumer")
+
 	// ErrCommitInHandler is returned by Commit of the transaction that a handler
 	// gets. The inbox commits it, once the handler's messages are enqueued.
 	ErrCommitInHandler = errors.New("leat: the inbox commits this transaction, not the handler")

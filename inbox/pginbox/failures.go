@@ -62,10 +62,21 @@ func newFailures(k keys, cfg Config, db pgmigrate.DB) (*failures, error) {
 	return f, nil
 }
 
-// lend calls use with a connection and the consumer's number.
+// lend calls use with a connection and the consumer's number, which it registers.
 func (f *failures) lend(ctx context.Context, use func(conn *pgx.Conn, number int16) error) error {
+	return f.with(ctx, f.keys.number, use)
+}
+
+// look is lend for operators: it registers nothing, and returns ErrUnknownConsumer.
+func (f *failures) look(ctx context.Context, use func(conn *pgx.Conn, number int16) error) error {
+	return f.with(ctx, f.keys.known, use)
+}
+
+func (f *failures) with(
+	ctx context.Context, find func(ctx context.Context, conn *pgx.Conn) (int16, error), use func(conn *pgx.Conn, number int16) error,
+) error {
 	err := f.db.Use(ctx, func(conn *pgx.Conn) error {
-		number, err := f.keys.number(ctx, conn)
+		number, err := find(ctx, conn)
 		if err != nil {
 			return err
 		}

@@ -83,8 +83,8 @@ type Changed struct {
 // follow, one after another, as each has taken effect; Changed has the first ones.
 // Ids stay, and so do the errors; attempts begin at 0.
 //
-// Errors: ErrInvalidRequest, ErrNotParked, ErrBeingRetried, or the database's,
-// after which some of what was selected may have been changed. A filter that
+// Errors: ErrInvalidRequest, ErrUnknownConsumer, ErrNotParked, ErrBeingRetried, or the
+// database's, after which some of what was selected may have been changed. A filter that
 // matches nothing is no error.
 func (in *Inbox) Redrive(ctx context.Context, req RedriveRequest) (Changed, error) {
 	return in.failures.change(ctx, req.By, req.Selection, false, func(ctx context.Context, tx pgx.Tx, row parkedRow) (int64, error) {

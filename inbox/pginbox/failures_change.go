@@ -42,7 +42,7 @@ func (f *failures) change(ctx context.Context, by By, sel Selection, whole bool,
 	if err := errors.Join(by.check(), sel.check()); err != nil {
 		return Changed{}, err
 	}
-	err = f.lend(ctx, func(conn *pgx.Conn, number int16) error {
+	err = f.look(ctx, func(conn *pgx.Conn, number int16) error {
 		rows, err := f.selected(ctx, conn, number, sel)
 		if err != nil {
 			return err

@@ -55,12 +55,14 @@ type ParkedMessage struct {
 }
 
 // Parked lists the consumer's parked messages and those that wait behind them, in
-// the order in which they were parked. Errors: ErrInvalidRequest, or the database's.
+// the order in which they were parked. It writes nothing, and needs SELECT on
+// <table>_consumers and <table>_parked. Errors: ErrInvalidRequest, ErrUnknownConsumer,
+// or the database's.
 func (in *Inbox) Parked(ctx context.Context, q ParkedQuery) (all []ParkedMessage, err error) {
 	if q.Limit, err = limitOr(q.Limit); err != nil {
 		return nil, err
 	}
-	err = in.failures.lend(ctx, func(conn *pgx.Conn, number int16) error {
+	err = in.failures.look(ctx, func(conn *pgx.Conn, number int16) error {
 		all, err = in.failures.list(ctx, conn, number, q, "")
 		return err
 	})
@@ -144,13 +146,14 @@ type AuditEntry struct {
 	Details json.RawMessage
 }
 
-// Audit returns entries of the consumer's audit, the oldest first. Errors:
-// ErrInvalidRequest, or the database's.
+// Audit returns entries of the consumer's audit, the oldest first. It writes nothing,
+// and needs SELECT on <table>_consumers and <table>_audit. Errors: ErrInvalidRequest,
+// ErrUnknownConsumer, or the database's.
 func (in *Inbox) Audit(ctx context.Context, q AuditQuery) (all []AuditEntry, err error) {
 	if q.Limit, err = limitOr(q.Limit); err != nil {
 		return nil, err
 	}
-	err = in.failures.lend(ctx, func(conn *pgx.Conn, number int16) error {
+	err = in.failures.look(ctx, func(conn *pgx.Conn, number int16) error {
 		rows, err := conn.Query(ctx, in.failures.sql["audit_list"], number, textOrNull(printable(q.Action)), orNull(q.ID),
 			timestamp(q.Since), q.After, q.Limit)
 		if err != nil {

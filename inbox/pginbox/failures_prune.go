@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // PruneAttempts deletes up to limit rows of attempts of the consumer that were not
@@ -40,5 +42,11 @@ func (f *failures) prune(ctx context.Context, statement string, age time.Duratio
 	if age <= 0 || limit < 1 || limit > 100_000 {
 		return 0, fmt.Errorf("%w: age = %s, limit = %d: must be positive, limit at most 100000", ErrInvalidRequest, age, limit)
 	}
-	return f.exec(ctx, statement, age.Microseconds(), limit)
+	var n int64
+	err := f.look(ctx, func(conn *pgx.Conn, number int16) error {
+		tag, err := conn.Exec(ctx, f.sql[statement], number, age.Microseconds(), limit)
+		n = tag.RowsAffected()
+		return err
+	})
+	return n, err
 }

@@ -71,6 +71,9 @@ func (w *Watermark) Accept(ctx context.Context, req AcceptSource) error {
 	if err != nil {
 		return w.wrap("accept a source", err)
 	}
+	if err := w.known(ctx); err != nil {
+		return w.wrap("accept a source", err)
+	}
 	known := ""
 	err = w.change(ctx, func(ctx context.Context, tx pgx.Tx, number int16) error {
 		all, err := w.knownSources(ctx, tx, number)
@@ -130,6 +133,9 @@ func (w *Watermark) Set(ctx context.Context, req SetWatermark) (previous int64, 
 func (w *Watermark) Remove(ctx context.Context, req RemoveWatermark) (previous int64, err error) {
 	source, err := request(req.WatermarkBy, req.WatermarkPartition)
 	if err == nil {
+		err = w.known(ctx)
+	}
+	if err == nil {
 		previous, err = w.rewrite(ctx, source, req.WatermarkPartition, func(tx pgx.Tx, number int16) error {
 			tag, err := tx.Exec(ctx, w.keys.remove, number, source, req.Partition)
 			if err == nil && tag.RowsAffected() == 0 {
@@ -180,10 +186,11 @@ type WatermarkState struct {
 }
 
 // Watermarks returns what is remembered for the consumer, by topic, source and
-// partition.
+// partition. It writes nothing. It returns ErrUnknownConsumer where the inbox has
+// never had a message for one of that name.
 func (w *Watermark) Watermarks(ctx context.Context) (all []WatermarkState, err error) {
 	err = w.lend(ctx, func(conn *pgx.Conn) error {
-		number, err := w.keys.number(ctx, conn)
+		number, err := w.keys.known(ctx, conn)
 		if err != nil {
 			return err
 		}
@@ -201,6 +208,15 @@ func (w *Watermark) Watermarks(ctx context.Context) (all []WatermarkState, err e
 		return nil, w.wrap("list watermarks", err)
 	}
 	return all, nil
+}
+
+// known returns ErrUnknownConsumer for a consumer that changes nothing: change would
+// register it.
+func (w *Watermark) known(ctx context.Context) error {
+	return w.lend(ctx, func(conn *pgx.Conn) error {
+		_, err := w.keys.known(ctx, conn)
+		return err
+	})
 }
 
 // rewrite runs fn while no handler runs for the partition, and returns what was

@@ -111,5 +111,21 @@ func rangeMutants() []Mutant {
 			New:     `ahead > 1000*k.maxAhead {`,
 			Package: "inbox/pginbox", Test: "TestI7_TooNewIsRefused", Needs: Postgres,
 		},
+		{
+			Name: "looking-registers-consumers", Breaks: []string{"I1"},
+			Change:  "who asks for the parked messages of a misspelt consumer registers it",
+			File:    "inbox/pginbox/failures.go",
+			Old:     `	return f.with(ctx, f.keys.known, use)`,
+			New:     `	return f.with(ctx, f.keys.number, use)`,
+			Package: "inbox/pginbox", Test: "TestLookingRegistersNobody", Needs: Postgres,
+		},
+		{
+			Name: "parked-ids-in-a-btree", Breaks: []string{"N4"},
+			Change:  "the index of parked messages holds their ids",
+			File:    "inbox/pginbox/migrations/00005_parked_ids.sql",
+			Old:     `USING hash (message_id)`,
+			New:     `(message_id)`,
+			Package: "inbox/pginbox", Test: "TestFailures/N4_HostileMessagesCanBeParked", Needs: Postgres,
+		},
 	}
 }
