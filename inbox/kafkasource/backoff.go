@@ -21,6 +21,24 @@ func (c Config) redeliverAfter(attempt int) time.Duration {
 	return jitter.Around(delay, 0.25)
 }
 
+// maxRetryBackoff is the longest pause of a client between attempts to reach a broker.
+// The library's is 5 s, and the count of failures that leads there begins anew only
+// with a rebalance: from the second outage on, a member would always come back that late.
+const maxRetryBackoff = time.Second
+
+// retryBackoff is the pause of a client after failures of which this is the last.
+func retryBackoff(failures int) time.Duration {
+	delay := 250 * time.Millisecond
+	for range failures - 1 {
+		if delay >= maxRetryBackoff/2 {
+			delay = maxRetryBackoff
+			break
+		}
+		delay *= 2
+	}
+	return jitter.Around(delay, 0.25)
+}
+
 // pause waits for d, or until ctx has ended or stop is closed.
 func pause(ctx context.Context, d time.Duration, stop <-chan struct{}) {
 	timer := time.NewTimer(d)

@@ -17,6 +17,7 @@ func (m *member) options() []kgo.Opt {
 		kgo.ClientID("leat"),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
 		kgo.MetadataMinAge(250 * time.Millisecond),
+		kgo.RetryBackoffFn(retryBackoff),
 		// Reading again what an inbox has seen is harmless, skipping is not.
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 	}

@@ -1,6 +1,7 @@
 package kafkasource
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -25,8 +26,10 @@ type PublisherConfig struct {
 	// Defaults to outbox.KeyFromMetadata.
 	Key outbox.KeyFunc
 
-	// PublishTimeout bounds how long a message may take to be written.
-	// Defaults to 30 s.
+	// PublishTimeout bounds how long Publish waits for the cluster. A message that was
+	// not written in three quarters of it is given up, so that a cluster that comes back
+	// does not get what its publisher has long been told is lost; the client does so after
+	// a second at the soonest. Defaults to 30 s.
 	PublishTimeout time.Duration
 }
 
@@ -63,12 +66,17 @@ func NewPublisher(brokers []string, cfg PublisherConfig) (*Publisher, error) {
 	}
 	opts := append([]kgo.Opt{
 		kgo.ClientID("leat"), kgo.MetadataMinAge(250 * time.Millisecond), kgo.ProducerLinger(0),
+		kgo.RetryBackoffFn(retryBackoff),
 	}, cfg.Options...)
 	client, err := kgo.NewClient(append(opts,
 		kgo.SeedBrokers(brokers...),
 		kgo.DisableClientMetrics(),
 		kgo.RequiredAcks(kgo.AllISRAcks()),
-		kgo.RecordDeliveryTimeout(cfg.PublishTimeout),
+		kgo.RecordDeliveryTimeout(max(cfg.PublishTimeout*3/4, time.Second)),
+		// Without it a record that was under way when its broker died waits for ever. The
+		// client's own repeats stay idempotent; after an error the caller's may be duplicates,
+		// with the same id.
+		kgo.AllowIdempotentProduceCancellation(),
 		kgo.UnknownTopicRetries(-1),
 	)...)
 	if err != nil {
@@ -82,9 +90,11 @@ func NewPublisher(brokers []string, cfg PublisherConfig) (*Publisher, error) {
 }
 
 // Publish implements message.Publisher. It returns when every message was written
-// or has failed; after an error some may have been written, and later ones without
-// earlier ones. The end of a message's context ends the wait for it. Errors wrap
-// ErrPublisherClosed, ErrInvalidMessage or the broker's.
+// or has failed, after PublishTimeout at the latest; after an error some may have been
+// written, and later ones without earlier ones. The end of a message's context ends the
+// wait for it, and the message may be written all the same. Payloads must not be changed
+// after an error. Errors wrap ErrPublisherClosed, ErrInvalidMessage, that of the context,
+// context.DeadlineExceeded after PublishTimeout, or the client's or the broker's.
 func (p *Publisher) Publish(topic string, messages ...*message.Message) error {
 	p.mu.RLock()
 	if p.closed {
@@ -102,22 +112,47 @@ func (p *Publisher) Publish(topic string, messages ...*message.Message) error {
 		}
 		records[i] = r
 	}
-	errs := make([]error, len(messages))
-	var wait sync.WaitGroup
-	wait.Add(len(messages))
+	limit, cancel := context.WithTimeout(context.Background(), p.cfg.PublishTimeout)
+	defer cancel()
+	answers := make([]chan error, len(messages))
 	for i, r := range records {
-		p.client.Produce(messages[i].Context(), r, func(_ *kgo.Record, err error) {
-			if err != nil {
-				errs[i] = fmt.Errorf("leat: publish message %s to %s: %w", messages[i].UUID, topic, err)
-			}
-			wait.Done()
-		})
+		answers[i] = p.produce(messages[i].Context(), r)
 	}
-	wait.Wait()
-	return errors.Join(errs...)
+	var failed []error
+	for i, msg := range messages {
+		if err := answer(msg.Context(), limit, answers[i]); err != nil {
+			failed = append(failed, fmt.Errorf("leat: publish message %s to %s: %w", msg.UUID, topic, err))
+		}
+	}
+	return errors.Join(failed...)
 }
 
-// Close waits for what is being published and closes all connections. It always
+// produce hands r to the client. The client fails a record whose context has ended
+// together with all that it holds of the partition, so it is not told of that end.
+func (p *Publisher) produce(ctx context.Context, r *kgo.Record) chan error {
+	answered := make(chan error, 1)
+	if err := ctx.Err(); err != nil {
+		answered <- err
+		return answered
+	}
+	p.client.Produce(context.WithoutCancel(ctx), r, func(_ *kgo.Record, err error) { answered <- err })
+	return answered
+}
+
+// answer waits for the answer to a message, until its context or limit ends.
+func answer(ctx, limit context.Context, answered <-chan error) error {
+	select {
+	case err := <-answered:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("not answered, may have been written: %w", ctx.Err())
+	case <-limit.Done():
+		return fmt.Errorf("not answered, may have been written: %w", limit.Err())
+	}
+}
+
+// Close waits for what is being published, for PublishTimeout at most, and closes all
+// connections. It always
 // returns nil; more calls do nothing.
 func (p *Publisher) Close() error {
 	p.mu.Lock()

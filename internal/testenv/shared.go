@@ -23,6 +23,7 @@ var shared = newEnv()
 // It does not return.
 func Main(m *testing.M) {
 	Supervise()
+	askForRestart()
 	code := m.Run()
 	if err := shared.Close(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
