@@ -65,6 +65,12 @@ type Config struct {
 	// Defaults to 16.
 	Concurrency int
 
+	// KeylessConcurrent lets messages without a key be handled side by side. Handlers
+	// must bear it: two that read, add and write what no lock protects lose one of the
+	// sums. Not for RunBatches. Defaults to false: of a partition's messages without a
+	// key, one at a time is handled, in order, and one that fails holds up the later ones.
+	KeylessConcurrent bool
+
 	// MaxInFlight is how many messages of one subscription, all its partitions
 	// together, can be in the hands of handlers at the same time. Not for
 	// RunBatches. Defaults to 64, or Concurrency where that is more.

@@ -3,7 +3,8 @@
 //
 // A Subscriber is a message.Subscriber without the limit of one message in
 // flight a partition: messages with different keys are handled side by side,
-// messages of one key one after the other, in the partition's order. What is
+// messages of one key one after the other, in the partition's order, and so are
+// those without a key unless Config.KeylessConcurrent is set. What is
 // committed to Kafka is the low watermark: the longest prefix of the partition
 // of which every message was acknowledged. So a crash repeats messages, and
 // loses none.

@@ -28,14 +28,16 @@ type lane struct {
 // that is not settled, of the keys the one whose record is the earliest.
 type lanes struct {
 	serial  bool
+	keyless bool // records without a key follow nothing, else each other
 	byKey   map[string]*lane
 	ready   items // by offset
 	delayed items // by due
 }
 
-func newLanes(serial bool) *lanes {
+func newLanes(serial, keyless bool) *lanes {
 	return &lanes{
 		serial:  serial,
+		keyless: keyless,
 		byKey:   make(map[string]*lane),
 		ready:   items{less: func(a, b *item) bool { return a.n < b.n }},
 		delayed: items{less: func(a, b *item) bool { return a.due.Before(b.due) }},
@@ -44,7 +46,7 @@ func newLanes(serial bool) *lanes {
 
 // add takes a record that comes after all that were added before it.
 func (l *lanes) add(it *item) {
-	if it.record.Key == nil && !l.serial {
+	if it.record.Key == nil && l.keyless && !l.serial {
 		heap.Push(&l.ready, it)
 		return
 	}

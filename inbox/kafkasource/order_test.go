@@ -2,8 +2,10 @@ package kafkasource_test
 
 import (
 	"math/rand/v2"
+	"runtime"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -104,6 +106,52 @@ func TestO5_KeysInOrderAt64(t *testing.T) {
 	require.NoError(t, s.Close())
 	require.Equal(t, 64, l.most)
 	require.EqualValues(t, total, committed(t, env.Brokers, env.Name("group"), topic, 0))
+}
+
+// A4: TestKeyless_OneAtATime: handlers of services that were serial read, add and write.
+// Messages without a key are not handled side by side, so that no sum is lost.
+func TestKeyless_OneAtATime(t *testing.T) {
+	t.Parallel()
+	const total = 600
+	env := testenv.Kafka(t)
+	topic := env.Topic(t, "keyless", 1)
+	fill(t, env, topic, total, 0)
+	msgs := subscribe(t, newSubscriber(t, env.Brokers, env.Name("group"), brisk()), topic)
+	var sum atomic.Int64
+	done := make(chan struct{})
+	go func() {
+		for msg := range msgs {
+			go func() { // as Watermill's router does
+				read := sum.Load()
+				runtime.Gosched()
+				sum.Store(read + 1)
+				msg.Ack()
+				if msg.UUID == strconv.Itoa(total-1) {
+					close(done)
+				}
+			}()
+		}
+	}()
+	await(t, done, "all messages are handled")
+	require.EqualValues(t, total, sum.Load())
+}
+
+// A4: TestKeyless_SideBySide where it is asked for.
+func TestKeyless_SideBySide(t *testing.T) {
+	t.Parallel()
+	env := testenv.Kafka(t)
+	topic := env.Topic(t, "keyless", 1)
+	fill(t, env, topic, 4, 0)
+	cfg := brisk()
+	cfg.KeylessConcurrent = true
+	msgs := subscribe(t, newSubscriber(t, env.Brokers, env.Name("group"), cfg), topic)
+	var all []*message.Message
+	for range 4 {
+		all = append(all, receive(t, msgs))
+	}
+	for _, msg := range all {
+		msg.Ack()
+	}
 }
 
 // TestSerial: with Concurrency 1 the next message comes when the one before it is

@@ -102,7 +102,7 @@ func TestI3_CloseDrainsAndCommits(t *testing.T) {
 	t.Parallel()
 	env := testenv.Kafka(t)
 	topic := env.Topic(t, "close", 1)
-	fill(t, env, topic, 10, 0)
+	fill(t, env, topic, 10, 10)
 	cfg := brisk()
 	cfg.Concurrency, cfg.CommitInterval = 2, time.Hour
 	s := newSubscriber(t, env.Brokers, env.Name("group"), cfg)

@@ -42,7 +42,7 @@ type landing struct {
 // its context ends.
 func (s *stream) serve(a *assignment) {
 	f := &flow{
-		stream: s, a: a, window: newWindow(a.begin.Offset), lanes: newLanes(s.cfg.Concurrency == 1),
+		stream: s, a: a, window: newWindow(a.begin.Offset), lanes: newLanes(s.cfg.Concurrency == 1, s.cfg.KeylessConcurrent),
 		prev: a.begin.Offset - 1, finished: make(chan landing, s.cfg.Concurrency),
 	}
 	draining := a.draining

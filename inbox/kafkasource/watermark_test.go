@@ -17,7 +17,7 @@ import (
 // die without a word.
 func crashWithOneUnacked(t *testing.T, env *testenv.KafkaEnv, topic, group string) {
 	t.Helper()
-	fill(t, env, topic, 100, 0)
+	fill(t, env, topic, 100, 100)
 	way, parts := &network{}, newPartitions()
 	cfg := brisk()
 	cfg.Options = []kgo.Opt{kgo.Dialer(way.dial)}

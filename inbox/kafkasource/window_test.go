@@ -70,7 +70,8 @@ func TestLanes_KeepTheOrderOfAKey(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		serial := rapid.Bool().Draw(t, "serial")
-		l := newLanes(serial)
+		keyless := rapid.Bool().Draw(t, "keyless")
+		l := newLanes(serial, keyless)
 		left, waiting := map[string][]int{}, 0 // lane → numbers that are not settled
 		var flying []*item
 		now := time.Unix(0, 0)
@@ -78,7 +79,7 @@ func TestLanes_KeepTheOrderOfAKey(t *testing.T) {
 			switch {
 			case serial:
 				return "all"
-			case r.Key == nil:
+			case r.Key == nil && keyless:
 				return "none " + strconv.Itoa(n)
 			default:
 				return string(r.Key)

@@ -20,6 +20,12 @@ type FuncConfig struct {
 	// Lanes is the number of calls of the function that run at the same time, 1 to
 	// 1,024, for each slot that the relay leads. Defaults to 16.
 	Lanes int
+
+	// KeylessConcurrent lets the function be called for several records without a key at
+	// the same time. It must bear that: two calls that read, add and write what no lock
+	// protects lose one of the sums. Defaults to false: of a topic's records without a key,
+	// one at a time, in order, for each slot that the relay leads.
+	KeylessConcurrent bool
 }
 
 const (
@@ -40,7 +46,9 @@ var _ Sink = (*FuncSink)(nil)
 // Func returns a Sink that calls fn once a record: in order within a topic and
 // key, and for Lanes keys at the same time. Where fn fails, nothing of the key is
 // called before that record is tried again; the relay's policies say how often, and
-// Block makes it a queue per key that skips nothing.
+// Block makes it a queue per key that skips nothing. Records without a key are called
+// one at a time, unless FuncConfig.KeylessConcurrent is set, but one that fails does
+// not hold up the later ones.
 //
 // An effect is carried out at least once: after a crash fn can see a record again
 // that it has seen. IdempotencyKey is for the other side to recognise it.
@@ -102,7 +110,7 @@ func (s *FuncSink) spread(records []outbox.Record) [][]int32 {
 	for i := range records {
 		r := &records[i]
 		at := uint64(r.Seq) //nolint:gosec // any number will do
-		if r.Key != "" {
+		if r.Key != "" || !s.cfg.KeylessConcurrent {
 			at = maphash.Comparable(s.seed, Key{r.Topic, r.Key})
 		}
 		at %= uint64(len(lanes))

@@ -3,6 +3,7 @@ package relay_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -82,7 +83,7 @@ func TestO7_FuncLanes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sink, err := relay.Func(func(ctx context.Context, _ outbox.Record) error {
 			return wait(ctx, time.Second)
-		}, relay.FuncConfig{Lanes: 64})
+		}, relay.FuncConfig{Lanes: 64, KeylessConcurrent: true})
 		require.NoError(t, err)
 		var records []outbox.Record
 		for i := range int64(64) {
@@ -97,6 +98,41 @@ func TestO7_FuncLanes(t *testing.T) {
 		defer cancel()
 		require.Equal(t, outbox.FailureOutage, outbox.KindOf(sink.Send(ctx, records[:1])[0].Err))
 	})
+}
+
+// A4: TestFunc_KeylessOneAtATime: functions of services that were serial read, add and
+// write. Records without a key are not called side by side unless that is asked for.
+func TestFunc_KeylessOneAtATime(t *testing.T) {
+	t.Parallel()
+	for concurrent, want := range map[bool]int{false: 64, true: 4} {
+		t.Run(fmt.Sprintf("concurrent=%v", concurrent), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var mu sync.Mutex
+				sum, order := 0, []int64(nil)
+				sink, err := relay.Func(func(ctx context.Context, r outbox.Record) error {
+					mu.Lock()
+					read := sum
+					mu.Unlock()
+					err := wait(ctx, time.Millisecond)
+					mu.Lock()
+					sum, order = read+1, append(order, r.Seq)
+					mu.Unlock()
+					return err
+				}, relay.FuncConfig{KeylessConcurrent: concurrent})
+				require.NoError(t, err)
+				var records []outbox.Record
+				for i := range int64(64) {
+					records = append(records, record(i, ""))
+				}
+				for _, r := range sink.Send(t.Context(), records) {
+					require.NoError(t, r.Err)
+				}
+				require.Equal(t, want, sum)
+				require.Equal(t, !concurrent, slices.IsSorted(order))
+			})
+		})
+	}
 }
 
 // TestO10_FuncIsNotCutShort by the end of the time for a page: the relay gives it
