@@ -82,7 +82,10 @@ func TestPublish_GivesUpForGood(t *testing.T) {
 func TestPublish_EndsWithItsContextAlone(t *testing.T) {
 	t.Parallel()
 	cluster := muted(t, "t", kmsg.Produce)
-	pub, err := kafkasource.NewPublisher(cluster.ListenAddrs(), kafkasource.PublisherConfig{})
+	buffered := make(buffering, 2)
+	pub, err := kafkasource.NewPublisher(cluster.ListenAddrs(), kafkasource.PublisherConfig{
+		Options: []kgo.Opt{kgo.WithHooks(buffered)},
+	})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	publish := func(ctx context.Context) <-chan error {
@@ -93,14 +96,22 @@ func TestPublish_EndsWithItsContextAlone(t *testing.T) {
 		return returned
 	}
 	first := publish(ctx)
+	await(t, buffered, "the client has the message")
 	await(t, cluster.asked, "the message is under way")
 	second := publish(t.Context())
+	await(t, buffered, "the client has the other message")
 	cancel()
 	require.ErrorIs(t, await(t, first, "Publish returns"), context.Canceled)
 	cluster.on.Store(false)
 	require.NoError(t, await(t, second, "the other message is written"))
 	require.NoError(t, pub.Close())
 }
+
+// buffering is a hook that tells when the client has a record.
+type buffering chan struct{}
+
+// OnProduceRecordBuffered implements kgo.HookProduceRecordBuffered.
+func (b buffering) OnProduceRecordBuffered(*kgo.Record) { b <- struct{}{} }
 
 // pauses is a logger that notes how long a client's attempts to join its group lie apart.
 type pauses chan time.Duration

@@ -19,7 +19,8 @@ import (
 type PublisherConfig struct {
 	// Options are applied to the client: TLS, SASL, client id, compression,
 	// partitioner. Acks from all in-sync replicas and idempotence are not to be
-	// changed. Defaults to none; keys choose partitions as in the Java client.
+	// changed. Defaults to none; keys choose partitions as in the
+	// Java client; in a topic that watermill-kafka writes as well, use SaramaPartitioner.
 	Options []kgo.Opt
 
 	// Key returns the record's key; an empty one means none.

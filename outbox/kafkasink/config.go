@@ -27,9 +27,12 @@ const (
 type Partitioner int
 
 const (
+	// PartitionByFormat hashes keys as those do whom Config.Format makes records for:
+	// PartitionSarama with FormatWatermill, else PartitionJava.
+	PartitionByFormat Partitioner = iota
 	// PartitionJava hashes keys as the Java client does, and with it most others:
 	// murmur2.
-	PartitionJava Partitioner = iota
+	PartitionJava
 	// PartitionSarama hashes keys as sarama's default partitioner does, and with
 	// it watermill-kafka: FNV-1a.
 	PartitionSarama
@@ -46,8 +49,9 @@ type Config struct {
 	Options []kgo.Opt
 
 	// Partitioner chooses the partition of records that have a key. Records
-	// without one stay with a partition for 64 KiB and then move to the next.
-	// Defaults to PartitionJava.
+	// without one stay with a partition for 64 KiB and then move to the next. In a topic
+	// that watermill-kafka writes as well, only PartitionSarama keeps a key in one
+	// partition. Defaults to PartitionByFormat.
 	Partitioner Partitioner
 
 	// Format is what records look like.
@@ -85,6 +89,12 @@ func (c Config) withDefaults() Config {
 	if c.TopicTimeout == 0 {
 		c.TopicTimeout = time.Second
 	}
+	if c.Partitioner == PartitionByFormat {
+		c.Partitioner = PartitionJava
+		if c.Format == FormatWatermill {
+			c.Partitioner = PartitionSarama
+		}
+	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -93,7 +103,7 @@ func (c Config) withDefaults() Config {
 
 func (c Config) validate() error {
 	if c.Partitioner != PartitionJava && c.Partitioner != PartitionSarama {
-		return outbox.ConfigError("Partitioner", int(c.Partitioner), "must be PartitionJava or PartitionSarama")
+		return outbox.ConfigError("Partitioner", int(c.Partitioner), "must be PartitionByFormat, PartitionJava or PartitionSarama")
 	}
 	if c.Format != FormatLeat && c.Format != FormatWatermill {
 		return outbox.ConfigError("Format", int(c.Format), "must be FormatLeat or FormatWatermill")

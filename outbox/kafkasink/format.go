@@ -15,7 +15,8 @@ const (
 	// FormatWatermill is that of watermill-kafka's DefaultMarshaler: the header
 	// outbox.HeaderWatermillUUID, then the message's own headers, sorted by name,
 	// and none of leat's. A nil payload is a null value, as it is there. It is for
-	// consumers that are used to what a Watermill publisher sends.
+	// consumers that are used to what a Watermill publisher sends; keys choose partitions
+	// as there unless Config.Partitioner says otherwise.
 	FormatWatermill
 )
 

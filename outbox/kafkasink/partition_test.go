@@ -1,7 +1,9 @@
 package kafkasink_test
 
 import (
+	"bytes"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -51,6 +53,52 @@ func TestPartitionSarama_EqualsSarama(t *testing.T) {
 			require.Equal(t, int(want), got, "%s over %d", key, n)
 		}
 	}
+}
+
+// A5: TestPartitionByFormat: records that look like watermill-kafka's lie where it puts
+// them. Where they do not, a log line says so.
+func TestPartitionByFormat(t *testing.T) {
+	t.Parallel()
+	const n = 7
+	env := testenv.Kafka(t)
+	for name, test := range map[string]struct {
+		cfg    kafkasink.Config
+		theirs bool // placed as sarama does
+		warns  bool
+	}{
+		"leat":                 {cfg: kafkasink.Config{}},
+		"leat, as sarama":      {cfg: kafkasink.Config{Partitioner: kafkasink.PartitionSarama}, theirs: true},
+		"watermill":            {cfg: kafkasink.Config{Format: kafkasink.FormatWatermill}, theirs: true},
+		"watermill, as others": {cfg: kafkasink.Config{Format: kafkasink.FormatWatermill, Partitioner: kafkasink.PartitionJava}, warns: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			topic := env.Topic(t, strings.ReplaceAll(strings.ReplaceAll(name, " ", "-"), ",", ""), n)
+			var said bytes.Buffer
+			test.cfg.Logger = slog.New(slog.NewTextHandler(&said, nil))
+			s := newSink(t, env.Brokers, test.cfg)
+			require.Equal(t, test.warns, strings.Contains(said.String(), "PartitionSarama"), said.String())
+			var sent []outbox.Record
+			for key := range javaHashes() {
+				sent = append(sent, record(topic, key, int64(len(sent)+1), 10))
+			}
+			requireDelivered(t, s.Send(within(t, patience), sent))
+			theirs := sarama.NewHashPartitioner(topic)
+			for _, r := range read(t, env.Brokers, topic) {
+				want := javaHashes()[string(r.Key)] & 0x7fffffff % n
+				if test.theirs {
+					var err error
+					want, err = theirs.Partition(keyed(r.Key), n)
+					require.NoError(t, err)
+				}
+				require.Equal(t, want, r.Partition, string(r.Key))
+			}
+		})
+	}
+}
+
+func keyed(key []byte) *sarama.ProducerMessage {
+	return &sarama.ProducerMessage{Key: sarama.ByteEncoder(key)}
 }
 
 func TestPartition_OnTheBroker(t *testing.T) {

@@ -65,6 +65,10 @@ func New(brokers []string, cfg Config) (*Sink, error) {
 		s.client.Close()
 		return nil, err
 	}
+	if cfg.Format == FormatWatermill && cfg.Partitioner == PartitionJava {
+		cfg.Logger.Warn("records look like watermill-kafka's, but their keys choose other partitions than there: " +
+			"in a topic that both write, a key has no order; PartitionSarama chooses the same")
+	}
 	return s, nil
 }
 

@@ -51,7 +51,7 @@ func sameOutput(marshaler kafka.Marshaler, key outbox.KeyFunc, partitions int) f
 
 		src := newSource(t, db, wmforward.Config{KeyFunc: key, Shadow: true})
 		sink, err := kafkasink.New(env.Brokers, kafkasink.Config{
-			Format: kafkasink.FormatWatermill, Partitioner: kafkasink.PartitionSarama,
+			Format: kafkasink.FormatWatermill,
 		})
 		require.NoError(t, err)
 		defer sink.Close()

@@ -36,6 +36,22 @@ func subscriberMutants() []Mutant {
 			Package: "outbox/relay", Test: "TestFunc_KeylessOneAtATime",
 		},
 		{
+			Name: "publisher-moves-keys", Breaks: []string{"A5"},
+			Change:  "keys choose other partitions than in a publisher of watermill-kafka that writes the same topic",
+			File:    "inbox/kafkasource/partitioner.go",
+			Old:     `h := fnv.New32a()`,
+			New:     `h := fnv.New32()`,
+			Package: "inbox/kafkasource", Test: "TestSaramaPartitioner_KeepsKeysOfAMixedFeed", Needs: Kafka,
+		},
+		{
+			Name: "format-moves-keys", Breaks: []string{"A5"},
+			Change:  "records that look like watermill-kafka's are placed as the Java client does",
+			File:    "outbox/kafkasink/config.go",
+			Old:     `c.Partitioner = PartitionSarama`,
+			New:     `c.Partitioner = PartitionJava`,
+			Package: "outbox/kafkasink", Test: "TestPartitionByFormat",
+		},
+		{
 			Name: "publish-waits-for-ever", Breaks: []string{"O7"},
 			Change:  "Publish waits for the answer to a message whose broker died, however long that takes",
 			File:    "inbox/kafkasource/publisher.go",
