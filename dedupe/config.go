@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/leat-go/leat/internal/logger"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -37,7 +38,8 @@ type Config struct {
 	// Defaults to 5 s.
 	FinishTimeout time.Duration
 
-	// Logger receives what an operator should know. Defaults to none.
+	// Logger receives what an operator should know. Defaults to slog.Default() as of
+	// New, warnings and errors only; slog.New(slog.DiscardHandler) silences it.
 	Logger *slog.Logger
 
 	// Hook sees every delivery. Defaults to none.
@@ -57,9 +59,7 @@ func (c Config) withDefaults() Config {
 	if c.FinishTimeout == 0 {
 		c.FinishTimeout = 5 * time.Second
 	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.Logger = logger.Or(c.Logger)
 	return c
 }
 

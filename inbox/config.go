@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/leat-go/leat/internal/logger"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -78,7 +79,8 @@ type Config struct {
 	// unknown for no gain. Defaults to 10 s.
 	FinishTimeout time.Duration
 
-	// Logger receives what an operator should know. Defaults to none.
+	// Logger receives what an operator should know. Defaults to slog.Default() as of
+	// New, warnings and errors only; slog.New(slog.DiscardHandler) silences it.
 	Logger *slog.Logger
 
 	// Hooks observe the Processor. Defaults to none.
@@ -108,9 +110,7 @@ func (c Config) withDefaults() Config {
 	if c.FinishTimeout == 0 {
 		c.FinishTimeout = 10 * time.Second
 	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.Logger = logger.Or(c.Logger)
 	return c
 }
 

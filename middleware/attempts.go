@@ -8,6 +8,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/logger"
 )
 
 // ErrNoCounter is returned for every message by an Attempts without a Counter.
@@ -39,7 +40,9 @@ type Attempts struct {
 	// Defaults to the Watermill UUID, then header event-id.
 	IDFrom inbox.IDSource
 
-	// Logger receives the failures of the counter. Defaults to none.
+	// Logger receives the failures of the counter. Defaults to slog.Default() as it is when
+	// Middleware is called, warnings and errors only; slog.New(slog.DiscardHandler)
+	// silences it.
 	Logger *slog.Logger
 }
 
@@ -60,7 +63,7 @@ func (a Attempts) Middleware(h message.HandlerFunc) message.HandlerFunc {
 	if a.IDFrom == nil {
 		a.IDFrom = inbox.DefaultIDSource()
 	}
-	a.Logger = orDiscard(a.Logger)
+	a.Logger = logger.Or(a.Logger)
 	return func(msg *message.Message) ([]*message.Message, error) {
 		id, err := a.IDFrom(msg)
 		if err != nil || id == "" {

@@ -12,6 +12,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/logger"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -74,7 +75,9 @@ type DeadLetter struct {
 	// context. Defaults to 10 s.
 	Timeout time.Duration
 
-	// Logger receives what was given up. Defaults to none.
+	// Logger receives what was given up. Defaults to slog.Default() as it is when
+	// Middleware is called, warnings and errors only; slog.New(slog.DiscardHandler)
+	// silences it.
 	Logger *slog.Logger
 }
 
@@ -94,7 +97,7 @@ func (d DeadLetter) Middleware(h message.HandlerFunc) message.HandlerFunc {
 	if d.Timeout == 0 {
 		d.Timeout = 10 * time.Second
 	}
-	d.Logger = orDiscard(d.Logger)
+	d.Logger = logger.Or(d.Logger)
 	return func(msg *message.Message) ([]*message.Message, error) {
 		ctx := msg.Context() // the handler may replace it
 		produced, err := h(msg)

@@ -2,19 +2,10 @@ package middleware
 
 import (
 	"context"
-	"log/slog"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 )
-
-// orDiscard returns l, or a logger that discards.
-func orDiscard(l *slog.Logger) *slog.Logger {
-	if l == nil {
-		return slog.New(slog.DiscardHandler)
-	}
-	return l
-}
 
 // refuse is the handler of a middleware that cannot work: it fails every
 // message, so that none is lost.

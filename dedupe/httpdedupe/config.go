@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/leat-go/leat/internal/logger"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -72,7 +73,8 @@ type Config struct {
 	// Defaults to application/problem+json of RFC 9457.
 	WriteProblem func(w http.ResponseWriter, r *http.Request, p Problem)
 
-	// Logger receives what an operator should know. Defaults to none.
+	// Logger receives what an operator should know. Defaults to slog.Default() as of
+	// New, warnings and errors only; slog.New(slog.DiscardHandler) silences it.
 	Logger *slog.Logger
 }
 
@@ -103,9 +105,7 @@ func (c Config) withDefaults(maxResponse int, keep func(int) bool) Config {
 	if c.WriteProblem == nil {
 		c.WriteProblem = writeProblem
 	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.Logger = logger.Or(c.Logger)
 	return c
 }
 

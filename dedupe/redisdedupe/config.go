@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/leat-go/leat/internal/logger"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -28,7 +29,8 @@ type Config struct {
 	// full: records then vanish before TTL and repeats run. Defaults to false.
 	AllowEviction bool
 
-	// Logger receives what an operator should know. Defaults to none.
+	// Logger receives what an operator should know. Defaults to slog.Default() as of
+	// New, warnings and errors only; slog.New(slog.DiscardHandler) silences it.
 	Logger *slog.Logger
 }
 
@@ -42,9 +44,7 @@ func (c Config) withDefaults() Config {
 	if c.MaxResultBytes == 0 {
 		c.MaxResultBytes = 64 << 10
 	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.Logger = logger.Or(c.Logger)
 	return c
 }
 

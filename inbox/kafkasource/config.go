@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/logger"
 )
 
 // Start says where a group begins to read a partition of which it has never
@@ -129,7 +130,8 @@ type Config struct {
 	// Defaults to 10 s, or a third of SessionTimeout where that is less.
 	DrainTimeout time.Duration
 
-	// Logger receives what an operator should know. Defaults to none.
+	// Logger receives what an operator should know. Defaults to slog.Default() as of
+	// New, warnings and errors only; slog.New(slog.DiscardHandler) silences it.
 	Logger *slog.Logger
 
 	// Hooks observe the Subscriber. Defaults to none.
@@ -154,9 +156,7 @@ func (c Config) withDefaults() Config {
 	if c.Malformed == nil {
 		c.Malformed = func(_ context.Context, _ *kgo.Record, err error) error { return err }
 	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.Logger = logger.Or(c.Logger)
 	return c
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/internal/ids"
+	"github.com/leat-go/leat/internal/logger"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -50,14 +51,10 @@ type edge struct {
 }
 
 func newEdge(cfg Config) edge {
-	e := edge{
+	return edge{
 		tooOld: cfg.TooOld, maxAhead: cfg.MaxAhead, observe: cfg.Observe,
-		onAlarm: cfg.OnAlarm, onObserved: cfg.OnObserved, log: cfg.Logger,
+		onAlarm: cfg.OnAlarm, onObserved: cfg.OnObserved, log: logger.Or(cfg.Logger),
 	}
-	if e.log == nil {
-		e.log = slog.New(slog.DiscardHandler)
-	}
-	return e
 }
 
 // claimer is a store of either kind.

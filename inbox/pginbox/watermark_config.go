@@ -2,7 +2,6 @@ package pginbox
 
 import (
 	"context"
-	"log/slog"
 	"strconv"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/logger"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -86,9 +86,7 @@ func (c WatermarkConfig) withDefaults() WatermarkConfig {
 	if c.IDFrom == nil {
 		c.IDFrom = inbox.IDFromFirst(inbox.DefaultIDSource(), idFromPosition)
 	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.Logger = logger.Or(c.Logger)
 	if c.OnAlarm == nil {
 		c.OnAlarm = func(context.Context, WatermarkAlarm) {}
 	}

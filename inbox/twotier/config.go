@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/logger"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -36,7 +37,8 @@ type Config struct {
 	// Defaults to 1 s.
 	RetryAfter time.Duration
 
-	// Logger receives what an operator should know. Defaults to none.
+	// Logger receives what an operator should know. Defaults to slog.Default() as of
+	// New, warnings and errors only; slog.New(slog.DiscardHandler) silences it.
 	Logger *slog.Logger
 
 	// Hook sees what the caches do. Defaults to none.
@@ -91,9 +93,7 @@ func (c Config) withDefaults() (Config, error) {
 	if c.RetryAfter == 0 {
 		c.RetryAfter = time.Second
 	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.Logger = logger.Or(c.Logger)
 	if len(c.Caches) > 0 {
 		return c, nil
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/leat-go/leat/internal/logger"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -81,7 +82,8 @@ type Config struct {
 	// outbox.FailureOutage until a Send finds it. Defaults to 1 s.
 	TopicTimeout time.Duration
 
-	// Logger receives what an operator should know. Defaults to none.
+	// Logger receives what an operator should know. Defaults to slog.Default() as of
+	// New, warnings and errors only; slog.New(slog.DiscardHandler) silences it.
 	Logger *slog.Logger
 }
 
@@ -95,9 +97,7 @@ func (c Config) withDefaults() Config {
 			c.Partitioner = PartitionSarama
 		}
 	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.Logger = logger.Or(c.Logger)
 	return c
 }
 

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/leat-go/leat/internal/logger"
 	"github.com/leat-go/leat/internal/pgmigrate"
 	"github.com/leat-go/leat/outbox"
 )
@@ -61,7 +62,8 @@ type Config struct {
 	// Hook sees every Enqueue. Defaults to none.
 	Hook outbox.EnqueueHook
 
-	// Logger receives what an operator should know. Defaults to none.
+	// Logger receives what an operator should know. Defaults to slog.Default() as of
+	// New, warnings and errors only; slog.New(slog.DiscardHandler) silences it.
 	Logger *slog.Logger
 }
 
@@ -84,9 +86,7 @@ func (c Config) withDefaults() Config {
 	if c.Hook == nil {
 		c.Hook = noHook{}
 	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.Logger = logger.Or(c.Logger)
 	return c
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/leat-go/leat/internal/logger"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -88,7 +89,8 @@ type Config struct {
 	// ends Run.
 	AdoptPosition bool
 
-	// Logger receives what an operator should know. Defaults to none.
+	// Logger receives what an operator should know. Defaults to slog.Default() as of
+	// New, warnings and errors only; slog.New(slog.DiscardHandler) silences it.
 	Logger *slog.Logger
 
 	// Hooks observe the relay. Defaults to none.
@@ -117,9 +119,7 @@ func (c Config) withDefaults() Config {
 	for i := range c.Policies {
 		c.Policies[i] = c.Policies[i].withDefaults()
 	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.Logger = logger.Or(c.Logger)
 	return c
 }
 

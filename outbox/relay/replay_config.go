@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/leat-go/leat/internal/logger"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -57,7 +58,8 @@ type ReplayConfig struct {
 	// that replays. Defaults to none.
 	Progress func(ctx context.Context, sofar ReplayReport)
 
-	// Logger receives what an operator should know. Defaults to none.
+	// Logger receives what an operator should know. Defaults to slog.Default() as of
+	// New, warnings and errors only; slog.New(slog.DiscardHandler) silences it.
 	Logger *slog.Logger
 }
 
@@ -73,9 +75,7 @@ func (c ReplayConfig) withDefaults() ReplayConfig {
 	if c.Progress == nil {
 		c.Progress = func(context.Context, ReplayReport) {}
 	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.Logger = logger.Or(c.Logger)
 	return c
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/leat-go/leat/internal/logger"
 	"github.com/leat-go/leat/internal/pgmigrate"
 	"github.com/leat-go/leat/outbox"
 )
@@ -77,7 +78,8 @@ type Config struct {
 	// of the server. Defaults to false.
 	AllowAsyncCommit bool
 
-	// Logger receives what an operator should know. Defaults to none.
+	// Logger receives what an operator should know. Defaults to slog.Default() as of
+	// New, warnings and errors only; slog.New(slog.DiscardHandler) silences it.
 	Logger *slog.Logger
 }
 
@@ -91,9 +93,7 @@ func (c Config) withDefaults() Config {
 	if c.MigrateLockTimeout == 0 {
 		c.MigrateLockTimeout = 5 * time.Second
 	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.Logger = logger.Or(c.Logger)
 	return c
 }
 

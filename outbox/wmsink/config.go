@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 
+	"github.com/leat-go/leat/internal/logger"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -28,7 +29,8 @@ type Config struct {
 	// many goroutines. Defaults to DefaultClassify.
 	Classify func(error) outbox.FailureKind
 
-	// Logger receives what an operator should know. Defaults to none.
+	// Logger receives what an operator should know. Defaults to slog.Default() as of
+	// New, warnings and errors only; slog.New(slog.DiscardHandler) silences it.
 	Logger *slog.Logger
 }
 
@@ -39,9 +41,7 @@ func (c Config) withDefaults() Config {
 	if c.Classify == nil {
 		c.Classify = DefaultClassify
 	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.Logger = logger.Or(c.Logger)
 	return c
 }
 

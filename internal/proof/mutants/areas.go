@@ -25,6 +25,7 @@ func Areas() []Area {
 		{"Caches in front of the inbox", cacheMutants()},
 		{"The Kafka subscriber", subscriberMutants()},
 		{"Effects outside SQL", slices.Concat(dedupeMutants(), tokenMutants(), recordMutants())},
+		{"What an operator is told", loggerMutants()},
 	}
 }
 

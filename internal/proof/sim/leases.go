@@ -60,7 +60,7 @@ func (l *leases) startWorker(i int) {
 		return
 	}
 	n := l.w.start("worker"+strconv.Itoa(i)+"."+strconv.Itoa(len(l.workers)), func(n *Node) error {
-		p, err := dedupe.New(leaseStore{l: l, node: n}, "worker", dedupe.Config{Lease: leaseTime, BusyDelay: 50 * time.Millisecond})
+		p, err := dedupe.New(leaseStore{l: l, node: n}, "worker", dedupe.Config{Lease: leaseTime, BusyDelay: 50 * time.Millisecond, Logger: silent()})
 		if err != nil {
 			return err
 		}

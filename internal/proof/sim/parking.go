@@ -76,7 +76,7 @@ func (p *parking) startConsumer() {
 	store := parkStore{Parker: p.store.Consumer("reader"), p: p, node: n}
 	processor, p.failed = inbox.New(store, "reader", inbox.Config{
 		OnFailure:   inbox.Policy{Action: inbox.Park, Attempts: parkAttempts, Delay: 10 * time.Millisecond, MaxDelay: time.Second},
-		RedrivePoll: 200 * time.Millisecond,
+		RedrivePoll: 200 * time.Millisecond, Logger: silent(),
 	})
 	p.group.processors[n] = processor
 	p.consumers = append(p.consumers, n)

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"log/slog"
 	"slices"
 	"strconv"
 	"time"
@@ -34,6 +35,10 @@ func newPipeline(w *World) scenario {
 	return p
 }
 
+// silent is the logger of the engines: what they warn of is what the schedules bring
+// about, thousands of times.
+func silent() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
 // configure chooses how relays work: their slots, pages, policies and order.
 func (p *pipeline) configure() relay.Config {
 	w := p.w
@@ -48,7 +53,7 @@ func (p *pipeline) configure() relay.Config {
 		Lease: leaseTime, PublishTimeout: time.Second, LeaseMargin: 200 * time.Millisecond,
 		PollMin: 5 * time.Millisecond, PollMax: 500 * time.Millisecond,
 		BackoffMin: 10 * time.Millisecond, BackoffMax: 500 * time.Millisecond, DrainTimeout: 2 * time.Second,
-		SuspectKeys: 3,
+		SuspectKeys: 3, Logger: silent(),
 	}
 	if total {
 		c.Order = relay.OrderTotal
@@ -100,7 +105,7 @@ func (p *pipeline) startConsumer() {
 		<-n.ctx.Done()
 		return nil
 	})
-	processor, err := inbox.New(inboxStore{db: p.db, node: n}, "reader", inbox.Config{})
+	processor, err := inbox.New(inboxStore{db: p.db, node: n}, "reader", inbox.Config{Logger: silent()})
 	if err != nil {
 		p.failed = err
 		return
