@@ -40,12 +40,15 @@ FROM       ?= docs/benchmarks
 BENCHES     = $(LEATENV) run -- $(GO) run -C benchmarks ./cmd/bench
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-root test-modules test-short test-race test-pg-versions lint fmt \
+.PHONY: help hello demo test test-root test-modules test-short test-race test-pg-versions lint fmt \
 	bench bench-again bench-quick bench-micro bench-page proof proof-models proof-simulation proof-faults soak mutants fuzz \
 	services-up services-down kafka tidy ci
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-18s %s\n", $$1, $$2 }'
+
+hello: ## see in a second, without servers, what leat does
+	@$(GO) run -C examples ./hello
 
 demo: ## carry events from a transaction to an effect, with crashes; ARGS='-events N', SABOTAGE=…
 	@$(GO) run -C examples ./quickstart $(ARGS)
