@@ -8,6 +8,7 @@ import (
 
 	"github.com/leat-go/leat/benchmarks/internal/results"
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/internal/testenv/fakeredis"
 )
 
 // resultsDir is where samples and environment of the run are written.
@@ -18,6 +19,7 @@ func TestMain(m *testing.M) {
 		os.Exit(process(task))
 	}
 	testenv.Supervise()
+	testenv.PlayRedis(fakeredis.Start)
 	flag.Parse()
 	if err := results.Open(*resultsDir, *scaleName); err != nil {
 		fmt.Fprintln(os.Stderr, err)

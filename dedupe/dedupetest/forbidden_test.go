@@ -12,9 +12,13 @@ import (
 	"github.com/leat-go/leat/dedupe/dedupetest"
 	"github.com/leat-go/leat/dedupe/memdedupe"
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/internal/testenv/fakeredis"
 )
 
-func TestMain(m *testing.M) { testenv.Main(m) }
+func TestMain(m *testing.M) {
+	testenv.PlayRedis(fakeredis.Start)
+	testenv.Main(m)
+}
 
 // forbidden is a store that breaks one rule; nil means that it keeps it.
 type forbidden struct {

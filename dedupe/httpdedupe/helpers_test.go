@@ -16,9 +16,13 @@ import (
 	"github.com/leat-go/leat/dedupe/httpdedupe"
 	"github.com/leat-go/leat/dedupe/memdedupe"
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/internal/testenv/fakeredis"
 )
 
-func TestMain(m *testing.M) { testenv.Main(m) }
+func TestMain(m *testing.M) {
+	testenv.PlayRedis(fakeredis.Start)
+	testenv.Main(m)
+}
 
 // faulty is a store in memory whose calls fail while an error is set.
 type faulty struct {

@@ -13,9 +13,13 @@ import (
 	"github.com/leat-go/leat/dedupe/dedupetest"
 	"github.com/leat-go/leat/dedupe/redisdedupe"
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/internal/testenv/fakeredis"
 )
 
-func TestMain(m *testing.M) { testenv.Main(m) }
+func TestMain(m *testing.M) {
+	testenv.PlayRedis(fakeredis.Start)
+	testenv.Main(m)
+}
 
 type subject struct {
 	*redisdedupe.Store

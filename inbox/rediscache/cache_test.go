@@ -16,10 +16,14 @@ import (
 	"github.com/leat-go/leat/inbox/rediscache"
 	"github.com/leat-go/leat/inbox/twotier"
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/internal/testenv/fakeredis"
 	"github.com/leat-go/leat/outbox"
 )
 
-func TestMain(m *testing.M) { testenv.Main(m) }
+func TestMain(m *testing.M) {
+	testenv.PlayRedis(fakeredis.Start)
+	testenv.Main(m)
+}
 
 var errRan = errors.New("the handler ran")
 

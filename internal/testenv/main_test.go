@@ -4,6 +4,10 @@ import (
 	"testing"
 
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/internal/testenv/fakeredis"
 )
 
-func TestMain(m *testing.M) { testenv.Main(m) }
+func TestMain(m *testing.M) {
+	testenv.PlayRedis(fakeredis.Start)
+	testenv.Main(m)
+}

@@ -2,10 +2,7 @@ package testenv
 
 import (
 	"context"
-	"fmt"
 	"testing"
-
-	"github.com/redis/go-redis/v9"
 )
 
 // redisPrefix starts the name of every key that a test makes.
@@ -24,7 +21,8 @@ type RedisEnv struct {
 	Version string
 }
 
-// Redis returns a part of the shared server, which is real where it can be.
+// Redis returns a part of the shared server, which is real where it can be. TestMain
+// says by [PlayRedis] what it is where it cannot.
 func Redis(tb testing.TB) *RedisEnv {
 	tb.Helper()
 	service := use(tb, KindRedis)
@@ -47,18 +45,24 @@ func Redis(tb testing.TB) *RedisEnv {
 
 // clear deletes the keys of the prefix.
 func (r *RedisEnv) clear(ctx context.Context) error {
-	client := redis.NewClient(&redis.Options{Addr: r.Addr})
-	defer func() { _ = client.Close() }()
+	conn, err := dialRedis(ctx, r.Addr)
+	if err != nil {
+		return err
+	}
+	defer conn.close()
 
-	keys := client.Scan(ctx, 0, r.Prefix+"*", 1000).Iterator()
-	for keys.Next(ctx) {
-		if err := client.Unlink(ctx, keys.Val()).Err(); err != nil {
-			return fmt.Errorf("testenv: delete keys: %w", err)
+	for cursor := "0"; ; {
+		found, err := conn.do("SCAN", cursor, "MATCH", r.Prefix+"*", "COUNT", "1000")
+		if err != nil {
+			return err
+		}
+		if cursor = found[0]; len(found) > 1 {
+			if _, err := conn.do(append([]string{"UNLINK"}, found[1:]...)...); err != nil {
+				return err
+			}
+		}
+		if cursor == "0" {
+			return nil
 		}
 	}
-	if err := keys.Err(); err != nil {
-		return fmt.Errorf("testenv: scan keys: %w", err)
-	}
-
-	return nil
 }

@@ -4,13 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"strings"
-	"time"
-
-	"github.com/alicebob/miniredis/v2"
-	"github.com/redis/go-redis/v9"
 )
 
 // resolveRedis goes through the places where Redis may come from.
@@ -18,7 +13,7 @@ func resolveRedis(ctx context.Context) (Service, error) {
 	address := os.Getenv(EnvRedis)
 	switch {
 	case address == fake:
-		return startMiniredis("asked for in " + EnvRedis)
+		return startSubstitute("asked for in " + EnvRedis)
 	case address != "":
 		return redisAt(ctx, address, "address in "+EnvRedis)
 	}
@@ -27,7 +22,7 @@ func resolveRedis(ctx context.Context) (Service, error) {
 	}
 	s, _, err := startRedis(ctx, nil)
 	if errors.Is(err, ErrUnavailable) && !inCI() {
-		return startMiniredis(firstLine(err))
+		return startSubstitute(firstLine(err))
 	}
 
 	return s, err
@@ -61,17 +56,16 @@ func inspectRedis(ctx context.Context, address string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 
-	// The client complains on standard error when nobody listens; a look first.
-	if err := dial(ctx, address); err != nil {
-		return "", fmt.Errorf("testenv: Redis at %s: %w", address, err)
+	conn, err := dialRedis(ctx, address)
+	if err != nil {
+		return "", err
 	}
-	client := redis.NewClient(&redis.Options{Addr: address, MaxRetries: -1})
-	defer func() { _ = client.Close() }()
-	info, err := client.Info(ctx, "server").Result()
+	defer conn.close()
+	info, err := conn.do("INFO", "server")
 	if err != nil {
 		return "", fmt.Errorf("testenv: Redis at %s: %w", address, err)
 	}
-	for line := range strings.Lines(info) {
+	for line := range strings.Lines(strings.Join(info, "")) {
 		if version, ok := strings.CutPrefix(strings.TrimSpace(line), "redis_version:"); ok {
 			return version, nil
 		}
@@ -80,56 +74,36 @@ func inspectRedis(ctx context.Context, address string) (string, error) {
 	return "unknown", nil
 }
 
-// dial reports whether anybody listens at the address.
-func dial(ctx context.Context, address string) error {
-	var dialer net.Dialer
-	conn, err := dialer.DialContext(ctx, "tcp", address)
-	if err != nil {
-		return err
-	}
+// player plays Redis in this process, until stop is called.
+type player func() (address string, stop func(), err error)
 
-	return conn.Close()
-}
+// redisPlayer is what PlayRedis was given.
+//
+//nolint:gochecknoglobals // like shared, which uses it: tests of a package have nothing else in common
+var redisPlayer player
 
-// startMiniredis plays Redis in this process.
-func startMiniredis(reason string) (Service, error) {
+// PlayRedis makes play, which is fakeredis.Start, the substitute for Redis. Programs
+// that need none do not link one. It is called first thing in main or in TestMain.
+func PlayRedis(play func() (address string, stop func(), err error)) { redisPlayer = play }
+
+// startSubstitute plays Redis in this process.
+func startSubstitute(reason string) (Service, error) {
 	if inCI() {
 		return Service{}, fmt.Errorf("%w: CI needs a real Redis: %s", ErrUnavailable, reason)
 	}
-	server, err := miniredis.Run()
-	if err != nil {
-		return Service{}, fmt.Errorf("testenv: miniredis: %w", err)
+	if redisPlayer == nil {
+		return Service{}, fmt.Errorf("%w: no substitute for Redis is linked, see PlayRedis: %s", ErrUnavailable, reason)
 	}
-	stopTime := passTime(server.FastForward)
+	address, stop, err := redisPlayer()
+	if err != nil {
+		return Service{}, fmt.Errorf("testenv: %w", err)
+	}
 
 	return Service{
 		Kind:    KindRedis,
-		Address: server.Addr(),
+		Address: address,
 		Version: "mini",
 		Origin:  "in-process substitute (" + reason + ")",
-		stop:    func(context.Context) error { stopTime(); server.Close(); return nil },
+		stop:    func(context.Context) error { stop(); return nil },
 	}, nil
-}
-
-// passTime makes keys expire: miniredis leaves that to its user. The returned
-// function ends it.
-func passTime(forward func(time.Duration)) (stop func()) {
-	over, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		tick := time.NewTicker(time.Millisecond)
-		defer tick.Stop()
-		for last := time.Now(); ; {
-			select {
-			case <-over:
-				return
-			case <-tick.C:
-				now := time.Now()
-				forward(now.Sub(last))
-				last = now
-			}
-		}
-	}()
-
-	return func() { close(over); <-ended }
 }

@@ -11,8 +11,6 @@ import (
 	"strconv"
 	"syscall"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
 
 // redisServer runs Redis from a binary on this machine.
@@ -38,13 +36,16 @@ func (s redisServer) probe(ctx context.Context, dir string, port int) (string, e
 	if err != nil {
 		return "", err
 	}
-	client := redis.NewClient(&redis.Options{Addr: localAddress(port), MaxRetries: -1})
-	defer func() { _ = client.Close() }()
-	config, err := client.ConfigGet(ctx, "dir").Result()
+	conn, err := dialRedis(ctx, localAddress(port))
+	if err != nil {
+		return "", err
+	}
+	defer conn.close()
+	config, err := conn.do("CONFIG", "GET", "dir")
 	if err != nil {
 		return "", fmt.Errorf("testenv: probe: %w", err)
 	}
-	if filepath.Base(config["dir"]) != filepath.Base(dir) { // the rest may be a symbolic link
+	if len(config) != 2 || filepath.Base(config[1]) != filepath.Base(dir) { // the rest may be a symbolic link
 		return "", errNotOurs
 	}
 

@@ -20,10 +20,12 @@ import (
 	"syscall"
 
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/internal/testenv/fakeredis"
 )
 
 func main() {
 	testenv.Supervise()
+	testenv.PlayRedis(fakeredis.Start)
 	os.Exit(exitCode(dispatch(os.Args[1:])))
 }
 
