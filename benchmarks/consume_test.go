@@ -53,7 +53,7 @@ func consumeBatches(
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
-	go func() { ended <- sub.RunBatches(ctx, topic, kafkasource.BatchFunc(handle)) }()
+	go func() { ended <- sub.RunBatches(ctx, topic, handle) }()
 	stop = func() error {
 		cancel()
 		return errors.Join(<-ended, sub.Close())

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
+	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/internal/failpoint"
 )
 
@@ -17,7 +18,9 @@ import (
 // ends when the partition is given up: BatchFunc must then return soon, since the
 // group waits for it. It is called concurrently for different partitions. It need
 // not ack; a message's own context tells its inbox.Position.
-type BatchFunc func(ctx context.Context, msgs []*message.Message) []error
+//
+// It is the type that pginbox.HandleBatch and Batch.Handle of package inbox return.
+type BatchFunc = inbox.BatchFunc
 
 // RunBatches joins the group as a member of its own and calls fn with up to
 // BatchSize messages of the topic at a time: as many as there are, it does not wait

@@ -1,0 +1,193 @@
+package snippets_test
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const leat = "github.com/leat-go/leat/"
+
+// imports are the packages that blocks may use, by path; the value is the name if it is
+// not the last part of the path.
+var imports = map[string]string{
+	"context": "", "errors": "", "fmt": "", "log/slog": "", "net/http": "", "time": "", "database/sql": "",
+	"github.com/ThreeDotsLabs/watermill":                           "",
+	"github.com/ThreeDotsLabs/watermill/message":                   "",
+	"github.com/ThreeDotsLabs/watermill/message/router/middleware": "wm",
+	"github.com/jackc/pgx/v5":                                      "pgx",
+	"github.com/jackc/pgx/v5/pgxpool":                              "",
+	"github.com/redis/go-redis/v9":                                 "redis",
+	"github.com/twmb/franz-go/pkg/kgo":                             "",
+	leat + "dedupe":                                                "", leat + "dedupe/httpdedupe": "", leat + "dedupe/httpdedupe/pghttp": "",
+	leat + "dedupe/redisdedupe": "", leat + "inbox": "", leat + "inbox/kafkasource": "", leat + "inbox/pginbox": "",
+	leat + "inbox/rediscache": "", leat + "inbox/twotier": "", leat + "middleware": "", leat + "middleware/oteltrace": "",
+	leat + "outbox": "", leat + "outbox/kafkasink": "", leat + "outbox/pgoutbox": "", leat + "outbox/relay": "",
+	leat + "outbox/wmforward": "", leat + "outbox/wmoutbox": "", leat + "outbox/wmsink": "",
+}
+
+// block is a block of Go code in a document.
+type block struct {
+	file  string
+	line  int // of its first line of code
+	given string
+	code  string
+}
+
+// blocks returns the blocks of a document.
+func blocks(file, text string) []block {
+	var found []block
+	var open *block
+	given := ""
+	for i, line := range strings.Split(text, "\n") {
+		switch {
+		case open != nil && strings.HasPrefix(line, "```"):
+			found, open, given = append(found, *open), nil, ""
+		case open != nil:
+			open.code += line + "\n"
+		case line == "```go":
+			open = &block{file: file, line: i + 2, given: given}
+		default:
+			given, _ = strings.CutPrefix(strings.TrimSuffix(line, " -->"), "<!-- given: ")
+			if given == line {
+				given = ""
+			}
+		}
+	}
+	return found
+}
+
+// source returns a file of Go that holds the block in the first way that can be parsed.
+func (b block) source(fset *token.FileSet) (*ast.File, error) {
+	var head strings.Builder
+	head.WriteString("package p\n")
+	for path, name := range imports {
+		fmt.Fprintf(&head, "import %s %q\n", name, path)
+	}
+	at := fmt.Sprintf("\n//line %s:%d\n", b.file, b.line)
+	params := "ctx context.Context"
+	if b.given != "" {
+		params += ", " + b.given
+	}
+	var first error
+	wraps := [][2]string{
+		{"func _(" + params + ") error {" + at, "\nreturn nil }"},
+		{at, ""},
+	}
+	if strings.HasPrefix(b.code, "func(") {
+		wraps = [][2]string{{"func _(" + params + ") { _ = " + at, "\n}"}}
+	}
+	for _, wrap := range wraps {
+		file, err := parser.ParseFile(fset, "", head.String()+wrap[0]+b.code+wrap[1], parser.SkipObjectResolution)
+		if err == nil {
+			return file, nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return nil, first
+}
+
+// checker type-checks blocks against the packages as they are built.
+type checker struct {
+	fset *token.FileSet
+	imp  types.Importer
+}
+
+func newChecker(t *testing.T) *checker {
+	t.Helper()
+	args := []string{"list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}"}
+	for path := range imports {
+		args = append(args, path)
+	}
+	cmd := exec.CommandContext(t.Context(), "go", args...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	require.NoError(t, err, stderr.String())
+	exports := map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		path, file, _ := strings.Cut(strings.TrimSpace(line), " ")
+		exports[path] = file
+	}
+	c := &checker{fset: token.NewFileSet()}
+	c.imp = importer.ForCompiler(c.fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
+	return c
+}
+
+// check returns what is wrong with a block.
+func (c *checker) check(b block) []error {
+	file, err := b.source(c.fset)
+	if err != nil {
+		return []error{err}
+	}
+	var wrong []error
+	config := types.Config{Importer: c.imp, Error: func(err error) {
+		if e, ok := err.(types.Error); ok && !e.Soft { //nolint:errorlint // types passes no other
+			wrong = append(wrong, err)
+		}
+	}}
+	_, _ = config.Check("p", c.fset, []*ast.File{file}, nil) // Error has got them all
+	return wrong
+}
+
+// D6: every block of Go code in README.md and docs/ compiles.
+func TestD6_EverySnippetCompiles(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("../../docs/*.md")
+	require.NoError(t, err)
+	files = append(files, "../../README.md")
+	c := newChecker(t)
+	checked := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		found := blocks(strings.TrimPrefix(file, "../../"), string(text))
+		require.Len(t, found, strings.Count(string(text), "```go\n"), file)
+		for _, b := range found {
+			checked++
+			for _, err := range c.check(b) {
+				t.Error(err)
+			}
+		}
+	}
+	require.Greater(t, checked, 15)
+}
+
+// D6: the check notices what is broken, and takes what is not.
+func TestD6_BrokenSnippetsAreNoticed(t *testing.T) {
+	t.Parallel()
+	c := newChecker(t)
+	for i, code := range []string{
+		"pgoutbox.NoSuch()",
+		"var f func() = inbox.ErrBusy",
+		"r, err := relay.New(source)",
+		"undeclared.Run(ctx)",
+		"func(",
+	} {
+		require.NotEmpty(t, c.check(block{file: strconv.Itoa(i), line: 1, code: code}), code)
+	}
+	for i, code := range []string{
+		"x, err := pgoutbox.New(nil, pgoutbox.Config{})", // neither is used
+		"return errors.New(\"no\")",
+		"func() int { return 1 }",
+		"func named() error { return nil }\n\ntype t struct{}",
+	} {
+		require.Empty(t, c.check(block{file: strconv.Itoa(i), line: 1, code: code}), code)
+	}
+	require.Empty(t, c.check(block{file: "given", line: 1, given: "r *relay.Relay", code: "return r.Run(ctx)"}))
+}
