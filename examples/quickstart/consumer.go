@@ -10,13 +10,12 @@ import (
 	"os"
 	"time"
 
-	"github.com/IBM/sarama"
 	"github.com/ThreeDotsLabs/watermill"
-	"github.com/ThreeDotsLabs/watermill-kafka/v3/pkg/kafka"
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/kafkasource"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/middleware"
 	"github.com/leat-go/leat/outbox"
@@ -53,7 +52,7 @@ func consume(ctx context.Context, s settings) error {
 	if err != nil {
 		return err
 	}
-	bench := newConsumerBench()
+	bench := newConsumerBench(s)
 	router, err := newRouter(s, in, ob, bench)
 	if err != nil {
 		return err
@@ -77,12 +76,12 @@ func consume(ctx context.Context, s settings) error {
 
 // newRouter returns an ordinary Watermill router on Kafka, with one line added.
 func newRouter(s settings, in *pginbox.Inbox, ob *pgoutbox.Outbox, bench *consumerBench) (*message.Router, error) {
-	logger := watermill.NewSlogLogger(slog.New(slog.NewTextHandler(os.Stderr, nil)))
-	router, err := message.NewRouter(message.RouterConfig{}, logger)
+	logger := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	router, err := message.NewRouter(message.RouterConfig{}, watermill.NewSlogLogger(logger))
 	if err != nil {
 		return nil, err
 	}
-	sub, err := newSubscriber(s, logger)
+	sub, err := newSubscriber(s, logger, bench)
 	if err != nil {
 		return nil, err
 	}
@@ -102,8 +101,7 @@ func newRouter(s settings, in *pginbox.Inbox, ob *pgoutbox.Outbox, bench *consum
 // having handled the message commit together, or not at all.
 func count(msg *message.Message) ([]*message.Message, error) {
 	ctx := msg.Context()
-	repository, _ := kafka.MessageKeyFromCtx(ctx)
-	event := counted{EventID: msg.UUID, Repository: string(repository)}
+	event := counted{EventID: msg.UUID, Repository: msg.Metadata.Get(outbox.HeaderKey)}
 	err := pginbox.Tx(ctx).QueryRow(ctx, countEvent, event.EventID, event.Repository, time.Now()).Scan(&event.N)
 	if err != nil {
 		return nil, fmt.Errorf("count event %s: %w", msg.UUID, err)
@@ -119,16 +117,14 @@ func count(msg *message.Message) ([]*message.Message, error) {
 	return []*message.Message{out}, nil
 }
 
-// newSubscriber returns watermill-kafka's subscriber. It has one message of each
-// partition in flight.
-func newSubscriber(s settings, logger watermill.LoggerAdapter) (message.Subscriber, error) {
-	config := kafka.DefaultSaramaSubscriberConfig()
-	config.Consumer.Offsets.Initial = sarama.OffsetOldest
-	config.Consumer.Offsets.AutoCommit.Interval = 200 * time.Millisecond
-	return kafka.NewSubscriber(kafka.SubscriberConfig{
-		Brokers:               s.Brokers,
-		OverwriteSaramaConfig: config,
-		ConsumerGroup:         s.Group,
-		NackResendSleep:       10 * time.Millisecond,
-	}, logger)
+// newSubscriber returns a subscriber that has messages of many repositories in flight
+// and one of each, so that the quiet ones do not wait for the busy one.
+func newSubscriber(s settings, logger *slog.Logger, hooks ...kafkasource.Hook) (message.Subscriber, error) {
+	return kafkasource.NewSubscriber(s.Brokers, s.Group, kafkasource.Config{
+		MaxInFlight:    8, // each has a connection to the database
+		RedeliverDelay: 10 * time.Millisecond,
+		CommitInterval: 200 * time.Millisecond,
+		Logger:         logger,
+		Hooks:          hooks,
+	})
 }

@@ -7,9 +7,10 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/ThreeDotsLabs/watermill-kafka/v3/pkg/kafka"
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/leat-go/leat/inbox/kafkasource"
 )
 
 // stumbleShare: one event in so many fails at first.
@@ -17,6 +18,8 @@ const stumbleShare = 100
 
 // errStumble is why a handler fails that has done everything right.
 var errStumble = errors.New("the handler stumbles after its writes")
+
+var _ kafkasource.PartitionHook = (*consumerBench)(nil)
 
 // place is where a record stands in the topic.
 type place struct {
@@ -26,15 +29,28 @@ type place struct {
 
 // consumerBench counts deliveries and makes some handlers fail.
 type consumerBench struct {
+	dir   string
+	storm marker
+	ready sync.Once
 	acked atomic.Int64
 
 	mu       sync.Mutex
-	doomed   map[string]bool // events that were the first of a partition
-	stumbled map[place]bool  // records that have had their fall
+	begun    map[int32]bool // partitions of which the storm has seen a record
+	stumbled map[place]bool // records that have had their fall
 }
 
-func newConsumerBench() *consumerBench {
-	return &consumerBench{doomed: map[string]bool{}, stumbled: map[place]bool{}}
+func newConsumerBench(s settings) *consumerBench {
+	return &consumerBench{
+		dir: s.Dir, storm: stormMarker(s.Dir), begun: map[int32]bool{}, stumbled: map[place]bool{},
+	}
+}
+
+// OnPartition tells the demo that the consumer has partitions, which all come at once
+// where there is one consumer.
+func (b *consumerBench) OnPartition(_ context.Context, p kafkasource.Partition) {
+	if p.Change == kafkasource.Assigned {
+		b.ready.Do(func() { _ = report{Ready: true}.send() })
+	}
 }
 
 // tally is a middleware around the inbox: it counts the deliveries that are
@@ -51,7 +67,7 @@ func (b *consumerBench) tally(h message.HandlerFunc) message.HandlerFunc {
 
 // stumble is a middleware inside the inbox: for one event in a hundred, and for
 // the first of each partition, the handler's first run fails when all its writes
-// are done. So it does for each copy of the event.
+// are done. So it does for each copy of the event. All that once the storm has begun.
 func (b *consumerBench) stumble(h message.HandlerFunc) message.HandlerFunc {
 	return func(msg *message.Message) ([]*message.Message, error) {
 		out, err := h(msg)
@@ -63,15 +79,18 @@ func (b *consumerBench) stumble(h message.HandlerFunc) message.HandlerFunc {
 }
 
 func (b *consumerBench) stumbles(msg *message.Message) bool {
-	partition, _ := kafka.MessagePartitionFromCtx(msg.Context())
-	offset, _ := kafka.MessagePartitionOffsetFromCtx(msg.Context())
-	at := place{partition: partition, offset: offset}
+	r, ok := kafkasource.RecordFrom(msg.Context())
+	if !ok || !b.storm.set() {
+		return false
+	}
+	at := place{partition: r.Partition, offset: r.Offset}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if offset == 0 {
-		b.doomed[msg.UUID] = true
+	doomed := doomedMarker(b.dir, msg.UUID)
+	if !b.begun[r.Partition] {
+		b.begun[r.Partition] = doomed.put() == nil
 	}
-	if b.stumbled[at] || !b.doomed[msg.UUID] && !oneIn(stumbleShare, msg.UUID) {
+	if b.stumbled[at] || !oneIn(stumbleShare, msg.UUID) && !doomed.set() {
 		return false
 	}
 	b.stumbled[at] = true

@@ -1,9 +1,6 @@
 package main
 
-import (
-	"context"
-	"os"
-)
+import "context"
 
 // crash kills the leading relay when Kafka has acknowledged records to it that
 // the outbox still counts as unsent. When the other has taken over, it is started
@@ -20,13 +17,13 @@ func (p *performance) crash(ctx context.Context) error {
 	if err := dead.kill(); err != nil {
 		return err
 	}
-	if err := os.WriteFile(crashMarker(p.settings.Dir), nil, 0o600); err != nil {
+	if err := crashMarker(p.settings.Dir).put(); err != nil {
 		return err
 	}
 	p.progress.say("%s killed (SIGKILL) with %s records sent, the last %s acknowledged by Kafka and not settled",
 		dead.name, thousands(int64(r.Sent)), thousands(int64(r.Unsettled)))
 	p.progress.enter("a relay is down")
-	if err := heir.awaitLead(ctx); err != nil {
+	if err := heir.await(ctx, leads); err != nil {
 		return err
 	}
 	p.relays[victim], err = p.crew.start(dead.name, roleRelay, p.settings)

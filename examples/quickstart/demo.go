@@ -25,8 +25,8 @@ const minEvents = 1000
 
 func parseOptions(args []string) (o options, err error) {
 	flags := flag.NewFlagSet("quickstart", flag.ContinueOnError)
-	flags.IntVar(&o.settings.Events, "events", 20_000, "how many webhooks arrive, at least 1000")
-	flags.IntVar(&o.settings.Rate, "rate", 800, "how many arrive in a second")
+	flags.IntVar(&o.settings.Events, "events", 5000, "how many webhooks arrive, at least 1000")
+	flags.IntVar(&o.settings.InFlight, "inflight", 64, "how many may wait for their effect at a time, once it is no longer calm")
 	flags.Uint64Var(&o.settings.Seed, "seed", 1, "decides which transactions roll back")
 	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute, "when to give up")
 	postgres := flags.String("postgres", "", "URL of a PostgreSQL server (default $"+testenv.EnvPostgres+", else found or started)")
@@ -40,8 +40,8 @@ func parseOptions(args []string) (o options, err error) {
 	if o.settings.Events < minEvents {
 		return o, fmt.Errorf("-events %d: must be at least %d", o.settings.Events, minEvents)
 	}
-	if o.settings.Rate < 1 {
-		return o, fmt.Errorf("-rate %d: must be positive", o.settings.Rate)
+	if o.settings.InFlight < ingestWorkers {
+		return o, fmt.Errorf("-inflight %d: must be at least %d", o.settings.InFlight, ingestWorkers)
 	}
 	for name, value := range map[string]string{testenv.EnvPostgres: *postgres, testenv.EnvKafka: *kafka} {
 		if value == "" {
@@ -53,7 +53,7 @@ func parseOptions(args []string) (o options, err error) {
 	}
 	o.settings.Sabotage, err = parseSabotage(os.Getenv(envSabotage))
 	if !o.settings.Sabotage.sparesRelay() {
-		o.settings.CrashAfter = o.settings.Events * 3 / 10
+		o.settings.CrashAfter = calmEvents + (o.settings.Events-calmEvents)*3/10
 	}
 	return o, err
 }

@@ -16,10 +16,7 @@ import (
 type history struct {
 	// committed are the deliveries in the ingest service's table, by id.
 	committed map[string]delivery
-	// committedAt is when their commits returned, rolledBack what rolled back: the
-	// ingest service's ledger.
-	committedAt map[string]time.Time
-	rolledBack  map[string]bool
+	entries   // the ingest service's ledger
 	// topic is the log of Kafka, partition by partition, from offset 0.
 	topic []record
 	// effects are the consumer's, by key and counter.
@@ -55,7 +52,7 @@ type effect struct {
 }
 
 func readHistory(ctx context.Context, st *stage) (h history, err error) {
-	if h.committedAt, h.rolledBack, err = readLedger(st.settings.Dir); err != nil {
+	if h.entries, err = readLedger(st.settings.Dir); err != nil {
 		return h, err
 	}
 	if err := h.readProducer(ctx, st.ingestDB); err != nil {

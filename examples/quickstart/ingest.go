@@ -38,7 +38,7 @@ func ingest(ctx context.Context, s settings) error {
 	if err != nil {
 		return err
 	}
-	bench, err := newIngestBench(s)
+	bench, err := newIngestBench(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -49,8 +49,15 @@ func ingest(ctx context.Context, s settings) error {
 	}
 	defer closeEnqueue()
 
+	// The relays are other processes, and are to notice at once.
+	ctx, cancel := context.WithCancel(ctx)
+	notified := make(chan error, 1)
+	go func() { notified <- ob.RunNotifier(ctx, pgoutbox.NotifierConfig{}) }()
+
 	i := &ingester{topic: s.Topic, outbox: ob, enqueue: enqueue, bench: bench}
-	return bench.deliver(ctx, i.receive)
+	err = bench.deliver(ctx, i.receive)
+	cancel()
+	return errors.Join(err, <-notified)
 }
 
 // receive records a webhook and enqueues its event: two writes, one transaction,

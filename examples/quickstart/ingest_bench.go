@@ -16,6 +16,11 @@ const (
 	rollbackShare = 0.05
 	// slowFor is how long a slow transaction stays open.
 	slowFor = 200 * time.Millisecond
+	// calmEvents is how many webhooks arrive before anything goes wrong, calmRate how
+	// many of those in a second. The first warmEvents find the servers cold.
+	calmEvents = 300
+	calmRate   = 60
+	warmEvents = 60
 	// quietEnd is how many of the last webhooks are never slow, so that there is
 	// always something to overtake a slow one.
 	quietEnd = 300
@@ -30,9 +35,10 @@ type ingestBench struct {
 	settings settings
 	lines    []webhook
 	ledger   *ledger
+	window   *window
 }
 
-func newIngestBench(s settings) (*ingestBench, error) {
+func newIngestBench(ctx context.Context, s settings) (*ingestBench, error) {
 	lines, err := webhookLines()
 	if err != nil {
 		return nil, err
@@ -41,19 +47,36 @@ func newIngestBench(s settings) (*ingestBench, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &ingestBench{settings: s, lines: lines, ledger: l}, nil
+	w, err := newWindow(ctx, s)
+	if err != nil {
+		l.close()
+		return nil, err
+	}
+	return &ingestBench{settings: s, lines: lines, ledger: l, window: w}, nil
 }
 
-// deliver hands the webhooks to receive as they arrive.
+// deliver hands the webhooks to receive as they arrive: the first ones calmly, and when
+// all of them have had their effect the others, as fast as effects follow.
 func (b *ingestBench) deliver(ctx context.Context, receive func(context.Context, webhook) error) error {
-	arrivals := func(ctx context.Context) <-chan int { return paced(ctx, b.settings.Events, b.settings.Rate) }
-	return inParallel(ctx, ingestWorkers, arrivals, func(ctx context.Context, index int) error {
+	handOver := func(ctx context.Context, index int) error {
 		w, err := arrive(b.lines, index)
 		if err != nil {
 			return err
 		}
 		return receive(ctx, w)
-	})
+	}
+	calm := func(ctx context.Context) <-chan int { return paced(ctx, calmEvents, calmRate) }
+	if err := inParallel(ctx, ingestWorkers, calm, handOver); err != nil {
+		return err
+	}
+	if err := b.window.drained(ctx, calmEvents); err != nil {
+		return err
+	}
+	if err := errors.Join(stormMarker(b.settings.Dir).put(), report{Calm: true}.send()); err != nil {
+		return err
+	}
+	storm := func(ctx context.Context) <-chan int { return b.window.admit(ctx, calmEvents, b.settings.Events) }
+	return errors.Join(inParallel(ctx, ingestWorkers, storm, handOver), b.window.err)
 }
 
 // beforeCommit decides how a transaction ends. A rare repository's stays open for
@@ -70,20 +93,28 @@ func (b *ingestBench) beforeCommit(ctx context.Context, tx pgx.Tx, w webhook) er
 }
 
 func (b *ingestBench) slow(w webhook) bool {
-	return w.rare && w.index%3 == 0 && w.index < b.settings.Events-quietEnd
+	return w.rare && w.index%3 == 0 && w.index >= calmEvents && w.index < b.settings.Events-quietEnd
 }
 
 func (b *ingestBench) rollsBack(w webhook) bool {
 	fate := rand.New(rand.NewPCG(b.settings.Seed, uint64(w.index))) //nolint:gosec // a repeatable choice, not a secret
-	return fate.Float64() < rollbackShare
+	return w.index >= calmEvents && fate.Float64() < rollbackShare
 }
 
 func (b *ingestBench) committed(w webhook) error {
-	return b.ledger.note(noteCommitted, w.ID, time.Now())
+	note := noteCommitted
+	if w.index >= warmEvents && w.index < calmEvents {
+		note = noteCalm
+	}
+	return b.ledger.note(note, w.ID, time.Now())
 }
 
 func (b *ingestBench) rolledBack(w webhook) error {
+	b.window.rolledBack.Add(1)
 	return b.ledger.note(noteRolledBack, w.ID, time.Now())
 }
 
-func (b *ingestBench) close() { b.ledger.close() }
+func (b *ingestBench) close() {
+	b.ledger.close()
+	b.window.close()
+}

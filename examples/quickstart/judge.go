@@ -168,15 +168,23 @@ func percentile(sorted []time.Duration, share float64) time.Duration {
 	return sorted[min(len(sorted)-1, int(share*float64(len(sorted))))]
 }
 
-// latency is the time from the return of a commit to the first effect, over all
-// events, those that a crash has held up among them.
+// latency is the time from the return of a commit to the first effect: over the events
+// of the calm phase, and over all, those that a crash has held up among them.
 func (v *verdict) latency(h history, first map[string]effect) {
-	var all []time.Duration
+	var calm, all []time.Duration
 	for id, at := range h.committedAt {
-		if e, ok := first[id]; ok {
-			all = append(all, max(0, e.at.Sub(at)))
+		e, ok := first[id]
+		if !ok {
+			continue
+		}
+		took := max(0, e.at.Sub(at))
+		all = append(all, took)
+		if h.calm[id] {
+			calm = append(calm, took)
 		}
 	}
+	slices.Sort(calm)
 	slices.Sort(all)
+	v.CalmP50, v.CalmP99 = milliseconds(percentile(calm, 0.50)), milliseconds(percentile(calm, 0.99))
 	v.P50, v.P99 = milliseconds(percentile(all, 0.50)), milliseconds(percentile(all, 0.99))
 }

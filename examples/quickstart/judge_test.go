@@ -13,11 +13,14 @@ import (
 func flawless() history {
 	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	h := history{
-		committed:   map[string]delivery{},
-		committedAt: map[string]time.Time{},
-		rolledBack:  map[string]bool{"r": true},
-		counters:    6,
-		acked:       13, // the topic twice, less one that was never acknowledged
+		committed: map[string]delivery{},
+		entries: entries{
+			committedAt: map[string]time.Time{},
+			calm:        map[string]bool{"a1": true, "a2": true},
+			rolledBack:  map[string]bool{"r": true},
+		},
+		counters: 6,
+		acked:    13, // the topic twice, less one that was never acknowledged
 	}
 	for p, key := range []string{"a", "b"} {
 		for version := range int64(3) {
@@ -46,6 +49,8 @@ func TestJudge_FlawlessRunIsClean(t *testing.T) {
 	require.Equal(t, 7, v.Published)
 	require.Equal(t, 6, v.Effects)
 	require.Equal(t, 7, v.DuplicatesSeen)
+	require.InDelta(t, 2, v.CalmP50, 0.01, "a1 took 1 ms, a2 took 2")
+	require.InDelta(t, 2, v.CalmP99, 0.01)
 	require.InDelta(t, 4, v.P50, 0.01)
 	require.InDelta(t, 6, v.P99, 0.01)
 }

@@ -14,7 +14,7 @@ import (
 // headerID is the header of an event's id, as it stands in Kafka.
 const headerID = "event-id"
 
-// partitions of each topic. watermill-kafka handles one message of each at a time.
+// partitions of each topic.
 const partitions = 8
 
 func headerOf(r *kgo.Record, name string) string {

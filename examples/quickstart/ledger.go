@@ -15,6 +15,7 @@ import (
 // What a line of the ledger says of a webhook.
 const (
 	noteCommitted  = "committed"
+	noteCalm       = "calm" // committed in the calm phase, all being warm
 	noteRolledBack = "rolled-back"
 )
 
@@ -40,33 +41,43 @@ func (l *ledger) note(what, id string, at time.Time) error {
 
 func (l *ledger) close() { _ = l.file.Close() }
 
-// readLedger returns when each committed transaction's commit had returned, and
-// the ids that were rolled back.
-func readLedger(dir string) (committed map[string]time.Time, rolledBack map[string]bool, err error) {
-	committed, rolledBack = map[string]time.Time{}, map[string]bool{}
+// entries are what a ledger says, by id.
+type entries struct {
+	// committedAt is when the commits returned.
+	committedAt map[string]time.Time
+	// calm are those of the calm phase that its latency is of, rolledBack what rolled back.
+	calm, rolledBack map[string]bool
+}
+
+func readLedger(dir string) (entries, error) {
+	e := entries{committedAt: map[string]time.Time{}, calm: map[string]bool{}, rolledBack: map[string]bool{}}
 	f, err := os.Open(ledgerPath(dir))
 	if errors.Is(err, fs.ErrNotExist) {
-		return committed, rolledBack, nil
+		return e, nil
 	}
 	if err != nil {
-		return nil, nil, err
+		return e, err
 	}
 	defer func() { _ = f.Close() }()
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {
 		part := strings.Fields(lines.Text())
 		if len(part) != 3 {
-			return nil, nil, fmt.Errorf("ledger: %q is no entry", lines.Text())
+			return e, fmt.Errorf("ledger: %q is no entry", lines.Text())
 		}
 		nanos, err := strconv.ParseInt(part[2], 10, 64)
-		switch {
-		case err != nil:
-			return nil, nil, fmt.Errorf("ledger: %q: %w", lines.Text(), err)
-		case part[0] == noteCommitted:
-			committed[part[1]] = time.Unix(0, nanos)
+		if err != nil {
+			return e, fmt.Errorf("ledger: %q: %w", lines.Text(), err)
+		}
+		switch id := part[1]; part[0] {
+		case noteRolledBack:
+			e.rolledBack[id] = true
+		case noteCalm:
+			e.calm[id] = true
+			fallthrough
 		default:
-			rolledBack[part[1]] = true
+			e.committedAt[id] = time.Unix(0, nanos)
 		}
 	}
-	return committed, rolledBack, lines.Err()
+	return e, lines.Err()
 }

@@ -27,8 +27,8 @@ type performance struct {
 	ingest     *process
 }
 
-// perform lets the services run: webhooks arrive while a relay is killed, then
-// everything is delivered once more from the start.
+// perform lets the services run: webhooks arrive calmly, then many while a relay is
+// killed, then everything is delivered once more from the start.
 func perform(ctx context.Context, st *stage) (err error) {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -45,6 +45,7 @@ func perform(ctx context.Context, st *stage) (err error) {
 		do   func(context.Context) error
 	}{
 		{"services start", p.startServices},
+		{"calm", p.calm},
 		{"webhooks arrive", p.crash},
 		{"webhooks arrive", p.arriveAll},
 		{"relay catches up", p.drainOutbox},
@@ -72,7 +73,7 @@ func (p *performance) startServices(ctx context.Context) (err error) {
 	if p.relays[0], err = p.crew.start("relay-1", roleRelay, p.settings); err != nil {
 		return err
 	}
-	if err := p.relays[0].awaitLead(ctx); err != nil {
+	if err := p.relays[0].await(ctx, leads); err != nil {
 		return err
 	}
 	if p.settings.Sabotage != idCursor { // two of those would send everything twice
@@ -83,10 +84,19 @@ func (p *performance) startServices(ctx context.Context) (err error) {
 	if p.consumer, err = p.crew.start("consumer", roleConsumer, p.settings); err != nil {
 		return err
 	}
-	if p.duplicator, err = p.crew.start("duplicator", roleDuplicator, p.settings); err != nil {
+	return p.consumer.await(ctx, isReady)
+}
+
+// calm waits until the first webhooks have arrived, one by one, with nothing going
+// wrong. From then on there are copies.
+func (p *performance) calm(ctx context.Context) (err error) {
+	if p.ingest, err = p.crew.start("ingest", roleIngest, p.settings); err != nil {
 		return err
 	}
-	p.ingest, err = p.crew.start("ingest", roleIngest, p.settings)
+	if err := p.ingest.await(ctx, wasCalm); err != nil {
+		return err
+	}
+	p.duplicator, err = p.crew.start("duplicator", roleDuplicator, p.settings)
 	return err
 }
 

@@ -99,12 +99,12 @@ func (c *crew) watch(p *process, out io.Reader) {
 	}
 }
 
-// awaitLead waits until p, a relay, reports that it leads.
-func (p *process) awaitLead(ctx context.Context) error {
+// await waits until p reports what is wanted.
+func (p *process) await(ctx context.Context, wanted func(report) bool) error {
 	for {
 		select {
 		case r := <-p.reports:
-			if r.Leading {
+			if wanted(r) {
 				return nil
 			}
 		case <-p.exited:
@@ -114,6 +114,12 @@ func (p *process) awaitLead(ctx context.Context) error {
 		}
 	}
 }
+
+func leads(r report) bool { return r.Leading }
+
+func isReady(r report) bool { return r.Ready }
+
+func wasCalm(r report) bool { return r.Calm }
 
 // kill ends p as a power cut would.
 func (p *process) kill() error {

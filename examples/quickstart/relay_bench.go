@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/leat-go/leat/outbox"
@@ -15,7 +13,7 @@ import (
 type relayBench struct {
 	stop       <-chan struct{}
 	crashAfter int
-	marker     string
+	crashed    marker
 	sent       int
 }
 
@@ -25,11 +23,8 @@ var (
 )
 
 func newRelayBench(ctx context.Context, s settings) *relayBench {
-	return &relayBench{stop: ctx.Done(), crashAfter: s.CrashAfter, marker: crashMarker(s.Dir)}
+	return &relayBench{stop: ctx.Done(), crashAfter: s.CrashAfter, crashed: crashMarker(s.Dir)}
 }
-
-// crashMarker is a file that exists once a relay was killed: one is enough.
-func crashMarker(dir string) string { return filepath.Join(dir, "crashed") }
 
 // OnLease tells the demo who leads.
 func (b *relayBench) OnLease(_ context.Context, _ int64, held bool, _ error) {
@@ -48,7 +43,7 @@ func (b *relayBench) OnPublish(_ context.Context, _ []outbox.Record, results []o
 		}
 	}
 	b.sent += acked
-	if b.crashAfter == 0 || b.sent < b.crashAfter || acked == 0 || b.crashed() {
+	if b.crashAfter == 0 || b.sent < b.crashAfter || acked == 0 || b.crashed.set() {
 		return
 	}
 	_ = report{Sent: b.sent, Unsettled: acked}.send()
@@ -59,16 +54,11 @@ func (b *relayBench) OnPublish(_ context.Context, _ []outbox.Record, results []o
 func (b *relayBench) hold() {
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
-	for !b.crashed() {
+	for !b.crashed.set() {
 		select {
 		case <-ticker.C:
 		case <-b.stop:
 			return
 		}
 	}
-}
-
-func (b *relayBench) crashed() bool {
-	_, err := os.Stat(b.marker)
-	return err == nil
 }

@@ -35,8 +35,9 @@ type settings struct {
 
 	// The rest is the test bench's.
 
-	// Events is how many webhooks arrive, Rate how many in a second.
-	Events, Rate int
+	// Events is how many webhooks arrive, InFlight how many of them in the storm may be
+	// without an effect yet.
+	Events, InFlight int
 	// Seed decides which transactions roll back.
 	Seed uint64
 	// Sabotage is the rule that is broken, if any.
@@ -78,8 +79,9 @@ func lifeline(ctx context.Context) (context.Context, context.CancelFunc) {
 
 // report is what a service tells the demo, a line of JSON on standard output.
 type report struct {
-	// Leading says that a relay has got the lease.
-	Leading bool `json:",omitempty"`
+	// Leading tells that a relay has got the lease, Ready that the consumer has its
+	// partitions, Calm that the ingest service's calm phase is over.
+	Leading, Ready, Calm bool `json:",omitempty"`
 	// Sent counts the records that Kafka has acknowledged to a relay, Unsettled
 	// those of them that it has not settled in the outbox yet.
 	Sent, Unsettled int `json:",omitempty"`

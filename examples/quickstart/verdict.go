@@ -28,9 +28,12 @@ type verdict struct {
 	Phantom    int `json:"phantom"`
 	OutOfOrder int `json:"out_of_order"`
 
-	// P50 and P99 are milliseconds from commit to first effect.
-	P50 float64 `json:"p50_ms"`
-	P99 float64 `json:"p99_ms"`
+	// CalmP50 and CalmP99 are milliseconds from commit to first effect in the calm
+	// phase, P50 and P99 in the whole run.
+	CalmP50 float64 `json:"calm_p50_ms"`
+	CalmP99 float64 `json:"calm_p99_ms"`
+	P50     float64 `json:"p50_ms"`
+	P99     float64 `json:"p99_ms"`
 
 	derived                  int // records in the consumer's own topic
 	crashCopies, meantCopies int // of Published: by the crash, by the duplicator
@@ -62,6 +65,11 @@ func (v *verdict) print(w io.Writer) error {
 		}
 		row(thousands(int64(n)), mark+"  "+text)
 	}
+	latency := func(p50, p99 float64, text string) {
+		row(fmt.Sprintf("%.0f ms", p50), fmt.Sprintf("from commit to effect in the median, %.0f ms in the 99th percentile, %s", p99, text))
+	}
+	b.WriteString("\nwhile it was calm\n")
+	latency(v.CalmP50, v.CalmP99, fmt.Sprintf("%d events at %d a second", calmEvents-warmEvents, calmRate))
 	b.WriteString("\nwhat happened\n")
 	count(v.Committed, "transactions committed, each with one event")
 	count(v.RolledBack, "transactions rolled back after they had enqueued theirs")
@@ -70,7 +78,7 @@ func (v *verdict) print(w io.Writer) error {
 	count(v.DuplicatesSeen, "repeats delivered to the consumer")
 	count(v.Effects, "effects in the consumer's database")
 	count(v.derived, "events of the consumer's own in its topic")
-	row(fmt.Sprintf("%.0f ms", v.P50), fmt.Sprintf("from commit to effect in the median, %.0f ms in the 99th percentile, crash included", v.P99))
+	latency(v.P50, v.P99, "crash included")
 	b.WriteString("\nwhat must not\n")
 	rule(v.Lost, "lost: committed, and missing in the topic, the effects or the consumer's events")
 	rule(v.Double, "double: effects, or events of the consumer's, beyond one per event")
