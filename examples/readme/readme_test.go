@@ -34,3 +34,21 @@ func unindented(code string) string {
 	}
 	return strings.Join(lines, "\n")
 }
+
+// TestREADME_TellsWhatHelloPrints: the story in the README is the output that the test of
+// ../hello wants.
+func TestREADME_TellsWhatHelloPrints(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile("../../README.md")
+	require.NoError(t, err)
+	test, err := os.ReadFile("../hello/main_test.go")
+	require.NoError(t, err)
+
+	_, output, found := strings.Cut(string(test), "\t// Output:\n")
+	require.True(t, found)
+	var story strings.Builder
+	for line := range strings.Lines(strings.TrimSuffix(output, "}\n")) {
+		story.WriteString(strings.TrimPrefix(strings.TrimPrefix(line, "\t//"), " "))
+	}
+	require.Contains(t, string(readme), "\n```\n"+story.String()+"```\n")
+}
