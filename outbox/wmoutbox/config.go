@@ -1,6 +1,10 @@
 package wmoutbox
 
-import "github.com/leat-go/leat/outbox"
+import (
+	"context"
+
+	"github.com/leat-go/leat/outbox"
+)
 
 // Config says how Watermill messages become outbox messages. The zero value is
 // ready to use.
@@ -9,6 +13,14 @@ type Config struct {
 	// goroutines at a time.
 	// Defaults to outbox.KeyFromMetadata, which reads metadata "leat_key".
 	Key outbox.KeyFunc
+
+	// TxFrom returns the transaction that a message's context carries under a key of
+	// your own: one that the outbox can use, which for pgoutbox is a pgx.Tx or a
+	// *sql.Tx. Where it returns false or nil, the transaction is the one that the
+	// outbox's InTx, its ContextWith functions or an inbox have put into the context.
+	// It may be called by several goroutines at a time. A SchemaAdapter ignores it.
+	// Defaults to none.
+	TxFrom func(ctx context.Context) (tx any, ok bool)
 }
 
 func (c Config) withDefaults() Config {

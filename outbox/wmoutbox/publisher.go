@@ -17,8 +17,9 @@ var _ message.Publisher = (*Publisher)(nil)
 // messages' context. One serves a whole process; its methods may be called
 // concurrently.
 type Publisher struct {
-	ob  outbox.Enqueuer
-	key outbox.KeyFunc
+	ob     outbox.Enqueuer
+	key    outbox.KeyFunc
+	txFrom func(ctx context.Context) (tx any, ok bool)
 }
 
 // NewPublisher returns a publisher that enqueues in ob. It returns an error that
@@ -27,11 +28,11 @@ func NewPublisher(ob outbox.Enqueuer, cfg Config) (*Publisher, error) {
 	if ob == nil {
 		return nil, outbox.ConfigError("ob", nil, "must be an outbox")
 	}
-	return &Publisher{ob: ob, key: cfg.withDefaults().Key}, nil
+	return &Publisher{ob: ob, key: cfg.withDefaults().Key, txFrom: cfg.TxFrom}, nil
 }
 
 // Publish enqueues msgs for topic in the transaction that their context
-// carries, all of them or none. Nothing is published until that transaction has
+// carries (see Config.TxFrom), all of them or none. Nothing is published until that transaction has
 // committed; until then nothing wakes a relay either, see outbox.Enqueuer.Wake.
 //
 // The UUID of a message becomes its id (an empty one is replaced by a new
@@ -46,14 +47,19 @@ func (p *Publisher) Publish(topic string, msgs ...*message.Message) error {
 	if len(msgs) == 0 {
 		return nil
 	}
-	if err := sameTransaction(topic, msgs); err != nil {
+	tx, err := p.sameTransaction(topic, msgs)
+	if err != nil {
 		return err
 	}
 	batch, err := convert(topic, msgs, p.key)
 	if err != nil {
 		return err
 	}
-	if err := p.ob.EnqueueContext(msgs[0].Context(), batch...); err != nil {
+	ctx := msgs[0].Context()
+	if p.txFrom != nil {
+		ctx = txctx.With(ctx, tx)
+	}
+	if err := p.ob.EnqueueContext(ctx, batch...); err != nil {
 		return fmt.Errorf("enqueue %s for topic %q: %w", describe(msgs), topic, err)
 	}
 	return nil
@@ -65,32 +71,42 @@ func (p *Publisher) Close() error {
 	return nil
 }
 
-// sameTransaction checks that every message carries one and the same
-// transaction. A savepoint is another transaction than the one around it.
-func sameTransaction(topic string, msgs []*message.Message) error {
+// tx returns the transaction that ctx carries, or nil.
+func (p *Publisher) tx(ctx context.Context) any {
+	if p.txFrom != nil {
+		if tx, ok := p.txFrom(ctx); ok && tx != nil {
+			return tx
+		}
+	}
+	return txctx.From(ctx)
+}
+
+// sameTransaction returns the transaction that every message carries, if it is one and
+// the same. A savepoint is another transaction than the one around it.
+func (p *Publisher) sameTransaction(topic string, msgs []*message.Message) (tx any, err error) {
 	for i, msg := range msgs {
 		if msg == nil {
-			return nilMessage(i)
+			return nil, nilMessage(i)
 		}
-		if txctx.From(msg.Context()) == nil {
-			return fmt.Errorf("message %s for topic %q: %w: its context carries none",
+		own := p.tx(msg.Context())
+		if own == nil {
+			return nil, fmt.Errorf("message %s for topic %q: %w: its context carries none",
 				msg.UUID, topic, outbox.ErrNotInTransaction)
 		}
-		if !sharesTransaction(msgs[0].Context(), msg.Context()) {
-			return fmt.Errorf("messages %s and %s for topic %q: %w",
+		if i == 0 {
+			tx = own
+		}
+		if msg.Context() != msgs[0].Context() && !same(tx, own) {
+			return nil, fmt.Errorf("messages %s and %s for topic %q: %w",
 				msgs[0].UUID, msg.UUID, topic, ErrMixedTransactions)
 		}
 	}
-	return nil
+	return tx, nil
 }
 
-// sharesTransaction compares by identity. A transaction of a type that Go cannot
-// compare is the same only within one context.
-func sharesTransaction(a, b context.Context) bool {
-	if a == b {
-		return true
-	}
-	x, y := txctx.From(a), txctx.From(b)
+// same compares by identity. A transaction of a type that Go cannot compare is the
+// same only within one context.
+func same(x, y any) bool {
 	return reflect.ValueOf(x).Comparable() && reflect.ValueOf(y).Comparable() && x == y
 }
 

@@ -75,5 +75,13 @@ func enqueueMutants() []Mutant {
 			New:     `		k.asked, all = kept[:0], union(kept[:0], keys)`,
 			Package: "outbox/pgoutbox", Test: "TestO5_KeysOfATransactionAreBounded", Needs: Postgres,
 		},
+		{
+			Name: "transaction-of-another-key-is-dropped", Breaks: []string{"O1"},
+			Change:  "the publisher finds the team's transaction and enqueues without it",
+			File:    "outbox/wmoutbox/publisher.go",
+			Old:     `		ctx = txctx.With(ctx, tx)`,
+			New:     `		ctx = txctx.With(ctx, nil)`,
+			Package: "outbox/wmoutbox", Test: "TestA6_TransactionUnderAnotherKey",
+		},
 	}
 }
