@@ -72,8 +72,8 @@ func Consume(ctx context.Context, pool *pgxpool.Pool, router *message.Router, su
 		return err
 	}
 
-	// The one line that an existing router gains.
-	router.AddMiddleware(middleware.Inbox{Processor: in}.Middleware)
+	// The one line that an existing router gains: an inbox for each handler, by its name.
+	router.AddMiddleware(middleware.Inbox{For: in.For}.Middleware)
 
 	router.AddConsumerHandler("loyalty", "orders", subscriber, func(msg *message.Message) error {
 		tx := pginbox.Tx(msg.Context()) // commits with the message id, or not at all
