@@ -46,14 +46,14 @@ func migrations(cfg Config) (pgmigrate.Set, error) {
 
 // statements are the rendered SQL of a store.
 type statements struct {
-	claim, look, extend, complete, finished, release, prune string
+	claim, look, extend, complete, finished, release, prune, hidden string
 }
 
 func render(cfg Config) (statements, error) {
 	var s statements
 	for file, to := range map[string]*string{
 		"claim": &s.claim, "look": &s.look, "extend": &s.extend, "complete": &s.complete,
-		"finished": &s.finished, "release": &s.release, "prune": &s.prune,
+		"finished": &s.finished, "release": &s.release, "prune": &s.prune, "hidden": &s.hidden,
 	} {
 		raw, err := sqlFiles.ReadFile("sql/" + file + ".sql")
 		if err != nil {

@@ -56,8 +56,25 @@ func (s *Store) Claim(ctx context.Context, key dedupe.Key, req dedupe.Request) (
 		if !errors.Is(err, pgx.ErrNoRows) {
 			return c, err
 		}
-		// It was given up in between.
+		// It was given up in between, unless it cannot be seen.
+		if err := s.visible(ctx); err != nil {
+			return dedupe.Claim{}, err
+		}
 	}
+}
+
+// ErrRowSecurity is returned if row level security hides records from the role, so that
+// nobody can say what became of a message. Give the role BYPASSRLS, or disable it.
+var ErrRowSecurity = errors.New("leat: row level security would hide records; give the role BYPASSRLS, or disable it")
+
+// visible returns ErrRowSecurity if records may be hidden.
+func (s *Store) visible(ctx context.Context) error {
+	var partly bool
+	err := s.pool.QueryRow(ctx, s.sql.hidden).Scan(&partly)
+	if err == nil && partly {
+		err = ErrRowSecurity
+	}
+	return err
 }
 
 // look says why key could not be claimed, or returns pgx.ErrNoRows where that is
@@ -107,10 +124,13 @@ func (s *Store) Complete(ctx context.Context, key dedupe.Key, token string, resu
 		switch {
 		case errors.Is(err, pgx.ErrNoRows):
 			c, err := s.finished(ctx, key)
-			if errors.Is(err, pgx.ErrNoRows) { // the other one's record was lost in between
-				continue
+			if !errors.Is(err, pgx.ErrNoRows) {
+				return c, err
 			}
-			return c, err
+			// The other one's record was lost in between, unless it cannot be seen.
+			if err := s.visible(ctx); err != nil {
+				return 0, err
+			}
 		case err != nil:
 			return 0, fmt.Errorf("leat: postgres complete: %w", err)
 		case attempt == 0:

@@ -19,6 +19,9 @@ func (k keys) number(ctx context.Context, conn *pgx.Conn) (int16, error) {
 	if number, ok := memory[name].(int16); ok {
 		return number, nil
 	}
+	if err := k.visible(ctx, conn); err != nil {
+		return 0, explain(err)
+	}
 	number, err := k.find(ctx, conn)
 	if errors.Is(err, pgx.ErrNoRows) {
 		number, err = k.enrol(ctx, conn)

@@ -34,6 +34,7 @@ type keys struct {
 
 	claim, seen, lookup, register string
 	claimBatch, claimOrFail, used string
+	hidden                        string
 
 	rangeKeys
 }
@@ -51,6 +52,7 @@ func newKeys(names pgmigrate.Names, consumer string) (keys, error) {
 		{&k.claimBatch, claimBatchSQL},
 		{&k.claimOrFail, claimOrFailSQL},
 		{&k.used, usedSQL},
+		{&k.hidden, hiddenSQL},
 	} {
 		sql, err := names.Render(withoutComments(s.sql))
 		if err != nil {

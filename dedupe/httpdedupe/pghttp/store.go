@@ -70,13 +70,13 @@ func (s *Store) Claim(ctx context.Context, id, fingerprint string) (httpdedupe.T
 }
 
 func (s *Store) begin(ctx context.Context, conn *pgx.Conn, id, fingerprint string) (pgx.Tx, dedupe.Claim, error) {
-	var locked, found bool
+	var locked, found, partly bool
 	var setting, stored string
 	var response []byte
 	batch := &pgx.Batch{}
 	batch.BeginTx(pgx.TxOptions{})
 	batch.Queue(s.sql.lock, keyhash.Lock("http", s.cfg.names().Qualified(""), s.consumer, id)).
-		QueryRow(func(row pgx.Row) error { return row.Scan(&locked, &setting) })
+		QueryRow(func(row pgx.Row) error { return row.Scan(&locked, &setting, &partly) })
 	batch.Queue(s.sql.look, s.consumer, []byte(id)).QueryRow(func(row pgx.Row) error {
 		err := row.Scan(&stored, &response)
 		found = err == nil
@@ -90,6 +90,8 @@ func (s *Store) begin(ctx context.Context, conn *pgx.Conn, id, fingerprint strin
 		return nil, dedupe.Claim{}, err
 	}
 	switch {
+	case partly:
+		return nil, dedupe.Claim{}, ErrRowSecurity
 	case found && stored != fingerprint:
 		return nil, dedupe.Claim{Status: dedupe.Mismatch}, nil
 	case found:

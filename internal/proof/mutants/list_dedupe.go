@@ -4,6 +4,14 @@ package mutants
 func dedupeMutants() []Mutant {
 	return []Mutant{
 		{
+			Name: "hidden-records-are-looked-for-again", Breaks: []string{"D6"},
+			Change:  "a record that row level security hides counts as one that was given up",
+			File:    "dedupe/pgdedupe/store.go",
+			Old:     `if err == nil && partly {`,
+			New:     `if err == nil && partly && ctx.Err() != nil {`,
+			Package: "dedupe/pgdedupe", Test: "TestD6_RowLevelSecurityIsRefused", Needs: Postgres, Hangs: true,
+		},
+		{
 			Name: "fenced-run-is-acked", Breaks: []string{"D6"},
 			Change:  "a run that was taken over is acknowledged",
 			File:    "dedupe/processor.go",

@@ -15,9 +15,9 @@ func retentionMutants() []Mutant {
 			Name: "foreign-position-counts-in-status", Breaks: []string{"O2"},
 			Change:  "status counts by a position that relays would refuse",
 			File:    "outbox/pgoutbox/migrations/00003_history.sql",
-			Old:     `CASE WHEN w.problem IS NULL THEN p.prev ELSE '3:3:' END AS prev`,
-			New:     `p.prev`,
-			Package: "outbox/pgoutbox", Test: "TestO2_TruncatedLogIsRefused", Needs: Postgres,
+			Old:     `THEN 'position of another cluster'`,
+			New:     `THEN NULL`,
+			Package: "outbox/pgoutbox", Test: "TestO2_NobodyDeletesByAForeignPosition", Needs: Postgres,
 		},
 		{
 			Name: "drop-past-a-lagging-group", Breaks: []string{"O2", "R8"},

@@ -4,6 +4,14 @@ package mutants
 func claimMutants() []Mutant {
 	return []Mutant{
 		{
+			Name: "hidden-ids-are-in-work", Breaks: []string{"I3"},
+			Change:  "an inbox of which row level security hides rows takes messages",
+			File:    "inbox/pginbox/hidden.go",
+			Old:     `if err == nil && partly != "" {`,
+			New:     `if err == nil && partly == "none" {`,
+			Package: "inbox/pginbox", Test: "TestI3_RowLevelSecurityIsRefused", Needs: Postgres,
+		},
+		{
 			Name: "claim-without-try-lock", Breaks: []string{"I5"},
 			Change:  "a concurrent duplicate waits inside the index, and holds its connection",
 			File:    "inbox/pginbox/sql/claim.sql",
