@@ -73,8 +73,9 @@ func (r RebaseRequest) validate() error {
 //     that keeps the positions itself (relay.TransactionalSink): Rebase with Start.
 //     StartOldest repeats what the log still holds, with the same ids, and loses nothing.
 //  5. Where a sink keeps the positions itself, remove those of the group there, before
-//     or after Rebase (kafkasink.Transactional.RemovePositions), unless they are kept.
-//  6. Start the relays.
+//     or after Rebase (kafkasink.Transactional.RemovePositions).
+//  6. Start the relays; if the position was kept and the sink's was removed, once with
+//     relay.Config.AdoptPosition.
 //
 // It is audited. It returns relay.ErrLeaseHeld while a lease of the group is live, and
 // an error that wraps outbox.ErrInvalidConfig for a request that cannot be met. It

@@ -83,7 +83,8 @@ type Config struct {
 
 	// AdoptPosition lets a TransactionalSink that has no position of a slot begin
 	// where the source is: once, when a group that was relayed through another sink
-	// moves to it, or for the slots that are new when their number was changed. It
+	// moves to it, for the slots that are new when their number was changed, or when an
+	// operator has removed the sink's position since the source went back or moved. It
 	// turns a position that the sink has lost into repeats, so switch it off
 	// again. Other sinks ignore it. Defaults to false: a position that is missing
 	// ends Run.
