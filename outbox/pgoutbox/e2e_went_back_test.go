@@ -37,7 +37,7 @@ func TestR12_RestoredBackupIsRefused(t *testing.T) {
 	data := query1[string](t, db, "SHOW data_directory")
 	backup := filepath.Join(t.TempDir(), "backup")
 	server.Stop("fast")
-	out, err := osexec.Command("cp", "-a", data, backup).CombinedOutput() // the files belong to the server's user
+	out, err := osexec.CommandContext(t.Context(), "cp", "-a", data, backup).CombinedOutput() // the files belong to the server's user
 	require.NoError(t, err, string(out))
 	server.Start()
 	db.Pool.Reset()
