@@ -174,6 +174,7 @@ func plansOfWrongForms(t *testing.T, db *testenv.Database) {
 // node is a node of an executed plan, with what it needs to be judged by.
 type node struct {
 	Type    string  `json:"Node Type"`
+	Cost    float64 `json:"Total Cost"`
 	Index   string  `json:"Index Name"`
 	Cond    string  `json:"Index Cond"`
 	Rows    float64 `json:"Actual Rows"`

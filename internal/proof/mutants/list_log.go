@@ -75,6 +75,14 @@ func retentionMutants() []Mutant {
 			New:     `IN ACCESS SHARE MODE`,
 			Package: "outbox/pgoutbox", Test: "TestO2_RangeWithAWriterIsNotClosed", Needs: Postgres,
 		},
+		{
+			Name: "view-of-the-pending-is-planned-dear", Breaks: []string{"O15"},
+			Change:  "the planner takes a look at what is pending for a walk of the log",
+			File:    "outbox/pgoutbox/migrations/00004_cheap_views.sql",
+			Old:     ` AND o.xid <= (SELECT '18446744073709551615'::xid8)`,
+			New:     ` AND o.xid IS NOT NULL`,
+			Package: "outbox/pgoutbox", Test: "TestO15_ViewsArePlannedCheap", Needs: Postgres,
+		},
 	}
 }
 

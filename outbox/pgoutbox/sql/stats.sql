@@ -12,7 +12,8 @@ SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence(@{text:}, 'seq')::
        s.slot, s.owner, s.epoch, s.lease_left, s.window_no, s.window_age, s.pending, s.lag, s.problem
 FROM (SELECT coalesce(sum(pg_total_relation_size(p.relid)), 0)::bigint AS bytes,
              coalesce(sum(greatest(c.reltuples, 0)), 0)::bigint AS rows
-      FROM pg_partition_tree(@{text:}::regclass) p JOIN pg_class c ON c.oid = p.relid) t
+      FROM pg_partition_tree(@{text:}::regclass) p JOIN pg_class c ON c.oid = p.relid
+      WHERE p.isleaf) t
 CROSS JOIN (SELECT count(*) AS delayed FROM (SELECT FROM @{_delayed} LIMIT 100000) x) d
 LEFT JOIN (
     SELECT g.relay_group, h.held, f.retrying, f.parked, dead.dead,
