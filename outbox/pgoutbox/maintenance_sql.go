@@ -9,15 +9,15 @@ import (
 // maintenanceStatements are the rendered SQL of maintenance. Where they name {range},
 // of makes them those of one table.
 type maintenanceStatements struct {
-	ranges, rangeNames    string
-	owner                 string
-	pins, unseen          string
-	young, begun          string
-	page                  string
-	lags                  string
-	chunkLook, chunkDrop  string
-	pruneAudit, pruneDead string
-	audit                 string
+	ranges, rangeNames     string
+	owner                  string
+	pins, unseen           string
+	young, begun, mayClose string
+	page                   string
+	lags                   string
+	chunkLook, chunkDrop   string
+	pruneAudit, pruneDead  string
+	audit                  string
 }
 
 func renderMaintenance(cfg Config) (maintenanceStatements, error) {
@@ -33,6 +33,7 @@ func renderMaintenance(cfg Config) (maintenanceStatements, error) {
 		{&s.unseen, "range_unseen"},
 		{&s.young, "range_young"},
 		{&s.begun, "range_begun"},
+		{&s.mayClose, "range_may_close"},
 		{&s.page, "range_page"},
 		{&s.lags, "group_lags"},
 		{&s.chunkLook, "chunk_look"},

@@ -74,19 +74,20 @@ func (r *round) due(ctx context.Context, p part) (due bool, err error) {
 // skipTo moves the sequence to the last number of p, or returns errKept if it is no
 // longer in p. setval would set it back if a producer drew numbers meanwhile, so the lock
 // comes first: with it there is no transaction under way that has written to the log,
-// and so none that draws a number.
+// and so none that draws a number. A sequence that contradicts the log or a position, since
+// history went back, stays where it is: that it does is what relays refuse.
 func (r *round) skipTo(ctx context.Context, tx pgx.Tx, p Range) error {
 	if _, err := tx.Exec(ctx, "LOCK TABLE ONLY "+r.ob.cfg.names().Qualified("")+" IN SHARE ROW EXCLUSIVE MODE"); err != nil {
 		return err
 	}
-	var last int64
-	err := tx.QueryRow(ctx, "SELECT coalesce(pg_sequence_last_value($1::oid::regclass), 0)", r.sequence).Scan(&last)
-	if err != nil {
+	var last, highest int64
+	var problem bool
+	if err := tx.QueryRow(ctx, r.ob.of(p.Table, r.sql.mayClose), r.sequence).Scan(&last, &highest, &problem); err != nil {
 		return err
 	}
-	if last < p.From || last >= p.To-1 {
+	if last < p.From || last >= p.To-1 || highest > last || problem {
 		return errKept
 	}
-	_, err = tx.Exec(ctx, "SELECT setval($1::oid::regclass, $2)", r.sequence, p.To-1)
+	_, err := tx.Exec(ctx, "SELECT setval($1::oid::regclass, $2)", r.sequence, p.To-1)
 	return err
 }

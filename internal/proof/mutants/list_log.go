@@ -76,6 +76,14 @@ func retentionMutants() []Mutant {
 			Package: "outbox/pgoutbox", Test: "TestO2_RangeWithAWriterIsNotClosed", Needs: Postgres,
 		},
 		{
+			Name: "closing-hides-that-history-went-back", Breaks: []string{"O2"},
+			Change:  "the sequence is moved past a position that it contradicts",
+			File:    "outbox/pgoutbox/partitions_close.go",
+			Old:     `highest > last || problem {`,
+			New:     `highest < 0 {`,
+			Package: "outbox/pgoutbox", Test: "TestO2_NobodyDeletesByAForeignPosition", Needs: Postgres,
+		},
+		{
 			Name: "view-of-the-pending-is-planned-dear", Breaks: []string{"O15"},
 			Change:  "the planner takes a look at what is pending for a walk of the log",
 			File:    "outbox/pgoutbox/migrations/00004_cheap_views.sql",
