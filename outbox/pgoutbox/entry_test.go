@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	_ "github.com/lib/pq" // another driver of producers
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/testenv"
@@ -63,6 +64,12 @@ func entries() map[string]func(t *testing.T, ob *pgoutbox.Outbox, db *testenv.Da
 				return ob.EnqueueSQL(ctx, tx, msgs...)
 			})
 		},
+		"EnqueueSQL_libpq": func(t *testing.T, ob *pgoutbox.Outbox, db *testenv.Database) entry { // A6
+			t.Helper()
+			return sqlEntryOf(t, libpq(t, db), func(ctx context.Context, tx *sql.Tx, msgs ...outbox.Message) error {
+				return ob.EnqueueSQL(ctx, tx, msgs...)
+			})
+		},
 		"EnqueueContext_SQL": func(t *testing.T, ob *pgoutbox.Outbox, db *testenv.Database) entry {
 			t.Helper()
 			return sqlEntry(t, db, func(ctx context.Context, tx *sql.Tx, msgs ...outbox.Message) error {
@@ -94,7 +101,21 @@ func pgxEntry(t *testing.T, db *testenv.Database, enqueue func(context.Context, 
 
 func sqlEntry(t *testing.T, db *testenv.Database, enqueue func(context.Context, *sql.Tx, ...outbox.Message) error) entry {
 	t.Helper()
-	tx, err := db.SQL(t).BeginTx(t.Context(), nil)
+	return sqlEntryOf(t, db.SQL(t), enqueue)
+}
+
+// libpq is a pool of the other driver that is known to work.
+func libpq(t *testing.T, db *testenv.Database) *sql.DB {
+	t.Helper()
+	pool, err := sql.Open("postgres", db.URL)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = pool.Close() })
+	return pool
+}
+
+func sqlEntryOf(t *testing.T, pool *sql.DB, enqueue func(context.Context, *sql.Tx, ...outbox.Message) error) entry {
+	t.Helper()
+	tx, err := pool.BeginTx(t.Context(), nil)
 	require.NoError(t, err)
 	return entry{
 		enqueue: func(ctx context.Context, msgs ...outbox.Message) error { return enqueue(ctx, tx, msgs...) },

@@ -6,8 +6,6 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/jackc/pgx/v5/pgconn"
-
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -28,10 +26,16 @@ func describe(err error) error {
 	return err
 }
 
-// sqlState says whether err is the database's, with one of codes.
+// sqlState reports whether err is the database's, of whatever driver, with one of codes.
 func sqlState(err error, codes ...string) bool {
-	pgErr, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && slices.Contains(codes, pgErr.Code)
+	of, ok := errors.AsType[sqlStater](err)
+	return ok && slices.Contains(codes, of.SQLState())
+}
+
+// sqlStater is an error of PostgreSQL, as pgx and lib/pq return it.
+type sqlStater interface {
+	error
+	SQLState() string
 }
 
 // isNil says whether v is nil or an interface around a nil pointer.

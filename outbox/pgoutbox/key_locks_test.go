@@ -88,9 +88,9 @@ func TestO5_KeysOfATransactionAreBounded(t *testing.T) {
 func TestO5_KeysOfASQLTransactionAreBounded(t *testing.T) {
 	t.Parallel()
 	ob, db := fewKeys(t)
-	pool := stdlib.OpenDBFromPool(db.Pool)
-	defer pool.Close()
-	for range 3 {
+	ofPgx := stdlib.OpenDBFromPool(db.Pool)
+	defer ofPgx.Close()
+	for _, pool := range []*sql.DB{ofPgx, ofPgx, libpq(t, db)} {
 		tx, err := pool.BeginTx(t.Context(), nil)
 		require.NoError(t, err)
 		other, err := pool.BeginTx(t.Context(), nil)
