@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // Channel is channel.
@@ -19,3 +20,6 @@ func (o *Outbox) HistorySQL(name string) string {
 	}
 	return o.more.historyFromTime
 }
+
+// PoolOf is the pool of ob.
+func PoolOf(ob *Outbox) *pgxpool.Pool { return ob.pool }
