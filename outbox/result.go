@@ -60,6 +60,13 @@ func (e *DeliveryError) Unwrap() error {
 	return e.Err
 }
 
+// ErrTopicUnavailable is wrapped by the cause of a FailureOutage of one topic: the
+// destination has answered, and says that it takes no records of it, because it has no
+// such topic or because the relay may not write to it. That says nothing about other
+// topics, so a relay sets the topic's records aside at once, however many such topics
+// there are. It is not for destinations that do not answer.
+var ErrTopicUnavailable = errors.New("leat: topic is not available")
+
 // ErrNotSent is the cause of every FailureNotSent.
 var ErrNotSent = errors.New("leat: not sent, an earlier record failed")
 

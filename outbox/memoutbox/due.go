@@ -16,6 +16,10 @@ func (s *session) Due(ctx context.Context, limit int, except []string) ([]relay.
 		return nil, err
 	}
 	now := time.Now()
+	out := make(map[string]bool, len(except))
+	for _, topic := range except {
+		out[topic] = true
+	}
 	due := make(map[relay.Key]bool)
 	var found []relay.Held
 	for _, h := range s.asides().held {
@@ -23,7 +27,7 @@ func (s *session) Due(ctx context.Context, limit int, except []string) ([]relay.
 		switch {
 		case len(found) == limit:
 			return found, nil
-		case !s.reads(&h.Record) || slices.Contains(except, h.Topic):
+		case !s.reads(&h.Record) || out[h.Topic]:
 			continue
 		case h.state == retry && !h.next.After(now):
 			due[key] = true

@@ -22,7 +22,9 @@ import (
 // a fifth of the time. A page of nothing but records for destinations that are
 // out is set aside, too, since what lies behind it may be for another: at once if
 // another has answered within BackoffMax; else one page each BackoffMax if another
-// is known, and each 12 BackoffMax if none is but the sink is a Checker. While the
+// is known, and each 12 BackoffMax if none is but the sink is a Checker. Records of a topic
+// that the destination itself does not take (outbox.ErrTopicUnavailable) are set aside at
+// once, however many such topics there are: it has answered. While the
 // Checker says that the destination as a whole is away, and while all known topics
 // are out and the sink is no Checker, nothing is set aside.
 type delivery struct {
@@ -54,6 +56,7 @@ func (d *delivery) begin() {
 func (d *delivery) run(stop, work context.Context) error {
 	for len(d.todo) > 0 {
 		d.moved, d.failure = false, nil
+		d.t.probeUnavailable(work)
 		var err error
 		if places := d.plan(work, time.Now()); len(places) > 0 {
 			err = d.send(stop, work, places)
@@ -136,8 +139,8 @@ func (d *delivery) wait(now time.Time) time.Duration {
 		if dest == nil {
 			return d.t.retry.next()
 		}
-		if next.IsZero() || dest.next.Before(next) {
-			next = dest.next
+		if at := d.t.destinations.probeAt(dest); next.IsZero() || at.Before(next) {
+			next = at
 		}
 	}
 	return next.Sub(now)

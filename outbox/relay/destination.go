@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -20,8 +21,11 @@ type destinations struct {
 	byTopic map[string]*destination
 	open    int // breakers that are open
 	lastAck time.Time
-	changed func(d *destination)
+	dirty   []*destination // breakers that have changed and were not told of
+	changed func(all []*destination)
 	known   known
+
+	unavailable unavailable
 }
 
 // destination is one topic.
@@ -29,6 +33,8 @@ type destination struct {
 	topic   string
 	open    bool
 	suspect bool // opened by failures that the sink calls unknown
+	refused bool // the destination answers, and does not take the topic
+	shared  bool // it is one of unavailable
 	since   time.Time
 	next    time.Time // of the next probe
 	err     error
@@ -50,8 +56,14 @@ func identityOf(r *outbox.Record) identity {
 	return identity{key: r.Key}
 }
 
-func newDestinations(cfg *Config, changed func(d *destination)) *destinations {
-	return &destinations{cfg: cfg, byTopic: make(map[string]*destination), changed: changed}
+// newDestinations returns the destinations of sink. changed is told of breakers that
+// have changed, once a call of learn.
+func newDestinations(cfg *Config, sink Sink, changed func(all []*destination)) *destinations {
+	ds := &destinations{cfg: cfg, byTopic: make(map[string]*destination), changed: changed, known: newKnown()}
+	ds.unavailable.checker, _ = sink.(TopicChecker)
+	ds.unavailable.topics = make(map[string]*destination)
+	ds.unavailable.wait = backoff{first: cfg.BackoffMin, most: cfg.BackoffMax}
+	return ds
 }
 
 // at returns the destination, which is new where nothing was known of it.
@@ -75,14 +87,24 @@ func (ds *destinations) out(topic string) *destination {
 	return nil
 }
 
-// ready says whether a probe may be sent.
-func (d *destination) ready(now time.Time) bool {
-	return !now.Before(d.next)
+// ready reports whether a record of d, which is out, may be tried.
+func (ds *destinations) ready(d *destination, now time.Time) bool {
+	return !d.shared && !now.Before(d.next)
+}
+
+// probeAt returns when d, which is out, is looked at next.
+func (ds *destinations) probeAt(d *destination) time.Time {
+	if d.shared {
+		return ds.unavailable.next
+	}
+	return d.next
 }
 
 // tally is what one call says of a topic.
 type tally struct {
+	topic          string
 	acked, outages int
+	refused        bool
 	failed         []identity
 	err            error
 }
@@ -90,25 +112,31 @@ type tally struct {
 // learn takes in the answer of the sink to one call, which took so long.
 func (ds *destinations) learn(records []outbox.Record, results []outbox.Result, took time.Duration) {
 	now := time.Now()
-	tallies := make(map[string]*tally)
+	byTopic := make(map[string]*tally)
+	var tallies []*tally
 	for i := range records {
-		y := tallies[records[i].Topic]
+		y := byTopic[records[i].Topic]
 		if y == nil {
-			y = &tally{}
-			tallies[records[i].Topic] = y
+			y = &tally{topic: records[i].Topic}
+			byTopic[y.topic] = y
+			tallies = append(tallies, y)
 		}
 		y.add(&records[i], results[i].Err, ds.cfg.SuspectKeys)
 	}
-	for topic, y := range tallies {
+	for _, y := range tallies {
 		if y.acked > 0 {
 			ds.lastAck = now
-			ds.succeed(ds.at(topic), now)
+			ds.succeed(y.topic, now)
 		}
 	}
-	for topic, y := range tallies {
+	for _, y := range tallies {
 		if y.acked == 0 {
-			ds.fail(ds.at(topic), y, now, took)
+			ds.fail(ds.at(y.topic), y, now, took)
 		}
+	}
+	if len(ds.dirty) > 0 {
+		ds.changed(ds.dirty)
+		ds.dirty = nil
 	}
 }
 
@@ -121,6 +149,7 @@ func (y *tally) add(r *outbox.Record, err error, most int) {
 	case outbox.FailureOutage:
 		y.outages++
 		y.err = err
+		y.refused = y.refused || errors.Is(err, outbox.ErrTopicUnavailable)
 	case outbox.FailureUnknown:
 		if id := identityOf(r); len(y.failed) < most && !slices.Contains(y.failed, id) {
 			y.failed = append(y.failed, id)
@@ -132,16 +161,23 @@ func (y *tally) add(r *outbox.Record, err error, most int) {
 	}
 }
 
-func (ds *destinations) succeed(d *destination, now time.Time) {
-	d.failed = d.failed[:0]
-	d.wait.reset()
+// succeed notes that something of topic was acknowledged. What was known of its
+// failures is forgotten, so that what is kept does not grow with the topics of years.
+func (ds *destinations) succeed(topic string, now time.Time) {
+	ds.known.acked(topic)
+	d := ds.byTopic[topic]
+	if d == nil {
+		return
+	}
+	delete(ds.byTopic, topic)
+	ds.unavailable.remove(d)
 	if !d.open {
 		return
 	}
-	d.open, d.suspect, d.err = false, false, nil
+	d.open, d.suspect, d.refused, d.err = false, false, false, nil
 	d.since = now
 	ds.open--
-	ds.changed(d)
+	ds.dirty = append(ds.dirty, d)
 }
 
 // fail notes that nothing of d was acknowledged by a call.
@@ -164,23 +200,37 @@ func (ds *destinations) fail(d *destination, y *tally, now time.Time, took time.
 		// that hangs.
 		wait = max(wait, 4*took)
 	}
-	d.next, d.err, d.suspect = now.Add(wait), y.err, suspect
+	d.next, d.err, d.suspect, d.refused = ds.gather(now.Add(wait)), y.err, suspect, y.refused
+	if d.refused {
+		ds.unavailable.put(d)
+	} else {
+		ds.unavailable.remove(d)
+	}
 	if !d.open {
 		d.open, d.since = true, now
 		ds.open++
-		ds.known.add(d.topic)
+		ds.known.opened(d.topic)
 	}
-	ds.changed(d)
+	ds.dirty = append(ds.dirty, d)
+}
+
+// manyOpen is the number of breakers that are open from which on their probes are sent
+// together, eight times each BackoffMax: one look at what is held for each probe would
+// leave time for nothing else.
+const manyOpen = 64
+
+// gather moves the time of a probe to that of others where breakers are many.
+func (ds *destinations) gather(at time.Time) time.Time {
+	step := ds.cfg.BackoffMax / 8
+	if ds.open < manyOpen || step <= 0 {
+		return at
+	}
+	return at.Truncate(step).Add(step)
 }
 
 // recently says whether something was acknowledged a short while ago.
 func (ds *destinations) recently(now time.Time) bool {
 	return !ds.lastAck.IsZero() && now.Sub(ds.lastAck) <= ds.cfg.BackoffMax
-}
-
-// elsewhere says whether a topic is known that is not out.
-func (ds *destinations) elsewhere() bool {
-	return ds.open < ds.known.count()
 }
 
 // waiting returns the topics that are out and not to be probed yet.
@@ -190,7 +240,7 @@ func (ds *destinations) waiting(now time.Time) []string {
 	}
 	var topics []string
 	for topic, d := range ds.byTopic {
-		if d.open && !d.ready(now) {
+		if d.open && !ds.ready(d, now) {
 			topics = append(topics, topic)
 		}
 	}

@@ -37,12 +37,14 @@ func (t *term) finishHeld(stop, work context.Context) error {
 // due sends held records that are due, one call of the sink, and stores what
 // became of them.
 func (t *term) due(stop, work context.Context) error {
+	t.probeUnavailable(work)
 	now := time.Now()
 	limit := min(t.relay.cfg.PageSize, mostDue)
 	held, err := t.holder.Due(work, limit, t.destinations.waiting(now))
 	if err != nil {
 		return t.fault(work, "due", err)
 	}
+	t.dueCost = time.Since(now)
 	t.dueMore = len(held) == limit
 	picks := t.pick(held)
 	if len(picks) == 0 {
@@ -207,7 +209,7 @@ func (t *term) resolved(verdicts []Verdict, free []Key) {
 // have dealt with them.
 func (t *term) forgetRetries(now time.Time) {
 	for seq, p := range t.retries {
-		if d := t.destinations.out(p.topic); p.at.Before(now) && (d == nil || d.ready(now)) {
+		if d := t.destinations.out(p.topic); p.at.Before(now) && (d == nil || t.destinations.ready(d, now)) {
 			delete(t.retries, seq)
 		}
 	}

@@ -95,17 +95,19 @@ func around(ctx context.Context, parks bool, f func() error) error {
 
 // schedule sets the time of the next look for held records that are due: at
 // once where some are known to be, else when the first one is, and within
-// PollMax in any case, since people redrive records, too.
+// PollMax in any case, since operators redrive records, too; less often where a look
+// takes long, as with thousands of topics that are out, so that it costs a tenth of
+// the time at most.
 func (t *term) schedule(now time.Time) {
 	if t.dueMore {
 		t.dueAt = now
 		return
 	}
-	next := now.Add(t.relay.cfg.PollMax)
+	next := now.Add(max(t.relay.cfg.PollMax, 10*t.dueCost))
 	for _, p := range t.retries {
 		at := p.at
-		if d := t.destinations.out(p.topic); d != nil && d.next.After(at) {
-			at = d.next
+		if d := t.destinations.out(p.topic); d != nil && t.destinations.probeAt(d).After(at) {
+			at = t.destinations.probeAt(d)
 		}
 		if at.Before(next) {
 			next = at

@@ -29,8 +29,8 @@ type LeaseHook interface {
 // ErrorHook sees every error that the relay survives.
 type ErrorHook interface {
 	// OnError is called with the operation ("check", "share", "acquire",
-	// "held_keys", "read", "send", "advance", "hold", "due", "resolve", "renew",
-	// "release", "leave") and its error, before the relay backs off.
+	// "held_keys", "read", "send", "check_topics", "advance", "hold", "due", "resolve",
+	// "renew", "release", "leave") and its error, before the relay backs off.
 	OnError(ctx context.Context, operation string, err error)
 }
 
@@ -70,6 +70,9 @@ type BreakerState struct {
 	// Suspect says that it was opened by failures of several keys that the sink
 	// does not call an outage.
 	Suspect bool
+	// Unavailable reports that the destination answers and does not take records of the
+	// topic (outbox.ErrTopicUnavailable).
+	Unavailable bool
 	// Since is when it opened or closed.
 	Since time.Time
 	// NextProbe is when a record is tried, where it is open.
@@ -124,6 +127,10 @@ const (
 	AlarmParked AlarmKind = "parked"
 	// AlarmHeldCap says that Config.MaxHeld is reached: the relay stops at its page.
 	AlarmHeldCap AlarmKind = "held_cap"
+	// AlarmUnavailable says that the destination does not take records of one topic or
+	// more: create them, or allow the relay to write to them. It is raised once, however
+	// many topics there are, and ends when there is none any more.
+	AlarmUnavailable AlarmKind = "topics_unavailable"
 	// AlarmErrorRate says that of the deliveries of the last minute more than a
 	// half have failed.
 	AlarmErrorRate AlarmKind = "error_rate"

@@ -7,7 +7,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Checker is a Sink that can say whether its destination as a whole answers. A
+// Checker is a Sink that can tell whether its destination as a whole answers. A
 // relay asks it when a topic is out and no other has been acknowledged lately:
 // where the whole destination is away, nothing is set aside.
 type Checker interface {
@@ -15,18 +15,30 @@ type Checker interface {
 	Check(ctx context.Context) error
 }
 
-// known are the topics that a term has read, sooner than it sends them. It is
+// known are topics that a term has read or sent: those that are out, and others. It is
 // safe for concurrent use.
 type known struct {
-	mu     sync.Mutex
-	topics map[string]struct{}
+	mu      sync.Mutex
+	up, out map[string]struct{}
 }
 
-// mostRuns bounds how closely a page is looked at: this is done for every page.
-const mostRuns = 8
+const (
+	// mostRuns bounds how closely a page is looked at while nothing is out.
+	mostRuns = 8
+	// mostUp bounds the topics that are remembered although they are not out: the
+	// question is only whether there is one.
+	mostUp = 1024
+)
 
-// read notes the topics of a page, at the places where they change.
+func newKnown() known {
+	return known{up: make(map[string]struct{}), out: make(map[string]struct{})}
+}
+
+// read notes the topics of a page, at the places where they change: all of them while
+// some are out, since one that is not may stand behind thousands that are.
 func (k *known) read(records []outbox.Record) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	topic, runs := "", 0
 	for i := range records {
 		if records[i].Topic == topic {
@@ -34,23 +46,38 @@ func (k *known) read(records []outbox.Record) {
 		}
 		topic = records[i].Topic
 		k.add(topic)
-		if runs++; runs == mostRuns {
+		if runs++; runs == mostRuns && len(k.out) == 0 {
 			return
 		}
 	}
 }
 
-func (k *known) add(topic string) {
+// acked notes a topic of which something was acknowledged.
+func (k *known) acked(topic string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.topics == nil {
-		k.topics = make(map[string]struct{})
-	}
-	k.topics[topic] = struct{}{}
+	delete(k.out, topic)
+	k.add(topic)
 }
 
-func (k *known) count() int {
+// opened notes that a topic is out.
+func (k *known) opened(topic string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return len(k.topics)
+	delete(k.up, topic)
+	k.out[topic] = struct{}{}
+}
+
+// add notes a topic that is not out, as far as is known. The caller holds mu.
+func (k *known) add(topic string) {
+	if _, out := k.out[topic]; !out && len(k.up) < mostUp {
+		k.up[topic] = struct{}{}
+	}
+}
+
+// elsewhere reports whether a topic is known that is not out.
+func (k *known) elsewhere() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return len(k.up) > 0
 }

@@ -35,14 +35,13 @@ func (r *Relay) onPublish(ctx context.Context, records []outbox.Record, results 
 	notify(r, func(h PublishHook) { h.OnPublish(ctx, records, results, took) })
 }
 
-func (r *Relay) onBreaker(ctx context.Context, state BreakerState) {
-	if state.Open {
-		r.log.WarnContext(ctx, "destination is out", slog.String("topic", state.Topic),
-			slog.Bool("suspect", state.Suspect), slog.Time("next_probe", state.NextProbe), slog.Any("error", state.Err))
-	} else {
-		r.log.InfoContext(ctx, "destination is back", slog.String("topic", state.Topic))
-	}
-	notify(r, func(h BreakerHook) { h.OnBreaker(ctx, state) })
+func (r *Relay) onBreakers(ctx context.Context, states []BreakerState) {
+	r.logBreakers(ctx, states)
+	notify(r, func(h BreakerHook) {
+		for _, s := range states {
+			h.OnBreaker(ctx, s)
+		}
+	})
 }
 
 func (r *Relay) onHold(ctx context.Context, events []HoldEvent) {

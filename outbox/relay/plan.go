@@ -29,10 +29,10 @@ func (d *delivery) plan(work context.Context, now time.Time) (send []int) {
 			left = append(left, i)
 		case dest == nil:
 			send, left = append(send, i), append(left, i)
-		case dest.ready(now):
+		case d.t.destinations.ready(dest, now):
 			d.propose(probes, dest, i)
 			left = append(left, i)
-		case !mayHold() || !d.hold(i, Holding{Fate: FateRetry, Attempts: d.tries[i]}):
+		case !dest.refused && !mayHold() || !d.hold(i, Holding{Fate: FateRetry, Attempts: d.tries[i]}):
 			left = append(left, i)
 		}
 	}
@@ -82,13 +82,13 @@ func (d *delivery) mayHoldForOutage(work context.Context, now time.Time) bool {
 	case t.holder == nil || t.destinations.open == 0:
 		return false
 	case t.destinations.recently(now) || !d.onlyOut():
-		return t.destinations.elsewhere()
+		return t.destinations.known.elsewhere()
 	}
 	// Nothing shows that any other destination answers, nor that there is any
 	// behind this page. Look, but slowly.
 	checker, ok := t.relay.sink.(Checker)
 	every := t.relay.cfg.BackoffMax
-	if !t.destinations.elsewhere() {
+	if !t.destinations.known.elsewhere() {
 		every *= blindPages
 		if !ok {
 			return false

@@ -39,6 +39,7 @@ type term struct {
 	retries      map[int64]pendingRetry // by Seq
 	dueAt        time.Time              // of the next look for held records that are due
 	dueMore      bool                   // some are due, as far as is known
+	dueCost      time.Duration          // of the last look
 	full         bool                   // nothing more can be set aside
 	counted      time.Time              // when held was last counted, not reckoned
 	heldBlind    time.Time              // a page was last set aside without a sign that others answer
@@ -78,7 +79,7 @@ func (t *term) run(ctx context.Context) error {
 	defer cancel(nil)
 	defer t.boundDrain(stop, cancel)()
 
-	t.destinations = newDestinations(&t.relay.cfg, func(d *destination) { t.showBreakers(work, d) })
+	t.destinations = newDestinations(&t.relay.cfg, t.relay.sink, func(all []*destination) { t.showBreakers(work, all) })
 	t.relay.watch.enter(t)
 	defer t.relay.watch.leave(t)
 	err := failpoint.Inject(ctx, failpoint.RelayLeaseAcquired)

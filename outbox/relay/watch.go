@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -118,27 +117,6 @@ func (t *term) progress(ctx context.Context, records []outbox.Record, held int) 
 	}
 	w.mu.Unlock()
 	notify(t.relay, func(h ProgressHook) { h.OnProgress(ctx, p) })
-}
-
-// showBreakers publishes the breakers that are open, and that of d changed.
-func (t *term) showBreakers(ctx context.Context, d *destination) {
-	var open []BreakerState
-	for _, other := range t.destinations.byTopic {
-		if other.open {
-			open = append(open, other.state())
-		}
-	}
-	slices.SortFunc(open, func(a, b BreakerState) int { return strings.Compare(a.Topic, b.Topic) })
-	t.breakers.Store(&open)
-	t.relay.onBreaker(ctx, d.state())
-}
-
-func (d *destination) state() BreakerState {
-	s := BreakerState{Topic: d.topic, Open: d.open, Suspect: d.suspect, Since: d.since}
-	if d.open {
-		s.NextProbe, s.Err = d.next, d.err
-	}
-	return s
 }
 
 // inspect raises the alarms that time brings.

@@ -3,7 +3,7 @@
 -- in page_filtered.sql: inside, a transaction's rows are sorted for each page.
 -- $1 prev, $2 target, $3 last, $4 floor, $5 limit.
 SELECT o.seq, o.created_at, o.occurred_at, o.id, o.shard, o.id_text, o.topic, o.key, o.type,
-       CASE WHEN octet_length(o.payload) <= 33554432 / $5::bigint THEN o.payload END AS payload, o.headers
+       CASE WHEN octet_length(o.payload) <= (SELECT 33554432 / $5::integer) THEN o.payload END AS payload, o.headers
 FROM (SELECT x FROM pg_snapshot_xip($1::pg_snapshot) x
       EXCEPT ALL
       SELECT x FROM pg_snapshot_xip($2::pg_snapshot) x) e

@@ -6,7 +6,7 @@
 SELECT w.*
 FROM (
     SELECT o.seq, o.created_at, o.occurred_at, o.id, o.shard, o.id_text, o.topic, o.key, o.type,
-           CASE WHEN octet_length(o.payload) <= 33554432 / $4::bigint THEN o.payload END AS payload, o.headers
+           CASE WHEN octet_length(o.payload) <= (SELECT 33554432 / $4::integer) THEN o.payload END AS payload, o.headers
     FROM @{} o
     WHERE o.seq > $3::bigint
       AND pg_visible_in_snapshot(o.xid, $2::pg_snapshot)
