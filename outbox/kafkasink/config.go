@@ -79,7 +79,10 @@ type Config struct {
 	// TopicTimeout is how long a Send waits for a topic that the cluster does not
 	// know, the first time: a new topic reaches the brokers one by one. The page's
 	// other topics wait with it. After that its records fail as
-	// outbox.FailureOutage until a Send finds it. Defaults to 1 s.
+	// outbox.FailureOutage, with outbox.ErrTopicUnavailable, until the cluster has it.
+	// Where more than eight topics are missing at once none is waited for, unless
+	// AllowAutoTopicCreation is set, and after a wait in vain no other topic is for nine
+	// times as long. Defaults to 1 s.
 	TopicTimeout time.Duration
 
 	// Logger receives what an operator should know. Defaults to slog.Default() as of

@@ -38,45 +38,85 @@ func (s *Sink) learn(ctx context.Context, names []string) {
 	}
 }
 
-// find looks names up and returns those that can take records. For a topic that
-// it has never missed before it waits for up to TopicTimeout.
+// mostAwaited bounds the topics that a Send waits for together. That more are missing at
+// once is no matter of moments; where the cluster may create topics, it is.
+const mostAwaited = 8
+
+// find looks names up and returns those that can take records. For a few topics that
+// it has never missed before it waits for up to TopicTimeout, and after a wait in vain for
+// no others for nine times as long, so that pages that each miss other topics wait a
+// tenth of the time at most.
 func (s *Sink) find(ctx context.Context, names []string) []string {
 	timeout := time.NewTimer(s.cfg.TopicTimeout)
 	defer timeout.Stop()
 	pause := time.NewTicker(lookupPause)
 	defer pause.Stop()
 	for {
-		found, wait := s.look(ctx, names)
-		if !wait {
+		found, late, err := s.look(ctx, names)
+		if err != nil || late == 0 {
 			return found
 		}
-		select {
-		case <-pause.C:
-			continue
-		case <-timeout.C:
-		case <-ctx.Done():
+		if (late <= mostAwaited || s.cfg.AllowAutoTopicCreation) && !time.Now().Before(s.awaitFrom) {
+			select {
+			case <-pause.C:
+				continue
+			case <-timeout.C:
+				s.awaitFrom = time.Now().Add(9 * s.cfg.TopicTimeout)
+			case <-ctx.Done():
+			}
 		}
-		for _, name := range names {
-			s.missing(ctx, name)
-		}
+		s.missing(ctx, names)
 		return found
 	}
 }
 
-// missing notes that a Send has waited for the topic.
-func (s *Sink) missing(ctx context.Context, name string) {
-	t := s.topics.get(name)
-	if t.err == nil || t.absent {
-		return
+// missing notes that a Send does not wait again for the topics of names that are not
+// there, in one line of the log.
+func (s *Sink) missing(ctx context.Context, names []string) {
+	var first *topic
+	count, example := 0, ""
+	for _, name := range names {
+		t := s.topics.get(name)
+		if t.err == nil || t.absent {
+			continue
+		}
+		t.absent = true
+		if count++; first == nil {
+			first, example = t, name
+		}
 	}
-	t.absent = true
-	s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "kafka topic is not available",
-		slog.String("topic", name), slog.Any("error", t.err))
+	if first != nil {
+		s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "kafka topics are not available",
+			slog.Int("topics", count), slog.String("topic", example), slog.Any("error", first.err))
+	}
 }
 
-// look asks once. It returns the names that can take records, and whether to
-// ask again for one that may be about to.
-func (s *Sink) look(ctx context.Context, names []string) (found []string, wait bool) {
+// CheckTopics implements relay.TopicChecker: it asks the cluster once.
+func (s *Sink) CheckTopics(ctx context.Context, topics []string) (available []string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.ready(ctx); err != nil {
+		return nil, err
+	}
+	names := make([]string, 0, len(topics))
+	for _, name := range topics {
+		if legal(name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return nil, nil
+	}
+	found, _, err := s.look(ctx, names)
+	if len(found) > 0 {
+		s.readLimits(ctx, found)
+	}
+	return found, err
+}
+
+// look asks once. It returns the names that can take records, and the number of those
+// that may be about to, and that no Send has waited for.
+func (s *Sink) look(ctx context.Context, names []string) (found []string, late int, err error) {
 	req := kmsg.NewPtrMetadataRequest()
 	req.AllowAutoTopicCreation = s.cfg.AllowAutoTopicCreation
 	for _, name := range names {
@@ -91,7 +131,7 @@ func (s *Sink) look(ctx context.Context, names []string) (found []string, wait b
 		for _, name := range names {
 			s.topics.get(name).fail(outbox.FailureOutage, err)
 		}
-		return nil, false
+		return nil, 0, err
 	}
 	for i := range resp.Topics {
 		name := resp.Topics[i].Topic
@@ -103,13 +143,15 @@ func (s *Sink) look(ctx context.Context, names []string) (found []string, wait b
 			found = append(found, *name)
 			continue
 		}
-		wait = wait || kerr.IsRetriable(t.err) && !t.absent
+		if kerr.IsRetriable(t.cause) && !t.absent {
+			late++
+		}
 	}
-	return found, wait
+	return found, late, nil
 }
 
 func (t *topic) fail(kind outbox.FailureKind, err error) {
-	t.known, t.kind, t.err = false, kind, err
+	t.known, t.kind, t.err, t.cause = false, kind, err, err
 }
 
 // read takes in the cluster's answer and says whether the topic can take
@@ -124,11 +166,28 @@ func (t *topic) read(name string, answer *kmsg.MetadataResponseTopic) bool {
 		if kind == outbox.FailureUnknown {
 			kind = outbox.FailureOutage
 		}
-		t.fail(kind, fmt.Errorf("leat: kafka topic %q: %w", name, err))
+		t.fail(kind, explainTopic(name, err))
+		t.cause = err
 		return false
 	}
-	t.known, t.err, t.absent = true, nil, false
+	t.known, t.err, t.cause, t.absent = true, nil, nil, false
 	return true
+}
+
+// explainTopic says what is to be done about a topic that cannot take records. Where it
+// is the cluster's own answer that it takes none, the error wraps
+// outbox.ErrTopicUnavailable.
+func explainTopic(name string, err error) error {
+	switch {
+	case errors.Is(err, kerr.UnknownTopicOrPartition):
+		return fmt.Errorf("%w: kafka has no topic %q: create it, or let the sink do so (Config.AllowAutoTopicCreation, "+
+			"with auto.create.topics.enable on the brokers): %w", outbox.ErrTopicUnavailable, name, err)
+	case errors.Is(err, kerr.TopicAuthorizationFailed):
+		return fmt.Errorf("%w: kafka topic %q: create it if it is missing, and allow this client DESCRIBE and WRITE on it: %w",
+			outbox.ErrTopicUnavailable, name, err)
+	default:
+		return fmt.Errorf("leat: kafka topic %q: %w", name, err)
+	}
 }
 
 // readLimits reads max.message.bytes of names. It leaves their limits at what

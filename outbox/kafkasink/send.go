@@ -37,6 +37,7 @@ func (s *Sink) Send(ctx context.Context, records []outbox.Record) []outbox.Resul
 	}
 	defer s.page.release()
 
+	s.topics.prune()
 	s.learn(ctx, s.unknown(records))
 	careful := s.build(ctx, c)
 	if s.deliver(ctx, c, s.page.records, s.page.index) {

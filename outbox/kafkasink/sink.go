@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -36,9 +37,15 @@ type Sink struct {
 	client *kgo.Client // nil after a failure
 	topics *topics
 	page   page
+
+	awaitFrom time.Time // before this no Send waits for a topic that is missing
 }
 
-var _ relay.Sink = (*Sink)(nil)
+var (
+	_ relay.Sink         = (*Sink)(nil)
+	_ relay.Checker      = (*Sink)(nil)
+	_ relay.TopicChecker = (*Sink)(nil)
+)
 
 // New returns a Sink that finds its cluster through brokers, which are host:port.
 // It does not connect: Check does, or the first Send. The error wraps

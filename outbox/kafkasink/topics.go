@@ -13,6 +13,7 @@ type topic struct {
 	known bool
 	err   error
 	kind  outbox.FailureKind
+	cause error // of err, as the cluster has said it
 	// absent says that a Send has already waited for the topic in vain.
 	absent bool
 
@@ -51,6 +52,24 @@ func (t *topics) get(name string) *topic {
 		t.byName[name] = found
 	}
 	return found
+}
+
+// mostTopics bounds what is remembered of topics that cannot take records.
+const mostTopics = 50_000
+
+// prune forgets the topics that cannot take records where they are too many: names come
+// from messages, and there may be any number of them.
+func (t *topics) prune() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.byName) < mostTopics {
+		return
+	}
+	for name, of := range t.byName {
+		if of.err != nil {
+			delete(t.byName, name)
+		}
+	}
 }
 
 // forget makes the next Send ask again.

@@ -19,7 +19,23 @@ var ErrMalformed = errors.New("leat: malformed row")
 // decoded. Sinks that do not look at topics need it; for others it makes the
 // better error.
 func Guard(sink relay.Sink) relay.Sink {
-	return guard{sink}
+	g := guard{sink}
+	if asked, ok := sink.(checker); ok {
+		return checked{g, asked}
+	}
+	return g
+}
+
+// checker are the optional interfaces of sinks, which a relay looks for.
+type checker interface {
+	relay.Checker
+	relay.TopicChecker
+}
+
+// checked is a guard of a sink that can be asked.
+type checked struct {
+	guard
+	checker
 }
 
 type guard struct {
