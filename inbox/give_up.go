@@ -55,9 +55,7 @@ func (p *Processor) giveUpAs(ctx context.Context, d *delivery, id string, cause 
 		outcome, _, err := p.park(finish, d, ParkRequest{ID: id, Reason: reason, History: h}, cause)
 		return outcome, err
 	case DeadLetter:
-		return p.instead(finish, d, id, OutcomeDeadLettered, cause, func(ctx context.Context) error {
-			return p.bury(ctx, d, reason, h)
-		})
+		return p.deadLetter(finish, d, ParkRequest{ID: id, Reason: reason, History: h}, cause)
 	default:
 		return p.instead(finish, d, id, OutcomeGivenUp, cause, func(ctx context.Context) error {
 			return p.cfg.OnFailure.Handle(ctx, Failure{
@@ -129,6 +127,26 @@ func (p *Processor) instead(
 
 func (p *Processor) notGivenUp(d *delivery, cause, err error) error {
 	return p.wrap("give up", d.id, errors.Join(ErrNotGivenUp, err, cause))
+}
+
+// deadLetter enqueues the dead letter. A message that no outbox takes (it is too large,
+// or its key, type or metadata are no texts of the database) is parked instead, since it
+// would come again for ever: the store takes any bytes.
+func (p *Processor) deadLetter(ctx context.Context, d *delivery, req ParkRequest, cause error) (Outcome, error) {
+	var refused error
+	outcome, err := p.instead(ctx, d, req.ID, OutcomeDeadLettered, cause, func(ctx context.Context) error {
+		err := p.bury(ctx, d, req.Reason, req.History)
+		if errors.Is(err, outbox.ErrInvalidMessage) {
+			refused = err
+		}
+		return err
+	})
+	if err == nil || refused == nil || p.parker == nil {
+		return outcome, err
+	}
+	req.Reason = attemptError(fmt.Errorf("%w; no dead letter: %w", cause, refused)).Error
+	outcome, _, err = p.park(ctx, d, req, cause)
+	return outcome, err
 }
 
 // bury enqueues the dead letter.

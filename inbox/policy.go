@@ -23,8 +23,9 @@ const (
 	// Parker.
 	Park
 	// DeadLetter enqueues the message for another topic, with headers that say why,
-	// in the transaction that records its id. Its key goes on without it. It needs a
-	// Store that is an Attempter.
+	// in the transaction that records its id. Its key goes on without it. A message
+	// that the outbox refuses (outbox.ErrInvalidMessage) is parked alone instead, where
+	// the Store is a Parker. It needs a Store that is an Attempter.
 	DeadLetter
 	// Custom calls Policy.Handle in the transaction that records the message's id.
 	// It needs a Store that is an Attempter.

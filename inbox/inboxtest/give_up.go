@@ -1,13 +1,16 @@
 package inboxtest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/outbox"
 )
 
 // giveUpChecks are about what becomes of a message after its last attempt.
@@ -16,6 +19,7 @@ func giveUpChecks() []Check {
 		{Name: "I3_ParkedWhenAcked", run: failing(checkParkedWhenAcked)},
 		{Name: "I1_PermanentIsGivenUpAtOnce", run: failing(checkPermanent)},
 		{Name: "I2_DeadLetterCommitsWithTheRecord", run: failing(checkDeadLetter)},
+		{Name: "I3_DeadLetterThatNoOutboxTakesIsParked", run: failing(checkNoDeadLetter)},
 		{Name: "I2_CustomCommitsWithTheRecord", run: failing(checkCustom)},
 		{Name: "I3_CustomThatFailsIsNotAcked", run: failing(checkCustomFails)},
 		{Name: "I3_AnotherPolicyGoesOnBehindAParkedKey", run: failing(checkOtherPolicy)},
@@ -67,6 +71,44 @@ func checkDeadLetter(ctx context.Context, s FailureSubject) error {
 		wantEnqueued(ctx, s, inbox.ChildID("a", consumer, "dead letter ")),
 		wantRecorded(ctx, s, "a", true),
 		wantOutcome(ctx, p, "a", inbox.OutcomeDuplicate, nil, writing(s, "never")),
+		wantEffects(ctx, s),
+	)
+}
+
+// bounded is an outbox with the default bounds, whatever those of the subject's are.
+type bounded struct{ outbox.Enqueuer }
+
+func (b bounded) EnqueueContext(ctx context.Context, msgs ...outbox.Message) error {
+	prepared, err := outbox.Preparer{}.Prepare(ctx, msgs)
+	if err != nil {
+		return err
+	}
+	return b.Enqueuer.EnqueueContext(ctx, prepared...)
+}
+
+// checkNoDeadLetter gives up messages that an outbox refuses: they would come again for
+// ever. (S5)
+func checkNoDeadLetter(ctx context.Context, s FailureSubject) error {
+	p, err := openFor(s, inbox.Policy{
+		Action: inbox.DeadLetter, Attempts: 1, Delay: inbox.NoDelay, Topic: "dead", Outbox: bounded{s.Outbox()},
+	})
+	if err != nil {
+		return err
+	}
+	large := newMessage(ctx, "large")
+	large.Payload = bytes.Repeat([]byte("x"), outbox.DefaultMaxPayloadBytes+1)
+	binary := newMessage(ctx, "binary")
+	binary.Metadata.Set("binary", "\xff\x00")
+	typed := newMessage(ctx, "typed")
+	typed.Metadata.Set(outbox.HeaderEventType, strings.Repeat("t", outbox.MaxTypeBytes+1))
+	return errors.Join(
+		wantDelivered(ctx, p, large, inbox.OutcomeParked, nil, fail),
+		wantDelivered(ctx, p, binary, inbox.OutcomeParked, nil, fail),
+		wantDelivered(ctx, p, typed, inbox.OutcomeParked, nil, fail),
+		wantDelivered(ctx, p, delivery(ctx, "key", strings.Repeat("k", outbox.MaxKeyBytes+1)), inbox.OutcomeParked, nil, fail),
+		wantParked(ctx, s, "large", "binary", "typed", "key"),
+		wantEnqueued(ctx, s),
+		wantOutcome(ctx, p, "large", inbox.OutcomeDuplicate, nil, writing(s, "never")),
 		wantEffects(ctx, s),
 	)
 }
