@@ -53,8 +53,10 @@ func (c Config) validate() error {
 }
 
 // DefaultClassify returns the kind that err says itself (see outbox.Failed),
-// FailureOutage for a context that has ended and for errors of the network, and
-// FailureUnknown for all others: only you know what your publisher's mean.
+// FailureOutage for a context that has ended, for errors of the network, and for what
+// watermill-amqp and watermill-nats say of a broker that is away, FailurePermanent for
+// what watermill-nats says of a message that is too large, and FailureUnknown for all
+// others: only you know what your publisher's mean.
 func DefaultClassify(err error) outbox.FailureKind {
 	if d, ok := errors.AsType[*outbox.DeliveryError](err); ok {
 		return d.Kind
@@ -66,6 +68,12 @@ func DefaultClassify(err error) outbox.FailureKind {
 	}
 	if _, ok := errors.AsType[net.Error](err); ok {
 		return outbox.FailureOutage
+	}
+	switch text := err.Error(); {
+	case saysAny(text, outages()):
+		return outbox.FailureOutage
+	case saysAny(text, permanents()):
+		return outbox.FailurePermanent
 	}
 	return outbox.FailureUnknown
 }

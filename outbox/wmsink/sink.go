@@ -32,13 +32,18 @@ var _ relay.Sink = (*Sink)(nil)
 
 // New returns a Sink over pub, which must be safe for concurrent use, as
 // Watermill demands, and stays the caller's to close: after the relay has ended
-// and Wait has returned. The error wraps outbox.ErrInvalidConfig.
+// and Wait has returned. The error wraps outbox.ErrInvalidConfig, also where pub is
+// watermill-amqp's publisher without ConfirmDelivery, or with Transactional: those return
+// nil for messages that are lost. What else is to be set is in docs/watermill-publishers.md.
 func New(pub message.Publisher, cfg Config) (*Sink, error) {
 	cfg = cfg.withDefaults()
 	if pub == nil {
 		return nil, outbox.ConfigError("pub", pub, "must not be nil")
 	}
 	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	if err := refuseLossy(pub); err != nil {
 		return nil, err
 	}
 	return &Sink{pub: pub, cfg: cfg, seed: maphash.MakeSeed(), lanes: newLanes(cfg.Lanes)}, nil
