@@ -75,5 +75,25 @@ func heldMutants() []Mutant {
 			New:     `h.next_at <= now() + interval '1 day'`,
 			Package: "outbox/pgoutbox", Test: "TestConformance/O6_RetryWaitsItsTime", Needs: Postgres,
 		},
+		{
+			Name: "due-records-are-read-under-the-renewals-lock", Breaks: []string{"O14"},
+			Change: "a renewal waits until the held records that are due were read",
+			File:   "outbox/pgoutbox/session.go",
+			Old: `	n.writing.Lock()
+	defer n.writing.Unlock()
+	return unusable(n.source.ob.window.Renew(ctx, n.writer, n.lease, ttl))`,
+			New: `	n.reading.Lock()
+	defer n.reading.Unlock()
+	return unusable(n.source.ob.window.Renew(ctx, n.writer, n.lease, ttl))`,
+			Package: "outbox/pgoutbox", Test: "TestO14_RenewingWaitsForNoRead", Needs: Postgres,
+		},
+		{
+			Name: "due-records-have-no-bound-of-bytes", Breaks: []string{"N3"},
+			Change:  "all held records that are due are fetched at once",
+			File:    "internal/pgheld/sql/due.sql",
+			Old:     `WHERE before < $6::bigint`,
+			New:     `WHERE before < 1024 * $6::bigint`,
+			Package: "outbox/pgoutbox", Test: "TestN3_DueFetchesNoMoreThanItReturns", Needs: Postgres,
+		},
 	}
 }

@@ -224,5 +224,13 @@ func attemptMutants() []Mutant {
 			New:     `note.Fingerprint != nil && !bytes.Equal(d.fingerprint, d.fingerprint)`,
 			Package: "inbox/meminbox", Test: "TestFailures/I10_MismatchIsNotAcked",
 		},
+		{
+			Name: "refused-dead-letter-comes-again", Breaks: []string{"I3"},
+			Change:  "a message that no outbox takes as a dead letter is never given up",
+			File:    "inbox/give_up.go",
+			Old:     `if err == nil || refused == nil || p.parker == nil {`,
+			New:     `if err == nil || refused != nil || p.parker == nil {`,
+			Package: "inbox/meminbox", Test: "TestFailures/I3_DeadLetterThatNoOutboxTakesIsParked",
+		},
 	}
 }

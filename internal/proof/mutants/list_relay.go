@@ -159,6 +159,22 @@ func failureMutants() []Mutant {
 			New:     `			return len(results)`,
 			Package: "outbox/relay", Test: "TestO5_TotalOrder", Hangs: true,
 		},
+		{
+			Name: "unavailable-topics-wait-like-outages", Breaks: []string{"O7"},
+			Change:  "records of a topic that the destination does not take are set aside as slowly as in an outage of all",
+			File:    "outbox/relay/plan.go",
+			Old:     `case !dest.refused && !mayHold() ||`,
+			New:     `case !mayHold() ||`,
+			Package: "outbox/relay", Test: "TestO7_MissingTopics/1000,_asked_together",
+		},
+		{
+			Name: "one-probe-for-each-unavailable-topic", Breaks: []string{"O7"},
+			Change:  "the sink is not asked about topics, but a record of each is tried",
+			File:    "outbox/relay/destination.go",
+			Old:     `ds.unavailable.checker, _ = sink.(TopicChecker)`,
+			New:     `_, _ = sink.(TopicChecker)`,
+			Package: "outbox/relay", Test: "TestO7_MissingTopics/8,_asked_together",
+		},
 	}
 }
 

@@ -67,5 +67,21 @@ func sinkMutants() []Mutant {
 			New:     `		return nil`,
 			Package: "outbox/kafkasink", Test: "TestO4_RecordCarriesEveryField", Needs: Kafka,
 		},
+		{
+			Name: "waits-for-any-number-of-topics", Breaks: []string{"O7"},
+			Change:  "a call waits for thousands of topics that the cluster does not have",
+			File:    "outbox/kafkasink/lookup.go",
+			Old:     `if (late <= mostAwaited ||`,
+			New:     `if (late > 0 ||`,
+			Package: "outbox/kafkasink", Test: "TestO7_ThousandsOfMissingTopics",
+		},
+		{
+			Name: "publishers-that-lose-are-taken", Breaks: []string{"O2"},
+			Change:  "a publisher is taken that returns before the broker has the message",
+			File:    "outbox/wmsink/publishers.go",
+			Old:     `"ConfirmDelivery"); ok && !on {`,
+			New:     `"ConfirmDelivery"); !ok && !on {`,
+			Package: "outbox/wmsink", Test: "TestO2_PublishersThatLoseAreRefused",
+		},
 	}
 }

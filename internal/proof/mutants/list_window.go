@@ -59,6 +59,22 @@ func pageMutants() []Mutant {
 			New:     `AND o.xid < pg_snapshot_xmin($2::pg_snapshot)`,
 			Package: "outbox/pgoutbox", Test: "TestConformance/O11_OpenTransactionDelaysNothing", Needs: Postgres,
 		},
+		{
+			Name: "pages-fetch-large-payloads-at-once", Breaks: []string{"N3"},
+			Change:  "a page fetches all of its large payloads",
+			File:    "outbox/pgoutbox/sql/page_large.sql",
+			Old:     `WHERE w.before < $2::bigint`,
+			New:     `WHERE w.before < 1024 * $2::bigint`,
+			Package: "outbox/pgoutbox", Test: "TestN3_PagesFetchNoMoreThanTheyKeep", Needs: Postgres,
+		},
+		{
+			Name: "cut-page-counts-as-whole", Breaks: []string{"O2"},
+			Change:  "a page that was cut for its bytes counts as the last one of its window",
+			File:    "outbox/pgoutbox/decode.go",
+			Old:     `full = full || cut`,
+			New:     `full = full && cut`,
+			Package: "outbox/pgoutbox", Test: "TestN3_PagesFetchNoMoreThanTheyKeep", Needs: Postgres,
+		},
 	}
 }
 
