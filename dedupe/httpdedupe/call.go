@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/leat-go/leat/dedupe"
 )
@@ -17,7 +18,7 @@ import (
 // call is a request that has a key.
 type call struct {
 	id          string // of the record: scope and key
-	fingerprint string // of the method, the path, the query and the body
+	fingerprint string // of the method, the host, the target and the body
 	request     *http.Request
 }
 
@@ -48,15 +49,39 @@ func (c rules) admit(r *http.Request) (*call, *Problem) {
 		c.Logger.WarnContext(r.Context(), "request with an idempotency key has no tenant", slog.Any("error", err))
 		return nil, problem(http.StatusForbidden, CodeNoTenant, "The request cannot be assigned to a tenant.")
 	}
+	if c.Admit != nil {
+		if err := c.Admit(r, scope); err != nil {
+			c.Logger.WarnContext(r.Context(), "request with an idempotency key is not admitted", slog.String("scope", scope), slog.Any("error", err))
+			return nil, again(http.StatusTooManyRequests, CodeTooMany, "There are too many requests with the header "+HeaderKey+".", 0)
+		}
+	}
 	body, p := c.read(r)
 	if p != nil {
 		return nil, p
 	}
 	return &call{
 		id:          strconv.Itoa(len(scope)) + ":" + scope + ":" + key,
-		fingerprint: dedupe.Fingerprint([]byte(r.Method), []byte(r.URL.EscapedPath()), []byte(r.URL.RawQuery), body),
+		fingerprint: dedupe.Fingerprint([]byte(r.Method), []byte(c.host(r)), []byte(target(r)), body),
 		request:     r,
 	}, nil
+}
+
+// host is the name that the client knows the service by: of two hosts behind one
+// store, the same request is two.
+func (c rules) host(r *http.Request) string {
+	if c.AnyHost {
+		return ""
+	}
+	return strings.ToLower(r.Host)
+}
+
+// target is the path and the query as the client sent them: http.StripPrefix and
+// routers change those of r.URL, so that requests to two mounts would look alike.
+func target(r *http.Request) string {
+	if strings.HasPrefix(r.RequestURI, "/") {
+		return r.RequestURI
+	}
+	return r.URL.RequestURI() // a request that no server has read, or one in absolute form
 }
 
 // read reads the body and puts it back.

@@ -47,9 +47,23 @@ type Config struct {
 
 	// Headers are the names of the response's headers that repeats get too.
 	// Set-Cookie, hop-by-hop headers, Content-Length and Date are refused.
-	// Defaults to Content-Type, Content-Encoding, Content-Language,
-	// Content-Disposition, ETag, Link and Location.
+	// Headers that a middleware outside has set are among them, as they were; those
+	// that are not named here are as that middleware sets them for the repeat.
+	// Defaults to DefaultHeaders.
 	Headers []string
+
+	// AnyHost leaves the request's host out of its fingerprint, for a service that
+	// clients call by several names: a repeat by another name is then a repeat, and not
+	// a key that was used for another request (422). Tenants that differ by their
+	// host need a ScopeFunc that tells them apart. Defaults to false.
+	AnyHost bool
+
+	// Admit is called for each request that has a key, repeats included, before its
+	// body is read and anything is stored: each new key is a record for the store's TTL,
+	// with up to MaxResponseBytes, so that one tenant could fill it. After an error the
+	// request is answered with 429. It is safe for concurrent use. Take a rate limiter
+	// by scope, the tenant. Defaults to none: nothing is bounded.
+	Admit func(r *http.Request, scope string) error
 
 	// Keep says whether a response of that status ends the matter. Otherwise the
 	// key is released, with NewTx the transaction rolled back, and a repeat runs
@@ -92,9 +106,7 @@ func (c Config) withDefaults(maxResponse int, keep func(int) bool) Config {
 		c.MaxResponseBytes = maxResponse
 	}
 	if c.Headers == nil {
-		c.Headers = []string{
-			"Content-Type", "Content-Encoding", "Content-Language", "Content-Disposition", "Etag", "Link", "Location",
-		}
+		c.Headers = DefaultHeaders()
 	}
 	if c.Keep == nil {
 		c.Keep = keep
@@ -132,6 +144,19 @@ func (c Config) validate() error {
 		return outbox.ConfigError("FinishTimeout", c.FinishTimeout, "must not be negative")
 	default:
 		return nil
+	}
+}
+
+// DefaultHeaders returns the headers that repeats get: what describes the body, and
+// what tells browsers and caches how it may be used, without which a replayed response
+// would be less protected than the first. Those of CORS are not among them, since
+// they depend on who asks: let a middleware outside set them.
+func DefaultHeaders() []string {
+	return []string{
+		"Content-Type", "Content-Encoding", "Content-Language", "Content-Disposition", "Etag", "Link", "Location",
+		"Cache-Control", "Content-Security-Policy", "Content-Security-Policy-Report-Only", "Cross-Origin-Embedder-Policy",
+		"Cross-Origin-Opener-Policy", "Cross-Origin-Resource-Policy", "Expires", "Permissions-Policy", "Pragma",
+		"Referrer-Policy", "Strict-Transport-Security", "Vary", "X-Content-Type-Options", "X-Frame-Options",
 	}
 }
 

@@ -23,6 +23,8 @@ const (
 	CodeBodyUnreadable Code = "idempotency_body_unreadable"
 	// CodeBodyTooLarge (413): the body is beyond MaxBodyBytes.
 	CodeBodyTooLarge Code = "idempotency_body_too_large"
+	// CodeTooMany (429, Retry-After): Config.Admit has refused the request.
+	CodeTooMany Code = "idempotency_too_many_requests"
 	// CodeInFlight (409, Retry-After): the first request is being processed.
 	CodeInFlight Code = "idempotency_key_in_flight"
 	// CodeReused (422): the key came before with another request.

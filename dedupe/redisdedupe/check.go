@@ -10,15 +10,35 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ErrEviction is returned by Check for a server that evicts keys when its memory
+// ErrEviction is returned by Check and Claim for a server that evicts keys when its memory
 // is full (Config.AllowEviction).
 var ErrEviction = errors.New("leat: redis evicts keys when its memory is full; set maxmemory-policy noeviction")
 
 // Check connects, and looks whether the server keeps what it is told: it
 // returns ErrEviction where maxmemory-policy is not noeviction. Where CONFIG is
 // denied, as managed services do, it logs a warning. In a cluster it looks at
-// every master. It is for the start of a program.
+// every master. It is for the start of a program; the first Claim does the same.
 func (s *Store) Check(ctx context.Context) error {
+	err := s.checkAll(ctx)
+	if err == nil {
+		s.checked.Store(true)
+	}
+	return err
+}
+
+// checkOnce refuses what Check would, as long as it would. A server that cannot be
+// asked is the business of the call that follows.
+func (s *Store) checkOnce(ctx context.Context) error {
+	if s.checked.Load() {
+		return nil
+	}
+	if err := s.Check(ctx); errors.Is(err, ErrEviction) {
+		return err
+	}
+	return nil
+}
+
+func (s *Store) checkAll(ctx context.Context) error {
 	if cluster, ok := s.client.(*redis.ClusterClient); ok {
 		return cluster.ForEachMaster(ctx, func(ctx context.Context, c *redis.Client) error { return s.checkNode(ctx, c) })
 	}

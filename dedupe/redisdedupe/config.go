@@ -25,8 +25,9 @@ type Config struct {
 	// Defaults to 64 KiB; negative means that no result is kept.
 	MaxResultBytes int
 
-	// AllowEviction lets Check pass on a server that evicts keys when its memory is
-	// full: records then vanish before TTL and repeats run. Defaults to false.
+	// AllowEviction accepts a server that evicts keys when its memory is full: records
+	// then vanish before TTL and repeats run. Defaults to false: Check and Claim refuse
+	// it.
 	AllowEviction bool
 
 	// Logger receives what an operator should know. Defaults to slog.Default() as of

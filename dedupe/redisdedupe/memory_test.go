@@ -106,6 +106,23 @@ func TestD8_KilledServer(t *testing.T) {
 	require.Equal(t, dedupe.Resurrected, c)
 }
 
+// TestD8_EvictionIsRefusedUnasked: S10. A program that never calls Check does not find
+// out by repeats.
+func TestD8_EvictionIsRefusedUnasked(t *testing.T) {
+	t.Parallel()
+	s, client, _ := private(t, map[string]string{"maxmemory-policy": "allkeys-lru"}, redisdedupe.Config{})
+	for range 2 {
+		_, err := s.Claim(t.Context(), dedupe.Key{Consumer: "c", ID: "m"}, dedupe.Request{Token: "t", Lease: time.Minute})
+		require.ErrorIs(t, err, redisdedupe.ErrEviction)
+	}
+	require.NoError(t, client.ConfigSet(t.Context(), "maxmemory-policy", "noeviction").Err())
+	require.Equal(t, dedupe.Claimed, claimAs(t, s, "m", "t").Status)
+	before := client.Info(t.Context(), "commandstats").Val()
+	require.Contains(t, before, "cmdstat_ping:calls=3,")
+	require.Equal(t, dedupe.Claimed, claimAs(t, s, "n", "t").Status)
+	require.Contains(t, client.Info(t.Context(), "commandstats").Val(), "cmdstat_ping:calls=3,", "asked once")
+}
+
 func TestCheck_Eviction(t *testing.T) {
 	t.Parallel()
 	s, client, _ := private(t, map[string]string{"maxmemory-policy": "allkeys-lru"}, redisdedupe.Config{})

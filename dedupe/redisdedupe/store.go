@@ -8,6 +8,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -37,12 +38,15 @@ type Store struct {
 	client                            redis.UniversalClient
 	cfg                               Config
 	claim, extend, complete, released *redis.Script
+
+	checked atomic.Bool // Check has passed, or could not tell
 }
 
 var _ dedupe.Store = (*Store)(nil)
 
 // New returns a Store on client, which may be standalone, sentinel or cluster.
-// It does not connect: Check does. Errors wrap outbox.ErrInvalidConfig.
+// It does not connect: the first Claim does, or Check before. Errors wrap
+// outbox.ErrInvalidConfig.
 func New(client redis.UniversalClient, cfg Config) (*Store, error) {
 	if client == nil {
 		return nil, outbox.ConfigError("client", nil, "must not be nil")
@@ -63,9 +67,13 @@ func (s *Store) key(k dedupe.Key) string {
 	return s.cfg.Prefix + strconv.Itoa(len(k.Consumer)) + ":" + k.Consumer + ":" + k.ID
 }
 
-// Claim implements dedupe.Store: one round trip, two where there is a record.
+// Claim implements dedupe.Store: one round trip, two where there is a record. The
+// first one checks the server as Check does: ErrEviction until it passes.
 func (s *Store) Claim(ctx context.Context, key dedupe.Key, req dedupe.Request) (dedupe.Claim, error) {
 	if err := check(req.Token, req.Lease); err != nil {
+		return dedupe.Claim{}, err
+	}
+	if err := s.checkOnce(ctx); err != nil {
 		return dedupe.Claim{}, err
 	}
 	lease := req.Lease.Milliseconds()

@@ -68,6 +68,22 @@ func dedupeMutants() []Mutant {
 			Package: "dedupe", Test: "TestD6_StepRunsOnceWhateverItsMessageDoes",
 		},
 		{
+			Name: "mounts-share-fingerprints", Breaks: []string{"D6"},
+			Change:  "requests to two mounts behind http.StripPrefix look alike",
+			File:    "dedupe/httpdedupe/call.go",
+			Old:     `		return r.RequestURI`,
+			New:     `		return r.URL.RequestURI()`,
+			Package: "dedupe/httpdedupe", Test: "TestD6_MountsAndHostsAreInTheFingerprint",
+		},
+		{
+			Name: "eviction-is-not-asked-for", Breaks: []string{"D8"},
+			Change:  "a Redis that evicts keys is taken unless the program asks",
+			File:    "dedupe/redisdedupe/check.go",
+			Old:     `	if s.checked.Load() {`,
+			New:     `	if !s.checked.Load() {`,
+			Package: "dedupe/redisdedupe", Test: "TestD8_EvictionIsRefusedUnasked", Needs: Redis,
+		},
+		{
 			Name: "receipts-can-be-forged", Breaks: []string{"D6"},
 			Change:  "a message that is called like a step's record has that record",
 			File:    "dedupe/namespace.go",

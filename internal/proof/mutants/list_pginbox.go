@@ -133,7 +133,7 @@ func rangeMutants() []Mutant {
 			File:    "inbox/pginbox/migrations/00005_parked_ids.sql",
 			Old:     `USING hash (message_id)`,
 			New:     `(message_id)`,
-			Package: "inbox/pginbox", Test: "TestFailures/N4_HostileMessagesCanBeParked", Needs: Postgres,
+			Package: "inbox/pginbox", Test: "TestFailures/pgx/read_committed/N4_HostileMessagesCanBeParked", Needs: Postgres,
 		},
 	}
 }
