@@ -53,7 +53,7 @@ func TestIDWithin(t *testing.T) {
 	t.Parallel()
 	source := inbox.IDWithin(tenant, inbox.IDFromUUID())
 	seen := map[string]bool{}
-	for _, parts := range [][2]string{{"a", "b"}, {"a b", ""}, {`a" "b`, "c"}, {"a", `b" "c`}, {"a", `" b`}, {`a"`, " b"}, {"\xff", "x"}, {"\x00", "x"}} {
+	for _, parts := range [][2]string{{"a", "b"}, {"a", "b c"}, {"a b", "c"}, {"a b", ""}, {`a" "b`, "c"}, {"a", `b" "c`}, {"a", `" b`}, {`a"`, " b"}, {"\xff", "x"}, {"\x00", "x"}} {
 		id, err := source(from(t.Context(), "", parts[0], parts[1]))
 		require.NoError(t, err)
 		if parts[1] == "" {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"math"
+	"net"
 	"net/http"
 	"slices"
 	"strconv"
@@ -67,12 +68,16 @@ func (c rules) admit(r *http.Request) (*call, *Problem) {
 }
 
 // host is the name that the client knows the service by: of two hosts behind one
-// store, the same request is two.
+// store, the same request is two. The port says nothing about that.
 func (c rules) host(r *http.Request) string {
 	if c.AnyHost {
 		return ""
 	}
-	return strings.ToLower(r.Host)
+	host := strings.ToLower(r.Host)
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		return name
+	}
+	return host
 }
 
 // target is the path and the query as the client sent them: http.StripPrefix and

@@ -52,7 +52,7 @@ type Config struct {
 	// Defaults to DefaultHeaders.
 	Headers []string
 
-	// AnyHost leaves the request's host out of its fingerprint, for a service that
+	// AnyHost leaves the request's host, less its port, out of its fingerprint, for a service that
 	// clients call by several names: a repeat by another name is then a repeat, and not
 	// a key that was used for another request (422). Tenants that differ by their
 	// host need a ScopeFunc that tells them apart. Defaults to false.

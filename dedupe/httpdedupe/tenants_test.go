@@ -38,6 +38,7 @@ func TestD6_MountsAndHostsAreInTheFingerprint(t *testing.T) {
 	}{
 		"the same":               {false, "a.example", "/one/pay?x=1", http.StatusOK},
 		"another case of host":   {false, "A.Example", "/one/pay?x=1", http.StatusOK},
+		"another port":           {false, "a.example:8080", "/one/pay?x=1", http.StatusOK},
 		"another mount":          {false, "a.example", "/two/pay?x=1", http.StatusUnprocessableEntity},
 		"another query":          {false, "a.example", "/one/pay?x=2", http.StatusUnprocessableEntity},
 		"another host":           {false, "b.example", "/one/pay?x=1", http.StatusUnprocessableEntity},
