@@ -3,6 +3,7 @@ package pginbox_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"strconv"
 	"sync/atomic"
 	"testing"
@@ -138,6 +139,9 @@ func (s *subject) Parked(ctx context.Context, consumer string) (ids []string, er
 		return nil, err
 	}
 	parked, err := in.Parked(ctx, pginbox.ParkedQuery{})
+	if errors.Is(err, pginbox.ErrUnknownConsumer) {
+		return nil, nil // nothing has come yet
+	}
 	for _, p := range parked {
 		ids = append(ids, p.ID)
 	}

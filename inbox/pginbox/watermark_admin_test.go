@@ -22,9 +22,8 @@ func TestWatermarksOfAConsumer(t *testing.T) {
 			t.Parallel()
 			db := testenv.Postgres(t, template)
 			w := newWatermark(t, db, kind, pginbox.WatermarkConfig{})
-			state, err := w.Watermarks(t.Context())
-			require.NoError(t, err)
-			require.Empty(t, state)
+			_, err := w.Watermarks(t.Context())
+			require.ErrorIs(t, err, pginbox.ErrUnknownConsumer)
 			assign(t, w, whole(3))
 			second := whole(3)
 			second.Partition, second.From = 1, 2
@@ -34,7 +33,7 @@ func TestWatermarksOfAConsumer(t *testing.T) {
 			third.Source = wmOther
 			assign(t, w, third)
 
-			state, err = w.Watermarks(t.Context())
+			state, err := w.Watermarks(t.Context())
 			require.NoError(t, err)
 			require.ElementsMatch(t, []pginbox.WatermarkState{
 				{WatermarkPartition: onlyPartition},
