@@ -22,9 +22,11 @@ func (m *member) options() []kgo.Opt {
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 	}
 	opts = append(opts, cfg.Options...)
+	opts = append(opts, kgo.SeedBrokers(m.brokers...), kgo.DisableClientMetrics())
+	if cfg.NoGroup {
+		return opts
+	}
 	return append(opts,
-		kgo.SeedBrokers(m.brokers...),
-		kgo.DisableClientMetrics(),
 		kgo.WithHooks(&m.pulse),
 		kgo.ConsumerGroup(m.group),
 		kgo.ConsumeTopics(m.topic),

@@ -63,6 +63,9 @@ func (m *member) commitFinally(ctx context.Context, parts []*assignment) {
 
 // commit stores the low watermarks of parts. The caller holds committing.
 func (m *member) commit(ctx context.Context, parts []*assignment) error {
+	if m.cfg.NoGroup {
+		return nil
+	}
 	offsets := make(map[int32]kgo.EpochOffset, len(parts))
 	moved := parts[:0:0]
 	for _, a := range parts {

@@ -43,9 +43,22 @@ type Config struct {
 	// of open and aborted transactions are not read.
 	Options []kgo.Opt
 
-	// StartAt is where a partition begins of which the group has no offset.
+	// NoGroup makes every subscription read all partitions of its topic by itself, as is
+	// right for caches and for what every instance of a service must see. It belongs to
+	// no group and commits nothing: each one begins as StartAt or Seek says, and a process
+	// that starts again begins so again. NewSubscriber then takes an empty group.
+	// SessionTimeout says how soon new partitions are noticed, within a fifteenth of it.
+	// Defaults to false.
+	NoGroup bool
+
+	// StartAt is where a partition begins of which the group has no offset, and without a
+	// group each one that is there at the start; later ones begin with their oldest message.
 	// Defaults to StartOldest.
 	StartAt Start
+
+	// NewTopic is what SubscribeInitialize makes of a topic that is missing. Defaults to
+	// what the cluster makes of one.
+	NewTopic NewTopic
 
 	// Seek can begin partitions elsewhere, such as at an offset that is kept in a
 	// database; Bounds tells it what the log has. Defaults to none: the group's

@@ -52,6 +52,8 @@ func TestNewSubscriber_RefusesWhatCannotWork(t *testing.T) {
 	require.ErrorContains(t, err, "brokers = []: must name at least one")
 	_, err = kafkasource.NewSubscriber([]string{"127.0.0.1:1"}, "", kafkasource.Config{})
 	require.ErrorContains(t, err, `group = "": must not be empty`)
+	_, err = kafkasource.NewSubscriber([]string{"127.0.0.1:1"}, "g", kafkasource.Config{NoGroup: true})
+	require.ErrorContains(t, err, `group = "g": must be empty with Config.NoGroup`)
 }
 
 func TestSubscriber_ClosedOrWithoutTopic(t *testing.T) {

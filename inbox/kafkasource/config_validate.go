@@ -12,6 +12,12 @@ import (
 const minSessionTimeout = time.Second
 
 func (c Config) validate() error {
+	if c.NewTopic.Partitions < 0 {
+		return outbox.ConfigError("NewTopic.Partitions", c.NewTopic.Partitions, "must not be negative")
+	}
+	if c.NewTopic.ReplicationFactor < 0 {
+		return outbox.ConfigError("NewTopic.ReplicationFactor", c.NewTopic.ReplicationFactor, "must not be negative")
+	}
 	if c.StartAt != StartOldest && c.StartAt != StartNewest {
 		return outbox.ConfigError("StartAt", int(c.StartAt), "must be StartOldest or StartNewest")
 	}
@@ -75,12 +81,15 @@ func (c Config) heartbeatInterval() time.Duration { return c.SessionTimeout / 15
 func (c Config) rebalanceTimeout() time.Duration  { return c.SessionTimeout * 2 / 3 }
 func (c Config) fenceAfter() time.Duration        { return c.SessionTimeout * 4 / 5 }
 
-func validateNames(brokers []string, group string) error {
+func validateNames(brokers []string, group string, noGroup bool) error {
 	if len(brokers) == 0 {
 		return outbox.ConfigError("brokers", brokers, "must name at least one")
 	}
-	if group == "" {
-		return outbox.ConfigError("group", strconv.Quote(group), "must not be empty")
+	if group == "" && !noGroup {
+		return outbox.ConfigError("group", strconv.Quote(group), "must not be empty; Config.NoGroup reads without one")
+	}
+	if group != "" && noGroup {
+		return outbox.ConfigError("group", strconv.Quote(group), "must be empty with Config.NoGroup")
 	}
 	return nil
 }

@@ -94,10 +94,14 @@ func (m *member) run(ctx context.Context, stop <-chan struct{}) (err error) {
 	stopWatch := make(chan struct{})
 	var loops, watch sync.WaitGroup
 	loops.Go(func() { m.poll(polling) })
-	loops.Go(func() { m.commitLoop(polling) })
 	loops.Go(func() { m.watchTopic(polling) })
 	loops.Go(func() { m.checkLoop(polling) })
-	watch.Go(func() { m.watch(stopWatch) })
+	if m.cfg.NoGroup {
+		loops.Go(func() { m.takeAll(polling) })
+	} else {
+		loops.Go(func() { m.commitLoop(polling) })
+		watch.Go(func() { m.watch(stopWatch) })
+	}
 	select {
 	case <-stop:
 	case <-m.closing:

@@ -100,6 +100,7 @@ func (m *member) some(partitions []int32) []*assignment {
 func (m *member) forget(ctx context.Context, parts []*assignment, change Change) {
 	for _, a := range parts {
 		a.finish()
+		m.places.leave(a)
 		m.mu.Lock()
 		if m.assignments[a.begin.Partition] == a {
 			delete(m.assignments, a.begin.Partition)

@@ -131,25 +131,34 @@ func (m *member) seek(ctx context.Context, begins map[int32]*begin) error {
 // topicID returns the topic's id as a canonical UUID, "" where the brokers know
 // none.
 func (m *member) topicID(ctx context.Context) (string, error) {
+	id, _, err := m.describe(ctx)
+	return id, err
+}
+
+// describe returns the topic's id, as topicID does, and its partitions.
+func (m *member) describe(ctx context.Context) (source string, partitions []int32, err error) {
 	req := kmsg.NewPtrMetadataRequest()
 	topic := kmsg.NewMetadataRequestTopic()
 	topic.Topic = new(m.topic)
 	req.Topics = append(req.Topics, topic)
 	resp, err := req.RequestWith(ctx, m.client)
 	if err != nil {
-		return "", fmt.Errorf("topic id: %w", err)
+		return "", nil, fmt.Errorf("topic id: %w", err)
 	}
 	if len(resp.Topics) != 1 {
-		return "", fmt.Errorf("topic id: %w", kerr.UnknownTopicOrPartition)
+		return "", nil, fmt.Errorf("topic id: %w", kerr.UnknownTopicOrPartition)
 	}
 	if err := kerr.ErrorForCode(resp.Topics[0].ErrorCode); err != nil {
-		return "", fmt.Errorf("topic id: %w", err)
+		return "", nil, fmt.Errorf("topic id: %w", err)
+	}
+	for _, p := range resp.Topics[0].Partitions {
+		partitions = append(partitions, p.Partition)
 	}
 	id := uuid.UUID(resp.Topics[0].TopicID)
 	if id == uuid.Nil {
-		return "", nil
+		return "", partitions, nil
 	}
-	return id.String(), nil
+	return id.String(), partitions, nil
 }
 
 // open begins an assignment, in place of one from which nothing was read yet.

@@ -39,10 +39,11 @@ var _ message.Subscriber = (*Subscriber)(nil)
 // Subscriber.
 //
 // The members of a group share the partitions of a topic. Services that each
-// want every message take different groups.
+// want every message take different groups; instances that each want every message,
+// Config.NoGroup and an empty group.
 func NewSubscriber(brokers []string, group string, cfg Config) (*Subscriber, error) {
 	cfg = cfg.withDefaults()
-	if err := validateNames(brokers, group); err != nil {
+	if err := validateNames(brokers, group, cfg.NoGroup); err != nil {
 		return nil, err
 	}
 	if err := cfg.validate(); err != nil {
@@ -112,7 +113,7 @@ func (s *Subscriber) begin(topic string, serve func(*assignment), serial bool) (
 	s.running.Add(1)
 	return &subscription{
 		brokers: s.brokers, group: s.group, topic: topic, cfg: s.cfg,
-		serve: serve, serial: serial, closing: s.closing,
+		serve: serve, serial: serial, closing: s.closing, places: &places{},
 	}, nil
 }
 
@@ -124,6 +125,7 @@ type subscription struct {
 	serve        func(*assignment) // until the assignment drains or its context ends
 	serial       bool
 	closing      <-chan struct{}
+	places       *places // without a group
 }
 
 // run is a member of the group until ctx ends or the Subscriber is closed.

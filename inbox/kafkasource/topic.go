@@ -66,7 +66,7 @@ func (m *member) signed(ctx context.Context, source string) context.Context {
 // same name that is gone. An offset that others have committed is taken for this
 // topic's.
 func (m *member) ofAnotherTopic(ctx context.Context, admin *kadm.Client, source string) (map[int32]bool, error) {
-	if source == "" {
+	if source == "" || m.cfg.NoGroup {
 		return nil, nil
 	}
 	committed, err := admin.FetchOffsetsForTopics(ctx, m.group, m.topic)

@@ -52,6 +52,22 @@ func subscriberMutants() []Mutant {
 			Package: "outbox/kafkasink", Test: "TestPartitionByFormat",
 		},
 		{
+			Name: "new-partitions-begin-late", Breaks: []string{"A6", "I3"},
+			Change:  "without a group, what was written to a new partition or topic before it was noticed is skipped",
+			File:    "inbox/kafkasource/all_partitions.go",
+			Old:     `p.begun = true`,
+			New:     `p.begun = false`,
+			Package: "inbox/kafkasource", Test: "TestNoGroup_TopicMadeAgain", Needs: Kafka,
+		},
+		{
+			Name: "initialize-changes-nothing", Breaks: []string{"A6"},
+			Change:  "a topic is made with the cluster's defaults, whatever NewTopic says",
+			File:    "inbox/kafkasource/initialize.go",
+			Old:     `if n.Partitions > 0 {`,
+			New:     `if n.Partitions > 1<<20 {`,
+			Package: "inbox/kafkasource", Test: "TestSubscribeInitialize",
+		},
+		{
 			Name: "publish-waits-for-ever", Breaks: []string{"O7"},
 			Change:  "Publish waits for the answer to a message whose broker died, however long that takes",
 			File:    "inbox/kafkasource/publisher.go",

@@ -1,0 +1,104 @@
+package kafkasource
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/leat-go/leat/internal/jitter"
+)
+
+// A subscription without a group has nobody who assigns partitions to it and nobody to
+// tell how far it is: it reads all of them, finds new ones itself, and remembers its
+// place for as long as it lives.
+
+// places is how far a subscription without a group has come, on all its clients.
+type places struct {
+	mu     sync.Mutex
+	source string // the topic's id
+	next   map[int32]int64
+	begun  bool
+}
+
+func (p *places) leave(a *assignment) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.next == nil || p.source != a.begin.Source {
+		p.source, p.next = a.begin.Source, make(map[int32]int64)
+	}
+	p.next[a.begin.Partition] = a.watermark()
+}
+
+// of returns where to begin in partitions of the topic with the id source: where an
+// earlier client came to, and else as StartAt says for those that are there when the
+// subscription begins. Partitions and topics that come later are read from their start,
+// or what was written before they were noticed would be skipped.
+func (p *places) of(source string, partitions []int32) map[int32]kgo.Offset {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	offsets := make(map[int32]kgo.Offset, len(partitions))
+	for _, partition := range partitions {
+		next, known := p.next[partition]
+		switch {
+		case known && p.source == source:
+			offsets[partition] = kgo.NewOffset().At(next)
+		case p.begun:
+			offsets[partition] = kgo.NewOffset().At(0)
+		default:
+			offsets[partition] = kgo.NewOffset().At(-1)
+		}
+	}
+	return offsets
+}
+
+func (p *places) began() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.begun = true
+}
+
+// takeAll opens all partitions of the topic, and those that it gains later.
+func (m *member) takeAll(ctx context.Context) {
+	for m.remains(ctx) {
+		wait := m.cfg.heartbeatInterval()
+		if err := m.takeNew(ctx); err != nil {
+			wait = jitter.Around(maxRetryBackoff, 0.25)
+			if ctx.Err() == nil {
+				m.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "cannot tell where to begin, to be repeated",
+					slog.String("topic", m.topic), slog.Any("error", err))
+			}
+		}
+		pause(ctx, wait, m.gaveUp)
+	}
+}
+
+// takeNew opens the partitions that are not open.
+func (m *member) takeNew(ctx context.Context) error {
+	source, partitions, err := m.describe(ctx)
+	if err != nil {
+		return err
+	}
+	missing := partitions[:0:0]
+	for _, p := range partitions {
+		if len(m.some([]int32{p})) == 0 {
+			missing = append(missing, p)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	begins, err := m.begins(ctx, m.places.of(source, missing))
+	if err != nil {
+		return err
+	}
+	m.places.began()
+	offsets := make(map[int32]kgo.Offset, len(begins))
+	for partition, b := range begins {
+		m.open(ctx, b)
+		offsets[partition] = kgo.NewOffset().At(b.position.Offset).WithEpoch(b.epoch)
+	}
+	m.client.AddConsumePartitions(map[string]map[int32]kgo.Offset{m.topic: offsets})
+	return nil
+}

@@ -1,0 +1,119 @@
+package kafkasource
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/leat-go/leat/internal/jitter"
+	"github.com/leat-go/leat/outbox"
+)
+
+// initializeTimeout bounds SubscribeInitialize.
+const initializeTimeout = 30 * time.Second
+
+// NewTopic is what a topic is made like.
+type NewTopic struct {
+	// Partitions is their number. Defaults to the cluster's num.partitions.
+	Partitions int32
+	// ReplicationFactor is the number of brokers that keep a partition. Defaults to the
+	// cluster's default.replication.factor.
+	ReplicationFactor int16
+	// Configs are settings of the topic such as retention.ms. Defaults to the cluster's.
+	Configs map[string]string
+}
+
+var _ message.SubscribeInitializer = (*Subscriber)(nil)
+
+// SubscribeInitialize implements message.SubscribeInitializer: it makes the topic as
+// Config.NewTopic says if there is none, and returns once every partition can be read.
+// A topic that is there stays as it is, and needs no right but to describe it. Components
+// of Watermill such as the forwarder call it; Subscribe does not, and waits for a topic
+// that is missing. It takes 30 s at most. Errors wrap outbox.ErrInvalidConfig for an empty
+// topic, ErrClosed after Close, context.Canceled if Close is called meanwhile, or are the
+// cluster's.
+func (s *Subscriber) SubscribeInitialize(topic string) error {
+	if topic == "" {
+		return outbox.ConfigError("topic", strconv.Quote(topic), "must not be empty")
+	}
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return fmt.Errorf("initialize %s: %w", topic, ErrClosed)
+	}
+	s.running.Add(1)
+	s.mu.Unlock()
+	defer s.running.Done()
+	ctx, cancel := context.WithTimeout(context.Background(), initializeTimeout)
+	defer cancel()
+	go func() {
+		select {
+		case <-s.closing:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	m := &member{subscription: &subscription{brokers: s.brokers, topic: topic, cfg: s.cfg}}
+	m.cfg.NoGroup = true
+	client, err := kgo.NewClient(m.options()...)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	m.client = client
+	if err := m.create(ctx); err != nil {
+		return fmt.Errorf("leat: initialize topic %s: %w", topic, err)
+	}
+	return nil
+}
+
+// create makes the topic if it is missing and waits until it can be read.
+func (m *member) create(ctx context.Context) error {
+	admin := kadm.NewClient(m.client)
+	_, _, err := m.describe(ctx)
+	if errors.Is(err, kerr.UnknownTopicOrPartition) {
+		err = m.cfg.NewTopic.create(ctx, admin, m.topic)
+	}
+	if err != nil && !kerr.IsRetriable(err) {
+		return err
+	}
+	for {
+		starts, err := admin.ListStartOffsets(ctx, m.topic)
+		if err = errors.Join(err, starts.Error()); err == nil && len(starts[m.topic]) > 0 {
+			return nil
+		}
+		if err != nil && !kerr.IsRetriable(err) {
+			return err
+		}
+		pause(ctx, jitter.Around(50*time.Millisecond, 0.25), nil)
+		if ctx.Err() != nil {
+			return errors.Join(ctx.Err(), err)
+		}
+	}
+}
+
+func (n NewTopic) create(ctx context.Context, admin *kadm.Client, topic string) error {
+	partitions, replicas := int32(-1), int16(-1)
+	if n.Partitions > 0 {
+		partitions = n.Partitions
+	}
+	if n.ReplicationFactor > 0 {
+		replicas = n.ReplicationFactor
+	}
+	configs := make(map[string]*string, len(n.Configs))
+	for name, value := range n.Configs {
+		configs[name] = &value
+	}
+	resp, err := admin.CreateTopic(ctx, partitions, replicas, configs, topic)
+	if errors.Is(resp.Err, kerr.TopicAlreadyExists) || errors.Is(err, kerr.TopicAlreadyExists) {
+		return nil // another was faster
+	}
+	return errors.Join(err, resp.Err)
+}
