@@ -1,81 +1,140 @@
 package kafkasource_test
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"time"
 
+	"github.com/IBM/sarama"
+	"github.com/ThreeDotsLabs/watermill"
+	"github.com/ThreeDotsLabs/watermill-kafka/v3/pkg/kafka"
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/ThreeDotsLabs/watermill/pubsub/tests"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
-	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/leat-go/leat/inbox/kafkasource"
 	"github.com/leat-go/leat/internal/testenv"
-	"github.com/leat-go/leat/outbox"
 )
 
-// TestWatermillSuite is the suite that Watermill has for every Pub/Sub, with keys
-// in order at 16 messages in flight.
+// The suite that Watermill has for every Pub/Sub, in its long form, against our own and
+// against each half of ours with the other half of watermill-kafka's.
+
+// side makes one half of a Pub/Sub.
+type side struct {
+	publisher  func(brokers []string) (message.Publisher, error)
+	subscriber func(brokers []string, group string) (message.Subscriber, error)
+}
+
+func byPayload(_ string, msg *message.Message) (string, error) { return string(msg.Payload), nil }
+
+// ours are of this package, with what change makes of a subscriber's configuration.
+func ours(change func(*kafkasource.Config)) side {
+	return side{
+		publisher: func(brokers []string) (message.Publisher, error) {
+			return kafkasource.NewPublisher(brokers, kafkasource.PublisherConfig{
+				Key: byPayload, Options: []kgo.Opt{kgo.RecordPartitioner(kafkasource.SaramaPartitioner())},
+			})
+		},
+		subscriber: func(brokers []string, group string) (message.Subscriber, error) {
+			cfg := brisk()
+			cfg.DrainTimeout = 500 * time.Millisecond
+			cfg.NewTopic = kafkasource.NewTopic{Partitions: 4, ReplicationFactor: 1}
+			change(&cfg)
+			if cfg.NoGroup {
+				group = ""
+			}
+			return kafkasource.NewSubscriber(brokers, group, cfg)
+		},
+	}
+}
+
+// theirs are watermill-kafka's.
+func theirs() side {
+	marshaler := kafka.NewWithPartitioningMarshaler(byPayload)
+	return side{
+		publisher: func(brokers []string) (message.Publisher, error) {
+			return kafka.NewPublisher(kafka.PublisherConfig{Brokers: brokers, Marshaler: marshaler}, watermill.NopLogger{})
+		},
+		subscriber: func(brokers []string, group string) (message.Subscriber, error) {
+			config := kafka.DefaultSaramaSubscriberConfig()
+			config.Consumer.Offsets.Initial = sarama.OffsetOldest
+			config.Consumer.Group.Session.Timeout = 6 * time.Second
+			config.Consumer.Group.Heartbeat.Interval = 500 * time.Millisecond
+			return kafka.NewSubscriber(kafka.SubscriberConfig{
+				Brokers: brokers, ConsumerGroup: group, Unmarshaler: marshaler, OverwriteSaramaConfig: config,
+				NackResendSleep:        5 * time.Millisecond,
+				InitializeTopicDetails: &sarama.TopicDetail{NumPartitions: 4, ReplicationFactor: 1},
+			}, watermill.NopLogger{})
+		},
+	}
+}
+
+func grouped(*kafkasource.Config) {}
+
+// R1: TestWatermillSuite: keys in order at 16 messages in flight.
 func TestWatermillSuite(t *testing.T) {
 	t.Parallel()
-	byPayload := func(_ string, msg *message.Message) (string, error) { return string(msg.Payload), nil }
-	universal(t, 4, byPayload, tests.Features{ConsumerGroups: true, Persistent: true, GuaranteedOrder: true, ForceShort: true})
+	universal(t, ours(grouped), ours(grouped), tests.Features{ConsumerGroups: true, Persistent: true, GuaranteedOrder: true})
 }
 
-// TestWatermillSuite_WithoutKeys is the same with messages in any order.
-func TestWatermillSuite_WithoutKeys(t *testing.T) {
+// R1: TestWatermillSuite_NoGroup: every subscriber gets all messages, old ones included.
+func TestWatermillSuite_NoGroup(t *testing.T) {
 	t.Parallel()
-	universal(t, 4, outbox.KeyFromMetadata, tests.Features{ConsumerGroups: true, Persistent: true, ForceShort: true})
+	all := ours(func(c *kafkasource.Config) { c.NoGroup = true })
+	universal(t, all, all, tests.Features{
+		Persistent: true, NewSubscriberReceivesOldMessages: true, RequireSingleInstance: true,
+	})
 }
 
-func universal(t *testing.T, partitions int32, key outbox.KeyFunc, features tests.Features) {
+// R1: TestWatermillSuite_TheirSubscriber: our publisher, watermill-kafka's subscriber.
+func TestWatermillSuite_TheirSubscriber(t *testing.T) {
+	t.Parallel()
+	universal(t, ours(grouped), theirs(), tests.Features{ConsumerGroups: true, Persistent: true, ForceShort: true})
+}
+
+// R1: TestWatermillSuite_TheirPublisher: watermill-kafka's publisher, our subscriber.
+func TestWatermillSuite_TheirPublisher(t *testing.T) {
+	t.Parallel()
+	universal(t, theirs(), ours(grouped), tests.Features{
+		ConsumerGroups: true, Persistent: true, GuaranteedOrder: true, ForceShort: true,
+	})
+}
+
+// R1: TestWatermillSuite_Reconnect: the broker is killed twice under ten thousand messages.
+// The suite gives it a minute, so that it runs beside no other test of the package.
+func TestWatermillSuite_Reconnect(t *testing.T) {
+	testenv.Long(t, "starts a broker three times")
+	server := testenv.PrivateKafka(t)
+	construct := constructor(server.Brokers, func(name string) string { return name }, ours(grouped), ours(grouped))
+	tests.TestReconnect(t, tests.TestContext{TestID: tests.NewTestID(), Features: tests.Features{
+		ConsumerGroups: true, Persistent: true, RestartServiceCommand: server.RestartCommand(),
+	}}, func(t *testing.T) (message.Publisher, message.Subscriber) { return construct(t, "group") })
+}
+
+func universal(t *testing.T, from, to side, features tests.Features) {
 	t.Helper()
 	env := testenv.RealKafka(t)
 	features.GenerateTopicFunc = func(c tests.TestContext) string { return env.Name(c.TestID.String()) }
-	construct := func(t *testing.T, group string) (message.Publisher, message.Subscriber) {
+	features.ForceShort = features.ForceShort || testing.Short()
+	construct := constructor(env.Brokers, env.Name, from, to)
+	tests.TestPubSub(t, features, func(t *testing.T) (message.Publisher, message.Subscriber) {
+		return construct(t, nameOf(t))
+	}, construct)
+}
+
+func constructor(brokers []string, name func(string) string, from, to side) tests.ConsumerGroupPubSubConstructor {
+	return func(t *testing.T, group string) (message.Publisher, message.Subscriber) {
 		t.Helper()
-		pub, err := kafkasource.NewPublisher(env.Brokers, kafkasource.PublisherConfig{Key: key})
+		pub, err := from.publisher(brokers)
 		require.NoError(t, err)
-		cfg := brisk()
-		cfg.DrainTimeout = 500 * time.Millisecond
-		sub, err := kafkasource.NewSubscriber(env.Brokers, env.Name(group), cfg)
+		sub, err := to.subscriber(brokers, name(group))
 		require.NoError(t, err)
 		// One of the suite's tests closes its subscribers before it uses them.
 		t.Cleanup(func() { require.NoError(t, errors.Join(pub.Close(), sub.Close())) })
-		return pub, initializer{Subscriber: sub, brokers: env.Brokers, partitions: partitions}
+		return pub, sub
 	}
-	tests.TestPubSub(t, features,
-		func(t *testing.T) (message.Publisher, message.Subscriber) {
-			return construct(t, nameOf(t))
-		}, construct)
-}
-
-// initializer creates the topics that the suite asks for.
-type initializer struct {
-	*kafkasource.Subscriber
-	brokers    []string
-	partitions int32
-}
-
-var _ message.SubscribeInitializer = initializer{}
-
-// SubscribeInitialize implements message.SubscribeInitializer.
-func (i initializer) SubscribeInitialize(topic string) error {
-	client, err := kgo.NewClient(kgo.SeedBrokers(i.brokers...))
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	resp, err := kadm.NewClient(client).CreateTopic(context.Background(), i.partitions, 1, nil, topic)
-	if resp.Err == kerr.TopicAlreadyExists { //nolint:errorlint // as the client returns it
-		return nil
-	}
-	return err
 }
 
 // nameOf returns a name that the members of one test share.
