@@ -76,14 +76,5 @@ func (o *Own) End(ctx context.Context, sig syscall.Signal) error {
 // answers.
 func (o *Own) Start(ctx context.Context) error { return o.server.start(ctx) }
 
-// restart kills the server and starts it again.
-func (o *Own) restart() error {
-	if err := o.End(context.Background(), syscall.SIGKILL); err != nil {
-		return err
-	}
-
-	return o.Start(context.Background())
-}
-
 // Close stops the server for good and waits until it is gone.
 func (o *Own) Close() error { return o.server.close(context.Background()) }

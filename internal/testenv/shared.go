@@ -23,7 +23,6 @@ var shared = newEnv()
 // It does not return.
 func Main(m *testing.M) {
 	Supervise()
-	askForRestart()
 	code := m.Run()
 	if err := shared.Close(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -44,10 +43,8 @@ func residents() []goleak.Option {
 	return []goleak.Option{
 		// sarama's metrics: one meter for the process, by way of watermill-kafka.
 		goleak.IgnoreAnyFunction("github.com/rcrowley/go-metrics.(*meterArbiter).tick"),
-		// Watermill's suite for Pub/Subs: what stays of subscribers that it closes unread, and
-		// of its test of reconnects.
+		// Watermill's suite for Pub/Subs: what stays of subscribers that it closes unread.
 		goleak.IgnoreAnyFunction("github.com/ThreeDotsLabs/watermill/internal/subscriber.(*multiplier).Subscribe.func2"),
-		goleak.IgnoreAnyFunction("github.com/ThreeDotsLabs/watermill/pubsub/tests.TestReconnect.func2"),
 		// Watermill's Deduplicator, which benchmarks have as a rival, and which has no Close.
 		goleak.IgnoreAnyFunction("github.com/ThreeDotsLabs/watermill/message/router/middleware.(*mapExpiringKeyRepository).cleanOutLoop"),
 	}
