@@ -34,7 +34,16 @@ type Servers struct {
 // Start finds or starts the servers: those that LEAT_POSTGRES_URL and
 // LEAT_KAFKA_BROKERS name, or others. The caller must Close the result.
 func Start(ctx context.Context, example string) (*Servers, error) {
-	env, err := testenv.Start(ctx, testenv.Needs{Postgres: true, Kafka: true})
+	return start(ctx, example, testenv.Needs{Postgres: true, Kafka: true})
+}
+
+// StartPostgres is Start for an example that has no use for Kafka.
+func StartPostgres(ctx context.Context, example string) (*Servers, error) {
+	return start(ctx, example, testenv.Needs{Postgres: true})
+}
+
+func start(ctx context.Context, example string, needs testenv.Needs) (*Servers, error) {
+	env, err := testenv.Start(ctx, needs)
 	if err != nil {
 		return nil, err
 	}
