@@ -20,20 +20,24 @@ import (
 // committedTopic begins the metadata of our commits.
 const committedTopic = "leat topic-id="
 
-// watchTopic gives the session up when the topic was created again.
+// watchTopic gives the session up when the topic was created again. While there is
+// nothing to read it tells why.
 func (m *member) watchTopic(ctx context.Context) {
-	for {
+	for told := ""; ; {
 		pause(ctx, m.cfg.heartbeatInterval(), m.gaveUp)
 		if !m.remains(ctx) {
 			return
 		}
-		if parts := m.parts(); len(parts) > 0 {
-			// A cluster that does not answer is the business of pulse, and a topic that
-			// is not there may come back.
-			id, err := m.topicID(ctx)
-			if err == nil && id != "" && id != parts[0].begin.Source {
-				m.giveUp(ErrTopicReplaced)
-			}
+		parts := m.parts()
+		if len(parts) == 0 {
+			told = m.explainWait(ctx, told)
+			continue
+		}
+		// A cluster that does not answer is the business of pulse, and a topic that
+		// is not there may come back.
+		id, err := m.topicID(ctx)
+		if err == nil && id != "" && id != parts[0].begin.Source {
+			m.giveUp(ErrTopicReplaced)
 		}
 	}
 }

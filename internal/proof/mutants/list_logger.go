@@ -11,5 +11,13 @@ func loggerMutants() []Mutant {
 			New:     `	return slog.New(slog.DiscardHandler)`,
 			Package: "internal/logger", Test: "TestA3_DefaultLoggerWarns",
 		},
+		{
+			Name: "subscriber-waits-without-a-word", Breaks: []string{"A3"},
+			Change:  "a subscriber whose topic is missing does not say so",
+			File:    "inbox/kafkasource/topic.go",
+			Old:     `			told = m.explainWait(ctx, told)`,
+			New:     `			told = ""`,
+			Package: "inbox/kafkasource", Test: "TestA3_SubscriberTellsWhyItReadsNothing", Needs: Kafka,
+		},
 	}
 }

@@ -1,0 +1,35 @@
+package kafkasource
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+)
+
+// explainWait tells an operator why a member that has no partitions gets none: the
+// client itself waits for a broker, and for a topic, without a word. It returns what was
+// told, so that it is told once.
+func (m *member) explainWait(ctx context.Context, told string) string {
+	asking, cancel := context.WithTimeout(ctx, m.cfg.heartbeatInterval())
+	defer cancel()
+	_, err := m.topicID(asking)
+	reason := ""
+	switch {
+	case err == nil: // others have the partitions
+		return reason
+	case ctx.Err() != nil:
+		return told
+	case errors.Is(err, kerr.UnknownTopicOrPartition):
+		reason = "does not exist: create it, or have its producer create it; reading begins when it is there"
+	default:
+		reason = "cannot be reached"
+	}
+	if reason != told {
+		m.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "kafka topic is not being read",
+			slog.String("group", m.group), slog.String("topic", m.topic), slog.String("reason", reason),
+			slog.Any("brokers", m.brokers), slog.Any("error", err))
+	}
+	return reason
+}
