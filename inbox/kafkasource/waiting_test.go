@@ -46,7 +46,7 @@ func TestA3_SubscriberTellsWhyItReadsNothing(t *testing.T) {
 				SessionTimeout: 6 * time.Second, // looks every 400 ms
 			})
 			require.NoError(t, err)
-			ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+			ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
 			defer stop()
 			_, err = sub.Subscribe(ctx, kafka.Name("missing"))
 			require.NoError(t, err)

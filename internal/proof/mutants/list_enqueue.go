@@ -80,7 +80,7 @@ func enqueueMutants() []Mutant {
 			Change:  "the publisher finds the team's transaction and enqueues without it",
 			File:    "outbox/wmoutbox/publisher.go",
 			Old:     `		ctx = txctx.With(ctx, tx)`,
-			New:     `		ctx = txctx.With(ctx, nil)`,
+			New:     `		_, ctx = tx, txctx.With(ctx, nil)`,
 			Package: "outbox/wmoutbox", Test: "TestA6_TransactionUnderAnotherKey",
 		},
 	}

@@ -16,7 +16,7 @@ func loggerMutants() []Mutant {
 			Change:  "a subscriber whose topic is missing does not say so",
 			File:    "inbox/kafkasource/topic.go",
 			Old:     `			told = m.explainWait(ctx, told)`,
-			New:     `			told = ""`,
+			New:     `			_ = told`,
 			Package: "inbox/kafkasource", Test: "TestA3_SubscriberTellsWhyItReadsNothing", Needs: Kafka,
 		},
 	}
