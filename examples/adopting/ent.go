@@ -17,7 +17,7 @@ func PlaceWithEnt(ctx context.Context, db *sql.DB, ob *pgoutbox.Outbox, id strin
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback() //nolint:errcheck // nothing is left of it after Commit
+	defer func() { _ = tx.Rollback() }() // does nothing after the commit
 	driver := entsql.NewDriver(dialect.Postgres, entsql.Conn{ExecQuerier: tx})
 	// With generated code: client.Order.Create().SetID(id).Exec(ctx).
 	query, args := entsql.Dialect(dialect.Postgres).Insert("orders").Columns("id").Values(id).Query()

@@ -14,7 +14,7 @@ func PlaceWithSQLX(ctx context.Context, db *sqlx.DB, ob *pgoutbox.Outbox, id str
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback() //nolint:errcheck // nothing is left of it after Commit
+	defer func() { _ = tx.Rollback() }() // does nothing after the commit
 	if _, err := tx.ExecContext(ctx, `INSERT INTO orders VALUES ($1)`, id); err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package snippets_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/importer"
@@ -137,7 +138,7 @@ func (c *checker) check(b block) []error {
 	}
 	var wrong []error
 	config := types.Config{Importer: c.imp, Error: func(err error) {
-		if e, ok := err.(types.Error); ok && !e.Soft { //nolint:errorlint // types passes no other
+		if e, ok := errors.AsType[types.Error](err); ok && !e.Soft {
 			wrong = append(wrong, err)
 		}
 	}}

@@ -86,7 +86,7 @@ func unpackEntry(root *os.Root, entry *tar.Header, content io.Reader) (err error
 		return err
 	}
 	defer func() { err = errors.Join(err, out.Close()) }()
-	_, err = io.Copy(out, content) //nolint:gosec // the archive is the pinned one
+	_, err = io.Copy(out, content)
 
 	return err
 }
