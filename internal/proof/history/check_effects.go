@@ -74,14 +74,15 @@ func (x *index) checkEffects(q *inquiry) {
 		for _, c := range copies {
 			expected |= readers[c.topic]
 		}
-		if lacks := expected &^ (e.had | e.keeps); lacks != 0 {
+		if lacks := expected &^ (e.had | e.keeps | x.lostOutside(e)); lacks != 0 {
 			q.violate(copies[0].offset, "%s of key %q is at offset %d of %s, has no effect in %s, and is not kept there",
 				ref(copies[0].event), x.keys.text(e.key), copies[0].offset, x.topics.text(copies[0].topic), x.anyOf(lacks))
 		}
 	}
 	for i := range x.events {
-		if gone := x.events[i].told &^ x.events[i].had; gone != 0 {
-			q.violate(x.events[i].at, "%s told of its effect of %s, which is gone", x.anyOf(gone), ref(i))
+		e := &x.events[i]
+		if gone := e.told &^ e.had &^ x.lost(e); gone != 0 {
+			q.violate(e.at, "%s told of its effect of %s, which is gone", x.anyOf(gone), ref(i))
 		}
 	}
 }

@@ -122,7 +122,7 @@ func (x *index) firstEffects() []effect {
 	for i, f := range x.effects {
 		e := &x.events[f.event]
 		repeat := i > 0 && x.effects[i-1].book == f.book && x.effects[i-1].event == f.event
-		if repeat || unordered.has(f.book) || f.key == 0 || f.key != e.key || !x.rightful(e) {
+		if repeat || unordered.has(f.book) || f.key == 0 || f.key != e.key || !x.rightful(e) || x.outcome(e) == forgotten {
 			continue
 		}
 		firsts = append(firsts, f)

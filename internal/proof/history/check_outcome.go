@@ -9,7 +9,7 @@ func (x *index) checkExistence(q *inquiry) {
 		switch o := x.outcome(e); {
 		case o == unheard && e.is(published|inOutbox|inRelay|waiting):
 			q.violate(e.at, "%s exists, but nobody has made it", ref(i))
-		case x.ended[Ledger] && e.is(toldCommitted) && !e.is(inLedger):
+		case x.ended[Ledger] && e.is(toldCommitted) && !e.is(inLedger) && o != forgotten:
 			q.violate(e.at, "%s was committed, said the database, but its ledger has no row of it", ref(i))
 		case e.is(toldAborted) && e.is(inLedger):
 			q.violate(e.at, "%s was rolled back, said the database, but its ledger has a row of it", ref(i))
@@ -17,6 +17,8 @@ func (x *index) checkExistence(q *inquiry) {
 			q.violate(e.at, "the ledger has a row of %s, which nobody intended", ref(i))
 		case o == rolledBack && e.is(inOutbox):
 			q.violate(e.at, "the outbox has a row of %s, which was rolled back", ref(i))
+		case o == forgotten && e.is(inOutbox):
+			q.violate(e.at, "the outbox has a row of %s, which its ledger has lost", ref(i))
 		}
 	}
 }

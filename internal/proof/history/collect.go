@@ -14,6 +14,8 @@ func (x *index) add(at place, l *Line) error {
 		}
 		x.faults = append(x.faults, *l)
 		return nil
+	case Rewound:
+		return x.rewind(at, l)
 	case DumpEnd:
 		return x.endDump(at, l)
 	case Balance:
@@ -95,6 +97,7 @@ func tell(at place, l *Line, e *event) error {
 	default:
 		e.marks |= toldUnknown
 	}
+	e.toldAt = max(e.toldAt, l.At)
 	if e.is(toldCommitted) && e.is(toldAborted) {
 		return unusable(at, "%s is both committed and aborted", l.ID)
 	}
@@ -107,6 +110,7 @@ func (x *index) consume(at place, l *Line, e *event) error {
 	if err != nil {
 		return err
 	}
+	e.consumedAt = max(e.consumedAt, l.At)
 	if l.Type == Effect {
 		e.told |= 1 << book
 		return nil

@@ -36,6 +36,13 @@ const (
 	// Fault is written by who injects them: Point, Kind, At, Until, Inflight,
 	// Consequence, Target.
 	Fault Type = "fault"
+
+	// Rewound is written by who makes a database go back to an earlier state, as a
+	// failover does that loses commits, or a backup that is restored: At is the moment
+	// of that state, Until the moment at which the later one was given up, and Consumer
+	// whose database it is, empty for the producer's. What was committed between the
+	// two may be gone without anybody's fault but the database's.
+	Rewound Type = "rewound"
 )
 
 // Lines of dumps, which are taken when all is quiet at the end.

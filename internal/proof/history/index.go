@@ -13,6 +13,7 @@ type index struct {
 	effects  []effect
 	balances []balance
 	faults   []Line
+	rewinds  []rewind
 
 	// ended says of which dumps there is an end.
 	ended map[Type]bool
@@ -48,6 +49,10 @@ const (
 type event struct {
 	at      int64 // of the intent
 	sent    int64 // when a relay last sent it, or had it acknowledged
+	toldAt  int64 // when the producer was told of its outcome, or not told
+	// consumedAt is when a consumer last had it delivered, or told of its effect.
+	consumedAt int64
+
 	version int64
 	amount  int64
 	digest  uint64

@@ -10,6 +10,9 @@ const (
 	derived
 	committed
 	rolledBack
+	// forgotten ones were committed, as far as anybody knows, in a time that the
+	// database has lost since.
+	forgotten
 	// unresolved ones were told to nobody, and there is no ledger.
 	unresolved
 )
@@ -26,6 +29,8 @@ func (x *index) outcome(e *event) outcome {
 		return unheard
 	}
 	switch {
+	case x.ended[Ledger] && x.forgot(e):
+		return forgotten
 	case x.ended[Ledger]:
 		return rolledBack
 	case e.is(toldCommitted):
@@ -40,7 +45,7 @@ func (x *index) outcome(e *event) outcome {
 // rightful says whether the event may have been published.
 func (x *index) rightful(e *event) bool {
 	switch x.outcome(e) {
-	case committed, unresolved, derived:
+	case committed, unresolved, derived, forgotten:
 		return true
 	default:
 		return false
@@ -62,6 +67,8 @@ func (x *index) count() Figures {
 			f.Committed++
 		case rolledBack:
 			f.RolledBack++
+		case forgotten:
+			f.Forgotten++
 		case unresolved:
 			f.Unresolved++
 		case derived:

@@ -30,6 +30,9 @@ func (v Verdict) printFigures(b *strings.Builder) {
 	fmt.Fprintf(b, "%d lines of %d files, %d starts of processes, %d torn lines\n", in.Lines, in.Files, in.Starts, in.Torn)
 	fmt.Fprintf(b, "%d events: %d committed, %d rolled back, %d unresolved (%d outcomes unknown to the producer)\n",
 		f.Events, f.Committed, f.RolledBack, f.Unresolved, f.Unknown)
+	if f.Forgotten > 0 {
+		fmt.Fprintf(b, "%d events that the database has forgotten, as it went back\n", f.Forgotten)
+	}
 	fmt.Fprintf(b, "%d records, %d of them repeats, %d derived events, %d messages waiting\n",
 		f.Records, f.Repeats, f.DerivedEvents, f.Waiting)
 	fmt.Fprintf(b, "%d deliveries, %d of them again; %d effects, %d of them allowed repeats\n",

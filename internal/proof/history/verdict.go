@@ -50,6 +50,8 @@ type Figures struct {
 	Committed  int `json:"committed"`
 	RolledBack int `json:"rolled_back"`
 	Unresolved int `json:"unresolved"`
+	// Forgotten are those whose commit the database has lost when it went back.
+	Forgotten int `json:"forgotten,omitempty"`
 	// Unknown outcomes were not told to the producer, or not by it.
 	Unknown int `json:"unknown"`
 	// Records are those of the topics, Repeats those of them that are not the first

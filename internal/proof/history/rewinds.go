@@ -1,0 +1,67 @@
+package history
+
+// rewind is a time that a database has lost: what was committed between the two moments
+// is known to it no more.
+type rewind struct {
+	from, until int64
+	book        uint32 // whose database it is; 0 is the producer's
+}
+
+// outcomeWithin is how long after its intent a transaction can still commit whose
+// producer was killed before it wrote down what it was told, in microseconds.
+const outcomeWithin = 10_000_000
+
+// rewind takes a line about a database that went back.
+func (x *index) rewind(at place, l *Line) error {
+	if l.At == 0 || l.Until < l.At {
+		return unusable(at, "a rewind from %d to %d needs at and until, in this order", l.Until, l.At)
+	}
+	book, err := x.book(at, l.Consumer)
+	x.rewinds = append(x.rewinds, rewind{l.At, l.Until, book})
+	return err
+}
+
+// forgot reports whether the commit of the event may have been in a time that the
+// producer's database has lost. What the producer was told before that time is not
+// excused, nor what it has tried after it, nor what was rolled back.
+func (x *index) forgot(e *event) bool {
+	if e.is(toldAborted) || !e.is(intended) {
+		return false
+	}
+	told := e.toldAt
+	if told == 0 {
+		told = e.at + outcomeWithin
+	}
+	for _, r := range x.rewinds {
+		if r.book == 0 && e.at <= r.until && told >= r.from {
+			return true
+		}
+	}
+	return false
+}
+
+// lost are the consumers whose databases have lost the time of the event's last delivery.
+func (x *index) lost(e *event) (all consumers) {
+	for _, r := range x.rewinds {
+		if r.book != 0 && r.from <= e.consumedAt && e.consumedAt <= r.until {
+			all |= 1 << r.book
+		}
+	}
+	return all
+}
+
+// lostOutside are those of them whose effects are no part of what remembers the message,
+// so that the message is not had again. All others must have it again.
+func (x *index) lostOutside(e *event) consumers {
+	lost := x.lost(e)
+	if lost == 0 {
+		return 0
+	}
+	outside := consumers(0)
+	for _, s := range x.subscriptions {
+		if s.AtLeastOnce {
+			outside |= 1 << x.books.number(s.Consumer)
+		}
+	}
+	return lost & outside
+}
