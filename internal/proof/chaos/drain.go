@@ -50,7 +50,7 @@ func (in *injection) drain(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	fmt.Fprintf(in.stage.options.Out, "nothing has moved for %s: %s\n", in.stage.options.Drain, left)
+	in.stood("nothing has moved for %s: %s", in.stage.options.Drain, left)
 	return nil
 }
 

@@ -3,6 +3,7 @@ package chaos
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -14,24 +15,36 @@ import (
 
 // topics dumps the logs as readers of committed records see them.
 func (d dumper) topics(ctx context.Context, st *stage) (receipts, repeats int, err error) {
-	seen := map[string]struct{}{}
-	for _, topic := range []string{roles.TopicTransfers, roles.TopicNotices, roles.TopicReceipts} {
-		err := readTopic(ctx, st.kafka.Address, topic, func(r *kgo.Record) error {
-			l, err := lineOf(r)
-			if err != nil {
-				return err
-			}
-			if topic == roles.TopicReceipts {
-				receipts++
-				seen[l.ID] = struct{}{}
-			}
-			return d.out.Write(l)
-		})
-		if err != nil {
-			return 0, 0, err
+	seen := map[string]time.Time{} // when each receipt was there first
+	err = d.records(ctx, st, func(l history.Line, arrived time.Time) {
+		if l.Topic != roles.TopicReceipts {
+			return
 		}
+		receipts++
+		if first, ok := seen[l.ID]; !ok {
+			seen[l.ID] = arrived
+		} else if !st.mayRepeat(first, arrived) {
+			repeats++
+		}
+	}, roles.TopicTransfers, roles.TopicNotices, roles.TopicReceipts)
+	return receipts, repeats, err
+}
+
+// records dumps the records of topics.
+func (d dumper) records(ctx context.Context, st *stage, visit func(history.Line, time.Time), topics ...string) error {
+	err := readTopics(ctx, st.kafka.Address, func(r *kgo.Record) error {
+		l, err := lineOf(r)
+		if err != nil {
+			return err
+		}
+		visit(l, r.Timestamp)
+		l.Offset += st.firstOffset(r.Topic)
+		return d.out.Write(l)
+	}, topics...)
+	if err != nil {
+		return err
 	}
-	return receipts, receipts - len(seen), d.out.End(history.Line{Of: history.Record})
+	return d.out.End(history.Line{Of: history.Record})
 }
 
 // lineOf describes a record.
@@ -55,10 +68,16 @@ func lineOf(r *kgo.Record) (history.Line, error) {
 	return l, nil
 }
 
-// readTopic visits the committed records of a topic, from the first to the last.
-func readTopic(ctx context.Context, brokers, topic string, visit func(*kgo.Record) error) error {
+// place is a partition of a topic.
+type place struct {
+	topic     string
+	partition int32
+}
+
+// readTopics visits the committed records of topics, from the first to the last.
+func readTopics(ctx context.Context, brokers string, visit func(*kgo.Record) error, topics ...string) error {
 	client, err := kgo.NewClient(
-		kgo.SeedBrokers(brokers), kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+		kgo.SeedBrokers(brokers), kgo.ConsumeTopics(topics...), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 		// The marks at the ends of transactions are read as well, to know the end.
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords(),
 	)
@@ -66,27 +85,27 @@ func readTopic(ctx context.Context, brokers, topic string, visit func(*kgo.Recor
 		return fmt.Errorf("make a kafka client: %w", err)
 	}
 	defer client.Close()
-	ends, err := kadm.NewClient(client).ListEndOffsets(ctx, topic)
+	ends, err := kadm.NewClient(client).ListEndOffsets(ctx, topics...)
 	if err == nil {
 		err = ends.Error()
 	}
 	if err != nil {
-		return fmt.Errorf("ends of %s: %w", topic, err)
+		return fmt.Errorf("ends of topics: %w", err)
 	}
-	left := map[int32]int64{}
+	left := map[place]int64{}
 	ends.Each(func(o kadm.ListedOffset) {
 		if o.Offset > 0 {
-			left[o.Partition] = o.Offset
+			left[place{o.Topic, o.Partition}] = o.Offset
 		}
 	})
 	for len(left) > 0 {
 		fetches := client.PollFetches(ctx)
 		if err := fetches.Err(); err != nil {
-			return fmt.Errorf("read %s: %w", topic, err)
+			return fmt.Errorf("read topics: %w", err)
 		}
 		fetches.EachRecord(func(r *kgo.Record) {
-			if r.Offset+1 >= left[r.Partition] {
-				delete(left, r.Partition)
+			if at := (place{r.Topic, r.Partition}); r.Offset+1 >= left[at] {
+				delete(left, at)
 			}
 			if err == nil && !r.Attrs.IsControl() {
 				err = visit(r)

@@ -3,6 +3,7 @@ package chaos
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -21,10 +22,25 @@ type injection struct {
 	crew  *crew
 	mail  *mail
 	tally *tally
+
+	// calm is held by an act, and shared by strokes: an act comes when none is under way.
+	calm sync.RWMutex
+
+	mu     sync.Mutex
+	stands []string // what stood still, and should not have
 }
 
-// run injects until ctx ends.
-func (in *injection) run(ctx context.Context) {
+// stood notes that something stood still.
+func (in *injection) stood(format string, args ...any) {
+	what := fmt.Sprintf(format, args...)
+	fmt.Fprintln(in.stage.options.Out, "stands still:", what)
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.stands = append(in.stands, what)
+}
+
+// run injects until ctx ends. It calls acted when every act has been performed once.
+func (in *injection) run(ctx context.Context, acted func()) (err error) {
 	var group sync.WaitGroup
 	for n, p := range in.crew.all {
 		l := newLane(in, p, uint64(n))
@@ -32,7 +48,9 @@ func (in *injection) run(ctx context.Context) {
 	}
 	group.Go(func() { in.injectServerFaults(ctx, serverSeed, serverCalm, in.servers()) })
 	group.Go(func() { in.injectServerFaults(ctx, lineSeed, lineCalm, in.lines()) })
+	group.Go(func() { err = in.perform(ctx, acted) })
 	group.Wait()
+	return err
 }
 
 // pending is how many records wait for the relays of a role, a hundred at most.

@@ -52,16 +52,23 @@ func newLane(in *injection, p *process, number uint64) *lane {
 // run injects until ctx ends.
 func (l *lane) run(ctx context.Context) {
 	for l.ready(ctx) && pause(ctx, l.gap()) {
-		l.process.signal(contSignal) // should a stop have struck behind our back
-		d := l.choose()
-		l.score[d.point] += triedScore
-		f := l.tally.begin(d.point, d.kind, l.process.name)
-		box := l.mail.open(f.id)
-		if l.strike(ctx, f, box) {
-			l.tally.end(f)
-			l.struck(d, f)
-		}
-		l.mail.close(f.id)
+		l.calm.RLock()
+		l.stroke(ctx)
+		l.calm.RUnlock()
+	}
+}
+
+// stroke injects one fault.
+func (l *lane) stroke(ctx context.Context) {
+	l.process.signal(contSignal) // should a stop have struck behind our back
+	d := l.choose()
+	l.score[d.point] += triedScore
+	f := l.tally.begin(d.point, d.kind, l.process.name)
+	box := l.mail.open(f.id)
+	defer l.mail.close(f.id)
+	if l.strike(ctx, f, box) {
+		l.tally.end(f)
+		l.struck(d, f)
 	}
 }
 

@@ -32,6 +32,11 @@ type Options struct {
 	// Drain is how long nothing may move, while all comes to rest, until it is given up.
 	// Defaults to 1 m.
 	Drain time.Duration
+	// Acts are the acts that are performed, names of [Acts]. Defaults to none.
+	Acts []string
+	// ActGap is the mean time between two acts once each has been performed.
+	// Defaults to 40 s.
+	ActGap time.Duration
 	// Sabotage is a rule to break, one of roles.Sabotages. Defaults to none.
 	Sabotage string
 	// Out gets the progress, from several goroutines. Defaults to none.
@@ -44,6 +49,7 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.Rate, 400)
 	setDefault(&o.Gap, 150*time.Millisecond)
 	setDefault(&o.Accounts, 500)
+	setDefault(&o.ActGap, 40*time.Second)
 	setDefault(&o.Drain, time.Minute)
 	if o.Out == nil {
 		o.Out = io.Discard
@@ -70,10 +76,15 @@ func (o Options) validate() error {
 		return fmt.Errorf("chaos: Rate %d must be 1 to 100000", o.Rate)
 	case o.Accounts < 2 || o.Accounts > 10_000:
 		return fmt.Errorf("chaos: Accounts %d must be 2 to 10000", o.Accounts)
-	case o.Gap < 0 || o.Drain < 0:
-		return fmt.Errorf("chaos: Gap %s and Drain %s must not be negative", o.Gap, o.Drain)
+	case o.Gap < 0 || o.Drain < 0 || o.ActGap < 0:
+		return fmt.Errorf("chaos: Gap %s, Drain %s and ActGap %s must not be negative", o.Gap, o.Drain, o.ActGap)
 	case o.Sabotage != "" && !slices.Contains(roles.Sabotages(), o.Sabotage):
 		return fmt.Errorf("chaos: Sabotage %q is none of %v", o.Sabotage, roles.Sabotages())
+	}
+	for _, name := range o.Acts {
+		if !slices.Contains(Acts(), name) {
+			return fmt.Errorf("chaos: Acts %q is none of %v", name, Acts())
+		}
 	}
 	return nil
 }

@@ -37,9 +37,11 @@ type process struct {
 	starts   int
 	ended    bool // for good
 	expected bool // the current life is to end
+	held     chan struct{} // open while no life is to begin; nil if one may
 	surprise []string
 	totals   roles.Totals // of the lives that are over
 	latest   roles.Totals // of the current one
+	refused  time.Time    // when the current one has first found its source unusable
 	age      int64
 	group    sync.WaitGroup
 }
@@ -94,7 +96,7 @@ func (p *process) settings() (roles.Settings, error) {
 		s.Kafka = p.stage.groupsKafka.address()
 	}
 	var err error
-	s.Database, err = p.stage.database(name, p.wire.address())
+	s.Database, err = p.stage.database(name, serviceUser, p.wire.address())
 	s.Database += "&pool_max_conns=12"
 	return s, err
 }
@@ -112,6 +114,10 @@ func (p *process) run() error {
 				return
 			}
 			<-time.After(restartAfter)
+			p.waitReleased()
+			if p.over() {
+				return
+			}
 			if err := p.start(); err != nil {
 				p.surprised(err.Error())
 				return
@@ -157,7 +163,7 @@ func (p *process) start() error {
 	}
 	l := &life{cmd: cmd, commands: &commands{to: json.NewEncoder(in)}, ready: make(chan struct{}), works: make(chan struct{}), gone: make(chan struct{})}
 	p.mu.Lock()
-	p.life, p.expected = l, p.ended
+	p.life, p.expected, p.refused = l, p.ended, time.Time{}
 	p.starts++
 	ended := p.ended
 	p.mu.Unlock()
@@ -225,6 +231,12 @@ func (p *process) hear(l *life, r roles.Report) {
 		if !isClosed(l.works) && r.Inflight+r.Totals.Effects+r.Totals.Repeats > 0 {
 			close(l.works)
 		}
+	case roles.SaidRefused:
+		p.mu.Lock()
+		if p.refused.IsZero() {
+			p.refused = time.Now()
+		}
+		p.mu.Unlock()
 	default:
 		p.mail.deliver(r)
 	}
@@ -242,6 +254,42 @@ func (p *process) current() *life {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.life
+}
+
+// hold ends the current life in order and lets no other begin until release.
+func (p *process) hold() {
+	p.mu.Lock()
+	p.held, p.expected = make(chan struct{}), true
+	l := p.life
+	p.mu.Unlock()
+	p.signal(syscall.SIGTERM)
+	p.signal(contSignal)
+	select {
+	case <-l.gone:
+	case <-time.After(stopTimeout):
+		_ = l.cmd.Process.Kill()
+		<-l.gone
+	}
+}
+
+// release lets lives begin again.
+func (p *process) release() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.held != nil {
+		close(p.held)
+		p.held = nil
+	}
+}
+
+// waitReleased waits while the process is held.
+func (p *process) waitReleased() {
+	p.mu.Lock()
+	held := p.held
+	p.mu.Unlock()
+	if held != nil {
+		<-held
+	}
 }
 
 func (p *process) over() bool {
@@ -296,6 +344,7 @@ func (p *process) end() {
 	p.ended, p.expected = true, true
 	l := p.life
 	p.mu.Unlock()
+	p.release()
 	if l != nil {
 		p.signal(syscall.SIGCONT)
 		p.signal(syscall.SIGTERM)

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/leat-go/leat/internal/failpoint"
@@ -21,6 +22,9 @@ var ErrNoFailpoints = errors.New("chaos: build with -tags leat_failpoints")
 
 // checkExactly is the name of the check that the driver makes itself.
 const checkExactly = "exactly once"
+
+// checkProgress is the name of another.
+const checkProgress = "progress"
 
 // Run injects faults into a run of all roles, lets it come to rest, and has its history
 // judged. What it has found is in the Run that it returns, whose OK says whether all was
@@ -62,6 +66,7 @@ func Run(ctx context.Context, o Options) (r report.Run, err error) {
 	verdict.Checks = append(verdict.Checks, history.Finding{
 		Name: checkExactly, Promise: "readers of committed records see every receipt once", Checked: receipts, Violations: repeats,
 	})
+	verdict.Checks = append(verdict.Checks, progress(p.stands))
 	r = report.Run{
 		Start: began.UTC(), Seconds: time.Since(began).Seconds(), Seed: o.Seed, Services: st.services(),
 		Machine:   fmt.Sprintf("%s/%s, %d cores, %s", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version()),
@@ -74,6 +79,17 @@ func Run(ctx context.Context, o Options) (r report.Run, err error) {
 	return r, r.Save(filepath.Join(o.Dir, "run.json"))
 }
 
+// progress is the check that nothing stood still for good.
+func progress(stands []string) history.Finding {
+	f := history.Finding{
+		Name: checkProgress, Promise: "nothing stands still for longer than what it waits for", Checked: 1 + len(stands), Violations: len(stands),
+	}
+	if len(stands) > 0 {
+		f.First = &history.Offence{Summary: stands[0]}
+	}
+	return f
+}
+
 // services are the servers and their versions.
 func (st *stage) services() []report.Service {
 	return []report.Service{
@@ -83,11 +99,25 @@ func (st *stage) services() []report.Service {
 	}
 }
 
+// both returns two functions, each to be called once, the second of which calls done.
+func both(done func()) (one, other func()) {
+	var left atomic.Int32
+	left.Store(2)
+	step := func() {
+		if left.Add(-1) == 0 {
+			done()
+		}
+	}
+	return step, step
+}
+
 // performance is what is left of a run when all its processes have ended.
 type performance struct {
 	crew  *crew
 	tally *tally
 	gauge *gauge
+	// stands are the reasons for which something stood still.
+	stands []string
 }
 
 // perform runs everybody, injects faults, and lets all come to rest.
@@ -109,7 +139,8 @@ func (st *stage) perform(ctx context.Context) (p *performance, err error) {
 	start := time.Now()
 	injecting, enough := context.WithTimeout(ctx, st.options.For)
 	defer enough()
-	in := &injection{stage: st, crew: crew, mail: m, tally: newTally(log, start, st.options.Faults, enough)}
+	counted, acted := both(enough)
+	in := &injection{stage: st, crew: crew, mail: m, tally: newTally(log, start, st.options.Faults, counted)}
 	p = &performance{crew: in.crew, tally: in.tally, gauge: &gauge{injection: in, start: start}}
 	var group sync.WaitGroup
 	defer group.Wait()
@@ -118,9 +149,9 @@ func (st *stage) perform(ctx context.Context) (p *performance, err error) {
 	group.Go(func() { p.gauge.run(sampling) })
 	operated := make(chan error, 1)
 	group.Go(func() { operated <- st.operate(injecting) })
-	in.run(injecting)
+	err = in.run(injecting, acted)
 	enough()
-	if err := <-operated; err != nil {
+	if err := errors.Join(err, <-operated); err != nil {
 		return nil, err
 	}
 	if ctx.Err() != nil {
@@ -130,5 +161,6 @@ func (st *stage) perform(ctx context.Context) (p *performance, err error) {
 	if err := in.drain(ctx); err != nil {
 		return nil, err
 	}
+	p.stands = in.stands
 	return p, in.tally.err
 }

@@ -45,7 +45,9 @@ func (in *injection) injectServerFaults(ctx context.Context, seed uint64, calm t
 		}
 		g := faults[deck[0]]
 		deck = deck[1:]
+		in.calm.RLock()
 		in.injectServerFault(ctx, g)
+		in.calm.RUnlock()
 	}
 }
 

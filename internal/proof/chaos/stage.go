@@ -8,10 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -39,11 +41,15 @@ type stage struct {
 	groupsKafka            *toxic // Kafka as consumers reach it
 	redisProxy             *toxic
 	undo                   []func() error
+
+	times  map[string]int64 // how often a topic was made again
+	losses []loss           // times that the databases have lost
+	dumps  int              // of topics that are gone
 }
 
 // openStage starts the servers and prepares them.
 func openStage(ctx context.Context, o Options) (st *stage, err error) {
-	st = &stage{options: o}
+	st = &stage{options: o, times: map[string]int64{}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, st.close())
@@ -106,7 +112,7 @@ func (st *stage) startServers(ctx context.Context) error {
 	group.Go(func() {
 		st.postgres, errs[0] = testenv.OwnPostgres(ctx, testenv.PostgresOptions{Settings: map[string]string{
 			// A crash of the server keeps the operating system's cache.
-			"fsync": "off", "max_connections": "200", "shared_buffers": "128MB", "max_wal_size": "2GB",
+			"fsync": "off", "max_connections": "200", "shared_buffers": "128MB", "max_wal_size": "512MB",
 			// What it has counted for autovacuum, a crash forgets.
 			"autovacuum_naptime": "1s",
 		}})
@@ -122,13 +128,20 @@ func (st *stage) startServers(ctx context.Context) error {
 	return errors.Join(errs[:]...)
 }
 
-// database returns the URL of a database at hostPort.
-func (st *stage) database(name, hostPort string) (string, error) {
+// serviceUser owns the databases and is who all processes log in as: it is no superuser,
+// whom row level security never concerns.
+const serviceUser = "service"
+
+// database returns the URL of a database at hostPort, for a user.
+func (st *stage) database(name, user, hostPort string) (string, error) {
 	u, err := url.Parse(st.postgres.Address)
 	if err != nil {
 		return "", fmt.Errorf("parse the server's URL: %w", err)
 	}
 	u.Host, u.Path = hostPort, "/"+name
+	if user != "" {
+		u.User = url.User(user)
+	}
 	return u.String(), nil
 }
 
@@ -137,13 +150,6 @@ func (st *stage) openDatabases(ctx context.Context) (err error) {
 		return err
 	}
 	if st.ledger, err = st.openDatabase(ctx, ledgerDatabase, roles.LedgerSchema); err != nil {
-		return err
-	}
-	in, err := pginbox.New(st.ledger, roles.Ledger, roles.LedgerInbox())
-	if err != nil {
-		return err
-	}
-	if err := in.Migrate(ctx); err != nil {
 		return err
 	}
 	for pool, table := range map[*pgxpool.Pool]string{st.bank: "accounts", st.ledger: "balances"} {
@@ -168,11 +174,37 @@ func (st *stage) openDatabase(ctx context.Context, name, schema string) (*pgxpoo
 	if err != nil {
 		return nil, fmt.Errorf("connect to postgres: %w", err)
 	}
-	_, err = admin.Exec(ctx, "CREATE DATABASE "+pgx.Identifier{name}.Sanitize())
+	err = makeDatabase(ctx, admin, name)
 	if err := errors.Join(err, admin.Close(ctx)); err != nil {
-		return nil, fmt.Errorf("create database %s: %w", name, err)
+		return nil, err
 	}
-	address, err := st.database(name, st.postgres.HostPort)
+	pool, err := st.pool(ctx, name, "")
+	if err != nil {
+		return nil, err
+	}
+	st.later(func() error { pool.Close(); return nil })
+	return pool, st.fill(ctx, name, schema)
+}
+
+// makeDatabase makes an empty database, and its owner if need be.
+func makeDatabase(ctx context.Context, admin *pgx.Conn, name string) error {
+	_, err := admin.Exec(ctx, "CREATE ROLE "+serviceUser+" LOGIN")
+	var answer *pgconn.PgError
+	if err != nil && (!errors.As(err, &answer) || answer.Code != duplicateObject) {
+		return fmt.Errorf("create role %s: %w", serviceUser, err)
+	}
+	if _, err = admin.Exec(ctx, "CREATE DATABASE "+pgx.Identifier{name}.Sanitize()+" OWNER "+serviceUser); err != nil {
+		return fmt.Errorf("create database %s: %w", name, err)
+	}
+	return nil
+}
+
+// duplicateObject is the SQLSTATE of what is there already.
+const duplicateObject = "42710"
+
+// pool connects to a database as a user, the superuser by default.
+func (st *stage) pool(ctx context.Context, name, user string) (*pgxpool.Pool, error) {
+	address, err := st.database(name, user, st.postgres.HostPort)
 	if err != nil {
 		return nil, err
 	}
@@ -180,21 +212,47 @@ func (st *stage) openDatabase(ctx context.Context, name, schema string) (*pgxpoo
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", name, err)
 	}
-	st.later(func() error { pool.Close(); return nil })
+	return pool, nil
+}
+
+// fill makes the tables of a database, as its owner.
+func (st *stage) fill(ctx context.Context, name, schema string) error {
+	pool, err := st.pool(ctx, name, serviceUser)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
 	ob, err := pgoutbox.New(pool, pgoutbox.Config{})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := ob.Migrate(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	if _, err := pool.Exec(ctx, "SELECT setval('leat.outbox_seq_seq', $1::bigint)", seqBefore); err != nil {
-		return nil, fmt.Errorf("set the sequence of %s: %w", name, err)
+		return fmt.Errorf("set the sequence of %s: %w", name, err)
 	}
 	if _, err := pool.Exec(ctx, schema); err != nil {
-		return nil, fmt.Errorf("tables of %s: %w", name, err)
+		return fmt.Errorf("tables of %s: %w", name, err)
 	}
-	return pool, nil
+	if name != ledgerDatabase {
+		return nil
+	}
+	in, err := pginbox.New(pool, roles.Ledger, roles.LedgerInbox())
+	if err != nil {
+		return err
+	}
+	return in.Migrate(ctx)
+}
+
+// transferPartitions is how many the topic of transfers has.
+const transferPartitions = 8
+
+// bankTopic is the configuration of a topic that takes no huge events, and whose records
+// have the time of their arrival.
+func bankTopic() map[string]*string {
+	appended, limit := "LogAppendTime", strconv.Itoa(roles.MaxMessageBytes)
+	return map[string]*string{"message.timestamp.type": &appended, "max.message.bytes": &limit}
 }
 
 func (st *stage) openTopics(ctx context.Context) (err error) {
@@ -206,13 +264,14 @@ func (st *stage) openTopics(ctx context.Context) (err error) {
 	admin := kadm.NewClient(st.client)
 	compact, appended := "compact", "LogAppendTime" // a record's time is that of its arrival
 	arrival := map[string]*string{"message.timestamp.type": &appended}
+	limited := bankTopic()
 	for _, t := range []struct {
 		name       string
 		partitions int32
 		configs    map[string]*string
 	}{
-		{roles.TopicTransfers, 8, arrival},
-		{roles.TopicNotices, 4, arrival},
+		{roles.TopicTransfers, transferPartitions, limited},
+		{roles.TopicNotices, 4, limited},
 		{roles.TopicReceipts, 4, arrival},
 		{roles.TopicPositions, 1, map[string]*string{"cleanup.policy": &compact}},
 	} {

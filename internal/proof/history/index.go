@@ -47,9 +47,9 @@ const (
 
 // event is what is known of an id.
 type event struct {
-	at      int64 // of the intent
-	sent    int64 // when a relay last sent it, or had it acknowledged
-	toldAt  int64 // when the producer was told of its outcome, or not told
+	at     int64 // of the intent
+	sent   int64 // when a relay last sent it, or had it acknowledged
+	toldAt int64 // when the producer was told of its outcome, or not told
 	// consumedAt is when a consumer last had it delivered, or told of its effect.
 	consumedAt int64
 

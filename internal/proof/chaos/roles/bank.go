@@ -59,6 +59,7 @@ func (p *process) bank(ctx context.Context) error {
 	}
 	var group sync.WaitGroup
 	group.Go(func() { p.notify(ctx, b.outbox) })
+	group.Go(func() { b.enqueueAsked(ctx) })
 	for n := range tellers {
 		group.Go(func() { b.teller(ctx, n) })
 	}
@@ -191,7 +192,7 @@ func (t *transaction) write(ctx context.Context, tx pgx.Tx) error {
 		return fmt.Errorf("enqueue: %w", err)
 	}
 	batch := &pgx.Batch{}
-	if e.Kind == kindPoison || e.Kind == kindHuge {
+	if e.To == "" && e.Kind != kindNotice {
 		batch.Queue(openAccount, e.From)
 	}
 	batch.Queue(lockAccounts, e.From, e.To)

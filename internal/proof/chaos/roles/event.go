@@ -24,8 +24,8 @@ const (
 )
 
 const (
-	// maxMessageBytes is what the relays send at most, hugeBytes is more.
-	maxMessageBytes = 16 << 10
+	// MaxMessageBytes is what the bank's topics take at most, hugeBytes is more.
+	MaxMessageBytes = 16 << 10
 	hugeBytes       = 20 << 10
 	// maxAmount bounds the amount of a transfer.
 	maxAmount = 100
@@ -40,6 +40,8 @@ type event struct {
 	Amount int64  `json:"amount,omitempty"`
 	At     int64  `json:"at"` // microseconds since 1970
 	Pad    string `json:"pad,omitempty"`
+	// Topic is where the event goes if it is neither a transfer nor a notice.
+	Topic string `json:"topic,omitempty"`
 }
 
 // draw makes up an event: most are transfers, one in ten is a notice, few are poison
@@ -69,10 +71,14 @@ func draw(r *rand.Rand, accounts int) (event, error) {
 
 // topic is where the event goes.
 func (e event) topic() string {
-	if e.Kind == kindNotice {
+	switch {
+	case e.Topic != "":
+		return e.Topic
+	case e.Kind == kindNotice:
 		return TopicNotices
+	default:
+		return TopicTransfers
 	}
-	return TopicTransfers
 }
 
 // message is the event as the outbox takes it.

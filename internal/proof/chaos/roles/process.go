@@ -31,6 +31,7 @@ type process struct {
 	stop        context.CancelFunc // does what SIGTERM does
 	quiet       chan struct{}
 	hush        sync.Once
+	asked       chan Command // events to be enqueued
 
 	enqueued, settled, effects, repeats atomic.Int64
 	age                                 atomic.Int64
@@ -58,7 +59,7 @@ func Run(ctx context.Context, s Settings) (err error) {
 	p := &process{
 		Settings: s, reports: reports, history: log, points: points, stop: cancel,
 		log:   slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
-		watch: newWatch(reports), connections: newConnections(), quiet: make(chan struct{}),
+		watch: newWatch(reports), connections: newConnections(), quiet: make(chan struct{}), asked: make(chan Command, 8),
 	}
 	go p.obey(ctx, cancel) // ends with the process at the latest
 	var group sync.WaitGroup
@@ -107,6 +108,11 @@ func (p *process) obey(ctx context.Context, gone func()) {
 			go p.look(ctx, c.Fault) // ends soon
 		case c.Do == DoQuiet:
 			p.hush.Do(func() { close(p.quiet) })
+		case c.Do == DoEnqueue:
+			select {
+			case p.asked <- c:
+			default: // nobody enqueues here
+			}
 		}
 	}
 }

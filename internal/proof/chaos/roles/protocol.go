@@ -19,6 +19,8 @@ const (
 	DoWatch = "watch"
 	// DoQuiet ends the work of a bank.
 	DoQuiet = "quiet"
+	// DoEnqueue has a bank enqueue so many events of a kind beside its work.
+	DoEnqueue = "enqueue"
 )
 
 // Command is a request of the driver, a line of JSON.
@@ -32,6 +34,8 @@ type Command struct {
 	Kind  string `json:",omitempty"`
 	// For is how long a pause lasts.
 	For time.Duration `json:",omitempty"`
+	// Count is how many events are to be enqueued.
+	Count int `json:",omitempty"`
 }
 
 // What a process tells the driver.
@@ -46,6 +50,8 @@ const (
 	SaidSeen = "seen"
 	// SaidTotals is said every now and then.
 	SaidTotals = "totals"
+	// SaidRefused is said by a relay as often as it finds that its source is unusable.
+	SaidRefused = "refused"
 )
 
 // Report is what a process says, a line of JSON.

@@ -32,7 +32,7 @@ func (p *process) relay(ctx context.Context) (err error) {
 		return err
 	}
 	sink, err := kafkasink.New(p.Brokers, kafkasink.Config{
-		Options: p.kafkaOptions(), MaxMessageBytes: maxMessageBytes, Logger: p.log,
+		Options: p.kafkaOptions(), Logger: p.log,
 	})
 	if err != nil {
 		return err
@@ -46,12 +46,38 @@ func (p *process) relay(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	return p.runRelay(ctx, r, m)
+}
+
+// refusedFor is how long a relay waits that has refused to work, until it is tried again,
+// as a supervisor does.
+const refusedFor = 300 * time.Millisecond
+
+// runRelay runs a relay, again and again while it refuses its source, and beside it the
+// maintenance of the log.
+func (p *process) runRelay(ctx context.Context, r *relay.Relay, m *pgoutbox.Maintenance) error {
 	var group sync.WaitGroup
 	defer group.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	group.Go(func() { p.maintain(ctx, m) })
-	return r.Run(ctx)
+	for {
+		err := r.Run(ctx)
+		if err == nil || !errors.Is(err, relay.ErrSourceUnusable) {
+			return err
+		}
+		p.refuse(ctx, err)
+		if !wait(ctx, refusedFor) {
+			return nil
+		}
+	}
+}
+
+// refuse tells the driver that a relay has refused its source.
+func (p *process) refuse(ctx context.Context, err error) {
+	p.log.WarnContext(ctx, "the relay refuses to work", slog.Any("error", err))
+	p.watch.seen("refused")
+	p.reports.say(Report{Said: SaidRefused})
 }
 
 // exact carries the ledger's outbox to Kafka, exactly once.
@@ -77,7 +103,11 @@ func (p *process) exact(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	return r.Run(ctx)
+	m, err := newMaintenance(ob)
+	if err != nil {
+		return err
+	}
+	return p.runRelay(ctx, r, m)
 }
 
 // relayConfig has short times, so that a takeover does not take long.
@@ -100,7 +130,7 @@ func (e relayEyes) OnPublish(_ context.Context, records []outbox.Record, results
 		switch {
 		case results[i].Err == nil:
 			e.note(history.Line{Type: history.Acked, ID: records[i].ID})
-		case records[i].Type != kindHuge:
+		case !isUndeliverable(records[i].Type):
 			failed = true
 		}
 	}

@@ -132,7 +132,7 @@ func TestDraw_MakesEveryKind(t *testing.T) {
 		case kindNotice:
 			require.Equal(t, TopicNotices, m.Topic)
 		case kindHuge:
-			require.Greater(t, len(m.Payload), maxMessageBytes)
+			require.Greater(t, len(m.Payload), MaxMessageBytes)
 		}
 		if e.Kind != kindTransfer { // no money moves
 			require.Zero(t, e.Amount)

@@ -78,7 +78,7 @@ func (p *process) relayByNumber(ctx context.Context) error {
 func (p *process) pageByNumber(ctx context.Context, pool *pgxpool.Pool, client *kgo.Client) (int, error) {
 	rows, err := pool.Query(ctx, `
 		SELECT seq, coalesce(id_text, id::text), topic, key, payload FROM leat.outbox
-		WHERE seq > (SELECT last FROM id_cursor) AND octet_length(payload) < $1 ORDER BY seq LIMIT 500`, maxMessageBytes)
+		WHERE seq > (SELECT last FROM id_cursor) AND octet_length(payload) < $1 ORDER BY seq LIMIT 500`, MaxMessageBytes)
 	if err != nil {
 		return 0, fmt.Errorf("read a page: %w", err)
 	}

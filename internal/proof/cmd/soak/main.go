@@ -82,6 +82,8 @@ func soak(ctx context.Context, args []string) error {
 	flags.IntVar(&o.Rate, "rate", 0, "transactions a second (default 400)")
 	flags.DurationVar(&o.Gap, "gap", 0, "mean time between two faults at one process (default 150ms)")
 	flags.StringVar(&o.Sabotage, "sabotage", "", "break a rule: "+strings.Join(roles.Sabotages(), ", "))
+	acts := flags.String("acts", "", "acts to perform, separated by commas, all or none (default all, none with -sabotage)")
+	flags.DurationVar(&o.ActGap, "act-gap", 0, "mean time between two acts once each has been performed (default 40s)")
 	controls := flags.Bool("controls", false, "then run with each of those rules broken, which must be noticed")
 	docs := flags.String("report", "", "the folder of the documentation that the report is written to")
 	switch err := flags.Parse(args); {
@@ -97,6 +99,7 @@ func soak(ctx context.Context, args []string) error {
 			o.For = bounded
 		}
 	}
+	o.Acts = actsOf(*acts, o.Sabotage)
 	temporary := o.Dir == ""
 	if temporary {
 		dir, err := os.MkdirTemp("", "leat-soak-")
@@ -151,7 +154,7 @@ const controlFor = 15 * time.Second
 func sabotaged(ctx context.Context, o chaos.Options) ([]report.Control, error) {
 	var controls []report.Control
 	dir := o.Dir
-	o.For, o.Faults, o.Drain = controlFor, 0, controlFor
+	o.For, o.Faults, o.Drain, o.Acts = controlFor, 0, controlFor, nil
 	for _, rule := range roles.Sabotages() {
 		fmt.Printf("\nwith %s, which must be noticed:\n", rule)
 		o.Sabotage, o.Dir = rule, filepath.Join(dir, "control-"+rule)
@@ -164,6 +167,18 @@ func sabotaged(ctx context.Context, o chaos.Options) ([]report.Control, error) {
 		controls = append(controls, report.Control{Name: rule, Violated: violated})
 	}
 	return controls, nil
+}
+
+// actsOf are the acts that were asked for.
+func actsOf(names, sabotage string) []string {
+	switch {
+	case names == "none", names == "" && sabotage != "":
+		return nil
+	case names == "", names == "all":
+		return chaos.Acts()
+	default:
+		return strings.Split(names, ",")
+	}
 }
 
 // conclude prints what was injected and found, and writes the report.

@@ -14,3 +14,4 @@ CREATE TABLE effects (
   to_key   text   NOT NULL,
   child    text   NOT NULL
 );
+CREATE INDEX ON effects USING hash (id);

@@ -1,0 +1,192 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/leat-go/leat/internal/proof/chaos/roles"
+)
+
+// actSeed is the seed of the acts, beside those of the lanes.
+const actSeed = 2000
+
+const (
+	// firstActGap is the mean time between two acts until each has been performed.
+	firstActGap = 2 * time.Second
+	// passWithin is how long a transfer may take while something else can't go on.
+	passWithin = 15 * time.Second
+	// goOnWithin is how long it may take until all goes on after an act.
+	goOnWithin = time.Minute
+)
+
+// act changes what the system stands on, while all strokes rest.
+type act struct {
+	point, kind string
+	perform     func(ctx context.Context, f *fault) error
+}
+
+func (a act) name() string { return a.point + "/" + a.kind }
+
+// acts are all acts.
+func (in *injection) acts() []act {
+	return []act{
+		{"topics", "missing", in.topicsMissing},
+		{"records", "megabytes", in.recordsOfMegabytes},
+		{"records", "long-ids", in.idsOfKilobytes},
+		{"log", "row-security", in.rowSecurity},
+		{"log", "truncated", in.truncated},
+		{"topic", "made-again", in.topicMadeAgain},
+		{"history", "restored", in.restored},
+		{"history", "promoted", in.promoted},
+		{"history", "other-cluster", in.otherCluster},
+	}
+}
+
+// Acts returns the names of all acts.
+func Acts() []string {
+	var names []string
+	for _, a := range (&injection{}).acts() {
+		names = append(names, a.name())
+	}
+	return names
+}
+
+// wanted are the acts that the options ask for.
+func (in *injection) wanted() []act {
+	var some []act
+	for _, a := range in.acts() {
+		for _, name := range in.stage.options.Acts {
+			if name == a.name() {
+				some = append(some, a)
+			}
+		}
+	}
+	return some
+}
+
+// perform performs acts until ctx ends, and calls done when each has been performed once.
+func (in *injection) perform(ctx context.Context, done func()) error {
+	all := in.wanted()
+	if len(all) == 0 {
+		done()
+		return nil
+	}
+	r := rand.New(rand.NewPCG(in.stage.options.Seed, actSeed)) //nolint:gosec // a seed is no secret
+	gap := firstActGap
+	for {
+		for _, n := range r.Perm(len(all)) {
+			if !pause(ctx, time.Duration(r.ExpFloat64()*float64(gap))) {
+				return nil
+			}
+			if err := in.performOne(ctx, all[n]); err != nil {
+				return fmt.Errorf("act %s: %w", all[n].name(), err)
+			}
+		}
+		done()
+		done, gap = func() {}, in.stage.options.ActGap
+	}
+}
+
+// performOne performs an act and waits until all goes on. It ends although ctx does: what
+// an act has changed is changed.
+func (in *injection) performOne(ctx context.Context, a act) error {
+	in.calm.Lock()
+	defer in.calm.Unlock()
+	ctx = context.WithoutCancel(ctx)
+	began := time.Now()
+	all := serverFault{point: a.point, kind: a.kind, affects: []string{roles.Bank, roles.Relay, roles.Exact, roles.Ledger, roles.Notifier}}
+	in.awake(all)
+	f := in.tally.begin(a.point, a.kind, a.point)
+	box := in.mail.open(f.id)
+	defer in.mail.close(f.id)
+	in.watch(ctx, f, all, box)
+	f.at = time.Now()
+	if err := a.perform(ctx, f); err != nil {
+		return err
+	}
+	if f.consequence == "" {
+		if r, ok := await(ctx, box, roles.SaidSeen, time.Second, nil); ok {
+			f.consequence = r.Consequence
+		}
+	}
+	in.each(all, func(p *process) { p.tell(roles.Command{Do: roles.DoForget, Fault: f.id}) })
+	in.tally.end(f)
+	if !in.flows(ctx, goOnWithin) {
+		in.stood("%s: no transfer has arrived within %s", a.name(), goOnWithin)
+	}
+	fmt.Fprintf(in.stage.options.Out, "act %s took %s: %s\n", a.name(), time.Since(began).Round(100*time.Millisecond), f.consequence)
+	return nil
+}
+
+// awake continues who was stopped and waits for who is being started again.
+func (in *injection) awake(g serverFault) {
+	in.each(g, func(p *process) {
+		p.signal(contSignal)
+		for end := time.Now().Add(worksWithin); time.Now().Before(end); {
+			life := p.current()
+			select {
+			case <-life.ready:
+				if !isClosed(life.gone) {
+					return
+				}
+			case <-life.gone:
+			case <-time.After(worksWithin):
+			}
+			<-time.After(restartAfter)
+		}
+	})
+}
+
+// flows reports whether a transfer that was committed from now on has its effect in time.
+func (in *injection) flows(ctx context.Context, within time.Duration) bool {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	now, marker := time.Now(), ""
+	for pause(ctx, 100*time.Millisecond) {
+		if marker == "" {
+			marker = in.transferSince(ctx, now)
+			continue
+		}
+		var there bool
+		err := in.stage.ledger.QueryRow(ctx, `SELECT EXISTS (SELECT FROM effects WHERE id = $1)`, marker).Scan(&there)
+		if err == nil && there {
+			return true
+		}
+	}
+	return false
+}
+
+// transferSince returns the id of a transfer that was begun after a time, empty if there
+// is none yet. Ids carry the time.
+func (in *injection) transferSince(ctx context.Context, since time.Time) (id string) {
+	from := fmt.Sprintf("%012x", since.UnixMilli())
+	err := in.stage.bank.QueryRow(ctx, `
+		SELECT id FROM transfers WHERE amount > 0 AND id >= $1 ORDER BY id DESC LIMIT 1`, from[:8]+"-"+from[8:]).Scan(&id)
+	if err != nil {
+		return "" // not yet, or the database is away
+	}
+	return id
+}
+
+// clears waits until a count is zero, and notes what stands still if it isn't in time.
+func (in *injection) clears(ctx context.Context, what string, within time.Duration, count func(context.Context) (int64, error)) {
+	var n int64
+	err := error(nil)
+	for end := time.Now().Add(within); time.Now().Before(end); pause(ctx, 100*time.Millisecond) {
+		if n, err = count(ctx); err == nil && n <= 0 {
+			return
+		}
+	}
+	in.stood("%s: %d are left after %s (%v)", what, n, within, err)
+}
+
+// inBank counts rows in the bank's database.
+func (in *injection) inBank(query string, args ...any) func(context.Context) (int64, error) {
+	return func(ctx context.Context) (n int64, err error) {
+		ctx, cancel := context.WithTimeout(ctx, askTimeout)
+		defer cancel()
+		return n, in.stage.bank.QueryRow(ctx, query, args...).Scan(&n)
+	}
+}

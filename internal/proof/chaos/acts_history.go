@@ -1,0 +1,143 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+
+	"github.com/leat-go/leat/internal/proof/chaos/roles"
+	"github.com/leat-go/leat/internal/proof/history"
+)
+
+// goesOnFor is how long the system goes on before it loses what it did since.
+const goesOnFor = 4 * time.Second
+
+// loss is a time that the databases have lost.
+type loss struct{ from, until time.Time }
+
+// mayRepeat reports whether a receipt may be there again since the databases went back
+// after its first copy.
+func (st *stage) mayRepeat(first, again time.Time) bool {
+	for _, l := range st.losses {
+		if first.Before(l.until) && again.After(l.from) {
+			return true
+		}
+	}
+	return false
+}
+
+// restored gives the server a copy of its data back.
+func (in *injection) restored(ctx context.Context, f *fault) error {
+	return in.goBack(ctx, f, in.stage.copyData, in.stage.putBack)
+}
+
+// promoted has a standby take over that has heard nothing since the copy.
+func (in *injection) promoted(ctx context.Context, f *fault) error {
+	return in.goBack(ctx, f, in.stage.copyData, in.stage.promote)
+}
+
+// otherCluster restores a dump of the databases into a new cluster.
+func (in *injection) otherCluster(ctx context.Context, f *fault) error {
+	return in.goBack(ctx, f, in.stage.dumpDatabases, in.stage.restoreDatabases)
+}
+
+// goBack saves the state of the databases, lets all go on, and has the server lose what
+// came since. Then the operator repairs what has to be.
+func (in *injection) goBack(ctx context.Context, f *fault, save, lose func(context.Context) error) error {
+	st := in.stage
+	offsets, err := kadm.NewClient(st.client).FetchOffsets(ctx, roles.Ledger)
+	if err != nil {
+		return fmt.Errorf("offsets of %s: %w", roles.Ledger, err)
+	}
+	from := time.Now()
+	if err := save(ctx); err != nil {
+		return err
+	}
+	if !in.flows(ctx, goOnWithin) {
+		in.stood("nothing goes on after the data was copied")
+	}
+	pause(ctx, goesOnFor)
+	if err := st.postgres.End(ctx, syscall.SIGQUIT); err != nil {
+		return err
+	}
+	until := time.Now()
+	if err := errors.Join(lose(ctx), in.tell(from, until)); err != nil {
+		return err
+	}
+	st.losses = append(st.losses, loss{from, until})
+	st.bank.Reset()
+	st.ledger.Reset()
+	if err := in.rereadFrom(ctx, offsets); err != nil {
+		return err
+	}
+	for _, role := range []string{roles.Relay, roles.Exact} {
+		did, err := in.repair(ctx, role)
+		if err != nil {
+			return err
+		}
+		f.consequence += role + ": " + did + "; "
+	}
+	f.consequence = f.consequence[:len(f.consequence)-2]
+	return nil
+}
+
+// tell writes down that both databases have lost a time, and the notifier's effects with
+// that of the ledger.
+func (in *injection) tell(from, until time.Time) error {
+	var errs []error
+	for _, consumer := range []string{"", roles.Ledger, roles.Notifier} {
+		errs = append(errs, in.tally.log.Write(history.Line{
+			Type: history.Rewound, At: from.UnixMicro(), Until: until.UnixMicro(), Consumer: consumer,
+		}))
+	}
+	return errors.Join(errs...)
+}
+
+// rereadFrom sets the ledger's group back to earlier offsets, which only a group without
+// members allows.
+func (in *injection) rereadFrom(ctx context.Context, offsets kadm.OffsetResponses) error {
+	members := in.crew.of(roles.Ledger)
+	holdAll(members)
+	defer releaseAll(members)
+	admin := kadm.NewClient(in.stage.client)
+	for end := time.Now().Add(goOnWithin); ; {
+		done, err := admin.CommitOffsets(ctx, roles.Ledger, offsets.Offsets())
+		if err == nil {
+			err = done.Error()
+		}
+		if err == nil {
+			return nil
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("set the group %s back: %w", roles.Ledger, err)
+		}
+		pause(ctx, 200*time.Millisecond) // a member that was killed is still counted
+	}
+}
+
+// copyPath is where the copy of the data is.
+func (st *stage) copyPath() string { return filepath.Join(st.postgres.Dir(), "copy") }
+
+// copyData copies the server's data while it is stopped, as a snapshot of its disk would.
+func (st *stage) copyData(ctx context.Context) error {
+	if err := st.postgres.End(ctx, syscall.SIGINT); err != nil {
+		return err
+	}
+	if err := st.postgres.CopyData(ctx, st.copyPath()); err != nil {
+		return err
+	}
+	return st.postgres.Start(ctx)
+}
+
+// putBack gives the server the copy.
+func (st *stage) putBack(ctx context.Context) error {
+	if err := st.postgres.TakeData(ctx, st.copyPath()); err != nil {
+		return err
+	}
+	return st.postgres.Start(ctx)
+}

@@ -1,0 +1,149 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+
+	"github.com/leat-go/leat/internal/proof/chaos/roles"
+	"github.com/leat-go/leat/internal/proof/history"
+)
+
+// How much the acts with records bring.
+const (
+	missingTopics = 1000
+	largeRecords  = 150 // of each kind
+	longIDs       = 5   // of each kind
+)
+
+// arriveWithin is how long it may take until all has arrived that could not before.
+const arriveWithin = 90 * time.Second
+
+// topicsMissing has the bank enqueue messages for a thousand topics that do not exist.
+func (in *injection) topicsMissing(ctx context.Context, f *fault) error {
+	if err := in.enqueue(ctx, roles.KindAstray, missingTopics); err != nil {
+		return err
+	}
+	f.consequence = in.passes(ctx, "while a thousand topics are missing")
+	topics := make([]string, missingTopics)
+	for n := range topics {
+		topics[n] = roles.TopicAstray(n)
+	}
+	return in.supply(ctx, topics, "messages for topics that were missing")
+}
+
+// recordsOfMegabytes has the bank enqueue messages of a megabyte, for a topic that does not
+// exist, and for one that does not take them.
+func (in *injection) recordsOfMegabytes(ctx context.Context, f *fault) error {
+	for _, kind := range []string{roles.KindLarge, roles.KindTooLarge} {
+		if err := in.enqueue(ctx, kind, largeRecords); err != nil {
+			return err
+		}
+	}
+	f.consequence = in.passes(ctx, "while megabytes wait for a missing topic")
+	if err := in.supply(ctx, []string{roles.TopicLarge}, "messages of megabytes"); err != nil {
+		return err
+	}
+	in.clears(ctx, "messages that no topic takes", arriveWithin, in.unsent(roles.TopicTransfers, roles.KeyOf(roles.KindTooLarge)+"%"))
+	return nil
+}
+
+// idsOfKilobytes has the bank enqueue messages with long ids, half of which can't be sent.
+func (in *injection) idsOfKilobytes(ctx context.Context, f *fault) error {
+	for _, kind := range []string{roles.KindLongID, roles.KindLongIDTooLarge} {
+		if err := in.enqueue(ctx, kind, longIDs); err != nil {
+			return err
+		}
+	}
+	f.consequence = in.passes(ctx, "beside ids of kilobytes")
+	in.clears(ctx, "messages with long ids", arriveWithin, in.unsent("%", "long-id%"))
+	return nil
+}
+
+// enqueue has the bank commit so many events of a kind.
+func (in *injection) enqueue(ctx context.Context, kind string, n int) error {
+	const within = 2 * time.Minute
+	bank := in.crew.of(roles.Bank)[0]
+	count := in.inBank(`SELECT count(*) FROM transfers WHERE key LIKE $1`, roles.KeyOf(kind)+"%")
+	before, err := count(ctx)
+	if err != nil {
+		return fmt.Errorf("count the events of %q: %w", kind, err)
+	}
+	bank.tell(roles.Command{Do: roles.DoEnqueue, Kind: kind, Count: n})
+	for end := time.Now().Add(within); time.Now().Before(end); pause(ctx, 100*time.Millisecond) {
+		now, err := count(ctx)
+		if err == nil && now >= before+int64(n) {
+			return nil
+		}
+	}
+	return fmt.Errorf("the bank has not enqueued %d events %q within %s", n, kind, within)
+}
+
+// passes notes whether transfers pass meanwhile, and returns what was seen.
+func (in *injection) passes(ctx context.Context, meanwhile string) string {
+	if in.flows(ctx, passWithin) {
+		return "transfers pass " + meanwhile
+	}
+	in.stood("no transfer arrives within %s %s", passWithin, meanwhile)
+	return "no transfer passes " + meanwhile
+}
+
+// unsent counts what is not sent yet for topics and keys that are like these.
+func (in *injection) unsent(topic, key string) func(context.Context) (int64, error) {
+	return in.inBank(`
+		SELECT (SELECT count(*) FROM leat.outbox_pending WHERE topic LIKE $1 AND key LIKE $2)
+		     + (SELECT count(*) FROM leat.outbox_held WHERE topic LIKE $1 AND key LIKE $2)`, topic, key)
+}
+
+// supply makes topics that were missing, waits until all has arrived, and takes them away
+// again, so that they will be missing again.
+func (in *injection) supply(ctx context.Context, topics []string, what string) error {
+	admin := kadm.NewClient(in.stage.client)
+	appended := "LogAppendTime"
+	made, err := admin.CreateTopics(ctx, 1, 1, map[string]*string{"message.timestamp.type": &appended}, topics...)
+	if err == nil {
+		err = made.Error()
+	}
+	if err != nil {
+		return fmt.Errorf("create %d topics: %w", len(topics), err)
+	}
+	in.clears(ctx, what, arriveWithin, in.inBank(`
+		SELECT (SELECT count(*) FROM leat.outbox_pending WHERE topic = ANY($1))
+		     + (SELECT count(*) FROM leat.outbox_held WHERE topic = ANY($1))`, topics))
+	return in.stage.retire(ctx, topics...)
+}
+
+// retire writes the records of topics down and deletes them.
+func (st *stage) retire(ctx context.Context, topics ...string) error {
+	st.dumps++
+	w, err := history.Dump(filepath.Join(st.historyDir(), fmt.Sprintf("dump-topics-%d.jsonl", st.dumps)))
+	if err != nil {
+		return err
+	}
+	d := dumper{out: w}
+	err = d.records(ctx, st, func(history.Line, time.Time) {}, topics...)
+	if err := w.Close(); err != nil {
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	gone, err := kadm.NewClient(st.client).DeleteTopics(ctx, topics...)
+	if err == nil {
+		err = gone.Error()
+	}
+	if err != nil {
+		return fmt.Errorf("delete %d topics: %w", len(topics), err)
+	}
+	for _, topic := range topics {
+		st.times[topic]++
+	}
+	return nil
+}
+
+// firstOffset is added to the offsets of a topic in the history: those of a topic that was
+// made again come after those of the one before it.
+func (st *stage) firstOffset(topic string) int64 { return st.times[topic] << 40 }

@@ -1,0 +1,43 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+
+	"github.com/leat-go/leat/internal/proof/chaos/roles"
+)
+
+// topicMadeAgain deletes the topic of transfers when all of it was consumed, and makes it
+// again, under relays and consumers that go on.
+func (in *injection) topicMadeAgain(ctx context.Context, f *fault) error {
+	bank := in.crew.of(roles.Bank)
+	holdAll(bank)
+	defer releaseAll(bank)
+	in.clears(ctx, "messages before the topic is deleted", time.Minute, in.inBank(`
+		SELECT (SELECT count(*) FROM leat.outbox_pending)
+		     + (SELECT count(*) FROM leat.outbox_held WHERE state = 'retry')`))
+	in.clears(ctx, "messages in the topic that is deleted", time.Minute, func(ctx context.Context) (int64, error) {
+		return in.stage.behind(ctx, roles.Ledger, roles.TopicTransfers)
+	})
+	if err := in.stage.retire(ctx, roles.TopicTransfers); err != nil {
+		return err
+	}
+	admin := kadm.NewClient(in.stage.client)
+	for {
+		_, err := admin.CreateTopic(ctx, transferPartitions, 1, bankTopic(), roles.TopicTransfers)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, kerr.TopicAlreadyExists) {
+			return fmt.Errorf("make the topic again: %w", err)
+		}
+		pause(ctx, 50*time.Millisecond) // the one before is not gone yet
+	}
+	f.consequence = "made again"
+	return nil
+}

@@ -1,0 +1,96 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/leat-go/leat/internal/proof/chaos/roles"
+	"github.com/leat-go/leat/outbox/pgoutbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+const (
+	// refusesWithin is how long it may take until a relay refuses.
+	refusesWithin = 10 * time.Second
+	// standsFor is how long relays must stand and refuse, and nothing be deleted, before
+	// the operator acts.
+	standsFor = 5 * time.Second
+)
+
+// repair does for the relays of a role what people are told to do whose relays refuse,
+// and returns what was done. Relays that do not refuse have to do without.
+func (in *injection) repair(ctx context.Context, role string) (string, error) {
+	if !in.refuses(ctx, role) {
+		return "none refused", nil
+	}
+	pause(ctx, standsFor)
+	if !in.refuses(ctx, role) {
+		in.stood("the refusal of the relays %q has worn off by itself", role)
+	}
+	members := in.crew.of(role)
+	holdAll(members)
+	defer releaseAll(members)
+	pool := in.stage.bank
+	if role == roles.Exact {
+		pool = in.stage.ledger
+		if err := in.stage.removePositions(ctx); err != nil {
+			return "", err
+		}
+	}
+	return "refused, rebased", rebase(ctx, pool)
+}
+
+// refuses waits until a relay of the role has refused, and reports whether one has.
+func (in *injection) refuses(ctx context.Context, role string) bool {
+	for end := time.Now().Add(refusesWithin); time.Now().Before(end); pause(ctx, 50*time.Millisecond) {
+		for _, p := range in.crew.of(role) {
+			p.mu.Lock()
+			refused := p.refused
+			p.mu.Unlock()
+			if !refused.IsZero() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// rebase has the group start over, as soon as its leases have run out.
+func rebase(ctx context.Context, pool *pgxpool.Pool) error {
+	ob, err := pgoutbox.New(pool, pgoutbox.Config{})
+	if err != nil {
+		return err
+	}
+	for end := time.Now().Add(goOnWithin); ; {
+		err := ob.Rebase(ctx, pgoutbox.RebaseRequest{
+			Start: pgoutbox.StartOldest(), Actor: "operator", Reason: "the database went back",
+		})
+		if !errors.Is(err, relay.ErrLeaseHeld) || time.Now().After(end) {
+			return err
+		}
+		pause(ctx, 200*time.Millisecond)
+	}
+}
+
+// removePositions removes the positions that Kafka keeps for the exact relays.
+func (st *stage) removePositions(ctx context.Context) error {
+	slots := map[string]bool{}
+	err := readTopics(ctx, st.kafka.Address, func(r *kgo.Record) error {
+		slots[string(r.Key)] = true
+		return nil
+	}, roles.TopicPositions)
+	if err != nil {
+		return err
+	}
+	for slot := range slots {
+		if err := st.client.ProduceSync(ctx, &kgo.Record{Topic: roles.TopicPositions, Key: []byte(slot)}).FirstErr(); err != nil {
+			return fmt.Errorf("remove the position of %s: %w", slot, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,117 @@
+package roles
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+// Kinds of events that the driver asks a bank for. None of them is a transfer.
+const (
+	// KindAstray is for a topic of its own that does not exist.
+	KindAstray = "astray"
+	// KindLarge has a million bytes, and is for one topic that does not exist.
+	KindLarge = "large"
+	// KindTooLarge has a million bytes, which its topic does not take.
+	KindTooLarge = "too large"
+	// KindLongID is a notice with an id of kilobytes.
+	KindLongID = "long id"
+	// KindLongIDTooLarge is too large for its topic, and has an id of kilobytes.
+	KindLongIDTooLarge = "long id, too large"
+)
+
+const (
+	// largeBytes is nearly the size of a large event, which Kafka takes by default.
+	largeBytes = 1_000_000
+	// longIDBytes is the length of a long id. It is random, so that no index can
+	// compress it.
+	longIDBytes = 6000
+)
+
+// isUndeliverable reports whether events of the kind are refused as they are meant to be,
+// so that it is no fault of the destination.
+func isUndeliverable(kind string) bool {
+	switch kind {
+	case kindHuge, KindAstray, KindLarge, KindTooLarge, KindLongIDTooLarge:
+		return true
+	default:
+		return false
+	}
+}
+
+// TopicAstray returns the name of a topic that does not exist.
+func TopicAstray(n int) string { return fmt.Sprintf("astray-%04d", n) }
+
+// TopicLarge is the topic of large events, which does not exist at first.
+const TopicLarge = "large"
+
+// enqueueAsked enqueues what the driver asks for until ctx ends.
+func (b *bank) enqueueAsked(ctx context.Context) {
+	for {
+		select {
+		case c := <-b.asked:
+			for n := range c.Count {
+				b.enqueueOne(ctx, c.Kind, n)
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// enqueueOne enqueues an event, and tries again with another one if its transaction fails.
+func (b *bank) enqueueOne(ctx context.Context, kind string, n int) {
+	const noWhim = 99
+	for ctx.Err() == nil {
+		e, err := drawExtra(kind, n)
+		if err != nil {
+			b.log.ErrorContext(ctx, "no event", slog.Any("error", err))
+			return
+		}
+		if b.transact(ctx, e, noWhim) == nil {
+			return
+		}
+		wait(ctx, 50*time.Millisecond)
+	}
+}
+
+// drawExtra makes up the event with the number n of a kind.
+func drawExtra(kind string, n int) (event, error) {
+	id, err := outbox.NewID()
+	if err != nil {
+		return event{}, fmt.Errorf("make an id: %w", err)
+	}
+	e := event{ID: id, Kind: kind, At: time.Now().UnixMicro(), From: KeyOf(kind) + strconv.Itoa(n)}
+	switch kind {
+	case KindAstray:
+		e.Topic = TopicAstray(n)
+	case KindLarge:
+		e.Topic, e.Pad = TopicLarge, strings.Repeat("x", largeBytes)
+	case KindTooLarge:
+		e.Pad = strings.Repeat("x", largeBytes)
+	case KindLongIDTooLarge:
+		e.ID, e.Pad = longID(id), strings.Repeat("x", largeBytes)
+	case KindLongID:
+		e.ID, e.Topic = longID(id), TopicNotices
+	default:
+		return event{}, fmt.Errorf("kind %q is not known", kind)
+	}
+	return e, nil
+}
+
+// KeyOf is what the keys of events of a kind begin with.
+func KeyOf(kind string) string { return strings.ReplaceAll(kind, " ", "-") + "-" }
+
+// longID makes an id long.
+func longID(id string) string {
+	raw := make([]byte, longIDBytes)
+	_, _ = rand.Read(raw)
+	return (id + "-" + base64.RawURLEncoding.EncodeToString(raw))[:longIDBytes]
+}
