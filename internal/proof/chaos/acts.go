@@ -143,6 +143,7 @@ func (in *injection) awake(g serverFault) {
 func (in *injection) flows(ctx context.Context, within time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
+	in.crew.of(roles.Bank)[0].tell(roles.Command{Do: roles.DoWork})
 	now, marker := time.Now(), ""
 	for pause(ctx, 100*time.Millisecond) {
 		if marker == "" {

@@ -61,6 +61,10 @@ func (in *injection) goBack(ctx context.Context, f *fault, save, lose func(conte
 	if !in.flows(ctx, goOnWithin) {
 		in.stood("nothing goes on after the data was copied")
 	}
+	settled := in.settled(roles.Exact)
+	in.clears(ctx, "receipts to be sent after the data was copied", goOnWithin, func(context.Context) (int64, error) {
+		return settled + 1 - in.settled(roles.Exact), nil
+	})
 	pause(ctx, goesOnFor)
 	if err := st.postgres.End(ctx, syscall.SIGQUIT); err != nil {
 		return err

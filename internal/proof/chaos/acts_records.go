@@ -24,7 +24,7 @@ const arriveWithin = 90 * time.Second
 
 // topicsMissing has the bank enqueue messages for a thousand topics that do not exist.
 func (in *injection) topicsMissing(ctx context.Context, f *fault) error {
-	if err := in.enqueue(ctx, roles.KindAstray, missingTopics); err != nil {
+	if err := in.enqueue(ctx, missingTopics, roles.KindAstray); err != nil {
 		return err
 	}
 	f.consequence = in.passes(ctx, "while a thousand topics are missing")
@@ -38,10 +38,8 @@ func (in *injection) topicsMissing(ctx context.Context, f *fault) error {
 // recordsOfMegabytes has the bank enqueue messages of a megabyte, for a topic that does not
 // exist, and for one that does not take them.
 func (in *injection) recordsOfMegabytes(ctx context.Context, f *fault) error {
-	for _, kind := range []string{roles.KindLarge, roles.KindTooLarge} {
-		if err := in.enqueue(ctx, kind, largeRecords); err != nil {
-			return err
-		}
+	if err := in.enqueue(ctx, largeRecords, roles.KindLarge, roles.KindTooLarge); err != nil {
+		return err
 	}
 	f.consequence = in.passes(ctx, "while megabytes wait for a missing topic")
 	if err := in.supply(ctx, []string{roles.TopicLarge}, "messages of megabytes"); err != nil {
@@ -53,26 +51,39 @@ func (in *injection) recordsOfMegabytes(ctx context.Context, f *fault) error {
 
 // idsOfKilobytes has the bank enqueue messages with long ids, half of which can't be sent.
 func (in *injection) idsOfKilobytes(ctx context.Context, f *fault) error {
-	for _, kind := range []string{roles.KindLongID, roles.KindLongIDTooLarge} {
-		if err := in.enqueue(ctx, kind, longIDs); err != nil {
-			return err
-		}
+	if err := in.enqueue(ctx, longIDs, roles.KindLongID, roles.KindLongIDTooLarge); err != nil {
+		return err
 	}
 	f.consequence = in.passes(ctx, "beside ids of kilobytes")
 	in.clears(ctx, "messages with long ids", arriveWithin, in.unsent("%", "long-id%"))
 	return nil
 }
 
-// enqueue has the bank commit so many events of a kind.
-func (in *injection) enqueue(ctx context.Context, kind string, n int) error {
+// enqueue has the bank commit so many events of each kind, while the relays are down: they
+// find all of them at once, and nothing else before them.
+func (in *injection) enqueue(ctx context.Context, n int, kinds ...string) error {
+	bank, relays := in.crew.of(roles.Bank)[0], in.crew.of(roles.Relay)
+	bank.tell(roles.Command{Do: roles.DoRest})
+	defer bank.tell(roles.Command{Do: roles.DoWork})
+	in.clears(ctx, "messages before others are enqueued", time.Minute, in.inBank(`SELECT count(*) FROM leat.outbox_pending`))
+	holdAll(relays)
+	defer releaseAll(relays)
+	for _, kind := range kinds {
+		if err := in.enqueueKind(ctx, n, kind); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (in *injection) enqueueKind(ctx context.Context, n int, kind string) error {
 	const within = 2 * time.Minute
-	bank := in.crew.of(roles.Bank)[0]
 	count := in.inBank(`SELECT count(*) FROM transfers WHERE key LIKE $1`, roles.KeyOf(kind)+"%")
 	before, err := count(ctx)
 	if err != nil {
 		return fmt.Errorf("count the events of %q: %w", kind, err)
 	}
-	bank.tell(roles.Command{Do: roles.DoEnqueue, Kind: kind, Count: n})
+	in.crew.of(roles.Bank)[0].tell(roles.Command{Do: roles.DoEnqueue, Kind: kind, Count: n})
 	for end := time.Now().Add(within); time.Now().Before(end); pause(ctx, 100*time.Millisecond) {
 		now, err := count(ctx)
 		if err == nil && now >= before+int64(n) {
@@ -84,7 +95,9 @@ func (in *injection) enqueue(ctx context.Context, kind string, n int) error {
 
 // passes notes whether transfers pass meanwhile, and returns what was seen.
 func (in *injection) passes(ctx context.Context, meanwhile string) string {
+	began := time.Now()
 	if in.flows(ctx, passWithin) {
+		fmt.Fprintf(in.stage.options.Out, "a transfer passed %s in %s\n", meanwhile, time.Since(began).Round(time.Millisecond))
 		return "transfers pass " + meanwhile
 	}
 	in.stood("no transfer arrives within %s %s", passWithin, meanwhile)

@@ -41,7 +41,7 @@ type process struct {
 	surprise []string
 	totals   roles.Totals // of the lives that are over
 	latest   roles.Totals // of the current one
-	refused  time.Time    // when the current one has first found its source unusable
+	refused  time.Time    // when the current one has last found its source unusable
 	age      int64
 	group    sync.WaitGroup
 }
@@ -233,9 +233,7 @@ func (p *process) hear(l *life, r roles.Report) {
 		}
 	case roles.SaidRefused:
 		p.mu.Lock()
-		if p.refused.IsZero() {
-			p.refused = time.Now()
-		}
+		p.refused = time.Now()
 		p.mu.Unlock()
 	default:
 		p.mail.deliver(r)

@@ -25,12 +25,12 @@ const (
 // repair does for the relays of a role what people are told to do whose relays refuse,
 // and returns what was done. Relays that do not refuse have to do without.
 func (in *injection) repair(ctx context.Context, role string) (string, error) {
-	if !in.refuses(ctx, role) {
+	if !in.refuses(ctx, role, refusesWithin) {
 		return "none refused", nil
 	}
 	pause(ctx, standsFor)
-	if !in.refuses(ctx, role) {
-		in.stood("the refusal of the relays %q has worn off by itself", role)
+	if !in.refuses(ctx, role, 0) {
+		return "the refusal has worn off by itself", nil
 	}
 	members := in.crew.of(role)
 	holdAll(members)
@@ -45,19 +45,24 @@ func (in *injection) repair(ctx context.Context, role string) (string, error) {
 	return "refused, rebased", rebase(ctx, pool)
 }
 
-// refuses waits until a relay of the role has refused, and reports whether one has.
-func (in *injection) refuses(ctx context.Context, role string) bool {
-	for end := time.Now().Add(refusesWithin); time.Now().Before(end); pause(ctx, 50*time.Millisecond) {
+// refusedLately is how old the last refusal may be of a relay that still refuses.
+const refusedLately = 3 * time.Second
+
+// refuses waits until a relay of the role refuses, and reports whether one does.
+func (in *injection) refuses(ctx context.Context, role string, within time.Duration) bool {
+	for end := time.Now().Add(within); ; pause(ctx, 50*time.Millisecond) {
 		for _, p := range in.crew.of(role) {
 			p.mu.Lock()
 			refused := p.refused
 			p.mu.Unlock()
-			if !refused.IsZero() {
+			if time.Since(refused) < refusedLately {
 				return true
 			}
 		}
+		if time.Now().After(end) {
+			return false
+		}
 	}
-	return false
 }
 
 // rebase has the group start over, as soon as its leases have run out.

@@ -192,9 +192,9 @@ func (in *injection) foreign(prepared bool) func(context.Context, *fault) error 
 		if _, err := conn.Exec(ctx, begin, pgx.QueryExecModeSimpleProtocol); err != nil {
 			return fmt.Errorf("begin: %w", err)
 		}
-		before := in.settled()
+		before := in.settled(roles.Relay)
 		pause(ctx, time.Second)
-		if n := in.settled() - before; n > 0 {
+		if n := in.settled(roles.Relay) - before; n > 0 {
 			f.consequence = "records were relayed past it"
 		}
 		if err := end(); err != nil {
@@ -224,9 +224,9 @@ func (st *stage) endPrepared(ctx context.Context) error {
 	}
 }
 
-// settled is how many records the relays have behind them.
-func (in *injection) settled() (n int64) {
-	for _, p := range in.crew.of(roles.Relay) {
+// settled is how many records the relays of a role have behind them.
+func (in *injection) settled(role string) (n int64) {
+	for _, p := range in.crew.of(role) {
 		p.mu.Lock()
 		n += p.totals.Settled + p.latest.Settled
 		p.mu.Unlock()

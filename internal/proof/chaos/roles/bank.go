@@ -98,6 +98,9 @@ func (b *bank) teller(ctx context.Context, n int) {
 			return
 		}
 		next = later(next.Add(every), time.Now().Add(-time.Second))
+		if b.resting.Load() {
+			continue
+		}
 		e, err := draw(r, b.Accounts)
 		if err != nil {
 			b.log.ErrorContext(ctx, "no event", slog.Any("error", err))
@@ -188,7 +191,7 @@ func (t *transaction) write(ctx context.Context, tx pgx.Tx) error {
 	if err != nil {
 		return err
 	}
-	if err := t.enqueue(ctx, tx, m); err != nil {
+	if err := t.enqueueOf(e.Kind)(ctx, tx, m); err != nil {
 		return fmt.Errorf("enqueue: %w", err)
 	}
 	batch := &pgx.Batch{}

@@ -3,12 +3,15 @@ package roles
 import (
 	"context"
 	"crypto/rand"
+	_ "embed" // of the statement
 	"encoding/base64"
 	"fmt"
 	"log/slog"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/leat-go/leat/outbox"
 )
@@ -17,9 +20,9 @@ import (
 const (
 	// KindAstray is for a topic of its own that does not exist.
 	KindAstray = "astray"
-	// KindLarge has a million bytes, and is for one topic that does not exist.
+	// KindLarge has nearly a megabyte, and is for one topic that does not exist.
 	KindLarge = "large"
-	// KindTooLarge has a million bytes, which its topic does not take.
+	// KindTooLarge has nearly a megabyte, which its topic does not take.
 	KindTooLarge = "too large"
 	// KindLongID is a notice with an id of kilobytes.
 	KindLongID = "long id"
@@ -28,12 +31,26 @@ const (
 )
 
 const (
-	// largeBytes is nearly the size of a large event, which Kafka takes by default.
-	largeBytes = 1_000_000
+	// largeBytes is nearly the size of a large event, and nearly what a producer may send.
+	largeBytes = 960_000
 	// longIDBytes is the length of a long id. It is random, so that no index can
-	// compress it.
+	// compress it. Such ids come from producers that write with SQL: ours refuse them.
 	longIDBytes = 6000
 )
+
+//go:embed sql/enqueue_plainly.sql
+var enqueuePlainly string
+
+// enqueueOf returns how an event is enqueued.
+func (b *bank) enqueueOf(kind string) func(context.Context, pgx.Tx, outbox.Message) error {
+	if kind != KindLongID && kind != KindLongIDTooLarge {
+		return b.enqueue
+	}
+	return func(ctx context.Context, tx pgx.Tx, m outbox.Message) error {
+		_, err := tx.Exec(ctx, enqueuePlainly, m.ID, m.Topic, m.Key, m.Type, m.Payload)
+		return err
+	}
+}
 
 // isUndeliverable reports whether events of the kind are refused as they are meant to be,
 // so that it is no fault of the destination.
@@ -75,9 +92,10 @@ func (b *bank) enqueueOne(ctx context.Context, kind string, n int) {
 			b.log.ErrorContext(ctx, "no event", slog.Any("error", err))
 			return
 		}
-		if b.transact(ctx, e, noWhim) == nil {
+		if err = b.transact(ctx, e, noWhim); err == nil {
 			return
 		}
+		b.log.WarnContext(ctx, "event not enqueued", slog.String("kind", kind), slog.Any("error", err))
 		wait(ctx, 50*time.Millisecond)
 	}
 }

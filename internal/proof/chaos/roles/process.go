@@ -32,6 +32,7 @@ type process struct {
 	quiet       chan struct{}
 	hush        sync.Once
 	asked       chan Command // events to be enqueued
+	resting     atomic.Bool  // of the bank's tellers
 
 	enqueued, settled, effects, repeats atomic.Int64
 	age                                 atomic.Int64
@@ -108,6 +109,8 @@ func (p *process) obey(ctx context.Context, gone func()) {
 			go p.look(ctx, c.Fault) // ends soon
 		case c.Do == DoQuiet:
 			p.hush.Do(func() { close(p.quiet) })
+		case c.Do == DoRest, c.Do == DoWork:
+			p.resting.Store(c.Do == DoRest)
 		case c.Do == DoEnqueue:
 			select {
 			case p.asked <- c:

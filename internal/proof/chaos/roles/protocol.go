@@ -19,6 +19,10 @@ const (
 	DoWatch = "watch"
 	// DoQuiet ends the work of a bank.
 	DoQuiet = "quiet"
+	// DoRest has a bank begin no transactions of its own until DoWork.
+	DoRest = "rest"
+	// DoWork ends DoRest.
+	DoWork = "work"
 	// DoEnqueue has a bank enqueue so many events of a kind beside its work.
 	DoEnqueue = "enqueue"
 )
