@@ -35,8 +35,8 @@ type process struct {
 	mu       sync.Mutex
 	life     *life
 	starts   int
-	ended    bool // for good
-	expected bool // the current life is to end
+	ended    bool          // for good
+	expected bool          // the current life is to end
 	held     chan struct{} // open while no life is to begin; nil if one may
 	surprise []string
 	totals   roles.Totals // of the lives that are over
