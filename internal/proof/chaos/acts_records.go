@@ -49,13 +49,25 @@ func (in *injection) recordsOfMegabytes(ctx context.Context, f *fault) error {
 	return nil
 }
 
-// idsOfKilobytes has the bank enqueue messages with long ids, half of which can't be sent.
+// idsOfKilobytes has the bank enqueue messages with long ids: some arrive, some can't be
+// sent, and some can't be handled.
 func (in *injection) idsOfKilobytes(ctx context.Context, f *fault) error {
-	if err := in.enqueue(ctx, longIDs, roles.KindLongID, roles.KindLongIDTooLarge); err != nil {
+	parked := func(ctx context.Context) (n int64, err error) {
+		return n, in.stage.ledger.QueryRow(ctx, `SELECT count(*) FROM leat.inbox_parked WHERE length(message_id) > 1000`).Scan(&n)
+	}
+	before, err := parked(ctx)
+	if err != nil {
+		return fmt.Errorf("count what is parked: %w", err)
+	}
+	if err := in.enqueue(ctx, longIDs, roles.KindLongID, roles.KindLongIDTooLarge, roles.KindLongIDPoison); err != nil {
 		return err
 	}
 	f.consequence = in.passes(ctx, "beside ids of kilobytes")
 	in.clears(ctx, "messages with long ids", arriveWithin, in.unsent("%", "long-id%"))
+	in.clears(ctx, "messages with long ids that the ledger has to park", goOnWithin, func(ctx context.Context) (int64, error) {
+		now, err := parked(ctx)
+		return before + longIDs - now, err
+	})
 	return nil
 }
 

@@ -28,6 +28,8 @@ const (
 	KindLongID = "long id"
 	// KindLongIDTooLarge is too large for its topic, and has an id of kilobytes.
 	KindLongIDTooLarge = "long id, too large"
+	// KindLongIDPoison has an id of kilobytes, and fails in its consumer.
+	KindLongIDPoison = "long id, poison"
 )
 
 const (
@@ -43,7 +45,9 @@ var enqueuePlainly string
 
 // enqueueOf returns how an event is enqueued.
 func (b *bank) enqueueOf(kind string) func(context.Context, pgx.Tx, outbox.Message) error {
-	if kind != KindLongID && kind != KindLongIDTooLarge {
+	switch kind {
+	case KindLongID, KindLongIDTooLarge, KindLongIDPoison:
+	default:
 		return b.enqueue
 	}
 	return func(ctx context.Context, tx pgx.Tx, m outbox.Message) error {
@@ -116,6 +120,8 @@ func drawExtra(kind string, n int) (event, error) {
 		e.Pad = strings.Repeat("x", largeBytes)
 	case KindLongIDTooLarge:
 		e.ID, e.Pad = longID(id), strings.Repeat("x", largeBytes)
+	case KindLongIDPoison:
+		e.ID = longID(id)
 	case KindLongID:
 		e.ID, e.Topic = longID(id), TopicNotices
 	default:

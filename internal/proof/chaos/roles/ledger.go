@@ -92,7 +92,7 @@ func (p *process) book(msg *message.Message) ([]*message.Message, error) {
 	if err := json.Unmarshal(msg.Payload, &e); err != nil {
 		return nil, fmt.Errorf("decode transfer %s: %w", msg.UUID, err)
 	}
-	if e.Kind == kindPoison {
+	if e.Kind == kindPoison || e.Kind == KindLongIDPoison {
 		return nil, errPoison
 	}
 	child := inbox.ChildID(msg.UUID, Ledger, "receipt")
