@@ -14,21 +14,32 @@ import (
 
 // How much the acts with records bring.
 const (
-	missingTopics = 1000
-	largeRecords  = 150 // of each kind
+	missingTopics = 2000
+	largeRecords  = 400 // of each kind
 	longIDs       = 5   // of each kind
+	// short divides the numbers of a run that ends when it has had its faults.
+	short = 5
 )
+
+// scaled is n, or less in a short run.
+func (o Options) scaled(n int) int {
+	if o.Faults > 0 {
+		return n / short
+	}
+	return n
+}
 
 // arriveWithin is how long it may take until all has arrived that could not before.
 const arriveWithin = 90 * time.Second
 
-// topicsMissing has the bank enqueue messages for a thousand topics that do not exist.
+// topicsMissing has the bank enqueue messages for many topics that do not exist.
 func (in *injection) topicsMissing(ctx context.Context, f *fault) error {
-	if err := in.enqueue(ctx, missingTopics, roles.KindAstray); err != nil {
+	n := in.stage.options.scaled(missingTopics)
+	if err := in.enqueue(ctx, n, roles.KindAstray); err != nil {
 		return err
 	}
-	f.consequence = in.passes(ctx, "while a thousand topics are missing")
-	topics := make([]string, missingTopics)
+	f.consequence = in.passes(ctx, "while topics are missing")
+	topics := make([]string, n)
 	for n := range topics {
 		topics[n] = roles.TopicAstray(n)
 	}
@@ -38,7 +49,7 @@ func (in *injection) topicsMissing(ctx context.Context, f *fault) error {
 // recordsOfMegabytes has the bank enqueue messages of a megabyte, for a topic that does not
 // exist, and for one that does not take them.
 func (in *injection) recordsOfMegabytes(ctx context.Context, f *fault) error {
-	if err := in.enqueue(ctx, largeRecords, roles.KindLarge, roles.KindTooLarge); err != nil {
+	if err := in.enqueue(ctx, in.stage.options.scaled(largeRecords), roles.KindLarge, roles.KindTooLarge); err != nil {
 		return err
 	}
 	f.consequence = in.passes(ctx, "while megabytes wait for a missing topic")

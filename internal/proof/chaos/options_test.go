@@ -21,6 +21,8 @@ func TestRun_RefusesWhatCannotWork(t *testing.T) {
 		"Rate":     {Dir: "x", Rate: -1},
 		"Accounts": {Dir: "x", Accounts: 1},
 		"Gap":      {Dir: "x", Gap: -1},
+		"ActGap":   {Dir: "x", ActGap: -1},
+		"Acts":     {Dir: "x", Acts: []string{"everything"}},
 		"Sabotage": {Dir: "x", Sabotage: "everything"},
 	} {
 		_, err := chaos.Run(t.Context(), o)

@@ -3,13 +3,12 @@ package chaos
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/leat-go/leat/internal/proof/chaos/roles"
+	"github.com/leat-go/leat/outbox/kafkasink"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
 )
@@ -73,7 +72,7 @@ func rebase(ctx context.Context, pool *pgxpool.Pool) error {
 	}
 	for end := time.Now().Add(goOnWithin); ; {
 		err := ob.Rebase(ctx, pgoutbox.RebaseRequest{
-			Start: pgoutbox.StartOldest(), Actor: "operator", Reason: "the database went back",
+			Start: pgoutbox.StartOldest(), Actor: "operator", Reason: wentBack,
 		})
 		if !errors.Is(err, relay.ErrLeaseHeld) || time.Now().After(end) {
 			return err
@@ -83,19 +82,15 @@ func rebase(ctx context.Context, pool *pgxpool.Pool) error {
 }
 
 // removePositions removes the positions that Kafka keeps for the exact relays.
-func (st *stage) removePositions(ctx context.Context) error {
-	slots := map[string]bool{}
-	err := readTopics(ctx, st.kafka.Address, func(r *kgo.Record) error {
-		slots[string(r.Key)] = true
-		return nil
-	}, roles.TopicPositions)
+func (st *stage) removePositions(ctx context.Context) (err error) {
+	sink, err := kafkasink.NewTransactional([]string{st.kafka.Address}, roles.ExactSink())
 	if err != nil {
 		return err
 	}
-	for slot := range slots {
-		if err := st.client.ProduceSync(ctx, &kgo.Record{Topic: roles.TopicPositions, Key: []byte(slot)}).FirstErr(); err != nil {
-			return fmt.Errorf("remove the position of %s: %w", slot, err)
-		}
-	}
-	return nil
+	defer func() { err = errors.Join(err, sink.Close()) }()
+	_, err = sink.RemovePositions(ctx, kafkasink.RemoveRequest{Actor: "operator", Reason: wentBack})
+	return err
 }
+
+// wentBack is the operator's reason.
+const wentBack = "the database went back"

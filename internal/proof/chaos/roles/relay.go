@@ -91,10 +91,9 @@ func (p *process) exact(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	sink, err := kafkasink.NewTransactional(p.Brokers, kafkasink.TransactionalConfig{
-		Config:                kafkasink.Config{Options: p.kafkaOptions(), Logger: p.log},
-		TransactionalIDPrefix: "exact-", PositionTopic: TopicPositions, TransactionTimeout: 10 * time.Second,
-	})
+	cfg := ExactSink()
+	cfg.Options, cfg.Logger = p.kafkaOptions(), p.log
+	sink, err := kafkasink.NewTransactional(p.Brokers, cfg)
 	if err != nil {
 		return err
 	}
@@ -108,6 +107,13 @@ func (p *process) exact(ctx context.Context) (err error) {
 		return err
 	}
 	return p.runRelay(ctx, r, m)
+}
+
+// ExactSink is the configuration of the exact relays' sink.
+func ExactSink() kafkasink.TransactionalConfig {
+	return kafkasink.TransactionalConfig{
+		TransactionalIDPrefix: "exact-", PositionTopic: TopicPositions, TransactionTimeout: 10 * time.Second,
+	}
 }
 
 // relayConfig has short times, so that a takeover does not take long.

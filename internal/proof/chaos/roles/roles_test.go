@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/outbox"
 	"go.uber.org/goleak"
 
 	"github.com/leat-go/leat/internal/failpoint"
@@ -156,4 +158,34 @@ func TestSettings_TravelInTheEnvironment(t *testing.T) {
 	t.Setenv(envSettings, "{")
 	_, _, err = FromEnvironment()
 	require.ErrorContains(t, err, envSettings)
+}
+
+// TestDrawExtra_MakesWhatTheDriverAsksFor: none of it moves money, and each has its key.
+func TestDrawExtra_MakesWhatTheDriverAsksFor(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[string]struct {
+		topic    string
+		id, size int // at least
+	}{
+		KindAstray:         {topic: TopicAstray(7)},
+		KindLarge:          {topic: TopicLarge, size: largeBytes},
+		KindTooLarge:       {topic: TopicTransfers, size: largeBytes},
+		KindLongID:         {topic: TopicNotices, id: longIDBytes},
+		KindLongIDTooLarge: {topic: TopicTransfers, id: longIDBytes, size: largeBytes},
+		KindLongIDPoison:   {topic: TopicTransfers, id: longIDBytes},
+	} {
+		e, err := drawExtra(kind, 7)
+		require.NoError(t, err)
+		m, err := e.message()
+		require.NoError(t, err)
+		require.Equal(t, want.topic, m.Topic, kind)
+		require.GreaterOrEqual(t, len(m.ID), want.id, kind)
+		require.GreaterOrEqual(t, len(m.Payload), want.size, kind)
+		require.LessOrEqual(t, len(m.Payload), outbox.DefaultMaxPayloadBytes, kind)
+		require.Equal(t, KeyOf(kind)+"7", m.Key, kind)
+		require.Empty(t, e.To, kind)
+		require.Zero(t, e.Amount, kind)
+	}
+	_, err := drawExtra("nothing", 0)
+	require.ErrorContains(t, err, "nothing")
 }

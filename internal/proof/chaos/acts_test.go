@@ -1,0 +1,76 @@
+package chaos
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/internal/proof/history"
+)
+
+func TestActs_HaveNamesOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, name := range Acts() {
+		require.Falsef(t, seen[name], "%s twice", name)
+		seen[name] = true
+	}
+	in := &injection{stage: &stage{options: Options{Acts: []string{"log/truncated", "topics/missing"}}}}
+	var names []string
+	for _, a := range in.wanted() {
+		names = append(names, a.name())
+		require.NotNil(t, a.perform)
+	}
+	require.Equal(t, []string{"topics/missing", "log/truncated"}, names)
+}
+
+// TestBoth: the injection ends when all acts and all faults have been had, in any order.
+func TestBoth(t *testing.T) {
+	t.Parallel()
+	ended := 0
+	one, other := both(func() { ended++ })
+	one()
+	require.Zero(t, ended)
+	other()
+	require.Equal(t, 1, ended)
+}
+
+// TestStage_MayRepeat: a receipt may be there twice only if the database went back between
+// its copies.
+func TestStage_MayRepeat(t *testing.T) {
+	t.Parallel()
+	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
+	st := &stage{losses: []loss{{at(10), at(20)}}}
+	for _, c := range []struct {
+		first, again int
+		want         bool
+	}{{5, 25, true}, {15, 25, true}, {15, 18, true}, {5, 8, false}, {21, 25, false}} {
+		require.Equalf(t, c.want, st.mayRepeat(at(c.first), at(c.again)), "%+v", c)
+	}
+}
+
+// TestStage_FirstOffset: records of a topic that was made again come after all before.
+func TestStage_FirstOffset(t *testing.T) {
+	t.Parallel()
+	st := &stage{times: map[string]int64{"again": 2}}
+	require.Zero(t, st.firstOffset("never"))
+	require.Greater(t, st.firstOffset("again"), int64(1)<<40)
+}
+
+// TestProgress_ConvictsWhatStands, and nothing else.
+func TestProgress_ConvictsWhatStands(t *testing.T) {
+	t.Parallel()
+	require.Zero(t, progress(nil).Violations)
+	f := progress([]string{"a relay stands", "another"})
+	require.Equal(t, 2, f.Violations)
+	require.Equal(t, "a relay stands", f.First.Summary)
+	require.False(t, history.Verdict{Checks: []history.Finding{f}}.OK())
+}
+
+// TestOptions_Scaled: a short run asks for less.
+func TestOptions_Scaled(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, 2000, Options{}.scaled(missingTopics))
+	require.Equal(t, 400, Options{Faults: 1}.scaled(missingTopics))
+}
