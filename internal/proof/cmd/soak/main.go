@@ -11,6 +11,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -138,6 +139,8 @@ func command(o chaos.Options, controls bool) string {
 		{o.Rate > 0, fmt.Sprintf("-rate %d", o.Rate)},
 		{o.Gap > 0, "-gap " + o.Gap.String()},
 		{o.Sabotage != "", "-sabotage " + o.Sabotage},
+		{len(o.Acts) != len(chaos.Acts()) && o.Sabotage == "", "-acts " + cmp.Or(strings.Join(o.Acts, ","), "none")},
+		{o.ActGap > 0, "-act-gap " + o.ActGap.String()},
 		{controls, "-controls"},
 	} {
 		if f.given {
