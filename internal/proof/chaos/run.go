@@ -148,9 +148,12 @@ func (st *stage) perform(ctx context.Context) (p *performance, err error) {
 	defer stop()
 	group.Go(func() { p.gauge.run(sampling) })
 	operated := make(chan error, 1)
-	group.Go(func() { operated <- st.operate(injecting) })
+	operating, dismiss := context.WithCancel(ctx) // an act may take longer than the injection
+	defer dismiss()
+	group.Go(func() { operated <- st.operate(operating) })
 	err = in.run(injecting, acted)
 	enough()
+	dismiss()
 	if err := errors.Join(err, <-operated); err != nil {
 		return nil, err
 	}

@@ -25,8 +25,8 @@ const (
 
 const (
 	// MaxMessageBytes is what the bank's topics take at most, hugeBytes is more.
-	MaxMessageBytes = 16 << 10
-	hugeBytes       = 20 << 10
+	MaxMessageBytes = 24 << 10
+	hugeBytes       = 28 << 10
 	// maxAmount bounds the amount of a transfer.
 	maxAmount = 100
 )
