@@ -16,9 +16,11 @@ const (
 	// firstActGap is the mean time between two acts until each has been performed.
 	firstActGap = 2 * time.Second
 	// passWithin is how long a transfer may take while something else can't go on.
-	passWithin = 15 * time.Second
+	passWithin = 30 * time.Second
 	// goOnWithin is how long it may take until all goes on after an act.
-	goOnWithin = time.Minute
+	goOnWithin = 2 * time.Minute
+	// catchUpWithin is how long an act waits for what the strokes before it have held up.
+	catchUpWithin = 5 * time.Minute
 )
 
 // act changes what the system stands on, while all strokes rest.
@@ -98,6 +100,7 @@ func (in *injection) performOne(ctx context.Context, a act) error {
 	began := time.Now()
 	all := serverFault{point: a.point, kind: a.kind, affects: []string{roles.Bank, roles.Relay, roles.Exact, roles.Ledger, roles.Notifier}}
 	in.awake(all)
+	in.flows(ctx, catchUpWithin) // if it does not, that shows when all comes to rest
 	f := in.tally.begin(a.point, a.kind, a.point)
 	box := in.mail.open(f.id)
 	defer in.mail.close(f.id)

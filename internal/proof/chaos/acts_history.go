@@ -66,6 +66,11 @@ func (in *injection) goBack(ctx context.Context, f *fault, save, lose func(conte
 		return settled + 1 - in.settled(roles.Exact), nil
 	})
 	pause(ctx, goesOnFor)
+	// Members that went on would have the effects of later messages before they are set back
+	// to read the earlier ones again.
+	members := in.crew.of(roles.Ledger)
+	holdAll(members)
+	defer releaseAll(members)
 	if err := st.postgres.End(ctx, syscall.SIGQUIT); err != nil {
 		return err
 	}
@@ -79,6 +84,7 @@ func (in *injection) goBack(ctx context.Context, f *fault, save, lose func(conte
 	if err := in.rereadFrom(ctx, offsets); err != nil {
 		return err
 	}
+	releaseAll(members)
 	for _, role := range []string{roles.Relay, roles.Exact} {
 		did, err := in.repair(ctx, role)
 		if err != nil {
@@ -105,9 +111,6 @@ func (in *injection) tell(from, until time.Time) error {
 // rereadFrom sets the ledger's group back to earlier offsets, which only a group without
 // members allows.
 func (in *injection) rereadFrom(ctx context.Context, offsets kadm.OffsetResponses) error {
-	members := in.crew.of(roles.Ledger)
-	holdAll(members)
-	defer releaseAll(members)
 	admin := kadm.NewClient(in.stage.client)
 	for end := time.Now().Add(goOnWithin); ; {
 		done, err := admin.CommitOffsets(ctx, roles.Ledger, offsets.Offsets())

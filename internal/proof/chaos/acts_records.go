@@ -30,7 +30,7 @@ func (o Options) scaled(n int) int {
 }
 
 // arriveWithin is how long it may take until all has arrived that could not before.
-const arriveWithin = 90 * time.Second
+const arriveWithin = 3 * time.Minute
 
 // topicsMissing has the bank enqueue messages for many topics that do not exist.
 func (in *injection) topicsMissing(ctx context.Context, f *fault) error {

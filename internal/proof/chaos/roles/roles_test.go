@@ -9,12 +9,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/leat-go/leat/outbox"
 	"go.uber.org/goleak"
 
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
