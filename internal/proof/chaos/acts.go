@@ -186,10 +186,13 @@ func (in *injection) clears(ctx context.Context, what string, within time.Durati
 	in.stood("%s: %d are left after %s (%v)", what, n, within, err)
 }
 
+// countTimeout bounds one count: many rows may be pending.
+const countTimeout = 20 * time.Second
+
 // inBank counts rows in the bank's database.
 func (in *injection) inBank(query string, args ...any) func(context.Context) (int64, error) {
 	return func(ctx context.Context) (n int64, err error) {
-		ctx, cancel := context.WithTimeout(ctx, askTimeout)
+		ctx, cancel := context.WithTimeout(ctx, countTimeout)
 		defer cancel()
 		return n, in.stage.bank.QueryRow(ctx, query, args...).Scan(&n)
 	}

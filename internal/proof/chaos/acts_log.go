@@ -41,11 +41,11 @@ const (
 // the producers go on before the relays do.
 func (in *injection) truncated(ctx context.Context, f *fault) error {
 	st, bank, relays := in.stage, in.crew.of(roles.Bank), in.crew.of(roles.Relay)
-	in.clears(ctx, "numbers to go back by", time.Minute, in.inBank(
+	in.clears(ctx, "numbers to go back by", goOnWithin, in.inBank(
 		`SELECT greatest(0, $1 - (pg_sequence_last_value(pg_get_serial_sequence('leat.outbox', 'seq')) - (`+firstNumberSQL+`)))`, backAtLeast))
 	holdAll(bank)
 	defer releaseAll(bank) // twice does no harm
-	in.clears(ctx, "messages before the log is truncated", time.Minute, in.inBank(`SELECT count(*) FROM leat.outbox_pending`))
+	in.clears(ctx, "messages before the log is truncated", goOnWithin, in.inBank(`SELECT count(*) FROM leat.outbox_pending`))
 	holdAll(relays)
 	defer releaseAll(relays)
 	var last int64
@@ -61,7 +61,7 @@ func (in *injection) truncated(ctx context.Context, f *fault) error {
 		return fmt.Errorf("set the sequence: %w", err)
 	}
 	releaseAll(bank)
-	in.clears(ctx, "numbers until the log is where it was", time.Minute, in.inBank(
+	in.clears(ctx, "numbers until the log is where it was", goOnWithin, in.inBank(
 		`SELECT greatest(0, $1::bigint - pg_sequence_last_value(pg_get_serial_sequence('leat.outbox', 'seq')))`, last+backAtLeast/2))
 	releaseAll(relays)
 	f.consequence, err = in.repair(ctx, roles.Relay)

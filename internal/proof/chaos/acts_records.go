@@ -88,7 +88,7 @@ func (in *injection) enqueue(ctx context.Context, n int, kinds ...string) error 
 	bank, relays := in.crew.of(roles.Bank)[0], in.crew.of(roles.Relay)
 	bank.tell(roles.Command{Do: roles.DoRest})
 	defer bank.tell(roles.Command{Do: roles.DoWork})
-	in.clears(ctx, "messages before others are enqueued", time.Minute, in.inBank(`SELECT count(*) FROM leat.outbox_pending`))
+	in.clears(ctx, "messages before others are enqueued", goOnWithin, in.inBank(`SELECT count(*) FROM leat.outbox_pending`))
 	holdAll(relays)
 	defer releaseAll(relays)
 	for _, kind := range kinds {

@@ -18,10 +18,10 @@ func (in *injection) topicMadeAgain(ctx context.Context, f *fault) error {
 	bank := in.crew.of(roles.Bank)
 	holdAll(bank)
 	defer releaseAll(bank)
-	in.clears(ctx, "messages before the topic is deleted", time.Minute, in.inBank(`
+	in.clears(ctx, "messages before the topic is deleted", goOnWithin, in.inBank(`
 		SELECT (SELECT count(*) FROM leat.outbox_pending)
 		     + (SELECT count(*) FROM leat.outbox_held WHERE state = 'retry')`))
-	in.clears(ctx, "messages in the topic that is deleted", time.Minute, func(ctx context.Context) (int64, error) {
+	in.clears(ctx, "messages in the topic that is deleted", goOnWithin, func(ctx context.Context) (int64, error) {
 		return in.stage.behind(ctx, roles.Ledger, roles.TopicTransfers)
 	})
 	if err := in.stage.retire(ctx, roles.TopicTransfers); err != nil {
