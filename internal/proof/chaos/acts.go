@@ -14,7 +14,7 @@ const actSeed = 2000
 
 const (
 	// firstActGap is the mean time between two acts until each has been performed.
-	firstActGap = 2 * time.Second
+	firstActGap = time.Second
 	// passWithin is how long a transfer may take while something else can't go on.
 	passWithin = 30 * time.Second
 	// goOnWithin is how long it may take until all goes on after an act.

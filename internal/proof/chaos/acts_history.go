@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -15,7 +17,7 @@ import (
 )
 
 // goesOnFor is how long the system goes on before it loses what it did since.
-const goesOnFor = 4 * time.Second
+const goesOnFor = 3 * time.Second
 
 // loss is a time that the databases have lost.
 type loss struct{ from, until time.Time }
@@ -85,15 +87,23 @@ func (in *injection) goBack(ctx context.Context, f *fault, save, lose func(conte
 		return err
 	}
 	releaseAll(members)
-	for _, role := range []string{roles.Relay, roles.Exact} {
-		did, err := in.repair(ctx, role)
-		if err != nil {
-			return err
-		}
-		f.consequence += role + ": " + did + "; "
+	return in.repairAll(ctx, f)
+}
+
+// repairAll repairs the relays of both databases side by side.
+func (in *injection) repairAll(ctx context.Context, f *fault) error {
+	var group sync.WaitGroup
+	all := []string{roles.Relay, roles.Exact}
+	did, errs := make([]string, len(all)), make([]error, len(all))
+	for i, role := range all {
+		group.Go(func() {
+			did[i], errs[i] = in.repair(ctx, role)
+			did[i] = role + ": " + did[i]
+		})
 	}
-	f.consequence = f.consequence[:len(f.consequence)-2]
-	return nil
+	group.Wait()
+	f.consequence = strings.Join(did, "; ")
+	return errors.Join(errs...)
 }
 
 // tell writes down that both databases have lost a time, and the notifier's effects with
