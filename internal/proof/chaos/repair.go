@@ -16,10 +16,24 @@ import (
 const (
 	// refusesWithin is how long it may take until a relay refuses.
 	refusesWithin = 10 * time.Second
-	// standsFor is how long relays must stand and refuse, and nothing be deleted, before
-	// the operator acts.
-	standsFor = 5 * time.Second
+	// standsFor is how long relays must stand and refuse before the operator acts, once
+	// the log has grown by so much that maintenance has a range to delete, or as much
+	// longer as standsLonger. Nothing of it may be deleted meanwhile.
+	standsFor    = 5 * time.Second
+	standsLonger = 10 * time.Second
 )
+
+// letStand lets relays stand that refuse.
+func (in *injection) letStand(ctx context.Context) {
+	last := in.inBank(`SELECT pg_sequence_last_value(pg_get_serial_sequence('leat.outbox', 'seq'))`)
+	from, err := last(ctx)
+	for end := time.Now().Add(standsLonger); err == nil && time.Now().Before(end); pause(ctx, 100*time.Millisecond) {
+		if now, err := last(ctx); err == nil && now > from+roles.RangeSize+roles.RangeSize/2 {
+			break
+		}
+	}
+	pause(ctx, standsFor)
+}
 
 // repair does for the relays of a role what people are told to do whose relays refuse,
 // and returns what was done. Relays that do not refuse have to do without.
@@ -27,7 +41,7 @@ func (in *injection) repair(ctx context.Context, role string) (string, error) {
 	if !in.refuses(ctx, role, refusesWithin) {
 		return "none refused", nil
 	}
-	pause(ctx, standsFor)
+	in.letStand(ctx)
 	if !in.refuses(ctx, role, 0) {
 		return "the refusal has worn off by itself", nil
 	}

@@ -14,6 +14,9 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
+// RangeSize is how many numbers a range of the log has, so that some are dropped in a run.
+const RangeSize = 1000
+
 // relaySlots is the number of slots of the bank's relays.
 const relaySlots = 2
 
@@ -187,6 +190,6 @@ func (p *process) maintain(ctx context.Context, m *pgoutbox.Maintenance) {
 
 func newMaintenance(ob *pgoutbox.Outbox) (*pgoutbox.Maintenance, error) {
 	return pgoutbox.NewMaintenance(ob, pgoutbox.MaintenanceConfig{
-		Lease: 2 * time.Second, MaxAge: 3 * time.Second, PartitionSize: 1000,
+		Lease: 2 * time.Second, MaxAge: 3 * time.Second, PartitionSize: RangeSize,
 	})
 }
