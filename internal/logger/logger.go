@@ -19,14 +19,17 @@ func Or(l *slog.Logger) *slog.Logger {
 // warnings passes on what is at least a warning and what its handler wants.
 type warnings struct{ slog.Handler }
 
+// Enabled implements slog.Handler.
 func (w warnings) Enabled(ctx context.Context, level slog.Level) bool {
 	return level >= slog.LevelWarn && w.Handler.Enabled(ctx, level)
 }
 
+// WithAttrs implements slog.Handler.
 func (w warnings) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return warnings{w.Handler.WithAttrs(attrs)}
 }
 
+// WithGroup implements slog.Handler.
 func (w warnings) WithGroup(name string) slog.Handler {
 	return warnings{w.Handler.WithGroup(name)}
 }

@@ -23,10 +23,10 @@ func TestA3_DefaultLoggerWarns(t *testing.T) {
 	t.Cleanup(func() { slog.SetDefault(before) })
 	slog.SetDefault(slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug})))
 
-	l := logger.Or(nil).With("a", 1).WithGroup("g")
+	l := logger.Or(nil).With(slog.Int("a", 1)).WithGroup("g")
 	l.Debug("debug")
 	l.Info("info")
-	l.Warn("warning", "b", 2)
+	l.Warn("warning", slog.Int("b", 2))
 	l.Error("error")
 
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")

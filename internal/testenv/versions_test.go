@@ -17,7 +17,7 @@ func TestVersions_ComposeFileIsInStep(t *testing.T) {
 	require.NoError(t, err)
 
 	require.Contains(t, string(compose), "image: apache/kafka:"+kafkaVersion+"\n")
-	require.Contains(t, string(compose), "image: postgres:"+strings.TrimSuffix(string(release), ".0")+"\n")
+	require.Contains(t, string(compose), "image: postgres:"+strings.TrimSuffix(release, ".0")+"\n")
 	require.Contains(t, string(kafkaPOM), "<version>"+kafkaVersion+"</version>")
 }
 
@@ -27,7 +27,7 @@ func TestPostgresRelease_KnowsTheSupportedMajors(t *testing.T) {
 	for _, major := range []string{"14", "15", "16", "17", "18"} {
 		release, err := postgresRelease(major)
 		require.NoError(t, err)
-		require.Equal(t, major, majorOf(string(release)))
+		require.Equal(t, major, majorOf(release))
 	}
 	_, err := postgresRelease("13")
 	require.Error(t, err)
