@@ -53,7 +53,7 @@ type BusyError struct {
 
 // Error names the message and the remaining time.
 func (e *BusyError) Error() string {
-	return fmt.Sprintf("%v: consumer %s, message %s, for another %s at most", ErrBusy, e.Key.Consumer, e.Key.ID, e.Remaining)
+	return fmt.Sprintf("%v: consumer %s, message %.200q, for another %s at most", ErrBusy, e.Key.Consumer, e.Key.ID, e.Remaining)
 }
 
 // Unwrap returns ErrBusy.

@@ -102,7 +102,7 @@ func (p *Processor) Do(ctx context.Context, m Message, handle func(ctx context.C
 	var value []byte
 	value, err = p.do(ctx, &d, m, handle)
 	if err != nil {
-		err = fmt.Errorf("leat: consumer %s, message %s: %w", p.consumer, m.ID, err)
+		err = fmt.Errorf("leat: consumer %s, message %.200q: %w", p.consumer, m.ID, err)
 	}
 	return Result{Outcome: d.Outcome, Value: value}, err
 }
@@ -287,7 +287,7 @@ func validID(id string) error {
 	case len(id) > MaxIDBytes:
 		return fmt.Errorf("%w: the id has %d bytes, at most %d", ErrInvalidKey, len(id), MaxIDBytes)
 	case !utf8.ValidString(id):
-		return fmt.Errorf("%w: the id %q is not UTF-8", ErrInvalidKey, id)
+		return fmt.Errorf("%w: the id %.200q is not UTF-8", ErrInvalidKey, id)
 	default:
 		return nil
 	}

@@ -65,7 +65,7 @@ func (c *batchCall) enter(ctx context.Context, msgs []*message.Message) (entries
 		}
 		e.key.Topic = message.SubscribeTopicFromCtx(msg.Context()) //nolint:contextcheck // the message has one of its own
 		if e.key.Name, err = c.p.cfg.KeyFunc(e.key.Topic, msg); err != nil {
-			c.settle(ctx, e, OutcomeFailed, fmt.Errorf("leat: consumer %s: key of message %s: %w", c.p.consumer, shown(msg.UUID), err))
+			c.settle(ctx, e, OutcomeFailed, fmt.Errorf("leat: consumer %s: key of message %.200q: %w", c.p.consumer, msg.UUID, err))
 			continue
 		}
 		if id, err := c.p.cfg.IDFrom(msg); err == nil {
@@ -99,7 +99,7 @@ func (c *batchCall) settleAll(ctx context.Context, entries []batchEntry, outcome
 			c.settle(ctx, e, outcome, nil)
 			continue
 		}
-		c.settle(ctx, e, outcome, fmt.Errorf("leat: consumer %s, message %s: %s: %w", c.p.consumer, shown(e.id), what, err))
+		c.settle(ctx, e, outcome, fmt.Errorf("leat: consumer %s, message %.200q: %s: %w", c.p.consumer, e.id, what, err))
 	}
 }
 

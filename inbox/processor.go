@@ -6,10 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
@@ -337,14 +334,5 @@ func (p *Processor) observe(ctx context.Context, d Delivery) {
 }
 
 func (p *Processor) wrap(what, id string, err error) error {
-	return fmt.Errorf("leat: consumer %s, message %s: %s: %w", p.consumer, shown(id), what, err)
-}
-
-// shown is an id as errors have it: as it is, or quoted and cut where it is no short
-// text. Producers choose ids, and logs and errors are people's to read.
-func shown(id string) string {
-	if len(id) <= 200 && strings.IndexFunc(id, func(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }) < 0 {
-		return id
-	}
-	return fmt.Sprintf("%.200q", id)
+	return fmt.Errorf("leat: consumer %s, message %.200q: %s: %w", p.consumer, id, what, err)
 }

@@ -64,5 +64,5 @@ func ExampleRollbackOnError() {
 	guarded := middleware.Inbox{Processor: in}.Middleware(ignore(middleware.RollbackOnError(h)))
 	_, err = guarded(message.NewMessage("order-1", nil))
 	fmt.Println(err)
-	// Output: leat: consumer loyalty, message order-1: not committed: leat: transaction is marked as rollback only: context deadline exceeded
+	// Output: leat: consumer loyalty, message "order-1": not committed: leat: transaction is marked as rollback only: context deadline exceeded
 }

@@ -32,7 +32,7 @@ func FromWatermill(topic string, msg *message.Message, key KeyFunc) (Message, er
 	}
 	k, err := key(topic, msg)
 	if err != nil {
-		return Message{}, fmt.Errorf("leat: key of message %s: %w", msg.UUID, err)
+		return Message{}, fmt.Errorf("leat: key of message %.200q: %w", msg.UUID, err)
 	}
 	m := Message{ID: msg.UUID, Topic: topic, Key: k, Payload: msg.Payload}
 	for name, value := range msg.Metadata {
@@ -47,7 +47,7 @@ func FromWatermill(topic string, msg *message.Message, key KeyFunc) (Message, er
 	m.Type = msg.Metadata.Get(HeaderEventType)
 	if text := msg.Metadata.Get(HeaderNotBefore); text != "" {
 		if m.NotBefore, err = time.Parse(time.RFC3339Nano, text); err != nil {
-			return Message{}, fmt.Errorf("%w: metadata %s of message %s: %w", ErrInvalidMessage, HeaderNotBefore, msg.UUID, err)
+			return Message{}, fmt.Errorf("%w: metadata %s of message %.200q: %w", ErrInvalidMessage, HeaderNotBefore, msg.UUID, err)
 		}
 	}
 	return m, nil

@@ -62,7 +62,7 @@ func TestFromWatermillKeyFunc(t *testing.T) {
 	failed := errors.New("no tenant")
 	_, err = outbox.FromWatermill("t", msg, func(string, *message.Message) (string, error) { return "", failed })
 	require.ErrorIs(t, err, failed)
-	require.ErrorContains(t, err, "key of message 1")
+	require.ErrorContains(t, err, "key of message \"1\"")
 }
 
 // TestFromWatermillDropsReserved takes metadata as a consumed message carries

@@ -87,7 +87,7 @@ func (ob *Outbox) RedriveID(ctx context.Context, group, id string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%w: record %q of group %q", ErrNotParked, id, group)
+	return fmt.Errorf("%w: record %.200q of group %q", ErrNotParked, id, group)
 }
 
 // SkipHead drops the first record of key, which must be parked, else it returns
@@ -117,7 +117,7 @@ func (ob *Outbox) onParked(ctx context.Context, group string, key relay.Key, do 
 	a := ob.asides(group)
 	h := a.head(key)
 	if h == nil || h.state != parked {
-		return fmt.Errorf("%w: key %q of topic %q in group %q", ErrNotParked, key.Key, key.Topic, group)
+		return fmt.Errorf("%w: key %.200q of topic %.200q in group %q", ErrNotParked, key.Key, key.Topic, group)
 	}
 	do(a, h)
 	return nil

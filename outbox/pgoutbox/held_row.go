@@ -26,7 +26,7 @@ func heldRow(r *outbox.Record) (pgheld.Row, error) {
 	if len(r.Headers) > 0 {
 		raw, err := json.Marshal(r.Headers)
 		if err != nil {
-			return pgheld.Row{}, fmt.Errorf("leat: headers of message %s: %w", r.ID, err)
+			return pgheld.Row{}, fmt.Errorf("leat: headers of message %.200q: %w", r.ID, err)
 		}
 		text := string(raw)
 		row.Headers = &text

@@ -66,7 +66,7 @@ func (c *columns) put(i int, m *outbox.Message) error {
 	if len(m.Headers) > 0 {
 		raw, err := json.Marshal(m.Headers)
 		if err != nil {
-			return fmt.Errorf("leat: headers of message %s: %w", m.ID, err)
+			return fmt.Errorf("leat: headers of message %.200q: %w", m.ID, err)
 		}
 		c.headers[i] = string(raw)
 	}

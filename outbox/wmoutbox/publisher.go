@@ -60,7 +60,7 @@ func (p *Publisher) Publish(topic string, msgs ...*message.Message) error {
 		ctx = txctx.With(ctx, tx)
 	}
 	if err := p.ob.EnqueueContext(ctx, batch...); err != nil {
-		return fmt.Errorf("enqueue %s for topic %q: %w", describe(msgs), topic, err)
+		return fmt.Errorf("enqueue %s for topic %.200q: %w", describe(msgs), topic, err)
 	}
 	return nil
 }
@@ -90,14 +90,14 @@ func (p *Publisher) sameTransaction(topic string, msgs []*message.Message) (tx a
 		}
 		own := p.tx(msg.Context())
 		if own == nil {
-			return nil, fmt.Errorf("message %s for topic %q: %w: its context carries none",
+			return nil, fmt.Errorf("message %.200q for topic %.200q: %w: its context carries none",
 				msg.UUID, topic, outbox.ErrNotInTransaction)
 		}
 		if i == 0 {
 			tx = own
 		}
 		if msg.Context() != msgs[0].Context() && !same(tx, own) {
-			return nil, fmt.Errorf("messages %s and %s for topic %q: %w",
+			return nil, fmt.Errorf("messages %.200q and %.200q for topic %.200q: %w",
 				msgs[0].UUID, msg.UUID, topic, ErrMixedTransactions)
 		}
 	}
@@ -112,7 +112,7 @@ func same(x, y any) bool {
 
 func describe(msgs []*message.Message) string {
 	if len(msgs) == 1 {
-		return "message " + msgs[0].UUID
+		return fmt.Sprintf("message %.200q", msgs[0].UUID)
 	}
-	return fmt.Sprintf("%d messages from %s", len(msgs), msgs[0].UUID)
+	return fmt.Sprintf("%d messages from %.200q", len(msgs), msgs[0].UUID)
 }

@@ -63,7 +63,7 @@ func TestPublisherRefusesWhatIsInNoTransaction(t *testing.T) {
 			rec := &recorder{}
 			err := newPublisher(t, rec, wmoutbox.Config{}).Publish("orders", msgs...)
 			require.ErrorIs(t, err, outbox.ErrNotInTransaction)
-			require.ErrorContains(t, err, "message lonely")
+			require.ErrorContains(t, err, `message "lonely"`)
 			require.ErrorContains(t, err, `"orders"`)
 			require.Empty(t, rec.seen(), "nothing of the batch may be enqueued")
 		})
@@ -88,7 +88,7 @@ func TestPublisherRefusesMixedTransactions(t *testing.T) {
 			err := newPublisher(t, rec, wmoutbox.Config{}).
 				Publish("orders", newMessage(ctxs[0], "a"), newMessage(ctxs[1], "b"))
 			require.ErrorIs(t, err, wmoutbox.ErrMixedTransactions)
-			require.ErrorContains(t, err, "messages a and b")
+			require.ErrorContains(t, err, `messages "a" and "b"`)
 			require.Empty(t, rec.seen())
 		})
 	}
@@ -129,11 +129,11 @@ func TestPublisherPassesTheOutboxErrorOn(t *testing.T) {
 
 	err := pub.Publish("orders", newMessage(ctx, "a"))
 	require.ErrorIs(t, err, errBoom)
-	require.ErrorContains(t, err, `message a for topic "orders"`)
+	require.ErrorContains(t, err, `message "a" for topic "orders"`)
 
 	err = pub.Publish("orders", newMessage(ctx, "a"), newMessage(ctx, "b"))
 	require.ErrorIs(t, err, errBoom)
-	require.ErrorContains(t, err, "2 messages from a")
+	require.ErrorContains(t, err, `2 messages from "a"`)
 }
 
 func TestPublisherRefusesANilMessage(t *testing.T) {

@@ -70,7 +70,7 @@ func (a *SchemaAdapter) InsertQuery(params sql.InsertQueryParams) (sql.Query, er
 	}
 	query, args, err := a.ob.InsertStatement(params.Msgs[0].Context(), msgs)
 	if err != nil {
-		return sql.Query{}, fmt.Errorf("enqueue %s for topic %q: %w", describe(params.Msgs), params.Topic, err)
+		return sql.Query{}, fmt.Errorf("enqueue %s for topic %.200q: %w", describe(params.Msgs), params.Topic, err)
 	}
 	return sql.Query{Query: storingAll(query, len(msgs)), Args: args}, nil
 }

@@ -41,7 +41,7 @@ func TestSchemaAdapterPassesErrorsOn(t *testing.T) {
 		Topic: "orders", Msgs: message.Messages{newMessage(t.Context(), "a")},
 	})
 	require.ErrorIs(t, err, errBoom)
-	require.ErrorContains(t, err, `message a for topic "orders"`)
+	require.ErrorContains(t, err, `message "a" for topic "orders"`)
 
 	_, err = newAdapter(t, &inserter{}).InsertQuery(sql.InsertQueryParams{Topic: "orders", Msgs: message.Messages{nil}})
 	require.ErrorIs(t, err, outbox.ErrInvalidMessage)

@@ -146,7 +146,7 @@ func (s *Sink) publish(ctx context.Context, topic string, msg *message.Message) 
 	if kind != outbox.FailureOutage && kind != outbox.FailurePermanent {
 		kind = outbox.FailureUnknown
 	}
-	return outbox.Failed(kind, fmt.Errorf("publish to %q: %w", topic, err))
+	return outbox.Failed(kind, fmt.Errorf("publish to %.200q: %w", topic, err))
 }
 
 // Wait returns when no call of Publish is under way, or with an error when ctx
