@@ -100,57 +100,61 @@ func (o *Outbox) heldInSQL(tx *sql.Tx) heldFunc {
 	}
 }
 
-// sqlLocks are the keyLocks of transactions of database/sql, which does not show their
-// connections. A transaction that is no longer reachable leaves it.
-type sqlLocks struct {
+// weakly keeps a value for each pointer, for as long as what it points to is reachable.
+// It is safe for concurrent use; its values are not.
+type weakly[K, V any] struct {
 	mu sync.Mutex
-	of map[weak.Pointer[sql.Tx]]*keyLocks
+	of map[weak.Pointer[K]]*V
 }
 
-func (s *sqlLocks) find(tx *sql.Tx) *keyLocks {
-	p := weak.Make(tx)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	k, ok := s.of[p]
+func (w *weakly[K, V]) find(key *K) *V {
+	p := weak.Make(key)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	v, ok := w.of[p]
 	if !ok {
-		k = &keyLocks{}
-		if s.of == nil {
-			s.of = map[weak.Pointer[sql.Tx]]*keyLocks{}
+		v = new(V)
+		if w.of == nil {
+			w.of = map[weak.Pointer[K]]*V{}
 		}
-		s.of[p] = k
-		runtime.AddCleanup(tx, s.forget, p)
+		w.of[p] = v
+		runtime.AddCleanup(key, w.forget, p)
 	}
-	return k
+	return v
 }
 
-func (s *sqlLocks) forget(p weak.Pointer[sql.Tx]) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.of, p)
+func (w *weakly[K, V]) forget(p weak.Pointer[K]) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.of, p)
 }
 
-// takeQueued refuses keys that, with those of the statements of this outbox that batch holds
-// already, are too many.
+// queuedKeys are the keys that the statements of one outbox in a batch lock.
+type queuedKeys struct {
+	set map[int64]struct{}
+}
+
+// takeQueued notes that batch is about to lock keys, or refuses them if they are too many
+// with those that it locks already.
 func (o *Outbox) takeQueued(batch *pgx.Batch, keys []int64) error {
-	queued := func(yield func([]int64)) {
-		for _, q := range batch.QueuedQueries {
-			if q.SQL != o.one.checked && q.SQL != o.sql.enqueue && q.SQL != o.later.enqueue {
-				continue
-			}
-			if locks, ok := q.Arguments[0].([]int64); ok && len(locks) > 1 {
-				yield(locks[1:])
-			}
+	q := o.queuedKeys.find(batch)
+	if len(batch.QueuedQueries) == 0 { // a new one, or one that was emptied to be used again
+		q.set = make(map[int64]struct{}, len(keys))
+	}
+	more := 0
+	for _, k := range keys { // each is there once
+		if _, ok := q.set[k]; !ok {
+			more++
 		}
 	}
-	n := len(keys)
-	queued(func(locks []int64) { n += len(locks) })
-	if n <= o.cfg.MaxKeyLocks {
-		return nil
+	if n := len(q.set) + more; n > o.cfg.MaxKeyLocks {
+		return tooManyKeys(n, o.cfg.MaxKeyLocks)
 	}
-	all := slices.Clone(keys)
-	queued(func(locks []int64) { all = append(all, locks...) })
-	if all = union(all, nil); len(all) > o.cfg.MaxKeyLocks {
-		return tooManyKeys(len(all), o.cfg.MaxKeyLocks)
+	if q.set == nil {
+		q.set = make(map[int64]struct{}, len(keys))
+	}
+	for _, k := range keys {
+		q.set[k] = struct{}{}
 	}
 	return nil
 }

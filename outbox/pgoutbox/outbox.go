@@ -1,11 +1,13 @@
 package pgoutbox
 
 import (
+	"database/sql"
 	"embed"
 	"fmt"
 	"sync"
 	"sync/atomic"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leat-go/leat/internal/ids"
@@ -37,8 +39,12 @@ type Outbox struct {
 	wholeBox int64  // the advisory lock of the whole outbox
 	bell     bell
 	more     moreStatements
-	sqlLocks sqlLocks
 	pooled   atomic.Bool // the last connection of our own came through a pooler
+
+	// The locks of transactions of database/sql, which does not show their connections,
+	// and of batches.
+	sqlLocks   weakly[sql.Tx, keyLocks]
+	queuedKeys weakly[pgx.Batch, queuedKeys]
 
 	mu       sync.Mutex
 	instance string // of this outbox; empty until it was asked for
