@@ -29,18 +29,22 @@ func messageRecord(id string) string {
 // messages is a Store for messages only.
 type messages struct{ Store }
 
+// Claim implements Store.
 func (m messages) Claim(ctx context.Context, key Key, req Request) (Claim, error) {
 	return m.Store.Claim(ctx, record(key), req)
 }
 
+// Extend implements Store.
 func (m messages) Extend(ctx context.Context, key Key, token string, lease time.Duration) error {
 	return m.Store.Extend(ctx, record(key), token, lease)
 }
 
+// Complete implements Store.
 func (m messages) Complete(ctx context.Context, key Key, token string, result []byte) (Completion, error) {
 	return m.Store.Complete(ctx, record(key), token, result)
 }
 
+// Release implements Store.
 func (m messages) Release(ctx context.Context, key Key, token string) error {
 	return m.Store.Release(ctx, record(key), token)
 }

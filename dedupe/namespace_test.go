@@ -28,10 +28,9 @@ func TestD6_ForgedReceipt(t *testing.T) {
 		require.NoError(t, err)
 	}
 
-	genuine := func(context.Context, dedupe.StepCall) ([]byte, error) { return []byte("receipt"), nil }
 	_, err := p.Do(t.Context(), dedupe.Message{ID: "m"}, func(ctx context.Context) ([]byte, error) {
 		value, err := dedupe.Step(ctx, "charge", func(ctx context.Context, _ dedupe.StepCall) ([]byte, error) {
-			return dedupe.Step(ctx, "inner", genuine)
+			return dedupe.Step(ctx, "inner", func(context.Context, dedupe.StepCall) ([]byte, error) { return []byte("receipt"), nil })
 		})
 		require.Equal(t, "receipt", string(value))
 		return nil, err

@@ -86,7 +86,7 @@ func (d Dedupe) handle(ctx context.Context, msg *message.Message, h message.Hand
 	orig := msg.Context()
 	defer msg.SetContext(orig) //nolint:contextcheck // Retry and PoisonQueue outside must not meet one that has ended
 	msg.SetContext(ctx)
-	parent := parentOf(d.Processor, msg)
+	parent := parentOf(d.Processor, msg) //nolint:contextcheck // the message has ctx now
 	produced, err := h(msg)
 	switch {
 	case err != nil:

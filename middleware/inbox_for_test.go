@@ -3,7 +3,7 @@ package middleware_test
 import (
 	"context"
 	"errors"
-	"fmt"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -146,7 +146,7 @@ func TestN1_AnInboxForEachHandler(t *testing.T) {
 	}
 	for i := range 100 {
 		for range 2 {
-			require.NoError(t, w.pubsub.Publish("orders", message.NewMessage(fmt.Sprint(i), nil)))
+			require.NoError(t, w.pubsub.Publish("orders", message.NewMessage(strconv.Itoa(i), nil)))
 		}
 	}
 	w.run(t, c)
@@ -211,7 +211,7 @@ func TestN1_CQRSEventGroup(t *testing.T) {
 func publishPlaced(t *testing.T, w wiring, n int) {
 	t.Helper()
 	for i := range n {
-		msg, err := cqrs.JSONMarshaler{}.Marshal(placed{ID: fmt.Sprint(i)})
+		msg, err := cqrs.JSONMarshaler{}.Marshal(placed{ID: strconv.Itoa(i)})
 		require.NoError(t, err)
 		for range 2 {
 			require.NoError(t, w.pubsub.Publish("events", msg.Copy()))

@@ -38,7 +38,7 @@ func (i Inbox) RunRedrive(ctx context.Context, topic string, h message.HandlerFu
 		return ErrNoRedriver
 	}
 	return redriver.RunRedrive(ctx, func(ctx context.Context, msg *message.Message) error {
-		parent := parentOf(i.Processor, msg)
+		parent := parentOf(i.Processor, msg) //nolint:contextcheck // the message has one of its own
 		produced, err := h(msg)
 		if err != nil {
 			return err

@@ -78,6 +78,7 @@ func checkDeadLetter(ctx context.Context, s FailureSubject) error {
 // bounded is an outbox with the default bounds, whatever those of the subject's are.
 type bounded struct{ outbox.Enqueuer }
 
+// EnqueueContext implements outbox.Enqueuer.
 func (b bounded) EnqueueContext(ctx context.Context, msgs ...outbox.Message) error {
 	prepared, err := outbox.Preparer{}.Prepare(ctx, msgs)
 	if err != nil {
@@ -87,7 +88,7 @@ func (b bounded) EnqueueContext(ctx context.Context, msgs ...outbox.Message) err
 }
 
 // checkNoDeadLetter gives up messages that an outbox refuses: they would come again for
-// ever. (S5)
+// ever. S5.
 func checkNoDeadLetter(ctx context.Context, s FailureSubject) error {
 	p, err := openFor(s, inbox.Policy{
 		Action: inbox.DeadLetter, Attempts: 1, Delay: inbox.NoDelay, Topic: "dead", Outbox: bounded{s.Outbox()},

@@ -19,16 +19,16 @@ import (
 )
 
 // mute is a cluster that can drop the connection of every request of a kind: no client
-// can know whether it was carried out.
+// can know whether it was carried out. Its topic is "t".
 type mute struct {
 	*kfake.Cluster
 	on    atomic.Bool
 	asked chan struct{} // something when a request was dropped
 }
 
-func muted(t *testing.T, topic string, kind kmsg.Key) *mute {
+func muted(t *testing.T, kind kmsg.Key) *mute {
 	t.Helper()
-	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, topic))
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "t"))
 	require.NoError(t, err)
 	t.Cleanup(cluster.Close)
 	m := &mute{Cluster: cluster, asked: make(chan struct{}, 1)}
@@ -51,7 +51,7 @@ func muted(t *testing.T, topic string, kind kmsg.Key) *mute {
 // under way as its broker died. The client alone would wait for ever.
 func TestPublish_ReturnsWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
-	cluster := muted(t, "t", kmsg.Produce)
+	cluster := muted(t, kmsg.Produce)
 	pub, err := kafkasource.NewPublisher(cluster.ListenAddrs(), kafkasource.PublisherConfig{PublishTimeout: time.Second})
 	require.NoError(t, err)
 	returned := make(chan error, 1)
@@ -64,7 +64,7 @@ func TestPublish_ReturnsWithoutAnAnswer(t *testing.T) {
 // written by the client when the brokers are back.
 func TestPublish_GivesUpForGood(t *testing.T) {
 	t.Parallel()
-	cluster := muted(t, "t", kmsg.Produce)
+	cluster := muted(t, kmsg.Produce)
 	pub, err := kafkasource.NewPublisher(cluster.ListenAddrs(), kafkasource.PublisherConfig{PublishTimeout: 6 * time.Second})
 	require.NoError(t, err)
 	require.ErrorIs(t, pub.Publish("t", message.NewMessage(uuid.NewString(), []byte("lost"))), kgo.ErrRecordTimeout)
@@ -81,7 +81,7 @@ func TestPublish_GivesUpForGood(t *testing.T) {
 // way is not waited for, and fails no other of its partition.
 func TestPublish_EndsWithItsContextAlone(t *testing.T) {
 	t.Parallel()
-	cluster := muted(t, "t", kmsg.Produce)
+	cluster := muted(t, kmsg.Produce)
 	buffered := make(buffering, 2)
 	pub, err := kafkasource.NewPublisher(cluster.ListenAddrs(), kafkasource.PublisherConfig{
 		Options: []kgo.Opt{kgo.WithHooks(buffered)},
@@ -141,7 +141,7 @@ func TestSubscribe_ComesBackSoon(t *testing.T) {
 	seen := make(pauses, 100)
 	cfg := brisk()
 	cfg.Options = []kgo.Opt{kgo.WithLogger(seen), kgo.RequestRetries(0)}
-	subscribe(t, newSubscriber(t, muted(t, "t", kmsg.JoinGroup).ListenAddrs(), "group", cfg), "t")
+	subscribe(t, newSubscriber(t, muted(t, kmsg.JoinGroup).ListenAddrs(), "group", cfg), "t")
 	for range 4 {
 		require.LessOrEqual(t, await(t, (chan time.Duration)(seen), "an attempt"), 1250*time.Millisecond)
 	}

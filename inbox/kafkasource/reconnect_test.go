@@ -13,6 +13,17 @@ import (
 	"github.com/leat-go/leat/internal/testenv"
 )
 
+// initialized subscribes to a topic that sub makes.
+func initialized(t *testing.T, sub message.Subscriber) <-chan *message.Message {
+	t.Helper()
+	initializer, ok := sub.(message.SubscribeInitializer)
+	require.True(t, ok)
+	require.NoError(t, initializer.SubscribeInitialize("topic"))
+	msgs, err := sub.Subscribe(t.Context(), "topic")
+	require.NoError(t, err)
+	return msgs
+}
+
 // R1: TestReconnect: the broker is killed twice while a hundred publishers write ten
 // thousand messages, trying again after an error. All of them arrive, and nobody stands
 // still. It is the course of Watermill's test of that name.
@@ -26,11 +37,7 @@ func TestReconnect(t *testing.T) {
 	require.NoError(t, err)
 	sub, err := us.subscriber(server.Brokers, "group")
 	require.NoError(t, err)
-	initializer, ok := sub.(message.SubscribeInitializer)
-	require.True(t, ok)
-	require.NoError(t, initializer.SubscribeInitialize("topic"))
-	msgs, err := sub.Subscribe(t.Context(), "topic")
-	require.NoError(t, err)
+	msgs := initialized(t, sub)
 
 	work, written, stop := make(chan string), atomic.Int64{}, make(chan struct{})
 	var writers sync.WaitGroup
@@ -48,18 +55,15 @@ func TestReconnect(t *testing.T) {
 			}
 		})
 	}
-	ids, reached := make(map[string]bool, total), map[int]chan struct{}{total / 3: make(chan struct{}), total / 2: make(chan struct{})}
-	for range total {
-		ids[uuid.NewString()] = true
-	}
-	left := make(map[string]bool, total)
-	for id := range ids {
-		left[id] = true
+	reached := map[int]chan struct{}{total / 3: make(chan struct{}), total / 2: make(chan struct{})}
+	ids, left := make([]string, total), make(map[string]bool, total)
+	for i := range ids {
+		ids[i] = uuid.NewString()
+		left[ids[i]] = true
 	}
 	writers.Go(func() {
 		defer close(work)
-		n := 0
-		for id := range ids {
+		for n, id := range ids {
 			select {
 			case work <- id:
 			case <-stop:
@@ -68,7 +72,6 @@ func TestReconnect(t *testing.T) {
 			if ch, ok := reached[n]; ok {
 				close(ch)
 			}
-			n++
 		}
 	})
 	done := make(chan struct{})

@@ -42,7 +42,7 @@ func (o *Own) NewCluster(ctx context.Context) error {
 	}
 	p := o.server.proc.plan
 	for _, argv := range p.Prepare {
-		cmd := exec.CommandContext(ctx, argv[0], argv[1:]...) //nolint:gosec // as it was first made
+		cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 		cmd.Dir, cmd.Env = p.Dir, append(os.Environ(), p.Env...)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: p.User.credential()}
 		if out, err := cmd.CombinedOutput(); err != nil {

@@ -15,7 +15,7 @@ import (
 
 // TestO7_ThousandsOfMissingTopics: a call with records of two thousand topics that do not
 // exist waits for none of them, says what to do about them, and delivers the record of
-// another topic; afterwards the cluster is asked about all of them at once. (S2, A3)
+// another topic; afterwards the cluster is asked about all of them at once. S2, A3.
 func TestO7_ThousandsOfMissingTopics(t *testing.T) {
 	t.Parallel()
 	brokers(t, func(t *testing.T, env *testenv.KafkaEnv) {

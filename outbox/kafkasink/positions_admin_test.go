@@ -11,6 +11,18 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
+// requireRefused asks for removals that say too little.
+func requireRefused(t *testing.T, operator *kafkasink.Transactional) {
+	t.Helper()
+	for field, r := range map[string]kafkasink.RemoveRequest{
+		"Actor": {Group: "g", Reason: "r"}, "Reason": {Group: "g", Actor: "a", Reason: " "}, "Group": {Actor: "a", Reason: "r"},
+	} {
+		_, err := operator.RemovePositions(t.Context(), r)
+		require.ErrorIs(t, err, outbox.ErrInvalidConfig)
+		require.ErrorContains(t, err, field)
+	}
+}
+
 // TestR12_RemovePositions: D1: what an operator lists and removes, slot by slot; a relay
 // that still runs is fenced; a topic of another group, or a request of nobody, is refused.
 func TestR12_RemovePositions(t *testing.T) {
@@ -45,13 +57,7 @@ func TestR12_RemovePositions(t *testing.T) {
 	require.Equal(t, []string{"zero", "", "two"}, []string{string(all[0].Position), string(all[1].Position), string(all[2].Position)})
 	require.NoError(t, running.SendWith(ctx, "g/1", nil, []byte("one")), "to list fences nobody")
 
-	for field, r := range map[string]kafkasink.RemoveRequest{
-		"Actor": {Group: "g", Reason: "r"}, "Reason": {Group: "g", Actor: "a", Reason: " "}, "Group": {Actor: "a", Reason: "r"},
-	} {
-		_, err := operator.RemovePositions(ctx, r)
-		require.ErrorIs(t, err, outbox.ErrInvalidConfig)
-		require.ErrorContains(t, err, field)
-	}
+	requireRefused(t, operator)
 	removed, err := operator.RemovePositions(ctx, by)
 	require.NoError(t, err)
 	require.Len(t, removed, 3)

@@ -22,7 +22,7 @@ func (n *session) query(ctx context.Context, limit int, sql string, args ...any)
 	if err != nil {
 		return nil, false, err
 	}
-	defer end()
+	defer func() { _ = end() }() // its error is looked at below, unless there is one already
 	d := decoder{records: make([]outbox.Record, 0, min(limit, n.expect))}
 	for rows.Next() {
 		if len(d.records) == 0 {

@@ -20,7 +20,7 @@ func (n *session) fetchLarge(ctx context.Context, d *decoder) (cut bool, err err
 	if err != nil {
 		return false, err
 	}
-	defer end()
+	defer func() { _ = end() }() // its error is looked at below, unless there is one already
 	var seq int64
 	var payload []byte
 	got := 0       // of absent, those that were decided about

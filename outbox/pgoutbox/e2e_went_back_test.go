@@ -15,6 +15,29 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
+// backUp copies the server's files, and returns what puts them back once.
+func backUp(t *testing.T, server *testenv.PostgresServer, db *testenv.Database) (restore func()) {
+	t.Helper()
+	data := query1[string](t, db, "SHOW data_directory")
+	backup := filepath.Join(t.TempDir(), "backup")
+	stopped := func(change func()) {
+		server.Stop("fast")
+		change()
+		server.Start()
+		db.Pool.Reset()
+	}
+	stopped(func() {
+		out, err := osexec.CommandContext(t.Context(), "cp", "-a", data, backup).CombinedOutput() // the files belong to the server's user
+		require.NoError(t, err, string(out))
+	})
+	return func() {
+		stopped(func() {
+			require.NoError(t, os.RemoveAll(data))
+			require.NoError(t, os.Rename(backup, data))
+		})
+	}
+}
+
 // TestR12_RestoredBackupIsRefused: D1: a backup is restored into the same cluster under
 // a transactional sink, as a failover to a server that was behind would. What the sink
 // knows of is gone, its transaction ids are given to others, and its relays refuse, also
@@ -34,28 +57,21 @@ func TestR12_RestoredBackupIsRefused(t *testing.T) {
 	write("before", 5)
 	require.Equal(t, 5, s.relayOnce(s.exactSource(), s.exactSink(), relay.Config{}))
 
-	data := query1[string](t, db, "SHOW data_directory")
-	backup := filepath.Join(t.TempDir(), "backup")
-	server.Stop("fast")
-	out, err := osexec.CommandContext(t.Context(), "cp", "-a", data, backup).CombinedOutput() // the files belong to the server's user
-	require.NoError(t, err, string(out))
-	server.Start()
-	db.Pool.Reset()
+	restore := backUp(t, server, db)
 	write("lost", 10) // these were sent, and are no more
 	require.Equal(t, 10, s.relayOnce(s.exactSource(), s.exactSink(), relay.Config{}))
 	lost := s.ledger
 	s.ledger = newLedger()
-	server.Stop("fast")
-	require.NoError(t, os.RemoveAll(data))
-	require.NoError(t, os.Rename(backup, data))
-	server.Start()
-	db.Pool.Reset()
+	restore()
 
-	for range 3 { // as by a supervisor, while producers go on past all the sink knows of
-		write(fmt.Sprint("after ", s.ledger.size()), 20)
+	run := func() error {
 		r, err := relay.New(s.exactSource(), s.exactSink(), relay.Config{})
 		require.NoError(t, err)
-		err = r.Run(t.Context())
+		return r.Run(t.Context())
+	}
+	for range 3 { // as by a supervisor, while producers go on past all the sink knows of
+		write(fmt.Sprint("after ", s.ledger.size()), 20)
+		err := run()
 		require.ErrorIs(t, err, relay.ErrSourceUnusable)
 		require.ErrorContains(t, err, "went back")
 	}
@@ -63,9 +79,7 @@ func TestR12_RestoredBackupIsRefused(t *testing.T) {
 	removed, err := s.exactSink().RemovePositions(t.Context(), by)
 	require.NoError(t, err)
 	require.Len(t, removed, 1)
-	r, err := relay.New(s.exactSource(), s.exactSink(), relay.Config{})
-	require.NoError(t, err)
-	require.ErrorIs(t, r.Run(t.Context()), relay.ErrSourceUnusable, "somebody must say where it goes on")
+	require.ErrorIs(t, run(), relay.ErrSourceUnusable, "somebody must say where it goes on")
 	// The database's own position is of the history that it has: it may be adopted.
 	require.Equal(t, 60, s.relayOnce(s.exactSource(), s.exactSink(), relay.Config{AdoptPosition: true}))
 	sent := map[string]int{}

@@ -3,6 +3,7 @@ package pgoutbox_test
 import (
 	"context"
 	"database/sql"
+	"net/url"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -107,7 +108,12 @@ func sqlEntry(t *testing.T, db *testenv.Database, enqueue func(context.Context, 
 // libpq is a pool of the other driver that is known to work.
 func libpq(t *testing.T, db *testenv.Database) *sql.DB {
 	t.Helper()
-	pool, err := sql.Open("postgres", db.URL)
+	address, err := url.Parse(db.URL)
+	require.NoError(t, err)
+	settings := address.Query()
+	settings.Del("default_query_exec_mode") // pgx's own, which a pooler does not know
+	address.RawQuery = settings.Encode()
+	pool, err := sql.Open("postgres", address.String())
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = pool.Close() })
 	return pool

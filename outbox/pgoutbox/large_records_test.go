@@ -63,7 +63,7 @@ func putLarge(t *testing.T, db *testenv.Database, key string, n, size int) {
 }
 
 // TestN3_PagesFetchNoMoreThanTheyKeep: a page of 500 records of a mebibyte used to be
-// fetched as a whole, of which 32 were kept. (S3)
+// fetched as a whole, of which 32 were kept. S3.
 func TestN3_PagesFetchNoMoreThanTheyKeep(t *testing.T) {
 	t.Parallel()
 	_, db := newOutbox(t, pgoutbox.Config{})
@@ -94,7 +94,7 @@ func TestN3_PagesFetchNoMoreThanTheyKeep(t *testing.T) {
 }
 
 // TestN3_DueFetchesNoMoreThanItReturns: 412 held records of a mebibyte used to be
-// fetched together, again and again. (S3)
+// fetched together, again and again. S3.
 func TestN3_DueFetchesNoMoreThanItReturns(t *testing.T) {
 	t.Parallel()
 	_, db := newOutbox(t, pgoutbox.Config{})
@@ -124,7 +124,7 @@ func TestN3_DueFetchesNoMoreThanItReturns(t *testing.T) {
 }
 
 // TestO14_RenewingWaitsForNoRead: what is held is being read, for as long as it takes,
-// and the lease is renewed. (S3)
+// and the lease is renewed. S3.
 func TestO14_RenewingWaitsForNoRead(t *testing.T) {
 	t.Parallel()
 	for name, read := range map[string]func(ctx context.Context, h *holding) error{

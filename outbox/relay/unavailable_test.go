@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"strings"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -101,7 +101,7 @@ func (l *lines) count() int {
 
 // TestO7_MissingTopics: topics that do not exist, in a backlog with a record of each,
 // delay a message of another topic by less than a second, and are one alarm, a few lines
-// of the log, and one question at a time, however many they are. (S2, N2)
+// of the log, and one question at a time, however many they are. S2, N2.
 func TestO7_MissingTopics(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{8, 1_000, 20_000} {
@@ -117,14 +117,10 @@ func TestO7_MissingTopics(t *testing.T) {
 	}
 }
 
-func missingTopics(t *testing.T, n int, together bool) {
+// withoutTopics puts a message for each of n topics that the cluster does not have.
+func withoutTopics(t *testing.T, l *lab, n int) *cluster {
 	t.Helper()
-	l, hook, log := newLab(t), &recorder{}, &lines{}
 	c := &cluster{missing: map[string]bool{}}
-	sink := relay.Sink(c)
-	if together {
-		sink = asking{c}
-	}
 	msgs := make([]outbox.Message, n)
 	for i := range msgs {
 		topic := fmt.Sprintf("missing-%05d", i)
@@ -132,6 +128,25 @@ func missingTopics(t *testing.T, n int, together bool) {
 		msgs[i] = outbox.Message{Topic: topic, Key: "k", Payload: []byte(topic)}
 	}
 	require.NoError(t, l.InTx(t.Context(), func(ctx context.Context, tx *memoutbox.Tx) error { return l.Enqueue(ctx, tx, msgs...) }))
+	return c
+}
+
+func requireUnavailable(t *testing.T, s relay.State, n int) {
+	t.Helper()
+	require.Equal(t, n, s.Held)
+	require.Len(t, s.Out, n)
+	require.True(t, s.Out[0].Unavailable)
+	require.ErrorIs(t, s.Out[0].Err, outbox.ErrTopicUnavailable)
+}
+
+func missingTopics(t *testing.T, n int, together bool) {
+	t.Helper()
+	l, hook, log := newLab(t), &recorder{}, &lines{}
+	c := withoutTopics(t, l, n)
+	sink := relay.Sink(c)
+	if together {
+		sink = asking{c}
+	}
 	l.put("good", "k", "behind")
 	r, err := relay.New(l.source(), sink, relay.Config{Hooks: []relay.Hook{hook}, Logger: slog.New(log)})
 	require.NoError(t, err)
@@ -140,10 +155,7 @@ func missingTopics(t *testing.T, n int, together bool) {
 	elapse(t, 999*time.Millisecond)
 	got, _, _ := c.take()
 	require.Equal(t, []string{"behind"}, got)
-	require.Equal(t, n, r.State().Held)
-	require.Len(t, r.State().Out, n)
-	require.True(t, r.State().Out[0].Unavailable)
-	require.ErrorIs(t, r.State().Out[0].Err, outbox.ErrTopicUnavailable)
+	requireUnavailable(t, r.State(), n)
 	require.Equal(t, 1, hook.count(relay.AlarmUnavailable))
 
 	elapse(t, 30*time.Second)
@@ -169,17 +181,17 @@ func missingTopics(t *testing.T, n int, together bool) {
 		require.Equal(t, 1, hook.count(relay.AlarmUnavailable))
 	}
 	for _, h := range hook.copy().holds {
-		require.False(t, strings.Contains(h, "park"), h)
+		require.NotContains(t, h, "park")
 	}
 	stop()
 }
 
 // TestO7_ManyTopicsOut: many topics are out, as far as the sink can tell, and
-// another has not been read yet: the relay finds it behind them. (S2)
+// another has not been read yet: the relay finds it behind them. S2.
 func TestO7_ManyTopicsOut(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{8, 1_000} {
-		t.Run(fmt.Sprint(n), func(t *testing.T) {
+		t.Run(strconv.Itoa(n), func(t *testing.T) {
 			t.Parallel()
 			inLab(t, relay.Config{PageSize: n}, func(t *testing.T, l *lab, r *relay.Relay, _ *recorder) {
 				for i := range n {

@@ -14,7 +14,7 @@ import (
 )
 
 // TestN3_PagesEndAtTheirBytes: a page is cut by the server, and what was cut off comes
-// with the next one. (S3)
+// with the next one. S3.
 func TestN3_PagesEndAtTheirBytes(t *testing.T) {
 	t.Parallel()
 	db := newDatabase(t)
@@ -50,7 +50,7 @@ func TestN3_PagesEndAtTheirBytes(t *testing.T) {
 }
 
 // TestO14_RenewingWaitsForNoRead: what is held is being read, for as long as it takes,
-// and the lease is renewed. (S3)
+// and the lease is renewed. S3.
 func TestO14_RenewingWaitsForNoRead(t *testing.T) {
 	t.Parallel()
 	db := newDatabase(t)

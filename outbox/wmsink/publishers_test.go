@@ -12,7 +12,7 @@ import (
 )
 
 // TestO2_PublishersThatLoseAreRefused: RabbitMQ's publisher returns nil for messages that
-// the broker does not have, without confirms and with transactions. (A2)
+// the broker does not have, without confirms and with transactions. A2.
 func TestO2_PublishersThatLoseAreRefused(t *testing.T) {
 	t.Parallel()
 	for text, config := range map[string]amqp.PublishConfig{
@@ -28,7 +28,7 @@ func TestO2_PublishersThatLoseAreRefused(t *testing.T) {
 }
 
 // TestO8_TextsOfPublishers: a broker that is away is an outage, although its publisher says
-// so in a text only. (A2)
+// so in a text only. A2.
 func TestO8_TextsOfPublishers(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]outbox.FailureKind{

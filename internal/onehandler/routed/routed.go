@@ -21,7 +21,7 @@ func Message(ctx context.Context, handler, id string) (*message.Message, error) 
 	}
 	var got *message.Message
 	router.AddConsumerHandler(handler, "in", pubsub, func(msg *message.Message) error {
-		got = message.NewMessageWithContext(msg.Context(), id, nil)
+		got = message.NewMessageWithContext(msg.Context(), id, nil) //nolint:contextcheck // the message has one of its own
 		return nil
 	})
 	stopped := make(chan error, 1)
