@@ -23,6 +23,29 @@ func requireRefused(t *testing.T, operator *kafkasink.Transactional) {
 	}
 }
 
+// requireRemovedBy lists positions, all of which were removed.
+func requireRemovedBy(t *testing.T, sink *kafkasink.Transactional, by kafkasink.RemoveRequest) {
+	t.Helper()
+	all, err := sink.Positions(t.Context())
+	require.NoError(t, err)
+	require.NotEmpty(t, all)
+	for _, p := range all {
+		require.Nil(t, p.Position)
+		require.Equal(t, by.Actor, p.RemovedBy)
+		require.Equal(t, by.Reason, p.Reason)
+	}
+}
+
+// requireNoPosition fences slots that begin, or start over.
+func requireNoPosition(t *testing.T, sink *kafkasink.Transactional, slots ...string) {
+	t.Helper()
+	for _, slot := range slots {
+		position, err := sink.Fence(t.Context(), slot)
+		require.NoError(t, err)
+		require.Nil(t, position, slot)
+	}
+}
+
 // TestR12_RemovePositions: D1: what an operator lists and removes, slot by slot; a relay
 // that still runs is fenced; a topic of another group, or a request of nobody, is refused.
 func TestR12_RemovePositions(t *testing.T) {
@@ -42,11 +65,7 @@ func TestR12_RemovePositions(t *testing.T) {
 	none, err := operator.RemovePositions(ctx, by)
 	require.NoError(t, err, "there is no topic yet")
 	require.Empty(t, none)
-	for _, slot := range []string{"g/0", "g/1", "g/2"} {
-		position, err := running.Fence(ctx, slot)
-		require.NoError(t, err)
-		require.Nil(t, position)
-	}
+	requireNoPosition(t, running, "g/0", "g/1", "g/2")
 	require.NoError(t, running.SendWith(ctx, "g/0", nil, []byte("zero")))
 	require.NoError(t, running.SendWith(ctx, "g/2", nil, []byte("two")))
 
@@ -68,15 +87,7 @@ func TestR12_RemovePositions(t *testing.T) {
 	removed, err = operator.RemovePositions(ctx, by)
 	require.NoError(t, err)
 	require.Empty(t, removed, "nothing is left")
-	all, err = newSink().Positions(ctx)
-	require.NoError(t, err)
-	for _, p := range all {
-		require.Nil(t, p.Position)
-		require.Equal(t, "ann: a drill", p.RemovedBy+": "+p.Reason)
-	}
-	for _, sink := range []*kafkasink.Transactional{operator, newSink()} {
-		position, err := sink.Fence(ctx, "g/2")
-		require.NoError(t, err)
-		require.Nil(t, position, "the slot starts over")
-	}
+	requireRemovedBy(t, newSink(), by)
+	requireNoPosition(t, operator, "g/2")
+	requireNoPosition(t, newSink(), "g/2")
 }

@@ -20,8 +20,8 @@ func Message(ctx context.Context, handler, id string) (*message.Message, error) 
 		return nil, err
 	}
 	var got *message.Message
-	router.AddConsumerHandler(handler, "in", pubsub, func(msg *message.Message) error {
-		got = message.NewMessageWithContext(msg.Context(), id, nil) //nolint:contextcheck // the message has one of its own
+	router.AddConsumerHandler(handler, "in", pubsub, func(msg *message.Message) error { //nolint:contextcheck // the message has one of its own
+		got = message.NewMessageWithContext(msg.Context(), id, nil)
 		return nil
 	})
 	stopped := make(chan error, 1)
