@@ -23,6 +23,7 @@ type gauge struct {
 	start     time.Time
 	samples   []report.Sample
 	last      counters
+	seen      counters // what was read last
 }
 
 // counters only grow. What can't be read keeps its value.
@@ -31,9 +32,16 @@ type counters struct {
 	enqueued, published, effects int64
 }
 
+// grow adds to total what n is above seen, the reading before; nothing if it is below,
+// since a log was truncated, a topic made again or a database set back.
+func grow(total, seen *int64, n int64) {
+	*total += max(0, n-*seen)
+	*seen = n
+}
+
 // run samples until ctx ends.
 func (g *gauge) run(ctx context.Context) {
-	g.last = counters{at: time.Now()}
+	g.last, g.seen = counters{at: time.Now()}, counters{enqueued: seqBefore}
 	ticker := time.NewTicker(sampleEvery)
 	defer ticker.Stop()
 	shown := time.Now()
@@ -87,16 +95,16 @@ func (g *gauge) read(ctx context.Context) counters {
 	c.at = time.Now()
 	var n *int64
 	if st.bank.QueryRow(ctx, `SELECT pg_sequence_last_value(pg_get_serial_sequence('leat.outbox', 'seq'))`).Scan(&n) == nil && n != nil {
-		c.enqueued = max(c.enqueued, *n-seqBefore)
+		grow(&c.enqueued, &g.seen.enqueued, *n)
 	}
 	if st.ledger.QueryRow(ctx, `SELECT pg_sequence_last_value(pg_get_serial_sequence('effects', 'no'))`).Scan(&n) == nil && n != nil {
-		c.effects = max(c.effects, *n)
+		grow(&c.effects, &g.seen.effects, *n)
 	}
 	ends, err := kadm.NewClient(st.client).ListEndOffsets(ctx, roles.TopicTransfers, roles.TopicNotices)
 	if err == nil && ends.Error() == nil {
 		sum := int64(0)
 		ends.Each(func(o kadm.ListedOffset) { sum += o.Offset })
-		c.published = max(c.published, sum)
+		grow(&c.published, &g.seen.published, sum)
 	}
 	return c
 }
