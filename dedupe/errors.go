@@ -12,8 +12,8 @@ var (
 	// ErrNoID is returned for a message without an id.
 	ErrNoID = errors.New("leat: message has no id")
 
-	// ErrInvalidKey is returned for an id or consumer that is too long or not
-	// UTF-8.
+	// ErrInvalidKey is returned by a Store for a claim that it cannot take: a token that
+	// is empty or not printable, a lease below 1 ms.
 	ErrInvalidKey = errors.New("leat: invalid dedupe key")
 
 	// ErrBusy is returned while another one processes the message. Deliver it

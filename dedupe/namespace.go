@@ -2,8 +2,11 @@ package dedupe
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // A store has one name for each record: the consumer's and an id. Steps have records
@@ -15,15 +18,23 @@ const (
 	ownPrefix     = "leat "
 	stepPrefix    = ownPrefix + "step "
 	messagePrefix = ownPrefix + "message "
+	digestPrefix  = ownPrefix + "digest "
 )
 
 // messageRecord returns the id of a message's record. Different ids have different
-// records, and none has the record of a step.
+// records, and none has the record of a step. An id that a store need not take, longer
+// than MaxIDBytes or no text, is recorded by its SHA-256: whoever sends it must not
+// block a consumer that cannot refuse it (rule N4).
 func messageRecord(id string) string {
-	if strings.HasPrefix(id, ownPrefix) {
+	switch {
+	case len(id) > MaxIDBytes, !utf8.ValidString(id), strings.Contains(id, "\x00"):
+		sum := sha256.Sum256([]byte(id))
+		return digestPrefix + hex.EncodeToString(sum[:])
+	case strings.HasPrefix(id, ownPrefix):
 		return messagePrefix + id
+	default:
+		return id
 	}
-	return id
 }
 
 // messages is a Store for messages only.

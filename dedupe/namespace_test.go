@@ -2,6 +2,9 @@ package dedupe_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -36,6 +39,27 @@ func TestD6_ForgedReceipt(t *testing.T) {
 		return nil, err
 	})
 	require.NoError(t, err)
+}
+
+// TestN4_AnyIDIsRemembered: S4. A message with an id that no store need take is run once
+// and recognised; it must not come again for ever.
+func TestN4_AnyIDIsRemembered(t *testing.T) {
+	t.Parallel()
+	s := newFaulty(t)
+	p, _ := newProcessor(t, s, dedupe.Config{})
+	long := strings.Repeat("x", dedupe.MaxIDBytes+1)
+	for _, id := range []string{long, long + "y", "leat " + long, "\xff", "a\x00b"} {
+		for _, want := range []dedupe.Outcome{dedupe.OutcomeRan, dedupe.OutcomeDuplicate} {
+			res, err := p.Do(t.Context(), dedupe.Message{ID: id}, value(""))
+			require.NoError(t, err)
+			require.Equal(t, want, res.Outcome, "%.40q", id)
+		}
+		sum := sha256.Sum256([]byte(id))
+		claim, err := s.Store.Claim(t.Context(), dedupe.Key{Consumer: "c", ID: "leat digest " + hex.EncodeToString(sum[:])},
+			dedupe.Request{Token: "t", Lease: 1e9})
+		require.NoError(t, err)
+		require.Equal(t, dedupe.Done, claim.Status)
+	}
 }
 
 // TestD6_OrdinaryIDsAreStoredAsTheyAre: records of earlier releases stay known.

@@ -65,7 +65,8 @@ func (p *Processor) OneHandler(name string) error {
 
 // Message is what Do is to run once.
 type Message struct {
-	// ID is the message's, 1 to MaxIDBytes bytes of UTF-8. Required.
+	// ID is the message's: any bytes. One that is longer than MaxIDBytes, or no text, is
+	// recorded by its SHA-256. Required.
 	ID string
 	// Fingerprint tells contents apart, such as by Fingerprint. Defaults to not
 	// compared.
@@ -90,7 +91,7 @@ type Result struct {
 // twice. Where handle fails or panics, the message is released at once.
 //
 // Errors: handle's own; ErrBusy (a *BusyError), ErrMismatch, ErrFenced, ErrNoID,
-// ErrInvalidKey; ErrUnavailable where the store failed: then nothing ran, or, if
+// ErrUnavailable where the store failed: then nothing ran, or, if
 // it ran, it runs again.
 func (p *Processor) Do(ctx context.Context, m Message, handle func(ctx context.Context) ([]byte, error)) (res Result, err error) {
 	d := Delivery{Key: Key{Consumer: p.consumer, ID: m.ID}, Outcome: OutcomePanicked}
@@ -108,9 +109,9 @@ func (p *Processor) Do(ctx context.Context, m Message, handle func(ctx context.C
 }
 
 func (p *Processor) do(ctx context.Context, d *Delivery, m Message, handle func(ctx context.Context) ([]byte, error)) ([]byte, error) {
-	if err := validID(m.ID); err != nil {
+	if m.ID == "" {
 		d.Outcome = OutcomeFailed
-		return nil, err
+		return nil, ErrNoID
 	}
 	token, err := ids.New()
 	if err != nil {
@@ -277,19 +278,6 @@ func (p *Processor) observe(ctx context.Context, d Delivery) {
 		slog.String("outcome", d.Outcome.String()), slog.Duration("took", d.Took))
 	if p.cfg.Hook != nil {
 		p.cfg.Hook.OnDelivery(ctx, d)
-	}
-}
-
-func validID(id string) error {
-	switch {
-	case id == "":
-		return ErrNoID
-	case len(id) > MaxIDBytes:
-		return fmt.Errorf("%w: the id has %d bytes, at most %d", ErrInvalidKey, len(id), MaxIDBytes)
-	case !utf8.ValidString(id):
-		return fmt.Errorf("%w: the id %.200q is not UTF-8", ErrInvalidKey, id)
-	default:
-		return nil
 	}
 }
 

@@ -3,7 +3,6 @@ package dedupe_test
 import (
 	"context"
 	"errors"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -145,13 +144,9 @@ func TestDo_Refuses(t *testing.T) {
 	t.Parallel()
 	s := newFaulty(t)
 	p, _ := newProcessor(t, s, dedupe.Config{BusyDelay: -1})
-	for id, want := range map[string]error{
-		"": dedupe.ErrNoID, "\xff": dedupe.ErrInvalidKey, strings.Repeat("x", dedupe.MaxIDBytes+1): dedupe.ErrInvalidKey,
-	} {
-		_, err := p.Do(t.Context(), dedupe.Message{ID: id}, value(""))
-		require.ErrorIs(t, err, want)
-	}
-	_, err := p.Do(t.Context(), dedupe.Message{ID: "m", Fingerprint: "a"}, func(ctx context.Context) ([]byte, error) {
+	_, err := p.Do(t.Context(), dedupe.Message{}, value(""))
+	require.ErrorIs(t, err, dedupe.ErrNoID)
+	_, err = p.Do(t.Context(), dedupe.Message{ID: "m", Fingerprint: "a"}, func(ctx context.Context) ([]byte, error) {
 		_, err := p.Do(ctx, dedupe.Message{ID: "m", Fingerprint: "a"}, value(""))
 		require.ErrorIs(t, err, dedupe.ErrBusy)
 		busy, ok := errors.AsType[*dedupe.BusyError](err)

@@ -63,8 +63,8 @@ func Step(ctx context.Context, name string, fn func(ctx context.Context, call St
 func (p *Processor) Step(
 	ctx context.Context, parent, name string, fn func(ctx context.Context, call StepCall) ([]byte, error),
 ) ([]byte, error) {
-	if err := validID(parent); err != nil {
-		return nil, err
+	if parent == "" {
+		return nil, ErrNoID
 	}
 	if name == "" {
 		return nil, ErrNoStep
@@ -79,7 +79,7 @@ func (p *Processor) Step(
 	}
 	value, err := p.steps.step(ctx, call, fn)
 	if err != nil {
-		return nil, fmt.Errorf("leat: consumer %s, message %s, step %s: %w", p.consumer, parent, name, err)
+		return nil, fmt.Errorf("leat: consumer %s, message %.200q, step %.200q: %w", p.consumer, parent, name, err)
 	}
 	return value, nil
 }

@@ -133,7 +133,7 @@ func TestStep_Refuses(t *testing.T) {
 	s.claimErr.Store(&down)
 	_, err = p.Step(t.Context(), "m", "charge", c.step)
 	require.ErrorIs(t, err, dedupe.ErrUnavailable)
-	require.ErrorContains(t, err, "consumer c, message m, step charge")
+	require.ErrorContains(t, err, "consumer c, message \"m\", step \"charge\"")
 	require.Empty(t, c.calls)
 	s.claimErr.Store(nil)
 

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// MaxConsumerBytes and MaxIDBytes bound a Key.
+// MaxConsumerBytes and MaxIDBytes bound what a Store has to take as a Key. A Processor
+// takes ids of any length.
 const (
 	MaxConsumerBytes = 200
 	MaxIDBytes       = 1024

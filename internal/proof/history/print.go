@@ -3,8 +3,14 @@ package history
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 )
+
+// longWord is a text that no reader wants to see whole, such as an id of kilobytes.
+var longWord = regexp.MustCompile(`(\S{80})\S{40,}`)
+
+func legible(line string) string { return longWord.ReplaceAllString(line, "$1…") }
 
 // Print writes the verdict for people.
 func (v Verdict) Print(w io.Writer) error {
@@ -61,9 +67,9 @@ func (f Finding) print(b *strings.Builder) {
 	if f.First == nil {
 		return
 	}
-	fmt.Fprintf(b, "  first: %s\n", f.First.Summary)
+	fmt.Fprintf(b, "  first: %s\n", legible(f.First.Summary))
 	for _, line := range f.First.Lines {
-		fmt.Fprintf(b, "    %s\n", line)
+		fmt.Fprintf(b, "    %s\n", legible(line))
 	}
 	if f.First.Omitted > 0 {
 		fmt.Fprintf(b, "    (%d more lines in between)\n", f.First.Omitted)

@@ -92,6 +92,14 @@ func dedupeMutants() []Mutant {
 			Package: "dedupe", Test: "TestD6_ForgedReceipt",
 		},
 		{
+			Name: "ids-of-any-length-go-to-the-store", Breaks: []string{"N4"},
+			Change:  "an id that is longer than a store need take is its record's",
+			File:    "dedupe/namespace.go",
+			Old:     `	case len(id) > MaxIDBytes, !utf8.ValidString(id), `,
+			New:     `	case !utf8.ValidString(id), `,
+			Package: "dedupe", Test: "TestN4_AnyIDIsRemembered",
+		},
+		{
 			Name: "handlers-messages-are-dropped", Breaks: []string{"D6"},
 			Change:  "a handler counts as done although its messages were not published",
 			File:    "middleware/dedupe.go",
