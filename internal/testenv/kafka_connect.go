@@ -19,12 +19,13 @@ type kafkaCluster struct {
 	cluster string
 }
 
-// inspectKafka connects and asks the cluster who it is.
-func inspectKafka(ctx context.Context, brokers []string) (kafkaCluster, error) {
+// inspectKafka connects, with opts where it takes more than an address, and asks the
+// cluster who it is.
+func inspectKafka(ctx context.Context, brokers []string, opts ...kgo.Opt) (kafkaCluster, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 
-	client, err := kgo.NewClient(kgo.SeedBrokers(brokers...), kgo.RequestRetries(0))
+	client, err := kgo.NewClient(append(opts, kgo.SeedBrokers(brokers...), kgo.RequestRetries(0))...)
 	if err != nil {
 		return kafkaCluster{}, fmt.Errorf("testenv: Kafka at %s: %w", strings.Join(brokers, ","), err)
 	}

@@ -21,6 +21,8 @@ type kafkaProfile struct {
 	session time.Duration
 	// jvm are more options of the JVM.
 	jvm []string
+	// security is nil where everybody may do everything.
+	security *kafkaSecurity
 }
 
 // sharedBroker serves many tests on a busy machine; it is never killed.
@@ -56,28 +58,37 @@ func (s *kafkaServer) plan(dir string, port int) (plan, error) {
 	if err != nil {
 		return plan{}, err
 	}
+	protocol, format, files := "PLAINTEXT", []string(nil), make(map[string]string)
+	template := kafkaProperties
+	if s.security != nil {
+		protocol, format, files = "SASL_SSL", s.security.format(), s.security.files()
+		template += s.security.properties(dir)
+	}
 	properties := strings.NewReplacer(
+		"{{protocol}}", protocol,
 		"{{port}}", strconv.Itoa(port),
 		"{{controller}}", strconv.Itoa(controller),
 		"{{partitions}}", strconv.Itoa(defaultPartitions),
 		"{{session}}", strconv.FormatInt(s.session.Milliseconds(), 10),
 		"{{data}}", filepath.Join(dir, "data"),
-	).Replace(kafkaProperties)
+	).Replace(template)
+	files["kafka.properties"] = properties
 	config := filepath.Join(dir, "kafka.properties")
 	java := []string{s.java, "-cp", filepath.Join(s.libs, "*"), "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"}
 
 	return plan{
-		Files: map[string]string{"kafka.properties": properties},
-		Prepare: [][]string{append(slices.Clip(java),
+		Files: files,
+		Prepare: [][]string{slices.Concat(java, []string{
 			"-Xshare:auto", "-XX:TieredStopAtLevel=1",
-			"kafka.tools.StorageTool", "format", "--standalone", "-t", s.cluster, "-c", config)},
+			"kafka.tools.StorageTool", "format", "--standalone", "-t", s.cluster, "-c", config,
+		}, format)},
 		Argv: slices.Concat(java, s.jvm, []string{"-Xmx" + s.heap, "kafka.Kafka", config}),
 		Stop: []stopStep{{Signal: int(syscall.SIGTERM), Wait: 10 * time.Second}},
 	}, nil
 }
 
 func (s *kafkaServer) probe(ctx context.Context, _ string, port int) (string, error) {
-	found, err := inspectKafka(ctx, []string{localAddress(port)})
+	found, err := inspectKafka(ctx, []string{localAddress(port)}, s.security.adminOptions()...)
 	if err != nil {
 		return "", err
 	}

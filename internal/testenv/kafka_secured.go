@@ -1,0 +1,84 @@
+package testenv
+
+import (
+	"context"
+	"crypto/rand"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// SecuredServer is a real broker of a test's own that speaks TLS only, asks for a
+// password (SCRAM-SHA-512), and allows nobody anything but its super user. Its methods
+// may be called concurrently, except for those of [KafkaServer].
+type SecuredServer struct {
+	*KafkaServer
+
+	security *kafkaSecurity
+	admin    *kadm.Client
+}
+
+// SecuredKafka starts one. It takes some five seconds, so the tests of a file share it.
+// Where there is no Java the test is skipped, in CI it fails.
+func SecuredKafka(tb testing.TB) *SecuredServer {
+	tb.Helper()
+	security, err := newKafkaSecurity()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	s := startPrivate(tb, "a real Kafka broker", func(ctx context.Context) (*Own, error) {
+		profile := privateBroker()
+		profile.security = security
+		service, server, err := startKafka(ctx, profile)
+		if err != nil {
+			return nil, err
+		}
+
+		return newOwn(service, server), nil
+	})
+	secured := &SecuredServer{KafkaServer: &KafkaServer{private: s, Brokers: []string{s.own.Address}}, security: security}
+	client, err := kgo.NewClient(append(secured.Admin(), kgo.SeedBrokers(secured.Brokers...))...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(client.Close)
+	secured.admin = kadm.NewClient(client)
+
+	return secured
+}
+
+// Admin returns the options of a client that signs in as the super user.
+func (s *SecuredServer) Admin() []kgo.Opt { return s.security.adminOptions() }
+
+// As returns the options of a client that signs in as user.
+func (s *SecuredServer) As(user, password string) []kgo.Opt { return s.security.options(user, password) }
+
+// User makes a user that may do nothing, and returns a password for [SecuredServer.As].
+func (s *SecuredServer) User(tb testing.TB, user string) (password string) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), cleanupTimeout)
+	defer cancel()
+	password = rand.Text()
+	made, err := s.admin.AlterUserSCRAMs(ctx, nil, []kadm.UpsertSCRAM{{
+		User: user, Mechanism: kadm.ScramSha512, Iterations: 4096, Password: password,
+	}})
+	if err == nil {
+		err = made.Error()
+	}
+	if err != nil {
+		tb.Fatalf("make user %s: %v", user, err)
+	}
+
+	return password
+}
+
+// Topic creates a topic of one partition.
+func (s *SecuredServer) Topic(tb testing.TB, name string) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), cleanupTimeout)
+	defer cancel()
+	if _, err := s.admin.CreateTopic(ctx, 1, 1, nil, name); err != nil {
+		tb.Fatalf("create topic %s: %v", name, err)
+	}
+}
