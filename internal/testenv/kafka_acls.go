@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -42,7 +43,7 @@ func (s *SecuredServer) Allow(tb testing.TB, user string, acls ...ACL) {
 	}
 }
 
-// Withdraw takes what acls say from user.
+// Withdraw takes what acls say from user. On return the broker does not allow it any more.
 func (s *SecuredServer) Withdraw(tb testing.TB, user string, acls ...ACL) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), cleanupTimeout)
@@ -54,6 +55,17 @@ func (s *SecuredServer) Withdraw(tb testing.TB, user string, acls ...ACL) {
 		}
 		if err != nil {
 			tb.Fatalf("withdraw %v from %s: %v", a, user, err)
+		}
+		for allowed := true; allowed; {
+			left, err := s.admin.DescribeACLs(ctx, a.builder().Allow("User:"+user).AllowHosts("*"))
+			allowed = false
+			for _, l := range left {
+				err = errors.Join(err, l.Err)
+				allowed = allowed || len(l.Described) > 0
+			}
+			if err = errors.Join(err, pause(ctx, time.Millisecond)); err != nil {
+				tb.Fatalf("withdraw %v from %s: %v", a, user, err)
+			}
 		}
 	}
 }

@@ -52,7 +52,9 @@ func SecuredKafka(tb testing.TB) *SecuredServer {
 func (s *SecuredServer) Admin() []kgo.Opt { return s.security.adminOptions() }
 
 // As returns the options of a client that signs in as user.
-func (s *SecuredServer) As(user, password string) []kgo.Opt { return s.security.options(user, password) }
+func (s *SecuredServer) As(user, password string) []kgo.Opt {
+	return s.security.options(user, password)
+}
 
 // User makes a user that may do nothing, and returns a password for [SecuredServer.As].
 func (s *SecuredServer) User(tb testing.TB, user string) (password string) {
@@ -73,12 +75,12 @@ func (s *SecuredServer) User(tb testing.TB, user string) (password string) {
 	return password
 }
 
-// Topic creates a topic of one partition.
-func (s *SecuredServer) Topic(tb testing.TB, name string) {
+// Topic creates a topic of one partition; configs are its settings, nil for none.
+func (s *SecuredServer) Topic(tb testing.TB, name string, configs map[string]*string) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), cleanupTimeout)
 	defer cancel()
-	if _, err := s.admin.CreateTopic(ctx, 1, 1, nil, name); err != nil {
+	if _, err := s.admin.CreateTopic(ctx, 1, 1, configs, name); err != nil {
 		tb.Fatalf("create topic %s: %v", name, err)
 	}
 }

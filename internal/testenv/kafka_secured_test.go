@@ -17,7 +17,7 @@ func TestSecuredKafka_AllowsWhatItsACLsSay(t *testing.T) {
 	t.Parallel()
 
 	s := testenv.SecuredKafka(t)
-	s.Topic(t, "orders")
+	s.Topic(t, "orders", nil)
 	write := func(opts ...kgo.Opt) error {
 		client, err := kgo.NewClient(append(opts, kgo.SeedBrokers(s.Brokers...), kgo.RequestRetries(2))...)
 		require.NoError(t, err)

@@ -14,6 +14,7 @@ var (
 	Classify  = classify
 	Legal     = legal
 	Listed    = listed
+	Writable  = writable
 )
 
 // PartitionerOf returns the partitioner of p, and what begins its next call.

@@ -119,6 +119,7 @@ func (s *Sink) CheckTopics(ctx context.Context, topics []string) (available []st
 func (s *Sink) look(ctx context.Context, names []string) (found []string, late int, err error) {
 	req := kmsg.NewPtrMetadataRequest()
 	req.AllowAutoTopicCreation = s.cfg.AllowAutoTopicCreation
+	req.IncludeTopicAuthorizedOperations = true
 	for _, name := range names {
 		t := kmsg.NewMetadataRequestTopic()
 		t.Topic = new(name)
@@ -161,6 +162,9 @@ func (t *topic) read(name string, answer *kmsg.MetadataResponseTopic) bool {
 	if err == nil && len(answer.Partitions) == 0 {
 		err = kerr.LeaderNotAvailable
 	}
+	if err == nil && !writable(answer.AuthorizedOperations) {
+		err = kerr.TopicAuthorizationFailed
+	}
 	if err != nil {
 		kind := classify(err)
 		if kind == outbox.FailureUnknown {
@@ -183,8 +187,7 @@ func explainTopic(name string, err error) error {
 		return fmt.Errorf("%w: kafka has no topic %q: create it, or let the sink do so (Config.AllowAutoTopicCreation, "+
 			"with auto.create.topics.enable on the brokers): %w", outbox.ErrTopicUnavailable, name, err)
 	case errors.Is(err, kerr.TopicAuthorizationFailed):
-		return fmt.Errorf("%w: kafka topic %q: create it if it is missing, and allow this client DESCRIBE and WRITE on it: %w",
-			outbox.ErrTopicUnavailable, name, err)
+		return fmt.Errorf("%w: create it if it is missing, and %w", outbox.ErrTopicUnavailable, needs(err, "WRITE", name))
 	default:
 		return fmt.Errorf("leat: kafka topic %q: %w", name, err)
 	}
@@ -209,7 +212,7 @@ func (s *Sink) readLimits(ctx context.Context, names []string) (grown bool) {
 		r := &resp.Resources[i]
 		told := messageBytes(r)
 		if told == 0 {
-			s.limitUnknown(ctx, r.ResourceName, kerr.ErrorForCode(r.ErrorCode))
+			s.limitUnknown(ctx, r.ResourceName, needs(kerr.ErrorForCode(r.ErrorCode), "DESCRIBE_CONFIGS", r.ResourceName))
 		}
 		if s.topics.setLimit(s.topics.get(r.ResourceName), told) {
 			grown = true

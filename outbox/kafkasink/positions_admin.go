@@ -101,7 +101,7 @@ func (t *Transactional) partitions(ctx context.Context, s *Sink) ([]int32, error
 		return nil, nil
 	}
 	if topic.Err != nil {
-		return nil, fmt.Errorf("leat: topic %q: %w", t.cfg.PositionTopic, topic.Err)
+		return nil, fmt.Errorf("leat: topic %q: %w", t.cfg.PositionTopic, needs(topic.Err, "READ", t.cfg.PositionTopic))
 	}
 	return slices.Sorted(slices.Values(topic.Partitions.Numbers())), nil
 }

@@ -39,7 +39,7 @@ func (l *txLane) scan(ctx context.Context, within offsets) (*storedPosition, err
 	for at := within.start; at < within.end; {
 		records, next, err := l.fetch(ctx, at)
 		if err != nil {
-			return nil, fmt.Errorf("read topic %q: %w", l.cfg.PositionTopic, err)
+			return nil, fmt.Errorf("read topic %q: %w", l.cfg.PositionTopic, needs(err, "READ", l.cfg.PositionTopic))
 		}
 		for _, r := range records {
 			if found, err = l.readPosition(r); err != nil {

@@ -58,7 +58,7 @@ func (l *txLane) preparePartition(ctx context.Context) (bool, error) {
 	topic := topics[name]
 	missing := errors.Is(topic.Err, kerr.UnknownTopicOrPartition)
 	if topic.Err != nil && !missing && !kerr.IsRetriable(topic.Err) {
-		return false, fmt.Errorf("topic %q: %w", name, topic.Err)
+		return false, fmt.Errorf("topic %q: %w", name, needs(topic.Err, "READ and WRITE", name))
 	}
 	if p, ok := topic.Partitions[l.partition]; ok && topic.Err == nil {
 		return p.Err == nil && p.Leader >= 0, nil
@@ -81,7 +81,7 @@ func (l *txLane) createTopic(ctx context.Context, admin *kadm.Client) error {
 	policy := compact
 	_, err := admin.CreateTopic(ctx, l.partition+1, l.cfg.PositionReplicas, map[string]*string{cleanupPolicyConfig: &policy}, l.cfg.PositionTopic)
 	if err != nil && !errors.Is(err, kerr.TopicAlreadyExists) {
-		return fmt.Errorf("create topic %q: %w", l.cfg.PositionTopic, err)
+		return fmt.Errorf("create topic %q: %w", l.cfg.PositionTopic, needs(err, "CREATE", l.cfg.PositionTopic))
 	}
 	return nil
 }
@@ -97,7 +97,7 @@ func (l *txLane) createPartitions(ctx context.Context, admin *kadm.Client) error
 	}
 	// Another slot may have been quicker, which the next look tells.
 	if err != nil && !errors.Is(err, kerr.InvalidPartitions) && !errors.Is(err, kerr.ReassignmentInProgress) {
-		return fmt.Errorf("create partition %d of topic %q: %w", l.partition, name, err)
+		return fmt.Errorf("create partition %d of topic %q: %w", l.partition, name, needs(err, "ALTER", name))
 	}
 	return nil
 }
@@ -106,15 +106,15 @@ func (l *txLane) createPartitions(ctx context.Context, admin *kadm.Client) error
 func (l *txLane) requireCompaction(ctx context.Context) error {
 	name := l.cfg.PositionTopic
 	described, err := kadm.NewClient(l.sink.client).DescribeTopicConfigs(ctx, name)
-	if err != nil {
-		return fmt.Errorf("configuration of topic %q: %w", name, err)
+	var found kadm.ResourceConfig
+	if err == nil {
+		found, err = described.On(name, nil)
 	}
-	found, err := described.On(name, nil)
 	if err == nil {
 		err = found.Err
 	}
 	if err != nil {
-		return fmt.Errorf("configuration of topic %q: %w", name, err)
+		return fmt.Errorf("configuration of topic %q: %w", name, needs(err, "DESCRIBE_CONFIGS", name))
 	}
 	for i := range found.Configs {
 		if found.Configs[i].Key != cleanupPolicyConfig {

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/leat-go/leat/internal/failpoint"
@@ -178,8 +179,11 @@ func (s *Sink) verdict(ctx context.Context, name string, count int, err error) (
 		s.topics.get(name).careful += count
 		kind = outbox.FailureUnknown
 	}
+	if errors.Is(err, kerr.TopicAuthorizationFailed) { // withdrawn since the cluster was asked
+		err = explainTopic(name, err)
+	}
 	if kind == outbox.FailureOutage {
-		err = s.conn.explain(err)
+		err = s.conn.explain(needsProducerID(err, name))
 	}
 	return kind, err
 }

@@ -102,7 +102,7 @@ func (t *Transactional) Fence(ctx context.Context, slot string) (position []byte
 	defer l.mu.Unlock()
 	if position, err = l.fence(ctx); err != nil {
 		l.drop()
-		return nil, fmt.Errorf("leat: fence slot %q: %w", slot, err)
+		return nil, fmt.Errorf("leat: fence slot %q: %w", slot, l.needsID(err))
 	}
 	return position, nil
 }
@@ -132,7 +132,7 @@ func (t *Transactional) SendWith(ctx context.Context, slot string, records []out
 		return err
 	}
 	l.drop()
-	return fmt.Errorf("leat: transaction of slot %q: %w", slot, err)
+	return fmt.Errorf("leat: transaction of slot %q: %w", slot, l.needsID(err))
 }
 
 // Close waits for calls that are under way and closes all connections. It always

@@ -185,7 +185,7 @@ func (l *txLane) offset(ctx context.Context, list func(context.Context, ...strin
 		return 0, fmt.Errorf("offsets of topic %q: %w", l.cfg.PositionTopic, errNoAnswer)
 	}
 	if at.Err != nil {
-		return 0, fmt.Errorf("offsets of topic %q: %w", l.cfg.PositionTopic, at.Err)
+		return 0, fmt.Errorf("offsets of topic %q: %w", l.cfg.PositionTopic, needs(at.Err, "READ", l.cfg.PositionTopic))
 	}
 	return at.Offset, nil
 }

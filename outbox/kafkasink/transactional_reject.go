@@ -35,7 +35,7 @@ func (l *txLane) judge(ctx context.Context, records []kgo.Record, failures map[*
 	for i := range records {
 		err := failures[&records[i]]
 		if err != nil && first == nil {
-			first = err
+			first = needs(err, "WRITE", records[i].Topic)
 		}
 		if err == nil || !rejected(err) {
 			continue

@@ -1,0 +1,156 @@
+package kafkasink_test
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/memoutbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// lines is a log that a test waits on.
+type lines struct {
+	mu    sync.Mutex
+	text  strings.Builder
+	added chan struct{}
+}
+
+func newLines() *lines { return &lines{added: make(chan struct{})} }
+
+func (l *lines) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	close(l.added)
+	l.added = make(chan struct{})
+	return l.text.Write(line)
+}
+
+func (l *lines) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
+
+// await waits for a line that has all of parts.
+func (l *lines) await(t *testing.T, parts ...string) {
+	t.Helper()
+	for ctx := within(t, patience); ; {
+		l.mu.Lock()
+		text, added := l.text.String(), l.added
+		l.mu.Unlock()
+		for line := range strings.Lines(text) {
+			has := 0
+			for _, part := range parts {
+				if strings.Contains(line, part) {
+					has++
+				}
+			}
+			if has == len(parts) {
+				return
+			}
+		}
+		select {
+		case <-added:
+		case <-ctx.Done():
+			require.Fail(t, "not in the log", "%q in\n… %s", parts, text[max(0, len(text)-2000):])
+		}
+	}
+}
+
+// failures notes deliveries that have failed for a reason that a relay counts.
+type failures struct {
+	mu      sync.Mutex
+	counted []error
+}
+
+func (f *failures) OnPublish(_ context.Context, _ []outbox.Record, results []outbox.Result, _ time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, r := range results {
+		if kind := outbox.KindOf(r.Err); r.Err != nil && kind != outbox.FailureOutage && kind != outbox.FailureNotSent {
+			f.counted = append(f.counted, r.Err)
+		}
+	}
+}
+
+func (f *failures) seen() []error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.counted
+}
+
+// securedRelay relays messages into a secured broker.
+type securedRelay struct {
+	t        *testing.T
+	server   *testenv.SecuredServer
+	ob       *memoutbox.Outbox
+	log      *lines
+	failures failures
+	stop     func()
+}
+
+// runRelay runs a relay for as long as the test does.
+func runRelay(t *testing.T, server *testenv.SecuredServer, log *lines, sink relay.Sink, action relay.Action) *securedRelay {
+	t.Helper()
+	ob, err := memoutbox.New(memoutbox.Config{})
+	require.NoError(t, err)
+	s := &securedRelay{t: t, server: server, ob: ob, log: log}
+	r, err := relay.New(ob.Source(memoutbox.SourceConfig{}), sink, relay.Config{
+		Policies:   []relay.Policy{{Action: action, Attempts: 1}}, // one counted attempt is too many
+		BackoffMin: time.Millisecond, BackoffMax: 50 * time.Millisecond,
+		Logger: log.logger(), Hooks: []relay.Hook{&s.failures},
+	})
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- r.Run(ctx) }()
+	s.stop = sync.OnceFunc(func() {
+		stop()
+		require.NoError(t, <-done)
+	})
+	t.Cleanup(s.stop)
+	return s
+}
+
+// write enqueues a message of each topic.
+func (s *securedRelay) write(topics ...string) {
+	s.t.Helper()
+	require.NoError(s.t, s.ob.InTx(s.t.Context(), func(ctx context.Context, tx *memoutbox.Tx) error {
+		for _, topic := range topics {
+			if err := s.ob.Enqueue(ctx, tx, outbox.Message{Topic: topic, Key: "k", Payload: []byte(topic)}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
+// requireDelivered waits until topic has n records, and requires that it gets no more.
+func (s *securedRelay) requireDelivered(topic string, n int) {
+	s.t.Helper()
+	client, err := kgo.NewClient(append(s.server.Admin(), kgo.SeedBrokers(s.server.Brokers...), kgo.ConsumeTopics(topic),
+		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()),
+		kgo.FetchMaxWait(50*time.Millisecond))...)
+	require.NoError(s.t, err)
+	defer client.Close()
+	for got, ctx := 0, within(s.t, patience); got < n; {
+		fetches := client.PollFetches(ctx)
+		require.NoError(s.t, fetches.Err(), "%s", topic)
+		got += fetches.NumRecords()
+		require.LessOrEqual(s.t, got, n)
+	}
+}
+
+// requireNothingSetAside: no failure was counted, and nothing waits for an operator.
+func (s *securedRelay) requireNothingSetAside() {
+	s.t.Helper()
+	require.Empty(s.t, s.failures.seen())
+	parked, err := s.ob.Parked(s.t.Context(), "default")
+	require.NoError(s.t, err)
+	require.Empty(s.t, parked)
+}
