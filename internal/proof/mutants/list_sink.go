@@ -52,6 +52,22 @@ func sinkMutants() []Mutant {
 			Package: "outbox/kafkasink", Test: "TestO7_OversizeRecordHoldsBackItsKeyOnly", Needs: Kafka,
 		},
 		{
+			Name: "missing-right-is-the-records-fault", Breaks: []string{"O8"},
+			Change:  "a right to write that was withdrawn counts as a failed attempt of the record",
+			File:    "outbox/kafkasink/classify.go",
+			Old:     `		kerr.TopicAuthorizationFailed,` + "\n",
+			New:     ``,
+			Package: "outbox/kafkasink", Test: "TestO8_MissingRightIsAnOutage", Needs: Kafka,
+		},
+		{
+			Name: "seen-topic-counts-as-writable", Breaks: []string{"O8"},
+			Change:  "a topic that may be looked up and not be written to counts as available",
+			File:    "outbox/kafkasink/rights.go",
+			Old:     `granted&write != 0`,
+			New:     `granted != 0`,
+			Package: "outbox/kafkasink", Test: "TestO8_MissingRightIsAnOutage", Needs: Kafka,
+		},
+		{
 			Name: "partitions-change-within-a-call", Breaks: []string{"O5"},
 			Change:  "a topic that grows splits a key within one call",
 			File:    "outbox/kafkasink/partition.go",
