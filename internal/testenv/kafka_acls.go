@@ -27,7 +27,7 @@ type ACL struct {
 // String is what an operator grants.
 func (a ACL) String() string { return a.Operation.String() + " on " + a.Resource + " " + a.Name }
 
-// Allow gives user what acls say.
+// Allow gives user what acls say. On return the broker allows it.
 func (s *SecuredServer) Allow(tb testing.TB, user string, acls ...ACL) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), cleanupTimeout)
@@ -40,6 +40,7 @@ func (s *SecuredServer) Allow(tb testing.TB, user string, acls ...ACL) {
 		if err != nil {
 			tb.Fatalf("allow %s %v: %v", user, a, err)
 		}
+		s.awaitACL(ctx, tb, user, a, true)
 	}
 }
 
@@ -56,16 +57,22 @@ func (s *SecuredServer) Withdraw(tb testing.TB, user string, acls ...ACL) {
 		if err != nil {
 			tb.Fatalf("withdraw %v from %s: %v", a, user, err)
 		}
-		for allowed := true; allowed; {
-			left, err := s.admin.DescribeACLs(ctx, a.builder().Allow("User:"+user).AllowHosts("*"))
-			allowed = false
-			for _, l := range left {
-				err = errors.Join(err, l.Err)
-				allowed = allowed || len(l.Described) > 0
-			}
-			if err = errors.Join(err, pause(ctx, time.Millisecond)); err != nil {
-				tb.Fatalf("withdraw %v from %s: %v", a, user, err)
-			}
+		s.awaitACL(ctx, tb, user, a, false)
+	}
+}
+
+// awaitACL waits until the broker has heard that user is allowed what a says, or is not.
+func (s *SecuredServer) awaitACL(ctx context.Context, tb testing.TB, user string, a ACL, want bool) {
+	tb.Helper()
+	for allowed := !want; allowed != want; {
+		left, err := s.admin.DescribeACLs(ctx, a.builder().Allow("User:"+user).AllowHosts("*"))
+		allowed = false
+		for _, l := range left {
+			err = errors.Join(err, l.Err)
+			allowed = allowed || len(l.Described) > 0
+		}
+		if err = errors.Join(err, pause(ctx, time.Millisecond)); err != nil {
+			tb.Fatalf("%s %v, allowed %t: %v", user, a, want, err)
 		}
 	}
 }

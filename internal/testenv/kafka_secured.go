@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -56,7 +57,8 @@ func (s *SecuredServer) As(user, password string) []kgo.Opt {
 	return s.security.options(user, password)
 }
 
-// User makes a user that may do nothing, and returns a password for [SecuredServer.As].
+// User makes a user that may sign in and nothing else, and returns a password for
+// [SecuredServer.As].
 func (s *SecuredServer) User(tb testing.TB, user string) (password string) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), cleanupTimeout)
@@ -70,6 +72,16 @@ func (s *SecuredServer) User(tb testing.TB, user string) (password string) {
 	}
 	if err != nil {
 		tb.Fatalf("make user %s: %v", user, err)
+	}
+	client, err := kgo.NewClient(append(s.As(user, password), kgo.SeedBrokers(s.Brokers...))...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer client.Close()
+	for client.Ping(ctx) != nil { // the broker has yet to hear of the user
+		if err := pause(ctx, time.Millisecond); err != nil {
+			tb.Fatalf("make user %s: %v", user, err)
+		}
 	}
 
 	return password
