@@ -67,7 +67,7 @@ func (m *member) takeAll(ctx context.Context) {
 			wait = jitter.Around(maxRetryBackoff, 0.25)
 			if ctx.Err() == nil {
 				m.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "cannot tell where to begin, to be repeated",
-					slog.String("topic", m.topic), slog.Any("error", err))
+					slog.String("topic", m.topic), slog.Any("error", m.needs(err)))
 			}
 		}
 		pause(ctx, wait, m.gaveUp)

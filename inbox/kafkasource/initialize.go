@@ -78,11 +78,12 @@ func (s *Subscriber) SubscribeInitialize(topic string) error {
 func (m *member) create(ctx context.Context) error {
 	admin := kadm.NewClient(m.client)
 	_, _, err := m.describe(ctx)
+	right := "READ"
 	if errors.Is(err, kerr.UnknownTopicOrPartition) {
-		err = m.cfg.NewTopic.create(ctx, admin, m.topic)
+		right, err = "CREATE", m.cfg.NewTopic.create(ctx, admin, m.topic)
 	}
 	if err != nil && !kerr.IsRetriable(err) {
-		return err
+		return needsTopic(err, right, m.topic)
 	}
 	for {
 		starts, err := admin.ListStartOffsets(ctx, m.topic)
@@ -111,9 +112,9 @@ func (n NewTopic) create(ctx context.Context, admin *kadm.Client, topic string) 
 	for name, value := range n.Configs {
 		configs[name] = &value
 	}
-	resp, err := admin.CreateTopic(ctx, partitions, replicas, configs, topic)
-	if errors.Is(resp.Err, kerr.TopicAlreadyExists) || errors.Is(err, kerr.TopicAlreadyExists) {
+	_, err := admin.CreateTopic(ctx, partitions, replicas, configs, topic)
+	if errors.Is(err, kerr.TopicAlreadyExists) {
 		return nil // another was faster
 	}
-	return errors.Join(err, resp.Err)
+	return err
 }

@@ -3,6 +3,7 @@ package kafkasource
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -167,9 +168,22 @@ func (m *member) fetchError(ctx context.Context, topic string, partition int32, 
 		m.giveUp(ErrTopicReplaced) // this client will not read the new topic
 		return
 	}
+	if m.unread(partition, err) {
+		m.giveUp(fmt.Errorf("%w: the group has assigned partition %d, which this client does not read: %w",
+			ErrSessionLost, partition, m.needs(err)))
+		return
+	}
 	m.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "kafka fetch failed",
 		slog.String("group", m.group), slog.String("topic", topic),
-		slog.Int("partition", int(partition)), slog.Any("error", err))
+		slog.Int("partition", int(partition)), slog.Any("error", m.needs(err)))
+}
+
+// unread reports whether err tells that the client leaves out a partition that the group
+// has assigned to it, for as long as the assignment lasts: it was refused the group's
+// offset, as without the right to read the topic. Nobody would read the partition.
+func (m *member) unread(partition int32, err error) bool {
+	refused, ok := errors.AsType[*kerr.Error](err)
+	return ok && !refused.Retriable && !m.cfg.NoGroup && partition >= 0 && len(m.some([]int32{partition})) == 0
 }
 
 // parts returns the assignments.

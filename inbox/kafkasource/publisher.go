@@ -122,7 +122,7 @@ func (p *Publisher) Publish(topic string, messages ...*message.Message) error {
 	var failed []error
 	for i, msg := range messages {
 		if err := answer(msg.Context(), limit, answers[i]); err != nil {
-			failed = append(failed, fmt.Errorf("leat: publish message %s to %s: %w", msg.UUID, topic, err))
+			failed = append(failed, fmt.Errorf("leat: publish message %s to %s: %w", msg.UUID, topic, needsTopic(err, "WRITE", topic)))
 		}
 	}
 	return errors.Join(failed...)

@@ -29,7 +29,7 @@ func (m *member) assign(
 	begins, err := m.begins(ctx, own)
 	if err != nil {
 		m.cfg.Logger.LogAttrs(ctx, slog.LevelError, "cannot tell where to begin, joining again",
-			slog.String("group", m.group), slog.String("topic", m.topic), slog.Any("error", err))
+			slog.String("group", m.group), slog.String("topic", m.topic), slog.Any("error", m.needs(err)))
 		return nil, err
 	}
 	for partition, b := range begins {

@@ -23,13 +23,15 @@ func (m *member) explainWait(ctx context.Context, told string) string {
 		return told
 	case errors.Is(err, kerr.UnknownTopicOrPartition):
 		reason = "does not exist: create it, or have its producer create it; reading begins when it is there"
+	case errors.Is(err, kerr.TopicAuthorizationFailed):
+		reason = "may not be read"
 	default:
 		reason = "cannot be reached"
 	}
 	if reason != told {
 		m.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "kafka topic is not being read",
 			slog.String("group", m.group), slog.String("topic", m.topic), slog.String("reason", reason),
-			slog.Any("brokers", m.brokers), slog.Any("error", err))
+			slog.Any("brokers", m.brokers), slog.Any("error", m.needs(err)))
 	}
 	return reason
 }

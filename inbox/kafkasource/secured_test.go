@@ -1,0 +1,163 @@
+package kafkasource_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/leat-go/leat/inbox/kafkasource"
+	"github.com/leat-go/leat/internal/testenv"
+)
+
+// A6: TestA6_MissingRightIsAnOutage: on a broker with TLS, passwords and ACLs subscribers
+// and publishers work with what docs/kafka-security.md says, and not with less: without any
+// one of these rights nothing is acknowledged or lost, it is said what to grant, and once
+// it is granted they go on.
+func TestA6_MissingRightIsAnOutage(t *testing.T) {
+	t.Parallel()
+	server := testenv.SecuredKafka(t)
+	eachRight(t, server, "group", missingOfSubscriber, "kafkasource.NewSubscriber")
+	eachRight(t, server, "nogroup", missingOfSubscriber, "NoGroup")
+	eachRight(t, server, "initialize", missingOfInitialize, "NoGroup", "SubscribeInitialize")
+	eachRight(t, server, "publisher", missingOfPublisher, "kafkasource.NewPublisher")
+	for name, w := range map[string]withdrawal{
+		"topic":                              {resource: "topic"},
+		"topic but to see it":                {resource: "topic", kept: true},
+		"topic while a member leaves":        {resource: "topic", rebalance: true},
+		"topic but to see it, member leaves": {resource: "topic", kept: true, rebalance: true},
+		"group":                              {resource: "group"},
+		"group but to see it":                {resource: "group", kept: true},
+	} {
+		t.Run("withdrawn/"+name, func(t *testing.T) {
+			t.Parallel()
+			user := strings.NewReplacer(" ", "-", ",", "").Replace(name)
+			withdrawn(t, &securedCase{server: server, user: user, topic: "orders-" + user, group: "loyalty-" + user}, w)
+		})
+	}
+}
+
+func missingOfSubscriber(t *testing.T, c *securedCase) {
+	c.server.Topic(t, c.topic, nil)
+	require.NoError(t, c.admin(t).ProduceSync(t.Context(),
+		record(c.topic, 0, "1", "k"), record(c.topic, 0, "2", "k"), record(c.topic, 0, "3", "k")).FirstErr())
+	log, cfg := newLines(), brisk()
+	cfg.Options, cfg.Logger = c.opts, log.logger()
+	if cfg.NoGroup = !strings.HasPrefix(c.user, "group"); cfg.NoGroup {
+		c.group = ""
+	}
+	msgs := subscribe(t, newSubscriber(t, c.server.Brokers, c.group, cfg), c.topic)
+	if c.lacks != nil {
+		log.await(t, c.says(), c.lacks.Name)
+		if !cfg.NoGroup {
+			require.EqualValues(t, -1, c.committedNow(t, 0))
+		}
+		see := *c.lacks
+		see.Operation = kmsg.ACLOperationDescribe
+		c.server.Allow(t, c.user, see)
+		log.forget()
+		log.await(t, c.says(), c.lacks.Name) // to see is not to read
+		c.server.Allow(t, c.user, *c.lacks)
+	}
+	for _, id := range []string{"1", "2", "3"} {
+		msg := receive(t, msgs)
+		require.Equal(t, id, msg.UUID)
+		msg.Ack()
+	}
+	if !cfg.NoGroup {
+		require.Eventually(t, func() bool { return c.committedNow(t, 0) == 3 }, patience, 20*time.Millisecond)
+	}
+}
+
+func missingOfInitialize(t *testing.T, c *securedCase) {
+	s := newSubscriber(t, c.server.Brokers, "", kafkasource.Config{NoGroup: true, Options: c.opts})
+	if c.lacks != nil {
+		require.ErrorContains(t, s.SubscribeInitialize(c.topic), c.says())
+		c.server.Allow(t, c.user, *c.lacks)
+	}
+	require.Eventually(t, func() bool { return s.SubscribeInitialize(c.topic) == nil }, patience, 20*time.Millisecond)
+}
+
+func missingOfPublisher(t *testing.T, c *securedCase) {
+	c.server.Topic(t, c.topic, nil)
+	pub, err := kafkasource.NewPublisher(c.server.Brokers, kafkasource.PublisherConfig{Options: c.opts})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, pub.Close()) })
+	publish := func() error { return pub.Publish(c.topic, message.NewMessage("1", nil)) }
+	if c.lacks != nil {
+		require.ErrorContains(t, publish(), c.says())
+		c.server.Allow(t, c.user, *c.lacks)
+		require.Eventually(t, func() bool { return publish() == nil }, patience, 20*time.Millisecond)
+		return
+	}
+	require.NoError(t, publish())
+}
+
+// withdrawal is of the right to read a topic, or to be in a group.
+type withdrawal struct {
+	resource  string
+	kept      bool // the right to describe it stays
+	rebalance bool // another member leaves meanwhile, whose partition falls to the one without the right
+}
+
+// withdrawn takes a right from a member that has used it, and gives it back.
+func withdrawn(t *testing.T, c *securedCase, w withdrawal) {
+	rights := map[string]testenv.ACL{
+		"topic": {Operation: kmsg.ACLOperationRead, Resource: "topic", Name: c.topic},
+		"group": {Operation: kmsg.ACLOperationRead, Resource: "group", Name: c.group},
+	}
+	lacks := rights[w.resource]
+	c.lacks, c.opts = &lacks, c.server.As(c.user, c.server.User(t, c.user))
+	writer := c.admin(t)
+	_, err := kadm.NewClient(writer).CreateTopic(t.Context(), 2, 1, nil, c.topic)
+	require.NoError(t, err)
+	c.server.Allow(t, c.user, rights["topic"], rights["group"])
+	if w.kept {
+		describe := lacks
+		describe.Operation = kmsg.ACLOperationDescribe
+		c.server.Allow(t, c.user, describe)
+	}
+	require.NoError(t, writer.ProduceSync(t.Context(), record(c.topic, 0, "1", "k"), record(c.topic, 1, "2", "k")).FirstErr())
+	log, cfg := newLines(), brisk()
+	cfg.Options, cfg.Logger = append(c.opts, kgo.FetchMaxWait(100*time.Millisecond)), log.logger()
+	msgs := subscribe(t, newSubscriber(t, c.server.Brokers, c.group, cfg), c.topic)
+	acked := map[string]bool{}
+	until := func(ids ...string) { // what was acknowledged and not committed can come again
+		for _, id := range ids {
+			for !acked[id] {
+				msg := receive(t, msgs)
+				acked[msg.UUID] = true
+				msg.Ack()
+			}
+		}
+	}
+	until("1", "2")
+	require.Eventually(t, func() bool { return c.committedNow(t, 0) == 1 && c.committedNow(t, 1) == 1 }, patience, 20*time.Millisecond)
+	leave := func() {}
+	if w.rebalance {
+		cfg, changes := brisk(), newPartitions()
+		cfg.Options, cfg.Hooks = c.server.Admin(), []kafkasource.Hook{changes}
+		other, err := kafkasource.NewSubscriber(c.server.Brokers, c.group, cfg)
+		require.NoError(t, err)
+		subscribe(t, other, c.topic)
+		changes.await(t, kafkasource.Assigned, 1)
+		leave = func() {
+			require.NoError(t, other.Close())
+			require.Eventually(t, func() bool { return c.members(t) == 1 }, patience, 20*time.Millisecond)
+			log.forget()
+		}
+	}
+
+	c.server.Withdraw(t, c.user, lacks)
+	leave()
+	log.await(t, c.says(), c.lacks.Name)
+	require.NoError(t, writer.ProduceSync(t.Context(), record(c.topic, 0, "3", "k"), record(c.topic, 1, "4", "k")).FirstErr())
+	c.server.Allow(t, c.user, lacks)
+	until("3", "4")
+	require.Eventually(t, func() bool { return c.committedNow(t, 0) == 2 && c.committedNow(t, 1) == 2 }, patience, 20*time.Millisecond)
+}
