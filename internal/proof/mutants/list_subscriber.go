@@ -60,6 +60,14 @@ func subscriberMutants() []Mutant {
 			Package: "inbox/kafkasource", Test: "TestNoGroup_TopicMadeAgain", Needs: Kafka,
 		},
 		{
+			Name: "refused-partition-is-left-out", Breaks: []string{"A6"},
+			Change:  "a partition whose offset the group has refused to tell is never read again",
+			File:    "inbox/kafkasource/member.go",
+			Old:     `return ok && !refused.Retriable &&`,
+			New:     `return ok && refused.Retriable &&`,
+			Package: "inbox/kafkasource", Test: "TestA6_MissingRightIsAnOutage", Needs: Kafka,
+		},
+		{
 			Name: "initialize-changes-nothing", Breaks: []string{"A6"},
 			Change:  "a topic is made with the cluster's defaults, whatever NewTopic says",
 			File:    "inbox/kafkasource/initialize.go",
