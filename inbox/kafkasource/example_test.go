@@ -46,7 +46,7 @@ func ExampleSubscriber() {
 	defer cluster.Close()
 	sub, err := kafkasource.NewSubscriber(cluster.ListenAddrs(), "loyalty", kafkasource.Config{
 		Concurrency: 64, // messages of one key stay in order
-		// Options: []kgo.Opt{kgo.DialTLS(), kgo.SASL(…)},
+		// Options: TLS and SASL, see docs/kafka-security.md
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -1,6 +1,7 @@
 package kafkasource_test
 
 import (
+	"crypto/tls"
 	"strings"
 	"testing"
 	"time"
@@ -26,6 +27,10 @@ func TestA6_MissingRightIsAnOutage(t *testing.T) {
 	eachRight(t, server, "nogroup", missingOfSubscriber, "NoGroup")
 	eachRight(t, server, "initialize", missingOfInitialize, "NoGroup", "SubscribeInitialize")
 	eachRight(t, server, "publisher", missingOfPublisher, "kafkasource.NewPublisher")
+	t.Run("not let in", func(t *testing.T) {
+		t.Parallel()
+		notLetIn(t, server)
+	})
 	for name, w := range map[string]withdrawal{
 		"topic":                              {resource: "topic"},
 		"topic but to see it":                {resource: "topic", kept: true},
@@ -160,4 +165,23 @@ func withdrawn(t *testing.T, c *securedCase, w withdrawal) {
 	c.server.Allow(t, c.user, lacks)
 	until("3", "4")
 	require.Eventually(t, func() bool { return c.committedNow(t, 0) == 2 && c.committedNow(t, 1) == 2 }, patience, 20*time.Millisecond)
+}
+
+// notLetIn connects with a wrong password, without knowing who has signed the broker's
+// certificate, and without TLS.
+func notLetIn(t *testing.T, server *testenv.SecuredServer) {
+	for want, opts := range map[string][]kgo.Opt{
+		"SASL_AUTHENTICATION_FAILED":                      server.As("admin", "wrong"),
+		"certificate signed by unknown authority":         {kgo.DialTLSConfig(&tls.Config{MinVersion: tls.VersionTLS12})},
+		"plaintext connection speaking to a tls endpoint": {},
+	} {
+		log, cfg := newLines(), brisk()
+		cfg.Options, cfg.Logger = opts, log.logger()
+		subscribe(t, newSubscriber(t, server.Brokers, "loyalty", cfg), "orders")
+		log.await(t, "WARN", want)
+		pub, err := kafkasource.NewPublisher(server.Brokers, kafkasource.PublisherConfig{Options: opts, PublishTimeout: 2 * time.Second})
+		require.NoError(t, err)
+		require.ErrorContains(t, pub.Publish("orders", message.NewMessage("1", nil)), want)
+		require.NoError(t, pub.Close())
+	}
 }

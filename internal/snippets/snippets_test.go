@@ -25,7 +25,7 @@ const leat = "github.com/leat-go/leat/"
 // imports are the packages that blocks may use, by path; the value is the name if it is
 // not the last part of the path.
 var imports = map[string]string{
-	"context": "", "errors": "", "fmt": "", "log/slog": "", "net/http": "", "time": "", "database/sql": "",
+	"context": "", "crypto/tls": "", "crypto/x509": "", "errors": "", "fmt": "", "log/slog": "", "net/http": "", "os": "", "time": "", "database/sql": "",
 	"github.com/ThreeDotsLabs/watermill":                           "",
 	"github.com/ThreeDotsLabs/watermill/message":                   "",
 	"github.com/ThreeDotsLabs/watermill/message/router/middleware": "wm",
@@ -33,6 +33,7 @@ var imports = map[string]string{
 	"github.com/jackc/pgx/v5/pgxpool":                              "",
 	"github.com/redis/go-redis/v9":                                 "redis",
 	"github.com/twmb/franz-go/pkg/kgo":                             "",
+	"github.com/twmb/franz-go/pkg/sasl/scram":                      "",
 	leat + "dedupe":                                                "", leat + "dedupe/httpdedupe": "", leat + "dedupe/httpdedupe/pghttp": "",
 	leat + "dedupe/redisdedupe": "", leat + "inbox": "", leat + "inbox/kafkasource": "", leat + "inbox/pginbox": "",
 	leat + "inbox/rediscache": "", leat + "inbox/twotier": "", leat + "middleware": "", leat + "middleware/oteltrace": "",

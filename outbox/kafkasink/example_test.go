@@ -20,7 +20,7 @@ func Example() {
 	defer cluster.Close()
 
 	sink, err := kafkasink.New(cluster.ListenAddrs(), kafkasink.Config{
-		// Options: []kgo.Opt{kgo.DialTLS(), kgo.SASL(…)},
+		// Options: TLS and SASL, see docs/kafka-security.md
 	})
 	if err != nil {
 		fmt.Println(err)

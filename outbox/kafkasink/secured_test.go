@@ -27,6 +27,7 @@ func TestO8_MissingRightIsAnOutage(t *testing.T) {
 	t.Parallel()
 	server := testenv.SecuredKafka(t)
 	eachRight(t, server, "idempotent", missingOfSink, "kafkasink.New")
+	eachRight(t, server, "missing", missingOfSink, "kafkasink.New", "AllowAutoTopicCreation")
 	eachRight(t, server, "transactional", missingOfTransactional, "kafkasink.NewTransactional")
 	eachRight(t, server, "created", missingOfTransactional, "kafkasink.NewTransactional", "CreatePositionTopic")
 	for _, kept := range []bool{true, false} {
@@ -49,11 +50,16 @@ type securedCase struct {
 	names  map[string]string // by those of the document
 	lacks  *testenv.ACL
 	create bool // the topic of positions
+	auto   bool // AllowAutoTopicCreation
 }
 
 // told waits until the log says which right the user lacks, and how to be told so.
 func (c *securedCase) told(t *testing.T, log *lines) {
 	t.Helper()
+	if c.lacks.Operation == kmsg.ACLOperationCreate && c.auto {
+		log.await(t, "create it if it is missing", c.lacks.Name)
+		return
+	}
 	log.await(t, "allow this client", c.lacks.Operation.String(), strings.ReplaceAll(c.lacks.Resource, "-", " "), c.lacks.Name)
 }
 
@@ -62,7 +68,10 @@ func (c *securedCase) told(t *testing.T, log *lines) {
 func eachRight(t *testing.T, server *testenv.SecuredServer, name string, test func(*testing.T, *securedCase), sections ...string) {
 	t.Helper()
 	for n := 0; ; n++ {
-		c := &securedCase{server: server, user: name + strconv.Itoa(n), names: map[string]string{}, create: slices.Contains(sections, "CreatePositionTopic")}
+		c := &securedCase{
+			server: server, user: name + strconv.Itoa(n), names: map[string]string{}, create: slices.Contains(sections, "CreatePositionTopic"),
+			auto: slices.Contains(sections, "AllowAutoTopicCreation"),
+		}
 		for _, documented := range []string{"orders", "relay-positions", "relay-orders-"} {
 			c.names[documented] = documented + c.user
 		}
@@ -81,7 +90,9 @@ func eachRight(t *testing.T, server *testenv.SecuredServer, name string, test fu
 		}
 		t.Run(title, func(t *testing.T) {
 			t.Parallel()
-			server.Topic(t, c.names["orders"], nil)
+			if !c.auto {
+				server.Topic(t, c.names["orders"], nil)
+			}
 			c.opts = server.As(c.user, server.User(t, c.user))
 			server.Allow(t, c.user, rights...)
 			test(t, c)
@@ -93,7 +104,9 @@ func missingOfSink(t *testing.T, c *securedCase) {
 	orders, mail, log := c.names["orders"], "mail"+c.user, newLines()
 	c.server.Topic(t, mail, nil)
 	c.server.Allow(t, c.user, testenv.ACL{Operation: kmsg.ACLOperationWrite, Resource: "topic", Name: mail})
-	sink := newSink(t, c.server.Brokers, kafkasink.Config{Options: c.opts, Logger: log.logger()})
+	sink := newSink(t, c.server.Brokers, kafkasink.Config{
+		Options: c.opts, Logger: log.logger(), AllowAutoTopicCreation: c.auto,
+	})
 	s := runRelay(t, c.server, log, sink, relay.Park)
 	s.write(orders, mail, orders)
 	s.requireDelivered(mail, 1)
