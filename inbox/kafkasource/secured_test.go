@@ -2,6 +2,7 @@ package kafkasource_test
 
 import (
 	"crypto/tls"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -48,6 +49,7 @@ func TestA6_MissingRightIsAnOutage(t *testing.T) {
 }
 
 func missingOfSubscriber(t *testing.T, c *securedCase) {
+	t.Helper()
 	c.server.Topic(t, c.topic, nil)
 	require.NoError(t, c.admin(t).ProduceSync(t.Context(),
 		record(c.topic, 0, "1", "k"), record(c.topic, 0, "2", "k"), record(c.topic, 0, "3", "k")).FirstErr())
@@ -80,6 +82,7 @@ func missingOfSubscriber(t *testing.T, c *securedCase) {
 }
 
 func missingOfInitialize(t *testing.T, c *securedCase) {
+	t.Helper()
 	s := newSubscriber(t, c.server.Brokers, "", kafkasource.Config{NoGroup: true, Options: c.opts})
 	if c.lacks != nil {
 		require.ErrorContains(t, s.SubscribeInitialize(c.topic), c.says())
@@ -89,6 +92,7 @@ func missingOfInitialize(t *testing.T, c *securedCase) {
 }
 
 func missingOfPublisher(t *testing.T, c *securedCase) {
+	t.Helper()
 	c.server.Topic(t, c.topic, nil)
 	pub, err := kafkasource.NewPublisher(c.server.Brokers, kafkasource.PublisherConfig{Options: c.opts})
 	require.NoError(t, err)
@@ -112,6 +116,7 @@ type withdrawal struct {
 
 // withdrawn takes a right from a member that has used it, and gives it back.
 func withdrawn(t *testing.T, c *securedCase, w withdrawal) {
+	t.Helper()
 	rights := map[string]testenv.ACL{
 		"topic": {Operation: kmsg.ACLOperationRead, Resource: "topic", Name: c.topic},
 		"group": {Operation: kmsg.ACLOperationRead, Resource: "group", Name: c.group},
@@ -129,7 +134,7 @@ func withdrawn(t *testing.T, c *securedCase, w withdrawal) {
 	}
 	require.NoError(t, writer.ProduceSync(t.Context(), record(c.topic, 0, "1", "k"), record(c.topic, 1, "2", "k")).FirstErr())
 	log, cfg := newLines(), brisk()
-	cfg.Options, cfg.Logger = append(c.opts, kgo.FetchMaxWait(100*time.Millisecond)), log.logger()
+	cfg.Options, cfg.Logger = slices.Concat(c.opts, []kgo.Opt{kgo.FetchMaxWait(100 * time.Millisecond)}), log.logger()
 	msgs := subscribe(t, newSubscriber(t, c.server.Brokers, c.group, cfg), c.topic)
 	acked := map[string]bool{}
 	until := func(ids ...string) { // what was acknowledged and not committed can come again
@@ -145,21 +150,12 @@ func withdrawn(t *testing.T, c *securedCase, w withdrawal) {
 	require.Eventually(t, func() bool { return c.committedNow(t, 0) == 1 && c.committedNow(t, 1) == 1 }, patience, 20*time.Millisecond)
 	leave := func() {}
 	if w.rebalance {
-		cfg, changes := brisk(), newPartitions()
-		cfg.Options, cfg.Hooks = c.server.Admin(), []kafkasource.Hook{changes}
-		other, err := kafkasource.NewSubscriber(c.server.Brokers, c.group, cfg)
-		require.NoError(t, err)
-		subscribe(t, other, c.topic)
-		changes.await(t, kafkasource.Assigned, 1)
-		leave = func() {
-			require.NoError(t, other.Close())
-			require.Eventually(t, func() bool { return c.members(t) == 1 }, patience, 20*time.Millisecond)
-			log.forget()
-		}
+		leave = c.otherMember(t)
 	}
 
 	c.server.Withdraw(t, c.user, lacks)
 	leave()
+	log.forget()
 	log.await(t, c.says(), c.lacks.Name)
 	require.NoError(t, writer.ProduceSync(t.Context(), record(c.topic, 0, "3", "k"), record(c.topic, 1, "4", "k")).FirstErr())
 	c.server.Allow(t, c.user, lacks)
@@ -167,9 +163,26 @@ func withdrawn(t *testing.T, c *securedCase, w withdrawal) {
 	require.Eventually(t, func() bool { return c.committedNow(t, 0) == 2 && c.committedNow(t, 1) == 2 }, patience, 20*time.Millisecond)
 }
 
+// otherMember takes one of the group's two partitions. It returns what makes it leave, which
+// returns when the group goes on without it.
+func (c *securedCase) otherMember(t *testing.T) (leave func()) {
+	t.Helper()
+	cfg, changes := brisk(), newPartitions()
+	cfg.Options, cfg.Hooks = c.server.Admin(), []kafkasource.Hook{changes}
+	other, err := kafkasource.NewSubscriber(c.server.Brokers, c.group, cfg)
+	require.NoError(t, err)
+	subscribe(t, other, c.topic)
+	changes.await(t, kafkasource.Assigned, 1)
+	return func() {
+		require.NoError(t, other.Close())
+		require.Eventually(t, func() bool { return c.members(t) == 1 }, patience, 20*time.Millisecond)
+	}
+}
+
 // notLetIn connects with a wrong password, without knowing who has signed the broker's
 // certificate, and without TLS.
 func notLetIn(t *testing.T, server *testenv.SecuredServer) {
+	t.Helper()
 	for want, opts := range map[string][]kgo.Opt{
 		"SASL_AUTHENTICATION_FAILED":                      server.As("admin", "wrong"),
 		"certificate signed by unknown authority":         {kgo.DialTLSConfig(&tls.Config{MinVersion: tls.VersionTLS12})},

@@ -101,6 +101,7 @@ func eachRight(t *testing.T, server *testenv.SecuredServer, name string, test fu
 }
 
 func missingOfSink(t *testing.T, c *securedCase) {
+	t.Helper()
 	orders, mail, log := c.names["orders"], "mail"+c.user, newLines()
 	c.server.Topic(t, mail, nil)
 	c.server.Allow(t, c.user, testenv.ACL{Operation: kmsg.ACLOperationWrite, Resource: "topic", Name: mail})
@@ -122,6 +123,7 @@ func missingOfSink(t *testing.T, c *securedCase) {
 }
 
 func missingOfTransactional(t *testing.T, c *securedCase) {
+	t.Helper()
 	orders, log := c.names["orders"], newLines()
 	if !c.create {
 		c.server.Topic(t, c.names["relay-positions"], map[string]*string{"cleanup.policy": new("compact")})
@@ -179,6 +181,7 @@ func TestWritable(t *testing.T) {
 // withdrawn takes the right to write to one of two topics from a relay that uses it, and
 // leaves it the right to look the topic up if kept is true.
 func withdrawn(t *testing.T, server *testenv.SecuredServer, kept bool) {
+	t.Helper()
 	user := "withdrawn-" + strconv.FormatBool(kept)
 	orders, mail, log := "orders-"+user, "mail-"+user, newLines()
 	right := testenv.ACL{Operation: kmsg.ACLOperationWrite, Resource: "topic", Name: orders}
@@ -215,6 +218,7 @@ func withdrawn(t *testing.T, server *testenv.SecuredServer, kept bool) {
 // notLetIn connects with a wrong password, and without knowing who has signed the
 // broker's certificate.
 func notLetIn(t *testing.T, server *testenv.SecuredServer) {
+	t.Helper()
 	for want, opts := range map[string][]kgo.Opt{
 		"SASL_AUTHENTICATION_FAILED":                      server.As("admin", "wrong"),
 		"certificate signed by unknown authority":         {kgo.DialTLSConfig(&tls.Config{MinVersion: tls.VersionTLS12})},
