@@ -96,7 +96,10 @@ func (s Selection) String() string {
 
 // keyArgs and filterArgs are parameters, NULL where s does not select so.
 func (s Selection) keyArgs() []any {
-	return []any{orNull(s.Topic), orNull(s.Key)}
+	if s.Key == "" {
+		return []any{(*string)(nil), (*string)(nil)}
+	}
+	return []any{s.Topic, s.Key}
 }
 
 func (s Selection) idArgs() []any {

@@ -1,24 +1,26 @@
 -- The records to be tried now: of each topic that is not excepted, the records whose
 -- time has come, longest due first, each with a share of those that wait behind it,
--- up to the next parked one. The topics are found by one probe each, so that a
--- hundred thousand records of a destination that is away are not looked at. NOT IN
+-- up to the next parked one. The topics are found by one probe each, by as much of them
+-- as the indexes hold, so that a hundred thousand records of a destination that is away
+-- are not looked at. NOT IN
 -- is hashed by every version, <> ALL from 15 on only, and thousands of topics may be
 -- away. The page ends at the record with which its bytes reach $6: octet_length and
 -- pg_column_size read a value's header, so that what is left out is not fetched.
 -- $2 limit, $3 topics to leave out, $4 slots, $5 slot, $6 bytes.
 WITH RECURSIVE t AS (
-    (SELECT topic FROM @{_held} WHERE relay_group = $1 AND state <> 'wait' ORDER BY topic LIMIT 1)
+    (SELECT left(topic, 255) AS prefix FROM @{_held} WHERE relay_group = $1 AND state <> 'wait' ORDER BY left(topic, 255) LIMIT 1)
     UNION ALL
-    SELECT (SELECT h.topic FROM @{_held} h WHERE h.relay_group = $1 AND h.state <> 'wait' AND h.topic > t.topic ORDER BY h.topic LIMIT 1)
-    FROM t WHERE t.topic IS NOT NULL
+    SELECT (SELECT left(h.topic, 255) FROM @{_held} h
+            WHERE h.relay_group = $1 AND h.state <> 'wait' AND left(h.topic, 255) > t.prefix ORDER BY left(h.topic, 255) LIMIT 1)
+    FROM t WHERE t.prefix IS NOT NULL
 ), firsts AS MATERIALIZED (
     SELECT d.*
     FROM t CROSS JOIN LATERAL (
         SELECT h.seq, h.topic, h.key, h.next_at FROM @{_held} h
-        WHERE h.relay_group = $1 AND h.topic = t.topic AND h.next_at <= now() AND h.state <> 'wait'
-          AND h.shard % $4::smallint = $5::smallint
+        WHERE h.relay_group = $1 AND left(h.topic, 255) = t.prefix AND h.next_at <= now() AND h.state <> 'wait'
+          AND h.shard % $4::smallint = $5::smallint AND h.topic NOT IN (SELECT unnest($3::text[]))
         ORDER BY h.next_at LIMIT $2) d
-    WHERE t.topic NOT IN (SELECT unnest($3::text[]))
+    WHERE length(t.prefix) = 255 OR t.prefix NOT IN (SELECT unnest($3::text[]))
     ORDER BY d.next_at LIMIT $2
 ), line AS MATERIALIZED (
     SELECT seq FROM firsts
@@ -26,11 +28,11 @@ WITH RECURSIVE t AS (
     SELECT b.seq
     FROM firsts f CROSS JOIN LATERAL (
         SELECT h.seq FROM @{_held} h
-        WHERE h.relay_group = $1 AND h.topic = f.topic
+        WHERE h.relay_group = $1 AND left(h.topic, 255) = left(f.topic, 255) AND h.topic = f.topic
           AND hashtextextended(h.key, 0) = hashtextextended(f.key, 0) AND h.key = f.key
           AND h.seq > f.seq AND h.state = 'wait'
           AND h.seq < coalesce((SELECT p.seq FROM @{_held} p
-              WHERE p.relay_group = $1 AND p.topic = f.topic
+              WHERE p.relay_group = $1 AND left(p.topic, 255) = left(f.topic, 255) AND p.topic = f.topic
                 AND hashtextextended(p.key, 0) = hashtextextended(f.key, 0) AND p.key = f.key
                 AND p.seq > f.seq AND p.state <> 'wait'
               ORDER BY p.seq LIMIT 1), 9223372036854775807)

@@ -2,7 +2,7 @@
 -- error, and time.
 SELECT seq FROM @{_held}
 WHERE relay_group = $1 AND state <> 'wait' AND state = 'parked'
-  AND ($2::text IS NULL OR (topic = $2 AND hashtextextended(key, 0) = hashtextextended($3::text, 0) AND key = $3))
+  AND ($2::text IS NULL OR (left(topic, 255) = left($2, 255) AND topic = $2 AND hashtextextended(key, 0) = hashtextextended($3::text, 0) AND key = $3))
   AND ($4::text IS NULL OR topic LIKE $4)
   AND ($5::text IS NULL OR errors -> -1 ->> 'kind' = $5)
   AND ($6::timestamptz IS NULL OR held_at < $6)

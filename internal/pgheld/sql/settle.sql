@@ -9,14 +9,14 @@ WITH k AS MATERIALIZED (
     SELECT k.topic, k.key, h.seq, h.state
     FROM k CROSS JOIN LATERAL (
         SELECT h.seq, h.state FROM @{_held} h
-        WHERE h.relay_group = $1 AND h.topic = k.topic
+        WHERE h.relay_group = $1 AND left(h.topic, 255) = left(k.topic, 255) AND h.topic = k.topic
           AND hashtextextended(h.key, 0) = hashtextextended(k.key, 0) AND h.key = k.key
         ORDER BY h.seq LIMIT 1) h
 ), late AS MATERIALIZED (
     SELECT h.seq
     FROM f CROSS JOIN LATERAL (
         SELECT h.seq FROM @{_held} h
-        WHERE h.relay_group = $1 AND h.topic = f.topic
+        WHERE h.relay_group = $1 AND left(h.topic, 255) = left(f.topic, 255) AND h.topic = f.topic
           AND hashtextextended(h.key, 0) = hashtextextended(f.key, 0) AND h.key = f.key
           AND h.seq > f.seq AND h.state <> 'wait' AND h.state = 'retry'
         ORDER BY h.seq OFFSET 0) h

@@ -95,5 +95,29 @@ func heldMutants() []Mutant {
 			New:     `WHERE before < 1024 * $6::bigint`,
 			Package: "outbox/pgoutbox", Test: "TestN3_DueFetchesNoMoreThanItReturns", Needs: Postgres,
 		},
+		{
+			Name: "held-topics-in-a-btree", Breaks: []string{"N4"},
+			Change:  "the index of held records has whole topics",
+			File:    "outbox/pgoutbox/migrations/00005_long_topics.sql",
+			Old:     `(relay_group, left(topic, 255), next_at)`,
+			New:     `(relay_group, topic, next_at)`,
+			Package: "outbox/pgoutbox", Test: "TestN4_LongTopicsCanBeSetAside", Needs: Postgres,
+		},
+		{
+			Name: "topics-away-by-their-prefix", Breaks: []string{"O6"},
+			Change:  "a long topic counts as away if a topic that it begins with is",
+			File:    "internal/pgheld/sql/due.sql",
+			Old:     `WHERE length(t.prefix) = 255 OR t.prefix NOT IN`,
+			New:     `WHERE t.prefix NOT IN`,
+			Package: "outbox/pgoutbox", Test: "TestN4_LongTopicsCanBeSetAside", Needs: Postgres,
+		},
+		{
+			Name: "the-empty-topic-selects-all", Breaks: []string{"O2"},
+			Change:  "who redrives a record without a topic redrives all that is parked",
+			File:    "internal/pgheld/request.go",
+			Old:     `	return []any{s.Topic, s.Key}`,
+			New:     `	return []any{orNull(s.Topic), s.Key}`,
+			Package: "internal/pgheld", Test: "TestO2_TheEmptyTopicIsATopic", Needs: Postgres,
+		},
 	}
 }

@@ -1,0 +1,38 @@
+package pgoutbox_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/outbox/pgoutbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// TestN4_LongTopicsCanBeSetAside: a producer that writes to the table can name a topic of
+// kilobytes, which no destination takes. It is set aside like any other record, and what
+// is behind it goes on. S4.
+func TestN4_LongTopicsCanBeSetAside(t *testing.T) {
+	t.Parallel()
+	h := newHolding(t)
+	// Of random digits, so that the index cannot compress them.
+	exec(t, h.db, `INSERT INTO leat.outbox (id, shard, topic, key, payload)
+		SELECT gen_random_uuid(), 0, (SELECT string_agg(md5(n::text), '') FROM generate_series(1, 250) n), key, ''
+		FROM unnest('{a,a,NULL,NULL}'::text[]) key`)
+	put(t, h.ob, "b", "next")
+	h.hold(relay.FatePark, relay.FateWait, relay.FateDead, relay.FateRetry, relay.FateDelivered)
+	require.Empty(t, h.pendingNow())
+	parked, err := h.ob.Parked(t.Context(), pgoutbox.ParkedQuery{})
+	require.NoError(t, err)
+	require.Len(t, parked, 2)
+	long := parked[0].Topic
+	require.Len(t, long, 8000)
+	require.Equal(t, 2, query1[int](t, h.db, "SELECT count(*) FROM leat.outbox_parked"))
+	due, err := h.Due(t.Context(), 10, []string{long})
+	require.NoError(t, err)
+	require.Empty(t, due, "the topic is away")
+	due, err = h.Due(t.Context(), 10, []string{long[:255], strings.ToUpper(long)})
+	require.NoError(t, err)
+	require.Len(t, due, 1, "others are away")
+}
