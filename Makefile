@@ -40,7 +40,7 @@ FROM       ?= docs/benchmarks
 BENCHES     = $(LEATENV) run -- $(GO) run -C benchmarks ./cmd/bench
 
 .DEFAULT_GOAL := help
-.PHONY: help hello demo test test-root test-modules test-short test-race test-pg-versions lint fmt \
+.PHONY: help hello demo test test-root test-modules test-short test-race test-pg-versions lint vulncheck fmt \
 	bench bench-again bench-quick bench-micro bench-page proof proof-models proof-simulation proof-faults soak mutants fuzz \
 	services-up services-down kafka tidy ci
 
@@ -84,6 +84,9 @@ lint: ## check style, layers and likely bugs in all modules
 		echo "lint $$module"; \
 		(cd $$module && $(LINT) run --config=$(CURDIR)/.golangci.yml ./...); \
 	done
+
+vulncheck: ## look for known vulnerabilities, if their database can be reached
+	@.ci/vulncheck . $(MODULES)
 
 fmt: ## format all modules (gofumpt, imports in groups)
 	@set -e; for module in . $(MODULES); do \
