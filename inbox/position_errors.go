@@ -57,7 +57,7 @@ type GapError struct {
 
 // Error names the offsets.
 func (e *GapError) Error() string {
-	return fmt.Sprintf("%s: topic %s, partition %d, offset %d follows %d, and %d is not processed",
+	return fmt.Sprintf("%s: topic %.200q, partition %d, offset %d follows %d, and %d is not processed",
 		ErrGap, e.Position.Topic, e.Position.Partition, e.Position.Offset, e.Position.Prev, e.Next)
 }
 
@@ -74,7 +74,7 @@ type SourceChangedError struct {
 
 // Error names the sources.
 func (e *SourceChangedError) Error() string {
-	return fmt.Sprintf("%s: topic %s was %s and is %s", ErrSourceChanged, e.Topic, e.Known, e.Found)
+	return fmt.Sprintf("%s: topic %.200q was %.200q and is %.200q", ErrSourceChanged, e.Topic, e.Known, e.Found)
 }
 
 // Unwrap returns ErrSourceChanged.

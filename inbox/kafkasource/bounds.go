@@ -28,7 +28,7 @@ func Bounds(ctx context.Context, topic string, partition int32) (start, end int6
 	oldest, known := b.oldest.Lookup(topic, partition)
 	newest, known2 := b.newest.Lookup(topic, partition)
 	if !known || !known2 {
-		return 0, 0, fmt.Errorf("leat: partition %d of topic %s has no bounds", partition, topic)
+		return 0, 0, fmt.Errorf("leat: partition %d of topic %.200q has no bounds", partition, topic)
 	}
 	return oldest.Offset, newest.Offset, nil
 }

@@ -88,11 +88,11 @@ func TestPublisher_RoundTrip(t *testing.T) {
 	msg.Ack()
 	require.Equal(t, "1", msg.UUID)
 	require.Equal(t, message.Metadata{"leat_key": "k", "event-id": "1", "a": "1"}, msg.Metadata)
-	require.ErrorContains(t, pub.Publish(topic, message.NewMessage("2", []byte(strings.Repeat("x", 2<<20)))), "leat: publish message 2 to "+topic)
+	require.ErrorContains(t, pub.Publish(topic, message.NewMessage("2", []byte(strings.Repeat("x", 2<<20)))), `leat: publish message "2" to "`+topic)
 	bad, err := kafkasource.NewPublisher(env.Brokers, kafkasource.PublisherConfig{
 		Key: func(string, *message.Message) (string, error) { return "", errors.New("no key") },
 	})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, bad.Close()) }()
-	require.EqualError(t, bad.Publish(topic, sent), "leat: key of message 1: no key")
+	require.EqualError(t, bad.Publish(topic, sent), `leat: key of message "1": no key`)
 }

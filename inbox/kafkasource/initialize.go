@@ -46,7 +46,7 @@ func (s *Subscriber) SubscribeInitialize(topic string) error {
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
-		return fmt.Errorf("initialize %s: %w", topic, ErrClosed)
+		return fmt.Errorf("initialize %.200q: %w", topic, ErrClosed)
 	}
 	s.running.Add(1)
 	s.mu.Unlock()
@@ -69,7 +69,7 @@ func (s *Subscriber) SubscribeInitialize(topic string) error {
 	defer client.Close()
 	m.client = client
 	if err := m.create(ctx); err != nil {
-		return fmt.Errorf("leat: initialize topic %s: %w", topic, err)
+		return fmt.Errorf("leat: initialize topic %.200q: %w", topic, err)
 	}
 	return nil
 }

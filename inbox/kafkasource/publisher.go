@@ -122,7 +122,7 @@ func (p *Publisher) Publish(topic string, messages ...*message.Message) error {
 	var failed []error
 	for i, msg := range messages {
 		if err := answer(msg.Context(), limit, answers[i]); err != nil {
-			failed = append(failed, fmt.Errorf("leat: publish message %s to %s: %w", msg.UUID, topic, needsTopic(err, "WRITE", topic)))
+			failed = append(failed, fmt.Errorf("leat: publish message %.200q to %.200q: %w", msg.UUID, topic, needsTopic(err, "WRITE", topic)))
 		}
 	}
 	return errors.Join(failed...)
@@ -175,7 +175,7 @@ func (p *Publisher) record(topic string, msg *message.Message) (*kgo.Record, err
 	}
 	key, err := p.cfg.Key(topic, msg)
 	if err != nil {
-		return nil, fmt.Errorf("leat: key of message %s: %w", msg.UUID, err)
+		return nil, fmt.Errorf("leat: key of message %.200q: %w", msg.UUID, err)
 	}
 	r := &kgo.Record{Topic: topic, Value: msg.Payload}
 	if key != "" {

@@ -108,7 +108,7 @@ func (s *Subscriber) begin(topic string, serve func(*assignment), serial bool) (
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return nil, fmt.Errorf("subscribe to %s: %w", topic, ErrClosed)
+		return nil, fmt.Errorf("subscribe to %.200q: %w", topic, ErrClosed)
 	}
 	s.running.Add(1)
 	return &subscription{

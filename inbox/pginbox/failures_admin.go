@@ -126,7 +126,7 @@ func (b By) check() error {
 	case strings.TrimSpace(b.Reason) == "":
 		return fmt.Errorf("%w: Reason is empty", ErrInvalidRequest)
 	case !storable(b.Actor), !storable(b.Reason):
-		return fmt.Errorf("%w: Actor = %q, Reason = %q: must be valid UTF-8 without NUL", ErrInvalidRequest, b.Actor, b.Reason)
+		return fmt.Errorf("%w: Actor = %.200q, Reason = %.200q: must be valid UTF-8 without NUL", ErrInvalidRequest, b.Actor, b.Reason)
 	}
 	return nil
 }
@@ -142,11 +142,11 @@ func (s Selection) check() error {
 	case ways != 1:
 		return fmt.Errorf("%w: select by Topic and Key, by ID, or by OfTopic and Before", ErrInvalidRequest)
 	case s.Topic != "" && s.Key == "":
-		return fmt.Errorf("%w: Topic = %q, Key = %q: a key needs both", ErrInvalidRequest, s.Topic, s.Key)
+		return fmt.Errorf("%w: Topic = %.200q, Key = %.200q: a key needs both", ErrInvalidRequest, s.Topic, s.Key)
 	case s.Limit < 1 || s.Limit > maxListed:
 		return fmt.Errorf("%w: Limit = %d: must be 1 to %d", ErrInvalidRequest, s.Limit, maxListed)
 	case !storable(s.Topic), !storable(s.OfTopic):
-		return fmt.Errorf("%w: Topic = %q, OfTopic = %q: must be valid UTF-8 without NUL", ErrInvalidRequest, s.Topic, s.OfTopic)
+		return fmt.Errorf("%w: Topic = %.200q, OfTopic = %.200q: must be valid UTF-8 without NUL", ErrInvalidRequest, s.Topic, s.OfTopic)
 	}
 	return nil
 }

@@ -77,11 +77,11 @@ func (f *failures) change(ctx context.Context, by By, sel Selection, whole bool,
 func (s Selection) String() string {
 	switch {
 	case s.ID != "":
-		return fmt.Sprintf("message %q", s.ID)
+		return fmt.Sprintf("message %.200q", s.ID)
 	case s.Key != "":
-		return fmt.Sprintf("key %q of topic %q", s.Key, s.Topic)
+		return fmt.Sprintf("key %.200q of topic %.200q", s.Key, s.Topic)
 	default:
-		return fmt.Sprintf("messages of topic %q, before %s", s.OfTopic, s.Before)
+		return fmt.Sprintf("messages of topic %.200q, before %s", s.OfTopic, s.Before)
 	}
 }
 
@@ -116,7 +116,7 @@ func (f *failures) changeOne(
 }
 
 func (f *failures) retried(row parkedRow) error {
-	return fmt.Errorf("%w: consumer %s, message %q", ErrBeingRetried, f.keys.consumer, row.id)
+	return fmt.Errorf("%w: consumer %s, message %.200q", ErrBeingRetried, f.keys.consumer, row.id)
 }
 
 func (f *failures) first(ctx context.Context, tx pgx.Tx, number int16, key inbox.Key) (parkedRow, error) {

@@ -83,7 +83,7 @@ func (w *Watermark) Accept(ctx context.Context, req AcceptSource) error {
 		for _, s := range all {
 			switch {
 			case s.source == req.Source && s.topic != req.Topic:
-				return fmt.Errorf("%w: source %s is that of topic %s", ErrWatermarkRequest, s.source, s.topic)
+				return fmt.Errorf("%w: source %s is that of topic %.200q", ErrWatermarkRequest, s.source, s.topic)
 			case s.topic == req.Topic && !s.retired:
 				known = s.source
 			}
@@ -249,7 +249,7 @@ func (w *Watermark) rewrite(
 // requestRead is request for a topic that the consumer reads.
 func (w *Watermark) requestRead(by WatermarkBy, p WatermarkPartition) (pgtype.UUID, error) {
 	if !w.keys.topics[p.Topic] {
-		return pgtype.UUID{}, fmt.Errorf("%w: %w: topic %q", ErrWatermarkRequest, inbox.ErrWrongTopic, p.Topic)
+		return pgtype.UUID{}, fmt.Errorf("%w: %w: topic %.200q", ErrWatermarkRequest, inbox.ErrWrongTopic, p.Topic)
 	}
 	return request(by, p)
 }

@@ -147,7 +147,7 @@ func TestWatermarkRequestsAreChecked(t *testing.T) {
 		}, `source ""`},
 		"source of another topic": {func() error {
 			return w.Accept(t.Context(), pginbox.AcceptSource{WatermarkBy: someone, Topic: "other", Source: wmSource})
-		}, "is that of topic events"},
+		}, `is that of topic "events"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

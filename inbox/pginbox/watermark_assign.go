@@ -207,5 +207,5 @@ func (w *Watermark) wrap(what string, err error) error {
 
 // partitionName names a partition for people.
 func partitionName(topic string, partition int32) string {
-	return fmt.Sprintf("partition %d of topic %s", partition, topic)
+	return fmt.Sprintf("partition %d of topic %.200q", partition, topic)
 }

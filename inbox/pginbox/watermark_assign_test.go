@@ -158,7 +158,7 @@ func TestI8_LogThatEndsBeforeTheWatermark(t *testing.T) {
 
 	_, err := w.Assigned(t.Context(), []inbox.Assignment{whole(5)})
 	require.ErrorIs(t, err, inbox.ErrBeyondEnd)
-	require.ErrorContains(t, err, "partition 0 of topic events ends at 5, to be read on at 6")
+	require.ErrorContains(t, err, `partition 0 of topic "events" ends at 5, to be read on at 6`)
 	require.Equal(t, []pginbox.WatermarkAlarm{{
 		Kind: pginbox.AlarmBeyondEnd, Consumer: "c", Topic: wmTopic, Source: wmSource, Next: 6, End: 5, Refused: true,
 	}}, heard.take())
@@ -193,7 +193,7 @@ func TestI8_LogThatHasDroppedMessages(t *testing.T) {
 	cfg.Missing = pginbox.RefuseMissing
 	_, err := newWatermark(t, db, "pgx", cfg).Assigned(t.Context(), []inbox.Assignment{cut})
 	require.ErrorIs(t, err, inbox.ErrMissing)
-	require.ErrorContains(t, err, "partition 0 of topic events starts at 3, to be read on at 0")
+	require.ErrorContains(t, err, `partition 0 of topic "events" starts at 3, to be read on at 0`)
 	require.Equal(t, []pginbox.WatermarkAlarm{want}, heard.take())
 
 	// A handler of another session may still run for a message that is gone.
@@ -231,7 +231,7 @@ func TestI8_UnsoundAssignmentsAreRefused(t *testing.T) {
 	}{
 		"retry topic":  {inbox.Assignment{Source: wmSource, Topic: "events-retry"}, inbox.ErrWrongTopic, `topic "events-retry"`},
 		"no source":    {inbox.Assignment{Topic: wmTopic}, inbox.ErrNoPosition, `source ""`},
-		"one source":   {inbox.Assignment{Source: wmSource, Topic: "other"}, inbox.ErrNoPosition, "is that of topic events, not of other"},
+		"one source":   {inbox.Assignment{Source: wmSource, Topic: "other"}, inbox.ErrNoPosition, `is that of topic "events", not of "other"`},
 		"partition":    {inbox.Assignment{Source: wmSource, Topic: wmTopic, Partition: -1}, inbox.ErrNoPosition, "partition -1"},
 		"end":          {inbox.Assignment{Source: wmSource, Topic: wmTopic, Start: 2, End: 1}, inbox.ErrNoPosition, "starts at 2, ends at 1"},
 		"no committed": {inbox.Assignment{Source: wmSource, Topic: wmTopic, End: 1, From: -1}, inbox.ErrNoPosition, "is to be read from -1"},

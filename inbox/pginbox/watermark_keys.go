@@ -100,7 +100,7 @@ func (k watermarkKeys) place(ctx context.Context) (place, error) {
 	case at.Offset < 0 || at.Prev < -1 || at.Prev >= at.Offset:
 		return place{}, fmt.Errorf("%w: offset %d after %d", inbox.ErrNoPosition, at.Offset, at.Prev)
 	case !at.Serial:
-		return place{}, fmt.Errorf("%w: topic %s", inbox.ErrNotSerial, at.Topic)
+		return place{}, fmt.Errorf("%w: topic %.200q", inbox.ErrNotSerial, at.Topic)
 	}
 	return place{Position: at, source: source, lock: k.lockOf(source, at.Partition)}, nil
 }
@@ -108,7 +108,7 @@ func (k watermarkKeys) place(ctx context.Context) (place, error) {
 // sourceOf checks what names a partition that is read.
 func (k watermarkKeys) sourceOf(topic, source string, partition int32) (pgtype.UUID, error) {
 	if !k.topics[topic] {
-		return pgtype.UUID{}, fmt.Errorf("%w: topic %q", inbox.ErrWrongTopic, topic)
+		return pgtype.UUID{}, fmt.Errorf("%w: topic %.200q", inbox.ErrWrongTopic, topic)
 	}
 	return storedSource(topic, source, partition)
 }
@@ -119,9 +119,9 @@ func storedSource(topic, source string, partition int32) (pgtype.UUID, error) {
 	stored, canonical := ids.Map(source)
 	switch {
 	case !canonical || stored == ids.UUID{}:
-		return pgtype.UUID{}, fmt.Errorf("%w: source %q of topic %s is no canonical UUID", inbox.ErrNoPosition, source, topic)
+		return pgtype.UUID{}, fmt.Errorf("%w: source %.200q of topic %.200q is no canonical UUID", inbox.ErrNoPosition, source, topic)
 	case partition < 0:
-		return pgtype.UUID{}, fmt.Errorf("%w: partition %d of topic %s", inbox.ErrNoPosition, partition, topic)
+		return pgtype.UUID{}, fmt.Errorf("%w: partition %d of topic %.200q", inbox.ErrNoPosition, partition, topic)
 	}
 	return pgtype.UUID{Bytes: stored, Valid: true}, nil
 }
@@ -143,7 +143,7 @@ func (at place) verdict(next *int64, current *string) (inbox.Status, error) {
 	case next == nil && current != nil && *current != at.Source:
 		return 0, &inbox.SourceChangedError{Topic: at.Topic, Known: *current, Found: at.Source}
 	case next == nil:
-		return 0, fmt.Errorf("%w: partition %d of topic %s", inbox.ErrNotAssigned, at.Partition, at.Topic)
+		return 0, fmt.Errorf("%w: partition %d of topic %.200q", inbox.ErrNotAssigned, at.Partition, at.Topic)
 	case *next > at.Offset:
 		return inbox.Duplicate, nil
 	case *next <= at.Prev:

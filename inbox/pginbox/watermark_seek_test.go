@@ -38,7 +38,7 @@ func TestI8_SeekReadsOnWhereTheDatabaseSays(t *testing.T) {
 	away = errOnPurpose
 	_, err = seek(t.Context(), begins)
 	require.ErrorIs(t, err, errOnPurpose)
-	require.ErrorContains(t, err, "bounds of partition 0 of topic events")
+	require.ErrorContains(t, err, `bounds of partition 0 of topic "events"`)
 }
 
 // TestWatermarkCostsNoRoundTripBeyondTheTransaction: as an inbox of ids.

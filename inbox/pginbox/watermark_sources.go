@@ -45,7 +45,7 @@ func (a *assigning) settleSources(ctx context.Context, tx pgx.Tx, number int16) 
 	for i := range a.parts {
 		p := &a.parts[i]
 		if s, ok := bySource[p.Source]; ok && s.topic != p.Topic {
-			return fmt.Errorf("%w: source %s is that of topic %s, not of %s", inbox.ErrNoPosition, p.Source, s.topic, p.Topic)
+			return fmt.Errorf("%w: source %s is that of topic %.200q, not of %.200q", inbox.ErrNoPosition, p.Source, s.topic, p.Topic)
 		}
 		if current[p.Topic] != p.Source {
 			if err := a.newSource(ctx, tx, number, p, current[p.Topic]); err != nil {

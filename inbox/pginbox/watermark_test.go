@@ -36,7 +36,7 @@ func TestI8_GapIsNeverAcked(t *testing.T) {
 				var gap *inbox.GapError
 				require.ErrorAs(t, err, &gap)
 				require.Equal(t, inbox.GapError{Position: at(4), Next: 3}, *gap)
-				require.ErrorContains(t, err, "topic events, partition 0, offset 4 follows 3, and 3 is not processed")
+				require.ErrorContains(t, err, `topic "events", partition 0, offset 4 follows 3, and 3 is not processed`)
 			}
 			all, _ := countEffects(t, db)
 			require.Zero(t, all)
@@ -95,15 +95,15 @@ func TestI8_UnsoundSessionsAreRefused(t *testing.T) {
 		text string
 	}{
 		"no position":      {nil, inbox.ErrNoPosition, "its context carries none"},
-		"parallel":         {with(func(p *inbox.Position) { p.Serial = false }), inbox.ErrNotSerial, "topic events"},
+		"parallel":         {with(func(p *inbox.Position) { p.Serial = false }), inbox.ErrNotSerial, `topic "events"`},
 		"retry topic":      {with(func(p *inbox.Position) { p.Topic = "events-retry" }), inbox.ErrWrongTopic, `topic "events-retry"`},
-		"no source":        {with(func(p *inbox.Position) { p.Source = "" }), inbox.ErrNoPosition, `source "" of topic events is no canonical UUID`},
+		"no source":        {with(func(p *inbox.Position) { p.Source = "" }), inbox.ErrNoPosition, `source "" of topic "events" is no canonical UUID`},
 		"zero source":      {with(func(p *inbox.Position) { p.Source = "00000000-0000-0000-0000-000000000000" }), inbox.ErrNoPosition, "no canonical UUID"},
 		"bad partition":    {with(func(p *inbox.Position) { p.Partition = -1 }), inbox.ErrNoPosition, "partition -1"},
 		"bad offset":       {with(func(p *inbox.Position) { p.Offset, p.Prev = -1, -1 }), inbox.ErrNoPosition, "offset -1 after -1"},
 		"bad predecessor":  {with(func(p *inbox.Position) { p.Prev = 0 }), inbox.ErrNoPosition, "offset 0 after 0"},
-		"other partition":  {with(func(p *inbox.Position) { p.Partition = 1 }), inbox.ErrNotAssigned, "partition 1 of topic events"},
-		"topic made again": {with(func(p *inbox.Position) { p.Source = wmOther }), inbox.ErrSourceChanged, "topic events was " + wmSource + " and is " + wmOther},
+		"other partition":  {with(func(p *inbox.Position) { p.Partition = 1 }), inbox.ErrNotAssigned, `partition 1 of topic "events"`},
+		"topic made again": {with(func(p *inbox.Position) { p.Source = wmOther }), inbox.ErrSourceChanged, `topic "events" was "` + wmSource + `" and is "` + wmOther + `"`},
 	}
 	for _, kind := range []string{"pgx", "sql"} {
 		w := newWatermark(t, env, kind, pginbox.WatermarkConfig{})

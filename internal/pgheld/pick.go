@@ -77,7 +77,7 @@ func (s *Statements) pickDeadOnes(ctx context.Context, tx pgx.Tx, group string, 
 func (s *Statements) refuseRetried(ctx context.Context, tx pgx.Tx, group string, sel Selection) error {
 	seq, _, err := s.firstOf(ctx, tx, group, Key{Topic: sel.Topic, Key: sel.Key})
 	if err == nil && seq != 0 {
-		return fmt.Errorf("%w: records of key %q of topic %q", ErrBeingRetried, sel.Key, sel.Topic)
+		return fmt.Errorf("%w: records of key %.200q of topic %.200q", ErrBeingRetried, sel.Key, sel.Topic)
 	}
 	return err
 }
@@ -108,7 +108,7 @@ func (s *Statements) findByID(ctx context.Context, tx pgx.Tx, group string, sel 
 	all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[found])
 	for _, f := range all {
 		if f.State != stateParked && !f.Blocked {
-			return nil, fmt.Errorf("%w: record %q", ErrBeingRetried, sel.ID)
+			return nil, fmt.Errorf("%w: record %.200q", ErrBeingRetried, sel.ID)
 		}
 	}
 	return all, err

@@ -34,7 +34,7 @@ func (b By) Check() error {
 func checkTexts(texts map[string]string) error {
 	for field, text := range texts {
 		if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
-			return fmt.Errorf("%w: %s = %q: must be valid UTF-8 without NUL", ErrInvalidRequest, field, text)
+			return fmt.Errorf("%w: %s = %.200q: must be valid UTF-8 without NUL", ErrInvalidRequest, field, text)
 		}
 	}
 	return nil
@@ -67,7 +67,7 @@ func (s Selection) Check() error {
 	case ways != 1:
 		return fmt.Errorf("%w: select by Topic and Key, by ID, or by Topics, Kind and Before", ErrInvalidRequest)
 	case (s.Topic == "") != (s.Key == ""):
-		return fmt.Errorf("%w: Topic = %q, Key = %q: a key needs both", ErrInvalidRequest, s.Topic, s.Key)
+		return fmt.Errorf("%w: Topic = %.200q, Key = %.200q: a key needs both", ErrInvalidRequest, s.Topic, s.Key)
 	case s.Limit < 1 || s.Limit > 100_000:
 		return fmt.Errorf("%w: Limit = %d: must be 1 to 100000", ErrInvalidRequest, s.Limit)
 	}
@@ -86,11 +86,11 @@ func (s Selection) String() string {
 	}
 	switch {
 	case s.ID != "":
-		return fmt.Sprintf("%s record %q", what, s.ID)
+		return fmt.Sprintf("%s record %.200q", what, s.ID)
 	case s.Key != "":
-		return fmt.Sprintf("%s records of key %q of topic %q", what, s.Key, s.Topic)
+		return fmt.Sprintf("%s records of key %.200q of topic %.200q", what, s.Key, s.Topic)
 	default:
-		return fmt.Sprintf("%s records of topics %q, kind %q, before %s", what, s.Topics, s.Kind, s.Before)
+		return fmt.Sprintf("%s records of topics %.200q, kind %.200q, before %s", what, s.Topics, s.Kind, s.Before)
 	}
 }
 

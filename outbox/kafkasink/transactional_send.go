@@ -57,7 +57,7 @@ func (l *txLane) build(ctx context.Context, records []outbox.Record, position []
 		case t.err != nil:
 			return prefixError(i, t.kind, t.err)
 		case !s.fit(ctx, t, s.page.add(i, r)):
-			return prefixError(i, outbox.FailurePermanent, fmt.Errorf("%w: a batch with record %s alone has %d bytes, topic %q takes %d",
+			return prefixError(i, outbox.FailurePermanent, fmt.Errorf("%w: a batch with record %.200q alone has %d bytes, topic %.200q takes %d",
 				errTooLarge, r.ID, batchSize(&s.page.records[i]), r.Topic, t.limit))
 		}
 	}

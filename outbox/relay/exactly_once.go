@@ -232,7 +232,7 @@ func (e *exactlyOnce) blocked(stop, work context.Context, r *outbox.Record, err 
 	if outbox.KindOf(err) != outbox.FailureOutage && e.alarmed != r.Seq {
 		e.alarmed = r.Seq
 		t.relay.alarm(work, Alarm{
-			Kind: AlarmBlocked, Topic: r.Topic, Detail: fmt.Sprintf("slot %s stands still at record %s: %v", e.session.SlotName(), r.ID, err),
+			Kind: AlarmBlocked, Topic: r.Topic, Detail: fmt.Sprintf("slot %s stands still at record %.200q: %v", e.session.SlotName(), r.ID, err),
 		})
 	}
 	t.relay.log.ErrorContext(work, "record blocks its slot",

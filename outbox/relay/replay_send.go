@@ -118,7 +118,7 @@ func (r *replay) sort(waiting []replayed, results []outbox.Result) (left []repla
 		}
 		left = append(left, w)
 		if err == nil {
-			err = fmt.Errorf("%w: id %s, seq %d: %w", ErrReplayStopped, w.record.ID, w.record.Seq, cause)
+			err = fmt.Errorf("%w: id %.200q, seq %d: %w", ErrReplayStopped, w.record.ID, w.record.Seq, cause)
 		}
 	}
 	return left, failed, err

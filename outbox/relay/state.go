@@ -121,7 +121,7 @@ func (r *Relay) Health(ctx context.Context) error {
 	case !s.Running:
 		return ErrNotRunning
 	case s.Stuck:
-		return fmt.Errorf("%w: a record of topic %q is %s old", ErrStuck, s.OldestTopic, s.OldestAge.Round(time.Second))
+		return fmt.Errorf("%w: a record of topic %.200q is %s old", ErrStuck, s.OldestTopic, s.OldestAge.Round(time.Second))
 	case silent > r.cfg.SLO:
 		return fmt.Errorf("%w for %s", ErrSourceAway, silent.Round(time.Second))
 	default:

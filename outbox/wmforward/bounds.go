@@ -3,7 +3,6 @@ package wmforward
 import (
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -30,9 +29,9 @@ func outOfBounds(msg *outbox.Message) error {
 		case len(f.value) > f.most:
 			return fmt.Errorf("leat: the %s is longer than %d bytes", f.name, f.most)
 		case !utf8.ValidString(f.value):
-			return fmt.Errorf("leat: the %s %s is not valid UTF-8", f.name, strconv.Quote(f.value))
+			return fmt.Errorf("leat: the %s %.200q is not valid UTF-8", f.name, f.value)
 		case strings.IndexByte(f.value, 0) >= 0:
-			return fmt.Errorf("leat: the %s %s contains a NUL byte", f.name, strconv.Quote(f.value))
+			return fmt.Errorf("leat: the %s %.200q contains a NUL byte", f.name, f.value)
 		}
 	}
 	return nil

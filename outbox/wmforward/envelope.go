@@ -76,7 +76,7 @@ func unwrap(r row, key outbox.KeyFunc) (outbox.Message, error) {
 	}
 	var err error
 	if msg.Key, err = e.key(key); err != nil {
-		return outbox.Message{}, fmt.Errorf("leat: key of message %s: %w", e.UUID, err)
+		return outbox.Message{}, fmt.Errorf("leat: key of message %.200q: %w", e.UUID, err)
 	}
 	return msg, outOfBounds(&msg)
 }

@@ -78,7 +78,7 @@ func TestO6_MalformedRowFailsForGood(t *testing.T) {
 	require.Equal(t, outbox.FailureOutage, outbox.KindOf(results[0].Err))
 	require.Equal(t, outbox.FailurePermanent, outbox.KindOf(results[1].Err))
 	require.ErrorIs(t, results[1].Err, wmforward.ErrMalformed)
-	require.ErrorContains(t, results[1].Err, "2: why")
+	require.ErrorContains(t, results[1].Err, `"2": why`)
 	require.ErrorContains(t, results[2].Err, "sending 3")
 	require.Len(t, wmforward.Guard(failing{}).Send(t.Context(), records[:1]), 1)
 	require.Len(t, wmforward.Guard(failing{}).Send(t.Context(), records[1:2]), 1)

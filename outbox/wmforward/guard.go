@@ -72,5 +72,5 @@ func malformed(r outbox.Record) bool {
 }
 
 func refuse(r *outbox.Record) outbox.Result {
-	return outbox.Failed(outbox.FailurePermanent, fmt.Errorf("%w %s: %s", ErrMalformed, r.ID, r.Headers[HeaderMalformed]))
+	return outbox.Failed(outbox.FailurePermanent, fmt.Errorf("%w %.200q: %s", ErrMalformed, r.ID, r.Headers[HeaderMalformed]))
 }

@@ -32,7 +32,7 @@ func heldRow(r *outbox.Record) (pgheld.Row, error) {
 	}
 	var err error
 	if row.Headers, err = storedHeaders(r.Headers); err != nil {
-		return pgheld.Row{}, fmt.Errorf("leat: headers of message %s: %w", r.ID, err)
+		return pgheld.Row{}, fmt.Errorf("leat: headers of message %.200q: %w", r.ID, err)
 	}
 	return row, nil
 }
