@@ -43,5 +43,13 @@ func forwardMutants() []Mutant {
 			New:     `coalesce(f.xid, pg_snapshot_xmax(now)) AS xid`,
 			Package: "outbox/wmforward", Test: "TestO2_TakeOverAfterHandBackUnderAnOpenTransaction", Needs: Postgres,
 		},
+		{
+			Name: "ids-in-errors-as-they-are", Breaks: []string{"O6"},
+			Change:  "a row's id is in the error of a malformed row as its producer wrote it",
+			File:    "outbox/wmforward/guard.go",
+			Old:     `"%w %.200q: %s", ErrMalformed`,
+			New:     `"%w %s: %s", ErrMalformed`,
+			Package: "outbox/wmforward", Test: "TestO6_MalformedRowFailsForGood",
+		},
 	}
 }
