@@ -157,7 +157,7 @@ func TestO2_ReplayFailures(t *testing.T) {
 				cfg.Attempts = 3
 				report, err := relay.Replay(t.Context(), ob.History(memoutbox.HistoryConfig{}), sink, cfg)
 				require.ErrorIs(t, err, relay.ErrReplayStopped)
-				require.ErrorContains(t, err, "id 5")
+				require.ErrorContains(t, err, `id "5"`)
 				require.Equal(t, tries, tried)
 				require.False(t, report.Done)
 				require.EqualValues(t, 5, report.LastSeq)
