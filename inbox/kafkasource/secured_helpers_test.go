@@ -1,6 +1,7 @@
 package kafkasource_test
 
 import (
+	"errors"
 	"log/slog"
 	"slices"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/leat-go/leat/internal/testenv"
@@ -71,7 +73,12 @@ func (c *securedCase) admin(t *testing.T) *kgo.Client {
 // committedNow returns the group's offset of a partition, −1 where it has none.
 func (c *securedCase) committedNow(t *testing.T, partition int32) int64 {
 	t.Helper()
-	offsets, err := kadm.NewClient(c.admin(t)).FetchOffsets(t.Context(), c.group)
+	var offsets kadm.OffsetResponses
+	var err error
+	require.Eventually(t, func() bool { // a new group's coordinator may still be on its way
+		offsets, err = kadm.NewClient(c.admin(t)).FetchOffsets(t.Context(), c.group)
+		return !errors.Is(err, kerr.CoordinatorNotAvailable)
+	}, patience, 20*time.Millisecond)
 	require.NoError(t, err)
 	if o, ok := offsets.Lookup(c.topic, partition); ok {
 		return o.At

@@ -189,10 +189,10 @@ func notLetIn(t *testing.T, server *testenv.SecuredServer) {
 		"plaintext connection speaking to a tls endpoint": {},
 	} {
 		log, cfg := newLines(), brisk()
-		cfg.Options, cfg.Logger = opts, log.logger()
+		cfg.Options, cfg.Logger, cfg.SessionTimeout = opts, log.logger(), 30*time.Second
 		subscribe(t, newSubscriber(t, server.Brokers, "loyalty", cfg), "orders")
 		log.await(t, "WARN", want)
-		pub, err := kafkasource.NewPublisher(server.Brokers, kafkasource.PublisherConfig{Options: opts, PublishTimeout: 2 * time.Second})
+		pub, err := kafkasource.NewPublisher(server.Brokers, kafkasource.PublisherConfig{Options: opts, PublishTimeout: 5 * time.Second})
 		require.NoError(t, err)
 		require.ErrorContains(t, pub.Publish("orders", message.NewMessage("1", nil)), want)
 		require.NoError(t, pub.Close())

@@ -4,15 +4,22 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 )
+
+// isTimeout reports whether err says no more than that there was no answer in time.
+func isTimeout(err error) bool {
+	timeout, ok := errors.AsType[net.Error](err)
+	return ok && timeout.Timeout() || errors.Is(err, context.DeadlineExceeded)
+}
 
 // explainWait tells an operator why a member that has no partitions gets none: the
 // client itself waits for a broker, and for a topic, without a word. It returns what was
 // told, so that it is told once.
 func (m *member) explainWait(ctx context.Context, told string) string {
-	asking, cancel := context.WithTimeout(ctx, m.cfg.heartbeatInterval())
+	asking, cancel := context.WithTimeout(ctx, m.cfg.SessionTimeout/5) // longer than it takes to log in to a busy broker
 	defer cancel()
 	_, err := m.topicID(asking)
 	reason := ""
@@ -25,6 +32,8 @@ func (m *member) explainWait(ctx context.Context, told string) string {
 		reason = "does not exist: create it, or have its producer create it; reading begins when it is there"
 	case errors.Is(err, kerr.TopicAuthorizationFailed):
 		reason = "may not be read"
+	case isTimeout(err):
+		reason = "does not answer"
 	default:
 		reason = "cannot be reached"
 	}

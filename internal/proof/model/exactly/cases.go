@@ -55,7 +55,7 @@ func check(p protocol, sights []model.Sight[state]) func(context.Context) (model
 		Always: []model.Promise[state]{
 			{Name: "O10", Says: "no record is visible twice", Holds: func(s state) bool { return s.broken != twice }},
 			{Name: "O5", Says: "records become visible in order", Holds: func(s state) bool { return s.broken != mixed }},
-			{Name: "O2", Says: "all before the position is visible", Holds: state.nothingLost},
+			{Name: "O2", Says: "all before the position is visible", Holds: func(s state) bool { return s.nothingLost() }},
 			{Name: "O12", Says: "PostgreSQL's copy is never ahead", Holds: func(s state) bool { return s.copied <= s.position }},
 		},
 		Moves: []model.Move[state]{
@@ -90,7 +90,7 @@ func (p *protocol) rests(s state) bool {
 // nothingLost reports whether all before the position is visible. Once the database went
 // back, a position may be that of what was lost; then it is where a relay goes on that
 // counts.
-func (s state) nothingLost() bool {
+func (s *state) nothingLost() bool {
 	if !s.rewound {
 		return upTo(s.position)&^s.visible == 0
 	}

@@ -104,7 +104,7 @@ func (p *protocol) recall(s state, n uint8) (model.Step, state) {
 	}
 	t.phase, t.at = idle, s.position
 	switch {
-	case s.rewound && !t.old && s.position > s.back && !(p.wearsOff && s.passed):
+	case s.rewound && !t.old && s.position > s.back && (!p.wearsOff || !s.passed):
 		// Each window is on the disk before it is used: the database has come to back, and
 		// comes no further, since nobody reads before this is settled.
 		t.phase, t.at = refused, 0
