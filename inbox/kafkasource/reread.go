@@ -79,7 +79,7 @@ func (a *assignment) wasAcked(offset int64) {
 	a.acked = offset
 }
 
-// lastAcked returns the position acknowledged last, and false where there is none.
+// lastAcked returns the position that was acknowledged last, and false if nothing was.
 func (a *assignment) lastAcked() (inbox.Position, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 )
 
-// needs tells what to grant where err says that this client lacks a right.
+// needs tells what to grant if err means that this client lacks a right.
 func (s *subscription) needs(err error) error {
 	if errors.Is(err, kerr.GroupAuthorizationFailed) {
 		return fmt.Errorf("allow this client READ on group %q: %w", s.group, err)

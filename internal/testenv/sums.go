@@ -19,7 +19,7 @@ var errSum = errors.New("testenv: fetched file is not the pinned one")
 // sums are the SHA-256 of files by their names, from a table that sha256sum writes.
 type sums map[string]string
 
-// parseSums reads a table of which each line is a sum in hexadecimal and a file.
+// parseSums reads a table. Each line is a sum in hexadecimal and a file.
 func parseSums(table []byte) (sums, error) {
 	s := sums{}
 	for line := range strings.Lines(string(table)) {

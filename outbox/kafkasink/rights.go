@@ -9,7 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// needs tells what to grant where err says that this client lacks a right.
+// needs tells what to grant if err means that this client lacks a right.
 func needs(err error, right, topic string) error {
 	if !errors.Is(err, kerr.TopicAuthorizationFailed) {
 		return err

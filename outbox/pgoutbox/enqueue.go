@@ -62,7 +62,7 @@ func (o *Outbox) enqueuePgx(ctx context.Context, tx pgx.Tx, msgs []outbox.Messag
 }
 
 // EnqueueSQL is Enqueue for database/sql. The driver is pgx's
-// (github.com/jackc/pgx/v5/stdlib) or lib/pq from version 1.11 on; one that takes no slices
+// (github.com/jackc/pgx/v5/stdlib) or lib/pq (tested with 1.12); one that takes no slices
 // as arrays fails on the first parameter, with an error that says so. The outbox itself, and
 // what relays, works through the pgx pool that New was given.
 func (o *Outbox) EnqueueSQL(ctx context.Context, tx *sql.Tx, msgs ...outbox.Message) error {

@@ -18,7 +18,7 @@ import (
 
 const mebibyte = 1 << 20
 
-// metered is a connection of which the bytes that were read are counted.
+// metered is a connection that counts the bytes that are read.
 type metered struct {
 	net.Conn
 

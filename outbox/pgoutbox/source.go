@@ -129,7 +129,7 @@ var _ relay.Source = (*Source)(nil)
 // It needs USAGE on the schema, SELECT on the log, its sequence and the tables of
 // meta and migrations, SELECT, INSERT, UPDATE and DELETE on those of leases,
 // positions, groups, members, held and dead records, and INSERT on that of the
-// audit. It needs schema 3.
+// audit. It needs schema 5.
 func (o *Outbox) Source(cfg SourceConfig) (*Source, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
@@ -152,7 +152,7 @@ func (o *Outbox) Source(cfg SourceConfig) (*Source, error) {
 // (Config.AllowAsyncCommit), settings that a relay needs and cannot change behind a
 // pooler, row level security that would hide rows, a stored position that does not
 // belong to this cluster or to the log as it is now, or lies ahead of the sequence, and
-// a new group of which nobody says where it starts.
+// a new group that nobody has told where it starts.
 func (s *Source) Check(ctx context.Context) error {
 	if err := s.ob.requireSchema(ctx, relaySchema); err != nil {
 		return unusable(err)

@@ -13,7 +13,7 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// TestO15_ViewsArePlannedCheap: what people look at on a million rows costs milliseconds:
+// TestO15_ViewsArePlannedCheap: what an operator looks at on a million rows costs milliseconds:
 // it touches a few pages, and it is not compiled, which took seconds, since the planner
 // knows that it is cheap. It is run as a role that may read the views alone. D7.
 func TestO15_ViewsArePlannedCheap(t *testing.T) {

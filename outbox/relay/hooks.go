@@ -127,7 +127,7 @@ const (
 	AlarmParked AlarmKind = "parked"
 	// AlarmHeldCap says that Config.MaxHeld is reached: the relay stops at its page.
 	AlarmHeldCap AlarmKind = "held_cap"
-	// AlarmUnavailable says that the destination does not take records of one topic or
+	// AlarmUnavailable is raised if the destination does not take records of one topic or
 	// more: create them, or allow the relay to write to them. It is raised once, however
 	// many topics there are, and ends when there is none any more.
 	AlarmUnavailable AlarmKind = "topics_unavailable"

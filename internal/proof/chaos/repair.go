@@ -35,7 +35,7 @@ func (in *injection) letStand(ctx context.Context) {
 	pause(ctx, standsFor)
 }
 
-// repair does for the relays of a role what people are told to do whose relays refuse,
+// repair does for the relays of a role what operators are told to do when relays refuse,
 // and returns what was done. Relays that do not refuse have to do without.
 func (in *injection) repair(ctx context.Context, role string) (string, error) {
 	if !in.refuses(ctx, role, refusesWithin) {
