@@ -1,0 +1,41 @@
+// Package pgerr names the errors of PostgreSQL that leat acts on. The names are those
+// of appendix A of its manual.
+package pgerr
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// SQLSTATEs.
+const (
+	CheckViolation          = "23514" // also: a partitioned table has no partition for the row
+	DeadlockDetected        = "40P01"
+	DivisionByZero          = "22012"
+	DuplicateSchema         = "42P06"
+	DuplicateTable          = "42P07"
+	InsufficientPrivilege   = "42501"
+	InvalidObjectDefinition = "42P17" // also: a partition overlaps another
+	InvalidSchemaName       = "3F000"
+	LockNotAvailable        = "55P03"
+	OutOfMemory             = "53200" // also: the table of locks is full
+	SequenceLimitExceeded   = "2200H"
+	SerializationFailure    = "40001"
+	UndefinedColumn         = "42703"
+	UndefinedTable          = "42P01"
+	UniqueViolation         = "23505"
+)
+
+// Is reports whether err is the server's answer with one of the codes.
+func Is(err error, codes ...string) bool {
+	answer, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && slices.Contains(codes, answer.Code)
+}
+
+// MissingObject reports whether err says that a schema, a table or a column does not
+// exist.
+func MissingObject(err error) bool {
+	return Is(err, InvalidSchemaName, UndefinedTable, UndefinedColumn)
+}

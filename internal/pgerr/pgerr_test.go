@@ -1,0 +1,23 @@
+package pgerr_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/internal/pgerr"
+)
+
+func TestIs(t *testing.T) {
+	t.Parallel()
+	err := fmt.Errorf("wrapped: %w", &pgconn.PgError{Code: pgerr.UndefinedTable})
+	require.True(t, pgerr.Is(err, pgerr.UniqueViolation, pgerr.UndefinedTable))
+	require.True(t, pgerr.MissingObject(err))
+	require.False(t, pgerr.Is(err, pgerr.UniqueViolation))
+	require.False(t, pgerr.Is(err))
+	require.False(t, pgerr.Is(errors.New(pgerr.UndefinedTable), pgerr.UndefinedTable))
+	require.False(t, pgerr.Is(nil, ""))
+}

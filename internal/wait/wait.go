@@ -1,0 +1,23 @@
+// Package wait waits for time to pass, and no longer than the caller's context.
+package wait
+
+import (
+	"context"
+	"time"
+)
+
+// For returns after d, which may be 0 or less, or as soon as ctx has ended, with its
+// cause.
+func For(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return context.Cause(ctx)
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
