@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -47,11 +48,26 @@ func (st *stage) dumpPath(name string) string { return filepath.Join(st.options.
 // dumpDatabases dumps both databases.
 func (st *stage) dumpDatabases(ctx context.Context) error {
 	for _, name := range []string{bankDatabase, ledgerDatabase} {
-		if err := st.runClient(ctx, "pg_dump", name, "-Fc", "-f", st.dumpPath(name)); err != nil {
+		if err := st.dumpDatabase(ctx, name); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// dumpTries bounds the dumps that retention may spoil.
+const dumpTries = 10
+
+// dumpDatabase dumps one. pg_dump lists the tables before it locks them, and fails if
+// retention drops a range in between.
+func (st *stage) dumpDatabase(ctx context.Context, name string) (err error) {
+	for range dumpTries {
+		err = st.runClient(ctx, "pg_dump", name, "-Fc", "-f", st.dumpPath(name))
+		if err == nil || !strings.Contains(err.Error(), "does not exist") {
+			return err
+		}
+	}
+	return err
 }
 
 // restoreDatabases makes a new cluster and restores the dumps into it.
