@@ -3,10 +3,10 @@ package pgdedupe
 import (
 	"context"
 	"embed"
-	"fmt"
 	"io/fs"
 
 	"github.com/leat-go/leat/internal/pgmigrate"
+	"github.com/leat-go/leat/internal/sqlfile"
 )
 
 //go:embed migrations/*.sql
@@ -51,17 +51,9 @@ type statements struct {
 
 func render(cfg Config) (statements, error) {
 	var s statements
-	for file, to := range map[string]*string{
+	err := sqlfile.Load(sqlFiles, cfg.names().Render, map[string]*string{
 		"claim": &s.claim, "look": &s.look, "extend": &s.extend, "complete": &s.complete,
 		"finished": &s.finished, "release": &s.release, "prune": &s.prune, "hidden": &s.hidden,
-	} {
-		raw, err := sqlFiles.ReadFile("sql/" + file + ".sql")
-		if err != nil {
-			return statements{}, fmt.Errorf("leat: statement %s: %w", file, err)
-		}
-		if *to, err = cfg.names().Render(string(raw)); err != nil {
-			return statements{}, err
-		}
-	}
-	return s, nil
+	})
+	return s, err
 }

@@ -17,11 +17,11 @@ package pgheld
 import (
 	"embed"
 	"errors"
-	"fmt"
 
 	"github.com/leat-go/leat/internal/keyhash"
 	"github.com/leat-go/leat/internal/pgmigrate"
 	"github.com/leat-go/leat/internal/pgwindow"
+	"github.com/leat-go/leat/internal/sqlfile"
 )
 
 var (
@@ -61,7 +61,7 @@ type Statements struct {
 // are those of window.
 func Prepare(names pgmigrate.Names, window *pgwindow.Statements) (*Statements, error) {
 	s := &Statements{names: names, window: window}
-	for file, to := range map[string]*string{
+	return s, sqlfile.Load(files, names.Render, map[string]*string{
 		"lock": &s.lock, "fence": &s.fence, "position": &s.position,
 		"hold": &s.hold, "settle": &s.settle, "free": &s.free, "keys": &s.keys, "due": &s.due,
 		"count": &s.count,
@@ -72,16 +72,7 @@ func Prepare(names pgmigrate.Names, window *pgwindow.Statements) (*Statements, e
 		"drop": &s.drop, "drop_dead": &s.dropDead,
 		"list_parked": &s.listParked, "list_dead": &s.listDead, "list_audit": &s.listAudit,
 		"note": &s.note,
-	} {
-		raw, err := files.ReadFile("sql/" + file + ".sql")
-		if err != nil {
-			return nil, fmt.Errorf("leat: statement %s: %w", file, err)
-		}
-		if *to, err = names.Render(string(raw)); err != nil {
-			return nil, err
-		}
-	}
-	return s, nil
+	})
 }
 
 // lockOf returns the advisory lock of group's held records.

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/leat-go/leat/internal/pgmigrate"
+	"github.com/leat-go/leat/internal/sqlfile"
 )
 
 // Chain keeps the places of a group whose log is read in slots, each of which has
@@ -62,24 +63,24 @@ type Chain struct {
 // stand its leases, positions and groups.
 func PrepareChain(names pgmigrate.Names) (*Chain, error) {
 	c := &Chain{}
-	return c, render(names, []file{
-		{&c.group, "chain_group"},
-		{&c.list, "chain_list"},
-		{&c.beginOldest, "chain_begin_oldest"},
-		{&c.beginNow, "chain_begin_now"},
-		{&c.beginAt, "chain_begin_at"},
-		{&c.mark, "chain_mark"},
-		{&c.load, "chain_load"},
-		{&c.all, "chain_all"},
-		{&c.probe, "chain_probe"},
-		{&c.next, "chain_next"},
-		{&c.complete, "chain_complete"},
-		{&c.claim, "chain_claim"},
-		{&c.claimRows, "chain_claim_rows"},
-		{&c.holder, "chain_holder"},
-		{&c.before, "chain_before"},
-		{&c.contradicts, "chain_contradicts"},
-		{&c.adopt, "chain_adopt"},
+	return c, sqlfile.Load(files, names.Render, map[string]*string{
+		"chain_group":        &c.group,
+		"chain_list":         &c.list,
+		"chain_begin_oldest": &c.beginOldest,
+		"chain_begin_now":    &c.beginNow,
+		"chain_begin_at":     &c.beginAt,
+		"chain_mark":         &c.mark,
+		"chain_load":         &c.load,
+		"chain_all":          &c.all,
+		"chain_probe":        &c.probe,
+		"chain_next":         &c.next,
+		"chain_complete":     &c.complete,
+		"chain_claim":        &c.claim,
+		"chain_claim_rows":   &c.claimRows,
+		"chain_holder":       &c.holder,
+		"chain_before":       &c.before,
+		"chain_contradicts":  &c.contradicts,
+		"chain_adopt":        &c.adopt,
 	})
 }
 

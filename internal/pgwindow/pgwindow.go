@@ -36,9 +36,9 @@ package pgwindow
 import (
 	"embed"
 	"errors"
-	"fmt"
 
 	"github.com/leat-go/leat/internal/pgmigrate"
+	"github.com/leat-go/leat/internal/sqlfile"
 )
 
 var (
@@ -84,37 +84,18 @@ type Statements struct {
 // and positions stand beside it.
 func Prepare(names pgmigrate.Names) (*Statements, error) {
 	s := &Statements{names: names}
-	return s, render(names, []file{
-		{&s.claim, "claim"},
-		{&s.claimRow, "claim_row"},
-		{&s.holder, "holder"},
-		{&s.renew, "renew"},
-		{&s.release, "release"},
-		{&s.load, "load"},
-		{&s.start, "start"},
-		{&s.probe, "probe"},
-		{&s.open, "open"},
-		{&s.advance, "advance"},
-		{&s.raise, "raise"},
-		{&s.facts, "facts"},
+	return s, sqlfile.Load(files, names.Render, map[string]*string{
+		"claim":     &s.claim,
+		"claim_row": &s.claimRow,
+		"holder":    &s.holder,
+		"renew":     &s.renew,
+		"release":   &s.release,
+		"load":      &s.load,
+		"start":     &s.start,
+		"probe":     &s.probe,
+		"open":      &s.open,
+		"advance":   &s.advance,
+		"raise":     &s.raise,
+		"facts":     &s.facts,
 	})
-}
-
-// file is a statement and where it goes.
-type file struct {
-	to   *string
-	name string
-}
-
-func render(names pgmigrate.Names, all []file) error {
-	for _, f := range all {
-		raw, err := files.ReadFile("sql/" + f.name + ".sql")
-		if err != nil {
-			return fmt.Errorf("leat: statement %s: %w", f.name, err)
-		}
-		if *f.to, err = names.Render(string(raw)); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -56,7 +56,7 @@ func (o *Outbox) tryConnect(ctx context.Context, name string) (*own, error) {
 	}
 	c := &own{Conn: conn}
 	var set int
-	err = conn.QueryRow(ctx, o.more.own, pgx.QueryExecModeSimpleProtocol, int64(conn.PgConn().PID())).
+	err = conn.QueryRow(ctx, o.sql.own, pgx.QueryExecModeSimpleProtocol, int64(conn.PgConn().PID())).
 		Scan(&c.direct, &c.synchronousCommit, &c.isolation, &c.readOnly, &set)
 	if err != nil {
 		return nil, errors.Join(err, conn.Close(context.WithoutCancel(ctx)))

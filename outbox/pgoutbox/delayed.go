@@ -58,7 +58,7 @@ func (o *Outbox) Delayed(ctx context.Context, q DelayedQuery) ([]DelayedMessage,
 		text := ids.Text(mapped)
 		id = &text
 	}
-	rows, err := o.pool.Query(ctx, o.later.list, after.NotBefore, after.No, textOrNull(&q.Topic), textOrNull(&q.Key), id, q.Limit)
+	rows, err := o.pool.Query(ctx, o.sql.delayedList, after.NotBefore, after.No, textOrNull(&q.Topic), textOrNull(&q.Key), id, q.Limit)
 	if err != nil {
 		return nil, describe(err)
 	}
@@ -102,14 +102,14 @@ func (o *Outbox) CancelDelayed(ctx context.Context, id string, by By) (bool, err
 	if !canonical {
 		text = &id
 	}
-	tag, err := o.pool.Exec(ctx, o.later.cancel, ids.Text(mapped), text, by.Actor, by.Reason)
+	tag, err := o.pool.Exec(ctx, o.sql.delayedCancel, ids.Text(mapped), text, by.Actor, by.Reason)
 	return tag.RowsAffected() > 0, describe(err)
 }
 
 // untilDue returns how long it is until the next message is due, at most most.
 func (o *Outbox) untilDue(ctx context.Context, most time.Duration) (time.Duration, error) {
 	var micros int64
-	err := o.pool.QueryRow(ctx, o.later.next).Scan(&micros)
+	err := o.pool.QueryRow(ctx, o.sql.delayedNext).Scan(&micros)
 	if errors.Is(err, pgx.ErrNoRows) || micros > most.Microseconds() {
 		return most, nil
 	}

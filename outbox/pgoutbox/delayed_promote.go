@@ -76,7 +76,7 @@ func (p *promotion) due(ctx context.Context, limit int) ([]dueRow, error) {
 	var due []dueRow
 	batch := &pgx.Batch{}
 	batch.Queue(withoutPolicies)
-	batch.Queue(p.ob.later.due, p.after.at, p.after.no, limit).Query(func(rows pgx.Rows) (err error) {
+	batch.Queue(p.ob.sql.delayedDue, p.after.at, p.after.no, limit).Query(func(rows pgx.Rows) (err error) {
 		due, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (r dueRow, err error) {
 			err = row.Scan(&r.at, &r.no, &r.key)
 			return r, err
@@ -99,7 +99,7 @@ func (p *promotion) move(ctx context.Context, due []dueRow) (moved int64, err er
 			return err
 		}
 		last := due[len(due)-1]
-		tag, err := tx.Exec(ctx, p.ob.later.promote, p.after.at, p.after.no, last.at, last.no, free)
+		tag, err := tx.Exec(ctx, p.ob.sql.delayedPromote, p.after.at, p.after.no, last.at, last.no, free)
 		moved = tag.RowsAffected()
 		return err
 	})
@@ -116,7 +116,7 @@ func (p *promotion) free(ctx context.Context, tx pgx.Tx, due []dueRow) ([]string
 	keys := p.lockOf(due)
 	if len(keys) > 0 {
 		locks := slices.Insert(slices.Compact(slices.Sorted(maps.Values(keys))), 0, p.ob.wholeBox)
-		rows, err := tx.Query(ctx, p.ob.later.locks, locks, p.ob.wholeBox)
+		rows, err := tx.Query(ctx, p.ob.sql.delayedLocks, locks, p.ob.wholeBox)
 		if err != nil {
 			return nil, err
 		}

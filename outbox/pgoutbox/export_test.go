@@ -16,9 +16,9 @@ func (s *Source) ConnectOwn(ctx context.Context) (*pgx.Conn, error) { return s.c
 // HistorySQL is a statement of history.
 func (o *Outbox) HistorySQL(name string) string {
 	if name == "page" {
-		return o.more.historyPage
+		return o.sql.historyPage
 	}
-	return o.more.historyFromTime
+	return o.sql.historyFromTime
 }
 
 // PoolOf is the pool of ob.

@@ -13,39 +13,6 @@ import (
 // maxTopics bounds SourceConfig.Topics: every record is compared with each.
 const maxTopics = 1000
 
-// pageStatements read some rows of a window only.
-type pageStatements struct {
-	page, pageEarly string
-}
-
-func renderPages(cfg Config) (pageStatements, error) {
-	var s pageStatements
-	err := renderFiles(cfg, []sqlFile{
-		{&s.page, "page_filtered"},
-		{&s.pageEarly, "page_early_filtered"},
-	})
-	return s, err
-}
-
-// sqlFile is a statement and where it goes.
-type sqlFile struct {
-	to   *string
-	name string
-}
-
-func renderFiles(cfg Config, all []sqlFile) error {
-	for _, f := range all {
-		raw, err := sqlFiles.ReadFile("sql/" + f.name + ".sql")
-		if err != nil {
-			return fmt.Errorf("leat: statement %s: %w", f.name, err)
-		}
-		if *f.to, err = cfg.names().Render(string(raw)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // validateTopics checks the patterns of SourceConfig.Topics.
 func validateTopics(patterns []string) error {
 	if len(patterns) > maxTopics {
@@ -75,7 +42,7 @@ func (n *session) early(limit int) (sql string, args []any) {
 	if !n.filtered() {
 		return n.source.ob.sql.pageEarly, args
 	}
-	return n.source.pages.pageEarly, append(args, n.slots, n.lease.Slot.No, n.source.like)
+	return n.source.sql.pageEarly, append(args, n.slots, n.lease.Slot.No, n.source.like)
 }
 
 // late returns the statement of phase A and its arguments.
@@ -85,7 +52,7 @@ func (n *session) late(limit int) (sql string, args []any) {
 	if !n.filtered() {
 		return n.source.ob.sql.page, args
 	}
-	return n.source.pages.page, append(args, n.slots, n.lease.Slot.No, n.source.like)
+	return n.source.sql.page, append(args, n.slots, n.lease.Slot.No, n.source.like)
 }
 
 // filtered says whether the session reads some rows of the log only.

@@ -43,7 +43,7 @@ type GroupInfo struct {
 
 // Groups returns the relay groups, by name.
 func (o *Outbox) Groups(ctx context.Context) ([]GroupInfo, error) {
-	rows, err := o.pool.Query(ctx, o.people.groups)
+	rows, err := o.pool.Query(ctx, o.sql.groups)
 	if err != nil {
 		return nil, describe(err)
 	}
@@ -70,14 +70,14 @@ func (o *Outbox) RemoveGroup(ctx context.Context, group string, by By) error {
 	return o.changeGroup(ctx, group, "remove_group", by, func(tx pgx.Tx) (map[string]any, error) {
 		var leases int
 		var owner *string
-		if err := tx.QueryRow(ctx, o.people.groupLive, group).Scan(&leases, &owner); err != nil {
+		if err := tx.QueryRow(ctx, o.sql.groupLive, group).Scan(&leases, &owner); err != nil {
 			return nil, err
 		}
 		if owner != nil {
 			return nil, fmt.Errorf("%w: %q holds a lease of %q", ErrGroupActive, *owner, group)
 		}
 		var known, held, members int64
-		if err := tx.QueryRow(ctx, o.people.removeGroup, group).Scan(&known, &held, &members); err != nil {
+		if err := tx.QueryRow(ctx, o.sql.removeGroup, group).Scan(&known, &held, &members); err != nil {
 			return nil, err
 		}
 		if known == 0 {
@@ -102,7 +102,7 @@ func (o *Outbox) SetMaxLag(ctx context.Context, group string, lag time.Duration,
 			value = &us
 		}
 		var name string
-		err := tx.QueryRow(ctx, o.people.maxLag, group, value).Scan(&name)
+		err := tx.QueryRow(ctx, o.sql.maxLag, group, value).Scan(&name)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil, fmt.Errorf("%w: %q", ErrNoSuchGroup, group)
 		}

@@ -135,7 +135,7 @@ func (h *history) begin(ctx context.Context, p *playback, order relay.ReplayOrde
 // settle decides what is replayed.
 func (h *history) settle(ctx context.Context, conn *pgx.Conn, facts pgwindow.Facts) (place, error) {
 	at := place{System: facts.SystemIdentifier}
-	if err := conn.QueryRow(ctx, h.ob.more.historyBegin, facts.Sequence).Scan(&at.Target, &at.End); err != nil {
+	if err := conn.QueryRow(ctx, h.ob.sql.historyBegin, facts.Sequence).Scan(&at.Target, &at.End); err != nil {
 		return place{}, err
 	}
 	var err error
@@ -154,10 +154,10 @@ func (h *history) settle(ctx context.Context, conn *pgx.Conn, facts pgwindow.Fac
 	case boundSeq:
 		first = from.number
 	case boundTime:
-		err = conn.QueryRow(ctx, h.ob.more.historyFromTime, from.time, at.End).Scan(&first)
+		err = conn.QueryRow(ctx, h.ob.sql.historyFromTime, from.time, at.End).Scan(&first)
 	case boundWindow:
 		if at.Prev, _, err = h.window(ctx, conn, from.number); err == nil {
-			err = conn.QueryRow(ctx, h.ob.more.historyFromWindow, at.Prev, at.End).Scan(&first)
+			err = conn.QueryRow(ctx, h.ob.sql.historyFromWindow, at.Prev, at.End).Scan(&first)
 		}
 	case boundNone:
 	}
@@ -170,7 +170,7 @@ func (h *history) settle(ctx context.Context, conn *pgx.Conn, facts pgwindow.Fac
 
 // window returns the snapshots of a window.
 func (h *history) window(ctx context.Context, conn *pgx.Conn, no int64) (prev, target string, err error) {
-	err = conn.QueryRow(ctx, h.ob.more.historyWindow, h.cfg.Group, no).Scan(&prev, &target)
+	err = conn.QueryRow(ctx, h.ob.sql.historyWindow, h.cfg.Group, no).Scan(&prev, &target)
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = outbox.ConfigError("AtWindow", no, "window of group "+strconv.Quote(h.cfg.Group)+" is not known any more, or not yet")
 	}

@@ -16,7 +16,7 @@ import (
 // where a number was asked for whose range is gone.
 func (h *history) retained(ctx context.Context, conn *pgx.Conn, at *place) error {
 	if h.cfg.From.kind == boundSeq {
-		parts, err := partsOf(ctx, conn, h.ob.more.ranges)
+		parts, err := partsOf(ctx, conn, h.ob.sql.ranges)
 		if err != nil || len(parts) > 0 && parts[0].From > at.Last+1 {
 			return err // the first Read tells
 		}
@@ -36,7 +36,7 @@ func (h *history) retained(ctx context.Context, conn *pgx.Conn, at *place) error
 // before returns the number of the nearest message at or below seq, or else of the first
 // above it, or nil.
 func (h *history) before(ctx context.Context, conn *pgx.Conn, seq int64) (nearest *int64, err error) {
-	err = conn.QueryRow(ctx, h.ob.more.historyBefore, seq).Scan(&nearest)
+	err = conn.QueryRow(ctx, h.ob.sql.historyBefore, seq).Scan(&nearest)
 	return nearest, err
 }
 

@@ -38,7 +38,7 @@ func (p *playback) Read(ctx context.Context, limit int) ([]outbox.Record, error)
 		}
 		upto := min(p.at.Last+historySpan, p.at.End)
 		h := p.history
-		records, full, err := p.pager.query(ctx, limit, h.ob.more.historyPage, p.at.Last, upto, p.at.Target, orNull(p.at.Prev),
+		records, full, err := p.pager.query(ctx, limit, h.ob.sql.historyPage, p.at.Last, upto, p.at.Target, orNull(p.at.Prev),
 			h.cfg.From.orNull(), h.cfg.To.orNull(), likePatterns(h.cfg.Topics), h.cfg.Keys, h.uuids(), limit)
 		if err != nil {
 			return nil, unusable(describe(err))
@@ -92,7 +92,7 @@ func (p *playback) connect(ctx context.Context) error {
 		closeConn(ctx, conn.Conn)
 		return err
 	}
-	p.pager.reader, p.pager.pooled, p.pager.large = conn.Conn, !conn.direct, p.history.ob.more.pageLarge
+	p.pager.reader, p.pager.pooled, p.pager.large = conn.Conn, !conn.direct, p.history.ob.sql.pageLarge
 	return nil
 }
 

@@ -53,7 +53,7 @@ func NewMaintenance(ob *Outbox, cfg MaintenanceConfig) (*Maintenance, error) {
 	}
 	m := &Maintenance{ob: ob, cfg: cfg, log: ob.cfg.Logger, archived: map[string]string{}}
 	var err error
-	if m.sql, err = renderMaintenance(ob.cfg); err != nil {
+	if m.sql, err = loadMaintenance(ob.cfg); err != nil {
 		return nil, err
 	}
 	if m.keeping, err = newDuty(ob, maintenanceLease, cfg.Lease); err != nil {

@@ -66,7 +66,7 @@ func PromoteDue(ctx context.Context, m *Maintenance) (time.Duration, error) {
 
 // MaintenanceStatement returns a statement of maintenance, for one range.
 func MaintenanceStatement(ob *Outbox, name, table string) (string, error) {
-	s, err := renderMaintenance(ob.cfg)
+	s, err := loadMaintenance(ob.cfg)
 	sql := map[string]string{"pins": s.pins, "lags": s.lags, "chunk": s.chunkDrop}[name]
 	return ob.of(table, sql), err
 }

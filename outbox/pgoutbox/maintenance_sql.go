@@ -20,30 +20,30 @@ type maintenanceStatements struct {
 	audit                  string
 }
 
-func renderMaintenance(cfg Config) (maintenanceStatements, error) {
+func loadMaintenance(cfg Config) (maintenanceStatements, error) {
 	var s maintenanceStatements
 	var slots, mayGo string
-	err := renderFiles(cfg, []sqlFile{
-		{&slots, "slots"},
-		{&mayGo, "may_go"},
-		{&s.ranges, "ranges"},
-		{&s.rangeNames, "range_names"},
-		{&s.owner, "log_owner"},
-		{&s.pins, "range_pins"},
-		{&s.unseen, "range_unseen"},
-		{&s.young, "range_young"},
-		{&s.begun, "range_begun"},
-		{&s.mayClose, "range_may_close"},
-		{&s.page, "range_page"},
-		{&s.lags, "group_lags"},
-		{&s.chunkLook, "chunk_look"},
-		{&s.chunkDrop, "chunk_delete"},
-		{&s.pruneAudit, "prune_audit"},
-		{&s.pruneDead, "prune_dead"},
-		{&s.audit, "audit_maintenance"},
+	err := cfg.load(map[string]*string{
+		"slots":             &slots,
+		"may_go":            &mayGo,
+		"ranges":            &s.ranges,
+		"range_names":       &s.rangeNames,
+		"log_owner":         &s.owner,
+		"range_pins":        &s.pins,
+		"range_unseen":      &s.unseen,
+		"range_young":       &s.young,
+		"range_begun":       &s.begun,
+		"range_may_close":   &s.mayClose,
+		"range_page":        &s.page,
+		"group_lags":        &s.lags,
+		"chunk_look":        &s.chunkLook,
+		"chunk_delete":      &s.chunkDrop,
+		"prune_audit":       &s.pruneAudit,
+		"prune_dead":        &s.pruneDead,
+		"audit_maintenance": &s.audit,
 	})
 	for _, sql := range []*string{&s.pins, &s.lags, &s.chunkLook, &s.chunkDrop} {
-		*sql = slots + strings.ReplaceAll(*sql, "{may go}", mayGo)
+		*sql = slots + "\n" + strings.ReplaceAll(*sql, "{may go}", mayGo)
 	}
 	return s, err
 }

@@ -9,21 +9,6 @@ import (
 
 var _ relay.Sharded = (*Source)(nil)
 
-// sourceStatements are those of a Source alone.
-type sourceStatements struct {
-	share, leave, topics string
-}
-
-func renderSource(cfg Config) (sourceStatements, error) {
-	var s sourceStatements
-	err := renderFiles(cfg, []sqlFile{
-		{&s.share, "member_share"},
-		{&s.leave, "member_leave"},
-		{&s.topics, "group_topics"},
-	})
-	return s, err
-}
-
 // Share implements relay.Sharded. It also asks for another number of slots where
 // SourceConfig.Slots is not that of the group, once all relays of the group that
 // live agree and have had ttl to say so. A group with one slot that is to keep it

@@ -2,8 +2,6 @@ package pgoutbox
 
 import (
 	"database/sql"
-	"embed"
-	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -17,9 +15,6 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-//go:embed sql/*.sql
-var sqlFiles embed.FS
-
 // Outbox is one outbox in one PostgreSQL database. It is safe for concurrent
 // use; make one and keep it. It owns no goroutines and needs no Close.
 type Outbox struct {
@@ -29,16 +24,12 @@ type Outbox struct {
 	cfg      Config
 	prepare  outbox.Preparer
 	sql      statements
-	one      oneStatements
-	later    delayedStatements
 	window   *pgwindow.Statements
 	chain    *pgwindow.Chain
 	held     *pgheld.Statements
-	people   peopleStatements
 	table    string // the log's name, which the locks of keys are made of
 	wholeBox int64  // the advisory lock of the whole outbox
 	bell     bell
-	more     moreStatements
 	pooled   atomic.Bool // the last connection of our own came through a pooler
 
 	// The locks of transactions of database/sql, which does not show their connections,
@@ -53,11 +44,6 @@ type Outbox struct {
 
 var _ outbox.Enqueuer = (*Outbox)(nil)
 
-// statements are the rendered SQL of the outbox.
-type statements struct {
-	enqueue, instance, page, pageEarly, locksHeld string
-}
-
 // New returns the outbox that lives in the database of pool. It returns an error
 // that wraps outbox.ErrInvalidConfig when pool is nil or cfg cannot work. It
 // connects to nothing: call Migrate once, for example at start-up.
@@ -69,19 +55,7 @@ func New(pool *pgxpool.Pool, cfg Config) (*Outbox, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	sql, err := renderStatements(cfg)
-	if err != nil {
-		return nil, err
-	}
-	more, err := renderMore(cfg)
-	if err != nil {
-		return nil, err
-	}
-	one, err := renderOne(cfg)
-	if err != nil {
-		return nil, err
-	}
-	later, err := renderDelayed(cfg)
+	sql, err := loadStatements(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -97,10 +71,6 @@ func New(pool *pgxpool.Pool, cfg Config) (*Outbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	people, err := renderPeopleStatements(cfg)
-	if err != nil {
-		return nil, err
-	}
 	self, err := ids.New()
 	if err != nil {
 		return nil, err
@@ -113,37 +83,10 @@ func New(pool *pgxpool.Pool, cfg Config) (*Outbox, error) {
 		cfg:      cfg,
 		prepare:  outbox.Preparer{MaxPayloadBytes: cfg.MaxPayloadBytes, Injector: cfg.Injector},
 		sql:      sql,
-		one:      one,
-		later:    later,
 		window:   window,
-		more:     more,
 		chain:    chain,
 		held:     held,
-		people:   people,
 		table:    table,
 		wholeBox: keyhash.Lock("outbox", table),
 	}, nil
-}
-
-func renderStatements(cfg Config) (statements, error) {
-	var s statements
-	for _, f := range []struct {
-		to   *string
-		file string
-	}{
-		{&s.enqueue, "enqueue"},
-		{&s.instance, "instance"},
-		{&s.page, "page"},
-		{&s.pageEarly, "page_early"},
-		{&s.locksHeld, "key_locks_held"},
-	} {
-		raw, err := sqlFiles.ReadFile("sql/" + f.file + ".sql")
-		if err != nil {
-			return statements{}, fmt.Errorf("leat: statement %s: %w", f.file, err)
-		}
-		if *f.to, err = cfg.names().Render(string(raw)); err != nil {
-			return statements{}, err
-		}
-	}
-	return s, nil
 }

@@ -208,7 +208,7 @@ func (n *session) anyIn(ctx context.Context, w pgwindow.Window, slots int) (bool
 	from := w.Last
 	if from < w.Floor {
 		if w.HasEarly() {
-			records, _, err := n.query(ctx, 1, n.source.pages.pageEarly,
+			records, _, err := n.query(ctx, 1, n.source.sql.pageEarly,
 				w.Prev.Text, w.Target.Text, from, w.Floor, 1, slots, n.Slot(), n.source.like)
 			if err != nil || len(records) > 0 {
 				return len(records) > 0, err
@@ -219,7 +219,7 @@ func (n *session) anyIn(ctx context.Context, w pgwindow.Window, slots int) (bool
 	if w.Empty() {
 		return false, nil
 	}
-	records, _, err := n.query(ctx, 1, n.source.pages.page, w.Prev.Text, w.Target.Text, from, 1, slots, n.Slot(), n.source.like)
+	records, _, err := n.query(ctx, 1, n.source.sql.page, w.Prev.Text, w.Target.Text, from, 1, slots, n.Slot(), n.source.like)
 	return len(records) > 0, err
 }
 

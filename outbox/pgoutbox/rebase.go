@@ -86,7 +86,7 @@ func (o *Outbox) Rebase(ctx context.Context, r RebaseRequest) error {
 		return err
 	}
 	b := &rebase{ob: o, RebaseRequest: r}
-	if err := b.render(o.cfg); err != nil {
+	if err := b.load(o.cfg); err != nil {
 		return err
 	}
 	if err := o.requireSchema(ctx, relaySchema); err != nil {
@@ -112,17 +112,17 @@ type rebase struct {
 	keep, forget, adopt, fence, record string
 }
 
-func (b *rebase) render(cfg Config) error {
-	return renderFiles(cfg, []sqlFile{
-		{&b.lock, "rebase_lock"},
-		{&b.lockLeases, "rebase_lock_leases"},
-		{&b.holder, "rebase_holder"},
-		{&b.facts, "rebase_facts"},
-		{&b.keep, "rebase_keep"},
-		{&b.forget, "rebase_forget"},
-		{&b.adopt, "rebase_adopt"},
-		{&b.fence, "rebase_fence"},
-		{&b.record, "rebase_audit"},
+func (b *rebase) load(cfg Config) error {
+	return cfg.load(map[string]*string{
+		"rebase_lock":        &b.lock,
+		"rebase_lock_leases": &b.lockLeases,
+		"rebase_holder":      &b.holder,
+		"rebase_facts":       &b.facts,
+		"rebase_keep":        &b.keep,
+		"rebase_forget":      &b.forget,
+		"rebase_adopt":       &b.adopt,
+		"rebase_fence":       &b.fence,
+		"rebase_audit":       &b.record,
 	})
 }
 

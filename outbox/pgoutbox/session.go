@@ -60,7 +60,7 @@ func (s *Source) open(ctx context.Context, lease pgwindow.Lease, turn int64) (*s
 	}
 	n := &session{
 		source: s, lease: lease, turn: turn, reader: reader,
-		pooled: s.ob.pooled.Load(), large: s.ob.more.pageLarge,
+		pooled: s.ob.pooled.Load(), large: s.ob.sql.pageLarge,
 	}
 	if n.writer, err = s.connect(ctx); err == nil {
 		err = n.load(ctx)

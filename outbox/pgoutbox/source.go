@@ -98,12 +98,11 @@ func validateGroup(group string) error {
 
 // Source reads the outbox for relays of one group. See Outbox.Source.
 type Source struct {
-	ob    *Outbox
-	cfg   SourceConfig
-	like  []string // Topics, for LIKE
-	sql   sourceStatements
-	pages pageStatements
-	name  string // of this source, unique; the start of its owners' names
+	ob   *Outbox
+	cfg  SourceConfig
+	like []string // Topics, for LIKE
+	sql  sourceStatements
+	name string // of this source, unique; the start of its owners' names
 
 	mu      sync.Mutex
 	claims  int64   // ever made
@@ -137,10 +136,7 @@ func (o *Outbox) Source(cfg SourceConfig) (*Source, error) {
 	}
 	s := &Source{ob: o, cfg: cfg, like: likePatterns(cfg.Topics)}
 	var err error
-	if s.sql, err = renderSource(o.cfg); err != nil {
-		return nil, err
-	}
-	if s.pages, err = renderPages(o.cfg); err != nil {
+	if s.sql, err = loadSource(o.cfg); err != nil {
 		return nil, err
 	}
 	s.name, err = newName()

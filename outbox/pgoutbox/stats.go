@@ -68,7 +68,7 @@ func (o *Outbox) Stats(ctx context.Context) (Stats, error) {
 	var s Stats
 	batch := &pgx.Batch{}
 	batch.Queue(withoutJIT)
-	batch.Queue(o.people.stats).Query(s.scan)
+	batch.Queue(o.sql.stats).Query(s.scan)
 	err := o.pool.SendBatch(ctx, batch).Close()
 	return s, describe(err)
 }

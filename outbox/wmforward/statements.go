@@ -2,8 +2,9 @@ package wmforward
 
 import (
 	"embed"
-	"fmt"
 	"strings"
+
+	"github.com/leat-go/leat/internal/sqlfile"
 )
 
 //go:embed sql/*.sql
@@ -21,31 +22,22 @@ type statements struct {
 func renderStatements(cfg Config) (statements, error) {
 	var s statements
 	forwarders := strings.NewReplacer("{log}", cfg.log().Qualified(""), "{offsets}", cfg.offsets().Qualified(""))
-	for _, f := range []struct {
-		to   *string
-		file string
-	}{
-		{&s.facts, "facts"},
-		{&s.probe, "probe"},
-		{&s.list, "list"},
-		{&s.page, "page"},
-		{&s.position, "position"},
-		{&s.start, "start"},
-		{&s.fence, "fence"},
-		{&s.held, "held"},
-		{&s.safe, "safe"},
-		{&s.restore, "restore"},
-		{&s.forget, "forget"},
-	} {
-		raw, err := sqlFiles.ReadFile("sql/" + f.file + ".sql")
-		if err != nil {
-			return statements{}, fmt.Errorf("leat: statement %s: %w", f.file, err)
-		}
-		sql, err := cfg.state().Render(string(raw))
-		if err != nil {
-			return statements{}, err
-		}
-		*f.to = forwarders.Replace(sql)
+	render := func(sql string) (string, error) {
+		sql, err := cfg.state().Render(sql)
+		return forwarders.Replace(sql), err
 	}
-	return s, nil
+	err := sqlfile.Load(sqlFiles, render, map[string]*string{
+		"facts":    &s.facts,
+		"probe":    &s.probe,
+		"list":     &s.list,
+		"page":     &s.page,
+		"position": &s.position,
+		"start":    &s.start,
+		"fence":    &s.fence,
+		"held":     &s.held,
+		"safe":     &s.safe,
+		"restore":  &s.restore,
+		"forget":   &s.forget,
+	})
+	return s, err
 }

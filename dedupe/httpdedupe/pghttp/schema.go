@@ -3,11 +3,10 @@ package pghttp
 import (
 	"context"
 	"embed"
-	"fmt"
 	"io/fs"
-	"strings"
 
 	"github.com/leat-go/leat/internal/pgmigrate"
+	"github.com/leat-go/leat/internal/sqlfile"
 )
 
 //go:embed migrations/*.sql
@@ -52,18 +51,6 @@ type statements struct {
 
 func render(cfg Config) (statements, error) {
 	var s statements
-	for file, to := range map[string]*string{"lock": &s.lock, "look": &s.look, "put": &s.put, "prune": &s.prune} {
-		raw, err := sqlFiles.ReadFile("sql/" + file + ".sql")
-		if err != nil {
-			return statements{}, fmt.Errorf("leat: statement %s: %w", file, err)
-		}
-		sql := string(raw)
-		for strings.HasPrefix(sql, "--") { // the comment is not for the server's logs
-			_, sql, _ = strings.Cut(sql, "\n")
-		}
-		if *to, err = cfg.names().Render(strings.TrimSpace(sql)); err != nil {
-			return statements{}, err
-		}
-	}
-	return s, nil
+	err := sqlfile.Load(sqlFiles, cfg.names().Render, map[string]*string{"lock": &s.lock, "look": &s.look, "put": &s.put, "prune": &s.prune})
+	return s, err
 }

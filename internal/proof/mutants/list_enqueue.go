@@ -46,7 +46,7 @@ func enqueueMutants() []Mutant {
 		{
 			Name: "key-is-not-locked", Breaks: []string{"O5"},
 			Change:  "writers of one key do not take turns",
-			File:    "outbox/pgoutbox/statement.go",
+			File:    "outbox/pgoutbox/insert.go",
 			Old:     `if o.cfg.UnorderedKeys {`,
 			New:     `if !o.cfg.UnorderedKeys {`,
 			Package: "outbox/pgoutbox", Test: "TestConformance/O5_KeyIsHeldUntilTheEnd", Needs: Postgres,
@@ -54,7 +54,7 @@ func enqueueMutants() []Mutant {
 		{
 			Name: "locks-are-not-sorted", Breaks: []string{"O5"},
 			Change:  "the locks of the keys are taken in the order of the messages",
-			File:    "outbox/pgoutbox/statement.go",
+			File:    "outbox/pgoutbox/insert.go",
 			Old:     `slices.Sort(keys)`,
 			New:     `slices.Sort(keys[:0])`,
 			Package: "outbox/pgoutbox", Test: "TestConformance/O5_KeysDoNotDeadlock", Needs: Postgres,
@@ -62,7 +62,7 @@ func enqueueMutants() []Mutant {
 		{
 			Name: "many-keys-take-no-lock-on-the-whole", Breaks: []string{"O5"},
 			Change:  "a call beyond MaxKeyLocks locks one key in place of the whole outbox",
-			File:    "outbox/pgoutbox/statement.go",
+			File:    "outbox/pgoutbox/insert.go",
 			Old:     `return []int64{o.wholeBox}, 0`,
 			New:     `return keys[:1], 0`,
 			Package: "outbox/pgoutbox", Test: "TestO5_BeyondMaxKeyLocks", Needs: Postgres,

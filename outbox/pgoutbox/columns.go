@@ -3,7 +3,6 @@ package pgoutbox
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgtype"
@@ -11,13 +10,6 @@ import (
 	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/internal/keyhash"
 	"github.com/leat-go/leat/outbox"
-)
-
-// Bounds of one INSERT. PostgreSQL takes 1 GiB a message at most; the number of
-// parameters does not grow with the rows, since each column is one array.
-const (
-	maxChunkRows  = 10_000
-	maxChunkBytes = 32 << 20
 )
 
 // columns are the arrays of one INSERT. An empty text is NULL.
@@ -126,44 +118,4 @@ func textOrNull(s *string) *string {
 		return nil
 	}
 	return s
-}
-
-// locks returns what a call with msgs locks, in the order in which it must be
-// taken, and which of them is taken shared: the outbox as a whole, shared, then
-// each key; or, past MaxKeyLocks, the outbox as a whole, exclusively. A key
-// shares its lock with the same key of every other topic.
-func (o *Outbox) locks(msgs []outbox.Message) (locks []int64, shared int64) {
-	if o.cfg.UnorderedKeys {
-		return []int64{}, 0
-	}
-	keys := make([]int64, 0, min(len(msgs), o.cfg.MaxKeyLocks)+1)
-	for i := range msgs {
-		if msgs[i].Key != "" {
-			keys = append(keys, keyhash.Lock("outbox", o.table, msgs[i].Key))
-		}
-	}
-	slices.Sort(keys)
-	keys = slices.Compact(keys)
-	switch {
-	case len(keys) == 0:
-		return keys, 0
-	case len(keys) > o.cfg.MaxKeyLocks:
-		return []int64{o.wholeBox}, 0
-	default:
-		return slices.Insert(keys, 0, o.wholeBox), o.wholeBox
-	}
-}
-
-// chunks splits msgs so that each part fits one statement.
-func chunks(msgs []outbox.Message) [][]outbox.Message {
-	var parts [][]outbox.Message
-	start, size := 0, 0
-	for i := range msgs {
-		if i > start && (i-start >= maxChunkRows || size+len(msgs[i].Payload) > maxChunkBytes) {
-			parts = append(parts, msgs[start:i])
-			start, size = i, 0
-		}
-		size += len(msgs[i].Payload)
-	}
-	return append(parts, msgs[start:])
 }

@@ -1,0 +1,84 @@
+package pgoutbox
+
+import (
+	"embed"
+
+	"github.com/leat-go/leat/internal/sqlfile"
+)
+
+//go:embed sql/*.sql
+var sqlFiles embed.FS
+
+// load sets each target to the statement of its file.
+func (c Config) load(targets map[string]*string) error {
+	return sqlfile.Load(sqlFiles, c.names().Render, targets)
+}
+
+// statements are those of an Outbox.
+type statements struct {
+	enqueue, enqueueOne, enqueueOneChecked, enqueueDelayed string
+	instance, own, locksHeld, ranges                       string
+	page, pageEarly, pageLarge                             string
+
+	delayedDue, delayedLocks, delayedPromote, delayedNext string
+	delayedList, delayedCancel                            string
+
+	historyBegin, historyWindow, historyFromTime  string
+	historyFromWindow, historyPage, historyBefore string
+
+	stats, groups, groupLive, removeGroup, maxLag string
+}
+
+func loadStatements(cfg Config) (statements, error) {
+	var s statements
+	err := cfg.load(map[string]*string{
+		"enqueue":             &s.enqueue,
+		"enqueue_one":         &s.enqueueOne,
+		"enqueue_one_checked": &s.enqueueOneChecked, // also makes sure of the database
+		"enqueue_delayed":     &s.enqueueDelayed,
+		"instance":            &s.instance,
+		"own":                 &s.own,
+		"key_locks_held":      &s.locksHeld,
+		"ranges":              &s.ranges,
+		"page":                &s.page,
+		"page_early":          &s.pageEarly,
+		"page_large":          &s.pageLarge,
+		"delayed_due":         &s.delayedDue,
+		"delayed_locks":       &s.delayedLocks,
+		"delayed_promote":     &s.delayedPromote,
+		"delayed_next":        &s.delayedNext,
+		"delayed_list":        &s.delayedList,
+		"delayed_cancel":      &s.delayedCancel,
+		"history_begin":       &s.historyBegin,
+		"history_window":      &s.historyWindow,
+		"history_from_time":   &s.historyFromTime,
+		"history_from_window": &s.historyFromWindow,
+		"history_page":        &s.historyPage,
+		"history_before":      &s.historyBefore,
+		"stats":               &s.stats,
+		"groups":              &s.groups,
+		"group_live":          &s.groupLive,
+		"remove_group":        &s.removeGroup,
+		"max_lag":             &s.maxLag,
+	})
+	return s, err
+}
+
+// sourceStatements are those of a Source alone. The pages read some rows of a window
+// only.
+type sourceStatements struct {
+	page, pageEarly      string
+	share, leave, topics string
+}
+
+func loadSource(cfg Config) (sourceStatements, error) {
+	var s sourceStatements
+	err := cfg.load(map[string]*string{
+		"page_filtered":       &s.page,
+		"page_early_filtered": &s.pageEarly,
+		"member_share":        &s.share,
+		"member_leave":        &s.leave,
+		"group_topics":        &s.topics,
+	})
+	return s, err
+}
