@@ -5,8 +5,6 @@ package pgerr
 import (
 	"errors"
 	"slices"
-
-	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // SQLSTATEs.
@@ -28,10 +26,17 @@ const (
 	UniqueViolation         = "23505"
 )
 
-// Is reports whether err is the server's answer with one of the codes.
+// sqlStater is an error of the server, as pgx and lib/pq return it.
+type sqlStater interface {
+	error
+	SQLState() string
+}
+
+// Is reports whether err is the server's answer, by whatever driver, with one of the
+// codes.
 func Is(err error, codes ...string) bool {
-	answer, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && slices.Contains(codes, answer.Code)
+	answer, ok := errors.AsType[sqlStater](err)
+	return ok && slices.Contains(codes, answer.SQLState())
 }
 
 // MissingObject reports whether err says that a schema, a table or a column does not

@@ -2,14 +2,13 @@ package pgmigrate
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/leat-go/leat/internal/keyhash"
+	"github.com/leat-go/leat/internal/pgerr"
 )
 
 // Options tune Migrate.
@@ -23,13 +22,6 @@ type Options struct {
 	// Defaults to the newest.
 	Target int
 }
-
-// SQLSTATEs of two sessions that create the same schema or table at once.
-const (
-	uniqueViolation = "23505"
-	duplicateSchema = "42P06"
-	duplicateTable  = "42P07"
-)
 
 // Migrate applies the migrations that are missing, one transaction each, and
 // creates the schema if there is none. Called again it does nothing; called by
@@ -76,13 +68,7 @@ func (s Set) prepare(ctx context.Context, conn *pgx.Conn, opts Options) error {
 	var err error
 	for range attempts {
 		err = s.locked(ctx, conn, opts, func(tx pgx.Tx) error { return s.createMissing(ctx, tx) })
-		pgErr, ok := errors.AsType[*pgconn.PgError](err)
-		if !ok {
-			return err
-		}
-		switch pgErr.Code {
-		case uniqueViolation, duplicateSchema, duplicateTable:
-		default:
+		if !pgerr.Is(err, pgerr.UniqueViolation, pgerr.DuplicateSchema, pgerr.DuplicateTable) {
 			return err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/internal/pgmigrate"
 	"github.com/leat-go/leat/internal/testenv"
 )
@@ -129,7 +130,7 @@ func TestMigrateGivesUpOnATableInUse(t *testing.T) {
 
 	var pgErr *pgconn.PgError
 	require.ErrorAs(t, err, &pgErr)
-	require.Equal(t, "55P03", pgErr.Code)
+	require.Equal(t, pgerr.LockNotAvailable, pgErr.Code)
 	require.NoError(t, tx.Rollback(t.Context()))
 	require.NoError(t, set(first, second).Migrate(t.Context(), db, pgmigrate.Options{}))
 }

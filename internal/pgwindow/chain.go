@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/internal/pgmigrate"
 	"github.com/leat-go/leat/internal/sqlfile"
 )
@@ -180,7 +181,7 @@ func (c *Chain) Next(ctx context.Context, db Querier, l Lease, w Window, f int64
 		switch {
 		case err == nil:
 			return next, nil
-		case isUniqueViolation(err):
+		case pgerr.Is(err, pgerr.UniqueViolation):
 			return Window{}, cannotFollow(w)
 		case !errors.Is(err, pgx.ErrNoRows):
 			return Window{}, err

@@ -8,6 +8,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/leat-go/leat/internal/pgerr"
 )
 
 // Querier runs one statement; *pgx.Conn and *pgxpool.Pool are Queriers.
@@ -102,7 +104,7 @@ func (s *Statements) Probe(ctx context.Context, db Querier, sequence uint32, w W
 // what the caller thinks.
 func (s *Statements) Open(ctx context.Context, db Querier, l Lease, w Window, f int64) (Window, error) {
 	next, err := scanWindow(db.QueryRow(ctx, s.open, l.Slot.Group, l.Slot.No, w.No, f, l.Owner, l.Epoch))
-	if errors.Is(err, pgx.ErrNoRows) || isUniqueViolation(err) {
+	if errors.Is(err, pgx.ErrNoRows) || pgerr.Is(err, pgerr.UniqueViolation) {
 		return Window{}, fmt.Errorf("%w: window %d cannot be followed", ErrLost, w.No)
 	}
 	return next, err
@@ -148,11 +150,6 @@ func scanWindow(row pgx.Row, more ...any) (Window, error) {
 		return Window{}, fmt.Errorf("leat: window %d opened by %q: %w", w.No, openedBy, err)
 	}
 	return w, nil
-}
-
-func isUniqueViolation(err error) bool {
-	pgErr, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && pgErr.Code == "23505"
 }
 
 // NoWindow is what a group that has none yet probes with: it sees nothing.

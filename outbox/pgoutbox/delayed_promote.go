@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/leat-go/leat/internal/keyhash"
+	"github.com/leat-go/leat/internal/pgerr"
 )
 
 // promotePage is the number of messages that one transaction moves into the log.
@@ -63,7 +64,7 @@ func (p *promotion) page(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	moved, err := p.move(ctx, due)
-	if sqlState(err, lockNotAvailable, deadlockDetected) {
+	if pgerr.Is(err, pgerr.LockNotAvailable, pgerr.DeadlockDetected) {
 		p.hold(due) // somebody else has hold of a row: the next round sees what became of it
 		moved, err = 0, nil
 	}

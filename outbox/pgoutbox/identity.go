@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -45,7 +46,7 @@ func foreign(err error) error {
 	switch {
 	case errors.Is(err, pgx.ErrTxClosed):
 		return fmt.Errorf("%w: %w", outbox.ErrNotInTransaction, err)
-	case errors.Is(err, pgx.ErrNoRows), sqlState(err, undefinedTable, invalidSchemaName, insufficientPrivilege):
+	case errors.Is(err, pgx.ErrNoRows), pgerr.Is(err, pgerr.UndefinedTable, pgerr.InvalidSchemaName, pgerr.InsufficientPrivilege):
 		return fmt.Errorf("%w: %w", outbox.ErrWrongDatabase, err)
 	default:
 		return err

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/keyhash"
+	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/pgoutbox"
@@ -155,7 +156,7 @@ func TestO5_LocksInRowOrderDeadlock(t *testing.T) {
 		} else {
 			require.ErrorAs(t, errs[1], &deadlock, "negative control")
 		}
-		require.Equal(t, "40P01", deadlock.Code)
+		require.Equal(t, pgerr.DeadlockDetected, deadlock.Code)
 	})
 	t.Run("ours", func(t *testing.T) {
 		t.Parallel()
@@ -189,7 +190,7 @@ func TestO5_TwoCallsCanDeadlock(t *testing.T) {
 	}
 	var deadlock *pgconn.PgError
 	require.ErrorAs(t, err, &deadlock)
-	require.Equal(t, "40P01", deadlock.Code)
+	require.Equal(t, pgerr.DeadlockDetected, deadlock.Code)
 	require.NoError(t, other)
 	require.ErrorIs(t, victim.Commit(t.Context()), pgx.ErrTxCommitRollback)
 	survivor.commit()

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
@@ -31,7 +32,7 @@ func TestO2_NobodyWaitsForARangeWithTheLogLocked(t *testing.T) {
 		err := change(ctx)
 		var refused *pgconn.PgError
 		require.ErrorAs(t, err, &refused, table)
-		require.Equal(t, "55P03", refused.Code, table)
+		require.Equal(t, pgerr.LockNotAvailable, refused.Code, table)
 		require.NotContains(t, refused.Message, "timeout", table)
 		reader.rollback()
 		require.NoError(t, change(ctx), table)

@@ -7,12 +7,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-)
 
-// SQLSTATEs of a change that came in the way of others.
-const (
-	lockNotAvailable = "55P03"
-	deadlockDetected = "40P01"
+	"github.com/leat-go/leat/internal/pgerr"
 )
 
 // ddlTries bounds the tries of one change of the ranges in a round.
@@ -21,9 +17,9 @@ const ddlTries = 6
 // errKept ends a transaction that found no reason to go on.
 var errKept = errors.New("leat: range is kept")
 
-// isBusy says whether err passes when producers have ended their transactions.
+// isBusy reports whether err passes when producers have ended their transactions.
 func isBusy(err error) bool {
-	return sqlState(err, lockNotAvailable, deadlockDetected) || errors.Is(err, errOutrun)
+	return pgerr.Is(err, pgerr.LockNotAvailable, pgerr.DeadlockDetected) || errors.Is(err, errOutrun)
 }
 
 // change runs fn in a READ COMMITTED transaction in which no wait for a lock exceeds

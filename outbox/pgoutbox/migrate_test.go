@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/pgoutbox"
@@ -57,7 +58,7 @@ func TestMigrate_DoesNotWaitForLong(t *testing.T) {
 	err = ob.Migrate(t.Context())
 	var timeout *pgconn.PgError
 	require.ErrorAs(t, err, &timeout)
-	require.Equal(t, "55P03", timeout.Code)
+	require.Equal(t, pgerr.LockNotAvailable, timeout.Code)
 	w.rollback()
 	require.NoError(t, ob.Migrate(t.Context()))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/internal/pgwindow"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox/pgoutbox"
@@ -30,7 +31,7 @@ func requirePolicyError(t *testing.T, err error) {
 	t.Helper()
 	var refused *pgconn.PgError
 	require.ErrorAs(t, err, &refused)
-	require.Equal(t, "42501", refused.Code)
+	require.Equal(t, pgerr.InsufficientPrivilege, refused.Code)
 	require.ErrorContains(t, err, "row-level security")
 }
 

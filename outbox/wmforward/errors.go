@@ -3,10 +3,8 @@ package wmforward
 import (
 	"errors"
 	"fmt"
-	"slices"
 
-	"github.com/jackc/pgx/v5/pgconn"
-
+	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/internal/pgwindow"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/relay"
@@ -39,25 +37,12 @@ var (
 	errAhead       = errors.New("leat: the forwarder's position is ahead of this cluster's transactions, it was restored from another")
 )
 
-// SQLSTATEs.
-const (
-	undefinedTable    = "42P01"
-	undefinedColumn   = "42703"
-	invalidSchemaName = "3F000"
-	lockNotAvailable  = "55P03"
-)
-
-func sqlState(err error, codes ...string) bool {
-	pgErr, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && slices.Contains(codes, pgErr.Code)
-}
-
 // describe adds what a database error means here.
 func describe(err error) error {
 	switch {
-	case sqlState(err, undefinedTable, undefinedColumn, invalidSchemaName):
+	case pgerr.MissingObject(err):
 		return fmt.Errorf("%w: %w", outbox.ErrNotMigrated, err)
-	case sqlState(err, lockNotAvailable):
+	case pgerr.Is(err, pgerr.LockNotAvailable):
 		return fmt.Errorf("%w: %w", ErrForwarderRunning, err)
 	default:
 		return err

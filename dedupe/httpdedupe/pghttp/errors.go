@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/leat-go/leat/dedupe/httpdedupe"
+	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -36,7 +37,7 @@ var (
 
 // explain makes err say what to do about it where we know.
 func explain(err error) error {
-	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok && (pgErr.Code == "42P01" || pgErr.Code == "3F000") {
+	if pgerr.Is(err, pgerr.UndefinedTable, pgerr.InvalidSchemaName) {
 		return fmt.Errorf("%w: call Migrate: %w", outbox.ErrNotMigrated, err)
 	}
 	return err
