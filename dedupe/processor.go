@@ -13,6 +13,7 @@ import (
 	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/internal/jitter"
 	"github.com/leat-go/leat/internal/onehandler"
+	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -264,12 +265,7 @@ func (p *Processor) delay(ctx context.Context, most time.Duration) {
 		return
 	}
 	d := jitter.Around(p.cfg.BusyDelay, 0.25)
-	timer := time.NewTimer(min(d, max(most, time.Millisecond)))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
+	_ = wait.For(ctx, min(d, max(most, time.Millisecond)))
 }
 
 func (p *Processor) observe(ctx context.Context, d Delivery) {

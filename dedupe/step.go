@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/internal/ids"
+	"github.com/leat-go/leat/internal/wait"
 )
 
 // stepKept starts the stored result of a step, so that an empty one can be told
@@ -102,7 +103,7 @@ func (p *Processor) step(
 		busy, isBusy := errors.AsType[*BusyError](err)
 		switch {
 		case isBusy && busy.Key.ID == id:
-			if err := waitFor(ctx, min(busy.Remaining, stepPoll)); err != nil {
+			if err := wait.For(ctx, min(busy.Remaining, stepPoll)); err != nil {
 				return nil, err
 			}
 		case err != nil:
@@ -113,17 +114,5 @@ func (p *Processor) step(
 		default:
 			return value[1:], nil
 		}
-	}
-}
-
-// waitFor waits for d, and returns why ctx has ended before.
-func waitFor(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }

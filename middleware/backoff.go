@@ -7,6 +7,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/leat-go/leat/internal/jitter"
+	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -102,9 +103,9 @@ func (b Backoff) Middleware(h message.HandlerFunc) message.HandlerFunc {
 			switch {
 			case b.Retries == 0:
 				attempt, _ := AttemptFrom(ctx)
-				wait(ctx, b.delay(max(attempt-1, 0)))
+				_ = wait.For(ctx, b.delay(max(attempt-1, 0)))
 				return nil, err
-			case try == b.Retries, !wait(ctx, b.delay(try)):
+			case try == b.Retries, wait.For(ctx, b.delay(try)) != nil:
 				return nil, err
 			}
 		}

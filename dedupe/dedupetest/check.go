@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/dedupe"
+	"github.com/leat-go/leat/internal/wait"
 )
 
 const checkTimeout = time.Minute
@@ -144,11 +145,8 @@ func awaitClaim(ctx context.Context, s dedupe.Store, k dedupe.Key, token string,
 		if c.Remaining <= 0 || c.Remaining > long {
 			return c, fmt.Errorf("claim of %v by %s: busy for another %s", k, token, c.Remaining)
 		}
-		timer := time.NewTimer(min(c.Remaining, 2*time.Millisecond))
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			return c, ctx.Err()
+		if err := wait.For(ctx, min(c.Remaining, 2*time.Millisecond)); err != nil {
+			return c, err
 		}
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/leat-go/leat/dedupe/redisdedupe"
 	"github.com/leat-go/leat/internal/faultnet"
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/internal/wait"
 )
 
 // history records what clients call and are answered.
@@ -80,7 +81,7 @@ func (h *history) work(ctx context.Context, rng *rand.Rand, client, rounds, keys
 			call(opClaim) // as a client does that was not answered
 		}
 		if rng.IntN(3) == 0 {
-			pause(ctx, time.Duration(rng.Int64N(2*lease)))
+			_ = wait.For(ctx, time.Duration(rng.Int64N(2*lease)))
 		}
 		if rng.IntN(3) == 0 {
 			call(opExtend)
@@ -99,15 +100,6 @@ func (h *history) work(ctx context.Context, rng *rand.Rand, client, rounds, keys
 				call(opComplete)
 			}
 		}
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/leat-go/leat/dedupe"
 	"github.com/leat-go/leat/dedupe/redisdedupe"
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/wait"
 )
 
 // fault is what happens at a point, and how often the handler may run for it.
@@ -57,11 +58,8 @@ func pauses(takeover bool) func(*testing.T, subject, dedupe.Key) failpoint.Actio
 					}
 					return err
 				}
-				timer := time.NewTimer(min(max(c.Remaining, time.Millisecond), 20*time.Millisecond))
-				select {
-				case <-timer.C:
-				case <-t.Context().Done():
-					return t.Context().Err()
+				if err := wait.For(t.Context(), min(max(c.Remaining, time.Millisecond), 20*time.Millisecond)); err != nil {
+					return err
 				}
 			}
 		})

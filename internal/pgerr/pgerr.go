@@ -12,16 +12,20 @@ const (
 	CheckViolation          = "23514" // also: a partitioned table has no partition for the row
 	DeadlockDetected        = "40P01"
 	DivisionByZero          = "22012"
+	DuplicateObject         = "42710"
 	DuplicateSchema         = "42P06"
 	DuplicateTable          = "42P07"
 	InsufficientPrivilege   = "42501"
+	InvalidCatalogName      = "3D000"
 	InvalidObjectDefinition = "42P17" // also: a partition overlaps another
 	InvalidSchemaName       = "3F000"
 	LockNotAvailable        = "55P03"
+	ObjectInUse             = "55006"
 	OutOfMemory             = "53200" // also: the table of locks is full
 	SequenceLimitExceeded   = "2200H"
 	SerializationFailure    = "40001"
 	UndefinedColumn         = "42703"
+	UndefinedObject         = "42704"
 	UndefinedTable          = "42P01"
 	UniqueViolation         = "23505"
 )

@@ -17,6 +17,7 @@ import (
 
 	"github.com/leat-go/leat/internal/faultnet"
 	"github.com/leat-go/leat/internal/pgwindow"
+	"github.com/leat-go/leat/internal/wait"
 )
 
 const historySlots = 4
@@ -103,7 +104,7 @@ func (h *leaseHistory) read(ctx context.Context, rng *rand.Rand, client, rounds 
 		}
 		claimed := h.do(ctx, client, in)
 		if !claimed.ok {
-			pauseUpTo(ctx, rng, historyTTL/2)
+			_ = wait.For(ctx, time.Duration(rng.Int64N(historyTTL/2)))
 			continue
 		}
 		in.lease.Epoch = claimed.n
@@ -114,7 +115,7 @@ func (h *leaseHistory) read(ctx context.Context, rng *rand.Rand, client, rounds 
 				in.n = h.next.Add(1)
 			}
 			if rng.IntN(4) == 0 {
-				pauseUpTo(ctx, rng, 2*historyTTL)
+				_ = wait.For(ctx, time.Duration(rng.Int64N(2*historyTTL)))
 			}
 			h.do(ctx, client, in)
 		}
@@ -122,15 +123,6 @@ func (h *leaseHistory) read(ctx context.Context, rng *rand.Rand, client, rounds 
 			in.op, in.n = opRelease, 0
 			h.do(ctx, client, in)
 		}
-	}
-}
-
-func pauseUpTo(ctx context.Context, rng *rand.Rand, most int64) {
-	timer := time.NewTimer(time.Duration(rng.Int64N(most)))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/leat-go/leat/internal/wait"
 )
 
 // cacheDir is where fetched binaries are kept between runs. Root's lies where the
@@ -75,7 +77,7 @@ func lockFile(ctx context.Context, path string) (unlock func() error, err error)
 		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
 			return nil, errors.Join(fmt.Errorf("testenv: lock %s: %w", path, err), file.Close())
 		}
-		if err := pause(ctx, 200*time.Millisecond); err != nil {
+		if err := wait.For(ctx, 200*time.Millisecond); err != nil {
 			return nil, errors.Join(fmt.Errorf("testenv: lock %s: %w", path, err), file.Close())
 		}
 	}

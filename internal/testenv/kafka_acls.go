@@ -14,6 +14,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/leat-go/leat/internal/wait"
 )
 
 // ACL allows one operation on one resource, or on all whose names start with its name.
@@ -71,7 +73,7 @@ func (s *SecuredServer) awaitACL(ctx context.Context, tb testing.TB, user string
 			err = errors.Join(err, l.Err)
 			allowed = allowed || len(l.Described) > 0
 		}
-		if err = errors.Join(err, pause(ctx, time.Millisecond)); err != nil {
+		if err = errors.Join(err, wait.For(ctx, time.Millisecond)); err != nil {
 			tb.Fatalf("%s %v, allowed %t: %v", user, a, want, err)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/leat-go/leat/internal/wait"
 )
 
 // SecuredServer is a real broker of a test's own that speaks TLS only, asks for a
@@ -79,7 +81,7 @@ func (s *SecuredServer) User(tb testing.TB, user string) (password string) {
 	}
 	defer client.Close()
 	for client.Ping(ctx) != nil { // the broker has yet to hear of the user
-		if err := pause(ctx, time.Millisecond); err != nil {
+		if err := wait.For(ctx, time.Millisecond); err != nil {
 			tb.Fatalf("make user %s: %v", user, err)
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/leat-go/leat/internal/wait"
 )
 
 // kafkaPrefix starts the name of every topic and group that we make.
@@ -93,7 +95,7 @@ func createTopic(ctx context.Context, brokers []string, topic string, partitions
 		if err = errors.Join(err, ends.Error()); err == nil && len(ends[topic]) == partitions {
 			return nil
 		}
-		if late := pause(ctx, 10*time.Millisecond); late != nil {
+		if late := wait.For(ctx, 10*time.Millisecond); late != nil {
 			return fmt.Errorf("testenv: topic %s cannot be written: %w", topic, errors.Join(late, err))
 		}
 	}

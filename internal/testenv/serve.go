@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/leat-go/leat/internal/wait"
 )
 
 // readyTimeout bounds the time from a server's start to its first answer.
@@ -104,7 +106,7 @@ func (s *server) start(ctx context.Context) error {
 		if errors.Is(err, errNotOurs) {
 			return err
 		}
-		if pause(ctx, 50*time.Millisecond) != nil {
+		if wait.For(ctx, 50*time.Millisecond) != nil {
 			return fmt.Errorf("testenv: %s does not answer: %w\n%s", s.proc.plan.Argv[0], err, s.proc.tail())
 		}
 	}

@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/leat-go/leat/internal/pgerr"
+	"github.com/leat-go/leat/internal/wait"
 )
 
 // Names of what we create on a PostgreSQL server. Nothing else is ever dropped.
@@ -23,13 +25,6 @@ const (
 // templateKeep is how long a template on a server that outlives the run waits
 // for another run before it is dropped.
 const templateKeep = 24 * time.Hour
-
-// SQLSTATEs that a clone survives.
-const (
-	objectInUse     = "55006"
-	invalidCatalog  = "3D000"
-	duplicateObject = "42P04"
-)
 
 // Template is a migrated database that tests are cloned from. It is made once a
 // server, by whichever process comes first, and shared by all.
@@ -149,7 +144,7 @@ func cloneTemplate(ctx context.Context, address, name string, templates []Templa
 
 	return retryClone(ctx, func() error {
 		_, err := conn.Exec(ctx, statement)
-		if sqlState(err) == invalidCatalog { // swept by another run's tidying up
+		if pgerr.Is(err, pgerr.InvalidCatalogName) { // swept by another run's tidying up
 			return errors.Join(err, ensureTemplate(ctx, conn, address, templates))
 		}
 
@@ -165,10 +160,10 @@ func retryClone(ctx context.Context, clone func() error) error {
 	var err error
 	for range attempts {
 		err = clone()
-		if state := sqlState(err); state != objectInUse && state != invalidCatalog {
+		if !pgerr.Is(err, pgerr.ObjectInUse, pgerr.InvalidCatalogName) {
 			break
 		}
-		if err := pause(ctx, 100*time.Millisecond); err != nil {
+		if err := wait.For(ctx, 100*time.Millisecond); err != nil {
 			return err
 		}
 	}
@@ -177,26 +172,4 @@ func retryClone(ctx context.Context, clone func() error) error {
 	}
 
 	return nil
-}
-
-// sqlState returns the SQLSTATE of an error, "" if it has none.
-func sqlState(err error) string {
-	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return pgErr.Code
-	}
-
-	return ""
-}
-
-// pause waits, at most until ctx ends.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -1,7 +1,6 @@
 package memoutbox_test
 
 import (
-	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -44,14 +43,14 @@ func TestO5_DelayedTakesItsPlaceWhenDue(t *testing.T) {
 			return all
 		}
 		require.Equal(t, []string{"now"}, read())
-		wait(t, time.Minute)
+		pass(time.Minute)
 		require.Equal(t, []string{"now", "later"}, read())
 		require.True(t, began.Equal(ob.Messages()[1].OccurredAt), "the time of the event")
 
 		open, err := ob.Begin(t.Context())
 		require.NoError(t, err)
 		require.NoError(t, ob.Enqueue(t.Context(), open, message("first", time.Time{})))
-		wait(t, time.Second)
+		pass(time.Second)
 		require.Equal(t, []string{"now", "later"}, read(), "the key is held")
 		require.NoError(t, open.Commit(t.Context()))
 		require.Equal(t, []string{"now", "later", "first", "last"}, read())
@@ -66,17 +65,9 @@ func TestO5_DelayedTakesItsPlaceWhenDue(t *testing.T) {
 		page, err = session.Read(t.Context(), 10)
 		require.NoError(t, err)
 		require.Empty(t, page.Records)
-		wait(t, time.Minute)
+		pass(time.Minute)
 		page, err = session.Read(t.Context(), 10)
 		require.NoError(t, err)
 		require.Len(t, page.Records, 1)
 	})
-}
-
-// wait lets the bubble's clock go on.
-func wait(t *testing.T, d time.Duration) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), d)
-	defer cancel()
-	<-ctx.Done()
 }

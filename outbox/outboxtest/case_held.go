@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/relay"
 )
@@ -233,7 +234,7 @@ func retryWaitsItsTime(ctx context.Context, tr *trial) error {
 			}
 			return expect(recordsOf(due), "c")
 		}
-		_ = wait(ctx, 5*time.Millisecond) // the next round sees the error
+		_ = wait.For(ctx, 5*time.Millisecond) // the next round sees the error
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/relay"
 )
@@ -90,7 +91,7 @@ func (tr *trial) follow(ctx context.Context, writers <-chan struct{}) ([]outbox.
 		if r, err = tr.hand(ctx, r); err != nil {
 			return got, err
 		}
-		if err := wait(ctx, time.Millisecond); err != nil {
+		if err := wait.For(ctx, time.Millisecond); err != nil {
 			return got, err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/relay"
 )
@@ -57,7 +58,7 @@ func (tr *trial) takeOver(ctx context.Context, old *reader) (*reader, error) {
 		case !errors.Is(err, relay.ErrLeaseHeld):
 			return r, err
 		}
-		_ = wait(ctx, 2*time.Millisecond) // the next round sees the error
+		_ = wait.For(ctx, 2*time.Millisecond) // the next round sees the error
 	}
 }
 
@@ -157,16 +158,4 @@ func (tr *trial) expectAll(ctx context.Context, names ...string) error {
 		return err
 	}
 	return expect(got, names...)
-}
-
-// wait waits for d, or returns the error of ctx.
-func wait(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/leat-go/leat/internal/wait"
 )
 
 func relayKillChecks() []Check {
@@ -76,7 +78,7 @@ func killedBetweenAckAndAdvance(ctx context.Context, tr *trial) error {
 	if _, err := broker.AwaitDistinct(ctx, 10); err != nil {
 		return err
 	}
-	if err := wait(ctx, 10*time.Millisecond); err != nil { // so that it has read ahead
+	if err := wait.For(ctx, 10*time.Millisecond); err != nil { // so that it has read ahead
 		return err
 	}
 	victim.sever()

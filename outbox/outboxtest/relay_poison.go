@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/relay"
 )
@@ -47,7 +48,7 @@ func awaitAside(ctx context.Context, list func(context.Context, string) ([]Aside
 			return nil, errors.Join(last, ctx.Err())
 		}
 		last = err
-		_ = wait(ctx, 10*time.Millisecond) // the next round sees the error
+		_ = wait.For(ctx, 10*time.Millisecond) // the next round sees the error
 	}
 }
 
@@ -261,7 +262,7 @@ func outageCountsNothing(ctx context.Context, tr *trial) error {
 		return err
 	}
 	for sink.Calls() < 30 {
-		if err := wait(ctx, time.Millisecond); err != nil {
+		if err := wait.For(ctx, time.Millisecond); err != nil {
 			return err
 		}
 	}

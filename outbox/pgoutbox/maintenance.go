@@ -11,6 +11,7 @@ import (
 
 	"github.com/leat-go/leat/internal/pgmigrate"
 	"github.com/leat-go/leat/internal/pgwindow"
+	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/relay"
 )
@@ -143,13 +144,13 @@ func (m *Maintenance) serve(ctx context.Context, d *duty, work func(context.Cont
 		case errors.Is(err, outbox.ErrNotMigrated):
 			return err
 		case isHeld:
-			pauseFor(ctx, max(min(held.Remaining, d.ttl/5), time.Millisecond))
+			_ = wait.For(ctx, max(min(held.Remaining, d.ttl/5), time.Millisecond))
 		case err != nil:
 			m.log.WarnContext(ctx, "maintenance starts over", slog.String("lease", d.slot.Group), slog.Any("error", err))
 			if time.Since(began) > time.Minute {
 				retry = time.Second
 			}
-			pauseFor(ctx, retry)
+			_ = wait.For(ctx, retry)
 			retry = min(2*retry, 30*time.Second)
 		}
 	}
@@ -159,11 +160,11 @@ func (m *Maintenance) serve(ctx context.Context, d *duty, work func(context.Cont
 // repeat does work until ctx ends or it fails.
 func repeat(ctx context.Context, work func(context.Context) (time.Duration, error)) error {
 	for ctx.Err() == nil {
-		wait, err := work(ctx)
+		next, err := work(ctx)
 		if err != nil {
 			return err
 		}
-		pauseFor(ctx, wait)
+		_ = wait.For(ctx, next)
 	}
 	return ctx.Err()
 }
@@ -178,11 +179,11 @@ func (m *Maintenance) promoteDue(ctx context.Context) (time.Duration, error) {
 	if stayed {
 		return soon, nil // a transaction holds a key
 	}
-	wait, err := m.ob.untilDue(ctx, m.cfg.DelayedPoll)
-	if wait == 0 && moved == 0 {
-		wait = soon // it is due and did not go: whatever the reason, it is no use to ask at once
+	next, err := m.ob.untilDue(ctx, m.cfg.DelayedPoll)
+	if next == 0 && moved == 0 {
+		next = soon // it is due and did not go: whatever the reason, it is no use to ask at once
 	}
-	return max(wait, time.Millisecond), err
+	return max(next, time.Millisecond), err
 }
 
 // check looks whether maintenance can work here.

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/leat-go/leat/internal/pgerr"
+	"github.com/leat-go/leat/internal/wait"
 )
 
 // ddlTries bounds the tries of one change of the ranges in a round.
@@ -26,14 +27,14 @@ func isBusy(err error) bool {
 // LockTimeout. Where one does, it backs off, so that producers go on, and tries again a
 // few times.
 func (m *Maintenance) change(ctx context.Context, fn func(pgx.Tx) error) error {
-	wait := m.cfg.LockTimeout
+	pause := m.cfg.LockTimeout
 	for try := 1; ; try++ {
 		err := m.tx(ctx, fn)
 		if !isBusy(err) || try == ddlTries || ctx.Err() != nil {
 			return err
 		}
-		pauseFor(ctx, wait)
-		wait = min(2*wait, 5*time.Second)
+		_ = wait.For(ctx, pause)
+		pause = min(2*pause, 5*time.Second)
 	}
 }
 

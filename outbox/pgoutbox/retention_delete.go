@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/leat-go/leat/internal/wait"
 )
 
 // chunk is a piece of a table that is looked at for deletion.
@@ -34,7 +36,7 @@ func (r *round) deleteFrom(ctx context.Context, table string) error {
 			break
 		}
 		at = c.last
-		pauseFor(ctx, time.Since(began))
+		_ = wait.For(ctx, time.Since(began))
 	}
 	return r.auditLoss(ctx, table, deleted)
 }
@@ -100,7 +102,7 @@ func (r *round) pruneBy(ctx context.Context, sql string, age time.Duration) (tot
 		if err != nil || tag.RowsAffected() < int64(r.cfg.DeleteChunk) {
 			return total, err
 		}
-		pauseFor(ctx, time.Since(began))
+		_ = wait.For(ctx, time.Since(began))
 	}
 	return total, ctx.Err()
 }

@@ -48,13 +48,3 @@ func closeConn(ctx context.Context, conn *pgx.Conn) {
 	case <-ctx.Done():
 	}
 }
-
-// pauseFor waits for d, or until ctx ends.
-func pauseFor(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}

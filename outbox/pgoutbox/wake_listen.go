@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/leat-go/leat/internal/ids"
+	"github.com/leat-go/leat/internal/wait"
 )
 
 const (
@@ -122,7 +123,7 @@ func (s *Source) hear(ctx context.Context) {
 			return
 		}
 		log.WarnContext(ctx, "commits of other processes are found by polling until a connection listens again")
-		pauseFor(ctx, retry.next())
+		_ = wait.For(ctx, retry.next())
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -62,7 +63,7 @@ func (o *Outbox) RunNotifier(ctx context.Context, cfg NotifierConfig) error {
 	for ctx.Err() == nil {
 		if err := n.run(ctx, &retry); err != nil && ctx.Err() == nil {
 			o.cfg.Logger.WarnContext(ctx, "relays of other processes are not notified", slog.Any("error", err))
-			pauseFor(ctx, retry.next())
+			_ = wait.For(ctx, retry.next())
 		}
 	}
 	return nil
@@ -106,7 +107,7 @@ func (n *notifier) run(ctx context.Context, retry *retryWait) error {
 		}
 		n.owed = false
 		retry.reset()
-		pauseFor(ctx, n.interval)
+		_ = wait.For(ctx, n.interval)
 	}
 }
 

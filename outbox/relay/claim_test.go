@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox/relay"
 )
 
@@ -23,7 +24,7 @@ func (s slowAnswer) Acquire(ctx context.Context, ttl time.Duration) (relay.Sessi
 	if err != nil {
 		return nil, err
 	}
-	return session, wait(ctx, s.takes)
+	return session, wait.For(ctx, s.takes)
 }
 
 // TestStopWhileTheLeaseIsClaimed_O13 stops a relay whose claim is on its way: the lease

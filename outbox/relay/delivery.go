@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -148,15 +149,15 @@ func (d *delivery) wait(now time.Time) time.Duration {
 
 // pause waits, and meanwhile delivers held records that are due. It ends sooner
 // where one of those has brought a destination back, or has made room.
-func (d *delivery) pause(stop, work context.Context, wait time.Duration) (over bool, err error) {
+func (d *delivery) pause(stop, work context.Context, most time.Duration) (over bool, err error) {
 	t := d.t
-	until := time.Now().Add(wait)
+	until := time.Now().Add(most)
 	for {
 		next := until
 		if t.holder != nil && t.dueAt.Before(until) {
 			next = t.dueAt
 		}
-		if !pause(stop, time.Until(next)) {
+		if wait.For(stop, time.Until(next)) != nil {
 			return true, nil
 		}
 		if next.Equal(until) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -23,7 +24,7 @@ func (t *term) dueIfTime(stop, work context.Context) error {
 // delivered, it stays until no record that it knows of is to be tried again.
 func (t *term) finishHeld(stop, work context.Context) error {
 	for t.once && t.holder != nil && (t.dueMore || len(t.retries) > 0) {
-		if !pause(stop, time.Until(t.dueAt)) {
+		if wait.For(stop, time.Until(t.dueAt)) != nil {
 			t.drained.Store(false)
 			return nil
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -238,5 +239,5 @@ func (e *exactlyOnce) blocked(stop, work context.Context, r *outbox.Record, err 
 	t.relay.log.ErrorContext(work, "record blocks its slot",
 		slog.String("slot", e.session.SlotName()), slog.String("id", r.ID), slog.Int64("seq", r.Seq),
 		slog.String("kind", outbox.KindOf(err).String()), slog.Any("error", err))
-	return pause(stop, t.retry.next())
+	return wait.For(stop, t.retry.next()) == nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/memoutbox"
 	"github.com/leat-go/leat/outbox/relay"
@@ -296,7 +297,7 @@ func TestR12_FenceOutlastsItsLease(t *testing.T) {
 		fences := 0
 		sink.fence = func(ctx context.Context) error {
 			if fences++; fences == 1 {
-				return wait(ctx, 14*time.Second) // nearly a lease
+				return wait.For(ctx, 14*time.Second) // nearly a lease
 			}
 			<-ctx.Done()
 			return ctx.Err()

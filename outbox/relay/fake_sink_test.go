@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -37,27 +38,12 @@ func takesAll(after time.Duration) *fakeSink {
 // before.
 func acked(ctx context.Context, after time.Duration, records []outbox.Record) []outbox.Result {
 	results := make([]outbox.Result, len(records))
-	if err := wait(ctx, after); err != nil {
+	if err := wait.For(ctx, after); err != nil {
 		for i := range results {
 			results[i] = outbox.Failed(outbox.FailureOutage, err)
 		}
 	}
 	return results
-}
-
-// wait waits for d, or returns the error of ctx.
-func wait(ctx context.Context, d time.Duration) error {
-	if d == 0 {
-		return ctx.Err()
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 func (s *fakeSink) Send(ctx context.Context, records []outbox.Record) []outbox.Result {

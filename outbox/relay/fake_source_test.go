@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/relay"
 )
@@ -114,7 +115,7 @@ func (s *fakeSource) failRead(n int, after time.Duration) {
 		if reads++; reads != n {
 			return nil
 		}
-		return errors.Join(wait(ctx, after), errAway)
+		return errors.Join(wait.For(ctx, after), errAway)
 	}
 }
 

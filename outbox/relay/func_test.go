@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/relay"
 )
@@ -82,7 +83,7 @@ func TestO7_FuncLanes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		sink, err := relay.Func(func(ctx context.Context, _ outbox.Record) error {
-			return wait(ctx, time.Second)
+			return wait.For(ctx, time.Second)
 		}, relay.FuncConfig{Lanes: 64, KeylessConcurrent: true})
 		require.NoError(t, err)
 		var records []outbox.Record
@@ -114,7 +115,7 @@ func TestFunc_KeylessOneAtATime(t *testing.T) {
 					mu.Lock()
 					read := sum
 					mu.Unlock()
-					err := wait(ctx, time.Millisecond)
+					err := wait.For(ctx, time.Millisecond)
 					mu.Lock()
 					sum, order = read+1, append(order, r.Seq)
 					mu.Unlock()
@@ -144,7 +145,7 @@ func TestO10_FuncIsNotCutShort(t *testing.T) {
 		calls := 0
 		sink, err := relay.Func(func(ctx context.Context, _ outbox.Record) error {
 			calls++
-			return wait(ctx, time.Second)
+			return wait.For(ctx, time.Second)
 		}, relay.FuncConfig{Lanes: 1})
 		require.NoError(t, err)
 		n, err := once(t, log.source(), sink, relay.Config{Hooks: []relay.Hook{hook}}).RunOnce(t.Context())

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/memoutbox"
 	"github.com/leat-go/leat/outbox/relay"
@@ -65,7 +66,7 @@ func (l *lab) allow(what string) {
 // Send implements relay.Sink.
 func (l *lab) Send(ctx context.Context, records []outbox.Record) []outbox.Result {
 	results := make([]outbox.Result, len(records))
-	if err := wait(ctx, l.took); err != nil {
+	if err := wait.For(ctx, l.took); err != nil {
 		for i := range results {
 			results[i] = outbox.Failed(outbox.FailureOutage, err)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/relay"
 )
@@ -89,7 +90,7 @@ func TestO9_FencesItselfBeforeATakeover(t *testing.T) {
 			return ctx.Err()
 		},
 		"ignores its context": func(context.Context) error {
-			return wait(context.Background(), 10*time.Minute)
+			return wait.For(context.Background(), 10*time.Minute)
 		},
 		"lost": func(context.Context) error { return relay.ErrLeaseLost },
 	} {
@@ -146,7 +147,7 @@ func TestO9_RenewBehindAHangingCall(t *testing.T) {
 		}
 		src.renew = func(context.Context) error {
 			for !busy.TryLock() { // a mutex would stop the bubble's clock
-				if err := wait(context.Background(), 10*time.Millisecond); err != nil {
+				if err := wait.For(context.Background(), 10*time.Millisecond); err != nil {
 					return err
 				}
 			}
@@ -205,7 +206,7 @@ func TestO9_SlowAcquireCounts(t *testing.T) {
 		log := newFakeLog(100)
 		src := log.source()
 		began := time.Now()
-		src.acquire = func() error { return wait(t.Context(), 22*time.Second) } // granted at the end of it
+		src.acquire = func() error { return wait.For(t.Context(), 22*time.Second) } // granted at the end of it
 		src.renew = func(context.Context) error { return errAway }
 		sink := takesAll(time.Second)
 		run := start(t, src, sink, leaseConfig())

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -164,7 +165,7 @@ func (r *replay) again(ctx context.Context, operation string, err error) error {
 		return err
 	}
 	r.cfg.Logger.WarnContext(ctx, "replay waits", slog.String("operation", operation), slog.Any("error", err))
-	if !pause(ctx, r.retry.next()) {
+	if wait.For(ctx, r.retry.next()) != nil {
 		return ctx.Err()
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -40,7 +41,7 @@ func (r *replay) deliver(ctx context.Context, p Playback, records []outbox.Recor
 			continue // what was behind a record that was skipped
 		}
 		r.cfg.Logger.WarnContext(ctx, "replay waits", slog.String("operation", "send"), slog.Any("error", failed))
-		if !pause(ctx, r.retry.next()) {
+		if wait.For(ctx, r.retry.next()) != nil {
 			return ctx.Err()
 		}
 	}
@@ -54,11 +55,11 @@ func (r *replay) throttle(ctx context.Context, n int) error {
 		return ctx.Err()
 	}
 	now := time.Now()
-	if wait := r.sendNext.Sub(now); wait > 0 {
-		if !pause(ctx, wait) {
+	if ahead := r.sendNext.Sub(now); ahead > 0 {
+		if wait.For(ctx, ahead) != nil {
 			return ctx.Err()
 		}
-		now = now.Add(wait)
+		now = now.Add(ahead)
 	}
 	r.sendNext = now.Add(time.Duration(n) * time.Second / time.Duration(r.cfg.Rate))
 	return ctx.Err()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/relay"
 )
@@ -44,7 +45,7 @@ func (r *running) stop() (time.Duration, error) {
 // elapse lets virtual time pass.
 func elapse(t *testing.T, d time.Duration) {
 	t.Helper()
-	require.NoError(t, wait(t.Context(), d))
+	require.NoError(t, wait.For(t.Context(), d))
 	synctest.Wait()
 }
 

@@ -3,6 +3,7 @@ package relay
 import (
 	"context"
 
+	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -38,7 +39,7 @@ func (t *term) deliverInTotalOrder(stop, work context.Context, page Page) error 
 		settled = done
 		t.inHand(&page.Records[done])
 		t.relay.onError(work, "send", err)
-		if !pause(stop, t.retry.next()) {
+		if wait.For(stop, t.retry.next()) != nil {
 			return nil
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/wmsink"
 )
@@ -161,14 +162,7 @@ func TestDefaultClassify(t *testing.T) {
 func BenchmarkLanes(b *testing.B) {
 	const takes = 5 * time.Millisecond
 	pub := &log{before: func(_ string, msg *message.Message) error {
-		timer := time.NewTimer(takes)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-			return nil
-		case <-msg.Context().Done():
-			return msg.Context().Err()
-		}
+		return wait.For(msg.Context(), takes)
 	}}
 	page := records(6400, 6400)
 	one, many := newSink(b, pub, wmsink.Config{Lanes: 1}), newSink(b, pub, wmsink.Config{Lanes: 64})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/leat-go/leat/internal/faultnet"
 	"github.com/leat-go/leat/internal/proof/chaos/roles"
+	"github.com/leat-go/leat/internal/wait"
 )
 
 // Signals to processes.
@@ -147,12 +148,5 @@ func isClosed(c <-chan struct{}) bool {
 
 // pause waits for d, and returns false if ctx ends first.
 func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return wait.For(ctx, d) == nil
 }

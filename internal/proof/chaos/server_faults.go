@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/internal/proof/chaos/roles"
 	"github.com/leat-go/leat/internal/testenv"
 )
@@ -204,9 +204,6 @@ func (in *injection) foreign(prepared bool) func(context.Context, *fault) error 
 	}
 }
 
-// undefinedObject is the SQLSTATE of what is not there.
-const undefinedObject = "42704"
-
 // endPrepared ends the prepared transaction, if there is one: it outlives its connection,
 // the server's crashes and the run, and would keep every dead row from vacuum.
 func (st *stage) endPrepared(ctx context.Context) error {
@@ -214,8 +211,7 @@ func (st *stage) endPrepared(ctx context.Context) error {
 	defer cancel()
 	for {
 		_, err := st.bank.Exec(ctx, `COMMIT PREPARED 'foreign'`)
-		var answer *pgconn.PgError
-		if err == nil || errors.As(err, &answer) && answer.Code == undefinedObject {
+		if err == nil || pgerr.Is(err, pgerr.UndefinedObject) {
 			return nil
 		}
 		if !pause(ctx, time.Second) {

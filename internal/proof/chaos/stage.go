@@ -13,12 +13,12 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/leat-go/leat/inbox/pginbox"
+	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/internal/proof/chaos/roles"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox/pgoutbox"
@@ -189,8 +189,7 @@ func (st *stage) openDatabase(ctx context.Context, name, schema string) (*pgxpoo
 // makeDatabase makes an empty database, and its owner if need be.
 func makeDatabase(ctx context.Context, admin *pgx.Conn, name string) error {
 	_, err := admin.Exec(ctx, "CREATE ROLE "+serviceUser+" LOGIN")
-	var answer *pgconn.PgError
-	if err != nil && (!errors.As(err, &answer) || answer.Code != duplicateObject) {
+	if err != nil && !pgerr.Is(err, pgerr.DuplicateObject) {
 		return fmt.Errorf("create role %s: %w", serviceUser, err)
 	}
 	if _, err = admin.Exec(ctx, "CREATE DATABASE "+pgx.Identifier{name}.Sanitize()+" OWNER "+serviceUser); err != nil {
@@ -198,9 +197,6 @@ func makeDatabase(ctx context.Context, admin *pgx.Conn, name string) error {
 	}
 	return nil
 }
-
-// duplicateObject is the SQLSTATE of what is there already.
-const duplicateObject = "42710"
 
 // pool connects to a database as a user, the superuser by default.
 func (st *stage) pool(ctx context.Context, name, user string) (*pgxpool.Pool, error) {

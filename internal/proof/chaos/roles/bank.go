@@ -79,7 +79,7 @@ func (p *process) notify(ctx context.Context, ob *pgoutbox.Outbox) {
 		if err := ob.RunNotifier(ctx, pgoutbox.NotifierConfig{}); err != nil && ctx.Err() == nil {
 			p.log.WarnContext(ctx, "notifier", slog.Any("error", err))
 		}
-		wait(ctx, 100*time.Millisecond)
+		pause(ctx, 100*time.Millisecond)
 	}
 }
 
@@ -94,7 +94,7 @@ func (b *bank) teller(ctx context.Context, n int) {
 			return
 		default:
 		}
-		if d := time.Until(next); d > 0 && !wait(ctx, d) || ctx.Err() != nil {
+		if d := time.Until(next); d > 0 && !pause(ctx, d) || ctx.Err() != nil {
 			return
 		}
 		next = later(next.Add(every), time.Now().Add(-time.Second))
@@ -107,7 +107,7 @@ func (b *bank) teller(ctx context.Context, n int) {
 			return
 		}
 		if err := b.transact(ctx, e, r.IntN(100)); err != nil && ctx.Err() == nil {
-			wait(ctx, 50*time.Millisecond) // the database is away
+			pause(ctx, 50*time.Millisecond) // the database is away
 		}
 	}
 }
@@ -176,7 +176,7 @@ func (t *transaction) run(ctx context.Context) (err error) {
 		case 0, 1:
 			return errRollback
 		case 2:
-			wait(ctx, slowCommit)
+			pause(ctx, slowCommit)
 		}
 		t.written = true
 		return nil

@@ -100,7 +100,7 @@ func (b *bank) enqueueOne(ctx context.Context, kind string, n int) {
 			return
 		}
 		b.log.WarnContext(ctx, "event not enqueued", slog.String("kind", kind), slog.Any("error", err))
-		wait(ctx, 50*time.Millisecond)
+		pause(ctx, 50*time.Millisecond)
 	}
 }
 

@@ -92,7 +92,7 @@ func (p *process) strike(ctx context.Context, c Command) error {
 	case KindRebalance:
 		return nil // the driver has another member leave
 	case KindPause:
-		if !wait(ctx, c.For) {
+		if !pause(ctx, c.For) {
 			return ctx.Err()
 		}
 		return nil
@@ -164,7 +164,7 @@ func underWay(point string) int64 {
 
 // slow waits where a handler was asked to take its time.
 func (p *process) slow(ctx context.Context) error {
-	if d := time.Duration(p.dawdle.Swap(0)); d > 0 && !wait(ctx, d) {
+	if d := time.Duration(p.dawdle.Swap(0)); d > 0 && !pause(ctx, d) {
 		return context.Cause(ctx)
 	}
 	return nil

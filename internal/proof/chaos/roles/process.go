@@ -13,6 +13,7 @@ import (
 
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/proof/history"
+	"github.com/leat-go/leat/internal/wait"
 )
 
 // totalsEvery is the time between two reports of totals.
@@ -133,7 +134,7 @@ func (p *process) look(ctx context.Context, fault int) {
 	if p.Role == Ledger || p.Role == Notifier {
 		p.dawdle.Store(int64(busyFor))
 		for end := time.Now().Add(busyWithin); p.inflight.Load() == 0 && time.Now().Before(end); {
-			wait(ctx, time.Millisecond)
+			pause(ctx, time.Millisecond)
 		}
 	}
 	p.watch.begin(fault)
@@ -183,14 +184,7 @@ func (p *process) note(line history.Line) {
 	}
 }
 
-// wait waits for d, and returns false if ctx ends first.
-func wait(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+// pause waits for d, and returns false if ctx ends first.
+func pause(ctx context.Context, d time.Duration) bool {
+	return wait.For(ctx, d) == nil
 }

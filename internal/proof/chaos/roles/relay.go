@@ -70,7 +70,7 @@ func (p *process) runRelay(ctx context.Context, r *relay.Relay, m *pgoutbox.Main
 			return err
 		}
 		p.refuse(ctx, err)
-		if !wait(ctx, refusedFor) {
+		if !pause(ctx, refusedFor) {
 			return nil
 		}
 	}
@@ -179,7 +179,7 @@ func (e relayEyes) OnError(_ context.Context, operation string, _ error) {
 
 // maintain makes and drops ranges of the log, small and often, until ctx ends.
 func (p *process) maintain(ctx context.Context, m *pgoutbox.Maintenance) {
-	for wait(ctx, time.Second) {
+	for pause(ctx, time.Second) {
 		_, err := m.RunOnce(ctx)
 		if err != nil && ctx.Err() == nil && !errors.Is(err, relay.ErrLeaseHeld) {
 			p.watch.seen("maintenance tried again")

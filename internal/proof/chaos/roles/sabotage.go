@@ -68,7 +68,7 @@ func (p *process) relayByNumber(ctx context.Context) error {
 			p.watch.seen("retry of a page")
 		}
 		if n == 0 {
-			wait(ctx, 5*time.Millisecond)
+			pause(ctx, 5*time.Millisecond)
 		}
 	}
 	return nil

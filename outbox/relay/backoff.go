@@ -1,7 +1,6 @@
 package relay
 
 import (
-	"context"
 	"time"
 
 	"github.com/leat-go/leat/internal/jitter"
@@ -20,16 +19,4 @@ func (b *backoff) next() time.Duration {
 
 func (b *backoff) reset() {
 	b.last = 0
-}
-
-// pause waits for d or until ctx ends, and says whether it waited for d.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
