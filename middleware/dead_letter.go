@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/internal/logger"
+	"github.com/leat-go/leat/internal/storable"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -130,7 +130,7 @@ func (d DeadLetter) publish(ctx context.Context, msg *message.Message, reason er
 			dead.Metadata.Set(name, value)
 		}
 	}
-	set(HeaderDeadReason, strings.ToValidUTF8(cut(reason.Error()), ""))
+	set(HeaderDeadReason, storable.AtMost(reason.Error(), maxReasonBytes))
 	set(HeaderDeadTopic, message.SubscribeTopicFromCtx(ctx))
 	set(HeaderDeadHandler, message.HandlerNameFromCtx(ctx))
 	set(HeaderDeadTime, time.Now().UTC().Format(time.RFC3339Nano))
@@ -145,8 +145,4 @@ func (d DeadLetter) publish(ctx context.Context, msg *message.Message, reason er
 		return publish(ctx)
 	}
 	return d.InTx(ctx, publish)
-}
-
-func cut(s string) string {
-	return s[:min(len(s), maxReasonBytes)]
 }

@@ -3,8 +3,9 @@ package pgheld
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
+
+	"github.com/leat-go/leat/internal/storable"
 )
 
 // Fates of records, as the statements spell them.
@@ -36,7 +37,8 @@ type Error struct {
 	Epoch int64     `json:"epoch"`
 }
 
-// maxErrorBytes bounds the text of one error.
+// maxErrorBytes bounds the text of one error. What a broker says may hold anything, and
+// a record whose error cannot be stored could never be set aside.
 const maxErrorBytes = 2000
 
 // fates are fates as parameters.
@@ -51,7 +53,7 @@ type fates struct {
 func (f *fates) add(one *Fate) error {
 	all := make([]Error, len(one.Attempts))
 	for i, e := range one.Attempts {
-		e.Error = clean(e.Error)
+		e.Error = storable.AtMost(e.Error, maxErrorBytes)
 		e.At = e.At.UTC()
 		all[i] = e
 	}
@@ -65,20 +67,9 @@ func (f *fates) add(one *Fate) error {
 	f.retryIn = append(f.retryIn, one.RetryIn.Microseconds())
 	var reason *string
 	if one.Reason != "" {
-		text := clean(one.Reason)
+		text := storable.AtMost(one.Reason, maxErrorBytes)
 		reason = &text
 	}
 	f.reasons = append(f.reasons, reason)
 	return nil
-}
-
-// clean returns text as the database can store it. What a broker says may hold
-// anything, and a record whose error cannot be stored could never be set aside.
-func clean(text string) string {
-	text = text[:min(len(text), maxErrorBytes)] // what is put in place of bytes only makes it longer
-	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
-	if len(text) > maxErrorBytes {
-		text = strings.ToValidUTF8(text[:maxErrorBytes], "")
-	}
-	return text
 }

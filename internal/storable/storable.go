@@ -17,14 +17,23 @@ func Text(s string) string {
 }
 
 // AtMost returns the beginning of Text(s), limit bytes at most, and no part of a
-// character.
+// character. What lies far behind the limit costs nothing.
 func AtMost(s string, limit int) string {
-	s = Text(s)
-	if len(s) <= limit {
-		return s
+	for n := limit + utf8.UTFMax; n < len(s); n *= 2 {
+		// A character that is cut at n ends the text, and counts as a replacement.
+		if head := Text(s[:n]); len(head) >= limit+len(replacement) {
+			return cut(head, limit)
+		}
 	}
-	for limit > 0 && !utf8.RuneStart(s[limit]) {
+	return cut(Text(s), limit)
+}
+
+func cut(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
 		limit--
 	}
-	return s[:limit]
+	return text[:limit]
 }

@@ -29,8 +29,17 @@ func TestAtMost(t *testing.T) {
 	require.Equal(t, "a", storable.AtMost("aé", 2), "never inside a character")
 	require.Equal(t, "aé", storable.AtMost("aé", 3))
 	require.Equal(t, "a", storable.AtMost("a\x00", 3), "the replacement does not fit")
+	require.Equal(t, "\uFFFDab", storable.AtMost(strings.Repeat("\xff", 1000)+"abc", 5), "what is replaced makes room")
 	require.Empty(t, storable.AtMost("é", 0))
 	require.Empty(t, storable.AtMost("é", 1))
+}
+
+// BenchmarkAtMost bounds a text of a megabyte.
+func BenchmarkAtMost(b *testing.B) {
+	long := strings.Repeat("é\x00", 1<<20/3)
+	for b.Loop() {
+		storable.AtMost(long, 2000)
+	}
 }
 
 func FuzzAtMost(f *testing.F) {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/internal/jitter"
+	"github.com/leat-go/leat/internal/storable"
 	"github.com/leat-go/leat/internal/topics"
 	"github.com/leat-go/leat/outbox"
 )
@@ -126,9 +127,5 @@ const maxErrorBytes = 2000
 
 // attempt is the note on a failed delivery.
 func attempt(now time.Time, err error) Attempt {
-	text := err.Error()
-	if len(text) > maxErrorBytes {
-		text = text[:maxErrorBytes]
-	}
-	return Attempt{At: now, Kind: outbox.KindOf(err), Error: text}
+	return Attempt{At: now, Kind: outbox.KindOf(err), Error: storable.AtMost(err.Error(), maxErrorBytes)}
 }

@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/leat-go/leat/internal/keyhash"
+	"github.com/leat-go/leat/internal/storable"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -41,7 +41,7 @@ func decode(r row, key outbox.KeyFunc) (outbox.Record, error) {
 	record := outbox.Record{Seq: r.number, CreatedAt: r.createdAt}
 	msg, err := unwrap(r, key)
 	if err != nil {
-		msg = outbox.Message{ID: r.uuid, Payload: r.payload, Headers: map[string]string{HeaderMalformed: storable(err.Error())}}
+		msg = outbox.Message{ID: r.uuid, Payload: r.payload, Headers: map[string]string{HeaderMalformed: storable.Text(err.Error())}}
 	}
 	if msg.Key != "" {
 		record.Shard = keyhash.Shard([]byte(msg.Key))
@@ -50,11 +50,6 @@ func decode(r row, key outbox.KeyFunc) (outbox.Record, error) {
 	}
 	record.Message = msg
 	return record, err
-}
-
-// storable returns text without what a database cannot store.
-func storable(text string) string {
-	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }
 
 // unwrap returns the message that r holds, if it could also be set aside.
