@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/pgheld"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/relay"
@@ -62,15 +61,9 @@ func (n *session) hold(ctx context.Context, at cursor, last int64, h []pgheld.Ho
 	if n.isSettled(at, last) {
 		return nil
 	}
-	if err := failpoint.Inject(ctx, failpoint.RelayBeforePark); err != nil {
-		return err
-	}
 	err := n.source.held.Hold(ctx, n.writer, n.lease, pgheld.Position{Window: at.window, Last: last}, h)
 	if err != nil {
 		return unusable(describe(err))
-	}
-	if err := failpoint.Inject(ctx, failpoint.RelayAfterPark); err != nil {
-		return err
 	}
 	n.settle(at, last)
 	n.mu.Lock()
