@@ -10,8 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// own is a connection of the library's own, beside the pool.
-type own struct {
+// ownConn is a connection of the library's own, beside the pool.
+type ownConn struct {
 	*pgx.Conn
 
 	// direct says that no pooler stands between.
@@ -28,7 +28,7 @@ type own struct {
 // Through a pooler it sets nothing and keeps no state on the server, so that it
 // works with one in transaction mode as well: then positions wait for the disk,
 // and it is the context that bounds a statement.
-func (o *Outbox) connectAs(ctx context.Context, name string) (*own, error) {
+func (o *Outbox) connectAs(ctx context.Context, name string) (*ownConn, error) {
 	c, err := o.tryConnect(ctx, name)
 	if err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func (o *Outbox) connectAs(ctx context.Context, name string) (*own, error) {
 	return o.tryConnect(ctx, name)
 }
 
-func (o *Outbox) tryConnect(ctx context.Context, name string) (*own, error) {
+func (o *Outbox) tryConnect(ctx context.Context, name string) (*ownConn, error) {
 	conn, err := o.connectWith(ctx, func(cfg *pgx.ConnConfig) {
 		cfg.RuntimeParams["application_name"] = strings.ToValidUTF8(name[:min(len(name), 63)], "")
 		cfg.OnNotification = nil
@@ -54,7 +54,7 @@ func (o *Outbox) tryConnect(ctx context.Context, name string) (*own, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &own{Conn: conn}
+	c := &ownConn{Conn: conn}
 	var set int
 	err = conn.QueryRow(ctx, o.sql.own, pgx.QueryExecModeSimpleProtocol, int64(conn.PgConn().PID())).
 		Scan(&c.direct, &c.synchronousCommit, &c.isolation, &c.readOnly, &set)
@@ -100,7 +100,7 @@ func (s *Source) tryOwn(ctx context.Context) error {
 
 // guard refuses settings under which messages could be lost, and those that a
 // relay needs and cannot set for itself behind a pooler.
-func (o *Outbox) guard(c *own) error {
+func (o *Outbox) guard(c *ownConn) error {
 	switch {
 	case c.synchronousCommit == "off" && !o.cfg.AllowAsyncCommit:
 		return errAsyncCommit

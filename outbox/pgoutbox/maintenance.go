@@ -34,8 +34,8 @@ type Maintenance struct {
 	cfg     MaintenanceConfig
 	sql     maintenanceStatements
 	log     *slog.Logger
-	keeping *duty
-	timing  *duty
+	keeping *leasedTask
+	timing  *leasedTask
 	running atomic.Bool
 	// archived are ranges that were archived and could not be dropped yet, with the
 	// snapshot that the archive saw at least. Only the running round uses it.
@@ -57,10 +57,10 @@ func NewMaintenance(ob *Outbox, cfg MaintenanceConfig) (*Maintenance, error) {
 	if m.sql, err = loadMaintenance(ob.cfg); err != nil {
 		return nil, err
 	}
-	if m.keeping, err = newDuty(ob, maintenanceLease, cfg.Lease); err != nil {
+	if m.keeping, err = newLeasedTask(ob, maintenanceLease, cfg.Lease); err != nil {
 		return nil, err
 	}
-	m.timing, err = newDuty(ob, delayedLease, cfg.Lease)
+	m.timing, err = newLeasedTask(ob, delayedLease, cfg.Lease)
 	return m, err
 }
 
@@ -126,7 +126,7 @@ func (m *Maintenance) RunOnce(ctx context.Context) (MaintenanceReport, error) {
 }
 
 // serve does the work of d, again and again after the waits that it asks for.
-func (m *Maintenance) serve(ctx context.Context, d *duty, work func(context.Context) (time.Duration, error)) error {
+func (m *Maintenance) serve(ctx context.Context, d *leasedTask, work func(context.Context) (time.Duration, error)) error {
 	checked := false
 	retry := time.Second
 	for ctx.Err() == nil {

@@ -13,9 +13,9 @@ import (
 // membership, or set MaintenanceConfig.NoDDL.
 var ErrNotOwner = errors.New("leat: the role of maintenance is not a member of the one that owns the log")
 
-// own looks who owns the log: new ranges are to belong to the same role, or that role could
+// findOwner looks who owns the log: new ranges are to belong to the same role, or that role could
 // neither migrate nor drop them.
-func (p *tailPlan) own(ctx context.Context, tx pgx.Tx) error {
+func (p *tailPlan) findOwner(ctx context.Context, tx pgx.Tx) error {
 	var owner, me string
 	var member bool
 	err := tx.QueryRow(ctx, p.m.sql.owner).Scan(&owner, &me, &member)

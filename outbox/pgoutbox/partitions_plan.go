@@ -30,7 +30,7 @@ type tailPlan struct {
 // plan looks where the sequence is and chooses the new ranges.
 func (r *round) plan(ctx context.Context, tx pgx.Tx, tail part, n int) (*tailPlan, error) {
 	p := &tailPlan{m: r.Maintenance, tail: tail, end: tail.From}
-	if err := p.own(ctx, tx); err != nil {
+	if err := p.findOwner(ctx, tx); err != nil {
 		return nil, err
 	}
 	var last, name int64

@@ -104,11 +104,11 @@ type Source struct {
 	sql  sourceStatements
 	name string // of this source, unique; the start of its owners' names
 
-	mu      sync.Mutex
-	claims  int64   // ever made
-	running []int64 // those whose sessions have not ended
-	pooled  sync.Once
-	ear     ear
+	mu       sync.Mutex
+	claims   int64   // ever made
+	running  []int64 // those whose sessions have not ended
+	pooled   sync.Once
+	listener listener
 }
 
 var _ relay.Source = (*Source)(nil)
@@ -264,7 +264,7 @@ func (s *Source) ended(turn int64) {
 // while a session runs that listens, those that others have.
 func (s *Source) Wakes(ctx context.Context) <-chan struct{} {
 	c := s.ob.bell.listen(ctx)
-	s.ear.subscribe(ctx, c)
+	s.listener.subscribe(ctx, c)
 	return c
 }
 

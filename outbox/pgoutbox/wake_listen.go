@@ -30,10 +30,10 @@ var (
 	errLate = errors.New("leat: a notification did not come back in time")
 )
 
-// ear hears the notifications of other processes for the sessions of one source:
+// listener hears the notifications of other processes for the sessions of one source:
 // one connection and one goroutine, while any session runs and anybody has asked
-// for Wakes. The zero ear is ready.
-type ear struct {
+// for Wakes. The zero listener is ready.
+type listener struct {
 	bell bell        // rung by what is heard
 	deaf atomic.Bool // a self-test has shown that it is no use
 
@@ -45,7 +45,7 @@ type ear struct {
 }
 
 // subscribe has c hear what others announce until ctx ends.
-func (e *ear) subscribe(ctx context.Context, c chan struct{}) {
+func (e *listener) subscribe(ctx context.Context, c chan struct{}) {
 	e.bell.join(ctx, c)
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -61,7 +61,7 @@ func (e *ear) subscribe(ctx context.Context, c chan struct{}) {
 }
 
 // stop tells the goroutine to end. The caller holds e.mu.
-func (e *ear) stop() {
+func (e *listener) stop() {
 	if e.cancel != nil {
 		e.cancel()
 		e.cancel = nil
@@ -69,7 +69,7 @@ func (e *ear) stop() {
 }
 
 // wait waits for the goroutine that was told to end. The caller holds e.mu.
-func (e *ear) wait() {
+func (e *listener) wait() {
 	if e.ended != nil {
 		<-e.ended
 		e.ended = nil
@@ -78,7 +78,7 @@ func (e *ear) wait() {
 
 // attend begins to listen for one more session.
 func (s *Source) attend(ctx context.Context) {
-	e := &s.ear
+	e := &s.listener
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.sessions++
@@ -97,7 +97,7 @@ func (s *Source) attend(ctx context.Context) {
 
 // leave undoes attend. After the last session nothing of it is left.
 func (s *Source) leave() {
-	e := &s.ear
+	e := &s.listener
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.sessions--
@@ -119,7 +119,7 @@ func (s *Source) hear(ctx context.Context) {
 		log := s.ob.cfg.Logger.With(slog.String("group", s.cfg.Group), slog.Any("error", err))
 		if errors.Is(err, errSwallowed) {
 			log.WarnContext(ctx, "commits of other processes are found by polling only: connect the relay directly, or set SourceConfig.NoListen")
-			s.ear.deaf.Store(true)
+			s.listener.deaf.Store(true)
 			return
 		}
 		log.WarnContext(ctx, "commits of other processes are found by polling until a connection listens again")
@@ -146,7 +146,7 @@ func (s *Source) hearOnce(ctx context.Context, retry *retryWait) error {
 	}
 	retry.reset()
 	for {
-		s.ear.bell.ring() // for what was announced before we listened, too
+		s.listener.bell.ring() // for what was announced before we listened, too
 		if err := await(ctx, c.Conn); err != nil {
 			return err
 		}

@@ -36,7 +36,7 @@ type delivery struct {
 	tries    map[int][]Attempt
 	holdings []Holding
 	blocked  map[Key]struct{} // keys of holdings, which are not stored yet
-	parting  map[Key]int      // keys of which a record is given up, at that place; not stored yet
+	givenUp  map[Key]int      // keys of which a record is given up, at that place; not stored yet
 	done     int              // records of the page that are settled
 	moved    bool             // the last round has brought something forward
 	failure  error            // of the last round
@@ -50,7 +50,7 @@ func (d *delivery) begin() {
 	}
 	d.tries = make(map[int][]Attempt)
 	d.blocked = make(map[Key]struct{})
-	d.parting = make(map[Key]int)
+	d.givenUp = make(map[Key]int)
 }
 
 // run goes on until nothing is left to do.
@@ -102,7 +102,7 @@ func (d *delivery) rest(stop, work context.Context, err error) (over bool, _ err
 	if len(d.todo) == 0 {
 		return false, nil
 	}
-	if freed, err := d.giveWay(work); freed || err != nil {
+	if freed, err := d.storeGivenUp(work); freed || err != nil {
 		return false, err
 	}
 	if d.moved && (t.holder != nil || d.failure == nil) && stop.Err() == nil {
@@ -120,16 +120,16 @@ func (d *delivery) rest(stop, work context.Context, err error) (over bool, _ err
 	return d.pause(stop, work, d.wait(time.Now()))
 }
 
-// giveWay stores records that were given up, so that those behind them of their key
+// storeGivenUp stores records that were given up, so that those behind them of their key
 // can go. Until then they wait: another relay would begin with what is not stored, and
 // its broker might take it (rule R1).
-func (d *delivery) giveWay(work context.Context) (freed bool, err error) {
-	before := len(d.parting)
-	if before == 0 || !slices.ContainsFunc(d.todo, func(i int) bool { return d.isParting(&d.page.Records[i]) }) {
+func (d *delivery) storeGivenUp(work context.Context) (freed bool, err error) {
+	before := len(d.givenUp)
+	if before == 0 || !slices.ContainsFunc(d.todo, func(i int) bool { return d.isGivenUp(&d.page.Records[i]) }) {
 		return false, nil
 	}
 	err = d.settle(work, d.todo[0])
-	return len(d.parting) < before, err
+	return len(d.givenUp) < before, err
 }
 
 // wait is the time until another round makes sense.
@@ -191,8 +191,8 @@ func (d *delivery) settle(work context.Context, n int) error {
 			return err
 		}
 		for _, h := range d.holdings[:ready] {
-			if key := keyOf(&d.page.Records[h.Index]); d.parting[key] == h.Index {
-				delete(d.parting, key)
+			if key := keyOf(&d.page.Records[h.Index]); d.givenUp[key] == h.Index {
+				delete(d.givenUp, key)
 			}
 		}
 		d.holdings = slices.Delete(d.holdings, 0, ready)

@@ -28,20 +28,20 @@ func (r *Relay) RunOnce(ctx context.Context) (int, error) {
 	if err := r.check(ctx); err != nil {
 		return 0, err
 	}
-	c := newCrew(r)
+	c := newSlotLeader(r)
 	acked := 0
 	for {
 		n, err := c.once(ctx)
 		acked += n
 		if !errors.Is(err, ErrSlotClosed) {
-			return acked, c.dismiss(ctx, err)
+			return acked, c.endAll(ctx, err)
 		}
 	}
 }
 
 // once drains all slots that are free. ErrSlotClosed means that there are others
 // now.
-func (c *crew) once(ctx context.Context) (int, error) {
+func (c *slotLeader) once(ctx context.Context) (int, error) {
 	c.shared = time.Time{}
 	if err := c.refreshShare(ctx); err != nil {
 		return 0, err

@@ -25,7 +25,7 @@ func (d *delivery) plan(work context.Context, now time.Time) (send []int) {
 			if !d.hold(i, Holding{Fate: FateWait}) {
 				left = append(left, i)
 			}
-		case d.isParting(r):
+		case d.isGivenUp(r):
 			left = append(left, i)
 		case dest == nil:
 			send, left = append(send, i), append(left, i)
@@ -129,14 +129,14 @@ func (d *delivery) isHeld(r *outbox.Record) bool {
 	return held
 }
 
-// isParting says whether an earlier record of r's key is given up and that is not
+// isGivenUp says whether an earlier record of r's key is given up and that is not
 // stored yet.
-func (d *delivery) isParting(r *outbox.Record) bool {
-	if r.Key == "" || len(d.parting) == 0 {
+func (d *delivery) isGivenUp(r *outbox.Record) bool {
+	if r.Key == "" || len(d.givenUp) == 0 {
 		return false
 	}
-	_, parting := d.parting[keyOf(r)]
-	return parting
+	_, givenUp := d.givenUp[keyOf(r)]
+	return givenUp
 }
 
 // hold sets the record at place aside, once the position has come to it. It
@@ -155,7 +155,7 @@ func (d *delivery) hold(place int, h Holding) bool {
 			d.blocked[Key{r.Topic, r.Key}] = struct{}{}
 		}
 	} else if r := &d.page.Records[place]; r.Key != "" {
-		d.parting[keyOf(r)] = place
+		d.givenUp[keyOf(r)] = place
 	}
 	h.Index = place
 	d.holdings = append(d.holdings, h)

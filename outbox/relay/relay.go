@@ -85,7 +85,7 @@ func (r *Relay) Run(ctx context.Context) error {
 	r.log.InfoContext(ctx, "relay starts",
 		slog.Duration("lease", r.cfg.Lease), slog.Duration("publish_timeout", r.cfg.PublishTimeout),
 		slog.Duration("lease_margin", r.cfg.LeaseMargin), slog.Int("page_size", r.cfg.PageSize))
-	return newCrew(r).run(ctx)
+	return newSlotLeader(r).run(ctx)
 }
 
 func (r *Relay) check(ctx context.Context) error {

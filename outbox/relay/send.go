@@ -98,7 +98,7 @@ func (t *term) deliver(stop, work context.Context, page Page) error {
 		return t.deliverInTotalOrder(stop, work, page)
 	}
 	d := &delivery{t: t, page: page}
-	if t.calm() {
+	if t.undisturbed() {
 		results, took, err := t.call(stop, work, page.Records)
 		switch {
 		case err == nil && firstFailure(results) == nil:
@@ -123,9 +123,9 @@ func (t *term) deliver(stop, work context.Context, page Page) error {
 // isOver says whether ctx has ended.
 func isOver(ctx context.Context) bool { return ctx.Err() != nil }
 
-// calm says that nothing is held and no destination is out, so that a page can
+// undisturbed reports whether nothing is held and no destination is out, so that a page can
 // be sent as it is.
-func (t *term) calm() bool {
+func (t *term) undisturbed() bool {
 	return len(t.heldKeys) == 0 && t.destinations.open == 0
 }
 

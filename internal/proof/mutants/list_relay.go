@@ -7,8 +7,8 @@ func settleMutants() []Mutant {
 			Name: "advance-before-the-ack", Breaks: []string{"O2", "O12"},
 			Change:  "a page is settled before it is sent",
 			File:    "outbox/relay/send.go",
-			Old:     `	if t.calm() {`,
-			New:     `	if t.calm() && d.settle(work, len(page.Records)) == nil {`,
+			Old:     `	if t.undisturbed() {`,
+			New:     `	if t.undisturbed() && d.settle(work, len(page.Records)) == nil {`,
 			Package: "outbox/memoutbox", Test: "TestRelayConformance/Relay_O12_PositionStopsAtTheFailure",
 		},
 		{

@@ -19,9 +19,9 @@ const (
 	delayedLease     = "_delayed"
 )
 
-// duty is work that one process of many does at a time. Its lease keeps others from
+// leasedTask is work that one process of many does at a time. Its lease keeps others from
 // doing the same work; what it does is safe even where two do it.
-type duty struct {
+type leasedTask struct {
 	ob     *Outbox
 	slot   pgwindow.Slot
 	name   string
@@ -29,14 +29,14 @@ type duty struct {
 	claims atomic.Int64
 }
 
-func newDuty(ob *Outbox, lease string, ttl time.Duration) (*duty, error) {
+func newLeasedTask(ob *Outbox, lease string, ttl time.Duration) (*leasedTask, error) {
 	name, err := newName()
-	return &duty{ob: ob, slot: pgwindow.Slot{Group: lease}, name: name, ttl: ttl}, err
+	return &leasedTask{ob: ob, slot: pgwindow.Slot{Group: lease}, name: name, ttl: ttl}, err
 }
 
 // run claims the lease, runs work under it, and releases it. The context of work ends
 // with the lease. It returns a *relay.LeaseHeldError while another one works.
-func (d *duty) run(ctx context.Context, work func(context.Context) error) error {
+func (d *leasedTask) run(ctx context.Context, work func(context.Context) error) error {
 	asked := time.Now()
 	n := d.claims.Add(1)
 	former := pgwindow.Former{Prefix: d.name + "/", Last: n - 1} // those have returned
@@ -64,7 +64,7 @@ func (d *duty) run(ctx context.Context, work func(context.Context) error) error 
 }
 
 // keep renews the lease until ctx ends or the lease is lost, which it returns.
-func (d *duty) keep(ctx context.Context, lease pgwindow.Lease, until time.Time) error {
+func (d *leasedTask) keep(ctx context.Context, lease pgwindow.Lease, until time.Time) error {
 	tick := time.NewTicker(d.ttl / 3)
 	defer tick.Stop()
 	for {
@@ -86,7 +86,7 @@ func (d *duty) keep(ctx context.Context, lease pgwindow.Lease, until time.Time) 
 	}
 }
 
-func (d *duty) release(ctx context.Context, lease pgwindow.Lease) {
+func (d *leasedTask) release(ctx context.Context, lease pgwindow.Lease) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
 	if err := d.ob.window.Release(ctx, d.ob.pool, lease); err != nil {

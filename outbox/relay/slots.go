@@ -10,10 +10,10 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// crew leads the slots of a source: as many as are this relay's fair share, each
+// slotLeader leads the slots of a source: as many as are this relay's fair share, each
 // in a term of its own. A source that is not Sharded has one slot. All of it but
 // the terms runs in the goroutine of run.
-type crew struct {
+type slotLeader struct {
 	relay   *Relay
 	sharded Sharded // nil where the source is not
 	share   Share
@@ -40,8 +40,8 @@ type ended struct {
 	err    error
 }
 
-func newCrew(r *Relay) *crew {
-	c := &crew{
+func newSlotLeader(r *Relay) *slotLeader {
+	c := &slotLeader{
 		relay: r, share: Share{Slots: 1, Fair: 1}, ended: make(chan ended),
 		retry: backoff{first: r.cfg.BackoffMin, most: r.cfg.BackoffMax},
 	}
@@ -50,7 +50,7 @@ func newCrew(r *Relay) *crew {
 }
 
 // run leads until ctx ends or the source is unusable.
-func (c *crew) run(ctx context.Context) error {
+func (c *slotLeader) run(ctx context.Context) error {
 	listening, cancel := context.WithCancel(ctx)
 	wakes := c.relay.source.Wakes(listening) // before the first look, so that none is missed
 	rung := make(chan struct{})
@@ -70,12 +70,12 @@ func (c *crew) run(ctx context.Context) error {
 	if errors.Is(err, ErrSourceUnusable) {
 		c.relay.alarm(ctx, Alarm{Kind: AlarmSourceUnusable, Detail: err.Error()})
 	}
-	return c.dismiss(ctx, err)
+	return c.endAll(ctx, err)
 }
 
 // staff brings the number of terms to the fair share, and returns the time until
 // it is to be called again. Its only errors are those that end Run.
-func (c *crew) staff(ctx context.Context) (time.Duration, error) {
+func (c *slotLeader) staff(ctx context.Context) (time.Duration, error) {
 	r := c.relay
 	if !c.checked {
 		if err := r.check(ctx); err != nil {
@@ -107,7 +107,7 @@ func (c *crew) staff(ctx context.Context) (time.Duration, error) {
 }
 
 // soon is d, or less where the fair share is to be asked for sooner.
-func (c *crew) soon(d time.Duration) time.Duration {
+func (c *slotLeader) soon(d time.Duration) time.Duration {
 	if c.sharded == nil {
 		return d
 	}
@@ -116,7 +116,7 @@ func (c *crew) soon(d time.Duration) time.Duration {
 
 // refreshShare says that this relay lives and asks for its share, every third of
 // a lease. Where that fails the share stays what it was.
-func (c *crew) refreshShare(ctx context.Context) error {
+func (c *slotLeader) refreshShare(ctx context.Context) error {
 	r := c.relay
 	if c.sharded == nil || !c.shared.IsZero() && time.Since(c.shared) < r.cfg.Lease/3 {
 		return nil
@@ -146,7 +146,7 @@ func (r *Relay) refuseSlots(share Share) error {
 }
 
 // staying is the number of terms whose slots are not being given up.
-func (c *crew) staying() int {
+func (c *slotLeader) staying() int {
 	n := 0
 	for _, m := range c.members {
 		if !m.given {
@@ -156,7 +156,7 @@ func (c *crew) staying() int {
 	return n
 }
 
-func (c *crew) start(ctx context.Context, t *term) {
+func (c *slotLeader) start(ctx context.Context, t *term) {
 	ctx, cancel := context.WithCancel(ctx)
 	m := &member{term: t, cancel: cancel}
 	c.members = append(c.members, m)
@@ -167,10 +167,10 @@ func (c *crew) start(ctx context.Context, t *term) {
 // await waits for d, the end of a term or the end of ctx. Its only errors are
 // those that end Run. A term that has ended comes first, since its error may ask for a
 // wait before anything is begun.
-func (c *crew) await(ctx context.Context, d time.Duration) error {
+func (c *slotLeader) await(ctx context.Context, d time.Duration) error {
 	select {
 	case e := <-c.ended:
-		return c.bury(ctx, e)
+		return c.removeEnded(ctx, e)
 	default:
 	}
 	timer := time.NewTimer(d)
@@ -181,13 +181,13 @@ func (c *crew) await(ctx context.Context, d time.Duration) error {
 	case <-timer.C:
 		return nil
 	case e := <-c.ended:
-		return c.bury(ctx, e)
+		return c.removeEnded(ctx, e)
 	}
 }
 
-// bury takes a term that has ended off the list, and waits before another takes
+// removeEnded takes a term that has ended off the list, and waits before another takes
 // its place where that is due to an error.
-func (c *crew) bury(ctx context.Context, e ended) error {
+func (c *slotLeader) removeEnded(ctx context.Context, e ended) error {
 	c.drop(e.member)
 	if e.member.term.acked.Load() > 0 {
 		c.retry.reset()
@@ -206,7 +206,7 @@ func (c *crew) bury(ctx context.Context, e ended) error {
 	return c.await(ctx, c.retry.next())
 }
 
-func (c *crew) drop(m *member) {
+func (c *slotLeader) drop(m *member) {
 	m.cancel()
 	c.bell.leave(m.term)
 	for i := range c.members {
@@ -217,9 +217,9 @@ func (c *crew) drop(m *member) {
 	}
 }
 
-// dismiss ends all terms, waits for them, and returns what Run returns: err, or
+// endAll ends all terms, waits for them, and returns what Run returns: err, or
 // an error of the drain.
-func (c *crew) dismiss(ctx context.Context, err error) error {
+func (c *slotLeader) endAll(ctx context.Context, err error) error {
 	for _, m := range c.members {
 		m.cancel()
 	}
