@@ -24,6 +24,6 @@ const (
 func (p *page) watermill(r *outbox.Record) []kgo.RecordHeader {
 	start := len(p.headers)
 	p.set(outbox.HeaderWatermillUUID, p.text(r.ID))
-	p.own(r)
+	p.ownHeaders(r)
 	return p.headers[start:len(p.headers):len(p.headers)]
 }

@@ -66,7 +66,7 @@ func (p *page) header(r *outbox.Record) []kgo.RecordHeader {
 		return p.watermill(r)
 	}
 	start := len(p.headers)
-	p.own(r)
+	p.ownHeaders(r)
 	id := p.text(r.ID)
 	p.set(outbox.HeaderEventID, id)
 	p.set(outbox.HeaderEventTime, p.time(r.EventTime()))
@@ -77,8 +77,8 @@ func (p *page) header(r *outbox.Record) []kgo.RecordHeader {
 	return p.headers[start:len(p.headers):len(p.headers)]
 }
 
-// own appends the message's own headers.
-func (p *page) own(r *outbox.Record) {
+// ownHeaders appends the message's own headers.
+func (p *page) ownHeaders(r *outbox.Record) {
 	if len(r.Headers) == 0 {
 		return
 	}

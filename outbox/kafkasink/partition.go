@@ -80,7 +80,7 @@ func (t *topicPartitioner) RequiresConsistency(r *kgo.Record) bool {
 // Partition implements kgo.TopicPartitioner.
 func (t *topicPartitioner) Partition(r *kgo.Record, n int) int {
 	if r.Key == nil {
-		return t.turn(len(r.Value), n)
+		return t.sticky(len(r.Value), n)
 	}
 	if round := t.parent.round.Load(); t.count == 0 || round != t.round || t.count > n {
 		t.round, t.count = round, n
@@ -88,7 +88,7 @@ func (t *topicPartitioner) Partition(r *kgo.Record, n int) int {
 	return t.keyed.Partition(r, t.count)
 }
 
-func (t *topicPartitioner) turn(size, n int) int {
+func (t *topicPartitioner) sticky(size, n int) int {
 	switch {
 	case t.at < 0:
 		t.at = rand.IntN(n) //nolint:gosec // spreads load, guards nothing

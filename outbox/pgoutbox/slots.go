@@ -88,7 +88,7 @@ func (s *Source) mayStart(g pgwindow.Group) error {
 }
 
 // claim takes the lease of a slot that is free.
-func (s *Source) claim(ctx context.Context, t turn, ttl time.Duration) (pgwindow.Lease, error) {
+func (s *Source) claim(ctx context.Context, t claimAttempt, ttl time.Duration) (pgwindow.Lease, error) {
 	g, err := s.group(ctx)
 	if err != nil {
 		return pgwindow.Lease{}, err

@@ -230,19 +230,19 @@ func (s *Source) giveBack(ctx context.Context, lease pgwindow.Lease) {
 	}
 }
 
-// turn is one attempt at a lease.
-type turn struct {
+// claimAttempt is one attempt at a lease.
+type claimAttempt struct {
 	no      int64
 	owner   string
-	former  pgwindow.Former // whose leases it may take: those of this source's earlier turns,
+	former  pgwindow.Former // whose leases it may take: those of this source's earlier attempts,
 	running []int64         // unless they are in use
 }
 
-// begin begins a turn.
-func (s *Source) begin() turn {
+// begin begins an attempt.
+func (s *Source) begin() claimAttempt {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t := turn{
+	t := claimAttempt{
 		no:      s.claims + 1,
 		former:  pgwindow.Former{Prefix: s.name + "/", Last: s.claims},
 		running: append([]int64{}, s.running...),
@@ -253,11 +253,11 @@ func (s *Source) begin() turn {
 	return t
 }
 
-// ended notes that a turn is over, its lease released or not.
-func (s *Source) ended(turn int64) {
+// ended notes that an attempt is over, its lease released or not.
+func (s *Source) ended(attempt int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.running = slices.DeleteFunc(s.running, func(no int64) bool { return no == turn })
+	s.running = slices.DeleteFunc(s.running, func(no int64) bool { return no == attempt })
 }
 
 // Wakes implements relay.Source: commits that this process has announced and,

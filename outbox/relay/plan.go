@@ -169,7 +169,7 @@ func (d *delivery) judge(places []int, records []outbox.Record, results []outbox
 	d.failure = firstFailure(results)
 	if d.failure == nil && t.destinations.open == 0 {
 		t.destinations.lastAck = time.Now()
-		d.strike(places)
+		d.removeTodo(places)
 		return
 	}
 	probing := make(map[string]bool) // topics that were out before the call
@@ -185,13 +185,13 @@ func (d *delivery) judge(places []int, records []outbox.Record, results []outbox
 			gone = append(gone, place)
 		}
 	}
-	d.strike(gone)
+	d.removeTodo(gone)
 	// What waits for a destination that is out may have to be set aside.
 	d.moved = d.moved || t.holder != nil && t.destinations.open > 0
 }
 
-// strike takes places, which ascend, off what is left to do.
-func (d *delivery) strike(places []int) {
+// removeTodo takes places, which ascend, off what is left to do.
+func (d *delivery) removeTodo(places []int) {
 	if len(places) == 0 {
 		return
 	}

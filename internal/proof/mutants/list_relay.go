@@ -47,8 +47,8 @@ func settleMutants() []Mutant {
 			Name: "acked-records-are-sent-again", Breaks: []string{"O10"},
 			Change:  "after a failure the whole page is sent again",
 			File:    "outbox/relay/plan.go",
-			Old:     `	d.strike(gone)`,
-			New:     `	d.strike(gone[:0])`,
+			Old:     `	d.removeTodo(gone)`,
+			New:     `	d.removeTodo(gone[:0])`,
 			Package: "outbox/relay", Test: "TestO5_OnlyWhatFailedIsSentAgain", Hangs: true,
 		},
 	}
