@@ -17,6 +17,7 @@ import (
 
 	"github.com/leat-go/leat/examples/internal/servers"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/kafkasink"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
@@ -81,7 +82,7 @@ func job(ctx context.Context, pool *pgxpool.Pool, brokers []string) error {
 		return err
 	}
 	switch n, err := r.RunOnce(ctx); {
-	case errors.Is(err, relay.ErrLeaseHeld):
+	case errors.Is(err, driver.ErrLeaseHeld):
 		fmt.Println("the previous run is still at work")
 		return nil
 	case err != nil:

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/kafkasink"
 	"github.com/leat-go/leat/outbox/relay"
 )
@@ -58,7 +59,7 @@ func relayProcess() error {
 	defer client.Close()
 	addrs := strings.Split(os.Getenv(envBrokers), ",")
 	var sink interface {
-		relay.Sink
+		driver.Sink
 		Close() error
 	}
 	if sink, err = kafkasink.NewTransactional(addrs, transactionalConfig(os.Getenv(envPrefix))); err != nil {

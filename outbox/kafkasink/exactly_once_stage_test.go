@@ -16,6 +16,7 @@ import (
 
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/kafkasink"
 	"github.com/leat-go/leat/outbox/memoutbox"
 	"github.com/leat-go/leat/outbox/relay"
@@ -124,7 +125,7 @@ func (s *stage) sink(opts ...kgo.Opt) *kafkasink.Transactional {
 }
 
 // start runs a relay in the background until the returned function is called.
-func (s *stage) start(sink relay.Sink, hooks ...relay.Hook) (stop func()) {
+func (s *stage) start(sink driver.Sink, hooks ...relay.Hook) (stop func()) {
 	s.t.Helper()
 	cfg := fastTakeover()
 	if s.calm {
@@ -155,7 +156,7 @@ func (s *stage) finish() {
 	s.finishWith(s.sink())
 }
 
-func (s *stage) finishWith(sink relay.Sink) {
+func (s *stage) finishWith(sink driver.Sink) {
 	s.t.Helper()
 	ctx := within(s.t, 2*patience)
 	cfg := fastTakeover()
@@ -167,7 +168,7 @@ func (s *stage) finishWith(sink relay.Sink) {
 		if err == nil {
 			return
 		}
-		held, ok := errors.AsType[*relay.LeaseHeldError](err)
+		held, ok := errors.AsType[*driver.LeaseHeldError](err)
 		require.True(s.t, ok, "%v", err)
 		select {
 		case <-time.After(held.Remaining):

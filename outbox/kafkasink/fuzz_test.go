@@ -12,7 +12,7 @@ import (
 
 	"github.com/leat-go/leat/inbox/kafkasource"
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // FuzzRecord: what a consumer makes of a record is the message that was enqueued.
@@ -81,7 +81,7 @@ func FuzzSlotNumber(f *testing.F) {
 	f.Fuzz(func(t *testing.T, slot string) {
 		n, err := slotNumber(slot)
 		if err != nil {
-			require.ErrorIs(t, err, relay.ErrSourceUnusable)
+			require.ErrorIs(t, err, driver.ErrSourceUnusable)
 			require.ErrorContains(t, err, "slot")
 			require.LessOrEqual(t, len(err.Error()), 2000)
 			return
@@ -103,7 +103,7 @@ func FuzzReadPosition(f *testing.F) {
 		transaction := kgo.NewRecordAttrs(kgo.RecordAttrsOpts{Transactional: true})
 		for _, mine := range []kgo.Record{l.positionRecord(position), l.initialRecord()} {
 			_, err := l.readPosition(&mine)
-			require.ErrorIs(t, err, relay.ErrSourceUnusable, "not of a transaction")
+			require.ErrorIs(t, err, driver.ErrSourceUnusable, "not of a transaction")
 			mine.Attrs = transaction
 			p, err := l.readPosition(&mine)
 			require.NoError(t, err)
@@ -116,7 +116,7 @@ func FuzzReadPosition(f *testing.F) {
 		}
 		p, err := l.readPosition(foreign)
 		if err != nil {
-			require.ErrorIs(t, err, relay.ErrSourceUnusable)
+			require.ErrorIs(t, err, driver.ErrSourceUnusable)
 			require.True(t, utf8.ValidString(err.Error()))
 			require.LessOrEqual(t, len(err.Error()), 2000+4*len(slot))
 			return

@@ -91,7 +91,7 @@ func (s *Sink) missing(ctx context.Context, names []string) {
 	}
 }
 
-// CheckTopics implements relay.TopicChecker: it asks the cluster once.
+// CheckTopics implements driver.TopicChecker: it asks the cluster once.
 func (s *Sink) CheckTopics(ctx context.Context, topics []string) (available []string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

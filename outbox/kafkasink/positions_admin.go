@@ -122,14 +122,14 @@ func (l *txLane) committed(ctx context.Context) (*storedPosition, error) {
 
 // RemovePositions puts every slot of a group back to where it has delivered nothing, and
 // returns what was removed. It is the deliberate way out where relays refuse to start,
-// with an error that wraps relay.ErrSourceUnusable, since the position in Kafka is ahead
+// with an error that wraps driver.ErrSourceUnusable, since the position in Kafka is ahead
 // of a database that went back, or since it is missing. It decides nothing about the
 // database: see pgoutbox.Outbox.Rebase, which belongs to it.
 //
 // Stop the group's relays first: each slot is fenced, so that one that still runs ends
 // its term, and then refuses to go on. Called again it removes what is left. Errors:
 // one that wraps outbox.ErrInvalidConfig if the request says nobody or no reason, or if
-// the topic holds positions of another group; one that wraps relay.ErrSourceUnusable if
+// the topic holds positions of another group; one that wraps driver.ErrSourceUnusable if
 // others have written to the topic; else the cluster's.
 func (t *Transactional) RemovePositions(ctx context.Context, r RemoveRequest) (removed []SlotPosition, err error) {
 	r = r.withDefaults()

@@ -7,8 +7,8 @@ import (
 
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/kafkasink"
-	"github.com/leat-go/leat/outbox/relay"
 )
 
 // requireRefused asks for removals that say too little.
@@ -83,7 +83,7 @@ func TestR12_RemovePositions(t *testing.T) {
 	require.Equal(t, "two", string(removed[2].Position))
 	require.Error(t, running.SendWith(ctx, "g/0", nil, []byte("late")), "it is fenced")
 	_, err = running.Fence(ctx, "g/0")
-	require.ErrorIs(t, err, relay.ErrSourceUnusable, "it knows of a position that was there")
+	require.ErrorIs(t, err, driver.ErrSourceUnusable, "it knows of a position that was there")
 	removed, err = operator.RemovePositions(ctx, by)
 	require.NoError(t, err)
 	require.Empty(t, removed, "nothing is left")

@@ -8,7 +8,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // Headers of a record in the topic of positions. Its key is the slot's name, its
@@ -68,7 +68,7 @@ func (l *txLane) stateRecord(state string, position []byte) kgo.Record {
 func (l *txLane) readPosition(r *kgo.Record) (*storedPosition, error) {
 	if !l.owns(r) || !r.Attrs.IsTransactional() || r.Value == nil {
 		return nil, fmt.Errorf("%w: partition %d of topic %q is not slot %q's alone: record %d has key %.100q",
-			relay.ErrSourceUnusable, r.Partition, r.Topic, l.slot, r.Offset, r.Key)
+			driver.ErrSourceUnusable, r.Partition, r.Topic, l.slot, r.Offset, r.Key)
 	}
 	headers := make(map[string]string, len(r.Headers))
 	for _, h := range r.Headers {
@@ -76,12 +76,12 @@ func (l *txLane) readPosition(r *kgo.Record) (*storedPosition, error) {
 	}
 	if f := headers[headerPositionFormat]; f != positionFormat {
 		return nil, fmt.Errorf("%w: record %d of topic %q has format %.100q, this version reads %q",
-			relay.ErrSourceUnusable, r.Offset, r.Topic, f, positionFormat)
+			driver.ErrSourceUnusable, r.Offset, r.Topic, f, positionFormat)
 	}
 	state := headers[headerPositionState]
 	if state != positionInitial && state != positionStored {
 		return nil, fmt.Errorf("%w: record %d of topic %q has state %.100q, want %q or %q",
-			relay.ErrSourceUnusable, r.Offset, r.Topic, state, positionInitial, positionStored)
+			driver.ErrSourceUnusable, r.Offset, r.Topic, state, positionInitial, positionStored)
 	}
 	return &storedPosition{
 		initial: state == positionInitial, position: r.Value, slot: string(r.Key), at: r.Timestamp,
@@ -104,7 +104,7 @@ func slotNumber(slot string) (int32, error) {
 	_, digits, ok := cutLast(slot, "/")
 	n, err := strconv.ParseInt(digits, 10, 32)
 	if !ok || err != nil || n < 0 || n >= maxSlots || strconv.FormatInt(n, 10) != digits {
-		return 0, fmt.Errorf("%w: slot %.200q does not end in a slash and a number below %d", relay.ErrSourceUnusable, slot, maxSlots)
+		return 0, fmt.Errorf("%w: slot %.200q does not end in a slash and a number below %d", driver.ErrSourceUnusable, slot, maxSlots)
 	}
 	return int32(n), nil
 }

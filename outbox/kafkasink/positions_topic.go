@@ -9,7 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 const (
@@ -121,7 +121,7 @@ func (l *txLane) requireCompaction(ctx context.Context) error {
 			continue
 		}
 		if policy := found.Configs[i].MaybeValue(); policy != compact {
-			return fmt.Errorf("%w: topic %q has %s=%s, must be %s", relay.ErrSourceUnusable, name, cleanupPolicyConfig, policy, compact)
+			return fmt.Errorf("%w: topic %q has %s=%s, must be %s", driver.ErrSourceUnusable, name, cleanupPolicyConfig, policy, compact)
 		}
 		return nil
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // The outbox of these tests lives in the memory of the test; relays in processes of
@@ -22,11 +22,11 @@ import (
 
 // sessionServer is what those processes call.
 type sessionServer struct {
-	source relay.Source
+	source driver.Source
 
 	mu       sync.Mutex
-	sessions []relay.Session
-	pages    []relay.Page
+	sessions []driver.Session
+	pages    []driver.Page
 }
 
 // Request and Answer are those of every call; a call uses what it needs.
@@ -47,28 +47,28 @@ type Answer struct {
 	Position      []byte
 }
 
-func (s *sessionServer) session(r Request) relay.Session {
+func (s *sessionServer) session(r Request) driver.Session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.sessions[r.Session]
 }
 
-func (s *sessionServer) positioned(r Request) relay.Positioned {
-	return s.session(r).(relay.Positioned) //nolint:forcetypeassert // memoutbox is
+func (s *sessionServer) positioned(r Request) driver.Positioned {
+	return s.session(r).(driver.Positioned) //nolint:forcetypeassert // memoutbox is
 }
 
-func (s *sessionServer) page(r Request) relay.Page {
+func (s *sessionServer) page(r Request) driver.Page {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r.Page == 0 {
-		return relay.Page{} // asks where the session begins
+		return driver.Page{} // asks where the session begins
 	}
 	return s.pages[r.Page-1]
 }
 
 func (s *sessionServer) Acquire(r Request, a *Answer) error {
 	session, err := s.source.Acquire(context.Background(), r.TTL)
-	if held, ok := errors.AsType[*relay.LeaseHeldError](err); ok {
+	if held, ok := errors.AsType[*driver.LeaseHeldError](err); ok {
 		a.Remaining = held.Remaining
 		return nil
 	}
@@ -79,7 +79,7 @@ func (s *sessionServer) Acquire(r Request, a *Answer) error {
 	defer s.mu.Unlock()
 	a.Session, a.Epoch = len(s.sessions), session.Epoch()
 	s.sessions = append(s.sessions, session)
-	a.Slot = session.(relay.Positioned).SlotName() //nolint:forcetypeassert // memoutbox is
+	a.Slot = session.(driver.Positioned).SlotName() //nolint:forcetypeassert // memoutbox is
 	return nil
 }
 
@@ -118,7 +118,7 @@ func (s *sessionServer) Seek(r Request, _ *Answer) error {
 
 // serve lets other processes read source at the address that it returns, until the
 // test ends.
-func serve(t *testing.T, source relay.Source) string {
+func serve(t *testing.T, source driver.Source) string {
 	t.Helper()
 	server := rpc.NewServer()
 	require.NoError(t, server.RegisterName("Source", &sessionServer{source: source}))
@@ -166,7 +166,7 @@ func (s *remoteSource) call(ctx context.Context, method string, r Request) (Answ
 	case <-ctx.Done():
 		return Answer{}, ctx.Err()
 	}
-	for _, known := range []error{relay.ErrLeaseLost, relay.ErrSourceUnusable} {
+	for _, known := range []error{driver.ErrLeaseLost, driver.ErrSourceUnusable} {
 		if call.Error != nil && strings.Contains(call.Error.Error(), known.Error()) {
 			return *a, fmt.Errorf("%w: %w", known, call.Error)
 		}
@@ -178,10 +178,10 @@ func (s *remoteSource) Check(context.Context) error { return nil }
 
 func (s *remoteSource) Wakes(context.Context) <-chan struct{} { return nil }
 
-func (s *remoteSource) Acquire(ctx context.Context, ttl time.Duration) (relay.Session, error) {
+func (s *remoteSource) Acquire(ctx context.Context, ttl time.Duration) (driver.Session, error) {
 	a, err := s.call(ctx, "Acquire", Request{TTL: ttl})
 	if err == nil && a.Remaining > 0 {
-		err = &relay.LeaseHeldError{Owner: "another", Remaining: a.Remaining}
+		err = &driver.LeaseHeldError{Owner: "another", Remaining: a.Remaining}
 	}
 	if err != nil {
 		return nil, err
@@ -199,22 +199,22 @@ func (s *remoteSession) Epoch() int64 { return s.acquired.Epoch }
 
 func (s *remoteSession) SlotName() string { return s.acquired.Slot }
 
-func (s *remoteSession) Read(ctx context.Context, limit int) (relay.Page, error) {
+func (s *remoteSession) Read(ctx context.Context, limit int) (driver.Page, error) {
 	a, err := s.call(ctx, "Read", Request{Session: s.acquired.Session, N: limit})
-	return relay.Page{Records: a.Records, Waiting: a.Waiting, Round: a.Round, Cursor: a.Page}, err
+	return driver.Page{Records: a.Records, Waiting: a.Waiting, Round: a.Round, Cursor: a.Page}, err
 }
 
-func (s *remoteSession) of(p relay.Page, n int) Request {
+func (s *remoteSession) of(p driver.Page, n int) Request {
 	page, _ := p.Cursor.(int)
 	return Request{Session: s.acquired.Session, Page: page, N: n}
 }
 
-func (s *remoteSession) Advance(ctx context.Context, p relay.Page, n int) error {
+func (s *remoteSession) Advance(ctx context.Context, p driver.Page, n int) error {
 	_, err := s.call(ctx, "Advance", s.of(p, n))
 	return err
 }
 
-func (s *remoteSession) Position(p relay.Page, n int) ([]byte, error) {
+func (s *remoteSession) Position(p driver.Page, n int) ([]byte, error) {
 	a, err := s.call(context.Background(), "Position", s.of(p, n))
 	return a.Position, err
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/memoutbox"
 	"github.com/leat-go/leat/outbox/relay"
 )
@@ -95,7 +96,7 @@ type securedRelay struct {
 }
 
 // runRelay runs a relay for as long as the test does.
-func runRelay(t *testing.T, server *testenv.SecuredServer, log *lines, sink relay.Sink, action relay.Action) *securedRelay {
+func runRelay(t *testing.T, server *testenv.SecuredServer, log *lines, sink driver.Sink, action relay.Action) *securedRelay {
 	t.Helper()
 	ob, err := memoutbox.New(memoutbox.Config{})
 	require.NoError(t, err)

@@ -9,7 +9,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Send implements relay.Sink. It returns when the brokers have answered for
+// Send implements driver.Sink. It returns when the brokers have answered for
 // every record, or shortly after ctx has ended; a context without an end lets
 // it wait for ever, for the client never gives up by itself. On any failure
 // that Kafka reports the client is closed before Send returns.

@@ -11,7 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 var (
@@ -42,9 +42,9 @@ type Sink struct {
 }
 
 var (
-	_ relay.Sink         = (*Sink)(nil)
-	_ relay.Checker      = (*Sink)(nil)
-	_ relay.TopicChecker = (*Sink)(nil)
+	_ driver.Sink         = (*Sink)(nil)
+	_ driver.Checker      = (*Sink)(nil)
+	_ driver.TopicChecker = (*Sink)(nil)
 )
 
 // New returns a Sink that finds its cluster through brokers, which are host:port.

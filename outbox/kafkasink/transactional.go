@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 var (
@@ -41,7 +41,7 @@ type Transactional struct {
 	lanes  map[string]*txLane
 }
 
-var _ relay.TransactionalSink = (*Transactional)(nil)
+var _ driver.TransactionalSink = (*Transactional)(nil)
 
 // NewTransactional returns a Transactional that finds its cluster through
 // brokers, which are host:port. It does not connect: Check does, or the first
@@ -76,7 +76,7 @@ func (t *Transactional) Check(ctx context.Context) error {
 	return s.Check(ctx)
 }
 
-// Send implements relay.Sink and delivers nothing: records without a position
+// Send implements driver.Sink and delivers nothing: records without a position
 // would be delivered again by whoever reads the position.
 func (t *Transactional) Send(_ context.Context, records []outbox.Record) []outbox.Result {
 	results := make([]outbox.Result, len(records))
@@ -86,11 +86,11 @@ func (t *Transactional) Send(_ context.Context, records []outbox.Record) []outbo
 	return results
 }
 
-// Fence implements relay.TransactionalSink. Call it only under the slot's lease:
+// Fence implements driver.TransactionalSink. Call it only under the slot's lease:
 // it cuts off whoever else relays the slot. On return nothing of the slot is under
 // way at the cluster.
 //
-// Errors that wrap relay.ErrSourceUnusable need an operator: a position that has been
+// Errors that wrap driver.ErrSourceUnusable need an operator: a position that has been
 // there before is missing (RemovePositions is the way out), the topic of positions has
 // the wrong cleanup.policy, or another writer.
 func (t *Transactional) Fence(ctx context.Context, slot string) (position []byte, err error) {
@@ -107,11 +107,11 @@ func (t *Transactional) Fence(ctx context.Context, slot string) (position []byte
 	return position, nil
 }
 
-// SendWith implements relay.TransactionalSink: it begins a transaction, produces
+// SendWith implements driver.TransactionalSink: it begins a transaction, produces
 // records and position, reads the cluster's answer to every one of them, and
 // commits. It returns shortly after ctx has ended, which must have an end.
 //
-// A *relay.PrefixError names a record that was recognised before anything was
+// A *driver.PrefixError names a record that was recognised before anything was
 // produced, as one that Kafka cannot take (outbox.FailurePermanent) or whose topic
 // it does not know (outbox.FailureOutage), or that the cluster has rejected; then
 // the transaction is aborted for certain. After every other error SendWith returns
@@ -128,7 +128,7 @@ func (t *Transactional) SendWith(ctx context.Context, slot string, records []out
 	}
 	defer l.sink.page.release()
 	err = l.send(ctx, records, position)
-	if _, harmless := errors.AsType[*relay.PrefixError](err); err == nil || harmless {
+	if _, harmless := errors.AsType[*driver.PrefixError](err); err == nil || harmless {
 		return err
 	}
 	l.drop()

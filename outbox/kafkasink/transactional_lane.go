@@ -11,7 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/leat-go/leat/internal/failpoint"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // stablePause is the wait between two looks whether the cluster has ended all
@@ -117,7 +117,7 @@ func (l *txLane) restore(ctx context.Context) ([]byte, error) {
 	switch {
 	case found != nil && found.initial && l.stored, found == nil && l.stored, found == nil && span.start > 0:
 		return nil, fmt.Errorf("%w: the position of the slot is gone from partition %d of topic %q",
-			relay.ErrSourceUnusable, l.partition, l.cfg.PositionTopic)
+			driver.ErrSourceUnusable, l.partition, l.cfg.PositionTopic)
 	case found == nil:
 		return nil, l.initialise(ctx)
 	case found.initial:

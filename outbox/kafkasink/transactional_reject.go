@@ -56,7 +56,7 @@ func (l *txLane) judge(ctx context.Context, records []kgo.Record, failures map[*
 
 // findCulprit looks for the first record that the cluster refuses: it names no
 // record of a batch. It sends ever fewer of them, in transactions that are never
-// committed, and returns a *relay.PrefixError once one is refused alone. On return
+// committed, and returns a *driver.PrefixError once one is refused alone. On return
 // all is aborted, or the error is another one.
 func (l *txLane) findCulprit(ctx context.Context, records []outbox.Record, refused *rejection) error {
 	l.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "kafka has rejected a batch, looking for the record",

@@ -12,8 +12,8 @@ import (
 
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/kafkasink"
-	"github.com/leat-go/leat/outbox/relay"
 )
 
 // TestR12_PrefixBeforeProducing: a record that Kafka cannot take is named before
@@ -53,9 +53,9 @@ func TestR12_PrefixBeforeProducing(t *testing.T) {
 	}
 }
 
-func requirePrefix(t *testing.T, err error, n int) *relay.PrefixError {
+func requirePrefix(t *testing.T, err error, n int) *driver.PrefixError {
 	t.Helper()
-	prefix, ok := errors.AsType[*relay.PrefixError](err)
+	prefix, ok := errors.AsType[*driver.PrefixError](err)
 	require.True(t, ok, "%v", err)
 	require.Equal(t, n, prefix.N, "%v", err)
 	return prefix
@@ -138,7 +138,7 @@ func TestR12_PositionTopicIsChecked(t *testing.T) {
 		"deletes": {spoil: func(t *testing.T, topic string) {
 			t.Helper()
 			createTopic(t, admin, topic, 3, nil)
-		}, want: relay.ErrSourceUnusable},
+		}, want: driver.ErrSourceUnusable},
 		"too few partitions": {spoil: func(t *testing.T, topic string) {
 			t.Helper()
 			createTopic(t, admin, topic, 1, map[string]*string{"cleanup.policy": &policy})
@@ -150,11 +150,11 @@ func TestR12_PositionTopicIsChecked(t *testing.T) {
 			offsets.Add(kadm.Offset{Topic: topic, Partition: 2, At: -1})
 			_, err := admin.DeleteRecords(t.Context(), offsets)
 			require.NoError(t, err)
-		}, want: relay.ErrSourceUnusable},
+		}, want: driver.ErrSourceUnusable},
 		"another group": {create: true, spoil: func(t *testing.T, topic string) {
 			t.Helper()
 			storeOnce(t, env, topic, "another/2")
-		}, want: relay.ErrSourceUnusable},
+		}, want: driver.ErrSourceUnusable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -214,6 +214,6 @@ func TestR12_PositionMissesNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
 		_, err = s.Fence(within(t, patience), slotZero)
-		return errors.Is(err, relay.ErrSourceUnusable)
+		return errors.Is(err, driver.ErrSourceUnusable)
 	}, patience, 50*time.Millisecond, "%v", err)
 }

@@ -9,14 +9,14 @@ import (
 
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // errPositionTopic is about a record that would be taken for a position.
 var errPositionTopic = errors.New("leat: topic holds the positions of the relay, nothing else can be sent to it")
 
 // send delivers records and position in one transaction, or nothing. After an
-// error other than a *relay.PrefixError the client is of no more use.
+// error other than a *driver.PrefixError the client is of no more use.
 func (l *txLane) send(ctx context.Context, records []outbox.Record, position []byte) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -40,7 +40,7 @@ func (l *txLane) send(ctx context.Context, records []outbox.Record, position []b
 }
 
 // build fills the page with records and the position. It returns a
-// *relay.PrefixError for the first record that cannot be sent.
+// *driver.PrefixError for the first record that cannot be sent.
 func (l *txLane) build(ctx context.Context, records []outbox.Record, position []byte) error {
 	s := l.sink
 	s.learn(ctx, s.unknown(records))
@@ -70,7 +70,7 @@ func (l *txLane) build(ctx context.Context, records []outbox.Record, position []
 }
 
 func prefixError(n int, kind outbox.FailureKind, err error) error {
-	return &relay.PrefixError{N: n, Err: outbox.Failed(kind, err).Err}
+	return &driver.PrefixError{N: n, Err: outbox.Failed(kind, err).Err}
 }
 
 // transact delivers records in a transaction of their own. It returns nil only

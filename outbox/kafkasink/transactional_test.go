@@ -8,8 +8,8 @@ import (
 
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/kafkasink"
-	"github.com/leat-go/leat/outbox/relay"
 )
 
 // slotZero is the slot of most tests.
@@ -105,6 +105,6 @@ func TestR12_Slots(t *testing.T) {
 	require.Len(t, readCommitted(t, env.Brokers, topic), 3)
 	for _, slot := range []string{"default", "0", "default/", "default/-1", "default/x", "default/1024"} {
 		_, err := s.Fence(within(t, patience), slot)
-		require.ErrorIs(t, err, relay.ErrSourceUnusable, slot)
+		require.ErrorIs(t, err, driver.ErrSourceUnusable, slot)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // settledSet notes what relays have settled.
@@ -14,7 +14,7 @@ type settledSet struct {
 	seqs map[int64]struct{}
 }
 
-func (s *settledSet) note(p relay.Page, n int) {
+func (s *settledSet) note(p driver.Page, n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range p.Records[:n] {
@@ -30,26 +30,26 @@ func (s *settledSet) count() int64 {
 
 // watchedSource is a Source whose relays are watched.
 type watchedSource struct {
-	relay.Source
+	driver.Source
 
 	settled *settledSet
 }
 
-func (s *watchedSource) Acquire(ctx context.Context, ttl time.Duration) (relay.Session, error) {
+func (s *watchedSource) Acquire(ctx context.Context, ttl time.Duration) (driver.Session, error) {
 	session, err := s.Source.Acquire(ctx, ttl)
 	if err != nil {
 		return nil, err
 	}
-	return &watchedSession{Positioned: session.(relay.Positioned), settled: s.settled}, nil //nolint:forcetypeassert // memoutbox is
+	return &watchedSession{Positioned: session.(driver.Positioned), settled: s.settled}, nil //nolint:forcetypeassert // memoutbox is
 }
 
 type watchedSession struct {
-	relay.Positioned
+	driver.Positioned
 
 	settled *settledSet
 }
 
-func (s *watchedSession) Advance(ctx context.Context, p relay.Page, n int) error {
+func (s *watchedSession) Advance(ctx context.Context, p driver.Page, n int) error {
 	err := s.Positioned.Advance(ctx, p, n)
 	if err == nil {
 		s.settled.note(p, n)

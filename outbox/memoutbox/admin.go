@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // ErrNotParked is returned for a record or a key that is not parked.
@@ -69,7 +69,7 @@ func (ob *Outbox) Skipped(ctx context.Context, group string) ([]string, error) {
 
 // Redrive makes the first record of key due again, which must be parked, else
 // it returns ErrNotParked; those behind it follow.
-func (ob *Outbox) Redrive(ctx context.Context, group string, key relay.Key) error {
+func (ob *Outbox) Redrive(ctx context.Context, group string, key driver.Key) error {
 	return ob.onParked(ctx, group, key, func(_ *asides, h *held) { h.redrive() })
 }
 
@@ -92,7 +92,7 @@ func (ob *Outbox) RedriveID(ctx context.Context, group, id string) error {
 
 // SkipHead drops the first record of key, which must be parked, else it returns
 // ErrNotParked; the next one is due.
-func (ob *Outbox) SkipHead(ctx context.Context, group string, key relay.Key) error {
+func (ob *Outbox) SkipHead(ctx context.Context, group string, key driver.Key) error {
 	return ob.onParked(ctx, group, key, func(a *asides, h *held) {
 		a.remove(h)
 		a.follow(key, time.Now())
@@ -101,14 +101,14 @@ func (ob *Outbox) SkipHead(ctx context.Context, group string, key relay.Key) err
 
 // Drop drops all held records of key, the first of which must be parked, else it
 // returns ErrNotParked.
-func (ob *Outbox) Drop(ctx context.Context, group string, key relay.Key) error {
+func (ob *Outbox) Drop(ctx context.Context, group string, key driver.Key) error {
 	return ob.onParked(ctx, group, key, func(a *asides, _ *held) {
 		a.held = slices.DeleteFunc(a.held, func(h *held) bool { return keyOf(&h.Record) == key })
 	})
 }
 
 // onParked calls do with the first record of key, if it is parked.
-func (ob *Outbox) onParked(ctx context.Context, group string, key relay.Key, do func(a *asides, h *held)) error {
+func (ob *Outbox) onParked(ctx context.Context, group string, key driver.Key, do func(a *asides, h *held)) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

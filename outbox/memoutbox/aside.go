@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // state is that of a held record.
@@ -47,13 +47,13 @@ func (ob *Outbox) asides(group string) *asides {
 	return a
 }
 
-func keyOf(r *outbox.Record) relay.Key {
-	return relay.Key{Topic: r.Topic, Key: r.Key}
+func keyOf(r *outbox.Record) driver.Key {
+	return driver.Key{Topic: r.Topic, Key: r.Key}
 }
 
 // head returns the first held record of key; nil where there is none, and for
 // records without a key.
-func (a *asides) head(key relay.Key) *held {
+func (a *asides) head(key driver.Key) *held {
 	if key.Key == "" {
 		return nil
 	}
@@ -91,14 +91,14 @@ func (a *asides) remove(h *held) {
 
 // follow makes the first held record of key due, if it waits: that before it
 // has left.
-func (a *asides) follow(key relay.Key, now time.Time) {
+func (a *asides) follow(key driver.Key, now time.Time) {
 	if h := a.head(key); h != nil && h.state == wait {
 		h.state, h.next = retry, now
 	}
 }
 
 // note counts failed deliveries.
-func (h *held) note(attempts []relay.Attempt) {
+func (h *held) note(attempts []driver.Attempt) {
 	h.attempts += len(attempts)
 	for _, at := range attempts {
 		h.errors = append(h.errors, at.Error)
@@ -107,22 +107,22 @@ func (h *held) note(attempts []relay.Attempt) {
 
 // become gives h the fate of a record that stays held, or sets it aside for
 // good.
-func (a *asides) become(h *held, fate relay.Fate, next time.Time, reason string) {
+func (a *asides) become(h *held, fate driver.Fate, next time.Time, reason string) {
 	h.reason = reason
 	switch fate {
-	case relay.FateRetry:
+	case driver.FateRetry:
 		h.state, h.next = retry, next
-	case relay.FatePark:
+	case driver.FatePark:
 		h.state = parked
-	case relay.FateDead:
+	case driver.FateDead:
 		a.remove(h)
 		a.dead = append(a.dead, h)
-	case relay.FateSkip:
+	case driver.FateSkip:
 		a.remove(h)
 		a.skipped = append(a.skipped, h.ID)
-	case relay.FateDelivered:
+	case driver.FateDelivered:
 		a.remove(h)
-	case relay.FateWait:
+	case driver.FateWait:
 		h.state = wait
 	}
 }

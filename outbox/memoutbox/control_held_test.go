@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // brokenHolders are the ways of setting records aside that lose, repeat or pass
@@ -68,7 +68,7 @@ func brokenHolders() []negative {
 func holder(t *testing.T, change func(s *session, c *controlSession)) *control {
 	t.Helper()
 	ctl := newControl(t)
-	ctl.session = func(s *session) relay.Session {
+	ctl.session = func(s *session) driver.Session {
 		c := controlSession{session: s}
 		change(s, &c)
 		return c
@@ -78,10 +78,10 @@ func holder(t *testing.T, change func(s *session, c *controlSession)) *control {
 
 // changedHold returns a control that holds what change makes of each record;
 // where that reports false, nothing of it.
-func changedHold(t *testing.T, change func(h *relay.Holding) bool) *control {
+func changedHold(t *testing.T, change func(h *driver.Holding) bool) *control {
 	t.Helper()
 	return holder(t, func(s *session, c *controlSession) {
-		c.hold = func(ctx context.Context, p relay.Page, n int, h []relay.Holding) error {
+		c.hold = func(ctx context.Context, p driver.Page, n int, h []driver.Holding) error {
 			changed := slices.Clone(h)[:0]
 			for _, one := range h {
 				if change(&one) {
@@ -95,13 +95,13 @@ func changedHold(t *testing.T, change func(h *relay.Holding) bool) *control {
 
 func forgetsFollowers(t *testing.T) *control {
 	t.Helper()
-	return changedHold(t, func(h *relay.Holding) bool { return h.Fate != relay.FateWait })
+	return changedHold(t, func(h *driver.Holding) bool { return h.Fate != driver.FateWait })
 }
 
 func hastyFollowers(t *testing.T) *control {
 	t.Helper()
 	return holder(t, func(s *session, c *controlSession) {
-		c.hold = func(ctx context.Context, p relay.Page, n int, h []relay.Holding) error {
+		c.hold = func(ctx context.Context, p driver.Page, n int, h []driver.Holding) error {
 			err := s.Hold(ctx, p, n, h)
 			s.ob.mu.Lock()
 			defer s.ob.mu.Unlock()
@@ -117,7 +117,7 @@ func hastyFollowers(t *testing.T) *control {
 
 func impatientRetry(t *testing.T) *control {
 	t.Helper()
-	return changedHold(t, func(h *relay.Holding) bool {
+	return changedHold(t, func(h *driver.Holding) bool {
 		h.RetryIn = 0
 		return true
 	})
@@ -126,16 +126,16 @@ func impatientRetry(t *testing.T) *control {
 func forgottenKeys(t *testing.T) *control {
 	t.Helper()
 	return holder(t, func(_ *session, c *controlSession) {
-		c.keys = func(context.Context) ([]relay.Key, error) { return nil, nil }
+		c.keys = func(context.Context) ([]driver.Key, error) { return nil, nil }
 	})
 }
 
 func tooFree(t *testing.T) *control {
 	t.Helper()
 	return holder(t, func(s *session, c *controlSession) {
-		c.resolve = func(ctx context.Context, v []relay.Verdict) ([]relay.Key, error) {
+		c.resolve = func(ctx context.Context, v []driver.Verdict) ([]driver.Key, error) {
 			_, err := s.Resolve(ctx, v)
-			var free []relay.Key
+			var free []driver.Key
 			for i := range v {
 				free = append(free, keyOf(v[i].Record))
 			}
@@ -147,12 +147,12 @@ func tooFree(t *testing.T) *control {
 func orphans(t *testing.T) *control {
 	t.Helper()
 	return holder(t, func(s *session, c *controlSession) {
-		c.hold = func(ctx context.Context, p relay.Page, n int, h []relay.Holding) error {
+		c.hold = func(ctx context.Context, p driver.Page, n int, h []driver.Holding) error {
 			err := s.Hold(ctx, p, n, h)
 			s.ob.mu.Lock()
 			defer s.ob.mu.Unlock()
 			for _, one := range h {
-				if r := s.asides().find(p.Records[one.Index].Seq); r != nil && one.Fate == relay.FateWait {
+				if r := s.asides().find(p.Records[one.Index].Seq); r != nil && one.Fate == driver.FateWait {
 					r.state = wait
 				}
 			}
@@ -164,7 +164,7 @@ func orphans(t *testing.T) *control {
 func holdsWithoutSettling(t *testing.T) *control {
 	t.Helper()
 	return holder(t, func(s *session, c *controlSession) {
-		c.hold = func(ctx context.Context, p relay.Page, n int, h []relay.Holding) error {
+		c.hold = func(ctx context.Context, p driver.Page, n int, h []driver.Holding) error {
 			s.ob.mu.Lock()
 			before := s.pos
 			s.ob.mu.Unlock()
@@ -180,7 +180,7 @@ func holdsWithoutSettling(t *testing.T) *control {
 func holdsAgain(t *testing.T) *control {
 	t.Helper()
 	return holder(t, func(s *session, c *controlSession) {
-		c.hold = func(_ context.Context, p relay.Page, n int, h []relay.Holding) error {
+		c.hold = func(_ context.Context, p driver.Page, n int, h []driver.Holding) error {
 			s.ob.mu.Lock()
 			defer s.ob.mu.Unlock()
 			_, err := s.settle(p, n)
@@ -195,7 +195,7 @@ func holdsAgain(t *testing.T) *control {
 func unfencedHold(t *testing.T) *control {
 	t.Helper()
 	return holder(t, func(s *session, c *controlSession) {
-		c.hold = func(_ context.Context, p relay.Page, _ int, h []relay.Holding) error {
+		c.hold = func(_ context.Context, p driver.Page, _ int, h []driver.Holding) error {
 			s.ob.mu.Lock()
 			defer s.ob.mu.Unlock()
 			for _, one := range h {
@@ -209,7 +209,7 @@ func unfencedHold(t *testing.T) *control {
 func unfencedResolve(t *testing.T) *control {
 	t.Helper()
 	return holder(t, func(s *session, c *controlSession) {
-		c.resolve = func(_ context.Context, v []relay.Verdict) ([]relay.Key, error) {
+		c.resolve = func(_ context.Context, v []driver.Verdict) ([]driver.Key, error) {
 			s.ob.mu.Lock()
 			defer s.ob.mu.Unlock()
 			for _, one := range v {
@@ -225,9 +225,9 @@ func unfencedResolve(t *testing.T) *control {
 // countsOutages parks what is held without an attempt.
 func countsOutages(t *testing.T) *control {
 	t.Helper()
-	return changedHold(t, func(h *relay.Holding) bool {
-		if h.Fate == relay.FateRetry && len(h.Attempts) == 0 {
-			h.Fate = relay.FatePark
+	return changedHold(t, func(h *driver.Holding) bool {
+		if h.Fate == driver.FateRetry && len(h.Attempts) == 0 {
+			h.Fate = driver.FatePark
 		}
 		return true
 	})
@@ -236,7 +236,7 @@ func countsOutages(t *testing.T) *control {
 func ignoresExcept(t *testing.T) *control {
 	t.Helper()
 	return holder(t, func(s *session, c *controlSession) {
-		c.due = func(ctx context.Context, limit int, _ []string) ([]relay.Held, error) { return s.Due(ctx, limit, nil) }
+		c.due = func(ctx context.Context, limit int, _ []string) ([]driver.Held, error) { return s.Due(ctx, limit, nil) }
 	})
 }
 
@@ -245,11 +245,11 @@ func ignoresExcept(t *testing.T) *control {
 func blocksAtThePage(t *testing.T) *control {
 	t.Helper()
 	c := newControl(t)
-	c.session = func(s *session) relay.Session { return plainSession{s} }
+	c.session = func(s *session) driver.Session { return plainSession{s} }
 	return c
 }
 
 // plainSession is a session and nothing more.
 type plainSession struct {
-	relay.Session
+	driver.Session
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // brokenLeases are leases that let two go on, or none.
@@ -51,8 +51,8 @@ func brokenLeases() []negative {
 func unfenced(t *testing.T) *control {
 	t.Helper()
 	c := newControl(t)
-	c.session = func(s *session) relay.Session {
-		return controlSession{session: s, advance: func(_ context.Context, p relay.Page, n int) error {
+	c.session = func(s *session) driver.Session {
+		return controlSession{session: s, advance: func(_ context.Context, p driver.Page, n int) error {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			at := p.Cursor.(cursor)
@@ -67,7 +67,7 @@ func unfenced(t *testing.T) *control {
 func renewable(t *testing.T) *control {
 	t.Helper()
 	c := newControl(t)
-	c.session = func(s *session) relay.Session {
+	c.session = func(s *session) driver.Session {
 		return controlSession{session: s, renew: func(_ context.Context, ttl time.Duration) error {
 			c.mu.Lock()
 			defer c.mu.Unlock()
@@ -81,7 +81,7 @@ func renewable(t *testing.T) *control {
 func releasesOthers(t *testing.T) *control {
 	t.Helper()
 	c := newControl(t)
-	c.session = func(s *session) relay.Session {
+	c.session = func(s *session) driver.Session {
 		return controlSession{session: s, release: func(context.Context) error {
 			c.mu.Lock()
 			defer c.mu.Unlock()
@@ -95,7 +95,7 @@ func releasesOthers(t *testing.T) *control {
 func freeForAll(t *testing.T) *control {
 	t.Helper()
 	c := newControl(t)
-	c.acquire = func(ctx context.Context, s *Source, ttl time.Duration) (relay.Session, error) {
+	c.acquire = func(ctx context.Context, s *Source, ttl time.Duration) (driver.Session, error) {
 		c.mu.Lock()
 		if g := c.groups[s.group]; g != nil {
 			g.held = false
@@ -109,7 +109,7 @@ func freeForAll(t *testing.T) *control {
 func keptLease(t *testing.T) *control {
 	t.Helper()
 	c := newControl(t)
-	c.session = func(s *session) relay.Session {
+	c.session = func(s *session) driver.Session {
 		return controlSession{session: s, release: func(context.Context) error { return nil }}
 	}
 	return c
@@ -118,7 +118,7 @@ func keptLease(t *testing.T) *control {
 func endlessLease(t *testing.T) *control {
 	t.Helper()
 	c := newControl(t)
-	c.acquire = func(ctx context.Context, s *Source, _ time.Duration) (relay.Session, error) {
+	c.acquire = func(ctx context.Context, s *Source, _ time.Duration) (driver.Session, error) {
 		inner, err := s.Acquire(ctx, time.Hour)
 		if err != nil {
 			return nil, err
@@ -131,7 +131,7 @@ func endlessLease(t *testing.T) *control {
 func deafRenewal(t *testing.T) *control {
 	t.Helper()
 	c := newControl(t)
-	c.session = func(s *session) relay.Session {
+	c.session = func(s *session) driver.Session {
 		return controlSession{session: s, renew: func(context.Context, time.Duration) error { return nil }}
 	}
 	return c
@@ -139,7 +139,7 @@ func deafRenewal(t *testing.T) *control {
 
 // epochOne is a session that claims to be the first.
 type epochOne struct {
-	relay.Session
+	driver.Session
 }
 
 func (epochOne) Epoch() int64 { return 1 }
@@ -147,7 +147,7 @@ func (epochOne) Epoch() int64 { return 1 }
 func sameEpoch(t *testing.T) *control {
 	t.Helper()
 	c := newControl(t)
-	c.session = func(s *session) relay.Session { return epochOne{s} }
+	c.session = func(s *session) driver.Session { return epochOne{s} }
 	return c
 }
 

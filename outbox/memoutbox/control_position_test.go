@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // brokenPositions are the ways of keeping a position that lose or repeat.
@@ -42,10 +42,10 @@ func brokenPositions() []negative {
 func settleOnRead(t *testing.T) *control {
 	t.Helper()
 	c := newControl(t)
-	c.session = func(s *session) relay.Session {
+	c.session = func(s *session) driver.Session {
 		return controlSession{
 			session: s,
-			read: func(ctx context.Context, limit int) (relay.Page, error) {
+			read: func(ctx context.Context, limit int) (driver.Page, error) {
 				p, err := s.Read(ctx, limit)
 				if err == nil && len(p.Records) > 0 {
 					err = s.Advance(ctx, p, len(p.Records))
@@ -61,8 +61,8 @@ func settleOnRead(t *testing.T) *control {
 func settleAhead(t *testing.T) *control {
 	t.Helper()
 	c := newControl(t)
-	c.session = func(s *session) relay.Session {
-		return controlSession{session: s, advance: func(ctx context.Context, p relay.Page, n int) error {
+	c.session = func(s *session) driver.Session {
+		return controlSession{session: s, advance: func(ctx context.Context, p driver.Page, n int) error {
 			if err := s.Advance(ctx, p, n); err != nil {
 				return err
 			}
@@ -78,8 +78,8 @@ func settleAhead(t *testing.T) *control {
 func settleWholePages(t *testing.T) *control {
 	t.Helper()
 	c := newControl(t)
-	c.session = func(s *session) relay.Session {
-		return controlSession{session: s, advance: func(ctx context.Context, p relay.Page, _ int) error {
+	c.session = func(s *session) driver.Session {
+		return controlSession{session: s, advance: func(ctx context.Context, p driver.Page, _ int) error {
 			return s.Advance(ctx, p, len(p.Records))
 		}}
 	}
@@ -89,7 +89,7 @@ func settleWholePages(t *testing.T) *control {
 func forgetful(t *testing.T) *control {
 	t.Helper()
 	c := newControl(t)
-	c.acquire = func(ctx context.Context, s *Source, ttl time.Duration) (relay.Session, error) {
+	c.acquire = func(ctx context.Context, s *Source, ttl time.Duration) (driver.Session, error) {
 		c.mu.Lock()
 		if g := c.groups[s.group]; g != nil {
 			g.pos = position{}

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // brokenReaders are the ways of reading a log that lose records or order.
@@ -52,13 +52,13 @@ func idCursor(t *testing.T) *control {
 	t.Helper()
 	c := newControl(t)
 	var settled int64 // guarded by ob.mu
-	c.session = func(s *session) relay.Session {
+	c.session = func(s *session) driver.Session {
 		c.mu.Lock()
 		read := settled
 		c.mu.Unlock()
 		return controlSession{
 			session: s,
-			read: func(_ context.Context, limit int) (relay.Page, error) {
+			read: func(_ context.Context, limit int) (driver.Page, error) {
 				c.mu.Lock()
 				defer c.mu.Unlock()
 				var found []outbox.Record
@@ -70,9 +70,9 @@ func idCursor(t *testing.T) *control {
 				if len(found) > 0 {
 					read = found[len(found)-1].Seq
 				}
-				return relay.Page{Records: found}, nil
+				return driver.Page{Records: found}, nil
 			},
-			advance: func(_ context.Context, p relay.Page, n int) error {
+			advance: func(_ context.Context, p driver.Page, n int) error {
 				c.mu.Lock()
 				defer c.mu.Unlock()
 				settled = max(settled, p.Records[n-1].Seq)
@@ -87,8 +87,8 @@ func idCursor(t *testing.T) *control {
 func fullPageEnds(t *testing.T) *control {
 	t.Helper()
 	c := newControl(t)
-	c.session = func(s *session) relay.Session {
-		return controlSession{session: s, read: func(ctx context.Context, limit int) (relay.Page, error) {
+	c.session = func(s *session) driver.Session {
+		return controlSession{session: s, read: func(ctx context.Context, limit int) (driver.Page, error) {
 			p, err := s.Read(ctx, limit)
 			if len(p.Records) == limit {
 				c.mu.Lock()
@@ -131,15 +131,15 @@ func horizon(t *testing.T) *control {
 		mu.Unlock()
 		return c.Enqueue(ctx, tx, msgs...)
 	}
-	c.session = func(s *session) relay.Session {
-		return controlSession{session: s, read: func(ctx context.Context, limit int) (relay.Page, error) {
+	c.session = func(s *session) driver.Session {
+		return controlSession{session: s, read: func(ctx context.Context, limit int) (driver.Page, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			c.mu.Lock()
 			held := slices.ContainsFunc(open, func(tx *Tx) bool { return !tx.closed })
 			c.mu.Unlock()
 			if held {
-				return relay.Page{}, nil
+				return driver.Page{}, nil
 			}
 			return s.Read(ctx, limit)
 		}}
@@ -167,8 +167,8 @@ func orderByTransaction(t *testing.T) *control {
 		}
 		return nil
 	}
-	c.session = func(s *session) relay.Session {
-		return controlSession{session: s, read: func(ctx context.Context, limit int) (relay.Page, error) {
+	c.session = func(s *session) driver.Session {
+		return controlSession{session: s, read: func(ctx context.Context, limit int) (driver.Page, error) {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			if s.pos.done == len(s.window) {
@@ -179,7 +179,7 @@ func orderByTransaction(t *testing.T) *control {
 			}
 			at := s.read
 			s.read = min(at+limit, len(s.window))
-			return relay.Page{
+			return driver.Page{
 				Records: s.window[at:s.read],
 				Cursor:  cursor{from: s.pos.from, to: s.pos.to, first: at},
 			}, ctx.Err()
@@ -192,8 +192,8 @@ func orderByTransaction(t *testing.T) *control {
 func silentWaiting(t *testing.T) *control {
 	t.Helper()
 	c := newControl(t)
-	c.session = func(s *session) relay.Session {
-		return controlSession{session: s, read: func(ctx context.Context, limit int) (relay.Page, error) {
+	c.session = func(s *session) driver.Session {
+		return controlSession{session: s, read: func(ctx context.Context, limit int) (driver.Page, error) {
 			p, err := s.Read(ctx, limit)
 			p.Waiting = false
 			return p, err

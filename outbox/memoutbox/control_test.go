@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/outboxtest"
-	"github.com/leat-go/leat/outbox/relay"
 )
 
 // control is an Outbox of which one rule may be broken. The conformance suite
@@ -20,8 +20,8 @@ type control struct {
 
 	// Each of these is the unbroken thing where it is nil.
 	enqueue func(ctx context.Context, tx *Tx, msgs []outbox.Message) error
-	acquire func(ctx context.Context, s *Source, ttl time.Duration) (relay.Session, error)
-	session func(s *session) relay.Session
+	acquire func(ctx context.Context, s *Source, ttl time.Duration) (driver.Session, error)
+	session func(s *session) driver.Session
 	group   func(group string) string
 	wake    func()
 }
@@ -51,7 +51,7 @@ func (c *control) Wake() {
 	c.Outbox.Wake()
 }
 
-func (c *control) Source(group string) relay.Source {
+func (c *control) Source(group string) driver.Source {
 	if c.group != nil {
 		group = c.group(group)
 	}
@@ -95,7 +95,7 @@ type controlSource struct {
 	c *control
 }
 
-func (s controlSource) Acquire(ctx context.Context, ttl time.Duration) (relay.Session, error) {
+func (s controlSource) Acquire(ctx context.Context, ttl time.Duration) (driver.Session, error) {
 	if s.c.acquire != nil {
 		return s.c.acquire(ctx, s.Source, ttl)
 	}
@@ -110,53 +110,53 @@ func (s controlSource) Acquire(ctx context.Context, ttl time.Duration) (relay.Se
 type controlSession struct {
 	*session
 
-	read    func(ctx context.Context, limit int) (relay.Page, error)
-	advance func(ctx context.Context, p relay.Page, n int) error
+	read    func(ctx context.Context, limit int) (driver.Page, error)
+	advance func(ctx context.Context, p driver.Page, n int) error
 	renew   func(ctx context.Context, ttl time.Duration) error
 	release func(ctx context.Context) error
 
-	keys    func(ctx context.Context) ([]relay.Key, error)
-	hold    func(ctx context.Context, p relay.Page, n int, h []relay.Holding) error
-	due     func(ctx context.Context, limit int, except []string) ([]relay.Held, error)
-	resolve func(ctx context.Context, v []relay.Verdict) ([]relay.Key, error)
+	keys    func(ctx context.Context) ([]driver.Key, error)
+	hold    func(ctx context.Context, p driver.Page, n int, h []driver.Holding) error
+	due     func(ctx context.Context, limit int, except []string) ([]driver.Held, error)
+	resolve func(ctx context.Context, v []driver.Verdict) ([]driver.Key, error)
 }
 
-func (s controlSession) HeldKeys(ctx context.Context) ([]relay.Key, error) {
+func (s controlSession) HeldKeys(ctx context.Context) ([]driver.Key, error) {
 	if s.keys != nil {
 		return s.keys(ctx)
 	}
 	return s.session.HeldKeys(ctx)
 }
 
-func (s controlSession) Hold(ctx context.Context, p relay.Page, n int, h []relay.Holding) error {
+func (s controlSession) Hold(ctx context.Context, p driver.Page, n int, h []driver.Holding) error {
 	if s.hold != nil {
 		return s.hold(ctx, p, n, h)
 	}
 	return s.session.Hold(ctx, p, n, h)
 }
 
-func (s controlSession) Due(ctx context.Context, limit int, except []string) ([]relay.Held, error) {
+func (s controlSession) Due(ctx context.Context, limit int, except []string) ([]driver.Held, error) {
 	if s.due != nil {
 		return s.due(ctx, limit, except)
 	}
 	return s.session.Due(ctx, limit, except)
 }
 
-func (s controlSession) Resolve(ctx context.Context, v []relay.Verdict) ([]relay.Key, error) {
+func (s controlSession) Resolve(ctx context.Context, v []driver.Verdict) ([]driver.Key, error) {
 	if s.resolve != nil {
 		return s.resolve(ctx, v)
 	}
 	return s.session.Resolve(ctx, v)
 }
 
-func (s controlSession) Read(ctx context.Context, limit int) (relay.Page, error) {
+func (s controlSession) Read(ctx context.Context, limit int) (driver.Page, error) {
 	if s.read != nil {
 		return s.read(ctx, limit)
 	}
 	return s.session.Read(ctx, limit)
 }
 
-func (s controlSession) Advance(ctx context.Context, p relay.Page, n int) error {
+func (s controlSession) Advance(ctx context.Context, p driver.Page, n int) error {
 	if s.advance != nil {
 		return s.advance(ctx, p, n)
 	}
@@ -226,7 +226,7 @@ func TestControlWithoutBreakage(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				c := newControl(t)
-				c.session = func(s *session) relay.Session { return controlSession{session: s} }
+				c.session = func(s *session) driver.Session { return controlSession{session: s} }
 				require.NoError(t, check.Run(t.Context(), outboxtest.Features{}, c))
 			})
 		})

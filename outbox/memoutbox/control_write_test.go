@@ -9,7 +9,7 @@ import (
 
 	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // brokenWriters are the ways of storing a message that change or lose it, or
@@ -122,8 +122,8 @@ func endAtNUL(t *testing.T) *control {
 func newIDs(t *testing.T) *control {
 	t.Helper()
 	c := newControl(t)
-	c.session = func(s *session) relay.Session {
-		return controlSession{session: s, read: func(ctx context.Context, limit int) (relay.Page, error) {
+	c.session = func(s *session) driver.Session {
+		return controlSession{session: s, read: func(ctx context.Context, limit int) (driver.Page, error) {
 			p, err := s.Read(ctx, limit)
 			for i := range p.Records {
 				if id, nerr := ids.New(); nerr == nil {

@@ -5,11 +5,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
-// Due implements relay.Holder.
-func (s *session) Due(ctx context.Context, limit int, except []string) ([]relay.Held, error) {
+// Due implements driver.Holder.
+func (s *session) Due(ctx context.Context, limit int, except []string) ([]driver.Held, error) {
 	s.ob.mu.Lock()
 	defer s.ob.mu.Unlock()
 	if err := s.alive(ctx); err != nil {
@@ -20,8 +20,8 @@ func (s *session) Due(ctx context.Context, limit int, except []string) ([]relay.
 	for _, topic := range except {
 		out[topic] = true
 	}
-	due := make(map[relay.Key]bool)
-	var found []relay.Held
+	due := make(map[driver.Key]bool)
+	var found []driver.Held
 	for _, h := range s.asides().held {
 		key := keyOf(&h.Record)
 		switch {
@@ -35,13 +35,13 @@ func (s *session) Due(ctx context.Context, limit int, except []string) ([]relay.
 		default:
 			continue
 		}
-		found = append(found, relay.Held{Record: h.Record, Attempts: h.attempts})
+		found = append(found, driver.Held{Record: h.Record, Attempts: h.attempts})
 	}
 	return found, nil
 }
 
-// Resolve implements relay.Holder.
-func (s *session) Resolve(ctx context.Context, verdicts []relay.Verdict) (free []relay.Key, err error) {
+// Resolve implements driver.Holder.
+func (s *session) Resolve(ctx context.Context, verdicts []driver.Verdict) (free []driver.Key, err error) {
 	s.ob.mu.Lock()
 	defer s.ob.mu.Unlock()
 	if err := s.alive(ctx); err != nil {

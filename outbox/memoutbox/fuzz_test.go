@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // filled returns an outbox with five messages in two transactions.
@@ -40,7 +40,7 @@ func FuzzHistoryPosition(f *testing.F) {
 	}
 	ob := filled(f)
 	f.Fuzz(func(t *testing.T, position string) {
-		p, err := ob.History(HistoryConfig{}).Begin(t.Context(), relay.ReplayOrder{Position: position})
+		p, err := ob.History(HistoryConfig{}).Begin(t.Context(), driver.ReplayOrder{Position: position})
 		if err != nil {
 			require.ErrorIs(t, err, outbox.ErrInvalidConfig)
 			require.ErrorContains(t, err, "Position")
@@ -69,7 +69,7 @@ func FuzzKeptPosition(f *testing.F) {
 	f.Fuzz(func(t *testing.T, kept []byte) {
 		p, err := session.parse(kept)
 		if err != nil {
-			require.ErrorIs(t, err, relay.ErrSourceUnusable)
+			require.ErrorIs(t, err, driver.ErrSourceUnusable)
 			require.ErrorIs(t, err, errPosition)
 			return
 		}

@@ -5,20 +5,20 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
-var _ relay.HoldCounter = (*session)(nil)
+var _ driver.Holder = (*session)(nil)
 
-// HeldKeys implements relay.Holder.
-func (s *session) HeldKeys(ctx context.Context) ([]relay.Key, error) {
+// HeldKeys implements driver.Holder.
+func (s *session) HeldKeys(ctx context.Context) ([]driver.Key, error) {
 	s.ob.mu.Lock()
 	defer s.ob.mu.Unlock()
 	if err := s.alive(ctx); err != nil {
 		return nil, err
 	}
-	var keys []relay.Key
-	seen := make(map[relay.Key]bool)
+	var keys []driver.Key
+	seen := make(map[driver.Key]bool)
 	for _, h := range s.asides().held {
 		if key := keyOf(&h.Record); key.Key != "" && !seen[key] && s.reads(&h.Record) {
 			seen[key] = true
@@ -28,7 +28,7 @@ func (s *session) HeldKeys(ctx context.Context) ([]relay.Key, error) {
 	return keys, nil
 }
 
-// CountHeld implements relay.HoldCounter.
+// CountHeld implements driver.Holder.
 func (s *session) CountHeld(ctx context.Context) (int, error) {
 	s.ob.mu.Lock()
 	defer s.ob.mu.Unlock()
@@ -44,15 +44,15 @@ func (s *session) CountHeld(ctx context.Context) (int, error) {
 	return n, nil
 }
 
-// Hold implements relay.Holder.
-func (s *session) Hold(ctx context.Context, p relay.Page, n int, holdings []relay.Holding) error {
+// Hold implements driver.Holder.
+func (s *session) Hold(ctx context.Context, p driver.Page, n int, holdings []driver.Holding) error {
 	s.ob.mu.Lock()
 	defer s.ob.mu.Unlock()
 	if err := s.alive(ctx); err != nil {
 		return err
 	}
 	for i, h := range holdings {
-		if h.Index < 0 || h.Index >= n || h.Fate == relay.FateDelivered || i > 0 && h.Index <= holdings[i-1].Index {
+		if h.Index < 0 || h.Index >= n || h.Fate == driver.FateDelivered || i > 0 && h.Index <= holdings[i-1].Index {
 			return fmt.Errorf("leat: hold: record %d of the first %d as %s", h.Index, n, h.Fate)
 		}
 	}
@@ -70,17 +70,17 @@ func (s *session) Hold(ctx context.Context, p relay.Page, n int, holdings []rela
 }
 
 // hold sets one record aside. The caller holds ob.mu.
-func (s *session) hold(p relay.Page, h relay.Holding, now time.Time) {
+func (s *session) hold(p driver.Page, h driver.Holding, now time.Time) {
 	a := s.asides()
 	r := &held{Record: p.Records[h.Index]}
 	r.Message = clone(&r.Message)
 	r.note(h.Attempts)
 	fate, next := h.Fate, now.Add(h.RetryIn)
 	switch first := a.head(keyOf(&r.Record)); {
-	case first == nil && fate == relay.FateWait:
-		fate, next = relay.FateRetry, now // people have dropped what it was to follow
-	case first != nil && (fate == relay.FateRetry || fate == relay.FatePark):
-		fate = relay.FateWait
+	case first == nil && fate == driver.FateWait:
+		fate, next = driver.FateRetry, now // people have dropped what it was to follow
+	case first != nil && (fate == driver.FateRetry || fate == driver.FatePark):
+		fate = driver.FateWait
 	}
 	a.add(r)
 	a.become(r, fate, next, h.Reason)

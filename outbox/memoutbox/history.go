@@ -6,7 +6,7 @@ import (
 
 	"github.com/leat-go/leat/internal/topics"
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // HistoryConfig selects what is replayed. The zero value is everything.
@@ -21,7 +21,7 @@ type HistoryConfig struct {
 }
 
 // History selects committed messages for relay.Replay.
-func (ob *Outbox) History(cfg HistoryConfig) relay.History {
+func (ob *Outbox) History(cfg HistoryConfig) driver.History {
 	return &history{ob: ob, cfg: cfg}
 }
 
@@ -30,8 +30,8 @@ type history struct {
 	cfg HistoryConfig
 }
 
-// Begin implements relay.History. Nothing is audited.
-func (h *history) Begin(ctx context.Context, order relay.ReplayOrder) (relay.Playback, error) {
+// Begin implements driver.History. Nothing is audited.
+func (h *history) Begin(ctx context.Context, order driver.ReplayOrder) (driver.Playback, error) {
 	h.ob.mu.Lock()
 	defer h.ob.mu.Unlock()
 	p := &playback{size: len(h.ob.log), last: h.cfg.FromSeq - 1}
@@ -57,7 +57,7 @@ type playback struct {
 	records []outbox.Record
 }
 
-// Read implements relay.Playback.
+// Read implements driver.Playback.
 func (p *playback) Read(ctx context.Context, limit int) ([]outbox.Record, error) {
 	if limit < 1 {
 		return nil, outbox.ConfigError("limit", limit, "must be positive")
@@ -74,11 +74,11 @@ func (p *playback) Read(ctx context.Context, limit int) ([]outbox.Record, error)
 	return page, nil
 }
 
-// Position implements relay.Playback.
+// Position implements driver.Playback.
 func (p *playback) Position() string { return fmt.Sprintf("%d/%d", p.size, p.last) }
 
-// PositionAfter implements relay.Playback.
+// PositionAfter implements driver.Playback.
 func (p *playback) PositionAfter(r *outbox.Record) string { return fmt.Sprintf("%d/%d", p.size, r.Seq) }
 
-// Close implements relay.Playback.
+// Close implements driver.Playback.
 func (p *playback) Close(context.Context) error { return nil }

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
-var _ relay.Positioned = (*session)(nil)
+var _ driver.Positioned = (*session)(nil)
 
 // errPosition is wrapped by errors about a position that a sink has kept.
 var errPosition = errors.New("leat: position of the sink")
@@ -25,13 +25,13 @@ type keptPosition struct {
 
 const positionFormat = 1
 
-// SlotName implements relay.Positioned.
+// SlotName implements driver.Positioned.
 func (s *session) SlotName() string {
 	return s.name + "/" + strconv.Itoa(s.slot)
 }
 
-// Position implements relay.Positioned.
-func (s *session) Position(p relay.Page, n int) ([]byte, error) {
+// Position implements driver.Positioned.
+func (s *session) Position(p driver.Page, n int) ([]byte, error) {
 	if p.Cursor == nil && n == 0 {
 		s.ob.mu.Lock()
 		defer s.ob.mu.Unlock()
@@ -48,7 +48,7 @@ func (p position) kept() ([]byte, error) {
 	return json.Marshal(keptPosition{Format: positionFormat, From: p.from, To: p.to, Done: p.done})
 }
 
-// Seek implements relay.Positioned.
+// Seek implements driver.Positioned.
 func (s *session) Seek(ctx context.Context, kept []byte) error {
 	s.ob.mu.Lock()
 	defer s.ob.mu.Unlock()
@@ -98,5 +98,5 @@ func (s *session) parse(kept []byte) (position, error) {
 }
 
 func unusable(format string, args ...any) error {
-	return fmt.Errorf("%w: %w %s", relay.ErrSourceUnusable, errPosition, fmt.Sprintf(format, args...))
+	return fmt.Errorf("%w: %w %s", driver.ErrSourceUnusable, errPosition, fmt.Sprintf(format, args...))
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/memoutbox"
-	"github.com/leat-go/leat/outbox/relay"
 )
 
 // TestR12_SeekKeepsAndMoves: a position that a sink has kept moves a later session
@@ -52,8 +52,8 @@ func TestR12_SeekKeepsAndMoves(t *testing.T) {
 			require.NoError(t, s.Release(t.Context()))
 
 			s = session(t, src)
-			require.ErrorIs(t, s.Seek(t.Context(), nil), relay.ErrSourceUnusable, "missing")
-			require.ErrorIs(t, s.Seek(t.Context(), second), relay.ErrSourceUnusable, "behind")
+			require.ErrorIs(t, s.Seek(t.Context(), nil), driver.ErrSourceUnusable, "missing")
+			require.ErrorIs(t, s.Seek(t.Context(), second), driver.ErrSourceUnusable, "behind")
 			require.NoError(t, s.Seek(t.Context(), fourth), "the same")
 			next, err = s.Read(t.Context(), 100)
 			require.NoError(t, err)
@@ -69,14 +69,14 @@ func TestR12_SeekKeepsAndMoves(t *testing.T) {
 			s = session(t, src)
 			require.NoError(t, s.Seek(t.Context(), end), "nothing lies between")
 			require.NoError(t, s.Release(t.Context()))
-			require.ErrorIs(t, s.Seek(t.Context(), end), relay.ErrLeaseLost)
+			require.ErrorIs(t, s.Seek(t.Context(), end), driver.ErrLeaseLost)
 		})
 	}
 }
 
-func session(t *testing.T, src *memoutbox.Source) relay.Positioned {
+func session(t *testing.T, src *memoutbox.Source) driver.Positioned {
 	t.Helper()
 	s, err := src.Acquire(t.Context(), time.Minute)
 	require.NoError(t, err)
-	return s.(relay.Positioned) //nolint:forcetypeassert // it is
+	return s.(driver.Positioned) //nolint:forcetypeassert // it is
 }

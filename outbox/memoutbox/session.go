@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // session reads window after window. A window is opened when the one before is
@@ -33,30 +33,30 @@ type cursor struct {
 	from, to, first int
 }
 
-// Epoch implements relay.Session.
+// Epoch implements driver.Session.
 func (s *session) Epoch() int64 {
 	return s.epoch
 }
 
-// Read implements relay.Session.
-func (s *session) Read(ctx context.Context, limit int) (relay.Page, error) {
+// Read implements driver.Session.
+func (s *session) Read(ctx context.Context, limit int) (driver.Page, error) {
 	if limit < 1 {
-		return relay.Page{}, outbox.ConfigError("limit", limit, "must be positive")
+		return driver.Page{}, outbox.ConfigError("limit", limit, "must be positive")
 	}
 	s.ob.mu.Lock()
 	defer s.ob.mu.Unlock()
 	if err := s.alive(ctx); err != nil {
-		return relay.Page{}, err
+		return driver.Page{}, err
 	}
 	if s.read == len(s.window) {
 		if s.pos.done < len(s.window) {
-			return relay.Page{Waiting: true}, nil
+			return driver.Page{Waiting: true}, nil
 		}
 		s.open()
 	}
 	first := s.read
 	s.read = min(first+limit, len(s.window))
-	return relay.Page{
+	return driver.Page{
 		Records: s.window[first:s.read:s.read],
 		Round:   s.opened,
 		Cursor:  cursor{from: s.pos.from, to: s.pos.to, first: first},
@@ -73,8 +73,8 @@ func (s *session) open() {
 	s.group.pos = s.pos
 }
 
-// Advance implements relay.Session. The position is stored at once.
-func (s *session) Advance(ctx context.Context, p relay.Page, n int) error {
+// Advance implements driver.Session. The position is stored at once.
+func (s *session) Advance(ctx context.Context, p driver.Page, n int) error {
 	s.ob.mu.Lock()
 	defer s.ob.mu.Unlock()
 	if err := s.alive(ctx); err != nil {
@@ -86,7 +86,7 @@ func (s *session) Advance(ctx context.Context, p relay.Page, n int) error {
 
 // settle moves the position over the first n records of p and returns how many
 // of them it was past before. The caller holds ob.mu.
-func (s *session) settle(p relay.Page, n int) (before int, err error) {
+func (s *session) settle(p driver.Page, n int) (before int, err error) {
 	c, ok := p.Cursor.(cursor)
 	switch {
 	case n < 0 || n > len(p.Records):
@@ -104,7 +104,7 @@ func (s *session) settle(p relay.Page, n int) (before int, err error) {
 	return before, nil
 }
 
-// Renew implements relay.Session.
+// Renew implements driver.Session.
 func (s *session) Renew(ctx context.Context, ttl time.Duration) error {
 	if ttl <= 0 {
 		return outbox.ConfigError("ttl", ttl, "must be positive")
@@ -118,7 +118,7 @@ func (s *session) Renew(ctx context.Context, ttl time.Duration) error {
 	return nil
 }
 
-// Release implements relay.Session.
+// Release implements driver.Session.
 func (s *session) Release(ctx context.Context) error {
 	s.ob.mu.Lock()
 	defer s.ob.mu.Unlock()
@@ -137,7 +137,7 @@ func (s *session) alive(ctx context.Context) error {
 		return err
 	}
 	if s.group.epoch != s.epoch || !s.group.held || !time.Now().Before(s.group.until) {
-		return relay.ErrLeaseLost
+		return driver.ErrLeaseLost
 	}
 	return nil
 }

@@ -6,12 +6,12 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 var (
-	_ relay.Sharded = (*Source)(nil)
-	_ relay.Slotted = (*session)(nil)
+	_ driver.Sharded = (*Source)(nil)
+	_ driver.Slotted = (*session)(nil)
 )
 
 // sharing is how the slots of a group are divided among the sources that live.
@@ -32,10 +32,10 @@ func (s *Source) sharing() *sharing {
 	return h
 }
 
-// Share implements relay.Sharded. A Source stands for one relay.
-func (s *Source) Share(ctx context.Context, ttl time.Duration) (relay.Share, error) {
+// Share implements driver.Sharded. A Source stands for one relay.
+func (s *Source) Share(ctx context.Context, ttl time.Duration) (driver.Share, error) {
 	if err := ctx.Err(); err != nil {
-		return relay.Share{}, err
+		return driver.Share{}, err
 	}
 	s.ob.mu.Lock()
 	defer s.ob.mu.Unlock()
@@ -49,10 +49,10 @@ func (s *Source) Share(ctx context.Context, ttl time.Duration) (relay.Share, err
 			delete(h.members, member)
 		}
 	}
-	return relay.Share{Slots: h.slots, Fair: (h.slots + live - 1) / live}, nil
+	return driver.Share{Slots: h.slots, Fair: (h.slots + live - 1) / live}, nil
 }
 
-// Leave implements relay.Sharded.
+// Leave implements driver.Sharded.
 func (s *Source) Leave(ctx context.Context) error {
 	s.ob.mu.Lock()
 	defer s.ob.mu.Unlock()
@@ -60,7 +60,7 @@ func (s *Source) Leave(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Slot implements relay.Slotted.
+// Slot implements driver.Slotted.
 func (s *session) Slot() int {
 	return s.slot
 }

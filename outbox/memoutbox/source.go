@@ -11,10 +11,10 @@ import (
 
 	"github.com/leat-go/leat/internal/keyhash"
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
-var _ relay.Source = (*Source)(nil)
+var _ driver.Source = (*Source)(nil)
 
 // SourceConfig tunes a Source.
 type SourceConfig struct {
@@ -62,7 +62,7 @@ type position struct {
 	from, to, done int
 }
 
-// Check returns an error that wraps relay.ErrSourceUnusable where the number of
+// Check returns an error that wraps driver.ErrSourceUnusable where the number of
 // slots cannot be, or is not that of the group.
 func (s *Source) Check(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
@@ -71,23 +71,23 @@ func (s *Source) Check(ctx context.Context) error {
 	s.ob.mu.Lock()
 	defer s.ob.mu.Unlock()
 	if s.slots < 1 || s.slots > keyhash.Shards {
-		return errors.Join(relay.ErrSourceUnusable, outbox.ConfigError("Slots", s.slots, "must be 1 to 64"))
+		return errors.Join(driver.ErrSourceUnusable, outbox.ConfigError("Slots", s.slots, "must be 1 to 64"))
 	}
 	if have := s.sharing().slots; have != s.slots {
 		reason := fmt.Sprintf("group %q has %d", s.group, have)
-		return errors.Join(relay.ErrSourceUnusable, outbox.ConfigError("Slots", s.slots, reason))
+		return errors.Join(driver.ErrSourceUnusable, outbox.ConfigError("Slots", s.slots, reason))
 	}
 	return nil
 }
 
-// Wakes implements relay.Source.
+// Wakes implements driver.Source.
 func (s *Source) Wakes(ctx context.Context) <-chan struct{} {
 	return s.ob.subscribe(ctx)
 }
 
 // Acquire claims the lease of the group, or of the first of its slots that is
 // free, for ttl, which must be positive.
-func (s *Source) Acquire(ctx context.Context, ttl time.Duration) (relay.Session, error) {
+func (s *Source) Acquire(ctx context.Context, ttl time.Duration) (driver.Session, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func (s *Source) Acquire(ctx context.Context, ttl time.Duration) (relay.Session,
 	}
 	s.ob.mu.Lock()
 	defer s.ob.mu.Unlock()
-	var taken *relay.LeaseHeldError
+	var taken *driver.LeaseHeldError
 	for slot := range s.slots {
 		g := s.slotOf(slot)
 		left := time.Until(g.until)
@@ -105,7 +105,7 @@ func (s *Source) Acquire(ctx context.Context, ttl time.Duration) (relay.Session,
 		}
 		if taken == nil || left < taken.Remaining {
 			owner := "session " + strconv.FormatInt(g.epoch, 10) + " of group " + s.group
-			taken = &relay.LeaseHeldError{Owner: owner, Remaining: left}
+			taken = &driver.LeaseHeldError{Owner: owner, Remaining: left}
 		}
 	}
 	return nil, taken

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/memoutbox"
-	"github.com/leat-go/leat/outbox/relay"
 )
 
 // TestO14_LeaseExpiresOnTime counts on virtual time: to the nanosecond.
@@ -24,16 +24,16 @@ func TestO14_LeaseExpiresOnTime(t *testing.T) {
 		require.NoError(t, s.Renew(t.Context(), time.Minute))
 		pass(time.Minute - 1)
 		_, err = src.Acquire(t.Context(), time.Minute)
-		var held *relay.LeaseHeldError
+		var held *driver.LeaseHeldError
 		require.ErrorAs(t, err, &held)
 		require.Equal(t, time.Duration(1), held.Remaining)
 		require.Equal(t, "session 1 of group default", held.Owner)
 		pass(1)
 
 		// Expired: lost, although nobody has taken it yet.
-		require.ErrorIs(t, s.Renew(t.Context(), time.Minute), relay.ErrLeaseLost)
+		require.ErrorIs(t, s.Renew(t.Context(), time.Minute), driver.ErrLeaseLost)
 		_, err = s.Read(t.Context(), 1)
-		require.ErrorIs(t, err, relay.ErrLeaseLost)
+		require.ErrorIs(t, err, driver.ErrLeaseLost)
 		next, err := src.Acquire(t.Context(), time.Minute)
 		require.NoError(t, err)
 		require.Equal(t, int64(2), next.Epoch())

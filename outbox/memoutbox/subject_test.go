@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/memoutbox"
 	"github.com/leat-go/leat/outbox/outboxtest"
-	"github.com/leat-go/leat/outbox/relay"
 )
 
 // subject fits an Outbox to the suite.
@@ -37,7 +37,7 @@ func (s subject) Begin(ctx context.Context) (outboxtest.Tx, error) {
 	return subjectTx{Tx: tx, ob: s.Outbox}, nil
 }
 
-func (s subject) Source(group string) relay.Source {
+func (s subject) Source(group string) driver.Source {
 	return s.Outbox.Source(memoutbox.SourceConfig{Group: group})
 }
 

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // Admin is implemented by a Subject whose sessions are relay.Holders: what
@@ -25,16 +25,16 @@ type Admin interface {
 
 	// Redrive makes the first record of key, which is parked, due again; those
 	// behind it follow. Attempts start at 0; errors are kept.
-	Redrive(ctx context.Context, group string, key relay.Key) error
+	Redrive(ctx context.Context, group string, key driver.Key) error
 
 	// RedriveID does the same with one parked record, by its id.
 	RedriveID(ctx context.Context, group, id string) error
 
 	// SkipHead drops the first record of key, which is parked; the next one is due.
-	SkipHead(ctx context.Context, group string, key relay.Key) error
+	SkipHead(ctx context.Context, group string, key driver.Key) error
 
 	// Drop drops all held records of key, the first of which is parked.
-	Drop(ctx context.Context, group string, key relay.Key) error
+	Drop(ctx context.Context, group string, key driver.Key) error
 }
 
 // Aside is a record that a relay has set aside, as people see it.

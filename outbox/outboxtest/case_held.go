@@ -9,7 +9,7 @@ import (
 
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 func heldChecks() []Check {
@@ -50,7 +50,7 @@ func holdStoresThePosition(ctx context.Context, tr *trial) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Hold(ctx, p, 2, []relay.Holding{{Index: 0, Fate: relay.FatePark}}); err != nil {
+	if err := s.Hold(ctx, p, 2, []driver.Holding{{Index: 0, Fate: driver.FatePark}}); err != nil {
 		return err
 	}
 	if s, err = tr.next(ctx, s); err != nil {
@@ -80,9 +80,9 @@ func holdTwiceIsHoldOnce(ctx context.Context, tr *trial) error {
 	if err != nil {
 		return err
 	}
-	h := holdings(p, map[string]relay.Holding{
-		"a": {Fate: relay.FateRetry, Attempts: failed(2)}, "b": {Fate: relay.FateWait},
-		"c": {Fate: relay.FateDead}, "d": {Fate: relay.FateSkip},
+	h := holdings(p, map[string]driver.Holding{
+		"a": {Fate: driver.FateRetry, Attempts: failed(2)}, "b": {Fate: driver.FateWait},
+		"c": {Fate: driver.FateDead}, "d": {Fate: driver.FateSkip},
 	})
 	for range 2 {
 		if err := s.Hold(ctx, p, 5, h); err != nil {
@@ -125,9 +125,9 @@ func heldCopiesAreIdentical(ctx context.Context, tr *trial) error {
 		return err
 	}
 	original := slices.Clone(p.Records)
-	var all []relay.Holding
+	var all []driver.Holding
 	for i := range p.Records {
-		all = append(all, relay.Holding{Index: i, Fate: relay.FateRetry})
+		all = append(all, driver.Holding{Index: i, Fate: driver.FateRetry})
 	}
 	if err := s.Hold(ctx, p, len(p.Records), all); err != nil {
 		return fmt.Errorf("hold: %w", err)
@@ -161,8 +161,8 @@ func followersWait(ctx context.Context, tr *trial) error {
 	if err != nil {
 		return err
 	}
-	err = s.hold(ctx, map[string]relay.Holding{
-		"a": {Fate: relay.FateRetry}, "b": {Fate: relay.FateWait}, "c": {Fate: relay.FateWait},
+	err = s.hold(ctx, map[string]driver.Holding{
+		"a": {Fate: driver.FateRetry}, "b": {Fate: driver.FateWait}, "c": {Fate: driver.FateWait},
 	}, "a", "b", "c", "x")
 	if err != nil {
 		return err
@@ -204,10 +204,10 @@ func retryWaitsItsTime(ctx context.Context, tr *trial) error {
 	if err != nil {
 		return err
 	}
-	err = s.hold(ctx, map[string]relay.Holding{
-		"a": {Fate: relay.FateRetry, Attempts: failed(2), RetryIn: time.Hour},
-		"b": {Fate: relay.FateWait},
-		"c": {Fate: relay.FateRetry, Attempts: failed(2)},
+	err = s.hold(ctx, map[string]driver.Holding{
+		"a": {Fate: driver.FateRetry, Attempts: failed(2), RetryIn: time.Hour},
+		"b": {Fate: driver.FateWait},
+		"c": {Fate: driver.FateRetry, Attempts: failed(2)},
 	}, "a", "b", "c")
 	if err != nil {
 		return err
@@ -219,7 +219,7 @@ func retryWaitsItsTime(ctx context.Context, tr *trial) error {
 	if due[0].Attempts != 2 {
 		return fmt.Errorf("due: %d attempts, want 2", due[0].Attempts)
 	}
-	err = s.resolve(ctx, due, []relay.Verdict{{Fate: relay.FateRetry, Attempts: failed(1), RetryIn: 50 * time.Millisecond}})
+	err = s.resolve(ctx, due, []driver.Verdict{{Fate: driver.FateRetry, Attempts: failed(1), RetryIn: 50 * time.Millisecond}})
 	if err != nil {
 		return err
 	}
@@ -248,8 +248,8 @@ func topicsThatAreOutAreNotDue(ctx context.Context, tr *trial) error {
 	if err != nil {
 		return err
 	}
-	err = s.hold(ctx, map[string]relay.Holding{
-		"a": {Fate: relay.FateRetry}, "b": {Fate: relay.FateWait}, "o": {Fate: relay.FateRetry},
+	err = s.hold(ctx, map[string]driver.Holding{
+		"a": {Fate: driver.FateRetry}, "b": {Fate: driver.FateWait}, "o": {Fate: driver.FateRetry},
 	}, "a", "b", "o")
 	if err != nil {
 		return err
@@ -264,7 +264,7 @@ func topicsThatAreOutAreNotDue(ctx context.Context, tr *trial) error {
 	if due[0].Attempts != 0 {
 		return fmt.Errorf("due: %d attempts of an outage, want 0", due[0].Attempts)
 	}
-	return s.expectHeld(ctx, testKey("k"), relay.Key{Topic: "other", Key: "k"})
+	return s.expectHeld(ctx, testKey("k"), driver.Key{Topic: "other", Key: "k"})
 }
 
 func staleEpochHoldsNothing(ctx context.Context, tr *trial) error {
@@ -283,9 +283,9 @@ func staleEpochHoldsNothing(ctx context.Context, tr *trial) error {
 	if err != nil {
 		return err
 	}
-	h := holdings(p, map[string]relay.Holding{"a": {Fate: relay.FatePark}, "b": {Fate: relay.FateWait}, "c": {Fate: relay.FateDead}})
-	if err := s.Hold(ctx, p, 3, h); !errors.Is(err, relay.ErrLeaseLost) {
-		return unexpected("hold under a lost lease", err, relay.ErrLeaseLost)
+	h := holdings(p, map[string]driver.Holding{"a": {Fate: driver.FatePark}, "b": {Fate: driver.FateWait}, "c": {Fate: driver.FateDead}})
+	if err := s.Hold(ctx, p, 3, h); !errors.Is(err, driver.ErrLeaseLost) {
+		return unexpected("hold under a lost lease", err, driver.ErrLeaseLost)
 	}
 	if _, err := next.expectParked(ctx); err != nil {
 		return fmt.Errorf("after a hold under a lost lease: %w", err)
@@ -304,7 +304,7 @@ func staleEpochResolvesNothing(ctx context.Context, tr *trial) error {
 	if err != nil {
 		return err
 	}
-	err = s.hold(ctx, map[string]relay.Holding{"a": {Fate: relay.FateRetry}, "b": {Fate: relay.FateWait}}, "a", "b")
+	err = s.hold(ctx, map[string]driver.Holding{"a": {Fate: driver.FateRetry}, "b": {Fate: driver.FateWait}}, "a", "b")
 	if err != nil {
 		return err
 	}
@@ -316,10 +316,10 @@ func staleEpochResolvesNothing(ctx context.Context, tr *trial) error {
 	if err != nil {
 		return err
 	}
-	for _, fate := range []relay.Fate{relay.FatePark, relay.FateDead, relay.FateSkip, relay.FateDelivered, relay.FateRetry} {
-		v := relay.Verdict{Record: &due[0].Record, Fate: fate, Attempts: failed(1), RetryIn: time.Hour}
-		if _, err := s.Resolve(ctx, []relay.Verdict{v}); !errors.Is(err, relay.ErrLeaseLost) {
-			return unexpected("resolve under a lost lease as "+fate.String(), err, relay.ErrLeaseLost)
+	for _, fate := range []driver.Fate{driver.FatePark, driver.FateDead, driver.FateSkip, driver.FateDelivered, driver.FateRetry} {
+		v := driver.Verdict{Record: &due[0].Record, Fate: fate, Attempts: failed(1), RetryIn: time.Hour}
+		if _, err := s.Resolve(ctx, []driver.Verdict{v}); !errors.Is(err, driver.ErrLeaseLost) {
+			return unexpected("resolve under a lost lease as "+fate.String(), err, driver.ErrLeaseLost)
 		}
 	}
 	if due, err = next.expectDue(ctx, "a", "b"); err != nil {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 func leaseChecks() []Check {
@@ -25,7 +25,7 @@ func oneHolder(ctx context.Context, tr *trial) error {
 		return fmt.Errorf("check: %w", err)
 	}
 	type answer struct {
-		s   relay.Session
+		s   driver.Session
 		err error
 	}
 	const askers = 6
@@ -36,7 +36,7 @@ func oneHolder(ctx context.Context, tr *trial) error {
 			answers <- answer{s, err}
 		}()
 	}
-	var holder relay.Session
+	var holder driver.Session
 	var errs []error
 	for range askers {
 		switch a := <-answers; {
@@ -59,10 +59,10 @@ func oneHolder(ctx context.Context, tr *trial) error {
 
 // heldBy checks the error of an Acquire while the lease is held for longTTL.
 func heldBy(err error) error {
-	held, ok := errors.AsType[*relay.LeaseHeldError](err)
+	held, ok := errors.AsType[*driver.LeaseHeldError](err)
 	switch {
-	case !ok || !errors.Is(err, relay.ErrLeaseHeld):
-		return unexpected("acquire for which a *LeaseHeldError is due", err, relay.ErrLeaseHeld)
+	case !ok || !errors.Is(err, driver.ErrLeaseHeld):
+		return unexpected("acquire for which a *LeaseHeldError is due", err, driver.ErrLeaseHeld)
 	case held.Owner == "":
 		return errors.New("acquire while the lease is held: the error names no owner")
 	case held.Remaining <= 0 || held.Remaining > longTTL:
@@ -163,16 +163,16 @@ func lostLeaseIsFenced(ctx context.Context, tr *trial) error {
 	return owner.expectDrain(ctx, 10) // the lost session did not move the position back
 }
 
-func (tr *trial) expectFenced(ctx context.Context, zombie *reader, p relay.Page) error {
-	if err := zombie.Renew(ctx, longTTL); !errors.Is(err, relay.ErrLeaseLost) {
-		return unexpected("renew of a lost lease", err, relay.ErrLeaseLost)
+func (tr *trial) expectFenced(ctx context.Context, zombie *reader, p driver.Page) error {
+	if err := zombie.Renew(ctx, longTTL); !errors.Is(err, driver.ErrLeaseLost) {
+		return unexpected("renew of a lost lease", err, driver.ErrLeaseLost)
 	}
 	err := zombie.Advance(ctx, p, len(p.Records))
 	if err == nil && tr.features.LazyAdvance {
 		return nil
 	}
-	if !errors.Is(err, relay.ErrLeaseLost) {
-		return unexpected("advance under a lost lease", err, relay.ErrLeaseLost)
+	if !errors.Is(err, driver.ErrLeaseLost) {
+		return unexpected("advance under a lost lease", err, driver.ErrLeaseLost)
 	}
 	return nil
 }

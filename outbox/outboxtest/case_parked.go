@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // parkKey commits a, b and c of key k, parks a after two failures and lets the
@@ -18,9 +18,9 @@ func parkKey(ctx context.Context, tr *trial) (*setAside, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s, s.hold(ctx, map[string]relay.Holding{
-		"a": {Fate: relay.FatePark, Attempts: failed(2), Reason: "tried too often"},
-		"b": {Fate: relay.FateWait}, "c": {Fate: relay.FateWait},
+	return s, s.hold(ctx, map[string]driver.Holding{
+		"a": {Fate: driver.FatePark, Attempts: failed(2), Reason: "tried too often"},
+		"b": {Fate: driver.FateWait}, "c": {Fate: driver.FateWait},
 	}, "a", "b", "c")
 }
 
@@ -51,7 +51,7 @@ func parkedIsNeverDue(ctx context.Context, tr *trial) error {
 	if err := tr.commit(ctx, keyed("k", "d")...); err != nil {
 		return err
 	}
-	if err := s.hold(ctx, map[string]relay.Holding{"d": {Fate: relay.FateWait}}, "d"); err != nil {
+	if err := s.hold(ctx, map[string]driver.Holding{"d": {Fate: driver.FateWait}}, "d"); err != nil {
 		return err
 	}
 	if _, err := s.expectDue(ctx); err != nil {
@@ -80,8 +80,8 @@ func redriveKeepsTheOrder(ctx context.Context, tr *trial) error {
 		return fmt.Errorf("after a redrive: %d attempts, want 0", due[0].Attempts)
 	}
 	// It fails again, and is parked again: its earlier errors are still known.
-	again := relay.Verdict{Fate: relay.FatePark, Attempts: failed(1), Reason: "again"}
-	if err := s.resolve(ctx, due, []relay.Verdict{again}); err != nil {
+	again := driver.Verdict{Fate: driver.FatePark, Attempts: failed(1), Reason: "again"}
+	if err := s.resolve(ctx, due, []driver.Verdict{again}); err != nil {
 		return err
 	}
 	if _, err := s.expectDue(ctx); err != nil {
@@ -112,8 +112,8 @@ func parkedAfterRetries(ctx context.Context, tr *trial) error {
 	if err != nil {
 		return err
 	}
-	err = s.hold(ctx, map[string]relay.Holding{
-		"a": {Fate: relay.FateRetry, Attempts: failed(2)}, "b": {Fate: relay.FateWait},
+	err = s.hold(ctx, map[string]driver.Holding{
+		"a": {Fate: driver.FateRetry, Attempts: failed(2)}, "b": {Fate: driver.FateWait},
 	}, "a", "b")
 	if err != nil {
 		return err
@@ -123,7 +123,7 @@ func parkedAfterRetries(ctx context.Context, tr *trial) error {
 		return err
 	}
 	// The first is delivered, the one behind it is not: it is the first now.
-	fates := []relay.Verdict{{Fate: relay.FateDelivered}, {Fate: relay.FatePark, Attempts: failed(3), Reason: "no"}}
+	fates := []driver.Verdict{{Fate: driver.FateDelivered}, {Fate: driver.FatePark, Attempts: failed(3), Reason: "no"}}
 	if err := s.resolve(ctx, due, fates); err != nil {
 		return err
 	}
@@ -150,8 +150,8 @@ func unorderedIsHeldAlone(ctx context.Context, tr *trial) error {
 	if err != nil {
 		return err
 	}
-	err = s.hold(ctx, map[string]relay.Holding{
-		"a": {Fate: relay.FatePark, Attempts: failed(1)}, "b": {Fate: relay.FateRetry},
+	err = s.hold(ctx, map[string]driver.Holding{
+		"a": {Fate: driver.FatePark, Attempts: failed(1)}, "b": {Fate: driver.FateRetry},
 	}, "a", "b", "c")
 	if err != nil {
 		return err
@@ -195,7 +195,7 @@ func droppedKeyHealsItself(ctx context.Context, tr *trial) error {
 	if err := tr.commit(ctx, keyed("k", "d", "e")...); err != nil {
 		return err
 	}
-	err = s.hold(ctx, map[string]relay.Holding{"d": {Fate: relay.FateWait}, "e": {Fate: relay.FateWait}}, "d", "e")
+	err = s.hold(ctx, map[string]driver.Holding{"d": {Fate: driver.FateWait}, "e": {Fate: driver.FateWait}}, "d", "e")
 	if err != nil {
 		return err
 	}
@@ -234,9 +234,9 @@ func deadAndSkippedGoOn(ctx context.Context, tr *trial) error {
 	if err != nil {
 		return err
 	}
-	err = s.hold(ctx, map[string]relay.Holding{
-		"a": {Fate: relay.FateDead, Attempts: failed(2), Reason: "too large"}, "b": {Fate: relay.FateRetry}, "c": {Fate: relay.FateWait},
-		"x": {Fate: relay.FateSkip, Reason: "not wanted"}, "y": {Fate: relay.FateRetry}, "z": {Fate: relay.FateWait},
+	err = s.hold(ctx, map[string]driver.Holding{
+		"a": {Fate: driver.FateDead, Attempts: failed(2), Reason: "too large"}, "b": {Fate: driver.FateRetry}, "c": {Fate: driver.FateWait},
+		"x": {Fate: driver.FateSkip, Reason: "not wanted"}, "y": {Fate: driver.FateRetry}, "z": {Fate: driver.FateWait},
 	}, "a", "b", "c", "x", "y", "z")
 	if err != nil {
 		return err
@@ -253,8 +253,8 @@ func deadAndSkippedGoOn(ctx context.Context, tr *trial) error {
 		return fmt.Errorf("behind a dead record and a skipped one: %w", err)
 	}
 	y := due[2]
-	err = s.resolve(ctx, []relay.Held{due[0], y}, []relay.Verdict{
-		{Fate: relay.FateDead, Attempts: failed(1), Reason: "no"}, {Fate: relay.FateSkip, Reason: "no"},
+	err = s.resolve(ctx, []driver.Held{due[0], y}, []driver.Verdict{
+		{Fate: driver.FateDead, Attempts: failed(1), Reason: "no"}, {Fate: driver.FateSkip, Reason: "no"},
 	})
 	if err != nil {
 		return err

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 func positionChecks() []Check {
@@ -19,7 +19,7 @@ func positionChecks() []Check {
 }
 
 // ten commits m-1 … m-10 in three transactions and reads them in pages of four.
-func (tr *trial) ten(ctx context.Context) (*reader, []relay.Page, error) {
+func (tr *trial) ten(ctx context.Context) (*reader, []driver.Page, error) {
 	for _, part := range [][]string{numbered("m", 3), numbered("m", 7)[3:], numbered("m", 10)[7:]} {
 		if err := tr.commit(ctx, named(part...)...); err != nil {
 			return nil, nil, err
@@ -30,7 +30,7 @@ func (tr *trial) ten(ctx context.Context) (*reader, []relay.Page, error) {
 		return nil, nil, err
 	}
 	all := numbered("m", 10)
-	var pages []relay.Page
+	var pages []driver.Page
 	for _, part := range [][]string{all[:4], all[4:8], all[8:]} {
 		p, err := r.expectPage(ctx, 4, part...)
 		if err != nil {
@@ -64,7 +64,7 @@ type settling struct {
 	done  int
 }
 
-func (s settling) apply(ctx context.Context, r *reader, pages []relay.Page) error {
+func (s settling) apply(ctx context.Context, r *reader, pages []driver.Page) error {
 	for _, st := range s.steps {
 		if err := r.settle(ctx, pages[st.page], st.n); err != nil {
 			return fmt.Errorf("settled %s: %w", s.name, err)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 func writerChecks() []Check {
@@ -62,7 +62,7 @@ func (tr *trial) follow(ctx context.Context, writers <-chan struct{}) ([]outbox.
 		return nil, err
 	}
 	var got []outbox.Record
-	var ahead []relay.Page
+	var ahead []driver.Page
 	for len(got) < mostRecords {
 		finished := closed(writers)
 		p, err := r.page(ctx, 7)
@@ -108,7 +108,7 @@ func closed(ch <-chan struct{}) bool {
 }
 
 // settleAll settles pages, the oldest first, until keep are left.
-func (r *reader) settleAll(ctx context.Context, pages []relay.Page, keep int) ([]relay.Page, error) {
+func (r *reader) settleAll(ctx context.Context, pages []driver.Page, keep int) ([]driver.Page, error) {
 	for len(pages) > keep {
 		if err := r.settle(ctx, pages[0], len(pages[0].Records)); err != nil {
 			return pages, err

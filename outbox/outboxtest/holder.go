@@ -7,18 +7,18 @@ import (
 	"slices"
 
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 var (
 	errNoAdmin  = errors.New("the subject is no Admin; say Features.NoHolder")
 	errNoError  = errors.New("no error")
-	errNoHolder = errors.New("the session is no relay.Holder; say Features.NoHolder")
+	errNoHolder = errors.New("the session is no driver.Holder; say Features.NoHolder")
 )
 
 // setAside is a session that sets records aside, with what people see of it.
 type setAside struct {
-	relay.Holder
+	driver.Holder
 
 	reader *reader
 	admin  Admin
@@ -39,7 +39,7 @@ func (tr *trial) asHolder(r *reader) (*setAside, error) {
 	if !ok {
 		return nil, errNoAdmin
 	}
-	h, ok := r.Session.(relay.Holder)
+	h, ok := r.Session.(driver.Holder)
 	if !ok {
 		return nil, errNoHolder
 	}
@@ -57,7 +57,7 @@ func (tr *trial) next(ctx context.Context, old *setAside) (*setAside, error) {
 
 // hold reads one page, which must hold these records, and gives each its fate;
 // those that are Delivered were acknowledged.
-func (s *setAside) hold(ctx context.Context, fates map[string]relay.Holding, names ...string) error {
+func (s *setAside) hold(ctx context.Context, fates map[string]driver.Holding, names ...string) error {
 	p, err := s.reader.expectPage(ctx, len(names)+1, names...)
 	if err != nil {
 		return err
@@ -69,8 +69,8 @@ func (s *setAside) hold(ctx context.Context, fates map[string]relay.Holding, nam
 }
 
 // holdings are the fates of the records of p, by their names.
-func holdings(p relay.Page, fates map[string]relay.Holding) []relay.Holding {
-	var all []relay.Holding
+func holdings(p driver.Page, fates map[string]driver.Holding) []driver.Holding {
+	var all []driver.Holding
 	for i := range p.Records {
 		if h, ok := fates[string(p.Records[i].Payload)]; ok {
 			h.Index = i
@@ -81,11 +81,11 @@ func holdings(p relay.Page, fates map[string]relay.Holding) []relay.Holding {
 }
 
 // expectDue expects that exactly these records are due, in this order.
-func (s *setAside) expectDue(ctx context.Context, names ...string) ([]relay.Held, error) {
+func (s *setAside) expectDue(ctx context.Context, names ...string) ([]driver.Held, error) {
 	return s.expectDueExcept(ctx, nil, names...)
 }
 
-func (s *setAside) expectDueExcept(ctx context.Context, except []string, names ...string) ([]relay.Held, error) {
+func (s *setAside) expectDueExcept(ctx context.Context, except []string, names ...string) ([]driver.Held, error) {
 	due, err := s.Due(ctx, 100, except)
 	if err != nil {
 		return nil, fmt.Errorf("due: %w", err)
@@ -96,7 +96,7 @@ func (s *setAside) expectDueExcept(ctx context.Context, except []string, names .
 	return due, nil
 }
 
-func recordsOf(due []relay.Held) []outbox.Record {
+func recordsOf(due []driver.Held) []outbox.Record {
 	records := make([]outbox.Record, len(due))
 	for i := range due {
 		records[i] = due[i].Record
@@ -106,7 +106,7 @@ func recordsOf(due []relay.Held) []outbox.Record {
 
 // resolve gives the first of due, as many as there are fates, their fate, and
 // expects these keys to be free.
-func (s *setAside) resolve(ctx context.Context, due []relay.Held, fates []relay.Verdict, free ...relay.Key) error {
+func (s *setAside) resolve(ctx context.Context, due []driver.Held, fates []driver.Verdict, free ...driver.Key) error {
 	for i := range fates {
 		fates[i].Record = &due[i].Record
 	}
@@ -121,21 +121,21 @@ func (s *setAside) resolve(ctx context.Context, due []relay.Held, fates []relay.
 }
 
 // sameKeys compares two sets of keys without repetitions.
-func sameKeys(a, b []relay.Key) bool {
-	return len(a) == len(b) && !slices.ContainsFunc(b, func(k relay.Key) bool { return !slices.Contains(a, k) })
+func sameKeys(a, b []driver.Key) bool {
+	return len(a) == len(b) && !slices.ContainsFunc(b, func(k driver.Key) bool { return !slices.Contains(a, k) })
 }
 
 // deliver resolves all of due as delivered.
-func (s *setAside) deliver(ctx context.Context, due []relay.Held, free ...relay.Key) error {
-	fates := make([]relay.Verdict, len(due))
+func (s *setAside) deliver(ctx context.Context, due []driver.Held, free ...driver.Key) error {
+	fates := make([]driver.Verdict, len(due))
 	for i := range fates {
-		fates[i].Fate = relay.FateDelivered
+		fates[i].Fate = driver.FateDelivered
 	}
 	return s.resolve(ctx, due, fates, free...)
 }
 
 // expectHeld expects these to be the keys of which something is held.
-func (s *setAside) expectHeld(ctx context.Context, keys ...relay.Key) error {
+func (s *setAside) expectHeld(ctx context.Context, keys ...driver.Key) error {
 	got, err := s.HeldKeys(ctx)
 	if err != nil {
 		return fmt.Errorf("held keys: %w", err)
@@ -173,14 +173,14 @@ func expectAside(
 	return all, nil
 }
 
-func testKey(key string) relay.Key {
-	return relay.Key{Topic: testTopic, Key: key}
+func testKey(key string) driver.Key {
+	return driver.Key{Topic: testTopic, Key: key}
 }
 
-func failed(times int) []relay.Attempt {
-	all := make([]relay.Attempt, times)
+func failed(times int) []driver.Attempt {
+	all := make([]driver.Attempt, times)
 	for i := range all {
-		all[i] = relay.Attempt{Kind: outbox.FailureUnknown, Error: fmt.Sprintf("error %d", i+1)}
+		all[i] = driver.Attempt{Kind: outbox.FailureUnknown, Error: fmt.Sprintf("error %d", i+1)}
 	}
 	return all
 }

@@ -4,17 +4,17 @@ import (
 	"context"
 	"time"
 
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // idleSource tells when a relay has read to the end and is about to wait.
 type idleSource struct {
-	relay.Source
+	driver.Source
 
 	idle chan struct{} // holds one note
 }
 
-func newIdleSource(src relay.Source) *idleSource {
+func newIdleSource(src driver.Source) *idleSource {
 	return &idleSource{Source: src, idle: make(chan struct{}, 1)}
 }
 
@@ -28,8 +28,8 @@ func (s *idleSource) await(ctx context.Context) error {
 	}
 }
 
-// Acquire implements relay.Source.
-func (s *idleSource) Acquire(ctx context.Context, ttl time.Duration) (relay.Session, error) {
+// Acquire implements driver.Source.
+func (s *idleSource) Acquire(ctx context.Context, ttl time.Duration) (driver.Session, error) {
 	session, err := s.Source.Acquire(ctx, ttl)
 	if err != nil {
 		return nil, err
@@ -38,13 +38,13 @@ func (s *idleSource) Acquire(ctx context.Context, ttl time.Duration) (relay.Sess
 }
 
 type idleSession struct {
-	relay.Session
+	driver.Session
 
 	idle chan<- struct{}
 }
 
-// Read implements relay.Session.
-func (s idleSession) Read(ctx context.Context, limit int) (relay.Page, error) {
+// Read implements driver.Session.
+func (s idleSession) Read(ctx context.Context, limit int) (driver.Page, error) {
 	p, err := s.Session.Read(ctx, limit)
 	if err == nil && len(p.Records) == 0 && !p.Waiting {
 		select {

@@ -6,10 +6,10 @@ import (
 	"sync"
 
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
-var _ relay.Sink = (*PickySink)(nil)
+var _ driver.Sink = (*PickySink)(nil)
 
 // PickySink delivers to a Broker whatever it does not refuse. Within a call it
 // stops a topic and key at its first failure. It is safe for concurrent use.
@@ -42,17 +42,17 @@ func (s *PickySink) Calls() int {
 	return s.calls
 }
 
-// Send implements relay.Sink.
+// Send implements driver.Sink.
 func (s *PickySink) Send(ctx context.Context, records []outbox.Record) []outbox.Result {
 	s.mu.Lock()
 	refuse := s.refuse
 	s.calls++
 	s.mu.Unlock()
 	results := make([]outbox.Result, len(records))
-	stopped := make(map[relay.Key]bool)
+	stopped := make(map[driver.Key]bool)
 	for i := range records {
 		r := &records[i]
-		key := relay.Key{Topic: r.Topic, Key: r.Key}
+		key := driver.Key{Topic: r.Topic, Key: r.Key}
 		err := ctx.Err()
 		switch {
 		case stopped[key]:

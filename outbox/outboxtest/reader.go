@@ -9,7 +9,7 @@ import (
 
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 const (
@@ -29,7 +29,7 @@ var (
 
 // reader is a session that checks every page it reads.
 type reader struct {
-	relay.Session
+	driver.Session
 }
 
 // acquire starts a session of testGroup.
@@ -37,7 +37,7 @@ func (tr *trial) acquire(ctx context.Context) (*reader, error) {
 	return acquireFrom(ctx, tr.Source(testGroup))
 }
 
-func acquireFrom(ctx context.Context, src relay.Source) (*reader, error) {
+func acquireFrom(ctx context.Context, src driver.Source) (*reader, error) {
 	s, err := src.Acquire(ctx, longTTL)
 	if err != nil {
 		return nil, fmt.Errorf("acquire: %w", err)
@@ -55,7 +55,7 @@ func (tr *trial) takeOver(ctx context.Context, old *reader) (*reader, error) {
 		switch {
 		case ctx.Err() != nil:
 			return nil, fmt.Errorf("a lease renewed for a millisecond is still held: %w", ctx.Err())
-		case !errors.Is(err, relay.ErrLeaseHeld):
+		case !errors.Is(err, driver.ErrLeaseHeld):
 			return r, err
 		}
 		_ = wait.For(ctx, 2*time.Millisecond) // the next round sees the error
@@ -71,7 +71,7 @@ func (tr *trial) hand(ctx context.Context, old *reader) (*reader, error) {
 }
 
 // page reads one page and checks its form.
-func (r *reader) page(ctx context.Context, limit int) (relay.Page, error) {
+func (r *reader) page(ctx context.Context, limit int) (driver.Page, error) {
 	p, err := r.Read(ctx, limit)
 	switch {
 	case err != nil:
@@ -89,7 +89,7 @@ func (r *reader) page(ctx context.Context, limit int) (relay.Page, error) {
 }
 
 // expectPage reads one page and expects these records in it.
-func (r *reader) expectPage(ctx context.Context, limit int, names ...string) (relay.Page, error) {
+func (r *reader) expectPage(ctx context.Context, limit int, names ...string) (driver.Page, error) {
 	p, err := r.page(ctx, limit)
 	if err != nil {
 		return p, err
@@ -98,7 +98,7 @@ func (r *reader) expectPage(ctx context.Context, limit int, names ...string) (re
 }
 
 // settle advances over the first n records of p.
-func (r *reader) settle(ctx context.Context, p relay.Page, n int) error {
+func (r *reader) settle(ctx context.Context, p driver.Page, n int) error {
 	if err := r.Advance(ctx, p, n); err != nil {
 		return fmt.Errorf("advance by %d of %d: %w", n, len(p.Records), err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/relay"
 )
 
@@ -284,23 +285,23 @@ func outageCountsNothing(ctx context.Context, tr *trial) error {
 
 // deafSource is one whose sessions believe that they have renewed their lease.
 type deafSource struct {
-	relay.Source
+	driver.Source
 }
 
 type deafSession struct {
-	relay.Holder
+	driver.Holder
 }
 
-// Renew implements relay.Session.
+// Renew implements driver.Session.
 func (deafSession) Renew(context.Context, time.Duration) error { return nil }
 
-// Acquire implements relay.Source.
-func (s deafSource) Acquire(ctx context.Context, ttl time.Duration) (relay.Session, error) {
+// Acquire implements driver.Source.
+func (s deafSource) Acquire(ctx context.Context, ttl time.Duration) (driver.Session, error) {
 	session, err := s.Source.Acquire(ctx, ttl)
 	if err != nil {
 		return nil, err
 	}
-	h, ok := session.(relay.Holder)
+	h, ok := session.(driver.Holder)
 	if !ok {
 		return nil, errNoHolder
 	}

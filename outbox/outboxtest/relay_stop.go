@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 func relayStopChecks() []Check {
@@ -147,8 +147,8 @@ func runOnceFindsTheLeaseHeld(ctx context.Context, tr *trial) error {
 	if err != nil {
 		return err
 	}
-	if _, err := tr.once(ctx, NewBroker().Sink(), smallPages()); !errors.Is(err, relay.ErrLeaseHeld) {
-		return unexpected("run once while the lease is held", err, relay.ErrLeaseHeld)
+	if _, err := tr.once(ctx, NewBroker().Sink(), smallPages()); !errors.Is(err, driver.ErrLeaseHeld) {
+		return unexpected("run once while the lease is held", err, driver.ErrLeaseHeld)
 	}
 	return r.Release(ctx)
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/relay"
 )
 
@@ -38,7 +39,7 @@ type running struct {
 }
 
 // start runs a relay until it is stopped, by the end of the check at the latest.
-func (tr *trial) start(ctx context.Context, source relay.Source, sink relay.Sink, cfg relay.Config) (*running, error) {
+func (tr *trial) start(ctx context.Context, source driver.Source, sink driver.Sink, cfg relay.Config) (*running, error) {
 	r, err := relay.New(source, sink, cfg)
 	if err != nil {
 		return nil, err
@@ -64,7 +65,7 @@ func (r *running) stop() error {
 }
 
 // once runs a new relay once.
-func (tr *trial) once(ctx context.Context, sink relay.Sink, cfg relay.Config) (int, error) {
+func (tr *trial) once(ctx context.Context, sink driver.Sink, cfg relay.Config) (int, error) {
 	r, err := relay.New(tr.Source(testGroup), sink, cfg)
 	if err != nil {
 		return 0, err
@@ -74,7 +75,7 @@ func (tr *trial) once(ctx context.Context, sink relay.Sink, cfg relay.Config) (i
 
 // expectOnce runs a new relay once and expects n records to be acknowledged. It
 // gives no record up.
-func (tr *trial) expectOnce(ctx context.Context, sink relay.Sink, n int) error {
+func (tr *trial) expectOnce(ctx context.Context, sink driver.Sink, n int) error {
 	got, err := tr.once(ctx, sink, blocking())
 	if err != nil {
 		return fmt.Errorf("run once: %w", err)

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // errSevered is what a severed source answers.
@@ -16,7 +16,7 @@ var errSevered = errors.New("leat: connection is cut")
 // that was killed: whatever its sessions have in memory is never stored, and
 // their lease is not released but runs out.
 type severable struct {
-	relay.Source
+	driver.Source
 
 	cut atomic.Bool
 }
@@ -25,8 +25,8 @@ func (s *severable) sever() {
 	s.cut.Store(true)
 }
 
-// Acquire implements relay.Source.
-func (s *severable) Acquire(ctx context.Context, ttl time.Duration) (relay.Session, error) {
+// Acquire implements driver.Source.
+func (s *severable) Acquire(ctx context.Context, ttl time.Duration) (driver.Session, error) {
 	if s.cut.Load() {
 		return nil, errSevered
 	}
@@ -38,28 +38,28 @@ func (s *severable) Acquire(ctx context.Context, ttl time.Duration) (relay.Sessi
 }
 
 type severedSession struct {
-	relay.Session
+	driver.Session
 
 	cut *atomic.Bool
 }
 
-// Read implements relay.Session.
-func (s *severedSession) Read(ctx context.Context, limit int) (relay.Page, error) {
+// Read implements driver.Session.
+func (s *severedSession) Read(ctx context.Context, limit int) (driver.Page, error) {
 	if s.cut.Load() {
-		return relay.Page{}, errSevered
+		return driver.Page{}, errSevered
 	}
 	return s.Session.Read(ctx, limit)
 }
 
-// Advance implements relay.Session.
-func (s *severedSession) Advance(ctx context.Context, p relay.Page, n int) error {
+// Advance implements driver.Session.
+func (s *severedSession) Advance(ctx context.Context, p driver.Page, n int) error {
 	if s.cut.Load() {
 		return errSevered
 	}
 	return s.Session.Advance(ctx, p, n)
 }
 
-// Renew implements relay.Session.
+// Renew implements driver.Session.
 func (s *severedSession) Renew(ctx context.Context, ttl time.Duration) error {
 	if s.cut.Load() {
 		return errSevered
@@ -67,7 +67,7 @@ func (s *severedSession) Renew(ctx context.Context, ttl time.Duration) error {
 	return s.Session.Renew(ctx, ttl)
 }
 
-// Release implements relay.Session.
+// Release implements driver.Session.
 func (s *severedSession) Release(ctx context.Context) error {
 	if s.cut.Load() {
 		return errSevered

@@ -7,10 +7,10 @@ import (
 	"sync"
 
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
-var _ relay.Sink = (*RecordingSink)(nil)
+var _ driver.Sink = (*RecordingSink)(nil)
 
 // ErrInjected is the cause of a failure that a Fault asked for without naming
 // one.
@@ -95,7 +95,7 @@ func (s *RecordingSink) AwaitCalls(ctx context.Context, n int) error {
 	}
 }
 
-// Send implements relay.Sink.
+// Send implements driver.Sink.
 func (s *RecordingSink) Send(ctx context.Context, records []outbox.Record) []outbox.Result {
 	f := s.next()
 	results := make([]outbox.Result, len(records))

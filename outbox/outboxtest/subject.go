@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // Subject is an outbox under test: empty when a check gets it, with the default
@@ -19,7 +19,7 @@ type Subject interface {
 
 	// Source returns the source of a relay group. Sources of one group are
 	// equivalent; a new group starts at the first record.
-	Source(group string) relay.Source
+	Source(group string) driver.Source
 }
 
 // Tx is a transaction of a Subject. One goroutine uses it at a time.
@@ -63,7 +63,7 @@ type Features struct {
 	// page or Release came after.
 	LazyAdvance bool
 
-	// NoHolder says that sessions are no relay.Holder. Without it the Subject is an
+	// NoHolder says that sessions are no driver.Holder. Without it the Subject is an
 	// Admin as well.
 	NoHolder bool
 

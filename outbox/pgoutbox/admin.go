@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/internal/pgheld"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 var (
@@ -79,7 +79,7 @@ type SkipHeadRequest struct {
 	// Defaults to "default".
 	Group string
 	// Key is the parked key. Required.
-	Key relay.Key
+	Key driver.Key
 }
 
 // Changed says what a request has changed.

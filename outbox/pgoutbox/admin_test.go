@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
-	"github.com/leat-go/leat/outbox/relay"
 )
 
 // TestO6_SkipHead drops the first of a parked key, and the next one is due.
@@ -16,7 +16,7 @@ func TestO6_SkipHead(t *testing.T) {
 	t.Parallel()
 	h := newHolding(t)
 	put(t, h.ob, "a", "1", "2", "3")
-	h.hold(relay.FatePark, relay.FateWait, relay.FateWait)
+	h.hold(driver.FatePark, driver.FateWait, driver.FateWait)
 	changed, err := h.ob.SkipHead(t.Context(), pgoutbox.SkipHeadRequest{By: people(), Key: keyNamed("a")})
 	require.NoError(t, err)
 	require.Equal(t, 1, changed.Count)
@@ -43,7 +43,7 @@ func TestO2_Drop(t *testing.T) {
 	put(t, h.ob, "a", "1", "2", "3")
 	put(t, h.ob, "b", "4", "5")
 	put(t, h.ob, "c", "6")
-	h.hold(relay.FatePark, relay.FateWait, relay.FateWait, relay.FateRetry, relay.FateWait, relay.FateDead)
+	h.hold(driver.FatePark, driver.FateWait, driver.FateWait, driver.FateRetry, driver.FateWait, driver.FateDead)
 
 	for _, key := range []string{"b", "d"} {
 		_, err := h.drop(pgoutbox.Selection{Topic: topic, Key: key})
@@ -77,7 +77,7 @@ func TestO6_DropByID(t *testing.T) {
 	t.Parallel()
 	h := newHolding(t)
 	put(t, h.ob, "a", "1", "2", "3")
-	h.hold(relay.FatePark, relay.FateWait, relay.FateWait)
+	h.hold(driver.FatePark, driver.FateWait, driver.FateWait)
 	parked, err := h.ob.Parked(t.Context(), pgoutbox.ParkedQuery{Topic: "e*s", Key: "a", After: 1, Limit: 1})
 	require.NoError(t, err)
 	require.Len(t, parked, 1)
@@ -94,14 +94,14 @@ func TestO6_FollowerOfADroppedKey(t *testing.T) {
 	t.Parallel()
 	h := newHolding(t)
 	put(t, h.ob, "a", "1")
-	h.hold(relay.FatePark)
+	h.hold(driver.FatePark)
 	_, err := h.drop(pgoutbox.Selection{Topic: topic, Key: "a"})
 	require.NoError(t, err)
 	put(t, h.ob, "a", "2", "3")
-	h.hold(relay.FateWait, relay.FateWait)
+	h.hold(driver.FateWait, driver.FateWait)
 	require.Equal(t, []string{"2 retry", "3 wait"}, h.held("a"))
 	require.Equal(t, []string{"2", "3"}, h.due())
-	require.Equal(t, []relay.Key{keyNamed("a")}, h.resolve(relay.FateDelivered, relay.FateDelivered))
+	require.Equal(t, []driver.Key{keyNamed("a")}, h.resolve(driver.FateDelivered, driver.FateDelivered))
 }
 
 // TestO6_RedriveByFilter redrives keys and records without one, by topic, kind and
@@ -111,7 +111,7 @@ func TestO6_RedriveByFilter(t *testing.T) {
 	h := newHolding(t)
 	put(t, h.ob, "a", "1", "2")
 	put(t, h.ob, "", "3")
-	h.hold(relay.FatePark, relay.FateWait, relay.FatePark)
+	h.hold(driver.FatePark, driver.FateWait, driver.FatePark)
 	soon := time.Now().Add(time.Hour)
 	for _, none := range []pgoutbox.Selection{
 		{Topics: "event"},
@@ -136,7 +136,7 @@ func TestO6_RedriveByIDOfAFollower(t *testing.T) {
 	t.Parallel()
 	h := newHolding(t)
 	put(t, h.ob, "a", "1", "2")
-	h.hold(relay.FatePark, relay.FateWait)
+	h.hold(driver.FatePark, driver.FateWait)
 	id := query1[string](t, h.db, "SELECT id::text FROM leat.outbox WHERE seq = 2")
 	changed, err := h.ob.Redrive(t.Context(), pgoutbox.RedriveRequest{By: people(), Selection: pgoutbox.Selection{ID: id}})
 	require.NoError(t, err)
@@ -154,8 +154,8 @@ func TestO6_RedriveTheDead(t *testing.T) {
 	h := newHolding(t)
 	put(t, h.ob, "a", "1", "2", "3", "4")
 	put(t, h.ob, "b", "5", "6", "7", "8")
-	h.hold(relay.FateDead, relay.FateRetry, relay.FateDead, relay.FateWait,
-		relay.FateDead, relay.FatePark, relay.FateDead, relay.FateWait)
+	h.hold(driver.FateDead, driver.FateRetry, driver.FateDead, driver.FateWait,
+		driver.FateDead, driver.FatePark, driver.FateDead, driver.FateWait)
 	changed, err := h.ob.Redrive(t.Context(), pgoutbox.RedriveRequest{By: people(), Selection: pgoutbox.Selection{Topics: topic, Dead: true}})
 	require.NoError(t, err)
 	require.Equal(t, 4, changed.Count)
@@ -174,12 +174,12 @@ func TestO6_RedrivenDeadWhileTheFirstIsOnItsWay(t *testing.T) {
 	t.Parallel()
 	h := newHolding(t)
 	put(t, h.ob, "a", "1", "2")
-	h.hold(relay.FateDead, relay.FateRetry)
+	h.hold(driver.FateDead, driver.FateRetry)
 	held, err := h.Due(t.Context(), 10, nil)
 	require.NoError(t, err)
 	_, err = h.ob.Redrive(t.Context(), pgoutbox.RedriveRequest{By: people(), Selection: pgoutbox.Selection{Topic: topic, Key: "a", Dead: true}})
 	require.NoError(t, err)
-	_, err = h.Resolve(t.Context(), verdicts(held, relay.FateRetry))
+	_, err = h.Resolve(t.Context(), verdicts(held, driver.FateRetry))
 	require.NoError(t, err)
 	require.Equal(t, []string{"1 retry", "2 wait"}, h.held("a"))
 }
@@ -189,7 +189,7 @@ func TestAdmin_Refusals(t *testing.T) {
 	t.Parallel()
 	h := newHolding(t)
 	put(t, h.ob, "a", "1")
-	h.hold(relay.FatePark)
+	h.hold(driver.FatePark)
 	key := pgoutbox.Selection{Topic: topic, Key: "a"}
 	for name, req := range map[string]pgoutbox.RedriveRequest{
 		"Actor":   {By: pgoutbox.By{Reason: "r"}, Selection: key},
@@ -221,7 +221,7 @@ func TestAdmin_Audit(t *testing.T) {
 	h := newHolding(t)
 	put(t, h.ob, "a", "1")
 	put(t, h.ob, "b", "2")
-	h.hold(relay.FatePark, relay.FatePark)
+	h.hold(driver.FatePark, driver.FatePark)
 	h.redrive("a")
 	first, err := h.ob.Audit(t.Context(), pgoutbox.AuditQuery{Limit: 2})
 	require.NoError(t, err)
@@ -248,12 +248,12 @@ func TestAdmin_GroupsAreApart(t *testing.T) {
 	h := newHolding(t)
 	other := holdingOf(t, h.ob, h.db, "other")
 	put(t, h.ob, "a", "1")
-	h.hold(relay.FatePark)
-	other.hold(relay.FateRetry)
+	h.hold(driver.FatePark)
+	other.hold(driver.FateRetry)
 	_, err := h.ob.Redrive(t.Context(), pgoutbox.RedriveRequest{By: people(), Group: "other", Selection: pgoutbox.Selection{Topic: topic, Key: "a"}})
 	require.ErrorIs(t, err, pgoutbox.ErrBeingRetried)
 	require.Equal(t, []string{"1"}, other.due())
 	require.Empty(t, h.due())
-	require.Equal(t, []relay.Key{keyNamed("a")}, other.resolve(relay.FateDelivered))
+	require.Equal(t, []driver.Key{keyNamed("a")}, other.resolve(driver.FateDelivered))
 	require.Equal(t, []string{"1 parked"}, h.held("a"))
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/leat-go/leat/internal/pgwindow"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/outboxtest"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
@@ -80,7 +81,7 @@ func TestO2_UnusableSourcesAreRefused(t *testing.T) {
 
 func refused(t *testing.T, err, cause error) {
 	t.Helper()
-	require.ErrorIs(t, err, relay.ErrSourceUnusable)
+	require.ErrorIs(t, err, driver.ErrSourceUnusable)
 	require.ErrorIs(t, err, cause)
 }
 
@@ -99,7 +100,7 @@ func TestO3_AsyncCommitIsRefused(t *testing.T) {
 			require.NoError(t, err)
 			continue
 		}
-		require.ErrorIs(t, err, relay.ErrSourceUnusable)
+		require.ErrorIs(t, err, driver.ErrSourceUnusable)
 		require.ErrorContains(t, err, "synchronous_commit")
 		require.ErrorContains(t, err, "AllowAsyncCommit")
 	}

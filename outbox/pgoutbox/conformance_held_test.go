@@ -4,9 +4,9 @@ import (
 	"context"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/outboxtest"
 	"github.com/leat-go/leat/outbox/pgoutbox"
-	"github.com/leat-go/leat/outbox/relay"
 )
 
 var _ outboxtest.Admin = subject{}
@@ -52,7 +52,7 @@ func (s subject) Skipped(ctx context.Context, group string) ([]string, error) {
 }
 
 // Redrive implements outboxtest.Admin.
-func (s subject) Redrive(ctx context.Context, group string, key relay.Key) error {
+func (s subject) Redrive(ctx context.Context, group string, key driver.Key) error {
 	_, err := s.Outbox.Redrive(ctx, pgoutbox.RedriveRequest{
 		By: people(), Group: group, Selection: pgoutbox.Selection{Topic: key.Topic, Key: key.Key},
 	})
@@ -66,13 +66,13 @@ func (s subject) RedriveID(ctx context.Context, group, id string) error {
 }
 
 // SkipHead implements outboxtest.Admin.
-func (s subject) SkipHead(ctx context.Context, group string, key relay.Key) error {
+func (s subject) SkipHead(ctx context.Context, group string, key driver.Key) error {
 	_, err := s.Outbox.SkipHead(ctx, pgoutbox.SkipHeadRequest{By: people(), Group: group, Key: key})
 	return err
 }
 
 // Drop implements outboxtest.Admin.
-func (s subject) Drop(ctx context.Context, group string, key relay.Key) error {
+func (s subject) Drop(ctx context.Context, group string, key driver.Key) error {
 	_, err := s.Outbox.Drop(ctx, pgoutbox.DropRequest{
 		By: people(), Group: group, Selection: pgoutbox.Selection{Topic: key.Topic, Key: key.Key},
 	})

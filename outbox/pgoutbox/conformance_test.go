@@ -11,9 +11,9 @@ import (
 
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/outboxtest"
 	"github.com/leat-go/leat/outbox/pgoutbox"
-	"github.com/leat-go/leat/outbox/relay"
 )
 
 func features() outboxtest.Features {
@@ -68,7 +68,7 @@ func newSubject(t *testing.T) subject {
 }
 
 // Source implements outboxtest.Subject.
-func (s subject) Source(group string) relay.Source {
+func (s subject) Source(group string) driver.Source {
 	src, err := s.Outbox.Source(pgoutbox.SourceConfig{Group: group, Start: pgoutbox.StartOldest()})
 	if err != nil {
 		panic(err) // the suite's groups are valid

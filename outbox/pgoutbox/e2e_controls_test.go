@@ -10,6 +10,7 @@ import (
 
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/relay"
 )
 
@@ -20,18 +21,18 @@ type wrongSource struct {
 	next func(ctx context.Context, db *testenv.Database, limit int) ([]outbox.Record, error)
 }
 
-func (w *wrongSource) Check(context.Context) error                    { return nil }
-func (w *wrongSource) Wakes(context.Context) <-chan struct{}          { return nil }
-func (w *wrongSource) Epoch() int64                                   { return 1 }
-func (w *wrongSource) Release(context.Context) error                  { return nil }
-func (w *wrongSource) Renew(context.Context, time.Duration) error     { return nil }
-func (w *wrongSource) Advance(context.Context, relay.Page, int) error { return nil }
+func (w *wrongSource) Check(context.Context) error                     { return nil }
+func (w *wrongSource) Wakes(context.Context) <-chan struct{}           { return nil }
+func (w *wrongSource) Epoch() int64                                    { return 1 }
+func (w *wrongSource) Release(context.Context) error                   { return nil }
+func (w *wrongSource) Renew(context.Context, time.Duration) error      { return nil }
+func (w *wrongSource) Advance(context.Context, driver.Page, int) error { return nil }
 
-func (w *wrongSource) Acquire(context.Context, time.Duration) (relay.Session, error) { return w, nil }
+func (w *wrongSource) Acquire(context.Context, time.Duration) (driver.Session, error) { return w, nil }
 
-func (w *wrongSource) Read(ctx context.Context, limit int) (relay.Page, error) {
+func (w *wrongSource) Read(ctx context.Context, limit int) (driver.Page, error) {
 	records, err := w.next(ctx, w.db, limit)
-	return relay.Page{Records: records}, err
+	return driver.Page{Records: records}, err
 }
 
 const wrongColumns = `SELECT seq, created_at, occurred_at, id_text, topic, coalesce(key, ''), coalesce(type, ''), payload, xid::text::bigint
@@ -108,7 +109,7 @@ func TestNegativeControls(t *testing.T) {
 				t.Parallel()
 				s := newStage(t)
 				sink := s.sink()
-				var src relay.Source = source(t, s.ob, "")
+				var src driver.Source = source(t, s.ob, "")
 				want := report{most: 1}
 				if form == "wrong" {
 					src, want = &wrongSource{s.db, c.wrong()}, c.want

@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/relay"
 )
 
@@ -69,7 +70,7 @@ func TestR12_LostPositionOnPostgres(t *testing.T) {
 	require.NoError(t, err)
 	r, err := relay.New(s.exactSource(), s.exactSink(), relay.Config{})
 	require.NoError(t, err)
-	require.ErrorIs(t, r.Run(t.Context()), relay.ErrSourceUnusable)
+	require.ErrorIs(t, r.Run(t.Context()), driver.ErrSourceUnusable)
 
 	adopts, err := relay.New(s.exactSource(), s.exactSink(), relay.Config{AdoptPosition: true})
 	require.NoError(t, err)
@@ -89,7 +90,7 @@ func TestR12_MovesFromAnotherSink(t *testing.T) {
 	require.Equal(t, 2, s.relayOnce(s.exactSource(), s.sink(), relay.Config{}))
 	r, err := relay.New(s.exactSource(), s.exactSink(), relay.Config{})
 	require.NoError(t, err)
-	require.ErrorIs(t, r.Run(t.Context()), relay.ErrSourceUnusable)
+	require.ErrorIs(t, r.Run(t.Context()), driver.ErrSourceUnusable)
 	s.commit(s.message("k", "3"))
 	require.Equal(t, 1, s.relayOnce(s.exactSource(), s.exactSink(), relay.Config{AdoptPosition: true}))
 	s.commit(s.message("k", "4"))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/kafkasink"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
@@ -66,7 +67,7 @@ func recently() time.Time {
 }
 
 // relayOnce relays what there is with a relay of src.
-func (s *stage) relayOnce(src relay.Source, sink relay.Sink, cfg relay.Config) int {
+func (s *stage) relayOnce(src driver.Source, sink driver.Sink, cfg relay.Config) int {
 	s.t.Helper()
 	r, err := relay.New(src, sink, cfg)
 	require.NoError(s.t, err)
@@ -76,7 +77,7 @@ func (s *stage) relayOnce(src relay.Source, sink relay.Sink, cfg relay.Config) i
 }
 
 // start runs a relay in the background.
-func (s *stage) start(src relay.Source, sink relay.Sink, cfg relay.Config) *running {
+func (s *stage) start(src driver.Source, sink driver.Sink, cfg relay.Config) *running {
 	s.t.Helper()
 	r, err := relay.New(src, sink, cfg)
 	require.NoError(s.t, err)

@@ -15,6 +15,7 @@ import (
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/outboxtest"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
@@ -28,7 +29,7 @@ func allRelayPoints() []failpoint.Name {
 
 // poisoned rejects the records of keys that begin with "poison" for good.
 type poisoned struct {
-	relay.Sink
+	driver.Sink
 }
 
 func (p poisoned) Send(ctx context.Context, records []outbox.Record) []outbox.Result {

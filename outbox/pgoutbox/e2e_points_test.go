@@ -14,6 +14,7 @@ import (
 
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/faultnet"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/kafkasink"
 	"github.com/leat-go/leat/outbox/relay"
 )
@@ -79,7 +80,7 @@ func (f *fragile) write(n int) {
 }
 
 // run runs the relay that passes the points.
-func (f *fragile) run(src relay.Source, sink relay.Sink) {
+func (f *fragile) run(src driver.Source, sink driver.Sink) {
 	f.t.Helper()
 	r, err := relay.New(src, sink, briefLease())
 	require.NoError(f.t, err)

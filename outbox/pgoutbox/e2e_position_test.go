@@ -12,6 +12,7 @@ import (
 
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/relay"
 )
 
@@ -29,7 +30,7 @@ const positionLog = `
 
 // acked notes when the broker has acknowledged each record for the first time.
 type acked struct {
-	relay.Sink
+	driver.Sink
 
 	mu *sync.Mutex
 	at map[int64]time.Time
@@ -116,7 +117,7 @@ func TestO12_AdvanceBeforeAckIsCaught(t *testing.T) {
 			s := newStage(t)
 			exec(t, s.db, positionLog)
 			s.commit(s.message("k", "1"), s.message("k", "2"), s.message("", "3"))
-			var src relay.Source = source(t, s.ob, "")
+			var src driver.Source = source(t, s.ob, "")
 			if wrong {
 				src = eager{src}
 			}
@@ -159,16 +160,16 @@ func (r *refusing) Send(_ context.Context, records []outbox.Record) []outbox.Res
 }
 
 // eager settles what it reads, as it reads it.
-type eager struct{ relay.Source }
+type eager struct{ driver.Source }
 
-func (e eager) Acquire(ctx context.Context, ttl time.Duration) (relay.Session, error) {
+func (e eager) Acquire(ctx context.Context, ttl time.Duration) (driver.Session, error) {
 	session, err := e.Source.Acquire(ctx, ttl)
 	return eagerSession{session}, err
 }
 
-type eagerSession struct{ relay.Session }
+type eagerSession struct{ driver.Session }
 
-func (e eagerSession) Read(ctx context.Context, limit int) (relay.Page, error) {
+func (e eagerSession) Read(ctx context.Context, limit int) (driver.Page, error) {
 	page, err := e.Session.Read(ctx, limit)
 	if err == nil && len(page.Records) > 0 {
 		err = e.Session.Advance(ctx, page, len(page.Records))
@@ -179,7 +180,7 @@ func (e eagerSession) Read(ctx context.Context, limit int) (relay.Page, error) {
 	return page, err
 }
 
-func (e eagerSession) Advance(context.Context, relay.Page, int) error { return nil }
+func (e eagerSession) Advance(context.Context, driver.Page, int) error { return nil }
 
 // TestO13_CleanStop: a process that is asked to stop ends by itself, within the
 // drain timeout, with its lease released, its connections closed and nothing

@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/kafkasink"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
@@ -102,7 +103,7 @@ func (teller) OnProgress(_ context.Context, p relay.Progress) {
 
 // tellingSink says what it sends, and dwells on what was acknowledged.
 type tellingSink struct {
-	relay.Sink
+	driver.Sink
 
 	linger time.Duration
 }

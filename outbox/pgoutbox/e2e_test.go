@@ -12,6 +12,7 @@ import (
 
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/relay"
 )
 
@@ -145,7 +146,7 @@ func TestO4_CopiesAreIdentical(t *testing.T) {
 
 // deaf delivers, and loses the answer of the first call that has delivered all.
 type deaf struct {
-	relay.Sink
+	driver.Sink
 
 	once sync.Once
 	sent chan struct{}

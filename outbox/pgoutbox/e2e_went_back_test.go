@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/kafkasink"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
@@ -72,14 +73,14 @@ func TestR12_RestoredBackupIsRefused(t *testing.T) {
 	for range 3 { // as by a supervisor, while producers go on past all the sink knows of
 		write(fmt.Sprint("after ", s.ledger.size()), 20)
 		err := run()
-		require.ErrorIs(t, err, relay.ErrSourceUnusable)
+		require.ErrorIs(t, err, driver.ErrSourceUnusable)
 		require.ErrorContains(t, err, "went back")
 	}
 	by := kafkasink.RemoveRequest{Actor: "ann", Reason: "restored a backup"}
 	removed, err := s.exactSink().RemovePositions(t.Context(), by)
 	require.NoError(t, err)
 	require.Len(t, removed, 1)
-	require.ErrorIs(t, run(), relay.ErrSourceUnusable, "somebody must say where it goes on")
+	require.ErrorIs(t, run(), driver.ErrSourceUnusable, "somebody must say where it goes on")
 	// The database's own position is of the history that it has: it may be adopted.
 	require.Equal(t, 60, s.relayOnce(s.exactSource(), s.exactSink(), relay.Config{AdoptPosition: true}))
 	sent := map[string]int{}

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
 )
@@ -36,7 +37,7 @@ func (s *pickySink) Send(_ context.Context, records []outbox.Record) []outbox.Re
 }
 
 // relayAll relays what has been committed, and what is due again.
-func relayAll(ctx context.Context, ob *pgoutbox.Outbox, sink relay.Sink) error {
+func relayAll(ctx context.Context, ob *pgoutbox.Outbox, sink driver.Sink) error {
 	source, err := ob.Source(pgoutbox.SourceConfig{})
 	if err != nil {
 		return err
@@ -127,7 +128,7 @@ func ExampleOutbox_SkipHead() {
 		}
 		_, err := ob.SkipHead(ctx, pgoutbox.SkipHeadRequest{
 			By:  pgoutbox.By{Actor: "ann", Reason: "paid twice"},
-			Key: relay.Key{Topic: "orders", Key: "o-1"},
+			Key: driver.Key{Topic: "orders", Key: "o-1"},
 		})
 		if err := errors.Join(err, relayAll(ctx, ob, sink)); err != nil {
 			return err

@@ -5,8 +5,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
-	"github.com/leat-go/leat/outbox/relay"
 )
 
 // TestO2_LateRowAtTheFloor: the row of a transaction that was under way has the very
@@ -43,7 +43,7 @@ func TestO9_ZombieCannotFollow(t *testing.T) {
 	exec(t, db, "UPDATE leat.outbox_leases SET owner = 'another', epoch = epoch + 1")
 	before := state(t, db)
 	_, err := zombie.Read(t.Context(), 10)
-	require.ErrorIs(t, err, relay.ErrLeaseLost)
+	require.ErrorIs(t, err, driver.ErrLeaseLost)
 	require.Equal(t, before, state(t, db))
 }
 
@@ -61,6 +61,6 @@ func TestO9_ZombieFarBehindRemovesNothing(t *testing.T) {
 	exec(t, db, "UPDATE leat.outbox_leases SET owner = 'another', epoch = epoch + 1")
 	before := state(t, db)
 	_, err := zombie.Read(t.Context(), 10)
-	require.ErrorIs(t, err, relay.ErrLeaseLost)
+	require.ErrorIs(t, err, driver.ErrLeaseLost)
 	require.Equal(t, before, state(t, db))
 }

@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
-	"github.com/leat-go/leat/outbox/relay"
 )
 
 // TestGroups lists who reads, and changes how much they may hold back.
@@ -42,8 +42,8 @@ func TestRemoveGroup(t *testing.T) {
 	h := newHolding(t)
 	other := holdingOf(t, h.ob, h.db, "other")
 	put(t, h.ob, "a", "1", "2")
-	h.hold(relay.FateDead, relay.FatePark)
-	other.hold(relay.FatePark, relay.FateWait)
+	h.hold(driver.FateDead, driver.FatePark)
+	other.hold(driver.FatePark, driver.FateWait)
 	require.ErrorIs(t, h.ob.RemoveGroup(t.Context(), "default", people()), pgoutbox.ErrGroupActive)
 	require.NoError(t, h.Release(t.Context()))
 	require.NoError(t, h.ob.RemoveGroup(t.Context(), "default", people()))

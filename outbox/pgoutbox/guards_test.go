@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/outboxtest"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
@@ -56,6 +57,6 @@ func TestO3_SettingsAreLookedAtAgain(t *testing.T) {
 	exec(t, db, `ALTER DATABASE "`+db.Name+`" SET synchronous_commit = off`)
 	exec(t, db, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'leat relay%'")
 	err = <-run.done
-	require.ErrorIs(t, err, relay.ErrSourceUnusable)
+	require.ErrorIs(t, err, driver.ErrSourceUnusable)
 	require.ErrorContains(t, err, "synchronous_commit")
 }

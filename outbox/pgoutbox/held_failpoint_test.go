@@ -11,6 +11,7 @@ import (
 
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
 )
@@ -48,7 +49,7 @@ func TestO2_FaultsAroundPark(t *testing.T) {
 				defer cancel()
 				require.NoError(t, points.EnableAt(point, 1, faultsOfPark(h, cancel)[kind]))
 				page := h.page(2)
-				fates := holdings(relay.FatePark, relay.FateWait)
+				fates := holdings(driver.FatePark, driver.FateWait)
 				hold := func() error { return holdAsRelay(ctx, h, page, fates) }
 				if kind == "panic" {
 					require.Panics(t, func() { _ = hold() })
@@ -63,7 +64,7 @@ func TestO2_FaultsAroundPark(t *testing.T) {
 				next := holdingOf(t, h.ob, h.db, "default")
 				if !parked {
 					require.Empty(t, next.held("a"))
-					next.hold(relay.FatePark, relay.FateWait)
+					next.hold(driver.FatePark, driver.FateWait)
 				}
 				require.Equal(t, []string{"1 parked", "2 wait"}, next.held("a"))
 				require.Empty(t, next.pendingNow())
@@ -75,7 +76,7 @@ func TestO2_FaultsAroundPark(t *testing.T) {
 }
 
 // holdAsRelay holds all of page, passing the points as a relay does.
-func holdAsRelay(ctx context.Context, h *holding, page relay.Page, fates []relay.Holding) error {
+func holdAsRelay(ctx context.Context, h *holding, page driver.Page, fates []driver.Holding) error {
 	if err := failpoint.Inject(ctx, failpoint.RelayBeforePark); err != nil {
 		return err
 	}
@@ -117,7 +118,7 @@ func TestO2_O6_ProcessDiesAroundPark(t *testing.T) {
 			require.Len(t, r.lost, 3, "what is parked is not in Kafka, all else is")
 			require.Empty(t, r.inverted)
 
-			skipped, err := s.ob.SkipHead(t.Context(), pgoutbox.SkipHeadRequest{By: people(), Key: relay.Key{Topic: poison.Topic, Key: poison.Key}})
+			skipped, err := s.ob.SkipHead(t.Context(), pgoutbox.SkipHeadRequest{By: people(), Key: driver.Key{Topic: poison.Topic, Key: poison.Key}})
 			require.NoError(t, err)
 			require.Equal(t, []string{poison.ID}, skipped.IDs)
 			s.relayOnce(source(t, s.ob, ""), s.sink(), relay.Config{})

@@ -8,8 +8,8 @@ import (
 
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
-	"github.com/leat-go/leat/outbox/relay"
 )
 
 const topic = "events" // that of keyed
@@ -18,13 +18,13 @@ func people() pgoutbox.By {
 	return pgoutbox.By{Actor: "ann", Reason: "the topic exists now"}
 }
 
-func keyNamed(key string) relay.Key {
-	return relay.Key{Topic: topic, Key: key}
+func keyNamed(key string) driver.Key {
+	return driver.Key{Topic: topic, Key: key}
 }
 
 // holding is a session of a relay, moved by hand.
 type holding struct {
-	relay.Holder
+	driver.Holder
 
 	t  *testing.T
 	ob *pgoutbox.Outbox
@@ -40,13 +40,13 @@ func newHolding(t *testing.T) *holding {
 
 func holdingOf(t *testing.T, ob *pgoutbox.Outbox, db *testenv.Database, group string) *holding {
 	t.Helper()
-	s, ok := acquire(t, ob, group).(relay.Holder)
+	s, ok := acquire(t, ob, group).(driver.Holder)
 	require.True(t, ok)
 	return &holding{s, t, ob, db}
 }
 
 // page reads the next page, which has n records.
-func (h *holding) page(n int) relay.Page {
+func (h *holding) page(n int) driver.Page {
 	h.t.Helper()
 	page, err := h.Read(h.t.Context(), 100)
 	require.NoError(h.t, err)
@@ -56,23 +56,23 @@ func (h *holding) page(n int) relay.Page {
 
 // hold reads the next page and settles all of it, with these fates, one a record;
 // FateDelivered is not held.
-func (h *holding) hold(fates ...relay.Fate) {
+func (h *holding) hold(fates ...driver.Fate) {
 	h.t.Helper()
 	page := h.page(len(fates))
 	require.NoError(h.t, h.Hold(h.t.Context(), page, len(fates), holdings(fates...)))
 }
 
 // holdings are fates of the records of a page. What is retried is due at once.
-func holdings(fates ...relay.Fate) []relay.Holding {
-	var all []relay.Holding
+func holdings(fates ...driver.Fate) []driver.Holding {
+	var all []driver.Holding
 	for i, f := range fates {
-		one := relay.Holding{Index: i, Fate: f}
+		one := driver.Holding{Index: i, Fate: f}
 		switch f {
-		case relay.FateDelivered:
+		case driver.FateDelivered:
 			continue
-		case relay.FateWait:
+		case driver.FateWait:
 		default:
-			one.Attempts = []relay.Attempt{{At: time.Now(), Kind: outbox.FailurePermanent, Error: "refused"}}
+			one.Attempts = []driver.Attempt{{At: time.Now(), Kind: outbox.FailurePermanent, Error: "refused"}}
 			one.Reason = "it was refused"
 		}
 		all = append(all, one)
@@ -98,7 +98,7 @@ func (h *holding) dueRecords(except ...string) []outbox.Record {
 }
 
 // resolve gives what is due these fates, in its order, and returns the free keys.
-func (h *holding) resolve(fates ...relay.Fate) []relay.Key {
+func (h *holding) resolve(fates ...driver.Fate) []driver.Key {
 	h.t.Helper()
 	held, err := h.Due(h.t.Context(), 100, nil)
 	require.NoError(h.t, err)
@@ -108,12 +108,12 @@ func (h *holding) resolve(fates ...relay.Fate) []relay.Key {
 	return free
 }
 
-func verdicts(held []relay.Held, fates ...relay.Fate) []relay.Verdict {
-	var all []relay.Verdict
+func verdicts(held []driver.Held, fates ...driver.Fate) []driver.Verdict {
+	var all []driver.Verdict
 	for i, f := range fates {
-		v := relay.Verdict{Record: &held[i].Record, Fate: f}
-		if f != relay.FateDelivered {
-			v.Attempts = []relay.Attempt{{At: time.Now(), Kind: outbox.FailureUnknown, Error: "refused again"}}
+		v := driver.Verdict{Record: &held[i].Record, Fate: f}
+		if f != driver.FateDelivered {
+			v.Attempts = []driver.Attempt{{At: time.Now(), Kind: outbox.FailureUnknown, Error: "refused again"}}
 			v.Reason = "it was refused again"
 		}
 		all = append(all, v)

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
-	"github.com/leat-go/leat/outbox/relay"
 )
 
 // TestO4_HeldInEveryQueryMode: setting aside and what people do work in modes in
@@ -47,14 +47,14 @@ func setAsideAndBack(t *testing.T, h *holding) {
 	put(t, h.ob, "it's \\ {a,\"b\"}", "1", "2", "3")
 	put(t, h.ob, "", "4", "5")
 	page := h.page(5)
-	require.NoError(t, h.Hold(ctx, page, 5, holdings(relay.FatePark, relay.FateWait, relay.FateWait, relay.FateDead, relay.FateRetry)))
+	require.NoError(t, h.Hold(ctx, page, 5, holdings(driver.FatePark, driver.FateWait, driver.FateWait, driver.FateDead, driver.FateRetry)))
 	keys, err := h.HeldKeys(ctx)
 	require.NoError(t, err)
-	require.Equal(t, []relay.Key{keyNamed("it's \\ {a,\"b\"}")}, keys)
+	require.Equal(t, []driver.Key{keyNamed("it's \\ {a,\"b\"}")}, keys)
 	_, err = h.ob.SkipHead(ctx, pgoutbox.SkipHeadRequest{By: people(), Key: keys[0]})
 	require.NoError(t, err)
 	require.Equal(t, []string{"2", "3", "5"}, h.due("other's"))
-	h.resolve(relay.FatePark)
+	h.resolve(driver.FatePark)
 	parked, err := h.ob.Parked(ctx, pgoutbox.ParkedQuery{Topic: "ev*", Key: keys[0].Key})
 	require.NoError(t, err)
 	require.Len(t, parked, 2)
@@ -67,7 +67,7 @@ func setAsideAndBack(t *testing.T, h *holding) {
 		require.NoError(t, err)
 		require.Equal(t, 1, changed.Count)
 	}
-	require.Equal(t, keys, h.resolve(relay.FateDelivered, relay.FateDelivered, relay.FateDead, relay.FateSkip))
+	require.Equal(t, keys, h.resolve(driver.FateDelivered, driver.FateDelivered, driver.FateDead, driver.FateSkip))
 	changed, err := h.ob.Drop(ctx, pgoutbox.DropRequest{By: people(), Selection: pgoutbox.Selection{ID: page.Records[3].ID}})
 	require.NoError(t, err)
 	require.Equal(t, 1, changed.Count)

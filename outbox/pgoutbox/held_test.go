@@ -11,8 +11,8 @@ import (
 
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
-	"github.com/leat-go/leat/outbox/relay"
 )
 
 // TestO2_HoldSettlesThePage: what is held, dead or skipped is stored with the
@@ -24,14 +24,14 @@ func TestO2_HoldSettlesThePage(t *testing.T) {
 	put(t, h.ob, "b", "3")
 	put(t, h.ob, "c", "4")
 	put(t, h.ob, "", "5", "6")
-	h.hold(relay.FateRetry, relay.FateWait, relay.FateDead, relay.FateSkip, relay.FateRetry, relay.FateDelivered)
+	h.hold(driver.FateRetry, driver.FateWait, driver.FateDead, driver.FateSkip, driver.FateRetry, driver.FateDelivered)
 	require.Empty(t, h.pendingNow())
 	require.Equal(t, []string{"1 retry", "2 wait"}, h.held("a"))
 	require.Equal(t, []string{"1", "2", "5"}, h.due())
 
 	keys, err := h.HeldKeys(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []relay.Key{keyNamed("a")}, keys)
+	require.Equal(t, []driver.Key{keyNamed("a")}, keys)
 
 	dead, err := h.ob.Dead(t.Context(), pgoutbox.DeadQuery{})
 	require.NoError(t, err)
@@ -42,7 +42,7 @@ func TestO2_HoldSettlesThePage(t *testing.T) {
 	require.Equal(t, h.Epoch(), dead[0].Errors[0].Epoch)
 	require.Equal(t, []string{"dead b", "skip c"}, h.audit())
 
-	require.Equal(t, []relay.Key{keyNamed("a")}, h.resolve(relay.FateDelivered, relay.FateDelivered, relay.FateDelivered))
+	require.Equal(t, []driver.Key{keyNamed("a")}, h.resolve(driver.FateDelivered, driver.FateDelivered, driver.FateDelivered))
 	require.Empty(t, h.due())
 	require.NoError(t, h.Release(t.Context()))
 	require.Empty(t, readAll(t, acquire(t, h.ob, "default"), 10), "a new session does not read it again")
@@ -69,13 +69,13 @@ func TestO2_HoldAgainChangesNothing(t *testing.T) {
 	h := newHolding(t)
 	put(t, h.ob, "a", "1", "2", "3")
 	page := h.page(3)
-	fates := holdings(relay.FatePark, relay.FateWait)
+	fates := holdings(driver.FatePark, driver.FateWait)
 	require.NoError(t, h.Hold(t.Context(), page, 2, fates))
 	require.NoError(t, h.Hold(t.Context(), page, 2, fates))
 	require.Equal(t, []string{"1 parked", "2 wait"}, h.held("a"))
 	require.Equal(t, []string{"park a"}, h.audit())
 	require.Equal(t, []string{"3"}, h.pendingNow())
-	third := []relay.Holding{{Index: 2, Fate: relay.FateWait}}
+	third := []driver.Holding{{Index: 2, Fate: driver.FateWait}}
 	require.NoError(t, h.Hold(t.Context(), page, 3, third))
 	put(t, h.ob, "b", "4")
 	require.Equal(t, []string{"4"}, payloads(readAll(t, h, 10)))
@@ -91,7 +91,7 @@ func TestO2_FailedHoldMovesNothing(t *testing.T) {
 	put(t, h.ob, "a", "1")
 	page := h.page(1)
 	exec(t, h.db, "ALTER TABLE leat.outbox_held RENAME TO gone")
-	require.ErrorIs(t, h.Hold(t.Context(), page, 1, holdings(relay.FatePark)), outbox.ErrNotMigrated)
+	require.ErrorIs(t, h.Hold(t.Context(), page, 1, holdings(driver.FatePark)), outbox.ErrNotMigrated)
 	exec(t, h.db, "ALTER TABLE leat.gone RENAME TO outbox_held")
 	require.NoError(t, h.Release(t.Context()))
 	require.Equal(t, []string{"1"}, h.pendingNow())
@@ -115,9 +115,9 @@ func TestO4_HeldRecordsAreWhole(t *testing.T) {
 	w.commit()
 	page := h.page(2)
 	read := page.Records
-	require.NoError(t, h.Hold(t.Context(), page, 2, holdings(relay.FateRetry, relay.FateRetry)))
+	require.NoError(t, h.Hold(t.Context(), page, 2, holdings(driver.FateRetry, driver.FateRetry)))
 	require.Equal(t, read, h.dueRecords())
-	h.resolve(relay.FatePark, relay.FateDead)
+	h.resolve(driver.FatePark, driver.FateDead)
 	parked, err := h.ob.Parked(t.Context(), pgoutbox.ParkedQuery{})
 	require.NoError(t, err)
 	require.Len(t, parked, 1)
@@ -151,9 +151,9 @@ func TestO6_NothingPassesAParkedRecord(t *testing.T) {
 	h := newHolding(t)
 	put(t, h.ob, "a", "1", "2")
 	put(t, h.ob, "b", "3")
-	h.hold(relay.FatePark, relay.FateWait, relay.FateRetry)
+	h.hold(driver.FatePark, driver.FateWait, driver.FateRetry)
 	put(t, h.ob, "a", "4")
-	h.hold(relay.FateWait)
+	h.hold(driver.FateWait)
 	require.Equal(t, []string{"3"}, h.due())
 	parked, err := h.ob.Parked(t.Context(), pgoutbox.ParkedQuery{})
 	require.NoError(t, err)
@@ -169,7 +169,7 @@ func TestO6_NothingPassesAParkedRecord(t *testing.T) {
 	require.Zero(t, held[0].Attempts, "redriven")
 
 	// The first fails again: what was not told of stays, and waits.
-	h.resolve(relay.FatePark)
+	h.resolve(driver.FatePark)
 	require.Equal(t, []string{"3"}, h.due())
 	require.Equal(t, []string{"1 parked", "2 wait", "4 wait"}, h.held("a"))
 	require.Equal(t, "refused, refused again", query1[string](t, h.db, `
@@ -179,17 +179,17 @@ func TestO6_NothingPassesAParkedRecord(t *testing.T) {
 // TestO6_NextIsDueWhereTheFirstLeaves is true of every way to leave.
 func TestO6_NextIsDueWhereTheFirstLeaves(t *testing.T) {
 	t.Parallel()
-	for _, fate := range []relay.Fate{relay.FateDelivered, relay.FateDead, relay.FateSkip} {
+	for _, fate := range []driver.Fate{driver.FateDelivered, driver.FateDead, driver.FateSkip} {
 		t.Run(fate.String(), func(t *testing.T) {
 			t.Parallel()
 			h := newHolding(t)
 			put(t, h.ob, "a", "1", "2", "3")
-			h.hold(relay.FateRetry, relay.FateWait, relay.FateWait)
+			h.hold(driver.FateRetry, driver.FateWait, driver.FateWait)
 			require.Equal(t, []string{"1", "2", "3"}, h.due())
 			require.Empty(t, h.resolve(fate))
 			require.Equal(t, []string{"2 retry", "3 wait"}, h.held("a"))
 			require.Equal(t, []string{"2", "3"}, h.due())
-			require.Equal(t, []relay.Key{keyNamed("a")}, h.resolve(fate, fate))
+			require.Equal(t, []driver.Key{keyNamed("a")}, h.resolve(fate, fate))
 			require.Empty(t, h.held("a"))
 		})
 	}
@@ -203,7 +203,7 @@ func TestO6_RetryWaitsForItsTime(t *testing.T) {
 	put(t, h.ob, "a", "1", "2")
 	put(t, h.ob, "b", "3")
 	page := h.page(3)
-	fates := holdings(relay.FateRetry, relay.FateWait, relay.FateRetry)
+	fates := holdings(driver.FateRetry, driver.FateWait, driver.FateRetry)
 	fates[0].RetryIn = time.Hour
 	require.NoError(t, h.Hold(t.Context(), page, 3, fates))
 	require.Equal(t, []string{"3"}, h.due())
@@ -221,7 +221,7 @@ func TestO2_ErrorsThatCannotBeStored(t *testing.T) {
 	t.Parallel()
 	h := newHolding(t)
 	put(t, h.ob, "a", "1")
-	fates := holdings(relay.FatePark)
+	fates := holdings(driver.FatePark)
 	fates[0].Attempts[0].Error = "\x00\xff" + strings.Repeat("ü", 5000)
 	fates[0].Reason = "\x00"
 	require.NoError(t, h.Hold(t.Context(), h.page(1), 1, fates))
@@ -236,9 +236,9 @@ func TestO2_ErrorsAreBounded(t *testing.T) {
 	t.Parallel()
 	h := newHolding(t)
 	put(t, h.ob, "a", "1")
-	h.hold(relay.FateRetry)
+	h.hold(driver.FateRetry)
 	for range 110 {
-		h.resolve(relay.FateRetry)
+		h.resolve(driver.FateRetry)
 	}
 	require.Equal(t, 100, query1[int](t, h.db, "SELECT jsonb_array_length(errors) FROM leat.outbox_held"))
 	require.Equal(t, 111, query1[int](t, h.db, "SELECT attempts FROM leat.outbox_held"))
@@ -251,14 +251,14 @@ func TestO9_StaleHolderChangesNothing(t *testing.T) {
 	h := newHolding(t)
 	put(t, h.ob, "a", "1", "2")
 	page := h.page(2)
-	require.NoError(t, h.Hold(t.Context(), page, 1, holdings(relay.FateRetry)))
+	require.NoError(t, h.Hold(t.Context(), page, 1, holdings(driver.FateRetry)))
 	due, err := h.Due(t.Context(), 10, nil)
 	require.NoError(t, err)
 	takeOver(t, h.db)
 	before := h.everything()
-	require.ErrorIs(t, h.Hold(t.Context(), page, 2, []relay.Holding{{Index: 1, Fate: relay.FateSkip, Reason: "no"}}), relay.ErrLeaseLost)
-	_, err = h.Resolve(t.Context(), verdicts(due, relay.FateDead))
-	require.ErrorIs(t, err, relay.ErrLeaseLost)
+	require.ErrorIs(t, h.Hold(t.Context(), page, 2, []driver.Holding{{Index: 1, Fate: driver.FateSkip, Reason: "no"}}), driver.ErrLeaseLost)
+	_, err = h.Resolve(t.Context(), verdicts(due, driver.FateDead))
+	require.ErrorIs(t, err, driver.ErrLeaseLost)
 	require.Equal(t, before, h.everything())
 }
 

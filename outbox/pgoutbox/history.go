@@ -14,7 +14,7 @@ import (
 	"github.com/leat-go/leat/internal/pgheld"
 	"github.com/leat-go/leat/internal/pgwindow"
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // Bound is one end of a stretch of history. The zero value is the oldest message
@@ -66,7 +66,7 @@ type HistoryConfig struct {
 // replay reads on one connection of its own, outside the pool, and holds no
 // transaction open. It needs the privileges of a relay but for the leases, and
 // INSERT on the audit.
-func (o *Outbox) History(cfg HistoryConfig) (relay.History, error) {
+func (o *Outbox) History(cfg HistoryConfig) (driver.History, error) {
 	if cfg.Group == "" {
 		cfg.Group = defaultGroup
 	}
@@ -84,14 +84,14 @@ func (o *Outbox) History(cfg HistoryConfig) (relay.History, error) {
 	return &history{ob: o, cfg: cfg}, nil
 }
 
-// history is a relay.History.
+// history is a driver.History.
 type history struct {
 	ob  *Outbox
 	cfg HistoryConfig
 }
 
-// Begin implements relay.History.
-func (h *history) Begin(ctx context.Context, order relay.ReplayOrder) (relay.Playback, error) {
+// Begin implements driver.History.
+func (h *history) Begin(ctx context.Context, order driver.ReplayOrder) (driver.Playback, error) {
 	if err := h.ob.requireSchema(ctx, relaySchema); err != nil {
 		return nil, unusable(err)
 	}
@@ -107,7 +107,7 @@ func (h *history) Begin(ctx context.Context, order relay.ReplayOrder) (relay.Pla
 	return p, nil
 }
 
-func (h *history) begin(ctx context.Context, p *playback, order relay.ReplayOrder) error {
+func (h *history) begin(ctx context.Context, p *playback, order driver.ReplayOrder) error {
 	var err error
 	if order.Position == "" {
 		p.at, err = h.settle(ctx, p.pager.reader, p.facts)

@@ -5,7 +5,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // A playback begins at the first message that there is, or behind one that there is. So
@@ -40,7 +40,7 @@ func (h *history) before(ctx context.Context, conn *pgx.Conn, seq int64) (neares
 	return nearest, err
 }
 
-// complete returns a *relay.HistoryGapError where retention has overtaken the playback,
+// complete returns a *driver.HistoryGapError where retention has overtaken the playback,
 // which goes on behind the gap then. It comes after the read, of which nobody knows whether
 // it came before the drop: all that was dropped counts as missing.
 func (p *playback) complete(ctx context.Context) error {
@@ -49,7 +49,7 @@ func (p *playback) complete(ctx context.Context) error {
 	if err != nil || nearest != nil && *nearest <= next {
 		return err
 	}
-	gap := &relay.HistoryGapError{From: next, To: p.at.End}
+	gap := &driver.HistoryGapError{From: next, To: p.at.End}
 	if nearest != nil {
 		gap.To = min(gap.To, *nearest-1)
 	}

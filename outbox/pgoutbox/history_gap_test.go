@@ -8,6 +8,7 @@ import (
 
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/outboxtest"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
@@ -48,20 +49,20 @@ func TestO2_ReplayTellsOfHistoryDroppedUnderIt(t *testing.T) {
 				drop = func(*testing.T, *pgoutbox.Outbox, *testenv.Database) {}
 			}
 			report, err := relay.Replay(t.Context(), h, broker.Sink(), how)
-			require.ErrorIs(t, err, relay.ErrHistoryGap)
-			var gap *relay.HistoryGapError
+			require.ErrorIs(t, err, driver.ErrHistoryGap)
+			var gap *driver.HistoryGapError
 			require.ErrorAs(t, err, &gap)
-			require.Equal(t, relay.HistoryGapError{From: 4, To: 20}, *gap)
+			require.Equal(t, driver.HistoryGapError{From: 4, To: 20}, *gap)
 			require.EqualValues(t, 3, report.Sent)
 			require.False(t, report.Done)
 
 			how.Position = report.Position
 			_, err = relay.Replay(t.Context(), h, broker.Sink(), how)
-			require.ErrorIs(t, err, relay.ErrHistoryGap)
+			require.ErrorIs(t, err, driver.ErrHistoryGap)
 			how.SkipGaps = true
 			report, err = relay.Replay(t.Context(), h, broker.Sink(), how)
 			require.NoError(t, err)
-			require.Equal(t, []relay.HistoryGapError{{From: 4, To: 20}}, report.Gaps)
+			require.Equal(t, []driver.HistoryGapError{{From: 4, To: 20}}, report.Gaps)
 			require.True(t, report.Done)
 			require.Len(t, broker.Log(), 13)
 		})

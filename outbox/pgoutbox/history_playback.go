@@ -10,14 +10,14 @@ import (
 
 	"github.com/leat-go/leat/internal/pgwindow"
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // historySpan is how many numbers one statement walks: where few of them are
 // selected, it ends all the same.
 const historySpan = 200_000
 
-// playback is a relay.Playback.
+// playback is a driver.Playback.
 type playback struct {
 	history *history
 	facts   pgwindow.Facts
@@ -25,7 +25,7 @@ type playback struct {
 	at      place
 }
 
-// Read implements relay.Playback.
+// Read implements driver.Playback.
 func (p *playback) Read(ctx context.Context, limit int) ([]outbox.Record, error) {
 	if limit < 1 {
 		return nil, outbox.ConfigError("limit", limit, "must be positive")
@@ -57,17 +57,17 @@ func (p *playback) Read(ctx context.Context, limit int) ([]outbox.Record, error)
 	return nil, nil
 }
 
-// Position implements relay.Playback.
+// Position implements driver.Playback.
 func (p *playback) Position() string { return p.at.String() }
 
-// PositionAfter implements relay.Playback.
+// PositionAfter implements driver.Playback.
 func (p *playback) PositionAfter(r *outbox.Record) string {
 	at := p.at
 	at.Last = r.Seq
 	return at.String()
 }
 
-// Close implements relay.Playback.
+// Close implements driver.Playback.
 func (p *playback) Close(ctx context.Context) error {
 	closeConn(ctx, p.pager.reader)
 	return nil
@@ -86,7 +86,7 @@ func (p *playback) connect(ctx context.Context) error {
 		p.facts, err = p.history.ob.window.Facts(ctx, conn)
 	}
 	if errors.Is(err, pgwindow.ErrStandby) {
-		err = fmt.Errorf("%w: %w", relay.ErrSourceUnusable, err)
+		err = fmt.Errorf("%w: %w", driver.ErrSourceUnusable, err)
 	}
 	if err != nil {
 		closeConn(ctx, conn.Conn)

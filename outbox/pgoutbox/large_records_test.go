@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
-	"github.com/leat-go/leat/outbox/relay"
 )
 
 const mebibyte = 1 << 20
@@ -102,7 +102,7 @@ func TestN3_DueFetchesNoMoreThanItReturns(t *testing.T) {
 	putLarge(t, db, "", 12, mebibyte)
 	put(t, ob, "", "small")
 	h := holdingOf(t, ob, db, "default")
-	h.hold(slices.Repeat([]relay.Fate{relay.FateRetry}, 13)...)
+	h.hold(slices.Repeat([]driver.Fate{driver.FateRetry}, 13)...)
 	var got []int64
 	for calls := 0; ; calls++ {
 		before := read.Load()
@@ -116,7 +116,7 @@ func TestN3_DueFetchesNoMoreThanItReturns(t *testing.T) {
 		for i := range due {
 			got = append(got, due[i].Seq)
 		}
-		_, err = h.Resolve(t.Context(), verdicts(due, slices.Repeat([]relay.Fate{relay.FateDelivered}, len(due))...))
+		_, err = h.Resolve(t.Context(), verdicts(due, slices.Repeat([]driver.Fate{driver.FateDelivered}, len(due))...))
 		require.NoError(t, err)
 	}
 	require.Len(t, got, 13)
@@ -131,7 +131,7 @@ func TestO14_RenewingWaitsForNoRead(t *testing.T) {
 		"due":  func(ctx context.Context, h *holding) error { _, err := h.Due(ctx, 1, nil); return err },
 		"keys": func(ctx context.Context, h *holding) error { _, err := h.HeldKeys(ctx); return err },
 		"count": func(ctx context.Context, h *holding) error {
-			_, err := h.Holder.(relay.HoldCounter).CountHeld(ctx)
+			_, err := h.Holder.(driver.Holder).CountHeld(ctx)
 			return err
 		},
 	} {

@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
-	"github.com/leat-go/leat/outbox/relay"
 )
 
 // TestN4_LongTopicsCanBeSetAside: a producer that writes to the table can name a topic of
@@ -21,7 +21,7 @@ func TestN4_LongTopicsCanBeSetAside(t *testing.T) {
 		SELECT gen_random_uuid(), 0, (SELECT string_agg(md5(n::text), '') FROM generate_series(1, 250) n), key, ''
 		FROM unnest('{a,a,NULL,NULL}'::text[]) key`)
 	put(t, h.ob, "b", "next")
-	h.hold(relay.FatePark, relay.FateWait, relay.FateDead, relay.FateRetry, relay.FateDelivered)
+	h.hold(driver.FatePark, driver.FateWait, driver.FateDead, driver.FateRetry, driver.FateDelivered)
 	require.Empty(t, h.pendingNow())
 	parked, err := h.ob.Parked(t.Context(), pgoutbox.ParkedQuery{})
 	require.NoError(t, err)

@@ -18,8 +18,8 @@ import (
 
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
-	"github.com/leat-go/leat/outbox/relay"
 )
 
 func TestMain(m *testing.M) {
@@ -108,13 +108,13 @@ func sourceOf(tb testing.TB, ob *pgoutbox.Outbox, cfg pgoutbox.SourceConfig) *pg
 }
 
 // acquire starts a session of group, which is released when the test ends.
-func acquire(tb testing.TB, ob *pgoutbox.Outbox, group string) relay.Session {
+func acquire(tb testing.TB, ob *pgoutbox.Outbox, group string) driver.Session {
 	tb.Helper()
 	return acquireFrom(tb, source(tb, ob, group))
 }
 
 // acquireFrom starts a session of src, which is released when the test ends.
-func acquireFrom(tb testing.TB, src *pgoutbox.Source) relay.Session {
+func acquireFrom(tb testing.TB, src *pgoutbox.Source) driver.Session {
 	tb.Helper()
 	s, err := src.Acquire(tb.Context(), testLease)
 	require.NoError(tb, err)
@@ -123,7 +123,7 @@ func acquireFrom(tb testing.TB, src *pgoutbox.Source) relay.Session {
 }
 
 // readAll reads and settles pages of limit until nothing is left.
-func readAll(tb testing.TB, s relay.Session, limit int) []outbox.Record {
+func readAll(tb testing.TB, s driver.Session, limit int) []outbox.Record {
 	tb.Helper()
 	var all []outbox.Record
 	for {

@@ -13,7 +13,7 @@ import (
 	"github.com/leat-go/leat/internal/pgwindow"
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // maintenanceSchema is the oldest version of the schema that maintenance works with.
@@ -64,14 +64,18 @@ func NewMaintenance(ob *Outbox, cfg MaintenanceConfig) (*Maintenance, error) {
 	return m, err
 }
 
+// ErrAlreadyRunning is returned if Run or RunOnce is called while another call of one
+// of them runs on the same Maintenance.
+var ErrAlreadyRunning = errors.New("leat: maintenance of the outbox is already running")
+
 // Run keeps the log in shape until ctx ends, and returns nil then, with every
 // goroutine ended. Of any number of processes, one works at a time; another takes over
 // within the lease. Only a schema that is missing or older than version 3 ends Run
 // before ctx does (outbox.ErrNotMigrated); every other error is logged and tried again.
-// A second Run at the same time returns relay.ErrAlreadyRunning.
+// A second Run at the same time returns ErrAlreadyRunning.
 func (m *Maintenance) Run(ctx context.Context) error {
 	if !m.running.CompareAndSwap(false, true) {
-		return relay.ErrAlreadyRunning
+		return ErrAlreadyRunning
 	}
 	defer m.running.Store(false)
 	ctx, cancel := context.WithCancel(ctx)
@@ -100,11 +104,11 @@ func (m *Maintenance) Run(ctx context.Context) error {
 }
 
 // RunOnce does one round and moves what is due, for scheduled jobs and tests. While
-// another process works it returns a *relay.LeaseHeldError. After any other error the
+// another process works it returns a *driver.LeaseHeldError. After any other error the
 // report says what was done before it.
 func (m *Maintenance) RunOnce(ctx context.Context) (MaintenanceReport, error) {
 	if !m.running.CompareAndSwap(false, true) {
-		return MaintenanceReport{}, relay.ErrAlreadyRunning
+		return MaintenanceReport{}, ErrAlreadyRunning
 	}
 	defer m.running.Store(false)
 	if err := m.check(ctx); err != nil {
@@ -119,7 +123,7 @@ func (m *Maintenance) RunOnce(ctx context.Context) (MaintenanceReport, error) {
 		report.Promoted, _, err = m.ob.promote(ctx)
 		return err
 	})
-	if errors.Is(promoted, relay.ErrLeaseHeld) {
+	if errors.Is(promoted, driver.ErrLeaseHeld) {
 		promoted = nil // another one sees to it
 	}
 	return report, errors.Join(err, promoted)
@@ -138,7 +142,7 @@ func (m *Maintenance) serve(ctx context.Context, d *leasedTask, work func(contex
 		if err == nil {
 			err = d.run(ctx, func(ctx context.Context) error { return repeat(ctx, work) })
 		}
-		held, isHeld := errors.AsType[*relay.LeaseHeldError](err)
+		held, isHeld := errors.AsType[*driver.LeaseHeldError](err)
 		switch {
 		case ctx.Err() != nil:
 		case errors.Is(err, outbox.ErrNotMigrated):

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/internal/pgwindow"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // Names of the leases. They are those of relay groups that nobody can have.
@@ -35,14 +35,14 @@ func newLeasedTask(ob *Outbox, lease string, ttl time.Duration) (*leasedTask, er
 }
 
 // run claims the lease, runs work under it, and releases it. The context of work ends
-// with the lease. It returns a *relay.LeaseHeldError while another one works.
+// with the lease. It returns a *driver.LeaseHeldError while another one works.
 func (d *leasedTask) run(ctx context.Context, work func(context.Context) error) error {
 	asked := time.Now()
 	n := d.claims.Add(1)
 	former := pgwindow.Former{Prefix: d.name + "/", Last: n - 1} // those have returned
 	lease, err := d.ob.window.Claim(ctx, d.ob.pool, d.slot, d.name+"/"+strconv.FormatInt(n, 10), former, d.ttl)
 	if held, ok := errors.AsType[*pgwindow.HeldError](err); ok {
-		return &relay.LeaseHeldError{Owner: held.Owner, Remaining: held.Remaining}
+		return &driver.LeaseHeldError{Owner: held.Owner, Remaining: held.Remaining}
 	}
 	if err != nil {
 		return describe(err)
@@ -57,7 +57,7 @@ func (d *leasedTask) run(ctx context.Context, work func(context.Context) error) 
 		end(d.keep(working, lease, asked.Add(d.ttl)))
 	}()
 	err = work(working)
-	if cause := context.Cause(working); err != nil && errors.Is(cause, relay.ErrLeaseLost) {
+	if cause := context.Cause(working); err != nil && errors.Is(cause, driver.ErrLeaseLost) {
 		err = fmt.Errorf("%w: %w", cause, err)
 	}
 	return err
@@ -81,7 +81,7 @@ func (d *leasedTask) keep(ctx context.Context, lease pgwindow.Lease, until time.
 		case err == nil:
 			until = asked.Add(d.ttl)
 		case errors.Is(err, pgwindow.ErrLost), time.Until(until) < d.ttl/3:
-			return fmt.Errorf("%w: %w", relay.ErrLeaseLost, err)
+			return fmt.Errorf("%w: %w", driver.ErrLeaseLost, err)
 		}
 	}
 }

@@ -12,8 +12,8 @@ import (
 
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
-	"github.com/leat-go/leat/outbox/relay"
 )
 
 func TestMaintenanceConfig(t *testing.T) {
@@ -61,15 +61,15 @@ func TestO14_OneMaintains(t *testing.T) {
 		})
 		return func() {
 			_, err := m.RunOnce(t.Context())
-			require.ErrorIs(t, err, relay.ErrAlreadyRunning)
-			require.ErrorIs(t, m.Run(t.Context()), relay.ErrAlreadyRunning)
+			require.ErrorIs(t, err, pgoutbox.ErrAlreadyRunning)
+			require.ErrorIs(t, m.Run(t.Context()), pgoutbox.ErrAlreadyRunning)
 			cancel()
 			require.NoError(t, <-done)
 		}
 	}
 	first := run()
 	_, err := maintenance(t, ob, cfg).RunOnce(t.Context())
-	require.ErrorIs(t, err, relay.ErrLeaseHeld)
+	require.ErrorIs(t, err, driver.ErrLeaseHeld)
 	second := run()
 	n := 0
 	cycle := func() {
@@ -144,7 +144,7 @@ func fill(tb testing.TB, db *testenv.Database, n int) {
 }
 
 // settleAll settles everything without keeping it.
-func settleAll(tb testing.TB, s relay.Session) {
+func settleAll(tb testing.TB, s driver.Session) {
 	tb.Helper()
 	for {
 		page, err := s.Read(tb.Context(), 10_000)

@@ -4,25 +4,25 @@ import (
 	"context"
 	"time"
 
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
-var _ relay.Sharded = (*Source)(nil)
+var _ driver.Sharded = (*Source)(nil)
 
-// Share implements relay.Sharded. It also asks for another number of slots where
+// Share implements driver.Sharded. It also asks for another number of slots where
 // SourceConfig.Slots is not that of the group, once all relays of the group that
 // live agree and have had ttl to say so. A group with one slot that is to keep it
 // costs one read a call and no write.
-func (s *Source) Share(ctx context.Context, ttl time.Duration) (relay.Share, error) {
+func (s *Source) Share(ctx context.Context, ttl time.Duration) (driver.Share, error) {
 	var slots, members int
 	err := s.ob.pool.QueryRow(ctx, s.sql.share, s.cfg.Group, s.name, s.cfg.Slots, ttl.Microseconds()).Scan(&slots, &members)
 	if err != nil {
-		return relay.Share{}, unusable(describe(err))
+		return driver.Share{}, unusable(describe(err))
 	}
-	return relay.Share{Slots: slots, Fair: (slots + members - 1) / members}, nil
+	return driver.Share{Slots: slots, Fair: (slots + members - 1) / members}, nil
 }
 
-// Leave implements relay.Sharded.
+// Leave implements driver.Sharded.
 func (s *Source) Leave(ctx context.Context) error {
 	_, err := s.ob.pool.Exec(ctx, s.sql.leave, s.cfg.Group, s.name)
 	return unusable(describe(err))

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/outboxtest"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
@@ -216,7 +217,7 @@ func TestO2_PoolerWithoutItsSettings(t *testing.T) {
 			pooled := testenv.PgBouncer(t, db, testenv.PoolTransaction)
 			src := source(t, elsewhere(t, pooled, pgoutbox.Config{}), "")
 			err := src.Check(t.Context())
-			require.ErrorIs(t, err, relay.ErrSourceUnusable)
+			require.ErrorIs(t, err, driver.ErrSourceUnusable)
 			require.ErrorContains(t, err, setting)
 			_, err = src.Acquire(t.Context(), testLease)
 			require.Error(t, err)

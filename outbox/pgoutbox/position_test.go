@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
-	"github.com/leat-go/leat/outbox/relay"
 )
 
 // state is every row that a relay writes, with its version.
@@ -46,11 +46,11 @@ func TestO15_IdleWritesNothing(t *testing.T) {
 	})
 }
 
-func readNothing(t *testing.T, s relay.Session) {
+func readNothing(t *testing.T, s driver.Session) {
 	t.Helper()
 	page, err := s.Read(t.Context(), 10)
 	require.NoError(t, err)
-	require.Equal(t, relay.Page{}, page)
+	require.Equal(t, driver.Page{}, page)
 }
 
 // TestO15_OneWindowForMuch: what has piled up is one window, and the work of
@@ -88,8 +88,8 @@ func TestO9_ZombieSession(t *testing.T) {
 	require.Equal(t, zombie.Epoch()+1, successor.Epoch())
 
 	before := state(t, db)
-	require.ErrorIs(t, zombie.Advance(ctx, page, 1), relay.ErrLeaseLost)
-	require.ErrorIs(t, zombie.Renew(ctx, testLease), relay.ErrLeaseLost)
+	require.ErrorIs(t, zombie.Advance(ctx, page, 1), driver.ErrLeaseLost)
+	require.ErrorIs(t, zombie.Renew(ctx, testLease), driver.ErrLeaseLost)
 	require.NoError(t, zombie.Release(ctx))
 	require.Equal(t, before, state(t, db))
 	require.Equal(t, []string{"1", "2", "3", "4"}, payloads(readAll(t, successor, 3)))
@@ -104,7 +104,7 @@ func TestO9_ZombieCannotOpen(t *testing.T) {
 	exec(t, db, "UPDATE leat.outbox_leases SET lease_until = clock_timestamp()")
 	successor := acquire(t, ob, "")
 	_, err := zombie.Read(t.Context(), 10)
-	require.ErrorIs(t, err, relay.ErrLeaseLost)
+	require.ErrorIs(t, err, driver.ErrLeaseLost)
 	require.Equal(t, []string{"1"}, payloads(readAll(t, successor, 3)))
 }
 
@@ -119,9 +119,9 @@ func TestAcquire(t *testing.T) {
 	require.NoError(t, err)
 	for name, other := range map[string]*pgoutbox.Source{"another": source(t, ob, ""), "itself": src} {
 		_, err = other.Acquire(ctx, testLease)
-		var held *relay.LeaseHeldError
+		var held *driver.LeaseHeldError
 		require.ErrorAs(t, err, &held, name)
-		require.ErrorIs(t, err, relay.ErrLeaseHeld, name)
+		require.ErrorIs(t, err, driver.ErrLeaseHeld, name)
 		require.NotEmpty(t, held.Owner)
 		require.Positive(t, held.Remaining)
 		require.LessOrEqual(t, held.Remaining, testLease)
@@ -138,7 +138,7 @@ func TestAcquire(t *testing.T) {
 	require.Error(t, s.Release(short))
 	lock.rollback()
 	_, err = source(t, ob, "").Acquire(ctx, testLease)
-	require.ErrorIs(t, err, relay.ErrLeaseHeld)
+	require.ErrorIs(t, err, driver.ErrLeaseHeld)
 	again, err := src.Acquire(ctx, testLease)
 	require.NoError(t, err, "what this very source has left behind")
 	require.NoError(t, again.Release(ctx))
@@ -155,7 +155,7 @@ func TestAdvance_Nonsense(t *testing.T) {
 	for _, n := range []int{-1, 0, 3} {
 		require.ErrorContains(t, s.Advance(t.Context(), page, n), "cannot settle")
 	}
-	require.ErrorContains(t, s.Advance(t.Context(), relay.Page{Records: page.Records}, 1), "cannot settle")
+	require.ErrorContains(t, s.Advance(t.Context(), driver.Page{Records: page.Records}, 1), "cannot settle")
 	require.NoError(t, s.Advance(t.Context(), page, 2))
 	require.NoError(t, s.Advance(t.Context(), page, 2), "again")
 	require.NoError(t, s.Advance(t.Context(), page, 1), "less again")

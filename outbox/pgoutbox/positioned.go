@@ -9,10 +9,10 @@ import (
 	"strconv"
 
 	"github.com/leat-go/leat/internal/pgwindow"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
-var _ relay.Positioned = (*session)(nil)
+var _ driver.Positioned = (*session)(nil)
 
 // positionFormat is the version of position's encoding.
 const positionFormat = 1
@@ -40,13 +40,13 @@ type position struct {
 	Incarnation int64 `json:"incarnation,omitempty"`
 }
 
-// SlotName implements relay.Positioned.
+// SlotName implements driver.Positioned.
 func (n *session) SlotName() string {
 	return n.lease.Slot.Group + "/" + strconv.Itoa(n.Slot())
 }
 
-// Position implements relay.Positioned.
-func (n *session) Position(p relay.Page, settled int) ([]byte, error) {
+// Position implements driver.Positioned.
+func (n *session) Position(p driver.Page, settled int) ([]byte, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	w := &n.window
@@ -91,7 +91,7 @@ func (p position) toWindow() (w pgwindow.Window, err error) {
 	return w, nil
 }
 
-// Seek implements relay.Positioned. The stored position may be ahead of the given one
+// Seek implements driver.Positioned. The stored position may be ahead of the given one
 // by windows in which the slot had nothing to send; else it must not be. Nor can it be
 // behind by windows: each is on the disk before it is used, so that a sink which has
 // come further proves that the database has lost what it had committed. What was sent

@@ -9,27 +9,27 @@ import (
 
 	"github.com/leat-go/leat/internal/pgwindow"
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
-	"github.com/leat-go/leat/outbox/relay"
 )
 
 // positioned starts a session whose positions a sink can keep.
-func positioned(t *testing.T, ob *pgoutbox.Outbox, slots int) relay.Positioned {
+func positioned(t *testing.T, ob *pgoutbox.Outbox, slots int) driver.Positioned {
 	t.Helper()
-	p, ok := acquireFrom(t, sourceOf(t, ob, pgoutbox.SourceConfig{SyncPositions: true, Slots: slots})).(relay.Positioned)
+	p, ok := acquireFrom(t, sourceOf(t, ob, pgoutbox.SourceConfig{SyncPositions: true, Slots: slots})).(driver.Positioned)
 	require.True(t, ok)
 	return p
 }
 
 // again ends a session without a word and starts another one of its only slot.
-func again(t *testing.T, ob *pgoutbox.Outbox, db *testenv.Database) relay.Positioned {
+func again(t *testing.T, ob *pgoutbox.Outbox, db *testenv.Database) driver.Positioned {
 	t.Helper()
 	exec(t, db, "UPDATE leat.outbox_leases SET lease_until = clock_timestamp()")
 	return positioned(t, ob, 1)
 }
 
 // readPage reads a page that must be there.
-func readPage(t *testing.T, s relay.Session, limit int) relay.Page {
+func readPage(t *testing.T, s driver.Session, limit int) driver.Page {
 	t.Helper()
 	page, err := s.Read(t.Context(), limit)
 	require.NoError(t, err)
@@ -37,7 +37,7 @@ func readPage(t *testing.T, s relay.Session, limit int) relay.Page {
 	return page
 }
 
-func positionAt(t *testing.T, s relay.Positioned, page relay.Page, n int) []byte {
+func positionAt(t *testing.T, s driver.Positioned, page driver.Page, n int) []byte {
 	t.Helper()
 	raw, err := s.Position(page, n)
 	require.NoError(t, err)
@@ -74,7 +74,7 @@ func TestO10_SeekWhereThereWasNothingSince(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
 	keys := keysOf(t, ob, db, 2)
-	all := []relay.Positioned{positioned(t, ob, 2), positioned(t, ob, 2)}
+	all := []driver.Positioned{positioned(t, ob, 2), positioned(t, ob, 2)}
 	if slotOf(t, all[0]) != 0 {
 		all[0], all[1] = all[1], all[0]
 	}
@@ -96,7 +96,7 @@ func TestO10_SeekWhereThereWasNothingSince(t *testing.T) {
 	}
 	require.NoError(t, s.Seek(t.Context(), whole))
 	err := s.Seek(t.Context(), half)
-	require.ErrorIs(t, err, relay.ErrSourceUnusable, "b was settled, and the sink does not have it")
+	require.ErrorIs(t, err, driver.ErrSourceUnusable, "b was settled, and the sink does not have it")
 	require.ErrorContains(t, err, "behind")
 	put(t, ob, keys[0], "c")
 	require.Equal(t, []string{"c"}, payloads(readAll(t, s, 10)))
@@ -130,7 +130,7 @@ func TestO2_SeekRefuses(t *testing.T) {
 		"no transaction":   change("opened_by", "x"),
 	} {
 		err := s.Seek(t.Context(), raw)
-		require.ErrorIs(t, err, relay.ErrSourceUnusable, name)
+		require.ErrorIs(t, err, driver.ErrSourceUnusable, name)
 	}
 	require.ErrorIs(t, s.Seek(t.Context(), change("system_identifier", 7)), pgwindow.ErrOtherCluster)
 	require.ErrorIs(t, s.Seek(t.Context(), change("incarnation", 7)), pgwindow.ErrLogRestarted)
@@ -139,10 +139,10 @@ func TestO2_SeekRefuses(t *testing.T) {
 	require.Equal(t, []string{"3"}, payloads(readAll(t, s, 10)))
 
 	off := acquire(t, ob, "async")
-	p, ok := off.(relay.Positioned)
+	p, ok := off.(driver.Positioned)
 	require.True(t, ok)
 	err = p.Seek(t.Context(), second)
-	require.ErrorIs(t, err, relay.ErrSourceUnusable)
+	require.ErrorIs(t, err, driver.ErrSourceUnusable)
 	require.ErrorContains(t, err, "SyncPositions")
 }
 
@@ -161,7 +161,7 @@ func TestO2_SeekRefusesADatabaseThatWentBack(t *testing.T) {
 		put(t, ob, "k", "4") // and xmax goes past all that the position names
 		s = again(t, ob, db)
 		err := s.Seek(t.Context(), position)
-		require.ErrorIs(t, err, relay.ErrSourceUnusable)
+		require.ErrorIs(t, err, driver.ErrSourceUnusable)
 		require.ErrorContains(t, err, "went back")
 		require.ErrorContains(t, err, "Rebase")
 	}

@@ -102,7 +102,7 @@ type picky struct {
 	taken  []string
 }
 
-// Send implements relay.Sink.
+// Send implements driver.Sink.
 func (s *picky) Send(_ context.Context, records []outbox.Record) []outbox.Result {
 	results, refused := make([]outbox.Result, len(records)), map[string]bool{}
 	for i, r := range records {

@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
-	"github.com/leat-go/leat/outbox/relay"
 )
 
 // TestO2_O5_O10_RandomSchedules compares the outbox with a model under random
@@ -57,8 +57,8 @@ type model struct {
 	txs     []modelTx
 	holder  map[string]int // of a key: the transaction that has written it
 	next    int
-	session relay.Session
-	pages   []relay.Page // read and not settled
+	session driver.Session
+	pages   []driver.Page // read and not settled
 
 	committed []string            // in the order of the commits
 	keyOrder  map[string][]string // likewise, by key
@@ -230,7 +230,7 @@ func (m *model) settlePart(rt *rapid.T) {
 	}
 }
 
-func (m *model) advance(page relay.Page, n int) {
+func (m *model) advance(page driver.Page, n int) {
 	require.NoError(m.t, m.session.Advance(m.ctx, page, n))
 	for i := range n {
 		m.settled[string(page.Records[i].Payload)] = true

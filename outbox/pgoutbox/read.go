@@ -7,7 +7,7 @@ import (
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/pgwindow"
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // largeBacklog is the number of records from which on it is worth a transaction
@@ -23,18 +23,18 @@ const largeBacklog = 100_000
 // seen the second.
 const looks = 3
 
-// Read implements relay.Session: the next page of the window; past its end, once
+// Read implements driver.Session: the next page of the window; past its end, once
 // all of it is settled, the first page of the next window, if a probe finds that
 // there may be something in one. ErrSlotClosed where the slots are being changed and
 // this one has come to its end.
-func (n *session) Read(ctx context.Context, limit int) (relay.Page, error) {
+func (n *session) Read(ctx context.Context, limit int) (driver.Page, error) {
 	if limit < 1 {
-		return relay.Page{}, outbox.ConfigError("limit", limit, "must be positive")
+		return driver.Page{}, outbox.ConfigError("limit", limit, "must be positive")
 	}
 	n.reading.Lock()
 	defer n.reading.Unlock()
 	if n.closed {
-		return relay.Page{}, relay.ErrSlotClosed
+		return driver.Page{}, driver.ErrSlotClosed
 	}
 	page, err := n.readWindow(ctx, limit)
 	if err != nil || len(page.Records) > 0 {
@@ -44,22 +44,22 @@ func (n *session) Read(ctx context.Context, limit int) (relay.Page, error) {
 	waiting := n.unread > 0
 	n.mu.Unlock()
 	if waiting {
-		return relay.Page{Waiting: true}, nil
+		return driver.Page{Waiting: true}, nil
 	}
 	for range looks {
 		opened, err := n.openNext(ctx)
 		if err != nil || !opened {
-			return relay.Page{}, unusable(err)
+			return driver.Page{}, unusable(err)
 		}
 		if n.closed {
-			return relay.Page{}, relay.ErrSlotClosed
+			return driver.Page{}, driver.ErrSlotClosed
 		}
 		page, err = n.readWindow(ctx, limit)
 		if err != nil || len(page.Records) > 0 || n.window.Leads || n.slots == 1 {
 			return page, unusable(err)
 		}
 	}
-	return relay.Page{}, nil
+	return driver.Page{}, nil
 }
 
 // openNext goes to the next window if there may be something in it, else stores
@@ -117,7 +117,7 @@ func (n *session) next(ctx context.Context, probe pgwindow.Probe, changing bool)
 // readWindow returns the next rows of the window: first those of transactions
 // that were under way when it began, at or below its floor (phase B), then those
 // above (phase A). Only a page that is not full ends a phase.
-func (n *session) readWindow(ctx context.Context, limit int) (relay.Page, error) {
+func (n *session) readWindow(ctx context.Context, limit int) (driver.Page, error) {
 	w := &n.window
 	if n.read < w.Floor {
 		if w.HasEarly() {
@@ -133,27 +133,27 @@ func (n *session) readWindow(ctx context.Context, limit int) (relay.Page, error)
 		n.read = w.Floor
 	}
 	if n.whole {
-		return relay.Page{}, nil
+		return driver.Page{}, nil
 	}
 	sql, args := n.late(limit)
 	records, full, err := n.query(ctx, limit, sql, args...)
 	if err != nil {
-		return relay.Page{}, err
+		return driver.Page{}, err
 	}
 	n.whole = !full
 	return n.hand(records, lastSeq(records, n.read), n.whole), nil
 }
 
 // hand notes that the window was read up to last and returns the page.
-func (n *session) hand(records []outbox.Record, last int64, final bool) relay.Page {
+func (n *session) hand(records []outbox.Record, last int64, final bool) driver.Page {
 	n.read = last
 	if len(records) == 0 {
-		return relay.Page{}
+		return driver.Page{}
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.unread++
-	return relay.Page{Records: records, Round: n.opened, Cursor: cursor{window: n.window.No, last: last, final: final}}
+	return driver.Page{Records: records, Round: n.opened, Cursor: cursor{window: n.window.No, last: last, final: final}}
 }
 
 func lastSeq(records []outbox.Record, otherwise int64) int64 {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/leat-go/leat/internal/pgwindow"
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // RebaseRequest says what to do with the position of a group that does not fit its
@@ -58,7 +58,7 @@ func (r RebaseRequest) validate() error {
 }
 
 // Rebase makes a group usable again whose relays refuse to start, with an error that
-// wraps relay.ErrSourceUnusable, because its position belongs to another cluster, to
+// wraps driver.ErrSourceUnusable, because its position belongs to another cluster, to
 // the log of before a TRUNCATE … RESTART IDENTITY, or to what the database has lost.
 // Do this for each group:
 //
@@ -70,14 +70,14 @@ func (r RebaseRequest) validate() error {
 //     so that no position can be kept. If the sequence is behind the log's last
 //     number, which would make producers fail, Rebase says so: set it first.
 //  4. After a failover that lost commits, or a backup that was restored, under a sink
-//     that keeps the positions itself (relay.TransactionalSink): Rebase with Start.
+//     that keeps the positions itself (driver.TransactionalSink): Rebase with Start.
 //     StartOldest repeats what the log still holds, with the same ids, and loses nothing.
 //  5. Where a sink keeps the positions itself, remove those of the group there, before
 //     or after Rebase (kafkasink.Transactional.RemovePositions).
 //  6. Start the relays; if the position was kept and the sink's was removed, once with
 //     relay.Config.AdoptPosition.
 //
-// It is audited. It returns relay.ErrLeaseHeld while a lease of the group is live, and
+// It is audited. It returns driver.ErrLeaseHeld while a lease of the group is live, and
 // an error that wraps outbox.ErrInvalidConfig for a request that cannot be met. It
 // needs the privileges of the tables' owner.
 func (o *Outbox) Rebase(ctx context.Context, r RebaseRequest) error {
@@ -184,7 +184,7 @@ func (b *rebase) exclude(ctx context.Context, tx pgx.Tx) error {
 	if err != nil {
 		return err
 	}
-	return &relay.LeaseHeldError{Owner: owner, Remaining: time.Duration(micros) * time.Microsecond}
+	return &driver.LeaseHeldError{Owner: owner, Remaining: time.Duration(micros) * time.Microsecond}
 }
 
 // keepPosition takes the position over into this cluster, if it can be of it.

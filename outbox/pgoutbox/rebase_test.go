@@ -8,8 +8,8 @@ import (
 	"github.com/leat-go/leat/internal/pgwindow"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
-	"github.com/leat-go/leat/outbox/relay"
 )
 
 func rebaseTo(start pgoutbox.Start) pgoutbox.RebaseRequest {
@@ -127,7 +127,7 @@ func TestRebase_Refuses(t *testing.T) {
 	keep := pgoutbox.RebaseRequest{KeepPosition: true, Actor: "me", Reason: "r"}
 	exec(t, db, "UPDATE leat.outbox_leases SET owner = 'someone', lease_until = clock_timestamp() + interval '1 hour'")
 	err := ob.Rebase(ctx, keep)
-	require.ErrorIs(t, err, relay.ErrLeaseHeld)
+	require.ErrorIs(t, err, driver.ErrLeaseHeld)
 	require.ErrorContains(t, err, "someone")
 	exec(t, db, "UPDATE leat.outbox_leases SET lease_until = clock_timestamp()")
 
@@ -158,7 +158,7 @@ func TestO9_RebaseFences(t *testing.T) {
 	require.NoError(t, err)
 	exec(t, db, "UPDATE leat.outbox_leases SET lease_until = clock_timestamp()")
 	require.NoError(t, ob.Rebase(t.Context(), rebaseTo(pgoutbox.StartOldest())))
-	require.ErrorIs(t, zombie.Renew(t.Context(), testLease), relay.ErrLeaseLost)
-	require.ErrorIs(t, zombie.Advance(t.Context(), page, 1), relay.ErrLeaseLost)
+	require.ErrorIs(t, zombie.Renew(t.Context(), testLease), driver.ErrLeaseLost)
+	require.ErrorIs(t, zombie.Advance(t.Context(), page, 1), driver.ErrLeaseLost)
 	require.Equal(t, []string{"1", "2"}, payloads(readAll(t, acquire(t, ob, ""), 10)))
 }

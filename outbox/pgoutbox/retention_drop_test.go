@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
-	"github.com/leat-go/leat/outbox/relay"
 )
 
 // TestO2_DropWaits: a transaction that has written to a range and is open while the range
@@ -168,13 +168,13 @@ func TestO14_DropWaits_Zombie(t *testing.T) {
 	}()
 	<-reached
 	_, err := heir.RunOnce(t.Context())
-	require.ErrorIs(t, err, relay.ErrLeaseHeld)
+	require.ErrorIs(t, err, driver.ErrLeaseHeld)
 	exec(t, db, "UPDATE leat.outbox_leases SET owner = NULL, epoch = epoch + 1 WHERE relay_group = '_maintenance'")
 	report := once(t, heir)
 	require.True(t, report.Busy, "the zombie's lock")
 	require.Empty(t, report.Dropped)
 	close(released)
-	require.ErrorIs(t, <-done, relay.ErrLeaseLost)
+	require.ErrorIs(t, <-done, driver.ErrLeaseLost)
 	require.Len(t, once(t, heir).Dropped, 2)
 	require.Equal(t, 5, stored(t, db))
 }

@@ -13,8 +13,8 @@ import (
 
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
-	"github.com/leat-go/leat/outbox/relay"
 )
 
 // atOnce is maintenance that keeps nothing any longer than it must.
@@ -40,7 +40,7 @@ func age(t *testing.T, db *testenv.Database, by string) {
 }
 
 // settle reads and settles all there is, and moves the position past it.
-func settle(t *testing.T, s relay.Session) {
+func settle(t *testing.T, s driver.Session) {
 	t.Helper()
 	readAll(t, s, 100)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/internal/pgwindow"
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
-	"github.com/leat-go/leat/outbox/relay"
 )
 
 // everything is what a role needs for all that an outbox does but to change its tables.
@@ -59,7 +59,7 @@ func TestO2_RowLevelSecurityIsRefused(t *testing.T) {
 			require.Error(t, err)
 			h, err := mine.History(pgoutbox.HistoryConfig{})
 			require.NoError(t, err)
-			_, err = h.Begin(t.Context(), relay.ReplayOrder{Actor: "me", Reason: "r"})
+			_, err = h.Begin(t.Context(), driver.ReplayOrder{Actor: "me", Reason: "r"})
 			refused(t, err, pgwindow.ErrRowSecurity)
 			require.Equal(t, 25, stored(t, db))
 			require.NoError(t, source(t, ob, "").Check(t.Context()), "its owner sees all rows")
@@ -95,7 +95,7 @@ func TestO2_RowLevelSecurityUnderARelay(t *testing.T) {
 			require.Equal(t, []string{"3", "4"}, payloads(readAll(t, s, 2)))
 			h, err := mine.History(pgoutbox.HistoryConfig{})
 			require.NoError(t, err)
-			p, err := h.Begin(t.Context(), relay.ReplayOrder{Actor: "me", Reason: "r"})
+			p, err := h.Begin(t.Context(), driver.ReplayOrder{Actor: "me", Reason: "r"})
 			require.NoError(t, err)
 			exec(t, db, "ALTER TABLE leat.outbox ENABLE ROW LEVEL SECURITY")
 			_, err = p.Read(t.Context(), 10)

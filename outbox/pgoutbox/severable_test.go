@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 var errSevered = errors.New("connection is cut")
@@ -15,14 +15,14 @@ var errSevered = errors.New("connection is cut")
 // that was killed: what its sessions remember is never stored, and their lease
 // is not released but runs out.
 type severable struct {
-	relay.Source
+	driver.Source
 
 	cut atomic.Bool
 }
 
 func (s *severable) sever() { s.cut.Store(true) }
 
-func (s *severable) Acquire(ctx context.Context, ttl time.Duration) (relay.Session, error) {
+func (s *severable) Acquire(ctx context.Context, ttl time.Duration) (driver.Session, error) {
 	if s.cut.Load() {
 		return nil, errSevered
 	}
@@ -34,19 +34,19 @@ func (s *severable) Acquire(ctx context.Context, ttl time.Duration) (relay.Sessi
 }
 
 type severed struct {
-	relay.Session
+	driver.Session
 
 	cut *atomic.Bool
 }
 
-func (s *severed) Read(ctx context.Context, limit int) (relay.Page, error) {
+func (s *severed) Read(ctx context.Context, limit int) (driver.Page, error) {
 	if s.cut.Load() {
-		return relay.Page{}, errSevered
+		return driver.Page{}, errSevered
 	}
 	return s.Session.Read(ctx, limit)
 }
 
-func (s *severed) Advance(ctx context.Context, p relay.Page, n int) error {
+func (s *severed) Advance(ctx context.Context, p driver.Page, n int) error {
 	if s.cut.Load() {
 		return errSevered
 	}

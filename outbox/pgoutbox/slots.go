@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/internal/pgwindow"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // switchPoll is how soon a replica that finds nothing to claim looks again while
@@ -105,9 +105,9 @@ func (s *Source) claim(ctx context.Context, t claimAttempt, ttl time.Duration) (
 	return lease, err
 }
 
-// Slot implements relay.Slotted.
+// Slot implements driver.Slotted.
 func (n *session) Slot() int {
 	return int(n.lease.Slot.No)
 }
 
-var _ relay.Slotted = (*session)(nil)
+var _ driver.Slotted = (*session)(nil)

@@ -14,8 +14,8 @@ import (
 
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
-	"github.com/leat-go/leat/outbox/relay"
 )
 
 // stormLease is the shortest lease of a storm.
@@ -54,10 +54,10 @@ type stormReplica struct {
 }
 
 type stormSession struct {
-	relay.Session
+	driver.Session
 
 	renewed time.Time
-	pages   []relay.Page // read and not sent
+	pages   []driver.Page // read and not sent
 }
 
 func (s *slotStorm) start(slots int) {
@@ -85,8 +85,8 @@ func (s *slotStorm) step(ctx context.Context) {
 		x, err := r.src.Acquire(ctx, lease)
 		if err == nil {
 			r.sessions = append(r.sessions, &stormSession{Session: x, renewed: time.Now()})
-		} else if !errors.Is(err, relay.ErrLeaseLost) {
-			require.ErrorIs(s.t, err, relay.ErrLeaseHeld)
+		} else if !errors.Is(err, driver.ErrLeaseLost) {
+			require.ErrorIs(s.t, err, driver.ErrLeaseHeld)
 		}
 	}
 	var led []*stormSession
@@ -112,7 +112,7 @@ func (s *slotStorm) move(ctx context.Context, x *stormSession) bool {
 		return s.alive(s.send(ctx, x))
 	}
 	page, err := x.Read(ctx, 1+s.rng.IntN(20))
-	if errors.Is(err, relay.ErrSlotClosed) {
+	if errors.Is(err, driver.ErrSlotClosed) {
 		require.Empty(s.t, x.pages, "closed with pages that are not settled")
 		s.faults["closed"]++
 		return false
@@ -145,7 +145,7 @@ func (s *slotStorm) send(ctx context.Context, x *stormSession) error {
 }
 
 func (s *slotStorm) alive(err error) bool {
-	if errors.Is(err, relay.ErrLeaseLost) {
+	if errors.Is(err, driver.ErrLeaseLost) {
 		s.faults["lost"]++
 		return false
 	}
@@ -187,7 +187,7 @@ func (s *slotStorm) zombieStep(ctx context.Context) {
 	if len(x.pages) > 0 {
 		err = s.send(ctx, x)
 	} else {
-		var page relay.Page
+		var page driver.Page
 		if page, err = x.Read(ctx, 10); err == nil && len(page.Records) > 0 {
 			x.pages = append(x.pages, page)
 			return

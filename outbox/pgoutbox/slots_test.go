@@ -9,24 +9,24 @@ import (
 
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
-	"github.com/leat-go/leat/outbox/relay"
 )
 
 // slotsOf acquires every slot of the group and returns them by number.
-func slotsOf(t *testing.T, ob *pgoutbox.Outbox, slots int) []relay.Session {
+func slotsOf(t *testing.T, ob *pgoutbox.Outbox, slots int) []driver.Session {
 	t.Helper()
-	all := make([]relay.Session, slots)
+	all := make([]driver.Session, slots)
 	src := sourceOf(t, ob, pgoutbox.SourceConfig{Slots: slots})
 	for range slots {
 		s := acquireFrom(t, src)
-		slotted, ok := s.(relay.Slotted)
+		slotted, ok := s.(driver.Slotted)
 		require.True(t, ok)
 		require.Nil(t, all[slotted.Slot()])
 		all[slotted.Slot()] = s
 	}
 	_, err := src.Acquire(t.Context(), testLease)
-	require.ErrorIs(t, err, relay.ErrLeaseHeld)
+	require.ErrorIs(t, err, driver.ErrLeaseHeld)
 	return all
 }
 
@@ -145,13 +145,13 @@ func TestO14_SlotsOfTheDeadAreTaken(t *testing.T) {
 	require.NoError(t, err)
 	exec(t, db, "UPDATE leat.outbox_leases SET lease_until = clock_timestamp() WHERE slot = 2")
 	s := acquireFrom(t, sourceOf(t, ob, pgoutbox.SourceConfig{Slots: 4}))
-	slotted, ok := s.(relay.Slotted)
+	slotted, ok := s.(driver.Slotted)
 	require.True(t, ok)
 	require.Equal(t, 2, slotted.Slot())
-	require.ErrorIs(t, all[2].Renew(t.Context(), testLease), relay.ErrLeaseLost)
+	require.ErrorIs(t, all[2].Renew(t.Context(), testLease), driver.ErrLeaseLost)
 	require.NoError(t, all[2].Advance(t.Context(), page, 1), "noted only")
 	_, err = all[2].Read(t.Context(), 10)
-	require.ErrorIs(t, err, relay.ErrLeaseLost)
+	require.ErrorIs(t, err, driver.ErrLeaseLost)
 	require.Equal(t, []string{"x"}, payloads(readAll(t, s, 10)))
 }
 
@@ -171,12 +171,12 @@ func TestO14_OwnSlotsAreTakenBack(t *testing.T) {
 	require.Equal(t, slotOf(t, a), slotOf(t, again))
 	require.NotEqual(t, slotOf(t, b), slotOf(t, again))
 	_, err := src.Acquire(t.Context(), testLease)
-	require.ErrorIs(t, err, relay.ErrLeaseHeld)
+	require.ErrorIs(t, err, driver.ErrLeaseHeld)
 }
 
-func slotOf(t *testing.T, s relay.Session) int {
+func slotOf(t *testing.T, s driver.Session) int {
 	t.Helper()
-	slotted, ok := s.(relay.Slotted)
+	slotted, ok := s.(driver.Slotted)
 	require.True(t, ok)
 	return slotted.Slot()
 }
@@ -187,7 +187,7 @@ func TestO14_Share(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
 	ctx := t.Context()
-	share := func(src *pgoutbox.Source, ttl time.Duration) relay.Share {
+	share := func(src *pgoutbox.Source, ttl time.Duration) driver.Share {
 		s, err := src.Share(ctx, ttl)
 		require.NoError(t, err)
 		return s
@@ -195,16 +195,16 @@ func TestO14_Share(t *testing.T) {
 	one, other := sourceOf(t, ob, pgoutbox.SourceConfig{}), sourceOf(t, ob, pgoutbox.SourceConfig{})
 	require.NoError(t, acquireFrom(t, one).Release(ctx))
 	for range 3 {
-		require.Equal(t, relay.Share{Slots: 1, Fair: 1}, share(one, time.Hour))
-		require.Equal(t, relay.Share{Slots: 1, Fair: 1}, share(other, time.Hour))
+		require.Equal(t, driver.Share{Slots: 1, Fair: 1}, share(one, time.Hour))
+		require.Equal(t, driver.Share{Slots: 1, Fair: 1}, share(other, time.Hour))
 	}
 	require.Zero(t, query1[int](t, db, "SELECT count(*) FROM leat.outbox_members"), "O15: nothing is written where all have one slot")
 
 	const next = "SELECT coalesce(max(next_slots), 0) FROM leat.outbox_groups"
 	a := sourceOf(t, ob, pgoutbox.SourceConfig{Slots: 5})
 	const ttl = 300 * time.Millisecond
-	require.Equal(t, relay.Share{Slots: 1, Fair: 1}, share(a, ttl))
-	require.Equal(t, relay.Share{Slots: 1, Fair: 1}, share(one, time.Hour))
+	require.Equal(t, driver.Share{Slots: 1, Fair: 1}, share(a, ttl))
+	require.Equal(t, driver.Share{Slots: 1, Fair: 1}, share(one, time.Hour))
 	await(t, "it has wanted so for long enough", func() bool {
 		share(a, ttl)
 		return query1[bool](t, db, "SELECT since < clock_timestamp() - interval '310 ms' FROM leat.outbox_members WHERE slots = 5")
@@ -216,21 +216,21 @@ func TestO14_Share(t *testing.T) {
 	require.Equal(t, 5, query1[int](t, db, next), "all want it")
 	s := acquireFrom(t, a)
 	_, err := s.Read(ctx, 10)
-	require.ErrorIs(t, err, relay.ErrSlotClosed)
+	require.ErrorIs(t, err, driver.ErrSlotClosed)
 	require.NoError(t, s.Release(ctx))
 	s = acquireFrom(t, a)
-	require.Equal(t, relay.Share{Slots: 5, Fair: 5}, share(a, time.Hour))
-	require.Equal(t, relay.Share{Slots: 5, Fair: 3}, share(one, time.Hour))
-	require.Equal(t, relay.Share{Slots: 5, Fair: 2}, share(other, time.Hour))
+	require.Equal(t, driver.Share{Slots: 5, Fair: 5}, share(a, time.Hour))
+	require.Equal(t, driver.Share{Slots: 5, Fair: 3}, share(one, time.Hour))
+	require.Equal(t, driver.Share{Slots: 5, Fair: 2}, share(other, time.Hour))
 	require.NoError(t, other.Leave(ctx))
-	require.Equal(t, relay.Share{Slots: 5, Fair: 3}, share(a, time.Hour))
+	require.Equal(t, driver.Share{Slots: 5, Fair: 3}, share(a, time.Hour))
 	require.NoError(t, s.Release(ctx))
 }
 
 // lagging is a group of two slots of which the second has read the first record of a
 // key and not sent it yet, while the first has set the marker of a change to one
 // slot. A second record of the key was committed then.
-func lagging(t *testing.T) (ob *pgoutbox.Outbox, db *testenv.Database, slow relay.Session, unsent relay.Page) {
+func lagging(t *testing.T) (ob *pgoutbox.Outbox, db *testenv.Database, slow driver.Session, unsent driver.Page) {
 	t.Helper()
 	ob, db = newOutbox(t, pgoutbox.Config{})
 	keys, all := keysOf(t, ob, db, 2), slotsOf(t, ob, 2)
@@ -241,9 +241,9 @@ func lagging(t *testing.T) (ob *pgoutbox.Outbox, db *testenv.Database, slow rela
 	require.Len(t, unsent.Records, 1)
 	exec(t, db, "UPDATE leat.outbox_groups SET next_slots = 1")
 	_, err = all[0].Read(t.Context(), 10)
-	require.ErrorIs(t, err, relay.ErrSlotClosed)
+	require.ErrorIs(t, err, driver.ErrSlotClosed)
 	_, err = all[0].Read(t.Context(), 10)
-	require.ErrorIs(t, err, relay.ErrSlotClosed)
+	require.ErrorIs(t, err, driver.ErrSlotClosed)
 	require.NoError(t, all[0].Release(t.Context()))
 	put(t, ob, keys[1], "2")
 	return ob, db, all[1], unsent
@@ -255,7 +255,7 @@ func TestO5_ChangeWaitsForEverySlot(t *testing.T) {
 	t.Parallel()
 	ob, db, slow, unsent := lagging(t)
 	src := sourceOf(t, ob, pgoutbox.SourceConfig{})
-	var held *relay.LeaseHeldError
+	var held *driver.LeaseHeldError
 	_, err := src.Acquire(t.Context(), testLease)
 	require.ErrorAs(t, err, &held, "the first slot has come to its end, and the other is held")
 	require.LessOrEqual(t, held.Remaining, time.Second, "look again soon")
@@ -267,9 +267,9 @@ func TestO5_ChangeWaitsForEverySlot(t *testing.T) {
 	require.Equal(t, []string{"1"}, payloads(log), "and by nobody further than the marker")
 	require.NoError(t, slow.Advance(t.Context(), unsent, 1), "noted only")
 	_, err = slow.Read(t.Context(), 10)
-	require.ErrorIs(t, err, relay.ErrLeaseLost, "a zombie comes no further")
+	require.ErrorIs(t, err, driver.ErrLeaseLost, "a zombie comes no further")
 	_, err = src.Acquire(t.Context(), testLease)
-	require.ErrorIs(t, err, relay.ErrLeaseHeld, "not before the last one has given its lease up")
+	require.ErrorIs(t, err, driver.ErrLeaseHeld, "not before the last one has given its lease up")
 	require.NoError(t, heir.Release(t.Context()))
 
 	only := acquireFrom(t, src)
@@ -291,13 +291,13 @@ func TestO5_ChangeThatDoesNotWaitInverts(t *testing.T) {
 }
 
 // readUntilClosed reads and settles until the slot is closed.
-func readUntilClosed(t *testing.T, s relay.Session) []outbox.Record {
+func readUntilClosed(t *testing.T, s driver.Session) []outbox.Record {
 	t.Helper()
 	var all []outbox.Record
 	for {
 		page, err := s.Read(t.Context(), 10)
 		if err != nil {
-			require.ErrorIs(t, err, relay.ErrSlotClosed)
+			require.ErrorIs(t, err, driver.ErrSlotClosed)
 			return all
 		}
 		if len(page.Records) > 0 {

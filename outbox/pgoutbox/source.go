@@ -16,7 +16,7 @@ import (
 	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/internal/pgwindow"
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // SourceConfig tunes a Source.
@@ -50,7 +50,7 @@ type SourceConfig struct {
 	Topics []string
 
 	// SyncPositions makes each new window wait for the disk. A sink that keeps the
-	// position itself (relay.TransactionalSink) needs it: the transaction numbers
+	// position itself (driver.TransactionalSink) needs it: the transaction numbers
 	// in a position that the server had not written when it crashed are given to
 	// other transactions, whose messages would be taken for sent.
 	// Defaults to false: a crash of the server repeats a few pages.
@@ -111,7 +111,7 @@ type Source struct {
 	listener listener
 }
 
-var _ relay.Source = (*Source)(nil)
+var _ driver.Source = (*Source)(nil)
 
 // Source returns the outbox as a source for relay.New. Replicas of one relay use
 // the same group, in one process or many. It connects to nothing.
@@ -143,7 +143,7 @@ func (o *Outbox) Source(cfg SourceConfig) (*Source, error) {
 	return s, err
 }
 
-// Check implements relay.Source. It refuses a missing or too old schema, a
+// Check implements driver.Source. It refuses a missing or too old schema, a
 // standby, a sequence that caches, a database whose synchronous_commit is off
 // (Config.AllowAsyncCommit), settings that a relay needs and cannot change behind a
 // pooler, row level security that would hide rows, a stored position that does not
@@ -156,7 +156,7 @@ func (s *Source) Check(ctx context.Context) error {
 	facts, err := s.ob.window.Facts(ctx, s.ob.pool)
 	if errors.Is(err, pgwindow.ErrStandby) {
 		// Later on it is a failover under way, which passes.
-		return fmt.Errorf("%w: %w", relay.ErrSourceUnusable, err)
+		return fmt.Errorf("%w: %w", driver.ErrSourceUnusable, err)
 	}
 	if err != nil {
 		return unusable(err)
@@ -199,10 +199,10 @@ func (s *Source) checkPositions(ctx context.Context, facts pgwindow.Facts) error
 	return err
 }
 
-// Acquire implements relay.Source: it takes any slot that is free. A lease that an
+// Acquire implements driver.Source: it takes any slot that is free. A lease that an
 // earlier session of this very Source left behind, because the database was away
 // when it ended, is taken at once.
-func (s *Source) Acquire(ctx context.Context, ttl time.Duration) (relay.Session, error) {
+func (s *Source) Acquire(ctx context.Context, ttl time.Duration) (driver.Session, error) {
 	t := s.begin()
 	lease, err := s.claim(ctx, t, ttl)
 	if err == nil {
@@ -214,7 +214,7 @@ func (s *Source) Acquire(ctx context.Context, ttl time.Duration) (relay.Session,
 	}
 	s.ended(t.no)
 	if held, ok := errors.AsType[*pgwindow.HeldError](err); ok {
-		return nil, &relay.LeaseHeldError{Owner: held.Owner, Remaining: held.Remaining}
+		return nil, &driver.LeaseHeldError{Owner: held.Owner, Remaining: held.Remaining}
 	}
 	return nil, unusable(describe(err))
 }
@@ -260,7 +260,7 @@ func (s *Source) ended(attempt int64) {
 	s.running = slices.DeleteFunc(s.running, func(no int64) bool { return no == attempt })
 }
 
-// Wakes implements relay.Source: commits that this process has announced and,
+// Wakes implements driver.Source: commits that this process has announced and,
 // while a session runs that listens, those that others have.
 func (s *Source) Wakes(ctx context.Context) <-chan struct{} {
 	c := s.ob.bell.listen(ctx)
@@ -278,11 +278,11 @@ func unusable(err error) error {
 		pgwindow.ErrSequenceWentBack, pgwindow.ErrOtherCluster, pgwindow.ErrSequenceCache, pgwindow.ErrSequencePrivilege,
 	} {
 		if errors.Is(err, fatal) {
-			return fmt.Errorf("%w: %w", relay.ErrSourceUnusable, err)
+			return fmt.Errorf("%w: %w", driver.ErrSourceUnusable, err)
 		}
 	}
 	if errors.Is(err, pgwindow.ErrLost) {
-		return fmt.Errorf("%w: %w", relay.ErrLeaseLost, err)
+		return fmt.Errorf("%w: %w", driver.ErrLeaseLost, err)
 	}
 	return err
 }

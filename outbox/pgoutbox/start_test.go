@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
-	"github.com/leat-go/leat/outbox/relay"
 )
 
 // TestStart_MustBeStated: a new group does not guess where it starts; the group that
@@ -19,12 +19,12 @@ func TestStart_MustBeStated(t *testing.T) {
 	put(t, ob, "k", "1")
 	fresh := sourceOf(t, ob, pgoutbox.SourceConfig{Group: "copies"})
 	err := fresh.Check(t.Context())
-	require.ErrorIs(t, err, relay.ErrSourceUnusable)
+	require.ErrorIs(t, err, driver.ErrSourceUnusable)
 	for _, name := range []string{"StartOldest()", "StartNow()", "StartAt("} {
 		require.ErrorContains(t, err, name)
 	}
 	_, err = fresh.Acquire(t.Context(), testLease)
-	require.ErrorIs(t, err, relay.ErrSourceUnusable)
+	require.ErrorIs(t, err, driver.ErrSourceUnusable)
 	require.Zero(t, query1[int](t, db, "SELECT count(*) FROM leat.outbox_groups"), "nothing was begun")
 
 	def := sourceOf(t, ob, pgoutbox.SourceConfig{})

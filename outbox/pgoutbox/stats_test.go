@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
-	"github.com/leat-go/leat/outbox/relay"
 )
 
 func statsOf(t *testing.T, ob *pgoutbox.Outbox) pgoutbox.Stats {
@@ -38,7 +38,7 @@ func TestStats(t *testing.T) {
 	put(t, ob, "", "6")
 	exec(t, db, "INSERT INTO leat.outbox_leases (relay_group, slot, owner) VALUES ('_maintenance', 0, 'x')")
 	exec(t, db, "INSERT INTO leat.outbox_delayed (not_before, id, shard, topic, payload) VALUES (now(), gen_random_uuid(), 1, 't', '')")
-	h.hold(relay.FateRetry, relay.FateWait, relay.FateWait, relay.FatePark, relay.FateWait, relay.FateDead)
+	h.hold(driver.FateRetry, driver.FateWait, driver.FateWait, driver.FatePark, driver.FateWait, driver.FateDead)
 	put(t, ob, "c", "7", "8")
 	late.commit()
 
@@ -198,7 +198,7 @@ func TestStats_SlotsAndTopics(t *testing.T) {
 		require.Positive(t, slot.Lag)
 	}
 	read := readAll(t, s, 100)
-	own, ok := s.(relay.Slotted)
+	own, ok := s.(driver.Slotted)
 	require.True(t, ok)
 	require.Len(t, read, int(slots[own.Slot()].Backlog))
 	require.Zero(t, statsOf(t, ob).Groups[0].Slots[own.Slot()].Backlog)

@@ -8,8 +8,8 @@ import (
 
 	"github.com/leat-go/leat/internal/pgwindow"
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
-	"github.com/leat-go/leat/outbox/relay"
 )
 
 // relayed is an outbox of which five messages were relayed.
@@ -167,7 +167,7 @@ func TestO2_NobodyDeletesByAForeignPosition(t *testing.T) {
 			age(t, db, "1 day")
 			exec(t, db, spoil)
 			requireProblem(t, ob, db, name, 5)
-			require.ErrorIs(t, source(t, ob, "").Check(t.Context()), relay.ErrSourceUnusable)
+			require.ErrorIs(t, source(t, ob, "").Check(t.Context()), driver.ErrSourceUnusable)
 		})
 	}
 }

@@ -9,12 +9,12 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/leat-go/leat/internal/testenv"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // sized is a session that reads pages of one size.
 type sized struct {
-	relay.Session
+	driver.Session
 
 	limit int
 }

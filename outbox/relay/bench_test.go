@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/relay"
 )
 
@@ -35,7 +36,7 @@ type benchSource struct{ records []outbox.Record }
 
 func (*benchSource) Check(context.Context) error { return nil }
 
-func (s *benchSource) Acquire(context.Context, time.Duration) (relay.Session, error) {
+func (s *benchSource) Acquire(context.Context, time.Duration) (driver.Session, error) {
 	return &benchSession{left: s.records}, nil
 }
 
@@ -46,14 +47,14 @@ type benchSession struct{ left []outbox.Record }
 
 func (*benchSession) Epoch() int64 { return 1 }
 
-func (s *benchSession) Read(_ context.Context, limit int) (relay.Page, error) {
+func (s *benchSession) Read(_ context.Context, limit int) (driver.Page, error) {
 	n := min(limit, len(s.left))
-	page := relay.Page{Records: s.left[:n:n]}
+	page := driver.Page{Records: s.left[:n:n]}
 	s.left = s.left[n:]
 	return page, nil
 }
 
-func (*benchSession) Advance(context.Context, relay.Page, int) error { return nil }
+func (*benchSession) Advance(context.Context, driver.Page, int) error { return nil }
 
 func (*benchSession) Renew(context.Context, time.Duration) error { return nil }
 

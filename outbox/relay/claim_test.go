@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/wait"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/relay"
 )
 
@@ -19,7 +20,7 @@ type slowAnswer struct {
 	takes time.Duration
 }
 
-func (s slowAnswer) Acquire(ctx context.Context, ttl time.Duration) (relay.Session, error) {
+func (s slowAnswer) Acquire(ctx context.Context, ttl time.Duration) (driver.Session, error) {
 	session, err := s.fakeSource.Acquire(ctx, ttl)
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // delivery is the way of one page from the moment at which something is amiss:
@@ -30,17 +31,17 @@ import (
 // are out and the sink is no Checker, nothing is set aside.
 type delivery struct {
 	t    *term
-	page Page
+	page driver.Page
 
 	todo     []int // places that are neither acknowledged nor set aside, ascending
-	tries    map[int][]Attempt
-	holdings []Holding
-	blocked  map[Key]struct{} // keys of holdings, which are not stored yet
-	givenUp  map[Key]int      // keys of which a record is given up, at that place; not stored yet
-	done     int              // records of the page that are settled
-	moved    bool             // the last round has brought something forward
-	failure  error            // of the last round
-	capped   bool             // something should be set aside and MaxHeld forbids it
+	tries    map[int][]driver.Attempt
+	holdings []driver.Holding
+	blocked  map[driver.Key]struct{} // keys of holdings, which are not stored yet
+	givenUp  map[driver.Key]int      // keys of which a record is given up, at that place; not stored yet
+	done     int                     // records of the page that are settled
+	moved    bool                    // the last round has brought something forward
+	failure  error                   // of the last round
+	capped   bool                    // something should be set aside and MaxHeld forbids it
 }
 
 func (d *delivery) begin() {
@@ -48,9 +49,9 @@ func (d *delivery) begin() {
 	for i := range d.todo {
 		d.todo[i] = i
 	}
-	d.tries = make(map[int][]Attempt)
-	d.blocked = make(map[Key]struct{})
-	d.givenUp = make(map[Key]int)
+	d.tries = make(map[int][]driver.Attempt)
+	d.blocked = make(map[driver.Key]struct{})
+	d.givenUp = make(map[driver.Key]int)
 }
 
 // run goes on until nothing is left to do.
@@ -138,7 +139,7 @@ func (d *delivery) wait(now time.Time) time.Duration {
 	for _, i := range d.todo {
 		dest := d.t.destinations.out(d.page.Records[i].Topic)
 		if dest == nil {
-			return d.t.retry.next()
+			return d.t.retry.Next()
 		}
 		if at := d.t.destinations.probeAt(dest); next.IsZero() || at.Before(next) {
 			next = at
@@ -180,8 +181,8 @@ func (d *delivery) settle(work context.Context, n int) error {
 		return nil
 	}
 	t := d.t
-	slices.SortFunc(d.holdings, func(a, b Holding) int { return a.Index - b.Index })
-	ready, _ := slices.BinarySearchFunc(d.holdings, n, func(h Holding, n int) int { return h.Index - n })
+	slices.SortFunc(d.holdings, func(a, b driver.Holding) int { return a.Index - b.Index })
+	ready, _ := slices.BinarySearchFunc(d.holdings, n, func(h driver.Holding, n int) int { return h.Index - n })
 	if ready == 0 {
 		if err := t.advance(work, d.page, n); err != nil {
 			return t.fault(work, "advance", err)
@@ -197,7 +198,7 @@ func (d *delivery) settle(work context.Context, n int) error {
 		}
 		d.holdings = slices.Delete(d.holdings, 0, ready)
 	}
-	t.retry.reset()
+	t.retry.Reset()
 	t.acked.Add(int64(n - d.done - ready))
 	t.progress(work, d.page.Records[d.done:n], ready)
 	d.done = n

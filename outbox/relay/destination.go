@@ -5,7 +5,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/leat-go/leat/internal/jitter"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // destinations are the topics of which a term knows something, each with a
@@ -38,7 +40,7 @@ type destination struct {
 	since   time.Time
 	next    time.Time // of the next probe
 	err     error
-	wait    backoff
+	wait    jitter.Backoff
 	failed  []identity // different keys that have failed, nothing having succeeded since
 }
 
@@ -58,11 +60,11 @@ func identityOf(r *outbox.Record) identity {
 
 // newDestinations returns the destinations of sink. changed is told of breakers that
 // have changed, once a call of learn.
-func newDestinations(cfg *Config, sink Sink, changed func(all []*destination)) *destinations {
+func newDestinations(cfg *Config, sink driver.Sink, changed func(all []*destination)) *destinations {
 	ds := &destinations{cfg: cfg, byTopic: make(map[string]*destination), changed: changed, known: newKnown()}
-	ds.unavailable.checker, _ = sink.(TopicChecker)
+	ds.unavailable.checker, _ = sink.(driver.TopicChecker)
 	ds.unavailable.topics = make(map[string]*destination)
-	ds.unavailable.wait = backoff{first: cfg.BackoffMin, most: cfg.BackoffMax}
+	ds.unavailable.wait = jitter.Backoff{Min: cfg.BackoffMin, Max: cfg.BackoffMax}
 	return ds
 }
 
@@ -70,7 +72,7 @@ func newDestinations(cfg *Config, sink Sink, changed func(all []*destination)) *
 func (ds *destinations) at(topic string) *destination {
 	d := ds.byTopic[topic]
 	if d == nil {
-		d = &destination{topic: topic, wait: backoff{first: ds.cfg.BackoffMin, most: ds.cfg.BackoffMax}}
+		d = &destination{topic: topic, wait: jitter.Backoff{Min: ds.cfg.BackoffMin, Max: ds.cfg.BackoffMax}}
 		ds.byTopic[topic] = d
 	}
 	return d
@@ -194,7 +196,7 @@ func (ds *destinations) fail(d *destination, y *tally, now time.Time, took time.
 	case !d.open && suspect && len(d.failed) < ds.cfg.SuspectKeys:
 		return
 	}
-	wait := d.wait.next()
+	wait := d.wait.Next()
 	if ds.recently(now.Add(-took)) {
 		// Others were acknowledged when the call began, and would wait for each probe
 		// that hangs.

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/relay"
 )
 
@@ -102,7 +103,7 @@ func TestO13_StopWhileWaiting(t *testing.T) {
 		sink  *fakeSink
 	}{
 		"idle":    {func(s *fakeSource) { s.log.records = nil }, takesAll(0)},
-		"standby": {func(s *fakeSource) { s.acquire = func() error { return relay.ErrLeaseHeld } }, takesAll(0)},
+		"standby": {func(s *fakeSource) { s.acquire = func() error { return driver.ErrLeaseHeld } }, takesAll(0)},
 		"backoff": {func(s *fakeSource) { s.acquire = func() error { return errAway } }, takesAll(0)},
 		"failing sink": {func(*fakeSource) {}, &fakeSink{answer: func(_ context.Context, _ int, records []outbox.Record) []outbox.Result {
 			results := make([]outbox.Result, len(records))

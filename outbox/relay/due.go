@@ -7,6 +7,7 @@ import (
 
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // mostDue bounds the held records that are sent at once.
@@ -65,7 +66,7 @@ func (t *term) due(stop, work context.Context) error {
 	}
 	if err != nil {
 		t.relay.onError(work, "send", err)
-		t.dueAt = time.Now().Add(t.retry.next())
+		t.dueAt = time.Now().Add(t.retry.Next())
 		return nil
 	}
 	return t.resolve(work, picks, records, results, took)
@@ -73,10 +74,10 @@ func (t *term) due(stop, work context.Context) error {
 
 // pick returns what is to be sent of held: all but those of destinations that
 // are out, of which only the first of the key that has failed least often is.
-func (t *term) pick(held []Held) []*Held {
-	picks := make([]*Held, 0, len(held))
+func (t *term) pick(held []driver.Held) []*driver.Held {
+	picks := make([]*driver.Held, 0, len(held))
 	probes := make(map[string]int) // places in picks
-	seen := make(map[Key]bool)
+	seen := make(map[driver.Key]bool)
 	for i := range held {
 		h := &held[i]
 		if t.destinations.out(h.Topic) == nil {
@@ -102,7 +103,7 @@ func (t *term) pick(held []Held) []*Held {
 }
 
 // resolve stores what became of held records that were sent.
-func (t *term) resolve(work context.Context, picks []*Held, records []outbox.Record, results []outbox.Result, took time.Duration) error {
+func (t *term) resolve(work context.Context, picks []*driver.Held, records []outbox.Record, results []outbox.Result, took time.Duration) error {
 	probing := make(map[string]bool)
 	for _, h := range picks {
 		if t.destinations.out(h.Topic) != nil {
@@ -117,11 +118,11 @@ func (t *term) resolve(work context.Context, picks []*Held, records []outbox.Rec
 	stays := t.staysDue(records, len(verdicts))
 	if len(verdicts) == 0 && stays {
 		// Nothing came of it, and no breaker says when to try again.
-		t.dueAt = time.Now().Add(t.retry.next())
+		t.dueAt = time.Now().Add(t.retry.Next())
 		return nil
 	}
 	if len(verdicts) > 0 {
-		var free []Key
+		var free []driver.Key
 		err := around(work, parks, func() (err error) {
 			free, err = t.holder.Resolve(work, verdicts)
 			return err
@@ -148,15 +149,15 @@ func (t *term) staysDue(records []outbox.Record, verdicts int) bool {
 
 // verdicts decides what becomes of each record that was sent. One whose
 // destination is out stays as it is.
-func (t *term) verdicts(records []outbox.Record, picks []*Held, results []outbox.Result, probing map[string]bool) ([]Verdict, []HoldEvent, bool) {
-	var verdicts []Verdict
+func (t *term) verdicts(records []outbox.Record, picks []*driver.Held, results []outbox.Result, probing map[string]bool) ([]driver.Verdict, []HoldEvent, bool) {
+	var verdicts []driver.Verdict
 	var events []HoldEvent
 	parks := false
 	now := time.Now()
 	for i := range records {
 		r, err := &records[i], results[i].Err
 		kind := outbox.KindOf(err)
-		v := Verdict{Record: r, Fate: FateDelivered}
+		v := driver.Verdict{Record: r, Fate: driver.FateDelivered}
 		attempts := picks[i].Attempts
 		switch {
 		case err == nil:
@@ -165,11 +166,11 @@ func (t *term) verdicts(records []outbox.Record, picks []*Held, results []outbox
 			continue
 		default:
 			attempts++
-			v.Attempts = []Attempt{attempt(now, err)}
+			v.Attempts = []driver.Attempt{attempt(now, err)}
 			v.Fate, v.Reason = t.relay.cfg.verdict(r.Topic, kind, attempts)
 			v.RetryIn = t.relay.cfg.retryIn(attempts)
 		}
-		parks = parks || v.Fate == FatePark
+		parks = parks || v.Fate == driver.FatePark
 		verdicts = append(verdicts, v)
 		events = append(events, HoldEvent{Record: r, Fate: v.Fate, Attempts: attempts, Reason: v.Reason})
 	}
@@ -177,7 +178,7 @@ func (t *term) verdicts(records []outbox.Record, picks []*Held, results []outbox
 }
 
 // resolved takes in what was stored.
-func (t *term) resolved(verdicts []Verdict, free []Key) {
+func (t *term) resolved(verdicts []driver.Verdict, free []driver.Key) {
 	now := time.Now()
 	for _, key := range free {
 		delete(t.heldKeys, key)
@@ -186,7 +187,7 @@ func (t *term) resolved(verdicts []Verdict, free []Key) {
 		v := &verdicts[i]
 		before, known := t.retries[v.Record.Seq]
 		delete(t.retries, v.Record.Seq)
-		if v.Fate == FateRetry {
+		if v.Fate == driver.FateRetry {
 			if !known {
 				before = pendingRetry{topic: v.Record.Topic, created: v.Record.CreatedAt, held: now}
 			}
@@ -198,9 +199,9 @@ func (t *term) resolved(verdicts []Verdict, free []Key) {
 		}
 		t.held = max(t.held-1, len(t.heldKeys))
 		t.dueMore = true // the next of its key is due, or what a page of large records has left out
-		if v.Fate == FateDelivered {
+		if v.Fate == driver.FateDelivered {
 			t.acked.Add(1)
-			t.retry.reset()
+			t.retry.Reset()
 		}
 	}
 	t.uncap()

@@ -10,6 +10,7 @@ import (
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // AlarmBlocked says that a TransactionalSink cannot deliver a record, so that its
@@ -17,8 +18,8 @@ import (
 const AlarmBlocked AlarmKind = "blocked"
 
 var (
-	errNotPositioned = fmt.Errorf("%w: its sessions implement no relay.Positioned, which a TransactionalSink needs", ErrSourceUnusable)
-	errHeldBefore    = fmt.Errorf("%w: it holds records that an earlier relay has set aside, which a TransactionalSink would overtake; redrive them with that relay's sink, or drop them", ErrSourceUnusable)
+	errNotPositioned = fmt.Errorf("%w: its sessions implement no driver.Positioned, which a TransactionalSink needs", driver.ErrSourceUnusable)
+	errHeldBefore    = fmt.Errorf("%w: it holds records that an earlier relay has set aside, which a TransactionalSink would overtake; redrive them with that relay's sink, or drop them", driver.ErrSourceUnusable)
 )
 
 // transactionTimer is a TransactionalSink that tells how long the destination
@@ -36,8 +37,8 @@ type transactionTimer interface {
 // relay left open ends with the Fence of its successor, and where there is none,
 // with the timeout of the transaction, whichever comes first. Until then readers
 // of committed records wait.
-func (c Config) validateExactlyOnce(sink Sink) error {
-	if _, ok := sink.(TransactionalSink); !ok {
+func (c Config) validateExactlyOnce(sink driver.Sink) error {
+	if _, ok := sink.(driver.TransactionalSink); !ok {
 		return nil
 	}
 	for i, p := range c.Policies {
@@ -62,18 +63,18 @@ func (c Config) validateExactlyOnce(sink Sink) error {
 // retention and for people.
 type exactlyOnce struct {
 	term    *term
-	sink    TransactionalSink
-	session Positioned
+	sink    driver.TransactionalSink
+	session driver.Positioned
 	alarmed int64 // Seq of the record of the last AlarmBlocked
 }
 
 // deliverExactlyOnce prepares t for a sink that is transactional.
 func (t *term) deliverExactlyOnce() error {
-	sink, ok := t.relay.sink.(TransactionalSink)
+	sink, ok := t.relay.sink.(driver.TransactionalSink)
 	if !ok {
 		return nil
 	}
-	session, ok := t.session.(Positioned)
+	session, ok := t.session.(driver.Positioned)
 	if !ok {
 		return errNotPositioned
 	}
@@ -115,7 +116,7 @@ func (e *exactlyOnce) begin(stop, work context.Context) error {
 		return e.fail(stop, work, "seek", err)
 	}
 	if position == nil {
-		return e.fail(stop, work, "send", e.commit(work, Page{}, 0, 0))
+		return e.fail(stop, work, "send", e.commit(work, driver.Page{}, 0, 0))
 	}
 	return nil
 }
@@ -123,7 +124,7 @@ func (e *exactlyOnce) begin(stop, work context.Context) error {
 // requireNoneHeld refuses a slot that has records set aside: they lie behind the
 // position, and the records of their keys would go on without them.
 func (e *exactlyOnce) requireNoneHeld(work context.Context) error {
-	holder, ok := e.term.session.(Holder)
+	holder, ok := e.term.session.(driver.Holder)
 	if !ok {
 		return nil
 	}
@@ -151,14 +152,14 @@ func (e *exactlyOnce) fail(stop, work context.Context, operation string, err err
 // deliver sends page with its position and settles it. Where one record cannot be
 // delivered it commits those before it, and then stays at that record: the
 // position is one, so that nothing can pass it.
-func (e *exactlyOnce) deliver(stop, work context.Context, page Page) error {
+func (e *exactlyOnce) deliver(stop, work context.Context, page driver.Page) error {
 	t := e.term
 	for done, until := 0, len(page.Records); done < len(page.Records); {
 		if err := t.fence.await(work, t.relay.cfg.PublishTimeout); err != nil {
 			return err
 		}
 		err := e.commit(work, page, done, until)
-		if prefix, ok := errors.AsType[*PrefixError](err); ok && prefix.N >= 0 && prefix.N < until-done {
+		if prefix, ok := errors.AsType[*driver.PrefixError](err); ok && prefix.N >= 0 && prefix.N < until-done {
 			if prefix.N > 0 {
 				until = done + prefix.N
 				continue
@@ -172,7 +173,7 @@ func (e *exactlyOnce) deliver(stop, work context.Context, page Page) error {
 		if err != nil {
 			return t.fault(work, "send", err)
 		}
-		t.retry.reset()
+		t.retry.Reset()
 		if err := t.settleUpTo(work, page, done, until); err != nil {
 			return err
 		}
@@ -183,7 +184,7 @@ func (e *exactlyOnce) deliver(stop, work context.Context, page Page) error {
 
 // commit delivers records done to until of page with the position behind them. Of
 // an empty page it delivers the position only.
-func (e *exactlyOnce) commit(work context.Context, page Page, done, until int) error {
+func (e *exactlyOnce) commit(work context.Context, page driver.Page, done, until int) error {
 	position, err := e.session.Position(page, until)
 	if err != nil {
 		return err
@@ -211,7 +212,7 @@ func resultsOf(n int, err error) []outbox.Result {
 	if err == nil {
 		return results
 	}
-	prefix, ok := errors.AsType[*PrefixError](err)
+	prefix, ok := errors.AsType[*driver.PrefixError](err)
 	for i := range results {
 		switch {
 		case !ok:
@@ -239,5 +240,5 @@ func (e *exactlyOnce) blocked(stop, work context.Context, r *outbox.Record, err 
 	t.relay.log.ErrorContext(work, "record blocks its slot",
 		slog.String("slot", e.session.SlotName()), slog.String("id", r.ID), slog.Int64("seq", r.Seq),
 		slog.String("kind", outbox.KindOf(err).String()), slog.Any("error", err))
-	return wait.For(stop, t.retry.next()) == nil
+	return wait.For(stop, t.retry.Next()) == nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/memoutbox"
 	"github.com/leat-go/leat/outbox/relay"
 )
@@ -84,7 +85,7 @@ func (f *fakeTransactions) SendWith(_ context.Context, _ string, records []outbo
 		}
 		f.position = slices.Clone(position)
 	}
-	if _, prefix := errors.AsType[*relay.PrefixError](err); err != nil && !prefix {
+	if _, prefix := errors.AsType[*driver.PrefixError](err); err != nil && !prefix {
 		f.fenced = false
 	}
 	return err
@@ -156,7 +157,7 @@ func TestR12_ResumesWhereTheSinkIs(t *testing.T) {
 		page, err := s.Read(t.Context(), 4)
 		require.NoError(t, err)
 		sink := newFakeTransactions()
-		sink.position, err = s.(relay.Positioned).Position(page, 3) //nolint:forcetypeassert // it is
+		sink.position, err = s.(driver.Positioned).Position(page, 3) //nolint:forcetypeassert // it is
 		require.NoError(t, err)
 		require.NoError(t, s.Release(t.Context()))
 		run := start(t, ob.Source(memoutbox.SourceConfig{}), sink, relay.Config{})
@@ -182,7 +183,7 @@ func TestR12_PrefixIsCommittedThenBlocks(t *testing.T) {
 			if at < 0 || n > 6 {
 				return true, nil
 			}
-			return false, &relay.PrefixError{N: at, Err: poison}
+			return false, &driver.PrefixError{N: at, Err: poison}
 		}
 		run := start(t, ob.Source(memoutbox.SourceConfig{}), sink, relay.Config{Hooks: []relay.Hook{alarms}})
 		elapse(t, time.Hour)
@@ -190,9 +191,9 @@ func TestR12_PrefixIsCommittedThenBlocks(t *testing.T) {
 		require.NoError(t, err)
 		got, events := sink.state()
 		require.Equal(t, want, got)
-		blocked := fmt.Sprintf("send 5: false %v", &relay.PrefixError{N: 0, Err: poison})
+		blocked := fmt.Sprintf("send 5: false %v", &driver.PrefixError{N: 0, Err: poison})
 		require.Equal(t, []string{
-			"fence default/0", "begin", fmt.Sprintf("send 8: false %v", &relay.PrefixError{N: 3, Err: poison}), "send 3: true <nil>",
+			"fence default/0", "begin", fmt.Sprintf("send 8: false %v", &driver.PrefixError{N: 3, Err: poison}), "send 3: true <nil>",
 			blocked, blocked, blocked, blocked, "send 5: true <nil>",
 		}, events)
 		require.Equal(t, []relay.AlarmKind{relay.AlarmBlocked}, alarms.kinds())
@@ -214,7 +215,7 @@ func TestR12_LostPositionEndsRun(t *testing.T) {
 			sink.position = lost
 			r, err := relay.New(src, sink, relay.Config{})
 			require.NoError(t, err)
-			require.ErrorIs(t, r.Run(t.Context()), relay.ErrSourceUnusable, "%s", lost)
+			require.ErrorIs(t, r.Run(t.Context()), driver.ErrSourceUnusable, "%s", lost)
 		}
 		got, _ := sink.state()
 		require.Equal(t, want, got)
@@ -236,7 +237,7 @@ func TestR12_AdoptPosition(t *testing.T) {
 		sink := newFakeTransactions()
 		r, err := relay.New(src, sink, relay.Config{})
 		require.NoError(t, err)
-		require.ErrorIs(t, r.Run(t.Context()), relay.ErrSourceUnusable)
+		require.ErrorIs(t, r.Run(t.Context()), driver.ErrSourceUnusable)
 		run := start(t, src, sink, relay.Config{AdoptPosition: true})
 		elapse(t, time.Minute)
 		_, err = run.stop()
@@ -254,7 +255,7 @@ func TestR12_NeedsPositions(t *testing.T) {
 		log, sink := newFakeLog(3), newFakeTransactions()
 		r, err := relay.New(log.source(), sink, relay.Config{})
 		require.NoError(t, err)
-		require.ErrorIs(t, r.Run(t.Context()), relay.ErrSourceUnusable)
+		require.ErrorIs(t, r.Run(t.Context()), driver.ErrSourceUnusable)
 		_, events := sink.state()
 		require.Empty(t, events)
 		clean(t, log)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/relay"
 )
 
@@ -76,7 +77,7 @@ func indexOf(all []string, one string) int {
 }
 
 // throughFunc delivers to l through a function, one record a call.
-func throughFunc(t *testing.T, l *lab) relay.Sink {
+func throughFunc(t *testing.T, l *lab) driver.Sink {
 	t.Helper()
 	var one sync.Mutex
 	sink, err := relay.Func(func(ctx context.Context, r outbox.Record) error {
@@ -125,7 +126,7 @@ func TestO9_LeaseLostWhileSending(t *testing.T) {
 		cfg.Hooks = []relay.Hook{hook}
 		r, err := relay.New(src, sink, cfg)
 		require.NoError(t, err)
-		src.renew = func(context.Context) error { return relay.ErrLeaseLost }
+		src.renew = func(context.Context) error { return driver.ErrLeaseLost }
 		ctx, cancel := context.WithCancel(failpoint.With(t.Context(), &points))
 		done := make(chan error, 1)
 		go func() { done <- r.Run(ctx) }()

@@ -10,7 +10,7 @@ import (
 
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // fakeLog is a log of records with a lease and a position, which checks how it
@@ -88,7 +88,7 @@ func (s *fakeSource) Check(context.Context) error { return s.check() }
 
 func (s *fakeSource) Wakes(context.Context) <-chan struct{} { return s.wakes }
 
-func (s *fakeSource) Acquire(_ context.Context, ttl time.Duration) (relay.Session, error) {
+func (s *fakeSource) Acquire(_ context.Context, ttl time.Duration) (driver.Session, error) {
 	s.mu.Lock()
 	s.acquires = append(s.acquires, time.Now())
 	s.mu.Unlock()
@@ -99,7 +99,7 @@ func (s *fakeSource) Acquire(_ context.Context, ttl time.Duration) (relay.Sessio
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.holder != nil && time.Now().Before(l.until) {
-		return nil, &relay.LeaseHeldError{Owner: "another", Remaining: time.Until(l.until)}
+		return nil, &driver.LeaseHeldError{Owner: "another", Remaining: time.Until(l.until)}
 	}
 	l.epoch++
 	l.open++
@@ -140,9 +140,9 @@ func (f *fakeSession) Epoch() int64 { return f.epoch }
 
 func (f *fakeSession) ours() bool { return f.log.holder == f && time.Now().Before(f.log.until) }
 
-func (f *fakeSession) Read(ctx context.Context, limit int) (relay.Page, error) {
+func (f *fakeSession) Read(ctx context.Context, limit int) (driver.Page, error) {
 	if err := f.source.read(ctx); err != nil {
-		return relay.Page{}, err
+		return driver.Page{}, err
 	}
 	f.source.mu.Lock()
 	f.source.limits = append(f.source.limits, limit)
@@ -156,12 +156,12 @@ func (f *fakeSession) Read(ctx context.Context, limit int) (relay.Page, error) {
 	from := f.read
 	f.read = min(from+limit, len(l.records))
 	if f.read == from {
-		return relay.Page{Waiting: f.done < f.read}, nil
+		return driver.Page{Waiting: f.done < f.read}, nil
 	}
-	return relay.Page{Records: l.records[from:f.read], Cursor: from}, nil
+	return driver.Page{Records: l.records[from:f.read], Cursor: from}, nil
 }
 
-func (f *fakeSession) Advance(ctx context.Context, p relay.Page, n int) error {
+func (f *fakeSession) Advance(ctx context.Context, p driver.Page, n int) error {
 	if err := f.source.advance(ctx); err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ func (f *fakeSession) Advance(ctx context.Context, p relay.Page, n int) error {
 	from, _ := p.Cursor.(int)
 	switch {
 	case !f.ours():
-		return relay.ErrLeaseLost
+		return driver.ErrLeaseLost
 	case n < 1 || n > len(p.Records):
 		l.violated("advance by %d of a page of %d", n, len(p.Records))
 	case from > f.done || from+n <= f.done:
@@ -193,7 +193,7 @@ func (f *fakeSession) Renew(ctx context.Context, ttl time.Duration) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !f.ours() {
-		return relay.ErrLeaseLost
+		return driver.ErrLeaseLost
 	}
 	l.until = time.Now().Add(ttl)
 	return nil

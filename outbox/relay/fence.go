@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // fence is the relay's own idea of how long its lease lasts. It counts on the
@@ -75,9 +76,9 @@ func (t *term) keep(work context.Context, cancel context.CancelCauseFunc, done <
 		case err == nil:
 			wait = cfg.renewEvery()
 			t.relay.inspect(work)
-		case errors.Is(err, ErrLeaseLost), remaining <= cfg.LeaseMargin:
-			cancel(ErrLeaseLost)
-			return ErrLeaseLost
+		case errors.Is(err, driver.ErrLeaseLost), remaining <= cfg.LeaseMargin:
+			cancel(driver.ErrLeaseLost)
+			return driver.ErrLeaseLost
 		default:
 			wait = min(cfg.Lease/10, remaining-cfg.LeaseMargin)
 		}
@@ -92,7 +93,7 @@ func (t *term) renewOnce(work context.Context, lose context.CancelCauseFunc) err
 	remaining, _ := t.fence.state()
 	ctx, cancel := context.WithTimeout(work, remaining-cfg.LeaseMargin)
 	defer cancel()
-	defer time.AfterFunc(remaining-cfg.LeaseMargin, func() { lose(ErrLeaseLost) }).Stop()
+	defer time.AfterFunc(remaining-cfg.LeaseMargin, func() { lose(driver.ErrLeaseLost) }).Stop()
 	asked := time.Now()
 	err := failpoint.Inject(ctx, failpoint.RelayBeforeRenew)
 	if err == nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // ErrPanic is wrapped by the error of a record whose function has panicked.
@@ -41,7 +42,7 @@ type FuncSink struct {
 	seed maphash.Seed
 }
 
-var _ Sink = (*FuncSink)(nil)
+var _ driver.Sink = (*FuncSink)(nil)
 
 // Func returns a Sink that calls fn once a record: in order within a topic and
 // key, and for Lanes keys at the same time. Where fn fails, nothing of the key is
@@ -111,7 +112,7 @@ func (s *FuncSink) spread(records []outbox.Record) [][]int32 {
 		r := &records[i]
 		at := uint64(r.Seq) //nolint:gosec // any number will do
 		if r.Key != "" || !s.cfg.KeylessConcurrent {
-			at = maphash.Comparable(s.seed, Key{r.Topic, r.Key})
+			at = maphash.Comparable(s.seed, driver.Key{Topic: r.Topic, Key: r.Key})
 		}
 		at %= uint64(len(lanes))
 		lanes[at] = append(lanes[at], int32(i))
@@ -122,7 +123,7 @@ func (s *FuncSink) spread(records []outbox.Record) [][]int32 {
 // lane calls the function for the records of places, in order, and stops a key at
 // its first failure, and a topic at an outage. Nothing but the first is begun late.
 func (s *FuncSink) lane(ctx context.Context, late time.Time, records []outbox.Record, places []int32, results []outbox.Result) {
-	keys, topics := make(map[Key]struct{}), make(map[string]struct{})
+	keys, topics := make(map[driver.Key]struct{}), make(map[string]struct{})
 	for n, i := range places {
 		r := &records[i]
 		_, key := keys[keyOf(r)]

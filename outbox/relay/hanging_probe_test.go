@@ -20,7 +20,7 @@ type hangingLab struct {
 	hung time.Duration
 }
 
-// Send implements relay.Sink.
+// Send implements driver.Sink.
 func (l *hangingLab) Send(ctx context.Context, records []outbox.Record) []outbox.Result {
 	if !slices.ContainsFunc(records, func(r outbox.Record) bool { return r.Topic == "b" }) {
 		return l.lab.Send(ctx, records)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // pendingRetry is a record that this term knows to be tried again.
@@ -18,11 +19,11 @@ type pendingRetry struct {
 
 // loadHeld learns which keys are held, where the session can set records aside.
 func (t *term) loadHeld(work context.Context) error {
-	holder, ok := t.session.(Holder)
+	holder, ok := t.session.(driver.Holder)
 	if !ok || t.relay.cfg.Order == OrderTotal {
 		return nil
 	}
-	if _, exact := t.relay.sink.(TransactionalSink); exact {
+	if _, exact := t.relay.sink.(driver.TransactionalSink); exact {
 		return nil
 	}
 	keys, err := holder.HeldKeys(work)
@@ -30,7 +31,7 @@ func (t *term) loadHeld(work context.Context) error {
 		return t.fault(work, "held_keys", err)
 	}
 	t.holder = holder
-	t.heldKeys = make(map[Key]struct{}, len(keys))
+	t.heldKeys = make(map[driver.Key]struct{}, len(keys))
 	for _, key := range keys {
 		t.heldKeys[key] = struct{}{}
 	}
@@ -43,10 +44,10 @@ func (t *term) loadHeld(work context.Context) error {
 }
 
 // hold settles the first n records of page and sets those of h aside.
-func (t *term) hold(work context.Context, page Page, n int, h []Holding) error {
+func (t *term) hold(work context.Context, page driver.Page, n int, h []driver.Holding) error {
 	parks := false
 	for i := range h {
-		parks = parks || h[i].Fate == FatePark
+		parks = parks || h[i].Fate == driver.FatePark
 	}
 	err := failpoint.Inject(work, failpoint.RelayAckedBeforeAdvance)
 	if err == nil {
@@ -61,15 +62,15 @@ func (t *term) hold(work context.Context, page Page, n int, h []Holding) error {
 		r := &page.Records[h[i].Index]
 		events[i] = HoldEvent{Record: r, Fate: h[i].Fate, Attempts: len(h[i].Attempts), Reason: h[i].Reason}
 		switch h[i].Fate {
-		case FateRetry:
+		case driver.FateRetry:
 			t.retries[r.Seq] = pendingRetry{at: now.Add(h[i].RetryIn), topic: r.Topic, created: r.CreatedAt, held: now}
-		case FateDead, FateSkip, FateDelivered:
+		case driver.FateDead, driver.FateSkip, driver.FateDelivered:
 			continue
-		case FateWait, FatePark:
+		case driver.FateWait, driver.FatePark:
 		}
 		t.held++
 		if r.Key != "" {
-			t.heldKeys[Key{r.Topic, r.Key}] = struct{}{}
+			t.heldKeys[driver.Key{Topic: r.Topic, Key: r.Key}] = struct{}{}
 		}
 	}
 	t.schedule(now)
@@ -133,11 +134,11 @@ func (t *term) showHeld() {
 // recountEvery is how often a relay that is full asks how many records are held.
 const recountEvery = 30 * time.Second
 
-// capped counts again where that can be done, and says whether there is room after all
+// capped counts again now and then, and reports whether there is room after all
 // for more than are pending. If not it raises the alarm, once.
 func (t *term) capped(work context.Context, pending int) (room bool, err error) {
-	if counter, ok := t.holder.(HoldCounter); ok && (t.counted.IsZero() || time.Since(t.counted) >= recountEvery) {
-		n, err := counter.CountHeld(work)
+	if t.counted.IsZero() || time.Since(t.counted) >= recountEvery {
+		n, err := t.holder.CountHeld(work)
 		if err != nil {
 			return false, t.fault(work, "count_held", err)
 		}
@@ -162,11 +163,11 @@ func (t *term) uncap() {
 }
 
 // isFinal says whether a record with this fate is held no longer.
-func isFinal(f Fate) bool {
-	return f == FateDelivered || f == FateDead || f == FateSkip
+func isFinal(f driver.Fate) bool {
+	return f == driver.FateDelivered || f == driver.FateDead || f == driver.FateSkip
 }
 
 // keyOf returns the key of r.
-func keyOf(r *outbox.Record) Key {
-	return Key{r.Topic, r.Key}
+func keyOf(r *outbox.Record) driver.Key {
+	return driver.Key{Topic: r.Topic, Key: r.Key}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // Hook observes a relay. A hook implements any of the On… interfaces of this
@@ -46,7 +47,7 @@ type HoldEvent struct {
 	// Record is the record.
 	Record *outbox.Record
 	// Fate is what became of it.
-	Fate Fate
+	Fate driver.Fate
 	// Attempts is the number of its deliveries that have failed since it was held
 	// or redriven, these included.
 	Attempts int

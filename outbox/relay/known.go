@@ -1,19 +1,10 @@
 package relay
 
 import (
-	"context"
 	"sync"
 
 	"github.com/leat-go/leat/outbox"
 )
-
-// Checker is a Sink that can tell whether its destination as a whole answers. A
-// relay asks it when a topic is out and no other has been acknowledged lately:
-// where the whole destination is away, nothing is set aside.
-type Checker interface {
-	// Check returns nil if the destination answers.
-	Check(ctx context.Context) error
-}
 
 // known are topics that a term has read or sent: those that are out, and others. It is
 // safe for concurrent use.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/memoutbox"
 	"github.com/leat-go/leat/outbox/relay"
 )
@@ -63,7 +64,7 @@ func (l *lab) allow(what string) {
 	delete(l.refused, what)
 }
 
-// Send implements relay.Sink.
+// Send implements driver.Sink.
 func (l *lab) Send(ctx context.Context, records []outbox.Record) []outbox.Result {
 	results := make([]outbox.Result, len(records))
 	if err := wait.For(ctx, l.took); err != nil {
@@ -74,12 +75,12 @@ func (l *lab) Send(ctx context.Context, records []outbox.Record) []outbox.Result
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	stopped := map[relay.Key]bool{}
+	stopped := map[driver.Key]bool{}
 	var tried []string
 	for i := range records {
 		r := &records[i]
 		tried = append(tried, string(r.Payload))
-		key := relay.Key{Topic: r.Topic, Key: r.Key}
+		key := driver.Key{Topic: r.Topic, Key: r.Key}
 		kind, refused := l.refused[string(r.Payload)]
 		if !refused {
 			kind, refused = l.refused[r.Topic]

@@ -12,6 +12,7 @@ import (
 
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/relay"
 )
 
@@ -92,7 +93,7 @@ func TestO9_FencesItselfBeforeATakeover(t *testing.T) {
 		"ignores its context": func(context.Context) error {
 			return wait.For(context.Background(), 10*time.Minute)
 		},
-		"lost": func(context.Context) error { return relay.ErrLeaseLost },
+		"lost": func(context.Context) error { return driver.ErrLeaseLost },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -163,7 +164,7 @@ func TestO9_RenewBehindAHangingCall(t *testing.T) {
 		require.Equal(t, 3, log.settled())
 		require.GreaterOrEqual(t, len(src.attempts()), 2)
 		require.LessOrEqual(t, src.attempts()[1].Sub(began), cfg.Lease)
-		require.ErrorIs(t, hook.leases[1].err, relay.ErrLeaseLost)
+		require.ErrorIs(t, hook.leases[1].err, driver.ErrLeaseLost)
 		_, err := run.stop()
 		require.NoError(t, err)
 		clean(t, log)

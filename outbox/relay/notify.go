@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // notify calls f with each hook of the kind H, one at a time.
@@ -48,13 +49,13 @@ func (r *Relay) onHold(ctx context.Context, events []HoldEvent) {
 	for i := range events {
 		e := &events[i]
 		switch e.Fate {
-		case FatePark, FateDead, FateSkip:
+		case driver.FatePark, driver.FateDead, driver.FateSkip:
 			r.log.WarnContext(ctx, "record is set aside", slog.String("fate", e.Fate.String()),
 				slog.String("id", e.Record.ID), slog.Int64("seq", e.Record.Seq), slog.String("topic", e.Record.Topic),
 				slog.Int("attempts", e.Attempts), slog.String("reason", e.Reason))
 		default:
 		}
-		if e.Fate == FatePark {
+		if e.Fate == driver.FatePark {
 			r.alarm(ctx, Alarm{Kind: AlarmParked, Topic: e.Record.Topic, Detail: "record " + e.Record.ID + ": " + e.Reason})
 		}
 	}

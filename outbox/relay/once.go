@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // RunOnce relays everything that was committed before it was called and
@@ -33,7 +35,7 @@ func (r *Relay) RunOnce(ctx context.Context) (int, error) {
 	for {
 		n, err := c.once(ctx)
 		acked += n
-		if !errors.Is(err, ErrSlotClosed) {
+		if !errors.Is(err, driver.ErrSlotClosed) {
 			return acked, c.endAll(ctx, err)
 		}
 	}
@@ -59,7 +61,7 @@ func (c *slotLeader) once(ctx context.Context) (int, error) {
 	if len(terms) == 0 {
 		return 0, err
 	}
-	if errors.Is(err, ErrLeaseHeld) {
+	if errors.Is(err, driver.ErrLeaseHeld) {
 		err = nil // another relay drains those
 	}
 	errs := make([]error, len(terms))

@@ -1,6 +1,6 @@
 package relay
 
-// Order says what a relay delivers in which order.
+// Order is the delivery order that a relay guarantees.
 type Order int
 
 const (
@@ -12,11 +12,3 @@ const (
 	// only Action is Block. It needs a Source with one slot.
 	OrderTotal
 )
-
-// TotalOrderer is a Sink that keeps the order of a whole call: behind a record
-// that failed it delivers nothing, whatever its key. With another Sink a relay
-// under OrderTotal sends one record a call.
-type TotalOrderer interface {
-	// TotalOrder says whether the sink does so.
-	TotalOrder() bool
-}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // plan decides what becomes of what is left of the page: it returns the places to
@@ -22,7 +23,7 @@ func (d *delivery) plan(work context.Context, now time.Time) (send []int) {
 		dest := d.t.destinations.out(r.Topic)
 		switch {
 		case d.isHeld(r):
-			if !d.hold(i, Holding{Fate: FateWait}) {
+			if !d.hold(i, driver.Holding{Fate: driver.FateWait}) {
 				left = append(left, i)
 			}
 		case d.isGivenUp(r):
@@ -32,7 +33,7 @@ func (d *delivery) plan(work context.Context, now time.Time) (send []int) {
 		case d.t.destinations.ready(dest, now):
 			d.propose(probes, dest, i)
 			left = append(left, i)
-		case !dest.refused && !mayHold() || !d.hold(i, Holding{Fate: FateRetry, Attempts: d.tries[i]}):
+		case !dest.refused && !mayHold() || !d.hold(i, driver.Holding{Fate: driver.FateRetry, Attempts: d.tries[i]}):
 			left = append(left, i)
 		}
 	}
@@ -86,7 +87,7 @@ func (d *delivery) mayHoldForOutage(work context.Context, now time.Time) bool {
 	}
 	// Nothing shows that any other destination answers, nor that there is any
 	// behind this page. Look, but slowly.
-	checker, ok := t.relay.sink.(Checker)
+	checker, ok := t.relay.sink.(driver.Checker)
 	every := t.relay.cfg.BackoffMax
 	if !t.destinations.known.elsewhere() {
 		every *= blindPages
@@ -121,7 +122,7 @@ func (d *delivery) isHeld(r *outbox.Record) bool {
 	if r.Key == "" {
 		return false
 	}
-	key := Key{r.Topic, r.Key}
+	key := driver.Key{Topic: r.Topic, Key: r.Key}
 	if _, held := d.t.heldKeys[key]; held {
 		return true
 	}
@@ -141,18 +142,18 @@ func (d *delivery) isGivenUp(r *outbox.Record) bool {
 
 // hold sets the record at place aside, once the position has come to it. It
 // reports false where that cannot be.
-func (d *delivery) hold(place int, h Holding) bool {
+func (d *delivery) hold(place int, h driver.Holding) bool {
 	t := d.t
 	if t.holder == nil {
 		return false
 	}
-	if h.Fate != FateDead && h.Fate != FateSkip {
+	if h.Fate != driver.FateDead && h.Fate != driver.FateSkip {
 		if t.held+len(d.holdings) >= t.relay.cfg.MaxHeld {
 			d.capped = true
 			return false
 		}
 		if r := &d.page.Records[place]; r.Key != "" {
-			d.blocked[Key{r.Topic, r.Key}] = struct{}{}
+			d.blocked[driver.Key{Topic: r.Topic, Key: r.Key}] = struct{}{}
 		}
 	} else if r := &d.page.Records[place]; r.Key != "" {
 		d.givenUp[keyOf(r)] = place
@@ -218,9 +219,9 @@ func (d *delivery) fail(place int, err error, probe bool) bool {
 	d.tries[place] = append(d.tries[place], attempt(time.Now(), err))
 	n := len(d.tries[place])
 	fate, reason := t.relay.cfg.verdict(r.Topic, kind, n)
-	if fate == FateRetry && kind != outbox.FailurePermanent && (n == 1 || out) {
+	if fate == driver.FateRetry && kind != outbox.FailurePermanent && (n == 1 || out) {
 		d.moved = d.moved || !out
 		return false
 	}
-	return d.hold(place, Holding{Fate: fate, Attempts: d.tries[place], RetryIn: t.relay.cfg.retryIn(n), Reason: reason})
+	return d.hold(place, driver.Holding{Fate: fate, Attempts: d.tries[place], RetryIn: t.relay.cfg.retryIn(n), Reason: reason})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/relay"
 )
 
@@ -46,7 +47,7 @@ func TestO7_PoisonCostsTheOthersOneMoreCall(t *testing.T) {
 		}
 		require.Equal(t, 1, hook.count(relay.AlarmParked))
 		l.allow("k1")
-		require.NoError(t, l.Redrive(t.Context(), "default", relay.Key{Topic: "t", Key: "k"}))
+		require.NoError(t, l.Redrive(t.Context(), "default", driver.Key{Topic: "t", Key: "k"}))
 		elapse(t, 2*time.Second)
 		require.Equal(t, []string{"l1", "u1", "l2", "k1", "k2", "k3"}, l.sent())
 		require.Zero(t, r.State().Held)
@@ -132,7 +133,7 @@ func TestO7_MaxHeld(t *testing.T) {
 		require.Equal(t, 1, hook.count(relay.AlarmHeldCap))
 		require.Empty(t, l.sent(), "l1 is behind the page")
 		l.allow("k1")
-		require.NoError(t, l.Redrive(t.Context(), "default", relay.Key{Topic: "t", Key: "k"}))
+		require.NoError(t, l.Redrive(t.Context(), "default", driver.Key{Topic: "t", Key: "k"}))
 		elapse(t, 20*time.Second)
 		require.Equal(t, []string{"k1", "k2", "k3", "k4", "k5", "l1"}, l.sent())
 		stop()
@@ -147,7 +148,7 @@ func TestO7_MaxHeldAfterADrop(t *testing.T) {
 		stop := lead(t, r)
 		drop := func() {
 			for _, key := range l.parked() {
-				require.NoError(t, l.Drop(t.Context(), "default", relay.Key{Topic: "t", Key: key}))
+				require.NoError(t, l.Drop(t.Context(), "default", driver.Key{Topic: "t", Key: key}))
 			}
 			elapse(t, time.Minute)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/leat-go/leat/internal/storable"
 	"github.com/leat-go/leat/internal/topics"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // Action is what becomes of a record that cannot be delivered: at once where the
@@ -92,10 +93,10 @@ func (c Config) policy(topic string) Policy {
 
 // verdict says what becomes of a record of topic whose delivery has failed for
 // the n-th time, now of kind.
-func (c Config) verdict(topic string, kind outbox.FailureKind, n int) (fate Fate, reason string) {
+func (c Config) verdict(topic string, kind outbox.FailureKind, n int) (fate driver.Fate, reason string) {
 	p := c.policy(topic)
 	if p.Action == Block || kind != outbox.FailurePermanent && n < p.Attempts {
-		return FateRetry, ""
+		return driver.FateRetry, ""
 	}
 	if kind == outbox.FailurePermanent {
 		reason = "the sink says that it can never be delivered"
@@ -104,11 +105,11 @@ func (c Config) verdict(topic string, kind outbox.FailureKind, n int) (fate Fate
 	}
 	switch p.Action {
 	case DeadLetter:
-		return FateDead, reason
+		return driver.FateDead, reason
 	case Skip:
-		return FateSkip, reason
+		return driver.FateSkip, reason
 	default:
-		return FatePark, reason
+		return driver.FatePark, reason
 	}
 }
 
@@ -126,6 +127,6 @@ func (c Config) retryIn(n int) time.Duration {
 const maxErrorBytes = 2000
 
 // attempt is the note on a failed delivery.
-func attempt(now time.Time, err error) Attempt {
-	return Attempt{At: now, Kind: outbox.KindOf(err), Error: storable.AtMost(err.Error(), maxErrorBytes)}
+func attempt(now time.Time, err error) driver.Attempt {
+	return driver.Attempt{At: now, Kind: outbox.KindOf(err), Error: storable.AtMost(err.Error(), maxErrorBytes)}
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/jitter"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // begin reads, where the sink is transactional from the position that it has.
@@ -22,7 +24,7 @@ func (t *term) begin(stop, work context.Context) error {
 // is left.
 func (t *term) read(stop, work context.Context) error {
 	cfg := t.relay.cfg
-	idle := backoff{first: cfg.PollMin, most: cfg.PollMax}
+	idle := jitter.Backoff{Min: cfg.PollMin, Max: cfg.PollMax}
 	limit := newPageLimit(cfg)
 	for stop.Err() == nil {
 		page, err := t.session.Read(work, limit.records)
@@ -30,7 +32,7 @@ func (t *term) read(stop, work context.Context) error {
 			err = failpoint.Inject(work, failpoint.RelayAfterFetch)
 		}
 		switch {
-		case errors.Is(err, ErrSlotClosed):
+		case errors.Is(err, driver.ErrSlotClosed):
 			return err
 		case err != nil:
 			return t.fault(work, "read", err)
@@ -38,7 +40,7 @@ func (t *term) read(stop, work context.Context) error {
 			t.drained.Store(true) // committed after RunOnce was called
 			return nil
 		case len(page.Records) > 0:
-			idle.reset()
+			idle.Reset()
 			limit.learn(page.Records)
 			t.destinations.known.read(page.Records)
 			if !t.hand(stop, page) {
@@ -50,7 +52,7 @@ func (t *term) read(stop, work context.Context) error {
 			t.drained.Store(true)
 			return nil
 		default:
-			t.idle(stop, idle.next())
+			t.idle(stop, idle.Next())
 		}
 	}
 	return nil
@@ -58,7 +60,7 @@ func (t *term) read(stop, work context.Context) error {
 
 // hand gives page to the sender and says whether it took it. Without read-ahead
 // it also waits until the page is settled.
-func (t *term) hand(stop context.Context, page Page) bool {
+func (t *term) hand(stop context.Context, page driver.Page) bool {
 	select {
 	case t.pages <- page:
 	case <-stop.Done():

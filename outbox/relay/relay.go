@@ -11,6 +11,7 @@ import (
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/jitter"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // ErrAlreadyRunning is returned when Run or RunOnce is called while another
@@ -22,13 +23,22 @@ var ErrAlreadyRunning = errors.New("leat: relay is already running")
 // runs out, and the next relay repeats the page.
 var ErrDrainTimeout = errors.New("leat: drain timeout")
 
+var (
+	// ErrLeaseHeld is returned by RunOnce while another relay holds the lease.
+	ErrLeaseHeld = driver.ErrLeaseHeld
+
+	// ErrSourceUnusable is wrapped by the error with which Run ends if trying again
+	// cannot mend the source and could lose records.
+	ErrSourceUnusable = driver.ErrSourceUnusable
+)
+
 // Relay carries the records of one Source to one Sink. Run as many replicas of
 // it as you like, in any processes: each slot of the source (one, unless it is
 // Sharded) is led by one of them, the others stand by and take over within the
 // lease.
 type Relay struct {
-	source  Source
-	sink    Sink
+	source  driver.Source
+	sink    driver.Sink
 	cfg     Config
 	log     *slog.Logger
 	running atomic.Bool
@@ -39,7 +49,7 @@ type Relay struct {
 // New returns a Relay from source to sink. It returns an error that wraps
 // outbox.ErrInvalidConfig when an argument is nil or cfg cannot work. It
 // connects to nothing.
-func New(source Source, sink Sink, cfg Config) (*Relay, error) {
+func New(source driver.Source, sink driver.Sink, cfg Config) (*Relay, error) {
 	if source == nil {
 		return nil, outbox.ConfigError("source", nil, "must not be nil")
 	}
@@ -101,11 +111,11 @@ func (r *Relay) check(ctx context.Context) error {
 func (r *Relay) acquire(ctx context.Context) (*term, error) {
 	asked := time.Now()
 	err := failpoint.Inject(ctx, failpoint.RelayClaimWaits)
-	var s Session
+	var s driver.Session
 	if err == nil {
 		s, err = r.claim(ctx)
 	}
-	if errors.Is(err, ErrLeaseHeld) {
+	if errors.Is(err, driver.ErrLeaseHeld) {
 		r.watch.answered()
 		return nil, err
 	}
@@ -121,7 +131,7 @@ func (r *Relay) acquire(ctx context.Context) (*term, error) {
 
 // claim asks for the lease. It is not cut off at once when ctx ends: a lease that was
 // taken and never heard of would keep the others out until it runs out.
-func (r *Relay) claim(ctx context.Context) (Session, error) {
+func (r *Relay) claim(ctx context.Context) (driver.Session, error) {
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.cfg.Lease) // later it would be over
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(r.cfg.DrainTimeout/4, cancel) })()
@@ -133,7 +143,7 @@ func (r *Relay) claim(ctx context.Context) (Session, error) {
 // not lie idle.
 func (r *Relay) standby(err error) time.Duration {
 	wait := r.cfg.Lease / 5
-	if held, ok := errors.AsType[*LeaseHeldError](err); ok && held.Remaining > 0 {
+	if held, ok := errors.AsType[*driver.LeaseHeldError](err); ok && held.Remaining > 0 {
 		wait = min(wait, held.Remaining)
 	}
 	return jitter.Below(max(wait, r.cfg.PollMin), 0.25)

@@ -6,8 +6,10 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/leat-go/leat/internal/jitter"
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // ErrReplayStopped is wrapped by the error of a Replay that has come upon a record
@@ -33,7 +35,7 @@ var ErrReplayStopped = errors.New("leat: replay stopped at a record that cannot 
 //
 // Errors: those of ctx; one that wraps outbox.ErrInvalidConfig for arguments that
 // cannot work, ErrSourceUnusable, ErrReplayStopped, or ErrHistoryGap.
-func Replay(ctx context.Context, history History, sink Sink, cfg ReplayConfig) (ReplayReport, error) {
+func Replay(ctx context.Context, history driver.History, sink driver.Sink, cfg ReplayConfig) (ReplayReport, error) {
 	if history == nil {
 		return ReplayReport{}, outbox.ConfigError("history", nil, "must not be nil")
 	}
@@ -46,7 +48,7 @@ func Replay(ctx context.Context, history History, sink Sink, cfg ReplayConfig) (
 	}
 	r := &replay{
 		history: history, sink: sink, cfg: cfg, began: time.Now(),
-		retry: backoff{first: cfg.BackoffMin, most: cfg.BackoffMax},
+		retry: jitter.Backoff{Min: cfg.BackoffMin, Max: cfg.BackoffMax},
 	}
 	r.report.Position = cfg.Position
 	err := r.run(ctx)
@@ -63,7 +65,7 @@ type ReplayReport struct {
 	// which the replay has stopped.
 	Failures []ReplayFailure
 	// Gaps are the records that were no longer retained (ReplayConfig.SkipGaps).
-	Gaps []HistoryGapError
+	Gaps []driver.HistoryGapError
 	// Position is where the replay can be resumed (ReplayConfig.Position).
 	Position string
 	// LastSeq is the number of the last record before Position, 0 if there is none.
@@ -89,11 +91,11 @@ const maxReplayFailures = 1000
 
 // replay is one call of Replay.
 type replay struct {
-	history  History
-	sink     Sink
+	history  driver.History
+	sink     driver.Sink
 	cfg      ReplayConfig
 	report   ReplayReport
-	retry    backoff
+	retry    jitter.Backoff
 	began    time.Time
 	sendNext time.Time // the rate allows no record before
 }
@@ -127,9 +129,9 @@ func (r *replay) run(ctx context.Context) error {
 }
 
 // begin opens history, trying again while the source is away.
-func (r *replay) begin(ctx context.Context) (Playback, error) {
+func (r *replay) begin(ctx context.Context) (driver.Playback, error) {
 	for {
-		p, err := r.history.Begin(ctx, ReplayOrder{Position: r.cfg.Position, Actor: r.cfg.Actor, Reason: r.cfg.Reason})
+		p, err := r.history.Begin(ctx, driver.ReplayOrder{Position: r.cfg.Position, Actor: r.cfg.Actor, Reason: r.cfg.Reason})
 		if err == nil {
 			return p, nil
 		}
@@ -140,7 +142,7 @@ func (r *replay) begin(ctx context.Context) (Playback, error) {
 }
 
 // read returns the next records, trying again while the source is away.
-func (r *replay) read(ctx context.Context, p Playback) ([]outbox.Record, error) {
+func (r *replay) read(ctx context.Context, p driver.Playback) ([]outbox.Record, error) {
 	for {
 		records, err := p.Read(ctx, r.cfg.pageSize())
 		if err == nil {
@@ -161,11 +163,11 @@ func (r *replay) again(ctx context.Context, operation string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if errors.Is(err, ErrSourceUnusable) || errors.Is(err, outbox.ErrInvalidConfig) || errors.Is(err, ErrHistoryGap) {
+	if errors.Is(err, driver.ErrSourceUnusable) || errors.Is(err, outbox.ErrInvalidConfig) || errors.Is(err, driver.ErrHistoryGap) {
 		return err
 	}
 	r.cfg.Logger.WarnContext(ctx, "replay waits", slog.String("operation", operation), slog.Any("error", err))
-	if wait.For(ctx, r.retry.next()) != nil {
+	if wait.For(ctx, r.retry.Next()) != nil {
 		return ctx.Err()
 	}
 	return nil

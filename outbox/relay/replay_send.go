@@ -8,6 +8,7 @@ import (
 
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // replayed is a record under way, with what has failed so far.
@@ -17,7 +18,7 @@ type replayed struct {
 }
 
 // deliver sends records until each is acknowledged or skipped.
-func (r *replay) deliver(ctx context.Context, p Playback, records []outbox.Record) error {
+func (r *replay) deliver(ctx context.Context, p driver.Playback, records []outbox.Record) error {
 	if err := r.throttle(ctx, len(records)); err != nil {
 		return err
 	}
@@ -34,14 +35,14 @@ func (r *replay) deliver(ctx context.Context, p Playback, records []outbox.Recor
 		}
 		waiting = left
 		if len(waiting) == 0 {
-			r.retry.reset()
+			r.retry.Reset()
 			break
 		}
 		if failed == nil && len(left) < len(results) {
 			continue // what was behind a record that was skipped
 		}
 		r.cfg.Logger.WarnContext(ctx, "replay waits", slog.String("operation", "send"), slog.Any("error", failed))
-		if wait.For(ctx, r.retry.next()) != nil {
+		if wait.For(ctx, r.retry.Next()) != nil {
 			return ctx.Err()
 		}
 	}
@@ -134,7 +135,7 @@ func (r *replay) fail(record *outbox.Record, err error) {
 }
 
 // reached moves the report's position to before the first record that is left.
-func (r *replay) reached(p Playback, records []outbox.Record, left []replayed) {
+func (r *replay) reached(p driver.Playback, records []outbox.Record, left []replayed) {
 	done := len(records)
 	if len(left) > 0 {
 		for done = range records {

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/memoutbox"
 	"github.com/leat-go/leat/outbox/relay"
 )
@@ -196,13 +197,13 @@ func TestReplay_Rate(t *testing.T) {
 
 // flaky is a History whose source is away for a while.
 type flaky struct {
-	relay.History
-	relay.Playback
+	driver.History
+	driver.Playback
 
 	away int
 }
 
-func (f *flaky) Begin(ctx context.Context, o relay.ReplayOrder) (relay.Playback, error) {
+func (f *flaky) Begin(ctx context.Context, o driver.ReplayOrder) (driver.Playback, error) {
 	if f.away++; f.away%3 != 0 {
 		return nil, errAway
 	}

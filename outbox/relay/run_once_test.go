@@ -9,10 +9,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-func once(t *testing.T, src relay.Source, sink relay.Sink, cfg relay.Config) *relay.Relay {
+func once(t *testing.T, src driver.Source, sink driver.Sink, cfg relay.Config) *relay.Relay {
 	t.Helper()
 	r, err := relay.New(src, sink, cfg)
 	require.NoError(t, err)
@@ -53,9 +54,9 @@ func TestRunOnce_LeaseHeld(t *testing.T) {
 		synctest.Wait()
 		began := time.Now()
 		_, err := once(t, log.source(), takesAll(0), relay.Config{}).RunOnce(t.Context())
-		require.ErrorIs(t, err, relay.ErrLeaseHeld)
+		require.ErrorIs(t, err, driver.ErrLeaseHeld)
 		require.Zero(t, time.Since(began))
-		var held *relay.LeaseHeldError
+		var held *driver.LeaseHeldError
 		require.ErrorAs(t, err, &held)
 		require.ErrorContains(t, err, "another, for another 15s")
 		_, err = leader.stop()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/relay"
 )
 
@@ -24,7 +25,7 @@ type running struct {
 	done   chan error
 }
 
-func start(t *testing.T, src relay.Source, sink relay.Sink, cfg relay.Config) *running {
+func start(t *testing.T, src driver.Source, sink driver.Sink, cfg relay.Config) *running {
 	t.Helper()
 	r, err := relay.New(src, sink, cfg)
 	require.NoError(t, err)
@@ -105,7 +106,7 @@ func TestRun_Twice(t *testing.T) {
 // TestRun_UnusableSource: only that ends Run, wherever it shows.
 func TestRun_UnusableSource(t *testing.T) {
 	t.Parallel()
-	fatal := errors.Join(errAway, relay.ErrSourceUnusable)
+	fatal := errors.Join(errAway, driver.ErrSourceUnusable)
 	fails := func(context.Context) error { return fatal }
 	for name, spoil := range map[string]func(s *fakeSource){
 		"check":   func(s *fakeSource) { s.check = func() error { return fatal } },
@@ -120,7 +121,7 @@ func TestRun_UnusableSource(t *testing.T) {
 				src := log.source()
 				spoil(src)
 				alarms := make(unusableAlarms, 10)
-				require.ErrorIs(t, <-start(t, src, takesAll(0), relay.Config{Hooks: []relay.Hook{alarms}}).done, relay.ErrSourceUnusable)
+				require.ErrorIs(t, <-start(t, src, takesAll(0), relay.Config{Hooks: []relay.Hook{alarms}}).done, driver.ErrSourceUnusable)
 				require.Len(t, alarms, 1)
 				require.Equal(t, relay.AlarmSourceUnusable, (<-alarms).Kind)
 				clean(t, log)

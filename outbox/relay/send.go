@@ -10,6 +10,7 @@ import (
 
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // errSinkContract is what a sink's answer of the wrong length is treated as.
@@ -49,7 +50,7 @@ func (t *term) send(stop, work context.Context) error {
 // nextPage waits for a page or, where that comes first, for due: waited is true
 // then. A page that is there has its turn, since what was due has just had its own;
 // ok is false behind the last page.
-func (t *term) nextPage(due <-chan time.Time) (page Page, ok, waited bool) {
+func (t *term) nextPage(due <-chan time.Time) (page driver.Page, ok, waited bool) {
 	select {
 	case page, ok = <-t.pages:
 		return page, ok, false
@@ -59,13 +60,13 @@ func (t *term) nextPage(due <-chan time.Time) (page Page, ok, waited bool) {
 	case page, ok = <-t.pages:
 		return page, ok, false
 	case <-due:
-		return Page{}, true, true
+		return driver.Page{}, true, true
 	}
 }
 
 // sendPage delivers page, unless the relay is being stopped: what was not sent
 // stays unsettled.
-func (t *term) sendPage(stop, work context.Context, page Page) error {
+func (t *term) sendPage(stop, work context.Context, page driver.Page) error {
 	if isOver(stop) {
 		return nil
 	}
@@ -90,7 +91,7 @@ func (t *term) sendPage(stop, work context.Context, page Page) error {
 // deliver sends page until each of its records is acknowledged or set aside,
 // settling what lies before the first other one as it goes. Within a key nothing
 // is sent past an unsettled record (rule R1).
-func (t *term) deliver(stop, work context.Context, page Page) error {
+func (t *term) deliver(stop, work context.Context, page driver.Page) error {
 	if t.exact != nil {
 		return t.exact.deliver(stop, work, page)
 	}
@@ -130,7 +131,7 @@ func (t *term) undisturbed() bool {
 }
 
 // advance settles the first n records of page.
-func (t *term) advance(work context.Context, page Page, n int) error {
+func (t *term) advance(work context.Context, page driver.Page, n int) error {
 	if err := failpoint.Inject(work, failpoint.RelayAckedBeforeAdvance); err != nil {
 		return err
 	}

@@ -7,7 +7,9 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/leat-go/leat/internal/jitter"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // slotLeader leads the slots of a source: as many as are this relay's fair share, each
@@ -15,12 +17,12 @@ import (
 // the terms runs in the goroutine of run.
 type slotLeader struct {
 	relay   *Relay
-	sharded Sharded // nil where the source is not
-	share   Share
+	sharded driver.Sharded // nil where the source is not
+	share   driver.Share
 	shared  time.Time // when share was asked for; zero asks anew
 	joined  bool      // others count this relay
 	checked bool
-	retry   backoff
+	retry   jitter.Backoff
 	bell    bell
 
 	members []*member // oldest first
@@ -42,10 +44,10 @@ type ended struct {
 
 func newSlotLeader(r *Relay) *slotLeader {
 	c := &slotLeader{
-		relay: r, share: Share{Slots: 1, Fair: 1}, ended: make(chan ended),
-		retry: backoff{first: r.cfg.BackoffMin, most: r.cfg.BackoffMax},
+		relay: r, share: driver.Share{Slots: 1, Fair: 1}, ended: make(chan ended),
+		retry: jitter.Backoff{Min: r.cfg.BackoffMin, Max: r.cfg.BackoffMax},
 	}
-	c.sharded, _ = r.source.(Sharded)
+	c.sharded, _ = r.source.(driver.Sharded)
 	return c
 }
 
@@ -67,7 +69,7 @@ func (c *slotLeader) run(ctx context.Context) error {
 			err = c.await(ctx, wait)
 		}
 	}
-	if errors.Is(err, ErrSourceUnusable) {
+	if errors.Is(err, driver.ErrSourceUnusable) {
 		c.relay.alarm(ctx, Alarm{Kind: AlarmSourceUnusable, Detail: err.Error()})
 	}
 	return c.endAll(ctx, err)
@@ -79,12 +81,12 @@ func (c *slotLeader) staff(ctx context.Context) (time.Duration, error) {
 	r := c.relay
 	if !c.checked {
 		if err := r.check(ctx); err != nil {
-			return c.retry.next(), fatal(err)
+			return c.retry.Next(), fatal(err)
 		}
 		c.checked = true
 	}
 	if err := c.refreshShare(ctx); err != nil {
-		return c.retry.next(), fatal(err)
+		return c.retry.Next(), fatal(err)
 	}
 	for i := len(c.members) - 1; i >= 0 && c.staying() > c.share.Fair; i-- {
 		if m := c.members[i]; !m.given {
@@ -95,11 +97,11 @@ func (c *slotLeader) staff(ctx context.Context) (time.Duration, error) {
 	for len(c.members) < c.share.Fair && ctx.Err() == nil {
 		t, err := r.acquire(ctx)
 		switch {
-		case errors.Is(err, ErrLeaseHeld):
+		case errors.Is(err, driver.ErrLeaseHeld):
 			return c.soon(r.standby(err)), nil
 		case err != nil:
 			r.startsOver(ctx, err)
-			return c.retry.next(), fatal(err)
+			return c.retry.Next(), fatal(err)
 		}
 		c.start(ctx, t)
 	}
@@ -137,11 +139,11 @@ func (c *slotLeader) refreshShare(ctx context.Context) error {
 }
 
 // refuseSlots returns an error where the order forbids several slots.
-func (r *Relay) refuseSlots(share Share) error {
+func (r *Relay) refuseSlots(share driver.Share) error {
 	if r.cfg.Order != OrderTotal || share.Slots == 1 {
 		return nil
 	}
-	return fmt.Errorf("%w: %w", ErrSourceUnusable, outbox.ConfigError("Order", "total",
+	return fmt.Errorf("%w: %w", driver.ErrSourceUnusable, outbox.ConfigError("Order", "total",
 		fmt.Sprintf("needs a source with one slot, this one has %d", share.Slots)))
 }
 
@@ -190,12 +192,12 @@ func (c *slotLeader) await(ctx context.Context, d time.Duration) error {
 func (c *slotLeader) removeEnded(ctx context.Context, e ended) error {
 	c.drop(e.member)
 	if e.member.term.acked.Load() > 0 {
-		c.retry.reset()
+		c.retry.Reset()
 	}
 	switch {
 	case ctx.Err() != nil:
 		return stopError(e.err)
-	case e.err == nil || errors.Is(e.err, ErrSlotClosed):
+	case e.err == nil || errors.Is(e.err, driver.ErrSlotClosed):
 		c.shared = time.Time{} // the slots may be others now
 		return nil
 	}
@@ -203,7 +205,7 @@ func (c *slotLeader) removeEnded(ctx context.Context, e ended) error {
 	if err := fatal(e.err); err != nil {
 		return err
 	}
-	return c.await(ctx, c.retry.next())
+	return c.await(ctx, c.retry.Next())
 }
 
 func (c *slotLeader) drop(m *member) {
@@ -250,7 +252,7 @@ func (r *Relay) startsOver(ctx context.Context, err error) {
 
 // fatal returns err if it ends Run.
 func fatal(err error) error {
-	if errors.Is(err, ErrSourceUnusable) {
+	if errors.Is(err, driver.ErrSourceUnusable) {
 		return err
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/memoutbox"
 	"github.com/leat-go/leat/outbox/relay"
 )
@@ -124,19 +125,19 @@ func TestRunOnce_SomeSlotsAreLed(t *testing.T) {
 			require.NoError(t, err)
 		}
 		_, err = once(t, l.slotted(), l, relay.Config{}).RunOnce(t.Context())
-		require.ErrorIs(t, err, relay.ErrLeaseHeld)
+		require.ErrorIs(t, err, driver.ErrLeaseHeld)
 	})
 }
 
 // closingSource has one slot that closes once, when it has read to the end.
 type closingSource struct {
-	relay.Source
+	driver.Source
 
 	closed   bool
 	acquired int
 }
 
-func (s *closingSource) Acquire(ctx context.Context, ttl time.Duration) (relay.Session, error) {
+func (s *closingSource) Acquire(ctx context.Context, ttl time.Duration) (driver.Session, error) {
 	session, err := s.Source.Acquire(ctx, ttl)
 	if err == nil {
 		s.acquired++
@@ -145,16 +146,16 @@ func (s *closingSource) Acquire(ctx context.Context, ttl time.Duration) (relay.S
 }
 
 type closingSession struct {
-	relay.Session
+	driver.Session
 
 	source *closingSource
 }
 
-func (s closingSession) Read(ctx context.Context, limit int) (relay.Page, error) {
+func (s closingSession) Read(ctx context.Context, limit int) (driver.Page, error) {
 	p, err := s.Session.Read(ctx, limit)
 	if err == nil && len(p.Records) == 0 && !p.Waiting && !s.source.closed {
 		s.source.closed = true
-		return p, relay.ErrSlotClosed
+		return p, driver.ErrSlotClosed
 	}
 	return p, err
 }
@@ -213,35 +214,6 @@ func TestO5_TotalOrder(t *testing.T) {
 	})
 }
 
-// totalSink keeps the order of a whole call.
-type totalSink struct {
-	*fakeSink
-}
-
-func (totalSink) TotalOrder() bool { return true }
-
-// TestO5_TotalOrderOfASink: one that stops at its first failure is given whole
-// pages; what it has acknowledged behind a failure all the same is repeated.
-func TestO5_TotalOrderOfASink(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		log := newFakeLog(5)
-		sink := totalSink{&fakeSink{answer: func(_ context.Context, n int, records []outbox.Record) []outbox.Result {
-			results := make([]outbox.Result, len(records))
-			if n == 1 {
-				results[2] = outbox.Failed(outbox.FailureUnknown, errBroker)
-				results[3] = outbox.NotSent()
-			}
-			return results
-		}}}
-		n, err := once(t, log.source(), sink, relay.Config{Order: relay.OrderTotal}).RunOnce(t.Context())
-		require.NoError(t, err)
-		require.Equal(t, 5, n)
-		require.Equal(t, []string{"3", "4", "5"}, sink.called()[1].ids)
-		clean(t, log)
-	})
-}
-
 // TestO5_TotalOrderNeedsOneSlot, and no policy that passes a record.
 func TestO5_TotalOrderNeedsOneSlot(t *testing.T) {
 	t.Parallel()
@@ -250,7 +222,7 @@ func TestO5_TotalOrderNeedsOneSlot(t *testing.T) {
 		r, err := relay.New(l.slotted(), l, relay.Config{Order: relay.OrderTotal})
 		require.NoError(t, err)
 		err = r.Run(t.Context())
-		require.ErrorIs(t, err, relay.ErrSourceUnusable)
+		require.ErrorIs(t, err, driver.ErrSourceUnusable)
 		require.ErrorIs(t, err, outbox.ErrInvalidConfig)
 		require.ErrorContains(t, err, "this one has 4")
 		_, err = r.RunOnce(t.Context())

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/relay"
 )
 
@@ -59,7 +60,7 @@ func TestHealth_SourceAway(t *testing.T) {
 			if away.Load() {
 				return errAway
 			}
-			return relay.ErrLeaseHeld
+			return driver.ErrLeaseHeld
 		}
 		stop := lead(t, r)
 		elapse(t, time.Hour)

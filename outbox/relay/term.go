@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/jitter"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // term is the time of one relay under one lease. Three goroutines share it: a
@@ -18,14 +20,14 @@ import (
 // the term before another relay can take over.
 type term struct {
 	relay   *Relay
-	session Session
-	retry   *backoff
+	session driver.Session
+	retry   *jitter.Backoff
 	wakes   <-chan struct{}
 	once    bool
 
 	exact   *exactlyOnce // nil where the sink is not transactional
 	fence   *fence
-	pages   chan Page
+	pages   chan driver.Page
 	settled chan struct{} // rung after each Advance; holds one ring
 	drained atomic.Bool   // once: the reader saw the end, with all settled
 	acked   atomic.Int64
@@ -33,8 +35,8 @@ type term struct {
 
 	// The sender's goroutine owns these.
 	destinations *destinations
-	holder       Holder // nil where records cannot be set aside
-	heldKeys     map[Key]struct{}
+	holder       driver.Holder // nil where records cannot be set aside
+	heldKeys     map[driver.Key]struct{}
 	held         int                    // records that are held, as far as is known
 	retries      map[int64]pendingRetry // by Seq
 	dueAt        time.Time              // of the next look for held records that are due
@@ -51,17 +53,17 @@ type term struct {
 	breakers atomic.Pointer[[]BreakerState]
 }
 
-func newTerm(r *Relay, s Session, deadline time.Time) *term {
+func newTerm(r *Relay, s driver.Session, deadline time.Time) *term {
 	t := &term{
 		relay:   r,
 		session: s,
-		retry:   &backoff{first: r.cfg.BackoffMin, most: r.cfg.BackoffMax},
+		retry:   &jitter.Backoff{Min: r.cfg.BackoffMin, Max: r.cfg.BackoffMax},
 		fence:   newFence(deadline),
-		pages:   make(chan Page, max(r.cfg.ReadAhead, 0)),
+		pages:   make(chan driver.Page, max(r.cfg.ReadAhead, 0)),
 		settled: make(chan struct{}, 1),
 		since:   time.Now(),
 	}
-	if slotted, ok := s.(Slotted); ok {
+	if slotted, ok := s.(driver.Slotted); ok {
 		t.slot = slotted.Slot()
 	}
 	return t
@@ -106,11 +108,11 @@ func (t *term) run(ctx context.Context) error {
 	keeper.Wait()
 
 	err = first.get()
-	if cause := context.Cause(work); cause != nil && (err == nil || ctx.Err() != nil || errors.Is(cause, ErrLeaseLost)) {
+	if cause := context.Cause(work); cause != nil && (err == nil || ctx.Err() != nil || errors.Is(cause, driver.ErrLeaseLost)) {
 		err = cause // the lease was lost or draining took too long: all else follows from it
 	}
-	if errors.Is(err, ErrSlotClosed) {
-		return errors.Join(t.end(ctx, nil), ErrSlotClosed)
+	if errors.Is(err, driver.ErrSlotClosed) {
+		return errors.Join(t.end(ctx, nil), driver.ErrSlotClosed)
 	}
 	return t.end(ctx, err)
 }

@@ -3,18 +3,10 @@ package relay
 import (
 	"context"
 	"time"
-)
 
-// TopicChecker is a Sink that can tell which topics its destination takes. Where it is
-// one, a relay asks it about the topics of which Send has said
-// outbox.ErrTopicUnavailable, all of them in one call, instead of trying a record of
-// each. Without it the relay tries a record of each, as of any topic that is out.
-type TopicChecker interface {
-	// CheckTopics returns those of topics of which records can be sent now, in any
-	// order. An error means that nothing is known. The relay calls it with 1 to 10,000
-	// topics, never while Send is under way, and bounds it by Config.PublishTimeout.
-	CheckTopics(ctx context.Context, topics []string) (available []string, err error)
-}
+	"github.com/leat-go/leat/internal/jitter"
+	"github.com/leat-go/leat/outbox/driver"
+)
 
 // mostAsked bounds the topics of one call of CheckTopics.
 const mostAsked = 10_000
@@ -23,10 +15,10 @@ const mostAsked = 10_000
 // share one probe: a call of the sink's CheckTopics. One probe a topic would be twenty
 // thousand of them every BackoffMax, if so many are missing (rule N2).
 type unavailable struct {
-	checker TopicChecker // nil where each topic has a probe of its own
+	checker driver.TopicChecker // nil where each topic has a probe of its own
 	topics  map[string]*destination
 	next    time.Time
-	wait    backoff
+	wait    jitter.Backoff
 }
 
 // put adds a topic, of which d.next is the next probe if it were alone. A new one may be
@@ -40,7 +32,7 @@ func (u *unavailable) put(d *destination) {
 	}
 	u.topics[d.topic], d.shared = d, true
 	if !d.open {
-		u.wait.reset()
+		u.wait.Reset()
 	}
 	if len(u.topics) == 1 || d.next.Before(u.next) {
 		u.next = d.next
@@ -93,5 +85,5 @@ func (t *term) probeUnavailable(work context.Context) {
 			d.next = now
 		}
 	}
-	u.next = now.Add(max(u.wait.next(), 4*now.Sub(began)))
+	u.next = now.Add(max(u.wait.Next(), 4*now.Sub(began)))
 }

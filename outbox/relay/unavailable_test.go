@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/memoutbox"
 	"github.com/leat-go/leat/outbox/relay"
 )
@@ -26,7 +27,7 @@ type cluster struct {
 	asked   int // calls of CheckTopics
 }
 
-// Send implements relay.Sink.
+// Send implements driver.Sink.
 func (c *cluster) Send(_ context.Context, records []outbox.Record) []outbox.Result {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -61,7 +62,7 @@ func (c *cluster) take() (got []string, tried, asked int) {
 // asking is a cluster that answers for many topics at once.
 type asking struct{ *cluster }
 
-// CheckTopics implements relay.TopicChecker.
+// CheckTopics implements driver.TopicChecker.
 func (a asking) CheckTopics(_ context.Context, topics []string) (available []string, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -143,7 +144,7 @@ func missingTopics(t *testing.T, n int, together bool) {
 	t.Helper()
 	l, hook, log := newLab(t), &recorder{}, &lines{}
 	c := withoutTopics(t, l, n)
-	sink := relay.Sink(c)
+	sink := driver.Sink(c)
 	if together {
 		sink = asking{c}
 	}

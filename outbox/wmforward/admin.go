@@ -7,7 +7,7 @@ import (
 
 	"github.com/leat-go/leat/internal/pgheld"
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 var (
@@ -87,7 +87,7 @@ func (s *Source) Drop(ctx context.Context, sel Selection, by By) (Changed, error
 
 // SkipHead drops the first record of a parked key; the others follow in order.
 // Errors as of Redrive.
-func (s *Source) SkipHead(ctx context.Context, key relay.Key, by By) (Changed, error) {
+func (s *Source) SkipHead(ctx context.Context, key driver.Key, by By) (Changed, error) {
 	changed, err := s.held.SkipHead(ctx, s.pool, s.slot.Group, pgheld.Key(key), pgheld.By(by))
 	return Changed(changed), describe(err)
 }

@@ -5,8 +5,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/outboxtest"
-	"github.com/leat-go/leat/outbox/relay"
 	"github.com/leat-go/leat/outbox/wmforward"
 )
 
@@ -49,7 +49,7 @@ func (s *subject) Skipped(ctx context.Context, group string) ([]string, error) {
 }
 
 // Redrive implements outboxtest.Admin.
-func (s *subject) Redrive(ctx context.Context, group string, key relay.Key) error {
+func (s *subject) Redrive(ctx context.Context, group string, key driver.Key) error {
 	_, err := s.of(group).Redrive(ctx, wmforward.Selection{Topic: key.Topic, Key: key.Key}, people())
 	return err
 }
@@ -61,13 +61,13 @@ func (s *subject) RedriveID(ctx context.Context, group, id string) error {
 }
 
 // SkipHead implements outboxtest.Admin.
-func (s *subject) SkipHead(ctx context.Context, group string, key relay.Key) error {
+func (s *subject) SkipHead(ctx context.Context, group string, key driver.Key) error {
 	_, err := s.of(group).SkipHead(ctx, key, people())
 	return err
 }
 
 // Drop implements outboxtest.Admin.
-func (s *subject) Drop(ctx context.Context, group string, key relay.Key) error {
+func (s *subject) Drop(ctx context.Context, group string, key driver.Key) error {
 	_, err := s.of(group).Drop(ctx, wmforward.Selection{Topic: key.Topic, Key: key.Key}, people())
 	return err
 }

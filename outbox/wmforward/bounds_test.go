@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/wmforward"
 )
 
@@ -55,12 +55,12 @@ func TestO4_HeaderWithNULIsHeld(t *testing.T) {
 	w := begin(t, db)
 	publish(t, w.Tx, "events", msgs...)
 	w.commit()
-	s, ok := acquire(t, newSource(t, db, wmforward.Config{})).(relay.Holder)
+	s, ok := acquire(t, newSource(t, db, wmforward.Config{})).(driver.Holder)
 	require.True(t, ok)
 	page, err := s.Read(t.Context(), 10)
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{"a\x00": "x\x00y", outbox.HeaderKey: "k"}, page.Records[0].Headers)
-	require.NoError(t, s.Hold(t.Context(), page, 1, []relay.Holding{{Index: 0, Fate: relay.FateRetry}}))
+	require.NoError(t, s.Hold(t.Context(), page, 1, []driver.Holding{{Index: 0, Fate: driver.FateRetry}}))
 	due, err := s.Due(t.Context(), 10, nil)
 	require.NoError(t, err)
 	require.Len(t, due, 1)

@@ -16,8 +16,8 @@ import (
 	"github.com/leat-go/leat/internal/keyhash"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/outboxtest"
-	"github.com/leat-go/leat/outbox/relay"
 	"github.com/leat-go/leat/outbox/wmforward"
 )
 
@@ -94,7 +94,7 @@ func (s *subject) of(group string) *wmforward.Source {
 }
 
 // Source implements outboxtest.Subject.
-func (s *subject) Source(group string) relay.Source {
+func (s *subject) Source(group string) driver.Source {
 	src := s.of(group)
 	if s.most > 0 {
 		src.SetMostPlaces(s.most)

@@ -1,4 +1,4 @@
-// Package wmforward relays what Watermill's forwarder would: a relay.Source over
+// Package wmforward relays what Watermill's forwarder would: a driver.Source over
 // the table that watermill-sql's PostgreSQL publisher writes and
 // components/forwarder reads. Producers stay as they are. A relay takes the
 // forwarder's place where it stands, and can give it back; see

@@ -11,8 +11,8 @@ import (
 
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/kafkasink"
-	"github.com/leat-go/leat/outbox/relay"
 	"github.com/leat-go/leat/outbox/wmforward"
 )
 
@@ -101,7 +101,7 @@ type short struct{}
 
 func (short) Send(context.Context, []outbox.Record) []outbox.Result { return make([]outbox.Result, 1) }
 
-var _ relay.Sink = short{}
+var _ driver.Sink = short{}
 
 func TestKeyFunc(t *testing.T) {
 	t.Parallel()

@@ -7,7 +7,7 @@ import (
 	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/internal/pgwindow"
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 var (
@@ -58,11 +58,11 @@ func unusable(err error) error {
 		pgwindow.ErrOtherCluster, pgwindow.ErrSequenceCache, pgwindow.ErrRowSecurity,
 	} {
 		if errors.Is(err, fatal) {
-			return fmt.Errorf("%w: %w", relay.ErrSourceUnusable, err)
+			return fmt.Errorf("%w: %w", driver.ErrSourceUnusable, err)
 		}
 	}
 	if errors.Is(err, pgwindow.ErrLost) {
-		return fmt.Errorf("%w: %w", relay.ErrLeaseLost, err)
+		return fmt.Errorf("%w: %w", driver.ErrLeaseLost, err)
 	}
 	return err
 }

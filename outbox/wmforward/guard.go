@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // ErrMalformed is the cause of the failure of a record that stands for a row that
@@ -18,7 +18,7 @@ var ErrMalformed = errors.New("leat: malformed row")
 // ErrMalformed and the reason, for records that stand for rows that could not be
 // decoded. Sinks that do not look at topics need it; for others it makes the
 // better error.
-func Guard(sink relay.Sink) relay.Sink {
+func Guard(sink driver.Sink) driver.Sink {
 	g := guard{sink}
 	if asked, ok := sink.(checker); ok {
 		return checked{g, asked}
@@ -28,8 +28,8 @@ func Guard(sink relay.Sink) relay.Sink {
 
 // checker are the optional interfaces of sinks, which a relay looks for.
 type checker interface {
-	relay.Checker
-	relay.TopicChecker
+	driver.Checker
+	driver.TopicChecker
 }
 
 // checked is a guard of a sink that can be asked.
@@ -39,10 +39,10 @@ type checked struct {
 }
 
 type guard struct {
-	sink relay.Sink
+	sink driver.Sink
 }
 
-// Send implements relay.Sink.
+// Send implements driver.Sink.
 func (g guard) Send(ctx context.Context, records []outbox.Record) []outbox.Result {
 	if !slices.ContainsFunc(records, malformed) {
 		return g.sink.Send(ctx, records)

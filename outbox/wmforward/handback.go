@@ -27,7 +27,7 @@ type HandedBack struct {
 // HandBack gives the forwarder its place back: its position becomes the last one
 // in its own order before which all is delivered, and the group's position is
 // forgotten, so that the group would take over anew. Stop the relays first, or it
-// returns a relay.ErrLeaseHeld. A forwarder that is started then, or still runs,
+// returns a driver.ErrLeaseHeld. A forwarder that is started then, or still runs,
 // goes on without a loss.
 //
 // It repeats what lies behind that position and was delivered out of its order:

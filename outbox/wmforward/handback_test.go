@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/testenv"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/wmforward"
 )
 
@@ -166,9 +166,9 @@ func TestO9_HandBackIsRefused(t *testing.T) {
 	s := acquire(t, src)
 	require.Len(t, readAll(t, s, 10), 1)
 	_, err = other.HandBack(t.Context())
-	require.ErrorIs(t, err, relay.ErrLeaseHeld, "while a relay runs")
+	require.ErrorIs(t, err, driver.ErrLeaseHeld, "while a relay runs")
 	_, err = src.HandBack(t.Context())
-	require.ErrorIs(t, err, relay.ErrLeaseHeld, "its own source's as well")
+	require.ErrorIs(t, err, driver.ErrLeaseHeld, "its own source's as well")
 	require.NoError(t, s.Release(t.Context()))
 
 	exec(t, db, `INSERT INTO watermill_forwarder_topic_leat_held (relay_group, seq, state, epoch, created_at, id, shard, topic, payload)

@@ -7,25 +7,25 @@ import (
 
 	"github.com/leat-go/leat/internal/pgheld"
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
-var _ relay.HoldCounter = (*session)(nil)
+var _ driver.Holder = (*session)(nil)
 
 // whole is a group's only slot.
 func whole() pgheld.Share {
 	return pgheld.Share{Slots: 1}
 }
 
-// HeldKeys implements relay.Holder.
-func (n *session) HeldKeys(ctx context.Context) ([]relay.Key, error) {
+// HeldKeys implements driver.Holder.
+func (n *session) HeldKeys(ctx context.Context) ([]driver.Key, error) {
 	n.reading.Lock()
 	defer n.reading.Unlock()
 	keys, err := n.source.held.Keys(ctx, n.reader, n.lease.Slot.Group, whole())
 	return relayKeys(keys), unusable(describe(err))
 }
 
-// CountHeld implements relay.HoldCounter.
+// CountHeld implements driver.Holder.
 func (n *session) CountHeld(ctx context.Context) (int, error) {
 	n.reading.Lock()
 	defer n.reading.Unlock()
@@ -33,16 +33,16 @@ func (n *session) CountHeld(ctx context.Context) (int, error) {
 	return count, unusable(describe(err))
 }
 
-// Hold implements relay.Holder. What is settled is noted only once it is stored:
+// Hold implements driver.Holder. What is settled is noted only once it is stored:
 // a position that was stored without its records would lose them.
-func (n *session) Hold(ctx context.Context, p relay.Page, settled int, h []relay.Holding) error {
+func (n *session) Hold(ctx context.Context, p driver.Page, settled int, h []driver.Holding) error {
 	at, last, err := endOf(p, settled)
 	if err != nil {
 		return err
 	}
 	holdings := make([]pgheld.Holding, len(h))
 	for i := range h {
-		if h[i].Index < 0 || h[i].Index >= settled || h[i].Fate == relay.FateDelivered {
+		if h[i].Index < 0 || h[i].Index >= settled || h[i].Fate == driver.FateDelivered {
 			return fmt.Errorf("leat: cannot hold record %d of %d that are settled, with fate %s", h[i].Index, settled, h[i].Fate)
 		}
 		row, err := heldRow(&p.Records[h[i].Index])
@@ -81,8 +81,8 @@ func (n *session) isSettled(at cursor, last int64) bool {
 	return at.window != n.window.No || last <= n.done
 }
 
-// Due implements relay.Holder.
-func (n *session) Due(ctx context.Context, limit int, except []string) ([]relay.Held, error) {
+// Due implements driver.Holder.
+func (n *session) Due(ctx context.Context, limit int, except []string) ([]driver.Held, error) {
 	if limit < 1 {
 		return nil, outbox.ConfigError("limit", limit, "must be positive")
 	}
@@ -92,21 +92,21 @@ func (n *session) Due(ctx context.Context, limit int, except []string) ([]relay.
 	if err != nil {
 		return nil, unusable(describe(err))
 	}
-	due := make([]relay.Held, len(rows))
+	due := make([]driver.Held, len(rows))
 	for i := range rows {
-		due[i] = relay.Held{Record: recordOf(&rows[i].Row), Attempts: rows[i].Attempts}
+		due[i] = driver.Held{Record: recordOf(&rows[i].Row), Attempts: rows[i].Attempts}
 	}
 	return due, nil
 }
 
-// Resolve implements relay.Holder.
-func (n *session) Resolve(ctx context.Context, v []relay.Verdict) ([]relay.Key, error) {
+// Resolve implements driver.Holder.
+func (n *session) Resolve(ctx context.Context, v []driver.Verdict) ([]driver.Key, error) {
 	if len(v) == 0 {
 		return nil, nil
 	}
 	verdicts := make([]pgheld.Verdict, len(v))
 	for i := range v {
-		if v[i].Record == nil || v[i].Fate == relay.FateWait {
+		if v[i].Record == nil || v[i].Fate == driver.FateWait {
 			return nil, errVerdict
 		}
 		verdicts[i] = pgheld.Verdict{
@@ -124,7 +124,7 @@ func (n *session) Resolve(ctx context.Context, v []relay.Verdict) ([]relay.Key, 
 var errVerdict = errors.New("leat: a verdict needs a record, and another fate than wait")
 
 // fate translates what becomes of a record.
-func (n *session) fate(f relay.Fate, attempts []relay.Attempt, reason string) pgheld.Fate {
+func (n *session) fate(f driver.Fate, attempts []driver.Attempt, reason string) pgheld.Fate {
 	fate := pgheld.Fate{Name: f.String(), Reason: reason}
 	for _, a := range attempts {
 		fate.Attempts = append(fate.Attempts, pgheld.Error{At: a.At, Kind: a.Kind.String(), Error: a.Error, Epoch: n.lease.Epoch})
@@ -132,10 +132,10 @@ func (n *session) fate(f relay.Fate, attempts []relay.Attempt, reason string) pg
 	return fate
 }
 
-func relayKeys(keys []pgheld.Key) []relay.Key {
-	all := make([]relay.Key, len(keys))
+func relayKeys(keys []pgheld.Key) []driver.Key {
+	all := make([]driver.Key, len(keys))
 	for i, k := range keys {
-		all[i] = relay.Key(k)
+		all[i] = driver.Key(k)
 	}
 	return all
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/relay"
 	"github.com/leat-go/leat/outbox/wmforward"
 )
@@ -20,7 +21,7 @@ type collector struct {
 	refuse string
 }
 
-// Send implements relay.Sink.
+// Send implements driver.Sink.
 func (c *collector) Send(_ context.Context, records []outbox.Record) []outbox.Result {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -49,7 +50,7 @@ func (c *collector) taken() []string {
 	return got
 }
 
-func runOnce(t *testing.T, src relay.Source, sink relay.Sink) {
+func runOnce(t *testing.T, src driver.Source, sink driver.Sink) {
 	t.Helper()
 	r, err := relay.New(src, sink, relay.Config{})
 	require.NoError(t, err)
@@ -102,7 +103,7 @@ func TestO6_ParkedKeyIsRedrivenInOrder(t *testing.T) {
 	runOnce(t, src, &sink)
 	require.Equal(t, []string{"poison 1", "2", "4"}, sink.taken())
 
-	_, err = src.SkipHead(t.Context(), relay.Key{Topic: "events", Key: "k"}, people())
+	_, err = src.SkipHead(t.Context(), driver.Key{Topic: "events", Key: "k"}, people())
 	require.ErrorIs(t, err, wmforward.ErrNotParked)
 	_, err = src.Redrive(t.Context(), wmforward.Selection{ID: "x"}, wmforward.By{})
 	require.ErrorIs(t, err, wmforward.ErrInvalidRequest)
@@ -119,13 +120,13 @@ func TestO4_HeldCopiesAreIdentical(t *testing.T) {
 	publish(t, w.Tx, "events", odd()...)
 	publish(t, w.Tx, "events", texts("k", "keyed")...)
 	w.commit()
-	s, ok := acquire(t, newSource(t, db, wmforward.Config{})).(relay.Holder)
+	s, ok := acquire(t, newSource(t, db, wmforward.Config{})).(driver.Holder)
 	require.True(t, ok)
 	page, err := s.Read(t.Context(), 100)
 	require.NoError(t, err)
-	var all []relay.Holding
+	var all []driver.Holding
 	for i := range page.Records {
-		all = append(all, relay.Holding{Index: i, Fate: relay.FateRetry})
+		all = append(all, driver.Holding{Index: i, Fate: driver.FateRetry})
 	}
 	require.NoError(t, s.Hold(t.Context(), page, len(page.Records), all))
 	due, err := s.Due(t.Context(), 100, nil)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/wmforward"
 )
 
@@ -56,7 +56,7 @@ func TestO14_RenewingWaitsForNoRead(t *testing.T) {
 	db := newDatabase(t)
 	put(t, db, "", "first")
 	src := newSource(t, db, wmforward.Config{})
-	s, ok := acquire(t, src).(relay.Holder)
+	s, ok := acquire(t, src).(driver.Holder)
 	require.True(t, ok)
 	held := query1[string](t, db, "SELECT c.oid::regclass::text FROM pg_class c WHERE relkind = 'r' AND relname LIKE '%\\_held'")
 	require.Equal(t, 1, strings.Count(held, "_held"))

@@ -13,7 +13,7 @@ import (
 
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/wmforward"
 )
 
@@ -130,7 +130,7 @@ func newSource(tb testing.TB, db *testenv.Database, cfg wmforward.Config) *wmfor
 }
 
 // acquire starts a session, which is released when the test ends.
-func acquire(tb testing.TB, src relay.Source) relay.Session {
+func acquire(tb testing.TB, src driver.Source) driver.Session {
 	tb.Helper()
 	s, err := src.Acquire(tb.Context(), testLease)
 	require.NoError(tb, err)
@@ -139,7 +139,7 @@ func acquire(tb testing.TB, src relay.Source) relay.Session {
 }
 
 // readAll reads and settles pages of limit until nothing is left.
-func readAll(tb testing.TB, s relay.Session, limit int) []outbox.Record {
+func readAll(tb testing.TB, s driver.Session, limit int) []outbox.Record {
 	tb.Helper()
 	var all []outbox.Record
 	for {
@@ -155,7 +155,7 @@ func readAll(tb testing.TB, s relay.Session, limit int) []outbox.Record {
 }
 
 // drain reads everything in a session of its own.
-func drain(tb testing.TB, src relay.Source) []string {
+func drain(tb testing.TB, src driver.Source) []string {
 	tb.Helper()
 	s, err := src.Acquire(tb.Context(), testLease)
 	require.NoError(tb, err)

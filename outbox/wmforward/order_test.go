@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/testenv"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/wmforward"
 )
 
@@ -93,7 +93,7 @@ func TestO2_NumbersThatRepeat(t *testing.T) {
 	put(t, db, "", "b")
 	s := acquire(t, newSource(t, db, wmforward.Config{}))
 	_, err := s.Read(t.Context(), 10)
-	require.ErrorIs(t, err, relay.ErrSourceUnusable)
+	require.ErrorIs(t, err, driver.ErrSourceUnusable)
 	require.ErrorContains(t, err, "two rows have the same offset")
 }
 

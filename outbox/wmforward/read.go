@@ -7,18 +7,18 @@ import (
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/pgwindow"
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 var errNotWhole = errors.New("leat: the window was not read to its end")
 
-// Read implements relay.Session: the next page of the window; past its end, once
+// Read implements driver.Session: the next page of the window; past its end, once
 // all of it is settled, the first page of the next window, if a probe finds that
 // there is something in one. It opens one window at most: that one's snapshot was
 // taken after Read was called, so if it is empty there is nothing to read.
-func (n *session) Read(ctx context.Context, limit int) (relay.Page, error) {
+func (n *session) Read(ctx context.Context, limit int) (driver.Page, error) {
 	if limit < 1 {
-		return relay.Page{}, outbox.ConfigError("limit", limit, "must be positive")
+		return driver.Page{}, outbox.ConfigError("limit", limit, "must be positive")
 	}
 	n.reading.Lock()
 	defer n.reading.Unlock()
@@ -30,11 +30,11 @@ func (n *session) Read(ctx context.Context, limit int) (relay.Page, error) {
 	waiting := n.unread > 0
 	n.mu.Unlock()
 	if waiting {
-		return relay.Page{Waiting: true}, nil
+		return driver.Page{Waiting: true}, nil
 	}
 	opened, err := n.openNext(ctx)
 	if err != nil || !opened {
-		return relay.Page{}, unusable(err)
+		return driver.Page{}, unusable(err)
 	}
 	page, err = n.readWindow(ctx, limit)
 	return page, unusable(err)
@@ -82,21 +82,21 @@ func (n *session) probe(ctx context.Context) (bool, error) {
 
 // readWindow returns the next rows of the window, none at its end. Rows that
 // were deleted since the window was listed are passed over.
-func (n *session) readWindow(ctx context.Context, limit int) (relay.Page, error) {
+func (n *session) readWindow(ctx context.Context, limit int) (driver.Page, error) {
 	for {
 		if n.rest.read() {
 			if n.rest.whole {
-				return relay.Page{}, nil
+				return driver.Page{}, nil
 			}
 			if err := n.list(ctx); err != nil {
 				n.rest.reset() // half a list is none
-				return relay.Page{}, err
+				return driver.Page{}, err
 			}
 			continue
 		}
 		records, taken, err := n.query(ctx, limit)
 		if err != nil {
-			return relay.Page{}, err
+			return driver.Page{}, err
 		}
 		n.rest.at += taken
 		n.read = n.rest.numbers[n.rest.at-1]
@@ -107,10 +107,10 @@ func (n *session) readWindow(ctx context.Context, limit int) (relay.Page, error)
 }
 
 // hand returns the page that ends where the window was read to.
-func (n *session) hand(records []outbox.Record) relay.Page {
+func (n *session) hand(records []outbox.Record) driver.Page {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.unread++
 	final := n.rest.whole && n.rest.read()
-	return relay.Page{Records: records, Round: n.opened, Cursor: cursor{window: n.window.No, last: n.read, final: final}}
+	return driver.Page{Records: records, Round: n.opened, Cursor: cursor{window: n.window.No, last: n.read, final: final}}
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/pgwindow"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // session is a Source under a lease. The reader connection belongs to Read and to what
@@ -95,21 +95,21 @@ func (n *session) enter(w pgwindow.Window) {
 	n.rest.reset()
 }
 
-// Epoch implements relay.Session.
+// Epoch implements driver.Session.
 func (n *session) Epoch() int64 {
 	return n.lease.Epoch
 }
 
-// Renew implements relay.Session.
+// Renew implements driver.Session.
 func (n *session) Renew(ctx context.Context, ttl time.Duration) error {
 	n.writing.Lock()
 	defer n.writing.Unlock()
 	return unusable(n.source.window.Renew(ctx, n.writer, n.lease, ttl))
 }
 
-// Advance implements relay.Session. The last page of a window is not stored at
+// Advance implements driver.Session. The last page of a window is not stored at
 // once: opening the next window does it, or the next Read that finds nothing.
-func (n *session) Advance(ctx context.Context, p relay.Page, settled int) error {
+func (n *session) Advance(ctx context.Context, p driver.Page, settled int) error {
 	at, last, err := endOf(p, settled)
 	if err != nil || !n.settle(at, last) {
 		return err
@@ -118,7 +118,7 @@ func (n *session) Advance(ctx context.Context, p relay.Page, settled int) error 
 }
 
 // endOf returns where the first settled records of p end.
-func endOf(p relay.Page, settled int) (at cursor, last int64, err error) {
+func endOf(p driver.Page, settled int) (at cursor, last int64, err error) {
 	at, ok := p.Cursor.(cursor)
 	if !ok || settled < 1 || settled > len(p.Records) {
 		return cursor{}, 0, fmt.Errorf("leat: cannot settle %d of a page of %d records", settled, len(p.Records))
@@ -187,14 +187,14 @@ func (n *session) flush(ctx context.Context) error {
 	return n.store(ctx, window, done)
 }
 
-// Release implements relay.Session. The lease is given up even where the
+// Release implements driver.Session. The lease is given up even where the
 // position could not be stored, which costs repeats.
 func (n *session) Release(ctx context.Context) error {
 	err := n.flush(ctx)
 	if rerr := n.giveUp(ctx); err == nil || rerr == nil {
 		err = rerr
 	}
-	if errors.Is(err, relay.ErrLeaseLost) {
+	if errors.Is(err, driver.ErrLeaseLost) {
 		err = nil // another one leads: nothing of ours is left to give up
 	}
 	n.over.Do(func() {

@@ -17,7 +17,7 @@ import (
 	"github.com/leat-go/leat/internal/pgheld"
 	"github.com/leat-go/leat/internal/pgwindow"
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // Source reads a forwarder's table for relays of one group. It is safe for
@@ -39,7 +39,7 @@ type Source struct {
 	running int    // sessions that have not ended
 }
 
-var _ relay.Source = (*Source)(nil)
+var _ driver.Source = (*Source)(nil)
 
 // New returns the Source over the forwarder's table in the database of pool. It
 // returns an error that wraps outbox.ErrInvalidConfig when pool is nil or cfg
@@ -89,7 +89,7 @@ func New(pool *pgxpool.Pool, cfg Config) (*Source, error) {
 	}, nil
 }
 
-// Check implements relay.Source. It refuses missing tables, a table without
+// Check implements driver.Source. It refuses missing tables, a table without
 // transaction_id or an index on it, a sequence that caches, a standby, a database
 // whose synchronous_commit is off (Config.AllowAsyncCommit), and a stored position
 // that belongs to another cluster.
@@ -100,7 +100,7 @@ func (s *Source) Check(ctx context.Context) error {
 	facts, err := s.facts(ctx, s.pool)
 	if errors.Is(err, pgwindow.ErrStandby) {
 		// Later on it is a failover under way, which passes.
-		return fmt.Errorf("%w: %w", relay.ErrSourceUnusable, err)
+		return fmt.Errorf("%w: %w", driver.ErrSourceUnusable, err)
 	}
 	if err != nil {
 		return unusable(err)
@@ -118,7 +118,7 @@ func (s *Source) Check(ctx context.Context) error {
 	return unusable(err)
 }
 
-// Acquire implements relay.Source. The first session of a group takes the
+// Acquire implements driver.Source. The first session of a group takes the
 // forwarder's place (see Config.Shadow for the exception): under the lock that the
 // forwarder holds while it sends, it starts where the forwarder stands, in the
 // middle of a transaction if need be, and puts the forwarder's own position behind
@@ -128,10 +128,10 @@ func (s *Source) Check(ctx context.Context) error {
 // ErrForwarderRunning is tried again by a relay. A ttl that is not above
 // Config.TakeOverTimeout is refused (outbox.ErrInvalidConfig). A lease that an earlier session of
 // this very Source left behind is taken at once.
-func (s *Source) Acquire(ctx context.Context, ttl time.Duration) (relay.Session, error) {
+func (s *Source) Acquire(ctx context.Context, ttl time.Duration) (driver.Session, error) {
 	wait, err := s.takeOverTimeout(ttl)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", relay.ErrSourceUnusable, err)
+		return nil, fmt.Errorf("%w: %w", driver.ErrSourceUnusable, err)
 	}
 	lease, err := s.claim(ctx, ttl)
 	if err != nil {
@@ -145,7 +145,7 @@ func (s *Source) Acquire(ctx context.Context, ttl time.Duration) (relay.Session,
 	return n, nil
 }
 
-// Wakes implements relay.Source: there are none, since producers know nothing of
+// Wakes implements driver.Source: there are none, since producers know nothing of
 // a Source. A relay finds records by polling.
 func (s *Source) Wakes(context.Context) <-chan struct{} {
 	return nil
@@ -160,7 +160,7 @@ func (s *Source) claim(ctx context.Context, ttl time.Duration) (pgwindow.Lease, 
 	}
 	s.ended()
 	if held, ok := errors.AsType[*pgwindow.HeldError](err); ok {
-		return lease, &relay.LeaseHeldError{Owner: held.Owner, Remaining: held.Remaining}
+		return lease, &driver.LeaseHeldError{Owner: held.Owner, Remaining: held.Remaining}
 	}
 	return lease, unusable(describe(err))
 }

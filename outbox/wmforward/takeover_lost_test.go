@@ -9,13 +9,13 @@ import (
 
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/wmforward"
 )
 
 // acquisition is what an Acquire in the background came to.
 type acquisition struct {
-	session relay.Session
+	session driver.Session
 	err     error
 }
 
@@ -59,7 +59,7 @@ func TestO9_LostLeaseDoesNotFenceTheForwarder(t *testing.T) {
 	require.NoError(t, forwarder.Commit(t.Context()))
 
 	lost := <-late
-	require.ErrorIs(t, lost.err, relay.ErrLeaseLost)
+	require.ErrorIs(t, lost.err, driver.ErrLeaseLost)
 	leads := <-next
 	require.NoError(t, leads.err)
 	require.Equal(t, []string{"a", "b"}, payloads(readAll(t, leads.session, 10)))
@@ -97,7 +97,7 @@ func TestAcquire_RefusesToWaitForLongerThanItsLease(t *testing.T) {
 	src := newSource(t, db, wmforward.Config{TakeOverTimeout: 20 * time.Second})
 	_, err := src.Acquire(t.Context(), 20*time.Second)
 	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
-	require.ErrorIs(t, err, relay.ErrSourceUnusable)
+	require.ErrorIs(t, err, driver.ErrSourceUnusable)
 	require.ErrorContains(t, err, "TakeOverTimeout")
 	require.ErrorContains(t, err, "must be less than the lease, 20s")
 	s, err := src.Acquire(t.Context(), 21*time.Second)

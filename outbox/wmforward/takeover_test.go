@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/testenv"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/wmforward"
 )
 
@@ -130,7 +130,7 @@ func waitsForTheForwardersBatch(t *testing.T, db *testenv.Database) {
 	src := newSource(t, db, wmforward.Config{TakeOverTimeout: 50 * time.Millisecond})
 	_, err := src.Acquire(t.Context(), testLease)
 	require.ErrorIs(t, err, wmforward.ErrForwarderRunning)
-	require.NotErrorIs(t, err, relay.ErrSourceUnusable, "a relay tries again")
+	require.NotErrorIs(t, err, driver.ErrSourceUnusable, "a relay tries again")
 	require.Zero(t, query1[int](t, db, "SELECT count(*) FROM watermill_forwarder_topic_leat_positions"))
 
 	stop()
@@ -158,7 +158,7 @@ func TestO2_RefusesAPositionThatItCannotContinue(t *testing.T) {
 			exec(t, db, "INSERT INTO watermill_offsets_forwarder_topic VALUES ('', 0, '0')")
 			exec(t, db, c.setup)
 			_, err := newSource(t, db, wmforward.Config{}).Acquire(t.Context(), testLease)
-			require.ErrorIs(t, err, relay.ErrSourceUnusable)
+			require.ErrorIs(t, err, driver.ErrSourceUnusable)
 			require.ErrorContains(t, err, c.want)
 		})
 	}
@@ -216,10 +216,10 @@ func TestCheck_RefusesWhatItCannotRead(t *testing.T) {
 			require.NoError(t, src.Check(t.Context()))
 			exec(t, db, c.setup)
 			err := src.Check(t.Context())
-			require.ErrorIs(t, err, relay.ErrSourceUnusable)
+			require.ErrorIs(t, err, driver.ErrSourceUnusable)
 			require.ErrorContains(t, err, c.want)
 			_, err = src.Acquire(t.Context(), testLease)
-			require.ErrorIs(t, err, relay.ErrSourceUnusable)
+			require.ErrorIs(t, err, driver.ErrSourceUnusable)
 		})
 	}
 }
@@ -229,9 +229,9 @@ func TestCheck_NotMigrated(t *testing.T) {
 	db := newDatabase(t)
 	src, err := wmforward.New(db.Pool, wmforward.Config{})
 	require.NoError(t, err)
-	require.ErrorIs(t, src.Check(t.Context()), relay.ErrSourceUnusable)
+	require.ErrorIs(t, src.Check(t.Context()), driver.ErrSourceUnusable)
 	_, err = src.Acquire(t.Context(), testLease)
-	require.ErrorIs(t, err, relay.ErrSourceUnusable)
+	require.ErrorIs(t, err, driver.ErrSourceUnusable)
 	require.NoError(t, src.Migrate(t.Context()))
 	require.NoError(t, src.Migrate(t.Context()))
 	require.NoError(t, src.Check(t.Context()))

@@ -12,7 +12,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // ErrPanic is wrapped by the error of a record whose publisher, or whose
@@ -28,7 +28,7 @@ type Sink struct {
 	lanes []*lane
 }
 
-var _ relay.Sink = (*Sink)(nil)
+var _ driver.Sink = (*Sink)(nil)
 
 // New returns a Sink over pub, which must be safe for concurrent use, as
 // Watermill demands, and stays the caller's to close: after the relay has ended
@@ -49,7 +49,7 @@ func New(pub message.Publisher, cfg Config) (*Sink, error) {
 	return &Sink{pub: pub, cfg: cfg, seed: maphash.MakeSeed(), lanes: newLanes(cfg.Lanes)}, nil
 }
 
-// Send implements relay.Sink. It returns when the publisher has answered for
+// Send implements driver.Sink. It returns when the publisher has answered for
 // every record, or as soon as ctx has ended.
 //
 // A record that fails holds back the later records of its topic and key; if its

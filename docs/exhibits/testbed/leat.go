@@ -7,6 +7,7 @@ import (
 
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/kafkasink"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
@@ -44,7 +45,7 @@ func Enqueue(ctx context.Context, ob *pgoutbox.Outbox, topic, key string, ids ..
 }
 
 // NewRelay returns a relay from ob to sink.
-func NewRelay(ob *pgoutbox.Outbox, sink relay.Sink, cfg relay.Config) (*relay.Relay, error) {
+func NewRelay(ob *pgoutbox.Outbox, sink driver.Sink, cfg relay.Config) (*relay.Relay, error) {
 	source, err := ob.Source(pgoutbox.SourceConfig{})
 	if err != nil {
 		return nil, err
@@ -53,7 +54,7 @@ func NewRelay(ob *pgoutbox.Outbox, sink relay.Sink, cfg relay.Config) (*relay.Re
 }
 
 // Drain relays to sink what has committed in ob.
-func Drain(ctx context.Context, ob *pgoutbox.Outbox, sink relay.Sink) error {
+func Drain(ctx context.Context, ob *pgoutbox.Outbox, sink driver.Sink) error {
 	r, err := NewRelay(ob, sink, relay.Config{})
 	if err != nil {
 		return err

@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // Log keeps the ids of what took effect, in order. It stands for the other side of
@@ -33,11 +33,11 @@ func (l *Log) IDs() []string {
 }
 
 // Sink returns a relay's sink that adds the id of each record.
-func (l *Log) Sink() relay.Sink { return logSink{l} }
+func (l *Log) Sink() driver.Sink { return logSink{l} }
 
 type logSink struct{ log *Log }
 
-// Send implements relay.Sink.
+// Send implements driver.Sink.
 func (s logSink) Send(_ context.Context, records []outbox.Record) []outbox.Result {
 	for i := range records {
 		s.log.Add(records[i].ID)

@@ -8,9 +8,9 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leat-go/leat/internal/proof/chaos/roles"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/kafkasink"
 	"github.com/leat-go/leat/outbox/pgoutbox"
-	"github.com/leat-go/leat/outbox/relay"
 )
 
 const (
@@ -88,7 +88,7 @@ func rebase(ctx context.Context, pool *pgxpool.Pool) error {
 		err := ob.Rebase(ctx, pgoutbox.RebaseRequest{
 			Start: pgoutbox.StartOldest(), Actor: "operator", Reason: wentBack,
 		})
-		if !errors.Is(err, relay.ErrLeaseHeld) || time.Now().After(end) {
+		if !errors.Is(err, driver.ErrLeaseHeld) || time.Now().After(end) {
 			return err
 		}
 		pause(ctx, 200*time.Millisecond)

@@ -155,8 +155,8 @@ func failureMutants() []Mutant {
 			Name: "total-order-goes-on", Breaks: []string{"O5"},
 			Change:  "in total order a record that failed is passed",
 			File:    "outbox/relay/total.go",
-			Old:     `			return i`,
-			New:     `			return len(results)`,
+			Old:     `			err = results[0].Err`,
+			New:     `			_ = results[0].Err`,
 			Package: "outbox/relay", Test: "TestO5_TotalOrder", Hangs: true,
 		},
 		{
@@ -201,8 +201,8 @@ func termMutants() []Mutant {
 			Name: "renewal-that-hangs-is-waited-for", Breaks: []string{"O9"},
 			Change:  "a relay does not fence itself while a renewal hangs",
 			File:    "outbox/relay/fence.go",
-			Old:     `time.AfterFunc(remaining-cfg.LeaseMargin, func() { lose(ErrLeaseLost) }).Stop()`,
-			New:     `time.AfterFunc(remaining+cfg.Lease, func() { lose(ErrLeaseLost) }).Stop()`,
+			Old:     `time.AfterFunc(remaining-cfg.LeaseMargin, func() { lose(driver.ErrLeaseLost) }).Stop()`,
+			New:     `time.AfterFunc(remaining+cfg.Lease, func() { lose(driver.ErrLeaseLost) }).Stop()`,
 			Package: "outbox/relay", Test: "TestO9_RenewBehindAHangingCall", Hangs: true,
 		},
 		{

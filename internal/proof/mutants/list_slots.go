@@ -47,8 +47,8 @@ func slotMutants() []Mutant {
 			Name: "closed-slot-is-kept", Breaks: []string{"O13"},
 			Change:  "the lease of a slot that has come to its end is not given up",
 			File:    "outbox/relay/term.go",
-			Old:     `return errors.Join(t.end(ctx, nil), ErrSlotClosed)`,
-			New:     `return ErrSlotClosed`,
+			Old:     `return errors.Join(t.end(ctx, nil), driver.ErrSlotClosed)`,
+			New:     `return driver.ErrSlotClosed`,
 			Package: "outbox/relay", Test: "TestO13_ClosedSlotIsGivenUp",
 		},
 	}

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // partitions is how many a topic has.
@@ -60,7 +60,7 @@ type sending struct {
 	records []outbox.Record
 	results []outbox.Result
 	done    int
-	stopped map[relay.Key]bool
+	stopped map[driver.Key]bool
 }
 
 // part delivers some of the records.

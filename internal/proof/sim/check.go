@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/relay"
 )
 
@@ -63,7 +64,7 @@ func checkRecords(v *verdicts, events []Event) {
 			}
 		case HeldBack, Resolved:
 			aside[e.ID] = true
-			given[e.ID] = e.Note == relay.FateDead.String() || e.Note == relay.FateSkip.String()
+			given[e.ID] = e.Note == driver.FateDead.String() || e.Note == driver.FateSkip.String()
 		case Settled:
 			if !landed[e.ID] && !aside[e.ID] {
 				v.add("O12", "passed, but neither sent nor set aside: %s", e)
@@ -84,10 +85,10 @@ func checkRecords(v *verdicts, events []Event) {
 // until it is redriven (O6); and no attempt counts that was not a failure of the
 // record's own (O8).
 func checkHeld(v *verdicts, events []Event) {
-	parked := make(map[relay.Key]Event)
+	parked := make(map[driver.Key]Event)
 	failed, counted := make(map[string]int64), make(map[string]int64)
 	for _, e := range events {
-		key := relay.Key{Topic: e.Topic, Key: e.Key}
+		key := driver.Key{Topic: e.Topic, Key: e.Key}
 		if e.Key == "" {
 			key.Key = "\x00" + e.ID
 		}
@@ -98,7 +99,7 @@ func checkHeld(v *verdicts, events []Event) {
 			if counted[e.ID] += e.N; counted[e.ID] > failed[e.ID] {
 				v.add("O8", "%d attempts count, of which %d failed: %s", counted[e.ID], failed[e.ID], e)
 			}
-			if e.Note == relay.FatePark.String() {
+			if e.Note == driver.FatePark.String() {
 				parked[key] = e
 			}
 		case Redriven:
@@ -115,7 +116,7 @@ func checkHeld(v *verdicts, events []Event) {
 // checkOrder: the first copies of a key are in the order of the commits (O5).
 func checkOrder(v *verdicts, events []Event) {
 	order := make(map[string]int)
-	last := make(map[relay.Key]Event)
+	last := make(map[driver.Key]Event)
 	seen := make(map[string]bool)
 	for _, e := range events {
 		switch e.What {
@@ -126,7 +127,7 @@ func checkOrder(v *verdicts, events []Event) {
 				continue
 			}
 			seen[e.ID] = true
-			key := relay.Key{Topic: e.Topic, Key: e.Key}
+			key := driver.Key{Topic: e.Topic, Key: e.Key}
 			if before, ok := last[key]; ok && order[e.ID] < order[before.ID] {
 				v.add("O5", "%s came before %s", before, e)
 			}

@@ -6,25 +6,25 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // heldRow is a record that was set aside: it is tried again at next, waits behind an
 // earlier one of its key, or is parked.
 type heldRow struct {
 	record   outbox.Record
-	fate     relay.Fate // FateRetry, FateWait or FatePark
+	fate     driver.Fate // FateRetry, FateWait or FatePark
 	next     time.Duration
 	attempts int
 }
 
-func keyOf(r *outbox.Record) relay.Key {
-	return relay.Key{Topic: r.Topic, Key: r.Key}
+func keyOf(r *outbox.Record) driver.Key {
+	return driver.Key{Topic: r.Topic, Key: r.Key}
 }
 
 // head returns the first held record of key; nil where there is none, and for records
 // without a key.
-func (d *db) head(key relay.Key) *heldRow {
+func (d *db) head(key driver.Key) *heldRow {
 	if key.Key == "" {
 		return nil
 	}
@@ -46,8 +46,8 @@ func (d *db) find(seq int64) *heldRow {
 	return nil
 }
 
-// HeldKeys implements relay.Holder.
-func (s *session) HeldKeys(ctx context.Context) (keys []relay.Key, err error) {
+// HeldKeys implements driver.Holder.
+func (s *session) HeldKeys(ctx context.Context) (keys []driver.Key, err error) {
 	err = s.write(ctx, "held keys", "", func() error {
 		for _, h := range s.db.held {
 			if key := keyOf(&h.record); s.db.w.broken != HeldForgotten && key.Key != "" && s.reads(&h.record) && !slices.Contains(keys, key) {
@@ -59,7 +59,7 @@ func (s *session) HeldKeys(ctx context.Context) (keys []relay.Key, err error) {
 	return keys, err
 }
 
-// CountHeld implements relay.HoldCounter.
+// CountHeld implements driver.Holder.
 func (s *session) CountHeld(ctx context.Context) (n int, err error) {
 	err = s.write(ctx, "count held", "", func() error {
 		for _, h := range s.db.held {
@@ -72,8 +72,8 @@ func (s *session) CountHeld(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// Hold implements relay.Holder.
-func (s *session) Hold(ctx context.Context, p relay.Page, n int, h []relay.Holding) error {
+// Hold implements driver.Holder.
+func (s *session) Hold(ctx context.Context, p driver.Page, n int, h []driver.Holding) error {
 	last := highest(p.Records[:n])
 	h = slices.Clone(h)
 	return s.write(ctx, "hold", "", func() error {
@@ -90,15 +90,15 @@ func (s *session) Hold(ctx context.Context, p relay.Page, n int, h []relay.Holdi
 }
 
 // hold sets one record aside.
-func (d *db) hold(n *Node, r outbox.Record, one relay.Holding) {
+func (d *db) hold(n *Node, r outbox.Record, one driver.Holding) {
 	h := &heldRow{record: r, fate: one.Fate, next: d.w.now() + one.RetryIn, attempts: len(one.Attempts)}
-	final := one.Fate == relay.FateDead || one.Fate == relay.FateSkip
+	final := one.Fate == driver.FateDead || one.Fate == driver.FateSkip
 	switch first := d.head(keyOf(&r)); {
 	case final:
-	case first == nil && one.Fate == relay.FateWait:
-		h.fate, h.next = relay.FateRetry, d.w.now() // what it was to follow is gone
+	case first == nil && one.Fate == driver.FateWait:
+		h.fate, h.next = driver.FateRetry, d.w.now() // what it was to follow is gone
 	case first != nil:
-		h.fate = relay.FateWait
+		h.fate = driver.FateWait
 	}
 	e := recordEvent(HeldBack, n, &r)
 	e.N, e.Note = int64(len(one.Attempts)), h.fate.String()
@@ -111,10 +111,10 @@ func (d *db) hold(n *Node, r outbox.Record, one relay.Holding) {
 	}
 }
 
-// Due implements relay.Holder.
-func (s *session) Due(ctx context.Context, limit int, except []string) (due []relay.Held, err error) {
+// Due implements driver.Holder.
+func (s *session) Due(ctx context.Context, limit int, except []string) (due []driver.Held, err error) {
 	err = s.write(ctx, "due", "", func() error {
-		ready := make(map[relay.Key]bool)
+		ready := make(map[driver.Key]bool)
 		for _, h := range s.db.held {
 			key := keyOf(&h.record)
 			switch {
@@ -122,13 +122,13 @@ func (s *session) Due(ctx context.Context, limit int, except []string) (due []re
 				return nil
 			case !s.reads(&h.record) || slices.Contains(except, h.record.Topic):
 				continue
-			case h.fate == relay.FateRetry && h.next <= s.db.w.now():
+			case h.fate == driver.FateRetry && h.next <= s.db.w.now():
 				ready[key] = true
-			case h.fate == relay.FateWait && ready[key]:
+			case h.fate == driver.FateWait && ready[key]:
 			default:
 				continue
 			}
-			one := relay.Held{Record: h.record, Attempts: h.attempts}
+			one := driver.Held{Record: h.record, Attempts: h.attempts}
 			if s.db.w.broken == OtherPayload {
 				one.Payload = []byte("another")
 			}
@@ -139,8 +139,8 @@ func (s *session) Due(ctx context.Context, limit int, except []string) (due []re
 	return due, err
 }
 
-// Resolve implements relay.Holder.
-func (s *session) Resolve(ctx context.Context, verdicts []relay.Verdict) (free []relay.Key, err error) {
+// Resolve implements driver.Holder.
+func (s *session) Resolve(ctx context.Context, verdicts []driver.Verdict) (free []driver.Key, err error) {
 	verdicts = slices.Clone(verdicts)
 	err = s.write(ctx, "resolve", "", func() error {
 		for i := range verdicts {
@@ -151,8 +151,8 @@ func (s *session) Resolve(ctx context.Context, verdicts []relay.Verdict) (free [
 			switch h := s.db.head(key); {
 			case h == nil && key.Key != "" && !slices.Contains(free, key):
 				free = append(free, key)
-			case h != nil && h.fate == relay.FateWait:
-				h.fate, h.next = relay.FateRetry, s.db.w.now()
+			case h != nil && h.fate == driver.FateWait:
+				h.fate, h.next = driver.FateRetry, s.db.w.now()
 			}
 		}
 		return nil
@@ -161,7 +161,7 @@ func (s *session) Resolve(ctx context.Context, verdicts []relay.Verdict) (free [
 }
 
 // resolve stores what became of one held record.
-func (d *db) resolve(n *Node, v *relay.Verdict) {
+func (d *db) resolve(n *Node, v *driver.Verdict) {
 	h := d.find(v.Record.Seq)
 	if h == nil {
 		return
@@ -171,14 +171,14 @@ func (d *db) resolve(n *Node, v *relay.Verdict) {
 	d.w.note(e)
 	h.attempts += len(v.Attempts)
 	switch v.Fate {
-	case relay.FateRetry:
-		h.fate, h.next = relay.FateRetry, d.w.now()+v.RetryIn
-	case relay.FatePark:
-		h.fate = relay.FatePark
-	case relay.FateDelivered, relay.FateDead, relay.FateSkip:
-		d.given[h.record.ID] = v.Fate != relay.FateDelivered
+	case driver.FateRetry:
+		h.fate, h.next = driver.FateRetry, d.w.now()+v.RetryIn
+	case driver.FatePark:
+		h.fate = driver.FatePark
+	case driver.FateDelivered, driver.FateDead, driver.FateSkip:
+		d.given[h.record.ID] = v.Fate != driver.FateDelivered
 		d.held = slices.DeleteFunc(d.held, func(other *heldRow) bool { return other == h })
-	case relay.FateWait:
+	case driver.FateWait:
 	}
 }
 
@@ -186,10 +186,10 @@ func (d *db) resolve(n *Node, v *relay.Verdict) {
 // where nothing is parked.
 func (d *db) redrive() *outbox.Record {
 	for _, h := range d.held {
-		if h.fate != relay.FatePark {
+		if h.fate != driver.FatePark {
 			continue
 		}
-		h.fate, h.next, h.attempts = relay.FateRetry, d.w.now(), 0
+		h.fate, h.next, h.attempts = driver.FateRetry, d.w.now(), 0
 		d.w.note(Event{What: Redriven, Node: "people", ID: h.record.ID, Topic: h.record.Topic, Key: h.record.Key, Seq: h.record.Seq})
 		return &h.record
 	}

@@ -7,12 +7,12 @@ import (
 	"strconv"
 
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // page returns the next records of the window.
-func (s *session) page(limit int) relay.Page {
-	page := relay.Page{Round: s.opened, Cursor: s.pos.no}
+func (s *session) page(limit int) driver.Page {
+	page := driver.Page{Round: s.opened, Cursor: s.pos.no}
 	if s.exhausted {
 		return page
 	}
@@ -59,19 +59,19 @@ func (s *session) window() []row {
 	return rows
 }
 
-// Advance implements relay.Session: a compare-and-set that only goes forward.
-func (s *session) Advance(ctx context.Context, p relay.Page, n int) error {
+// Advance implements driver.Session: a compare-and-set that only goes forward.
+func (s *session) Advance(ctx context.Context, p driver.Page, n int) error {
 	last := highest(p.Records[:n])
 	return s.write(ctx, "advance", strconv.FormatInt(last, 10), func() error { return s.pass(p, last) })
 }
 
 // pass moves the position to last, which is of page p.
-func (s *session) pass(p relay.Page, last int64) error {
+func (s *session) pass(p driver.Page, last int64) error {
 	if no, _ := p.Cursor.(int64); no != s.slot.pos.no {
 		if s.db.w.broken == NoEpoch {
 			return nil
 		}
-		return relay.ErrLeaseLost
+		return driver.ErrLeaseLost
 	}
 	s.settle(last)
 	return nil

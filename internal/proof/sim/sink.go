@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // sink is a process's client of the broker.
@@ -14,15 +14,15 @@ type sink struct {
 	node *Node
 }
 
-var _ relay.Sink = sink{}
+var _ driver.Sink = sink{}
 
-// Send implements relay.Sink. Records arrive some at a time. Where the context ends
+// Send implements driver.Sink. Records arrive some at a time. Where the context ends
 // before they all have, the rest does not; only a process that was killed, or hangs,
 // is beyond such promises.
 func (s sink) Send(ctx context.Context, records []outbox.Record) []outbox.Result {
 	sent := &sending{
 		b: s.b, node: s.node, records: slices.Clone(records),
-		results: make([]outbox.Result, len(records)), stopped: make(map[relay.Key]bool),
+		results: make([]outbox.Result, len(records)), stopped: make(map[driver.Key]bool),
 	}
 	o := op{name: "send", stalls: true, stubborn: true, late: true, admitted: func() { sent.began = s.b.w.now() }}
 	err := s.node.call(ctx, o, sent.records[0].ID, sent.part, nil)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // slot is a part of the outbox, with a lease and a position of its own.
@@ -24,8 +24,8 @@ type member struct {
 }
 
 var (
-	_ relay.Sharded = source{}
-	_ relay.Slotted = (*session)(nil)
+	_ driver.Sharded = source{}
+	_ driver.Slotted = (*session)(nil)
 )
 
 // makeSlots divides the outbox.
@@ -54,22 +54,22 @@ func (s *session) reads(r *outbox.Record) bool {
 	return int(r.Shard)%len(s.db.slots) == s.slot.no
 }
 
-// Slot implements relay.Slotted.
+// Slot implements driver.Slotted.
 func (s *session) Slot() int { return s.slot.no }
 
-// Share implements relay.Sharded.
-func (s source) Share(ctx context.Context, ttl time.Duration) (share relay.Share, err error) {
+// Share implements driver.Sharded.
+func (s source) Share(ctx context.Context, ttl time.Duration) (share driver.Share, err error) {
 	err = s.node.do(ctx, op{name: "share", faulty: true, stalls: true, late: true}, "", func() error {
 		d, now := s.db, s.db.w.now()
 		d.members = slices.DeleteFunc(d.members, func(m member) bool { return m.node == s.node || m.until <= now })
 		d.members = append(d.members, member{node: s.node, until: now + ttl})
-		share = relay.Share{Slots: len(d.slots), Fair: (len(d.slots) + len(d.members) - 1) / len(d.members)}
+		share = driver.Share{Slots: len(d.slots), Fair: (len(d.slots) + len(d.members) - 1) / len(d.members)}
 		return nil
 	})
 	return share, err
 }
 
-// Leave implements relay.Sharded.
+// Leave implements driver.Sharded.
 func (s source) Leave(ctx context.Context) error {
 	return s.node.do(ctx, op{name: "leave", faulty: true, late: true}, "", func() error {
 		s.db.members = slices.DeleteFunc(s.db.members, func(m member) bool { return m.node == s.node })

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // leaseTime is that of the relays.
@@ -32,23 +32,23 @@ type source struct {
 	node *Node
 }
 
-var _ relay.Source = source{}
+var _ driver.Source = source{}
 
-// Check implements relay.Source.
+// Check implements driver.Source.
 func (s source) Check(ctx context.Context) error {
 	return s.node.do(ctx, op{name: "check", faulty: true}, "", func() error { return nil })
 }
 
-// Wakes implements relay.Source.
+// Wakes implements driver.Source.
 func (s source) Wakes(context.Context) <-chan struct{} {
 	return s.node.wake
 }
 
-// Acquire implements relay.Source: it takes the first slot that is free.
-func (s source) Acquire(ctx context.Context, ttl time.Duration) (relay.Session, error) {
+// Acquire implements driver.Source: it takes the first slot that is free.
+func (s source) Acquire(ctx context.Context, ttl time.Duration) (driver.Session, error) {
 	var n *session
 	err := s.node.do(ctx, op{name: "acquire", faulty: true, stalls: true, late: true}, "", func() error {
-		var taken *relay.LeaseHeldError
+		var taken *driver.LeaseHeldError
 		for _, one := range s.db.slots {
 			left := one.lease.until - s.db.w.now()
 			if one.lease.owner == nil || left <= 0 {
@@ -56,7 +56,7 @@ func (s source) Acquire(ctx context.Context, ttl time.Duration) (relay.Session, 
 				return nil
 			}
 			if taken == nil || left < taken.Remaining {
-				taken = &relay.LeaseHeldError{Owner: one.lease.owner.name, Remaining: left}
+				taken = &driver.LeaseHeldError{Owner: one.lease.owner.name, Remaining: left}
 			}
 		}
 		return taken
@@ -92,9 +92,9 @@ type session struct {
 	opened    int
 }
 
-var _ relay.HoldCounter = (*session)(nil)
+var _ driver.Holder = (*session)(nil)
 
-// Epoch implements relay.Session.
+// Epoch implements driver.Session.
 func (s *session) Epoch() int64 { return s.epoch }
 
 // fenced returns ErrLeaseLost where the lease is another's.
@@ -108,7 +108,7 @@ func (s *session) fenced() error {
 		s.db.w.note(Event{What: Stale, Node: s.node.name, N: s.epoch})
 		return nil
 	}
-	return relay.ErrLeaseLost
+	return driver.ErrLeaseLost
 }
 
 // write is a statement that changes the database under the lease.
@@ -122,7 +122,7 @@ func (s *session) write(ctx context.Context, name, detail string, effect func() 
 	})
 }
 
-// Renew implements relay.Session.
+// Renew implements driver.Session.
 func (s *session) Renew(ctx context.Context, ttl time.Duration) error {
 	return s.write(ctx, "renew", "", func() error {
 		s.slot.lease.until = s.db.w.now() + ttl
@@ -130,7 +130,7 @@ func (s *session) Renew(ctx context.Context, ttl time.Duration) error {
 	})
 }
 
-// Release implements relay.Session.
+// Release implements driver.Session.
 func (s *session) Release(ctx context.Context) error {
 	return s.node.do(ctx, op{name: "release", faulty: true, late: true}, s.about(""), func() error {
 		if s.slot.lease.epoch == s.epoch && s.db.w.broken != LeaseKept {
@@ -141,10 +141,10 @@ func (s *session) Release(ctx context.Context) error {
 	})
 }
 
-// Read implements relay.Session: a page, and before it a new window where the last
+// Read implements driver.Session: a page, and before it a new window where the last
 // one is finished.
-func (s *session) Read(ctx context.Context, limit int) (relay.Page, error) {
-	var page relay.Page
+func (s *session) Read(ctx context.Context, limit int) (driver.Page, error) {
+	var page driver.Page
 	again := false
 	read := func() error {
 		again = false
@@ -157,16 +157,16 @@ func (s *session) Read(ctx context.Context, limit int) (relay.Page, error) {
 		return nil
 	}
 	if err := s.node.do(ctx, op{name: "read", faulty: true, stalls: true}, s.about("read"), read); err != nil {
-		return relay.Page{}, err
+		return driver.Page{}, err
 	}
 	if !again {
 		return page, nil
 	}
 	if err := s.write(ctx, "open", "", s.open); err != nil {
-		return relay.Page{}, err
+		return driver.Page{}, err
 	}
 	if err := s.node.do(ctx, op{name: "read", faulty: true, stalls: true}, s.about("read"), read); err != nil {
-		return relay.Page{}, err
+		return driver.Page{}, err
 	}
 	return page, nil
 }
@@ -184,7 +184,7 @@ func (s *session) unseen() bool {
 // open finishes the window and opens the next: a compare-and-set.
 func (s *session) open() error {
 	if s.slot.pos.no != s.pos.no {
-		return relay.ErrLeaseLost
+		return driver.ErrLeaseLost
 	}
 	next := position{no: s.pos.no + 1, prev: s.pos.target, target: s.db.snapshot()}
 	if s.db.w.broken == IDCursor {

@@ -7,6 +7,7 @@ import (
 	"github.com/leat-go/leat/docs/exhibits/exhibit"
 	"github.com/leat-go/leat/docs/exhibits/testbed"
 	lob "github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/relay"
 )
 
@@ -50,11 +51,11 @@ func twoRelaysAsWritten(ctx context.Context, bed *testbed.Testbed) (exhibit.Outc
 
 // slowSink pauses before its first records.
 type slowSink struct {
-	relay.Sink
+	driver.Sink
 	pause func()
 }
 
-// Send implements relay.Sink.
+// Send implements driver.Sink.
 func (s *slowSink) Send(ctx context.Context, records []lob.Record) []lob.Result {
 	s.pause()
 	return s.Sink.Send(ctx, records)
@@ -92,7 +93,7 @@ func twoRelaysOfLeat(ctx context.Context, bed *testbed.Testbed) (exhibit.Outcome
 	err = testbed.Wait(ctx, taken)
 	bed.Say("  relay 1 has read its page, and pauses")
 	n, held := second.RunOnce(ctx)
-	if !errors.Is(held, relay.ErrLeaseHeld) {
+	if !errors.Is(held, driver.ErrLeaseHeld) {
 		err = errors.Join(err, errors.New("relay 2 was let in"), held)
 	}
 	bed.Say("  relay 2 has published %d messages: relay 1 leads", n)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/leat-go/leat/internal/proof/history"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/kafkasink"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
@@ -66,7 +67,7 @@ func (p *process) runRelay(ctx context.Context, r *relay.Relay, m *pgoutbox.Main
 	group.Go(func() { p.maintain(ctx, m) })
 	for {
 		err := r.Run(ctx)
-		if err == nil || !errors.Is(err, relay.ErrSourceUnusable) {
+		if err == nil || !errors.Is(err, driver.ErrSourceUnusable) {
 			return err
 		}
 		p.refuse(ctx, err)
@@ -181,7 +182,7 @@ func (e relayEyes) OnError(_ context.Context, operation string, _ error) {
 func (p *process) maintain(ctx context.Context, m *pgoutbox.Maintenance) {
 	for pause(ctx, time.Second) {
 		_, err := m.RunOnce(ctx)
-		if err != nil && ctx.Err() == nil && !errors.Is(err, relay.ErrLeaseHeld) {
+		if err != nil && ctx.Err() == nil && !errors.Is(err, driver.ErrLeaseHeld) {
 			p.watch.seen("maintenance tried again")
 			p.log.WarnContext(ctx, "maintenance", slog.Any("error", err))
 		}

@@ -1,4 +1,4 @@
-package relay
+package driver
 
 import (
 	"context"
@@ -24,4 +24,23 @@ type Sink interface {
 	// it has returned. Failures are classified with outbox.Failed; a plain error
 	// counts as outbox.FailureUnknown.
 	Send(ctx context.Context, records []outbox.Record) []outbox.Result
+}
+
+// Checker is a Sink that can tell whether its destination as a whole answers. A
+// relay asks it when a topic is out and no other has been acknowledged lately:
+// where the whole destination is away, nothing is set aside.
+type Checker interface {
+	// Check returns nil if the destination answers.
+	Check(ctx context.Context) error
+}
+
+// TopicChecker is a Sink that can tell which topics its destination takes. Where it is
+// one, a relay asks it about the topics of which Send has said
+// outbox.ErrTopicUnavailable, all of them in one call, instead of trying a record of
+// each. Without it the relay tries a record of each, as of any topic that is out.
+type TopicChecker interface {
+	// CheckTopics returns those of topics of which records can be sent now, in any
+	// order. An error means that nothing is known. The relay calls it with 1 to 10,000
+	// topics, never while Send is under way, and bounds it by Config.PublishTimeout.
+	CheckTopics(ctx context.Context, topics []string) (available []string, err error)
 }

@@ -1,4 +1,4 @@
-package relay
+package driver
 
 import (
 	"context"

@@ -1,7 +1,9 @@
-package relay
+package driver
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/leat-go/leat/outbox"
 )
@@ -39,4 +41,26 @@ type Playback interface {
 	PositionAfter(r *outbox.Record) string
 	// Close gives up what the playback holds.
 	Close(ctx context.Context) error
+}
+
+// ErrHistoryGap is wrapped by the error of a Replay that has come upon records which are
+// no longer retained: those that it was to begin with, or those that retention has dropped
+// while it was under way.
+var ErrHistoryGap = errors.New("leat: history to be replayed is no longer retained")
+
+// HistoryGapError is an ErrHistoryGap that says what is missing.
+type HistoryGapError struct {
+	// From and To are the first and the last outbox.Record.Seq that are missing. Some of
+	// the numbers between them may never have been a record's.
+	From, To int64
+}
+
+// Error names the numbers.
+func (e *HistoryGapError) Error() string {
+	return fmt.Sprintf("%v: seq %d to %d", ErrHistoryGap, e.From, e.To)
+}
+
+// Unwrap returns ErrHistoryGap.
+func (e *HistoryGapError) Unwrap() error {
+	return ErrHistoryGap
 }

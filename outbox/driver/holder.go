@@ -1,4 +1,4 @@
-package relay
+package driver
 
 import (
 	"context"
@@ -134,14 +134,9 @@ type Holder interface {
 	// is due at once; where it is parked, all behind it wait. It returns the
 	// keys of which nothing is held any more.
 	Resolve(ctx context.Context, v []Verdict) (free []Key, err error)
-}
 
-// HoldCounter is a Holder that can count what it holds. Where Config.MaxHeld is reached, a
-// relay asks it now and then, since people may have dropped records: a relay learns of
-// that from no other call.
-type HoldCounter interface {
-	Holder
-
-	// CountHeld returns the number of records that are held, in any state.
+	// CountHeld returns the number of records that are held, in any state. If
+	// Config.MaxHeld is reached, a relay asks it now and then, since an operator may have
+	// dropped records: a relay learns of that from no other call.
 	CountHeld(ctx context.Context) (int, error)
 }
