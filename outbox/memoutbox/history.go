@@ -20,7 +20,7 @@ type HistoryConfig struct {
 	Topics []string
 }
 
-// History selects committed messages for relay.Replay.
+// History selects committed messages for replay.Run.
 func (ob *Outbox) History(cfg HistoryConfig) driver.History {
 	return &history{ob: ob, cfg: cfg}
 }

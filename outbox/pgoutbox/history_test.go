@@ -15,20 +15,20 @@ import (
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/outboxtest"
 	"github.com/leat-go/leat/outbox/pgoutbox"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/replay"
 )
 
-func replayConfig() relay.ReplayConfig {
-	return relay.ReplayConfig{Actor: "ann", Reason: "the search index was lost", PageSize: 3}
+func replayConfig() replay.Config {
+	return replay.Config{Actor: "ann", Reason: "the search index was lost", PageSize: 3}
 }
 
-// replay replays what cfg selects and returns it.
-func replay(t *testing.T, ob *pgoutbox.Outbox, cfg pgoutbox.HistoryConfig, how relay.ReplayConfig) ([]outbox.Record, relay.ReplayReport) {
+// replayed replays what cfg selects and returns it.
+func replayed(t *testing.T, ob *pgoutbox.Outbox, cfg pgoutbox.HistoryConfig, how replay.Config) ([]outbox.Record, replay.Report) {
 	t.Helper()
 	h, err := ob.History(cfg)
 	require.NoError(t, err)
 	broker := outboxtest.NewBroker()
-	report, err := relay.Replay(t.Context(), h, broker.Sink(), how)
+	report, err := replay.Run(t.Context(), h, broker.Sink(), how)
 	require.NoError(t, err)
 	require.True(t, report.Done)
 	require.EqualValues(t, len(broker.Log()), report.Sent)
@@ -75,7 +75,7 @@ func TestO4_ReplaySelects(t *testing.T) {
 		"ids":         {pgoutbox.HistoryConfig{IDs: []string{"id-3", "id-8", "no"}}, "38"},
 		"both":        {pgoutbox.HistoryConfig{Topics: []string{"t.1"}, Keys: []string{"k0"}}, "39"},
 	} {
-		got, _ := replay(t, ob, c.cfg, replayConfig())
+		got, _ := replayed(t, ob, c.cfg, replayConfig())
 		require.Equal(t, c.want, strings.Join(payloads(got), ""), name)
 		for i := range got {
 			require.Contains(t, sent, got[i], name)
@@ -97,13 +97,13 @@ func TestO12_ReplayDisturbsNobody(t *testing.T) {
 	before := positions()
 	how := replayConfig()
 	pages := 0
-	how.Progress = func(context.Context, relay.ReplayReport) {
+	how.Progress = func(context.Context, replay.Report) {
 		pages++
 		require.Equal(t, 1, connections(t, db, "leat replay default"))
 		require.True(t, query1[bool](t, db, `SELECT bool_and(backend_xmin IS NULL AND backend_xid IS NULL AND state = 'idle')
 			FROM pg_stat_activity WHERE application_name = 'leat replay default' AND datname = current_database()`))
 	}
-	got, _ := replay(t, ob, pgoutbox.HistoryConfig{}, how)
+	got, _ := replayed(t, ob, pgoutbox.HistoryConfig{}, how)
 	require.Equal(t, []string{"1", "2", "3", "4", "5", "6", "7"}, payloads(got))
 	require.Equal(t, 3, pages)
 	require.Equal(t, before, positions())
@@ -113,13 +113,13 @@ func TestO12_ReplayDisturbsNobody(t *testing.T) {
 		FROM leat.outbox_audit WHERE action = 'replay'`))
 
 	run := startRelay(t, ob, broker)
-	how.Progress = func(ctx context.Context, _ relay.ReplayReport) {
+	how.Progress = func(ctx context.Context, _ replay.Report) {
 		pages++
 		put(t, ob, "k", "new"+strconv.Itoa(pages))
 		_, err := broker.AwaitDistinct(ctx, 4+pages)
 		require.NoError(t, err)
 	}
-	got, _ = replay(t, ob, pgoutbox.HistoryConfig{}, how)
+	got, _ = replayed(t, ob, pgoutbox.HistoryConfig{}, how)
 	require.Len(t, got, 7, "what was committed meanwhile is not replayed")
 	require.NoError(t, run.stop())
 	require.Len(t, broker.Log(), 10, "and is relayed once")
@@ -137,19 +137,19 @@ func TestO2_ReplayOfOneSnapshot(t *testing.T) {
 	require.NoError(t, err)
 	how := replayConfig()
 	ctx, cancel := context.WithCancel(t.Context())
-	how.Progress = func(context.Context, relay.ReplayReport) {
+	how.Progress = func(context.Context, replay.Report) {
 		slow.commit()
 		cancel()
 	}
 	broker := outboxtest.NewBroker()
-	report, err := relay.Replay(ctx, h, broker.Sink(), how)
+	report, err := replay.Run(ctx, h, broker.Sink(), how)
 	require.ErrorIs(t, err, context.Canceled)
 	require.EqualValues(t, 3, report.Sent)
 	how.Progress, how.Position = nil, report.Position
-	got, _ := replay(t, ob, pgoutbox.HistoryConfig{}, how)
+	got, _ := replayed(t, ob, pgoutbox.HistoryConfig{}, how)
 	require.Equal(t, []string{"4", "5"}, payloads(got))
 	how.Position = ""
-	got, _ = replay(t, ob, pgoutbox.HistoryConfig{}, how)
+	got, _ = replayed(t, ob, pgoutbox.HistoryConfig{}, how)
 	require.Equal(t, []string{"1", "2", "3", "slow", "4", "5"}, payloads(got))
 }
 
@@ -166,10 +166,10 @@ func TestO2_ReplaySurvivesItsConnection(t *testing.T) {
 		exec(t, db, "SELECT setval('leat.outbox_seq_seq', "+strconv.Itoa((i+1)*300_000)+")")
 	}
 	how := replayConfig()
-	how.Progress = func(context.Context, relay.ReplayReport) {
+	how.Progress = func(context.Context, replay.Report) {
 		exec(t, db, "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'leat replay%'")
 	}
-	got, _ := replay(t, ob, pgoutbox.HistoryConfig{}, how)
+	got, _ := replayed(t, ob, pgoutbox.HistoryConfig{}, how)
 	require.Equal(t, want, payloads(firsts(got)))
 	require.Len(t, got, len(want))
 }
@@ -180,7 +180,7 @@ func TestO2_ReplayRefuses(t *testing.T) {
 	t.Parallel()
 	ob, _ := newOutbox(t, pgoutbox.Config{})
 	put(t, ob, "k", "1")
-	_, report := replay(t, ob, pgoutbox.HistoryConfig{}, replayConfig())
+	_, report := replayed(t, ob, pgoutbox.HistoryConfig{}, replayConfig())
 	parts := strings.Split(report.Position, "/")
 	parts[1] = "7"
 	for position, want := range map[string]error{
@@ -192,12 +192,12 @@ func TestO2_ReplayRefuses(t *testing.T) {
 		require.NoError(t, err)
 		how := replayConfig()
 		how.Position = position
-		_, err = relay.Replay(t.Context(), h, outboxtest.NewBroker().Sink(), how)
+		_, err = replay.Run(t.Context(), h, outboxtest.NewBroker().Sink(), how)
 		require.ErrorIs(t, err, want, position)
 	}
 	h, err := ob.History(pgoutbox.HistoryConfig{From: pgoutbox.AtWindow(77)})
 	require.NoError(t, err)
-	_, err = relay.Replay(t.Context(), h, outboxtest.NewBroker().Sink(), replayConfig())
+	_, err = replay.Run(t.Context(), h, outboxtest.NewBroker().Sink(), replayConfig())
 	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
 	require.ErrorContains(t, err, "77")
 	for _, cfg := range []pgoutbox.HistoryConfig{
@@ -210,7 +210,7 @@ func TestO2_ReplayRefuses(t *testing.T) {
 	require.NoError(t, err)
 	h, err = empty.History(pgoutbox.HistoryConfig{})
 	require.NoError(t, err)
-	_, err = relay.Replay(t.Context(), h, outboxtest.NewBroker().Sink(), replayConfig())
+	_, err = replay.Run(t.Context(), h, outboxtest.NewBroker().Sink(), replayConfig())
 	refused(t, err, outbox.ErrNotMigrated)
 }
 

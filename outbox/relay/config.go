@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -102,33 +103,26 @@ type Config struct {
 const NoReadAhead = -1
 
 func (c Config) withDefaults() Config {
-	setDefault(&c.PageSize, 5000)
-	setDefault(&c.PageBytes, 5<<19)
-	setDefault(&c.ReadAhead, 1)
-	setDefault(&c.Lease, 15*time.Second)
-	setDefault(&c.PublishTimeout, 5*time.Second)
-	setDefault(&c.LeaseMargin, time.Second)
-	setDefault(&c.PollMin, 2*time.Millisecond)
-	setDefault(&c.PollMax, time.Second)
-	setDefault(&c.BackoffMin, 50*time.Millisecond)
-	setDefault(&c.BackoffMax, 5*time.Second)
-	setDefault(&c.DrainTimeout, 10*time.Second)
-	setDefault(&c.MaxHeld, 100_000)
-	setDefault(&c.SuspectKeys, 5)
-	setDefault(&c.SLO, 5*time.Minute)
+	c.PageSize = cmp.Or(c.PageSize, 5000)
+	c.PageBytes = cmp.Or(c.PageBytes, 5<<19)
+	c.ReadAhead = cmp.Or(c.ReadAhead, 1)
+	c.Lease = cmp.Or(c.Lease, 15*time.Second)
+	c.PublishTimeout = cmp.Or(c.PublishTimeout, 5*time.Second)
+	c.LeaseMargin = cmp.Or(c.LeaseMargin, time.Second)
+	c.PollMin = cmp.Or(c.PollMin, 2*time.Millisecond)
+	c.PollMax = cmp.Or(c.PollMax, time.Second)
+	c.BackoffMin = cmp.Or(c.BackoffMin, 50*time.Millisecond)
+	c.BackoffMax = cmp.Or(c.BackoffMax, 5*time.Second)
+	c.DrainTimeout = cmp.Or(c.DrainTimeout, 10*time.Second)
+	c.MaxHeld = cmp.Or(c.MaxHeld, 100_000)
+	c.SuspectKeys = cmp.Or(c.SuspectKeys, 5)
+	c.SLO = cmp.Or(c.SLO, 5*time.Minute)
 	c.Policies = slices.Clone(c.Policies)
 	for i := range c.Policies {
 		c.Policies[i] = c.Policies[i].withDefaults()
 	}
 	c.Logger = logger.Or(c.Logger)
 	return c
-}
-
-func setDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }
 
 func (c Config) validate() error {

@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,7 +71,7 @@ func Func(fn func(ctx context.Context, r outbox.Record) error, cfg FuncConfig) (
 	if fn == nil {
 		return nil, outbox.ConfigError("fn", nil, "must not be nil")
 	}
-	setDefault(&cfg.Lanes, defaultLanes)
+	cfg.Lanes = cmp.Or(cfg.Lanes, defaultLanes)
 	if cfg.Lanes < 1 || cfg.Lanes > maxLanes {
 		return nil, outbox.ConfigError("Lanes", cfg.Lanes, "must be 1 to 1024")
 	}

@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -61,8 +62,8 @@ type Policy struct {
 }
 
 func (p Policy) withDefaults() Policy {
-	setDefault(&p.Topics, "*")
-	setDefault(&p.Attempts, DefaultAttempts)
+	p.Topics = cmp.Or(p.Topics, "*")
+	p.Attempts = cmp.Or(p.Attempts, DefaultAttempts)
 	return p
 }
 

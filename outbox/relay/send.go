@@ -2,7 +2,6 @@ package relay
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -12,9 +11,6 @@ import (
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 )
-
-// errSinkContract is what a sink's answer of the wrong length is treated as.
-var errSinkContract = errors.New("leat: sink returned a wrong number of results")
 
 // send delivers pages one at a time, in order, and between them the held records
 // that are due. Either is begun only while stop lasts and enough is left of the
@@ -161,7 +157,7 @@ func (t *term) call(stop, work context.Context, records []outbox.Record) ([]outb
 		return nil, took, err
 	}
 	if len(results) != len(records) {
-		return nil, took, fmt.Errorf("%w: %d for %d records", errSinkContract, len(results), len(records))
+		return nil, took, fmt.Errorf("%w: %d for %d records", driver.ErrWrongResults, len(results), len(records))
 	}
 	t.relay.onPublish(ctx, records, results, took)
 	if err := t.relay.watch.sent(results); err != nil {

@@ -1,6 +1,7 @@
 package wmforward
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"strconv"
@@ -84,23 +85,17 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	setDefault(&c.Topic, "forwarder_topic")
-	setDefault(&c.Schema, "public")
-	setDefault(&c.Table, "watermill_"+c.Topic)
-	setDefault(&c.OffsetsTable, "watermill_offsets_"+c.Topic)
-	setDefault(&c.StateTable, c.Table+"_leat")
-	setDefault(&c.Group, "default")
+	c.Topic = cmp.Or(c.Topic, "forwarder_topic")
+	c.Schema = cmp.Or(c.Schema, "public")
+	c.Table = cmp.Or(c.Table, "watermill_"+c.Topic)
+	c.OffsetsTable = cmp.Or(c.OffsetsTable, "watermill_offsets_"+c.Topic)
+	c.StateTable = cmp.Or(c.StateTable, c.Table+"_leat")
+	c.Group = cmp.Or(c.Group, "default")
 	if c.MigrateLockTimeout == 0 {
 		c.MigrateLockTimeout = 5 * time.Second
 	}
 	c.Logger = logger.Or(c.Logger)
 	return c
-}
-
-func setDefault(field *string, value string) {
-	if *field == "" {
-		*field = value
-	}
 }
 
 func (c Config) validate() error {

@@ -1,4 +1,4 @@
-package relay
+package replay
 
 import (
 	"context"
@@ -12,15 +12,21 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// ErrReplayStopped is wrapped by the error of a Replay that has come upon a record
-// which cannot be delivered and may not be skipped.
-var ErrReplayStopped = errors.New("leat: replay stopped at a record that cannot be delivered")
+var (
+	// ErrStopped is wrapped by the error of a Run that has come upon a record which
+	// cannot be delivered and may not be skipped.
+	ErrStopped = errors.New("leat: replay stopped at a record that cannot be delivered")
 
-// Replay sends retained history once more, in the order of Seq, so that the order
+	// ErrHistoryGap is wrapped by the error of a Run that has come upon records which
+	// are no longer retained (driver.HistoryGapError).
+	ErrHistoryGap = driver.ErrHistoryGap
+)
+
+// Run sends retained history once more, in the order of Seq, so that the order
 // of each key is kept, and with the ids that the records have had all along: an
 // inbox recognises them. It returns when all of history is sent, when ctx ends, or
-// at a record that cannot be delivered (ReplayConfig.SkipFailed) or that is no longer
-// retained (ReplayConfig.SkipGaps).
+// at a record that cannot be delivered (Config.SkipFailed) or that is no longer
+// retained (Config.SkipGaps).
 //
 // What is replayed is settled when it begins: records that are committed later are
 // no business of it. Relays that run at the same time are not disturbed, and no
@@ -29,24 +35,24 @@ var ErrReplayStopped = errors.New("leat: replay stopped at a record that cannot 
 //
 // Failures are tried again with backoff, only what failed, in the same order:
 // those of the source and outages of the destination until ctx ends, unknown ones
-// until ReplayConfig.Attempts. The report is valid with every error; its Position
+// until Config.Attempts. The report is valid with every error; its Position
 // resumes the replay, and repeats at most the records behind the first that was
 // not delivered.
 //
 // Errors: those of ctx; one that wraps outbox.ErrInvalidConfig for arguments that
-// cannot work, ErrSourceUnusable, ErrReplayStopped, or ErrHistoryGap.
-func Replay(ctx context.Context, history driver.History, sink driver.Sink, cfg ReplayConfig) (ReplayReport, error) {
+// cannot work, driver.ErrSourceUnusable, ErrStopped, or ErrHistoryGap.
+func Run(ctx context.Context, history driver.History, sink driver.Sink, cfg Config) (Report, error) {
 	if history == nil {
-		return ReplayReport{}, outbox.ConfigError("history", nil, "must not be nil")
+		return Report{}, outbox.ConfigError("history", nil, "must not be nil")
 	}
 	if sink == nil {
-		return ReplayReport{}, outbox.ConfigError("sink", nil, "must not be nil")
+		return Report{}, outbox.ConfigError("sink", nil, "must not be nil")
 	}
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
-		return ReplayReport{}, err
+		return Report{}, err
 	}
-	r := &replay{
+	r := &run{
 		history: history, sink: sink, cfg: cfg, began: time.Now(),
 		retry: jitter.Backoff{Min: cfg.BackoffMin, Max: cfg.BackoffMax},
 	}
@@ -56,17 +62,17 @@ func Replay(ctx context.Context, history driver.History, sink driver.Sink, cfg R
 	return r.report, err
 }
 
-// ReplayReport says what a replay has done.
-type ReplayReport struct {
+// Report says what a replay has done.
+type Report struct {
 	// Sent is the number of records that the sink has acknowledged, Skipped of those
 	// that could not be delivered.
 	Sent, Skipped int64
 	// Failures are the first thousand of those that were skipped, and the one at
 	// which the replay has stopped.
-	Failures []ReplayFailure
-	// Gaps are the records that were no longer retained (ReplayConfig.SkipGaps).
+	Failures []Failure
+	// Gaps are the records that were no longer retained (Config.SkipGaps).
 	Gaps []driver.HistoryGapError
-	// Position is where the replay can be resumed (ReplayConfig.Position).
+	// Position is where the replay can be resumed (Config.Position).
 	Position string
 	// LastSeq is the number of the last record before Position, 0 if there is none.
 	LastSeq int64
@@ -76,8 +82,8 @@ type ReplayReport struct {
 	Took time.Duration
 }
 
-// ReplayFailure is a record that could not be delivered.
-type ReplayFailure struct {
+// Failure is a record that could not be delivered.
+type Failure struct {
 	// ID, Seq and Topic are the record's; Topic as it was sent.
 	ID    string
 	Seq   int64
@@ -86,21 +92,21 @@ type ReplayFailure struct {
 	Err error
 }
 
-// maxReplayFailures bounds ReplayReport.Failures.
-const maxReplayFailures = 1000
+// maxFailures bounds Report.Failures.
+const maxFailures = 1000
 
-// replay is one call of Replay.
-type replay struct {
+// run is one call of Run.
+type run struct {
 	history  driver.History
 	sink     driver.Sink
-	cfg      ReplayConfig
-	report   ReplayReport
+	cfg      Config
+	report   Report
 	retry    jitter.Backoff
 	began    time.Time
 	sendNext time.Time // the rate allows no record before
 }
 
-func (r *replay) run(ctx context.Context) error {
+func (r *run) run(ctx context.Context) error {
 	playback, err := r.begin(ctx)
 	if err != nil {
 		return err
@@ -129,7 +135,7 @@ func (r *replay) run(ctx context.Context) error {
 }
 
 // begin opens history, trying again while the source is away.
-func (r *replay) begin(ctx context.Context) (driver.Playback, error) {
+func (r *run) begin(ctx context.Context) (driver.Playback, error) {
 	for {
 		p, err := r.history.Begin(ctx, driver.ReplayOrder{Position: r.cfg.Position, Actor: r.cfg.Actor, Reason: r.cfg.Reason})
 		if err == nil {
@@ -142,7 +148,7 @@ func (r *replay) begin(ctx context.Context) (driver.Playback, error) {
 }
 
 // read returns the next records, trying again while the source is away.
-func (r *replay) read(ctx context.Context, p driver.Playback) ([]outbox.Record, error) {
+func (r *run) read(ctx context.Context, p driver.Playback) ([]outbox.Record, error) {
 	for {
 		records, err := p.Read(ctx, r.cfg.pageSize())
 		if err == nil {
@@ -159,16 +165,14 @@ func (r *replay) read(ctx context.Context, p driver.Playback) ([]outbox.Record, 
 
 // again waits before operation is tried again, or returns the error that ends the
 // replay.
-func (r *replay) again(ctx context.Context, operation string, err error) error {
+func (r *run) again(ctx context.Context, operation string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if errors.Is(err, driver.ErrSourceUnusable) || errors.Is(err, outbox.ErrInvalidConfig) || errors.Is(err, driver.ErrHistoryGap) {
+	if errors.Is(err, driver.ErrSourceUnusable) || errors.Is(err, outbox.ErrInvalidConfig) || errors.Is(err, ErrHistoryGap) {
 		return err
 	}
 	r.cfg.Logger.WarnContext(ctx, "replay waits", slog.String("operation", operation), slog.Any("error", err))
-	if wait.For(ctx, r.retry.Next()) != nil {
-		return ctx.Err()
-	}
-	return nil
+	_ = wait.For(ctx, r.retry.Next())
+	return ctx.Err()
 }

@@ -1,4 +1,4 @@
-package relay_test
+package replay_test
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/memoutbox"
-	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/replay"
 )
 
 // fill returns an outbox with n messages, of which each third has the same key.
@@ -63,8 +63,8 @@ func (s *sinkFunc) Send(_ context.Context, records []outbox.Record) []outbox.Res
 
 func always(*outbox.Record) error { return nil }
 
-func replayConfig() relay.ReplayConfig {
-	return relay.ReplayConfig{Actor: "test", Reason: "test", PageSize: 4}
+func replayConfig() replay.Config {
+	return replay.Config{Actor: "test", Reason: "test", PageSize: 4}
 }
 
 func sentIDs(records []outbox.Record) []string {
@@ -84,12 +84,12 @@ func TestO4_O5_Replay(t *testing.T) {
 	cfg := replayConfig()
 	cfg.Topic = func(r *outbox.Record) string { return r.Topic + "-again" }
 	pages := 0
-	cfg.Progress = func(_ context.Context, sofar relay.ReplayReport) {
+	cfg.Progress = func(_ context.Context, sofar replay.Report) {
 		pages++
 		require.EqualValues(t, len(sink.sent), sofar.Sent)
 		more(t, ob, 100*pages, 1)
 	}
-	report, err := relay.Replay(t.Context(), ob.History(memoutbox.HistoryConfig{}), sink, cfg)
+	report, err := replay.Run(t.Context(), ob.History(memoutbox.HistoryConfig{}), sink, cfg)
 	require.NoError(t, err)
 	require.True(t, report.Done)
 	require.EqualValues(t, 10, report.Sent)
@@ -104,7 +104,7 @@ func TestO4_O5_Replay(t *testing.T) {
 	sink.sent = nil
 	cfg.Progress = nil
 	cfg.Position = report.Position
-	again, err := relay.Replay(t.Context(), ob.History(memoutbox.HistoryConfig{}), sink, cfg)
+	again, err := replay.Run(t.Context(), ob.History(memoutbox.HistoryConfig{}), sink, cfg)
 	require.NoError(t, err)
 	require.True(t, again.Done)
 	require.Empty(t, sink.sent, "what came later is not of this replay, resumed or not")
@@ -124,7 +124,7 @@ func TestO5_ReplayOutage(t *testing.T) {
 			}
 			return nil
 		}}
-		report, err := relay.Replay(t.Context(), ob.History(memoutbox.HistoryConfig{}), sink, replayConfig())
+		report, err := replay.Run(t.Context(), ob.History(memoutbox.HistoryConfig{}), sink, replayConfig())
 		require.NoError(t, err)
 		require.EqualValues(t, 12, report.Sent)
 		require.Len(t, sink.sent, 12)
@@ -156,8 +156,8 @@ func TestO2_ReplayFailures(t *testing.T) {
 				}}
 				cfg := replayConfig()
 				cfg.Attempts = 3
-				report, err := relay.Replay(t.Context(), ob.History(memoutbox.HistoryConfig{}), sink, cfg)
-				require.ErrorIs(t, err, relay.ErrReplayStopped)
+				report, err := replay.Run(t.Context(), ob.History(memoutbox.HistoryConfig{}), sink, cfg)
+				require.ErrorIs(t, err, replay.ErrStopped)
 				require.ErrorContains(t, err, `id "5"`)
 				require.Equal(t, tries, tried)
 				require.False(t, report.Done)
@@ -167,12 +167,12 @@ func TestO2_ReplayFailures(t *testing.T) {
 
 				broken, sink.sent = false, nil
 				cfg.Position = report.Position
-				_, err = relay.Replay(t.Context(), ob.History(memoutbox.HistoryConfig{}), sink, cfg)
+				_, err = replay.Run(t.Context(), ob.History(memoutbox.HistoryConfig{}), sink, cfg)
 				require.NoError(t, err)
 				require.Equal(t, []string{"5", "6", "7", "8", "9"}, sentIDs(sink.sent))
 
 				broken, sink.sent, cfg.Position, cfg.SkipFailed = true, nil, "", true
-				report, err = relay.Replay(t.Context(), ob.History(memoutbox.HistoryConfig{}), sink, cfg)
+				report, err = replay.Run(t.Context(), ob.History(memoutbox.HistoryConfig{}), sink, cfg)
 				require.NoError(t, err)
 				require.EqualValues(t, 9, report.Sent)
 				require.EqualValues(t, 1, report.Skipped)
@@ -189,11 +189,13 @@ func TestReplay_Rate(t *testing.T) {
 		ob := fill(t, 101)
 		cfg := replayConfig()
 		cfg.Rate = 20
-		report, err := relay.Replay(t.Context(), ob.History(memoutbox.HistoryConfig{}), &sinkFunc{answer: always}, cfg)
+		report, err := replay.Run(t.Context(), ob.History(memoutbox.HistoryConfig{}), &sinkFunc{answer: always}, cfg)
 		require.NoError(t, err)
 		require.Equal(t, 5*time.Second, report.Took)
 	})
 }
+
+var errAway = errors.New("the database is away")
 
 // flaky is a History whose source is away for a while.
 type flaky struct {
@@ -225,13 +227,13 @@ func TestO2_ReplaySourceAway(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ob := fill(t, 10)
-		report, err := relay.Replay(t.Context(), &flaky{History: ob.History(memoutbox.HistoryConfig{})}, &sinkFunc{answer: always}, replayConfig())
+		report, err := replay.Run(t.Context(), &flaky{History: ob.History(memoutbox.HistoryConfig{})}, &sinkFunc{answer: always}, replayConfig())
 		require.NoError(t, err)
 		require.EqualValues(t, 10, report.Sent)
 
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		report, err = relay.Replay(ctx, ob.History(memoutbox.HistoryConfig{}), &sinkFunc{answer: func(*outbox.Record) error {
+		report, err = replay.Run(ctx, ob.History(memoutbox.HistoryConfig{}), &sinkFunc{answer: func(*outbox.Record) error {
 			return &outbox.DeliveryError{Kind: outbox.FailureOutage, Err: errAway}
 		}}, replayConfig())
 		require.ErrorIs(t, err, context.DeadlineExceeded)
@@ -242,23 +244,23 @@ func TestO2_ReplaySourceAway(t *testing.T) {
 func TestReplay_InvalidConfig(t *testing.T) {
 	t.Parallel()
 	ob := fill(t, 1)
-	for name, spoil := range map[string]func(*relay.ReplayConfig){
-		"Actor":      func(c *relay.ReplayConfig) { c.Actor = "" },
-		"Reason":     func(c *relay.ReplayConfig) { c.Reason = "" },
-		"Rate":       func(c *relay.ReplayConfig) { c.Rate = -1 },
-		"PageSize":   func(c *relay.ReplayConfig) { c.PageSize = -1 },
-		"Attempts":   func(c *relay.ReplayConfig) { c.Attempts = -1 },
-		"BackoffMax": func(c *relay.ReplayConfig) { c.BackoffMax = 1 },
-		"Position":   func(c *relay.ReplayConfig) { c.Position = "x" },
+	for name, spoil := range map[string]func(*replay.Config){
+		"Actor":      func(c *replay.Config) { c.Actor = "" },
+		"Reason":     func(c *replay.Config) { c.Reason = "" },
+		"Rate":       func(c *replay.Config) { c.Rate = -1 },
+		"PageSize":   func(c *replay.Config) { c.PageSize = -1 },
+		"Attempts":   func(c *replay.Config) { c.Attempts = -1 },
+		"BackoffMax": func(c *replay.Config) { c.BackoffMax = 1 },
+		"Position":   func(c *replay.Config) { c.Position = "x" },
 	} {
 		cfg := replayConfig()
 		spoil(&cfg)
-		_, err := relay.Replay(t.Context(), ob.History(memoutbox.HistoryConfig{}), &sinkFunc{answer: always}, cfg)
+		_, err := replay.Run(t.Context(), ob.History(memoutbox.HistoryConfig{}), &sinkFunc{answer: always}, cfg)
 		require.ErrorIs(t, err, outbox.ErrInvalidConfig, name)
 		require.ErrorContains(t, err, name)
 	}
-	_, err := relay.Replay(t.Context(), nil, &sinkFunc{answer: always}, replayConfig())
+	_, err := replay.Run(t.Context(), nil, &sinkFunc{answer: always}, replayConfig())
 	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
-	_, err = relay.Replay(t.Context(), ob.History(memoutbox.HistoryConfig{}), nil, replayConfig())
+	_, err = replay.Run(t.Context(), ob.History(memoutbox.HistoryConfig{}), nil, replayConfig())
 	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
 }

@@ -1,6 +1,7 @@
-package relay
+package replay
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -9,13 +10,13 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// ReplayConfig tunes Replay. Actor and Reason are required.
-type ReplayConfig struct {
+// Config tunes Run. Actor and Reason are required.
+type Config struct {
 	// Actor and Reason say who replays, and why. Stored in the source's audit.
 	Actor, Reason string
 
 	// Position resumes an earlier replay of the same history: its
-	// ReplayReport.Position.
+	// Report.Position.
 	// Defaults to none: from the start of the selection.
 	Position string
 
@@ -56,30 +57,30 @@ type ReplayConfig struct {
 
 	// Progress is called after each page with the report so far, from the goroutine
 	// that replays. Defaults to none.
-	Progress func(ctx context.Context, sofar ReplayReport)
+	Progress func(ctx context.Context, sofar Report)
 
 	// Logger receives what an operator should know. Defaults to slog.Default() as of
-	// New, warnings and errors only; slog.New(slog.DiscardHandler) silences it.
+	// Run, warnings and errors only; slog.New(slog.DiscardHandler) silences it.
 	Logger *slog.Logger
 }
 
-func (c ReplayConfig) withDefaults() ReplayConfig {
-	setDefault(&c.PageSize, 500)
-	setDefault(&c.Attempts, 10)
-	setDefault(&c.PublishTimeout, 5*time.Second)
-	setDefault(&c.BackoffMin, 50*time.Millisecond)
-	setDefault(&c.BackoffMax, 5*time.Second)
+func (c Config) withDefaults() Config {
+	c.PageSize = cmp.Or(c.PageSize, 500)
+	c.Attempts = cmp.Or(c.Attempts, 10)
+	c.PublishTimeout = cmp.Or(c.PublishTimeout, 5*time.Second)
+	c.BackoffMin = cmp.Or(c.BackoffMin, 50*time.Millisecond)
+	c.BackoffMax = cmp.Or(c.BackoffMax, 5*time.Second)
 	if c.Topic == nil {
 		c.Topic = func(r *outbox.Record) string { return r.Topic }
 	}
 	if c.Progress == nil {
-		c.Progress = func(context.Context, ReplayReport) {}
+		c.Progress = func(context.Context, Report) {}
 	}
 	c.Logger = logger.Or(c.Logger)
 	return c
 }
 
-func (c ReplayConfig) validate() error {
+func (c Config) validate() error {
 	switch {
 	case c.Actor == "":
 		return outbox.ConfigError("Actor", `""`, "must not be empty")
@@ -103,7 +104,7 @@ func (c ReplayConfig) validate() error {
 }
 
 // pageSize is PageSize, or less where the Rate is low.
-func (c ReplayConfig) pageSize() int {
+func (c Config) pageSize() int {
 	if c.Rate == 0 {
 		return c.PageSize
 	}

@@ -1,4 +1,4 @@
-package relay
+package replay
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 )
 
 // skipGap notes the gap that err tells of, if it does and the replay may go on behind it.
-func (r *replay) skipGap(ctx context.Context, err error) bool {
+func (r *run) skipGap(ctx context.Context, err error) bool {
 	gap, ok := errors.AsType[*driver.HistoryGapError](err)
 	if !ok || !r.cfg.SkipGaps {
 		return false

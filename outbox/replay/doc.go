@@ -1,0 +1,2 @@
+// Package replay sends history that a source retains once more.
+package replay
