@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/leat-go/leat/internal/pgheld"
+	"github.com/leat-go/leat/outbox/internal/pgheld"
 	"github.com/leat-go/leat/outbox/driver"
 )
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/leat-go/leat/internal/pgheld"
+	"github.com/leat-go/leat/outbox/internal/pgheld"
 	"github.com/leat-go/leat/outbox"
 )
 

@@ -15,7 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
-	"github.com/leat-go/leat/internal/pgwindow"
+	"github.com/leat-go/leat/outbox/internal/pgwindow"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox/outboxtest"
 	"github.com/leat-go/leat/outbox/pgoutbox"

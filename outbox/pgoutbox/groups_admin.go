@@ -10,7 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/leat-go/leat/internal/pgheld"
+	"github.com/leat-go/leat/outbox/internal/pgheld"
 )
 
 var (

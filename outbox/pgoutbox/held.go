@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/leat-go/leat/internal/pgheld"
+	"github.com/leat-go/leat/outbox/internal/pgheld"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 )

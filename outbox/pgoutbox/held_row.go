@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/internal/ids"
-	"github.com/leat-go/leat/internal/pgheld"
+	"github.com/leat-go/leat/outbox/internal/pgheld"
 	"github.com/leat-go/leat/outbox"
 )
 

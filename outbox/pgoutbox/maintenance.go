@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/internal/pgmigrate"
-	"github.com/leat-go/leat/internal/pgwindow"
+	"github.com/leat-go/leat/outbox/internal/pgwindow"
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/leat-go/leat/internal/pgwindow"
+	"github.com/leat-go/leat/outbox/internal/pgwindow"
 	"github.com/leat-go/leat/outbox/driver"
 )
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/leat-go/leat/internal/pgwindow"
+	"github.com/leat-go/leat/outbox/internal/pgwindow"
 	"github.com/leat-go/leat/outbox/driver"
 )
 

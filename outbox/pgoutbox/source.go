@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/leat-go/leat/internal/ids"
-	"github.com/leat-go/leat/internal/pgwindow"
+	"github.com/leat-go/leat/outbox/internal/pgwindow"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 )

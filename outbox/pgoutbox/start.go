@@ -4,7 +4,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/leat-go/leat/internal/pgwindow"
+	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
 // Start says where a group begins to read that has never read. The zero value says

@@ -199,7 +199,7 @@ func TestRelease1_IsThisRelease(t *testing.T) {
 	}
 	v1 := loadRelease(t, "testdata/v1").statements
 	now := loadRelease(t, "sql").statements
-	maps.Copy(now, loadRelease(t, "../../internal/pgwindow/sql").statements)
+	maps.Copy(now, loadRelease(t, "../internal/pgwindow/sql").statements)
 	comments := regexp.MustCompile(`(?m)^\s*--.*\n?`)
 	require.Len(t, now, len(v1))
 	for name, sql := range now {

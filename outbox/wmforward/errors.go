@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/leat-go/leat/internal/pgerr"
-	"github.com/leat-go/leat/internal/pgwindow"
+	"github.com/leat-go/leat/outbox/internal/pgwindow"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 )

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/leat-go/leat/internal/pgwindow"
+	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
 // facts are what a reader must know about a server before it reads.

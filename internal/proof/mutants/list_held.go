@@ -6,7 +6,7 @@ func heldMutants() []Mutant {
 		{
 			Name: "hold-does-not-move-the-position", Breaks: []string{"O6", "O10"},
 			Change:  "records are set aside in a transaction that does not move the position",
-			File:    "internal/pgheld/hold.go",
+			File:    "outbox/internal/pgheld/hold.go",
 			Old:     `s.window.QueueAdvance(b, l, to.Window, to.Last)`,
 			New:     `s.window.QueueAdvance(&pgx.Batch{}, l, to.Window, to.Last)`,
 			Package: "outbox/pgoutbox", Test: "TestConformance/O2_HoldStoresThePosition", Needs: Postgres,
@@ -14,7 +14,7 @@ func heldMutants() []Mutant {
 		{
 			Name: "dead-letters-are-not-kept", Breaks: []string{"O2"},
 			Change:  "a record that is set aside for good is not stored",
-			File:    "internal/pgheld/sql/hold.sql",
+			File:    "outbox/internal/pgheld/sql/hold.sql",
 			Old:     `FROM m WHERE fate = 'dead'`,
 			New:     `FROM m WHERE fate = 'gone'`,
 			Package: "outbox/pgoutbox", Test: "TestConformance/O6_DeadAndSkippedGoOn", Needs: Postgres,
@@ -22,7 +22,7 @@ func heldMutants() []Mutant {
 		{
 			Name: "parked-records-come-due", Breaks: []string{"O6"},
 			Change:  "a parked record is tried again when something joins its key",
-			File:    "internal/pgheld/sql/settle.sql",
+			File:    "outbox/internal/pgheld/sql/settle.sql",
 			Old:     `WHERE f.state = 'wait'`,
 			New:     `WHERE f.state IN ('wait', 'parked')`,
 			Package: "outbox/pgoutbox", Test: "TestConformance/O6_ParkedIsNeverDue", Needs: Postgres,
@@ -30,7 +30,7 @@ func heldMutants() []Mutant {
 		{
 			Name: "followers-do-not-wait", Breaks: []string{"O6"},
 			Change:  "a record behind a held one of its key is due on its own",
-			File:    "internal/pgheld/sql/hold.sql",
+			File:    "outbox/internal/pgheld/sql/hold.sql",
 			Old:     `WHEN fate = 'wait' AND key IS NOT NULL THEN 'wait' ELSE 'retry' END`,
 			New:     `WHEN fate = 'wait' AND key IS NULL THEN 'wait' ELSE 'retry' END`,
 			Package: "outbox/pgoutbox", Test: "TestConformance/O6_FollowersWait", Needs: Postgres,
@@ -38,7 +38,7 @@ func heldMutants() []Mutant {
 		{
 			Name: "redriven-dead-pass-their-key", Breaks: []string{"O6"},
 			Change:  "two records of one key are tried at the same time",
-			File:    "internal/pgheld/sql/settle.sql",
+			File:    "outbox/internal/pgheld/sql/settle.sql",
 			Old:     `SELECT seq, 'wait' FROM late) c`,
 			New:     `SELECT seq, 'wait' FROM late WHERE false) c`,
 			Package: "outbox/pgoutbox", Test: "TestO6_RedrivenDeadWhileTheFirstIsOnItsWay", Needs: Postgres,
@@ -46,7 +46,7 @@ func heldMutants() []Mutant {
 		{
 			Name: "followers-are-orphaned", Breaks: []string{"O2"},
 			Change:  "nothing wakes a record whose key was dropped before it",
-			File:    "internal/pgheld/sql/settle.sql",
+			File:    "outbox/internal/pgheld/sql/settle.sql",
 			Old:     `WHERE f.state = 'wait'`,
 			New:     `WHERE f.state = 'wait' AND false`,
 			Package: "outbox/pgoutbox", Test: "TestConformance/O6_DroppedKeyHealsItself", Needs: Postgres,
@@ -54,15 +54,15 @@ func heldMutants() []Mutant {
 		{
 			Name: "hold-takes-no-turn-with-people", Breaks: []string{"O2"},
 			Change:  "relay and people change a key without a lock on its group",
-			File:    "internal/pgheld/sql/lock.sql",
+			File:    "outbox/internal/pgheld/sql/lock.sql",
 			Old:     `SELECT pg_advisory_xact_lock($1)`,
 			New:     `SELECT $1::bigint`,
-			Package: "internal/pgheld", Test: "TestO2_HoldAndDropTakeTurns", Needs: Postgres,
+			Package: "outbox/internal/pgheld", Test: "TestO2_HoldAndDropTakeTurns", Needs: Postgres,
 		},
 		{
 			Name: "held-copy-loses-its-time", Breaks: []string{"O4"},
 			Change:  "a record that was set aside is sent with another time of the event",
-			File:    "internal/pgheld/sql/due.sql",
+			File:    "outbox/internal/pgheld/sql/due.sql",
 			Old:     `SELECT h.seq, h.created_at, h.occurred_at, h.id`,
 			New:     `SELECT h.seq, h.created_at, h.created_at, h.id`, //nolint:dupword // it is as it is
 			Package: "outbox/pgoutbox", Test: "TestO4_HeldRecordsAreWhole", Needs: Postgres,
@@ -70,7 +70,7 @@ func heldMutants() []Mutant {
 		{
 			Name: "retry-does-not-wait", Breaks: []string{"O6"},
 			Change:  "a record is tried again before its time",
-			File:    "internal/pgheld/sql/due.sql",
+			File:    "outbox/internal/pgheld/sql/due.sql",
 			Old:     `h.next_at <= now()`,
 			New:     `h.next_at <= now() + interval '1 day'`,
 			Package: "outbox/pgoutbox", Test: "TestConformance/O6_RetryWaitsItsTime", Needs: Postgres,
@@ -90,7 +90,7 @@ func heldMutants() []Mutant {
 		{
 			Name: "due-records-have-no-bound-of-bytes", Breaks: []string{"N3"},
 			Change:  "all held records that are due are fetched at once",
-			File:    "internal/pgheld/sql/due.sql",
+			File:    "outbox/internal/pgheld/sql/due.sql",
 			Old:     `WHERE before < $6::bigint`,
 			New:     `WHERE before < 1024 * $6::bigint`,
 			Package: "outbox/pgoutbox", Test: "TestN3_DueFetchesNoMoreThanItReturns", Needs: Postgres,
@@ -106,7 +106,7 @@ func heldMutants() []Mutant {
 		{
 			Name: "topics-away-by-their-prefix", Breaks: []string{"O6"},
 			Change:  "a long topic counts as away if a topic that it begins with is",
-			File:    "internal/pgheld/sql/due.sql",
+			File:    "outbox/internal/pgheld/sql/due.sql",
 			Old:     `WHERE length(t.prefix) = 255 OR t.prefix NOT IN`,
 			New:     `WHERE t.prefix NOT IN`,
 			Package: "outbox/pgoutbox", Test: "TestN4_LongTopicsCanBeSetAside", Needs: Postgres,
@@ -114,10 +114,10 @@ func heldMutants() []Mutant {
 		{
 			Name: "the-empty-topic-selects-all", Breaks: []string{"O2"},
 			Change:  "who redrives a record without a topic redrives all that is parked",
-			File:    "internal/pgheld/request.go",
+			File:    "outbox/internal/pgheld/request.go",
 			Old:     `	return []any{s.Topic, s.Key}`,
 			New:     `	return []any{orNull(s.Topic), s.Key}`,
-			Package: "internal/pgheld", Test: "TestO2_TheEmptyTopicIsATopic", Needs: Postgres,
+			Package: "outbox/internal/pgheld", Test: "TestO2_TheEmptyTopicIsATopic", Needs: Postgres,
 		},
 	}
 }

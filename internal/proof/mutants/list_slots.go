@@ -14,7 +14,7 @@ func slotMutants() []Mutant {
 		{
 			Name: "change-does-not-wait-for-all-slots", Breaks: []string{"O5"},
 			Change:  "the number of slots changes when the first of them is ready",
-			File:    "internal/pgwindow/sql/chain_complete.sql",
+			File:    "outbox/internal/pgwindow/sql/chain_complete.sql",
 			Old:     `(SELECT count(*) FROM come) = g.slots`,
 			New:     `(SELECT count(*) FROM come) > 0`,
 			Package: "outbox/pgoutbox", Test: "TestO5_ChangeWaitsForEverySlot", Needs: Postgres,
@@ -22,7 +22,7 @@ func slotMutants() []Mutant {
 		{
 			Name: "slot-is-not-fenced", Breaks: []string{"O9"},
 			Change:  "a slot's next window is taken under a lease that is lost",
-			File:    "internal/pgwindow/sql/chain_next.sql",
+			File:    "outbox/internal/pgwindow/sql/chain_next.sql",
 			Old:     `AND l.owner = $5 AND l.epoch = $6`,
 			New:     `AND $5 <> '' AND $6 > 0`,
 			Package: "outbox/pgoutbox", Test: "TestO9_ZombieCannotFollow", Needs: Postgres,
@@ -30,7 +30,7 @@ func slotMutants() []Mutant {
 		{
 			Name: "positions-removed-without-a-window", Breaks: []string{"O2", "O9"},
 			Change:  "positions that are old for another slot are removed by who has lost the lease",
-			File:    "internal/pgwindow/sql/chain_next.sql",
+			File:    "outbox/internal/pgwindow/sql/chain_next.sql",
 			Old:     `DELETE FROM @{_positions} p USING opened o`,
 			New:     `DELETE FROM @{_positions} p USING ahead o`,
 			Package: "outbox/pgoutbox", Test: "TestO9_ZombieFarBehindRemovesNothing", Needs: Postgres,

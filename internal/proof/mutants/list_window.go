@@ -14,7 +14,7 @@ func pageMutants() []Mutant {
 		{
 			Name: "transactions-under-way-are-forgotten", Breaks: []string{"O2"},
 			Change:  "rows below the floor of transactions that were under way are not looked up",
-			File:    "internal/pgwindow/position.go",
+			File:    "outbox/internal/pgwindow/position.go",
 			Old:     `return w.Floor > 0 && w.Prev.EndedBy(w.Target)`,
 			New:     `return w.Floor < 0 && w.Prev.EndedBy(w.Target)`,
 			Package: "outbox/pgoutbox", Test: "TestO2_SavepointsAcrossWindows", Needs: Postgres,
@@ -22,7 +22,7 @@ func pageMutants() []Mutant {
 		{
 			Name: "floor-one-window-too-early", Breaks: []string{"O2"},
 			Change:  "a window starts at the floor that was read for the one after it",
-			File:    "internal/pgwindow/sql/open.sql",
+			File:    "outbox/internal/pgwindow/sql/open.sql",
 			Old:     `p.next_floor, p.source_floor, $4, 0, l.owner`,
 			New:     `p.source_floor, p.source_floor, $4, 0, l.owner`, //nolint:dupword // it is as it is
 			Package: "outbox/pgoutbox", Test: "TestO2_O5_O10_RandomSchedules", Needs: Postgres,
@@ -84,7 +84,7 @@ func probeMutants() []Mutant {
 		{
 			Name: "log-that-began-anew", Breaks: []string{"O2"},
 			Change:  "the log of after a TRUNCATE … RESTART IDENTITY is taken for that of before",
-			File:    "internal/pgwindow/facts.go",
+			File:    "outbox/internal/pgwindow/facts.go",
 			Old:     `if incarnation != 0 && incarnation != f.Incarnation {`,
 			New:     `if incarnation < 0 {`,
 			Package: "outbox/pgoutbox", Test: "TestO2_TruncatedLogIsRefused", Needs: Postgres,
@@ -92,7 +92,7 @@ func probeMutants() []Mutant {
 		{
 			Name: "log-that-began-anew-under-a-relay", Breaks: []string{"O2"},
 			Change:  "a relay that runs does not look whether it is the same log",
-			File:    "internal/pgwindow/chain.go",
+			File:    "outbox/internal/pgwindow/chain.go",
 			Old:     `case incarnation != facts.Incarnation:`,
 			New:     `case incarnation < 0:`,
 			Package: "outbox/pgoutbox", Test: "TestO2_TruncateUnderARelay", Needs: Postgres,
@@ -100,7 +100,7 @@ func probeMutants() []Mutant {
 		{
 			Name: "numbers-that-contradict-the-position", Breaks: []string{"O2"},
 			Change:  "newer rows below the floor are no sign that numbers began anew",
-			File:    "internal/pgwindow/chain_history.go",
+			File:    "outbox/internal/pgwindow/chain_history.go",
 			Old:     `if err == nil && found {`,
 			New:     `if err == nil && found && w.No < 0 {`,
 			Package: "outbox/pgoutbox", Test: "TestO2_NumbersThatBeganAnewAreRefused", Needs: Postgres,
@@ -124,7 +124,7 @@ func probeMutants() []Mutant {
 		{
 			Name: "row-level-security-is-not-looked-for", Breaks: []string{"O2"},
 			Change:  "a relay starts where rows are hidden from it",
-			File:    "internal/pgwindow/facts.go",
+			File:    "outbox/internal/pgwindow/facts.go",
 			Old:     `case partly != "":`,
 			New:     `case partly == "none":`,
 			Package: "outbox/pgoutbox", Test: "TestO2_RowLevelSecurityIsRefused", Needs: Postgres,
@@ -132,15 +132,15 @@ func probeMutants() []Mutant {
 		{
 			Name: "xid-above-xmax-is-not-probed-for", Breaks: []string{"O2"},
 			Change:  "no window is opened for a number that was drawn before the sequence was read",
-			File:    "internal/pgwindow/position.go",
+			File:    "outbox/internal/pgwindow/position.go",
 			Old:     `return w.SourceFloor != w.NextFloor && w.OpenedBy > w.Target.Xmax`,
 			New:     `return w.SourceFloor != w.NextFloor && w.OpenedBy < w.Target.Xmax`,
-			Package: "internal/pgwindow", Test: "TestO2_ProbeFindsXidAboveXmax", Needs: Postgres,
+			Package: "outbox/internal/pgwindow", Test: "TestO2_ProbeFindsXidAboveXmax", Needs: Postgres,
 		},
 		{
 			Name: "probe-looks-at-the-sequence-alone", Breaks: []string{"O2"},
 			Change:  "the end of a transaction that was under way opens no window",
-			File:    "internal/pgwindow/position.go",
+			File:    "outbox/internal/pgwindow/position.go",
 			Old:     `if p.Sequence != w.SourceFloor || p.Ended {`,
 			New:     `if p.Sequence != w.SourceFloor {`,
 			Package: "outbox/pgoutbox", Test: "TestConformance/O2_LateCommitterIsRead", Needs: Postgres,
@@ -148,7 +148,7 @@ func probeMutants() []Mutant {
 		{
 			Name: "probe-always-finds-something", Breaks: []string{"O15"},
 			Change:  ">= for != where the sequence is compared",
-			File:    "internal/pgwindow/position.go",
+			File:    "outbox/internal/pgwindow/position.go",
 			Old:     `if p.Sequence != w.SourceFloor || p.Ended {`,
 			New:     `if p.Sequence >= w.SourceFloor || p.Ended {`,
 			Package: "outbox/pgoutbox", Test: "TestO15_IdleWritesNothing", Needs: Postgres,
@@ -156,34 +156,34 @@ func probeMutants() []Mutant {
 		{
 			Name: "windows-are-kept-for-ever", Breaks: []string{"O15"},
 			Change:  "old windows are not deleted",
-			File:    "internal/pgwindow/sql/open.sql",
+			File:    "outbox/internal/pgwindow/sql/open.sql",
 			Old:     `AND window_no = $3::bigint - 64`,
 			New:     `AND window_no = $3::bigint - 64 AND false`,
-			Package: "internal/pgwindow", Test: "TestO12_OldWindowsGo", Needs: Postgres,
+			Package: "outbox/internal/pgwindow", Test: "TestO12_OldWindowsGo", Needs: Postgres,
 		},
 		{
 			Name: "position-of-another-cluster", Breaks: []string{"O2"},
 			Change:  "the position of another cluster is taken for one of this",
-			File:    "internal/pgwindow/facts.go",
+			File:    "outbox/internal/pgwindow/facts.go",
 			Old:     `if w.SystemIdentifier != f.SystemIdentifier {`,
 			New:     `if w.SystemIdentifier < 0 && w.SystemIdentifier != f.SystemIdentifier {`,
-			Package: "internal/pgwindow", Test: "TestO2_OtherClusterIsRefused", Needs: Postgres,
+			Package: "outbox/internal/pgwindow", Test: "TestO2_OtherClusterIsRefused", Needs: Postgres,
 		},
 		{
 			Name: "sequence-that-went-back", Breaks: []string{"O2"},
 			Change:  "a sequence behind the position is no error",
-			File:    "internal/pgwindow/position.go",
+			File:    "outbox/internal/pgwindow/position.go",
 			Old:     `case p.Sequence < w.SourceFloor:`,
 			New:     `case p.Sequence < 0:`,
-			Package: "internal/pgwindow", Test: "TestO2_SequenceThatWentBackIsRefused", Needs: Postgres,
+			Package: "outbox/internal/pgwindow", Test: "TestO2_SequenceThatWentBackIsRefused", Needs: Postgres,
 		},
 		{
 			Name: "sequence-that-caches", Breaks: []string{"O5"},
 			Change:  "a sequence whose sessions keep numbers back is accepted",
-			File:    "internal/pgwindow/facts.go",
+			File:    "outbox/internal/pgwindow/facts.go",
 			Old:     `case cache != 1:`,
 			New:     `case cache < 1:`,
-			Package: "internal/pgwindow", Test: "TestO2_SequenceCacheIsRefused", Needs: Postgres,
+			Package: "outbox/internal/pgwindow", Test: "TestO2_SequenceCacheIsRefused", Needs: Postgres,
 		},
 	}
 }

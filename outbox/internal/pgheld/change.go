@@ -7,7 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/leat-go/leat/internal/pgwindow"
+	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
 // Redrive lets the relay try again what is selected. Of a parked key the first

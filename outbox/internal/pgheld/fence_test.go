@@ -5,8 +5,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/leat-go/leat/internal/pgheld"
-	"github.com/leat-go/leat/internal/pgwindow"
+	"github.com/leat-go/leat/outbox/internal/pgheld"
+	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
 // resolveAsZombie gives a held record up although the lease was taken over, and

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/leat-go/leat/internal/ids"
-	"github.com/leat-go/leat/internal/pgheld"
+	"github.com/leat-go/leat/outbox/internal/pgheld"
 )
 
 // noise is text that an index takes only a part of, however it is compressed.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/leat-go/leat/internal/pgwindow"
+	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
 // cleanUpTimeout bounds the rollback of what has failed.

@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/ids"
-	"github.com/leat-go/leat/internal/pgheld"
+	"github.com/leat-go/leat/outbox/internal/pgheld"
 	"github.com/leat-go/leat/internal/pgmigrate"
-	"github.com/leat-go/leat/internal/pgwindow"
+	"github.com/leat-go/leat/outbox/internal/pgwindow"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/pgerr"
-	"github.com/leat-go/leat/internal/pgwindow"
+	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
 // TestO2_SequenceThatWentBackIsRefused: restarted numbers lie below the floor.

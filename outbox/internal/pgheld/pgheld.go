@@ -20,7 +20,7 @@ import (
 
 	"github.com/leat-go/leat/internal/keyhash"
 	"github.com/leat-go/leat/internal/pgmigrate"
-	"github.com/leat-go/leat/internal/pgwindow"
+	"github.com/leat-go/leat/outbox/internal/pgwindow"
 	"github.com/leat-go/leat/internal/sqlfile"
 )
 
