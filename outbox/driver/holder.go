@@ -21,8 +21,8 @@ const (
 	FateRetry Fate = iota
 	// FateWait holds the record behind an earlier one of its key that is held.
 	FateWait
-	// FatePark holds the record, and all behind it of its key, until people
-	// redrive it.
+	// FatePark holds the record, and all behind it of its key, until an operator
+	// redrives it.
 	FatePark
 	// FateDead sets the record aside for good; its key goes on.
 	FateDead
@@ -54,7 +54,7 @@ func (f Fate) String() string {
 
 // Attempt is one failed delivery of one record.
 type Attempt struct {
-	// At is the relay's clock, for people.
+	// At is the relay's clock, for operators.
 	At time.Time
 	// Kind is the sink's classification.
 	Kind outbox.FailureKind
@@ -73,7 +73,7 @@ type Holding struct {
 	Attempts []Attempt
 	// RetryIn is when to try again, where Fate is FateRetry.
 	RetryIn time.Duration
-	// Reason is for people, where Fate is FatePark, FateDead or FateSkip.
+	// Reason is for operators, where Fate is FatePark, FateDead or FateSkip.
 	Reason string
 }
 
@@ -96,7 +96,7 @@ type Verdict struct {
 	Attempts []Attempt
 	// RetryIn is when to try again, where Fate is FateRetry.
 	RetryIn time.Duration
-	// Reason is for people, where Fate is FatePark, FateDead or FateSkip.
+	// Reason is for operators, where Fate is FatePark, FateDead or FateSkip.
 	Reason string
 }
 
@@ -117,7 +117,7 @@ type Holder interface {
 	// Hold settles the first n records of p, as Advance does, and in the same
 	// transaction sets those of h aside, which lie among them; the others have been
 	// acknowledged. It is stored when it returns. A record with FateWait of whose key nothing is held any
-	// more, since people have dropped it meanwhile, becomes due at once.
+	// more, since an operator has dropped it meanwhile, becomes due at once.
 	// Called again with the same arguments it changes nothing.
 	Hold(ctx context.Context, p Page, n int, h []Holding) error
 

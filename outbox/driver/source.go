@@ -94,7 +94,7 @@ type Page struct {
 
 // LeaseHeldError is an ErrLeaseHeld that knows the holder.
 type LeaseHeldError struct {
-	// Owner names the holder, for people.
+	// Owner names the holder, for operators.
 	Owner string
 	// Remaining is how long the lease still runs if it is not renewed.
 	Remaining time.Duration

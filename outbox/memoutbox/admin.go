@@ -2,17 +2,14 @@ package memoutbox
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 )
-
-// ErrNotParked is returned for a record or a key that is not parked.
-var ErrNotParked = errors.New("leat: not parked")
 
 // Aside is a record that a relay has set aside.
 type Aside struct {
@@ -68,13 +65,13 @@ func (ob *Outbox) Skipped(ctx context.Context, group string) ([]string, error) {
 }
 
 // Redrive makes the first record of key due again, which must be parked, else
-// it returns ErrNotParked; those behind it follow.
+// it returns admin.ErrNotParked; those behind it follow.
 func (ob *Outbox) Redrive(ctx context.Context, group string, key driver.Key) error {
 	return ob.onParked(ctx, group, key, func(_ *asides, h *held) { h.redrive() })
 }
 
 // RedriveID makes one parked record due again, by its id. It returns
-// ErrNotParked where there is none.
+// admin.ErrNotParked where there is none.
 func (ob *Outbox) RedriveID(ctx context.Context, group, id string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -87,11 +84,11 @@ func (ob *Outbox) RedriveID(ctx context.Context, group, id string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%w: record %.200q of group %q", ErrNotParked, id, group)
+	return fmt.Errorf("%w: record %.200q of group %q", admin.ErrNotParked, id, group)
 }
 
 // SkipHead drops the first record of key, which must be parked, else it returns
-// ErrNotParked; the next one is due.
+// admin.ErrNotParked; the next one is due.
 func (ob *Outbox) SkipHead(ctx context.Context, group string, key driver.Key) error {
 	return ob.onParked(ctx, group, key, func(a *asides, h *held) {
 		a.remove(h)
@@ -100,7 +97,7 @@ func (ob *Outbox) SkipHead(ctx context.Context, group string, key driver.Key) er
 }
 
 // Drop drops all held records of key, the first of which must be parked, else it
-// returns ErrNotParked.
+// returns admin.ErrNotParked.
 func (ob *Outbox) Drop(ctx context.Context, group string, key driver.Key) error {
 	return ob.onParked(ctx, group, key, func(a *asides, _ *held) {
 		a.held = slices.DeleteFunc(a.held, func(h *held) bool { return keyOf(&h.Record) == key })
@@ -117,7 +114,7 @@ func (ob *Outbox) onParked(ctx context.Context, group string, key driver.Key, do
 	a := ob.asides(group)
 	h := a.head(key)
 	if h == nil || h.state != parked {
-		return fmt.Errorf("%w: key %.200q of topic %.200q in group %q", ErrNotParked, key.Key, key.Topic, group)
+		return fmt.Errorf("%w: key %.200q of topic %.200q in group %q", admin.ErrNotParked, key.Key, key.Topic, group)
 	}
 	do(a, h)
 	return nil

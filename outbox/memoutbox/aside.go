@@ -15,7 +15,7 @@ type state int
 const (
 	retry  state = iota // is tried again at its time
 	wait                // follows an earlier record of its key
-	parked              // waits for people, and all behind it of its key with it
+	parked              // waits for an operator, and all behind it of its key with it
 )
 
 // held is a record that a relay has set aside.

@@ -78,7 +78,7 @@ func (s *session) hold(p driver.Page, h driver.Holding, now time.Time) {
 	fate, next := h.Fate, now.Add(h.RetryIn)
 	switch first := a.head(keyOf(&r.Record)); {
 	case first == nil && fate == driver.FateWait:
-		fate, next = driver.FateRetry, now // people have dropped what it was to follow
+		fate, next = driver.FateRetry, now // an operator has dropped what it was to follow
 	case first != nil && (fate == driver.FateRetry || fate == driver.FatePark):
 		fate = driver.FateWait
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // Admin is implemented by a Subject whose sessions are relay.Holders: what
-// people see of the records that relays have set aside, and do with them. An
+// an operator sees of the records that relays have set aside, and does with them. An
 // adapter maps each method onto its own API, with any actor and reason.
 type Admin interface {
 	// Parked returns the records of group that are parked, and those that wait
@@ -37,7 +37,7 @@ type Admin interface {
 	Drop(ctx context.Context, group string, key driver.Key) error
 }
 
-// Aside is a record that a relay has set aside, as people see it.
+// Aside is a record that a relay has set aside, as an operator sees it.
 type Aside struct {
 	outbox.Record
 

@@ -16,7 +16,7 @@ var (
 	errNoHolder = errors.New("the session is no driver.Holder; say Features.NoHolder")
 )
 
-// setAside is a session that sets records aside, with what people see of it.
+// setAside is a session that sets records aside, with what an operator sees of it.
 type setAside struct {
 	driver.Holder
 

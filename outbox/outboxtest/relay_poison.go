@@ -28,7 +28,7 @@ func relayPoisonChecks() []Check {
 	return all
 }
 
-// patient is smallPages with a policy, and quick looks for what people have
+// patient is smallPages with a policy, and quick looks for what an operator has
 // redriven.
 func patient(p relay.Policy) relay.Config {
 	cfg := smallPages()
@@ -59,7 +59,7 @@ func payloadsOf(log []outbox.Record, key string) []string {
 }
 
 // parkedKeyWaitsForRedrive parks a key, lets another relay take over, and sends
-// the key on when people have redriven it.
+// the key on when an operator has redriven it.
 func parkedKeyWaitsForRedrive(ctx context.Context, tr *trial) error {
 	admin, ok := tr.Subject.(Admin)
 	if !ok {

@@ -4,16 +4,16 @@ import (
 	"context"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/outboxtest"
-	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
 var _ outboxtest.Admin = subject{}
 
 // Parked implements outboxtest.Admin.
 func (s subject) Parked(ctx context.Context, group string) ([]outboxtest.Aside, error) {
-	parked, err := s.Outbox.Parked(ctx, pgoutbox.ParkedQuery{Group: group, Limit: 10_000})
+	parked, err := s.Outbox.Parked(ctx, admin.HeldQuery{Group: group, Limit: 10_000})
 	var all []outboxtest.Aside
 	for i := range parked {
 		p := &parked[i]
@@ -24,7 +24,7 @@ func (s subject) Parked(ctx context.Context, group string) ([]outboxtest.Aside, 
 
 // Dead implements outboxtest.Admin.
 func (s subject) Dead(ctx context.Context, group string) ([]outboxtest.Aside, error) {
-	dead, err := s.Outbox.Dead(ctx, pgoutbox.DeadQuery{Group: group, Limit: 10_000})
+	dead, err := s.Outbox.Dead(ctx, admin.HeldQuery{Group: group, Limit: 10_000})
 	var all []outboxtest.Aside
 	for i := range dead {
 		d := &dead[i]
@@ -33,7 +33,7 @@ func (s subject) Dead(ctx context.Context, group string) ([]outboxtest.Aside, er
 	return all, err
 }
 
-func aside(r outbox.Record, waits bool, attempts int, errs []pgoutbox.DeliveryFailure, reason string) outboxtest.Aside {
+func aside(r outbox.Record, waits bool, attempts int, errs []admin.Failure, reason string) outboxtest.Aside {
 	a := outboxtest.Aside{Record: r, Waits: waits, Attempts: attempts, Reason: reason}
 	for _, e := range errs {
 		a.Errors = append(a.Errors, e.Error)
@@ -43,7 +43,7 @@ func aside(r outbox.Record, waits bool, attempts int, errs []pgoutbox.DeliveryFa
 
 // Skipped implements outboxtest.Admin.
 func (s subject) Skipped(ctx context.Context, group string) ([]string, error) {
-	entries, err := s.Audit(ctx, pgoutbox.AuditQuery{Group: group, Action: "skip", Limit: 10_000})
+	entries, err := s.Audit(ctx, admin.AuditQuery{Group: group, Action: "skip", Limit: 10_000})
 	var ids []string
 	for _, e := range entries {
 		ids = append(ids, e.ID)
@@ -53,28 +53,28 @@ func (s subject) Skipped(ctx context.Context, group string) ([]string, error) {
 
 // Redrive implements outboxtest.Admin.
 func (s subject) Redrive(ctx context.Context, group string, key driver.Key) error {
-	_, err := s.Outbox.Redrive(ctx, pgoutbox.RedriveRequest{
-		By: people(), Group: group, Selection: pgoutbox.Selection{Topic: key.Topic, Key: key.Key},
+	_, err := s.Outbox.Redrive(ctx, admin.RedriveRequest{
+		By: people(), Group: group, Selection: admin.Selection{Topic: key.Topic, Key: key.Key},
 	})
 	return err
 }
 
 // RedriveID implements outboxtest.Admin.
 func (s subject) RedriveID(ctx context.Context, group, id string) error {
-	_, err := s.Outbox.Redrive(ctx, pgoutbox.RedriveRequest{By: people(), Group: group, Selection: pgoutbox.Selection{ID: id}})
+	_, err := s.Outbox.Redrive(ctx, admin.RedriveRequest{By: people(), Group: group, Selection: admin.Selection{ID: id}})
 	return err
 }
 
 // SkipHead implements outboxtest.Admin.
 func (s subject) SkipHead(ctx context.Context, group string, key driver.Key) error {
-	_, err := s.Outbox.SkipHead(ctx, pgoutbox.SkipHeadRequest{By: people(), Group: group, Key: key})
+	_, err := s.Outbox.SkipHead(ctx, admin.SkipHeadRequest{By: people(), Group: group, Key: key})
 	return err
 }
 
 // Drop implements outboxtest.Admin.
 func (s subject) Drop(ctx context.Context, group string, key driver.Key) error {
-	_, err := s.Outbox.Drop(ctx, pgoutbox.DropRequest{
-		By: people(), Group: group, Selection: pgoutbox.Selection{Topic: key.Topic, Key: key.Key},
+	_, err := s.Outbox.Drop(ctx, admin.DropRequest{
+		By: people(), Group: group, Selection: admin.Selection{Topic: key.Topic, Key: key.Key},
 	})
 	return err
 }

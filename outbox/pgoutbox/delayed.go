@@ -10,6 +10,7 @@ import (
 
 	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 )
 
 // DelayedMessage is a message that is not due yet. Its NotBefore is set.
@@ -93,9 +94,9 @@ func (r withDue) Scan(dest ...any) error {
 // whether there was one; if several were enqueued by that id, all of them. A message that
 // is due is in the log, or about to be, and is sent. The audit keeps who asked, and why:
 // without both, or without an id, the error wraps ErrInvalidRequest.
-func (o *Outbox) CancelDelayed(ctx context.Context, id string, by By) (bool, error) {
+func (o *Outbox) CancelDelayed(ctx context.Context, id string, by admin.By) (bool, error) {
 	if id == "" || by.Actor == "" || by.Reason == "" {
-		return false, fmt.Errorf("%w: id, Actor and Reason are required", ErrInvalidRequest)
+		return false, fmt.Errorf("%w: id, Actor and Reason are required", admin.ErrInvalidRequest)
 	}
 	mapped, canonical := ids.Map(id)
 	var text *string

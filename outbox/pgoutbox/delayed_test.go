@@ -10,6 +10,7 @@ import (
 
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
@@ -234,13 +235,13 @@ func TestO2_CancelDelayed(t *testing.T) {
 	}))
 	for _, id := range ids[:2] {
 		for _, want := range []bool{true, false} {
-			done, err := ob.CancelDelayed(t.Context(), id, pgoutbox.By{Actor: "ann", Reason: "paid"})
+			done, err := ob.CancelDelayed(t.Context(), id, admin.By{Actor: "ann", Reason: "paid"})
 			require.NoError(t, err)
 			require.Equal(t, want, done, id)
 		}
 	}
-	_, err := ob.CancelDelayed(t.Context(), ids[2], pgoutbox.By{Actor: "ann"})
-	require.ErrorIs(t, err, pgoutbox.ErrInvalidRequest)
+	_, err := ob.CancelDelayed(t.Context(), ids[2], admin.By{Actor: "ann"})
+	require.ErrorIs(t, err, admin.ErrInvalidRequest)
 	require.Equal(t, 2, query1[int](t, db, `SELECT count(*) FROM leat.outbox_audit
 		WHERE action = 'cancel_delayed' AND actor = 'ann' AND reason = 'paid' AND id IN ('0190d1d8-0000-7000-8000-000000000001', 'reminder 2')`))
 

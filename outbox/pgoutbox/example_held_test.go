@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
@@ -72,9 +73,9 @@ func ExampleOutbox_Redrive() {
 		}
 		fmt.Println("the limit is raised")
 		sink.refuse = ""
-		changed, err := ob.Redrive(ctx, pgoutbox.RedriveRequest{
-			By:        pgoutbox.By{Actor: "ann", Reason: "the limit was raised, see #812"},
-			Selection: pgoutbox.Selection{Topic: "orders", Key: "o-1"},
+		changed, err := ob.Redrive(ctx, admin.RedriveRequest{
+			By:        admin.By{Actor: "ann", Reason: "the limit was raised, see #812"},
+			Selection: admin.Selection{Topic: "orders", Key: "o-1"},
 		})
 		fmt.Println("redriven", changed.IDs, err)
 		return relayAll(ctx, ob, sink)
@@ -97,7 +98,7 @@ func ExampleOutbox_Parked() {
 		if err := errors.Join(placeOrders(ctx, ob), relayAll(ctx, ob, sink)); err != nil {
 			return err
 		}
-		parked, err := ob.Parked(ctx, pgoutbox.ParkedQuery{Topic: "ord*"})
+		parked, err := ob.Parked(ctx, admin.HeldQuery{Topic: "ord*"})
 		if err != nil {
 			return err
 		}
@@ -126,14 +127,14 @@ func ExampleOutbox_SkipHead() {
 		if err := errors.Join(placeOrders(ctx, ob), relayAll(ctx, ob, sink)); err != nil {
 			return err
 		}
-		_, err := ob.SkipHead(ctx, pgoutbox.SkipHeadRequest{
-			By:  pgoutbox.By{Actor: "ann", Reason: "paid twice"},
+		_, err := ob.SkipHead(ctx, admin.SkipHeadRequest{
+			By:  admin.By{Actor: "ann", Reason: "paid twice"},
 			Key: driver.Key{Topic: "orders", Key: "o-1"},
 		})
 		if err := errors.Join(err, relayAll(ctx, ob, sink)); err != nil {
 			return err
 		}
-		entries, err := ob.Audit(ctx, pgoutbox.AuditQuery{Action: "skip_head"})
+		entries, err := ob.Audit(ctx, admin.AuditQuery{Action: "skip_head"})
 		for _, e := range entries {
 			fmt.Println(e.Actor, e.Action, e.ID+":", e.Reason)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
 )
@@ -109,7 +110,7 @@ func ExampleOutbox_CancelDelayed() {
 			return err
 		}
 		fmt.Println("waiting:", delayed[0].ID)
-		done, err := ob.CancelDelayed(ctx, "remind o-1", pgoutbox.By{Actor: "billing", Reason: "paid"})
+		done, err := ob.CancelDelayed(ctx, "remind o-1", admin.By{Actor: "billing", Reason: "paid"})
 		fmt.Println("cancelled:", done)
 		return err
 	})

@@ -10,16 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/leat-go/leat/outbox/internal/pgheld"
-)
-
-var (
-	// ErrNoSuchGroup is returned for a relay group that the outbox does not know.
-	ErrNoSuchGroup = errors.New("leat: no such relay group")
-
-	// ErrGroupActive is returned by RemoveGroup while a relay of the group lives. The
-	// text names it.
-	ErrGroupActive = errors.New("leat: the relay group is active")
+	"github.com/leat-go/leat/outbox/admin"
 )
 
 // GroupInfo is a relay group: an independent reader of the outbox.
@@ -66,7 +57,7 @@ func (o *Outbox) Groups(ctx context.Context) ([]GroupInfo, error) {
 // dead records and the audit stay. A relay that is started with the same name begins
 // anew. Errors: ErrInvalidRequest, ErrNoSuchGroup, ErrGroupActive while one of its
 // leases is held, or the database's.
-func (o *Outbox) RemoveGroup(ctx context.Context, group string, by By) error {
+func (o *Outbox) RemoveGroup(ctx context.Context, group string, by admin.By) error {
 	return o.changeGroup(ctx, group, "remove_group", by, func(tx pgx.Tx) (map[string]any, error) {
 		var leases int
 		var owner *string
@@ -74,14 +65,14 @@ func (o *Outbox) RemoveGroup(ctx context.Context, group string, by By) error {
 			return nil, err
 		}
 		if owner != nil {
-			return nil, fmt.Errorf("%w: %q holds a lease of %q", ErrGroupActive, *owner, group)
+			return nil, fmt.Errorf("%w: %q holds a lease of %q", admin.ErrGroupActive, *owner, group)
 		}
 		var known, held, members int64
 		if err := tx.QueryRow(ctx, o.sql.removeGroup, group).Scan(&known, &held, &members); err != nil {
 			return nil, err
 		}
 		if known == 0 {
-			return nil, fmt.Errorf("%w: %q", ErrNoSuchGroup, group)
+			return nil, fmt.Errorf("%w: %q", admin.ErrNoSuchGroup, group)
 		}
 		return map[string]any{"held": held}, nil
 	})
@@ -91,9 +82,9 @@ func (o *Outbox) RemoveGroup(ctx context.Context, group string, by By) error {
 // before the group no longer holds history back: the messages that are dropped then
 // are lost to it. 0 means that it always does. Errors: ErrInvalidRequest,
 // ErrNoSuchGroup, or the database's.
-func (o *Outbox) SetMaxLag(ctx context.Context, group string, lag time.Duration, by By) error {
+func (o *Outbox) SetMaxLag(ctx context.Context, group string, lag time.Duration, by admin.By) error {
 	if lag < 0 {
-		return fmt.Errorf("%w: lag = %s: must not be negative", ErrInvalidRequest, lag)
+		return fmt.Errorf("%w: lag = %s: must not be negative", admin.ErrInvalidRequest, lag)
 	}
 	return o.changeGroup(ctx, group, "set_max_lag", by, func(tx pgx.Tx) (map[string]any, error) {
 		var value *int64
@@ -104,19 +95,19 @@ func (o *Outbox) SetMaxLag(ctx context.Context, group string, lag time.Duration,
 		var name string
 		err := tx.QueryRow(ctx, o.sql.maxLag, group, value).Scan(&name)
 		if errors.Is(err, pgx.ErrNoRows) {
-			return nil, fmt.Errorf("%w: %q", ErrNoSuchGroup, group)
+			return nil, fmt.Errorf("%w: %q", admin.ErrNoSuchGroup, group)
 		}
 		return map[string]any{"max_lag": lag.String()}, err
 	})
 }
 
 // changeGroup runs change in turn with the relays of group, and writes it down.
-func (o *Outbox) changeGroup(ctx context.Context, group, action string, by By, change func(tx pgx.Tx) (map[string]any, error)) error {
-	if err := pgheld.By(by).Check(); err != nil {
+func (o *Outbox) changeGroup(ctx context.Context, group, action string, by admin.By, change func(tx pgx.Tx) (map[string]any, error)) error {
+	if err := by.Check(); err != nil {
 		return err
 	}
 	if group == "" || strings.HasPrefix(group, "_") {
-		return fmt.Errorf("%w: group = %q: must be the name of a relay group", ErrInvalidRequest, group)
+		return fmt.Errorf("%w: group = %q: must be the name of a relay group", admin.ErrInvalidRequest, group)
 	}
 	err := o.held.Locked(ctx, o.pool, group, func(tx pgx.Tx) error {
 		details, err := change(tx)
@@ -127,7 +118,7 @@ func (o *Outbox) changeGroup(ctx context.Context, group, action string, by By, c
 		if err != nil {
 			return err
 		}
-		return o.held.Note(ctx, tx, group, action, pgheld.By(by), string(raw))
+		return o.held.Note(ctx, tx, group, action, by, string(raw))
 	})
 	return describe(err)
 }

@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
-	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
 // TestGroups lists who reads, and changes how much they may hold back.
@@ -29,10 +29,10 @@ func TestGroups(t *testing.T) {
 
 	require.NoError(t, h.ob.SetMaxLag(t.Context(), "default", 0, people()))
 	require.True(t, query1[bool](t, h.db, "SELECT max_lag IS NULL FROM leat.outbox_groups WHERE relay_group = 'default'"))
-	require.ErrorIs(t, h.ob.SetMaxLag(t.Context(), "none", time.Hour, people()), pgoutbox.ErrNoSuchGroup)
-	require.ErrorIs(t, h.ob.SetMaxLag(t.Context(), "default", -1, people()), pgoutbox.ErrInvalidRequest)
-	require.ErrorIs(t, h.ob.SetMaxLag(t.Context(), "_maintenance", 1, people()), pgoutbox.ErrInvalidRequest)
-	require.ErrorIs(t, h.ob.SetMaxLag(t.Context(), "default", 1, pgoutbox.By{}), pgoutbox.ErrInvalidRequest)
+	require.ErrorIs(t, h.ob.SetMaxLag(t.Context(), "none", time.Hour, people()), admin.ErrNoSuchGroup)
+	require.ErrorIs(t, h.ob.SetMaxLag(t.Context(), "default", -1, people()), admin.ErrInvalidRequest)
+	require.ErrorIs(t, h.ob.SetMaxLag(t.Context(), "_maintenance", 1, people()), admin.ErrInvalidRequest)
+	require.ErrorIs(t, h.ob.SetMaxLag(t.Context(), "default", 1, admin.By{}), admin.ErrInvalidRequest)
 	require.Equal(t, []string{"set_max_lag", "set_max_lag"}, h.audit())
 }
 
@@ -44,18 +44,18 @@ func TestRemoveGroup(t *testing.T) {
 	put(t, h.ob, "a", "1", "2")
 	h.hold(driver.FateDead, driver.FatePark)
 	other.hold(driver.FatePark, driver.FateWait)
-	require.ErrorIs(t, h.ob.RemoveGroup(t.Context(), "default", people()), pgoutbox.ErrGroupActive)
+	require.ErrorIs(t, h.ob.RemoveGroup(t.Context(), "default", people()), admin.ErrGroupActive)
 	require.NoError(t, h.Release(t.Context()))
 	require.NoError(t, h.ob.RemoveGroup(t.Context(), "default", people()))
-	require.ErrorIs(t, h.ob.RemoveGroup(t.Context(), "default", people()), pgoutbox.ErrNoSuchGroup)
-	require.ErrorIs(t, h.ob.RemoveGroup(t.Context(), "", people()), pgoutbox.ErrInvalidRequest)
+	require.ErrorIs(t, h.ob.RemoveGroup(t.Context(), "default", people()), admin.ErrNoSuchGroup)
+	require.ErrorIs(t, h.ob.RemoveGroup(t.Context(), "", people()), admin.ErrInvalidRequest)
 	groups, err := h.ob.Groups(t.Context())
 	require.NoError(t, err)
 	require.Len(t, groups, 1)
 	require.Equal(t, "other", groups[0].Name)
 	require.Equal(t, 2, query1[int](t, h.db, "SELECT count(*) FROM leat.outbox_held"))
 	require.Equal(t, 1, query1[int](t, h.db, "SELECT count(*) FROM leat.outbox_dead"))
-	entries, err := h.ob.Audit(t.Context(), pgoutbox.AuditQuery{Action: "remove_group"})
+	entries, err := h.ob.Audit(t.Context(), admin.AuditQuery{Action: "remove_group"})
 	require.NoError(t, err)
 	require.Len(t, entries, 1)
 	require.JSONEq(t, `{"held": 1}`, string(entries[0].Details))

@@ -11,8 +11,8 @@ import (
 
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
-	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
 )
 
@@ -118,7 +118,7 @@ func TestO2_O6_ProcessDiesAroundPark(t *testing.T) {
 			require.Len(t, r.lost, 3, "what is parked is not in Kafka, all else is")
 			require.Empty(t, r.inverted)
 
-			skipped, err := s.ob.SkipHead(t.Context(), pgoutbox.SkipHeadRequest{By: people(), Key: driver.Key{Topic: poison.Topic, Key: poison.Key}})
+			skipped, err := s.ob.SkipHead(t.Context(), admin.SkipHeadRequest{By: people(), Key: driver.Key{Topic: poison.Topic, Key: poison.Key}})
 			require.NoError(t, err)
 			require.Equal(t, []string{poison.ID}, skipped.IDs)
 			s.relayOnce(source(t, s.ob, ""), s.sink(), relay.Config{})
@@ -138,7 +138,7 @@ func (s *stage) aside(n int) (ids []string) {
 	defer cancel()
 	for len(ids) < n && ctx.Err() == nil {
 		s.relayOnce(source(s.t, s.ob, ""), s.sink(), relay.Config{})
-		parked, err := s.ob.Parked(s.t.Context(), pgoutbox.ParkedQuery{})
+		parked, err := s.ob.Parked(s.t.Context(), admin.HeldQuery{})
 		require.NoError(s.t, err)
 		ids = ids[:0]
 		for _, p := range parked {

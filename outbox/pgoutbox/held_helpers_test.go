@@ -8,14 +8,15 @@ import (
 
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
 const topic = "events" // that of keyed
 
-func people() pgoutbox.By {
-	return pgoutbox.By{Actor: "ann", Reason: "the topic exists now"}
+func people() admin.By {
+	return admin.By{Actor: "ann", Reason: "the topic exists now"}
 }
 
 func keyNamed(key string) driver.Key {
@@ -130,10 +131,10 @@ func (h *holding) held(key string) []string {
 }
 
 // redrive redrives a key.
-func (h *holding) redrive(key string) pgoutbox.Changed {
+func (h *holding) redrive(key string) admin.Changed {
 	h.t.Helper()
-	changed, err := h.ob.Redrive(h.t.Context(), pgoutbox.RedriveRequest{
-		By: people(), Selection: pgoutbox.Selection{Topic: topic, Key: key},
+	changed, err := h.ob.Redrive(h.t.Context(), admin.RedriveRequest{
+		By: people(), Selection: admin.Selection{Topic: topic, Key: key},
 	})
 	require.NoError(h.t, err)
 	return changed

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
@@ -51,24 +52,24 @@ func setAsideAndBack(t *testing.T, h *holding) {
 	keys, err := h.HeldKeys(ctx)
 	require.NoError(t, err)
 	require.Equal(t, []driver.Key{keyNamed("it's \\ {a,\"b\"}")}, keys)
-	_, err = h.ob.SkipHead(ctx, pgoutbox.SkipHeadRequest{By: people(), Key: keys[0]})
+	_, err = h.ob.SkipHead(ctx, admin.SkipHeadRequest{By: people(), Key: keys[0]})
 	require.NoError(t, err)
 	require.Equal(t, []string{"2", "3", "5"}, h.due("other's"))
 	h.resolve(driver.FatePark)
-	parked, err := h.ob.Parked(ctx, pgoutbox.ParkedQuery{Topic: "ev*", Key: keys[0].Key})
+	parked, err := h.ob.Parked(ctx, admin.HeldQuery{Topic: "ev*", Key: keys[0].Key})
 	require.NoError(t, err)
 	require.Len(t, parked, 2)
 	require.Equal(t, page.Records[1], parked[0].Record)
-	for _, s := range []pgoutbox.Selection{
+	for _, s := range []admin.Selection{
 		{Topics: "ev*", Kind: "unknown", Before: time.Now().Add(time.Hour)},
 		{Topics: "ev*", Dead: true},
 	} {
-		changed, err := h.ob.Redrive(ctx, pgoutbox.RedriveRequest{By: people(), Selection: s})
+		changed, err := h.ob.Redrive(ctx, admin.RedriveRequest{By: people(), Selection: s})
 		require.NoError(t, err)
 		require.Equal(t, 1, changed.Count)
 	}
 	require.Equal(t, keys, h.resolve(driver.FateDelivered, driver.FateDelivered, driver.FateDead, driver.FateSkip))
-	changed, err := h.ob.Drop(ctx, pgoutbox.DropRequest{By: people(), Selection: pgoutbox.Selection{ID: page.Records[3].ID}})
+	changed, err := h.ob.Drop(ctx, admin.DropRequest{By: people(), Selection: admin.Selection{ID: page.Records[3].ID}})
 	require.NoError(t, err)
 	require.Equal(t, 1, changed.Count)
 	require.NoError(t, h.ob.SetMaxLag(ctx, "default", time.Hour, people()))
@@ -84,7 +85,7 @@ func setAsideAndBack(t *testing.T, h *holding) {
 // actions shows the audit without its keys.
 func (h *holding) actions() []string {
 	h.t.Helper()
-	entries, err := h.ob.Audit(h.t.Context(), pgoutbox.AuditQuery{})
+	entries, err := h.ob.Audit(h.t.Context(), admin.AuditQuery{})
 	require.NoError(h.t, err)
 	var all []string
 	for _, e := range entries {

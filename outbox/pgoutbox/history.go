@@ -11,10 +11,10 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/leat-go/leat/internal/ids"
-	"github.com/leat-go/leat/outbox/internal/pgheld"
-	"github.com/leat-go/leat/outbox/internal/pgwindow"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
 // Bound is one end of a stretch of history. The zero value is the oldest message
@@ -128,7 +128,7 @@ func (h *history) begin(ctx context.Context, p *playback, order driver.ReplayOrd
 		return err
 	}
 	return pgx.BeginFunc(ctx, h.ob.pool, func(tx pgx.Tx) error {
-		return h.ob.held.Note(ctx, tx, h.cfg.Group, "replay", pgheld.By{Actor: order.Actor, Reason: order.Reason}, string(details))
+		return h.ob.held.Note(ctx, tx, h.cfg.Group, "replay", admin.By{Actor: order.Actor, Reason: order.Reason}, string(details))
 	})
 }
 

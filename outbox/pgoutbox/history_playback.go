@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/leat-go/leat/outbox/internal/pgwindow"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
 // historySpan is how many numbers one statement walks: where few of them are

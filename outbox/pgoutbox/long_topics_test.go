@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
-	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
 // TestN4_LongTopicsCanBeSetAside: a producer that writes to the table can name a topic of
@@ -23,7 +23,7 @@ func TestN4_LongTopicsCanBeSetAside(t *testing.T) {
 	put(t, h.ob, "b", "next")
 	h.hold(driver.FatePark, driver.FateWait, driver.FateDead, driver.FateRetry, driver.FateDelivered)
 	require.Empty(t, h.pendingNow())
-	parked, err := h.ob.Parked(t.Context(), pgoutbox.ParkedQuery{})
+	parked, err := h.ob.Parked(t.Context(), admin.HeldQuery{})
 	require.NoError(t, err)
 	require.Len(t, parked, 2)
 	long := parked[0].Topic

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/internal/pgmigrate"
-	"github.com/leat-go/leat/outbox/internal/pgwindow"
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
 // maintenanceSchema is the oldest version of the schema that maintenance works with.

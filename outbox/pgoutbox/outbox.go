@@ -10,9 +10,9 @@ import (
 
 	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/internal/keyhash"
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/internal/pgheld"
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
-	"github.com/leat-go/leat/outbox"
 )
 
 // Outbox is one outbox in one PostgreSQL database. It is safe for concurrent

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/leat-go/leat/outbox/internal/pgwindow"
 	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
 var _ driver.Positioned = (*session)(nil)

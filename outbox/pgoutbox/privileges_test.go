@@ -16,6 +16,7 @@ import (
 
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
 )
@@ -142,7 +143,7 @@ func useRelay(ctx context.Context, ob *pgoutbox.Outbox) error {
 			return nil
 		}
 		sink.poison = ""
-		changed, err := ob.Redrive(ctx, pgoutbox.RedriveRequest{By: people(), Selection: pgoutbox.Selection{Topic: topic, Key: "k"}})
+		changed, err := ob.Redrive(ctx, admin.RedriveRequest{By: people(), Selection: admin.Selection{Topic: topic, Key: "k"}})
 		if err != nil {
 			return fmt.Errorf("%w: redriven %v: %w", errIncomplete, changed, err)
 		}
@@ -154,7 +155,7 @@ func useRelay(ctx context.Context, ob *pgoutbox.Outbox) error {
 func useStats(ctx context.Context, ob *pgoutbox.Outbox) error {
 	err := useRelay(ctx, ob)
 	_, stats := ob.Stats(ctx)
-	entries, audit := ob.Audit(ctx, pgoutbox.AuditQuery{})
+	entries, audit := ob.Audit(ctx, admin.AuditQuery{})
 	if audit == nil && len(entries) == 0 {
 		audit = errIncomplete
 	}

@@ -5,9 +5,9 @@ import (
 	"fmt"
 
 	"github.com/leat-go/leat/internal/failpoint"
-	"github.com/leat-go/leat/outbox/internal/pgwindow"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
 // largeBacklog is the number of records from which on it is worth a transaction

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/leat-go/leat/outbox/internal/pgwindow"
 	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
 // switchPoll is how soon a replica that finds nothing to claim looks again while

@@ -14,9 +14,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/leat-go/leat/internal/ids"
-	"github.com/leat-go/leat/outbox/internal/pgwindow"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
 // SourceConfig tunes a Source.
@@ -287,7 +287,7 @@ func unusable(err error) error {
 	return err
 }
 
-// newName returns a name that no other source has, readable for people.
+// newName returns a name that no other source has, readable for operators.
 func newName() (string, error) {
 	id, err := ids.New()
 	if err != nil {

@@ -47,7 +47,7 @@ func (s Start) orDefault(group string) Start {
 	return s
 }
 
-// String says where, for people.
+// String says where, for operators.
 func (s Start) String() string {
 	switch {
 	case !s.stated:

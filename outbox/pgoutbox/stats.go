@@ -25,7 +25,7 @@ type Stats struct {
 type GroupStats struct {
 	Name string
 	// Held is the number of records that are held: Retrying of them are tried again,
-	// Parked wait for people, and the others wait behind one of their key. Dead is
+	// Parked wait for an operator, and the others wait behind one of their key. Dead is
 	// the number of records that were given up. Each is counted up to 100,000.
 	Held, Retrying, Parked, Dead int
 	// OldestRetried is the age of the oldest message that is tried again, since it
@@ -98,8 +98,8 @@ func (s *Stats) scan(rows pgx.Rows) error {
 		if slot != nil {
 			g := &s.Groups[len(s.Groups)-1]
 			g.Slots = append(g.Slots, SlotStats{
-				Slot: *slot, Owner: textOrEmpty(owner), Epoch: or0(epoch), LeaseLeft: ageOf(left),
-				Window: or0(window), WindowAge: ageOf(age), Backlog: or0(pending), Lag: ageOf(lag), Problem: textOrEmpty(problem),
+				Slot: *slot, Owner: or0(owner), Epoch: or0(epoch), LeaseLeft: ageOf(left),
+				Window: or0(window), WindowAge: ageOf(age), Backlog: or0(pending), Lag: ageOf(lag), Problem: or0(problem),
 			})
 		}
 		return nil
@@ -107,12 +107,12 @@ func (s *Stats) scan(rows pgx.Rows) error {
 	return err
 }
 
-// or0 returns 0 for what is not known.
-func or0[T int | int64](v *T) T {
-	if v == nil {
-		return 0
+// or0 returns the zero value for what is not known.
+func or0[T any](v *T) (value T) {
+	if v != nil {
+		value = *v
 	}
-	return *v
+	return value
 }
 
 // ageOf returns a time that the database gives in µs; 0 where it is not known.

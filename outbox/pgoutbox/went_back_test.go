@@ -6,9 +6,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/leat-go/leat/outbox/internal/pgwindow"
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/internal/pgwindow"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
@@ -162,7 +163,7 @@ func TestO2_NobodyDeletesByAForeignPosition(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ob, db := relayed(t)
-			by := pgoutbox.By{Actor: "me", Reason: "r"}
+			by := admin.By{Actor: "me", Reason: "r"}
 			require.NoError(t, ob.SetMaxLag(t.Context(), "default", time.Millisecond, by))
 			age(t, db, "1 day")
 			exec(t, db, spoil)

@@ -207,8 +207,8 @@ func (t *term) resolved(verdicts []driver.Verdict, free []driver.Key) {
 	t.uncap()
 }
 
-// forgetRetries forgets records that should be due and were not found: people
-// have dealt with them.
+// forgetRetries forgets records that should be due and were not found: an operator
+// has dealt with them.
 func (t *term) forgetRetries(now time.Time) {
 	for seq, p := range t.retries {
 		if d := t.destinations.out(p.topic); p.at.Before(now) && (d == nil || t.destinations.ready(d, now)) {

@@ -60,7 +60,7 @@ func (c Config) validateExactlyOnce(sink driver.Sink) error {
 // (Fence, which also ends all earlier incarnations, then Seek), the session moves
 // on only when it has said that it has committed, and where it has not said so the
 // term is over and the next one asks again. What the session stores is a copy, for
-// retention and for people.
+// retention and for operators.
 type exactlyOnce struct {
 	term    *term
 	sink    driver.TransactionalSink

@@ -102,20 +102,20 @@ type Progress struct {
 	In, Out float64
 }
 
-// AlarmHook sees what people should look at.
+// AlarmHook sees what an operator should look at.
 type AlarmHook interface {
 	// OnAlarm is called when an alarm is raised. It is not repeated while its
 	// cause lasts, but for AlarmParked.
 	OnAlarm(ctx context.Context, a Alarm)
 }
 
-// Alarm is something that people should look at.
+// Alarm is something that an operator should look at.
 type Alarm struct {
 	// Kind says what.
 	Kind AlarmKind
 	// Topic is the topic that it is about, if it is about one.
 	Topic string
-	// Detail is for people.
+	// Detail is for operators.
 	Detail string
 }
 
@@ -124,7 +124,7 @@ type AlarmKind string
 
 // The kinds of alarms.
 const (
-	// AlarmParked says that records were parked: they wait for people.
+	// AlarmParked says that records were parked: they wait for an operator.
 	AlarmParked AlarmKind = "parked"
 	// AlarmHeldCap says that Config.MaxHeld is reached: the relay stops at its page.
 	AlarmHeldCap AlarmKind = "held_cap"

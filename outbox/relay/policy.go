@@ -17,7 +17,7 @@ import (
 type Action int
 
 const (
-	// Park keeps the record, and all behind it of its key, until people redrive
+	// Park keeps the record, and all behind it of its key, until an operator redrives
 	// it. Nothing is lost and nothing of the key is sent out of order.
 	Park Action = iota
 	// Block tries the record again for as long as it takes; its key waits.

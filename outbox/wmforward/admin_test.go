@@ -5,18 +5,18 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/outboxtest"
-	"github.com/leat-go/leat/outbox/wmforward"
 )
 
 var _ outboxtest.Admin = &subject{}
 
-func people() wmforward.By {
-	return wmforward.By{Actor: "ann", Reason: "the topic exists now"}
+func operator() admin.By {
+	return admin.By{Actor: "ann", Reason: "the topic exists now"}
 }
 
-func aside(all []wmforward.Aside, err error) ([]outboxtest.Aside, error) {
+func aside(all []admin.HeldRecord, err error) ([]outboxtest.Aside, error) {
 	var out []outboxtest.Aside
 	for i := range all {
 		a := outboxtest.Aside{Record: all[i].Record, Waits: all[i].Waits, Attempts: all[i].Attempts, Reason: all[i].Reason}
@@ -30,12 +30,12 @@ func aside(all []wmforward.Aside, err error) ([]outboxtest.Aside, error) {
 
 // Parked implements outboxtest.Admin.
 func (s *subject) Parked(ctx context.Context, group string) ([]outboxtest.Aside, error) {
-	return aside(s.of(group).Parked(ctx, wmforward.Query{Limit: 10_000}))
+	return aside(s.of(group).Parked(ctx, admin.HeldQuery{Limit: 10_000}))
 }
 
 // Dead implements outboxtest.Admin.
 func (s *subject) Dead(ctx context.Context, group string) ([]outboxtest.Aside, error) {
-	return aside(s.of(group).Dead(ctx, wmforward.Query{Limit: 10_000}))
+	return aside(s.of(group).Dead(ctx, admin.HeldQuery{Limit: 10_000}))
 }
 
 // Skipped implements outboxtest.Admin.
@@ -50,24 +50,24 @@ func (s *subject) Skipped(ctx context.Context, group string) ([]string, error) {
 
 // Redrive implements outboxtest.Admin.
 func (s *subject) Redrive(ctx context.Context, group string, key driver.Key) error {
-	_, err := s.of(group).Redrive(ctx, wmforward.Selection{Topic: key.Topic, Key: key.Key}, people())
+	_, err := s.of(group).Redrive(ctx, admin.RedriveRequest{By: operator(), Selection: admin.Selection{Topic: key.Topic, Key: key.Key}})
 	return err
 }
 
 // RedriveID implements outboxtest.Admin.
 func (s *subject) RedriveID(ctx context.Context, group, id string) error {
-	_, err := s.of(group).Redrive(ctx, wmforward.Selection{ID: id}, people())
+	_, err := s.of(group).Redrive(ctx, admin.RedriveRequest{By: operator(), Selection: admin.Selection{ID: id}})
 	return err
 }
 
 // SkipHead implements outboxtest.Admin.
 func (s *subject) SkipHead(ctx context.Context, group string, key driver.Key) error {
-	_, err := s.of(group).SkipHead(ctx, key, people())
+	_, err := s.of(group).SkipHead(ctx, admin.SkipHeadRequest{By: operator(), Key: key})
 	return err
 }
 
 // Drop implements outboxtest.Admin.
 func (s *subject) Drop(ctx context.Context, group string, key driver.Key) error {
-	_, err := s.of(group).Drop(ctx, wmforward.Selection{Topic: key.Topic, Key: key.Key}, people())
+	_, err := s.of(group).Drop(ctx, admin.DropRequest{By: operator(), Selection: admin.Selection{Topic: key.Topic, Key: key.Key}})
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/wmforward"
 )
@@ -37,7 +38,7 @@ func TestO2_O7_RowThatCannotBeHeldIsParkedAlone(t *testing.T) {
 			var sink collector
 			runOnce(t, src, wmforward.Guard(&sink))
 			require.Equal(t, []string{"before", "after"}, sink.taken())
-			parked, err := src.Parked(t.Context(), wmforward.Query{})
+			parked, err := src.Parked(t.Context(), admin.HeldQuery{})
 			require.NoError(t, err)
 			require.Len(t, parked, 1)
 			require.Contains(t, parked[0].Errors[0].Error, c.reason)

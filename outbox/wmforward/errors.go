@@ -5,9 +5,9 @@ import (
 	"fmt"
 
 	"github.com/leat-go/leat/internal/pgerr"
-	"github.com/leat-go/leat/outbox/internal/pgwindow"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
 var (

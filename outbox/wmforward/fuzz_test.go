@@ -1,8 +1,6 @@
 package wmforward
 
 import (
-	"encoding/json"
-	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -53,18 +51,6 @@ func FuzzDecode(f *testing.F) {
 			of = r.ID
 		}
 		require.Equal(t, keyhash.Shard([]byte(of)), r.Shard)
-
-		stored, err := heldRow(&r)
-		require.NoError(t, err)
-		if stored.Headers != nil {
-			require.True(t, json.Valid([]byte(*stored.Headers)))
-			requireNoNUL(t, *stored.Headers)
-		}
-		held := recordOf(&stored)
-		if len(r.Headers) == 0 {
-			r.Headers = nil
-		}
-		require.Equal(t, r, held)
 	})
 }
 
@@ -72,31 +58,4 @@ func requireStorable(t *testing.T, text string) {
 	t.Helper()
 	require.True(t, utf8.ValidString(text), "%q", text)
 	require.NotContains(t, text, "\x00")
-}
-
-// requireNoNUL checks that text is JSON that jsonb takes.
-func requireNoNUL(t *testing.T, text string) {
-	t.Helper()
-	var headers map[string]string
-	require.NoError(t, json.Unmarshal([]byte(text), &headers))
-	require.False(t, hasNUL(headers))
-}
-
-// FuzzHeaders: headers of any kind are stored, and come back as they were as far as
-// they are text.
-func FuzzHeaders(f *testing.F) {
-	f.Add("a", "b", "c", "d")
-	f.Add(escapedHeaders, "x", escapedHeaders, "x")
-	f.Add(escapedHeaders, `{"a":"b"}`, escapedHeaders, `{"a":"b"}`)
-	f.Add("a\x00", "x\x00y", "", "\\u0000")
-	f.Fuzz(func(t *testing.T, n1, v1, n2, v2 string) {
-		headers := map[string]string{n1: v1}
-		headers[n2] = v2
-		stored, err := storedHeaders(headers)
-		require.NoError(t, err)
-		requireNoNUL(t, *stored)
-		if utf8.ValidString(strings.Join([]string{n1, v1, n2, v2}, " ")) {
-			require.Equal(t, headers, headersOf(*stored))
-		}
-	})
 }

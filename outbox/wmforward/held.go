@@ -2,12 +2,10 @@ package wmforward
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
-	"github.com/leat-go/leat/outbox/internal/pgheld"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/internal/pgheld"
 )
 
 var _ driver.Holder = (*session)(nil)
@@ -22,7 +20,7 @@ func (n *session) HeldKeys(ctx context.Context) ([]driver.Key, error) {
 	n.reading.Lock()
 	defer n.reading.Unlock()
 	keys, err := n.source.held.Keys(ctx, n.reader, n.lease.Slot.Group, whole())
-	return relayKeys(keys), unusable(describe(err))
+	return keys, unusable(describe(err))
 }
 
 // CountHeld implements driver.Holder.
@@ -40,28 +38,13 @@ func (n *session) Hold(ctx context.Context, p driver.Page, settled int, h []driv
 	if err != nil {
 		return err
 	}
-	holdings := make([]pgheld.Holding, len(h))
-	for i := range h {
-		if h[i].Index < 0 || h[i].Index >= settled || h[i].Fate == driver.FateDelivered {
-			return fmt.Errorf("leat: cannot hold record %d of %d that are settled, with fate %s", h[i].Index, settled, h[i].Fate)
-		}
-		row, err := heldRow(&p.Records[h[i].Index])
-		if err != nil {
-			return err
-		}
-		holdings[i] = pgheld.Holding{Row: row, Fate: n.fate(h[i].Fate, h[i].Attempts, h[i].Reason)}
-		holdings[i].RetryIn = h[i].RetryIn
-	}
-	return n.hold(ctx, at, last, holdings)
-}
-
-func (n *session) hold(ctx context.Context, at cursor, last int64, h []pgheld.Holding) error {
 	n.writing.Lock()
 	defer n.writing.Unlock()
 	if n.isSettled(at, last) {
 		return nil
 	}
-	err := n.source.held.Hold(ctx, n.writer, n.lease, pgheld.Position{Window: at.window, Last: last}, h)
+	to := pgheld.Position{Window: at.window, Last: last}
+	err = n.source.held.Hold(ctx, n.writer, n.lease, to, p.Records[:settled], h)
 	if err != nil {
 		return unusable(describe(err))
 	}
@@ -88,54 +71,14 @@ func (n *session) Due(ctx context.Context, limit int, except []string) ([]driver
 	}
 	n.reading.Lock()
 	defer n.reading.Unlock()
-	rows, err := n.source.held.Due(ctx, n.reader, n.lease.Slot.Group, whole(), limit, except)
-	if err != nil {
-		return nil, unusable(describe(err))
-	}
-	due := make([]driver.Held, len(rows))
-	for i := range rows {
-		due[i] = driver.Held{Record: recordOf(&rows[i].Row), Attempts: rows[i].Attempts}
-	}
-	return due, nil
+	due, err := n.source.held.Due(ctx, n.reader, n.lease.Slot.Group, whole(), limit, except)
+	return due, unusable(describe(err))
 }
 
 // Resolve implements driver.Holder.
 func (n *session) Resolve(ctx context.Context, v []driver.Verdict) ([]driver.Key, error) {
-	if len(v) == 0 {
-		return nil, nil
-	}
-	verdicts := make([]pgheld.Verdict, len(v))
-	for i := range v {
-		if v[i].Record == nil || v[i].Fate == driver.FateWait {
-			return nil, errVerdict
-		}
-		verdicts[i] = pgheld.Verdict{
-			Seq: v[i].Record.Seq, Topic: v[i].Record.Topic, Key: textOrNull(&v[i].Record.Key),
-			Fate: n.fate(v[i].Fate, v[i].Attempts, v[i].Reason),
-		}
-		verdicts[i].RetryIn = v[i].RetryIn
-	}
 	n.writing.Lock()
 	defer n.writing.Unlock()
-	free, err := n.source.held.Resolve(ctx, n.writer, n.lease, verdicts)
-	return relayKeys(free), unusable(describe(err))
-}
-
-var errVerdict = errors.New("leat: a verdict needs a record, and another fate than wait")
-
-// fate translates what becomes of a record.
-func (n *session) fate(f driver.Fate, attempts []driver.Attempt, reason string) pgheld.Fate {
-	fate := pgheld.Fate{Name: f.String(), Reason: reason}
-	for _, a := range attempts {
-		fate.Attempts = append(fate.Attempts, pgheld.Error{At: a.At, Kind: a.Kind.String(), Error: a.Error, Epoch: n.lease.Epoch})
-	}
-	return fate
-}
-
-func relayKeys(keys []pgheld.Key) []driver.Key {
-	all := make([]driver.Key, len(keys))
-	for i, k := range keys {
-		all[i] = driver.Key(k)
-	}
-	return all
+	free, err := n.source.held.Resolve(ctx, n.writer, n.lease, v)
+	return free, unusable(describe(err))
 }

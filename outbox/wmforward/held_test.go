@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/relay"
 	"github.com/leat-go/leat/outbox/wmforward"
@@ -70,7 +71,7 @@ func TestO6_O7_MalformedRowIsParkedAlone(t *testing.T) {
 	runOnce(t, src, wmforward.Guard(&sink))
 	require.Equal(t, []string{"before", "after"}, sink.taken())
 
-	parked, err := src.Parked(t.Context(), wmforward.Query{})
+	parked, err := src.Parked(t.Context(), admin.HeldQuery{})
 	require.NoError(t, err)
 	require.Len(t, parked, 1)
 	require.Equal(t, "row-1", parked[0].ID)
@@ -79,9 +80,9 @@ func TestO6_O7_MalformedRowIsParkedAlone(t *testing.T) {
 	_, err = src.HandBack(t.Context())
 	require.ErrorIs(t, err, wmforward.ErrRecordsHeld)
 
-	changed, err := src.Drop(t.Context(), wmforward.Selection{ID: "row-1"}, people())
+	changed, err := src.Drop(t.Context(), admin.DropRequest{By: operator(), Selection: admin.Selection{ID: "row-1"}})
 	require.NoError(t, err)
-	require.Equal(t, wmforward.Changed{Count: 1, IDs: []string{"row-1"}}, changed)
+	require.Equal(t, admin.Changed{Count: 1, IDs: []string{"row-1"}}, changed)
 	_, err = src.HandBack(t.Context())
 	require.NoError(t, err)
 }
@@ -98,17 +99,17 @@ func TestO6_ParkedKeyIsRedrivenInOrder(t *testing.T) {
 	runOnce(t, src, &sink)
 	require.Equal(t, []string{"3"}, sink.taken())
 	sink.refuse = ""
-	_, err := src.Redrive(t.Context(), wmforward.Selection{Topic: "events", Key: "k"}, people())
+	_, err := src.Redrive(t.Context(), admin.RedriveRequest{By: operator(), Selection: admin.Selection{Topic: "events", Key: "k"}})
 	require.NoError(t, err)
 	runOnce(t, src, &sink)
 	require.Equal(t, []string{"poison 1", "2", "4"}, sink.taken())
 
-	_, err = src.SkipHead(t.Context(), driver.Key{Topic: "events", Key: "k"}, people())
-	require.ErrorIs(t, err, wmforward.ErrNotParked)
-	_, err = src.Redrive(t.Context(), wmforward.Selection{ID: "x"}, wmforward.By{})
-	require.ErrorIs(t, err, wmforward.ErrInvalidRequest)
-	_, err = src.Dead(t.Context(), wmforward.Query{Limit: -1})
-	require.ErrorIs(t, err, wmforward.ErrInvalidRequest)
+	_, err = src.SkipHead(t.Context(), admin.SkipHeadRequest{By: operator(), Key: driver.Key{Topic: "events", Key: "k"}})
+	require.ErrorIs(t, err, admin.ErrNotParked)
+	_, err = src.Redrive(t.Context(), admin.RedriveRequest{By: admin.By{}, Selection: admin.Selection{ID: "x"}})
+	require.ErrorIs(t, err, admin.ErrInvalidRequest)
+	_, err = src.Dead(t.Context(), admin.HeldQuery{Limit: -1})
+	require.ErrorIs(t, err, admin.ErrInvalidRequest)
 }
 
 // TestO4_HeldCopiesAreIdentical: a record that was set aside is sent as it was

@@ -14,6 +14,7 @@ import (
 
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/relay"
 	"github.com/leat-go/leat/outbox/wmforward"
 )
@@ -124,7 +125,7 @@ func (f *traffic) expect() {
 	require.Eventually(f.t, func() bool { return len(f.sink.first("k")) >= len(f.want) }, time.Minute, 5*time.Millisecond)
 	require.Equal(f.t, f.want, f.sink.first("k"))
 	require.Eventually(f.t, func() bool {
-		all, err := f.parking.Parked(f.t.Context(), wmforward.Query{Limit: 1000})
+		all, err := f.parking.Parked(f.t.Context(), admin.HeldQuery{Limit: 1000})
 		return err == nil && len(all) == len(f.want)/2
 	}, time.Minute, 20*time.Millisecond)
 }

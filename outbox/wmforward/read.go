@@ -5,9 +5,9 @@ import (
 	"errors"
 
 	"github.com/leat-go/leat/internal/failpoint"
-	"github.com/leat-go/leat/outbox/internal/pgwindow"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
 var errNotWhole = errors.New("leat: the window was not read to its end")

@@ -14,10 +14,10 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leat-go/leat/internal/ids"
-	"github.com/leat-go/leat/outbox/internal/pgheld"
-	"github.com/leat-go/leat/outbox/internal/pgwindow"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/internal/pgheld"
+	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
 // Source reads a forwarder's table for relays of one group. It is safe for
@@ -197,7 +197,7 @@ func (s *Source) ended() {
 	s.running--
 }
 
-// newName returns a name that no other source has, readable for people.
+// newName returns a name that no other source has, readable for operators.
 func newName() (string, error) {
 	id, err := ids.New()
 	if err != nil {

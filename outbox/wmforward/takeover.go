@@ -11,8 +11,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/leat-go/leat/outbox/internal/pgwindow"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
 // defaultTakeOverTimeout is that of Config, where the lease allows it.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
@@ -19,9 +20,9 @@ func (st *stage) operate(ctx context.Context) error {
 		return err
 	}
 	for pause(ctx, operateEvery) {
-		_, err := ob.Drop(ctx, pgoutbox.DropRequest{
-			By:        pgoutbox.By{Actor: "operator", Reason: "larger than the topic takes"},
-			Selection: pgoutbox.Selection{Topics: "*"},
+		_, err := ob.Drop(ctx, admin.DropRequest{
+			By:        admin.By{Actor: "operator", Reason: "larger than the topic takes"},
+			Selection: admin.Selection{Topics: "*"},
 		})
 		if err != nil && ctx.Err() == nil {
 			fmt.Fprintf(st.options.Out, "the operator could not drop what is parked: %v\n", err)

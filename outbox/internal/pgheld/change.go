@@ -2,66 +2,66 @@ package pgheld
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
 // Redrive lets the relay try again what is selected. Of a parked key the first
 // record is due and the others follow, whichever record was named. Dead records are
 // held again, and tried before those of their key that are held behind them.
-func (s *Statements) Redrive(ctx context.Context, db pgwindow.Beginner, group string, sel Selection, by By) (Changed, error) {
-	return s.change(ctx, db, group, sel, by, func(tx pgx.Tx, seqs []int64, dead bool) (pgx.Rows, error) {
+func (s *Statements) Redrive(ctx context.Context, db pgwindow.Beginner, req admin.RedriveRequest) (admin.Changed, error) {
+	req, err := req.Complete()
+	if err != nil {
+		return admin.Changed{}, err
+	}
+	return s.change(ctx, db, req.Group, req.Selection, s.pickToRedrive, func(tx pgx.Tx, seqs []int64, dead bool) (pgx.Rows, error) {
 		if dead {
-			return tx.Query(ctx, s.redriveDead, group, seqs, by.Actor, by.Reason)
+			return tx.Query(ctx, s.redriveDead, req.Group, seqs, req.Actor, req.Reason)
 		}
-		return tx.Query(ctx, s.redrive, group, seqs, by.Actor, by.Reason)
-	}, s.pickToRedrive)
+		return tx.Query(ctx, s.redrive, req.Group, seqs, req.Actor, req.Reason)
+	})
 }
 
 // Drop drops what is selected. A key is dropped from its end, so that nothing of
 // it goes out in between. A filter selects parked records, not those behind them.
-func (s *Statements) Drop(ctx context.Context, db pgwindow.Beginner, group string, sel Selection, by By) (Changed, error) {
-	return s.change(ctx, db, group, sel, by, func(tx pgx.Tx, seqs []int64, dead bool) (pgx.Rows, error) {
+func (s *Statements) Drop(ctx context.Context, db pgwindow.Beginner, req admin.DropRequest) (admin.Changed, error) {
+	req, err := req.Complete()
+	if err != nil {
+		return admin.Changed{}, err
+	}
+	return s.change(ctx, db, req.Group, req.Selection, s.pickToDrop, func(tx pgx.Tx, seqs []int64, dead bool) (pgx.Rows, error) {
 		if dead {
-			return tx.Query(ctx, s.dropDead, group, seqs, by.Actor, by.Reason, "drop")
+			return tx.Query(ctx, s.dropDead, req.Group, seqs, req.Actor, req.Reason, "drop")
 		}
-		return tx.Query(ctx, s.drop, group, seqs, by.Actor, by.Reason, "drop")
-	}, s.pickToDrop)
+		return tx.Query(ctx, s.drop, req.Group, seqs, req.Actor, req.Reason, "drop")
+	})
 }
 
 // SkipHead drops the first record of a key, which is parked.
-func (s *Statements) SkipHead(ctx context.Context, db pgwindow.Beginner, group string, key Key, by By) (Changed, error) {
-	sel := Selection{Topic: key.Topic, Key: key.Key, Limit: 1}
-	return s.change(ctx, db, group, sel, by, func(tx pgx.Tx, seqs []int64, _ bool) (pgx.Rows, error) {
-		return tx.Query(ctx, s.drop, group, seqs, by.Actor, by.Reason, "skip_head")
-	}, func(ctx context.Context, tx pgx.Tx, group string, sel Selection) ([]int64, error) {
-		seq, state, err := s.firstOf(ctx, tx, group, key)
-		if err != nil || seq == 0 {
-			return nil, err
-		}
-		if state != stateParked {
-			return nil, fmt.Errorf("%w: the first of the %s", ErrBeingRetried, sel)
-		}
-		return []int64{seq}, nil
+func (s *Statements) SkipHead(ctx context.Context, db pgwindow.Beginner, req admin.SkipHeadRequest) (admin.Changed, error) {
+	req, err := req.Complete()
+	if err != nil {
+		return admin.Changed{}, err
+	}
+	sel := admin.Selection{Topic: req.Key.Topic, Key: req.Key.Key}
+	return s.change(ctx, db, req.Group, sel, s.pickHead, func(tx pgx.Tx, seqs []int64, _ bool) (pgx.Rows, error) {
+		return tx.Query(ctx, s.drop, req.Group, seqs, req.Actor, req.Reason, "skip_head")
 	})
 }
 
 // picker returns the places of the held records that are selected.
-type picker func(ctx context.Context, tx pgx.Tx, group string, sel Selection) ([]int64, error)
+type picker func(ctx context.Context, tx pgx.Tx, group string, sel admin.Selection) ([]int64, error)
 
-// change picks, changes, and puts the keys right, in one transaction.
+// change picks, applies what was asked for, and puts the keys right, in one transaction.
 func (s *Statements) change(
-	ctx context.Context, db pgwindow.Beginner, group string, sel Selection, by By,
-	apply func(tx pgx.Tx, seqs []int64, dead bool) (pgx.Rows, error), pick picker,
-) (Changed, error) {
-	if err := errors.Join(by.Check(), sel.Check(), checkTexts(map[string]string{"Group": group})); err != nil {
-		return Changed{}, err
-	}
-	var changed Changed
+	ctx context.Context, db pgwindow.Beginner, group string, sel admin.Selection, pick picker,
+	apply func(tx pgx.Tx, seqs []int64, dead bool) (pgx.Rows, error),
+) (admin.Changed, error) {
+	var changed admin.Changed
 	err := s.Locked(ctx, db, group, func(tx pgx.Tx) error {
 		var seqs []int64
 		var err error
@@ -76,10 +76,10 @@ func (s *Statements) change(
 			return err
 		}
 		if len(seqs) == 0 {
-			if sel.filters() {
+			if sel.Filters() {
 				return nil
 			}
-			return fmt.Errorf("%w: %s of group %q", ErrNotParked, sel, group)
+			return fmt.Errorf("%w: %s of group %q", admin.ErrNotParked, sel, group)
 		}
 		rows, err := apply(tx, seqs, dead)
 		if err != nil {
@@ -93,13 +93,13 @@ func (s *Statements) change(
 		return err
 	})
 	if err != nil {
-		return Changed{}, err
+		return admin.Changed{}, err
 	}
 	return changed, nil
 }
 
-func collectChanged(rows pgx.Rows) (Changed, keySet, error) {
-	var c Changed
+func collectChanged(rows pgx.Rows) (admin.Changed, keySet, error) {
+	var c admin.Changed
 	var touched keySet
 	var seq int64
 	var id, topic string

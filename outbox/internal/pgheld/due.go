@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // maxBytes is where a page of due records ends although there are more. It is what
@@ -16,18 +18,11 @@ type Share struct {
 	Slots, Slot int16
 }
 
-// Held is a record that is due.
-type Held struct {
-	Row
-
-	Attempts int
-}
-
 // Due returns records that are to be tried now, ascending, at most limit, none of the
 // topics in except. Each record to be retried comes with the first of those that wait
 // behind it. The page ends with the record that fills 4 MiB of payloads, keys and
 // headers: at least one is returned if any is due, and no more is fetched than that.
-func (s *Statements) Due(ctx context.Context, conn *pgx.Conn, group string, share Share, limit int, except []string) ([]Held, error) {
+func (s *Statements) Due(ctx context.Context, conn *pgx.Conn, group string, share Share, limit int, except []string) ([]driver.Held, error) {
 	if except == nil {
 		except = []string{}
 	}
@@ -35,13 +30,16 @@ func (s *Statements) Due(ctx context.Context, conn *pgx.Conn, group string, shar
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (h Held, err error) {
-		return h, row.Scan(append(h.scans(), &h.Attempts)...)
+	return pgx.CollectRows(rows, func(found pgx.CollectableRow) (driver.Held, error) {
+		var r row
+		var attempts int
+		err := found.Scan(append(r.scans(), &attempts)...)
+		return driver.Held{Record: r.record(), Attempts: attempts}, err
 	})
 }
 
 // Keys returns the keys of which a record is held.
-func (s *Statements) Keys(ctx context.Context, conn *pgx.Conn, group string, share Share) ([]Key, error) {
+func (s *Statements) Keys(ctx context.Context, conn *pgx.Conn, group string, share Share) ([]driver.Key, error) {
 	rows, err := conn.Query(ctx, s.keys, group, share.Slots, share.Slot)
 	if err != nil {
 		return nil, err

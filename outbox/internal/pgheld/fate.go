@@ -6,31 +6,11 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/internal/storable"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
-// Fates of records, as the statements spell them.
-const (
-	Retry     = "retry"
-	Wait      = "wait"
-	Park      = "park"
-	Dead      = "dead"
-	Skip      = "skip"
-	Delivered = "delivered"
-)
-
-// Fate is what becomes of a record.
-type Fate struct {
-	Name string
-	// Attempts are the errors of deliveries that have failed.
-	Attempts []Error
-	// RetryIn is when to try again, for Retry.
-	RetryIn time.Duration
-	// Reason is for people.
-	Reason string
-}
-
-// Error is one failed delivery, as it is stored.
-type Error struct {
+// failure is one failed delivery, as it is stored.
+type failure struct {
 	At    time.Time `json:"at"`
 	Kind  string    `json:"kind"`
 	Error string    `json:"error"`
@@ -43,6 +23,7 @@ const maxErrorBytes = 2000
 
 // fates are fates as parameters.
 type fates struct {
+	epoch    int64
 	names    []string
 	attempts []int32
 	errors   []string
@@ -50,26 +31,19 @@ type fates struct {
 	reasons  []*string
 }
 
-func (f *fates) add(one *Fate) error {
-	all := make([]Error, len(one.Attempts))
-	for i, e := range one.Attempts {
-		e.Error = storable.AtMost(e.Error, maxErrorBytes)
-		e.At = e.At.UTC()
-		all[i] = e
+func (f *fates) add(fate driver.Fate, attempts []driver.Attempt, retryIn time.Duration, reason string) error {
+	all := make([]failure, len(attempts))
+	for i, a := range attempts {
+		all[i] = failure{At: a.At.UTC(), Kind: a.Kind.String(), Error: storable.AtMost(a.Error, maxErrorBytes), Epoch: f.epoch}
 	}
 	raw, err := json.Marshal(all)
 	if err != nil {
 		return fmt.Errorf("leat: errors of a held record: %w", err)
 	}
-	f.names = append(f.names, one.Name)
+	f.names = append(f.names, fate.String())
 	f.attempts = append(f.attempts, int32(len(all))) //nolint:gosec // as many as a policy allows
 	f.errors = append(f.errors, string(raw))
-	f.retryIn = append(f.retryIn, one.RetryIn.Microseconds())
-	var reason *string
-	if one.Reason != "" {
-		text := storable.AtMost(one.Reason, maxErrorBytes)
-		reason = &text
-	}
-	f.reasons = append(f.reasons, reason)
+	f.retryIn = append(f.retryIn, retryIn.Microseconds())
+	f.reasons = append(f.reasons, orNull(storable.AtMost(reason, maxErrorBytes)))
 	return nil
 }

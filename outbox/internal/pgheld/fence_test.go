@@ -5,6 +5,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/internal/pgheld"
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
@@ -13,13 +15,19 @@ import (
 // returns what is held then.
 func resolveAsZombie(t *testing.T, b *bench, s *pgheld.Statements) ([]string, error) {
 	t.Helper()
-	require.NoError(t, b.hold(b.Statements, pgheld.Retry))
+	require.NoError(t, b.hold(b.Statements, driver.FateRetry))
 	_, err := b.db.Pool.Exec(t.Context(), "UPDATE leat.outbox_leases SET owner = 'another', epoch = epoch + 1")
 	require.NoError(t, err)
-	key := "k"
 	_, err = s.Resolve(t.Context(), b.conn, b.lease,
-		[]pgheld.Verdict{{Seq: b.last, Topic: "events", Key: &key, Fate: pgheld.Fate{Name: pgheld.Dead}}})
+		[]driver.Verdict{{Record: record(b.last), Fate: driver.FateDead}})
 	return b.states(), err
+}
+
+// record is that of key k with number seq, as far as a verdict needs it.
+func record(seq int64) *outbox.Record {
+	r := &outbox.Record{Seq: seq}
+	r.Topic, r.Key = "events", "k"
+	return r
 }
 
 // TestO9_ZombieGivesNothingUp: what a zombie thinks of a record does not count.
@@ -29,7 +37,7 @@ func TestO9_ZombieGivesNothingUp(t *testing.T) {
 	states, err := resolveAsZombie(t, b, b.Statements)
 	require.ErrorIs(t, err, pgwindow.ErrLost)
 	require.Equal(t, []string{"1 retry"}, states)
-	require.ErrorIs(t, b.hold(b.Statements, pgheld.Wait), pgwindow.ErrLost)
+	require.ErrorIs(t, b.hold(b.Statements, driver.FateWait), pgwindow.ErrLost)
 	require.Equal(t, []string{"1 retry"}, b.states())
 }
 
@@ -48,16 +56,16 @@ func TestO9_OwnerAndEpochAreOne(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.lease.Owner = "another"
-	require.ErrorIs(t, b.hold(b.Statements, pgheld.Park), pgwindow.ErrLost)
+	require.ErrorIs(t, b.hold(b.Statements, driver.FatePark), pgwindow.ErrLost)
 	b.lease.Owner = "owner"
 	b.last--
-	require.NoError(t, b.hold(b.Statements, pgheld.Park))
+	require.NoError(t, b.hold(b.Statements, driver.FatePark))
 }
 
 // TestO9_ForeignWindow: a window that the database does not know is not settled.
 func TestO9_ForeignWindow(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	require.ErrorIs(t, b.Hold(t.Context(), b.conn, b.lease, pgheld.Position{Window: 1, Last: 1}, nil), pgwindow.ErrLost)
+	require.ErrorIs(t, b.Hold(t.Context(), b.conn, b.lease, pgheld.Position{Window: 1, Last: 1}, nil, nil), pgwindow.ErrLost)
 	require.Equal(t, byte('I'), b.conn.PgConn().TxStatus(), "the connection is free again")
 }

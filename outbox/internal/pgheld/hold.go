@@ -6,29 +6,34 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
-// Holding sets one record aside. Its Fate is any but Delivered.
-type Holding struct {
-	Row
-	Fate
-}
-
-// Hold stores that rows of the newest window up to `to` are settled, and sets those
-// of h aside, in one transaction. Where the position is there already, nothing
-// is changed: the answer to an earlier call was lost. pgwindow.ErrLost, and nothing
-// written, where lease or window are no longer what the caller thinks.
-func (s *Statements) Hold(ctx context.Context, conn *pgx.Conn, l pgwindow.Lease, to Position, h []Holding) error {
+// Hold stores that rows of the newest window up to `to` are settled, of which settled
+// are the last, and sets those of h aside, in one transaction. If the position is there
+// already, nothing is changed: the answer to an earlier call was lost. pgwindow.ErrLost,
+// and nothing written, if lease or window are no longer what the caller thinks.
+func (s *Statements) Hold(
+	ctx context.Context, conn *pgx.Conn, l pgwindow.Lease, to Position, settled []outbox.Record, h []driver.Holding,
+) error {
 	var rows columns
-	var what fates
 	var touched keySet
+	what := fates{epoch: l.Epoch}
 	for i := range h {
-		rows.add(&h[i].Row)
-		if err := what.add(&h[i].Fate); err != nil {
+		if h[i].Index < 0 || h[i].Index >= len(settled) || h[i].Fate == driver.FateDelivered {
+			return fmt.Errorf("leat: cannot hold record %d of %d that are settled, with fate %s", h[i].Index, len(settled), h[i].Fate)
+		}
+		row, err := rowOf(&settled[h[i].Index])
+		if err != nil {
 			return err
 		}
-		touched.add(h[i].Topic, h[i].Key)
+		rows.add(&row)
+		if err := what.add(h[i].Fate, h[i].Attempts, h[i].RetryIn, h[i].Reason); err != nil {
+			return err
+		}
+		touched.add(row.topic, row.key)
 	}
 	return s.write(ctx, conn, l, func(stored Position, b *pgx.Batch) error {
 		switch {

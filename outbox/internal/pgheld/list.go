@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/leat-go/leat/outbox/admin"
 )
 
 // Queryer runs a query; *pgx.Conn and *pgxpool.Pool are Queryers.
@@ -13,79 +15,52 @@ type Queryer interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
-// Listed is a record that was set aside, as people see it.
-type Listed struct {
-	Row
-
-	Attempts int
-	Waits    bool // behind a parked one
-	Errors   []Error
-	Reason   string
-	Since    time.Time
-}
-
-// Query selects what is listed: records with a Seq above After, of topics that
-// match the pattern Topic, and with Key, where these are given; at most Limit.
-type Query struct {
-	Group, Topic, Key string
-	After             int64
-	Limit             int
-}
-
 // Parked lists parked records and those that wait behind them, ascending.
-func (s *Statements) Parked(ctx context.Context, db Queryer, q Query) ([]Listed, error) {
+func (s *Statements) Parked(ctx context.Context, db Queryer, q admin.HeldQuery) ([]admin.HeldRecord, error) {
 	return list(ctx, db, s.listParked, q)
 }
 
 // Dead lists dead records, ascending.
-func (s *Statements) Dead(ctx context.Context, db Queryer, q Query) ([]Listed, error) {
+func (s *Statements) Dead(ctx context.Context, db Queryer, q admin.HeldQuery) ([]admin.HeldRecord, error) {
 	return list(ctx, db, s.listDead, q)
 }
 
-func list(ctx context.Context, db Queryer, sql string, q Query) ([]Listed, error) {
-	if err := checkTexts(map[string]string{"Group": q.Group, "Topic": q.Topic, "Key": q.Key}); err != nil {
+func list(ctx context.Context, db Queryer, sql string, q admin.HeldQuery) ([]admin.HeldRecord, error) {
+	q, err := q.Complete()
+	if err != nil {
 		return nil, err
 	}
 	rows, err := db.Query(ctx, sql, q.Group, like(q.Topic), orNull(q.Key), q.After, q.Limit)
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (Listed, error) {
-		var l Listed
+	return pgx.CollectRows(rows, func(found pgx.CollectableRow) (h admin.HeldRecord, err error) {
+		var r row
 		var state, raw string
-		if err := row.Scan(append(l.scans(), &l.Attempts, &state, &raw, &l.Reason, &l.Since)...); err != nil {
-			return Listed{}, err
+		if err := found.Scan(append(r.scans(), &h.Attempts, &state, &raw, &h.Reason, &h.Since)...); err != nil {
+			return h, err
 		}
-		l.Waits = state == "wait"
-		return l, json.Unmarshal([]byte(raw), &l.Errors)
+		h.Record, h.Waits, h.Since = r.record(), state == stateWaits, h.Since.In(time.UTC)
+		h.Errors, err = failuresOf(raw)
+		return h, err
 	})
 }
 
-// Entry is an entry of the audit.
-type Entry struct {
-	No            int64
-	At            time.Time
-	Action        string
-	Actor, Reason string
-	Group         string
-	Seq           int64
-	ID            string
-	Topic, Key    string
-	Details       *string
-}
-
-// AuditQuery selects entries: with a No above After, since a time, and with
-// whatever else is given; at most Limit.
-type AuditQuery struct {
-	Group, Action, Topic, Key, ID string
-	Since                         time.Time
-	After                         int64
-	Limit                         int
+func failuresOf(raw string) ([]admin.Failure, error) {
+	var stored []failure
+	if err := json.Unmarshal([]byte(raw), &stored); err != nil {
+		return nil, err
+	}
+	all := make([]admin.Failure, len(stored))
+	for i, f := range stored {
+		all[i] = admin.Failure(f)
+	}
+	return all, nil
 }
 
 // Audit lists entries of the audit, the oldest first.
-func (s *Statements) Audit(ctx context.Context, db Queryer, q AuditQuery) ([]Entry, error) {
-	err := checkTexts(map[string]string{"Group": q.Group, "Action": q.Action, "Topic": q.Topic, "Key": q.Key, "ID": q.ID})
+func (s *Statements) Audit(ctx context.Context, db Queryer, q admin.AuditQuery) ([]admin.AuditEntry, error) {
+	q, err := q.Complete()
 	if err != nil {
 		return nil, err
 	}
@@ -98,5 +73,9 @@ func (s *Statements) Audit(ctx context.Context, db Queryer, q AuditQuery) ([]Ent
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, pgx.RowToStructByPos[Entry])
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (admin.AuditEntry, error) {
+		e, err := pgx.RowToStructByPos[admin.AuditEntry](row)
+		e.At = e.At.In(time.UTC)
+		return e, err
+	})
 }

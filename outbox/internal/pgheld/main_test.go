@@ -14,10 +14,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/ids"
-	"github.com/leat-go/leat/outbox/internal/pgheld"
 	"github.com/leat-go/leat/internal/pgmigrate"
-	"github.com/leat-go/leat/outbox/internal/pgwindow"
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/internal/pgheld"
+	"github.com/leat-go/leat/outbox/internal/pgwindow"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
@@ -87,16 +90,16 @@ func benchOn(t *testing.T, db *testenv.Database) *bench {
 }
 
 // hold holds the next record of key k.
-func (b *bench) hold(s *pgheld.Statements, fate string) error {
+func (b *bench) hold(s *pgheld.Statements, fate driver.Fate) error {
 	b.last++
 	id, err := ids.New()
 	if err != nil {
 		return err
 	}
-	key := "k"
-	row := pgheld.Row{Seq: b.last, CreatedAt: time.Now(), ID: id, Topic: "events", Key: &key, Payload: []byte(strconv.FormatInt(b.last, 10))}
+	r := outbox.Record{Seq: b.last, CreatedAt: time.Now()}
+	r.ID, r.Topic, r.Key, r.Payload = id, "events", "k", []byte(strconv.FormatInt(b.last, 10))
 	return s.Hold(b.t.Context(), b.conn, b.lease, pgheld.Position{Last: b.last},
-		[]pgheld.Holding{{Row: row, Fate: pgheld.Fate{Name: fate, Reason: "test"}}})
+		[]outbox.Record{r}, []driver.Holding{{Fate: fate, Reason: "test"}})
 }
 
 // states shows the held records of key k.
@@ -108,6 +111,6 @@ func (b *bench) states() []string {
 	return all
 }
 
-func people() pgheld.By {
-	return pgheld.By{Actor: "ann", Reason: "test"}
+func operator() admin.By {
+	return admin.By{Actor: "ann", Reason: "test"}
 }

@@ -1,39 +1,26 @@
 // Package pgheld keeps the records that a relay has set aside, in tables beside
 // a log in PostgreSQL: those that are held until they can be delivered, the dead
-// ones, and the audit of what relays and people did.
+// ones, and the audit of what relays and operators did.
 //
 // What always holds of the held records of a key is this: the first one is tried
-// again (retry) or waits for people (parked), and none behind it is tried. So
+// again (retry) or waits for an operator (parked), and none behind it is tried. So
 // nothing of a key is sent past a held record of it. Every write ends with a
 // statement that puts it right for the keys it has touched.
 //
 // Writers of a group take turns. Whoever writes takes the group's advisory lock
 // first, in a statement of its own, and looks afterwards, at READ COMMITTED: else
-// a relay that holds a record behind the last one of its key, while people drop
-// that one, would leave it waiting for nothing. What a relay writes is fenced by
+// a relay that holds a record behind the last one of its key, while an operator
+// drops that one, would leave it waiting for nothing. What a relay writes is fenced by
 // its lease as well, whose row it locks until it commits.
 package pgheld
 
 import (
 	"embed"
-	"errors"
 
 	"github.com/leat-go/leat/internal/keyhash"
 	"github.com/leat-go/leat/internal/pgmigrate"
-	"github.com/leat-go/leat/outbox/internal/pgwindow"
 	"github.com/leat-go/leat/internal/sqlfile"
-)
-
-var (
-	// ErrInvalidRequest is returned for a request of people that is not complete or
-	// contradicts itself. Nothing was changed.
-	ErrInvalidRequest = errors.New("leat: invalid request")
-	// ErrNotParked is returned where nothing that was asked for is parked or dead.
-	// Nothing was changed.
-	ErrNotParked = errors.New("leat: not parked")
-	// ErrBeingRetried is returned where what was asked for is held, and the relay is
-	// trying to deliver it. Nothing was changed.
-	ErrBeingRetried = errors.New("leat: is being retried by the relay")
+	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
 //go:embed sql/*.sql

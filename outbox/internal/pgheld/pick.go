@@ -7,15 +7,19 @@ import (
 	"slices"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // States of held records, as they are stored.
 const (
 	stateParked = "parked"
+	stateWaits  = "wait"
 )
 
 // pickToRedrive returns the parked records that are selected, or that those wait for.
-func (s *Statements) pickToRedrive(ctx context.Context, tx pgx.Tx, group string, sel Selection) ([]int64, error) {
+func (s *Statements) pickToRedrive(ctx context.Context, tx pgx.Tx, group string, sel admin.Selection) ([]int64, error) {
 	if sel.ID == "" {
 		return s.pickParkedOnes(ctx, tx, group, sel)
 	}
@@ -29,7 +33,7 @@ func (s *Statements) pickToRedrive(ctx context.Context, tx pgx.Tx, group string,
 			seqs = append(seqs, f.Seq)
 			continue
 		}
-		more, err := s.pickParkedOnes(ctx, tx, group, Selection{Topic: f.Topic, Key: f.Key, Limit: sel.Limit})
+		more, err := s.pickParkedOnes(ctx, tx, group, admin.Selection{Topic: f.Topic, Key: f.Key, Limit: sel.Limit})
 		if err != nil {
 			return nil, err
 		}
@@ -39,7 +43,7 @@ func (s *Statements) pickToRedrive(ctx context.Context, tx pgx.Tx, group string,
 }
 
 // pickToDrop returns the records that are selected, parked or behind a parked one.
-func (s *Statements) pickToDrop(ctx context.Context, tx pgx.Tx, group string, sel Selection) ([]int64, error) {
+func (s *Statements) pickToDrop(ctx context.Context, tx pgx.Tx, group string, sel admin.Selection) ([]int64, error) {
 	switch {
 	case sel.ID != "":
 		found, err := s.findByID(ctx, tx, group, sel)
@@ -59,8 +63,20 @@ func (s *Statements) pickToDrop(ctx context.Context, tx pgx.Tx, group string, se
 	}
 }
 
-func (s *Statements) pickParkedOnes(ctx context.Context, tx pgx.Tx, group string, sel Selection) ([]int64, error) {
-	args := slices.Concat([]any{group}, sel.keyArgs(), sel.filterArgs(), []any{sel.Limit})
+// pickHead returns the first record of the selected key.
+func (s *Statements) pickHead(ctx context.Context, tx pgx.Tx, group string, sel admin.Selection) ([]int64, error) {
+	seq, state, err := s.firstOf(ctx, tx, group, driver.Key{Topic: sel.Topic, Key: sel.Key})
+	if err != nil || seq == 0 {
+		return nil, err
+	}
+	if state != stateParked {
+		return nil, fmt.Errorf("%w: the first of the %s", admin.ErrBeingRetried, sel)
+	}
+	return []int64{seq}, nil
+}
+
+func (s *Statements) pickParkedOnes(ctx context.Context, tx pgx.Tx, group string, sel admin.Selection) ([]int64, error) {
+	args := slices.Concat([]any{group}, keyArgs(sel), filterArgs(sel), []any{sel.Limit})
 	seqs, err := collectSeqs(tx.Query(ctx, s.pickParked, args...))
 	if err != nil || len(seqs) > 0 || sel.Key == "" {
 		return seqs, err
@@ -68,22 +84,22 @@ func (s *Statements) pickParkedOnes(ctx context.Context, tx pgx.Tx, group string
 	return nil, s.refuseRetried(ctx, tx, group, sel)
 }
 
-func (s *Statements) pickDeadOnes(ctx context.Context, tx pgx.Tx, group string, sel Selection) ([]int64, error) {
-	args := slices.Concat([]any{group}, sel.keyArgs(), sel.idArgs(), sel.filterArgs(), []any{sel.Limit})
+func (s *Statements) pickDeadOnes(ctx context.Context, tx pgx.Tx, group string, sel admin.Selection) ([]int64, error) {
+	args := slices.Concat([]any{group}, keyArgs(sel), idArgs(sel), filterArgs(sel), []any{sel.Limit})
 	return collectSeqs(tx.Query(ctx, s.pickDead, args...))
 }
 
-// refuseRetried returns ErrBeingRetried where the relay is at work on the key.
-func (s *Statements) refuseRetried(ctx context.Context, tx pgx.Tx, group string, sel Selection) error {
-	seq, _, err := s.firstOf(ctx, tx, group, Key{Topic: sel.Topic, Key: sel.Key})
+// refuseRetried returns admin.ErrBeingRetried where the relay is at work on the key.
+func (s *Statements) refuseRetried(ctx context.Context, tx pgx.Tx, group string, sel admin.Selection) error {
+	seq, _, err := s.firstOf(ctx, tx, group, driver.Key{Topic: sel.Topic, Key: sel.Key})
 	if err == nil && seq != 0 {
-		return fmt.Errorf("%w: records of key %.200q of topic %.200q", ErrBeingRetried, sel.Key, sel.Topic)
+		return fmt.Errorf("%w: records of key %.200q of topic %.200q", admin.ErrBeingRetried, sel.Key, sel.Topic)
 	}
 	return err
 }
 
 // firstOf returns the first held record of key; 0 where there is none.
-func (s *Statements) firstOf(ctx context.Context, tx pgx.Tx, group string, key Key) (seq int64, state string, err error) {
+func (s *Statements) firstOf(ctx context.Context, tx pgx.Tx, group string, key driver.Key) (seq int64, state string, err error) {
 	err = tx.QueryRow(ctx, s.first, group, key.Topic, key.Key).Scan(&seq, &state)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return 0, "", nil
@@ -100,15 +116,15 @@ type found struct {
 }
 
 // findByID returns the held records with an id, all of which are parked or blocked.
-func (s *Statements) findByID(ctx context.Context, tx pgx.Tx, group string, sel Selection) ([]found, error) {
-	rows, err := tx.Query(ctx, s.byID, append([]any{group}, sel.idArgs()...)...)
+func (s *Statements) findByID(ctx context.Context, tx pgx.Tx, group string, sel admin.Selection) ([]found, error) {
+	rows, err := tx.Query(ctx, s.byID, append([]any{group}, idArgs(sel)...)...)
 	if err != nil {
 		return nil, err
 	}
 	all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[found])
 	for _, f := range all {
 		if f.State != stateParked && !f.Blocked {
-			return nil, fmt.Errorf("%w: record %.200q", ErrBeingRetried, sel.ID)
+			return nil, fmt.Errorf("%w: record %.200q", admin.ErrBeingRetried, sel.ID)
 		}
 	}
 	return all, err

@@ -2,33 +2,34 @@ package pgheld
 
 import (
 	"context"
+	"errors"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
-// Verdict is what became of a held record that was tried again. Its Fate is any but
-// Wait.
-type Verdict struct {
-	Seq   int64
-	Topic string
-	Key   *string
-	Fate
-}
+var errVerdict = errors.New("leat: a verdict needs a record, and another fate than wait")
 
 // Resolve stores verdicts, and returns those of their keys of which nothing is held
 // any more. A record that is not held any more is passed over.
-func (s *Statements) Resolve(ctx context.Context, conn *pgx.Conn, l pgwindow.Lease, v []Verdict) (free []Key, err error) {
+func (s *Statements) Resolve(ctx context.Context, conn *pgx.Conn, l pgwindow.Lease, v []driver.Verdict) (free []driver.Key, err error) {
+	if len(v) == 0 {
+		return nil, nil
+	}
 	var seqs []int64
-	var what fates
 	var touched keySet
+	what := fates{epoch: l.Epoch}
 	for i := range v {
-		seqs = append(seqs, v[i].Seq)
-		if err := what.add(&v[i].Fate); err != nil {
+		if v[i].Record == nil || v[i].Fate == driver.FateWait {
+			return nil, errVerdict
+		}
+		seqs = append(seqs, v[i].Record.Seq)
+		if err := what.add(v[i].Fate, v[i].Attempts, v[i].RetryIn, v[i].Reason); err != nil {
 			return nil, err
 		}
-		touched.add(v[i].Topic, v[i].Key)
+		touched.add(v[i].Record.Topic, orNull(v[i].Record.Key))
 	}
 	group := l.Slot.Group
 	err = s.write(ctx, conn, l, func(_ Position, b *pgx.Batch) error {

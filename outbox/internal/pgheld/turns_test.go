@@ -8,6 +8,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/internal/pgheld"
 )
 
@@ -16,7 +18,7 @@ import (
 func holdWhileDropping(t *testing.T, b *bench, s *pgheld.Statements) []string {
 	t.Helper()
 	ctx := t.Context()
-	require.NoError(t, b.hold(b.Statements, pgheld.Park))
+	require.NoError(t, b.hold(b.Statements, driver.FatePark))
 	dropped, commit := make(chan struct{}), make(chan struct{})
 	people := make(chan error, 1)
 	go func() {
@@ -29,7 +31,7 @@ func holdWhileDropping(t *testing.T, b *bench, s *pgheld.Statements) []string {
 	}()
 	<-dropped
 	held := make(chan error, 1)
-	go func() { held <- b.hold(s, pgheld.Wait) }()
+	go func() { held <- b.hold(s, driver.FateWait) }()
 	var err error
 	if waits(ctx, t, b, held) {
 		close(commit)
@@ -86,14 +88,14 @@ func TestO2_WithoutTheLockAFollowerIsOrphaned(t *testing.T) {
 func TestO6_RedriveAndHoldTakeTurns(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	require.NoError(t, b.hold(b.Statements, pgheld.Park))
+	require.NoError(t, b.hold(b.Statements, driver.FatePark))
 	done := make(chan error, 1)
 	go func() {
-		_, err := b.Redrive(t.Context(), b.db.Pool, group, pgheld.Selection{Topic: "events", Key: "k", Limit: 1}, people())
+		_, err := b.Redrive(t.Context(), b.db.Pool, admin.RedriveRequest{By: operator(), Selection: admin.Selection{Topic: "events", Key: "k", Limit: 1}})
 		done <- err
 	}()
 	for range 20 {
-		require.NoError(t, b.hold(b.Statements, pgheld.Wait))
+		require.NoError(t, b.hold(b.Statements, driver.FateWait))
 	}
 	require.NoError(t, <-done)
 	states := b.states()

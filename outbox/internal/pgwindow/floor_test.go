@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/pgmigrate"
-	"github.com/leat-go/leat/outbox/internal/pgwindow"
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
 // unseen returns a window whose target does not list a transaction under way

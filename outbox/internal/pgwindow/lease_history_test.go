@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/faultnet"
-	"github.com/leat-go/leat/outbox/internal/pgwindow"
 	"github.com/leat-go/leat/internal/wait"
+	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
 const historySlots = 4

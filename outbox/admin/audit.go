@@ -1,11 +1,8 @@
-package pgoutbox
+package admin
 
 import (
-	"context"
 	"encoding/json"
 	"time"
-
-	"github.com/leat-go/leat/outbox/internal/pgheld"
 )
 
 // AuditQuery selects entries of the audit, by all of its fields that are set.
@@ -21,6 +18,15 @@ type AuditQuery struct {
 	Limit int
 }
 
+// Complete returns q with its defaults, or an error that wraps ErrInvalidRequest.
+func (q AuditQuery) Complete() (AuditQuery, error) {
+	var err error
+	if q.Limit, err = limitOr(q.Limit, 100, 10_000); err != nil {
+		return q, err
+	}
+	return q, checkTexts(map[string]string{"Group": q.Group, "Action": q.Action, "Topic": q.Topic, "Key": q.Key, "ID": q.ID})
+}
+
 // AuditEntry says who did what to which record, and why.
 type AuditEntry struct {
 	// No grows with each entry. It has gaps.
@@ -28,37 +34,15 @@ type AuditEntry struct {
 	// At is the database's clock.
 	At time.Time
 	// Action is what was done: park, dead or skip by a relay, redrive, skip_head,
-	// drop, remove_group or set_max_lag by people, and others.
+	// drop, remove_group or set_max_lag by an operator, and others.
 	Action string
 	// Actor is who did it; of what a relay did, the owner of its lease.
 	Actor, Reason string
 	// Group is the relay group.
 	Group string
-	// Seq, ID, Topic and Key are the record's, where the entry is about one.
+	// Seq, ID, Topic and Key are the record's, if the entry is about one.
 	Seq            int64
 	ID, Topic, Key string
 	// Details is a JSON object, or nil.
 	Details json.RawMessage
-}
-
-// Audit returns entries of the audit, the oldest first.
-func (o *Outbox) Audit(ctx context.Context, q AuditQuery) ([]AuditEntry, error) {
-	limit, err := limitOr(q.Limit)
-	if err != nil {
-		return nil, err
-	}
-	query := pgheld.AuditQuery(q)
-	query.Limit = limit
-	entries, err := o.held.Audit(ctx, o.pool, query)
-	all := make([]AuditEntry, len(entries))
-	for i, e := range entries {
-		all[i] = AuditEntry{
-			No: e.No, At: e.At.In(time.UTC), Action: e.Action, Actor: e.Actor, Reason: e.Reason,
-			Group: e.Group, Seq: e.Seq, ID: e.ID, Topic: e.Topic, Key: e.Key,
-		}
-		if e.Details != nil {
-			all[i].Details = json.RawMessage(*e.Details)
-		}
-	}
-	return all, describe(err)
 }

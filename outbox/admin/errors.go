@@ -1,0 +1,25 @@
+package admin
+
+import "errors"
+
+var (
+	// ErrInvalidRequest is returned for a request that is incomplete or contradicts
+	// itself: Actor or Reason is empty, nothing is selected, or in two ways. The text
+	// names the field. Nothing was changed.
+	ErrInvalidRequest = errors.New("leat: invalid request")
+
+	// ErrNotParked is returned if the key or id that was asked for is neither parked nor
+	// dead. Nothing was changed.
+	ErrNotParked = errors.New("leat: not parked")
+
+	// ErrBeingRetried is returned if what was asked for is held, and the relay is trying
+	// to deliver it: it may be on its way, so nobody can drop it. Nothing was changed.
+	ErrBeingRetried = errors.New("leat: is being retried by the relay")
+
+	// ErrNoSuchGroup is returned for a relay group that the outbox does not know.
+	ErrNoSuchGroup = errors.New("leat: no such relay group")
+
+	// ErrGroupActive is returned if a group cannot be removed because one of its relays
+	// lives. The text names it.
+	ErrGroupActive = errors.New("leat: the relay group is active")
+)

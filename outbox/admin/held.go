@@ -1,0 +1,69 @@
+package admin
+
+import (
+	"time"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+// HeldQuery selects records that were set aside. The zero value selects the first
+// hundred of the default group.
+type HeldQuery struct {
+	// Group is the relay group that has set them aside.
+	// Defaults to "default".
+	Group string
+	// Topic is a pattern of topics, in which * stands for any run of characters.
+	// Defaults to all topics.
+	Topic string
+	// Key selects the records with this key.
+	// Defaults to all records.
+	Key string
+	// After is the Seq of the last record of the page before.
+	// Defaults to the start.
+	After int64
+	// Limit bounds the records that are returned, 1 to 10,000.
+	// Defaults to 100.
+	Limit int
+}
+
+// Complete returns q with its defaults, or an error that wraps ErrInvalidRequest.
+func (q HeldQuery) Complete() (HeldQuery, error) {
+	var err error
+	if q.Limit, err = limitOr(q.Limit, 100, 10_000); err != nil {
+		return q, err
+	}
+	q.Group, err = complete(q.Group, map[string]string{"Topic": q.Topic, "Key": q.Key})
+	return q, err
+}
+
+// HeldRecord is a record that a relay has set aside: one that waits for an operator, or
+// one that was given up.
+type HeldRecord struct {
+	outbox.Record
+
+	// Waits is true for a record that has not failed itself: it follows a parked one of
+	// its key.
+	Waits bool
+	// Attempts is the number of deliveries that have failed since it was held or
+	// redriven; 0 for one that was given up.
+	Attempts int
+	// Errors are the newest hundred errors of its deliveries, the oldest first, also
+	// those before a redrive.
+	Errors []Failure
+	// Reason is why it was parked or given up.
+	Reason string
+	// Since is when it was set aside first, or given up, by the database's clock.
+	Since time.Time
+}
+
+// Failure is one failed delivery of a record.
+type Failure struct {
+	// At is the clock of the relay.
+	At time.Time
+	// Kind is the sink's classification, as outbox.FailureKind.String has it.
+	Kind string
+	// Error is the text of the error, at most 2,000 bytes.
+	Error string
+	// Epoch is that of the relay's lease.
+	Epoch int64
+}

@@ -1,0 +1,64 @@
+package admin
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/leat-go/leat/outbox/driver"
+)
+
+// RedriveRequest asks to try records again.
+type RedriveRequest struct {
+	By
+	Selection
+
+	// Group is the relay group that has set them aside.
+	// Defaults to "default".
+	Group string
+}
+
+// Complete returns r with its defaults, or an error that wraps ErrInvalidRequest.
+func (r RedriveRequest) Complete() (RedriveRequest, error) {
+	var errs [3]error
+	errs[0] = r.By.Check()
+	r.Selection, errs[1] = r.Selection.Complete()
+	r.Group, errs[2] = complete(r.Group, map[string]string{})
+	return r, errors.Join(errs[:]...)
+}
+
+// DropRequest asks to drop records.
+type DropRequest RedriveRequest
+
+// Complete returns r with its defaults, or an error that wraps ErrInvalidRequest.
+func (r DropRequest) Complete() (DropRequest, error) {
+	completed, err := RedriveRequest(r).Complete()
+	return DropRequest(completed), err
+}
+
+// SkipHeadRequest asks to drop the first record of a parked key.
+type SkipHeadRequest struct {
+	By
+
+	// Group is the relay group that has parked the key.
+	// Defaults to "default".
+	Group string
+	// Key is the parked key. Required.
+	Key driver.Key
+}
+
+// Complete returns r with its defaults, or an error that wraps ErrInvalidRequest.
+func (r SkipHeadRequest) Complete() (SkipHeadRequest, error) {
+	if r.Key.Topic == "" || r.Key.Key == "" {
+		return r, errors.Join(r.By.Check(), fmt.Errorf("%w: Key = %.200q: a key needs a topic and a key", ErrInvalidRequest, r.Key))
+	}
+	group, err := complete(r.Group, map[string]string{"Key.Topic": r.Key.Topic, "Key.Key": r.Key.Key})
+	r.Group = group
+	return r, errors.Join(r.By.Check(), err)
+}
+
+// Changed is what a request has changed.
+type Changed struct {
+	// Count is the number of records, IDs are their ids, ascending in Seq.
+	Count int
+	IDs   []string
+}

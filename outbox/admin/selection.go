@@ -1,0 +1,78 @@
+package admin
+
+import (
+	"fmt"
+	"time"
+)
+
+// Selection selects records that were set aside, in one of three ways: those of Topic
+// and Key; those with ID; or those that pass the filter of Topics, Kind and Before,
+// each of which may be left out.
+type Selection struct {
+	// Topic and Key select the records of one key.
+	Topic, Key string
+
+	// ID selects the parked records with this id, or the dead ones if there are none.
+	ID string
+
+	// Topics is a pattern of topics, in which * stands for any run of characters.
+	Topics string
+	// Kind is the kind of the last error, as outbox.FailureKind.String has it.
+	Kind string
+	// Before selects records that were set aside before it, by the database's clock.
+	Before time.Time
+
+	// Dead selects dead records instead of parked ones.
+	// Defaults to false.
+	Dead bool
+
+	// Limit bounds the records that are changed, in one transaction during which the
+	// relays of the group set nothing aside: 1 to 100,000. Call again until nothing is
+	// changed.
+	// Defaults to 10,000.
+	Limit int
+}
+
+// Complete returns s with its defaults. The error wraps ErrInvalidRequest if s does not
+// select in exactly one way.
+func (s Selection) Complete() (Selection, error) {
+	ways := 0
+	for _, way := range []bool{s.Topic != "" || s.Key != "", s.ID != "", s.Filters()} {
+		if way {
+			ways++
+		}
+	}
+	if ways != 1 {
+		return s, fmt.Errorf("%w: select by Topic and Key, by ID, or by Topics, Kind and Before", ErrInvalidRequest)
+	}
+	if (s.Topic == "") != (s.Key == "") {
+		return s, fmt.Errorf("%w: Topic = %.200q, Key = %.200q: a key needs both", ErrInvalidRequest, s.Topic, s.Key)
+	}
+	limit, err := limitOr(s.Limit, 10_000, 100_000)
+	if err != nil {
+		return s, err
+	}
+	s.Limit = limit
+	return s, checkTexts(map[string]string{"Topic": s.Topic, "Key": s.Key, "ID": s.ID, "Topics": s.Topics, "Kind": s.Kind})
+}
+
+// Filters reports whether s selects by Topics, Kind or Before.
+func (s Selection) Filters() bool {
+	return s.Topics != "" || s.Kind != "" || !s.Before.IsZero()
+}
+
+// String says what is selected.
+func (s Selection) String() string {
+	what := "parked"
+	if s.Dead {
+		what = "dead"
+	}
+	switch {
+	case s.ID != "":
+		return fmt.Sprintf("%s record %.200q", what, s.ID)
+	case s.Key != "":
+		return fmt.Sprintf("%s records of key %.200q of topic %.200q", what, s.Key, s.Topic)
+	default:
+		return fmt.Sprintf("%s records of topics %.200q, kind %.200q, before %s", what, s.Topics, s.Kind, s.Before)
+	}
+}
