@@ -43,7 +43,7 @@ func TestA6_MissingRightIsAnOutage(t *testing.T) {
 		t.Run("withdrawn/"+name, func(t *testing.T) {
 			t.Parallel()
 			user := strings.NewReplacer(" ", "-", ",", "").Replace(name)
-			withdrawn(t, &securedCase{server: server, user: user, topic: "orders-" + user, group: "loyalty-" + user}, w)
+			withdrawn(t, newSecuredCase(server, user), w)
 		})
 	}
 }
@@ -53,23 +53,23 @@ func missingOfSubscriber(t *testing.T, c *securedCase) {
 	c.server.Topic(t, c.topic, nil)
 	require.NoError(t, c.admin(t).ProduceSync(t.Context(),
 		record(c.topic, 0, "1", "k"), record(c.topic, 0, "2", "k"), record(c.topic, 0, "3", "k")).FirstErr())
-	log, cfg := newLines(), brisk()
-	cfg.Options, cfg.Logger = c.opts, log.logger()
-	if cfg.NoGroup = !strings.HasPrefix(c.user, "group"); cfg.NoGroup {
+	log, cfg := testenv.NewLog(), brisk()
+	cfg.Options, cfg.Logger = c.Options, log.Logger()
+	if cfg.NoGroup = !strings.HasPrefix(c.Name, "group"); cfg.NoGroup {
 		c.group = ""
 	}
 	msgs := subscribe(t, newSubscriber(t, c.server.Brokers, c.group, cfg), c.topic)
-	if c.lacks != nil {
-		log.await(t, c.says(), c.lacks.Name)
+	if c.Lacks != nil {
+		log.Await(t, c.says(), c.Lacks.Name)
 		if !cfg.NoGroup {
 			require.EqualValues(t, -1, c.committedNow(t, 0))
 		}
-		see := *c.lacks
+		see := *c.Lacks
 		see.Operation = kmsg.ACLOperationDescribe
-		c.server.Allow(t, c.user, see)
-		log.forget()
-		log.await(t, c.says(), c.lacks.Name) // to see is not to read
-		c.server.Allow(t, c.user, *c.lacks)
+		c.server.Allow(t, c.Name, see)
+		log.Forget()
+		log.Await(t, c.says(), c.Lacks.Name) // to see is not to read
+		c.server.Allow(t, c.Name, *c.Lacks)
 	}
 	for _, id := range []string{"1", "2", "3"} {
 		msg := receive(t, msgs)
@@ -83,10 +83,10 @@ func missingOfSubscriber(t *testing.T, c *securedCase) {
 
 func missingOfInitialize(t *testing.T, c *securedCase) {
 	t.Helper()
-	s := newSubscriber(t, c.server.Brokers, "", kafkasource.Config{NoGroup: true, Options: c.opts})
-	if c.lacks != nil {
+	s := newSubscriber(t, c.server.Brokers, "", kafkasource.Config{NoGroup: true, Options: c.Options})
+	if c.Lacks != nil {
 		require.ErrorContains(t, s.SubscribeInitialize(c.topic), c.says())
-		c.server.Allow(t, c.user, *c.lacks)
+		c.server.Allow(t, c.Name, *c.Lacks)
 	}
 	require.Eventually(t, func() bool { return s.SubscribeInitialize(c.topic) == nil }, patience, 20*time.Millisecond)
 }
@@ -94,13 +94,13 @@ func missingOfInitialize(t *testing.T, c *securedCase) {
 func missingOfPublisher(t *testing.T, c *securedCase) {
 	t.Helper()
 	c.server.Topic(t, c.topic, nil)
-	pub, err := kafkasource.NewPublisher(c.server.Brokers, kafkasource.PublisherConfig{Options: c.opts})
+	pub, err := kafkasource.NewPublisher(c.server.Brokers, kafkasource.PublisherConfig{Options: c.Options})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, pub.Close()) })
 	publish := func() error { return pub.Publish(c.topic, message.NewMessage("1", nil)) }
-	if c.lacks != nil {
+	if c.Lacks != nil {
 		require.ErrorContains(t, publish(), c.says())
-		c.server.Allow(t, c.user, *c.lacks)
+		c.server.Allow(t, c.Name, *c.Lacks)
 		require.Eventually(t, func() bool { return publish() == nil }, patience, 20*time.Millisecond)
 		return
 	}
@@ -122,19 +122,19 @@ func withdrawn(t *testing.T, c *securedCase, w withdrawal) {
 		"group": {Operation: kmsg.ACLOperationRead, Resource: "group", Name: c.group},
 	}
 	lacks := rights[w.resource]
-	c.lacks, c.opts = &lacks, c.server.As(c.user, c.server.User(t, c.user))
+	c.Lacks, c.Options = &lacks, c.server.As(c.Name, c.server.User(t, c.Name))
 	writer := c.admin(t)
 	_, err := kadm.NewClient(writer).CreateTopic(t.Context(), 2, 1, nil, c.topic)
 	require.NoError(t, err)
-	c.server.Allow(t, c.user, rights["topic"], rights["group"])
+	c.server.Allow(t, c.Name, rights["topic"], rights["group"])
 	if w.kept {
 		describe := lacks
 		describe.Operation = kmsg.ACLOperationDescribe
-		c.server.Allow(t, c.user, describe)
+		c.server.Allow(t, c.Name, describe)
 	}
 	require.NoError(t, writer.ProduceSync(t.Context(), record(c.topic, 0, "1", "k"), record(c.topic, 1, "2", "k")).FirstErr())
-	log, cfg := newLines(), brisk()
-	cfg.Options, cfg.Logger = slices.Concat(c.opts, []kgo.Opt{kgo.FetchMaxWait(100 * time.Millisecond)}), log.logger()
+	log, cfg := testenv.NewLog(), brisk()
+	cfg.Options, cfg.Logger = slices.Concat(c.Options, []kgo.Opt{kgo.FetchMaxWait(100 * time.Millisecond)}), log.Logger()
 	msgs := subscribe(t, newSubscriber(t, c.server.Brokers, c.group, cfg), c.topic)
 	acked := map[string]bool{}
 	until := func(ids ...string) { // what was acknowledged and not committed can come again
@@ -153,12 +153,12 @@ func withdrawn(t *testing.T, c *securedCase, w withdrawal) {
 		leave = c.otherMember(t)
 	}
 
-	c.server.Withdraw(t, c.user, lacks)
+	c.server.Withdraw(t, c.Name, lacks)
 	leave()
-	log.forget()
-	log.await(t, c.says(), c.lacks.Name)
+	log.Forget()
+	log.Await(t, c.says(), c.Lacks.Name)
 	require.NoError(t, writer.ProduceSync(t.Context(), record(c.topic, 0, "3", "k"), record(c.topic, 1, "4", "k")).FirstErr())
-	c.server.Allow(t, c.user, lacks)
+	c.server.Allow(t, c.Name, lacks)
 	until("3", "4")
 	require.Eventually(t, func() bool { return c.committedNow(t, 0) == 2 && c.committedNow(t, 1) == 2 }, patience, 20*time.Millisecond)
 }
@@ -188,10 +188,10 @@ func notLetIn(t *testing.T, server *testenv.SecuredServer) {
 		"certificate signed by unknown authority":         {kgo.DialTLSConfig(&tls.Config{MinVersion: tls.VersionTLS12})},
 		"plaintext connection speaking to a tls endpoint": {},
 	} {
-		log, cfg := newLines(), brisk()
-		cfg.Options, cfg.Logger, cfg.SessionTimeout = opts, log.logger(), 30*time.Second
+		log, cfg := testenv.NewLog(), brisk()
+		cfg.Options, cfg.Logger, cfg.SessionTimeout = opts, log.Logger(), 30*time.Second
 		subscribe(t, newSubscriber(t, server.Brokers, "loyalty", cfg), "orders")
-		log.await(t, "WARN", want)
+		log.Await(t, "WARN", want)
 		pub, err := kafkasource.NewPublisher(server.Brokers, kafkasource.PublisherConfig{Options: opts, PublishTimeout: 5 * time.Second})
 		require.NoError(t, err)
 		require.ErrorContains(t, pub.Publish("orders", message.NewMessage("1", nil)), want)

@@ -42,80 +42,63 @@ func TestO8_MissingRightIsAnOutage(t *testing.T) {
 	})
 }
 
-// securedCase is a user who lacks a right, or none.
+// securedCase is a user of a secured broker, and what it uses.
 type securedCase struct {
+	testenv.SecuredUser
+
 	server *testenv.SecuredServer
-	user   string
-	opts   []kgo.Opt
 	names  map[string]string // by those of the document
-	lacks  *testenv.ACL
-	create bool // the topic of positions
-	auto   bool // AllowAutoTopicCreation
+	create bool              // the topic of positions
+	auto   bool              // AllowAutoTopicCreation
 }
 
 // told waits until the log says which right the user lacks, and how to be told so.
-func (c *securedCase) told(t *testing.T, log *lines) {
+func (c *securedCase) told(t *testing.T, log *testenv.Log) {
 	t.Helper()
-	if c.lacks.Operation == kmsg.ACLOperationCreate && c.auto {
-		log.await(t, "create it if it is missing", c.lacks.Name)
+	if c.Lacks.Operation == kmsg.ACLOperationCreate && c.auto {
+		log.Await(t, "create it if it is missing", c.Lacks.Name)
 		return
 	}
-	log.await(t, "allow this client", c.lacks.Operation.String(), strings.ReplaceAll(c.lacks.Resource, "-", " "), c.lacks.Name)
+	log.Await(t, "allow this client", c.Lacks.Operation.String(), strings.ReplaceAll(c.Lacks.Resource, "-", " "), c.Lacks.Name)
 }
 
 // eachRight runs test for a user with all rights that sections document, and for one
 // without each of them.
 func eachRight(t *testing.T, server *testenv.SecuredServer, name string, test func(*testing.T, *securedCase), sections ...string) {
 	t.Helper()
-	for n := 0; ; n++ {
-		c := &securedCase{
-			server: server, user: name + strconv.Itoa(n), names: map[string]string{}, create: slices.Contains(sections, "CreatePositionTopic"),
-			auto: slices.Contains(sections, "AllowAutoTopicCreation"),
+	names := func(user string) map[string]string {
+		return map[string]string{
+			"orders": "orders" + user, "relay-positions": "relay-positions" + user, "relay-orders-": "relay-orders-" + user,
 		}
-		for _, documented := range []string{"orders", "relay-positions", "relay-orders-"} {
-			c.names[documented] = documented + c.user
-		}
-		var rights []testenv.ACL
-		for _, section := range sections {
-			rights = append(rights, testenv.DocumentedACLs(t, section, c.names)...)
-		}
-		if n > len(rights) {
-			return
-		}
-		title := name + "/all"
-		if n > 0 {
-			c.lacks = &rights[n-1]
-			title = name + "/no " + c.lacks.String()
-			rights = slices.Delete(slices.Clone(rights), n-1, n)
-		}
-		t.Run(title, func(t *testing.T) {
-			t.Parallel()
-			if !c.auto {
-				server.Topic(t, c.names["orders"], nil)
-			}
-			c.opts = server.As(c.user, server.User(t, c.user))
-			server.Allow(t, c.user, rights...)
-			test(t, c)
-		})
 	}
+	server.EachRight(t, name, sections, names, func(t *testing.T, u *testenv.SecuredUser) {
+		c := &securedCase{
+			SecuredUser: *u, server: server, names: names(u.Name),
+			create: slices.Contains(sections, "CreatePositionTopic"), auto: slices.Contains(sections, "AllowAutoTopicCreation"),
+		}
+		if !c.auto {
+			server.Topic(t, c.names["orders"], nil)
+		}
+		test(t, c)
+	})
 }
 
 func missingOfSink(t *testing.T, c *securedCase) {
 	t.Helper()
-	orders, mail, log := c.names["orders"], "mail"+c.user, newLines()
+	orders, mail, log := c.names["orders"], "mail"+c.Name, testenv.NewLog()
 	c.server.Topic(t, mail, nil)
-	c.server.Allow(t, c.user, testenv.ACL{Operation: kmsg.ACLOperationWrite, Resource: "topic", Name: mail})
+	c.server.Allow(t, c.Name, testenv.ACL{Operation: kmsg.ACLOperationWrite, Resource: "topic", Name: mail})
 	sink := newSink(t, c.server.Brokers, kafkasink.Config{
-		Options: c.opts, Logger: log.logger(), AllowAutoTopicCreation: c.auto,
+		Options: c.Options, Logger: log.Logger(), AllowAutoTopicCreation: c.auto,
 	})
 	s := runRelay(t, c.server, log, sink, relay.Park)
 	s.write(orders, mail, orders)
 	s.requireDelivered(mail, 1)
-	if c.lacks != nil {
+	if c.Lacks != nil {
 		c.told(t, log)
-		if c.lacks.Operation != kmsg.ACLOperationDescribeConfigs { // without which the sink works
+		if c.Lacks.Operation != kmsg.ACLOperationDescribeConfigs { // without which the sink works
 			s.requireNothingSetAside()
-			c.server.Allow(t, c.user, *c.lacks)
+			c.server.Allow(t, c.Name, *c.Lacks)
 		}
 	}
 	s.requireDelivered(orders, 2)
@@ -124,12 +107,12 @@ func missingOfSink(t *testing.T, c *securedCase) {
 
 func missingOfTransactional(t *testing.T, c *securedCase) {
 	t.Helper()
-	orders, log := c.names["orders"], newLines()
+	orders, log := c.names["orders"], testenv.NewLog()
 	if !c.create {
 		c.server.Topic(t, c.names["relay-positions"], map[string]*string{"cleanup.policy": new("compact")})
 	}
 	sink, err := kafkasink.NewTransactional(c.server.Brokers, kafkasink.TransactionalConfig{
-		Config:                kafkasink.Config{Options: c.opts, Logger: log.logger()},
+		Config:                kafkasink.Config{Options: c.Options, Logger: log.Logger()},
 		TransactionalIDPrefix: c.names["relay-orders-"], PositionTopic: c.names["relay-positions"], CreatePositionTopic: c.create,
 	})
 	require.NoError(t, err)
@@ -137,16 +120,16 @@ func missingOfTransactional(t *testing.T, c *securedCase) {
 	s := runRelay(t, c.server, log, sink, relay.Block)
 	s.write(orders, orders)
 	switch {
-	case c.lacks == nil:
-	case c.lacks.Operation == kmsg.ACLOperationAlter: // for the partition of a second slot
+	case c.Lacks == nil:
+	case c.Lacks.Operation == kmsg.ACLOperationAlter: // for the partition of a second slot
 		s.requireDelivered(orders, 2)
 		_, err := sink.Fence(within(t, patience), "default/1")
 		require.ErrorContains(t, err, "allow this client ALTER on topic")
-		c.server.Allow(t, c.user, *c.lacks)
+		c.server.Allow(t, c.Name, *c.Lacks)
 	default:
 		c.told(t, log)
-		if c.lacks.Operation != kmsg.ACLOperationDescribeConfigs || c.lacks.Name != orders {
-			c.server.Allow(t, c.user, *c.lacks)
+		if c.Lacks.Operation != kmsg.ACLOperationDescribeConfigs || c.Lacks.Name != orders {
+			c.server.Allow(t, c.Name, *c.Lacks)
 		}
 	}
 	s.requireDelivered(orders, 2)
@@ -183,9 +166,9 @@ func TestWritable(t *testing.T) {
 func withdrawn(t *testing.T, server *testenv.SecuredServer, kept bool) {
 	t.Helper()
 	user := "withdrawn-" + strconv.FormatBool(kept)
-	orders, mail, log := "orders-"+user, "mail-"+user, newLines()
+	orders, mail, log := "orders-"+user, "mail-"+user, testenv.NewLog()
 	right := testenv.ACL{Operation: kmsg.ACLOperationWrite, Resource: "topic", Name: orders}
-	c := &securedCase{lacks: &right}
+	c := &securedCase{SecuredUser: testenv.SecuredUser{Lacks: &right}}
 	opts := server.As(user, server.User(t, user))
 	server.Topic(t, orders, nil)
 	server.Topic(t, mail, nil)
@@ -193,7 +176,7 @@ func withdrawn(t *testing.T, server *testenv.SecuredServer, kept bool) {
 	if kept {
 		server.Allow(t, user, testenv.ACL{Operation: kmsg.ACLOperationDescribe, Resource: "topic", Name: orders})
 	}
-	s := runRelay(t, server, log, newSink(t, server.Brokers, kafkasink.Config{Options: opts, Logger: log.logger()}), relay.Park)
+	s := runRelay(t, server, log, newSink(t, server.Brokers, kafkasink.Config{Options: opts, Logger: log.Logger()}), relay.Park)
 	s.write(orders, mail)
 	s.requireDelivered(orders, 1)
 	s.requireDelivered(mail, 1)

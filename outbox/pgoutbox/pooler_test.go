@@ -1,9 +1,7 @@
 package pgoutbox_test
 
 import (
-	"bytes"
 	"context"
-	"log/slog"
 	"strconv"
 	"sync"
 	"testing"
@@ -19,26 +17,6 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// logged is a log that can be looked at while it is written.
-type logged struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
-func (l *logged) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
-
 // TestWake_PoolerSwallowsNotifications: through a pooler in transaction mode
 // nothing that one listens for arrives. The relay finds out, says so, and relays
 // by polling.
@@ -46,13 +24,11 @@ func TestWake_PoolerSwallowsNotifications(t *testing.T) {
 	t.Parallel()
 	_, db := newOutbox(t, pgoutbox.Config{})
 	pooled := testenv.PgBouncer(t, db, testenv.PoolTransaction)
-	var log logged
-	ob := elsewhere(t, pooled, pgoutbox.Config{Logger: log.logger()})
+	log := testenv.NewLog()
+	ob := elsewhere(t, pooled, pgoutbox.Config{Logger: log.Logger()})
 	broker := outboxtest.NewBroker()
 	run := startRelay(t, ob, broker)
-	await(t, "the self-test warns", func() bool {
-		return bytes.Contains([]byte(log.String()), []byte("swallowed by the pooler"))
-	})
+	log.Await(t, "swallowed by the pooler")
 	for i := range 5 {
 		put(t, elsewhere(t, pooled, pgoutbox.Config{}), "k", strconv.Itoa(i))
 		_, err := broker.AwaitDistinct(t.Context(), i+1)

@@ -2,8 +2,6 @@ package kafkasink_test
 
 import (
 	"context"
-	"log/slog"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -17,51 +15,6 @@ import (
 	"github.com/leat-go/leat/outbox/memoutbox"
 	"github.com/leat-go/leat/outbox/relay"
 )
-
-// lines is a log that a test waits on.
-type lines struct {
-	mu    sync.Mutex
-	text  strings.Builder
-	added chan struct{}
-}
-
-func newLines() *lines { return &lines{added: make(chan struct{})} }
-
-func (l *lines) Write(line []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	close(l.added)
-	l.added = make(chan struct{})
-	return l.text.Write(line)
-}
-
-func (l *lines) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
-
-// await waits for a line that has all of parts.
-func (l *lines) await(t *testing.T, parts ...string) {
-	t.Helper()
-	for ctx := within(t, patience); ; {
-		l.mu.Lock()
-		text, added := l.text.String(), l.added
-		l.mu.Unlock()
-		for line := range strings.Lines(text) {
-			has := 0
-			for _, part := range parts {
-				if strings.Contains(line, part) {
-					has++
-				}
-			}
-			if has == len(parts) {
-				return
-			}
-		}
-		select {
-		case <-added:
-		case <-ctx.Done():
-			require.Fail(t, "not in the log", "%q in\n… %s", parts, text[max(0, len(text)-2000):])
-		}
-	}
-}
 
 // failures notes deliveries that have failed for a reason that a relay counts.
 type failures struct {
@@ -90,21 +43,20 @@ type securedRelay struct {
 	t        *testing.T
 	server   *testenv.SecuredServer
 	ob       *memoutbox.Outbox
-	log      *lines
 	failures failures
 	stop     func()
 }
 
 // runRelay runs a relay for as long as the test does.
-func runRelay(t *testing.T, server *testenv.SecuredServer, log *lines, sink driver.Sink, action relay.Action) *securedRelay {
+func runRelay(t *testing.T, server *testenv.SecuredServer, log *testenv.Log, sink driver.Sink, action relay.Action) *securedRelay {
 	t.Helper()
 	ob, err := memoutbox.New(memoutbox.Config{})
 	require.NoError(t, err)
-	s := &securedRelay{t: t, server: server, ob: ob, log: log}
+	s := &securedRelay{t: t, server: server, ob: ob}
 	r, err := relay.New(ob.Source(memoutbox.SourceConfig{}), sink, relay.Config{
 		Policies:   []relay.Policy{{Action: action, Attempts: 1}}, // one counted attempt is too many
 		BackoffMin: time.Millisecond, BackoffMax: 50 * time.Millisecond,
-		Logger: log.logger(), Hooks: []relay.Hook{&s.failures},
+		Logger: log.Logger(), Hooks: []relay.Hook{&s.failures},
 	})
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
