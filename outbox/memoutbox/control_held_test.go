@@ -2,6 +2,7 @@ package memoutbox
 
 import (
 	"context"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -55,6 +56,9 @@ func brokenHolders() []negative {
 		}},
 		{"topics that are out are due", ignoresExcept, map[string]string{
 			"O8_TopicsThatAreOutAreNotDue": "due: read",
+		}},
+		{"everything that is due is read at once", endlessDue, map[string]string{
+			"O14_DueIsBoundedInBytes": "bytes",
 		}},
 		{"records cannot be set aside", blocksAtThePage, map[string]string{
 			"Relay_O7_PoisonDelaysNoOther":      "behind a key that is refused",
@@ -237,6 +241,15 @@ func ignoresExcept(t *testing.T) *control {
 	t.Helper()
 	return holder(t, func(s *session, c *controlSession) {
 		c.due = func(ctx context.Context, limit int, _ []string) ([]driver.Held, error) { return s.Due(ctx, limit, nil) }
+	})
+}
+
+func endlessDue(t *testing.T) *control {
+	t.Helper()
+	return holder(t, func(s *session, c *controlSession) {
+		c.due = func(ctx context.Context, limit int, except []string) ([]driver.Held, error) {
+			return s.dueWithin(ctx, limit, math.MaxInt, except)
+		}
 	})
 }
 

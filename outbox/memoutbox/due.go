@@ -8,8 +8,16 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
+// maxDueBytes is where an answer of Due ends although more is due.
+const maxDueBytes = 4 << 20
+
 // Due implements driver.Holder.
 func (s *session) Due(ctx context.Context, limit int, except []string) ([]driver.Held, error) {
+	return s.dueWithin(ctx, limit, maxDueBytes, except)
+}
+
+// dueWithin is Due with a bound on bytes.
+func (s *session) dueWithin(ctx context.Context, limit, bytes int, except []string) ([]driver.Held, error) {
 	s.ob.mu.Lock()
 	defer s.ob.mu.Unlock()
 	if err := s.alive(ctx); err != nil {
@@ -25,7 +33,7 @@ func (s *session) Due(ctx context.Context, limit int, except []string) ([]driver
 	for _, h := range s.asides().held {
 		key := keyOf(&h.Record)
 		switch {
-		case len(found) == limit:
+		case len(found) == limit || bytes <= 0:
 			return found, nil
 		case !s.reads(&h.Record) || out[h.Topic]:
 			continue
@@ -36,6 +44,7 @@ func (s *session) Due(ctx context.Context, limit int, except []string) ([]driver
 			continue
 		}
 		found = append(found, driver.Held{Record: h.Record, Attempts: h.attempts})
+		bytes -= len(h.Payload) + len(h.Key)
 	}
 	return found, nil
 }

@@ -65,7 +65,7 @@ func Checks(f Features) []Check {
 	for _, group := range [][]Check{
 		commitChecks(), inputChecks(), windowChecks(), writerChecks(), copyChecks(), orderChecks(),
 		leaseChecks(), foreignChecks(), positionChecks(), releaseChecks(), groupChecks(), wakeChecks(),
-		heldChecks(),
+		heldChecks(), dueChecks(),
 	} {
 		all = append(all, group...)
 	}

@@ -47,6 +47,14 @@ type ForeignHolder interface {
 	HoldForeign(ctx context.Context) (release func(), err error)
 }
 
+// ReadBlocker is implemented by a Subject that can make reads of held records wait, such
+// as by a lock on their table.
+type ReadBlocker interface {
+	// BlockHeld makes Due, HeldKeys and CountHeld wait until release is called. The
+	// function waits returns once one of them does.
+	BlockHeld(ctx context.Context) (waits func(ctx context.Context) error, release func(), err error)
+}
+
 // Features says what an outbox promises less than the whole contract. The zero
 // value is the whole.
 type Features struct {
@@ -70,11 +78,18 @@ type Features struct {
 	// MaxPayloadBytes is the largest payload that the subject accepts.
 	// Defaults to outbox.DefaultMaxPayloadBytes.
 	MaxPayloadBytes int
+
+	// DueBytes is where an answer of driver.Holder's Due ends although more is due: only its
+	// last record may pass so many bytes of payloads. Defaults to 4 MiB.
+	DueBytes int
 }
 
 func (f Features) withDefaults() Features {
 	if f.MaxPayloadBytes == 0 {
 		f.MaxPayloadBytes = outbox.DefaultMaxPayloadBytes
+	}
+	if f.DueBytes == 0 {
+		f.DueBytes = 4 << 20
 	}
 	return f
 }

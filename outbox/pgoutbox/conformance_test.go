@@ -105,6 +105,13 @@ func (s subject) HoldForeign(ctx context.Context) (release func(), err error) {
 	}), nil
 }
 
+var _ outboxtest.ReadBlocker = subject{}
+
+// BlockHeld implements outboxtest.ReadBlocker.
+func (s subject) BlockHeld(ctx context.Context) (waits func(context.Context) error, release func(), err error) {
+	return s.db.LockTable(ctx, "leat.outbox_held")
+}
+
 type pgxSubject struct{ subject }
 
 func newPgxSubject(t *testing.T) outboxtest.Subject {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
@@ -121,43 +120,6 @@ func TestN3_DueFetchesNoMoreThanItReturns(t *testing.T) {
 	}
 	require.Len(t, got, 13)
 	require.IsIncreasing(t, got)
-}
-
-// TestO14_RenewingWaitsForNoRead: what is held is being read, for as long as it takes,
-// and the lease is renewed. S3.
-func TestO14_RenewingWaitsForNoRead(t *testing.T) {
-	t.Parallel()
-	for name, read := range map[string]func(ctx context.Context, h *holding) error{
-		"due":  func(ctx context.Context, h *holding) error { _, err := h.Due(ctx, 1, nil); return err },
-		"keys": func(ctx context.Context, h *holding) error { _, err := h.HeldKeys(ctx); return err },
-		"count": func(ctx context.Context, h *holding) error {
-			_, err := h.Holder.(driver.Holder).CountHeld(ctx)
-			return err
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h := newHolding(t)
-			locker := begin(t, h.ob, h.db).exec("LOCK TABLE leat.outbox_held")
-			done := make(chan error, 1)
-			go func() { done <- read(t.Context(), h) }()
-			await(t, "the read waits", func() bool {
-				return query1[bool](t, h.db, "SELECT EXISTS (SELECT FROM pg_locks WHERE relation = 'leat.outbox_held'::regclass AND NOT granted)")
-			})
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-			defer cancel()
-			renewed := make(chan error, 1)
-			go func() { renewed <- h.Renew(ctx, testLease) }()
-			select {
-			case err := <-renewed:
-				require.NoError(t, err)
-			case <-ctx.Done():
-				require.Fail(t, "Renew waits for the read")
-			}
-			locker.rollback()
-			require.NoError(t, <-done)
-		})
-	}
 }
 
 // TestN3_MixedSizesKeepTheirOrder: pages that end at their bytes lose nothing between

@@ -149,6 +149,13 @@ func (s *subject) HoldForeign(ctx context.Context) (release func(), err error) {
 	}), nil
 }
 
+var _ outboxtest.ReadBlocker = &subject{}
+
+// BlockHeld implements outboxtest.ReadBlocker.
+func (s *subject) BlockHeld(ctx context.Context) (waits func(context.Context) error, release func(), err error) {
+	return s.db.LockTable(ctx, "watermill_forwarder_topic_leat_held")
+}
+
 type txKey struct{}
 
 type pgxTx struct{ pgx.Tx }

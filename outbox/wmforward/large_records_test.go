@@ -1,15 +1,11 @@
 package wmforward_test
 
 import (
-	"context"
 	"slices"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/wmforward"
 )
 
@@ -47,38 +43,4 @@ func TestN3_PagesEndAtTheirBytes(t *testing.T) {
 	}
 	require.Equal(t, slices.Concat([]int{5}, slices.Repeat([]int{large / 2}, 14), []int{4}), sizes)
 	require.Greater(t, len(pages), 1, "a page that was cut")
-}
-
-// TestO14_RenewingWaitsForNoRead: what is held is being read, for as long as it takes,
-// and the lease is renewed. S3.
-func TestO14_RenewingWaitsForNoRead(t *testing.T) {
-	t.Parallel()
-	db := newDatabase(t)
-	put(t, db, "", "first")
-	src := newSource(t, db, wmforward.Config{})
-	s, ok := acquire(t, src).(driver.Holder)
-	require.True(t, ok)
-	held := query1[string](t, db, "SELECT c.oid::regclass::text FROM pg_class c WHERE relkind = 'r' AND relname LIKE '%\\_held'")
-	require.Equal(t, 1, strings.Count(held, "_held"))
-	tx, err := db.Connect(t).Begin(t.Context())
-	require.NoError(t, err)
-	_, err = tx.Exec(t.Context(), "LOCK TABLE "+held)
-	require.NoError(t, err)
-	done := make(chan error, 1)
-	go func() { _, err := s.Due(t.Context(), 1, nil); done <- err }()
-	require.Eventually(t, func() bool {
-		return query1[bool](t, db, "SELECT EXISTS (SELECT FROM pg_locks WHERE relation = $1::text::regclass AND NOT granted)", held)
-	}, patience, 2*time.Millisecond)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	renewed := make(chan error, 1)
-	go func() { renewed <- s.Renew(ctx, testLease) }()
-	select {
-	case err := <-renewed:
-		require.NoError(t, err)
-	case <-ctx.Done():
-		require.Fail(t, "Renew waits for the read")
-	}
-	require.NoError(t, tx.Rollback(t.Context()))
-	require.NoError(t, <-done)
 }

@@ -85,7 +85,7 @@ func heldMutants() []Mutant {
 			New: `	n.reading.Lock()
 	defer n.reading.Unlock()
 	return unusable(n.source.ob.window.Renew(ctx, n.writer, n.lease, ttl))`,
-			Package: "outbox/pgoutbox", Test: "TestO14_RenewingWaitsForNoRead", Needs: Postgres,
+			Package: "outbox/pgoutbox", Test: "TestConformance/O14_RenewWaitsForNoRead", Needs: Postgres,
 		},
 		{
 			Name: "due-records-have-no-bound-of-bytes", Breaks: []string{"N3"},
