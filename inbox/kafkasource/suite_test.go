@@ -43,8 +43,6 @@ func ours(change func(*kafkasource.Config)) side {
 		subscriber: func(brokers []string, group string) (message.Subscriber, error) {
 			cfg := brisk()
 			cfg.DrainTimeout = 500 * time.Millisecond
-			// A partition that was paused is read again after the fetch that waits at the others.
-			cfg.Options = []kgo.Opt{kgo.FetchMaxWait(100 * time.Millisecond)}
 			cfg.NewTopic = kafkasource.NewTopic{Partitions: 4, ReplicationFactor: 1}
 			change(&cfg)
 			if cfg.NoGroup {
