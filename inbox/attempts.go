@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/storable"
 )
 
 const maxErrorBytes = 2000
@@ -131,9 +131,5 @@ func (p *Processor) warn(ctx context.Context, step, id string, err error) {
 }
 
 func attemptError(err error) AttemptError {
-	text := strings.ToValidUTF8(strings.ReplaceAll(err.Error(), "\x00", "\uFFFD"), "\uFFFD")
-	if len(text) > maxErrorBytes {
-		text = strings.ToValidUTF8(text[:maxErrorBytes], "")
-	}
-	return AttemptError{At: time.Now(), Error: text}
+	return AttemptError{At: time.Now(), Error: storable.AtMost(err.Error(), maxErrorBytes)}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/jitter"
+	"github.com/leat-go/leat/internal/wait"
 )
 
 // group runs entries, which are at most MaxBatch, and settles each of them.
@@ -29,7 +30,7 @@ func (c *batchCall) group(ctx context.Context, entries []batchEntry) {
 			c.split(ctx, rest, err)
 			break
 		}
-		wait(ctx, jitter.Around(min(c.p.cfg.ConflictDelay<<min(try, 20), maxConflictDelay), 0.5))
+		_ = wait.For(ctx, jitter.Around(min(c.p.cfg.ConflictDelay<<min(try, 20), maxConflictDelay), 0.5))
 		entries = rest
 	}
 	slices.SortFunc(aside, func(a, b batchEntry) int { return a.place - b.place })

@@ -10,6 +10,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -155,7 +156,7 @@ func (b *Batcher) settle(ctx context.Context, batch []*message.Message) {
 	if len(failed) == 0 {
 		return
 	}
-	wait(ctx, b.cfg.RetryDelay)
+	_ = wait.For(ctx, b.cfg.RetryDelay)
 	for _, msg := range failed {
 		msg.Nack()
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/internal/jitter"
+	"github.com/leat-go/leat/internal/wait"
 )
 
 // NoConflictRetries as Config.ConflictRetries turns retries off.
@@ -48,19 +49,6 @@ func (p *Processor) retry(ctx context.Context, work func() error) error {
 		if try >= p.cfg.ConflictRetries {
 			return fmt.Errorf("%w: %w", ErrConflict, err)
 		}
-		wait(ctx, jitter.Around(min(p.cfg.ConflictDelay<<min(try, 20), maxConflictDelay), 0.5))
-	}
-}
-
-// wait waits for d, or until ctx ends.
-func wait(ctx context.Context, d time.Duration) {
-	if d <= 0 {
-		return
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
+		_ = wait.For(ctx, jitter.Around(min(p.cfg.ConflictDelay<<min(try, 20), maxConflictDelay), 0.5))
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/jitter"
 	"github.com/leat-go/leat/internal/onehandler"
+	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -121,7 +122,7 @@ func (p *Processor) process(ctx context.Context, d *delivery) (outcome Outcome, 
 	}()
 	outcome, err = p.deliver(ctx, d)
 	if outcome == OutcomeFailed || outcome == OutcomeUnknown {
-		wait(ctx, jitter.Around(p.cfg.OnFailure.delay(max(d.attempt, 1)), 0.25))
+		_ = wait.For(ctx, jitter.Around(p.cfg.OnFailure.delay(max(d.attempt, 1)), 0.25))
 	}
 	if err == nil {
 		err = failpoint.Inject(ctx, failpoint.ConsumerAfterCommitBeforeAck)
@@ -319,7 +320,7 @@ func (p *Processor) finishing(ctx context.Context) (context.Context, context.Can
 // delay waits BusyDelay ± 25 %, so that deliveries that met once do not meet
 // again.
 func (p *Processor) delay(ctx context.Context) {
-	wait(ctx, jitter.Around(p.cfg.BusyDelay, 0.25))
+	_ = wait.For(ctx, jitter.Around(p.cfg.BusyDelay, 0.25))
 }
 
 func (p *Processor) observe(ctx context.Context, d Delivery) {

@@ -9,6 +9,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/leat-go/leat/internal/jitter"
+	"github.com/leat-go/leat/internal/wait"
 )
 
 // recoverEvery is how often RunRedrive looks for queues that a process has left
@@ -47,7 +48,7 @@ func (p *Processor) RunRedrive(ctx context.Context, handle func(ctx context.Cont
 			p.redrive(ctx, r, handle)
 			continue
 		}
-		wait(ctx, jitter.Around(p.cfg.RedrivePoll, 0.25))
+		_ = wait.For(ctx, jitter.Around(p.cfg.RedrivePoll, 0.25))
 	}
 	return nil
 }

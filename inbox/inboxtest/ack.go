@@ -61,7 +61,7 @@ func checkCommittedWhenAcked(ctx context.Context, s Subject) error {
 	msg := newMessage(ctx, "a")
 	seen := make(chan error, 1)
 	go func() {
-		err := wait(ctx, "the ack", msg.Acked())
+		err := await(ctx, "the ack", msg.Acked())
 		seen <- errors.Join(err, wantEffects(ctx, s, "a"), wantRecorded(ctx, s, "a", true))
 	}()
 	_, err = deliver(ctx, p, msg, writing(s, "a"))

@@ -10,6 +10,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -155,7 +156,7 @@ func batchUntilAcked(ctx context.Context, b BatchProcessor, handle inbox.BatchHa
 			}
 		}
 		ids = again
-		if err := pause(ctx, time.Millisecond); err != nil {
+		if err := wait.For(ctx, time.Millisecond); err != nil {
 			return fmt.Errorf("messages %q are still not acked: %w", ids, err)
 		}
 	}

@@ -66,7 +66,7 @@ func checkBatchCrash(ctx context.Context, s BatchSubject) error {
 			return nil
 		})
 	}()
-	if err := wait(ctx, "the handler", ended); err != nil {
+	if err := await(ctx, "the handler", ended); err != nil {
 		return err
 	}
 	results := b.Process(ctx, keyedBatch(ctx, append(ids, "d", "e")...), func(ctx context.Context, msgs []*message.Message) error {

@@ -43,11 +43,11 @@ func checkBothCommit(ctx context.Context, s Subject) error {
 	group.Go(func() {
 		errs[0] = untilAcked(ctx, p, "a", func(txCtx context.Context) error {
 			inOnce()
-			return errors.Join(wait(ctx, "the second delivery", moveOn), s.Write(txCtx, "a"))
+			return errors.Join(await(ctx, "the second delivery", moveOn), s.Write(txCtx, "a"))
 		})
 	})
 	group.Go(func() {
-		if errs[1] = wait(ctx, "the first delivery", firstIn); errs[1] != nil {
+		if errs[1] = await(ctx, "the first delivery", firstIn); errs[1] != nil {
 			return
 		}
 		_, _ = deliver(ctx, p, newMessage(ctx, "a"), func(ctx context.Context) error {

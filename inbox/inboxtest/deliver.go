@@ -10,6 +10,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/wait"
 )
 
 // consumer is the one that checks use where one is enough.
@@ -50,7 +51,7 @@ func untilAcked(ctx context.Context, p Processor, id string, handle func(ctx con
 		if ctx.Err() != nil {
 			return fmt.Errorf("message %s is still not acked: %w", id, err)
 		}
-		if err := pause(ctx, time.Millisecond); err != nil {
+		if err := wait.For(ctx, time.Millisecond); err != nil {
 			return err
 		}
 	}
@@ -130,20 +131,8 @@ func wantEnqueued(ctx context.Context, s Subject, want ...string) error {
 	return nil
 }
 
-// pause waits, at most until ctx ends.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// wait waits for an event, at most until ctx ends.
-func wait(ctx context.Context, what string, event <-chan struct{}) error {
+// await waits for an event, at most until ctx ends.
+func await(ctx context.Context, what string, event <-chan struct{}) error {
 	select {
 	case <-event:
 		return nil

@@ -90,5 +90,5 @@ func checkGoexit(ctx context.Context, s Subject) error {
 			return nil
 		})
 	}()
-	return errors.Join(wait(ctx, "the handler", ended), leftNothing(ctx, s, p))
+	return errors.Join(await(ctx, "the handler", ended), leftNothing(ctx, s, p))
 }

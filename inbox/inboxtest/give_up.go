@@ -40,7 +40,7 @@ func checkParkedWhenAcked(ctx context.Context, s FailureSubject) error {
 	}
 	msg := newMessage(ctx, "a")
 	seen := make(chan error, 1)
-	go func() { seen <- errors.Join(wait(ctx, "the ack", msg.Acked()), wantParked(ctx, s, "a")) }()
+	go func() { seen <- errors.Join(await(ctx, "the ack", msg.Acked()), wantParked(ctx, s, "a")) }()
 	return errors.Join(wantDelivered(ctx, p, msg, inbox.OutcomeParked, nil, fail), <-seen)
 }
 

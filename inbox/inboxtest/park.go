@@ -11,6 +11,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/wait"
 )
 
 // parkChecks are about keys: what follows a parked message waits behind it.
@@ -59,7 +60,7 @@ func eventually(ctx context.Context, done func() error) error {
 		if err == nil {
 			return nil
 		}
-		if ended := pause(ctx, millisecond); ended != nil {
+		if ended := wait.For(ctx, millisecond); ended != nil {
 			return errors.Join(err, ended)
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/pgerr"
+	"github.com/leat-go/leat/internal/wait"
 )
 
 // markChunk is how many ids are recorded in one transaction. Each has its lock until
@@ -79,7 +81,7 @@ func (in *Inbox) mark(ctx context.Context, chunk map[pgtype.UUID]struct{}, repor
 	for id := range chunk {
 		left = append(left, id)
 	}
-	for wait := 10 * time.Millisecond; len(left) > 0; wait = min(2*wait, time.Second) {
+	for pause := 10 * time.Millisecond; len(left) > 0; pause = min(2*pause, time.Second) {
 		err := in.db.Use(ctx, func(conn *pgx.Conn) (err error) {
 			left, err = in.markOn(ctx, conn, left, report)
 			return err
@@ -88,7 +90,7 @@ func (in *Inbox) mark(ctx context.Context, chunk map[pgtype.UUID]struct{}, repor
 			return explain(err)
 		}
 		if len(left) > 0 {
-			pauseFor(ctx, wait)
+			_ = wait.For(ctx, pause)
 		}
 	}
 	return nil
@@ -120,9 +122,10 @@ func (in *Inbox) markOn(
 			continue
 		}
 		some, err := in.markIn(ctx, conn, number, i == 1, group, report)
-		if sqlState(err) == checkViolation && len(ids) > 1 {
+		refused := pgerr.Is(err, pgerr.CheckViolation)
+		if refused && len(ids) > 1 {
 			some, err = in.markSingly(ctx, conn, group, report)
-		} else if sqlState(err) == checkViolation {
+		} else if refused {
 			some, err = in.markMoved(ctx, conn, group[0], err, report)
 		}
 		busy = append(busy, some...)

@@ -1,16 +1,13 @@
 package pginbox
 
 import (
-	_ "embed"
 	"fmt"
 
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/pgerr"
 )
-
-//go:embed sql/claim_batch.sql
-var claimBatchSQL string
 
 // batchArgs are the arguments of the claim of a batch, less the consumer.
 type batchArgs struct {
@@ -48,12 +45,9 @@ func (a batchAnswer) statuses(n int) (statuses []inbox.Status, claimed int) {
 	return statuses, n - len(a.refused) - len(a.seen)
 }
 
-// outOfMemory is what the server says when its lock table is full.
-const outOfMemory = "53200"
-
 // explainBatch is explain for the claim of a batch.
 func explainBatch(err error) error {
-	if sqlState(err) == outOfMemory {
+	if pgerr.Is(err, pgerr.OutOfMemory) {
 		return fmt.Errorf("%w: %w", inbox.ErrBatchTooLarge, err)
 	}
 	return explain(err)

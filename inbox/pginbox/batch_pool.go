@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/pgerr"
 )
 
 var _ inbox.BatchStore = (*poolStore)(nil)
@@ -39,7 +40,7 @@ func (s *poolStore) claimBatchOn(
 		return nil, allAlone(items), err
 	}
 	tx, answer, err := s.beginBatch(ctx, conn.Conn(), at.claim, number, s.batchArgs(at.items))
-	if sqlState(err) == checkViolation {
+	if pgerr.Is(err, pgerr.CheckViolation) {
 		return nil, allAlone(items), nil
 	}
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/pgerr"
 )
 
 var _ inbox.BatchStore = (*sqlStore)(nil)
@@ -54,7 +55,7 @@ func (s *sqlStore) claimBatchOn(
 	if unit != nil {
 		err = errors.Join(err, unit.rollback())
 	}
-	if sqlState(err) == checkViolation {
+	if pgerr.Is(err, pgerr.CheckViolation) {
 		return nil, allAlone(items), nil
 	}
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -41,25 +42,12 @@ var (
 	errNoTx = errors.New("leat: the inbox's transactions are of another kind: New goes with Handle, NewSQL with HandleSQL")
 )
 
-// SQLSTATEs that we know.
-const (
-	undefinedTable       = "42P01"
-	undefinedSchema      = "3F000"
-	sequenceExhausted    = "2200H"
-	serializationFailure = "40001"
-	deadlockDetected     = "40P01"
-	checkViolation       = "23514" // of a partitioned table without a partition for the row as well
-	lockNotAvailable     = "55P03"
-	duplicateTable       = "42P07"
-	invalidObject        = "42P17" // a partition that overlaps another
-)
-
 // explain makes err say what to do about it where we know.
 func explain(err error) error {
-	switch sqlState(err) {
-	case undefinedTable, undefinedSchema:
+	switch {
+	case pgerr.Is(err, pgerr.UndefinedTable, pgerr.InvalidSchemaName):
 		return fmt.Errorf("%w: %w", outbox.ErrNotMigrated, err)
-	case sequenceExhausted:
+	case pgerr.Is(err, pgerr.SequenceLimitExceeded):
 		return fmt.Errorf("%w: %w", ErrTooManyConsumers, err)
 	default:
 		return err
@@ -88,11 +76,4 @@ func explainCommit(err error) error {
 func refused(err *pgconn.PgError) bool {
 	return err.SeverityUnlocalized == "ERROR" &&
 		!strings.HasPrefix(err.Code, "08") && !strings.HasPrefix(err.Code, "57P")
-}
-
-func sqlState(err error) string {
-	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return pgErr.Code
-	}
-	return ""
 }

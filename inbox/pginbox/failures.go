@@ -12,6 +12,8 @@ import (
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/internal/keyhash"
 	"github.com/leat-go/leat/internal/pgmigrate"
+	"github.com/leat-go/leat/internal/sqlfile"
+	"github.com/leat-go/leat/internal/storable"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -34,32 +36,20 @@ type failures struct {
 	settled []pgtype.UUID // ids whose attempts can be forgotten
 }
 
-// failureStatements are the names of the files in sql that failures uses.
-func failureStatements() []string {
-	return []string{
-		"attempt", "attempt_range", "attempt_batch", "attempt_batch_range",
-		"attempt_fail", "attempt_withdraw", "attempt_forget", "attempt_prune",
-		"park_head", "park", "redrive_pick", "redrive_claim", "redrive_next", "redrive_fail", "redrive_orphans",
-		"note", "noted", "note_prune", "audit_prune", "parked_list", "parked_first", "parked_redrive", "parked_drop", "audit_list",
-	}
-}
-
 func newFailures(k keys, cfg Config, db pgmigrate.DB) (*failures, error) {
-	f := &failures{keys: k, db: db, sql: map[string]string{}}
+	f := &failures{keys: k, db: db}
 	if !cfg.SyncAttempts {
 		off := asyncCommit
 		f.attemptCommit = &off
 	}
-	for _, name := range failureStatements() {
-		text, err := statementFiles.ReadFile("sql/" + name + ".sql")
-		if err != nil {
-			return nil, err
-		}
-		if f.sql[name], err = cfg.names().Render(withoutComments(string(text))); err != nil {
-			return nil, err
-		}
-	}
-	return f, nil
+	var err error
+	f.sql, err = sqlfile.LoadAll(statementFiles, cfg.names().Render,
+		"attempt", "attempt_range", "attempt_batch", "attempt_batch_range",
+		"attempt_fail", "attempt_withdraw", "attempt_forget", "attempt_prune",
+		"park_head", "park", "redrive_pick", "redrive_claim", "redrive_next", "redrive_fail", "redrive_orphans",
+		"note", "noted", "note_prune", "audit_prune", "parked_list", "parked_first", "parked_redrive", "parked_drop", "audit_list",
+	)
+	return f, err
 }
 
 // lend calls use with a connection and the consumer's number, which it registers.
@@ -112,7 +102,7 @@ func (f *failures) hash(key inbox.Key) pgtype.Int8 {
 	if key.Name == "" {
 		return pgtype.Int8{}
 	}
-	return pgtype.Int8{Int64: keyhash.Lock("inbox key", f.keys.table, f.keys.consumer, printable(key.Topic), key.Name), Valid: true}
+	return pgtype.Int8{Int64: keyhash.Lock("inbox key", f.keys.table, f.keys.consumer, storable.Text(key.Topic), key.Name), Valid: true}
 }
 
 // orNull returns the bytes of text, or NULL where it is empty.

@@ -125,7 +125,7 @@ func (b By) check() error {
 		return fmt.Errorf("%w: Actor is empty", ErrInvalidRequest)
 	case strings.TrimSpace(b.Reason) == "":
 		return fmt.Errorf("%w: Reason is empty", ErrInvalidRequest)
-	case !storable(b.Actor), !storable(b.Reason):
+	case !fits(b.Actor), !fits(b.Reason):
 		return fmt.Errorf("%w: Actor = %.200q, Reason = %.200q: must be valid UTF-8 without NUL", ErrInvalidRequest, b.Actor, b.Reason)
 	}
 	return nil
@@ -145,7 +145,7 @@ func (s Selection) check() error {
 		return fmt.Errorf("%w: Topic = %.200q, Key = %.200q: a key needs both", ErrInvalidRequest, s.Topic, s.Key)
 	case s.Limit < 1 || s.Limit > maxListed:
 		return fmt.Errorf("%w: Limit = %d: must be 1 to %d", ErrInvalidRequest, s.Limit, maxListed)
-	case !storable(s.Topic), !storable(s.OfTopic):
+	case !fits(s.Topic), !fits(s.OfTopic):
 		return fmt.Errorf("%w: Topic = %.200q, OfTopic = %.200q: must be valid UTF-8 without NUL", ErrInvalidRequest, s.Topic, s.OfTopic)
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/storable"
 )
 
 // maxListed bounds what one call lists or changes.
@@ -81,7 +82,7 @@ func limitOr(limit int) (int, error) {
 
 func (f *failures) list(ctx context.Context, conn *pgx.Conn, number int16, q ParkedQuery, state string) ([]ParkedMessage, error) {
 	hash := f.hash(inbox.Key{Topic: q.Topic, Name: q.Key})
-	rows, err := conn.Query(ctx, f.sql["parked_list"], number, textOrNull(printable(q.Topic)), hash, orNull(q.Key), orNull(q.ID),
+	rows, err := conn.Query(ctx, f.sql["parked_list"], number, textOrNull(storable.Text(q.Topic)), hash, orNull(q.Key), orNull(q.ID),
 		textOrNull(state), timestamp(q.Before), q.After, q.Limit)
 	if err != nil {
 		return nil, err
@@ -154,7 +155,7 @@ func (in *Inbox) Audit(ctx context.Context, q AuditQuery) (all []AuditEntry, err
 		return nil, err
 	}
 	err = in.failures.look(ctx, func(conn *pgx.Conn, number int16) error {
-		rows, err := conn.Query(ctx, in.failures.sql["audit_list"], number, textOrNull(printable(q.Action)), orNull(q.ID),
+		rows, err := conn.Query(ctx, in.failures.sql["audit_list"], number, textOrNull(storable.Text(q.Action)), orNull(q.ID),
 			timestamp(q.Since), q.After, q.Limit)
 		if err != nil {
 			return err

@@ -2,10 +2,10 @@ package pginbox
 
 import (
 	"encoding/json"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/leat-go/leat/internal/storable"
 )
 
 // encodeMetadata returns metadata as JSON, for people and for SQL, and apart from
@@ -13,7 +13,7 @@ import (
 func encodeMetadata(m message.Metadata) (text string, raw *string, err error) {
 	clean, rest := map[string]string{}, [][2][]byte(nil)
 	for name, value := range m {
-		if storable(name) && storable(value) {
+		if fits(name) && fits(value) {
 			clean[name] = value
 		} else {
 			rest = append(rest, [2][]byte{[]byte(name), []byte(value)})
@@ -52,6 +52,7 @@ func decodeMetadata(text string, raw *string) (message.Metadata, error) {
 	return m, nil
 }
 
-func storable(text string) bool {
-	return utf8.ValidString(text) && !strings.ContainsRune(text, 0)
+// fits reports whether text can be stored as it is.
+func fits(text string) bool {
+	return storable.Text(text) == text
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/internal/txctx"
 	"github.com/leat-go/leat/outbox"
 )
@@ -48,10 +49,5 @@ func (f *failures) Kept(ctx context.Context, id string) (n inbox.Note, ok bool, 
 
 // Conflict implements inbox.Conflicter.
 func (f *failures) Conflict(err error) bool {
-	switch sqlState(err) {
-	case serializationFailure, deadlockDetected:
-		return true
-	default:
-		return false
-	}
+	return pgerr.Is(err, pgerr.SerializationFailure, pgerr.DeadlockDetected)
 }

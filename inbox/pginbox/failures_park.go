@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/storable"
 )
 
 // Park implements inbox.Parker.
@@ -109,8 +109,8 @@ func (f *failures) parkArgs(req inbox.ParkRequest) ([]any, error) {
 		return nil, err
 	}
 	return []any{
-		req.History.Attempts, string(errs), printable(req.Reason), timestamp(req.History.First), timestamp(req.History.Last),
-		orNull(req.MessageID), printable(req.Key.Topic), f.hash(req.Key), orNull(req.Key.Name),
+		req.History.Attempts, string(errs), storable.Text(req.Reason), timestamp(req.History.First), timestamp(req.History.Last),
+		orNull(req.MessageID), storable.Text(req.Key.Topic), f.hash(req.Key), orNull(req.Key.Name),
 		[]byte(req.Message.UUID), notNull(req.Message.Payload), metadata, raw, f.keys.consumer, f.keys.id(req.ID),
 	}, nil
 }
@@ -125,9 +125,4 @@ func notNull(b []byte) []byte {
 
 func timestamp(t time.Time) pgtype.Timestamptz {
 	return pgtype.Timestamptz{Time: t, Valid: !t.IsZero()}
-}
-
-// printable is text that PostgreSQL takes.
-func printable(text string) string {
-	return strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", "\uFFFD"), "\uFFFD")
 }

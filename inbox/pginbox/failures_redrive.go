@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/storable"
 )
 
 // pickedFor is how long a redriven message is left alone that a process has
@@ -74,7 +75,7 @@ func (f *failures) FailRedriven(ctx context.Context, r inbox.Redriven, failed in
 		return err
 	}
 	return f.lend(ctx, func(conn *pgx.Conn, _ int16) error {
-		_, err := conn.Exec(ctx, f.sql["redrive_fail"], r.No, r.Attempt, failed.Park, printable(failed.Reason),
+		_, err := conn.Exec(ctx, f.sql["redrive_fail"], r.No, r.Attempt, failed.Park, storable.Text(failed.Reason),
 			failed.Retry.Microseconds(), string(entry), inbox.MaxHistoryErrors, failed.Withdraw)
 		return err
 	})

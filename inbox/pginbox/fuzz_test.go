@@ -16,6 +16,7 @@ import (
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/internal/ids"
+	"github.com/leat-go/leat/internal/storable"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -77,10 +78,10 @@ func FuzzKeyHash(f *testing.F) {
 	f.Add("\xff", "")
 	failures := &failures{keys: keys{consumer: "c", table: `"leat"."inbox"`}}
 	f.Fuzz(func(t *testing.T, topic, key string) {
-		stored := printable(topic)
+		stored := storable.Text(topic)
 		require.True(t, utf8.ValidString(stored))
 		require.NotContains(t, stored, "\x00")
-		require.Equal(t, stored, printable(stored))
+		require.Equal(t, stored, storable.Text(stored))
 		hash := failures.hash(inbox.Key{Topic: topic, Name: key})
 		require.Equal(t, key != "", hash.Valid)
 		require.Equal(t, hash, failures.hash(inbox.Key{Topic: stored, Name: key}))

@@ -2,15 +2,11 @@ package pginbox
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
 )
-
-//go:embed sql/hidden.sql
-var hiddenSQL string
 
 // ErrRowSecurity is returned for every message if row level security would hide rows of
 // the inbox from the role: an id that cannot be seen is neither new nor processed, and

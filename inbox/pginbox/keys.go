@@ -1,30 +1,13 @@
 package pginbox
 
 import (
-	_ "embed"
-	"strings"
-
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/internal/keyhash"
 	"github.com/leat-go/leat/internal/pgmigrate"
+	"github.com/leat-go/leat/internal/sqlfile"
 )
-
-//go:embed sql/claim.sql
-var claimSQL string
-
-//go:embed sql/seen.sql
-var seenSQL string
-
-//go:embed sql/consumer.sql
-var consumerSQL string
-
-//go:embed sql/register.sql
-var registerSQL string
-
-//go:embed sql/watermark_used.sql
-var usedSQL string
 
 // keys knows how one consumer's messages are stored: the statements for the
 // configured names, and the keys that they take.
@@ -41,37 +24,15 @@ type keys struct {
 
 func newKeys(names pgmigrate.Names, consumer string) (keys, error) {
 	k := keys{consumer: consumer, table: names.Qualified("")}
-	for _, s := range [...]struct {
-		into *string
-		sql  string
-	}{
-		{&k.claim, claimSQL},
-		{&k.seen, seenSQL},
-		{&k.lookup, consumerSQL},
-		{&k.register, registerSQL},
-		{&k.claimBatch, claimBatchSQL},
-		{&k.claimOrFail, claimOrFailSQL},
-		{&k.used, usedSQL},
-		{&k.hidden, hiddenSQL},
-	} {
-		sql, err := names.Render(withoutComments(s.sql))
-		if err != nil {
-			return keys{}, err
-		}
-		*s.into = sql
+	err := sqlfile.Load(statementFiles, names.Render, map[string]*string{
+		"claim": &k.claim, "seen": &k.seen, "consumer": &k.lookup, "register": &k.register,
+		"claim_batch": &k.claimBatch, "claim_or_fail": &k.claimOrFail, "watermark_used": &k.used, "hidden": &k.hidden,
+	})
+	if err != nil {
+		return keys{}, err
 	}
-	var err error
 	k.rangeKeys, err = newRangeKeys(names)
 	return k, err
-}
-
-// withoutComments drops the comment above a statement, which is for us and not
-// for the server's logs.
-func withoutComments(sql string) string {
-	for strings.HasPrefix(sql, "--") {
-		_, sql, _ = strings.Cut(sql, "\n")
-	}
-	return strings.TrimSpace(sql)
 }
 
 // id is the stored form of a message's id.

@@ -2,7 +2,6 @@ package pginbox
 
 import (
 	"context"
-	_ "embed"
 	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
@@ -11,16 +10,9 @@ import (
 	"github.com/leat-go/leat/inbox"
 )
 
-//go:embed sql/claim_or_fail.sql
-var claimOrFailSQL string
-
-const (
-	// carefully is how many messages are claimed before their statements are sent
-	// after one that was not to be run.
-	carefully = 100
-
-	divisionByZero = "22012"
-)
+// carefully is how many messages are claimed before their statements are sent after
+// one that was not to be run.
+const carefully = 100
 
 // pipeStore is a poolStore that sends the statements of a queued delivery with
 // the claim.

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/pgerr"
 )
 
 // pipeOutcome is what came of a pipeline that starts with the claim.
@@ -61,7 +62,7 @@ func (u *pipeUnit) begin(
 		return pipeRan, nil
 	case u.conn.Conn().IsClosed():
 		return pipeLost, err
-	case byServer(err) && (sqlState(err) == divisionByZero || sqlState(err) == serializationFailure):
+	case byServer(err) && pgerr.Is(err, pgerr.DivisionByZero, pgerr.SerializationFailure):
 		return pipeRefused, err
 	default:
 		return pipeStopped, err

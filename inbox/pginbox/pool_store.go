@@ -11,6 +11,7 @@ import (
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/pgerr"
 )
 
 // cleanUpTimeout bounds the rollback of a claim that failed.
@@ -76,7 +77,7 @@ func afterTrylock(ctx context.Context, unit inbox.Unit) (_ inbox.Unit, _ inbox.S
 func (s *poolStore) claimOn(ctx context.Context, conn *pgx.Conn, messageID string) (pgx.Tx, inbox.Status, error) {
 	id := s.id(messageID)
 	tx, status, err := s.claimAt(ctx, conn, id)
-	for try := 1; sqlState(err) == checkViolation && try < claimTries; try++ {
+	for try := 1; pgerr.Is(err, pgerr.CheckViolation) && try < claimTries; try++ {
 		if err = s.rehome(ctx, conn, id, err); err == nil {
 			tx, status, err = s.claimAt(ctx, conn, id)
 		}
@@ -105,7 +106,7 @@ func (s *poolStore) claimAt(ctx context.Context, conn *pgx.Conn, id pgtype.UUID)
 		return nil, status, err
 	}
 	giveUp(ctx, conn)
-	if sqlState(err) == serializationFailure {
+	if pgerr.Is(err, pgerr.SerializationFailure) {
 		// At repeatable read, a row that was committed after the claim's snapshot
 		// and before its lock was tried is a conflict. It is a duplicate as well.
 		status, err := s.look(ctx, conn, at, number, id)

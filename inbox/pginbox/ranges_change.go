@@ -8,6 +8,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/leat-go/leat/internal/pgerr"
+	"github.com/leat-go/leat/internal/wait"
 )
 
 // changeTries bounds the tries of one change in a round.
@@ -17,14 +20,14 @@ const changeTries = 6
 // LockTimeout. Where one does, it backs off, so that claims go on, and tries again a
 // few times.
 func (m *Maintenance) change(ctx context.Context, fn func(pgx.Tx) error) error {
-	wait := m.cfg.LockTimeout
+	pause := m.cfg.LockTimeout
 	for try := 1; ; try++ {
 		err := m.tx(ctx, fn)
-		if sqlState(err) != lockNotAvailable || try == changeTries || ctx.Err() != nil {
+		if !pgerr.Is(err, pgerr.LockNotAvailable) || try == changeTries || ctx.Err() != nil {
 			return err
 		}
-		pauseFor(ctx, wait)
-		wait = min(2*wait, 5*time.Second)
+		_ = wait.For(ctx, pause)
+		pause = min(2*pause, 5*time.Second)
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/leat-go/leat/internal/wait"
 )
 
 const (
@@ -78,7 +80,7 @@ func (r *round) drained(ctx context.Context) (bool, error) {
 		if !left || time.Now().After(patience) || ctx.Err() != nil {
 			return !left, ctx.Err()
 		}
-		pauseFor(ctx, 20*time.Millisecond)
+		_ = wait.For(ctx, 20*time.Millisecond)
 	}
 }
 
@@ -98,7 +100,7 @@ func (r *round) inChunks(ctx context.Context, deleted *int64, statement string, 
 		if err != nil || tag.RowsAffected() < int64(r.cfg.DeleteChunk) {
 			return err
 		}
-		pauseFor(ctx, time.Since(began))
+		_ = wait.For(ctx, time.Since(began))
 		if err := r.keep(ctx); err != nil {
 			return err
 		}
@@ -130,7 +132,7 @@ func (r *round) sweep(ctx context.Context) error {
 		}
 		r.report.Deleted += tag.RowsAffected()
 		if tag.RowsAffected() > 0 {
-			pauseFor(ctx, time.Since(began))
+			_ = wait.For(ctx, time.Since(began))
 		}
 		if err := r.keep(ctx); err != nil {
 			return err

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/leat-go/leat/internal/ids"
+	"github.com/leat-go/leat/internal/pgerr"
 )
 
 // lead is how far ahead the cut-over of an inbox with rows is, at least: longer than
@@ -115,7 +116,7 @@ func (m *Maintenance) addGuard(ctx context.Context, tx pgx.Tx, cutover pgtype.UU
 // finish makes sure that no newer id had come before the constraint, and switches.
 func (m *Maintenance) finish(ctx context.Context, state rangeState) error {
 	if _, err := m.pool.Exec(ctx, m.sql.guardCheck); err != nil {
-		if sqlState(err) != checkViolation {
+		if !pgerr.Is(err, pgerr.CheckViolation) {
 			return err
 		}
 		return errors.Join(fmt.Errorf("%w: %w", errIDsAhead, err), m.change(ctx, func(tx pgx.Tx) error { return m.backOut(ctx, tx) }))

@@ -5,6 +5,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/leat-go/leat/internal/pgerr"
 )
 
 // home is where an id is remembered. There is one for each id at any time, or the
@@ -45,8 +47,7 @@ func (k keys) home(ctx context.Context, conn *pgx.Conn, id pgtype.UUID) (home, e
 // the constraint on the plain table says so.
 func (k keys) refresh(ctx context.Context, conn *pgx.Conn) (rangeState, error) {
 	state, err := k.loadState(ctx, conn)
-	switch sqlState(err) {
-	case undefinedTable, insufficientPrivilege:
+	if pgerr.Is(err, pgerr.UndefinedTable, pgerr.InsufficientPrivilege) {
 		state, err = rangeState{mode: modeOff}, nil
 	}
 	if err == nil {

@@ -1,9 +1,11 @@
 package pginbox
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/leat-go/leat/internal/pgmigrate"
+	"github.com/leat-go/leat/internal/sqlfile"
 )
 
 // rangeKeys are the statements for ids of version 7 that are in ranges.
@@ -19,35 +21,23 @@ type rangeKeys struct {
 
 func newRangeKeys(names pgmigrate.Names) (k rangeKeys, err error) {
 	k.names = names
-	read := func(file string) string {
-		text, readErr := statementFiles.ReadFile("sql/" + file + ".sql")
-		if readErr != nil {
-			err = readErr
-		}
-		return string(text)
-	}
 	inRanges := func(sql string) string { return strings.ReplaceAll(sql, "@{}", "@{_ranges}") }
 	// An id below the floor is refused rather than found to be there.
-	above := strings.NewReplacer("pg_try_advisory_xact_lock(h) AS ok",
-		"id >= (SELECT floor FROM @{_retention}) AND pg_try_advisory_xact_lock(h) AS ok")
-	for into, sql := range map[*string]string{
-		&k.claimRange:       inRanges(claimSQL),
-		&k.claimAbove:       read("claim_above"),
-		&k.claimNothing:     read("claim_nothing"),
-		&k.claimOrFailRange: inRanges(claimOrFailSQL),
-		&k.batchRange:       inRanges(claimBatchSQL),
-		&k.batchAbove:       above.Replace(inRanges(claimBatchSQL)),
-		&k.seenRange:        read("seen_range"),
-		&k.rangeState:       read("range_state"),
-		&k.rangeLock:        read("range_lock"),
-		&k.rangeList:        read("range_list"),
-		&k.rangeOwner:       read("range_owner"),
-		&k.markPlain:        read("mark"),
-		&k.markRange:        inRanges(read("mark")),
-	} {
-		if *into, err = names.Render(withoutComments(sql)); err != nil {
-			return k, err
-		}
+	above := func(sql string) string {
+		return strings.ReplaceAll(sql, "pg_try_advisory_xact_lock(h) AS ok",
+			"id >= (SELECT floor FROM @{_retention}) AND pg_try_advisory_xact_lock(h) AS ok")
 	}
+	err = errors.Join(
+		sqlfile.Load(statementFiles, names.Render, map[string]*string{
+			"claim_above": &k.claimAbove, "claim_nothing": &k.claimNothing, "seen_range": &k.seenRange, "mark": &k.markPlain,
+			"range_state": &k.rangeState, "range_lock": &k.rangeLock, "range_list": &k.rangeList, "range_owner": &k.rangeOwner,
+		}),
+		sqlfile.Load(statementFiles, func(sql string) (string, error) { return names.Render(inRanges(sql)) }, map[string]*string{
+			"claim": &k.claimRange, "claim_or_fail": &k.claimOrFailRange, "claim_batch": &k.batchRange, "mark": &k.markRange,
+		}),
+		sqlfile.Load(statementFiles, func(sql string) (string, error) { return names.Render(above(inRanges(sql))) }, map[string]*string{
+			"claim_batch": &k.batchAbove,
+		}),
+	)
 	return k, err
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leat-go/leat/internal/ids"
+	"github.com/leat-go/leat/internal/pgerr"
+	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -98,7 +100,7 @@ func (m *Maintenance) Run(ctx context.Context) error {
 		default:
 			m.log.WarnContext(ctx, "inbox maintenance is not complete", slog.Any("error", err))
 		}
-		pauseFor(ctx, m.cfg.Interval)
+		_ = wait.For(ctx, m.cfg.Interval)
 	}
 	return nil
 }
@@ -191,7 +193,7 @@ func (r *round) all(ctx context.Context) error {
 			return errors.Join(append(errs, err, ctx.Err())...)
 		case errors.Is(err, ErrMaintainedElsewhere):
 			return errors.Join(append(errs, err)...)
-		case sqlState(err) == lockNotAvailable:
+		case pgerr.Is(err, pgerr.LockNotAvailable):
 			r.report.Busy = true
 			r.alarm(ctx, Alarm{Kind: AlarmBusy, Err: fmt.Errorf("%s: %w", step.name, err)})
 		case err != nil:
@@ -219,14 +221,4 @@ func (r *round) begin(ctx context.Context) (err error) {
 	}
 	_, err = r.pool.Exec(ctx, r.sql.settings, r.cfg.Width.Milliseconds())
 	return err
-}
-
-// pauseFor waits, at most until ctx ends.
-func pauseFor(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/leat-go/leat/internal/pgerr"
 )
 
 // clocks is by how much the clock of the database may differ from ours before nothing
@@ -31,7 +33,7 @@ func (r *round) ahead(ctx context.Context) error {
 			}
 			made, err := r.makeRange(ctx, c.Conn(), at)
 			switch {
-			case sqlState(err) == duplicateTable, sqlState(err) == invalidObject:
+			case pgerr.Is(err, pgerr.DuplicateTable, pgerr.InvalidObjectDefinition):
 				continue // somebody else was quicker
 			case err != nil:
 				return err

@@ -2,6 +2,7 @@ package pginbox
 
 import (
 	"github.com/leat-go/leat/internal/pgmigrate"
+	"github.com/leat-go/leat/internal/sqlfile"
 )
 
 // maintenanceSQL are the rendered statements of maintenance.
@@ -14,30 +15,12 @@ type maintenanceSQL struct {
 }
 
 func renderMaintenance(names pgmigrate.Names) (s maintenanceSQL, err error) {
-	for into, file := range map[*string]string{
-		&s.settings:    "range_settings",
-		&s.lease:       "range_lease",
-		&s.release:     "range_release",
-		&s.raise:       "range_raise",
-		&s.orphans:     "range_orphans",
-		&s.open:        "range_open",
-		&s.deleteBelow: "delete_below",
-		&s.sweep:       "sweep",
-		&s.pages:       "plain_pages",
-		&s.newest:      "plain_newest",
-		&s.guardAdd:    "guard_add",
-		&s.guardDrop:   "guard_drop",
-		&s.guardCheck:  "guard_validate",
-		&s.switchTo:    "switch",
-		&s.pruneAudit:  "audit_prune",
-	} {
-		text, err := statementFiles.ReadFile("sql/" + file + ".sql")
-		if err != nil {
-			return s, err
-		}
-		if *into, err = names.Render(withoutComments(string(text))); err != nil {
-			return s, err
-		}
-	}
-	return s, nil
+	err = sqlfile.Load(statementFiles, names.Render, map[string]*string{
+		"range_settings": &s.settings, "range_lease": &s.lease, "range_release": &s.release, "range_raise": &s.raise,
+		"range_orphans": &s.orphans, "range_open": &s.open,
+		"delete_below": &s.deleteBelow, "sweep": &s.sweep, "plain_pages": &s.pages, "plain_newest": &s.newest,
+		"guard_add": &s.guardAdd, "guard_drop": &s.guardDrop, "guard_validate": &s.guardCheck,
+		"switch": &s.switchTo, "audit_prune": &s.pruneAudit,
+	})
+	return s, err
 }

@@ -2,14 +2,12 @@ package pginbox
 
 import (
 	"context"
-	_ "embed" // of the statement
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
-)
 
-//go:embed sql/scope.sql
-var scopeSQL string
+	"github.com/leat-go/leat/internal/sqlfile"
+)
 
 // Scope names the history that the inbox's commits belong to: the cluster, its
 // timeline, the life of its server, the database and the table. While it stays the
@@ -20,9 +18,12 @@ var scopeSQL string
 // It takes one connection for one statement. Errors are the database's; on a
 // standby it is an error. It is safe for concurrent use.
 func (in *Inbox) Scope(ctx context.Context) (string, error) {
-	var scope string
+	var query, scope string
+	if err := sqlfile.Load(statementFiles, in.cfg.names().Render, map[string]*string{"scope": &query}); err != nil {
+		return "", err
+	}
 	err := in.db.Use(ctx, func(conn *pgx.Conn) error {
-		return conn.QueryRow(ctx, withoutComments(scopeSQL), in.cfg.names().Qualified("")).Scan(&scope)
+		return conn.QueryRow(ctx, query, in.cfg.names().Qualified("")).Scan(&scope)
 	})
 	if err != nil {
 		return "", fmt.Errorf("leat: read the inbox's scope: %w", explain(err))

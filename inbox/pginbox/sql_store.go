@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/pgerr"
 )
 
 // sqlStore is an inbox.Store on database/sql. It has no pipeline, so that BEGIN
@@ -42,7 +43,7 @@ func (s *sqlStore) remember(ctx context.Context, messageID string) (inbox.Unit, 
 	}
 	id := s.id(messageID)
 	unit, status, err := s.claimOn(ctx, conn, id)
-	for try := 1; sqlState(err) == checkViolation && try < claimTries; try++ {
+	for try := 1; pgerr.Is(err, pgerr.CheckViolation) && try < claimTries; try++ {
 		refusal := err
 		err = raw(conn, func(c *pgx.Conn) error { return s.rehome(ctx, c, id, refusal) })
 		if err == nil {
@@ -78,7 +79,7 @@ func (s *sqlStore) claimOn(ctx context.Context, conn *sql.Conn, id pgtype.UUID) 
 	if unit != nil {
 		err = errors.Join(err, unit.rollback())
 	}
-	if errors.Is(err, sql.ErrNoRows) || sqlState(err) == serializationFailure {
+	if errors.Is(err, sql.ErrNoRows) || pgerr.Is(err, pgerr.SerializationFailure) {
 		status, err := s.look(ctx, conn, at, number, id)
 		return nil, status, err
 	}

@@ -4,10 +4,9 @@ import (
 	"context"
 
 	"github.com/jackc/pgx/v5"
-)
 
-// SQLSTATE of a role that may not read a table.
-const insufficientPrivilege = "42501"
+	"github.com/leat-go/leat/internal/pgerr"
+)
 
 // alone refuses a consumer that has an inbox of positions. A database in which
 // there can be none, since it is not migrated so far, is fine; so is a role that
@@ -15,8 +14,8 @@ const insufficientPrivilege = "42501"
 func (k keys) alone(ctx context.Context, conn *pgx.Conn, number int16) error {
 	var used bool
 	err := conn.QueryRow(ctx, k.used, number).Scan(&used)
-	switch state := sqlState(err); {
-	case state == undefinedTable, state == insufficientPrivilege:
+	switch {
+	case pgerr.Is(err, pgerr.UndefinedTable, pgerr.InsufficientPrivilege):
 		return nil
 	case err == nil && used:
 		return ErrOtherInbox

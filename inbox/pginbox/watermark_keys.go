@@ -2,7 +2,6 @@ package pginbox
 
 import (
 	"context"
-	"embed"
 	"errors"
 	"fmt"
 	"strconv"
@@ -14,10 +13,8 @@ import (
 	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/internal/keyhash"
 	"github.com/leat-go/leat/internal/pgmigrate"
+	"github.com/leat-go/leat/internal/sqlfile"
 )
-
-//go:embed sql/watermark_*.sql
-var watermarkFiles embed.FS
 
 // watermarkKeys knows how one consumer's positions are stored: the statements for
 // the configured names, and the keys that they take.
@@ -40,25 +37,14 @@ func newWatermarkKeys(names pgmigrate.Names, consumer string, topics map[string]
 	if err != nil {
 		return k, err
 	}
-	for name, into := range map[string]*string{
-		"claim": &k.claim, "look": &k.look, "check": &k.check, "begin": &k.begin, "ids": &k.ids, "ids_range": &k.idsRange,
-		"sources": &k.sources, "source": &k.source, "retire": &k.retire,
-		"rows": &k.rows, "seed": &k.seed, "set": &k.set, "remove": &k.remove,
-		"forget": &k.forget, "list": &k.list,
-	} {
-		if *into, err = renderWatermark(names, name); err != nil {
-			return k, err
-		}
-	}
-	return k, nil
-}
-
-func renderWatermark(names pgmigrate.Names, name string) (string, error) {
-	text, err := watermarkFiles.ReadFile("sql/watermark_" + name + ".sql")
-	if err != nil {
-		return "", err
-	}
-	return names.Render(withoutComments(string(text)))
+	err = sqlfile.Load(statementFiles, names.Render, map[string]*string{
+		"watermark_claim": &k.claim, "watermark_look": &k.look, "watermark_check": &k.check, "watermark_begin": &k.begin,
+		"watermark_ids": &k.ids, "watermark_ids_range": &k.idsRange,
+		"watermark_sources": &k.sources, "watermark_source": &k.source, "watermark_retire": &k.retire,
+		"watermark_rows": &k.rows, "watermark_seed": &k.seed, "watermark_set": &k.set, "watermark_remove": &k.remove,
+		"watermark_forget": &k.forget, "watermark_list": &k.list,
+	})
+	return k, err
 }
 
 // number is keys.number without its refusal of consumers with positions; those

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/pgerr"
 )
 
 // watermarkPool is an inbox.Store of positions on a pgx pool.
@@ -55,7 +56,7 @@ func (s *watermarkPool) claimOn(ctx context.Context, conn *pgxpool.Conn, at plac
 		return nil, status, err
 	}
 	giveUp(ctx, conn.Conn())
-	if sqlState(err) == serializationFailure {
+	if pgerr.Is(err, pgerr.SerializationFailure) {
 		// The row has changed between the snapshot and the lock.
 		status, err := s.lookAt(ctx, conn.Conn(), number, at)
 		return nil, status, err

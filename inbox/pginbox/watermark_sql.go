@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/pgerr"
 )
 
 // watermarkSQL is an inbox.Store of positions on database/sql.
@@ -54,7 +55,7 @@ func (s *watermarkSQL) claimOn(ctx context.Context, conn *sql.Conn, at place) (i
 	if unit != nil {
 		err = errors.Join(err, unit.rollback())
 	}
-	if !errors.Is(err, sql.ErrNoRows) && sqlState(err) != serializationFailure {
+	if !errors.Is(err, sql.ErrNoRows) && !pgerr.Is(err, pgerr.SerializationFailure) {
 		return nil, 0, explain(err)
 	}
 	var next *int64
