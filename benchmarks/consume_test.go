@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/kafkasource"
 )
 
@@ -70,7 +71,7 @@ type joining struct {
 func newJoining() *joining { return &joining{done: make(chan struct{})} }
 
 // seek leaves the partitions where they begin.
-func (j *joining) seek(context.Context, []inbox.Position) (map[int32]int64, error) {
+func (j *joining) seek(context.Context, []driver.Position) (map[int32]int64, error) {
 	j.once.Do(func() { close(j.done) })
 	return nil, nil //nolint:nilnil // nothing begins elsewhere
 }

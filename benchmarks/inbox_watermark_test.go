@@ -14,7 +14,7 @@ import (
 
 	"github.com/leat-go/leat/benchmarks/internal/compare"
 	"github.com/leat-go/leat/benchmarks/internal/results"
-	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/testenv"
 )
@@ -124,7 +124,7 @@ func newPartitions(b *testing.B, db *testenv.Database, lanes int) *partitions {
 	require.NoError(b, err)
 	p := &partitions{handle: w.Handle(effect), source: uuid.NewString(), next: make([]int64, lanes)}
 	for lane := range lanes {
-		_, err := w.Assigned(b.Context(), []inbox.Assignment{{Source: p.source, Topic: "log", Partition: int32(lane), End: 1 << 40}})
+		_, err := w.Assigned(b.Context(), []driver.Assignment{{Source: p.source, Topic: "log", Partition: int32(lane), End: 1 << 40}})
 		require.NoError(b, err)
 	}
 	return p
@@ -142,7 +142,7 @@ func (p *partitions) deliver(ctx context.Context, count int) (time.Duration, err
 				payload := make([]byte, 256)
 				copy(payload, id[14:])
 				msg := message.NewMessage(id.String(), payload)
-				msg.SetContext(inbox.WithPosition(ctx, inbox.Position{
+				msg.SetContext(driver.WithPosition(ctx, driver.Position{
 					Source: p.source, Topic: "log", Partition: int32(lane),
 					Offset: p.next[lane], Prev: p.next[lane] - 1, Serial: true,
 				}))

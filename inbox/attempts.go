@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/storable"
 )
@@ -49,11 +50,11 @@ func (p *Processor) begin(ctx context.Context, d *delivery) (outcome Outcome, do
 
 // count asks about the key only where that matters: under another policy the
 // messages of a key go on that was parked before.
-func (p *Processor) count(ctx context.Context, d *delivery) (a Attempt, err error) {
+func (p *Processor) count(ctx context.Context, d *delivery) (a driver.Attempt, err error) {
 	if err := failpoint.Inject(ctx, failpoint.ConsumerAttemptWrite); err != nil {
-		return Attempt{}, err
+		return driver.Attempt{}, err
 	}
-	var key Key
+	var key driver.Key
 	if p.cfg.OnFailure.Action == Park {
 		key = d.key
 	}
@@ -98,7 +99,7 @@ func (p *Processor) judge(ctx context.Context, d *delivery, outcome Outcome, err
 		p.warn(ctx, "note a failed attempt", d.id, failed)
 		return outcome, err
 	}
-	if d.refused || IsPermanent(err) || history.Attempts >= p.cfg.OnFailure.Attempts {
+	if d.refused || driver.IsPermanent(err) || history.Attempts >= p.cfg.OnFailure.Attempts {
 		return p.giveUp(ctx, d, err, history)
 	}
 	return outcome, err
@@ -130,6 +131,6 @@ func (p *Processor) warn(ctx context.Context, step, id string, err error) {
 		slog.String("consumer", p.consumer), slog.String("message_id", id), slog.Any("error", err))
 }
 
-func attemptError(err error) AttemptError {
-	return AttemptError{At: time.Now(), Error: storable.AtMost(err.Error(), maxErrorBytes)}
+func attemptError(err error) driver.AttemptError {
+	return driver.AttemptError{At: time.Now(), Error: storable.AtMost(err.Error(), maxErrorBytes)}
 }

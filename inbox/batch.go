@@ -7,31 +7,22 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/outbox"
 )
-
-// BatchHandler runs several messages in one transaction, which ctx and the
-// context of each message carry. They are in the order in which they were
-// delivered, each is there once, and none has been processed before. An error
-// undoes them all.
-//
-// It is called again with fewer messages when it fails, down to one, and with the
-// same ones when the transaction has lost to another. So it must keep nothing
-// outside the transaction, and give a message the same effect in any company.
-type BatchHandler func(ctx context.Context, msgs []*message.Message) error
 
 // BatchFunc processes messages and returns one error each, at the same index,
 // which is nil exactly if the message can be acknowledged.
 type BatchFunc func(ctx context.Context, msgs []*message.Message) []error
 
-// Batch runs a BatchHandler such that each message takes effect once for the
+// Batch runs a handler of several messages such that each message takes effect once for the
 // consumer, at the price of one transaction for many messages. What comes out is
 // what Processor.Process would have made of the messages one after the other. It
 // is safe for concurrent use.
 type Batch struct {
 	p        *Processor
-	store    BatchStore
-	attempts BatchAttempter // nil where attempts are not counted
+	store    driver.BatchStore
+	attempts driver.BatchAttempter // nil where attempts are not counted
 	cfg      BatchConfig
 	lanes    chan struct{}
 }
@@ -41,20 +32,20 @@ type Batch struct {
 // dealt with and hooks called in the same way. Batches and single messages of a
 // consumer can be processed side by side.
 //
-// The Store of p must be a BatchStore, and a BatchAttempter where OnFailure counts
-// attempts. Fingerprint and KeepReplies must not be set: nothing is kept of
+// The Store of p must be a driver.BatchStore, and a driver.BatchAttempter if OnFailure
+// counts attempts. Fingerprint and KeepReplies must not be set: nothing is kept of
 // batches. Errors wrap outbox.ErrInvalidConfig.
 func NewBatch(p *Processor, cfg BatchConfig) (*Batch, error) {
 	if p == nil {
 		return nil, outbox.ConfigError("p", nil, "must not be nil")
 	}
-	store, ok := p.store.(BatchStore)
+	store, ok := p.store.(driver.BatchStore)
 	if !ok {
 		return nil, outbox.ConfigError("p", fmt.Sprintf("%T", p.store), "has a store that claims no batches")
 	}
-	var attempts BatchAttempter
+	var attempts driver.BatchAttempter
 	if p.attempts != nil {
-		if attempts, ok = p.store.(BatchAttempter); !ok {
+		if attempts, ok = p.store.(driver.BatchAttempter); !ok {
 			return nil, outbox.ConfigError("OnFailure.Action", p.cfg.OnFailure.Action, fmt.Sprintf("needs a store that counts attempts of batches, and %T does not", p.store))
 		}
 	}
@@ -73,8 +64,15 @@ func (b *Batch) Consumer() string {
 	return b.p.consumer
 }
 
-// Handle returns Process with handle.
-func (b *Batch) Handle(handle BatchHandler) BatchFunc {
+// Handle returns Process with handle, which runs several messages in one transaction. Its
+// ctx and the context of each message carry it. The messages are in the order in which
+// they were delivered, each is there once, and none has been processed before. An error
+// undoes them all.
+//
+// Handle is called again with fewer messages when it fails, down to one, and with the
+// same ones when the transaction has lost to another. So it must keep nothing
+// outside the transaction, and give a message the same effect in any company.
+func (b *Batch) Handle(handle func(ctx context.Context, msgs []*message.Message) error) BatchFunc {
 	return func(ctx context.Context, msgs []*message.Message) []error {
 		return b.Process(ctx, msgs, handle)
 	}
@@ -98,10 +96,10 @@ func (b *Batch) Handle(handle BatchHandler) BatchFunc {
 // If a commit has no answer all messages of its transaction get ErrCommitUnknown;
 // when they come again each is a duplicate or is run, whichever is right. When ctx
 // ends, what has not been committed is not.
-func (b *Batch) Process(ctx context.Context, msgs []*message.Message, handle BatchHandler) []error {
+func (b *Batch) Process(ctx context.Context, msgs []*message.Message, handle func(ctx context.Context, msgs []*message.Message) error) []error {
 	c := &batchCall{
 		Batch: b, handle: handle, errs: make([]error, len(msgs)), began: time.Now(),
-		blocked: map[Key]int{}, parked: map[Key]int{}, noted: map[int]bool{},
+		blocked: map[driver.Key]int{}, parked: map[driver.Key]int{}, noted: map[int]bool{},
 	}
 	c.process(ctx, msgs)
 	if c.busy {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/ids"
 )
 
@@ -16,12 +17,12 @@ import (
 type batchCall struct {
 	*Batch
 
-	handle  BatchHandler
-	errs    []error      // the results
-	blocked map[Key]int  // keys of which a message is not done, and the first one's place
-	parked  map[Key]int  // keys that were parked in this call, and the first one's place
-	noted   map[int]bool // places of the messages that AttemptBatch knows
-	busy    bool         // there was a Busy one
+	handle  func(ctx context.Context, msgs []*message.Message) error
+	errs    []error            // the results
+	blocked map[driver.Key]int // keys of which a message is not done, and the first one's place
+	parked  map[driver.Key]int // keys that were parked in this call, and the first one's place
+	noted   map[int]bool       // places of the messages that AttemptBatch knows
+	busy    bool               // there was a Busy one
 	began   time.Time
 }
 
@@ -30,7 +31,7 @@ type batchEntry struct {
 	msg   *message.Message
 	place int
 	id    string // empty where none was found: Process says what becomes of it
-	key   Key
+	key   driver.Key
 	first int // the place of the message with the same id, for a copy
 }
 
@@ -127,7 +128,7 @@ func (c *batchCall) settleCopy(ctx context.Context, e batchEntry) {
 	c.settle(ctx, e, outcome, err)
 }
 
-// held says whether an earlier message of the key is not done.
+// held reports whether an earlier message of the key is not done.
 func (c *batchCall) held(e batchEntry) bool {
 	first, found := c.blocked[e.key]
 	return found && e.key.Name != "" && first < e.place

@@ -7,25 +7,25 @@ import (
 )
 
 const (
-	// MaxBatchMessages bounds BatchConfig.MaxBatch.
-	MaxBatchMessages = 1_000
+	// maxBatchMessages bounds BatchConfig.MaxBatch.
+	maxBatchMessages = 1_000
 
-	// MaxBatchClaims bounds the claims that a Batch holds at a time, Lanes ×
+	// maxBatchClaims bounds the claims that a Batch holds at a time, Lanes ×
 	// MaxBatch. In PostgreSQL each is a lock in a pool that the whole cluster
 	// shares, of max_locks_per_transaction × (max_connections +
 	// max_prepared_transactions): 6,400 as it is installed, with some room to spare.
-	MaxBatchClaims = 10_000
+	maxBatchClaims = 10_000
 )
 
 // BatchConfig tunes a Batch. The zero value is a good start.
 type BatchConfig struct {
 	// MaxBatch is how many messages are run in one transaction at most, 1 to
-	// MaxBatchMessages. A call with more runs several transactions one after the
+	// 1,000. A call with more runs several transactions one after the
 	// other. Defaults to 100.
 	MaxBatch int
 
 	// Lanes is how many calls are run at a time at most; others wait. Lanes ×
-	// MaxBatch must not exceed MaxBatchClaims, and the sum over all processes that
+	// MaxBatch must not exceed 10,000, and the sum over all processes that
 	// share a database should stay below what its lock table holds.
 	// Defaults to 8.
 	Lanes int
@@ -43,13 +43,13 @@ func (c BatchConfig) withDefaults() BatchConfig {
 
 func (c BatchConfig) validate() error {
 	switch {
-	case c.MaxBatch < 1 || c.MaxBatch > MaxBatchMessages:
-		return outbox.ConfigError("MaxBatch", c.MaxBatch, fmt.Sprintf("must be 1 to %d", MaxBatchMessages))
+	case c.MaxBatch < 1 || c.MaxBatch > maxBatchMessages:
+		return outbox.ConfigError("MaxBatch", c.MaxBatch, fmt.Sprintf("must be 1 to %d", maxBatchMessages))
 	case c.Lanes < 1:
 		return outbox.ConfigError("Lanes", c.Lanes, "must be 1 or more")
-	case c.Lanes > MaxBatchClaims/c.MaxBatch:
+	case c.Lanes > maxBatchClaims/c.MaxBatch:
 		return outbox.ConfigError("Lanes", c.Lanes,
-			fmt.Sprintf("times MaxBatch (%d) must not exceed %d: the claims of a batch are locks of a pool that the whole cluster shares", c.MaxBatch, MaxBatchClaims))
+			fmt.Sprintf("times MaxBatch (%d) must not exceed %d: the claims of a batch are locks of a pool that the whole cluster shares", c.MaxBatch, maxBatchClaims))
 	default:
 		return nil
 	}

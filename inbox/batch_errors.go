@@ -5,10 +5,6 @@ import (
 	"fmt"
 )
 
-// ErrBatchTooLarge is wrapped by the error of a BatchStore that has no room for so
-// many claims: fewer may do.
-var ErrBatchTooLarge = errors.New("leat: too many messages to claim at a time")
-
 var errWrongAnswer = errors.New("leat: the store answered for another number of messages")
 
 // ErrHeldBack is returned for a message of a batch that was not run because an
@@ -17,7 +13,7 @@ var errWrongAnswer = errors.New("leat: the store answered for another number of 
 // delivered again after that one.
 var ErrHeldBack = fmt.Errorf("leat: an earlier message of the same key is not done: %w", ErrBusy)
 
-// MessageError is what a BatchHandler returns that knows which of its messages it
+// MessageError is what a handler of a batch returns if it knows which of its messages it
 // failed for. The others are then run without it at once, rather than after a
 // search by halves.
 type MessageError struct {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -17,33 +18,33 @@ import (
 type batchStore struct {
 	fakeStore
 
-	statuses map[string]inbox.Status
+	statuses map[string]driver.Status
 	errs     []error // of the first batches
-	batches  [][]inbox.BatchItem
+	batches  [][]driver.BatchItem
 }
 
-func (s *batchStore) ClaimBatch(_ context.Context, items []inbox.BatchItem) (inbox.Unit, []inbox.Status, error) {
+func (s *batchStore) ClaimBatch(_ context.Context, items []driver.BatchItem) (driver.Unit, []driver.Status, error) {
 	s.batches = append(s.batches, items)
 	if n := len(s.batches); n <= len(s.errs) && s.errs[n-1] != nil {
 		return nil, nil, s.errs[n-1]
 	}
-	var unit inbox.Unit
-	statuses := make([]inbox.Status, len(items))
+	var unit driver.Unit
+	statuses := make([]driver.Status, len(items))
 	for i, item := range items {
 		if statuses[i] = s.statuses[item.ID]; statuses[i] == 0 {
-			statuses[i], unit = inbox.Claimed, s
+			statuses[i], unit = driver.Claimed, s
 		}
 	}
 	return unit, statuses, nil
 }
 
 func newBatchStore() *batchStore {
-	return &batchStore{fakeStore: fakeStore{status: inbox.Claimed}}
+	return &batchStore{fakeStore: fakeStore{status: driver.Claimed}}
 }
 
 var errLost = errors.New("lost to another transaction")
 
-// Conflict implements inbox.Conflicter.
+// Conflict implements driver.Conflicter.
 func (*batchStore) Conflict(err error) bool { return errors.Is(err, errLost) }
 
 // batchRecorder is a handler that notes what it was called with and fails with errs.
@@ -64,9 +65,9 @@ func (r *batchRecorder) handle(_ context.Context, msgs []*message.Message) error
 	return nil
 }
 
-func newBatch(t *testing.T, store inbox.Store, cfg inbox.BatchConfig, change ...func(*inbox.Config)) *inbox.Batch {
+func newBatch(t *testing.T, store driver.Store, cfg inbox.BatchConfig, change ...func(*inbox.Config)) *inbox.Batch {
 	t.Helper()
-	inner := inbox.Config{BusyDelay: inbox.NoBusyDelay, ConflictDelay: 1}
+	inner := inbox.Config{BusyDelay: inbox.NoDelay, ConflictDelay: 1}
 	for _, c := range change {
 		c(&inner)
 	}

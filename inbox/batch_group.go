@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/jitter"
 	"github.com/leat-go/leat/internal/wait"
@@ -45,7 +46,7 @@ func (c *batchCall) group(ctx context.Context, entries []batchEntry) {
 func (c *batchCall) attempt(ctx context.Context, entries []batchEntry) (rest, alone []batchEntry, err error) {
 	unit, fresh, alone, err := c.claim(ctx, entries)
 	if err != nil {
-		if c.conflict(err) || errors.Is(err, ErrBatchTooLarge) {
+		if c.conflict(err) || errors.Is(err, driver.ErrBatchTooLarge) {
 			return fresh, alone, err
 		}
 		c.settleAll(ctx, fresh, OutcomeFailed, "claim", errors.Join(ErrNotClaimed, err))
@@ -73,7 +74,7 @@ func (c *batchCall) attempt(ctx context.Context, entries []batchEntry) (rest, al
 // must not stay claimed: the claim is undone and made without it. That happens
 // only where messages are delivered to two at a time, and each time there are
 // fewer.
-func (c *batchCall) claim(ctx context.Context, entries []batchEntry) (unit Unit, fresh, alone []batchEntry, err error) {
+func (c *batchCall) claim(ctx context.Context, entries []batchEntry) (unit driver.Unit, fresh, alone []batchEntry, err error) {
 	for {
 		entries, alone = c.sortOut(entries, alone, nil)
 		if len(entries) == 0 {
@@ -100,13 +101,13 @@ func (c *batchCall) claim(ctx context.Context, entries []batchEntry) (unit Unit,
 		claimed := 0
 		for i, e := range entries {
 			switch statuses[i] {
-			case Claimed:
+			case driver.Claimed:
 				claimed++
-			case Duplicate:
+			case driver.Duplicate:
 				c.settle(ctx, e, OutcomeDuplicate, nil)
-			case Busy:
+			case driver.Busy:
 				c.settleAll(ctx, entries[i:i+1], OutcomeBusy, "claim", ErrBusy)
-			case Alone: // put aside below
+			case driver.Alone: // put aside below
 			}
 		}
 		entries, alone = c.sortOut(entries, alone, statuses)
@@ -121,7 +122,7 @@ func (c *batchCall) claim(ctx context.Context, entries []batchEntry) (unit Unit,
 
 // sortOut takes those out of entries that have a status other than Claimed, and
 // puts aside what is to be run alone, and what is to be run after that.
-func (c *batchCall) sortOut(entries, alone []batchEntry, statuses []Status) (rest, aside []batchEntry) {
+func (c *batchCall) sortOut(entries, alone []batchEntry, statuses []driver.Status) (rest, aside []batchEntry) {
 	first := maps.Clone(c.parked) // of each key, the first that is alone
 	put := func(e batchEntry) {
 		if at, found := first[e.key]; !found || e.place < at {
@@ -132,14 +133,14 @@ func (c *batchCall) sortOut(entries, alone []batchEntry, statuses []Status) (res
 		put(e)
 	}
 	for i, e := range entries {
-		status := Claimed
+		status := driver.Claimed
 		if statuses != nil {
 			status = statuses[i]
 		}
 		at, found := first[e.key]
 		switch {
-		case status == Duplicate, status == Busy:
-		case status != Claimed, e.id == "", e.key.Name != "" && found && at < e.place:
+		case status == driver.Duplicate, status == driver.Busy:
+		case status != driver.Claimed, e.id == "", e.key.Name != "" && found && at < e.place:
 			put(e)
 			alone = append(alone, e)
 		default:
@@ -151,7 +152,7 @@ func (c *batchCall) sortOut(entries, alone []batchEntry, statuses []Status) (res
 
 // noteAttempts notes those of entries that this call has not noted. The result is
 // nil where there is nothing to sort out.
-func (c *batchCall) noteAttempts(ctx context.Context, entries []batchEntry) ([]Status, error) {
+func (c *batchCall) noteAttempts(ctx context.Context, entries []batchEntry) ([]driver.Status, error) {
 	if c.attempts == nil {
 		return nil, nil
 	}
@@ -175,14 +176,14 @@ func (c *batchCall) noteAttempts(ctx context.Context, entries []batchEntry) ([]S
 	if err != nil {
 		return nil, err
 	}
-	statuses := make([]Status, len(entries))
+	statuses := make([]driver.Status, len(entries))
 	for i := range statuses {
-		statuses[i] = Claimed
+		statuses[i] = driver.Claimed
 	}
 	for i, e := range fresh {
 		c.noted[e.place] = true
 		if alone[i] {
-			statuses[places[i]] = Alone
+			statuses[places[i]] = driver.Alone
 		}
 	}
 	return statuses, nil
@@ -198,16 +199,16 @@ func (c *batchCall) forget(entries []batchEntry) {
 	}
 }
 
-// conflict says whether the transaction was given up for the sake of others.
+// conflict reports whether the transaction was given up for the sake of others.
 func (c *batchCall) conflict(err error) bool {
-	conflicter, ok := c.store.(Conflicter)
+	conflicter, ok := c.store.(driver.Conflicter)
 	return ok && conflicter.Conflict(err)
 }
 
-func itemsOf(entries []batchEntry) []BatchItem {
-	items := make([]BatchItem, len(entries))
+func itemsOf(entries []batchEntry) []driver.BatchItem {
+	items := make([]driver.BatchItem, len(entries))
 	for i, e := range entries {
-		items[i] = BatchItem{ID: e.id, Key: e.key}
+		items[i] = driver.BatchItem{ID: e.id, Key: e.key}
 	}
 	return items
 }

@@ -9,12 +9,13 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/failpoint"
 )
 
 // run calls the handler in the unit's transaction and ends the unit. The rollback
 // is deferred, so that it also happens when the handler ends its goroutine.
-func (c *batchCall) run(ctx context.Context, unit Unit, fresh []batchEntry) (Outcome, error) {
+func (c *batchCall) run(ctx context.Context, unit driver.Unit, fresh []batchEntry) (Outcome, error) {
 	committing := false
 	defer func() {
 		if !committing {
@@ -43,7 +44,7 @@ func (c *batchCall) run(ctx context.Context, unit Unit, fresh []batchEntry) (Out
 
 // call runs the handler with the transaction in its context and in that of each
 // message. Each gets its own back in any case.
-func (c *batchCall) call(ctx context.Context, unit Unit, m *mark, fresh []batchEntry) (err error) {
+func (c *batchCall) call(ctx context.Context, unit driver.Unit, m *mark, fresh []batchEntry) (err error) {
 	defer recovered(&err)
 	msgs := make([]*message.Message, len(fresh))
 	for i, e := range fresh {
@@ -64,7 +65,7 @@ func recovered(err *error) {
 
 // commit ends the unit. A refused commit is a failure like another; one without
 // an answer is not.
-func (c *batchCall) commit(ctx context.Context, unit Unit) (Outcome, error) {
+func (c *batchCall) commit(ctx context.Context, unit driver.Unit) (Outcome, error) {
 	finish, cancel := c.p.finishing(ctx)
 	defer cancel()
 	err := unit.Commit(finish)
@@ -74,7 +75,7 @@ func (c *batchCall) commit(ctx context.Context, unit Unit) (Outcome, error) {
 	switch {
 	case err == nil:
 		return OutcomeCommitted, nil
-	case errors.Is(err, ErrNotCommitted):
+	case errors.Is(err, driver.ErrNotCommitted):
 		return OutcomeFailed, err
 	default:
 		return OutcomeUnknown, fmt.Errorf("%w: %w", ErrCommitUnknown, err)
@@ -83,7 +84,7 @@ func (c *batchCall) commit(ctx context.Context, unit Unit) (Outcome, error) {
 
 // rollback ends the unit, if there is one. It reports an error and goes on:
 // whatever went wrong, the transaction will not commit.
-func (c *batchCall) rollback(ctx context.Context, unit Unit) {
+func (c *batchCall) rollback(ctx context.Context, unit driver.Unit) {
 	if unit == nil {
 		return
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/meminbox"
 	"github.com/leat-go/leat/outbox"
 )
@@ -49,7 +50,7 @@ func TestNewBatchRefusesWhatCannotWork(t *testing.T) {
 func TestI13_AloneKeepsItsKeysOrder(t *testing.T) {
 	t.Parallel()
 	store, r := newBatchStore(), batchRecorder{}
-	store.statuses = map[string]inbox.Status{"k/2": inbox.Alone, "d": inbox.Duplicate}
+	store.statuses = map[string]driver.Status{"k/2": driver.Alone, "d": driver.Duplicate}
 	errs := newBatch(t, store, inbox.BatchConfig{}).Process(t.Context(), keyed("k/1", "k/2", "a", "k/3", "d", "b", ""), r.handle)
 
 	require.Equal(t, [][]string{{"k/1", "a", "b"}, {"k/2"}, {"k/3"}}, r.calls)
@@ -71,8 +72,8 @@ func TestBatchRepeatsATransactionThatLost(t *testing.T) {
 		"in the handler":      {2, nil, []error{errLost, errLost}, [][]string{{"a", "b"}, {"a", "b"}, {"a", "b"}}},
 		"in the claim":        {2, []error{errLost, errLost}, nil, [][]string{{"a", "b"}}},
 		"more often":          {1, nil, []error{errLost, errLost}, [][]string{{"a", "b"}, {"a", "b"}, {"a"}, {"b"}}},
-		"no retries":          {inbox.NoConflictRetries, nil, []error{errLost}, [][]string{{"a", "b"}, {"a"}, {"b"}}},
-		"no room for locks":   {2, []error{inbox.ErrBatchTooLarge}, nil, [][]string{{"a"}, {"b"}}},
+		"no retries":          {-1, nil, []error{errLost}, [][]string{{"a", "b"}, {"a"}, {"b"}}},
+		"no room for locks":   {2, []error{driver.ErrBatchTooLarge}, nil, [][]string{{"a"}, {"b"}}},
 		"for another reason":  {2, nil, []error{errFake}, [][]string{{"a", "b"}, {"a"}, {"b"}}},
 		"named out of bounds": {2, nil, []error{&inbox.MessageError{Index: 2, Err: errFake}}, [][]string{{"a", "b"}, {"a"}, {"b"}}},
 	} {
@@ -184,8 +185,8 @@ func TestBatchTellsHooks(t *testing.T) {
 	t.Parallel()
 	var seen outcomes
 	store, r := newBatchStore(), batchRecorder{}
-	store.statuses = map[string]inbox.Status{"dup": inbox.Duplicate, "k/busy": inbox.Busy}
-	p, err := inbox.New(store, "tester", inbox.Config{BusyDelay: inbox.NoBusyDelay, Hooks: []inbox.Hook{&seen}})
+	store.statuses = map[string]driver.Status{"dup": driver.Duplicate, "k/busy": driver.Busy}
+	p, err := inbox.New(store, "tester", inbox.Config{BusyDelay: inbox.NoDelay, Hooks: []inbox.Hook{&seen}})
 	require.NoError(t, err)
 	b, err := inbox.NewBatch(p, inbox.BatchConfig{})
 	require.NoError(t, err)
@@ -214,5 +215,5 @@ func TestPanicErrorUnwraps(t *testing.T) {
 	require.ErrorContains(t, &inbox.PanicError{Value: "text"}, "leat: batch handler panicked: text")
 	require.ErrorContains(t, &inbox.MessageError{Index: 3, Err: errFake}, "message 3 of the batch: fake")
 	require.False(t, inbox.ShouldPoison(inbox.ErrHeldBack))
-	require.Equal(t, "alone", inbox.Alone.String())
+	require.Equal(t, "alone", driver.Alone.String())
 }

@@ -14,9 +14,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// ErrWrongResults is what the messages of a batch get whose BatchFunc has returned
-// another number of errors than there were messages.
-var ErrWrongResults = errors.New("leat: batch function returned another number of results than it got messages")
+var errWrongResults = errors.New("leat: batch function returned another number of results than it got messages")
 
 // Batcher reads messages from a Watermill subscriber, hands them to a BatchFunc
 // several at a time, and acknowledges each that is done. It needs no router, and
@@ -137,7 +135,7 @@ func (b *Batcher) settle(ctx context.Context, batch []*message.Message) {
 	errs := b.process(ctx, batch)
 	err := failpoint.Inject(ctx, failpoint.ConsumerAfterCommitBeforeAck)
 	if len(errs) != len(batch) {
-		err = ErrWrongResults
+		err = errWrongResults
 	}
 	var failed []*message.Message
 	for i, msg := range batch {

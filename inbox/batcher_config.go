@@ -8,9 +8,6 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// NoRetryDelay as BatcherConfig.RetryDelay makes Run refuse messages at once.
-const NoRetryDelay time.Duration = -1
-
 // BatcherConfig tunes a Batcher. The zero value is a good start.
 type BatcherConfig struct {
 	// MaxMessages is how many messages are collected at most. More than the Batch's
@@ -24,7 +21,7 @@ type BatcherConfig struct {
 
 	// RetryDelay is how long Run waits before it refuses messages that failed, so
 	// that a broker that redelivers at once does not spin. What has succeeded is
-	// acknowledged before. Defaults to 100 ms; NoRetryDelay (-1) means none.
+	// acknowledged before. Defaults to 100 ms; NoDelay (-1) means none.
 	RetryDelay time.Duration
 
 	// DrainTimeout bounds how long the messages in work may go on when Run's context
@@ -55,12 +52,12 @@ func (c BatcherConfig) withDefaults() BatcherConfig {
 
 func (c BatcherConfig) validate() error {
 	switch {
-	case c.MaxMessages < 1 || c.MaxMessages > MaxBatchClaims:
+	case c.MaxMessages < 1 || c.MaxMessages > maxBatchClaims:
 		return outbox.ConfigError("MaxMessages", c.MaxMessages, "must be 1 to 10000")
 	case c.MaxDelay < 0:
 		return outbox.ConfigError("MaxDelay", c.MaxDelay, "must be positive")
-	case c.RetryDelay < NoRetryDelay:
-		return outbox.ConfigError("RetryDelay", c.RetryDelay, "must be positive, or NoRetryDelay")
+	case c.RetryDelay < NoDelay:
+		return outbox.ConfigError("RetryDelay", c.RetryDelay, "must be positive, or NoDelay")
 	case c.DrainTimeout < 0:
 		return outbox.ConfigError("DrainTimeout", c.DrainTimeout, "must be positive")
 	default:

@@ -104,11 +104,11 @@ func TestNewBatcherRefusesWhatCannotWork(t *testing.T) {
 	t.Parallel()
 	process := func(context.Context, []*message.Message) []error { return nil }
 	for want, cfg := range map[string]inbox.BatcherConfig{
-		"MaxMessages = -1: must be 1 to 10000":                 {MaxMessages: -1},
-		"MaxDelay = -1ns: must be positive":                    {MaxDelay: -1},
-		"RetryDelay = -2ns: must be positive, or NoRetryDelay": {RetryDelay: -2},
-		"DrainTimeout = -1ns: must be positive":                {DrainTimeout: -1},
-		"process = <nil>: must not be nil":                     {},
+		"MaxMessages = -1: must be 1 to 10000":            {MaxMessages: -1},
+		"MaxDelay = -1ns: must be positive":               {MaxDelay: -1},
+		"RetryDelay = -2ns: must be positive, or NoDelay": {RetryDelay: -2},
+		"DrainTimeout = -1ns: must be positive":           {DrainTimeout: -1},
+		"process = <nil>: must not be nil":                {},
 	} {
 		fn := inbox.BatchFunc(process)
 		if want[0] == 'p' {

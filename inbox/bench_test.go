@@ -9,29 +9,30 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/outbox"
 )
 
 // freeStore is a store that costs nothing: it answers every claim alike, with itself
 // as the unit.
 type freeStore struct {
-	status  inbox.Status
+	status  driver.Status
 	commits int
 }
 
-func (s *freeStore) Claim(context.Context, string) (inbox.Unit, inbox.Status, error) {
-	if s.status != inbox.Claimed {
+func (s *freeStore) Claim(context.Context, string) (driver.Unit, driver.Status, error) {
+	if s.status != driver.Claimed {
 		return nil, s.status, nil
 	}
 	return s, s.status, nil
 }
 
-func (s *freeStore) ClaimBatch(_ context.Context, items []inbox.BatchItem) (inbox.Unit, []inbox.Status, error) {
-	statuses := make([]inbox.Status, len(items))
+func (s *freeStore) ClaimBatch(_ context.Context, items []driver.BatchItem) (driver.Unit, []driver.Status, error) {
+	statuses := make([]driver.Status, len(items))
 	for i := range statuses {
 		statuses[i] = s.status
 	}
-	if s.status != inbox.Claimed {
+	if s.status != driver.Claimed {
 		return nil, statuses, nil
 	}
 	return s, statuses, nil
@@ -63,13 +64,13 @@ func BenchmarkProcess(b *testing.B) {
 	hook := &tally{}
 	for _, bench := range []struct {
 		name   string
-		status inbox.Status
+		status driver.Status
 		want   inbox.Outcome
 		cfg    inbox.Config
 	}{
-		{"first", inbox.Claimed, inbox.OutcomeCommitted, inbox.Config{}},
-		{"first/hook", inbox.Claimed, inbox.OutcomeCommitted, inbox.Config{Hooks: []inbox.Hook{hook}}},
-		{"duplicate", inbox.Duplicate, inbox.OutcomeDuplicate, inbox.Config{}},
+		{"first", driver.Claimed, inbox.OutcomeCommitted, inbox.Config{}},
+		{"first/hook", driver.Claimed, inbox.OutcomeCommitted, inbox.Config{Hooks: []inbox.Hook{hook}}},
+		{"duplicate", driver.Duplicate, inbox.OutcomeDuplicate, inbox.Config{}},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
 			p, err := inbox.New(&freeStore{status: bench.status}, "tester", bench.cfg)
@@ -91,7 +92,7 @@ func BenchmarkProcess(b *testing.B) {
 // BenchmarkBatch delivers a hundred messages in one transaction, likewise.
 func BenchmarkBatch(b *testing.B) {
 	const size = 100
-	for _, status := range []inbox.Status{inbox.Claimed, inbox.Duplicate} {
+	for _, status := range []driver.Status{driver.Claimed, driver.Duplicate} {
 		b.Run(status.String(), func(b *testing.B) {
 			store := &freeStore{status: status}
 			p, err := inbox.New(store, "tester", inbox.Config{})

@@ -8,15 +8,18 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/ThreeDotsLabs/watermill/message"
+
 	"github.com/leat-go/leat/internal/logger"
 	"github.com/leat-go/leat/outbox"
 )
 
-// MaxConsumerBytes bounds a consumer's name.
-const MaxConsumerBytes = 200
+// maxConsumerBytes bounds a consumer's name.
+const maxConsumerBytes = 200
 
-// NoBusyDelay as Config.BusyDelay makes Process return at once.
-const NoBusyDelay time.Duration = -1
+// NoDelay as Config.BusyDelay, Policy.Delay or BatcherConfig.RetryDelay means that
+// nothing is waited for.
+const NoDelay time.Duration = -1
 
 // Config tunes a Processor. The zero value is a good start.
 type Config struct {
@@ -28,7 +31,7 @@ type Config struct {
 	// BusyDelay is how long Process waits, jittered by a quarter, before it
 	// returns ErrBusy, so that a broker that redelivers at once does not spin. No
 	// connection is held meanwhile, and the end of the context cuts it short.
-	// Defaults to 100 ms; NoBusyDelay (-1) means none.
+	// Defaults to 100 ms; NoDelay (-1) means none.
 	BusyDelay time.Duration
 
 	// OnFailure says what becomes of messages whose handler fails.
@@ -52,22 +55,23 @@ type Config struct {
 	// does at repeatable read and serializable, and for deadlocks: up to 1,000. The
 	// handler is called again each time. Beyond it the delivery fails with
 	// ErrConflict, which counts as no attempt.
-	// Defaults to 10; NoConflictRetries (-1) means none.
+	// Defaults to 10; -1 means none.
 	ConflictRetries int
 
 	// ConflictDelay is the wait before the first of these retries, jittered by a
 	// half. It doubles with each, up to half a second. Defaults to 5 ms.
 	ConflictDelay time.Duration
 
-	// Fingerprint makes a message fail with ErrFingerprintMismatch whose id was
-	// processed with another fingerprint; it is given up at once, as OnFailure
-	// says. It costs a row a message. The Store must be a Keeper. FingerprintPayload
-	// is one.
+	// Fingerprint returns what must be the same in all copies of a message, in a few
+	// bytes. A message whose id was processed before with a different fingerprint fails
+	// with ErrFingerprintMismatch, and is given up at once, as OnFailure says. An error
+	// fails the delivery. It is safe for concurrent use, and costs a row a message. The
+	// Store must be a driver.Keeper. FingerprintPayload is one.
 	// Defaults to none: an id is taken for the message.
-	Fingerprint FingerprintFunc
+	Fingerprint func(msg *message.Message) ([]byte, error)
 
 	// KeepReplies stores what the handlers of ProcessReply return, for duplicates.
-	// It costs a row a message. The Store must be a Keeper. Defaults to false.
+	// It costs a row a message. The Store must be a driver.Keeper. Defaults to false.
 	KeepReplies bool
 
 	// RedrivePoll is how often RunRedrive looks for redriven messages, jittered by a
@@ -115,8 +119,8 @@ func (c Config) withDefaults() Config {
 }
 
 func (c Config) validate() error {
-	if c.BusyDelay < NoBusyDelay {
-		return outbox.ConfigError("BusyDelay", c.BusyDelay, "must be positive, or NoBusyDelay")
+	if c.BusyDelay < NoDelay {
+		return outbox.ConfigError("BusyDelay", c.BusyDelay, "must be positive, or NoDelay")
 	}
 	if c.FinishTimeout < 0 {
 		return outbox.ConfigError("FinishTimeout", c.FinishTimeout, "must not be negative")
@@ -136,8 +140,8 @@ func (c Config) validateFailures() error {
 	switch {
 	case c.GiveUpWithoutID && c.OnFailure.Action == Block:
 		return outbox.ConfigError("GiveUpWithoutID", true, "OnFailure.Action = block gives nothing up")
-	case c.ConflictRetries < NoConflictRetries || c.ConflictRetries > 1000:
-		return outbox.ConfigError("ConflictRetries", c.ConflictRetries, "must be 1 to 1000, or NoConflictRetries")
+	case c.ConflictRetries < -1 || c.ConflictRetries > 1000:
+		return outbox.ConfigError("ConflictRetries", c.ConflictRetries, "must be 1 to 1000, or -1 for none")
 	case c.ConflictDelay < 0:
 		return outbox.ConfigError("ConflictDelay", c.ConflictDelay, "must not be negative")
 	case c.RedrivePoll < time.Millisecond:
@@ -151,8 +155,8 @@ func validateConsumer(name string) error {
 	switch {
 	case name == "":
 		reason = "must not be empty"
-	case len(name) > MaxConsumerBytes:
-		reason = fmt.Sprintf("is longer than %d bytes", MaxConsumerBytes)
+	case len(name) > maxConsumerBytes:
+		reason = fmt.Sprintf("is longer than %d bytes", maxConsumerBytes)
 	case !utf8.ValidString(name):
 		reason = "is not valid UTF-8"
 	case strings.IndexByte(name, 0) >= 0:

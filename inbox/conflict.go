@@ -6,26 +6,13 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/jitter"
 	"github.com/leat-go/leat/internal/wait"
 )
 
-// NoConflictRetries as Config.ConflictRetries turns retries off.
-const NoConflictRetries = -1
-
 // maxConflictDelay is what the wait between retries of a conflict grows to.
 const maxConflictDelay = 500 * time.Millisecond
-
-// Conflicter is a Store whose transactions may be refused because of others that
-// ran at the same time, so that the whole of claim, handler and commit is worth
-// repeating at once.
-type Conflicter interface {
-	Store
-
-	// Conflict says whether err, of a claim, of a handler or of a commit, is such a
-	// refusal.
-	Conflict(err error) bool
-}
 
 // units claims, runs and commits until that meets no conflict. Each time is a
 // transaction of its own, of which nothing is left; the handler is called again.
@@ -40,7 +27,7 @@ func (p *Processor) units(ctx context.Context, d *delivery) (outcome Outcome, er
 // retry calls work until that meets no conflict, as often as it may. An outcome that
 // is not known is no conflict.
 func (p *Processor) retry(ctx context.Context, work func() error) error {
-	conflicter, _ := p.store.(Conflicter)
+	conflicter, _ := p.store.(driver.Conflicter)
 	for try := 0; ; try++ {
 		err := work()
 		if err == nil || conflicter == nil || ctx.Err() != nil || errors.Is(err, ErrCommitUnknown) || !conflicter.Conflict(err) {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 )
 
 var errConflict = errors.New("conflict")
@@ -34,15 +35,15 @@ func TestI6_ConflictsAreRetriedAsAWhole(t *testing.T) {
 		"none":             {runs: 1, want: inbox.OutcomeCommitted},
 		"twice":            {handlerErr: errConflict, conflicts: 2, runs: 3, want: inbox.OutcomeCommitted},
 		"for ever":         {handlerErr: errConflict, conflicts: 99, retries: 3, runs: 4, wantErr: inbox.ErrConflict},
-		"not wanted":       {handlerErr: errConflict, conflicts: 1, retries: inbox.NoConflictRetries, runs: 1, wantErr: inbox.ErrConflict},
+		"not wanted":       {handlerErr: errConflict, conflicts: 1, retries: -1, runs: 1, wantErr: inbox.ErrConflict},
 		"another error":    {handlerErr: errFake, conflicts: 1, runs: 1, wantErr: errFake},
-		"refused commit":   {store: conflictStore{fakeStore{commitErr: fmt.Errorf("%w: %w", inbox.ErrNotCommitted, errConflict)}}, retries: 2, runs: 3, wantErr: inbox.ErrConflict},
+		"refused commit":   {store: conflictStore{fakeStore{commitErr: fmt.Errorf("%w: %w", driver.ErrNotCommitted, errConflict)}}, retries: 2, runs: 3, wantErr: inbox.ErrConflict},
 		"ambiguous commit": {store: conflictStore{fakeStore{commitErr: errConflict}}, runs: 1, want: inbox.OutcomeUnknown, wantErr: inbox.ErrCommitUnknown},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			tt.store.status = inbox.Claimed
+			tt.store.status = driver.Claimed
 			p := newProcessor(t, &tt.store, inbox.Config{
 				ConflictRetries: tt.retries, ConflictDelay: 1, OnFailure: inbox.Policy{Delay: inbox.NoDelay},
 			})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/failpoint"
 )
 
@@ -15,7 +16,7 @@ type delivery struct {
 	handle func(ctx context.Context) ([]byte, error)
 
 	// claim opens the unit: of the message's id, or of something in its place.
-	claim func(ctx context.Context) (Unit, Status, error)
+	claim func(ctx context.Context) (driver.Unit, driver.Status, error)
 	// counted says that nothing keeps the handler from being run: attempts are not
 	// counted, or this one is.
 	counted bool
@@ -26,7 +27,7 @@ type delivery struct {
 
 	id          string
 	topic       string
-	key         Key
+	key         driver.Key
 	attempt     int // its number, 0 where it is not counted
 	fingerprint []byte
 	reply       []byte
@@ -34,7 +35,7 @@ type delivery struct {
 
 func (p *Processor) newDelivery(msg *message.Message, handle func(ctx context.Context) ([]byte, error)) *delivery {
 	d := &delivery{msg: msg, handle: handle, counted: p.attempts == nil}
-	d.claim = func(ctx context.Context) (Unit, Status, error) { return p.store.Claim(ctx, d.id) }
+	d.claim = func(ctx context.Context) (driver.Unit, driver.Status, error) { return p.store.Claim(ctx, d.id) }
 	return d
 }
 
@@ -53,7 +54,7 @@ func (p *Processor) identify(ctx context.Context, d *delivery) (err error) {
 		if err != nil {
 			return fmt.Errorf("key of message %.200q: %w", d.id, err)
 		}
-		d.key = Key{Topic: d.topic, Name: name}
+		d.key = driver.Key{Topic: d.topic, Name: name}
 	}
 	if p.cfg.Fingerprint != nil {
 		if d.fingerprint, err = p.cfg.Fingerprint(d.msg); err != nil {

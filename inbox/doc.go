@@ -5,7 +5,7 @@
 // Processor is the engine. It claims a message in a Store, runs the handler in
 // the transaction that the claim has opened, commits, and only then lets the
 // caller acknowledge. An adapter such as pginbox is a Store with a Processor on
-// top; middleware.Inbox puts either into a Watermill router.
+// top, and package driver is for those who write one; middleware.Inbox puts either into a Watermill router.
 //
 //	claim (consumer, id) ──▶ handler ──▶ COMMIT ──▶ ack
 //	   │ Duplicate: ack        │ error, panic, early ack, rollback-only:
@@ -14,4 +14,7 @@
 // A message is acknowledged only when it was committed now or before. While
 // another delivery of it is in progress it is Busy, which is never acknowledged:
 // the other one may still fail.
+//
+// The errors here are those of Process. What a store says of a message or of a position,
+// such as driver.ErrTooOld and driver.ErrGap, is in package driver.
 package inbox

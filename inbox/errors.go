@@ -3,6 +3,7 @@ package inbox
 import (
 	"errors"
 
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/onehandler"
 )
 
@@ -14,7 +15,7 @@ var (
 	// ErrBusy is returned while another delivery of the same message is being
 	// processed. It is no failure: the message must be delivered again, when the
 	// other delivery has come to an end.
-	ErrBusy = errors.New("leat: message is being processed elsewhere")
+	ErrBusy = driver.ErrBusy
 
 	// ErrAckedBeforeCommit is returned when the message was acknowledged or
 	// refused before its transaction could commit, as Watermill's InstantAck
@@ -24,16 +25,12 @@ var (
 	// ErrRollbackOnly is returned when the handler returned nil although the
 	// transaction must not commit: it was marked by MarkRollbackOnly, a statement
 	// in it has failed, or the handler has rolled it back itself.
-	ErrRollbackOnly = errors.New("leat: transaction is marked as rollback only")
+	ErrRollbackOnly = driver.ErrRollbackOnly
 
 	// ErrNotClaimed is returned when the store could not be asked: the database is
 	// away, not migrated, or refuses. The handler was not run, and nothing of it
 	// speaks against the message.
 	ErrNotClaimed = errors.New("leat: message could not be claimed")
-
-	// ErrNotCommitted is wrapped by the error of a Unit.Commit that has certainly
-	// not taken effect, such as one that the database refused for a conflict.
-	ErrNotCommitted = errors.New("leat: not committed")
 
 	// ErrCommitUnknown is returned when the commit failed or was cut off, so that
 	// it is not known whether it took effect. The next delivery finds out.

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 
-	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 )
 
 // fakeStore answers every claim alike, with itself as the unit, and notes what
 // becomes of it.
 type fakeStore struct {
-	status      inbox.Status
+	status      driver.Status
 	claimErr    error
 	commitErr   error
 	rollbackErr error
@@ -23,9 +23,9 @@ type fakeStore struct {
 
 var errFake = errors.New("fake")
 
-func (s *fakeStore) Claim(_ context.Context, id string) (inbox.Unit, inbox.Status, error) {
+func (s *fakeStore) Claim(_ context.Context, id string) (driver.Unit, driver.Status, error) {
 	s.claimed = append(s.claimed, id)
-	if s.status != inbox.Claimed || s.claimErr != nil {
+	if s.status != driver.Claimed || s.claimErr != nil {
 		return nil, s.status, s.claimErr
 	}
 	return s, s.status, nil

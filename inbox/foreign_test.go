@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/meminbox"
 )
 
@@ -38,7 +39,7 @@ func TestB1_ForeignMessages(t *testing.T) {
 			in, err := meminbox.New("c", meminbox.Config{Config: inbox.Config{IDFrom: tt.source}})
 			require.NoError(t, err)
 			for _, want := range []inbox.Outcome{inbox.OutcomeCommitted, inbox.OutcomeDuplicate} {
-				ctx := inbox.WithPosition(t.Context(), inbox.Position{Source: "log", Partition: 3, Offset: at})
+				ctx := driver.WithPosition(t.Context(), driver.Position{Source: "log", Partition: 3, Offset: at})
 				msg := message.NewMessageWithContext(ctx, watermill.NewUUID(), []byte(tt.payload))
 				msg.Metadata = tt.metadata
 				id, err := tt.source(msg)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 )
 
 // FuzzIDSources: a message of any producer has an id or has none, the same in each
@@ -21,7 +22,7 @@ func FuzzIDSources(f *testing.F) {
 		deliver := func() *message.Message {
 			msg := message.NewMessage(id, payload)
 			msg.Metadata = message.Metadata{"event-id": eventID, "ce_id": ceID, "ce_source": ceSource, "id": debezium}
-			msg.SetContext(inbox.WithPosition(t.Context(), inbox.Position{Source: ceSource, Partition: partition, Offset: offset}))
+			msg.SetContext(driver.WithPosition(t.Context(), driver.Position{Source: ceSource, Partition: partition, Offset: offset}))
 			return msg
 		}
 		for want, source := range map[string]inbox.IDSource{

@@ -21,7 +21,7 @@ type OutcomeHook interface {
 type Delivery struct {
 	// Consumer is the name of the consumer.
 	Consumer string
-	// ID is the message's id, empty where it has none.
+	// ID is the message's id, empty if it has none.
 	ID string
 	// Outcome is how it ended.
 	Outcome Outcome
@@ -30,6 +30,6 @@ type Delivery struct {
 	Took time.Duration
 	// Err is what Process returned; nil as well for OutcomePanicked.
 	Err error
-	// Redriven says that the message came from RunRedrive and not from a broker.
+	// Redriven is set if the message came from RunRedrive and not from a broker.
 	Redriven bool
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 )
 
 func TestIDSources(t *testing.T) {
@@ -79,6 +80,6 @@ func TestNames(t *testing.T) {
 		require.Equal(t, outcome, inbox.Outcome(want).String())
 	}
 	for want, status := range []string{"Status(0)", "claimed", "duplicate", "busy", "Status(4)"} {
-		require.Equal(t, status, inbox.Status(want).String())
+		require.Equal(t, status, driver.Status(want).String())
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/leat-go/leat/inbox/driver"
 )
 
 // IDFromCloudEvent returns an IDSource for CloudEvents in Kafka's binary mode: the
@@ -27,7 +29,7 @@ func IDFromCloudEvent() IDSource {
 // the subscriber gives no Position.
 func IDFromPosition() IDSource {
 	return func(msg *message.Message) (string, error) {
-		at, ok := PositionFrom(msg.Context())
+		at, ok := driver.PositionFrom(msg.Context())
 		if !ok {
 			return "", nil
 		}

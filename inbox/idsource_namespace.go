@@ -5,18 +5,18 @@ import (
 	"strconv"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/leat-go/leat/inbox/driver"
 )
 
-// ErrNoNamespace is returned for a message in which the namespace function of
-// IDWithin finds none. The handler is not run.
-var ErrNoNamespace = errors.New("leat: message has no namespace for its id")
+var errNoNamespace = errors.New("leat: message has no namespace for its id")
 
 // IDWithin returns an IDSource that takes the id of source within what namespace
 // says, such as a tenant: ids that are the same in two namespaces are two. Take it
 // where producers that do not trust each other, or do not know of each other, choose
 // ids: without it, whoever uses an id of another one first makes the other's message
 // a duplicate, which is acknowledged without an effect. Namespace must go by what a
-// producer cannot choose at will, and an empty result is ErrNoNamespace. It finds no
+// producer cannot choose at will, and an empty result is an error. It finds no
 // id where source finds none.
 //
 // The id is text and no UUID, so retention does not know its time; and a consumer
@@ -32,7 +32,7 @@ func IDWithin(namespace func(msg *message.Message) (string, error), source IDSou
 		case err != nil:
 			return "", err
 		case name == "":
-			return "", ErrNoNamespace
+			return "", errNoNamespace
 		}
 		return strconv.QuoteToASCII(name) + " " + id, nil // a quoted text cannot run into what follows it
 	}
@@ -46,7 +46,7 @@ func IDWithTopic(source IDSource) IDSource {
 		if topic := message.SubscribeTopicFromCtx(msg.Context()); topic != "" {
 			return topic, nil
 		}
-		at, _ := PositionFrom(msg.Context())
+		at, _ := driver.PositionFrom(msg.Context())
 		return at.Topic, nil
 	}, source)
 }

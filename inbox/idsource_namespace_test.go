@@ -8,12 +8,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/meminbox"
 )
 
 // from returns the message called id of a topic and a tenant.
 func from(ctx context.Context, topic, tenant, id string) *message.Message {
-	msg := message.NewMessageWithContext(inbox.WithPosition(ctx, inbox.Position{Topic: topic}), id, []byte(topic+tenant))
+	msg := message.NewMessageWithContext(driver.WithPosition(ctx, driver.Position{Topic: topic}), id, []byte(topic+tenant))
 	msg.Metadata.Set("tenant", tenant)
 	return msg
 }
@@ -64,9 +65,9 @@ func TestIDWithin(t *testing.T) {
 		seen[id] = true
 	}
 	_, err := source(from(t.Context(), "orders", "", "1"))
-	require.ErrorIs(t, err, inbox.ErrNoNamespace)
+	require.ErrorContains(t, err, "no namespace")
 	_, err = inbox.IDWithTopic(inbox.IDFromUUID())(message.NewMessage("1", nil))
-	require.ErrorIs(t, err, inbox.ErrNoNamespace)
+	require.ErrorContains(t, err, "no namespace")
 	_, err = inbox.IDWithin(func(*message.Message) (string, error) { return "", errFake }, inbox.IDFromUUID())(message.NewMessage("1", nil))
 	require.ErrorIs(t, err, errFake)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/onehandler/routed"
 )
 
@@ -22,7 +23,7 @@ func sentTo(t *testing.T, handler, id string) *message.Message {
 func TestN1_TwoHandlersOfABatch(t *testing.T) {
 	t.Parallel()
 	store, r := newBatchStore(), batchRecorder{}
-	store.statuses = map[string]inbox.Status{"b": inbox.Duplicate}
+	store.statuses = map[string]driver.Status{"b": driver.Duplicate}
 	batch := newBatch(t, store, inbox.BatchConfig{})
 	msgs := []*message.Message{sentTo(t, "points", "a"), sentTo(t, "mail", "b"), sentTo(t, "mail", "c")}
 	for _, err := range batch.Process(t.Context(), msgs, r.handle)[1:] {

@@ -24,7 +24,7 @@ const (
 	// OutcomePanicked is OutcomeFailed by a handler that panicked or ended its
 	// goroutine.
 	OutcomePanicked
-	// OutcomeParked means that the message was stored for people: it was given up,
+	// OutcomeParked means that the message was stored for an operator: it was given up,
 	// or follows one of its key that was. The message can be acknowledged.
 	OutcomeParked
 	// OutcomeDeadLettered means that the message was given up and enqueued for the

@@ -3,9 +3,11 @@ package inbox
 import (
 	"context"
 	"errors"
+
+	"github.com/leat-go/leat/inbox/driver"
 )
 
-// ShouldPoison says whether err, which Process returned, speaks against the
+// ShouldPoison reports whether err, which Process returned, speaks against the
 // message. It is the filter for a poison queue outside the inbox:
 //
 //	middleware.PoisonQueueWithFilter(pub, "poison", inbox.ShouldPoison)
@@ -21,7 +23,7 @@ import (
 // stand between the two. ErrTooOld and ErrTooNew do speak against the message.
 func ShouldPoison(err error) bool {
 	switch {
-	case errors.Is(err, ErrTooOld), errors.Is(err, ErrTooNew):
+	case errors.Is(err, driver.ErrTooOld), errors.Is(err, driver.ErrTooNew):
 		return true
 	case err == nil, errors.Is(err, ErrBusy), errors.Is(err, ErrCommitUnknown), errors.Is(err, ErrNotClaimed),
 		errors.Is(err, ErrConflict), errors.Is(err, ErrNotGivenUp), errors.Is(err, ErrTwoHandlers), errors.Is(err, context.Canceled):

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -18,17 +19,17 @@ const (
 	// Block lets the message come again for as long as it takes. Attempts are not
 	// counted, which costs nothing.
 	Block Action = iota
-	// Park stores the message, and the later ones of its key behind it, until
-	// people redrive it. All of them are acknowledged. It needs a Store that is a
-	// Parker.
+	// Park stores the message, and the later ones of its key behind it, until an
+	// operator redrives it. All of them are acknowledged. It needs a Store that is a
+	// driver.Parker.
 	Park
 	// DeadLetter enqueues the message for another topic, with headers that say why,
 	// in the transaction that records its id. Its key goes on without it. A message
-	// that the outbox refuses (outbox.ErrInvalidMessage) is parked alone instead, where
-	// the Store is a Parker. It needs a Store that is an Attempter.
+	// that the outbox refuses (outbox.ErrInvalidMessage) is parked alone instead, if
+	// the Store is a driver.Parker. It needs a Store that is a driver.Attempter.
 	DeadLetter
 	// Custom calls Policy.Handle in the transaction that records the message's id.
-	// It needs a Store that is an Attempter.
+	// It needs a Store that is a driver.Attempter.
 	Custom
 )
 
@@ -48,13 +49,10 @@ func (a Action) String() string {
 	}
 }
 
-// DefaultAttempts is Policy.Attempts where it is 0.
-const DefaultAttempts = 10
+// defaultAttempts is Policy.Attempts where it is 0.
+const defaultAttempts = 10
 
-// NoDelay as Policy.Delay makes Process return a failure at once.
-const NoDelay time.Duration = -1
-
-// Policy says what becomes of messages whose handler fails.
+// Policy is what becomes of messages whose handler fails.
 type Policy struct {
 	// Action is taken when a message is given up. Defaults to Block.
 	Action Action
@@ -98,12 +96,12 @@ type Failure struct {
 	// Err is what the last attempt failed with.
 	Err error
 	// History is what is known of all attempts.
-	History History
+	History driver.History
 }
 
 func (p Policy) withDefaults() Policy {
 	if p.Attempts == 0 && p.Action != Block {
-		p.Attempts = DefaultAttempts
+		p.Attempts = defaultAttempts
 	}
 	if p.Delay == 0 {
 		p.Delay = 100 * time.Millisecond

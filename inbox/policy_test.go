@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/meminbox"
 	"github.com/leat-go/leat/outbox"
 )
@@ -55,7 +56,7 @@ func TestNewRefusesBadPolicies(t *testing.T) {
 		})
 	}
 	p := newProcessor(t, &fakeStore{}, inbox.Config{})
-	require.ErrorIs(t, p.RunRedrive(t.Context(), nil), inbox.ErrNoParker)
+	require.ErrorIs(t, p.RunRedrive(t.Context(), nil), outbox.ErrInvalidConfig)
 }
 
 func TestPermanent(t *testing.T) {
@@ -64,8 +65,8 @@ func TestPermanent(t *testing.T) {
 	err := inbox.Permanent(errFake)
 	require.ErrorIs(t, err, errFake)
 	require.EqualError(t, err, errFake.Error())
-	require.True(t, inbox.IsPermanent(errors.Join(errAny, err)))
-	require.False(t, inbox.IsPermanent(errFake))
+	require.True(t, driver.IsPermanent(errors.Join(errAny, err)))
+	require.False(t, driver.IsPermanent(errFake))
 }
 
 func TestActionNames(t *testing.T) {
@@ -104,20 +105,20 @@ func TestDelayGrowsWithTheAttempts(t *testing.T) {
 }
 
 // refusingStore refuses one message by itself.
-type refusingStore struct{ inbox.Parker }
+type refusingStore struct{ driver.Parker }
 
-func (s refusingStore) Claim(ctx context.Context, id string) (inbox.Unit, inbox.Status, error) {
+func (s refusingStore) Claim(ctx context.Context, id string) (driver.Unit, driver.Status, error) {
 	if id == "old" {
-		return nil, 0, inbox.ErrTooOld
+		return nil, 0, driver.ErrTooOld
 	}
 	return s.Parker.Claim(ctx, id)
 }
 
 // storeOf gives the store of an inbox away.
-func storeOf(t *testing.T) (store *meminbox.Store, of func(consumer string) inbox.Parker) {
+func storeOf(t *testing.T) (store *meminbox.Store, of func(consumer string) driver.Parker) {
 	t.Helper()
 	store = &meminbox.Store{}
-	return store, func(consumer string) inbox.Parker { return store.Consumer(consumer) }
+	return store, func(consumer string) driver.Parker { return store.Consumer(consumer) }
 }
 
 // TestI7_RefusedMessageIsParked: what a store refuses by itself is neither run nor

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/jitter"
 	"github.com/leat-go/leat/internal/onehandler"
@@ -21,22 +22,22 @@ import (
 // consumer. It is safe for concurrent use.
 type Processor struct {
 	consumer string
-	store    Store
+	store    driver.Store
 	cfg      Config
 
 	handlers onehandler.Guard
 
-	attempts Attempter // nil where attempts are not counted
-	parker   Parker    // nil where the store is none
-	keeper   Keeper    // nil where nothing is kept
+	attempts driver.Attempter // nil where attempts are not counted
+	parker   driver.Parker    // nil where the store is none
+	keeper   driver.Keeper    // nil where nothing is kept
 }
 
 // New returns a Processor for the consumer called consumer: 1 to
-// MaxConsumerBytes bytes of UTF-8. The name is what the store remembers messages
+// 200 bytes of UTF-8. The name is what the store remembers messages
 // by, so it must stay the same through renamed handlers and topics, and differ
 // between consumers that each want every message. Errors wrap
 // outbox.ErrInvalidConfig.
-func New(store Store, consumer string, cfg Config) (*Processor, error) {
+func New(store driver.Store, consumer string, cfg Config) (*Processor, error) {
 	cfg = cfg.withDefaults()
 	if err := validateConsumer(consumer); err != nil {
 		return nil, err
@@ -164,10 +165,10 @@ func (p *Processor) anonymous(ctx context.Context, d *delivery, cause error) (Ou
 	if err != nil {
 		return OutcomeFailed, err
 	}
-	return p.giveUpAs(ctx, d, id, cause, History{Errors: []AttemptError{attemptError(cause)}})
+	return p.giveUpAs(ctx, d, id, cause, driver.History{Errors: []driver.AttemptError{attemptError(cause)}})
 }
 
-// recall looks what is kept of a message that was processed before.
+// recall loads the note of a message that was already processed.
 func (p *Processor) recall(ctx context.Context, d *delivery) (Outcome, error) {
 	if p.keeper == nil {
 		return OutcomeDuplicate, nil
@@ -178,7 +179,7 @@ func (p *Processor) recall(ctx context.Context, d *delivery) (Outcome, error) {
 	}
 	if ok && d.fingerprint != nil && note.Fingerprint != nil && !bytes.Equal(d.fingerprint, note.Fingerprint) {
 		cause := p.wrap("recall", d.id, ErrFingerprintMismatch)
-		return p.giveUpAs(ctx, d, p.strange(d), cause, History{Errors: []AttemptError{attemptError(cause)}})
+		return p.giveUpAs(ctx, d, p.strange(d), cause, driver.History{Errors: []driver.AttemptError{attemptError(cause)}})
 	}
 	d.reply = note.Reply
 	return OutcomeDuplicate, nil
@@ -188,22 +189,22 @@ func (p *Processor) recall(ctx context.Context, d *delivery) (Outcome, error) {
 func (p *Processor) unit(ctx context.Context, d *delivery) (outcome Outcome, err error) {
 	unit, status, err := d.claim(ctx)
 	switch {
-	case err != nil && (IsPermanent(err) || errors.Is(err, ErrTooOld) || errors.Is(err, ErrTooNew)):
+	case err != nil && (driver.IsPermanent(err) || errors.Is(err, driver.ErrTooOld) || errors.Is(err, driver.ErrTooNew)):
 		d.refused = true
 		return OutcomeFailed, p.wrap("claim", d.id, err)
 	case err != nil:
-		reread(ctx, err)
+		driver.Reread(ctx, err)
 		return OutcomeFailed, p.wrap("claim", d.id, fmt.Errorf("%w: %w", ErrNotClaimed, err))
-	case status == Claimed && unit != nil && !d.counted:
+	case status == driver.Claimed && unit != nil && !d.counted:
 		// Whatever kept the attempt from being counted has ended just now.
 		p.rollback(ctx, unit, d.id)
 		fallthrough
-	case status == Busy:
+	case status == driver.Busy:
 		p.delay(ctx)
 		return OutcomeBusy, p.wrap("claim", d.id, ErrBusy)
-	case status == Claimed && unit != nil:
+	case status == driver.Claimed && unit != nil:
 		return p.run(ctx, unit, d)
-	case status == Duplicate:
+	case status == driver.Duplicate:
 		return OutcomeDuplicate, nil
 	default:
 		return OutcomeFailed, p.wrap("claim", d.id, errors.New("store answered "+status.String()))
@@ -213,7 +214,7 @@ func (p *Processor) unit(ctx context.Context, d *delivery) (outcome Outcome, err
 // run calls the handler in the unit's transaction and ends the unit. The
 // rollback is deferred, so that it also happens when the handler panics or ends
 // its goroutine; neither is caught.
-func (p *Processor) run(ctx context.Context, unit Unit, d *delivery) (Outcome, error) {
+func (p *Processor) run(ctx context.Context, unit driver.Unit, d *delivery) (Outcome, error) {
 	committing := false
 	defer func() {
 		if !committing {
@@ -245,7 +246,7 @@ func (p *Processor) keep(ctx context.Context, d *delivery) error {
 	if p.keeper == nil || d.id == "" {
 		return nil
 	}
-	note := Note{Fingerprint: d.fingerprint}
+	note := driver.Note{Fingerprint: d.fingerprint}
 	if p.cfg.KeepReplies {
 		note.Reply = d.reply
 	}
@@ -254,7 +255,7 @@ func (p *Processor) keep(ctx context.Context, d *delivery) error {
 
 // commit ends the unit. A refused commit is a failure like another; one without
 // an answer is not.
-func (p *Processor) commit(ctx context.Context, unit Unit, id string) (Outcome, error) {
+func (p *Processor) commit(ctx context.Context, unit driver.Unit, id string) (Outcome, error) {
 	finish, cancel := p.finishing(ctx)
 	defer cancel()
 	err := unit.Commit(finish)
@@ -264,7 +265,7 @@ func (p *Processor) commit(ctx context.Context, unit Unit, id string) (Outcome, 
 	switch {
 	case err == nil:
 		return OutcomeCommitted, nil
-	case errors.Is(err, ErrNotCommitted):
+	case errors.Is(err, driver.ErrNotCommitted):
 		return OutcomeFailed, p.wrap("commit", id, err)
 	default:
 		return OutcomeUnknown, p.wrap("commit", id, fmt.Errorf("%w: %w", ErrCommitUnknown, err))
@@ -304,7 +305,7 @@ func unacked(msg *message.Message) error {
 
 // rollback reports an error and goes on: whatever went wrong, the transaction
 // will not commit.
-func (p *Processor) rollback(ctx context.Context, unit Unit, id string) {
+func (p *Processor) rollback(ctx context.Context, unit driver.Unit, id string) {
 	finish, cancel := p.finishing(ctx)
 	defer cancel()
 	if err := unit.Rollback(finish); err != nil {

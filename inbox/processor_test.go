@@ -13,10 +13,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/outbox"
 )
 
-func newProcessor(t *testing.T, store inbox.Store, cfg inbox.Config) *inbox.Processor {
+func newProcessor(t *testing.T, store driver.Store, cfg inbox.Config) *inbox.Processor {
 	t.Helper()
 	p, err := inbox.New(store, "tester", cfg)
 	require.NoError(t, err)
@@ -36,15 +37,15 @@ func TestOutcomes(t *testing.T) {
 		commits   int
 		rollbacks int
 	}{
-		"committed":    {store: fakeStore{status: inbox.Claimed}, want: inbox.OutcomeCommitted, commits: 1},
-		"duplicate":    {store: fakeStore{status: inbox.Duplicate}, want: inbox.OutcomeDuplicate},
-		"busy":         {store: fakeStore{status: inbox.Busy}, want: inbox.OutcomeBusy, wantErr: inbox.ErrBusy},
+		"committed":    {store: fakeStore{status: driver.Claimed}, want: inbox.OutcomeCommitted, commits: 1},
+		"duplicate":    {store: fakeStore{status: driver.Duplicate}, want: inbox.OutcomeDuplicate},
+		"busy":         {store: fakeStore{status: driver.Busy}, want: inbox.OutcomeBusy, wantErr: inbox.ErrBusy},
 		"claim fails":  {store: fakeStore{claimErr: errFake}, wantErr: errFake},
 		"bad store":    {store: fakeStore{status: 9}, wantErr: errAny},
-		"handler":      {store: fakeStore{status: inbox.Claimed}, handle: fail, wantErr: errFake, rollbacks: 1},
-		"rollback":     {store: fakeStore{status: inbox.Claimed, rollbackErr: errFake}, handle: fail, wantErr: errFake, rollbacks: 1},
-		"lost commit":  {store: fakeStore{status: inbox.Claimed, commitErr: errFake}, want: inbox.OutcomeUnknown, wantErr: inbox.ErrCommitUnknown, commits: 1},
-		"commit fails": {store: fakeStore{status: inbox.Claimed, commitErr: inbox.ErrNotCommitted}, wantErr: inbox.ErrNotCommitted, commits: 1},
+		"handler":      {store: fakeStore{status: driver.Claimed}, handle: fail, wantErr: errFake, rollbacks: 1},
+		"rollback":     {store: fakeStore{status: driver.Claimed, rollbackErr: errFake}, handle: fail, wantErr: errFake, rollbacks: 1},
+		"lost commit":  {store: fakeStore{status: driver.Claimed, commitErr: errFake}, want: inbox.OutcomeUnknown, wantErr: inbox.ErrCommitUnknown, commits: 1},
+		"commit fails": {store: fakeStore{status: driver.Claimed, commitErr: driver.ErrNotCommitted}, wantErr: driver.ErrNotCommitted, commits: 1},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -54,7 +55,7 @@ func TestOutcomes(t *testing.T) {
 				handle = succeed
 			}
 			hook := &recorder{}
-			p := newProcessor(t, &tt.store, inbox.Config{BusyDelay: inbox.NoBusyDelay, Hooks: []inbox.Hook{hook}})
+			p := newProcessor(t, &tt.store, inbox.Config{BusyDelay: inbox.NoDelay, Hooks: []inbox.Hook{hook}})
 
 			outcome, err := p.Process(t.Context(), message.NewMessage("a", nil), handle)
 
@@ -90,7 +91,7 @@ func TestI3_CommitIsNotInterrupted(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			store := &fakeStore{status: inbox.Claimed}
+			store := &fakeStore{status: driver.Claimed}
 			p := newProcessor(t, store, inbox.Config{})
 			_, _ = p.Process(ctx, message.NewMessage("a", nil), func(context.Context) error { return handle(cancel) })
 			require.NoError(t, store.finishErr)
@@ -101,7 +102,7 @@ func TestI3_CommitIsNotInterrupted(t *testing.T) {
 
 func TestContextCarriesTheTransactionUntilTheEnd(t *testing.T) {
 	t.Parallel()
-	p := newProcessor(t, &fakeStore{status: inbox.Claimed}, inbox.Config{})
+	p := newProcessor(t, &fakeStore{status: driver.Claimed}, inbox.Config{})
 	msg := message.NewMessageWithContext(t.Context(), "a", nil)
 
 	_, err := p.Process(t.Context(), msg, func(ctx context.Context) error {
@@ -116,7 +117,7 @@ func TestContextCarriesTheTransactionUntilTheEnd(t *testing.T) {
 
 func TestI4_PanicRollsBackAndGoesOn(t *testing.T) {
 	t.Parallel()
-	store, hook := &fakeStore{status: inbox.Claimed}, &recorder{}
+	store, hook := &fakeStore{status: driver.Claimed}, &recorder{}
 	p := newProcessor(t, store, inbox.Config{Hooks: []inbox.Hook{hook}})
 
 	require.PanicsWithError(t, "fake", func() {
@@ -130,7 +131,7 @@ func TestI4_PanicRollsBackAndGoesOn(t *testing.T) {
 
 func TestMarkRollbackOnly(t *testing.T) {
 	t.Parallel()
-	store := &fakeStore{status: inbox.Claimed}
+	store := &fakeStore{status: driver.Claimed}
 	p := newProcessor(t, store, inbox.Config{})
 	for _, cause := range []error{errFake, nil} {
 		outcome, err := p.Process(t.Context(), message.NewMessage("a", nil), func(ctx context.Context) error {
@@ -152,7 +153,7 @@ func TestMarkRollbackOnly(t *testing.T) {
 func TestBusyDelay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := newProcessor(t, &fakeStore{status: inbox.Busy}, inbox.Config{BusyDelay: time.Second})
+		p := newProcessor(t, &fakeStore{status: driver.Busy}, inbox.Config{BusyDelay: time.Second})
 		for range 20 {
 			start := time.Now()
 			_, err := p.Process(t.Context(), message.NewMessage("a", nil), succeed)
@@ -170,7 +171,7 @@ func TestBusyDelay(t *testing.T) {
 
 func TestI11_NoIDNoClaim(t *testing.T) {
 	t.Parallel()
-	store := &fakeStore{status: inbox.Claimed}
+	store := &fakeStore{status: driver.Claimed}
 	_, err := newProcessor(t, store, inbox.Config{}).Process(t.Context(), message.NewMessage("", nil), succeed)
 	require.ErrorIs(t, err, inbox.ErrNoMessageID)
 
@@ -183,7 +184,7 @@ func TestI11_NoIDNoClaim(t *testing.T) {
 func TestFailedRollbackIsLogged(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	p := newProcessor(t, &fakeStore{status: inbox.Claimed, rollbackErr: errFake}, inbox.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	p := newProcessor(t, &fakeStore{status: driver.Claimed, rollbackErr: errFake}, inbox.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	_, err := p.Process(t.Context(), message.NewMessage("a", nil), fail)
 	require.ErrorIs(t, err, errFake)
 	require.Contains(t, log.String(), "consumer=tester message_id=a error=fake")
@@ -193,7 +194,7 @@ func TestNewRefusesBadConfigurations(t *testing.T) {
 	t.Parallel()
 	store := &fakeStore{}
 	tests := map[string]struct {
-		store    inbox.Store
+		store    driver.Store
 		consumer string
 		cfg      inbox.Config
 		want     string

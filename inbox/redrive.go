@@ -2,35 +2,35 @@ package inbox
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/jitter"
 	"github.com/leat-go/leat/internal/wait"
+	"github.com/leat-go/leat/outbox"
 )
 
 // recoverEvery is how often RunRedrive looks for queues that a process has left
 // in the middle.
 const recoverEvery = 30 * time.Second
 
-// ErrNoParker is returned by RunRedrive where the Store keeps no messages.
-var ErrNoParker = errors.New("leat: the inbox's store is no inbox.Parker")
-
-// RunRedrive runs the messages that people have redriven, until ctx ends; it then
+// RunRedrive runs the messages that operators have redriven, until ctx ends; it then
 // returns nil. Keep it running in the processes of the consumer, any number of
 // times: each message takes effect once, and those of a key run one after another.
 //
 // Handle is called under the rules of Process: in a transaction that its context
 // and the message's carry, which takes the message out of its queue. Attempts are
 // counted, and after Policy.Attempts of them, or a Permanent error, the message is
-// parked again, with all behind it. Errors of the database are logged, and retried
+// parked again, with all behind it. With a Store that is no driver.Parker it returns an
+// error that wraps outbox.ErrInvalidConfig. Errors of the database are logged, and retried
 // after Config.RedrivePoll. A panic goes on.
 func (p *Processor) RunRedrive(ctx context.Context, handle func(ctx context.Context, msg *message.Message) error) error {
 	if p.parker == nil {
-		return ErrNoParker
+		return outbox.ConfigError("store", fmt.Sprintf("%T", p.store), "keeps no messages: RunRedrive needs a driver.Parker")
 	}
 	var recovered time.Time
 	for ctx.Err() == nil {
@@ -61,7 +61,7 @@ func (p *Processor) redriveError(ctx context.Context, err error) {
 }
 
 // redrive makes one attempt.
-func (p *Processor) redrive(ctx context.Context, r Redriven, handle func(ctx context.Context, msg *message.Message) error) {
+func (p *Processor) redrive(ctx context.Context, r driver.Redriven, handle func(ctx context.Context, msg *message.Message) error) {
 	start, outcome := time.Now(), OutcomePanicked
 	var err error
 	defer func() {
@@ -75,12 +75,12 @@ func (p *Processor) redrive(ctx context.Context, r Redriven, handle func(ctx con
 	r.Message.SetContext(ctx)
 	d := p.newDelivery(r.Message, func(ctx context.Context) ([]byte, error) { return nil, handle(ctx, r.Message) })
 	d.id, d.key, d.counted = r.ID, r.Key, true
-	d.claim = func(ctx context.Context) (Unit, Status, error) {
+	d.claim = func(ctx context.Context) (driver.Unit, driver.Status, error) {
 		unit, ok, err := p.parker.ClaimRedriven(ctx, r)
 		if !ok {
-			return nil, Busy, err
+			return nil, driver.Busy, err
 		}
-		return unit, Claimed, err
+		return unit, driver.Claimed, err
 	}
 	if p.cfg.Fingerprint != nil {
 		if d.fingerprint, err = p.cfg.Fingerprint(r.Message); err != nil {
@@ -95,7 +95,7 @@ func (p *Processor) redrive(ctx context.Context, r Redriven, handle func(ctx con
 // another policy.
 func (p *Processor) maxAttempts() int {
 	if p.cfg.OnFailure.Attempts == 0 {
-		return DefaultAttempts
+		return defaultAttempts
 	}
 	return p.cfg.OnFailure.Attempts
 }
@@ -103,10 +103,10 @@ func (p *Processor) maxAttempts() int {
 // afterRedrive notes what has become of the attempt. What it cannot note is made
 // up for by time: a message that was picked is due again, and RecoverRedriven
 // finds the next of a key.
-func (p *Processor) afterRedrive(ctx context.Context, r Redriven, outcome Outcome, err error) {
+func (p *Processor) afterRedrive(ctx context.Context, r driver.Redriven, outcome Outcome, err error) {
 	finish, cancel := p.finishing(ctx)
 	defer cancel()
-	f := RedriveFailure{Retry: jitter.Around(p.redriveDelay(r.Attempt), 0.25)}
+	f := driver.RedriveFailure{Retry: jitter.Around(p.redriveDelay(r.Attempt), 0.25)}
 	switch outcome {
 	case OutcomeCommitted:
 		if failed := p.parker.FinishRedriven(finish, r); failed != nil {
@@ -123,7 +123,7 @@ func (p *Processor) afterRedrive(ctx context.Context, r Redriven, outcome Outcom
 		}
 	default:
 		f.Withdraw = !ShouldPoison(err)
-		f.Park = !f.Withdraw && (IsPermanent(err) || r.Attempt >= p.maxAttempts())
+		f.Park = !f.Withdraw && (driver.IsPermanent(err) || r.Attempt >= p.maxAttempts())
 	}
 	f.AttemptError = attemptError(err)
 	if f.Park {

@@ -3,16 +3,17 @@ package inbox
 import (
 	"fmt"
 
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/outbox"
 )
 
 // wire finds out what the store can do, and refuses what it cannot.
 func (p *Processor) wire() error {
 	kind := fmt.Sprintf("%T", p.store)
-	p.parker, _ = p.store.(Parker)
+	p.parker, _ = p.store.(driver.Parker)
 	action := p.cfg.OnFailure.Action
 	if action != Block {
-		if p.attempts, _ = p.store.(Attempter); p.attempts == nil {
+		if p.attempts, _ = p.store.(driver.Attempter); p.attempts == nil {
 			return outbox.ConfigError("OnFailure.Action", action, "needs a store that counts attempts, and "+kind+" does not")
 		}
 	}
@@ -22,7 +23,7 @@ func (p *Processor) wire() error {
 	if p.cfg.Fingerprint == nil && !p.cfg.KeepReplies {
 		return nil
 	}
-	if p.keeper, _ = p.store.(Keeper); p.keeper == nil {
+	if p.keeper, _ = p.store.(driver.Keeper); p.keeper == nil {
 		return outbox.ConfigError("Fingerprint, KeepReplies", "set", "need a store that keeps notes, and "+kind+" does not")
 	}
 	return nil

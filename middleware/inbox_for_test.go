@@ -58,7 +58,7 @@ func TestN1_TwoHandlersAreNoAttempt(t *testing.T) {
 	store := &meminbox.Store{}
 	in, err := meminbox.New("loyalty", meminbox.Config{
 		Store:  store,
-		Config: inbox.Config{BusyDelay: inbox.NoBusyDelay, OnFailure: inbox.Policy{Action: inbox.Park, Attempts: 1}},
+		Config: inbox.Config{BusyDelay: inbox.NoDelay, OnFailure: inbox.Policy{Action: inbox.Park, Attempts: 1}},
 	})
 	require.NoError(t, err)
 	h := middleware.Inbox{Processor: in}.Middleware(func(*message.Message) ([]*message.Message, error) { return nil, nil })
@@ -114,7 +114,7 @@ type wiring struct {
 
 func newWiring(t *testing.T) wiring {
 	t.Helper()
-	in, err := meminbox.New("shop", meminbox.Config{Config: inbox.Config{BusyDelay: inbox.NoBusyDelay}})
+	in, err := meminbox.New("shop", meminbox.Config{Config: inbox.Config{BusyDelay: inbox.NoDelay}})
 	require.NoError(t, err)
 	pubsub := gochannel.NewGoChannel(gochannel.Config{Persistent: true}, nil)
 	router, err := message.NewRouter(message.RouterConfig{}, watermill.NopLogger{})

@@ -36,7 +36,7 @@ func (m *memory) Wake() { m.wakes++ }
 
 func newInbox(t *testing.T) *meminbox.Inbox {
 	t.Helper()
-	in, err := meminbox.New("tester", meminbox.Config{Config: inbox.Config{BusyDelay: inbox.NoBusyDelay}})
+	in, err := meminbox.New("tester", meminbox.Config{Config: inbox.Config{BusyDelay: inbox.NoDelay}})
 	require.NoError(t, err)
 	return in
 }

@@ -16,7 +16,7 @@ import (
 
 // BatchProcessor is what the batch checks test; inbox.Batch says what it does.
 type BatchProcessor interface {
-	Process(ctx context.Context, msgs []*message.Message, handle inbox.BatchHandler) []error
+	Process(ctx context.Context, msgs []*message.Message, handle func(ctx context.Context, msgs []*message.Message) error) []error
 }
 
 // BatchSubject is a Subject whose inboxes process batches as well.
@@ -129,7 +129,7 @@ func keyOf(id string) string {
 
 // writingEach returns a handler that writes the id of each message, in the
 // message's own context, and then fails for those that failing says.
-func writingEach(s Subject, failing func(i int, msg *message.Message) error) inbox.BatchHandler {
+func writingEach(s Subject, failing func(i int, msg *message.Message) error) func(ctx context.Context, msgs []*message.Message) error {
 	return func(_ context.Context, msgs []*message.Message) error {
 		for i, msg := range msgs {
 			if err := s.Write(msg.Context(), msg.UUID); err != nil {
@@ -147,7 +147,7 @@ func writingEach(s Subject, failing func(i int, msg *message.Message) error) inb
 }
 
 // batchUntilAcked delivers ids until each is acked.
-func batchUntilAcked(ctx context.Context, b BatchProcessor, handle inbox.BatchHandler, ids ...string) error {
+func batchUntilAcked(ctx context.Context, b BatchProcessor, handle func(ctx context.Context, msgs []*message.Message) error, ids ...string) error {
 	for len(ids) > 0 {
 		var again []string
 		for i, err := range b.Process(ctx, keyedBatch(ctx, ids...), handle) {

@@ -27,7 +27,7 @@ func runBatchScripts(t *testing.T, s BatchSubject) {
 		if m.batch, err = openBatch(s, rapid.IntRange(1, 6).Draw(rt, "max batch")); err != nil {
 			rt.Fatal(err)
 		}
-		if m.holder, err = openBatch(s, inbox.MaxBatchMessages); err != nil {
+		if m.holder, err = openBatch(s, 1000); err != nil {
 			rt.Fatal(err)
 		}
 		for range rapid.IntRange(1, 4).Draw(rt, "batches") {
@@ -178,7 +178,7 @@ func (m *batchModel) deliver(ctx context.Context, step batchStep, held map[strin
 	return errors.Join(errors.Join(errs...), m.wantOrder(fresh), m.wantDone(ctx, held))
 }
 
-func (m *batchModel) handler(failing map[string]failure) inbox.BatchHandler {
+func (m *batchModel) handler(failing map[string]failure) func(ctx context.Context, msgs []*message.Message) error {
 	return func(_ context.Context, msgs []*message.Message) error {
 		for i, msg := range msgs {
 			m.runs = append(m.runs, msg.UUID)

@@ -62,7 +62,7 @@ func checkBothCommit(ctx context.Context, s Subject) error {
 }
 
 func checkLoserReturns(ctx context.Context, s Subject) error {
-	p, err := s.Open(consumer, inbox.Config{BusyDelay: inbox.NoBusyDelay})
+	p, err := s.Open(consumer, inbox.Config{BusyDelay: inbox.NoDelay})
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -191,7 +192,7 @@ func checkParkedByPosition(ctx context.Context, s FailureSubject) error {
 		return err
 	}
 	at := func(offset int64) *message.Message {
-		return newMessage(inbox.WithPosition(ctx, inbox.Position{Source: "log", Offset: offset}), "")
+		return newMessage(driver.WithPosition(ctx, driver.Position{Source: "log", Offset: offset}), "")
 	}
 	process := func(msg *message.Message) error {
 		_, err := p.Process(msg.Context(), msg, writing(s, "never"))

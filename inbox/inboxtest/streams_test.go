@@ -135,7 +135,7 @@ func receive(t *testing.T, decorate message.SubscriberDecorator, inner message.S
 // it, as the negative control, there are more.
 func TestI1_UnderRepeatsInAnyOrder(t *testing.T) {
 	t.Parallel()
-	in, err := meminbox.New("tester", meminbox.Config{Config: inbox.Config{BusyDelay: inbox.NoBusyDelay}})
+	in, err := meminbox.New("tester", meminbox.Config{Config: inbox.Config{BusyDelay: inbox.NoDelay}})
 	require.NoError(t, err)
 	msgs := numbered(50, "a", "b")
 	inner, err := inboxtest.Duplicator{Seed: 3, Late: 10, Concurrent: true}.Subscriber(newStream(msgs...))

@@ -7,14 +7,14 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 )
 
 // assignment is a partition for as long as this member has it. The poll loop
 // pushes records; the one goroutine that serves it takes them and reports how far
 // it is.
 type assignment struct {
-	begin inbox.Position // Offset is where reading begins
+	begin driver.Position // Offset is where reading begins
 
 	ctx      context.Context //nolint:containedctx // the lifetime of the assignment, parent of its messages' contexts
 	cancel   context.CancelCauseFunc
@@ -46,7 +46,7 @@ type gate interface {
 	resume(partition int32)
 }
 
-func newAssignment(ctx context.Context, begin inbox.Position, cfg *Config, gate gate, reread func(cause error)) *assignment {
+func newAssignment(ctx context.Context, begin driver.Position, cfg *Config, gate gate, reread func(cause error)) *assignment {
 	a := &assignment{
 		begin:    begin,
 		draining: make(chan struct{}),
@@ -149,7 +149,7 @@ func (a *assignment) watermark() int64 {
 }
 
 // position returns the position of r, after one at prev.
-func (a *assignment) position(r *kgo.Record, prev int64, serial bool) inbox.Position {
+func (a *assignment) position(r *kgo.Record, prev int64, serial bool) driver.Position {
 	p := a.begin
 	p.Offset, p.Prev, p.Serial = r.Offset, prev, serial
 	return p
@@ -161,7 +161,7 @@ func (a *assignment) messageContext(r *kgo.Record, prev int64, serial bool) cont
 	if a.begin.Source == "" { // the brokers do not tell topic ids: a position would name no log
 		return ctx
 	}
-	return inbox.WithReread(inbox.WithPosition(ctx, a.position(r, prev, serial)), a.reread)
+	return driver.WithReread(driver.WithPosition(ctx, a.position(r, prev, serial)), a.reread)
 }
 
 func sorted(parts map[int32]*assignment) []*assignment {

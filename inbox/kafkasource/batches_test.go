@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/kafkasource"
 	"github.com/leat-go/leat/internal/testenv"
 )
@@ -73,7 +73,7 @@ func TestI13_BatchesInOrder(t *testing.T) {
 			t.Errorf("%d messages in a batch", len(msgs))
 		}
 		for _, msg := range msgs {
-			p, ok := inbox.PositionFrom(msg.Context())
+			p, ok := driver.PositionFrom(msg.Context())
 			n := next[p.Partition]
 			if !ok || p.Serial || msg.UUID != strconv.Itoa(n) || p.Offset != int64(n) || p.Prev != int64(n-1) {
 				t.Errorf("message %s at %+v, want %d", msg.UUID, p, n)
@@ -167,7 +167,7 @@ func TestMalformed(t *testing.T) {
 	for _, batches := range []bool{false, true} {
 		topic := env.Topic(t, "malformed-"+strconv.FormatBool(batches), 1)
 		fill(t, env, topic, 3, 1)
-		seen, tries, got := &deliveries{}, make(chan int64, 100), make(chan inbox.Position, 100)
+		seen, tries, got := &deliveries{}, make(chan int64, 100), make(chan driver.Position, 100)
 		cfg := brisk()
 		cfg.Concurrency, cfg.Hooks, cfg.Unmarshal = 1, []kafkasource.Hook{seen}, unmarshal
 		cfg.Malformed = func(_ context.Context, r *kgo.Record, err error) error {
@@ -180,7 +180,7 @@ func TestMalformed(t *testing.T) {
 		if batches {
 			runBatches(t, env, topic, cfg, func(_ context.Context, msgs []*message.Message) []error {
 				for _, msg := range msgs {
-					p, _ := inbox.PositionFrom(msg.Context())
+					p, _ := driver.PositionFrom(msg.Context())
 					got <- p
 				}
 				return nil
@@ -189,7 +189,7 @@ func TestMalformed(t *testing.T) {
 			msgs := subscribe(t, newSubscriber(t, env.Brokers, env.Name("group"), cfg), topic)
 			go func() {
 				for msg := range msgs {
-					p, _ := inbox.PositionFrom(msg.Context())
+					p, _ := driver.PositionFrom(msg.Context())
 					got <- p
 					msg.Ack()
 				}

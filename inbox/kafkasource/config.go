@@ -8,7 +8,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/logger"
 )
 
@@ -30,7 +30,7 @@ const (
 // for those partitions that are to begin elsewhere. It delays the assignment, so
 // it should take seconds at most; ctx ends when the assignment is withdrawn. After
 // an error the member gives up all its partitions and joins again.
-type SeekFunc func(ctx context.Context, assigned []inbox.Position) (map[int32]int64, error)
+type SeekFunc func(ctx context.Context, assigned []driver.Position) (map[int32]int64, error)
 
 // Config tunes a Subscriber. The zero value is a good start.
 type Config struct {
@@ -68,10 +68,10 @@ type Config struct {
 	// Check looks whether what was acknowledged is still remembered, each fifteenth
 	// of SessionTimeout: a failover that has lost commits is then noticed on partitions
 	// on which nothing new arrives, too. It gets the position acknowledged last of each
-	// partition, of serial sessions. After an error that wraps inbox.ErrGap or
-	// inbox.ErrNotAssigned the member joins again, which asks Seek; others are logged.
+	// partition, of serial sessions. After an error that wraps driver.ErrGap or
+	// driver.ErrNotAssigned the member joins again, which asks Seek; others are logged.
 	// Defaults to none.
-	Check func(ctx context.Context, acked []inbox.Position) error
+	Check func(ctx context.Context, acked []driver.Position) error
 
 	// Concurrency is how many messages of one partition can be in the hands of
 	// handlers at the same time. 1 is serial: the next message comes when the one

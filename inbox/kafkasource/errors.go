@@ -25,7 +25,7 @@ var (
 	ErrTopicReplaced = errors.New("leat: topic was deleted or created again")
 
 	// ErrReread is logged where a session has ended because it was ahead of the
-	// database that remembers its offsets (inbox.ErrGap, inbox.ErrNotAssigned), as after
+	// database that remembers its offsets (driver.ErrGap, driver.ErrNotAssigned), as after
 	// a failover that has lost commits. The member joins again and reads on where
 	// Config.Seek says.
 	ErrReread = errors.New("leat: session is ahead of the database")

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/kafkasource"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
@@ -62,10 +62,10 @@ func TestO4_WhatTheSinkSendsArrives(t *testing.T) {
 		require.Equal(t, sent.Payload, []byte(msg.Payload))
 		require.Equal(t, "customer-1", msg.Metadata[outbox.HeaderKey])
 		require.Equal(t, "00-1", msg.Metadata["traceparent"])
-		p, ok := inbox.PositionFrom(msg.Context())
+		p, ok := driver.PositionFrom(msg.Context())
 		require.True(t, ok)
 		require.NoError(t, uuid.Validate(p.Source))
-		require.Equal(t, inbox.Position{Source: p.Source, Topic: topic, Offset: 0, Prev: -1}, p)
+		require.Equal(t, driver.Position{Source: p.Source, Topic: topic, Offset: 0, Prev: -1}, p)
 		r, ok := kafkasource.RecordFrom(msg.Context())
 		require.True(t, ok)
 		require.Equal(t, "customer-1", string(r.Key))

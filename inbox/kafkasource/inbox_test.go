@@ -97,7 +97,7 @@ func work(
 	var err error
 	w.sub, err = kafkasource.NewSubscriber(env.Brokers, env.Name("group"), cfg)
 	require.NoError(t, err)
-	in, err := pginbox.New(pool, "c", pginbox.Config{Config: inbox.Config{Hooks: []inbox.Hook{w.ends}, BusyDelay: inbox.NoBusyDelay}})
+	in, err := pginbox.New(pool, "c", pginbox.Config{Config: inbox.Config{Hooks: []inbox.Hook{w.ends}, BusyDelay: inbox.NoDelay}})
 	require.NoError(t, err)
 	router, err := message.NewRouter(message.RouterConfig{}, watermill.NopLogger{})
 	require.NoError(t, err)

@@ -11,7 +11,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/stretchr/testify/require"
 
-	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/kafkasource"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
@@ -168,7 +168,7 @@ func TestSerial(t *testing.T) {
 		for attempt := range 3 {
 			msg := receive(t, msgs)
 			require.Equal(t, strconv.Itoa(i), msg.UUID)
-			p, ok := inbox.PositionFrom(msg.Context())
+			p, ok := driver.PositionFrom(msg.Context())
 			require.True(t, ok)
 			require.True(t, p.Serial)
 			require.EqualValues(t, i, p.Offset)

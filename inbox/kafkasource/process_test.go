@@ -40,7 +40,7 @@ func consumerProcess() error {
 		return err
 	}
 	in, err := pginbox.New(pool, "c", pginbox.Config{Config: inbox.Config{
-		BusyDelay: inbox.NoBusyDelay, OnFailure: inbox.Policy{Action: inbox.Park, Attempts: 9, Delay: time.Millisecond},
+		BusyDelay: inbox.NoDelay, OnFailure: inbox.Policy{Action: inbox.Park, Attempts: 9, Delay: time.Millisecond},
 	}})
 	if err != nil {
 		return err

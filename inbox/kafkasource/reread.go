@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 
-	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 )
 
 // A session can come to be ahead of the database that remembers its offsets: after a
@@ -53,7 +53,7 @@ func (m *member) checkLoop(ctx context.Context) {
 }
 
 func (m *member) check(ctx context.Context) {
-	var acked []inbox.Position
+	var acked []driver.Position
 	for _, a := range m.parts() {
 		if p, ok := a.lastAcked(); ok {
 			acked = append(acked, p)
@@ -65,7 +65,7 @@ func (m *member) check(ctx context.Context) {
 	err := m.cfg.Check(ctx, acked)
 	switch {
 	case err == nil || ctx.Err() != nil:
-	case errors.Is(err, inbox.ErrGap), errors.Is(err, inbox.ErrNotAssigned):
+	case errors.Is(err, driver.ErrGap), errors.Is(err, driver.ErrNotAssigned):
 		m.reread(err)
 	default:
 		m.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "cannot check what is remembered",
@@ -80,7 +80,7 @@ func (a *assignment) wasAcked(offset int64) {
 }
 
 // lastAcked returns the position that was acknowledged last, and false if nothing was.
-func (a *assignment) lastAcked() (inbox.Position, bool) {
+func (a *assignment) lastAcked() (driver.Position, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	p := a.begin

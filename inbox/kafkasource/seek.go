@@ -12,7 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 )
 
 // assign is the client's callback between the fetch of the group's offsets and
@@ -41,7 +41,7 @@ func (m *member) assign(
 
 // begin is where reading of a partition begins.
 type begin struct {
-	position inbox.Position
+	position driver.Position
 	epoch    int32 // of the record before, −1 where it is not known
 	deleted  int64
 }
@@ -84,7 +84,7 @@ func (m *member) begins(ctx context.Context, committed map[int32]kgo.Offset) (ma
 			start, _ := from.Lookup(m.topic, partition)
 			at.Offset, b.epoch = start.Offset, -1
 		}
-		b.position = inbox.Position{
+		b.position = driver.Position{
 			Source: source, Topic: m.topic, Partition: partition, Offset: at.Offset, Serial: m.serial,
 		}
 		begins[partition] = b
@@ -107,7 +107,7 @@ func (m *member) seek(ctx context.Context, begins map[int32]*begin) error {
 	if m.cfg.Seek == nil {
 		return nil
 	}
-	positions := make([]inbox.Position, 0, len(begins))
+	positions := make([]driver.Position, 0, len(begins))
 	for _, b := range begins {
 		b.position.Prev = b.position.Offset - 1
 		positions = append(positions, b.position)

@@ -12,7 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/kafkasource"
 	"github.com/leat-go/leat/internal/testenv"
 )
@@ -29,8 +29,8 @@ func TestI8_SeekDecidesWhereToBegin(t *testing.T) {
 	}
 	cfg := brisk()
 	cfg.Concurrency = 1
-	asked, away := make(chan []inbox.Position, 100), true
-	cfg.Seek = func(_ context.Context, assigned []inbox.Position) (map[int32]int64, error) {
+	asked, away := make(chan []driver.Position, 100), true
+	cfg.Seek = func(_ context.Context, assigned []driver.Position) (map[int32]int64, error) {
 		asked <- assigned
 		if away {
 			away = false
@@ -39,10 +39,10 @@ func TestI8_SeekDecidesWhereToBegin(t *testing.T) {
 		return map[int32]int64{1: 7}, nil
 	}
 	msgs := subscribe(t, newSubscriber(t, env.Brokers, env.Name("group"), cfg), topic)
-	first := map[int32]inbox.Position{}
+	first := map[int32]driver.Position{}
 	for len(first) < 2 {
 		msg := receive(t, msgs)
-		p, ok := inbox.PositionFrom(msg.Context())
+		p, ok := driver.PositionFrom(msg.Context())
 		require.True(t, ok)
 		if _, seen := first[p.Partition]; !seen {
 			first[p.Partition] = p
@@ -124,10 +124,10 @@ func TestI8_TopicCreatedAgain(t *testing.T) {
 	topic := env.Topic(t, "again", 1)
 	fill(t, env, topic, 3, 1)
 	msgs := subscribe(t, newSubscriber(t, env.Brokers, env.Name("group"), brisk()), topic)
-	var before inbox.Position
+	var before driver.Position
 	for range 3 {
 		msg := receive(t, msgs)
-		before, _ = inbox.PositionFrom(msg.Context())
+		before, _ = driver.PositionFrom(msg.Context())
 		msg.Ack()
 	}
 	_, err := kadm.NewClient(client(t, env.Brokers)).DeleteTopic(t.Context(), topic)
@@ -138,7 +138,7 @@ func TestI8_TopicCreatedAgain(t *testing.T) {
 		await(t, time.After(100*time.Millisecond), "a pause")
 	}
 	msg := receive(t, msgs)
-	after, ok := inbox.PositionFrom(msg.Context())
+	after, ok := driver.PositionFrom(msg.Context())
 	require.True(t, ok)
 	require.Equal(t, []int64{0, -1}, []int64{after.Offset, after.Prev})
 	require.NotEqual(t, before.Source, after.Source)
@@ -187,7 +187,7 @@ func TestI8_OffsetOfAnotherTopic(t *testing.T) {
 			_, err := kadm.NewClient(client(t, env.Brokers)).CommitOffsets(t.Context(), env.Name("group"), offsets)
 			require.NoError(t, err)
 			msg := receive(t, subscribe(t, newSubscriber(t, env.Brokers, env.Name("group"), brisk()), topic))
-			at, ok := inbox.PositionFrom(msg.Context())
+			at, ok := driver.PositionFrom(msg.Context())
 			require.True(t, ok)
 			require.Equal(t, c.begin, at.Offset)
 			msg.Ack()

@@ -5,45 +5,45 @@ import (
 	"slices"
 	"time"
 
-	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 )
 
-var _ inbox.Parker = claims{}
+var _ driver.Parker = claims{}
 
-// Attempt implements inbox.Attempter.
-func (c claims) Attempt(ctx context.Context, id string, key inbox.Key) (inbox.Attempt, error) {
+// Attempt implements driver.Attempter.
+func (c claims) Attempt(ctx context.Context, id string, key driver.Key) (driver.Attempt, error) {
 	if err := ctx.Err(); err != nil {
-		return inbox.Attempt{}, err
+		return driver.Attempt{}, err
 	}
 	s, r := c.store, newRow(c.consumer, id)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.queue(c.consumer, key)) > 0 {
-		return inbox.Attempt{KeyParked: true}, nil
+		return driver.Attempt{KeyParked: true}, nil
 	}
 	if _, found := s.rows[r]; found { // committed, or in progress
-		return inbox.Attempt{}, nil
+		return driver.Attempt{}, nil
 	}
 	if s.attempts == nil {
-		s.attempts = map[row]*inbox.History{}
+		s.attempts = map[row]*driver.History{}
 	}
 	h, now := s.attempts[r], time.Now()
 	if h == nil {
-		h = &inbox.History{First: now}
+		h = &driver.History{First: now}
 		s.attempts[r] = h
 	}
 	h.Attempts++
 	h.Last = now
-	return inbox.Attempt{Number: h.Attempts}, nil
+	return driver.Attempt{Number: h.Attempts}, nil
 }
 
-// Fail implements inbox.Attempter.
-func (c claims) Fail(_ context.Context, id string, failed inbox.AttemptError) (inbox.History, error) {
+// Fail implements driver.Attempter.
+func (c claims) Fail(_ context.Context, id string, failed driver.AttemptError) (driver.History, error) {
 	c.store.mu.Lock()
 	defer c.store.mu.Unlock()
 	h := c.store.attempts[newRow(c.consumer, id)]
 	if h == nil {
-		return inbox.History{Attempts: 1, Errors: []inbox.AttemptError{failed}}, nil
+		return driver.History{Attempts: 1, Errors: []driver.AttemptError{failed}}, nil
 	}
 	h.Errors = newest(append(h.Errors, failed))
 	known := *h
@@ -51,11 +51,11 @@ func (c claims) Fail(_ context.Context, id string, failed inbox.AttemptError) (i
 	return known, nil
 }
 
-func newest(errs []inbox.AttemptError) []inbox.AttemptError {
-	return errs[max(0, len(errs)-inbox.MaxHistoryErrors):]
+func newest(errs []driver.AttemptError) []driver.AttemptError {
+	return errs[max(0, len(errs)-driver.MaxHistoryErrors):]
 }
 
-// Withdraw implements inbox.Attempter.
+// Withdraw implements driver.Attempter.
 func (c claims) Withdraw(_ context.Context, id string) error {
 	c.store.mu.Lock()
 	defer c.store.mu.Unlock()
@@ -65,7 +65,7 @@ func (c claims) Withdraw(_ context.Context, id string) error {
 	return nil
 }
 
-// Settle implements inbox.Attempter.
+// Settle implements driver.Attempter.
 func (c claims) Settle(id string) {
 	c.store.mu.Lock()
 	defer c.store.mu.Unlock()

@@ -5,22 +5,22 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/txctx"
 )
 
-var _ inbox.BatchStore = claims{}
+var _ driver.BatchStore = claims{}
 
-// ClaimBatch implements inbox.BatchStore.
-func (c claims) ClaimBatch(ctx context.Context, items []inbox.BatchItem) (inbox.Unit, []inbox.Status, error) {
+// ClaimBatch implements driver.BatchStore.
+func (c claims) ClaimBatch(ctx context.Context, items []driver.BatchItem) (driver.Unit, []driver.Status, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
 	u := &batchUnit{store: c.store, tx: &Tx{}}
-	statuses := make([]inbox.Status, len(items))
+	statuses := make([]driver.Status, len(items))
 	for i, item := range items {
 		r := newRow(c.consumer, item.ID)
-		if statuses[i] = c.store.claim(r); statuses[i] == inbox.Claimed {
+		if statuses[i] = c.store.claim(r); statuses[i] == driver.Claimed {
 			u.rows = append(u.rows, r)
 		}
 	}
@@ -50,9 +50,9 @@ type batchUnit struct {
 	joined Joined // nil for none
 }
 
-var _ inbox.Unit = (*batchUnit)(nil)
+var _ driver.Unit = (*batchUnit)(nil)
 
-// Context implements inbox.Unit.
+// Context implements driver.Unit.
 func (u *batchUnit) Context(ctx context.Context) context.Context {
 	ctx = txctx.With(ctx, u.tx)
 	if u.joined != nil {
@@ -61,12 +61,12 @@ func (u *batchUnit) Context(ctx context.Context) context.Context {
 	return context.WithValue(ctx, txKey{}, u.tx)
 }
 
-// Commit implements inbox.Unit.
+// Commit implements driver.Unit.
 func (u *batchUnit) Commit(ctx context.Context) error {
 	if u.joined != nil {
 		if err := u.joined.Commit(ctx); err != nil {
 			u.release()
-			return fmt.Errorf("%w: joined transaction: %w", inbox.ErrNotCommitted, err)
+			return fmt.Errorf("%w: joined transaction: %w", driver.ErrNotCommitted, err)
 		}
 	}
 	u.store.mu.Lock()
@@ -80,7 +80,7 @@ func (u *batchUnit) Commit(ctx context.Context) error {
 	return nil
 }
 
-// Rollback implements inbox.Unit.
+// Rollback implements driver.Unit.
 func (u *batchUnit) Rollback(ctx context.Context) error {
 	u.release()
 	if u.joined != nil {

@@ -4,13 +4,13 @@ import (
 	"context"
 	"time"
 
-	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 )
 
-var _ inbox.BatchAttempter = claims{}
+var _ driver.BatchAttempter = claims{}
 
-// AttemptBatch implements inbox.BatchAttempter.
-func (c claims) AttemptBatch(ctx context.Context, items []inbox.BatchItem) ([]bool, error) {
+// AttemptBatch implements driver.BatchAttempter.
+func (c claims) AttemptBatch(ctx context.Context, items []driver.BatchItem) ([]bool, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -18,7 +18,7 @@ func (c claims) AttemptBatch(ctx context.Context, items []inbox.BatchItem) ([]bo
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.attempts == nil {
-		s.attempts = map[row]*inbox.History{}
+		s.attempts = map[row]*driver.History{}
 	}
 	alone := make([]bool, len(items))
 	for i, item := range items {
@@ -28,7 +28,7 @@ func (c claims) AttemptBatch(ctx context.Context, items []inbox.BatchItem) ([]bo
 			alone[i] = true
 		case !s.rows[r]:
 			now := time.Now()
-			s.attempts[r] = &inbox.History{First: now, Last: now}
+			s.attempts[r] = &driver.History{First: now, Last: now}
 		}
 	}
 	return alone, nil

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/inboxtest"
 )
 
@@ -21,8 +22,8 @@ func (s *subject) OpenBatch(consumer string, cfg inbox.Config, batch inbox.Batch
 	return inbox.NewBatch(p.(*inbox.Processor), batch)
 }
 
-// ClaimBatch implements inbox.BatchStore.
-func (s *breakingStore) ClaimBatch(ctx context.Context, items []inbox.BatchItem) (inbox.Unit, []inbox.Status, error) {
+// ClaimBatch implements driver.BatchStore.
+func (s *breakingStore) ClaimBatch(ctx context.Context, items []driver.BatchItem) (driver.Unit, []driver.Status, error) {
 	u, statuses, err := s.claims.ClaimBatch(ctx, items)
 	if u == nil {
 		return nil, statuses, err

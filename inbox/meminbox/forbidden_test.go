@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/inboxtest"
 )
 
@@ -16,16 +17,16 @@ import (
 func TestForbiddenFailuresAreCaught(t *testing.T) {
 	t.Parallel()
 	for name, v := range map[string]struct {
-		store  func(claims) inbox.Store
+		store  func(claims) driver.Store
 		caught string
 	}{
-		"attempts inside the transaction":        {func(c claims) inbox.Store { return attemptsInside{c} }, "I4_AttemptsSurviveTheRollback"},
-		"attempts after the handler":             {func(c claims) inbox.Store { return attemptsAfter{c} }, "I4_PanicsAreAttempts"},
-		"ack before the parked row is committed": {func(c claims) inbox.Store { return ackBeforePark{c} }, "I3_ParkedWhenAcked"},
-		"look, then store behind":                {func(c claims) inbox.Store { return lookThenStore{c} }, "I1_FollowerMeetsTheEndOfARedrive"},
-		"parked without its id":                  {func(c claims) inbox.Store { return parkWithoutID{c} }, "I1_PermanentIsGivenUpAtOnce"},
-		"redrive that claims nothing":            {func(c claims) inbox.Store { return redriveUnclaimed{c} }, "I1_RedriveTakesEffectOnce"},
-		"a mismatch is a duplicate":              {func(c claims) inbox.Store { return forgetsNotes{c} }, "I10_MismatchIsNotAcked"},
+		"attempts inside the transaction":        {func(c claims) driver.Store { return attemptsInside{c} }, "I4_AttemptsSurviveTheRollback"},
+		"attempts after the handler":             {func(c claims) driver.Store { return attemptsAfter{c} }, "I4_PanicsAreAttempts"},
+		"ack before the parked row is committed": {func(c claims) driver.Store { return ackBeforePark{c} }, "I3_ParkedWhenAcked"},
+		"look, then store behind":                {func(c claims) driver.Store { return lookThenStore{c} }, "I1_FollowerMeetsTheEndOfARedrive"},
+		"parked without its id":                  {func(c claims) driver.Store { return parkWithoutID{c} }, "I1_PermanentIsGivenUpAtOnce"},
+		"redrive that claims nothing":            {func(c claims) driver.Store { return redriveUnclaimed{c} }, "I1_RedriveTakesEffectOnce"},
+		"a mismatch is a duplicate":              {func(c claims) driver.Store { return forgetsNotes{c} }, "I10_MismatchIsNotAcked"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -43,7 +44,7 @@ func TestForbiddenFailuresAreCaught(t *testing.T) {
 type broken struct {
 	subject
 
-	store func(claims) inbox.Store
+	store func(claims) driver.Store
 }
 
 func (s *broken) Open(consumer string, cfg inbox.Config) (inboxtest.Processor, error) {
@@ -53,7 +54,7 @@ func (s *broken) Open(consumer string, cfg inbox.Config) (inboxtest.Processor, e
 // attemptsInside loses the count with the transaction.
 type attemptsInside struct{ claims }
 
-func (s attemptsInside) Claim(ctx context.Context, id string) (inbox.Unit, inbox.Status, error) {
+func (s attemptsInside) Claim(ctx context.Context, id string) (driver.Unit, driver.Status, error) {
 	u, status, err := s.claims.Claim(ctx, id)
 	if u == nil {
 		return nil, status, err
@@ -62,7 +63,7 @@ func (s attemptsInside) Claim(ctx context.Context, id string) (inbox.Unit, inbox
 }
 
 type uncounting struct {
-	inbox.Unit
+	driver.Unit
 
 	claims claims
 	id     string
@@ -77,7 +78,7 @@ func (u uncounting) Rollback(ctx context.Context) error {
 // process never counts.
 type attemptsAfter struct{ claims }
 
-func (s attemptsAfter) Attempt(ctx context.Context, id string, key inbox.Key) (inbox.Attempt, error) {
+func (s attemptsAfter) Attempt(ctx context.Context, id string, key driver.Key) (driver.Attempt, error) {
 	a, err := s.claims.Attempt(ctx, id, key)
 	if a.Number > 0 {
 		_ = s.Withdraw(ctx, id)
@@ -89,14 +90,14 @@ func (s attemptsAfter) Attempt(ctx context.Context, id string, key inbox.Key) (i
 // ackBeforePark says that it has stored what it has not.
 type ackBeforePark struct{ claims }
 
-func (ackBeforePark) Park(context.Context, inbox.ParkRequest) (inbox.ParkStatus, error) {
-	return inbox.ParkStored, nil
+func (ackBeforePark) Park(context.Context, driver.ParkRequest) (driver.ParkStatus, error) {
+	return driver.ParkStored, nil
 }
 
 // lookThenStore lets a redrive come to its end between the look and the store.
 type lookThenStore struct{ claims }
 
-func (s lookThenStore) Park(ctx context.Context, req inbox.ParkRequest) (inbox.ParkStatus, error) {
+func (s lookThenStore) Park(ctx context.Context, req driver.ParkRequest) (driver.ParkStatus, error) {
 	if !req.Behind {
 		return s.claims.Park(ctx, req)
 	}
@@ -127,7 +128,7 @@ func (s lookThenStore) Park(ctx context.Context, req inbox.ParkRequest) (inbox.P
 // parkWithoutID forgets that the message was settled.
 type parkWithoutID struct{ claims }
 
-func (s parkWithoutID) Park(ctx context.Context, req inbox.ParkRequest) (inbox.ParkStatus, error) {
+func (s parkWithoutID) Park(ctx context.Context, req driver.ParkRequest) (driver.ParkStatus, error) {
 	status, err := s.claims.Park(ctx, req)
 	s.store.release(newRow(s.consumer, req.ID))
 	return status, err
@@ -136,13 +137,13 @@ func (s parkWithoutID) Park(ctx context.Context, req inbox.ParkRequest) (inbox.P
 // redriveUnclaimed leaves the message in its queue.
 type redriveUnclaimed struct{ claims }
 
-func (s redriveUnclaimed) ClaimRedriven(context.Context, inbox.Redriven) (inbox.Unit, bool, error) {
+func (s redriveUnclaimed) ClaimRedriven(context.Context, driver.Redriven) (driver.Unit, bool, error) {
 	return &unit{store: s.store, tx: &Tx{}, redriven: &parked{}}, true, nil
 }
 
 // forgetsNotes has no fingerprints to compare.
 type forgetsNotes struct{ claims }
 
-func (forgetsNotes) Kept(context.Context, string) (inbox.Note, bool, error) {
-	return inbox.Note{}, false, nil
+func (forgetsNotes) Kept(context.Context, string) (driver.Note, bool, error) {
+	return driver.Note{}, false, nil
 }

@@ -3,29 +3,29 @@ package meminbox
 import (
 	"context"
 
-	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/outbox"
 )
 
-var _ inbox.Keeper = claims{}
+var _ driver.Keeper = claims{}
 
-// Keep implements inbox.Keeper.
-func (c claims) Keep(ctx context.Context, id string, n inbox.Note) error {
+// Keep implements driver.Keeper.
+func (c claims) Keep(ctx context.Context, id string, n driver.Note) error {
 	tx := FromContext(ctx)
 	if tx == nil {
 		return outbox.ErrNotInTransaction
 	}
 	tx.OnCommit(func() {
 		if c.store.notes == nil {
-			c.store.notes = map[row]inbox.Note{}
+			c.store.notes = map[row]driver.Note{}
 		}
 		c.store.notes[newRow(c.consumer, id)] = n
 	})
 	return nil
 }
 
-// Kept implements inbox.Keeper.
-func (c claims) Kept(_ context.Context, id string) (inbox.Note, bool, error) {
+// Kept implements driver.Keeper.
+func (c claims) Kept(_ context.Context, id string) (driver.Note, bool, error) {
 	c.store.mu.Lock()
 	defer c.store.mu.Unlock()
 	n, ok := c.store.notes[newRow(c.consumer, id)]

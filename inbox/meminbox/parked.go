@@ -7,7 +7,7 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
-	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 )
 
 // parked is a message that waits for people, or behind one that does. The store's
@@ -30,13 +30,13 @@ type ParkedMessage struct {
 	// ID is the message's id, empty where it has none.
 	ID string
 	// Key orders it.
-	Key inbox.Key
+	Key driver.Key
 	// Message is a copy of the message.
 	Message *message.Message
 	// Reason is why it was parked, empty where it follows another one.
 	Reason string
 	// History is what is known of its attempts.
-	History inbox.History
+	History driver.History
 }
 
 // Parked returns the parked messages of consumer, in the order in which they were
@@ -70,7 +70,7 @@ func (s *Store) Redrive(consumer string, selects func(p ParkedMessage) bool) int
 }
 
 // queue returns the parked messages of a key; a message without one has none.
-func (s *Store) queue(consumer string, key inbox.Key) []*parked {
+func (s *Store) queue(consumer string, key driver.Key) []*parked {
 	var all []*parked
 	for _, p := range s.parked {
 		if key.Name != "" && p.consumer == consumer && p.Key == key {
@@ -86,19 +86,19 @@ func (s *Store) first(p *parked) bool {
 	return len(queue) == 0 || queue[0] == p
 }
 
-// Park implements inbox.Parker.
-func (c claims) Park(_ context.Context, req inbox.ParkRequest) (inbox.ParkStatus, error) {
+// Park implements driver.Parker.
+func (c claims) Park(_ context.Context, req driver.ParkRequest) (driver.ParkStatus, error) {
 	s, r := c.store, newRow(c.consumer, req.ID)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	committed, found := s.rows[r]
 	switch {
 	case committed:
-		return inbox.ParkDuplicate, nil
+		return driver.ParkDuplicate, nil
 	case found:
-		return inbox.ParkBusy, nil
+		return driver.ParkBusy, nil
 	case req.Behind && len(s.queue(c.consumer, req.Key)) == 0:
-		return inbox.ParkNotBehind, nil
+		return driver.ParkNotBehind, nil
 	}
 	if s.rows == nil {
 		s.rows = map[row]bool{}
@@ -109,11 +109,11 @@ func (c claims) Park(_ context.Context, req inbox.ParkRequest) (inbox.ParkStatus
 		No: s.lastNo, ID: req.MessageID, Key: req.Key, Message: req.Message.Copy(), Reason: req.Reason, History: req.History,
 	}})
 	delete(s.attempts, r)
-	return inbox.ParkStored, nil
+	return driver.ParkStored, nil
 }
 
-// PickRedriven implements inbox.Parker.
-func (c claims) PickRedriven(context.Context) (inbox.Redriven, bool, error) {
+// PickRedriven implements driver.Parker.
+func (c claims) PickRedriven(context.Context) (driver.Redriven, bool, error) {
 	c.store.mu.Lock()
 	defer c.store.mu.Unlock()
 	for _, p := range c.store.parked {
@@ -123,14 +123,14 @@ func (c claims) PickRedriven(context.Context) (inbox.Redriven, bool, error) {
 		p.tries++
 		p.History.Attempts++
 		p.next = time.Now().Add(10 * time.Second)
-		return inbox.Redriven{No: p.No, ID: p.ID, Key: p.Key, Message: p.Message.Copy(), Attempt: p.tries}, true, nil
+		return driver.Redriven{No: p.No, ID: p.ID, Key: p.Key, Message: p.Message.Copy(), Attempt: p.tries}, true, nil
 	}
-	return inbox.Redriven{}, false, nil
+	return driver.Redriven{}, false, nil
 }
 
 // find returns what r was picked from, if it is as it was. The caller holds the
 // lock.
-func (s *Store) find(r inbox.Redriven) *parked {
+func (s *Store) find(r driver.Redriven) *parked {
 	for _, p := range s.parked {
 		if p.No == r.No && p.redrive && p.tries == r.Attempt && !p.running {
 			return p
@@ -139,8 +139,8 @@ func (s *Store) find(r inbox.Redriven) *parked {
 	return nil
 }
 
-// ClaimRedriven implements inbox.Parker.
-func (c claims) ClaimRedriven(ctx context.Context, r inbox.Redriven) (inbox.Unit, bool, error) {
+// ClaimRedriven implements driver.Parker.
+func (c claims) ClaimRedriven(ctx context.Context, r driver.Redriven) (driver.Unit, bool, error) {
 	c.store.mu.Lock()
 	p := c.store.find(r)
 	if p != nil {
@@ -173,8 +173,8 @@ func (s *Store) releaseRedriven(p *parked) {
 	p.running = false
 }
 
-// FinishRedriven implements inbox.Parker.
-func (c claims) FinishRedriven(_ context.Context, r inbox.Redriven) error {
+// FinishRedriven implements driver.Parker.
+func (c claims) FinishRedriven(_ context.Context, r driver.Redriven) error {
 	c.store.mu.Lock()
 	defer c.store.mu.Unlock()
 	if queue := c.store.queue(c.consumer, r.Key); len(queue) > 0 && queue[0].waits {
@@ -183,8 +183,8 @@ func (c claims) FinishRedriven(_ context.Context, r inbox.Redriven) error {
 	return nil
 }
 
-// FailRedriven implements inbox.Parker.
-func (c claims) FailRedriven(_ context.Context, r inbox.Redriven, f inbox.RedriveFailure) error {
+// FailRedriven implements driver.Parker.
+func (c claims) FailRedriven(_ context.Context, r driver.Redriven, f driver.RedriveFailure) error {
 	c.store.mu.Lock()
 	defer c.store.mu.Unlock()
 	p := c.store.find(r)
@@ -203,7 +203,7 @@ func (c claims) FailRedriven(_ context.Context, r inbox.Redriven, f inbox.Redriv
 	return nil
 }
 
-// RecoverRedriven implements inbox.Parker. Nothing is left in the middle: who
+// RecoverRedriven implements driver.Parker. Nothing is left in the middle: who
 // redrives ends with the memory.
 func (c claims) RecoverRedriven(context.Context) (int, error) {
 	return 0, nil

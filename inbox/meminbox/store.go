@@ -5,7 +5,7 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/ids"
 )
 
@@ -16,8 +16,8 @@ type Store struct {
 	mu   sync.Mutex
 	rows map[row]bool // false while the claim is not committed
 
-	attempts map[row]*inbox.History
-	notes    map[row]inbox.Note
+	attempts map[row]*driver.History
+	notes    map[row]driver.Note
 	parked   []*parked // in the order in which they were parked
 	lastNo   int64
 }
@@ -42,21 +42,21 @@ func newRow(consumer, id string) row {
 }
 
 // claim takes r for a transaction that is about to begin.
-func (s *Store) claim(r row) inbox.Status {
+func (s *Store) claim(r row) driver.Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	committed, found := s.rows[r]
 	switch {
 	case committed:
-		return inbox.Duplicate
+		return driver.Duplicate
 	case found:
-		return inbox.Busy
+		return driver.Busy
 	}
 	if s.rows == nil {
 		s.rows = make(map[row]bool)
 	}
 	s.rows[r] = false
-	return inbox.Claimed
+	return driver.Claimed
 }
 
 // commit makes r and what effects write visible at once, to those who read under
@@ -76,27 +76,27 @@ func (s *Store) release(r row) {
 	delete(s.rows, r)
 }
 
-// claims is one consumer's inbox.Store.
+// claims is one consumer's driver.Store.
 type claims struct {
 	store    *Store
 	consumer string
 	join     JoinFunc
 }
 
-// Claim implements inbox.Store.
-func (c claims) Claim(ctx context.Context, id string) (inbox.Unit, inbox.Status, error) {
+// Claim implements driver.Store.
+func (c claims) Claim(ctx context.Context, id string) (driver.Unit, driver.Status, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, 0, err
 	}
 	r := newRow(c.consumer, id)
-	if status := c.store.claim(r); status != inbox.Claimed {
+	if status := c.store.claim(r); status != driver.Claimed {
 		return nil, status, nil
 	}
 	u := &unit{store: c.store, row: r, tx: &Tx{}}
 	if err := c.take(ctx, u); err != nil {
 		return nil, 0, err
 	}
-	return u, inbox.Claimed, nil
+	return u, driver.Claimed, nil
 }
 
 // take begins the transaction that u is to take along.
@@ -117,6 +117,6 @@ func (c claims) take(ctx context.Context, u *unit) error {
 }
 
 // Consumer returns the store of one consumer, for inbox.New.
-func (s *Store) Consumer(name string) inbox.Parker {
+func (s *Store) Consumer(name string) driver.Parker {
 	return claims{store: s, consumer: name}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/inboxtest"
 	"github.com/leat-go/leat/outbox"
 )
@@ -122,10 +123,10 @@ type breakingStore struct {
 	subject *subject
 }
 
-func (s *breakingStore) Claim(ctx context.Context, id string) (inbox.Unit, inbox.Status, error) {
+func (s *breakingStore) Claim(ctx context.Context, id string) (driver.Unit, driver.Status, error) {
 	u, status, err := s.claims.Claim(ctx, id)
-	if status == inbox.Busy && s.subject.ignoreBusy {
-		status = inbox.Duplicate
+	if status == driver.Busy && s.subject.ignoreBusy {
+		status = driver.Duplicate
 	}
 	if u == nil {
 		return nil, status, err
@@ -134,7 +135,7 @@ func (s *breakingStore) Claim(ctx context.Context, id string) (inbox.Unit, inbox
 }
 
 type breakingUnit struct {
-	inbox.Unit
+	driver.Unit
 
 	subject *subject
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/txctx"
 )
 
@@ -18,9 +18,9 @@ type unit struct {
 	redriven *parked // nil for a message that was claimed by its id
 }
 
-var _ inbox.Unit = (*unit)(nil)
+var _ driver.Unit = (*unit)(nil)
 
-// Context implements inbox.Unit.
+// Context implements driver.Unit.
 func (u *unit) Context(ctx context.Context) context.Context {
 	ctx = txctx.With(ctx, u.tx)
 	if u.joined != nil {
@@ -29,12 +29,12 @@ func (u *unit) Context(ctx context.Context) context.Context {
 	return context.WithValue(ctx, txKey{}, u.tx)
 }
 
-// Commit implements inbox.Unit.
+// Commit implements driver.Unit.
 func (u *unit) Commit(ctx context.Context) error {
 	if u.joined != nil {
 		if err := u.joined.Commit(ctx); err != nil {
 			u.release()
-			return fmt.Errorf("%w: joined transaction: %w", inbox.ErrNotCommitted, err)
+			return fmt.Errorf("%w: joined transaction: %w", driver.ErrNotCommitted, err)
 		}
 	}
 	if u.redriven != nil {
@@ -53,7 +53,7 @@ func (u *unit) release() {
 	}
 }
 
-// Rollback implements inbox.Unit.
+// Rollback implements driver.Unit.
 func (u *unit) Rollback(ctx context.Context) error {
 	u.release()
 	if u.joined != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/internal/wait"
 )
@@ -154,7 +155,7 @@ func (in *Inbox) markMoved(
 	ctx context.Context, conn *pgx.Conn, id pgtype.UUID, refusal error, report *MarkReport,
 ) ([]pgtype.UUID, error) {
 	err := in.keys.rehome(ctx, conn, id, refusal)
-	if errors.Is(err, inbox.ErrTooOld) {
+	if errors.Is(err, driver.ErrTooOld) {
 		report.TooOld++
 		return nil, nil
 	}

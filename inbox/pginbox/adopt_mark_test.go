@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/testenv"
 )
@@ -110,7 +111,7 @@ func TestMarkProcessedEndsAtAnError(t *testing.T) {
 	_, err = in.MarkProcessedFrom(t.Context(), func(yield func(string, error) bool) { yield("", broken) })
 	require.ErrorIs(t, err, broken)
 	_, err = in.MarkProcessed(t.Context(), madeAgo(-30*day))
-	require.ErrorIs(t, err, inbox.ErrTooNew)
+	require.ErrorIs(t, err, driver.ErrTooNew)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = in.MarkProcessed(ctx, "a")
@@ -177,8 +178,8 @@ func TestObserveLetsTooOldAndTooNewRun(t *testing.T) {
 				require.Equal(t, 1, effects(t, env, id))
 			}
 			require.Equal(t, []string{"failed", "failed"}, heard.outcomes())
-			require.ErrorIs(t, heard.seen[0].Err, inbox.ErrTooOld)
-			require.ErrorIs(t, heard.seen[1].Err, inbox.ErrTooNew)
+			require.ErrorIs(t, heard.seen[0].Err, driver.ErrTooOld)
+			require.ErrorIs(t, heard.seen[1].Err, driver.ErrTooNew)
 		})
 	}
 }

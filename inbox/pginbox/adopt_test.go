@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
@@ -98,7 +99,7 @@ func TestI7_ContractionOfThePlainTable(t *testing.T) {
 			require.Equal(t, int64(2), report.Deleted)
 			for _, p := range ps {
 				_, err := process(t, p, old, nothing)
-				require.ErrorIs(t, err, inbox.ErrTooOld)
+				require.ErrorIs(t, err, driver.ErrTooOld)
 				outcome, err := process(t, p, text, nothing)
 				require.NoError(t, err)
 				require.Equal(t, inbox.OutcomeDuplicate, outcome)
@@ -192,7 +193,7 @@ func TestEnableWaitsForNobodyLong(t *testing.T) {
 func TestI1_EnableUnderLoad(t *testing.T) {
 	t.Parallel()
 	env := testenv.Postgres(t, template)
-	p, err := pginbox.New(env.Pool, "c", pginbox.Config{MaxAhead: 100 * time.Hour, Config: inbox.Config{BusyDelay: inbox.NoBusyDelay}})
+	p, err := pginbox.New(env.Pool, "c", pginbox.Config{MaxAhead: 100 * time.Hour, Config: inbox.Config{BusyDelay: inbox.NoDelay}})
 	require.NoError(t, err)
 	_, err = process(t, p, madeAgo(0), nothing)
 	require.NoError(t, err)

@@ -7,16 +7,16 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
-	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 )
 
 var (
-	_ inbox.BatchAttempter = (*poolStore)(nil)
-	_ inbox.BatchAttempter = (*sqlStore)(nil)
+	_ driver.BatchAttempter = (*poolStore)(nil)
+	_ driver.BatchAttempter = (*sqlStore)(nil)
 )
 
-// AttemptBatch implements inbox.BatchAttempter.
-func (f *failures) AttemptBatch(ctx context.Context, items []inbox.BatchItem) ([]bool, error) {
+// AttemptBatch implements driver.BatchAttempter.
+func (f *failures) AttemptBatch(ctx context.Context, items []driver.BatchItem) ([]bool, error) {
 	ids, hashes, keys := make([]pgtype.UUID, len(items)), make([]pgtype.Int8, len(items)), make([][]byte, len(items))
 	for i, item := range items {
 		ids[i], hashes[i], keys[i] = f.keys.id(item.ID), f.hash(item.Key), orNull(item.Key.Name)

@@ -58,7 +58,7 @@ func TestI13_BlockingClaimsDeadlock(t *testing.T) {
 func TestI13_OurClaimsRefuseEachOther(t *testing.T) {
 	t.Parallel()
 	s := newSubject(t, testenv.Postgres(t), pginbox.Config{})
-	b, err := s.OpenBatch("tester", inbox.Config{BusyDelay: inbox.NoBusyDelay}, inbox.BatchConfig{})
+	b, err := s.OpenBatch("tester", inbox.Config{BusyDelay: inbox.NoDelay}, inbox.BatchConfig{})
 	require.NoError(t, err)
 	msgs := func(ids ...string) (all []*message.Message) {
 		for _, id := range ids {

@@ -11,7 +11,7 @@ import (
 )
 
 // HandleBatch returns b's Process with a handler that gets the transaction of the
-// batch; see inbox.BatchHandler for what else it gets. B must be of an Inbox of
+// batch; see inbox.Batch.Handle for what else it gets. B must be of an Inbox of
 // New:
 //
 //	b, err := inbox.NewBatch(in.Processor, inbox.BatchConfig{})

@@ -5,7 +5,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgtype"
 
-	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/pgerr"
 )
 
@@ -15,7 +15,7 @@ type batchArgs struct {
 	locks []int64
 }
 
-func (k keys) batchArgs(items []inbox.BatchItem) batchArgs {
+func (k keys) batchArgs(items []driver.BatchItem) batchArgs {
 	args := batchArgs{ids: make([]pgtype.UUID, len(items)), locks: make([]int64, len(items))}
 	for i, item := range items {
 		args.ids[i] = k.id(item.ID)
@@ -31,16 +31,16 @@ type batchAnswer struct {
 }
 
 // statuses are those of n messages, and how many of them are ours.
-func (a batchAnswer) statuses(n int) (statuses []inbox.Status, claimed int) {
-	statuses = make([]inbox.Status, n)
+func (a batchAnswer) statuses(n int) (statuses []driver.Status, claimed int) {
+	statuses = make([]driver.Status, n)
 	for i := range statuses {
-		statuses[i] = inbox.Claimed
+		statuses[i] = driver.Claimed
 	}
 	for _, place := range a.refused {
-		statuses[place-1] = inbox.Busy
+		statuses[place-1] = driver.Busy
 	}
 	for _, place := range a.seen {
-		statuses[place-1] = inbox.Duplicate
+		statuses[place-1] = driver.Duplicate
 	}
 	return statuses, n - len(a.refused) - len(a.seen)
 }
@@ -48,7 +48,7 @@ func (a batchAnswer) statuses(n int) (statuses []inbox.Status, claimed int) {
 // explainBatch is explain for the claim of a batch.
 func explainBatch(err error) error {
 	if pgerr.Is(err, pgerr.OutOfMemory) {
-		return fmt.Errorf("%w: %w", inbox.ErrBatchTooLarge, err)
+		return fmt.Errorf("%w: %w", driver.ErrBatchTooLarge, err)
 	}
 	return explain(err)
 }

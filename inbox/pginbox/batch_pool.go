@@ -6,14 +6,14 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/pgerr"
 )
 
-var _ inbox.BatchStore = (*poolStore)(nil)
+var _ driver.BatchStore = (*poolStore)(nil)
 
-// ClaimBatch implements inbox.BatchStore.
-func (s *poolStore) ClaimBatch(ctx context.Context, items []inbox.BatchItem) (inbox.Unit, []inbox.Status, error) {
+// ClaimBatch implements driver.BatchStore.
+func (s *poolStore) ClaimBatch(ctx context.Context, items []driver.BatchItem) (driver.Unit, []driver.Status, error) {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -29,8 +29,8 @@ func (s *poolStore) ClaimBatch(ctx context.Context, items []inbox.BatchItem) (in
 // claimBatchOn leaves conn to the unit, or to the caller where it returns none,
 // perhaps in a transaction.
 func (s *poolStore) claimBatchOn(
-	ctx context.Context, conn *pgxpool.Conn, items []inbox.BatchItem,
-) (inbox.Unit, []inbox.Status, error) {
+	ctx context.Context, conn *pgxpool.Conn, items []driver.BatchItem,
+) (driver.Unit, []driver.Status, error) {
 	number, err := s.number(ctx, conn.Conn())
 	if err != nil {
 		return nil, nil, err

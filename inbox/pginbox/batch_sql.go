@@ -8,14 +8,14 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
-	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/pgerr"
 )
 
-var _ inbox.BatchStore = (*sqlStore)(nil)
+var _ driver.BatchStore = (*sqlStore)(nil)
 
-// ClaimBatch implements inbox.BatchStore.
-func (s *sqlStore) ClaimBatch(ctx context.Context, items []inbox.BatchItem) (inbox.Unit, []inbox.Status, error) {
+// ClaimBatch implements driver.BatchStore.
+func (s *sqlStore) ClaimBatch(ctx context.Context, items []driver.BatchItem) (driver.Unit, []driver.Status, error) {
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -29,8 +29,8 @@ func (s *sqlStore) ClaimBatch(ctx context.Context, items []inbox.BatchItem) (inb
 
 // claimBatchOn leaves conn to the unit, or to the caller where it returns none.
 func (s *sqlStore) claimBatchOn(
-	ctx context.Context, conn *sql.Conn, items []inbox.BatchItem,
-) (inbox.Unit, []inbox.Status, error) {
+	ctx context.Context, conn *sql.Conn, items []driver.BatchItem,
+) (driver.Unit, []driver.Status, error) {
 	number, err := s.numberOn(ctx, conn)
 	if err != nil {
 		return nil, nil, err

@@ -49,7 +49,7 @@ type Config struct {
 
 	// MaxAhead is how far ahead of the database's clock the time in an id of version 7
 	// may be. Beyond it, and beyond the ranges that there are, the message is refused
-	// with inbox.ErrTooNew. Defaults to 1 h.
+	// with driver.ErrTooNew. Defaults to 1 h.
 	MaxAhead time.Duration
 
 	// Observe lets every delivery run, duplicates included, records the messages as

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/outbox"
 )
@@ -62,10 +63,10 @@ func explainCommit(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, pgx.ErrTxClosed), errors.Is(err, pgx.ErrTxCommitRollback):
-		return fmt.Errorf("%w: %w: %w", inbox.ErrNotCommitted, inbox.ErrRollbackOnly, err)
+		return fmt.Errorf("%w: %w: %w", driver.ErrNotCommitted, inbox.ErrRollbackOnly, err)
 	}
 	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok && refused(pgErr) {
-		return fmt.Errorf("%w: %w", inbox.ErrNotCommitted, err)
+		return fmt.Errorf("%w: %w", driver.ErrNotCommitted, err)
 	}
 	return err
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/pginbox"
 )
 
@@ -38,7 +38,7 @@ func ExampleMaintenance() {
 
 		handle := pginbox.Handle(in, func(context.Context, pgx.Tx, *message.Message) error { return nil })
 		err = handle(message.NewMessage("018bcfe5-6800-7000-8000-000000000001", nil)) // made in 2023
-		fmt.Println("too old:", errors.Is(err, inbox.ErrTooOld))
+		fmt.Println("too old:", errors.Is(err, driver.ErrTooOld))
 		return nil
 	})
 	fmt.Println(err)

@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/pginbox"
 )
 
@@ -26,13 +26,13 @@ func ExampleNewWatermark() {
 			return err
 		})
 		const source = "6b0f3a52-7c1d-4e8e-9a44-5d2f0c7b1e90" // the topic's id
-		partition := []inbox.Assignment{{Source: source, Topic: "orders", Start: 0, End: 3}}
+		partition := []driver.Assignment{{Source: source, Topic: "orders", Start: 0, End: 3}}
 		next, err := in.Assigned(ctx, partition)
 		fmt.Println("read on at", next, err)
 
 		for _, offset := range []int64{0, 1, 1, 2} { // 1 is delivered again
 			msg := message.NewMessage("", []byte("alice"))
-			msg.SetContext(inbox.WithPosition(ctx, inbox.Position{
+			msg.SetContext(driver.WithPosition(ctx, driver.Position{
 				Source: source, Topic: "orders", Offset: offset, Prev: offset - 1, Serial: true,
 			}))
 			fmt.Println(offset, handle(msg))
@@ -66,12 +66,12 @@ func ExampleWatermark_Accept() {
 		if err != nil {
 			return err
 		}
-		before := inbox.Assignment{Source: "6b0f3a52-7c1d-4e8e-9a44-5d2f0c7b1e90", Topic: "orders", End: 9, From: 7}
-		after := inbox.Assignment{Source: "0d9c1b7e-52a4-4f0b-8f5e-3b1a6c2d4e5f", Topic: "orders", End: 2}
-		if _, err := in.Assigned(ctx, []inbox.Assignment{before}); err != nil {
+		before := driver.Assignment{Source: "6b0f3a52-7c1d-4e8e-9a44-5d2f0c7b1e90", Topic: "orders", End: 9, From: 7}
+		after := driver.Assignment{Source: "0d9c1b7e-52a4-4f0b-8f5e-3b1a6c2d4e5f", Topic: "orders", End: 2}
+		if _, err := in.Assigned(ctx, []driver.Assignment{before}); err != nil {
 			return err
 		}
-		_, err = in.Assigned(ctx, []inbox.Assignment{after})
+		_, err = in.Assigned(ctx, []driver.Assignment{after})
 		fmt.Println(err)
 
 		err = in.Accept(ctx, pginbox.AcceptSource{
@@ -81,7 +81,7 @@ func ExampleWatermark_Accept() {
 		if err != nil {
 			return err
 		}
-		next, err := in.Assigned(ctx, []inbox.Assignment{after})
+		next, err := in.Assigned(ctx, []driver.Assignment{after})
 		fmt.Println("read on at", next)
 		return err
 	})

@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
-	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/keyhash"
 	"github.com/leat-go/leat/internal/pgmigrate"
 	"github.com/leat-go/leat/internal/sqlfile"
@@ -81,7 +81,7 @@ func (f *failures) with(
 // locked runs work in a transaction that holds the lock of a key, and that is
 // durable when it returns. Read committed, so that each statement of work sees
 // what was committed before it got the lock: lock, then look.
-func (f *failures) locked(ctx context.Context, conn *pgx.Conn, key inbox.Key, work func(tx pgx.Tx) error) error {
+func (f *failures) locked(ctx context.Context, conn *pgx.Conn, key driver.Key, work func(tx pgx.Tx) error) error {
 	mode := pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}
 	return pgx.BeginTxFunc(ctx, conn, mode, func(tx pgx.Tx) error {
 		batch := &pgx.Batch{}
@@ -98,7 +98,7 @@ func (f *failures) locked(ctx context.Context, conn *pgx.Conn, key inbox.Key, wo
 
 // hash is the stored hash of a key, and the key's lock. It is NULL for a message
 // without an order. It goes by the topic as it is stored: a redrive knows no other.
-func (f *failures) hash(key inbox.Key) pgtype.Int8 {
+func (f *failures) hash(key driver.Key) pgtype.Int8 {
 	if key.Name == "" {
 		return pgtype.Int8{}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
-	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 )
 
 // Attempts that need no history any more are forgotten by the hundred, so that a
@@ -19,8 +19,8 @@ const (
 	forgetMax = 4 * forgetAt // beyond it they are left to PruneAttempts
 )
 
-// Attempt implements inbox.Attempter.
-func (f *failures) Attempt(ctx context.Context, id string, key inbox.Key) (a inbox.Attempt, err error) {
+// Attempt implements driver.Attempter.
+func (f *failures) Attempt(ctx context.Context, id string, key driver.Key) (a driver.Attempt, err error) {
 	stored := f.keys.id(id)
 	err = f.lend(ctx, func(conn *pgx.Conn, number int16) error {
 		args := []any{number, stored, f.keys.lock(stored), f.hash(key), orNull(key.Name), f.attemptCommit}
@@ -54,18 +54,18 @@ func (f *failures) forget(ctx context.Context, conn *pgx.Conn, number int16) err
 	return err
 }
 
-// Fail implements inbox.Attempter.
-func (f *failures) Fail(ctx context.Context, id string, failed inbox.AttemptError) (h inbox.History, err error) {
-	entry, err := json.Marshal(storedErrors([]inbox.AttemptError{failed}))
+// Fail implements driver.Attempter.
+func (f *failures) Fail(ctx context.Context, id string, failed driver.AttemptError) (h driver.History, err error) {
+	entry, err := json.Marshal(storedErrors([]driver.AttemptError{failed}))
 	if err != nil {
 		return h, err
 	}
 	err = f.lend(ctx, func(conn *pgx.Conn, number int16) error {
 		var text string
-		err := conn.QueryRow(ctx, f.sql["attempt_fail"], number, f.keys.id(id), string(entry), inbox.MaxHistoryErrors).
+		err := conn.QueryRow(ctx, f.sql["attempt_fail"], number, f.keys.id(id), string(entry), driver.MaxHistoryErrors).
 			Scan(&h.Attempts, &h.First, &h.Last, &text)
 		if errors.Is(err, pgx.ErrNoRows) { // pruned
-			h = inbox.History{Attempts: 1, Errors: []inbox.AttemptError{failed}}
+			h = driver.History{Attempts: 1, Errors: []driver.AttemptError{failed}}
 			return nil
 		}
 		if err == nil {
@@ -77,13 +77,13 @@ func (f *failures) Fail(ctx context.Context, id string, failed inbox.AttemptErro
 	return h, err
 }
 
-// Withdraw implements inbox.Attempter.
+// Withdraw implements driver.Attempter.
 func (f *failures) Withdraw(ctx context.Context, id string) error {
 	_, err := f.exec(ctx, "attempt_withdraw", f.keys.id(id))
 	return err
 }
 
-// Settle implements inbox.Attempter.
+// Settle implements driver.Attempter.
 func (f *failures) Settle(id string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -104,13 +104,13 @@ func (f *failures) takeSettled() []pgtype.UUID {
 	return taken
 }
 
-// storedError is an inbox.AttemptError as the tables have it.
+// storedError is an driver.AttemptError as the tables have it.
 type storedError struct {
 	At    time.Time `json:"at"`
 	Error string    `json:"error"`
 }
 
-func storedErrors(errs []inbox.AttemptError) []storedError {
+func storedErrors(errs []driver.AttemptError) []storedError {
 	all := make([]storedError, len(errs))
 	for i, e := range errs {
 		all[i] = storedError{At: e.At.UTC(), Error: e.Error}
@@ -118,14 +118,14 @@ func storedErrors(errs []inbox.AttemptError) []storedError {
 	return all
 }
 
-func loadErrors(text string) ([]inbox.AttemptError, error) {
+func loadErrors(text string) ([]driver.AttemptError, error) {
 	var all []storedError
 	if err := json.Unmarshal([]byte(text), &all); err != nil {
 		return nil, err
 	}
-	errs := make([]inbox.AttemptError, len(all))
+	errs := make([]driver.AttemptError, len(all))
 	for i, e := range all {
-		errs[i] = inbox.AttemptError(e)
+		errs[i] = driver.AttemptError(e)
 	}
 	return errs, nil
 }

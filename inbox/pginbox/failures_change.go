@@ -8,7 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 )
 
 // States of a parked message.
@@ -22,7 +22,7 @@ type parkedRow struct {
 	no    int64
 	state string
 	id    string
-	key   inbox.Key
+	key   driver.Key
 }
 
 // changeFunc changes one row, and says how many it was.
@@ -54,7 +54,7 @@ func (f *failures) change(ctx context.Context, by By, sel Selection, whole bool,
 			slices.Reverse(rows) // the first goes last, since the next one would be due
 			defer func() { slices.Reverse(changed.IDs) }()
 		}
-		seen := map[inbox.Key]bool{}
+		seen := map[driver.Key]bool{}
 		for _, row := range rows {
 			first := row.key.Name != "" && !whole
 			if first && seen[row.key] {
@@ -119,7 +119,7 @@ func (f *failures) retried(row parkedRow) error {
 	return fmt.Errorf("%w: consumer %s, message %.200q", ErrBeingRetried, f.keys.consumer, row.id)
 }
 
-func (f *failures) first(ctx context.Context, tx pgx.Tx, number int16, key inbox.Key) (parkedRow, error) {
+func (f *failures) first(ctx context.Context, tx pgx.Tx, number int16, key driver.Key) (parkedRow, error) {
 	row, id := parkedRow{key: key}, []byte(nil)
 	err := tx.QueryRow(ctx, f.sql["parked_first"], number, f.hash(key), []byte(key.Name)).Scan(&row.no, &row.state, &id)
 	row.id = string(id)
@@ -137,7 +137,7 @@ func (f *failures) selected(ctx context.Context, conn *pgx.Conn, number int16, s
 	listed, err := f.list(ctx, conn, number, q, state)
 	rows := make([]parkedRow, len(listed))
 	for i, l := range listed {
-		rows[i] = parkedRow{no: l.No, state: l.State, id: l.ID, key: inbox.Key{Topic: l.Topic, Name: l.Key}}
+		rows[i] = parkedRow{no: l.No, state: l.State, id: l.ID, key: driver.Key{Topic: l.Topic, Name: l.Key}}
 	}
 	return rows, err
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/storable"
 )
 
@@ -46,7 +46,7 @@ type ParkedMessage struct {
 	// Message is the message as it came.
 	Message *message.Message
 	// History is what is known of its attempts.
-	History inbox.History
+	History driver.History
 	// Tries is the number of attempts since it was redriven.
 	Tries int
 	// Reason is why it was parked, empty where it follows another one.
@@ -81,7 +81,7 @@ func limitOr(limit int) (int, error) {
 }
 
 func (f *failures) list(ctx context.Context, conn *pgx.Conn, number int16, q ParkedQuery, state string) ([]ParkedMessage, error) {
-	hash := f.hash(inbox.Key{Topic: q.Topic, Name: q.Key})
+	hash := f.hash(driver.Key{Topic: q.Topic, Name: q.Key})
 	rows, err := conn.Query(ctx, f.sql["parked_list"], number, textOrNull(storable.Text(q.Topic)), hash, orNull(q.Key), orNull(q.ID),
 		textOrNull(state), timestamp(q.Before), q.After, q.Limit)
 	if err != nil {

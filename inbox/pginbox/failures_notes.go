@@ -7,14 +7,14 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/internal/txctx"
 	"github.com/leat-go/leat/outbox"
 )
 
-// Keep implements inbox.Keeper.
-func (f *failures) Keep(ctx context.Context, id string, n inbox.Note) error {
+// Keep implements driver.Keeper.
+func (f *failures) Keep(ctx context.Context, id string, n driver.Note) error {
 	if tx, ok := txctx.As[pgx.Tx](ctx); ok {
 		number, err := f.keys.number(ctx, tx.Conn())
 		if err == nil {
@@ -34,8 +34,8 @@ func (f *failures) Keep(ctx context.Context, id string, n inbox.Note) error {
 	return explain(err)
 }
 
-// Kept implements inbox.Keeper.
-func (f *failures) Kept(ctx context.Context, id string) (n inbox.Note, ok bool, err error) {
+// Kept implements driver.Keeper.
+func (f *failures) Kept(ctx context.Context, id string) (n driver.Note, ok bool, err error) {
 	err = f.lend(ctx, func(conn *pgx.Conn, number int16) error {
 		err := conn.QueryRow(ctx, f.sql["noted"], number, f.keys.id(id)).Scan(&n.Fingerprint, &n.Reply)
 		ok = err == nil
@@ -47,7 +47,7 @@ func (f *failures) Kept(ctx context.Context, id string) (n inbox.Note, ok bool, 
 	return n, ok, err
 }
 
-// Conflict implements inbox.Conflicter.
+// Conflict implements driver.Conflicter.
 func (f *failures) Conflict(err error) bool {
 	return pgerr.Is(err, pgerr.SerializationFailure, pgerr.DeadlockDetected)
 }

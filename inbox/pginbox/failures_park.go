@@ -9,12 +9,12 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
-	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/storable"
 )
 
-// Park implements inbox.Parker.
+// Park implements driver.Parker.
 //
 // A message that is to be stored behind another of its key races the redrive that
 // takes the last one out. The key's lock decides. Let R be the redrive of the last
@@ -34,7 +34,7 @@ import (
 //
 // The look before the claim (Attempt) needs no lock: whatever comes before m2 in its
 // key was acknowledged before m2 was delivered, so it has committed or is parked.
-func (f *failures) Park(ctx context.Context, req inbox.ParkRequest) (status inbox.ParkStatus, err error) {
+func (f *failures) Park(ctx context.Context, req driver.ParkRequest) (status driver.ParkStatus, err error) {
 	args, err := f.parkArgs(req)
 	if err != nil {
 		return 0, err
@@ -50,31 +50,31 @@ func (f *failures) Park(ctx context.Context, req inbox.ParkRequest) (status inbo
 }
 
 func (f *failures) parkOn(
-	ctx context.Context, conn *pgx.Conn, number int16, req inbox.ParkRequest, args []any,
-) (inbox.ParkStatus, error) {
+	ctx context.Context, conn *pgx.Conn, number int16, req driver.ParkRequest, args []any,
+) (driver.ParkStatus, error) {
 	claimer := poolStore{keys: f.keys, isolation: pgx.ReadCommitted}
 	tx, status, err := claimer.claimOn(ctx, conn, req.ID)
 	switch {
-	case req.Behind && inbox.IsPermanent(err):
-		return inbox.ParkNotBehind, nil // its id cannot be recorded: it is refused, and parked as such
+	case req.Behind && driver.IsPermanent(err):
+		return driver.ParkNotBehind, nil // its id cannot be recorded: it is refused, and parked as such
 	case err != nil:
 		return 0, err
-	case status == inbox.Duplicate:
-		return inbox.ParkDuplicate, nil
+	case status == driver.Duplicate:
+		return driver.ParkDuplicate, nil
 	case tx == nil:
-		return inbox.ParkBusy, nil
+		return driver.ParkBusy, nil
 	}
 	stored, err := false, failpoint.Inject(ctx, failpoint.ConsumerAfterTrylock)
 	if err == nil {
 		stored, err = f.parkIn(ctx, tx, number, req, args)
 	}
 	if err != nil || !stored {
-		return inbox.ParkNotBehind, errors.Join(err, rollback(ctx, tx))
+		return driver.ParkNotBehind, errors.Join(err, rollback(ctx, tx))
 	}
-	return inbox.ParkStored, tx.Commit(ctx)
+	return driver.ParkStored, tx.Commit(ctx)
 }
 
-func (f *failures) parkIn(ctx context.Context, tx pgx.Tx, number int16, req inbox.ParkRequest, args []any) (bool, error) {
+func (f *failures) parkIn(ctx context.Context, tx pgx.Tx, number int16, req driver.ParkRequest, args []any) (bool, error) {
 	follows := false
 	if hash := f.hash(req.Key); hash.Valid {
 		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1::bigint)`, hash.Int64); err != nil {
@@ -99,7 +99,7 @@ func rollback(ctx context.Context, tx pgx.Tx) error {
 }
 
 // parkArgs are the parameters of park.sql from the third on.
-func (f *failures) parkArgs(req inbox.ParkRequest) ([]any, error) {
+func (f *failures) parkArgs(req driver.ParkRequest) ([]any, error) {
 	errs, err := json.Marshal(storedErrors(req.History.Errors))
 	if err != nil {
 		return nil, err

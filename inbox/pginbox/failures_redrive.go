@@ -9,7 +9,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/storable"
 )
 
@@ -18,8 +18,8 @@ import (
 // the message is due again.
 const pickedFor = 10 * time.Second
 
-// PickRedriven implements inbox.Parker.
-func (f *failures) PickRedriven(ctx context.Context) (r inbox.Redriven, ok bool, err error) {
+// PickRedriven implements driver.Parker.
+func (f *failures) PickRedriven(ctx context.Context) (r driver.Redriven, ok bool, err error) {
 	err = f.lend(ctx, func(conn *pgx.Conn, number int16) error {
 		row := storedMessage{}
 		err := conn.QueryRow(ctx, f.sql["redrive_pick"], number, pickedFor.Microseconds()).
@@ -30,7 +30,7 @@ func (f *failures) PickRedriven(ctx context.Context) (r inbox.Redriven, ok bool,
 		if err == nil {
 			r.Message, err = row.message()
 		}
-		r.ID, r.Key, ok = string(row.id), inbox.Key{Topic: row.topic, Name: string(row.key)}, err == nil
+		r.ID, r.Key, ok = string(row.id), driver.Key{Topic: row.topic, Name: string(row.key)}, err == nil
 		return err
 	})
 	return r, ok, err
@@ -50,8 +50,8 @@ func (s *storedMessage) message() (*message.Message, error) {
 	return msg, err
 }
 
-// FinishRedriven implements inbox.Parker.
-func (f *failures) FinishRedriven(ctx context.Context, r inbox.Redriven) error {
+// FinishRedriven implements driver.Parker.
+func (f *failures) FinishRedriven(ctx context.Context, r driver.Redriven) error {
 	if r.Key.Name == "" {
 		return nil
 	}
@@ -61,34 +61,34 @@ func (f *failures) FinishRedriven(ctx context.Context, r inbox.Redriven) error {
 }
 
 // promote makes the first message of a key due, if it waits for none.
-func (f *failures) promote(ctx context.Context, conn *pgx.Conn, number int16, key inbox.Key) error {
+func (f *failures) promote(ctx context.Context, conn *pgx.Conn, number int16, key driver.Key) error {
 	return f.locked(ctx, conn, key, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, f.sql["redrive_next"], number, f.hash(key), []byte(key.Name))
 		return err
 	})
 }
 
-// FailRedriven implements inbox.Parker.
-func (f *failures) FailRedriven(ctx context.Context, r inbox.Redriven, failed inbox.RedriveFailure) error {
-	entry, err := json.Marshal(storedErrors([]inbox.AttemptError{failed.AttemptError}))
+// FailRedriven implements driver.Parker.
+func (f *failures) FailRedriven(ctx context.Context, r driver.Redriven, failed driver.RedriveFailure) error {
+	entry, err := json.Marshal(storedErrors([]driver.AttemptError{failed.AttemptError}))
 	if err != nil {
 		return err
 	}
 	return f.lend(ctx, func(conn *pgx.Conn, _ int16) error {
 		_, err := conn.Exec(ctx, f.sql["redrive_fail"], r.No, r.Attempt, failed.Park, storable.Text(failed.Reason),
-			failed.Retry.Microseconds(), string(entry), inbox.MaxHistoryErrors, failed.Withdraw)
+			failed.Retry.Microseconds(), string(entry), driver.MaxHistoryErrors, failed.Withdraw)
 		return err
 	})
 }
 
-// RecoverRedriven implements inbox.Parker.
+// RecoverRedriven implements driver.Parker.
 func (f *failures) RecoverRedriven(ctx context.Context) (n int, err error) {
 	err = f.lend(ctx, func(conn *pgx.Conn, number int16) error {
 		rows, err := conn.Query(ctx, f.sql["redrive_orphans"], number)
 		if err != nil {
 			return err
 		}
-		keys, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (key inbox.Key, err error) {
+		keys, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (key driver.Key, err error) {
 			var name []byte
 			err = row.Scan(&key.Topic, &name)
 			key.Name = string(name)
@@ -103,8 +103,8 @@ func (f *failures) RecoverRedriven(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// ClaimRedriven implements inbox.Parker.
-func (s *poolStore) ClaimRedriven(ctx context.Context, r inbox.Redriven) (inbox.Unit, bool, error) {
+// ClaimRedriven implements driver.Parker.
+func (s *poolStore) ClaimRedriven(ctx context.Context, r driver.Redriven) (driver.Unit, bool, error) {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return nil, false, err

@@ -5,11 +5,11 @@ import (
 	"database/sql"
 	"errors"
 
-	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 )
 
-// ClaimRedriven implements inbox.Parker.
-func (s *sqlStore) ClaimRedriven(ctx context.Context, r inbox.Redriven) (inbox.Unit, bool, error) {
+// ClaimRedriven implements driver.Parker.
+func (s *sqlStore) ClaimRedriven(ctx context.Context, r driver.Redriven) (driver.Unit, bool, error) {
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
 		return nil, false, err

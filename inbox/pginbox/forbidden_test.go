@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/inboxtest"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/testenv"
@@ -91,7 +92,7 @@ func TestForbiddenVariantsAreCaught(t *testing.T) {
 
 // claimFunc claims id in tx, which is open, or says why it cannot. Where it
 // returns a unit it is used instead of one that ends tx.
-type claimFunc func(ctx context.Context, s *forbidden, tx pgx.Tx, id string) (inbox.Status, inbox.Unit, error)
+type claimFunc func(ctx context.Context, s *forbidden, tx pgx.Tx, id string) (driver.Status, driver.Unit, error)
 
 // forbidden is a subject whose inbox is built from a claimFunc.
 type forbidden struct {
@@ -122,20 +123,20 @@ func clean(consumer, id string) string {
 	return strconv.QuoteToASCII(consumer) + strconv.QuoteToASCII(id)
 }
 
-// forbiddenStore is the inbox.Store of one consumer.
+// forbiddenStore is the driver.Store of one consumer.
 type forbiddenStore struct {
 	*forbidden
 
 	consumer string
 }
 
-func (s forbiddenStore) Claim(ctx context.Context, id string) (inbox.Unit, inbox.Status, error) {
+func (s forbiddenStore) Claim(ctx context.Context, id string) (driver.Unit, driver.Status, error) {
 	tx, err := s.pool.Begin(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
 	status, u, err := s.claim(ctx, s.forbidden, tx, clean(s.consumer, id))
-	if err != nil || status != inbox.Claimed {
+	if err != nil || status != driver.Claimed {
 		_ = tx.Rollback(context.WithoutCancel(ctx))
 		return nil, status, err
 	}

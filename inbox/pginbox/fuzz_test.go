@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/stretchr/testify/require"
 
-	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/internal/storable"
 	"github.com/leat-go/leat/outbox"
@@ -82,9 +82,9 @@ func FuzzKeyHash(f *testing.F) {
 		require.True(t, utf8.ValidString(stored))
 		require.NotContains(t, stored, "\x00")
 		require.Equal(t, stored, storable.Text(stored))
-		hash := failures.hash(inbox.Key{Topic: topic, Name: key})
+		hash := failures.hash(driver.Key{Topic: topic, Name: key})
 		require.Equal(t, key != "", hash.Valid)
-		require.Equal(t, hash, failures.hash(inbox.Key{Topic: stored, Name: key}))
+		require.Equal(t, hash, failures.hash(driver.Key{Topic: stored, Name: key}))
 	})
 }
 
@@ -98,7 +98,7 @@ func FuzzSource(f *testing.F) {
 	f.Fuzz(func(t *testing.T, source string, partition int32) {
 		stored, err := storedSource("topic", source, partition)
 		if err != nil {
-			require.ErrorIs(t, err, inbox.ErrNoPosition)
+			require.ErrorIs(t, err, driver.ErrNoPosition)
 			require.Regexp(t, "source|partition", err.Error())
 			return
 		}

@@ -27,7 +27,7 @@ func sentTo(t *testing.T, handler, id string) *message.Message {
 func TestN1_For(t *testing.T) {
 	t.Parallel()
 	s := newSubject(t, testenv.Postgres(t), pginbox.Config{})
-	p, err := s.Open("shop", inbox.Config{BusyDelay: inbox.NoBusyDelay})
+	p, err := s.Open("shop", inbox.Config{BusyDelay: inbox.NoDelay})
 	require.NoError(t, err)
 	in := p.(*pginbox.Inbox)
 

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/pgmigrate"
 	"github.com/leat-go/leat/outbox"
 )
@@ -19,7 +20,7 @@ type Inbox struct {
 
 	cfg   Config
 	db    pgmigrate.DB
-	store inbox.Store
+	store driver.Store
 	keys  keys
 
 	failures *failures
@@ -38,7 +39,7 @@ func New(pool *pgxpool.Pool, consumer string, cfg Config) (*Inbox, error) {
 	if pool == nil {
 		return nil, outbox.ConfigError("pool", nil, "must not be nil")
 	}
-	return newInbox(consumer, cfg, pgmigrate.FromPool(pool), func(keys keys, f *failures, cfg Config) inbox.Store {
+	return newInbox(consumer, cfg, pgmigrate.FromPool(pool), func(keys keys, f *failures, cfg Config) driver.Store {
 		return &poolStore{keys: keys, failures: f, pool: pool, isolation: cfg.Isolation}
 	})
 }
@@ -72,13 +73,13 @@ func NewSQL(db *sql.DB, consumer string, cfg Config) (*Inbox, error) {
 	if _, ok := db.Driver().(*stdlib.Driver); !ok {
 		return nil, outbox.ConfigError("db", fmt.Sprintf("%T", db.Driver()), "must use pgx's driver, *stdlib.Driver")
 	}
-	return newInbox(consumer, cfg, pgmigrate.FromSQL(db), func(keys keys, f *failures, cfg Config) inbox.Store {
+	return newInbox(consumer, cfg, pgmigrate.FromSQL(db), func(keys keys, f *failures, cfg Config) driver.Store {
 		return &sqlStore{keys: keys, failures: f, db: db, isolation: sqlIsolation(cfg.Isolation)}
 	})
 }
 
 func newInbox(
-	consumer string, cfg Config, db pgmigrate.DB, newStore func(keys keys, f *failures, cfg Config) inbox.Store,
+	consumer string, cfg Config, db pgmigrate.DB, newStore func(keys keys, f *failures, cfg Config) driver.Store,
 ) (*Inbox, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/pgmigrate"
 )
 
@@ -33,7 +33,7 @@ func BenchmarkBatchArgs(b *testing.B) {
 	const size = 100
 	k, err := newKeys(benchNames, "billing")
 	require.NoError(b, err)
-	items := make([]inbox.BatchItem, size)
+	items := make([]driver.BatchItem, size)
 	for i := range items {
 		items[i].ID = fmt.Sprintf("0190163d-8694-739b-aea5-%012x", i)
 	}
@@ -50,7 +50,7 @@ func BenchmarkBatchArgs(b *testing.B) {
 func BenchmarkPlace(b *testing.B) {
 	k, err := newWatermarkKeys(benchNames, "billing", map[string]bool{"orders": true})
 	require.NoError(b, err)
-	ctx := inbox.WithPosition(b.Context(), inbox.Position{
+	ctx := driver.WithPosition(b.Context(), driver.Position{
 		Source: "0190163d-8694-439b-aea5-966c26f8ad91", Topic: "orders", Partition: 3, Offset: 4711, Prev: 4710, Serial: true,
 	})
 	b.ReportAllocs()

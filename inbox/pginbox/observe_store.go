@@ -6,6 +6,7 @@ import (
 	"log/slog"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 )
 
 // Observation is a delivery that an inbox with Config.Observe has let run, and would
@@ -16,7 +17,7 @@ type Observation struct {
 	// Would is what the outcome would have been: OutcomeDuplicate, OutcomeBusy, or
 	// OutcomeFailed for a message that is too old or from the future.
 	Would inbox.Outcome
-	// Err is inbox.ErrTooOld or inbox.ErrTooNew, or nil.
+	// Err is driver.ErrTooOld or driver.ErrTooNew, or nil.
 	Err error
 }
 
@@ -24,17 +25,17 @@ type Observation struct {
 // without a record, and reports it. Claimed messages are recorded as ever. An error
 // that says nothing about the message stays one.
 func (k keys) observed(
-	ctx context.Context, c claimer, id string, unit inbox.Unit, status inbox.Status, err error,
-) (inbox.Unit, inbox.Status, error) {
+	ctx context.Context, c claimer, id string, unit driver.Unit, status driver.Status, err error,
+) (driver.Unit, driver.Status, error) {
 	o := Observation{Consumer: k.consumer, ID: id}
 	switch {
-	case err == nil && status == inbox.Claimed:
+	case err == nil && status == driver.Claimed:
 		return unit, status, nil
-	case errors.Is(err, inbox.ErrTooOld), errors.Is(err, inbox.ErrTooNew):
+	case errors.Is(err, driver.ErrTooOld), errors.Is(err, driver.ErrTooNew):
 		o.Would, o.Err = inbox.OutcomeFailed, err
 	case err != nil:
 		return nil, 0, err
-	case status == inbox.Duplicate:
+	case status == driver.Duplicate:
 		o.Would = inbox.OutcomeDuplicate
 	default:
 		o.Would = inbox.OutcomeBusy

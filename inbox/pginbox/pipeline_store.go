@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 )
 
 // carefully is how many messages are claimed before their statements are sent after
@@ -22,10 +22,10 @@ type pipeStore struct {
 	careful atomic.Int64 // messages to go
 }
 
-// Claim implements inbox.Store.
-func (s *pipeStore) Claim(ctx context.Context, id string) (inbox.Unit, inbox.Status, error) {
+// Claim implements driver.Store.
+func (s *pipeStore) Claim(ctx context.Context, id string) (driver.Unit, driver.Status, error) {
 	q, ok := ctx.Value(queuedKey{}).(*queued)
-	if !ok || inbox.GivingUp(ctx) {
+	if !ok || driver.GivingUp(ctx) {
 		return s.poolStore.Claim(ctx, id)
 	}
 	statements := q.call(ctx) // before there is a connection to lose if it panics
@@ -35,7 +35,7 @@ func (s *pipeStore) Claim(ctx context.Context, id string) (inbox.Unit, inbox.Sta
 // claimQueued leaves conn to the unit, or to the caller where it returns none.
 func (s *pipeStore) claimQueued(
 	ctx context.Context, conn *pgxpool.Conn, messageID string, q *queued, statements *pgx.Batch,
-) (inbox.Unit, inbox.Status, error) {
+) (driver.Unit, driver.Status, error) {
 	if q.err != nil || statements.Len() == 0 || s.isCareful() {
 		return s.claimFirst(ctx, conn, messageID, q, statements)
 	}
@@ -55,14 +55,14 @@ func (s *pipeStore) claimQueued(
 	unit := &pipeUnit{poolUnit: poolUnit{conn: conn}, q: q}
 	switch outcome, err := unit.begin(ctx, s, claim, number, id, statements); outcome {
 	case pipeRan:
-		return unit, inbox.Claimed, nil
+		return unit, driver.Claimed, nil
 	case pipeLost:
 		return nil, 0, explain(err)
 	case pipeRefused:
 		s.careful.Store(carefully)
 		giveUp(ctx, conn.Conn())
 		status, err := s.look(ctx, conn.Conn(), at, number, id)
-		if err != nil || status == inbox.Duplicate {
+		if err != nil || status == driver.Duplicate {
 			return nil, status, err
 		}
 	case pipeStopped:
@@ -77,7 +77,7 @@ func (s *pipeStore) claimQueued(
 // claimFirst claims the message and leaves the statements for when it is ours.
 func (s *pipeStore) claimFirst(
 	ctx context.Context, conn *pgxpool.Conn, messageID string, q *queued, statements *pgx.Batch,
-) (inbox.Unit, inbox.Status, error) {
+) (driver.Unit, driver.Status, error) {
 	tx, status, err := s.claimOn(ctx, conn.Conn(), messageID)
 	if tx == nil {
 		return nil, status, err

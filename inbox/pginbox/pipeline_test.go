@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/testenv"
 )
@@ -31,7 +32,7 @@ func (s *subject) requireEffects(t *testing.T, want ...string) {
 
 func (s *subject) queuedInbox(t *testing.T) *pginbox.Inbox {
 	t.Helper()
-	p, err := s.Open("queued", inbox.Config{BusyDelay: inbox.NoBusyDelay})
+	p, err := s.Open("queued", inbox.Config{BusyDelay: inbox.NoDelay})
 	require.NoError(t, err)
 	return p.(*pginbox.Inbox)
 }
@@ -140,7 +141,7 @@ func TestI4_QueuedFailure(t *testing.T) {
 			queue: func(s *subject, queue *pgx.Batch) {
 				queue.Queue(`INSERT INTO ` + s.schema + `.once VALUES (1), (1)`)
 			},
-			want: func(t *testing.T, err error) { t.Helper(); require.ErrorIs(t, err, inbox.ErrNotCommitted) },
+			want: func(t *testing.T, err error) { t.Helper(); require.ErrorIs(t, err, driver.ErrNotCommitted) },
 		},
 		"ended by a statement": {
 			queue: func(_ *subject, queue *pgx.Batch) { queue.Queue(`ROLLBACK`) },

@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 
-	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/pgerr"
 )
 
@@ -29,7 +29,7 @@ type pipeUnit struct {
 	commitErr error // of a COMMIT that was sent
 }
 
-var _ inbox.Unit = (*pipeUnit)(nil)
+var _ driver.Unit = (*pipeUnit)(nil)
 
 // begin sends BEGIN, the claim, the statements, and COMMIT unless a callback is
 // to be asked before.
@@ -142,13 +142,13 @@ func endsTransaction(tag pgconn.CommandTag) bool {
 	}
 }
 
-// Context implements inbox.Unit. Nobody is to write in the transaction but with
+// Context implements driver.Unit. Nobody is to write in the transaction but with
 // the queued statements.
 func (u *pipeUnit) Context(ctx context.Context) context.Context {
 	return ctx
 }
 
-// Commit implements inbox.Unit.
+// Commit implements driver.Unit.
 func (u *pipeUnit) Commit(ctx context.Context) error {
 	switch {
 	case u.q.committed:
@@ -162,7 +162,7 @@ func (u *pipeUnit) Commit(ctx context.Context) error {
 	}
 }
 
-// Rollback implements inbox.Unit. Where COMMIT was sent already there is nothing to
+// Rollback implements driver.Unit. Where COMMIT was sent already there is nothing to
 // roll back: HandleQueued knows.
 func (u *pipeUnit) Rollback(ctx context.Context) error {
 	if u.q.committed || u.commitErr != nil {

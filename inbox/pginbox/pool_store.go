@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/pgerr"
 )
@@ -20,7 +20,7 @@ const cleanUpTimeout = 5 * time.Second
 // asyncCommit is the value of synchronous_commit that we refuse.
 const asyncCommit = "off"
 
-// poolStore is an inbox.Store on a pgx pool.
+// poolStore is an driver.Store on a pgx pool.
 type poolStore struct {
 	keys
 	*failures
@@ -30,18 +30,18 @@ type poolStore struct {
 }
 
 var (
-	_ inbox.Parker     = (*poolStore)(nil)
-	_ inbox.Keeper     = (*poolStore)(nil)
-	_ inbox.Conflicter = (*poolStore)(nil)
+	_ driver.Parker     = (*poolStore)(nil)
+	_ driver.Keeper     = (*poolStore)(nil)
+	_ driver.Conflicter = (*poolStore)(nil)
 )
 
-// Claim implements inbox.Store.
-func (s *poolStore) Claim(ctx context.Context, id string) (inbox.Unit, inbox.Status, error) {
+// Claim implements driver.Store.
+func (s *poolStore) Claim(ctx context.Context, id string) (driver.Unit, driver.Status, error) {
 	return s.settle(ctx, s, id)
 }
 
 // remember implements claimer.
-func (s *poolStore) remember(ctx context.Context, id string) (inbox.Unit, inbox.Status, error) {
+func (s *poolStore) remember(ctx context.Context, id string) (driver.Unit, driver.Status, error) {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return nil, 0, err
@@ -56,7 +56,7 @@ func (s *poolStore) remember(ctx context.Context, id string) (inbox.Unit, inbox.
 
 // afterTrylock passes the point of failure at which the lock is held. Whatever
 // happens there, the unit is returned or has ended.
-func afterTrylock(ctx context.Context, unit inbox.Unit) (_ inbox.Unit, _ inbox.Status, err error) {
+func afterTrylock(ctx context.Context, unit driver.Unit) (_ driver.Unit, _ driver.Status, err error) {
 	passed := false
 	defer func() {
 		if !passed {
@@ -69,12 +69,12 @@ func afterTrylock(ctx context.Context, unit inbox.Unit) (_ inbox.Unit, _ inbox.S
 		return nil, 0, err
 	}
 	passed = true
-	return unit, inbox.Claimed, nil
+	return unit, driver.Claimed, nil
 }
 
 // claimOn claims id in a transaction on conn, which is open exactly if it is
 // returned.
-func (s *poolStore) claimOn(ctx context.Context, conn *pgx.Conn, messageID string) (pgx.Tx, inbox.Status, error) {
+func (s *poolStore) claimOn(ctx context.Context, conn *pgx.Conn, messageID string) (pgx.Tx, driver.Status, error) {
 	id := s.id(messageID)
 	tx, status, err := s.claimAt(ctx, conn, id)
 	for try := 1; pgerr.Is(err, pgerr.CheckViolation) && try < claimTries; try++ {
@@ -86,7 +86,7 @@ func (s *poolStore) claimOn(ctx context.Context, conn *pgx.Conn, messageID strin
 }
 
 // claimAt claims id where conn believes that it lives.
-func (s *poolStore) claimAt(ctx context.Context, conn *pgx.Conn, id pgtype.UUID) (pgx.Tx, inbox.Status, error) {
+func (s *poolStore) claimAt(ctx context.Context, conn *pgx.Conn, id pgtype.UUID) (pgx.Tx, driver.Status, error) {
 	number, err := s.number(ctx, conn)
 	if err != nil {
 		return nil, 0, err
@@ -98,7 +98,7 @@ func (s *poolStore) claimAt(ctx context.Context, conn *pgx.Conn, id pgtype.UUID)
 	tx, setting, err := s.begin(ctx, conn, at.claim, number, id, s.lock(id))
 	switch {
 	case err == nil && setting != asyncCommit:
-		return tx, inbox.Claimed, nil
+		return tx, driver.Claimed, nil
 	case err == nil:
 		err = ErrNotDurable
 	case errors.Is(err, pgx.ErrNoRows):
@@ -116,14 +116,14 @@ func (s *poolStore) claimAt(ctx context.Context, conn *pgx.Conn, id pgtype.UUID)
 }
 
 // bare implements claimer.
-func (s *poolStore) bare(ctx context.Context, lock *int64) (inbox.Unit, inbox.Status, error) {
+func (s *poolStore) bare(ctx context.Context, lock *int64) (driver.Unit, driver.Status, error) {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
 	tx, setting, err := s.begin(ctx, conn.Conn(), s.claimNothing, lock)
 	if err == nil && setting != asyncCommit {
-		return &poolUnit{conn: conn, tx: tx}, inbox.Claimed, nil
+		return &poolUnit{conn: conn, tx: tx}, driver.Claimed, nil
 	}
 	giveUp(ctx, conn.Conn())
 	conn.Release()
@@ -131,7 +131,7 @@ func (s *poolStore) bare(ctx context.Context, lock *int64) (inbox.Unit, inbox.St
 	case err == nil:
 		return nil, 0, ErrNotDurable
 	case errors.Is(err, pgx.ErrNoRows):
-		return nil, inbox.Busy, nil
+		return nil, driver.Busy, nil
 	default:
 		return nil, 0, explain(err)
 	}
@@ -160,7 +160,7 @@ func (s *poolStore) begin(ctx context.Context, conn *pgx.Conn, claim string, arg
 // look ends the transaction if there is one and asks, in the same round trip,
 // whether the message was processed. If it was not, whoever had its lock has not
 // committed.
-func (s *poolStore) look(ctx context.Context, conn *pgx.Conn, at home, number int16, id pgtype.UUID) (inbox.Status, error) {
+func (s *poolStore) look(ctx context.Context, conn *pgx.Conn, at home, number int16, id pgtype.UUID) (driver.Status, error) {
 	if at.ranged {
 		return s.lookInRange(ctx, conn, number, id)
 	}
@@ -175,9 +175,9 @@ func (s *poolStore) look(ctx context.Context, conn *pgx.Conn, at home, number in
 		return 0, explain(err)
 	}
 	if seen {
-		return inbox.Duplicate, nil
+		return driver.Duplicate, nil
 	}
-	return inbox.Busy, nil
+	return driver.Busy, nil
 }
 
 // giveUp rolls back what a failed claim has left open, so that the pool can keep

@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/txctx"
 )
 
@@ -17,14 +17,14 @@ type poolUnit struct {
 	tx   pgx.Tx
 }
 
-var _ inbox.Unit = (*poolUnit)(nil)
+var _ driver.Unit = (*poolUnit)(nil)
 
-// Context implements inbox.Unit.
+// Context implements driver.Unit.
 func (u *poolUnit) Context(ctx context.Context) context.Context {
 	return txctx.With(ctx, pgx.Tx(handlerTx{u.tx}))
 }
 
-// Commit implements inbox.Unit. A COMMIT outside a transaction succeeds with a
+// Commit implements driver.Unit. A COMMIT outside a transaction succeeds with a
 // warning, so a transaction that the handler has ended by a statement of its own
 // has to be looked for.
 func (u *poolUnit) Commit(ctx context.Context) error {
@@ -42,7 +42,7 @@ func ended(conn *pgx.Conn) bool {
 	return !conn.IsClosed() && conn.PgConn().TxStatus() == 'I'
 }
 
-// Rollback implements inbox.Unit.
+// Rollback implements driver.Unit.
 func (u *poolUnit) Rollback(ctx context.Context) error {
 	defer u.conn.Release()
 	err := u.tx.Rollback(ctx)

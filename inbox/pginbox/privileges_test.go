@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/testenv"
 )
@@ -213,7 +214,7 @@ func usePositions(ctx context.Context, pool *pgxpool.Pool, consumer string) erro
 	if err != nil {
 		return err
 	}
-	if _, err := w.Assigned(ctx, []inbox.Assignment{whole(2)}); err != nil {
+	if _, err := w.Assigned(ctx, []driver.Assignment{whole(2)}); err != nil {
 		return err
 	}
 	outcome, err := processAt(ctx, w, at(0), nothing)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/testenv"
 )
@@ -133,7 +134,7 @@ func TestI8_OneInboxAConsumer_InRanges(t *testing.T) {
 			_, err = process(t, in, madeAgo(0), nothing)
 			require.NoError(t, err)
 			require.Zero(t, rows(t, env, "inbox"))
-			_, err = w.Assigned(t.Context(), []inbox.Assignment{whole(1)})
+			_, err = w.Assigned(t.Context(), []driver.Assignment{whole(1)})
 			require.ErrorIs(t, err, pginbox.ErrOtherInbox)
 		})
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 )
 
 // batchHome is where a batch is claimed: all of it in one place. Messages of another
@@ -13,13 +13,13 @@ import (
 type batchHome struct {
 	claim string
 	alone []int // places of the items, from 0, that are not in the claim
-	items []inbox.BatchItem
+	items []driver.BatchItem
 	// wary says that a message that was refused may be too old rather than busy.
 	wary bool
 }
 
 // batchHome chooses the place that most of items have.
-func (k keys) batchHome(ctx context.Context, conn *pgx.Conn, items []inbox.BatchItem) (batchHome, error) {
+func (k keys) batchHome(ctx context.Context, conn *pgx.Conn, items []driver.BatchItem) (batchHome, error) {
 	ranged := make([]bool, len(items))
 	count := 0
 	b := batchHome{claim: k.claimBatch}
@@ -53,17 +53,17 @@ func (k keys) batchHome(ctx context.Context, conn *pgx.Conn, items []inbox.Batch
 }
 
 // statuses are those of all items, given those of b.items.
-func (b batchHome) statuses(claimed []inbox.Status) []inbox.Status {
-	all := make([]inbox.Status, 0, len(claimed)+len(b.alone))
+func (b batchHome) statuses(claimed []driver.Status) []driver.Status {
+	all := make([]driver.Status, 0, len(claimed)+len(b.alone))
 	alone := b.alone
 	for len(all) < cap(all) {
 		if len(alone) > 0 && alone[0] == len(all) {
-			all, alone = append(all, inbox.Alone), alone[1:]
+			all, alone = append(all, driver.Alone), alone[1:]
 			continue
 		}
 		status := claimed[0]
-		if b.wary && status == inbox.Busy {
-			status = inbox.Alone
+		if b.wary && status == driver.Busy {
+			status = driver.Alone
 		}
 		all, claimed = append(all, status), claimed[1:]
 	}
@@ -72,10 +72,10 @@ func (b batchHome) statuses(claimed []inbox.Status) []inbox.Status {
 
 // allAlone is the answer to a batch that cannot be claimed as one: an id in it has
 // no range, or its place has moved.
-func allAlone(items []inbox.BatchItem) []inbox.Status {
-	statuses := make([]inbox.Status, len(items))
+func allAlone(items []driver.BatchItem) []driver.Status {
+	statuses := make([]driver.Status, len(items))
 	for i := range statuses {
-		statuses[i] = inbox.Alone
+		statuses[i] = driver.Alone
 	}
 	return statuses
 }

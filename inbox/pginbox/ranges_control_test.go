@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/testenv"
 )
@@ -27,7 +28,7 @@ func TestB6_ControlDefaultPartition(t *testing.T) {
 	report := remember(t, env, 5*day, false)
 	require.Len(t, report.Dropped, 1)
 	_, err = process(t, p, id, write(id))
-	require.ErrorIs(t, err, inbox.ErrTooOld)
+	require.ErrorIs(t, err, driver.ErrTooOld)
 	require.Equal(t, 1, effects(t, env, id), "ours")
 
 	_, err = env.Pool.Exec(t.Context(), `CREATE TABLE leat.other PARTITION OF leat.inbox_ranges DEFAULT`)

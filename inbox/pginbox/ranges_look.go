@@ -10,13 +10,14 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/ids"
 )
 
 // lookInRange is look for an id of the ranges: it ends the transaction if there is
 // one and asks, in one round trip, whether the message was processed, or is below
 // the floor of an inbox that deletes.
-func (k keys) lookInRange(ctx context.Context, conn *pgx.Conn, number int16, id pgtype.UUID) (inbox.Status, error) {
+func (k keys) lookInRange(ctx context.Context, conn *pgx.Conn, number int16, id pgtype.UUID) (driver.Status, error) {
 	sql := strings.NewReplacer("$1", strconv.Itoa(int(number)), "$2", "'"+ids.Text(id.Bytes)+"'").Replace(k.seenRange)
 	if conn.PgConn().TxStatus() != 'I' {
 		sql = "rollback;" + sql
@@ -31,10 +32,10 @@ func (k keys) lookInRange(ctx context.Context, conn *pgx.Conn, number int16, id 
 	case len(row) != 1 || len(row[0]) != 2:
 		return 0, errors.New("leat: the inbox could not be read")
 	case string(row[0][0]) == "t":
-		return inbox.Duplicate, nil
+		return driver.Duplicate, nil
 	case string(row[0][1]) == "t":
-		return 0, inbox.Permanent(inbox.ErrTooOld)
+		return 0, inbox.Permanent(driver.ErrTooOld)
 	default:
-		return inbox.Busy, nil
+		return driver.Busy, nil
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/outbox"
 )
@@ -171,7 +172,7 @@ func TestMaintenanceWithoutDDL(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, int64(25), report.Deleted)
 	_, err = process(t, p, forgotten[3], nothing)
-	require.ErrorIs(t, err, inbox.ErrTooOld)
+	require.ErrorIs(t, err, driver.ErrTooOld)
 	outcome, err := process(t, p, kept, nothing)
 	require.NoError(t, err)
 	require.Equal(t, inbox.OutcomeDuplicate, outcome)

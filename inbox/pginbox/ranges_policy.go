@@ -9,7 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgtype"
 
-	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/internal/logger"
 	"github.com/leat-go/leat/outbox"
@@ -20,7 +20,7 @@ import (
 type TooOldPolicy string
 
 const (
-	// TooOldPark refuses it with inbox.ErrTooOld: it is not run, and is given up at once
+	// TooOldPark refuses it with driver.ErrTooOld: it is not run, and is given up at once
 	// as Config.OnFailure says: parked, dead-lettered, or, by default, not acknowledged.
 	TooOldPark TooOldPolicy = "park"
 	// TooOldProcess runs it without remembering it: it runs at least once, and again
@@ -59,24 +59,24 @@ func newEdge(cfg Config) edge {
 
 // claimer is a store of either kind.
 type claimer interface {
-	// remember claims id, or returns an error that wraps one of inbox.ErrTooOld and
-	// inbox.ErrTooNew.
-	remember(ctx context.Context, id string) (inbox.Unit, inbox.Status, error)
+	// remember claims id, or returns an error that wraps one of driver.ErrTooOld and
+	// driver.ErrTooNew.
+	remember(ctx context.Context, id string) (driver.Unit, driver.Status, error)
 	// bare begins a transaction that records no message. Where lock is not nil it is
 	// Busy while another one holds it.
-	bare(ctx context.Context, lock *int64) (inbox.Unit, inbox.Status, error)
+	bare(ctx context.Context, lock *int64) (driver.Unit, driver.Status, error)
 }
 
 // settle is Claim: it claims id and applies the policies where that cannot be.
-func (k keys) settle(ctx context.Context, c claimer, id string) (inbox.Unit, inbox.Status, error) {
+func (k keys) settle(ctx context.Context, c claimer, id string) (driver.Unit, driver.Status, error) {
 	unit, status, err := c.remember(ctx, id)
 	if k.observe {
 		return k.observed(ctx, c, id, unit, status, err)
 	}
 	switch {
-	case errors.Is(err, inbox.ErrTooOld):
+	case errors.Is(err, driver.ErrTooOld):
 		return k.old(ctx, c, id, err)
-	case errors.Is(err, inbox.ErrTooNew):
+	case errors.Is(err, driver.ErrTooNew):
 		k.alarm(ctx, Alarm{Kind: AlarmTooNew, ID: id})
 	}
 	return unit, status, err
@@ -85,21 +85,21 @@ func (k keys) settle(ctx context.Context, c claimer, id string) (inbox.Unit, inb
 // old applies the policy to a message that may be forgotten. Its lock is tried in
 // any case: a delivery that began before the message became too old may still be
 // running, and whether that will commit is not known.
-func (k keys) old(ctx context.Context, c claimer, id string, tooOld error) (inbox.Unit, inbox.Status, error) {
+func (k keys) old(ctx context.Context, c claimer, id string, tooOld error) (driver.Unit, driver.Status, error) {
 	lock := k.lock(k.id(id))
 	unit, status, err := c.bare(ctx, &lock)
-	if err != nil || status != inbox.Claimed {
+	if err != nil || status != driver.Claimed {
 		return nil, status, err
 	}
 	k.alarm(ctx, Alarm{Kind: AlarmTooOld, ID: id, Policy: k.tooOld})
 	if k.tooOld == TooOldProcess {
-		return unit, inbox.Claimed, nil
+		return unit, driver.Claimed, nil
 	}
 	if err := unit.Rollback(ctx); err != nil {
 		return nil, 0, err
 	}
 	if k.tooOld == TooOldDrop {
-		return nil, inbox.Duplicate, nil
+		return nil, driver.Duplicate, nil
 	}
 	return nil, 0, tooOld
 }

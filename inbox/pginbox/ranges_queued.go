@@ -5,7 +5,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 )
 
 // orFail is the claim that goes with the statements in a pipeline, or none where the
@@ -32,7 +32,7 @@ type queuedClaimer struct {
 var _ claimer = queuedClaimer{}
 
 // remember implements claimer.
-func (c queuedClaimer) remember(ctx context.Context, id string) (inbox.Unit, inbox.Status, error) {
+func (c queuedClaimer) remember(ctx context.Context, id string) (driver.Unit, driver.Status, error) {
 	conn, err := c.pool.Acquire(ctx)
 	if err != nil {
 		return nil, 0, err
@@ -46,7 +46,7 @@ func (c queuedClaimer) remember(ctx context.Context, id string) (inbox.Unit, inb
 }
 
 // bare implements claimer.
-func (c queuedClaimer) bare(ctx context.Context, lock *int64) (inbox.Unit, inbox.Status, error) {
+func (c queuedClaimer) bare(ctx context.Context, lock *int64) (driver.Unit, driver.Status, error) {
 	unit, status, err := c.poolStore.bare(ctx, lock)
 	plain, ok := unit.(*poolUnit)
 	if !ok {

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 )
 
 // claimTries bounds the claims of one delivery: one more than what can be wrong with
@@ -42,14 +43,14 @@ func (k keys) rehome(ctx context.Context, conn *pgx.Conn, id pgtype.UUID, refusa
 	case below(id, state.cutover):
 		return nil
 	case below(id, state.floor):
-		return inbox.Permanent(fmt.Errorf("%w: made at %s, remembered from %s", inbox.ErrTooOld,
+		return inbox.Permanent(fmt.Errorf("%w: made at %s, remembered from %s", driver.ErrTooOld,
 			madeAt(id).Format(time.RFC3339), madeAt(state.floor).Format(time.RFC3339)))
 	case state.mode == modeDelete:
 		return nil
 	}
 	if ahead := madeAt(id).Sub(time.UnixMilli(state.now)); ahead > k.maxAhead {
 		return inbox.Permanent(fmt.Errorf("%w: made at %s, ahead of the database's clock by %s, more than MaxAhead = %s",
-			inbox.ErrTooNew, madeAt(id).Format(time.RFC3339), ahead.Round(time.Millisecond), k.maxAhead))
+			driver.ErrTooNew, madeAt(id).Format(time.RFC3339), ahead.Round(time.Millisecond), k.maxAhead))
 	}
 	made, err := k.makeRange(ctx, conn, id)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/testenv"
 )
@@ -37,7 +38,7 @@ func comeAndGo(t *testing.T, noDDL bool, level pgx.TxIsoLevel) {
 	t.Helper()
 	const workers, messages, rounds = 6, 300, 12
 	env := forgetting(t, pginbox.MaintenanceConfig{NoDDL: noDDL, Width: time.Hour})
-	p, err := pginbox.New(env.Pool, "c", pginbox.Config{Isolation: level, Config: inbox.Config{BusyDelay: inbox.NoBusyDelay}})
+	p, err := pginbox.New(env.Pool, "c", pginbox.Config{Isolation: level, Config: inbox.Config{BusyDelay: inbox.NoDelay}})
 	require.NoError(t, err)
 	ids := make([]string, messages)
 	acked, old := make([]atomic.Int64, messages), make([]atomic.Int64, messages)
@@ -59,7 +60,7 @@ func comeAndGo(t *testing.T, noDDL bool, level pgx.TxIsoLevel) {
 				switch {
 				case err == nil:
 					acked[i].Add(1)
-				case errors.Is(err, inbox.ErrTooOld):
+				case errors.Is(err, driver.ErrTooOld):
 					old[i].Add(1)
 				}
 			}
@@ -91,7 +92,7 @@ func settle(t *testing.T, env *testenv.Database, p *pginbox.Inbox, ids []string,
 	tooOld := 0
 	for i, id := range ids {
 		_, err := process(t, p, id, write(id))
-		for err != nil && !errors.Is(err, inbox.ErrTooOld) {
+		for err != nil && !errors.Is(err, driver.ErrTooOld) {
 			_, err = process(t, p, id, write(id))
 		}
 		n := effects(t, env, id)
@@ -138,7 +139,7 @@ func TestTwoMaintainersAtOnce(t *testing.T) {
 	for age := range 20 {
 		_, err := process(t, p, madeAgo(time.Duration(age)*time.Hour+90*time.Second), nothing)
 		if age > 6 {
-			require.ErrorIs(t, err, inbox.ErrTooOld)
+			require.ErrorIs(t, err, driver.ErrTooOld)
 		} else if age < 5 {
 			require.NoError(t, err)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/testenv"
 )
@@ -26,7 +27,7 @@ func TestI7_RedeliveryBelowTheFloor(t *testing.T) {
 		err     error
 		effects int
 	}{
-		pginbox.TooOldPark:    {inbox.OutcomeFailed, inbox.ErrTooOld, 1},
+		pginbox.TooOldPark:    {inbox.OutcomeFailed, driver.ErrTooOld, 1},
 		pginbox.TooOldProcess: {inbox.OutcomeCommitted, nil, 2},
 		pginbox.TooOldDrop:    {inbox.OutcomeDuplicate, nil, 1},
 	}
@@ -91,7 +92,7 @@ func TestI7_TooOldWhileItIsStillRunning(t *testing.T) {
 	report := remember(t, env, 5*day, false)
 	require.Len(t, report.Dropped, 1)
 	_, err = process(t, first, id, nothing)
-	require.ErrorIs(t, err, inbox.ErrTooOld)
+	require.ErrorIs(t, err, driver.ErrTooOld)
 	require.Zero(t, effects(t, env, id))
 }
 
@@ -102,7 +103,7 @@ func TestI7_TooNewIsRefused(t *testing.T) {
 	for kind, p := range stores(t, env, pginbox.Config{OnAlarm: heard.on}) {
 		id := madeAgo(-30 * day)
 		_, err := process(t, p, id, write(id))
-		require.ErrorIs(t, err, inbox.ErrTooNew, kind)
+		require.ErrorIs(t, err, driver.ErrTooNew, kind)
 		require.True(t, inbox.ShouldPoison(err))
 		require.Contains(t, heard.kinds(), pginbox.AlarmTooNew)
 		require.Zero(t, effects(t, env, id))
@@ -144,7 +145,7 @@ func TestI7_RangeIsNeverMadeBelowTheFloor(t *testing.T) {
 	report := remember(t, env, 5*day, false)
 	for _, age := range []time.Duration{time.Minute, day, 5*day + time.Hour, 30 * day} {
 		_, err = process(t, p, uuidBefore(t, report.Floor, age), nothing)
-		require.ErrorIs(t, err, inbox.ErrTooOld)
+		require.ErrorIs(t, err, driver.ErrTooOld)
 	}
 	_, err = process(t, p, uuidBefore(t, report.Floor, -time.Minute), nothing)
 	require.NoError(t, err)
@@ -182,7 +183,7 @@ func TestI7_WhereThereIsNoRightToMakeARange(t *testing.T) {
 	_, err = process(t, p, madeAgo(0), nothing)
 	require.NoError(t, err)
 	_, err = process(t, p, madeAgo(30*day), nothing)
-	require.ErrorIs(t, err, inbox.ErrTooOld)
+	require.ErrorIs(t, err, driver.ErrTooOld)
 }
 
 func asRole(t *testing.T, env *testenv.Database, role string) *pgxpool.Pool {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/pginbox"
 )
 
@@ -73,7 +74,7 @@ func TestI13_BatchesOverRanges(t *testing.T) {
 				})
 				for i, id := range all {
 					if id == old {
-						require.ErrorIs(t, errs[i], inbox.ErrTooOld)
+						require.ErrorIs(t, errs[i], driver.ErrTooOld)
 					} else {
 						require.NoError(t, errs[i])
 					}
@@ -103,7 +104,7 @@ func TestI7_QueuedStatementsOverRanges(t *testing.T) {
 				require.NoError(t, handle(bare(fresh)))
 			}
 			remember(t, env, 5*day, noDDL)
-			require.ErrorIs(t, handle(bare(old)), inbox.ErrTooOld)
+			require.ErrorIs(t, handle(bare(old)), driver.ErrTooOld)
 			require.NoError(t, handle(bare(fresh)))
 			require.Equal(t, 1, effects(t, env, old))
 			require.Equal(t, 1, effects(t, env, fresh))

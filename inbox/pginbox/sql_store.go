@@ -10,11 +10,11 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/stdlib"
 
-	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/pgerr"
 )
 
-// sqlStore is an inbox.Store on database/sql. It has no pipeline, so that BEGIN
+// sqlStore is an driver.Store on database/sql. It has no pipeline, so that BEGIN
 // and the claim are two round trips.
 type sqlStore struct {
 	keys
@@ -25,18 +25,18 @@ type sqlStore struct {
 }
 
 var (
-	_ inbox.Parker     = (*sqlStore)(nil)
-	_ inbox.Keeper     = (*sqlStore)(nil)
-	_ inbox.Conflicter = (*sqlStore)(nil)
+	_ driver.Parker     = (*sqlStore)(nil)
+	_ driver.Keeper     = (*sqlStore)(nil)
+	_ driver.Conflicter = (*sqlStore)(nil)
 )
 
-// Claim implements inbox.Store.
-func (s *sqlStore) Claim(ctx context.Context, id string) (inbox.Unit, inbox.Status, error) {
+// Claim implements driver.Store.
+func (s *sqlStore) Claim(ctx context.Context, id string) (driver.Unit, driver.Status, error) {
 	return s.settle(ctx, s, id)
 }
 
 // remember implements claimer.
-func (s *sqlStore) remember(ctx context.Context, messageID string) (inbox.Unit, inbox.Status, error) {
+func (s *sqlStore) remember(ctx context.Context, messageID string) (driver.Unit, driver.Status, error) {
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
 		return nil, 0, err
@@ -57,7 +57,7 @@ func (s *sqlStore) remember(ctx context.Context, messageID string) (inbox.Unit, 
 }
 
 // claimOn leaves conn to the unit, or to the caller where it returns none.
-func (s *sqlStore) claimOn(ctx context.Context, conn *sql.Conn, id pgtype.UUID) (inbox.Unit, inbox.Status, error) {
+func (s *sqlStore) claimOn(ctx context.Context, conn *sql.Conn, id pgtype.UUID) (driver.Unit, driver.Status, error) {
 	var number int16
 	var at home
 	err := raw(conn, func(c *pgx.Conn) (err error) {
@@ -72,7 +72,7 @@ func (s *sqlStore) claimOn(ctx context.Context, conn *sql.Conn, id pgtype.UUID) 
 	unit, setting, err := s.open(ctx, conn, at.claim, number, id, s.lock(id))
 	switch {
 	case err == nil && setting != asyncCommit:
-		return unit, inbox.Claimed, nil
+		return unit, driver.Claimed, nil
 	case err == nil:
 		err = ErrNotDurable
 	}
@@ -98,21 +98,21 @@ func raw(conn *sql.Conn, use func(*pgx.Conn) error) error {
 }
 
 // bare implements claimer.
-func (s *sqlStore) bare(ctx context.Context, lock *int64) (inbox.Unit, inbox.Status, error) {
+func (s *sqlStore) bare(ctx context.Context, lock *int64) (driver.Unit, driver.Status, error) {
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
 	unit, setting, err := s.open(ctx, conn, s.claimNothing, lock)
 	if err == nil && setting != asyncCommit {
-		return unit, inbox.Claimed, nil
+		return unit, driver.Claimed, nil
 	}
-	status := inbox.Status(0)
+	status := driver.Status(0)
 	switch {
 	case err == nil:
 		err = ErrNotDurable
 	case errors.Is(err, sql.ErrNoRows):
-		status, err = inbox.Busy, nil
+		status, err = driver.Busy, nil
 	}
 	if unit != nil {
 		err = errors.Join(err, unit.rollback())
@@ -142,9 +142,9 @@ func (s *sqlStore) open(ctx context.Context, conn *sql.Conn, claim string, args 
 
 // look asks whether the message was processed. If it was not, whoever had its
 // lock has not committed.
-func (s *sqlStore) look(ctx context.Context, conn *sql.Conn, at home, number int16, id pgtype.UUID) (inbox.Status, error) {
+func (s *sqlStore) look(ctx context.Context, conn *sql.Conn, at home, number int16, id pgtype.UUID) (driver.Status, error) {
 	if at.ranged {
-		var status inbox.Status
+		var status driver.Status
 		err := raw(conn, func(c *pgx.Conn) (err error) {
 			status, err = s.lookInRange(ctx, c, number, id)
 			return err
@@ -156,9 +156,9 @@ func (s *sqlStore) look(ctx context.Context, conn *sql.Conn, at home, number int
 		return 0, explain(err)
 	}
 	if seen {
-		return inbox.Duplicate, nil
+		return driver.Duplicate, nil
 	}
-	return inbox.Busy, nil
+	return driver.Busy, nil
 }
 
 func sqlIsolation(level pgx.TxIsoLevel) sql.IsolationLevel {

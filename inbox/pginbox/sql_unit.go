@@ -7,7 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5/stdlib"
 
-	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/txctx"
 )
 
@@ -18,14 +18,14 @@ type sqlUnit struct {
 	cancel context.CancelFunc // of the transaction's context
 }
 
-var _ inbox.Unit = (*sqlUnit)(nil)
+var _ driver.Unit = (*sqlUnit)(nil)
 
-// Context implements inbox.Unit.
+// Context implements driver.Unit.
 func (u *sqlUnit) Context(ctx context.Context) context.Context {
 	return txctx.With(ctx, u.tx)
 }
 
-// Commit implements inbox.Unit. Closing the connection gives it back, and fails
+// Commit implements driver.Unit. Closing the connection gives it back, and fails
 // only if it is broken, which says nothing about the commit.
 func (u *sqlUnit) Commit(ctx context.Context) error {
 	defer u.release(ctx)()
@@ -40,8 +40,8 @@ func (u *sqlUnit) Commit(ctx context.Context) error {
 // ended says whether the handler has ended the transaction by a statement of its
 // own, which database/sql does not see.
 func (u *sqlUnit) ended() (yes bool) {
-	_ = u.conn.Raw(func(driver any) error {
-		if c, ok := driver.(*stdlib.Conn); ok {
+	_ = u.conn.Raw(func(driverConn any) error {
+		if c, ok := driverConn.(*stdlib.Conn); ok {
 			yes = ended(c.Conn())
 		}
 		return nil
@@ -49,7 +49,7 @@ func (u *sqlUnit) ended() (yes bool) {
 	return yes
 }
 
-// Rollback implements inbox.Unit.
+// Rollback implements driver.Unit.
 func (u *sqlUnit) Rollback(ctx context.Context) error {
 	defer u.release(ctx)()
 	return u.rollback()

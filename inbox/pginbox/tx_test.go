@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/testenv"
 )
@@ -109,7 +110,7 @@ func TestRefusedCommitIsAFailure(t *testing.T) {
 			outcome, err := process(t, p, "a", func(ctx context.Context) error {
 				return errors.Join(s.Write(ctx, "a"), s.Write(ctx, "a"))
 			})
-			require.ErrorIs(t, err, inbox.ErrNotCommitted)
+			require.ErrorIs(t, err, driver.ErrNotCommitted)
 			require.Equal(t, inbox.OutcomeFailed, outcome)
 		})
 	}

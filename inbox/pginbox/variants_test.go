@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/txctx"
 )
 
@@ -20,41 +21,41 @@ func (u txUnit) Commit(ctx context.Context) error            { return u.tx.Commi
 func (u txUnit) Rollback(ctx context.Context) error          { return u.tx.Rollback(ctx) }
 
 // claimAsWeDo is the statement of the inbox.
-func claimAsWeDo(ctx context.Context, s *forbidden, tx pgx.Tx, id string) (inbox.Status, inbox.Unit, error) {
+func claimAsWeDo(ctx context.Context, s *forbidden, tx pgx.Tx, id string) (driver.Status, driver.Unit, error) {
 	tag, err := tx.Exec(ctx, `INSERT INTO `+s.table()+` SELECT 1, md5($1)::uuid
 		WHERE pg_try_advisory_xact_lock(hashtextextended($2 || $1, 0)) ON CONFLICT DO NOTHING`, id, s.schema)
 	if err != nil || tag.RowsAffected() == 1 {
-		return inbox.Claimed, nil, err
+		return driver.Claimed, nil, err
 	}
 	return look(ctx, s, tx, id)
 }
 
-func look(ctx context.Context, s *forbidden, tx pgx.Tx, id string) (inbox.Status, inbox.Unit, error) {
+func look(ctx context.Context, s *forbidden, tx pgx.Tx, id string) (driver.Status, driver.Unit, error) {
 	var seen bool
 	err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM `+s.table()+` WHERE id = md5($1)::uuid)`, id).Scan(&seen)
 	if seen {
-		return inbox.Duplicate, nil, err
+		return driver.Duplicate, nil, err
 	}
-	return inbox.Busy, nil, err
+	return driver.Busy, nil, err
 }
 
 // markFirst records the message before the handler runs, as Watermill's
 // Deduplicator does.
-func markFirst(ctx context.Context, s *forbidden, _ pgx.Tx, id string) (inbox.Status, inbox.Unit, error) {
+func markFirst(ctx context.Context, s *forbidden, _ pgx.Tx, id string) (driver.Status, driver.Unit, error) {
 	tag, err := s.env.Pool.Exec(ctx, `INSERT INTO `+s.table()+` SELECT 1, md5($1)::uuid ON CONFLICT DO NOTHING`, id)
 	if tag.RowsAffected() == 0 {
-		return inbox.Duplicate, nil, err
+		return driver.Duplicate, nil, err
 	}
-	return inbox.Claimed, nil, err
+	return driver.Claimed, nil, err
 }
 
 // lookThenInsert records the message after the handler, unless it is there.
-func lookThenInsert(ctx context.Context, s *forbidden, tx pgx.Tx, id string) (inbox.Status, inbox.Unit, error) {
+func lookThenInsert(ctx context.Context, s *forbidden, tx pgx.Tx, id string) (driver.Status, driver.Unit, error) {
 	status, _, err := look(ctx, s, tx, id)
-	if status == inbox.Duplicate {
+	if status == driver.Duplicate {
 		return status, nil, err
 	}
-	return inbox.Claimed, insertLast{txUnit{tx}, s, id}, err
+	return driver.Claimed, insertLast{txUnit{tx}, s, id}, err
 }
 
 type insertLast struct {
@@ -71,39 +72,39 @@ func (u insertLast) Commit(ctx context.Context) error {
 
 // twoStatements pipelines the lock and the INSERT, which runs although the lock
 // was refused.
-func twoStatements(ctx context.Context, s *forbidden, tx pgx.Tx, id string) (inbox.Status, inbox.Unit, error) {
+func twoStatements(ctx context.Context, s *forbidden, tx pgx.Tx, id string) (driver.Status, driver.Unit, error) {
 	var locked bool
 	batch := &pgx.Batch{}
 	batch.Queue(`SELECT pg_try_advisory_xact_lock(hashtextextended($2 || $1, 0))`, id, s.schema).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&locked) })
 	batch.Queue(`INSERT INTO `+s.table()+` SELECT 1, md5($1)::uuid ON CONFLICT DO NOTHING`, id)
 	if err := tx.SendBatch(ctx, batch).Close(); err != nil || locked {
-		return inbox.Claimed, nil, err
+		return driver.Claimed, nil, err
 	}
 	return look(ctx, s, tx, id)
 }
 
 // insertAlone waits at the row of another transaction.
-func insertAlone(ctx context.Context, s *forbidden, tx pgx.Tx, id string) (inbox.Status, inbox.Unit, error) {
+func insertAlone(ctx context.Context, s *forbidden, tx pgx.Tx, id string) (driver.Status, driver.Unit, error) {
 	tag, err := tx.Exec(ctx, `INSERT INTO `+s.table()+` SELECT 1, md5($1)::uuid ON CONFLICT DO NOTHING`, id)
 	if err == nil && tag.RowsAffected() == 0 {
-		return inbox.Duplicate, nil, nil
+		return driver.Duplicate, nil, nil
 	}
-	return inbox.Claimed, nil, err
+	return driver.Claimed, nil, err
 }
 
-func busyIsDuplicate(ctx context.Context, s *forbidden, tx pgx.Tx, id string) (inbox.Status, inbox.Unit, error) {
+func busyIsDuplicate(ctx context.Context, s *forbidden, tx pgx.Tx, id string) (driver.Status, driver.Unit, error) {
 	status, u, err := claimAsWeDo(ctx, s, tx, id)
-	if status == inbox.Busy {
-		status = inbox.Duplicate
+	if status == driver.Busy {
+		status = driver.Duplicate
 	}
 	return status, u, err
 }
 
 // waitWithConnection waits for the winner while it holds a connection.
-func waitWithConnection(ctx context.Context, s *forbidden, tx pgx.Tx, id string) (inbox.Status, inbox.Unit, error) {
+func waitWithConnection(ctx context.Context, s *forbidden, tx pgx.Tx, id string) (driver.Status, driver.Unit, error) {
 	status, u, err := claimAsWeDo(ctx, s, tx, id)
-	if status == inbox.Busy {
+	if status == driver.Busy {
 		timer := time.NewTimer(time.Minute)
 		defer timer.Stop()
 		select {
@@ -116,9 +117,9 @@ func waitWithConnection(ctx context.Context, s *forbidden, tx pgx.Tx, id string)
 
 // twoTransactions gives the handler a transaction of its own, and commits that
 // of the record first.
-func twoTransactions(ctx context.Context, s *forbidden, tx pgx.Tx, id string) (inbox.Status, inbox.Unit, error) {
+func twoTransactions(ctx context.Context, s *forbidden, tx pgx.Tx, id string) (driver.Status, driver.Unit, error) {
 	status, u, err := claimAsWeDo(ctx, s, tx, id)
-	if err != nil || status != inbox.Claimed {
+	if err != nil || status != driver.Claimed {
 		return status, u, err
 	}
 	effects, err := s.env.Pool.Begin(ctx)
@@ -140,7 +141,7 @@ func (u pair) Rollback(ctx context.Context) error {
 }
 
 // ackFirst is a processor that acks when the handler has succeeded.
-type ackFirst struct{ store inbox.Store }
+type ackFirst struct{ store driver.Store }
 
 func (p ackFirst) Process(
 	ctx context.Context, msg *message.Message, handle func(ctx context.Context) error,
@@ -149,9 +150,9 @@ func (p ackFirst) Process(
 	switch {
 	case err != nil:
 		return inbox.OutcomeFailed, err
-	case status == inbox.Duplicate:
+	case status == driver.Duplicate:
 		return inbox.OutcomeDuplicate, nil
-	case status == inbox.Busy:
+	case status == driver.Busy:
 		return inbox.OutcomeBusy, inbox.ErrBusy
 	}
 	if err := handle(u.Context(ctx)); err != nil {

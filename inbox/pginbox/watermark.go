@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/pgmigrate"
 	"github.com/leat-go/leat/outbox"
 )
@@ -24,7 +25,7 @@ var ErrOtherInbox = errors.New("leat: the consumer is used with an inbox of ids 
 
 // Watermark is a Processor on PostgreSQL that remembers how far it has come in
 // each partition of a log, instead of the ids of messages. It needs one row a
-// partition, however many messages there are. Messages need an inbox.Position,
+// partition, however many messages there are. Messages need an driver.Position,
 // which the subscriber puts into their contexts, and the subscriber needs
 // Assigned, which says where each partition is to be read on. It is safe for
 // concurrent use.
@@ -41,7 +42,7 @@ type Watermark struct {
 	lend lender
 }
 
-var _ inbox.Assigner = (*Watermark)(nil)
+var _ driver.Assigner = (*Watermark)(nil)
 
 // lender lends a connection that is in no transaction.
 type lender func(ctx context.Context, use func(*pgx.Conn) error) error
@@ -63,7 +64,7 @@ func NewWatermark(pool *pgxpool.Pool, consumer string, topics []string, cfg Wate
 		return pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error { return use(c.Conn()) })
 	}
 	return newWatermark(consumer, topics, cfg, pgmigrate.FromPool(pool), lend,
-		func(keys watermarkKeys, cfg WatermarkConfig) inbox.Store {
+		func(keys watermarkKeys, cfg WatermarkConfig) driver.Store {
 			return &watermarkPool{watermarkKeys: keys, pool: pool, isolation: cfg.Isolation}
 		})
 }
@@ -78,7 +79,7 @@ func NewWatermarkSQL(db *sql.DB, consumer string, topics []string, cfg Watermark
 		return nil, outbox.ConfigError("db", fmt.Sprintf("%T", db.Driver()), "must use pgx's driver, *stdlib.Driver")
 	}
 	return newWatermark(consumer, topics, cfg, pgmigrate.FromSQL(db), lendSQL(db),
-		func(keys watermarkKeys, cfg WatermarkConfig) inbox.Store {
+		func(keys watermarkKeys, cfg WatermarkConfig) driver.Store {
 			return &watermarkSQL{watermarkKeys: keys, db: db, isolation: sqlIsolation(cfg.Isolation)}
 		})
 }
@@ -102,7 +103,7 @@ func lendSQL(db *sql.DB) lender {
 
 func newWatermark(
 	consumer string, topics []string, cfg WatermarkConfig, db pgmigrate.DB, lend lender,
-	newStore func(keys watermarkKeys, cfg WatermarkConfig) inbox.Store,
+	newStore func(keys watermarkKeys, cfg WatermarkConfig) driver.Store,
 ) (*Watermark, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 )
 
 // ErrWatermarkRequest is returned by the methods of Watermark for people when a
@@ -29,7 +30,7 @@ type AcceptSource struct {
 	WatermarkBy
 
 	// Topic is the topic's name, Source what it is known by from now on: that of
-	// inbox.SourceChangedError.Found.
+	// driver.SourceChangedError.Found.
 	Topic, Source string
 }
 
@@ -60,7 +61,7 @@ type RemoveWatermark struct {
 	WatermarkPartition
 }
 
-// Accept makes a source the topic's current one, after inbox.ErrSourceChanged. Its
+// Accept makes a source the topic's current one, after driver.ErrSourceChanged. Its
 // partitions begin at their start when they are assigned, so that nothing of a
 // topic that was created again is lost. Where the new log holds what the old one
 // did, as after a move to another cluster, call Set for each partition first. What
@@ -103,7 +104,7 @@ func (w *Watermark) Accept(ctx context.Context, req AcceptSource) error {
 
 // Set makes a partition go on at another offset, forwards or backwards, and
 // returns the offset at which it would have gone on, or -1 if nothing was
-// remembered. A session that is reading the partition gets inbox.ErrGap or
+// remembered. A session that is reading the partition gets driver.ErrGap or
 // duplicates, and has to be assigned anew. It returns ErrWatermarkRequest, and
 // inbox.ErrBusy while a handler runs for a message of the partition.
 func (w *Watermark) Set(ctx context.Context, req SetWatermark) (previous int64, err error) {
@@ -169,7 +170,7 @@ func (w *Watermark) Skip(msg *message.Message, by WatermarkBy) error {
 	if err != nil {
 		return err
 	}
-	at, _ := inbox.PositionFrom(msg.Context())
+	at, _ := driver.PositionFrom(msg.Context())
 	w.audit(msg.Context(), "skip_message", by,
 		slog.String("position", describe(at)), slog.String("outcome", outcome.String()))
 	return nil
@@ -249,7 +250,7 @@ func (w *Watermark) rewrite(
 // requestRead is request for a topic that the consumer reads.
 func (w *Watermark) requestRead(by WatermarkBy, p WatermarkPartition) (pgtype.UUID, error) {
 	if !w.keys.topics[p.Topic] {
-		return pgtype.UUID{}, fmt.Errorf("%w: %w: topic %.200q", ErrWatermarkRequest, inbox.ErrWrongTopic, p.Topic)
+		return pgtype.UUID{}, fmt.Errorf("%w: %w: topic %.200q", ErrWatermarkRequest, driver.ErrWrongTopic, p.Topic)
 	}
 	return request(by, p)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/testenv"
 )
@@ -74,13 +75,13 @@ func TestSetAndRemoveWatermark(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, int64(5), previous)
 	_, err = processAt(t.Context(), w, at(5), nothing)
-	require.ErrorIs(t, err, inbox.ErrGap)
+	require.ErrorIs(t, err, driver.ErrGap)
 
 	previous, err = w.Remove(t.Context(), remove)
 	require.NoError(t, err)
 	require.Equal(t, int64(2), previous)
 	_, err = processAt(t.Context(), w, at(2), nothing)
-	require.ErrorIs(t, err, inbox.ErrNotAssigned)
+	require.ErrorIs(t, err, driver.ErrNotAssigned)
 	_, err = w.Remove(t.Context(), remove)
 	require.ErrorIs(t, err, pginbox.ErrWatermarkRequest)
 
@@ -109,7 +110,7 @@ func TestSkip(t *testing.T) {
 
 	_, err := processAt(t.Context(), w, at(1), effectOf(at(1)))
 	require.NoError(t, err)
-	require.ErrorIs(t, w.Skip(delivered(t.Context(), at(4)), someone), inbox.ErrGap)
+	require.ErrorIs(t, w.Skip(delivered(t.Context(), at(4)), someone), driver.ErrGap)
 	require.ErrorIs(t, w.Skip(poison, pginbox.WatermarkBy{Actor: "ann"}), pginbox.ErrWatermarkRequest)
 	require.Contains(t, heard.log.String(), `change=skip_message consumer=c actor=ann reason=because position=events/0@0 outcome=committed`)
 	all, _ := countEffects(t, db)
@@ -201,13 +202,13 @@ func TestI8_EveryQueryMode(t *testing.T) {
 			w, err := pginbox.NewWatermark(pool, "c", []string{wmTopic}, pginbox.WatermarkConfig{NewSource: pginbox.FollowNewSource})
 			require.NoError(t, err)
 			for range 2 {
-				_, err := w.Assigned(t.Context(), []inbox.Assignment{whole(3)})
+				_, err := w.Assigned(t.Context(), []driver.Assignment{whole(3)})
 				require.NoError(t, err)
 				_, err = processAt(t.Context(), w, at(0), nothing)
 				require.NoError(t, err)
 			}
 			_, err = processAt(t.Context(), w, at(2), nothing)
-			require.ErrorIs(t, err, inbox.ErrGap)
+			require.ErrorIs(t, err, driver.ErrGap)
 			again, cut := whole(3), whole(9)
 			again.Source, cut.Start = wmOther, 5
 			require.Zero(t, assign(t, w, again))

@@ -9,22 +9,23 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 )
 
-// Assigned implements inbox.Assigner. What is remembered says where to read on;
+// Assigned implements driver.Assigner. What is remembered says where to read on;
 // a partition of which nothing is remembered begins at its From, and is
 // remembered from then on. What the broker stores of the group's offsets counts
 // for nothing after that.
 //
-// It returns inbox.ErrSourceChanged, inbox.ErrBeyondEnd and inbox.ErrMissing,
+// It returns driver.ErrSourceChanged, driver.ErrBeyondEnd and driver.ErrMissing,
 // after OnAlarm; inbox.ErrBusy where another session must end its transaction
-// first; inbox.ErrWrongTopic, inbox.ErrNoPosition, ErrOtherInbox, ErrNotDurable,
+// first; driver.ErrWrongTopic, driver.ErrNoPosition, ErrOtherInbox, ErrNotDurable,
 // outbox.ErrNotMigrated. Nothing is changed then.
 //
 // A log may grow between the reading of End and the call: another session that is
-// still at work on new messages can pass End, which is inbox.ErrBeyondEnd. Begin
+// still at work on new messages can pass End, which is driver.ErrBeyondEnd. Begin
 // again with a new End.
-func (w *Watermark) Assigned(ctx context.Context, parts []inbox.Assignment) ([]int64, error) {
+func (w *Watermark) Assigned(ctx context.Context, parts []driver.Assignment) ([]int64, error) {
 	a := assigning{Watermark: w}
 	for _, p := range parts {
 		source, err := w.keys.sourceOf(p.Topic, p.Source, p.Partition)
@@ -33,7 +34,7 @@ func (w *Watermark) Assigned(ctx context.Context, parts []inbox.Assignment) ([]i
 		}
 		if p.Start < 0 || p.End < p.Start || p.From < 0 {
 			return nil, w.wrap("assign", fmt.Errorf("%w: %s starts at %d, ends at %d, is to be read from %d",
-				inbox.ErrNoPosition, partitionName(p.Topic, p.Partition), p.Start, p.End, p.From))
+				driver.ErrNoPosition, partitionName(p.Topic, p.Partition), p.Start, p.End, p.From))
 		}
 		a.parts = append(a.parts, part{Assignment: p, source: source})
 	}
@@ -62,7 +63,7 @@ type assigning struct {
 
 // part is a partition of the call.
 type part struct {
-	inbox.Assignment
+	driver.Assignment
 
 	source  pgtype.UUID
 	isNew   bool // nothing was remembered
@@ -146,13 +147,13 @@ func (a *assigning) settle(ctx context.Context, tx pgx.Tx, number int16, p *part
 	case p.next > p.End:
 		alarm.Kind, alarm.Refused = AlarmBeyondEnd, true
 		a.alarms = append(a.alarms, alarm)
-		return fmt.Errorf("%w: %s ends at %d, to be read on at %d", inbox.ErrBeyondEnd,
+		return fmt.Errorf("%w: %s ends at %d, to be read on at %d", driver.ErrBeyondEnd,
 			partitionName(p.Topic, p.Partition), p.End, p.next)
 	case p.next < p.Start:
 		alarm.Kind, alarm.Refused = AlarmMissing, a.cfg.Missing == RefuseMissing
 		a.alarms = append(a.alarms, alarm)
 		if alarm.Refused {
-			return fmt.Errorf("%w: %s starts at %d, to be read on at %d", inbox.ErrMissing,
+			return fmt.Errorf("%w: %s starts at %d, to be read on at %d", driver.ErrMissing,
 				partitionName(p.Topic, p.Partition), p.Start, p.next)
 		}
 		p.next = p.Start

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/testenv"
 )
@@ -52,9 +53,9 @@ func TestI8_AssignedReadsOnWhereTheDatabaseSays(t *testing.T) {
 			t.Parallel()
 			db := testenv.Postgres(t, template)
 			w := newWatermark(t, db, kind, pginbox.WatermarkConfig{})
-			second := inbox.Assignment{Source: wmSource, Topic: wmTopic, Partition: 1, Start: 2, End: 8, From: 8}
+			second := driver.Assignment{Source: wmSource, Topic: wmTopic, Partition: 1, Start: 2, End: 8, From: 8}
 
-			next, err := w.Assigned(t.Context(), []inbox.Assignment{second, whole(5)})
+			next, err := w.Assigned(t.Context(), []driver.Assignment{second, whole(5)})
 			require.NoError(t, err)
 			require.Equal(t, []int64{8, 0}, next)
 			_, err = processAt(t.Context(), w, at(0), effectOf(at(0)))
@@ -63,7 +64,7 @@ func TestI8_AssignedReadsOnWhereTheDatabaseSays(t *testing.T) {
 			// What the group has committed counts for nothing from now on.
 			moved := whole(5)
 			moved.From, second.From = 4, 3
-			next, err = newWatermark(t, db, kind, pginbox.WatermarkConfig{}).Assigned(t.Context(), []inbox.Assignment{moved, second})
+			next, err = newWatermark(t, db, kind, pginbox.WatermarkConfig{}).Assigned(t.Context(), []driver.Assignment{moved, second})
 			require.NoError(t, err)
 			require.Equal(t, []int64{1, 8}, next)
 			next, err = w.Assigned(t.Context(), nil)
@@ -83,7 +84,7 @@ func TestI8_AssignedAtTheSameTime(t *testing.T) {
 		group.Go(func() {
 			first := whole(9)
 			first.From = int64(i)
-			_, errs[i] = w.Assigned(t.Context(), []inbox.Assignment{first})
+			_, errs[i] = w.Assigned(t.Context(), []driver.Assignment{first})
 		})
 	}
 	group.Wait()
@@ -109,11 +110,11 @@ func TestI8_ChangedSourceAlarms(t *testing.T) {
 		Kind: pginbox.AlarmNewSource, Consumer: "c", Topic: wmTopic, Source: wmOther, Known: wmSource, Refused: true,
 	}
 	for range 2 {
-		_, err = w.Assigned(t.Context(), []inbox.Assignment{again})
-		require.ErrorIs(t, err, inbox.ErrSourceChanged)
-		var changed *inbox.SourceChangedError
+		_, err = w.Assigned(t.Context(), []driver.Assignment{again})
+		require.ErrorIs(t, err, driver.ErrSourceChanged)
+		var changed *driver.SourceChangedError
 		require.ErrorAs(t, err, &changed)
-		require.Equal(t, inbox.SourceChangedError{Topic: wmTopic, Known: wmSource, Found: wmOther}, *changed)
+		require.Equal(t, driver.SourceChangedError{Topic: wmTopic, Known: wmSource, Found: wmOther}, *changed)
 		require.Equal(t, []pginbox.WatermarkAlarm{want}, heard.take())
 	}
 	require.Contains(t, heard.log.String(), "alarm=new_source consumer=c topic=events source="+wmOther+" refused=true known_source="+wmSource)
@@ -123,8 +124,8 @@ func TestI8_ChangedSourceAlarms(t *testing.T) {
 	require.Empty(t, heard.take())
 
 	// The old one comes back, with what is remembered of it.
-	_, err = w.Assigned(t.Context(), []inbox.Assignment{whole(5)})
-	require.ErrorIs(t, err, inbox.ErrSourceChanged)
+	_, err = w.Assigned(t.Context(), []driver.Assignment{whole(5)})
+	require.ErrorIs(t, err, driver.ErrSourceChanged)
 	require.NoError(t, w.Accept(t.Context(), pginbox.AcceptSource{WatermarkBy: someone, Topic: wmTopic, Source: wmSource}))
 	require.Equal(t, int64(1), assign(t, w, whole(5)))
 }
@@ -156,8 +157,8 @@ func TestI8_LogThatEndsBeforeTheWatermark(t *testing.T) {
 	require.Equal(t, int64(6), assign(t, w, first))
 	require.Equal(t, int64(6), assign(t, w, whole(6)))
 
-	_, err := w.Assigned(t.Context(), []inbox.Assignment{whole(5)})
-	require.ErrorIs(t, err, inbox.ErrBeyondEnd)
+	_, err := w.Assigned(t.Context(), []driver.Assignment{whole(5)})
+	require.ErrorIs(t, err, driver.ErrBeyondEnd)
 	require.ErrorContains(t, err, `partition 0 of topic "events" ends at 5, to be read on at 6`)
 	require.Equal(t, []pginbox.WatermarkAlarm{{
 		Kind: pginbox.AlarmBeyondEnd, Consumer: "c", Topic: wmTopic, Source: wmSource, Next: 6, End: 5, Refused: true,
@@ -169,9 +170,9 @@ func TestI8_LogThatEndsBeforeTheWatermark(t *testing.T) {
 	require.Equal(t, int64(5), assign(t, w, whole(5)))
 
 	// Offsets that the group has committed are no better.
-	fresh := inbox.Assignment{Source: wmSource, Topic: wmTopic, Partition: 1, End: 3, From: 4}
-	_, err = w.Assigned(t.Context(), []inbox.Assignment{fresh})
-	require.ErrorIs(t, err, inbox.ErrBeyondEnd)
+	fresh := driver.Assignment{Source: wmSource, Topic: wmTopic, Partition: 1, End: 3, From: 4}
+	_, err = w.Assigned(t.Context(), []driver.Assignment{fresh})
+	require.ErrorIs(t, err, driver.ErrBeyondEnd)
 	state, err := w.Watermarks(t.Context())
 	require.NoError(t, err)
 	require.Len(t, state, 1, "what is refused is not remembered")
@@ -191,14 +192,14 @@ func TestI8_LogThatHasDroppedMessages(t *testing.T) {
 
 	cfg := heard.config()
 	cfg.Missing = pginbox.RefuseMissing
-	_, err := newWatermark(t, db, "pgx", cfg).Assigned(t.Context(), []inbox.Assignment{cut})
-	require.ErrorIs(t, err, inbox.ErrMissing)
+	_, err := newWatermark(t, db, "pgx", cfg).Assigned(t.Context(), []driver.Assignment{cut})
+	require.ErrorIs(t, err, driver.ErrMissing)
 	require.ErrorContains(t, err, `partition 0 of topic "events" starts at 3, to be read on at 0`)
 	require.Equal(t, []pginbox.WatermarkAlarm{want}, heard.take())
 
 	// A handler of another session may still run for a message that is gone.
 	_, err = processAt(t.Context(), w, at(0), func(ctx context.Context) error {
-		_, err := w.Assigned(ctx, []inbox.Assignment{cut})
+		_, err := w.Assigned(ctx, []driver.Assignment{cut})
 		require.ErrorIs(t, err, inbox.ErrBusy)
 		return errOnPurpose
 	})
@@ -225,20 +226,20 @@ func TestI8_UnsoundAssignmentsAreRefused(t *testing.T) {
 	require.NoError(t, err)
 	assign(t, w, whole(1))
 	for name, tt := range map[string]struct {
-		assignment inbox.Assignment
+		assignment driver.Assignment
 		want       error
 		text       string
 	}{
-		"retry topic":  {inbox.Assignment{Source: wmSource, Topic: "events-retry"}, inbox.ErrWrongTopic, `topic "events-retry"`},
-		"no source":    {inbox.Assignment{Topic: wmTopic}, inbox.ErrNoPosition, `source ""`},
-		"one source":   {inbox.Assignment{Source: wmSource, Topic: "other"}, inbox.ErrNoPosition, `is that of topic "events", not of "other"`},
-		"partition":    {inbox.Assignment{Source: wmSource, Topic: wmTopic, Partition: -1}, inbox.ErrNoPosition, "partition -1"},
-		"end":          {inbox.Assignment{Source: wmSource, Topic: wmTopic, Start: 2, End: 1}, inbox.ErrNoPosition, "starts at 2, ends at 1"},
-		"no committed": {inbox.Assignment{Source: wmSource, Topic: wmTopic, End: 1, From: -1}, inbox.ErrNoPosition, "is to be read from -1"},
+		"retry topic":  {driver.Assignment{Source: wmSource, Topic: "events-retry"}, driver.ErrWrongTopic, `topic "events-retry"`},
+		"no source":    {driver.Assignment{Topic: wmTopic}, driver.ErrNoPosition, `source ""`},
+		"one source":   {driver.Assignment{Source: wmSource, Topic: "other"}, driver.ErrNoPosition, `is that of topic "events", not of "other"`},
+		"partition":    {driver.Assignment{Source: wmSource, Topic: wmTopic, Partition: -1}, driver.ErrNoPosition, "partition -1"},
+		"end":          {driver.Assignment{Source: wmSource, Topic: wmTopic, Start: 2, End: 1}, driver.ErrNoPosition, "starts at 2, ends at 1"},
+		"no committed": {driver.Assignment{Source: wmSource, Topic: wmTopic, End: 1, From: -1}, driver.ErrNoPosition, "is to be read from -1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			next, err := w.Assigned(t.Context(), []inbox.Assignment{whole(1), tt.assignment})
+			next, err := w.Assigned(t.Context(), []driver.Assignment{whole(1), tt.assignment})
 			require.ErrorIs(t, err, tt.want)
 			require.ErrorContains(t, err, tt.text)
 			require.Nil(t, next)

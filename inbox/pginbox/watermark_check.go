@@ -5,16 +5,16 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 )
 
 // Check looks whether the messages at acked, one a partition, are still remembered
 // as processed: a failover that lost commits, or Set, may have gone behind them. It
 // reads one small table, writes nothing and waits for nobody. It returns an
-// inbox.GapError for the first that is not, inbox.ErrNotAssigned where nothing is
+// driver.GapError for the first that is not, driver.ErrNotAssigned where nothing is
 // remembered of a partition, or the database's error; kafkasource.Config.Check is for
 // it.
-func (w *Watermark) Check(ctx context.Context, acked []inbox.Position) error {
+func (w *Watermark) Check(ctx context.Context, acked []driver.Position) error {
 	err := w.lend(ctx, func(conn *pgx.Conn) error {
 		for _, p := range acked {
 			source, err := w.keys.sourceOf(p.Topic, p.Source, p.Partition)

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/logger"
 	"github.com/leat-go/leat/outbox"
 )
@@ -58,7 +59,7 @@ type WatermarkConfig struct {
 type NewSourcePolicy int
 
 const (
-	// RefuseNewSource makes Assigned return inbox.ErrSourceChanged until
+	// RefuseNewSource makes Assigned return driver.ErrSourceChanged until
 	// Watermark.AcceptSource is called.
 	RefuseNewSource NewSourcePolicy = iota
 	// FollowNewSource accepts the new log and reads all of it. Where it is a copy of
@@ -75,7 +76,7 @@ const (
 	// messages were lost the log does not say: the offsets may have been those of
 	// compacted records, or of the ends of transactions.
 	PassOverMissing MissingPolicy = iota
-	// RefuseMissing makes Assigned return inbox.ErrMissing until
+	// RefuseMissing makes Assigned return driver.ErrMissing until
 	// Watermark.Set is called.
 	RefuseMissing
 )
@@ -128,14 +129,14 @@ func topicSet(topics []string) (map[string]bool, error) {
 
 // idFromPosition is an inbox.IDSource for messages that nobody has given an id.
 func idFromPosition(msg *message.Message) (string, error) {
-	at, ok := inbox.PositionFrom(msg.Context())
+	at, ok := driver.PositionFrom(msg.Context())
 	if !ok {
-		return "", inbox.ErrNoPosition
+		return "", driver.ErrNoPosition
 	}
 	return describe(at), nil
 }
 
 // describe names a position for people.
-func describe(at inbox.Position) string {
+func describe(at driver.Position) string {
 	return at.Topic + "/" + strconv.Itoa(int(at.Partition)) + "@" + strconv.FormatInt(at.Offset, 10)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/testenv"
 )
@@ -61,7 +62,7 @@ func (s *wmStage) watermark(tb testing.TB, cfg pginbox.WatermarkConfig) *pginbox
 }
 
 // placeOf is a handler that writes where the message was read.
-func placeOf(p inbox.Position) func(ctx context.Context) error {
+func placeOf(p driver.Position) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
 		return exec(ctx, `INSERT INTO effects VALUES ($1)`, strconv.Itoa(int(p.Partition))+"/"+strconv.FormatInt(p.Offset, 10))
 	}
@@ -94,7 +95,7 @@ func TestI8_RebalanceWithAHandlerInFlight(t *testing.T) {
 	var once sync.Once
 	join := func(during func(ctx context.Context) error) {
 		w := s.watermark(t, pginbox.WatermarkConfig{})
-		m, err := newMember(s.broker.Brokers, s.group, s.topic, w, func(ctx context.Context, p inbox.Position) (inbox.Outcome, error) {
+		m, err := newMember(s.broker.Brokers, s.group, s.topic, w, func(ctx context.Context, p driver.Position) (inbox.Outcome, error) {
 			outcome, err := processAt(ctx, w, p, func(ctx context.Context) error {
 				return errors.Join(during(ctx), placeOf(p)(ctx))
 			})
@@ -146,7 +147,7 @@ func await(ctx context.Context, c <-chan struct{}) error {
 }
 
 // assignmentList is all partitions of the topic.
-func assignmentList(t *testing.T, s *wmStage) (all []inbox.Assignment) {
+func assignmentList(t *testing.T, s *wmStage) (all []driver.Assignment) {
 	t.Helper()
 	of, err := assignments(t.Context(), s.admin, s.topic)
 	require.NoError(t, err)
@@ -170,7 +171,7 @@ func TestI8_TopicCreatedAgainOnKafka(t *testing.T) {
 	defer cancel()
 	refused, committed := make(chan pginbox.WatermarkAlarm, 100), make(chan struct{}, 5)
 	w := s.watermark(t, pginbox.WatermarkConfig{OnAlarm: func(_ context.Context, a pginbox.WatermarkAlarm) { refused <- a }})
-	m, err := newMember(s.broker.Brokers, s.group, s.topic, w, func(ctx context.Context, p inbox.Position) (inbox.Outcome, error) {
+	m, err := newMember(s.broker.Brokers, s.group, s.topic, w, func(ctx context.Context, p driver.Position) (inbox.Outcome, error) {
 		outcome, err := processAt(ctx, w, p, placeOf(p))
 		if outcome == inbox.OutcomeCommitted {
 			committed <- struct{}{}
@@ -181,8 +182,8 @@ func TestI8_TopicCreatedAgainOnKafka(t *testing.T) {
 	defer m.close()
 	done := make(chan error, 1)
 	go func() {
-		err := inbox.ErrSourceChanged
-		for errors.Is(err, inbox.ErrSourceChanged) { // the group is joined anew each time
+		err := driver.ErrSourceChanged
+		for errors.Is(err, driver.ErrSourceChanged) { // the group is joined anew each time
 			err = m.run(ctx)
 		}
 		done <- err
@@ -207,14 +208,14 @@ func TestI8_TopicCreatedAgainOnKafka(t *testing.T) {
 }
 
 // consumeThree produces three messages and processes them.
-func (s *wmStage) consumeThree(t *testing.T) inbox.Assignment {
+func (s *wmStage) consumeThree(t *testing.T) driver.Assignment {
 	t.Helper()
 	w := s.watermark(t, pginbox.WatermarkConfig{})
 	s.produce(t, 3, 1)
 	a := assignmentList(t, s)[0]
 	require.Zero(t, assign(t, w, a))
 	for offset := range int64(3) {
-		p := inbox.Position{Source: a.Source, Topic: s.topic, Offset: offset, Prev: offset - 1, Serial: true}
+		p := driver.Position{Source: a.Source, Topic: s.topic, Offset: offset, Prev: offset - 1, Serial: true}
 		_, err := processAt(t.Context(), w, p, placeOf(p))
 		require.NoError(t, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/pginbox"
 )
 
@@ -21,7 +22,7 @@ type member struct {
 	w       *pginbox.Watermark
 	admin   *kadm.Client
 	client  *kgo.Client
-	process func(ctx context.Context, p inbox.Position) (inbox.Outcome, error)
+	process func(ctx context.Context, p driver.Position) (inbox.Outcome, error)
 
 	mu     sync.Mutex
 	source string
@@ -31,7 +32,7 @@ type member struct {
 // newMember joins group.
 func newMember(
 	brokers []string, group, topic string, w *pginbox.Watermark,
-	process func(ctx context.Context, p inbox.Position) (inbox.Outcome, error), opts ...kgo.Opt,
+	process func(ctx context.Context, p driver.Position) (inbox.Outcome, error), opts ...kgo.Opt,
 ) (*member, error) {
 	admin, err := kgo.NewClient(kgo.SeedBrokers(brokers...))
 	if err != nil {
@@ -60,7 +61,7 @@ func (m *member) close() {
 // assigned takes the offsets that the group has committed and returns those at
 // which to read.
 func (m *member) assigned(ctx context.Context, committed map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
-	var parts []inbox.Assignment
+	var parts []driver.Assignment
 	for topic, offsets := range committed {
 		of, err := assignments(ctx, m.admin, topic)
 		if err != nil {
@@ -89,7 +90,7 @@ func (m *member) assigned(ctx context.Context, committed map[string]map[int32]kg
 
 // assignments asks the broker for the partitions of topic, to be read from their
 // starts.
-func assignments(ctx context.Context, admin *kadm.Client, topic string) (map[int32]inbox.Assignment, error) {
+func assignments(ctx context.Context, admin *kadm.Client, topic string) (map[int32]driver.Assignment, error) {
 	topics, err := admin.ListTopics(ctx, topic)
 	if err != nil {
 		return nil, err
@@ -105,11 +106,11 @@ func assignments(ctx context.Context, admin *kadm.Client, topic string) (map[int
 	if err := errors.Join(topics.Error(), starts.Error(), ends.Error()); err != nil {
 		return nil, err
 	}
-	all := map[int32]inbox.Assignment{}
+	all := map[int32]driver.Assignment{}
 	for partition := range topics[topic].Partitions {
 		start, _ := starts.Lookup(topic, partition)
 		end, _ := ends.Lookup(topic, partition)
-		all[partition] = inbox.Assignment{
+		all[partition] = driver.Assignment{
 			Source: uuid.UUID(topics[topic].ID).String(), Topic: topic, Partition: partition,
 			Start: start.Offset, End: end.Offset, From: start.Offset,
 		}
@@ -125,7 +126,7 @@ func (m *member) run(ctx context.Context) error {
 	var workers sync.WaitGroup
 	defer workers.Wait()
 	defer cancel(nil)
-	queues := map[int32]chan inbox.Position{}
+	queues := map[int32]chan driver.Position{}
 	for {
 		fetches := m.client.PollRecords(ctx, 10)
 		positions := m.positions(fetches)
@@ -138,7 +139,7 @@ func (m *member) run(ctx context.Context) error {
 		}
 		for _, p := range positions {
 			if queues[p.Partition] == nil {
-				queue := make(chan inbox.Position, 1000) // more than any test has
+				queue := make(chan driver.Position, 1000) // more than any test has
 				queues[p.Partition] = queue
 				workers.Go(func() { cancel(m.work(ctx, queue)) })
 			}
@@ -159,7 +160,7 @@ func sessionError(ctx context.Context) error {
 }
 
 // work delivers the messages of one partition.
-func (m *member) work(ctx context.Context, queue <-chan inbox.Position) error {
+func (m *member) work(ctx context.Context, queue <-chan driver.Position) error {
 	for {
 		select {
 		case p := <-queue:
@@ -173,11 +174,11 @@ func (m *member) work(ctx context.Context, queue <-chan inbox.Position) error {
 }
 
 // positions is called while the group cannot be rebalanced.
-func (m *member) positions(fetches kgo.Fetches) (all []inbox.Position) {
+func (m *member) positions(fetches kgo.Fetches) (all []driver.Position) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	fetches.EachRecord(func(r *kgo.Record) {
-		all = append(all, inbox.Position{
+		all = append(all, driver.Position{
 			Source: m.source, Topic: r.Topic, Partition: r.Partition, Offset: r.Offset, Prev: m.prev[r.Partition], Serial: true,
 		})
 		m.prev[r.Partition] = r.Offset
@@ -186,7 +187,7 @@ func (m *member) positions(fetches kgo.Fetches) (all []inbox.Position) {
 }
 
 // deliver delivers a message until it is acked.
-func (m *member) deliver(ctx context.Context, p inbox.Position) error {
+func (m *member) deliver(ctx context.Context, p driver.Position) error {
 	for {
 		_, err := m.process(ctx, p)
 		switch {

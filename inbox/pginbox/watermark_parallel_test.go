@@ -10,16 +10,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/testenv"
 )
 
-// upsert is the forbidden inbox.Store: an upsert that asks only whether the
+// upsert is the forbidden driver.Store: an upsert that asks only whether the
 // watermark is behind the message.
 type upsert struct{ pool *pgxpool.Pool }
 
-func (s upsert) Claim(ctx context.Context, _ string) (inbox.Unit, inbox.Status, error) {
-	p, _ := inbox.PositionFrom(ctx)
+func (s upsert) Claim(ctx context.Context, _ string) (driver.Unit, driver.Status, error) {
+	p, _ := driver.PositionFrom(ctx)
 	tx, err := s.pool.Begin(ctx)
 	if err != nil {
 		return nil, 0, err
@@ -28,16 +29,16 @@ func (s upsert) Claim(ctx context.Context, _ string) (inbox.Unit, inbox.Status, 
 		ON CONFLICT (consumer, source, part) DO UPDATE SET next_off = EXCLUDED.next_off WHERE w.next_off <= $3::bigint`,
 		p.Source, p.Partition, p.Offset)
 	if err == nil && tag.RowsAffected() == 1 {
-		return txUnit{tx}, inbox.Claimed, nil
+		return txUnit{tx}, driver.Claimed, nil
 	}
 	_ = tx.Rollback(context.WithoutCancel(ctx))
-	return nil, inbox.Duplicate, err
+	return nil, driver.Duplicate, err
 }
 
 // lyingSession delivers count messages in order but several at a time, and says
 // that it does not. Each message is delivered until it is acked; the first run of
 // every fifth fails.
-func lyingSession(t *testing.T, count int64, process func(p inbox.Position, handle func(context.Context) error) error) {
+func lyingSession(t *testing.T, count int64, process func(p driver.Position, handle func(context.Context) error) error) {
 	t.Helper()
 	type delivery struct {
 		offset int64
@@ -86,7 +87,7 @@ func TestI8_ParallelProcessingLosesNothing(t *testing.T) {
 			db := testenv.Postgres(t, template)
 			w := newWatermark(t, db, kind, pginbox.WatermarkConfig{})
 			assign(t, w, whole(count))
-			lyingSession(t, count, func(p inbox.Position, handle func(context.Context) error) error {
+			lyingSession(t, count, func(p driver.Position, handle func(context.Context) error) error {
 				_, err := processAt(t.Context(), w, p, handle)
 				return err
 			})
@@ -99,7 +100,7 @@ func TestI8_ParallelProcessingLosesNothing(t *testing.T) {
 		db := testenv.Postgres(t, template)
 		p, err := inbox.New(upsert{db.Pool}, "c", inbox.Config{IDFrom: inbox.IDFromUUID()})
 		require.NoError(t, err)
-		lyingSession(t, count, func(pos inbox.Position, handle func(context.Context) error) error {
+		lyingSession(t, count, func(pos driver.Position, handle func(context.Context) error) error {
 			msg := delivered(t.Context(), pos)
 			msg.UUID = strconv.FormatInt(pos.Offset, 10)
 			_, err := p.Process(msg.Context(), msg, handle)

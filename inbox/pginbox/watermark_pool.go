@@ -7,11 +7,11 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/pgerr"
 )
 
-// watermarkPool is an inbox.Store of positions on a pgx pool.
+// watermarkPool is an driver.Store of positions on a pgx pool.
 type watermarkPool struct {
 	watermarkKeys
 
@@ -19,10 +19,10 @@ type watermarkPool struct {
 	isolation pgx.TxIsoLevel
 }
 
-var _ inbox.Store = (*watermarkPool)(nil)
+var _ driver.Store = (*watermarkPool)(nil)
 
-// Claim implements inbox.Store, by the position that ctx carries.
-func (s *watermarkPool) Claim(ctx context.Context, _ string) (inbox.Unit, inbox.Status, error) {
+// Claim implements driver.Store, by the position that ctx carries.
+func (s *watermarkPool) Claim(ctx context.Context, _ string) (driver.Unit, driver.Status, error) {
 	at, err := s.place(ctx)
 	if err != nil {
 		return nil, 0, err
@@ -40,7 +40,7 @@ func (s *watermarkPool) Claim(ctx context.Context, _ string) (inbox.Unit, inbox.
 }
 
 // claimOn leaves conn to the unit, or to the caller where it returns none.
-func (s *watermarkPool) claimOn(ctx context.Context, conn *pgxpool.Conn, at place) (inbox.Unit, inbox.Status, error) {
+func (s *watermarkPool) claimOn(ctx context.Context, conn *pgxpool.Conn, at place) (driver.Unit, driver.Status, error) {
 	number, err := s.number(ctx, conn.Conn())
 	if err != nil {
 		return nil, 0, err
@@ -48,7 +48,7 @@ func (s *watermarkPool) claimOn(ctx context.Context, conn *pgxpool.Conn, at plac
 	tx, setting, err := s.open(ctx, conn.Conn(), number, at)
 	switch {
 	case err == nil && setting != asyncCommit:
-		return &poolUnit{conn: conn, tx: tx}, inbox.Claimed, nil
+		return &poolUnit{conn: conn, tx: tx}, driver.Claimed, nil
 	case err == nil:
 		err = ErrNotDurable
 	case errors.Is(err, pgx.ErrNoRows):
@@ -86,7 +86,7 @@ func (s *watermarkPool) open(ctx context.Context, conn *pgx.Conn, number int16, 
 
 // lookAt ends the transaction if there is one and asks, in the same round trip,
 // what is remembered.
-func (s *watermarkPool) lookAt(ctx context.Context, conn *pgx.Conn, number int16, at place) (inbox.Status, error) {
+func (s *watermarkPool) lookAt(ctx context.Context, conn *pgx.Conn, number int16, at place) (driver.Status, error) {
 	var next *int64
 	var current *string
 	batch := &pgx.Batch{}

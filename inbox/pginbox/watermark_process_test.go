@@ -18,6 +18,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/pginbox"
 )
 
@@ -47,7 +48,7 @@ func memberProcess() error {
 	}
 	var mu sync.Mutex
 	told := bufio.NewScanner(os.Stdin)
-	say := func(what string, p inbox.Position) {
+	say := func(what string, p driver.Position) {
 		mu.Lock()
 		defer mu.Unlock()
 		fmt.Printf("%s %d/%d\n", what, p.Partition, p.Offset)
@@ -56,7 +57,7 @@ func memberProcess() error {
 		}
 	}
 	m, err := newMember(strings.Split(os.Getenv(envMemberBrokers), ","), os.Getenv(envMemberGroup), topic, w,
-		func(ctx context.Context, p inbox.Position) (inbox.Outcome, error) {
+		func(ctx context.Context, p driver.Position) (inbox.Outcome, error) {
 			outcome, err := processAt(ctx, w, p, func(ctx context.Context) error {
 				err := placeOf(p)(ctx)
 				say("handling", p)

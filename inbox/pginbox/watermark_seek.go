@@ -3,7 +3,7 @@ package pginbox
 import (
 	"context"
 
-	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 )
 
 // LogBounds says what a log has of a partition: the offsets of its oldest message
@@ -14,15 +14,15 @@ type LogBounds func(ctx context.Context, topic string, partition int32) (start, 
 // which it would begin and takes offsets by partition, of one topic at a time. What
 // the log has, bounds must tell: without it nobody would notice that the log has
 // lost messages.
-func (w *Watermark) Seek(bounds LogBounds) func(ctx context.Context, begins []inbox.Position) (map[int32]int64, error) {
-	return func(ctx context.Context, begins []inbox.Position) (map[int32]int64, error) {
-		parts := make([]inbox.Assignment, len(begins))
+func (w *Watermark) Seek(bounds LogBounds) func(ctx context.Context, begins []driver.Position) (map[int32]int64, error) {
+	return func(ctx context.Context, begins []driver.Position) (map[int32]int64, error) {
+		parts := make([]driver.Assignment, len(begins))
 		for i, p := range begins {
 			start, end, err := bounds(ctx, p.Topic, p.Partition)
 			if err != nil {
 				return nil, w.wrap("bounds of "+partitionName(p.Topic, p.Partition), err)
 			}
-			parts[i] = inbox.Assignment{
+			parts[i] = driver.Assignment{
 				Source: p.Source, Topic: p.Topic, Partition: p.Partition, Start: start, End: end, From: p.Offset,
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/faultnet"
 	"github.com/leat-go/leat/internal/testenv"
@@ -20,7 +21,7 @@ func TestI8_SeekReadsOnWhereTheDatabaseSays(t *testing.T) {
 	start, end := int64(0), int64(9)
 	var away error
 	seek := w.Seek(func(context.Context, string, int32) (int64, int64, error) { return start, end, away })
-	begins := []inbox.Position{at(0), at(4)}
+	begins := []driver.Position{at(0), at(4)}
 	begins[1].Partition = 1
 
 	next, err := seek(t.Context(), begins)
@@ -34,7 +35,7 @@ func TestI8_SeekReadsOnWhereTheDatabaseSays(t *testing.T) {
 
 	start, end = 0, 3
 	_, err = seek(t.Context(), begins)
-	require.ErrorIs(t, err, inbox.ErrBeyondEnd)
+	require.ErrorIs(t, err, driver.ErrBeyondEnd)
 	away = errOnPurpose
 	_, err = seek(t.Context(), begins)
 	require.ErrorIs(t, err, errOnPurpose)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/testenv"
 )
@@ -23,28 +24,28 @@ const (
 
 // whole is an assignment of partition 0 of a log that still has all of count
 // messages, to be read from its start.
-func whole(count int64) inbox.Assignment {
-	return inbox.Assignment{Source: wmSource, Topic: wmTopic, End: count}
+func whole(count int64) driver.Assignment {
+	return driver.Assignment{Source: wmSource, Topic: wmTopic, End: count}
 }
 
 // at is the position of offset in a session without gaps.
-func at(offset int64) inbox.Position {
-	return inbox.Position{Source: wmSource, Topic: wmTopic, Offset: offset, Prev: offset - 1, Serial: true}
+func at(offset int64) driver.Position {
+	return driver.Position{Source: wmSource, Topic: wmTopic, Offset: offset, Prev: offset - 1, Serial: true}
 }
 
 // delivered is a message as a subscriber hands it out.
-func delivered(ctx context.Context, p inbox.Position) *message.Message {
-	return message.NewMessageWithContext(inbox.WithPosition(ctx, p), "", nil)
+func delivered(ctx context.Context, p driver.Position) *message.Message {
+	return message.NewMessageWithContext(driver.WithPosition(ctx, p), "", nil)
 }
 
 // processAt processes the message at p.
-func processAt(ctx context.Context, w *pginbox.Watermark, p inbox.Position, handle func(context.Context) error) (inbox.Outcome, error) {
+func processAt(ctx context.Context, w *pginbox.Watermark, p driver.Position, handle func(context.Context) error) (inbox.Outcome, error) {
 	msg := delivered(ctx, p)
 	return w.Process(msg.Context(), msg, handle)
 }
 
 // effectOf is a handler that writes the offset.
-func effectOf(p inbox.Position) func(ctx context.Context) error {
+func effectOf(p driver.Position) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
 		return exec(ctx, `INSERT INTO effects VALUES ($1)`, strconv.FormatInt(p.Offset, 10))
 	}
@@ -55,7 +56,7 @@ func effectOf(p inbox.Position) func(ctx context.Context) error {
 func newWatermark(tb testing.TB, db *testenv.Database, kind string, cfg pginbox.WatermarkConfig) *pginbox.Watermark {
 	tb.Helper()
 	if cfg.BusyDelay == 0 {
-		cfg.BusyDelay = inbox.NoBusyDelay
+		cfg.BusyDelay = inbox.NoDelay
 	}
 	var w *pginbox.Watermark
 	var err error
@@ -69,9 +70,9 @@ func newWatermark(tb testing.TB, db *testenv.Database, kind string, cfg pginbox.
 }
 
 // assign is Assigned for one partition.
-func assign(tb testing.TB, w *pginbox.Watermark, a inbox.Assignment) int64 {
+func assign(tb testing.TB, w *pginbox.Watermark, a driver.Assignment) int64 {
 	tb.Helper()
-	next, err := w.Assigned(tb.Context(), []inbox.Assignment{a})
+	next, err := w.Assigned(tb.Context(), []driver.Assignment{a})
 	require.NoError(tb, err)
 	require.Len(tb, next, 1)
 	return next[0]
@@ -117,9 +118,9 @@ func requireMonotone(tb testing.TB, db *testenv.Database, count int64) {
 // up to count, each until it is acked, or until stop says that the session is over.
 func readOn(
 	ctx context.Context, w *pginbox.Watermark, count int64,
-	stop func() bool, handle func(inbox.Position) func(context.Context) error,
+	stop func() bool, handle func(driver.Position) func(context.Context) error,
 ) (done bool, err error) {
-	next, err := w.Assigned(ctx, []inbox.Assignment{whole(count)})
+	next, err := w.Assigned(ctx, []driver.Assignment{whole(count)})
 	if err != nil {
 		return false, err
 	}
@@ -135,7 +136,7 @@ func readOn(
 			if err == nil {
 				break
 			}
-			if errors.Is(err, inbox.ErrGap) || ctx.Err() != nil {
+			if errors.Is(err, driver.ErrGap) || ctx.Err() != nil {
 				return false, err
 			}
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
-	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 )
 
 // knownSource is a row of the sources.
@@ -45,7 +45,7 @@ func (a *assigning) settleSources(ctx context.Context, tx pgx.Tx, number int16) 
 	for i := range a.parts {
 		p := &a.parts[i]
 		if s, ok := bySource[p.Source]; ok && s.topic != p.Topic {
-			return fmt.Errorf("%w: source %s is that of topic %.200q, not of %.200q", inbox.ErrNoPosition, p.Source, s.topic, p.Topic)
+			return fmt.Errorf("%w: source %s is that of topic %.200q, not of %.200q", driver.ErrNoPosition, p.Source, s.topic, p.Topic)
 		}
 		if current[p.Topic] != p.Source {
 			if err := a.newSource(ctx, tx, number, p, current[p.Topic]); err != nil {
@@ -70,7 +70,7 @@ func (a *assigning) newSource(ctx context.Context, tx pgx.Tx, number int16, p *p
 			Source: p.Source, Known: known, Refused: refused,
 		})
 		if refused {
-			return &inbox.SourceChangedError{Topic: p.Topic, Known: known, Found: p.Source}
+			return &driver.SourceChangedError{Topic: p.Topic, Known: known, Found: p.Source}
 		}
 	}
 	return a.replaceSource(ctx, tx, number, p.Topic, p.source, known)

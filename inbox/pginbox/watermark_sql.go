@@ -8,11 +8,11 @@ import (
 
 	"github.com/jackc/pgx/v5/stdlib"
 
-	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/pgerr"
 )
 
-// watermarkSQL is an inbox.Store of positions on database/sql.
+// watermarkSQL is an driver.Store of positions on database/sql.
 type watermarkSQL struct {
 	watermarkKeys
 
@@ -20,10 +20,10 @@ type watermarkSQL struct {
 	isolation sql.IsolationLevel
 }
 
-var _ inbox.Store = (*watermarkSQL)(nil)
+var _ driver.Store = (*watermarkSQL)(nil)
 
-// Claim implements inbox.Store, by the position that ctx carries.
-func (s *watermarkSQL) Claim(ctx context.Context, _ string) (inbox.Unit, inbox.Status, error) {
+// Claim implements driver.Store, by the position that ctx carries.
+func (s *watermarkSQL) Claim(ctx context.Context, _ string) (driver.Unit, driver.Status, error) {
 	at, err := s.place(ctx)
 	if err != nil {
 		return nil, 0, err
@@ -40,7 +40,7 @@ func (s *watermarkSQL) Claim(ctx context.Context, _ string) (inbox.Unit, inbox.S
 }
 
 // claimOn leaves conn to the unit, or to the caller where it returns none.
-func (s *watermarkSQL) claimOn(ctx context.Context, conn *sql.Conn, at place) (inbox.Unit, inbox.Status, error) {
+func (s *watermarkSQL) claimOn(ctx context.Context, conn *sql.Conn, at place) (driver.Unit, driver.Status, error) {
 	number, err := s.numberOn(ctx, conn)
 	if err != nil {
 		return nil, 0, err
@@ -48,7 +48,7 @@ func (s *watermarkSQL) claimOn(ctx context.Context, conn *sql.Conn, at place) (i
 	unit, setting, err := s.open(ctx, conn, number, at)
 	switch {
 	case err == nil && setting != asyncCommit:
-		return unit, inbox.Claimed, nil
+		return unit, driver.Claimed, nil
 	case err == nil:
 		err = ErrNotDurable
 	}

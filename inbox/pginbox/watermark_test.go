@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
@@ -23,19 +24,19 @@ func TestI8_GapIsNeverAcked(t *testing.T) {
 			t.Parallel()
 			db := testenv.Postgres(t, template)
 			w := newWatermark(t, db, kind, pginbox.WatermarkConfig{})
-			require.Equal(t, int64(3), assign(t, w, inbox.Assignment{Source: wmSource, Topic: wmTopic, Start: 1, End: 9, From: 3}))
+			require.Equal(t, int64(3), assign(t, w, driver.Assignment{Source: wmSource, Topic: wmTopic, Start: 1, End: 9, From: 3}))
 			_, err := processAt(t.Context(), w, at(3), func(context.Context) error { return errOnPurpose })
 			require.ErrorIs(t, err, errOnPurpose)
 
 			for range 2 {
 				outcome, err := processAt(t.Context(), w, at(4), effectOf(at(4)))
 				require.Equal(t, inbox.OutcomeFailed, outcome)
-				require.ErrorIs(t, err, inbox.ErrGap)
+				require.ErrorIs(t, err, driver.ErrGap)
 				require.ErrorIs(t, err, inbox.ErrNotClaimed)
 				require.False(t, inbox.ShouldPoison(err))
-				var gap *inbox.GapError
+				var gap *driver.GapError
 				require.ErrorAs(t, err, &gap)
-				require.Equal(t, inbox.GapError{Position: at(4), Next: 3}, *gap)
+				require.Equal(t, driver.GapError{Position: at(4), Next: 3}, *gap)
 				require.ErrorContains(t, err, `topic "events", partition 0, offset 4 follows 3, and 3 is not processed`)
 			}
 			all, _ := countEffects(t, db)
@@ -44,7 +45,7 @@ func TestI8_GapIsNeverAcked(t *testing.T) {
 			// Offsets without messages between two are none.
 			sparse := at(7)
 			sparse.Prev = 3
-			for _, p := range []inbox.Position{at(3), sparse} {
+			for _, p := range []driver.Position{at(3), sparse} {
 				outcome, err := processAt(t.Context(), w, p, effectOf(p))
 				require.NoError(t, err)
 				require.Equal(t, inbox.OutcomeCommitted, outcome)
@@ -72,7 +73,7 @@ func TestI8_FailoverThatForgotIsAGap(t *testing.T) {
 	require.NoError(t, err)
 
 	_, err = processAt(t.Context(), w, at(5), effectOf(at(5)))
-	require.ErrorIs(t, err, inbox.ErrGap)
+	require.ErrorIs(t, err, driver.ErrGap)
 	done, err := readOn(t.Context(), w, 10, func() bool { return false }, effectOf)
 	require.NoError(t, err)
 	require.True(t, done)
@@ -84,26 +85,26 @@ func TestI8_FailoverThatForgotIsAGap(t *testing.T) {
 func TestI8_UnsoundSessionsAreRefused(t *testing.T) {
 	t.Parallel()
 	env := testenv.Postgres(t, template)
-	with := func(change func(*inbox.Position)) *inbox.Position {
+	with := func(change func(*driver.Position)) *driver.Position {
 		p := at(0)
 		change(&p)
 		return &p
 	}
 	tests := map[string]struct {
-		at   *inbox.Position
+		at   *driver.Position
 		want error
 		text string
 	}{
-		"no position":      {nil, inbox.ErrNoPosition, "its context carries none"},
-		"parallel":         {with(func(p *inbox.Position) { p.Serial = false }), inbox.ErrNotSerial, `topic "events"`},
-		"retry topic":      {with(func(p *inbox.Position) { p.Topic = "events-retry" }), inbox.ErrWrongTopic, `topic "events-retry"`},
-		"no source":        {with(func(p *inbox.Position) { p.Source = "" }), inbox.ErrNoPosition, `source "" of topic "events" is no canonical UUID`},
-		"zero source":      {with(func(p *inbox.Position) { p.Source = "00000000-0000-0000-0000-000000000000" }), inbox.ErrNoPosition, "no canonical UUID"},
-		"bad partition":    {with(func(p *inbox.Position) { p.Partition = -1 }), inbox.ErrNoPosition, "partition -1"},
-		"bad offset":       {with(func(p *inbox.Position) { p.Offset, p.Prev = -1, -1 }), inbox.ErrNoPosition, "offset -1 after -1"},
-		"bad predecessor":  {with(func(p *inbox.Position) { p.Prev = 0 }), inbox.ErrNoPosition, "offset 0 after 0"},
-		"other partition":  {with(func(p *inbox.Position) { p.Partition = 1 }), inbox.ErrNotAssigned, `partition 1 of topic "events"`},
-		"topic made again": {with(func(p *inbox.Position) { p.Source = wmOther }), inbox.ErrSourceChanged, `topic "events" was "` + wmSource + `" and is "` + wmOther + `"`},
+		"no position":      {nil, driver.ErrNoPosition, "its context carries none"},
+		"parallel":         {with(func(p *driver.Position) { p.Serial = false }), driver.ErrNotSerial, `topic "events"`},
+		"retry topic":      {with(func(p *driver.Position) { p.Topic = "events-retry" }), driver.ErrWrongTopic, `topic "events-retry"`},
+		"no source":        {with(func(p *driver.Position) { p.Source = "" }), driver.ErrNoPosition, `source "" of topic "events" is no canonical UUID`},
+		"zero source":      {with(func(p *driver.Position) { p.Source = "00000000-0000-0000-0000-000000000000" }), driver.ErrNoPosition, "no canonical UUID"},
+		"bad partition":    {with(func(p *driver.Position) { p.Partition = -1 }), driver.ErrNoPosition, "partition -1"},
+		"bad offset":       {with(func(p *driver.Position) { p.Offset, p.Prev = -1, -1 }), driver.ErrNoPosition, "offset -1 after -1"},
+		"bad predecessor":  {with(func(p *driver.Position) { p.Prev = 0 }), driver.ErrNoPosition, "offset 0 after 0"},
+		"other partition":  {with(func(p *driver.Position) { p.Partition = 1 }), driver.ErrNotAssigned, `partition 1 of topic "events"`},
+		"topic made again": {with(func(p *driver.Position) { p.Source = wmOther }), driver.ErrSourceChanged, `topic "events" was "` + wmSource + `" and is "` + wmOther + `"`},
 	}
 	for _, kind := range []string{"pgx", "sql"} {
 		w := newWatermark(t, env, kind, pginbox.WatermarkConfig{})
@@ -113,7 +114,7 @@ func TestI8_UnsoundSessionsAreRefused(t *testing.T) {
 				t.Parallel()
 				msg := message.NewMessage("id", nil)
 				if tt.at != nil {
-					msg.SetContext(inbox.WithPosition(t.Context(), *tt.at))
+					msg.SetContext(driver.WithPosition(t.Context(), *tt.at))
 				}
 				outcome, err := w.Process(msg.Context(), msg, effectOf(at(0)))
 				require.Equal(t, inbox.OutcomeFailed, outcome)
@@ -136,7 +137,7 @@ func TestI8_OneInboxAConsumer(t *testing.T) {
 		require.NoError(t, err)
 		_, err = process(t, in, "a", nothing)
 		require.NoError(t, err)
-		_, err = newWatermark(t, db, "pgx", pginbox.WatermarkConfig{}).Assigned(t.Context(), []inbox.Assignment{whole(1)})
+		_, err = newWatermark(t, db, "pgx", pginbox.WatermarkConfig{}).Assigned(t.Context(), []driver.Assignment{whole(1)})
 		require.ErrorIs(t, err, pginbox.ErrOtherInbox)
 	})
 	t.Run("positions first", func(t *testing.T) {
@@ -163,7 +164,7 @@ func TestWatermarkWithoutASchema(t *testing.T) {
 	t.Parallel()
 	db := testenv.Postgres(t)
 	w := newWatermark(t, db, "pgx", pginbox.WatermarkConfig{})
-	_, err := w.Assigned(t.Context(), []inbox.Assignment{whole(1)})
+	_, err := w.Assigned(t.Context(), []driver.Assignment{whole(1)})
 	require.ErrorIs(t, err, outbox.ErrNotMigrated)
 	_, err = w.Watermarks(t.Context())
 	require.ErrorIs(t, err, outbox.ErrNotMigrated)
@@ -172,7 +173,7 @@ func TestWatermarkWithoutASchema(t *testing.T) {
 	require.NoError(t, w.Migrate(t.Context()))
 	_, err = db.Pool.Exec(t.Context(), `DROP VIEW leat.inbox_positions; DROP TABLE leat.inbox_watermarks, leat.inbox_sources`)
 	require.NoError(t, err)
-	_, err = w.Assigned(t.Context(), []inbox.Assignment{whole(1)})
+	_, err = w.Assigned(t.Context(), []driver.Assignment{whole(1)})
 	require.ErrorIs(t, err, outbox.ErrNotMigrated)
 	_, err = processAt(t.Context(), w, at(0), nothing)
 	require.ErrorIs(t, err, outbox.ErrNotMigrated)
@@ -196,7 +197,7 @@ func TestB11_WatermarkRefusesAsynchronousCommit(t *testing.T) {
 	w, err := pginbox.NewWatermark(pool, "c", []string{wmTopic}, pginbox.WatermarkConfig{})
 	require.NoError(t, err)
 
-	_, err = w.Assigned(t.Context(), []inbox.Assignment{whole(1)})
+	_, err = w.Assigned(t.Context(), []driver.Assignment{whole(1)})
 	require.ErrorIs(t, err, pginbox.ErrNotDurable)
 	_, err = processAt(t.Context(), w, at(0), nothing)
 	require.ErrorIs(t, err, pginbox.ErrNotDurable)

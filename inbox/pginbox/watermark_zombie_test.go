@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/testenv"
 )
@@ -41,7 +42,7 @@ func TestI8_MonotoneUnderZombies(t *testing.T) {
 		const count, sessions = 60, 5
 		db := testenv.Postgres(t, template)
 		watchMoves(t, db)
-		handle := func(p inbox.Position) func(context.Context) error {
+		handle := func(p driver.Position) func(context.Context) error {
 			return func(ctx context.Context) error {
 				if err := effectOf(p)(ctx); err != nil || rand.N(5) > 0 {
 					return err

@@ -90,7 +90,7 @@ type rig struct {
 func newRig(t *testing.T, cfg twotier.Config) *rig {
 	t.Helper()
 	r := &rig{store: &meminbox.Store{}, events: &events{}, h: &history{scope: "one"}}
-	in, err := meminbox.New("tester", meminbox.Config{Store: r.store, Config: inbox.Config{BusyDelay: inbox.NoBusyDelay}})
+	in, err := meminbox.New("tester", meminbox.Config{Store: r.store, Config: inbox.Config{BusyDelay: inbox.NoDelay}})
 	require.NoError(t, err)
 	cfg.Scope, cfg.Hook = r.h.Scope, r.events
 	r.Processor, err = twotier.New(in, cfg)

@@ -227,7 +227,7 @@ func attemptMutants() []Mutant {
 		{
 			Name: "refused-dead-letter-comes-again", Breaks: []string{"I3"},
 			Change:  "a message that no outbox takes as a dead letter is never given up",
-			File:    "inbox/give_up.go",
+			File:    "inbox/dead_letter.go",
 			Old:     `if err == nil || refused == nil || p.parker == nil {`,
 			New:     `if err == nil || refused != nil || p.parker == nil {`,
 			Package: "inbox/meminbox", Test: "TestFailures/I3_DeadLetterThatNoOutboxTakesIsParked",

@@ -39,8 +39,8 @@ func claimMutants() []Mutant {
 			Name: "locked-is-a-duplicate", Breaks: []string{"I1", "I3"},
 			Change:  "a message whose lock another transaction holds is acknowledged",
 			File:    "inbox/pginbox/pool_store.go",
-			Old:     "	return inbox.Busy, nil\n",
-			New:     "	return inbox.Duplicate, nil\n",
+			Old:     "	return driver.Busy, nil\n",
+			New:     "	return driver.Duplicate, nil\n",
 			Package: "inbox/pginbox", Test: "TestInbox/pgx/read_committed/I3_BusyIsNotAcked", Needs: Postgres,
 		},
 		{

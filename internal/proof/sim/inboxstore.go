@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 )
 
 // claim is a row of the inbox; it counts once it is committed.
@@ -19,12 +19,12 @@ type inboxStore struct {
 	node *Node
 }
 
-var _ inbox.Store = inboxStore{}
+var _ driver.Store = inboxStore{}
 
-// Claim implements inbox.Store.
-func (s inboxStore) Claim(ctx context.Context, id string) (inbox.Unit, inbox.Status, error) {
+// Claim implements driver.Store.
+func (s inboxStore) Claim(ctx context.Context, id string) (driver.Unit, driver.Status, error) {
 	var t *tx
-	var status inbox.Status
+	var status driver.Status
 	o := op{name: "claim", faulty: true, stalls: true, late: true}
 	err := s.node.call(ctx, o, caller(ctx, id), func() (progress, error) {
 		t, status = s.claim(id)
@@ -33,19 +33,19 @@ func (s inboxStore) Claim(ctx context.Context, id string) (inbox.Unit, inbox.Sta
 	if err != nil {
 		return nil, 0, err
 	}
-	if status != inbox.Claimed {
+	if status != driver.Claimed {
 		return nil, status, nil
 	}
 	return &unit{node: s.node, tx: t, id: id}, status, nil
 }
 
-func (s inboxStore) claim(id string) (*tx, inbox.Status) {
+func (s inboxStore) claim(id string) (*tx, driver.Status) {
 	switch c := s.db.inbox[id]; {
 	case c == nil:
 	case c.committed || s.db.w.broken == BusyIsDuplicate:
-		return nil, inbox.Duplicate
+		return nil, driver.Duplicate
 	default:
-		return nil, inbox.Busy
+		return nil, driver.Busy
 	}
 	s.db.inbox[id] = &claim{}
 	t := s.db.begin(s.node)
@@ -54,7 +54,7 @@ func (s inboxStore) claim(id string) (*tx, inbox.Status) {
 		t.commit()
 		t = s.db.begin(s.node)
 	}
-	return t, inbox.Claimed
+	return t, driver.Claimed
 }
 
 // hangUp lets the server find out, some time later, that nobody will end t.
@@ -73,27 +73,27 @@ type unit struct {
 
 type txKey struct{}
 
-// Context implements inbox.Unit.
+// Context implements driver.Unit.
 func (u *unit) Context(ctx context.Context) context.Context {
 	return context.WithValue(ctx, txKey{}, u)
 }
 
-// Commit implements inbox.Unit.
+// Commit implements driver.Unit.
 func (u *unit) Commit(ctx context.Context) error {
 	o := op{name: "commit", faulty: true, stalls: true, late: true}
 	err := u.node.call(ctx, o, caller(ctx, u.id), func() (progress, error) {
 		if !u.tx.commit() {
-			return answered, inbox.ErrNotCommitted
+			return answered, driver.ErrNotCommitted
 		}
 		return answered, nil
 	}, func() { u.node.hangUp(u.tx) })
 	if errors.Is(err, errRefused) {
-		return fmt.Errorf("%w: %w", inbox.ErrNotCommitted, err)
+		return fmt.Errorf("%w: %w", driver.ErrNotCommitted, err)
 	}
 	return err
 }
 
-// Rollback implements inbox.Unit.
+// Rollback implements driver.Unit.
 func (u *unit) Rollback(ctx context.Context) error {
 	o := op{name: "rollback", faulty: true, late: true}
 	return u.node.call(ctx, o, caller(ctx, u.id), func() (progress, error) {

@@ -6,20 +6,20 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 )
 
 // parkStore is a process's view of an inbox that parks. Its parts are those of the
 // store in memory, behind the scheduler; Settle alone goes there directly, since it
 // neither waits nor fails.
 type parkStore struct {
-	inbox.Parker
+	driver.Parker
 
 	p    *parking
 	node *Node
 }
 
-var _ inbox.Parker = parkStore{}
+var _ driver.Parker = parkStore{}
 
 // ask is a call of the store.
 func (s parkStore) ask(ctx context.Context, name, about string, effect func(far context.Context) error, unheard func()) error {
@@ -34,7 +34,7 @@ func (s parkStore) note(what What, id string, n int) {
 
 // parkUnit is a transaction. The scheduler owns its fields.
 type parkUnit struct {
-	inbox.Unit
+	driver.Unit
 
 	s    parkStore
 	id   string
@@ -43,7 +43,7 @@ type parkUnit struct {
 }
 
 // open makes a unit of one that was opened, and sees to its end where nobody does.
-func (s parkStore) open(ctx context.Context, u inbox.Unit, id string) *parkUnit {
+func (s parkStore) open(ctx context.Context, u driver.Unit, id string) *parkUnit {
 	if u == nil {
 		return nil
 	}
@@ -71,22 +71,22 @@ func (u *parkUnit) hangUp() {
 	}
 }
 
-// Commit implements inbox.Unit.
+// Commit implements driver.Unit.
 func (u *parkUnit) Commit(ctx context.Context) error {
 	err := u.s.ask(ctx, "commit", u.id, func(far context.Context) error {
 		if u.over {
-			return inbox.ErrNotCommitted
+			return driver.ErrNotCommitted
 		}
 		u.over = true
 		return u.Unit.Commit(far)
 	}, u.hangUp)
 	if errors.Is(err, errRefused) {
-		return fmt.Errorf("%w: %w", inbox.ErrNotCommitted, err)
+		return fmt.Errorf("%w: %w", driver.ErrNotCommitted, err)
 	}
 	return err
 }
 
-// Rollback implements inbox.Unit.
+// Rollback implements driver.Unit.
 func (u *parkUnit) Rollback(ctx context.Context) error {
 	return u.s.ask(ctx, "rollback", u.id, func(far context.Context) error {
 		u.abort(far)
@@ -94,10 +94,10 @@ func (u *parkUnit) Rollback(ctx context.Context) error {
 	}, u.hangUp)
 }
 
-// Claim implements inbox.Store.
-func (s parkStore) Claim(ctx context.Context, id string) (inbox.Unit, inbox.Status, error) {
+// Claim implements driver.Store.
+func (s parkStore) Claim(ctx context.Context, id string) (driver.Unit, driver.Status, error) {
 	var u *parkUnit
-	var status inbox.Status
+	var status driver.Status
 	err := s.ask(ctx, "claim", id, func(far context.Context) error {
 		opened, answer, err := s.Parker.Claim(far, id)
 		u, status = s.open(far, opened, id), answer
@@ -109,11 +109,11 @@ func (s parkStore) Claim(ctx context.Context, id string) (inbox.Unit, inbox.Stat
 	return u, status, nil
 }
 
-// Attempt implements inbox.Attempter.
-func (s parkStore) Attempt(ctx context.Context, id string, key inbox.Key) (a inbox.Attempt, err error) {
+// Attempt implements driver.Attempter.
+func (s parkStore) Attempt(ctx context.Context, id string, key driver.Key) (a driver.Attempt, err error) {
 	err = s.ask(ctx, "attempt", id, func(far context.Context) error {
 		if s.p.w.broken == KeyNotHeld {
-			key = inbox.Key{}
+			key = driver.Key{}
 		}
 		answer, err := s.Parker.Attempt(far, id, key)
 		if a = answer; a.Number > 0 {
@@ -124,8 +124,8 @@ func (s parkStore) Attempt(ctx context.Context, id string, key inbox.Key) (a inb
 	return a, err
 }
 
-// Fail implements inbox.Attempter.
-func (s parkStore) Fail(ctx context.Context, id string, failed inbox.AttemptError) (h inbox.History, err error) {
+// Fail implements driver.Attempter.
+func (s parkStore) Fail(ctx context.Context, id string, failed driver.AttemptError) (h driver.History, err error) {
 	err = s.ask(ctx, "fail", id, func(far context.Context) error {
 		answer, err := s.Parker.Fail(far, id, failed)
 		h = answer
@@ -134,7 +134,7 @@ func (s parkStore) Fail(ctx context.Context, id string, failed inbox.AttemptErro
 	return h, err
 }
 
-// Withdraw implements inbox.Attempter.
+// Withdraw implements driver.Attempter.
 func (s parkStore) Withdraw(ctx context.Context, id string) error {
 	return s.ask(ctx, "withdraw", id, func(far context.Context) error {
 		s.note(Withdrawn, id, 0)
@@ -142,15 +142,15 @@ func (s parkStore) Withdraw(ctx context.Context, id string) error {
 	}, nil)
 }
 
-// Park implements inbox.Parker.
-func (s parkStore) Park(ctx context.Context, req inbox.ParkRequest) (status inbox.ParkStatus, err error) {
+// Park implements driver.Parker.
+func (s parkStore) Park(ctx context.Context, req driver.ParkRequest) (status driver.ParkStatus, err error) {
 	err = s.ask(ctx, "park", req.ID, func(far context.Context) error {
 		if s.p.w.broken == AckBeforePark {
-			status = inbox.ParkStored
+			status = driver.ParkStored
 			return nil
 		}
 		answer, err := s.Parker.Park(far, req)
-		if status = answer; status == inbox.ParkStored {
+		if status = answer; status == driver.ParkStored {
 			n := req.History.Attempts
 			if req.Behind {
 				n = -1
@@ -162,8 +162,8 @@ func (s parkStore) Park(ctx context.Context, req inbox.ParkRequest) (status inbo
 	return status, err
 }
 
-// PickRedriven implements inbox.Parker.
-func (s parkStore) PickRedriven(ctx context.Context) (r inbox.Redriven, ok bool, err error) {
+// PickRedriven implements driver.Parker.
+func (s parkStore) PickRedriven(ctx context.Context) (r driver.Redriven, ok bool, err error) {
 	err = s.ask(ctx, "pick", "", func(far context.Context) error {
 		picked, found, err := s.Parker.PickRedriven(far)
 		r, ok = picked, found
@@ -172,8 +172,8 @@ func (s parkStore) PickRedriven(ctx context.Context) (r inbox.Redriven, ok bool,
 	return r, ok && err == nil, err
 }
 
-// ClaimRedriven implements inbox.Parker.
-func (s parkStore) ClaimRedriven(ctx context.Context, r inbox.Redriven) (inbox.Unit, bool, error) {
+// ClaimRedriven implements driver.Parker.
+func (s parkStore) ClaimRedriven(ctx context.Context, r driver.Redriven) (driver.Unit, bool, error) {
 	var u *parkUnit
 	err := s.ask(ctx, "claim redriven", strconv.FormatInt(r.No, 10), func(far context.Context) error {
 		opened, _, err := s.Parker.ClaimRedriven(far, r)
@@ -186,27 +186,27 @@ func (s parkStore) ClaimRedriven(ctx context.Context, r inbox.Redriven) (inbox.U
 	return u, true, nil
 }
 
-// FinishRedriven implements inbox.Parker.
-func (s parkStore) FinishRedriven(ctx context.Context, r inbox.Redriven) error {
+// FinishRedriven implements driver.Parker.
+func (s parkStore) FinishRedriven(ctx context.Context, r driver.Redriven) error {
 	return s.ask(ctx, "finish", strconv.FormatInt(r.No, 10), func(far context.Context) error {
 		return s.Parker.FinishRedriven(far, r)
 	}, nil)
 }
 
-// FailRedriven implements inbox.Parker.
-func (s parkStore) FailRedriven(ctx context.Context, r inbox.Redriven, f inbox.RedriveFailure) error {
+// FailRedriven implements driver.Parker.
+func (s parkStore) FailRedriven(ctx context.Context, r driver.Redriven, f driver.RedriveFailure) error {
 	return s.ask(ctx, "fail redriven", strconv.FormatInt(r.No, 10), func(far context.Context) error {
 		return s.Parker.FailRedriven(far, r, f)
 	}, nil)
 }
 
-// RecoverRedriven implements inbox.Parker. The store in memory dies with the process
+// RecoverRedriven implements driver.Parker. The store in memory dies with the process
 // that redrives, so it has nothing to recover; here it outlives it.
 func (s parkStore) RecoverRedriven(ctx context.Context) (int, error) {
 	err := s.ask(ctx, "recover", "", func(far context.Context) error {
 		var err error
 		for _, m := range s.p.store.Parked("reader") {
-			err = errors.Join(err, s.Parker.FinishRedriven(far, inbox.Redriven{Key: m.Key}))
+			err = errors.Join(err, s.Parker.FinishRedriven(far, driver.Redriven{Key: m.Key}))
 		}
 		return err
 	}, nil)

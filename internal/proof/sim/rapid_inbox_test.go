@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/meminbox"
 )
 
@@ -34,8 +34,8 @@ func inboxSteps() *rapid.Generator[[]inboxStep] {
 
 // inboxRun runs steps on a store and follows what ought to be.
 type inboxRun struct {
-	store     inbox.Store
-	units     [inboxLanes]inbox.Unit
+	store     driver.Store
+	units     [inboxLanes]driver.Unit
 	ids       [inboxLanes]string
 	effects   map[string]int // that were committed, by id
 	committed map[string]bool
@@ -58,17 +58,17 @@ func (r *inboxRun) step(ctx context.Context, s inboxStep) error {
 }
 
 func (r *inboxRun) claim(ctx context.Context, s inboxStep) error {
-	want := inbox.Claimed
+	want := driver.Claimed
 	for lane, u := range r.units {
 		if u != nil && r.ids[lane] == s.ID {
-			want = inbox.Busy
+			want = driver.Busy
 		}
 	}
 	if r.committed[s.ID] {
-		want = inbox.Duplicate
+		want = driver.Duplicate
 	}
 	u, got, err := r.store.Claim(ctx, s.ID)
-	if err != nil || got != want || (u != nil) != (want == inbox.Claimed) {
+	if err != nil || got != want || (u != nil) != (want == driver.Claimed) {
 		return fmt.Errorf("%+v: answered %s and %w, want %s", s, got, err, want)
 	}
 	if u != nil {
@@ -79,7 +79,7 @@ func (r *inboxRun) claim(ctx context.Context, s inboxStep) error {
 }
 
 // runInbox runs steps and wants each id that has committed to have taken effect once.
-func runInbox(ctx context.Context, steps []inboxStep, wrap func(inbox.Store) inbox.Store) error {
+func runInbox(ctx context.Context, steps []inboxStep, wrap func(driver.Store) driver.Store) error {
 	r := &inboxRun{store: wrap((&meminbox.Store{}).Consumer("c")), effects: map[string]int{}, committed: map[string]bool{}}
 	for i, s := range steps {
 		if err := r.step(ctx, s); err != nil {
@@ -99,19 +99,19 @@ func runInbox(ctx context.Context, steps []inboxStep, wrap func(inbox.Store) inb
 func TestInboxFollowsTheModel(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		if err := runInbox(t.Context(), inboxSteps().Draw(rt, "steps"), func(s inbox.Store) inbox.Store { return s }); err != nil {
+		if err := runInbox(t.Context(), inboxSteps().Draw(rt, "steps"), func(s driver.Store) driver.Store { return s }); err != nil {
 			rt.Fatal(err)
 		}
 	})
 }
 
 // hastyStore calls what is in progress a duplicate.
-type hastyStore struct{ inbox.Store }
+type hastyStore struct{ driver.Store }
 
-func (s hastyStore) Claim(ctx context.Context, id string) (inbox.Unit, inbox.Status, error) {
+func (s hastyStore) Claim(ctx context.Context, id string) (driver.Unit, driver.Status, error) {
 	u, status, err := s.Store.Claim(ctx, id)
-	if status == inbox.Busy {
-		status = inbox.Duplicate
+	if status == driver.Busy {
+		status = driver.Duplicate
 	}
 	return u, status, err
 }
@@ -121,7 +121,7 @@ func (s hastyStore) Claim(ctx context.Context, id string) (inbox.Unit, inbox.Sta
 func TestInboxFollowsTheModel_Control(t *testing.T) {
 	t.Parallel()
 	for seed := range 200 {
-		if runInbox(t.Context(), inboxSteps().Example(seed), func(s inbox.Store) inbox.Store { return hastyStore{s} }) != nil {
+		if runInbox(t.Context(), inboxSteps().Example(seed), func(s driver.Store) driver.Store { return hastyStore{s} }) != nil {
 			return
 		}
 	}

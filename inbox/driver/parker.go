@@ -1,4 +1,4 @@
-package inbox
+package driver
 
 import (
 	"context"
@@ -7,10 +7,10 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 )
 
-// Parker is a Store that keeps messages for people: Policy's Park.
+// Parker is a Store that keeps messages for an operator: inbox.Park.
 //
 // The parked messages of a key are a queue, in the order in which they were
-// stored. Its first message is parked, and waits for people; or is redriven, and
+// stored. Its first message is parked, and waits for an operator; or is redriven, and
 // waits to be run; the others wait behind it. A message leaves the queue in the
 // transaction of its effects, so that it takes effect once however many processes
 // redrive.
@@ -20,23 +20,23 @@ type Parker interface {
 	// Park stores a message and records its id as Claim does, in one transaction,
 	// which is durable when Park returns. Only then may the message be acknowledged.
 	//
-	// Where req.Behind is set, the message is stored only if a message of its key
+	// If req.Behind is set, the message is stored only if a message of its key
 	// is there. The answer must hold however a concurrent redrive goes on: either
 	// the message is in the queue and the redrive comes to it, or the queue has
 	// ended and nothing is stored.
 	Park(ctx context.Context, req ParkRequest) (ParkStatus, error)
 
 	// PickRedriven chooses a redriven message that is due, counts an attempt at it,
-	// and leaves it alone for a few seconds. It is false where none is due.
+	// and leaves it alone for a few seconds. It is false if none is due.
 	PickRedriven(ctx context.Context) (Redriven, bool, error)
 
 	// ClaimRedriven opens a transaction and takes the message out of its queue in
-	// it. Other than with Claim, it is false where the message is not, or no more,
-	// as it was picked: another process has it.
+	// it. Unlike Claim, it is false if the message is not, or no more, as it was
+	// picked: another process has it.
 	ClaimRedriven(ctx context.Context, r Redriven) (Unit, bool, error)
 
 	// FinishRedriven makes the next message of r's key due, after the transaction of
-	// ClaimRedriven has committed, or may have. Where r is still there it does
+	// ClaimRedriven has committed, or may have. If r is still there it does
 	// nothing.
 	FinishRedriven(ctx context.Context, r Redriven) error
 
@@ -67,25 +67,25 @@ const (
 type ParkRequest struct {
 	// ID is what to record, in the manner of Store.Claim.
 	ID string
-	// MessageID is the message's id for people, empty where it has none.
+	// MessageID is the message's id for operators, empty if it has none.
 	MessageID string
 	// Key orders it.
 	Key Key
 	// Message is the message.
 	Message *message.Message
-	// Behind says that the message has not failed, but follows one of its key.
+	// Behind is set if the message has not failed, but follows one of its key.
 	Behind bool
-	// Reason says why, for people.
+	// Reason is why, for operators.
 	Reason string
 	// History is what is known of its attempts.
 	History History
 }
 
-// Redriven is a message that people want to be tried again.
+// Redriven is a message that an operator wants to be tried again.
 type Redriven struct {
 	// No is its number in the Store, which grows with each message.
 	No int64
-	// ID is the message's id, empty where it has none.
+	// ID is the message's id, empty if it has none.
 	ID string
 	// Key orders it.
 	Key Key

@@ -1,4 +1,4 @@
-package inbox
+package driver
 
 import (
 	"context"
@@ -35,7 +35,7 @@ func (s Status) String() string {
 }
 
 // Store remembers which messages one consumer has processed. It is driven by
-// Processor, which does all waiting; a Store tries once and returns its error.
+// inbox.Processor, which does all waiting; a Store tries once and returns its error.
 // Implementations are safe for concurrent use.
 type Store interface {
 	// Claim opens a transaction and records in it that the consumer has processed
@@ -68,4 +68,15 @@ type Unit interface {
 	// Rollback ends the Unit. Whatever it returns, the transaction will not
 	// commit, and what the Unit held is released. It is not called after Commit.
 	Rollback(ctx context.Context) error
+}
+
+// Conflicter is a Store whose transactions may be refused because of others that
+// ran at the same time, so that the whole of claim, handler and commit is worth
+// repeating at once.
+type Conflicter interface {
+	Store
+
+	// Conflict reports whether err, of a claim, of a handler or of a commit, is such a
+	// refusal.
+	Conflict(err error) bool
 }

@@ -1,4 +1,4 @@
-package inbox
+package driver
 
 import (
 	"context"
@@ -12,8 +12,8 @@ type Attempter interface {
 	Store
 
 	// Attempt notes that the handler is about to run for the message called id. It
-	// should not count where the message was processed, or is in progress; where it
-	// counts nevertheless, Withdraw or Settle follows.
+	// should not count if the message was processed, or is in progress; if it counts
+	// nevertheless, Withdraw or Settle follows.
 	Attempt(ctx context.Context, id string, key Key) (Attempt, error)
 
 	// Fail adds an error to the history of the message called id and returns it.
@@ -22,16 +22,16 @@ type Attempter interface {
 	// Withdraw takes the newest attempt back: it has said nothing about the message.
 	Withdraw(ctx context.Context, id string) error
 
-	// Settle says that the message called id needs no history any more. The Store
+	// Settle tells that the message called id needs no history any more. The Store
 	// forgets it when that is cheap. It neither waits nor fails.
 	Settle(id string)
 }
 
 // Attempt is the answer to Attempter.Attempt.
 type Attempt struct {
-	// Number is the attempt's number, from 1, or 0 where it was not counted.
+	// Number is the attempt's number, from 1, or 0 if it was not counted.
 	Number int
-	// KeyParked says that a message of the key is parked. Only a Parker says so.
+	// KeyParked is set if a message of the key is parked. Only a Parker sets it.
 	KeyParked bool
 }
 
@@ -46,7 +46,7 @@ type History struct {
 	// Attempts is how many attempts began.
 	Attempts int
 	// First and Last are when the first and the last of them began, by the Store's
-	// clock. Both are zero where nothing is known.
+	// clock. Both are zero if nothing is known.
 	First, Last time.Time
 	// Errors are the newest hundred errors, the oldest first. Attempts that ended
 	// with their process have left none.

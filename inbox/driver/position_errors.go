@@ -1,12 +1,12 @@
-package inbox
+package driver
 
 import (
 	"errors"
 	"fmt"
 )
 
-// Errors of an inbox that remembers positions. Where Process returns one it wraps
-// ErrNotClaimed as well: the handler was not run, the message must not be
+// Errors of an inbox that remembers positions. If inbox.Processor.Process returns one it
+// wraps inbox.ErrNotClaimed as well: the handler was not run, the message must not be
 // acknowledged, and nothing of it speaks against the message.
 var (
 	// ErrNoPosition is returned for a message whose context carries no Position, or
@@ -33,16 +33,16 @@ var (
 	// WithReread tells the subscriber so.
 	ErrGap = errors.New("leat: an earlier message of the partition was not processed")
 
-	// ErrSourceChanged is returned where a topic is another log than the one that
-	// is remembered by its name: it was deleted and created again, or is read from
+	// ErrSourceChanged is returned if a topic is another log than the one that is
+	// remembered by its name: it was deleted and created again, or is read from
 	// another cluster. Its offsets mean nothing until somebody has accepted it.
 	ErrSourceChanged = errors.New("leat: the topic is not the one that is remembered")
 
-	// ErrBeyondEnd is returned where the remembered offset is beyond the end of the
+	// ErrBeyondEnd is returned if the remembered offset is beyond the end of the
 	// log: the log has lost its tail. New messages would pass for processed ones.
 	ErrBeyondEnd = errors.New("leat: the remembered offset is beyond the end of the log")
 
-	// ErrMissing is returned where the log has dropped messages that were not
+	// ErrMissing is returned if the log has dropped messages that were not
 	// processed, if the inbox was told not to go on without them.
 	ErrMissing = errors.New("leat: the log has dropped messages that were not processed")
 )

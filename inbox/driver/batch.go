@@ -1,9 +1,9 @@
-package inbox
+package driver
 
 import "context"
 
 // Alone is a BatchStore's answer for a message that it cannot claim together with
-// others, for whatever reason. The engine hands it to Processor.Process by itself,
+// others, for whatever reason. The engine hands it to inbox.Processor.Process by itself,
 // and the later messages of its key after it.
 const Alone Status = -1
 
@@ -16,7 +16,7 @@ type BatchItem struct {
 }
 
 // BatchStore is a Store that claims several messages in one transaction. It is
-// driven by Batch.
+// driven by inbox.Batch.
 type BatchStore interface {
 	Store
 
@@ -26,8 +26,8 @@ type BatchStore interface {
 	// being claimed. No two items have ids that are stored alike; the slice is the
 	// caller's.
 	//
-	// Where the error is nil there is one Status an item: Claimed, Duplicate and
-	// Busy as Store.Claim has them, or Alone. The Unit is not nil exactly if one of
+	// If the error is nil there is one Status an item: Claimed, Duplicate and Busy as
+	// Store.Claim has them, or Alone. The Unit is not nil exactly if one of
 	// them is Claimed. Otherwise no transaction is left open and no connection is
 	// held. The Unit commits or rolls back all that were claimed.
 	//
@@ -35,8 +35,7 @@ type BatchStore interface {
 	ClaimBatch(ctx context.Context, items []BatchItem) (Unit, []Status, error)
 }
 
-// BatchAttempter is a BatchStore that a Batch can be made of where attempts are
-// counted.
+// BatchAttempter is a BatchStore for batches of which attempts are counted.
 type BatchAttempter interface {
 	BatchStore
 	Attempter

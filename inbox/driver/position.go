@@ -1,15 +1,15 @@
-package inbox
+package driver
 
 import "context"
 
-// Position says where in a partitioned log a message was read. A subscriber that
+// Position is where in a partitioned log a message was read. A subscriber that
 // reads such a log puts it into the message's context with WithPosition; an inbox
 // that remembers positions instead of ids needs it.
 type Position struct {
 	// Source tells this log from every other, one of the same name that was
 	// created again included: the topic id of Kafka, as a canonical UUID.
 	Source string
-	// Topic is the log's name, for people.
+	// Topic is the log's name, for operators.
 	Topic string
 	// Partition is the number of the partition, from 0.
 	Partition int32
@@ -20,7 +20,7 @@ type Position struct {
 	// so it need not be Offset − 1. For the first message of a session it is the
 	// offset at which reading began, less one.
 	Prev int64
-	// Serial says that the session delivers the messages of a partition one at a
+	// Serial is set if the session delivers the messages of a partition one at a
 	// time and in order, the next when this one is acknowledged.
 	Serial bool
 }

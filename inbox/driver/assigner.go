@@ -1,4 +1,4 @@
-package inbox
+package driver
 
 import "context"
 
@@ -10,12 +10,12 @@ type Assignment struct {
 	// Partition is the number of the partition, from 0.
 	Partition int32
 	// Start is the offset of the oldest message that the log still has, End the one
-	// after its newest: the high watermark of Kafka. They are equal where the log is
+	// after its newest: the high watermark of Kafka. They are equal if the log is
 	// empty.
 	Start, End int64
 	// From is the offset at which to begin if nothing is remembered of the
-	// partition: the one that the group has committed, or else Start or End,
-	// whichever the consumer's policy for a new group says.
+	// partition: the one that the group has committed, or else Start or End, as the
+	// consumer's policy for a new group has it.
 	From int64
 }
 
@@ -27,6 +27,6 @@ type Assigner interface {
 	// its Position's Prev. An error means that none of them may be read.
 	//
 	// It is safe for concurrent use, and does not wait for handlers that another
-	// session still runs: it returns ErrBusy where it would have to.
+	// session still runs: it returns ErrBusy if it would have to.
 	Assigned(ctx context.Context, parts []Assignment) ([]int64, error)
 }

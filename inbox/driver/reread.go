@@ -1,4 +1,4 @@
-package inbox
+package driver
 
 import (
 	"context"
@@ -8,9 +8,9 @@ import (
 type rereadKey struct{}
 
 // WithReread returns a child of ctx that carries reread, for a subscriber that
-// delivers Positions. An inbox calls it, with the cause, where a message came before
-// which another was not processed, or of a partition of which nothing is remembered
-// any more (ErrGap, ErrNotAssigned): the session is ahead of the database, as after a
+// delivers Positions. An inbox calls it, with the cause, if a message before the one that came was not
+// processed, or if nothing is remembered of its partition any more (ErrGap,
+// ErrNotAssigned): the session is ahead of the database, as after a
 // failover that has lost commits, and no redelivery of the message will mend that.
 // The subscriber then ends the session and reads on where Assigned says. Reread must
 // return at once, and can be called any number of times.
@@ -18,8 +18,9 @@ func WithReread(ctx context.Context, reread func(cause error)) context.Context {
 	return context.WithValue(ctx, rereadKey{}, reread)
 }
 
-// reread tells the subscriber of a session that is ahead of the database.
-func reread(ctx context.Context, err error) {
+// Reread calls what WithReread has set, if err says that the session is ahead of the
+// database.
+func Reread(ctx context.Context, err error) {
 	if !errors.Is(err, ErrGap) && !errors.Is(err, ErrNotAssigned) {
 		return
 	}

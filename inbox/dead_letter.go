@@ -1,0 +1,65 @@
+package inbox
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"strconv"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/leat-go/leat/inbox/deadletter"
+	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/outbox"
+)
+
+// deadLetter enqueues the dead letter. A message that no outbox takes (it is too large,
+// or its key, type or metadata are no texts of the database) is parked instead, since it
+// would come again for ever: the store takes any bytes.
+func (p *Processor) deadLetter(ctx context.Context, d *delivery, req driver.ParkRequest, cause error) (Outcome, error) {
+	var refused error
+	outcome, err := p.instead(ctx, d, req.ID, OutcomeDeadLettered, cause, func(ctx context.Context) error {
+		err := p.enqueueLetter(ctx, d, req.Reason, req.History)
+		if errors.Is(err, outbox.ErrInvalidMessage) {
+			refused = err
+		}
+		return err
+	})
+	if err == nil || refused == nil || p.parker == nil {
+		return outcome, err
+	}
+	req.Reason = attemptError(fmt.Errorf("%w; no dead letter: %w", cause, refused)).Error
+	outcome, _, err = p.park(ctx, d, req, cause)
+	return outcome, err
+}
+
+// enqueueLetter makes the dead letter and enqueues it.
+func (p *Processor) enqueueLetter(ctx context.Context, d *delivery, reason string, h driver.History) error {
+	policy := p.cfg.OnFailure
+	letter, err := outbox.FromWatermill(policy.Topic, d.msg, func(string, *message.Message) (string, error) { return d.key.Name, nil })
+	if err != nil {
+		return err
+	}
+	headers := map[string]string{
+		deadletter.HeaderConsumer: p.consumer, deadletter.HeaderID: d.id, deadletter.HeaderTopic: d.topic,
+		deadletter.HeaderReason: reason, deadletter.HeaderAttempts: strconv.Itoa(h.Attempts),
+	}
+	if !h.First.IsZero() {
+		headers[deadletter.HeaderFirst] = h.First.UTC().Format(time.RFC3339Nano)
+		headers[deadletter.HeaderLast] = h.Last.UTC().Format(time.RFC3339Nano)
+	}
+	if letter.Headers == nil {
+		letter.Headers = headers
+	} else {
+		maps.Copy(letter.Headers, headers)
+	}
+	letter.NotBefore = time.Time{}
+	letter.ID = "" // a message without an id gets a new one
+	if d.id != "" {
+		letter.ID = ChildID(d.id, p.consumer, "dead letter "+hex.EncodeToString(d.fingerprint))
+	}
+	return policy.Outbox.EnqueueContext(ctx, letter)
+}

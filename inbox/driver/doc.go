@@ -1,0 +1,21 @@
+// Package driver is what package inbox asks of a store, and what a store and a subscriber
+// tell each other. Users of an inbox need package inbox only; this one is for authors.
+//
+// A store is a Store, and as much of the rest as it can:
+//
+//	Store           claims a message in a transaction, a Unit
+//	Conflicter      tells which refusals are worth repeating the transaction
+//	Attempter       counts attempts: any inbox.Policy but Block
+//	Parker          keeps messages for an operator: inbox.Park
+//	Keeper          keeps fingerprints and replies
+//	BatchStore      claims several messages in one transaction
+//	BatchAttempter  counts attempts of batches
+//
+// An Assigner is an inbox that remembers positions instead of ids. A subscriber that reads
+// a log asks it where to begin, and puts a Position into the context of each message.
+//
+// Errors live where they arise: those of a store and of positions here, those of
+// Processor.Process in package inbox. ErrBusy and ErrRollbackOnly are both, so package
+// inbox hands them on under the same names, and Permanent with them. Package inboxtest
+// checks a store.
+package driver

@@ -1,0 +1,34 @@
+package driver
+
+import "errors"
+
+// Errors that a Store returns. Package inbox hands ErrBusy and ErrRollbackOnly on under
+// the same names, since they are what Process returns, too.
+var (
+	// ErrBusy says that another delivery of the message, or another session of the
+	// partition, is in progress.
+	ErrBusy = errors.New("leat: message is being processed elsewhere")
+
+	// ErrNotCommitted is wrapped by the error of a Unit.Commit that has certainly
+	// not taken effect, such as one that the database refused for a conflict.
+	ErrNotCommitted = errors.New("leat: not committed")
+
+	// ErrRollbackOnly is wrapped as well if a statement in the transaction has failed,
+	// or the handler has rolled it back.
+	ErrRollbackOnly = errors.New("leat: transaction is marked as rollback only")
+
+	// ErrBatchTooLarge is wrapped by the error of a BatchStore that has no room for so
+	// many claims: fewer may do.
+	ErrBatchTooLarge = errors.New("leat: too many messages to claim at a time")
+
+	// ErrTooOld is returned for a message whose id is older than what the store
+	// remembers for certain: it may have been processed and forgotten, or never been
+	// seen. It was not run and must not be acknowledged; only an operator, or a policy
+	// that they have chosen, can tell what it is.
+	ErrTooOld = errors.New("leat: message is older than what the inbox remembers")
+
+	// ErrTooNew is returned for a message whose id says that it was made further in the
+	// future than clocks may differ. It was not run: the store would have to remember it
+	// until then.
+	ErrTooNew = errors.New("leat: message id is from the future")
+)
