@@ -17,7 +17,8 @@ GOTEST   = $(GO) test $(TAGS) $(if $(RACE),-race) -timeout=12m $(FLAGS)
 # The PostgreSQL versions of test-pg-versions and the packages that speak to it. The storm
 # of redeliveries is a small one there; `make test` has the large one.
 PG_VERSIONS ?= 14 15 16 17 18
-PG_PACKAGES := ./outbox/pgoutbox/... ./outbox/wmforward/... ./outbox/internal/... ./inbox/pginbox/... ./dedupe/pgdedupe/... ./dedupe/httpdedupe/... ./internal/pgmigrate/...
+PG_PACKAGES := ./outbox/pgoutbox/... ./outbox/wmforward/... ./outbox/internal/... ./inbox/pginbox/... ./inbox/pgwatermark/... \
+	./dedupe/pgdedupe/... ./dedupe/httpdedupe/... ./internal/pgmigrate/...
 
 # ARGS is passed on to the demo, such as ARGS='-events 2000'.
 ARGS    ?=

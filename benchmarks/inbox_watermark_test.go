@@ -16,6 +16,7 @@ import (
 	"github.com/leat-go/leat/benchmarks/internal/results"
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/pginbox"
+	"github.com/leat-go/leat/inbox/pgwatermark"
 	"github.com/leat-go/leat/internal/testenv"
 )
 
@@ -120,9 +121,9 @@ type partitions struct {
 
 func newPartitions(b *testing.B, db *testenv.Database, lanes int) *partitions {
 	b.Helper()
-	w, err := pginbox.NewWatermark(db.Pool, "positions", []string{"log"}, pginbox.WatermarkConfig{})
+	w, err := pgwatermark.New(db.Pool, "positions", []string{"log"}, pgwatermark.Config{})
 	require.NoError(b, err)
-	p := &partitions{handle: w.Handle(effect), source: uuid.NewString(), next: make([]int64, lanes)}
+	p := &partitions{handle: pgwatermark.Handle(w, effect), source: uuid.NewString(), next: make([]int64, lanes)}
 	for lane := range lanes {
 		_, err := w.Assigned(b.Context(), []driver.Assignment{{Source: p.source, Topic: "log", Partition: int32(lane), End: 1 << 40}})
 		require.NoError(b, err)

@@ -20,7 +20,7 @@ const counters = 1000
 // schemaHash tells databases made from other migrations apart.
 func schemaHash() string {
 	hash := fnv.New64a()
-	for _, pattern := range []string{"../outbox/pgoutbox/migrations/*.sql", "../inbox/pginbox/migrations/*.sql"} {
+	for _, pattern := range []string{"../outbox/pgoutbox/migrations/*.sql", "../inbox/internal/pgschema/migrations/*.sql"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
 			return ""

@@ -11,7 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 
 	"github.com/leat-go/leat/inbox/kafkasource"
-	"github.com/leat-go/leat/inbox/pginbox"
+	"github.com/leat-go/leat/inbox/pgwatermark"
 	"github.com/leat-go/leat/internal/testenv"
 )
 
@@ -32,9 +32,9 @@ func TestI8_CommitsThatAFailoverLost(t *testing.T) {
 			const total = 10
 			env, pool := testenv.RealKafka(t), database(t)
 			topic, group := env.Topic(t, "failover", 1), env.Name("group")
-			in, err := pginbox.NewWatermark(pool, "failover", []string{topic}, pginbox.WatermarkConfig{})
+			in, err := pgwatermark.New(pool, "failover", []string{topic}, pgwatermark.Config{})
 			require.NoError(t, err)
-			handle := in.Handle(func(ctx context.Context, tx pgx.Tx, msg *message.Message) error {
+			handle := pgwatermark.Handle(in, func(ctx context.Context, tx pgx.Tx, msg *message.Message) error {
 				_, err := tx.Exec(ctx, "INSERT INTO effects VALUES ($1, 'w')", msg.UUID)
 				return err
 			})
@@ -77,9 +77,9 @@ func TestI8_CommitsThatAFailoverLostOfAQuietPartition(t *testing.T) {
 	t.Parallel()
 	env, pool := testenv.RealKafka(t), database(t)
 	topic := env.Topic(t, "quiet", 1)
-	in, err := pginbox.NewWatermark(pool, "quiet", []string{topic}, pginbox.WatermarkConfig{})
+	in, err := pgwatermark.New(pool, "quiet", []string{topic}, pgwatermark.Config{})
 	require.NoError(t, err)
-	handle := in.Handle(func(context.Context, pgx.Tx, *message.Message) error { return nil })
+	handle := pgwatermark.Handle(in, func(context.Context, pgx.Tx, *message.Message) error { return nil })
 	cfg := brisk()
 	cfg.Concurrency, cfg.Seek, cfg.Check = 1, in.Seek(kafkasource.Bounds), in.Check
 	msgs := subscribe(t, newSubscriber(t, env.Brokers, env.Name("group"), cfg), topic)
@@ -108,7 +108,7 @@ func TestI8_GroupOffsetsAheadOfTheDatabase(t *testing.T) {
 	fill(t, env, topic, 5, 0)
 	ahead := kadm.Offsets{}
 	ahead.Add(kadm.Offset{Topic: topic, Partition: 0, At: 5, LeaderEpoch: -1})
-	in, err := pginbox.NewWatermark(pool, "ahead", []string{topic}, pginbox.WatermarkConfig{})
+	in, err := pgwatermark.New(pool, "ahead", []string{topic}, pgwatermark.Config{})
 	require.NoError(t, err)
 	cfg, parts := brisk(), newPartitions()
 	cfg.Concurrency, cfg.Seek, cfg.Hooks = 1, in.Seek(kafkasource.Bounds), []kafkasource.Hook{parts}

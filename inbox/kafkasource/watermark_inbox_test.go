@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox/kafkasource"
-	"github.com/leat-go/leat/inbox/pginbox"
+	"github.com/leat-go/leat/inbox/pgwatermark"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
 )
@@ -22,11 +22,11 @@ func TestI8_OffsetsInTheDatabase(t *testing.T) {
 	const total = 20
 	env, pool := testenv.RealKafka(t), database(t)
 	topic := env.Topic(t, "positions", 1)
-	in, err := pginbox.NewWatermark(pool, "positions", []string{topic}, pginbox.WatermarkConfig{})
+	in, err := pgwatermark.New(pool, "positions", []string{topic}, pgwatermark.Config{})
 	require.NoError(t, err)
 	require.NoError(t, in.Migrate(t.Context()))
 	runs := 0
-	handle := in.Handle(func(ctx context.Context, tx pgx.Tx, msg *message.Message) error {
+	handle := pgwatermark.Handle(in, func(ctx context.Context, tx pgx.Tx, msg *message.Message) error {
 		if runs++; runs%3 == 0 {
 			return errHandler
 		}

@@ -10,11 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/testenv"
 )
 
-var somebody = pginbox.By{Actor: "alice", Reason: "bug 7 is fixed"}
+var somebody = admin.By{Actor: "alice", Reason: "bug 7 is fixed"}
 
 // shop is a consumer with parked messages: a1, and a2 and a3 behind it, of key a;
 // b1, and b2 behind it, of key b; n without a key.
@@ -45,7 +46,7 @@ func newShop(t *testing.T, pool *pgxpool.Pool) *pginbox.Inbox {
 // states are the ids of the parked messages with their states.
 func states(t *testing.T, in *pginbox.Inbox) map[string]string {
 	t.Helper()
-	parked, err := in.Parked(t.Context(), pginbox.ParkedQuery{})
+	parked, err := in.Parked(t.Context(), admin.ParkedQuery{})
 	require.NoError(t, err)
 	all := map[string]string{}
 	for _, p := range parked {
@@ -57,7 +58,7 @@ func states(t *testing.T, in *pginbox.Inbox) map[string]string {
 func TestAdmin_List(t *testing.T) {
 	t.Parallel()
 	in := shop(t)
-	parked, err := in.Parked(t.Context(), pginbox.ParkedQuery{Key: "a"})
+	parked, err := in.Parked(t.Context(), admin.ParkedQuery{Key: "a"})
 	require.NoError(t, err)
 	require.Len(t, parked, 3)
 	first := parked[0]
@@ -72,39 +73,39 @@ func TestAdmin_List(t *testing.T) {
 	require.Equal(t, "wait", parked[1].State)
 	require.Empty(t, parked[1].Reason)
 
-	page, err := in.Parked(t.Context(), pginbox.ParkedQuery{After: first.No, Limit: 2})
+	page, err := in.Parked(t.Context(), admin.ParkedQuery{After: first.No, Limit: 2})
 	require.NoError(t, err)
 	require.Len(t, page, 2)
 	require.Equal(t, "b1", page[0].ID)
-	byID, err := in.Parked(t.Context(), pginbox.ParkedQuery{ID: "n", Before: time.Now().Add(time.Hour)})
+	byID, err := in.Parked(t.Context(), admin.ParkedQuery{ID: "n", Before: time.Now().Add(time.Hour)})
 	require.NoError(t, err)
 	require.Len(t, byID, 1)
-	none, err := in.Parked(t.Context(), pginbox.ParkedQuery{Topic: "elsewhere"})
+	none, err := in.Parked(t.Context(), admin.ParkedQuery{Topic: "elsewhere"})
 	require.NoError(t, err)
 	require.Empty(t, none)
-	_, err = in.Parked(t.Context(), pginbox.ParkedQuery{Limit: -1})
-	require.ErrorIs(t, err, pginbox.ErrInvalidRequest)
+	_, err = in.Parked(t.Context(), admin.ParkedQuery{Limit: -1})
+	require.ErrorIs(t, err, admin.ErrInvalidRequest)
 }
 
 func TestAdmin_Redrive(t *testing.T) {
 	t.Parallel()
 	in := shop(t)
-	changed, err := in.Redrive(t.Context(), pginbox.RedriveRequest{By: somebody, Selection: pginbox.Selection{ID: "a2"}})
+	changed, err := in.Redrive(t.Context(), admin.RedriveRequest{By: somebody, Selection: admin.Selection{ID: "a2"}})
 	require.NoError(t, err)
-	require.Equal(t, pginbox.Changed{Count: 1, IDs: []string{"a1"}}, changed, "a key is redriven as a whole")
-	_, err = in.Redrive(t.Context(), pginbox.RedriveRequest{By: somebody, Selection: pginbox.Selection{Key: "a"}})
-	require.ErrorIs(t, err, pginbox.ErrBeingRetried)
-	_, err = in.Drop(t.Context(), pginbox.DropRequest{By: somebody, Selection: pginbox.Selection{Key: "a"}})
-	require.ErrorIs(t, err, pginbox.ErrBeingRetried)
-	_, err = in.SkipHead(t.Context(), pginbox.SkipHeadRequest{By: somebody, Key: "a"})
-	require.ErrorIs(t, err, pginbox.ErrBeingRetried)
+	require.Equal(t, admin.Changed{Count: 1, IDs: []string{"a1"}}, changed, "a key is redriven as a whole")
+	_, err = in.Redrive(t.Context(), admin.RedriveRequest{By: somebody, Selection: admin.Selection{Key: "a"}})
+	require.ErrorIs(t, err, admin.ErrBeingRetried)
+	_, err = in.Drop(t.Context(), admin.DropRequest{By: somebody, Selection: admin.Selection{Key: "a"}})
+	require.ErrorIs(t, err, admin.ErrBeingRetried)
+	_, err = in.SkipHead(t.Context(), admin.SkipHeadRequest{By: somebody, Key: "a"})
+	require.ErrorIs(t, err, admin.ErrBeingRetried)
 
-	changed, err = in.Redrive(t.Context(), pginbox.RedriveRequest{By: somebody, Selection: pginbox.Selection{Before: time.Now().Add(time.Hour)}})
+	changed, err = in.Redrive(t.Context(), admin.RedriveRequest{By: somebody, Selection: admin.Selection{Before: time.Now().Add(time.Hour)}})
 	require.NoError(t, err)
-	require.Equal(t, pginbox.Changed{Count: 2, IDs: []string{"b1", "n"}}, changed)
+	require.Equal(t, admin.Changed{Count: 2, IDs: []string{"b1", "n"}}, changed)
 	require.Equal(t, map[string]string{"a1": "redrive", "a2": "wait", "a3": "wait", "b1": "redrive", "b2": "wait", "n": "redrive"}, states(t, in))
 
-	changed, err = in.Redrive(t.Context(), pginbox.RedriveRequest{By: somebody, Selection: pginbox.Selection{OfTopic: "elsewhere"}})
+	changed, err = in.Redrive(t.Context(), admin.RedriveRequest{By: somebody, Selection: admin.Selection{OfTopic: "elsewhere"}})
 	require.NoError(t, err)
 	require.Zero(t, changed.Count)
 }
@@ -112,16 +113,16 @@ func TestAdmin_Redrive(t *testing.T) {
 func TestAdmin_DropAndSkip(t *testing.T) {
 	t.Parallel()
 	in := shop(t)
-	changed, err := in.SkipHead(t.Context(), pginbox.SkipHeadRequest{By: somebody, Key: "a"})
+	changed, err := in.SkipHead(t.Context(), admin.SkipHeadRequest{By: somebody, Key: "a"})
 	require.NoError(t, err)
 	require.Equal(t, []string{"a1"}, changed.IDs)
-	changed, err = in.Drop(t.Context(), pginbox.DropRequest{By: somebody, Selection: pginbox.Selection{Key: "b"}})
+	changed, err = in.Drop(t.Context(), admin.DropRequest{By: somebody, Selection: admin.Selection{Key: "b"}})
 	require.NoError(t, err)
 	require.Equal(t, []string{"b1", "b2"}, changed.IDs)
-	changed, err = in.Drop(t.Context(), pginbox.DropRequest{By: somebody, Selection: pginbox.Selection{ID: "a3"}})
+	changed, err = in.Drop(t.Context(), admin.DropRequest{By: somebody, Selection: admin.Selection{ID: "a3"}})
 	require.NoError(t, err)
 	require.Equal(t, []string{"a3"}, changed.IDs)
-	changed, err = in.Drop(t.Context(), pginbox.DropRequest{By: somebody, Selection: pginbox.Selection{Before: time.Now().Add(time.Hour)}})
+	changed, err = in.Drop(t.Context(), admin.DropRequest{By: somebody, Selection: admin.Selection{Before: time.Now().Add(time.Hour)}})
 	require.NoError(t, err)
 	require.Equal(t, []string{"n"}, changed.IDs)
 	require.Equal(t, map[string]string{"a2": "redrive"}, states(t, in), "the next one is due")
@@ -130,11 +131,11 @@ func TestAdmin_DropAndSkip(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, inbox.OutcomeDuplicate, outcome, "what was dropped does not run")
 
-	for _, sel := range []pginbox.Selection{{Key: "b"}, {ID: "n"}, {Key: "never"}} {
-		_, err = in.Drop(t.Context(), pginbox.DropRequest{By: somebody, Selection: sel})
-		require.ErrorIs(t, err, pginbox.ErrNotParked)
+	for _, sel := range []admin.Selection{{Key: "b"}, {ID: "n"}, {Key: "never"}} {
+		_, err = in.Drop(t.Context(), admin.DropRequest{By: somebody, Selection: sel})
+		require.ErrorIs(t, err, admin.ErrNotParked)
 	}
-	audit, err := in.Audit(t.Context(), pginbox.AuditQuery{})
+	audit, err := in.Audit(t.Context(), admin.AuditQuery{})
 	require.NoError(t, err)
 	var done []string
 	for _, e := range audit {
@@ -146,7 +147,7 @@ func TestAdmin_DropAndSkip(t *testing.T) {
 	}, done)
 	require.Contains(t, string(audit[3].Details), errHandler.Error())
 	require.Equal(t, somebody.Reason, audit[3].Reason)
-	one, err := in.Audit(t.Context(), pginbox.AuditQuery{ID: "b1", Action: "drop", After: audit[2].No, Since: audit[0].At})
+	one, err := in.Audit(t.Context(), admin.AuditQuery{ID: "b1", Action: "drop", After: audit[2].No, Since: audit[0].At})
 	require.NoError(t, err)
 	require.Len(t, one, 1)
 }
@@ -155,28 +156,28 @@ func TestAdmin_RefusesBadRequests(t *testing.T) {
 	t.Parallel()
 	in := shop(t)
 	for name, tt := range map[string]struct {
-		by   pginbox.By
-		sel  pginbox.Selection
+		by   admin.By
+		sel  admin.Selection
 		want string
 	}{
-		"actor":   {pginbox.By{Reason: "r"}, pginbox.Selection{ID: "n"}, "Actor is empty"},
-		"reason":  {pginbox.By{Actor: "a", Reason: " "}, pginbox.Selection{ID: "n"}, "Reason is empty"},
-		"text":    {pginbox.By{Actor: "a\x00", Reason: "r"}, pginbox.Selection{ID: "n"}, "valid UTF-8 without NUL"},
-		"nothing": {somebody, pginbox.Selection{}, "select by Topic and Key, by ID, or by OfTopic and Before"},
-		"twice":   {somebody, pginbox.Selection{ID: "n", Key: "a"}, "select by Topic and Key"},
-		"no key":  {somebody, pginbox.Selection{Topic: "t", ID: "n"}, "a key needs both"},
-		"limit":   {somebody, pginbox.Selection{ID: "n", Limit: 10_001}, "Limit = 10001: must be 1 to 10000"},
-		"bytes":   {somebody, pginbox.Selection{OfTopic: "\xff"}, "valid UTF-8 without NUL"},
+		"actor":   {admin.By{Reason: "r"}, admin.Selection{ID: "n"}, "Actor is empty"},
+		"reason":  {admin.By{Actor: "a", Reason: " "}, admin.Selection{ID: "n"}, "Reason is empty"},
+		"text":    {admin.By{Actor: "a\x00", Reason: "r"}, admin.Selection{ID: "n"}, "valid UTF-8 without NUL"},
+		"nothing": {somebody, admin.Selection{}, "select by Topic and Key, by ID, or by OfTopic and Before"},
+		"twice":   {somebody, admin.Selection{ID: "n", Key: "a"}, "select by Topic and Key"},
+		"no key":  {somebody, admin.Selection{Topic: "t", ID: "n"}, "a key needs both"},
+		"limit":   {somebody, admin.Selection{ID: "n", Limit: 10_001}, "Limit = 10001: must be 1 to 10000"},
+		"bytes":   {somebody, admin.Selection{OfTopic: "\xff"}, "valid UTF-8 without NUL"},
 	} {
-		_, err := in.Redrive(t.Context(), pginbox.RedriveRequest{By: tt.by, Selection: tt.sel})
-		require.ErrorIs(t, err, pginbox.ErrInvalidRequest, name)
+		_, err := in.Redrive(t.Context(), admin.RedriveRequest{By: tt.by, Selection: tt.sel})
+		require.ErrorIs(t, err, admin.ErrInvalidRequest, name)
 		require.ErrorContains(t, err, tt.want, name)
 	}
 	require.Len(t, states(t, in), 6)
 	_, err := in.PruneAttempts(t.Context(), 0, 1)
-	require.ErrorIs(t, err, pginbox.ErrInvalidRequest)
-	_, err = in.Audit(t.Context(), pginbox.AuditQuery{Limit: 10_001})
-	require.ErrorIs(t, err, pginbox.ErrInvalidRequest)
+	require.ErrorIs(t, err, admin.ErrInvalidRequest)
+	_, err = in.Audit(t.Context(), admin.AuditQuery{Limit: 10_001})
+	require.ErrorIs(t, err, admin.ErrInvalidRequest)
 }
 
 // TestI1_RedriveGoesOnAfterACrash: a process ends between the commit of a

@@ -10,21 +10,16 @@ import (
 	"github.com/leat-go/leat/inbox/driver"
 )
 
-var (
-	_ driver.BatchAttempter = (*poolStore)(nil)
-	_ driver.BatchAttempter = (*sqlStore)(nil)
-)
-
 // AttemptBatch implements driver.BatchAttempter.
 func (f *failures) AttemptBatch(ctx context.Context, items []driver.BatchItem) ([]bool, error) {
 	ids, hashes, keys := make([]pgtype.UUID, len(items)), make([]pgtype.Int8, len(items)), make([][]byte, len(items))
 	for i, item := range items {
-		ids[i], hashes[i], keys[i] = f.keys.id(item.ID), f.hash(item.Key), orNull(item.Key.Name)
+		ids[i], hashes[i], keys[i] = storedID(item.ID), f.hash(item.Key), orNull(item.Key.Name)
 	}
 	var places []int64
 	err := f.lend(ctx, func(conn *pgx.Conn, number int16) error {
 		args := []any{number, ids, hashes, keys, f.attemptCommit}
-		first, last, err := f.keys.rangedSpan(ctx, conn, ids)
+		first, last, err := f.claims.span(ctx, conn, ids)
 		if err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/internal/pgclaim"
 )
 
 // HandleBatch returns b's Process with a handler that gets the transaction of the
@@ -22,7 +23,7 @@ func HandleBatch(
 	return b.Handle(func(ctx context.Context, msgs []*message.Message) error {
 		tx := Tx(ctx)
 		if tx == nil {
-			return errNoTx
+			return pgclaim.ErrNoTx
 		}
 		return handle(ctx, tx, msgs)
 	})
@@ -35,7 +36,7 @@ func HandleBatchSQL(
 	return b.Handle(func(ctx context.Context, msgs []*message.Message) error {
 		tx := SQLTx(ctx)
 		if tx == nil {
-			return errNoTx
+			return pgclaim.ErrNoTx
 		}
 		return handle(ctx, tx, msgs)
 	})
@@ -55,7 +56,7 @@ func HandleBatchQueued(
 	return b.Handle(func(ctx context.Context, msgs []*message.Message) error {
 		tx := Tx(ctx)
 		if tx == nil {
-			return errNoTx
+			return pgclaim.ErrNoTx
 		}
 		queue := &pgx.Batch{}
 		ends := make([]int, len(msgs)) // of each message's statements

@@ -48,7 +48,7 @@ func forget(queue *pgx.Batch, from int) {
 	}
 }
 
-// byServer says whether err is the server's about the statement whose result was
+// byServer reports whether err is the server's about the statement whose result was
 // to be read. What goes wrong before anything is sent is reported there as well,
 // whichever statement it is about.
 func byServer(err error) bool {

@@ -2,13 +2,13 @@ package pginbox
 
 import (
 	"context"
-	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/leat-go/leat/inbox"
-	"github.com/leat-go/leat/internal/pgmigrate"
+	"github.com/leat-go/leat/inbox/internal/pgschema"
+	"github.com/leat-go/leat/internal/logger"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -42,7 +42,7 @@ type Config struct {
 	// Defaults to 5 s.
 	MigrateLockTimeout time.Duration
 
-	// TooOld says what becomes of a message whose id is older than what the inbox
+	// TooOld is what becomes of a message whose id is older than what the inbox
 	// remembers, which is only known once Maintenance forgets.
 	// Defaults to TooOldPark.
 	TooOld TooOldPolicy
@@ -68,15 +68,8 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	if c.Schema == "" {
-		c.Schema = "leat"
-	}
-	if c.Table == "" {
-		c.Table = "inbox"
-	}
-	if c.MigrateLockTimeout == 0 {
-		c.MigrateLockTimeout = 5 * time.Second
-	}
+	base := c.schema().WithDefaults()
+	c.Schema, c.Table, c.MigrateLockTimeout, c.Logger = base.Schema, base.Table, base.LockTimeout, logger.Or(c.Logger)
 	if c.TooOld == "" {
 		c.TooOld = TooOldPark
 	}
@@ -87,16 +80,8 @@ func (c Config) withDefaults() Config {
 }
 
 func (c Config) validate() error {
-	if err := migrations(c).Validate(); err != nil {
-		return outbox.ConfigError("Schema, Table", strconv.Quote(c.Schema)+", "+strconv.Quote(c.Table), err.Error())
-	}
-	switch c.Isolation {
-	case "", pgx.ReadUncommitted, pgx.ReadCommitted, pgx.RepeatableRead, pgx.Serializable:
-	default:
-		return outbox.ConfigError("Isolation", strconv.Quote(string(c.Isolation)), "is no isolation level of pgx")
-	}
-	if c.MigrateLockTimeout < time.Millisecond {
-		return outbox.ConfigError("MigrateLockTimeout", c.MigrateLockTimeout, "must be 1 ms or more")
+	if err := c.schema().Validate(); err != nil {
+		return err
 	}
 	if c.MaxAhead < 0 {
 		return outbox.ConfigError("MaxAhead", c.MaxAhead, "must be positive")
@@ -104,6 +89,6 @@ func (c Config) validate() error {
 	return c.TooOld.validate()
 }
 
-func (c Config) names() pgmigrate.Names {
-	return pgmigrate.Names{Schema: c.Schema, Table: c.Table}
+func (c Config) schema() pgschema.Config {
+	return pgschema.Config{Schema: c.Schema, Table: c.Table, Isolation: c.Isolation, LockTimeout: c.MigrateLockTimeout}
 }

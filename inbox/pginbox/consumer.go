@@ -2,71 +2,82 @@ package pginbox
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/leat-go/leat/inbox/internal/pgclaim"
+	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/internal/keyhash"
+	"github.com/leat-go/leat/internal/pgerr"
+	"github.com/leat-go/leat/internal/pgmigrate"
+	"github.com/leat-go/leat/internal/sqlfile"
 )
 
+// consumer knows how one consumer's ids are stored.
+type consumer struct {
+	pgclaim.Consumer
+
+	hidden, positions string // statements
+}
+
+func newConsumer(names pgmigrate.Names, name string) (c consumer, err error) {
+	if c.Consumer, err = pgclaim.NewConsumer(names, name); err != nil {
+		return c, err
+	}
+	return c, sqlfile.Load(statementFiles, names.Render, map[string]*string{"hidden": &c.hidden, "positions": &c.positions})
+}
+
 // number returns the number that the consumer's name is stored as, registering
-// it the first time. The connection remembers it, rather than the process: after
-// a failover to a standby that the registration had not reached, the number may
-// be given to another consumer, and the connections are new.
-func (k keys) number(ctx context.Context, conn *pgx.Conn) (int16, error) {
-	memory, name := conn.PgConn().CustomData(), "leat.inbox "+k.table+" "+k.consumer
-	if number, ok := memory[name].(int16); ok {
-		return number, nil
-	}
-	if err := k.visible(ctx, conn); err != nil {
-		return 0, explain(err)
-	}
-	number, err := k.find(ctx, conn)
-	if errors.Is(err, pgx.ErrNoRows) {
-		number, err = k.enrol(ctx, conn)
-	}
-	if err == nil {
-		err = k.alone(ctx, conn, number)
-	}
-	if err != nil {
-		return 0, explain(err)
-	}
-	memory[name] = number
-	return number, nil
-}
-
-// known returns the number of a consumer that has one, and registers none: whoever
-// looks may have misspelt it, and may lack the privilege.
-func (k keys) known(ctx context.Context, conn *pgx.Conn) (int16, error) {
-	number, err := k.find(ctx, conn)
-	if errors.Is(err, pgx.ErrNoRows) {
-		err = fmt.Errorf("%w: %q in %s", ErrUnknownConsumer, k.consumer, k.table)
-	}
-	return number, explain(err)
-}
-
-func (k keys) find(ctx context.Context, q interface {
-	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
-},
-) (number int16, err error) {
-	err = q.QueryRow(ctx, k.lookup, k.consumer).Scan(&number)
-	return number, err
-}
-
-// enrol gives the consumer a number. Lock, then look: the look is a statement of
-// its own, and takes its snapshot when the lock is ours.
-func (k keys) enrol(ctx context.Context, conn *pgx.Conn) (number int16, err error) {
-	mode := pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}
-	err = pgx.BeginTxFunc(ctx, conn, mode, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, keyhash.Lock("inbox consumers", k.table)); err != nil {
-			return err
+// it the first time, and looks once a connection whether ids can be trusted.
+func (c consumer) number(ctx context.Context, conn *pgx.Conn) (int16, error) {
+	return c.Remembered(conn, "inbox", func() (int16, error) {
+		if err := c.visible(ctx, conn); err != nil {
+			return 0, err
 		}
-		number, err = k.find(ctx, tx)
-		if !errors.Is(err, pgx.ErrNoRows) {
-			return err
+		number, err := c.Registered(ctx, conn)
+		if err == nil {
+			err = c.alone(ctx, conn, number)
 		}
-		return tx.QueryRow(ctx, k.register, k.consumer).Scan(&number)
+		return number, err
 	})
-	return number, err
+}
+
+// visible returns ErrRowSecurity if rows may be hidden.
+func (c consumer) visible(ctx context.Context, conn *pgx.Conn) error {
+	var partly string
+	err := conn.QueryRow(ctx, c.hidden).Scan(&partly)
+	if err == nil && partly != "" {
+		err = fmt.Errorf("%w: on %s", ErrRowSecurity, partly)
+	}
+	return err
+}
+
+// alone refuses a consumer that has an inbox of positions. A database in which
+// there can be none, since it is not migrated so far, is fine; so is a role that
+// was never allowed to look.
+func (c consumer) alone(ctx context.Context, conn *pgx.Conn, number int16) error {
+	var used bool
+	err := conn.QueryRow(ctx, c.positions, number).Scan(&used)
+	switch {
+	case pgerr.Is(err, pgerr.UndefinedTable, pgerr.InsufficientPrivilege):
+		return nil
+	case err == nil && used:
+		return ErrOtherInbox
+	default:
+		return err
+	}
+}
+
+// lock is the advisory lock of a message. The salt keeps it apart from the
+// outbox's: a handler may enqueue while it holds this one.
+func (c consumer) lock(id pgtype.UUID) int64 {
+	return keyhash.Lock("inbox", c.Table, c.Name, string(id.Bytes[:]))
+}
+
+// storedID is the stored form of a message's id.
+func storedID(id string) pgtype.UUID {
+	stored, _ := ids.Map(id)
+	return pgtype.UUID{Bytes: stored, Valid: true}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/testenv"
 )
@@ -76,7 +77,7 @@ func TestI4_AttemptsSurviveACrash(t *testing.T) {
 	}
 	require.NoError(t, err)
 	require.Equal(t, inbox.OutcomeParked, outcome)
-	parked, err := in.Parked(t.Context(), pginbox.ParkedQuery{})
+	parked, err := in.Parked(t.Context(), admin.ParkedQuery{})
 	require.NoError(t, err)
 	require.Len(t, parked, 1)
 	require.Equal(t, 3, parked[0].History.Attempts)

@@ -16,12 +16,10 @@
 // nothing. Of two deliveries at the same time one is Busy at once: it neither
 // waits for the other nor holds a connection.
 //
-// NewWatermark is an inbox that remembers positions in a log instead of ids: one
-// row a partition, whatever the number of messages. It recognises that a record is
-// delivered again; a message that its producer has sent twice it does not.
+// Package pgwatermark is an inbox that remembers positions in a log instead of ids.
 //
 // What becomes of messages whose handler fails is Config.OnFailure. Parked messages
-// are for people: Parked, Redrive, SkipHead, Drop and Audit; RunRedrive runs what was
+// are for operators: Parked, Redrive, SkipHead, Drop and Audit; RunRedrive runs what was
 // redriven.
 //
 // The role of a consumer needs USAGE on the schema and
@@ -43,22 +41,15 @@
 //
 //	SELECT, INSERT, UPDATE          <table>_notes
 //
-// To look (Parked, Audit, Watermarks) takes SELECT on <table>_consumers and the table
+// To look (Parked, Audit) takes SELECT on <table>_consumers and the table
 // that is looked at; nothing is written, and a name that the inbox does not know is
-// ErrUnknownConsumer.
+// admin.ErrUnknownConsumer.
 //
 // PruneNotes and PruneAudit need DELETE on their tables. To make a range that is
 // missing, ErrNoRange says when, it must be a member of the tables' owner, have
 // UPDATE on <table>_retention, and may CREATE in the schema; maintenance does it too.
 //
-// NewWatermark needs USAGE on the schema and
-//
-//	SELECT, INSERT                  <table>_consumers
-//	SELECT, INSERT, UPDATE, DELETE  <table>_sources, <table>_watermarks
-//	SELECT                          <table>, <table>_ranges
-//
-// and what a policy needs. An inbox of ids that may read <table>_sources refuses a
-// consumer that has positions. A Maintenance with NoDDL needs
+// A Maintenance with NoDDL needs
 //
 //	SELECT                          <table>_consumers
 //	SELECT, UPDATE                  <table>_retention

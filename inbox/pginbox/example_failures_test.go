@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/pginbox"
 )
 
@@ -52,7 +53,7 @@ func ExampleInbox_Redrive() {
 			msg.Metadata.Set("leat_key", "order-1")
 			fmt.Println(in.Process(ctx, msg, func(ctx context.Context) error { return handle(ctx, msg) }))
 		}
-		parked, err := in.Parked(ctx, pginbox.ParkedQuery{})
+		parked, err := in.Parked(ctx, admin.ParkedQuery{})
 		if err != nil {
 			return err
 		}
@@ -61,9 +62,9 @@ func ExampleInbox_Redrive() {
 		}
 
 		mended = true
-		changed, err := in.Redrive(ctx, pginbox.RedriveRequest{
-			By:        pginbox.By{Actor: "alice", Reason: "customers are imported"},
-			Selection: pginbox.Selection{Key: "order-1"},
+		changed, err := in.Redrive(ctx, admin.RedriveRequest{
+			By:        admin.By{Actor: "alice", Reason: "customers are imported"},
+			Selection: admin.Selection{Key: "order-1"},
 		})
 		if err != nil {
 			return err

@@ -2,31 +2,26 @@ package pginbox
 
 import (
 	"context"
-	"embed"
-	"errors"
 	"sync"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/inbox/internal/pgclaim"
 	"github.com/leat-go/leat/internal/keyhash"
 	"github.com/leat-go/leat/internal/pgmigrate"
 	"github.com/leat-go/leat/internal/sqlfile"
 	"github.com/leat-go/leat/internal/storable"
-	"github.com/leat-go/leat/outbox"
 )
-
-//go:embed sql/*.sql
-var statementFiles embed.FS
 
 // failures is what both kinds of inbox do about messages whose handler fails. All
 // of it happens on connections that are borrowed for the moment, apart from the
 // handler's transaction, and never while a delivery holds another.
 type failures struct {
-	keys keys
-	db   pgmigrate.DB
-	sql  map[string]string
+	claims *claims
+	db     pgmigrate.DB
+	sql    map[string]string
 
 	// attemptCommit is the synchronous_commit of the transactions that count
 	// attempts, NULL for the session's.
@@ -36,14 +31,14 @@ type failures struct {
 	settled []pgtype.UUID // ids whose attempts can be forgotten
 }
 
-func newFailures(k keys, cfg Config, db pgmigrate.DB) (*failures, error) {
-	f := &failures{keys: k, db: db}
+func newFailures(c *claims, cfg Config, db pgmigrate.DB) (*failures, error) {
+	f := &failures{claims: c, db: db}
 	if !cfg.SyncAttempts {
-		off := asyncCommit
+		off := pgclaim.Async
 		f.attemptCommit = &off
 	}
 	var err error
-	f.sql, err = sqlfile.LoadAll(statementFiles, cfg.names().Render,
+	f.sql, err = sqlfile.LoadAll(statementFiles, cfg.schema().Names().Render,
 		"attempt", "attempt_range", "attempt_batch", "attempt_batch_range",
 		"attempt_fail", "attempt_withdraw", "attempt_forget", "attempt_prune",
 		"park_head", "park", "redrive_pick", "redrive_claim", "redrive_next", "redrive_fail", "redrive_orphans",
@@ -54,28 +49,24 @@ func newFailures(k keys, cfg Config, db pgmigrate.DB) (*failures, error) {
 
 // lend calls use with a connection and the consumer's number, which it registers.
 func (f *failures) lend(ctx context.Context, use func(conn *pgx.Conn, number int16) error) error {
-	return f.with(ctx, f.keys.number, use)
+	return f.with(ctx, f.claims.number, use)
 }
 
 // look is lend for operators: it registers nothing, and returns ErrUnknownConsumer.
 func (f *failures) look(ctx context.Context, use func(conn *pgx.Conn, number int16) error) error {
-	return f.with(ctx, f.keys.known, use)
+	return f.with(ctx, f.claims.Known, use)
 }
 
 func (f *failures) with(
 	ctx context.Context, find func(ctx context.Context, conn *pgx.Conn) (int16, error), use func(conn *pgx.Conn, number int16) error,
 ) error {
-	err := f.db.Use(ctx, func(conn *pgx.Conn) error {
+	return pgclaim.Explain(f.db.Use(ctx, func(conn *pgx.Conn) error {
 		number, err := find(ctx, conn)
 		if err != nil {
 			return err
 		}
 		return use(conn, number)
-	})
-	if errors.Is(err, outbox.ErrNotMigrated) {
-		return err
-	}
-	return explain(err)
+	}))
 }
 
 // locked runs work in a transaction that holds the lock of a key, and that is
@@ -102,7 +93,7 @@ func (f *failures) hash(key driver.Key) pgtype.Int8 {
 	if key.Name == "" {
 		return pgtype.Int8{}
 	}
-	return pgtype.Int8{Int64: keyhash.Lock("inbox key", f.keys.table, f.keys.consumer, storable.Text(key.Topic), key.Name), Valid: true}
+	return pgtype.Int8{Int64: keyhash.Lock("inbox key", f.claims.Table, f.claims.Name, storable.Text(key.Topic), key.Name), Valid: true}
 }
 
 // orNull returns the bytes of text, or NULL where it is empty.

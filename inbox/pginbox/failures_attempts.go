@@ -21,14 +21,14 @@ const (
 
 // Attempt implements driver.Attempter.
 func (f *failures) Attempt(ctx context.Context, id string, key driver.Key) (a driver.Attempt, err error) {
-	stored := f.keys.id(id)
+	stored := storedID(id)
 	err = f.lend(ctx, func(conn *pgx.Conn, number int16) error {
-		args := []any{number, stored, f.keys.lock(stored), f.hash(key), orNull(key.Name), f.attemptCommit}
-		at, err := f.keys.home(ctx, conn, stored)
+		args := []any{number, stored, f.claims.lock(stored), f.hash(key), orNull(key.Name), f.attemptCommit}
+		at, err := f.claims.place(ctx, conn, stored)
 		if err != nil {
 			return err
 		}
-		if at.ranged {
+		if at != plain {
 			err := conn.QueryRow(ctx, f.sql["attempt_range"], planned(conn, args...)...).Scan(&a.Number, &a.KeyParked)
 			return errors.Join(err, f.forget(ctx, conn, number))
 		}
@@ -62,7 +62,7 @@ func (f *failures) Fail(ctx context.Context, id string, failed driver.AttemptErr
 	}
 	err = f.lend(ctx, func(conn *pgx.Conn, number int16) error {
 		var text string
-		err := conn.QueryRow(ctx, f.sql["attempt_fail"], number, f.keys.id(id), string(entry), driver.MaxHistoryErrors).
+		err := conn.QueryRow(ctx, f.sql["attempt_fail"], number, storedID(id), string(entry), driver.MaxHistoryErrors).
 			Scan(&h.Attempts, &h.First, &h.Last, &text)
 		if errors.Is(err, pgx.ErrNoRows) { // pruned
 			h = driver.History{Attempts: 1, Errors: []driver.AttemptError{failed}}
@@ -79,7 +79,7 @@ func (f *failures) Fail(ctx context.Context, id string, failed driver.AttemptErr
 
 // Withdraw implements driver.Attempter.
 func (f *failures) Withdraw(ctx context.Context, id string) error {
-	_, err := f.exec(ctx, "attempt_withdraw", f.keys.id(id))
+	_, err := f.exec(ctx, "attempt_withdraw", storedID(id))
 	return err
 }
 
@@ -88,7 +88,7 @@ func (f *failures) Settle(id string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.settled) < forgetMax {
-		f.settled = append(f.settled, f.keys.id(id))
+		f.settled = append(f.settled, storedID(id))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/driver"
 )
 
@@ -31,16 +32,16 @@ type changeFunc func(ctx context.Context, tx pgx.Tx, row parkedRow) (int64, erro
 // change applies apply to what sel selects, each in a transaction under the lock of
 // its key: to the rows themselves where whole is set, else to the first of their
 // key. Then the message that has become the first of the key is made due.
-func (f *failures) change(ctx context.Context, by By, sel Selection, whole bool, apply changeFunc) (changed Changed, err error) {
+func (f *failures) change(ctx context.Context, by admin.By, sel admin.Selection, whole bool, apply changeFunc) (changed admin.Changed, err error) {
 	if sel.Limit == 0 {
 		sel.Limit = 1000
 	}
 	all := whole && sel.Key != "" // of one key
 	if all {
-		sel.Limit = maxListed
+		sel.Limit = admin.MaxLimit
 	}
-	if err := errors.Join(by.check(), sel.check()); err != nil {
-		return Changed{}, err
+	if err := errors.Join(by.Validate(), sel.Validate()); err != nil {
+		return admin.Changed{}, err
 	}
 	err = f.look(ctx, func(conn *pgx.Conn, number int16) error {
 		rows, err := f.selected(ctx, conn, number, sel)
@@ -68,26 +69,14 @@ func (f *failures) change(ctx context.Context, by By, sel Selection, whole bool,
 		return nil
 	})
 	if err == nil && changed.Count == 0 && (sel.Key != "" || sel.ID != "") {
-		err = fmt.Errorf("%w: consumer %s, %s", ErrNotParked, f.keys.consumer, sel)
+		err = fmt.Errorf("%w: consumer %s, %s", admin.ErrNotParked, f.claims.Name, sel)
 	}
 	return changed, err
 }
 
-// String says what is selected.
-func (s Selection) String() string {
-	switch {
-	case s.ID != "":
-		return fmt.Sprintf("message %.200q", s.ID)
-	case s.Key != "":
-		return fmt.Sprintf("key %.200q of topic %.200q", s.Key, s.Topic)
-	default:
-		return fmt.Sprintf("messages of topic %.200q, before %s", s.OfTopic, s.Before)
-	}
-}
-
 // changeOne changes row, or the first of its key.
 func (f *failures) changeOne(
-	ctx context.Context, conn *pgx.Conn, number int16, row parkedRow, first bool, apply changeFunc, changed *Changed,
+	ctx context.Context, conn *pgx.Conn, number int16, row parkedRow, first bool, apply changeFunc, changed *admin.Changed,
 ) error {
 	var n int64
 	err := f.locked(ctx, conn, row.key, func(tx pgx.Tx) (err error) {
@@ -116,7 +105,7 @@ func (f *failures) changeOne(
 }
 
 func (f *failures) retried(row parkedRow) error {
-	return fmt.Errorf("%w: consumer %s, message %.200q", ErrBeingRetried, f.keys.consumer, row.id)
+	return fmt.Errorf("%w: consumer %s, message %.200q", admin.ErrBeingRetried, f.claims.Name, row.id)
 }
 
 func (f *failures) first(ctx context.Context, tx pgx.Tx, number int16, key driver.Key) (parkedRow, error) {
@@ -128,8 +117,8 @@ func (f *failures) first(ctx context.Context, tx pgx.Tx, number int16, key drive
 
 // selected returns what sel selects, in order. A filter selects what is parked
 // itself, and not what waits behind it.
-func (f *failures) selected(ctx context.Context, conn *pgx.Conn, number int16, sel Selection) ([]parkedRow, error) {
-	q := ParkedQuery{Topic: sel.Topic, Key: sel.Key, ID: sel.ID, Before: sel.Before, Limit: sel.Limit}
+func (f *failures) selected(ctx context.Context, conn *pgx.Conn, number int16, sel admin.Selection) ([]parkedRow, error) {
+	q := admin.ParkedQuery{Topic: sel.Topic, Key: sel.Key, ID: sel.ID, Before: sel.Before, Limit: sel.Limit}
 	state := ""
 	if sel.ID == "" && sel.Key == "" {
 		q.Topic, state = sel.OfTopic, stateParked

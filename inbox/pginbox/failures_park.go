@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/inbox/internal/pgclaim"
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/storable"
 )
@@ -52,8 +53,7 @@ func (f *failures) Park(ctx context.Context, req driver.ParkRequest) (status dri
 func (f *failures) parkOn(
 	ctx context.Context, conn *pgx.Conn, number int16, req driver.ParkRequest, args []any,
 ) (driver.ParkStatus, error) {
-	claimer := poolStore{keys: f.keys, isolation: pgx.ReadCommitted}
-	tx, status, err := claimer.claimOn(ctx, conn, req.ID)
+	unit, status, err := f.claims.claimOn(ctx, pgclaim.On(conn, pgx.ReadCommitted), req.ID)
 	switch {
 	case req.Behind && driver.IsPermanent(err):
 		return driver.ParkNotBehind, nil // its id cannot be recorded: it is refused, and parked as such
@@ -61,17 +61,19 @@ func (f *failures) parkOn(
 		return 0, err
 	case status == driver.Duplicate:
 		return driver.ParkDuplicate, nil
-	case tx == nil:
+	case unit == nil:
 		return driver.ParkBusy, nil
 	}
 	stored, err := false, failpoint.Inject(ctx, failpoint.ConsumerAfterTrylock)
 	if err == nil {
-		stored, err = f.parkIn(ctx, tx, number, req, args)
+		stored, err = f.parkIn(ctx, pgclaim.Tx(unit.Context(ctx)), number, req, args)
 	}
 	if err != nil || !stored {
-		return driver.ParkNotBehind, errors.Join(err, rollback(ctx, tx))
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pgclaim.CleanUpTimeout)
+		defer cancel()
+		return driver.ParkNotBehind, errors.Join(err, unit.Rollback(ctx))
 	}
-	return driver.ParkStored, tx.Commit(ctx)
+	return driver.ParkStored, unit.Commit(ctx)
 }
 
 func (f *failures) parkIn(ctx context.Context, tx pgx.Tx, number int16, req driver.ParkRequest, args []any) (bool, error) {
@@ -91,13 +93,6 @@ func (f *failures) parkIn(ctx context.Context, tx pgx.Tx, number int16, req driv
 	return true, err
 }
 
-// rollback ends tx, whatever has become of ctx.
-func rollback(ctx context.Context, tx pgx.Tx) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpTimeout)
-	defer cancel()
-	return tx.Rollback(ctx)
-}
-
 // parkArgs are the parameters of park.sql from the third on.
 func (f *failures) parkArgs(req driver.ParkRequest) ([]any, error) {
 	errs, err := json.Marshal(storedErrors(req.History.Errors))
@@ -111,7 +106,7 @@ func (f *failures) parkArgs(req driver.ParkRequest) ([]any, error) {
 	return []any{
 		req.History.Attempts, string(errs), storable.Text(req.Reason), timestamp(req.History.First), timestamp(req.History.Last),
 		orNull(req.MessageID), storable.Text(req.Key.Topic), f.hash(req.Key), orNull(req.Key.Name),
-		[]byte(req.Message.UUID), notNull(req.Message.Payload), metadata, raw, f.keys.consumer, f.keys.id(req.ID),
+		[]byte(req.Message.UUID), notNull(req.Message.Payload), metadata, raw, f.claims.Name, storedID(req.ID),
 	}, nil
 }
 

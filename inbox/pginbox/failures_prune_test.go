@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/pginbox"
 )
 
@@ -25,12 +26,12 @@ func TestAuditIsPruned(t *testing.T) {
 
 	for age, limit := range map[time.Duration]int{day - 1: 10, -day: 10, day: 0, 2 * day: 100_001} {
 		_, err = in.PruneAudit(t.Context(), age, limit)
-		require.ErrorIs(t, err, pginbox.ErrInvalidRequest, strconv.Itoa(limit))
+		require.ErrorIs(t, err, admin.ErrInvalidRequest, strconv.Itoa(limit))
 	}
 	n, err := in.PruneAudit(t.Context(), 20*day, 3)
 	require.NoError(t, err)
 	require.EqualValues(t, 3, n)
-	entries, err := in.Audit(t.Context(), pginbox.AuditQuery{})
+	entries, err := in.Audit(t.Context(), admin.AuditQuery{})
 	require.NoError(t, err)
 	require.Len(t, entries, 27)
 	require.Equal(t, 57, rows(t, env, "inbox_audit"), "another consumer's stay")

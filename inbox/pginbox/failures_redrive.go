@@ -102,29 +102,3 @@ func (f *failures) RecoverRedriven(ctx context.Context) (n int, err error) {
 	})
 	return n, err
 }
-
-// ClaimRedriven implements driver.Parker.
-func (s *poolStore) ClaimRedriven(ctx context.Context, r driver.Redriven) (driver.Unit, bool, error) {
-	conn, err := s.pool.Acquire(ctx)
-	if err != nil {
-		return nil, false, err
-	}
-	tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: s.isolation})
-	if err != nil {
-		conn.Release()
-		return nil, false, err
-	}
-	var setting string
-	err = tx.QueryRow(ctx, s.sql["redrive_claim"], r.No, r.Attempt, s.consumer).Scan(&setting)
-	if err == nil && setting == asyncCommit {
-		err = ErrNotDurable
-	}
-	if err == nil {
-		return &poolUnit{conn: conn, tx: tx}, true, nil
-	}
-	defer conn.Release()
-	if ended := rollback(ctx, tx); errors.Is(err, pgx.ErrNoRows) {
-		return nil, false, ended
-	}
-	return nil, false, explain(err)
-}

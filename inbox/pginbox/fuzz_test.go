@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/inbox/internal/pgclaim"
 	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/internal/storable"
 	"github.com/leat-go/leat/outbox"
@@ -76,7 +77,7 @@ func FuzzKeyHash(f *testing.F) {
 	f.Add("orders", "customer-17")
 	f.Add("a\x00b", "\xff")
 	f.Add("\xff", "")
-	failures := &failures{keys: keys{consumer: "c", table: `"leat"."inbox"`}}
+	failures := &failures{claims: &claims{consumer: consumer{Consumer: pgclaim.Consumer{Name: "c", Table: `"leat"."inbox"`}}}}
 	f.Fuzz(func(t *testing.T, topic, key string) {
 		stored := storable.Text(topic)
 		require.True(t, utf8.ValidString(stored))
@@ -85,26 +86,6 @@ func FuzzKeyHash(f *testing.F) {
 		hash := failures.hash(driver.Key{Topic: topic, Name: key})
 		require.Equal(t, key != "", hash.Valid)
 		require.Equal(t, hash, failures.hash(driver.Key{Topic: stored, Name: key}))
-	})
-}
-
-// FuzzSource: a log is known by a canonical UUID, never by anything that could be
-// another's as well.
-func FuzzSource(f *testing.F) {
-	f.Add("b7a1a4f8-6d0c-4c6e-9f57-2f7a2a1f3c11", int32(0))
-	f.Add("00000000-0000-0000-0000-000000000000", int32(0))
-	f.Add("B7A1A4F8-6D0C-4C6E-9F57-2F7A2A1F3C11", int32(-1))
-	f.Add("", int32(1))
-	f.Fuzz(func(t *testing.T, source string, partition int32) {
-		stored, err := storedSource("topic", source, partition)
-		if err != nil {
-			require.ErrorIs(t, err, driver.ErrNoPosition)
-			require.Regexp(t, "source|partition", err.Error())
-			return
-		}
-		require.GreaterOrEqual(t, partition, int32(0))
-		require.Equal(t, source, uuid.UUID(stored.Bytes).String())
-		require.NotEqual(t, uuid.Nil, uuid.UUID(stored.Bytes))
 	})
 }
 
@@ -144,7 +125,7 @@ func FuzzGap(f *testing.F) {
 		if below(id, floor) {
 			return
 		}
-		all := ranges(inside(a), inside(b), inside(c), min(max(long, 1), day))
+		all := someParts(inside(a), inside(b), inside(c), min(max(long, 1), day))
 		from, to, there := gap(all, id, floor, width)
 		holds := func(p rangePart) bool { return !below(id, p.from) && (!p.to.Valid || below(id, p.to)) }
 		require.Equal(t, slices.ContainsFunc(all, holds), there)
@@ -157,14 +138,14 @@ func FuzzGap(f *testing.F) {
 			require.True(t, !below(p.from, to) || !below(from, p.to), "%s … %s meets %s … %s",
 				uuid.UUID(from.Bytes), uuid.UUID(to.Bytes), uuid.UUID(p.from.Bytes), uuid.UUID(p.to.Bytes))
 		}
-		name := keys{}.rangeName(from)
+		name := (&ranges{}).tableAt(from)
 		require.Regexp(t, "^_r[0-9a-f]{12}$", name)
 		require.WithinDuration(t, time.UnixMilli(ids.Millis(from.Bytes)), madeAt(from), 0)
 	})
 }
 
-// ranges returns up to three ranges of a length that do not overlap, in order.
-func ranges(a, b, c, long int64) (all []rangePart) {
+// someParts returns up to three ranges of a length that do not overlap, in order.
+func someParts(a, b, c, long int64) (all []rangePart) {
 	starts := []int64{a, b, c}
 	slices.Sort(starts)
 	for _, start := range starts {

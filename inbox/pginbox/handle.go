@@ -6,6 +6,8 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/jackc/pgx/v5"
+
+	"github.com/leat-go/leat/inbox/internal/pgclaim"
 )
 
 // Handle wraps one handler, for a consumer that has no router or puts but one
@@ -14,30 +16,28 @@ import (
 func Handle(
 	in *Inbox, handle func(ctx context.Context, tx pgx.Tx, msg *message.Message) error,
 ) message.NoPublishHandlerFunc {
-	return func(msg *message.Message) error {
-		_, err := in.Process(msg.Context(), msg, func(ctx context.Context) error {
-			tx := Tx(ctx)
-			if tx == nil {
-				return errNoTx
-			}
-			return handle(ctx, tx, msg)
-		})
-		return err
-	}
+	return pgclaim.Wrap(in.Processor, Tx, handle)
 }
 
 // HandleSQL is Handle for database/sql. In must come from NewSQL.
 func HandleSQL(
 	in *Inbox, handle func(ctx context.Context, tx *sql.Tx, msg *message.Message) error,
 ) message.NoPublishHandlerFunc {
-	return func(msg *message.Message) error {
-		_, err := in.Process(msg.Context(), msg, func(ctx context.Context) error {
-			tx := SQLTx(ctx)
-			if tx == nil {
-				return errNoTx
-			}
-			return handle(ctx, tx, msg)
-		})
-		return err
-	}
+	return pgclaim.Wrap(in.Processor, SQLTx, handle)
+}
+
+// Tx returns the transaction of the delivery whose handler got ctx, which is
+// msg.Context() in a Watermill handler. It is nil if ctx carries none, or one
+// of database/sql: outside the inbox, or with an Inbox of NewSQL.
+//
+// What is written in it commits together with the record of the message. Its
+// Commit returns ErrCommitInHandler; its Rollback makes the delivery fail; its
+// Begin sets a savepoint. It must not be used after the handler has returned.
+func Tx(ctx context.Context) pgx.Tx {
+	return pgclaim.Tx(ctx)
+}
+
+// SQLTx is Tx for an Inbox of NewSQL. The handler must not end the transaction.
+func SQLTx(ctx context.Context) *sql.Tx {
+	return pgclaim.SQLTx(ctx)
 }

@@ -2,13 +2,11 @@ package pginbox
 
 import (
 	"database/sql"
-	"fmt"
 
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/leat-go/leat/inbox"
-	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/inbox/internal/pgclaim"
 	"github.com/leat-go/leat/internal/pgmigrate"
 	"github.com/leat-go/leat/outbox"
 )
@@ -20,12 +18,7 @@ type Inbox struct {
 
 	cfg   Config
 	db    pgmigrate.DB
-	store driver.Store
-	keys  keys
-
-	failures *failures
-
-	named func(consumer string) (*Inbox, error) // New or NewSQL, with another name
+	store *store
 }
 
 // New returns an inbox for the consumer called consumer, whose handlers write in
@@ -36,12 +29,11 @@ type Inbox struct {
 // Each delivery takes a connection of pool from its claim to its commit. The
 // pool stays the caller's to close.
 func New(pool *pgxpool.Pool, consumer string, cfg Config) (*Inbox, error) {
-	if pool == nil {
-		return nil, outbox.ConfigError("pool", nil, "must not be nil")
+	handle, err := pgclaim.FromPool(pool, cfg.Isolation)
+	if err != nil {
+		return nil, err
 	}
-	return newInbox(consumer, cfg, pgmigrate.FromPool(pool), func(keys keys, f *failures, cfg Config) driver.Store {
-		return &poolStore{keys: keys, failures: f, pool: pool, isolation: cfg.Isolation}
-	})
+	return newInbox(handle, consumer, cfg)
 }
 
 // For returns the inbox of the handler called handler in Watermill's router, for
@@ -53,7 +45,7 @@ func (in *Inbox) For(handler string) (inbox.Runner, error) {
 	if handler == "" {
 		return nil, outbox.ConfigError("handler", `""`, "must not be empty")
 	}
-	own, err := in.named(in.Consumer() + "/" + handler)
+	own, err := newInbox(in.store.handle, in.Consumer()+"/"+handler, in.cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -67,38 +59,25 @@ func (in *Inbox) For(handler string) (inbox.Runner, error) {
 // A handler must not end the transaction: database/sql has no way to keep it
 // from doing so. Ended early, the messages that it returns are not enqueued.
 func NewSQL(db *sql.DB, consumer string, cfg Config) (*Inbox, error) {
-	if db == nil {
-		return nil, outbox.ConfigError("db", nil, "must not be nil")
+	handle, err := pgclaim.FromSQL(db, cfg.Isolation)
+	if err != nil {
+		return nil, err
 	}
-	if _, ok := db.Driver().(*stdlib.Driver); !ok {
-		return nil, outbox.ConfigError("db", fmt.Sprintf("%T", db.Driver()), "must use pgx's driver, *stdlib.Driver")
-	}
-	return newInbox(consumer, cfg, pgmigrate.FromSQL(db), func(keys keys, f *failures, cfg Config) driver.Store {
-		return &sqlStore{keys: keys, failures: f, db: db, isolation: sqlIsolation(cfg.Isolation)}
-	})
+	return newInbox(handle, consumer, cfg)
 }
 
-func newInbox(
-	consumer string, cfg Config, db pgmigrate.DB, newStore func(keys keys, f *failures, cfg Config) driver.Store,
-) (*Inbox, error) {
+func newInbox(handle pgclaim.Handle, consumer string, cfg Config) (*Inbox, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	k, err := newKeys(cfg.names(), consumer)
+	s, err := newStore(handle, consumer, cfg)
 	if err != nil {
 		return nil, err
 	}
-	k.edge = newEdge(cfg)
-	f, err := newFailures(k, cfg, db)
+	processor, err := inbox.New(s, consumer, cfg.Config)
 	if err != nil {
 		return nil, err
 	}
-	store := newStore(k, f, cfg)
-	processor, err := inbox.New(store, consumer, cfg.Config)
-	if err != nil {
-		return nil, err
-	}
-	named := func(consumer string) (*Inbox, error) { return newInbox(consumer, cfg, db, newStore) }
-	return &Inbox{Processor: processor, cfg: cfg, db: db, store: store, keys: k, failures: f, named: named}, nil
+	return &Inbox{Processor: processor, cfg: cfg, db: handle.DB(), store: s}, nil
 }

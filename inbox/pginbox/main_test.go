@@ -11,7 +11,7 @@ import (
 // TestMain makes this program what its own tests start as processes.
 func TestMain(m *testing.M) {
 	for variable, run := range map[string]func() error{
-		envStormDatabase: stormProcess, envMemberDatabase: memberProcess, crashURL: crash,
+		envStormDatabase: stormProcess, crashURL: crash,
 	} {
 		if os.Getenv(variable) == "" {
 			continue

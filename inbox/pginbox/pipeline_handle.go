@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/internal/pgclaim"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -55,14 +56,14 @@ func HandleQueued(
 
 // newPipeline returns a Processor like in's, on a pipeStore.
 func newPipeline(in *Inbox) (*inbox.Processor, error) {
-	store, ok := in.store.(*poolStore)
+	pool, ok := in.store.handle.(*pgclaim.Pool)
 	if !ok {
-		return nil, errNoTx
+		return nil, pgclaim.ErrNoTx
 	}
 	if in.cfg.Fingerprint != nil || in.cfg.KeepReplies {
 		return nil, outbox.ConfigError("Fingerprint, KeepReplies", "set", "are not for HandleQueued, which sends COMMIT before there is anything to keep")
 	}
-	return inbox.New(&pipeStore{poolStore: store}, in.Consumer(), in.cfg.Config)
+	return inbox.New(&pipeStore{store: in.store, pool: pool}, in.Consumer(), in.cfg.Config)
 }
 
 type queuedKey struct{}
@@ -101,7 +102,7 @@ func (q *queued) finish(ctx context.Context) error {
 	return q.err
 }
 
-// callbacks says whether the handler wants to see a result before the commit.
+// callbacks reports whether the handler wants to see a result before the commit.
 func callbacks(statements *pgx.Batch) bool {
 	for _, s := range statements.QueuedQueries {
 		if s.Fn != nil {

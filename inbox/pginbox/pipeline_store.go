@@ -2,22 +2,24 @@ package pginbox
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/inbox/internal/pgclaim"
 )
 
 // carefully is how many messages are claimed before their statements are sent after
 // one that was not to be run.
 const carefully = 100
 
-// pipeStore is a poolStore that sends the statements of a queued delivery with
-// the claim.
+// pipeStore is a store that sends the statements of a queued delivery with the claim.
 type pipeStore struct {
-	*poolStore
+	*store
+
+	pool *pgclaim.Pool
 
 	careful atomic.Int64 // messages to go
 }
@@ -26,7 +28,7 @@ type pipeStore struct {
 func (s *pipeStore) Claim(ctx context.Context, id string) (driver.Unit, driver.Status, error) {
 	q, ok := ctx.Value(queuedKey{}).(*queued)
 	if !ok || driver.GivingUp(ctx) {
-		return s.poolStore.Claim(ctx, id)
+		return s.store.Claim(ctx, id)
 	}
 	statements := q.call(ctx) // before there is a connection to lose if it panics
 	return s.settle(ctx, queuedClaimer{s, q, statements}, id)
@@ -34,39 +36,35 @@ func (s *pipeStore) Claim(ctx context.Context, id string) (driver.Unit, driver.S
 
 // claimQueued leaves conn to the unit, or to the caller where it returns none.
 func (s *pipeStore) claimQueued(
-	ctx context.Context, conn *pgxpool.Conn, messageID string, q *queued, statements *pgx.Batch,
+	ctx context.Context, conn *pgclaim.PgxConn, messageID string, q *queued, statements *pgx.Batch,
 ) (driver.Unit, driver.Status, error) {
 	if q.err != nil || statements.Len() == 0 || s.isCareful() {
 		return s.claimFirst(ctx, conn, messageID, q, statements)
 	}
-	id := s.id(messageID)
-	number, err := s.number(ctx, conn.Conn())
+	id := storedID(messageID)
+	number, at, err := s.find(ctx, conn, id)
 	if err != nil {
 		return nil, 0, err
 	}
-	at, err := s.home(ctx, conn.Conn(), id)
-	if err != nil {
-		return nil, 0, err
-	}
-	claim := at.orFail(s.keys)
+	claim := s.statements.claimOrFail[at]
 	if claim == "" {
 		return s.claimFirst(ctx, conn, messageID, q, statements)
 	}
-	unit := &pipeUnit{poolUnit: poolUnit{conn: conn}, q: q}
+	unit := &pipeUnit{PgxUnit: pgclaim.PgxUnit{PgxConn: conn}, q: q}
 	switch outcome, err := unit.begin(ctx, s, claim, number, id, statements); outcome {
 	case pipeRan:
 		return unit, driver.Claimed, nil
 	case pipeLost:
-		return nil, 0, explain(err)
+		return nil, 0, pgclaim.Explain(err)
 	case pipeRefused:
 		s.careful.Store(carefully)
-		giveUp(ctx, conn.Conn())
-		status, err := s.look(ctx, conn.Conn(), at, number, id)
+		pgclaim.Rollback(ctx, conn.Conn)
+		status, err := s.lookUp(ctx, conn, at, number, id)
 		if err != nil || status == driver.Duplicate {
 			return nil, status, err
 		}
 	case pipeStopped:
-		giveUp(ctx, conn.Conn())
+		pgclaim.Rollback(ctx, conn.Conn)
 	}
 	// Whatever it was, the plain claim finds out: another delivery, a commit that
 	// would not be durable, a schema that is not there. If it was a statement of the
@@ -76,17 +74,50 @@ func (s *pipeStore) claimQueued(
 
 // claimFirst claims the message and leaves the statements for when it is ours.
 func (s *pipeStore) claimFirst(
-	ctx context.Context, conn *pgxpool.Conn, messageID string, q *queued, statements *pgx.Batch,
+	ctx context.Context, conn *pgclaim.PgxConn, messageID string, q *queued, statements *pgx.Batch,
 ) (driver.Unit, driver.Status, error) {
-	tx, status, err := s.claimOn(ctx, conn.Conn(), messageID)
-	if tx == nil {
-		return nil, status, err
-	}
-	q.unit, q.rest = &pipeUnit{poolUnit: poolUnit{conn: conn, tx: tx}, q: q}, statements
-	return q.unit, status, nil
+	unit, status, err := s.claimOn(ctx, conn, messageID)
+	return q.later(unit, statements), status, err
 }
 
 // isCareful counts down.
 func (s *pipeStore) isCareful() bool {
 	return s.careful.Load() > 0 && s.careful.Add(-1) >= 0
+}
+
+// later returns unit as one in which the statements are still to be sent, nil for nil.
+func (q *queued) later(unit driver.Unit, statements *pgx.Batch) driver.Unit {
+	opened, ok := unit.(*pgclaim.PgxUnit)
+	if !ok {
+		return nil
+	}
+	q.unit, q.rest = &pipeUnit{PgxUnit: *opened, q: q}, statements
+	return q.unit
+}
+
+// queuedClaimer claims a message whose handler has queued its statements.
+type queuedClaimer struct {
+	*pipeStore
+
+	q          *queued
+	statements *pgx.Batch
+}
+
+// remember implements claimer.
+func (c queuedClaimer) remember(ctx context.Context, id string) (driver.Unit, driver.Status, error) {
+	conn, err := c.pool.TakePgx(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	unit, status, err := c.claimQueued(ctx, conn, id, c.q, c.statements)
+	if unit == nil {
+		return nil, status, errors.Join(err, conn.Release())
+	}
+	return unit, status, nil
+}
+
+// bare implements claimer.
+func (c queuedClaimer) bare(ctx context.Context, lock *int64) (driver.Unit, driver.Status, error) {
+	unit, status, err := c.store.bare(ctx, lock)
+	return c.q.later(unit, c.statements), status, err
 }

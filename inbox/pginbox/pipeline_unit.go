@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/inbox/internal/pgclaim"
 	"github.com/leat-go/leat/internal/pgerr"
 )
 
@@ -21,9 +22,9 @@ const (
 	pipeLost                           // nothing was committed, and the connection is gone
 )
 
-// pipeUnit is a poolUnit whose statements and COMMIT are sent ahead.
+// pipeUnit is a unit whose statements and COMMIT are sent ahead.
 type pipeUnit struct {
-	poolUnit
+	pgclaim.PgxUnit
 
 	q         *queued
 	commitErr error // of a COMMIT that was sent
@@ -37,30 +38,30 @@ func (u *pipeUnit) begin(
 	ctx context.Context, s *pipeStore, claim string, number int16, id pgtype.UUID, statements *pgx.Batch,
 ) (pipeOutcome, error) {
 	batch := &pgx.Batch{}
-	batch.BeginTx(pgx.TxOptions{IsoLevel: s.isolation})
+	batch.BeginTx(pgx.TxOptions{IsoLevel: u.Isolation})
 	batch.Queue(claim, number, id, s.lock(id))
 	commits := fill(batch, statements)
 
-	results := u.conn.Conn().SendBatch(ctx, batch)
+	results := u.Conn.SendBatch(ctx, batch)
 	_, err := results.Exec()
 	if err == nil {
 		var one int64
 		err = results.QueryRow().Scan(&one)
 	}
 	if err == nil {
-		u.tx = results.Tx()
+		u.Tx = results.Tx()
 		u.receive(results, batch.QueuedQueries[2:], commits)
 		return pipeRan, nil
 	}
 	forget(batch, 2)
 	_ = results.Close() // the same error
 	switch {
-	case u.conn.Conn().IsClosed() && commits:
+	case u.Conn.IsClosed() && commits:
 		// Perhaps nothing was sent. But pgconn.SafeToRetry says so as well of a
 		// connection that is lost while the first result is read.
 		u.commitErr = err
 		return pipeRan, nil
-	case u.conn.Conn().IsClosed():
+	case u.Conn.IsClosed():
 		return pipeLost, err
 	case byServer(err) && pgerr.Is(err, pgerr.DivisionByZero, pgerr.SerializationFailure):
 		return pipeRefused, err
@@ -73,7 +74,7 @@ func (u *pipeUnit) begin(
 func (u *pipeUnit) send(ctx context.Context, statements *pgx.Batch) {
 	batch := &pgx.Batch{}
 	commits := fill(batch, statements)
-	u.receive(u.conn.Conn().SendBatch(ctx, batch), batch.QueuedQueries, commits)
+	u.receive(u.Conn.SendBatch(ctx, batch), batch.QueuedQueries, commits)
 }
 
 // fill queues copies of the statements, since a query can be sent but once, and
@@ -112,7 +113,7 @@ func (u *pipeUnit) receive(results pgx.BatchResults, statements []*pgx.QueuedQue
 			s.Fn = nil
 		}
 		_ = results.Close() // the same error
-		if commits && (i == last || u.conn.Conn().IsClosed()) {
+		if commits && (i == last || u.Conn.IsClosed()) {
 			u.commitErr = err
 		} else {
 			u.q.err = err
@@ -130,7 +131,7 @@ func (u *pipeUnit) receive(results pgx.BatchResults, statements []*pgx.QueuedQue
 	}
 }
 
-// endsTransaction says whether tag is that of a statement that ends the
+// endsTransaction reports whether tag is that of a statement that ends the
 // transaction. ROLLBACK TO SAVEPOINT has the same: it is not worth telling apart,
 // since all that comes of it is another delivery.
 func endsTransaction(tag pgconn.CommandTag) bool {
@@ -152,13 +153,13 @@ func (u *pipeUnit) Context(ctx context.Context) context.Context {
 func (u *pipeUnit) Commit(ctx context.Context) error {
 	switch {
 	case u.q.committed:
-		u.conn.Release()
+		_ = u.Release()
 		return nil
 	case u.commitErr != nil:
-		u.conn.Release()
-		return explainCommit(u.commitErr)
+		_ = u.Release()
+		return pgclaim.ExplainCommit(u.commitErr)
 	default:
-		return u.poolUnit.Commit(ctx)
+		return u.PgxUnit.Commit(ctx)
 	}
 }
 
@@ -166,9 +167,9 @@ func (u *pipeUnit) Commit(ctx context.Context) error {
 // roll back: HandleQueued knows.
 func (u *pipeUnit) Rollback(ctx context.Context) error {
 	if u.q.committed || u.commitErr != nil {
-		giveUp(ctx, u.conn.Conn())
-		u.conn.Release()
+		pgclaim.Rollback(ctx, u.Conn)
+		_ = u.Release()
 		return nil //nolint:nilerr // it is the commit's, and reported there
 	}
-	return u.poolUnit.Rollback(ctx)
+	return u.PgxUnit.Rollback(ctx)
 }

@@ -14,8 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/pginbox"
+	"github.com/leat-go/leat/inbox/pgwatermark"
 	"github.com/leat-go/leat/internal/testenv"
 )
 
@@ -172,7 +174,7 @@ func useParking(ctx context.Context, pool *pgxpool.Pool, consumer string) error 
 	if err != nil {
 		return err
 	}
-	_, err = in.SkipHead(ctx, pginbox.SkipHeadRequest{By: somebody, Key: "k"})
+	_, err = in.SkipHead(ctx, admin.SkipHeadRequest{By: somebody, Key: "k"})
 	if err != nil {
 		return err
 	}
@@ -188,7 +190,7 @@ func useParking(ctx context.Context, pool *pgxpool.Pool, consumer string) error 
 	if err != nil || ran != 2 {
 		return fmt.Errorf("%w: %d were redriven: %w", errUnexpected, ran, err)
 	}
-	entries, err := in.Audit(context.WithoutCancel(ctx), pginbox.AuditQuery{})
+	entries, err := in.Audit(context.WithoutCancel(ctx), admin.AuditQuery{})
 	if err != nil || len(entries) < 3 {
 		return fmt.Errorf("%w: %d entries: %w", errUnexpected, len(entries), err)
 	}
@@ -208,24 +210,31 @@ func useNotes(ctx context.Context, pool *pgxpool.Pool, consumer string) error {
 	return errors.Join(err, pruned)
 }
 
+const logTopic = "events"
+
+// wholeLog is a log of two messages, to be read from its start.
+var wholeLog = driver.Assignment{Source: "6b0f3a52-7c1d-4e8e-9a44-5d2f0c7b1e90", Topic: logTopic, End: 2}
+
 // usePositions processes by positions, after a topic that was made again.
 func usePositions(ctx context.Context, pool *pgxpool.Pool, consumer string) error {
-	w, err := pginbox.NewWatermark(pool, consumer, []string{wmTopic}, pginbox.WatermarkConfig{})
+	w, err := pgwatermark.New(pool, consumer, []string{logTopic}, pgwatermark.Config{})
 	if err != nil {
 		return err
 	}
-	if _, err := w.Assigned(ctx, []driver.Assignment{whole(2)}); err != nil {
+	if _, err := w.Assigned(ctx, []driver.Assignment{wholeLog}); err != nil {
 		return err
 	}
-	outcome, err := processAt(ctx, w, at(0), nothing)
+	first := driver.Position{Source: wholeLog.Source, Topic: logTopic, Prev: -1, Serial: true}
+	msg := message.NewMessageWithContext(driver.WithPosition(ctx, first), "", nil)
+	outcome, err := w.Process(msg.Context(), msg, nothing)
 	if err != nil || outcome != inbox.OutcomeCommitted {
 		return fmt.Errorf("%w: %s: %w", errUnexpected, outcome, err)
 	}
-	by := pginbox.WatermarkBy{Actor: "alice", Reason: "it was made again"}
-	err = w.Accept(ctx, pginbox.AcceptSource{WatermarkBy: by, Topic: wmTopic, Source: wmOther})
+	by := admin.By{Actor: "alice", Reason: "it was made again"}
+	err = w.Accept(ctx, pgwatermark.AcceptRequest{By: by, Topic: logTopic, Source: uuid.NewString()})
 	if err == nil {
-		_, err = w.Remove(ctx, pginbox.RemoveWatermark{
-			WatermarkBy: by, WatermarkPartition: pginbox.WatermarkPartition{Topic: wmTopic, Source: wmSource},
+		_, err = w.Remove(ctx, pgwatermark.RemoveRequest{
+			By: by, TopicPartition: pgwatermark.TopicPartition{Topic: logTopic, Source: wholeLog.Source},
 		})
 	}
 	return err

@@ -13,6 +13,7 @@ import (
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/pginbox"
+	"github.com/leat-go/leat/inbox/pgwatermark"
 	"github.com/leat-go/leat/internal/testenv"
 )
 
@@ -130,11 +131,12 @@ func TestI8_OneInboxAConsumer_InRanges(t *testing.T) {
 			env := forgetting(t, pginbox.MaintenanceConfig{NoDDL: noDDL})
 			in, err := pginbox.New(env.Pool, "c", pginbox.Config{})
 			require.NoError(t, err)
-			w := newWatermark(t, env, "pgx", pginbox.WatermarkConfig{})
+			w, err := pgwatermark.New(env.Pool, "c", []string{logTopic}, pgwatermark.Config{})
+			require.NoError(t, err)
 			_, err = process(t, in, madeAgo(0), nothing)
 			require.NoError(t, err)
 			require.Zero(t, rows(t, env, "inbox"))
-			_, err = w.Assigned(t.Context(), []driver.Assignment{whole(1)})
+			_, err = w.Assigned(t.Context(), []driver.Assignment{wholeLog})
 			require.ErrorIs(t, err, pginbox.ErrOtherInbox)
 		})
 	}
@@ -143,6 +145,10 @@ func TestI8_OneInboxAConsumer_InRanges(t *testing.T) {
 		env := testenv.Postgres(t, template)
 		_, err := env.Pool.Exec(t.Context(), `DROP VIEW leat.inbox_processed; DROP TABLE leat.inbox_ranges, leat.inbox_retention`)
 		require.NoError(t, err)
-		require.Zero(t, assign(t, newWatermark(t, env, "pgx", pginbox.WatermarkConfig{}), whole(1)))
+		w, err := pgwatermark.New(env.Pool, "c", []string{logTopic}, pgwatermark.Config{})
+		require.NoError(t, err)
+		next, err := w.Assigned(t.Context(), []driver.Assignment{wholeLog})
+		require.NoError(t, err)
+		require.Equal(t, []int64{0}, next)
 	})
 }

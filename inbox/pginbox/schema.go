@@ -2,14 +2,8 @@ package pginbox
 
 import (
 	"context"
-	"embed"
 	"io/fs"
-
-	"github.com/leat-go/leat/internal/pgmigrate"
 )
-
-//go:embed migrations/*.sql
-var migrationFiles embed.FS
 
 // SchemaStatus is the state of the inbox's schema.
 type SchemaStatus struct {
@@ -27,13 +21,13 @@ type SchemaStatus struct {
 // SQLSTATE 55P03 and Migrate can be called again. Migrations only expand: the
 // previous release of the library goes on working.
 func (in *Inbox) Migrate(ctx context.Context) error {
-	return migrations(in.cfg).Migrate(ctx, in.db, pgmigrate.Options{LockTimeout: in.cfg.MigrateLockTimeout})
+	return in.cfg.schema().Migrate(ctx, in.db)
 }
 
 // SchemaStatus looks at the schema and changes nothing.
 func (in *Inbox) SchemaStatus(ctx context.Context) (SchemaStatus, error) {
-	st, err := migrations(in.cfg).Status(ctx, in.db)
-	return SchemaStatus{Current: st.Current, Latest: st.Latest, Pending: st.Pending}, err
+	status, err := in.cfg.schema().Status(ctx, in.db)
+	return SchemaStatus(status), err
 }
 
 // Migrations returns the schema for cfg as files that goose and tern run as they
@@ -44,21 +38,5 @@ func Migrations(cfg Config) (fs.FS, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	return migrations(cfg).Export()
-}
-
-func migrations(cfg Config) pgmigrate.Set {
-	return pgmigrate.Set{Component: "inbox", Names: cfg.names(), FS: subFS{}}
-}
-
-// subFS is the directory of the migrations.
-type subFS struct{}
-
-// Open implements fs.FS.
-func (subFS) Open(name string) (fs.File, error) {
-	sub, err := fs.Sub(migrationFiles, "migrations")
-	if err != nil {
-		return nil, err
-	}
-	return sub.Open(name)
+	return cfg.schema().Export()
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/leat-go/leat/inbox/internal/pgclaim"
 	"github.com/leat-go/leat/internal/sqlfile"
 )
 
@@ -19,14 +20,15 @@ import (
 // standby it is an error. It is safe for concurrent use.
 func (in *Inbox) Scope(ctx context.Context) (string, error) {
 	var query, scope string
-	if err := sqlfile.Load(statementFiles, in.cfg.names().Render, map[string]*string{"scope": &query}); err != nil {
+	names := in.cfg.schema().Names()
+	if err := sqlfile.Load(statementFiles, names.Render, map[string]*string{"scope": &query}); err != nil {
 		return "", err
 	}
 	err := in.db.Use(ctx, func(conn *pgx.Conn) error {
-		return conn.QueryRow(ctx, query, in.cfg.names().Qualified("")).Scan(&scope)
+		return conn.QueryRow(ctx, query, names.Qualified("")).Scan(&scope)
 	})
 	if err != nil {
-		return "", fmt.Errorf("leat: read the inbox's scope: %w", explain(err))
+		return "", fmt.Errorf("leat: read the inbox's scope: %w", pgclaim.Explain(err))
 	}
 	return scope, nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/inboxtest"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/faultnet"
@@ -125,11 +126,11 @@ func (s *subject) Redrive(ctx context.Context, consumer, key string) error {
 	if err != nil {
 		return err
 	}
-	sel := pginbox.Selection{Key: key}
+	sel := admin.Selection{Key: key}
 	if key == "" {
 		sel.Before = time.Now().Add(time.Hour)
 	}
-	_, err = in.Redrive(ctx, pginbox.RedriveRequest{By: pginbox.By{Actor: "suite", Reason: "check"}, Selection: sel})
+	_, err = in.Redrive(ctx, admin.RedriveRequest{By: admin.By{Actor: "suite", Reason: "check"}, Selection: sel})
 	return err
 }
 
@@ -138,8 +139,8 @@ func (s *subject) Parked(ctx context.Context, consumer string) (ids []string, er
 	if err != nil {
 		return nil, err
 	}
-	parked, err := in.Parked(ctx, pginbox.ParkedQuery{})
-	if errors.Is(err, pginbox.ErrUnknownConsumer) {
+	parked, err := in.Parked(ctx, admin.ParkedQuery{})
+	if errors.Is(err, admin.ErrUnknownConsumer) {
 		return nil, nil // nothing has come yet
 	}
 	for _, p := range parked {

@@ -35,7 +35,7 @@ var imports = map[string]string{
 	"github.com/twmb/franz-go/pkg/kgo":                             "",
 	"github.com/twmb/franz-go/pkg/sasl/scram":                      "",
 	leat + "dedupe":                                                "", leat + "dedupe/httpdedupe": "", leat + "dedupe/httpdedupe/pghttp": "",
-	leat + "dedupe/redisdedupe": "", leat + "inbox": "", leat + "inbox/driver": "", leat + "inbox/kafkasource": "", leat + "inbox/pginbox": "",
+	leat + "dedupe/redisdedupe": "", leat + "inbox": "", leat + "inbox/admin": "", leat + "inbox/driver": "", leat + "inbox/kafkasource": "", leat + "inbox/pginbox": "", leat + "inbox/pgwatermark": "",
 	leat + "inbox/rediscache": "", leat + "inbox/twotier": "", leat + "middleware": "", leat + "middleware/oteltrace": "",
 	leat + "outbox": "", leat + "outbox/kafkasink": "", leat + "outbox/pgoutbox": "", leat + "outbox/relay": "",
 	leat + "outbox/wmforward": "", leat + "outbox/wmoutbox": "", leat + "outbox/wmsink": "",

@@ -1,0 +1,94 @@
+package pgclaim
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/leat-go/leat/inbox/admin"
+	"github.com/leat-go/leat/internal/keyhash"
+	"github.com/leat-go/leat/internal/pgmigrate"
+	"github.com/leat-go/leat/internal/sqlfile"
+)
+
+//go:embed sql/*.sql
+var statements embed.FS
+
+// Consumer knows the number that a consumer's name is stored as.
+type Consumer struct {
+	Name   string
+	Table  string // quoted
+	Lookup string // the statement that finds the number of $1
+
+	register string
+}
+
+// NewConsumer returns the Consumer called name.
+func NewConsumer(names pgmigrate.Names, name string) (Consumer, error) {
+	c := Consumer{Name: name, Table: names.Qualified("")}
+	return c, sqlfile.Load(statements, names.Render, map[string]*string{"consumer": &c.Lookup, "register": &c.register})
+}
+
+// Remembered returns the number that conn remembers for an inbox of this kind, or else
+// what learn returns. The connection remembers it, rather than the process: after
+// a failover to a standby that the registration had not reached, the number may
+// be given to another consumer, and the connections are new.
+func (c Consumer) Remembered(conn *pgx.Conn, kind string, learn func() (int16, error)) (int16, error) {
+	memory, name := conn.PgConn().CustomData(), "leat."+kind+" "+c.Table+" "+c.Name
+	if number, ok := memory[name].(int16); ok {
+		return number, nil
+	}
+	number, err := learn()
+	if err != nil {
+		return 0, Explain(err)
+	}
+	memory[name] = number
+	return number, nil
+}
+
+// Registered returns the number, registering the name the first time.
+func (c Consumer) Registered(ctx context.Context, conn *pgx.Conn) (int16, error) {
+	number, err := c.find(ctx, conn)
+	if errors.Is(err, pgx.ErrNoRows) {
+		number, err = c.enrol(ctx, conn)
+	}
+	return number, err
+}
+
+// Known returns the number of a consumer that has one, and registers none: whoever
+// looks may have misspelt it, and may lack the privilege.
+func (c Consumer) Known(ctx context.Context, conn *pgx.Conn) (int16, error) {
+	number, err := c.find(ctx, conn)
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = fmt.Errorf("%w: %q in %s", admin.ErrUnknownConsumer, c.Name, c.Table)
+	}
+	return number, Explain(err)
+}
+
+func (c Consumer) find(ctx context.Context, q interface {
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+},
+) (number int16, err error) {
+	err = q.QueryRow(ctx, c.Lookup, c.Name).Scan(&number)
+	return number, err
+}
+
+// enrol gives the consumer a number. Lock, then look: the look is a statement of
+// its own, and takes its snapshot when the lock is ours.
+func (c Consumer) enrol(ctx context.Context, conn *pgx.Conn) (number int16, err error) {
+	mode := pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}
+	err = pgx.BeginTxFunc(ctx, conn, mode, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, keyhash.Lock("inbox consumers", c.Table)); err != nil {
+			return err
+		}
+		number, err = c.find(ctx, tx)
+		if !errors.Is(err, pgx.ErrNoRows) {
+			return err
+		}
+		return tx.QueryRow(ctx, c.register, c.Name).Scan(&number)
+	})
+	return number, err
+}

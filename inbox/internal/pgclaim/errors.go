@@ -1,0 +1,62 @@
+package pgclaim
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/internal/pgerr"
+	"github.com/leat-go/leat/outbox"
+)
+
+// Errors that the packages of the inboxes show under the same names.
+var (
+	ErrNotDurable       = errors.New("leat: synchronous_commit is off, so that acknowledged effects could be lost")
+	ErrTooManyConsumers = errors.New("leat: the inbox has 32767 consumers, which is the most it can have")
+	ErrCommitInHandler  = errors.New("leat: the inbox commits this transaction, not the handler")
+	ErrEndedInHandler   = errors.New("leat: the handler has ended the inbox's transaction by a statement of its own")
+	ErrOtherInbox       = errors.New("leat: the consumer is used with an inbox of ids and with one of positions")
+)
+
+// ErrNoTx is what Handle and HandleSQL return with an inbox of the other kind.
+var ErrNoTx = errors.New("leat: the inbox's transactions are of another kind: New goes with Handle, NewSQL with HandleSQL")
+
+// Explain makes err say what to do about it, if we know.
+func Explain(err error) error {
+	switch {
+	case pgerr.Is(err, pgerr.UndefinedTable, pgerr.InvalidSchemaName) && !errors.Is(err, outbox.ErrNotMigrated):
+		return fmt.Errorf("%w: %w", outbox.ErrNotMigrated, err)
+	case pgerr.Is(err, pgerr.SequenceLimitExceeded):
+		return fmt.Errorf("%w: %w", ErrTooManyConsumers, err)
+	default:
+		return err
+	}
+}
+
+// ExplainCommit tells a commit that the server refused from one that got no
+// answer. The server's word counts only if the session is still alive: a
+// backend that is terminated while it commits reports that too.
+func ExplainCommit(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, pgx.ErrTxClosed), errors.Is(err, pgx.ErrTxCommitRollback):
+		return fmt.Errorf("%w: %w: %w", driver.ErrNotCommitted, driver.ErrRollbackOnly, err)
+	}
+	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok && refused(pgErr) {
+		return fmt.Errorf("%w: %w", driver.ErrNotCommitted, err)
+	}
+	return err
+}
+
+// refused reports whether err is the server's answer to the statement, rather than
+// the end of the session, which may come at any point of it. Poolers report the
+// end of theirs in class 08.
+func refused(err *pgconn.PgError) bool {
+	return err.SeverityUnlocalized == "ERROR" &&
+		!strings.HasPrefix(err.Code, "08") && !strings.HasPrefix(err.Code, "57P")
+}

@@ -1,0 +1,62 @@
+// Package pgclaim is what the inboxes in PostgreSQL share, of ids and of positions: a
+// claim is the first statement of a transaction, of a pgx pool or of database/sql, that
+// the handler then writes in.
+package pgclaim
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/internal/pgmigrate"
+)
+
+// Async is the value of synchronous_commit that is refused.
+const Async = "off"
+
+// CleanUpTimeout bounds what has to be done although the caller's context has ended.
+const CleanUpTimeout = 5 * time.Second
+
+// Handle takes connections of a pgx pool or of database/sql.
+type Handle interface {
+	// Take takes a connection that is in no transaction.
+	Take(ctx context.Context) (Conn, error)
+	// DB lends connections for everything but claims.
+	DB() pgmigrate.DB
+}
+
+// Conn is a connection that was taken.
+type Conn interface {
+	// Use lends the connection below to use.
+	Use(use func(conn *pgx.Conn) error) error
+	// Open opens a transaction with a claim, a statement that returns a row into dest.
+	// The Unit owns the connection then. The transaction outlives ctx. The error is
+	// sql.ErrNoRows if there is no row; after an error the transaction may be open.
+	Open(ctx context.Context, claim string, args []any, dest ...any) (driver.Unit, error)
+	// End rolls back the transaction that Open has left open, if there is one, and
+	// keeps the connection. If that fails the connection is given up.
+	End(ctx context.Context) error
+	// Release gives the connection back.
+	Release() error
+}
+
+// Claim opens a transaction with a claim whose row is the setting of
+// synchronous_commit. It returns ErrNotDurable if that is off. If there is no row, it
+// leaves the transaction open, since the next statement can end it on its way.
+func Claim(ctx context.Context, c Conn, claim string, args ...any) (driver.Unit, error) {
+	var setting string
+	unit, err := c.Open(ctx, claim, args, &setting)
+	switch {
+	case err == nil && setting != Async:
+		return unit, nil
+	case err == nil:
+		err = ErrNotDurable
+	case errors.Is(err, sql.ErrNoRows):
+		return nil, err
+	}
+	return nil, errors.Join(err, c.End(ctx))
+}

@@ -1,0 +1,153 @@
+package pgclaim
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/internal/pgmigrate"
+	"github.com/leat-go/leat/internal/txctx"
+	"github.com/leat-go/leat/outbox"
+)
+
+// Pool is a Handle on a pgx pool.
+type Pool struct {
+	pool      *pgxpool.Pool
+	isolation pgx.TxIsoLevel
+}
+
+// FromPool returns the Handle of a pool.
+func FromPool(pool *pgxpool.Pool, isolation pgx.TxIsoLevel) (*Pool, error) {
+	if pool == nil {
+		return nil, outbox.ConfigError("pool", nil, "must not be nil")
+	}
+	return &Pool{pool: pool, isolation: isolation}, nil
+}
+
+// Take implements Handle.
+func (p *Pool) Take(ctx context.Context) (Conn, error) {
+	return p.TakePgx(ctx)
+}
+
+// TakePgx is Take.
+func (p *Pool) TakePgx(ctx context.Context) (*PgxConn, error) {
+	conn, err := p.pool.Acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &PgxConn{Conn: conn.Conn(), Isolation: p.isolation, release: conn.Release}, nil
+}
+
+// DB implements Handle.
+func (p *Pool) DB() pgmigrate.DB {
+	return pgmigrate.FromPool(p.pool)
+}
+
+// PgxConn is a Conn of pgx.
+type PgxConn struct {
+	Conn      *pgx.Conn
+	Isolation pgx.TxIsoLevel
+
+	release func()
+}
+
+// On returns conn as a Conn; it stays the caller's.
+func On(conn *pgx.Conn, isolation pgx.TxIsoLevel) *PgxConn {
+	return &PgxConn{Conn: conn, Isolation: isolation, release: func() {}}
+}
+
+// Use implements Conn.
+func (c *PgxConn) Use(use func(conn *pgx.Conn) error) error {
+	return use(c.Conn)
+}
+
+// Open implements Conn. BEGIN and the claim are one round trip.
+func (c *PgxConn) Open(ctx context.Context, claim string, args []any, dest ...any) (driver.Unit, error) {
+	batch := &pgx.Batch{}
+	batch.BeginTx(pgx.TxOptions{IsoLevel: c.Isolation})
+	batch.Queue(claim, args...)
+
+	results := c.Conn.SendBatch(ctx, batch)
+	if _, err := results.Exec(); err != nil {
+		_ = results.Close() // the same error
+		return nil, err
+	}
+	err := results.QueryRow().Scan(dest...)
+	if closeErr := results.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &PgxUnit{PgxConn: c, Tx: results.Tx()}, nil
+}
+
+// End implements Conn, so that a pool can keep the connection; otherwise it closes it.
+func (c *PgxConn) End(ctx context.Context) error {
+	Rollback(ctx, c.Conn)
+	return nil
+}
+
+// Rollback ends the transaction that conn is in, if it is in one.
+func Rollback(ctx context.Context, conn *pgx.Conn) {
+	if conn.IsClosed() || !InTx(conn) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), CleanUpTimeout)
+	defer cancel()
+	_, _ = conn.Exec(ctx, `rollback`) // there is another error to report
+}
+
+// InTx reports whether conn is in a transaction.
+func InTx(conn *pgx.Conn) bool {
+	return conn.PgConn().TxStatus() != 'I'
+}
+
+// Release implements Conn.
+func (c *PgxConn) Release() error {
+	c.release()
+	return nil
+}
+
+// PgxUnit is a driver.Unit of pgx.
+type PgxUnit struct {
+	*PgxConn
+
+	Tx pgx.Tx
+}
+
+// Context implements driver.Unit.
+func (u *PgxUnit) Context(ctx context.Context) context.Context {
+	return txctx.With(ctx, pgx.Tx(handlerTx{u.Tx}))
+}
+
+// Commit implements driver.Unit. A COMMIT outside a transaction succeeds with a
+// warning, so a transaction that the handler has ended by a statement of its own
+// has to be looked for.
+func (u *PgxUnit) Commit(ctx context.Context) error {
+	defer u.release()
+	ended := ended(u.Conn)
+	err := u.Tx.Commit(ctx)
+	if ended && !errors.Is(err, pgx.ErrTxClosed) {
+		return ErrEndedInHandler
+	}
+	return ExplainCommit(err)
+}
+
+// ended reports whether conn lives and is in no transaction.
+func ended(conn *pgx.Conn) bool {
+	return !conn.IsClosed() && !InTx(conn)
+}
+
+// Rollback implements driver.Unit.
+func (u *PgxUnit) Rollback(ctx context.Context) error {
+	defer u.release()
+	err := u.Tx.Rollback(ctx)
+	if errors.Is(err, pgx.ErrTxClosed) { // by the handler
+		return nil
+	}
+	return err
+}

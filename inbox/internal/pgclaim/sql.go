@@ -1,0 +1,175 @@
+package pgclaim
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/internal/pgmigrate"
+	"github.com/leat-go/leat/internal/txctx"
+	"github.com/leat-go/leat/outbox"
+)
+
+// sqlHandle is a Handle on database/sql.
+type sqlHandle struct {
+	db        *sql.DB
+	isolation sql.IsolationLevel
+}
+
+// FromSQL returns the Handle of a db, whose driver must be pgx's own.
+func FromSQL(db *sql.DB, isolation pgx.TxIsoLevel) (Handle, error) {
+	if db == nil {
+		return nil, outbox.ConfigError("db", nil, "must not be nil")
+	}
+	if _, ok := db.Driver().(*stdlib.Driver); !ok {
+		return nil, outbox.ConfigError("db", fmt.Sprintf("%T", db.Driver()), "must use pgx's driver, *stdlib.Driver")
+	}
+	level := map[pgx.TxIsoLevel]sql.IsolationLevel{ // none is the session's
+		pgx.ReadUncommitted: sql.LevelReadUncommitted, pgx.ReadCommitted: sql.LevelReadCommitted,
+		pgx.RepeatableRead: sql.LevelRepeatableRead, pgx.Serializable: sql.LevelSerializable,
+	}[isolation]
+	return &sqlHandle{db: db, isolation: level}, nil
+}
+
+// Take implements Handle.
+func (h *sqlHandle) Take(ctx context.Context) (Conn, error) {
+	conn, err := h.db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &sqlConn{Conn: conn, isolation: h.isolation}, nil
+}
+
+// DB implements Handle.
+func (h *sqlHandle) DB() pgmigrate.DB {
+	return pgmigrate.FromSQL(h.db)
+}
+
+// sqlConn is a Conn of database/sql.
+type sqlConn struct {
+	*sql.Conn
+
+	isolation sql.IsolationLevel
+	unit      *sqlUnit // the one that Open has opened, nil for none
+}
+
+// Use implements Conn.
+func (c *sqlConn) Use(use func(conn *pgx.Conn) error) error {
+	return c.Raw(func(driverConn any) error {
+		conn, ok := driverConn.(*stdlib.Conn)
+		if !ok {
+			return fmt.Errorf("leat: database/sql connection is a %T, want pgx's driver", driverConn)
+		}
+		return use(conn.Conn())
+	})
+}
+
+// Open implements Conn. BEGIN and the claim are two round trips: database/sql has no
+// pipeline. It would also roll the transaction back with ctx, even while it is being
+// committed; so ctx ends the claim only.
+func (c *sqlConn) Open(ctx context.Context, claim string, args []any, dest ...any) (driver.Unit, error) {
+	txCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, cancel)
+	tx, err := c.BeginTx(txCtx, &sql.TxOptions{Isolation: c.isolation})
+	if err != nil {
+		stop()
+		cancel()
+		return nil, err
+	}
+	c.unit = &sqlUnit{sqlConn: c, tx: tx, cancel: cancel}
+	err = tx.QueryRowContext(txCtx, claim, args...).Scan(scanners(dest)...)
+	if !stop() && err == nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, c.End(ctx))
+	}
+	return c.unit, nil
+}
+
+// scanners lets database/sql scan arrays.
+func scanners(dest []any) []any {
+	types := pgtype.NewMap()
+	for i, d := range dest {
+		if array, ok := d.(*[]int64); ok {
+			dest[i] = types.SQLScanner(array)
+		}
+	}
+	return dest
+}
+
+// End implements Conn.
+func (c *sqlConn) End(context.Context) error {
+	unit := c.unit
+	if c.unit = nil; unit == nil {
+		return nil
+	}
+	return unit.end()
+}
+
+// Release implements Conn.
+func (c *sqlConn) Release() error {
+	return c.Close()
+}
+
+// sqlUnit is a driver.Unit of database/sql.
+type sqlUnit struct {
+	*sqlConn
+
+	tx     *sql.Tx
+	cancel context.CancelFunc // of the transaction's context
+}
+
+// Context implements driver.Unit.
+func (u *sqlUnit) Context(ctx context.Context) context.Context {
+	return txctx.With(ctx, u.tx)
+}
+
+// Commit implements driver.Unit. Closing the connection gives it back, and fails
+// only if it is broken, which says nothing about the commit.
+func (u *sqlUnit) Commit(ctx context.Context) error {
+	defer u.release(ctx)()
+	yes := false // the handler has ended it by a statement, which database/sql does not see
+	_ = u.Use(func(conn *pgx.Conn) error {
+		yes = ended(conn)
+		return nil
+	})
+	err := u.tx.Commit()
+	if yes && !errors.Is(err, sql.ErrTxDone) {
+		return ErrEndedInHandler
+	}
+	return ExplainCommit(err)
+}
+
+// Rollback implements driver.Unit.
+func (u *sqlUnit) Rollback(ctx context.Context) error {
+	defer u.release(ctx)()
+	return u.end()
+}
+
+// end ends the transaction and keeps the connection.
+func (u *sqlUnit) end() error {
+	defer u.cancel()
+	err := u.tx.Rollback()
+	if errors.Is(err, sql.ErrTxDone) { // by the handler
+		return nil
+	}
+	return err
+}
+
+// release bounds what follows by ctx, since database/sql's Commit and Rollback
+// take none, and returns what gives the connection back.
+func (u *sqlUnit) release(ctx context.Context) func() {
+	stop := context.AfterFunc(ctx, u.cancel)
+	return func() {
+		stop()
+		u.cancel()
+		_ = u.Close()
+	}
+}

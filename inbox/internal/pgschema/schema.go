@@ -1,0 +1,92 @@
+// Package pgschema is the one schema of the inboxes in PostgreSQL: those of ids and of
+// positions share its tables of consumers.
+package pgschema
+
+import (
+	"context"
+	"embed"
+	"io/fs"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/leat-go/leat/internal/pgmigrate"
+	"github.com/leat-go/leat/outbox"
+)
+
+//go:embed migrations/*.sql
+var files embed.FS
+
+// Config is what the configurations of the inboxes have in common.
+type Config struct {
+	Schema, Table string
+	Isolation     pgx.TxIsoLevel
+	LockTimeout   time.Duration
+}
+
+// WithDefaults returns c with the defaults of what is not set.
+func (c Config) WithDefaults() Config {
+	if c.Schema == "" {
+		c.Schema = "leat"
+	}
+	if c.Table == "" {
+		c.Table = "inbox"
+	}
+	if c.LockTimeout == 0 {
+		c.LockTimeout = 5 * time.Second
+	}
+	return c
+}
+
+// Validate returns an error that wraps outbox.ErrInvalidConfig.
+func (c Config) Validate() error {
+	if err := c.set().Validate(); err != nil {
+		return outbox.ConfigError("Schema, Table", strconv.Quote(c.Schema)+", "+strconv.Quote(c.Table), err.Error())
+	}
+	switch c.Isolation {
+	case "", pgx.ReadUncommitted, pgx.ReadCommitted, pgx.RepeatableRead, pgx.Serializable:
+	default:
+		return outbox.ConfigError("Isolation", strconv.Quote(string(c.Isolation)), "is no isolation level of pgx")
+	}
+	if c.LockTimeout < time.Millisecond {
+		return outbox.ConfigError("MigrateLockTimeout", c.LockTimeout, "must be 1 ms or more")
+	}
+	return nil
+}
+
+// Names are those of the tables.
+func (c Config) Names() pgmigrate.Names {
+	return pgmigrate.Names{Schema: c.Schema, Table: c.Table}
+}
+
+// Migrate creates or upgrades the schema.
+func (c Config) Migrate(ctx context.Context, db pgmigrate.DB) error {
+	return c.set().Migrate(ctx, db, pgmigrate.Options{LockTimeout: c.LockTimeout})
+}
+
+// Status looks at the schema and changes nothing.
+func (c Config) Status(ctx context.Context, db pgmigrate.DB) (pgmigrate.Status, error) {
+	return c.set().Status(ctx, db)
+}
+
+// Export returns the migrations as files that other tools run as they are.
+func (c Config) Export() (fs.FS, error) {
+	return c.set().Export()
+}
+
+func (c Config) set() pgmigrate.Set {
+	return pgmigrate.Set{Component: "inbox", Names: c.Names(), FS: migrations{}}
+}
+
+// migrations is their directory.
+type migrations struct{}
+
+// Open implements fs.FS.
+func (migrations) Open(name string) (fs.File, error) {
+	sub, err := fs.Sub(files, "migrations")
+	if err != nil {
+		return nil, err
+	}
+	return sub.Open(name)
+}

@@ -1,0 +1,82 @@
+package pginbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/inbox/internal/pgclaim"
+	"github.com/leat-go/leat/internal/pgerr"
+)
+
+// ClaimBatch implements driver.BatchStore.
+func (s *store) ClaimBatch(ctx context.Context, items []driver.BatchItem) (driver.Unit, []driver.Status, error) {
+	conn, err := s.handle.Take(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	unit, statuses, err := s.claimBatchOn(ctx, conn, items)
+	if unit == nil {
+		return nil, statuses, errors.Join(err, conn.Release())
+	}
+	return unit, statuses, nil
+}
+
+// claimBatchOn leaves conn to the unit, or to the caller if it returns none.
+func (s *store) claimBatchOn(
+	ctx context.Context, conn pgclaim.Conn, items []driver.BatchItem,
+) (driver.Unit, []driver.Status, error) {
+	number, part, err := s.choose(ctx, conn, items)
+	if err != nil || len(part.items) == 0 {
+		return nil, allAlone(items), err
+	}
+	ids, locks := make([]pgtype.UUID, len(part.items)), make([]int64, len(part.items))
+	for i, item := range part.items {
+		ids[i] = storedID(item.ID)
+		locks[i] = s.lock(ids[i])
+	}
+	var a batchAnswer
+	unit, err := conn.Open(ctx, s.statements.claimBatch[part.at], []any{number, ids, locks}, &a.setting, &a.refused, &a.seen)
+	statuses, claimed := a.statuses(len(ids))
+	if err == nil && claimed > 0 && a.setting == pgclaim.Async {
+		err = ErrNotDurable
+	}
+	if err == nil && claimed > 0 {
+		return unit, part.statuses(statuses), nil
+	}
+	err = errors.Join(err, conn.End(ctx))
+	switch {
+	case pgerr.Is(err, pgerr.CheckViolation):
+		return nil, allAlone(items), nil
+	case pgerr.Is(err, pgerr.OutOfMemory):
+		return nil, nil, fmt.Errorf("%w: %w", driver.ErrBatchTooLarge, err)
+	case err != nil:
+		return nil, nil, pgclaim.Explain(err)
+	default:
+		return nil, part.statuses(statuses), nil
+	}
+}
+
+// batchAnswer is the row that the claim of a batch returns. Places count from 1.
+type batchAnswer struct {
+	setting       string
+	refused, seen []int64
+}
+
+// statuses are those of n messages, and how many of them are ours.
+func (a batchAnswer) statuses(n int) (statuses []driver.Status, claimed int) {
+	statuses = make([]driver.Status, n)
+	for i := range statuses {
+		statuses[i] = driver.Claimed
+	}
+	for _, place := range a.refused {
+		statuses[place-1] = driver.Busy
+	}
+	for _, place := range a.seen {
+		statuses[place-1] = driver.Duplicate
+	}
+	return statuses, n - len(a.refused) - len(a.seen)
+}

@@ -1,0 +1,135 @@
+package pginbox
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/inbox/internal/pgclaim"
+	"github.com/leat-go/leat/internal/ids"
+	"github.com/leat-go/leat/internal/pgerr"
+)
+
+// claimTries bounds the claims of one delivery: one more than what can be wrong with
+// the first, which is where the connection looks and the range that is not there.
+const claimTries = 4
+
+// claims claims ids for one consumer.
+type claims struct {
+	consumer
+	placer
+
+	statements statements
+}
+
+// claimOn claims id on conn, which belongs to the unit then.
+func (c *claims) claimOn(ctx context.Context, conn pgclaim.Conn, messageID string) (driver.Unit, driver.Status, error) {
+	id := storedID(messageID)
+	unit, status, err := c.claimAt(ctx, conn, id)
+	for try := 1; pgerr.Is(err, pgerr.CheckViolation) && try < claimTries; try++ {
+		refusal := err
+		err = conn.Use(func(conn *pgx.Conn) error { return c.moved(ctx, conn, id, refusal) })
+		if err == nil {
+			unit, status, err = c.claimAt(ctx, conn, id)
+		}
+	}
+	return unit, status, err
+}
+
+// claimAt claims id where conn believes that it lives.
+func (c *claims) claimAt(ctx context.Context, conn pgclaim.Conn, id pgtype.UUID) (driver.Unit, driver.Status, error) {
+	number, at, err := c.find(ctx, conn, id)
+	if err != nil {
+		return nil, 0, err
+	}
+	unit, err := pgclaim.Claim(ctx, conn, c.statements.claim[at], number, id, c.lock(id))
+	switch {
+	case err == nil:
+		return unit, driver.Claimed, nil
+	case errors.Is(err, sql.ErrNoRows), pgerr.Is(err, pgerr.SerializationFailure):
+		// At repeatable read, a row that was committed after the claim's snapshot
+		// and before its lock was tried is a conflict. It is a duplicate as well.
+		status, err := c.lookUp(ctx, conn, at, number, id)
+		return nil, status, err
+	default:
+		return nil, 0, pgclaim.Explain(err)
+	}
+}
+
+// find returns the consumer's number, and where id is remembered.
+func (c *claims) find(ctx context.Context, conn pgclaim.Conn, id pgtype.UUID) (number int16, at place, err error) {
+	err = conn.Use(func(conn *pgx.Conn) (err error) {
+		if number, err = c.number(ctx, conn); err == nil {
+			at, err = c.place(ctx, conn, id)
+		}
+		return err
+	})
+	return number, at, err
+}
+
+// lookUp ends the transaction if there is one and asks, in the same round trip,
+// whether the message was processed. If it was not, whoever had its lock has not
+// committed.
+func (c *claims) lookUp(
+	ctx context.Context, conn pgclaim.Conn, at place, number int16, id pgtype.UUID,
+) (status driver.Status, err error) {
+	look := c.lookInPlain
+	if at != plain {
+		look = c.lookInRange
+	}
+	err = conn.Use(func(conn *pgx.Conn) (err error) {
+		if status, err = look(ctx, conn, number, id); err != nil {
+			pgclaim.Rollback(ctx, conn)
+		}
+		return err
+	})
+	return status, pgclaim.Explain(err)
+}
+
+func (c *claims) lookInPlain(ctx context.Context, conn *pgx.Conn, number int16, id pgtype.UUID) (driver.Status, error) {
+	var seen bool
+	batch := &pgx.Batch{}
+	if pgclaim.InTx(conn) {
+		batch.Queue(`rollback`)
+	}
+	batch.Queue(c.statements.seen, number, id).QueryRow(func(row pgx.Row) error { return row.Scan(&seen) })
+	err := conn.SendBatch(ctx, batch).Close()
+	switch {
+	case err != nil:
+		return 0, err
+	case seen:
+		return driver.Duplicate, nil
+	default:
+		return driver.Busy, nil
+	}
+}
+
+// lookInRange also tells whether the id is below the floor of an inbox that deletes.
+func (c *claims) lookInRange(ctx context.Context, conn *pgx.Conn, number int16, id pgtype.UUID) (driver.Status, error) {
+	sql := strings.NewReplacer("$1", strconv.Itoa(int(number)), "$2", "'"+ids.Text(id.Bytes)+"'").Replace(c.statements.seenInRange)
+	if pgclaim.InTx(conn) {
+		sql = "rollback;" + sql
+	}
+	results, err := conn.PgConn().Exec(ctx, sql).ReadAll()
+	if err != nil {
+		return 0, err
+	}
+	row := results[len(results)-1].Rows
+	switch {
+	case len(row) != 1 || len(row[0]) != 2:
+		return 0, errors.New("leat: the inbox could not be read")
+	case string(row[0][0]) == "t":
+		return driver.Duplicate, nil
+	case string(row[0][1]) == "t":
+		return 0, inbox.Permanent(driver.ErrTooOld)
+	default:
+		return driver.Busy, nil
+	}
+}

@@ -1,0 +1,44 @@
+package pginbox
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+)
+
+// planned makes a query be planned for its values. In pgx's simple protocol it is so by
+// itself, and there may be a pooler that takes nothing else.
+func planned(conn *pgx.Conn, args ...any) []any {
+	memory, name := conn.PgConn().CustomData(), "leat.inbox simple"
+	simple, ok := memory[name].(bool)
+	if !ok { // Config is a copy of all there is
+		simple = conn.Config().DefaultQueryExecMode == pgx.QueryExecModeSimpleProtocol
+		memory[name] = simple
+	}
+	if simple {
+		return args
+	}
+	return append([]any{pgx.QueryExecModeExec}, args...)
+}
+
+// span returns the first and the last of those of all that are in ranges.
+func (c *claims) span(ctx context.Context, conn *pgx.Conn, all []pgtype.UUID) (first, last pgtype.UUID, err error) {
+	for _, id := range all {
+		at, err := c.place(ctx, conn, id)
+		if err != nil {
+			return first, last, err
+		}
+		if at == plain {
+			continue
+		}
+		if !first.Valid || below(id, first) {
+			first = id
+		}
+		if !last.Valid || bytes.Compare(id.Bytes[:], last.Bytes[:]) > 0 {
+			last = id
+		}
+	}
+	return first, last, nil
+}

@@ -1,0 +1,223 @@
+package pginbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/leat-go/leat/inbox/internal/pgclaim"
+	"github.com/leat-go/leat/internal/ids"
+	"github.com/leat-go/leat/internal/pgerr"
+	"github.com/leat-go/leat/internal/wait"
+	"github.com/leat-go/leat/outbox"
+)
+
+var (
+	// ErrNotEnabled is returned by maintenance of an inbox for which Enable was never
+	// called. Such an inbox remembers everything for ever.
+	ErrNotEnabled = errors.New("leat: the inbox forgets nothing yet: call Enable")
+
+	// ErrMaintainedElsewhere is returned by RunOnce while another process works.
+	ErrMaintainedElsewhere = errors.New("leat: another process maintains the inbox")
+
+	// ErrAlreadyRunning is returned by Run and RunOnce while one of them runs.
+	ErrAlreadyRunning = errors.New("leat: maintenance of the inbox is running already")
+
+	// errIDsAhead is returned by Enable.
+	errIDsAhead = errors.New("leat: the inbox holds an id that claims to be from the future; delete it once you know that it never comes again")
+)
+
+// Maintenance makes an inbox forget: it makes ranges ahead, and lets go of those that
+// are older than Retention such that no message in them can run again unnoticed. Run
+// it in any number of processes; of all that run, one works at a time.
+//
+// It needs SELECT, INSERT, UPDATE and DELETE on the tables of the inbox; without
+// NoDDL its role is a member of the tables' owner and may CREATE in the schema. It
+// uses one connection of the pool at a time, which should not go through a pooler
+// in transaction mode: there it cannot bound its waits.
+type Maintenance struct {
+	*ranges
+
+	pool       *pgxpool.Pool
+	cfg        MaintenanceConfig
+	statements maintenanceStatements
+	owner      string
+	running    atomic.Bool
+
+	// What one round leaves for the next; only the running one uses it.
+	swept   time.Time
+	waiting *raised
+}
+
+// NewMaintenance returns the maintenance of the inbox that cfg names; of cfg only
+// Schema, Table and Logger matter. Errors wrap outbox.ErrInvalidConfig. It connects
+// to nothing.
+func NewMaintenance(pool *pgxpool.Pool, cfg Config, m MaintenanceConfig) (*Maintenance, error) {
+	if pool == nil {
+		return nil, outbox.ConfigError("pool", nil, "must not be nil")
+	}
+	cfg, m = cfg.withDefaults(), m.withDefaults()
+	if err := errors.Join(cfg.validate(), m.validate()); err != nil {
+		return nil, err
+	}
+	r, err := newRanges(cfg, alarms{log: cfg.Logger, onAlarm: m.OnAlarm})
+	if err != nil {
+		return nil, err
+	}
+	owner, err := ids.New()
+	if err != nil {
+		return nil, err
+	}
+	statements, err := renderMaintenance(r.names)
+	return &Maintenance{ranges: r, pool: pool, cfg: m, statements: statements, owner: owner}, err
+}
+
+// Run keeps the inbox in shape until ctx ends, and returns nil then. Of any number of
+// processes, one works at a time; another takes over within the lease. Only what
+// waiting does not mend ends Run before: a schema without ranges
+// (outbox.ErrNotMigrated), and ErrNotEnabled. All other errors are logged, and tried
+// again in the next round.
+func (m *Maintenance) Run(ctx context.Context) error {
+	if !m.running.CompareAndSwap(false, true) {
+		return ErrAlreadyRunning
+	}
+	defer m.running.Store(false)
+	if err := CheckRetention(m.cfg.Retention, m.cfg.Needs); err != nil {
+		m.alarm(ctx, Alarm{Kind: AlarmRetention, Err: err})
+	}
+	for ctx.Err() == nil {
+		_, err := m.round(ctx)
+		switch {
+		case ctx.Err() != nil, err == nil, errors.Is(err, ErrMaintainedElsewhere):
+		case errors.Is(err, ErrNotEnabled), errors.Is(err, outbox.ErrNotMigrated):
+			return err
+		default:
+			m.log.WarnContext(ctx, "inbox maintenance is not complete", slog.Any("error", err))
+		}
+		_ = wait.For(ctx, m.cfg.Interval)
+	}
+	return nil
+}
+
+// RunOnce does one round, for scheduled jobs and tests. After an error the report says
+// what was done before it.
+func (m *Maintenance) RunOnce(ctx context.Context) (MaintenanceReport, error) {
+	if !m.running.CompareAndSwap(false, true) {
+		return MaintenanceReport{}, ErrAlreadyRunning
+	}
+	defer m.running.Store(false)
+	return m.round(ctx)
+}
+
+// round does one round under the lease. The lease only saves work: each step is safe
+// where two do it at once.
+func (m *Maintenance) round(ctx context.Context) (report MaintenanceReport, err error) {
+	if err := m.keep(ctx); err != nil {
+		return report, err
+	}
+	defer func() {
+		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), pgclaim.CleanUpTimeout)
+		defer cancel()
+		if _, releaseErr := m.pool.Exec(bounded, m.statements.release, m.owner); releaseErr != nil {
+			m.log.WarnContext(ctx, "inbox maintenance keeps its lease until it runs out", slog.Any("error", releaseErr))
+		}
+	}()
+	r := &maintenanceRound{Maintenance: m}
+	err = r.all(ctx)
+	return r.report, err
+}
+
+// keep takes or renews the lease.
+func (m *Maintenance) keep(ctx context.Context) error {
+	tag, err := m.pool.Exec(ctx, m.statements.lease, m.owner, m.cfg.Lease.Milliseconds())
+	if err == nil && tag.RowsAffected() == 0 {
+		err = ErrMaintainedElsewhere
+	}
+	return pgclaim.Explain(err)
+}
+
+// MaintenanceReport says what one round has done.
+type MaintenanceReport struct {
+	// Floor is the time before which ids of version 7 may be forgotten; the zero Time
+	// where nothing is.
+	Floor time.Time
+	// Added and Dropped are the ranges that the round has made and removed.
+	Added, Dropped []Range
+	// Deleted is the number of ids that were deleted in chunks.
+	Deleted int64
+	// PrunedAudit is the number of rows of the audit that were deleted.
+	PrunedAudit int64
+	// Busy says that a lock was not to be had; the next round tries again.
+	Busy bool
+}
+
+// maintenanceRound is one pass of maintenance.
+type maintenanceRound struct {
+	*Maintenance
+
+	state  rangeState
+	report MaintenanceReport
+}
+
+// all does all there is to do once. A step that fails does not keep the next from
+// being tried.
+func (r *maintenanceRound) all(ctx context.Context) error {
+	if err := r.begin(ctx); err != nil {
+		return err
+	}
+	var errs []error
+	for _, step := range []struct {
+		name string
+		do   func(context.Context) error
+	}{
+		{"ranges ahead", r.ahead},
+		{"floor", r.raise},
+		{"forget", r.forget},
+		{"delete", r.deleteBelow},
+		{"contract", r.contract},
+		{"sweep", r.sweep},
+		{"audit", r.pruneAudit},
+	} {
+		err := r.keep(ctx)
+		if err == nil {
+			err = step.do(ctx)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return errors.Join(append(errs, err, ctx.Err())...)
+		case errors.Is(err, ErrMaintainedElsewhere):
+			return errors.Join(append(errs, err)...)
+		case pgerr.Is(err, pgerr.LockNotAvailable):
+			r.report.Busy = true
+			r.alarm(ctx, Alarm{Kind: AlarmBusy, Err: fmt.Errorf("%s: %w", step.name, err)})
+		case err != nil:
+			errs = append(errs, fmt.Errorf("leat: inbox maintenance, %s: %w", step.name, pgclaim.Explain(err)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// begin learns where things are, and finishes an Enable that did not.
+func (r *maintenanceRound) begin(ctx context.Context) (err error) {
+	if r.state, err = r.load(ctx, r.pool); err != nil {
+		return pgclaim.Explain(err)
+	}
+	switch r.state.mode {
+	case modeOff:
+		return ErrNotEnabled
+	case modePending:
+		if err := r.enable(ctx); err != nil {
+			return err
+		}
+		if r.state, err = r.load(ctx, r.pool); err != nil {
+			return pgclaim.Explain(err)
+		}
+	}
+	_, err = r.pool.Exec(ctx, r.statements.settings, r.cfg.Width.Milliseconds())
+	return err
+}

@@ -1,0 +1,160 @@
+package pginbox
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/leat-go/leat/internal/wait"
+)
+
+const (
+	// sweepEvery is the time between two passes over the plain table.
+	sweepEvery = time.Hour
+	// sweepPages is the number of its pages that one statement looks at.
+	sweepPages = 128
+	// drainPatience is how long a round waits for the transactions that were open
+	// when the floor was raised.
+	drainPatience = 2 * time.Second
+)
+
+// raised is a floor below which nothing may be deleted before the transactions have
+// ended that were open when it was raised.
+type raised struct {
+	floor pgtype.UUID
+	open  []string // virtual transactions
+}
+
+// deleteBelow deletes ids below the floor, for an inbox that does not drop ranges. There
+// each claim looks at the floor in the statement that inserts the id. But between its
+// snapshot, which may still see the former floor, and its insert, the row of a former
+// run could be deleted, and the message run again. So rows go only when every
+// transaction has ended that was open when the floor was raised.
+func (r *maintenanceRound) deleteBelow(ctx context.Context) error {
+	if r.state.mode != modeDelete {
+		return nil
+	}
+	if r.waiting == nil {
+		var open []string
+		if err := r.pool.QueryRow(ctx, r.statements.open).Scan(&open); err != nil {
+			return err
+		}
+		r.waiting = &raised{floor: r.state.floor, open: open}
+	}
+	drained, err := r.drained(ctx)
+	if err != nil || !drained {
+		r.report.Busy = r.report.Busy || err == nil
+		return err
+	}
+	floor := r.waiting.floor
+	r.waiting = nil
+	rows, err := r.pool.Query(ctx, "SELECT id FROM "+r.names.Qualified("_consumers"))
+	if err != nil {
+		return err
+	}
+	consumers, err := pgx.CollectRows(rows, pgx.RowTo[int16])
+	if err != nil {
+		return err
+	}
+	for _, consumer := range consumers {
+		if err := r.deleteOf(ctx, consumer, floor); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drained waits a little for the transactions to end, and says whether they have.
+func (r *maintenanceRound) drained(ctx context.Context) (bool, error) {
+	patience := time.Now().Add(drainPatience)
+	for {
+		var open []string
+		if err := r.pool.QueryRow(ctx, r.statements.open).Scan(&open); err != nil {
+			return false, err
+		}
+		left := slices.ContainsFunc(r.waiting.open, func(tx string) bool { return slices.Contains(open, tx) })
+		if !left || time.Now().After(patience) || ctx.Err() != nil {
+			return !left, ctx.Err()
+		}
+		_ = wait.For(ctx, 20*time.Millisecond)
+	}
+}
+
+// deleteOf deletes one consumer's ids.
+func (r *maintenanceRound) deleteOf(ctx context.Context, consumer int16, floor pgtype.UUID) error {
+	return r.inChunks(ctx, &r.report.Deleted, r.statements.deleteBelow, consumer, floor)
+}
+
+// inChunks repeats a statement whose last parameter is the number of rows it deletes
+// until it finds fewer, and rests as long as it has worked.
+func (r *maintenanceRound) inChunks(ctx context.Context, deleted *int64, statement string, args ...any) error {
+	args = append(args, r.cfg.DeleteChunk)
+	for ctx.Err() == nil {
+		began := time.Now()
+		tag, err := r.pool.Exec(ctx, statement, args...)
+		*deleted += tag.RowsAffected()
+		if err != nil || tag.RowsAffected() < int64(r.cfg.DeleteChunk) {
+			return err
+		}
+		_ = wait.For(ctx, time.Since(began))
+		if err := r.keep(ctx); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// sweep walks the plain table for ids without a time that came before KeepOther, and
+// once after the contraction for those of version 7.
+func (r *maintenanceRound) sweep(ctx context.Context) error {
+	legacy := r.state.legacy && r.state.cutover == uuidAt(0)
+	if r.cfg.KeepOther == 0 && !legacy || time.Since(r.swept) < sweepEvery {
+		return nil
+	}
+	var before *int64
+	if r.cfg.KeepOther > 0 {
+		minute := time.UnixMilli(r.state.now).Add(-r.cfg.KeepOther).Unix() / 60
+		before = &minute
+	}
+	var pages int64
+	if err := r.pool.QueryRow(ctx, r.statements.pages).Scan(&pages); err != nil {
+		return err
+	}
+	for page := int64(0); page < pages; page += sweepPages {
+		began := time.Now()
+		tag, err := r.pool.Exec(ctx, r.statements.sweep, tid(page), tid(page+sweepPages), before, legacy)
+		if err != nil {
+			return err
+		}
+		r.report.Deleted += tag.RowsAffected()
+		if tag.RowsAffected() > 0 {
+			_ = wait.For(ctx, time.Since(began))
+		}
+		if err := r.keep(ctx); err != nil {
+			return err
+		}
+	}
+	r.swept = time.Now()
+	if !legacy {
+		return nil
+	}
+	_, err := r.pool.Exec(ctx, r.statements.switchTo, r.state.mode, r.state.cutover, false, r.cfg.Width.Milliseconds())
+	return err
+}
+
+// pruneAudit deletes old rows of the audit.
+func (r *maintenanceRound) pruneAudit(ctx context.Context) error {
+	if r.cfg.KeepAudit == 0 {
+		return nil
+	}
+	return r.inChunks(ctx, &r.report.PrunedAudit, r.statements.pruneAudit, nil, r.cfg.KeepAudit.Microseconds())
+}
+
+// tid is the place before the first row of a page.
+func tid(page int64) string {
+	return fmt.Sprintf("(%d,0)", page)
+}

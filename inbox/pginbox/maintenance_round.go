@@ -1,0 +1,202 @@
+package pginbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/leat-go/leat/internal/pgerr"
+)
+
+// clocks is by how much the clock of the database may differ from ours before nothing
+// is forgotten any more: one that jumps ahead would forget everything, for good.
+const clocks = time.Hour
+
+// ahead makes the ranges of the present and of what comes.
+func (r *maintenanceRound) ahead(ctx context.Context) error {
+	if r.state.mode != modeRanges {
+		return nil
+	}
+	return r.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
+		width := r.cfg.Width.Milliseconds()
+		for i := range int64(r.cfg.Ahead) + 1 {
+			at := uuidAt(r.state.now + i*width)
+			if below(at, r.state.cutover) {
+				continue
+			}
+			made, err := r.makeFor(ctx, c.Conn(), at)
+			switch {
+			case pgerr.Is(err, pgerr.DuplicateTable, pgerr.InvalidObjectDefinition):
+				continue // somebody else was quicker
+			case err != nil:
+				return err
+			case made.Table != "":
+				r.report.Added = append(r.report.Added, made)
+				r.log.InfoContext(ctx, "inbox range added", made.attr())
+			}
+		}
+		return nil
+	})
+}
+
+// raise lifts the floor to what is older than Retention. It is committed before
+// anything is forgotten.
+//
+// With ranges no claim has to look at it. An id has one place, its range, until that
+// is gone; then its claim finds no range (23514), and only then is the floor read, by a
+// statement that begins after the raise was committed. So a claim either meets the row
+// of its former run, or finds no range and a floor above it: it is too old. A claim that
+// is under way in a range that is being detached holds a lock that the detaching waits
+// for; what it commits is forgotten with the rest, and too old when it comes again.
+func (r *maintenanceRound) raise(ctx context.Context) error {
+	skew := time.Since(time.UnixMilli(r.state.now)).Abs()
+	if skew > clocks {
+		r.alarm(ctx, Alarm{Kind: AlarmClock, Err: fmt.Errorf("leat: the clocks of database and process differ by %s", skew.Round(time.Second))})
+		r.setFloor(r.state.floor)
+		return nil
+	}
+	at := r.state.now - r.cfg.Retention.Milliseconds()
+	if r.state.mode == modeRanges {
+		at = at / r.cfg.Width.Milliseconds() * r.cfg.Width.Milliseconds()
+	}
+	floor := uuidAt(at)
+	err := r.change(ctx, func(tx pgx.Tx) error {
+		err := tx.QueryRow(ctx, r.statements.raise, floor).Scan(&floor)
+		if errors.Is(err, pgx.ErrNoRows) {
+			floor, err = r.state.floor, nil
+		}
+		return err
+	})
+	if err != nil {
+		r.setFloor(r.state.floor)
+		return err
+	}
+	r.setFloor(floor)
+	return nil
+}
+
+func (r *maintenanceRound) setFloor(floor pgtype.UUID) {
+	r.state.floor = floor
+	if floor.Bytes != [16]byte{} {
+		r.report.Floor = madeAt(floor)
+	}
+}
+
+// forget drops the ranges that are below the floor. A plain DROP would wait for every
+// open handler, and all claims behind it; so a range is detached first by a statement
+// that waits for handlers without anybody waiting for it.
+func (r *maintenanceRound) forget(ctx context.Context) error {
+	if r.state.mode != modeRanges {
+		return nil
+	}
+	all, err := r.parts(ctx, r.pool)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, p := range all {
+		if !p.to.Valid || below(r.state.floor, p.to) {
+			continue
+		}
+		if err := r.keep(ctx); err != nil {
+			return err
+		}
+		if err := r.drop(ctx, p); err != nil {
+			errs = append(errs, err)
+			break // only one can be half-way detached
+		}
+		r.report.Dropped = append(r.report.Dropped, p.rng())
+		r.log.InfoContext(ctx, "inbox range dropped", p.rng().attr())
+	}
+	return errors.Join(append(errs, r.dropOrphans(ctx))...)
+}
+
+// drop detaches one range, or finishes a detaching that was cancelled, and drops it.
+func (r *maintenanceRound) drop(ctx context.Context, p rangePart) error {
+	how := " CONCURRENTLY"
+	if p.pending {
+		how = " FINALIZE"
+	}
+	err := r.outside(ctx, r.cfg.DetachTimeout,
+		"ALTER TABLE "+r.names.Qualified("_ranges")+" DETACH PARTITION "+r.qualified(p.table)+how)
+	if err != nil {
+		return err
+	}
+	return r.dropTable(ctx, p.table)
+}
+
+func (r *maintenanceRound) dropTable(ctx context.Context, table string) error {
+	return r.change(ctx, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, "DROP TABLE IF EXISTS "+r.qualified(table))
+		return err
+	})
+}
+
+// dropOrphans drops what a process had detached that died before it could drop it.
+func (r *maintenanceRound) dropOrphans(ctx context.Context) error {
+	prefix := r.names.Table + "_r"
+	rows, err := r.pool.Query(ctx, r.statements.orphans, prefix, r.names.Schema)
+	if err != nil {
+		return err
+	}
+	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return err
+	}
+	for _, table := range tables {
+		if strings.Compare(table, r.tableAt(r.state.floor)) >= 0 {
+			continue // not one that was forgotten
+		}
+		if err := r.dropTable(ctx, table); err != nil {
+			return err
+		}
+		r.log.InfoContext(ctx, "detached inbox range dropped", slog.String("table", table))
+	}
+	return nil
+}
+
+// contract ends the time of the plain table: when the cut-over is below the floor, ids
+// of version 7 before it may be forgotten as well. First the constraint refuses all of
+// them there: with its lock no claim of one is under way. Then their rows can go, since
+// their messages are sent to the ranges, find none, and are too old.
+//
+// It takes the right to alter tables, so where ranges are not dropped Enable does it.
+func (r *maintenanceRound) contract(ctx context.Context) error {
+	if r.state.mode != modeRanges {
+		return nil
+	}
+	done, err := r.Maintenance.contract(ctx, r.state)
+	if done {
+		r.state.cutover = uuidAt(0)
+		r.swept = time.Time{} // their rows go in this round
+	}
+	return err
+}
+
+// contract reports whether it has moved the cut-over.
+func (m *Maintenance) contract(ctx context.Context, state rangeState) (bool, error) {
+	if state.cutover == uuidAt(0) || below(state.floor, state.cutover) {
+		return false, nil
+	}
+	err := m.change(ctx, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, m.lock); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, m.statements.guardDrop); err != nil {
+			return err
+		}
+		if err := m.addGuard(ctx, tx, uuidAt(0)); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, m.statements.switchTo, state.mode, uuidAt(0), true, m.cfg.Width.Milliseconds())
+		return err
+	})
+	return err == nil, err
+}

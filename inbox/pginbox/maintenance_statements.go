@@ -1,0 +1,26 @@
+package pginbox
+
+import (
+	"github.com/leat-go/leat/internal/pgmigrate"
+	"github.com/leat-go/leat/internal/sqlfile"
+)
+
+// maintenanceStatements are the rendered statements of maintenance.
+type maintenanceStatements struct {
+	settings, lease, release, raise   string
+	orphans, open                     string
+	deleteBelow, sweep, pages, newest string
+	guardAdd, guardDrop, guardCheck   string
+	switchTo, pruneAudit              string
+}
+
+func renderMaintenance(names pgmigrate.Names) (s maintenanceStatements, err error) {
+	err = sqlfile.Load(statementFiles, names.Render, map[string]*string{
+		"range_settings": &s.settings, "range_lease": &s.lease, "range_release": &s.release, "range_raise": &s.raise,
+		"range_orphans": &s.orphans, "range_open": &s.open,
+		"delete_below": &s.deleteBelow, "sweep": &s.sweep, "plain_pages": &s.pages, "plain_newest": &s.newest,
+		"guard_add": &s.guardAdd, "guard_drop": &s.guardDrop, "guard_validate": &s.guardCheck,
+		"switch": &s.switchTo, "audit_prune": &s.pruneAudit,
+	})
+	return s, err
+}

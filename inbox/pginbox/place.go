@@ -1,0 +1,118 @@
+package pginbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/inbox/internal/pgclaim"
+	"github.com/leat-go/leat/internal/pgerr"
+)
+
+// place is where an id is remembered. There is one for each id at any time, or the
+// id could be in two places and run twice: the id and the stored cut-over decide.
+type place int
+
+const (
+	plain      place = iota // the plain table
+	inRange                 // a range, which is dropped as a whole
+	aboveFloor              // the one range of an inbox that deletes
+	places                  // how many there are
+)
+
+// placer tells where ids are remembered. Its answer may be old. It does no harm: what is
+// claimed in the wrong place meets a constraint or finds no range, and moved is called.
+type placer interface {
+	// place returns where id is remembered, as far as conn knows.
+	place(ctx context.Context, conn *pgx.Conn, id pgtype.UUID) (place, error)
+	// moved returns nil if the claim of id, which a constraint has refused, is to be
+	// tried again: conn has learned where id lives, or its range was made. Otherwise it
+	// tells why id cannot be claimed; refusal is the server's word. Conn is in no
+	// transaction.
+	moved(ctx context.Context, conn *pgx.Conn, id pgtype.UUID, refusal error) error
+}
+
+var (
+	// ErrSwitching is returned for a message whose place is just being moved: Enable
+	// began, and did not come to its end. Call it again, or let maintenance run.
+	ErrSwitching = errors.New("leat: the inbox is being switched to ranges")
+
+	// ErrNoRange is returned if the range of a message is not there and could not be
+	// made, for want of a privilege or of a lock. Maintenance makes it.
+	ErrNoRange = errors.New("leat: the inbox has no range for the message")
+)
+
+// place implements placer. The connection knows the state rather than the process, for
+// the reason that pgclaim.Consumer gives.
+func (r *ranges) place(ctx context.Context, conn *pgx.Conn, id pgtype.UUID) (place, error) {
+	if !timed(id) {
+		return plain, nil
+	}
+	state, ok := conn.PgConn().CustomData()[r.memory].(rangeState)
+	if !ok {
+		var err error
+		if state, err = r.refresh(ctx, conn); err != nil {
+			return plain, err
+		}
+	}
+	switch {
+	case !state.switched() || below(id, state.cutover):
+		return plain, nil
+	case state.mode == modeDelete:
+		return aboveFloor, nil
+	default:
+		return inRange, nil
+	}
+}
+
+// refresh makes the connection learn where ids live. A schema that has no ranges yet,
+// or a role that may not look, is one in which they are off: should they be on,
+// the constraint on the plain table says so.
+func (r *ranges) refresh(ctx context.Context, conn *pgx.Conn) (rangeState, error) {
+	state, err := r.load(ctx, conn)
+	if pgerr.Is(err, pgerr.UndefinedTable, pgerr.InsufficientPrivilege) {
+		state, err = rangeState{mode: modeOff}, nil
+	}
+	if err == nil {
+		conn.PgConn().CustomData()[r.memory] = state
+	}
+	return state, err
+}
+
+// moved implements placer. Nothing is decided in silence.
+func (r *ranges) moved(ctx context.Context, conn *pgx.Conn, id pgtype.UUID, refusal error) error {
+	state, err := r.refresh(ctx, conn)
+	switch {
+	case err != nil:
+		return pgclaim.Explain(err)
+	case !timed(id), state.mode == modeOff:
+		return refusal // a constraint that is not ours
+	case state.mode == modePending:
+		return fmt.Errorf("%w: %w", ErrSwitching, refusal)
+	case below(id, state.cutover):
+		return nil
+	case below(id, state.floor):
+		return inbox.Permanent(fmt.Errorf("%w: made at %s, remembered from %s", driver.ErrTooOld,
+			madeAt(id).Format(time.RFC3339), madeAt(state.floor).Format(time.RFC3339)))
+	case state.mode == modeDelete:
+		return nil
+	}
+	if ahead := madeAt(id).Sub(time.UnixMilli(state.now)); ahead > r.maxAhead {
+		return inbox.Permanent(fmt.Errorf("%w: made at %s, ahead of the database's clock by %s, more than MaxAhead = %s",
+			driver.ErrTooNew, madeAt(id).Format(time.RFC3339), ahead.Round(time.Millisecond), r.maxAhead))
+	}
+	made, err := r.makeFor(ctx, conn, id)
+	if err != nil {
+		return fmt.Errorf("%w made at %s: %w", ErrNoRange, madeAt(id).Format(time.RFC3339), err)
+	}
+	if made.Table != "" {
+		r.alarm(ctx, Alarm{Kind: AlarmRangeMissing, Range: made})
+	}
+	return nil
+}

@@ -1,0 +1,168 @@
+package pginbox
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/leat-go/leat/internal/ids"
+)
+
+// makeLockTimeout bounds the wait for the locks that a new range needs.
+const makeLockTimeout = "2s"
+
+// rangePart is a range as it is in the database.
+type rangePart struct {
+	table    string
+	from, to pgtype.UUID // to is not valid where it has no end
+	pending  bool        // half-way detached
+}
+
+func (p rangePart) rng() Range {
+	r := Range{Table: p.table, From: madeAt(p.from)}
+	if p.to.Valid {
+		r.To = madeAt(p.to)
+	}
+	return r
+}
+
+var partBounds = regexp.MustCompile(`^FOR VALUES FROM \((?:'([0-9a-f-]{36})'|MINVALUE)\) TO \((?:'([0-9a-f-]{36})'|MAXVALUE)\)$`)
+
+// parts returns the ranges in the order of their times.
+func (r *ranges) parts(ctx context.Context, q interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+},
+) ([]rangePart, error) {
+	rows, err := q.Query(ctx, r.list)
+	if err != nil {
+		return nil, err
+	}
+	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p rangePart, err error) {
+		var bound string
+		if err := row.Scan(&p.table, &bound, &p.pending); err != nil {
+			return p, err
+		}
+		p.from, p.to, err = parseBounds(bound)
+		if err != nil {
+			err = fmt.Errorf("leat: partition %s of the inbox: %w", p.table, err)
+		}
+		return p, err
+	})
+	slices.SortFunc(all, func(a, b rangePart) int { return bytes.Compare(a.from.Bytes[:], b.from.Bytes[:]) })
+	return all, err
+}
+
+func parseBounds(bound string) (from, to pgtype.UUID, err error) {
+	found := partBounds.FindStringSubmatch(bound)
+	if found == nil {
+		return from, to, fmt.Errorf("%s is no range of ids; a DEFAULT partition lets old messages run twice", bound)
+	}
+	from = uuidAt(0)
+	if found[1] != "" {
+		err = from.Scan(found[1])
+	}
+	if found[2] != "" && err == nil {
+		err = to.Scan(found[2])
+	}
+	return from, to, err
+}
+
+// makeFor makes the range that id lacks, in a transaction of its own, and returns
+// it; an empty one where it is there by now.
+//
+// The row of the floor is locked first. So the floor cannot rise past a range that
+// is being made: either the range was made before, and maintenance finds it below
+// the floor and drops it, or the floor was raised before, and this finds id below it
+// and makes nothing; the claim is then told that id is too old. A range that was
+// dropped is never made again, since it is below the floor for ever.
+func (r *ranges) makeFor(ctx context.Context, conn *pgx.Conn, id pgtype.UUID) (made Range, err error) {
+	opts := pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}
+	err = pgx.BeginTxFunc(ctx, conn, opts, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "SET LOCAL lock_timeout = '"+makeLockTimeout+"'"); err != nil {
+			return err
+		}
+		var floor pgtype.UUID
+		var width int64
+		if err := tx.QueryRow(ctx, r.lock).Scan(&floor, &width); err != nil {
+			return err
+		}
+		all, err := r.parts(ctx, tx)
+		if err != nil || below(id, floor) {
+			return err
+		}
+		from, to, there := gap(all, id, floor, width)
+		if there {
+			return nil
+		}
+		p := rangePart{table: r.tableAt(from), from: from, to: to}
+		made = p.rng()
+		return r.attach(ctx, tx, p)
+	})
+	return made, err
+}
+
+// gap returns the bounds of the range around id: width long and aligned to it, but
+// not below the floor nor into a neighbour, which may be of another width.
+func gap(all []rangePart, id, floor pgtype.UUID, width int64) (from, to pgtype.UUID, there bool) {
+	start := ids.Millis(id.Bytes) / width * width
+	from, to = uuidAt(start), uuidAt(start+width)
+	if below(from, floor) {
+		from = floor
+	}
+	for _, p := range all {
+		switch {
+		case below(id, p.from):
+			if below(p.from, to) {
+				to = p.from
+			}
+		case !p.to.Valid || below(id, p.to):
+			return from, to, true
+		case below(from, p.to):
+			from = p.to
+		}
+	}
+	return from, to, false
+}
+
+// tableAt is the name of the table of the range that begins at from.
+func (r *ranges) tableAt(from pgtype.UUID) string {
+	return r.names.Table + "_r" + hex.EncodeToString(from.Bytes[:6])
+}
+
+// attach makes a table and then a range of it: PARTITION OF would wait for every
+// open handler, and all claims behind it.
+func (r *ranges) attach(ctx context.Context, tx pgx.Tx, p rangePart) error {
+	parent, table := r.names.Qualified("_ranges"), r.qualified(p.table)
+	to := "MAXVALUE"
+	if p.to.Valid {
+		to = "'" + ids.Text(p.to.Bytes) + "'"
+	}
+	if _, err := tx.Exec(ctx, "CREATE TABLE "+table+" (LIKE "+parent+" INCLUDING ALL)"); err != nil {
+		return err
+	}
+	var owner string
+	switch err := tx.QueryRow(ctx, r.owner).Scan(&owner); {
+	case errors.Is(err, pgx.ErrNoRows): // it is ours
+	case err != nil:
+		return err
+	default: // or the owner could neither migrate nor drop it
+		if _, err := tx.Exec(ctx, "ALTER TABLE "+table+" OWNER TO "+pgx.Identifier{owner}.Sanitize()); err != nil {
+			return err
+		}
+	}
+	_, err := tx.Exec(ctx, fmt.Sprintf("ALTER TABLE %s ATTACH PARTITION %s FOR VALUES FROM ('%s') TO (%s)",
+		parent, table, ids.Text(p.from.Bytes), to))
+	return err
+}
+
+// qualified is the quoted and qualified name of a table of the inbox's schema.
+func (r *ranges) qualified(table string) string {
+	return pgx.Identifier{r.names.Schema, table}.Sanitize()
+}

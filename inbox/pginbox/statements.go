@@ -1,0 +1,45 @@
+package pginbox
+
+import (
+	"embed"
+	"strings"
+
+	"github.com/leat-go/leat/internal/pgmigrate"
+	"github.com/leat-go/leat/internal/sqlfile"
+)
+
+//go:embed sql/*.sql
+var statementFiles embed.FS
+
+// statements are those of claims, by the place of the id.
+type statements struct {
+	claim, claimBatch [places]string
+	claimOrFail       [places]string // none above a floor: the claim has to come first
+	seen, seenInRange string
+	mark, markInRange string
+	claimNothing      string
+}
+
+func newStatements(names pgmigrate.Names) (s statements, err error) {
+	load := func(change func(sql string) string, targets map[string]*string) {
+		if err == nil {
+			err = sqlfile.Load(statementFiles, func(sql string) (string, error) { return names.Render(change(sql)) }, targets)
+		}
+	}
+	load(func(sql string) string { return sql }, map[string]*string{
+		"claim": &s.claim[plain], "claim_batch": &s.claimBatch[plain], "claim_or_fail": &s.claimOrFail[plain],
+		"claim_above": &s.claim[aboveFloor], "claim_nothing": &s.claimNothing,
+		"seen": &s.seen, "seen_range": &s.seenInRange, "mark": &s.mark,
+	})
+	inRanges := func(sql string) string { return strings.ReplaceAll(sql, "@{}", "@{_ranges}") }
+	load(inRanges, map[string]*string{
+		"claim": &s.claim[inRange], "claim_batch": &s.claimBatch[inRange], "claim_or_fail": &s.claimOrFail[inRange],
+		"mark": &s.markInRange,
+	})
+	// An id below the floor is refused rather than found to be there.
+	load(func(sql string) string {
+		return strings.ReplaceAll(inRanges(sql), "pg_try_advisory_xact_lock(h) AS ok",
+			"id >= (SELECT floor FROM @{_retention}) AND pg_try_advisory_xact_lock(h) AS ok")
+	}, map[string]*string{"claim_batch": &s.claimBatch[aboveFloor]})
+	return s, err
+}

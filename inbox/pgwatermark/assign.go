@@ -1,0 +1,213 @@
+package pgwatermark
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/inbox/internal/pgclaim"
+)
+
+// Assigned implements driver.Assigner. What is remembered says where to read on;
+// a partition of which nothing is remembered begins at its From, and is
+// remembered from then on. What the broker stores of the group's offsets counts
+// for nothing after that.
+//
+// It returns driver.ErrSourceChanged, driver.ErrBeyondEnd and driver.ErrMissing,
+// after OnAlarm; inbox.ErrBusy where another session must end its transaction
+// first; driver.ErrWrongTopic, driver.ErrNoPosition, ErrOtherInbox, ErrNotDurable,
+// outbox.ErrNotMigrated. Nothing is changed then.
+//
+// A log may grow between the reading of End and the call: another session that is
+// still at work on new messages can pass End, which is driver.ErrBeyondEnd. Begin
+// again with a new End.
+func (in *Inbox) Assigned(ctx context.Context, parts []driver.Assignment) ([]int64, error) {
+	a := assigning{Inbox: in}
+	for _, p := range parts {
+		source, err := in.sourceOf(p.Topic, p.Source, p.Partition)
+		if err != nil {
+			return nil, in.wrap("assign", err)
+		}
+		if p.Start < 0 || p.End < p.Start || p.From < 0 {
+			return nil, in.wrap("assign", fmt.Errorf("%w: %s starts at %d, ends at %d, is to be read from %d",
+				driver.ErrNoPosition, partitionName(p.Topic, p.Partition), p.Start, p.End, p.From))
+		}
+		a.parts = append(a.parts, part{Assignment: p, source: source})
+	}
+	err := in.change(ctx, a.run)
+	in.raise(ctx, a.alarms)
+	if err != nil {
+		return nil, in.wrap("assign", err)
+	}
+	next := make([]int64, len(parts))
+	for i, p := range a.parts {
+		next[i] = p.next
+		in.cfg.Logger.LogAttrs(ctx, slog.LevelDebug, "inbox partition assigned",
+			slog.String("consumer", in.Consumer()), slog.String("topic", p.Topic), slog.Int("partition", int(p.Partition)),
+			slog.Int64("next", p.next), slog.Bool("new", p.isNew))
+	}
+	return next, nil
+}
+
+// assigning is one call of Assigned.
+type assigning struct {
+	*Inbox
+
+	parts  []part
+	alarms []Alarm
+}
+
+// part is a partition of the call.
+type part struct {
+	driver.Assignment
+
+	source  pgtype.UUID
+	isNew   bool // nothing was remembered
+	fromTop bool // its source has replaced another
+	next    int64
+}
+
+func (a *assigning) run(ctx context.Context, tx pgx.Tx, number int16) error {
+	if err := a.alone(ctx, tx, number); err != nil {
+		return err
+	}
+	if err := a.settleSources(ctx, tx, number); err != nil {
+		return err
+	}
+	if err := a.recall(ctx, tx, number); err != nil {
+		return err
+	}
+	for i := range a.parts {
+		if err := a.settle(ctx, tx, number, &a.parts[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// alone refuses a consumer that has an inbox of ids.
+func (a *assigning) alone(ctx context.Context, tx pgx.Tx, number int16) error {
+	var hasIDs, ranges bool
+	err := tx.QueryRow(ctx, a.statements.ids, number).Scan(&hasIDs, &ranges)
+	if err == nil && !hasIDs && ranges {
+		err = tx.QueryRow(ctx, a.statements.idsRange, number).Scan(&hasIDs)
+	}
+	if err == nil && hasIDs {
+		err = ErrOtherInbox
+	}
+	return err
+}
+
+// recall reads what is remembered of the partitions.
+func (a *assigning) recall(ctx context.Context, tx pgx.Tx, number int16) error {
+	type name struct {
+		source string
+		part   int32
+	}
+	rows, err := tx.Query(ctx, a.statements.rows, number)
+	if err != nil {
+		return err
+	}
+	known := map[name]int64{}
+	var n name
+	var next int64
+	if _, err := pgx.ForEachRow(rows, []any{&n.source, &n.part, &next}, func() error {
+		known[n] = next
+		return nil
+	}); err != nil {
+		return err
+	}
+	for i := range a.parts {
+		p := &a.parts[i]
+		next, ok := known[name{p.Source, p.Partition}]
+		p.next, p.isNew = next, !ok
+		switch {
+		case ok:
+		case p.fromTop:
+			p.next = p.Start
+		default:
+			p.next = p.From
+		}
+	}
+	return nil
+}
+
+// settle makes next an offset that the log has, or will have, and stores it.
+func (a *assigning) settle(ctx context.Context, tx pgx.Tx, number int16, p *part) error {
+	alarm := Alarm{
+		Consumer: a.Consumer(), Topic: p.Topic, Source: p.Source, Partition: p.Partition,
+		Next: p.next, Start: p.Start, End: p.End,
+	}
+	remembered := p.next
+	switch {
+	case p.next > p.End:
+		alarm.Kind, alarm.Refused = AlarmBeyondEnd, true
+		a.alarms = append(a.alarms, alarm)
+		return fmt.Errorf("%w: %s ends at %d, to be read on at %d", driver.ErrBeyondEnd,
+			partitionName(p.Topic, p.Partition), p.End, p.next)
+	case p.next < p.Start:
+		alarm.Kind, alarm.Refused = AlarmMissing, a.cfg.Missing == RefuseMissing
+		a.alarms = append(a.alarms, alarm)
+		if alarm.Refused {
+			return fmt.Errorf("%w: %s starts at %d, to be read on at %d", driver.ErrMissing,
+				partitionName(p.Topic, p.Partition), p.Start, p.next)
+		}
+		p.next = p.Start
+	}
+	switch {
+	case p.isNew:
+		_, err := tx.Exec(ctx, a.statements.seed, number, p.source, p.Partition, p.next)
+		return err
+	case p.next == remembered:
+		return nil
+	default:
+		return a.passOver(ctx, tx, number, *p, remembered)
+	}
+}
+
+// passOver moves a watermark to the start of the log, by the statement of a claim:
+// it does not wait for a handler, and moves nothing that has moved meanwhile.
+func (a *assigning) passOver(ctx context.Context, tx pgx.Tx, number int16, p part, remembered int64) error {
+	tag, err := tx.Exec(ctx, a.statements.claim, number, p.source, p.Partition,
+		p.next-1, a.lockOf(p.source, p.Partition), remembered-1)
+	if err == nil && tag.RowsAffected() == 0 {
+		err = fmt.Errorf("%w: %s", inbox.ErrBusy, partitionName(p.Topic, p.Partition))
+	}
+	return err
+}
+
+// change runs fn in a transaction, one at a time of those of the consumer.
+func (in *Inbox) change(ctx context.Context, fn func(ctx context.Context, tx pgx.Tx, number int16) error) error {
+	return in.db.Use(ctx, func(conn *pgx.Conn) error {
+		number, err := in.number(ctx, conn)
+		if err != nil {
+			return err
+		}
+		// Lock, then look: at this level each statement sees what the lock has waited for.
+		mode := pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}
+		return pgclaim.Explain(pgx.BeginTxFunc(ctx, conn, mode, func(tx pgx.Tx) error {
+			var setting string
+			if err := tx.QueryRow(ctx, in.statements.begin, in.ordered()).Scan(&setting); err != nil {
+				return err
+			}
+			if setting == pgclaim.Async {
+				return ErrNotDurable
+			}
+			return fn(ctx, tx, number)
+		}))
+	})
+}
+
+func (in *Inbox) wrap(what string, err error) error {
+	return fmt.Errorf("leat: consumer %s: %s: %w", in.Consumer(), what, err)
+}
+
+// partitionName names a partition for people.
+func partitionName(topic string, partition int32) string {
+	return fmt.Sprintf("partition %d of topic %.200q", partition, topic)
+}

@@ -1,0 +1,47 @@
+package pgwatermark
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/inbox/internal/pgclaim"
+)
+
+// Check looks whether the messages at acked, one a partition, are still remembered
+// as processed: a failover that lost commits, or Set, may have gone behind them. It
+// reads one small table, writes nothing and waits for nobody. It returns an
+// driver.GapError for the first that is not, driver.ErrNotAssigned where nothing is
+// remembered of a partition, or the database's error; kafkasource.Config.Check is for
+// it.
+func (in *Inbox) Check(ctx context.Context, acked []driver.Position) error {
+	err := in.db.Use(ctx, func(conn *pgx.Conn) error {
+		for _, p := range acked {
+			source, err := in.sourceOf(p.Topic, p.Source, p.Partition)
+			if err != nil {
+				return err
+			}
+			var next *int64
+			var current *string
+			err = conn.QueryRow(ctx, in.statements.check, in.consumer.Name, source, p.Partition, p.Topic).Scan(&next, &current)
+			if err != nil {
+				return pgclaim.Explain(err)
+			}
+			if next != nil && *next > p.Offset {
+				continue
+			}
+			at := place{Position: p, source: source}
+			at.Prev = p.Offset // a mark that has not passed it is a gap behind it
+			at.Offset++
+			if _, err := at.verdict(next, current); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return in.wrap("check", err)
+	}
+	return nil
+}

@@ -1,0 +1,20 @@
+// Package pgwatermark is an inbox in PostgreSQL that remembers positions in a log instead of
+// ids: one row a partition, whatever the number of messages.
+//
+//	in, err := pgwatermark.New(pool, "loyalty", []string{"orders"}, pgwatermark.Config{})
+//	err = in.Migrate(ctx)
+//
+// It recognises that a record of the log is delivered again, to whatever session
+// and after whatever crash. It does not recognise a message that its producer has
+// sent twice, since that has two positions: package pginbox does.
+//
+// The role of a consumer needs USAGE on the schema and
+//
+//	SELECT, INSERT                  <table>_consumers
+//	SELECT, INSERT, UPDATE, DELETE  <table>_sources, <table>_watermarks
+//	SELECT                          <table>, <table>_ranges
+//
+// An inbox of ids that may read <table>_sources refuses a consumer that has positions. To
+// look (Partitions) takes SELECT on the tables that are looked at; nothing is written, and
+// a name that the inbox does not know is admin.ErrUnknownConsumer.
+package pgwatermark

@@ -1,0 +1,95 @@
+package pgwatermark_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/leat-go/leat/inbox/admin"
+	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/inbox/pgwatermark"
+)
+
+// A subscriber asks where to read on, delivers three messages and is assigned the
+// partition again. Position and Assignment come from the subscriber; here they are
+// written out.
+func ExampleNew() {
+	err := onDatabase(func(ctx context.Context, pool *pgxpool.Pool) error {
+		in, err := pgwatermark.New(pool, "loyalty", []string{"orders"}, pgwatermark.Config{})
+		if err != nil {
+			return err
+		}
+		handle := pgwatermark.Handle(in, func(ctx context.Context, tx pgx.Tx, msg *message.Message) error {
+			_, err := tx.Exec(ctx, `INSERT INTO points VALUES ($1, 10)`, string(msg.Payload))
+			return err
+		})
+		const source = "6b0f3a52-7c1d-4e8e-9a44-5d2f0c7b1e90" // the topic's id
+		partition := []driver.Assignment{{Source: source, Topic: "orders", Start: 0, End: 3}}
+		next, err := in.Assigned(ctx, partition)
+		fmt.Println("read on at", next, err)
+
+		for _, offset := range []int64{0, 1, 1, 2} { // 1 is delivered again
+			msg := message.NewMessage("", []byte("alice"))
+			msg.SetContext(driver.WithPosition(ctx, driver.Position{
+				Source: source, Topic: "orders", Offset: offset, Prev: offset - 1, Serial: true,
+			}))
+			fmt.Println(offset, handle(msg))
+		}
+		next, err = in.Assigned(ctx, partition)
+		fmt.Println("read on at", next, err)
+
+		var points int
+		err = pool.QueryRow(ctx, `SELECT sum(points) FROM points`).Scan(&points)
+		fmt.Println(points, "points")
+		return err
+	})
+	fmt.Println(err)
+	// Output:
+	// read on at [0] <nil>
+	// 0 <nil>
+	// 1 <nil>
+	// 1 <nil>
+	// 2 <nil>
+	// read on at [3] <nil>
+	// 30 points
+	// <nil>
+}
+
+// A topic that was created again is refused until somebody has accepted it.
+func ExampleInbox_Accept() {
+	err := onDatabase(func(ctx context.Context, pool *pgxpool.Pool) error {
+		in, err := pgwatermark.New(pool, "loyalty", []string{"orders"}, pgwatermark.Config{
+			OnAlarm: func(_ context.Context, a pgwatermark.Alarm) { fmt.Println("alarm:", a.Kind, a.Topic) },
+		})
+		if err != nil {
+			return err
+		}
+		before := driver.Assignment{Source: "6b0f3a52-7c1d-4e8e-9a44-5d2f0c7b1e90", Topic: "orders", End: 9, From: 7}
+		after := driver.Assignment{Source: "0d9c1b7e-52a4-4f0b-8f5e-3b1a6c2d4e5f", Topic: "orders", End: 2}
+		if _, err := in.Assigned(ctx, []driver.Assignment{before}); err != nil {
+			return err
+		}
+		_, err = in.Assigned(ctx, []driver.Assignment{after})
+		fmt.Println(err)
+
+		err = in.Accept(ctx, pgwatermark.AcceptRequest{
+			By:    admin.By{Actor: "ann", Reason: "topic was created again with more partitions"},
+			Topic: "orders", Source: after.Source,
+		})
+		if err != nil {
+			return err
+		}
+		next, err := in.Assigned(ctx, []driver.Assignment{after})
+		fmt.Println("read on at", next)
+		return err
+	})
+	fmt.Println(err)
+	// Output:
+	// alarm: new_source orders
+	// leat: consumer loyalty: assign: leat: the topic is not the one that is remembered: topic "orders" was "6b0f3a52-7c1d-4e8e-9a44-5d2f0c7b1e90" and is "0d9c1b7e-52a4-4f0b-8f5e-3b1a6c2d4e5f"
+	// read on at [0]
+	// <nil>
+}

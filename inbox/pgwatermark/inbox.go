@@ -1,0 +1,106 @@
+package pgwatermark
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/inbox/internal/pgclaim"
+	"github.com/leat-go/leat/internal/pgmigrate"
+)
+
+// Inbox is a Processor on PostgreSQL that remembers how far it has come in each partition
+// of a log, instead of the ids of messages. Messages need a driver.Position, which the
+// subscriber puts into their contexts, and the subscriber needs Assigned, which tells
+// where each partition is to be read on. It is safe for concurrent use.
+type Inbox struct {
+	*inbox.Processor
+	keys
+
+	cfg Config
+	db  pgmigrate.DB
+}
+
+var _ driver.Assigner = (*Inbox)(nil)
+
+// New returns an inbox of positions for the consumer called consumer,
+// whose handlers write in a pgx transaction (Tx, Handle). It does not touch the
+// database. The name is what positions are remembered by; see inbox.New. Topics
+// are the names of all that the consumer reads: a message of another, such as
+// copies of failed messages in a retry topic, is refused. Errors wrap
+// outbox.ErrInvalidConfig.
+//
+// Each delivery takes a connection of pool from its claim to its commit. The
+// pool stays the caller's to close.
+func New(pool *pgxpool.Pool, consumer string, topics []string, cfg Config) (*Inbox, error) {
+	handle, err := pgclaim.FromPool(pool, cfg.Isolation)
+	if err != nil {
+		return nil, err
+	}
+	return newInbox(handle, consumer, topics, cfg)
+}
+
+// NewSQL is New for handlers that write in a database/sql transaction (SQLTx,
+// HandleSQL). The driver of db must be pgx's own; see pginbox.NewSQL.
+func NewSQL(db *sql.DB, consumer string, topics []string, cfg Config) (*Inbox, error) {
+	handle, err := pgclaim.FromSQL(db, cfg.Isolation)
+	if err != nil {
+		return nil, err
+	}
+	return newInbox(handle, consumer, topics, cfg)
+}
+
+func newInbox(handle pgclaim.Handle, consumer string, topics []string, cfg Config) (*Inbox, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	set, err := topicSet(topics)
+	if err != nil {
+		return nil, err
+	}
+	k, err := newKeys(cfg.schema().Names(), consumer, set)
+	if err != nil {
+		return nil, err
+	}
+	processor, err := inbox.New(&store{keys: k, handle: handle}, consumer, cfg.Config)
+	if err != nil {
+		return nil, err
+	}
+	return &Inbox{Processor: processor, keys: k, cfg: cfg, db: handle.DB()}, nil
+}
+
+// Migrate creates or upgrades the schema, which inboxes of ids share; see
+// pginbox.Inbox.Migrate.
+func (in *Inbox) Migrate(ctx context.Context) error {
+	return in.cfg.schema().Migrate(ctx, in.db)
+}
+
+// Handle wraps one handler, as pginbox.Handle does. In must come from New.
+func Handle(
+	in *Inbox, handle func(ctx context.Context, tx pgx.Tx, msg *message.Message) error,
+) message.NoPublishHandlerFunc {
+	return pgclaim.Wrap(in.Processor, Tx, handle)
+}
+
+// HandleSQL is Handle for database/sql. In must come from NewSQL.
+func HandleSQL(
+	in *Inbox, handle func(ctx context.Context, tx *sql.Tx, msg *message.Message) error,
+) message.NoPublishHandlerFunc {
+	return pgclaim.Wrap(in.Processor, SQLTx, handle)
+}
+
+// Tx returns the transaction of the delivery whose handler got ctx; see pginbox.Tx.
+func Tx(ctx context.Context) pgx.Tx {
+	return pgclaim.Tx(ctx)
+}
+
+// SQLTx is Tx for an Inbox of NewSQL. The handler must not end the transaction.
+func SQLTx(ctx context.Context) *sql.Tx {
+	return pgclaim.SQLTx(ctx)
+}

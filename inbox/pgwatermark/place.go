@@ -1,0 +1,75 @@
+package pgwatermark
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/internal/ids"
+)
+
+// place is a position as it is stored.
+type place struct {
+	driver.Position
+
+	source pgtype.UUID
+	lock   int64
+}
+
+// place finds the position of a delivery, or why it cannot be used.
+func (k keys) place(ctx context.Context) (place, error) {
+	at, ok := driver.PositionFrom(ctx)
+	if !ok {
+		return place{}, fmt.Errorf("%w: its context carries none", driver.ErrNoPosition)
+	}
+	source, err := k.sourceOf(at.Topic, at.Source, at.Partition)
+	switch {
+	case err != nil:
+		return place{}, err
+	case at.Offset < 0 || at.Prev < -1 || at.Prev >= at.Offset:
+		return place{}, fmt.Errorf("%w: offset %d after %d", driver.ErrNoPosition, at.Offset, at.Prev)
+	case !at.Serial:
+		return place{}, fmt.Errorf("%w: topic %.200q", driver.ErrNotSerial, at.Topic)
+	}
+	return place{Position: at, source: source, lock: k.lockOf(source, at.Partition)}, nil
+}
+
+// sourceOf checks what names a partition that is read.
+func (k keys) sourceOf(topic, source string, partition int32) (pgtype.UUID, error) {
+	if !k.topics[topic] {
+		return pgtype.UUID{}, fmt.Errorf("%w: topic %.200q", driver.ErrWrongTopic, topic)
+	}
+	return storedSource(topic, source, partition)
+}
+
+// storedSource is the stored form of a source. Brokers that have no ids for topics
+// send zeros: the partitions of all their topics would be one.
+func storedSource(topic, source string, partition int32) (pgtype.UUID, error) {
+	stored, canonical := ids.Map(source)
+	switch {
+	case !canonical || stored == ids.UUID{}:
+		return pgtype.UUID{}, fmt.Errorf("%w: source %.200q of topic %.200q is no canonical UUID", driver.ErrNoPosition, source, topic)
+	case partition < 0:
+		return pgtype.UUID{}, fmt.Errorf("%w: partition %d of topic %.200q", driver.ErrNoPosition, partition, topic)
+	}
+	return pgtype.UUID{Bytes: stored, Valid: true}, nil
+}
+
+// verdict is what it means that a claim found nothing to update. Next is what is
+// remembered of the partition, current the source of the topic, nil for nothing.
+func (at place) verdict(next *int64, current *string) (driver.Status, error) {
+	switch {
+	case next == nil && current != nil && *current != at.Source:
+		return 0, &driver.SourceChangedError{Topic: at.Topic, Known: *current, Found: at.Source}
+	case next == nil:
+		return 0, fmt.Errorf("%w: partition %d of topic %.200q", driver.ErrNotAssigned, at.Partition, at.Topic)
+	case *next > at.Offset:
+		return driver.Duplicate, nil
+	case *next <= at.Prev:
+		return 0, &driver.GapError{Position: at.Position, Next: *next}
+	default:
+		return driver.Busy, nil
+	}
+}
