@@ -35,7 +35,7 @@ func (s *store) claimBatchOn(
 	}
 	ids, locks := make([]pgtype.UUID, len(part.items)), make([]int64, len(part.items))
 	for i, item := range part.items {
-		ids[i] = storedID(item.ID)
+		ids[i] = pgclaim.StoredID(item.ID)
 		locks[i] = s.lock(ids[i])
 	}
 	var a batchAnswer

@@ -26,7 +26,7 @@ func (s *store) choose(ctx context.Context, conn pgclaim.Conn, items []driver.Ba
 			return err
 		}
 		for i, item := range items {
-			if at[i], err = s.place(ctx, conn, storedID(item.ID)); err != nil {
+			if at[i], err = s.place(ctx, conn, pgclaim.StoredID(item.ID)); err != nil {
 				return err
 			}
 			count[at[i]]++

@@ -31,7 +31,7 @@ type claims struct {
 
 // claimOn claims id on conn, which belongs to the unit then.
 func (c *claims) claimOn(ctx context.Context, conn pgclaim.Conn, messageID string) (driver.Unit, driver.Status, error) {
-	id := storedID(messageID)
+	id := pgclaim.StoredID(messageID)
 	unit, status, err := c.claimAt(ctx, conn, id)
 	for try := 1; pgerr.Is(err, pgerr.CheckViolation) && try < claimTries; try++ {
 		refusal := err
@@ -72,6 +72,12 @@ func (c *claims) find(ctx context.Context, conn pgclaim.Conn, id pgtype.UUID) (n
 		return err
 	})
 	return number, at, err
+}
+
+// ranged reports whether id is in a range, as far as conn knows.
+func (c *claims) ranged(ctx context.Context, conn *pgx.Conn, id pgtype.UUID) (bool, error) {
+	at, err := c.place(ctx, conn, id)
+	return at != plain, err
 }
 
 // lookUp ends the transaction if there is one and asks, in the same round trip,

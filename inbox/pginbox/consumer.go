@@ -8,7 +8,6 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/leat-go/leat/inbox/internal/pgclaim"
-	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/internal/keyhash"
 	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/internal/pgmigrate"
@@ -74,10 +73,4 @@ func (c consumer) alone(ctx context.Context, conn *pgx.Conn, number int16) error
 // outbox's: a handler may enqueue while it holds this one.
 func (c consumer) lock(id pgtype.UUID) int64 {
 	return keyhash.Lock("inbox", c.Table, c.Name, string(id.Bytes[:]))
-}
-
-// storedID is the stored form of a message's id.
-func storedID(id string) pgtype.UUID {
-	stored, _ := ids.Map(id)
-	return pgtype.UUID{Bytes: stored, Valid: true}
 }

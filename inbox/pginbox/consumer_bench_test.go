@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/inbox/internal/pgclaim"
 	"github.com/leat-go/leat/internal/pgmigrate"
 )
 
@@ -18,7 +19,7 @@ func BenchmarkKeys(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if stored := storedID(id); k.lock(stored) == 0 || timed(stored) != (name == "uuid") {
+				if stored := pgclaim.StoredID(id); k.lock(stored) == 0 || timed(stored) != (name == "uuid") {
 					b.Fatal(stored)
 				}
 			}

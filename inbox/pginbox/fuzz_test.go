@@ -2,92 +2,19 @@ package pginbox
 
 import (
 	"bytes"
-	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
-	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/stretchr/testify/require"
 
-	"github.com/leat-go/leat/inbox/driver"
-	"github.com/leat-go/leat/inbox/internal/pgclaim"
+	"github.com/leat-go/leat/inbox/internal/pgpark"
 	"github.com/leat-go/leat/internal/ids"
-	"github.com/leat-go/leat/internal/storable"
 	"github.com/leat-go/leat/outbox"
 )
-
-// FuzzMetadata: metadata of any bytes is stored as JSON that the database takes, and
-// comes back as it was.
-func FuzzMetadata(f *testing.F) {
-	f.Add("event-id", "e", "ключ", "<&>\u2028")
-	f.Add("a\x00", "\xff", "", "\ufffd")
-	f.Add("\xed\xa0\x80", "\\u0000", "a", "\x00")
-	f.Fuzz(func(t *testing.T, n1, v1, n2, v2 string) {
-		m := message.Metadata{n1: v1}
-		m[n2] = v2
-		text, raw, err := encodeMetadata(m)
-		require.NoError(t, err)
-		var texts map[string]string
-		require.NoError(t, json.Unmarshal([]byte(text), &texts))
-		for name, value := range texts {
-			require.NotContains(t, name+value, "\x00")
-			require.Equal(t, m[name], value)
-		}
-		got, err := decodeMetadata(text, raw)
-		require.NoError(t, err)
-		require.Equal(t, m, got)
-	})
-}
-
-// FuzzParkedRow: what people have changed in a row is an error or a message.
-func FuzzParkedRow(f *testing.F) {
-	f.Add(`{"a":"b"}`, `[["YQ==","/w=="]]`, `[{"at":"2026-01-02T03:04:05Z","error":"e"}]`)
-	f.Add(`null`, `null`, `null`)
-	f.Add(`[]`, `[["YQ=="]]`, `{}`)
-	f.Add(`{"a":1}`, `[["a","b","c"]]`, `[{"at":"yesterday"}]`)
-	f.Fuzz(func(t *testing.T, metadata, raw, errs string) {
-		m, err := decodeMetadata(metadata, &raw)
-		require.Equal(t, err == nil, m != nil)
-		all, err := loadErrors(errs)
-		if err != nil {
-			return
-		}
-		encoded, err := json.Marshal(storedErrors(all))
-		if err != nil {
-			return // a year that JSON does not have
-		}
-		again, err := loadErrors(string(encoded))
-		require.NoError(t, err)
-		require.Len(t, again, len(all))
-		for i := range all {
-			require.True(t, all[i].At.Equal(again[i].At))
-			require.Equal(t, all[i].Error, again[i].Error)
-		}
-	})
-}
-
-// FuzzKeyHash: a message that is parked is found by the topic as it was stored, which
-// is text, whatever it was before.
-func FuzzKeyHash(f *testing.F) {
-	f.Add("orders", "customer-17")
-	f.Add("a\x00b", "\xff")
-	f.Add("\xff", "")
-	failures := &failures{claims: &claims{consumer: consumer{Consumer: pgclaim.Consumer{Name: "c", Table: `"leat"."inbox"`}}}}
-	f.Fuzz(func(t *testing.T, topic, key string) {
-		stored := storable.Text(topic)
-		require.True(t, utf8.ValidString(stored))
-		require.NotContains(t, stored, "\x00")
-		require.Equal(t, stored, storable.Text(stored))
-		hash := failures.hash(driver.Key{Topic: topic, Name: key})
-		require.Equal(t, key != "", hash.Valid)
-		require.Equal(t, hash, failures.hash(driver.Key{Topic: stored, Name: key}))
-	})
-}
 
 // FuzzBounds: the server's words for the bounds of a range are read as they were
 // written, and others are refused.
@@ -177,7 +104,7 @@ func FuzzMaintenanceConfig(f *testing.F) {
 		}
 		require.Positive(t, cfg.Width.Milliseconds())
 		require.GreaterOrEqual(t, cfg.Retention, cfg.Width)
-		require.True(t, cfg.KeepAudit == 0 || cfg.KeepAudit >= leastAudit)
+		require.True(t, cfg.KeepAudit == 0 || cfg.KeepAudit >= pgpark.LeastAudit)
 		require.Regexp(t, "^[1-9][0-9]*ms$", millis(cfg.LockTimeout))
 		again := cfg.withDefaults()
 		require.Equal(t, cfg.Width, again.Width)

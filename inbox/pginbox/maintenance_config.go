@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/leat-go/leat/inbox/internal/pgpark"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -104,7 +105,7 @@ func (c MaintenanceConfig) validate() error {
 		{"Retention", c.Retention, c.Retention < c.Width, "must be at least Width = " + c.Width.String()},
 		{"Ahead", c.Ahead, c.Ahead < 1 || c.Ahead > 100, "must be 1 to 100"},
 		{"KeepOther", c.KeepOther, c.KeepOther != 0 && c.KeepOther < time.Minute, "must be at least 1m, or 0"},
-		{"KeepAudit", c.KeepAudit, c.KeepAudit != 0 && c.KeepAudit < leastAudit, "must be at least 24h, or 0"},
+		{"KeepAudit", c.KeepAudit, c.KeepAudit != 0 && c.KeepAudit < pgpark.LeastAudit, "must be at least 24h, or 0"},
 		{"Interval", c.Interval, c.Interval < time.Millisecond, "must be at least 1ms"},
 		{"Lease", c.Lease, c.Lease < time.Second, "must be at least 1s"},
 		{"LockTimeout", c.LockTimeout, c.LockTimeout < time.Millisecond || c.LockTimeout > time.Minute, "must be 1ms to 1m"},

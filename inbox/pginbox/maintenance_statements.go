@@ -1,6 +1,7 @@
 package pginbox
 
 import (
+	"github.com/leat-go/leat/inbox/internal/pgpark"
 	"github.com/leat-go/leat/internal/pgmigrate"
 	"github.com/leat-go/leat/internal/sqlfile"
 )
@@ -20,7 +21,10 @@ func renderMaintenance(names pgmigrate.Names) (s maintenanceStatements, err erro
 		"range_orphans": &s.orphans, "range_open": &s.open,
 		"delete_below": &s.deleteBelow, "sweep": &s.sweep, "plain_pages": &s.pages, "plain_newest": &s.newest,
 		"guard_add": &s.guardAdd, "guard_drop": &s.guardDrop, "guard_validate": &s.guardCheck,
-		"switch": &s.switchTo, "audit_prune": &s.pruneAudit,
+		"switch": &s.switchTo,
 	})
+	if err == nil {
+		s.pruneAudit, err = pgpark.AuditPrune(names)
+	}
 	return s, err
 }

@@ -62,7 +62,7 @@ func (in *Inbox) MarkProcessedFrom(ctx context.Context, ids iter.Seq2[string, er
 			err = inbox.ErrNoMessageID
 		}
 		if err == nil {
-			chunk[storedID(id)] = struct{}{}
+			chunk[pgclaim.StoredID(id)] = struct{}{}
 			if len(chunk) == markChunk {
 				err = flush()
 			}

@@ -41,7 +41,7 @@ func (s *pipeStore) claimQueued(
 	if q.err != nil || statements.Len() == 0 || s.isCareful() {
 		return s.claimFirst(ctx, conn, messageID, q, statements)
 	}
-	id := storedID(messageID)
+	id := pgclaim.StoredID(messageID)
 	number, at, err := s.find(ctx, conn, id)
 	if err != nil {
 		return nil, 0, err

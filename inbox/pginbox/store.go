@@ -7,13 +7,14 @@ import (
 
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/internal/pgclaim"
+	"github.com/leat-go/leat/inbox/internal/pgpark"
 	"github.com/leat-go/leat/internal/failpoint"
 )
 
 // store is the driver.Store of both kinds of inbox.
 type store struct {
 	*claims
-	*failures
+	*pgpark.Store
 	policy
 
 	handle pgclaim.Handle
@@ -32,9 +33,11 @@ func newStore(handle pgclaim.Handle, name string, cfg Config) (*store, error) {
 	where, err2 := newRanges(cfg, to)
 	statements, err3 := newStatements(names)
 	c := &claims{consumer: who, placer: where, statements: statements}
-	f, err4 := newFailures(c, cfg, handle.DB())
+	parking, err4 := pgpark.New(pgpark.Inbox{
+		Consumer: who.Consumer, Number: c.number, Lock: c.lock, Ranged: c.ranged, Claim: c.claimOn,
+	}, handle.DB(), names, cfg.SyncAttempts)
 	return &store{
-		claims: c, failures: f, handle: handle,
+		claims: c, Store: parking, handle: handle,
 		policy: policy{alarms: to, tooOld: cfg.TooOld, observe: cfg.Observe, onObserved: cfg.OnObserved},
 	}, errors.Join(err1, err2, err3, err4)
 }
@@ -72,7 +75,7 @@ func (s *store) settle(ctx context.Context, c claimer, id string) (driver.Unit, 
 // any case: a delivery that began before the message became too old may still be
 // running, and whether that will commit is not known.
 func (s *store) old(ctx context.Context, c claimer, id string, tooOld error) (driver.Unit, driver.Status, error) {
-	lock := s.lock(storedID(id))
+	lock := s.lock(pgclaim.StoredID(id))
 	unit, status, err := c.bare(ctx, &lock)
 	if err != nil || status != driver.Claimed {
 		return nil, status, err
@@ -132,7 +135,8 @@ func (s *store) bare(ctx context.Context, lock *int64) (driver.Unit, driver.Stat
 
 // ClaimRedriven implements driver.Parker.
 func (s *store) ClaimRedriven(ctx context.Context, r driver.Redriven) (driver.Unit, bool, error) {
-	return s.open(ctx, s.sql["redrive_claim"], r.No, r.Attempt, s.Name)
+	claim, args := s.RedriveClaim(r)
+	return s.open(ctx, claim, args...)
 }
 
 // open opens a transaction with a claim that needs no look at what it has not found.

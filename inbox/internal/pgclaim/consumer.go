@@ -7,8 +7,10 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/leat-go/leat/inbox/admin"
+	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/internal/keyhash"
 	"github.com/leat-go/leat/internal/pgmigrate"
 	"github.com/leat-go/leat/internal/sqlfile"
@@ -91,4 +93,10 @@ func (c Consumer) enrol(ctx context.Context, conn *pgx.Conn) (number int16, err 
 		return tx.QueryRow(ctx, c.register, c.Name).Scan(&number)
 	})
 	return number, err
+}
+
+// StoredID is the stored form of a message's id.
+func StoredID(id string) pgtype.UUID {
+	stored, _ := ids.Map(id)
+	return pgtype.UUID{Bytes: stored, Valid: true}
 }

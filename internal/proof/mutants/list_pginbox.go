@@ -76,7 +76,7 @@ func unitMutants() []Mutant {
 		{
 			Name: "redrive-runs-twice", Breaks: []string{"I1"},
 			Change:  "a redriven message is not deleted in the transaction of its handler",
-			File:    "inbox/pginbox/sql/redrive_claim.sql",
+			File:    "inbox/internal/pgpark/sql/redrive_claim.sql",
 			Old:     "  DELETE FROM @{_parked}\n",
 			New:     "  UPDATE @{_parked} SET last_at = last_at\n",
 			Package: "inbox/pginbox", Test: "TestFailures/pgx/read_committed/I1_RedriveTakesEffectOnce", Needs: Postgres,
@@ -84,7 +84,7 @@ func unitMutants() []Mutant {
 		{
 			Name: "attempts-roll-back", Breaks: []string{"I4"},
 			Change:  "an attempt leaves no trace where it does not end well",
-			File:    "inbox/pginbox/sql/attempt.sql",
+			File:    "inbox/internal/pgpark/sql/attempt.sql",
 			Old:     `DO UPDATE SET attempts = a.attempts + 1,`,
 			New:     `DO UPDATE SET attempts = a.attempts,`,
 			Package: "inbox/pginbox", Test: "TestFailures/pgx/read_committed/I4_AttemptsSurviveTheRollback", Needs: Postgres,
@@ -92,7 +92,7 @@ func unitMutants() []Mutant {
 		{
 			Name: "follower-passes-the-end-of-a-redrive", Breaks: []string{"I1"},
 			Change:  "a message is stored behind one that is not parked any more",
-			File:    "inbox/pginbox/sql/park_head.sql",
+			File:    "inbox/internal/pgpark/sql/park_head.sql",
 			Old:     `SELECT EXISTS (`,
 			New:     `SELECT true OR EXISTS (`,
 			Package: "inbox/pginbox", Test: "TestFailures/pgx/read_committed/I1_FollowerMeetsTheEndOfARedrive", Needs: Postgres,
@@ -122,9 +122,9 @@ func rangeMutants() []Mutant {
 		{
 			Name: "looking-registers-consumers", Breaks: []string{"I1"},
 			Change:  "who asks for the parked messages of a misspelt consumer registers it",
-			File:    "inbox/pginbox/failures.go",
-			Old:     `	return f.with(ctx, f.claims.Known, use)`,
-			New:     `	return f.with(ctx, f.claims.number, use)`,
+			File:    "inbox/internal/pgpark/store.go",
+			Old:     `	return s.with(ctx, s.inbox.Consumer.Known, use)`,
+			New:     `	return s.with(ctx, s.inbox.Number, use)`,
 			Package: "inbox/pginbox", Test: "TestLookingRegistersNobody", Needs: Postgres,
 		},
 		{

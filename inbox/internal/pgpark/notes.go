@@ -1,4 +1,4 @@
-package pginbox
+package pgpark
 
 import (
 	"context"
@@ -13,11 +13,11 @@ import (
 )
 
 // Keep implements driver.Keeper.
-func (f *failures) Keep(ctx context.Context, id string, n driver.Note) error {
+func (s *Store) Keep(ctx context.Context, id string, n driver.Note) error {
 	if tx := pgclaim.Tx(ctx); tx != nil {
-		number, err := f.claims.number(ctx, tx.Conn())
+		number, err := s.inbox.Number(ctx, tx.Conn())
 		if err == nil {
-			_, err = tx.Exec(ctx, f.sql["note"], number, storedID(id), n.Fingerprint, n.Reply)
+			_, err = tx.Exec(ctx, s.sql["note"], number, pgclaim.StoredID(id), n.Fingerprint, n.Reply)
 		}
 		return pgclaim.Explain(err)
 	}
@@ -26,17 +26,17 @@ func (f *failures) Keep(ctx context.Context, id string, n driver.Note) error {
 		return outbox.ErrNotInTransaction
 	}
 	var number int16
-	err := tx.QueryRowContext(ctx, f.claims.Lookup, f.claims.Name).Scan(&number)
+	err := tx.QueryRowContext(ctx, s.inbox.Consumer.Lookup, s.inbox.Consumer.Name).Scan(&number)
 	if err == nil {
-		_, err = tx.ExecContext(ctx, f.sql["note"], number, storedID(id), n.Fingerprint, n.Reply)
+		_, err = tx.ExecContext(ctx, s.sql["note"], number, pgclaim.StoredID(id), n.Fingerprint, n.Reply)
 	}
 	return pgclaim.Explain(err)
 }
 
 // Kept implements driver.Keeper.
-func (f *failures) Kept(ctx context.Context, id string) (n driver.Note, ok bool, err error) {
-	err = f.lend(ctx, func(conn *pgx.Conn, number int16) error {
-		err := conn.QueryRow(ctx, f.sql["noted"], number, storedID(id)).Scan(&n.Fingerprint, &n.Reply)
+func (s *Store) Kept(ctx context.Context, id string) (n driver.Note, ok bool, err error) {
+	err = s.lend(ctx, func(conn *pgx.Conn, number int16) error {
+		err := conn.QueryRow(ctx, s.sql["noted"], number, pgclaim.StoredID(id)).Scan(&n.Fingerprint, &n.Reply)
 		ok = err == nil
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
@@ -47,6 +47,6 @@ func (f *failures) Kept(ctx context.Context, id string) (n driver.Note, ok bool,
 }
 
 // Conflict implements driver.Conflicter.
-func (f *failures) Conflict(err error) bool {
+func (s *Store) Conflict(err error) bool {
 	return pgerr.Is(err, pgerr.SerializationFailure, pgerr.DeadlockDetected)
 }

@@ -1,4 +1,4 @@
-package pginbox
+package pgpark
 
 import (
 	"encoding/json"

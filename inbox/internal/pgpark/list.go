@@ -1,4 +1,4 @@
-package pginbox
+package pgpark
 
 import (
 	"context"
@@ -11,24 +11,21 @@ import (
 	"github.com/leat-go/leat/internal/storable"
 )
 
-// Parked lists the consumer's parked messages and those that wait behind them, in
-// the order in which they were parked. It writes nothing, and needs SELECT on
-// <table>_consumers and <table>_parked. Errors: admin.ErrInvalidRequest, admin.ErrUnknownConsumer,
-// or the database's.
-func (in *Inbox) Parked(ctx context.Context, q admin.ParkedQuery) (all []admin.ParkedMessage, err error) {
+// Parked lists parked messages and those that wait behind them.
+func (s *Store) Parked(ctx context.Context, q admin.ParkedQuery) (all []admin.ParkedMessage, err error) {
 	if q.Limit, err = admin.LimitOr(q.Limit); err != nil {
 		return nil, err
 	}
-	err = in.store.look(ctx, func(conn *pgx.Conn, number int16) error {
-		all, err = in.store.list(ctx, conn, number, q, "")
+	err = s.look(ctx, func(conn *pgx.Conn, number int16) error {
+		all, err = s.list(ctx, conn, number, q, "")
 		return err
 	})
 	return all, err
 }
 
-func (f *failures) list(ctx context.Context, conn *pgx.Conn, number int16, q admin.ParkedQuery, state string) ([]admin.ParkedMessage, error) {
-	hash := f.hash(driver.Key{Topic: q.Topic, Name: q.Key})
-	rows, err := conn.Query(ctx, f.sql["parked_list"], number, textOrNull(storable.Text(q.Topic)), hash, orNull(q.Key), orNull(q.ID),
+func (s *Store) list(ctx context.Context, conn *pgx.Conn, number int16, q admin.ParkedQuery, state string) ([]admin.ParkedMessage, error) {
+	hash := s.hash(driver.Key{Topic: q.Topic, Name: q.Key})
+	rows, err := conn.Query(ctx, s.sql["parked_list"], number, textOrNull(storable.Text(q.Topic)), hash, orNull(q.Key), orNull(q.ID),
 		textOrNull(state), timestamp(q.Before), q.After, q.Limit)
 	if err != nil {
 		return nil, err
@@ -62,15 +59,13 @@ func textOrNull(text string) *string {
 	return &text
 }
 
-// Audit returns entries of the consumer's audit, the oldest first. It writes nothing,
-// and needs SELECT on <table>_consumers and <table>_audit. Errors: admin.ErrInvalidRequest,
-// admin.ErrUnknownConsumer, or the database's.
-func (in *Inbox) Audit(ctx context.Context, q admin.AuditQuery) (all []admin.AuditEntry, err error) {
+// Audit returns entries of the audit.
+func (s *Store) Audit(ctx context.Context, q admin.AuditQuery) (all []admin.AuditEntry, err error) {
 	if q.Limit, err = admin.LimitOr(q.Limit); err != nil {
 		return nil, err
 	}
-	err = in.store.look(ctx, func(conn *pgx.Conn, number int16) error {
-		rows, err := conn.Query(ctx, in.store.sql["audit_list"], number, textOrNull(storable.Text(q.Action)), orNull(q.ID),
+	err = s.look(ctx, func(conn *pgx.Conn, number int16) error {
+		rows, err := conn.Query(ctx, s.sql["audit_list"], number, textOrNull(storable.Text(q.Action)), orNull(q.ID),
 			timestamp(q.Since), q.After, q.Limit)
 		if err != nil {
 			return err

@@ -1,4 +1,4 @@
-package pginbox
+package pgpark
 
 import (
 	"context"
@@ -26,13 +26,13 @@ type parkedRow struct {
 	key   driver.Key
 }
 
-// changeFunc changes one row, and says how many it was.
+// changeFunc changes one row, and returns how many it was.
 type changeFunc func(ctx context.Context, tx pgx.Tx, row parkedRow) (int64, error)
 
 // change applies apply to what sel selects, each in a transaction under the lock of
 // its key: to the rows themselves where whole is set, else to the first of their
 // key. Then the message that has become the first of the key is made due.
-func (f *failures) change(ctx context.Context, by admin.By, sel admin.Selection, whole bool, apply changeFunc) (changed admin.Changed, err error) {
+func (s *Store) change(ctx context.Context, by admin.By, sel admin.Selection, whole bool, apply changeFunc) (changed admin.Changed, err error) {
 	if sel.Limit == 0 {
 		sel.Limit = 1000
 	}
@@ -43,14 +43,14 @@ func (f *failures) change(ctx context.Context, by admin.By, sel admin.Selection,
 	if err := errors.Join(by.Validate(), sel.Validate()); err != nil {
 		return admin.Changed{}, err
 	}
-	err = f.look(ctx, func(conn *pgx.Conn, number int16) error {
-		rows, err := f.selected(ctx, conn, number, sel)
+	err = s.look(ctx, func(conn *pgx.Conn, number int16) error {
+		rows, err := s.selected(ctx, conn, number, sel)
 		if err != nil {
 			return err
 		}
 		if all && len(rows) > 0 {
 			if rows[0].state == stateRedrive {
-				return f.retried(rows[0])
+				return s.retried(rows[0])
 			}
 			slices.Reverse(rows) // the first goes last, since the next one would be due
 			defer func() { slices.Reverse(changed.IDs) }()
@@ -62,38 +62,38 @@ func (f *failures) change(ctx context.Context, by admin.By, sel admin.Selection,
 				continue
 			}
 			seen[row.key] = true
-			if err := f.changeOne(ctx, conn, number, row, first, apply, &changed); err != nil {
+			if err := s.changeOne(ctx, conn, number, row, first, apply, &changed); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
 	if err == nil && changed.Count == 0 && (sel.Key != "" || sel.ID != "") {
-		err = fmt.Errorf("%w: consumer %s, %s", admin.ErrNotParked, f.claims.Name, sel)
+		err = fmt.Errorf("%w: consumer %s, %s", admin.ErrNotParked, s.inbox.Consumer.Name, sel)
 	}
 	return changed, err
 }
 
 // changeOne changes row, or the first of its key.
-func (f *failures) changeOne(
+func (s *Store) changeOne(
 	ctx context.Context, conn *pgx.Conn, number int16, row parkedRow, first bool, apply changeFunc, changed *admin.Changed,
 ) error {
 	var n int64
-	err := f.locked(ctx, conn, row.key, func(tx pgx.Tx) (err error) {
-		hash := f.hash(row.key)
+	err := s.locked(ctx, conn, row.key, func(tx pgx.Tx) (err error) {
+		hash := s.hash(row.key)
 		if first {
-			if row, err = f.first(ctx, tx, number, row.key); errors.Is(err, pgx.ErrNoRows) {
+			if row, err = s.first(ctx, tx, number, row.key); errors.Is(err, pgx.ErrNoRows) {
 				return nil
 			}
 		}
 		if err == nil && row.state == stateRedrive {
-			err = f.retried(row)
+			err = s.retried(row)
 		}
 		if err == nil {
 			n, err = apply(ctx, tx, row)
 		}
 		if err == nil && hash.Valid {
-			_, err = tx.Exec(ctx, f.sql["redrive_next"], number, hash, []byte(row.key.Name))
+			_, err = tx.Exec(ctx, s.sql["redrive_next"], number, hash, []byte(row.key.Name))
 		}
 		return err
 	})
@@ -104,26 +104,26 @@ func (f *failures) changeOne(
 	return err
 }
 
-func (f *failures) retried(row parkedRow) error {
-	return fmt.Errorf("%w: consumer %s, message %.200q", admin.ErrBeingRetried, f.claims.Name, row.id)
+func (s *Store) retried(row parkedRow) error {
+	return fmt.Errorf("%w: consumer %s, message %.200q", admin.ErrBeingRetried, s.inbox.Consumer.Name, row.id)
 }
 
-func (f *failures) first(ctx context.Context, tx pgx.Tx, number int16, key driver.Key) (parkedRow, error) {
+func (s *Store) first(ctx context.Context, tx pgx.Tx, number int16, key driver.Key) (parkedRow, error) {
 	row, id := parkedRow{key: key}, []byte(nil)
-	err := tx.QueryRow(ctx, f.sql["parked_first"], number, f.hash(key), []byte(key.Name)).Scan(&row.no, &row.state, &id)
+	err := tx.QueryRow(ctx, s.sql["parked_first"], number, s.hash(key), []byte(key.Name)).Scan(&row.no, &row.state, &id)
 	row.id = string(id)
 	return row, err
 }
 
 // selected returns what sel selects, in order. A filter selects what is parked
 // itself, and not what waits behind it.
-func (f *failures) selected(ctx context.Context, conn *pgx.Conn, number int16, sel admin.Selection) ([]parkedRow, error) {
+func (s *Store) selected(ctx context.Context, conn *pgx.Conn, number int16, sel admin.Selection) ([]parkedRow, error) {
 	q := admin.ParkedQuery{Topic: sel.Topic, Key: sel.Key, ID: sel.ID, Before: sel.Before, Limit: sel.Limit}
 	state := ""
 	if sel.ID == "" && sel.Key == "" {
 		q.Topic, state = sel.OfTopic, stateParked
 	}
-	listed, err := f.list(ctx, conn, number, q, state)
+	listed, err := s.list(ctx, conn, number, q, state)
 	rows := make([]parkedRow, len(listed))
 	for i, l := range listed {
 		rows[i] = parkedRow{no: l.No, state: l.State, id: l.ID, key: driver.Key{Topic: l.Topic, Name: l.Key}}

@@ -1,4 +1,4 @@
-package pginbox
+package pgpark
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/inbox/internal/pgclaim"
 )
 
 // Attempts that need no history any more are forgotten by the hundred, so that a
@@ -20,23 +21,23 @@ const (
 )
 
 // Attempt implements driver.Attempter.
-func (f *failures) Attempt(ctx context.Context, id string, key driver.Key) (a driver.Attempt, err error) {
-	stored := storedID(id)
-	err = f.lend(ctx, func(conn *pgx.Conn, number int16) error {
-		args := []any{number, stored, f.claims.lock(stored), f.hash(key), orNull(key.Name), f.attemptCommit}
-		at, err := f.claims.place(ctx, conn, stored)
+func (s *Store) Attempt(ctx context.Context, id string, key driver.Key) (a driver.Attempt, err error) {
+	stored := pgclaim.StoredID(id)
+	err = s.lend(ctx, func(conn *pgx.Conn, number int16) error {
+		args := []any{number, stored, s.inbox.Lock(stored), s.hash(key), orNull(key.Name), s.attemptCommit}
+		ranged, err := s.inbox.Ranged(ctx, conn, stored)
 		if err != nil {
 			return err
 		}
-		if at != plain {
-			err := conn.QueryRow(ctx, f.sql["attempt_range"], planned(conn, args...)...).Scan(&a.Number, &a.KeyParked)
-			return errors.Join(err, f.forget(ctx, conn, number))
+		if ranged {
+			err := conn.QueryRow(ctx, s.sql["attempt_range"], planned(conn, args...)...).Scan(&a.Number, &a.KeyParked)
+			return errors.Join(err, s.forget(ctx, conn, number))
 		}
-		batch, forget := &pgx.Batch{}, f.takeSettled()
-		batch.Queue(f.sql["attempt"], args...).
+		batch, forget := &pgx.Batch{}, s.takeSettled()
+		batch.Queue(s.sql["attempt"], args...).
 			QueryRow(func(row pgx.Row) error { return row.Scan(&a.Number, &a.KeyParked) })
 		if len(forget) > 0 {
-			batch.Queue(f.sql["attempt_forget"], number, forget)
+			batch.Queue(s.sql["attempt_forget"], number, forget)
 		}
 		return conn.SendBatch(ctx, batch).Close()
 	})
@@ -45,24 +46,24 @@ func (f *failures) Attempt(ctx context.Context, id string, key driver.Key) (a dr
 
 // forget deletes the attempts of messages that need none any more, where there are
 // enough of them.
-func (f *failures) forget(ctx context.Context, conn *pgx.Conn, number int16) error {
-	forget := f.takeSettled()
+func (s *Store) forget(ctx context.Context, conn *pgx.Conn, number int16) error {
+	forget := s.takeSettled()
 	if len(forget) == 0 {
 		return nil
 	}
-	_, err := conn.Exec(ctx, f.sql["attempt_forget"], number, forget)
+	_, err := conn.Exec(ctx, s.sql["attempt_forget"], number, forget)
 	return err
 }
 
 // Fail implements driver.Attempter.
-func (f *failures) Fail(ctx context.Context, id string, failed driver.AttemptError) (h driver.History, err error) {
+func (s *Store) Fail(ctx context.Context, id string, failed driver.AttemptError) (h driver.History, err error) {
 	entry, err := json.Marshal(storedErrors([]driver.AttemptError{failed}))
 	if err != nil {
 		return h, err
 	}
-	err = f.lend(ctx, func(conn *pgx.Conn, number int16) error {
+	err = s.lend(ctx, func(conn *pgx.Conn, number int16) error {
 		var text string
-		err := conn.QueryRow(ctx, f.sql["attempt_fail"], number, storedID(id), string(entry), driver.MaxHistoryErrors).
+		err := conn.QueryRow(ctx, s.sql["attempt_fail"], number, pgclaim.StoredID(id), string(entry), driver.MaxHistoryErrors).
 			Scan(&h.Attempts, &h.First, &h.Last, &text)
 		if errors.Is(err, pgx.ErrNoRows) { // pruned
 			h = driver.History{Attempts: 1, Errors: []driver.AttemptError{failed}}
@@ -78,29 +79,29 @@ func (f *failures) Fail(ctx context.Context, id string, failed driver.AttemptErr
 }
 
 // Withdraw implements driver.Attempter.
-func (f *failures) Withdraw(ctx context.Context, id string) error {
-	_, err := f.exec(ctx, "attempt_withdraw", storedID(id))
+func (s *Store) Withdraw(ctx context.Context, id string) error {
+	_, err := s.exec(ctx, "attempt_withdraw", pgclaim.StoredID(id))
 	return err
 }
 
 // Settle implements driver.Attempter.
-func (f *failures) Settle(id string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if len(f.settled) < forgetMax {
-		f.settled = append(f.settled, storedID(id))
+func (s *Store) Settle(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.settled) < forgetMax {
+		s.settled = append(s.settled, pgclaim.StoredID(id))
 	}
 }
 
 // takeSettled returns the settled ids when there are enough.
-func (f *failures) takeSettled() []pgtype.UUID {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if len(f.settled) < forgetAt {
+func (s *Store) takeSettled() []pgtype.UUID {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.settled) < forgetAt {
 		return nil
 	}
-	taken := f.settled
-	f.settled = nil
+	taken := s.settled
+	s.settled = nil
 	return taken
 }
 

@@ -1,4 +1,4 @@
-package pginbox
+package pgpark
 
 import (
 	"context"
@@ -19,10 +19,10 @@ import (
 const pickedFor = 10 * time.Second
 
 // PickRedriven implements driver.Parker.
-func (f *failures) PickRedriven(ctx context.Context) (r driver.Redriven, ok bool, err error) {
-	err = f.lend(ctx, func(conn *pgx.Conn, number int16) error {
+func (s *Store) PickRedriven(ctx context.Context) (r driver.Redriven, ok bool, err error) {
+	err = s.lend(ctx, func(conn *pgx.Conn, number int16) error {
 		row := storedMessage{}
-		err := conn.QueryRow(ctx, f.sql["redrive_pick"], number, pickedFor.Microseconds()).
+		err := conn.QueryRow(ctx, s.sql["redrive_pick"], number, pickedFor.Microseconds()).
 			Scan(&r.No, &r.Attempt, &row.id, &row.topic, &row.key, &row.uuid, &row.payload, &row.metadata, &row.raw)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
@@ -51,40 +51,40 @@ func (s *storedMessage) message() (*message.Message, error) {
 }
 
 // FinishRedriven implements driver.Parker.
-func (f *failures) FinishRedriven(ctx context.Context, r driver.Redriven) error {
+func (s *Store) FinishRedriven(ctx context.Context, r driver.Redriven) error {
 	if r.Key.Name == "" {
 		return nil
 	}
-	return f.lend(ctx, func(conn *pgx.Conn, number int16) error {
-		return f.promote(ctx, conn, number, r.Key)
+	return s.lend(ctx, func(conn *pgx.Conn, number int16) error {
+		return s.promote(ctx, conn, number, r.Key)
 	})
 }
 
 // promote makes the first message of a key due, if it waits for none.
-func (f *failures) promote(ctx context.Context, conn *pgx.Conn, number int16, key driver.Key) error {
-	return f.locked(ctx, conn, key, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, f.sql["redrive_next"], number, f.hash(key), []byte(key.Name))
+func (s *Store) promote(ctx context.Context, conn *pgx.Conn, number int16, key driver.Key) error {
+	return s.locked(ctx, conn, key, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, s.sql["redrive_next"], number, s.hash(key), []byte(key.Name))
 		return err
 	})
 }
 
 // FailRedriven implements driver.Parker.
-func (f *failures) FailRedriven(ctx context.Context, r driver.Redriven, failed driver.RedriveFailure) error {
+func (s *Store) FailRedriven(ctx context.Context, r driver.Redriven, failed driver.RedriveFailure) error {
 	entry, err := json.Marshal(storedErrors([]driver.AttemptError{failed.AttemptError}))
 	if err != nil {
 		return err
 	}
-	return f.lend(ctx, func(conn *pgx.Conn, _ int16) error {
-		_, err := conn.Exec(ctx, f.sql["redrive_fail"], r.No, r.Attempt, failed.Park, storable.Text(failed.Reason),
+	return s.lend(ctx, func(conn *pgx.Conn, _ int16) error {
+		_, err := conn.Exec(ctx, s.sql["redrive_fail"], r.No, r.Attempt, failed.Park, storable.Text(failed.Reason),
 			failed.Retry.Microseconds(), string(entry), driver.MaxHistoryErrors, failed.Withdraw)
 		return err
 	})
 }
 
 // RecoverRedriven implements driver.Parker.
-func (f *failures) RecoverRedriven(ctx context.Context) (n int, err error) {
-	err = f.lend(ctx, func(conn *pgx.Conn, number int16) error {
-		rows, err := conn.Query(ctx, f.sql["redrive_orphans"], number)
+func (s *Store) RecoverRedriven(ctx context.Context) (n int, err error) {
+	err = s.lend(ctx, func(conn *pgx.Conn, number int16) error {
+		rows, err := conn.Query(ctx, s.sql["redrive_orphans"], number)
 		if err != nil {
 			return err
 		}
@@ -95,10 +95,15 @@ func (f *failures) RecoverRedriven(ctx context.Context) (n int, err error) {
 			return key, err
 		})
 		for _, key := range keys {
-			err = errors.Join(err, f.promote(ctx, conn, number, key))
+			err = errors.Join(err, s.promote(ctx, conn, number, key))
 		}
 		n = len(keys)
 		return err
 	})
 	return n, err
+}
+
+// RedriveClaim is the claim of a redriven message, which takes it out of its queue.
+func (s *Store) RedriveClaim(r driver.Redriven) (claim string, args []any) {
+	return s.sql["redrive_claim"], []any{r.No, r.Attempt, s.inbox.Consumer.Name}
 }

@@ -1,4 +1,4 @@
-package pginbox
+package pgpark
 
 import (
 	"context"
@@ -35,13 +35,13 @@ import (
 //
 // The look before the claim (Attempt) needs no lock: whatever comes before m2 in its
 // key was acknowledged before m2 was delivered, so it has committed or is parked.
-func (f *failures) Park(ctx context.Context, req driver.ParkRequest) (status driver.ParkStatus, err error) {
-	args, err := f.parkArgs(req)
+func (s *Store) Park(ctx context.Context, req driver.ParkRequest) (status driver.ParkStatus, err error) {
+	args, err := s.parkArgs(req)
 	if err != nil {
 		return 0, err
 	}
-	err = f.lend(ctx, func(conn *pgx.Conn, number int16) error {
-		status, err = f.parkOn(ctx, conn, number, req, args)
+	err = s.lend(ctx, func(conn *pgx.Conn, number int16) error {
+		status, err = s.parkOn(ctx, conn, number, req, args)
 		return err
 	})
 	if err == nil {
@@ -50,10 +50,10 @@ func (f *failures) Park(ctx context.Context, req driver.ParkRequest) (status dri
 	return status, err
 }
 
-func (f *failures) parkOn(
+func (s *Store) parkOn(
 	ctx context.Context, conn *pgx.Conn, number int16, req driver.ParkRequest, args []any,
 ) (driver.ParkStatus, error) {
-	unit, status, err := f.claims.claimOn(ctx, pgclaim.On(conn, pgx.ReadCommitted), req.ID)
+	unit, status, err := s.inbox.Claim(ctx, pgclaim.On(conn, pgx.ReadCommitted), req.ID)
 	switch {
 	case req.Behind && driver.IsPermanent(err):
 		return driver.ParkNotBehind, nil // its id cannot be recorded: it is refused, and parked as such
@@ -66,7 +66,7 @@ func (f *failures) parkOn(
 	}
 	stored, err := false, failpoint.Inject(ctx, failpoint.ConsumerAfterTrylock)
 	if err == nil {
-		stored, err = f.parkIn(ctx, pgclaim.Tx(unit.Context(ctx)), number, req, args)
+		stored, err = s.parkIn(ctx, pgclaim.Tx(unit.Context(ctx)), number, req, args)
 	}
 	if err != nil || !stored {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pgclaim.CleanUpTimeout)
@@ -76,25 +76,25 @@ func (f *failures) parkOn(
 	return driver.ParkStored, unit.Commit(ctx)
 }
 
-func (f *failures) parkIn(ctx context.Context, tx pgx.Tx, number int16, req driver.ParkRequest, args []any) (bool, error) {
+func (s *Store) parkIn(ctx context.Context, tx pgx.Tx, number int16, req driver.ParkRequest, args []any) (bool, error) {
 	follows := false
-	if hash := f.hash(req.Key); hash.Valid {
+	if hash := s.hash(req.Key); hash.Valid {
 		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1::bigint)`, hash.Int64); err != nil {
 			return false, err
 		}
-		if err := tx.QueryRow(ctx, f.sql["park_head"], number, hash, []byte(req.Key.Name)).Scan(&follows); err != nil {
+		if err := tx.QueryRow(ctx, s.sql["park_head"], number, hash, []byte(req.Key.Name)).Scan(&follows); err != nil {
 			return false, err
 		}
 	}
 	if req.Behind && !follows {
 		return false, nil
 	}
-	_, err := tx.Exec(ctx, f.sql["park"], append([]any{number, follows}, args...)...)
+	_, err := tx.Exec(ctx, s.sql["park"], append([]any{number, follows}, args...)...)
 	return true, err
 }
 
 // parkArgs are the parameters of park.sql from the third on.
-func (f *failures) parkArgs(req driver.ParkRequest) ([]any, error) {
+func (s *Store) parkArgs(req driver.ParkRequest) ([]any, error) {
 	errs, err := json.Marshal(storedErrors(req.History.Errors))
 	if err != nil {
 		return nil, err
@@ -105,8 +105,8 @@ func (f *failures) parkArgs(req driver.ParkRequest) ([]any, error) {
 	}
 	return []any{
 		req.History.Attempts, string(errs), storable.Text(req.Reason), timestamp(req.History.First), timestamp(req.History.Last),
-		orNull(req.MessageID), storable.Text(req.Key.Topic), f.hash(req.Key), orNull(req.Key.Name),
-		[]byte(req.Message.UUID), notNull(req.Message.Payload), metadata, raw, f.claims.Name, storedID(req.ID),
+		orNull(req.MessageID), storable.Text(req.Key.Topic), s.hash(req.Key), orNull(req.Key.Name),
+		[]byte(req.Message.UUID), notNull(req.Message.Payload), metadata, raw, s.inbox.Consumer.Name, pgclaim.StoredID(req.ID),
 	}, nil
 }
 

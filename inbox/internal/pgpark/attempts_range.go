@@ -1,4 +1,4 @@
-package pginbox
+package pgpark
 
 import (
 	"bytes"
@@ -24,16 +24,16 @@ func planned(conn *pgx.Conn, args ...any) []any {
 }
 
 // span returns the first and the last of those of all that are in ranges.
-func (c *claims) span(ctx context.Context, conn *pgx.Conn, all []pgtype.UUID) (first, last pgtype.UUID, err error) {
+func (s *Store) span(ctx context.Context, conn *pgx.Conn, all []pgtype.UUID) (first, last pgtype.UUID, err error) {
 	for _, id := range all {
-		at, err := c.place(ctx, conn, id)
+		ranged, err := s.inbox.Ranged(ctx, conn, id)
 		if err != nil {
 			return first, last, err
 		}
-		if at == plain {
+		if !ranged {
 			continue
 		}
-		if !first.Valid || below(id, first) {
+		if !first.Valid || bytes.Compare(id.Bytes[:], first.Bytes[:]) < 0 {
 			first = id
 		}
 		if !last.Valid || bytes.Compare(id.Bytes[:], last.Bytes[:]) > 0 {

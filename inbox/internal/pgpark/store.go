@@ -1,0 +1,135 @@
+// Package pgpark is what an inbox in PostgreSQL does about messages whose handler fails: it
+// counts attempts, parks messages and redrives them, and keeps notes and the audit.
+package pgpark
+
+import (
+	"context"
+	"embed"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/inbox/internal/pgclaim"
+	"github.com/leat-go/leat/internal/keyhash"
+	"github.com/leat-go/leat/internal/pgmigrate"
+	"github.com/leat-go/leat/internal/sqlfile"
+	"github.com/leat-go/leat/internal/storable"
+)
+
+//go:embed sql/*.sql
+var statements embed.FS
+
+// Inbox is what parking has to know of the inbox.
+type Inbox struct {
+	// Consumer is whose messages they are, and Number its number, registered if need be.
+	Consumer pgclaim.Consumer
+	Number   func(ctx context.Context, conn *pgx.Conn) (int16, error)
+	// Lock is the advisory lock of a message.
+	Lock func(id pgtype.UUID) int64
+	// Ranged reports whether the id is in a range, as far as conn knows.
+	Ranged func(ctx context.Context, conn *pgx.Conn, id pgtype.UUID) (bool, error)
+	// Claim claims the message called id on conn.
+	Claim func(ctx context.Context, conn pgclaim.Conn, id string) (driver.Unit, driver.Status, error)
+}
+
+// Store is the part of a driver.Store for messages whose handler fails, and of what
+// operators do about them. All of it happens on connections that are borrowed for the
+// moment, apart from the handler's transaction, and never while a delivery holds another.
+type Store struct {
+	inbox Inbox
+	db    pgmigrate.DB
+	sql   map[string]string
+
+	// attemptCommit is the synchronous_commit of the transactions that count
+	// attempts, NULL for the session's.
+	attemptCommit *string
+
+	mu      sync.Mutex
+	settled []pgtype.UUID // ids whose attempts can be forgotten
+}
+
+// New returns a Store. If syncAttempts is set, each attempt waits for the disk.
+func New(in Inbox, db pgmigrate.DB, names pgmigrate.Names, syncAttempts bool) (*Store, error) {
+	s := &Store{inbox: in, db: db}
+	if !syncAttempts {
+		off := pgclaim.Async
+		s.attemptCommit = &off
+	}
+	var err error
+	s.sql, err = sqlfile.LoadAll(statements, names.Render,
+		"attempt", "attempt_range", "attempt_batch", "attempt_batch_range",
+		"attempt_fail", "attempt_withdraw", "attempt_forget", "attempt_prune",
+		"park_head", "park", "redrive_pick", "redrive_claim", "redrive_next", "redrive_fail", "redrive_orphans",
+		"note", "noted", "note_prune", "audit_prune", "parked_list", "parked_first", "parked_redrive", "parked_drop", "audit_list",
+	)
+	return s, err
+}
+
+// lend calls use with a connection and the consumer's number, which it registers.
+func (s *Store) lend(ctx context.Context, use func(conn *pgx.Conn, number int16) error) error {
+	return s.with(ctx, s.inbox.Number, use)
+}
+
+// look is lend for operators: it registers nothing, and returns admin.ErrUnknownConsumer.
+func (s *Store) look(ctx context.Context, use func(conn *pgx.Conn, number int16) error) error {
+	return s.with(ctx, s.inbox.Consumer.Known, use)
+}
+
+func (s *Store) with(
+	ctx context.Context, find func(ctx context.Context, conn *pgx.Conn) (int16, error), use func(conn *pgx.Conn, number int16) error,
+) error {
+	return pgclaim.Explain(s.db.Use(ctx, func(conn *pgx.Conn) error {
+		number, err := find(ctx, conn)
+		if err != nil {
+			return err
+		}
+		return use(conn, number)
+	}))
+}
+
+// locked runs work in a transaction that holds the lock of a key, and that is
+// durable when it returns. Read committed, so that each statement of work sees
+// what was committed before it got the lock: lock, then look.
+func (s *Store) locked(ctx context.Context, conn *pgx.Conn, key driver.Key, work func(tx pgx.Tx) error) error {
+	mode := pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}
+	return pgx.BeginTxFunc(ctx, conn, mode, func(tx pgx.Tx) error {
+		batch := &pgx.Batch{}
+		batch.Queue(`SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'`)
+		if hash := s.hash(key); hash.Valid {
+			batch.Queue(`SELECT pg_advisory_xact_lock($1::bigint)`, hash.Int64)
+		}
+		if err := tx.SendBatch(ctx, batch).Close(); err != nil {
+			return err
+		}
+		return work(tx)
+	})
+}
+
+// hash is the stored hash of a key, and the key's lock. It is NULL for a message
+// without an order. It goes by the topic as it is stored: a redrive knows no other.
+func (s *Store) hash(key driver.Key) pgtype.Int8 {
+	if key.Name == "" {
+		return pgtype.Int8{}
+	}
+	return pgtype.Int8{Int64: keyhash.Lock("inbox key", s.inbox.Consumer.Table, s.inbox.Consumer.Name, storable.Text(key.Topic), key.Name), Valid: true}
+}
+
+// orNull returns the bytes of text, or NULL where it is empty.
+func orNull(text string) []byte {
+	if text == "" {
+		return nil
+	}
+	return []byte(text)
+}
+
+// exec runs a statement by its name.
+func (s *Store) exec(ctx context.Context, name string, args ...any) (n int64, err error) {
+	err = s.lend(ctx, func(conn *pgx.Conn, number int16) error {
+		tag, err := conn.Exec(ctx, s.sql[name], append([]any{number}, args...)...)
+		n = tag.RowsAffected()
+		return err
+	})
+	return n, err
+}
