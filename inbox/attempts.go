@@ -22,7 +22,7 @@ var (
 // gone by then.
 const lookAgain = 3
 
-// begin counts the attempt. Where done is true the handler is not to be run, and
+// begin counts the attempt. If done is true the handler is not to be run, and
 // the delivery has ended.
 func (p *Processor) begin(ctx context.Context, d *delivery) (outcome Outcome, done bool, err error) {
 	for range lookAgain {
@@ -78,7 +78,7 @@ func (p *Processor) exhausted(ctx context.Context, d *delivery) (Outcome, error)
 	return p.giveUp(ctx, d, errUnended, history)
 }
 
-// judge says what an outcome means for the message, where attempts are counted.
+// judge decides what an outcome means for the message, if attempts are counted.
 func (p *Processor) judge(ctx context.Context, d *delivery, outcome Outcome, err error) (Outcome, error) {
 	switch {
 	case d.attempt == 0: // not counted: Busy, a duplicate, or no claim at all

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"maps"
 	"slices"
 
 	"github.com/leat-go/leat/inbox/driver"
-	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/jitter"
 	"github.com/leat-go/leat/internal/wait"
 )
@@ -69,126 +67,6 @@ func (c *batchCall) attempt(ctx context.Context, entries []batchEntry) (rest, al
 	}
 }
 
-// claim claims what it can of entries and settles the duplicates and the Busy
-// ones. A message that is not to be run now, because of an earlier one of its key,
-// must not stay claimed: the claim is undone and made without it. That happens
-// only where messages are delivered to two at a time, and each time there are
-// fewer.
-func (c *batchCall) claim(ctx context.Context, entries []batchEntry) (unit driver.Unit, fresh, alone []batchEntry, err error) {
-	for {
-		entries, alone = c.sortOut(entries, alone, nil)
-		if len(entries) == 0 {
-			return nil, nil, alone, nil
-		}
-		if err := failpoint.Inject(ctx, failpoint.ConsumerAfterReceive); err != nil {
-			return nil, entries, alone, err
-		}
-		noted, err := c.noteAttempts(ctx, entries)
-		if err != nil {
-			return nil, entries, alone, err
-		}
-		if entries, alone = c.sortOut(entries, alone, noted); len(entries) == 0 {
-			return nil, nil, alone, nil
-		}
-		unit, statuses, err := c.store.ClaimBatch(ctx, itemsOf(entries))
-		if err == nil && len(statuses) != len(entries) {
-			err = errWrongAnswer
-		}
-		if err != nil {
-			c.rollback(ctx, unit)
-			return nil, entries, alone, err
-		}
-		claimed := 0
-		for i, e := range entries {
-			switch statuses[i] {
-			case driver.Claimed:
-				claimed++
-			case driver.Duplicate:
-				c.settle(ctx, e, OutcomeDuplicate, nil)
-			case driver.Busy:
-				c.settleAll(ctx, entries[i:i+1], OutcomeBusy, "claim", ErrBusy)
-			case driver.Alone: // put aside below
-			}
-		}
-		entries, alone = c.sortOut(entries, alone, statuses)
-		fresh = c.runnable(ctx, entries)
-		if len(fresh) == claimed {
-			return unit, fresh, alone, nil
-		}
-		c.rollback(ctx, unit)
-		entries = fresh
-	}
-}
-
-// sortOut takes those out of entries that have a status other than Claimed, and
-// puts aside what is to be run alone, and what is to be run after that.
-func (c *batchCall) sortOut(entries, alone []batchEntry, statuses []driver.Status) (rest, aside []batchEntry) {
-	first := maps.Clone(c.parked) // of each key, the first that is alone
-	put := func(e batchEntry) {
-		if at, found := first[e.key]; !found || e.place < at {
-			first[e.key] = e.place
-		}
-	}
-	for _, e := range alone {
-		put(e)
-	}
-	for i, e := range entries {
-		status := driver.Claimed
-		if statuses != nil {
-			status = statuses[i]
-		}
-		at, found := first[e.key]
-		switch {
-		case status == driver.Duplicate, status == driver.Busy:
-		case status != driver.Claimed, e.id == "", e.key.Name != "" && found && at < e.place:
-			put(e)
-			alone = append(alone, e)
-		default:
-			rest = append(rest, e)
-		}
-	}
-	return rest, alone
-}
-
-// noteAttempts notes those of entries that this call has not noted. The result is
-// nil where there is nothing to sort out.
-func (c *batchCall) noteAttempts(ctx context.Context, entries []batchEntry) ([]driver.Status, error) {
-	if c.attempts == nil {
-		return nil, nil
-	}
-	var fresh []batchEntry
-	var places []int
-	for i, e := range entries {
-		if !c.noted[e.place] {
-			fresh, places = append(fresh, e), append(places, i)
-		}
-	}
-	if len(fresh) == 0 {
-		return nil, nil
-	}
-	if err := failpoint.Inject(ctx, failpoint.ConsumerAttemptWrite); err != nil {
-		return nil, err
-	}
-	alone, err := c.attempts.AttemptBatch(ctx, itemsOf(fresh))
-	if err == nil && len(alone) != len(fresh) {
-		err = errWrongAnswer
-	}
-	if err != nil {
-		return nil, err
-	}
-	statuses := make([]driver.Status, len(entries))
-	for i := range statuses {
-		statuses[i] = driver.Claimed
-	}
-	for i, e := range fresh {
-		c.noted[e.place] = true
-		if alone[i] {
-			statuses[places[i]] = driver.Alone
-		}
-	}
-	return statuses, nil
-}
-
 // forget takes the notes back of messages that were processed.
 func (c *batchCall) forget(entries []batchEntry) {
 	if c.attempts == nil {
@@ -203,14 +81,6 @@ func (c *batchCall) forget(entries []batchEntry) {
 func (c *batchCall) conflict(err error) bool {
 	conflicter, ok := c.store.(driver.Conflicter)
 	return ok && conflicter.Conflict(err)
-}
-
-func itemsOf(entries []batchEntry) []driver.BatchItem {
-	items := make([]driver.BatchItem, len(entries))
-	for i, e := range entries {
-		items[i] = driver.BatchItem{ID: e.id, Key: e.key}
-	}
-	return items
 }
 
 // split runs entries, whose transaction has failed, in two parts, or around the

@@ -34,7 +34,7 @@ type Config struct {
 	// Defaults to 100 ms; NoDelay (-1) means none.
 	BusyDelay time.Duration
 
-	// OnFailure says what becomes of messages whose handler fails.
+	// OnFailure is what becomes of messages whose handler fails.
 	// Defaults to Block: they come again for as long as it takes.
 	OnFailure Policy
 

@@ -17,11 +17,11 @@ type delivery struct {
 
 	// claim opens the unit: of the message's id, or of something in its place.
 	claim func(ctx context.Context) (driver.Unit, driver.Status, error)
-	// counted says that nothing keeps the handler from being run: attempts are not
+	// counted is set if nothing keeps the handler from being run: attempts are not
 	// counted, or this one is.
 	counted bool
 
-	// refused says that the store refuses the message itself: its id cannot be
+	// refused is set if the store refuses the message itself: its id cannot be
 	// recorded.
 	refused bool
 

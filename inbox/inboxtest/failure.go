@@ -46,7 +46,7 @@ func checkFailure(want error, fail func(ctx context.Context, cancel context.Canc
 	}
 }
 
-// leftNothing says whether the message called a is as good as new.
+// leftNothing reports whether the message called a is as good as new.
 func leftNothing(ctx context.Context, s Subject, p Processor) error {
 	return errors.Join(
 		wantRecorded(ctx, s, "a", false),

@@ -14,7 +14,7 @@ import (
 
 const millisecond = time.Millisecond
 
-// redriveChecks are about messages that people have redriven.
+// redriveChecks are about messages that an operator has redriven.
 func redriveChecks() []Check {
 	return []Check{
 		{Name: "I1_RedriveTakesEffectOnce", run: failing(checkRedriveOnce)},

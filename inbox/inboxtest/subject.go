@@ -12,7 +12,7 @@ import (
 // Connections is the most that a Subject may have open for its inboxes.
 const Connections = 4
 
-// Processor is what the suite tests; inbox.Processor says what it does.
+// Processor is what the suite tests; inbox.Processor tells what it does.
 type Processor interface {
 	Process(ctx context.Context, msg *message.Message, handle func(ctx context.Context) error) (inbox.Outcome, error)
 }
@@ -34,7 +34,7 @@ type Subject interface {
 	// connection of the inboxes, and neither do the other methods that read.
 	Effects(ctx context.Context) ([]string, error)
 
-	// Recorded says whether it is committed that consumer has processed the
+	// Recorded reports whether it is committed that consumer has processed the
 	// message called id.
 	Recorded(ctx context.Context, consumer, id string) (bool, error)
 
@@ -49,11 +49,11 @@ type Subject interface {
 	BreakCommit(applied bool)
 }
 
-// Features says what an inbox promises less than the whole contract. The zero
+// Features is what an inbox promises less than the whole contract. The zero
 // value is the whole.
 type Features struct {
-	// NoOutbox says that Outbox returns nil.
+	// NoOutbox is set if Outbox returns nil.
 	NoOutbox bool
-	// NoBreakCommit says that BreakCommit does nothing.
+	// NoBreakCommit is set if BreakCommit does nothing.
 	NoBreakCommit bool
 }

@@ -103,7 +103,7 @@ func (a *assignment) take() []*kgo.Record {
 	return fetched
 }
 
-// settled says that r need not be kept any longer, and how far the watermark is.
+// settled notes that r need not be kept any longer, and how far the watermark is.
 func (a *assignment) settled(r *kgo.Record, w *window) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -50,8 +50,8 @@ type batches struct {
 	fn    BatchFunc
 }
 
-// haul is what serves one assignment of batches.
-type haul struct {
+// batchFlow is what serves one assignment of batches.
+type batchFlow struct {
 	*batches
 	a      *assignment
 	window window
@@ -60,7 +60,7 @@ type haul struct {
 
 // serve gives fn what a is pushed until it drains or its context ends.
 func (b *batches) serve(a *assignment) {
-	h := &haul{batches: b, a: a, window: newWindow(a.begin.Offset), prev: a.begin.Offset - 1}
+	h := &batchFlow{batches: b, a: a, window: newWindow(a.begin.Offset), prev: a.begin.Offset - 1}
 	var queue []*item
 	for h.goesOn() {
 		if len(queue) == 0 {
@@ -79,7 +79,7 @@ func (b *batches) serve(a *assignment) {
 	}
 }
 
-func (h *haul) goesOn() bool {
+func (h *batchFlow) goesOn() bool {
 	select {
 	case <-h.a.draining:
 		return false
@@ -91,7 +91,7 @@ func (h *haul) goesOn() bool {
 }
 
 // batch calls fn until every message is done, or the assignment ends.
-func (h *haul) batch(pending []*item) {
+func (h *batchFlow) batch(pending []*item) {
 	for attempt := 1; len(pending) > 0 && h.goesOn(); attempt++ {
 		left := h.call(pending)
 		if len(left) > 0 && left[0] == pending[0] {
@@ -103,7 +103,7 @@ func (h *haul) batch(pending []*item) {
 
 // call gives fn the messages of pending up to one that cannot be unmarshalled,
 // and returns what is left to do.
-func (h *haul) call(pending []*item) (left []*item) {
+func (h *batchFlow) call(pending []*item) (left []*item) {
 	msgs := make([]*message.Message, 0, len(pending))
 	for _, it := range pending {
 		msg, err := h.cfg.Unmarshal(it.record)
@@ -141,7 +141,7 @@ func (h *haul) call(pending []*item) (left []*item) {
 }
 
 // refused deals with a first record that cannot be unmarshalled.
-func (h *haul) refused(pending []*item, err error) (left []*item) {
+func (h *batchFlow) refused(pending []*item, err error) (left []*item) {
 	first := pending[0]
 	first.attempt++
 	ctx := h.a.messageContext(first.record, h.prev, false)
@@ -155,7 +155,7 @@ func (h *haul) refused(pending []*item, err error) (left []*item) {
 }
 
 // results returns one result a message.
-func (h *haul) results(n int, errs []error) []error {
+func (h *batchFlow) results(n int, errs []error) []error {
 	if len(errs) == n {
 		return errs
 	}
@@ -172,12 +172,12 @@ func (h *haul) results(n int, errs []error) []error {
 	return results
 }
 
-func (h *haul) settle(it *item) {
+func (h *batchFlow) settle(it *item) {
 	h.window.settle(it.n)
 	h.a.settled(it.record, &h.window)
 }
 
-func (h *haul) observe(ctx context.Context, it *item, outcome Outcome, took time.Duration) {
+func (h *batchFlow) observe(ctx context.Context, it *item, outcome Outcome, took time.Duration) {
 	observe(ctx, h.cfg, Delivery{
 		Group: h.group, Topic: h.a.begin.Topic, Partition: h.a.begin.Partition, Offset: it.record.Offset,
 		Attempt: it.attempt, Outcome: outcome, Took: took,

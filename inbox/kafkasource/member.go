@@ -147,7 +147,7 @@ func (m *member) poll(ctx context.Context) {
 	}
 }
 
-// remains says whether the membership goes on.
+// remains reports whether the membership goes on.
 func (m *member) remains(ctx context.Context) bool {
 	select {
 	case <-ctx.Done():

@@ -27,12 +27,12 @@ type flow struct {
 	window   window
 	lanes    *lanes
 	prev     int64 // the offset delivered last
-	flying   int
-	finished chan landing
+	inFlight int
+	finished chan deliveryEnd
 }
 
-// landing is the end of a delivery.
-type landing struct {
+// deliveryEnd is the end of a delivery.
+type deliveryEnd struct {
 	it      *item
 	outcome Outcome
 	settled bool // a malformed record that Config.Malformed has taken
@@ -43,12 +43,12 @@ type landing struct {
 func (s *stream) serve(a *assignment) {
 	f := &flow{
 		stream: s, a: a, window: newWindow(a.begin.Offset), lanes: newLanes(s.cfg.Concurrency == 1, s.cfg.KeylessConcurrent),
-		prev: a.begin.Offset - 1, finished: make(chan landing, s.cfg.Concurrency),
+		prev: a.begin.Offset - 1, finished: make(chan deliveryEnd, s.cfg.Concurrency),
 	}
 	draining := a.draining
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
-	for draining != nil || f.flying > 0 {
+	for draining != nil || f.inFlight > 0 {
 		if due, ok := f.lanes.wake(time.Now()); ok {
 			timer.Reset(time.Until(due))
 		}
@@ -61,14 +61,14 @@ func (s *stream) serve(a *assignment) {
 				f.lanes.add(&item{record: r, n: f.window.add(r)})
 			}
 		case l := <-f.finished:
-			f.land(l)
+			f.ended(l)
 		case <-timer.C:
 		case <-draining:
 			draining = nil
 		case <-a.ctx.Done():
 			draining = nil
-			for f.flying > 0 { // which end with the context
-				f.land(<-f.finished)
+			for f.inFlight > 0 { // which end with the context
+				f.ended(<-f.finished)
 			}
 		}
 	}
@@ -76,7 +76,7 @@ func (s *stream) serve(a *assignment) {
 
 // launch begins as many deliveries as may be.
 func (f *flow) launch() {
-	for f.flying < f.cfg.Concurrency {
+	for f.inFlight < f.cfg.Concurrency {
 		it := f.lanes.peek()
 		if it == nil || (f.window.ahead() >= f.cfg.MaxAhead && !f.window.lowest(it.n)) {
 			return
@@ -86,14 +86,14 @@ func (f *flow) launch() {
 			it.prev, f.prev = f.prev, it.record.Offset
 		}
 		it.attempt++
-		f.flying++
+		f.inFlight++
 		go func() { f.finished <- f.deliver(it) }()
 	}
 }
 
-// land does what follows from the end of a delivery.
-func (f *flow) land(l landing) {
-	f.flying--
+// ended does what follows from the end of a delivery.
+func (f *flow) ended(l deliveryEnd) {
+	f.inFlight--
 	switch {
 	case l.outcome == OutcomeAcked || l.settled:
 		if l.settled && f.prev == l.it.record.Offset {
@@ -111,15 +111,15 @@ func (f *flow) land(l landing) {
 	}
 }
 
-// deliver hands the message out and waits for its fate.
-func (f *flow) deliver(it *item) landing {
+// deliver hands the message out and waits for what becomes of it.
+func (f *flow) deliver(it *item) deliveryEnd {
 	select {
 	case f.slots <- struct{}{}:
 		defer func() { <-f.slots }()
 	case <-f.a.draining:
-		return landing{it: it, outcome: OutcomeAbandoned}
+		return deliveryEnd{it: it, outcome: OutcomeAbandoned}
 	case <-f.a.ctx.Done():
-		return landing{it: it, outcome: OutcomeAbandoned}
+		return deliveryEnd{it: it, outcome: OutcomeAbandoned}
 	}
 	ctx, cancel := context.WithCancel(f.a.messageContext(it.record, it.prev, f.lanes.serial))
 	defer cancel()
@@ -128,7 +128,7 @@ func (f *flow) deliver(it *item) landing {
 		err = errors.New("Unmarshal returned no message")
 	}
 	start := time.Now()
-	l := landing{it: it, outcome: OutcomeMalformed}
+	l := deliveryEnd{it: it, outcome: OutcomeMalformed}
 	if err != nil {
 		l.settled = malformed(ctx, f.cfg, f.a, it.record, err)
 	} else {
@@ -172,7 +172,7 @@ func (f *flow) hand(ctx context.Context, msg *message.Message, start *time.Time)
 	return OutcomeAcked, true
 }
 
-// malformed reports a record that could not be unmarshalled and says whether it
+// malformed reports a record that could not be unmarshalled and reports whether it
 // is settled.
 func malformed(ctx context.Context, cfg *Config, a *assignment, r *kgo.Record, err error) bool {
 	cfg.Logger.LogAttrs(ctx, slog.LevelError, "record cannot be unmarshalled",

@@ -30,7 +30,7 @@ func (w *window) add(r *kgo.Record) int {
 	return w.first + len(w.marks) - 1
 }
 
-// settle says that nothing remains to be done for record number n.
+// settle notes that nothing remains to be done for record number n.
 func (w *window) settle(n int) {
 	w.marks[n-w.first].settled = true
 	w.done++
@@ -51,5 +51,5 @@ func (w *window) settle(n int) {
 // ahead is how many records are settled above one that is not.
 func (w *window) ahead() int { return w.done }
 
-// lowest says whether record number n is the one that holds the watermark.
+// lowest reports whether record number n is the one that holds the watermark.
 func (w *window) lowest(n int) bool { return n == w.first }

@@ -10,7 +10,7 @@ import (
 	"github.com/leat-go/leat/inbox/driver"
 )
 
-// parked is a message that waits for people, or behind one that does. The store's
+// parked is a message that waits for an operator, or behind one that does. The store's
 // mutex guards it.
 type parked struct {
 	ParkedMessage
@@ -23,7 +23,7 @@ type parked struct {
 	running  bool
 }
 
-// ParkedMessage is a message that waits for people, or behind one that does.
+// ParkedMessage is a message that waits for an operator, or behind one that does.
 type ParkedMessage struct {
 	// No grows with each message that is parked.
 	No int64
@@ -80,7 +80,7 @@ func (s *Store) queue(consumer string, key driver.Key) []*parked {
 	return all
 }
 
-// first says whether p waits for no other message.
+// first reports whether p waits for no other message.
 func (s *Store) first(p *parked) bool {
 	queue := s.queue(p.consumer, p.Key)
 	return len(queue) == 0 || queue[0] == p

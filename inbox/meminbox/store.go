@@ -28,7 +28,7 @@ type row struct {
 	id       ids.UUID
 }
 
-// Recorded says whether a transaction in which consumer processed the message
+// Recorded reports whether a transaction in which consumer processed the message
 // called id has committed.
 func (s *Store) Recorded(consumer, id string) bool {
 	s.mu.Lock()

@@ -10,21 +10,20 @@ import (
 type AlarmKind string
 
 const (
-	// AlarmTooOld says that a message came that is older than what the inbox remembers;
-	// Policy says what became of it.
+	// AlarmTooOld is about a message that is older than what the inbox remembers;
+	// Policy is what became of it.
 	AlarmTooOld AlarmKind = "too_old"
-	// AlarmTooNew says that a message was refused whose id is from the future.
+	// AlarmTooNew is about a message that was refused, since its id is from the future.
 	AlarmTooNew AlarmKind = "too_new"
-	// AlarmRangeMissing says that a message came whose range was not there and had to be
-	// made: maintenance does not run, or not soon enough, or old messages are replayed.
+	// AlarmRangeMissing is about a message whose range was not there and had to be made: maintenance does not run, or not soon enough, or old messages are replayed.
 	AlarmRangeMissing AlarmKind = "range_missing"
-	// AlarmBusy says that maintenance could not have a lock, since transactions that use
+	// AlarmBusy is about a lock that maintenance could not have, since transactions that use
 	// the inbox stay open; it tries again in the next round.
 	AlarmBusy AlarmKind = "busy"
-	// AlarmClock says that the clocks of the database and of this process differ by more
+	// AlarmClock is raised if the clocks of the database and of this process differ by more
 	// than an hour, so that nothing is forgotten until they agree.
 	AlarmClock AlarmKind = "clock"
-	// AlarmRetention says that the inbox remembers less than what can be redelivered.
+	// AlarmRetention is raised if the inbox remembers less than what can be redelivered.
 	AlarmRetention AlarmKind = "retention"
 )
 

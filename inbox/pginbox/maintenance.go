@@ -3,7 +3,6 @@ package pginbox
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/leat-go/leat/inbox/internal/pgclaim"
 	"github.com/leat-go/leat/internal/ids"
-	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 )
@@ -139,85 +137,4 @@ func (m *Maintenance) keep(ctx context.Context) error {
 		err = ErrMaintainedElsewhere
 	}
 	return pgclaim.Explain(err)
-}
-
-// MaintenanceReport says what one round has done.
-type MaintenanceReport struct {
-	// Floor is the time before which ids of version 7 may be forgotten; the zero Time
-	// where nothing is.
-	Floor time.Time
-	// Added and Dropped are the ranges that the round has made and removed.
-	Added, Dropped []Range
-	// Deleted is the number of ids that were deleted in chunks.
-	Deleted int64
-	// PrunedAudit is the number of rows of the audit that were deleted.
-	PrunedAudit int64
-	// Busy says that a lock was not to be had; the next round tries again.
-	Busy bool
-}
-
-// maintenanceRound is one pass of maintenance.
-type maintenanceRound struct {
-	*Maintenance
-
-	state  rangeState
-	report MaintenanceReport
-}
-
-// all does all there is to do once. A step that fails does not keep the next from
-// being tried.
-func (r *maintenanceRound) all(ctx context.Context) error {
-	if err := r.begin(ctx); err != nil {
-		return err
-	}
-	var errs []error
-	for _, step := range []struct {
-		name string
-		do   func(context.Context) error
-	}{
-		{"ranges ahead", r.ahead},
-		{"floor", r.raise},
-		{"forget", r.forget},
-		{"delete", r.deleteBelow},
-		{"contract", r.contract},
-		{"sweep", r.sweep},
-		{"audit", r.pruneAudit},
-	} {
-		err := r.keep(ctx)
-		if err == nil {
-			err = step.do(ctx)
-		}
-		switch {
-		case ctx.Err() != nil:
-			return errors.Join(append(errs, err, ctx.Err())...)
-		case errors.Is(err, ErrMaintainedElsewhere):
-			return errors.Join(append(errs, err)...)
-		case pgerr.Is(err, pgerr.LockNotAvailable):
-			r.report.Busy = true
-			r.alarm(ctx, Alarm{Kind: AlarmBusy, Err: fmt.Errorf("%s: %w", step.name, err)})
-		case err != nil:
-			errs = append(errs, fmt.Errorf("leat: inbox maintenance, %s: %w", step.name, pgclaim.Explain(err)))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// begin learns where things are, and finishes an Enable that did not.
-func (r *maintenanceRound) begin(ctx context.Context) (err error) {
-	if r.state, err = r.load(ctx, r.pool); err != nil {
-		return pgclaim.Explain(err)
-	}
-	switch r.state.mode {
-	case modeOff:
-		return ErrNotEnabled
-	case modePending:
-		if err := r.enable(ctx); err != nil {
-			return err
-		}
-		if r.state, err = r.load(ctx, r.pool); err != nil {
-			return pgclaim.Explain(err)
-		}
-	}
-	_, err = r.pool.Exec(ctx, r.statements.settings, r.cfg.Width.Milliseconds())
-	return err
 }

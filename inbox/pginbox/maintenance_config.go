@@ -32,7 +32,7 @@ type MaintenanceConfig struct {
 	// Defaults to 0: for ever.
 	KeepOther time.Duration
 
-	// KeepAudit is how long rows of the audit are kept, of what people and policies did
+	// KeepAudit is how long rows of the audit are kept, of what operators and policies did
 	// with parked messages: at least 24 h.
 	// Defaults to 0: for ever.
 	KeepAudit time.Duration

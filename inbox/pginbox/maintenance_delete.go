@@ -68,7 +68,7 @@ func (r *maintenanceRound) deleteBelow(ctx context.Context) error {
 	return nil
 }
 
-// drained waits a little for the transactions to end, and says whether they have.
+// drained waits a little for the transactions to end, and reports whether they have.
 func (r *maintenanceRound) drained(ctx context.Context) (bool, error) {
 	patience := time.Now().Add(drainPatience)
 	for {

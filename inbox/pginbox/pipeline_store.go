@@ -11,9 +11,9 @@ import (
 	"github.com/leat-go/leat/inbox/internal/pgclaim"
 )
 
-// carefully is how many messages are claimed before their statements are sent after
+// claimFirstFor is how many messages are claimed before their statements are sent, after
 // one that was not to be run.
-const carefully = 100
+const claimFirstFor = 100
 
 // pipeStore is a store that sends the statements of a queued delivery with the claim.
 type pipeStore struct {
@@ -21,7 +21,7 @@ type pipeStore struct {
 
 	pool *pgclaim.Pool
 
-	careful atomic.Int64 // messages to go
+	claimsFirst atomic.Int64 // messages that are still claimed before
 }
 
 // Claim implements driver.Store.
@@ -31,14 +31,14 @@ func (s *pipeStore) Claim(ctx context.Context, id string) (driver.Unit, driver.S
 		return s.store.Claim(ctx, id)
 	}
 	statements := q.call(ctx) // before there is a connection to lose if it panics
-	return s.settle(ctx, queuedClaimer{s, q, statements}, id)
+	return s.claimBy(ctx, queuedClaimer{s, q, statements}, id)
 }
 
 // claimQueued leaves conn to the unit, or to the caller where it returns none.
 func (s *pipeStore) claimQueued(
 	ctx context.Context, conn *pgclaim.PgxConn, messageID string, q *queued, statements *pgx.Batch,
 ) (driver.Unit, driver.Status, error) {
-	if q.err != nil || statements.Len() == 0 || s.isCareful() {
+	if q.err != nil || statements.Len() == 0 || s.takesClaimFirst() {
 		return s.claimFirst(ctx, conn, messageID, q, statements)
 	}
 	id := pgclaim.StoredID(messageID)
@@ -57,7 +57,7 @@ func (s *pipeStore) claimQueued(
 	case pipeLost:
 		return nil, 0, pgclaim.Explain(err)
 	case pipeRefused:
-		s.careful.Store(carefully)
+		s.claimsFirst.Store(claimFirstFor)
 		pgclaim.Rollback(ctx, conn.Conn)
 		status, err := s.lookUp(ctx, conn, at, number, id)
 		if err != nil || status == driver.Duplicate {
@@ -80,9 +80,9 @@ func (s *pipeStore) claimFirst(
 	return q.later(unit, statements), status, err
 }
 
-// isCareful counts down.
-func (s *pipeStore) isCareful() bool {
-	return s.careful.Load() > 0 && s.careful.Add(-1) >= 0
+// takesClaimFirst reports whether the claim has to come first, and counts down.
+func (s *pipeStore) takesClaimFirst() bool {
+	return s.claimsFirst.Load() > 0 && s.claimsFirst.Add(-1) >= 0
 }
 
 // later returns unit as one in which the statements are still to be sent, nil for nil.
@@ -116,8 +116,8 @@ func (c queuedClaimer) remember(ctx context.Context, id string) (driver.Unit, dr
 	return unit, status, nil
 }
 
-// bare implements claimer.
-func (c queuedClaimer) bare(ctx context.Context, lock *int64) (driver.Unit, driver.Status, error) {
-	unit, status, err := c.store.bare(ctx, lock)
+// unrecorded implements claimer.
+func (c queuedClaimer) unrecorded(ctx context.Context, lock *int64) (driver.Unit, driver.Status, error) {
+	unit, status, err := c.store.unrecorded(ctx, lock)
 	return c.q.later(unit, c.statements), status, err
 }

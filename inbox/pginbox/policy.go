@@ -81,5 +81,5 @@ func (p policy) observed(
 	if p.onObserved != nil {
 		p.onObserved(ctx, o)
 	}
-	return c.bare(ctx, nil)
+	return c.unrecorded(ctx, nil)
 }

@@ -17,7 +17,7 @@ const (
 	modeDelete  = "delete"  // they are in one range, of which old rows are deleted
 )
 
-// rangeState is the row that says where ids live.
+// rangeState is the row that tells where ids live.
 type rangeState struct {
 	mode    string
 	cutover pgtype.UUID

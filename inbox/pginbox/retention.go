@@ -28,7 +28,7 @@ type RetentionNeeds struct {
 // CheckRetention compares what an inbox remembers with what can be delivered again.
 // Its error wraps ErrRetentionTooShort and says for each need by how much the inbox
 // falls short. A longer delivery is not lost and does not run twice: it is too old,
-// and waits for people. A remembered of Forever covers all.
+// and waits for an operator. A remembered of Forever covers all.
 func CheckRetention(remembered time.Duration, needs RetentionNeeds) error {
 	var errs []error
 	for _, n := range []struct {

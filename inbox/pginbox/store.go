@@ -2,13 +2,11 @@ package pginbox
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/internal/pgclaim"
 	"github.com/leat-go/leat/inbox/internal/pgpark"
-	"github.com/leat-go/leat/internal/failpoint"
 )
 
 // store is the driver.Store of both kinds of inbox.
@@ -44,21 +42,21 @@ func newStore(handle pgclaim.Handle, name string, cfg Config) (*store, error) {
 
 // Claim implements driver.Store.
 func (s *store) Claim(ctx context.Context, id string) (driver.Unit, driver.Status, error) {
-	return s.settle(ctx, s, id)
+	return s.claimBy(ctx, s, id)
 }
 
-// claimer claims for settle.
+// claimer claims for claimBy.
 type claimer interface {
 	// remember claims id, or returns an error that wraps one of driver.ErrTooOld and
 	// driver.ErrTooNew.
 	remember(ctx context.Context, id string) (driver.Unit, driver.Status, error)
-	// bare begins a transaction that records no message. If lock is not nil it is
+	// unrecorded begins a transaction that records no message. If lock is not nil it is
 	// Busy while another one holds it.
-	bare(ctx context.Context, lock *int64) (driver.Unit, driver.Status, error)
+	unrecorded(ctx context.Context, lock *int64) (driver.Unit, driver.Status, error)
 }
 
-// settle claims id by c, and applies the policies if that cannot be.
-func (s *store) settle(ctx context.Context, c claimer, id string) (driver.Unit, driver.Status, error) {
+// claimBy claims id by c, and applies the policies if that cannot be.
+func (s *store) claimBy(ctx context.Context, c claimer, id string) (driver.Unit, driver.Status, error) {
 	unit, status, err := c.remember(ctx, id)
 	switch {
 	case s.observe:
@@ -76,7 +74,7 @@ func (s *store) settle(ctx context.Context, c claimer, id string) (driver.Unit, 
 // running, and whether that will commit is not known.
 func (s *store) old(ctx context.Context, c claimer, id string, tooOld error) (driver.Unit, driver.Status, error) {
 	lock := s.lock(pgclaim.StoredID(id))
-	unit, status, err := c.bare(ctx, &lock)
+	unit, status, err := c.unrecorded(ctx, &lock)
 	if err != nil || status != driver.Claimed {
 		return nil, status, err
 	}
@@ -104,54 +102,4 @@ func (s *store) remember(ctx context.Context, id string) (driver.Unit, driver.St
 		return nil, status, errors.Join(err, conn.Release())
 	}
 	return afterTrylock(ctx, unit)
-}
-
-// afterTrylock passes the point of failure at which the lock is held. Whatever
-// happens there, the unit is returned or has ended.
-func afterTrylock(ctx context.Context, unit driver.Unit) (_ driver.Unit, _ driver.Status, err error) {
-	passed := false
-	defer func() {
-		if !passed {
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pgclaim.CleanUpTimeout)
-			defer cancel()
-			_ = unit.Rollback(ctx) // the point's own error is the one to report
-		}
-	}()
-	if err := failpoint.Inject(ctx, failpoint.ConsumerAfterTrylock); err != nil {
-		return nil, 0, err
-	}
-	passed = true
-	return unit, driver.Claimed, nil
-}
-
-// bare implements claimer.
-func (s *store) bare(ctx context.Context, lock *int64) (driver.Unit, driver.Status, error) {
-	unit, found, err := s.open(ctx, s.statements.claimNothing, lock)
-	if err == nil && !found {
-		return nil, driver.Busy, nil
-	}
-	return unit, driver.Claimed, err
-}
-
-// ClaimRedriven implements driver.Parker.
-func (s *store) ClaimRedriven(ctx context.Context, r driver.Redriven) (driver.Unit, bool, error) {
-	claim, args := s.RedriveClaim(r)
-	return s.open(ctx, claim, args...)
-}
-
-// open opens a transaction with a claim that needs no look at what it has not found.
-func (s *store) open(ctx context.Context, claim string, args ...any) (unit driver.Unit, found bool, err error) {
-	conn, err := s.handle.Take(ctx)
-	if err != nil {
-		return nil, false, err
-	}
-	unit, err = pgclaim.Claim(ctx, conn, claim, args...)
-	if err == nil {
-		return unit, true, nil
-	}
-	ended := errors.Join(conn.End(ctx), conn.Release())
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, false, ended
-	}
-	return nil, false, pgclaim.Explain(errors.Join(err, ended))
 }

@@ -12,44 +12,7 @@ import (
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/driver"
-	"github.com/leat-go/leat/inbox/internal/pgclaim"
 )
-
-// AcceptRequest asks to take a topic for the log that it is now.
-type AcceptRequest struct {
-	admin.By
-
-	// Topic is the topic's name, Source what it is known by from now on: that of
-	// driver.SourceChangedError.Found.
-	Topic, Source string
-}
-
-// TopicPartition names a partition of a consumer's log.
-type TopicPartition struct {
-	// Topic is the topic's name.
-	Topic string
-	// Source is the topic's id.
-	Source string
-	// Partition is its number, from 0.
-	Partition int32
-}
-
-// SetRequest asks to go on at another offset.
-type SetRequest struct {
-	admin.By
-	TopicPartition
-
-	// Next is the offset of the message to process next. Messages between the old
-	// value and a higher one are never processed, those between a lower one and the
-	// old value are processed again.
-	Next int64
-}
-
-// RemoveRequest asks to forget a partition.
-type RemoveRequest struct {
-	admin.By
-	TopicPartition
-}
 
 // Accept makes a source the topic's current one, after driver.ErrSourceChanged. Its
 // partitions begin at their start when they are assigned, so that nothing of a
@@ -166,50 +129,6 @@ func (in *Inbox) Skip(msg *message.Message, by admin.By) error {
 	return nil
 }
 
-// PartitionState is what is remembered of a partition.
-type PartitionState struct {
-	TopicPartition
-
-	// Next is the offset of the message to process next.
-	Next int64
-	// Current is set if the source is the one by which the topic is known.
-	Current bool
-}
-
-// Partitions returns what is remembered for the consumer, by topic, source and
-// partition. It writes nothing. It returns admin.ErrUnknownConsumer if the inbox has
-// never had a message for one of that name.
-func (in *Inbox) Partitions(ctx context.Context) (all []PartitionState, err error) {
-	err = in.db.Use(ctx, func(conn *pgx.Conn) error {
-		number, err := in.consumer.Known(ctx, conn)
-		if err != nil {
-			return err
-		}
-		rows, err := conn.Query(ctx, in.statements.list, number)
-		if err != nil {
-			return pgclaim.Explain(err)
-		}
-		all, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (s PartitionState, err error) {
-			err = row.Scan(&s.Topic, &s.Source, &s.Partition, &s.Next, &s.Current)
-			return s, err
-		})
-		return pgclaim.Explain(err)
-	})
-	if err != nil {
-		return nil, in.wrap("list partitions", err)
-	}
-	return all, nil
-}
-
-// known returns admin.ErrUnknownConsumer for a consumer that changes nothing: change would
-// register it.
-func (in *Inbox) known(ctx context.Context) error {
-	return in.db.Use(ctx, func(conn *pgx.Conn) error {
-		_, err := in.consumer.Known(ctx, conn)
-		return err
-	})
-}
-
 // rewrite runs fn while no handler runs for the partition, and returns what was
 // remembered before, or -1.
 func (in *Inbox) rewrite(
@@ -235,32 +154,6 @@ func (in *Inbox) rewrite(
 		return fn(tx, number)
 	})
 	return previous, err
-}
-
-// requestRead is request for a topic that the consumer reads.
-func (in *Inbox) requestRead(by admin.By, p TopicPartition) (pgtype.UUID, error) {
-	if !in.topics[p.Topic] {
-		return pgtype.UUID{}, fmt.Errorf("%w: %w: topic %.200q", admin.ErrInvalidRequest, driver.ErrWrongTopic, p.Topic)
-	}
-	return request(by, p)
-}
-
-// request checks what a request names.
-func request(by admin.By, p TopicPartition) (pgtype.UUID, error) {
-	if err := by.Validate(); err != nil {
-		return pgtype.UUID{}, err
-	}
-	source, err := storedSource(p.Topic, p.Source, p.Partition)
-	if err != nil {
-		return source, fmt.Errorf("%w: %w", admin.ErrInvalidRequest, err)
-	}
-	return source, nil
-}
-
-func (p TopicPartition) attrs() []slog.Attr {
-	return []slog.Attr{
-		slog.String("topic", p.Topic), slog.String("source", p.Source), slog.Int("partition", int(p.Partition)),
-	}
 }
 
 // audit writes who has changed what to the log.

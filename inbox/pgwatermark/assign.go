@@ -8,12 +8,10 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
-	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/driver"
-	"github.com/leat-go/leat/inbox/internal/pgclaim"
 )
 
-// Assigned implements driver.Assigner. What is remembered says where to read on;
+// Assigned implements driver.Assigner. What is remembered tells where to read on;
 // a partition of which nothing is remembered begins at its From, and is
 // remembered from then on. What the broker stores of the group's offsets counts
 // for nothing after that.
@@ -83,7 +81,7 @@ func (a *assigning) run(ctx context.Context, tx pgx.Tx, number int16) error {
 		return err
 	}
 	for i := range a.parts {
-		if err := a.settle(ctx, tx, number, &a.parts[i]); err != nil {
+		if err := a.setOffset(ctx, tx, number, &a.parts[i]); err != nil {
 			return err
 		}
 	}
@@ -135,79 +133,4 @@ func (a *assigning) recall(ctx context.Context, tx pgx.Tx, number int16) error {
 		}
 	}
 	return nil
-}
-
-// settle makes next an offset that the log has, or will have, and stores it.
-func (a *assigning) settle(ctx context.Context, tx pgx.Tx, number int16, p *part) error {
-	alarm := Alarm{
-		Consumer: a.Consumer(), Topic: p.Topic, Source: p.Source, Partition: p.Partition,
-		Next: p.next, Start: p.Start, End: p.End,
-	}
-	remembered := p.next
-	switch {
-	case p.next > p.End:
-		alarm.Kind, alarm.Refused = AlarmBeyondEnd, true
-		a.alarms = append(a.alarms, alarm)
-		return fmt.Errorf("%w: %s ends at %d, to be read on at %d", driver.ErrBeyondEnd,
-			partitionName(p.Topic, p.Partition), p.End, p.next)
-	case p.next < p.Start:
-		alarm.Kind, alarm.Refused = AlarmMissing, a.cfg.Missing == RefuseMissing
-		a.alarms = append(a.alarms, alarm)
-		if alarm.Refused {
-			return fmt.Errorf("%w: %s starts at %d, to be read on at %d", driver.ErrMissing,
-				partitionName(p.Topic, p.Partition), p.Start, p.next)
-		}
-		p.next = p.Start
-	}
-	switch {
-	case p.isNew:
-		_, err := tx.Exec(ctx, a.statements.seed, number, p.source, p.Partition, p.next)
-		return err
-	case p.next == remembered:
-		return nil
-	default:
-		return a.passOver(ctx, tx, number, *p, remembered)
-	}
-}
-
-// passOver moves a watermark to the start of the log, by the statement of a claim:
-// it does not wait for a handler, and moves nothing that has moved meanwhile.
-func (a *assigning) passOver(ctx context.Context, tx pgx.Tx, number int16, p part, remembered int64) error {
-	tag, err := tx.Exec(ctx, a.statements.claim, number, p.source, p.Partition,
-		p.next-1, a.lockOf(p.source, p.Partition), remembered-1)
-	if err == nil && tag.RowsAffected() == 0 {
-		err = fmt.Errorf("%w: %s", inbox.ErrBusy, partitionName(p.Topic, p.Partition))
-	}
-	return err
-}
-
-// change runs fn in a transaction, one at a time of those of the consumer.
-func (in *Inbox) change(ctx context.Context, fn func(ctx context.Context, tx pgx.Tx, number int16) error) error {
-	return in.db.Use(ctx, func(conn *pgx.Conn) error {
-		number, err := in.number(ctx, conn)
-		if err != nil {
-			return err
-		}
-		// Lock, then look: at this level each statement sees what the lock has waited for.
-		mode := pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}
-		return pgclaim.Explain(pgx.BeginTxFunc(ctx, conn, mode, func(tx pgx.Tx) error {
-			var setting string
-			if err := tx.QueryRow(ctx, in.statements.begin, in.ordered()).Scan(&setting); err != nil {
-				return err
-			}
-			if setting == pgclaim.Async {
-				return ErrNotDurable
-			}
-			return fn(ctx, tx, number)
-		}))
-	})
-}
-
-func (in *Inbox) wrap(what string, err error) error {
-	return fmt.Errorf("leat: consumer %s: %s: %w", in.Consumer(), what, err)
-}
-
-// partitionName names a partition for people.
-func partitionName(topic string, partition int32) string {
-	return fmt.Sprintf("partition %d of topic %.200q", partition, topic)
 }

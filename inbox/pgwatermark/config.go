@@ -133,7 +133,7 @@ func idFromPosition(msg *message.Message) (string, error) {
 	return describe(at), nil
 }
 
-// describe names a position for people.
+// describe names a position for operators.
 func describe(at driver.Position) string {
 	return at.Topic + "/" + strconv.Itoa(int(at.Partition)) + "@" + strconv.FormatInt(at.Offset, 10)
 }

@@ -98,7 +98,7 @@ func (p *Processor) Process(
 	return outcome, err
 }
 
-// skip says whether the message called id is known to be committed in the scope
+// skip reports whether the message called id is known to be committed in the scope
 // that is current.
 func (p *Processor) skip(ctx context.Context, id string) bool {
 	event := Missed

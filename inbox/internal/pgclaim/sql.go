@@ -12,7 +12,6 @@ import (
 
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/pgmigrate"
-	"github.com/leat-go/leat/internal/txctx"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -116,60 +115,4 @@ func (c *sqlConn) End(context.Context) error {
 // Release implements Conn.
 func (c *sqlConn) Release() error {
 	return c.Close()
-}
-
-// sqlUnit is a driver.Unit of database/sql.
-type sqlUnit struct {
-	*sqlConn
-
-	tx     *sql.Tx
-	cancel context.CancelFunc // of the transaction's context
-}
-
-// Context implements driver.Unit.
-func (u *sqlUnit) Context(ctx context.Context) context.Context {
-	return txctx.With(ctx, u.tx)
-}
-
-// Commit implements driver.Unit. Closing the connection gives it back, and fails
-// only if it is broken, which says nothing about the commit.
-func (u *sqlUnit) Commit(ctx context.Context) error {
-	defer u.release(ctx)()
-	yes := false // the handler has ended it by a statement, which database/sql does not see
-	_ = u.Use(func(conn *pgx.Conn) error {
-		yes = ended(conn)
-		return nil
-	})
-	err := u.tx.Commit()
-	if yes && !errors.Is(err, sql.ErrTxDone) {
-		return ErrEndedInHandler
-	}
-	return ExplainCommit(err)
-}
-
-// Rollback implements driver.Unit.
-func (u *sqlUnit) Rollback(ctx context.Context) error {
-	defer u.release(ctx)()
-	return u.end()
-}
-
-// end ends the transaction and keeps the connection.
-func (u *sqlUnit) end() error {
-	defer u.cancel()
-	err := u.tx.Rollback()
-	if errors.Is(err, sql.ErrTxDone) { // by the handler
-		return nil
-	}
-	return err
-}
-
-// release bounds what follows by ctx, since database/sql's Commit and Rollback
-// take none, and returns what gives the connection back.
-func (u *sqlUnit) release(ctx context.Context) func() {
-	stop := context.AfterFunc(ctx, u.cancel)
-	return func() {
-		stop()
-		u.cancel()
-		_ = u.Close()
-	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/leat-go/leat/internal/storable"
 )
 
-// encodeMetadata returns metadata as JSON, for people and for SQL, and apart from
+// encodeMetadata returns metadata as JSON, for operators and for SQL, and apart from
 // it what PostgreSQL's JSON does not take: NUL, and bytes that are no UTF-8.
 func encodeMetadata(m message.Metadata) (text string, raw *string, err error) {
 	clean, rest := map[string]string{}, [][2][]byte(nil)

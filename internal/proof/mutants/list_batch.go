@@ -22,7 +22,7 @@ func batchMutants() []Mutant {
 		{
 			Name: "busy-in-a-batch-is-acked", Breaks: []string{"I13", "I3"},
 			Change:  "a message of a batch that is being processed elsewhere counts as a duplicate",
-			File:    "inbox/batch_group.go",
+			File:    "inbox/batch_claim.go",
 			Old:     `c.settleAll(ctx, entries[i:i+1], OutcomeBusy, "claim", ErrBusy)`,
 			New:     `c.settle(ctx, e, OutcomeDuplicate, nil)`,
 			Package: "inbox/meminbox", Test: "TestI13_Batch/I13_BusyHoldsBackItsKey",

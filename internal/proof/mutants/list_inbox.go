@@ -7,7 +7,7 @@ func deliveryMutants() []Mutant {
 		{
 			Name: "ack-before-commit", Breaks: []string{"I3"},
 			Change:  "a message is acknowledged before its transaction commits",
-			File:    "inbox/processor.go",
+			File:    "inbox/unit.go",
 			Old:     `	committing = true // which ends`,
 			New:     `	committing = d.msg.Ack() // which ends`,
 			Package: "inbox/meminbox", Test: "TestInbox/I3_NoAckWithoutCommit",
@@ -15,7 +15,7 @@ func deliveryMutants() []Mutant {
 		{
 			Name: "unknown-commit-is-acked", Breaks: []string{"I1", "I3"},
 			Change:  "a commit without an answer is taken for one that took effect",
-			File:    "inbox/processor.go",
+			File:    "inbox/unit.go",
 			Old:     `return OutcomeUnknown, p.wrap("commit", id, fmt.Errorf("%w: %w", ErrCommitUnknown, err))`,
 			New:     `return OutcomeCommitted, nil`,
 			Package: "inbox/meminbox", Test: "TestInbox/I1_AmbiguousCommitThatDidNot",
@@ -23,7 +23,7 @@ func deliveryMutants() []Mutant {
 		{
 			Name: "busy-is-acked", Breaks: []string{"I3"},
 			Change:  "a message that is being processed elsewhere is acknowledged",
-			File:    "inbox/processor.go",
+			File:    "inbox/unit.go",
 			Old:     `return OutcomeBusy, p.wrap("claim", d.id, ErrBusy)`,
 			New:     `return OutcomeDuplicate, nil`,
 			Package: "inbox/meminbox", Test: "TestInbox/I3_BusyIsNotAcked",
@@ -31,7 +31,7 @@ func deliveryMutants() []Mutant {
 		{
 			Name: "early-ack-commits", Breaks: []string{"I3"},
 			Change:  "a message that its handler has acknowledged or refused is committed",
-			File:    "inbox/processor.go",
+			File:    "inbox/unit.go",
 			Old:     `m.err(), unacked(d.msg), over(ctx))`,
 			New:     `m.err(), over(ctx))`,
 			Package: "inbox/meminbox", Test: "TestInbox/I3_EarlyNackIsRefused",
@@ -39,7 +39,7 @@ func deliveryMutants() []Mutant {
 		{
 			Name: "failure-is-not-rolled-back", Breaks: []string{"I4"},
 			Change:  "a handler that fails leaves its transaction open",
-			File:    "inbox/processor.go",
+			File:    "inbox/unit.go",
 			Old:     `		if !committing {`,
 			New:     `		if committing {`,
 			Package: "inbox", Test: "TestOutcomes",
@@ -47,7 +47,7 @@ func deliveryMutants() []Mutant {
 		{
 			Name: "swallowed-errors-commit", Breaks: []string{"I4"},
 			Change:  "a delivery that was marked for rollback commits",
-			File:    "inbox/processor.go",
+			File:    "inbox/unit.go",
 			Old:     `m.err(), unacked(d.msg), over(ctx))`,
 			New:     `unacked(d.msg), over(ctx))`,
 			Package: "inbox/meminbox", Test: "TestInbox/I4_RollbackOnlyLeavesNoRecord",
@@ -55,7 +55,7 @@ func deliveryMutants() []Mutant {
 		{
 			Name: "cancelled-delivery-commits", Breaks: []string{"I4"},
 			Change:  "a delivery whose context has ended commits",
-			File:    "inbox/processor.go",
+			File:    "inbox/unit.go",
 			Old:     `m.err(), unacked(d.msg), over(ctx))`,
 			New:     `m.err(), unacked(d.msg))`,
 			Package: "inbox/meminbox", Test: "TestInbox/I4_CancelledContextLeavesNoRecord",
@@ -63,7 +63,7 @@ func deliveryMutants() []Mutant {
 		{
 			Name: "context-is-not-restored", Breaks: []string{"I2"},
 			Change:  "the message keeps the context of a transaction that has ended",
-			File:    "inbox/processor.go",
+			File:    "inbox/unit.go",
 			Old:     `	defer msg.SetContext(orig) //`,
 			New:     `	defer orig.Err() //`,
 			Package: "inbox", Test: "TestContextCarriesTheTransactionUntilTheEnd",
@@ -77,7 +77,7 @@ func messageMutants() []Mutant {
 		{
 			Name: "commit-is-cut-off", Breaks: []string{"I3"},
 			Change:  "a commit ends with the context of its delivery",
-			File:    "inbox/processor.go",
+			File:    "inbox/unit.go",
 			Old:     `return context.WithTimeout(context.WithoutCancel(ctx), p.cfg.FinishTimeout)`,
 			New:     `return context.WithTimeout(ctx, p.cfg.FinishTimeout)`,
 			Package: "inbox", Test: "TestI3_CommitIsNotInterrupted",

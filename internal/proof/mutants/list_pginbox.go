@@ -60,7 +60,7 @@ func unitMutants() []Mutant {
 		{
 			Name: "transaction-that-ended-is-acked", Breaks: []string{"I3"},
 			Change:  "a transaction that the handler has ended by a statement counts as committed",
-			File:    "inbox/internal/pgclaim/pool.go",
+			File:    "inbox/internal/pgclaim/pool_unit.go",
 			Old:     `if ended && !errors.Is(err, pgx.ErrTxClosed) {`,
 			New:     `if ended && err != nil && !errors.Is(err, pgx.ErrTxClosed) {`,
 			Package: "inbox/pginbox", Test: "TestI3_TransactionEndedByAStatement", Needs: Postgres,

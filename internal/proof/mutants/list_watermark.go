@@ -78,7 +78,7 @@ func watermarkMutants() []Mutant {
 		{
 			Name: "gap-is-not-told", Breaks: []string{"I8"},
 			Change:  "the subscriber does not learn that its session is ahead of the database",
-			File:    "inbox/processor.go",
+			File:    "inbox/unit.go",
 			Old:     `		driver.Reread(ctx, err)`,
 			New:     `		driver.Reread(context.Background(), err)`,
 			Package: "inbox/kafkasource", Test: "TestI8_CommitsThatAFailoverLost", Needs: Kafka,

@@ -1,0 +1,83 @@
+package pginbox
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// forget drops the ranges that are below the floor. A plain DROP would wait for every
+// open handler, and all claims behind it; so a range is detached first by a statement
+// that waits for handlers without anybody waiting for it.
+func (r *maintenanceRound) forget(ctx context.Context) error {
+	if r.state.mode != modeRanges {
+		return nil
+	}
+	all, err := r.parts(ctx, r.pool)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, p := range all {
+		if !p.to.Valid || below(r.state.floor, p.to) {
+			continue
+		}
+		if err := r.keep(ctx); err != nil {
+			return err
+		}
+		if err := r.drop(ctx, p); err != nil {
+			errs = append(errs, err)
+			break // only one can be half-way detached
+		}
+		r.report.Dropped = append(r.report.Dropped, p.rng())
+		r.log.InfoContext(ctx, "inbox range dropped", p.rng().attr())
+	}
+	return errors.Join(append(errs, r.dropOrphans(ctx))...)
+}
+
+// drop detaches one range, or finishes a detaching that was cancelled, and drops it.
+func (r *maintenanceRound) drop(ctx context.Context, p rangePart) error {
+	how := " CONCURRENTLY"
+	if p.pending {
+		how = " FINALIZE"
+	}
+	err := r.outside(ctx, r.cfg.DetachTimeout,
+		"ALTER TABLE "+r.names.Qualified("_ranges")+" DETACH PARTITION "+r.qualified(p.table)+how)
+	if err != nil {
+		return err
+	}
+	return r.dropTable(ctx, p.table)
+}
+
+func (r *maintenanceRound) dropTable(ctx context.Context, table string) error {
+	return r.change(ctx, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, "DROP TABLE IF EXISTS "+r.qualified(table))
+		return err
+	})
+}
+
+// dropOrphans drops what a process had detached that died before it could drop it.
+func (r *maintenanceRound) dropOrphans(ctx context.Context) error {
+	prefix := r.names.Table + "_r"
+	rows, err := r.pool.Query(ctx, r.statements.orphans, prefix, r.names.Schema)
+	if err != nil {
+		return err
+	}
+	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return err
+	}
+	for _, table := range tables {
+		if strings.Compare(table, r.tableAt(r.state.floor)) >= 0 {
+			continue // not one that was forgotten
+		}
+		if err := r.dropTable(ctx, table); err != nil {
+			return err
+		}
+		r.log.InfoContext(ctx, "detached inbox range dropped", slog.String("table", table))
+	}
+	return nil
+}

@@ -1,0 +1,49 @@
+package pginbox
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/leat-go/leat/internal/ids"
+)
+
+// tableAt is the name of the table of the range that begins at from.
+func (r *ranges) tableAt(from pgtype.UUID) string {
+	return r.names.Table + "_r" + hex.EncodeToString(from.Bytes[:6])
+}
+
+// attach makes a table and then a range of it: PARTITION OF would wait for every
+// open handler, and all claims behind it.
+func (r *ranges) attach(ctx context.Context, tx pgx.Tx, p rangePart) error {
+	parent, table := r.names.Qualified("_ranges"), r.qualified(p.table)
+	to := "MAXVALUE"
+	if p.to.Valid {
+		to = "'" + ids.Text(p.to.Bytes) + "'"
+	}
+	if _, err := tx.Exec(ctx, "CREATE TABLE "+table+" (LIKE "+parent+" INCLUDING ALL)"); err != nil {
+		return err
+	}
+	var owner string
+	switch err := tx.QueryRow(ctx, r.owner).Scan(&owner); {
+	case errors.Is(err, pgx.ErrNoRows): // it is ours
+	case err != nil:
+		return err
+	default: // or the owner could neither migrate nor drop it
+		if _, err := tx.Exec(ctx, "ALTER TABLE "+table+" OWNER TO "+pgx.Identifier{owner}.Sanitize()); err != nil {
+			return err
+		}
+	}
+	_, err := tx.Exec(ctx, fmt.Sprintf("ALTER TABLE %s ATTACH PARTITION %s FOR VALUES FROM ('%s') TO (%s)",
+		parent, table, ids.Text(p.from.Bytes), to))
+	return err
+}
+
+// qualified is the quoted and qualified name of a table of the inbox's schema.
+func (r *ranges) qualified(table string) string {
+	return pgx.Identifier{r.names.Schema, table}.Sanitize()
+}

@@ -1,0 +1,145 @@
+package inbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/internal/failpoint"
+)
+
+// unit claims, and runs what it has claimed.
+func (p *Processor) unit(ctx context.Context, d *delivery) (outcome Outcome, err error) {
+	unit, status, err := d.claim(ctx)
+	switch {
+	case err != nil && (driver.IsPermanent(err) || errors.Is(err, driver.ErrTooOld) || errors.Is(err, driver.ErrTooNew)):
+		d.refused = true
+		return OutcomeFailed, p.wrap("claim", d.id, err)
+	case err != nil:
+		driver.Reread(ctx, err)
+		return OutcomeFailed, p.wrap("claim", d.id, fmt.Errorf("%w: %w", ErrNotClaimed, err))
+	case status == driver.Claimed && unit != nil && !d.counted:
+		// Whatever kept the attempt from being counted has ended just now.
+		p.rollback(ctx, unit, d.id)
+		fallthrough
+	case status == driver.Busy:
+		p.delay(ctx)
+		return OutcomeBusy, p.wrap("claim", d.id, ErrBusy)
+	case status == driver.Claimed && unit != nil:
+		return p.run(ctx, unit, d)
+	case status == driver.Duplicate:
+		return OutcomeDuplicate, nil
+	default:
+		return OutcomeFailed, p.wrap("claim", d.id, errors.New("store answered "+status.String()))
+	}
+}
+
+// run calls the handler in the unit's transaction and ends the unit. The
+// rollback is deferred, so that it also happens when the handler panics or ends
+// its goroutine; neither is caught.
+func (p *Processor) run(ctx context.Context, unit driver.Unit, d *delivery) (Outcome, error) {
+	committing := false
+	defer func() {
+		if !committing {
+			p.rollback(ctx, unit, d.id)
+		}
+	}()
+
+	if err := failpoint.Inject(ctx, failpoint.ConsumerAfterClaim); err != nil {
+		return OutcomeFailed, err
+	}
+	m := &mark{}
+	txCtx := context.WithValue(unit.Context(ctx), markKey{}, m)
+	if err := within(txCtx, d.msg, d.call); err != nil {
+		return OutcomeFailed, err
+	}
+	err := errors.Join(failpoint.Inject(ctx, failpoint.ConsumerBeforeCommit), m.err(), unacked(d.msg), over(ctx))
+	if err == nil {
+		err = p.keep(txCtx, d)
+	}
+	if err != nil {
+		return OutcomeFailed, p.wrap("not committed", d.id, err)
+	}
+	committing = true // which ends the unit, whatever comes of it
+	return p.commit(ctx, unit, d.id)
+}
+
+// keep stores what a duplicate is to find.
+func (p *Processor) keep(ctx context.Context, d *delivery) error {
+	if p.keeper == nil || d.id == "" {
+		return nil
+	}
+	note := driver.Note{Fingerprint: d.fingerprint}
+	if p.cfg.KeepReplies {
+		note.Reply = d.reply
+	}
+	return p.keeper.Keep(ctx, d.id, note)
+}
+
+// commit ends the unit. A refused commit is a failure like another; one without
+// an answer is not.
+func (p *Processor) commit(ctx context.Context, unit driver.Unit, id string) (Outcome, error) {
+	finish, cancel := p.finishing(ctx)
+	defer cancel()
+	err := unit.Commit(finish)
+	if err == nil {
+		err = failpoint.Inject(ctx, failpoint.ConsumerCommitAmbiguous)
+	}
+	switch {
+	case err == nil:
+		return OutcomeCommitted, nil
+	case errors.Is(err, driver.ErrNotCommitted):
+		return OutcomeFailed, p.wrap("commit", id, err)
+	default:
+		return OutcomeUnknown, p.wrap("commit", id, fmt.Errorf("%w: %w", ErrCommitUnknown, err))
+	}
+}
+
+// over returns why ctx has ended, or nil.
+func over(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if errors.Is(cause, err) {
+		return cause
+	}
+	return fmt.Errorf("%w: %w", err, cause)
+}
+
+// within calls handle with ctx as its and the message's context. The message
+// gets its own back in any case: Watermill's Retry would run into a transaction
+// that has ended, and its PoisonQueue publish with it.
+func within(ctx context.Context, msg *message.Message, handle func(ctx context.Context) error) error {
+	orig := msg.Context()
+	defer msg.SetContext(orig) //nolint:contextcheck // that is the point
+	msg.SetContext(ctx)
+	return handle(ctx)
+}
+
+// unacked returns ErrAckedBeforeCommit if the message's fate is sealed already.
+func unacked(msg *message.Message) error {
+	select {
+	case <-msg.Acked():
+		return ErrAckedBeforeCommit
+	case <-msg.Nacked():
+		return ErrAckedBeforeCommit
+	default:
+		return nil
+	}
+}
+
+// rollback reports an error and goes on: whatever went wrong, the transaction
+// will not commit.
+func (p *Processor) rollback(ctx context.Context, unit driver.Unit, id string) {
+	finish, cancel := p.finishing(ctx)
+	defer cancel()
+	if err := unit.Rollback(finish); err != nil {
+		p.warn(ctx, "roll back, the connection is given up", id, err)
+	}
+}
+
+// finishing returns a context that outlives ctx by at most FinishTimeout.
+func (p *Processor) finishing(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), p.cfg.FinishTimeout)
+}
