@@ -48,7 +48,7 @@ func (p *Processor) begin(ctx context.Context, d *delivery) (outcome Outcome, do
 	return OutcomeBusy, true, p.wrap("claim", d.id, ErrBusy)
 }
 
-// count asks about the key only where that matters: under another policy the
+// count asks about the key only if that matters: under another policy the
 // messages of a key go on that was parked before.
 func (p *Processor) count(ctx context.Context, d *delivery) (a driver.Attempt, err error) {
 	if err := failpoint.Inject(ctx, failpoint.ConsumerAttemptWrite); err != nil {

@@ -90,7 +90,7 @@ func (c *batchCall) sortOut(entries, alone []batchEntry, statuses []driver.Statu
 }
 
 // noteAttempts notes those of entries that this call has not noted. The result is
-// nil where there is nothing to sort out.
+// nil if there is nothing to sort out.
 func (c *batchCall) noteAttempts(ctx context.Context, entries []batchEntry) ([]driver.Status, error) {
 	if c.attempts == nil {
 		return nil, nil

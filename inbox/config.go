@@ -39,13 +39,13 @@ type Config struct {
 	OnFailure Policy
 
 	// KeyFunc gives the ordering key of a message, for OnFailure: the later messages
-	// of a parked key wait. It is not called where Action is Block.
+	// of a parked key wait. It is not called if Action is Block.
 	// Defaults to outbox.KeyFromMetadata.
 	KeyFunc outbox.KeyFunc
 
 	// GiveUpWithoutID gives a message up that has no id, as OnFailure says, instead
 	// of failing with ErrNoMessageID for as long as it comes. Two deliveries of it
-	// are recognised as one only where its context carries a Position. To make an
+	// are recognised as one only if its context carries a Position. To make an
 	// id up instead, end IDFrom with a source of your own. Not with Block.
 	// Defaults to false.
 	GiveUpWithoutID bool

@@ -102,7 +102,7 @@ func (p *Processor) strange(d *delivery) string {
 }
 
 // nameless returns the id to record for a message that has none: its position,
-// or where it has none either, a new one for each delivery.
+// or if it has none either, a new one for each delivery.
 func nameless(ctx context.Context) (string, error) {
 	if at, ok := driver.PositionFrom(ctx); ok {
 		return fmt.Sprintf("position %s/%d/%d", at.Source, at.Partition, at.Offset), nil

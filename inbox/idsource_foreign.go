@@ -12,7 +12,7 @@ import (
 
 // IDFromCloudEvent returns an IDSource for CloudEvents in Kafka's binary mode: the
 // headers ce_source and ce_id together, since an id is unique for its source only.
-// It finds none where ce_id is missing.
+// It finds none if ce_id is missing.
 func IDFromCloudEvent() IDSource {
 	return func(msg *message.Message) (string, error) {
 		id := msg.Metadata.Get("ce_id")
@@ -25,7 +25,7 @@ func IDFromCloudEvent() IDSource {
 
 // IDFromPosition returns an IDSource that takes the Position that the message's
 // context carries: source, partition and offset. It recognises redeliveries of
-// what is in the log, and not what a producer has sent twice. It finds none where
+// what is in the log, and not what a producer has sent twice. It finds none if
 // the subscriber gives no Position.
 func IDFromPosition() IDSource {
 	return func(msg *message.Message) (string, error) {
@@ -38,8 +38,8 @@ func IDFromPosition() IDSource {
 }
 
 // IDFromPayload returns an IDSource that takes the SHA-256 of the payload, in
-// hexadecimal. Take it only where no two messages can have the same payload, such
-// as where each carries a number of its own: a second one counts as a redelivery,
+// hexadecimal. Take it only if no two messages can have the same payload, such
+// as if each had a number of its own: a second one counts as a redelivery,
 // and its effect is lost.
 func IDFromPayload() IDSource {
 	return func(msg *message.Message) (string, error) {

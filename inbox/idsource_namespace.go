@@ -13,11 +13,11 @@ var errNoNamespace = errors.New("leat: message has no namespace for its id")
 
 // IDWithin returns an IDSource that takes the id of source within what namespace
 // says, such as a tenant: ids that are the same in two namespaces are two. Take it
-// where producers that do not trust each other, or do not know of each other, choose
+// if producers that do not trust each other, or do not know of each other, choose
 // ids: without it, whoever uses an id of another one first makes the other's message
 // a duplicate, which is acknowledged without an effect. Namespace must go by what a
 // producer cannot choose at will, and an empty result is an error. It finds no
-// id where source finds none.
+// id if source finds none.
 //
 // The id is text and no UUID, so retention does not know its time; and a consumer
 // that changes to it does not recognise what it processed before.

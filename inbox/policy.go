@@ -11,7 +11,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Action is what becomes of a message whose handler fails: at once where the
+// Action is what becomes of a message whose handler fails: at once if the
 // error is Permanent, else after Policy.Attempts attempts.
 type Action int
 
@@ -49,7 +49,7 @@ func (a Action) String() string {
 	}
 }
 
-// defaultAttempts is Policy.Attempts where it is 0.
+// defaultAttempts is Policy.Attempts if it is 0.
 const defaultAttempts = 10
 
 // Policy is what becomes of messages whose handler fails.
@@ -69,7 +69,7 @@ type Policy struct {
 	// Defaults to 100 ms; NoDelay (-1) means none.
 	Delay time.Duration
 
-	// MaxDelay bounds what Delay grows to. Defaults to 10 s, or to Delay where that
+	// MaxDelay bounds what Delay grows to. Defaults to 10 s, or to Delay if that
 	// is more.
 	MaxDelay time.Duration
 
@@ -90,7 +90,7 @@ type Policy struct {
 type Failure struct {
 	// Message is the message, with a context that carries the transaction.
 	Message *message.Message
-	// ID is the message's id, empty where it has none. Topic is the one that the
+	// ID is the message's id, empty if it has none. Topic is the one that the
 	// router subscribed to, empty without a router. Key is the ordering key.
 	ID, Topic, Key string
 	// Err is what the last attempt failed with.

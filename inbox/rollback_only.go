@@ -13,7 +13,7 @@ import (
 // The first call counts. With another context it does nothing.
 //
 // middleware.RollbackOnError calls it for every error of a handler. In CQRS,
-// where the error does not come that far, call it in OnHandle:
+// if the error does not come that far, call it in OnHandle:
 //
 //	OnHandle: func(p cqrs.CommandProcessorOnHandleParams) error {
 //		err := p.Handler.Handle(p.Message.Context(), p.Command)

@@ -12,7 +12,7 @@ import (
 	"github.com/leat-go/leat/inbox"
 )
 
-// batchFailureChecks are about batches where attempts are counted.
+// batchFailureChecks are about batches whose attempts are counted.
 func batchFailureChecks() []Check {
 	return []Check{
 		batchCheck("I13_PoisonIsParkedAlone", checkBatchParks),

@@ -13,7 +13,7 @@ import (
 	"github.com/leat-go/leat/internal/wait"
 )
 
-// consumer is the one that checks use where one is enough.
+// consumer is what checks use if one is enough.
 const consumer = "tester"
 
 // errHandler is what handlers fail with.

@@ -16,7 +16,7 @@ import (
 type FailureSubject interface {
 	Subject
 
-	// Redrive redrives the parked messages of a key of topic "", or where key is
+	// Redrive redrives the parked messages of a key of topic "", or if key is
 	// empty, all that have none.
 	Redrive(ctx context.Context, consumer, key string) error
 

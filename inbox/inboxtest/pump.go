@@ -78,7 +78,7 @@ func (p *pump) send(ctx context.Context, out chan<- *message.Message, msg *messa
 	return false
 }
 
-// mirror waits for the fate of msg and gives it to orig, where there is one.
+// mirror waits for the fate of msg and gives it to orig, if there is one.
 func (p *pump) mirror(ctx context.Context, msg, orig *message.Message) {
 	acked := false
 	select {

@@ -22,7 +22,7 @@ type Reorderer struct {
 	// than Window-1 places ahead. Defaults to 8.
 	Window int
 
-	// Key, where it is set, keeps the messages of one key in order, as a broker
+	// Key, if it is set, keeps the messages of one key in order, as a broker
 	// does: those of different keys alone change places. An empty key is no key.
 	// Defaults to none: all change places.
 	Key func(msg *message.Message) string

@@ -69,7 +69,7 @@ func newAssignment(ctx context.Context, begin driver.Position, cfg *Config, gate
 	return a
 }
 
-// push takes records that were fetched. It returns false where their offsets
+// push takes records that were fetched. It returns false if their offsets
 // went back.
 func (a *assignment) push(records []*kgo.Record) bool {
 	a.mu.Lock()
@@ -128,7 +128,7 @@ func (a *assignment) finish() {
 	}
 }
 
-// uncommitted returns the low watermark, and false where it is committed.
+// uncommitted returns the low watermark, and false if it is committed.
 func (a *assignment) uncommitted() (kgo.EpochOffset, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -87,7 +87,7 @@ type Config struct {
 
 	// MaxInFlight is how many messages of one subscription, all its partitions
 	// together, can be in the hands of handlers at the same time. Not for
-	// RunBatches. Defaults to 64, or Concurrency where that is more.
+	// RunBatches. Defaults to 64, or Concurrency if that is more.
 	MaxInFlight int
 
 	// MaxBuffered is how many messages of one partition may be in memory before the
@@ -125,7 +125,7 @@ type Config struct {
 	RedeliverDelay time.Duration
 
 	// MaxRedeliverDelay bounds the delay.
-	// Defaults to 10 s, or RedeliverDelay where that is more.
+	// Defaults to 10 s, or RedeliverDelay if that is more.
 	MaxRedeliverDelay time.Duration
 
 	// CommitInterval is how often offsets are committed. What was acknowledged since
@@ -140,7 +140,7 @@ type Config struct {
 	// DrainTimeout is how long handlers may go on when their partition is taken away
 	// in a rebalance or the Subscriber is closed; then their contexts end. It holds
 	// up the group's rebalance, and may be a third of SessionTimeout at most.
-	// Defaults to 10 s, or a third of SessionTimeout where that is less.
+	// Defaults to 10 s, or a third of SessionTimeout if that is less.
 	DrainTimeout time.Duration
 
 	// Logger receives what an operator should know. Defaults to slog.Default() as of

@@ -13,7 +13,7 @@ import (
 // outbox.HeaderWatermillUUID is the message's UUID, and without it
 // outbox.HeaderEventID; a record with neither has an empty UUID, which an inbox
 // refuses unless its IDSource finds another id. All other headers become metadata,
-// the last of a name wins; the record's key, where it has one, becomes
+// the last of a name wins; the record's key, if it has one, becomes
 // outbox.HeaderKey. The message shares the record's value. The error is always nil.
 func Unmarshal(r *kgo.Record) (*message.Message, error) {
 	id, eventID := "", ""

@@ -128,7 +128,7 @@ func (m *member) seek(ctx context.Context, begins map[int32]*begin) error {
 	return nil
 }
 
-// topicID returns the topic's id as a canonical UUID, "" where the brokers know
+// topicID returns the topic's id as a canonical UUID, "" if the brokers know
 // none.
 func (m *member) topicID(ctx context.Context) (string, error) {
 	id, _, err := m.describe(ctx)

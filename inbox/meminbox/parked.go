@@ -27,13 +27,13 @@ type parked struct {
 type ParkedMessage struct {
 	// No grows with each message that is parked.
 	No int64
-	// ID is the message's id, empty where it has none.
+	// ID is the message's id, empty if it has none.
 	ID string
 	// Key orders it.
 	Key driver.Key
 	// Message is a copy of the message.
 	Message *message.Message
-	// Reason is why it was parked, empty where it follows another one.
+	// Reason is why it was parked, empty if it follows another one.
 	Reason string
 	// History is what is known of its attempts.
 	History driver.History

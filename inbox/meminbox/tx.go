@@ -15,7 +15,7 @@ type Tx struct {
 type txKey struct{}
 
 // FromContext returns the transaction of the delivery whose handler got ctx, or
-// nil where there is none.
+// nil if there is none.
 func FromContext(ctx context.Context) *Tx {
 	tx, _ := ctx.Value(txKey{}).(*Tx)
 	return tx

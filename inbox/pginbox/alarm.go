@@ -31,13 +31,13 @@ const (
 type Alarm struct {
 	// Kind is what it is about.
 	Kind AlarmKind
-	// Consumer and ID are the message that it is about, empty where it is about none.
+	// Consumer and ID are the message that it is about, empty if it is about none.
 	Consumer, ID string
 	// Policy is what was done with a message that is too old.
 	Policy TooOldPolicy
-	// Range is the range that it is about, where it is about one.
+	// Range is the range that it is about, if it is about one.
 	Range Range
-	// Err says more, where there is more to say.
+	// Err says more, if there is more to say.
 	Err error
 }
 

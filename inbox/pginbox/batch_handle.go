@@ -70,7 +70,7 @@ func HandleBatchQueued(
 	})
 }
 
-// about names the message that err is about, where there are several.
+// about names the message that err is about, if there are several.
 func about(i, n int, err error) error {
 	if n == 1 {
 		return err

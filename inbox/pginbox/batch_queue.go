@@ -9,7 +9,7 @@ import (
 )
 
 // sendQueued sends what the handlers of len(ends) messages have queued, of which
-// message i ends at statement ends[i]. The error names the message where that is
+// message i ends at statement ends[i]. The error names the message if that is
 // known.
 func sendQueued(ctx context.Context, tx pgx.Tx, queue *pgx.Batch, ends []int) error {
 	if queue.Len() == 0 {

@@ -113,7 +113,7 @@ func (m *Maintenance) RunOnce(ctx context.Context) (MaintenanceReport, error) {
 }
 
 // round does one round under the lease. The lease only saves work: each step is safe
-// where two do it at once.
+// if two do it at once.
 func (m *Maintenance) round(ctx context.Context) (report MaintenanceReport, err error) {
 	if err := m.keep(ctx); err != nil {
 		return report, err

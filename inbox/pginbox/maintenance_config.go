@@ -64,7 +64,7 @@ type MaintenanceConfig struct {
 	// Defaults to 5,000.
 	DeleteChunk int
 
-	// Needs is what the inbox has to cover; Run warns where Retention is too short.
+	// Needs is what the inbox has to cover; Run warns if Retention is too short.
 	// Defaults to nothing.
 	Needs RetentionNeeds
 

@@ -92,7 +92,7 @@ func (r *maintenanceRound) setFloor(floor pgtype.UUID) {
 // them there: with its lock no claim of one is under way. Then their rows can go, since
 // their messages are sent to the ranges, find none, and are too old.
 //
-// It takes the right to alter tables, so where ranges are not dropped Enable does it.
+// It takes the right to alter tables, so if ranges are not dropped Enable does it.
 func (r *maintenanceRound) contract(ctx context.Context) error {
 	if r.state.mode != modeRanges {
 		return nil

@@ -13,7 +13,7 @@ import (
 // MaintenanceReport is what one round has done.
 type MaintenanceReport struct {
 	// Floor is the time before which ids of version 7 may be forgotten; the zero Time
-	// where nothing is.
+	// if nothing is.
 	Floor time.Time
 	// Added and Dropped are the ranges that the round has made and removed.
 	Added, Dropped []Range

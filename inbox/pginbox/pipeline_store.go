@@ -34,7 +34,7 @@ func (s *pipeStore) Claim(ctx context.Context, id string) (driver.Unit, driver.S
 	return s.claimBy(ctx, queuedClaimer{s, q, statements}, id)
 }
 
-// claimQueued leaves conn to the unit, or to the caller where it returns none.
+// claimQueued leaves conn to the unit, or to the caller if it returns none.
 func (s *pipeStore) claimQueued(
 	ctx context.Context, conn *pgclaim.PgxConn, messageID string, q *queued, statements *pgx.Batch,
 ) (driver.Unit, driver.Status, error) {

@@ -78,7 +78,7 @@ func (u *pipeUnit) send(ctx context.Context, statements *pgx.Batch) {
 }
 
 // fill queues copies of the statements, since a query can be sent but once, and
-// COMMIT where nobody waits for a result.
+// COMMIT if nobody waits for a result.
 func fill(batch, statements *pgx.Batch) (commits bool) {
 	for _, s := range statements.QueuedQueries {
 		batch.Queue(s.SQL, s.Arguments...).Fn = s.Fn

@@ -73,7 +73,7 @@ func parseBounds(bound string) (from, to pgtype.UUID, err error) {
 }
 
 // makeFor makes the range that id lacks, in a transaction of its own, and returns
-// it; an empty one where it is there by now.
+// it; an empty one if it is there by now.
 //
 // The row of the floor is locked first. So the floor cannot rise past a range that
 // is being made: either the range was made before, and maintenance finds it below

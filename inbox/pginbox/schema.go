@@ -7,7 +7,7 @@ import (
 
 // SchemaStatus is the state of the inbox's schema.
 type SchemaStatus struct {
-	// Current is the version in the database, 0 where there is none; Latest is
+	// Current is the version in the database, 0 if there is none; Latest is
 	// the one this library was written for. A Current above Latest is fine: a
 	// newer release has migrated already.
 	Current, Latest int
@@ -16,7 +16,7 @@ type SchemaStatus struct {
 }
 
 // Migrate creates or upgrades the inbox's schema. It is safe to call from many
-// processes at once and does nothing where everything is in place. No wait for
+// processes at once and does nothing if everything is in place. No wait for
 // a lock exceeds Config.MigrateLockTimeout; when one does, the error has
 // SQLSTATE 55P03 and Migrate can be called again. Migrations only expand: the
 // previous release of the library goes on working.

@@ -81,7 +81,7 @@ func (in *Inbox) Set(ctx context.Context, req SetRequest) (previous int64, err e
 
 // Remove forgets a partition, as if it had never been assigned, and with the last
 // one of a source the source: for topics that are gone. It returns the offset at
-// which it would have gone on. It returns admin.ErrInvalidRequest, also where nothing
+// which it would have gone on. It returns admin.ErrInvalidRequest, also if nothing
 // is remembered, and inbox.ErrBusy while a handler runs for a message of the
 // partition.
 func (in *Inbox) Remove(ctx context.Context, req RemoveRequest) (previous int64, err error) {

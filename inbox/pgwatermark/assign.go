@@ -17,7 +17,7 @@ import (
 // for nothing after that.
 //
 // It returns driver.ErrSourceChanged, driver.ErrBeyondEnd and driver.ErrMissing,
-// after OnAlarm; inbox.ErrBusy where another session must end its transaction
+// after OnAlarm; inbox.ErrBusy if another session must end its transaction
 // first; driver.ErrWrongTopic, driver.ErrNoPosition, ErrOtherInbox, ErrNotDurable,
 // outbox.ErrNotMigrated. Nothing is changed then.
 //

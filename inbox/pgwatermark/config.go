@@ -19,7 +19,7 @@ import (
 type Config struct {
 	// Config is the engine's. Messages are known by their positions; IDFrom is only
 	// what logs and errors call them by, and defaults to inbox.DefaultIDSource and,
-	// where that finds none, the position.
+	// if that finds none, the position.
 	inbox.Config
 
 	// Schema holds the inbox's tables. Quoted as it is, so any name will do.

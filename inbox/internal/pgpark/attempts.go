@@ -44,7 +44,7 @@ func (s *Store) Attempt(ctx context.Context, id string, key driver.Key) (a drive
 	return a, err
 }
 
-// forget deletes the attempts of messages that need none any more, where there are
+// forget deletes the attempts of messages that need none any more, if there are
 // enough of them.
 func (s *Store) forget(ctx context.Context, conn *pgx.Conn, number int16) error {
 	forget := s.takeSettled()

@@ -30,7 +30,7 @@ type parkedRow struct {
 type changeFunc func(ctx context.Context, tx pgx.Tx, row parkedRow) (int64, error)
 
 // change applies apply to what sel selects, each in a transaction under the lock of
-// its key: to the rows themselves where whole is set, else to the first of their
+// its key: to the rows themselves if whole is set, else to the first of their
 // key. Then the message that has become the first of the key is made due.
 func (s *Store) change(ctx context.Context, by admin.By, sel admin.Selection, whole bool, apply changeFunc) (changed admin.Changed, err error) {
 	if sel.Limit == 0 {

@@ -116,7 +116,7 @@ func (s *Store) hash(key driver.Key) pgtype.Int8 {
 	return pgtype.Int8{Int64: keyhash.Lock("inbox key", s.inbox.Consumer.Table, s.inbox.Consumer.Name, storable.Text(key.Topic), key.Name), Valid: true}
 }
 
-// orNull returns the bytes of text, or NULL where it is empty.
+// orNull returns the bytes of text, or NULL if it is empty.
 func orNull(text string) []byte {
 	if text == "" {
 		return nil
