@@ -25,7 +25,8 @@ func newConsumer(names pgmigrate.Names, name string) (c consumer, err error) {
 	if c.Consumer, err = pgclaim.NewConsumer(names, name); err != nil {
 		return c, err
 	}
-	return c, sqlfile.Load(statementFiles, names.Render, map[string]*string{"hidden": &c.hidden, "positions": &c.positions})
+	err = sqlfile.Load(statementFiles, names.Render, map[string]*string{"hidden": &c.hidden, "positions": &c.positions})
+	return c, err
 }
 
 // number returns the number that the consumer's name is stored as, registering

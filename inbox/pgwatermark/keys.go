@@ -38,11 +38,12 @@ func newKeys(names pgmigrate.Names, consumer string, topics map[string]bool) (ke
 	c, err := pgclaim.NewConsumer(names, consumer)
 	k := keys{consumer: c, topics: topics}
 	s := &k.statements
-	return k, errors.Join(err, sqlfile.Load(statementFiles, names.Render, map[string]*string{
+	err = errors.Join(err, sqlfile.Load(statementFiles, names.Render, map[string]*string{
 		"claim": &s.claim, "look": &s.look, "check": &s.check, "begin": &s.begin, "ids": &s.ids, "ids_range": &s.idsRange,
 		"sources": &s.sources, "source": &s.source, "retire": &s.retire,
 		"rows": &s.rows, "seed": &s.seed, "set": &s.set, "remove": &s.remove, "forget": &s.forget, "list": &s.list,
 	}))
+	return k, err
 }
 
 // number returns the consumer's number, registering it the first time. A consumer with

@@ -31,7 +31,8 @@ type Consumer struct {
 // NewConsumer returns the Consumer called name.
 func NewConsumer(names pgmigrate.Names, name string) (Consumer, error) {
 	c := Consumer{Name: name, Table: names.Qualified("")}
-	return c, sqlfile.Load(statements, names.Render, map[string]*string{"consumer": &c.Lookup, "register": &c.register})
+	err := sqlfile.Load(statements, names.Render, map[string]*string{"consumer": &c.Lookup, "register": &c.register})
+	return c, err
 }
 
 // Remembered returns the number that conn remembers for an inbox of this kind, or else
