@@ -119,11 +119,11 @@ func (c *claims) lookInPlain(ctx context.Context, conn *pgx.Conn, number int16, 
 
 // lookInRange also tells whether the id is below the floor of an inbox that deletes.
 func (c *claims) lookInRange(ctx context.Context, conn *pgx.Conn, number int16, id pgtype.UUID) (driver.Status, error) {
-	sql := strings.NewReplacer("$1", strconv.Itoa(int(number)), "$2", "'"+ids.Text(id.Bytes)+"'").Replace(c.statements.seenInRange)
+	statement := strings.NewReplacer("$1", strconv.Itoa(int(number)), "$2", "'"+ids.Text(id.Bytes)+"'").Replace(c.statements.seenInRange)
 	if pgclaim.InTx(conn) {
-		sql = "rollback;" + sql
+		statement = "rollback;" + statement
 	}
-	results, err := conn.PgConn().Exec(ctx, sql).ReadAll()
+	results, err := conn.PgConn().Exec(ctx, statement).ReadAll()
 	if err != nil {
 		return 0, err
 	}

@@ -1,4 +1,4 @@
--- What watermark_look asks, by the consumer's name: a failover may have lost or given
+-- What look.sql asks, by the consumer's name: a failover may have lost or given
 -- away its number. One row in any case.
 WITH c AS (SELECT id FROM @{_consumers} WHERE name = $1::text)
 SELECT
