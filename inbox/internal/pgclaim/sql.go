@@ -94,9 +94,12 @@ func (c *sqlConn) Open(ctx context.Context, claim string, args []any, dest ...an
 
 // scanners lets database/sql scan arrays.
 func scanners(dest []any) []any {
-	types := pgtype.NewMap()
+	var types *pgtype.Map // which costs more than a claim of one message should
 	for i, d := range dest {
 		if array, ok := d.(*[]int64); ok {
+			if types == nil {
+				types = pgtype.NewMap()
+			}
 			dest[i] = types.SQLScanner(array)
 		}
 	}
