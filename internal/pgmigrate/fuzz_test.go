@@ -60,7 +60,7 @@ func TestRender_OwnStatements(t *testing.T) {
 func ownStatements(tb testing.TB) (all []string) {
 	tb.Helper()
 	root := filepath.Join("..", "..")
-	for _, pattern := range []string{"*/*/sql/*.sql", "*/*/migrations/*.sql", "dedupe/httpdedupe/*/*/*.sql"} {
+	for _, pattern := range []string{"*/*/sql/*.sql", "*/*/migrations/*.sql", "*/*/*/sql/*.sql", "*/*/*/migrations/*.sql"} {
 		files, err := filepath.Glob(filepath.Join(root, pattern))
 		require.NoError(tb, err)
 		for _, file := range files {

@@ -50,14 +50,16 @@ func (x *index) checkCopies(q *inquiry) {
 func differ(a, b uint64) bool { return a != 0 && b != 0 && a != b }
 
 // checkRepeats is O10: no more copies of an event than one, and one for each fault
-// between its intent and its last copy. It is the only check that looks at clocks.
+// between its intent and its last copy. That a database went back is a fault of its own
+// beside the one that took it away: what was sent behind the state that is back is sent
+// again. It is the only check that looks at clocks.
 func (x *index) checkRepeats(reach time.Duration) func(*inquiry) {
 	return func(q *inquiry) {
 		if !x.ended[Record] {
 			q.finding.Unjudged = "there is no dump of topics"
 			return
 		}
-		spans := newSpans(x.faults, reach)
+		spans := newSpans(x.faults, x.rewinds, reach)
 		for e, copies := range x.copies {
 			q.finding.Checked++
 			if len(copies) == 1 {
@@ -98,11 +100,22 @@ type spans struct {
 	begins, ends []int64
 }
 
-func newSpans(faults []Line, reach time.Duration) spans {
+func newSpans(faults []Line, rewinds []rewind, reach time.Duration) spans {
 	var s spans
+	add := func(from, until int64) {
+		s.begins = append(s.begins, from)
+		s.ends = append(s.ends, max(from, until)+reach.Microseconds())
+	}
 	for _, f := range faults {
-		s.begins = append(s.begins, f.At)
-		s.ends = append(s.ends, max(f.At, f.Until)+reach.Microseconds())
+		add(f.At, f.Until)
+	}
+	back := map[rewind]bool{} // several databases may have gone back as one
+	for _, r := range rewinds {
+		r.book = 0
+		if !back[r] {
+			back[r] = true
+			add(r.from, r.until)
+		}
 	}
 	slices.Sort(s.begins)
 	slices.Sort(s.ends)

@@ -127,6 +127,24 @@ func TestARewindExcusesNoOther(t *testing.T) {
 	require.Equal(t, []string{history.O3}, s.check(t, t.TempDir()).Violated(), "it was rolled back")
 }
 
+// TestARewindIsAFaultOfItsOwn: one more copy is forgiven, however many databases went back.
+func TestARewindIsAFaultOfItsOwn(t *testing.T) {
+	t.Parallel()
+	for more, want := range map[int][]string{1: nil, 2: {history.O10}} {
+		s := tell(1, events)
+		l, ok := s.pickEffect()
+		require.True(t, ok)
+		faults := len(s.driver)
+		s.rewind(1, 2, "")
+		s.rewind(1, 2, loyalty)
+		s.driver[faults].Until, s.driver[faults+1].Until = s.clock+1, s.clock+1
+		for range faults + more {
+			s.send(l.ID, orders, l.Key, "")
+		}
+		require.Equal(t, want, s.check(t, t.TempDir()).Violated())
+	}
+}
+
 // TestAnEffectThatTheDatabaseHasForgotten must be had again by a consumer whose inbox went
 // back with it. One whose effects are outside of what remembers its messages can't.
 func TestAnEffectThatTheDatabaseHasForgotten(t *testing.T) {

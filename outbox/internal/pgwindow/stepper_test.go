@@ -64,7 +64,7 @@ func newStepperOf(t *testing.T, db *testenv.Database, names pgmigrate.Names, gro
 // statement is a page statement of the outbox.
 func statement(t *testing.T, names pgmigrate.Names, file string) string {
 	t.Helper()
-	raw, err := os.ReadFile("../../outbox/pgoutbox/sql/" + file + ".sql")
+	raw, err := os.ReadFile("../../pgoutbox/sql/" + file + ".sql")
 	require.NoError(t, err)
 	sql, err := names.Render(string(raw))
 	require.NoError(t, err)
