@@ -21,7 +21,7 @@ import (
 // the first, which is where the connection looks and the range that is not there.
 const claimTries = 4
 
-// claims claims ids for one consumer.
+// claims takes the ids of one consumer.
 type claims struct {
 	consumer
 	placer

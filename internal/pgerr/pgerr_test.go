@@ -22,14 +22,14 @@ func TestIs(t *testing.T) {
 	require.False(t, pgerr.Is(nil, ""))
 }
 
-// otherDriver is an error as lib/pq returns it.
-type otherDriver struct{ error }
+// otherDriverError is an error as lib/pq returns it.
+type otherDriverError struct{ error }
 
-func (otherDriver) SQLState() string { return pgerr.UndefinedColumn }
+func (otherDriverError) SQLState() string { return pgerr.UndefinedColumn }
 
 func TestIs_OfAnyDriver(t *testing.T) {
 	t.Parallel()
-	err := fmt.Errorf("wrapped: %w", otherDriver{errors.New("pq: column does not exist")})
+	err := fmt.Errorf("wrapped: %w", otherDriverError{errors.New("pq: column does not exist")})
 	require.True(t, pgerr.Is(err, pgerr.UndefinedColumn))
 	require.False(t, pgerr.Is(err, pgerr.UndefinedTable))
 }

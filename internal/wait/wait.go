@@ -21,3 +21,8 @@ func For(ctx context.Context, d time.Duration) error {
 		return context.Cause(ctx)
 	}
 }
+
+// Full is For, and reports whether it has waited for all of d.
+func Full(ctx context.Context, d time.Duration) bool {
+	return For(ctx, d) == nil
+}

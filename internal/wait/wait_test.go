@@ -18,7 +18,7 @@ func TestFor(t *testing.T) {
 		began := time.Now()
 		require.NoError(t, wait.For(t.Context(), time.Hour))
 		require.Equal(t, time.Hour, time.Since(began))
-		require.NoError(t, wait.For(t.Context(), 0))
+		require.True(t, wait.Full(t.Context(), 0))
 		require.NoError(t, wait.For(t.Context(), -1))
 		require.Equal(t, time.Hour, time.Since(began))
 	})
@@ -34,5 +34,6 @@ func TestFor_EndsWithTheContext(t *testing.T) {
 		require.ErrorIs(t, wait.For(ctx, time.Hour), why)
 		require.Equal(t, time.Second, time.Since(began))
 		require.ErrorIs(t, wait.For(ctx, 0), why)
+		require.False(t, wait.Full(ctx, time.Hour))
 	})
 }

@@ -20,7 +20,7 @@ type RedriveRequest struct {
 // Complete returns r with its defaults, or an error that wraps ErrInvalidRequest.
 func (r RedriveRequest) Complete() (RedriveRequest, error) {
 	var errs [3]error
-	errs[0] = r.By.Check()
+	errs[0] = r.Check()
 	r.Selection, errs[1] = r.Selection.Complete()
 	r.Group, errs[2] = complete(r.Group, map[string]string{})
 	return r, errors.Join(errs[:]...)
@@ -49,11 +49,11 @@ type SkipHeadRequest struct {
 // Complete returns r with its defaults, or an error that wraps ErrInvalidRequest.
 func (r SkipHeadRequest) Complete() (SkipHeadRequest, error) {
 	if r.Key.Topic == "" || r.Key.Key == "" {
-		return r, errors.Join(r.By.Check(), fmt.Errorf("%w: Key = %.200q: a key needs a topic and a key", ErrInvalidRequest, r.Key))
+		return r, errors.Join(r.Check(), fmt.Errorf("%w: Key = %.200q: a key needs a topic and a key", ErrInvalidRequest, r.Key))
 	}
 	group, err := complete(r.Group, map[string]string{"Key.Topic": r.Key.Topic, "Key.Key": r.Key.Key})
 	r.Group = group
-	return r, errors.Join(r.By.Check(), err)
+	return r, errors.Join(r.Check(), err)
 }
 
 // Changed is what a request has changed.

@@ -158,7 +158,7 @@ func (d *delivery) pause(stop, work context.Context, most time.Duration) (over b
 		if t.holder != nil && t.dueAt.Before(until) {
 			next = t.dueAt
 		}
-		if wait.For(stop, time.Until(next)) != nil {
+		if !wait.Full(stop, time.Until(next)) {
 			return true, nil
 		}
 		if next.Equal(until) {

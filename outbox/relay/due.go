@@ -25,7 +25,7 @@ func (t *term) dueIfTime(stop, work context.Context) error {
 // delivered, it stays until no record that it knows of is to be tried again.
 func (t *term) finishHeld(stop, work context.Context) error {
 	for t.once && t.holder != nil && (t.dueMore || len(t.retries) > 0) {
-		if wait.For(stop, time.Until(t.dueAt)) != nil {
+		if !wait.Full(stop, time.Until(t.dueAt)) {
 			t.drained.Store(false)
 			return nil
 		}

@@ -240,5 +240,5 @@ func (e *exactlyOnce) blocked(stop, work context.Context, r *outbox.Record, err 
 	t.relay.log.ErrorContext(work, "record blocks its slot",
 		slog.String("slot", e.session.SlotName()), slog.String("id", r.ID), slog.Int64("seq", r.Seq),
 		slog.String("kind", outbox.KindOf(err).String()), slog.Any("error", err))
-	return wait.For(stop, t.retry.Next()) == nil
+	return wait.Full(stop, t.retry.Next())
 }

@@ -31,7 +31,7 @@ func (t *term) deliverInTotalOrder(stop, work context.Context, page driver.Page)
 		settled = done
 		t.inHand(&page.Records[done])
 		t.relay.onError(work, "send", err)
-		if wait.For(stop, t.retry.Next()) != nil {
+		if !wait.Full(stop, t.retry.Next()) {
 			return nil
 		}
 	}
