@@ -17,7 +17,7 @@ func TestFirstFiveMinutes_LinkLittle(t *testing.T) {
 		not  []string
 	}{
 		"hello":      {160, []string{"net/http", "pgx", "franz-go", "testenv"}},
-		"quickstart": {335, []string{"redis", "gokrb5", "sarama", "gopher-lua", "opentelemetry"}},
+		"quickstart": {350, []string{"redis", "gokrb5", "sarama", "gopher-lua", "opentelemetry"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -24,7 +24,7 @@ func sinkMutants() []Mutant {
 			Change:  "a function sink goes on with a key behind its first failure",
 			File:    "outbox/relay/func.go",
 			Old:     `		keys[keyOf(r)] = struct{}{}`,
-			New:     `		keys[Key{Topic: r.Topic}] = struct{}{}`,
+			New:     `		keys[driver.Key{Topic: r.Topic}] = struct{}{}`,
 			Package: "outbox/relay", Test: "TestO5_FuncStopsAKeyAtItsFirstFailure",
 		},
 		{
