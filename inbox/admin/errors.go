@@ -2,23 +2,25 @@
 // changes what and why, the parked messages, and the audit.
 package admin
 
-import "errors"
+import (
+	"errors"
 
-// Errors of requests. Nothing was changed.
+	common "github.com/leat-go/leat/outbox/admin"
+)
+
+// Errors of requests. Nothing was changed. The first three are those of an outbox, too.
 var (
-	// ErrInvalidRequest is returned for a request that is
-	// incomplete or contradicts itself: Actor or Reason is empty, nothing is
-	// selected, or in two ways. The text names the field. Nothing was changed.
-	ErrInvalidRequest = errors.New("leat: invalid request")
+	// ErrInvalidRequest is returned for a request that is incomplete or contradicts
+	// itself. The text names the field.
+	ErrInvalidRequest = common.ErrInvalidRequest
 
 	// ErrNotParked is returned by Redrive, SkipHead and Drop if nothing of the key
-	// or id that was asked for is parked. Nothing was changed.
-	ErrNotParked = errors.New("leat: not parked")
+	// or id that was asked for is parked.
+	ErrNotParked = common.ErrNotParked
 
 	// ErrBeingRetried is returned by Redrive, SkipHead and Drop if what was asked
-	// for is redriven: it may be running just now, so nobody can drop it. Nothing was
-	// changed.
-	ErrBeingRetried = errors.New("leat: is being retried")
+	// for is redriven: it may be running just now, so nobody can drop it.
+	ErrBeingRetried = common.ErrBeingRetried
 
 	// ErrUnknownConsumer is returned by what looks at a consumer, or changes what is
 	// stored of it, if the inbox has never had a message for one of that name. The

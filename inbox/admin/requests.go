@@ -1,12 +1,13 @@
 package admin
 
-import "time"
+import (
+	"time"
 
-// By is who asks for a change, and why. Both are required, are stored in the
-// audit, and are valid UTF-8 without NUL.
-type By struct {
-	Actor, Reason string
-}
+	common "github.com/leat-go/leat/outbox/admin"
+)
+
+// By is who asks for a change, and why: the same as for an outbox.
+type By = common.By
 
 // Selection selects parked messages in one of three ways: those of Topic and Key;
 // those with ID; or those that pass the filter of OfTopic and Before, each of
@@ -46,10 +47,6 @@ type SkipHeadRequest struct {
 	Topic, Key string
 }
 
-// Changed is what a request has changed.
-type Changed struct {
-	// Count is the number of messages, IDs are their ids, in the order in which they
-	// were parked.
-	Count int
-	IDs   []string
-}
+// Changed is what a request has changed; IDs are in the order in which the messages were
+// parked.
+type Changed = common.Changed

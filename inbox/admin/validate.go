@@ -2,23 +2,9 @@ package admin
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/leat-go/leat/internal/storable"
 )
-
-// Validate returns ErrInvalidRequest if something is missing.
-func (b By) Validate() error {
-	switch {
-	case strings.TrimSpace(b.Actor) == "":
-		return fmt.Errorf("%w: Actor is empty", ErrInvalidRequest)
-	case strings.TrimSpace(b.Reason) == "":
-		return fmt.Errorf("%w: Reason is empty", ErrInvalidRequest)
-	case !fits(b.Actor), !fits(b.Reason):
-		return fmt.Errorf("%w: Actor = %.200q, Reason = %.200q: must be valid UTF-8 without NUL", ErrInvalidRequest, b.Actor, b.Reason)
-	}
-	return nil
-}
 
 // Validate returns ErrInvalidRequest unless messages are selected in one way.
 func (s Selection) Validate() error {

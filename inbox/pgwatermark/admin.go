@@ -116,7 +116,7 @@ func (in *Inbox) Remove(ctx context.Context, req RemoveRequest) (previous int64,
 // not processed leaves a gap, at which the partition stops. It has to call Skip
 // first.
 func (in *Inbox) Skip(msg *message.Message, by admin.By) error {
-	if err := by.Validate(); err != nil {
+	if err := by.Check(); err != nil {
 		return in.wrap("skip a message", err)
 	}
 	outcome, err := in.Process(msg.Context(), msg, func(context.Context) error { return nil })

@@ -56,7 +56,7 @@ func (in *Inbox) requestRead(by admin.By, p TopicPartition) (pgtype.UUID, error)
 
 // request checks what a request names.
 func request(by admin.By, p TopicPartition) (pgtype.UUID, error) {
-	if err := by.Validate(); err != nil {
+	if err := by.Check(); err != nil {
 		return pgtype.UUID{}, err
 	}
 	source, err := storedSource(p.Topic, p.Source, p.Partition)

@@ -12,9 +12,9 @@ var (
 	// dead. Nothing was changed.
 	ErrNotParked = errors.New("leat: not parked")
 
-	// ErrBeingRetried is returned if what was asked for is held, and the relay is trying
-	// to deliver it: it may be on its way, so nobody can drop it. Nothing was changed.
-	ErrBeingRetried = errors.New("leat: is being retried by the relay")
+	// ErrBeingRetried is returned if what was asked for is being tried again: it may be on
+	// its way, so nobody can drop it. Nothing was changed.
+	ErrBeingRetried = errors.New("leat: is being retried")
 
 	// ErrNoSuchGroup is returned for a relay group that the outbox does not know.
 	ErrNoSuchGroup = errors.New("leat: no such relay group")

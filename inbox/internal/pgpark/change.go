@@ -40,7 +40,7 @@ func (s *Store) change(ctx context.Context, by admin.By, sel admin.Selection, wh
 	if all {
 		sel.Limit = admin.MaxLimit
 	}
-	if err := errors.Join(by.Validate(), sel.Validate()); err != nil {
+	if err := errors.Join(by.Check(), sel.Validate()); err != nil {
 		return admin.Changed{}, err
 	}
 	err = s.look(ctx, func(conn *pgx.Conn, number int16) error {
