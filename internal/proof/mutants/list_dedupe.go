@@ -104,7 +104,7 @@ func dedupeMutants() []Mutant {
 			Change:  "a handler counts as done although its messages were not published",
 			File:    "middleware/dedupe.go",
 			Old:     `d.Publisher.Publish(topic, parent.passOn(produced)...)`,
-			New:     `d.Publisher.Publish(topic)`,
+			New:     `d.Publisher.Publish(topic, parent.passOn(nil)...)`,
 			Package: "middleware", Test: "TestD6_PublishedBeforeDone",
 		},
 		{
