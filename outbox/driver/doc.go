@@ -8,5 +8,5 @@
 // History replays, Checker and TopicChecker tell an outage of the destination from one
 // of a topic.
 //
-// Package outboxtest has a suite that every Source and Sink has to pass.
+// Package outboxtest has a suite that every Source has to pass.
 package driver
