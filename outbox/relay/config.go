@@ -145,8 +145,8 @@ func (c Config) validate() error {
 }
 
 func (c Config) validateFailures() error {
-	if c.Order != OrderPerKey && c.Order != OrderTotal {
-		return outbox.ConfigError("Order", int(c.Order), "is not an order")
+	if err := c.Order.validate(); err != nil {
+		return err
 	}
 	if c.MaxHeld < 1 || c.MaxHeld > 100_000_000 {
 		return outbox.ConfigError("MaxHeld", c.MaxHeld, "must be 1 to 100000000")

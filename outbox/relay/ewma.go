@@ -8,15 +8,15 @@ import (
 // rateWindow is the time over which rates are averaged.
 const rateWindow = time.Minute
 
-// ewma is a rate that forgets: what lies rateWindow back counts a third of what
-// is now.
+// ewma is an exponentially weighted moving average of events a second: an event of
+// rateWindow ago weighs a third of an event of now.
 type ewma struct {
 	count float64 // decayed
 	at    time.Time
 	from  time.Time // of the first event
 }
 
-// add counts n events at a time, which does not go back.
+// add counts n events at a time, which must not be before that of the last call.
 func (e *ewma) add(n int, at time.Time) {
 	e.decay(at)
 	e.count += float64(n)
@@ -40,7 +40,7 @@ func (e *ewma) rate(at time.Time) float64 {
 	}
 	now := *e
 	now.decay(at)
-	// Early on there is less to average over than rateWindow.
+	// At the beginning there is less than rateWindow to average over.
 	seen := now.at.Sub(now.from).Seconds() / rateWindow.Seconds()
 	return now.count / (rateWindow.Seconds() * max(1-math.Exp(-seen), 1/rateWindow.Seconds()))
 }

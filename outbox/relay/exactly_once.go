@@ -88,7 +88,7 @@ func (t *term) deliverExactlyOnce() error {
 // so that it can be missed from then on.
 func (e *exactlyOnce) begin(stop, work context.Context) error {
 	cfg := e.term.relay.cfg
-	if err := e.term.fence.await(work, cfg.PublishTimeout); err != nil {
+	if err := e.term.lease.await(work, cfg.PublishTimeout); err != nil {
 		return err
 	}
 	if err := e.requireNoneHeld(work); err != nil {
@@ -155,7 +155,7 @@ func (e *exactlyOnce) fail(stop, work context.Context, operation string, err err
 func (e *exactlyOnce) deliver(stop, work context.Context, page driver.Page) error {
 	t := e.term
 	for done, until := 0, len(page.Records); done < len(page.Records); {
-		if err := t.fence.await(work, t.relay.cfg.PublishTimeout); err != nil {
+		if err := t.lease.await(work, t.relay.cfg.PublishTimeout); err != nil {
 			return err
 		}
 		err := e.commit(work, page, done, until)

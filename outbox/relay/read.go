@@ -25,7 +25,7 @@ func (t *term) begin(stop, work context.Context) error {
 func (t *term) read(stop, work context.Context) error {
 	cfg := t.relay.cfg
 	idle := jitter.Backoff{Min: cfg.PollMin, Max: cfg.PollMax}
-	limit := newPageLimit(cfg)
+	limit := newPageLimit(&cfg)
 	for stop.Err() == nil {
 		page, err := t.session.Read(work, limit.records)
 		if err == nil && len(page.Records) > 0 {

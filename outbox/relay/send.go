@@ -137,7 +137,7 @@ func (t *term) advance(work context.Context, page driver.Page, n int) error {
 // call calls the sink once, as soon as enough is left of the lease. An error
 // means that nothing is known of any record.
 func (t *term) call(stop, work context.Context, records []outbox.Record) ([]outbox.Result, time.Duration, error) {
-	if err := t.fence.await(work, t.relay.cfg.PublishTimeout); err != nil {
+	if err := t.lease.await(work, t.relay.cfg.PublishTimeout); err != nil {
 		return nil, 0, err
 	}
 	ctx, cancel := context.WithTimeout(work, t.relay.cfg.PublishTimeout)

@@ -16,7 +16,7 @@ import (
 
 // term is the time of one relay under one lease. Three goroutines share it: a
 // reader that fetches pages ahead, a sender that delivers them one at a time
-// and settles them, and a keeper that renews the lease or, failing that, ends
+// and settles them, and a renewer that renews the lease or, failing that, ends
 // the term before another relay can take over.
 type term struct {
 	relay   *Relay
@@ -26,7 +26,7 @@ type term struct {
 	once    bool
 
 	exact   *exactlyOnce // nil where the sink is not transactional
-	fence   *fence
+	lease   lease
 	pages   chan driver.Page
 	settled chan struct{} // rung after each Advance; holds one ring
 	drained atomic.Bool   // once: the reader saw the end, with all settled
@@ -58,7 +58,7 @@ func newTerm(r *Relay, s driver.Session, deadline time.Time) *term {
 		relay:   r,
 		session: s,
 		retry:   &jitter.Backoff{Min: r.cfg.BackoffMin, Max: r.cfg.BackoffMax},
-		fence:   newFence(deadline),
+		lease:   lease{deadline: deadline, extended: make(chan struct{})},
 		pages:   make(chan driver.Page, max(r.cfg.ReadAhead, 0)),
 		settled: make(chan struct{}, 1),
 		since:   time.Now(),
@@ -98,14 +98,14 @@ func (t *term) run(ctx context.Context) error {
 			halt()
 		}
 	}
-	var flow, keeper sync.WaitGroup
+	var flow, renewer sync.WaitGroup
 	done := make(chan struct{})
 	flow.Go(func() { defer close(t.pages); fail(t.begin(stop, work)) })
 	flow.Go(func() { fail(t.send(stop, work)) })
-	keeper.Go(func() { fail(t.keep(work, cancel, done)) })
+	renewer.Go(func() { fail(t.renew(work, cancel, done)) })
 	flow.Wait()
 	close(done)
-	keeper.Wait()
+	renewer.Wait()
 
 	err = first.get()
 	if cause := context.Cause(work); cause != nil && (err == nil || ctx.Err() != nil || errors.Is(cause, driver.ErrLeaseLost)) {

@@ -185,8 +185,8 @@ func termMutants() []Mutant {
 			Name: "send-into-the-end-of-a-lease", Breaks: []string{"O9"},
 			Change:  "a send begins although the lease may end before it",
 			File:    "outbox/relay/send.go",
-			Old:     `t.fence.await(work, t.relay.cfg.PublishTimeout)`,
-			New:     `t.fence.await(work, 0)`,
+			Old:     `t.lease.await(work, t.relay.cfg.PublishTimeout)`,
+			New:     `t.lease.await(work, 0)`,
 			Package: "outbox/relay", Test: "TestO9_NoSendIntoTheEndOfALease",
 		},
 		{
@@ -200,7 +200,7 @@ func termMutants() []Mutant {
 		{
 			Name: "renewal-that-hangs-is-waited-for", Breaks: []string{"O9"},
 			Change:  "a relay does not fence itself while a renewal hangs",
-			File:    "outbox/relay/fence.go",
+			File:    "outbox/relay/renew.go",
 			Old:     `time.AfterFunc(remaining-cfg.LeaseMargin, func() { lose(driver.ErrLeaseLost) }).Stop()`,
 			New:     `time.AfterFunc(remaining+cfg.Lease, func() { lose(driver.ErrLeaseLost) }).Stop()`,
 			Package: "outbox/relay", Test: "TestO9_RenewBehindAHangingCall", Hangs: true,

@@ -11,15 +11,15 @@ import (
 
 // RunOnce relays everything that was committed before it was called and
 // returns the number of records that the sink has acknowledged. It is for
-// scheduled jobs and tests. Where the Source is Sharded it leads all slots that
-// are free, at the same time.
+// scheduled jobs and tests. If the Source is Sharded, RunOnce leads all free slots
+// at the same time.
 //
-// It returns ErrLeaseHeld at once while other relays lead all slots, and any error
+// It returns ErrLeaseHeld at once if other relays lead all slots, and any error
 // of the source. Failures of the sink are tried again with backoff until ctx ends;
-// then the error of ctx is returned. Records that Config.Policies park or set aside
-// for good are not waited for, nor are those that an earlier relay has set aside to be
-// tried again at a time that has not come. Records up to the first that was not acknowledged
-// or set aside are settled in every case.
+// then RunOnce returns the error of ctx. It does not wait for records that
+// Config.Policies park or set aside for good, nor for records that an earlier relay has
+// set aside until a time that has not come. In every case the position is stored behind
+// the records before the first one that was neither acknowledged nor set aside.
 func (r *Relay) RunOnce(ctx context.Context) (int, error) {
 	if !r.running.CompareAndSwap(false, true) {
 		return 0, ErrAlreadyRunning
@@ -30,29 +30,29 @@ func (r *Relay) RunOnce(ctx context.Context) (int, error) {
 	if err := r.check(ctx); err != nil {
 		return 0, err
 	}
-	c := newSlotLeader(r)
+	l := newSlotLeader(r)
 	acked := 0
 	for {
-		n, err := c.once(ctx)
+		n, err := l.drainOnce(ctx)
 		acked += n
 		if !errors.Is(err, driver.ErrSlotClosed) {
-			return acked, c.endAll(ctx, err)
+			return acked, l.endAll(ctx, err)
 		}
 	}
 }
 
-// once drains all slots that are free. ErrSlotClosed means that there are others
-// now.
-func (c *slotLeader) once(ctx context.Context) (int, error) {
-	c.shared = time.Time{}
-	if err := c.refreshShare(ctx); err != nil {
+// drainOnce drains all free slots. If it returns ErrSlotClosed, the source has other
+// slots now.
+func (l *slotLeader) drainOnce(ctx context.Context) (int, error) {
+	l.shared = time.Time{}
+	if err := l.refreshShare(ctx); err != nil {
 		return 0, err
 	}
 	var terms []*term
 	var err error
-	for len(terms) < c.share.Slots {
+	for len(terms) < l.share.Slots {
 		var t *term
-		if t, err = c.relay.acquire(ctx); err != nil {
+		if t, err = l.relay.acquire(ctx); err != nil {
 			break
 		}
 		t.once = true

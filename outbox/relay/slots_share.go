@@ -1,0 +1,65 @@
+package relay
+
+import (
+	"context"
+	"time"
+)
+
+// refreshShare tells the other relays that this one lives and asks for its share, every
+// third of a lease. After an error the share stays what it was.
+func (l *slotLeader) refreshShare(ctx context.Context) error {
+	r := l.relay
+	if l.sharded == nil || !l.shared.IsZero() && time.Since(l.shared) < r.cfg.Lease/3 {
+		return nil
+	}
+	asked := time.Now()
+	l.joined = true
+	bounded, cancel := context.WithTimeout(ctx, r.cfg.Lease/3)
+	defer cancel()
+	share, err := l.sharded.Share(bounded, r.cfg.Lease)
+	if err != nil {
+		if ctx.Err() == nil {
+			r.onError(ctx, "share", err)
+		}
+		return err
+	}
+	l.shared, l.share = asked, share
+	return r.cfg.Order.checkSlots(share.Slots)
+}
+
+// untilShare returns d, or less if the fair share is to be asked for sooner.
+func (l *slotLeader) untilShare(d time.Duration) time.Duration {
+	if l.sharded == nil {
+		return d
+	}
+	return min(d, max(l.relay.cfg.Lease/3-time.Since(l.shared), 0))
+}
+
+// releaseSurplus tells the youngest terms to end that are more than the fair share.
+func (l *slotLeader) releaseSurplus() {
+	staying := 0
+	for _, slot := range l.slots {
+		if !slot.releasing {
+			staying++
+		}
+	}
+	for i := len(l.slots) - 1; i >= 0 && staying > l.share.Fair; i-- {
+		if slot := l.slots[i]; !slot.releasing {
+			slot.releasing = true
+			slot.cancel()
+			staying--
+		}
+	}
+}
+
+// leave tells the other relays that this one is gone, if it has ever joined them.
+func (l *slotLeader) leave(ctx context.Context) {
+	if !l.joined {
+		return
+	}
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.relay.cfg.DrainTimeout/4)
+	defer cancel()
+	if err := l.sharded.Leave(bounded); err != nil {
+		l.relay.onError(bounded, "leave", err)
+	}
+}
