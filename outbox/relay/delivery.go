@@ -58,7 +58,7 @@ func (d *delivery) begin() {
 func (d *delivery) run(stop, work context.Context) error {
 	for len(d.todo) > 0 {
 		d.moved, d.failure = false, nil
-		d.t.probeUnavailable(work)
+		d.t.breakers.checkUnavailable(work)
 		var err error
 		if places := d.plan(work, time.Now()); len(places) > 0 {
 			err = d.send(stop, work, places)
@@ -84,7 +84,7 @@ func (d *delivery) send(stop, work context.Context, places []int) error {
 	}
 	results, took, err := d.t.call(stop, work, records)
 	if err == nil {
-		d.judge(places, records, results, took)
+		d.judge(work, places, records, results, took)
 	}
 	return err
 }
@@ -137,11 +137,11 @@ func (d *delivery) storeGivenUp(work context.Context) (freed bool, err error) {
 func (d *delivery) wait(now time.Time) time.Duration {
 	var next time.Time
 	for _, i := range d.todo {
-		dest := d.t.destinations.out(d.page.Records[i].Topic)
+		dest := d.t.breakers.out(d.page.Records[i].Topic)
 		if dest == nil {
 			return d.t.retry.Next()
 		}
-		if at := d.t.destinations.probeAt(dest); next.IsZero() || at.Before(next) {
+		if at := d.t.breakers.probeAt(dest); next.IsZero() || at.Before(next) {
 			next = at
 		}
 	}
@@ -164,11 +164,11 @@ func (d *delivery) pause(stop, work context.Context, most time.Duration) (over b
 		if next.Equal(until) {
 			return false, nil
 		}
-		open, held := t.destinations.open, t.held
+		open, held := t.breakers.openCount, t.held
 		if err := t.dueIfTime(stop, work); err != nil {
 			return false, err
 		}
-		if t.destinations.open < open || d.capped && t.held < held {
+		if t.breakers.openCount < open || d.capped && t.held < held {
 			return false, nil
 		}
 	}

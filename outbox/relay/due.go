@@ -39,10 +39,10 @@ func (t *term) finishHeld(stop, work context.Context) error {
 // due sends held records that are due, one call of the sink, and stores what
 // became of them.
 func (t *term) due(stop, work context.Context) error {
-	t.probeUnavailable(work)
+	t.breakers.checkUnavailable(work)
 	now := time.Now()
 	limit := min(t.relay.cfg.PageSize, mostDue)
-	held, err := t.holder.Due(work, limit, t.destinations.waiting(now))
+	held, err := t.holder.Due(work, limit, t.breakers.waiting(now))
 	if err != nil {
 		return t.fault(work, "due", err)
 	}
@@ -80,7 +80,7 @@ func (t *term) pick(held []driver.Held) []*driver.Held {
 	seen := make(map[driver.Key]bool)
 	for i := range held {
 		h := &held[i]
-		if t.destinations.out(h.Topic) == nil {
+		if t.breakers.out(h.Topic) == nil {
 			picks = append(picks, h)
 			continue
 		}
@@ -104,13 +104,8 @@ func (t *term) pick(held []driver.Held) []*driver.Held {
 
 // resolve stores what became of held records that were sent.
 func (t *term) resolve(work context.Context, picks []*driver.Held, records []outbox.Record, results []outbox.Result, took time.Duration) error {
-	probing := make(map[string]bool)
-	for _, h := range picks {
-		if t.destinations.out(h.Topic) != nil {
-			probing[h.Topic] = true
-		}
-	}
-	t.destinations.learn(records, results, took)
+	probing := t.breakers.outAmong(records) // before the call
+	t.breakers.learn(work, records, results, took)
 	if err := firstFailure(results); err != nil {
 		t.relay.onError(work, "send", err)
 	}
@@ -143,7 +138,7 @@ func (t *term) resolve(work context.Context, picks []*driver.Held, records []out
 // is for a destination that is not out.
 func (t *term) staysDue(records []outbox.Record, verdicts int) bool {
 	return verdicts < len(records) && slices.ContainsFunc(records, func(r outbox.Record) bool {
-		return t.destinations.out(r.Topic) == nil
+		return t.breakers.out(r.Topic) == nil
 	})
 }
 
@@ -162,7 +157,7 @@ func (t *term) verdicts(records []outbox.Record, picks []*driver.Held, results [
 		switch {
 		case err == nil:
 		case kind == outbox.FailureNotSent || kind == outbox.FailureOutage,
-			kind == outbox.FailureUnknown && t.destinations.out(r.Topic) != nil && !probing[r.Topic]:
+			kind == outbox.FailureUnknown && t.breakers.out(r.Topic) != nil && !probing[r.Topic]:
 			continue
 		default:
 			attempts++
@@ -211,7 +206,7 @@ func (t *term) resolved(verdicts []driver.Verdict, free []driver.Key) {
 // has dealt with them.
 func (t *term) forgetRetries(now time.Time) {
 	for seq, p := range t.retries {
-		if d := t.destinations.out(p.topic); p.at.Before(now) && (d == nil || t.destinations.ready(d, now)) {
+		if d := t.breakers.out(p.topic); p.at.Before(now) && (d == nil || t.breakers.mayProbe(d, now)) {
 			delete(t.retries, seq)
 		}
 	}

@@ -107,8 +107,8 @@ func (t *term) schedule(now time.Time) {
 	next := now.Add(max(t.relay.cfg.PollMax, 10*t.dueCost))
 	for _, p := range t.retries {
 		at := p.at
-		if d := t.destinations.out(p.topic); d != nil && t.destinations.probeAt(d).After(at) {
-			at = t.destinations.probeAt(d)
+		if d := t.breakers.out(p.topic); d != nil && t.breakers.probeAt(d).After(at) {
+			at = t.breakers.probeAt(d)
 		}
 		if at.Before(next) {
 			next = at
@@ -121,7 +121,7 @@ func (t *term) schedule(now time.Time) {
 func (t *term) showHeld() {
 	v := heldView{records: t.held, keys: len(t.heldKeys)}
 	for _, p := range t.retries {
-		if t.destinations.out(p.topic) != nil {
+		if t.breakers.out(p.topic) != nil {
 			continue
 		}
 		if v.oldest.IsZero() || p.created.Before(v.oldest) {

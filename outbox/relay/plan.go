@@ -15,12 +15,12 @@ import (
 // record is sent.
 func (d *delivery) plan(work context.Context, now time.Time) (send []int) {
 	d.capped = false
-	probes := make(map[*destination]int)
+	probes := make(map[*breaker]int)
 	left := d.todo[:0]
 	mayHold := sync.OnceValue(func() bool { return d.mayHoldForOutage(work, now) })
 	for _, i := range d.todo {
 		r := &d.page.Records[i]
-		dest := d.t.destinations.out(r.Topic)
+		dest := d.t.breakers.out(r.Topic)
 		switch {
 		case d.isHeld(r):
 			if !d.hold(i, driver.Holding{Fate: driver.FateWait}) {
@@ -30,7 +30,7 @@ func (d *delivery) plan(work context.Context, now time.Time) (send []int) {
 			left = append(left, i)
 		case dest == nil:
 			send, left = append(send, i), append(left, i)
-		case d.t.destinations.ready(dest, now):
+		case d.t.breakers.mayProbe(dest, now):
 			d.propose(probes, dest, i)
 			left = append(left, i)
 		case !dest.refused && !mayHold() || !d.hold(i, driver.Holding{Fate: driver.FateRetry, Attempts: d.tries[i]}):
@@ -47,7 +47,7 @@ func (d *delivery) plan(work context.Context, now time.Time) (send []int) {
 
 // propose makes place the probe of dest if nothing better was found before it:
 // of those that are first of their key, the one that has failed least often.
-func (d *delivery) propose(probes map[*destination]int, dest *destination, place int) {
+func (d *delivery) propose(probes map[*breaker]int, dest *breaker, place int) {
 	best, ok := probes[dest]
 	if !ok {
 		probes[dest] = place
@@ -80,16 +80,16 @@ const blindPages = 12
 func (d *delivery) mayHoldForOutage(work context.Context, now time.Time) bool {
 	t := d.t
 	switch {
-	case t.holder == nil || t.destinations.open == 0:
+	case t.holder == nil || t.breakers.openCount == 0:
 		return false
-	case t.destinations.recently(now) || !d.onlyOut():
-		return t.destinations.known.elsewhere()
+	case t.breakers.ackedRecently(now) || !d.onlyOut():
+		return t.breakers.seen.anyUp()
 	}
 	// Nothing shows that any other destination answers, nor that there is any
 	// behind this page. Look, but slowly.
 	checker, ok := t.relay.sink.(driver.Checker)
 	every := t.relay.cfg.BackoffMax
-	if !t.destinations.known.elsewhere() {
+	if !t.breakers.seen.anyUp() {
 		every *= blindPages
 		if !ok {
 			return false
@@ -113,7 +113,7 @@ func (d *delivery) mayHoldForOutage(work context.Context, now time.Time) bool {
 // onlyOut says whether all that is left is for destinations that are out.
 func (d *delivery) onlyOut() bool {
 	return !slices.ContainsFunc(d.todo, func(i int) bool {
-		return d.t.destinations.out(d.page.Records[i].Topic) == nil
+		return d.t.breakers.out(d.page.Records[i].Topic) == nil
 	})
 }
 
@@ -165,21 +165,16 @@ func (d *delivery) hold(place int, h driver.Holding) bool {
 }
 
 // judge takes in the sink's answer to one call with the records of places.
-func (d *delivery) judge(places []int, records []outbox.Record, results []outbox.Result, took time.Duration) {
+func (d *delivery) judge(work context.Context, places []int, records []outbox.Record, results []outbox.Result, took time.Duration) {
 	t := d.t
 	d.failure = firstFailure(results)
-	if d.failure == nil && t.destinations.open == 0 {
-		t.destinations.lastAck = time.Now()
+	if d.failure == nil && t.breakers.openCount == 0 {
+		t.breakers.lastAck = time.Now()
 		d.removeTodo(places)
 		return
 	}
-	probing := make(map[string]bool) // topics that were out before the call
-	for i := range records {
-		if t.destinations.out(records[i].Topic) != nil {
-			probing[records[i].Topic] = true
-		}
-	}
-	t.destinations.learn(records, results, took)
+	probing := t.breakers.outAmong(records) // before the call
+	t.breakers.learn(work, records, results, took)
 	gone := make([]int, 0, len(places))
 	for i, place := range places {
 		if results[i].Err == nil || d.fail(place, results[i].Err, probing[records[i].Topic]) {
@@ -188,7 +183,7 @@ func (d *delivery) judge(places []int, records []outbox.Record, results []outbox
 	}
 	d.removeTodo(gone)
 	// What waits for a destination that is out may have to be set aside.
-	d.moved = d.moved || t.holder != nil && t.destinations.open > 0
+	d.moved = d.moved || t.holder != nil && t.breakers.openCount > 0
 }
 
 // removeTodo takes places, which ascend, off what is left to do.
@@ -212,7 +207,7 @@ func (d *delivery) fail(place int, err error, probe bool) bool {
 	t := d.t
 	r := &d.page.Records[place]
 	kind := outbox.KindOf(err)
-	out := t.destinations.out(r.Topic) != nil
+	out := t.breakers.out(r.Topic) != nil
 	if kind == outbox.FailureNotSent || kind == outbox.FailureOutage || kind == outbox.FailureUnknown && out && !probe {
 		return false
 	}

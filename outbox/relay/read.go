@@ -42,7 +42,7 @@ func (t *term) read(stop, work context.Context) error {
 		case len(page.Records) > 0:
 			idle.Reset()
 			limit.learn(page.Records)
-			t.destinations.known.read(page.Records)
+			t.breakers.seen.noteRead(page.Records)
 			if !t.hand(stop, page) {
 				return nil
 			}

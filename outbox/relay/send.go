@@ -99,14 +99,14 @@ func (t *term) deliver(stop, work context.Context, page driver.Page) error {
 		results, took, err := t.call(stop, work, page.Records)
 		switch {
 		case err == nil && firstFailure(results) == nil:
-			t.destinations.lastAck = time.Now()
+			t.breakers.lastAck = time.Now()
 			return d.settle(work, len(page.Records))
 		case err != nil && work.Err() != nil:
 			return context.Cause(work)
 		}
 		d.begin()
 		if err == nil {
-			d.judge(slices.Clone(d.todo), page.Records, results, took)
+			d.judge(work, slices.Clone(d.todo), page.Records, results, took)
 		}
 		if done, err := d.rest(stop, work, err); done || err != nil {
 			return err
@@ -123,7 +123,7 @@ func isOver(ctx context.Context) bool { return ctx.Err() != nil }
 // undisturbed reports whether nothing is held and no destination is out, so that a page can
 // be sent as it is.
 func (t *term) undisturbed() bool {
-	return len(t.heldKeys) == 0 && t.destinations.open == 0
+	return len(t.heldKeys) == 0 && t.breakers.openCount == 0
 }
 
 // advance settles the first n records of page.

@@ -72,7 +72,7 @@ func (r *Relay) State() State {
 	}
 	for _, t := range w.terms {
 		s.Slots = append(s.Slots, SlotState{Slot: t.slot, Epoch: t.session.Epoch(), Since: t.since})
-		if out := t.breakers.Load(); out != nil {
+		if out := t.openBreakers.Load(); out != nil {
 			s.Out = append(s.Out, *out...)
 		}
 	}

@@ -34,23 +34,23 @@ type term struct {
 	slot    int
 
 	// The sender's goroutine owns these.
-	destinations *destinations
-	holder       driver.Holder // nil where records cannot be set aside
-	heldKeys     map[driver.Key]struct{}
-	held         int                    // records that are held, as far as is known
-	retries      map[int64]pendingRetry // by Seq
-	dueAt        time.Time              // of the next look for held records that are due
-	dueMore      bool                   // some are due, as far as is known
-	dueCost      time.Duration          // of the last look
-	full         bool                   // nothing more can be set aside
-	counted      time.Time              // when held was last counted, not reckoned
-	heldBlind    time.Time              // a page was last set aside without a sign that others answer
+	breakers  *breakers
+	holder    driver.Holder // nil where records cannot be set aside
+	heldKeys  map[driver.Key]struct{}
+	held      int                    // records that are held, as far as is known
+	retries   map[int64]pendingRetry // by Seq
+	dueAt     time.Time              // of the next look for held records that are due
+	dueMore   bool                   // some are due, as far as is known
+	dueCost   time.Duration          // of the last look
+	full      bool                   // nothing more can be set aside
+	counted   time.Time              // when held was last counted, not reckoned
+	heldBlind time.Time              // a page was last set aside without a sign that others answer
 
 	// What State tells.
-	since    time.Time
-	oldest   atomic.Pointer[handView]
-	heldView atomic.Pointer[heldView]
-	breakers atomic.Pointer[[]BreakerState]
+	since        time.Time
+	oldest       atomic.Pointer[handView]
+	heldView     atomic.Pointer[heldView]
+	openBreakers atomic.Pointer[[]BreakerState]
 }
 
 func newTerm(r *Relay, s driver.Session, deadline time.Time) *term {
@@ -81,7 +81,7 @@ func (t *term) run(ctx context.Context) error {
 	defer cancel(nil)
 	defer t.boundDrain(stop, cancel)()
 
-	t.destinations = newDestinations(&t.relay.cfg, t.relay.sink, func(all []*destination) { t.showBreakers(work, all) })
+	t.breakers = newBreakers(t.relay, &t.openBreakers)
 	t.relay.watch.enter(t)
 	defer t.relay.watch.leave(t)
 	err := failpoint.Inject(ctx, failpoint.RelayLeaseAcquired)

@@ -114,7 +114,7 @@ func failureMutants() []Mutant {
 		{
 			Name: "probes-that-hang-hold-others-up", Breaks: []string{"O7"},
 			Change:  "a destination that is away is probed however long that takes",
-			File:    "outbox/relay/destination.go",
+			File:    "outbox/relay/breaker_learn.go",
 			Old:     `wait = max(wait, 4*took)`,
 			New:     `wait = max(wait, took/1000)`,
 			Package: "outbox/relay", Test: "TestO7_ProbesThatHang",
@@ -138,9 +138,9 @@ func failureMutants() []Mutant {
 		{
 			Name: "outage-that-nobody-names", Breaks: []string{"O8"},
 			Change:  "failures of many keys in a row are not taken for an outage",
-			File:    "outbox/relay/destination.go",
-			Old:     `case !d.open && suspect && len(d.failed) < ds.cfg.SuspectKeys:`,
-			New:     `case !d.open && suspect:`,
+			File:    "outbox/relay/breaker_learn.go",
+			Old:     `case !b.open && suspect && len(b.failed) < suspectKeys:`,
+			New:     `case !b.open && suspect:`,
 			Package: "outbox/relay", Test: "TestO8_MisclassifiedOutage",
 		},
 		{
@@ -170,9 +170,9 @@ func failureMutants() []Mutant {
 		{
 			Name: "one-probe-for-each-unavailable-topic", Breaks: []string{"O7"},
 			Change:  "the sink is not asked about topics, but a record of each is tried",
-			File:    "outbox/relay/destination.go",
-			Old:     `ds.unavailable.checker, _ = sink.(driver.TopicChecker)`,
-			New:     `_, _ = sink.(driver.TopicChecker)`,
+			File:    "outbox/relay/breaker.go",
+			Old:     `bs.unavailable.checker, _ = r.sink.(driver.TopicChecker)`,
+			New:     `_, _ = r.sink.(driver.TopicChecker)`,
 			Package: "outbox/relay", Test: "TestO7_MissingTopics",
 		},
 	}

@@ -8,59 +8,59 @@ import (
 	"strings"
 )
 
-// showBreakers publishes the breakers that are open, and that those of all have changed:
-// once a call of the sink, however many topics it was about.
-func (t *term) showBreakers(ctx context.Context, all []*destination) {
+// show publishes the open breakers to State, and those that have changed to the hooks and
+// the log: once a call of the sink, however many topics it was about.
+func (bs *breakers) show(ctx context.Context) {
 	var open []BreakerState
 	refused := 0
-	for _, d := range t.destinations.byTopic {
-		if d.open {
-			open = append(open, t.destinations.state(d))
+	for _, b := range bs.byTopic {
+		if b.open {
+			open = append(open, bs.state(b))
 		}
-		if d.refused {
+		if b.refused {
 			refused++
 		}
 	}
 	slices.SortFunc(open, func(a, b BreakerState) int { return strings.Compare(a.Topic, b.Topic) })
-	t.breakers.Store(&open)
+	bs.shown.Store(&open)
 
-	states := make([]BreakerState, len(all))
-	for i, d := range all {
-		states[i] = t.destinations.state(d)
+	changed := make([]BreakerState, len(bs.changed))
+	for i, b := range bs.changed {
+		changed[i] = bs.state(b)
 	}
-	t.relay.onBreakers(ctx, states)
-	t.alarmUnavailable(ctx, states, refused)
+	bs.relay.onBreakers(ctx, changed)
+	bs.relay.alarmUnavailable(ctx, changed, refused)
 }
 
-func (ds *destinations) state(d *destination) BreakerState {
-	s := BreakerState{Topic: d.topic, Open: d.open, Suspect: d.suspect, Unavailable: d.refused, Since: d.since}
-	if d.open {
-		s.NextProbe, s.Err = ds.probeAt(d), d.err
+func (bs *breakers) state(b *breaker) BreakerState {
+	s := BreakerState{Topic: b.topic, Open: b.open, Suspect: b.suspect, Unavailable: b.refused, Since: b.since}
+	if b.open {
+		s.NextProbe, s.Err = bs.probeAt(b), b.err
 	}
 	return s
 }
 
 // alarmUnavailable raises one alarm for all topics that the destination does not take.
-func (t *term) alarmUnavailable(ctx context.Context, changed []BreakerState, refused int) {
+func (r *Relay) alarmUnavailable(ctx context.Context, changed []BreakerState, refused int) {
 	if refused == 0 {
-		t.relay.watch.clear(AlarmUnavailable)
+		r.watch.clear(AlarmUnavailable)
 		return
 	}
 	i := slices.IndexFunc(changed, func(s BreakerState) bool { return s.Unavailable })
 	if i < 0 {
 		return
 	}
-	t.relay.watch.raise(ctx, t.relay, Alarm{
+	r.watch.raise(ctx, r, Alarm{
 		Kind: AlarmUnavailable, Topic: changed[i].Topic,
 		Detail: fmt.Sprintf("the destination does not take %d topics, whose records are set aside; of the first one it says: %v", refused, changed[i].Err),
 	})
 }
 
-// mostBreakerLines is the number of breakers that have changed at once up to which each
-// has a line of the log.
-const mostBreakerLines = 8
+// maxBreakerLines is the number of breakers that may change at once before they share a
+// line of the log.
+const maxBreakerLines = 8
 
-// logBreakers writes what has changed: a line for each, or one for all that are alike.
+// logBreakers logs what has changed: a line for each breaker, or one for all of a kind.
 func (r *Relay) logBreakers(ctx context.Context, states []BreakerState) {
 	var back, out, refused []BreakerState
 	for _, s := range states {
@@ -86,13 +86,13 @@ func (r *Relay) logBreakers(ctx context.Context, states []BreakerState) {
 	})
 }
 
-// logLines calls line for each of states, or once for all of them: where a line is for
-// atLeast of them or where they are many. topics is their number then.
+// logLines calls line for each of states, or only for the first if a line is for atLeast
+// of them or if they are many. topics is their number then.
 func logLines(states []BreakerState, atLeast int, line func(s BreakerState, topics slog.Attr)) {
 	if len(states) == 0 {
 		return
 	}
-	if atLeast > 1 || len(states) > mostBreakerLines {
+	if atLeast > 1 || len(states) > maxBreakerLines {
 		line(states[0], slog.Int("topics", len(states)))
 		return
 	}
