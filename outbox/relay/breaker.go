@@ -62,7 +62,7 @@ func newBreakers(r *Relay, shown *atomic.Pointer[[]BreakerState]) *breakers {
 	bs := &breakers{relay: r, shown: shown, byTopic: make(map[string]*breaker), seen: newSeenTopics()}
 	bs.unavailable.checker, _ = r.sink.(driver.TopicChecker)
 	bs.unavailable.topics = make(map[string]*breaker)
-	bs.unavailable.wait = jitter.Backoff{Min: r.cfg.BackoffMin, Max: r.cfg.BackoffMax}
+	bs.unavailable.wait = r.cfg.backoff()
 	return bs
 }
 
@@ -70,7 +70,7 @@ func newBreakers(r *Relay, shown *atomic.Pointer[[]BreakerState]) *breakers {
 func (bs *breakers) at(topic string) *breaker {
 	b := bs.byTopic[topic]
 	if b == nil {
-		b = &breaker{topic: topic, wait: jitter.Backoff{Min: bs.relay.cfg.BackoffMin, Max: bs.relay.cfg.BackoffMax}}
+		b = &breaker{topic: topic, wait: bs.relay.cfg.backoff()}
 		bs.byTopic[topic] = b
 	}
 	return b

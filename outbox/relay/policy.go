@@ -3,13 +3,9 @@ package relay
 import (
 	"cmp"
 	"fmt"
-	"time"
 
-	"github.com/leat-go/leat/internal/jitter"
-	"github.com/leat-go/leat/internal/storable"
 	"github.com/leat-go/leat/internal/topics"
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/driver"
 )
 
 // Action is what becomes of a record that cannot be delivered: at once where the
@@ -75,8 +71,6 @@ func (c Config) validatePolicies() error {
 			return outbox.ConfigError(field+".Action", p.Action, "is not an action")
 		case p.Attempts < 1 || p.Attempts > 1_000_000:
 			return outbox.ConfigError(field+".Attempts", p.Attempts, "must be 1 to 1000000")
-		case c.Order == OrderTotal && p.Action != Block:
-			return outbox.ConfigError(field+".Action", p.Action, "must be block where Order is total")
 		}
 	}
 	return nil
@@ -90,44 +84,4 @@ func (c Config) policy(topic string) Policy {
 		}
 	}
 	return Policy{}.withDefaults()
-}
-
-// verdict says what becomes of a record of topic whose delivery has failed for
-// the n-th time, now of kind.
-func (c Config) verdict(topic string, kind outbox.FailureKind, n int) (fate driver.Fate, reason string) {
-	p := c.policy(topic)
-	if p.Action == Block || kind != outbox.FailurePermanent && n < p.Attempts {
-		return driver.FateRetry, ""
-	}
-	if kind == outbox.FailurePermanent {
-		reason = "the sink says that it can never be delivered"
-	} else {
-		reason = fmt.Sprintf("delivery has failed %d times", n)
-	}
-	switch p.Action {
-	case DeadLetter:
-		return driver.FateDead, reason
-	case Skip:
-		return driver.FateSkip, reason
-	default:
-		return driver.FatePark, reason
-	}
-}
-
-// retryIn is the wait after the n-th failure of a record, from 1.
-func (c Config) retryIn(n int) time.Duration {
-	wait := c.BackoffMin
-	for range n - 1 {
-		if wait *= 2; wait >= c.BackoffMax {
-			return jitter.Below(c.BackoffMax, 0.5)
-		}
-	}
-	return jitter.Below(wait, 0.5)
-}
-
-const maxErrorBytes = 2000
-
-// attempt is the note on a failed delivery.
-func attempt(now time.Time, err error) driver.Attempt {
-	return driver.Attempt{At: now, Kind: outbox.KindOf(err), Error: storable.AtMost(err.Error(), maxErrorBytes)}
 }

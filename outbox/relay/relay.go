@@ -41,6 +41,7 @@ type Relay struct {
 	sink    driver.Sink
 	cfg     Config
 	log     *slog.Logger
+	newMode newMode
 	running atomic.Bool
 	hooking sync.Mutex // hooks are called from several goroutines
 	watch   watch
@@ -60,10 +61,11 @@ func New(source driver.Source, sink driver.Sink, cfg Config) (*Relay, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	if err := cfg.validateExactlyOnce(sink); err != nil {
+	newMode, err := chooseMode(&cfg, sink)
+	if err != nil {
 		return nil, err
 	}
-	return &Relay{source: source, sink: sink, cfg: cfg, log: cfg.Logger}, nil
+	return &Relay{source: source, sink: sink, cfg: cfg, log: cfg.Logger, newMode: newMode}, nil
 }
 
 // Run relays until ctx ends, then drains and returns nil: the page that was

@@ -45,7 +45,7 @@ type termEnd struct {
 func newSlotLeader(r *Relay) *slotLeader {
 	l := &slotLeader{
 		relay: r, share: driver.Share{Slots: 1, Fair: 1}, ended: make(chan termEnd),
-		retry: jitter.Backoff{Min: r.cfg.BackoffMin, Max: r.cfg.BackoffMax},
+		retry: r.cfg.backoff(),
 	}
 	l.sharded, _ = r.source.(driver.Sharded)
 	return l

@@ -10,43 +10,28 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/internal/failpoint"
-	"github.com/leat-go/leat/internal/jitter"
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// term is the time of one relay under one lease. Three goroutines share it: a
-// reader that fetches pages ahead, a sender that delivers them one at a time
-// and settles them, and a renewer that renews the lease or, failing that, ends
-// the term before another relay can take over.
+// term is the time of one relay under one lease. Three goroutines share it: the reader
+// fetches pages ahead, the sender delivers them, and the renewer renews the lease or, if
+// it cannot, ends the term before another relay can take over.
 type term struct {
 	relay   *Relay
 	session driver.Session
-	retry   *jitter.Backoff
-	wakes   <-chan struct{}
-	once    bool
-
-	exact   *exactlyOnce // nil where the sink is not transactional
-	lease   lease
-	pages   chan driver.Page
-	settled chan struct{} // rung after each Advance; holds one ring
-	drained atomic.Bool   // once: the reader saw the end, with all settled
-	acked   atomic.Int64
 	slot    int
+	wakes   <-chan struct{}
+	once    bool // the term ends as soon as all is delivered that was committed before
 
-	// The sender's goroutine owns these.
-	breakers  *breakers
-	holder    driver.Holder // nil where records cannot be set aside
-	heldKeys  map[driver.Key]struct{}
-	held      int                    // records that are held, as far as is known
-	retries   map[int64]pendingRetry // by Seq
-	dueAt     time.Time              // of the next look for held records that are due
-	dueMore   bool                   // some are due, as far as is known
-	dueCost   time.Duration          // of the last look
-	full      bool                   // nothing more can be set aside
-	counted   time.Time              // when held was last counted, not reckoned
-	heldBlind time.Time              // a page was last set aside without a sign that others answer
+	lease     lease
+	reader    reader
+	sender    sender
+	pages     chan driver.Page // from the reader to the sender
+	delivered chan struct{}    // receives after each page that was delivered; holds one
+	drained   atomic.Bool      // once: the reader saw the end, and all is delivered
+	acked     atomic.Int64     // records
 
-	// What State tells.
+	// What State shows.
 	since        time.Time
 	oldest       atomic.Pointer[handView]
 	heldView     atomic.Pointer[heldView]
@@ -55,25 +40,26 @@ type term struct {
 
 func newTerm(r *Relay, s driver.Session, deadline time.Time) *term {
 	t := &term{
-		relay:   r,
-		session: s,
-		retry:   &jitter.Backoff{Min: r.cfg.BackoffMin, Max: r.cfg.BackoffMax},
-		lease:   lease{deadline: deadline, extended: make(chan struct{})},
-		pages:   make(chan driver.Page, max(r.cfg.ReadAhead, 0)),
-		settled: make(chan struct{}, 1),
-		since:   time.Now(),
+		relay:     r,
+		session:   s,
+		lease:     lease{deadline: deadline, extended: make(chan struct{})},
+		pages:     make(chan driver.Page, max(r.cfg.ReadAhead, 0)),
+		delivered: make(chan struct{}, 1),
+		since:     time.Now(),
 	}
+	t.reader.init(t)
+	t.sender.init(t)
 	if slotted, ok := s.(driver.Slotted); ok {
 		t.slot = slotted.Slot()
 	}
 	return t
 }
 
-// run relays until ctx ends (nil), or until the first error.
+// run relays until ctx ends, and returns nil then, or until the first error.
 //
-// Two contexts: when stop ends, nothing new is begun. work is what calls run
-// under: it outlives stop by most of DrainTimeout (the rest is for the release),
-// and ends at once with the lease.
+// It works with two contexts. When stop ends, nothing new is begun. The calls run under
+// work: it outlives stop by most of DrainTimeout (the rest is for the release), and ends
+// at once with the lease.
 func (t *term) run(ctx context.Context) error {
 	stop, halt := context.WithCancel(ctx)
 	defer halt()
@@ -81,16 +67,29 @@ func (t *term) run(ctx context.Context) error {
 	defer cancel(nil)
 	defer t.boundDrain(stop, cancel)()
 
-	t.breakers = newBreakers(t.relay, &t.openBreakers)
 	t.relay.watch.enter(t)
 	defer t.relay.watch.leave(t)
 	err := failpoint.Inject(ctx, failpoint.RelayLeaseAcquired)
 	if err == nil {
-		err = t.deliverExactlyOnce()
+		t.sender.mode, err = t.relay.newMode(&t.sender)
 	}
 	if err != nil {
 		return t.end(ctx, err)
 	}
+	err = t.runGoroutines(stop, work, halt, cancel)
+	if cause := context.Cause(work); cause != nil && (err == nil || ctx.Err() != nil || errors.Is(cause, driver.ErrLeaseLost)) {
+		err = cause // the lease was lost or the drain took too long: all other errors follow from it
+	}
+	if errors.Is(err, driver.ErrSlotClosed) {
+		return errors.Join(t.end(ctx, nil), driver.ErrSlotClosed)
+	}
+	return t.end(ctx, err)
+}
+
+// runGoroutines runs the reader, the sender and the renewer until all have ended, and
+// returns their first error. An error calls halt, which ends stop; a lost lease calls
+// lose, which ends work.
+func (t *term) runGoroutines(stop, work context.Context, halt context.CancelFunc, lose context.CancelCauseFunc) error {
 	var first firstError
 	fail := func(err error) {
 		if err != nil {
@@ -100,21 +99,13 @@ func (t *term) run(ctx context.Context) error {
 	}
 	var flow, renewer sync.WaitGroup
 	done := make(chan struct{})
-	flow.Go(func() { defer close(t.pages); fail(t.begin(stop, work)) })
-	flow.Go(func() { fail(t.send(stop, work)) })
-	renewer.Go(func() { fail(t.renew(work, cancel, done)) })
+	flow.Go(func() { defer close(t.pages); fail(t.reader.run(stop, work)) })
+	flow.Go(func() { fail(t.sender.run(stop, work)) })
+	renewer.Go(func() { fail(t.renew(work, lose, done)) })
 	flow.Wait()
 	close(done)
 	renewer.Wait()
-
-	err = first.get()
-	if cause := context.Cause(work); cause != nil && (err == nil || ctx.Err() != nil || errors.Is(cause, driver.ErrLeaseLost)) {
-		err = cause // the lease was lost or draining took too long: all else follows from it
-	}
-	if errors.Is(err, driver.ErrSlotClosed) {
-		return errors.Join(t.end(ctx, nil), driver.ErrSlotClosed)
-	}
-	return t.end(ctx, err)
+	return first.get()
 }
 
 // releaseTime is the part of DrainTimeout that is kept for the release.
@@ -142,7 +133,7 @@ func (t *term) boundDrain(stop context.Context, cancel context.CancelCauseFunc) 
 	}
 }
 
-// end gives up the lease and says why the term ended; nil for a clean stop.
+// end releases the lease and returns why the term ended; nil after a clean stop.
 func (t *term) end(ctx context.Context, err error) error {
 	r := t.relay
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.releaseTime())
@@ -159,31 +150,12 @@ func (t *term) end(ctx context.Context, err error) error {
 	return err
 }
 
-// fault reports err of operation, unless it only says that work has ended.
+// fault reports err of operation to the hooks and returns it. If work has ended, err only
+// follows from that: fault returns the cause then.
 func (t *term) fault(work context.Context, operation string, err error) error {
 	if work.Err() != nil {
 		return context.Cause(work)
 	}
 	t.relay.onError(work, operation, err)
 	return err
-}
-
-// firstError keeps the first error it is given.
-type firstError struct {
-	mu  sync.Mutex
-	err error
-}
-
-func (f *firstError) set(err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.err == nil {
-		f.err = err
-	}
-}
-
-func (f *firstError) get() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.err
 }

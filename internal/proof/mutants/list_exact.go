@@ -54,15 +54,15 @@ func exactMutants() []Mutant {
 		{
 			Name: "unknown-outcome-goes-on", Breaks: []string{"R12"},
 			Change:  "after a commit without an answer the same client sends again",
-			File:    "outbox/relay/exactly_once.go",
-			Old:     "		if err != nil {\n			return t.fault(work, \"send\", err)",
+			File:    "outbox/relay/mode_exact.go",
+			Old:     "		if err != nil {\n			return s.term.fault(work, \"send\", err)",
 			New:     "		if err != nil {\n			continue",
 			Package: "outbox/relay", Test: "TestR12_UnknownOutcomeAsksTheSink", Hangs: true,
 		},
 		{
 			Name: "sink-is-not-asked-where-it-is", Breaks: []string{"R12", "O10"},
 			Change:  "a term begins at the position that the database knows",
-			File:    "outbox/relay/exactly_once.go",
+			File:    "outbox/relay/mode_exact_begin.go",
 			Old:     `if position != nil || !cfg.AdoptPosition {`,
 			New:     `if position == nil && !cfg.AdoptPosition {`,
 			Package: "outbox/relay", Test: "TestR12_ResumesWhereTheSinkIs",
@@ -70,7 +70,7 @@ func exactMutants() []Mutant {
 		{
 			Name: "record-that-blocks-is-passed", Breaks: []string{"R12", "O2"},
 			Change:  "a record that Kafka refuses is left out",
-			File:    "outbox/relay/exactly_once.go",
+			File:    "outbox/relay/mode_exact.go",
 			Old:     `until = done + prefix.N`,
 			New:     `done, until = done+prefix.N, len(page.Records)`,
 			Package: "outbox/relay", Test: "TestR12_PrefixIsCommittedThenBlocks", Hangs: true,

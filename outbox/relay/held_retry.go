@@ -1,0 +1,136 @@
+package relay
+
+import (
+	"context"
+	"time"
+
+	"github.com/leat-go/leat/internal/wait"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
+)
+
+// maxDue bounds the held records that are sent at once.
+const maxDue = 500
+
+// retryIfDue delivers held records that are due, if it is time to ask for them.
+func (h *heldRecords) retryIfDue(stop, work context.Context) error {
+	if h.possible() && !isOver(stop) && !time.Now().Before(h.dueAt) {
+		return h.retryDue(stop, work)
+	}
+	return nil
+}
+
+// finish ends the sender. A term that runs once ends only when no record is left that it
+// is to try again.
+func (h *heldRecords) finish(stop, work context.Context) error {
+	t := h.s.term
+	for t.once && h.possible() && (h.dueMore || len(h.retries) > 0) {
+		if !wait.Full(stop, time.Until(h.dueAt)) {
+			t.drained.Store(false)
+			return nil
+		}
+		if err := h.retryIfDue(stop, work); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// retryDue sends held records that are due in one call of the sink, and stores what
+// becomes of them.
+func (h *heldRecords) retryDue(stop, work context.Context) error {
+	h.breakers.checkUnavailable(work)
+	s, now := h.s, time.Now()
+	limit := min(s.relay.cfg.PageSize, maxDue)
+	due, err := h.holder.Due(work, limit, h.breakers.waiting(now))
+	if err != nil {
+		return s.term.fault(work, "due", err)
+	}
+	h.dueTook = time.Since(now)
+	h.dueMore = len(due) == limit
+	picks := h.pick(due)
+	if len(picks) == 0 {
+		h.dueMore = false
+		h.forgetRetries(now)
+		h.schedule(now)
+		h.show()
+		return nil
+	}
+	records := make([]outbox.Record, len(picks))
+	for i, p := range picks {
+		records[i] = p.Record
+	}
+	results, took, err := s.send(stop, work, records)
+	if work.Err() != nil {
+		return context.Cause(work)
+	}
+	if err != nil {
+		s.relay.onError(work, "send", err)
+		h.dueAt = time.Now().Add(s.retry.Next())
+		return nil
+	}
+	return h.resolve(work, picks, records, results, took)
+}
+
+// pick returns what to send of the records that are due: all of topics that are not out.
+// Of each topic that is out it returns one record as a probe: of the records that are
+// first of their key, the one with the fewest attempts.
+func (h *heldRecords) pick(due []driver.Held) []*driver.Held {
+	picks := make([]*driver.Held, 0, len(due))
+	probes := make(map[string]int) // places in picks
+	seen := make(map[driver.Key]bool)
+	for i := range due {
+		r := &due[i]
+		if h.breakers.out(r.Topic) == nil {
+			picks = append(picks, r)
+			continue
+		}
+		if key := keyOf(&r.Record); r.Key != "" {
+			if seen[key] {
+				continue
+			}
+			seen[key] = true
+		}
+		at, ok := probes[r.Topic]
+		switch {
+		case !ok:
+			probes[r.Topic] = len(picks)
+			picks = append(picks, r)
+		case r.Attempts < picks[at].Attempts:
+			picks[at] = r
+		}
+	}
+	return picks
+}
+
+// schedule sets dueAt: at once if some records are due, as far as is known, else when the
+// first one will be. It is within PollMax in any case, since operators redrive records,
+// too; but if Due takes long, as with thousands of topics that are out, it is called less
+// often, so that it costs a tenth of the time at most.
+func (h *heldRecords) schedule(now time.Time) {
+	if h.dueMore {
+		h.dueAt = now
+		return
+	}
+	next := now.Add(max(h.s.relay.cfg.PollMax, 10*h.dueTook))
+	for _, p := range h.retries {
+		at := p.at
+		if b := h.breakers.out(p.topic); b != nil && h.breakers.probeAt(b).After(at) {
+			at = h.breakers.probeAt(b)
+		}
+		if at.Before(next) {
+			next = at
+		}
+	}
+	h.dueAt = next
+}
+
+// forgetRetries forgets records that should be due and were not found: an operator has
+// dealt with them.
+func (h *heldRecords) forgetRetries(now time.Time) {
+	for seq, p := range h.retries {
+		if b := h.breakers.out(p.topic); p.at.Before(now) && (b == nil || h.breakers.mayProbe(b, now)) {
+			delete(h.retries, seq)
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package relay
+
+import (
+	"context"
+	"time"
+)
+
+// recountEvery is how often a relay that has reached MaxHeld asks how many records are
+// held.
+const recountEvery = 30 * time.Second
+
+// hasRoom reports whether another record can be set aside, if pending ones are besides
+// those that are held.
+func (h *heldRecords) hasRoom(pending int) bool {
+	return h.count+pending < h.s.relay.cfg.MaxHeld
+}
+
+// findRoom counts the held records again now and then, since an operator may have dropped
+// some, and reports whether there is room for more than pending ones. If there is none, it
+// raises the alarm, once.
+func (h *heldRecords) findRoom(work context.Context, pending int) (room bool, err error) {
+	if h.counted.IsZero() || time.Since(h.counted) >= recountEvery {
+		n, err := h.holder.CountHeld(work)
+		if err != nil {
+			return false, h.s.term.fault(work, "count_held", err)
+		}
+		h.counted, h.count = time.Now(), n
+		h.show()
+		h.clearFull()
+		room = h.hasRoom(pending)
+	}
+	if !room {
+		h.full = true
+		r := h.s.relay
+		r.watch.raise(work, r, Alarm{Kind: AlarmHeldCap, Detail: "MaxHeld is reached; the relay stops at its page until held records are dealt with"})
+	}
+	return room, nil
+}
+
+// clearFull ends the alarm if there is room again, so that the next one is raised.
+func (h *heldRecords) clearFull() {
+	if h.full && h.hasRoom(0) {
+		h.full = false
+		h.s.relay.watch.clear(AlarmHeldCap)
+	}
+}

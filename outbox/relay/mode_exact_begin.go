@@ -1,0 +1,103 @@
+package relay
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
+)
+
+var errHeldBefore = fmt.Errorf("%w: it holds records that an earlier relay has set aside, which a TransactionalSink would overtake; redrive them with that relay's sink, or drop them", driver.ErrSourceUnusable)
+
+// transactionTimer is a TransactionalSink that knows how long the destination keeps a
+// transaction open.
+type transactionTimer interface {
+	TransactionTimeout() time.Duration
+}
+
+// validateExact refuses what cannot work with sink. There is only one position, and
+// nothing passes a record that cannot be delivered: the only Action is Block, also if no
+// policy is given.
+//
+// A transaction is one call of SendWith, which PublishTimeout bounds, so the destination
+// must not end the transaction before. Lease does not matter here: what a dead relay has
+// left open ends with the Fence of its successor or with the timeout of the transaction,
+// whichever comes first. Until then readers of committed records wait.
+func validateExact(cfg *Config, sink driver.TransactionalSink) error {
+	if err := requireBlock(cfg.Policies, "the sink is transactional"); err != nil {
+		return err
+	}
+	if t, ok := sink.(transactionTimer); ok && t.TransactionTimeout() <= cfg.PublishTimeout {
+		return outbox.ConfigError("PublishTimeout", cfg.PublishTimeout, fmt.Sprintf(
+			"must be below the sink's TransactionTimeout %s", t.TransactionTimeout()))
+	}
+	return nil
+}
+
+// beforeRead fences earlier incarnations and moves the session to the sink's position.
+// The lease was acquired just before: a relay that fenced without it would cut off the
+// rightful owner. A sink that has no position is given one before anything is read, so
+// that a loss of it can be noticed from then on.
+func (m *exactMode) beforeRead(stop, work context.Context) error {
+	cfg := &m.s.relay.cfg
+	if err := m.s.awaitLease(work); err != nil {
+		return err
+	}
+	if err := m.requireNoneHeld(work); err != nil {
+		return err
+	}
+	// It can take longer than a send, while the destination ends a transaction that was
+	// left open. The lease is renewed meanwhile.
+	ctx, cancel := context.WithTimeout(work, cfg.Lease)
+	defer cancel()
+	defer context.AfterFunc(stop, cancel)()
+	slot := m.session.SlotName()
+	position, err := m.sink.Fence(ctx, slot)
+	if err == nil {
+		err = failpoint.Inject(ctx, failpoint.RelayPositionRead)
+	}
+	if err != nil {
+		return m.faultUnlessStopped(stop, work, "fence", err)
+	}
+	m.s.relay.log.InfoContext(ctx, "earlier relays are fenced",
+		slog.String("slot", slot), slog.Bool("has_position", position != nil))
+	if position != nil || !cfg.AdoptPosition {
+		err = m.session.Seek(ctx, position)
+	}
+	if err != nil {
+		return m.faultUnlessStopped(stop, work, "seek", err)
+	}
+	if position == nil {
+		return m.faultUnlessStopped(stop, work, "send", m.commit(work, driver.Page{}, 0, 0))
+	}
+	return nil
+}
+
+// requireNoneHeld refuses a slot that has held records: they lie behind the position, and
+// later records of their keys would overtake them.
+func (m *exactMode) requireNoneHeld(work context.Context) error {
+	holder, ok := m.s.term.session.(driver.Holder)
+	if !ok {
+		return nil
+	}
+	keys, err := holder.HeldKeys(work)
+	if err == nil && len(keys) > 0 {
+		err = errHeldBefore
+	}
+	if err != nil {
+		return m.s.term.fault(work, "held_keys", err)
+	}
+	return nil
+}
+
+// faultUnlessStopped reports err, if there is one, unless it may follow from a stop.
+func (m *exactMode) faultUnlessStopped(stop, work context.Context, operation string, err error) error {
+	if err == nil || isOver(stop) && !isOver(work) {
+		return nil
+	}
+	return m.s.term.fault(work, operation, err)
+}

@@ -1,0 +1,72 @@
+package relay
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
+)
+
+// keyMode delivers the records of each key in order, a page at a time; different keys do
+// not wait for one another. If the session is a Holder, a record that cannot be delivered
+// is set aside with those behind it of its key, and the position passes them.
+type keyMode struct {
+	s             *sender
+	breakers      *breakers
+	held          heldRecords
+	lastBlindHold time.Time // when a page was last set aside without a sign that another topic is up
+}
+
+func newKeyMode(s *sender) (mode, error) {
+	m := &keyMode{s: s, breakers: newBreakers(s.relay, &s.term.openBreakers)}
+	m.held.s, m.held.breakers = s, m.breakers
+	m.held.holder, _ = s.term.session.(driver.Holder)
+	return m, nil
+}
+
+func (*keyMode) beforeRead(_, _ context.Context) error { return nil }
+
+func (m *keyMode) noteRead(records []outbox.Record) { m.breakers.seen.noteRead(records) }
+
+func (m *keyMode) beforeSend(work context.Context) error { return m.held.load(work) }
+
+func (m *keyMode) nextRetry() time.Time { return m.held.dueAt }
+
+func (m *keyMode) retryHeld(stop, work context.Context) error { return m.held.retryIfDue(stop, work) }
+
+func (m *keyMode) finish(stop, work context.Context) error { return m.held.finish(stop, work) }
+
+// deliver sends page until each of its records is acknowledged or set aside, and stores
+// the position before the first other record meanwhile. Within a key nothing is sent
+// behind a record that is neither (rule R1).
+func (m *keyMode) deliver(stop, work context.Context, page driver.Page) error {
+	d := &pageDelivery{m: m, page: page}
+	if !m.undisturbed() {
+		d.start()
+		return d.run(stop, work)
+	}
+	results, took, err := m.s.send(stop, work, page.Records)
+	switch {
+	case err == nil && firstFailure(results) == nil:
+		m.breakers.lastAck = time.Now()
+		return d.store(work, len(page.Records))
+	case err != nil && work.Err() != nil:
+		return context.Cause(work)
+	}
+	d.start()
+	if err == nil {
+		d.takeResults(work, slices.Clone(d.todo), page.Records, results, took)
+	}
+	if over, err := d.endRound(stop, work, err); over || err != nil {
+		return err
+	}
+	return d.run(stop, work)
+}
+
+// undisturbed reports whether nothing is held and no topic is out, so that a page can be
+// sent as it is.
+func (m *keyMode) undisturbed() bool {
+	return len(m.held.keys) == 0 && m.breakers.openCount == 0
+}

@@ -1,0 +1,94 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/jitter"
+	"github.com/leat-go/leat/outbox/driver"
+)
+
+// reader fetches the pages of a term ahead of the sender. One goroutine owns it.
+type reader struct {
+	term  *term
+	idle  jitter.Backoff // the wait while nothing new is committed
+	limit pageLimit
+}
+
+func (r *reader) init(t *term) {
+	cfg := &t.relay.cfg
+	r.term, r.limit = t, newPageLimit(cfg)
+	r.idle = jitter.Backoff{Min: cfg.PollMin, Max: cfg.PollMax}
+}
+
+// run reads until stop ends, or until nothing is left if the term runs once.
+func (r *reader) run(stop, work context.Context) error {
+	t := r.term
+	if err := t.sender.mode.beforeRead(stop, work); err != nil {
+		return err
+	}
+	for stop.Err() == nil {
+		page, err := t.session.Read(work, r.limit.records)
+		if err == nil && len(page.Records) > 0 {
+			err = failpoint.Inject(work, failpoint.RelayAfterFetch)
+		}
+		switch {
+		case errors.Is(err, driver.ErrSlotClosed):
+			return err
+		case err != nil:
+			return t.fault(work, "read", err)
+		case t.once && page.Round > 1:
+			t.drained.Store(true) // the records were committed after RunOnce was called
+			return nil
+		case len(page.Records) > 0:
+			r.idle.Reset()
+			r.limit.learn(page.Records)
+			t.sender.mode.noteRead(page.Records)
+			if !r.hand(stop, page) {
+				return nil
+			}
+		case page.Waiting:
+			r.awaitDelivery(stop)
+		case t.once:
+			t.drained.Store(true)
+			return nil
+		default:
+			r.poll(stop, r.idle.Next())
+		}
+	}
+	return nil
+}
+
+// hand passes page to the sender and reports whether the sender has taken it. Without
+// read-ahead it waits until the page is delivered, too.
+func (r *reader) hand(stop context.Context, page driver.Page) bool {
+	select {
+	case r.term.pages <- page:
+	case <-stop.Done():
+		return false
+	}
+	if r.term.relay.cfg.ReadAhead == NoReadAhead {
+		r.awaitDelivery(stop)
+	}
+	return true
+}
+
+func (r *reader) awaitDelivery(stop context.Context) {
+	select {
+	case <-r.term.delivered:
+	case <-stop.Done():
+	}
+}
+
+// poll waits for d, for a wake or for the end of stop. A nil channel of wakes never wakes.
+func (r *reader) poll(stop context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-r.term.wakes:
+	case <-stop.Done():
+	}
+}

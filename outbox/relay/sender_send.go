@@ -1,0 +1,69 @@
+package relay
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
+)
+
+// send calls the sink once, as soon as enough is left of the lease. It returns one result
+// a record and the time that the call took. After an error nothing is known of any record.
+func (s *sender) send(stop, work context.Context, records []outbox.Record) ([]outbox.Result, time.Duration, error) {
+	r := s.relay
+	if err := s.awaitLease(work); err != nil {
+		return nil, 0, err
+	}
+	ctx, cancel := context.WithTimeout(work, r.cfg.PublishTimeout)
+	defer cancel()
+	if err := failpoint.Inject(ctx, failpoint.RelayLeaseLostWhileSending); err != nil {
+		return nil, 0, err
+	}
+	began := time.Now()
+	results := r.sink.Send(ctx, records)
+	took := time.Since(began)
+	if isOver(stop) {
+		if err := failpoint.Inject(work, failpoint.RelayCloseMidBatch); err != nil {
+			return nil, took, err
+		}
+	}
+	if err := failpoint.Inject(work, failpoint.RelaySentNotAcked); err != nil {
+		return nil, took, err
+	}
+	if len(results) != len(records) {
+		return nil, took, fmt.Errorf("%w: %d for %d records", driver.ErrWrongResults, len(results), len(records))
+	}
+	r.onPublish(ctx, records, results, took)
+	if err := r.watch.sent(results); err != nil {
+		r.log.DebugContext(ctx, "record not delivered", slog.Any("error", err))
+	}
+	return results, took, nil
+}
+
+// awaitLease returns as soon as enough is left of the lease for one call of the sink.
+func (s *sender) awaitLease(work context.Context) error {
+	return s.term.lease.await(work, s.relay.cfg.PublishTimeout)
+}
+
+// firstFailure returns the first error of results that gives a cause. It returns the
+// error of a record that was not sent only if there is no other.
+func firstFailure(results []outbox.Result) error {
+	var first error
+	for i := range results {
+		err := results[i].Err
+		if err == nil {
+			continue
+		}
+		if outbox.KindOf(err) != outbox.FailureNotSent {
+			return err
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return first
+}
