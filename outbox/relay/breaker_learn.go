@@ -40,7 +40,7 @@ func (t *topicResult) add(r *outbox.Record, err error, maxKeys int) {
 	}
 }
 
-// resultsByTopic sums the results of a call up, in the order of the topics.
+// resultsByTopic adds up the results of one call for each topic.
 func resultsByTopic(records []outbox.Record, results []outbox.Result, maxKeys int) []*topicResult {
 	byTopic := make(map[string]*topicResult)
 	var all []*topicResult
@@ -56,8 +56,8 @@ func resultsByTopic(records []outbox.Record, results []outbox.Result, maxKeys in
 	return all
 }
 
-// learn opens and closes breakers by the results of one call of the sink that took so
-// long.
+// learn opens and closes breakers by the results of one call of the sink. took is how long
+// the call took.
 func (bs *breakers) learn(ctx context.Context, records []outbox.Record, results []outbox.Result, took time.Duration) {
 	now := time.Now()
 	topics := resultsByTopic(records, results, bs.relay.cfg.SuspectKeys)
@@ -78,8 +78,8 @@ func (bs *breakers) learn(ctx context.Context, records []outbox.Record, results 
 	}
 }
 
-// succeed closes the breaker of topic, of which something was acknowledged. It forgets
-// the failures, so that memory does not grow with the topics of years.
+// succeed closes the breaker of topic, since a record of it was acknowledged. It forgets
+// the topic's failures, so that memory does not grow with the topics of years.
 func (bs *breakers) succeed(topic string, now time.Time) {
 	bs.seen.noteAcked(topic)
 	b := bs.byTopic[topic]

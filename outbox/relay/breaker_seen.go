@@ -44,7 +44,7 @@ func (s *seenTopics) noteRead(records []outbox.Record) {
 	}
 }
 
-// noteAcked notes a topic of which something was acknowledged.
+// noteAcked notes that a record of topic was acknowledged.
 func (s *seenTopics) noteAcked(topic string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 // maxChecked bounds the topics of one call of CheckTopics.
 const maxChecked = 10_000
 
-// unavailableTopics are the topics of which the destination has said that it does not
-// take them. They share one probe, a call of the sink's CheckTopics: with a probe for each
+// unavailableTopics are the topics that the destination does not take, as it has said
+// itself. They share one probe, a call of the sink's CheckTopics: with a probe for each
 // topic, twenty thousand missing topics would be twenty thousand probes each BackoffMax
 // (rule N2).
 type unavailableTopics struct {

@@ -2,34 +2,34 @@ package relay
 
 import (
 	"cmp"
-	"fmt"
 	"log/slog"
 	"slices"
 	"time"
 
+	"github.com/leat-go/leat/internal/jitter"
 	"github.com/leat-go/leat/internal/logger"
-	"github.com/leat-go/leat/outbox"
 )
 
-// Config tunes a Relay. The zero value is a good start. See each field.
+// Config tunes a Relay. The zero value is a good start.
 type Config struct {
 	// PageSize is the largest number of records in one call of Sink.Send, 1 to
-	// 100,000. Larger pages drain a backlog faster and repeat more after a crash.
+	// 100,000. Larger pages drain a backlog faster, and a crash repeats more of them.
 	// Defaults to 5,000.
 	PageSize int
 
-	// PageBytes is what a page should hold in payloads, keys and headers, 1 KiB to
-	// 1 GiB: the relay asks for fewer records than PageSize where those before were
-	// large. It is an aim; what bounds a page is the Source (pgoutbox: 32 MiB and
+	// PageBytes is the size that a page should have in payloads, keys and headers, 1 KiB
+	// to 1 GiB: the relay asks for fewer records than PageSize if those before were
+	// large. It is an aim; the Source bounds a page (pgoutbox: 32 MiB and
 	// one record). Defaults to 2.5 MiB.
 	PageBytes int
 
 	// ReadAhead is the number of pages that are read while one awaits its
-	// acknowledgements, 0 to 64. Memory is bounded by ReadAhead + 2 pages. Defaults to 1; NoReadAhead (-1) means none.
+	// acknowledgements, 0 to 64. Memory is bounded by ReadAhead + 2 pages. Defaults to 1;
+	// NoReadAhead (-1) means none.
 	ReadAhead int
 
-	// Lease is how long the relay may hold its slot without renewing it; it is
-	// renewed every third of it, or sooner where a send would have to wait
+	// Lease is how long the relay may hold its slot without renewing the lease. It renews
+	// it every third of Lease, or sooner if a send would have to wait
 	// for that. A replica takes over within Lease of a crash.
 	// Must exceed PublishTimeout + LeaseMargin. Defaults to 15 s.
 	Lease time.Duration
@@ -38,11 +38,11 @@ type Config struct {
 	// than this left on the lease. Defaults to 5 s.
 	PublishTimeout time.Duration
 
-	// LeaseMargin is the allowance for clocks that run at different speeds and for
-	// the delay between a deadline and its effect. Defaults to 1 s.
+	// LeaseMargin is the time that is kept of each lease for clocks that run at different
+	// speeds and for the delay between a deadline and its effect. Defaults to 1 s.
 	LeaseMargin time.Duration
 
-	// PollMin is the shortest wait between two looks at an idle outbox, and PollMax
+	// PollMin is the shortest wait between two reads of an idle outbox, and PollMax
 	// the longest: the wait doubles while nothing comes, jittered by a half.
 	// A wake cuts it short. Defaults to 2 ms and 1 s.
 	PollMin, PollMax time.Duration
@@ -51,55 +51,55 @@ type Config struct {
 	// each failure in a row, jittered by a half. Defaults to 50 ms and 5 s.
 	BackoffMin, BackoffMax time.Duration
 
-	// DrainTimeout bounds what Run does after its context has ended: waiting for
-	// the acknowledgements of the page that was sent, and, for which a quarter of it
-	// is kept, storing the position and releasing the lease. Defaults to 10 s.
+	// DrainTimeout bounds what Run does after its context has ended: it waits for
+	// the acknowledgements of the page that was sent, stores the position and releases the
+	// lease. A quarter of the time is kept for the release. Defaults to 10 s.
 	DrainTimeout time.Duration
 
-	// Policies say what becomes of records that cannot be delivered; the first whose
-	// Topics fit counts. They need a Source whose sessions are Holders; without one a
-	// record that cannot be delivered holds back everything behind it.
-	// Defaults to Park after 10 attempts for all topics.
+	// Policies decide about records that cannot be delivered; the first whose
+	// Topics match the record's topic counts. They need a Source whose sessions are
+	// Holders; without one a record that cannot be delivered holds back everything behind
+	// it. Defaults to Park after 10 attempts for all topics.
 	Policies []Policy
 
-	// Order says what waits for what. Defaults to OrderPerKey.
+	// Order is the delivery order. Defaults to OrderPerKey.
 	Order Order
 
-	// MaxHeld bounds the records that one lease of this relay keeps set aside, 1 to
+	// MaxHeld bounds the records that one slot has set aside, 1 to
 	// 100,000,000. Beyond it nothing more is set aside: the relay stops at the
-	// page and raises AlarmHeldCap. Records that were set aside before the lease
-	// count as one a key. Defaults to 100,000.
+	// page and raises AlarmHeldCap. Records that were set aside before the relay took the
+	// lease count as one a key. Defaults to 100,000.
 	MaxHeld int
 
 	// SuspectKeys is the number of different keys of one topic that must fail for
-	// unknown reasons, with no success between them, until the topic counts as
-	// being out, 2 to 1,000. Until it answers again, one record at a time is tried.
+	// unknown reasons, with no success between them, until the relay takes the topic for
+	// out, 2 to 1,000. Until it answers again, one record at a time is tried.
 	// Defaults to 5.
 	SuspectKeys int
 
-	// SLO is the age from which a record that is not delivered is worth an alarm:
+	// SLO is the age from which on a record that is not delivered raises an alarm:
 	// AlarmStuck while its destination answers, else AlarmLag.
 	// Defaults to 5 m.
 	SLO time.Duration
 
 	// AdoptPosition lets a TransactionalSink that has no position of a slot begin
-	// where the source is: once, when a group that was relayed through another sink
-	// moves to it, for the slots that are new when their number was changed, or when an
-	// operator has removed the sink's position since the source went back or moved. It
-	// turns a position that the sink has lost into repeats, so switch it off
+	// at the source's. Set it once: when a group that was relayed through another sink
+	// moves to this one, for new slots after their number was changed, or after an
+	// operator has removed the sink's position because the source went back or moved. If
+	// the sink has lost its position, AdoptPosition makes repeats of that, so switch it off
 	// again. Other sinks ignore it. Defaults to false: a position that is missing
 	// ends Run.
 	AdoptPosition bool
 
 	// Logger receives what an operator should know. Defaults to slog.Default() as of
-	// New, warnings and errors only; slog.New(slog.DiscardHandler) silences it.
+	// New, warnings and errors only; slog.New(slog.DiscardHandler) turns it off.
 	Logger *slog.Logger
 
 	// Hooks observe the relay. Defaults to none.
 	Hooks []Hook
 }
 
-// NoReadAhead as Config.ReadAhead reads no page while another is being sent.
+// NoReadAhead, as Config.ReadAhead, makes the relay read no page while it sends another.
 const NoReadAhead = -1
 
 func (c Config) withDefaults() Config {
@@ -125,83 +125,14 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-func (c Config) validate() error {
-	if c.PageSize < 1 || c.PageSize > 100_000 {
-		return outbox.ConfigError("PageSize", c.PageSize, "must be 1 to 100000")
-	}
-	if c.PageBytes < 1<<10 || c.PageBytes > 1<<30 {
-		return outbox.ConfigError("PageBytes", c.PageBytes, "must be 1024 to 1073741824")
-	}
-	if c.ReadAhead < NoReadAhead || c.ReadAhead > 64 {
-		return outbox.ConfigError("ReadAhead", c.ReadAhead, "must be -1 to 64")
-	}
-	if err := c.validateTimes(); err != nil {
-		return err
-	}
-	if err := c.validateFailures(); err != nil {
-		return err
-	}
-	return c.validateHooks()
-}
-
-func (c Config) validateFailures() error {
-	if err := c.Order.validate(); err != nil {
-		return err
-	}
-	if c.MaxHeld < 1 || c.MaxHeld > 100_000_000 {
-		return outbox.ConfigError("MaxHeld", c.MaxHeld, "must be 1 to 100000000")
-	}
-	if c.SuspectKeys < 2 || c.SuspectKeys > 1000 {
-		return outbox.ConfigError("SuspectKeys", c.SuspectKeys, "must be 2 to 1000")
-	}
-	return c.validatePolicies()
-}
-
-func (c Config) validateTimes() error {
-	for _, f := range [...]struct {
-		name  string
-		value time.Duration
-	}{
-		{"Lease", c.Lease},
-		{"PublishTimeout", c.PublishTimeout},
-		{"LeaseMargin", c.LeaseMargin},
-		{"PollMin", c.PollMin},
-		{"BackoffMin", c.BackoffMin},
-		{"DrainTimeout", c.DrainTimeout},
-		{"SLO", c.SLO},
-	} {
-		if f.value < 0 {
-			return outbox.ConfigError(f.name, f.value, "must not be negative")
-		}
-	}
-	if c.Lease <= c.PublishTimeout+c.LeaseMargin {
-		return outbox.ConfigError("Lease", c.Lease, fmt.Sprintf(
-			"must exceed PublishTimeout %s + LeaseMargin %s", c.PublishTimeout, c.LeaseMargin))
-	}
-	if c.PollMax < c.PollMin {
-		return outbox.ConfigError("PollMax", c.PollMax, fmt.Sprintf("must not be below PollMin %s", c.PollMin))
-	}
-	if c.BackoffMax < c.BackoffMin {
-		return outbox.ConfigError("BackoffMax", c.BackoffMax, fmt.Sprintf("must not be below BackoffMin %s", c.BackoffMin))
-	}
-	return nil
-}
-
-// renewEvery is the time between two renewals: a third of the lease, and sooner
-// where a send could not start between them, since it needs PublishTimeout of the
-// lease (at least a thirtieth of it, so that an odd configuration does not
-// hammer the source).
+// renewEvery is the time between two renewals: a third of the lease, or less if a send,
+// which needs PublishTimeout of the lease, could not start between them. It is at least a
+// thirtieth of the lease, so that an odd configuration does not hammer the source.
 func (c Config) renewEvery() time.Duration {
 	return max(min(c.Lease/3, c.Lease-c.PublishTimeout-c.LeaseMargin), c.Lease/30)
 }
 
-func (c Config) validateHooks() error {
-	for i, h := range c.Hooks {
-		switch h.(type) {
-		case PublishHook, LeaseHook, ErrorHook, HoldHook, BreakerHook, AlarmHook, ProgressHook:
-		default:
-			return outbox.ConfigError(fmt.Sprintf("Hooks[%d]", i), fmt.Sprintf("%T", h), "implements no hook interface of package relay")
-		}
-	}
-	return nil
+// backoff returns a wait between failures that doubles from BackoffMin to BackoffMax.
+func (c Config) backoff() jitter.Backoff {
+	return jitter.Backoff{Min: c.BackoffMin, Max: c.BackoffMax}
 }

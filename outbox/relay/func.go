@@ -14,7 +14,7 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// ErrPanic is wrapped by the error of a record whose function has panicked.
+// ErrPanic is wrapped by the error of a record if the function has panicked for it.
 var ErrPanic = errors.New("leat: the function of a sink has panicked")
 
 // FuncConfig tunes a FuncSink. The zero value is a good start.
@@ -24,9 +24,10 @@ type FuncConfig struct {
 	Lanes int
 
 	// KeylessConcurrent lets the function be called for several records without a key at
-	// the same time. It must bear that: two calls that read, add and write what no lock
-	// protects lose one of the sums. Defaults to false: of a topic's records without a key,
-	// one at a time, in order, for each slot that the relay leads.
+	// the same time. The function must be safe for that: if two calls read, add and write
+	// what no lock protects, one of the sums is lost. Defaults to false: for each slot that
+	// the relay leads, the function is called for one record of a topic without a key at a
+	// time, in order.
 	KeylessConcurrent bool
 }
 
@@ -36,7 +37,7 @@ const (
 )
 
 // FuncSink is a Sink for side effects such as HTTP requests or text messages, and
-// for read models: one call of a function a record. It is safe for concurrent use.
+// for read models: it calls a function once a record. It is safe for concurrent use.
 type FuncSink struct {
 	fn   func(ctx context.Context, r outbox.Record) error
 	cfg  FuncConfig
@@ -46,26 +47,26 @@ type FuncSink struct {
 var _ driver.Sink = (*FuncSink)(nil)
 
 // Func returns a Sink that calls fn once a record: in order within a topic and
-// key, and for Lanes keys at the same time. Where fn fails, nothing of the key is
-// called before that record is tried again; the relay's policies say how often, and
-// Block makes it a queue per key that skips nothing. Records without a key are called
-// one at a time, unless FuncConfig.KeylessConcurrent is set, but one that fails does
-// not hold up the later ones.
+// key, and for up to Lanes keys at the same time. If fn fails for a record, fn is called
+// for no later record of its key before that record is tried again. The relay's policies
+// say how often it is tried, and Block makes it a queue per key that skips nothing. For
+// records without a key fn is called one at a time, unless FuncConfig.KeylessConcurrent is
+// set, but one that fails does not hold up the later ones.
 //
-// An effect is carried out at least once: after a crash fn can see a record again
-// that it has seen. IdempotencyKey is for the other side to recognise it.
+// An effect is carried out at least once: after a crash fn can be called again for a
+// record. IdempotencyKey lets the other side recognise it.
 //
-// The error says what it means where fn returns that of outbox.Failed:
-// outbox.FailureOutage where the other side is away, which costs the record no
-// attempt; outbox.FailurePermanent where it refuses this record for good. Any other
-// error is unknown, and so is a panic.
+// If the other side is away, fn should return the error of outbox.Failed with
+// outbox.FailureOutage: it costs the record no attempt. If the other side refuses this
+// record for good, outbox.FailurePermanent says so. Any other error is of an unknown
+// kind, and so is a panic.
 //
-// fn must return soon after its context has ended, which is Config.PublishTimeout
-// after the relay has handed over the page; in the last third of that time no call
-// is begun, so that a call is cut short only where it takes longer than that. It
-// must not change the record nor keep its payload and headers.
+// fn must return soon after its context has ended. That is Config.PublishTimeout
+// after the relay has called Send. In the last third of that time no call
+// begins, so that only a call that takes longer than a third is cut short. fn
+// must not change the record, nor keep its payload and headers.
 //
-// It returns an error that wraps outbox.ErrInvalidConfig where an argument cannot
+// Func returns an error that wraps outbox.ErrInvalidConfig if an argument cannot
 // work.
 func Func(fn func(ctx context.Context, r outbox.Record) error, cfg FuncConfig) (*FuncSink, error) {
 	if fn == nil {
@@ -81,15 +82,15 @@ func Func(fn func(ctx context.Context, r outbox.Record) error, cfg FuncConfig) (
 type idempotencyKey struct{}
 
 // IdempotencyKey returns the id of the record that the function of a FuncSink was
-// called for, from the context that it was given: the same in each repeat, and
-// unlike for every other record. Send it along (as header Idempotency-Key, say), so
-// that the other side carries each effect out once. It is empty elsewhere.
+// called for, from the context of that call. It is the same in each repeat, and
+// different for every other record. Send it along, for example as header Idempotency-Key,
+// so that the other side carries each effect out once. It returns "" for other contexts.
 func IdempotencyKey(ctx context.Context) string {
 	key, _ := ctx.Value(idempotencyKey{}).(string)
 	return key
 }
 
-// Send implements Sink.
+// Send implements driver.Sink.
 func (s *FuncSink) Send(ctx context.Context, records []outbox.Record) []outbox.Result {
 	results := make([]outbox.Result, len(records))
 	var late time.Time
@@ -106,7 +107,7 @@ func (s *FuncSink) Send(ctx context.Context, records []outbox.Record) []outbox.R
 	return results
 }
 
-// spread deals the records out to the lanes.
+// spread returns the places of the records of each lane.
 func (s *FuncSink) spread(records []outbox.Record) [][]int32 {
 	lanes := make([][]int32, s.cfg.Lanes)
 	for i := range records {
@@ -121,8 +122,8 @@ func (s *FuncSink) spread(records []outbox.Record) [][]int32 {
 	return lanes
 }
 
-// lane calls the function for the records of places, in order, and stops a key at
-// its first failure, and a topic at an outage. Nothing but the first is begun late.
+// lane calls the function for the records at places, in order. It stops a key at its
+// first failure and a topic at an outage. After late it begins no call but the first.
 func (s *FuncSink) lane(ctx context.Context, late time.Time, records []outbox.Record, places []int32, results []outbox.Result) {
 	keys, topics := make(map[driver.Key]struct{}), make(map[string]struct{})
 	for n, i := range places {

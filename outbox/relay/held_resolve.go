@@ -76,7 +76,7 @@ func (h *heldRecords) verdicts(records []outbox.Record, picks []*driver.Held, re
 	return verdicts, events
 }
 
-// noteResolved notes verdicts that were stored, and the keys of which nothing is held any
+// noteResolved notes verdicts that were stored. free are the keys that are not held any
 // more.
 func (h *heldRecords) noteResolved(verdicts []driver.Verdict, free []driver.Key) {
 	now := time.Now()

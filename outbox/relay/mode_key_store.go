@@ -7,8 +7,8 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// store stores the position behind the first n records of the page, each of which was
-// acknowledged or is to be set aside.
+// store stores the position behind the first n records of the page. Each of them was
+// acknowledged or is in holdings.
 func (d *pageDelivery) store(work context.Context, n int) error {
 	if n <= d.stored {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Action is what becomes of a record that cannot be delivered: at once where the
+// Action is what becomes of a record that cannot be delivered: at once if the
 // sink says so (outbox.FailurePermanent), else after Policy.Attempts failures.
 type Action int
 
@@ -40,20 +40,20 @@ func (a Action) String() string {
 	}
 }
 
-// DefaultAttempts is Policy.Attempts where it is 0.
+// DefaultAttempts is the default of Policy.Attempts.
 const DefaultAttempts = 10
 
-// Policy says what becomes of records that cannot be delivered.
+// Policy decides about records of some topics that cannot be delivered.
 type Policy struct {
-	// Topics is the pattern of the topics that it is for; * stands for any run of
+	// Topics is the pattern of the topics of this policy; * stands for any run of
 	// characters. Defaults to all topics.
 	Topics string
 
-	// Action is what becomes of a record. Defaults to Park.
+	// Action is what becomes of a record that cannot be delivered. Defaults to Park.
 	Action Action
 
 	// Attempts is the number of failed deliveries after which Action is taken, 1 to
-	// 1,000,000. Block counts, but does not end. Defaults to 10.
+	// 1,000,000. Block counts attempts, but never ends them. Defaults to 10.
 	Attempts int
 }
 
@@ -76,7 +76,7 @@ func (c Config) validatePolicies() error {
 	return nil
 }
 
-// policy returns the first policy that is for topic.
+// policy returns the first policy that matches topic, or the default.
 func (c Config) policy(topic string) Policy {
 	for _, p := range c.Policies {
 		if topics.Match(p.Topics, topic) {

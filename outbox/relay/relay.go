@@ -18,7 +18,7 @@ import (
 // call of one of them runs on the same Relay.
 var ErrAlreadyRunning = errors.New("leat: relay is already running")
 
-// ErrDrainTimeout is returned by Run when its context has ended and what was
+// ErrDrainTimeout is returned by Run if its context has ended and the calls that were
 // under way did not end within Config.DrainTimeout. Nothing is lost: the lease
 // runs out, and the next relay repeats the page.
 var ErrDrainTimeout = errors.New("leat: drain timeout")
@@ -27,15 +27,15 @@ var (
 	// ErrLeaseHeld is returned by RunOnce while another relay holds the lease.
 	ErrLeaseHeld = driver.ErrLeaseHeld
 
-	// ErrSourceUnusable is wrapped by the error with which Run ends if trying again
-	// cannot mend the source and could lose records.
+	// ErrSourceUnusable is wrapped by the error of Run if the source cannot be read
+	// without losing records, and trying again does not help.
 	ErrSourceUnusable = driver.ErrSourceUnusable
 )
 
 // Relay carries the records of one Source to one Sink. Run as many replicas of
 // it as you like, in any processes: each slot of the source (one, unless it is
-// Sharded) is led by one of them, the others stand by and take over within the
-// lease.
+// Sharded) is led by one of them; the others stand by and take over within the
+// lease. It is safe for concurrent use.
 type Relay struct {
 	source  driver.Source
 	sink    driver.Sink
@@ -48,7 +48,7 @@ type Relay struct {
 }
 
 // New returns a Relay from source to sink. It returns an error that wraps
-// outbox.ErrInvalidConfig when an argument is nil or cfg cannot work. It
+// outbox.ErrInvalidConfig if an argument is nil or cfg cannot work. It
 // connects to nothing.
 func New(source driver.Source, sink driver.Sink, cfg Config) (*Relay, error) {
 	if source == nil {
@@ -68,25 +68,23 @@ func New(source driver.Source, sink driver.Sink, cfg Config) (*Relay, error) {
 	return &Relay{source: source, sink: sink, cfg: cfg, log: cfg.Logger, newMode: newMode}, nil
 }
 
-// Run relays until ctx ends, then drains and returns nil: the page that was
-// sent is waited for, its position stored and the lease released, all within
-// Config.DrainTimeout (else ErrDrainTimeout). Every goroutine that it started
+// Run relays until ctx ends, then drains and returns nil: it waits for the page that was
+// sent, stores the position and releases the lease, all within
+// Config.DrainTimeout (else it returns ErrDrainTimeout). Every goroutine that it started
 // has ended when it returns.
 //
 // Only errors that wrap ErrSourceUnusable end Run before ctx does, after an
-// AlarmSourceUnusable. A supervisor may start the relay again, with backoff: what was
-// refused is refused again until an operator has mended it, and nothing is lost or
-// repeated by trying. What it must do is to tell somebody, since nothing is relayed
-// meanwhile: by the alarm, by the exit of the process, or by Health, which returns
-// ErrNotRunning, where the process has other work and stays. Every other
-// error, of the source or the sink, is logged, shown to the hooks and tried
-// again with backoff for as long as it takes: a database that is away, a broker
-// that refuses. What becomes of a record that cannot be delivered is for
-// Config.Policies to say; where the Source's sessions are no Holders, it holds
-// back the records behind it.
+// AlarmSourceUnusable. A supervisor may start the relay again, with backoff: the source is
+// refused again until an operator has mended it, and trying loses and repeats
+// nothing. But the supervisor must tell somebody, since nothing is relayed
+// meanwhile: by the alarm, by the exit of the process, or, if the process has other work
+// and stays, by Health, which returns ErrNotRunning. Every other
+// error of the source or the sink, such as a database that is away or a broker that
+// refuses, is logged, shown to the hooks and tried again with backoff for as long as it
+// takes. Config.Policies decide about a record that cannot be delivered; if the Source's
+// sessions are no Holders, it holds back the records behind it.
 //
-// Where the Source is Sharded, Run leads as many slots at once as is its fair
-// share.
+// If the Source is Sharded, Run leads as many slots at once as its fair share.
 func (r *Relay) Run(ctx context.Context) error {
 	if !r.running.CompareAndSwap(false, true) {
 		return ErrAlreadyRunning
@@ -100,6 +98,7 @@ func (r *Relay) Run(ctx context.Context) error {
 	return newSlotLeader(r).run(ctx)
 }
 
+// check asks the source whether it may be read.
 func (r *Relay) check(ctx context.Context) error {
 	bounded, cancel := context.WithTimeout(ctx, r.cfg.Lease)
 	defer cancel()
@@ -110,6 +109,7 @@ func (r *Relay) check(ctx context.Context) error {
 	return err
 }
 
+// acquire claims the lease of a slot and returns a term under it.
 func (r *Relay) acquire(ctx context.Context) (*term, error) {
 	asked := time.Now()
 	err := failpoint.Inject(ctx, failpoint.RelayClaimWaits)
@@ -131,18 +131,17 @@ func (r *Relay) acquire(ctx context.Context) (*term, error) {
 	return newTerm(r, s, asked.Add(r.cfg.Lease)), nil
 }
 
-// claim asks for the lease. It is not cut off at once when ctx ends: a lease that was
-// taken and never heard of would keep the others out until it runs out.
+// claim asks for the lease. The end of ctx does not cut it off at once: if the lease was
+// taken and the answer were lost, the lease would keep other relays out until it runs out.
 func (r *Relay) claim(ctx context.Context) (driver.Session, error) {
-	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.cfg.Lease) // later it would be over
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.cfg.Lease) // then the lease would be over
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(r.cfg.DrainTimeout/4, cancel) })()
 	return r.source.Acquire(bounded, r.cfg.Lease)
 }
 
-// standby returns how long a replica that found the lease held waits: until it
-// can run out, but no longer than a fifth of it, so that a released lease does
-// not lie idle.
+// standby returns how long a replica waits that could not have the lease: until the lease
+// can run out, but no longer than a fifth of it, so that a released lease is soon taken.
 func (r *Relay) standby(err error) time.Duration {
 	wait := r.cfg.Lease / 5
 	if held, ok := errors.AsType[*driver.LeaseHeldError](err); ok && held.Remaining > 0 {

@@ -116,7 +116,8 @@ func (s *sender) advance(work context.Context, page driver.Page, stored, n int) 
 	return nil
 }
 
-// countStored counts records that the position has passed, held of which were set aside.
+// countStored counts records that the position has passed. held is how many of them were
+// set aside.
 func (s *sender) countStored(work context.Context, records []outbox.Record, held int) {
 	s.term.acked.Add(int64(len(records) - held))
 	s.term.progress(work, records, held)

@@ -32,8 +32,8 @@ func isAttempt(kind outbox.FailureKind, out, probe bool) bool {
 	}
 }
 
-// verdict returns what becomes of a record of topic after n attempts, the last of which
-// was a failure of kind. reason is for operators, and empty for FateRetry.
+// verdict returns what becomes of a record of topic after n attempts. kind is that of the
+// last failure. reason is for operators, and empty for FateRetry.
 func (c Config) verdict(topic string, kind outbox.FailureKind, n int) (fate driver.Fate, reason string) {
 	p := c.policy(topic)
 	if p.Action == Block || kind != outbox.FailurePermanent && n < p.Attempts {
@@ -63,9 +63,4 @@ func (c Config) retryIn(n int) time.Duration {
 		}
 	}
 	return jitter.Below(wait, 0.5)
-}
-
-// backoff returns a wait between failures that doubles from BackoffMin to BackoffMax.
-func (c Config) backoff() jitter.Backoff {
-	return jitter.Backoff{Min: c.BackoffMin, Max: c.BackoffMax}
 }

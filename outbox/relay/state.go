@@ -12,41 +12,42 @@ var (
 	ErrNotRunning = errors.New("leat: relay is not running")
 
 	// ErrStuck is returned by Health while a record is older than Config.SLO
-	// although its destination is up.
+	// although its destination is up. See State.Stuck.
 	ErrStuck = errors.New("leat: relay is stuck")
 
-	// ErrSourceAway is returned by Health when the source has not answered for
+	// ErrSourceAway is returned by Health if the source has not answered for
 	// longer than Config.SLO.
 	ErrSourceAway = errors.New("leat: source has not answered")
 )
 
-// State is what a relay knows of itself without asking anyone.
+// State is what a relay knows of itself without a call of its source or sink.
 type State struct {
-	// Running says whether Run or RunOnce is under way.
+	// Running reports whether Run or RunOnce is under way.
 	Running bool
 	// Slots are the leases that it holds. A standby has none.
 	Slots []SlotState
-	// LastAck is when the sink acknowledged a record last; zero if never.
+	// LastAck is when the sink last acknowledged a record; zero if never.
 	LastAck time.Time
-	// LastContact is when the source has answered last.
+	// LastContact is when the source last answered.
 	LastContact time.Time
-	// OldestAge is the age of the oldest record that the relay has in hand or is to
-	// try again, by this machine's clock; 0 where there is none. Parked records are
-	// none, and neither is what was not read yet.
+	// OldestAge is the age of the oldest record that the relay is delivering or is to
+	// try again, by this machine's clock; 0 if there is none. Parked records do not
+	// count, nor do records that it has not read yet.
 	OldestAge time.Duration
-	// OldestTopic is its topic.
+	// OldestTopic is that record's topic.
 	OldestTopic string
-	// Stuck says that it is older than Config.SLO, and has been in hand for a while,
-	// although its destination is up.
+	// Stuck reports whether that record is older than Config.SLO, and the relay has had it
+	// for a while, although its destination is up.
 	Stuck bool
 	// Out are the destinations that are out, as each slot sees them.
 	Out []BreakerState
 	// Held is the number of records that are set aside, as far as the relay knows:
-	// those of before its lease count as one a key. HeldKeys is that of their keys.
+	// those that were set aside before its lease count as one a key. HeldKeys is the
+	// number of their keys.
 	Held, HeldKeys int
-	// RateIn is the rate in records a second at which the records of late were
-	// enqueued, averaged over about a minute, and RateOut that at which they were
-	// settled.
+	// RateIn is the rate, in records a second, at which the latest records were
+	// enqueued, averaged over about a minute. RateOut is the rate at which the position
+	// passes records.
 	RateIn, RateOut float64
 }
 
@@ -60,8 +61,8 @@ type SlotState struct {
 	Since time.Time
 }
 
-// State returns what the relay knows of itself. It is cheap, asks nobody, and
-// may be called at any time from any goroutine.
+// State returns what the relay knows of itself. It is cheap, calls neither the source nor
+// the sink, and may be called at any time from any goroutine.
 func (r *Relay) State() State {
 	w, now := &r.watch, time.Now()
 	w.mu.Lock()
@@ -91,7 +92,7 @@ func (r *Relay) State() State {
 	return s
 }
 
-// older takes in a record that is not delivered.
+// older takes a record into account that is not delivered.
 func (s *State) older(r *Relay, now, created, since time.Time, topic string) {
 	age := now.Sub(created)
 	if age > s.OldestAge {
@@ -108,9 +109,9 @@ func (s *State) older(r *Relay, now, created, since time.Time, topic string) {
 	s.Stuck = true
 }
 
-// Health returns nil while the relay does its work, as leader or as standby, and
-// while it cannot only because a destination is out. Else it returns an error that
-// wraps ErrNotRunning, ErrStuck or ErrSourceAway, or that of ctx. It is cheap and
+// Health returns nil while the relay works, as leader or as standby, and while only a
+// destination that is out keeps it from its work. Else it returns an error that
+// wraps ErrNotRunning, ErrStuck or ErrSourceAway, or the error of ctx. It is cheap and
 // may be called at any time from any goroutine.
 func (r *Relay) Health(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
