@@ -17,10 +17,9 @@ type reader struct {
 	limit pageLimit
 }
 
-func (r *reader) init(t *term) {
+func newReader(t *term) reader {
 	cfg := &t.relay.cfg
-	r.term, r.limit = t, newPageLimit(cfg)
-	r.idle = jitter.Backoff{Min: cfg.PollMin, Max: cfg.PollMax}
+	return reader{term: t, idle: jitter.Backoff{Min: cfg.PollMin, Max: cfg.PollMax}, limit: newPageLimit(cfg)}
 }
 
 // run reads until stop ends, or until nothing is left if the term runs once.

@@ -27,8 +27,8 @@ var (
 	// ErrLeaseHeld is returned by RunOnce while another relay holds the lease.
 	ErrLeaseHeld = driver.ErrLeaseHeld
 
-	// ErrSourceUnusable is wrapped by the error of Run if the source cannot be read
-	// without losing records, and trying again does not help.
+	// ErrSourceUnusable is wrapped by the error of Run if trying again could lose records
+	// and cannot mend the source.
 	ErrSourceUnusable = driver.ErrSourceUnusable
 )
 

@@ -21,8 +21,8 @@ type sender struct {
 	retry jitter.Backoff // the wait after a failure
 }
 
-func (s *sender) init(t *term) {
-	s.term, s.relay, s.retry = t, t.relay, t.relay.cfg.backoff()
+func newSender(t *term) sender {
+	return sender{term: t, relay: t.relay, retry: t.relay.cfg.backoff()}
 }
 
 // run sends until the reader has ended and everything that it has read is delivered. It

@@ -47,8 +47,7 @@ func newTerm(r *Relay, s driver.Session, deadline time.Time) *term {
 		delivered: make(chan struct{}, 1),
 		since:     time.Now(),
 	}
-	t.reader.init(t)
-	t.sender.init(t)
+	t.reader, t.sender = newReader(t), newSender(t)
 	if slotted, ok := s.(driver.Slotted); ok {
 		t.slot = slotted.Slot()
 	}
