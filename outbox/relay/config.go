@@ -85,7 +85,7 @@ type Config struct {
 	SLO time.Duration
 
 	// AdoptPosition lets a TransactionalSink that has no position of a slot begin
-	// at the source's. Set it once: when a group that was relayed through another sink
+	// at the position of the source. Set it once: when a group that was relayed through another sink
 	// moves to this one, for new slots after their number was changed, or after an
 	// operator has removed the sink's position because the source went back or moved. If
 	// the sink has lost its position, AdoptPosition makes repeats of that, so switch it off

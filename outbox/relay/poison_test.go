@@ -140,7 +140,7 @@ func TestO7_MaxHeld(t *testing.T) {
 	})
 }
 
-// TestO7_MaxHeldAfterADrop: what people have dropped makes room, too, and the next time
+// TestO7_MaxHeldAfterADrop: what operators have dropped makes room, too, and the next time
 // that there is none is said again.
 func TestO7_MaxHeldAfterADrop(t *testing.T) {
 	t.Parallel()

@@ -8,7 +8,23 @@ import (
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/outbox"
 )
+
+// TestO8_WhatIsAnAttempt: an outage never is one, and an unknown failure of a topic that
+// is out is one of the record that was its probe only.
+func TestO8_WhatIsAnAttempt(t *testing.T) {
+	t.Parallel()
+	for _, out := range []bool{false, true} {
+		for _, probe := range []bool{false, true} {
+			require.False(t, isAttempt(outbox.FailureNotSent, out, probe))
+			require.False(t, isAttempt(outbox.FailureOutage, out, probe))
+			require.True(t, isAttempt(outbox.FailurePermanent, out, probe))
+			require.Equal(t, !out || probe, isAttempt(outbox.FailureUnknown, out, probe))
+		}
+	}
+}
 
 func TestAttempt_KeepsCharactersWhole(t *testing.T) {
 	t.Parallel()
