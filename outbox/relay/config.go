@@ -101,7 +101,7 @@ type Config struct {
 	Hooks []Hook
 }
 
-// NoReadAhead, as Config.ReadAhead, makes the relay read no page while it sends another.
+// NoReadAhead is the Config.ReadAhead of a relay that reads no page while it sends another.
 const NoReadAhead = -1
 
 func (c Config) withDefaults() Config {
