@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -17,7 +18,7 @@ func (bs *breakers) show(ctx context.Context) {
 		if b.open {
 			open = append(open, bs.state(b))
 		}
-		if b.refused {
+		if b.refused && !errors.Is(b.err, ErrPaused) {
 			refused++
 		}
 	}

@@ -78,7 +78,7 @@ func (bs *breakers) checkUnavailable(work context.Context) {
 	}
 	now := time.Now()
 	for _, name := range available {
-		if b := u.topics[name]; b != nil && err == nil {
+		if b := u.topics[name]; b != nil && err == nil && refusal(r.pauses.now(), name) == nil {
 			u.remove(b)
 			b.nextProbe = now
 		}

@@ -89,7 +89,9 @@ func (m *exactMode) commit(work context.Context, page driver.Page, done, until i
 	defer cancel()
 	records := page.Records[done:until]
 	began := time.Now()
-	err = m.sink.SendWith(ctx, m.session.SlotName(), records, position)
+	if err = r.pauses.firstPaused(records); err == nil {
+		err = m.sink.SendWith(ctx, m.session.SlotName(), records, position)
+	}
 	if len(records) > 0 {
 		results := transactionResults(len(records), err)
 		r.onPublish(ctx, records, results, time.Since(began))

@@ -45,6 +45,7 @@ type Relay struct {
 	running atomic.Bool
 	hooking sync.Mutex // hooks are called from several goroutines
 	watch   watch
+	pauses  pauses
 }
 
 // New returns a Relay from source to sink. It returns an error that wraps

@@ -70,6 +70,9 @@ func (t *term) run(ctx context.Context) error {
 	defer t.relay.watch.leave(t)
 	err := failpoint.Inject(ctx, failpoint.RelayLeaseAcquired)
 	if err == nil {
+		err = t.relay.pauses.refresh(work, t.relay.source)
+	}
+	if err == nil {
 		t.sender.mode, err = t.relay.newMode(&t.sender)
 	}
 	if err != nil {
@@ -101,6 +104,7 @@ func (t *term) runGoroutines(stop, work context.Context, halt context.CancelFunc
 	flow.Go(func() { defer close(t.pages); fail(t.reader.run(stop, work)) })
 	flow.Go(func() { fail(t.sender.run(stop, work)) })
 	renewer.Go(func() { fail(t.renew(work, lose, done)) })
+	renewer.Go(func() { t.watchPauses(work, done) })
 	flow.Wait()
 	close(done)
 	renewer.Wait()

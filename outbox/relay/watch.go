@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -67,21 +68,25 @@ func (w *watch) answered() {
 
 // sent counts deliveries and returns the first failure.
 func (w *watch) sent(results []outbox.Result) error {
-	failed := 0
+	failed, paused := 0, 0
 	for i := range results {
-		if results[i].Err != nil {
+		switch err := results[i].Err; {
+		case errors.Is(err, ErrPaused):
+			paused++
+		case err != nil:
 			failed++
 		}
 	}
 	now := time.Now()
 	w.mu.Lock()
-	w.good.add(len(results)-failed, now)
+	good := len(results) - failed - paused
+	w.good.add(good, now)
 	w.bad.add(failed, now)
-	if failed < len(results) {
+	if good > 0 {
 		w.lastAck = now
 	}
 	w.mu.Unlock()
-	if failed == 0 {
+	if failed+paused == 0 {
 		return nil
 	}
 	return firstFailure(results)

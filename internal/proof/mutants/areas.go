@@ -14,6 +14,7 @@ func Areas() []Area {
 		{"Groups and slots", slotMutants()},
 		{"The relay", slices.Concat(settleMutants(), orderMutants(), failureMutants(), termMutants())},
 		{"Records that are set aside", heldMutants()},
+		{"What an operator sees and does", pauseMutants()},
 		{"Retention, delays and replay", slices.Concat(retentionMutants(), delayMutants())},
 		{"Sinks", sinkMutants()},
 		{"Exactly once into Kafka", exactMutants()},

@@ -1,0 +1,49 @@
+package mutants
+
+// pauseMutants break what holds while an operator has paused a group or topics of it.
+func pauseMutants() []Mutant {
+	return []Mutant{
+		{
+			Name: "paused-topic-is-sent", Breaks: []string{"O6"},
+			Change:  "what is paused reaches the destination all the same",
+			File:    "outbox/relay/pause.go",
+			Old:     `results[i] = outbox.Failed(outbox.FailureOutage, err)`,
+			New:     `going, places = append(going, records[i]), append(places, i)`,
+			Package: "outbox/relay", Test: "TestO6_PausedTopicWaits",
+		},
+		{
+			Name: "pause-counts-attempts", Breaks: []string{"O8"},
+			Change:  "records of a paused topic count attempts, and are parked",
+			File:    "outbox/relay/pause.go",
+			Old:     `results[i] = outbox.Failed(outbox.FailureOutage, err)`,
+			New:     `results[i] = outbox.Failed(outbox.FailurePermanent, err)`,
+			Package: "outbox/relay", Test: "TestO6_PausedTopicWaits",
+		},
+		{
+			Name: "paused-group-is-set-aside", Breaks: []string{"O6"},
+			Change: "a group that is paused as a whole copies its log into the held records",
+			File:   "outbox/relay/pause.go",
+			Old: `		return ErrPaused
+	default:`,
+			New: `		return errTopicPaused
+	default:`,
+			Package: "outbox/relay", Test: "TestO6_PausedGroupSetsNothingAside",
+		},
+		{
+			Name: "relay-begins-before-it-knows-what-is-paused", Breaks: []string{"O6"},
+			Change:  "a relay that takes over sends what is paused until it first asks",
+			File:    "outbox/relay/term.go",
+			Old:     `err = t.relay.pauses.refresh(work, t.relay.source)`,
+			New:     `_ = t.relay.pauses.refresh(work, t.relay.source)`,
+			Package: "outbox/relay", Test: "TestPause_WhatWasKnownHolds",
+		},
+		{
+			Name: "transaction-passes-what-is-paused", Breaks: []string{"O12"},
+			Change:  "a transactional sink is given records that are paused",
+			File:    "outbox/relay/pause.go",
+			Old:     `return &driver.PrefixError{N: i, Err: outbox.Failed(outbox.FailureOutage, err).Err}`,
+			New:     `continue`,
+			Package: "outbox/relay", Test: "TestO12_PauseOfATransactionalSink",
+		},
+	}
+}

@@ -1,0 +1,137 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/leat-go/leat/internal/topics"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
+)
+
+// ErrPaused is wrapped by the error of a record whose topic or group an operator has
+// paused. It is an outage, so that no attempt is counted.
+var ErrPaused = errors.New("leat: paused by an operator")
+
+var errTopicPaused = fmt.Errorf("%w: %w", ErrPaused, outbox.ErrTopicUnavailable)
+
+// pauses are the topics that an operator has paused. It is safe for concurrent use.
+//
+// A paused topic counts as one that the destination does not take: its records are set
+// aside at once, and the others go on. If all is paused, nothing is set aside, as if the
+// destination were away.
+type pauses struct {
+	patterns atomic.Pointer[[]string]
+}
+
+// refresh asks source what is paused. A source that cannot be paused has nothing to say.
+func (p *pauses) refresh(ctx context.Context, source driver.Source) error {
+	pausable, ok := source.(driver.Pausable)
+	if !ok {
+		return nil
+	}
+	patterns, err := pausable.Paused(ctx)
+	if err == nil {
+		p.patterns.Store(&patterns)
+	}
+	return err
+}
+
+// now returns the patterns that are paused.
+func (p *pauses) now() []string {
+	if patterns := p.patterns.Load(); patterns != nil {
+		return *patterns
+	}
+	return nil
+}
+
+// all reports whether the whole group is paused.
+func (p *pauses) all() bool {
+	return slices.Contains(p.now(), "*")
+}
+
+// refusal returns the error of records of topic while patterns are paused; nil if it is
+// not. Whoever asks about several records asks with the same patterns, since an answer
+// that changed between two records of a key would let the later one pass.
+func refusal(patterns []string, topic string) error {
+	switch {
+	case len(patterns) == 0 || !topics.MatchAny(patterns, topic):
+		return nil
+	case slices.Contains(patterns, "*"):
+		return ErrPaused
+	default:
+		return errTopicPaused
+	}
+}
+
+// watchPauses asks the source what is paused, every PollMax until done is closed. After an
+// error what was known holds.
+func (t *term) watchPauses(work context.Context, done <-chan struct{}) {
+	r := t.relay
+	if _, ok := r.source.(driver.Pausable); !ok {
+		return
+	}
+	tick := time.NewTicker(r.cfg.PollMax)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-done:
+			return
+		case <-work.Done():
+			return
+		}
+		if err := r.pauses.refresh(work, r.source); err != nil && work.Err() == nil {
+			r.onError(work, "paused", err)
+		}
+	}
+}
+
+// sendUnpaused calls the sink with the records that are not paused. The others have
+// failed by an outage.
+func (s *sender) sendUnpaused(ctx context.Context, records []outbox.Record) []outbox.Result {
+	paused := s.relay.pauses.now()
+	if len(paused) == 0 {
+		return s.relay.sink.Send(ctx, records)
+	}
+	results := make([]outbox.Result, len(records))
+	var going []outbox.Record
+	var places []int
+	for i := range records {
+		if err := refusal(paused, records[i].Topic); err != nil {
+			results[i] = outbox.Failed(outbox.FailureOutage, err)
+			continue
+		}
+		going, places = append(going, records[i]), append(places, i)
+	}
+	if len(going) == 0 {
+		return results
+	}
+	sent := s.relay.sink.Send(ctx, going)
+	if len(sent) != len(going) {
+		return nil // a wrong number of results, too
+	}
+	for i, place := range places {
+		results[place] = sent[i]
+	}
+	return results
+}
+
+// firstPaused returns an error about the first of records that is paused, for a sink that
+// delivers them in one transaction.
+func (p *pauses) firstPaused(records []outbox.Record) error {
+	paused := p.now()
+	if len(paused) == 0 {
+		return nil
+	}
+	for i := range records {
+		if err := refusal(paused, records[i].Topic); err != nil {
+			return &driver.PrefixError{N: i, Err: outbox.Failed(outbox.FailureOutage, err).Err}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,218 @@
+package relay_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/memoutbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// pausable is a source that a test pauses.
+type pausable struct {
+	*memoutbox.Source
+
+	mu     sync.Mutex
+	topics []string
+	err    error
+}
+
+var _ driver.Pausable = (*pausable)(nil)
+
+// Paused implements driver.Pausable.
+func (p *pausable) Paused(context.Context) ([]string, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.topics, p.err
+}
+
+func (p *pausable) pause(topics ...string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.topics = topics
+}
+
+func (p *pausable) fail(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.err = err
+}
+
+// inPauseLab runs a test in virtual time with a relay on a source that can be paused.
+func inPauseLab(t *testing.T, cfg relay.Config, test func(l *lab, p *pausable, r *relay.Relay, hook *recorder)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		l, hook := newLab(t), &recorder{}
+		p := &pausable{Source: l.source()}
+		cfg.Hooks = []relay.Hook{hook}
+		r, err := relay.New(p, l, cfg)
+		require.NoError(t, err)
+		test(l, p, r, hook)
+	})
+}
+
+// afterPause is longer than a relay takes to notice a pause or its end.
+const afterPause = 10 * time.Second
+
+// TestO6_PausedTopicWaits: the records of a topic that is paused wait in order, are tried
+// by nobody and count no attempt, while those of other topics go on; a pause that begins
+// later holds for what comes later.
+func TestO6_PausedTopicWaits(t *testing.T) {
+	t.Parallel()
+	inPauseLab(t, relay.Config{}, func(l *lab, p *pausable, r *relay.Relay, hook *recorder) {
+		p.pause("mails*")
+		l.put("mails.eu", "k", "m1", "m2")
+		l.put("orders", "k", "o1")
+		l.put("mails.us", "", "m3")
+		stop := lead(l.t, r)
+		time.Sleep(afterPause)
+		require.Equal(l.t, []string{"o1"}, l.sent())
+		require.Equal(l.t, [][]string{{"o1"}}, l.calls(0), "nothing else reaches the sink")
+		require.Empty(l.t, l.parked())
+		breakers := r.State().Out
+		require.Len(l.t, breakers, 2)
+		require.ErrorIs(l.t, breakers[0].Err, relay.ErrPaused)
+		require.Empty(l.t, hook.copy().alarms)
+
+		p.pause("orders")
+		time.Sleep(afterPause)
+		require.Equal(l.t, []string{"o1", "m1", "m2", "m3"}, l.sent())
+		l.put("orders", "k", "o2", "o3")
+		l.put("mails.eu", "k", "m4")
+		time.Sleep(afterPause)
+		require.Equal(l.t, "m4", latest(l.sent()))
+
+		p.pause()
+		time.Sleep(afterPause)
+		require.Equal(l.t, []string{"o1", "m1", "m2", "m3", "m4", "o2", "o3"}, l.sent())
+		require.Empty(l.t, r.State().Out)
+		stop()
+	})
+}
+
+// TestO6_PausedGroupSetsNothingAside: a group that is paused as a whole stands where it is,
+// also one that starts paused, and stops cleanly.
+func TestO6_PausedGroupSetsNothingAside(t *testing.T) {
+	t.Parallel()
+	inPauseLab(t, relay.Config{}, func(l *lab, p *pausable, r *relay.Relay, hook *recorder) {
+		p.pause("*")
+		l.put("orders", "k", "1", "2")
+		l.put("mails", "", "3")
+		stop := lead(l.t, r)
+		time.Sleep(10 * afterPause)
+		require.Empty(l.t, l.calls(0))
+		require.Zero(l.t, r.State().Held)
+		require.Empty(l.t, hook.copy().alarms)
+		stop()
+		stop = lead(l.t, r)
+		time.Sleep(afterPause)
+		require.Empty(l.t, l.calls(0))
+		p.pause()
+		time.Sleep(afterPause)
+		require.Equal(l.t, []string{"1", "2", "3"}, l.sent())
+		stop()
+	})
+}
+
+// TestPause_WhatWasKnownHolds: a source that does not say what is paused changes nothing
+// of a relay that leads, and lets none begin.
+func TestPause_WhatWasKnownHolds(t *testing.T) {
+	t.Parallel()
+	inPauseLab(t, relay.Config{}, func(l *lab, p *pausable, r *relay.Relay, _ *recorder) {
+		p.fail(errors.New("no answer"))
+		l.put("orders", "", "1")
+		stop := lead(l.t, r)
+		time.Sleep(afterPause)
+		require.Empty(l.t, l.calls(0), "nobody knows what is paused")
+		p.fail(nil)
+		p.pause("mails")
+		time.Sleep(afterPause)
+		require.Equal(l.t, []string{"1"}, l.sent())
+		p.fail(errors.New("no answer"))
+		p.pause()
+		l.put("mails", "", "2")
+		l.put("orders", "", "3")
+		time.Sleep(afterPause)
+		require.Equal(l.t, []string{"1", "3"}, l.sent())
+		stop()
+	})
+}
+
+// TestO5_PausesThatChangeKeepTheOrder pauses and resumes again and again while records of
+// few keys are sent.
+func TestO5_PausesThatChangeKeepTheOrder(t *testing.T) {
+	t.Parallel()
+	inPauseLab(t, relay.Config{PollMax: 5 * time.Millisecond, PageSize: 7}, func(l *lab, p *pausable, r *relay.Relay, _ *recorder) {
+		l.took = time.Millisecond
+		stop := lead(l.t, r)
+		want := map[string][]string{}
+		for i := range 300 {
+			topic := []string{"a", "b", "c"}[i%3]
+			name := fmt.Sprint(topic, i)
+			want[topic] = append(want[topic], name)
+			l.put(topic, "k", name)
+			p.pause([][]string{nil, {"a"}, {"a", "b"}, {"*"}, {"c"}}[i/2%5]...)
+			time.Sleep(time.Duration(i%4) * time.Millisecond)
+		}
+		p.pause()
+		time.Sleep(6 * afterPause)
+		got := map[string][]string{}
+		for _, name := range l.sent() {
+			got[name[:1]] = append(got[name[:1]], name)
+		}
+		require.Equal(l.t, want, got)
+		stop()
+	})
+}
+
+// TestO12_PauseOfATransactionalSink: the records before a paused one are committed, and
+// nothing passes it.
+func TestO12_PauseOfATransactionalSink(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l, sink, alarms := newLab(t), newFakeTransactions(), &alarmLog{}
+		p := &pausable{Source: l.source()}
+		p.pause("mails")
+		l.put("orders", "", "1")
+		l.put("mails", "", "2")
+		l.put("orders", "", "3")
+		r, err := relay.New(p, sink, relay.Config{AdoptPosition: true, Hooks: []relay.Hook{alarms}})
+		require.NoError(t, err)
+		stop := lead(t, r)
+		time.Sleep(afterPause)
+		committed, _ := sink.state()
+		require.Equal(t, []string{"1"}, committed)
+		require.Empty(t, alarms.kinds())
+		p.pause()
+		time.Sleep(afterPause)
+		committed, _ = sink.state()
+		require.Equal(t, []string{"1", "2", "3"}, committed)
+		stop()
+	})
+}
+
+// TestO12_PauseOfTotalOrder: nothing passes a record that is paused.
+func TestO12_PauseOfTotalOrder(t *testing.T) {
+	t.Parallel()
+	inPauseLab(t, relay.Config{Order: relay.OrderTotal, Policies: []relay.Policy{{Action: relay.Block}}}, func(l *lab, p *pausable, r *relay.Relay, _ *recorder) {
+		p.pause("mails")
+		l.put("orders", "", "1")
+		l.put("mails", "", "2")
+		l.put("orders", "", "3")
+		stop := lead(l.t, r)
+		time.Sleep(afterPause)
+		require.Equal(l.t, []string{"1"}, l.sent())
+		p.pause()
+		time.Sleep(afterPause)
+		require.Equal(l.t, []string{"1", "2", "3"}, l.sent())
+		stop()
+	})
+}
