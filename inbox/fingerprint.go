@@ -7,6 +7,7 @@ import (
 )
 
 // FingerprintPayload is the SHA-256 of the payload.
+// See rule B10.
 func FingerprintPayload(msg *message.Message) ([]byte, error) {
 	sum := sha256.Sum256(msg.Payload)
 	return sum[:], nil

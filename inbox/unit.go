@@ -40,6 +40,7 @@ func (p *Processor) unit(ctx context.Context, d *delivery) (outcome Outcome, err
 // run calls the handler in the unit's transaction and ends the unit. The
 // rollback is deferred, so that it also happens when the handler panics or ends
 // its goroutine; neither is caught.
+// See rule B2.
 func (p *Processor) run(ctx context.Context, unit driver.Unit, d *delivery) (Outcome, error) {
 	committing := false
 	defer func() {
@@ -110,6 +111,7 @@ func over(ctx context.Context) error {
 // within calls handle with ctx as its and the message's context. The message
 // gets its own back in any case: Watermill's Retry would run into a transaction
 // that has ended, and its PoisonQueue publish with it.
+// See rule B4.
 func within(ctx context.Context, msg *message.Message, handle func(ctx context.Context) error) error {
 	orig := msg.Context()
 	defer msg.SetContext(orig) //nolint:contextcheck // that is the point

@@ -47,7 +47,7 @@ func muted(t *testing.T, kind kmsg.Key) *mute {
 	return m
 }
 
-// R1: TestPublish_ReturnsWithoutAnAnswer within PublishTimeout, although the message was
+// A7: TestPublish_ReturnsWithoutAnAnswer within PublishTimeout, although the message was
 // under way as its broker died. The client alone would wait for ever.
 func TestPublish_ReturnsWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
@@ -60,7 +60,7 @@ func TestPublish_ReturnsWithoutAnAnswer(t *testing.T) {
 	require.NoError(t, pub.Close())
 }
 
-// R1: TestPublish_GivesUpForGood: what Publish has returned an error for in time is not
+// A7: TestPublish_GivesUpForGood: what Publish has returned an error for in time is not
 // written by the client when the brokers are back.
 func TestPublish_GivesUpForGood(t *testing.T) {
 	t.Parallel()
@@ -77,7 +77,7 @@ func TestPublish_GivesUpForGood(t *testing.T) {
 	require.EqualValues(t, 1, end.Offset)
 }
 
-// R1: TestPublish_EndsWithItsContextAlone: a message whose context ends while it is under
+// A7: TestPublish_EndsWithItsContextAlone: a message whose context ends while it is under
 // way is not waited for, and fails no other of its partition.
 func TestPublish_EndsWithItsContextAlone(t *testing.T) {
 	t.Parallel()
@@ -134,7 +134,7 @@ func (p pauses) Log(_ kgo.LogLevel, msg string, keyvals ...any) {
 	}
 }
 
-// R1: TestSubscribe_ComesBackSoon: however long an outage takes, a member tries again
+// A7: TestSubscribe_ComesBackSoon: however long an outage takes, a member tries again
 // within one and a quarter second.
 func TestSubscribe_ComesBackSoon(t *testing.T) {
 	t.Parallel()

@@ -18,7 +18,7 @@ const (
 	reconnectPublishers = 50
 )
 
-// R1: TestReconnect: the broker is killed twice while publishers write, trying again after
+// A7: TestReconnect: the broker is killed twice while publishers write, trying again after
 // an error. All messages arrive, and nobody stands still. It is the course of Watermill's
 // test of that name, of all pairs at once.
 func TestReconnect(t *testing.T) {

@@ -76,32 +76,32 @@ func theirs() side {
 
 func grouped(*kafkasource.Config) {}
 
-// R1: TestWatermillSuite: keys in order at 16 messages in flight.
+// A7: TestWatermillSuite: keys in order at 16 messages in flight.
 func TestWatermillSuite(t *testing.T) {
 	t.Parallel()
 	universal(t, ours(grouped), ours(grouped), tests.Features{ConsumerGroups: true, GuaranteedOrder: true})
 }
 
-// R1: TestWatermillSuite_NoGroup: every subscriber gets all messages.
+// A7: TestWatermillSuite_NoGroup: every subscriber gets all messages.
 func TestWatermillSuite_NoGroup(t *testing.T) {
 	t.Parallel()
 	all := ours(func(c *kafkasource.Config) { c.NoGroup = true })
 	universal(t, all, all, tests.Features{RequireSingleInstance: true})
 }
 
-// R1: TestWatermillSuite_Outbox: what is published in transactions arrives through a relay.
+// A7: TestWatermillSuite_Outbox: what is published in transactions arrives through a relay.
 func TestWatermillSuite_Outbox(t *testing.T) {
 	t.Parallel()
 	universal(t, throughOutbox(t), ours(grouped), tests.Features{ConsumerGroups: true, GuaranteedOrder: true})
 }
 
-// R1: TestWatermillSuite_TheirSubscriber: our publisher, watermill-kafka's subscriber.
+// A7: TestWatermillSuite_TheirSubscriber: our publisher, watermill-kafka's subscriber.
 func TestWatermillSuite_TheirSubscriber(t *testing.T) {
 	t.Parallel()
 	universal(t, ours(grouped), theirs(), tests.Features{ConsumerGroups: true, GuaranteedOrder: true})
 }
 
-// R1: TestWatermillSuite_TheirPublisher: watermill-kafka's publisher, our subscriber.
+// A7: TestWatermillSuite_TheirPublisher: watermill-kafka's publisher, our subscriber.
 func TestWatermillSuite_TheirPublisher(t *testing.T) {
 	t.Parallel()
 	universal(t, theirs(), ours(grouped), tests.Features{ConsumerGroups: true, GuaranteedOrder: true})

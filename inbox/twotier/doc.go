@@ -21,4 +21,5 @@
 // Whatever a cache answers or fails to answer, the worst is one more question to
 // the database. What the caches save is the claim of a duplicate; a message that
 // is fresh pays for the look.
+// See rule B12.
 package twotier

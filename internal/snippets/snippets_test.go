@@ -147,8 +147,8 @@ func (c *checker) check(b block) []error {
 	return wrong
 }
 
-// D6: every block of Go code in README.md and docs/ compiles.
-func TestD6_EverySnippetCompiles(t *testing.T) {
+// TestEverySnippetCompiles: every block of Go code in README.md and docs/ compiles.
+func TestEverySnippetCompiles(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../../docs/*.md")
 	require.NoError(t, err)
@@ -170,8 +170,8 @@ func TestD6_EverySnippetCompiles(t *testing.T) {
 	require.Greater(t, checked, 15)
 }
 
-// D6: the check notices what is broken, and takes what is not.
-func TestD6_BrokenSnippetsAreNoticed(t *testing.T) {
+// TestBrokenSnippetsAreNoticed: the check notices what is broken, and takes what is not.
+func TestBrokenSnippetsAreNoticed(t *testing.T) {
 	t.Parallel()
 	c := newChecker(t)
 	for i, code := range []string{

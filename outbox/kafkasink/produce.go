@@ -84,6 +84,7 @@ func (p *placing) OnProduceRecordPartitioned(*kgo.Record, int32) {
 // yet takes records aside and places them one by one once it does. If it were
 // flushing then, a batch could be rejected half-way, and the records placed
 // after that would be sent.
+// See rule R11.
 func (s *Sink) produce(ctx context.Context, records []kgo.Record) map[*kgo.Record]error {
 	r := newRound(len(records))
 	s.placing.round.Store(r)

@@ -24,6 +24,7 @@ var ErrTooManyKeys = errors.New("leat: the transaction has locked too many keys"
 // keyLocks are the keys that were locked through one connection or transaction, since it
 // was last asked which it still holds. The server's lock table is one for the whole
 // cluster: the transaction that fills it makes the others fail.
+// See rule N5.
 type keyLocks struct {
 	asked []int64 // with repeats
 }

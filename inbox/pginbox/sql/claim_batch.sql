@@ -6,6 +6,7 @@
 -- order refuse each other's messages, and neither waits.
 -- NOT IN is a hash of the inserted ids, built once; a join with the CTEs, whose
 -- sizes the planner does not know, may become a nested loop.
+-- See rule B8.
 WITH m AS MATERIALIZED (
   SELECT id, n, pg_try_advisory_xact_lock(h) AS ok
   FROM unnest($2::uuid[], $3::bigint[]) WITH ORDINALITY AS m(id, h, n)

@@ -1,5 +1,6 @@
 -- Copies of a page's records, as the relay has read them, in one statement.
 -- $1 group, $2 epoch, $3 actor, the rest are columns.
+-- See rule R6.
 WITH m AS MATERIALIZED (
     SELECT * FROM unnest($4::bigint[], $5::text[], $6::integer[], $7::jsonb[], $8::bigint[], $9::text[],
                          $10::timestamptz[], $11::timestamptz[], $12::uuid[], $13::smallint[], $14::text[],

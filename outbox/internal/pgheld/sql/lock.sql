@@ -1,1 +1,2 @@
+-- See rule R4.
 SELECT pg_advisory_xact_lock($1)

@@ -2,6 +2,7 @@
 -- statement's snapshot, taken before its own xid is drawn. $4 is the sequence's
 -- value from the probe before it: a parameter, since an expression here would be
 -- computed after the xid. Compare-and-set on the lease and on the window.
+-- See rule R3.
 WITH old AS (
     DELETE FROM @{_positions} WHERE relay_group = $1 AND slot = $2 AND window_no = $3::bigint - 64
 )
