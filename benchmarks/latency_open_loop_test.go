@@ -34,6 +34,7 @@ type latencySize struct {
 }
 
 // segment is one run of the load. Times are nanoseconds since began; 0: not yet.
+// See design 19.3.
 type segment struct {
 	began     time.Time
 	rate      int

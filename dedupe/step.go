@@ -87,6 +87,7 @@ func (p *Processor) Step(
 
 // step waits for whoever holds the step: a run that was given up, until its lease
 // is over, or another goroutine of this one.
+// See rule B9 and design 17.3.
 func (p *Processor) step(
 	ctx context.Context, call StepCall, fn func(ctx context.Context, call StepCall) ([]byte, error),
 ) ([]byte, error) {

@@ -41,6 +41,7 @@ func (c *batchCall) group(ctx context.Context, entries []batchEntry) {
 // attempt runs entries in one transaction. It returns those that it did not
 // settle: because of the error, and because they are to be run alone, after the
 // rest.
+// See design 15.1.
 func (c *batchCall) attempt(ctx context.Context, entries []batchEntry) (rest, alone []batchEntry, err error) {
 	unit, fresh, alone, err := c.claim(ctx, entries)
 	if err != nil {

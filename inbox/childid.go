@@ -8,7 +8,6 @@ import "github.com/leat-go/leat/internal/ids"
 // makes the same id. Where a handler makes several messages out of one, name
 // tells them apart; an ordinal will do if their order never changes. The id is a
 // UUID, version 5.
-// See rule B9.
 func ChildID(parent, consumer, name string) string {
 	return ids.Child(parent, consumer, name)
 }

@@ -26,6 +26,7 @@ func (p *Processor) units(ctx context.Context, d *delivery) (outcome Outcome, er
 
 // retry calls work until that meets no conflict, as often as it may. An outcome that
 // is not known is no conflict.
+// See design 12.7.
 func (p *Processor) retry(ctx context.Context, work func() error) error {
 	conflicter, _ := p.store.(driver.Conflicter)
 	for try := 0; ; try++ {

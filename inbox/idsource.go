@@ -56,6 +56,7 @@ func IDFromFirst(sources ...IDSource) IDSource {
 // message that leat's Kafka sink sent and a subscriber read that knows nothing
 // of Watermill's header. The UUID comes first since metadata is often copied
 // from the message that caused another.
+// See design 12.4.
 func DefaultIDSource() IDSource {
 	return IDFromFirst(IDFromUUID(), IDFromHeader(outbox.HeaderEventID))
 }

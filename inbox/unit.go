@@ -142,6 +142,7 @@ func (p *Processor) rollback(ctx context.Context, unit driver.Unit, id string) {
 }
 
 // finishing returns a context that outlives ctx by at most FinishTimeout.
+// See design 12.6.
 func (p *Processor) finishing(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), p.cfg.FinishTimeout)
 }

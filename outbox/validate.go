@@ -10,6 +10,7 @@ import (
 
 // Bounds on a message, in bytes. They keep a record inside what every broker
 // that leat speaks to can carry.
+// See design 3.5.
 const (
 	// MaxIDBytes bounds Message.ID.
 	MaxIDBytes = 512

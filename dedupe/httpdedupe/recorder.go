@@ -15,6 +15,7 @@ var ErrResponseTooLarge = errors.New("leat: the response is larger than MaxRespo
 // recorder is the http.ResponseWriter that a handler gets. It holds the response
 // back, so that it can be recorded before the client sees it. It has no Flush,
 // Hijack or Unwrap: streamer has.
+// See design 17.4.
 type recorder struct {
 	w      http.ResponseWriter
 	most   int

@@ -31,4 +31,5 @@
 //
 // Two round trips a message, and about 150 bytes of memory plus the lengths of
 // consumer, id and result, for Config.TTL.
+// See design 17.1.
 package redisdedupe

@@ -58,6 +58,7 @@ func (m *member) sameMember() {
 
 // watch gives the session up when the group has heard nothing for so long that
 // it will soon give our partitions away. It returns when stop is closed.
+// See design 16.2.
 func (m *member) watch(stop <-chan struct{}) {
 	limit := m.cfg.fenceAfter()
 	timer := time.NewTimer(limit)

@@ -5,6 +5,7 @@ import "github.com/twmb/franz-go/pkg/kgo"
 // window follows the records of a partition from the first that is not settled
 // on. Its low watermark is the only offset that may be committed: with any
 // higher one, a crash would lose the records in between.
+// See design 16.1.
 type window struct {
 	marks []mark
 	first int // number of marks[0]

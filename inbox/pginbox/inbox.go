@@ -28,6 +28,7 @@ type Inbox struct {
 //
 // Each delivery takes a connection of pool from its claim to its commit. The
 // pool stays the caller's to close.
+// See design 12.2.
 func New(pool *pgxpool.Pool, consumer string, cfg Config) (*Inbox, error) {
 	handle, err := pgclaim.FromPool(pool, cfg.Isolation)
 	if err != nil {

@@ -21,5 +21,5 @@
 // Whatever a cache answers or fails to answer, the worst is one more question to
 // the database. What the caches save is the claim of a duplicate; a message that
 // is fresh pays for the look.
-// See rule B12.
+// See rule B12 and design 17.2.
 package twotier

@@ -13,6 +13,7 @@ var Err = errors.New("leat: two handlers share what remembers the messages of on
 
 // Guard belongs to one memory. The zero value is ready. It is safe for concurrent
 // use.
+// See design 12.3.
 type Guard struct {
 	seen atomic.Pointer[handlers]
 }

@@ -34,6 +34,7 @@ func Supervise() {
 }
 
 // supervisor runs one server for another process.
+// See design 18.1.
 type supervisor struct {
 	plan   plan
 	out    *json.Encoder

@@ -19,6 +19,7 @@ const metadataMinAge = 250 * time.Millisecond
 
 // options returns what every client is made of: defaults that Config.Options
 // may change, Config.Options, and what they may not.
+// See design 6.1.
 func (s *Sink) options() []kgo.Opt {
 	opts := []kgo.Opt{
 		kgo.ClientID("leat"),

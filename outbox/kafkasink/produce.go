@@ -84,7 +84,7 @@ func (p *placing) OnProduceRecordPartitioned(*kgo.Record, int32) {
 // yet takes records aside and places them one by one once it does. If it were
 // flushing then, a batch could be rejected half-way, and the records placed
 // after that would be sent.
-// See rule R11.
+// See rule R11 and design 6.2.
 func (s *Sink) produce(ctx context.Context, records []kgo.Record) map[*kgo.Record]error {
 	r := newRound(len(records))
 	s.placing.round.Store(r)
@@ -171,6 +171,7 @@ func (s *Sink) settle(ctx context.Context, c *call, records []kgo.Record, index 
 
 // verdict classifies err, which has failed count records of a partition
 // together. A rejected batch says nothing of its records unless it held one.
+// See design 6.3.
 func (s *Sink) verdict(ctx context.Context, name string, count int, err error) (outbox.FailureKind, error) {
 	if errors.Is(err, kgo.ErrClientClosed) && ctx.Err() != nil {
 		err = fmt.Errorf("leat: kafka has not acknowledged in time: %w", context.Cause(ctx))

@@ -23,6 +23,7 @@ var errNoProducerID = errors.New("leat: kafka gives no producer id, it is too ol
 
 // txLane delivers the records of one slot. Its Sink makes the clients, which carry the
 // slot's transactional id, and knows topics and sizes.
+// See design 7.1.
 type txLane struct {
 	cfg  *TransactionalConfig
 	slot string

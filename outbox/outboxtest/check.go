@@ -12,6 +12,7 @@ import (
 const checkTimeout = 2 * time.Minute
 
 // Check is one case of the suite.
+// See design 18.2.
 type Check struct {
 	// Name starts with the invariant that the check is about.
 	Name string

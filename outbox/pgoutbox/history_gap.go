@@ -43,6 +43,7 @@ func (h *history) before(ctx context.Context, conn *pgx.Conn, seq int64) (neares
 // complete returns a *driver.HistoryGapError where retention has overtaken the playback,
 // which goes on behind the gap then. It comes after the read, of which nobody knows whether
 // it came before the drop: all that was dropped counts as missing.
+// See design 10.7.
 func (p *playback) complete(ctx context.Context) error {
 	next := p.at.Last + 1
 	nearest, err := p.history.before(ctx, p.pager.reader, next)

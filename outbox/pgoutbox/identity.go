@@ -16,6 +16,7 @@ import (
 // connection is looked at once in its life. Where its address is the pool's,
 // that settles it; else it is asked which outbox it sees. It returns what is noted on the
 // connection.
+// See design 3.2.
 func (o *Outbox) checkDatabase(ctx context.Context, tx pgx.Tx) (*keyLocks, error) {
 	conn := tx.Conn()
 	notes := conn.PgConn().CustomData()

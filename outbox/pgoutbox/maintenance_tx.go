@@ -72,6 +72,7 @@ func (m *Maintenance) settle(ctx context.Context, tx pgx.Tx) error {
 // lockLog takes the log for itself, and then one of its ranges, for which it does not wait:
 // whoever reads that range alone, such as vacuum, would keep every producer waiting behind
 // the lock on the log for another LockTimeout.
+// See design 10.5.
 func (m *Maintenance) lockLog(ctx context.Context, tx pgx.Tx, table string) error {
 	if _, err := tx.Exec(ctx, "LOCK TABLE ONLY "+m.ob.cfg.names().Qualified("")+" IN ACCESS EXCLUSIVE MODE"); err != nil {
 		return err

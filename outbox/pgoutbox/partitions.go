@@ -76,6 +76,7 @@ func (p *part) parse(bound string) error {
 // ahead makes ranges between the sequence and the open-ended range, if there are too few.
 // While maintenance does not run, the sequence goes on into the open-ended range, and
 // no producer notices. That range is then closed above the sequence.
+// See design 10.1.
 func (r *round) ahead(ctx context.Context) error {
 	parts, err := r.parts(ctx)
 	if err != nil {
@@ -110,6 +111,7 @@ func (r *round) ahead(ctx context.Context) error {
 // lock is asked for; and it is asked for no longer than LockTimeout. With
 // the lock held there is no transaction open that has written to the log, or has drawn a
 // number: whether the range is in use is certain then.
+// See design 10.2.
 func (r *round) extend(ctx context.Context, tail part, n int) error {
 	var added []Range
 	err := r.change(ctx, func(tx pgx.Tx) error {

@@ -97,6 +97,7 @@ func (p position) toWindow() (w pgwindow.Window, err error) {
 // come further proves that the database has lost what it had committed. What was sent
 // out of it is unknown here, and its transaction ids are given to others. That stays so,
 // whatever the server comes to later.
+// See design 7.3.
 func (n *session) Seek(ctx context.Context, raw []byte) error {
 	if !n.source.cfg.SyncPositions {
 		return unusable(fmt.Errorf("%w: SourceConfig.SyncPositions is off, so that the server may give its transaction numbers out twice", errPosition))

@@ -54,6 +54,7 @@ type SourceConfig struct {
 	// in a position that the server had not written when it crashed are given to
 	// other transactions, whose messages would be taken for sent.
 	// Defaults to false: a crash of the server repeats a few pages.
+	// See design 7.2.
 	SyncPositions bool
 }
 

@@ -10,6 +10,7 @@ import (
 // Start says where a group begins to read that has never read. The zero value says
 // nothing, which is an error for every new group but "default", since a wrong guess
 // would repeat the history or leave it out.
+// See design 8.2.
 type Start struct {
 	stated bool
 	at     pgwindow.Begin

@@ -53,7 +53,7 @@ func (c NotifierConfig) validate() error {
 //
 // It returns an error only where cfg cannot work, one that wraps
 // outbox.ErrInvalidConfig.
-// See rule R5.
+// See rule R5 and design 9.1.
 func (o *Outbox) RunNotifier(ctx context.Context, cfg NotifierConfig) error {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {

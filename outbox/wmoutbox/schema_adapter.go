@@ -42,6 +42,7 @@ type Inserter interface {
 // watermill-sql itself accepts topics of the characters A–Z a–z 0–9 - $ : . _
 // only. A SchemaAdapter may be used concurrently and by any number of
 // publishers.
+// See design 3.6.
 type SchemaAdapter struct {
 	ob  Inserter
 	key outbox.KeyFunc

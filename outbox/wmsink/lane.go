@@ -7,6 +7,7 @@ import (
 // lane is where the messages of some topics and keys are published one after the
 // other. It is taken by sending to taken; a call of Publish that outlives its
 // Send keeps it.
+// See design 6.4.
 type lane struct {
 	taken chan struct{}
 

@@ -11,6 +11,7 @@ import (
 )
 
 // Gate is an aim.
+// See design 19.2.
 type Gate struct {
 	// ID and Name tell gates apart; neither has a space.
 	ID, Name string

@@ -1,6 +1,7 @@
 // Package pgclaim is what the inboxes in PostgreSQL share, of ids and of positions: a
 // claim is the first statement of a transaction, of a pgx pool or of database/sql, that
 // the handler then writes in.
+// See design 1.4.
 package pgclaim
 
 import (

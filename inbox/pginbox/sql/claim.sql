@@ -6,7 +6,7 @@
 -- whoever gets it next finds the row, and inserts nothing, at the price of an
 -- index probe: no transaction id, no dead row.
 -- The setting is what tells whether the commit will be durable when it returns.
--- See rule B3.
+-- See rule B3 and design 12.1.
 INSERT INTO @{} (consumer, id)
 SELECT $1::smallint, $2::uuid WHERE pg_try_advisory_xact_lock($3::bigint)
 ON CONFLICT DO NOTHING

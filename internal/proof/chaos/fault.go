@@ -22,6 +22,7 @@ type fault struct {
 }
 
 // counts says whether work was under way and a consequence was seen.
+// See design 18.5.
 func (f *fault) counts() bool { return f.inflight > 0 && f.consequence != "" }
 
 // tally writes faults down and counts them.

@@ -10,4 +10,5 @@
 // No verdict rests on a clock but that of O10, and no check on a constraint of the
 // system under test: its table of effects has none, so that an effect that was had
 // twice is there twice.
+// See design 18.6.
 package history

@@ -13,4 +13,5 @@
 //
 // The sub-packages hold the models, package catalogue all of them, and the program
 // cmd/models prints what they come to.
+// See design 18.3.
 package model

@@ -9,4 +9,5 @@
 //
 // A mutant that survives is a hole in the tests, and fails the run. So is a promise that
 // no mutant breaks, which fails the tests of this package.
+// See design 18.7.
 package mutants

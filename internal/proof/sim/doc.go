@@ -14,4 +14,5 @@
 //
 // The waits that engines jitter must be a function of the time for that, so programs
 // are built with the tag leat_failpoints and run with LEAT_JITTER=clock.
+// See design 18.4.
 package sim

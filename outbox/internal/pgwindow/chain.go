@@ -52,6 +52,7 @@ import (
 // tells apart, the first one was acknowledged before any new slot could begin; of two
 // that it does not, one slot reads both, by windows and within a window by number.
 // What a former owner still sends late is a repeat.
+// See design 8.1.
 type Chain struct {
 	group, list                          string
 	beginOldest, beginNow, beginAt, mark string

@@ -31,6 +31,7 @@
 // as under way; the probe looks at those. Equal, but F had moved with the newest
 // window: a number may belong to an xid between xmax of T(k) and the window's
 // own xid; where these two differ, one more window is opened.
+// See design 2.1 and 2.2.
 package pgwindow
 
 import (

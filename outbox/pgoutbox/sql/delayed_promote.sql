@@ -4,6 +4,7 @@
 -- do not deadlock. The xid is drawn by these locks, before any number. The time of the
 -- event stays what it was. $1 and $2: behind what the page begins; $3 and $4: its last;
 -- $5: the keys whose messages may go, NULL for all.
+-- See design 10.6.
 WITH d AS (
     DELETE FROM @{_delayed} x
     USING (

@@ -11,6 +11,7 @@
 -- The arrays are unnested side by side in the SELECT list, row by row; in FROM
 -- each of them would first be written into a store of its own. Of equal length,
 -- or NULL where a column has no values.
+-- See design 3.1.
 INSERT INTO @{} (shard, id, id_text, topic, key, type, payload, headers, occurred_at)
 SELECT unnest($4::smallint[]), unnest($5::uuid[]), unnest($6::text[]), unnest($7::text[]), unnest($8::text[]),
        unnest($9::text[]), unnest($10::bytea[]), unnest($11::jsonb[]), unnest($12::timestamptz[])

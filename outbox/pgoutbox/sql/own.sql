@@ -8,6 +8,7 @@
 -- With row_security off, rows that a policy would hide are an error, never an empty page.
 -- The reset values are those that the role, the database and the address ask for,
 -- whatever this session has set.
+-- See design 2.8 and 9.2.
 SELECT s.direct, s.synchronous_commit, s.isolation, s.read_only,
        (SELECT count(set_config(v.name, v.value, false))
         FROM (VALUES ('jit', 'off'),

@@ -4,6 +4,7 @@
 -- since it was written in another time zone, counts as written now.
 -- The payloads end with the one with which they reach 32 MiB as they are stored: their
 -- sizes are read, and not they themselves. The rows behind come without one, and say so.
+-- See design 11.1.
 SELECT w.n, w.uuid::text, least(w.created_at::timestamptz, clock_timestamp()),
        CASE WHEN w.before < 33554432 THEN w.payload END, w.before < 33554432
 FROM (SELECT k.n, r.uuid, r.created_at, r.payload,

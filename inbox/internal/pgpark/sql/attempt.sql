@@ -3,7 +3,7 @@
 -- once: the claim that follows takes it again.
 -- $1 consumer, $2 id, $3 lock, $4 hash of the key or NULL, $5 key, $6
 -- synchronous_commit of this transaction or NULL.
--- See rule B5.
+-- See rule B5 and design 13.1.
 WITH s AS MATERIALIZED (
   SELECT set_config('synchronous_commit', coalesce($6::text, current_setting('synchronous_commit')), true)),
 l AS MATERIALIZED (

@@ -2,6 +2,7 @@
 -- and $7 last attempt or NULL, $8 message id, $9 topic, $10 hash of the key, $11
 -- key, $12 uuid, $13 payload, $14 metadata, $15 metadata that is no text, $16
 -- consumer's name, $17 id of the attempts.
+-- See design 13.3.
 WITH p AS (
   INSERT INTO @{_parked} (consumer, state, attempts, errors, reason, first_at, last_at, message_id, topic, key_hash, key,
                           uuid, payload, metadata, metadata_raw)

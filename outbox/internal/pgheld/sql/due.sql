@@ -7,6 +7,7 @@
 -- away. The page ends at the record with which its bytes reach $6: octet_length and
 -- pg_column_size read a value's header, so that what is left out is not fetched.
 -- $2 limit, $3 topics to leave out, $4 slots, $5 slot, $6 bytes.
+-- See design 5.2.
 WITH RECURSIVE t AS (
     (SELECT left(topic, 255) AS prefix FROM @{_held} WHERE relay_group = $1 AND state <> 'wait' ORDER BY left(topic, 255) LIMIT 1)
     UNION ALL

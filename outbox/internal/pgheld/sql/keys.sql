@@ -1,5 +1,6 @@
 -- The keys of which something is held, in a slot. The first of each is not in state
 -- wait, so those behind are not looked at.
 -- $2 slots, $3 slot.
+-- See design 5.3.
 SELECT DISTINCT topic, key FROM @{_held}
 WHERE relay_group = $1 AND state <> 'wait' AND key IS NOT NULL AND shard % $2::smallint = $3::smallint

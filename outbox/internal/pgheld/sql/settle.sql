@@ -3,6 +3,7 @@
 -- first one waits, since what it waited for has gone, it is due; and one that is
 -- to be tried although another stands before it waits. Two probes a key, of the
 -- indexes by key: $2 and $3 are the keys.
+-- See design 5.1.
 WITH k AS MATERIALIZED (
     SELECT DISTINCT topic, key FROM unnest($2::text[], $3::text[]) AS k(topic, key) WHERE key IS NOT NULL
 ), f AS MATERIALIZED (

@@ -3,6 +3,7 @@
 -- number is not above that floor (see the package comment). Then its numbers began anew.
 -- Those that were drawn first since have low transaction ids, so that a hundred are
 -- enough to look at, however much is waiting.
+-- See design 2.7.
 SELECT EXISTS (
     SELECT FROM (SELECT o.seq FROM @{} o
                  WHERE o.xid >= pg_snapshot_xmax($1::pg_snapshot)

@@ -2,6 +2,7 @@
 -- apart; xids and snapshots of one mean nothing in another. The file of the sequence
 -- tells the log from what it was before a TRUNCATE … RESTART IDENTITY. Last, the tables
 -- of which row level security would show this role a part only: ranges of the log as well.
+-- See design 2.9.
 SELECT pg_is_in_recovery(),
        (SELECT system_identifier FROM pg_control_system()),
        s.oid, seq.seqcache, current_setting('synchronous_commit'),

@@ -2,6 +2,7 @@
 -- window, in a transaction of its own. opened_by becomes this transaction, so
 -- that a reader that ends before it opens the next window still sees that there
 -- may be something new.
+-- See design 2.4.
 UPDATE @{_positions} p
 SET source_floor = $4, opened_by = pg_current_xact_id()
 FROM @{_leases} l
