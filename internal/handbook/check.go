@@ -1,0 +1,33 @@
+package handbook
+
+import (
+	"fmt"
+	"io/fs"
+)
+
+// The pages that are checked, below the root.
+const (
+	mapPage    = "docs/maintaining.md"
+	rulesPage  = "docs/rules.md"
+	designPage = "docs/design.md"
+	entryPage  = "CONTRIBUTING.md"
+)
+
+// Check returns what does not fit between the pages and the sources of a tree, one finding
+// a string. An error means that the tree cannot be read.
+func Check(tree fs.FS) ([]string, error) {
+	src, err := read(tree)
+	if err != nil {
+		return nil, err
+	}
+	for _, page := range []string{mapPage, rulesPage, designPage, entryPage} {
+		if _, ok := src.pages[page]; !ok {
+			return nil, fmt.Errorf("handbook: %w: %s", fs.ErrNotExist, page)
+		}
+	}
+	var wrong []string
+	for _, check := range []func(*sources) []string{checkMap, checkNames, checkRules, checkDecisions} {
+		wrong = append(wrong, check(src)...)
+	}
+	return wrong, nil
+}

@@ -1,0 +1,13 @@
+// Package handbook keeps the pages for maintainers true: docs/maintaining.md, docs/rules.md,
+// docs/design.md and CONTRIBUTING.md. [Check] reads a tree and returns what does not fit:
+//
+//   - a package that the map leaves out, and one that is no longer there;
+//   - a file, a function, a test, a directory or a target of make that a page names and
+//     that is not there, with the place where it is now;
+//   - a rule that a comment or a test cites and no page defines, and one that nobody cites;
+//   - a decision that is cited and not there, and numbers that are not in order.
+//
+// In the pages, `dir/file.go` names a file, `Type.Method()` a function of the file before it
+// in the paragraph or in the row, `TestX` a test, and `make x` a target.
+// See design 18.8.
+package handbook
