@@ -1,11 +1,16 @@
-// Package snippets has the test that compiles every block of Go code in README.md and
-// in docs/.
+// Package snippets has the tests of README.md and docs/: every block of Go code compiles,
+// and every link leads somewhere.
 //
 // A block is statements of a function that has a ctx and returns an error, or
 // declarations, or one function literal. What it uses and does not declare stands in a
 // comment on the line before it, as parameters:
 //
 //	<!-- given: pool *pgxpool.Pool, router *message.Router -->
+//
+// A block that needs a module which is none of the library's stands in a file of another
+// module. The comment before it says where:
+//
+//	<!-- compiled in: examples/brokers/nats.go -->
 //
 // Packages need no import: those that blocks may use are listed in the test. What is
 // declared need not be used.

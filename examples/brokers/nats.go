@@ -1,0 +1,34 @@
+package brokers
+
+import (
+	"context"
+	"errors"
+
+	"github.com/ThreeDotsLabs/watermill"
+	"github.com/ThreeDotsLabs/watermill-nats/v2/pkg/nats"
+
+	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/wmsink"
+)
+
+// NATS relays source to the streams of JetStream, until ctx ends.
+func NATS(ctx context.Context, source driver.Source, url string, logger watermill.LoggerAdapter) error {
+	publisher, err := nats.NewPublisher(nats.PublisherConfig{
+		URL:       url,
+		JetStream: nats.JetStreamConfig{Enabled: true, TrackMsgId: true}, // repeats within JetStream's window are dropped
+	}, logger)
+	if err != nil {
+		return err
+	}
+	sink, err := wmsink.New(publisher, wmsink.Config{Lanes: 16})
+	if err != nil {
+		return err
+	}
+	r, err := relay.New(source, sink, relay.Config{})
+	if err != nil {
+		return err
+	}
+	err = r.Run(ctx)
+	return errors.Join(err, sink.Wait(context.WithoutCancel(ctx)), publisher.Close())
+}
