@@ -17,25 +17,22 @@ type Config struct {
 	// Defaults to 30 s.
 	Lease time.Duration
 
-	// Margin is how long before the end of the lease the handler's context ends, if
-	// the lease could not be extended: so much the clocks and a call under way may
-	// be off. Less than two thirds of Lease.
-	// Defaults to a fifth of Lease.
+	// Margin is how long before the end of the lease the handler's context ends, if the
+	// lease could not be extended. It allows for clocks that differ and for a call that
+	// is under way. Less than two thirds of Lease. Defaults to a fifth of Lease.
 	Margin time.Duration
 
 	// FailOpen runs the handler without suppressing repeats while the store cannot
 	// be reached, instead of returning ErrUnavailable. Defaults to false.
 	FailOpen bool
 
-	// BusyDelay is how long Do waits before it returns ErrBusy, jittered by a
-	// quarter, so that a redelivery does not spin; less where the other lease ends
-	// sooner. Negative means not at all.
-	// Defaults to 100 ms.
+	// BusyDelay is how long Do waits before it returns ErrBusy, jittered by a quarter, so
+	// that a redelivery does not spin. It waits less if the other lease ends sooner. A
+	// negative value means no wait. Defaults to 100 ms.
 	BusyDelay time.Duration
 
-	// FinishTimeout bounds completing and releasing, which go on when the
-	// delivery's context has ended.
-	// Defaults to 5 s.
+	// FinishTimeout bounds completing and releasing, which continue after the delivery's
+	// context has ended. Defaults to 5 s.
 	FinishTimeout time.Duration
 
 	// Logger receives what an operator should know. Defaults to slog.Default() as of

@@ -16,11 +16,11 @@ var (
 	// is empty or not printable, a lease below 1 ms.
 	ErrInvalidKey = errors.New("leat: invalid dedupe key")
 
-	// ErrBusy is returned while another one processes the message. Deliver it
-	// again later; it is no failure.
+	// ErrBusy is returned while another run processes the message. Deliver it again
+	// later; it is no failure.
 	ErrBusy = errors.New("leat: message is being processed elsewhere")
 
-	// ErrMismatch is returned where the id was seen before with another content.
+	// ErrMismatch is returned if the id was seen before with another content.
 	ErrMismatch = errors.New("leat: the same message id came with another content")
 
 	// ErrTwoHandlers is returned once two handlers of a router, told apart by their
@@ -29,8 +29,8 @@ var (
 	// error as inbox.ErrTwoHandlers.
 	ErrTwoHandlers = onehandler.Err
 
-	// ErrFenced is returned where the lease is another one's by now. The message
-	// must not be acknowledged: the other one may fail yet.
+	// ErrFenced is returned if another run holds the lease by now. The message must not
+	// be acknowledged: the other run may still fail.
 	ErrFenced = errors.New("leat: fenced, another one has taken the message over")
 
 	// ErrLeaseLost is the cause of a handler's context that ended since its lease

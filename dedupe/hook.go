@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Outcome is what came of one delivery.
+// Outcome is how one delivery ended.
 type Outcome int
 
 const (
@@ -47,7 +47,7 @@ type Delivery struct {
 	Outcome    Outcome
 	Attempt    int
 	Takeover   bool
-	Completion Completion // 0 where none was tried
+	Completion Completion // 0 if none was tried
 	Took       time.Duration
 	Err        error
 }

@@ -29,10 +29,9 @@ type Processor struct {
 	steps *Processor
 }
 
-// New returns a Processor for the consumer called consumer, 1 to
-// MaxConsumerBytes bytes of UTF-8. The name is what the store remembers messages
-// by: it must stay the same through renamed handlers and topics. Errors wrap
-// outbox.ErrInvalidConfig.
+// New returns a Processor for the consumer called consumer, 1 to MaxConsumerBytes bytes
+// of UTF-8. The store remembers messages under this name: it must stay the same even if
+// handlers and topics are renamed. Errors wrap outbox.ErrInvalidConfig.
 func New(store Store, consumer string, cfg Config) (*Processor, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
@@ -64,35 +63,35 @@ func (p *Processor) OneHandler(name string) error {
 	return nil
 }
 
-// Message is what Do is to run once.
+// Message is a message that Do runs once.
 type Message struct {
-	// ID is the message's: any bytes. One that is longer than MaxIDBytes, or no text, is
-	// recorded by its SHA-256. Required.
+	// ID is the message's id: any bytes. If it is longer than MaxIDBytes, or not text, it
+	// is recorded by its SHA-256. Required.
 	ID string
-	// Fingerprint tells contents apart, such as by Fingerprint. Defaults to not
-	// compared.
+	// Fingerprint distinguishes contents; see the function Fingerprint. Defaults to none:
+	// contents are not compared.
 	Fingerprint string
 }
 
-// Result is what Do has come to.
+// Result is the result of Do.
 type Result struct {
-	// Outcome is OutcomeRan, OutcomeDuplicate or OutcomeOpen where Do returns no
+	// Outcome is OutcomeRan, OutcomeDuplicate or OutcomeOpen if Do returns no
 	// error.
 	Outcome Outcome
-	// Value is what the handler returned, now or in the run that has completed,
-	// as far as the store could keep it.
+	// Value is the handler's result, of this run or of the run that has completed, if the
+	// store could keep it.
 	Value []byte
 }
 
 // Do runs handle for m, unless m was done before. Its error is nil exactly if
 // the message can be acknowledged.
 //
-// The context that handle gets ends with cause ErrLeaseLost when the lease could
-// not be extended in time; a handler that goes on regardless may have its effect
-// twice. Where handle fails or panics, the message is released at once.
+// If the lease could not be extended in time, the context of handle ends with cause
+// ErrLeaseLost. A handler that goes on regardless may have its effect twice. If handle
+// fails or panics, the message is released at once.
 //
 // Errors: handle's own; ErrBusy (a *BusyError), ErrMismatch, ErrFenced, ErrNoID,
-// ErrUnavailable where the store failed: then nothing ran, or, if
+// ErrUnavailable if the store failed: then nothing ran, or, if
 // it ran, it runs again.
 func (p *Processor) Do(ctx context.Context, m Message, handle func(ctx context.Context) ([]byte, error)) (res Result, err error) {
 	d := Delivery{Key: Key{Consumer: p.consumer, ID: m.ID}, Outcome: OutcomePanicked}
@@ -154,7 +153,7 @@ func (p *Processor) claim(ctx context.Context, key Key, req Request) (Claim, err
 	return claim, err
 }
 
-// unavailable is what happens where the store cannot be asked.
+// unavailable is what happens if the store cannot be asked.
 func (p *Processor) unavailable(
 	ctx context.Context, d *Delivery, cause error, handle func(ctx context.Context) ([]byte, error),
 ) ([]byte, error) {

@@ -16,7 +16,7 @@ type run struct {
 
 type runKey struct{}
 
-// Run is what a handler can know about its run.
+// Run describes a run to its handler.
 type Run struct {
 	// Key is the message.
 	Key Key
@@ -25,8 +25,7 @@ type Run struct {
 	// Attempt counts the runs of the message, from 1, and only grows: a fencing
 	// token for a far side that compares. 0 without a claim (Config.FailOpen).
 	Attempt int
-	// Takeover says that an earlier run's lease ran out, so that its effect may
-	// have happened.
+	// Takeover is set if an earlier run's lease ran out: its effect may have happened.
 	Takeover bool
 
 	by *Processor

@@ -17,7 +17,7 @@ const stepKept = '='
 // stepPoll bounds the wait between two looks at a step that another run holds.
 const stepPoll = 100 * time.Millisecond
 
-// StepCall is what a step can hand to the far side.
+// StepCall is what a step can pass to the system that it calls.
 type StepCall struct {
 	// IdempotencyKey is a UUID that depends on the message, the consumer and the
 	// step's name alone: every call of the step has the same one.
@@ -25,30 +25,29 @@ type StepCall struct {
 
 	// Fence counts the runs of the message, from 1, and only grows while the store
 	// keeps the message's record: a fencing token for a far side that refuses lower
-	// ones. 0 where the run is not that of a Processor, or has no claim.
+	// ones. 0 if the run is not that of a Processor, or has no claim.
 	Fence int
 
-	// Again says that an earlier call was begun: what it did may have happened.
+	// Again is set if an earlier call was begun: its effect may have happened.
 	Again bool
 }
 
-// Step runs fn as a part of the message that is being processed, and keeps what it
-// returns: a later run of the message gets the same value, and fn is not called
-// again. Names tell the steps of a message apart and must not change.
+// Step runs fn as a part of the message that is being processed, and keeps its result: a
+// later run of the message gets the same value, and fn is not called again. Names
+// distinguish the steps of a message and must not change.
 //
 //	receipt, err := dedupe.Step(ctx, "charge", func(ctx context.Context, call dedupe.StepCall) ([]byte, error) {
 //		return payments.Charge(ctx, order.Amount, call.IdempotencyKey)
 //	})
 //
-// Where fn fails or panics, the step is not done. Where the process dies in it,
-// before its value is stored, fn is called again with the same IdempotencyKey: a
-// far side that knows such keys then has the effect once. That is also what happens
-// where the store has kept that the step is done but not its value, which was too
-// large or met a full memory.
+// If fn fails or panics, the step is not done. If the process dies in fn, before its
+// value is stored, fn is called again with the same IdempotencyKey: a system that knows
+// such keys then has the effect once. The same happens if the store has kept that the
+// step is done but not its value, because the value was too large or the memory was full.
 //
-// Ctx must be that of a handler of Do; else it is ErrNoStep. Steps of different
-// names may run concurrently; of the same name one runs and the others wait.
-// Errors are fn's and those of Do, but for ErrBusy.
+// The context must be that of a handler of Do; otherwise Step returns ErrNoStep. Steps
+// with different names may run concurrently; of the same name one runs and the others
+// wait. Errors are fn's and those of Do, except ErrBusy.
 func Step(ctx context.Context, name string, fn func(ctx context.Context, call StepCall) ([]byte, error)) ([]byte, error) {
 	r, ok := FromContext(ctx)
 	if !ok || r.by == nil {
@@ -57,10 +56,10 @@ func Step(ctx context.Context, name string, fn func(ctx context.Context, call St
 	return r.by.Step(ctx, r.Key.ID, name, fn)
 }
 
-// Step is the function Step for the message called parent, for handlers that are
-// not run by Do, such as those of an inbox. The record is the store's and not part
-// of any transaction of the caller's: what a step has done outside is not undone by
-// a rollback, and neither is the step.
+// Step is the function Step for the message called parent, for handlers that are not run
+// by Do, such as those of an inbox. The record is in the store and not part of any
+// transaction of the caller: a rollback undoes neither what a step has done outside nor
+// the step.
 func (p *Processor) Step(
 	ctx context.Context, parent, name string, fn func(ctx context.Context, call StepCall) ([]byte, error),
 ) ([]byte, error) {

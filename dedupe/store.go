@@ -18,7 +18,7 @@ type Key struct {
 	Consumer, ID string
 }
 
-// Request is what a claim asks for.
+// Request describes a claim.
 type Request struct {
 	// Token is the claimer's, unique to this one run of a handler. A second claim
 	// with the same token, because the answer of the first was lost, is the same
@@ -67,18 +67,18 @@ func (s Status) String() string {
 type Claim struct {
 	Status Status
 
-	// Takeover says of Claimed that an earlier claimer's lease ran out: its effect
-	// may have happened.
+	// Takeover is set with Claimed if an earlier claimer's lease ran out: its effect may
+	// have happened.
 	Takeover bool
 
 	// Attempt counts the claims of the record, from 1. It only grows while the
 	// store keeps the record, so it can serve the far side as a fencing token.
 	Attempt int
 
-	// Remaining says of Busy how long the other one's lease still runs.
+	// Remaining is how long the other claimer's lease still runs, for Busy.
 	Remaining time.Duration
 
-	// Result is what the run that has completed left, for Done.
+	// Result is the result of the run that has completed, for Done.
 	Result []byte
 }
 
@@ -128,16 +128,15 @@ type Store interface {
 	// Claim claims key, if nobody holds it or the lease has run out (D1, D4).
 	Claim(ctx context.Context, key Key, req Request) (Claim, error)
 
-	// Extend makes the lease end after lease from now. It returns ErrFenced where
-	// token does not hold the record (D2), released, completed and lost ones
-	// included.
+	// Extend makes the lease end after lease from now. It returns ErrFenced if token does
+	// not hold the record (D2), also if the record was released, completed or lost.
 	Extend(ctx context.Context, key Key, token string, lease time.Duration) error
 
 	// Complete marks key as done, for as long as the store remembers (D3), and
-	// keeps result, where it can. The same token may complete again.
+	// keeps result, if it can. The same token may complete again.
 	Complete(ctx context.Context, key Key, token string, result []byte) (Completion, error)
 
-	// Release gives key up undone, so that it can be claimed at once. The number
-	// of attempts stays. Releasing what is not token's changes nothing.
+	// Release gives key up undone, so that it can be claimed at once. The number of
+	// attempts stays. If key is not token's, Release changes nothing.
 	Release(ctx context.Context, key Key, token string) error
 }

@@ -22,7 +22,7 @@ type BatchFunc func(ctx context.Context, msgs []*message.Message) []error
 type Batch struct {
 	p        *Processor
 	store    driver.BatchStore
-	attempts driver.BatchAttempter // nil where attempts are not counted
+	attempts driver.BatchAttempter // nil if attempts are not counted
 	cfg      BatchConfig
 	lanes    chan struct{}
 }

@@ -30,7 +30,7 @@ type batchCall struct {
 type batchEntry struct {
 	msg   *message.Message
 	place int
-	id    string // empty where none was found: Process says what becomes of it
+	id    string // empty if none was found: Process says what becomes of it
 	key   driver.Key
 	first int // the place of the message with the same id, for a copy
 }

@@ -11,7 +11,7 @@ import (
 // claim claims what it can of entries and settles the duplicates and the Busy
 // ones. A message that is not to be run now, because of an earlier one of its key,
 // must not stay claimed: the claim is undone and made without it. That happens
-// only where messages are delivered to two at a time, and each time there are
+// only if messages are delivered to two at a time, and each time there are
 // fewer.
 func (c *batchCall) claim(ctx context.Context, entries []batchEntry) (unit driver.Unit, fresh, alone []batchEntry, err error) {
 	for {

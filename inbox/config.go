@@ -17,8 +17,7 @@ import (
 // maxConsumerBytes bounds a consumer's name.
 const maxConsumerBytes = 200
 
-// NoDelay as Config.BusyDelay, Policy.Delay or BatcherConfig.RetryDelay means that
-// nothing is waited for.
+// NoDelay as Config.BusyDelay, Policy.Delay or BatcherConfig.RetryDelay means no wait.
 const NoDelay time.Duration = -1
 
 // Config tunes a Processor. The zero value is a good start.
@@ -34,8 +33,8 @@ type Config struct {
 	// Defaults to 100 ms; NoDelay (-1) means none.
 	BusyDelay time.Duration
 
-	// OnFailure is what becomes of messages whose handler fails.
-	// Defaults to Block: they come again for as long as it takes.
+	// OnFailure decides what happens to messages whose handler fails. Defaults to Block:
+	// they come again for as long as it takes.
 	OnFailure Policy
 
 	// KeyFunc gives the ordering key of a message, for OnFailure: the later messages

@@ -28,7 +28,7 @@ type delivery struct {
 	id          string
 	topic       string
 	key         driver.Key
-	attempt     int // its number, 0 where it is not counted
+	attempt     int // its number, 0 if it is not counted
 	fingerprint []byte
 	reply       []byte
 }

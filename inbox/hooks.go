@@ -28,7 +28,7 @@ type Delivery struct {
 	// Took is the time from the claim to the end of the transaction, the wait of a
 	// delivery that failed or was Busy included.
 	Took time.Duration
-	// Err is what Process returned; nil as well for OutcomePanicked.
+	// Err is the error that Process returned; it is also nil for OutcomePanicked.
 	Err error
 	// Redriven is set if the message came from RunRedrive and not from a broker.
 	Redriven bool

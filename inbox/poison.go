@@ -12,15 +12,15 @@ import (
 //
 //	middleware.PoisonQueueWithFilter(pub, "poison", inbox.ShouldPoison)
 //
-// Config.OnFailure goes by it as well: what it returns false for is no attempt.
+// Config.OnFailure uses it as well: if it returns false, no attempt is counted.
 //
 // It returns false for ErrBusy and ErrCommitUnknown, since the message may be
 // about to take effect or have done so; for ErrNotClaimed, since an outage of the
 // database is not the message's fault; for ErrConflict, ErrNotGivenUp and
 // ErrTwoHandlers, for the same reason; for a context that was cancelled, as
-// when a router closes; and for nil. A handler that fails because it has
-// lost the database cannot be told from one that fails for the message: let a Retry
-// stand between the two. ErrTooOld and ErrTooNew do speak against the message.
+// when a router closes; and for nil. If a handler fails because it has lost the database,
+// the error looks like a failure of the message: put a Retry between the two. For
+// ErrTooOld and ErrTooNew it returns true.
 func ShouldPoison(err error) bool {
 	switch {
 	case errors.Is(err, driver.ErrTooOld), errors.Is(err, driver.ErrTooNew):

@@ -11,8 +11,8 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Action is what becomes of a message whose handler fails: at once if the
-// error is Permanent, else after Policy.Attempts attempts.
+// Action is what happens to a message whose handler fails: at once if the error is
+// Permanent, otherwise after Policy.Attempts attempts.
 type Action int
 
 const (
@@ -23,10 +23,10 @@ const (
 	// operator redrives it. All of them are acknowledged. It needs a Store that is a
 	// driver.Parker.
 	Park
-	// DeadLetter enqueues the message for another topic, with headers that say why,
-	// in the transaction that records its id. Its key goes on without it. A message
-	// that the outbox refuses (outbox.ErrInvalidMessage) is parked alone instead, if
-	// the Store is a driver.Parker. It needs a Store that is a driver.Attempter.
+	// DeadLetter enqueues the message for another topic, with headers that give the
+	// reason, in the transaction that records its id. Its key goes on without it. A
+	// message that the outbox refuses (outbox.ErrInvalidMessage) is parked alone instead,
+	// if the Store is a driver.Parker. It needs a Store that is a driver.Attempter.
 	DeadLetter
 	// Custom calls Policy.Handle in the transaction that records the message's id.
 	// It needs a Store that is a driver.Attempter.
@@ -52,14 +52,14 @@ func (a Action) String() string {
 // defaultAttempts is Policy.Attempts if it is 0.
 const defaultAttempts = 10
 
-// Policy is what becomes of messages whose handler fails.
+// Policy decides what happens to messages whose handler fails.
 type Policy struct {
 	// Action is taken when a message is given up. Defaults to Block.
 	Action Action
 
-	// Attempts is the number of attempts after which Action is taken, 1 to
-	// 1,000,000. An attempt is counted before the handler runs, so that one that
-	// ends with the process counts. Not for Block. Defaults to 10.
+	// Attempts is the number of attempts after which Action is taken, 1 to 1,000,000. An
+	// attempt is counted before the handler runs, so an attempt that kills the process
+	// counts. Not for Block. Defaults to 10.
 	Attempts int
 
 	// Delay is how long Process waits, jittered by a quarter, before it returns the
@@ -73,16 +73,17 @@ type Policy struct {
 	// is more.
 	MaxDelay time.Duration
 
-	// Topic is where DeadLetter sends messages. Required for it, else not allowed.
+	// Topic is the topic that DeadLetter sends messages to. Required for DeadLetter,
+	// otherwise not allowed.
 	Topic string
 
-	// Outbox takes the messages of DeadLetter. Its transactions must be those of
-	// the Store. Required for DeadLetter, else not allowed.
+	// Outbox takes the messages of DeadLetter. Its transactions must be those of the
+	// Store. Required for DeadLetter, otherwise not allowed.
 	Outbox outbox.Enqueuer
 
-	// Handle is what Custom does. ctx carries the transaction, as it does for a
-	// handler; an error rolls it back, and the message comes again. Required for
-	// Custom, else not allowed.
+	// Handle is called by Custom. ctx carries the transaction, as it does for a handler.
+	// An error rolls it back, and the message comes again. Required for Custom, otherwise
+	// not allowed.
 	Handle func(ctx context.Context, f Failure) error
 }
 
@@ -93,7 +94,7 @@ type Failure struct {
 	// ID is the message's id, empty if it has none. Topic is the one that the
 	// router subscribed to, empty without a router. Key is the ordering key.
 	ID, Topic, Key string
-	// Err is what the last attempt failed with.
+	// Err is the error of the last attempt.
 	Err error
 	// History is what is known of all attempts.
 	History driver.History

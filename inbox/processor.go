@@ -27,9 +27,9 @@ type Processor struct {
 
 	handlers onehandler.Guard
 
-	attempts driver.Attempter // nil where attempts are not counted
-	parker   driver.Parker    // nil where the store is none
-	keeper   driver.Keeper    // nil where nothing is kept
+	attempts driver.Attempter // nil if attempts are not counted
+	parker   driver.Parker    // nil if the store is none
+	keeper   driver.Keeper    // nil if nothing is kept
 }
 
 // New returns a Processor for the consumer called consumer: 1 to

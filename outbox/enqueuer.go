@@ -9,9 +9,9 @@ import "context"
 // Implementations are safe for concurrent use.
 type Enqueuer interface {
 	// EnqueueContext stores msgs in the transaction that ctx carries, or returns
-	// ErrNotInTransaction where it carries none that this outbox can use. All
-	// messages are stored, or none and the error says which is at fault. No
-	// message is a no-op.
+	// ErrNotInTransaction if it carries none that this outbox can use. All messages are
+	// stored, or none, and the error names the one that was refused. No message is a
+	// no-op.
 	EnqueueContext(ctx context.Context, msgs ...Message) error
 
 	// Wake tells the relays of this process that a transaction has committed.

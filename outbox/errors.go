@@ -27,7 +27,7 @@ var (
 	ErrNotMigrated = errors.New("leat: schema is not migrated")
 )
 
-// InvalidMessageError says which field of which message was refused, and why.
+// InvalidMessageError names the field and the message that were refused, and the reason.
 // Nothing of the call was written. It wraps ErrInvalidMessage.
 type InvalidMessageError struct {
 	// Index is the message's place in the call, from 0.
@@ -37,7 +37,7 @@ type InvalidMessageError struct {
 	Field string
 	// Value is the offending value, shortened.
 	Value string
-	// Reason says what is wrong with it, with the bound where there is one.
+	// Reason is what is wrong with the value, with the bound if there is one.
 	Reason string
 }
 

@@ -7,24 +7,24 @@ import "time"
 const (
 	// HeaderEventID carries Message.ID.
 	HeaderEventID = "event-id"
-	// HeaderEventType carries Message.Type, where it has one.
+	// HeaderEventType carries Message.Type, if it has one.
 	HeaderEventType = "event-type"
 	// HeaderEventTime carries the time of the event as RFC 3339 with
 	// nanoseconds, in UTC.
 	HeaderEventTime = "event-time"
-	// HeaderKey carries Message.Key in Watermill metadata, where the broker's
-	// adapter has no other place for a key.
+	// HeaderKey carries Message.Key in Watermill metadata, for adapters of brokers that
+	// have no other place for a key.
 	HeaderKey = "leat_key"
-	// HeaderNotBefore is where Watermill metadata says Message.NotBefore, as
-	// RFC 3339. It is for the way into the outbox and is not sent.
+	// HeaderNotBefore carries Message.NotBefore in Watermill metadata, as RFC 3339. It is
+	// for the way into the outbox and is not sent.
 	HeaderNotBefore = "leat_not_before"
-	// HeaderWatermillUUID is where watermill-kafka's DefaultMarshaler keeps the
-	// id of a Watermill message.
+	// HeaderWatermillUUID carries the id of a Watermill message, as watermill-kafka's
+	// DefaultMarshaler writes it.
 	HeaderWatermillUUID = "_watermill_message_uuid"
 )
 
-// ReservedHeader says whether leat sets the header called name itself, so that
-// a Message cannot.
+// ReservedHeader reports whether leat sets the header called name itself. A Message
+// cannot set such a header.
 func ReservedHeader(name string) bool {
 	switch name {
 	case HeaderEventID, HeaderEventType, HeaderEventTime, HeaderKey, HeaderNotBefore, HeaderWatermillUUID:
@@ -34,7 +34,7 @@ func ReservedHeader(name string) bool {
 	}
 }
 
-// EventTime returns the time of the event: OccurredAt where the producer gave
+// EventTime returns the time of the event: OccurredAt if the producer gave
 // one, else CreatedAt.
 func (r *Record) EventTime() time.Time {
 	if r.OccurredAt.IsZero() {

@@ -11,7 +11,7 @@ type Record struct {
 	// key in the order of the commits. It has gaps.
 	Seq int64
 
-	// Shard is the virtual shard of the key, or of the id where there is no key:
+	// Shard is the virtual shard of the key, or of the id if there is no key:
 	// 0…63.
 	Shard int16
 

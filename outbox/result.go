@@ -11,14 +11,14 @@ type Result struct {
 	Err error
 }
 
-// FailureKind says what a failed delivery means for the records behind it.
+// FailureKind is what a failed delivery means for the records behind it.
 type FailureKind int
 
 const (
 	// FailureUnknown may or may not pass: the record is tried again with backoff.
 	FailureUnknown FailureKind = iota
-	// FailureOutage concerns the whole destination: refused, timed out, not
-	// authorised, no leader. It says nothing about the record.
+	// FailureOutage concerns the whole destination: refused, timed out, not authorised,
+	// no leader. The record may be fine.
 	FailureOutage
 	// FailurePermanent concerns the record and will not pass: too large, not
 	// serialisable, a topic name that cannot exist.
@@ -61,10 +61,10 @@ func (e *DeliveryError) Unwrap() error {
 }
 
 // ErrTopicUnavailable is wrapped by the cause of a FailureOutage of one topic: the
-// destination has answered, and says that it takes no records of it, because it has no
-// such topic or because the relay may not write to it. That says nothing about other
-// topics, so a relay sets the topic's records aside at once, however many such topics
-// there are. It is not for destinations that do not answer.
+// destination has answered that it takes no records of the topic, because it has no such
+// topic or because the relay may not write to it. Other topics may work, so a relay sets
+// the topic's records aside at once, however many such topics there are. It is not for
+// destinations that do not answer.
 var ErrTopicUnavailable = errors.New("leat: topic is not available")
 
 // ErrNotSent is the cause of every FailureNotSent.

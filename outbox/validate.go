@@ -60,7 +60,7 @@ func check(m *Message, maxPayload int) *InvalidMessageError {
 	return checkHeaders(m.Headers)
 }
 
-// outsideCalendar says whether t cannot be written as RFC 3339 in UTC.
+// outsideCalendar reports whether t cannot be written as RFC 3339 in UTC.
 func outsideCalendar(t time.Time) bool {
 	year := t.UTC().Year()
 	return !t.IsZero() && (year < 1 || year > 9999)

@@ -54,7 +54,7 @@ func FromWatermill(topic string, msg *message.Message, key KeyFunc) (Message, er
 }
 
 // ToWatermill returns r as a Watermill message: the id as its UUID, and as
-// metadata the headers, HeaderEventID, HeaderEventTime, and where they are set
+// metadata the headers, HeaderEventID, HeaderEventTime, and if they are set
 // HeaderEventType and HeaderKey. The message shares r's payload.
 func ToWatermill(r *Record) *message.Message {
 	msg := message.NewMessage(r.ID, r.Payload)

@@ -12,8 +12,8 @@ import (
 	"github.com/leat-go/leat/internal/logger"
 )
 
-// Start says where a group begins to read a partition of which it has never
-// committed an offset.
+// Start is where a new group begins to read: it counts for partitions without a committed
+// offset.
 type Start int
 
 const (
@@ -45,31 +45,31 @@ type Config struct {
 
 	// NoGroup makes every subscription read all partitions of its topic by itself, as is
 	// right for caches and for what every instance of a service must see. It belongs to
-	// no group and commits nothing: each one begins as StartAt or Seek says, and a process
-	// that starts again begins so again. NewSubscriber then takes an empty group.
-	// SessionTimeout says how soon new partitions are noticed, within a fifteenth of it.
-	// Defaults to false.
+	// no group and commits nothing: each subscription begins where StartAt or Seek says,
+	// also after a restart. NewSubscriber then takes an empty group. New partitions are
+	// noticed within a fifteenth of SessionTimeout. Defaults to false.
 	NoGroup bool
 
-	// StartAt is where a partition begins of which the group has no offset, and without a
-	// group each one that is there at the start; later ones begin with their oldest message.
-	// Defaults to StartOldest.
+	// StartAt is where reading of a partition begins if the group has no offset for it.
+	// Without a group it counts for the partitions that exist at the start; later ones
+	// begin with their oldest message. Defaults to StartOldest.
 	StartAt Start
 
-	// NewTopic is what SubscribeInitialize makes of a topic that is missing. Defaults to
-	// what the cluster makes of one.
+	// NewTopic has the settings of topics that SubscribeInitialize creates. Defaults to
+	// those of the cluster.
 	NewTopic NewTopic
 
 	// Seek can begin partitions elsewhere, such as at an offset that is kept in a
-	// database; Bounds tells it what the log has. Defaults to none: the group's
-	// offsets decide.
+	// database; Bounds returns what the log has. Defaults to none: the group's offsets
+	// decide.
 	Seek SeekFunc
 
-	// Check looks whether what was acknowledged is still remembered, each fifteenth
-	// of SessionTimeout: a failover that has lost commits is then noticed on partitions
-	// on which nothing new arrives, too. It gets the position acknowledged last of each
-	// partition, of serial sessions. After an error that wraps driver.ErrGap or
-	// driver.ErrNotAssigned the member joins again, which asks Seek; others are logged.
+	// Check is called each fifteenth of SessionTimeout, to check that what was
+	// acknowledged is still remembered. So a failover that has lost commits is also
+	// noticed on partitions on which nothing new arrives. It gets the last acknowledged
+	// position of each partition, in serial sessions only. After an error that wraps
+	// driver.ErrGap or driver.ErrNotAssigned the member joins again, which asks Seek;
+	// others are logged.
 	// Defaults to none.
 	Check func(ctx context.Context, acked []driver.Position) error
 
@@ -80,9 +80,10 @@ type Config struct {
 	Concurrency int
 
 	// KeylessConcurrent lets messages without a key be handled side by side. Handlers
-	// must bear it: two that read, add and write what no lock protects lose one of the
-	// sums. Not for RunBatches. Defaults to false: of a partition's messages without a
-	// key, one at a time is handled, in order, and one that fails holds up the later ones.
+	// must allow it: if two of them read a value, add to it and write it back without a
+	// lock, one sum is lost. Not for RunBatches. Defaults to false: a partition's
+	// messages without a key are handled one at a time, in order, and one that fails
+	// holds up the later ones.
 	KeylessConcurrent bool
 
 	// MaxInFlight is how many messages of one subscription, all its partitions
@@ -91,8 +92,8 @@ type Config struct {
 	MaxInFlight int
 
 	// MaxBuffered is how many messages of one partition may be in memory before the
-	// partition is paused. It is looked at after a poll, which can bring 500 more.
-	// Defaults to 1,000.
+	// partition is paused. It is checked after a poll, which can bring 500 more. Defaults
+	// to 1,000.
 	MaxBuffered int
 
 	// MaxBufferedBytes is MaxBuffered in bytes of keys, values and headers.
@@ -114,9 +115,9 @@ type Config struct {
 	Unmarshal func(r *kgo.Record) (*message.Message, error)
 
 	// Malformed is called for a record that Unmarshal refuses, with its error. After
-	// nil the record counts as acknowledged: store it before. After an error it is
-	// tried again later, and meanwhile holds up what a nack would. Defaults to
-	// returning the error, so that nothing is skipped.
+	// nil the record counts as acknowledged: store it before. After an error it is tried
+	// again later, and until then holds up what a nack would. Defaults to returning the
+	// error, so that nothing is skipped.
 	Malformed func(ctx context.Context, r *kgo.Record, err error) error
 
 	// RedeliverDelay is how long after a nack a message is delivered again, jittered

@@ -3,11 +3,10 @@
 //
 // A Subscriber is a message.Subscriber without the limit of one message in
 // flight a partition: messages with different keys are handled side by side,
-// messages of one key one after the other, in the partition's order, and so are
-// those without a key unless Config.KeylessConcurrent is set. What is
-// committed to Kafka is the low watermark: the longest prefix of the partition
-// of which every message was acknowledged. So a crash repeats messages, and
-// loses none.
+// messages of one key one after the other, in the partition's order, and so are those
+// without a key unless Config.KeylessConcurrent is set. The offset that is committed to
+// Kafka is the low watermark: all messages of the partition below it were acknowledged.
+// So a crash repeats messages, and loses none.
 //
 //	poll ──▶ partition ──▶ lanes by key ──▶ out ──▶ handler ──▶ ack ──▶ low watermark ──▶ commit
 //	            ▲ paused while it holds      │  nack: later again; its key waits

@@ -14,9 +14,9 @@ var (
 	// rebalance took its partition away and DrainTimeout was over.
 	ErrRevoked = errors.New("leat: partition was revoked")
 
-	// ErrSessionLost is the cause of a message's context that has ended because the
-	// group has lost this member, or will soon: another may have its partitions. It is
-	// also that of a member that joins again since it was refused a partition's offset.
+	// ErrSessionLost is the cause of a message's context that has ended because the group
+	// has lost this member, or will soon: another may have its partitions. It is also the
+	// cause if a member joins again because it was refused a partition's offset.
 	ErrSessionLost = errors.New("leat: session with the consumer group is lost")
 
 	// ErrTopicReplaced is the cause of a message's context that has ended because the

@@ -52,7 +52,7 @@ type Delivery struct {
 	Took time.Duration
 }
 
-// Change is what happened to a partition.
+// Change is the kind of change of a partition.
 type Change string
 
 const (

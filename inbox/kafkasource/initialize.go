@@ -19,7 +19,7 @@ import (
 // initializeTimeout bounds SubscribeInitialize.
 const initializeTimeout = 30 * time.Second
 
-// NewTopic is what a topic is made like.
+// NewTopic has the settings of a topic that is created.
 type NewTopic struct {
 	// Partitions is their number. Defaults to the cluster's num.partitions.
 	Partitions int32
@@ -32,13 +32,13 @@ type NewTopic struct {
 
 var _ message.SubscribeInitializer = (*Subscriber)(nil)
 
-// SubscribeInitialize implements message.SubscribeInitializer: it makes the topic as
-// Config.NewTopic says if there is none, and returns once every partition can be read.
-// A topic that is there stays as it is, and needs no right but to describe it. Components
-// of Watermill such as the forwarder call it; Subscribe does not, and waits for a topic
-// that is missing. It takes 30 s at most. Errors wrap outbox.ErrInvalidConfig for an empty
-// topic, ErrClosed after Close, context.Canceled if Close is called meanwhile, or are the
-// cluster's.
+// SubscribeInitialize implements message.SubscribeInitializer: if the topic is missing,
+// it creates it with the settings of Config.NewTopic. It returns once every partition can
+// be read. A topic that exists stays as it is; then only the right to describe it is
+// needed. Components of Watermill such as the forwarder call it; Subscribe does not, and
+// waits for a missing topic. It takes 30 s at most. Errors wrap outbox.ErrInvalidConfig
+// for an empty topic, ErrClosed after Close, context.Canceled if Close is called
+// meanwhile, or are the cluster's.
 func (s *Subscriber) SubscribeInitialize(topic string) error {
 	if topic == "" {
 		return outbox.ConfigError("topic", strconv.Quote(topic), "must not be empty")

@@ -27,17 +27,17 @@ type PublisherConfig struct {
 	// Defaults to outbox.KeyFromMetadata.
 	Key outbox.KeyFunc
 
-	// PublishTimeout bounds how long Publish waits for the cluster. A message that was
-	// not written in three quarters of it is given up, so that a cluster that comes back
-	// does not get what its publisher has long been told is lost; the client does so after
-	// a second at the soonest. Defaults to 30 s.
+	// PublishTimeout bounds how long Publish waits for the cluster. If a message was not
+	// written in three quarters of it, the client gives it up, after a second at the
+	// earliest: a cluster that comes back must not get a message whose publisher was told
+	// long ago that it failed. Defaults to 30 s.
 	PublishTimeout time.Duration
 }
 
-// Publisher is a message.Publisher whose messages a Subscriber, watermill-kafka's
-// among them, reads as they were. It waits until all in-sync replicas have a
-// message. It is for messages that belong to no transaction; those that do belong
-// into the outbox. It is safe for concurrent use.
+// Publisher is a message.Publisher. Subscribers of this package and of watermill-kafka
+// read its messages as they were. It waits until all in-sync replicas have a message. It
+// is for messages that belong to no transaction; the others belong into the outbox. It is
+// safe for concurrent use.
 type Publisher struct {
 	cfg    PublisherConfig
 	client *kgo.Client

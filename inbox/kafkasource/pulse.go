@@ -43,7 +43,7 @@ func (p *pulse) silence() time.Duration {
 // sameMember gives the session up when the group knows this client under a new
 // name. The client then was out of the group, where others may have had its
 // partitions, and has come back as if it had kept them: it tells of the loss only
-// where a heartbeat, and not a commit or a join, was the first to learn of it.
+// if a heartbeat, and not a commit or a join, was the first to learn of it.
 func (m *member) sameMember() {
 	select {
 	case <-m.ready:

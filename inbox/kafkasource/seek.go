@@ -42,7 +42,7 @@ func (m *member) assign(
 // begin is where reading of a partition begins.
 type begin struct {
 	position driver.Position
-	epoch    int32 // of the record before, −1 where it is not known
+	epoch    int32 // of the record before, −1 if it is not known
 	deleted  int64
 }
 

@@ -38,9 +38,9 @@ var _ message.Subscriber = (*Subscriber)(nil)
 // connect. The error wraps outbox.ErrInvalidConfig. The caller must Close the
 // Subscriber.
 //
-// The members of a group share the partitions of a topic. Services that each
-// want every message take different groups; instances that each want every message,
-// Config.NoGroup and an empty group.
+// The members of a group share the partitions of a topic. If each service wants every
+// message, give each a group of its own. If each instance wants every message, set
+// Config.NoGroup and pass an empty group.
 func NewSubscriber(brokers []string, group string, cfg Config) (*Subscriber, error) {
 	cfg = cfg.withDefaults()
 	if err := validateNames(brokers, group, cfg.NoGroup); err != nil {

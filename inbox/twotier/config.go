@@ -13,14 +13,13 @@ import (
 
 // Config tunes a Processor. Scope is required.
 type Config struct {
-	// Scope names the history that the inbox's commits belong to; it must read it
-	// from the database that the inbox writes to, each time. pginbox's Inbox has
+	// Scope returns the name of the history that the inbox's commits belong to. It must
+	// read it each time from the database that the inbox writes to. pginbox's Inbox has
 	// such a method. Required.
 	Scope func(ctx context.Context) (string, error)
 
-	// Caches are looked into in this order; what one knows is told to those before
-	// it. They can be shared with other processors.
-	// Defaults to one Memory of its own.
+	// Caches are asked in this order; if one knows a message, those before it are told.
+	// They can be shared with other processors. Defaults to one Memory of its own.
 	Caches []Cache
 
 	// IDFrom finds the id of a message. It must be the inbox's.
@@ -32,9 +31,8 @@ type Config struct {
 	// Default to 50 ms and 1 s.
 	CacheTimeout, ScopeTimeout time.Duration
 
-	// RetryAfter is how long a cache that failed is left alone, so that one that is
-	// away does not delay every message by CacheTimeout.
-	// Defaults to 1 s.
+	// RetryAfter is how long a cache that failed is not asked, so that a cache that is
+	// away does not delay every message by CacheTimeout. Defaults to 1 s.
 	RetryAfter time.Duration
 
 	// Logger receives what an operator should know. Defaults to slog.Default() as of
@@ -45,7 +43,7 @@ type Config struct {
 	Hook Hook
 }
 
-// Event is what came of a look into the caches.
+// Event is the result of a look into the caches.
 type Event int
 
 const (

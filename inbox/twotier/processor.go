@@ -12,7 +12,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Inbox is what stands behind the caches: an *inbox.Processor, or what embeds one.
+// Inbox is the inbox behind the caches: an *inbox.Processor, or a type that embeds one.
 type Inbox interface {
 	// Consumer returns the name that messages are remembered by.
 	Consumer() string
@@ -43,10 +43,9 @@ type tier struct {
 	until atomic.Int64 // Unix nanoseconds
 }
 
-// New returns a Processor that asks the caches of cfg before in. Messages are
-// compared by their ids alone: an inbox that compares contents, too, or hands
-// replies to duplicates, does neither for those that a cache knows. Errors wrap
-// outbox.ErrInvalidConfig.
+// New returns a Processor that asks the caches of cfg before in. Messages are compared by
+// their ids alone: if the inbox compares contents or keeps replies, it does neither for
+// messages that a cache knows. Errors wrap outbox.ErrInvalidConfig.
 func New(in Inbox, cfg Config) (*Processor, error) {
 	if in == nil {
 		return nil, outbox.ConfigError("in", nil, "must not be nil")
@@ -70,9 +69,9 @@ func (p *Processor) Consumer() string {
 	return p.in.Consumer()
 }
 
-// Process runs handle for msg unless msg was processed before, as the inbox's
-// Process does; inbox.OutcomeDuplicate may come from a cache, in which case the
-// inbox and its hooks have not seen the message.
+// Process runs handle for msg unless msg was processed before, as the inbox's Process
+// does. inbox.OutcomeDuplicate may come from a cache; then the inbox and its hooks have
+// not seen the message.
 func (p *Processor) Process(
 	ctx context.Context, msg *message.Message, handle func(ctx context.Context) error,
 ) (inbox.Outcome, error) {

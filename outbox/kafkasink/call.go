@@ -15,7 +15,7 @@ type lane struct {
 	topic, key string
 }
 
-// fail settles record i as failed, or as not sent where an earlier record of
+// fail settles record i as failed, or as not sent if an earlier record of
 // its key has failed, and holds its key back.
 func (c *call) fail(i int, kind outbox.FailureKind, err error) {
 	if c.isHeld(i) {

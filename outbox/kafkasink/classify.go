@@ -15,7 +15,7 @@ import (
 )
 
 // classify says what err means for the records behind it. FailurePermanent is
-// about the record only where it was alone in its batch.
+// about the record only if it was alone in its batch.
 func classify(err error) outbox.FailureKind {
 	switch {
 	case rejected(err):
@@ -27,7 +27,7 @@ func classify(err error) outbox.FailureKind {
 	}
 }
 
-// rejected says whether the broker has refused a batch, or a topic's name, for
+// rejected reports whether the broker has refused a batch, or a topic's name, for
 // what it is.
 func rejected(err error) bool {
 	return isAny(err,
@@ -68,7 +68,7 @@ func isTLS(err error) bool {
 	return header || verify || authority || alert
 }
 
-// isBroker says whether a broker has said that it, its cluster or the topic
+// isBroker reports whether a broker has said that it, its cluster or the topic
 // cannot serve us now.
 func isBroker(err error) bool {
 	return isAny(err,

@@ -13,7 +13,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// metadataMinAge is how soon a client asks again where a partition has moved.
+// metadataMinAge is how soon a client asks again if a partition has moved.
 // The library's own 5 s would use up a whole publish timeout.
 const metadataMinAge = 250 * time.Millisecond
 
@@ -83,7 +83,7 @@ func refuse(client *kgo.Client) error {
 	return nil
 }
 
-// open makes a client where there is none. It does not connect yet.
+// open makes a client if there is none. It does not connect yet.
 func (s *Sink) open() error {
 	if s.client != nil {
 		return nil

@@ -23,13 +23,13 @@ const (
 	maxRequestBytes = 100 << 20
 )
 
-// Partitioner says how a key chooses its partition. Producers that share a
-// topic have to agree on it, or a key's messages meet in two partitions.
+// Partitioner is the way in which a key chooses its partition. Producers that share a
+// topic must use the same one: otherwise the messages of a key are in two partitions.
 type Partitioner int
 
 const (
-	// PartitionByFormat hashes keys as those do whom Config.Format makes records for:
-	// PartitionSarama with FormatWatermill, else PartitionJava.
+	// PartitionByFormat hashes keys as the producers of Config.Format do: PartitionSarama
+	// with FormatWatermill, otherwise PartitionJava.
 	PartitionByFormat Partitioner = iota
 	// PartitionJava hashes keys as the Java client does, and with it most others:
 	// murmur2.
@@ -55,15 +55,14 @@ type Config struct {
 	// partition. Defaults to PartitionByFormat.
 	Partitioner Partitioner
 
-	// Format is what records look like.
-	// Defaults to FormatLeat.
+	// Format is the form of records. Defaults to FormatLeat.
 	Format Format
 
 	// MaxMessageBytes bounds a batch of one partition, and so a single record, in
 	// bytes before compression; 512 to 104,792,064. A topic's max.message.bytes
-	// wins where it is smaller. Where the cluster does not tell that (it asks for
-	// DESCRIBE_CONFIGS on the topic), this is all there is, and should not be
-	// larger. Defaults to the topic's max.message.bytes, and without that to
+	// wins if it is smaller. If the cluster does not report that limit (it needs
+	// DESCRIBE_CONFIGS on the topic), only this bound counts, and should not be larger.
+	// Defaults to the topic's max.message.bytes, and without that to
 	// DefaultMaxMessageBytes.
 	MaxMessageBytes int
 
@@ -80,9 +79,9 @@ type Config struct {
 	// know, the first time: a new topic reaches the brokers one by one. The page's
 	// other topics wait with it. After that its records fail as
 	// outbox.FailureOutage, with outbox.ErrTopicUnavailable, until the cluster has it.
-	// Where more than eight topics are missing at once none is waited for, unless
-	// AllowAutoTopicCreation is set, and after a wait in vain no other topic is for nine
-	// times as long. Defaults to 1 s.
+	// If more than eight topics are missing at once, Send waits for none of them, unless
+	// AllowAutoTopicCreation is set. After a wait in vain it waits for no other topic for
+	// nine times as long. Defaults to 1 s.
 	TopicTimeout time.Duration
 
 	// Logger receives what an operator should know. Defaults to slog.Default() as of

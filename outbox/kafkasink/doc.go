@@ -10,10 +10,10 @@
 // everything that the client still held, and takes a new one. That is why it
 // makes its own clients and cannot be given one.
 //
-// A record becomes a Kafka record with the message's key (none where it is
+// A record becomes a Kafka record with the message's key (none if it is
 // empty), its payload as the value, the time of the event as the timestamp, and
 // as headers those of the message, sorted by name, then outbox.HeaderEventID,
-// outbox.HeaderEventTime, outbox.HeaderEventType where there is a type, and
+// outbox.HeaderEventTime, outbox.HeaderEventType if there is a type, and
 // outbox.HeaderWatermillUUID. watermill-kafka's DefaultMarshaler reads it as a
 // message with the same UUID, and with all other headers as its metadata.
 //

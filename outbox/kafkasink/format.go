@@ -6,7 +6,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Format says what a record looks like in Kafka, beside its topic, key and time.
+// Format is the form of a record in Kafka, apart from its topic, key and time.
 type Format int
 
 const (
@@ -15,8 +15,8 @@ const (
 	// FormatWatermill is that of watermill-kafka's DefaultMarshaler: the header
 	// outbox.HeaderWatermillUUID, then the message's own headers, sorted by name,
 	// and none of leat's. A nil payload is a null value, as it is there. It is for
-	// consumers that are used to what a Watermill publisher sends; keys choose partitions
-	// as there unless Config.Partitioner says otherwise.
+	// consumers that expect what a Watermill publisher sends. Keys choose partitions as
+	// there, unless Config.Partitioner names another way.
 	FormatWatermill
 )
 

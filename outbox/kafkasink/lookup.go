@@ -39,7 +39,7 @@ func (s *Sink) learn(ctx context.Context, names []string) {
 }
 
 // mostAwaited bounds the topics that a Send waits for together. That more are missing at
-// once is no matter of moments; where the cluster may create topics, it is.
+// once is no matter of moments; if the cluster may create topics, it is.
 const mostAwaited = 8
 
 // find looks names up and returns those that can take records. For a few topics that
@@ -155,7 +155,7 @@ func (t *topic) fail(kind outbox.FailureKind, err error) {
 	t.known, t.kind, t.err, t.cause = false, kind, err, err
 }
 
-// read takes in the cluster's answer and says whether the topic can take
+// read takes in the cluster's answer and reports whether the topic can take
 // records.
 func (t *topic) read(name string, answer *kmsg.MetadataResponseTopic) bool {
 	err := kerr.ErrorForCode(answer.ErrorCode)
@@ -194,7 +194,7 @@ func explainTopic(name string, err error) error {
 }
 
 // readLimits reads max.message.bytes of names. It leaves their limits at what
-// the configuration says where the cluster does not tell.
+// the configuration says if the cluster does not tell.
 func (s *Sink) readLimits(ctx context.Context, names []string) (grown bool) {
 	req := kmsg.NewPtrDescribeConfigsRequest()
 	for _, name := range names {

@@ -96,7 +96,7 @@ func (p *page) set(name string, value []byte) {
 	p.headers = append(p.headers, kgo.RecordHeader{Key: name, Value: value})
 }
 
-// key returns the key's bytes, nil where there is none.
+// key returns the key's bytes, nil if there is none.
 func (p *page) key(key string) []byte {
 	if key == "" {
 		return nil
@@ -129,7 +129,7 @@ func (p *page) value(payload []byte) []byte {
 	return payload
 }
 
-// recordTime is the time of the event, and where Kafka cannot say that (before
+// recordTime is the time of the event, and if Kafka cannot say that (before
 // 1970; past what the client can count) the time at which it was stored. The
 // header carries it in any case.
 func recordTime(r *outbox.Record) time.Time {

@@ -16,21 +16,21 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// SlotPosition is what the topic of positions holds of a slot.
+// SlotPosition is the entry of a slot in the topic of positions.
 type SlotPosition struct {
 	// Slot is the group, a slash and the number of the slot, as in "default/0".
 	Slot string
-	// Position is what the slot has delivered, in the form of its source; nil if it has
-	// delivered nothing, or nothing since its position was removed.
+	// Position is how far the slot has delivered, in the form of its source; nil if it
+	// has delivered nothing, or nothing since its position was removed.
 	Position []byte
 	// At is the time of the record, by the clock of the relay that has written it.
 	At time.Time
-	// RemovedBy and Reason are of who has removed the position that was there; "" if
+	// RemovedBy is who removed the position that was there, and Reason is why; "" if
 	// nobody has.
 	RemovedBy, Reason string
 }
 
-// RemoveRequest is who removes the positions of which group, and why.
+// RemoveRequest asks to remove the positions of a group.
 type RemoveRequest struct {
 	// Group is the relay group. Defaults to "default".
 	Group string
@@ -120,17 +120,17 @@ func (l *txLane) committed(ctx context.Context) (*storedPosition, error) {
 	return l.last(ctx, offsets{start: start, end: end})
 }
 
-// RemovePositions puts every slot of a group back to where it has delivered nothing, and
-// returns what was removed. It is the deliberate way out where relays refuse to start,
-// with an error that wraps driver.ErrSourceUnusable, since the position in Kafka is ahead
-// of a database that went back, or since it is missing. It decides nothing about the
-// database: see pgoutbox.Outbox.Rebase, which belongs to it.
+// RemovePositions sets every slot of a group back to a state in which it has delivered
+// nothing, and returns what was removed. Use it if relays refuse to start, with an error
+// that wraps driver.ErrSourceUnusable, because the position in Kafka is ahead of a
+// database that went back, or because it is missing. It changes nothing in the database:
+// see pgoutbox.Outbox.Rebase.
 //
-// Stop the group's relays first: each slot is fenced, so that one that still runs ends
-// its term, and then refuses to go on. Called again it removes what is left. Errors:
-// one that wraps outbox.ErrInvalidConfig if the request says nobody or no reason, or if
-// the topic holds positions of another group; one that wraps driver.ErrSourceUnusable if
-// others have written to the topic; else the cluster's.
+// Stop the group's relays first. Each slot is fenced: a relay that still runs ends its
+// term, and then refuses to go on. A second call removes what is left. Errors: one that
+// wraps outbox.ErrInvalidConfig if the request has no actor or no reason, or if the topic
+// holds positions of another group; one that wraps driver.ErrSourceUnusable if others
+// have written to the topic; otherwise the cluster's.
 func (t *Transactional) RemovePositions(ctx context.Context, r RemoveRequest) (removed []SlotPosition, err error) {
 	r = r.withDefaults()
 	if err := r.validate(); err != nil {

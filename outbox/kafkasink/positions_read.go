@@ -19,7 +19,7 @@ const (
 	fetchBytes      = 8 << 20
 )
 
-// last returns the newest committed record of the slot's partition, nil where there
+// last returns the newest committed record of the slot's partition, nil if there
 // is none. It looks from the end, since a topic that is compacted seldom can hold
 // very many.
 func (l *txLane) last(ctx context.Context, within offsets) (*storedPosition, error) {

@@ -17,7 +17,7 @@ const (
 	compact             = "compact"
 )
 
-// ErrNoPartition is wrapped by errors of Transactional.Fence where the topic of
+// ErrNoPartition is wrapped by errors of Transactional.Fence if the topic of
 // positions, or the slot's partition of it, is missing or has no leader yet.
 var ErrNoPartition = errors.New("leat: topic of positions has no such partition")
 
@@ -47,8 +47,8 @@ func (l *txLane) ensureTopic(ctx context.Context) error {
 	return l.sink.topics.get(l.cfg.PositionTopic).err
 }
 
-// preparePartition says whether the slot's partition has a leader, and creates it
-// where it is missing and may be created.
+// preparePartition reports whether the slot's partition has a leader, and creates it
+// if it is missing and may be created.
 func (l *txLane) preparePartition(ctx context.Context) (bool, error) {
 	admin, name := kadm.NewClient(l.sink.client), l.cfg.PositionTopic
 	topics, err := admin.ListTopics(ctx, name)

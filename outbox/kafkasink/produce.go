@@ -118,7 +118,7 @@ func (s *Sink) produce(ctx context.Context, records []kgo.Record) map[*kgo.Recor
 // Once is not enough. A client that has just learned of a topic places the
 // records that waited for it before it publishes the topic's partitions; a flush
 // in between finds no partition to start, and waits for records that nobody
-// sends. The next one starts them, and does nothing where they are on their way.
+// sends. The next one starts them, and does nothing if they are on their way.
 func (s *Sink) flush(ctx context.Context) error {
 	for wait := firstFlush; ; wait = min(2*wait, longestFlush) {
 		part, cancel := context.WithTimeout(ctx, wait)

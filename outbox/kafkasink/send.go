@@ -120,7 +120,7 @@ func (s *Sink) build(ctx context.Context, c *call) (careful []int) {
 	return careful
 }
 
-// fit says whether the topic takes r. Before it says no it asks the cluster, once
+// fit reports whether the topic takes r. Before it says no it asks the cluster, once
 // a call, whether the topic takes more by now.
 func (s *Sink) fit(ctx context.Context, t *topic, r *kgo.Record) bool {
 	if fits(r, t.limit) {

@@ -14,7 +14,7 @@ const (
 	varintMax = 5
 )
 
-// fits says whether r alone makes a batch of at most limit bytes. It is never
+// fits reports whether r alone makes a batch of at most limit bytes. It is never
 // laxer than the client and the broker: a record that they refuse alone would
 // let later ones pass.
 func fits(r *kgo.Record, limit int) bool {

@@ -42,7 +42,7 @@ func newTopics(maxMessageBytes int) *topics {
 	return &topics{most: maxMessageBytes, byName: make(map[string]*topic)}
 }
 
-// get returns the topic called name, which is new where it was never seen.
+// get returns the topic called name, which is new if it was never seen.
 func (t *topics) get(name string) *topic {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -57,7 +57,7 @@ func (t *topics) get(name string) *topic {
 // mostTopics bounds what is remembered of topics that cannot take records.
 const mostTopics = 50_000
 
-// prune forgets the topics that cannot take records where they are too many: names come
+// prune forgets the topics that cannot take records if they are too many: names come
 // from messages, and there may be any number of them.
 func (t *topics) prune() {
 	t.mu.Lock()
@@ -81,8 +81,8 @@ func (t *topics) forget() {
 	}
 }
 
-// setLimit stores the topic's max.message.bytes, 0 where the cluster did not
-// tell, and says whether its limit has grown.
+// setLimit stores the topic's max.message.bytes, 0 if the cluster did not
+// tell, and reports whether its limit has grown.
 func (t *topics) setLimit(of *topic, told int) (grown bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -122,7 +122,7 @@ func (t *topics) batchBytes(name string) int32 {
 	return int32(max(limit, minMessageBytes)) //nolint:gosec // at most maxMessageBytes
 }
 
-// legal says whether name can be a topic of Kafka.
+// legal reports whether name can be a topic of Kafka.
 func legal(name string) bool {
 	const longest = 249
 	if name == "" || name == "." || name == ".." || len(name) > longest {

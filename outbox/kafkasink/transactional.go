@@ -150,7 +150,7 @@ func (t *Transactional) Close() error {
 	return nil
 }
 
-// lane returns that of slot, which is new where there is none.
+// lane returns that of slot, which is new if there is none.
 func (t *Transactional) lane(slot string) (*txLane, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

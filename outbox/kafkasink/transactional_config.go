@@ -19,9 +19,9 @@ type TransactionalConfig struct {
 	Config
 
 	// TransactionalIDPrefix starts the transactional ids of the clients; the name of
-	// the slot follows. It must be the same for all replicas of a relay, and of
-	// nobody else: who uses the same id is fenced. Where the cluster has ACLs, they
-	// must allow Write and Describe on it. Required.
+	// the slot follows. All replicas of a relay must have the same prefix, and nobody
+	// else: whoever uses the same id is fenced. If the cluster has ACLs, they must allow
+	// Write and Describe on it. Required.
 	TransactionalIDPrefix string
 
 	// PositionTopic holds the positions, one partition a slot, and nothing else

@@ -68,7 +68,7 @@ func (l *txLane) drop() {
 }
 
 // fence makes a new producer and returns the position that the ones before it have
-// committed, nil where there was none.
+// committed, nil if there was none.
 func (l *txLane) fence(ctx context.Context) ([]byte, error) {
 	l.drop()
 	if err := l.sink.ready(ctx); err != nil {
@@ -105,7 +105,7 @@ func (l *txLane) newProducer(ctx context.Context) error {
 	return nil
 }
 
-// restore reads the position, and starts the slot where it has none.
+// restore reads the position, and starts the slot if it has none.
 func (l *txLane) restore(ctx context.Context) ([]byte, error) {
 	span, err := l.stable(ctx)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Config says how Watermill messages become outbox messages. The zero value is
-// ready to use.
+// Config tunes how Watermill messages become outbox messages. The zero value is ready to
+// use.
 type Config struct {
 	// Key returns the ordering key of a message. It may be called by several
 	// goroutines at a time.
@@ -16,8 +16,8 @@ type Config struct {
 
 	// TxFrom returns the transaction that a message's context carries under a key of
 	// your own: one that the outbox can use, which for pgoutbox is a pgx.Tx or a
-	// *sql.Tx. Where it returns false or nil, the transaction is the one that the
-	// outbox's InTx, its ContextWith functions or an inbox have put into the context.
+	// *sql.Tx. If it returns false or nil, the transaction is the one that the outbox's
+	// InTx, its ContextWith functions or an inbox have put into the context.
 	// It may be called by several goroutines at a time. A SchemaAdapter ignores it.
 	// Defaults to none.
 	TxFrom func(ctx context.Context) (tx any, ok bool)

@@ -23,7 +23,7 @@ type Publisher struct {
 }
 
 // NewPublisher returns a publisher that enqueues in ob. It returns an error that
-// wraps outbox.ErrInvalidConfig where ob is nil.
+// wraps outbox.ErrInvalidConfig if ob is nil.
 func NewPublisher(ob outbox.Enqueuer, cfg Config) (*Publisher, error) {
 	if ob == nil {
 		return nil, outbox.ConfigError("ob", nil, "must be an outbox")
@@ -31,18 +31,18 @@ func NewPublisher(ob outbox.Enqueuer, cfg Config) (*Publisher, error) {
 	return &Publisher{ob: ob, key: cfg.withDefaults().Key, txFrom: cfg.TxFrom}, nil
 }
 
-// Publish enqueues msgs for topic in the transaction that their context
-// carries (see Config.TxFrom), all of them or none. Nothing is published until that transaction has
-// committed; until then nothing wakes a relay either, see outbox.Enqueuer.Wake.
+// Publish enqueues msgs for topic in the transaction that their context carries (see
+// Config.TxFrom), all of them or none. Nothing is published until that transaction has
+// committed. Publish wakes no relay, see outbox.Enqueuer.Wake.
 //
 // The UUID of a message becomes its id (an empty one is replaced by a new
-// UUIDv7), its metadata the headers, see outbox.FromWatermill. The context of
-// the first message is the one that bounds the call and whose trace is stored.
+// UUIDv7), its metadata the headers, see outbox.FromWatermill. The context of the first
+// message bounds the call, and its trace is stored.
 //
-// It returns outbox.ErrNotInTransaction where a message carries no transaction,
-// ErrMixedTransactions where two carry different ones, an error that wraps
-// outbox.ErrInvalidMessage where one cannot be stored, and else the outbox's
-// error. No message is a no-op.
+// It returns outbox.ErrNotInTransaction if a message carries no transaction,
+// ErrMixedTransactions if two carry different ones, an error that wraps
+// outbox.ErrInvalidMessage if one cannot be stored, and otherwise the outbox's error. No
+// message is a no-op.
 func (p *Publisher) Publish(topic string, msgs ...*message.Message) error {
 	if len(msgs) == 0 {
 		return nil

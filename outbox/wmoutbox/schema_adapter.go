@@ -12,14 +12,14 @@ import (
 
 var _ sql.SchemaAdapter = (*SchemaAdapter)(nil)
 
-// Inserter makes the statement that enqueues messages, for a caller who runs it
-// himself. *pgoutbox.Outbox implements it, safe for concurrent use.
+// Inserter makes the statement that enqueues messages, for a caller that runs it.
+// *pgoutbox.Outbox implements it, safe for concurrent use.
 type Inserter interface {
 	// InsertStatement checks msgs, gives them their ids and trace headers, and
 	// returns one INSERT without RETURNING that stores all of them, with its
 	// arguments. In another database than the outbox's that INSERT stores fewer.
-	// It returns an error that wraps outbox.ErrInvalidMessage where a message
-	// cannot be stored, or where they do not fit one statement.
+	// It returns an error that wraps outbox.ErrInvalidMessage if a message
+	// cannot be stored, or if they do not fit one statement.
 	InsertStatement(ctx context.Context, msgs []outbox.Message) (query string, args []any, err error)
 }
 
@@ -31,13 +31,13 @@ type Inserter interface {
 //		SchemaAdapter: adapter,
 //	}, logger)
 //
-// Give that publisher a transaction: sql.TxFromPgx, or sql.TxFromStdSQL on pgx's
-// stdlib driver. The adapter never sees the handle, so with a pool it cannot
-// refuse, and the rows would commit on their own. It does refuse what
-// watermill-sql does for such handles only, AutoInitializeSchema.
+// Give that publisher a transaction: sql.TxFromPgx, or sql.TxFromStdSQL on pgx's stdlib
+// driver. The adapter never sees the handle, so it cannot refuse a pool, on which the
+// rows would commit on their own. It does refuse AutoInitializeSchema, which
+// watermill-sql uses for such handles only.
 //
-// In a transaction of another database than the outbox's, Publish fails with
-// SQLSTATE 22P02 and a text that says so.
+// In a transaction of another database than the outbox's, Publish fails with SQLSTATE
+// 22P02 and a text that names the reason.
 //
 // watermill-sql itself accepts topics of the characters A–Z a–z 0–9 - $ : . _
 // only. A SchemaAdapter may be used concurrently and by any number of
@@ -49,7 +49,7 @@ type SchemaAdapter struct {
 }
 
 // NewSchemaAdapter returns an adapter that writes ob's table. It returns an
-// error that wraps outbox.ErrInvalidConfig where ob is nil.
+// error that wraps outbox.ErrInvalidConfig if ob is nil.
 func NewSchemaAdapter(ob Inserter, cfg Config) (*SchemaAdapter, error) {
 	if ob == nil {
 		return nil, outbox.ConfigError("ob", nil, "must be an outbox")
@@ -57,9 +57,9 @@ func NewSchemaAdapter(ob Inserter, cfg Config) (*SchemaAdapter, error) {
 	return &SchemaAdapter{ob: ob, key: cfg.withDefaults().Key}, nil
 }
 
-// InsertQuery returns the statement that enqueues the messages; where there are
+// InsertQuery returns the statement that enqueues the messages; if there are
 // none, one that does nothing. The trace of the first message's context is
-// stored with all. It returns an error that wraps outbox.ErrInvalidMessage where
+// stored with all. It returns an error that wraps outbox.ErrInvalidMessage if
 // a message cannot be stored.
 func (a *SchemaAdapter) InsertQuery(params sql.InsertQueryParams) (sql.Query, error) {
 	if len(params.Msgs) == 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// errUnanswered is the cause where Send has returned before the publisher has.
+// errUnanswered is the cause if Send has returned before the publisher has.
 var errUnanswered = errors.New("leat: the publisher has not answered in time")
 
 // call is one Send. Its lanes share it until it is over; after that its records
@@ -47,7 +47,7 @@ type queue struct {
 	out    map[string]struct{}
 }
 
-// stops says whether r has to wait for an earlier record.
+// stops reports whether r has to wait for an earlier record.
 func (q *queue) stops(r *outbox.Record) bool {
 	if _, out := q.out[r.Topic]; out {
 		return true

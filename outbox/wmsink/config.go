@@ -22,7 +22,7 @@ type Config struct {
 	// 1,024. Defaults to 16.
 	Lanes int
 
-	// Classify says what an error of the publisher means. An outage ends the topic
+	// Classify returns what an error of the publisher means. An outage ends the topic
 	// for the lane that met it until the next Send; any other kind holds back the
 	// record's key only. Kinds other than outbox.FailureOutage and
 	// outbox.FailurePermanent count as outbox.FailureUnknown. It is called from

@@ -50,7 +50,7 @@ func (l *lane) remember(j job) {
 	l.late = job{seq: j.seq, topic: j.topic, msg: j.msg}
 }
 
-// acknowledged says whether j was acknowledged late. It says so once.
+// acknowledged reports whether j was acknowledged late. It says so once.
 func (l *lane) acknowledged(j job) bool {
 	if l.late.msg == nil || l.late.seq != j.seq || l.late.topic != j.topic || l.late.msg.UUID != j.msg.UUID {
 		return false

@@ -10,7 +10,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// refuseLossy returns an error where pub is a publisher that is known to return nil for
+// refuseLossy returns an error if pub is a publisher that is known to return nil for
 // messages that no broker has, as it is configured. It looks at names of types and fields
 // only, so that no broker's client is imported, and at what it does not know it does not
 // guess: a publisher that is wrapped, or of another version, passes.
@@ -72,7 +72,7 @@ func flag(v reflect.Value, path ...string) (on, ok bool) {
 	return v.Bool(), true
 }
 
-// outages are what publishers say, as texts only, where the broker is away or does not
+// outages are what publishers say, as texts only, if the broker is away or does not
 // answer; without them an outage would look like a failure of each record and park it
 // (invariant O8).
 func outages() []string {
@@ -83,7 +83,7 @@ func outages() []string {
 	}
 }
 
-// permanents are what publishers say where a message can never be sent.
+// permanents are what publishers say if a message can never be sent.
 func permanents() []string {
 	return []string{"nats: maximum payload exceeded", "nats: invalid subject"}
 }
