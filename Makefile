@@ -42,7 +42,7 @@ BENCHES     = $(LEATENV) run -- $(GO) run -C benchmarks ./cmd/bench
 
 .DEFAULT_GOAL := help
 .PHONY: help hello demo test test-root test-modules test-short test-race test-pg-versions lint vulncheck fmt \
-	bench bench-again bench-quick bench-micro bench-page proof proof-models proof-simulation proof-faults soak mutants fuzz \
+	drawings bench bench-again bench-quick bench-micro bench-page proof proof-models proof-simulation proof-faults soak mutants fuzz \
 	services-up services-down kafka tidy ci
 
 help: ## list the targets
@@ -93,6 +93,9 @@ fmt: ## format all modules (gofumpt, imports in groups)
 	@set -e; for module in . $(MODULES); do \
 		(cd $$module && $(LINT) fmt --config=$(CURDIR)/.golangci.yml ./...); \
 	done
+
+drawings: ## draw docs/drawings/*.svg from the texts beside them
+	@$(GO) run -C docs/exhibits ./drawings
 
 bench: ## measure leat beside its rivals, and write docs/benchmarks.md; BENCH=regexp, SCALE=…, BENCHFLAGS=…
 	@$(BENCHES) -docs $(CURDIR)/docs -bench '$(BENCH)' -scale $(SCALE) $(BENCHFLAGS)
