@@ -23,9 +23,9 @@ var (
 	// ErrMismatch is returned if the id was seen before with another content.
 	ErrMismatch = errors.New("leat: the same message id came with another content")
 
-	// ErrTwoHandlers is returned once two handlers of a router, told apart by their
-	// names, have called one Processor: the second one would take the messages of the
-	// first for repeats. Give each a Processor with a name of its own. It is the same
+	// ErrTwoHandlers is returned once two handlers of a router, with different names,
+	// have called one Processor: for the second one the messages of the first would be
+	// repeats. Give each a Processor with a name of its own. It is the same
 	// error as inbox.ErrTwoHandlers.
 	ErrTwoHandlers = onehandler.Err
 

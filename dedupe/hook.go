@@ -18,10 +18,10 @@ const (
 	OutcomeBusy
 	// OutcomeFailed means that the handler failed, or the message was refused.
 	OutcomeFailed
-	// OutcomeFenced means that the handler ran and another one has taken over
-	// meanwhile.
+	// OutcomeFenced means that the handler ran, and another run took over before it
+	// ended.
 	OutcomeFenced
-	// OutcomeUnavailable means that the store could not be asked or told.
+	// OutcomeUnavailable means that the store could not be reached.
 	OutcomeUnavailable
 	// OutcomeOpen means that the handler ran without a claim (Config.FailOpen).
 	OutcomeOpen

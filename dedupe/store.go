@@ -28,8 +28,8 @@ type Request struct {
 	// Lease is how long the claim lasts unless it is extended, at least 1 ms.
 	Lease time.Duration
 
-	// Fingerprint tells messages of the same id and different content apart; empty
-	// means not compared.
+	// Fingerprint distinguishes messages with the same id and different contents. If it
+	// is empty, contents are not compared.
 	Fingerprint string
 }
 

@@ -21,12 +21,12 @@ var errWrongResults = errors.New("leat: batch function returned another number o
 // the middleware of one does not apply.
 //
 // It gathers what the subscriber has in flight. Most of Watermill's keep one
-// message in flight a partition or subscription, which makes a batch of the
-// partitions that have messages; of a single one it makes single messages, each
-// after MaxDelay. That cannot be told from a quiet topic, so it is no error.
+// message in flight a partition or subscription. A batch then has one message of each
+// partition that has any; with a single partition it has a single message, after
+// MaxDelay. That looks like a quiet topic, so it is no error.
 //
 // Messages that are refused come again in the order that the subscriber gives
-// them. Where keys must keep their order that has to be the order of delivery.
+// them. If keys must keep their order, that must be the order of delivery.
 type Batcher struct {
 	process BatchFunc
 	cfg     BatcherConfig

@@ -29,7 +29,7 @@ type Config struct {
 
 	// BusyDelay is how long Process waits, jittered by a quarter, before it
 	// returns ErrBusy, so that a broker that redelivers at once does not spin. No
-	// connection is held meanwhile, and the end of the context cuts it short.
+	// connection is held while it waits, and the end of the context ends the wait.
 	// Defaults to 100 ms; NoDelay (-1) means none.
 	BusyDelay time.Duration
 
@@ -66,7 +66,7 @@ type Config struct {
 	// with ErrFingerprintMismatch, and is given up at once, as OnFailure says. An error
 	// fails the delivery. It is safe for concurrent use, and costs a row a message. The
 	// Store must be a driver.Keeper. FingerprintPayload is one.
-	// Defaults to none: an id is taken for the message.
+	// Defaults to none: messages with one id are one message.
 	Fingerprint func(msg *message.Message) ([]byte, error)
 
 	// KeepReplies stores what the handlers of ProcessReply return, for duplicates.
@@ -77,9 +77,9 @@ type Config struct {
 	// quarter. Defaults to 1 s.
 	RedrivePoll time.Duration
 
-	// FinishTimeout bounds each commit and rollback, and giving a message up. They are not interrupted by
-	// the end of the delivery's context: that would leave a commit's outcome
-	// unknown for no gain. Defaults to 10 s.
+	// FinishTimeout bounds each commit and rollback, and giving a message up. The end of
+	// the delivery's context does not interrupt them: that would only leave a commit's
+	// outcome unknown. Defaults to 10 s.
 	FinishTimeout time.Duration
 
 	// Logger receives what an operator should know. Defaults to slog.Default() as of

@@ -5,7 +5,8 @@
 // Processor is the engine. It claims a message in a Store, runs the handler in
 // the transaction that the claim has opened, commits, and only then lets the
 // caller acknowledge. An adapter such as pginbox is a Store with a Processor on
-// top, and package driver is for those who write one; middleware.Inbox puts either into a Watermill router.
+// top, and package driver is for authors of such adapters. middleware.Inbox puts either
+// into a Watermill router.
 //
 //	claim (consumer, id) ──▶ handler ──▶ COMMIT ──▶ ack
 //	   │ Duplicate: ack        │ error, panic, early ack, rollback-only:
@@ -15,6 +16,6 @@
 // another delivery of it is in progress it is Busy, which is never acknowledged:
 // the other one may still fail.
 //
-// The errors here are those of Process. What a store says of a message or of a position,
-// such as driver.ErrTooOld and driver.ErrGap, is in package driver.
+// The errors here are those of Process. The errors of a store about a message or a
+// position, such as driver.ErrTooOld and driver.ErrGap, are in package driver.
 package inbox

@@ -36,13 +36,13 @@ var (
 	// it is not known whether it took effect. The next delivery finds out.
 	ErrCommitUnknown = errors.New("leat: outcome of the commit is unknown")
 
-	// ErrConflict is returned when the database went on refusing the transaction
-	// for conflicts with others, through all of Config.ConflictRetries.
+	// ErrConflict is returned if the database refused the transaction for conflicts with
+	// others in all of Config.ConflictRetries.
 	ErrConflict = errors.New("leat: transaction conflicts with others")
 
-	// ErrTwoHandlers is returned for every message once two handlers of a router,
-	// told apart by their names, have called one Processor. It remembers the messages
-	// of one effect: the second handler would take those of the first for duplicates.
+	// ErrTwoHandlers is returned for every message once two handlers of a router, with
+	// different names, have called one Processor. It remembers the messages of one
+	// effect: for the second handler those of the first would be duplicates.
 	// Give each a Processor with a name of its own; see middleware.Inbox.For. No
 	// attempt is counted, and nothing is given up.
 	ErrTwoHandlers = onehandler.Err

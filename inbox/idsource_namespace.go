@@ -11,16 +11,15 @@ import (
 
 var errNoNamespace = errors.New("leat: message has no namespace for its id")
 
-// IDWithin returns an IDSource that takes the id of source within what namespace
-// says, such as a tenant: ids that are the same in two namespaces are two. Take it
-// if producers that do not trust each other, or do not know of each other, choose
-// ids: without it, whoever uses an id of another one first makes the other's message
-// a duplicate, which is acknowledged without an effect. Namespace must go by what a
-// producer cannot choose at will, and an empty result is an error. It finds no
-// id if source finds none.
+// IDWithin returns an IDSource that combines the id of source with a namespace, such as a
+// tenant: the same id in two namespaces is two ids. Take it if producers choose ids and
+// do not trust each other, or do not know of each other. Without it, a producer that uses
+// another's id first makes the other's message a duplicate, which is acknowledged without
+// an effect. Namespace must use what a producer cannot choose at will. An empty result is
+// an error. It finds no id if source finds none.
 //
-// The id is text and no UUID, so retention does not know its time; and a consumer
-// that changes to it does not recognise what it processed before.
+// The id is text and no UUID, so retention does not know its time. A consumer that
+// changes to it does not recognise what it processed before.
 func IDWithin(namespace func(msg *message.Message) (string, error), source IDSource) IDSource {
 	return func(msg *message.Message) (string, error) {
 		id, err := source(msg)

@@ -14,9 +14,8 @@ type Enqueuer interface {
 	// no-op.
 	EnqueueContext(ctx context.Context, msgs ...Message) error
 
-	// Wake tells the relays of this process that a transaction has committed.
-	// It never blocks and never fails; without it a relay finds the records by
-	// polling.
+	// Wake notifies the relays of this process that a transaction has committed. It never
+	// blocks and never fails; without it a relay finds the records by polling.
 	Wake()
 }
 

@@ -3,6 +3,7 @@ package brokers
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/ThreeDotsLabs/watermill"
 	"github.com/ThreeDotsLabs/watermill-nats/v2/pkg/nats"
@@ -30,5 +31,7 @@ func NATS(ctx context.Context, source driver.Source, url string, logger watermil
 		return err
 	}
 	err = r.Run(ctx)
-	return errors.Join(err, sink.Wait(context.WithoutCancel(ctx)), publisher.Close())
+	waiting, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	return errors.Join(err, sink.Wait(waiting), publisher.Close()) // no message is on its way by then
 }

@@ -36,5 +36,7 @@ func RabbitMQ(ctx context.Context, source driver.Source, uri string, logger wate
 		return err
 	}
 	err = r.Run(ctx)
-	return errors.Join(err, sink.Wait(context.WithoutCancel(ctx)), publisher.Close())
+	waiting, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	return errors.Join(err, sink.Wait(waiting), publisher.Close()) // no message is on its way by then
 }

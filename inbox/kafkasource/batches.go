@@ -17,7 +17,7 @@ import (
 // those that are done; any other number of errors fails them all. The context
 // ends when the partition is given up: BatchFunc must then return soon, since the
 // group waits for it. It is called concurrently for different partitions. It need
-// not ack; a message's own context tells its driver.Position.
+// not ack. A message's own context carries its driver.Position.
 //
 // It is the type that pginbox.HandleBatch and Batch.Handle of package inbox return.
 type BatchFunc = inbox.BatchFunc

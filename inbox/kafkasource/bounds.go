@@ -16,10 +16,10 @@ type bounds struct {
 	oldest, newest kadm.ListedOffsets
 }
 
-// Bounds tells a SeekFunc, by its context, what the log has of an assigned
-// partition: the offset of its oldest message and of the one after its newest. A
-// store that remembers offsets finds out by them that messages are gone. With any
-// other context the error wraps outbox.ErrInvalidConfig.
+// Bounds returns to a SeekFunc, by its context, what the log has of an assigned
+// partition: the offset of its oldest message and the one after its newest. From these a
+// store that remembers offsets finds out that messages are gone. With any other context
+// the error wraps outbox.ErrInvalidConfig.
 func Bounds(ctx context.Context, topic string, partition int32) (start, end int64, err error) {
 	b, ok := ctx.Value(boundsKey{}).(bounds)
 	if !ok {

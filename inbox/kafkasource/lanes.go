@@ -17,7 +17,7 @@ type item struct {
 	due     time.Time
 }
 
-// lane is what a key's records follow each other in. The first of them is ready,
+// lane is the queue of one key's records. The first of them is ready,
 // with a handler, or delayed; the others wait here.
 type lane struct {
 	key     string

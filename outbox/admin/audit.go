@@ -27,16 +27,16 @@ func (q AuditQuery) Complete() (AuditQuery, error) {
 	return q, checkTexts(map[string]string{"Group": q.Group, "Action": q.Action, "Topic": q.Topic, "Key": q.Key, "ID": q.ID})
 }
 
-// AuditEntry says who did what to which record, and why.
+// AuditEntry is an action in the audit: who did what to which record, and why.
 type AuditEntry struct {
 	// No grows with each entry. It has gaps.
 	No int64
 	// At is the database's clock.
 	At time.Time
-	// Action is what was done: park, dead or skip by a relay, redrive, skip_head,
-	// drop, remove_group or set_max_lag by an operator, and others.
+	// Action is park, dead or skip for a relay; redrive, skip_head, drop, remove_group,
+	// set_max_lag and others for an operator.
 	Action string
-	// Actor is who did it; of what a relay did, the owner of its lease.
+	// Actor is who did it. For a relay it is the owner of its lease.
 	Actor, Reason string
 	// Group is the relay group.
 	Group string

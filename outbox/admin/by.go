@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// By says who asks for a change, and why. Both are required, are stored in the audit,
-// and are valid UTF-8 without NUL.
+// By is who asks for a change, and why. Both are required, are stored in the audit, and
+// must be valid UTF-8 without NUL.
 type By struct {
 	Actor, Reason string
 }

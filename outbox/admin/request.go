@@ -56,7 +56,7 @@ func (r SkipHeadRequest) Complete() (SkipHeadRequest, error) {
 	return r, errors.Join(r.Check(), err)
 }
 
-// Changed is what a request has changed.
+// Changed is the result of a request.
 type Changed struct {
 	// Count is the number of records, IDs are their ids, ascending in Seq.
 	Count int

@@ -61,7 +61,7 @@ func (s Selection) Filters() bool {
 	return s.Topics != "" || s.Kind != "" || !s.Before.IsZero()
 }
 
-// String says what is selected.
+// String describes the selection.
 func (s Selection) String() string {
 	what := "parked"
 	if s.Dead {

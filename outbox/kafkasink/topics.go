@@ -8,19 +8,19 @@ import (
 
 // topic is what the Sink knows of a destination.
 type topic struct {
-	// known says that the cluster was asked since the client was made; err, with
+	// known is set if the cluster was asked since the client was made; err, with
 	// its kind, that it cannot take records now.
 	known bool
 	err   error
 	kind  outbox.FailureKind
 	cause error // of err, as the cluster has said it
-	// absent says that a Send has already waited for the topic in vain.
+	// absent is set if a Send has already waited for the topic in vain.
 	absent bool
 
 	// asked is the round in which the limit was last asked for out of turn.
 	asked uint64
 
-	// limit bounds a batch; told says that it came from the cluster.
+	// limit bounds a batch; told is set if it came from the cluster.
 	limit int
 	told  bool
 

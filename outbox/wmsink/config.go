@@ -52,11 +52,11 @@ func (c Config) validate() error {
 	return nil
 }
 
-// DefaultClassify returns the kind that err says itself (see outbox.Failed),
-// FailureOutage for a context that has ended, for errors of the network, and for what
-// watermill-amqp and watermill-nats say of a broker that is away, FailurePermanent for
-// what watermill-nats says of a message that is too large, and FailureUnknown for all
-// others: only you know what your publisher's mean.
+// DefaultClassify returns the kind that err carries (see outbox.Failed). Otherwise it
+// returns FailureOutage for a context that has ended, for errors of the network, and for
+// the errors of watermill-amqp and watermill-nats if the broker is away; FailurePermanent
+// for the error of watermill-nats if a message is too large; and FailureUnknown for all
+// others: only you know what the errors of your publisher mean.
 func DefaultClassify(err error) outbox.FailureKind {
 	if d, ok := errors.AsType[*outbox.DeliveryError](err); ok {
 		return d.Kind

@@ -149,9 +149,10 @@ func (s *Sink) publish(ctx context.Context, topic string, msg *message.Message) 
 	return outbox.Failed(kind, fmt.Errorf("publish to %.200q: %w", topic, err))
 }
 
-// Wait returns when no call of Publish is under way, or with an error when ctx
-// has ended. Once the relay has ended it tells when the publisher can be closed
-// without a message on its way; closing it is also what ends a call that hangs.
+// Wait returns when no call of Publish is under way, or with an error when ctx has ended.
+// Call it after the relay has ended and before you close the publisher, so that no
+// message is on its way. Give it a deadline: if a call hangs, only closing the publisher
+// ends it.
 func (s *Sink) Wait(ctx context.Context) error {
 	for i, l := range s.lanes {
 		if err := l.take(ctx); err != nil {
