@@ -11,8 +11,8 @@ import (
 const (
 	laneTop    = 50
 	laneHeight = 30
-	laneWidth  = 150 // of its title
-	laneGap    = 190 // from lane to lane
+	laneWidth  = 140 // of its title
+	laneGap    = 165 // from lane to lane
 	stepHeight = 34
 	boxAbove   = 16 // before a box
 	boxTitle   = 14 // from its upper edge to its title

@@ -9,7 +9,7 @@ const (
 	timelineUnit  = 44 // of time
 	timelineRow   = 30
 	timelineBar   = 18
-	timelineRight = 120
+	timelineRight = 190 // for what becomes of the messages
 	noteHeight    = 20
 	pageMargin    = 20
 )
@@ -60,7 +60,7 @@ func (t *timeline) drawSnapshots(c *canvas, bottom int) {
 	}
 }
 
-// drawSpan draws a transaction, and says behind it what becomes of its message.
+// drawSpan draws a transaction, and writes beside it what becomes of its message.
 func (t *timeline) drawSpan(c *canvas, s span, y int) {
 	const baseline = 14
 	end, class, becomes := s.to, "none", "rolled back: in no window"
@@ -78,5 +78,5 @@ func (t *timeline) drawSpan(c *canvas, s span, y int) {
 	} else {
 		c.text("right", timelineLeft-4, y+baseline, s.label)
 	}
-	c.text("quiet", x(end)+8, y+baseline, becomes)
+	c.text("quiet", x(t.end())+10, y+baseline, becomes)
 }
