@@ -17,7 +17,7 @@ import (
 func NATS(ctx context.Context, source driver.Source, url string, logger watermill.LoggerAdapter) error {
 	publisher, err := nats.NewPublisher(nats.PublisherConfig{
 		URL:       url,
-		JetStream: nats.JetStreamConfig{Enabled: true, TrackMsgId: true}, // repeats within JetStream's window are dropped
+		JetStream: nats.JetStreamConfig{TrackMsgId: true}, // repeats within JetStream's window are dropped
 	}, logger)
 	if err != nil {
 		return err
