@@ -2,10 +2,6 @@ package benchmarks
 
 import (
 	"context"
-	"hash/fnv"
-	"os"
-	"path/filepath"
-	"strconv"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -17,29 +13,11 @@ import (
 // counters is the number of rows that handlers count in.
 const counters = 1000
 
-// schemaHash tells databases made from other migrations apart.
-func schemaHash() string {
-	hash := fnv.New64a()
-	for _, pattern := range []string{"../outbox/pgoutbox/migrations/*.sql", "../inbox/internal/pgschema/migrations/*.sql"} {
-		files, err := filepath.Glob(pattern)
-		if err != nil {
-			return ""
-		}
-		for _, file := range files {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				return ""
-			}
-			_, _ = hash.Write(text) // it never fails
-		}
-	}
-	return strconv.FormatUint(hash.Sum64(), 36)
-}
-
 // migrated is a database with leat's outbox and inbox and the tables that the
 // benchmarks write.
 func migrated() testenv.Template {
-	return testenv.Template{Name: "benchmarks", Version: "3" + schemaHash(), Apply: func(ctx context.Context, url string) error {
+	outbox, inbox := testenv.VersionOf(pgoutbox.Migrations(pgoutbox.Config{})), testenv.VersionOf(pginbox.Migrations(pginbox.Config{}))
+	return testenv.Template{Name: "benchmarks", Version: "3" + outbox + inbox, Apply: func(ctx context.Context, url string) error {
 		pool, err := pgxpool.New(ctx, url)
 		if err != nil {
 			return err

@@ -89,7 +89,7 @@ func refused(t *testing.T, err, cause error) {
 // before it is durable (rule R7).
 func TestO3_AsyncCommitIsRefused(t *testing.T) {
 	t.Parallel()
-	db := testenv.Postgres(t, migrated(t))
+	db := testenv.Postgres(t, migrated())
 	exec(t, db, `ALTER DATABASE "`+db.Name+`" SET synchronous_commit = off`)
 	db.Pool.Reset()
 	for _, allow := range []bool{false, true} {

@@ -93,7 +93,7 @@ func TestO1_InsertStatementRefusesADelay(t *testing.T) {
 // except that nothing can be delayed there.
 func TestO1_DelayedOnSchema1(t *testing.T) {
 	t.Parallel()
-	db := testenv.Postgres(t, testenv.Template{Name: "pgoutbox_v1", Version: schemaHash(t), Apply: migrateTo1})
+	db := testenv.Postgres(t, testenv.Template{Name: "pgoutbox_v1", Version: schemaVersion(), Apply: migrateTo1})
 	ob, err := pgoutbox.New(db.Pool, pgoutbox.Config{})
 	require.NoError(t, err)
 	put(t, ob, "k", "now")

@@ -30,7 +30,7 @@ func private(t *testing.T, settings map[string]string) (*testenv.PostgresServer,
 	}
 	settings["fsync"] = "off"
 	server := testenv.PrivatePostgres(t, testenv.PostgresOptions{Settings: settings})
-	db := server.Database(migrated(t))
+	db := server.Database(migrated())
 	ob, err := pgoutbox.New(db.Pool, pgoutbox.Config{})
 	require.NoError(t, err)
 	return server, ob, db

@@ -2,10 +2,7 @@ package pgoutbox_test
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"flag"
-	"io/fs"
 	"log"
 	"os"
 	"runtime"
@@ -50,26 +47,13 @@ func TestMain(m *testing.M) {
 const testLease = 30 * time.Second
 
 // migrated is the database that most tests start from.
-func migrated(tb testing.TB) testenv.Template {
-	tb.Helper()
-	return testenv.Template{Name: "pgoutbox", Version: schemaHash(tb), Apply: migrate}
+func migrated() testenv.Template {
+	return testenv.Template{Name: "pgoutbox", Version: schemaVersion(), Apply: migrate}
 }
 
-// schemaHash tells templates of different schemas apart.
-func schemaHash(tb testing.TB) string {
-	tb.Helper()
-	files, err := pgoutbox.Migrations(pgoutbox.Config{})
-	require.NoError(tb, err)
-	sum := sha256.New()
-	require.NoError(tb, fs.WalkDir(files, ".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		raw, err := fs.ReadFile(files, path)
-		sum.Write(raw)
-		return err
-	}))
-	return hex.EncodeToString(sum.Sum(nil))
+// schemaVersion tells templates of different schemas apart.
+func schemaVersion() string {
+	return testenv.VersionOf(pgoutbox.Migrations(pgoutbox.Config{}))
 }
 
 func migrate(ctx context.Context, url string) error {
@@ -88,7 +72,7 @@ func migrate(ctx context.Context, url string) error {
 // newOutbox returns an outbox in a database of its own.
 func newOutbox(tb testing.TB, cfg pgoutbox.Config) (*pgoutbox.Outbox, *testenv.Database) {
 	tb.Helper()
-	db := testenv.Postgres(tb, migrated(tb))
+	db := testenv.Postgres(tb, migrated())
 	ob, err := pgoutbox.New(db.Pool, cfg)
 	require.NoError(tb, err)
 	return ob, db

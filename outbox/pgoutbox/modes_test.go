@@ -24,7 +24,7 @@ func TestO4_EveryQueryMode(t *testing.T) {
 	} {
 		t.Run(mode.String(), func(t *testing.T) {
 			t.Parallel()
-			db := testenv.Postgres(t, migrated(t))
+			db := testenv.Postgres(t, migrated())
 			cfg, err := pgxpool.ParseConfig(db.URL)
 			require.NoError(t, err)
 			cfg.ConnConfig.DefaultQueryExecMode = mode

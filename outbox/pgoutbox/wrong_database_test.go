@@ -21,7 +21,7 @@ func strangers(t *testing.T) map[string]*testenv.Database {
 	t.Helper()
 	empty, other := testenv.Postgres(t), testenv.Postgres(t)
 	require.NoError(t, migrate(t.Context(), other.URL))
-	return map[string]*testenv.Database{"empty": empty, "other": other, "clone": testenv.Postgres(t, migrated(t))}
+	return map[string]*testenv.Database{"empty": empty, "other": other, "clone": testenv.Postgres(t, migrated())}
 }
 
 // TestO1_WrongDatabaseIsRefused: through every way in, and nothing is written

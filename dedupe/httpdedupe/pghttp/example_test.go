@@ -2,7 +2,6 @@ package pghttp_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -67,31 +66,15 @@ func Example() {
 
 // onDatabase runs an example on a database of its own, with an outbox and a
 // table of orders.
-func onDatabase(run func(ctx context.Context, pool *pgxpool.Pool, ob *pgoutbox.Outbox) error) (err error) {
-	ctx := context.Background()
-	env, err := testenv.Start(ctx, testenv.Needs{Postgres: true})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, env.Close()) }()
-	url, err := env.CreateDatabase(ctx, "example")
-	if err != nil {
-		return err
-	}
-	pool, err := pgxpool.New(ctx, url)
-	if err != nil {
-		return err
-	}
-	defer pool.Close()
-	if _, err := pool.Exec(ctx, `CREATE TABLE orders (item text)`); err != nil {
-		return err
-	}
-	ob, err := pgoutbox.New(pool, pgoutbox.Config{})
-	if err != nil {
-		return err
-	}
-	if err := ob.Migrate(ctx); err != nil {
-		return err
-	}
-	return run(ctx, pool, ob)
+func onDatabase(run func(ctx context.Context, pool *pgxpool.Pool, ob *pgoutbox.Outbox) error) error {
+	return testenv.OnDatabase(`CREATE TABLE orders (item text)`, func(ctx context.Context, pool *pgxpool.Pool) error {
+		ob, err := pgoutbox.New(pool, pgoutbox.Config{})
+		if err != nil {
+			return err
+		}
+		if err := ob.Migrate(ctx); err != nil {
+			return err
+		}
+		return run(ctx, pool, ob)
+	})
 }

@@ -2,9 +2,6 @@ package pgheld_test
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"io/fs"
 	"strconv"
 	"testing"
 	"time"
@@ -31,20 +28,8 @@ func TestMain(m *testing.M) {
 const group = "default"
 
 // migrated is a database with the outbox's tables in it.
-func migrated(t *testing.T) testenv.Template {
-	t.Helper()
-	files, err := pgoutbox.Migrations(pgoutbox.Config{})
-	require.NoError(t, err)
-	sum := sha256.New()
-	require.NoError(t, fs.WalkDir(files, ".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		raw, err := fs.ReadFile(files, path)
-		sum.Write(raw)
-		return err
-	}))
-	return testenv.Template{Name: "pgoutbox", Version: hex.EncodeToString(sum.Sum(nil)), Apply: migrate}
+func migrated() testenv.Template {
+	return testenv.Template{Name: "pgoutbox", Version: testenv.VersionOf(pgoutbox.Migrations(pgoutbox.Config{})), Apply: migrate}
 }
 
 func migrate(ctx context.Context, url string) error {
@@ -73,7 +58,7 @@ type bench struct {
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	return benchOn(t, testenv.Postgres(t, migrated(t)))
+	return benchOn(t, testenv.Postgres(t, migrated()))
 }
 
 func benchOn(t *testing.T, db *testenv.Database) *bench {

@@ -18,7 +18,7 @@ import (
 // all; beside them a few keys of "few".
 func crowded(t *testing.T) testenv.Template {
 	t.Helper()
-	tmpl := migrated(t)
+	tmpl := migrated()
 	tmpl.Name, tmpl.Version = "crowded", tmpl.Version+"1"
 	tmpl.Apply = func(ctx context.Context, url string) error {
 		if err := migrate(ctx, url); err != nil {

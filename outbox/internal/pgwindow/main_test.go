@@ -2,13 +2,9 @@ package pgwindow_test
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"io/fs"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox/pgoutbox"
@@ -20,39 +16,25 @@ func TestMain(m *testing.M) {
 
 // migrated is a database with the outbox's log in it, the one user of this
 // package.
-func migrated(t *testing.T) testenv.Template {
-	t.Helper()
-	files, err := pgoutbox.Migrations(pgoutbox.Config{})
-	require.NoError(t, err)
-	sum := sha256.New()
-	require.NoError(t, fs.WalkDir(files, ".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		raw, err := fs.ReadFile(files, path)
-		sum.Write(raw)
+func migrated() testenv.Template {
+	return testenv.Template{Name: "pgoutbox", Version: testenv.VersionOf(pgoutbox.Migrations(pgoutbox.Config{})), Apply: migrate}
+}
+
+func migrate(ctx context.Context, url string) error {
+	pool, err := pgxpool.New(ctx, url)
+	if err != nil {
 		return err
-	}))
-	return testenv.Template{
-		Name:    "pgoutbox",
-		Version: hex.EncodeToString(sum.Sum(nil)),
-		Apply: func(ctx context.Context, url string) error {
-			pool, err := pgxpool.New(ctx, url)
-			if err != nil {
-				return err
-			}
-			defer pool.Close()
-			ob, err := pgoutbox.New(pool, pgoutbox.Config{})
-			if err != nil {
-				return err
-			}
-			return ob.Migrate(ctx)
-		},
 	}
+	defer pool.Close()
+	ob, err := pgoutbox.New(pool, pgoutbox.Config{})
+	if err != nil {
+		return err
+	}
+	return ob.Migrate(ctx)
 }
 
 // newLog returns a database of the test's own with an empty log.
 func newLog(t *testing.T) *testenv.Database {
 	t.Helper()
-	return testenv.Postgres(t, migrated(t))
+	return testenv.Postgres(t, migrated())
 }
