@@ -13,6 +13,7 @@ import (
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/internal/pglease"
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
@@ -34,8 +35,8 @@ type Maintenance struct {
 	cfg     MaintenanceConfig
 	sql     maintenanceStatements
 	log     *slog.Logger
-	keeping *leasedTask
-	timing  *leasedTask
+	keeping *pglease.Task
+	timing  *pglease.Task
 	running atomic.Bool
 	// archived are ranges that were archived and could not be dropped yet, with the
 	// snapshot that the archive saw at least. Only the running round uses it.
@@ -57,10 +58,10 @@ func NewMaintenance(ob *Outbox, cfg MaintenanceConfig) (*Maintenance, error) {
 	if m.sql, err = loadMaintenance(ob.cfg); err != nil {
 		return nil, err
 	}
-	if m.keeping, err = newLeasedTask(ob, maintenanceLease, cfg.Lease); err != nil {
+	if m.keeping, err = ob.task(maintenanceLease, cfg.Lease); err != nil {
 		return nil, err
 	}
-	m.timing, err = newLeasedTask(ob, delayedLease, cfg.Lease)
+	m.timing, err = ob.task(delayedLease, cfg.Lease)
 	return m, err
 }
 
@@ -84,7 +85,7 @@ func (m *Maintenance) Run(ctx context.Context) error {
 	var errs [2]error
 	wg.Go(func() {
 		defer cancel()
-		errs[0] = m.serve(ctx, m.keeping, func(ctx context.Context) (time.Duration, error) {
+		errs[0] = m.serve(ctx, maintenanceLease, m.keeping, func(ctx context.Context) (time.Duration, error) {
 			report, err := m.round(ctx)
 			if err != nil && ctx.Err() == nil {
 				m.log.WarnContext(ctx, "maintenance is not complete", slog.Any("error", err))
@@ -97,7 +98,7 @@ func (m *Maintenance) Run(ctx context.Context) error {
 	})
 	wg.Go(func() {
 		defer cancel()
-		errs[1] = m.serve(ctx, m.timing, m.promoteDue)
+		errs[1] = m.serve(ctx, delayedLease, m.timing, m.promoteDue)
 	})
 	wg.Wait()
 	return errors.Join(errs[:]...)
@@ -115,11 +116,11 @@ func (m *Maintenance) RunOnce(ctx context.Context) (MaintenanceReport, error) {
 		return MaintenanceReport{}, err
 	}
 	var report MaintenanceReport
-	err := m.keeping.run(ctx, func(ctx context.Context) (err error) {
+	err := m.keeping.Run(ctx, func(ctx context.Context) (err error) {
 		report, err = m.round(ctx)
 		return err
 	})
-	promoted := m.timing.run(ctx, func(ctx context.Context) (err error) {
+	promoted := m.timing.Run(ctx, func(ctx context.Context) (err error) {
 		report.Promoted, _, err = m.ob.promote(ctx)
 		return err
 	})
@@ -129,8 +130,8 @@ func (m *Maintenance) RunOnce(ctx context.Context) (MaintenanceReport, error) {
 	return report, errors.Join(err, promoted)
 }
 
-// serve does the work of d, again and again after the waits that it asks for.
-func (m *Maintenance) serve(ctx context.Context, d *leasedTask, work func(context.Context) (time.Duration, error)) error {
+// serve does the work of a task, again and again after the waits that it asks for.
+func (m *Maintenance) serve(ctx context.Context, lease string, task *pglease.Task, work func(context.Context) (time.Duration, error)) error {
 	checked := false
 	retry := time.Second
 	for ctx.Err() == nil {
@@ -140,7 +141,7 @@ func (m *Maintenance) serve(ctx context.Context, d *leasedTask, work func(contex
 			checked = err == nil
 		}
 		if err == nil {
-			err = d.run(ctx, func(ctx context.Context) error { return repeat(ctx, work) })
+			err = task.Run(ctx, func(ctx context.Context) error { return repeat(ctx, work) })
 		}
 		held, isHeld := errors.AsType[*driver.LeaseHeldError](err)
 		switch {
@@ -148,9 +149,9 @@ func (m *Maintenance) serve(ctx context.Context, d *leasedTask, work func(contex
 		case errors.Is(err, outbox.ErrNotMigrated):
 			return err
 		case isHeld:
-			_ = wait.For(ctx, max(min(held.Remaining, d.ttl/5), time.Millisecond))
+			_ = wait.For(ctx, max(min(held.Remaining, m.cfg.Lease/5), time.Millisecond))
 		case err != nil:
-			m.log.WarnContext(ctx, "maintenance starts over", slog.String("lease", d.slot.Group), slog.Any("error", err))
+			m.log.WarnContext(ctx, "maintenance starts over", slog.String("lease", lease), slog.Any("error", err))
 			if time.Since(began) > time.Minute {
 				retry = time.Second
 			}

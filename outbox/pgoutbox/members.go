@@ -15,7 +15,7 @@ var _ driver.Sharded = (*Source)(nil)
 // costs one read a call and no write.
 func (s *Source) Share(ctx context.Context, ttl time.Duration) (driver.Share, error) {
 	var slots, members int
-	err := s.ob.pool.QueryRow(ctx, s.sql.share, s.cfg.Group, s.name, s.cfg.Slots, ttl.Microseconds()).Scan(&slots, &members)
+	err := s.ob.pool.QueryRow(ctx, s.sql.share, s.cfg.Group, s.claimant.Name(), s.cfg.Slots, ttl.Microseconds()).Scan(&slots, &members)
 	if err != nil {
 		return driver.Share{}, unusable(describe(err))
 	}
@@ -24,6 +24,6 @@ func (s *Source) Share(ctx context.Context, ttl time.Duration) (driver.Share, er
 
 // Leave implements driver.Sharded.
 func (s *Source) Leave(ctx context.Context) error {
-	_, err := s.ob.pool.Exec(ctx, s.sql.leave, s.cfg.Group, s.name)
+	_, err := s.ob.pool.Exec(ctx, s.sql.leave, s.cfg.Group, s.claimant.Name())
 	return unusable(describe(err))
 }

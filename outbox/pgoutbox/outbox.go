@@ -12,6 +12,7 @@ import (
 	"github.com/leat-go/leat/internal/keyhash"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/internal/pgheld"
+	"github.com/leat-go/leat/outbox/internal/pglease"
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
@@ -24,6 +25,7 @@ type Outbox struct {
 	cfg      Config
 	prepare  outbox.Preparer
 	sql      statements
+	leases   *pglease.Statements
 	window   *pgwindow.Statements
 	chain    *pgwindow.Chain
 	held     *pgheld.Statements
@@ -59,6 +61,10 @@ func New(pool *pgxpool.Pool, cfg Config) (*Outbox, error) {
 	if err != nil {
 		return nil, err
 	}
+	leases, err := pglease.Prepare(cfg.names())
+	if err != nil {
+		return nil, err
+	}
 	window, err := pgwindow.Prepare(cfg.names())
 	if err != nil {
 		return nil, err
@@ -67,7 +73,7 @@ func New(pool *pgxpool.Pool, cfg Config) (*Outbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	held, err := pgheld.Prepare(cfg.names(), window)
+	held, err := pgheld.Prepare(cfg.names())
 	if err != nil {
 		return nil, err
 	}
@@ -83,6 +89,7 @@ func New(pool *pgxpool.Pool, cfg Config) (*Outbox, error) {
 		cfg:      cfg,
 		prepare:  outbox.Preparer{MaxPayloadBytes: cfg.MaxPayloadBytes, Injector: cfg.Injector},
 		sql:      sql,
+		leases:   leases,
 		window:   window,
 		chain:    chain,
 		held:     held,

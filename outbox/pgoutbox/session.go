@@ -11,6 +11,7 @@ import (
 
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/internal/pglease"
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
@@ -18,16 +19,16 @@ import (
 // reads the held records, the writer connection to Advance, Hold, Resolve and Renew, so
 // that settling and renewing never wait for a page, however large it is.
 type session struct {
-	source *Source
-	lease  pgwindow.Lease
-	slots  int   // that the group has
-	turn   int64 // of the source
-	over   sync.Once
-	facts  pgwindow.Facts
-	reader *pgx.Conn
-	pooled bool   // a pooler stands before reader
-	large  string // page_large.sql
-	expect int    // rows of the next page, a guess
+	source  *Source
+	attempt pglease.Attempt
+	lease   pglease.Lease
+	slots   int // that the group has
+	over    sync.Once
+	facts   pgwindow.Facts
+	reader  *pgx.Conn
+	pooled  bool   // a pooler stands before reader
+	large   string // page_large.sql
+	expect  int    // rows of the next page, a guess
 
 	reading sync.Mutex // guards reader; no renewal needs it
 	writing sync.Mutex // guards writer; held for a write, which Renew may wait for, and never for a read
@@ -53,13 +54,13 @@ type cursor struct {
 }
 
 // open loads the position and connects.
-func (s *Source) open(ctx context.Context, lease pgwindow.Lease, turn int64) (*session, error) {
+func (s *Source) open(ctx context.Context, lease pglease.Lease, attempt pglease.Attempt) (*session, error) {
 	reader, err := s.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
 	n := &session{
-		source: s, lease: lease, turn: turn, reader: reader,
+		source: s, lease: lease, attempt: attempt, reader: reader,
 		pooled: s.ob.pooled.Load(), large: s.ob.sql.pageLarge,
 	}
 	if n.writer, err = s.connect(ctx); err == nil {
@@ -90,7 +91,7 @@ func (n *session) load(ctx context.Context) error {
 	}
 	w, slots, incarnation, err := ob.chain.Load(ctx, n.reader, n.lease.Slot)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return fmt.Errorf("%w: slot %d of %q has no position", pgwindow.ErrLost, n.lease.Slot.No, n.lease.Slot.Group)
+		return fmt.Errorf("%w: slot %d of %q has no position", driver.ErrLeaseLost, n.lease.Slot.No, n.lease.Slot.Group)
 	}
 	if err != nil {
 		return err
@@ -127,7 +128,7 @@ func (n *session) Epoch() int64 {
 func (n *session) Renew(ctx context.Context, ttl time.Duration) error {
 	n.writing.Lock()
 	defer n.writing.Unlock()
-	return unusable(n.source.ob.window.Renew(ctx, n.writer, n.lease, ttl))
+	return unusable(n.source.ob.leases.Renew(ctx, n.writer, n.lease, ttl))
 }
 
 // Advance implements driver.Session. The last page of a window is not stored at
@@ -223,7 +224,7 @@ func (n *session) Release(ctx context.Context) error {
 	n.over.Do(func() {
 		n.close(ctx)
 		n.source.leave()
-		n.source.ended(n.turn)
+		n.source.claimant.End(n.attempt)
 	})
 	return err
 }
@@ -232,7 +233,7 @@ func (n *session) Release(ctx context.Context) error {
 func (n *session) giveUp(ctx context.Context) error {
 	n.writing.Lock()
 	defer n.writing.Unlock()
-	sql := n.source.ob.window
+	sql := n.source.ob.leases
 	err := sql.Release(ctx, n.writer, n.lease)
 	if err != nil && n.writer.IsClosed() && ctx.Err() == nil {
 		err = sql.Release(ctx, n.source.ob.pool, n.lease)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/internal/pglease"
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
@@ -37,7 +38,7 @@ func (s *Source) group(ctx context.Context) (pgwindow.Group, error) {
 		start := s.cfg.Start.orDefault(s.cfg.Group)
 		at, err := chain.Outset(ctx, pool, s.ob.window, start.at, start.time)
 		if err == nil {
-			err = chain.Begin(ctx, pool, s.cfg.Group, s.name, at)
+			err = chain.Begin(ctx, pool, s.cfg.Group, s.claimant.Name(), at)
 		}
 		if err != nil {
 			return g, err
@@ -88,18 +89,18 @@ func (s *Source) mayStart(g pgwindow.Group) error {
 }
 
 // claim takes the lease of a slot that is free.
-func (s *Source) claim(ctx context.Context, t claimAttempt, ttl time.Duration) (pgwindow.Lease, error) {
+func (s *Source) claim(ctx context.Context, attempt pglease.Attempt, ttl time.Duration) (pglease.Lease, error) {
 	g, err := s.group(ctx)
 	if err != nil {
-		return pgwindow.Lease{}, err
+		return pglease.Lease{}, err
 	}
 	if g.Next != 0 {
 		if _, err := s.ob.chain.Complete(ctx, s.ob.pool, s.cfg.Group); err != nil {
-			return pgwindow.Lease{}, err
+			return pglease.Lease{}, err
 		}
 	}
-	lease, err := s.ob.chain.Claim(ctx, s.ob.pool, s.cfg.Group, t.owner, t.former, t.running, ttl)
-	if held, ok := errors.AsType[*pgwindow.HeldError](err); ok && g.Next != 0 {
+	lease, err := s.ob.chain.Claim(ctx, s.ob.pool, s.cfg.Group, attempt.Owner, attempt.Former, ttl)
+	if held, ok := errors.AsType[*driver.LeaseHeldError](err); ok && g.Next != 0 {
 		held.Remaining = switchPoll
 	}
 	return lease, err

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,9 +12,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/internal/pglease"
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
@@ -99,15 +98,11 @@ func validateGroup(group string) error {
 
 // Source reads the outbox for relays of one group. See Outbox.Source.
 type Source struct {
-	ob   *Outbox
-	cfg  SourceConfig
-	like []string // Topics, for LIKE
-	sql  sourceStatements
-	name string // of this source, unique; the start of its owners' names
-
-	mu       sync.Mutex
-	claims   int64   // ever made
-	running  []int64 // those whose sessions have not ended
+	ob       *Outbox
+	cfg      SourceConfig
+	like     []string // Topics, for LIKE
+	sql      sourceStatements
+	claimant *pglease.Claimant
 	pooled   sync.Once
 	listener listener
 }
@@ -140,7 +135,7 @@ func (o *Outbox) Source(cfg SourceConfig) (*Source, error) {
 	if s.sql, err = loadSource(o.cfg); err != nil {
 		return nil, err
 	}
-	s.name, err = newName()
+	s.claimant, err = pglease.NewClaimant()
 	return s, err
 }
 
@@ -204,61 +199,18 @@ func (s *Source) checkPositions(ctx context.Context, facts pgwindow.Facts) error
 // earlier session of this very Source left behind, because the database was away
 // when it ended, is taken at once.
 func (s *Source) Acquire(ctx context.Context, ttl time.Duration) (driver.Session, error) {
-	t := s.begin()
-	lease, err := s.claim(ctx, t, ttl)
+	attempt := s.claimant.Begin()
+	lease, err := s.claim(ctx, attempt, ttl)
 	if err == nil {
 		var n *session
-		if n, err = s.open(ctx, lease, t.no); err == nil {
+		if n, err = s.open(ctx, lease, attempt); err == nil {
 			return n, nil
 		}
-		s.giveBack(ctx, lease)
+		log := s.ob.cfg.Logger.With(slog.String("group", s.cfg.Group), slog.Int("slot", int(lease.Slot.No)))
+		s.ob.leases.GiveBack(ctx, s.ob.pool, lease, log)
 	}
-	s.ended(t.no)
-	if held, ok := errors.AsType[*pgwindow.HeldError](err); ok {
-		return nil, &driver.LeaseHeldError{Owner: held.Owner, Remaining: held.Remaining}
-	}
+	s.claimant.End(attempt)
 	return nil, unusable(describe(err))
-}
-
-// giveBack releases a lease that was claimed and cannot be used, so that a
-// replica that can use it need not wait for its end.
-func (s *Source) giveBack(ctx context.Context, lease pgwindow.Lease) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
-	defer cancel()
-	if err := s.ob.window.Release(ctx, s.ob.pool, lease); err != nil {
-		s.ob.cfg.Logger.WarnContext(ctx, "lease not given back, it will run out",
-			slog.String("group", s.cfg.Group), slog.Int("slot", int(lease.Slot.No)), slog.Any("error", err))
-	}
-}
-
-// claimAttempt is one attempt at a lease.
-type claimAttempt struct {
-	no      int64
-	owner   string
-	former  pgwindow.Former // whose leases it may take: those of this source's earlier attempts,
-	running []int64         // unless they are in use
-}
-
-// begin begins an attempt.
-func (s *Source) begin() claimAttempt {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	t := claimAttempt{
-		no:      s.claims + 1,
-		former:  pgwindow.Former{Prefix: s.name + "/", Last: s.claims},
-		running: append([]int64{}, s.running...),
-	}
-	t.owner = s.name + "/" + strconv.FormatInt(t.no, 10)
-	s.claims++
-	s.running = append(s.running, t.no)
-	return t
-}
-
-// ended notes that an attempt is over, its lease released or not.
-func (s *Source) ended(attempt int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.running = slices.DeleteFunc(s.running, func(no int64) bool { return no == attempt })
 }
 
 // Wakes implements driver.Source: commits that this process has announced and,
@@ -282,21 +234,5 @@ func unusable(err error) error {
 			return fmt.Errorf("%w: %w", driver.ErrSourceUnusable, err)
 		}
 	}
-	if errors.Is(err, pgwindow.ErrLost) {
-		return fmt.Errorf("%w: %w", driver.ErrLeaseLost, err)
-	}
 	return err
-}
-
-// newName returns a name that no other source has, readable for operators.
-func newName() (string, error) {
-	id, err := ids.New()
-	if err != nil {
-		return "", err
-	}
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown"
-	}
-	return host + "/" + strconv.Itoa(os.Getpid()) + "/" + id, nil
 }

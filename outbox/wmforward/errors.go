@@ -61,8 +61,5 @@ func unusable(err error) error {
 			return fmt.Errorf("%w: %w", driver.ErrSourceUnusable, err)
 		}
 	}
-	if errors.Is(err, pgwindow.ErrLost) {
-		return fmt.Errorf("%w: %w", driver.ErrLeaseLost, err)
-	}
 	return err
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/leat-go/leat/outbox/internal/pgwindow"
+	"github.com/leat-go/leat/outbox/internal/pglease"
 )
 
 // handBackLease bounds the time that HandBack takes.
@@ -44,11 +44,13 @@ func (s *Source) HandBack(ctx context.Context) (HandedBack, error) {
 	if err != nil {
 		return HandedBack{}, err
 	}
-	lease, err := s.claim(ctx, handBackLease)
+	attempt := s.claimant.Begin()
+	defer s.claimant.End(attempt)
+	lease, err := s.claim(ctx, attempt, handBackLease)
 	if err != nil {
-		return HandedBack{}, err
+		return HandedBack{}, unusable(describe(err))
 	}
-	defer s.giveBack(ctx, lease)
+	defer s.leases.GiveBack(ctx, s.pool, lease, s.log())
 	var h HandedBack
 	err = s.underLock(ctx, s.pool, wait, func(tx pgx.Tx) (err error) {
 		h, err = s.handBack(ctx, tx, lease)
@@ -60,7 +62,7 @@ func (s *Source) HandBack(ctx context.Context) (HandedBack, error) {
 	return h, nil
 }
 
-func (s *Source) handBack(ctx context.Context, tx pgx.Tx, lease pgwindow.Lease) (HandedBack, error) {
+func (s *Source) handBack(ctx context.Context, tx pgx.Tx, lease pglease.Lease) (HandedBack, error) {
 	var h HandedBack
 	facts, err := s.facts(ctx, tx)
 	if err != nil {
@@ -97,5 +99,5 @@ func (s *Source) handBack(ctx context.Context, tx pgx.Tx, lease pgwindow.Lease) 
 	if _, err := tx.Exec(ctx, s.sql.forget, lease.Slot.Group, lease.Slot.No); err != nil {
 		return h, err
 	}
-	return h, s.window.Renew(ctx, tx, lease, handBackLease) // ErrLost undoes it all
+	return h, s.leases.Renew(ctx, tx, lease, handBackLease) // driver.ErrLeaseLost undoes it all
 }

@@ -43,7 +43,7 @@ func (n *session) Hold(ctx context.Context, p driver.Page, settled int, h []driv
 	if n.isSettled(at, last) {
 		return nil
 	}
-	to := pgheld.Position{Window: at.window, Last: last}
+	to := n.source.window.Move(n.lease, at.window, last)
 	err = n.source.held.Hold(ctx, n.writer, n.lease, to, p.Records[:settled], h)
 	if err != nil {
 		return unusable(describe(err))

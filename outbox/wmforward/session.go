@@ -11,6 +11,7 @@ import (
 
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/internal/pglease"
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
@@ -18,12 +19,13 @@ import (
 // reads the held records, the writer connection to Advance, Hold, Resolve and Renew, so
 // that settling and renewing never wait for a page, however large it is.
 type session struct {
-	source *Source
-	lease  pgwindow.Lease
-	over   sync.Once
-	facts  facts
-	reader *pgx.Conn
-	rest   places // of the window, not read yet
+	source  *Source
+	attempt pglease.Attempt
+	lease   pglease.Lease
+	over    sync.Once
+	facts   facts
+	reader  *pgx.Conn
+	rest    places // of the window, not read yet
 
 	reading sync.Mutex // guards reader; no renewal needs it
 	writing sync.Mutex // guards writer; held for a write, which Renew may wait for, and never for a read
@@ -46,12 +48,12 @@ type cursor struct {
 }
 
 // open connects and loads the position.
-func (s *Source) open(ctx context.Context, lease pgwindow.Lease, wait time.Duration) (*session, error) {
+func (s *Source) open(ctx context.Context, lease pglease.Lease, attempt pglease.Attempt, wait time.Duration) (*session, error) {
 	reader, err := s.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	n := &session{source: s, lease: lease, reader: reader}
+	n := &session{source: s, lease: lease, attempt: attempt, reader: reader}
 	if n.writer, err = s.connect(ctx); err == nil {
 		err = n.load(ctx, wait)
 	}
@@ -104,7 +106,7 @@ func (n *session) Epoch() int64 {
 func (n *session) Renew(ctx context.Context, ttl time.Duration) error {
 	n.writing.Lock()
 	defer n.writing.Unlock()
-	return unusable(n.source.window.Renew(ctx, n.writer, n.lease, ttl))
+	return unusable(n.source.leases.Renew(ctx, n.writer, n.lease, ttl))
 }
 
 // Advance implements driver.Session. The last page of a window is not stored at
@@ -199,7 +201,7 @@ func (n *session) Release(ctx context.Context) error {
 	}
 	n.over.Do(func() {
 		n.close(ctx)
-		n.source.ended()
+		n.source.claimant.End(n.attempt)
 	})
 	return err
 }
@@ -208,7 +210,7 @@ func (n *session) Release(ctx context.Context) error {
 func (n *session) giveUp(ctx context.Context) error {
 	n.writing.Lock()
 	defer n.writing.Unlock()
-	sql := n.source.window
+	sql := n.source.leases
 	err := sql.Release(ctx, n.writer, n.lease)
 	if err != nil && n.writer.IsClosed() && ctx.Err() == nil {
 		err = sql.Release(ctx, n.source.pool, n.lease)

@@ -5,18 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
-	"strconv"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/internal/pgheld"
+	"github.com/leat-go/leat/outbox/internal/pglease"
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
@@ -28,15 +25,13 @@ type Source struct {
 	address *pgxpool.Config // the pool's: read once, since Pool.Config copies
 	cfg     Config
 	sql     statements
+	leases  *pglease.Statements
 	window  *pgwindow.Statements
 	held    *pgheld.Statements
-	slot    pgwindow.Slot
+	slot    pglease.Slot
 	most    int // bound of a list of places
 
-	mu      sync.Mutex
-	name    string // of this source, unique; the start of its owners' names
-	claims  int64  // ever made
-	running int    // sessions that have not ended
+	claimant *pglease.Claimant
 }
 
 var _ driver.Source = (*Source)(nil)
@@ -64,28 +59,33 @@ func New(pool *pgxpool.Pool, cfg Config) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
+	leases, err := pglease.Prepare(cfg.state())
+	if err != nil {
+		return nil, err
+	}
 	window, err := pgwindow.Prepare(cfg.state())
 	if err != nil {
 		return nil, err
 	}
-	held, err := pgheld.Prepare(cfg.state(), window)
+	held, err := pgheld.Prepare(cfg.state())
 	if err != nil {
 		return nil, err
 	}
-	name, err := newName()
+	claimant, err := pglease.NewClaimant()
 	if err != nil {
 		return nil, err
 	}
 	return &Source{
-		pool:    pool,
-		address: pool.Config(),
-		cfg:     cfg,
-		sql:     sql,
-		window:  window,
-		held:    held,
-		slot:    pgwindow.Slot{Group: cfg.Group},
-		most:    mostPlaces,
-		name:    name,
+		pool:     pool,
+		address:  pool.Config(),
+		cfg:      cfg,
+		sql:      sql,
+		leases:   leases,
+		window:   window,
+		held:     held,
+		slot:     pglease.Slot{Group: cfg.Group},
+		most:     mostPlaces,
+		claimant: claimant,
 	}, nil
 }
 
@@ -133,16 +133,17 @@ func (s *Source) Acquire(ctx context.Context, ttl time.Duration) (driver.Session
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", driver.ErrSourceUnusable, err)
 	}
-	lease, err := s.claim(ctx, ttl)
-	if err != nil {
-		return nil, err
+	attempt := s.claimant.Begin()
+	lease, err := s.claim(ctx, attempt, ttl)
+	if err == nil {
+		var n *session
+		if n, err = s.open(ctx, lease, attempt, wait); err == nil {
+			return n, nil
+		}
+		s.leases.GiveBack(ctx, s.pool, lease, s.log())
 	}
-	n, err := s.open(ctx, lease, wait)
-	if err != nil {
-		s.giveBack(ctx, lease)
-		return nil, unusable(describe(err))
-	}
-	return n, nil
+	s.claimant.End(attempt)
+	return nil, unusable(describe(err))
 }
 
 // Wakes implements driver.Source: there are none, since producers know nothing of
@@ -151,61 +152,12 @@ func (s *Source) Wakes(context.Context) <-chan struct{} {
 	return nil
 }
 
-// claim takes the lease. giveBack, or the release of a session, undoes it.
-func (s *Source) claim(ctx context.Context, ttl time.Duration) (pgwindow.Lease, error) {
-	owner, former := s.begin()
-	lease, err := s.window.Claim(ctx, s.pool, s.slot, owner, former, ttl)
-	if err == nil {
-		return lease, nil
-	}
-	s.ended()
-	if held, ok := errors.AsType[*pgwindow.HeldError](err); ok {
-		return lease, &driver.LeaseHeldError{Owner: held.Owner, Remaining: held.Remaining}
-	}
-	return lease, unusable(describe(err))
+// claim takes the lease.
+func (s *Source) claim(ctx context.Context, attempt pglease.Attempt, ttl time.Duration) (pglease.Lease, error) {
+	return s.leases.Claim(ctx, s.pool, s.slot, attempt.Owner, attempt.Former, ttl)
 }
 
-// giveBack releases a lease that was claimed and is not used any more, so that
-// others need not wait for its end.
-func (s *Source) giveBack(ctx context.Context, lease pgwindow.Lease) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
-	defer cancel()
-	if err := s.window.Release(ctx, s.pool, lease); err != nil {
-		s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "lease not given back, it will run out",
-			slog.String("group", s.slot.Group), slog.Any("error", err))
-	}
-	s.ended()
-}
-
-// begin names a new owner, and whose leases it may take: those of the owners of
-// this source before it, unless one of them is in use.
-func (s *Source) begin() (owner string, former pgwindow.Former) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.running == 0 {
-		former = pgwindow.Former{Prefix: s.name + "/", Last: s.claims}
-	}
-	s.claims++
-	s.running++
-	return s.name + "/" + strconv.FormatInt(s.claims, 10), former
-}
-
-// ended notes that a session is over, its lease released or not.
-func (s *Source) ended() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.running--
-}
-
-// newName returns a name that no other source has, readable for operators.
-func newName() (string, error) {
-	id, err := ids.New()
-	if err != nil {
-		return "", err
-	}
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown"
-	}
-	return host + "/" + strconv.Itoa(os.Getpid()) + "/" + id, nil
+// log is where the Source says what happened to its lease.
+func (s *Source) log() *slog.Logger {
+	return s.cfg.Logger.With(slog.String("group", s.slot.Group))
 }

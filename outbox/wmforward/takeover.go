@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/internal/pgwindow"
+	"github.com/leat-go/leat/outbox/internal/pglease"
 )
 
 // defaultTakeOverTimeout is that of Config, where the lease allows it.
@@ -64,7 +64,7 @@ func (s *Source) takeOverTimeout(ttl time.Duration) (time.Duration, error) {
 
 // underLock runs fn in a transaction that waits for a forwarder's batch for up to most
 // and is durable when it returns.
-func (s *Source) underLock(ctx context.Context, db pgwindow.Beginner, most time.Duration, fn func(pgx.Tx) error) error {
+func (s *Source) underLock(ctx context.Context, db pglease.Beginner, most time.Duration, fn func(pgx.Tx) error) error {
 	opts := pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}
 	return pgx.BeginTxFunc(ctx, db, opts, func(tx pgx.Tx) error {
 		timeout := strconv.FormatInt(max(most.Milliseconds(), 1), 10)
@@ -82,7 +82,7 @@ func (s *Source) underLock(ctx context.Context, db pgwindow.Beginner, most time.
 // The lease may have gone to another session while it waited for the lock, which then
 // starts the group itself: the first without a lease changes nothing, the second of two
 // goes on with what the first has done.
-func (s *Source) takeOver(ctx context.Context, db pgwindow.Beginner, most time.Duration, lease pgwindow.Lease, f facts) error {
+func (s *Source) takeOver(ctx context.Context, db pglease.Beginner, most time.Duration, lease pglease.Lease, f facts) error {
 	var at standing
 	var begun bool
 	err := s.underLock(ctx, db, most, func(tx pgx.Tx) (err error) {
@@ -108,12 +108,12 @@ func (s *Source) takeOver(ctx context.Context, db pgwindow.Beginner, most time.D
 }
 
 // start stores where a new group begins, and fences the forwarder behind it.
-func (s *Source) start(ctx context.Context, tx pgx.Tx, lease pgwindow.Lease, f facts, at standing) error {
+func (s *Source) start(ctx context.Context, tx pgx.Tx, lease pglease.Lease, f facts, at standing) error {
 	prev, target, last := at.window()
 	tag, err := tx.Exec(ctx, s.sql.start,
 		lease.Slot.Group, lease.Slot.No, prev, target, last, lease.Owner, lease.Epoch, f.systemIdentifier)
 	if err == nil && tag.RowsAffected() != 1 {
-		err = fmt.Errorf("%w: epoch %d of %s ended before it could start", pgwindow.ErrLost, lease.Epoch, lease.Owner)
+		err = fmt.Errorf("%w, which ended before it could start", lease.Lost())
 	}
 	if err != nil || s.cfg.Shadow || !f.offsets {
 		return err
@@ -152,7 +152,7 @@ func (s *Source) standing(ctx context.Context, tx pgx.Tx, f facts) (standing, er
 
 // keepOut puts the forwarder out of work again where somebody has put it back:
 // two that send would double everything.
-func (s *Source) keepOut(ctx context.Context, db pgwindow.Beginner, most time.Duration, f facts) error {
+func (s *Source) keepOut(ctx context.Context, db pglease.Beginner, most time.Duration, f facts) error {
 	if s.cfg.Shadow || !f.offsets {
 		return nil
 	}

@@ -7,8 +7,8 @@ func heldMutants() []Mutant {
 			Name: "hold-does-not-move-the-position", Breaks: []string{"O6", "O10"},
 			Change:  "records are set aside in a transaction that does not move the position",
 			File:    "outbox/internal/pgheld/hold.go",
-			Old:     `s.window.QueueAdvance(b, l, to.Window, to.Last)`,
-			New:     `s.window.QueueAdvance(&pgx.Batch{}, l, to.Window, to.Last)`,
+			Old:     `moves, err := to.QueueMove(b)`,
+			New:     `moves, err := to.QueueMove(&pgx.Batch{})`,
 			Package: "outbox/pgoutbox", Test: "TestConformance/O2_HoldStoresThePosition", Needs: Postgres,
 		},
 		{
@@ -81,10 +81,10 @@ func heldMutants() []Mutant {
 			File:   "outbox/pgoutbox/session.go",
 			Old: `	n.writing.Lock()
 	defer n.writing.Unlock()
-	return unusable(n.source.ob.window.Renew(ctx, n.writer, n.lease, ttl))`,
+	return unusable(n.source.ob.leases.Renew(ctx, n.writer, n.lease, ttl))`,
 			New: `	n.reading.Lock()
 	defer n.reading.Unlock()
-	return unusable(n.source.ob.window.Renew(ctx, n.writer, n.lease, ttl))`,
+	return unusable(n.source.ob.leases.Renew(ctx, n.writer, n.lease, ttl))`,
 			Package: "outbox/pgoutbox", Test: "TestConformance/O14_RenewWaitsForNoRead", Needs: Postgres,
 		},
 		{

@@ -6,7 +6,7 @@ func fenceMutants() []Mutant {
 		{
 			Name: "renew-without-epoch", Breaks: []string{"O9"},
 			Change:  "a renewal compares neither owner nor epoch",
-			File:    "outbox/internal/pgwindow/sql/renew.sql",
+			File:    "outbox/internal/pglease/sql/renew.sql",
 			Old:     `AND owner = $3 AND epoch = $4`,
 			New:     `AND $3 <> '' AND $4 > 0`,
 			Package: "outbox/pgoutbox", Test: "TestConformance/O9_LostLeaseIsFenced", Needs: Postgres,
@@ -46,7 +46,7 @@ func fenceMutants() []Mutant {
 		{
 			Name: "release-without-fence", Breaks: []string{"O9"},
 			Change:  "who has lost the lease gives up its successor's",
-			File:    "outbox/internal/pgwindow/sql/release.sql",
+			File:    "outbox/internal/pglease/sql/release.sql",
 			Old:     `AND owner = $3 AND epoch = $4`,
 			New:     `AND $3 <> '' AND $4 > 0`,
 			Package: "outbox/internal/pgwindow", Test: "TestO9_StaleWriterIsRefused", Needs: Postgres,
@@ -84,18 +84,18 @@ func leaseMutants() []Mutant {
 		{
 			Name: "expired-lease-is-not-taken", Breaks: []string{"O14"},
 			Change:  "a lease that has run out is never taken over",
-			File:    "outbox/internal/pgwindow/sql/claim.sql",
+			File:    "outbox/internal/pglease/sql/claim.sql",
 			Old:     `OR lease_until <= clock_timestamp())`,
 			New:     `OR lease_until <= '-infinity')`,
-			Package: "outbox/internal/pgwindow", Test: "TestO14_ExpiredLeaseIsTaken", Needs: Postgres,
+			Package: "outbox/internal/pglease", Test: "TestO14_ExpiredLeaseIsTaken", Needs: Postgres,
 		},
 		{
 			Name: "claim-commits-asynchronously", Breaks: []string{"O9"},
 			Change:  "a lease is claimed by a commit that a crash forgets",
-			File:    "outbox/internal/pgwindow/lease.go",
+			File:    "outbox/internal/pglease/lease.go",
 			Old:     `"SET LOCAL synchronous_commit = on"`,
 			New:     `"SET LOCAL synchronous_commit = off"`,
-			Package: "outbox/internal/pgwindow", Test: "TestO9_ClaimCommitsSynchronously", Needs: Postgres,
+			Package: "outbox/internal/pglease", Test: "TestO9_ClaimCommitsSynchronously", Needs: Postgres,
 		},
 		{
 			Name: "settled-rows-are-read-again", Breaks: []string{"O10"},

@@ -7,13 +7,13 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/leat-go/leat/outbox/admin"
-	"github.com/leat-go/leat/outbox/internal/pgwindow"
+	"github.com/leat-go/leat/outbox/internal/pglease"
 )
 
 // Redrive lets the relay try again what is selected. Of a parked key the first
 // record is due and the others follow, whichever record was named. Dead records are
 // held again, and tried before those of their key that are held behind them.
-func (s *Statements) Redrive(ctx context.Context, db pgwindow.Beginner, req admin.RedriveRequest) (admin.Changed, error) {
+func (s *Statements) Redrive(ctx context.Context, db pglease.Beginner, req admin.RedriveRequest) (admin.Changed, error) {
 	req, err := req.Complete()
 	if err != nil {
 		return admin.Changed{}, err
@@ -28,7 +28,7 @@ func (s *Statements) Redrive(ctx context.Context, db pgwindow.Beginner, req admi
 
 // Drop drops what is selected. A key is dropped from its end, so that nothing of
 // it goes out in between. A filter selects parked records, not those behind them.
-func (s *Statements) Drop(ctx context.Context, db pgwindow.Beginner, req admin.DropRequest) (admin.Changed, error) {
+func (s *Statements) Drop(ctx context.Context, db pglease.Beginner, req admin.DropRequest) (admin.Changed, error) {
 	req, err := req.Complete()
 	if err != nil {
 		return admin.Changed{}, err
@@ -42,7 +42,7 @@ func (s *Statements) Drop(ctx context.Context, db pgwindow.Beginner, req admin.D
 }
 
 // SkipHead drops the first record of a key, which is parked.
-func (s *Statements) SkipHead(ctx context.Context, db pgwindow.Beginner, req admin.SkipHeadRequest) (admin.Changed, error) {
+func (s *Statements) SkipHead(ctx context.Context, db pglease.Beginner, req admin.SkipHeadRequest) (admin.Changed, error) {
 	req, err := req.Complete()
 	if err != nil {
 		return admin.Changed{}, err
@@ -58,7 +58,7 @@ type picker func(ctx context.Context, tx pgx.Tx, group string, sel admin.Selecti
 
 // change picks, applies what was asked for, and puts the keys right, in one transaction.
 func (s *Statements) change(
-	ctx context.Context, db pgwindow.Beginner, group string, sel admin.Selection, pick picker,
+	ctx context.Context, db pglease.Beginner, group string, sel admin.Selection, pick picker,
 	apply func(tx pgx.Tx, seqs []int64, dead bool) (pgx.Rows, error),
 ) (admin.Changed, error) {
 	var changed admin.Changed

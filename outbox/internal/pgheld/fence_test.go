@@ -8,7 +8,6 @@ import (
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/internal/pgheld"
-	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
 // resolveAsZombie gives a held record up although the lease was taken over, and
@@ -35,9 +34,9 @@ func TestO9_ZombieGivesNothingUp(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	states, err := resolveAsZombie(t, b, b.Statements)
-	require.ErrorIs(t, err, pgwindow.ErrLost)
+	require.ErrorIs(t, err, driver.ErrLeaseLost)
 	require.Equal(t, []string{"1 retry"}, states)
-	require.ErrorIs(t, b.hold(b.Statements, driver.FateWait), pgwindow.ErrLost)
+	require.ErrorIs(t, b.hold(b.Statements, driver.FateWait), driver.ErrLeaseLost)
 	require.Equal(t, []string{"1 retry"}, b.states())
 }
 
@@ -56,7 +55,7 @@ func TestO9_OwnerAndEpochAreOne(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.lease.Owner = "another"
-	require.ErrorIs(t, b.hold(b.Statements, driver.FatePark), pgwindow.ErrLost)
+	require.ErrorIs(t, b.hold(b.Statements, driver.FatePark), driver.ErrLeaseLost)
 	b.lease.Owner = "owner"
 	b.last--
 	require.NoError(t, b.hold(b.Statements, driver.FatePark))
@@ -66,6 +65,6 @@ func TestO9_OwnerAndEpochAreOne(t *testing.T) {
 func TestO9_ForeignWindow(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	require.ErrorIs(t, b.Hold(t.Context(), b.conn, b.lease, pgheld.Position{Window: 1, Last: 1}, nil, nil), pgwindow.ErrLost)
+	require.ErrorIs(t, b.Hold(t.Context(), b.conn, b.lease, b.window.Move(b.lease, 1, 1), nil, nil), driver.ErrLeaseLost)
 	require.Equal(t, byte('I'), b.conn.PgConn().TxStatus(), "the connection is free again")
 }

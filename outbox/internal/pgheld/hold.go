@@ -8,15 +8,31 @@ import (
 
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
-	"github.com/leat-go/leat/outbox/internal/pgwindow"
+	"github.com/leat-go/leat/outbox/internal/pglease"
 )
 
-// Hold stores that rows of the newest window up to `to` are settled, of which settled
-// are the last, and sets those of h aside, in one transaction. If the position is there
-// already, nothing is changed: the answer to an earlier call was lost. pgwindow.ErrLost,
-// and nothing written, if lease or window are no longer what the caller thinks.
+// Advance moves a reader's position in the transaction that sets its records aside:
+// either both are stored, or neither is. It costs no round trip of its own.
+type Advance interface {
+	// QueueLook queues the look at the stored position, behind the statements that begin
+	// the transaction and make sure of the lease. What it finds is kept for QueueMove. An
+	// error in its results rolls the transaction back.
+	QueueLook(batch *pgx.Batch)
+
+	// QueueMove is called once the look has been answered. It queues what moves the
+	// position, ahead of what stores the records. It reports false, and queues nothing, if
+	// the position is there already: the answer to an earlier call was lost, and nothing is
+	// written. An error, here or in its results, rolls the transaction back:
+	// driver.ErrLeaseLost if the stored position is not one that it can move.
+	QueueMove(batch *pgx.Batch) (bool, error)
+}
+
+// Hold sets records of settled aside, as h says, and moves the position of l's owner by
+// to, in one transaction. If the position is there already, nothing is changed.
+// driver.ErrLeaseLost, and nothing written, if the lease or the position is no longer what
+// the caller thinks.
 func (s *Statements) Hold(
-	ctx context.Context, conn *pgx.Conn, l pgwindow.Lease, to Position, settled []outbox.Record, h []driver.Holding,
+	ctx context.Context, conn *pgx.Conn, l pglease.Lease, to Advance, settled []outbox.Record, h []driver.Holding,
 ) error {
 	var rows columns
 	var touched keySet
@@ -35,14 +51,10 @@ func (s *Statements) Hold(
 		}
 		touched.add(row.topic, row.key)
 	}
-	return s.write(ctx, conn, l, func(stored Position, b *pgx.Batch) error {
-		switch {
-		case stored.Window > to.Window, stored.Window == to.Window && stored.Last >= to.Last:
-			return nil
-		case stored.Window < to.Window:
-			return fmt.Errorf("%w: window %d is stored, %d is read", pgwindow.ErrLost, stored.Window, to.Window)
+	return s.write(ctx, conn, l, to, func(b *pgx.Batch) error {
+		if moves, err := to.QueueMove(b); err != nil || !moves {
+			return err
 		}
-		s.window.QueueAdvance(b, l, to.Window, to.Last)
 		b.Queue(s.hold, l.Slot.Group, l.Epoch, l.Owner,
 			rows.seqs, what.names, what.attempts, what.errors, what.retryIn, what.reasons,
 			rows.created, rows.occurred, rows.ids, rows.shards, rows.idTexts,

@@ -91,7 +91,7 @@ func TestN4_WhatTheLogHoldsCanBeSetAside(t *testing.T) {
 			page, h = append(page, r), append(h, holding)
 			given[r.Seq] = r
 		}
-		require.NoError(rt, b.Hold(ctx, b.conn, b.lease, pgheld.Position{Last: b.last}, page, h))
+		require.NoError(rt, b.Hold(ctx, b.conn, b.lease, b.to(b.last), page, h))
 
 		listed, err := b.Parked(ctx, b.conn, all)
 		require.NoError(rt, err)
@@ -200,7 +200,7 @@ func TestO2_TheEmptyTopicIsATopic(t *testing.T) {
 		page = append(page, r)
 		h = append(h, driver.Holding{Index: i, Fate: one.fate, Reason: "test"})
 	}
-	require.NoError(t, b.Hold(ctx, b.conn, b.lease, pgheld.Position{Last: 3}, page, h))
+	require.NoError(t, b.Hold(ctx, b.conn, b.lease, b.to(3), page, h))
 	done, err := b.Redrive(ctx, b.db.Pool, admin.RedriveRequest{By: operator(), Selection: admin.Selection{ID: page[2].ID}})
 	require.NoError(t, err)
 	require.Equal(t, []string{page[1].ID}, done.IDs)

@@ -17,6 +17,7 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/internal/pgheld"
+	"github.com/leat-go/leat/outbox/internal/pglease"
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
@@ -49,11 +50,12 @@ func migrate(ctx context.Context, url string) error {
 type bench struct {
 	*pgheld.Statements
 
-	t     *testing.T
-	db    *testenv.Database
-	conn  *pgx.Conn
-	lease pgwindow.Lease
-	last  int64 // the number of the last record that was held
+	t      *testing.T
+	db     *testenv.Database
+	conn   *pgx.Conn
+	lease  pglease.Lease
+	window *pgwindow.Statements
+	last   int64 // the number of the last record that was held
 }
 
 func newBench(t *testing.T) *bench {
@@ -66,25 +68,37 @@ func benchOn(t *testing.T, db *testenv.Database) *bench {
 	names := pgmigrate.Names{Schema: "leat", Table: "outbox"}
 	window, err := pgwindow.Prepare(names)
 	require.NoError(t, err)
-	statements, err := pgheld.Prepare(names, window)
+	leases, err := pglease.Prepare(names)
 	require.NoError(t, err)
-	lease, err := window.Claim(t.Context(), db.Pool, pgwindow.Slot{Group: group}, "owner", pgwindow.Former{}, time.Hour)
+	statements, err := pgheld.Prepare(names)
+	require.NoError(t, err)
+	lease, err := leases.Claim(t.Context(), db.Pool, pglease.Slot{Group: group}, "owner", pglease.Former{}, time.Hour)
 	require.NoError(t, err)
 	require.NoError(t, window.Start(t.Context(), db.Pool, lease, 0, 1))
-	return &bench{statements, t, db, db.Connect(t), lease, 0}
+	return &bench{statements, t, db, db.Connect(t), lease, window, 0}
+}
+
+// to moves the position to row last of the first window.
+func (b *bench) to(last int64) pgheld.Advance {
+	return b.window.Move(b.lease, 0, last)
 }
 
 // hold holds the next record of key k.
 func (b *bench) hold(s *pgheld.Statements, fate driver.Fate) error {
 	b.last++
-	id, err := ids.New()
+	r, err := b.record(b.last)
 	if err != nil {
 		return err
 	}
-	r := outbox.Record{Seq: b.last, CreatedAt: time.Now()}
-	r.ID, r.Topic, r.Key, r.Payload = id, "events", "k", []byte(strconv.FormatInt(b.last, 10))
-	return s.Hold(b.t.Context(), b.conn, b.lease, pgheld.Position{Last: b.last},
-		[]outbox.Record{r}, []driver.Holding{{Fate: fate, Reason: "test"}})
+	return s.Hold(b.t.Context(), b.conn, b.lease, b.to(b.last), []outbox.Record{r}, []driver.Holding{{Fate: fate, Reason: "test"}})
+}
+
+// record is that of key k with number seq.
+func (b *bench) record(seq int64) (outbox.Record, error) {
+	id, err := ids.New()
+	r := outbox.Record{Seq: seq, CreatedAt: time.Now()}
+	r.ID, r.Topic, r.Key, r.Payload = id, "events", "k", []byte(strconv.FormatInt(seq, 10))
+	return r, err
 }
 
 // states shows the held records of key k.

@@ -1,6 +1,7 @@
-// Package pgheld keeps the records that a relay has set aside, in tables beside
-// a log in PostgreSQL: those that are held until they can be delivered, the dead
-// ones, and the audit of what relays and operators did.
+// Package pgheld keeps the records that a relay has set aside, in tables in PostgreSQL:
+// those that are held until they can be delivered, the dead ones, and the audit of what
+// relays and operators did. It does not know what a position in the source is: whoever
+// holds records brings along how theirs moves.
 //
 // What always holds of the held records of a key is this: the first one is tried
 // again (retry) or waits for an operator (parked), and none behind it is tried. So
@@ -20,7 +21,6 @@ import (
 	"github.com/leat-go/leat/internal/keyhash"
 	"github.com/leat-go/leat/internal/pgmigrate"
 	"github.com/leat-go/leat/internal/sqlfile"
-	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
 //go:embed sql/*.sql
@@ -29,10 +29,9 @@ var files embed.FS
 // Statements are the package's SQL for one log. A value is safe for concurrent
 // use.
 type Statements struct {
-	names  pgmigrate.Names
-	window *pgwindow.Statements
+	names pgmigrate.Names
 
-	lock, fence, position           string
+	lock, fence                     string
 	hold, settle, free, keys, due   string
 	count                           string
 	leave, stay                     string
@@ -44,12 +43,12 @@ type Statements struct {
 	note                            string
 }
 
-// Prepare renders the statements for the log called names.Table, whose positions
-// are those of window.
-func Prepare(names pgmigrate.Names, window *pgwindow.Statements) (*Statements, error) {
-	s := &Statements{names: names, window: window}
+// Prepare renders the statements for the log called names.Table, beside which stand the
+// leases and the package's own tables.
+func Prepare(names pgmigrate.Names) (*Statements, error) {
+	s := &Statements{names: names}
 	return s, sqlfile.Load(files, names.Render, map[string]*string{
-		"lock": &s.lock, "fence": &s.fence, "position": &s.position,
+		"lock": &s.lock, "fence": &s.fence,
 		"hold": &s.hold, "settle": &s.settle, "free": &s.free, "keys": &s.keys, "due": &s.due,
 		"count": &s.count,
 		"leave": &s.leave, "stay": &s.stay,

@@ -9,7 +9,7 @@ import (
 	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/internal/topics"
 	"github.com/leat-go/leat/outbox/admin"
-	"github.com/leat-go/leat/outbox/internal/pgwindow"
+	"github.com/leat-go/leat/outbox/internal/pglease"
 )
 
 // keyArgs and filterArgs are parameters, NULL where s does not select so.
@@ -43,7 +43,7 @@ func like(pattern string) *string {
 
 // Locked runs work in a transaction, in turn with the relays of group, and durable
 // when it returns.
-func (s *Statements) Locked(ctx context.Context, db pgwindow.Beginner, group string, work func(tx pgx.Tx) error) error {
+func (s *Statements) Locked(ctx context.Context, db pglease.Beginner, group string, work func(tx pgx.Tx) error) error {
 	opts := pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}
 	return pgx.BeginTxFunc(ctx, db, opts, func(tx pgx.Tx) error {
 		for _, set := range []string{"SET LOCAL synchronous_commit = on", "SET LOCAL lock_timeout = '10s'"} {

@@ -7,14 +7,15 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/leat-go/leat/outbox/driver"
-	"github.com/leat-go/leat/outbox/internal/pgwindow"
+	"github.com/leat-go/leat/outbox/internal/pglease"
 )
 
 var errVerdict = errors.New("leat: a verdict needs a record, and another fate than wait")
 
 // Resolve stores verdicts, and returns those of their keys of which nothing is held
-// any more. A record that is not held any more is passed over.
-func (s *Statements) Resolve(ctx context.Context, conn *pgx.Conn, l pgwindow.Lease, v []driver.Verdict) (free []driver.Key, err error) {
+// any more. A record that is not held any more is passed over. driver.ErrLeaseLost, and
+// nothing written, if the lease is another's.
+func (s *Statements) Resolve(ctx context.Context, conn *pgx.Conn, l pglease.Lease, v []driver.Verdict) (free []driver.Key, err error) {
 	if len(v) == 0 {
 		return nil, nil
 	}
@@ -32,7 +33,7 @@ func (s *Statements) Resolve(ctx context.Context, conn *pgx.Conn, l pgwindow.Lea
 		touched.add(v[i].Record.Topic, orNull(v[i].Record.Key))
 	}
 	group := l.Slot.Group
-	err = s.write(ctx, conn, l, func(_ Position, b *pgx.Batch) error {
+	err = s.write(ctx, conn, l, nil, func(b *pgx.Batch) error {
 		b.Queue(s.leave, group, l.Epoch, l.Owner, seqs, what.names, what.errors, what.reasons)
 		b.Queue(s.stay, group, l.Epoch, l.Owner, seqs, what.names, what.attempts, what.errors, what.retryIn, what.reasons)
 		b.Queue(s.settle, group, touched.topics, touched.keys)

@@ -3,27 +3,20 @@ package pgheld
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/leat-go/leat/outbox/internal/pgwindow"
+	"github.com/leat-go/leat/outbox/internal/pglease"
 )
 
 // cleanUpTimeout bounds the rollback of what has failed.
 const cleanUpTimeout = 5 * time.Second
 
-// Position is how far a slot is settled: rows of a window up to a number.
-type Position struct {
-	Window, Last int64
-}
-
 // begin begins a transaction of the lease's holder, in one round trip: the lock of
-// its group, then the fence, then the stored position. pgwindow.ErrLost where the
-// lease is another's.
-func (s *Statements) begin(ctx context.Context, conn *pgx.Conn, l pgwindow.Lease) (pgx.Tx, Position, error) {
-	var stored Position
+// its group, then the fence, then the look at the position that is to move, unless to is
+// nil. driver.ErrLeaseLost if the lease is another's.
+func (s *Statements) begin(ctx context.Context, conn *pgx.Conn, l pglease.Lease, to Advance) (pgx.Tx, error) {
 	var epoch int64
 	batch := &pgx.Batch{}
 	batch.BeginTx(pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite})
@@ -31,34 +24,30 @@ func (s *Statements) begin(ctx context.Context, conn *pgx.Conn, l pgwindow.Lease
 	batch.Queue(s.fence, l.Slot.Group, l.Slot.No, l.Owner, l.Epoch).QueryRow(func(row pgx.Row) error {
 		err := row.Scan(&epoch)
 		if errors.Is(err, pgx.ErrNoRows) {
-			return fmt.Errorf("%w: epoch %d of %s", pgwindow.ErrLost, l.Epoch, l.Owner)
+			return l.Lost()
 		}
 		return err
 	})
-	batch.Queue(s.position, l.Slot.Group, l.Slot.No).QueryRow(func(row pgx.Row) error {
-		err := row.Scan(&stored.Window, &stored.Last)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return fmt.Errorf("%w: no position of group %q", pgwindow.ErrLost, l.Slot.Group)
-		}
-		return err
-	})
+	if to != nil {
+		to.QueueLook(batch)
+	}
 	results := conn.SendBatch(ctx, batch)
 	tx := results.Tx()
 	if err := results.Close(); err != nil {
 		undo(ctx, conn)
-		return nil, Position{}, err
+		return nil, err
 	}
-	return tx, stored, nil
+	return tx, nil
 }
 
-// write does work in a transaction of l's holder, if work says that there is any.
-func (s *Statements) write(ctx context.Context, conn *pgx.Conn, l pgwindow.Lease, work func(stored Position, b *pgx.Batch) error) error {
-	tx, stored, err := s.begin(ctx, conn, l)
+// write does what queue queues in a transaction of l's holder, if it queues anything.
+func (s *Statements) write(ctx context.Context, conn *pgx.Conn, l pglease.Lease, to Advance, queue func(b *pgx.Batch) error) error {
+	tx, err := s.begin(ctx, conn, l, to)
 	if err != nil {
 		return err
 	}
 	batch := &pgx.Batch{}
-	if err = work(stored, batch); err == nil && batch.Len() > 0 {
+	if err = queue(batch); err == nil && batch.Len() > 0 {
 		if err = tx.SendBatch(ctx, batch).Close(); err == nil {
 			err = tx.Commit(ctx)
 		}

@@ -10,6 +10,8 @@ import (
 	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/internal/pgmigrate"
 	"github.com/leat-go/leat/internal/sqlfile"
+	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/internal/pglease"
 )
 
 // Chain keeps the places of a group whose log is read in slots, each of which has
@@ -116,7 +118,7 @@ func (c *Chain) List(ctx context.Context, db Querier, group string, slots int16,
 // Load returns the newest window of slot, the number of slots of its group and the
 // log that the group's position belongs to (0: not noted), or pgx.ErrNoRows where it
 // has none.
-func (c *Chain) Load(ctx context.Context, db Querier, slot Slot) (w Window, slots int16, incarnation int64, err error) {
+func (c *Chain) Load(ctx context.Context, db Querier, slot pglease.Slot) (w Window, slots int16, incarnation int64, err error) {
 	var of int16
 	var leads bool
 	w, err = scanWindow(db.QueryRow(ctx, c.load, slot.Group, slot.No), &of, &leads, &slots, &incarnation)
@@ -174,9 +176,9 @@ func wentBack(p Probe, w Window) error {
 // Next finishes window w of l's slot, all of which is settled, and takes the next
 // one of the chain: one that another slot has opened, a marker, or one that it opens
 // itself. f is Probe.Sequence. A window whose Slots are not those of w is a marker.
-// It returns ErrLost where the lease or the window is no longer what the caller
-// thinks.
-func (c *Chain) Next(ctx context.Context, db Querier, l Lease, w Window, f int64) (Window, error) {
+// It returns driver.ErrLeaseLost if the lease or the window is no longer what the
+// caller thinks.
+func (c *Chain) Next(ctx context.Context, db Querier, l pglease.Lease, w Window, f int64) (Window, error) {
 	for range 3 { // once more where another slot has set the same window meanwhile
 		next, err := scanChainWindow(db.QueryRow(ctx, c.next, l.Slot.Group, l.Slot.No, w.No, f, l.Owner, l.Epoch))
 		switch {
@@ -192,7 +194,7 @@ func (c *Chain) Next(ctx context.Context, db Querier, l Lease, w Window, f int64
 }
 
 func cannotFollow(w Window) error {
-	return fmt.Errorf("%w: window %d cannot be followed", ErrLost, w.No)
+	return fmt.Errorf("%w: window %d cannot be followed", driver.ErrLeaseLost, w.No)
 }
 
 // Complete completes the change of the slots of group if all of them have come to

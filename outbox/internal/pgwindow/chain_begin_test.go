@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox/internal/pglease"
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
@@ -39,10 +40,13 @@ func beginGroup(t *testing.T, db *testenv.Database, group string, at pgwindow.Be
 func readerOf(t *testing.T, db *testenv.Database, group string) *stepper {
 	t.Helper()
 	st := prepared(t)
-	s := &stepper{t: t, st: st, conn: db.Connect(t), page: statement(t, ours(), "page"), early: statement(t, ours(), "page_early")}
+	s := &stepper{
+		t: t, st: st, leases: preparedLeases(t), conn: db.Connect(t),
+		page: statement(t, ours(), "page"), early: statement(t, ours(), "page_early"),
+	}
 	var err error
-	slot := pgwindow.Slot{Group: group}
-	s.lease, err = st.Claim(t.Context(), s.conn, slot, "stepper", pgwindow.Former{}, ttl)
+	slot := pglease.Slot{Group: group}
+	s.lease, err = s.leases.Claim(t.Context(), s.conn, slot, "stepper", pglease.Former{}, ttl)
 	require.NoError(t, err)
 	s.facts, err = st.Facts(t.Context(), s.conn)
 	require.NoError(t, err)

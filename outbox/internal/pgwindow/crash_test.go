@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/testenv"
-	"github.com/leat-go/leat/outbox/internal/pgwindow"
+	"github.com/leat-go/leat/outbox/internal/pglease"
 )
 
 // TestO9_O2_Crash crashes a server on which nothing but a synchronous commit
@@ -36,9 +36,9 @@ func async(t *testing.T, db *testenv.Database) *pgx.Conn {
 // epochOutlivesACrash: an epoch that was lost would be issued again.
 func epochOutlivesACrash(t *testing.T, server *testenv.PostgresServer, db *testenv.Database) {
 	t.Helper()
-	st, slot, anyone := prepared(t), pgwindow.Slot{Group: "epochs"}, pgwindow.Former{Prefix: "r/", Last: 9}
-	claim := func(owner string) pgwindow.Lease {
-		l, err := st.Claim(t.Context(), async(t, db), slot, owner, anyone, ttl)
+	leases, slot, anyone := preparedLeases(t), pglease.Slot{Group: "epochs"}, pglease.Former{Prefix: "r/", Last: 9}
+	claim := func(owner string) pglease.Lease {
+		l, err := leases.Claim(t.Context(), async(t, db), slot, owner, anyone, ttl)
 		require.NoError(t, err)
 		return l
 	}

@@ -9,15 +9,16 @@ import (
 
 	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/internal/testenv"
-	"github.com/leat-go/leat/outbox/internal/pgwindow"
+	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/internal/pglease"
 )
 
 // takeOver makes the lease of s another owner's and returns it.
-func takeOver(t *testing.T, db *testenv.Database, s *stepper) pgwindow.Lease {
+func takeOver(t *testing.T, db *testenv.Database, s *stepper) pglease.Lease {
 	t.Helper()
 	_, err := db.Pool.Exec(t.Context(), "UPDATE leat.outbox_leases SET lease_until = clock_timestamp()")
 	require.NoError(t, err)
-	l, err := s.st.Claim(t.Context(), db.Pool, s.lease.Slot, "successor", pgwindow.Former{}, ttl)
+	l, err := s.leases.Claim(t.Context(), db.Pool, s.lease.Slot, "successor", pglease.Former{}, ttl)
 	require.NoError(t, err)
 	require.Equal(t, s.lease.Epoch+1, l.Epoch)
 	return l
@@ -34,19 +35,19 @@ func TestO9_StaleWriterIsRefused(t *testing.T) {
 	successor := takeOver(t, db, s)
 
 	ctx := t.Context()
-	require.ErrorIs(t, s.st.Advance(ctx, s.conn, s.lease, w.No, 2), pgwindow.ErrLost)
+	require.ErrorIs(t, s.st.Advance(ctx, s.conn, s.lease, w.No, 2), driver.ErrLeaseLost)
 	_, err := s.st.Open(ctx, s.conn, s.lease, w, 2)
-	require.ErrorIs(t, err, pgwindow.ErrLost)
-	require.ErrorIs(t, s.st.Renew(ctx, s.conn, s.lease, ttl), pgwindow.ErrLost)
-	require.NoError(t, s.st.Release(ctx, s.conn, s.lease), "releasing a lost lease is no error")
-	require.ErrorIs(t, s.st.Renew(ctx, s.conn, pgwindow.Lease{
+	require.ErrorIs(t, err, driver.ErrLeaseLost)
+	require.ErrorIs(t, s.leases.Renew(ctx, s.conn, s.lease, ttl), driver.ErrLeaseLost)
+	require.NoError(t, s.leases.Release(ctx, s.conn, s.lease), "releasing a lost lease is no error")
+	require.ErrorIs(t, s.leases.Renew(ctx, s.conn, pglease.Lease{
 		Slot: s.lease.Slot, Owner: "stepper", Epoch: successor.Epoch,
-	}, ttl), pgwindow.ErrLost, "an epoch that was issued twice still tells owners apart")
+	}, ttl), driver.ErrLeaseLost, "an epoch that was issued twice still tells owners apart")
 
 	stored, err := s.st.Load(ctx, s.conn, s.lease.Slot)
 	require.NoError(t, err)
 	require.Equal(t, w, stored)
-	require.NoError(t, s.st.Renew(ctx, s.conn, successor, ttl), "the successor's lease was not touched")
+	require.NoError(t, s.leases.Renew(ctx, s.conn, successor, ttl), "the successor's lease was not touched")
 
 	tag, err := s.conn.Exec(ctx, "UPDATE leat.outbox_positions SET last = 2 WHERE window_no = $1", w.No)
 	require.NoError(t, err)
@@ -63,11 +64,11 @@ func TestO12_LatePositionWriteIsRefused(t *testing.T) {
 	w := s.open()
 	ctx := t.Context()
 	require.NoError(t, s.st.Advance(ctx, s.conn, s.lease, w.No, 2))
-	require.ErrorIs(t, s.st.Advance(ctx, s.conn, s.lease, w.No, 1), pgwindow.ErrLost, "it would go back")
-	require.ErrorIs(t, s.st.Advance(ctx, s.conn, s.lease, w.No, 2), pgwindow.ErrLost, "it is there already")
+	require.ErrorIs(t, s.st.Advance(ctx, s.conn, s.lease, w.No, 1), driver.ErrLeaseLost, "it would go back")
+	require.ErrorIs(t, s.st.Advance(ctx, s.conn, s.lease, w.No, 2), driver.ErrLeaseLost, "it is there already")
 	next := s.open()
 	_, err := s.st.Open(ctx, s.conn, s.lease, w, 3)
-	require.ErrorIs(t, err, pgwindow.ErrLost, "the window was finished already")
+	require.ErrorIs(t, err, driver.ErrLeaseLost, "the window was finished already")
 
 	stored, err := s.st.Load(ctx, s.conn, s.lease.Slot)
 	require.NoError(t, err)
@@ -97,7 +98,7 @@ func TestO12_TwoOpensOfOneWindow(t *testing.T) {
 		var lost int
 		for range 2 {
 			if err := <-results; err != nil {
-				require.ErrorIs(t, err, pgwindow.ErrLost)
+				require.ErrorIs(t, err, driver.ErrLeaseLost)
 				lost++
 			}
 		}
@@ -158,6 +159,6 @@ func TestO12_OldWindowsGo(t *testing.T) {
 	w, err := s.st.Load(t.Context(), s.conn, s.lease.Slot)
 	require.NoError(t, err)
 	require.Equal(t, s.w, w)
-	_, err = s.st.Load(t.Context(), s.conn, pgwindow.Slot{Group: "other"})
+	_, err = s.st.Load(t.Context(), s.conn, pglease.Slot{Group: "other"})
 	require.ErrorIs(t, err, pgx.ErrNoRows)
 }

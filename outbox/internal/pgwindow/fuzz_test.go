@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox/internal/pglease"
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
@@ -108,7 +109,7 @@ func FuzzLoad(f *testing.F) {
 	f.Add(int64(0), "", "x", int64(0), int64(0), int64(0), int64(0), "", int64(0))
 	f.Fuzz(func(t *testing.T, no int64, prev, target string, floor, next, source, last int64, openedBy string, system int64) {
 		st := prepared(t)
-		w, err := st.Load(t.Context(), stored{no, prev, target, floor, next, source, last, openedBy, system}, pgwindow.Slot{})
+		w, err := st.Load(t.Context(), stored{no, prev, target, floor, next, source, last, openedBy, system}, pglease.Slot{})
 		if err != nil {
 			require.Regexp(t, "pg_snapshot|opened by", err.Error())
 			return

@@ -17,6 +17,8 @@ import (
 
 	"github.com/leat-go/leat/internal/faultnet"
 	"github.com/leat-go/leat/internal/wait"
+	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/internal/pglease"
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
@@ -25,13 +27,13 @@ const historySlots = 4
 // leases are the statements under test, each of which may be replaced by a form that
 // is forbidden. The statement of a replaced call gets slot, owner, epoch and n.
 type leases struct {
-	*pgwindow.Statements
-
+	own    *pglease.Statements
+	window *pgwindow.Statements
 	pool   *pgxpool.Pool
 	broken map[int]string
 }
 
-// do executes a call. ErrHeld and ErrLost are answers.
+// do executes a call. That the lease is held or lost is an answer.
 func (l *leases) do(ctx context.Context, in request) (out reply, err error) {
 	if sql, ok := l.broken[in.op]; ok {
 		err := l.pool.QueryRow(ctx, sql, in.lease.Slot.No, in.lease.Owner, in.lease.Epoch, in.n).Scan(&out.n)
@@ -43,21 +45,21 @@ func (l *leases) do(ctx context.Context, in request) (out reply, err error) {
 	}
 	switch in.op {
 	case opClaim:
-		var lease pgwindow.Lease
-		lease, err = l.Claim(ctx, l.pool, in.lease.Slot, in.lease.Owner, in.former, historyTTL)
+		var lease pglease.Lease
+		lease, err = l.own.Claim(ctx, l.pool, in.lease.Slot, in.lease.Owner, in.former, historyTTL)
 		out.n = lease.Epoch
 	case opRenew:
-		err = l.Renew(ctx, l.pool, in.lease, historyTTL)
+		err = l.own.Renew(ctx, l.pool, in.lease, historyTTL)
 	case opRelease:
-		err = l.Release(ctx, l.pool, in.lease)
+		err = l.own.Release(ctx, l.pool, in.lease)
 	case opAdvance:
-		err = l.Advance(ctx, l.pool, in.lease, 0, in.n)
+		err = l.window.Advance(ctx, l.pool, in.lease, 0, in.n)
 	case opRead:
 		var w pgwindow.Window
-		w, err = l.Load(ctx, l.pool, in.lease.Slot)
+		w, err = l.window.Load(ctx, l.pool, in.lease.Slot)
 		out.n = w.Last
 	}
-	if errors.Is(err, pgwindow.ErrHeld) || errors.Is(err, pgwindow.ErrLost) {
+	if errors.Is(err, driver.ErrLeaseHeld) || errors.Is(err, driver.ErrLeaseLost) {
 		return reply{}, nil
 	}
 	out.ok = err == nil
@@ -97,10 +99,10 @@ func (h *leaseHistory) do(ctx context.Context, client int, in request) reply {
 func (h *leaseHistory) read(ctx context.Context, rng *rand.Rand, client, rounds int) {
 	for round := range rounds {
 		in := request{op: opClaim}
-		in.lease.Slot = pgwindow.Slot{Group: "g", No: int16(rng.IntN(historySlots))}
+		in.lease.Slot = pglease.Slot{Group: "g", No: int16(rng.IntN(historySlots))}
 		in.lease.Owner = fmt.Sprintf("c%d/%d", client, round)
 		if rng.IntN(2) == 0 {
-			in.former = pgwindow.Former{Prefix: fmt.Sprintf("c%d/", client), Last: int64(round - 1)}
+			in.former = pglease.Former{Prefix: fmt.Sprintf("c%d/", client), Last: int64(round - 1)}
 		}
 		claimed := h.do(ctx, client, in)
 		if !claimed.ok {
@@ -138,12 +140,12 @@ func newLeases(t *testing.T, broken map[int]string) *leases {
 	pool, err := pgxpool.NewWithConfig(t.Context(), config)
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
-	l := &leases{Statements: prepared(t), pool: pool, broken: broken}
+	l := &leases{own: preparedLeases(t), window: prepared(t), pool: pool, broken: broken}
 	for no := range int16(historySlots) {
-		lease, err := l.Claim(t.Context(), db.Pool, pgwindow.Slot{Group: "g", No: no}, "first", pgwindow.Former{}, time.Minute)
+		lease, err := l.own.Claim(t.Context(), db.Pool, pglease.Slot{Group: "g", No: no}, "first", pglease.Former{}, time.Minute)
 		require.NoError(t, err)
-		require.NoError(t, l.Start(t.Context(), db.Pool, lease, 0, 1))
-		require.NoError(t, l.Release(t.Context(), db.Pool, lease))
+		require.NoError(t, l.window.Start(t.Context(), db.Pool, lease, 0, 1))
+		require.NoError(t, l.own.Release(t.Context(), db.Pool, lease))
 	}
 	frail.Arm(100)
 	return l

@@ -7,7 +7,7 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
-	"github.com/leat-go/leat/outbox/internal/pgwindow"
+	"github.com/leat-go/leat/outbox/internal/pglease"
 )
 
 // The calls of a lease's history: beside those of the lease itself, the write and
@@ -32,8 +32,8 @@ const (
 // request is a call. Times are nanoseconds from the history's start.
 type request struct {
 	op     int
-	lease  pgwindow.Lease // of a claim, slot and owner
-	former pgwindow.Former
+	lease  pglease.Lease // of a claim, slot and owner
+	former pglease.Former
 	n      int64 // what is written
 	call   int64
 }
@@ -61,7 +61,7 @@ type guarded struct {
 	taken int64
 }
 
-func (g *guarded) heldBy(l pgwindow.Lease) bool { return g.owner == l.Owner && g.epoch == l.Epoch }
+func (g *guarded) heldBy(l pglease.Lease) bool { return g.owner == l.Owner && g.epoch == l.Epoch }
 
 // step is one way in which a call can be executed.
 type step struct {

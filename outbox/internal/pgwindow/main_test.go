@@ -5,8 +5,11 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox/internal/pglease"
+	"github.com/leat-go/leat/outbox/internal/pgwindow"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
@@ -31,6 +34,20 @@ func migrate(ctx context.Context, url string) error {
 		return err
 	}
 	return ob.Migrate(ctx)
+}
+
+func prepared(t *testing.T) *pgwindow.Statements {
+	t.Helper()
+	st, err := pgwindow.Prepare(ours())
+	require.NoError(t, err)
+	return st
+}
+
+func preparedLeases(t *testing.T) *pglease.Statements {
+	t.Helper()
+	leases, err := pglease.Prepare(ours())
+	require.NoError(t, err)
+	return leases
 }
 
 // newLog returns a database of the test's own with an empty log.

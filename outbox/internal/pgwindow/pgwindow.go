@@ -1,6 +1,6 @@
 // Package pgwindow keeps the place of a reader in an append-only PostgreSQL log
-// whose rows carry their transaction id: a fenced lease, and a chain of
-// snapshot windows.
+// whose rows carry their transaction id: a chain of snapshot windows, each write of
+// which is fenced by the reader's lease.
 //
 // A position is a snapshot, not a number. Window k is every row that its target
 // snapshot T(k) sees and T(k-1) does not. A transaction that commits late
@@ -43,10 +43,6 @@ import (
 )
 
 var (
-	// ErrHeld is returned by Claim while another owner holds the lease.
-	ErrHeld = errors.New("leat: lease is held")
-	// ErrLost is returned when owner and epoch are no longer those of the lease.
-	ErrLost = errors.New("leat: lease is lost")
 	// ErrStandby is returned on a server in recovery: its snapshots list no
 	// transactions under way, so rows would be lost.
 	ErrStandby = errors.New("leat: server is a standby (in recovery)")
@@ -74,11 +70,9 @@ var files embed.FS
 // Statements are the package's SQL for one log. A value is safe for concurrent
 // use.
 type Statements struct {
-	names                                    pgmigrate.Names
-	claim, claimRow, holder                  string
-	renew, release                           string
-	load, start, probe, open, advance, raise string
-	facts                                    string
+	names                           pgmigrate.Names
+	load, start, probe, open        string
+	advance, raise, position, facts string
 }
 
 // Prepare renders the statements for the log called names.Table, whose leases
@@ -86,17 +80,13 @@ type Statements struct {
 func Prepare(names pgmigrate.Names) (*Statements, error) {
 	s := &Statements{names: names}
 	return s, sqlfile.Load(files, names.Render, map[string]*string{
-		"claim":     &s.claim,
-		"claim_row": &s.claimRow,
-		"holder":    &s.holder,
-		"renew":     &s.renew,
-		"release":   &s.release,
-		"load":      &s.load,
-		"start":     &s.start,
-		"probe":     &s.probe,
-		"open":      &s.open,
-		"advance":   &s.advance,
-		"raise":     &s.raise,
-		"facts":     &s.facts,
+		"load":     &s.load,
+		"start":    &s.start,
+		"probe":    &s.probe,
+		"open":     &s.open,
+		"advance":  &s.advance,
+		"raise":    &s.raise,
+		"position": &s.position,
+		"facts":    &s.facts,
 	})
 }

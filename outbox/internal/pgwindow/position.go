@@ -10,6 +10,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/leat-go/leat/internal/pgerr"
+	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/internal/pglease"
 )
 
 // Querier runs one statement; *pgx.Conn and *pgxpool.Pool are Queriers.
@@ -71,13 +73,13 @@ func (p Probe) New(w Window) bool {
 
 // Load returns the newest window of slot, or pgx.ErrNoRows where the group has
 // none.
-func (s *Statements) Load(ctx context.Context, db Querier, slot Slot) (Window, error) {
+func (s *Statements) Load(ctx context.Context, db Querier, slot pglease.Slot) (Window, error) {
 	return scanWindow(db.QueryRow(ctx, s.load, slot.Group, slot.No))
 }
 
 // Start stores window 0 of a new group: empty, with all that is retained ahead.
 // f is the sequence's value, read before.
-func (s *Statements) Start(ctx context.Context, db Querier, l Lease, f, systemIdentifier int64) error {
+func (s *Statements) Start(ctx context.Context, db Querier, l pglease.Lease, f, systemIdentifier int64) error {
 	_, err := db.Exec(ctx, s.start, l.Slot.Group, l.Slot.No, f, l.Owner, l.Epoch, systemIdentifier)
 	return err
 }
@@ -100,34 +102,42 @@ func (s *Statements) Probe(ctx context.Context, db Querier, sequence uint32, w W
 }
 
 // Open finishes window w, all of which is settled, and opens the next. f is
-// Probe.Sequence. It returns ErrLost where the lease or the window is no longer
-// what the caller thinks.
-func (s *Statements) Open(ctx context.Context, db Querier, l Lease, w Window, f int64) (Window, error) {
+// Probe.Sequence. It returns driver.ErrLeaseLost if the lease or the window is no
+// longer what the caller thinks.
+func (s *Statements) Open(ctx context.Context, db Querier, l pglease.Lease, w Window, f int64) (Window, error) {
 	next, err := scanWindow(db.QueryRow(ctx, s.open, l.Slot.Group, l.Slot.No, w.No, f, l.Owner, l.Epoch))
 	if errors.Is(err, pgx.ErrNoRows) || pgerr.Is(err, pgerr.UniqueViolation) {
-		return Window{}, fmt.Errorf("%w: window %d cannot be followed", ErrLost, w.No)
+		return Window{}, cannotFollow(w)
 	}
 	return next, err
 }
 
 // Raise stores f, which is Probe.Sequence, as the F of w, all of which is settled,
-// before the next window is opened. ErrLost where nothing was changed.
-func (s *Statements) Raise(ctx context.Context, db Querier, l Lease, w, f int64) error {
+// before the next window is opened. driver.ErrLeaseLost if nothing was changed.
+func (s *Statements) Raise(ctx context.Context, db Querier, l pglease.Lease, w, f int64) error {
 	tag, err := db.Exec(ctx, s.raise, l.Slot.Group, l.Slot.No, w, f, l.Owner, l.Epoch)
 	if err == nil && tag.RowsAffected() == 0 {
-		return fmt.Errorf("%w: window %d cannot be raised to %d", ErrLost, w, f)
+		return fmt.Errorf("%w: window %d cannot be raised to %d", driver.ErrLeaseLost, w, f)
 	}
 	return err
 }
 
 // Advance stores that rows of w up to last are settled. It only goes forward;
-// ErrLost where nothing was changed.
-func (s *Statements) Advance(ctx context.Context, db Querier, l Lease, w, last int64) error {
+// driver.ErrLeaseLost if nothing was changed.
+func (s *Statements) Advance(ctx context.Context, db Querier, l pglease.Lease, w, last int64) error {
 	tag, err := db.Exec(ctx, s.advance, l.Slot.Group, l.Slot.No, w, last, l.Owner, l.Epoch)
-	if err == nil && tag.RowsAffected() == 0 {
-		return fmt.Errorf("%w: window %d cannot advance to %d", ErrLost, w, last)
+	if err == nil {
+		err = advanced(tag, w, last)
 	}
 	return err
+}
+
+// advanced checks that a row was changed.
+func advanced(tag pgconn.CommandTag, w, last int64) error {
+	if tag.RowsAffected() == 0 {
+		return fmt.Errorf("%w: window %d cannot advance to %d", driver.ErrLeaseLost, w, last)
+	}
+	return nil
 }
 
 // scanWindow reads a window, and into more what the row has beyond it.

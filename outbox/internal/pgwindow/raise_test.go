@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
@@ -84,8 +85,8 @@ func TestO9_RaiseIsFenced(t *testing.T) {
 	put(t, db, "a", "b")
 	s.open()
 	ctx := t.Context()
-	require.ErrorIs(t, s.st.Raise(ctx, s.conn, s.lease, s.w.No, 1), pgwindow.ErrLost, "it would go back")
-	require.ErrorIs(t, s.st.Raise(ctx, s.conn, s.lease, s.w.No+1, 9), pgwindow.ErrLost, "another window")
+	require.ErrorIs(t, s.st.Raise(ctx, s.conn, s.lease, s.w.No, 1), driver.ErrLeaseLost, "it would go back")
+	require.ErrorIs(t, s.st.Raise(ctx, s.conn, s.lease, s.w.No+1, 9), driver.ErrLeaseLost, "another window")
 	takeOver(t, db, s)
-	require.ErrorIs(t, s.st.Raise(ctx, s.conn, s.lease, s.w.No, 9), pgwindow.ErrLost)
+	require.ErrorIs(t, s.st.Raise(ctx, s.conn, s.lease, s.w.No, 9), driver.ErrLeaseLost)
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/pgerr"
+	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/internal/pglease"
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
@@ -139,14 +141,15 @@ func TestErrorsOfTheServerAreReturned(t *testing.T) {
 	require.ErrorIs(t, err, errUnexpected)
 	_, err = st.Probe(ctx, away, 1, pgwindow.NoWindow())
 	require.ErrorIs(t, err, errUnexpected)
-	_, err = st.Load(ctx, away, pgwindow.Slot{})
+	_, err = st.Load(ctx, away, pglease.Slot{})
 	require.ErrorIs(t, err, errUnexpected)
-	_, err = st.Open(ctx, away, pgwindow.Lease{}, pgwindow.NoWindow(), 0)
+	_, err = st.Open(ctx, away, pglease.Lease{}, pgwindow.NoWindow(), 0)
 	require.ErrorIs(t, err, errUnexpected)
-	require.NotErrorIs(t, err, pgwindow.ErrLost)
-	require.ErrorIs(t, st.Start(ctx, away, pgwindow.Lease{}, 0, 0), errUnexpected)
-	require.ErrorIs(t, st.Advance(ctx, away, pgwindow.Lease{}, 0, 0), errUnexpected)
-	require.ErrorIs(t, st.Raise(ctx, away, pgwindow.Lease{}, 0, 0), errUnexpected)
-	require.ErrorIs(t, st.Renew(ctx, away, pgwindow.Lease{}, ttl), errUnexpected)
-	require.ErrorIs(t, st.Release(ctx, away, pgwindow.Lease{}), errUnexpected)
+	require.NotErrorIs(t, err, driver.ErrLeaseLost)
+	require.ErrorIs(t, st.Start(ctx, away, pglease.Lease{}, 0, 0), errUnexpected)
+	require.ErrorIs(t, st.Advance(ctx, away, pglease.Lease{}, 0, 0), errUnexpected)
+	require.ErrorIs(t, st.Raise(ctx, away, pglease.Lease{}, 0, 0), errUnexpected)
+	leases := preparedLeases(t)
+	require.ErrorIs(t, leases.Renew(ctx, away, pglease.Lease{}, ttl), errUnexpected)
+	require.ErrorIs(t, leases.Release(ctx, away, pglease.Lease{}), errUnexpected)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/leat-go/leat/internal/pgmigrate"
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox/internal/pglease"
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
@@ -20,12 +21,13 @@ const ttl = time.Minute
 // stepper reads a log window by window, each step by hand. A wrong form of a
 // rule is a stepper's window changed before its rows are read.
 type stepper struct {
-	t     *testing.T
-	st    *pgwindow.Statements
-	conn  *pgx.Conn
-	lease pgwindow.Lease
-	facts pgwindow.Facts
-	w     pgwindow.Window
+	t      *testing.T
+	st     *pgwindow.Statements
+	leases *pglease.Statements
+	conn   *pgx.Conn
+	lease  pglease.Lease
+	facts  pgwindow.Facts
+	w      pgwindow.Window
 
 	page, early string
 }
@@ -44,12 +46,14 @@ func newStepperOf(t *testing.T, db *testenv.Database, names pgmigrate.Names, gro
 	t.Helper()
 	st, err := pgwindow.Prepare(names)
 	require.NoError(t, err)
+	leases, err := pglease.Prepare(names)
+	require.NoError(t, err)
 	s := &stepper{
-		t: t, st: st, conn: db.Connect(t),
+		t: t, st: st, leases: leases, conn: db.Connect(t),
 		page: statement(t, names, "page"), early: statement(t, names, "page_early"),
 	}
-	slot := pgwindow.Slot{Group: group}
-	s.lease, err = st.Claim(t.Context(), s.conn, slot, "stepper", pgwindow.Former{}, ttl)
+	slot := pglease.Slot{Group: group}
+	s.lease, err = leases.Claim(t.Context(), s.conn, slot, "stepper", pglease.Former{}, ttl)
 	require.NoError(t, err)
 	s.facts, err = st.Facts(t.Context(), s.conn)
 	require.NoError(t, err)

@@ -1,4 +1,4 @@
-package pgwindow_test
+package pglease_test
 
 import (
 	"context"
@@ -10,89 +10,84 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
 
-	"github.com/leat-go/leat/outbox/internal/pgwindow"
+	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/internal/pglease"
 )
-
-func prepared(t *testing.T) *pgwindow.Statements {
-	t.Helper()
-	st, err := pgwindow.Prepare(ours())
-	require.NoError(t, err)
-	return st
-}
 
 func TestO14_LeaseComesAndGoes(t *testing.T) {
 	t.Parallel()
-	db, st, slot, ctx := newLog(t), prepared(t), pgwindow.Slot{Group: "g"}, t.Context()
-	a, err := st.Claim(ctx, db.Pool, slot, "a", pgwindow.Former{}, ttl)
+	db, st, slot, ctx := newDatabase(t), prepared(t), pglease.Slot{Group: "g"}, t.Context()
+	a, err := st.Claim(ctx, db.Pool, slot, "a", pglease.Former{}, ttl)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, a.Epoch)
 
-	_, err = st.Claim(ctx, db.Pool, slot, "b", pgwindow.Former{}, ttl)
-	require.ErrorIs(t, err, pgwindow.ErrHeld)
-	var held *pgwindow.HeldError
+	_, err = st.Claim(ctx, db.Pool, slot, "b", pglease.Former{}, ttl)
+	require.ErrorIs(t, err, driver.ErrLeaseHeld)
+	var held *driver.LeaseHeldError
 	require.ErrorAs(t, err, &held)
 	require.Equal(t, "a", held.Owner)
 	require.Positive(t, held.Remaining)
 	require.LessOrEqual(t, held.Remaining, ttl)
-	require.ErrorContains(t, err, `held by "a" for another`)
+	require.ErrorContains(t, err, "a, for another")
 
 	require.NoError(t, st.Renew(ctx, db.Pool, a, time.Hour))
-	_, err = st.Claim(ctx, db.Pool, slot, "b", pgwindow.Former{}, ttl)
+	_, err = st.Claim(ctx, db.Pool, slot, "b", pglease.Former{}, ttl)
 	require.ErrorAs(t, err, &held)
 	require.Greater(t, held.Remaining, ttl)
 
-	other, err := st.Claim(ctx, db.Pool, pgwindow.Slot{Group: "g", No: 1}, "b", pgwindow.Former{}, ttl)
+	other, err := st.Claim(ctx, db.Pool, pglease.Slot{Group: "g", No: 1}, "b", pglease.Former{}, ttl)
 	require.NoError(t, err, "another slot is another lease")
 	require.EqualValues(t, 1, other.Epoch)
 
 	require.NoError(t, st.Release(ctx, db.Pool, a))
-	b, err := st.Claim(ctx, db.Pool, slot, "b", pgwindow.Former{}, ttl)
+	b, err := st.Claim(ctx, db.Pool, slot, "b", pglease.Former{}, ttl)
 	require.NoError(t, err)
 	require.EqualValues(t, 2, b.Epoch)
-	require.ErrorIs(t, st.Renew(ctx, db.Pool, a, ttl), pgwindow.ErrLost)
+	require.ErrorIs(t, st.Renew(ctx, db.Pool, a, ttl), driver.ErrLeaseLost)
 }
 
 func TestO14_ExpiredLeaseIsTaken(t *testing.T) {
 	t.Parallel()
-	db, st, slot, ctx := newLog(t), prepared(t), pgwindow.Slot{Group: "g"}, t.Context()
-	a, err := st.Claim(ctx, db.Pool, slot, "a", pgwindow.Former{}, time.Millisecond)
+	db, st, slot, ctx := newDatabase(t), prepared(t), pglease.Slot{Group: "g"}, t.Context()
+	a, err := st.Claim(ctx, db.Pool, slot, "a", pglease.Former{}, time.Millisecond)
 	require.NoError(t, err)
-	var b pgwindow.Lease
-	await(t, "the lease runs out", func() bool {
-		b, err = st.Claim(ctx, db.Pool, slot, "b", pgwindow.Former{}, ttl)
+	var b pglease.Lease
+	require.Eventually(t, func() bool {
+		b, err = st.Claim(ctx, db.Pool, slot, "b", pglease.Former{}, ttl)
 		return err == nil
-	})
+	}, 20*time.Second, 2*time.Millisecond, "the lease runs out")
 	require.Equal(t, a.Epoch+1, b.Epoch)
-	require.ErrorIs(t, st.Renew(ctx, db.Pool, a, ttl), pgwindow.ErrLost, "it cannot be renewed back")
+	require.ErrorIs(t, st.Renew(ctx, db.Pool, a, ttl), driver.ErrLeaseLost, "it cannot be renewed back")
 }
 
 // TestO14_FormerIncarnationIsTaken: a reader takes the lease of one of its own
 // former incarnations, and of nobody else.
 func TestO14_FormerIncarnationIsTaken(t *testing.T) {
 	t.Parallel()
-	db, st, slot, ctx := newLog(t), prepared(t), pgwindow.Slot{Group: "g"}, t.Context()
-	_, err := st.Claim(ctx, db.Pool, slot, "host/7", pgwindow.Former{}, ttl)
+	db, st, slot, ctx := newDatabase(t), prepared(t), pglease.Slot{Group: "g"}, t.Context()
+	_, err := st.Claim(ctx, db.Pool, slot, "host/7", pglease.Former{}, ttl)
 	require.NoError(t, err)
-	for name, former := range map[string]pgwindow.Former{
+	for name, former := range map[string]pglease.Former{
 		"none": {}, "another": {Prefix: "hos_/", Last: 10}, "before it": {Prefix: "host/", Last: 6},
+		"one still runs": {Prefix: "host/", Last: 7, Running: []int64{6}},
 	} {
 		_, err = st.Claim(ctx, db.Pool, slot, "host/8", former, ttl)
-		require.ErrorIs(t, err, pgwindow.ErrHeld, name)
+		require.ErrorIs(t, err, driver.ErrLeaseHeld, name)
 	}
-	l, err := st.Claim(ctx, db.Pool, slot, "host/8", pgwindow.Former{Prefix: "host/", Last: 7}, ttl)
+	l, err := st.Claim(ctx, db.Pool, slot, "host/8", pglease.Former{Prefix: "host/", Last: 7}, ttl)
 	require.NoError(t, err)
 	require.EqualValues(t, 2, l.Epoch)
 }
 
 func TestO14_OneOfManyClaims(t *testing.T) {
 	t.Parallel()
-	db, st, ctx := newLog(t), prepared(t), t.Context()
+	db, st, ctx := newDatabase(t), prepared(t), t.Context()
 	for round := range 5 {
-		slot := pgwindow.Slot{Group: fmt.Sprint("g", round)}
+		slot := pglease.Slot{Group: fmt.Sprint("g", round)}
 		results := make(chan error, 8)
 		for i := range 8 {
 			go func() {
-				_, err := st.Claim(ctx, db.Pool, slot, fmt.Sprint("owner", i), pgwindow.Former{}, ttl)
+				_, err := st.Claim(ctx, db.Pool, slot, fmt.Sprint("owner", i), pglease.Former{}, ttl)
 				results <- err
 			}()
 		}
@@ -101,7 +96,7 @@ func TestO14_OneOfManyClaims(t *testing.T) {
 			if err := <-results; err == nil {
 				won++
 			} else {
-				require.ErrorIs(t, err, pgwindow.ErrHeld)
+				require.ErrorIs(t, err, driver.ErrLeaseHeld)
 			}
 		}
 		require.Equal(t, 1, won)
@@ -112,33 +107,34 @@ func TestO14_OneOfManyClaims(t *testing.T) {
 // for.
 func TestO14_RivalThatClaimsIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
-	db, st, slot, ctx := newLog(t), prepared(t), pgwindow.Slot{Group: "g"}, t.Context()
-	l, err := st.Claim(ctx, db.Pool, slot, "a", pgwindow.Former{}, ttl)
+	db, st, slot, ctx := newDatabase(t), prepared(t), pglease.Slot{Group: "g"}, t.Context()
+	l, err := st.Claim(ctx, db.Pool, slot, "a", pglease.Former{}, ttl)
 	require.NoError(t, err)
 	require.NoError(t, st.Release(ctx, db.Pool, l))
-	rival := begin(t, db)
+	rival, err := db.Connect(t).Begin(ctx)
+	require.NoError(t, err)
 	_, err = rival.Exec(ctx, "SELECT FROM leat.outbox_leases FOR UPDATE")
 	require.NoError(t, err)
-	_, err = st.Claim(ctx, db.Pool, slot, "b", pgwindow.Former{}, ttl)
-	require.ErrorIs(t, err, pgwindow.ErrHeld)
-	rival.rollback()
-	_, err = st.Claim(ctx, db.Pool, slot, "b", pgwindow.Former{}, ttl)
+	_, err = st.Claim(ctx, db.Pool, slot, "b", pglease.Former{}, ttl)
+	require.ErrorIs(t, err, driver.ErrLeaseHeld)
+	require.NoError(t, rival.Rollback(ctx))
+	_, err = st.Claim(ctx, db.Pool, slot, "b", pglease.Former{}, ttl)
 	require.NoError(t, err)
 }
 
 // TestO9_ClaimCommitsSynchronously whatever the session's setting.
 func TestO9_ClaimCommitsSynchronously(t *testing.T) {
 	t.Parallel()
-	db, st := newLog(t), prepared(t)
+	db, st := newDatabase(t), prepared(t)
 	var statements []string
-	_, err := st.Claim(t.Context(), recording{db.Pool, &statements}, pgwindow.Slot{}, "a", pgwindow.Former{}, ttl)
+	_, err := st.Claim(t.Context(), recording{db.Pool, &statements}, pglease.Slot{}, "a", pglease.Former{}, ttl)
 	require.NoError(t, err)
 	require.Equal(t, "SET LOCAL synchronous_commit = on", statements[0])
 }
 
 // recording is a Beginner whose transactions note their statements.
 type recording struct {
-	pgwindow.Beginner
+	pglease.Beginner
 
 	statements *[]string
 }

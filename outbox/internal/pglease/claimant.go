@@ -1,0 +1,89 @@
+package pglease
+
+import (
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/leat-go/leat/internal/ids"
+)
+
+// Claimant claims leases again and again. Each attempt has a name of its own, so that it
+// knows its former attempts from those of others. It is safe for concurrent use.
+type Claimant struct {
+	name string
+
+	mu       sync.Mutex
+	attempts int64   // ever made
+	running  []int64 // those that have not ended
+}
+
+// NewClaimant returns a claimant with a name that no other has.
+func NewClaimant() (*Claimant, error) {
+	id, err := ids.New()
+	if err != nil {
+		return nil, err
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return &Claimant{name: host + "/" + strconv.Itoa(os.Getpid()) + "/" + id}, nil
+}
+
+// Name is the claimant's own, readable for operators. Those of its attempts begin with it.
+func (c *Claimant) Name() string {
+	return c.name
+}
+
+// Attempt is one attempt at a lease, and the use of the lease that comes of it.
+type Attempt struct {
+	// Owner is its name.
+	Owner string
+	// Former are the attempts of the same claimant before it.
+	Former Former
+
+	no int64
+}
+
+// Former are attempts of one claimant: those whose name is Prefix and a number up to
+// Last. The zero value is none.
+type Former struct {
+	Prefix string
+	Last   int64
+	// Running are the numbers of those that have not ended. Their leases are in use.
+	Running []int64
+}
+
+// NamePrefix is Prefix as a parameter: nil if there are none, so that nothing starts
+// with it.
+func (f Former) NamePrefix() *string {
+	if f.Prefix == "" {
+		return nil
+	}
+	return &f.Prefix
+}
+
+// Begin begins an attempt. End ends it.
+func (c *Claimant) Begin() Attempt {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	prefix := c.name + "/"
+	a := Attempt{
+		no:     c.attempts + 1,
+		Former: Former{Prefix: prefix, Last: c.attempts, Running: append([]int64{}, c.running...)},
+	}
+	a.Owner = prefix + strconv.FormatInt(a.no, 10)
+	c.attempts++
+	c.running = append(c.running, a.no)
+	return a
+}
+
+// End notes that an attempt is over, its lease released or not: later ones may take it.
+// Ending it again changes nothing.
+func (c *Claimant) End(a Attempt) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.running = slices.DeleteFunc(c.running, func(no int64) bool { return no == a.no })
+}

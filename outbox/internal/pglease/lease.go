@@ -1,0 +1,114 @@
+package pglease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/leat-go/leat/outbox/driver"
+)
+
+// Slot is what can be leased: a slot of a relay group.
+type Slot struct {
+	Group string
+	No    int16
+}
+
+// Lease is the right to a slot. Owner is one incarnation of one claimant, so that an
+// epoch that a crashed server forgot and issued twice still tells two owners apart.
+type Lease struct {
+	Slot  Slot
+	Owner string
+	Epoch int64
+}
+
+// Claim takes the lease of slot for owner. It does not wait: while another owner holds
+// the lease it returns a *driver.LeaseHeldError. A lease held by one of former is taken,
+// unless any of them still runs. The claim is committed synchronously whatever the
+// session's setting.
+func (s *Statements) Claim(ctx context.Context, db Beginner, slot Slot, owner string, former Former, ttl time.Duration) (Lease, error) {
+	l := Lease{Slot: slot, Owner: owner}
+	prefix := former.NamePrefix()
+	if len(former.Running) > 0 {
+		prefix = nil
+	}
+	err := Synchronously(ctx, db, func(tx pgx.Tx) error {
+		claim := func() error {
+			return tx.QueryRow(ctx, s.claim, slot.Group, slot.No, owner, prefix, ttl.Microseconds(), former.Last).Scan(&l.Epoch)
+		}
+		err := claim()
+		if !errors.Is(err, pgx.ErrNoRows) {
+			return err
+		}
+		tag, err := tx.Exec(ctx, s.claimRow, slot.Group, slot.No)
+		if err != nil {
+			return err
+		}
+		if tag.RowsAffected() == 0 {
+			return Held(tx.QueryRow(ctx, s.holder, slot.Group, slot.No))
+		}
+		return claim()
+	})
+	return l, err
+}
+
+// Synchronously runs claim in a transaction whose commit waits for the disk, whatever the
+// session's setting: an epoch that a crash forgets is issued again.
+func Synchronously(ctx context.Context, db Beginner, claim func(tx pgx.Tx) error) error {
+	opts := pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}
+	return pgx.BeginTxFunc(ctx, db, opts, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "SET LOCAL synchronous_commit = on"); err != nil {
+			return err
+		}
+		return claim(tx)
+	})
+}
+
+// Held returns a *driver.LeaseHeldError that names the holder in row: its name and for how
+// many microseconds more it holds the lease. Without a row, nobody knows who it is.
+func Held(row pgx.Row) error {
+	var held driver.LeaseHeldError
+	var micros int64
+	if err := row.Scan(&held.Owner, &micros); err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return err
+	}
+	held.Remaining = time.Duration(micros) * time.Microsecond
+	return &held
+}
+
+// Lost returns an error that wraps driver.ErrLeaseLost and names the lease.
+func (l Lease) Lost() error {
+	return fmt.Errorf("%w: epoch %d of %s", driver.ErrLeaseLost, l.Epoch, l.Owner)
+}
+
+// Renew extends the lease to ttl from now, or returns driver.ErrLeaseLost.
+func (s *Statements) Renew(ctx context.Context, db Querier, l Lease, ttl time.Duration) error {
+	tag, err := db.Exec(ctx, s.renew, l.Slot.Group, l.Slot.No, l.Owner, l.Epoch, ttl.Microseconds())
+	if err == nil && tag.RowsAffected() == 0 {
+		return l.Lost()
+	}
+	return err
+}
+
+// Release gives the lease up. Releasing a lost lease changes nothing.
+func (s *Statements) Release(ctx context.Context, db Querier, l Lease) error {
+	_, err := db.Exec(ctx, s.release, l.Slot.Group, l.Slot.No, l.Owner, l.Epoch)
+	return err
+}
+
+// giveBackTimeout bounds GiveBack.
+const giveBackTimeout = 2 * time.Second
+
+// GiveBack releases a lease that was claimed and is not used any more, so that others
+// need not wait for its end. It works although ctx has ended, and logs a failure.
+func (s *Statements) GiveBack(ctx context.Context, db Querier, l Lease, log *slog.Logger) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackTimeout)
+	defer cancel()
+	if err := s.Release(ctx, db, l); err != nil {
+		log.WarnContext(ctx, "lease not given back, it will run out", slog.Any("error", err))
+	}
+}

@@ -1,0 +1,54 @@
+// Package pglease keeps leases in PostgreSQL: the right of one process of many to do
+// something for a while.
+//
+// A lease is a row with an owner, an epoch and an end. Who claims it raises the epoch, in
+// a transaction that waits for the disk. What is written under a lease compares owner and
+// epoch in its own statement, so that a write which arrives late changes nothing. It
+// compares both: a server that has lost a claim in a crash issues its epoch a second time.
+//
+// The database's clock alone decides when a lease ends.
+package pglease
+
+import (
+	"context"
+	"embed"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/leat-go/leat/internal/pgmigrate"
+	"github.com/leat-go/leat/internal/sqlfile"
+)
+
+//go:embed sql/*.sql
+var files embed.FS
+
+// Statements are the package's SQL for one table of leases. A value is safe for
+// concurrent use.
+type Statements struct {
+	claim, claimRow, holder string
+	renew, release          string
+}
+
+// Prepare renders the statements for the leases beside the log called names.Table.
+func Prepare(names pgmigrate.Names) (*Statements, error) {
+	s := &Statements{}
+	return s, sqlfile.Load(files, names.Render, map[string]*string{
+		"claim":     &s.claim,
+		"claim_row": &s.claimRow,
+		"holder":    &s.holder,
+		"renew":     &s.renew,
+		"release":   &s.release,
+	})
+}
+
+// Querier runs one statement; *pgx.Conn, *pgxpool.Pool and pgx.Tx are Queriers.
+type Querier interface {
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}
+
+// Beginner begins transactions; *pgx.Conn and *pgxpool.Pool are Beginners.
+type Beginner interface {
+	BeginTx(ctx context.Context, opts pgx.TxOptions) (pgx.Tx, error)
+}

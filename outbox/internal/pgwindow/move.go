@@ -1,0 +1,56 @@
+package pgwindow
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/internal/pglease"
+)
+
+// Move moves the position of a slot within a transaction that stores something else with
+// it, and that has made sure of the lease. See pgheld.Advance.
+type Move struct {
+	statements   *Statements
+	lease        pglease.Lease
+	window, last int64
+
+	storedWindow, storedLast int64
+}
+
+// Move returns the move of l's position to row last of a window. One value serves one
+// transaction.
+func (s *Statements) Move(l pglease.Lease, window, last int64) *Move {
+	return &Move{statements: s, lease: l, window: window, last: last}
+}
+
+// QueueLook queues the look at the stored position.
+func (m *Move) QueueLook(batch *pgx.Batch) {
+	slot := m.lease.Slot
+	batch.Queue(m.statements.position, slot.Group, slot.No).QueryRow(func(row pgx.Row) error {
+		err := row.Scan(&m.storedWindow, &m.storedLast)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return fmt.Errorf("%w: no position of group %q", driver.ErrLeaseLost, slot.Group)
+		}
+		return err
+	})
+}
+
+// QueueMove queues Advance, after the look. It reports false, and queues nothing, if the
+// position is there already. driver.ErrLeaseLost, here or in the results of batch, if it
+// is not in the window that is meant; the transaction must be rolled back then.
+func (m *Move) QueueMove(batch *pgx.Batch) (bool, error) {
+	switch {
+	case m.storedWindow > m.window, m.storedWindow == m.window && m.storedLast >= m.last:
+		return false, nil
+	case m.storedWindow < m.window:
+		return false, fmt.Errorf("%w: window %d is stored, %d is read", driver.ErrLeaseLost, m.storedWindow, m.window)
+	}
+	l := m.lease
+	batch.Queue(m.statements.advance, l.Slot.Group, l.Slot.No, m.window, m.last, l.Owner, l.Epoch).
+		Exec(func(tag pgconn.CommandTag) error { return advanced(tag, m.window, m.last) })
+	return true, nil
+}
