@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/leat-go/leat/outbox/internal/pglog"
 )
 
 // ownConn is a connection of the library's own, beside the pool.
@@ -44,7 +46,7 @@ func (o *Outbox) connectAs(ctx context.Context, name string) (*ownConn, error) {
 }
 
 func (o *Outbox) tryConnect(ctx context.Context, name string) (*ownConn, error) {
-	conn, err := o.connectWith(ctx, func(cfg *pgx.ConnConfig) {
+	conn, err := pglog.Connect(ctx, o.address, func(cfg *pgx.ConnConfig) {
 		cfg.RuntimeParams["application_name"] = strings.ToValidUTF8(name[:min(len(name), 63)], "")
 		cfg.OnNotification = nil
 		if o.pooled.Load() && keepsStatements(cfg.DefaultQueryExecMode) {
@@ -93,7 +95,7 @@ func (s *Source) connect(ctx context.Context) (*pgx.Conn, error) {
 func (s *Source) tryOwn(ctx context.Context) error {
 	conn, err := s.connect(ctx)
 	if err == nil {
-		closeConn(ctx, conn)
+		pglog.Close(ctx, conn)
 	}
 	return err
 }

@@ -15,15 +15,23 @@ import (
 // pages have the same number: no page fetches more, and one record.
 const maxPageBytes = 32 << 20
 
+// pageReader reads pages of records on a connection of its own.
+type pageReader struct {
+	conn   *pgx.Conn
+	pooled bool   // a pooler stands before conn
+	large  string // page_large.sql
+	expect int    // rows of the next page, a guess
+}
+
 // query reads one page of records. It is full where there may be more of them:
 // at limit, or where it was cut for its bytes.
-func (n *session) query(ctx context.Context, limit int, sql string, args ...any) (page []outbox.Record, full bool, err error) {
-	rows, end, err := n.rows(ctx, sql, args)
+func (p *pageReader) query(ctx context.Context, limit int, sql string, args ...any) (page []outbox.Record, full bool, err error) {
+	rows, end, err := p.rows(ctx, sql, args)
 	if err != nil {
 		return nil, false, err
 	}
 	defer func() { _ = end() }() // its error is looked at below, unless there is one already
-	d := decoder{records: make([]outbox.Record, 0, min(limit, n.expect))}
+	d := decoder{records: make([]outbox.Record, 0, min(limit, p.expect))}
 	for rows.Next() {
 		if len(d.records) == 0 {
 			d.binaryForm = isBinary(rows.FieldDescriptions())
@@ -38,13 +46,13 @@ func (n *session) query(ctx context.Context, limit int, sql string, args ...any)
 	}
 	full = len(d.records) == limit
 	if len(d.absent) > 0 {
-		cut, err := n.fetchLarge(ctx, &d)
+		cut, err := p.fetchLarge(ctx, &d)
 		if err != nil {
 			return nil, false, err
 		}
 		full = full || cut
 	}
-	n.expect = max(2*len(d.records), 64)
+	p.expect = max(2*len(d.records), 64)
 	return d.records, full, nil
 }
 
@@ -55,15 +63,15 @@ const withoutPolicies = "SELECT set_config('row_security', 'off', true)"
 // rows runs a page's statement, and returns what ends it. Connections of our own are
 // set up so that hidden rows are an error; behind a pooler, which keeps no settings,
 // the statement brings that along.
-func (n *session) rows(ctx context.Context, sql string, args []any) (pgx.Rows, func() error, error) {
-	if !n.pooled {
-		rows, err := n.reader.Query(ctx, sql, args...)
+func (p *pageReader) rows(ctx context.Context, sql string, args []any) (pgx.Rows, func() error, error) {
+	if !p.pooled {
+		rows, err := p.conn.Query(ctx, sql, args...)
 		return rows, func() error { rows.Close(); return nil }, err
 	}
 	batch := &pgx.Batch{}
 	batch.Queue(withoutPolicies)
 	batch.Queue(sql, args...)
-	results := n.reader.SendBatch(ctx, batch)
+	results := p.conn.SendBatch(ctx, batch)
 	_, err := results.Exec()
 	var rows pgx.Rows
 	if err == nil {

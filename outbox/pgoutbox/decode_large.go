@@ -11,12 +11,12 @@ import (
 // reports whether it cut the page before the first one for which there was none. So a
 // page costs a second round trip if it has a payload that is more than its share, and
 // what is fetched is bounded before it is (rule N3).
-func (n *session) fetchLarge(ctx context.Context, d *decoder) (cut bool, err error) {
+func (p *pageReader) fetchLarge(ctx context.Context, d *decoder) (cut bool, err error) {
 	seqs := make([]int64, len(d.absent))
 	for i, place := range d.absent {
 		seqs[i] = d.records[place].Seq
 	}
-	rows, end, err := n.rows(ctx, n.large, []any{seqs, max(maxPageBytes-d.size, 1)})
+	rows, end, err := p.rows(ctx, p.large, []any{seqs, max(maxPageBytes-d.size, 1)})
 	if err != nil {
 		return false, err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/leat-go/leat/internal/topics"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/internal/pglog"
 )
 
 // maxTopics bounds SourceConfig.Topics: every record is compared with each.
@@ -36,26 +37,26 @@ func likePatterns(patterns []string) []string {
 }
 
 // early returns the statement of phase B and its arguments.
-func (n *session) early(limit int) (sql string, args []any) {
-	w := &n.window
-	args = []any{w.Prev.Text, w.Target.Text, n.read, w.Floor, limit}
-	if !n.filtered() {
-		return n.source.ob.sql.pageEarly, args
+func (l *slotLog) early(at pglog.Place, limit int) (sql string, args []any) {
+	w := &at.Window
+	args = []any{w.Prev.Text, w.Target.Text, at.Read, w.Floor, limit}
+	if !l.filtered() {
+		return l.source.ob.sql.pageEarly, args
 	}
-	return n.source.sql.pageEarly, append(args, n.slots, n.lease.Slot.No, n.source.like)
+	return l.source.sql.pageEarly, append(args, l.slots, l.lease.Slot.No, l.source.like)
 }
 
 // late returns the statement of phase A and its arguments.
-func (n *session) late(limit int) (sql string, args []any) {
-	w := &n.window
-	args = []any{w.Prev.Text, w.Target.Text, n.read, limit}
-	if !n.filtered() {
-		return n.source.ob.sql.page, args
+func (l *slotLog) late(at pglog.Place, limit int) (sql string, args []any) {
+	w := &at.Window
+	args = []any{w.Prev.Text, w.Target.Text, at.Read, limit}
+	if !l.filtered() {
+		return l.source.ob.sql.page, args
 	}
-	return n.source.sql.page, append(args, n.slots, n.lease.Slot.No, n.source.like)
+	return l.source.sql.page, append(args, l.slots, l.lease.Slot.No, l.source.like)
 }
 
-// filtered says whether the session reads some rows of the log only.
-func (n *session) filtered() bool {
-	return n.slots > 1 || n.source.like != nil
+// filtered reports whether the session reads some rows of the log only.
+func (l *slotLog) filtered() bool {
+	return l.slots > 1 || l.source.like != nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/internal/pglog"
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
@@ -101,7 +102,7 @@ func (h *history) Begin(ctx context.Context, order driver.ReplayOrder) (driver.P
 	}
 	err := h.begin(ctx, p, order)
 	if err != nil {
-		closeConn(ctx, p.pager.reader)
+		pglog.Close(ctx, p.pager.conn)
 		return nil, unusable(describe(err))
 	}
 	return p, nil
@@ -110,7 +111,7 @@ func (h *history) Begin(ctx context.Context, order driver.ReplayOrder) (driver.P
 func (h *history) begin(ctx context.Context, p *playback, order driver.ReplayOrder) error {
 	var err error
 	if order.Position == "" {
-		p.at, err = h.settle(ctx, p.pager.reader, p.facts)
+		p.at, err = h.settle(ctx, p.pager.conn, p.facts)
 	} else {
 		p.at, err = parsePlace(order.Position)
 	}

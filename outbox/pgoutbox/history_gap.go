@@ -46,7 +46,7 @@ func (h *history) before(ctx context.Context, conn *pgx.Conn, seq int64) (neares
 // See design 10.7.
 func (p *playback) complete(ctx context.Context) error {
 	next := p.at.Last + 1
-	nearest, err := p.history.before(ctx, p.pager.reader, next)
+	nearest, err := p.history.before(ctx, p.pager.conn, next)
 	if err != nil || nearest != nil && *nearest <= next {
 		return err
 	}

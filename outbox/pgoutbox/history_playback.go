@@ -10,6 +10,7 @@ import (
 
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/internal/pglog"
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
@@ -21,7 +22,7 @@ const historySpan = 200_000
 type playback struct {
 	history *history
 	facts   pgwindow.Facts
-	pager   session // of which only the reader is used
+	pager   pageReader
 	at      place
 }
 
@@ -31,7 +32,7 @@ func (p *playback) Read(ctx context.Context, limit int) ([]outbox.Record, error)
 		return nil, outbox.ConfigError("limit", limit, "must be positive")
 	}
 	for p.at.Last < p.at.End {
-		if p.pager.reader.IsClosed() {
+		if p.pager.conn.IsClosed() {
 			if err := p.connectAgain(ctx); err != nil {
 				return nil, unusable(err)
 			}
@@ -69,7 +70,7 @@ func (p *playback) PositionAfter(r *outbox.Record) string {
 
 // Close implements driver.Playback.
 func (p *playback) Close(ctx context.Context) error {
-	closeConn(ctx, p.pager.reader)
+	pglog.Close(ctx, p.pager.conn)
 	return nil
 }
 
@@ -89,10 +90,10 @@ func (p *playback) connect(ctx context.Context) error {
 		err = fmt.Errorf("%w: %w", driver.ErrSourceUnusable, err)
 	}
 	if err != nil {
-		closeConn(ctx, conn.Conn)
+		pglog.Close(ctx, conn.Conn)
 		return err
 	}
-	p.pager.reader, p.pager.pooled, p.pager.large = conn.Conn, !conn.direct, p.history.ob.sql.pageLarge
+	p.pager.conn, p.pager.pooled, p.pager.large = conn.Conn, !conn.direct, p.history.ob.sql.pageLarge
 	return nil
 }
 

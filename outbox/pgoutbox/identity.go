@@ -10,6 +10,7 @@ import (
 
 	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/internal/pglog"
 )
 
 // checkDatabase refuses a transaction of another database than the outbox's. A
@@ -108,37 +109,13 @@ func (o *Outbox) ask(ctx context.Context, look *asking) (instance string, err er
 		o.instance, o.asking = instance, nil
 		close(look.done)
 	}()
-	conn, err := o.connect(bounded)
+	conn, err := pglog.Connect(bounded, o.address, pglog.AsIs)
 	if err != nil {
 		return "", err
 	}
-	defer closeConn(ctx, conn)
+	defer pglog.Close(ctx, conn)
 	if err := conn.QueryRow(bounded, o.sql.instance).Scan(&instance); err != nil {
 		return "", describe(err)
 	}
 	return instance, nil
-}
-
-// connect opens a connection beside the pool, as the pool would.
-func (o *Outbox) connect(ctx context.Context) (*pgx.Conn, error) {
-	return o.connectWith(ctx, func(*pgx.ConnConfig) {})
-}
-
-// connectWith is connect with a change of the configuration.
-func (o *Outbox) connectWith(ctx context.Context, change func(cfg *pgx.ConnConfig)) (*pgx.Conn, error) {
-	cfg := o.address.ConnConfig.Copy()
-	if o.address.BeforeConnect != nil {
-		if err := o.address.BeforeConnect(ctx, cfg); err != nil {
-			return nil, err
-		}
-	}
-	change(cfg)
-	conn, err := pgx.ConnectConfig(ctx, cfg)
-	if err != nil || o.address.AfterConnect == nil {
-		return conn, err
-	}
-	if err := o.address.AfterConnect(ctx, conn); err != nil {
-		return nil, errors.Join(err, conn.Close(context.WithoutCancel(ctx)))
-	}
-	return conn, nil
 }

@@ -42,30 +42,22 @@ type position struct {
 
 // SlotName implements driver.Positioned.
 func (n *session) SlotName() string {
-	return n.lease.Slot.Group + "/" + strconv.Itoa(n.Slot())
+	return n.log.lease.Slot.Group + "/" + strconv.Itoa(n.Slot())
 }
 
 // Position implements driver.Positioned.
 func (n *session) Position(p driver.Page, settled int) ([]byte, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	w := &n.window
-	at, last := cursor{window: w.No}, n.done
-	if p.Cursor != nil || settled != 0 {
-		var err error
-		if at, last, err = endOf(p, settled); err != nil {
-			return nil, err
-		}
+	w, err := n.After(p, settled)
+	if err != nil {
+		return nil, err
 	}
-	if at.window != w.No {
-		return nil, fmt.Errorf("leat: page of window %d in window %d", at.window, w.No)
-	}
+	slot := n.log.lease.Slot
 	return json.Marshal(position{
-		Format: positionFormat, Group: n.lease.Slot.Group, Slot: n.lease.Slot.No, Slots: w.Slots, Topics: n.source.cfg.Topics,
+		Format: positionFormat, Group: slot.Group, Slot: slot.No, Slots: w.Slots, Topics: n.log.source.cfg.Topics,
 		Window: w.No, Prev: w.Prev.Text, Target: w.Target.Text,
-		Floor: w.Floor, NextFloor: w.NextFloor, SourceFloor: w.SourceFloor, Last: last,
+		Floor: w.Floor, NextFloor: w.NextFloor, SourceFloor: w.SourceFloor, Last: w.Last,
 		OpenedBy: strconv.FormatUint(w.OpenedBy, 10), SystemIdentifier: w.SystemIdentifier,
-		Incarnation: n.facts.Incarnation,
+		Incarnation: n.log.facts.Incarnation,
 	})
 }
 
@@ -99,7 +91,7 @@ func (p position) toWindow() (w pgwindow.Window, err error) {
 // whatever the server comes to later.
 // See design 7.3.
 func (n *session) Seek(ctx context.Context, raw []byte) error {
-	if !n.source.cfg.SyncPositions {
+	if !n.log.source.cfg.SyncPositions {
 		return unusable(fmt.Errorf("%w: SourceConfig.SyncPositions is off, so that the server may give its transaction numbers out twice", errPosition))
 	}
 	if raw == nil {
@@ -109,7 +101,8 @@ func (n *session) Seek(ctx context.Context, raw []byte) error {
 	if err := json.Unmarshal(raw, &p); err != nil {
 		return unusable(fmt.Errorf("%w: %w", errPosition, err))
 	}
-	if p.Format != positionFormat || p.Slots < 1 || p.Slots > maxSlots || p.Group != n.lease.Slot.Group || p.Slot != n.lease.Slot.No {
+	slot := n.log.lease.Slot
+	if p.Format != positionFormat || p.Slots < 1 || p.Slots > maxSlots || p.Group != slot.Group || p.Slot != slot.No {
 		return unusable(fmt.Errorf("%w: format %d of slot %d of %d of %q, want %d of %s",
 			errPosition, p.Format, p.Slot, p.Slots, p.Group, positionFormat, n.SlotName()))
 	}
@@ -117,16 +110,16 @@ func (n *session) Seek(ctx context.Context, raw []byte) error {
 	if err != nil {
 		return unusable(fmt.Errorf("%w: %w", errPosition, err))
 	}
-	if err := n.facts.Belongs(to); err != nil {
+	if err := n.log.facts.Belongs(to); err != nil {
 		return unusable(err)
 	}
-	if err := n.facts.Continues(p.Incarnation); err != nil {
+	if err := n.log.facts.Continues(p.Incarnation); err != nil {
 		return unusable(err)
 	}
-	if w := n.window; to.No > w.No {
+	if w := n.Window(); to.No > w.No {
 		return unusable(fmt.Errorf("%w: %s: the sink has window %d, the database has come to %d only", errPosition, wentBack, to.No, w.No))
 	}
-	if n.closed {
+	if n.Closed() {
 		return nil // all before was settled, and nothing comes after
 	}
 	return unusable(n.seek(ctx, to, p.Topics))
@@ -135,7 +128,7 @@ func (n *session) Seek(ctx context.Context, raw []byte) error {
 // seekNothing is Seek where the sink has no position. A relay gives it one before the
 // first window is opened.
 func (n *session) seekNothing() error {
-	if w := n.window; w.No > 0 || w.Last > 0 {
+	if w := n.Window(); w.No > 0 || w.Last > 0 {
 		return unusable(fmt.Errorf("%w: it has none of %s, which stands at window %d, record %d", errPosition, n.SlotName(), w.No, w.Last))
 	}
 	return nil
@@ -143,7 +136,7 @@ func (n *session) seekNothing() error {
 
 // seek goes to the later place of to and the stored position, within one window.
 func (n *session) seek(ctx context.Context, to pgwindow.Window, topics []string) error {
-	w := n.window
+	w := n.Window()
 	switch {
 	case to.No < w.No:
 		return n.nothingSince(ctx, to, topics)
@@ -152,13 +145,10 @@ func (n *session) seek(ctx context.Context, to pgwindow.Window, topics []string)
 	case to.Last < w.Last:
 		return behind(to, w)
 	case to.Last > w.Last:
-		if err := n.store(ctx, w.No, to.Last); err != nil {
-			return err
-		}
-		w.Last = to.Last
-		n.begin(w)
+		return n.Skip(ctx, to.Last)
+	default:
+		return nil
 	}
-	return nil
 }
 
 // wentBack is what an operator is told of a database that has lost what it had.
@@ -170,22 +160,15 @@ func behind(to, w pgwindow.Window) error {
 		errPosition, to.No, to.Last, w.No, w.Last)
 }
 
-// begin makes w the window that is read.
-func (n *session) begin(w pgwindow.Window) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.enter(w)
-}
-
 // nothingSince checks that between to and the stored window the slot had nothing to
 // send. Where the number of slots was changed in between, it looks at the shards that
 // were the slot's before and after; where the topics were, there is no telling.
 func (n *session) nothingSince(ctx context.Context, to pgwindow.Window, topics []string) error {
-	w := n.window
+	w := n.Window()
 	if w.Last > 0 {
 		return behind(to, w)
 	}
-	if !slices.Equal(topics, n.source.cfg.Topics) {
+	if !slices.Equal(topics, n.log.source.cfg.Topics) {
 		return nil
 	}
 	of := lcm(int(to.Slots), int(w.Slots))
@@ -193,7 +176,7 @@ func (n *session) nothingSince(ctx context.Context, to pgwindow.Window, topics [
 		{Prev: to.Prev, Target: to.Target, Floor: to.Floor, Last: to.Last},
 		{Prev: to.Target, Target: w.Prev, Floor: to.NextFloor},
 	} {
-		found, err := n.anyIn(ctx, span, of)
+		found, err := n.log.anyIn(ctx, span, of)
 		if err != nil {
 			return err
 		}
@@ -204,13 +187,13 @@ func (n *session) nothingSince(ctx context.Context, to pgwindow.Window, topics [
 	return nil
 }
 
-// anyIn says whether the window holds a record of the slot's after its Last.
-func (n *session) anyIn(ctx context.Context, w pgwindow.Window, slots int) (bool, error) {
+// anyIn reports whether the window holds a record of the slot's after its Last.
+func (l *slotLog) anyIn(ctx context.Context, w pgwindow.Window, slots int) (bool, error) {
 	from := w.Last
 	if from < w.Floor {
 		if w.HasEarly() {
-			records, _, err := n.query(ctx, 1, n.source.sql.pageEarly,
-				w.Prev.Text, w.Target.Text, from, w.Floor, 1, slots, n.Slot(), n.source.like)
+			records, _, err := l.query(ctx, 1, l.source.sql.pageEarly,
+				w.Prev.Text, w.Target.Text, from, w.Floor, 1, slots, l.lease.Slot.No, l.source.like)
 			if err != nil || len(records) > 0 {
 				return len(records) > 0, err
 			}
@@ -220,7 +203,7 @@ func (n *session) anyIn(ctx context.Context, w pgwindow.Window, slots int) (bool
 	if w.Empty() {
 		return false, nil
 	}
-	records, _, err := n.query(ctx, 1, n.source.sql.page, w.Prev.Text, w.Target.Text, from, 1, slots, n.Slot(), n.source.like)
+	records, _, err := l.query(ctx, 1, l.source.sql.page, w.Prev.Text, w.Target.Text, from, 1, slots, l.lease.Slot.No, l.source.like)
 	return len(records) > 0, err
 }
 

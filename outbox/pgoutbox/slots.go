@@ -108,7 +108,7 @@ func (s *Source) claim(ctx context.Context, attempt pglease.Attempt, ttl time.Du
 
 // Slot implements driver.Slotted.
 func (n *session) Slot() int {
-	return int(n.lease.Slot.No)
+	return int(n.log.lease.Slot.No)
 }
 
 var _ driver.Slotted = (*session)(nil)

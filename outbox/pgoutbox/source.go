@@ -15,6 +15,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/internal/pglease"
+	"github.com/leat-go/leat/outbox/internal/pglog"
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
@@ -226,13 +227,7 @@ var errAsyncCommit = errors.New("leat: synchronous_commit is off: messages would
 // unusable marks the errors that trying again cannot mend and that could lose
 // messages if they were ignored.
 func unusable(err error) error {
-	for _, fatal := range []error{
+	return pglog.Unusable(err,
 		outbox.ErrNotMigrated, errAsyncCommit, errPooled, errStartUnstated, errPosition, pgwindow.ErrLogRestarted, pgwindow.ErrRowSecurity,
-		pgwindow.ErrSequenceWentBack, pgwindow.ErrOtherCluster, pgwindow.ErrSequenceCache, pgwindow.ErrSequencePrivilege,
-	} {
-		if errors.Is(err, fatal) {
-			return fmt.Errorf("%w: %w", driver.ErrSourceUnusable, err)
-		}
-	}
-	return err
+		pgwindow.ErrSequenceWentBack, pgwindow.ErrOtherCluster, pgwindow.ErrSequenceCache, pgwindow.ErrSequencePrivilege)
 }

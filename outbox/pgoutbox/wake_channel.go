@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"hash/fnv"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -35,16 +34,4 @@ func notify(ctx context.Context, db execer, channel string) error {
 func listen(ctx context.Context, conn *pgx.Conn, channel string) error {
 	_, err := conn.Exec(ctx, "LISTEN "+pgx.Identifier{channel}.Sanitize())
 	return err
-}
-
-// closeConn closes conn and waits until nothing of it is left, for a second at
-// most.
-func closeConn(ctx context.Context, conn *pgx.Conn) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-	defer cancel()
-	_ = conn.Close(ctx) // best effort: the server ends the session all the same
-	select {
-	case <-conn.PgConn().CleanupDone(): // a cancelled call is cleaned up in the background
-	case <-ctx.Done():
-	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/internal/wait"
+	"github.com/leat-go/leat/outbox/internal/pglog"
 )
 
 const (
@@ -133,7 +134,7 @@ func (s *Source) hearOnce(ctx context.Context, retry *retryWait) error {
 	if err != nil {
 		return err
 	}
-	defer closeConn(ctx, c.Conn)
+	defer pglog.Close(ctx, c.Conn)
 	err = s.selfTest(ctx, c.Conn)
 	if errors.Is(err, errSwallowed) && c.direct {
 		err = errLate

@@ -10,6 +10,7 @@ import (
 
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/internal/pglog"
 )
 
 // execer runs a statement; *pgx.Conn and *pgxpool.Pool are execers.
@@ -84,7 +85,7 @@ func (n *notifier) run(ctx context.Context, retry *retryWait) error {
 	var conn *pgx.Conn
 	defer func() {
 		if conn != nil {
-			closeConn(ctx, conn)
+			pglog.Close(ctx, conn)
 		}
 	}()
 	for {

@@ -3,9 +3,10 @@ package wmforward
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/leat-go/leat/outbox/internal/pglog"
 )
 
 // settings of a relay's connections. Positions may be lost in a crash of the
@@ -27,39 +28,12 @@ const settings = `SET jit = off;
 
 // connect opens a connection for a relay beside the pool, as the pool would.
 func (s *Source) connect(ctx context.Context) (*pgx.Conn, error) {
-	cfg := s.address.ConnConfig.Copy()
-	if s.address.BeforeConnect != nil {
-		if err := s.address.BeforeConnect(ctx, cfg); err != nil {
-			return nil, err
-		}
-	}
-	conn, err := pgx.ConnectConfig(ctx, cfg)
+	conn, err := pglog.Connect(ctx, s.address, pglog.AsIs)
 	if err != nil {
 		return nil, err
 	}
-	if s.address.AfterConnect != nil {
-		err = s.address.AfterConnect(ctx, conn)
-	}
-	if err == nil {
-		_, err = conn.Exec(ctx, settings)
-	}
-	if err != nil {
+	if _, err := conn.Exec(ctx, settings); err != nil {
 		return nil, errors.Join(err, conn.Close(context.WithoutCancel(ctx)))
 	}
 	return conn, nil
-}
-
-func (n *session) close(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-	defer cancel()
-	for _, c := range []*pgx.Conn{n.reader, n.writer} {
-		if c == nil {
-			continue
-		}
-		_ = c.Close(ctx) // best effort: the server ends the session all the same
-		select {
-		case <-c.PgConn().CleanupDone(): // a cancelled call is cleaned up in the background
-		case <-ctx.Done():
-		}
-	}
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/internal/pglog"
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
@@ -52,14 +52,8 @@ func describe(err error) error {
 // unusable marks the errors that trying again cannot mend and that could lose
 // messages if they were ignored.
 func unusable(err error) error {
-	for _, fatal := range []error{
+	return pglog.Unusable(err,
 		outbox.ErrNotMigrated, ErrTakenOver,
 		errAsyncCommit, errNoTable, errNoXid, errNoIndex, errSameNumber, errAhead,
-		pgwindow.ErrOtherCluster, pgwindow.ErrSequenceCache, pgwindow.ErrRowSecurity,
-	} {
-		if errors.Is(err, fatal) {
-			return fmt.Errorf("%w: %w", driver.ErrSourceUnusable, err)
-		}
-	}
-	return err
+		pgwindow.ErrOtherCluster, pgwindow.ErrSequenceCache, pgwindow.ErrRowSecurity)
 }

@@ -17,11 +17,11 @@ var errOutOfOrder = errors.New("leat: the rows of a page came out of order")
 
 // query reads the rows of the next page: those of the next limit places, or of
 // fewer, taken, where they hold more than maxPageBytes.
-func (n *session) query(ctx context.Context, limit int) (records []outbox.Record, taken int, err error) {
-	p := &n.rest
+func (t *table) query(ctx context.Context, limit int) (records []outbox.Record, taken int, err error) {
+	p := &t.rest
 	end := min(p.at+limit, len(p.xids))
 	xids, numbers := p.xids[p.at:end], p.numbers[p.at:end]
-	rows, err := n.reader.Query(ctx, n.source.sql.page, xids, numbers)
+	rows, err := t.conn.Query(ctx, t.source.sql.page, xids, numbers)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -46,7 +46,7 @@ func (n *session) query(ctx context.Context, limit int) (records []outbox.Record
 		taken = place
 		r.number, r.createdAt = numbers[place-1], created.UTC()
 		size += len(r.payload)
-		records = append(records, n.decode(ctx, r))
+		records = append(records, t.decode(ctx, r))
 	}
 	full = full || size >= maxPageBytes
 	rows.Close() // reads past what was not taken
@@ -59,10 +59,10 @@ func (n *session) query(ctx context.Context, limit int) (records []outbox.Record
 	return records, taken, nil
 }
 
-func (n *session) decode(ctx context.Context, r row) outbox.Record {
-	record, err := decode(r, n.source.cfg.KeyFunc)
+func (t *table) decode(ctx context.Context, r row) outbox.Record {
+	record, err := decode(r, t.source.cfg.KeyFunc)
 	if err != nil {
-		n.source.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "row of the forwarder's table is malformed",
+		t.source.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "row of the forwarder's table is malformed",
 			slog.String("uuid", r.uuid), slog.Int64("offset", r.number), slog.Any("error", err))
 	}
 	return record

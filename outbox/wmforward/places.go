@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/leat-go/leat/outbox/internal/pglog"
 )
 
 // mostPlaces bounds the list of a window's rows: 16 bytes each in memory. A
@@ -27,16 +29,16 @@ func (p *places) reset() {
 	p.xids, p.numbers, p.at, p.whole = p.xids[:0], p.numbers[:0], 0, false
 }
 
-// read says whether all that was listed was read.
+// read reports whether all that was listed was read.
 func (p *places) read() bool {
 	return p.at == len(p.xids)
 }
 
 // list fills the list with what follows the last row that was read.
-func (n *session) list(ctx context.Context) error {
-	p := &n.rest
+func (t *table) list(ctx context.Context, at pglog.Place) error {
+	p := &t.rest
 	p.reset()
-	rows, err := n.reader.Query(ctx, n.source.sql.list, n.window.Prev.Text, n.window.Target.Text, n.read, n.source.most)
+	rows, err := t.conn.Query(ctx, t.source.sql.list, at.Window.Prev.Text, at.Window.Target.Text, at.Read, t.source.most)
 	if err != nil {
 		return err
 	}
@@ -49,6 +51,6 @@ func (n *session) list(ctx context.Context) error {
 		p.xids, p.numbers = append(p.xids, xid), append(p.numbers, number)
 		return nil
 	})
-	p.whole = len(p.xids) < n.source.most
+	p.whole = len(p.xids) < t.source.most
 	return err
 }

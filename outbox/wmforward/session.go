@@ -3,217 +3,65 @@ package wmforward
 import (
 	"context"
 	"errors"
-	"fmt"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/leat-go/leat/internal/failpoint"
-	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/internal/pglease"
+	"github.com/leat-go/leat/outbox/internal/pglog"
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
-// session is a Source under a lease. The reader connection belongs to Read and to what
-// reads the held records, the writer connection to Advance, Hold, Resolve and Renew, so
-// that settling and renewing never wait for a page, however large it is.
-type session struct {
-	source  *Source
-	attempt pglease.Attempt
-	lease   pglease.Lease
-	over    sync.Once
-	facts   facts
-	reader  *pgx.Conn
-	rest    places // of the window, not read yet
-
-	reading sync.Mutex // guards reader; no renewal needs it
-	writing sync.Mutex // guards writer; held for a write, which Renew may wait for, and never for a read
-	writer  *pgx.Conn
-
-	mu     sync.Mutex // guards the rest
-	window pgwindow.Window
-	read   int64 // rows of the window up to here were read
-	opened int   // windows that this session has opened
-	done   int64 // rows of the window up to here are settled
-	stored int64 // done, as the database knows it
-	unread int   // pages handed out and not settled
+// open connects and loads the position, or takes the forwarder's, for which it waits for
+// up to wait.
+func (s *Source) open(ctx context.Context, lease pglease.Lease, attempt pglease.Attempt, wait time.Duration) (*pglog.Session, error) {
+	return pglog.Open(ctx, &table{source: s, lease: lease, wait: wait}, pglog.Config{
+		Lease:    lease,
+		Leases:   s.leases,
+		Windows:  s.window,
+		Held:     s.held,
+		Connect:  s.connect,
+		Pool:     s.pool,
+		Describe: describe,
+		Unusable: unusable,
+		Ended:    func() { s.claimant.End(attempt) },
+	})
 }
 
-// cursor is where a page ends.
-type cursor struct {
-	window int64
-	last   int64 // of the whole page
-	final  bool  // no page of the window follows
+// table is the forwarder's table as a session reads it. It implements pglog.Log.
+type table struct {
+	source *Source
+	lease  pglease.Lease
+	wait   time.Duration // at most, for the forwarder's batch
+	conn   *pgx.Conn
+	rest   places // of the window, not read yet
 }
 
-// open connects and loads the position.
-func (s *Source) open(ctx context.Context, lease pglease.Lease, attempt pglease.Attempt, wait time.Duration) (*session, error) {
-	reader, err := s.connect(ctx)
+// Load implements pglog.Log.
+func (t *table) Load(ctx context.Context, reader *pgx.Conn) (pgwindow.Window, int, error) {
+	t.conn = reader
+	w, err := t.load(ctx)
+	w.Slots = 1
+	return w, 1, err
+}
+
+func (t *table) load(ctx context.Context) (w pgwindow.Window, err error) {
+	s := t.source
+	facts, err := s.facts(ctx, t.conn)
 	if err != nil {
-		return nil, err
+		return w, err
 	}
-	n := &session{source: s, lease: lease, attempt: attempt, reader: reader}
-	if n.writer, err = s.connect(ctx); err == nil {
-		err = n.load(ctx, wait)
-	}
-	if err != nil {
-		n.close(ctx)
-		return nil, err
-	}
-	return n, nil
-}
-
-// load reads the position, or takes the forwarder's, for which it waits for up to wait.
-func (n *session) load(ctx context.Context, wait time.Duration) error {
-	s := n.source
-	var err error
-	if n.facts, err = s.facts(ctx, n.reader); err != nil {
-		return err
-	}
-	w, err := s.window.Load(ctx, n.reader, n.lease.Slot)
+	w, err = s.window.Load(ctx, t.conn, t.lease.Slot)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
-		if err = s.takeOver(ctx, n.reader, wait, n.lease, n.facts); err == nil {
-			w, err = s.window.Load(ctx, n.reader, n.lease.Slot)
+		if err = s.takeOver(ctx, t.conn, t.wait, t.lease, facts); err == nil {
+			w, err = s.window.Load(ctx, t.conn, t.lease.Slot)
 		}
 	case err == nil:
-		err = s.keepOut(ctx, n.reader, wait, n.facts)
+		err = s.keepOut(ctx, t.conn, t.wait, facts)
 	}
 	if err == nil {
-		err = n.facts.belongs(w)
+		err = facts.belongs(w)
 	}
-	if err == nil {
-		n.enter(w)
-	}
-	return err
-}
-
-// enter makes w the window that is read, from where it is settled.
-func (n *session) enter(w pgwindow.Window) {
-	n.window = w
-	n.read, n.done, n.stored = w.Last, w.Last, w.Last
-	n.unread = 0
-	n.rest.reset()
-}
-
-// Epoch implements driver.Session.
-func (n *session) Epoch() int64 {
-	return n.lease.Epoch
-}
-
-// Renew implements driver.Session.
-func (n *session) Renew(ctx context.Context, ttl time.Duration) error {
-	n.writing.Lock()
-	defer n.writing.Unlock()
-	return unusable(n.source.leases.Renew(ctx, n.writer, n.lease, ttl))
-}
-
-// Advance implements driver.Session. The last page of a window is not stored at
-// once: opening the next window does it, or the next Read that finds nothing.
-func (n *session) Advance(ctx context.Context, p driver.Page, settled int) error {
-	at, last, err := endOf(p, settled)
-	if err != nil || !n.settle(at, last) {
-		return err
-	}
-	return n.store(ctx, at.window, last)
-}
-
-// endOf returns where the first settled records of p end.
-func endOf(p driver.Page, settled int) (at cursor, last int64, err error) {
-	at, ok := p.Cursor.(cursor)
-	if !ok || settled < 1 || settled > len(p.Records) {
-		return cursor{}, 0, fmt.Errorf("leat: cannot settle %d of a page of %d records", settled, len(p.Records))
-	}
-	if settled == len(p.Records) {
-		return at, at.last, nil
-	}
-	return at, p.Records[settled-1].Seq, nil
-}
-
-// settle notes that rows up to last are settled, and says whether that is to be
-// stored now.
-func (n *session) settle(at cursor, last int64) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if at.window != n.window.No || last <= n.done {
-		return false
-	}
-	n.done = last
-	if last == at.last {
-		n.unread--
-	}
-	return last != at.last || !at.final
-}
-
-// store writes the position within a window.
-func (n *session) store(ctx context.Context, window, last int64) error {
-	n.writing.Lock()
-	defer n.writing.Unlock()
-	if n.isStored(window, last) {
-		return nil // Advance and the Read behind it may both come with the same position
-	}
-	if err := failpoint.Inject(ctx, failpoint.RelayLatePositionWrite); err != nil {
-		return err
-	}
-	if err := n.source.window.Advance(ctx, n.writer, n.lease, window, last); err != nil {
-		return unusable(err)
-	}
-	if err := failpoint.Inject(ctx, failpoint.RelayAdvanceAmbiguous); err != nil {
-		return err
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if window == n.window.No {
-		n.stored = max(n.stored, last)
-	}
-	return nil
-}
-
-// isStored says whether the database knows the position already, or has no more
-// use for it since the window is over.
-func (n *session) isStored(window, last int64) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return window != n.window.No || last <= n.stored
-}
-
-// flush stores what is settled but not stored yet.
-func (n *session) flush(ctx context.Context) error {
-	n.mu.Lock()
-	window, done, stored := n.window.No, n.done, n.stored
-	n.mu.Unlock()
-	if done == stored {
-		return nil
-	}
-	return n.store(ctx, window, done)
-}
-
-// Release implements driver.Session. The lease is given up even where the
-// position could not be stored, which costs repeats.
-func (n *session) Release(ctx context.Context) error {
-	err := n.flush(ctx)
-	if rerr := n.giveUp(ctx); err == nil || rerr == nil {
-		err = rerr
-	}
-	if errors.Is(err, driver.ErrLeaseLost) {
-		err = nil // another one leads: nothing of ours is left to give up
-	}
-	n.over.Do(func() {
-		n.close(ctx)
-		n.source.claimant.End(n.attempt)
-	})
-	return err
-}
-
-// giveUp frees the lease, through the pool where the writer connection is lost.
-func (n *session) giveUp(ctx context.Context) error {
-	n.writing.Lock()
-	defer n.writing.Unlock()
-	sql := n.source.leases
-	err := sql.Release(ctx, n.writer, n.lease)
-	if err != nil && n.writer.IsClosed() && ctx.Err() == nil {
-		err = sql.Release(ctx, n.source.pool, n.lease)
-	}
-	return err
+	return w, err
 }

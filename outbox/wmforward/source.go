@@ -14,6 +14,7 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/internal/pgheld"
 	"github.com/leat-go/leat/outbox/internal/pglease"
+	"github.com/leat-go/leat/outbox/internal/pglog"
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
@@ -136,7 +137,7 @@ func (s *Source) Acquire(ctx context.Context, ttl time.Duration) (driver.Session
 	attempt := s.claimant.Begin()
 	lease, err := s.claim(ctx, attempt, ttl)
 	if err == nil {
-		var n *session
+		var n *pglog.Session
 		if n, err = s.open(ctx, lease, attempt, wait); err == nil {
 			return n, nil
 		}

@@ -7,8 +7,8 @@ func exactMutants() []Mutant {
 			Name: "position-ahead-of-the-database", Breaks: []string{"R12", "O2"},
 			Change:  "a sink that has come further than the database is believed",
 			File:    "outbox/pgoutbox/positioned.go",
-			Old:     `if w := n.window; to.No > w.No {`,
-			New:     "if w := n.window; to.No > w.No {\n\t\tn.begin(to)\n\t\treturn nil\n\t} else if to.No > w.No {",
+			Old:     `if w := n.Window(); to.No > w.No {`,
+			New:     "if w := n.Window(); to.No > w.No {\n\t\treturn nil\n\t} else if to.No > w.No {",
 			Package: "outbox/pgoutbox", Test: "TestO2_SeekRefusesADatabaseThatWentBack", Needs: Postgres,
 		},
 		{

@@ -78,13 +78,13 @@ func heldMutants() []Mutant {
 		{
 			Name: "due-records-are-read-under-the-renewals-lock", Breaks: []string{"O14"},
 			Change: "a renewal waits until the held records that are due were read",
-			File:   "outbox/pgoutbox/session.go",
-			Old: `	n.writing.Lock()
-	defer n.writing.Unlock()
-	return unusable(n.source.ob.leases.Renew(ctx, n.writer, n.lease, ttl))`,
-			New: `	n.reading.Lock()
-	defer n.reading.Unlock()
-	return unusable(n.source.ob.leases.Renew(ctx, n.writer, n.lease, ttl))`,
+			File:   "outbox/internal/pglog/session.go",
+			Old: `	s.writing.Lock()
+	defer s.writing.Unlock()
+	return s.cfg.Unusable(s.cfg.Leases.Renew(ctx, s.writer, s.cfg.Lease, ttl))`,
+			New: `	s.reading.Lock()
+	defer s.reading.Unlock()
+	return s.cfg.Unusable(s.cfg.Leases.Renew(ctx, s.writer, s.cfg.Lease, ttl))`,
 			Package: "outbox/pgoutbox", Test: "TestConformance/O14_RenewWaitsForNoRead", Needs: Postgres,
 		},
 		{

@@ -100,25 +100,25 @@ func leaseMutants() []Mutant {
 		{
 			Name: "settled-rows-are-read-again", Breaks: []string{"O10"},
 			Change:  "a session begins at the start of the stored window",
-			File:    "outbox/pgoutbox/session.go",
-			Old:     `n.read, n.done, n.stored = w.Last, w.Last, w.Last`, //nolint:dupword // it is as it is
-			New:     `n.read, n.done, n.stored = 0, 0, 0`,
+			File:    "outbox/internal/pglog/progress.go",
+			Old:     `p.read, p.done, p.stored = w.Last, w.Last, w.Last`, //nolint:dupword // it is as it is
+			New:     `p.read, p.done, p.stored = 0, 0, 0`,
 			Package: "outbox/pgoutbox", Test: "TestConformance/O12_ReleaseKeepsTheExactPosition", Needs: Postgres,
 		},
 		{
 			Name: "release-stores-no-position", Breaks: []string{"O10"},
 			Change:  "the last page's position is not stored with the release",
-			File:    "outbox/pgoutbox/session.go",
-			Old:     `err := n.flush(ctx)`,
+			File:    "outbox/internal/pglog/session.go",
+			Old:     `err := s.flush(ctx)`,
 			New:     `var err error`,
 			Package: "outbox/pgoutbox", Test: "TestConformance/O10_NoRepeatsAcrossCleanStops", Needs: Postgres,
 		},
 		{
 			Name: "read-is-settled", Breaks: []string{"O12"},
 			Change:  "the position moves to what was read, acknowledged or not",
-			File:    "outbox/pgoutbox/session.go",
-			Old:     `	window, done, stored := n.window.No, n.done, n.stored`,
-			New:     `	window, done, stored := n.window.No, max(n.done, n.read), n.stored`,
+			File:    "outbox/internal/pglog/progress.go",
+			Old:     `	return p.window.No, p.done, p.done != p.stored`,
+			New:     `	return p.window.No, max(p.done, p.read), max(p.done, p.read) != p.stored`,
 			Package: "outbox/pgoutbox", Test: "TestConformance/O12_ReadIsNotSettled", Needs: Postgres,
 		},
 	}

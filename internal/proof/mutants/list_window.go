@@ -7,8 +7,8 @@ func pageMutants() []Mutant {
 			Name: "full-page-ends-a-window", Breaks: []string{"O2"},
 			Change:  "a window ends with its first page",
 			File:    "outbox/pgoutbox/read.go",
-			Old:     `n.whole = !full`,
-			New:     `n.whole = full || !full`,
+			Old:     `Whole: !full`,
+			New:     `Whole: full || !full`,
 			Package: "outbox/pgoutbox", Test: "TestConformance/O2_FullPageIsNotTheEnd", Needs: Postgres,
 		},
 		{
@@ -117,8 +117,8 @@ func probeMutants() []Mutant {
 			Name: "hidden-rows-are-none-behind-a-pooler", Breaks: []string{"O2"},
 			Change:  "the same through a pooler, which keeps no settings",
 			File:    "outbox/pgoutbox/decode.go",
-			Old:     `if !n.pooled {`,
-			New:     `if n.reader != nil {`,
+			Old:     `if !p.pooled {`,
+			New:     `if p.conn != nil {`,
 			Package: "outbox/pgoutbox", Test: "TestO2_RowLevelSecurityUnderARelay/through_a_pooler", Needs: Postgres,
 		},
 		{

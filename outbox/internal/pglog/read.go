@@ -1,0 +1,97 @@
+package pglog
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
+)
+
+// looks is how many windows one Read goes through. One that it opens itself is the
+// last: its snapshot was taken after Read was called, so if it is empty there is
+// nothing to read; on a cluster busy with other things the next would be empty as
+// well. With several slots, it may come to windows that others have opened: the
+// first may be older than the call; the second was not there when the first was
+// taken, but its snapshot may be as old; the third was opened by a slot that had
+// seen the second.
+const looks = 3
+
+// Read implements driver.Session: the next page of the window; past its end, once
+// all of it is settled, the first page of the next window, if a probe finds that
+// there may be something in one. ErrSlotClosed if the slots are being changed and
+// this one has come to its end.
+func (s *Session) Read(ctx context.Context, limit int) (driver.Page, error) {
+	if limit < 1 {
+		return driver.Page{}, outbox.ConfigError("limit", limit, "must be positive")
+	}
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	page, err := s.read(ctx, limit)
+	return page, s.cfg.Unusable(err)
+}
+
+func (s *Session) read(ctx context.Context, limit int) (driver.Page, error) {
+	if s.progress.closed() {
+		return driver.Page{}, driver.ErrSlotClosed
+	}
+	page, err := s.page(ctx, limit)
+	if err != nil || len(page.Records) > 0 {
+		return page, err
+	}
+	if s.progress.waiting() {
+		return driver.Page{Waiting: true}, nil
+	}
+	for range looks {
+		opened, err := s.openNext(ctx)
+		if err != nil || !opened {
+			return driver.Page{}, err
+		}
+		if s.progress.closed() {
+			return driver.Page{}, driver.ErrSlotClosed
+		}
+		page, err = s.page(ctx, limit)
+		if err != nil || len(page.Records) > 0 || s.progress.newest() {
+			return page, err
+		}
+	}
+	return driver.Page{}, nil
+}
+
+// page returns the next rows of the window, none at its end.
+func (s *Session) page(ctx context.Context, limit int) (driver.Page, error) {
+	rows, err := s.log.Page(ctx, s.progress.place(), limit)
+	if err != nil {
+		return driver.Page{}, err
+	}
+	return s.progress.hand(rows), nil
+}
+
+// openNext goes to the next window if there may be something in it, else stores
+// the position.
+func (s *Session) openNext(ctx context.Context) (bool, error) {
+	at := s.progress.place()
+	found, err := s.log.Probe(ctx, at.Window)
+	if err != nil {
+		return false, err
+	}
+	if !found {
+		return false, s.flush(ctx)
+	}
+	if !at.Whole {
+		return false, fmt.Errorf("leat: window %d was not read to its end", at.Window.No)
+	}
+	if err := failpoint.Inject(ctx, failpoint.RelayBeforeFinishWindow); err != nil {
+		return false, err
+	}
+	w, err := s.log.Open(ctx, at.Window)
+	if err != nil {
+		return false, err
+	}
+	if err := failpoint.Inject(ctx, failpoint.RelayWindowOpened); err != nil {
+		return false, err
+	}
+	s.progress.next(w)
+	return true, nil
+}

@@ -1,0 +1,36 @@
+package pglog
+
+import (
+	"context"
+
+	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/internal/pgwindow"
+)
+
+// Window returns the window that is read, as it was entered.
+func (s *Session) Window() pgwindow.Window {
+	return s.progress.place().Window
+}
+
+// After returns the window as it is once the first settled records of p are settled: its
+// Last says up to where. With the zero Page and 0, as it is now.
+func (s *Session) After(p driver.Page, settled int) (pgwindow.Window, error) {
+	return s.progress.after(p, settled)
+}
+
+// Skip settles the rows of the window up to last, and stores that. It is not for a session
+// that has read anything.
+func (s *Session) Skip(ctx context.Context, last int64) error {
+	w := s.Window()
+	if err := s.store(ctx, w.No, last); err != nil {
+		return err
+	}
+	w.Last = last
+	s.progress.begin(w, s.progress.groupSlots())
+	return nil
+}
+
+// Closed reports whether the slots are being changed and this one has come to its end.
+func (s *Session) Closed() bool {
+	return s.progress.closed()
+}

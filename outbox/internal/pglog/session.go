@@ -1,0 +1,141 @@
+package pglog
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/outbox/driver"
+)
+
+// Session is a log under a lease.
+type Session struct {
+	log      Log
+	cfg      Config
+	progress progress
+	over     sync.Once
+
+	reading sync.Mutex // guards reader; no renewal needs it
+	reader  *pgx.Conn
+	writing sync.Mutex // guards writer; held for a write, which Renew may wait for, and never for a read
+	writer  *pgx.Conn
+}
+
+var _ driver.Session = (*Session)(nil)
+
+// Open connects and begins where log says. After an error the lease is still held, and
+// Ended is not called.
+func Open(ctx context.Context, log Log, cfg Config) (*Session, error) {
+	reader, err := cfg.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := &Session{log: log, cfg: cfg, reader: reader}
+	if s.writer, err = cfg.Connect(ctx); err == nil {
+		err = s.load(ctx)
+	}
+	if err != nil {
+		s.close(ctx)
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Session) load(ctx context.Context) error {
+	w, slots, err := s.log.Load(ctx, s.reader)
+	if err == nil {
+		s.progress.begin(w, slots)
+	}
+	return err
+}
+
+// Epoch implements driver.Session.
+func (s *Session) Epoch() int64 {
+	return s.cfg.Lease.Epoch
+}
+
+// Renew implements driver.Session.
+func (s *Session) Renew(ctx context.Context, ttl time.Duration) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	return s.cfg.Unusable(s.cfg.Leases.Renew(ctx, s.writer, s.cfg.Lease, ttl))
+}
+
+// Advance implements driver.Session. The last page of a window is not stored at
+// once: opening the next window does it, or the next Read that finds nothing.
+func (s *Session) Advance(ctx context.Context, p driver.Page, settled int) error {
+	at, last, err := endOf(p, settled)
+	if err != nil || !s.progress.settle(at, last) {
+		return err
+	}
+	return s.store(ctx, at.window, last)
+}
+
+// store writes the position within a window.
+func (s *Session) store(ctx context.Context, window, last int64) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if s.progress.isStored(window, last) {
+		return nil // Advance and the Read behind it may both come with the same position
+	}
+	if err := failpoint.Inject(ctx, failpoint.RelayLatePositionWrite); err != nil {
+		return err
+	}
+	if err := s.cfg.Windows.Advance(ctx, s.writer, s.cfg.Lease, window, last); err != nil {
+		return s.cfg.Unusable(err)
+	}
+	if err := failpoint.Inject(ctx, failpoint.RelayAdvanceAmbiguous); err != nil {
+		return err
+	}
+	s.progress.store(window, last)
+	return nil
+}
+
+// flush stores what is settled but not stored yet.
+func (s *Session) flush(ctx context.Context) error {
+	window, last, ok := s.progress.unstored()
+	if !ok {
+		return nil
+	}
+	return s.store(ctx, window, last)
+}
+
+// Release implements driver.Session. The lease is given up even if the
+// position could not be stored, which costs repeats.
+func (s *Session) Release(ctx context.Context) error {
+	err := s.flush(ctx)
+	if rerr := s.giveUp(ctx); err == nil || rerr == nil {
+		err = rerr
+	}
+	if errors.Is(err, driver.ErrLeaseLost) {
+		err = nil // another one leads: nothing of ours is left to give up
+	}
+	s.over.Do(func() {
+		s.close(ctx)
+		s.cfg.Ended()
+	})
+	return err
+}
+
+// giveUp frees the lease, through the pool if the writer connection is lost.
+func (s *Session) giveUp(ctx context.Context) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	err := s.cfg.Leases.Release(ctx, s.writer, s.cfg.Lease)
+	if err != nil && s.writer.IsClosed() && ctx.Err() == nil {
+		err = s.cfg.Leases.Release(ctx, s.cfg.Pool, s.cfg.Lease)
+	}
+	return err
+}
+
+func (s *Session) close(ctx context.Context) {
+	for _, c := range []*pgx.Conn{s.reader, s.writer} {
+		if c != nil {
+			Close(ctx, c)
+		}
+	}
+}
