@@ -1,11 +1,9 @@
 package pgdedupe
 
 import (
-	"strconv"
 	"time"
 
-	"github.com/leat-go/leat/internal/pgmigrate"
-	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/dedupe/internal/pgtable"
 )
 
 // Config tunes a Store. The zero value is a good start.
@@ -45,18 +43,12 @@ func (c Config) withDefaults() Config {
 }
 
 func (c Config) validate() error {
-	if err := c.names().Validate("_expires_at_idx"); err != nil {
-		return outbox.ConfigError("Schema, Table", strconv.Quote(c.Schema)+", "+strconv.Quote(c.Table), err.Error())
-	}
-	if c.TTL < time.Second {
-		return outbox.ConfigError("TTL", c.TTL, "must be at least 1s")
-	}
-	if c.MigrateLockTimeout < time.Millisecond {
-		return outbox.ConfigError("MigrateLockTimeout", c.MigrateLockTimeout, "must be at least 1ms")
-	}
-	return nil
+	return c.table().Validate()
 }
 
-func (c Config) names() pgmigrate.Names {
-	return pgmigrate.Names{Schema: c.Schema, Table: c.Table}
+func (c Config) table() pgtable.Table {
+	return pgtable.Table{
+		Component: "dedupe", Files: migrationFiles,
+		Schema: c.Schema, Name: c.Table, TTL: c.TTL, LockTimeout: c.MigrateLockTimeout,
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leat-go/leat/dedupe"
+	"github.com/leat-go/leat/dedupe/internal/pgtable"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -169,22 +170,13 @@ func (s *Store) Release(ctx context.Context, key dedupe.Key, token string) error
 	return nil
 }
 
-// pruneChunk is the number of records that one statement of Prune removes.
-const pruneChunk = 5000
-
 // Prune removes the records that have expired, in chunks, and returns their
 // number. It can run at any time and in many processes at once; once an hour is
 // plenty.
 func (s *Store) Prune(ctx context.Context) (int64, error) {
-	var total int64
-	for {
-		tag, err := s.pool.Exec(ctx, s.sql.prune, pruneChunk)
-		if err != nil {
-			return total, fmt.Errorf("leat: postgres prune: %w", err)
-		}
-		total += tag.RowsAffected()
-		if tag.RowsAffected() < pruneChunk {
-			return total, nil
-		}
+	n, err := pgtable.Prune(ctx, s.pool, s.sql.prune)
+	if err != nil {
+		err = fmt.Errorf("leat: postgres prune: %w", err)
 	}
+	return n, err
 }

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/leat-go/leat/internal/pgmigrate"
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
@@ -193,15 +192,7 @@ func (m *Maintenance) promoteDue(ctx context.Context) (time.Duration, error) {
 
 // check looks whether maintenance can work here.
 func (m *Maintenance) check(ctx context.Context) error {
-	set, err := migrationSet(m.ob.cfg)
-	if err != nil {
-		return err
-	}
-	err = set.Require(ctx, pgmigrate.FromPool(m.ob.pool), maintenanceSchema)
-	if errors.Is(err, pgmigrate.ErrBehind) {
-		err = fmt.Errorf("%w: %w", outbox.ErrNotMigrated, err)
-	}
-	return err
+	return m.ob.requireSchema(ctx, maintenanceSchema)
 }
 
 // round does all there is to do once. A step that fails does not keep the next from

@@ -32,31 +32,19 @@ type SchemaStatus struct {
 // SQLSTATE 55P03 and Migrate can be called again. Migrations only expand: the
 // previous release of the library goes on working.
 func (o *Outbox) Migrate(ctx context.Context) error {
-	set, err := migrationSet(o.cfg)
-	if err != nil {
-		return err
-	}
-	return set.Migrate(ctx, pgmigrate.FromPool(o.pool), pgmigrate.Options{LockTimeout: o.cfg.MigrateLockTimeout})
+	return o.cfg.migrations().Migrate(ctx, pgmigrate.FromPool(o.pool), pgmigrate.Options{LockTimeout: o.cfg.MigrateLockTimeout})
 }
 
 // SchemaStatus looks at the schema and changes nothing.
 func (o *Outbox) SchemaStatus(ctx context.Context) (SchemaStatus, error) {
-	set, err := migrationSet(o.cfg)
-	if err != nil {
-		return SchemaStatus{}, err
-	}
-	st, err := set.Status(ctx, pgmigrate.FromPool(o.pool))
+	st, err := o.cfg.migrations().Status(ctx, pgmigrate.FromPool(o.pool))
 	return SchemaStatus{Current: st.Current, Latest: st.Latest}, err
 }
 
 // requireSchema returns an error that wraps outbox.ErrNotMigrated where the
 // schema is missing or older than version.
 func (o *Outbox) requireSchema(ctx context.Context, version int) error {
-	set, err := migrationSet(o.cfg)
-	if err != nil {
-		return err
-	}
-	err = set.Require(ctx, pgmigrate.FromPool(o.pool), version)
+	err := o.cfg.migrations().Require(ctx, pgmigrate.FromPool(o.pool), version)
 	if errors.Is(err, pgmigrate.ErrBehind) {
 		return fmt.Errorf("%w: %w", outbox.ErrNotMigrated, err)
 	}
@@ -71,14 +59,9 @@ func Migrations(cfg Config) (fs.FS, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	set, err := migrationSet(cfg)
-	if err != nil {
-		return nil, err
-	}
-	return set.Export()
+	return cfg.migrations().Export()
 }
 
-func migrationSet(cfg Config) (pgmigrate.Set, error) {
-	sub, err := fs.Sub(migrationFiles, "migrations")
-	return pgmigrate.Set{Component: "outbox", Names: cfg.names(), FS: sub}, err
+func (c Config) migrations() pgmigrate.Set {
+	return pgmigrate.Set{Component: "outbox", Names: c.names(), FS: pgmigrate.Embedded(migrationFiles)}
 }

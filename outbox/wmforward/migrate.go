@@ -22,11 +22,7 @@ const oldestSchema = 1
 // forwarder's, whose own tables it does not touch. It is safe to call from many
 // processes at once and does nothing where everything is in place.
 func (s *Source) Migrate(ctx context.Context) error {
-	set, err := migrationSet(s.cfg)
-	if err != nil {
-		return err
-	}
-	return set.Migrate(ctx, pgmigrate.FromPool(s.pool), pgmigrate.Options{LockTimeout: s.cfg.MigrateLockTimeout})
+	return s.cfg.migrations().Migrate(ctx, pgmigrate.FromPool(s.pool), pgmigrate.Options{LockTimeout: s.cfg.MigrateLockTimeout})
 }
 
 // Migrations returns the tables for cfg as files that goose and tern run as they
@@ -37,28 +33,19 @@ func Migrations(cfg Config) (fs.FS, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	set, err := migrationSet(cfg)
-	if err != nil {
-		return nil, err
-	}
-	return set.Export()
+	return cfg.migrations().Export()
 }
 
 // requireSchema returns an error that wraps outbox.ErrNotMigrated where the
 // tables are missing or too old.
 func (s *Source) requireSchema(ctx context.Context) error {
-	set, err := migrationSet(s.cfg)
-	if err != nil {
-		return err
-	}
-	err = set.Require(ctx, pgmigrate.FromPool(s.pool), oldestSchema)
+	err := s.cfg.migrations().Require(ctx, pgmigrate.FromPool(s.pool), oldestSchema)
 	if errors.Is(err, pgmigrate.ErrBehind) {
 		return fmt.Errorf("%w: %w", outbox.ErrNotMigrated, err)
 	}
 	return err
 }
 
-func migrationSet(cfg Config) (pgmigrate.Set, error) {
-	sub, err := fs.Sub(migrationFiles, "migrations")
-	return pgmigrate.Set{Component: "wmforward", Names: cfg.state(), FS: sub}, err
+func (c Config) migrations() pgmigrate.Set {
+	return pgmigrate.Set{Component: "wmforward", Names: c.state(), FS: pgmigrate.Embedded(migrationFiles)}
 }

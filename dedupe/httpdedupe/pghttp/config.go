@@ -1,11 +1,9 @@
 package pghttp
 
 import (
-	"strconv"
 	"time"
 
-	"github.com/leat-go/leat/internal/pgmigrate"
-	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/dedupe/internal/pgtable"
 )
 
 // maxConsumerBytes bounds the name of a service.
@@ -48,18 +46,12 @@ func (c Config) withDefaults() Config {
 }
 
 func (c Config) validate() error {
-	switch err := c.names().Validate("_expires_at_idx"); {
-	case err != nil:
-		return outbox.ConfigError("Schema, Table", strconv.Quote(c.Schema)+", "+strconv.Quote(c.Table), err.Error())
-	case c.TTL < time.Second:
-		return outbox.ConfigError("TTL", c.TTL, "must be at least 1s")
-	case c.MigrateLockTimeout < time.Millisecond:
-		return outbox.ConfigError("MigrateLockTimeout", c.MigrateLockTimeout, "must be at least 1ms")
-	default:
-		return nil
-	}
+	return c.table().Validate()
 }
 
-func (c Config) names() pgmigrate.Names {
-	return pgmigrate.Names{Schema: c.Schema, Table: c.Table}
+func (c Config) table() pgtable.Table {
+	return pgtable.Table{
+		Component: "http", Files: migrationFiles,
+		Schema: c.Schema, Name: c.Table, TTL: c.TTL, LockTimeout: c.MigrateLockTimeout,
+	}
 }

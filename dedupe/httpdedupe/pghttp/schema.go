@@ -5,7 +5,6 @@ import (
 	"embed"
 	"io/fs"
 
-	"github.com/leat-go/leat/internal/pgmigrate"
 	"github.com/leat-go/leat/internal/sqlfile"
 )
 
@@ -16,13 +15,9 @@ var migrationFiles embed.FS
 var sqlFiles embed.FS
 
 // Migrate creates or upgrades the schema. It is safe to call from many processes
-// at once and does nothing where everything is in place.
+// at once and does nothing if everything is in place.
 func (s *Store) Migrate(ctx context.Context) error {
-	set, err := migrations(s.cfg)
-	if err != nil {
-		return err
-	}
-	return set.Migrate(ctx, pgmigrate.FromPool(s.pool), pgmigrate.Options{LockTimeout: s.cfg.MigrateLockTimeout})
+	return s.cfg.table().Migrate(ctx, s.pool)
 }
 
 // Migrations returns the schema for cfg as files that goose and tern run as they
@@ -32,16 +27,7 @@ func Migrations(cfg Config) (fs.FS, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	set, err := migrations(cfg)
-	if err != nil {
-		return nil, err
-	}
-	return set.Export()
-}
-
-func migrations(cfg Config) (pgmigrate.Set, error) {
-	sub, err := fs.Sub(migrationFiles, "migrations")
-	return pgmigrate.Set{Component: "http", Names: cfg.names(), FS: sub}, err
+	return cfg.table().Export()
 }
 
 // statements are the rendered SQL of a store.
@@ -51,6 +37,6 @@ type statements struct {
 
 func render(cfg Config) (statements, error) {
 	var s statements
-	err := sqlfile.Load(sqlFiles, cfg.names().Render, map[string]*string{"lock": &s.lock, "look": &s.look, "put": &s.put, "prune": &s.prune})
+	err := sqlfile.Load(sqlFiles, cfg.table().Names().Render, map[string]*string{"lock": &s.lock, "look": &s.look, "put": &s.put, "prune": &s.prune})
 	return s, err
 }

@@ -13,15 +13,13 @@ import (
 
 	"github.com/leat-go/leat/dedupe"
 	"github.com/leat-go/leat/dedupe/httpdedupe"
+	"github.com/leat-go/leat/dedupe/internal/pgtable"
 	"github.com/leat-go/leat/internal/keyhash"
 	"github.com/leat-go/leat/outbox"
 )
 
 // cleanUpTimeout bounds the rollback of a claim that failed.
 const cleanUpTimeout = 5 * time.Second
-
-// pruneChunk is the number of rows that one statement of Prune removes.
-const pruneChunk = 5000
 
 // Store keeps the responses of one service. It is safe for concurrent use, owns
 // no goroutines and needs no Close; the pool is the caller's.
@@ -75,7 +73,7 @@ func (s *Store) begin(ctx context.Context, conn *pgx.Conn, id, fingerprint strin
 	var response []byte
 	batch := &pgx.Batch{}
 	batch.BeginTx(pgx.TxOptions{})
-	batch.Queue(s.sql.lock, keyhash.Lock("http", s.cfg.names().Qualified(""), s.consumer, id)).
+	batch.Queue(s.sql.lock, keyhash.Lock("http", s.cfg.table().Names().Qualified(""), s.consumer, id)).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&locked, &setting, &partly) })
 	batch.Queue(s.sql.look, s.consumer, []byte(id)).QueryRow(func(row pgx.Row) error {
 		err := row.Scan(&stored, &response)
@@ -120,15 +118,9 @@ func giveUp(ctx context.Context, conn *pgx.Conn) {
 // number. It can run at any time and in many processes at once; once an hour is
 // plenty.
 func (s *Store) Prune(ctx context.Context) (int64, error) {
-	var total int64
-	for {
-		tag, err := s.pool.Exec(ctx, s.sql.prune, pruneChunk)
-		if err != nil {
-			return total, fmt.Errorf("leat: prune responses: %w", explain(err))
-		}
-		total += tag.RowsAffected()
-		if tag.RowsAffected() < pruneChunk {
-			return total, nil
-		}
+	n, err := pgtable.Prune(ctx, s.pool, s.sql.prune)
+	if err != nil {
+		err = fmt.Errorf("leat: prune responses: %w", explain(err))
 	}
+	return n, err
 }

@@ -76,17 +76,5 @@ func (c Config) Export() (fs.FS, error) {
 }
 
 func (c Config) set() pgmigrate.Set {
-	return pgmigrate.Set{Component: "inbox", Names: c.Names(), FS: migrations{}}
-}
-
-// migrations is their directory.
-type migrations struct{}
-
-// Open implements fs.FS.
-func (migrations) Open(name string) (fs.File, error) {
-	sub, err := fs.Sub(files, "migrations")
-	if err != nil {
-		return nil, err
-	}
-	return sub.Open(name)
+	return pgmigrate.Set{Component: "inbox", Names: c.Names(), FS: pgmigrate.Embedded(files)}
 }
