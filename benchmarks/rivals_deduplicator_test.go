@@ -67,7 +67,11 @@ func deduplicators(window time.Duration) ([]deduplicator, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := []deduplicator{{"leat", true, middleware.Dedupe{Processor: processor}.Middleware}}
+	once, err := middleware.NewDedupe(middleware.DedupeConfig{Processor: processor})
+	if err != nil {
+		return nil, err
+	}
+	all := []deduplicator{{"leat", true, once}}
 	for _, d := range []struct {
 		name  string
 		exact bool

@@ -55,7 +55,7 @@ func (p *Processor) Consumer() string {
 
 // OneHandler returns nil for the first name of a router's handler that it is called
 // with, and for an empty one. Once there was a second name, it returns
-// ErrTwoHandlers for both. middleware.Dedupe calls it for each message.
+// ErrTwoHandlers for both. middleware.NewDedupe's middleware calls it for each message.
 func (p *Processor) OneHandler(name string) error {
 	if err := p.handlers.Check(name); err != nil {
 		return fmt.Errorf("leat: consumer %s: %w", p.consumer, err)

@@ -5,7 +5,7 @@
 // Processor is the engine. It claims a message in a Store, runs the handler in
 // the transaction that the claim has opened, commits, and only then lets the
 // caller acknowledge. An adapter such as pginbox is a Store with a Processor on
-// top, and package driver is for authors of such adapters. middleware.Inbox puts either
+// top, and package driver is for authors of such adapters. middleware.NewInbox puts either
 // into a Watermill router.
 //
 //	claim (consumer, id) ──▶ handler ──▶ COMMIT ──▶ ack

@@ -43,7 +43,7 @@ var (
 	// ErrTwoHandlers is returned for every message once two handlers of a router, with
 	// different names, have called one Processor. It remembers the messages of one
 	// effect: for the second handler those of the first would be duplicates.
-	// Give each a Processor with a name of its own; see middleware.Inbox.For. No
+	// Give each a Processor with a name of its own; see middleware.InboxConfig.For. No
 	// attempt is counted, and nothing is given up.
 	ErrTwoHandlers = onehandler.Err
 

@@ -2,17 +2,14 @@ package middleware
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/internal/logger"
+	"github.com/leat-go/leat/outbox"
 )
-
-// ErrNoCounter is returned for every message by an Attempts without a Counter.
-var ErrNoCounter = errors.New("leat: middleware.Attempts has no Counter")
 
 // AttemptCounter counts deliveries. Ids are those of messages with the name of
 // the handler before it. Implementations are safe for concurrent use.
@@ -25,60 +22,72 @@ type AttemptCounter interface {
 	Forget(ctx context.Context, id string) error
 }
 
-// Attempts counts the deliveries of each message and tells the number to what
-// stands inside, by AttemptFrom. It counts before the handler runs, so that a
-// delivery that never comes back counts too. Errors that say nothing of the
-// message (inbox.ShouldPoison), such as inbox.ErrBusy, are taken back.
-//
-// A counter that fails stops nothing: the message is processed, and its attempt
-// is not known.
-type Attempts struct {
-	// Counter is required. NewMemoryAttempts returns one.
+// AttemptsConfig tunes NewAttempts. Counter is required.
+type AttemptsConfig struct {
+	// Counter counts. NewMemoryAttempts returns one. Required.
 	Counter AttemptCounter
 
 	// IDFrom finds the id of a message. One without an id is not counted.
 	// Defaults to the Watermill UUID, then header event-id.
 	IDFrom inbox.IDSource
 
-	// Logger receives the failures of the counter. Defaults to slog.Default() as it is when
-	// Middleware is called, warnings and errors only; slog.New(slog.DiscardHandler)
-	// silences it.
+	// Logger receives the failures of the counter. Defaults to slog.Default() as of
+	// NewAttempts, warnings and errors only; slog.New(slog.DiscardHandler) silences it.
 	Logger *slog.Logger
 }
+
+func (c AttemptsConfig) withDefaults() AttemptsConfig {
+	if c.IDFrom == nil {
+		c.IDFrom = inbox.DefaultIDSource()
+	}
+	c.Logger = logger.Or(c.Logger)
+	return c
+}
+
+// NewAttempts returns a middleware that counts the deliveries of each message and
+// tells the number to what stands inside, by AttemptFrom. It counts before the handler
+// runs, so that a delivery that never comes back counts too. Errors that say nothing of
+// the message (inbox.ShouldPoison), such as inbox.ErrBusy, are taken back.
+//
+// A counter that fails stops nothing: the message is processed, and its attempt
+// is not known.
+//
+// The middleware is safe for concurrent use. Errors wrap outbox.ErrInvalidConfig.
+func NewAttempts(cfg AttemptsConfig) (message.HandlerMiddleware, error) {
+	if cfg.Counter == nil {
+		return nil, outbox.ConfigError("AttemptsConfig.Counter", nil, "is required")
+	}
+	return attempts{cfg.withDefaults()}.middleware, nil
+}
+
+type attempts struct{ cfg AttemptsConfig }
 
 type attemptKey struct{}
 
 // AttemptFrom returns the number of the delivery that ctx belongs to, from 1,
 // and false where none is known.
 func AttemptFrom(ctx context.Context) (int, bool) {
-	n, ok := ctx.Value(attemptKey{}).(int)
-	return n, ok
+	n, _ := ctx.Value(attemptKey{}).(int) // 0 if Attempts could not count it
+	return n, n > 0
 }
 
-// Middleware wraps h. It is safe for concurrent use.
-func (a Attempts) Middleware(h message.HandlerFunc) message.HandlerFunc {
-	if a.Counter == nil {
-		return refuse(ErrNoCounter)
-	}
-	if a.IDFrom == nil {
-		a.IDFrom = inbox.DefaultIDSource()
-	}
-	a.Logger = logger.Or(a.Logger)
+// attemptsAround reports whether Attempts stands around what ctx belongs to, even if
+// this delivery could not be counted.
+func attemptsAround(ctx context.Context) bool {
+	_, around := ctx.Value(attemptKey{}).(int)
+	return around
+}
+
+func (a attempts) middleware(h message.HandlerFunc) message.HandlerFunc {
 	return func(msg *message.Message) ([]*message.Message, error) {
-		id, err := a.IDFrom(msg)
-		if err != nil || id == "" {
-			return h(msg)
-		}
 		orig := msg.Context()
-		id = message.HandlerNameFromCtx(orig) + "/" + id
-		n, err := a.Counter.Add(orig, id)
-		if err != nil {
-			a.failed(orig, msg, err)
-			return h(msg)
-		}
+		id, n := a.count(msg)
 		defer msg.SetContext(orig) // what stands outside is not inside the attempt
 		msg.SetContext(context.WithValue(orig, attemptKey{}, n))
 		produced, err := h(msg)
+		if n == 0 {
+			return produced, err
+		}
 		if failed := a.after(context.WithoutCancel(orig), id, err); failed != nil {
 			a.failed(orig, msg, failed)
 		}
@@ -86,18 +95,34 @@ func (a Attempts) Middleware(h message.HandlerFunc) message.HandlerFunc {
 	}
 }
 
+// count counts the delivery of msg. It returns the id that it is counted by, and 0 if
+// it cannot be counted.
+func (a attempts) count(msg *message.Message) (id string, n int) {
+	id, err := a.cfg.IDFrom(msg)
+	if err != nil || id == "" {
+		return "", 0
+	}
+	ctx := msg.Context()
+	id = message.HandlerNameFromCtx(ctx) + "/" + id
+	if n, err = a.cfg.Counter.Add(ctx, id); err != nil {
+		a.failed(ctx, msg, err)
+		return id, 0
+	}
+	return id, n
+}
+
 // after corrects the count by what came of the delivery.
-func (a Attempts) after(ctx context.Context, id string, err error) error {
+func (a attempts) after(ctx context.Context, id string, err error) error {
 	switch {
 	case err == nil:
-		return a.Counter.Forget(ctx, id)
+		return a.cfg.Counter.Forget(ctx, id)
 	case !inbox.ShouldPoison(err):
-		return a.Counter.Sub(ctx, id)
+		return a.cfg.Counter.Sub(ctx, id)
 	default:
 		return nil
 	}
 }
 
-func (a Attempts) failed(ctx context.Context, msg *message.Message, err error) {
-	a.Logger.WarnContext(ctx, "attempts are not counted", slog.String("message_id", msg.UUID), slog.Any("error", err))
+func (a attempts) failed(ctx context.Context, msg *message.Message, err error) {
+	a.cfg.Logger.WarnContext(ctx, "attempts are not counted", slog.String("message_id", msg.UUID), slog.Any("error", err))
 }

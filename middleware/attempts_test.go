@@ -21,7 +21,7 @@ func TestAttempts_Counts(t *testing.T) {
 	require.NoError(t, err)
 	var seen []int
 	var next error
-	h := middleware.Attempts{Counter: counter}.Middleware(func(msg *message.Message) ([]*message.Message, error) {
+	h := must(middleware.NewAttempts(middleware.AttemptsConfig{Counter: counter}))(func(msg *message.Message) ([]*message.Message, error) {
 		n, ok := middleware.AttemptFrom(msg.Context())
 		require.True(t, ok)
 		seen = append(seen, n)
@@ -62,7 +62,7 @@ func (brokenCounter) Forget(context.Context, string) error { return errors.New("
 func TestAttempts_StopNothing(t *testing.T) {
 	t.Parallel()
 	for _, c := range []brokenCounter{{}, {adds: true}} {
-		h := middleware.Attempts{Counter: c}.Middleware(func(msg *message.Message) ([]*message.Message, error) {
+		h := must(middleware.NewAttempts(middleware.AttemptsConfig{Counter: c}))(func(msg *message.Message) ([]*message.Message, error) {
 			n, known := middleware.AttemptFrom(msg.Context())
 			require.Equal(t, c.adds, known)
 			if known {
@@ -74,12 +74,10 @@ func TestAttempts_StopNothing(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, produced, 1)
 	}
-	h := middleware.Attempts{Counter: brokenCounter{}}.Middleware(respond("x"))
+	h := must(middleware.NewAttempts(middleware.AttemptsConfig{Counter: brokenCounter{}}))(respond("x"))
 	produced, err := h(message.NewMessage("", nil))
 	require.NoError(t, err)
 	require.Len(t, produced, 1, "a message without an id")
-	_, err = middleware.Attempts{}.Middleware(respond())(message.NewMessage("a", nil))
-	require.ErrorIs(t, err, middleware.ErrNoCounter)
 }
 
 // TestMemoryAttempts_IsBounded: what was counted last is remembered.

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/middleware"
-	"github.com/leat-go/leat/outbox"
 )
 
 // TestBackoff_InPlace: the waits grow up to Max, and the handler gets the
@@ -21,7 +20,7 @@ func TestBackoff_InPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var at []time.Duration
 		began := time.Now()
-		h := middleware.Backoff{Initial: time.Second, Max: 3 * time.Second, Jitter: -1, Retries: 4}.Middleware(
+		h := must(middleware.NewBackoff(middleware.BackoffConfig{Initial: time.Second, Max: 3 * time.Second, Jitter: -1, Retries: 4}))(
 			func(msg *message.Message) ([]*message.Message, error) {
 				require.NoError(t, msg.Context().Err())
 				at = append(at, time.Since(began))
@@ -44,7 +43,8 @@ func TestBackoff_BeforeTheNack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		counter, err := middleware.NewMemoryAttempts(10)
 		require.NoError(t, err)
-		h := middleware.Attempts{Counter: counter}.Middleware(middleware.Backoff{Initial: time.Second, Jitter: 0.5}.Middleware(failing))
+		h := chain(failing, must(middleware.NewAttempts(middleware.AttemptsConfig{Counter: counter})),
+			must(middleware.NewBackoff(middleware.BackoffConfig{Initial: time.Second, Jitter: 0.5})))
 		for _, want := range []float64{1, 2, 4, 8, 10, 10} {
 			began := time.Now()
 			_, err := h(message.NewMessage("a", nil))
@@ -61,7 +61,7 @@ func TestO7_BackoffDoesNotBlockOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		h := middleware.Backoff{Initial: time.Hour, Retries: 5}.Middleware(func(msg *message.Message) ([]*message.Message, error) {
+		h := must(middleware.NewBackoff(middleware.BackoffConfig{Initial: time.Hour, Retries: 5}))(func(msg *message.Message) ([]*message.Message, error) {
 			if msg.UUID == "poison" {
 				return nil, errHandler
 			}
@@ -86,8 +86,10 @@ func TestBackoff_LetsPass(t *testing.T) {
 	errOther := errors.New("other")
 	synctest.Test(t, func(t *testing.T) {
 		began, calls := time.Now(), 0
-		b := middleware.Backoff{Retries: 3, Should: func(err error) bool { return errors.Is(err, errHandler) }}
-		_, err := b.Middleware(func(*message.Message) ([]*message.Message, error) {
+		b := must(middleware.NewBackoff(middleware.BackoffConfig{
+			Retries: 3, Should: func(err error) bool { return errors.Is(err, errHandler) },
+		}))
+		_, err := b(func(*message.Message) ([]*message.Message, error) {
 			calls++
 			if calls == 2 {
 				return nil, errOther
@@ -96,24 +98,9 @@ func TestBackoff_LetsPass(t *testing.T) {
 		})(message.NewMessage("a", nil))
 		require.Equal(t, errOther, err)
 		require.Equal(t, 2, calls)
-		produced, err := b.Middleware(respond("x"))(message.NewMessage("a", nil))
+		produced, err := b(respond("x"))(message.NewMessage("a", nil))
 		require.NoError(t, err)
 		require.Len(t, produced, 1)
 		require.Less(t, time.Since(began), time.Second)
 	})
-}
-
-func TestBackoff_Misuse(t *testing.T) {
-	t.Parallel()
-	for want, b := range map[string]middleware.Backoff{
-		"Backoff.Initial = -1ns: must not be negative":         {Initial: -1},
-		"Backoff.Max = 1s: must not be less than Initial 1m0s": {Initial: time.Minute, Max: time.Second},
-		"Backoff.Multiplier = 0.5: must be at least 1":         {Multiplier: 0.5},
-		"Backoff.Jitter = 2: must be at most 1":                {Jitter: 2},
-		"Backoff.Retries = -1: must not be negative":           {Retries: -1},
-	} {
-		_, err := b.Middleware(respond())(message.NewMessage("a", nil))
-		require.ErrorIs(t, err, outbox.ErrInvalidConfig)
-		require.ErrorContains(t, err, want)
-	}
 }

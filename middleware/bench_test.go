@@ -57,14 +57,14 @@ func recommended(b *testing.B, f *free) []message.HandlerMiddleware {
 	b.Helper()
 	counter, err := middleware.NewMemoryAttempts(1000)
 	require.NoError(b, err)
-	tracing := middleware.Tracing{Tracer: quiet{}}
+	tracing := must(middleware.NewTracing(middleware.TracingConfig{Tracer: quiet{}}))
 	return []message.HandlerMiddleware{
-		middleware.Metrics{Hook: f}.Middleware,
-		middleware.Attempts{Counter: counter}.Middleware,
-		middleware.DeadLetter{Publisher: f, Topic: "dead"}.Middleware,
-		middleware.Backoff{Retries: 2}.Middleware,
+		must(middleware.NewMetrics(middleware.MetricsConfig{Hook: f})),
+		must(middleware.NewAttempts(middleware.AttemptsConfig{Counter: counter})),
+		must(middleware.NewDeadLetter(middleware.DeadLetterConfig{Publisher: f, Topic: "dead"})),
+		must(middleware.NewBackoff(middleware.BackoffConfig{Retries: 2})),
 		tracing.Middleware,
-		middleware.Inbox{Processor: f}.Middleware,
+		must(middleware.NewInbox(middleware.InboxConfig{Processor: f})),
 		tracing.Inside,
 		middleware.RollbackOnError,
 	}
@@ -81,13 +81,13 @@ func BenchmarkMiddleware(b *testing.B) {
 		all  []message.HandlerMiddleware
 	}{
 		{"none", nil},
-		{"attempts", []message.HandlerMiddleware{middleware.Attempts{Counter: counter}.Middleware}},
-		{"backoff", []message.HandlerMiddleware{middleware.Backoff{}.Middleware}},
-		{"dead-letter", []message.HandlerMiddleware{middleware.DeadLetter{Publisher: f, Topic: "dead"}.Middleware}},
-		{"inbox", []message.HandlerMiddleware{middleware.Inbox{Processor: f}.Middleware}},
-		{"metrics", []message.HandlerMiddleware{middleware.Metrics{Hook: f}.Middleware}},
+		{"attempts", []message.HandlerMiddleware{must(middleware.NewAttempts(middleware.AttemptsConfig{Counter: counter}))}},
+		{"backoff", []message.HandlerMiddleware{must(middleware.NewBackoff(middleware.BackoffConfig{}))}},
+		{"dead-letter", []message.HandlerMiddleware{must(middleware.NewDeadLetter(middleware.DeadLetterConfig{Publisher: f, Topic: "dead"}))}},
+		{"inbox", []message.HandlerMiddleware{must(middleware.NewInbox(middleware.InboxConfig{Processor: f}))}},
+		{"metrics", []message.HandlerMiddleware{must(middleware.NewMetrics(middleware.MetricsConfig{Hook: f}))}},
 		{"rollback-on-error", []message.HandlerMiddleware{middleware.RollbackOnError}},
-		{"tracing", []message.HandlerMiddleware{middleware.Tracing{Tracer: quiet{}}.Middleware}},
+		{"tracing", []message.HandlerMiddleware{must(middleware.NewTracing(middleware.TracingConfig{Tracer: quiet{}})).Middleware}},
 		{"recommended", recommended(b, f)},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
@@ -115,7 +115,7 @@ func BenchmarkInbox(b *testing.B) {
 	in, err := meminbox.New("tester", meminbox.Config{})
 	require.NoError(b, err)
 	handled := 0
-	h := middleware.Inbox{Processor: in}.Middleware(func(*message.Message) ([]*message.Message, error) {
+	h := must(middleware.NewInbox(middleware.InboxConfig{Processor: in}))(func(*message.Message) ([]*message.Message, error) {
 		handled++
 		return nil, nil
 	})
@@ -148,7 +148,7 @@ func BenchmarkInbox(b *testing.B) {
 // BenchmarkDedupe is the middleware on a store in memory: a message that is done.
 func BenchmarkDedupe(b *testing.B) {
 	handled := 0
-	h := middleware.Dedupe{Processor: benchDeduper(b)}.Middleware(func(*message.Message) ([]*message.Message, error) {
+	h := must(middleware.NewDedupe(middleware.DedupeConfig{Processor: benchDeduper(b)}))(func(*message.Message) ([]*message.Message, error) {
 		handled++
 		return nil, nil
 	})
@@ -165,7 +165,7 @@ func BenchmarkDedupe(b *testing.B) {
 // BenchmarkDedupePublisher publishes messages of which each was published before.
 func BenchmarkDedupePublisher(b *testing.B) {
 	f := &free{}
-	pub, err := middleware.DedupePublisher{Processor: benchDeduper(b)}.Decorate(f)
+	pub, err := must(middleware.NewDedupePublisher(middleware.DedupePublisherConfig{Processor: benchDeduper(b)}))(f)
 	require.NoError(b, err)
 	msgs := make([]*message.Message, 10)
 	for i := range msgs {
@@ -216,7 +216,7 @@ func BenchmarkConcurrently(b *testing.B) {
 			var sub message.Subscriber = tap{keys: bench.keys}
 			if !bench.bare {
 				var err error
-				sub, err = middleware.Concurrently{}.Decorate(sub)
+				sub, err = must(middleware.NewConcurrently(middleware.ConcurrentlyConfig{}))(sub)
 				require.NoError(b, err)
 			}
 			msgs, err := sub.Subscribe(ctx, "orders")

@@ -1,6 +1,8 @@
 package middleware
 
 import (
+	"fmt"
+
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/leat-go/leat/outbox"
@@ -17,21 +19,8 @@ func ConsumeKeyFromMetadata(name string) ConsumeKeyFunc {
 	return func(msg *message.Message) string { return msg.Metadata.Get(name) }
 }
 
-// Concurrently runs handlers of different keys at the same time, and those of
-// one key one after the other, behind a subscriber that has several messages in
-// flight, such as those of AMQP, NATS, SQL and Go channels. It decorates the
-// subscriber, since only there the order is known: Watermill's router runs every
-// message that it receives at once, on a goroutine of its own.
-//
-//	router.AddSubscriberDecorators(middleware.Concurrently{}.Decorate)
-//
-// The next message of a key is handed over once the one before is acked or
-// nacked. After a nack, the key goes on with what was received: solve failures
-// in place, by Backoff with Retries and then DeadLetter, where order matters.
-// Messages without a key run side by side, as they do without Concurrently.
-// Behind a subscriber with one message in flight, as watermill-kafka for a
-// partition, it changes nothing.
-type Concurrently struct {
+// ConcurrentlyConfig tunes NewConcurrently. The zero value is a good start.
+type ConcurrentlyConfig struct {
 	// Key finds the key. Defaults to ConsumeKeyFromMetadata(outbox.HeaderKey).
 	Key ConsumeKeyFunc
 
@@ -45,9 +34,7 @@ type Concurrently struct {
 	InFlight int
 }
 
-// Decorate is a message.SubscriberDecorator. Errors wrap
-// outbox.ErrInvalidConfig.
-func (c Concurrently) Decorate(sub message.Subscriber) (message.Subscriber, error) {
+func (c ConcurrentlyConfig) withDefaults() ConcurrentlyConfig {
 	if c.Key == nil {
 		c.Key = ConsumeKeyFromMetadata(outbox.HeaderKey)
 	}
@@ -57,13 +44,47 @@ func (c Concurrently) Decorate(sub message.Subscriber) (message.Subscriber, erro
 	if c.InFlight == 0 {
 		c.InFlight = max(1000, c.Limit)
 	}
+	return c
+}
+
+func (c ConcurrentlyConfig) validate() error {
 	switch {
-	case sub == nil:
-		return nil, outbox.ConfigError("subscriber", nil, "must not be nil")
 	case c.Limit < 1:
-		return nil, outbox.ConfigError("Concurrently.Limit", c.Limit, "must be at least 1")
+		return outbox.ConfigError("ConcurrentlyConfig.Limit", c.Limit, "must be at least 1")
 	case c.InFlight < c.Limit:
-		return nil, outbox.ConfigError("Concurrently.InFlight", c.InFlight, "must be at least Limit")
+		return outbox.ConfigError("ConcurrentlyConfig.InFlight", c.InFlight, fmt.Sprintf("must be at least Limit %d", c.Limit))
+	default:
+		return nil
 	}
-	return &keyedSubscriber{Subscriber: sub, cfg: c, closing: make(chan struct{})}, nil
+}
+
+// NewConcurrently returns a decorator that runs handlers of different keys at the same
+// time, and those of one key one after the other, behind a subscriber that has several
+// messages in flight, such as those of AMQP, NATS, SQL and Go channels. It decorates the
+// subscriber, since only there the order is known: Watermill's router runs every
+// message that it receives at once, on a goroutine of its own.
+//
+//	concurrently, err := middleware.NewConcurrently(middleware.ConcurrentlyConfig{})
+//	router.AddSubscriberDecorators(concurrently)
+//
+// The next message of a key is handed over once the one before is acked or
+// nacked. After a nack, the key goes on with what was received: solve failures
+// in place, by Backoff with Retries and then DeadLetter, where order matters.
+// Messages without a key run side by side, as they do without Concurrently.
+// Behind a subscriber with one message in flight, as watermill-kafka for a
+// partition, it changes nothing.
+//
+// Errors wrap outbox.ErrInvalidConfig, those of the decorator, which refuses a
+// subscriber that is nil, too.
+func NewConcurrently(cfg ConcurrentlyConfig) (message.SubscriberDecorator, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	return func(sub message.Subscriber) (message.Subscriber, error) {
+		if sub == nil {
+			return nil, outbox.ConfigError("subscriber", nil, "must not be nil")
+		}
+		return &keyedSubscriber{Subscriber: sub, cfg: cfg, closing: make(chan struct{})}, nil
+	}, nil
 }

@@ -11,7 +11,7 @@ import (
 type keyedSubscriber struct {
 	message.Subscriber
 
-	cfg     Concurrently
+	cfg     ConcurrentlyConfig
 	once    sync.Once
 	closing chan struct{}
 	running sync.WaitGroup
@@ -57,7 +57,7 @@ type received struct {
 
 // lanes is one subscription. All but the watching is done by one goroutine.
 type lanes struct {
-	cfg     Concurrently
+	cfg     ConcurrentlyConfig
 	in      <-chan *message.Message
 	out     chan *message.Message
 	settled chan string // keys

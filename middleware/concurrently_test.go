@@ -79,12 +79,12 @@ func keyed(n int, keys ...string) []*message.Message {
 
 // route runs handle on the messages of sub through a router, until stop is
 // called.
-func route(t *testing.T, sub message.Subscriber, c *middleware.Concurrently, handle message.NoPublishHandlerFunc) (stop func()) {
+func route(t *testing.T, sub message.Subscriber, c *middleware.ConcurrentlyConfig, handle message.NoPublishHandlerFunc) (stop func()) {
 	t.Helper()
 	router, err := message.NewRouter(message.RouterConfig{}, watermill.NopLogger{})
 	require.NoError(t, err)
 	if c != nil {
-		router.AddSubscriberDecorators(c.Decorate)
+		router.AddSubscriberDecorators(must(middleware.NewConcurrently(*c)))
 	}
 	router.AddConsumerHandler("handler", "in", sub, handle)
 	ended := make(chan error, 1)
@@ -107,7 +107,7 @@ func TestConcurrently(t *testing.T) {
 	var all, together sync.WaitGroup
 	all.Add(len(msgs))
 	together.Add(len(keys))
-	stop := route(t, newStream(true, msgs...), &middleware.Concurrently{Limit: 8}, func(msg *message.Message) error {
+	stop := route(t, newStream(true, msgs...), &middleware.ConcurrentlyConfig{Limit: 8}, func(msg *message.Message) error {
 		defer all.Done()
 		key := msg.Metadata.Get(outbox.HeaderKey)
 		msg.Metadata.Set(outbox.HeaderKey, "changed")
@@ -136,7 +136,7 @@ func TestConcurrently(t *testing.T) {
 // does not; the router alone, as the negative control, runs it.
 func TestConcurrently_KeyIsOneAtATime(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]*middleware.Concurrently{"ours": {}, "control": nil} {
+	for name, c := range map[string]*middleware.ConcurrentlyConfig{"ours": {}, "control": nil} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			msgs := append(keyed(2, "a"), keyed(1, "z")...)
@@ -180,10 +180,12 @@ func TestConcurrently_KeyIsOneAtATime(t *testing.T) {
 func TestConcurrently_Limits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := middleware.Concurrently{Limit: 2, InFlight: 3, Key: func(*message.Message) string { return "" }}
+		c := must(middleware.NewConcurrently(middleware.ConcurrentlyConfig{
+			Limit: 2, InFlight: 3, Key: func(*message.Message) string { return "" },
+		}))
 		msgs := keyed(10, "a")
 		in := make(chan *message.Message)
-		sub, err := c.Decorate(chanSubscriber{in})
+		sub, err := c(chanSubscriber{in})
 		require.NoError(t, err)
 		out, err := sub.Subscribe(t.Context(), "in")
 		require.NoError(t, err)
@@ -216,7 +218,7 @@ func TestConcurrently_HoldsTheKey(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		msgs := append(keyed(3, "a"), keyed(1, "z")...)
-		sub, err := middleware.Concurrently{}.Decorate(newStream(true, msgs...))
+		sub, err := must(middleware.NewConcurrently(middleware.ConcurrentlyConfig{}))(newStream(true, msgs...))
 		require.NoError(t, err)
 		out, err := sub.Subscribe(t.Context(), "in")
 		require.NoError(t, err)
@@ -249,7 +251,7 @@ func (chanSubscriber) Close() error { return nil }
 func TestConcurrently_Ends(t *testing.T) {
 	t.Parallel()
 	inner := newStream(false, keyed(2, "a")...)
-	sub, err := middleware.Concurrently{}.Decorate(inner)
+	sub, err := must(middleware.NewConcurrently(middleware.ConcurrentlyConfig{}))(inner)
 	require.NoError(t, err)
 	require.NoError(t, sub.(message.SubscribeInitializer).SubscribeInitialize("in"))
 	require.Equal(t, []string{"in"}, inner.topics)
@@ -263,7 +265,7 @@ func TestConcurrently_Ends(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	msgs := keyed(3, "b")
-	sub, err = middleware.Concurrently{}.Decorate(newStream(true, msgs...))
+	sub, err = must(middleware.NewConcurrently(middleware.ConcurrentlyConfig{}))(newStream(true, msgs...))
 	require.NoError(t, err)
 	out, err = sub.Subscribe(ctx, "in")
 	require.NoError(t, err)
@@ -273,18 +275,4 @@ func TestConcurrently_Ends(t *testing.T) {
 	require.False(t, open)
 	require.NoError(t, sub.Close())
 	require.Equal(t, "b0", held.UUID)
-}
-
-func TestConcurrently_Misuse(t *testing.T) {
-	t.Parallel()
-	_, err := middleware.Concurrently{}.Decorate(nil)
-	require.ErrorContains(t, err, "subscriber = <nil>: must not be nil")
-	for want, c := range map[string]middleware.Concurrently{
-		"Concurrently.Limit = -1: must be at least 1":       {Limit: -1},
-		"Concurrently.InFlight = 3: must be at least Limit": {Limit: 4, InFlight: 3},
-	} {
-		_, err := c.Decorate(newStream(false))
-		require.ErrorIs(t, err, outbox.ErrInvalidConfig)
-		require.ErrorContains(t, err, want)
-	}
 }

@@ -10,13 +10,10 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
-	"github.com/leat-go/leat/inbox"
-	"github.com/leat-go/leat/internal/logger"
 	"github.com/leat-go/leat/internal/storable"
-	"github.com/leat-go/leat/outbox"
 )
 
-// Metadata that DeadLetter adds to a message.
+// Metadata that NewDeadLetter's middleware adds to a message.
 const (
 	// HeaderDeadReason is the error, at most 2,000 bytes of it.
 	HeaderDeadReason = "dead_letter_reason"
@@ -33,96 +30,50 @@ const (
 // maxReasonBytes bounds HeaderDeadReason.
 const maxReasonBytes = 2000
 
-var (
-	// ErrNoDeadLetter is returned for every message by a DeadLetter without a
-	// Publisher or a Topic.
-	ErrNoDeadLetter = errors.New("leat: middleware.DeadLetter needs a Publisher and a Topic")
-
-	// ErrNoAttempts is returned beside the handler's error by a DeadLetter with
-	// After that has no Attempts outside.
-	ErrNoAttempts = errors.New("leat: middleware.DeadLetter.After needs middleware.Attempts outside")
-)
-
-// DeadLetter publishes messages that a handler cannot process to another topic,
-// so that the key goes on without them. The message keeps its id, its payload
-// and its metadata, and says in addition why it is there. It is acknowledged
-// only once it is published; if that fails it comes again. Since it was not
+// NewDeadLetter returns a middleware that publishes messages that a handler cannot
+// process to another topic, so that the key goes on without them. The message keeps its
+// id, its payload and its metadata, and says in addition why it is there. It is
+// acknowledged only once it is published; if that fails it comes again. Since it was not
 // processed, no inbox remembers it: sent back to its topic it runs.
 //
 // It stands outside Inbox. Unlike Watermill's PoisonQueue it publishes also when
 // the message's context has ended, as that of one that took too long.
-type DeadLetter struct {
-	// Publisher publishes to the topic. Required. It should be synchronous: what it
-	// has only buffered is acknowledged, and lost in a crash.
-	Publisher message.Publisher
-
-	// Topic is the topic of dead letters. Required.
-	Topic string
-
-	// InTx runs the publishing in a transaction that it puts into the context, for
-	// a Publisher that enqueues in an outbox. Defaults to none.
-	InTx func(ctx context.Context, publish func(ctx context.Context) error) error
-
-	// Should says whether an error speaks against the message.
-	// Defaults to inbox.ShouldPoison.
-	Should func(err error) bool
-
-	// After is the number of deliveries after which a message is given up. It needs
-	// Attempts outside. Defaults to 1: at its first failure.
-	After int
-
-	// Timeout bounds the publishing, as far as the Publisher heeds the message's
-	// context. Defaults to 10 s.
-	Timeout time.Duration
-
-	// Logger receives what was given up. Defaults to slog.Default() as it is when
-	// Middleware is called, warnings and errors only; slog.New(slog.DiscardHandler)
-	// silences it.
-	Logger *slog.Logger
+//
+// It is safe for concurrent use. Errors wrap outbox.ErrInvalidConfig.
+func NewDeadLetter(cfg DeadLetterConfig) (message.HandlerMiddleware, error) {
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	return deadLetter{cfg.withDefaults()}.middleware, nil
 }
 
-// Middleware wraps h. It is safe for concurrent use.
-func (d DeadLetter) Middleware(h message.HandlerFunc) message.HandlerFunc {
-	switch {
-	case d.Publisher == nil || d.Topic == "":
-		return refuse(ErrNoDeadLetter)
-	case d.Timeout < 0:
-		return refuse(outbox.ConfigError("DeadLetter.Timeout", d.Timeout, "must not be negative"))
-	case d.After < 0:
-		return refuse(outbox.ConfigError("DeadLetter.After", d.After, "must not be negative"))
-	}
-	if d.Should == nil {
-		d.Should = inbox.ShouldPoison
-	}
-	if d.Timeout == 0 {
-		d.Timeout = 10 * time.Second
-	}
-	d.Logger = logger.Or(d.Logger)
+type deadLetter struct{ cfg DeadLetterConfig }
+
+func (d deadLetter) middleware(h message.HandlerFunc) message.HandlerFunc {
 	return func(msg *message.Message) ([]*message.Message, error) {
 		ctx := msg.Context() // the handler may replace it
+		if d.cfg.After > 1 && !attemptsAround(ctx) {
+			return nil, fmt.Errorf("%w: DeadLetterConfig.After = %d needs NewAttempts outside", ErrMisplaced, d.cfg.After)
+		}
 		produced, err := h(msg)
-		if err == nil || !d.Should(err) {
+		if err == nil || !d.cfg.Should(err) {
 			return produced, err
 		}
-		attempt, counted := AttemptFrom(ctx)
-		switch {
-		case d.After > 1 && !counted:
-			return nil, errors.Join(err, ErrNoAttempts)
-		case attempt < d.After && counted:
+		if attempt, _ := AttemptFrom(ctx); d.cfg.After > 1 && attempt < d.cfg.After { // 0 if it is not known
 			return nil, err
 		}
 		if lost := d.publish(ctx, msg, err); lost != nil {
 			return nil, errors.Join(err, fmt.Errorf("leat: dead letter: %w", lost))
 		}
-		d.Logger.WarnContext(ctx, "message given up as a dead letter", slog.String("message_id", msg.UUID),
-			slog.String("topic", d.Topic), slog.Any("error", err))
+		d.cfg.Logger.WarnContext(ctx, "message given up as a dead letter", slog.String("message_id", msg.UUID),
+			slog.String("topic", d.cfg.Topic), slog.Any("error", err))
 		return nil, nil
 	}
 }
 
 // publish goes on when the delivery's context has ended.
-func (d DeadLetter) publish(ctx context.Context, msg *message.Message, reason error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.Timeout)
+func (d deadLetter) publish(ctx context.Context, msg *message.Message, reason error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.cfg.Timeout)
 	defer cancel()
 	dead := msg.Copy()
 	set := func(name, value string) {
@@ -139,10 +90,10 @@ func (d DeadLetter) publish(ctx context.Context, msg *message.Message, reason er
 	}
 	publish := func(ctx context.Context) error {
 		dead.SetContext(ctx)
-		return d.Publisher.Publish(d.Topic, dead)
+		return d.cfg.Publisher.Publish(d.cfg.Topic, dead)
 	}
-	if d.InTx == nil {
+	if d.cfg.InTx == nil {
 		return publish(ctx)
 	}
-	return d.InTx(ctx, publish)
+	return d.cfg.InTx(ctx, publish)
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/middleware"
-	"github.com/leat-go/leat/outbox"
 )
 
 // letters keeps the messages that are published, with the state of their
@@ -45,7 +44,7 @@ func TestDeadLetter_SurvivesACancelledContext(t *testing.T) {
 	msg.Metadata.Set("event-type", "paid")
 	ctx, cancel := context.WithCancel(msg.Context())
 	msg.SetContext(ctx)
-	h := middleware.DeadLetter{Publisher: pub, Topic: "dead"}.Middleware(func(*message.Message) ([]*message.Message, error) {
+	h := must(middleware.NewDeadLetter(middleware.DeadLetterConfig{Publisher: pub, Topic: "dead"}))(func(*message.Message) ([]*message.Message, error) {
 		cancel()
 		return nil, errors.Join(errHandler, context.DeadlineExceeded)
 	})
@@ -72,7 +71,7 @@ func TestDeadLetter_SurvivesACancelledContext(t *testing.T) {
 func TestI3_DeadLetterIsNotAckedUnpublished(t *testing.T) {
 	t.Parallel()
 	pub := &letters{err: errPublisher}
-	_, err := middleware.DeadLetter{Publisher: pub, Topic: "dead"}.Middleware(failing)(routed(t, "a"))
+	_, err := must(middleware.NewDeadLetter(middleware.DeadLetterConfig{Publisher: pub, Topic: "dead"}))(failing)(routed(t, "a"))
 	require.ErrorIs(t, err, errPublisher)
 	require.ErrorIs(t, err, errHandler)
 	require.ErrorContains(t, err, "leat: dead letter: the publisher fails")
@@ -81,16 +80,17 @@ func TestI3_DeadLetterIsNotAckedUnpublished(t *testing.T) {
 func TestDeadLetter_LetsPass(t *testing.T) {
 	t.Parallel()
 	pub := &letters{}
-	d := middleware.DeadLetter{Publisher: pub, Topic: "dead"}
-	produced, err := d.Middleware(respond("x"))(routed(t, "a"))
+	cfg := middleware.DeadLetterConfig{Publisher: pub, Topic: "dead"}
+	d := must(middleware.NewDeadLetter(cfg))
+	produced, err := d(respond("x"))(routed(t, "a"))
 	require.NoError(t, err)
 	require.Len(t, produced, 1)
 	for _, pass := range []error{inbox.ErrBusy, inbox.ErrCommitUnknown, inbox.ErrNotClaimed, context.Canceled} {
-		_, err = d.Middleware(func(*message.Message) ([]*message.Message, error) { return nil, pass })(routed(t, "a"))
+		_, err = d(func(*message.Message) ([]*message.Message, error) { return nil, pass })(routed(t, "a"))
 		require.Equal(t, pass, err)
 	}
-	d.Should = func(error) bool { return false }
-	_, err = d.Middleware(failing)(routed(t, "a"))
+	cfg.Should = func(error) bool { return false }
+	_, err = must(middleware.NewDeadLetter(cfg))(failing)(routed(t, "a"))
 	require.Equal(t, errHandler, err)
 	require.Empty(t, pub.msgs)
 }
@@ -101,8 +101,8 @@ func TestDeadLetter_After(t *testing.T) {
 	counter, err := middleware.NewMemoryAttempts(10)
 	require.NoError(t, err)
 	pub := &letters{}
-	d := middleware.DeadLetter{Publisher: pub, Topic: "dead", After: 3}
-	h := middleware.Attempts{Counter: counter}.Middleware(d.Middleware(failing))
+	d := must(middleware.NewDeadLetter(middleware.DeadLetterConfig{Publisher: pub, Topic: "dead", After: 3}))
+	h := must(middleware.NewAttempts(middleware.AttemptsConfig{Counter: counter}))(d(failing))
 	for range 2 {
 		_, err := h(routed(t, "a"))
 		require.Equal(t, errHandler, err)
@@ -112,10 +112,35 @@ func TestDeadLetter_After(t *testing.T) {
 	require.Len(t, pub.msgs, 1)
 	require.Equal(t, "3", pub.msgs[0].Metadata.Get(middleware.HeaderDeadAttempts))
 	require.Zero(t, counter.Len())
+}
 
-	_, err = d.Middleware(failing)(routed(t, "a"))
-	require.ErrorIs(t, err, middleware.ErrNoAttempts)
-	require.ErrorIs(t, err, errHandler)
+// TestDeadLetter_NeedsAttempts: without Attempts outside, After can never be reached.
+// The first message shows it, whatever the handler would say.
+func TestDeadLetter_NeedsAttempts(t *testing.T) {
+	t.Parallel()
+	d := must(middleware.NewDeadLetter(middleware.DeadLetterConfig{Publisher: &letters{}, Topic: "dead", After: 3}))
+	ran := false
+	_, err := d(func(*message.Message) ([]*message.Message, error) {
+		ran = true
+		return nil, nil
+	})(routed(t, "a"))
+	require.ErrorIs(t, err, middleware.ErrMisplaced)
+	require.ErrorContains(t, err, "DeadLetterConfig.After = 3 needs NewAttempts outside")
+	require.False(t, ran)
+}
+
+// TestDeadLetter_Uncounted: a counter that is away gives no message up, and is not taken
+// for one that is missing.
+func TestDeadLetter_Uncounted(t *testing.T) {
+	t.Parallel()
+	pub := &letters{}
+	d := must(middleware.NewDeadLetter(middleware.DeadLetterConfig{Publisher: pub, Topic: "dead", After: 2}))
+	h := must(middleware.NewAttempts(middleware.AttemptsConfig{Counter: brokenCounter{}}))(d(failing))
+	for range 3 {
+		_, err := h(routed(t, "a"))
+		require.Equal(t, errHandler, err, "it comes again")
+	}
+	require.Empty(t, pub.msgs)
 }
 
 // TestDeadLetter_InTx: the outbox's transaction is around the publishing alone.
@@ -123,10 +148,13 @@ func TestDeadLetter_InTx(t *testing.T) {
 	t.Parallel()
 	type txKey struct{}
 	pub := &letters{}
-	d := middleware.DeadLetter{Publisher: pub, Topic: "dead", InTx: func(ctx context.Context, publish func(context.Context) error) error {
-		return publish(context.WithValue(ctx, txKey{}, "tx"))
-	}}
-	_, err := d.Middleware(failing)(routed(t, "a"))
+	d := must(middleware.NewDeadLetter(middleware.DeadLetterConfig{
+		Publisher: pub, Topic: "dead",
+		InTx: func(ctx context.Context, publish func(context.Context) error) error {
+			return publish(context.WithValue(ctx, txKey{}, "tx"))
+		},
+	}))
+	_, err := d(failing)(routed(t, "a"))
 	require.NoError(t, err)
 	require.Equal(t, "tx", pub.msgs[0].Context().Value(txKey{}))
 }
@@ -135,7 +163,7 @@ func TestDeadLetter_CutsTheReason(t *testing.T) {
 	t.Parallel()
 	pub := &letters{}
 	long := errors.New(strings.Repeat("é", 1500) + "\xff")
-	h := middleware.DeadLetter{Publisher: pub, Topic: "dead"}.Middleware(func(*message.Message) ([]*message.Message, error) {
+	h := must(middleware.NewDeadLetter(middleware.DeadLetterConfig{Publisher: pub, Topic: "dead"}))(func(*message.Message) ([]*message.Message, error) {
 		return nil, errors.Join(errors.New("x"), long)
 	})
 	_, err := h(routed(t, "a"))
@@ -144,19 +172,4 @@ func TestDeadLetter_CutsTheReason(t *testing.T) {
 	require.LessOrEqual(t, len(reason), 2000)
 	require.True(t, strings.HasPrefix(reason, "x\né"))
 	require.True(t, strings.HasSuffix(reason, "é"))
-}
-
-func TestDeadLetter_Misuse(t *testing.T) {
-	t.Parallel()
-	for want, d := range map[error]middleware.DeadLetter{
-		middleware.ErrNoDeadLetter: {Topic: "dead"},
-		outbox.ErrInvalidConfig:    {Topic: "dead", Publisher: &letters{}, Timeout: -1},
-	} {
-		_, err := d.Middleware(respond())(routed(t, "a"))
-		require.ErrorIs(t, err, want)
-	}
-	_, err := middleware.DeadLetter{Publisher: &letters{}}.Middleware(respond())(routed(t, "a"))
-	require.ErrorIs(t, err, middleware.ErrNoDeadLetter)
-	_, err = middleware.DeadLetter{Publisher: &letters{}, Topic: "dead", After: -1}.Middleware(respond())(routed(t, "a"))
-	require.ErrorContains(t, err, "DeadLetter.After = -1: must not be negative")
 }

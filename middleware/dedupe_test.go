@@ -47,7 +47,7 @@ func newDeduper(t *testing.T) *dedupe.Processor {
 func TestD6_PublishedBeforeDone(t *testing.T) {
 	t.Parallel()
 	pub := &shelf{err: errPublisher}
-	h := middleware.Dedupe{Processor: newDeduper(t), Publisher: pub}.Middleware(respond("x", "y"))
+	h := must(middleware.NewDedupe(middleware.DedupeConfig{Processor: newDeduper(t), Publisher: pub}))(respond("x", "y"))
 	_, err := h(routed(t, "a"))
 	require.ErrorIs(t, err, errPublisher)
 	pub.err = nil
@@ -63,7 +63,7 @@ func TestD6_PublishedBeforeDone(t *testing.T) {
 func TestDedupe_RunsOnceUnderALease(t *testing.T) {
 	t.Parallel()
 	runs := 0
-	h := middleware.Dedupe{Processor: newDeduper(t), ComparePayload: true}.Middleware(func(msg *message.Message) ([]*message.Message, error) {
+	h := must(middleware.NewDedupe(middleware.DedupeConfig{Processor: newDeduper(t), ComparePayload: true}))(func(msg *message.Message) ([]*message.Message, error) {
 		runs++
 		run, ok := dedupe.FromContext(msg.Context())
 		require.True(t, ok)
@@ -87,16 +87,17 @@ func TestDedupe_RunsOnceUnderALease(t *testing.T) {
 	require.ErrorIs(t, err, dedupe.ErrMismatch)
 }
 
-func TestDedupe_Misuse(t *testing.T) {
+func TestDedupe_RefusesMessages(t *testing.T) {
 	t.Parallel()
-	_, err := middleware.Dedupe{}.Middleware(respond())(message.NewMessage("a", nil))
-	require.ErrorIs(t, err, middleware.ErrNoDeduper)
-	d := middleware.Dedupe{Processor: newDeduper(t)}
-	_, err = d.Middleware(respond())(message.NewMessage("", nil))
+	cfg := middleware.DedupeConfig{Processor: newDeduper(t)}
+	d := must(middleware.NewDedupe(cfg))
+	_, err := d(respond())(message.NewMessage("", nil))
 	require.ErrorIs(t, err, dedupe.ErrNoID)
-	_, err = d.Middleware(respond("x"))(routed(t, "a"))
-	require.ErrorIs(t, err, middleware.ErrNoPublisher)
-	d.Publisher = &shelf{}
-	_, err = d.Middleware(respond("x"))(message.NewMessage("a", nil))
-	require.ErrorIs(t, err, middleware.ErrNoPublishTopic)
+	_, err = d(respond("x"))(routed(t, "a"))
+	require.ErrorIs(t, err, middleware.ErrNoDestination)
+	require.ErrorContains(t, err, "set DedupeConfig.Publisher")
+	cfg.Publisher = &shelf{}
+	_, err = must(middleware.NewDedupe(cfg))(respond("x"))(message.NewMessage("a", nil))
+	require.ErrorIs(t, err, middleware.ErrNoDestination)
+	require.ErrorContains(t, err, "the handler has no topic to publish to")
 }

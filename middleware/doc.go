@@ -1,6 +1,11 @@
 // Package middleware holds leat's middlewares for Watermill's router, one a
 // file.
 //
+// Each is made by its constructor, such as NewInbox, which refuses a configuration that
+// cannot work with an error that wraps outbox.ErrInvalidConfig. What it returns goes to
+// router.AddMiddleware, handler.AddMiddleware or around one function; NewConcurrently and
+// NewDedupePublisher return decorators, and NewTracing a value with two middlewares.
+//
 // The recommended order, outermost first:
 //
 //	Recoverer → Metrics → Attempts → DeadLetter → Backoff → Recoverer → Tracing →

@@ -17,7 +17,7 @@ import (
 )
 
 // A message that fails three times is given up, and says why. The rest goes on.
-func ExampleDeadLetter() {
+func ExampleNewDeadLetter() {
 	counter, err := middleware.NewMemoryAttempts(10_000)
 	if err != nil {
 		fmt.Println(err)
@@ -29,11 +29,17 @@ func ExampleDeadLetter() {
 		fmt.Println(err)
 		return
 	}
-	router.AddMiddleware(
-		middleware.Attempts{Counter: counter}.Middleware,
-		middleware.DeadLetter{Publisher: pubsub, Topic: "orders.dead", After: 3}.Middleware,
-		wm.Recoverer,
-	)
+	attempts, err := middleware.NewAttempts(middleware.AttemptsConfig{Counter: counter})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	deadLetter, err := middleware.NewDeadLetter(middleware.DeadLetterConfig{Publisher: pubsub, Topic: "orders.dead", After: 3})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	router.AddMiddleware(attempts, deadLetter, wm.Recoverer)
 	router.AddConsumerHandler("points", "orders", pubsub, func(msg *message.Message) error {
 		n, _ := middleware.AttemptFrom(msg.Context())
 		fmt.Println("delivery", n, "of", msg.UUID)
@@ -71,13 +77,18 @@ func ExampleDeadLetter() {
 }
 
 // Attempts tells a handler that it has been here before.
-func ExampleAttempts() {
+func ExampleNewAttempts() {
 	counter, err := middleware.NewMemoryAttempts(10_000)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	h := middleware.Attempts{Counter: counter}.Middleware(func(msg *message.Message) ([]*message.Message, error) {
+	attempts, err := middleware.NewAttempts(middleware.AttemptsConfig{Counter: counter})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	h := attempts(func(msg *message.Message) ([]*message.Message, error) {
 		n, _ := middleware.AttemptFrom(msg.Context())
 		fmt.Println("attempt", n)
 		if n < 3 {
@@ -100,21 +111,30 @@ func ExampleAttempts() {
 
 // Backoff tries again in place, outside the inbox: each try has a transaction of
 // its own.
-func ExampleBackoff() {
+func ExampleNewBackoff() {
 	in, err := meminbox.New("loyalty", meminbox.Config{})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
+	once, err := middleware.NewInbox(middleware.InboxConfig{Processor: in})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	backoff, err := middleware.NewBackoff(middleware.BackoffConfig{Initial: time.Millisecond, Retries: 5})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 	tries := 0
-	h := middleware.Backoff{Initial: time.Millisecond, Retries: 5}.Middleware(
-		middleware.Inbox{Processor: in}.Middleware(func(msg *message.Message) ([]*message.Message, error) {
-			meminbox.FromContext(msg.Context()).OnCommit(func() { fmt.Println("10 points") })
-			if tries++; tries < 3 {
-				return nil, errors.New("try again")
-			}
-			return nil, nil
-		}))
+	h := backoff(once(func(msg *message.Message) ([]*message.Message, error) {
+		meminbox.FromContext(msg.Context()).OnCommit(func() { fmt.Println("10 points") })
+		if tries++; tries < 3 {
+			return nil, errors.New("try again")
+		}
+		return nil, nil
+	}))
 	_, err = h(message.NewMessage("order-1", nil))
 	fmt.Println(tries, "tries:", err)
 	// Output:
@@ -136,9 +156,14 @@ func (c *counts) OnHandled(_ context.Context, h middleware.Handled) {
 	}
 }
 
-func ExampleMetrics() {
+func ExampleNewMetrics() {
 	c := &counts{}
-	h := wm.Recoverer(middleware.Metrics{Hook: c}.Middleware(func(msg *message.Message) ([]*message.Message, error) {
+	metrics, err := middleware.NewMetrics(middleware.MetricsConfig{Hook: c})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	h := wm.Recoverer(metrics(func(msg *message.Message) ([]*message.Message, error) {
 		switch msg.UUID {
 		case "bad":
 			return nil, errors.New("on purpose")
@@ -161,14 +186,23 @@ func (printed) Begin(ctx context.Context, s middleware.Span) (context.Context, f
 	return ctx, func(_ time.Time, err error) { fmt.Println(s.Kind, s.MessageID, err) }
 }
 
-func ExampleTracing() {
+func ExampleNewTracing() {
 	in, err := meminbox.New("loyalty", meminbox.Config{})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	tracing := middleware.Tracing{Tracer: printed{}}
-	h := tracing.Middleware(middleware.Inbox{Processor: in}.Middleware(tracing.Inside(
+	once, err := middleware.NewInbox(middleware.InboxConfig{Processor: in})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	tracing, err := middleware.NewTracing(middleware.TracingConfig{Tracer: printed{}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	h := tracing.Middleware(once(tracing.Inside(
 		func(*message.Message) ([]*message.Message, error) { return nil, nil })))
 	for range 2 { // the second one is a duplicate
 		_, _ = h(message.NewMessage("order-1", nil))
@@ -182,14 +216,19 @@ func ExampleTracing() {
 }
 
 // Two customers at the same time, each in order.
-func ExampleConcurrently() {
+func ExampleNewConcurrently() {
 	sub := newStream(true, keyed(3, "alice", "bob")...)
 	router, err := message.NewRouter(message.RouterConfig{}, watermill.NopLogger{})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	router.AddSubscriberDecorators(middleware.Concurrently{}.Decorate)
+	concurrently, err := middleware.NewConcurrently(middleware.ConcurrentlyConfig{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	router.AddSubscriberDecorators(concurrently)
 	var mu sync.Mutex
 	var done sync.WaitGroup
 	done.Add(6)

@@ -14,7 +14,7 @@ import (
 
 // One line for all handlers of a router: each has an inbox of its own, called by its
 // name, such as "shop/points".
-func ExampleInbox_for() {
+func ExampleNewInbox_for() {
 	in, err := meminbox.New("shop", meminbox.Config{})
 	if err != nil {
 		fmt.Println(err)
@@ -26,7 +26,12 @@ func ExampleInbox_for() {
 		fmt.Println(err)
 		return
 	}
-	router.AddMiddleware(middleware.Inbox{For: in.For}.Middleware)
+	once, err := middleware.NewInbox(middleware.InboxConfig{For: in.For})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	router.AddMiddleware(once)
 	for _, name := range []string{"points", "mail"} {
 		router.AddConsumerHandler(name, "orders", pubsub, func(msg *message.Message) error {
 			meminbox.FromContext(msg.Context()).OnCommit(func() { fmt.Println(name, "for", msg.UUID) })

@@ -15,7 +15,7 @@ import (
 
 // An existing router gains one line. With pginbox instead of meminbox the
 // handler writes in pginbox.Tx(msg.Context()).
-func ExampleInbox() {
+func ExampleNewInbox() {
 	in, err := meminbox.New("loyalty", meminbox.Config{})
 	if err != nil {
 		fmt.Println(err)
@@ -27,7 +27,12 @@ func ExampleInbox() {
 		fmt.Println(err)
 		return
 	}
-	router.AddMiddleware(wm.Recoverer, middleware.Inbox{Processor: in}.Middleware)
+	once, err := middleware.NewInbox(middleware.InboxConfig{Processor: in})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	router.AddMiddleware(wm.Recoverer, once)
 	router.AddConsumerHandler("points", "orders", pubsub, func(msg *message.Message) error {
 		meminbox.FromContext(msg.Context()).OnCommit(func() { fmt.Println("10 points for", msg.UUID) })
 		return nil
@@ -61,7 +66,12 @@ func ExampleRollbackOnError() {
 	h := func(*message.Message) ([]*message.Message, error) { return nil, context.DeadlineExceeded }
 	ignore := wm.NewIgnoreErrors([]error{context.DeadlineExceeded}).Middleware
 
-	guarded := middleware.Inbox{Processor: in}.Middleware(ignore(middleware.RollbackOnError(h)))
+	once, err := middleware.NewInbox(middleware.InboxConfig{Processor: in})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	guarded := once(ignore(middleware.RollbackOnError(h)))
 	_, err = guarded(message.NewMessage("order-1", nil))
 	fmt.Println(err)
 	// Output: leat: consumer loyalty, message "order-1": not committed: leat: transaction is marked as rollback only: context deadline exceeded

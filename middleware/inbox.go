@@ -2,7 +2,6 @@ package middleware
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -11,27 +10,54 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-var (
-	// ErrNoProcessor is returned for every message by an Inbox without a
-	// Processor.
-	ErrNoProcessor = errors.New("leat: middleware.Inbox has no Processor")
-
-	// ErrNoOutbox is returned when a handler returns messages and the Inbox has no
-	// Outbox to put them into. Publishing them after the commit could lose them,
-	// and before it announce what then is rolled back.
-	ErrNoOutbox = errors.New("leat: handler returned messages, but middleware.Inbox has no Outbox")
-
-	// ErrNoPublishTopic is returned when a handler returns messages that was
-	// registered without a topic to publish to.
-	ErrNoPublishTopic = errors.New("leat: handler returned messages, but has no topic to publish to")
-)
-
 // Processor runs a handler once for each message. *inbox.Processor and all that
 // embed it are one, such as *pginbox.Inbox.
 type Processor = inbox.Runner
 
-// Inbox makes each message take effect once. Its Middleware runs the handler in
-// the transaction that records the message's id; the transaction is in
+// InboxConfig tunes NewInbox. Either Processor or For is required.
+type InboxConfig struct {
+	// Processor is the inbox of the one handler that the middleware wraps. Behind two,
+	// the messages of both fail with inbox.ErrTwoHandlers. Either Processor or For is
+	// required.
+	Processor Processor
+
+	// For returns the inbox of the handler with this name in Watermill's router, such
+	// as pginbox.Inbox.For. It is called once a handler, when its first message comes,
+	// and again after an error, which fails the message. It is safe for concurrent use.
+	// A message that did not come through a router fails with ErrMisplaced.
+	//
+	// The inbox is to be called after the handler. A handler that gets another name
+	// begins with an empty memory: what is delivered again runs again. An
+	// EventGroupProcessor of package cqrs gives its whole group one handler of the
+	// router, and so one inbox and one transaction; an EventProcessor gives each event
+	// handler its own.
+	For func(handler string) (Processor, error)
+
+	// Outbox stores the messages that handlers return. Its transactions must be
+	// those of the Processor. Defaults to none: a handler that returns messages
+	// fails with ErrNoDestination.
+	Outbox outbox.Enqueuer
+
+	// KeyFunc gives the ordering keys of the messages that handlers return. It needs an
+	// Outbox. Defaults to outbox.KeyFromMetadata.
+	KeyFunc outbox.KeyFunc
+}
+
+func (c InboxConfig) validate() error {
+	switch {
+	case c.Processor == nil && c.For == nil:
+		return outbox.ConfigError("InboxConfig.Processor", nil, "is required where For is not set")
+	case c.Processor != nil && c.For != nil:
+		return outbox.ConfigError("InboxConfig.For", "set", "must not be set beside Processor")
+	case c.KeyFunc != nil && c.Outbox == nil:
+		return outbox.ConfigError("InboxConfig.KeyFunc", "set", "has no meaning without Outbox")
+	default:
+		return nil
+	}
+}
+
+// NewInbox returns a middleware that makes each message take effect once. It runs the
+// handler in the transaction that records the message's id; the transaction is in
 // msg.Context(), for pginbox.Tx and the like. Messages that the handler returns
 // are put into the Outbox in the same transaction, under the topic that the
 // handler was registered with, and none are returned to the router, which would
@@ -45,39 +71,22 @@ type Processor = inbox.Runner
 //
 // An inbox remembers the messages of one handler. So a whole router takes For:
 //
-//	router.AddMiddleware(middleware.Inbox{For: in.For, Outbox: ob}.Middleware)
+//	once, err := middleware.NewInbox(middleware.InboxConfig{For: in.For, Outbox: ob})
+//	router.AddMiddleware(once)
 //
-// and Processor is for one: handler.AddMiddleware(middleware.Inbox{Processor: in}.Middleware).
-type Inbox struct {
-	// Processor is the inbox of the one handler that Middleware wraps. Behind two,
-	// the messages of both fail with inbox.ErrTwoHandlers. Either Processor or For is
-	// required.
-	Processor Processor
-
-	// For returns the inbox of the handler with this name in Watermill's router, such
-	// as pginbox.Inbox.For. It is called once a handler, when its first message comes,
-	// and again after an error, which fails the message. It is safe for concurrent use.
-	//
-	// The inbox is to be called after the handler. A handler that gets another name
-	// begins with an empty memory: what is delivered again runs again. An
-	// EventGroupProcessor of package cqrs gives its whole group one handler of the
-	// router, and so one inbox and one transaction; an EventProcessor gives each event
-	// handler its own.
-	For func(handler string) (Processor, error)
-
-	// Outbox stores the messages that handlers return. Its transactions must be
-	// those of the Processor. Defaults to none: a handler that returns messages
-	// fails.
-	Outbox outbox.Enqueuer
-
-	// KeyFunc gives the ordering keys of the messages that handlers return.
-	// Defaults to outbox.KeyFromMetadata.
-	KeyFunc outbox.KeyFunc
+// and Processor is for one: handler.AddMiddleware. The middleware is safe for concurrent
+// use. Errors wrap outbox.ErrInvalidConfig.
+func NewInbox(cfg InboxConfig) (message.HandlerMiddleware, error) {
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	return inboxes{cfg}.middleware, nil
 }
 
-// Middleware wraps h. It is safe for concurrent use.
-func (i Inbox) Middleware(h message.HandlerFunc) message.HandlerFunc {
-	find := i.finder()
+type inboxes struct{ cfg InboxConfig }
+
+func (i inboxes) middleware(h message.HandlerFunc) message.HandlerFunc {
+	find := finder(i.cfg)
 	return func(msg *message.Message) ([]*message.Message, error) {
 		processor, err := find(msg.Context())
 		if err != nil {
@@ -91,8 +100,8 @@ func (i Inbox) Middleware(h message.HandlerFunc) message.HandlerFunc {
 			}
 			return i.enqueue(ctx, message.PublishTopicFromCtx(ctx), parent.passOn(produced))
 		})
-		if err == nil && outcome == inbox.OutcomeCommitted && i.Outbox != nil {
-			i.Outbox.Wake()
+		if err == nil && outcome == inbox.OutcomeCommitted && i.cfg.Outbox != nil {
+			i.cfg.Outbox.Wake()
 		}
 		return nil, err
 	}
@@ -100,25 +109,25 @@ func (i Inbox) Middleware(h message.HandlerFunc) message.HandlerFunc {
 
 // enqueue takes the context of the transaction rather than the message's, which
 // Watermill's Timeout has replaced by one that has ended.
-func (i Inbox) enqueue(ctx context.Context, topic string, produced []*message.Message) error {
+func (i inboxes) enqueue(ctx context.Context, topic string, produced []*message.Message) error {
 	if len(produced) == 0 {
 		return nil
 	}
-	if i.Outbox == nil {
-		return ErrNoOutbox
+	if i.cfg.Outbox == nil {
+		return fmt.Errorf("%w: set Outbox beside the Processor", ErrNoDestination)
 	}
 	if topic == "" {
-		return ErrNoPublishTopic
+		return errNoTopic
 	}
 	msgs := make([]outbox.Message, len(produced))
 	for n, p := range produced {
-		m, err := outbox.FromWatermill(topic, p, i.KeyFunc)
+		m, err := outbox.FromWatermill(topic, p, i.cfg.KeyFunc)
 		if err != nil {
 			return err
 		}
 		msgs[n] = m
 	}
-	if err := i.Outbox.EnqueueContext(ctx, msgs...); err != nil {
+	if err := i.cfg.Outbox.EnqueueContext(ctx, msgs...); err != nil {
 		return fmt.Errorf("leat: enqueue the handler's messages: %w", err)
 	}
 	return nil

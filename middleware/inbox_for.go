@@ -2,7 +2,6 @@ package middleware
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 
@@ -11,24 +10,14 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// ErrNoHandlerName is returned by an Inbox with For for a message that did not come
-// through Watermill's router: its context names no handler.
-var ErrNoHandlerName = errors.New("leat: middleware.Inbox.For needs a message of Watermill's router, which names the handler")
-
-// finder returns what finds the Processor of the handler that a context names.
-func (i Inbox) finder() func(ctx context.Context) (Processor, error) {
-	switch {
-	case i.Processor != nil && i.For != nil:
-		err := outbox.ConfigError("Inbox.For", "set", "Processor is set as well")
-		return func(context.Context) (Processor, error) { return nil, err }
-	case i.For != nil:
-		f := &byHandler{make: i.For, made: map[string]Processor{}}
-		return func(ctx context.Context) (Processor, error) { return f.find(message.HandlerNameFromCtx(ctx)) }
-	case i.Processor == nil:
-		return func(context.Context) (Processor, error) { return nil, ErrNoProcessor }
-	default:
-		return func(context.Context) (Processor, error) { return i.Processor, nil }
+// finder returns what finds the Processor of the handler that a context names. Watermill
+// tells a middleware nothing of the handler that it wraps before the first message comes.
+func finder(cfg InboxConfig) func(ctx context.Context) (Processor, error) {
+	if cfg.For == nil {
+		return func(context.Context) (Processor, error) { return cfg.Processor, nil }
 	}
+	f := &byHandler{make: cfg.For, made: map[string]Processor{}}
+	return func(ctx context.Context) (Processor, error) { return f.find(message.HandlerNameFromCtx(ctx)) }
 }
 
 // byHandler keeps the Processor of each handler.
@@ -41,7 +30,8 @@ type byHandler struct {
 
 func (b *byHandler) find(handler string) (Processor, error) {
 	if handler == "" {
-		return nil, ErrNoHandlerName
+		return nil, fmt.Errorf("%w: InboxConfig.For needs Watermill's router, which names the handler; "+
+			"set Processor without one", ErrMisplaced)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -50,7 +40,7 @@ func (b *byHandler) find(handler string) (Processor, error) {
 	}
 	p, err := b.make(handler)
 	if err == nil && p == nil {
-		err = ErrNoProcessor
+		err = outbox.ConfigError("InboxConfig.For", nil, "must return a Processor or an error")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("leat: inbox of handler %.200q: %w", handler, err)

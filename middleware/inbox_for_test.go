@@ -18,6 +18,7 @@ import (
 	"github.com/leat-go/leat/inbox/meminbox"
 	handlers "github.com/leat-go/leat/internal/onehandler/routed"
 	"github.com/leat-go/leat/middleware"
+	"github.com/leat-go/leat/outbox"
 )
 
 // sentTo returns the message called id as the router's handler called handler gets it.
@@ -33,7 +34,7 @@ func sentTo(t *testing.T, handler, id string) *message.Message {
 func TestN1_TwoHandlersBehindOneInbox(t *testing.T) {
 	t.Parallel()
 	var ran []string
-	wrap := middleware.Inbox{Processor: newInbox(t)}.Middleware
+	wrap := must(middleware.NewInbox(middleware.InboxConfig{Processor: newInbox(t)}))
 	handle := func(msg *message.Message) ([]*message.Message, error) {
 		ran = append(ran, message.HandlerNameFromCtx(msg.Context())+" "+msg.UUID)
 		return nil, nil
@@ -61,7 +62,7 @@ func TestN1_TwoHandlersAreNoAttempt(t *testing.T) {
 		Config: inbox.Config{BusyDelay: inbox.NoDelay, OnFailure: inbox.Policy{Action: inbox.Park, Attempts: 1}},
 	})
 	require.NoError(t, err)
-	h := middleware.Inbox{Processor: in}.Middleware(func(*message.Message) ([]*message.Message, error) { return nil, nil })
+	h := must(middleware.NewInbox(middleware.InboxConfig{Processor: in}))(func(*message.Message) ([]*message.Message, error) { return nil, nil })
 	_, err = h(sentTo(t, "points", "1"))
 	require.NoError(t, err)
 	for range 3 {
@@ -119,7 +120,7 @@ func newWiring(t *testing.T) wiring {
 	pubsub := gochannel.NewGoChannel(gochannel.Config{Persistent: true}, nil)
 	router, err := message.NewRouter(message.RouterConfig{}, watermill.NopLogger{})
 	require.NoError(t, err)
-	router.AddMiddleware(middleware.Inbox{For: in.For}.Middleware)
+	router.AddMiddleware(must(middleware.NewInbox(middleware.InboxConfig{For: in.For})))
 	return wiring{router, pubsub}
 }
 
@@ -231,9 +232,10 @@ func TestInboxForRefuses(t *testing.T) {
 	}
 	done := func(*message.Message) ([]*message.Message, error) { return nil, nil }
 
-	h := middleware.Inbox{For: failing}.Middleware(done)
+	h := must(middleware.NewInbox(middleware.InboxConfig{For: failing}))(done)
 	_, err := h(message.NewMessage("a", nil))
-	require.ErrorIs(t, err, middleware.ErrNoHandlerName)
+	require.ErrorIs(t, err, middleware.ErrMisplaced)
+	require.ErrorContains(t, err, "InboxConfig.For needs Watermill's router")
 	_, err = h(sentTo(t, "points", "a"))
 	require.ErrorIs(t, err, errHandler)
 	require.ErrorContains(t, err, `"points"`)
@@ -243,10 +245,11 @@ func TestInboxForRefuses(t *testing.T) {
 	}
 	require.Equal(t, 2, calls, "an inbox is made once")
 
-	_, err = middleware.Inbox{For: failing, Processor: in}.Middleware(done)(sentTo(t, "points", "a"))
-	require.ErrorContains(t, err, "Inbox.For")
-	_, err = middleware.Inbox{For: func(string) (middleware.Processor, error) { return nil, nil }}.Middleware(done)(sentTo(t, "points", "a"))
-	require.ErrorIs(t, err, middleware.ErrNoProcessor)
+	none := func(string) (middleware.Processor, error) { return nil, nil }
+	_, err = must(middleware.NewInbox(middleware.InboxConfig{For: none}))(done)(sentTo(t, "points", "a"))
+	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
+	require.ErrorContains(t, err, `inbox of handler "points"`)
+	require.ErrorContains(t, err, "InboxConfig.For = <nil>: must return a Processor or an error")
 	_, err = in.For("")
 	require.ErrorContains(t, err, "handler")
 }

@@ -65,7 +65,7 @@ func respond(ids ...string) message.HandlerFunc {
 func TestI2_ReturnedMessagesGoToTheOutbox(t *testing.T) {
 	t.Parallel()
 	ob := &memory{}
-	h := middleware.Inbox{Processor: newInbox(t), Outbox: ob}.Middleware(respond("x", "y"))
+	h := must(middleware.NewInbox(middleware.InboxConfig{Processor: newInbox(t), Outbox: ob}))(respond("x", "y"))
 
 	for range 2 {
 		produced, err := h(routed(t, "a"))
@@ -89,46 +89,47 @@ func TestInboxUsesTheKeyFunc(t *testing.T) {
 		}
 		return topic + "/" + msg.UUID, nil
 	}
-	mw := middleware.Inbox{Processor: newInbox(t), Outbox: ob, KeyFunc: key}
+	once := must(middleware.NewInbox(middleware.InboxConfig{Processor: newInbox(t), Outbox: ob, KeyFunc: key}))
 
-	_, err := mw.Middleware(respond("x"))(routed(t, "a"))
+	_, err := once(respond("x"))(routed(t, "a"))
 	require.NoError(t, err)
-	_, err = mw.Middleware(respond("bad"))(routed(t, "b"))
+	_, err = once(respond("bad"))(routed(t, "b"))
 	require.ErrorIs(t, err, errHandler)
 	require.Len(t, ob.committed, 1)
 	require.Equal(t, "out/x", ob.committed[0].Key)
 }
 
-func TestInboxRefuses(t *testing.T) {
+func TestInboxRefusesWhatAHandlerReturns(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
-		mw   middleware.Inbox
+		cfg  middleware.InboxConfig
 		msg  func(t *testing.T) *message.Message
 		want error
+		says string
 	}{
-		"no processor": {middleware.Inbox{}, func(t *testing.T) *message.Message { t.Helper(); return routed(t, "a") }, middleware.ErrNoProcessor},
 		"no outbox": {
-			middleware.Inbox{Processor: newInbox(t)},
+			middleware.InboxConfig{Processor: newInbox(t)},
 			func(t *testing.T) *message.Message { t.Helper(); return routed(t, "a") },
-			middleware.ErrNoOutbox,
+			middleware.ErrNoDestination, "set Outbox",
 		},
 		"no topic": {
-			middleware.Inbox{Processor: newInbox(t), Outbox: &memory{}},
+			middleware.InboxConfig{Processor: newInbox(t), Outbox: &memory{}},
 			func(*testing.T) *message.Message { return message.NewMessage("a", nil) },
-			middleware.ErrNoPublishTopic,
+			middleware.ErrNoDestination, "the handler has no topic to publish to",
 		},
 		"full outbox": {
-			middleware.Inbox{Processor: newInbox(t), Outbox: &memory{err: errHandler}},
+			middleware.InboxConfig{Processor: newInbox(t), Outbox: &memory{err: errHandler}},
 			func(t *testing.T) *message.Message { t.Helper(); return routed(t, "a") },
-			errHandler,
+			errHandler, "enqueue the handler's messages",
 		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := tt.mw.Middleware(respond("x"))(tt.msg(t))
+			_, err := must(middleware.NewInbox(tt.cfg))(respond("x"))(tt.msg(t))
 			require.ErrorIs(t, err, tt.want)
-			if ob, ok := tt.mw.Outbox.(*memory); ok {
+			require.ErrorContains(t, err, tt.says)
+			if ob, ok := tt.cfg.Outbox.(*memory); ok {
 				require.Empty(t, ob.committed)
 				require.Zero(t, ob.wakes)
 			}
@@ -139,8 +140,7 @@ func TestInboxRefuses(t *testing.T) {
 func TestInboxReturnsTheHandlersError(t *testing.T) {
 	t.Parallel()
 	ob := &memory{}
-	mw := middleware.Inbox{Processor: newInbox(t), Outbox: ob}
-	h := mw.Middleware(func(*message.Message) ([]*message.Message, error) {
+	h := must(middleware.NewInbox(middleware.InboxConfig{Processor: newInbox(t), Outbox: ob}))(func(*message.Message) ([]*message.Message, error) {
 		return []*message.Message{message.NewMessage("x", nil)}, errHandler
 	})
 

@@ -2,14 +2,12 @@ package middleware
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
-)
 
-// ErrNoHook is returned for every message by a Metrics without a Hook.
-var ErrNoHook = errors.New("leat: middleware.Metrics has no Hook")
+	"github.com/leat-go/leat/outbox"
+)
 
 // Handled is a message that a handler is through with.
 type Handled struct {
@@ -34,24 +32,31 @@ type HandledHook interface {
 	OnHandled(ctx context.Context, h Handled)
 }
 
-// Metrics tells a hook of every message, panics included. What inboxes and
-// stores do inside has hooks of its own (inbox.OutcomeHook, dedupe.Hook).
-type Metrics struct {
-	// Hook is required.
+// MetricsConfig tunes NewMetrics. Hook is required.
+type MetricsConfig struct {
+	// Hook is told of every message. Required.
 	Hook HandledHook
 }
 
-// Middleware wraps h. It is safe for concurrent use.
-func (m Metrics) Middleware(h message.HandlerFunc) message.HandlerFunc {
-	if m.Hook == nil {
-		return refuse(ErrNoHook)
+// NewMetrics returns a middleware that tells a hook of every message, panics included.
+// What inboxes and stores do inside has hooks of its own (inbox.OutcomeHook, dedupe.Hook).
+// It is safe for concurrent use. Errors wrap outbox.ErrInvalidConfig.
+func NewMetrics(cfg MetricsConfig) (message.HandlerMiddleware, error) {
+	if cfg.Hook == nil {
+		return nil, outbox.ConfigError("MetricsConfig.Hook", nil, "is required")
 	}
+	return metrics{cfg}.middleware, nil
+}
+
+type metrics struct{ cfg MetricsConfig }
+
+func (m metrics) middleware(h message.HandlerFunc) message.HandlerFunc {
 	return func(msg *message.Message) (produced []*message.Message, err error) {
 		ctx, began := msg.Context(), time.Now()
 		panicked := true
 		defer func() {
 			attempt, _ := AttemptFrom(ctx)
-			m.Hook.OnHandled(ctx, Handled{
+			m.cfg.Hook.OnHandled(ctx, Handled{
 				Handler: message.HandlerNameFromCtx(ctx), Subscriber: message.SubscriberNameFromCtx(ctx),
 				Topic: message.SubscribeTopicFromCtx(ctx), Attempt: attempt,
 				Took: time.Since(began), Produced: len(produced), Err: err, Panicked: panicked,

@@ -17,13 +17,13 @@ func (l *ledger) OnHandled(_ context.Context, h middleware.Handled) { l.handled 
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	l := &ledger{}
-	m := middleware.Metrics{Hook: l}
-	_, err := m.Middleware(respond("x", "y"))(routed(t, "a"))
+	m := must(middleware.NewMetrics(middleware.MetricsConfig{Hook: l}))
+	_, err := m(respond("x", "y"))(routed(t, "a"))
 	require.NoError(t, err)
-	_, err = m.Middleware(failing)(routed(t, "a"))
+	_, err = m(failing)(routed(t, "a"))
 	require.Equal(t, errHandler, err)
 	require.Panics(t, func() {
-		_, _ = m.Middleware(func(*message.Message) ([]*message.Message, error) { panic("on purpose") })(routed(t, "a"))
+		_, _ = m(func(*message.Message) ([]*message.Message, error) { panic("on purpose") })(routed(t, "a"))
 	})
 	require.Len(t, l.handled, 3)
 	for _, h := range l.handled {
@@ -36,6 +36,4 @@ func TestMetrics(t *testing.T) {
 	require.Equal(t, errHandler, l.handled[1].Err)
 	require.True(t, l.handled[2].Panicked)
 	require.False(t, l.handled[1].Panicked)
-	_, err = middleware.Metrics{}.Middleware(respond())(routed(t, "a"))
-	require.ErrorIs(t, err, middleware.ErrNoHook)
 }

@@ -29,23 +29,26 @@ func TestRecommendedOrder(t *testing.T) {
 	require.NoError(t, err)
 	pub, err := wmoutbox.NewPublisher(ob, wmoutbox.Config{})
 	require.NoError(t, err)
-	hook, tracing := &lockedLedger{}, middleware.Tracing{Tracer: quiet{}}
-	dead := middleware.DeadLetter{Publisher: pub, Topic: "dead", InTx: func(ctx context.Context, publish func(context.Context) error) error {
-		return ob.InTx(ctx, func(ctx context.Context, _ *memoutbox.Tx) error { return publish(ctx) })
-	}}
+	hook, tracing := &lockedLedger{}, must(middleware.NewTracing(middleware.TracingConfig{Tracer: quiet{}}))
+	dead := must(middleware.NewDeadLetter(middleware.DeadLetterConfig{
+		Publisher: pub, Topic: "dead",
+		InTx: func(ctx context.Context, publish func(context.Context) error) error {
+			return ob.InTx(ctx, func(ctx context.Context, _ *memoutbox.Tx) error { return publish(ctx) })
+		},
+	}))
 	msgs := keyed(4, "fine", "fails", "panics", "flaky")
 	router, err := message.NewRouter(message.RouterConfig{}, watermill.NopLogger{})
 	require.NoError(t, err)
-	router.AddSubscriberDecorators(middleware.Concurrently{}.Decorate)
+	router.AddSubscriberDecorators(must(middleware.NewConcurrently(middleware.ConcurrentlyConfig{})))
 	router.AddMiddleware(
 		wm.Recoverer,
-		middleware.Metrics{Hook: hook}.Middleware,
-		middleware.Attempts{Counter: counter}.Middleware,
-		dead.Middleware,
-		middleware.Backoff{Initial: time.Millisecond, Retries: 2}.Middleware,
+		must(middleware.NewMetrics(middleware.MetricsConfig{Hook: hook})),
+		must(middleware.NewAttempts(middleware.AttemptsConfig{Counter: counter})),
+		dead,
+		must(middleware.NewBackoff(middleware.BackoffConfig{Initial: time.Millisecond, Retries: 2})),
 		wm.Recoverer, // so that what panics is given up too
 		tracing.Middleware,
-		middleware.Inbox{Processor: newInbox(t)}.Middleware,
+		must(middleware.NewInbox(middleware.InboxConfig{Processor: newInbox(t)})),
 		tracing.Inside,
 		middleware.RollbackOnError,
 	)

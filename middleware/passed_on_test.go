@@ -34,7 +34,7 @@ func TestI12_PassedOn(t *testing.T) {
 		ob := &memory{}
 		msg := routed(t, "a")
 		msg.Metadata.Set(outbox.HeaderEventID, "a")
-		_, err := middleware.Inbox{Processor: newInbox(t), Outbox: ob}.Middleware(forward(2))(msg)
+		_, err := must(middleware.NewInbox(middleware.InboxConfig{Processor: newInbox(t), Outbox: ob}))(forward(2))(msg)
 		require.NoError(t, err)
 		require.Len(t, ob.committed, 2)
 		for n, m := range ob.committed {
@@ -50,7 +50,7 @@ func TestI12_PassedOn(t *testing.T) {
 func TestI12_OwnIDsStay(t *testing.T) {
 	t.Parallel()
 	ob := &memory{}
-	_, err := middleware.Inbox{Processor: newInbox(t), Outbox: ob}.Middleware(func(msg *message.Message) ([]*message.Message, error) {
+	_, err := must(middleware.NewInbox(middleware.InboxConfig{Processor: newInbox(t), Outbox: ob}))(func(msg *message.Message) ([]*message.Message, error) {
 		renamed := msg.Copy()
 		renamed.UUID = "b"
 		return []*message.Message{renamed, msg}, nil
@@ -64,7 +64,7 @@ func TestI12_OwnIDsStay(t *testing.T) {
 func TestI12_PassedOnUnderALease(t *testing.T) {
 	t.Parallel()
 	pub := &shelf{}
-	_, err := middleware.Dedupe{Processor: newDeduper(t), Publisher: pub}.Middleware(forward(1))(routed(t, "a"))
+	_, err := must(middleware.NewDedupe(middleware.DedupeConfig{Processor: newDeduper(t), Publisher: pub}))(forward(1))(routed(t, "a"))
 	require.NoError(t, err)
 	require.Equal(t, []string{middleware.PassedOnID("a", "tester", 0)}, pub.ids)
 }
@@ -72,7 +72,7 @@ func TestI12_PassedOnUnderALease(t *testing.T) {
 // TestN1_TwoHandlersBehindOneLease: A1.
 func TestN1_TwoHandlersBehindOneLease(t *testing.T) {
 	t.Parallel()
-	h := middleware.Dedupe{Processor: newDeduper(t)}.Middleware(forward(0))
+	h := must(middleware.NewDedupe(middleware.DedupeConfig{Processor: newDeduper(t)}))(forward(0))
 	_, err := h(sentTo(t, "points", "1"))
 	require.NoError(t, err)
 	_, err = h(sentTo(t, "mail", "1"))

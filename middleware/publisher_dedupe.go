@@ -8,22 +8,13 @@ import (
 
 	"github.com/leat-go/leat/dedupe"
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/outbox"
 )
 
-// DedupePublisher suppresses repeated publishes of the same message to the same
-// topic, as a handler makes that runs again and gives its messages stable ids, such
-// as by inbox.ChildID.
-//
-//	router.AddPublisherDecorators(middleware.DedupePublisher{Processor: p}.Decorate)
-//
-// It publishes at least once. A repeat is suppressed while the store keeps the
-// record that the publisher has acknowledged the message; a process that dies
-// between that and the record publishes again, so consumers need an inbox all the
-// same. It saves traffic; it guarantees nothing that they could rely on. Messages
-// that must be published exactly if a transaction commits belong in an outbox.
-type DedupePublisher struct {
-	// Processor is required. Its consumer's name stands for the producer, and no
-	// handler may use it: that is dedupe.ErrTwoHandlers.
+// DedupePublisherConfig tunes NewDedupePublisher. Processor is required.
+type DedupePublisherConfig struct {
+	// Processor remembers what was published. Its consumer's name stands for the
+	// producer, and no handler may use it: that is dedupe.ErrTwoHandlers. Required.
 	Processor *dedupe.Processor
 
 	// IDFrom finds the id of a message. Copies of a message must have the same.
@@ -31,29 +22,46 @@ type DedupePublisher struct {
 	IDFrom inbox.IDSource
 }
 
-// Decorate wraps pub; it is a message.PublisherDecorator. The result is as safe
-// for concurrent use as pub. Its error is ErrNoDeduper where there is no
-// Processor.
+// NewDedupePublisher returns a decorator that suppresses repeated publishes of the same
+// message to the same topic, as a handler makes that runs again and gives its messages
+// stable ids, such as by inbox.ChildID.
 //
-// Publish claims all messages of the call, hands those that are new to pub in one
-// call and in their order, and records them: two round trips of the store a
-// message. Where pub fails, all of the call counts as not published. Errors are
-// pub's and those of dedupe.Processor, such as dedupe.ErrBusy while another one
-// publishes the same message: nothing of the call is acknowledged then.
-func (d DedupePublisher) Decorate(pub message.Publisher) (message.Publisher, error) {
-	if d.Processor == nil {
-		return nil, ErrNoDeduper
+//	once, err := middleware.NewDedupePublisher(middleware.DedupePublisherConfig{Processor: p})
+//	router.AddPublisherDecorators(once)
+//
+// It publishes at least once. A repeat is suppressed while the store keeps the
+// record that the publisher has acknowledged the message; a process that dies
+// between that and the record publishes again, so consumers need an inbox all the
+// same. It saves traffic; it guarantees nothing that they could rely on. Messages
+// that must be published exactly if a transaction commits belong in an outbox.
+//
+// The publisher that the decorator returns is as safe for concurrent use as the one that
+// it was given, which must not be nil. Publish claims all messages of the call, hands
+// those that are new on in one call and in their order, and records them: two round
+// trips of the store a message. If that call fails, all of it counts as not published.
+// Errors are those of the publisher and of dedupe.Processor, such as dedupe.ErrBusy while
+// another one publishes the same message: nothing of the call is acknowledged then.
+//
+// Errors of the constructor and of the decorator wrap outbox.ErrInvalidConfig.
+func NewDedupePublisher(cfg DedupePublisherConfig) (message.PublisherDecorator, error) {
+	if cfg.Processor == nil {
+		return nil, outbox.ConfigError("DedupePublisherConfig.Processor", nil, "is required")
 	}
-	if d.IDFrom == nil {
-		d.IDFrom = inbox.DefaultIDSource()
+	if cfg.IDFrom == nil {
+		cfg.IDFrom = inbox.DefaultIDSource()
 	}
-	return &dedupePublisher{Publisher: pub, cfg: d}, nil
+	return func(pub message.Publisher) (message.Publisher, error) {
+		if pub == nil {
+			return nil, outbox.ConfigError("publisher", nil, "must not be nil")
+		}
+		return &dedupePublisher{Publisher: pub, cfg: cfg}, nil
+	}, nil
 }
 
 type dedupePublisher struct {
 	message.Publisher
 
-	cfg DedupePublisher
+	cfg DedupePublisherConfig
 }
 
 // outgoing is a message with the key that it is remembered by.

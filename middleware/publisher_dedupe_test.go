@@ -23,7 +23,7 @@ func messages(ids ...string) []*message.Message {
 
 func decorate(t *testing.T, pub message.Publisher) message.Publisher {
 	t.Helper()
-	decorated, err := middleware.DedupePublisher{Processor: newDeduper(t)}.Decorate(pub)
+	decorated, err := must(middleware.NewDedupePublisher(middleware.DedupePublisherConfig{Processor: newDeduper(t)}))(pub)
 	require.NoError(t, err)
 	return decorated
 }
@@ -68,7 +68,7 @@ func (a *again) Publish(topic string, msgs ...*message.Message) error {
 	return a.shelf.Publish(topic, msgs...)
 }
 
-func TestDedupePublisher_BusyAndMisuse(t *testing.T) {
+func TestDedupePublisher_RefusesMessages(t *testing.T) {
 	t.Parallel()
 	pub := &again{}
 	pub.p = decorate(t, pub)
@@ -78,11 +78,9 @@ func TestDedupePublisher_BusyAndMisuse(t *testing.T) {
 
 	require.ErrorIs(t, pub.p.Publish("a", messages("2", "")...), dedupe.ErrNoID)
 	require.Equal(t, []string{"1"}, pub.ids)
-	_, err := middleware.DedupePublisher{}.Decorate(pub)
-	require.ErrorIs(t, err, middleware.ErrNoDeduper)
-	broken, err := middleware.DedupePublisher{
+	broken, err := must(middleware.NewDedupePublisher(middleware.DedupePublisherConfig{
 		Processor: newDeduper(t), IDFrom: func(*message.Message) (string, error) { return "", errHandler },
-	}.Decorate(pub)
+	}))(pub)
 	require.NoError(t, err)
 	require.ErrorIs(t, broken.Publish("a", messages("1")...), errHandler)
 }
@@ -101,7 +99,7 @@ func (printer) Close() error { return nil }
 
 // A handler that runs again makes the same messages, with the same ids: they are
 // published once.
-func ExampleDedupePublisher() {
+func ExampleNewDedupePublisher() {
 	store, err := memdedupe.New(memdedupe.Config{})
 	if err != nil {
 		fmt.Println(err)
@@ -112,7 +110,12 @@ func ExampleDedupePublisher() {
 		fmt.Println(err)
 		return
 	}
-	pub, err := middleware.DedupePublisher{Processor: processor}.Decorate(printer{})
+	once, err := middleware.NewDedupePublisher(middleware.DedupePublisherConfig{Processor: processor})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	pub, err := once(printer{}) // router.AddPublisherDecorators does this
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -2,47 +2,91 @@ package middleware
 
 import (
 	"context"
-	"errors"
+	"fmt"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/outbox"
 )
 
-// ErrNoRedriver is returned by RunRedrive where the Processor cannot redrive.
-var ErrNoRedriver = errors.New("leat: middleware.Inbox's Processor has no RunRedrive")
-
-// Redriver is a Processor that runs messages again which people have redriven.
-// *inbox.Processor and all that embed it are one.
-type Redriver interface {
+// redriver is a Processor that runs messages again which operators have redriven.
+type redriver interface {
 	Processor
 
 	// RunRedrive is inbox.Processor's.
 	RunRedrive(ctx context.Context, handle func(ctx context.Context, msg *message.Message) error) error
 }
 
-var _ Redriver = (*inbox.Processor)(nil)
+var _ redriver = (*inbox.Processor)(nil)
 
-// RunRedrive runs the messages that people have redriven through h, until ctx ends:
-// the way in which parked messages come to the handler that a router has behind
-// Middleware. What h returns is put into the Outbox under topic, the one that the
-// handler was registered with; it may be empty where h returns nothing. Wrap h in
-// those of the router's middlewares that it needs. The Inbox needs a Processor: that
-// of the one handler, which For would return. Errors: ErrNoProcessor, ErrNoRedriver, or that of the Processor's RunRedrive.
-func (i Inbox) RunRedrive(ctx context.Context, topic string, h message.HandlerFunc) error {
-	if i.Processor == nil {
-		return ErrNoProcessor
+// RedriveConfig tunes NewRedrive. Processor and Handler are required.
+type RedriveConfig struct {
+	// Processor is the inbox of the one handler: that of InboxConfig.Processor, or what
+	// InboxConfig.For returns for its name. It must have the method RunRedrive of
+	// *inbox.Processor, as all have that embed one. Required.
+	Processor Processor
+
+	// Handler runs the messages. Wrap it in those of the router's middlewares that it
+	// needs, but not in NewInbox's. Required.
+	Handler message.HandlerFunc
+
+	// Topic is the topic of the messages that Handler returns: the one that the handler
+	// was registered with. It needs an Outbox. Defaults to none: a Handler that returns
+	// messages fails with ErrNoDestination.
+	Topic string
+
+	// Outbox and KeyFunc are those of InboxConfig. Default to none, and to
+	// outbox.KeyFromMetadata.
+	Outbox  outbox.Enqueuer
+	KeyFunc outbox.KeyFunc
+}
+
+func (c RedriveConfig) validate() error {
+	_, redrives := c.Processor.(redriver)
+	switch {
+	case c.Processor == nil:
+		return outbox.ConfigError("RedriveConfig.Processor", nil, "is required")
+	case !redrives:
+		return outbox.ConfigError("RedriveConfig.Processor", fmt.Sprintf("%T", c.Processor), "has no method RunRedrive")
+	case c.Handler == nil:
+		return outbox.ConfigError("RedriveConfig.Handler", nil, "is required")
+	case c.Topic != "" && c.Outbox == nil:
+		return outbox.ConfigError("RedriveConfig.Topic", c.Topic, "has no meaning without Outbox")
+	case c.KeyFunc != nil && c.Outbox == nil:
+		return outbox.ConfigError("RedriveConfig.KeyFunc", "set", "has no meaning without Outbox")
+	default:
+		return nil
 	}
-	redriver, ok := i.Processor.(Redriver)
-	if !ok {
-		return ErrNoRedriver
+}
+
+// Redrive runs the messages that operators have redriven through a handler: the way in
+// which parked messages come to the handler that a router has behind NewInbox.
+type Redrive struct {
+	cfg       RedriveConfig
+	processor redriver
+}
+
+// NewRedrive returns a Redrive. Errors wrap outbox.ErrInvalidConfig.
+func NewRedrive(cfg RedriveConfig) (*Redrive, error) {
+	if err := cfg.validate(); err != nil {
+		return nil, err
 	}
-	return redriver.RunRedrive(ctx, func(ctx context.Context, msg *message.Message) error {
-		parent := parentOf(i.Processor, msg) //nolint:contextcheck // the message has one of its own
-		produced, err := h(msg)
+	processor, _ := cfg.Processor.(redriver) // validate has looked
+	return &Redrive{cfg: cfg, processor: processor}, nil
+}
+
+// Run runs what is redriven until ctx ends. What Handler returns is put into the Outbox
+// under Topic, in the transaction of its effects. Errors are those of the Processor's
+// RunRedrive, which any number of goroutines and processes may call.
+func (r *Redrive) Run(ctx context.Context) error {
+	to := inboxes{InboxConfig{Outbox: r.cfg.Outbox, KeyFunc: r.cfg.KeyFunc}}
+	return r.processor.RunRedrive(ctx, func(ctx context.Context, msg *message.Message) error {
+		parent := parentOf(r.processor, msg) //nolint:contextcheck // the message has one of its own
+		produced, err := r.cfg.Handler(msg)
 		if err != nil {
 			return err
 		}
-		return i.enqueue(ctx, topic, parent.passOn(produced))
+		return to.enqueue(ctx, r.cfg.Topic, parent.passOn(produced))
 	})
 }

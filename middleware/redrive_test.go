@@ -33,23 +33,18 @@ func TestI2_RedrivenMessagesGoToTheOutbox(t *testing.T) {
 		OnFailure: inbox.Policy{Action: inbox.Park}, RedrivePoll: time.Millisecond, Hooks: []inbox.Hook{stopper{cancel}},
 	}})
 	require.NoError(t, err)
-	mw := middleware.Inbox{Processor: in, Outbox: ob}
-	_, err = mw.Middleware(func(*message.Message) ([]*message.Message, error) { return nil, inbox.Permanent(errHandler) })(routed(t, "a"))
+	once := must(middleware.NewInbox(middleware.InboxConfig{Processor: in, Outbox: ob}))
+	_, err = once(func(*message.Message) ([]*message.Message, error) { return nil, inbox.Permanent(errHandler) })(routed(t, "a"))
 	require.NoError(t, err)
 	require.Empty(t, ob.committed)
 	require.Equal(t, 1, store.Redrive("tester", func(meminbox.ParkedMessage) bool { return true }))
 
-	require.NoError(t, mw.RunRedrive(ctx, "out", respond("x")))
+	redrive := must(middleware.NewRedrive(middleware.RedriveConfig{
+		Processor: in, Handler: respond("x"), Topic: "out", Outbox: ob,
+	}))
+	require.NoError(t, redrive.Run(ctx))
 
 	require.Len(t, ob.committed, 1)
 	require.Equal(t, "out", ob.committed[0].Topic)
 	require.Empty(t, store.Parked("tester"))
-}
-
-type onlyProcess struct{ middleware.Processor }
-
-func TestRedrive_Misuse(t *testing.T) {
-	t.Parallel()
-	require.ErrorIs(t, middleware.Inbox{}.RunRedrive(t.Context(), "", respond()), middleware.ErrNoProcessor)
-	require.ErrorIs(t, middleware.Inbox{Processor: onlyProcess{}}.RunRedrive(t.Context(), "", respond()), middleware.ErrNoRedriver)
 }

@@ -6,10 +6,9 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
-)
 
-// ErrNoTracer is returned for every message by a Tracing without a Tracer.
-var ErrNoTracer = errors.New("leat: middleware.Tracing has no Tracer")
+	"github.com/leat-go/leat/outbox"
+)
 
 // errTracePanicked is what the spans of a handler end with that panicked.
 var errTracePanicked = errors.New("handler panicked")
@@ -52,12 +51,23 @@ type Tracer interface {
 	Begin(ctx context.Context, s Span) (inside context.Context, end func(at time.Time, err error))
 }
 
+// TracingConfig tunes NewTracing. Tracer is required.
+type TracingConfig struct {
+	// Tracer begins the spans. Required.
+	Tracer Tracer
+}
+
 // Tracing continues the trace of the message's producer. Middleware stands just
 // outside Inbox, so that each try is a span of its own; Inside just inside, and
-// splits it into claim, handler and commit.
-type Tracing struct {
-	// Tracer is required.
-	Tracer Tracer
+// splits it into claim, handler and commit. It is safe for concurrent use.
+type Tracing struct{ tracer Tracer }
+
+// NewTracing returns a Tracing. Errors wrap outbox.ErrInvalidConfig.
+func NewTracing(cfg TracingConfig) (*Tracing, error) {
+	if cfg.Tracer == nil {
+		return nil, outbox.ConfigError("TracingConfig.Tracer", nil, "is required")
+	}
+	return &Tracing{tracer: cfg.Tracer}, nil
 }
 
 type traceKey struct{}
@@ -70,15 +80,12 @@ type trace struct {
 }
 
 // Middleware wraps h. It is safe for concurrent use.
-func (t Tracing) Middleware(h message.HandlerFunc) message.HandlerFunc {
-	if t.Tracer == nil {
-		return refuse(ErrNoTracer)
-	}
+func (t *Tracing) Middleware(h message.HandlerFunc) message.HandlerFunc {
 	return func(msg *message.Message) (produced []*message.Message, err error) {
 		orig := msg.Context()
 		s := span(orig, SpanProcess, msg)
 		s.Headers = msg.Metadata
-		ctx, end := t.Tracer.Begin(orig, s)
+		ctx, end := t.tracer.Begin(orig, s)
 		state := &trace{began: s.Began}
 		msg.SetContext(context.WithValue(ctx, traceKey{}, state))
 		cause := errTracePanicked
@@ -99,10 +106,7 @@ func (t Tracing) Middleware(h message.HandlerFunc) message.HandlerFunc {
 }
 
 // Inside wraps h within the Inbox. Without Middleware outside, it does nothing.
-func (t Tracing) Inside(h message.HandlerFunc) message.HandlerFunc {
-	if t.Tracer == nil {
-		return refuse(ErrNoTracer)
-	}
+func (t *Tracing) Inside(h message.HandlerFunc) message.HandlerFunc {
 	return func(msg *message.Message) (produced []*message.Message, err error) {
 		orig := msg.Context()
 		state, ok := orig.Value(traceKey{}).(*trace)
@@ -113,7 +117,7 @@ func (t Tracing) Inside(h message.HandlerFunc) message.HandlerFunc {
 		now := s.Began
 		s.Began = state.began
 		t.past(orig, s, now, nil)
-		ctx, end := t.Tracer.Begin(orig, span(orig, SpanHandle, msg))
+		ctx, end := t.tracer.Begin(orig, span(orig, SpanHandle, msg))
 		msg.SetContext(ctx)
 		cause := errTracePanicked
 		defer func() {
@@ -128,8 +132,8 @@ func (t Tracing) Inside(h message.HandlerFunc) message.HandlerFunc {
 }
 
 // past makes a span that is over.
-func (t Tracing) past(ctx context.Context, s Span, at time.Time, err error) {
-	_, end := t.Tracer.Begin(ctx, s)
+func (t *Tracing) past(ctx context.Context, s Span, at time.Time, err error) {
+	_, end := t.tracer.Begin(ctx, s)
 	end(at, err)
 }
 

@@ -37,9 +37,9 @@ func (s *spans) Begin(ctx context.Context, sp middleware.Span) (context.Context,
 func TestTracing(t *testing.T) {
 	t.Parallel()
 	s := &spans{}
-	tr := middleware.Tracing{Tracer: s}
+	tr := must(middleware.NewTracing(middleware.TracingConfig{Tracer: s}))
 	tries := 0
-	h := tr.Middleware(middleware.Inbox{Processor: newInbox(t)}.Middleware(tr.Inside(func(msg *message.Message) ([]*message.Message, error) {
+	h := tr.Middleware(must(middleware.NewInbox(middleware.InboxConfig{Processor: newInbox(t)}))(tr.Inside(func(msg *message.Message) ([]*message.Message, error) {
 		require.Equal(t, "handle", msg.Context().Value(spanKey{}))
 		if tries++; tries == 1 {
 			return nil, errHandler
@@ -69,10 +69,10 @@ func TestTracing(t *testing.T) {
 	require.Len(t, s.log, 9)
 }
 
-func TestTracing_PanicsAndMisuse(t *testing.T) {
+func TestTracing_Panics(t *testing.T) {
 	t.Parallel()
 	s := &spans{}
-	tr := middleware.Tracing{Tracer: s}
+	tr := must(middleware.NewTracing(middleware.TracingConfig{Tracer: s}))
 	h := wm.Recoverer(tr.Middleware(tr.Inside(func(*message.Message) ([]*message.Message, error) { panic("on purpose") })))
 	_, err := h(routed(t, "a"))
 	require.Error(t, err)
@@ -84,8 +84,4 @@ func TestTracing_PanicsAndMisuse(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, produced, 1)
 	require.Len(t, s.log, 4, "nothing is outside")
-	for _, wrap := range []message.HandlerMiddleware{middleware.Tracing{}.Middleware, middleware.Tracing{}.Inside} {
-		_, err = wrap(respond())(routed(t, "a"))
-		require.ErrorIs(t, err, middleware.ErrNoTracer)
-	}
 }

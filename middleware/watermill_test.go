@@ -29,12 +29,12 @@ func TestI4_SwallowedErrors(t *testing.T) {
 	effects := 0
 	h := writing(&effects, func() error { return errHandler })
 
-	_, err := middleware.Inbox{Processor: newInbox(t)}.Middleware(swallow(middleware.RollbackOnError(h)))(routed(t, "a"))
+	_, err := must(middleware.NewInbox(middleware.InboxConfig{Processor: newInbox(t)}))(swallow(middleware.RollbackOnError(h)))(routed(t, "a"))
 	require.ErrorIs(t, err, inbox.ErrRollbackOnly)
 	require.ErrorIs(t, err, errHandler)
 	require.Zero(t, effects)
 
-	_, err = middleware.Inbox{Processor: newInbox(t)}.Middleware(swallow(h))(routed(t, "a"))
+	_, err = must(middleware.NewInbox(middleware.InboxConfig{Processor: newInbox(t)}))(swallow(h))(routed(t, "a"))
 	require.NoError(t, err)
 	require.Equal(t, 1, effects)
 }
@@ -51,7 +51,7 @@ func TestI4_SwallowedPanics(t *testing.T) {
 		}
 	}
 
-	_, err := middleware.Inbox{Processor: newInbox(t)}.Middleware(swallow(middleware.RollbackOnError(h)))(routed(t, "a"))
+	_, err := must(middleware.NewInbox(middleware.InboxConfig{Processor: newInbox(t)}))(swallow(middleware.RollbackOnError(h)))(routed(t, "a"))
 
 	require.ErrorIs(t, err, inbox.ErrRollbackOnly)
 	require.ErrorContains(t, err, "panicked")
@@ -62,7 +62,7 @@ func TestRollbackOnErrorLetsSuccessAndTheUnguardedPass(t *testing.T) {
 	t.Parallel()
 	effects := 0
 	h := middleware.RollbackOnError(writing(&effects, func() error { return nil }))
-	_, err := middleware.Inbox{Processor: newInbox(t)}.Middleware(h)(routed(t, "a"))
+	_, err := must(middleware.NewInbox(middleware.InboxConfig{Processor: newInbox(t)}))(h)(routed(t, "a"))
 	require.NoError(t, err)
 	require.Equal(t, 1, effects)
 
@@ -85,7 +85,7 @@ func TestI3_InstantAckIsRefused(t *testing.T) {
 			t.Parallel()
 			effects := 0
 			h := writing(&effects, func() error { return nil })
-			_, err := wrap(middleware.Inbox{Processor: newInbox(t)}.Middleware, h)(routed(t, "a"))
+			_, err := wrap(must(middleware.NewInbox(middleware.InboxConfig{Processor: newInbox(t)})), h)(routed(t, "a"))
 			require.ErrorIs(t, err, inbox.ErrAckedBeforeCommit)
 			require.Zero(t, effects)
 		})

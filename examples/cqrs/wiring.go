@@ -106,10 +106,14 @@ func add(ctx context.Context, a *app, events *cqrs.EventProcessor, handler cqrs.
 	if err := in.Migrate(ctx); err != nil {
 		return err
 	}
+	once, err := middleware.NewInbox(middleware.InboxConfig{Processor: in, Outbox: a.ob})
+	if err != nil {
+		return err
+	}
 	h, err := events.AddHandler(handler)
 	if err != nil {
 		return err
 	}
-	h.AddMiddleware(middleware.Inbox{Processor: in, Outbox: a.ob}.Middleware)
+	h.AddMiddleware(once)
 	return nil
 }

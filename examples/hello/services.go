@@ -55,8 +55,12 @@ func (l *loyalty) router(in *meminbox.Inbox, subscriber message.Subscriber) (*me
 	if err != nil {
 		return nil, err
 	}
+	once, err := middleware.NewInbox(middleware.InboxConfig{Processor: in})
+	if err != nil {
+		return nil, err
+	}
 	handler := router.AddConsumerHandler("loyalty", topic, subscriber, l.count)
-	handler.AddMiddleware(middleware.Inbox{Processor: in}.Middleware) // this is the line
+	handler.AddMiddleware(once) // this is the line
 	return router, nil
 }
 

@@ -90,8 +90,10 @@ func newRouter(s settings, in *pginbox.Inbox, ob *pgoutbox.Outbox, bench *consum
 		return nil, err
 	}
 
-	once := middleware.Inbox{Processor: in, Outbox: ob}.Middleware // this is the line
-
+	once, err := middleware.NewInbox(middleware.InboxConfig{Processor: in, Outbox: ob}) // this is the line
+	if err != nil {
+		return nil, err
+	}
 	router.AddMiddleware(bench.tally, s.Sabotage.guard(once, ob), bench.stumble)
 	router.AddHandler("count", s.Topic, sub, s.Counted, pub, count)
 	return router, nil

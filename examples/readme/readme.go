@@ -72,8 +72,12 @@ func Consume(ctx context.Context, pool *pgxpool.Pool, router *message.Router, su
 		return err
 	}
 
-	// The one line that an existing router gains: an inbox for each handler, by its name.
-	router.AddMiddleware(middleware.Inbox{For: in.For}.Middleware)
+	// An inbox for each handler, by its name. The last line is what an existing router gains.
+	once, err := middleware.NewInbox(middleware.InboxConfig{For: in.For})
+	if err != nil {
+		return err
+	}
+	router.AddMiddleware(once)
 
 	router.AddConsumerHandler("loyalty", "orders", subscriber, func(msg *message.Message) error {
 		tx := pginbox.Tx(msg.Context()) // commits with the message id, or not at all

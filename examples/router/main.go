@@ -90,7 +90,11 @@ func bill(ctx context.Context, s *servers.Servers, in *pginbox.Inbox, ob *pgoutb
 	defer stop()
 	router.AddMiddleware(servers.StopAfter(3, stop)) // only the example ends
 
-	router.AddMiddleware(middleware.Inbox{Processor: in, Outbox: ob}.Middleware) // the one line
+	once, err := middleware.NewInbox(middleware.InboxConfig{Processor: in, Outbox: ob})
+	if err != nil {
+		return err
+	}
+	router.AddMiddleware(once) // the one line
 
 	router.AddHandler("billing", orders, sub, invoices, pub, func(msg *message.Message) ([]*message.Message, error) {
 		order := string(msg.Payload)

@@ -73,10 +73,13 @@ func checkTogether(ctx context.Context, s Subject) error {
 	if err != nil {
 		return err
 	}
-	mw := middleware.Inbox{Processor: p, Outbox: s.Outbox()}.Middleware
+	once, err := middleware.NewInbox(middleware.InboxConfig{Processor: p, Outbox: s.Outbox()})
+	if err != nil {
+		return err
+	}
 	return errors.Join(
-		route(ctx, mw, "a", produce(s, "a", "child")),
-		route(ctx, mw, "a", produce(s, "again", "again")),
+		route(ctx, once, "a", produce(s, "a", "child")),
+		route(ctx, once, "a", produce(s, "again", "again")),
 		wantEffects(ctx, s, "a"),
 		wantRecorded(ctx, s, "a", true),
 		wantEnqueued(ctx, s, "child"),
@@ -123,13 +126,18 @@ func checkFailedEnqueue(ctx context.Context, s Subject) error {
 	if err != nil {
 		return err
 	}
-	h := middleware.Inbox{Processor: p}.Middleware(produce(s, "a", "child"))
-	if _, err := h(newMessage(ctx, "a")); !errors.Is(err, middleware.ErrNoOutbox) {
-		return fmt.Errorf("without an outbox: error %w, want %w", orNone(err), middleware.ErrNoOutbox)
-	}
-	h = middleware.Inbox{Processor: p, Outbox: s.Outbox()}.Middleware(produce(s, "a", "child"))
-	if _, err := h(newMessage(ctx, "a")); !errors.Is(err, middleware.ErrNoPublishTopic) {
-		return fmt.Errorf("without a topic: error %w, want %w", orNone(err), middleware.ErrNoPublishTopic)
+	for without, cfg := range map[string]middleware.InboxConfig{
+		"an outbox": {Processor: p},
+		"a topic":   {Processor: p, Outbox: s.Outbox()}, // newMessage comes through no router
+	} {
+		once, err := middleware.NewInbox(cfg)
+		if err != nil {
+			return err
+		}
+		_, err = once(produce(s, "a", "child"))(newMessage(ctx, "a"))
+		if !errors.Is(err, middleware.ErrNoDestination) {
+			return fmt.Errorf("without %s: error %w, want %w", without, orNone(err), middleware.ErrNoDestination)
+		}
 	}
 	return errors.Join(wantEffects(ctx, s), wantRecorded(ctx, s, "a", false), wantEnqueued(ctx, s))
 }

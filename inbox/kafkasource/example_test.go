@@ -62,7 +62,12 @@ func ExampleSubscriber() {
 		fmt.Println(err)
 		return
 	}
-	router.AddMiddleware(middleware.Inbox{Processor: in}.Middleware)
+	once, err := middleware.NewInbox(middleware.InboxConfig{Processor: in})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	router.AddMiddleware(once)
 	done := make(chan struct{})
 	router.AddConsumerHandler("points", "orders", sub, func(msg *message.Message) error {
 		meminbox.FromContext(msg.Context()).OnCommit(func() {

@@ -101,7 +101,9 @@ func work(
 	require.NoError(t, err)
 	router, err := message.NewRouter(message.RouterConfig{}, watermill.NopLogger{})
 	require.NoError(t, err)
-	router.AddMiddleware(middleware.Inbox{Processor: in}.Middleware)
+	once, err := middleware.NewInbox(middleware.InboxConfig{Processor: in})
+	require.NoError(t, err)
+	router.AddMiddleware(once)
 	router.AddConsumerHandler("handler", topic, w.sub, func(msg *message.Message) error {
 		ctx := msg.Context()
 		if _, err := pginbox.Tx(ctx).Exec(ctx, "INSERT INTO effects VALUES ($1, $2)", msg.UUID, by); err != nil {

@@ -49,7 +49,11 @@ func consumerProcess() error {
 	if err != nil {
 		return err
 	}
-	router.AddMiddleware(middleware.Inbox{Processor: in}.Middleware)
+	once, err := middleware.NewInbox(middleware.InboxConfig{Processor: in})
+	if err != nil {
+		return err
+	}
+	router.AddMiddleware(once)
 	router.AddConsumerHandler("handler", os.Getenv(envConsumerTopic), sub, func(msg *message.Message) error {
 		_, err := pginbox.Tx(msg.Context()).Exec(msg.Context(), "INSERT INTO effects VALUES ($1, 'process')", msg.UUID)
 		return err

@@ -45,7 +45,7 @@ type Inbox struct {
 }
 
 // For returns the inbox of the handler called handler in Watermill's router, for
-// middleware.Inbox.For: another consumer of the same Store, called by in's name, a
+// middleware.InboxConfig.For: another consumer of the same Store, called by in's name, a
 // slash and the handler's. The result is an *Inbox. Errors wrap
 // outbox.ErrInvalidConfig.
 func (in *Inbox) For(handler string) (inbox.Runner, error) {

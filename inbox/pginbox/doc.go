@@ -4,7 +4,8 @@
 //
 //	in, err := pginbox.New(pool, "loyalty", pginbox.Config{})
 //	err = in.Migrate(ctx)
-//	router.AddMiddleware(middleware.Inbox{For: in.For, Outbox: ob}.Middleware)
+//	once, err := middleware.NewInbox(middleware.InboxConfig{For: in.For, Outbox: ob})
+//	router.AddMiddleware(once)
 //
 // One inbox remembers the messages of one handler. For makes one for each handler
 // of a router, by its name; Handle and a handler's own AddMiddleware take the inbox

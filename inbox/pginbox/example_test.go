@@ -94,7 +94,11 @@ func ExampleTx() {
 			fmt.Println(tag)
 			return nil, err
 		}
-		routed := middleware.Inbox{Processor: in}.Middleware(handler) // router.AddMiddleware does this
+		once, err := middleware.NewInbox(middleware.InboxConfig{Processor: in})
+		if err != nil {
+			return err
+		}
+		routed := once(handler) // router.AddMiddleware does this
 		for range 2 {
 			if _, err := routed(message.NewMessage("order-1 paid", []byte("alice"))); err != nil {
 				return err

@@ -31,7 +31,9 @@ func TestN1_For(t *testing.T) {
 	require.NoError(t, err)
 	in := p.(*pginbox.Inbox)
 
-	h := middleware.Inbox{For: in.For}.Middleware(func(msg *message.Message) ([]*message.Message, error) {
+	once, err := middleware.NewInbox(middleware.InboxConfig{For: in.For})
+	require.NoError(t, err)
+	h := once(func(msg *message.Message) ([]*message.Message, error) {
 		return nil, s.Write(msg.Context(), message.HandlerNameFromCtx(msg.Context()))
 	})
 	for range 2 {

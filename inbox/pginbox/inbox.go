@@ -38,7 +38,7 @@ func New(pool *pgxpool.Pool, consumer string, cfg Config) (*Inbox, error) {
 }
 
 // For returns the inbox of the handler called handler in Watermill's router, for
-// middleware.Inbox.For: another consumer in the same tables, with the same Config,
+// middleware.InboxConfig.For: another consumer in the same tables, with the same Config,
 // called by in's name, a slash and the handler's. A handler that is renamed begins
 // with an empty memory. Parked and the like of a handler's messages are those of New
 // with that name. The result is an *Inbox. Errors wrap outbox.ErrInvalidConfig.

@@ -75,7 +75,9 @@ func TestI1_I3_OnKafka(t *testing.T) {
 		return all, distinct
 	}
 
-	stop := consume(t, broker, group, topic, middleware.Inbox{Processor: in}, h.handle)
+	once, err := middleware.NewInbox(middleware.InboxConfig{Processor: in})
+	require.NoError(t, err)
+	stop := consume(t, broker, group, topic, once, h.handle)
 	ends.await(t, inbox.OutcomeCommitted, messages)
 	stop()
 	require.Len(t, h.failed, messages/3)
@@ -84,7 +86,7 @@ func TestI1_I3_OnKafka(t *testing.T) {
 
 	_, err = admin.DeleteGroup(t.Context(), group) // its offsets go back to the start
 	require.NoError(t, err)
-	stop = consume(t, broker, group, topic, middleware.Inbox{Processor: in}, h.handle)
+	stop = consume(t, broker, group, topic, once, h.handle)
 	ends.await(t, inbox.OutcomeDuplicate, messages)
 	stop()
 	all, distinct = effects()
@@ -122,7 +124,7 @@ func (h *flaky) handle(msg *message.Message) error {
 
 // consume runs a router on topic until the function that it returns is called.
 func consume(
-	t *testing.T, broker *testenv.KafkaEnv, group, topic string, mw middleware.Inbox, handle message.NoPublishHandlerFunc,
+	t *testing.T, broker *testenv.KafkaEnv, group, topic string, once message.HandlerMiddleware, handle message.NoPublishHandlerFunc,
 ) (stop func()) {
 	t.Helper()
 	cfg := kafka.DefaultSaramaSubscriberConfig()
@@ -134,7 +136,7 @@ func consume(
 	require.NoError(t, err)
 	router, err := message.NewRouter(message.RouterConfig{}, watermill.NopLogger{})
 	require.NoError(t, err)
-	router.AddMiddleware(mw.Middleware)
+	router.AddMiddleware(once)
 	router.AddConsumerHandler("handler", topic, sub, handle)
 	ended := make(chan error, 1)
 	go func() { ended <- router.Run(context.Background()) }()

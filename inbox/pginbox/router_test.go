@@ -33,7 +33,8 @@ func newStation(t *testing.T) *station {
 	p, err := s.Open("station", inbox.Config{BusyDelay: time.Millisecond})
 	require.NoError(t, err)
 	st := &station{subject: s, outbox: &capture{Enqueuer: s.Outbox()}}
-	st.inbox = middleware.Inbox{Processor: p, Outbox: st.outbox}.Middleware
+	st.inbox, err = middleware.NewInbox(middleware.InboxConfig{Processor: p, Outbox: st.outbox})
+	require.NoError(t, err)
 	return st
 }
 

@@ -92,7 +92,11 @@ func stormProcess() error {
 		if err != nil {
 			return err
 		}
-		router.AddMiddleware(middleware.Inbox{Processor: in}.Middleware)
+		once, err := middleware.NewInbox(middleware.InboxConfig{Processor: in})
+		if err != nil {
+			return err
+		}
+		router.AddMiddleware(once)
 	}
 	router.AddConsumerHandler("storm", os.Getenv(envStormTopic), sub, stormHandler(func(ctx context.Context, id string) error {
 		if tx := pginbox.Tx(ctx); tx != nil {

@@ -3,7 +3,8 @@
 //
 //	in, err := pginbox.New(pool, "loyalty", pginbox.Config{})
 //	tiers, err := twotier.New(in, twotier.Config{Scope: in.Scope})
-//	handler.AddMiddleware(middleware.Inbox{Processor: tiers, Outbox: ob}.Middleware)
+//	once, err := middleware.NewInbox(middleware.InboxConfig{Processor: tiers, Outbox: ob})
+//	handler.AddMiddleware(once)
 //
 // The caches hold the ids of messages whose transactions have committed, written
 // after the commit, and nothing else: no reservations, no Bloom filter, whose

@@ -32,7 +32,12 @@ func ExampleProcessor() {
 		fmt.Println(err)
 		return
 	}
-	h := middleware.Inbox{Processor: tiers}.Middleware(func(msg *message.Message) ([]*message.Message, error) {
+	once, err := middleware.NewInbox(middleware.InboxConfig{Processor: tiers})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	h := once(func(msg *message.Message) ([]*message.Message, error) {
 		fmt.Println("10 points for", msg.UUID)
 		return nil, nil
 	})

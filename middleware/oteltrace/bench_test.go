@@ -16,7 +16,8 @@ import (
 func BenchmarkTracer(b *testing.B) {
 	tracer, err := oteltrace.New(noop.NewTracerProvider(), oteltrace.Config{})
 	require.NoError(b, err)
-	tracing := middleware.Tracing{Tracer: tracer}
+	tracing, err := middleware.NewTracing(middleware.TracingConfig{Tracer: tracer})
+	require.NoError(b, err)
 	handled := 0
 	handle := func(*message.Message) ([]*message.Message, error) {
 		handled++

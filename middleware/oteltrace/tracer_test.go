@@ -100,8 +100,11 @@ func process(t *testing.T, cfg oteltrace.Config, header, value string) []*record
 	require.NoError(t, err)
 	in, err := meminbox.New("tester", meminbox.Config{})
 	require.NoError(t, err)
-	tracing := middleware.Tracing{Tracer: tr}
-	h := tracing.Middleware(middleware.Inbox{Processor: in}.Middleware(tracing.Inside(
+	tracing, err := middleware.NewTracing(middleware.TracingConfig{Tracer: tr})
+	require.NoError(t, err)
+	once, err := middleware.NewInbox(middleware.InboxConfig{Processor: in})
+	require.NoError(t, err)
+	h := tracing.Middleware(once(tracing.Inside(
 		func(msg *message.Message) ([]*message.Message, error) {
 			require.Equal(t, "handle", r.spans[2].name)
 			require.Equal(t, r.spans[2].ctx, trace.SpanContextFromContext(msg.Context()))

@@ -103,8 +103,8 @@ func dedupeMutants() []Mutant {
 			Name: "handlers-messages-are-dropped", Breaks: []string{"D6"},
 			Change:  "a handler counts as done although its messages were not published",
 			File:    "middleware/dedupe.go",
-			Old:     `d.Publisher.Publish(topic, parent.passOn(produced)...)`,
-			New:     `d.Publisher.Publish(topic, parent.passOn(nil)...)`,
+			Old:     `d.cfg.Publisher.Publish(topic, parent.passOn(produced)...)`,
+			New:     `d.cfg.Publisher.Publish(topic, parent.passOn(nil)...)`,
 			Package: "middleware", Test: "TestD6_PublishedBeforeDone",
 		},
 		{

@@ -166,8 +166,8 @@ func messageMutants() []Mutant {
 			Name: "returned-messages-outside-the-transaction", Breaks: []string{"I2"},
 			Change:  "what the handler returns is enqueued under another context than the transaction's",
 			File:    "middleware/inbox.go",
-			Old:     `i.Outbox.EnqueueContext(ctx, msgs...)`,
-			New:     `i.Outbox.EnqueueContext(context.Background(), msgs...)`,
+			Old:     `i.cfg.Outbox.EnqueueContext(ctx, msgs...)`,
+			New:     `i.cfg.Outbox.EnqueueContext(context.Background(), msgs...)`,
 			Package: "middleware", Test: "TestI2_ReturnedMessagesGoToTheOutbox",
 		},
 		{

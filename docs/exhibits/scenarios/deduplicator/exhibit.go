@@ -1,5 +1,5 @@
 // Package deduplicator shows what Watermill's middleware.Deduplicator makes of a
-// redelivery, and what leat's middleware.Dedupe makes of it.
+// redelivery, and what leat's middleware.NewDedupe makes of it.
 package deduplicator
 
 import (

@@ -87,7 +87,7 @@ func onDedupe(consumer string, sc scenario) exhibit.Side {
 			if err != nil {
 				return nil, err
 			}
-			return middleware.Dedupe{Processor: p}.Middleware, nil
+			return middleware.NewDedupe(middleware.DedupeConfig{Processor: p})
 		})
 	}
 }

@@ -44,13 +44,17 @@ func closedOnLeat(ctx context.Context, bed *testbed.Testbed) (exhibit.Outcome, e
 	if err := errors.Join(err1, err2); err != nil {
 		return exhibit.Outcome{}, err
 	}
+	once, err := middleware.NewInbox(middleware.InboxConfig{Processor: in})
+	if err != nil {
+		return exhibit.Outcome{}, err
+	}
 	if err := send(ctx, bed, "closed_on_leat", topic, kafkasink.Config{}, "m1"); err != nil {
 		return exhibit.Outcome{}, err
 	}
 	return restart(ctx, bed, topic, "closed-leat", effects, func(msg *message.Message) error {
 		_, err := pginbox.Tx(msg.Context()).Exec(msg.Context(), effects.Insert, msg.UUID)
 		return err
-	}, middleware.Inbox{Processor: in}.Middleware)
+	}, once)
 }
 
 // restart handles the message in a router that is closed after the handler has

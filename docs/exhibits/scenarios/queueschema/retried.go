@@ -83,10 +83,14 @@ func retriedOnLeat(ctx context.Context, bed *testbed.Testbed) (exhibit.Outcome, 
 	if err != nil {
 		return exhibit.Outcome{}, err
 	}
+	once, err := middleware.NewInbox(middleware.InboxConfig{Processor: p.in})
+	if err != nil {
+		return exhibit.Outcome{}, err
+	}
 	service, err := testbed.StartService(ctx, p.topic, sub, writeAndFail(bed, func(msg *message.Message) error {
 		_, err := pginbox.Tx(msg.Context()).Exec(msg.Context(), p.effects.Insert, msg.UUID)
 		return err
-	}), middleware.Inbox{Processor: p.in}.Middleware)
+	}), once)
 	if err != nil {
 		return exhibit.Outcome{}, err
 	}

@@ -85,11 +85,15 @@ func slowOnLeat(ctx context.Context, bed *testbed.Testbed) (exhibit.Outcome, err
 	if err != nil {
 		return exhibit.Outcome{}, err
 	}
+	once, err := middleware.NewInbox(middleware.InboxConfig{Processor: p.in})
+	if err != nil {
+		return exhibit.Outcome{}, err
+	}
 	stumbled := make(chan struct{})
 	service, err := testbed.StartService(ctx, p.topic, sub, stumble(bed, func(msg *message.Message) error {
 		_, err := pginbox.Tx(msg.Context()).Exec(msg.Context(), p.effects.Insert, msg.UUID)
 		return err
-	}, stumbled), middleware.Inbox{Processor: p.in}.Middleware, wmiddleware.Timeout(deadline))
+	}, stumbled), once, wmiddleware.Timeout(deadline))
 	if err != nil {
 		return exhibit.Outcome{}, err
 	}

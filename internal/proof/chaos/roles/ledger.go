@@ -46,6 +46,10 @@ func (p *process) ledger(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	once, err := middleware.NewInbox(middleware.InboxConfig{Processor: in, Outbox: ob})
+	if err != nil {
+		return err
+	}
 	sub, err := p.subscriber(Ledger)
 	if err != nil {
 		return err
@@ -54,7 +58,6 @@ func (p *process) ledger(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, sub.Close())
 	}
-	once := middleware.Inbox{Processor: in, Outbox: ob}.Middleware
 	router.AddMiddleware(p.guard(once, pool, ob)) //nolint:contextcheck // of Watermill, whose handlers have it in the message
 	router.AddHandler("book", TopicTransfers, sub, TopicReceipts, pub, p.book)
 	return router.Run(ctx)

@@ -45,6 +45,10 @@ func (p *process) notifier(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	once, err := middleware.NewDedupe(middleware.DedupeConfig{Processor: processor})
+	if err != nil {
+		return err
+	}
 	sub, err := p.subscriber(Notifier)
 	if err != nil {
 		return err
@@ -53,7 +57,7 @@ func (p *process) notifier(ctx context.Context) (err error) {
 	if err != nil {
 		return errors.Join(err, sub.Close())
 	}
-	router.AddMiddleware(middleware.Dedupe{Processor: processor}.Middleware)
+	router.AddMiddleware(once)
 	router.AddConsumerHandler("notify", TopicNotices, sub, p.telling(pool)) //nolint:contextcheck // Watermill has it in the message
 	return router.Run(ctx)
 }
