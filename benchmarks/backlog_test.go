@@ -13,7 +13,6 @@ import (
 	"github.com/leat-go/leat/benchmarks/internal/compare"
 	"github.com/leat-go/leat/benchmarks/internal/results"
 	"github.com/leat-go/leat/internal/testenv"
-	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
 )
@@ -87,15 +86,15 @@ type stopwatch struct {
 	records     int // behind the first page
 }
 
-var _ relay.PublishHook = (*stopwatch)(nil)
+var _ relay.SendHook = (*stopwatch)(nil)
 
-// OnPublish notes an answer.
-func (s *stopwatch) OnPublish(_ context.Context, records []outbox.Record, _ []outbox.Result, _ time.Duration) {
+// OnRelaySend notes an answer.
+func (s *stopwatch) OnRelaySend(_ context.Context, e relay.SendEvent) {
 	if s.last = time.Now(); s.first.IsZero() {
 		s.first = s.last
 		return
 	}
-	s.records += len(records)
+	s.records += len(e.Records)
 }
 
 func (s *stopwatch) perRecord() time.Duration {

@@ -43,7 +43,7 @@ func openLeat(b *testing.B, db *testenv.Database, broker *testenv.KafkaEnv, topi
 	ob, err := pgoutbox.New(db.Pool, pgoutbox.Config{})
 	require.NoError(b, err)
 	return commitTo(ob, topic), func(ctx context.Context) error {
-		r, sink, err := openRelay(ob, broker.Brokers, "held", relay.Config{Hooks: []relay.Hook{s}})
+		r, sink, err := openRelay(ob, broker.Brokers, "held", relay.Config{Hooks: []outbox.Hook{s}})
 		if err != nil {
 			return err
 		}

@@ -44,7 +44,7 @@ type segment struct {
 	done      chan struct{}
 }
 
-var _ relay.PublishHook = (*segment)(nil)
+var _ relay.SendHook = (*segment)(nil)
 
 func newSegment(size latencySize) *segment {
 	n := int((size.segment + settleFor).Seconds() * float64(size.rate))
@@ -60,12 +60,12 @@ func (s *segment) due(i int) time.Duration {
 	return time.Duration(i) * time.Second / time.Duration(s.rate)
 }
 
-// OnPublish notes when the sink's answer is there.
-func (s *segment) OnPublish(_ context.Context, records []outbox.Record, results []outbox.Result, _ time.Duration) {
+// OnRelaySend notes when the sink's answer is there.
+func (s *segment) OnRelaySend(_ context.Context, e relay.SendEvent) {
 	now := int64(time.Since(s.began))
-	for i := range records {
-		if results[i].Err == nil {
-			s.arrived(int(binary.BigEndian.Uint64(records[i].Payload)), now)
+	for i := range e.Records {
+		if e.Results[i].Err == nil {
+			s.arrived(int(binary.BigEndian.Uint64(e.Records[i].Payload)), now)
 		}
 	}
 }
@@ -94,7 +94,7 @@ func (l *latencies) measure(b *testing.B, writer *pgoutbox.Outbox) (percentiles,
 
 // carry relays a segment that writer is given, until all of it has arrived. All
 // segments are of one relay group, which has nothing left when a segment ends.
-func (l *latencies) carry(ctx context.Context, s *segment, writer *pgoutbox.Outbox, hooks ...relay.Hook) error {
+func (l *latencies) carry(ctx context.Context, s *segment, writer *pgoutbox.Outbox, hooks ...outbox.Hook) error {
 	r, sink, err := openRelay(l.own, l.broker.Brokers, "latency", relay.Config{Hooks: hooks})
 	if err != nil {
 		return err

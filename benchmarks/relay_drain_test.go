@@ -118,7 +118,7 @@ func produceAll(b *testing.B, raw *rival.Raw, records []kgo.Record) func(int) (t
 // drainLeat relays the whole outbox as a group that starts at the oldest
 // message, from making the relay and the sink to closing them.
 func drainLeat(
-	ctx context.Context, ob *pgoutbox.Outbox, brokers []string, group string, want int, hooks ...relay.Hook,
+	ctx context.Context, ob *pgoutbox.Outbox, brokers []string, group string, want int, hooks ...outbox.Hook,
 ) (time.Duration, error) {
 	return drainWith(ctx, ob, brokers, group, want, relay.Config{Hooks: hooks})
 }

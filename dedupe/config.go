@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/leat-go/leat/internal/hooks"
 	"github.com/leat-go/leat/internal/logger"
 	"github.com/leat-go/leat/outbox"
 )
@@ -39,8 +40,8 @@ type Config struct {
 	// New, warnings and errors only; slog.New(slog.DiscardHandler) silences it.
 	Logger *slog.Logger
 
-	// Hook sees every delivery. Defaults to none.
-	Hook Hook
+	// Hooks observe the Processor, by DeliveryHook. Defaults to none.
+	Hooks []outbox.Hook
 }
 
 func (c Config) withDefaults() Config {
@@ -69,6 +70,9 @@ func (c Config) validate() error {
 	}
 	if c.FinishTimeout < 0 {
 		return outbox.ConfigError("FinishTimeout", c.FinishTimeout, "must not be negative")
+	}
+	if field, hook, reason := hooks.Refuse(c.Hooks, "dedupe", hooks.Is[DeliveryHook]); reason != "" {
+		return outbox.ConfigError(field, hook, reason)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/hooks"
 	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/internal/jitter"
 	"github.com/leat-go/leat/internal/onehandler"
@@ -94,7 +95,7 @@ type Result struct {
 // ErrUnavailable if the store failed: then nothing ran, or, if
 // it ran, it runs again.
 func (p *Processor) Do(ctx context.Context, m Message, handle func(ctx context.Context) ([]byte, error)) (res Result, err error) {
-	d := Delivery{Key: Key{Consumer: p.consumer, ID: m.ID}, Outcome: OutcomePanicked}
+	d := DeliveryEvent{Key: Key{Consumer: p.consumer, ID: m.ID}, Outcome: OutcomePanicked}
 	began := time.Now()
 	defer func() {
 		d.Took, d.Err = time.Since(began), err
@@ -108,7 +109,7 @@ func (p *Processor) Do(ctx context.Context, m Message, handle func(ctx context.C
 	return Result{Outcome: d.Outcome, Value: value}, err
 }
 
-func (p *Processor) do(ctx context.Context, d *Delivery, m Message, handle func(ctx context.Context) ([]byte, error)) ([]byte, error) {
+func (p *Processor) do(ctx context.Context, d *DeliveryEvent, m Message, handle func(ctx context.Context) ([]byte, error)) ([]byte, error) {
 	if m.ID == "" {
 		d.Outcome = OutcomeFailed
 		return nil, ErrNoID
@@ -155,7 +156,7 @@ func (p *Processor) claim(ctx context.Context, key Key, req Request) (Claim, err
 
 // unavailable is what happens if the store cannot be asked.
 func (p *Processor) unavailable(
-	ctx context.Context, d *Delivery, cause error, handle func(ctx context.Context) ([]byte, error),
+	ctx context.Context, d *DeliveryEvent, cause error, handle func(ctx context.Context) ([]byte, error),
 ) ([]byte, error) {
 	if !p.cfg.FailOpen || ctx.Err() != nil {
 		d.Outcome = OutcomeUnavailable
@@ -175,7 +176,7 @@ func (p *Processor) unavailable(
 // run calls the handler under the lease. What it leaves undone is released, also
 // when it panics or ends its goroutine; neither is caught.
 func (p *Processor) run(
-	ctx context.Context, d *Delivery, token string, asked time.Time, handle func(ctx context.Context) ([]byte, error),
+	ctx context.Context, d *DeliveryEvent, token string, asked time.Time, handle func(ctx context.Context) ([]byte, error),
 ) ([]byte, error) {
 	inside := context.WithValue(ctx, runKey{}, Run{Key: d.Key, Token: token, Attempt: d.Attempt, Takeover: d.Takeover, by: p})
 	held, r := p.hold(inside, d.Key, token, asked)
@@ -217,7 +218,7 @@ func handled(ctx context.Context, handle func(ctx context.Context) ([]byte, erro
 
 // complete ends a run that went well. It goes on although the delivery's context
 // has ended, since the effect is there.
-func (p *Processor) complete(ctx context.Context, d *Delivery, token string, value []byte) error {
+func (p *Processor) complete(ctx context.Context, d *DeliveryEvent, token string, value []byte) error {
 	finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.cfg.FinishTimeout)
 	defer cancel()
 	c, err := p.tell(finish, d.Key, token, value)
@@ -267,13 +268,11 @@ func (p *Processor) delay(ctx context.Context, most time.Duration) {
 	_ = wait.For(ctx, min(d, max(most, time.Millisecond)))
 }
 
-func (p *Processor) observe(ctx context.Context, d Delivery) {
+func (p *Processor) observe(ctx context.Context, d DeliveryEvent) {
 	p.cfg.Logger.LogAttrs(ctx, slog.LevelDebug, "dedupe delivery",
 		slog.String("consumer", d.Key.Consumer), slog.String("message_id", d.Key.ID),
 		slog.String("outcome", d.Outcome.String()), slog.Duration("took", d.Took))
-	if p.cfg.Hook != nil {
-		p.cfg.Hook.OnDelivery(ctx, d)
-	}
+	hooks.Call(ctx, p.cfg.Logger, p.cfg.Hooks, func(h DeliveryHook) { h.OnDedupeDelivery(ctx, d) })
 }
 
 func isFenced(err error) bool {

@@ -80,21 +80,21 @@ func newFaulty(t *testing.T) *faulty {
 }
 
 type log struct {
-	deliveries []dedupe.Delivery
+	deliveries []dedupe.DeliveryEvent
 }
 
-func (l *log) OnDelivery(_ context.Context, d dedupe.Delivery) {
+func (l *log) OnDedupeDelivery(_ context.Context, d dedupe.DeliveryEvent) {
 	l.deliveries = append(l.deliveries, d)
 }
 
-func (l *log) last() dedupe.Delivery {
+func (l *log) last() dedupe.DeliveryEvent {
 	return l.deliveries[len(l.deliveries)-1]
 }
 
 func newProcessor(t *testing.T, s dedupe.Store, cfg dedupe.Config) (*dedupe.Processor, *log) {
 	t.Helper()
 	l := &log{}
-	cfg.Hook = l
+	cfg.Hooks = []outbox.Hook{l}
 	p, err := dedupe.New(s, "c", cfg)
 	require.NoError(t, err)
 	return p, l

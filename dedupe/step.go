@@ -92,7 +92,7 @@ func (p *Processor) step(
 ) ([]byte, error) {
 	id := stepPrefix + call.IdempotencyKey
 	for {
-		d := Delivery{Key: Key{Consumer: p.consumer, ID: id}}
+		d := DeliveryEvent{Key: Key{Consumer: p.consumer, ID: id}}
 		value, err := p.do(ctx, &d, Message{ID: id}, func(ctx context.Context) ([]byte, error) {
 			if r, ok := FromContext(ctx); ok {
 				call.Again = r.Attempt > 1

@@ -90,7 +90,7 @@ func (c *batchCall) enter(ctx context.Context, msgs []*message.Message) (entries
 func (c *batchCall) settle(ctx context.Context, e batchEntry, outcome Outcome, err error) {
 	c.note(e, err)
 	c.busy = c.busy || outcome == OutcomeBusy
-	c.p.observe(ctx, Delivery{Consumer: c.p.consumer, ID: e.id, Outcome: outcome, Took: time.Since(c.began), Err: err})
+	c.p.observe(ctx, DeliveryEvent{Consumer: c.p.consumer, ID: e.id, Outcome: outcome, Took: time.Since(c.began), Err: err})
 }
 
 // settleAll settles each with what, wrapped by its id; nil stays nil.

@@ -186,7 +186,7 @@ func TestBatchTellsHooks(t *testing.T) {
 	var seen outcomes
 	store, r := newBatchStore(), batchRecorder{}
 	store.statuses = map[string]driver.Status{"dup": driver.Duplicate, "k/busy": driver.Busy}
-	p, err := inbox.New(store, "tester", inbox.Config{BusyDelay: inbox.NoDelay, Hooks: []inbox.Hook{&seen}})
+	p, err := inbox.New(store, "tester", inbox.Config{BusyDelay: inbox.NoDelay, Hooks: []outbox.Hook{&seen}})
 	require.NoError(t, err)
 	b, err := inbox.NewBatch(p, inbox.BatchConfig{})
 	require.NoError(t, err)
@@ -201,7 +201,7 @@ func TestBatchTellsHooks(t *testing.T) {
 // outcomes is a hook.
 type outcomes map[string][]inbox.Outcome
 
-func (o *outcomes) OnOutcome(_ context.Context, d inbox.Delivery) {
+func (o *outcomes) OnInboxDelivery(_ context.Context, d inbox.DeliveryEvent) {
 	if *o == nil {
 		*o = outcomes{}
 	}

@@ -50,7 +50,7 @@ func (*freeStore) Rollback(context.Context) error { return nil }
 // tally counts deliveries.
 type tally struct{ n int }
 
-func (t *tally) OnOutcome(context.Context, inbox.Delivery) { t.n++ }
+func (t *tally) OnInboxDelivery(context.Context, inbox.DeliveryEvent) { t.n++ }
 
 func benchMessage(i int) *message.Message {
 	msg := message.NewMessage(fmt.Sprintf("0190163d-8694-739b-aea5-%012x", i), make([]byte, 512))
@@ -69,7 +69,7 @@ func BenchmarkProcess(b *testing.B) {
 		cfg    inbox.Config
 	}{
 		{"first", driver.Claimed, inbox.OutcomeCommitted, inbox.Config{}},
-		{"first/hook", driver.Claimed, inbox.OutcomeCommitted, inbox.Config{Hooks: []inbox.Hook{hook}}},
+		{"first/hook", driver.Claimed, inbox.OutcomeCommitted, inbox.Config{Hooks: []outbox.Hook{hook}}},
 		{"duplicate", driver.Duplicate, inbox.OutcomeDuplicate, inbox.Config{}},
 	} {
 		b.Run(bench.name, func(b *testing.B) {

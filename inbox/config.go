@@ -10,6 +10,7 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
+	"github.com/leat-go/leat/internal/hooks"
 	"github.com/leat-go/leat/internal/logger"
 	"github.com/leat-go/leat/outbox"
 )
@@ -86,8 +87,9 @@ type Config struct {
 	// New, warnings and errors only; slog.New(slog.DiscardHandler) silences it.
 	Logger *slog.Logger
 
-	// Hooks observe the Processor. Defaults to none.
-	Hooks []Hook
+	// Hooks observe the Processor, by DeliveryHook and what the adapter has beside it.
+	// Defaults to none.
+	Hooks []outbox.Hook
 }
 
 func (c Config) withDefaults() Config {
@@ -127,10 +129,8 @@ func (c Config) validate() error {
 	if err := c.validateFailures(); err != nil {
 		return err
 	}
-	for i, h := range c.Hooks {
-		if _, ok := h.(OutcomeHook); !ok {
-			return outbox.ConfigError(fmt.Sprintf("Hooks[%d]", i), fmt.Sprintf("%T", h), "implements no hook interface of package inbox")
-		}
+	if field, hook, reason := hooks.Refuse(c.Hooks, "inbox", hooks.Is[DeliveryHook]); reason != "" {
+		return outbox.ConfigError(field, hook, reason)
 	}
 	return nil
 }

@@ -5,20 +5,15 @@ import (
 	"time"
 )
 
-// Hook observes a Processor. A hook implements any of the On… interfaces of
-// this package; New refuses one that implements none. Hooks are called on the
-// goroutine of the delivery, so many at a time, and should return quickly.
-type Hook any
-
-// OutcomeHook sees how every delivery ended.
-type OutcomeHook interface {
-	// OnOutcome is called once a delivery, after its transaction has ended and
+// DeliveryHook sees how every delivery ended.
+type DeliveryHook interface {
+	// OnInboxDelivery is called once a delivery, after its transaction has ended and
 	// before the message is acknowledged.
-	OnOutcome(ctx context.Context, d Delivery)
+	OnInboxDelivery(ctx context.Context, e DeliveryEvent)
 }
 
-// Delivery describes a delivery that has ended.
-type Delivery struct {
+// DeliveryEvent is a delivery that has ended.
+type DeliveryEvent struct {
 	// Consumer is the name of the consumer.
 	Consumer string
 	// ID is the message's id, empty if it has none.

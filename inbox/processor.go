@@ -12,6 +12,7 @@ import (
 
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/hooks"
 	"github.com/leat-go/leat/internal/jitter"
 	"github.com/leat-go/leat/internal/onehandler"
 	"github.com/leat-go/leat/internal/wait"
@@ -119,7 +120,7 @@ func (p *Processor) process(ctx context.Context, d *delivery) (outcome Outcome, 
 		if outcome == OutcomePanicked {
 			p.panicked(ctx, d)
 		}
-		p.observe(ctx, Delivery{Consumer: p.consumer, ID: d.id, Outcome: outcome, Took: time.Since(start), Err: err})
+		p.observe(ctx, DeliveryEvent{Consumer: p.consumer, ID: d.id, Outcome: outcome, Took: time.Since(start), Err: err})
 	}()
 	outcome, err = p.deliver(ctx, d)
 	if outcome == OutcomeFailed || outcome == OutcomeUnknown {
@@ -191,15 +192,11 @@ func (p *Processor) delay(ctx context.Context) {
 	_ = wait.For(ctx, jitter.Around(p.cfg.BusyDelay, 0.25))
 }
 
-func (p *Processor) observe(ctx context.Context, d Delivery) {
+func (p *Processor) observe(ctx context.Context, d DeliveryEvent) {
 	p.cfg.Logger.LogAttrs(ctx, slog.LevelDebug, "inbox delivery",
 		slog.String("consumer", d.Consumer), slog.String("message_id", d.ID),
 		slog.String("outcome", d.Outcome.String()), slog.Duration("took", d.Took))
-	for _, h := range p.cfg.Hooks {
-		if hook, ok := h.(OutcomeHook); ok {
-			hook.OnOutcome(ctx, d)
-		}
-	}
+	hooks.Call(ctx, p.cfg.Logger, p.cfg.Hooks, func(h DeliveryHook) { h.OnInboxDelivery(ctx, d) })
 }
 
 func (p *Processor) wrap(what, id string, err error) error {

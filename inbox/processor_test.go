@@ -55,7 +55,7 @@ func TestOutcomes(t *testing.T) {
 				handle = succeed
 			}
 			hook := &recorder{}
-			p := newProcessor(t, &tt.store, inbox.Config{BusyDelay: inbox.NoDelay, Hooks: []inbox.Hook{hook}})
+			p := newProcessor(t, &tt.store, inbox.Config{BusyDelay: inbox.NoDelay, Hooks: []outbox.Hook{hook}})
 
 			outcome, err := p.Process(t.Context(), message.NewMessage("a", nil), handle)
 
@@ -68,16 +68,18 @@ func TestOutcomes(t *testing.T) {
 			require.Equal(t, tt.commits, tt.store.commits)
 			require.Equal(t, tt.rollbacks, tt.store.rollbacks)
 			require.Len(t, hook.seen, 1)
-			require.Equal(t, inbox.Delivery{Consumer: "tester", ID: "a", Outcome: tt.want, Took: hook.seen[0].Took, Err: err}, hook.seen[0])
+			require.Equal(t, inbox.DeliveryEvent{Consumer: "tester", ID: "a", Outcome: tt.want, Took: hook.seen[0].Took, Err: err}, hook.seen[0])
 		})
 	}
 }
 
 var errAny = errors.New("any")
 
-type recorder struct{ seen []inbox.Delivery }
+type recorder struct{ seen []inbox.DeliveryEvent }
 
-func (r *recorder) OnOutcome(_ context.Context, d inbox.Delivery) { r.seen = append(r.seen, d) }
+func (r *recorder) OnInboxDelivery(_ context.Context, d inbox.DeliveryEvent) {
+	r.seen = append(r.seen, d)
+}
 
 // TestI3_CommitIsNotInterrupted ends the delivery's context while the commit and
 // the rollback are on their way.
@@ -118,7 +120,7 @@ func TestContextCarriesTheTransactionUntilTheEnd(t *testing.T) {
 func TestI4_PanicRollsBackAndGoesOn(t *testing.T) {
 	t.Parallel()
 	store, hook := &fakeStore{status: driver.Claimed}, &recorder{}
-	p := newProcessor(t, store, inbox.Config{Hooks: []inbox.Hook{hook}})
+	p := newProcessor(t, store, inbox.Config{Hooks: []outbox.Hook{hook}})
 
 	require.PanicsWithError(t, "fake", func() {
 		_, _ = p.Process(t.Context(), message.NewMessage("a", nil), func(context.Context) error { panic(errFake) })
@@ -205,7 +207,7 @@ func TestNewRefusesBadConfigurations(t *testing.T) {
 		"NUL":            {store, "a\x00", inbox.Config{}, "NUL"},
 		"busy delay":     {store, "c", inbox.Config{BusyDelay: -2}, "BusyDelay = -2ns"},
 		"finish timeout": {store, "c", inbox.Config{FinishTimeout: -1}, "FinishTimeout = -1ns"},
-		"hook":           {store, "c", inbox.Config{Hooks: []inbox.Hook{1}}, "Hooks[0] = int"},
+		"hook":           {store, "c", inbox.Config{Hooks: []outbox.Hook{1}}, "Hooks[0] = int"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

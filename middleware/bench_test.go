@@ -28,7 +28,7 @@ func (f *free) Publish(_ string, msgs ...*message.Message) error {
 
 func (*free) Close() error { return nil }
 
-func (f *free) OnHandled(context.Context, middleware.Handled) { f.handled++ }
+func (f *free) OnMiddlewareHandle(context.Context, middleware.HandleEvent) { f.handled++ }
 
 func (*free) Process(ctx context.Context, _ *message.Message, handle func(ctx context.Context) error) (inbox.Outcome, error) {
 	return inbox.OutcomeCommitted, handle(ctx)
@@ -59,7 +59,7 @@ func recommended(b *testing.B, f *free) []message.HandlerMiddleware {
 	require.NoError(b, err)
 	tracing := must(middleware.NewTracing(middleware.TracingConfig{Tracer: quiet{}}))
 	return []message.HandlerMiddleware{
-		must(middleware.NewMetrics(middleware.MetricsConfig{Hook: f})),
+		must(middleware.NewMetrics(middleware.MetricsConfig{Hooks: []outbox.Hook{f}})),
 		must(middleware.NewAttempts(middleware.AttemptsConfig{Counter: counter})),
 		must(middleware.NewDeadLetter(middleware.DeadLetterConfig{Publisher: f, Topic: "dead"})),
 		must(middleware.NewBackoff(middleware.BackoffConfig{Retries: 2})),
@@ -85,7 +85,7 @@ func BenchmarkMiddleware(b *testing.B) {
 		{"backoff", []message.HandlerMiddleware{must(middleware.NewBackoff(middleware.BackoffConfig{}))}},
 		{"dead-letter", []message.HandlerMiddleware{must(middleware.NewDeadLetter(middleware.DeadLetterConfig{Publisher: f, Topic: "dead"}))}},
 		{"inbox", []message.HandlerMiddleware{must(middleware.NewInbox(middleware.InboxConfig{Processor: f}))}},
-		{"metrics", []message.HandlerMiddleware{must(middleware.NewMetrics(middleware.MetricsConfig{Hook: f}))}},
+		{"metrics", []message.HandlerMiddleware{must(middleware.NewMetrics(middleware.MetricsConfig{Hooks: []outbox.Hook{f}}))}},
 		{"rollback-on-error", []message.HandlerMiddleware{middleware.RollbackOnError}},
 		{"tracing", []message.HandlerMiddleware{must(middleware.NewTracing(middleware.TracingConfig{Tracer: quiet{}})).Middleware}},
 		{"recommended", recommended(b, f)},

@@ -14,6 +14,7 @@ import (
 
 	"github.com/leat-go/leat/inbox/meminbox"
 	"github.com/leat-go/leat/middleware"
+	"github.com/leat-go/leat/outbox"
 )
 
 // A message that fails three times is given up, and says why. The rest goes on.
@@ -145,11 +146,11 @@ func ExampleNewBackoff() {
 // counts is what a metrics library would count.
 type counts struct{ ok, failed, panicked int }
 
-func (c *counts) OnHandled(_ context.Context, h middleware.Handled) {
+func (c *counts) OnMiddlewareHandle(_ context.Context, e middleware.HandleEvent) {
 	switch {
-	case h.Panicked:
+	case e.Panicked:
 		c.panicked++
-	case h.Err != nil:
+	case e.Err != nil:
 		c.failed++
 	default:
 		c.ok++
@@ -158,7 +159,7 @@ func (c *counts) OnHandled(_ context.Context, h middleware.Handled) {
 
 func ExampleNewMetrics() {
 	c := &counts{}
-	metrics, err := middleware.NewMetrics(middleware.MetricsConfig{Hook: c})
+	metrics, err := middleware.NewMetrics(middleware.MetricsConfig{Hooks: []outbox.Hook{c}})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -8,16 +8,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/middleware"
+	"github.com/leat-go/leat/outbox"
 )
 
-type ledger struct{ handled []middleware.Handled }
+type ledger struct{ handled []middleware.HandleEvent }
 
-func (l *ledger) OnHandled(_ context.Context, h middleware.Handled) { l.handled = append(l.handled, h) }
+func (l *ledger) OnMiddlewareHandle(_ context.Context, e middleware.HandleEvent) {
+	l.handled = append(l.handled, e)
+}
 
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	l := &ledger{}
-	m := must(middleware.NewMetrics(middleware.MetricsConfig{Hook: l}))
+	m := must(middleware.NewMetrics(middleware.MetricsConfig{Hooks: []outbox.Hook{l}}))
 	_, err := m(respond("x", "y"))(routed(t, "a"))
 	require.NoError(t, err)
 	_, err = m(failing)(routed(t, "a"))

@@ -73,7 +73,10 @@ func misuse(t *testing.T) map[string]func() (any, error) {
 		"publisher = <nil>: must not be nil": func() (any, error) {
 			return must(middleware.NewDedupePublisher(middleware.DedupePublisherConfig{Processor: newDeduper(t)}))(nil)
 		},
-		"MetricsConfig.Hook = <nil>: is required":   func() (any, error) { return middleware.NewMetrics(middleware.MetricsConfig{}) },
+		"MetricsConfig.Hooks = []: must not be empty": func() (any, error) { return middleware.NewMetrics(middleware.MetricsConfig{}) },
+		"MetricsConfig.Hooks[1] = string: implements no hook interface of package middleware": func() (any, error) {
+			return middleware.NewMetrics(middleware.MetricsConfig{Hooks: []outbox.Hook{&ledger{}, "x"}})
+		},
 		"TracingConfig.Tracer = <nil>: is required": func() (any, error) { return middleware.NewTracing(middleware.TracingConfig{}) },
 	}
 }

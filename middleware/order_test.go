@@ -14,6 +14,7 @@ import (
 
 	"github.com/leat-go/leat/inbox/meminbox"
 	"github.com/leat-go/leat/middleware"
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/memoutbox"
 	"github.com/leat-go/leat/outbox/wmoutbox"
 )
@@ -42,7 +43,7 @@ func TestRecommendedOrder(t *testing.T) {
 	router.AddSubscriberDecorators(must(middleware.NewConcurrently(middleware.ConcurrentlyConfig{})))
 	router.AddMiddleware(
 		wm.Recoverer,
-		must(middleware.NewMetrics(middleware.MetricsConfig{Hook: hook})),
+		must(middleware.NewMetrics(middleware.MetricsConfig{Hooks: []outbox.Hook{hook}})),
 		must(middleware.NewAttempts(middleware.AttemptsConfig{Counter: counter})),
 		dead,
 		must(middleware.NewBackoff(middleware.BackoffConfig{Initial: time.Millisecond, Retries: 2})),
@@ -107,10 +108,10 @@ type lockedLedger struct {
 	ledger
 }
 
-func (l *lockedLedger) OnHandled(ctx context.Context, h middleware.Handled) {
+func (l *lockedLedger) OnMiddlewareHandle(ctx context.Context, e middleware.HandleEvent) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.ledger.OnHandled(ctx, h)
+	l.ledger.OnMiddlewareHandle(ctx, e)
 }
 
 // quiet is a tracer of no traces.

@@ -11,12 +11,13 @@ import (
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/meminbox"
 	"github.com/leat-go/leat/middleware"
+	"github.com/leat-go/leat/outbox"
 )
 
 // stopper ends a redrive when it has committed.
 type stopper struct{ cancel context.CancelFunc }
 
-func (s stopper) OnOutcome(_ context.Context, d inbox.Delivery) {
+func (s stopper) OnInboxDelivery(_ context.Context, d inbox.DeliveryEvent) {
 	if d.Redriven && d.Outcome == inbox.OutcomeCommitted {
 		s.cancel()
 	}
@@ -30,7 +31,7 @@ func TestI2_RedrivenMessagesGoToTheOutbox(t *testing.T) {
 	defer cancel()
 	ob, store := &memory{}, &meminbox.Store{}
 	in, err := meminbox.New("tester", meminbox.Config{Store: store, Config: inbox.Config{
-		OnFailure: inbox.Policy{Action: inbox.Park}, RedrivePoll: time.Millisecond, Hooks: []inbox.Hook{stopper{cancel}},
+		OnFailure: inbox.Policy{Action: inbox.Park}, RedrivePoll: time.Millisecond, Hooks: []outbox.Hook{stopper{cancel}},
 	}})
 	require.NoError(t, err)
 	once := must(middleware.NewInbox(middleware.InboxConfig{Processor: in, Outbox: ob}))

@@ -5,13 +5,34 @@ import (
 	"time"
 )
 
-// EnqueueHook sees every call that enqueues in a transaction at once. It does not see
-// statements that are only handed out, for a batch or for another library to run.
-// Implementations are safe for concurrent use and return quickly: they run inside the
-// business transaction.
+// Hook observes a part of the library. It implements one or more of the interfaces
+// called …Hook in the packages: each has one method, called On, the package, and what
+// has happened, which takes a context and an event. No two of them have the same name,
+// so one type can implement all of them, and be given to every Config that has Hooks;
+// see docs/hooks.md. A constructor refuses a hook that implements none of its own.
+//
+// Hooks are called on the goroutine that they observe, so many at a time, and it waits
+// for them: they must be safe for concurrent use, return quickly, and not call back what
+// they observe. What they are given is valid during the call only, unless the event says
+// otherwise, and must not be changed. A hook that panics is logged, and changes nothing
+// else.
+type Hook any
+
+// EnqueueHook sees every call that enqueues in a transaction at once; statements
+// that are only handed out, for a batch or for another library to run, it does not
+// see. It runs inside the business transaction.
 type EnqueueHook interface {
-	// OnEnqueue is called once after each call, with its messages as they were stored
-	// (none if the call was refused), the time it took and its error. The transaction has
-	// not committed yet and may still roll back.
-	OnEnqueue(ctx context.Context, msgs []Message, took time.Duration, err error)
+	// OnOutboxEnqueue is called once a call, after it. The transaction has not committed
+	// yet and may still roll back.
+	OnOutboxEnqueue(ctx context.Context, e EnqueueEvent)
+}
+
+// EnqueueEvent is a call that has enqueued.
+type EnqueueEvent struct {
+	// Messages are those of the call, as they were stored; none where it was refused.
+	Messages []Message
+	// Took is the time that the call took.
+	Took time.Duration
+	// Err is its error.
+	Err error
 }

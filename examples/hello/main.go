@@ -19,6 +19,7 @@ import (
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/meminbox"
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/memoutbox"
 	"github.com/leat-go/leat/outbox/relay"
 	"github.com/leat-go/leat/outbox/wmsink"
@@ -42,7 +43,7 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 	shop, loyalty := &shop{outbox: orders}, &loyalty{}
-	points, err := meminbox.New("loyalty", meminbox.Config{Config: inbox.Config{Hooks: []inbox.Hook{loyalty}}})
+	points, err := meminbox.New("loyalty", meminbox.Config{Config: inbox.Config{Hooks: []outbox.Hook{loyalty}}})
 	if err != nil {
 		return err
 	}

@@ -77,9 +77,9 @@ func (l *loyalty) count(msg *message.Message) error {
 	return nil
 }
 
-// OnOutcome is called by the inbox when a delivery has ended.
-func (l *loyalty) OnOutcome(_ context.Context, d inbox.Delivery) {
-	if d.Outcome == inbox.OutcomeDuplicate {
+// OnInboxDelivery is called by the inbox when a delivery has ended.
+func (l *loyalty) OnInboxDelivery(_ context.Context, e inbox.DeliveryEvent) {
+	if e.Outcome == inbox.OutcomeDuplicate {
 		fmt.Println("  loyalty  knows the message's id: no handler runs")
 	}
 }

@@ -121,7 +121,7 @@ func count(msg *message.Message) ([]*message.Message, error) {
 
 // newSubscriber returns a subscriber that has messages of many repositories in flight
 // and one of each, so that the quiet ones do not wait for the busy one.
-func newSubscriber(s settings, logger *slog.Logger, hooks ...kafkasource.Hook) (message.Subscriber, error) {
+func newSubscriber(s settings, logger *slog.Logger, hooks ...outbox.Hook) (message.Subscriber, error) {
 	return kafkasource.NewSubscriber(s.Brokers, s.Group, kafkasource.Config{
 		MaxInFlight:    8, // each has a connection to the database
 		RedeliverDelay: 10 * time.Millisecond,

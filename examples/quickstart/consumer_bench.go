@@ -45,10 +45,10 @@ func newConsumerBench(s settings) *consumerBench {
 	}
 }
 
-// OnPartition tells the demo that the consumer has partitions, which all come at once
+// OnKafkasourcePartition tells the demo that the consumer has partitions, which all come at once
 // where there is one consumer.
-func (b *consumerBench) OnPartition(_ context.Context, p kafkasource.Partition) {
-	if p.Change == kafkasource.Assigned {
+func (b *consumerBench) OnKafkasourcePartition(_ context.Context, e kafkasource.PartitionEvent) {
+	if e.Change == kafkasource.Assigned {
 		b.ready.Do(func() { _ = report{Ready: true}.send() })
 	}
 }

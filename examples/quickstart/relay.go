@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/kafkasink"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
@@ -30,7 +31,7 @@ func runRelay(ctx context.Context, s settings) error {
 }
 
 // carry relays ob to Kafka until ctx ends, then waits for what is under way.
-func carry(ctx context.Context, ob *pgoutbox.Outbox, brokers []string, hooks ...relay.Hook) (err error) {
+func carry(ctx context.Context, ob *pgoutbox.Outbox, brokers []string, hooks ...outbox.Hook) (err error) {
 	logger := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	source, err := ob.Source(pgoutbox.SourceConfig{})
 	if err != nil {

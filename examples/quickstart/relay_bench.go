@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/relay"
 )
 
@@ -18,26 +17,26 @@ type relayBench struct {
 }
 
 var (
-	_ relay.LeaseHook   = (*relayBench)(nil)
-	_ relay.PublishHook = (*relayBench)(nil)
+	_ relay.LeaseHook = (*relayBench)(nil)
+	_ relay.SendHook  = (*relayBench)(nil)
 )
 
 func newRelayBench(ctx context.Context, s settings) *relayBench {
 	return &relayBench{stop: ctx.Done(), crashAfter: s.CrashAfter, crashed: crashMarker(s.Dir)}
 }
 
-// OnLease tells the demo who leads.
-func (b *relayBench) OnLease(_ context.Context, _ int64, held bool, _ error) {
-	if held {
+// OnRelayLease tells the demo who leads.
+func (b *relayBench) OnRelayLease(_ context.Context, e relay.LeaseEvent) {
+	if e.Held {
 		_ = report{Leading: true}.send()
 	}
 }
 
-// OnPublish counts. The first relay that has sent CrashAfter records does not get
+// OnRelaySend counts. The first relay that has sent CrashAfter records does not get
 // out of it any more: the position stays where it is, and the demo kills it.
-func (b *relayBench) OnPublish(_ context.Context, _ []outbox.Record, results []outbox.Result, _ time.Duration) {
+func (b *relayBench) OnRelaySend(_ context.Context, e relay.SendEvent) {
 	acked := 0
-	for _, r := range results {
+	for _, r := range e.Results {
 		if r.Err == nil {
 			acked++
 		}

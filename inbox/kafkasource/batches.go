@@ -178,7 +178,7 @@ func (h *batchFlow) settle(it *item) {
 }
 
 func (h *batchFlow) observe(ctx context.Context, it *item, outcome Outcome, took time.Duration) {
-	observe(ctx, h.cfg, Delivery{
+	observe(ctx, h.cfg, DeliveryEvent{
 		Group: h.group, Topic: h.a.begin.Topic, Partition: h.a.begin.Partition, Offset: it.record.Offset,
 		Attempt: it.attempt, Outcome: outcome, Took: took,
 	})

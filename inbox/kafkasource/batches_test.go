@@ -15,6 +15,7 @@ import (
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/kafkasource"
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox"
 )
 
 var errHandler = errors.New("the handler fails")
@@ -169,7 +170,7 @@ func TestMalformed(t *testing.T) {
 		fill(t, env, topic, 3, 1)
 		seen, tries, got := &deliveries{}, make(chan int64, 100), make(chan driver.Position, 100)
 		cfg := brisk()
-		cfg.Concurrency, cfg.Hooks, cfg.Unmarshal = 1, []kafkasource.Hook{seen}, unmarshal
+		cfg.Concurrency, cfg.Hooks, cfg.Unmarshal = 1, []outbox.Hook{seen}, unmarshal
 		cfg.Malformed = func(_ context.Context, r *kgo.Record, err error) error {
 			tries <- r.Offset
 			if len(tries) < 3 {

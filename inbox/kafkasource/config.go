@@ -10,6 +10,7 @@ import (
 
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/logger"
+	"github.com/leat-go/leat/outbox"
 )
 
 // Start is where a new group begins to read: it counts for partitions without a committed
@@ -148,8 +149,8 @@ type Config struct {
 	// New, warnings and errors only; slog.New(slog.DiscardHandler) silences it.
 	Logger *slog.Logger
 
-	// Hooks observe the Subscriber. Defaults to none.
-	Hooks []Hook
+	// Hooks observe the Subscriber, by DeliveryHook and PartitionHook. Defaults to none.
+	Hooks []outbox.Hook
 }
 
 func (c Config) withDefaults() Config {

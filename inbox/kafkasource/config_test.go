@@ -32,7 +32,7 @@ func TestNewSubscriber_RefusesWhatCannotWork(t *testing.T) {
 		"CommitInterval = -1s: must be positive":                                           {CommitInterval: -time.Second},
 		"SessionTimeout = 500ms: must be at least 1s":                                      {SessionTimeout: 500 * time.Millisecond},
 		"DrainTimeout = 20s: must be at most a third of SessionTimeout = 45s":              {DrainTimeout: 20 * time.Second},
-		"Hooks[0] = int: implements no hook interface of package kafkasource":              {Hooks: []kafkasource.Hook{1}},
+		"Hooks[0] = int: implements no hook interface of package kafkasource":              {Hooks: []outbox.Hook{1}},
 		"Options = kgo.ConsumerGroup: the group is an argument of its own":                 options(kgo.ConsumerGroup("g"), kgo.ConsumeTopics("t")),
 		"Options = kgo.TransactionalID: this client only consumes":                         options(kgo.TransactionalID("t")),
 		"Options = kgo.ConsumeTopics: the topic is an argument of Subscribe":               options(kgo.ConsumeTopics("t")),

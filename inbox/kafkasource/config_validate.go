@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/leat-go/leat/internal/hooks"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -66,10 +67,8 @@ func (c Config) validateTimes() error {
 		return outbox.ConfigError("DrainTimeout", c.DrainTimeout,
 			fmt.Sprintf("must be at most a third of SessionTimeout = %s", c.SessionTimeout))
 	}
-	for i, h := range c.Hooks {
-		if !isHook(h) {
-			return outbox.ConfigError(fmt.Sprintf("Hooks[%d]", i), fmt.Sprintf("%T", h), "implements no hook interface of package kafkasource")
-		}
+	if field, hook, reason := hooks.Refuse(c.Hooks, "kafkasource", hooks.Is[DeliveryHook], hooks.Is[PartitionHook]); reason != "" {
+		return outbox.ConfigError(field, hook, reason)
 	}
 	return nil
 }

@@ -118,14 +118,14 @@ func committed(t *testing.T, addrs []string, group, topic string, partition int3
 // partitions is a hook that tells what becomes of partitions.
 type partitions struct {
 	mu      sync.Mutex
-	history []kafkasource.Partition
+	history []kafkasource.PartitionEvent
 	changed chan struct{}
 }
 
 func newPartitions() *partitions { return &partitions{changed: make(chan struct{})} }
 
-// OnPartition implements kafkasource.PartitionHook.
-func (p *partitions) OnPartition(_ context.Context, change kafkasource.Partition) {
+// OnKafkasourcePartition implements kafkasource.PartitionHook.
+func (p *partitions) OnKafkasourcePartition(_ context.Context, change kafkasource.PartitionEvent) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.history = append(p.history, change)
@@ -134,13 +134,13 @@ func (p *partitions) OnPartition(_ context.Context, change kafkasource.Partition
 }
 
 // await waits until there were n changes of a kind and returns the last.
-func (p *partitions) await(t *testing.T, want kafkasource.Change, n int) kafkasource.Partition {
+func (p *partitions) await(t *testing.T, want kafkasource.Change, n int) kafkasource.PartitionEvent {
 	t.Helper()
 	deadline := time.After(patience)
 	for {
 		p.mu.Lock()
 		seen, changed := 0, p.changed
-		var last kafkasource.Partition
+		var last kafkasource.PartitionEvent
 		for _, c := range p.history {
 			if c.Change == want {
 				seen++
@@ -165,8 +165,8 @@ type deliveries struct {
 	counts map[kafkasource.Outcome]int
 }
 
-// OnDelivery implements kafkasource.DeliveryHook.
-func (d *deliveries) OnDelivery(_ context.Context, delivery kafkasource.Delivery) {
+// OnKafkasourceDelivery implements kafkasource.DeliveryHook.
+func (d *deliveries) OnKafkasourceDelivery(_ context.Context, delivery kafkasource.DeliveryEvent) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.counts == nil {

@@ -5,23 +5,18 @@ import (
 	"time"
 )
 
-// Hook observes a Subscriber. A hook implements any of the On… interfaces of
-// this package; NewSubscriber refuses one that implements none. Hooks are called
-// concurrently and should return quickly.
-type Hook any
-
 // DeliveryHook sees how every delivery ended.
 type DeliveryHook interface {
-	// OnDelivery is called once a delivery to a handler, batches included, a message
-	// at a time. The context may have ended.
-	OnDelivery(ctx context.Context, d Delivery)
+	// OnKafkasourceDelivery is called once a delivery to a handler, batches included, a
+	// message at a time. The context may have ended.
+	OnKafkasourceDelivery(ctx context.Context, e DeliveryEvent)
 }
 
 // PartitionHook sees partitions come and go.
 type PartitionHook interface {
-	// OnPartition is called when a partition was assigned, before anything is read
-	// from it, and when it was given up, after the last commit.
-	OnPartition(ctx context.Context, p Partition)
+	// OnKafkasourcePartition is called when a partition was assigned, before anything is
+	// read from it, and when it was given up, after the last commit.
+	OnKafkasourcePartition(ctx context.Context, e PartitionEvent)
 }
 
 // Outcome is how a delivery ended.
@@ -39,8 +34,8 @@ const (
 	OutcomeAbandoned Outcome = "abandoned"
 )
 
-// Delivery describes a delivery that has ended.
-type Delivery struct {
+// DeliveryEvent is a delivery that has ended.
+type DeliveryEvent struct {
 	Group, Topic string
 	Partition    int32
 	Offset       int64
@@ -64,8 +59,8 @@ const (
 	Lost Change = "lost"
 )
 
-// Partition describes a partition that was assigned or given up.
-type Partition struct {
+// PartitionEvent is a partition that was assigned or given up.
+type PartitionEvent struct {
 	Group, Topic string
 	Partition    int32
 	Change       Change
@@ -74,13 +69,4 @@ type Partition struct {
 	// Deleted is how many offsets from the group's own up to Next the broker has
 	// deleted before they were read, as retention does. It is set with Assigned.
 	Deleted int64
-}
-
-func isHook(h Hook) bool {
-	switch h.(type) {
-	case DeliveryHook, PartitionHook:
-		return true
-	default:
-		return false
-	}
 }

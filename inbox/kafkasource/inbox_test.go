@@ -16,6 +16,7 @@ import (
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/middleware"
+	"github.com/leat-go/leat/outbox"
 )
 
 // database returns a database with an inbox, and a table of effects without any
@@ -53,8 +54,8 @@ type ends struct {
 
 func newEnds() *ends { return &ends{counts: map[inbox.Outcome]int{}, changed: make(chan struct{})} }
 
-// OnOutcome implements inbox.OutcomeHook.
-func (e *ends) OnOutcome(_ context.Context, d inbox.Delivery) {
+// OnInboxDelivery implements inbox.DeliveryHook.
+func (e *ends) OnInboxDelivery(_ context.Context, d inbox.DeliveryEvent) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.counts[d.Outcome]++
@@ -97,7 +98,7 @@ func work(
 	var err error
 	w.sub, err = kafkasource.NewSubscriber(env.Brokers, env.Name("group"), cfg)
 	require.NoError(t, err)
-	in, err := pginbox.New(pool, "c", pginbox.Config{Config: inbox.Config{Hooks: []inbox.Hook{w.ends}, BusyDelay: inbox.NoDelay}})
+	in, err := pginbox.New(pool, "c", pginbox.Config{Config: inbox.Config{Hooks: []outbox.Hook{w.ends}, BusyDelay: inbox.NoDelay}})
 	require.NoError(t, err)
 	router, err := message.NewRouter(message.RouterConfig{}, watermill.NopLogger{})
 	require.NoError(t, err)

@@ -192,7 +192,7 @@ func TestO7_APoisonedKeyHoldsUpNoOther(t *testing.T) {
 	cfg := brisk()
 	cfg.MaxAhead = 50
 	seen := &deliveries{}
-	cfg.Hooks = []kafkasource.Hook{seen}
+	cfg.Hooks = []outbox.Hook{seen}
 	s := newSubscriber(t, env.Brokers, env.Name("group"), cfg)
 	msgs := subscribe(t, s, topic)
 	acked, poisoned := 0, 0

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/leat-go/leat/internal/hooks"
 )
 
 // revoke is the client's callback before other members get partitions of ours.
@@ -114,11 +116,8 @@ func (m *member) partitionChanged(ctx context.Context, a *assignment, change Cha
 	m.cfg.Logger.LogAttrs(ctx, slog.LevelInfo, "partition changed hands",
 		slog.String("group", m.group), slog.String("topic", m.topic), slog.Int("partition", int(a.begin.Partition)),
 		slog.String("change", string(change)), slog.Int64("next", next))
-	for _, h := range m.cfg.Hooks {
-		if hook, ok := h.(PartitionHook); ok {
-			hook.OnPartition(ctx, Partition{
-				Group: m.group, Topic: m.topic, Partition: a.begin.Partition, Change: change, Next: next, Deleted: deleted,
-			})
-		}
+	e := PartitionEvent{
+		Group: m.group, Topic: m.topic, Partition: a.begin.Partition, Change: change, Next: next, Deleted: deleted,
 	}
+	hooks.Call(ctx, m.cfg.Logger, m.cfg.Hooks, func(h PartitionHook) { h.OnKafkasourcePartition(ctx, e) })
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/leat-go/leat/inbox/kafkasource"
 	"github.com/leat-go/leat/inbox/pgwatermark"
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox"
 )
 
 // TestI8_CommitsThatAFailoverLost: D4. The database forgets what a running session has
@@ -39,7 +40,7 @@ func TestI8_CommitsThatAFailoverLost(t *testing.T) {
 				return err
 			})
 			cfg, parts := brisk(), newPartitions()
-			cfg.Concurrency, cfg.Seek, cfg.Hooks = 1, in.Seek(kafkasource.Bounds), []kafkasource.Hook{parts}
+			cfg.Concurrency, cfg.Seek, cfg.Hooks = 1, in.Seek(kafkasource.Bounds), []outbox.Hook{parts}
 			msgs := subscribe(t, newSubscriber(t, env.Brokers, group, cfg), topic)
 			until := func(id string) {
 				for refused := 0; ; {
@@ -111,7 +112,7 @@ func TestI8_GroupOffsetsAheadOfTheDatabase(t *testing.T) {
 	in, err := pgwatermark.New(pool, "ahead", []string{topic}, pgwatermark.Config{})
 	require.NoError(t, err)
 	cfg, parts := brisk(), newPartitions()
-	cfg.Concurrency, cfg.Seek, cfg.Hooks = 1, in.Seek(kafkasource.Bounds), []kafkasource.Hook{parts}
+	cfg.Concurrency, cfg.Seek, cfg.Hooks = 1, in.Seek(kafkasource.Bounds), []outbox.Hook{parts}
 	first := newSubscriber(t, env.Brokers, group, cfg)
 	subscribe(t, first, topic) // seeds the watermark at 0
 	parts.await(t, kafkasource.Assigned, 1)

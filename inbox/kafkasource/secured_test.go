@@ -15,6 +15,7 @@ import (
 
 	"github.com/leat-go/leat/inbox/kafkasource"
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox"
 )
 
 // A6: TestA6_MissingRightIsAnOutage: on a broker with TLS, passwords and ACLs subscribers
@@ -168,7 +169,7 @@ func withdrawn(t *testing.T, c *securedCase, w withdrawal) {
 func (c *securedCase) otherMember(t *testing.T) (leave func()) {
 	t.Helper()
 	cfg, changes := brisk(), newPartitions()
-	cfg.Options, cfg.Hooks = c.server.Admin(), []kafkasource.Hook{changes}
+	cfg.Options, cfg.Hooks = c.server.Admin(), []outbox.Hook{changes}
 	other, err := kafkasource.NewSubscriber(c.server.Brokers, c.group, cfg)
 	require.NoError(t, err)
 	subscribe(t, other, c.topic)

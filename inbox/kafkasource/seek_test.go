@@ -15,6 +15,7 @@ import (
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/kafkasource"
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox"
 )
 
 // TestI8_SeekDecidesWhereToBegin: a store of offsets overrules the group's, once it
@@ -70,7 +71,7 @@ func TestStartNewest(t *testing.T) {
 	fill(t, env, topic, 5, 0)
 	parts := newPartitions()
 	cfg := brisk()
-	cfg.StartAt, cfg.Hooks = kafkasource.StartNewest, []kafkasource.Hook{parts}
+	cfg.StartAt, cfg.Hooks = kafkasource.StartNewest, []outbox.Hook{parts}
 	s := newSubscriber(t, env.Brokers, env.Name("group"), cfg)
 	subscribe(t, s, topic)
 	require.EqualValues(t, 5, parts.await(t, kafkasource.Assigned, 1).Next)
@@ -97,7 +98,7 @@ func TestDeletedBeforeRead(t *testing.T) {
 	require.NoError(t, err)
 	parts := newPartitions()
 	cfg := brisk()
-	cfg.Concurrency, cfg.Hooks = 1, []kafkasource.Hook{parts}
+	cfg.Concurrency, cfg.Hooks = 1, []outbox.Hook{parts}
 	msg := receive(t, subscribe(t, newSubscriber(t, env.Brokers, group, cfg), topic))
 	require.Equal(t, "6", msg.UUID)
 	msg.Ack()

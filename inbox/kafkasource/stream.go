@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/hooks"
 )
 
 // stream delivers the messages of a subscription one by one, several at a time.
@@ -138,7 +139,7 @@ func (f *flow) deliver(it *item) deliveryEnd {
 			return l
 		}
 	}
-	observe(ctx, f.cfg, Delivery{
+	observe(ctx, f.cfg, DeliveryEvent{
 		Group: f.group, Topic: f.a.begin.Topic, Partition: f.a.begin.Partition, Offset: it.record.Offset,
 		Attempt: it.attempt, Outcome: l.outcome, Took: time.Since(start),
 	})
@@ -181,10 +182,6 @@ func malformed(ctx context.Context, cfg *Config, a *assignment, r *kgo.Record, e
 	return cfg.Malformed(ctx, r, err) == nil
 }
 
-func observe(ctx context.Context, cfg *Config, d Delivery) {
-	for _, h := range cfg.Hooks {
-		if hook, ok := h.(DeliveryHook); ok {
-			hook.OnDelivery(ctx, d)
-		}
-	}
+func observe(ctx context.Context, cfg *Config, e DeliveryEvent) {
+	hooks.Call(ctx, cfg.Logger, cfg.Hooks, func(h DeliveryHook) { h.OnKafkasourceDelivery(ctx, e) })
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/leat-go/leat/inbox/kafkasource"
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox"
 )
 
 // crashWithOneUnacked has a member ack all of 100 messages but number 10, and then
@@ -21,7 +22,7 @@ func crashWithOneUnacked(t *testing.T, env *testenv.KafkaEnv, topic, group strin
 	way, parts := &network{}, newPartitions()
 	cfg := brisk()
 	cfg.Options = []kgo.Opt{kgo.Dialer(way.dial)}
-	cfg.Hooks = []kafkasource.Hook{parts}
+	cfg.Hooks = []outbox.Hook{parts}
 	msgs := subscribe(t, newSubscriber(t, env.Brokers, group, cfg), topic)
 	for range 100 {
 		msg := receive(t, msgs)

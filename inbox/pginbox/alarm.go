@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"time"
+
+	"github.com/leat-go/leat/outbox"
 )
 
 // AlarmKind is what an Alarm is about.
@@ -57,15 +59,13 @@ func (r Range) attr() slog.Attr {
 type alarms struct {
 	consumer string // its name
 	log      *slog.Logger
-	onAlarm  func(context.Context, Alarm)
+	hooks    []outbox.Hook
 }
 
 func (to alarms) alarm(ctx context.Context, a Alarm) {
 	a.Consumer = to.consumer
 	to.log.LogAttrs(ctx, slog.LevelWarn, "inbox alarm", a.attrs()...)
-	if to.onAlarm != nil {
-		to.onAlarm(ctx, a)
-	}
+	to.tell(ctx, AlarmEvent{Alarm: a})
 }
 
 func (a Alarm) attrs() []slog.Attr {

@@ -1,20 +1,20 @@
 package pginbox
 
 import (
-	"context"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/internal/pgschema"
+	"github.com/leat-go/leat/internal/hooks"
 	"github.com/leat-go/leat/internal/logger"
 	"github.com/leat-go/leat/outbox"
 )
 
 // Config tunes an Inbox. The zero value is a good start.
 type Config struct {
-	// Config is the engine's.
+	// Config is the engine's. Its Hooks may also be an AlarmHook or an ObserveHook.
 	inbox.Config
 
 	// Schema holds the inbox's tables. Quoted as it is, so any name will do.
@@ -53,18 +53,10 @@ type Config struct {
 	MaxAhead time.Duration
 
 	// Observe lets every delivery run, duplicates included, records the messages as
-	// ever, and reports to OnObserved what would not have run: to see what an inbox
+	// ever, and reports to each ObserveHook what would not have run: to see what an inbox
 	// would do before it does it. The handler's effects and the record still share a
 	// transaction. Defaults to false.
 	Observe bool
-
-	// OnObserved is called before each delivery that only Observe has let run, on its
-	// goroutine. Defaults to none.
-	OnObserved func(ctx context.Context, o Observation)
-
-	// OnAlarm is called for what happens at the edge of the inbox's memory, on the
-	// goroutine of the delivery. It is also logged. Defaults to none.
-	OnAlarm func(ctx context.Context, alarm Alarm)
 }
 
 func (c Config) withDefaults() Config {
@@ -85,6 +77,10 @@ func (c Config) validate() error {
 	}
 	if c.MaxAhead < 0 {
 		return outbox.ConfigError("MaxAhead", c.MaxAhead, "must be positive")
+	}
+	field, hook, reason := hooks.Refuse(c.Hooks, "pginbox", hooks.Is[inbox.DeliveryHook], hooks.Is[AlarmHook], hooks.Is[ObserveHook])
+	if reason != "" {
+		return outbox.ConfigError(field, hook, reason)
 	}
 	return c.TooOld.validate()
 }

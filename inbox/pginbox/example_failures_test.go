@@ -12,6 +12,7 @@ import (
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/pginbox"
+	"github.com/leat-go/leat/outbox"
 )
 
 // stopAfter stops when a redriven message has taken effect. A service does not
@@ -21,8 +22,8 @@ type stopAfter struct {
 	stop context.CancelFunc
 }
 
-// OnOutcome implements inbox.OutcomeHook.
-func (s stopAfter) OnOutcome(_ context.Context, d inbox.Delivery) {
+// OnInboxDelivery implements inbox.DeliveryHook.
+func (s stopAfter) OnInboxDelivery(_ context.Context, d inbox.DeliveryEvent) {
 	if d.Redriven && d.ID == s.id && d.Outcome == inbox.OutcomeCommitted {
 		s.stop()
 	}
@@ -35,7 +36,7 @@ func ExampleInbox_Redrive() {
 		redriving, stop := context.WithCancel(ctx)
 		in, err := pginbox.New(pool, "loyalty", pginbox.Config{Config: inbox.Config{
 			OnFailure: inbox.Policy{Action: inbox.Park, Attempts: 2, Delay: time.Millisecond},
-			Hooks:     []inbox.Hook{stopAfter{id: "order-1 shipped", stop: stop}},
+			Hooks:     []outbox.Hook{stopAfter{id: "order-1 shipped", stop: stop}},
 		}})
 		if err != nil {
 			return err

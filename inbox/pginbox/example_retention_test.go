@@ -11,8 +11,10 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/pginbox"
+	"github.com/leat-go/leat/outbox"
 )
 
 // An inbox that remembers two weeks. A message that comes again after that is not
@@ -151,14 +153,19 @@ func ExampleInbox_MarkProcessedFrom_offsets() {
 	// <nil>
 }
 
+// observer is a pginbox.ObserveHook.
+type observer struct{}
+
+func (observer) OnPginboxObserve(_ context.Context, e pginbox.ObserveEvent) {
+	fmt.Printf("%s would have been a %s\n", e.ID, e.Would)
+}
+
 // What would an inbox suppress? Nothing is, until the consumer is built without Observe.
 func ExampleConfig_observe() {
 	err := onDatabase(func(ctx context.Context, pool *pgxpool.Pool) error {
 		in, err := pginbox.New(pool, "loyalty", pginbox.Config{
+			Config:  inbox.Config{Hooks: []outbox.Hook{observer{}}},
 			Observe: true,
-			OnObserved: func(_ context.Context, o pginbox.Observation) {
-				fmt.Printf("%s would have been a %s\n", o.ID, o.Would)
-			},
 		})
 		if err != nil {
 			return err

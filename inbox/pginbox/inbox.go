@@ -7,6 +7,7 @@ import (
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/internal/pgclaim"
+	"github.com/leat-go/leat/internal/hooks"
 	"github.com/leat-go/leat/internal/pgmigrate"
 	"github.com/leat-go/leat/outbox"
 )
@@ -76,7 +77,9 @@ func newInbox(handle pgclaim.Handle, consumer string, cfg Config) (*Inbox, error
 	if err != nil {
 		return nil, err
 	}
-	processor, err := inbox.New(s, consumer, cfg.Config)
+	engine := cfg.Config
+	engine.Hooks = hooks.Only(engine.Hooks, hooks.Is[inbox.DeliveryHook])
+	processor, err := inbox.New(s, consumer, engine)
 	if err != nil {
 		return nil, err
 	}

@@ -25,8 +25,8 @@ import (
 // outcomes is a hook that hands on how deliveries end.
 type outcomes chan inbox.Outcome
 
-// OnOutcome implements inbox.OutcomeHook.
-func (o outcomes) OnOutcome(_ context.Context, d inbox.Delivery) {
+// OnInboxDelivery implements inbox.DeliveryHook.
+func (o outcomes) OnInboxDelivery(_ context.Context, d inbox.DeliveryEvent) {
 	o <- d.Outcome
 }
 
@@ -66,7 +66,7 @@ func TestI1_I3_OnKafka(t *testing.T) {
 	}
 
 	ends := make(outcomes, 100)
-	in, err := pginbox.New(db.Pool, "c", pginbox.Config{Config: inbox.Config{Hooks: []inbox.Hook{ends}}})
+	in, err := pginbox.New(db.Pool, "c", pginbox.Config{Config: inbox.Config{Hooks: []outbox.Hook{ends}}})
 	require.NoError(t, err)
 	h := &flaky{t: t, admin: admin, group: group, topic: topic, failed: map[string]bool{}}
 	effects := func() (all, distinct int) {

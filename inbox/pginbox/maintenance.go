@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leat-go/leat/inbox/internal/pgclaim"
+	"github.com/leat-go/leat/internal/hooks"
 	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
@@ -48,8 +49,9 @@ type Maintenance struct {
 	running    atomic.Bool
 
 	// What one round leaves for the next; only the running one uses it.
-	swept   time.Time
-	waiting *raised
+	swept    time.Time
+	waiting  *raised
+	standing hooks.Standing[Alarm]
 }
 
 // NewMaintenance returns the maintenance of the inbox that cfg names; of cfg only
@@ -63,7 +65,7 @@ func NewMaintenance(pool *pgxpool.Pool, cfg Config, m MaintenanceConfig) (*Maint
 	if err := errors.Join(cfg.validate(), m.validate()); err != nil {
 		return nil, err
 	}
-	r, err := newRanges(cfg, alarms{log: cfg.Logger, onAlarm: m.OnAlarm})
+	r, err := newRanges(cfg, alarms{log: cfg.Logger, hooks: m.Hooks})
 	if err != nil {
 		return nil, err
 	}
@@ -85,6 +87,7 @@ func (m *Maintenance) Run(ctx context.Context) error {
 		return ErrAlreadyRunning
 	}
 	defer m.running.Store(false)
+	defer func() { m.alarmsEnded(context.WithoutCancel(ctx), m.standing.End()) }()
 	if err := CheckRetention(m.cfg.Retention, m.cfg.Needs); err != nil {
 		m.alarm(ctx, Alarm{Kind: AlarmRetention, Err: err})
 	}
@@ -112,11 +115,25 @@ func (m *Maintenance) RunOnce(ctx context.Context) (MaintenanceReport, error) {
 	return m.round(ctx)
 }
 
-// round does one round under the lease. The lease only saves work: each step is safe
-// if two do it at once.
-func (m *Maintenance) round(ctx context.Context) (report MaintenanceReport, err error) {
+// round does one round, and tells the hooks.
+func (m *Maintenance) round(ctx context.Context) (MaintenanceReport, error) {
+	r, began := &maintenanceRound{Maintenance: m}, time.Now()
+	err := m.leased(ctx, r.all)
+	if errors.Is(err, ErrMaintainedElsewhere) {
+		m.alarmsEnded(ctx, m.standing.End())
+		return r.report, err
+	}
+	kind := func(a Alarm) string { return string(a.Kind) }
+	m.alarmsEnded(ctx, m.standing.Round(r.alarmed, kind, err == nil && !r.report.Busy))
+	m.observe(ctx, MaintenanceEvent{Report: r.report, Took: time.Since(began), Err: err})
+	return r.report, err
+}
+
+// leased does work under the lease. The lease only saves work: each step is safe if two
+// do it at once.
+func (m *Maintenance) leased(ctx context.Context, work func(context.Context) error) error {
 	if err := m.keep(ctx); err != nil {
-		return report, err
+		return err
 	}
 	defer func() {
 		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), pgclaim.CleanUpTimeout)
@@ -125,9 +142,7 @@ func (m *Maintenance) round(ctx context.Context) (report MaintenanceReport, err 
 			m.log.WarnContext(ctx, "inbox maintenance keeps its lease until it runs out", slog.Any("error", releaseErr))
 		}
 	}()
-	r := &maintenanceRound{Maintenance: m}
-	err = r.all(ctx)
-	return r.report, err
+	return work(ctx)
 }
 
 // keep takes or renews the lease.

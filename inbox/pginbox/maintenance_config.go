@@ -1,10 +1,10 @@
 package pginbox
 
 import (
-	"context"
 	"time"
 
 	"github.com/leat-go/leat/inbox/internal/pgpark"
+	"github.com/leat-go/leat/internal/hooks"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -68,9 +68,9 @@ type MaintenanceConfig struct {
 	// Defaults to nothing.
 	Needs RetentionNeeds
 
-	// OnAlarm is called in every round for what an operator should see to. It is also
-	// logged. It must return soon. Defaults to none.
-	OnAlarm func(ctx context.Context, alarm Alarm)
+	// Hooks observe maintenance, by MaintenanceHook and AlarmHook. Alarms are also logged.
+	// Defaults to none.
+	Hooks []outbox.Hook
 }
 
 func (c MaintenanceConfig) withDefaults() MaintenanceConfig {
@@ -115,6 +115,9 @@ func (c MaintenanceConfig) validate() error {
 		if f.bad {
 			return outbox.ConfigError(f.name, f.value, f.rule)
 		}
+	}
+	if field, hook, reason := hooks.Refuse(c.Hooks, "pginbox", hooks.Is[MaintenanceHook], hooks.Is[AlarmHook]); reason != "" {
+		return outbox.ConfigError(field, hook, reason)
 	}
 	return nil
 }

@@ -29,8 +29,9 @@ type MaintenanceReport struct {
 type maintenanceRound struct {
 	*Maintenance
 
-	state  rangeState
-	report MaintenanceReport
+	state   rangeState
+	report  MaintenanceReport
+	alarmed []Alarm // that may last
 }
 
 // all does all there is to do once. A step that fails does not keep the next from

@@ -100,7 +100,7 @@ func TestMaintenanceMakesRangesAhead(t *testing.T) {
 	t.Parallel()
 	env := forgetting(t, pginbox.MaintenanceConfig{})
 	var heard edges
-	p, err := pginbox.New(env.Pool, "c", pginbox.Config{OnAlarm: heard.on})
+	p, err := pginbox.New(env.Pool, "c", pginbox.Config{Config: inbox.Config{Hooks: []outbox.Hook{&heard}}})
 	require.NoError(t, err)
 	m := maintenance(t, env, pginbox.MaintenanceConfig{Ahead: 2})
 	report, err := m.RunOnce(t.Context())
@@ -221,15 +221,20 @@ func TestMaintenanceIsDoneByOne(t *testing.T) {
 	require.Nil(t, owner, "the lease is given back")
 }
 
+// alarmed is an AlarmHook.
+type alarmed chan pginbox.AlarmEvent
+
+func (a alarmed) OnPginboxAlarm(_ context.Context, e pginbox.AlarmEvent) { a <- e }
+
 // TestMaintenanceRuns until its context ends, and warns where it remembers too little.
 func TestMaintenanceRuns(t *testing.T) {
 	t.Parallel()
 	env := forgetting(t, pginbox.MaintenanceConfig{})
-	warned := make(chan pginbox.Alarm, 10)
+	warned := make(alarmed, 10)
 	m := maintenance(t, env, pginbox.MaintenanceConfig{
 		Interval: 10 * time.Millisecond,
 		Needs:    pginbox.RetentionNeeds{Topic: pginbox.Forever},
-		OnAlarm:  func(_ context.Context, a pginbox.Alarm) { warned <- a },
+		Hooks:    []outbox.Hook{warned},
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -263,7 +268,7 @@ func TestAClockThatIsWrongForgetsNothing(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
 	var heard edges
-	m, err := pginbox.NewMaintenance(pool, pginbox.Config{}, pginbox.MaintenanceConfig{OnAlarm: heard.on})
+	m, err := pginbox.NewMaintenance(pool, pginbox.Config{}, pginbox.MaintenanceConfig{Hooks: []outbox.Hook{&heard}})
 	require.NoError(t, err)
 	report, err := m.RunOnce(t.Context())
 	require.NoError(t, err)
@@ -303,11 +308,11 @@ func TestMaintenanceReportsABusyTable(t *testing.T) {
 	_, err = process(t, p, madeAgo(30*day), nothing)
 	require.NoError(t, err)
 	var heard edges
-	m := maintenance(t, env, pginbox.MaintenanceConfig{LockTimeout: time.Millisecond, DetachTimeout: time.Millisecond, OnAlarm: heard.on})
+	m := maintenance(t, env, pginbox.MaintenanceConfig{LockTimeout: time.Millisecond, DetachTimeout: time.Millisecond, Hooks: []outbox.Hook{&heard}})
 	_, err = m.RunOnce(t.Context())
 	require.NoError(t, err)
 	again, err := process(t, p, madeAgo(10*day), func(context.Context) error {
-		m := maintenance(t, env, pginbox.MaintenanceConfig{Retention: 5 * day, DetachTimeout: time.Millisecond, OnAlarm: heard.on})
+		m := maintenance(t, env, pginbox.MaintenanceConfig{Retention: 5 * day, DetachTimeout: time.Millisecond, Hooks: []outbox.Hook{&heard}})
 		report, err := m.RunOnce(t.Context())
 		require.NoError(t, err)
 		require.True(t, report.Busy)

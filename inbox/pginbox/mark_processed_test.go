@@ -14,6 +14,7 @@ import (
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox"
 )
 
 // inboxes are those of both drivers, on an inbox with and one without ranges.
@@ -123,15 +124,20 @@ func TestMarkProcessedEndsAtAnError(t *testing.T) {
 	require.Equal(t, pginbox.MarkReport{Marked: 1, TooOld: 2}, report)
 }
 
+// observing is an ObserveHook.
+type observing func(o pginbox.ObserveEvent)
+
+func (f observing) OnPginboxObserve(_ context.Context, o pginbox.ObserveEvent) { f(o) }
+
 // TestObserveSuppressesNothing, records all the same, and says what it would have done.
 func TestObserveSuppressesNothing(t *testing.T) {
 	t.Parallel()
 	var all sync.Map
-	observe := func(_ context.Context, o pginbox.Observation) {
+	observe := observing(func(o pginbox.ObserveEvent) {
 		heard, _ := all.LoadOrStore(o.ID, &edges{})
-		heard.(*edges).observe(context.Background(), o)
-	}
-	inboxes(t, pginbox.Config{Observe: true, OnObserved: observe}, func(t *testing.T, env *testenv.Database, in *pginbox.Inbox) {
+		heard.(*edges).OnPginboxObserve(context.Background(), o)
+	})
+	inboxes(t, pginbox.Config{Observe: true, Config: inbox.Config{Hooks: []outbox.Hook{observe}}}, func(t *testing.T, env *testenv.Database, in *pginbox.Inbox) {
 		t.Helper()
 		id := madeAgo(time.Minute)
 		for range 3 {
@@ -170,7 +176,7 @@ func TestObserveLetsTooOldAndTooNewRun(t *testing.T) {
 			t.Parallel()
 			var heard edges
 			env := forgetting(t, pginbox.MaintenanceConfig{})
-			p := stores(t, env, pginbox.Config{Observe: true, OnObserved: heard.observe})[kind]
+			p := stores(t, env, pginbox.Config{Observe: true, Config: inbox.Config{Hooks: []outbox.Hook{&heard}}})[kind]
 			remember(t, env, 5*day, false)
 			for _, id := range []string{madeAgo(10 * day), madeAgo(-10 * day)} {
 				_, err := process(t, p, id, write(id))

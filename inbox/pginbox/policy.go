@@ -8,6 +8,7 @@ import (
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/internal/hooks"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -40,21 +41,8 @@ func (p TooOldPolicy) validate() error {
 type policy struct {
 	alarms
 
-	tooOld     TooOldPolicy
-	observe    bool
-	onObserved func(context.Context, Observation)
-}
-
-// Observation is a delivery that an inbox with Config.Observe has let run, and would
-// not have without.
-type Observation struct {
-	// Consumer and ID are the message.
-	Consumer, ID string
-	// Would is what the outcome would have been: OutcomeDuplicate, OutcomeBusy, or
-	// OutcomeFailed for a message that is too old or from the future.
-	Would inbox.Outcome
-	// Err is driver.ErrTooOld or driver.ErrTooNew, or nil.
-	Err error
+	tooOld  TooOldPolicy
+	observe bool
 }
 
 // observed lets a delivery run that the inbox would have suppressed, in a transaction
@@ -63,7 +51,7 @@ type Observation struct {
 func (p policy) observed(
 	ctx context.Context, c claimer, id string, unit driver.Unit, status driver.Status, err error,
 ) (driver.Unit, driver.Status, error) {
-	o := Observation{Consumer: p.consumer, ID: id}
+	o := ObserveEvent{Consumer: p.consumer, ID: id}
 	switch {
 	case err == nil && status == driver.Claimed:
 		return unit, status, nil
@@ -78,8 +66,6 @@ func (p policy) observed(
 	}
 	p.log.LogAttrs(ctx, slog.LevelInfo, "inbox would have suppressed a delivery",
 		slog.String("consumer", p.consumer), slog.String("message_id", id), slog.String("would", o.Would.String()))
-	if p.onObserved != nil {
-		p.onObserved(ctx, o)
-	}
+	hooks.Call(ctx, p.log, p.hooks, func(h ObserveHook) { h.OnPginboxObserve(ctx, o) })
 	return c.unrecorded(ctx, nil)
 }

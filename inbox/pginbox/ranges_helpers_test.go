@@ -76,18 +76,22 @@ func effects(tb testing.TB, env *testenv.Database, effect string) (n int) {
 
 // edges collects what is reported.
 type edges struct {
-	mu   sync.Mutex
-	all  []pginbox.Alarm
-	seen []pginbox.Observation
+	mu         sync.Mutex
+	all, ended []pginbox.Alarm
+	seen       []pginbox.ObserveEvent
 }
 
-func (a *edges) on(_ context.Context, alarm pginbox.Alarm) {
+func (a *edges) OnPginboxAlarm(_ context.Context, e pginbox.AlarmEvent) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.all = append(a.all, alarm)
+	if e.Ended {
+		a.ended = append(a.ended, e.Alarm)
+		return
+	}
+	a.all = append(a.all, e.Alarm)
 }
 
-func (a *edges) observe(_ context.Context, o pginbox.Observation) {
+func (a *edges) OnPginboxObserve(_ context.Context, o pginbox.ObserveEvent) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.seen = append(a.seen, o)

@@ -13,6 +13,7 @@ import (
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox"
 )
 
 // modes are the two ways to forget.
@@ -38,7 +39,7 @@ func TestI7_RedeliveryBelowTheFloor(t *testing.T) {
 					t.Parallel()
 					var heard edges
 					env := forgetting(t, pginbox.MaintenanceConfig{NoDDL: noDDL})
-					p := stores(t, env, pginbox.Config{TooOld: policy, OnAlarm: heard.on})[kind]
+					p := stores(t, env, pginbox.Config{Config: inbox.Config{Hooks: []outbox.Hook{&heard}}, TooOld: policy})[kind]
 					id, other := madeAgo(10*day), madeAgo(4*day)
 					for _, want := range []inbox.Outcome{inbox.OutcomeCommitted, inbox.OutcomeDuplicate} {
 						for _, id := range []string{id, other} {
@@ -100,7 +101,7 @@ func TestI7_TooNewIsRefused(t *testing.T) {
 	t.Parallel()
 	var heard edges
 	env := forgetting(t, pginbox.MaintenanceConfig{})
-	for kind, p := range stores(t, env, pginbox.Config{OnAlarm: heard.on}) {
+	for kind, p := range stores(t, env, pginbox.Config{Config: inbox.Config{Hooks: []outbox.Hook{&heard}}}) {
 		id := madeAgo(-30 * day)
 		_, err := process(t, p, id, write(id))
 		require.ErrorIs(t, err, driver.ErrTooNew, kind)
@@ -119,7 +120,7 @@ func TestI7_MissingRangeIsMade(t *testing.T) {
 			t.Parallel()
 			var heard edges
 			env := forgetting(t, pginbox.MaintenanceConfig{})
-			p := stores(t, env, pginbox.Config{OnAlarm: heard.on})[kind]
+			p := stores(t, env, pginbox.Config{Config: inbox.Config{Hooks: []outbox.Hook{&heard}}})[kind]
 			for _, age := range []time.Duration{0, -30 * time.Minute, 3 * day, 100 * day, 3 * day} {
 				id := madeAgo(age)
 				for _, want := range []inbox.Outcome{inbox.OutcomeCommitted, inbox.OutcomeDuplicate} {

@@ -26,7 +26,7 @@ var (
 )
 
 func newStore(handle pgclaim.Handle, name string, cfg Config) (*store, error) {
-	names, to := cfg.schema().Names(), alarms{consumer: name, log: cfg.Logger, onAlarm: cfg.OnAlarm}
+	names, to := cfg.schema().Names(), alarms{consumer: name, log: cfg.Logger, hooks: cfg.Hooks}
 	who, err1 := newConsumer(names, name)
 	where, err2 := newRanges(cfg, to)
 	statements, err3 := newStatements(names)
@@ -36,7 +36,7 @@ func newStore(handle pgclaim.Handle, name string, cfg Config) (*store, error) {
 	}, handle.DB(), names, cfg.SyncAttempts)
 	return &store{
 		claims: c, Store: parking, handle: handle,
-		policy: policy{alarms: to, tooOld: cfg.TooOld, observe: cfg.Observe, onObserved: cfg.OnObserved},
+		policy: policy{alarms: to, tooOld: cfg.TooOld, observe: cfg.Observe},
 	}, errors.Join(err1, err2, err3, err4)
 }
 

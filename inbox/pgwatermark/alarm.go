@@ -3,6 +3,8 @@ package pgwatermark
 import (
 	"context"
 	"log/slog"
+
+	"github.com/leat-go/leat/internal/hooks"
 )
 
 // AlarmKind is what an alarm is about.
@@ -19,8 +21,15 @@ const (
 	AlarmMissing AlarmKind = "missing"
 )
 
-// Alarm is what an operator should see to.
-type Alarm struct {
+// AlarmHook sees what an operator should see to.
+type AlarmHook interface {
+	// OnPgwatermarkAlarm is called by Assigned, after its transaction has ended. The same
+	// is logged as an error. It tells of what has happened, and has no end.
+	OnPgwatermarkAlarm(ctx context.Context, e AlarmEvent)
+}
+
+// AlarmEvent is what an operator should see to.
+type AlarmEvent struct {
 	// Kind tells which of the other fields matter.
 	Kind AlarmKind
 	// Consumer is the name of the consumer.
@@ -37,8 +46,8 @@ type Alarm struct {
 	Refused bool
 }
 
-// raise tells the hook and the log.
-func (in *Inbox) raise(ctx context.Context, alarms []Alarm) {
+// raise tells the hooks and the log.
+func (in *Inbox) raise(ctx context.Context, alarms []AlarmEvent) {
 	for _, a := range alarms {
 		attrs := []slog.Attr{
 			slog.String("alarm", string(a.Kind)), slog.String("consumer", a.Consumer),
@@ -51,6 +60,6 @@ func (in *Inbox) raise(ctx context.Context, alarms []Alarm) {
 				slog.Int64("next", a.Next), slog.Int64("start", a.Start), slog.Int64("end", a.End))
 		}
 		in.cfg.Logger.LogAttrs(ctx, slog.LevelError, "inbox watermark alarm", attrs...)
-		in.cfg.OnAlarm(ctx, a)
+		hooks.Call(ctx, in.cfg.Logger, in.cfg.Hooks, func(h AlarmHook) { h.OnPgwatermarkAlarm(ctx, a) })
 	}
 }

@@ -17,7 +17,7 @@ import (
 // for nothing after that.
 //
 // It returns driver.ErrSourceChanged, driver.ErrBeyondEnd and driver.ErrMissing,
-// after OnAlarm; inbox.ErrBusy if another session must end its transaction
+// after the AlarmHooks; inbox.ErrBusy if another session must end its transaction
 // first; driver.ErrWrongTopic, driver.ErrNoPosition, ErrOtherInbox, ErrNotDurable,
 // outbox.ErrNotMigrated. Nothing is changed then.
 //
@@ -57,7 +57,7 @@ type assigning struct {
 	*Inbox
 
 	parts  []part
-	alarms []Alarm
+	alarms []AlarmEvent
 }
 
 // part is a partition of the call.

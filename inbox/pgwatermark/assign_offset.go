@@ -12,7 +12,7 @@ import (
 
 // setOffset makes next an offset that the log has, or will have, and stores it.
 func (a *assigning) setOffset(ctx context.Context, tx pgx.Tx, number int16, p *part) error {
-	alarm := Alarm{
+	alarm := AlarmEvent{
 		Consumer: a.Consumer(), Topic: p.Topic, Source: p.Source, Partition: p.Partition,
 		Next: p.next, Start: p.Start, End: p.End,
 	}

@@ -15,29 +15,31 @@ import (
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/pgwatermark"
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox"
 )
 
-// alarms collects what OnAlarm and the log are told.
+// alarms collects what hooks and the log are told.
 type alarms struct {
 	mu  sync.Mutex
-	all []pgwatermark.Alarm
+	all []pgwatermark.AlarmEvent
 	log bytes.Buffer
 }
 
 // config returns a configuration that reports to a.
 func (a *alarms) config() pgwatermark.Config {
 	return pgwatermark.Config{
-		Config: inbox.Config{Logger: slog.New(slog.NewTextHandler(&a.log, nil))},
-		OnAlarm: func(_ context.Context, alarm pgwatermark.Alarm) {
-			a.mu.Lock()
-			defer a.mu.Unlock()
-			a.all = append(a.all, alarm)
-		},
+		Config: inbox.Config{Logger: slog.New(slog.NewTextHandler(&a.log, nil)), Hooks: []outbox.Hook{a}},
 	}
 }
 
+func (a *alarms) OnPgwatermarkAlarm(_ context.Context, e pgwatermark.AlarmEvent) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.all = append(a.all, e)
+}
+
 // takes returns the alarms since the last call.
-func (a *alarms) take() []pgwatermark.Alarm {
+func (a *alarms) take() []pgwatermark.AlarmEvent {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	all := a.all
@@ -107,7 +109,7 @@ func TestI8_ChangedSourceAlarms(t *testing.T) {
 
 	again := whole(7)
 	again.Source, again.Start, again.From = wmOther, 2, 4
-	want := pgwatermark.Alarm{
+	want := pgwatermark.AlarmEvent{
 		Kind: pgwatermark.AlarmNewSource, Consumer: "c", Topic: wmTopic, Source: wmOther, Known: wmSource, Refused: true,
 	}
 	for range 2 {
@@ -116,7 +118,7 @@ func TestI8_ChangedSourceAlarms(t *testing.T) {
 		var changed *driver.SourceChangedError
 		require.ErrorAs(t, err, &changed)
 		require.Equal(t, driver.SourceChangedError{Topic: wmTopic, Known: wmSource, Found: wmOther}, *changed)
-		require.Equal(t, []pgwatermark.Alarm{want}, heard.take())
+		require.Equal(t, []pgwatermark.AlarmEvent{want}, heard.take())
 	}
 	require.Contains(t, heard.log.String(), "alarm=new_source consumer=c topic=events source="+wmOther+" refused=true known_source="+wmSource)
 
@@ -141,7 +143,7 @@ func TestI8_ChangedSourceIsFollowedIfAsked(t *testing.T) {
 	again := whole(7)
 	again.Source, again.From = wmOther, 7
 	require.Zero(t, assign(t, w, again))
-	require.Equal(t, []pgwatermark.Alarm{{
+	require.Equal(t, []pgwatermark.AlarmEvent{{
 		Kind: pgwatermark.AlarmNewSource, Consumer: "c", Topic: wmTopic, Source: wmOther, Known: wmSource,
 	}}, heard.take())
 	require.Zero(t, assign(t, w, again))
@@ -161,7 +163,7 @@ func TestI8_LogThatEndsBeforeTheWatermark(t *testing.T) {
 	_, err := w.Assigned(t.Context(), []driver.Assignment{whole(5)})
 	require.ErrorIs(t, err, driver.ErrBeyondEnd)
 	require.ErrorContains(t, err, `partition 0 of topic "events" ends at 5, to be read on at 6`)
-	require.Equal(t, []pgwatermark.Alarm{{
+	require.Equal(t, []pgwatermark.AlarmEvent{{
 		Kind: pgwatermark.AlarmBeyondEnd, Consumer: "c", Topic: wmTopic, Source: wmSource, Next: 6, End: 5, Refused: true,
 	}}, heard.take())
 
@@ -187,7 +189,7 @@ func TestI8_LogThatHasDroppedMessages(t *testing.T) {
 	assign(t, w, whole(5))
 	cut := whole(9)
 	cut.Start = 3
-	want := pgwatermark.Alarm{
+	want := pgwatermark.AlarmEvent{
 		Kind: pgwatermark.AlarmMissing, Consumer: "c", Topic: wmTopic, Source: wmSource, Next: 0, Start: 3, End: 9, Refused: true,
 	}
 
@@ -196,7 +198,7 @@ func TestI8_LogThatHasDroppedMessages(t *testing.T) {
 	_, err := newWatermark(t, db, "pgx", cfg).Assigned(t.Context(), []driver.Assignment{cut})
 	require.ErrorIs(t, err, driver.ErrMissing)
 	require.ErrorContains(t, err, `partition 0 of topic "events" starts at 3, to be read on at 0`)
-	require.Equal(t, []pgwatermark.Alarm{want}, heard.take())
+	require.Equal(t, []pgwatermark.AlarmEvent{want}, heard.take())
 
 	// A handler of another session may still run for a message that is gone.
 	_, err = processAt(t.Context(), w, at(0), func(ctx context.Context) error {
@@ -209,7 +211,7 @@ func TestI8_LogThatHasDroppedMessages(t *testing.T) {
 
 	want.Refused = false
 	require.Equal(t, int64(3), assign(t, w, cut))
-	require.Equal(t, []pgwatermark.Alarm{want}, heard.take())
+	require.Equal(t, []pgwatermark.AlarmEvent{want}, heard.take())
 	_, err = processAt(t.Context(), w, at(3), nothing)
 	require.NoError(t, err)
 

@@ -1,7 +1,6 @@
 package pgwatermark
 
 import (
-	"context"
 	"strconv"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/internal/pgschema"
+	"github.com/leat-go/leat/internal/hooks"
 	"github.com/leat-go/leat/internal/logger"
 	"github.com/leat-go/leat/outbox"
 )
@@ -19,7 +19,7 @@ import (
 type Config struct {
 	// Config is the engine's. Messages are known by their positions; IDFrom is only
 	// what logs and errors call them by, and defaults to inbox.DefaultIDSource and,
-	// if that finds none, the position.
+	// if that finds none, the position. Hooks may also be an AlarmHook.
 	inbox.Config
 
 	// Schema holds the inbox's tables. Quoted as it is, so any name will do.
@@ -49,11 +49,6 @@ type Config struct {
 	// not processed.
 	// Defaults to PassOverMissing.
 	Missing MissingPolicy
-
-	// OnAlarm is called for what an operator should see to, by Assigned, after its
-	// transaction has ended. The same is logged as an error.
-	// Defaults to none.
-	OnAlarm func(ctx context.Context, alarm Alarm)
 }
 
 // NewSourcePolicy is an answer to a topic that has become another log.
@@ -89,9 +84,6 @@ func (c Config) withDefaults() Config {
 		c.IDFrom = inbox.IDFromFirst(inbox.DefaultIDSource(), idFromPosition)
 	}
 	c.Logger = logger.Or(c.Logger)
-	if c.OnAlarm == nil {
-		c.OnAlarm = func(context.Context, Alarm) {}
-	}
 	return c
 }
 
@@ -101,6 +93,9 @@ func (c Config) validate() error {
 	}
 	if c.Missing < PassOverMissing || c.Missing > RefuseMissing {
 		return outbox.ConfigError("Missing", int(c.Missing), "must be PassOverMissing or RefuseMissing")
+	}
+	if field, hook, reason := hooks.Refuse(c.Hooks, "pgwatermark", hooks.Is[inbox.DeliveryHook], hooks.Is[AlarmHook]); reason != "" {
+		return outbox.ConfigError(field, hook, reason)
 	}
 	return c.schema().Validate()
 }

@@ -8,9 +8,11 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/pgwatermark"
+	"github.com/leat-go/leat/outbox"
 )
 
 // A subscriber asks where to read on, delivers three messages and is assigned the
@@ -58,11 +60,18 @@ func ExampleNew() {
 	// <nil>
 }
 
+// printed is a pgwatermark.AlarmHook.
+type printed struct{}
+
+func (printed) OnPgwatermarkAlarm(_ context.Context, e pgwatermark.AlarmEvent) {
+	fmt.Println("alarm:", e.Kind, e.Topic)
+}
+
 // A topic that was created again is refused until somebody has accepted it.
 func ExampleInbox_Accept() {
 	err := onDatabase(func(ctx context.Context, pool *pgxpool.Pool) error {
 		in, err := pgwatermark.New(pool, "loyalty", []string{"orders"}, pgwatermark.Config{
-			OnAlarm: func(_ context.Context, a pgwatermark.Alarm) { fmt.Println("alarm:", a.Kind, a.Topic) },
+			Config: inbox.Config{Hooks: []outbox.Hook{printed{}}},
 		})
 		if err != nil {
 			return err

@@ -11,6 +11,7 @@ import (
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/internal/pgclaim"
+	"github.com/leat-go/leat/internal/hooks"
 	"github.com/leat-go/leat/internal/pgmigrate"
 )
 
@@ -68,7 +69,9 @@ func newInbox(handle pgclaim.Handle, consumer string, topics []string, cfg Confi
 	if err != nil {
 		return nil, err
 	}
-	processor, err := inbox.New(&store{keys: k, handle: handle}, consumer, cfg.Config)
+	engine := cfg.Config
+	engine.Hooks = hooks.Only(engine.Hooks, hooks.Is[inbox.DeliveryHook])
+	processor, err := inbox.New(&store{keys: k, handle: handle}, consumer, engine)
 	if err != nil {
 		return nil, err
 	}

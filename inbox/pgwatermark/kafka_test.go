@@ -17,6 +17,7 @@ import (
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/pgwatermark"
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox"
 )
 
 // wmStage is a topic on a real broker and a database to consume it into.
@@ -157,6 +158,11 @@ func assignmentList(t *testing.T, s *wmStage) (all []driver.Assignment) {
 	return all
 }
 
+// refusals is an AlarmHook.
+type refusals chan pgwatermark.AlarmEvent
+
+func (r refusals) OnPgwatermarkAlarm(_ context.Context, e pgwatermark.AlarmEvent) { r <- e }
+
 // TestI8_TopicCreatedAgainOnKafka deletes a topic and creates it again.
 func TestI8_TopicCreatedAgainOnKafka(t *testing.T) {
 	t.Parallel()
@@ -169,8 +175,8 @@ func TestI8_TopicCreatedAgainOnKafka(t *testing.T) {
 
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	refused, committed := make(chan pgwatermark.Alarm, 100), make(chan struct{}, 5)
-	w := s.watermark(t, pgwatermark.Config{OnAlarm: func(_ context.Context, a pgwatermark.Alarm) { refused <- a }})
+	refused, committed := make(refusals, 100), make(chan struct{}, 5)
+	w := s.watermark(t, pgwatermark.Config{Config: inbox.Config{Hooks: []outbox.Hook{refused}}})
 	m, err := newMember(s.broker.Brokers, s.group, s.topic, w, func(ctx context.Context, p driver.Position) (inbox.Outcome, error) {
 		outcome, err := processAt(ctx, w, p, placeOf(p))
 		if outcome == inbox.OutcomeCommitted {
@@ -190,7 +196,7 @@ func TestI8_TopicCreatedAgainOnKafka(t *testing.T) {
 	}()
 	select {
 	case alarm := <-refused:
-		require.Equal(t, pgwatermark.Alarm{
+		require.Equal(t, pgwatermark.AlarmEvent{
 			Kind: pgwatermark.AlarmNewSource, Consumer: "c", Topic: s.topic, Source: after.Source, Known: before.Source, Refused: true,
 		}, alarm)
 	case <-ctx.Done():
@@ -235,7 +241,7 @@ func TestI8_MessagesDroppedByKafka(t *testing.T) {
 
 	heard := &alarms{}
 	require.Equal(t, int64(7), assign(t, s.watermark(t, heard.config()), assignmentList(t, s)[0]))
-	require.Equal(t, []pgwatermark.Alarm{{
+	require.Equal(t, []pgwatermark.AlarmEvent{{
 		Kind: pgwatermark.AlarmMissing, Consumer: "c", Topic: s.topic, Source: before.Source, Next: 3, Start: 7, End: 9,
 	}}, heard.take())
 }

@@ -65,7 +65,7 @@ func (a *assigning) settleSources(ctx context.Context, tx pgx.Tx, number int16) 
 func (a *assigning) newSource(ctx context.Context, tx pgx.Tx, number int16, p *part, known string) error {
 	if known != "" {
 		refused := a.cfg.NewSource == RefuseNewSource
-		a.alarms = append(a.alarms, Alarm{
+		a.alarms = append(a.alarms, AlarmEvent{
 			Kind: AlarmNewSource, Consumer: a.Consumer(), Topic: p.Topic,
 			Source: p.Source, Known: known, Refused: refused,
 		})

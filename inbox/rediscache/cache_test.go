@@ -42,7 +42,7 @@ func process(t *testing.T, cache twotier.Cache, skips *atomic.Int64) func(id str
 	require.NoError(t, err)
 	scope := func(context.Context) (string, error) { return "scope", nil }
 	p, err := twotier.New(in, twotier.Config{
-		Scope: scope, Caches: []twotier.Cache{cache}, Hook: counter{skips}, CacheTimeout: 10 * time.Second, RetryAfter: time.Nanosecond,
+		Scope: scope, Caches: []twotier.Cache{cache}, Hooks: []outbox.Hook{counter{skips}}, CacheTimeout: 10 * time.Second, RetryAfter: time.Nanosecond,
 	})
 	require.NoError(t, err)
 	return func(id string, err error) (inbox.Outcome, error) {
@@ -52,8 +52,8 @@ func process(t *testing.T, cache twotier.Cache, skips *atomic.Int64) func(id str
 
 type counter struct{ skips *atomic.Int64 }
 
-func (c counter) OnLook(_ context.Context, _, _ string, e twotier.Event) {
-	if e == twotier.Skipped {
+func (c counter) OnTwotierLook(_ context.Context, e twotier.LookEvent) {
+	if e.Outcome == twotier.Skipped {
 		c.skips.Add(1)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/leat-go/leat/inbox/meminbox"
 	"github.com/leat-go/leat/inbox/rediscache"
 	"github.com/leat-go/leat/inbox/twotier"
+	"github.com/leat-go/leat/outbox"
 )
 
 // The server is played in process here. With pginbox, Scope is the inbox's own
@@ -41,7 +42,7 @@ func Example() {
 	tiers, err := twotier.New(in, twotier.Config{
 		Scope:  func(context.Context) (string, error) { return scope, nil },
 		Caches: []twotier.Cache{cache},
-		Hook:   seen{}, CacheTimeout: time.Minute, // so that the example does not depend on time
+		Hooks:  []outbox.Hook{seen{}}, CacheTimeout: time.Minute, // so that the example does not depend on time
 	})
 	if err != nil {
 		fmt.Println(err)
@@ -80,5 +81,5 @@ func deliver(p *twotier.Processor, id string) {
 // seen prints what the caches do.
 type seen struct{}
 
-// OnLook implements twotier.Hook.
-func (seen) OnLook(_ context.Context, _, id string, e twotier.Event) { fmt.Println(id, e) }
+// OnTwotierLook implements twotier.LookHook.
+func (seen) OnTwotierLook(_ context.Context, e twotier.LookEvent) { fmt.Println(e.ID, e.Outcome) }

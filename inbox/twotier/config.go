@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/hooks"
 	"github.com/leat-go/leat/internal/logger"
 	"github.com/leat-go/leat/outbox"
 )
@@ -39,43 +40,8 @@ type Config struct {
 	// New, warnings and errors only; slog.New(slog.DiscardHandler) silences it.
 	Logger *slog.Logger
 
-	// Hook sees what the caches do. Defaults to none.
-	Hook Hook
-}
-
-// Event is the result of a look into the caches.
-type Event int
-
-const (
-	// Missed means that no cache knew the message; the inbox was asked.
-	Missed Event = iota + 1
-	// Skipped means that the message was committed in the current scope, and was
-	// not handed to the inbox.
-	Skipped
-	// Outlived means that the message was remembered in a scope that is over, or
-	// the scope could not be read; the inbox was asked.
-	Outlived
-)
-
-// String returns the event's name.
-func (e Event) String() string {
-	switch e {
-	case Missed:
-		return "missed"
-	case Skipped:
-		return "skipped"
-	case Outlived:
-		return "outlived"
-	default:
-		return fmt.Sprintf("Event(%d)", int(e))
-	}
-}
-
-// Hook sees each look. It is called from many goroutines and should return
-// quickly.
-type Hook interface {
-	// OnLook is called before the inbox is asked, or instead.
-	OnLook(ctx context.Context, consumer, id string, e Event)
+	// Hooks observe the caches, by LookHook. Defaults to none.
+	Hooks []outbox.Hook
 }
 
 func (c Config) withDefaults() (Config, error) {
@@ -115,6 +81,9 @@ func (c Config) validate() error {
 		if d < 0 {
 			return outbox.ConfigError(name, d, "must not be negative")
 		}
+	}
+	if field, hook, reason := hooks.Refuse(c.Hooks, "twotier", hooks.Is[LookHook]); reason != "" {
+		return outbox.ConfigError(field, hook, reason)
 	}
 	return nil
 }

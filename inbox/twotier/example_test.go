@@ -9,13 +9,14 @@ import (
 	"github.com/leat-go/leat/inbox/meminbox"
 	"github.com/leat-go/leat/inbox/twotier"
 	"github.com/leat-go/leat/middleware"
+	"github.com/leat-go/leat/outbox"
 )
 
 // look prints what the caches do.
 type look struct{}
 
-func (look) OnLook(_ context.Context, consumer, id string, e twotier.Event) {
-	fmt.Println(consumer, id, e)
+func (look) OnTwotierLook(_ context.Context, e twotier.LookEvent) {
+	fmt.Println(e.Consumer, e.ID, e.Outcome)
 }
 
 // With pginbox, Scope is the inbox's own method, and a rediscache may be the second
@@ -27,7 +28,7 @@ func ExampleProcessor() {
 		return
 	}
 	scope := func(context.Context) (string, error) { return "this process", nil }
-	tiers, err := twotier.New(in, twotier.Config{Scope: scope, Hook: look{}})
+	tiers, err := twotier.New(in, twotier.Config{Scope: scope, Hooks: []outbox.Hook{look{}}})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -9,6 +9,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/hooks"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -100,23 +101,24 @@ func (p *Processor) Process(
 // skip reports whether the message called id is known to be committed in the scope
 // that is current.
 func (p *Processor) skip(ctx context.Context, id string) bool {
-	event := Missed
+	outcome := Missed
 	for i, t := range p.tiers {
 		scope := p.seen(ctx, t, id)
 		if scope == "" {
 			continue
 		}
-		event = Outlived
+		outcome = Outlived
 		if now, err := p.scopes.now(ctx); err == nil && now == scope {
-			event = Skipped
+			outcome = Skipped
 			p.remember(ctx, p.tiers[:i], id, scope)
 		}
 		break
 	}
-	if p.cfg.Hook != nil {
-		p.cfg.Hook.OnLook(ctx, p.Consumer(), id, event)
+	if len(p.cfg.Hooks) > 0 {
+		e := LookEvent{Consumer: p.Consumer(), ID: id, Outcome: outcome}
+		hooks.Call(ctx, p.cfg.Logger, p.cfg.Hooks, func(h LookHook) { h.OnTwotierLook(ctx, e) })
 	}
-	return event == Skipped
+	return outcome == Skipped
 }
 
 func (p *Processor) seen(ctx context.Context, t *tier, id string) (scope string) {

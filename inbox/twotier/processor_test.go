@@ -51,16 +51,16 @@ func (h *history) set(scope string, err error) {
 // events records what the caches did.
 type events struct {
 	mu   sync.Mutex
-	seen []twotier.Event
+	seen []twotier.Outcome
 }
 
-func (e *events) OnLook(_ context.Context, _, _ string, event twotier.Event) {
+func (e *events) OnTwotierLook(_ context.Context, event twotier.LookEvent) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.seen = append(e.seen, event)
+	e.seen = append(e.seen, event.Outcome)
 }
 
-func (e *events) last() twotier.Event {
+func (e *events) last() twotier.Outcome {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.seen[len(e.seen)-1]
@@ -92,7 +92,7 @@ func newRig(t *testing.T, cfg twotier.Config) *rig {
 	r := &rig{store: &meminbox.Store{}, events: &events{}, h: &history{scope: "one"}}
 	in, err := meminbox.New("tester", meminbox.Config{Store: r.store, Config: inbox.Config{BusyDelay: inbox.NoDelay}})
 	require.NoError(t, err)
-	cfg.Scope, cfg.Hook = r.h.Scope, r.events
+	cfg.Scope, cfg.Hooks = r.h.Scope, []outbox.Hook{r.events}
 	r.Processor, err = twotier.New(in, cfg)
 	require.NoError(t, err)
 	return r
@@ -114,7 +114,7 @@ func TestI9_SkipsOnlyWhatIsCommittedInThisScope(t *testing.T) {
 	t.Parallel()
 	first, second := memory(t, twotier.MemoryConfig{}), memory(t, twotier.MemoryConfig{})
 	r := newRig(t, twotier.Config{Caches: []twotier.Cache{first, second}})
-	expect := func(handler error, outcome inbox.Outcome, event twotier.Event) {
+	expect := func(handler error, outcome inbox.Outcome, event twotier.Outcome) {
 		t.Helper()
 		got, err := r.deliver(t.Context(), "a", handler)
 		require.ErrorIs(t, err, handler)

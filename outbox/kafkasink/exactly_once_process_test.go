@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/kafkasink"
 	"github.com/leat-go/leat/outbox/relay"
@@ -72,7 +73,7 @@ func relayProcess() error {
 	}
 	defer sink.Close()
 	cfg := fastTakeover()
-	cfg.Hooks = []relay.Hook{sayLeading{}}
+	cfg.Hooks = []outbox.Hook{sayLeading{}}
 	r, err := relay.New(&remoteSource{client}, sink, cfg)
 	if err != nil {
 		return err
@@ -85,8 +86,8 @@ func relayProcess() error {
 
 type sayLeading struct{}
 
-func (sayLeading) OnLease(_ context.Context, _ int64, held bool, _ error) {
-	if held {
+func (sayLeading) OnRelayLease(_ context.Context, e relay.LeaseEvent) {
+	if e.Held {
 		fmt.Println("leading")
 	}
 }

@@ -125,7 +125,7 @@ func (s *stage) sink(opts ...kgo.Opt) *kafkasink.Transactional {
 }
 
 // start runs a relay in the background until the returned function is called.
-func (s *stage) start(sink driver.Sink, hooks ...relay.Hook) (stop func()) {
+func (s *stage) start(sink driver.Sink, hooks ...outbox.Hook) (stop func()) {
 	s.t.Helper()
 	cfg := fastTakeover()
 	if s.calm {

@@ -22,10 +22,10 @@ type failures struct {
 	counted []error
 }
 
-func (f *failures) OnPublish(_ context.Context, _ []outbox.Record, results []outbox.Result, _ time.Duration) {
+func (f *failures) OnRelaySend(_ context.Context, e relay.SendEvent) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, r := range results {
+	for _, r := range e.Results {
 		if kind := outbox.KindOf(r.Err); r.Err != nil && kind != outbox.FailureOutage && kind != outbox.FailureNotSent {
 			f.counted = append(f.counted, r.Err)
 		}
@@ -56,7 +56,7 @@ func runRelay(t *testing.T, server *testenv.SecuredServer, log *testenv.Log, sin
 	r, err := relay.New(ob.Source(memoutbox.SourceConfig{}), sink, relay.Config{
 		Policies:   []relay.Policy{{Action: action, Attempts: 1}}, // one counted attempt is too many
 		BackoffMin: time.Millisecond, BackoffMax: 50 * time.Millisecond,
-		Logger: log.Logger(), Hooks: []relay.Hook{&s.failures},
+		Logger: log.Logger(), Hooks: []outbox.Hook{&s.failures},
 	})
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/relay"
 )
 
 // settledSet notes what relays have settled.
@@ -63,13 +64,13 @@ type errorsSeen struct {
 	of map[string]int
 }
 
-func (e *errorsSeen) OnError(_ context.Context, operation string, _ error) {
+func (e *errorsSeen) OnRelayError(_ context.Context, event relay.ErrorEvent) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.of == nil {
 		e.of = map[string]int{}
 	}
-	e.of[operation]++
+	e.of[event.Operation]++
 }
 
 func (e *errorsSeen) count(operation string) int {

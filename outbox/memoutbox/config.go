@@ -1,9 +1,7 @@
 package memoutbox
 
 import (
-	"context"
-	"time"
-
+	"github.com/leat-go/leat/internal/hooks"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -21,16 +19,13 @@ type Config struct {
 	// Injector adds trace headers to messages that have none. Defaults to none.
 	Injector outbox.Injector
 
-	// Hook sees every call that enqueues. Defaults to none.
-	Hook outbox.EnqueueHook
+	// Hooks observe the Outbox, by outbox.EnqueueHook. Defaults to none.
+	Hooks []outbox.Hook
 }
 
 func (c Config) withDefaults() Config {
 	if c.MaxPayloadBytes == 0 {
 		c.MaxPayloadBytes = outbox.DefaultMaxPayloadBytes
-	}
-	if c.Hook == nil {
-		c.Hook = noHook{}
 	}
 	return c
 }
@@ -39,11 +34,8 @@ func (c Config) validate() error {
 	if c.MaxPayloadBytes < 0 {
 		return outbox.ConfigError("MaxPayloadBytes", c.MaxPayloadBytes, "must not be negative")
 	}
+	if field, hook, reason := hooks.Refuse(c.Hooks, "outbox", hooks.Is[outbox.EnqueueHook]); reason != "" {
+		return outbox.ConfigError(field, hook, reason)
+	}
 	return nil
 }
-
-// noHook is the hook of those who want none.
-type noHook struct{}
-
-// OnEnqueue implements outbox.EnqueueHook.
-func (noHook) OnEnqueue(context.Context, []outbox.Message, time.Duration, error) {}

@@ -6,7 +6,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/leat-go/leat/internal/hooks"
 	"github.com/leat-go/leat/internal/keyhash"
+	"github.com/leat-go/leat/internal/logger"
 	"github.com/leat-go/leat/internal/txctx"
 	"github.com/leat-go/leat/outbox"
 )
@@ -27,7 +29,10 @@ import (
 func (ob *Outbox) Enqueue(ctx context.Context, tx *Tx, msgs ...outbox.Message) error {
 	start := time.Now()
 	ready, err := ob.enqueue(ctx, tx, msgs)
-	ob.cfg.Hook.OnEnqueue(ctx, ready, time.Since(start), err)
+	if len(ob.cfg.Hooks) > 0 {
+		e := outbox.EnqueueEvent{Messages: ready, Took: time.Since(start), Err: err}
+		hooks.Call(ctx, logger.Or(nil), ob.cfg.Hooks, func(h outbox.EnqueueHook) { h.OnOutboxEnqueue(ctx, e) })
+	}
 	return err
 }
 

@@ -204,16 +204,16 @@ type calls struct {
 	errs []error
 }
 
-func (c *calls) OnEnqueue(_ context.Context, msgs []outbox.Message, _ time.Duration, err error) {
-	c.msgs = append(c.msgs, msgs...)
-	c.errs = append(c.errs, err)
+func (c *calls) OnOutboxEnqueue(_ context.Context, e outbox.EnqueueEvent) {
+	c.msgs = append(c.msgs, e.Messages...)
+	c.errs = append(c.errs, e.Err)
 }
 
 func TestHookAndInjector(t *testing.T) {
 	t.Parallel()
 	hook := &calls{}
 	ob, err := memoutbox.New(memoutbox.Config{
-		Hook:     hook,
+		Hooks:    []outbox.Hook{hook},
 		Injector: outbox.InjectorFunc(func(_ context.Context, h map[string]string) { h["traceparent"] = "00-1" }),
 	})
 	require.NoError(t, err)

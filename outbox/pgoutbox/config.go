@@ -1,11 +1,11 @@
 package pgoutbox
 
 import (
-	"context"
 	"log/slog"
 	"strconv"
 	"time"
 
+	"github.com/leat-go/leat/internal/hooks"
 	"github.com/leat-go/leat/internal/logger"
 	"github.com/leat-go/leat/internal/pgmigrate"
 	"github.com/leat-go/leat/outbox"
@@ -59,8 +59,8 @@ type Config struct {
 	// Injector adds trace headers to messages. Defaults to none.
 	Injector outbox.Injector
 
-	// Hook sees every Enqueue. Defaults to none.
-	Hook outbox.EnqueueHook
+	// Hooks observe the Outbox, by outbox.EnqueueHook. Defaults to none.
+	Hooks []outbox.Hook
 
 	// Logger receives what an operator should know. Defaults to slog.Default() as of
 	// New, warnings and errors only; slog.New(slog.DiscardHandler) silences it.
@@ -83,9 +83,6 @@ func (c Config) withDefaults() Config {
 	if c.MigrateLockTimeout == 0 {
 		c.MigrateLockTimeout = 5 * time.Second
 	}
-	if c.Hook == nil {
-		c.Hook = noHook{}
-	}
 	c.Logger = logger.Or(c.Logger)
 	return c
 }
@@ -103,15 +100,9 @@ func (c Config) validate() error {
 	if c.MigrateLockTimeout < time.Millisecond {
 		return outbox.ConfigError("MigrateLockTimeout", c.MigrateLockTimeout, "must be at least 1ms")
 	}
-	return nil
+	return refuseStrangers(c.Hooks, "outbox", hooks.Is[outbox.EnqueueHook])
 }
 
 func (c Config) names() pgmigrate.Names {
 	return pgmigrate.Names{Schema: c.Schema, Table: c.Table}
 }
-
-// noHook is the hook of those who want none.
-type noHook struct{}
-
-// OnEnqueue does nothing.
-func (noHook) OnEnqueue(context.Context, []outbox.Message, time.Duration, error) {}

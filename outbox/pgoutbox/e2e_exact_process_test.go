@@ -51,7 +51,7 @@ func exactProcess() error {
 	if cfg.Lease, err = time.ParseDuration(os.Getenv(envRelayLease)); err != nil {
 		return err
 	}
-	cfg.Hooks = []relay.Hook{teller{}, sentTeller{}}
+	cfg.Hooks = []outbox.Hook{teller{}, sentTeller{}}
 	r, err := relay.New(src, sink, cfg)
 	if err != nil {
 		return err
@@ -68,8 +68,8 @@ func exactConfig(prefix string) kafkasink.TransactionalConfig {
 // sentTeller says what was sent, when the cluster has answered.
 type sentTeller struct{}
 
-func (sentTeller) OnPublish(_ context.Context, records []outbox.Record, _ []outbox.Result, _ time.Duration) {
-	fmt.Println("sent", len(records))
+func (sentTeller) OnRelaySend(_ context.Context, e relay.SendEvent) {
+	fmt.Println("sent", len(e.Records))
 }
 
 // spawnExact starts a relay process that delivers exactly once.

@@ -223,7 +223,7 @@ func TestO14_StandbyTakesOver(t *testing.T) {
 		sources[i] = &severable{Source: source(t, s.ob, "")}
 		cfg := fastTakeover()
 		cfg.Lease = 4 * time.Second
-		cfg.Hooks = []relay.Hook{leading{led, i}}
+		cfg.Hooks = []outbox.Hook{leading{led, i}}
 		replicas[i] = s.start(sources[i], s.sink(), cfg)
 	}
 	for round := range n {
@@ -249,8 +249,8 @@ type leading struct {
 	me  int
 }
 
-func (l leading) OnLease(_ context.Context, _ int64, held bool, _ error) {
-	if held {
+func (l leading) OnRelayLease(_ context.Context, e relay.LeaseEvent) {
+	if e.Held {
 		l.led <- l.me
 	}
 }

@@ -80,7 +80,7 @@ func relayProcess() error {
 	if err != nil {
 		return err
 	}
-	cfg.Hooks = []relay.Hook{teller{}}
+	cfg.Hooks = []outbox.Hook{teller{}}
 	r, err := relay.New(src, tellingSink{sink, linger}, cfg)
 	if err != nil {
 		return err
@@ -91,14 +91,14 @@ func relayProcess() error {
 // teller says what the process does.
 type teller struct{}
 
-func (teller) OnLease(_ context.Context, _ int64, held bool, _ error) {
-	if held {
+func (teller) OnRelayLease(_ context.Context, e relay.LeaseEvent) {
+	if e.Held {
 		fmt.Println("leading")
 	}
 }
 
-func (teller) OnProgress(_ context.Context, p relay.Progress) {
-	fmt.Println("settled", p.Settled)
+func (teller) OnRelayProgress(_ context.Context, e relay.ProgressEvent) {
+	fmt.Println("settled", e.Settled)
 }
 
 // tellingSink says what it sends, and dwells on what was acknowledged.

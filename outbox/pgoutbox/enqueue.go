@@ -35,7 +35,7 @@ import (
 func (o *Outbox) Enqueue(ctx context.Context, tx pgx.Tx, msgs ...outbox.Message) error {
 	began := time.Now()
 	ready, err := o.enqueuePgx(ctx, tx, msgs)
-	o.cfg.Hook.OnEnqueue(ctx, ready, time.Since(began), err)
+	o.observe(ctx, outbox.EnqueueEvent{Messages: ready, Took: time.Since(began), Err: err})
 	return err
 }
 
@@ -68,7 +68,7 @@ func (o *Outbox) enqueuePgx(ctx context.Context, tx pgx.Tx, msgs []outbox.Messag
 func (o *Outbox) EnqueueSQL(ctx context.Context, tx *sql.Tx, msgs ...outbox.Message) error {
 	began := time.Now()
 	ready, err := o.enqueueSQL(ctx, tx, msgs)
-	o.cfg.Hook.OnEnqueue(ctx, ready, time.Since(began), err)
+	o.observe(ctx, outbox.EnqueueEvent{Messages: ready, Took: time.Since(began), Err: err})
 	return err
 }
 

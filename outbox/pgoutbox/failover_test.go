@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 	"github.com/leat-go/leat/outbox/outboxtest"
 	"github.com/leat-go/leat/outbox/pgoutbox"
@@ -54,7 +55,7 @@ func TestO2_FailoverToAReadOnlyNode(t *testing.T) {
 	failed := make(chan error, 1000)
 	cfg := fastTakeover()
 	cfg.BackoffMax = 50 * time.Millisecond
-	cfg.Hooks = []relay.Hook{onError(failed)}
+	cfg.Hooks = []outbox.Hook{onError(failed)}
 	r, err := relay.New(source(t, ob, ""), broker.Sink(), cfg)
 	require.NoError(t, err)
 	run := runRelay(t, r)
@@ -90,9 +91,9 @@ func isStandby(err error) bool {
 
 type onError chan error
 
-func (o onError) OnError(_ context.Context, _ string, err error) {
+func (o onError) OnRelayError(_ context.Context, e relay.ErrorEvent) {
 	select {
-	case o <- err:
+	case o <- e.Err:
 	default:
 	}
 }
@@ -144,7 +145,7 @@ func TestO2_TooManyConnections(t *testing.T) {
 		}
 		hogs = append(hogs, conn)
 	}
-	r, err := relay.New(source(t, ob, ""), broker.Sink(), relay.Config{BackoffMin: time.Millisecond, BackoffMax: 20 * time.Millisecond, Hooks: []relay.Hook{onError(failed)}})
+	r, err := relay.New(source(t, ob, ""), broker.Sink(), relay.Config{BackoffMin: time.Millisecond, BackoffMax: 20 * time.Millisecond, Hooks: []outbox.Hook{onError(failed)}})
 	require.NoError(t, err)
 	run := runRelay(t, r)
 	for range 3 {

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/outboxtest"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
@@ -113,7 +114,7 @@ func TestO9_HalfOpenNetwork(t *testing.T) {
 	cfg := fastTakeover()
 	cfg.DrainTimeout = 4 * time.Second
 	lost := make(chan error, 16)
-	cfg.Hooks = []relay.Hook{onLost(lost)}
+	cfg.Hooks = []outbox.Hook{onLost(lost)}
 	r, err := relay.New(source(t, behind, ""), broker.Sink(), cfg)
 	require.NoError(t, err)
 	victim := runRelay(t, r)
@@ -144,8 +145,8 @@ func TestO9_HalfOpenNetwork(t *testing.T) {
 // onLost hears why leases were given up.
 type onLost chan error
 
-func (o onLost) OnLease(_ context.Context, _ int64, held bool, err error) {
-	if !held {
-		o <- err
+func (o onLost) OnRelayLease(_ context.Context, e relay.LeaseEvent) {
+	if !e.Held {
+		o <- e.Err
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
@@ -94,30 +93,24 @@ func TestWake(t *testing.T) {
 func TestHook(t *testing.T) {
 	t.Parallel()
 	var hook hook
-	ob, db := newOutbox(t, pgoutbox.Config{Hook: &hook, Injector: outbox.InjectorFunc(inject)})
+	ob, db := newOutbox(t, pgoutbox.Config{Hooks: []outbox.Hook{&hook}, Injector: outbox.InjectorFunc(inject)})
 	w := begin(t, ob, db).put("k", "a", "b")
 	require.Error(t, ob.Enqueue(t.Context(), w.Tx, outbox.Message{}))
 	require.Error(t, ob.EnqueueSQL(t.Context(), nil, keyed("k", "x")...))
 	w.commit()
 	require.Len(t, hook.calls, 3)
-	require.NoError(t, hook.calls[0].err)
-	require.Len(t, hook.calls[0].msgs, 2)
-	require.NotEmpty(t, hook.calls[0].msgs[0].ID, "the id that was chosen")
-	require.Positive(t, hook.calls[0].took)
-	require.ErrorIs(t, hook.calls[1].err, outbox.ErrInvalidMessage)
-	require.ErrorIs(t, hook.calls[2].err, outbox.ErrNotInTransaction)
+	require.NoError(t, hook.calls[0].Err)
+	require.Len(t, hook.calls[0].Messages, 2)
+	require.NotEmpty(t, hook.calls[0].Messages[0].ID, "the id that was chosen")
+	require.Positive(t, hook.calls[0].Took)
+	require.ErrorIs(t, hook.calls[1].Err, outbox.ErrInvalidMessage)
+	require.ErrorIs(t, hook.calls[2].Err, outbox.ErrNotInTransaction)
 }
 
-type hookCall struct {
-	msgs []outbox.Message
-	took time.Duration
-	err  error
-}
+type hook struct{ calls []outbox.EnqueueEvent }
 
-type hook struct{ calls []hookCall }
-
-func (h *hook) OnEnqueue(_ context.Context, msgs []outbox.Message, took time.Duration, err error) {
-	h.calls = append(h.calls, hookCall{msgs, took, err})
+func (h *hook) OnOutboxEnqueue(_ context.Context, e outbox.EnqueueEvent) {
+	h.calls = append(h.calls, e)
 }
 
 type traceKey struct{}

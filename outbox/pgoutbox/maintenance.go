@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/leat-go/leat/internal/hooks"
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
@@ -40,6 +41,8 @@ type Maintenance struct {
 	// archived are ranges that were archived and could not be dropped yet, with the
 	// snapshot that the archive saw at least. Only the running round uses it.
 	archived map[string]string
+	// standing are the alarms that last. Only the running round uses it.
+	standing hooks.Standing[Alarm]
 }
 
 // NewMaintenance returns the maintenance of ob. It returns an error that wraps
@@ -100,6 +103,7 @@ func (m *Maintenance) Run(ctx context.Context) error {
 		errs[1] = m.serve(ctx, delayedLease, m.timing, m.promoteDue)
 	})
 	wg.Wait()
+	m.alarmsEnded(context.WithoutCancel(ctx), m.standing.End())
 	return errors.Join(errs[:]...)
 }
 
@@ -120,7 +124,7 @@ func (m *Maintenance) RunOnce(ctx context.Context) (MaintenanceReport, error) {
 		return err
 	})
 	promoted := m.timing.Run(ctx, func(ctx context.Context) (err error) {
-		report.Promoted, _, err = m.ob.promote(ctx)
+		report.Promoted, _, err = m.promote(ctx)
 		return err
 	})
 	if errors.Is(promoted, driver.ErrLeaseHeld) {
@@ -148,6 +152,9 @@ func (m *Maintenance) serve(ctx context.Context, lease string, task *pglease.Tas
 		case errors.Is(err, outbox.ErrNotMigrated):
 			return err
 		case isHeld:
+			if task == m.keeping {
+				m.alarmsEnded(ctx, m.standing.End())
+			}
 			_ = wait.For(ctx, max(min(held.Remaining, m.cfg.Lease/5), time.Millisecond))
 		case err != nil:
 			m.log.WarnContext(ctx, "maintenance starts over", slog.String("lease", lease), slog.Any("error", err))
@@ -175,7 +182,7 @@ func repeat(ctx context.Context, work func(context.Context) (time.Duration, erro
 
 // promoteDue moves what is due into the log and returns when to look again.
 func (m *Maintenance) promoteDue(ctx context.Context) (time.Duration, error) {
-	moved, stayed, err := m.ob.promote(ctx)
+	moved, stayed, err := m.promote(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -195,17 +202,26 @@ func (m *Maintenance) check(ctx context.Context) error {
 	return m.ob.requireSchema(ctx, maintenanceSchema)
 }
 
-// round does all there is to do once. A step that fails does not keep the next from
-// being tried.
+// round does one round, and tells the hooks.
 func (m *Maintenance) round(ctx context.Context) (MaintenanceReport, error) {
-	r := &round{Maintenance: m}
+	r, began := &round{Maintenance: m}, time.Now()
+	err := r.all(ctx)
+	m.alarmsEnded(ctx, m.standing.Round(r.report.Alarms, Alarm.key, err == nil && !r.report.Busy))
+	m.observe(ctx, began, r.report, err)
+	return r.report, err
+}
+
+// all does all there is to do once. A step that fails does not keep the next from
+// being tried.
+func (r *round) all(ctx context.Context) error {
+	m := r.Maintenance
 	facts, err := m.ob.window.Facts(ctx, m.ob.pool)
 	if err != nil {
-		return r.report, describe(err)
+		return describe(err)
 	}
 	probe, err := m.ob.window.Probe(ctx, m.ob.pool, facts.Sequence, pgwindow.NoWindow())
 	if err != nil {
-		return r.report, err
+		return err
 	}
 	r.sequence, r.last, r.report.Sequence = facts.Sequence, probe.Sequence, probe.Sequence
 	var errs []error
@@ -218,7 +234,7 @@ func (m *Maintenance) round(ctx context.Context) (MaintenanceReport, error) {
 		err := step.do(ctx)
 		switch {
 		case ctx.Err() != nil:
-			return r.report, errors.Join(append(errs, err, ctx.Err())...)
+			return errors.Join(append(errs, err, ctx.Err())...)
 		case isBusy(err):
 			r.report.Busy = true
 			r.alarm(ctx, Alarm{Kind: AlarmBusy})
@@ -227,7 +243,7 @@ func (m *Maintenance) round(ctx context.Context) (MaintenanceReport, error) {
 			errs = append(errs, fmt.Errorf("leat: maintenance, %s: %w", step.name, describe(err)))
 		}
 	}
-	return r.report, errors.Join(errs...)
+	return errors.Join(errs...)
 }
 
 // round is one pass of maintenance.
@@ -245,5 +261,5 @@ type round struct {
 func (r *round) alarm(ctx context.Context, a Alarm) {
 	r.report.Alarms = append(r.report.Alarms, a)
 	r.log.LogAttrs(ctx, slog.LevelWarn, "outbox maintenance alarm", a.attrs()...)
-	r.cfg.OnAlarm(ctx, a)
+	r.tell(ctx, AlarmEvent{Alarm: a})
 }

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/leat-go/leat/internal/hooks"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -80,9 +81,9 @@ type MaintenanceConfig struct {
 	// and at most 1. Defaults to 0.5.
 	WarnAt float64
 
-	// OnAlarm is called in every round for what an operator should see to. It is also
-	// logged. It must return soon. Defaults to none.
-	OnAlarm func(ctx context.Context, alarm Alarm)
+	// Hooks observe maintenance, by MaintenanceHook and AlarmHook. Alarms are also logged.
+	// Defaults to none.
+	Hooks []outbox.Hook
 
 	// DelayedPoll is how often messages that were delayed are looked for. One that was
 	// seen ahead is moved at its time; one that is enqueued for less than DelayedPoll
@@ -106,9 +107,6 @@ func (c MaintenanceConfig) withDefaults() MaintenanceConfig {
 	c.DeleteChunk = orDefault(c.DeleteChunk, 5000)
 	c.WarnAt = orDefault(c.WarnAt, 0.5)
 	c.DelayedPoll = orDefault(c.DelayedPoll, time.Second)
-	if c.OnAlarm == nil {
-		c.OnAlarm = func(context.Context, Alarm) {}
-	}
 	return c
 }
 
@@ -145,5 +143,5 @@ func (c MaintenanceConfig) validate() error {
 			return outbox.ConfigError(f.name, f.value, f.rule)
 		}
 	}
-	return nil
+	return refuseStrangers(c.Hooks, "pgoutbox", hooks.Is[MaintenanceHook], hooks.Is[AlarmHook])
 }

@@ -1,7 +1,6 @@
 package pgoutbox_test
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"strconv"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
@@ -116,8 +116,8 @@ func TestO2_LargeTailStaysOpen(t *testing.T) {
 	cfg := small()
 	cfg.MaxTailScan = 1
 	cfg.MaxAge = time.Microsecond
-	var heard []pgoutbox.Alarm
-	cfg.OnAlarm = func(_ context.Context, a pgoutbox.Alarm) { heard = append(heard, a) }
+	heard := &maintained{}
+	cfg.Hooks = []outbox.Hook{heard}
 	putMany(t, ob, 0, 50)
 	readAll(t, acquire(t, ob, ""), 100)
 	putMany(t, ob, 50, 1)
@@ -129,7 +129,7 @@ func TestO2_LargeTailStaysOpen(t *testing.T) {
 	require.Equal(t, pgoutbox.AlarmTailInUse, report.Alarms[0].Kind)
 	require.Equal(t, "outbox_tail", report.Alarms[0].Range.Table)
 	require.EqualValues(t, math.MaxInt64, report.Alarms[0].Range.To)
-	require.Equal(t, report.Alarms, heard)
+	require.Equal(t, report.Alarms, heard.raised)
 	require.Equal(t, 1, stored(t, db))
 }
 

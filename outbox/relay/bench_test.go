@@ -70,15 +70,15 @@ func (s *benchSink) Send(_ context.Context, records []outbox.Record) []outbox.Re
 // benchHook looks at all that a relay does while nothing goes wrong.
 type benchHook struct{ published, settled int }
 
-func (h *benchHook) OnPublish(_ context.Context, records []outbox.Record, _ []outbox.Result, _ time.Duration) {
-	h.published += len(records)
+func (h *benchHook) OnRelaySend(_ context.Context, e relay.SendEvent) {
+	h.published += len(e.Records)
 }
 
-func (h *benchHook) OnProgress(_ context.Context, p relay.Progress) { h.settled += p.Settled }
+func (h *benchHook) OnRelayProgress(_ context.Context, e relay.ProgressEvent) { h.settled += e.Settled }
 
-func (*benchHook) OnLease(context.Context, int64, bool, error) {}
+func (*benchHook) OnRelayLease(context.Context, relay.LeaseEvent) {}
 
-func (*benchHook) OnError(context.Context, string, error) {}
+func (*benchHook) OnRelayError(context.Context, relay.ErrorEvent) {}
 
 // BenchmarkRunOnce relays a log whose source and sink cost nothing: what is left is
 // the relay's own work. An op is a run; ns/record is what it comes to for one.
@@ -91,7 +91,7 @@ func BenchmarkRunOnce(b *testing.B) {
 	}{
 		{"records=1", 1, relay.Config{}},
 		{"records=100000", 100_000, relay.Config{}},
-		{"records=100000/hooks", 100_000, relay.Config{Hooks: []relay.Hook{hook}}},
+		{"records=100000/hooks", 100_000, relay.Config{Hooks: []outbox.Hook{hook}}},
 		{"records=100000/page=100", 100_000, relay.Config{PageSize: 100}},
 		{"records=1000/total-order", 1000, relay.Config{
 			Order: relay.OrderTotal, Policies: []relay.Policy{{Action: relay.Block}},

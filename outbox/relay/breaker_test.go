@@ -164,7 +164,7 @@ func TestO7_BehindAnOutageUnseen(t *testing.T) {
 					l.put("b", "k", "b"+strconv.Itoa(i))
 				}
 				l.put("a", "k", "a")
-				cfg := relay.Config{PageSize: 1, ReadAhead: relay.NoReadAhead, Hooks: []relay.Hook{hook}}
+				cfg := relay.Config{PageSize: 1, ReadAhead: relay.NoReadAhead, Hooks: []outbox.Hook{hook}}
 				r, err := relay.New(l.source(), &checkedLab{l, away}, cfg)
 				require.NoError(t, err)
 				stop := lead(t, r)

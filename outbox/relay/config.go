@@ -97,8 +97,9 @@ type Config struct {
 	// New, warnings and errors only; slog.New(slog.DiscardHandler) turns it off.
 	Logger *slog.Logger
 
-	// Hooks observe the relay. Defaults to none.
-	Hooks []Hook
+	// Hooks observe the relay, by the interfaces called …Hook of this package. A relay
+	// calls one at a time. Defaults to none.
+	Hooks []outbox.Hook
 }
 
 // NoReadAhead is the Config.ReadAhead of a relay that reads no page while it sends another.
@@ -199,15 +200,4 @@ func (c Config) renewEvery() time.Duration {
 // backoff returns a wait between failures that doubles from BackoffMin to BackoffMax.
 func (c Config) backoff() jitter.Backoff {
 	return jitter.Backoff{Min: c.BackoffMin, Max: c.BackoffMax}
-}
-
-func (c Config) validateHooks() error {
-	for i, h := range c.Hooks {
-		switch h.(type) {
-		case PublishHook, LeaseHook, ErrorHook, HoldHook, BreakerHook, AlarmHook, ProgressHook:
-		default:
-			return outbox.ConfigError(fmt.Sprintf("Hooks[%d]", i), fmt.Sprintf("%T", h), "implements no hook interface of package relay")
-		}
-	}
-	return nil
 }

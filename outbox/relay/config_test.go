@@ -51,8 +51,8 @@ func TestConfig_Invalid(t *testing.T) {
 		"poll bounds":                  {relay.Config{PollMin: 2 * time.Second, PollMax: time.Second}, []string{"PollMax", "1s", "PollMin 2s"}},
 		"poll bounds against defaults": {relay.Config{PollMax: time.Millisecond}, []string{"PollMax", "1ms", "2ms"}},
 		"backoff bounds":               {relay.Config{BackoffMin: time.Minute}, []string{"BackoffMax", "5s", "BackoffMin 1m0s"}},
-		"hook":                         {relay.Config{Hooks: []relay.Hook{&recorder{}, "x"}}, []string{"Hooks[1]", "string"}},
-		"nil hook":                     {relay.Config{Hooks: []relay.Hook{nil}}, []string{"Hooks[0]"}},
+		"hook":                         {relay.Config{Hooks: []outbox.Hook{&recorder{}, "x"}}, []string{"Hooks[1]", "string"}},
+		"nil hook":                     {relay.Config{Hooks: []outbox.Hook{nil}}, []string{"Hooks[0]"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -74,7 +74,7 @@ func TestNew(t *testing.T) {
 	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
 	require.ErrorContains(t, err, "sink")
 	_, err = relay.New(newFakeLog(0).source(), takesAll(0), relay.Config{
-		PageSize: 100_000, PageBytes: 1 << 30, ReadAhead: relay.NoReadAhead, Hooks: []relay.Hook{&recorder{}},
+		PageSize: 100_000, PageBytes: 1 << 30, ReadAhead: relay.NoReadAhead, Hooks: []outbox.Hook{&recorder{}},
 	})
 	require.NoError(t, err)
 }

@@ -185,7 +185,7 @@ func TestR12_PrefixIsCommittedThenBlocks(t *testing.T) {
 			}
 			return false, &driver.PrefixError{N: at, Err: poison}
 		}
-		run := start(t, ob.Source(memoutbox.SourceConfig{}), sink, relay.Config{Hooks: []relay.Hook{alarms}})
+		run := start(t, ob.Source(memoutbox.SourceConfig{}), sink, relay.Config{Hooks: []outbox.Hook{alarms}})
 		elapse(t, time.Hour)
 		_, err := run.stop()
 		require.NoError(t, err)
@@ -350,7 +350,7 @@ type alarmLog struct {
 	all []relay.AlarmKind
 }
 
-func (a *alarmLog) OnAlarm(_ context.Context, alarm relay.Alarm) {
+func (a *alarmLog) OnRelayAlarm(_ context.Context, alarm relay.AlarmEvent) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if alarm.Kind == relay.AlarmBlocked {

@@ -123,7 +123,7 @@ func TestO9_LeaseLostWhileSending(t *testing.T) {
 		log := newFakeLog(2)
 		src, sink, hook := log.source(), takesAll(0), &recorder{}
 		cfg := leaseConfig()
-		cfg.Hooks = []relay.Hook{hook}
+		cfg.Hooks = []outbox.Hook{hook}
 		r, err := relay.New(src, sink, cfg)
 		require.NoError(t, err)
 		src.renew = func(context.Context) error { return driver.ErrLeaseLost }

@@ -148,7 +148,7 @@ func TestO10_FuncIsNotCutShort(t *testing.T) {
 			return wait.For(ctx, time.Second)
 		}, relay.FuncConfig{Lanes: 1})
 		require.NoError(t, err)
-		n, err := once(t, log.source(), sink, relay.Config{Hooks: []relay.Hook{hook}}).RunOnce(t.Context())
+		n, err := once(t, log.source(), sink, relay.Config{Hooks: []outbox.Hook{hook}}).RunOnce(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, 50, n)
 		require.Equal(t, 50, calls)

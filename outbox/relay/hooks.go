@@ -2,44 +2,66 @@ package relay
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
+	"github.com/leat-go/leat/internal/hooks"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// Hook observes a relay. A hook implements any of the On… interfaces of this
-// package; New refuses one that implements none. Hooks are called from the
-// relay's goroutines, one at a time, and should return quickly.
-type Hook any
-
-// PublishHook sees every answer of the sink.
-type PublishHook interface {
-	// OnPublish is called after each Send with its records and results and the
-	// time it took. Records are valid during the call only.
-	OnPublish(ctx context.Context, records []outbox.Record, results []outbox.Result, took time.Duration)
+// SendHook sees every answer of the sink.
+type SendHook interface {
+	// OnRelaySend is called after each call of the sink.
+	OnRelaySend(ctx context.Context, e SendEvent)
 }
 
-// LeaseHook sees the lease come and go.
+// SendEvent is a call of the sink.
+type SendEvent struct {
+	// Records are what the sink was given, and Results its answers, in the same order.
+	Records []outbox.Record
+	Results []outbox.Result
+	// Took is the time that the call took.
+	Took time.Duration
+}
+
+// LeaseHook sees leases come and go.
 type LeaseHook interface {
-	// OnLease is called with held true after the lease was acquired, and with
-	// held false after it was released or lost (err tells why, nil for a release).
-	OnLease(ctx context.Context, epoch int64, held bool, err error)
+	// OnRelayLease is called after a lease was acquired, and after it was released or
+	// lost.
+	OnRelayLease(ctx context.Context, e LeaseEvent)
+}
+
+// LeaseEvent is a lease that was acquired or has ended.
+type LeaseEvent struct {
+	// Epoch is the number of the lease.
+	Epoch int64
+	// Held is set if it was acquired.
+	Held bool
+	// Err is why it was lost, nil if it was released.
+	Err error
 }
 
 // ErrorHook sees every error that the relay survives.
 type ErrorHook interface {
-	// OnError is called with the operation ("check", "share", "acquire",
-	// "held_keys", "read", "send", "check_topics", "advance", "hold", "due", "resolve",
-	// "renew", "release", "leave") and its error, before the relay backs off.
-	OnError(ctx context.Context, operation string, err error)
+	// OnRelayError is called before the relay backs off.
+	OnRelayError(ctx context.Context, e ErrorEvent)
+}
+
+// ErrorEvent is an error that the relay survives.
+type ErrorEvent struct {
+	// Operation is what has failed: "check", "share", "acquire", "held_keys", "read",
+	// "send", "check_topics", "advance", "hold", "due", "resolve", "renew", "release" or
+	// "leave".
+	Operation string
+	// Err is its error.
+	Err error
 }
 
 // HoldHook sees what becomes of records that were not delivered at once.
 type HoldHook interface {
-	// OnHold is called after it was stored, once a write. Events are valid during
-	// the call only.
-	OnHold(ctx context.Context, events []HoldEvent)
+	// OnRelayHold is called once a record, after its fate was stored.
+	OnRelayHold(ctx context.Context, e HoldEvent)
 }
 
 // HoldEvent is a new fate of one record.
@@ -57,21 +79,24 @@ type HoldEvent struct {
 
 // BreakerHook sees destinations go out and come back.
 type BreakerHook interface {
-	// OnBreaker is called when the breaker of a topic opens or closes, and after
+	// OnRelayBreaker is called when the breaker of a topic opens or closes, and after
 	// each probe that failed.
-	OnBreaker(ctx context.Context, state BreakerState)
+	OnRelayBreaker(ctx context.Context, e BreakerEvent)
 }
+
+// BreakerEvent is a breaker that has changed.
+type BreakerEvent struct{ BreakerState }
 
 // BreakerState is that of one topic.
 type BreakerState struct {
 	// Topic is the destination.
 	Topic string
-	// Open says that nothing is sent to it but a probe now and then.
+	// Open is set if nothing is sent to it but a probe now and then.
 	Open bool
-	// Suspect says that it was opened by failures of several keys that the sink
+	// Suspect is set if it was opened by failures of several keys that the sink
 	// does not call an outage.
 	Suspect bool
-	// Unavailable reports that the destination answers and does not take records of the
+	// Unavailable is set if the destination answers and does not take records of the
 	// topic (outbox.ErrTopicUnavailable).
 	Unavailable bool
 	// Since is when it opened or closed.
@@ -84,12 +109,12 @@ type BreakerState struct {
 
 // ProgressHook sees positions move.
 type ProgressHook interface {
-	// OnProgress is called after records of the log were settled, about once a page.
-	OnProgress(ctx context.Context, p Progress)
+	// OnRelayProgress is called after records of the log were settled, about once a page.
+	OnRelayProgress(ctx context.Context, e ProgressEvent)
 }
 
-// Progress is what was settled by one write.
-type Progress struct {
+// ProgressEvent is what was settled by one write.
+type ProgressEvent struct {
 	// Slot is the slot's number, 0 where the source has none.
 	Slot int
 	// Settled is the number of records, and Held how many of them were set aside.
@@ -102,46 +127,34 @@ type Progress struct {
 	In, Out float64
 }
 
-// AlarmHook sees what an operator should look at.
-type AlarmHook interface {
-	// OnAlarm is called when an alarm is raised. It is not repeated while its
-	// cause lasts, but for AlarmParked.
-	OnAlarm(ctx context.Context, a Alarm)
+func (c Config) validateHooks() error {
+	field, hook, reason := hooks.Refuse(c.Hooks, "relay", hooks.Is[SendHook], hooks.Is[LeaseHook], hooks.Is[ErrorHook],
+		hooks.Is[HoldHook], hooks.Is[BreakerHook], hooks.Is[ProgressHook], hooks.Is[AlarmHook])
+	if reason != "" {
+		return outbox.ConfigError(field, hook, reason)
+	}
+	return nil
 }
 
-// Alarm is something that an operator should look at.
-type Alarm struct {
-	// Kind says what.
-	Kind AlarmKind
-	// Topic is the topic that it is about, if it is about one.
-	Topic string
-	// Detail is for operators.
-	Detail string
+// notify calls f with each hook of the kind H. A relay calls one at a time.
+func notify[H any](ctx context.Context, r *Relay, f func(h H)) {
+	if len(r.cfg.Hooks) == 0 {
+		return
+	}
+	r.hooking.Lock()
+	defer r.hooking.Unlock()
+	hooks.Call(ctx, r.log, r.cfg.Hooks, f)
 }
 
-// AlarmKind is the kind of an Alarm.
-type AlarmKind string
+func (r *Relay) onError(ctx context.Context, operation string, err error) {
+	r.log.WarnContext(ctx, "relay operation failed", slog.String("operation", operation), slog.Any("error", err))
+	notify(ctx, r, func(h ErrorHook) { h.OnRelayError(ctx, ErrorEvent{Operation: operation, Err: err}) })
+}
 
-// The kinds of alarms.
-const (
-	// AlarmParked says that records were parked: they wait for an operator.
-	AlarmParked AlarmKind = "parked"
-	// AlarmHeldCap says that Config.MaxHeld is reached: the relay stops at its page.
-	AlarmHeldCap AlarmKind = "held_cap"
-	// AlarmUnavailable is raised if the destination does not take records of one topic or
-	// more: create them, or allow the relay to write to them. It is raised once, however
-	// many topics there are, and ends when there is none any more.
-	AlarmUnavailable AlarmKind = "topics_unavailable"
-	// AlarmErrorRate says that of the deliveries of the last minute more than a
-	// half have failed.
-	AlarmErrorRate AlarmKind = "error_rate"
-	// AlarmStuck says that a record is older than Config.SLO although its
-	// destination is up.
-	AlarmStuck AlarmKind = "stuck"
-	// AlarmLag says that a record is older than Config.SLO, since its destination is
-	// out or since the relay is behind.
-	AlarmLag AlarmKind = "lag"
-	// AlarmSourceUnusable is raised when Run ends since the source is unusable. Nothing
-	// is relayed until an operator has seen to it.
-	AlarmSourceUnusable AlarmKind = "source_unusable"
-)
+func (r *Relay) onLease(ctx context.Context, epoch int64, held bool, err error) {
+	notify(ctx, r, func(h LeaseHook) { h.OnRelayLease(ctx, LeaseEvent{Epoch: epoch, Held: held, Err: err}) })
+}
+
+func (r *Relay) onPublish(ctx context.Context, records []outbox.Record, results []outbox.Result, took time.Duration) {
+	notify(ctx, r, func(h SendHook) { h.OnRelaySend(ctx, SendEvent{Records: records, Results: results, Took: took}) })
+}

@@ -26,33 +26,46 @@ type recorder struct {
 	holds    []string // fate and id
 	breakers []relay.BreakerState
 	alarms   []relay.Alarm
-	progress []relay.Progress
+	ended    []relay.Alarm
+	progress []relay.ProgressEvent
 }
 
-func (r *recorder) OnHold(_ context.Context, events []relay.HoldEvent) {
+var (
+	_ relay.SendHook     = (*recorder)(nil)
+	_ relay.LeaseHook    = (*recorder)(nil)
+	_ relay.ErrorHook    = (*recorder)(nil)
+	_ relay.HoldHook     = (*recorder)(nil)
+	_ relay.BreakerHook  = (*recorder)(nil)
+	_ relay.ProgressHook = (*recorder)(nil)
+	_ relay.AlarmHook    = (*recorder)(nil)
+)
+
+func (r *recorder) OnRelayHold(_ context.Context, e relay.HoldEvent) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, e := range events {
-		r.holds = append(r.holds, e.Fate.String()+" "+string(e.Record.Payload))
+	r.holds = append(r.holds, e.Fate.String()+" "+string(e.Record.Payload))
+}
+
+func (r *recorder) OnRelayBreaker(_ context.Context, e relay.BreakerEvent) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.breakers = append(r.breakers, e.BreakerState)
+}
+
+func (r *recorder) OnRelayAlarm(_ context.Context, e relay.AlarmEvent) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e.Ended {
+		r.ended = append(r.ended, e.Alarm)
+		return
 	}
+	r.alarms = append(r.alarms, e.Alarm)
 }
 
-func (r *recorder) OnBreaker(_ context.Context, state relay.BreakerState) {
+func (r *recorder) OnRelayProgress(_ context.Context, e relay.ProgressEvent) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.breakers = append(r.breakers, state)
-}
-
-func (r *recorder) OnAlarm(_ context.Context, a relay.Alarm) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.alarms = append(r.alarms, a)
-}
-
-func (r *recorder) OnProgress(_ context.Context, p relay.Progress) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.progress = append(r.progress, p)
+	r.progress = append(r.progress, e)
 }
 
 // copy returns what was recorded so far.
@@ -61,7 +74,7 @@ func (r *recorder) copy() *recorder {
 	defer r.mu.Unlock()
 	return &recorder{
 		errors: maps.Clone(r.errors), leases: slices.Clone(r.leases), holds: slices.Clone(r.holds),
-		breakers: slices.Clone(r.breakers), alarms: slices.Clone(r.alarms), progress: slices.Clone(r.progress),
+		breakers: slices.Clone(r.breakers), alarms: slices.Clone(r.alarms), ended: slices.Clone(r.ended), progress: slices.Clone(r.progress),
 	}
 }
 
@@ -76,32 +89,43 @@ func (r *recorder) count(kind relay.AlarmKind) int {
 	return n
 }
 
+// countEnded returns how many alarms of a kind have ended.
+func (r *recorder) countEnded(kind relay.AlarmKind) int {
+	n := 0
+	for _, a := range r.copy().ended {
+		if a.Kind == kind {
+			n++
+		}
+	}
+	return n
+}
+
 type lease struct {
 	epoch int64
 	held  bool
 	err   error
 }
 
-func (r *recorder) OnError(_ context.Context, operation string, err error) {
+func (r *recorder) OnRelayError(_ context.Context, e relay.ErrorEvent) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.errors == nil {
 		r.errors = map[string][]error{}
 	}
-	r.errors[operation] = append(r.errors[operation], err)
+	r.errors[e.Operation] = append(r.errors[e.Operation], e.Err)
 }
 
-func (r *recorder) OnLease(_ context.Context, epoch int64, held bool, err error) {
+func (r *recorder) OnRelayLease(_ context.Context, e relay.LeaseEvent) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.leases = append(r.leases, lease{epoch, held, err})
+	r.leases = append(r.leases, lease{e.Epoch, e.Held, e.Err})
 }
 
-func (r *recorder) OnPublish(_ context.Context, _ []outbox.Record, results []outbox.Result, took time.Duration) {
+func (r *recorder) OnRelaySend(_ context.Context, e relay.SendEvent) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.batches = append(r.batches, results)
-	r.took = append(r.took, took)
+	r.batches = append(r.batches, e.Results)
+	r.took = append(r.took, e.Took)
 }
 
 // TestHooks see every answer of the sink, the lease come and go, and errors.
@@ -116,7 +140,7 @@ func TestHooks(t *testing.T) {
 			}
 			return results
 		}}
-		run := start(t, log.source(), sink, relay.Config{Hooks: []relay.Hook{hook}})
+		run := start(t, log.source(), sink, relay.Config{Hooks: []outbox.Hook{hook}})
 		elapse(t, time.Minute)
 		_, err := run.stop()
 		require.NoError(t, err)

@@ -55,7 +55,7 @@ func TestO14_StandbyWaits(t *testing.T) {
 		synctest.Wait()
 		standby, hook := log.source(), &recorder{}
 		cfg := leaseConfig()
-		cfg.Hooks = []relay.Hook{hook}
+		cfg.Hooks = []outbox.Hook{hook}
 		sink := takesAll(0)
 		second := start(t, standby, sink, cfg)
 		elapse(t, 5*time.Minute)
@@ -157,7 +157,7 @@ func TestO9_RenewBehindAHangingCall(t *testing.T) {
 		}
 		hook := &recorder{}
 		cfg := leaseConfig()
-		cfg.Hooks = []relay.Hook{hook}
+		cfg.Hooks = []outbox.Hook{hook}
 		began := time.Now()
 		run := start(t, src, takesAll(0), cfg)
 		elapse(t, 5*time.Minute)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/memoutbox"
 	"github.com/leat-go/leat/outbox/relay"
@@ -52,7 +53,7 @@ func inPauseLab(t *testing.T, cfg relay.Config, test func(l *lab, p *pausable, r
 	synctest.Test(t, func(t *testing.T) {
 		l, hook := newLab(t), &recorder{}
 		p := &pausable{Source: l.source()}
-		cfg.Hooks = []relay.Hook{hook}
+		cfg.Hooks = []outbox.Hook{hook}
 		r, err := relay.New(p, l, cfg)
 		require.NoError(t, err)
 		test(l, p, r, hook)
@@ -184,7 +185,7 @@ func TestO12_PauseOfATransactionalSink(t *testing.T) {
 		l.put("orders", "", "1")
 		l.put("mails", "", "2")
 		l.put("orders", "", "3")
-		r, err := relay.New(p, sink, relay.Config{AdoptPosition: true, Hooks: []relay.Hook{alarms}})
+		r, err := relay.New(p, sink, relay.Config{AdoptPosition: true, Hooks: []outbox.Hook{alarms}})
 		require.NoError(t, err)
 		stop := lead(t, r)
 		time.Sleep(afterPause)

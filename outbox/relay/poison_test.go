@@ -74,7 +74,7 @@ func TestO7_CulpritOfABatch(t *testing.T) {
 			}
 			return results
 		}}
-		n, err := once(t, l.source(), sink, relay.Config{Hooks: []relay.Hook{hook}}).RunOnce(t.Context())
+		n, err := once(t, l.source(), sink, relay.Config{Hooks: []outbox.Hook{hook}}).RunOnce(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, 2, n)
 		require.Equal(t, []string{"2"}, l.parked())

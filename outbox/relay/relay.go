@@ -119,7 +119,7 @@ func (r *Relay) acquire(ctx context.Context) (*term, error) {
 		s, err = r.claim(ctx)
 	}
 	if errors.Is(err, driver.ErrLeaseHeld) {
-		r.watch.answered()
+		r.watch.standsBy()
 		return nil, err
 	}
 	if err != nil {

@@ -121,7 +121,7 @@ func TestRun_UnusableSource(t *testing.T) {
 				src := log.source()
 				spoil(src)
 				alarms := make(unusableAlarms, 10)
-				require.ErrorIs(t, <-start(t, src, takesAll(0), relay.Config{Hooks: []relay.Hook{alarms}}).done, driver.ErrSourceUnusable)
+				require.ErrorIs(t, <-start(t, src, takesAll(0), relay.Config{Hooks: []outbox.Hook{alarms}}).done, driver.ErrSourceUnusable)
 				require.Len(t, alarms, 1)
 				require.Equal(t, relay.AlarmSourceUnusable, (<-alarms).Kind)
 				clean(t, log)
@@ -130,9 +130,9 @@ func TestRun_UnusableSource(t *testing.T) {
 	}
 }
 
-type unusableAlarms chan relay.Alarm
+type unusableAlarms chan relay.AlarmEvent
 
-func (u unusableAlarms) OnAlarm(_ context.Context, a relay.Alarm) { u <- a }
+func (u unusableAlarms) OnRelayAlarm(_ context.Context, e relay.AlarmEvent) { u <- e }
 
 // TestRun_EverythingElseIsRetried with backoff, and shown to the hooks.
 func TestRun_EverythingElseIsRetried(t *testing.T) {
@@ -165,7 +165,7 @@ func TestRun_EverythingElseIsRetried(t *testing.T) {
 					src.read = func(context.Context) error { return errAway }
 				}
 				hook := &recorder{}
-				run := start(t, src, takesAll(0), relay.Config{Hooks: []relay.Hook{hook}})
+				run := start(t, src, takesAll(0), relay.Config{Hooks: []outbox.Hook{hook}})
 				elapse(t, 2*time.Minute)
 				if operation != "release" {
 					require.Equal(t, 3, log.settled())

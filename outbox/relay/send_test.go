@@ -65,7 +65,7 @@ func TestO12_WrongNumberOfResults(t *testing.T) {
 				return make([]outbox.Result, len(records))
 			}
 		}}
-		run := start(t, log.source(), sink, relay.Config{Hooks: []relay.Hook{hook}})
+		run := start(t, log.source(), sink, relay.Config{Hooks: []outbox.Hook{hook}})
 		elapse(t, time.Minute)
 		_, err := run.stop()
 		require.NoError(t, err)

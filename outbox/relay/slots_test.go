@@ -168,7 +168,7 @@ func TestO13_ClosedSlotIsGivenUp(t *testing.T) {
 		log, hook := newFakeLog(3), &recorder{}
 		src := &closingSource{Source: log.source()}
 		sink := takesAll(0)
-		run := start(t, src, sink, relay.Config{Hooks: []relay.Hook{hook}, PollMax: time.Hour})
+		run := start(t, src, sink, relay.Config{Hooks: []outbox.Hook{hook}, PollMax: time.Hour})
 		elapse(t, time.Second)
 		log.add(2)
 		elapse(t, time.Hour)

@@ -149,7 +149,7 @@ func missingTopics(t *testing.T, n int, together bool) {
 		sink = asking{c}
 	}
 	l.put("good", "k", "behind")
-	r, err := relay.New(l.source(), sink, relay.Config{Hooks: []relay.Hook{hook}, Logger: slog.New(log)})
+	r, err := relay.New(l.source(), sink, relay.Config{Hooks: []outbox.Hook{hook}, Logger: slog.New(log)})
 	require.NoError(t, err)
 	stop := lead(t, r)
 

@@ -22,7 +22,9 @@ type watch struct {
 	lastAck time.Time
 	contact time.Time // the source has answered
 	running bool
-	raised  map[string]struct{} // alarms whose cause lasts
+
+	telling sync.Mutex           // held while hooks are told of an alarm, so that it begins before it ends
+	raised  map[AlarmKind]func() // alarms whose cause lasts, and what ends them; guarded by telling
 }
 
 // handView is the oldest record that a term has in hand.
@@ -54,9 +56,23 @@ func (w *watch) leave(t *term) {
 
 func (w *watch) run(running bool) {
 	w.mu.Lock()
-	defer w.mu.Unlock()
 	w.running = running
 	w.contact = time.Now()
+	w.mu.Unlock()
+	if !running {
+		w.clearAll()
+	}
+}
+
+// standsBy notes that the source works, and that other relays lead.
+func (w *watch) standsBy() {
+	w.answered()
+	w.mu.Lock()
+	leads := len(w.terms) > 0
+	w.mu.Unlock()
+	if !leads {
+		w.clearAll()
+	}
 }
 
 // answered notes that the source works.
@@ -116,12 +132,12 @@ func (t *term) progress(ctx context.Context, records []outbox.Record, held int) 
 	}
 	w.in.add(len(records), w.created)
 	w.contact = now
-	p := Progress{
+	p := ProgressEvent{
 		Slot: t.slot, Settled: len(records), Held: held, Age: now.Sub(records[0].CreatedAt),
 		In: w.in.rate(w.created), Out: w.out.rate(now),
 	}
 	w.mu.Unlock()
-	notify(t.relay, func(h ProgressHook) { h.OnProgress(ctx, p) })
+	notify(ctx, t.relay, func(h ProgressHook) { h.OnRelayProgress(ctx, p) })
 }
 
 // inspect raises the alarms that time brings.
@@ -141,36 +157,4 @@ func (r *Relay) inspect(ctx context.Context) {
 	r.watch.set(ctx, r, bad > good && bad*rateWindow.Seconds() > 5, Alarm{
 		Kind: AlarmErrorRate, Detail: fmt.Sprintf("%.3g deliveries a second fail, %.3g succeed", bad, good),
 	})
-}
-
-// set raises a while it is on.
-func (w *watch) set(ctx context.Context, r *Relay, on bool, a Alarm) {
-	if on {
-		w.raise(ctx, r, a)
-	} else {
-		w.clear(a.Kind)
-	}
-}
-
-// raise raises an alarm, unless it was raised before and its cause lasts.
-func (w *watch) raise(ctx context.Context, r *Relay, a Alarm) {
-	w.mu.Lock()
-	_, before := w.raised[string(a.Kind)]
-	if !before {
-		if w.raised == nil {
-			w.raised = make(map[string]struct{})
-		}
-		w.raised[string(a.Kind)] = struct{}{}
-	}
-	w.mu.Unlock()
-	if !before {
-		r.alarm(ctx, a)
-	}
-}
-
-// clear says that the cause of an alarm is gone.
-func (w *watch) clear(kind AlarmKind) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.raised, string(kind))
 }

@@ -10,6 +10,7 @@ import (
 	wmmiddleware "github.com/ThreeDotsLabs/watermill/message/router/middleware"
 
 	"github.com/leat-go/leat/inbox/kafkasource"
+	"github.com/leat-go/leat/outbox"
 )
 
 // router returns a router whose handlers count as work in flight and survive a panic.
@@ -37,21 +38,21 @@ func (p *process) subscriber(group string) (*kafkasource.Subscriber, error) {
 		Options: p.kafkaOptions(), Concurrency: 8, MaxInFlight: 16,
 		RedeliverDelay: 20 * time.Millisecond, MaxRedeliverDelay: 500 * time.Millisecond,
 		CommitInterval: 200 * time.Millisecond, SessionTimeout: SessionTimeout, DrainTimeout: time.Second,
-		Logger: p.log, Hooks: []kafkasource.Hook{groupEyes{p}},
+		Logger: p.log, Hooks: []outbox.Hook{groupEyes{p}},
 	})
 }
 
 // groupEyes see partitions and deliveries being lost.
 type groupEyes struct{ *process }
 
-// OnDelivery implements kafkasource.DeliveryHook.
-func (e groupEyes) OnDelivery(_ context.Context, d kafkasource.Delivery) {
+// OnKafkasourceDelivery implements kafkasource.DeliveryHook.
+func (e groupEyes) OnKafkasourceDelivery(_ context.Context, d kafkasource.DeliveryEvent) {
 	if d.Outcome == kafkasource.OutcomeAbandoned {
 		e.watch.seen("delivery abandoned")
 	}
 }
 
-// OnPartition implements kafkasource.PartitionHook.
-func (e groupEyes) OnPartition(_ context.Context, c kafkasource.Partition) {
+// OnKafkasourcePartition implements kafkasource.PartitionHook.
+func (e groupEyes) OnKafkasourcePartition(_ context.Context, c kafkasource.PartitionEvent) {
 	e.watch.seen("rebalance: partition " + string(c.Change))
 }

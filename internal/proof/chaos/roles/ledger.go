@@ -64,7 +64,7 @@ func (p *process) ledger(ctx context.Context) error {
 }
 
 // LedgerInbox is the configuration of the ledger's inbox.
-func LedgerInbox(hooks ...inbox.Hook) pginbox.Config {
+func LedgerInbox(hooks ...outbox.Hook) pginbox.Config {
 	return pginbox.Config{Config: inbox.Config{
 		BusyDelay: 20 * time.Millisecond,
 		OnFailure: inbox.Policy{Action: inbox.Park, Attempts: 5, Delay: 20 * time.Millisecond, MaxDelay: 200 * time.Millisecond},
@@ -118,8 +118,8 @@ func (p *process) book(msg *message.Message) ([]*message.Message, error) {
 // inboxEyes see how deliveries end.
 type inboxEyes struct{ *process }
 
-// OnOutcome implements inbox.OutcomeHook.
-func (e inboxEyes) OnOutcome(ctx context.Context, d inbox.Delivery) {
+// OnInboxDelivery implements inbox.DeliveryHook.
+func (e inboxEyes) OnInboxDelivery(ctx context.Context, d inbox.DeliveryEvent) {
 	switch d.Outcome {
 	case inbox.OutcomeCommitted:
 		e.effects.Add(1)

@@ -16,6 +16,7 @@ import (
 	"github.com/leat-go/leat/dedupe/redisdedupe"
 	"github.com/leat-go/leat/internal/proof/history"
 	"github.com/leat-go/leat/middleware"
+	"github.com/leat-go/leat/outbox"
 )
 
 // noticePrefix starts the names of the notifier's records in Redis.
@@ -40,7 +41,7 @@ func (p *process) notifier(ctx context.Context) (err error) {
 	}
 	processor, err := dedupe.New(store, Notifier, dedupe.Config{
 		Lease: NoticeLease, BusyDelay: 20 * time.Millisecond, FinishTimeout: 2 * time.Second, Logger: p.log,
-		Hook: dedupeEyes{p},
+		Hooks: []outbox.Hook{dedupeEyes{p}},
 	})
 	if err != nil {
 		return err
@@ -85,8 +86,8 @@ func (p *process) tell(ctx context.Context, msg *message.Message, pool *pgxpool.
 // dedupeEyes see how deliveries end.
 type dedupeEyes struct{ *process }
 
-// OnDelivery implements dedupe.Hook.
-func (e dedupeEyes) OnDelivery(ctx context.Context, d dedupe.Delivery) {
+// OnDedupeDelivery implements dedupe.DeliveryHook.
+func (e dedupeEyes) OnDedupeDelivery(ctx context.Context, d dedupe.DeliveryEvent) {
 	switch d.Outcome {
 	case dedupe.OutcomeRan:
 		e.effects.Add(1)

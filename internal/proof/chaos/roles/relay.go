@@ -126,15 +126,16 @@ func (p *process) relayConfig(policy relay.Policy) relay.Config {
 		PageSize: 500, Lease: RelayLease, PublishTimeout: PublishTimeout, LeaseMargin: 300 * time.Millisecond,
 		PollMax: 200 * time.Millisecond, BackoffMin: 10 * time.Millisecond, BackoffMax: 300 * time.Millisecond,
 		DrainTimeout: 4 * time.Second, Policies: []relay.Policy{policy}, Logger: p.log,
-		Hooks: []relay.Hook{relayEyes{p}},
+		Hooks: []outbox.Hook{relayEyes{p}},
 	}
 }
 
 // relayEyes see what a relay does.
 type relayEyes struct{ *process }
 
-// OnPublish implements relay.PublishHook.
-func (e relayEyes) OnPublish(_ context.Context, records []outbox.Record, results []outbox.Result, _ time.Duration) {
+// OnRelaySend implements relay.SendHook.
+func (e relayEyes) OnRelaySend(_ context.Context, sent relay.SendEvent) {
+	records, results := sent.Records, sent.Results
 	failed := false
 	for i := range records {
 		switch {
@@ -160,22 +161,22 @@ func (e relayEyes) outage() {
 	e.note(history.Line{Type: history.Fault, Point: "destination/kafka", Kind: KindObserved, Target: e.Name})
 }
 
-// OnProgress implements relay.ProgressHook.
-func (e relayEyes) OnProgress(_ context.Context, p relay.Progress) { e.settled.Add(int64(p.Settled)) }
+// OnRelayProgress implements relay.ProgressHook.
+func (e relayEyes) OnRelayProgress(_ context.Context, p relay.ProgressEvent) { e.settled.Add(int64(p.Settled)) }
 
-// OnLease implements relay.LeaseHook.
-func (e relayEyes) OnLease(_ context.Context, _ int64, held bool, err error) {
+// OnRelayLease implements relay.LeaseHook.
+func (e relayEyes) OnRelayLease(_ context.Context, lease relay.LeaseEvent) {
 	switch {
-	case held:
+	case lease.Held:
 		e.watch.seen("takeover: a lease was claimed")
-	case err != nil:
+	case lease.Err != nil:
 		e.watch.seen("lease lost")
 	}
 }
 
-// OnError implements relay.ErrorHook.
-func (e relayEyes) OnError(_ context.Context, operation string, _ error) {
-	e.watch.seen("retry of " + operation)
+// OnRelayError implements relay.ErrorHook.
+func (e relayEyes) OnRelayError(_ context.Context, survived relay.ErrorEvent) {
+	e.watch.seen("retry of " + survived.Operation)
 }
 
 // maintain makes and drops ranges of the log, small and often, until ctx ends.

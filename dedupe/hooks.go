@@ -41,19 +41,26 @@ func (o Outcome) String() string {
 	return names[o]
 }
 
-// Delivery is one delivery, for hooks.
-type Delivery struct {
-	Key        Key
-	Outcome    Outcome
-	Attempt    int
-	Takeover   bool
-	Completion Completion // 0 if none was tried
-	Took       time.Duration
-	Err        error
+// DeliveryHook sees how every delivery ended. Steps are part of theirs.
+type DeliveryHook interface {
+	// OnDedupeDelivery is called once a delivery, after it.
+	OnDedupeDelivery(ctx context.Context, e DeliveryEvent)
 }
 
-// Hook sees every delivery. It is called from many goroutines and should return
-// quickly.
-type Hook interface {
-	OnDelivery(ctx context.Context, d Delivery)
+// DeliveryEvent is a delivery that has ended.
+type DeliveryEvent struct {
+	// Key is the consumer and the message.
+	Key Key
+	// Outcome is what came of it.
+	Outcome Outcome
+	// Attempt is the number of the claim, from 1; 0 where there was none.
+	Attempt int
+	// Takeover is set if the lease of another one had run out.
+	Takeover bool
+	// Completion is what the store said to the record, 0 where none was tried.
+	Completion Completion
+	// Took is the time that it took.
+	Took time.Duration
+	// Err is what Do returned.
+	Err error
 }

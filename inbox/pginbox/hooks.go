@@ -1,0 +1,86 @@
+package pginbox
+
+import (
+	"context"
+	"time"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/hooks"
+)
+
+// AlarmHook sees what an operator should see to.
+type AlarmHook interface {
+	// OnPginboxAlarm is called by an Inbox for what happens at the edge of its memory, on
+	// the goroutine of the delivery; and by maintenance in each round in which an alarm is
+	// raised, and in the first complete round in which it is not raised any more.
+	OnPginboxAlarm(ctx context.Context, e AlarmEvent)
+}
+
+// AlarmEvent is an alarm that is raised, lasts or ends.
+type AlarmEvent struct {
+	// Alarm is what it is about. One that ends is as it was raised last.
+	Alarm
+	// Ended is set if its cause is gone, or if this process does not look any more: Run has
+	// ended, or another process maintains the inbox, which raises alarms of its own. Only
+	// AlarmBusy and AlarmClock have an end: the others tell of a message, or of the
+	// configuration.
+	Ended bool
+}
+
+// MaintenanceHook sees what maintenance does.
+type MaintenanceHook interface {
+	// OnPginboxMaintenance is called after each round of a Maintenance. While another
+	// process maintains the inbox there are none.
+	OnPginboxMaintenance(ctx context.Context, e MaintenanceEvent)
+}
+
+// MaintenanceEvent is a round that has ended.
+type MaintenanceEvent struct {
+	// Report is what was done; after an error, what was done before it.
+	Report MaintenanceReport
+	// Took is the time that it took.
+	Took time.Duration
+	// Err is what could not be done, nil if nothing; that of ctx if Run was stopped.
+	Err error
+}
+
+// ObserveHook sees what an inbox with Config.Observe has let run.
+type ObserveHook interface {
+	// OnPginboxObserve is called before the delivery runs, on its goroutine.
+	OnPginboxObserve(ctx context.Context, e ObserveEvent)
+}
+
+// ObserveEvent is a delivery that an inbox with Config.Observe has let run, and would
+// not have without.
+type ObserveEvent struct {
+	// Consumer and ID are the message.
+	Consumer, ID string
+	// Would is what the outcome would have been: OutcomeDuplicate, OutcomeBusy, or
+	// OutcomeFailed for a message that is too old or from the future.
+	Would inbox.Outcome
+	// Err is driver.ErrTooOld or driver.ErrTooNew, or nil.
+	Err error
+}
+
+func (to alarms) tell(ctx context.Context, e AlarmEvent) {
+	hooks.Call(ctx, to.log, to.hooks, func(h AlarmHook) { h.OnPginboxAlarm(ctx, e) })
+}
+
+// alarmsEnded tells of alarms that are over.
+func (to alarms) alarmsEnded(ctx context.Context, over []Alarm) {
+	for _, a := range over {
+		to.tell(ctx, AlarmEvent{Alarm: a, Ended: true})
+	}
+}
+
+// alarm notes what the round has raised.
+func (r *maintenanceRound) alarm(ctx context.Context, a Alarm) {
+	if a.Kind == AlarmBusy || a.Kind == AlarmClock {
+		r.alarmed = append(r.alarmed, a)
+	}
+	r.Maintenance.alarm(ctx, a)
+}
+
+func (m *Maintenance) observe(ctx context.Context, e MaintenanceEvent) {
+	hooks.Call(ctx, m.log, m.hooks, func(h MaintenanceHook) { h.OnPginboxMaintenance(ctx, e) })
+}

@@ -1,0 +1,44 @@
+package hooks
+
+import (
+	"maps"
+	"slices"
+)
+
+// Standing are the alarms of something that works in rounds, and raises in each what
+// lasts. It tells which of them are over. It is for one goroutine at a time.
+type Standing[A any] struct {
+	last map[string]A
+}
+
+// Round takes the alarms of a round and returns those of earlier rounds that it has not
+// raised again, in the order of their keys. A round that was not complete may not have
+// come to raise them, and ends none. Alarms with one key are one.
+func (s *Standing[A]) Round(raised []A, key func(A) string, complete bool) (over []A) {
+	if s.last == nil || complete {
+		earlier := s.last
+		s.last = make(map[string]A)
+		for _, a := range raised {
+			s.last[key(a)] = a
+		}
+		for _, k := range slices.Sorted(maps.Keys(earlier)) {
+			if _, lasts := s.last[k]; !lasts {
+				over = append(over, earlier[k])
+			}
+		}
+		return over
+	}
+	for _, a := range raised {
+		s.last[key(a)] = a
+	}
+	return nil
+}
+
+// End returns all that stand, as when nobody looks any more.
+func (s *Standing[A]) End() (over []A) {
+	for _, k := range slices.Sorted(maps.Keys(s.last)) {
+		over = append(over, s.last[k])
+	}
+	s.last = nil
+	return over
+}

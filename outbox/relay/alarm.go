@@ -1,0 +1,118 @@
+package relay
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+)
+
+// AlarmHook sees what an operator should look at.
+type AlarmHook interface {
+	// OnRelayAlarm is called when an alarm is raised and when it ends. It is not raised
+	// again while its cause lasts.
+	OnRelayAlarm(ctx context.Context, e AlarmEvent)
+}
+
+// AlarmEvent is an alarm that begins or ends.
+type AlarmEvent struct {
+	// Alarm is what it is about. An alarm that ends is the one that was raised, by all
+	// its fields.
+	Alarm
+	// Ended is set if its cause is gone, or if this relay does not look any more: it has
+	// stopped, or another one leads, which raises alarms of its own. AlarmParked,
+	// AlarmBlocked and AlarmSourceUnusable have no end: they tell of something that has
+	// happened, and AlarmParked tells of each record.
+	Ended bool
+}
+
+// Alarm is something that an operator should look at.
+type Alarm struct {
+	// Kind says what.
+	Kind AlarmKind
+	// Topic is the topic that it is about, if it is about one.
+	Topic string
+	// Detail is for operators.
+	Detail string
+}
+
+// AlarmKind is the kind of an Alarm.
+type AlarmKind string
+
+// The kinds of alarms.
+const (
+	// AlarmParked says that records were parked: they wait for an operator.
+	AlarmParked AlarmKind = "parked"
+	// AlarmHeldCap says that Config.MaxHeld is reached: the relay stops at its page.
+	AlarmHeldCap AlarmKind = "held_cap"
+	// AlarmUnavailable is raised if the destination does not take records of one topic or
+	// more: create them, or allow the relay to write to them. It is raised once, however
+	// many topics there are, and ends when there is none any more.
+	AlarmUnavailable AlarmKind = "topics_unavailable"
+	// AlarmErrorRate says that of the deliveries of the last minute more than a
+	// half have failed.
+	AlarmErrorRate AlarmKind = "error_rate"
+	// AlarmStuck says that a record is older than Config.SLO although its
+	// destination is up.
+	AlarmStuck AlarmKind = "stuck"
+	// AlarmLag says that a record is older than Config.SLO, since its destination is
+	// out or since the relay is behind.
+	AlarmLag AlarmKind = "lag"
+	// AlarmSourceUnusable is raised when Run ends since the source is unusable. Nothing
+	// is relayed until an operator has seen to it.
+	AlarmSourceUnusable AlarmKind = "source_unusable"
+)
+
+func (r *Relay) alarm(ctx context.Context, a Alarm) {
+	r.log.ErrorContext(ctx, "alarm", slog.String("kind", string(a.Kind)), slog.String("topic", a.Topic), slog.String("detail", a.Detail))
+	notify(ctx, r, func(h AlarmHook) { h.OnRelayAlarm(ctx, AlarmEvent{Alarm: a}) })
+}
+
+func (r *Relay) alarmEnded(ctx context.Context, a Alarm) {
+	r.log.InfoContext(ctx, "alarm has ended", slog.String("kind", string(a.Kind)), slog.String("topic", a.Topic))
+	notify(ctx, r, func(h AlarmHook) { h.OnRelayAlarm(ctx, AlarmEvent{Alarm: a, Ended: true}) })
+}
+
+// set raises a while it is on.
+func (w *watch) set(ctx context.Context, r *Relay, on bool, a Alarm) {
+	if on {
+		w.raise(ctx, r, a)
+	} else {
+		w.clear(a.Kind)
+	}
+}
+
+// raise raises an alarm, unless it was raised before and its cause lasts.
+func (w *watch) raise(ctx context.Context, r *Relay, a Alarm) {
+	w.telling.Lock()
+	defer w.telling.Unlock()
+	if _, before := w.raised[a.Kind]; before {
+		return
+	}
+	if w.raised == nil {
+		w.raised = make(map[AlarmKind]func())
+	}
+	w.raised[a.Kind] = func() { r.alarmEnded(context.WithoutCancel(ctx), a) }
+	r.alarm(ctx, a)
+}
+
+// clear notes that the cause of an alarm is gone.
+func (w *watch) clear(kind AlarmKind) {
+	w.telling.Lock()
+	defer w.telling.Unlock()
+	if end, ok := w.raised[kind]; ok {
+		delete(w.raised, kind)
+		end()
+	}
+}
+
+// clearAll notes that this relay does not look any more.
+func (w *watch) clearAll() {
+	w.telling.Lock()
+	defer w.telling.Unlock()
+	for _, kind := range slices.Sorted(maps.Keys(w.raised)) {
+		end := w.raised[kind]
+		delete(w.raised, kind)
+		end()
+	}
+}

@@ -1,0 +1,100 @@
+package relay_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// TestAlarm_Ends when its cause is gone, once, and can be raised again.
+func TestAlarm_Ends(t *testing.T) {
+	t.Parallel()
+	cfg := relay.Config{Policies: []relay.Policy{{Action: relay.Block}}, PollMax: time.Second}
+	inLab(t, cfg, func(t *testing.T, l *lab, r *relay.Relay, hook *recorder) {
+		stop := lead(t, r)
+		for round := range 2 {
+			l.refuse("k1", outbox.FailureUnknown)
+			l.put("t", "k", "k1")
+			elapse(t, 6*time.Minute)
+			require.Equal(t, round+1, hook.count(relay.AlarmStuck))
+			require.Equal(t, round, hook.countEnded(relay.AlarmStuck), "it lasts")
+			l.allow("k1")
+			elapse(t, time.Minute)
+			require.Equal(t, round+1, hook.countEnded(relay.AlarmStuck))
+		}
+		stop()
+		seen := hook.copy()
+		require.ElementsMatch(t, seen.alarms, seen.ended, "each as it was raised")
+	})
+}
+
+// TestAlarm_EndsWithRun: a relay that does not look any more does not leave its alarms
+// behind.
+func TestAlarm_EndsWithRun(t *testing.T) {
+	t.Parallel()
+	inLab(t, relay.Config{MaxHeld: 1, PageSize: 2, PollMax: time.Second}, func(t *testing.T, l *lab, r *relay.Relay, hook *recorder) {
+		for _, name := range []string{"a", "b"} {
+			l.refuse(name, outbox.FailurePermanent)
+			l.put("t", name, name)
+		}
+		stop := lead(t, r)
+		elapse(t, time.Minute)
+		require.Equal(t, 1, hook.count(relay.AlarmHeldCap))
+		require.Zero(t, hook.countEnded(relay.AlarmHeldCap))
+		stop()
+		require.Equal(t, 1, hook.countEnded(relay.AlarmHeldCap))
+		require.Zero(t, hook.countEnded(relay.AlarmParked), "that tells of what has happened")
+	})
+}
+
+// TestAlarm_EndsWithTheLease: of two relays that take turns, the one that leads raises
+// the alarms.
+func TestAlarm_EndsWithTheLease(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		src, hook := newFakeLog(3).source(), &recorder{}
+		down := &fakeSink{answer: func(_ context.Context, _ int, records []outbox.Record) []outbox.Result {
+			results := make([]outbox.Result, len(records))
+			for i := range results {
+				results[i] = outbox.Failed(outbox.FailureOutage, errBroker)
+			}
+			return results
+		}}
+		cfg := leaseConfig()
+		cfg.Hooks = []outbox.Hook{hook}
+		run := start(t, src, down, cfg)
+		elapse(t, 5*time.Minute)
+		require.Greater(t, len(hook.copy().alarms), len(hook.copy().ended), "some last")
+		src.acquire = func() error { return driver.ErrLeaseHeld }
+		src.renew = func(context.Context) error { return driver.ErrLeaseLost }
+		elapse(t, 5*time.Minute)
+		require.ElementsMatch(t, hook.copy().alarms, hook.copy().ended)
+		_, err := run.stop()
+		require.NoError(t, err)
+		require.Len(t, hook.copy().ended, len(hook.copy().alarms), "none ends twice")
+	})
+}
+
+// panicking is a hook with a bug.
+type panicking struct{}
+
+func (panicking) OnRelaySend(context.Context, relay.SendEvent) { panic("on purpose") }
+
+// TestHooks_Panic: the relay goes on, and so do the other hooks.
+func TestHooks_Panic(t *testing.T) {
+	t.Parallel()
+	inLab(t, relay.Config{Hooks: []outbox.Hook{panicking{}}}, func(t *testing.T, l *lab, r *relay.Relay, hook *recorder) {
+		l.put("t", "k", "k1")
+		n, err := r.RunOnce(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 1, n)
+		require.Len(t, hook.batches, 1)
+	})
+}
