@@ -6,6 +6,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/leat-go/leat/internal/hooks"
 	"github.com/leat-go/leat/internal/logger"
 	"github.com/leat-go/leat/outbox"
 )
@@ -87,6 +88,9 @@ type Config struct {
 	// Logger receives what an operator should know. Defaults to slog.Default() as of
 	// New, warnings and errors only; slog.New(slog.DiscardHandler) silences it.
 	Logger *slog.Logger
+
+	// Hooks observe the sink, by ReplaceHook. Defaults to none.
+	Hooks []outbox.Hook
 }
 
 func (c Config) withDefaults() Config {
@@ -115,6 +119,9 @@ func (c Config) validate() error {
 	}
 	if c.TopicTimeout < 0 {
 		return outbox.ConfigError("TopicTimeout", c.TopicTimeout, "must not be negative")
+	}
+	if field, hook, reason := hooks.Refuse(c.Hooks, "kafkasink", hooks.Is[ReplaceHook]); reason != "" {
+		return outbox.ConfigError(field, hook, reason)
 	}
 	return nil
 }

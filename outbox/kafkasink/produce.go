@@ -167,6 +167,7 @@ func (s *Sink) settle(ctx context.Context, c *call, records []kgo.Record, index 
 	}
 	s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "kafka delivery failed, the client is replaced",
 		slog.Int("records", len(failures)), slog.Any("error", first))
+	s.replaced(ctx, "", len(failures), first)
 }
 
 // verdict classifies err, which has failed count records of a partition

@@ -132,6 +132,7 @@ func (t *Transactional) SendWith(ctx context.Context, slot string, records []out
 		return err
 	}
 	l.drop()
+	l.sink.replaced(ctx, slot, len(records), err)
 	return fmt.Errorf("leat: transaction of slot %q: %w", slot, l.needsID(err))
 }
 

@@ -61,6 +61,7 @@ func (l *txLane) judge(ctx context.Context, records []kgo.Record, failures map[*
 func (l *txLane) findCulprit(ctx context.Context, records []outbox.Record, refused *rejection) error {
 	l.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "kafka has rejected a batch, looking for the record",
 		slog.String("slot", l.slot), slog.Int("records", len(refused.places)), slog.Any("error", refused.err))
+	l.sink.replaced(ctx, l.slot, len(refused.places), refused.err)
 	suspects := refused.places
 	if suspects[len(suspects)-1] >= len(records) {
 		return fmt.Errorf("position: %w", refused)
