@@ -1,0 +1,110 @@
+package hooks_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/leat-go/leat/dedupe"
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/kafkasource"
+	"github.com/leat-go/leat/inbox/pginbox"
+	"github.com/leat-go/leat/inbox/pgwatermark"
+	"github.com/leat-go/leat/inbox/twotier"
+	"github.com/leat-go/leat/middleware"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/kafkasink"
+	"github.com/leat-go/leat/outbox/pgoutbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// collector is every hook of the library.
+type collector struct {
+	mu   sync.Mutex
+	seen []any
+}
+
+var (
+	_ outbox.EnqueueHook        = (*collector)(nil)
+	_ pgoutbox.MaintenanceHook  = (*collector)(nil)
+	_ pgoutbox.AlarmHook        = (*collector)(nil)
+	_ relay.SendHook            = (*collector)(nil)
+	_ relay.LeaseHook           = (*collector)(nil)
+	_ relay.ErrorHook           = (*collector)(nil)
+	_ relay.HoldHook            = (*collector)(nil)
+	_ relay.BreakerHook         = (*collector)(nil)
+	_ relay.ProgressHook        = (*collector)(nil)
+	_ relay.AlarmHook           = (*collector)(nil)
+	_ kafkasink.ReplaceHook     = (*collector)(nil)
+	_ inbox.DeliveryHook        = (*collector)(nil)
+	_ pginbox.AlarmHook         = (*collector)(nil)
+	_ pginbox.ObserveHook       = (*collector)(nil)
+	_ pginbox.MaintenanceHook   = (*collector)(nil)
+	_ pgwatermark.AlarmHook     = (*collector)(nil)
+	_ twotier.LookHook          = (*collector)(nil)
+	_ kafkasource.DeliveryHook  = (*collector)(nil)
+	_ kafkasource.PartitionHook = (*collector)(nil)
+	_ dedupe.DeliveryHook       = (*collector)(nil)
+	_ middleware.HandleHook     = (*collector)(nil)
+)
+
+func (c *collector) saw(event any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.seen = append(c.seen, event)
+}
+
+// kinds are the types of the events that were seen, sorted.
+func (c *collector) kinds() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var all []string
+	for _, e := range c.seen {
+		all = append(all, fmt.Sprintf("%T", e))
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func (c *collector) OnOutboxEnqueue(_ context.Context, e outbox.EnqueueEvent) { c.saw(e) }
+
+func (c *collector) OnPgoutboxMaintenance(_ context.Context, e pgoutbox.MaintenanceEvent) { c.saw(e) }
+
+func (c *collector) OnPgoutboxAlarm(_ context.Context, e pgoutbox.AlarmEvent) { c.saw(e) }
+
+func (c *collector) OnRelaySend(_ context.Context, e relay.SendEvent) { c.saw(e) }
+
+func (c *collector) OnRelayLease(_ context.Context, e relay.LeaseEvent) { c.saw(e) }
+
+func (c *collector) OnRelayError(_ context.Context, e relay.ErrorEvent) { c.saw(e) }
+
+func (c *collector) OnRelayHold(_ context.Context, e relay.HoldEvent) { c.saw(e) }
+
+func (c *collector) OnRelayBreaker(_ context.Context, e relay.BreakerEvent) { c.saw(e) }
+
+func (c *collector) OnRelayProgress(_ context.Context, e relay.ProgressEvent) { c.saw(e) }
+
+func (c *collector) OnRelayAlarm(_ context.Context, e relay.AlarmEvent) { c.saw(e) }
+
+func (c *collector) OnKafkasinkReplace(_ context.Context, e kafkasink.ReplaceEvent) { c.saw(e) }
+
+func (c *collector) OnInboxDelivery(_ context.Context, e inbox.DeliveryEvent) { c.saw(e) }
+
+func (c *collector) OnPginboxAlarm(_ context.Context, e pginbox.AlarmEvent) { c.saw(e) }
+
+func (c *collector) OnPginboxObserve(_ context.Context, e pginbox.ObserveEvent) { c.saw(e) }
+
+func (c *collector) OnPginboxMaintenance(_ context.Context, e pginbox.MaintenanceEvent) { c.saw(e) }
+
+func (c *collector) OnPgwatermarkAlarm(_ context.Context, e pgwatermark.AlarmEvent) { c.saw(e) }
+
+func (c *collector) OnTwotierLook(_ context.Context, e twotier.LookEvent) { c.saw(e) }
+
+func (c *collector) OnKafkasourceDelivery(_ context.Context, e kafkasource.DeliveryEvent) { c.saw(e) }
+
+func (c *collector) OnKafkasourcePartition(_ context.Context, e kafkasource.PartitionEvent) { c.saw(e) }
+
+func (c *collector) OnDedupeDelivery(_ context.Context, e dedupe.DeliveryEvent) { c.saw(e) }
+
+func (c *collector) OnMiddlewareHandle(_ context.Context, e middleware.HandleEvent) { c.saw(e) }
