@@ -36,7 +36,7 @@ func (s *store) claimBatchOn(
 	ids, locks := make([]pgtype.UUID, len(part.items)), make([]int64, len(part.items))
 	for i, item := range part.items {
 		ids[i] = pgclaim.StoredID(item.ID)
-		locks[i] = s.lock(ids[i])
+		locks[i] = s.Lock(ids[i])
 	}
 	var a batchAnswer
 	unit, err := conn.Open(ctx, s.statements.claimBatch[part.at], []any{number, ids, locks}, &a.setting, &a.refused, &a.seen)

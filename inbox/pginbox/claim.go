@@ -49,7 +49,7 @@ func (c *claims) claimAt(ctx context.Context, conn pgclaim.Conn, id pgtype.UUID)
 	if err != nil {
 		return nil, 0, err
 	}
-	unit, err := pgclaim.Claim(ctx, conn, c.statements.claim[at], number, id, c.lock(id))
+	unit, err := pgclaim.Claim(ctx, conn, c.statements.claim[at], number, id, c.Lock(id))
 	switch {
 	case err == nil:
 		return unit, driver.Claimed, nil

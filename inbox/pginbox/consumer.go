@@ -2,13 +2,10 @@ package pginbox
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/leat-go/leat/inbox/internal/pgclaim"
-	"github.com/leat-go/leat/internal/keyhash"
 	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/internal/pgmigrate"
 	"github.com/leat-go/leat/internal/sqlfile"
@@ -18,14 +15,14 @@ import (
 type consumer struct {
 	pgclaim.Consumer
 
-	hidden, positions string // statements
+	positions string // a statement
 }
 
 func newConsumer(names pgmigrate.Names, name string) (c consumer, err error) {
 	if c.Consumer, err = pgclaim.NewConsumer(names, name); err != nil {
 		return c, err
 	}
-	err = sqlfile.Load(statementFiles, names.Render, map[string]*string{"hidden": &c.hidden, "positions": &c.positions})
+	err = sqlfile.Load(statementFiles, names.Render, map[string]*string{"positions": &c.positions})
 	return c, err
 }
 
@@ -33,7 +30,7 @@ func newConsumer(names pgmigrate.Names, name string) (c consumer, err error) {
 // it the first time, and looks once a connection whether ids can be trusted.
 func (c consumer) number(ctx context.Context, conn *pgx.Conn) (int16, error) {
 	return c.Remembered(conn, "inbox", func() (int16, error) {
-		if err := c.visible(ctx, conn); err != nil {
+		if err := c.Visible(ctx, conn, false); err != nil {
 			return 0, err
 		}
 		number, err := c.Registered(ctx, conn)
@@ -42,16 +39,6 @@ func (c consumer) number(ctx context.Context, conn *pgx.Conn) (int16, error) {
 		}
 		return number, err
 	})
-}
-
-// visible returns ErrRowSecurity if rows may be hidden.
-func (c consumer) visible(ctx context.Context, conn *pgx.Conn) error {
-	var partly string
-	err := conn.QueryRow(ctx, c.hidden).Scan(&partly)
-	if err == nil && partly != "" {
-		err = fmt.Errorf("%w: on %s", ErrRowSecurity, partly)
-	}
-	return err
 }
 
 // alone refuses a consumer that has an inbox of positions. A database in which
@@ -68,10 +55,4 @@ func (c consumer) alone(ctx context.Context, conn *pgx.Conn, number int16) error
 	default:
 		return err
 	}
-}
-
-// lock is the advisory lock of a message. The salt keeps it apart from the
-// outbox's: a handler may enqueue while it holds this one.
-func (c consumer) lock(id pgtype.UUID) int64 {
-	return keyhash.Lock("inbox", c.Table, c.Name, string(id.Bytes[:]))
 }

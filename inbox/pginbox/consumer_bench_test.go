@@ -19,7 +19,7 @@ func BenchmarkKeys(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if stored := pgclaim.StoredID(id); k.lock(stored) == 0 || timed(stored) != (name == "uuid") {
+				if stored := pgclaim.StoredID(id); k.Lock(stored) == 0 || timed(stored) != (name == "uuid") {
 					b.Fatal(stored)
 				}
 			}

@@ -1,10 +1,6 @@
 package pginbox
 
-import (
-	"errors"
-
-	"github.com/leat-go/leat/inbox/internal/pgclaim"
-)
+import "github.com/leat-go/leat/inbox/internal/pgclaim"
 
 var (
 	// ErrNotDurable is returned for every message while synchronous_commit is off
@@ -34,6 +30,6 @@ var (
 	// ErrRowSecurity is returned for every message if row level security would hide rows of
 	// the inbox from the role: an id that cannot be seen is neither new nor processed, and
 	// its message would wait for ever. Give the role BYPASSRLS, or disable it. It is looked
-	// at once a connection.
-	ErrRowSecurity = errors.New("leat: row level security would hide rows of the inbox; give the role BYPASSRLS, or disable it")
+	// at once a connection. An Admin returns it for the same reason.
+	ErrRowSecurity = pgclaim.ErrRowSecurity
 )

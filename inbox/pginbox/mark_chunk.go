@@ -110,7 +110,7 @@ func (in *Inbox) markIn(
 	}
 	locks := make([]int64, len(ids))
 	for i, id := range ids {
-		locks[i] = in.store.lock(id)
+		locks[i] = in.store.Lock(id)
 	}
 	var done MarkReport
 	opts := pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}

@@ -39,7 +39,7 @@ func (u *pipeUnit) begin(
 ) (pipeOutcome, error) {
 	batch := &pgx.Batch{}
 	batch.BeginTx(pgx.TxOptions{IsoLevel: u.Isolation})
-	batch.Queue(claim, number, id, s.lock(id))
+	batch.Queue(claim, number, id, s.Lock(id))
 	commits := fill(batch, statements)
 
 	results := u.Conn.SendBatch(ctx, batch)

@@ -32,7 +32,7 @@ func newStore(handle pgclaim.Handle, name string, cfg Config) (*store, error) {
 	statements, err3 := newStatements(names)
 	c := &claims{consumer: who, placer: where, statements: statements}
 	parking, err4 := pgpark.New(pgpark.Inbox{
-		Consumer: who.Consumer, Number: c.number, Lock: c.lock, Ranged: c.ranged, Claim: c.claimOn,
+		Consumer: who.Consumer, Number: c.number, Lock: c.Lock, Ranged: c.ranged, Claim: c.claimOn,
 	}, handle.DB(), names, cfg.SyncAttempts)
 	return &store{
 		claims: c, Store: parking, handle: handle,
@@ -73,7 +73,7 @@ func (s *store) claimBy(ctx context.Context, c claimer, id string) (driver.Unit,
 // any case: a delivery that began before the message became too old may still be
 // running, and whether that will commit is not known.
 func (s *store) old(ctx context.Context, c claimer, id string, tooOld error) (driver.Unit, driver.Status, error) {
-	lock := s.lock(pgclaim.StoredID(id))
+	lock := s.Lock(pgclaim.StoredID(id))
 	unit, status, err := c.unrecorded(ctx, &lock)
 	if err != nil || status != driver.Claimed {
 		return nil, status, err

@@ -25,14 +25,37 @@ type Consumer struct {
 	Table  string // quoted
 	Lookup string // the statement that finds the number of $1
 
-	register string
+	register, hidden string // statements
 }
 
 // NewConsumer returns the Consumer called name.
 func NewConsumer(names pgmigrate.Names, name string) (Consumer, error) {
 	c := Consumer{Name: name, Table: names.Qualified("")}
-	err := sqlfile.Load(statements, names.Render, map[string]*string{"consumer": &c.Lookup, "register": &c.register})
+	err := sqlfile.Load(statements, names.Render, map[string]*string{"consumer": &c.Lookup, "register": &c.register, "hidden": &c.hidden})
 	return c, err
+}
+
+// Named returns the Consumer called name of the same inbox.
+func (c Consumer) Named(name string) Consumer {
+	c.Name = name
+	return c
+}
+
+// Lock is the advisory lock of a message. The salt keeps it apart from the outbox's: a
+// handler may enqueue while it holds this one.
+func (c Consumer) Lock(id pgtype.UUID) int64 {
+	return keyhash.Lock("inbox", c.Table, c.Name, string(id.Bytes[:]))
+}
+
+// Visible returns ErrRowSecurity if rows may be hidden: of the audit, too, if the caller
+// reads it.
+func (c Consumer) Visible(ctx context.Context, conn *pgx.Conn, audit bool) error {
+	var partly string
+	err := conn.QueryRow(ctx, c.hidden, audit).Scan(&partly)
+	if err == nil && partly != "" {
+		err = fmt.Errorf("%w: on %s", ErrRowSecurity, partly)
+	}
+	return err
 }
 
 // Remembered returns the number that conn remembers for an inbox of this kind, or else
@@ -94,6 +117,12 @@ func (c Consumer) enrol(ctx context.Context, conn *pgx.Conn) (number int16, err 
 		return tx.QueryRow(ctx, c.register, c.Name).Scan(&number)
 	})
 	return number, err
+}
+
+// IDText is the text of the stored form of a message's id.
+func IDText(id string) string {
+	stored, _ := ids.Map(id)
+	return ids.Text(stored)
 }
 
 // StoredID is the stored form of a message's id.

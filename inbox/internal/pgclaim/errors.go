@@ -20,6 +20,7 @@ var (
 	ErrCommitInHandler  = errors.New("leat: the inbox commits this transaction, not the handler")
 	ErrEndedInHandler   = errors.New("leat: the handler has ended the inbox's transaction by a statement of its own")
 	ErrOtherInbox       = errors.New("leat: the consumer is used with an inbox of ids and with one of positions")
+	ErrRowSecurity      = errors.New("leat: row level security would hide rows of the inbox; give the role BYPASSRLS, or disable it")
 )
 
 // ErrNoTx is what Handle and HandleSQL return with an inbox of the other kind.

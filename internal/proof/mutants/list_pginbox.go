@@ -6,7 +6,7 @@ func claimMutants() []Mutant {
 		{
 			Name: "hidden-ids-are-in-work", Breaks: []string{"I3"},
 			Change:  "an inbox of which row level security hides rows takes messages",
-			File:    "inbox/pginbox/consumer.go",
+			File:    "inbox/internal/pgclaim/consumer.go",
 			Old:     `if err == nil && partly != "" {`,
 			New:     `if err == nil && partly == "none" {`,
 			Package: "inbox/pginbox", Test: "TestI3_RowLevelSecurityIsRefused", Needs: Postgres,
