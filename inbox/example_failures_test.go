@@ -8,6 +8,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/meminbox"
 )
 
@@ -26,7 +27,12 @@ func ExamplePermanent() {
 	for range 2 {
 		fmt.Println(in.Process(context.Background(), message.NewMessage("order-1 paid", nil), handle))
 	}
-	for _, p := range store.Parked("loyalty") {
+	parked, err := meminbox.NewAdmin(&store).Parked(context.Background(), admin.ParkedQuery{Consumer: "loyalty"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, p := range parked {
 		fmt.Println(p.ID, "is parked:", p.Reason)
 	}
 	// Output:

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/meminbox"
 	"github.com/leat-go/leat/outbox"
@@ -132,7 +133,8 @@ func TestI7_RefusedMessageIsParked(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, outcome)
 	}
-	parked := store.Parked("tester")
+	parked, err := meminbox.NewAdmin(store).Parked(t.Context(), admin.ParkedQuery{})
+	require.NoError(t, err)
 	require.Len(t, parked, 1)
 	require.Equal(t, "old", parked[0].ID)
 }

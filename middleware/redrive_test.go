@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/meminbox"
 	"github.com/leat-go/leat/middleware"
 	"github.com/leat-go/leat/outbox"
@@ -38,7 +39,11 @@ func TestI2_RedrivenMessagesGoToTheOutbox(t *testing.T) {
 	_, err = once(func(*message.Message) ([]*message.Message, error) { return nil, inbox.Permanent(errHandler) })(routed(t, "a"))
 	require.NoError(t, err)
 	require.Empty(t, ob.committed)
-	require.Equal(t, 1, store.Redrive("tester", func(meminbox.ParkedMessage) bool { return true }))
+	operator := meminbox.NewAdmin(store)
+	_, err = operator.Redrive(t.Context(), admin.RedriveRequest{
+		By: admin.By{Actor: "ann", Reason: "it is mended"}, Consumer: "tester", Selection: admin.Selection{ID: "a"},
+	})
+	require.NoError(t, err)
 
 	redrive := must(middleware.NewRedrive(middleware.RedriveConfig{
 		Processor: in, Handler: respond("x"), Topic: "out", Outbox: ob,
@@ -47,5 +52,7 @@ func TestI2_RedrivenMessagesGoToTheOutbox(t *testing.T) {
 
 	require.Len(t, ob.committed, 1)
 	require.Equal(t, "out", ob.committed[0].Topic)
-	require.Empty(t, store.Parked("tester"))
+	parked, err := operator.Parked(t.Context(), admin.ParkedQuery{})
+	require.NoError(t, err)
+	require.Empty(t, parked)
 }

@@ -2,36 +2,67 @@ package admin
 
 import (
 	"encoding/json"
+	"errors"
 	"time"
 )
 
 // AuditQuery selects entries of the audit, by all of its fields that are set.
 type AuditQuery struct {
-	// Action and ID must be equal.
-	Action, ID string
-	// Since is the earliest time, by the database's clock.
+	// Consumer, Action and ID must be equal.
+	Consumer, Action, ID string
+	// Since is the earliest time, by the store's clock.
 	Since time.Time
 	// After is the No of the last entry of the page before.
+	// Defaults to the start.
 	After int64
+	// Newest returns the newest entries first.
+	// Defaults to false: the oldest first.
+	Newest bool
 	// Limit bounds the entries that are returned, 1 to 10,000.
 	// Defaults to 100.
 	Limit int
 }
 
-// AuditEntry is who did what to which message, and why.
+// Complete returns q with its defaults, or an error that wraps ErrInvalidRequest.
+func (q AuditQuery) Complete() (AuditQuery, error) {
+	limit, err := limitOr(q.Limit, 100)
+	q.Limit = limit
+	return q, errors.Join(err, storableTexts(field{"Consumer", q.Consumer}, field{"Action", q.Action}))
+}
+
+// What an AuditEntry can be about.
+const (
+	// ActionPark and ActionDone are what an inbox did: it parked a message, or a redriven
+	// one took effect.
+	ActionPark = "park"
+	ActionDone = "done"
+	// These are what an operator did.
+	ActionRedrive         = "redrive"
+	ActionSkipHead        = "skip_head"
+	ActionDrop            = "drop"
+	ActionSetWatermark    = "set_watermark"
+	ActionRemoveWatermark = "remove_watermark"
+	ActionAcceptSource    = "accept_source"
+	ActionSkipMessage     = "skip_message"
+)
+
+// AuditEntry is who did what to which message or partition, and why.
 type AuditEntry struct {
 	// No grows with each entry. It has gaps.
 	No int64
-	// At is the database's clock.
+	// At is the store's clock.
 	At time.Time
-	// Action is park or done of what the inbox did, redrive, skip_head or drop of
-	// what an operator did.
+	// Consumer is whose message or partition it was.
+	Consumer string
+	// Action is what was done.
 	Action string
 	// Actor is who did it: the consumer, or By.Actor.
 	Actor, Reason string
-	// ParkedNo is the message's No. ID, Topic and Key are the message's.
+	// ParkedNo is the message's No, 0 if the entry is about none. ID, Topic and Key are
+	// the message's.
 	ParkedNo       int64
 	ID, Topic, Key string
-	// Details is a JSON object, or nil.
+	// Details is a JSON object, or nil: the attempts and errors of a message that was
+	// dropped; source, partition, previous and next of a watermark.
 	Details json.RawMessage
 }

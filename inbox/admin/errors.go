@@ -1,5 +1,3 @@
-// Package admin is what operators ask of an inbox in a database, and what they get: who
-// changes what and why, the parked messages, and the audit.
 package admin
 
 import (

@@ -1,6 +1,8 @@
 package admin
 
 import (
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -8,16 +10,32 @@ import (
 	"github.com/leat-go/leat/inbox/driver"
 )
 
-// MaxLimit bounds what one call lists or changes.
-const MaxLimit = 10_000
+// ParkedState is what a parked message waits for.
+type ParkedState string
+
+const (
+	// StateParked is a message that waits for an operator.
+	StateParked ParkedState = "parked"
+	// StateRedrive is a message that RunRedrive is to run.
+	StateRedrive ParkedState = "redrive"
+	// StateWait is a message that follows another one of its key.
+	StateWait ParkedState = "wait"
+)
 
 // ParkedQuery selects parked messages, by all of its fields that are set.
 type ParkedQuery struct {
+	// Consumer is whose messages they are. Required with Key.
+	// Defaults to all consumers.
+	Consumer string
 	// Topic must be equal. With Key it selects the messages of one key.
 	Topic, Key string
 	// ID is the message's id.
 	ID string
-	// Before selects messages that were parked before it, by the database's clock.
+	// State must be equal.
+	State ParkedState
+	// Fingerprint is that of the reason, as Inbox.Failures returns it.
+	Fingerprint string
+	// Before selects messages that were parked before it, by the store's clock.
 	Before time.Time
 	// After is the No of the last message of the page before.
 	// Defaults to the start.
@@ -25,27 +43,47 @@ type ParkedQuery struct {
 	// Limit bounds the messages that are returned, 1 to 10,000.
 	// Defaults to 100.
 	Limit int
+	// OmitPayload leaves the payloads out. Defaults to false.
+	OmitPayload bool
+}
+
+// Complete returns q with its defaults, or an error that wraps ErrInvalidRequest.
+func (q ParkedQuery) Complete() (ParkedQuery, error) {
+	limit, err := limitOr(q.Limit, 100)
+	q.Limit = limit
+	if q.Key != "" && q.Consumer == "" {
+		err = errors.Join(err, fmt.Errorf("%w: Key = %.200q: needs a Consumer", ErrInvalidRequest, q.Key))
+	}
+	switch q.State {
+	case "", StateParked, StateRedrive, StateWait:
+	default:
+		err = errors.Join(err, fmt.Errorf("%w: State = %.200q: must be parked, redrive or wait", ErrInvalidRequest, string(q.State)))
+	}
+	return q, errors.Join(err, storableTexts(field{"Consumer", q.Consumer}, field{"Topic", q.Topic}, field{"Fingerprint", q.Fingerprint}))
 }
 
 // ParkedMessage is a message that waits for an operator, or behind one that does.
 type ParkedMessage struct {
 	// No grows with each message that is parked. It has gaps.
 	No int64
-	// State is "parked" if the message waits for an operator, "redrive" if
-	// RunRedrive is to run it, and "wait" if it follows another one of its key.
-	State string
+	// Consumer is whose message it is.
+	Consumer string
+	// State is what it waits for.
+	State ParkedState
 	// ID is the message's id, empty if it has none.
 	ID string
 	// Topic and Key order it.
 	Topic, Key string
-	// Message is the message as it came.
+	// Message is the message as it came, without its payload if that was left out.
 	Message *message.Message
+	// PayloadBytes is the length of the payload.
+	PayloadBytes int
 	// History is what is known of its attempts.
 	History driver.History
 	// Tries is the number of attempts since it was redriven.
 	Tries int
 	// Reason is why it was parked, empty if it follows another one.
 	Reason string
-	// ParkedAt is when it was parked, by the database's clock.
+	// ParkedAt is when it was parked, by the store's clock.
 	ParkedAt time.Time
 }

@@ -1,7 +1,8 @@
 package admin
 
 import (
-	"time"
+	"errors"
+	"fmt"
 
 	common "github.com/leat-go/leat/outbox/admin"
 )
@@ -9,44 +10,59 @@ import (
 // By is who asks for a change, and why: the same as for an outbox.
 type By = common.By
 
-// Selection selects parked messages in one of three ways: those of Topic and Key;
-// those with ID; or those that pass the filter of OfTopic and Before, each of
-// which may be left out.
-type Selection struct {
-	// Topic and Key select the messages of one key. Topic is empty for messages that
-	// did not come through a router.
-	Topic, Key string
-
-	// ID selects the messages with this id.
-	ID string
-
-	// OfTopic selects the messages of a topic.
-	OfTopic string
-	// Before selects messages that were parked before it, by the database's clock.
-	Before time.Time
-
-	// Limit bounds the parked messages that a filter selects, 1 to 10,000.
-	// Defaults to 1,000.
-	Limit int
-}
+// Changed is what a request has changed, or would have; IDs are in the order in which the
+// messages were parked.
+type Changed = common.Changed
 
 // RedriveRequest asks to try messages again.
 type RedriveRequest struct {
 	By
 	Selection
+
+	// Consumer is whose messages they are. Required.
+	Consumer string
+
+	// DryRun makes the call return what it would change, and change nothing: it needs no
+	// more than looking does. Defaults to false.
+	DryRun bool
+}
+
+// Complete returns r with its defaults, or an error that wraps ErrInvalidRequest.
+func (r RedriveRequest) Complete() (RedriveRequest, error) {
+	selection, err := r.Selection.Complete()
+	r.Selection = selection
+	return r, errors.Join(r.Check(), required(field{"Consumer", r.Consumer}), err)
 }
 
 // DropRequest asks to drop messages.
 type DropRequest RedriveRequest
 
+// Complete returns r with its defaults, or an error that wraps ErrInvalidRequest.
+func (r DropRequest) Complete() (DropRequest, error) {
+	completed, err := RedriveRequest(r).Complete()
+	return DropRequest(completed), err
+}
+
 // SkipHeadRequest asks to drop the first message of a parked key.
 type SkipHeadRequest struct {
 	By
 
-	// Topic and Key are those of the message. Key is required.
+	// Consumer is whose message it is. Required.
+	Consumer string
+	// Topic and Key are those of the message. Key is required; Topic is empty for
+	// messages that did not come through a router.
 	Topic, Key string
+
+	// DryRun makes the call return what it would change, and change nothing.
+	// Defaults to false.
+	DryRun bool
 }
 
-// Changed is what a request has changed; IDs are in the order in which the messages were
-// parked.
-type Changed = common.Changed
+// Complete returns r with its defaults, or an error that wraps ErrInvalidRequest.
+func (r SkipHeadRequest) Complete() (SkipHeadRequest, error) {
+	err := errors.Join(r.Check(), required(field{"Consumer", r.Consumer}), storableTexts(field{"Topic", r.Topic}))
+	if r.Key == "" {
+		err = errors.Join(err, fmt.Errorf("%w: Key is empty", ErrInvalidRequest))
+	}
+	return r, err
+}

@@ -146,7 +146,7 @@ func checkBusyNotCounted(ctx context.Context, s FailureSubject) error {
 }
 
 func wantParked(ctx context.Context, s FailureSubject, want ...string) error {
-	got, err := s.Parked(ctx, consumer)
+	got, err := parkedIDs(ctx, s)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -16,13 +17,9 @@ import (
 type FailureSubject interface {
 	Subject
 
-	// Redrive redrives the parked messages of a key of topic "", or if key is
-	// empty, all that have none.
-	Redrive(ctx context.Context, consumer, key string) error
-
-	// Parked returns the ids of the parked messages and of those that wait behind
-	// them, in the order in which they were parked.
-	Parked(ctx context.Context, consumer string) ([]string, error)
+	// Admin returns what operators see of all inboxes, and do about them. Like Effects
+	// it needs no connection of the inboxes.
+	Admin() (admin.Inbox, error)
 }
 
 // Redriver is what the inboxes of a FailureSubject can do beside Processor.

@@ -61,7 +61,7 @@ func checkHostileMessage(ctx context.Context, s FailureSubject, name string, cha
 	if outcome, err := deliver(ctx, p, again(), func(context.Context) error { return inbox.Permanent(errors.New(sent.UUID)) }); outcome != inbox.OutcomeParked || err != nil {
 		return fmt.Errorf("outcome %s, error %w; want it parked", outcome, orNone(err))
 	}
-	if parked := must(s.Parked(ctx, consumer)); len(parked) != 1 || parked[0] != sent.UUID {
+	if parked := must(parkedIDs(ctx, s)); len(parked) != 1 || parked[0] != sent.UUID {
 		return fmt.Errorf("%d messages are parked, want this one", len(parked))
 	}
 	var got *message.Message

@@ -35,7 +35,7 @@ func redriveUntil(
 	ctx context.Context, s FailureSubject, p Redriver, key string,
 	handle func(ctx context.Context, msg *message.Message) error, done func() error,
 ) error {
-	if err := s.Redrive(ctx, consumer, key); err != nil {
+	if err := redrive(ctx, s, key); err != nil {
 		return err
 	}
 	return whileRedriving(ctx, p, handle, func() error { return eventually(ctx, done) })
@@ -74,7 +74,7 @@ func checkFollowers(ctx context.Context, s FailureSubject) error {
 	err = park(ctx, p, "k1", "k")
 	for _, id := range []string{"k2", "k3", "k2"} {
 		want := inbox.OutcomeParked
-		if id == "k2" && err == nil && len(must(s.Parked(ctx, consumer))) == 3 {
+		if id == "k2" && err == nil && len(must(parkedIDs(ctx, s))) == 3 {
 			want = inbox.OutcomeDuplicate
 		}
 		err = errors.Join(err, wantDelivered(ctx, p, delivery(ctx, id, "k"), want, nil, writing(s, "never")))
@@ -135,7 +135,7 @@ func checkFollowerRace(ctx context.Context, s FailureSubject) error {
 					return err
 				}
 				want = append(want, key+"-0")
-				if err := s.Redrive(ctx, consumer, key); err != nil {
+				if err := redrive(ctx, s, key); err != nil {
 					return err
 				}
 				for i := range followers {

@@ -82,7 +82,7 @@ func checkRedriveParksAgain(ctx context.Context, s FailureSubject) error {
 		return err
 	}
 	return whileRedriving(ctx, p, handle, func() error {
-		if err := s.Redrive(ctx, consumer, "k"); err != nil {
+		if err := redrive(ctx, s, "k"); err != nil {
 			return err
 		}
 		// It is parked again as soon as it can be redriven again.
@@ -93,7 +93,7 @@ func checkRedriveParksAgain(ctx context.Context, s FailureSubject) error {
 			return nil
 		})
 		return errors.Join(err, wantParked(ctx, s, "a", "b"), wantEffects(ctx, s), eventually(ctx, func() error {
-			_ = s.Redrive(ctx, consumer, "k") // fails until it is parked again, and when it is gone
+			_ = redrive(ctx, s, "k") // fails until it is parked again, and when it is gone
 			return errors.Join(wantEffects(ctx, s, "a", "b"), wantParked(ctx, s))
 		}))
 	})

@@ -18,6 +18,7 @@ func (c claims) Attempt(ctx context.Context, id string, key driver.Key) (driver.
 	s, r := c.store, newRow(c.consumer, id)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.register(c.consumer)
 	if len(s.queue(c.consumer, key)) > 0 {
 		return driver.Attempt{KeyParked: true}, nil
 	}

@@ -75,7 +75,7 @@ func (u *batchUnit) Commit(ctx context.Context) error {
 		effect()
 	}
 	for _, r := range u.rows {
-		u.store.rows[r] = true
+		u.store.record(r)
 	}
 	return nil
 }

@@ -7,83 +7,38 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
+	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/driver"
 )
 
 // parked is a message that waits for an operator, or behind one that does. The store's
 // mutex guards it.
 type parked struct {
-	ParkedMessage
-
+	no       int64
 	consumer string
-	waits    bool // for an earlier one of its key
-	redrive  bool
-	next     time.Time // when it is due, if it is redriven
-	tries    int
-	running  bool
-}
+	id       string // empty if it has none
+	key      driver.Key
+	msg      *message.Message
+	reason   string
+	history  driver.History
+	at       time.Time
 
-// ParkedMessage is a message that waits for an operator, or behind one that does.
-type ParkedMessage struct {
-	// No grows with each message that is parked.
-	No int64
-	// ID is the message's id, empty if it has none.
-	ID string
-	// Key orders it.
-	Key driver.Key
-	// Message is a copy of the message.
-	Message *message.Message
-	// Reason is why it was parked, empty if it follows another one.
-	Reason string
-	// History is what is known of its attempts.
-	History driver.History
-}
-
-// Parked returns the parked messages of consumer, in the order in which they were
-// parked.
-func (s *Store) Parked(consumer string) []ParkedMessage {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var all []ParkedMessage
-	for _, p := range s.parked {
-		if p.consumer == consumer {
-			all = append(all, p.ParkedMessage)
-		}
-	}
-	return all
-}
-
-// Redrive makes the first messages of consumer's parked keys due for RunRedrive,
-// and all messages without a key, if selects says so, and returns how many. The
-// others of a key follow it in order.
-func (s *Store) Redrive(consumer string, selects func(p ParkedMessage) bool) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := 0
-	for _, p := range s.parked {
-		if p.consumer == consumer && !p.redrive && s.first(p) && selects(p.ParkedMessage) {
-			p.redrive, p.next, p.tries = true, time.Time{}, 0
-			n++
-		}
-	}
-	return n
+	waits   bool // for an earlier one of its key
+	redrive bool
+	next    time.Time // when it is due, if it is redriven
+	tries   int
+	running bool
 }
 
 // queue returns the parked messages of a key; a message without one has none.
 func (s *Store) queue(consumer string, key driver.Key) []*parked {
 	var all []*parked
 	for _, p := range s.parked {
-		if key.Name != "" && p.consumer == consumer && p.Key == key {
+		if key.Name != "" && p.consumer == consumer && p.key == key {
 			all = append(all, p)
 		}
 	}
 	return all
-}
-
-// first reports whether p waits for no other message.
-func (s *Store) first(p *parked) bool {
-	queue := s.queue(p.consumer, p.Key)
-	return len(queue) == 0 || queue[0] == p
 }
 
 // Park implements driver.Parker.
@@ -91,23 +46,26 @@ func (c claims) Park(_ context.Context, req driver.ParkRequest) (driver.ParkStat
 	s, r := c.store, newRow(c.consumer, req.ID)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	committed, found := s.rows[r]
+	s.register(c.consumer)
+	known, found := s.rows[r]
 	switch {
-	case committed:
+	case known.committed:
 		return driver.ParkDuplicate, nil
 	case found:
 		return driver.ParkBusy, nil
 	case req.Behind && len(s.queue(c.consumer, req.Key)) == 0:
 		return driver.ParkNotBehind, nil
 	}
-	if s.rows == nil {
-		s.rows = map[row]bool{}
-	}
-	s.rows[r] = true
+	s.record(r)
 	s.lastNo++
-	s.parked = append(s.parked, &parked{consumer: c.consumer, waits: len(s.queue(c.consumer, req.Key)) > 0, ParkedMessage: ParkedMessage{
-		No: s.lastNo, ID: req.MessageID, Key: req.Key, Message: req.Message.Copy(), Reason: req.Reason, History: req.History,
-	}})
+	p := &parked{
+		no: s.lastNo, consumer: c.consumer, id: req.MessageID, key: req.Key, msg: req.Message.Copy(),
+		reason: req.Reason, history: req.History, at: time.Now(), waits: len(s.queue(c.consumer, req.Key)) > 0,
+	}
+	s.parked = append(s.parked, p)
+	if req.Reason != "" {
+		s.note(p, admin.ActionPark, admin.By{Actor: c.consumer, Reason: req.Reason}, nil)
+	}
 	delete(s.attempts, r)
 	return driver.ParkStored, nil
 }
@@ -121,9 +79,10 @@ func (c claims) PickRedriven(context.Context) (driver.Redriven, bool, error) {
 			continue
 		}
 		p.tries++
-		p.History.Attempts++
-		p.next = time.Now().Add(10 * time.Second)
-		return driver.Redriven{No: p.No, ID: p.ID, Key: p.Key, Message: p.Message.Copy(), Attempt: p.tries}, true, nil
+		p.history.Attempts++
+		p.history.Last = time.Now()
+		p.next = p.history.Last.Add(10 * time.Second)
+		return driver.Redriven{No: p.no, ID: p.id, Key: p.key, Message: p.msg.Copy(), Attempt: p.tries}, true, nil
 	}
 	return driver.Redriven{}, false, nil
 }
@@ -132,7 +91,7 @@ func (c claims) PickRedriven(context.Context) (driver.Redriven, bool, error) {
 // lock.
 func (s *Store) find(r driver.Redriven) *parked {
 	for _, p := range s.parked {
-		if p.No == r.No && p.redrive && p.tries == r.Attempt && !p.running {
+		if p.no == r.No && p.redrive && p.tries == r.Attempt && !p.running {
 			return p
 		}
 	}
@@ -164,6 +123,12 @@ func (s *Store) commitRedriven(p *parked, effects []func()) {
 	for _, effect := range effects {
 		effect()
 	}
+	s.remove(p)
+	s.note(p, admin.ActionDone, admin.By{Actor: p.consumer}, nil)
+}
+
+// remove takes p out of its queue. The caller holds the lock.
+func (s *Store) remove(p *parked) {
 	s.parked = slices.DeleteFunc(s.parked, func(q *parked) bool { return q == p })
 }
 
@@ -177,10 +142,16 @@ func (s *Store) releaseRedriven(p *parked) {
 func (c claims) FinishRedriven(_ context.Context, r driver.Redriven) error {
 	c.store.mu.Lock()
 	defer c.store.mu.Unlock()
-	if queue := c.store.queue(c.consumer, r.Key); len(queue) > 0 && queue[0].waits {
+	c.store.promote(c.consumer, r.Key)
+	return nil
+}
+
+// promote makes the first message of a key due, if it waits for none. The caller holds
+// the lock.
+func (s *Store) promote(consumer string, key driver.Key) {
+	if queue := s.queue(consumer, key); len(queue) > 0 && queue[0].waits {
 		queue[0].waits, queue[0].redrive = false, true
 	}
-	return nil
 }
 
 // FailRedriven implements driver.Parker.
@@ -191,14 +162,14 @@ func (c claims) FailRedriven(_ context.Context, r driver.Redriven, f driver.Redr
 	if p == nil {
 		return nil
 	}
-	p.History.Errors = newest(append(p.History.Errors, f.AttemptError))
+	p.history.Errors = newest(append(p.history.Errors, f.AttemptError))
 	p.next = time.Now().Add(f.Retry)
 	if f.Withdraw {
 		p.tries--
-		p.History.Attempts--
+		p.history.Attempts--
 	}
 	if f.Park {
-		p.redrive, p.Reason = false, f.Reason
+		p.redrive, p.reason = false, f.Reason
 	}
 	return nil
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
+	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/ids"
 )
@@ -14,12 +16,20 @@ import (
 // not be copied.
 type Store struct {
 	mu   sync.Mutex
-	rows map[row]bool // false while the claim is not committed
+	rows map[row]claimed
 
-	attempts map[row]*driver.History
-	notes    map[row]driver.Note
-	parked   []*parked // in the order in which they were parked
-	lastNo   int64
+	consumers map[string]time.Time // since when
+	attempts  map[row]*driver.History
+	notes     map[row]driver.Note
+	parked    []*parked // in the order in which they were parked
+	lastNo    int64
+	audit     []admin.AuditEntry // the oldest first
+}
+
+// claimed is what became of a message that was claimed.
+type claimed struct {
+	committed bool
+	at        time.Time // when it was committed
 }
 
 // row is what an inbox remembers.
@@ -33,7 +43,7 @@ type row struct {
 func (s *Store) Recorded(consumer, id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.rows[newRow(consumer, id)]
+	return s.rows[newRow(consumer, id)].committed
 }
 
 func newRow(consumer, id string) row {
@@ -45,18 +55,38 @@ func newRow(consumer, id string) row {
 func (s *Store) claim(r row) driver.Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	committed, found := s.rows[r]
+	s.register(r.consumer)
+	known, found := s.rows[r]
 	switch {
-	case committed:
+	case known.committed:
 		return driver.Duplicate
 	case found:
 		return driver.Busy
 	}
 	if s.rows == nil {
-		s.rows = make(map[row]bool)
+		s.rows = make(map[row]claimed)
 	}
-	s.rows[r] = false
+	s.rows[r] = claimed{}
 	return driver.Claimed
+}
+
+// register remembers a consumer from its first message on. The caller holds the lock.
+func (s *Store) register(consumer string) {
+	if _, known := s.consumers[consumer]; known {
+		return
+	}
+	if s.consumers == nil {
+		s.consumers = map[string]time.Time{}
+	}
+	s.consumers[consumer] = time.Now()
+}
+
+// record makes r one that took effect, or was given up. The caller holds the lock.
+func (s *Store) record(r row) {
+	if s.rows == nil {
+		s.rows = make(map[row]claimed)
+	}
+	s.rows[r] = claimed{committed: true, at: time.Now()}
 }
 
 // commit makes r and what effects write visible at once, to those who read under
@@ -67,7 +97,7 @@ func (s *Store) commit(r row, effects []func()) {
 	for _, effect := range effects {
 		effect()
 	}
-	s.rows[r] = true
+	s.record(r)
 }
 
 func (s *Store) release(r row) {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/inboxtest"
 	"github.com/leat-go/leat/outbox"
@@ -47,16 +48,8 @@ func TestFailures(t *testing.T) {
 	inboxtest.RunFailures(t, func(*testing.T) inboxtest.FailureSubject { return &subject{} })
 }
 
-func (s *subject) Redrive(_ context.Context, consumer, key string) error {
-	s.store.Redrive(consumer, func(p ParkedMessage) bool { return p.Key.Name == key })
-	return nil
-}
-
-func (s *subject) Parked(_ context.Context, consumer string) (ids []string, _ error) {
-	for _, p := range s.store.Parked(consumer) {
-		ids = append(ids, p.ID)
-	}
-	return ids, nil
+func (s *subject) Admin() (admin.Inbox, error) {
+	return NewAdmin(&s.store), nil
 }
 
 func (s *subject) Open(consumer string, cfg inbox.Config) (inboxtest.Processor, error) {

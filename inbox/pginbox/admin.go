@@ -2,75 +2,117 @@ package pginbox
 
 import (
 	"context"
-	"time"
+	"database/sql"
+	"errors"
+
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leat-go/leat/inbox/admin"
+	"github.com/leat-go/leat/inbox/internal/pgclaim"
+	"github.com/leat-go/leat/inbox/internal/pgpark"
+	"github.com/leat-go/leat/inbox/internal/pgview"
+	"github.com/leat-go/leat/inbox/pgwatermark"
+	"github.com/leat-go/leat/internal/pgmigrate"
 )
 
-// Parked lists the consumer's parked messages and those that wait behind them, in
-// the order in which they were parked. It writes nothing, and needs SELECT on
-// <table>_consumers and <table>_parked. Errors: admin.ErrInvalidRequest,
-// admin.ErrUnknownConsumer, or the database's.
-func (in *Inbox) Parked(ctx context.Context, q admin.ParkedQuery) ([]admin.ParkedMessage, error) {
-	return in.store.Parked(ctx, q)
-}
-
-// Redrive makes parked messages due for RunRedrive. A key is redriven as a whole,
-// whichever of its messages is named: its first message is due, and the others
-// follow, one after another, as each has taken effect; the result has the first ones.
-// Ids stay, and so do the errors; attempts begin at 0.
+// Admin is what operators see of all consumers of the inbox's tables, those with positions
+// included, and do about what is parked there. It registers nobody. It is safe for
+// concurrent use.
 //
-// Errors: admin.ErrInvalidRequest, admin.ErrUnknownConsumer, admin.ErrNotParked,
-// admin.ErrBeingRetried, or the database's, after which some of what was selected may
-// have been changed. A filter that matches nothing is no error.
-func (in *Inbox) Redrive(ctx context.Context, req admin.RedriveRequest) (admin.Changed, error) {
-	return in.store.Redrive(ctx, req)
+// To look, and to ask for a dry run, takes USAGE on the schema and SELECT on the tables
+// that are looked at. It works on a standby, too, where Lookup cannot see what a process has
+// in hand. To change takes what the comment of the package says of parking, or the comment
+// of pgwatermark of positions. Row level security that would hide rows is ErrRowSecurity,
+// and tables that are not there are outbox.ErrNotMigrated.
+type Admin struct {
+	parking    *pgpark.Admin
+	view       *pgview.View
+	watermarks *pgwatermark.Admin
+	retention  *retention
 }
 
-// SkipHead drops the first message of a parked key; the next one is due, and the
-// others follow it in order. Errors are those of Redrive.
-func (in *Inbox) SkipHead(ctx context.Context, req admin.SkipHeadRequest) (admin.Changed, error) {
-	return in.store.SkipHead(ctx, req)
+var (
+	_ admin.Inbox      = (*Admin)(nil)
+	_ admin.Auditor    = (*Admin)(nil)
+	_ admin.Retainer   = (*Admin)(nil)
+	_ admin.Watermarks = (*Admin)(nil)
+)
+
+// NewAdmin returns the Admin of the tables that cfg names; of cfg only Schema, Table and
+// Logger matter. It connects to nothing. Errors wrap outbox.ErrInvalidConfig. The pool
+// stays the caller's to close.
+func NewAdmin(pool *pgxpool.Pool, cfg Config) (*Admin, error) {
+	handle, err := pgclaim.FromPool(pool, "")
+	if err != nil {
+		return nil, err
+	}
+	watermarks, err := pgwatermark.NewAdmin(pool, cfg.positions())
+	if err != nil {
+		return nil, err
+	}
+	return newAdmin(handle.DB(), cfg, watermarks)
 }
 
-// Drop drops parked messages for good: their handler never runs. Their ids stay
-// recorded, so that redeliveries are duplicates. The audit keeps their ids and
-// errors, nothing keeps their payloads.
-//
-// A key is dropped with all that waits. By ID, or by a filter, the parked messages
-// themselves are dropped; if one was the first of its key, the next one is due.
-//
-// Errors are those of Redrive.
-func (in *Inbox) Drop(ctx context.Context, req admin.DropRequest) (admin.Changed, error) {
-	return in.store.Drop(ctx, req)
+// NewAdminSQL is NewAdmin on database/sql. The driver of db must be pgx's own; see NewSQL.
+func NewAdminSQL(db *sql.DB, cfg Config) (*Admin, error) {
+	handle, err := pgclaim.FromSQL(db, "")
+	if err != nil {
+		return nil, err
+	}
+	watermarks, err := pgwatermark.NewAdminSQL(db, cfg.positions())
+	if err != nil {
+		return nil, err
+	}
+	return newAdmin(handle.DB(), cfg, watermarks)
 }
 
-// Audit returns entries of the consumer's audit, the oldest first. It writes nothing,
-// and needs SELECT on <table>_consumers and <table>_audit. Errors: admin.ErrInvalidRequest,
-// admin.ErrUnknownConsumer, or the database's.
-func (in *Inbox) Audit(ctx context.Context, q admin.AuditQuery) ([]admin.AuditEntry, error) {
-	return in.store.Audit(ctx, q)
+func newAdmin(db pgmigrate.DB, cfg Config, watermarks *pgwatermark.Admin) (*Admin, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	names := cfg.schema().Names()
+	base, err1 := pgclaim.NewAdmin(db, names)
+	parking, err2 := pgpark.NewAdmin(base, names)
+	view, err3 := pgview.New(base, names)
+	kept, err4 := newRetention(base, cfg)
+	return &Admin{parking: parking, view: view, watermarks: watermarks, retention: kept}, errors.Join(err1, err2, err3, err4)
 }
 
-// PruneAttempts deletes up to limit rows of attempts of the consumer that were not
-// touched for age: of messages that failed and never came again, and the few that
-// a process left when it ended. It returns how many. Age must be longer than the
-// longest pause between two deliveries of a message, whose attempts begin at 1
-// again; limit is 1 to 100,000.
-func (in *Inbox) PruneAttempts(ctx context.Context, age time.Duration, limit int) (int64, error) {
-	return in.store.PruneAttempts(ctx, age, limit)
+// positions is the configuration of the inboxes of positions in the same tables.
+func (c Config) positions() pgwatermark.Config {
+	p := pgwatermark.Config{Schema: c.Schema, Table: c.Table}
+	p.Logger = c.Logger
+	return p
 }
 
-// PruneNotes deletes up to limit fingerprints and replies that are older than age.
-// A duplicate of such a message is a duplicate still; its fingerprint is not
-// compared, and its reply is nil. It returns how many; limit is 1 to 100,000.
-func (in *Inbox) PruneNotes(ctx context.Context, age time.Duration, limit int) (int64, error) {
-	return in.store.PruneNotes(ctx, age, limit)
+// Redrive implements admin.Inbox. Each key is changed in a transaction of its own.
+func (a *Admin) Redrive(ctx context.Context, r admin.RedriveRequest) (admin.Changed, error) {
+	return a.parking.Redrive(ctx, r)
 }
 
-// PruneAudit deletes up to limit rows of the consumer's audit that are older than age,
-// the oldest first; MaintenanceConfig.KeepAudit does it for all consumers. It returns
-// how many. Age is 24 h at least, limit is 1 to 100,000.
-func (in *Inbox) PruneAudit(ctx context.Context, age time.Duration, limit int) (int64, error) {
-	return in.store.PruneAudit(ctx, age, limit)
+// SkipHead implements admin.Inbox.
+func (a *Admin) SkipHead(ctx context.Context, r admin.SkipHeadRequest) (admin.Changed, error) {
+	return a.parking.SkipHead(ctx, r)
+}
+
+// Drop implements admin.Inbox. Each message is dropped in a transaction of its own, the
+// first one of a key last.
+func (a *Admin) Drop(ctx context.Context, r admin.DropRequest) (admin.Changed, error) {
+	return a.parking.Drop(ctx, r)
+}
+
+// SetWatermark implements admin.Watermarks.
+func (a *Admin) SetWatermark(ctx context.Context, r admin.SetWatermarkRequest) (previous int64, err error) {
+	return a.watermarks.SetWatermark(ctx, r)
+}
+
+// RemoveWatermark implements admin.Watermarks.
+func (a *Admin) RemoveWatermark(ctx context.Context, r admin.RemoveWatermarkRequest) (previous int64, err error) {
+	return a.watermarks.RemoveWatermark(ctx, r)
+}
+
+// AcceptSource implements admin.Watermarks.
+func (a *Admin) AcceptSource(ctx context.Context, r admin.AcceptSourceRequest) (previous string, err error) {
+	return a.watermarks.AcceptSource(ctx, r)
 }

@@ -1,10 +1,14 @@
 package pginbox_test
 
 import (
+	"database/sql"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/inboxtest"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/testenv"
@@ -27,6 +31,52 @@ func TestFailures(t *testing.T) {
 		t.Helper()
 		inboxtest.RunFailures(t, func(t *testing.T) inboxtest.FailureSubject { return newSubject(t) })
 	})
+}
+
+// TestAdmin does the same for what operators see and do, with parameters that travel in
+// each of the ways that poolers ask for.
+func TestAdmin(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []pgx.QueryExecMode{
+		pgx.QueryExecModeCacheStatement, pgx.QueryExecModeCacheDescribe, pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol,
+	} {
+		t.Run(mode.String(), func(t *testing.T) {
+			t.Parallel()
+			env := testenv.Postgres(t)
+			config := env.Pool.Config()
+			config.ConnConfig.DefaultQueryExecMode = mode
+			pool, err := pgxpool.NewWithConfig(t.Context(), config)
+			require.NoError(t, err)
+			t.Cleanup(pool.Close)
+			inboxtest.RunAdmin(t, func(t *testing.T) inboxtest.FailureSubject {
+				t.Helper()
+				s := newSubject(t, env, pginbox.Config{})
+				s.operator = pool
+				return s
+			})
+		})
+	}
+}
+
+// TestAdminOnSQL does so on database/sql.
+func TestAdminOnSQL(t *testing.T) {
+	t.Parallel()
+	env := testenv.Postgres(t)
+	db := env.SQL(t)
+	inboxtest.RunAdmin(t, func(t *testing.T) inboxtest.FailureSubject {
+		t.Helper()
+		return onSQL{subject: newSubject(t, env, pginbox.Config{}), db: db}
+	})
+}
+
+type onSQL struct {
+	*subject
+
+	db *sql.DB
+}
+
+func (s onSQL) Admin() (admin.Inbox, error) {
+	return pginbox.NewAdminSQL(s.db, s.cfg)
 }
 
 // onEach runs a suite on both drivers at each isolation level.

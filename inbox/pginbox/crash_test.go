@@ -77,7 +77,7 @@ func TestI4_AttemptsSurviveACrash(t *testing.T) {
 	}
 	require.NoError(t, err)
 	require.Equal(t, inbox.OutcomeParked, outcome)
-	parked, err := in.Parked(t.Context(), admin.ParkedQuery{})
+	parked, err := adminOf(t, db.Pool).Parked(t.Context(), admin.ParkedQuery{})
 	require.NoError(t, err)
 	require.Len(t, parked, 1)
 	require.Equal(t, 3, parked[0].History.Attempts)

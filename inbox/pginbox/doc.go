@@ -20,7 +20,7 @@
 // Package pgwatermark is an inbox that remembers positions in a log instead of ids.
 //
 // What becomes of messages whose handler fails is Config.OnFailure. Parked messages
-// are for operators: Parked, Redrive, SkipHead, Drop and Audit; RunRedrive runs what was
+// are for operators: an Admin lists, redrives and drops them; RunRedrive runs what was
 // redriven.
 //
 // The role of a consumer needs USAGE on the schema and
@@ -42,9 +42,13 @@
 //
 //	SELECT, INSERT, UPDATE          <table>_notes
 //
-// To look (Parked, Audit) takes SELECT on <table>_consumers and the table
-// that is looked at; nothing is written, and a name that the inbox does not know is
-// admin.ErrUnknownConsumer.
+// An Admin needs SELECT on what its methods name to look; nothing is written, and a name
+// that the inbox does not know is admin.ErrUnknownConsumer. To change what is parked it
+// needs
+//
+//	SELECT                          <table>_consumers
+//	SELECT, UPDATE, DELETE          <table>_parked
+//	INSERT                          <table>_audit
 //
 // PruneNotes and PruneAudit need DELETE on their tables. To make a range that is
 // missing, ErrNoRange says when, it must be a member of the tables' owner, have

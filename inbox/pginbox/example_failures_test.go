@@ -31,7 +31,7 @@ func (s stopAfter) OnInboxDelivery(_ context.Context, d inbox.DeliveryEvent) {
 
 // The handler cannot deal with a message, so the message is parked, and the next
 // one of its key waits behind it. When the handler is mended both are redriven.
-func ExampleInbox_Redrive() {
+func ExampleAdmin_Redrive() {
 	err := onDatabase(func(ctx context.Context, pool *pgxpool.Pool) error {
 		redriving, stop := context.WithCancel(ctx)
 		in, err := pginbox.New(pool, "loyalty", pginbox.Config{Config: inbox.Config{
@@ -54,7 +54,11 @@ func ExampleInbox_Redrive() {
 			msg.Metadata.Set("leat_key", "order-1")
 			fmt.Println(in.Process(ctx, msg, func(ctx context.Context) error { return handle(ctx, msg) }))
 		}
-		parked, err := in.Parked(ctx, admin.ParkedQuery{})
+		operator, err := pginbox.NewAdmin(pool, pginbox.Config{})
+		if err != nil {
+			return err
+		}
+		parked, err := operator.Parked(ctx, admin.ParkedQuery{Consumer: "loyalty"})
 		if err != nil {
 			return err
 		}
@@ -63,8 +67,9 @@ func ExampleInbox_Redrive() {
 		}
 
 		mended = true
-		changed, err := in.Redrive(ctx, admin.RedriveRequest{
+		changed, err := operator.Redrive(ctx, admin.RedriveRequest{
 			By:        admin.By{Actor: "alice", Reason: "customers are imported"},
+			Consumer:  "loyalty",
 			Selection: admin.Selection{Key: "order-1"},
 		})
 		if err != nil {

@@ -41,8 +41,8 @@ func New(pool *pgxpool.Pool, consumer string, cfg Config) (*Inbox, error) {
 // For returns the inbox of the handler called handler in Watermill's router, for
 // middleware.InboxConfig.For: another consumer in the same tables, with the same Config,
 // called by in's name, a slash and the handler's. A handler that is renamed begins
-// with an empty memory. Parked and the like of a handler's messages are those of New
-// with that name. The result is an *Inbox. Errors wrap outbox.ErrInvalidConfig.
+// with an empty memory. An Admin knows a handler's messages as those of a consumer with
+// that name. The result is an *Inbox. Errors wrap outbox.ErrInvalidConfig.
 func (in *Inbox) For(handler string) (inbox.Runner, error) {
 	if handler == "" {
 		return nil, outbox.ConfigError("handler", `""`, "must not be empty")

@@ -1,15 +1,18 @@
 package pginbox_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox"
 )
 
 // TestLookingRegistersNobody: what an operator asks of a misspelt consumer is an error
@@ -19,17 +22,27 @@ func TestLookingRegistersNobody(t *testing.T) {
 	db := testenv.Postgres(t, template)
 	in, err := pginbox.New(db.Pool, "typo", pginbox.Config{Config: inbox.Config{OnFailure: inbox.Policy{Action: inbox.Park}}})
 	require.NoError(t, err)
+	a := adminOf(t, db.Pool)
 	by, sel := somebody, admin.Selection{ID: "a"}
 	for name, look := range map[string]func() error{
-		"Parked": func() error { _, err := in.Parked(t.Context(), admin.ParkedQuery{}); return err },
-		"Audit":  func() error { _, err := in.Audit(t.Context(), admin.AuditQuery{}); return err },
-		"Redrive": func() error {
-			_, err := in.Redrive(t.Context(), admin.RedriveRequest{By: by, Selection: sel})
+		"Parked":   func() error { _, err := a.Parked(t.Context(), admin.ParkedQuery{Consumer: "typo"}); return err },
+		"Failures": func() error { _, err := a.Failures(t.Context(), admin.FailuresQuery{Consumer: "typo"}); return err },
+		"Attempts": func() error { _, err := a.Attempts(t.Context(), admin.AttemptsQuery{Consumer: "typo"}); return err },
+		"Lookup": func() error {
+			_, err := a.Lookup(t.Context(), admin.LookupQuery{Consumer: "typo", ID: "a"})
 			return err
 		},
-		"Drop": func() error { _, err := in.Drop(t.Context(), admin.DropRequest{By: by, Selection: sel}); return err },
+		"Audit": func() error { _, err := a.Audit(t.Context(), admin.AuditQuery{Consumer: "typo"}); return err },
+		"Redrive": func() error {
+			_, err := a.Redrive(t.Context(), admin.RedriveRequest{By: by, Consumer: "typo", Selection: sel})
+			return err
+		},
+		"Drop": func() error {
+			_, err := a.Drop(t.Context(), admin.DropRequest{By: by, Consumer: "typo", Selection: sel})
+			return err
+		},
 		"SkipHead": func() error {
-			_, err := in.SkipHead(t.Context(), admin.SkipHeadRequest{By: by, Key: "k"})
+			_, err := a.SkipHead(t.Context(), admin.SkipHeadRequest{By: by, Consumer: "typo", Key: "k"})
 			return err
 		},
 		"PruneAttempts": func() error { _, err := in.PruneAttempts(t.Context(), time.Hour, 1); return err },
@@ -45,16 +58,94 @@ func TestLookingRegistersNobody(t *testing.T) {
 	require.Zero(t, n)
 }
 
-// TestLookingNeedsSelect: and no other privilege.
+// TestLookingNeedsSelect: looking needs SELECT on the tables that each method names, and
+// goes where nothing can be written.
 func TestLookingNeedsSelect(t *testing.T) {
 	t.Parallel()
-	db := testenv.Postgres(t, template)
-	in := newShop(t, db.Pool)
-	_, err := in.Process(t.Context(), delivery(t.Context(), "a"), nothing)
+	db := forgetting(t, pginbox.MaintenanceConfig{})
+	require.NoError(t, useParking(t.Context(), db.Pool, "shop"))
+	require.NoError(t, usePositions(t.Context(), db.Pool, "reader"))
+	outcome, err := process(t, newShop(t, db.Pool), "p", func(context.Context) error { return inbox.Permanent(errHandler) })
 	require.NoError(t, err)
-	reader := newShop(t, roleWith(t, db, grants("SELECT", "_consumers", "_parked", "_audit"), ""))
-	_, err = reader.Parked(t.Context(), admin.ParkedQuery{})
-	require.NoError(t, err)
-	_, err = reader.Audit(t.Context(), admin.AuditQuery{})
-	require.NoError(t, err)
+	require.Equal(t, inbox.OutcomeParked, outcome)
+	for name, tt := range map[string]struct {
+		grants []string
+		look   func(a *pginbox.Admin) error
+	}{
+		"Parked": {grants("SELECT", "_consumers", "_parked"), func(a *pginbox.Admin) error {
+			_, err := a.Parked(t.Context(), admin.ParkedQuery{Consumer: "shop"})
+			return err
+		}},
+		"Failures": {grants("SELECT", "_consumers", "_parked"), func(a *pginbox.Admin) error {
+			_, err := a.Failures(t.Context(), admin.FailuresQuery{})
+			return err
+		}},
+		"dry runs": {grants("SELECT", "_consumers", "_parked"), func(a *pginbox.Admin) error {
+			_, err := a.Redrive(t.Context(), admin.RedriveRequest{By: somebody, Consumer: "shop", Selection: allParked, DryRun: true})
+			if err == nil {
+				_, err = a.Drop(t.Context(), admin.DropRequest{By: somebody, Consumer: "shop", Selection: allParked, DryRun: true})
+			}
+			return err
+		}},
+		"Audit": {grants("SELECT", "_consumers", "_audit"), func(a *pginbox.Admin) error {
+			_, err := a.Audit(t.Context(), admin.AuditQuery{})
+			return err
+		}},
+		"Attempts": {grants("SELECT", "", "_consumers", "_ranges", "_attempts"), func(a *pginbox.Admin) error {
+			_, err := a.Attempts(t.Context(), admin.AttemptsQuery{Consumer: "shop"})
+			return err
+		}},
+		"Stats": {grants("SELECT", "", "_consumers", "_ranges", "_attempts", "_parked"), func(a *pginbox.Admin) error {
+			_, err := a.Stats(t.Context())
+			return err
+		}},
+		"Consumers": {grants("SELECT", "", "_consumers", "_ranges", "_attempts", "_parked", "_watermarks"), func(a *pginbox.Admin) error {
+			_, err := a.Consumers(t.Context(), admin.ConsumersQuery{})
+			return err
+		}},
+		"Lookup": {grants("SELECT", "", "_consumers", "_ranges", "_attempts", "_parked", "_notes", "_sources", "_retention"), func(a *pginbox.Admin) error {
+			_, err := a.Lookup(t.Context(), admin.LookupQuery{ID: "third"})
+			return err
+		}},
+		"Retention": {grants("SELECT", "_retention"), func(a *pginbox.Admin) error {
+			_, err := a.Retention(t.Context())
+			return err
+		}},
+		"Partitions": {grants("SELECT", "_consumers", "_sources", "_watermarks"), func(a *pginbox.Admin) error {
+			_, err := a.Partitions(t.Context(), admin.PartitionsQuery{Consumer: "reader"})
+			return err
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			reader := func(but string) *pginbox.Admin {
+				config := roleWith(t, db, tt.grants, but).Config()
+				config.ConnConfig.RuntimeParams["default_transaction_read_only"] = "on"
+				pool, err := pgxpool.NewWithConfig(t.Context(), config)
+				require.NoError(t, err)
+				t.Cleanup(pool.Close)
+				return adminOf(t, pool)
+			}
+			require.NoError(t, tt.look(reader("")))
+			for _, grant := range tt.grants {
+				require.ErrorContains(t, tt.look(reader(grant)), "permission denied", "it is not needed: %s", grant)
+			}
+		})
+	}
+}
+
+// TestLookingRefusesHiddenRows: what an operator cannot see is no answer.
+func TestLookingRefusesHiddenRows(t *testing.T) {
+	t.Parallel()
+	for _, table := range []string{"_parked", "_audit"} {
+		db := testenv.Postgres(t, template)
+		_, err := db.Pool.Exec(t.Context(), "ALTER TABLE leat.inbox"+table+" ENABLE ROW LEVEL SECURITY")
+		require.NoError(t, err)
+		a := adminOf(t, roleWith(t, db, grants("SELECT", "", "_consumers", "_parked", "_audit"), ""))
+		_, err = a.Parked(t.Context(), admin.ParkedQuery{})
+		require.ErrorIs(t, err, pginbox.ErrRowSecurity)
+		require.ErrorContains(t, err, "leat.inbox"+table)
+	}
+	_, err := adminOf(t, testenv.Postgres(t).Pool).Consumers(t.Context(), admin.ConsumersQuery{})
+	require.ErrorIs(t, err, outbox.ErrNotMigrated)
 }

@@ -50,7 +50,7 @@ func TestPrivileges(t *testing.T) {
 			useNotes,
 		},
 		"consumer of positions": {
-			grants("SELECT, INSERT", "_consumers", "SELECT", "", "_ranges", "SELECT, INSERT, UPDATE, DELETE", "_sources", "_watermarks"),
+			grants("SELECT, INSERT", "_consumers", "SELECT", "", "_ranges", "SELECT, INSERT, UPDATE, DELETE", "_sources", "_watermarks", "INSERT", "_audit"),
 			usePositions,
 		},
 		"maintenance without DDL": {
@@ -174,8 +174,11 @@ func useParking(ctx context.Context, pool *pgxpool.Pool, consumer string) error 
 	if err != nil {
 		return err
 	}
-	_, err = in.SkipHead(ctx, admin.SkipHeadRequest{By: somebody, Key: "k"})
+	a, err := pginbox.NewAdmin(pool, pginbox.Config{})
 	if err != nil {
+		return err
+	}
+	if _, err = a.SkipHead(ctx, admin.SkipHeadRequest{By: somebody, Consumer: consumer, Key: "k"}); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
@@ -190,7 +193,7 @@ func useParking(ctx context.Context, pool *pgxpool.Pool, consumer string) error 
 	if err != nil || ran != 2 {
 		return fmt.Errorf("%w: %d were redriven: %w", errUnexpected, ran, err)
 	}
-	entries, err := in.Audit(context.WithoutCancel(ctx), admin.AuditQuery{})
+	entries, err := a.Audit(context.WithoutCancel(ctx), admin.AuditQuery{Consumer: consumer})
 	if err != nil || len(entries) < 3 {
 		return fmt.Errorf("%w: %d entries: %w", errUnexpected, len(entries), err)
 	}
@@ -230,11 +233,15 @@ func usePositions(ctx context.Context, pool *pgxpool.Pool, consumer string) erro
 	if err != nil || outcome != inbox.OutcomeCommitted {
 		return fmt.Errorf("%w: %s: %w", errUnexpected, outcome, err)
 	}
+	a, err := pgwatermark.NewAdmin(pool, pgwatermark.Config{})
+	if err != nil {
+		return err
+	}
 	by := admin.By{Actor: "alice", Reason: "it was made again"}
-	err = w.Accept(ctx, pgwatermark.AcceptRequest{By: by, Topic: logTopic, Source: uuid.NewString()})
+	_, err = a.AcceptSource(ctx, admin.AcceptSourceRequest{By: by, Consumer: consumer, Topic: logTopic, Source: uuid.NewString()})
 	if err == nil {
-		_, err = w.Remove(ctx, pgwatermark.RemoveRequest{
-			By: by, TopicPartition: pgwatermark.TopicPartition{Topic: logTopic, Source: wholeLog.Source},
+		_, err = a.RemoveWatermark(ctx, admin.RemoveWatermarkRequest{
+			By: by, Consumer: consumer, TopicPartition: admin.TopicPartition{Topic: logTopic, Source: wholeLog.Source},
 		})
 	}
 	return err

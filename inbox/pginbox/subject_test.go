@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -32,6 +31,8 @@ type subject struct {
 	pool   *pgxpool.Pool // with two connections that the cable can cut
 	db     *sql.DB       // likewise
 	cfg    pginbox.Config
+
+	operator *pgxpool.Pool // env's if it is nil
 
 	cable *faultnet.Commits
 }
@@ -121,25 +122,20 @@ func (s *subject) Recorded(ctx context.Context, consumer, id string) (found bool
 	return found, err
 }
 
-func (s *subject) Redrive(ctx context.Context, consumer, key string) error {
-	in, err := pginbox.New(s.env.Pool, consumer, s.cfg)
-	if err != nil {
-		return err
+func (s *subject) Admin() (admin.Inbox, error) {
+	if s.operator != nil {
+		return pginbox.NewAdmin(s.operator, s.cfg)
 	}
-	sel := admin.Selection{Key: key}
-	if key == "" {
-		sel.Before = time.Now().Add(time.Hour)
-	}
-	_, err = in.Redrive(ctx, admin.RedriveRequest{By: admin.By{Actor: "suite", Reason: "check"}, Selection: sel})
-	return err
+	return pginbox.NewAdmin(s.env.Pool, s.cfg)
 }
 
+// Parked are the ids of the parked messages and of those that wait behind them.
 func (s *subject) Parked(ctx context.Context, consumer string) (ids []string, err error) {
-	in, err := pginbox.New(s.env.Pool, consumer, s.cfg)
+	a, err := pginbox.NewAdmin(s.env.Pool, s.cfg)
 	if err != nil {
 		return nil, err
 	}
-	parked, err := in.Parked(ctx, admin.ParkedQuery{})
+	parked, err := a.Parked(ctx, admin.ParkedQuery{Consumer: consumer})
 	if errors.Is(err, admin.ErrUnknownConsumer) {
 		return nil, nil // nothing has come yet
 	}

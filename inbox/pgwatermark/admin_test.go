@@ -2,7 +2,9 @@ package pgwatermark_test
 
 import (
 	"context"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -11,11 +13,38 @@ import (
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/inbox/pgwatermark"
 	"github.com/leat-go/leat/internal/testenv"
 )
 
-var onlyPartition = pgwatermark.TopicPartition{Topic: wmTopic, Source: wmSource}
+var (
+	onlyPartition = admin.TopicPartition{Topic: wmTopic, Source: wmSource}
+	partitionsOfC = admin.PartitionsQuery{Consumer: "c"}
+	removeIt      = admin.RemoveWatermarkRequest{By: someone, Consumer: "c", TopicPartition: onlyPartition}
+)
+
+func setTo(next int64) admin.SetWatermarkRequest {
+	return admin.SetWatermarkRequest{By: someone, Consumer: "c", TopicPartition: onlyPartition, Next: next}
+}
+
+func acceptIt(source string) admin.AcceptSourceRequest {
+	return admin.AcceptSourceRequest{By: someone, Consumer: "c", Topic: wmTopic, Source: source}
+}
+
+func adminOf(t *testing.T, db *testenv.Database) *pgwatermark.Admin {
+	t.Helper()
+	a, err := pgwatermark.NewAdmin(db.Pool, pgwatermark.Config{})
+	require.NoError(t, err)
+	return a
+}
+
+// accept makes source the one of the topic.
+func accept(t *testing.T, db *testenv.Database, source string) {
+	t.Helper()
+	_, err := adminOf(t, db).AcceptSource(t.Context(), acceptIt(source))
+	require.NoError(t, err)
+}
 
 func TestWatermarksOfAConsumer(t *testing.T) {
 	t.Parallel()
@@ -24,23 +53,31 @@ func TestWatermarksOfAConsumer(t *testing.T) {
 			t.Parallel()
 			db := testenv.Postgres(t, template)
 			w := newWatermark(t, db, kind, pgwatermark.Config{})
-			_, err := w.Partitions(t.Context())
+			a := adminOf(t, db)
+			if kind == "sql" {
+				var err error
+				a, err = pgwatermark.NewAdminSQL(db.SQL(t), pgwatermark.Config{})
+				require.NoError(t, err)
+			}
+			_, err := a.Partitions(t.Context(), partitionsOfC)
 			require.ErrorIs(t, err, admin.ErrUnknownConsumer)
 			assign(t, w, whole(3))
 			second := whole(3)
 			second.Partition, second.From = 1, 2
 			assign(t, w, second)
-			require.NoError(t, w.Accept(t.Context(), pgwatermark.AcceptRequest{By: someone, Topic: wmTopic, Source: wmOther}))
+			previous, err := a.AcceptSource(t.Context(), acceptIt(wmOther))
+			require.NoError(t, err)
+			require.Equal(t, wmSource, previous)
 			third := whole(3)
 			third.Source = wmOther
 			assign(t, w, third)
 
-			state, err := w.Partitions(t.Context())
+			state, err := a.Partitions(t.Context(), partitionsOfC)
 			require.NoError(t, err)
-			require.ElementsMatch(t, []pgwatermark.PartitionState{
+			require.ElementsMatch(t, []admin.PartitionState{
 				{TopicPartition: onlyPartition},
-				{TopicPartition: pgwatermark.TopicPartition{Topic: wmTopic, Source: wmSource, Partition: 1}, Next: 2},
-				{TopicPartition: pgwatermark.TopicPartition{Topic: wmTopic, Source: wmOther}, Current: true},
+				{TopicPartition: admin.TopicPartition{Topic: wmTopic, Source: wmSource, Partition: 1}, Next: 2},
+				{TopicPartition: admin.TopicPartition{Topic: wmTopic, Source: wmOther}, Current: true},
 			}, state)
 
 			var rows int
@@ -54,37 +91,43 @@ func TestSetAndRemoveWatermark(t *testing.T) {
 	t.Parallel()
 	db, heard := testenv.Postgres(t, template), &alarms{}
 	w := newWatermark(t, db, "pgx", heard.config())
-	set := pgwatermark.SetRequest{By: someone, TopicPartition: onlyPartition, Next: 4}
-	remove := pgwatermark.RemoveRequest{By: someone, TopicPartition: onlyPartition}
+	a, err := pgwatermark.NewAdmin(db.Pool, heard.config())
+	require.NoError(t, err)
+	other := whole(9)
+	other.Partition = 1
+	assign(t, w, other)
 
-	previous, err := w.Set(t.Context(), set) // before the first session
+	previous, err := a.SetWatermark(t.Context(), setTo(4)) // before the first session
 	require.NoError(t, err)
 	require.Equal(t, int64(-1), previous)
 	require.Equal(t, int64(4), assign(t, w, whole(9)))
 
 	_, err = processAt(t.Context(), w, at(4), func(ctx context.Context) error {
-		_, err := w.Set(ctx, set)
+		_, err := a.SetWatermark(ctx, setTo(4))
 		require.ErrorIs(t, err, inbox.ErrBusy)
-		_, err = w.Remove(ctx, remove)
+		_, err = a.RemoveWatermark(ctx, removeIt)
 		require.ErrorIs(t, err, inbox.ErrBusy)
 		return nil
 	})
 	require.NoError(t, err)
 
-	set.Next = 2 // back: the session that reads notices
-	previous, err = w.Set(t.Context(), set)
+	previous, err = a.SetWatermark(t.Context(), setTo(2)) // back: the session that reads notices
 	require.NoError(t, err)
 	require.Equal(t, int64(5), previous)
 	_, err = processAt(t.Context(), w, at(5), nothing)
 	require.ErrorIs(t, err, driver.ErrGap)
 
-	previous, err = w.Remove(t.Context(), remove)
+	previous, err = a.RemoveWatermark(t.Context(), removeIt)
 	require.NoError(t, err)
 	require.Equal(t, int64(2), previous)
 	_, err = processAt(t.Context(), w, at(2), nothing)
 	require.ErrorIs(t, err, driver.ErrNotAssigned)
-	_, err = w.Remove(t.Context(), remove)
+	_, err = a.RemoveWatermark(t.Context(), removeIt)
 	require.ErrorIs(t, err, admin.ErrInvalidRequest)
+	second := removeIt
+	second.Partition = 1
+	_, err = a.RemoveWatermark(t.Context(), second)
+	require.NoError(t, err)
 
 	// With its last watermark a source is forgotten.
 	again := whole(3)
@@ -98,6 +141,26 @@ func TestSetAndRemoveWatermark(t *testing.T) {
 	} {
 		require.Contains(t, heard.log.String(), line)
 	}
+	require.Equal(t, []string{
+		`remove_watermark ann because events {"source": "` + wmSource + `", "previous": 0, "partition": 1}`,
+		`remove_watermark ann because events {"source": "` + wmSource + `", "previous": 2, "partition": 0}`,
+		`set_watermark ann because events {"next": 2, "source": "` + wmSource + `", "previous": 5, "partition": 0}`,
+		`set_watermark ann because events {"next": 4, "source": "` + wmSource + `", "previous": -1, "partition": 0}`,
+	}, audited(t, db))
+}
+
+// audited are the entries of the audit, the newest first.
+func audited(t *testing.T, db *testenv.Database) (all []string) {
+	t.Helper()
+	a, err := pginbox.NewAdmin(db.Pool, pginbox.Config{})
+	require.NoError(t, err)
+	entries, err := a.Audit(t.Context(), admin.AuditQuery{Consumer: "c", Newest: true})
+	require.NoError(t, err)
+	for _, e := range entries {
+		require.WithinDuration(t, time.Now(), e.At, time.Hour)
+		all = append(all, strings.Join([]string{e.Action, e.Actor, e.Reason, e.Topic, string(e.Details)}, " "))
+	}
+	return all
 }
 
 func TestSkip(t *testing.T) {
@@ -114,50 +177,9 @@ func TestSkip(t *testing.T) {
 	require.ErrorIs(t, w.Skip(delivered(t.Context(), at(4)), someone), driver.ErrGap)
 	require.ErrorIs(t, w.Skip(poison, admin.By{Actor: "ann"}), admin.ErrInvalidRequest)
 	require.Contains(t, heard.log.String(), `change=skip_message consumer=c actor=ann reason=because position=events/0@0 outcome=committed`)
+	require.Equal(t, []string{`skip_message ann because events {"position": "events/0@0"}`}, audited(t, db))
 	all, _ := countEffects(t, db)
 	require.Equal(t, 1, all)
-}
-
-func TestWatermarkRequestsAreChecked(t *testing.T) {
-	t.Parallel()
-	db := testenv.Postgres(t, template)
-	w, err := pgwatermark.New(db.Pool, "c", []string{wmTopic, "other"}, pgwatermark.Config{})
-	require.NoError(t, err)
-	assign(t, w, whole(1))
-	for name, tt := range map[string]struct {
-		run  func() error
-		want string
-	}{
-		"no actor": {func() error {
-			_, err := w.Set(t.Context(), pgwatermark.SetRequest{TopicPartition: onlyPartition})
-			return err
-		}, "Actor is empty"},
-		"no reason": {func() error {
-			_, err := w.Remove(t.Context(), pgwatermark.RemoveRequest{By: admin.By{Actor: "ann"}, TopicPartition: onlyPartition})
-			return err
-		}, "Reason is empty"},
-		"negative": {func() error {
-			_, err := w.Set(t.Context(), pgwatermark.SetRequest{By: someone, TopicPartition: onlyPartition, Next: -1})
-			return err
-		}, "Next = -1"},
-		"other topic": {func() error {
-			_, err := w.Set(t.Context(), pgwatermark.SetRequest{By: someone, TopicPartition: pgwatermark.TopicPartition{Topic: "x", Source: wmSource}})
-			return err
-		}, `topic "x"`},
-		"no source": {func() error {
-			return w.Accept(t.Context(), pgwatermark.AcceptRequest{By: someone, Topic: wmTopic})
-		}, `source ""`},
-		"source of another topic": {func() error {
-			return w.Accept(t.Context(), pgwatermark.AcceptRequest{By: someone, Topic: "other", Source: wmSource})
-		}, `is that of topic "events"`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			err := tt.run()
-			require.ErrorIs(t, err, admin.ErrInvalidRequest)
-			require.ErrorContains(t, err, tt.want)
-		})
-	}
 }
 
 // TestWatermarkTakesConstantSpace: the row's old versions are cleaned up in its
@@ -214,11 +236,13 @@ func TestI8_EveryQueryMode(t *testing.T) {
 			again.Source, cut.Start = wmOther, 5
 			require.Zero(t, assign(t, w, again))
 			require.Equal(t, int64(5), assign(t, w, cut))
-			_, err = w.Set(t.Context(), pgwatermark.SetRequest{By: someone, TopicPartition: onlyPartition, Next: 4})
+			a, err := pgwatermark.NewAdmin(pool, pgwatermark.Config{})
 			require.NoError(t, err)
-			_, err = w.Remove(t.Context(), pgwatermark.RemoveRequest{By: someone, TopicPartition: onlyPartition})
+			_, err = a.SetWatermark(t.Context(), setTo(4))
 			require.NoError(t, err)
-			state, err := w.Partitions(t.Context())
+			_, err = a.RemoveWatermark(t.Context(), removeIt)
+			require.NoError(t, err)
+			state, err := a.Partitions(t.Context(), partitionsOfC)
 			require.NoError(t, err)
 			require.Len(t, state, 1)
 		})

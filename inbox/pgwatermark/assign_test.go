@@ -92,7 +92,7 @@ func TestI8_AssignedAtTheSameTime(t *testing.T) {
 	}
 	group.Wait()
 	require.NoError(t, errors.Join(errs...))
-	state, err := newWatermark(t, db, "pgx", pgwatermark.Config{}).Partitions(t.Context())
+	state, err := adminOf(t, db).Partitions(t.Context(), partitionsOfC)
 	require.NoError(t, err)
 	require.Len(t, state, 1)
 }
@@ -122,14 +122,14 @@ func TestI8_ChangedSourceAlarms(t *testing.T) {
 	}
 	require.Contains(t, heard.log.String(), "alarm=new_source consumer=c topic=events source="+wmOther+" refused=true known_source="+wmSource)
 
-	require.NoError(t, w.Accept(t.Context(), pgwatermark.AcceptRequest{By: someone, Topic: wmTopic, Source: wmOther}))
+	accept(t, db, wmOther)
 	require.Equal(t, int64(2), assign(t, w, again), "from its start, whatever the group has committed")
 	require.Empty(t, heard.take())
 
 	// The old one comes back, with what is remembered of it.
 	_, err = w.Assigned(t.Context(), []driver.Assignment{whole(5)})
 	require.ErrorIs(t, err, driver.ErrSourceChanged)
-	require.NoError(t, w.Accept(t.Context(), pgwatermark.AcceptRequest{By: someone, Topic: wmTopic, Source: wmSource}))
+	accept(t, db, wmSource)
 	require.Equal(t, int64(1), assign(t, w, whole(5)))
 }
 
@@ -167,7 +167,7 @@ func TestI8_LogThatEndsBeforeTheWatermark(t *testing.T) {
 		Kind: pgwatermark.AlarmBeyondEnd, Consumer: "c", Topic: wmTopic, Source: wmSource, Next: 6, End: 5, Refused: true,
 	}}, heard.take())
 
-	previous, err := w.Set(t.Context(), pgwatermark.SetRequest{By: someone, TopicPartition: onlyPartition, Next: 5})
+	previous, err := adminOf(t, db).SetWatermark(t.Context(), setTo(5))
 	require.NoError(t, err)
 	require.Equal(t, int64(6), previous)
 	require.Equal(t, int64(5), assign(t, w, whole(5)))
@@ -176,7 +176,7 @@ func TestI8_LogThatEndsBeforeTheWatermark(t *testing.T) {
 	fresh := driver.Assignment{Source: wmSource, Topic: wmTopic, Partition: 1, End: 3, From: 4}
 	_, err = w.Assigned(t.Context(), []driver.Assignment{fresh})
 	require.ErrorIs(t, err, driver.ErrBeyondEnd)
-	state, err := w.Partitions(t.Context())
+	state, err := adminOf(t, db).Partitions(t.Context(), partitionsOfC)
 	require.NoError(t, err)
 	require.Len(t, state, 1, "what is refused is not remembered")
 }

@@ -56,7 +56,7 @@ type NewSourcePolicy int
 
 const (
 	// RefuseNewSource makes Assigned return driver.ErrSourceChanged until
-	// Inbox.Accept is called.
+	// Admin.AcceptSource is called.
 	RefuseNewSource NewSourcePolicy = iota
 	// FollowNewSource accepts the new log and reads all of it. Where it is a copy of
 	// the old one, all messages run again.
@@ -73,7 +73,7 @@ const (
 	// compacted records, or of the ends of transactions.
 	PassOverMissing MissingPolicy = iota
 	// RefuseMissing makes Assigned return driver.ErrMissing until
-	// Inbox.Set is called.
+	// Admin.SetWatermark is called.
 	RefuseMissing
 )
 

@@ -14,7 +14,11 @@
 //	SELECT, INSERT, UPDATE, DELETE  <table>_sources, <table>_watermarks
 //	SELECT                          <table>, <table>_ranges
 //
-// An inbox of ids that may read <table>_sources refuses a consumer that has positions. To
-// look (Partitions) takes SELECT on the tables that are looked at; nothing is written, and
-// a name that the inbox does not know is admin.ErrUnknownConsumer.
+// and for Skip INSERT on <table>_audit. An inbox of ids that may read <table>_sources refuses
+// a consumer that has positions.
+//
+// An Admin is for operators. To look (Partitions), and for a dry run, it needs SELECT on
+// <table>_consumers, <table>_sources and <table>_watermarks; to change anything INSERT,
+// UPDATE and DELETE on the latter two as well, and INSERT on <table>_audit. A name that the
+// inbox does not know is admin.ErrUnknownConsumer.
 package pgwatermark

@@ -68,7 +68,7 @@ func (printed) OnPgwatermarkAlarm(_ context.Context, e pgwatermark.AlarmEvent) {
 }
 
 // A topic that was created again is refused until somebody has accepted it.
-func ExampleInbox_Accept() {
+func ExampleAdmin_AcceptSource() {
 	err := onDatabase(func(ctx context.Context, pool *pgxpool.Pool) error {
 		in, err := pgwatermark.New(pool, "loyalty", []string{"orders"}, pgwatermark.Config{
 			Config: inbox.Config{Hooks: []outbox.Hook{printed{}}},
@@ -84,13 +84,18 @@ func ExampleInbox_Accept() {
 		_, err = in.Assigned(ctx, []driver.Assignment{after})
 		fmt.Println(err)
 
-		err = in.Accept(ctx, pgwatermark.AcceptRequest{
-			By:    admin.By{Actor: "ann", Reason: "topic was created again with more partitions"},
-			Topic: "orders", Source: after.Source,
+		operator, err := pgwatermark.NewAdmin(pool, pgwatermark.Config{})
+		if err != nil {
+			return err
+		}
+		was, err := operator.AcceptSource(ctx, admin.AcceptSourceRequest{
+			By:       admin.By{Actor: "ann", Reason: "topic was created again with more partitions"},
+			Consumer: "loyalty", Topic: "orders", Source: after.Source,
 		})
 		if err != nil {
 			return err
 		}
+		fmt.Println("was", was)
 		next, err := in.Assigned(ctx, []driver.Assignment{after})
 		fmt.Println("read on at", next)
 		return err
@@ -99,6 +104,7 @@ func ExampleInbox_Accept() {
 	// Output:
 	// alarm: new_source orders
 	// leat: consumer loyalty: assign: leat: the topic is not the one that is remembered: topic "orders" was "6b0f3a52-7c1d-4e8e-9a44-5d2f0c7b1e90" and is "0d9c1b7e-52a4-4f0b-8f5e-3b1a6c2d4e5f"
+	// was 6b0f3a52-7c1d-4e8e-9a44-5d2f0c7b1e90
 	// read on at [0]
 	// <nil>
 }

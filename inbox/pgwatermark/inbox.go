@@ -78,6 +78,23 @@ func newInbox(handle pgclaim.Handle, consumer string, topics []string, cfg Confi
 	return &Inbox{Processor: processor, keys: k, cfg: cfg, db: handle.DB()}, nil
 }
 
+// change runs fn in a transaction, one at a time of those of the consumer, which it
+// registers.
+func (in *Inbox) change(ctx context.Context, fn func(ctx context.Context, tx pgx.Tx, number int16) error) error {
+	return in.db.Use(ctx, func(conn *pgx.Conn) error {
+		number, err := in.number(ctx, conn)
+		if err != nil {
+			return err
+		}
+		return in.inTurn(ctx, conn, func(tx pgx.Tx) error { return fn(ctx, tx, number) })
+	})
+}
+
+// wrap names the consumer, and what was asked for.
+func (in *Inbox) wrap(what string, err error) error {
+	return wrap(in.Consumer(), what, err)
+}
+
 // Migrate creates or upgrades the schema, which inboxes of ids share; see
 // pginbox.Inbox.Migrate.
 func (in *Inbox) Migrate(ctx context.Context) error {

@@ -167,7 +167,7 @@ func TestWatermarkWithoutASchema(t *testing.T) {
 	w := newWatermark(t, db, "pgx", pgwatermark.Config{})
 	_, err := w.Assigned(t.Context(), []driver.Assignment{whole(1)})
 	require.ErrorIs(t, err, outbox.ErrNotMigrated)
-	_, err = w.Partitions(t.Context())
+	_, err = adminOf(t, db).Partitions(t.Context(), partitionsOfC)
 	require.ErrorIs(t, err, outbox.ErrNotMigrated)
 
 	// The schema of a release that knew no positions: inboxes of ids go on.

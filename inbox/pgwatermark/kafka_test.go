@@ -14,6 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/pgwatermark"
 	"github.com/leat-go/leat/internal/testenv"
@@ -205,7 +206,10 @@ func TestI8_TopicCreatedAgainOnKafka(t *testing.T) {
 	all, _ := countEffects(t, s.db)
 	require.Equal(t, 3, all, "nothing of the new topic is read before it is accepted")
 
-	require.NoError(t, w.Accept(t.Context(), pgwatermark.AcceptRequest{By: someone, Topic: s.topic, Source: after.Source}))
+	_, err = adminOf(t, s.db).AcceptSource(t.Context(), admin.AcceptSourceRequest{
+		By: someone, Consumer: w.Consumer(), Topic: s.topic, Source: after.Source,
+	})
+	require.NoError(t, err)
 	for range 5 {
 		require.NoError(t, await(ctx, committed), "the new topic is not read")
 	}

@@ -31,7 +31,7 @@ type statements struct {
 	ids, idsRange             string
 	sources, source, retire   string
 	rows, seed, set, remove   string
-	forget, list              string
+	forget, list, audit       string
 }
 
 func newKeys(names pgmigrate.Names, consumer string, topics map[string]bool) (keys, error) {
@@ -41,7 +41,7 @@ func newKeys(names pgmigrate.Names, consumer string, topics map[string]bool) (ke
 	err = errors.Join(err, sqlfile.Load(statementFiles, names.Render, map[string]*string{
 		"claim": &s.claim, "look": &s.look, "check": &s.check, "begin": &s.begin, "ids": &s.ids, "ids_range": &s.idsRange,
 		"sources": &s.sources, "source": &s.source, "retire": &s.retire,
-		"rows": &s.rows, "seed": &s.seed, "set": &s.set, "remove": &s.remove, "forget": &s.forget, "list": &s.list,
+		"rows": &s.rows, "seed": &s.seed, "set": &s.set, "remove": &s.remove, "forget": &s.forget, "list": &s.list, "audit": &s.audit,
 	}))
 	return k, err
 }

@@ -17,8 +17,14 @@ type knownSource struct {
 	retired       bool
 }
 
-func (in *Inbox) knownSources(ctx context.Context, tx pgx.Tx, number int16) ([]knownSource, error) {
-	rows, err := tx.Query(ctx, in.statements.sources, number)
+// querier is a connection, or a transaction.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}
+
+func (k keys) knownSources(ctx context.Context, q querier, number int16) ([]knownSource, error) {
+	rows, err := q.Query(ctx, k.statements.sources, number)
 	if err != nil {
 		return nil, err
 	}
@@ -77,16 +83,16 @@ func (a *assigning) newSource(ctx context.Context, tx pgx.Tx, number int16, p *p
 }
 
 // replaceSource makes source the topic's current one.
-func (in *Inbox) replaceSource(
+func (k keys) replaceSource(
 	ctx context.Context, tx pgx.Tx, number int16, topic string, source pgtype.UUID, known string,
 ) error {
 	var replaces *string
 	if known != "" {
 		replaces = &known
-		if _, err := tx.Exec(ctx, in.statements.retire, number, topic); err != nil {
+		if _, err := tx.Exec(ctx, k.statements.retire, number, topic); err != nil {
 			return err
 		}
 	}
-	_, err := tx.Exec(ctx, in.statements.source, number, source, topic, replaces)
+	_, err := tx.Exec(ctx, k.statements.source, number, source, topic, replaces)
 	return err
 }

@@ -70,7 +70,7 @@ func (s *Store) Fail(ctx context.Context, id string, failed driver.AttemptError)
 			return nil
 		}
 		if err == nil {
-			h.Errors, err = loadErrors(text)
+			h.Errors, err = LoadErrors(text)
 		}
 		return err
 	})
@@ -119,7 +119,8 @@ func storedErrors(errs []driver.AttemptError) []storedError {
 	return all
 }
 
-func loadErrors(text string) ([]driver.AttemptError, error) {
+// LoadErrors returns the errors of a history, as the tables have them.
+func LoadErrors(text string) ([]driver.AttemptError, error) {
 	var all []storedError
 	if err := json.Unmarshal([]byte(text), &all); err != nil {
 		return nil, err

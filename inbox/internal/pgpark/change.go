@@ -10,93 +10,107 @@ import (
 
 	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/inbox/internal/pgclaim"
 )
 
-// States of a parked message.
-const (
-	stateParked  = "parked"
-	stateRedrive = "redrive"
-)
+// change is what an operator wants of parked messages.
+type change struct {
+	consumer  string
+	selection admin.Selection
+	dryRun    bool
+	// whole changes the messages that are selected, and not the first of their keys.
+	whole bool
+	// states are those in which a message can be changed.
+	states []admin.ParkedState
+	// apply changes one message, and returns how many it was.
+	apply func(ctx context.Context, tx pgx.Tx, no int64) (int64, error)
+}
 
 // parkedRow is a parked message as a change needs it.
 type parkedRow struct {
 	no    int64
-	state string
+	state admin.ParkedState
 	id    string
 	key   driver.Key
 }
 
-// changeFunc changes one row, and returns how many it was.
-type changeFunc func(ctx context.Context, tx pgx.Tx, row parkedRow) (int64, error)
-
-// change applies apply to what sel selects, each in a transaction under the lock of
-// its key: to the rows themselves if whole is set, else to the first of their
-// key. Then the message that has become the first of the key is made due.
-func (s *Store) change(ctx context.Context, by admin.By, sel admin.Selection, whole bool, apply changeFunc) (changed admin.Changed, err error) {
-	if sel.Limit == 0 {
-		sel.Limit = 1000
-	}
-	all := whole && sel.Key != "" // of one key
+// change changes what c selects, each message in a transaction under the lock of its key.
+// Then the message that has become the first of the key is made due.
+func (a *Admin) change(ctx context.Context, c change) (changed admin.Changed, err error) {
+	all := c.whole && c.selection.Key != "" // of one key
 	if all {
-		sel.Limit = admin.MaxLimit
+		c.selection.Limit = admin.MaxLimit
 	}
-	if err := errors.Join(by.Check(), sel.Validate()); err != nil {
-		return admin.Changed{}, err
-	}
-	err = s.look(ctx, func(conn *pgx.Conn, number int16) error {
-		rows, err := s.selected(ctx, conn, number, sel)
+	err = a.Use(ctx, c.consumer, func(conn *pgx.Conn, about pgclaim.Asked) error {
+		w := changing{change: c, Admin: a, conn: conn, about: about}
+		rows, err := w.selected(ctx)
 		if err != nil {
 			return err
 		}
 		if all && len(rows) > 0 {
-			if rows[0].state == stateRedrive {
-				return s.retried(rows[0])
+			if rows[0].state == admin.StateRedrive {
+				return w.retried(rows[0])
 			}
 			slices.Reverse(rows) // the first goes last, since the next one would be due
 			defer func() { slices.Reverse(changed.IDs) }()
 		}
 		seen := map[driver.Key]bool{}
 		for _, row := range rows {
-			first := row.key.Name != "" && !whole
+			first := row.key.Name != "" && !c.whole
 			if first && seen[row.key] {
 				continue
 			}
 			seen[row.key] = true
-			if err := s.changeOne(ctx, conn, number, row, first, apply, &changed); err != nil {
+			if err := w.one(ctx, row, first, &changed); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	if err == nil && changed.Count == 0 && (sel.Key != "" || sel.ID != "") {
-		err = fmt.Errorf("%w: consumer %s, %s", admin.ErrNotParked, s.inbox.Consumer.Name, sel)
+	if err == nil && changed.Count == 0 && (c.selection.Key != "" || c.selection.ID != "") {
+		err = fmt.Errorf("%w: consumer %s, %s", admin.ErrNotParked, c.consumer, c.selection)
 	}
 	return changed, err
 }
 
-// changeOne changes row, or the first of its key.
-func (s *Store) changeOne(
-	ctx context.Context, conn *pgx.Conn, number int16, row parkedRow, first bool, apply changeFunc, changed *admin.Changed,
-) error {
+// changing is a change on its connection.
+type changing struct {
+	change
+	*Admin
+
+	conn  *pgx.Conn
+	about pgclaim.Asked
+}
+
+// querier is a connection, or a transaction.
+type querier interface {
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}
+
+// one changes row, or the first of its key.
+func (w *changing) one(ctx context.Context, row parkedRow, first bool, changed *admin.Changed) error {
 	var n int64
-	err := s.locked(ctx, conn, row.key, func(tx pgx.Tx) (err error) {
-		hash := s.hash(row.key)
-		if first {
-			if row, err = s.first(ctx, tx, number, row.key); errors.Is(err, pgx.ErrNoRows) {
-				return nil
-			}
+	change := func(tx pgx.Tx) (err error) {
+		if row, err = w.target(ctx, tx, row, first); err != nil {
+			return err
 		}
-		if err == nil && row.state == stateRedrive {
-			err = s.retried(row)
+		if n, err = w.apply(ctx, tx, row.no); err != nil {
+			return err
 		}
-		if err == nil {
-			n, err = apply(ctx, tx, row)
+		return promote(ctx, tx, w.sql["redrive_next"], w.about.Consumer, w.about.Number, row.key)
+	}
+	var err error
+	if w.dryRun {
+		row, err = w.target(ctx, w.conn, row, first)
+		if err == nil && slices.Contains(w.states, row.state) {
+			n = 1
 		}
-		if err == nil && hash.Valid {
-			_, err = tx.Exec(ctx, s.sql["redrive_next"], number, hash, []byte(row.key.Name))
-		}
-		return err
-	})
+	} else {
+		err = locked(ctx, w.conn, hashOf(w.about.Consumer, row.key), change)
+	}
+	if errors.Is(err, pgx.ErrNoRows) { // its key has come to its end
+		return nil
+	}
 	if err == nil && n > 0 {
 		changed.Count++
 		changed.IDs = append(changed.IDs, row.id)
@@ -104,26 +118,36 @@ func (s *Store) changeOne(
 	return err
 }
 
-func (s *Store) retried(row parkedRow) error {
-	return fmt.Errorf("%w: consumer %s, message %.200q", admin.ErrBeingRetried, s.inbox.Consumer.Name, row.id)
-}
-
-func (s *Store) first(ctx context.Context, tx pgx.Tx, number int16, key driver.Key) (parkedRow, error) {
-	row, id := parkedRow{key: key}, []byte(nil)
-	err := tx.QueryRow(ctx, s.sql["parked_first"], number, s.hash(key), []byte(key.Name)).Scan(&row.no, &row.state, &id)
-	row.id = string(id)
-	return row, err
-}
-
-// selected returns what sel selects, in order. A filter selects what is parked
-// itself, and not what waits behind it.
-func (s *Store) selected(ctx context.Context, conn *pgx.Conn, number int16, sel admin.Selection) ([]parkedRow, error) {
-	q := admin.ParkedQuery{Topic: sel.Topic, Key: sel.Key, ID: sel.ID, Before: sel.Before, Limit: sel.Limit}
-	state := ""
-	if sel.ID == "" && sel.Key == "" {
-		q.Topic, state = sel.OfTopic, stateParked
+// target is row as it is, or the first of its key, unless it is redriven.
+func (w *changing) target(ctx context.Context, q querier, row parkedRow, first bool) (parkedRow, error) {
+	if first {
+		var id []byte
+		err := q.QueryRow(ctx, w.sql["parked_first"], w.about.Number, hashOf(w.about.Consumer, row.key), []byte(row.key.Name)).
+			Scan(&row.no, &row.state, &id)
+		if err != nil {
+			return row, err
+		}
+		row.id = string(id)
 	}
-	listed, err := s.list(ctx, conn, number, q, state)
+	if row.state == admin.StateRedrive {
+		return row, w.retried(row)
+	}
+	return row, nil
+}
+
+func (w *changing) retried(row parkedRow) error {
+	return fmt.Errorf("%w: consumer %s, message %.200q", admin.ErrBeingRetried, w.consumer, row.id)
+}
+
+// selected returns what is selected, in order. A filter selects what is parked itself,
+// and not what waits behind it.
+func (w *changing) selected(ctx context.Context) ([]parkedRow, error) {
+	sel := w.selection
+	q := admin.ParkedQuery{Topic: sel.Topic, Key: sel.Key, ID: sel.ID, Before: sel.Before, Limit: sel.Limit, OmitPayload: true}
+	if sel.ID == "" && sel.Key == "" {
+		q.Topic, q.State, q.Fingerprint = sel.OfTopic, admin.StateParked, sel.Fingerprint
+	}
+	listed, err := w.list(ctx, w.conn, w.about, q)
 	rows := make([]parkedRow, len(listed))
 	for i, l := range listed {
 		rows[i] = parkedRow{no: l.No, state: l.State, id: l.ID, key: driver.Key{Topic: l.Topic, Name: l.Key}}

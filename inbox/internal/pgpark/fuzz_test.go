@@ -45,7 +45,7 @@ func FuzzParkedRow(f *testing.F) {
 	f.Fuzz(func(t *testing.T, metadata, raw, errs string) {
 		m, err := decodeMetadata(metadata, &raw)
 		require.Equal(t, err == nil, m != nil)
-		all, err := loadErrors(errs)
+		all, err := LoadErrors(errs)
 		if err != nil {
 			return
 		}
@@ -53,7 +53,7 @@ func FuzzParkedRow(f *testing.F) {
 		if err != nil {
 			return // a year that JSON does not have
 		}
-		again, err := loadErrors(string(encoded))
+		again, err := LoadErrors(string(encoded))
 		require.NoError(t, err)
 		require.Len(t, again, len(all))
 		for i := range all {

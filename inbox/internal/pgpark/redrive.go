@@ -8,6 +8,7 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/storable"
@@ -62,9 +63,8 @@ func (s *Store) FinishRedriven(ctx context.Context, r driver.Redriven) error {
 
 // promote makes the first message of a key due, if it waits for none.
 func (s *Store) promote(ctx context.Context, conn *pgx.Conn, number int16, key driver.Key) error {
-	return s.locked(ctx, conn, key, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, s.sql["redrive_next"], number, s.hash(key), []byte(key.Name))
-		return err
+	return locked(ctx, conn, s.hash(key), func(tx pgx.Tx) error {
+		return promote(ctx, tx, s.sql["redrive_next"], s.inbox.Consumer, pgtype.Int2{Int16: number, Valid: true}, key)
 	})
 }
 

@@ -1,5 +1,6 @@
 // Package pgpark is what an inbox in PostgreSQL does about messages whose handler fails: it
-// counts attempts, parks messages and redrives them, and keeps notes and the audit.
+// counts attempts, parks messages and redrives them, and keeps notes and the audit. A Store
+// does so for a consumer, an Admin for operators.
 package pgpark
 
 import (
@@ -34,8 +35,7 @@ type Inbox struct {
 	Claim func(ctx context.Context, conn pgclaim.Conn, id string) (driver.Unit, driver.Status, error)
 }
 
-// Store is the part of a driver.Store for messages whose handler fails, and of what
-// operators do about them. All of it happens on connections that are borrowed for the
+// Store is the part of a driver.Store for messages whose handler fails. All of it happens on connections that are borrowed for the
 // moment, apart from the handler's transaction, and never while a delivery holds another.
 type Store struct {
 	inbox Inbox
@@ -62,7 +62,7 @@ func New(in Inbox, db pgmigrate.DB, names pgmigrate.Names, syncAttempts bool) (*
 		"attempt", "attempt_range", "attempt_batch", "attempt_batch_range",
 		"attempt_fail", "attempt_withdraw", "attempt_forget", "attempt_prune",
 		"park_head", "park", "redrive_pick", "redrive_claim", "redrive_next", "redrive_fail", "redrive_orphans",
-		"note", "noted", "note_prune", "audit_prune", "parked_list", "parked_first", "parked_redrive", "parked_drop", "audit_list",
+		"note", "noted", "note_prune", "audit_prune",
 	)
 	return s, err
 }
@@ -72,7 +72,7 @@ func (s *Store) lend(ctx context.Context, use func(conn *pgx.Conn, number int16)
 	return s.with(ctx, s.inbox.Number, use)
 }
 
-// look is lend for operators: it registers nothing, and returns admin.ErrUnknownConsumer.
+// look is lend for whoever prunes: it registers nothing, and returns admin.ErrUnknownConsumer.
 func (s *Store) look(ctx context.Context, use func(conn *pgx.Conn, number int16) error) error {
 	return s.with(ctx, s.inbox.Consumer.Known, use)
 }
@@ -89,16 +89,16 @@ func (s *Store) with(
 	}))
 }
 
-// locked runs work in a transaction that holds the lock of a key, and that is
-// durable when it returns. Read committed, so that each statement of work sees
+// locked runs work in a transaction that holds the lock of a key, if there is one, and
+// that is durable when it returns. Read committed, so that each statement of work sees
 // what was committed before it got the lock: lock, then look.
-func (s *Store) locked(ctx context.Context, conn *pgx.Conn, key driver.Key, work func(tx pgx.Tx) error) error {
+func locked(ctx context.Context, conn *pgx.Conn, lock pgtype.Int8, work func(tx pgx.Tx) error) error {
 	mode := pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}
 	return pgx.BeginTxFunc(ctx, conn, mode, func(tx pgx.Tx) error {
 		batch := &pgx.Batch{}
 		batch.Queue(`SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'`)
-		if hash := s.hash(key); hash.Valid {
-			batch.Queue(`SELECT pg_advisory_xact_lock($1::bigint)`, hash.Int64)
+		if lock.Valid {
+			batch.Queue(`SELECT pg_advisory_xact_lock($1::bigint)`, lock.Int64)
 		}
 		if err := tx.SendBatch(ctx, batch).Close(); err != nil {
 			return err
@@ -107,13 +107,29 @@ func (s *Store) locked(ctx context.Context, conn *pgx.Conn, key driver.Key, work
 	})
 }
 
-// hash is the stored hash of a key, and the key's lock. It is NULL for a message
-// without an order. It goes by the topic as it is stored: a redrive knows no other.
+// hash is hashOf the Store's consumer.
 func (s *Store) hash(key driver.Key) pgtype.Int8 {
+	return hashOf(s.inbox.Consumer, key)
+}
+
+// hashOf is the stored hash of a key, and the key's lock. It is NULL for a message
+// without an order. It goes by the topic as it is stored: a redrive knows no other.
+func hashOf(c pgclaim.Consumer, key driver.Key) pgtype.Int8 {
 	if key.Name == "" {
 		return pgtype.Int8{}
 	}
-	return pgtype.Int8{Int64: keyhash.Lock("inbox key", s.inbox.Consumer.Table, s.inbox.Consumer.Name, storable.Text(key.Topic), key.Name), Valid: true}
+	return pgtype.Int8{Int64: keyhash.Lock("inbox key", c.Table, c.Name, storable.Text(key.Topic), key.Name), Valid: true}
+}
+
+// promote makes the first message of a key due, if it waits for none. The transaction has
+// the lock of the key.
+func promote(ctx context.Context, tx pgx.Tx, statement string, c pgclaim.Consumer, number pgtype.Int2, key driver.Key) error {
+	hash := hashOf(c, key)
+	if !hash.Valid {
+		return nil
+	}
+	_, err := tx.Exec(ctx, statement, number, hash, []byte(key.Name))
+	return err
 }
 
 // orNull returns the bytes of text, or NULL if it is empty.

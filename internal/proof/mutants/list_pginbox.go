@@ -122,9 +122,9 @@ func rangeMutants() []Mutant {
 		{
 			Name: "looking-registers-consumers", Breaks: []string{"I1"},
 			Change:  "who asks for the parked messages of a misspelt consumer registers it",
-			File:    "inbox/internal/pgpark/store.go",
-			Old:     `	return s.with(ctx, s.inbox.Consumer.Known, use)`,
-			New:     `	return s.with(ctx, s.inbox.Number, use)`,
+			File:    "inbox/internal/pgclaim/admin.go",
+			Old:     `			number, err := about.Known(ctx, conn)`,
+			New:     `			number, err := about.Registered(ctx, conn)`,
 			Package: "inbox/pginbox", Test: "TestLookingRegistersNobody", Needs: Postgres,
 		},
 		{

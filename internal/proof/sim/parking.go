@@ -2,12 +2,14 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/meminbox"
 	"github.com/leat-go/leat/outbox"
 )
@@ -74,10 +76,12 @@ func (p *parking) startConsumer() {
 	})
 	defer close(ready)
 	store := parkStore{Parker: p.store.Consumer("reader"), p: p, node: n}
-	processor, p.failed = inbox.New(store, "reader", inbox.Config{
+	var err error
+	processor, err = inbox.New(store, "reader", inbox.Config{
 		OnFailure:   inbox.Policy{Action: inbox.Park, Attempts: parkAttempts, Delay: 10 * time.Millisecond, MaxDelay: time.Second},
 		RedrivePoll: 200 * time.Millisecond, Logger: silent(),
 	})
+	p.failed = errors.Join(p.failed, err)
 	p.group.processors[n] = processor
 	p.consumers = append(p.consumers, n)
 }
@@ -130,10 +134,21 @@ func (p *parking) trouble() {
 
 // redrive has people redrive all that is parked.
 func (p *parking) redrive() {
-	p.store.Redrive("reader", func(m meminbox.ParkedMessage) bool {
-		p.w.note(Event{What: Redriven, Node: "people", ID: m.ID, Topic: "m", Key: m.Key.Name})
-		return true
-	})
+	ctx, people := context.Background(), meminbox.NewAdmin(p.store)
+	for _, m := range p.parked(admin.StateParked) {
+		p.w.note(Event{What: Redriven, Node: "people", ID: m.ID, Topic: "m", Key: m.Key})
+		_, err := people.Redrive(ctx, admin.RedriveRequest{
+			By: admin.By{Actor: "people", Reason: "it is mended"}, Consumer: "reader", Selection: admin.Selection{ID: m.ID},
+		})
+		p.failed = errors.Join(p.failed, err)
+	}
+}
+
+// parked returns the parked messages in a state, or all if it is empty.
+func (p *parking) parked(state admin.ParkedState) []admin.ParkedMessage {
+	all, err := meminbox.NewAdmin(p.store).Parked(context.Background(), admin.ParkedQuery{State: state})
+	p.failed = errors.Join(p.failed, err)
+	return all
 }
 
 // produced implements scenario.
@@ -156,5 +171,5 @@ func (p *parking) tend() {
 
 // settled implements scenario.
 func (p *parking) settled() bool {
-	return p.group.finished() && len(p.store.Parked("reader")) == 0
+	return p.group.finished() && len(p.parked("")) == 0
 }

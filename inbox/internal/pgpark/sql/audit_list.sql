@@ -1,6 +1,7 @@
--- $1 consumer, $2 action or NULL, $3 message id or NULL, $4 since or NULL, $5 after, $6 limit.
-SELECT no, at, action, actor, reason, parked_no, message_id, topic, key, details::text
-FROM @{_audit}
-WHERE consumer = $1::smallint AND no > $5::bigint AND ($2::text IS NULL OR action = $2::text)
-  AND ($3::bytea IS NULL OR message_id = $3::bytea) AND ($4::timestamptz IS NULL OR at >= $4::timestamptz)
-ORDER BY no LIMIT $6::int
+-- $1 consumer or NULL for all, $2 action or NULL, $3 message id or NULL, $4 since or NULL, $5 after, $6 limit.
+SELECT a.no, a.at, coalesce(c.name, ''), a.action, a.actor, a.reason, a.parked_no, a.message_id, a.topic, a.key, a.details::text
+FROM @{_audit} a LEFT JOIN @{_consumers} c ON c.id = a.consumer
+WHERE ($1::smallint IS NULL OR a.consumer = $1::smallint) AND a.no > $5::bigint
+  AND ($2::text IS NULL OR a.action = $2::text)
+  AND ($3::bytea IS NULL OR a.message_id = $3::bytea) AND ($4::timestamptz IS NULL OR a.at >= $4::timestamptz)
+ORDER BY a.no LIMIT $6::int

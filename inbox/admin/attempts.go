@@ -1,0 +1,45 @@
+package admin
+
+import (
+	"errors"
+	"time"
+
+	"github.com/leat-go/leat/inbox/driver"
+)
+
+// AttemptsQuery selects messages that are being tried, by all of its fields that are set.
+type AttemptsQuery struct {
+	// Consumer is whose messages they are. Required.
+	Consumer string
+	// Since selects messages whose last attempt began at this time or later, by the
+	// store's clock.
+	Since time.Time
+	// All selects messages as well that have not failed yet: the handler may be running
+	// for the first time, or has ended a moment ago. Defaults to false.
+	All bool
+	// After is the ID of the last message of the page before.
+	// Defaults to the start.
+	After string
+	// Limit bounds the messages that are returned, 1 to 10,000.
+	// Defaults to 100.
+	Limit int
+}
+
+// Complete returns q with its defaults, or an error that wraps ErrInvalidRequest.
+func (q AttemptsQuery) Complete() (AttemptsQuery, error) {
+	limit, err := limitOr(q.Limit, 100)
+	q.Limit = limit
+	return q, errors.Join(required(field{"Consumer", q.Consumer}), err)
+}
+
+// Attempts is what is known of the attempts at one message that was neither processed nor
+// given up, as far as the store knows yet.
+type Attempts struct {
+	// Consumer is whose message it is.
+	Consumer string
+	// ID is the id as it is stored: the message's own if that is a canonical UUID, else
+	// one that is made of it. Lookup takes both.
+	ID string
+
+	driver.History
+}

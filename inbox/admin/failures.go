@@ -1,0 +1,57 @@
+package admin
+
+import (
+	"errors"
+	"regexp"
+	"time"
+
+	"github.com/leat-go/leat/internal/storable"
+)
+
+// FailuresQuery selects messages that wait for an operator, by all of its fields that are
+// set.
+type FailuresQuery struct {
+	// Consumer is whose messages they are.
+	// Defaults to all consumers.
+	Consumer string
+	// Topic must be equal.
+	Topic string
+	// Limit bounds the groups that are returned, 1 to 10,000.
+	// Defaults to 100.
+	Limit int
+}
+
+// Complete returns q with its defaults, or an error that wraps ErrInvalidRequest.
+func (q FailuresQuery) Complete() (FailuresQuery, error) {
+	limit, err := limitOr(q.Limit, 100)
+	q.Limit = limit
+	return q, errors.Join(err, storableTexts(field{"Consumer", q.Consumer}, field{"Topic", q.Topic}))
+}
+
+// FailureGroup is messages of a consumer and a topic that were parked for the same reason.
+type FailureGroup struct {
+	// Consumer and Topic are those of the messages.
+	Consumer, Topic string
+	// Fingerprint is what their reasons have in common. Selection.Fingerprint selects by it.
+	Fingerprint string
+	// Example is the reason of one of them.
+	Example string
+	// Count is the number of the messages, those that wait behind them aside.
+	Count int64
+	// First and Last are when the first and the last of them were parked, by the store's
+	// clock.
+	First, Last time.Time
+}
+
+// maxFingerprint bounds a fingerprint, in characters.
+const maxFingerprint = 200
+
+// wordWithDigit is the same for an outbox. Stores that group in SQL have it, too.
+var wordWithDigit = regexp.MustCompile(`[A-Za-z0-9_-]*[0-9][A-Za-z0-9_-]*`)
+
+// Fingerprint returns what reasons have in common that differ only in numbers, ids and
+// addresses: the reason with # for each word that has a digit, at most 200 characters.
+func Fingerprint(reason string) string {
+	runes := []rune(storable.Text(wordWithDigit.ReplaceAllString(reason, "#")))
+	return string(runes[:min(len(runes), maxFingerprint)])
+}

@@ -1,0 +1,67 @@
+package admin
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/leat-go/leat/inbox/driver"
+)
+
+// LookupQuery names a message.
+type LookupQuery struct {
+	// ID is the message's id. Required.
+	ID string
+	// Consumer is who is asked.
+	// Defaults to all consumers.
+	Consumer string
+}
+
+// Complete returns q with its defaults, or an error that wraps ErrInvalidRequest.
+func (q LookupQuery) Complete() (LookupQuery, error) {
+	var err error
+	if q.ID == "" {
+		err = fmt.Errorf("%w: ID is empty", ErrInvalidRequest)
+	}
+	return q, errors.Join(err, storableTexts(field{"Consumer", q.Consumer}))
+}
+
+// SightingState is what a consumer knows of a message.
+type SightingState string
+
+const (
+	// NotSeen is a message of which the consumer knows nothing.
+	NotSeen SightingState = "not_seen"
+	// Forgotten is a message that the consumer does not know, and which is older than
+	// what it remembers: it may have been processed.
+	Forgotten SightingState = "forgotten"
+	// Failing is a message of which attempts are known, and which no process has in hand
+	// at the moment.
+	Failing SightingState = "failing"
+	// Running is a message that a process has in hand.
+	Running SightingState = "running"
+	// Parked is a message that is parked, or waits behind one that is.
+	Parked SightingState = "parked"
+	// Processed is a message that took effect, or was given up for good: dropped, or sent
+	// to the dead letters.
+	Processed SightingState = "processed"
+)
+
+// Sighting is what one consumer knows of a message.
+type Sighting struct {
+	// Consumer is who was asked.
+	Consumer string
+	// State is the first that fits of Parked, Processed, Running, Failing, Forgotten and
+	// NotSeen.
+	State SightingState
+	// ProcessedAt is when it was processed or given up, by the store's clock, to the
+	// minute; zero if that is not stored, as of ids of version 7 that are in ranges.
+	ProcessedAt time.Time
+	// Note is what is kept beside the id, nil if nothing is.
+	Note *driver.Note
+	// History is what is known of its attempts, if it was not processed.
+	History driver.History
+	// Parked are the numbers of the parked messages with this id, for Parked: more than
+	// one if a producer has used the id twice.
+	Parked []int64
+}

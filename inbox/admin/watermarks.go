@@ -1,0 +1,114 @@
+package admin
+
+import (
+	"errors"
+	"fmt"
+)
+
+// TopicPartition names a partition of a consumer's log.
+type TopicPartition struct {
+	// Topic is the topic's name.
+	Topic string
+	// Source is the topic's id.
+	Source string
+	// Partition is its number, from 0.
+	Partition int32
+}
+
+func (p TopicPartition) check() error {
+	if p.Partition < 0 {
+		return fmt.Errorf("%w: Partition = %d: must not be negative", ErrInvalidRequest, p.Partition)
+	}
+	return storableTexts(field{"Topic", p.Topic}, field{"Source", p.Source})
+}
+
+// String names the partition.
+func (p TopicPartition) String() string {
+	return fmt.Sprintf("partition %d of topic %.200q", p.Partition, p.Topic)
+}
+
+// PartitionsQuery selects partitions.
+type PartitionsQuery struct {
+	// Consumer is whose partitions they are. Required.
+	Consumer string
+}
+
+// Complete returns q with its defaults, or an error that wraps ErrInvalidRequest.
+func (q PartitionsQuery) Complete() (PartitionsQuery, error) {
+	return q, required(field{"Consumer", q.Consumer})
+}
+
+// PartitionState is what is remembered of a partition.
+type PartitionState struct {
+	TopicPartition
+
+	// Next is the offset of the message to process next.
+	Next int64
+	// Current is set if the source is the one by which the topic is known.
+	Current bool
+}
+
+// SetWatermarkRequest asks to go on at another offset.
+type SetWatermarkRequest struct {
+	By
+	TopicPartition
+
+	// Consumer is whose partition it is. Required.
+	Consumer string
+	// Next is the offset of the message to process next. Messages between the old
+	// value and a higher one are never processed, those between a lower one and the
+	// old value are processed again.
+	Next int64
+
+	// DryRun makes the call return what it would change, and change nothing.
+	// Defaults to false.
+	DryRun bool
+}
+
+// Complete returns r with its defaults, or an error that wraps ErrInvalidRequest.
+func (r SetWatermarkRequest) Complete() (SetWatermarkRequest, error) {
+	err := errors.Join(r.Check(), required(field{"Consumer", r.Consumer}), r.check())
+	if r.Next < 0 {
+		err = errors.Join(err, fmt.Errorf("%w: Next = %d: must not be negative", ErrInvalidRequest, r.Next))
+	}
+	return r, err
+}
+
+// RemoveWatermarkRequest asks to forget a partition.
+type RemoveWatermarkRequest struct {
+	By
+	TopicPartition
+
+	// Consumer is whose partition it is. Required.
+	Consumer string
+
+	// DryRun makes the call return what it would change, and change nothing.
+	// Defaults to false.
+	DryRun bool
+}
+
+// Complete returns r with its defaults, or an error that wraps ErrInvalidRequest.
+func (r RemoveWatermarkRequest) Complete() (RemoveWatermarkRequest, error) {
+	return r, errors.Join(r.Check(), required(field{"Consumer", r.Consumer}), r.check())
+}
+
+// AcceptSourceRequest asks to take a topic for the log that it is now.
+type AcceptSourceRequest struct {
+	By
+
+	// Consumer is who reads the topic. Required.
+	Consumer string
+	// Topic is the topic's name, Source what it is known by from now on: that of
+	// driver.SourceChangedError.Found.
+	Topic, Source string
+
+	// DryRun makes the call return what it would change, and change nothing.
+	// Defaults to false.
+	DryRun bool
+}
+
+// Complete returns r with its defaults, or an error that wraps ErrInvalidRequest.
+func (r AcceptSourceRequest) Complete() (AcceptSourceRequest, error) {
+	return r, errors.Join(r.Check(), required(field{"Consumer", r.Consumer}), required(field{"Topic", r.Topic}),
+		storableTexts(field{"Source", r.Source}))
+}

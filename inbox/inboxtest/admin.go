@@ -1,0 +1,132 @@
+package inboxtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/admin"
+)
+
+// RunAdmin runs the checks of what operators see and do in parallel, each on a new
+// subject. What an Inbox does not offer, such as an audit, is not checked.
+func RunAdmin(t *testing.T, newSubject func(t *testing.T) FailureSubject) {
+	t.Helper()
+	for _, c := range AdminChecks() {
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			if err := c.Run(t.Context(), newSubject(t)); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// AdminChecks returns the checks that RunAdmin runs. They need a FailureSubject.
+func AdminChecks() []Check {
+	var all []Check
+	for _, group := range [][]Check{adminLookChecks(), adminListChecks(), adminChangeChecks()} {
+		all = append(all, group...)
+	}
+	return all
+}
+
+// FindAdmin returns the check of AdminChecks that is called name.
+func FindAdmin(name string) (Check, bool) {
+	for _, c := range AdminChecks() {
+		if c.Name == name {
+			return c, true
+		}
+	}
+	return Check{}, false
+}
+
+// operated is a store with parked messages, and what operators see of it: a1, with a2 and a3
+// behind it, of key a; b1, and b2 behind it, of key b; n without a key. Those that wait for
+// an operator do so for the same reason, but for numbers.
+type operated struct {
+	FailureSubject
+	Redriver
+
+	in admin.Inbox
+}
+
+// parkedOnes are the ids of the parked messages, in their order.
+func parkedOnes() []string { return []string{"a1", "b1", "a2", "n", "a3", "b2"} }
+
+// operating makes a run function of one that needs parked messages.
+func operating(run func(ctx context.Context, c operated) error) func(ctx context.Context, s Subject) error {
+	return failing(func(ctx context.Context, s FailureSubject) error {
+		p, err1 := openFor(s, parking())
+		in, err2 := s.Admin()
+		if err := errors.Join(err1, err2); err != nil {
+			return err
+		}
+		for i, id := range parkedOnes() {
+			key := id[:1]
+			if key == "n" {
+				key = ""
+			}
+			err := wantDelivered(ctx, p, delivery(ctx, id, key), inbox.OutcomeParked, nil, func(context.Context) error {
+				return inbox.Permanent(fmt.Errorf("customer %d is unknown", i))
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return run(ctx, operated{FailureSubject: s, Redriver: p, in: in})
+	})
+}
+
+// state is all that can be seen of a store, as a text.
+func (c operated) state(ctx context.Context) (string, error) {
+	parked, err1 := c.in.Parked(ctx, admin.ParkedQuery{})
+	consumers, err2 := c.in.Consumers(ctx, admin.ConsumersQuery{})
+	attempts, err3 := c.in.Attempts(ctx, admin.AttemptsQuery{Consumer: consumer, All: true})
+	var audit []admin.AuditEntry
+	var err4 error
+	if auditor, ok := c.in.(admin.Auditor); ok {
+		audit, err4 = auditor.Audit(ctx, admin.AuditQuery{})
+	}
+	for i := range parked {
+		parked[i].Message = nil // a pointer
+	}
+	return fmt.Sprintf("%+v\n%+v\n%+v\n%+v", parked, consumers, attempts, audit), errors.Join(err1, err2, err3, err4)
+}
+
+// wantIDs compares the ids of what was changed.
+func wantIDs(got admin.Changed, err error, want ...string) error {
+	if err != nil {
+		return err
+	}
+	if got.Count != len(want) {
+		return fmt.Errorf("changed %d messages, want %d", got.Count, len(want))
+	}
+	return wantOrder(got.IDs, want...)
+}
+
+// wantError compares an error by errors.Is.
+func wantError(what string, err, want error) error {
+	if !errors.Is(err, want) {
+		return fmt.Errorf("%s: error %w, want %w", what, orNone(err), want)
+	}
+	return nil
+}
+
+// wantStates compares the ids of the parked messages with their states, in order.
+func (c operated) wantStates(ctx context.Context, want ...string) error {
+	all, err := c.in.Parked(ctx, admin.ParkedQuery{Consumer: consumer})
+	if err != nil {
+		return err
+	}
+	got := make([]string, len(all))
+	for i, p := range all {
+		got[i] = p.ID + " " + string(p.State)
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		return fmt.Errorf("parked are %q, want %q", got, want)
+	}
+	return nil
+}

@@ -1,0 +1,206 @@
+package inboxtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/admin"
+)
+
+// adminLookChecks are about consumers, and about what they know of a message.
+func adminLookChecks() []Check {
+	return []Check{
+		{Name: "Admin_LookingRegistersNobody", run: failing(checkNobodyRegistered)},
+		{Name: "Admin_ConsumersAreCounted", run: operating(checkConsumersCounted)},
+		{Name: "Admin_AttemptsAreListed", run: operating(checkAttemptsListed)},
+		{Name: "Admin_LookupTellsWhereAMessageIs", run: operating(checkLookup)},
+		{Name: "Admin_LookupFindsTheNote", run: failing(checkLookupNote)},
+	}
+}
+
+func checkNobodyRegistered(ctx context.Context, s FailureSubject) error {
+	in, err := s.Admin()
+	if err != nil {
+		return err
+	}
+	ask := map[string]func() error{
+		"Parked":   func() error { _, err := in.Parked(ctx, admin.ParkedQuery{Consumer: "typo"}); return err },
+		"Failures": func() error { _, err := in.Failures(ctx, admin.FailuresQuery{Consumer: "typo"}); return err },
+		"Attempts": func() error { _, err := in.Attempts(ctx, admin.AttemptsQuery{Consumer: "typo"}); return err },
+		"Lookup":   func() error { _, err := in.Lookup(ctx, admin.LookupQuery{Consumer: "typo", ID: "a"}); return err },
+		"Redrive": func() error {
+			_, err := in.Redrive(ctx, admin.RedriveRequest{By: someone(), Consumer: "typo", Selection: everything()})
+			return err
+		},
+		"SkipHead": func() error {
+			_, err := in.SkipHead(ctx, admin.SkipHeadRequest{By: someone(), Consumer: "typo", Key: "k"})
+			return err
+		},
+		"Drop": func() error {
+			_, err := in.Drop(ctx, admin.DropRequest{By: someone(), Consumer: "typo", Selection: everything()})
+			return err
+		},
+	}
+	if auditor, ok := in.(admin.Auditor); ok {
+		ask["Audit"] = func() error { _, err := auditor.Audit(ctx, admin.AuditQuery{Consumer: "typo"}); return err }
+	}
+	for name, look := range ask {
+		err = errors.Join(err, wantError(name+" of a consumer that nobody knows", look(), admin.ErrUnknownConsumer))
+	}
+	all, listErr := in.Consumers(ctx, admin.ConsumersQuery{})
+	stats, statsErr := in.Stats(ctx)
+	if len(all) != 0 || stats.Consumers != 0 {
+		err = errors.Join(err, fmt.Errorf("%d consumers are registered, and %d in figures; want none", len(all), stats.Consumers))
+	}
+	return errors.Join(err, listErr, statsErr)
+}
+
+func checkConsumersCounted(ctx context.Context, c operated) error {
+	other, err := c.Open("another", inbox.Config{})
+	if err != nil {
+		return err
+	}
+	err = errors.Join(
+		wantOutcome(ctx, other, "x", inbox.OutcomeCommitted, nil, writing(c, "x")),
+		wantOutcome(ctx, c, "fails", inbox.OutcomeFailed, errHandler, fail),
+		redrive(ctx, c, "b"),
+	)
+	all, listErr := c.in.Consumers(ctx, admin.ConsumersQuery{})
+	stats, statsErr := c.in.Stats(ctx)
+	if err = errors.Join(err, listErr, statsErr); err != nil {
+		return err
+	}
+	want := []admin.Consumer{
+		{Name: "another", Remembered: 1},
+		{Name: consumer, Remembered: 6, Parked: 2, Redriving: 1, Waiting: 3, Failing: 1},
+	}
+	if len(all) != len(want) {
+		return fmt.Errorf("%d consumers, want %d", len(all), len(want))
+	}
+	for i, got := range all {
+		if recent := time.Since(got.Since).Abs() < time.Hour; !recent {
+			err = errors.Join(err, fmt.Errorf("consumer %s is there since %s", got.Name, got.Since))
+		}
+		if recent := time.Since(got.LastActivity).Abs() < time.Hour; !recent && got.Name == consumer {
+			err = errors.Join(err, fmt.Errorf("consumer %s was active at %s last", got.Name, got.LastActivity))
+		}
+		got.Since, got.LastActivity = time.Time{}, time.Time{}
+		if got != want[i] {
+			err = errors.Join(err, fmt.Errorf("consumer %+v, want %+v", got, want[i]))
+		}
+	}
+	figures := admin.Stats{Consumers: 2, Parked: 2, Redriving: 1, Waiting: 3, Failing: 1}
+	if time.Since(stats.At).Abs() > time.Hour || stats.OldestParked.IsZero() || stats.OldestParked.After(stats.At) {
+		err = errors.Join(err, fmt.Errorf("at %s the oldest was parked at %s", stats.At, stats.OldestParked))
+	}
+	stats.At, stats.OldestParked, stats.Bytes = time.Time{}, time.Time{}, 0
+	if stats != figures {
+		err = errors.Join(err, fmt.Errorf("figures %+v, want %+v", stats, figures))
+	}
+	page, pageErr := c.in.Consumers(ctx, admin.ConsumersQuery{After: "another", Limit: 1})
+	if len(page) != 1 || page[0].Name != consumer {
+		err = errors.Join(err, fmt.Errorf("the next page has %d consumers, want %s", len(page), consumer))
+	}
+	return errors.Join(err, pageErr)
+}
+
+func checkAttemptsListed(ctx context.Context, c operated) error {
+	err := errors.Join(
+		wantOutcome(ctx, c, "fails", inbox.OutcomeFailed, errHandler, fail),
+		wantOutcome(ctx, c, "fails", inbox.OutcomeFailed, errHandler, fail),
+		wantOutcome(ctx, c, "fails too", inbox.OutcomeFailed, errHandler, fail),
+		wantOutcome(ctx, c, "was mended", inbox.OutcomeFailed, errHandler, fail),
+		wantOutcome(ctx, c, "was mended", inbox.OutcomeCommitted, nil, writing(c, "x")),
+	)
+	all, listErr := c.in.Attempts(ctx, admin.AttemptsQuery{Consumer: consumer})
+	if err = errors.Join(err, listErr); err != nil {
+		return err
+	}
+	counts := map[int]int{}
+	for _, a := range all {
+		counts[a.Attempts]++
+		if a.Consumer != consumer || len(a.Errors) != a.Attempts || a.First.IsZero() || a.Last.Before(a.First) {
+			err = errors.Join(err, fmt.Errorf("attempts are %+v", a))
+		}
+	}
+	if len(all) != 2 || counts[1] != 1 || counts[2] != 1 {
+		return errors.Join(err, fmt.Errorf("%d messages are being tried, %v by attempts; want one once and one twice", len(all), counts))
+	}
+	page, err1 := c.in.Attempts(ctx, admin.AttemptsQuery{Consumer: consumer, After: all[0].ID, Limit: 1})
+	late, err2 := c.in.Attempts(ctx, admin.AttemptsQuery{Consumer: consumer, Since: time.Now().Add(time.Hour)})
+	if len(page) != 1 || page[0].ID != all[1].ID || len(late) != 0 {
+		err = errors.Join(err, fmt.Errorf("pages of %d and %d messages, want one and none", len(page), len(late)))
+	}
+	return errors.Join(err, err1, err2)
+}
+
+// wantSeen looks a message up.
+func wantSeen(ctx context.Context, in admin.Inbox, id string, want admin.SightingState) (admin.Sighting, error) {
+	all, err := in.Lookup(ctx, admin.LookupQuery{ID: id, Consumer: consumer})
+	if err != nil || len(all) != 1 {
+		return admin.Sighting{}, fmt.Errorf("message %q was seen by %d consumers, want one: %w", id, len(all), orNone(err))
+	}
+	if all[0].Consumer != consumer || all[0].State != want {
+		err = fmt.Errorf("message %q is %s for %s, want %s", id, all[0].State, all[0].Consumer, want)
+	}
+	return all[0], err
+}
+
+func checkLookup(ctx context.Context, c operated) error {
+	_, unseen := wantSeen(ctx, c.in, "x", admin.NotSeen)
+	var running, byAll error
+	err := errors.Join(unseen,
+		wantOutcome(ctx, c, "fails", inbox.OutcomeFailed, errHandler, fail),
+		wantOutcome(ctx, c, "x", inbox.OutcomeCommitted, nil, func(ctx context.Context) error {
+			_, running = wantSeen(ctx, c.in, "x", admin.Running)
+			return writing(c, "x")(ctx)
+		}),
+		running,
+	)
+	failed, err1 := wantSeen(ctx, c.in, "fails", admin.Failing)
+	_, err2 := wantSeen(ctx, c.in, "x", admin.Processed)
+	first, err3 := wantSeen(ctx, c.in, "a1", admin.Parked)
+	behind, err4 := wantSeen(ctx, c.in, "a2", admin.Parked)
+	if failed.History.Attempts != 1 || len(failed.History.Errors) != 1 {
+		err = errors.Join(err, fmt.Errorf("the history of a message that failed once is %+v", failed.History))
+	}
+	if first.History.Attempts != 1 || len(first.Parked) != 1 || len(behind.Parked) != 1 || first.Parked[0] >= behind.Parked[0] {
+		err = errors.Join(err, fmt.Errorf("parked are %+v and %+v", first, behind))
+	}
+	other, openErr := c.Open("another", inbox.Config{})
+	if openErr != nil {
+		return openErr
+	}
+	err5 := wantOutcome(ctx, other, "y", inbox.OutcomeCommitted, nil, writing(c, "y"))
+	all, err6 := c.in.Lookup(ctx, admin.LookupQuery{ID: "x"})
+	if len(all) != 2 || all[0].Consumer != "another" || all[0].State != admin.NotSeen || all[1].State != admin.Processed {
+		byAll = fmt.Errorf("all consumers say %+v", all)
+	}
+	return errors.Join(err, err1, err2, err3, err4, err5, err6, byAll)
+}
+
+func checkLookupNote(ctx context.Context, s FailureSubject) error {
+	p, err := openFor(s, parking(), fingerprints)
+	if err != nil {
+		return err
+	}
+	in, err := s.Admin()
+	if err != nil {
+		return err
+	}
+	msg := message.NewMessageWithContext(ctx, "a", []byte("one"))
+	err = wantDelivered(ctx, p, msg, inbox.OutcomeCommitted, nil, writing(s, "a"))
+	seen, lookErr := wantSeen(ctx, in, "a", admin.Processed)
+	if seen.Note == nil || len(seen.Note.Fingerprint) == 0 {
+		err = errors.Join(err, errors.New("the note has no fingerprint"))
+	}
+	if time.Since(seen.ProcessedAt).Abs() > time.Hour {
+		err = errors.Join(err, fmt.Errorf("processed at %s", seen.ProcessedAt))
+	}
+	return errors.Join(err, lookErr)
+}

@@ -1,0 +1,50 @@
+package inboxtest
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/leat-go/leat/inbox/admin"
+)
+
+// someone is the operator of the suite.
+func someone() admin.By {
+	return admin.By{Actor: "suite", Reason: "it is mended"}
+}
+
+// everything selects all that waits for an operator.
+func everything() admin.Selection {
+	return admin.Selection{Before: time.Now().Add(24 * time.Hour)}
+}
+
+// redrive redrives the parked messages of a key of topic "", or all if key is empty.
+func redrive(ctx context.Context, s FailureSubject, key string) error {
+	in, err := s.Admin()
+	if err != nil {
+		return err
+	}
+	sel := everything()
+	if key != "" {
+		sel = admin.Selection{Key: key}
+	}
+	_, err = in.Redrive(ctx, admin.RedriveRequest{By: someone(), Consumer: consumer, Selection: sel})
+	return err
+}
+
+// parkedIDs returns the ids of the parked messages and of those that wait behind them, in
+// the order in which they were parked.
+func parkedIDs(ctx context.Context, s FailureSubject) (ids []string, err error) {
+	in, err := s.Admin()
+	if err != nil {
+		return nil, err
+	}
+	all, err := in.Parked(ctx, admin.ParkedQuery{Consumer: consumer})
+	if errors.Is(err, admin.ErrUnknownConsumer) {
+		return nil, nil // nothing has come yet
+	}
+	for _, p := range all {
+		ids = append(ids, p.ID)
+	}
+	return ids, err
+}

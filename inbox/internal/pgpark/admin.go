@@ -1,0 +1,76 @@
+package pgpark
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/leat-go/leat/inbox/admin"
+	"github.com/leat-go/leat/inbox/internal/pgclaim"
+	"github.com/leat-go/leat/internal/pgmigrate"
+	"github.com/leat-go/leat/internal/sqlfile"
+)
+
+// Admin is what operators see of attempts, of parked messages and of the audit, and what
+// they do about them.
+type Admin struct {
+	pgclaim.Admin
+
+	sql map[string]string
+}
+
+// NewAdmin returns the Admin of the tables called names.
+func NewAdmin(base pgclaim.Admin, names pgmigrate.Names) (*Admin, error) {
+	sql, err := sqlfile.LoadAll(statements, names.Render,
+		"attempt_list", "audit_list", "audit_newest", "parked_list", "parked_groups",
+		"parked_first", "parked_redrive", "parked_drop", "redrive_next",
+	)
+	return &Admin{Admin: base, sql: sql}, err
+}
+
+// Redrive makes parked messages due.
+func (a *Admin) Redrive(ctx context.Context, r admin.RedriveRequest) (admin.Changed, error) {
+	r, err := r.Complete()
+	if err != nil {
+		return admin.Changed{}, err
+	}
+	return a.change(ctx, change{
+		consumer: r.Consumer, selection: r.Selection, dryRun: r.DryRun,
+		states: []admin.ParkedState{admin.StateParked},
+		apply: func(ctx context.Context, tx pgx.Tx, no int64) (int64, error) {
+			tag, err := tx.Exec(ctx, a.sql["parked_redrive"], no, r.Actor, r.Reason)
+			return tag.RowsAffected(), err
+		},
+	})
+}
+
+// SkipHead drops the first message of a key.
+func (a *Admin) SkipHead(ctx context.Context, r admin.SkipHeadRequest) (admin.Changed, error) {
+	r, err := r.Complete()
+	if err != nil {
+		return admin.Changed{}, err
+	}
+	return a.change(ctx, a.dropping(admin.ActionSkipHead, r.By, change{
+		consumer: r.Consumer, dryRun: r.DryRun, selection: admin.Selection{Topic: r.Topic, Key: r.Key, Limit: 1},
+	}))
+}
+
+// Drop drops parked messages.
+func (a *Admin) Drop(ctx context.Context, r admin.DropRequest) (admin.Changed, error) {
+	r, err := r.Complete()
+	if err != nil {
+		return admin.Changed{}, err
+	}
+	return a.change(ctx, a.dropping(admin.ActionDrop, r.By, change{
+		consumer: r.Consumer, selection: r.Selection, dryRun: r.DryRun, whole: true,
+	}))
+}
+
+func (a *Admin) dropping(action string, by admin.By, c change) change {
+	c.states = []admin.ParkedState{admin.StateParked, admin.StateWait}
+	c.apply = func(ctx context.Context, tx pgx.Tx, no int64) (int64, error) {
+		tag, err := tx.Exec(ctx, a.sql["parked_drop"], no, by.Actor, by.Reason, action)
+		return tag.RowsAffected(), err
+	}
+	return c
+}

@@ -1,0 +1,2 @@
+-- The planner's word on how many ids a consumer has.
+EXPLAIN (FORMAT JSON) SELECT FROM @{} WHERE consumer = $1::smallint

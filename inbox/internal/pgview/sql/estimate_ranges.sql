@@ -1,0 +1,1 @@
+EXPLAIN (FORMAT JSON) SELECT FROM @{_ranges} WHERE consumer = $1::smallint

@@ -1,0 +1,184 @@
+package meminbox
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/leat-go/leat/inbox/admin"
+)
+
+// change is what an operator wants of parked messages.
+type change struct {
+	admin.By
+
+	consumer  string
+	selection admin.Selection
+	dryRun    bool
+	action    string
+	whole     bool                      // of the messages themselves, not of the first of their keys
+	can       func(p *parked) bool      // whether p is one that can be changed
+	do        func(s *Store, p *parked) // changes it
+}
+
+// Redrive implements admin.Inbox.
+func (a *Admin) Redrive(ctx context.Context, r admin.RedriveRequest) (admin.Changed, error) {
+	r, err := r.Complete()
+	if err != nil {
+		return admin.Changed{}, err
+	}
+	return a.change(ctx, change{
+		By: r.By, consumer: r.Consumer, selection: r.Selection, dryRun: r.DryRun, action: admin.ActionRedrive,
+		can: func(p *parked) bool { return p.state() == admin.StateParked },
+		do: func(s *Store, p *parked) {
+			p.redrive, p.next, p.tries = true, time.Time{}, 0
+			s.note(p, admin.ActionRedrive, r.By, nil)
+		},
+	})
+}
+
+// SkipHead implements admin.Inbox.
+func (a *Admin) SkipHead(ctx context.Context, r admin.SkipHeadRequest) (admin.Changed, error) {
+	r, err := r.Complete()
+	if err != nil {
+		return admin.Changed{}, err
+	}
+	return a.drop(ctx, change{
+		By: r.By, consumer: r.Consumer, dryRun: r.DryRun, action: admin.ActionSkipHead,
+		selection: admin.Selection{Topic: r.Topic, Key: r.Key, Limit: admin.MaxLimit},
+	})
+}
+
+// Drop implements admin.Inbox.
+func (a *Admin) Drop(ctx context.Context, r admin.DropRequest) (admin.Changed, error) {
+	r, err := r.Complete()
+	if err != nil {
+		return admin.Changed{}, err
+	}
+	if r.Key != "" {
+		r.Limit = admin.MaxLimit
+	}
+	return a.drop(ctx, change{
+		By: r.By, consumer: r.Consumer, selection: r.Selection, dryRun: r.DryRun, action: admin.ActionDrop, whole: true,
+	})
+}
+
+func (a *Admin) drop(ctx context.Context, c change) (admin.Changed, error) {
+	c.can = func(*parked) bool { return true }
+	c.do = func(s *Store, p *parked) {
+		s.remove(p)
+		s.note(p, c.action, c.By, p.details())
+	}
+	return a.change(ctx, c)
+}
+
+func (a *Admin) change(ctx context.Context, c change) (changed admin.Changed, err error) {
+	err = a.look(ctx, c.consumer, func(s *Store) error {
+		targets, err := s.targets(c)
+		if err != nil {
+			return err
+		}
+		for _, p := range targets {
+			changed.Count++
+			changed.IDs = append(changed.IDs, p.id)
+			if !c.dryRun {
+				c.do(s, p)
+			}
+		}
+		if !c.dryRun {
+			for _, p := range targets {
+				s.promote(c.consumer, p.key)
+			}
+		}
+		if changed.Count == 0 && (c.selection.Key != "" || c.selection.ID != "") {
+			return fmt.Errorf("%w: consumer %s, %s", admin.ErrNotParked, c.consumer, c.selection)
+		}
+		return nil
+	})
+	if err != nil {
+		return admin.Changed{}, err
+	}
+	return changed, nil
+}
+
+// targets are the messages that c changes. The caller holds the lock.
+func (s *Store) targets(c change) (all []*parked, err error) {
+	for _, p := range page(s.selected(c.consumer, c.selection), c.selection.Limit) {
+		if queue := s.queue(c.consumer, p.key); !c.whole && len(queue) > 0 {
+			p = queue[0]
+		}
+		if p.redrive {
+			return nil, fmt.Errorf("%w: consumer %s, message %.200q", admin.ErrBeingRetried, c.consumer, p.id)
+		}
+		if c.can(p) && !slices.Contains(all, p) {
+			all = append(all, p)
+		}
+	}
+	return all, nil
+}
+
+// selected are the messages that sel names: by a filter those that wait for an operator.
+func (s *Store) selected(consumer string, sel admin.Selection) (all []*parked) {
+	q := admin.ParkedQuery{Consumer: consumer, Topic: sel.Topic, Key: sel.Key, ID: sel.ID, Before: sel.Before}
+	if sel.ID == "" && sel.Key == "" {
+		q.Topic, q.State, q.Fingerprint = sel.OfTopic, admin.StateParked, sel.Fingerprint
+	}
+	for _, p := range s.parked {
+		if p.matches(q) {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// details is what the audit keeps of a message that is dropped.
+func (p *parked) details() json.RawMessage {
+	type failure struct {
+		At    time.Time `json:"at"`
+		Error string    `json:"error"`
+	}
+	errs := make([]failure, len(p.history.Errors))
+	for i, e := range p.history.Errors {
+		errs[i] = failure(e)
+	}
+	details, _ := json.Marshal(map[string]any{"attempts": p.history.Attempts, "errors": errs}) // texts and numbers
+	return details
+}
+
+// note adds an entry to the audit. The caller holds the lock.
+func (s *Store) note(p *parked, action string, by admin.By, details json.RawMessage) {
+	s.audit = append(s.audit, admin.AuditEntry{
+		No: int64(len(s.audit)) + 1, At: time.Now(), Consumer: p.consumer, Action: action, Actor: by.Actor, Reason: by.Reason,
+		ParkedNo: p.no, ID: p.id, Topic: p.key.Topic, Key: p.key.Name, Details: details,
+	})
+}
+
+// Audit implements admin.Auditor.
+func (a *Admin) Audit(ctx context.Context, q admin.AuditQuery) (all []admin.AuditEntry, err error) {
+	if q, err = q.Complete(); err != nil {
+		return nil, err
+	}
+	err = a.look(ctx, q.Consumer, func(s *Store) error {
+		entries := slices.Clone(s.audit)
+		if q.Newest {
+			slices.Reverse(entries)
+		}
+		for _, e := range entries {
+			if len(all) < q.Limit && selects(q, e) {
+				all = append(all, e)
+			}
+		}
+		return nil
+	})
+	return all, err
+}
+
+func selects(q admin.AuditQuery, e admin.AuditEntry) bool {
+	return (q.After == 0 || q.Newest && e.No < q.After || !q.Newest && e.No > q.After) &&
+		(q.Consumer == "" || e.Consumer == q.Consumer) &&
+		(q.Action == "" || e.Action == q.Action) &&
+		(q.ID == "" || e.ID == q.ID) &&
+		!e.At.Before(q.Since)
+}

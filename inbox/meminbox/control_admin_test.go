@@ -1,0 +1,187 @@
+package meminbox
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/inbox/admin"
+	"github.com/leat-go/leat/inbox/inboxtest"
+)
+
+func TestAdmin(t *testing.T) {
+	t.Parallel()
+	inboxtest.RunAdmin(t, func(*testing.T) inboxtest.FailureSubject { return &subject{} })
+}
+
+// TestBrokenAdminsAreCaught runs each check of operators with an Admin that breaks its
+// rule, and wants the check to fail for that reason.
+func TestBrokenAdminsAreCaught(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		broken       func(a *Admin) admin.Inbox
+		caught, want string
+	}{
+		"who looks registers":               {func(a *Admin) admin.Inbox { return registering{a} }, "Admin_LookingRegistersNobody", "1 consumers are registered"},
+		"what is redriven is not counted":   {func(a *Admin) admin.Inbox { return miscounts{a} }, "Admin_ConsumersAreCounted", "Redriving:0"},
+		"attempts have no pages":            {func(a *Admin) admin.Inbox { return noPages{a} }, "Admin_AttemptsAreListed", "pages of 2 and 0"},
+		"parked messages have no pages":     {func(a *Admin) admin.Inbox { return noPages{a} }, "Admin_ParkedMessagesAreListed", `selects ["a1" "b1"], want ["a2" "n"]`},
+		"parked messages are processed":     {func(a *Admin) admin.Inbox { return settled{a} }, "Admin_LookupTellsWhereAMessageIs", `"a1" is processed`},
+		"notes are not found":               {func(a *Admin) admin.Inbox { return settled{a} }, "Admin_LookupFindsTheNote", "no fingerprint"},
+		"each failure is a kind of its own": {func(a *Admin) admin.Inbox { return ungrouped{a} }, "Admin_FailuresAreGrouped", "4 groups"},
+		"the audit has one direction":       {func(a *Admin) admin.Inbox { return oldestFirst{a} }, "Admin_AuditIsListed", "the audit is"},
+		"requests are not checked":          {func(a *Admin) admin.Inbox { return gullible{a} }, "Admin_RequestsAreChecked", "redrive with no actor"},
+		"a follower is redriven":            {func(a *Admin) admin.Inbox { return overtakes{a} }, "Admin_RedriveMakesKeysDue", `"a2 redrive"`},
+		"a key waits for a dropped head":    {func(a *Admin) admin.Inbox { return orphans{a} }, "Admin_DropAndSkipHead", `"a2 wait"`},
+		"nothing is an empty change":        {func(a *Admin) admin.Inbox { return lenient{a} }, "Admin_NothingParkedIsAnError", "drop of nothing"},
+		"a dry run drops":                   {func(a *Admin) admin.Inbox { return wet{a} }, "Admin_DryRunChangesNothing", "a dry run has changed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			check, ok := inboxtest.FindAdmin(tt.caught)
+			require.True(t, ok)
+			require.NoError(t, check.Run(t.Context(), &subject{}))
+			require.ErrorContains(t, check.Run(t.Context(), &operated{broken: tt.broken}), tt.want)
+		})
+	}
+}
+
+// operated is a subject with a broken Admin.
+type operated struct {
+	subject
+
+	broken func(a *Admin) admin.Inbox
+}
+
+func (s *operated) Admin() (admin.Inbox, error) {
+	return s.broken(NewAdmin(&s.store)), nil
+}
+
+// registering makes a consumer of whoever is asked about.
+type registering struct{ *Admin }
+
+func (a registering) Attempts(ctx context.Context, q admin.AttemptsQuery) ([]admin.Attempts, error) {
+	all, err := a.Admin.Attempts(ctx, q)
+	a.store.mu.Lock()
+	defer a.store.mu.Unlock()
+	a.store.register(q.Consumer)
+	return all, err
+}
+
+// miscounts forgets what is redriven.
+type miscounts struct{ *Admin }
+
+func (a miscounts) Consumers(ctx context.Context, q admin.ConsumersQuery) ([]admin.Consumer, error) {
+	all, err := a.Admin.Consumers(ctx, q)
+	for i := range all {
+		all[i].Redriving = 0
+	}
+	return all, err
+}
+
+// noPages begins again with each page.
+type noPages struct{ *Admin }
+
+func (a noPages) Attempts(ctx context.Context, q admin.AttemptsQuery) ([]admin.Attempts, error) {
+	q.After, q.Limit = "", 0
+	return a.Admin.Attempts(ctx, q)
+}
+
+func (a noPages) Parked(ctx context.Context, q admin.ParkedQuery) ([]admin.ParkedMessage, error) {
+	q.After = 0
+	return a.Admin.Parked(ctx, q)
+}
+
+// settled takes what is recorded for processed, and looks no further.
+type settled struct{ *Admin }
+
+func (a settled) Lookup(ctx context.Context, q admin.LookupQuery) ([]admin.Sighting, error) {
+	all, err := a.Admin.Lookup(ctx, q)
+	for i := range all {
+		all[i].Note = nil
+		if all[i].State == admin.Parked {
+			all[i].State = admin.Processed
+		}
+	}
+	return all, err
+}
+
+// ungrouped groups nothing.
+type ungrouped struct{ *Admin }
+
+func (a ungrouped) Failures(ctx context.Context, q admin.FailuresQuery) (all []admin.FailureGroup, _ error) {
+	parked, err := a.Parked(ctx, admin.ParkedQuery{Consumer: q.Consumer, State: admin.StateParked})
+	for _, p := range parked {
+		all = append(all, admin.FailureGroup{
+			Consumer: p.Consumer, Fingerprint: p.Reason, Example: p.Reason, Count: 1, First: p.ParkedAt, Last: p.ParkedAt,
+		})
+	}
+	return all, err
+}
+
+// oldestFirst begins with the oldest entry, whatever it was asked for.
+type oldestFirst struct{ *Admin }
+
+func (a oldestFirst) Audit(ctx context.Context, q admin.AuditQuery) ([]admin.AuditEntry, error) {
+	q.Newest = false
+	return a.Admin.Audit(ctx, q)
+}
+
+// gullible takes anybody's word.
+type gullible struct{ *Admin }
+
+func (a gullible) Redrive(ctx context.Context, r admin.RedriveRequest) (admin.Changed, error) {
+	r.Actor += "anybody"
+	return a.Admin.Redrive(ctx, r)
+}
+
+// overtakes redrives what is named, and not the first of its key.
+type overtakes struct{ *Admin }
+
+func (a overtakes) Redrive(ctx context.Context, r admin.RedriveRequest) (admin.Changed, error) {
+	r, err := r.Complete()
+	if err != nil {
+		return admin.Changed{}, err
+	}
+	return a.change(ctx, change{
+		By: r.By, consumer: r.Consumer, selection: r.Selection, action: admin.ActionRedrive, whole: true,
+		can: func(*parked) bool { return true },
+		do:  func(_ *Store, p *parked) { p.redrive = true },
+	})
+}
+
+// orphans leaves the next message of a key waiting for one that is gone.
+type orphans struct{ *Admin }
+
+func (a orphans) SkipHead(_ context.Context, r admin.SkipHeadRequest) (admin.Changed, error) {
+	a.store.mu.Lock()
+	defer a.store.mu.Unlock()
+	for _, p := range a.store.parked {
+		if p.key.Name == r.Key {
+			a.store.remove(p)
+			return admin.Changed{Count: 1, IDs: []string{p.id}}, nil
+		}
+	}
+	return admin.Changed{}, admin.ErrNotParked
+}
+
+// lenient has nothing against changing nothing.
+type lenient struct{ *Admin }
+
+func (a lenient) Drop(ctx context.Context, r admin.DropRequest) (admin.Changed, error) {
+	changed, err := a.Admin.Drop(ctx, r)
+	if errors.Is(err, admin.ErrNotParked) {
+		err = nil
+	}
+	return changed, err
+}
+
+// wet changes what it was asked about.
+type wet struct{ *Admin }
+
+func (a wet) SkipHead(ctx context.Context, r admin.SkipHeadRequest) (admin.Changed, error) {
+	r.DryRun = false
+	return a.Admin.SkipHead(ctx, r)
+}

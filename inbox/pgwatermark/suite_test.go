@@ -1,0 +1,136 @@
+package pgwatermark_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/inbox/admin"
+	"github.com/leat-go/leat/inbox/inboxtest"
+	"github.com/leat-go/leat/inbox/pginbox"
+	"github.com/leat-go/leat/inbox/pgwatermark"
+	"github.com/leat-go/leat/internal/testenv"
+)
+
+// marks is an inboxtest.WatermarkSubject, as change makes it.
+type marks struct {
+	db     *testenv.Database
+	change func(in *pginbox.Admin, pool *pgxpool.Pool) admin.Watermarks
+}
+
+func newMarks(t *testing.T) *marks {
+	t.Helper()
+	return &marks{db: testenv.Postgres(t, template)}
+}
+
+func (m *marks) Open(consumer string, topics ...string) (inboxtest.Positioned, error) {
+	return pgwatermark.New(m.db.Pool, consumer, topics, pgwatermark.Config{})
+}
+
+func (m *marks) Watermarks() (admin.Watermarks, error) {
+	in, err := pginbox.NewAdmin(m.db.Pool, pginbox.Config{})
+	if err != nil || m.change == nil {
+		return in, err
+	}
+	return m.change(in, m.db.Pool), nil
+}
+
+func TestWatermarks(t *testing.T) {
+	t.Parallel()
+	inboxtest.RunWatermarks(t, func(t *testing.T) inboxtest.WatermarkSubject { return newMarks(t) })
+}
+
+// TestBrokenWatermarksAreCaught: each check notices an Admin that breaks its rule.
+func TestBrokenWatermarksAreCaught(t *testing.T) {
+	t.Parallel()
+	for check, tt := range map[string]struct {
+		change func(in *pginbox.Admin, pool *pgxpool.Pool) admin.Watermarks
+		want   string
+	}{
+		"Watermarks_LookingRegistersNobody": {registering, "partitions of nobody, again"},
+		"Watermarks_SetAndRemove": {
+			func(in *pginbox.Admin, _ *pgxpool.Pool) admin.Watermarks { return idle{in} }, "while a handler runs",
+		},
+		"Watermarks_AcceptSource": {
+			func(in *pginbox.Admin, _ *pgxpool.Pool) admin.Watermarks { return forgetful{in} }, "it was  before",
+		},
+		"Watermarks_DryRunChangesNothing": {
+			func(in *pginbox.Admin, _ *pgxpool.Pool) admin.Watermarks { return wet{in} }, "remembered are",
+		},
+		"Watermarks_ChangesAreAudited": {
+			func(in *pginbox.Admin, _ *pgxpool.Pool) admin.Watermarks { return idle{in} }, "the audit is",
+		},
+		"Watermarks_RequestsAreChecked": {
+			func(in *pginbox.Admin, _ *pgxpool.Pool) admin.Watermarks { return gullible{in} }, "set with no actor",
+		},
+	} {
+		t.Run(check, func(t *testing.T) {
+			t.Parallel()
+			for _, c := range inboxtest.WatermarkChecks() {
+				if c.Name == check {
+					m := newMarks(t)
+					m.change = tt.change
+					require.ErrorContains(t, c.Run(t.Context(), m), tt.want)
+					return
+				}
+			}
+			require.Fail(t, "no such check")
+		})
+	}
+}
+
+// registering registers whoever is asked about.
+func registering(in *pginbox.Admin, pool *pgxpool.Pool) admin.Watermarks {
+	return registers{in, pool}
+}
+
+type registers struct {
+	*pginbox.Admin
+
+	pool *pgxpool.Pool
+}
+
+func (r registers) Partitions(ctx context.Context, q admin.PartitionsQuery) ([]admin.PartitionState, error) {
+	all, err := r.Admin.Partitions(ctx, q)
+	_, insertErr := r.pool.Exec(ctx, `INSERT INTO leat.inbox_consumers (name) VALUES ($1) ON CONFLICT DO NOTHING`, q.Consumer)
+	if insertErr != nil {
+		return nil, insertErr
+	}
+	return all, err
+}
+
+// idle changes nothing, and so neither locks nor audits anything.
+type idle struct{ *pginbox.Admin }
+
+func (a idle) SetWatermark(ctx context.Context, r admin.SetWatermarkRequest) (int64, error) {
+	r.DryRun = true
+	return a.Admin.SetWatermark(ctx, r)
+}
+
+// forgetful does not tell what a topic was known by.
+type forgetful struct{ *pginbox.Admin }
+
+func (f forgetful) AcceptSource(ctx context.Context, r admin.AcceptSourceRequest) (string, error) {
+	_, err := f.Admin.AcceptSource(ctx, r)
+	return "", err
+}
+
+// wet changes what it was asked about.
+type wet struct{ *pginbox.Admin }
+
+func (w wet) SetWatermark(ctx context.Context, r admin.SetWatermarkRequest) (int64, error) {
+	r.DryRun = false
+	return w.Admin.SetWatermark(ctx, r)
+}
+
+// gullible takes anybody's word.
+type gullible struct{ *pginbox.Admin }
+
+func (g gullible) SetWatermark(ctx context.Context, r admin.SetWatermarkRequest) (int64, error) {
+	if r.Actor == "" {
+		r.Actor = "anybody"
+	}
+	return g.Admin.SetWatermark(ctx, r)
+}
