@@ -119,62 +119,6 @@ func (a *Admin) rewrite(ctx context.Context, r rewriting) (previous int64, err e
 	return previous, nil
 }
 
-// AcceptSource implements admin.Watermarks.
-func (a *Admin) AcceptSource(ctx context.Context, r admin.AcceptSourceRequest) (previous string, err error) {
-	r, err = r.Complete()
-	var source pgtype.UUID
-	if err == nil {
-		if source, err = storedSource(r.Topic, r.Source, 0); err != nil {
-			err = fmt.Errorf("%w: %w", admin.ErrInvalidRequest, err)
-		}
-	}
-	if err != nil {
-		return "", wrap(r.Consumer, admin.ActionAcceptSource, err)
-	}
-	e := entry{action: admin.ActionAcceptSource, by: r.By, topic: r.Topic}
-	look := func(k keys, q querier, number int16) error {
-		known, err := k.knownSources(ctx, q, number)
-		if err != nil {
-			return err
-		}
-		for _, s := range known {
-			if s.topic == r.Topic && !s.retired {
-				previous = s.source
-			}
-		}
-		return ofTopic(known, r.Source, r.Topic)
-	}
-	err = a.run(ctx, r.Consumer, r.DryRun, look, func(k keys, tx pgx.Tx, number int16) error {
-		if err := look(k, tx, number); err != nil || previous == r.Source {
-			return err
-		}
-		e.details = []slog.Attr{
-			slog.String("topic", r.Topic), slog.String("source", r.Source), slog.String("known_source", previous),
-		}
-		if err := k.replaceSource(ctx, tx, number, r.Topic, source, previous); err != nil {
-			return err
-		}
-		return k.audit(ctx, tx, e)
-	})
-	if err != nil {
-		return "", wrap(r.Consumer, admin.ActionAcceptSource, err)
-	}
-	if e.details != nil {
-		e.log(ctx, a.log, r.Consumer)
-	}
-	return previous, nil
-}
-
-// ofTopic refuses a source that is known as that of another topic.
-func ofTopic(known []knownSource, source, topic string) error {
-	for _, s := range known {
-		if s.source == source && s.topic != topic {
-			return fmt.Errorf("%w: source %s is that of topic %.200q", admin.ErrInvalidRequest, s.source, s.topic)
-		}
-	}
-	return nil
-}
-
 // run calls change in a transaction, one at a time of those of the consumer; or look
 // alone, for a dry run.
 func (a *Admin) run(

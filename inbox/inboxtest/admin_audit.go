@@ -1,0 +1,57 @@
+package inboxtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/leat-go/leat/inbox/admin"
+)
+
+func checkAudit(ctx context.Context, c operated) error {
+	auditor, ok := c.in.(admin.Auditor)
+	if !ok {
+		return nil
+	}
+	_, err1 := c.in.SkipHead(ctx, admin.SkipHeadRequest{By: someone(), Consumer: consumer, Key: "b"})
+	_, err2 := c.in.Redrive(ctx, admin.RedriveRequest{By: someone(), Consumer: consumer, Selection: admin.Selection{Key: "a"}})
+	_, err3 := c.in.Drop(ctx, admin.DropRequest{By: someone(), Consumer: consumer, Selection: admin.Selection{ID: "n"}})
+	entries, err4 := auditor.Audit(ctx, admin.AuditQuery{Newest: true})
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
+		return err
+	}
+	var err error
+	want := []string{"drop n suite", "redrive a1 suite", "skip_head b1 suite", "park n tester", "park b1 tester", "park a1 tester"}
+	if got := lines(entries); !slices.Equal(got, want) {
+		return fmt.Errorf("the audit is %q, want %q", got, want)
+	}
+	if e := entries[0]; e.Reason != someone().Reason || e.Consumer != consumer || e.ParkedNo == 0 || e.At.IsZero() || len(e.Details) == 0 {
+		err = fmt.Errorf("the newest entry is %+v", e)
+	}
+	for _, tt := range []struct {
+		q    admin.AuditQuery
+		want []string
+	}{
+		{admin.AuditQuery{Newest: true, Limit: 2, After: entries[1].No}, want[2:4]},
+		{admin.AuditQuery{Limit: 2, After: entries[4].No}, []string{want[3], want[2]}},
+		{admin.AuditQuery{Limit: 1}, want[5:]},
+		{admin.AuditQuery{Consumer: consumer, Action: admin.ActionPark, ID: "b1"}, want[4:5]},
+		{admin.AuditQuery{Since: time.Now().Add(time.Hour)}, nil},
+	} {
+		found, findErr := auditor.Audit(ctx, tt.q)
+		if got := lines(found); !slices.Equal(got, tt.want) {
+			err = errors.Join(err, findErr, fmt.Errorf("%+v selects %q, want %q", tt.q, got, tt.want))
+		}
+	}
+	return err
+}
+
+// lines are what was done, to which message, and by whom.
+func lines(entries []admin.AuditEntry) (all []string) {
+	for _, e := range entries {
+		all = append(all, e.Action+" "+e.ID+" "+e.Actor)
+	}
+	return all
+}

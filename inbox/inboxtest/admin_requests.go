@@ -1,0 +1,51 @@
+package inboxtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/leat-go/leat/inbox/admin"
+)
+
+// checkRequests asks for what makes no sense, and for what is not there.
+func checkRequests(ctx context.Context, c operated) error {
+	before, err := c.state(ctx)
+	if err != nil {
+		return err
+	}
+	request := admin.RedriveRequest{By: someone(), Consumer: consumer, Selection: admin.Selection{Key: "a"}}
+	for what, change := range map[string]func(r *admin.RedriveRequest){
+		"no actor":         func(r *admin.RedriveRequest) { r.Actor = " " },
+		"no reason":        func(r *admin.RedriveRequest) { r.Reason = "" },
+		"no consumer":      func(r *admin.RedriveRequest) { r.Consumer = "" },
+		"nothing selected": func(r *admin.RedriveRequest) { r.Key = "" },
+		"two selections":   func(r *admin.RedriveRequest) { r.ID = "n" },
+		"a topic alone":    func(r *admin.RedriveRequest) { r.Key, r.ID, r.Topic = "", "n", "t" },
+		"no text":          func(r *admin.RedriveRequest) { r.Topic = "\xff" },
+		"the limit":        func(r *admin.RedriveRequest) { r.Limit = admin.MaxLimit + 1 },
+	} {
+		r := request
+		change(&r)
+		_, redriveErr := c.in.Redrive(ctx, r)
+		_, dropErr := c.in.Drop(ctx, admin.DropRequest(r))
+		err = errors.Join(err, wantError("redrive with "+what, redriveErr, admin.ErrInvalidRequest),
+			wantError("drop with "+what, dropErr, admin.ErrInvalidRequest))
+	}
+	_, noKey := c.in.SkipHead(ctx, admin.SkipHeadRequest{By: someone(), Consumer: consumer})
+	_, negative := c.in.Parked(ctx, admin.ParkedQuery{Limit: -1})
+	_, foreign := c.in.Parked(ctx, admin.ParkedQuery{Key: "a"})
+	_, nobody := c.in.Attempts(ctx, admin.AttemptsQuery{})
+	_, nothing := c.in.Lookup(ctx, admin.LookupQuery{})
+	for what, got := range map[string]error{
+		"skip without a key": noKey, "a negative limit": negative, "a key without a consumer": foreign,
+		"attempts without a consumer": nobody, "a lookup without an id": nothing,
+	} {
+		err = errors.Join(err, wantError(what, got, admin.ErrInvalidRequest))
+	}
+	after, stateErr := c.state(ctx)
+	if before != after {
+		err = errors.Join(err, fmt.Errorf("what was refused has changed\n%s\nto\n%s", before, after))
+	}
+	return errors.Join(err, stateErr)
+}
