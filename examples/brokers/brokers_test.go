@@ -1,7 +1,6 @@
 package brokers_test
 
 import (
-	"errors"
 	"net"
 	"os"
 	"strings"
@@ -53,5 +52,5 @@ func TestNobodyThere(t *testing.T) {
 	require.Error(t, err)
 	err = brokers.RabbitMQ(t.Context(), nil, "amqp://"+address, watermill.NopLogger{})
 	var refused *net.OpError
-	require.True(t, errors.As(err, &refused), "%v", err)
+	require.ErrorAs(t, err, &refused)
 }
