@@ -1,0 +1,136 @@
+package heldqueue
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/driver"
+)
+
+// Redrive lets the relay try again what is selected. Of a parked key the first record is
+// due and the others follow, whichever record was named. Dead records are held again, and
+// tried before those of their key that are held behind them.
+func Redrive(ctx context.Context, s Store, req admin.RedriveRequest) (admin.Changed, error) {
+	req, err := req.Complete()
+	if err != nil {
+		return admin.Changed{}, err
+	}
+	ask := asked{by: req.By, action: "redrive", keepErrors: false}
+	return ask.change(ctx, s, req.Group, req.Selection, pickToRedrive, func(tx Tx, rows []Row) error {
+		again := slices.Clone(rows)
+		for i := range again {
+			again[i].redrive(tx.Now())
+		}
+		return tx.Update(ctx, again)
+	})
+}
+
+// Drop drops what is selected. A key is dropped from its end, so that nothing of it goes
+// out in between. A filter selects parked records, not those behind them.
+func Drop(ctx context.Context, s Store, req admin.DropRequest) (admin.Changed, error) {
+	req, err := req.Complete()
+	if err != nil {
+		return admin.Changed{}, err
+	}
+	ask := asked{by: req.By, action: "drop", keepErrors: true}
+	return ask.change(ctx, s, req.Group, req.Selection, pickToDrop, func(tx Tx, rows []Row) error { return tx.Delete(ctx, rows) })
+}
+
+// SkipHead drops the first record of a key, which is parked.
+func SkipHead(ctx context.Context, s Store, req admin.SkipHeadRequest) (admin.Changed, error) {
+	req, err := req.Complete()
+	if err != nil {
+		return admin.Changed{}, err
+	}
+	sel := admin.Selection{Topic: req.Key.Topic, Key: req.Key.Key}
+	ask := asked{by: req.By, action: "skip_head", keepErrors: true}
+	return ask.change(ctx, s, req.Group, sel, pickHead, func(tx Tx, rows []Row) error { return tx.Delete(ctx, rows) })
+}
+
+// asked is who asks for what.
+type asked struct {
+	by         admin.By
+	action     string // for the audit
+	keepErrors bool   // in the audit, since the rows go
+}
+
+// picker returns the rows that are selected and not dead.
+type picker func(ctx context.Context, r Reader, sel admin.Selection) ([]Row, error)
+
+// change picks, applies what was asked for, notes it, and puts the lines right, in one
+// transaction.
+func (a asked) change(
+	ctx context.Context, s Store, group string, sel admin.Selection, pick picker, apply func(tx Tx, rows []Row) error,
+) (changed admin.Changed, err error) {
+	err = s.Change(ctx, group, func(tx Tx) error {
+		rows, err := selected(ctx, tx, sel, pick)
+		if err != nil || len(rows) == 0 {
+			return refused(err, sel, group)
+		}
+		if err := apply(tx, rows); err != nil {
+			return err
+		}
+		if err := tx.Note(ctx, a.entries(rows)); err != nil {
+			return err
+		}
+		changed = admin.Changed{Count: len(rows)}
+		var touched keySet
+		for i := range rows {
+			changed.IDs = append(changed.IDs, rows[i].ID)
+			touched.add(&rows[i])
+		}
+		_, err = settle(ctx, tx, touched.keys)
+		return err
+	})
+	if err != nil {
+		return admin.Changed{}, err
+	}
+	return changed, nil
+}
+
+// selected returns the rows that are selected, ascending in Seq, each once: of those that
+// are held or, if there are none with an ID, of the dead.
+func selected(ctx context.Context, r Reader, sel admin.Selection, pick picker) (rows []Row, err error) {
+	if !sel.Dead {
+		rows, err = pick(ctx, r, sel)
+	}
+	if err == nil && len(rows) == 0 && (sel.Dead || sel.ID != "") {
+		rows, err = r.Select(ctx, query(sel, Dead))
+	}
+	slices.SortFunc(rows, ascending)
+	return slices.CompactFunc(rows, func(a, b Row) bool { return a.Seq == b.Seq }), err
+}
+
+// refused is the answer if nothing was selected. A filter that matches nothing is no error.
+func refused(err error, sel admin.Selection, group string) error {
+	if err != nil || sel.Filters() {
+		return err
+	}
+	return fmt.Errorf("%w: %s of group %q", admin.ErrNotParked, sel, group)
+}
+
+func (a asked) entries(rows []Row) []admin.AuditEntry {
+	all := make([]admin.AuditEntry, len(rows))
+	for i := range rows {
+		details := map[string]any{"from": "parked"}
+		if rows[i].State == Dead {
+			details["from"] = "dead"
+		}
+		if a.keepErrors {
+			details["errors"] = failuresOf(&rows[i])
+		}
+		all[i] = entry(&rows[i], a.action, details)
+		all[i].Actor, all[i].Reason = a.by.Actor, a.by.Reason
+	}
+	return all
+}
+
+// query is sel on rows in a state.
+func query(sel admin.Selection, in State) Query {
+	return Query{
+		In: []State{in}, ID: sel.ID, Line: driver.Key{Topic: sel.Topic, Key: sel.Key},
+		Topics: sel.Topics, Kind: sel.Kind, Before: sel.Before, Limit: sel.Limit,
+	}
+}

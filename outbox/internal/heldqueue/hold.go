@@ -1,0 +1,90 @@
+package heldqueue
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/driver"
+)
+
+// Relay says for the audit who sets records aside.
+type Relay struct {
+	// Owner is that of the lease, Epoch the lease's.
+	Owner string
+	Epoch int64
+}
+
+// CheckHoldings returns an error if h cannot be held of the first n records of a page: an
+// index lies elsewhere or does not ascend, or a fate is none to hold with.
+func CheckHoldings(n int, h []driver.Holding) error {
+	for i := range h {
+		ascends := i == 0 || h[i].Index > h[i-1].Index
+		if h[i].Index < 0 || h[i].Index >= n || !ascends || h[i].Fate < driver.FateRetry || h[i].Fate > driver.FateSkip {
+			return fmt.Errorf("leat: cannot hold record %d of %d that are settled, with fate %s", h[i].Index, n, h[i].Fate)
+		}
+	}
+	return nil
+}
+
+// Hold sets those of records aside that h names, in the transaction that settles them. A
+// record that was set aside already stays as it is, so that a call whose answer was lost
+// can be repeated.
+func Hold(ctx context.Context, tx Tx, by Relay, records []outbox.Record, h []driver.Holding) error {
+	if err := CheckHoldings(len(records), h); err != nil || len(h) == 0 {
+		return err
+	}
+	there, err := bySeq(ctx, tx, []State{Retry, Wait, Parked, Dead}, h, func(one *driver.Holding) int64 { return records[one.Index].Seq })
+	if err != nil {
+		return err
+	}
+	var rows []Row
+	var copies []*outbox.Record
+	var touched keySet
+	var notes []admin.AuditEntry
+	now := tx.Now()
+	for i := range h {
+		r := &records[h[i].Index]
+		if _, ok := there[r.Seq]; ok {
+			continue
+		}
+		row := newRow(r, now)
+		row.fail(h[i].Attempts, by.Epoch)
+		if row.become(h[i].Fate, h[i].RetryIn, h[i].Reason, now) {
+			rows, copies = append(rows, row), append(copies, r)
+		}
+		notes = by.note(notes, &row, h[i].Fate)
+		touched.add(&row)
+	}
+	if err := store(rows, func(rows []Row) error { return tx.Insert(ctx, rows, copies) }); err != nil {
+		return err
+	}
+	if err := note(ctx, tx, notes); err != nil {
+		return err
+	}
+	_, err = settle(ctx, tx, touched.keys)
+	return err
+}
+
+// bySeq returns the rows of all, by their numbers, that are in one of the states.
+func bySeq[T any](ctx context.Context, r Reader, in []State, all []T, seq func(one *T) int64) (map[int64]Row, error) {
+	seqs := make([]int64, len(all))
+	for i := range all {
+		seqs[i] = seq(&all[i])
+	}
+	rows, err := r.Select(ctx, Query{In: in, Seqs: seqs})
+	found := make(map[int64]Row, len(rows))
+	for i := range rows {
+		found[rows[i].Seq] = rows[i]
+	}
+	return found, err
+}
+
+// store calls write if there is anything to write.
+func store(rows []Row, write func(rows []Row) error) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	return write(rows)
+}

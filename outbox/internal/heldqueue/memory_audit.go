@@ -1,0 +1,45 @@
+package heldqueue
+
+import (
+	"bytes"
+
+	"github.com/leat-go/leat/outbox/admin"
+)
+
+// AuditLog keeps audit entries in memory. The zero value is empty. It is not safe for
+// concurrent use.
+type AuditLog struct {
+	entries []admin.AuditEntry
+}
+
+// add stores e under the next number.
+func (l *AuditLog) add(e admin.AuditEntry) {
+	e.No = int64(len(l.entries)) + 1
+	l.entries = append(l.entries, e)
+}
+
+// List returns the entries that q selects, the oldest first. The error wraps
+// admin.ErrInvalidRequest.
+func (l *AuditLog) List(q admin.AuditQuery) ([]admin.AuditEntry, error) {
+	q, err := q.Complete()
+	if err != nil {
+		return nil, err
+	}
+	var found []admin.AuditEntry
+	for _, e := range l.entries {
+		if len(found) == q.Limit {
+			break
+		}
+		if e.No > q.After && !e.At.Before(q.Since) && like(e.Group, q.Group) && like(e.Action, q.Action) &&
+			like(e.Topic, q.Topic) && like(e.Key, q.Key) && like(e.ID, q.ID) {
+			e.Details = bytes.Clone(e.Details)
+			found = append(found, e)
+		}
+	}
+	return found, nil
+}
+
+// like reports whether have is what is wanted, if anything is.
+func like(have, want string) bool {
+	return want == "" || have == want
+}

@@ -1,0 +1,117 @@
+package heldqueue
+
+import (
+	"context"
+	"time"
+
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/driver"
+)
+
+// Reader reads the rows of one group. Rows and slices that it returns are the caller's.
+type Reader interface {
+	// Now is the store's clock, in UTC. It does not go back within a transaction.
+	Now() time.Time
+
+	// Heads returns of each of keys the first row of its line and every later one that
+	// does not wait. Each key has a Key; none is there twice.
+	Heads(ctx context.Context, keys []driver.Key) ([]Row, error)
+
+	// Behind returns of the line of each of rows, which are ordered, what follows: up to
+	// the next row that does not wait, and at most limit rows of each.
+	Behind(ctx context.Context, rows []Row, limit int) ([]Row, error)
+
+	// Due returns rows in state Retry whose time has come, longest due first.
+	Due(ctx context.Context, q DueQuery) ([]Row, error)
+
+	// Select returns the rows that q selects.
+	Select(ctx context.Context, q Query) ([]Row, error)
+
+	// Count returns the number of rows of a slot that are not dead.
+	Count(ctx context.Context, share Share) (int, error)
+
+	// Records returns the records of rows, ascending in Seq, as they were inserted. Those
+	// that are not there any more are left out.
+	Records(ctx context.Context, rows []Row) ([]outbox.Record, error)
+}
+
+// Tx is a transaction about one group, in turn with all others that write rows of the
+// group: it begins once they have ended, and sees what they have written.
+type Tx interface {
+	Reader
+
+	// Insert stores rows, none of which is there; records[i] is that of rows[i]. They may
+	// be reused afterwards.
+	Insert(ctx context.Context, rows []Row, records []*outbox.Record) error
+
+	// Update stores State, Next, Attempts, Errors, Reason and Since of rows that are there.
+	Update(ctx context.Context, rows []Row) error
+
+	// Delete deletes rows with their records.
+	Delete(ctx context.Context, rows []Row) error
+
+	// Note adds entries to the audit; No, At and Group are the store's.
+	Note(ctx context.Context, entries []admin.AuditEntry) error
+}
+
+// Store begins transactions for what operators ask.
+type Store interface {
+	// Change runs work in a transaction, and commits it if work returns nil; else nothing
+	// is changed. It is durable when it returns.
+	Change(ctx context.Context, group string, work func(tx Tx) error) error
+
+	// Look runs work on what is stored now.
+	Look(ctx context.Context, group string, work func(r Reader) error) error
+}
+
+// Share is a slot's part of a group: the records whose shard is Slot modulo Slots. The
+// zero value is all of it.
+type Share struct {
+	Slots, Slot int
+}
+
+// Has reports whether a record with this shard is in the share.
+func (s Share) Has(shard int16) bool {
+	return s.Slots <= 1 || int(shard)%s.Slots == s.Slot
+}
+
+// DueQuery selects rows that are due.
+type DueQuery struct {
+	// By is the time up to which rows are due.
+	By time.Time
+	// Share is the slot's part.
+	Share Share
+	// Except are topics of which no row is wanted.
+	Except []string
+	// Limit bounds the rows, at least 1.
+	Limit int
+}
+
+// Query selects rows by all of its fields that are set.
+type Query struct {
+	// In are the states. Required.
+	In []State
+	// Seqs are the numbers.
+	Seqs []int64
+	// ID is the record's id.
+	ID string
+	// Line is the record's topic and key, if Line.Key is set.
+	Line driver.Key
+	// Key is the record's key, of any topic.
+	Key string
+	// Topics is a pattern of topics, in which * stands for any run of characters.
+	Topics string
+	// Kind is that of the last error.
+	Kind string
+	// Before is the time before which the row's Since is.
+	Before time.Time
+	// Share is the slot's part.
+	Share Share
+	// From is the least Seq.
+	From int64
+	// Limit bounds the rows. 0 is no bound.
+	Limit int
+	// Last returns the last rows, descending in Seq, instead of the first, ascending.
+	Last bool
+}
