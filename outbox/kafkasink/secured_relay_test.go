@@ -11,6 +11,7 @@ import (
 
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/memoutbox"
 	"github.com/leat-go/leat/outbox/relay"
@@ -103,7 +104,7 @@ func (s *securedRelay) requireDelivered(topic string, n int) {
 func (s *securedRelay) requireNothingSetAside() {
 	s.t.Helper()
 	require.Empty(s.t, s.failures.seen())
-	parked, err := s.ob.Parked(s.t.Context(), "default")
+	parked, err := s.ob.Parked(s.t.Context(), admin.HeldQuery{})
 	require.NoError(s.t, err)
 	require.Empty(s.t, parked)
 }

@@ -2,12 +2,14 @@ package memoutbox
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/internal/heldqueue"
 )
 
 // brokenHolders are the ways of setting records aside that lose, repeat or pass
@@ -102,19 +104,27 @@ func forgetsFollowers(t *testing.T) *control {
 	return changedHold(t, func(h *driver.Holding) bool { return h.Fate != driver.FateWait })
 }
 
+// spoil changes the held rows of the session's group behind the machine's back.
+func (s *session) spoil(ctx context.Context, change func(r *heldqueue.Row)) error {
+	s.ob.mu.Lock()
+	defer s.ob.mu.Unlock()
+	rows := s.held().Rows()
+	for i := range rows {
+		change(&rows[i])
+	}
+	return s.held().Update(ctx, rows)
+}
+
 func hastyFollowers(t *testing.T) *control {
 	t.Helper()
 	return holder(t, func(s *session, c *controlSession) {
 		c.hold = func(ctx context.Context, p driver.Page, n int, h []driver.Holding) error {
 			err := s.Hold(ctx, p, n, h)
-			s.ob.mu.Lock()
-			defer s.ob.mu.Unlock()
-			for _, r := range s.asides().held {
-				if r.state == wait {
-					r.state, r.next = retry, time.Now()
+			return errors.Join(err, s.spoil(ctx, func(r *heldqueue.Row) {
+				if r.State == heldqueue.Wait {
+					r.State, r.Next = heldqueue.Retry, clock()
 				}
-			}
-			return err
+			}))
 		}
 	})
 }
@@ -141,7 +151,7 @@ func tooFree(t *testing.T) *control {
 			_, err := s.Resolve(ctx, v)
 			var free []driver.Key
 			for i := range v {
-				free = append(free, keyOf(v[i].Record))
+				free = append(free, driver.Key{Topic: v[i].Record.Topic, Key: v[i].Record.Key})
 			}
 			return slices.Compact(free), err
 		}
@@ -153,14 +163,14 @@ func orphans(t *testing.T) *control {
 	return holder(t, func(s *session, c *controlSession) {
 		c.hold = func(ctx context.Context, p driver.Page, n int, h []driver.Holding) error {
 			err := s.Hold(ctx, p, n, h)
-			s.ob.mu.Lock()
-			defer s.ob.mu.Unlock()
-			for _, one := range h {
-				if r := s.asides().find(p.Records[one.Index].Seq); r != nil && one.Fate == driver.FateWait {
-					r.state = wait
+			return errors.Join(err, s.spoil(ctx, func(r *heldqueue.Row) {
+				waits := func(one driver.Holding) bool {
+					return one.Fate == driver.FateWait && p.Records[one.Index].Seq == r.Seq
 				}
-			}
-			return err
+				if slices.ContainsFunc(h, waits) {
+					r.State, r.Next = heldqueue.Wait, time.Time{}
+				}
+			}))
 		}
 	})
 }
@@ -184,14 +194,11 @@ func holdsWithoutSettling(t *testing.T) *control {
 func holdsAgain(t *testing.T) *control {
 	t.Helper()
 	return holder(t, func(s *session, c *controlSession) {
-		c.hold = func(_ context.Context, p driver.Page, n int, h []driver.Holding) error {
+		c.hold = func(ctx context.Context, p driver.Page, n int, h []driver.Holding) error {
 			s.ob.mu.Lock()
 			defer s.ob.mu.Unlock()
 			_, err := s.settle(p, n)
-			for _, one := range h {
-				s.hold(p, one, time.Now())
-			}
-			return err
+			return errors.Join(err, s.hold(ctx, p, h))
 		}
 	})
 }
@@ -199,13 +206,10 @@ func holdsAgain(t *testing.T) *control {
 func unfencedHold(t *testing.T) *control {
 	t.Helper()
 	return holder(t, func(s *session, c *controlSession) {
-		c.hold = func(_ context.Context, p driver.Page, _ int, h []driver.Holding) error {
+		c.hold = func(ctx context.Context, p driver.Page, _ int, h []driver.Holding) error {
 			s.ob.mu.Lock()
 			defer s.ob.mu.Unlock()
-			for _, one := range h {
-				s.hold(p, one, time.Now())
-			}
-			return nil
+			return s.hold(ctx, p, h)
 		}
 	})
 }
@@ -213,15 +217,10 @@ func unfencedHold(t *testing.T) *control {
 func unfencedResolve(t *testing.T) *control {
 	t.Helper()
 	return holder(t, func(s *session, c *controlSession) {
-		c.resolve = func(_ context.Context, v []driver.Verdict) ([]driver.Key, error) {
+		c.resolve = func(ctx context.Context, v []driver.Verdict) ([]driver.Key, error) {
 			s.ob.mu.Lock()
 			defer s.ob.mu.Unlock()
-			for _, one := range v {
-				if h := s.asides().find(one.Record.Seq); h != nil {
-					s.asides().become(h, one.Fate, time.Now(), one.Reason)
-				}
-			}
-			return nil, nil
+			return s.resolve(ctx, v)
 		}
 	})
 }

@@ -97,7 +97,7 @@ func TestNegativeControls_Renewals(t *testing.T) {
 				}
 				err := check.Run(t.Context(), outboxtest.Features{}, c)
 				if patient {
-					require.ErrorContains(t, err, "while Due waits: renew: did not return")
+					require.ErrorContains(t, err, "waits: renew: did not return")
 				} else {
 					require.NoError(t, err)
 				}

@@ -58,24 +58,6 @@ func (c *control) Source(group string) driver.Source {
 	return controlSource{Source: c.Outbox.Source(SourceConfig{Group: group}), c: c}
 }
 
-func (c *control) Parked(ctx context.Context, group string) ([]outboxtest.Aside, error) {
-	all, err := c.Outbox.Parked(ctx, group)
-	return asidesOf(all), err
-}
-
-func (c *control) Dead(ctx context.Context, group string) ([]outboxtest.Aside, error) {
-	all, err := c.Outbox.Dead(ctx, group)
-	return asidesOf(all), err
-}
-
-func asidesOf(all []Aside) []outboxtest.Aside {
-	out := make([]outboxtest.Aside, len(all))
-	for i, a := range all {
-		out[i] = outboxtest.Aside(a)
-	}
-	return out
-}
-
 type controlTx struct {
 	*Tx
 

@@ -2,13 +2,48 @@ package memoutbox
 
 import (
 	"context"
-	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/internal/heldqueue"
 )
 
 var _ driver.Holder = (*session)(nil)
+
+// heldOf returns what the relays of a group have set aside. The caller holds ob.mu.
+func (ob *Outbox) heldOf(group string) *heldqueue.Memory {
+	h := ob.held[group]
+	if h == nil {
+		h = heldqueue.NewMemory(group, clock, &ob.audit)
+		ob.held[group] = h
+	}
+	return h
+}
+
+// clock is not cut to what PostgreSQL keeps: a relay that waits for a time that it knows
+// would look before that of the record had come.
+func clock() time.Time {
+	return time.Now().UTC()
+}
+
+// held returns what the session's group has set aside. The caller holds ob.mu.
+func (s *session) held() *heldqueue.Memory {
+	return s.ob.heldOf(s.name)
+}
+
+func (s *session) share() heldqueue.Share {
+	return heldqueue.Share{Slots: s.slots, Slot: s.slot}
+}
+
+func (s *session) relay() heldqueue.Relay {
+	return heldqueue.Relay{Owner: ownerOf(s.name, s.epoch), Epoch: s.epoch}
+}
+
+// ownerOf names the holder of a lease.
+func ownerOf(group string, epoch int64) string {
+	return "session " + strconv.FormatInt(epoch, 10) + " of group " + group
+}
 
 // HeldKeys implements driver.Holder.
 func (s *session) HeldKeys(ctx context.Context) ([]driver.Key, error) {
@@ -17,15 +52,7 @@ func (s *session) HeldKeys(ctx context.Context) ([]driver.Key, error) {
 	if err := s.alive(ctx); err != nil {
 		return nil, err
 	}
-	var keys []driver.Key
-	seen := make(map[driver.Key]bool)
-	for _, h := range s.asides().held {
-		if key := keyOf(&h.Record); key.Key != "" && !seen[key] && s.reads(&h.Record) {
-			seen[key] = true
-			keys = append(keys, key)
-		}
-	}
-	return keys, nil
+	return heldqueue.Keys(ctx, s.held(), s.share())
 }
 
 // CountHeld implements driver.Holder.
@@ -35,13 +62,7 @@ func (s *session) CountHeld(ctx context.Context) (int, error) {
 	if err := s.alive(ctx); err != nil {
 		return 0, err
 	}
-	n := 0
-	for _, h := range s.asides().held {
-		if s.reads(&h.Record) {
-			n++
-		}
-	}
-	return n, nil
+	return s.held().Count(ctx, s.share())
 }
 
 // Hold implements driver.Holder.
@@ -51,42 +72,53 @@ func (s *session) Hold(ctx context.Context, p driver.Page, n int, holdings []dri
 	if err := s.alive(ctx); err != nil {
 		return err
 	}
-	for i, h := range holdings {
-		if h.Index < 0 || h.Index >= n || h.Fate == driver.FateDelivered || i > 0 && h.Index <= holdings[i-1].Index {
-			return fmt.Errorf("leat: hold: record %d of the first %d as %s", h.Index, n, h.Fate)
-		}
+	if err := heldqueue.CheckHoldings(n, holdings); err != nil {
+		return err
 	}
 	before, err := s.settle(p, n)
 	if err != nil {
 		return err
 	}
-	now := time.Now()
+	var fresh []driver.Holding
 	for _, h := range holdings {
 		if h.Index >= before { // else it is an earlier call's, whose answer was lost
-			s.hold(p, h, now)
+			fresh = append(fresh, h)
 		}
 	}
-	return nil
+	return s.hold(ctx, p, fresh)
 }
 
-// hold sets one record aside. The caller holds ob.mu.
-func (s *session) hold(p driver.Page, h driver.Holding, now time.Time) {
-	a := s.asides()
-	r := &held{Record: p.Records[h.Index]}
-	r.Message = clone(&r.Message)
-	r.note(h.Attempts)
-	fate, next := h.Fate, now.Add(h.RetryIn)
-	switch first := a.head(keyOf(&r.Record)); {
-	case first == nil && fate == driver.FateWait:
-		fate, next = driver.FateRetry, now // an operator has dropped what it was to follow
-	case first != nil && (fate == driver.FateRetry || fate == driver.FatePark):
-		fate = driver.FateWait
+// hold sets records of a page aside. The caller holds ob.mu.
+func (s *session) hold(ctx context.Context, p driver.Page, h []driver.Holding) error {
+	return heldqueue.Hold(ctx, s.held(), s.relay(), p.Records, h)
+}
+
+// Due implements driver.Holder.
+func (s *session) Due(ctx context.Context, limit int, except []string) ([]driver.Held, error) {
+	return s.dueWithin(ctx, limit, heldqueue.MaxDueBytes, except)
+}
+
+// dueWithin is Due with a bound on bytes.
+func (s *session) dueWithin(ctx context.Context, limit, bytes int, except []string) ([]driver.Held, error) {
+	s.ob.mu.Lock()
+	defer s.ob.mu.Unlock()
+	if err := s.alive(ctx); err != nil {
+		return nil, err
 	}
-	a.add(r)
-	a.become(r, fate, next, h.Reason)
+	return heldqueue.Due(ctx, s.held(), heldqueue.Want{Share: s.share(), Except: except, Limit: limit, Bytes: bytes})
 }
 
-// asides returns those of the group. The caller holds ob.mu.
-func (s *session) asides() *asides {
-	return s.ob.asides(s.name)
+// Resolve implements driver.Holder.
+func (s *session) Resolve(ctx context.Context, verdicts []driver.Verdict) (free []driver.Key, err error) {
+	s.ob.mu.Lock()
+	defer s.ob.mu.Unlock()
+	if err := s.alive(ctx); err != nil {
+		return nil, err
+	}
+	return s.resolve(ctx, verdicts)
+}
+
+// resolve stores verdicts. The caller holds ob.mu.
+func (s *session) resolve(ctx context.Context, verdicts []driver.Verdict) (free []driver.Key, err error) {
+	return heldqueue.Resolve(ctx, s.held(), s.relay(), verdicts)
 }

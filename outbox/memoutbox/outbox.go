@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/internal/heldqueue"
 )
 
 var _ outbox.Enqueuer = (*Outbox)(nil)
@@ -27,7 +28,8 @@ type Outbox struct {
 	locks  keyLocks
 	groups map[string]*group // by group, and slot where there are several
 	shares map[string]*sharing
-	aside  map[string]*asides
+	held   map[string]*heldqueue.Memory // by group
+	audit  heldqueue.AuditLog
 	wakes  map[chan struct{}]struct{}
 }
 
@@ -44,7 +46,7 @@ func New(cfg Config) (*Outbox, error) {
 		locks:    make(keyLocks),
 		groups:   make(map[string]*group),
 		shares:   make(map[string]*sharing),
-		aside:    make(map[string]*asides),
+		held:     make(map[string]*heldqueue.Memory),
 		wakes:    make(map[chan struct{}]struct{}),
 	}, nil
 }

@@ -104,8 +104,7 @@ func (s *Source) Acquire(ctx context.Context, ttl time.Duration) (driver.Session
 			return s.open(g, slot, ttl), nil
 		}
 		if taken == nil || left < taken.Remaining {
-			owner := "session " + strconv.FormatInt(g.epoch, 10) + " of group " + s.group
-			taken = &driver.LeaseHeldError{Owner: owner, Remaining: left}
+			taken = &driver.LeaseHeldError{Owner: ownerOf(s.group, g.epoch), Remaining: left}
 		}
 	}
 	return nil, taken

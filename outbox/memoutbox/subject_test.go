@@ -62,21 +62,3 @@ func TestRelayConformance(t *testing.T) {
 }
 
 var _ outboxtest.Admin = subject{}
-
-func (s subject) Parked(ctx context.Context, group string) ([]outboxtest.Aside, error) {
-	all, err := s.Outbox.Parked(ctx, group)
-	return asides(all), err
-}
-
-func (s subject) Dead(ctx context.Context, group string) ([]outboxtest.Aside, error) {
-	all, err := s.Outbox.Dead(ctx, group)
-	return asides(all), err
-}
-
-func asides(all []memoutbox.Aside) []outboxtest.Aside {
-	out := make([]outboxtest.Aside, len(all))
-	for i, a := range all {
-		out[i] = outboxtest.Aside(a)
-	}
-	return out
-}

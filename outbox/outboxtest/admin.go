@@ -3,51 +3,30 @@ package outboxtest
 import (
 	"context"
 
-	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/admin"
 )
 
-// Admin is implemented by a Subject whose sessions are relay.Holders: what
-// an operator sees of the records that relays have set aside, and does with them. An
-// adapter maps each method onto its own API, with any actor and reason.
+// Admin is implemented by a Subject whose sessions are driver.Holders: what an operator
+// sees of the records that relays have set aside, and does with them. The methods are the
+// outbox's own.
 type Admin interface {
-	// Parked returns the records of group that are parked, and those that wait
-	// behind a parked one of their key, ascending in Seq.
-	Parked(ctx context.Context, group string) ([]Aside, error)
+	// Redrive makes parked or dead records due again. Of a parked key the first record is
+	// due, and those behind it follow. Attempts start at 0; errors are kept.
+	Redrive(ctx context.Context, req admin.RedriveRequest) (admin.Changed, error)
 
-	// Dead returns the records of group that were set aside for good, ascending in
-	// Seq.
-	Dead(ctx context.Context, group string) ([]Aside, error)
+	// Drop drops records; a key with all that waits behind its parked record.
+	Drop(ctx context.Context, req admin.DropRequest) (admin.Changed, error)
 
-	// Skipped returns the ids of the records of group that a relay has skipped, in
-	// that order.
-	Skipped(ctx context.Context, group string) ([]string, error)
+	// SkipHead drops the first record of a parked key; the next one is due.
+	SkipHead(ctx context.Context, req admin.SkipHeadRequest) (admin.Changed, error)
 
-	// Redrive makes the first record of key, which is parked, due again; those
-	// behind it follow. Attempts start at 0; errors are kept.
-	Redrive(ctx context.Context, group string, key driver.Key) error
+	// Parked returns records that are parked, and those that wait behind a parked one of
+	// their key, ascending in Seq.
+	Parked(ctx context.Context, q admin.HeldQuery) ([]admin.HeldRecord, error)
 
-	// RedriveID does the same with one parked record, by its id.
-	RedriveID(ctx context.Context, group, id string) error
+	// Dead returns records that were given up, ascending in Seq.
+	Dead(ctx context.Context, q admin.HeldQuery) ([]admin.HeldRecord, error)
 
-	// SkipHead drops the first record of key, which is parked; the next one is due.
-	SkipHead(ctx context.Context, group string, key driver.Key) error
-
-	// Drop drops all held records of key, the first of which is parked.
-	Drop(ctx context.Context, group string, key driver.Key) error
-}
-
-// Aside is a record that a relay has set aside, as an operator sees it.
-type Aside struct {
-	outbox.Record
-
-	// Waits says that it follows an earlier record of its key.
-	Waits bool
-	// Attempts is the number of deliveries that have failed since it was held or
-	// redriven.
-	Attempts int
-	// Errors are those of all deliveries that have failed, also before a redrive.
-	Errors []string
-	// Reason says why it was parked or given up.
-	Reason string
+	// Audit returns what relays and operators did, the oldest first.
+	Audit(ctx context.Context, q admin.AuditQuery) ([]admin.AuditEntry, error)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 )
 
@@ -44,7 +45,7 @@ func parkedIsNeverDue(ctx context.Context, tr *trial) error {
 	}
 	first, second := all[0], all[1]
 	if first.Waits || !second.Waits || first.Attempts != 2 || first.Reason != "tried too often" ||
-		!slices.Equal(first.Errors, []string{"error 1", "error 2"}) || second.Attempts != 0 {
+		!slices.Equal(errorsOf(&first), []string{"error 1", "error 2"}) || second.Attempts != 0 {
 		return fmt.Errorf("parked: %+v and %+v behind it", first, second)
 	}
 	// What comes later queues up behind it.
@@ -66,10 +67,10 @@ func redriveKeepsTheOrder(ctx context.Context, tr *trial) error {
 	if err != nil {
 		return err
 	}
-	if err := s.admin.Redrive(ctx, s.group, testKey("l")); err == nil {
+	if err := s.op.redrive(ctx, ofKey(testKey("l"))); err == nil {
 		return fmt.Errorf("redrive of a key that is not parked: %w", errNoError)
 	}
-	if err := s.admin.Redrive(ctx, s.group, testKey("k")); err != nil {
+	if err := s.op.redrive(ctx, ofKey(testKey("k"))); err != nil {
 		return fmt.Errorf("redrive: %w", err)
 	}
 	due, err := s.expectDue(ctx, "a", "b", "c")
@@ -94,7 +95,7 @@ func redriveKeepsTheOrder(ctx context.Context, tr *trial) error {
 	if got := all[0]; len(got.Errors) != 3 || got.Attempts != 1 || got.Reason != "again" {
 		return fmt.Errorf("parked again: %+v, want 3 errors, 1 attempt", got)
 	}
-	if err := s.admin.RedriveID(ctx, s.group, all[0].ID); err != nil {
+	if err := s.op.redrive(ctx, admin.Selection{ID: all[0].ID}); err != nil {
 		return fmt.Errorf("redrive by id: %w", err)
 	}
 	if due, err = s.expectDue(ctx, "a", "b", "c"); err != nil {
@@ -170,7 +171,7 @@ func unorderedIsHeldAlone(ctx context.Context, tr *trial) error {
 	if err != nil {
 		return err
 	}
-	if err := s.admin.RedriveID(ctx, s.group, all[0].ID); err != nil {
+	if err := s.op.redrive(ctx, admin.Selection{ID: all[0].ID}); err != nil {
 		return fmt.Errorf("redrive by id: %w", err)
 	}
 	if due, err = s.expectDue(ctx, "a"); err != nil {
@@ -186,7 +187,7 @@ func droppedKeyHealsItself(ctx context.Context, tr *trial) error {
 	if err != nil {
 		return err
 	}
-	if err := s.admin.Drop(ctx, s.group, testKey("k")); err != nil {
+	if err := s.op.drop(ctx, ofKey(testKey("k"))); err != nil {
 		return fmt.Errorf("drop: %w", err)
 	}
 	if err := s.expectHeld(ctx); err != nil {
@@ -211,14 +212,14 @@ func skipHeadGoesOn(ctx context.Context, tr *trial) error {
 	if err != nil {
 		return err
 	}
-	if err := s.admin.SkipHead(ctx, s.group, testKey("k")); err != nil {
+	if err := s.op.skipHead(ctx, testKey("k")); err != nil {
 		return fmt.Errorf("skip the first: %w", err)
 	}
 	due, err := s.expectDue(ctx, "b", "c")
 	if err != nil {
 		return fmt.Errorf("after the first was skipped: %w", err)
 	}
-	if err := s.admin.SkipHead(ctx, s.group, testKey("k")); err == nil {
+	if err := s.op.skipHead(ctx, testKey("k")); err == nil {
 		return fmt.Errorf("skip of a record that is not parked: %w", errNoError)
 	}
 	return s.deliver(ctx, due, testKey("k"))
@@ -265,7 +266,7 @@ func deadAndSkippedGoOn(ctx context.Context, tr *trial) error {
 	if _, err := s.expectDead(ctx, "a", "b"); err != nil {
 		return err
 	}
-	skipped, err := s.admin.Skipped(ctx, s.group)
+	skipped, err := s.op.skipped(ctx)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 )
 
@@ -21,8 +22,7 @@ type setAside struct {
 	driver.Holder
 
 	reader *reader
-	admin  Admin
-	group  string
+	op     operator
 }
 
 // holder starts a session of testGroup that can set records aside.
@@ -35,15 +35,15 @@ func (tr *trial) holder(ctx context.Context) (*setAside, error) {
 }
 
 func (tr *trial) asHolder(r *reader) (*setAside, error) {
-	admin, ok := tr.Subject.(Admin)
-	if !ok {
-		return nil, errNoAdmin
+	op, err := tr.operator()
+	if err != nil {
+		return nil, err
 	}
 	h, ok := r.Session.(driver.Holder)
 	if !ok {
 		return nil, errNoHolder
 	}
-	return &setAside{Holder: h, reader: r, admin: admin, group: testGroup}, nil
+	return &setAside{Holder: h, reader: r, op: op}, nil
 }
 
 // next is a takeover of the session after its lease has run out.
@@ -147,30 +147,13 @@ func (s *setAside) expectHeld(ctx context.Context, keys ...driver.Key) error {
 }
 
 // expectParked expects these records to be parked, or to wait behind one.
-func (s *setAside) expectParked(ctx context.Context, names ...string) ([]Aside, error) {
-	return expectAside(ctx, "parked", s.group, s.admin.Parked, names)
+func (s *setAside) expectParked(ctx context.Context, names ...string) ([]admin.HeldRecord, error) {
+	return expectAside(ctx, "parked", s.op.Parked, names)
 }
 
 // expectDead expects these records to be set aside for good.
-func (s *setAside) expectDead(ctx context.Context, names ...string) ([]Aside, error) {
-	return expectAside(ctx, "dead", s.group, s.admin.Dead, names)
-}
-
-func expectAside(
-	ctx context.Context, what, group string, list func(context.Context, string) ([]Aside, error), names []string,
-) ([]Aside, error) {
-	all, err := list(ctx, group)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	records := make([]outbox.Record, len(all))
-	for i := range all {
-		records[i] = all[i].Record
-	}
-	if err := expect(records, names...); err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	return all, nil
+func (s *setAside) expectDead(ctx context.Context, names ...string) ([]admin.HeldRecord, error) {
+	return expectAside(ctx, "dead", s.op.Dead, names)
 }
 
 func testKey(key string) driver.Key {

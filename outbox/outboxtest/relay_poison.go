@@ -9,6 +9,7 @@ import (
 
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/relay"
 )
@@ -38,10 +39,10 @@ func patient(p relay.Policy) relay.Config {
 }
 
 // awaitAside waits until these records are parked, or dead.
-func awaitAside(ctx context.Context, list func(context.Context, string) ([]Aside, error), names ...string) ([]Aside, error) {
+func awaitAside(ctx context.Context, list lister, names ...string) ([]admin.HeldRecord, error) {
 	var last error
 	for {
-		all, err := expectAside(ctx, "set aside", testGroup, list, names)
+		all, err := expectAside(ctx, "set aside", list, names)
 		switch {
 		case err == nil:
 			return all, nil
@@ -61,9 +62,9 @@ func payloadsOf(log []outbox.Record, key string) []string {
 // parkedKeyWaitsForRedrive parks a key, lets another relay take over, and sends
 // the key on when an operator has redriven it.
 func parkedKeyWaitsForRedrive(ctx context.Context, tr *trial) error {
-	admin, ok := tr.Subject.(Admin)
-	if !ok {
-		return errNoAdmin
+	op, err := tr.operator()
+	if err != nil {
+		return err
 	}
 	if err := tr.commit(ctx, append(keyed("k", "a", "b", "c"), keyed("l", "x", "y")...)...); err != nil {
 		return err
@@ -74,7 +75,7 @@ func parkedKeyWaitsForRedrive(ctx context.Context, tr *trial) error {
 	if err != nil {
 		return err
 	}
-	parked, err := awaitAside(ctx, admin.Parked, "b", "c")
+	parked, err := awaitAside(ctx, op.Parked, "b", "c")
 	if err != nil {
 		return err
 	}
@@ -94,13 +95,13 @@ func parkedKeyWaitsForRedrive(ctx context.Context, tr *trial) error {
 	if _, err := broker.AwaitDistinct(ctx, 4); err != nil {
 		return err
 	}
-	if _, err := awaitAside(ctx, admin.Parked, "b", "c", "d"); err != nil {
+	if _, err := awaitAside(ctx, op.Parked, "b", "c", "d"); err != nil {
 		return errors.Join(err, fmt.Errorf("broker has %s", describe(broker.Log())))
 	}
 	if got := payloadsOf(broker.Log(), "k"); !slices.Equal(got, []string{"a"}) {
 		return fmt.Errorf("while the key is parked: broker has %v of it, want [a]", got)
 	}
-	if err := admin.Redrive(ctx, testGroup, testKey("k")); err != nil {
+	if err := op.redrive(ctx, ofKey(testKey("k"))); err != nil {
 		return fmt.Errorf("redrive: %w", err)
 	}
 	if _, err := broker.AwaitDistinct(ctx, 7); err != nil {
@@ -120,9 +121,9 @@ func parkedKeyWaitsForRedrive(ctx context.Context, tr *trial) error {
 
 // deadRecordLetsItsKeyGo gives up one record at once and one after two attempts.
 func deadRecordLetsItsKeyGo(ctx context.Context, tr *trial) error {
-	admin, ok := tr.Subject.(Admin)
-	if !ok {
-		return errNoAdmin
+	op, err := tr.operator()
+	if err != nil {
+		return err
 	}
 	if err := tr.commit(ctx, append(keyed("k", "a", "b", "c"), keyed("l", "x", "y", "z")...)...); err != nil {
 		return err
@@ -136,10 +137,10 @@ func deadRecordLetsItsKeyGo(ctx context.Context, tr *trial) error {
 	if err != nil || n != 4 {
 		return fmt.Errorf("run once: %d records acknowledged, want 4: %w", n, err)
 	}
-	if _, err := awaitAside(ctx, admin.Dead, "a", "y"); err != nil {
+	if _, err := awaitAside(ctx, op.Dead, "a", "y"); err != nil {
 		return err
 	}
-	if _, err := expectAside(ctx, "parked", testGroup, admin.Parked, nil); err != nil {
+	if _, err := expectAside(ctx, "parked", op.Parked, nil); err != nil {
 		return err
 	}
 	return tr.verify(broker.Log(), []string{"b", "c", "x", "z"})
@@ -232,13 +233,13 @@ func outageDelaysNoOtherTopic(ctx context.Context, tr *trial) error {
 
 // nothingAside expects that nothing was parked or given up.
 func (tr *trial) nothingAside(ctx context.Context) error {
-	admin, ok := tr.Subject.(Admin)
-	if !ok {
-		return errNoAdmin
+	op, err := tr.operator()
+	if err != nil {
+		return err
 	}
-	_, parked := expectAside(ctx, "parked", testGroup, admin.Parked, nil)
-	_, dead := expectAside(ctx, "dead", testGroup, admin.Dead, nil)
-	skipped, err := admin.Skipped(ctx, testGroup)
+	_, parked := expectAside(ctx, "parked", op.Parked, nil)
+	_, dead := expectAside(ctx, "dead", op.Dead, nil)
+	skipped, err := op.skipped(ctx)
 	if len(skipped) > 0 {
 		err = fmt.Errorf("skipped: %v", skipped)
 	}

@@ -67,6 +67,8 @@ func newSubject(t *testing.T) subject {
 	return subject{ob, db}
 }
 
+var _ outboxtest.Admin = subject{}
+
 // Source implements outboxtest.Subject.
 func (s subject) Source(group string) driver.Source {
 	src, err := s.Outbox.Source(pgoutbox.SourceConfig{Group: group, Start: pgoutbox.StartOldest()})

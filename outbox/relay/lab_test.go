@@ -11,6 +11,7 @@ import (
 
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/memoutbox"
 	"github.com/leat-go/leat/outbox/relay"
@@ -133,13 +134,31 @@ func (l *lab) source() *memoutbox.Source {
 // parked returns the payloads that are parked, or wait behind one that is.
 func (l *lab) parked() []string {
 	l.t.Helper()
-	all, err := l.Parked(l.t.Context(), "default")
+	all, err := l.Parked(l.t.Context(), admin.HeldQuery{Limit: 10_000})
 	require.NoError(l.t, err)
 	var payloads []string
 	for _, a := range all {
 		payloads = append(payloads, string(a.Payload))
 	}
 	return payloads
+}
+
+// redrive redrives a key of topic "t".
+func (l *lab) redrive(key string) {
+	l.t.Helper()
+	_, err := l.Redrive(l.t.Context(), admin.RedriveRequest{By: operator(), Selection: admin.Selection{Topic: "t", Key: key}})
+	require.NoError(l.t, err)
+}
+
+// drop drops a key of topic "t".
+func (l *lab) drop(key string) {
+	l.t.Helper()
+	_, err := l.Drop(l.t.Context(), admin.DropRequest{By: operator(), Selection: admin.Selection{Topic: "t", Key: key}})
+	require.NoError(l.t, err)
+}
+
+func operator() admin.By {
+	return admin.By{Actor: "ann", Reason: "test"}
 }
 
 // inLab runs a test in virtual time with a relay on a lab.

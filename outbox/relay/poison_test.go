@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/relay"
 )
 
@@ -47,7 +47,7 @@ func TestO7_PoisonCostsTheOthersOneMoreCall(t *testing.T) {
 		}
 		require.Equal(t, 1, hook.count(relay.AlarmParked))
 		l.allow("k1")
-		require.NoError(t, l.Redrive(t.Context(), "default", driver.Key{Topic: "t", Key: "k"}))
+		l.redrive("k")
 		elapse(t, 2*time.Second)
 		require.Equal(t, []string{"l1", "u1", "l2", "k1", "k2", "k3"}, l.sent())
 		require.Zero(t, r.State().Held)
@@ -102,12 +102,12 @@ func TestPolicies(t *testing.T) {
 		elapse(t, time.Hour)
 		require.ElementsMatch(t, []string{"dead.1 next", "skip.1 next"}, l.sent())
 		require.Equal(t, []string{"else bad", "else next"}, l.parked())
-		dead, err := l.Dead(t.Context(), "default")
+		dead, err := l.Dead(t.Context(), admin.HeldQuery{})
 		require.NoError(t, err)
 		require.Len(t, dead, 1)
 		require.Len(t, dead[0].Errors, 3)
 		require.Equal(t, "delivery has failed 3 times", dead[0].Reason)
-		skipped, err := l.Skipped(t.Context(), "default")
+		skipped, err := l.Audit(t.Context(), admin.AuditQuery{Action: "skip"})
 		require.NoError(t, err)
 		require.Len(t, skipped, 1)
 		require.Contains(t, hook.copy().holds, "skip skip.1 bad")
@@ -133,7 +133,7 @@ func TestO7_MaxHeld(t *testing.T) {
 		require.Equal(t, 1, hook.count(relay.AlarmHeldCap))
 		require.Empty(t, l.sent(), "l1 is behind the page")
 		l.allow("k1")
-		require.NoError(t, l.Redrive(t.Context(), "default", driver.Key{Topic: "t", Key: "k"}))
+		l.redrive("k")
 		elapse(t, 20*time.Second)
 		require.Equal(t, []string{"k1", "k2", "k3", "k4", "k5", "l1"}, l.sent())
 		stop()
@@ -148,7 +148,7 @@ func TestO7_MaxHeldAfterADrop(t *testing.T) {
 		stop := lead(t, r)
 		drop := func() {
 			for _, key := range l.parked() {
-				require.NoError(t, l.Drop(t.Context(), "default", driver.Key{Topic: "t", Key: key}))
+				l.drop(key)
 			}
 			elapse(t, time.Minute)
 		}

@@ -59,6 +59,15 @@ func (s *Source) Dead(ctx context.Context, q admin.HeldQuery) ([]admin.HeldRecor
 	return found, describe(err)
 }
 
+// Audit returns entries of the audit about the Source's group, the oldest first.
+func (s *Source) Audit(ctx context.Context, q admin.AuditQuery) ([]admin.AuditEntry, error) {
+	if err := s.ownGroup(&q.Group); err != nil {
+		return nil, err
+	}
+	found, err := s.held.Audit(ctx, s.pool, q)
+	return found, describe(err)
+}
+
 // ownGroup sets group to the Source's, and refuses another.
 func (s *Source) ownGroup(group *string) error {
 	if *group != "" && *group != s.slot.Group {
