@@ -17,6 +17,9 @@ type failure struct {
 	Epoch int64     `json:"epoch"`
 }
 
+// maxErrors is how many errors of a record are kept; the statements know it as well.
+const maxErrors = 100
+
 // maxErrorBytes bounds the text of one error. What a broker says may hold anything, and
 // a record whose error cannot be stored could never be set aside.
 const maxErrorBytes = 2000
@@ -32,8 +35,9 @@ type fates struct {
 }
 
 func (f *fates) add(fate driver.Fate, attempts []driver.Attempt, retryIn time.Duration, reason string) error {
-	all := make([]failure, len(attempts))
-	for i, a := range attempts {
+	newest := attempts[max(0, len(attempts)-maxErrors):]
+	all := make([]failure, len(newest))
+	for i, a := range newest {
 		all[i] = failure{At: a.At.UTC(), Kind: a.Kind.String(), Error: storable.AtMost(a.Error, maxErrorBytes), Epoch: f.epoch}
 	}
 	raw, err := json.Marshal(all)
@@ -41,7 +45,7 @@ func (f *fates) add(fate driver.Fate, attempts []driver.Attempt, retryIn time.Du
 		return fmt.Errorf("leat: errors of a held record: %w", err)
 	}
 	f.names = append(f.names, fate.String())
-	f.attempts = append(f.attempts, int32(len(all))) //nolint:gosec // as many as a policy allows
+	f.attempts = append(f.attempts, int32(len(attempts))) //nolint:gosec // as many as a policy allows
 	f.errors = append(f.errors, string(raw))
 	f.retryIn = append(f.retryIn, retryIn.Microseconds())
 	f.reasons = append(f.reasons, orNull(storable.AtMost(reason, maxErrorBytes)))

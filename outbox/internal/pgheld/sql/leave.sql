@@ -1,5 +1,5 @@
--- Held records that were delivered, or given up. Those that people have parked or
--- dropped meanwhile are not ours.
+-- Held records that were delivered, or given up, with the newest hundred of their errors.
+-- Those that people have parked or dropped meanwhile are not ours.
 -- $1 group, $2 epoch, $3 actor; $4 seq, $5 fate, $6 errors, $7 reason.
 WITH v AS MATERIALIZED (
     SELECT * FROM unnest($4::bigint[], $5::text[], $6::jsonb[], $7::text[]) AS v(seq, fate, more, why)
@@ -7,7 +7,11 @@ WITH v AS MATERIALIZED (
 ), gone AS (
     DELETE FROM @{_held} h USING v
     WHERE h.relay_group = $1 AND h.seq = v.seq AND h.state <> 'parked'
-    RETURNING h.*, v.fate, v.why, h.errors || v.more AS all_errors
+    RETURNING h.*, v.fate, v.why,
+              CASE WHEN jsonb_array_length(h.errors) + jsonb_array_length(v.more) <= 100 THEN h.errors || v.more
+                   ELSE (SELECT jsonb_agg(e.error ORDER BY e.n)
+                         FROM jsonb_array_elements(h.errors || v.more) WITH ORDINALITY e(error, n)
+                         WHERE e.n > jsonb_array_length(h.errors) + jsonb_array_length(v.more) - 100) END AS all_errors
 ), dead AS (
     INSERT INTO @{_dead} (relay_group, seq, errors, reason, epoch,
                           created_at, occurred_at, id, shard, id_text, topic, key, type, payload, headers)
