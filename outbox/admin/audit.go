@@ -13,6 +13,9 @@ type AuditQuery struct {
 	Since time.Time
 	// After is the No of the last entry of the page before.
 	After int64
+	// Newest returns the newest entries first.
+	// Defaults to false: the oldest first.
+	Newest bool
 	// Limit bounds the entries that are returned, 1 to 10,000.
 	// Defaults to 100.
 	Limit int

@@ -1,3 +1,3 @@
-// Package admin has the words of operators: what they see of an outbox and what they
-// ask of it, the same for every store. A store offers them as methods.
+// Package admin is what an operator sees of an outbox and asks of it, the same for every
+// store: the interface Outbox, what a store may do beyond it, and the words of both.
 package admin

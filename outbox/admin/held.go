@@ -1,9 +1,21 @@
 package admin
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/leat-go/leat/outbox"
+)
+
+// HeldState is what becomes of a held record, or of the first of its key, which it waits
+// for.
+type HeldState string
+
+const (
+	// HeldRetrying is tried again at its time.
+	HeldRetrying HeldState = "retrying"
+	// HeldParked waits for an operator.
+	HeldParked HeldState = "parked"
 )
 
 // HeldQuery selects records that were set aside. The zero value selects the first
@@ -12,6 +24,11 @@ type HeldQuery struct {
 	// Group is the relay group that has set them aside.
 	// Defaults to "default".
 	Group string
+	// State selects held records: HeldParked with those that wait behind a parked one of
+	// their key, HeldRetrying with those that wait behind one that is tried again. Dead
+	// ignores it.
+	// Defaults to both.
+	State HeldState
 	// Topic is a pattern of topics, in which * stands for any run of characters.
 	// Defaults to all topics.
 	Topic string
@@ -21,6 +38,8 @@ type HeldQuery struct {
 	// After is the Seq of the last record of the page before.
 	// Defaults to the start.
 	After int64
+	// OmitPayload leaves payloads and headers out.
+	OmitPayload bool
 	// Limit bounds the records that are returned, 1 to 10,000.
 	// Defaults to 100.
 	Limit int
@@ -32,6 +51,9 @@ func (q HeldQuery) Complete() (HeldQuery, error) {
 	if q.Limit, err = limitOr(q.Limit, 100, 10_000); err != nil {
 		return q, err
 	}
+	if q.State != "" && q.State != HeldParked && q.State != HeldRetrying {
+		return q, fmt.Errorf("%w: State = %.200q: must be %q or %q", ErrInvalidRequest, q.State, HeldParked, HeldRetrying)
+	}
 	q.Group, err = complete(q.Group, map[string]string{"Topic": q.Topic, "Key": q.Key})
 	return q, err
 }
@@ -41,6 +63,11 @@ func (q HeldQuery) Complete() (HeldQuery, error) {
 type HeldRecord struct {
 	outbox.Record
 
+	// Group is the relay group that has set it aside.
+	Group string
+	// State is that of the first held record of its key, which is its own unless it
+	// waits; empty for one that was given up.
+	State HeldState
 	// Waits is true for a record that has not failed itself: it follows a parked one of
 	// its key.
 	Waits bool

@@ -15,6 +15,8 @@ type RedriveRequest struct {
 	// Group is the relay group that has set them aside.
 	// Defaults to "default".
 	Group string
+	// DryRun returns what would be changed, and changes nothing.
+	DryRun bool
 }
 
 // Complete returns r with its defaults, or an error that wraps ErrInvalidRequest.
@@ -44,6 +46,8 @@ type SkipHeadRequest struct {
 	Group string
 	// Key is the parked key. Required.
 	Key driver.Key
+	// DryRun returns what would be dropped, and changes nothing.
+	DryRun bool
 }
 
 // Complete returns r with its defaults, or an error that wraps ErrInvalidRequest.

@@ -6,8 +6,8 @@ import (
 )
 
 // Selection selects records that were set aside, in one of three ways: those of Topic
-// and Key; those with ID; or those that pass the filter of Topics, Kind and Before,
-// each of which may be left out.
+// and Key; those with ID; or those that pass the filter of Topics, Kind, Fingerprint and
+// Before, each of which may be left out.
 type Selection struct {
 	// Topic and Key select the records of one key.
 	Topic, Key string
@@ -19,6 +19,8 @@ type Selection struct {
 	Topics string
 	// Kind is the kind of the last error, as outbox.FailureKind.String has it.
 	Kind string
+	// Fingerprint is that of the last error, as Outbox.Failures returns it.
+	Fingerprint string
 	// Before selects records that were set aside before it, by the database's clock.
 	Before time.Time
 
@@ -43,7 +45,7 @@ func (s Selection) Complete() (Selection, error) {
 		}
 	}
 	if ways != 1 {
-		return s, fmt.Errorf("%w: select by Topic and Key, by ID, or by Topics, Kind and Before", ErrInvalidRequest)
+		return s, fmt.Errorf("%w: select by Topic and Key, by ID, or by Topics, Kind, Fingerprint and Before", ErrInvalidRequest)
 	}
 	if (s.Topic == "") != (s.Key == "") {
 		return s, fmt.Errorf("%w: Topic = %.200q, Key = %.200q: a key needs both", ErrInvalidRequest, s.Topic, s.Key)
@@ -53,12 +55,12 @@ func (s Selection) Complete() (Selection, error) {
 		return s, err
 	}
 	s.Limit = limit
-	return s, checkTexts(map[string]string{"Topic": s.Topic, "Key": s.Key, "ID": s.ID, "Topics": s.Topics, "Kind": s.Kind})
+	return s, checkTexts(map[string]string{"Topic": s.Topic, "Key": s.Key, "ID": s.ID, "Topics": s.Topics, "Kind": s.Kind, "Fingerprint": s.Fingerprint})
 }
 
-// Filters reports whether s selects by Topics, Kind or Before.
+// Filters reports whether s selects by Topics, Kind, Fingerprint or Before.
 func (s Selection) Filters() bool {
-	return s.Topics != "" || s.Kind != "" || !s.Before.IsZero()
+	return s.Topics != "" || s.Kind != "" || s.Fingerprint != "" || !s.Before.IsZero()
 }
 
 // String describes the selection.
@@ -73,6 +75,6 @@ func (s Selection) String() string {
 	case s.Key != "":
 		return fmt.Sprintf("%s records of key %.200q of topic %.200q", what, s.Key, s.Topic)
 	default:
-		return fmt.Sprintf("%s records of topics %.200q, kind %.200q, before %s", what, s.Topics, s.Kind, s.Before)
+		return fmt.Sprintf("%s records of topics %.200q, kind %.200q, fingerprint %.200q, before %s", what, s.Topics, s.Kind, s.Fingerprint, s.Before)
 	}
 }

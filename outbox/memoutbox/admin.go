@@ -7,44 +7,42 @@ import (
 	"github.com/leat-go/leat/outbox/internal/heldqueue"
 )
 
-// Redrive lets the relay try parked or dead records again, from now on, with the same ids;
-// their attempts begin at 0, their errors are kept. A parked key is redriven as a whole,
-// whichever of its records is named: its first record is due, and the others follow in
-// order. A dead record comes after what its key has sent since.
-//
-// Errors: admin.ErrInvalidRequest, admin.ErrNotParked, admin.ErrBeingRetried, or that of
-// ctx. A filter that matches nothing is no error. Relays see the change at their next look,
-// within a poll.
+// Redrive implements admin.Outbox.
 func (ob *Outbox) Redrive(ctx context.Context, req admin.RedriveRequest) (admin.Changed, error) {
 	return heldqueue.Redrive(ctx, heldStore{ob}, req)
 }
 
-// Drop drops parked or dead records for good: they are never sent. A key is dropped with
-// all that waits behind its parked record. By ID, one record is dropped; if it was the
-// first of its key, the next one is due. By a filter, the parked records that match are
-// dropped, and those behind them are due. Errors as of Redrive.
+// Drop implements admin.Outbox.
 func (ob *Outbox) Drop(ctx context.Context, req admin.DropRequest) (admin.Changed, error) {
 	return heldqueue.Drop(ctx, heldStore{ob}, req)
 }
 
-// SkipHead drops the first record of a parked key; the next one is due, and the others
-// follow it in order. Errors: admin.ErrInvalidRequest; admin.ErrNotParked if nothing of the
-// key is held; admin.ErrBeingRetried if its first record is not parked; or that of ctx.
+// SkipHead implements admin.Outbox.
 func (ob *Outbox) SkipHead(ctx context.Context, req admin.SkipHeadRequest) (admin.Changed, error) {
 	return heldqueue.SkipHead(ctx, heldStore{ob}, req)
 }
 
-// Parked returns parked records and those that wait behind them, ascending in Seq.
-func (ob *Outbox) Parked(ctx context.Context, q admin.HeldQuery) ([]admin.HeldRecord, error) {
-	return heldqueue.ListParked(ctx, heldStore{ob}, q)
+// Held implements admin.Outbox.
+func (ob *Outbox) Held(ctx context.Context, q admin.HeldQuery) ([]admin.HeldRecord, error) {
+	return heldqueue.ListHeld(ctx, heldStore{ob}, q)
 }
 
-// Dead returns dead records, ascending in Seq.
+// ParkedKeys implements admin.Outbox.
+func (ob *Outbox) ParkedKeys(ctx context.Context, q admin.KeysQuery) ([]admin.ParkedKey, error) {
+	return heldqueue.ParkedKeys(ctx, heldStore{ob}, q)
+}
+
+// Failures implements admin.Outbox.
+func (ob *Outbox) Failures(ctx context.Context, q admin.FailuresQuery) ([]admin.FailureGroup, error) {
+	return heldqueue.Failures(ctx, heldStore{ob}, q)
+}
+
+// Dead implements admin.Outbox.
 func (ob *Outbox) Dead(ctx context.Context, q admin.HeldQuery) ([]admin.HeldRecord, error) {
 	return heldqueue.ListDead(ctx, heldStore{ob}, q)
 }
 
-// Audit returns entries of the audit, the oldest first.
+// Audit implements admin.Outbox.
 func (ob *Outbox) Audit(ctx context.Context, q admin.AuditQuery) ([]admin.AuditEntry, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -95,7 +95,7 @@ func TestRequestsAreChecked(t *testing.T) {
 	require.ErrorIs(t, err, admin.ErrInvalidRequest)
 	_, err = ob.Drop(t.Context(), admin.DropRequest{By: by()})
 	require.ErrorIs(t, err, admin.ErrInvalidRequest)
-	_, err = ob.Parked(t.Context(), admin.HeldQuery{Limit: -1})
+	_, err = ob.Held(t.Context(), admin.HeldQuery{Limit: -1})
 	require.ErrorIs(t, err, admin.ErrInvalidRequest)
 	_, err = ob.Audit(t.Context(), admin.AuditQuery{Limit: -1})
 	require.ErrorIs(t, err, admin.ErrInvalidRequest)
@@ -107,7 +107,7 @@ func TestRequestsAreChecked(t *testing.T) {
 	cancel()
 	_, err = ob.Drop(ended, admin.DropRequest{By: by(), Selection: admin.Selection{ID: "b"}})
 	require.ErrorIs(t, err, context.Canceled)
-	parked, err := ob.Parked(t.Context(), admin.HeldQuery{})
+	parked, err := ob.Held(t.Context(), admin.HeldQuery{State: admin.HeldParked})
 	require.NoError(t, err)
 	require.Len(t, parked, 2)
 }

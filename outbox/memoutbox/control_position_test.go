@@ -91,7 +91,7 @@ func forgetful(t *testing.T) *control {
 	c := newControl(t)
 	c.acquire = func(ctx context.Context, s *Source, ttl time.Duration) (driver.Session, error) {
 		c.mu.Lock()
-		if g := c.groups[s.group]; g != nil {
+		if g := c.groups[slotName{s.group, 0}]; g != nil {
 			g.pos = position{}
 		}
 		c.mu.Unlock()

@@ -1,11 +1,17 @@
 package memoutbox
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
 	"github.com/leat-go/leat/outbox"
 )
+
+// byDue orders messages that are not due.
+func byDue(a, b outbox.Record) int {
+	return cmp.Or(a.NotBefore.Compare(b.NotBefore), cmp.Compare(a.Seq, b.Seq))
+}
 
 // draw returns the next number of the log. The caller holds ob.mu.
 func (ob *Outbox) draw() int64 {
@@ -19,7 +25,7 @@ func (ob *Outbox) draw() int64 {
 // whenever somebody looks; a relay does so by polling. The caller holds ob.mu.
 func (ob *Outbox) promote() {
 	now := time.Now().UTC().Truncate(time.Microsecond)
-	slices.SortStableFunc(ob.later, func(a, b outbox.Record) int { return a.NotBefore.Compare(b.NotBefore) })
+	slices.SortFunc(ob.later, byDue)
 	ob.later = slices.DeleteFunc(ob.later, func(r outbox.Record) bool {
 		if r.NotBefore.After(now) || ob.locks[r.Key] != nil && r.Key != "" {
 			return false

@@ -80,6 +80,8 @@ func (tx *Tx) insert(msgs []outbox.Message) error {
 		}
 		m.NotBefore = m.NotBefore.UTC().Truncate(time.Microsecond)
 		if r := (outbox.Record{Message: m, Shard: shard(&m), CreatedAt: now}); m.NotBefore.After(now) {
+			tx.ob.laterNo++
+			r.Seq = tx.ob.laterNo
 			tx.later = append(tx.later, r)
 		} else {
 			r.NotBefore, r.Seq = time.Time{}, tx.ob.draw()

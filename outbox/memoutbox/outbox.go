@@ -2,6 +2,7 @@ package memoutbox
 
 import (
 	"sync"
+	"time"
 
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/internal/heldqueue"
@@ -23,14 +24,18 @@ type Outbox struct {
 	// transaction are neighbours. A snapshot is therefore a length of log, and a
 	// window the stretch between two of them.
 	log []outbox.Record
-	// later holds what has committed and is not due.
-	later  []outbox.Record
-	locks  keyLocks
-	groups map[string]*group // by group, and slot where there are several
-	shares map[string]*sharing
-	held   map[string]*heldqueue.Memory // by group
-	audit  heldqueue.AuditLog
-	wakes  map[chan struct{}]struct{}
+	// later holds what has committed and is not due. Its Seq is that of laterNo, which
+	// was drawn last.
+	later   []outbox.Record
+	laterNo int64
+	locks   keyLocks
+	groups  map[slotName]*group
+	maxLag  map[string]time.Duration // by group
+	paused  map[string][]string      // by group
+	shares  map[string]*sharing
+	held    map[string]*heldqueue.Memory // by group
+	audit   heldqueue.AuditLog
+	wakes   map[chan struct{}]struct{}
 }
 
 // New returns an empty outbox. It returns an error that wraps
@@ -44,7 +49,9 @@ func New(cfg Config) (*Outbox, error) {
 		cfg:      cfg,
 		preparer: outbox.Preparer{MaxPayloadBytes: cfg.MaxPayloadBytes, Injector: cfg.Injector},
 		locks:    make(keyLocks),
-		groups:   make(map[string]*group),
+		groups:   make(map[slotName]*group),
+		maxLag:   make(map[string]time.Duration),
+		paused:   make(map[string][]string),
 		shares:   make(map[string]*sharing),
 		held:     make(map[string]*heldqueue.Memory),
 		wakes:    make(map[chan struct{}]struct{}),

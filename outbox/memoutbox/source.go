@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/leat-go/leat/internal/keyhash"
@@ -50,10 +49,19 @@ func (ob *Outbox) Source(cfg SourceConfig) *Source {
 // group is the state that a slot of a group stores: its lease and its position. Outbox.mu
 // guards it.
 type group struct {
+	name        string
+	slot, slots int
+
 	epoch int64
 	held  bool
 	until time.Time
 	pos   position
+}
+
+// slotName tells the slots of all groups apart.
+type slotName struct {
+	group string
+	slot  int
 }
 
 // position says that everything in log[:from] is settled, and of the window
@@ -125,14 +133,11 @@ func (s *Source) open(g *group, slot int, ttl time.Duration) *session {
 
 // slotOf returns the state of a slot. The caller holds ob.mu.
 func (s *Source) slotOf(slot int) *group {
-	name := s.group
-	if slot > 0 {
-		name += "/" + strconv.Itoa(slot)
-	}
-	g := s.ob.groups[name]
+	at := slotName{s.group, slot}
+	g := s.ob.groups[at]
 	if g == nil {
-		g = &group{}
-		s.ob.groups[name] = g
+		g = &group{name: s.group, slot: slot, slots: s.slots}
+		s.ob.groups[at] = g
 	}
 	return g
 }

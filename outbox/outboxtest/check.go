@@ -66,7 +66,7 @@ func Checks(f Features) []Check {
 	for _, group := range [][]Check{
 		commitChecks(), inputChecks(), windowChecks(), writerChecks(), copyChecks(), orderChecks(),
 		leaseChecks(), foreignChecks(), positionChecks(), releaseChecks(), groupChecks(), wakeChecks(),
-		heldChecks(), dueChecks(),
+		heldChecks(), dueChecks(), adminChecks(),
 	} {
 		all = append(all, group...)
 	}

@@ -148,7 +148,7 @@ func (s *setAside) expectHeld(ctx context.Context, keys ...driver.Key) error {
 
 // expectParked expects these records to be parked, or to wait behind one.
 func (s *setAside) expectParked(ctx context.Context, names ...string) ([]admin.HeldRecord, error) {
-	return expectAside(ctx, "parked", s.op.Parked, names)
+	return expectAside(ctx, "parked", s.op.parked, names)
 }
 
 // expectDead expects these records to be set aside for good.

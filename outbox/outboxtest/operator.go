@@ -63,6 +63,12 @@ func (o operator) skipped(ctx context.Context) ([]string, error) {
 	return ids, err
 }
 
+// parked lists records that are parked, or wait behind one.
+func (o operator) parked(ctx context.Context, q admin.HeldQuery) ([]admin.HeldRecord, error) {
+	q.State = admin.HeldParked
+	return o.Held(ctx, q)
+}
+
 // lister is a method of Admin that lists records.
 type lister func(ctx context.Context, q admin.HeldQuery) ([]admin.HeldRecord, error)
 

@@ -75,7 +75,7 @@ func parkedKeyWaitsForRedrive(ctx context.Context, tr *trial) error {
 	if err != nil {
 		return err
 	}
-	parked, err := awaitAside(ctx, op.Parked, "b", "c")
+	parked, err := awaitAside(ctx, op.parked, "b", "c")
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func parkedKeyWaitsForRedrive(ctx context.Context, tr *trial) error {
 	if _, err := broker.AwaitDistinct(ctx, 4); err != nil {
 		return err
 	}
-	if _, err := awaitAside(ctx, op.Parked, "b", "c", "d"); err != nil {
+	if _, err := awaitAside(ctx, op.parked, "b", "c", "d"); err != nil {
 		return errors.Join(err, fmt.Errorf("broker has %s", describe(broker.Log())))
 	}
 	if got := payloadsOf(broker.Log(), "k"); !slices.Equal(got, []string{"a"}) {
@@ -140,7 +140,7 @@ func deadRecordLetsItsKeyGo(ctx context.Context, tr *trial) error {
 	if _, err := awaitAside(ctx, op.Dead, "a", "y"); err != nil {
 		return err
 	}
-	if _, err := expectAside(ctx, "parked", op.Parked, nil); err != nil {
+	if _, err := expectAside(ctx, "parked", op.parked, nil); err != nil {
 		return err
 	}
 	return tr.verify(broker.Log(), []string{"b", "c", "x", "z"})
@@ -237,7 +237,7 @@ func (tr *trial) nothingAside(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, parked := expectAside(ctx, "parked", op.Parked, nil)
+	_, parked := expectAside(ctx, "parked", op.parked, nil)
 	_, dead := expectAside(ctx, "dead", op.Dead, nil)
 	skipped, err := op.skipped(ctx)
 	if len(skipped) > 0 {

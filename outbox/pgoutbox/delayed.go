@@ -3,7 +3,6 @@ package pgoutbox
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -13,43 +12,19 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// DelayedMessage is a message that is not due yet. Its NotBefore is set.
-type DelayedMessage struct {
-	outbox.Message
-
-	// No tells messages of the same NotBefore apart, in the order of their Enqueue.
-	No int64
-
-	// CreatedAt is the database's clock when it was enqueued.
-	CreatedAt time.Time
+// Delayed implements admin.Scheduler. The error wraps outbox.ErrNotMigrated if the schema
+// is older than version 2.
+func (o *Outbox) Delayed(ctx context.Context, q admin.DelayedQuery) ([]admin.DelayedMessage, error) {
+	q, err := q.Complete()
+	if err != nil {
+		return nil, err
+	}
+	found, err := o.delayed(ctx, o.pool, q)
+	return found, describe(err)
 }
 
-// DelayedQuery selects delayed messages. The zero value selects the first hundred.
-type DelayedQuery struct {
-	// ID, Topic and Key select the messages that have them.
-	// Default to any.
-	ID, Topic, Key string
-
-	// After is the last message of the page before.
-	// Defaults to none: the first page.
-	After *DelayedMessage
-
-	// Limit bounds the page, 1 to 10,000.
-	// Defaults to 100.
-	Limit int
-}
-
-// Delayed lists messages that are not due yet, the next first. It returns an error
-// that wraps outbox.ErrInvalidConfig where the limit is out of bounds, and
-// outbox.ErrNotMigrated where the schema is older than version 2.
-func (o *Outbox) Delayed(ctx context.Context, q DelayedQuery) ([]DelayedMessage, error) {
-	if q.Limit == 0 {
-		q.Limit = 100
-	}
-	if q.Limit < 1 || q.Limit > 10_000 {
-		return nil, outbox.ConfigError("Limit", q.Limit, "must be 1 to 10000")
-	}
-	after := DelayedMessage{Message: outbox.Message{NotBefore: time.Unix(0, 0)}}
+func (o *Outbox) delayed(ctx context.Context, db querier, q admin.DelayedQuery) ([]admin.DelayedMessage, error) {
+	after := admin.DelayedMessage{Message: outbox.Message{NotBefore: time.Unix(0, 0)}}
 	if q.After != nil {
 		after = *q.After
 	}
@@ -59,52 +34,62 @@ func (o *Outbox) Delayed(ctx context.Context, q DelayedQuery) ([]DelayedMessage,
 		text := ids.Text(mapped)
 		id = &text
 	}
-	rows, err := o.pool.Query(ctx, o.sql.delayedList, after.NotBefore, after.No, textOrNull(&q.Topic), textOrNull(&q.Key), id, q.Limit)
+	rows, err := db.Query(ctx, o.sql.delayedList, after.NotBefore, after.No, textOrNull(&q.Topic), textOrNull(&q.Key), id, q.Limit)
 	if err != nil {
-		return nil, describe(err)
+		return nil, err
 	}
 	defer rows.Close()
-	var found []DelayedMessage
+	var found []admin.DelayedMessage
 	var d decoder
 	for rows.Next() {
 		var due time.Time
-		if err := d.scan(withDue{rows, &due}); err != nil {
+		if err := d.scan(withMore{rows, &due}); err != nil {
 			return nil, err
 		}
 		r := d.records[len(d.records)-1]
 		r.NotBefore = due.In(time.UTC)
-		found = append(found, DelayedMessage{Message: r.Message, No: r.Seq, CreatedAt: r.CreatedAt})
+		found = append(found, admin.DelayedMessage{Message: r.Message, No: r.Seq, CreatedAt: r.CreatedAt})
 	}
-	return found, describe(rows.Err())
+	return found, rows.Err()
 }
 
-// withDue is a row of the log with one column more.
-type withDue struct {
+// withMore is a row of the log with one column more.
+type withMore struct {
 	pgx.Rows
 
-	due *time.Time
+	more any // where it goes
 }
 
 // Scan scans the last column, too.
-func (r withDue) Scan(dest ...any) error {
-	return r.Rows.Scan(append(dest, r.due)...)
+func (r withMore) Scan(dest ...any) error {
+	return r.Rows.Scan(append(dest, r.more)...)
 }
 
-// CancelDelayed takes back the message called id, if it is not due yet, and says
-// whether there was one; if several were enqueued by that id, all of them. A message that
-// is due is in the log, or about to be, and is sent. The audit keeps who asked, and why:
-// without both, or without an id, the error wraps ErrInvalidRequest.
-func (o *Outbox) CancelDelayed(ctx context.Context, id string, by admin.By) (bool, error) {
-	if id == "" || by.Actor == "" || by.Reason == "" {
-		return false, fmt.Errorf("%w: id, Actor and Reason are required", admin.ErrInvalidRequest)
+// CancelDelayed implements admin.Scheduler.
+func (o *Outbox) CancelDelayed(ctx context.Context, req admin.CancelRequest) (admin.Changed, error) {
+	if err := req.Check(); err != nil {
+		return admin.Changed{}, err
 	}
-	mapped, canonical := ids.Map(id)
+	if req.DryRun {
+		found, err := o.delayed(ctx, o.pool, admin.DelayedQuery{ID: req.ID, Limit: 10_000})
+		var changed admin.Changed
+		for _, m := range found {
+			changed.Count++
+			changed.IDs = append(changed.IDs, m.ID)
+		}
+		return changed, describe(err)
+	}
+	mapped, canonical := ids.Map(req.ID)
 	var text *string
 	if !canonical {
-		text = &id
+		text = &req.ID
 	}
-	tag, err := o.pool.Exec(ctx, o.sql.delayedCancel, ids.Text(mapped), text, by.Actor, by.Reason)
-	return tag.RowsAffected() > 0, describe(err)
+	rows, err := o.pool.Query(ctx, o.sql.delayedCancel, ids.Text(mapped), text, req.Actor, req.Reason)
+	if err != nil {
+		return admin.Changed{}, describe(err)
+	}
+	cancelled, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	return admin.Changed{Count: len(cancelled), IDs: cancelled}, describe(err)
 }
 
 // untilDue returns how long it is until the next message is due, at most most.

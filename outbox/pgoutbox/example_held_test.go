@@ -92,13 +92,13 @@ func ExampleOutbox_Redrive() {
 }
 
 // What is parked shows why, and what waits behind it.
-func ExampleOutbox_Parked() {
+func ExampleOutbox_Held() {
 	err := onDatabase(func(ctx context.Context, _ *pgxpool.Pool, ob *pgoutbox.Outbox) error {
 		sink := &pickySink{refuse: "paid"}
 		if err := errors.Join(placeOrders(ctx, ob), relayAll(ctx, ob, sink)); err != nil {
 			return err
 		}
-		parked, err := ob.Parked(ctx, admin.HeldQuery{Topic: "ord*"})
+		parked, err := ob.Held(ctx, admin.HeldQuery{State: admin.HeldParked, Topic: "ord*"})
 		if err != nil {
 			return err
 		}

@@ -52,7 +52,7 @@ func ExampleMaintenance_Run() {
 
 // History that goes is kept elsewhere first. An error of the hook keeps it.
 func ExampleMaintenanceConfig_archive() {
-	archive := func(_ context.Context, part pgoutbox.Range, records iter.Seq2[outbox.Record, error]) error {
+	archive := func(_ context.Context, part admin.Range, records iter.Seq2[outbox.Record, error]) error {
 		n := 0
 		for _, err := range records {
 			if err != nil {
@@ -105,19 +105,19 @@ func ExampleOutbox_CancelDelayed() {
 		if err := drain(ctx, ob); err != nil {
 			return err
 		}
-		delayed, err := ob.Delayed(ctx, pgoutbox.DelayedQuery{Topic: "reminders"})
+		delayed, err := ob.Delayed(ctx, admin.DelayedQuery{Topic: "reminders"})
 		if err != nil {
 			return err
 		}
 		fmt.Println("waiting:", delayed[0].ID)
-		done, err := ob.CancelDelayed(ctx, "remind o-1", admin.By{Actor: "billing", Reason: "paid"})
-		fmt.Println("cancelled:", done)
+		done, err := ob.CancelDelayed(ctx, admin.CancelRequest{By: admin.By{Actor: "billing", Reason: "paid"}, ID: "remind o-1"})
+		fmt.Println("cancelled:", done.IDs)
 		return err
 	})
 	fmt.Println(err)
 	// Output:
 	// sent orders placed
 	// waiting: remind o-1
-	// cancelled: true
+	// cancelled: [remind o-1]
 	// <nil>
 }

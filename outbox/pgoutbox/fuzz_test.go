@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
@@ -198,7 +199,7 @@ func FuzzRangeBounds(f *testing.F) {
 		f.Add(bound, int64(1), int64(10_000_001))
 	}
 	f.Fuzz(func(t *testing.T, bound string, from, to int64) {
-		p := part{Range: Range{Table: "outbox_p7"}}
+		p := part{Range: admin.Range{Table: "outbox_p7"}}
 		if err := p.parse(bound); err != nil {
 			require.ErrorContains(t, err, "outbox_p7")
 		} else {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -13,36 +12,17 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// GroupInfo is a relay group: an independent reader of the outbox.
-type GroupInfo struct {
-	Name string
-	// Slots is the number of its slots, NextSlots the number they are being changed
-	// to; 0 where they are not.
-	Slots, NextSlots int
-	// Topics are the patterns of the topics that it reads; nil: all.
-	Topics []string
-	// MaxLag is how old its oldest unsettled message may become before the group no
-	// longer holds history back; 0: it always does.
-	MaxLag time.Duration
-	// CreatedAt is when it was first seen, by the database's clock; zero for a group that has
-	// not been written down.
-	CreatedAt time.Time
-	// Leases is the number of its slots that a relay holds now, Relays the number of
-	// relays that live.
-	Leases, Relays int
-}
-
-// Groups returns the relay groups, by name.
-func (o *Outbox) Groups(ctx context.Context) ([]GroupInfo, error) {
+// Groups implements admin.Outbox.
+func (o *Outbox) Groups(ctx context.Context) ([]admin.Group, error) {
 	rows, err := o.pool.Query(ctx, o.sql.groups)
 	if err != nil {
 		return nil, describe(err)
 	}
-	groups, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (GroupInfo, error) {
-		var g GroupInfo
+	groups, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (admin.Group, error) {
+		var g admin.Group
 		var lag *int64
 		var created *time.Time
-		err := row.Scan(&g.Name, &g.Slots, &g.NextSlots, &g.Topics, &lag, &created, &g.Leases, &g.Relays)
+		err := row.Scan(&g.Name, &g.Slots, &g.NextSlots, &g.Topics, &g.Paused, &lag, &created, &g.Leases, &g.Relays)
 		g.MaxLag = ageOf(lag)
 		if created != nil {
 			g.CreatedAt = created.In(time.UTC)
@@ -52,63 +32,105 @@ func (o *Outbox) Groups(ctx context.Context) ([]GroupInfo, error) {
 	return groups, describe(err)
 }
 
-// RemoveGroup removes a relay group for good: its position, so that it holds no
-// history back, and its held and parked records, which are never sent by it. Its
-// dead records and the audit stay. A relay that is started with the same name begins
-// anew. Errors: ErrInvalidRequest, ErrNoSuchGroup, ErrGroupActive while one of its
-// leases is held, or the database's.
-func (o *Outbox) RemoveGroup(ctx context.Context, group string, by admin.By) error {
-	return o.changeGroup(ctx, group, "remove_group", by, func(tx pgx.Tx) (map[string]any, error) {
+// Members implements admin.Outbox. A standby of a group that keeps to one slot writes
+// nothing and is not known.
+func (o *Outbox) Members(ctx context.Context, group string) ([]admin.Member, error) {
+	var members []admin.Member
+	var known bool
+	batch := &pgx.Batch{}
+	batch.Queue(o.sql.groupKnown, group).QueryRow(func(row pgx.Row) error { return row.Scan(&known, nil, nil) })
+	batch.Queue(o.sql.members, group).Query(func(rows pgx.Rows) (err error) {
+		members, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (m admin.Member, err error) {
+			var since *time.Time
+			err = row.Scan(&m.Name, &m.Slots, &m.WantedSlots, &since, &m.Until)
+			if since != nil {
+				m.Since = since.In(time.UTC)
+			}
+			m.Until = m.Until.In(time.UTC)
+			return m, err
+		})
+		return err
+	})
+	err := o.pool.SendBatch(ctx, batch).Close()
+	if err == nil && !known {
+		err = fmt.Errorf("%w: %q", admin.ErrNoSuchGroup, group)
+	}
+	return members, describe(err)
+}
+
+// RemoveGroup implements admin.GroupManager.
+func (o *Outbox) RemoveGroup(ctx context.Context, req admin.RemoveGroupRequest) (admin.Changed, error) {
+	if err := req.Check(); err != nil {
+		return admin.Changed{}, err
+	}
+	if req.DryRun {
+		changed, err := o.removable(ctx, req.Group)
+		return changed, describe(err)
+	}
+	var changed admin.Changed
+	err := o.changeGroup(ctx, req.Group, "remove_group", req.By, func(tx pgx.Tx) (map[string]any, error) {
 		var leases int
 		var owner *string
-		if err := tx.QueryRow(ctx, o.sql.groupLive, group).Scan(&leases, &owner); err != nil {
+		if err := tx.QueryRow(ctx, o.sql.groupLive, req.Group).Scan(&leases, &owner); err != nil {
 			return nil, err
 		}
 		if owner != nil {
-			return nil, fmt.Errorf("%w: %q holds a lease of %q", admin.ErrGroupActive, *owner, group)
+			return nil, fmt.Errorf("%w: %q holds a lease of %q", admin.ErrGroupActive, *owner, req.Group)
 		}
-		var known, held, members int64
-		if err := tx.QueryRow(ctx, o.sql.removeGroup, group).Scan(&known, &held, &members); err != nil {
+		var known, members int64
+		if err := tx.QueryRow(ctx, o.sql.removeGroup, req.Group).Scan(&known, &changed.Count, &members); err != nil {
 			return nil, err
 		}
 		if known == 0 {
-			return nil, fmt.Errorf("%w: %q", admin.ErrNoSuchGroup, group)
+			return nil, fmt.Errorf("%w: %q", admin.ErrNoSuchGroup, req.Group)
 		}
-		return map[string]any{"held": held}, nil
+		return map[string]any{"held": changed.Count}, nil
 	})
+	if err != nil {
+		return admin.Changed{}, err
+	}
+	return changed, nil
 }
 
-// SetMaxLag sets how old the oldest unsettled message of a relay group may become
-// before the group no longer holds history back: the messages that are dropped then
-// are lost to it. 0 means that it always does. Errors: ErrInvalidRequest,
-// ErrNoSuchGroup, or the database's.
-func (o *Outbox) SetMaxLag(ctx context.Context, group string, lag time.Duration, by admin.By) error {
-	if lag < 0 {
-		return fmt.Errorf("%w: lag = %s: must not be negative", admin.ErrInvalidRequest, lag)
+// removable returns what RemoveGroup would drop.
+func (o *Outbox) removable(ctx context.Context, group string) (changed admin.Changed, err error) {
+	var known bool
+	var owner *string
+	err = o.pool.QueryRow(ctx, o.sql.groupKnown, group).Scan(&known, &changed.Count, &owner)
+	switch {
+	case err != nil:
+	case !known:
+		err = fmt.Errorf("%w: %q", admin.ErrNoSuchGroup, group)
+	case owner != nil:
+		err = fmt.Errorf("%w: %q holds a lease of %q", admin.ErrGroupActive, *owner, group)
+	default:
+		return changed, nil
 	}
-	return o.changeGroup(ctx, group, "set_max_lag", by, func(tx pgx.Tx) (map[string]any, error) {
+	return admin.Changed{}, err
+}
+
+// SetMaxLag implements admin.GroupManager.
+func (o *Outbox) SetMaxLag(ctx context.Context, req admin.MaxLagRequest) error {
+	if err := req.Check(); err != nil {
+		return err
+	}
+	return o.changeGroup(ctx, req.Group, "set_max_lag", req.By, func(tx pgx.Tx) (map[string]any, error) {
 		var value *int64
-		if lag > 0 {
-			us := lag.Microseconds()
+		if req.MaxLag > 0 {
+			us := req.MaxLag.Microseconds()
 			value = &us
 		}
 		var name string
-		err := tx.QueryRow(ctx, o.sql.maxLag, group, value).Scan(&name)
+		err := tx.QueryRow(ctx, o.sql.maxLag, req.Group, value).Scan(&name)
 		if errors.Is(err, pgx.ErrNoRows) {
-			return nil, fmt.Errorf("%w: %q", admin.ErrNoSuchGroup, group)
+			return nil, fmt.Errorf("%w: %q", admin.ErrNoSuchGroup, req.Group)
 		}
-		return map[string]any{"max_lag": lag.String()}, err
+		return map[string]any{"max_lag": req.MaxLag.String()}, err
 	})
 }
 
 // changeGroup runs change in turn with the relays of group, and writes it down.
 func (o *Outbox) changeGroup(ctx context.Context, group, action string, by admin.By, change func(tx pgx.Tx) (map[string]any, error)) error {
-	if err := by.Check(); err != nil {
-		return err
-	}
-	if group == "" || strings.HasPrefix(group, "_") {
-		return fmt.Errorf("%w: group = %q: must be the name of a relay group", admin.ErrInvalidRequest, group)
-	}
 	err := o.held.Locked(ctx, o.pool, group, func(tx pgx.Tx) error {
 		details, err := change(tx)
 		if err != nil {

@@ -17,7 +17,7 @@ func TestGroups(t *testing.T) {
 	exec(t, h.db, `INSERT INTO leat.outbox_groups (relay_group, slots, topics) VALUES ('other', 4, '{a*,b}')
 		ON CONFLICT (relay_group) DO UPDATE SET slots = 4, topics = '{a*,b}'`)
 	exec(t, h.db, "INSERT INTO leat.outbox_leases (relay_group, slot) VALUES ('_maintenance', 0)")
-	require.NoError(t, h.ob.SetMaxLag(t.Context(), "default", 36*time.Hour, people()))
+	require.NoError(t, h.ob.SetMaxLag(t.Context(), admin.MaxLagRequest{By: people(), Group: "default", MaxLag: 36 * time.Hour}))
 	groups, err := h.ob.Groups(t.Context())
 	require.NoError(t, err)
 	require.Len(t, groups, 2)
@@ -27,12 +27,12 @@ func TestGroups(t *testing.T) {
 	require.Equal(t, []any{"other", 4, []string{"a*", "b"}, time.Duration(0), 0},
 		[]any{groups[1].Name, groups[1].Slots, groups[1].Topics, groups[1].MaxLag, groups[1].Leases})
 
-	require.NoError(t, h.ob.SetMaxLag(t.Context(), "default", 0, people()))
+	require.NoError(t, h.ob.SetMaxLag(t.Context(), admin.MaxLagRequest{By: people(), Group: "default", MaxLag: 0}))
 	require.True(t, query1[bool](t, h.db, "SELECT max_lag IS NULL FROM leat.outbox_groups WHERE relay_group = 'default'"))
-	require.ErrorIs(t, h.ob.SetMaxLag(t.Context(), "none", time.Hour, people()), admin.ErrNoSuchGroup)
-	require.ErrorIs(t, h.ob.SetMaxLag(t.Context(), "default", -1, people()), admin.ErrInvalidRequest)
-	require.ErrorIs(t, h.ob.SetMaxLag(t.Context(), "_maintenance", 1, people()), admin.ErrInvalidRequest)
-	require.ErrorIs(t, h.ob.SetMaxLag(t.Context(), "default", 1, admin.By{}), admin.ErrInvalidRequest)
+	require.ErrorIs(t, h.ob.SetMaxLag(t.Context(), admin.MaxLagRequest{By: people(), Group: "none", MaxLag: time.Hour}), admin.ErrNoSuchGroup)
+	require.ErrorIs(t, h.ob.SetMaxLag(t.Context(), admin.MaxLagRequest{By: people(), Group: "default", MaxLag: -1}), admin.ErrInvalidRequest)
+	require.ErrorIs(t, h.ob.SetMaxLag(t.Context(), admin.MaxLagRequest{By: people(), Group: "_maintenance", MaxLag: 1}), admin.ErrInvalidRequest)
+	require.ErrorIs(t, h.ob.SetMaxLag(t.Context(), admin.MaxLagRequest{By: admin.By{}, Group: "default", MaxLag: 1}), admin.ErrInvalidRequest)
 	require.Equal(t, []string{"set_max_lag", "set_max_lag"}, h.audit())
 }
 
@@ -44,11 +44,25 @@ func TestRemoveGroup(t *testing.T) {
 	put(t, h.ob, "a", "1", "2")
 	h.hold(driver.FateDead, driver.FatePark)
 	other.hold(driver.FatePark, driver.FateWait)
-	require.ErrorIs(t, h.ob.RemoveGroup(t.Context(), "default", people()), admin.ErrGroupActive)
+	remove := func(group string, dryRun bool) (admin.Changed, error) {
+		return h.ob.RemoveGroup(t.Context(), admin.RemoveGroupRequest{By: people(), Group: group, DryRun: dryRun})
+	}
+	for _, dryRun := range []bool{true, false} {
+		_, err := remove("default", dryRun)
+		require.ErrorIs(t, err, admin.ErrGroupActive)
+	}
 	require.NoError(t, h.Release(t.Context()))
-	require.NoError(t, h.ob.RemoveGroup(t.Context(), "default", people()))
-	require.ErrorIs(t, h.ob.RemoveGroup(t.Context(), "default", people()), admin.ErrNoSuchGroup)
-	require.ErrorIs(t, h.ob.RemoveGroup(t.Context(), "", people()), admin.ErrInvalidRequest)
+	for _, dryRun := range []bool{true, false} {
+		removed, err := remove("default", dryRun)
+		require.NoError(t, err)
+		require.Equal(t, admin.Changed{Count: 1}, removed)
+	}
+	for _, dryRun := range []bool{true, false} {
+		_, err := remove("default", dryRun)
+		require.ErrorIs(t, err, admin.ErrNoSuchGroup)
+		_, err = remove("", dryRun)
+		require.ErrorIs(t, err, admin.ErrInvalidRequest)
+	}
 	groups, err := h.ob.Groups(t.Context())
 	require.NoError(t, err)
 	require.Len(t, groups, 1)

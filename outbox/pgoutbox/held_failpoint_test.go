@@ -138,7 +138,7 @@ func (s *stage) aside(n int) (ids []string) {
 	defer cancel()
 	for len(ids) < n && ctx.Err() == nil {
 		s.relayOnce(source(s.t, s.ob, ""), s.sink(), relay.Config{})
-		parked, err := s.ob.Parked(s.t.Context(), admin.HeldQuery{})
+		parked, err := s.ob.Held(s.t.Context(), admin.HeldQuery{State: admin.HeldParked})
 		require.NoError(s.t, err)
 		ids = ids[:0]
 		for _, p := range parked {

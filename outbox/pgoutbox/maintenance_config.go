@@ -7,6 +7,7 @@ import (
 
 	"github.com/leat-go/leat/internal/hooks"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 )
 
 // MaintenanceConfig tunes Maintenance. The zero value is a good start: a week of
@@ -94,7 +95,7 @@ type MaintenanceConfig struct {
 
 // ArchiveFunc keeps what is about to go elsewhere. Records come in the order of Seq,
 // read as they are asked for; after an error the sequence ends.
-type ArchiveFunc func(ctx context.Context, part Range, records iter.Seq2[outbox.Record, error]) error
+type ArchiveFunc func(ctx context.Context, part admin.Range, records iter.Seq2[outbox.Record, error]) error
 
 func (c MaintenanceConfig) withDefaults() MaintenanceConfig {
 	c.Interval = orDefault(c.Interval, time.Minute)

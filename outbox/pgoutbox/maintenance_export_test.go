@@ -5,10 +5,12 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/leat-go/leat/outbox/admin"
 )
 
 // DropOnce drops a range, or fails, in one try.
-func DropOnce(ctx context.Context, m *Maintenance, part Range) error {
+func DropOnce(ctx context.Context, m *Maintenance, part admin.Range) error {
 	r := &round{Maintenance: m}
 	return m.tx(ctx, func(tx pgx.Tx) error { return r.dropIn(ctx, tx, part, nil) })
 }
@@ -35,7 +37,7 @@ func ExtendOnce(ctx context.Context, m *Maintenance) error {
 }
 
 // CloseOnce closes the range in use, if it holds a message, and a free log can be had.
-func CloseOnce(ctx context.Context, m *Maintenance) ([]Range, error) {
+func CloseOnce(ctx context.Context, m *Maintenance) ([]admin.Range, error) {
 	r := &round{Maintenance: &Maintenance{ob: m.ob, cfg: m.cfg, sql: m.sql, log: m.log}}
 	r.cfg.MaxBytes, r.sql.begun = 0, "SELECT $1::bigint IS NOT NULL AND EXISTS (SELECT FROM {range})"
 	r.cfg.MaxAge = 0

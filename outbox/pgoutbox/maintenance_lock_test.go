@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/pgerr"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
@@ -22,7 +23,7 @@ func TestO2_NobodyWaitsForARangeWithTheLogLocked(t *testing.T) {
 	m := maintenance(t, ob, cfg)
 	putMany(t, ob, 0, 12)
 	settle(t, acquire(t, ob, ""))
-	first := pgoutbox.Range{Table: "outbox_p1", From: 1, To: 11}
+	first := admin.Range{Table: "outbox_p1", From: 1, To: 11}
 	for table, change := range map[string]func(context.Context) error{
 		"outbox_p1":   func(ctx context.Context) error { return pgoutbox.DropOnce(ctx, m, first) },
 		"outbox_tail": func(ctx context.Context) error { return pgoutbox.ExtendOnce(ctx, m) },

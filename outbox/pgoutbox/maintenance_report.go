@@ -2,25 +2,12 @@ package pgoutbox
 
 import (
 	"log/slog"
-	"math"
 	"time"
+
+	"github.com/leat-go/leat/outbox/admin"
 )
 
-// Range is a part of the log: a table of its own, or in an archive of NoDDL a chunk.
-type Range struct {
-	// Table is the name of the table that holds it, without its schema.
-	Table string
-	// From is its first sequence number, To the one past its last: math.MaxInt64 where
-	// it is open-ended.
-	From, To int64
-	// Bytes is its size with its indexes, 0 where that is not known.
-	Bytes int64
-}
-
-// Open says whether the range has no end.
-func (r Range) Open() bool { return r.To == math.MaxInt64 }
-
-func (r Range) attr() slog.Attr {
+func rangeAttr(r admin.Range) slog.Attr {
 	return slog.Group("range", slog.String("table", r.Table), slog.Int64("from", r.From), slog.Int64("to", r.To))
 }
 
@@ -31,7 +18,7 @@ type MaintenanceReport struct {
 	// Added and Dropped are the ranges that the round has made and removed. Closed is the
 	// one that was in use and had become old or large enough: the sequence goes on in the
 	// next one.
-	Added, Dropped, Closed []Range
+	Added, Dropped, Closed []admin.Range
 	// Deleted is the number of messages that were deleted in chunks.
 	Deleted int64
 	// PrunedAudit and PrunedDead are the numbers of rows of the audit and of dead
@@ -82,7 +69,7 @@ type Alarm struct {
 	// against.
 	Lag, Limit time.Duration
 	// Range is the part of the log that it is about, where it is about one.
-	Range Range
+	Range admin.Range
 	// Detail is what is wrong with the position, for AlarmPositionUnusable.
 	Detail string
 }
@@ -96,7 +83,7 @@ func (a Alarm) attrs() []slog.Attr {
 		attrs = append(attrs, slog.String("group", a.Group), slog.Duration("lag", a.Lag), slog.Duration("limit", a.Limit))
 	}
 	if a.Range.Table != "" {
-		attrs = append(attrs, a.Range.attr())
+		attrs = append(attrs, rangeAttr(a.Range))
 	}
 	return attrs
 }

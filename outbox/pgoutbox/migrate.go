@@ -16,7 +16,7 @@ var migrationFiles embed.FS
 
 // relaySchema is the oldest version of the schema that the relays of this version of
 // the library work with. Its producers work with version 1, too.
-const relaySchema = 5
+const relaySchema = 6
 
 // SchemaStatus is the state of the outbox's schema.
 type SchemaStatus struct {

@@ -10,11 +10,13 @@ import (
 	"strconv"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/leat-go/leat/outbox/admin"
 )
 
 // part is a range of the log as it is in the database.
 type part struct {
-	Range
+	admin.Range
 
 	heap int64 // bytes without indexes
 }
@@ -113,7 +115,7 @@ func (r *round) ahead(ctx context.Context) error {
 // number: whether the range is in use is certain then.
 // See design 10.2.
 func (r *round) extend(ctx context.Context, tail part, n int) error {
-	var added []Range
+	var added []admin.Range
 	err := r.change(ctx, func(tx pgx.Tx) error {
 		plan, err := r.plan(ctx, tx, tail, n)
 		if err != nil {
@@ -127,7 +129,7 @@ func (r *round) extend(ctx context.Context, tail part, n int) error {
 	}
 	r.report.Added = append(r.report.Added, added...)
 	for _, a := range added {
-		r.log.InfoContext(ctx, "range added", a.attr())
+		r.log.InfoContext(ctx, "range added", rangeAttr(a))
 	}
 	return nil
 }

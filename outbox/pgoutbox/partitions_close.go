@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/leat-go/leat/outbox/admin"
 )
 
 // Retention lets go of whole ranges, so the range in use is closed once it covers this
@@ -53,7 +55,7 @@ func (r *round) closeRange(ctx context.Context) error {
 	}
 	r.last = p.To - 1
 	r.report.Closed = append(r.report.Closed, p.Range)
-	r.log.InfoContext(ctx, "range closed", p.attr())
+	r.log.InfoContext(ctx, "range closed", rangeAttr(p.Range))
 	return nil
 }
 
@@ -77,7 +79,7 @@ func (r *round) due(ctx context.Context, p part) (due bool, err error) {
 // comes first: with it there is no transaction under way that has written to the log,
 // and so none that draws a number. A sequence that contradicts the log or a position, since
 // history went back, stays where it is: that it does is what relays refuse.
-func (r *round) skipTo(ctx context.Context, tx pgx.Tx, p Range) error {
+func (r *round) skipTo(ctx context.Context, tx pgx.Tx, p admin.Range) error {
 	if _, err := tx.Exec(ctx, "LOCK TABLE ONLY "+r.ob.cfg.names().Qualified("")+" IN SHARE ROW EXCLUSIVE MODE"); err != nil {
 		return err
 	}

@@ -7,6 +7,8 @@ import (
 	"strconv"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/leat-go/leat/outbox/admin"
 )
 
 // errOutrun is returned where producers came further than a plan has allowed for.
@@ -21,7 +23,7 @@ type tailPlan struct {
 	inUse  bool
 	end    int64
 	closed string
-	ranges []Range
+	ranges []admin.Range
 	// owner owns the log, and is to own the new ranges; empty where whoever makes them
 	// is the owner.
 	owner string
@@ -53,11 +55,11 @@ func (r *round) plan(ctx context.Context, tx pgx.Tx, tail part, n int) (*tailPla
 		// One range above the sequence is room for what is written meanwhile.
 		p.inUse, p.closed = true, next()
 		p.end = (last/size+2)*size + 1
-		p.ranges = append(p.ranges, Range{Table: p.closed, From: tail.From, To: p.end})
+		p.ranges = append(p.ranges, admin.Range{Table: p.closed, From: tail.From, To: p.end})
 	}
 	from := p.end
 	for range n {
-		p.ranges = append(p.ranges, Range{Table: next(), From: from, To: from + size})
+		p.ranges = append(p.ranges, admin.Range{Table: next(), From: from, To: from + size})
 		from += size
 	}
 	return p, nil

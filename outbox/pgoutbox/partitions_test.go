@@ -12,6 +12,7 @@ import (
 	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
@@ -64,7 +65,7 @@ func TestO2_RangesAreMadeAhead(t *testing.T) {
 
 	putMany(t, ob, 1, 1)
 	report = once(t, m)
-	require.Equal(t, []pgoutbox.Range{
+	require.Equal(t, []admin.Range{
 		{Table: "outbox_p3", From: 21, To: 31}, {Table: "outbox_p4", From: 31, To: 41}, {Table: "outbox_p5", From: 41, To: 51},
 	}, report.Added)
 	require.Equal(t, []string{

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/outbox/admin"
 )
 
 // groups looks at how far behind the groups are, raises alarms, and notes who holds
@@ -123,7 +124,7 @@ func (r *round) dropRanges(ctx context.Context) error {
 		delete(r.archived, p.Table)
 		total -= p.Bytes
 		r.report.Dropped = append(r.report.Dropped, p.Range)
-		r.log.InfoContext(ctx, "range dropped", p.attr())
+		r.log.InfoContext(ctx, "range dropped", rangeAttr(p.Range))
 	}
 	return nil
 }
@@ -142,7 +143,7 @@ func (r *round) young(ctx context.Context, p part) (young bool, err error) {
 }
 
 // drop drops one range, or returns errKept where a group is not past it.
-func (r *round) drop(ctx context.Context, p Range) error {
+func (r *round) drop(ctx context.Context, p admin.Range) error {
 	if err := r.read(ctx, func(tx pgx.Tx) error { // so that no lock is taken and nothing archived in vain
 		_, err := r.losers(ctx, tx, p)
 		return err
@@ -160,7 +161,7 @@ func (r *round) drop(ctx context.Context, p Range) error {
 // transaction that commits while the DROP waits for it. So the lock comes first: SHARE
 // waits for the writers of this range and keeps new ones out. The check is the next
 // statement, READ COMMITTED, whose snapshot therefore sees what they have committed.
-func (r *round) dropIn(ctx context.Context, tx pgx.Tx, p Range, seen *string) error {
+func (r *round) dropIn(ctx context.Context, tx pgx.Tx, p admin.Range, seen *string) error {
 	if _, err := tx.Exec(ctx, r.ob.of(p.Table, "LOCK TABLE {range} IN SHARE MODE")); err != nil {
 		return err
 	}
@@ -198,7 +199,7 @@ func (r *round) dropIn(ctx context.Context, tx pgx.Tx, p Range, seen *string) er
 // losers returns the groups that have not settled all of a range and no longer hold it
 // back; errKept if one that does has not, or if there is no group at all: nobody has
 // read anything then.
-func (r *round) losers(ctx context.Context, tx pgx.Tx, p Range) ([]string, error) {
+func (r *round) losers(ctx context.Context, tx pgx.Tx, p admin.Range) ([]string, error) {
 	rows, err := tx.Query(ctx, r.ob.of(p.Table, r.sql.pins))
 	if err != nil {
 		return nil, err
@@ -222,7 +223,7 @@ func (r *round) losers(ctx context.Context, tx pgx.Tx, p Range) ([]string, error
 	return losers, err
 }
 
-func (r *round) audit(ctx context.Context, tx pgx.Tx, action, reason string, group *string, p Range) error {
+func (r *round) audit(ctx context.Context, tx pgx.Tx, action, reason string, group *string, p admin.Range) error {
 	details, err := json.Marshal(map[string]any{"table": p.Table, "from": p.From, "to": p.To, "bytes": p.Bytes})
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 )
 
 // archivePage is the number of records that an archive reads at a time.
@@ -15,7 +16,7 @@ const archivePage = 1000
 
 // archive hands the records of a range to the hook, if there is one. It returns the
 // snapshot that was taken before: what it does not see may be missing in the archive.
-func (r *round) archive(ctx context.Context, p Range) (seen *string, err error) {
+func (r *round) archive(ctx context.Context, p admin.Range) (seen *string, err error) {
 	if r.cfg.Archive == nil {
 		return nil, nil
 	}
@@ -35,7 +36,7 @@ func (r *round) archive(ctx context.Context, p Range) (seen *string, err error) 
 
 // archiveRows calls the hook. An error of a read is an error of the archive, even where
 // the hook has overlooked it.
-func (r *round) archiveRows(ctx context.Context, p Range) error {
+func (r *round) archiveRows(ctx context.Context, p admin.Range) error {
 	var failed error
 	err := r.cfg.Archive(ctx, p, r.records(ctx, p, &failed))
 	if err == nil {
@@ -49,7 +50,7 @@ func (r *round) archiveRows(ctx context.Context, p Range) error {
 
 // records reads a range page by page, each in a transaction of its own, so that no
 // snapshot is held however long the archive takes.
-func (r *round) records(ctx context.Context, p Range, failed *error) iter.Seq2[outbox.Record, error] {
+func (r *round) records(ctx context.Context, p admin.Range, failed *error) iter.Seq2[outbox.Record, error] {
 	return func(yield func(outbox.Record, error) bool) {
 		last := p.From - 1
 		for {
@@ -72,7 +73,7 @@ func (r *round) records(ctx context.Context, p Range, failed *error) iter.Seq2[o
 	}
 }
 
-func (r *round) page(ctx context.Context, p Range, last int64) ([]outbox.Record, error) {
+func (r *round) page(ctx context.Context, p admin.Range, last int64) ([]outbox.Record, error) {
 	var d decoder
 	err := r.read(ctx, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, r.ob.of(p.Table, r.sql.page), last, archivePage, p.To-1)

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/leat-go/leat/internal/wait"
+	"github.com/leat-go/leat/outbox/admin"
 )
 
 // chunk is a piece of a table that is looked at for deletion.
@@ -55,7 +56,7 @@ func (r *round) deleteChunk(ctx context.Context, table string, at int64) (c chun
 	var seen *string
 	if r.cfg.Archive != nil {
 		seen = &c.snapshot
-		if err := r.archiveRows(ctx, Range{Table: table, From: c.first, To: c.last + 1}); err != nil {
+		if err := r.archiveRows(ctx, admin.Range{Table: table, From: c.first, To: c.last + 1}); err != nil {
 			return c, 0, err
 		}
 	}
@@ -74,7 +75,7 @@ func (r *round) auditLoss(ctx context.Context, table string, deleted int64) erro
 	}
 	return r.tx(ctx, func(tx pgx.Tx) error {
 		for _, group := range r.exempt {
-			if err := r.audit(ctx, tx, "lose_history", "the group is past its max_lag", &group, Range{Table: table}); err != nil {
+			if err := r.audit(ctx, tx, "lose_history", "the group is past its max_lag", &group, admin.Range{Table: table}); err != nil {
 				return err
 			}
 		}

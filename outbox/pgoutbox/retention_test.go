@@ -13,6 +13,7 @@ import (
 
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
@@ -25,7 +26,7 @@ func atOnce() pgoutbox.MaintenanceConfig {
 }
 
 // tables are the names of ranges.
-func tables(ranges []pgoutbox.Range) []string {
+func tables(ranges []admin.Range) []string {
 	var names []string
 	for _, r := range ranges {
 		names = append(names, r.Table)
@@ -213,7 +214,7 @@ func TestO2_Archive(t *testing.T) {
 	var archived []string
 	fail := errors.New("disk full")
 	cfg := atOnce()
-	cfg.Archive = func(_ context.Context, part pgoutbox.Range, records iter.Seq2[outbox.Record, error]) error {
+	cfg.Archive = func(_ context.Context, part admin.Range, records iter.Seq2[outbox.Record, error]) error {
 		for r, err := range records {
 			if err != nil {
 				return err
@@ -254,7 +255,7 @@ func TestO2_ArchiveOfALateRow(t *testing.T) {
 	var archived []string
 	cfg := atOnce()
 	rounds := 0
-	cfg.Archive = func(ctx context.Context, part pgoutbox.Range, records iter.Seq2[outbox.Record, error]) error {
+	cfg.Archive = func(ctx context.Context, part admin.Range, records iter.Seq2[outbox.Record, error]) error {
 		for r, err := range records {
 			if err != nil {
 				return err
@@ -284,7 +285,7 @@ func TestO2_NoDDL(t *testing.T) {
 	cfg := atOnce()
 	cfg.NoDDL, cfg.DeleteChunk = true, 4
 	var archived int
-	cfg.Archive = func(_ context.Context, _ pgoutbox.Range, records iter.Seq2[outbox.Record, error]) error {
+	cfg.Archive = func(_ context.Context, _ admin.Range, records iter.Seq2[outbox.Record, error]) error {
 		for _, err := range records {
 			if err != nil {
 				return err

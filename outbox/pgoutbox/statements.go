@@ -26,11 +26,17 @@ type statements struct {
 	historyBegin, historyWindow, historyFromTime  string
 	historyFromWindow, historyPage, historyBefore string
 
-	stats, groups, groupLive, removeGroup, maxLag string
+	stats, groups, groupLive, groupKnown, removeGroup, maxLag, members string
+	groupPaused, pause                                                 string
+
+	search, searchNewest, searchSpan, searchSpanNewest, searchBounds, searchTime string
+
+	traceLog, traceGroups, pins string
 }
 
 func loadStatements(cfg Config) (statements, error) {
 	var s statements
+	var slots string
 	err := cfg.load(map[string]*string{
 		"enqueue":             &s.enqueue,
 		"enqueue_one":         &s.enqueueOne,
@@ -59,8 +65,23 @@ func loadStatements(cfg Config) (statements, error) {
 		"groups":              &s.groups,
 		"group_live":          &s.groupLive,
 		"remove_group":        &s.removeGroup,
+		"group_known":         &s.groupKnown,
 		"max_lag":             &s.maxLag,
+		"members":             &s.members,
+		"group_paused":        &s.groupPaused,
+		"pause":               &s.pause,
+		"search":              &s.search,
+		"search_newest":       &s.searchNewest,
+		"search_span":         &s.searchSpan,
+		"search_span_newest":  &s.searchSpanNewest,
+		"search_bounds":       &s.searchBounds,
+		"search_time":         &s.searchTime,
+		"trace_log":           &s.traceLog,
+		"trace_groups":        &s.traceGroups,
+		"slots":               &slots,
+		"range_pins":          &s.pins,
 	})
+	s.pins = slots + "\n" + s.pins
 	return s, err
 }
 

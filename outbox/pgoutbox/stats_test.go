@@ -11,11 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-func statsOf(t *testing.T, ob *pgoutbox.Outbox) pgoutbox.Stats {
+func statsOf(t *testing.T, ob *pgoutbox.Outbox) admin.Stats {
 	t.Helper()
 	s, err := ob.Stats(t.Context())
 	require.NoError(t, err)
@@ -29,7 +30,7 @@ func TestStats(t *testing.T) {
 	s := statsOf(t, ob)
 	require.Positive(t, s.Bytes)
 	s.Bytes = 0
-	require.Equal(t, pgoutbox.Stats{}, s, "nothing yet")
+	require.Equal(t, admin.Stats{}, s, "nothing yet")
 
 	h := holdingOf(t, ob, db, "default")
 	late := begin(t, ob, db).put("late", "late")

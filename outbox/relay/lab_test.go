@@ -134,7 +134,7 @@ func (l *lab) source() *memoutbox.Source {
 // parked returns the payloads that are parked, or wait behind one that is.
 func (l *lab) parked() []string {
 	l.t.Helper()
-	all, err := l.Parked(l.t.Context(), admin.HeldQuery{Limit: 10_000})
+	all, err := l.Held(l.t.Context(), admin.HeldQuery{State: admin.HeldParked, Limit: 10_000})
 	require.NoError(l.t, err)
 	var payloads []string
 	for _, a := range all {

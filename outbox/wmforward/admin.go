@@ -7,11 +7,8 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// Redrive lets the relay of the Source's group try records again, from now on, with
-// the same ids; the id of a malformed row is the row's uuid. A parked key is redriven as
-// a whole, in order. Errors: admin.ErrInvalidRequest, also for another group than the
-// Source's, admin.ErrNotParked, admin.ErrBeingRetried, or the database's; a filter that
-// matches nothing is no error.
+// Redrive implements admin.Outbox for the group of the Source; every request for another
+// one is refused (admin.ErrInvalidRequest). The id of a malformed row is the row's uuid.
 func (s *Source) Redrive(ctx context.Context, req admin.RedriveRequest) (admin.Changed, error) {
 	if err := s.ownGroup(&req.Group); err != nil {
 		return admin.Changed{}, err
@@ -20,8 +17,7 @@ func (s *Source) Redrive(ctx context.Context, req admin.RedriveRequest) (admin.C
 	return changed, describe(err)
 }
 
-// Drop drops parked or dead records for good: they are never sent. The audit keeps
-// their ids and errors, the forwarder's table keeps the rows. Errors as of Redrive.
+// Drop implements admin.Outbox. The forwarder's table keeps the rows.
 func (s *Source) Drop(ctx context.Context, req admin.DropRequest) (admin.Changed, error) {
 	if err := s.ownGroup(&req.Group); err != nil {
 		return admin.Changed{}, err
@@ -30,8 +26,7 @@ func (s *Source) Drop(ctx context.Context, req admin.DropRequest) (admin.Changed
 	return changed, describe(err)
 }
 
-// SkipHead drops the first record of a parked key; the others follow in order.
-// Errors as of Redrive.
+// SkipHead implements admin.Outbox.
 func (s *Source) SkipHead(ctx context.Context, req admin.SkipHeadRequest) (admin.Changed, error) {
 	if err := s.ownGroup(&req.Group); err != nil {
 		return admin.Changed{}, err
@@ -40,17 +35,16 @@ func (s *Source) SkipHead(ctx context.Context, req admin.SkipHeadRequest) (admin
 	return changed, describe(err)
 }
 
-// Parked returns the parked records of the Source's group and those that wait behind
-// them, ascending in Seq.
-func (s *Source) Parked(ctx context.Context, q admin.HeldQuery) ([]admin.HeldRecord, error) {
+// Held implements admin.Outbox.
+func (s *Source) Held(ctx context.Context, q admin.HeldQuery) ([]admin.HeldRecord, error) {
 	if err := s.ownGroup(&q.Group); err != nil {
 		return nil, err
 	}
-	found, err := s.held.Parked(ctx, s.pool, q)
+	found, err := s.held.Held(ctx, s.pool, q)
 	return found, describe(err)
 }
 
-// Dead returns the dead records of the Source's group, ascending in Seq.
+// Dead implements admin.Outbox.
 func (s *Source) Dead(ctx context.Context, q admin.HeldQuery) ([]admin.HeldRecord, error) {
 	if err := s.ownGroup(&q.Group); err != nil {
 		return nil, err
@@ -59,7 +53,25 @@ func (s *Source) Dead(ctx context.Context, q admin.HeldQuery) ([]admin.HeldRecor
 	return found, describe(err)
 }
 
-// Audit returns entries of the audit about the Source's group, the oldest first.
+// ParkedKeys implements admin.Outbox.
+func (s *Source) ParkedKeys(ctx context.Context, q admin.KeysQuery) ([]admin.ParkedKey, error) {
+	if err := s.ownGroup(&q.Group); err != nil {
+		return nil, err
+	}
+	found, err := s.held.ParkedKeys(ctx, s.pool, q)
+	return found, describe(err)
+}
+
+// Failures implements admin.Outbox.
+func (s *Source) Failures(ctx context.Context, q admin.FailuresQuery) ([]admin.FailureGroup, error) {
+	if err := s.ownGroup(&q.Group); err != nil {
+		return nil, err
+	}
+	found, err := s.held.Failures(ctx, s.pool, q)
+	return found, describe(err)
+}
+
+// Audit implements admin.Outbox.
 func (s *Source) Audit(ctx context.Context, q admin.AuditQuery) ([]admin.AuditEntry, error) {
 	if err := s.ownGroup(&q.Group); err != nil {
 		return nil, err

@@ -38,7 +38,7 @@ func TestO2_O7_RowThatCannotBeHeldIsParkedAlone(t *testing.T) {
 			var sink collector
 			runOnce(t, src, wmforward.Guard(&sink))
 			require.Equal(t, []string{"before", "after"}, sink.taken())
-			parked, err := src.Parked(t.Context(), admin.HeldQuery{})
+			parked, err := src.Held(t.Context(), admin.HeldQuery{State: admin.HeldParked})
 			require.NoError(t, err)
 			require.Len(t, parked, 1)
 			require.Contains(t, parked[0].Errors[0].Error, c.reason)

@@ -71,7 +71,7 @@ func TestO6_O7_MalformedRowIsParkedAlone(t *testing.T) {
 	runOnce(t, src, wmforward.Guard(&sink))
 	require.Equal(t, []string{"before", "after"}, sink.taken())
 
-	parked, err := src.Parked(t.Context(), admin.HeldQuery{})
+	parked, err := src.Held(t.Context(), admin.HeldQuery{State: admin.HeldParked})
 	require.NoError(t, err)
 	require.Len(t, parked, 1)
 	require.Equal(t, "row-1", parked[0].ID)

@@ -125,7 +125,7 @@ func (f *traffic) expect() {
 	require.Eventually(f.t, func() bool { return len(f.sink.first("k")) >= len(f.want) }, time.Minute, 5*time.Millisecond)
 	require.Equal(f.t, f.want, f.sink.first("k"))
 	require.Eventually(f.t, func() bool {
-		all, err := f.parking.Parked(f.t.Context(), admin.HeldQuery{Limit: 1000})
+		all, err := f.parking.Held(f.t.Context(), admin.HeldQuery{State: admin.HeldParked, Limit: 1000})
 		return err == nil && len(all) == len(f.want)/2
 	}, time.Minute, 20*time.Millisecond)
 }

@@ -15,6 +15,7 @@ type statements struct {
 	facts, probe, list, page    string
 	position, start, fence      string
 	held, safe, restore, forget string
+	stats                       string
 }
 
 // renderStatements fills in the names: @{…} of our own tables, and {log} and
@@ -38,6 +39,7 @@ func renderStatements(cfg Config) (statements, error) {
 		"safe":     &s.safe,
 		"restore":  &s.restore,
 		"forget":   &s.forget,
+		"stats":    &s.stats,
 	})
 	return s, err
 }

@@ -17,7 +17,7 @@ func Redrive(ctx context.Context, s Store, req admin.RedriveRequest) (admin.Chan
 	if err != nil {
 		return admin.Changed{}, err
 	}
-	ask := asked{by: req.By, action: "redrive", keepErrors: false}
+	ask := asked{by: req.By, action: "redrive", dryRun: req.DryRun}
 	return ask.change(ctx, s, req.Group, req.Selection, pickToRedrive, func(tx Tx, rows []Row) error {
 		again := slices.Clone(rows)
 		for i := range again {
@@ -34,7 +34,7 @@ func Drop(ctx context.Context, s Store, req admin.DropRequest) (admin.Changed, e
 	if err != nil {
 		return admin.Changed{}, err
 	}
-	ask := asked{by: req.By, action: "drop", keepErrors: true}
+	ask := asked{by: req.By, action: "drop", keepErrors: true, dryRun: req.DryRun}
 	return ask.change(ctx, s, req.Group, req.Selection, pickToDrop, func(tx Tx, rows []Row) error { return tx.Delete(ctx, rows) })
 }
 
@@ -45,7 +45,7 @@ func SkipHead(ctx context.Context, s Store, req admin.SkipHeadRequest) (admin.Ch
 		return admin.Changed{}, err
 	}
 	sel := admin.Selection{Topic: req.Key.Topic, Key: req.Key.Key}
-	ask := asked{by: req.By, action: "skip_head", keepErrors: true}
+	ask := asked{by: req.By, action: "skip_head", keepErrors: true, dryRun: req.DryRun}
 	return ask.change(ctx, s, req.Group, sel, pickHead, func(tx Tx, rows []Row) error { return tx.Delete(ctx, rows) })
 }
 
@@ -54,6 +54,7 @@ type asked struct {
 	by         admin.By
 	action     string // for the audit
 	keepErrors bool   // in the audit, since the rows go
+	dryRun     bool   // nothing is changed
 }
 
 // picker returns the rows that are selected and not dead.
@@ -64,6 +65,17 @@ type picker func(ctx context.Context, r Reader, sel admin.Selection) ([]Row, err
 func (a asked) change(
 	ctx context.Context, s Store, group string, sel admin.Selection, pick picker, apply func(tx Tx, rows []Row) error,
 ) (changed admin.Changed, err error) {
+	if a.dryRun {
+		err = s.Look(ctx, group, func(r Reader) error {
+			rows, err := selected(ctx, r, sel, pick)
+			if err != nil || len(rows) == 0 {
+				return refused(err, sel, group)
+			}
+			changed = changedOf(rows)
+			return nil
+		})
+		return changed, err
+	}
 	err = s.Change(ctx, group, func(tx Tx) error {
 		rows, err := selected(ctx, tx, sel, pick)
 		if err != nil || len(rows) == 0 {
@@ -75,10 +87,9 @@ func (a asked) change(
 		if err := tx.Note(ctx, a.entries(rows)); err != nil {
 			return err
 		}
-		changed = admin.Changed{Count: len(rows)}
+		changed = changedOf(rows)
 		var touched keySet
 		for i := range rows {
-			changed.IDs = append(changed.IDs, rows[i].ID)
 			touched.add(&rows[i])
 		}
 		_, err = settle(ctx, tx, touched.keys)
@@ -88,6 +99,14 @@ func (a asked) change(
 		return admin.Changed{}, err
 	}
 	return changed, nil
+}
+
+func changedOf(rows []Row) admin.Changed {
+	changed := admin.Changed{Count: len(rows)}
+	for i := range rows {
+		changed.IDs = append(changed.IDs, rows[i].ID)
+	}
+	return changed
 }
 
 // selected returns the rows that are selected, ascending in Seq, each once: of those that
@@ -131,6 +150,6 @@ func (a asked) entries(rows []Row) []admin.AuditEntry {
 func query(sel admin.Selection, in State) Query {
 	return Query{
 		In: []State{in}, ID: sel.ID, Line: driver.Key{Topic: sel.Topic, Key: sel.Key},
-		Topics: sel.Topics, Kind: sel.Kind, Before: sel.Before, Limit: sel.Limit,
+		Topics: sel.Topics, Kind: sel.Kind, Fingerprint: sel.Fingerprint, Before: sel.Before, Limit: sel.Limit,
 	}
 }

@@ -7,14 +7,25 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/internal/heldqueue"
-	"github.com/leat-go/leat/outbox/outboxtest"
 )
 
-var _ outboxtest.Admin = (*memory)(nil)
+// operators are the calls of admin.Outbox that are about held and dead records.
+type operators interface {
+	Held(ctx context.Context, q admin.HeldQuery) ([]admin.HeldRecord, error)
+	Dead(ctx context.Context, q admin.HeldQuery) ([]admin.HeldRecord, error)
+	ParkedKeys(ctx context.Context, q admin.KeysQuery) ([]admin.ParkedKey, error)
+	Failures(ctx context.Context, q admin.FailuresQuery) ([]admin.FailureGroup, error)
+	Redrive(ctx context.Context, req admin.RedriveRequest) (admin.Changed, error)
+	Drop(ctx context.Context, req admin.DropRequest) (admin.Changed, error)
+	SkipHead(ctx context.Context, req admin.SkipHeadRequest) (admin.Changed, error)
+}
+
+var _ operators = (*memory)(nil)
 
 // difference is where the two queues differ, or one of them breaks the invariant.
 type difference struct{ text string }
@@ -57,8 +68,8 @@ func shownDue(due []driver.Held) (all []string) {
 func shownHeld(held []admin.HeldRecord) (all []string) {
 	for i := range held {
 		h := &held[i]
-		all = append(all, fmt.Sprintf("%d %s %s %s %s %t %d %q %+v",
-			h.Seq, h.ID, h.Topic, h.Key, h.Payload, h.Waits, h.Attempts, h.Reason, h.Errors))
+		all = append(all, fmt.Sprintf("%d %s %s %s %s %s %s %t %d %q %+v",
+			h.Seq, h.ID, h.Topic, h.Key, h.Payload, h.Group, h.State, h.Waits, h.Attempts, h.Reason, h.Errors))
 	}
 	return all
 }
@@ -114,10 +125,13 @@ func (w *twins) lookAsRelay(ctx context.Context) error {
 
 // lookAsOperator compares what operators list, some pages of it.
 func (w *twins) lookAsOperator(ctx context.Context) error {
-	for _, q := range []admin.HeldQuery{{Limit: 1000}, {Topic: "orders*", Limit: 2}, {Key: "a", After: w.middle()}} {
+	for _, q := range []admin.HeldQuery{
+		{Limit: 1000}, {State: admin.HeldParked, Limit: 1000, OmitPayload: true}, {State: admin.HeldRetrying, Limit: 3},
+		{Topic: "orders*", Limit: 2}, {Key: "a", After: w.middle()},
+	} {
 		for what, list := range map[string][2]func(context.Context, admin.HeldQuery) ([]admin.HeldRecord, error){
-			"parked": {w.postgres.Parked, w.memory.Parked},
-			"dead":   {w.postgres.Dead, w.memory.Dead},
+			"held": {w.postgres.Held, w.memory.Held},
+			"dead": {w.postgres.Dead, w.memory.Dead},
 		} {
 			theirs, err := list[0](ctx, q)
 			if err != nil {
@@ -129,7 +143,43 @@ func (w *twins) lookAsOperator(ctx context.Context) error {
 			}
 		}
 	}
+	return errors.Join(w.lookAtKeys(ctx), w.lookAtFailures(ctx, false), w.lookAtFailures(ctx, true))
+}
+
+// lookAtKeys compares the parked keys, but for when they were set aside.
+func (w *twins) lookAtKeys(ctx context.Context) error {
+	for _, q := range []admin.KeysQuery{{Limit: 1000}, {Topic: "o*", After: w.middle(), Limit: 1}} {
+		theirs, err := w.postgres.ParkedKeys(ctx, q)
+		if err != nil {
+			return err
+		}
+		ours, err := w.memory.ParkedKeys(ctx, q)
+		for _, keys := range [][]admin.ParkedKey{theirs, ours} {
+			for i := range keys {
+				keys[i].Since = time.Time{}
+			}
+		}
+		if err := errors.Join(err, same("parked keys", theirs, ours)); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// lookAtFailures compares what failures have in common, but for when they were.
+func (w *twins) lookAtFailures(ctx context.Context, dead bool) error {
+	q := admin.FailuresQuery{Dead: dead}
+	theirs, err := w.postgres.Failures(ctx, q)
+	if err != nil {
+		return err
+	}
+	ours, err := w.memory.Failures(ctx, q)
+	for _, groups := range [][]admin.FailureGroup{theirs, ours} {
+		for i := range groups {
+			groups[i].First, groups[i].Last = time.Time{}, time.Time{}
+		}
+	}
+	return errors.Join(err, same("failures", theirs, ours))
 }
 
 // middle is the number of a row in the middle.

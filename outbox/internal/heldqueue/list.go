@@ -6,23 +6,22 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// ListParked returns parked records and those that wait behind a parked one of their key,
-// ascending in Seq.
-func ListParked(ctx context.Context, s Store, q admin.HeldQuery) ([]admin.HeldRecord, error) {
-	return list(ctx, s, q, func(r Reader, q admin.HeldQuery) ([]Row, error) {
-		var found []Row
+// ListHeld returns held records, ascending in Seq, each with the state of the first row of
+// its line.
+func ListHeld(ctx context.Context, s Store, q admin.HeldQuery) ([]admin.HeldRecord, error) {
+	return list(ctx, s, q, func(r Reader, q admin.HeldQuery) (found []listed, err error) {
 		for after := q.After; ; {
-			page, err := r.Select(ctx, selecting(q, after, Parked, Wait))
+			page, err := r.Select(ctx, selecting(q, after, Retry, Parked, Wait))
 			if err != nil || len(page) == 0 {
 				return found, err
 			}
-			isBlocked, err := blocked(ctx, r, page)
+			states, err := statesOf(ctx, r, page)
 			if err != nil {
 				return nil, err
 			}
 			for i := range page {
-				if page[i].State == Parked || isBlocked(&page[i]) {
-					found = append(found, page[i])
+				if q.State == "" || q.State == states[i] {
+					found = append(found, listed{page[i], states[i]})
 				}
 				if len(found) == q.Limit {
 					return found, nil
@@ -33,10 +32,34 @@ func ListParked(ctx context.Context, s Store, q admin.HeldQuery) ([]admin.HeldRe
 	})
 }
 
+// listed is a row, and the state of the first row of its line; empty if the row is dead.
+type listed struct {
+	Row
+
+	state admin.HeldState
+}
+
+// statesOf returns the states of the first rows of the lines of rows.
+func statesOf(ctx context.Context, r Reader, rows []Row) ([]admin.HeldState, error) {
+	isBlocked, err := blocked(ctx, r, rows)
+	if err != nil {
+		return nil, err
+	}
+	states := make([]admin.HeldState, len(rows))
+	for i := range rows {
+		states[i] = admin.HeldRetrying
+		if rows[i].State == Parked || isBlocked(&rows[i]) {
+			states[i] = admin.HeldParked
+		}
+	}
+	return states, nil
+}
+
 // ListDead returns dead records, ascending in Seq.
 func ListDead(ctx context.Context, s Store, q admin.HeldQuery) ([]admin.HeldRecord, error) {
-	return list(ctx, s, q, func(r Reader, q admin.HeldQuery) ([]Row, error) {
-		return r.Select(ctx, selecting(q, q.After, Dead))
+	return list(ctx, s, q, func(r Reader, q admin.HeldQuery) ([]listed, error) {
+		rows, err := r.Select(ctx, selecting(q, q.After, Dead))
+		return stateless(rows), err
 	})
 }
 
@@ -44,9 +67,17 @@ func selecting(q admin.HeldQuery, after int64, in ...State) Query {
 	return Query{In: in, Topics: q.Topic, Key: q.Key, From: after + 1, Limit: q.Limit}
 }
 
+func stateless(rows []Row) []listed {
+	all := make([]listed, len(rows))
+	for i := range rows {
+		all[i].Row = rows[i]
+	}
+	return all
+}
+
 // list returns what pick has picked, with the records.
 func list(
-	ctx context.Context, s Store, q admin.HeldQuery, pick func(r Reader, q admin.HeldQuery) ([]Row, error),
+	ctx context.Context, s Store, q admin.HeldQuery, pick func(r Reader, q admin.HeldQuery) ([]listed, error),
 ) (all []admin.HeldRecord, err error) {
 	q, err = q.Complete()
 	if err != nil {
@@ -54,25 +85,61 @@ func list(
 	}
 	err = s.Look(ctx, q.Group, func(r Reader) error {
 		rows, err := pick(r, q)
-		if err != nil || len(rows) == 0 {
-			return err
+		if err == nil {
+			all, err = recordsOf(ctx, r, q.Group, rows)
 		}
-		records, err := r.Records(ctx, rows)
-		if err != nil {
-			return err
-		}
-		rowOf := make(map[int64]*Row, len(rows))
-		for i := range rows {
-			rowOf[rows[i].Seq] = &rows[i]
-		}
-		for i := range records {
-			row := rowOf[records[i].Seq]
-			all = append(all, admin.HeldRecord{
-				Record: records[i], Waits: row.State == Wait,
-				Attempts: row.Attempts, Errors: row.Errors, Reason: row.Reason, Since: row.Since,
-			})
-		}
-		return nil
+		return err
 	})
+	if q.OmitPayload {
+		for i := range all {
+			all[i].Payload, all[i].Headers = nil, nil
+		}
+	}
 	return all, err
+}
+
+// recordsOf returns rows with their records, ascending in Seq.
+func recordsOf(ctx context.Context, r Reader, group string, rows []listed) ([]admin.HeldRecord, error) {
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	bare := make([]Row, len(rows))
+	rowOf := make(map[int64]*listed, len(rows))
+	for i := range rows {
+		bare[i], rowOf[rows[i].Seq] = rows[i].Row, &rows[i]
+	}
+	records, err := r.Records(ctx, bare)
+	all := make([]admin.HeldRecord, len(records))
+	for i := range records {
+		row := rowOf[records[i].Seq]
+		all[i] = admin.HeldRecord{
+			Record: records[i], Group: group, State: row.state, Waits: row.State == Wait,
+			Attempts: row.Attempts, Errors: row.Errors, Reason: row.Reason, Since: row.Since,
+		}
+	}
+	return all, err
+}
+
+// ByID returns the held and the dead records of a group with an id.
+func ByID(ctx context.Context, r Reader, group, id string) (held, dead []admin.HeldRecord, err error) {
+	rows, err := r.Select(ctx, Query{In: []State{Retry, Wait, Parked}, ID: id})
+	if err != nil {
+		return nil, nil, err
+	}
+	states, err := statesOf(ctx, r, rows)
+	if err != nil {
+		return nil, nil, err
+	}
+	found := stateless(rows)
+	for i := range found {
+		found[i].state = states[i]
+	}
+	if held, err = recordsOf(ctx, r, group, found); err != nil {
+		return nil, nil, err
+	}
+	if rows, err = r.Select(ctx, Query{In: []State{Dead}, ID: id}); err != nil {
+		return nil, nil, err
+	}
+	dead, err = recordsOf(ctx, r, group, stateless(rows))
+	return held, dead, err
 }

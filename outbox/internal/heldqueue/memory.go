@@ -94,7 +94,7 @@ func (m *Memory) Note(ctx context.Context, entries []admin.AuditEntry) error {
 	}
 	for _, e := range entries {
 		e.Group, e.At = m.group, m.clock()
-		m.audit.add(e)
+		m.audit.Add(e)
 	}
 	return nil
 }

@@ -12,31 +12,42 @@ type AuditLog struct {
 	entries []admin.AuditEntry
 }
 
-// add stores e under the next number.
-func (l *AuditLog) add(e admin.AuditEntry) {
+// Add stores e under the next number.
+func (l *AuditLog) Add(e admin.AuditEntry) {
 	e.No = int64(len(l.entries)) + 1
 	l.entries = append(l.entries, e)
 }
 
-// List returns the entries that q selects, the oldest first. The error wraps
-// admin.ErrInvalidRequest.
+// List returns the entries that q selects. The error wraps admin.ErrInvalidRequest.
 func (l *AuditLog) List(q admin.AuditQuery) ([]admin.AuditEntry, error) {
 	q, err := q.Complete()
 	if err != nil {
 		return nil, err
 	}
 	var found []admin.AuditEntry
-	for _, e := range l.entries {
+	for i := range l.entries {
+		e := l.entries[i]
+		if q.Newest {
+			e = l.entries[len(l.entries)-1-i]
+		}
 		if len(found) == q.Limit {
 			break
 		}
-		if e.No > q.After && !e.At.Before(q.Since) && like(e.Group, q.Group) && like(e.Action, q.Action) &&
+		if after(&e, q) && !e.At.Before(q.Since) && like(e.Group, q.Group) && like(e.Action, q.Action) &&
 			like(e.Topic, q.Topic) && like(e.Key, q.Key) && like(e.ID, q.ID) {
 			e.Details = bytes.Clone(e.Details)
 			found = append(found, e)
 		}
 	}
 	return found, nil
+}
+
+// after reports whether e lies behind the page before.
+func after(e *admin.AuditEntry, q admin.AuditQuery) bool {
+	if q.Newest {
+		return q.After == 0 || e.No < q.After
+	}
+	return e.No > q.After
 }
 
 // like reports whether have is what is wanted, if anything is.

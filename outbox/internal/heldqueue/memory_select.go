@@ -101,6 +101,8 @@ func (q *Query) matches(k *kept) bool {
 		return false
 	case q.Topics != "" && !topics.Match(q.Topics, k.Key.Topic):
 		return false
+	case q.Fingerprint != "" && q.Fingerprint != k.fingerprint():
+		return false
 	case q.Kind != "" && (len(k.Errors) == 0 || k.Errors[len(k.Errors)-1].Kind != q.Kind):
 		return false
 	}

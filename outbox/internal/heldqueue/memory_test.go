@@ -87,9 +87,19 @@ func (m *memory) SkipHead(ctx context.Context, req admin.SkipHeadRequest) (admin
 	return heldqueue.SkipHead(ctx, m, req)
 }
 
-// Parked is of the operator's methods.
-func (m *memory) Parked(ctx context.Context, q admin.HeldQuery) ([]admin.HeldRecord, error) {
-	return heldqueue.ListParked(ctx, m, q)
+// Held is of the operator's methods.
+func (m *memory) Held(ctx context.Context, q admin.HeldQuery) ([]admin.HeldRecord, error) {
+	return heldqueue.ListHeld(ctx, m, q)
+}
+
+// ParkedKeys is of the operator's methods.
+func (m *memory) ParkedKeys(ctx context.Context, q admin.KeysQuery) ([]admin.ParkedKey, error) {
+	return heldqueue.ParkedKeys(ctx, m, q)
+}
+
+// Failures is of the operator's methods.
+func (m *memory) Failures(ctx context.Context, q admin.FailuresQuery) ([]admin.FailureGroup, error) {
+	return heldqueue.Failures(ctx, m, q)
 }
 
 // Dead is of the operator's methods.

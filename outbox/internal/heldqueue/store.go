@@ -104,6 +104,9 @@ type Query struct {
 	Topics string
 	// Kind is that of the last error.
 	Kind string
+	// Fingerprint is that of the last error, or of the reason if there was none, as
+	// admin.Fingerprint has it.
+	Fingerprint string
 	// Before is the time before which the row's Since is.
 	Before time.Time
 	// Share is the slot's part.

@@ -9,7 +9,6 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/internal/heldqueue"
-	"github.com/leat-go/leat/outbox/outboxtest"
 )
 
 // twins are the queue in PostgreSQL's SQL and the one in Go, which do the same.
@@ -132,7 +131,7 @@ func (w *twins) ask(ctx context.Context, s *step) error {
 	return errors.Join(same("answer", kindOf(refusal), kindOf(err)), same("changed", theirs, ours))
 }
 
-func ask(ctx context.Context, a outboxtest.Admin, s *step, sel admin.Selection) (admin.Changed, error) {
+func ask(ctx context.Context, a operators, s *step, sel admin.Selection) (admin.Changed, error) {
 	switch s.Do {
 	case "redrive":
 		return a.Redrive(ctx, admin.RedriveRequest{By: s.by(), Group: group, Selection: sel})

@@ -18,7 +18,7 @@ func (s *Statements) Redrive(ctx context.Context, db pglease.Beginner, req admin
 	if err != nil {
 		return admin.Changed{}, err
 	}
-	return s.change(ctx, db, req.Group, req.Selection, s.pickToRedrive, func(tx pgx.Tx, seqs []int64, dead bool) (pgx.Rows, error) {
+	return s.change(ctx, db, req.Group, req.Selection, req.DryRun, s.pickToRedrive, func(tx pgx.Tx, seqs []int64, dead bool) (pgx.Rows, error) {
 		if dead {
 			return tx.Query(ctx, s.redriveDead, req.Group, seqs, req.Actor, req.Reason)
 		}
@@ -33,7 +33,7 @@ func (s *Statements) Drop(ctx context.Context, db pglease.Beginner, req admin.Dr
 	if err != nil {
 		return admin.Changed{}, err
 	}
-	return s.change(ctx, db, req.Group, req.Selection, s.pickToDrop, func(tx pgx.Tx, seqs []int64, dead bool) (pgx.Rows, error) {
+	return s.change(ctx, db, req.Group, req.Selection, req.DryRun, s.pickToDrop, func(tx pgx.Tx, seqs []int64, dead bool) (pgx.Rows, error) {
 		if dead {
 			return tx.Query(ctx, s.dropDead, req.Group, seqs, req.Actor, req.Reason, "drop")
 		}
@@ -48,7 +48,7 @@ func (s *Statements) SkipHead(ctx context.Context, db pglease.Beginner, req admi
 		return admin.Changed{}, err
 	}
 	sel := admin.Selection{Topic: req.Key.Topic, Key: req.Key.Key}
-	return s.change(ctx, db, req.Group, sel, s.pickHead, func(tx pgx.Tx, seqs []int64, _ bool) (pgx.Rows, error) {
+	return s.change(ctx, db, req.Group, sel, req.DryRun, s.pickHead, func(tx pgx.Tx, seqs []int64, _ bool) (pgx.Rows, error) {
 		return tx.Query(ctx, s.drop, req.Group, seqs, req.Actor, req.Reason, "skip_head")
 	})
 }
@@ -58,35 +58,24 @@ type picker func(ctx context.Context, tx pgx.Tx, group string, sel admin.Selecti
 
 // change picks, applies what was asked for, and puts the keys right, in one transaction.
 func (s *Statements) change(
-	ctx context.Context, db pglease.Beginner, group string, sel admin.Selection, pick picker,
+	ctx context.Context, db pglease.Beginner, group string, sel admin.Selection, dryRun bool, pick picker,
 	apply func(tx pgx.Tx, seqs []int64, dead bool) (pgx.Rows, error),
-) (admin.Changed, error) {
-	var changed admin.Changed
-	err := s.Locked(ctx, db, group, func(tx pgx.Tx) error {
-		var seqs []int64
-		var err error
-		if !sel.Dead {
-			seqs, err = pick(ctx, tx, group, sel)
-		}
-		dead := err == nil && len(seqs) == 0 && (sel.Dead || sel.ID != "")
-		if dead {
-			seqs, err = s.pickDeadOnes(ctx, tx, group, sel)
-		}
-		if err != nil {
+) (changed admin.Changed, err error) {
+	if dryRun {
+		err = s.looking(ctx, db, func(tx pgx.Tx) error {
+			changed, _, err = s.selected(ctx, tx, group, sel, pick, func(tx pgx.Tx, seqs []int64, dead bool) (pgx.Rows, error) {
+				if dead {
+					return tx.Query(ctx, s.lookDead, group, seqs)
+				}
+				return tx.Query(ctx, s.look, group, seqs)
+			})
 			return err
-		}
-		if len(seqs) == 0 {
-			if sel.Filters() {
-				return nil
-			}
-			return fmt.Errorf("%w: %s of group %q", admin.ErrNotParked, sel, group)
-		}
-		rows, err := apply(tx, seqs, dead)
-		if err != nil {
-			return err
-		}
+		})
+		return changed, err
+	}
+	err = s.Locked(ctx, db, group, func(tx pgx.Tx) error {
 		var touched keySet
-		if changed, touched, err = collectChanged(rows); err != nil {
+		if changed, touched, err = s.selected(ctx, tx, group, sel, pick, apply); err != nil || changed.Count == 0 {
 			return err
 		}
 		_, err = tx.Exec(ctx, s.settle, group, touched.topics, touched.keys)
@@ -96,6 +85,42 @@ func (s *Statements) change(
 		return admin.Changed{}, err
 	}
 	return changed, nil
+}
+
+// looking runs work in a transaction that can write nothing and keeps no relay waiting.
+func (s *Statements) looking(ctx context.Context, db pglease.Beginner, work func(tx pgx.Tx) error) error {
+	return pgx.BeginTxFunc(ctx, db, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, work)
+}
+
+// selected applies what was asked for to the records that are selected, and returns them
+// with their keys.
+func (s *Statements) selected(
+	ctx context.Context, tx pgx.Tx, group string, sel admin.Selection, pick picker,
+	apply func(tx pgx.Tx, seqs []int64, dead bool) (pgx.Rows, error),
+) (admin.Changed, keySet, error) {
+	var seqs []int64
+	var err error
+	if !sel.Dead {
+		seqs, err = pick(ctx, tx, group, sel)
+	}
+	dead := err == nil && len(seqs) == 0 && (sel.Dead || sel.ID != "")
+	if dead {
+		seqs, err = s.pickDeadOnes(ctx, tx, group, sel)
+	}
+	if err != nil {
+		return admin.Changed{}, keySet{}, err
+	}
+	if len(seqs) == 0 {
+		if sel.Filters() {
+			return admin.Changed{}, keySet{}, nil
+		}
+		return admin.Changed{}, keySet{}, fmt.Errorf("%w: %s of group %q", admin.ErrNotParked, sel, group)
+	}
+	rows, err := apply(tx, seqs, dead)
+	if err != nil {
+		return admin.Changed{}, keySet{}, err
+	}
+	return collectChanged(rows)
 }
 
 func collectChanged(rows pgx.Rows) (admin.Changed, keySet, error) {

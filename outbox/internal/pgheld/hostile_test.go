@@ -74,6 +74,7 @@ func TestN4_WhatTheLogHoldsCanBeSetAside(t *testing.T) {
 	b := newBench(t)
 	ctx := t.Context()
 	all := admin.HeldQuery{Limit: 1000}
+	parked := admin.HeldQuery{State: admin.HeldParked, Limit: 1000}
 	byFilter := admin.Selection{Topics: "*", Limit: 1000}
 	rapid.Check(t, func(rt *rapid.T) {
 		for _, table := range []string{"held", "dead"} {
@@ -93,7 +94,7 @@ func TestN4_WhatTheLogHoldsCanBeSetAside(t *testing.T) {
 		}
 		require.NoError(rt, b.Hold(ctx, b.conn, b.lease, b.to(b.last), page, h))
 
-		listed, err := b.Parked(ctx, b.conn, all)
+		listed, err := b.Held(ctx, b.conn, parked)
 		require.NoError(rt, err)
 		for _, l := range listed {
 			requireSame(rt, given[l.Seq], l)

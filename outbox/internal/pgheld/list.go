@@ -3,6 +3,7 @@ package pgheld
 import (
 	"context"
 	"encoding/json"
+	"math"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -15,35 +16,77 @@ type Queryer interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
-// Parked lists parked records and those that wait behind them, ascending.
-func (s *Statements) Parked(ctx context.Context, db Queryer, q admin.HeldQuery) ([]admin.HeldRecord, error) {
-	return list(ctx, db, s.listParked, q)
+// Held lists held records, ascending.
+func (s *Statements) Held(ctx context.Context, db Queryer, q admin.HeldQuery) ([]admin.HeldRecord, error) {
+	return list(ctx, db, s.listHeld, storedState(q.State), q)
 }
 
 // Dead lists dead records, ascending.
 func (s *Statements) Dead(ctx context.Context, db Queryer, q admin.HeldQuery) ([]admin.HeldRecord, error) {
-	return list(ctx, db, s.listDead, q)
+	return list(ctx, db, s.listDead, nil, q)
 }
 
-func list(ctx context.Context, db Queryer, sql string, q admin.HeldQuery) ([]admin.HeldRecord, error) {
+// storedState returns state as the table has it; nil for any.
+func storedState(state admin.HeldState) *string {
+	if state == admin.HeldRetrying {
+		return new(stateRetry)
+	}
+	return orNull(string(state))
+}
+
+func list(ctx context.Context, db Queryer, sql string, state *string, q admin.HeldQuery) ([]admin.HeldRecord, error) {
 	q, err := q.Complete()
 	if err != nil {
 		return nil, err
 	}
-	rows, err := db.Query(ctx, sql, q.Group, like(q.Topic), orNull(q.Key), q.After, q.Limit)
+	rows, err := db.Query(ctx, sql, q.Group, state, like(q.Topic), orNull(q.Key), q.After, q.OmitPayload, q.Limit)
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, func(found pgx.CollectableRow) (h admin.HeldRecord, err error) {
-		var r row
-		var state, raw string
-		if err := found.Scan(append(r.scans(), &h.Attempts, &state, &raw, &h.Reason, &h.Since)...); err != nil {
-			return h, err
+	return pgx.CollectRows(rows, func(found pgx.CollectableRow) (admin.HeldRecord, error) {
+		h, err := scanHeld(found)
+		h.Group = q.Group
+		if q.OmitPayload {
+			h.Payload = nil
 		}
-		h.Record, h.Waits, h.Since = r.record(), state == stateWaits, h.Since.In(time.UTC)
-		h.Errors, err = failuresOf(raw)
 		return h, err
 	})
+}
+
+// scanHeld reads a row of a list, and what more there is of it.
+func scanHeld(found pgx.CollectableRow, more ...any) (h admin.HeldRecord, err error) {
+	var r row
+	var raw string
+	places := append(r.scans(), &h.Attempts, &h.State, &h.Waits, &raw, &h.Reason, &h.Since)
+	if err := found.Scan(append(places, more...)...); err != nil {
+		return h, err
+	}
+	if h.State == stateRetry {
+		h.State = admin.HeldRetrying
+	}
+	h.Record, h.Since = r.record(), h.Since.In(time.UTC)
+	h.Errors, err = failuresOf(raw)
+	return h, err
+}
+
+// ByID lists the held and the dead records with an id, of all groups.
+func (s *Statements) ByID(ctx context.Context, db Queryer, id string) (held, dead []admin.HeldRecord, err error) {
+	for sql, found := range map[string]*[]admin.HeldRecord{s.traceHeld: &held, s.traceDead: &dead} {
+		rows, err := db.Query(ctx, sql, idArgs(admin.Selection{ID: id})...)
+		if err != nil {
+			return nil, nil, err
+		}
+		*found, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (admin.HeldRecord, error) {
+			var group string
+			h, err := scanHeld(row, &group)
+			h.Group = group
+			return h, err
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	return held, dead, nil
 }
 
 func failuresOf(raw string) ([]admin.Failure, error) {
@@ -58,7 +101,45 @@ func failuresOf(raw string) ([]admin.Failure, error) {
 	return all, nil
 }
 
-// Audit lists entries of the audit, the oldest first.
+// ParkedKeys lists parked keys, ascending in the place of their first record.
+func (s *Statements) ParkedKeys(ctx context.Context, db Queryer, q admin.KeysQuery) ([]admin.ParkedKey, error) {
+	q, err := q.Complete()
+	if err != nil {
+		return nil, err
+	}
+	rows, err := db.Query(ctx, s.listKeys, q.Group, like(q.Topic), q.After, q.Limit)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (k admin.ParkedKey, err error) {
+		err = row.Scan(&k.Key.Topic, &k.Key.Key, &k.Seq, &k.ID, &k.Records, &k.Attempts, &k.Reason, &k.LastError, &k.LastKind, &k.Since)
+		k.Since = k.Since.In(time.UTC)
+		return k, err
+	})
+}
+
+// Failures lists what parked or dead records have failed of, the most frequent first.
+func (s *Statements) Failures(ctx context.Context, db Queryer, q admin.FailuresQuery) ([]admin.FailureGroup, error) {
+	q, err := q.Complete()
+	if err != nil {
+		return nil, err
+	}
+	sql := s.listFailures
+	if q.Dead {
+		sql = s.listFailuresDead
+	}
+	rows, err := db.Query(ctx, sql, q.Group, like(q.Topic), q.Limit)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (admin.FailureGroup, error) {
+		f, err := pgx.RowToStructByPos[admin.FailureGroup](row)
+		f.First, f.Last = f.First.In(time.UTC), f.Last.In(time.UTC)
+		return f, err
+	})
+}
+
+// Audit lists entries of the audit.
 func (s *Statements) Audit(ctx context.Context, db Queryer, q admin.AuditQuery) ([]admin.AuditEntry, error) {
 	q, err := q.Complete()
 	if err != nil {
@@ -68,8 +149,15 @@ func (s *Statements) Audit(ctx context.Context, db Queryer, q admin.AuditQuery) 
 	if !q.Since.IsZero() {
 		since = &q.Since
 	}
-	rows, err := db.Query(ctx, s.listAudit, orNull(q.Group), orNull(q.Action), orNull(q.Topic), orNull(q.Key), orNull(q.ID),
-		since, q.After, q.Limit)
+	sql, after := s.listAudit, q.After
+	if q.Newest {
+		sql = s.listAuditNewest
+		if after == 0 {
+			after = math.MaxInt64
+		}
+	}
+	rows, err := db.Query(ctx, sql, orNull(q.Group), orNull(q.Action), orNull(q.Topic), orNull(q.Key), orNull(q.ID),
+		since, after, q.Limit)
 	if err != nil {
 		return nil, err
 	}

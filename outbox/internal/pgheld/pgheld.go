@@ -31,16 +31,20 @@ var files embed.FS
 type Statements struct {
 	names pgmigrate.Names
 
-	lock, fence                     string
-	hold, settle, free, keys, due   string
-	count                           string
-	leave, stay                     string
-	byID, first, pickParked         string
-	pickBlocked, pickDead           string
-	redrive, redriveDead            string
-	drop, dropDead                  string
-	listParked, listDead, listAudit string
-	note                            string
+	lock, fence                    string
+	hold, settle, free, keys, due  string
+	count                          string
+	leave, stay                    string
+	byID, first, pickParked        string
+	pickBlocked, pickDead          string
+	redrive, redriveDead           string
+	drop, dropDead                 string
+	look, lookDead                 string
+	listHeld, listDead, listKeys   string
+	listFailures, listFailuresDead string
+	traceHeld, traceDead           string
+	listAudit, listAuditNewest     string
+	note                           string
 }
 
 // Prepare renders the statements for the log called names.Table, beside which stand the
@@ -56,7 +60,11 @@ func Prepare(names pgmigrate.Names) (*Statements, error) {
 		"pick_blocked": &s.pickBlocked, "pick_dead": &s.pickDead,
 		"redrive": &s.redrive, "redrive_dead": &s.redriveDead,
 		"drop": &s.drop, "drop_dead": &s.dropDead,
-		"list_parked": &s.listParked, "list_dead": &s.listDead, "list_audit": &s.listAudit,
+		"look": &s.look, "look_dead": &s.lookDead,
+		"list_held": &s.listHeld, "list_dead": &s.listDead, "list_keys": &s.listKeys,
+		"list_failures": &s.listFailures, "list_failures_dead": &s.listFailuresDead,
+		"trace_held": &s.traceHeld, "trace_dead": &s.traceDead,
+		"list_audit": &s.listAudit, "list_audit_newest": &s.listAuditNewest,
 		"note": &s.note,
 	})
 }

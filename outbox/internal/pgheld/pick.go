@@ -14,8 +14,8 @@ import (
 
 // States of held records, as they are stored.
 const (
+	stateRetry  = "retry"
 	stateParked = "parked"
-	stateWaits  = "wait"
 )
 
 // pickToRedrive returns the parked records that are selected, or that those wait for.

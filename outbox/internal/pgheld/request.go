@@ -33,7 +33,7 @@ func filterArgs(s admin.Selection) []any {
 	if !s.Before.IsZero() {
 		before = &s.Before
 	}
-	return []any{like(s.Topics), orNull(s.Kind), before}
+	return []any{like(s.Topics), orNull(s.Kind), orNull(s.Fingerprint), before}
 }
 
 // like returns pattern as LIKE has it, or nil where it is empty.

@@ -4,8 +4,10 @@
 WITH d AS (
     DELETE FROM @{_delayed}
     WHERE id = $1 AND id_text IS NOT DISTINCT FROM $2
-    RETURNING id, id_text, topic, key, not_before
+    RETURNING no, id, id_text, topic, key, not_before
+), noted AS (
+    INSERT INTO @{_audit} (action, actor, reason, id, topic, key, details)
+    SELECT 'cancel_delayed', $3, $4, coalesce(id_text, id::text), topic, key, jsonb_build_object('not_before', not_before)
+    FROM d
 )
-INSERT INTO @{_audit} (action, actor, reason, id, topic, key, details)
-SELECT 'cancel_delayed', $3, $4, coalesce(id_text, id::text), topic, key, jsonb_build_object('not_before', not_before)
-FROM d
+SELECT coalesce(id_text, id::text) FROM d ORDER BY not_before, no

@@ -8,6 +8,7 @@ WITH g AS MATERIALIZED (
 )
 SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence(@{text:}, 'seq')::regclass), 0),
        t.bytes, t.rows, d.delayed,
+       coalesce((SELECT owner FROM @{_leases} WHERE relay_group = '_maintenance' AND lease_until > clock_timestamp()), ''),
        s.relay_group, s.held, s.retrying, s.parked, s.dead, s.oldest_retried,
        s.slot, s.owner, s.epoch, s.lease_left, s.window_no, s.window_age, s.pending, s.lag, s.problem
 FROM (SELECT coalesce(sum(pg_total_relation_size(p.relid)), 0)::bigint AS bytes,

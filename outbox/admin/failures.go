@@ -1,0 +1,65 @@
+package admin
+
+import (
+	"regexp"
+	"time"
+
+	"github.com/leat-go/leat/internal/storable"
+)
+
+// FailuresQuery selects what parked or dead records have failed of. The zero value is
+// about the parked records of the default group.
+type FailuresQuery struct {
+	// Group is the relay group that has set them aside.
+	// Defaults to "default".
+	Group string
+	// Topic is a pattern of topics, in which * stands for any run of characters.
+	// Defaults to all topics.
+	Topic string
+	// Dead is about dead records instead of parked ones.
+	// Defaults to false.
+	Dead bool
+	// Limit bounds the entries that are returned, 1 to 1,000.
+	// Defaults to 100.
+	Limit int
+}
+
+// Complete returns q with its defaults, or an error that wraps ErrInvalidRequest.
+func (q FailuresQuery) Complete() (FailuresQuery, error) {
+	var err error
+	if q.Limit, err = limitOr(q.Limit, 100, 1_000); err != nil {
+		return q, err
+	}
+	q.Group, err = complete(q.Group, map[string]string{"Topic": q.Topic})
+	return q, err
+}
+
+// FailureGroup is one way in which records of a topic have failed.
+type FailureGroup struct {
+	Topic string
+	// Kind is the kind of their last error, as outbox.FailureKind.String has it; empty
+	// for records that were parked without one.
+	Kind string
+	// Fingerprint is what their last errors, or the reasons if there were none, have in
+	// common. Selection.Fingerprint selects by it.
+	Fingerprint string
+	// Example is the text of one of them.
+	Example string
+	// Records is the number of records, First and Last are when the first and the last
+	// of them were set aside, by the database's clock.
+	Records     int
+	First, Last time.Time
+}
+
+// maxFingerprint bounds a fingerprint, in characters.
+const maxFingerprint = 200
+
+var wordWithDigit = regexp.MustCompile(`[A-Za-z0-9_-]*[0-9][A-Za-z0-9_-]*`)
+
+// Fingerprint returns what texts of errors have in common that differ only in numbers,
+// ids and addresses: the text with # for each word that has a digit, at most 200
+// characters.
+func Fingerprint(text string) string {
+	runes := []rune(storable.Text(wordWithDigit.ReplaceAllString(text, "#")))
+	return string(runes[:min(len(runes), maxFingerprint)])
+}

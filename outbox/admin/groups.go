@@ -1,0 +1,157 @@
+package admin
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Group is a relay group: an independent reader of the outbox.
+type Group struct {
+	Name string
+	// Slots is the number of its slots, NextSlots the number they are being changed
+	// to; 0 if they are not.
+	Slots, NextSlots int
+	// Topics are the patterns of the topics that it reads; nil: all.
+	Topics []string
+	// MaxLag is how old its oldest unsettled message may become before the group no
+	// longer holds history back; 0: it always does.
+	MaxLag time.Duration
+	// Paused are the patterns of the topics that are paused, PauseAll for all; nil: none.
+	Paused []string
+	// CreatedAt is when it was first seen, by the database's clock; zero for a group that
+	// has not been written down.
+	CreatedAt time.Time
+	// Leases is the number of its slots that a relay holds now, Relays the number of
+	// relays that are known to live.
+	Leases, Relays int
+}
+
+// Member is a relay of a group.
+type Member struct {
+	// Name is the owner of its leases: the relay's name and one incarnation of it.
+	Name string
+	// Slots are the numbers of the slots that it leads, ascending; none for a standby.
+	Slots []int
+	// WantedSlots is the number of slots that it was configured with; 0 if it has not
+	// said so. A standby of a group that keeps to one slot says nothing and is not
+	// known.
+	WantedSlots int
+	// Since is when it joined or last changed its mind, by the database's clock; zero if
+	// it has not said so.
+	Since time.Time
+	// Until is when the others take it for gone if it says no more.
+	Until time.Time
+}
+
+// RemoveGroupRequest asks to remove a relay group.
+type RemoveGroupRequest struct {
+	By
+
+	// Group is its name. Required.
+	Group string
+	// DryRun returns what would be dropped, and changes nothing.
+	DryRun bool
+}
+
+// Check returns an error that wraps ErrInvalidRequest if r is incomplete.
+func (r RemoveGroupRequest) Check() error {
+	return errors.Join(r.By.Check(), checkGroup(r.Group))
+}
+
+// MaxLagRequest asks to limit how far a relay group may fall behind and still hold
+// history back.
+type MaxLagRequest struct {
+	By
+
+	// Group is its name. Required.
+	Group string
+	// MaxLag is how old the group's oldest unsettled message may become before the group
+	// no longer holds history back: messages that retention drops then are lost to it. 0:
+	// it always does. Not negative.
+	MaxLag time.Duration
+}
+
+// Check returns an error that wraps ErrInvalidRequest if r is incomplete.
+func (r MaxLagRequest) Check() error {
+	if r.MaxLag < 0 {
+		return errors.Join(r.By.Check(), fmt.Errorf("%w: MaxLag = %s: must not be negative", ErrInvalidRequest, r.MaxLag))
+	}
+	return errors.Join(r.By.Check(), checkGroup(r.Group))
+}
+
+// checkGroup refuses what is no name of a relay group. Names that begin with _ are the
+// library's own.
+func checkGroup(name string) error {
+	if name == "" || strings.HasPrefix(name, "_") {
+		return fmt.Errorf("%w: Group = %.200q: must be the name of a relay group", ErrInvalidRequest, name)
+	}
+	return checkTexts(map[string]string{"Group": name})
+}
+
+// PauseRequest asks to pause a relay group, or topics of it, or to go on with them.
+type PauseRequest struct {
+	By
+
+	// Group is its name. Required.
+	Group string
+	// Topics are patterns of topics, in which * stands for any run of characters, at most
+	// 1,000. To go on, they must be patterns that are paused.
+	// Defaults to the whole group, or to all that is paused.
+	Topics []string
+}
+
+// PauseAll is the pattern of a group that is paused as a whole.
+const PauseAll = "*"
+
+// maxPaused bounds the patterns that are paused of a group.
+const maxPaused = 1000
+
+// Check returns an error that wraps ErrInvalidRequest if r is incomplete.
+func (r PauseRequest) Check() error {
+	errs := []error{r.By.Check(), checkGroup(r.Group)}
+	for _, pattern := range r.Topics {
+		if pattern == "" {
+			errs = append(errs, fmt.Errorf("%w: Topics has an empty pattern", ErrInvalidRequest))
+		}
+		errs = append(errs, checkTexts(map[string]string{"Topics": pattern}))
+	}
+	if len(r.Topics) > maxPaused {
+		errs = append(errs, fmt.Errorf("%w: Topics: %d patterns: must be at most %d", ErrInvalidRequest, len(r.Topics), maxPaused))
+	}
+	return errors.Join(errs...)
+}
+
+// Pause returns the patterns that are paused after r, which is complete, if those in
+// paused are before; ascending, each once. The error wraps ErrInvalidRequest if they are
+// too many.
+func (r PauseRequest) Pause(paused []string) ([]string, error) {
+	all := append(slices.Clone(paused), r.Topics...)
+	if len(r.Topics) == 0 {
+		all = append(all, PauseAll)
+	}
+	slices.Sort(all)
+	if all = slices.Compact(all); len(all) > maxPaused {
+		return paused, fmt.Errorf("%w: Topics: %d patterns would be paused: must be at most %d", ErrInvalidRequest, len(all), maxPaused)
+	}
+	return all, nil
+}
+
+// Resume returns the patterns that stay paused after r, which is complete. The error wraps
+// ErrInvalidRequest if one of Topics is not paused.
+func (r PauseRequest) Resume(paused []string) ([]string, error) {
+	if len(r.Topics) == 0 {
+		return nil, nil
+	}
+	left := slices.Clone(paused)
+	for _, pattern := range r.Topics {
+		at := slices.Index(left, pattern)
+		if at < 0 {
+			return paused, fmt.Errorf("%w: Topics: %.200q is not paused", ErrInvalidRequest, pattern)
+		}
+		left = slices.Delete(left, at, at+1)
+	}
+	return left, nil
+}

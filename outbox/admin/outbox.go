@@ -1,0 +1,129 @@
+package admin
+
+import "context"
+
+// Outbox is what an operator sees of an outbox and does with it, the same in every
+// store. Stores that can do more also implement GroupManager, Pauser, Scheduler, Searcher or
+// RangeLister; ask with a type assertion.
+//
+// Looking never writes, and needs no right but to read. Every change is stored in the
+// audit, with who asked for it and why, in the transaction that makes it. All methods are
+// safe for concurrent use. Errors are those that are named below, or the database's.
+type Outbox interface {
+	// Stats returns how the outbox and its relay groups are. It costs little, however
+	// long the log is.
+	Stats(ctx context.Context) (Stats, error)
+
+	// Groups returns the relay groups, by name.
+	Groups(ctx context.Context) ([]Group, error)
+
+	// Members returns the relays of a group that live, by name. ErrNoSuchGroup if the
+	// outbox does not know the group.
+	Members(ctx context.Context, group string) ([]Member, error)
+
+	// Held returns records that relays have set aside and not given up, ascending in
+	// Seq. ErrInvalidRequest for a query that is contradictory.
+	Held(ctx context.Context, q HeldQuery) ([]HeldRecord, error)
+
+	// Dead returns records that were given up, ascending in Seq. ErrInvalidRequest.
+	Dead(ctx context.Context, q HeldQuery) ([]HeldRecord, error)
+
+	// ParkedKeys returns the keys that are parked, ascending in the Seq of their first
+	// record. A parked record without a key stands for itself. ErrInvalidRequest.
+	ParkedKeys(ctx context.Context, q KeysQuery) ([]ParkedKey, error)
+
+	// Failures returns what parked or dead records have failed of: one entry for each
+	// topic, kind and fingerprint, the most frequent first. ErrInvalidRequest.
+	Failures(ctx context.Context, q FailuresQuery) ([]FailureGroup, error)
+
+	// Audit returns entries of the audit. ErrInvalidRequest.
+	Audit(ctx context.Context, q AuditQuery) ([]AuditEntry, error)
+
+	// Redrive lets the relay try parked or dead records again, from now on, by the same
+	// ids. A parked key is redriven as a whole, in order. A dead record is tried after
+	// what its key has sent meanwhile, and before what is held of it with a higher Seq.
+	// ErrInvalidRequest; ErrNotParked or ErrBeingRetried if a key or an id was named. A
+	// filter that matches nothing is no error.
+	Redrive(ctx context.Context, req RedriveRequest) (Changed, error)
+
+	// Drop drops parked or dead records for good: they are never sent. The audit keeps
+	// their ids and errors. A key is dropped with all that waits behind its parked
+	// record. By ID, one record is dropped; by a filter, the parked records that match.
+	// Those behind them are then due. Errors as of Redrive.
+	Drop(ctx context.Context, req DropRequest) (Changed, error)
+
+	// SkipHead drops the first record of a parked key. The next one is due, and the
+	// others follow it in order. Errors as of Redrive.
+	SkipHead(ctx context.Context, req SkipHeadRequest) (Changed, error)
+}
+
+// GroupManager is an Outbox that lets operators change relay groups.
+type GroupManager interface {
+	Outbox
+
+	// RemoveGroup removes a relay group for good: its position, so that it holds no
+	// history back, and its held and parked records, which it never sends. Changed is
+	// about them. Its dead records and the audit stay. A relay that is started with the
+	// same name begins anew. ErrInvalidRequest, ErrNoSuchGroup, or ErrGroupActive while
+	// one of its relays holds a lease.
+	RemoveGroup(ctx context.Context, req RemoveGroupRequest) (Changed, error)
+
+	// SetMaxLag sets the greatest lag of a group. ErrInvalidRequest, ErrNoSuchGroup.
+	SetMaxLag(ctx context.Context, req MaxLagRequest) error
+}
+
+// Pauser is an Outbox whose relay groups can be paused.
+//
+// A relay notices a pause within its PollMax (1 s by default) and then sends nothing of
+// what is paused; what its sink has under way is not called back. Records of a topic that
+// is paused are set aside, up to the relay's MaxHeld, and those of other topics go on; if
+// all is paused, nothing is set aside. No attempt is counted. After the pause, delivery
+// goes on in order, within the relay's BackoffMax (5 s by default). A pause outlives the
+// relays, and does not stop retention: beyond a greatest lag the group loses history.
+type Pauser interface {
+	Outbox
+
+	// Pause pauses a group, or topics of it. What is paused stays paused. ErrInvalidRequest,
+	// ErrNoSuchGroup.
+	Pause(ctx context.Context, req PauseRequest) error
+
+	// Resume ends a pause. ErrInvalidRequest, also if one of the topics is not paused;
+	// ErrNoSuchGroup.
+	Resume(ctx context.Context, req PauseRequest) error
+}
+
+// Scheduler is an Outbox that keeps messages until they are due
+// (outbox.Message.NotBefore).
+type Scheduler interface {
+	Outbox
+
+	// Delayed returns messages that are not due yet, the next one first.
+	// ErrInvalidRequest.
+	Delayed(ctx context.Context, q DelayedQuery) ([]DelayedMessage, error)
+
+	// CancelDelayed takes back the messages with an id that are not due yet; none if
+	// there is none. One that is due is in the log, or about to be, and is sent.
+	// ErrInvalidRequest.
+	CancelDelayed(ctx context.Context, req CancelRequest) (Changed, error)
+}
+
+// Searcher is an Outbox whose log can be searched.
+type Searcher interface {
+	Outbox
+
+	// Search returns committed messages that the log retains. ErrInvalidRequest.
+	Search(ctx context.Context, q MessageQuery) (MessagePage, error)
+
+	// Trace returns what became of the messages with an id. ErrInvalidRequest, also if
+	// the id does not tell its time and Since is not set.
+	Trace(ctx context.Context, q TraceQuery) (Trace, error)
+}
+
+// RangeLister is an Outbox whose log consists of ranges, which retention drops as a
+// whole.
+type RangeLister interface {
+	Outbox
+
+	// Ranges returns the ranges of the log, ascending.
+	Ranges(ctx context.Context) ([]RangeState, error)
+}

@@ -1,0 +1,65 @@
+package admin
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+// MessageQuery selects committed messages of the log, by all of its fields that are
+// set. The zero value selects the first hundred that are retained.
+type MessageQuery struct {
+	// Topic and Type are patterns, in which * stands for any run of characters; Key
+	// must be equal.
+	// Default to any.
+	Topic, Key, Type string
+	// From and To bound the time of enqueueing, by the database's clock: from From on, and
+	// to before To.
+	// Default to everything.
+	From, To time.Time
+	// After is MessagePage.Next of the page before.
+	// Defaults to 0: the start, or the end if Newest is set.
+	After int64
+	// Newest returns the newest messages first.
+	// Defaults to false: the oldest first.
+	Newest bool
+	// OmitPayload leaves payloads and headers out.
+	OmitPayload bool
+	// Limit bounds the messages that are returned, 1 to 10,000. Fewer are returned if
+	// they are large.
+	// Defaults to 100.
+	Limit int
+	// Scan bounds the messages that are looked at for one page, 1 to 10,000,000.
+	// Defaults to 100,000.
+	Scan int
+}
+
+// Complete returns q with its defaults, or an error that wraps ErrInvalidRequest.
+func (q MessageQuery) Complete() (MessageQuery, error) {
+	var err error
+	if q.Limit, err = limitOr(q.Limit, 100, 10_000); err != nil {
+		return q, err
+	}
+	if q.Scan == 0 {
+		q.Scan = 100_000
+	}
+	switch {
+	case q.Scan < 1 || q.Scan > 10_000_000:
+		return q, fmt.Errorf("%w: Scan = %d: must be 1 to 10000000", ErrInvalidRequest, q.Scan)
+	case q.After < 0:
+		return q, fmt.Errorf("%w: After = %d: must not be negative", ErrInvalidRequest, q.After)
+	case !q.To.IsZero() && !q.From.Before(q.To):
+		return q, fmt.Errorf("%w: From = %s, To = %s: From must be before To", ErrInvalidRequest, q.From, q.To)
+	}
+	return q, checkTexts(map[string]string{"Topic": q.Topic, "Key": q.Key, "Type": q.Type})
+}
+
+// MessagePage is a part of what a MessageQuery selects.
+type MessagePage struct {
+	// Records are in the order that was asked for.
+	Records []outbox.Record
+	// Next is where the search goes on (MessageQuery.After); 0 at the end. A page may be
+	// empty and yet not the last.
+	Next int64
+}

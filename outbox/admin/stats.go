@@ -1,0 +1,58 @@
+package admin
+
+import "time"
+
+// Stats is the state of an outbox and of the relay groups that read it.
+type Stats struct {
+	// LastSeq is the Seq that was given out last, 0 if there is none.
+	LastSeq int64
+	// Bytes is the size of the log with its indexes, Rows the number of its rows; a
+	// database estimates it, and has 0 until it has analysed the tables first.
+	Bytes, Rows int64
+	// Delayed is the number of messages that are not due yet, counted up to 100,000.
+	Delayed int
+	// Maintainer is the process that keeps the log in shape, "" if none does now or the
+	// store needs none.
+	Maintainer string
+	// Groups are the relay groups, by name.
+	Groups []GroupStats
+}
+
+// GroupStats is the state of a relay group.
+type GroupStats struct {
+	Name string
+	// Held is the number of records that are held: Retrying of them are tried again,
+	// Parked wait for an operator, and the others wait behind one of their key. Dead is
+	// the number of records that were given up. Each is counted up to 100,000.
+	Held, Retrying, Parked, Dead int
+	// OldestRetried is the age of the oldest message that is tried again, since it
+	// was enqueued; 0 if there is none.
+	OldestRetried time.Duration
+	// Slots are the group's slots. Empty until a relay has begun.
+	Slots []SlotStats
+}
+
+// SlotStats is the state of one slot of a relay group.
+type SlotStats struct {
+	Slot int
+	// Owner is the relay that leads, or led last; empty if it has given up its lease.
+	Owner string
+	// Epoch is that of the lease.
+	Epoch int64
+	// LeaseLeft is how long the lease still runs; 0 if nobody holds it.
+	LeaseLeft time.Duration
+	// Window is the number of the newest window, WindowAge its age: an idle relay opens
+	// none. 0 if the store has no windows.
+	Window    int64
+	WindowAge time.Duration
+	// Problem is what is wrong with the slot's position, "" for nothing: for example, it
+	// belongs to another cluster or another log, or lies ahead of the log. Relays refuse
+	// it, and all that the log holds counts as not settled.
+	Problem string
+	// Backlog is the number of messages that are not settled: exact up to a thousand,
+	// which may be an estimate beyond that.
+	Backlog int64
+	// Lag is the age of the oldest message that is not settled, since it was enqueued; 0
+	// if there is none. It is measured past whatever transactions are open.
+	Lag time.Duration
+}

@@ -1,0 +1,49 @@
+package heldqueue
+
+import (
+	"time"
+
+	"github.com/leat-go/leat/outbox/admin"
+)
+
+// Stats counts what the group has set aside.
+func (m *Memory) Stats() admin.GroupStats {
+	s := admin.GroupStats{Name: m.group}
+	for _, k := range m.all {
+		switch k.State {
+		case Dead:
+			s.Dead++
+			continue
+		case Retry:
+			s.Retrying++
+			s.OldestRetried = max(s.OldestRetried, time.Since(k.record.CreatedAt))
+		case Parked:
+			s.Parked++
+		case Wait:
+		}
+		s.Held++
+	}
+	return s
+}
+
+// Clear deletes all rows but those of dead records, and returns how many.
+func (m *Memory) Clear() int {
+	var dead []*kept
+	n := 0
+	for _, k := range m.all {
+		if k.State != Dead {
+			n++
+			continue
+		}
+		dead = append(dead, k)
+	}
+	m.all = nil
+	clear(m.lines)
+	for _, k := range dead {
+		m.all = insert(m.all, k)
+		if k.ordered() {
+			m.lines[k.Key] = insert(m.lines[k.Key], k)
+		}
+	}
+	return n
+}

@@ -1,0 +1,12 @@
+-- What parked records have failed of, the newest hundred thousand of them. $2 topic (LIKE),
+-- $3 limit. The pattern is that of admin.Fingerprint.
+SELECT r.topic, r.kind, left(regexp_replace(r.text, '[A-Za-z0-9_-]*[0-9][A-Za-z0-9_-]*', '#', 'g'), 200), max(r.text), count(*), min(r.at), max(r.at)
+FROM (SELECT h.topic, coalesce(h.errors -> -1 ->> 'kind', '') AS kind,
+             coalesce(h.errors -> -1 ->> 'error', h.reason, '') AS text, h.held_at AS at
+      FROM @{_held} h
+      WHERE h.relay_group = $1 AND h.state <> 'wait' AND h.state = 'parked' AND ($2::text IS NULL OR h.topic LIKE $2)
+      ORDER BY h.seq DESC
+      LIMIT 100000) r
+GROUP BY 1, 2, 3
+ORDER BY 5 DESC, 1, 2, 3
+LIMIT $3

@@ -1,0 +1,27 @@
+// Package trace has what all stores do alike to trace a message.
+package trace
+
+import (
+	"slices"
+
+	"github.com/leat-go/leat/outbox/admin"
+)
+
+// Settled returns what became of a message of group that its position is past: it was
+// sent, unless known says that it was set aside. Held, Dead and Audit of known are read.
+func Settled(known *admin.Trace, group string, seq int64) admin.TraceState {
+	is := func(h admin.HeldRecord) bool { return h.Group == group && h.Seq == seq }
+	dropped := func(e admin.AuditEntry) bool {
+		return e.Group == group && e.Seq == seq && slices.Contains([]string{"skip", "drop", "skip_head"}, e.Action)
+	}
+	switch {
+	case slices.ContainsFunc(known.Held, is):
+		return admin.TraceHeld
+	case slices.ContainsFunc(known.Dead, is):
+		return admin.TraceDead
+	case slices.ContainsFunc(known.Audit, dropped):
+		return admin.TraceDropped
+	default:
+		return admin.TraceSent
+	}
+}

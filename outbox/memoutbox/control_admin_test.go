@@ -1,0 +1,257 @@
+package memoutbox
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/outboxtest"
+)
+
+// adminNegative is an answer to operators that is wrong, and what must come of it: by the
+// name of a check, words of its complaint.
+type adminNegative struct {
+	rule   string
+	broken func(c *control) outboxtest.Subject
+	caught map[string]string
+}
+
+// brokenAdmins are the ways of deceiving operators.
+func brokenAdmins() []adminNegative {
+	return []adminNegative{
+		{"stats count what waits as parked", func(c *control) outboxtest.Subject { return overcounting{c} }, map[string]string{
+			"Admin_StatsCount": "want 6 held",
+		}},
+		{"ages are not told", func(c *control) outboxtest.Subject { return ageless{c} }, map[string]string{
+			"Admin_StatsCount": "want ages above 0",
+		}},
+		{"the state that is asked for is ignored", func(c *control) outboxtest.Subject { return anyState{c} }, map[string]string{
+			"Admin_HeldIsSelected": "held",
+		}},
+		{"payloads are listed although nobody wants them", func(c *control) outboxtest.Subject { return chatty{c} }, map[string]string{
+			"Admin_HeldIsSelected": "held without payloads",
+		}},
+		{"a key is one record", func(c *control) outboxtest.Subject { return lonelyKeys{c} }, map[string]string{
+			"Admin_ParkedKeysAreListed": "parked keys",
+		}},
+		{"each text is a failure of its own", func(c *control) outboxtest.Subject { return ungrouped{c} }, map[string]string{
+			"Admin_FailuresAreGrouped": "failures",
+		}},
+		{"a dry run changes", func(c *control) outboxtest.Subject { return wetRun{c} }, map[string]string{
+			"Admin_DryRunChangesNothing": "has become",
+		}},
+		{"a dry run promises too much", func(c *control) outboxtest.Subject { return boastful{c} }, map[string]string{
+			"Admin_DryRunChangesNothing": "in the dry run",
+		}},
+		{"the audit has no order", func(c *control) outboxtest.Subject { return oldestFirst{c} }, map[string]string{
+			"Admin_ChangesAreAudited": "the newest first",
+		}},
+		{"nobody is asked for a reason", func(c *control) outboxtest.Subject { return careless{c} }, map[string]string{
+			"Admin_BadRequestsAreRefused": "without a",
+		}},
+		{"who has left is a member", func(c *control) outboxtest.Subject { return &ghosts{control: c} }, map[string]string{
+			"Admin_GroupsAreSeen": "members after the release",
+		}},
+		{"a group that is led is removed", func(c *control) outboxtest.Subject { return ruthless{c} }, map[string]string{
+			"Admin_GroupIsRemoved": "remove of group",
+		}},
+		{"any lag is the greatest", func(c *control) outboxtest.Subject { return patient{c} }, map[string]string{
+			"Admin_GreatestLagIsSet": "want a greatest lag",
+		}},
+		{"a pause is not stored", func(c *control) outboxtest.Subject { return restless{c} }, map[string]string{
+			"Admin_GroupIsPaused": "are paused, want",
+		}},
+		{"what is cancelled stays", func(c *control) outboxtest.Subject { return uncancelled{c} }, map[string]string{
+			"Admin_DelayedIsCancelled": "cancel",
+		}},
+		{"a search ends too soon", func(c *control) outboxtest.Subject { return shortSighted{c} }, map[string]string{
+			"Admin_SearchFinds": "search",
+		}},
+		{"what is parked counts as sent", func(c *control) outboxtest.Subject { return optimist{c} }, map[string]string{
+			"Admin_TraceTells": "trace of",
+		}},
+	}
+}
+
+func TestNegativeControls_Admin(t *testing.T) {
+	t.Parallel()
+	for _, n := range brokenAdmins() {
+		for name, complaint := range n.caught {
+			t.Run(n.rule+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					check, ok := outboxtest.Find(name)
+					require.True(t, ok, "the suite has no such check")
+					ctx, cancel := context.WithTimeout(t.Context(), patience)
+					defer cancel()
+					err := check.Run(ctx, outboxtest.Features{}, n.broken(newControl(t)))
+					require.ErrorContains(t, err, complaint)
+				})
+			})
+		}
+	}
+}
+
+type overcounting struct{ *control }
+
+func (o overcounting) Stats(ctx context.Context) (admin.Stats, error) {
+	s, err := o.control.Stats(ctx)
+	for i := range s.Groups {
+		s.Groups[i].Parked = s.Groups[i].Held - s.Groups[i].Retrying
+	}
+	return s, err
+}
+
+type ageless struct{ *control }
+
+func (a ageless) Stats(ctx context.Context) (admin.Stats, error) {
+	s, err := a.control.Stats(ctx)
+	for i := range s.Groups {
+		s.Groups[i].OldestRetried = 0
+	}
+	return s, err
+}
+
+type anyState struct{ *control }
+
+func (a anyState) Held(ctx context.Context, q admin.HeldQuery) ([]admin.HeldRecord, error) {
+	q.State = ""
+	return a.control.Held(ctx, q)
+}
+
+type chatty struct{ *control }
+
+func (c chatty) Held(ctx context.Context, q admin.HeldQuery) ([]admin.HeldRecord, error) {
+	q.OmitPayload = false
+	return c.control.Held(ctx, q)
+}
+
+type lonelyKeys struct{ *control }
+
+func (l lonelyKeys) ParkedKeys(ctx context.Context, q admin.KeysQuery) ([]admin.ParkedKey, error) {
+	all, err := l.control.ParkedKeys(ctx, q)
+	for i := range all {
+		all[i].Records = 1
+	}
+	return all, err
+}
+
+type ungrouped struct{ *control }
+
+func (u ungrouped) Failures(ctx context.Context, q admin.FailuresQuery) ([]admin.FailureGroup, error) {
+	all, err := u.control.Failures(ctx, q)
+	if len(all) > 0 && all[0].Records > 1 {
+		all[0].Records--
+		all = append(all, all[0])
+	}
+	return all, err
+}
+
+type wetRun struct{ *control }
+
+func (w wetRun) SkipHead(ctx context.Context, req admin.SkipHeadRequest) (admin.Changed, error) {
+	req.DryRun = false
+	return w.control.SkipHead(ctx, req)
+}
+
+type boastful struct{ *control }
+
+func (b boastful) Drop(ctx context.Context, req admin.DropRequest) (admin.Changed, error) {
+	changed, err := b.control.Drop(ctx, req)
+	if req.DryRun {
+		changed.Count++
+	}
+	return changed, err
+}
+
+type oldestFirst struct{ *control }
+
+func (o oldestFirst) Audit(ctx context.Context, q admin.AuditQuery) ([]admin.AuditEntry, error) {
+	all, err := o.control.Audit(ctx, q)
+	if q.Newest {
+		slices.Reverse(all)
+	}
+	return all, err
+}
+
+type careless struct{ *control }
+
+func (c careless) Redrive(ctx context.Context, req admin.RedriveRequest) (admin.Changed, error) {
+	if req.Reason == "" {
+		req.Reason = "none"
+	}
+	return c.control.Redrive(ctx, req)
+}
+
+type ghosts struct {
+	*control
+
+	seen []admin.Member
+}
+
+func (g *ghosts) Members(ctx context.Context, group string) ([]admin.Member, error) {
+	members, err := g.control.Members(ctx, group)
+	if len(members) > 0 {
+		g.seen = members
+	} else if err == nil {
+		members = g.seen
+	}
+	return members, err
+}
+
+type ruthless struct{ *control }
+
+func (r ruthless) RemoveGroup(ctx context.Context, req admin.RemoveGroupRequest) (admin.Changed, error) {
+	r.mu.Lock()
+	for _, g := range r.slots() {
+		g.held = false
+	}
+	r.mu.Unlock()
+	return r.control.RemoveGroup(ctx, req)
+}
+
+type patient struct{ *control }
+
+func (p patient) SetMaxLag(ctx context.Context, req admin.MaxLagRequest) error {
+	req.MaxLag *= 2
+	return p.control.SetMaxLag(ctx, req)
+}
+
+type restless struct{ *control }
+
+func (r restless) Pause(_ context.Context, req admin.PauseRequest) error {
+	return req.Check()
+}
+
+type uncancelled struct{ *control }
+
+func (u uncancelled) CancelDelayed(ctx context.Context, req admin.CancelRequest) (admin.Changed, error) {
+	req.DryRun = true
+	return u.control.CancelDelayed(ctx, req)
+}
+
+type shortSighted struct{ *control }
+
+func (s shortSighted) Search(ctx context.Context, q admin.MessageQuery) (admin.MessagePage, error) {
+	page, err := s.control.Search(ctx, q)
+	if len(page.Records) == 0 {
+		page.Next = 0
+	}
+	return page, err
+}
+
+type optimist struct{ *control }
+
+func (o optimist) Trace(ctx context.Context, q admin.TraceQuery) (admin.Trace, error) {
+	trace, err := o.control.Trace(ctx, q)
+	for i := range trace.Messages {
+		for j := range trace.Messages[i].Groups {
+			trace.Messages[i].Groups[j].State = admin.TraceSent
+		}
+	}
+	return trace, err
+}

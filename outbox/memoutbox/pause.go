@@ -1,0 +1,49 @@
+package memoutbox
+
+import (
+	"context"
+	"slices"
+
+	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/driver"
+)
+
+var (
+	_ admin.Pauser    = (*Outbox)(nil)
+	_ driver.Pausable = (*Source)(nil)
+)
+
+// Paused implements driver.Pausable.
+func (s *Source) Paused(ctx context.Context) ([]string, error) {
+	s.ob.mu.Lock()
+	defer s.ob.mu.Unlock()
+	return slices.Clone(s.ob.paused[s.group]), ctx.Err()
+}
+
+// Pause implements admin.Pauser.
+func (ob *Outbox) Pause(ctx context.Context, req admin.PauseRequest) error {
+	return ob.setPaused(ctx, "pause", req, req.Pause)
+}
+
+// Resume implements admin.Pauser.
+func (ob *Outbox) Resume(ctx context.Context, req admin.PauseRequest) error {
+	return ob.setPaused(ctx, "resume", req, req.Resume)
+}
+
+func (ob *Outbox) setPaused(ctx context.Context, action string, req admin.PauseRequest, change func(paused []string) ([]string, error)) error {
+	if err := req.Check(); err != nil {
+		return err
+	}
+	ob.mu.Lock()
+	defer ob.mu.Unlock()
+	if err := ob.known(req.Group); err != nil {
+		return err
+	}
+	after, err := change(ob.paused[req.Group])
+	if err != nil {
+		return err
+	}
+	ob.paused[req.Group] = after
+	ob.note(action, req.Group, "", req.By, map[string]any{"topics": req.Topics, "paused": after})
+	return ctx.Err()
+}

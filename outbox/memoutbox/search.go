@@ -1,0 +1,59 @@
+package memoutbox
+
+import (
+	"context"
+	"slices"
+
+	"github.com/leat-go/leat/internal/topics"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
+)
+
+// Search implements admin.Searcher.
+func (ob *Outbox) Search(ctx context.Context, q admin.MessageQuery) (admin.MessagePage, error) {
+	q, err := q.Complete()
+	if err != nil {
+		return admin.MessagePage{}, err
+	}
+	ob.mu.Lock()
+	defer ob.mu.Unlock()
+	ob.promote()
+	all := ob.window(position{to: len(ob.log)})
+	if q.Newest {
+		slices.Reverse(all)
+	}
+	var page admin.MessagePage
+	looked := 0
+	for i := range all {
+		r := &all[i]
+		if q.After != 0 && (r.Seq >= q.After && q.Newest || r.Seq <= q.After && !q.Newest) {
+			continue
+		}
+		if looked++; selects(&q, r) {
+			page.Records = append(page.Records, *r)
+		}
+		if len(page.Records) == q.Limit || looked == q.Scan {
+			page.Next = r.Seq
+			break
+		}
+	}
+	for i := range page.Records {
+		r := &page.Records[i]
+		if r.Message = clone(&r.Message); q.OmitPayload {
+			r.Payload, r.Headers = nil, nil
+		}
+	}
+	return page, ctx.Err()
+}
+
+// selects reports whether r is what q asks for.
+func selects(q *admin.MessageQuery, r *outbox.Record) bool {
+	switch {
+	case q.Topic != "" && !topics.Match(q.Topic, r.Topic), q.Type != "" && !topics.Match(q.Type, r.Type):
+		return false
+	case q.Key != "" && q.Key != r.Key:
+		return false
+	default:
+		return !r.CreatedAt.Before(q.From) && (q.To.IsZero() || r.CreatedAt.Before(q.To))
+	}
+}

@@ -1,0 +1,58 @@
+package memoutbox
+
+import (
+	"context"
+	"slices"
+
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/internal/heldqueue"
+	"github.com/leat-go/leat/outbox/internal/trace"
+)
+
+// Trace implements admin.Searcher.
+func (ob *Outbox) Trace(ctx context.Context, q admin.TraceQuery) (admin.Trace, error) {
+	q, err := q.Complete()
+	if err != nil {
+		return admin.Trace{}, err
+	}
+	ob.mu.Lock()
+	defer ob.mu.Unlock()
+	ob.promote()
+	var found admin.Trace
+	slots := ob.slots()
+	for _, g := range slots {
+		if g.slot > 0 {
+			continue // what is set aside is that of all slots
+		}
+		held, dead, err := heldqueue.ByID(ctx, ob.heldOf(g.name), g.name, q.ID)
+		if err != nil {
+			return admin.Trace{}, err
+		}
+		found.Held, found.Dead = append(found.Held, held...), append(found.Dead, dead...)
+	}
+	found.Delayed = ob.delayed(admin.DelayedQuery{ID: q.ID, Limit: 100})
+	if found.Audit, err = ob.audit.List(admin.AuditQuery{ID: q.ID, Since: q.Since, Newest: true}); err != nil {
+		return admin.Trace{}, err
+	}
+	slices.Reverse(found.Audit)
+	for _, r := range ob.window(position{to: len(ob.log)}) {
+		if r.ID != q.ID || r.CreatedAt.Before(q.Since) {
+			continue
+		}
+		r.Message = clone(&r.Message)
+		m := admin.TracedMessage{Record: r}
+		for _, g := range slots {
+			if int(r.Shard)%g.slots != g.slot {
+				continue
+			}
+			state := admin.TracePending
+			if !slices.ContainsFunc(ob.unsettled(g), func(u outbox.Record) bool { return u.Seq == r.Seq }) {
+				state = trace.Settled(&found, g.name, r.Seq)
+			}
+			m.Groups = append(m.Groups, admin.GroupTrace{Group: g.name, State: state})
+		}
+		found.Messages = append(found.Messages, m)
+	}
+	return found, ctx.Err()
+}

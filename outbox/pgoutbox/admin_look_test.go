@@ -1,0 +1,280 @@
+package pgoutbox_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/pgoutbox"
+)
+
+// search pages through what q selects and returns the payloads.
+func search(t *testing.T, ob *pgoutbox.Outbox, q admin.MessageQuery) []string {
+	t.Helper()
+	var found []string
+	for {
+		page, err := ob.Search(t.Context(), q)
+		require.NoError(t, err)
+		found = append(found, payloads(page.Records)...)
+		if page.Next == 0 {
+			return found
+		}
+		require.NotEqual(t, q.After, page.Next, "it does not go on")
+		q.After = page.Next
+	}
+}
+
+// TestSearch finds messages by all that can be asked for, in both directions, whatever
+// the size of a page and of the stretch that is looked at for it.
+func TestSearch(t *testing.T) {
+	t.Parallel()
+	ob, db := newOutbox(t, pgoutbox.Config{})
+	require.Empty(t, search(t, ob, admin.MessageQuery{Newest: true}), "an empty log")
+	require.NoError(t, ob.InTx(t.Context(), func(ctx context.Context, tx pgx.Tx) error {
+		return ob.Enqueue(ctx, tx,
+			outbox.Message{Topic: "orders.eu", Key: "a", Type: "placed", Payload: []byte("1")},
+			outbox.Message{Topic: "orders.us", Key: "b", Type: "placed", Payload: []byte("2")},
+			outbox.Message{Topic: "mails", Key: "a", Payload: []byte("3"), Headers: map[string]string{"h": "v"}},
+			outbox.Message{Topic: "orders.eu", Key: "a", Type: "paid", Payload: []byte("4")},
+			outbox.Message{Topic: "orders.eu", Payload: []byte("5")})
+	}))
+	for name, tt := range map[string]struct {
+		query admin.MessageQuery
+		want  []string
+	}{
+		"all":       {admin.MessageQuery{}, []string{"1", "2", "3", "4", "5"}},
+		"topic":     {admin.MessageQuery{Topic: "orders.*"}, []string{"1", "2", "4", "5"}},
+		"key":       {admin.MessageQuery{Key: "a"}, []string{"1", "3", "4"}},
+		"type":      {admin.MessageQuery{Type: "p*d"}, []string{"1", "2", "4"}},
+		"all three": {admin.MessageQuery{Topic: "orders.eu", Key: "a", Type: "paid"}, []string{"4"}},
+		"nothing":   {admin.MessageQuery{Key: "c"}, nil},
+	} {
+		reversed := make([]string, 0, len(tt.want))
+		for i := range tt.want {
+			reversed = append(reversed, tt.want[len(tt.want)-1-i])
+		}
+		for _, limit := range []int{1, 2, 100} {
+			for _, scan := range []int{1, 2, 3, 1000} {
+				q := tt.query
+				q.Limit, q.Scan = limit, scan
+				require.Equal(t, tt.want, search(t, ob, q), "%s, %d of %d", name, limit, scan)
+				q.Newest = true
+				require.ElementsMatch(t, reversed, search(t, ob, q), "%s, %d of %d", name, limit, scan)
+				if got := search(t, ob, q); len(got) > 0 {
+					require.Equal(t, reversed, got, "%s, %d of %d", name, limit, scan)
+				}
+			}
+		}
+	}
+	page, err := ob.Search(t.Context(), admin.MessageQuery{Topic: "mails", OmitPayload: true})
+	require.NoError(t, err)
+	require.Len(t, page.Records, 1)
+	require.Nil(t, page.Records[0].Payload)
+	require.Nil(t, page.Records[0].Headers)
+
+	exec(t, db, "UPDATE leat.outbox SET created_at = '2026-01-01'::timestamptz + seq * interval '1 day'")
+	day := func(n int) time.Time { return time.Date(2026, 1, 1+n, 0, 0, 0, 0, time.UTC) }
+	for name, tt := range map[string]struct {
+		from, to time.Time
+		want     []string
+	}{
+		"from":     {day(3), time.Time{}, []string{"3", "4", "5"}},
+		"to":       {time.Time{}, day(3), []string{"1", "2"}},
+		"between":  {day(2), day(5), []string{"2", "3", "4"}},
+		"moment":   {day(2), day(2).Add(time.Microsecond), []string{"2"}},
+		"before":   {time.Time{}, day(0), nil},
+		"too late": {day(9), time.Time{}, nil},
+	} {
+		require.Equal(t, tt.want, search(t, ob, admin.MessageQuery{From: tt.from, To: tt.to, Limit: 2}), name)
+		require.ElementsMatch(t, tt.want, search(t, ob, admin.MessageQuery{From: tt.from, To: tt.to, Limit: 2, Newest: true}), name)
+	}
+	for _, q := range []admin.MessageQuery{{Limit: -1}, {Scan: -1}, {After: -1}, {Topic: "\xff"}, {From: day(2), To: day(1)}} {
+		_, err := ob.Search(t.Context(), q)
+		require.ErrorIs(t, err, admin.ErrInvalidRequest)
+	}
+}
+
+// TestSearch_Large: a page ends where its payloads have reached 32 MiB, and the next one
+// goes on there.
+func TestSearch_Large(t *testing.T) {
+	t.Parallel()
+	ob, db := newOutbox(t, pgoutbox.Config{})
+	exec(t, db, `INSERT INTO leat.outbox (id, shard, topic, payload)
+		SELECT gen_random_uuid(), 0, 'large', convert_to(repeat('x', 12 * 1024 * 1024), 'UTF8') FROM generate_series(1, 5)`)
+	page, err := ob.Search(t.Context(), admin.MessageQuery{})
+	require.NoError(t, err)
+	require.Len(t, page.Records, 3)
+	require.Equal(t, page.Records[2].Seq, page.Next)
+	require.Len(t, search(t, ob, admin.MessageQuery{Newest: true}), 5)
+}
+
+// TestTrace follows messages through the log, a group that sets them aside, and one that
+// reads other topics.
+func TestTrace(t *testing.T) {
+	t.Parallel()
+	h := newHolding(t)
+	other := holdingOf(t, h.ob, h.db, "other")
+	exec(t, h.db, `UPDATE leat.outbox_groups SET topics = '{mails}' WHERE relay_group = 'other'`)
+	ids := map[string]string{"sent": "", "parked": "", "waits": "", "dead": "", "skipped": "", "dropped": "", "pending": ""}
+	put(t, h.ob, "a", "sent", "parked", "waits", "dead", "skipped", "dropped")
+	h.hold(driver.FateDelivered, driver.FatePark, driver.FateWait, driver.FateDead, driver.FateSkip, driver.FatePark)
+	put(t, h.ob, "b", "pending")
+	page, err := h.ob.Search(t.Context(), admin.MessageQuery{})
+	require.NoError(t, err)
+	for _, r := range page.Records {
+		ids[string(r.Payload)] = r.ID
+	}
+	_, err = h.ob.Drop(t.Context(), admin.DropRequest{By: people(), Selection: admin.Selection{ID: ids["dropped"]}})
+	require.NoError(t, err)
+	for name, want := range map[string]admin.TraceState{
+		"sent": admin.TraceSent, "parked": admin.TraceHeld, "waits": admin.TraceHeld, "dead": admin.TraceDead,
+		"skipped": admin.TraceDropped, "dropped": admin.TraceDropped, "pending": admin.TracePending,
+	} {
+		trace, err := h.ob.Trace(t.Context(), admin.TraceQuery{ID: ids[name]})
+		require.NoError(t, err)
+		require.Len(t, trace.Messages, 1, name)
+		require.Equal(t, name, string(trace.Messages[0].Payload))
+		require.Equal(t, []admin.GroupTrace{{Group: "default", State: want}, {Group: "other", State: admin.TraceFiltered}}, trace.Messages[0].Groups, name)
+		require.Equal(t, want == admin.TraceHeld, len(trace.Held) == 1, name)
+		require.Equal(t, want == admin.TraceDead, len(trace.Dead) == 1, name)
+		if want == admin.TraceHeld {
+			require.Equal(t, []any{"default", admin.HeldParked, name == "waits"}, []any{trace.Held[0].Group, trace.Held[0].State, trace.Held[0].Waits})
+		}
+	}
+	require.NoError(t, other.Release(t.Context()))
+
+	require.NoError(t, h.ob.InTx(t.Context(), func(ctx context.Context, tx pgx.Tx) error {
+		return h.ob.Enqueue(ctx, tx, outbox.Message{ID: "invoice 7", Topic: "t"}, outbox.Message{ID: "invoice 7", Topic: "t", NotBefore: later()})
+	}))
+	_, err = h.ob.Trace(t.Context(), admin.TraceQuery{ID: "invoice 7"})
+	require.ErrorIs(t, err, admin.ErrInvalidRequest, "it does not tell its time")
+	trace, err := h.ob.Trace(t.Context(), admin.TraceQuery{ID: "invoice 7", Since: time.Now().Add(-time.Minute)})
+	require.NoError(t, err)
+	require.Len(t, trace.Messages, 1)
+	require.Len(t, trace.Delayed, 1)
+	trace, err = h.ob.Trace(t.Context(), admin.TraceQuery{ID: "invoice 7", Since: time.Now().Add(time.Minute)})
+	require.NoError(t, err)
+	require.Empty(t, trace.Messages)
+	_, err = h.ob.Trace(t.Context(), admin.TraceQuery{})
+	require.ErrorIs(t, err, admin.ErrInvalidRequest)
+}
+
+// TestTrace_LongAfterItsID: a message may be enqueued long after its id was made.
+func TestTrace_LongAfterItsID(t *testing.T) {
+	t.Parallel()
+	ob, _ := newOutbox(t, pgoutbox.Config{})
+	const old = "0190d1d8-0000-7000-8000-000000000001" // of 2024
+	require.NoError(t, ob.InTx(t.Context(), func(ctx context.Context, tx pgx.Tx) error {
+		return ob.Enqueue(ctx, tx, outbox.Message{ID: old, Topic: "t"})
+	}))
+	trace, err := ob.Trace(t.Context(), admin.TraceQuery{ID: old})
+	require.NoError(t, err)
+	require.Len(t, trace.Messages, 1)
+	require.Empty(t, trace.Messages[0].Groups, "no relay has begun")
+}
+
+// TestRanges lists the ranges, and who has not read them.
+func TestRanges(t *testing.T) {
+	t.Parallel()
+	h := newHolding(t)
+	put(t, h.ob, "a", "1", "2")
+	ranges, err := h.ob.Ranges(t.Context())
+	require.NoError(t, err)
+	require.Len(t, ranges, 5)
+	require.Equal(t, []any{"outbox_p1", int64(1), int64(10_000_001)}, []any{ranges[0].Table, ranges[0].From, ranges[0].To})
+	require.Positive(t, ranges[0].Bytes)
+	require.Equal(t, []string{"default"}, ranges[0].PinnedBy)
+	require.True(t, ranges[4].Open())
+	require.Empty(t, ranges[4].PinnedBy)
+	h.hold(driver.FatePark, driver.FateWait)
+	require.NoError(t, h.Release(t.Context()))
+	ranges, err = h.ob.Ranges(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, ranges[0].PinnedBy, "what is held pins nothing")
+}
+
+// TestMembers: who leads is known, and who has said that it lives.
+func TestMembers(t *testing.T) {
+	t.Parallel()
+	h := newHolding(t)
+	_, err := h.ob.Members(t.Context(), "none")
+	require.ErrorIs(t, err, admin.ErrNoSuchGroup)
+	members, err := h.ob.Members(t.Context(), "default")
+	require.NoError(t, err)
+	require.Len(t, members, 1)
+	require.Equal(t, []int{0}, members[0].Slots)
+	require.Contains(t, h.owner(), members[0].Name+"/")
+	require.Zero(t, members[0].WantedSlots)
+
+	_, err = h.db.Pool.Exec(t.Context(), `INSERT INTO leat.outbox_members (relay_group, member, slots, seen_until) VALUES
+		('default', $1, 4, clock_timestamp() + interval '1 minute'), ('default', 'standby', 4, clock_timestamp() + interval '1 minute'),
+		('default', 'gone', 4, clock_timestamp() - interval '1 minute'), ('other', 'else', 4, clock_timestamp() + interval '1 minute')`, members[0].Name)
+	require.NoError(t, err)
+	both, err := h.ob.Members(t.Context(), "default")
+	require.NoError(t, err)
+	require.Len(t, both, 2)
+	for _, m := range both {
+		require.Equal(t, 4, m.WantedSlots)
+		require.WithinDuration(t, time.Now(), m.Since, time.Minute)
+		require.WithinDuration(t, time.Now().Add(time.Minute), m.Until, 30*time.Second)
+		require.Equal(t, m.Name == "standby", len(m.Slots) == 0)
+	}
+}
+
+// TestO15_LookingNeedsSelectOnly: an operator who may only read sees everything and
+// changes nothing, not even by a dry run.
+func TestO15_LookingNeedsSelectOnly(t *testing.T) {
+	t.Parallel()
+	h := newHolding(t)
+	put(t, h.ob, "a", "1", "2")
+	h.hold(driver.FatePark, driver.FateWait)
+	viewer := outboxOfRole(t, h.db, []string{"SELECT ON ALL TABLES IN SCHEMA leat", "SELECT ON SEQUENCE leat.outbox_seq_seq"}, "")
+	ctx := t.Context()
+	require.Len(t, statsOf(t, viewer).Groups, 1)
+	for name, look := range map[string]func() (int, error){
+		"Groups":     func() (int, error) { return counted(viewer.Groups(ctx)) },
+		"Members":    func() (int, error) { return counted(viewer.Members(ctx, "default")) },
+		"Held":       func() (int, error) { return counted(viewer.Held(ctx, admin.HeldQuery{})) },
+		"ParkedKeys": func() (int, error) { return counted(viewer.ParkedKeys(ctx, admin.KeysQuery{})) },
+		"Failures":   func() (int, error) { return counted(viewer.Failures(ctx, admin.FailuresQuery{})) },
+		"Audit":      func() (int, error) { return counted(viewer.Audit(ctx, admin.AuditQuery{})) },
+		"Ranges":     func() (int, error) { return counted(viewer.Ranges(ctx)) },
+		"Search": func() (int, error) {
+			page, err := viewer.Search(ctx, admin.MessageQuery{})
+			return len(page.Records), err
+		},
+		"dry run": func() (int, error) {
+			changed, err := viewer.Drop(ctx, admin.DropRequest{By: people(), Selection: admin.Selection{Topic: topic, Key: "a"}, DryRun: true})
+			return changed.Count, err
+		},
+	} {
+		n, err := look()
+		require.NoError(t, err, name)
+		require.Positive(t, n, name)
+	}
+	for _, q := range []func() (int, error){
+		func() (int, error) { return counted(viewer.Dead(ctx, admin.HeldQuery{})) },
+		func() (int, error) { return counted(viewer.Delayed(ctx, admin.DelayedQuery{})) },
+	} {
+		n, err := q()
+		require.NoError(t, err)
+		require.Zero(t, n)
+	}
+	page, err := viewer.Search(ctx, admin.MessageQuery{})
+	require.NoError(t, err)
+	_, err = viewer.Trace(ctx, admin.TraceQuery{ID: page.Records[0].ID})
+	require.NoError(t, err)
+	_, err = viewer.Drop(ctx, admin.DropRequest{By: people(), Selection: admin.Selection{Topic: topic, Key: "a"}})
+	require.Error(t, err)
+	require.Equal(t, 2, query1[int](t, h.db, "SELECT count(*) FROM leat.outbox_held"))
+}
+
+func counted[T any](all []T, err error) (int, error) {
+	return len(all), err
+}

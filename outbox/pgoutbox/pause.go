@@ -1,0 +1,60 @@
+package pgoutbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/driver"
+)
+
+var _ driver.Pausable = (*Source)(nil)
+
+// Paused implements driver.Pausable.
+func (s *Source) Paused(ctx context.Context) ([]string, error) {
+	patterns, err := s.ob.paused(ctx, s.ob.pool, s.cfg.Group)
+	return patterns, unusable(describe(err))
+}
+
+func (o *Outbox) paused(ctx context.Context, db interface {
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}, group string,
+) (patterns []string, err error) {
+	err = db.QueryRow(ctx, o.sql.groupPaused, group).Scan(&patterns)
+	return patterns, err
+}
+
+// Pause implements admin.Pauser.
+func (o *Outbox) Pause(ctx context.Context, req admin.PauseRequest) error {
+	return o.setPaused(ctx, "pause", req, req.Pause)
+}
+
+// Resume implements admin.Pauser.
+func (o *Outbox) Resume(ctx context.Context, req admin.PauseRequest) error {
+	return o.setPaused(ctx, "resume", req, req.Resume)
+}
+
+func (o *Outbox) setPaused(ctx context.Context, action string, req admin.PauseRequest, change func(paused []string) ([]string, error)) error {
+	if err := req.Check(); err != nil {
+		return err
+	}
+	return o.changeGroup(ctx, req.Group, action, req.By, func(tx pgx.Tx) (map[string]any, error) {
+		before, err := o.paused(ctx, tx, req.Group)
+		if err != nil {
+			return nil, err
+		}
+		after, err := change(before)
+		if err != nil {
+			return nil, err
+		}
+		var name string
+		err = tx.QueryRow(ctx, o.sql.pause, req.Group, after).Scan(&name)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil, fmt.Errorf("%w: %q", admin.ErrNoSuchGroup, req.Group)
+		}
+		return map[string]any{"topics": req.Topics, "paused": after}, err
+	})
+}

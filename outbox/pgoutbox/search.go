@@ -1,0 +1,111 @@
+package pgoutbox
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/leat-go/leat/internal/topics"
+	"github.com/leat-go/leat/outbox/admin"
+)
+
+// searchSlack is by how much the numbers of the log and its times may ascend
+// differently: nothing is drawn so long before the clock is read, unless the clock was
+// set back.
+const searchSlack = time.Minute
+
+// Search implements admin.Searcher. It reads the log by its primary key and costs as
+// much as the rows that q.Scan lets it look at; the ends of a stretch of time are found
+// by halving.
+func (o *Outbox) Search(ctx context.Context, q admin.MessageQuery) (admin.MessagePage, error) {
+	q, err := q.Complete()
+	if err != nil {
+		return admin.MessagePage{}, err
+	}
+	var page admin.MessagePage
+	err = pgx.BeginTxFunc(ctx, o.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
+		at, err := o.stretchOf(ctx, tx, q)
+		if err == nil && at.low < at.high {
+			page, err = o.searchIn(ctx, tx, q, at)
+		}
+		return err
+	})
+	return page, describe(err)
+}
+
+// stretch are the numbers above low, up to high.
+type stretch struct{ low, high int64 }
+
+// stretchOf returns where q may find anything, and has not looked yet.
+func (o *Outbox) stretchOf(ctx context.Context, tx pgx.Tx, q admin.MessageQuery) (stretch, error) {
+	var at stretch
+	if err := tx.QueryRow(ctx, o.sql.searchBounds).Scan(&at.low, &at.high); err != nil || at.high == 0 {
+		return stretch{}, err
+	}
+	at.low-- // is the first number
+	within := at
+	for _, end := range []struct {
+		of     time.Time
+		slack  time.Duration
+		number *int64
+		before int64
+	}{{q.From, -searchSlack, &at.low, 1}, {q.To, searchSlack, &at.high, 0}} {
+		if end.of.IsZero() {
+			continue
+		}
+		if err := tx.QueryRow(ctx, o.sql.searchTime, end.of.Add(end.slack), within.low, within.high).Scan(end.number); err != nil {
+			return stretch{}, err
+		}
+		*end.number -= end.before
+	}
+	switch {
+	case q.After == 0:
+	case q.Newest:
+		at.high = min(at.high, q.After-1)
+	default:
+		at.low = max(at.low, q.After)
+	}
+	return at, nil
+}
+
+// searchIn returns a page of what a stretch holds.
+func (o *Outbox) searchIn(ctx context.Context, tx pgx.Tx, q admin.MessageQuery, at stretch) (admin.MessagePage, error) {
+	search, span := o.sql.search, o.sql.searchSpan
+	if q.Newest {
+		search, span = o.sql.searchNewest, o.sql.searchSpanNewest
+	}
+	var page admin.MessagePage
+	var last *int64 // that is looked at; nil: to the end
+	if err := tx.QueryRow(ctx, span, at.low+1, at.high, q.Scan).Scan(&last); err != nil {
+		return page, err
+	}
+	rows, err := tx.Query(ctx, search, at.low, at.high, q.Scan, orNull(topics.Like(q.Topic)), orNull(q.Key), orNull(topics.Like(q.Type)),
+		timeOrNull(q.From), timeOrNull(q.To), q.OmitPayload, q.Limit)
+	if err != nil {
+		return page, err
+	}
+	defer rows.Close()
+	var d decoder
+	var found int
+	for rows.Next() {
+		if err := d.scan(withMore{rows, &found}); err != nil {
+			return page, err
+		}
+	}
+	page.Records = d.records
+	switch n := len(page.Records); {
+	case n > 0 && (n == q.Limit || n < found):
+		page.Next = page.Records[n-1].Seq
+	case last != nil:
+		page.Next = *last
+	}
+	return page, rows.Err()
+}
+
+func timeOrNull(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}

@@ -1,0 +1,6 @@
+-- Whether group $1 is known, how many records it holds, and who holds one of its leases.
+SELECT EXISTS (SELECT FROM @{_groups} WHERE relay_group = $1)
+    OR EXISTS (SELECT FROM @{_leases} WHERE relay_group = $1)
+    OR EXISTS (SELECT FROM @{_positions} WHERE relay_group = $1),
+       (SELECT count(*) FROM @{_held} WHERE relay_group = $1),
+       (SELECT max(owner) FROM @{_leases} WHERE relay_group = $1 AND lease_until > clock_timestamp())

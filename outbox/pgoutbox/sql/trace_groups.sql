@@ -1,0 +1,13 @@
+-- How far each group has come with messages of the log. $1 their numbers.
+SELECT o.seq, s.relay_group,
+       CASE WHEN s.topics IS NOT NULL AND NOT EXISTS (
+                SELECT FROM unnest(s.topics) AS t(pattern)
+                WHERE o.topic LIKE replace(replace(replace(replace(t.pattern, '\', '\\'), '%', '\%'), '_', '\_'), '*', '%'))
+            THEN 'filtered'
+            WHEN pg_visible_in_snapshot(o.xid, s.prev) OR pg_visible_in_snapshot(o.xid, s.target) AND o.seq <= s.last
+            THEN 'sent'
+            ELSE 'pending' END
+FROM @{} o
+JOIN @{_standing} s ON o.shard % s.slots = s.slot
+WHERE o.seq = ANY ($1::bigint[]) AND NOT starts_with(s.relay_group, '_')
+ORDER BY o.seq, s.relay_group

@@ -1,0 +1,106 @@
+package pgoutbox
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/leat-go/leat/internal/ids"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/internal/trace"
+)
+
+// traceFirst is how long from Since on a message is looked for first.
+const traceFirst = 2 * time.Hour
+
+// Trace implements admin.Searcher. A message is found by the time in its id, if that is
+// a UUID of version 7: around that time first, and if nothing is there, from then on.
+func (o *Outbox) Trace(ctx context.Context, q admin.TraceQuery) (admin.Trace, error) {
+	byTime := q.Since.IsZero()
+	q, err := q.Complete()
+	if err != nil {
+		return admin.Trace{}, err
+	}
+	var found admin.Trace
+	err = pgx.BeginTxFunc(ctx, o.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
+		records, err := o.traceLog(ctx, tx, q, byTime)
+		if err != nil {
+			return err
+		}
+		if found.Held, found.Dead, err = o.held.ByID(ctx, tx, q.ID); err != nil {
+			return err
+		}
+		found.Audit, err = o.held.Audit(ctx, tx, admin.AuditQuery{ID: q.ID, Since: q.Since, Newest: true})
+		if err != nil {
+			return err
+		}
+		slices.Reverse(found.Audit)
+		if found.Delayed, err = o.delayed(ctx, tx, admin.DelayedQuery{ID: q.ID, Limit: 100}); err != nil {
+			return err
+		}
+		found.Messages, err = o.traceGroups(ctx, tx, records, found)
+		return err
+	})
+	return found, describe(err)
+}
+
+// traceLog returns the messages of the log with an id; if its time is known, those about
+// that time, or if there are none, all since then.
+func (o *Outbox) traceLog(ctx context.Context, tx pgx.Tx, q admin.TraceQuery, byTime bool) ([]outbox.Record, error) {
+	if _, err := tx.Exec(ctx, "SET LOCAL enable_bitmapscan = on"); err != nil { // BRIN knows no other scan
+		return nil, err
+	}
+	id, _ := ids.Map(q.ID)
+	var until *time.Time
+	if byTime {
+		until = new(q.Since.Add(traceFirst))
+	}
+	for {
+		rows, err := tx.Query(ctx, o.sql.traceLog, ids.Text(id), q.ID, q.Since, until)
+		if err != nil {
+			return nil, err
+		}
+		var d decoder
+		for rows.Next() {
+			if err := d.scan(rows); err != nil {
+				rows.Close()
+				return nil, err
+			}
+		}
+		if rows.Close(); rows.Err() != nil || len(d.records) > 0 || until == nil {
+			return d.records, rows.Err()
+		}
+		q.Since, until = *until, nil
+	}
+}
+
+// traceGroups returns how far each group has come with records.
+func (o *Outbox) traceGroups(ctx context.Context, tx pgx.Tx, records []outbox.Record, known admin.Trace) ([]admin.TracedMessage, error) {
+	if len(records) == 0 {
+		return nil, nil
+	}
+	messages := make([]admin.TracedMessage, len(records))
+	seqs := make([]int64, len(records))
+	for i, r := range records {
+		messages[i].Record, seqs[i] = r, r.Seq
+	}
+	rows, err := tx.Query(ctx, o.sql.traceGroups, seqs)
+	if err != nil {
+		return nil, err
+	}
+	var seq int64
+	var g admin.GroupTrace
+	_, err = pgx.ForEachRow(rows, []any{&seq, &g.Group, &g.State}, func() error {
+		at := slices.Index(seqs, seq)
+		found := g
+		if g.State == admin.TraceSent {
+			found.State = trace.Settled(&known, g.Group, seq)
+		}
+		messages[at].Groups = append(messages[at].Groups, found)
+		return nil
+	})
+	return messages, err
+}

@@ -1,0 +1,99 @@
+package wmforward
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/leat-go/leat/outbox/admin"
+)
+
+var _ admin.Outbox = (*Source)(nil)
+
+// withoutJIT holds for the implicit transaction of a batch. To compile the statement
+// would take longer than to run it.
+const withoutJIT = "SELECT set_config('jit', 'off', true)"
+
+// Stats implements admin.Outbox. It needs SELECT on the forwarder's table and on those
+// of the Source, and to see LastSeq, on the sequence of the former.
+func (s *Source) Stats(ctx context.Context) (admin.Stats, error) {
+	var stats admin.Stats
+	group := admin.GroupStats{Name: s.slot.Group}
+	batch := &pgx.Batch{}
+	batch.Queue(withoutJIT)
+	batch.Queue(s.sql.stats, s.cfg.log().Qualified(""), s.slot.Group).QueryRow(func(row pgx.Row) error {
+		var slot *int
+		var owner, problem *string
+		var epoch, window, pending *int64
+		var oldest, left, age, lag *int64 // in µs
+		err := row.Scan(&stats.LastSeq, &stats.Bytes, &stats.Rows, &group.Held, &group.Retrying, &group.Parked, &group.Dead, &oldest,
+			&slot, &owner, &epoch, &left, &window, &age, &problem, &pending, &lag)
+		group.OldestRetried = ageOf(oldest)
+		if slot != nil {
+			group.Slots = []admin.SlotStats{{
+				Slot: *slot, Owner: or0(owner), Epoch: or0(epoch), LeaseLeft: ageOf(left), Window: or0(window), WindowAge: ageOf(age),
+				Problem: or0(problem), Backlog: or0(pending), Lag: ageOf(lag),
+			}}
+		}
+		return err
+	})
+	err := s.pool.SendBatch(ctx, batch).Close()
+	stats.Groups = []admin.GroupStats{group}
+	return stats, describe(err)
+}
+
+// Groups implements admin.Outbox: the Source's own, if it has begun.
+func (s *Source) Groups(ctx context.Context) ([]admin.Group, error) {
+	slot, err := s.slotStats(ctx)
+	if err != nil || slot == nil {
+		return nil, err
+	}
+	group := admin.Group{Name: s.slot.Group, Slots: 1}
+	if slot.LeaseLeft > 0 {
+		group.Leases, group.Relays = 1, 1
+	}
+	return []admin.Group{group}, nil
+}
+
+var claimNumber = regexp.MustCompile(`/[0-9]+$`)
+
+// Members implements admin.Outbox: the relay that leads. Standbys write nothing and are
+// not known.
+func (s *Source) Members(ctx context.Context, group string) ([]admin.Member, error) {
+	slot, err := s.slotStats(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case slot == nil || group != s.slot.Group:
+		return nil, fmt.Errorf("%w: %q", admin.ErrNoSuchGroup, group)
+	case slot.LeaseLeft == 0:
+		return nil, nil
+	}
+	name := claimNumber.ReplaceAllString(slot.Owner, "")
+	return []admin.Member{{Name: name, Slots: []int{slot.Slot}, Until: time.Now().Add(slot.LeaseLeft).UTC()}}, nil
+}
+
+// slotStats returns the only slot; nil if no relay has begun.
+func (s *Source) slotStats(ctx context.Context) (*admin.SlotStats, error) {
+	stats, err := s.Stats(ctx)
+	if err != nil || len(stats.Groups[0].Slots) == 0 {
+		return nil, err
+	}
+	return &stats.Groups[0].Slots[0], nil
+}
+
+// or0 returns the zero value for what is not known.
+func or0[T any](v *T) (value T) {
+	if v != nil {
+		value = *v
+	}
+	return value
+}
+
+// ageOf returns a time that the database gives in µs; 0 if it is not known.
+func ageOf(v *int64) time.Duration {
+	return max(0, time.Duration(or0(v))*time.Microsecond)
+}
