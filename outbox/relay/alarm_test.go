@@ -2,6 +2,7 @@ package relay_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -67,13 +68,25 @@ func TestAlarm_EndsWithTheLease(t *testing.T) {
 			}
 			return results
 		}}
+		var lost atomic.Bool
+		src.acquire = func() error {
+			if lost.Load() {
+				return driver.ErrLeaseHeld
+			}
+			return nil
+		}
+		src.renew = func(context.Context) error {
+			if lost.Load() {
+				return driver.ErrLeaseLost
+			}
+			return nil
+		}
 		cfg := leaseConfig()
 		cfg.Hooks = []outbox.Hook{hook}
 		run := start(t, src, down, cfg)
 		elapse(t, 5*time.Minute)
 		require.Greater(t, len(hook.copy().alarms), len(hook.copy().ended), "some last")
-		src.acquire = func() error { return driver.ErrLeaseHeld }
-		src.renew = func(context.Context) error { return driver.ErrLeaseLost }
+		lost.Store(true)
 		elapse(t, 5*time.Minute)
 		require.ElementsMatch(t, hook.copy().alarms, hook.copy().ended)
 		_, err := run.stop()
