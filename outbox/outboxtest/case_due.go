@@ -109,13 +109,16 @@ func renewWaitsForNoRead(ctx context.Context, tr *trial) error {
 	if err != nil {
 		return err
 	}
-	for what, read := range map[string]func() error{
-		"Due":       func() error { _, err := s.Due(ctx, 1, nil); return err },
-		"HeldKeys":  func() error { _, err := s.HeldKeys(ctx); return err },
-		"CountHeld": func() error { _, err := s.CountHeld(ctx); return err },
+	for _, c := range []struct {
+		what string
+		read func() error
+	}{
+		{"Due", func() error { _, err := s.Due(ctx, 1, nil); return err }},
+		{"HeldKeys", func() error { _, err := s.HeldKeys(ctx); return err }},
+		{"CountHeld", func() error { _, err := s.CountHeld(ctx); return err }},
 	} {
-		if err := s.renewDuring(ctx, blocker, read); err != nil {
-			return fmt.Errorf("while %s waits: %w", what, err)
+		if err := s.renewDuring(ctx, blocker, c.read); err != nil {
+			return fmt.Errorf("while %s waits: %w", c.what, err)
 		}
 	}
 	return nil
