@@ -1,6 +1,7 @@
 package memoutbox
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"testing"
@@ -58,14 +59,21 @@ func FuzzHistoryPosition(f *testing.F) {
 // FuzzKeptPosition: what a sink has kept is read as it was written, and what no
 // session has written is refused.
 func FuzzKeptPosition(f *testing.F) {
-	for _, kept := range []string{
-		`{"format":1,"from":0,"to":5,"done":2}`, `{"format":1,"from":-1,"to":5}`, `{"format":1,"from":3,"to":2}`, `{"format":1,"to":6}`,
-		`{"format":1,"to":5,"done":6}`, `{"format":2,"to":5}`, "", "null", "[]", `{"format":1,"from":1e3}`, `{"format":1,"to":2}{}`,
-	} {
-		f.Add([]byte(kept))
-	}
 	ob := filled(f)
 	session := &session{ob: ob, name: "g", slots: 1}
+	whole, err := json.Marshal(session.kept(position{to: 5, done: 2}))
+	require.NoError(f, err)
+	f.Add(whole)
+	f.Add(append(whole, "{}"...))
+	for was, is := range map[string]string{
+		`"from":0`: `"from":-1`, `"to":5`: `"to":6`, `"last":2`: `"last":9`, `"slot":"g/0"`: `"slot":"g/1"`, `"slots":1`: `"slots":0`,
+		`"format":1`: `"format":2`, `"from":0,"to":5`: `"from":3,"to":2`, ob.id: "another",
+	} {
+		f.Add(bytes.Replace(whole, []byte(was), []byte(is), 1))
+	}
+	for _, kept := range []string{"", "null", "[]", `{"format":1,"from":1e3}`} {
+		f.Add([]byte(kept))
+	}
 	f.Fuzz(func(t *testing.T, kept []byte) {
 		p, err := session.parse(kept)
 		if err != nil {
@@ -74,11 +82,11 @@ func FuzzKeptPosition(f *testing.F) {
 			return
 		}
 		require.True(t, json.Valid(kept))
-		written, err := p.kept()
+		written, err := json.Marshal(p)
 		require.NoError(t, err)
 		again, err := session.parse(written)
 		require.NoError(t, err)
 		require.Equal(t, p, again)
-		require.LessOrEqual(t, p.from+p.done, 5)
+		require.LessOrEqual(t, session.countTo(position{from: p.From, to: p.To}, p.Last), 5)
 	})
 }

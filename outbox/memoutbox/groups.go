@@ -7,30 +7,24 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// slots returns the slots of all groups, by group and number. The caller holds ob.mu.
+// slots returns the slots that the groups have, by group and number. The caller holds
+// ob.mu.
 func (ob *Outbox) slots() []*group {
-	return slices.SortedFunc(maps.Values(ob.groups), func(a, b *group) int {
+	all := slices.SortedFunc(maps.Values(ob.groups), func(a, b *group) int {
 		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.slot, b.slot))
 	})
+	return slices.DeleteFunc(all, func(g *group) bool { return g.slot >= ob.shares[g.name].slots })
 }
 
 // unsettled returns what a slot has not settled, window by window. The caller holds ob.mu.
 func (ob *Outbox) unsettled(g *group) []outbox.Record {
-	part := func(window []outbox.Record) []outbox.Record {
-		return slices.DeleteFunc(window, func(r outbox.Record) bool { return int(r.Shard)%g.slots != g.slot })
-	}
-	return slices.Concat(part(ob.window(g.pos))[g.pos.done:], part(slices.Clone(ob.log[g.pos.to:])))
-}
-
-// leads reports whether the slot's lease is held now.
-func (g *group) leads() bool {
-	return g.held && time.Now().Before(g.until)
+	s := &session{ob: ob, slot: g.slot, slots: ob.shares[g.name].slots, topics: g.topics}
+	return slices.Concat(s.part(ob.window(g.pos))[g.pos.done:], s.part(slices.Clone(ob.log[g.pos.to:])))
 }
 
 // Groups implements admin.Outbox.
@@ -40,9 +34,13 @@ func (ob *Outbox) Groups(ctx context.Context) ([]admin.Group, error) {
 	var all []admin.Group
 	for _, g := range ob.slots() {
 		if g.slot == 0 {
-			all = append(all, admin.Group{Name: g.name, Slots: g.slots, Paused: slices.Clone(ob.paused[g.name]), MaxLag: ob.maxLag[g.name]})
+			h := ob.shares[g.name]
+			all = append(all, admin.Group{
+				Name: g.name, Slots: h.slots, NextSlots: h.next, Topics: slices.Clone(g.topics),
+				Paused: slices.Clone(ob.paused[g.name]), MaxLag: ob.maxLag[g.name],
+			})
 		}
-		if last := &all[len(all)-1]; g.leads() {
+		if last := &all[len(all)-1]; g.leased() {
 			last.Leases++
 			last.Relays++
 		}
@@ -59,7 +57,7 @@ func (ob *Outbox) Members(ctx context.Context, name string) ([]admin.Member, err
 	}
 	var all []admin.Member
 	for _, g := range ob.slots() {
-		if g.name == name && g.leads() {
+		if g.name == name && g.leased() {
 			all = append(all, admin.Member{Name: ownerOf(g.name, g.epoch), Slots: []int{g.slot}, Until: g.until.UTC()})
 		}
 	}
@@ -85,7 +83,7 @@ func (ob *Outbox) RemoveGroup(ctx context.Context, req admin.RemoveGroupRequest)
 		return admin.Changed{}, err
 	}
 	for _, g := range ob.slots() {
-		if g.name == req.Group && g.leads() {
+		if g.name == req.Group && g.leased() {
 			return admin.Changed{}, fmt.Errorf("%w: %q holds a lease of %q", admin.ErrGroupActive, ownerOf(g.name, g.epoch), g.name)
 		}
 	}

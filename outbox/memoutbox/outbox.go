@@ -14,6 +14,7 @@ var _ outbox.Enqueuer = (*Outbox)(nil)
 type Outbox struct {
 	cfg      Config
 	preparer outbox.Preparer
+	id       string // in positions that a sink keeps, to tell those of others
 
 	// mu guards everything below, and the state of every Tx and session.
 	mu sync.Mutex
@@ -45,8 +46,13 @@ func New(cfg Config) (*Outbox, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
+	id, err := outbox.NewID()
+	if err != nil {
+		return nil, err
+	}
 	return &Outbox{
 		cfg:      cfg,
+		id:       id,
 		preparer: outbox.Preparer{MaxPayloadBytes: cfg.MaxPayloadBytes, Injector: cfg.Injector},
 		locks:    make(keyLocks),
 		groups:   make(map[slotName]*group),

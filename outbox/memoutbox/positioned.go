@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/leat-go/leat/internal/topics"
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 )
 
@@ -15,12 +17,17 @@ var _ driver.Positioned = (*session)(nil)
 // errPosition is wrapped by errors about a position that a sink has kept.
 var errPosition = errors.New("leat: position of the sink")
 
-// keptPosition is a position in the form in which a sink keeps it.
+// keptPosition is a position in the form in which a sink keeps it. All of log[:From] is
+// settled, and of log[From:To] what is not above Last in Seq.
 type keptPosition struct {
-	Format int `json:"format"`
-	From   int `json:"from"`
-	To     int `json:"to"`
-	Done   int `json:"done"`
+	Format int      `json:"format"`
+	Outbox string   `json:"outbox"`
+	Slot   string   `json:"slot"`
+	Slots  int      `json:"slots"`
+	Topics []string `json:"topics,omitempty"`
+	From   int      `json:"from"`
+	To     int      `json:"to"`
+	Last   int64    `json:"last"`
 }
 
 const positionFormat = 1
@@ -32,20 +39,44 @@ func (s *session) SlotName() string {
 
 // Position implements driver.Positioned.
 func (s *session) Position(p driver.Page, n int) ([]byte, error) {
+	s.ob.mu.Lock()
+	defer s.ob.mu.Unlock()
 	if p.Cursor == nil && n == 0 {
-		s.ob.mu.Lock()
-		defer s.ob.mu.Unlock()
-		return s.pos.kept()
+		return json.Marshal(s.kept(s.pos))
 	}
 	c, ok := p.Cursor.(cursor)
 	if !ok || n < 0 || n > len(p.Records) {
 		return nil, fmt.Errorf("%w: %d of a page of %d records with a cursor %T", errPosition, n, len(p.Records), p.Cursor)
 	}
-	return position{from: c.from, to: c.to, done: c.first + n}.kept()
+	return json.Marshal(s.kept(position{from: c.from, to: c.to, done: c.first + n}))
 }
 
-func (p position) kept() ([]byte, error) {
-	return json.Marshal(keptPosition{Format: positionFormat, From: p.from, To: p.to, Done: p.done})
+// kept returns p as a sink keeps it. The caller holds ob.mu.
+func (s *session) kept(p position) keptPosition {
+	return keptPosition{
+		Format: positionFormat, Outbox: s.ob.id, Slot: s.SlotName(), Slots: s.slots, Topics: s.topics,
+		From: p.from, To: p.to, Last: s.lastOf(p),
+	}
+}
+
+// lastOf returns the Seq of the last record of the window that is settled at p, 0 if
+// none is. The caller holds ob.mu.
+func (s *session) lastOf(p position) int64 {
+	if p.done == 0 {
+		return 0
+	}
+	return s.part(s.ob.window(p))[p.done-1].Seq
+}
+
+// countTo counts the records of the window of p up to last. The caller holds ob.mu.
+func (s *session) countTo(p position, last int64) int {
+	n := 0
+	for _, r := range s.part(s.ob.window(p)) {
+		if r.Seq <= last {
+			n++
+		}
+	}
+	return n
 }
 
 // Seek implements driver.Positioned.
@@ -56,45 +87,66 @@ func (s *session) Seek(ctx context.Context, kept []byte) error {
 		return err
 	}
 	if kept == nil {
-		if n := s.settled(s.pos); n > 0 {
+		if n := len(s.part(s.ob.window(position{from: s.sharing.begin, to: s.pos.from}))) + s.pos.done; n > 0 {
 			return unusable("is missing, although %d records are settled", n)
 		}
 		return nil
 	}
-	p, err := s.parse(kept)
+	k, err := s.parse(kept)
 	if err != nil {
 		return err
 	}
-	ahead := s.settled(p) - s.settled(s.pos)
+	behind, ahead := s.compare(k)
 	switch {
-	case ahead < 0:
-		return unusable("at %+v is %d records behind the stored %+v", p, -ahead, s.pos)
-	case ahead == 0 && p.from <= s.pos.from:
+	case behind > 0:
+		return unusable("%+v is %d records behind the stored %+v", k, behind, s.pos)
+	case ahead == 0:
 		return nil // another window was opened, and nothing of it delivered
 	}
-	s.pos, s.group.pos = p, p
-	s.window = s.part(s.ob.window(p))
-	s.read = p.done
+	s.pos = position{from: k.From, to: k.To}
+	s.pos.done = s.countTo(s.pos, k.Last)
+	s.group.pos = s.pos
+	s.window = s.part(s.ob.window(s.pos))
+	s.read = s.pos.done
 	return nil
 }
 
-// settled counts the slot's records that are settled at p. The caller holds ob.mu.
-func (s *session) settled(p position) int {
-	return len(s.part(s.ob.window(position{to: p.from}))) + p.done
+// compare counts the slot's records that are settled at the stored position and not at
+// k, and the other way round. It looks at those only that were the slot's when k was made,
+// too. The caller holds ob.mu.
+func (s *session) compare(k keptPosition) (behind, ahead int) {
+	stored, former := s.kept(s.pos), &session{slot: s.slot, slots: k.Slots}
+	for i := range s.ob.log[:max(k.To, stored.To)] {
+		r := &s.ob.log[i]
+		if !s.reads(r) || !former.reads(r) || !topics.MatchAny(s.topics, r.Topic) || !topics.MatchAny(k.Topics, r.Topic) {
+			continue
+		}
+		switch there, here := k.settled(i, r), stored.settled(i, r); {
+		case here && !there:
+			behind++
+		case there && !here:
+			ahead++
+		}
+	}
+	return behind, ahead
+}
+
+// settled reports whether the record at log[i] is settled.
+func (k keptPosition) settled(i int, r *outbox.Record) bool {
+	return i < k.From || i < k.To && r.Seq <= k.Last
 }
 
 // parse reads a position. The caller holds ob.mu.
-func (s *session) parse(kept []byte) (position, error) {
+func (s *session) parse(kept []byte) (keptPosition, error) {
 	var k keptPosition
 	if err := json.Unmarshal(kept, &k); err != nil {
-		return position{}, unusable("cannot be read: %v", err)
+		return k, unusable("cannot be read: %v", err)
 	}
-	p := position{from: k.From, to: k.To, done: k.Done}
-	if k.Format != positionFormat || p.from < 0 || p.to < p.from || p.to > len(s.ob.log) ||
-		p.done < 0 || p.done > len(s.part(s.ob.window(p))) {
-		return position{}, unusable("%+v is not of this outbox", k)
+	if k.Format != positionFormat || k.Outbox != s.ob.id || k.Slot != s.SlotName() || k.Slots < 1 ||
+		k.From < 0 || k.To < k.From || k.To > len(s.ob.log) || k.Last < 0 {
+		return k, unusable("%+v is not of %s of outbox %s", k, s.SlotName(), s.ob.id)
 	}
-	return p, nil
+	return k, nil
 }
 
 func unusable(format string, args ...any) error {

@@ -13,12 +13,14 @@ import (
 // settled to its end, with everything that has committed since: what a
 // transaction with low numbers commits late is simply in a later window.
 type session struct {
-	ob    *Outbox
-	name  string // of the group
-	slot  int
-	slots int
-	group *group // of the slot
-	epoch int64
+	ob      *Outbox
+	name    string // of the group
+	slot    int
+	slots   int
+	topics  []string
+	sharing *sharing // of the group
+	group   *group   // of the slot
+	epoch   int64
 
 	// Guarded by ob.mu. pos is the window that is open, with what is settled of
 	// it; read counts the records of it that were handed out.
@@ -52,7 +54,12 @@ func (s *session) Read(ctx context.Context, limit int) (driver.Page, error) {
 		if s.pos.done < len(s.window) {
 			return driver.Page{Waiting: true}, nil
 		}
-		s.open()
+		if !s.sharing.ends(s.pos) {
+			s.open()
+		}
+		if s.sharing.ends(s.pos) {
+			return driver.Page{}, driver.ErrSlotClosed
+		}
 	}
 	first := s.read
 	s.read = min(first+limit, len(s.window))
@@ -67,7 +74,7 @@ func (s *session) Read(ctx context.Context, limit int) (driver.Page, error) {
 func (s *session) open() {
 	s.opened++
 	s.ob.promote()
-	s.pos = position{from: s.pos.to, to: len(s.ob.log)}
+	s.pos = position{from: s.pos.to, to: s.sharing.end(len(s.ob.log))}
 	s.window = s.part(s.ob.window(s.pos))
 	s.read = 0
 	s.group.pos = s.pos

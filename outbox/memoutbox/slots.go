@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/leat-go/leat/internal/topics"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 )
@@ -18,7 +19,19 @@ var (
 // Outbox.mu guards it.
 type sharing struct {
 	slots   int
-	members map[*Source]time.Time
+	members map[*Source]member
+	// started is set once the group has begun to read, at begin: a length of the log.
+	started bool
+	begin   int
+	// next is the number of slots that the group is being changed to, 0 if it is not.
+	// The slots that it has end at marker then, a length of the log.
+	next, marker int
+}
+
+// member is a source that lives.
+type member struct {
+	slots        int // that it wants
+	since, until time.Time
 }
 
 // sharing returns that of the group, whose number of slots the first source
@@ -26,13 +39,15 @@ type sharing struct {
 func (s *Source) sharing() *sharing {
 	h := s.ob.shares[s.group]
 	if h == nil {
-		h = &sharing{slots: s.slots, members: make(map[*Source]time.Time)}
+		h = &sharing{slots: s.slots, members: make(map[*Source]member)}
 		s.ob.shares[s.group] = h
 	}
 	return h
 }
 
-// Share implements driver.Sharded. A Source stands for one relay.
+// Share implements driver.Sharded. A Source stands for one relay. It also asks for
+// another number of slots if SourceConfig.Slots is not that of the group, once all
+// sources of the group that live agree and s has wanted it for ttl.
 func (s *Source) Share(ctx context.Context, ttl time.Duration) (driver.Share, error) {
 	if err := ctx.Err(); err != nil {
 		return driver.Share{}, err
@@ -40,14 +55,23 @@ func (s *Source) Share(ctx context.Context, ttl time.Duration) (driver.Share, er
 	s.ob.mu.Lock()
 	defer s.ob.mu.Unlock()
 	h, now := s.sharing(), time.Now()
-	h.members[s] = now.Add(ttl)
-	live := 0
-	for member, until := range h.members {
-		if now.Before(until) {
-			live++
-		} else {
-			delete(h.members, member)
+	m, known := h.members[s]
+	if !known || !now.Before(m.until) {
+		m = member{slots: s.slots, since: now}
+	}
+	m.until = now.Add(ttl)
+	h.members[s] = m
+	live, agreed := 0, true
+	for other, m := range h.members {
+		if !now.Before(m.until) {
+			delete(h.members, other)
+			continue
 		}
+		live++
+		agreed = agreed && m.slots == s.slots
+	}
+	if agreed && h.next == 0 && h.slots != s.slots && now.Sub(m.since) >= ttl {
+		h.next, h.marker = s.slots, len(s.ob.log)
 	}
 	return driver.Share{Slots: h.slots, Fair: (h.slots + live - 1) / live}, nil
 }
@@ -65,15 +89,18 @@ func (s *session) Slot() int {
 	return s.slot
 }
 
-// reads says whether r belongs to the slot.
+// reads reports whether r belongs to the slot.
 func (s *session) reads(r *outbox.Record) bool {
 	return int(r.Shard)%s.slots == s.slot
 }
 
-// part returns the records of a window that belong to the slot.
+// part returns the records of a window that belong to the slot, and to the topics of
+// the source.
 func (s *session) part(window []outbox.Record) []outbox.Record {
-	if s.slots == 1 {
+	if s.slots == 1 && len(s.topics) == 0 {
 		return window
 	}
-	return slices.DeleteFunc(window, func(r outbox.Record) bool { return !s.reads(&r) })
+	return slices.DeleteFunc(window, func(r outbox.Record) bool {
+		return !s.reads(&r) || !topics.MatchAny(s.topics, r.Topic)
+	})
 }

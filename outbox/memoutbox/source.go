@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -18,24 +17,36 @@ var _ driver.Source = (*Source)(nil)
 // SourceConfig tunes a Source.
 type SourceConfig struct {
 	// Group names the reader: relays of one group share a position and a lease,
-	// groups read independently of one another, each from the start of the log.
+	// groups read independently of one another.
 	// Defaults to "default".
 	Group string
 
 	// Slots is the number of readers that share the group, 1 to 64, each with the
-	// keys of some shards. The sources of a group agree on it; Check refuses one that
-	// does not. Defaults to 1.
+	// keys of some shards. A running group is changed to another number once all of its
+	// sources that live want it. Defaults to 1.
 	Slots int
+
+	// Start is where the group begins if it has never read before, else ignored.
+	// Defaults to StartOldest().
+	Start Start
+
+	// Topics are patterns of the topics that the group reads, in which * stands for any
+	// run of characters. A group whose patterns change reads by the new ones from where
+	// it stands. Defaults to all topics.
+	Topics []string
 }
 
 // Source reads an Outbox for one group. It is safe for concurrent use.
 type Source struct {
-	ob    *Outbox
-	group string
-	slots int
+	ob     *Outbox
+	group  string
+	slots  int
+	begin  Start
+	topics []string
 }
 
-// Source returns the source of a group. Sources of one group are equivalent.
+// Source returns a source of a group. Sources of one group that are configured alike are
+// equivalent.
 func (ob *Outbox) Source(cfg SourceConfig) *Source {
 	if cfg.Group == "" {
 		cfg.Group = "default"
@@ -43,19 +54,20 @@ func (ob *Outbox) Source(cfg SourceConfig) *Source {
 	if cfg.Slots == 0 {
 		cfg.Slots = 1
 	}
-	return &Source{ob: ob, group: cfg.Group, slots: cfg.Slots}
+	return &Source{ob: ob, group: cfg.Group, slots: cfg.Slots, begin: cfg.Start, topics: slices.Clone(cfg.Topics)}
 }
 
 // group is the state that a slot of a group stores: its lease and its position. Outbox.mu
 // guards it.
 type group struct {
-	name        string
-	slot, slots int
+	name string
+	slot int
 
-	epoch int64
-	held  bool
-	until time.Time
-	pos   position
+	epoch  int64
+	held   bool
+	until  time.Time
+	pos    position
+	topics []string // by which pos was counted
 }
 
 // slotName tells the slots of all groups apart.
@@ -70,20 +82,14 @@ type position struct {
 	from, to, done int
 }
 
-// Check returns an error that wraps driver.ErrSourceUnusable where the number of
-// slots cannot be, or is not that of the group.
+// Check returns an error that wraps driver.ErrSourceUnusable if the number of slots
+// cannot be.
 func (s *Source) Check(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	s.ob.mu.Lock()
-	defer s.ob.mu.Unlock()
 	if s.slots < 1 || s.slots > keyhash.Shards {
 		return errors.Join(driver.ErrSourceUnusable, outbox.ConfigError("Slots", s.slots, "must be 1 to 64"))
-	}
-	if have := s.sharing().slots; have != s.slots {
-		reason := fmt.Sprintf("group %q has %d", s.group, have)
-		return errors.Join(driver.ErrSourceUnusable, outbox.ConfigError("Slots", s.slots, reason))
 	}
 	return nil
 }
@@ -104,31 +110,56 @@ func (s *Source) Acquire(ctx context.Context, ttl time.Duration) (driver.Session
 	}
 	s.ob.mu.Lock()
 	defer s.ob.mu.Unlock()
+	h := s.sharing()
+	s.start(h)
+	s.change(h)
 	var taken *driver.LeaseHeldError
-	for slot := range s.slots {
+	for slot := range h.slots {
 		g := s.slotOf(slot)
-		left := time.Until(g.until)
-		if !g.held || left <= 0 {
-			return s.open(g, slot, ttl), nil
+		switch {
+		case g.leased():
+			taken = s.heldBy(g, taken)
+		case !h.ends(g.pos):
+			return s.open(g, h, slot, ttl), nil
 		}
-		if taken == nil || left < taken.Remaining {
-			taken = &driver.LeaseHeldError{Owner: ownerOf(s.group, g.epoch), Remaining: left}
-		}
+	}
+	if h.next > 0 {
+		taken.Remaining = min(taken.Remaining, switchPoll)
 	}
 	return nil, taken
 }
 
+// heldBy returns the error about a slot that is taken, or about the other one if that
+// is free sooner. The caller holds ob.mu.
+func (s *Source) heldBy(g *group, other *driver.LeaseHeldError) *driver.LeaseHeldError {
+	left := time.Until(g.until)
+	if other != nil && other.Remaining <= left {
+		return other
+	}
+	return &driver.LeaseHeldError{Owner: ownerOf(s.group, g.epoch), Remaining: left}
+}
+
 // open begins a session of a slot that is free. The caller holds ob.mu.
-func (s *Source) open(g *group, slot int, ttl time.Duration) *session {
+func (s *Source) open(g *group, h *sharing, slot int, ttl time.Duration) *session {
 	g.epoch++
 	g.held = true
 	g.until = time.Now().Add(ttl)
 	n := &session{
-		ob: s.ob, name: s.group, slot: slot, slots: s.slots, group: g, epoch: g.epoch,
-		pos: g.pos, read: g.pos.done,
+		ob: s.ob, name: s.group, slot: slot, slots: h.slots, topics: s.topics, sharing: h, group: g, epoch: g.epoch,
 	}
+	if !slices.Equal(g.topics, s.topics) {
+		n.changeTopics()
+	}
+	n.pos, n.read = g.pos, g.pos.done
 	n.window = n.part(s.ob.window(g.pos))
 	return n
+}
+
+// changeTopics counts anew what is settled of the window. The caller holds ob.mu.
+func (s *session) changeTopics() {
+	before := &session{ob: s.ob, slot: s.slot, slots: s.slots, topics: s.group.topics}
+	last := before.lastOf(s.group.pos)
+	s.group.topics, s.group.pos.done = s.topics, s.countTo(s.group.pos, last)
 }
 
 // slotOf returns the state of a slot. The caller holds ob.mu.
@@ -136,7 +167,8 @@ func (s *Source) slotOf(slot int) *group {
 	at := slotName{s.group, slot}
 	g := s.ob.groups[at]
 	if g == nil {
-		g = &group{name: s.group, slot: slot, slots: s.slots}
+		begin := s.sharing().begin
+		g = &group{name: s.group, slot: slot, pos: position{from: begin, to: begin}, topics: s.topics}
 		s.ob.groups[at] = g
 	}
 	return g

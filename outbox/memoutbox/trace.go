@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/leat-go/leat/internal/topics"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/internal/heldqueue"
@@ -43,11 +44,13 @@ func (ob *Outbox) Trace(ctx context.Context, q admin.TraceQuery) (admin.Trace, e
 		r.Message = clone(&r.Message)
 		m := admin.TracedMessage{Record: r}
 		for _, g := range slots {
-			if int(r.Shard)%g.slots != g.slot {
+			if int(r.Shard)%ob.shares[g.name].slots != g.slot {
 				continue
 			}
 			state := admin.TracePending
-			if !slices.ContainsFunc(ob.unsettled(g), func(u outbox.Record) bool { return u.Seq == r.Seq }) {
+			if !topics.MatchAny(g.topics, r.Topic) {
+				state = admin.TraceFiltered
+			} else if !slices.ContainsFunc(ob.unsettled(g), func(u outbox.Record) bool { return u.Seq == r.Seq }) {
 				state = trace.Settled(&found, g.name, r.Seq)
 			}
 			m.Groups = append(m.Groups, admin.GroupTrace{Group: g.name, State: state})
