@@ -55,12 +55,23 @@ func brokenHolders() []negative {
 		}},
 		{"an outage counts as an attempt", countsOutages, map[string]string{
 			"Relay_O7_OutageDelaysNoOtherTopic": "deadline exceeded",
+			"Relay_O8_OutageCountsNothing":      "after everything is back",
+		}},
+		{"what is dead is parked", parksTheDead, map[string]string{
+			"O6_DeadAndSkippedGoOn":           "dead: read",
+			"Relay_O6_DeadRecordLetsItsKeyGo": "want [a y]",
+		}},
+		{"records without a key wait for one another", unorderedWait, map[string]string{
+			"O6_UnorderedIsHeldAlone": "behind a parked record without a key",
 		}},
 		{"topics that are out are due", ignoresExcept, map[string]string{
 			"O8_TopicsThatAreOutAreNotDue": "due: read",
 		}},
 		{"everything that is due is read at once", endlessDue, map[string]string{
 			"O14_DueIsBoundedInBytes": "bytes",
+		}},
+		{"a held copy is another", changedCopies, map[string]string{
+			"O4_HeldCopiesAreIdentical": "enqueued and read: field Payload",
 		}},
 		{"records cannot be set aside", blocksAtThePage, map[string]string{
 			"Relay_O7_PoisonDelaysNoOther":      "behind a key that is refused",
@@ -248,6 +259,42 @@ func endlessDue(t *testing.T) *control {
 	return holder(t, func(s *session, c *controlSession) {
 		c.due = func(ctx context.Context, limit int, except []string) ([]driver.Held, error) {
 			return s.dueWithin(ctx, limit, math.MaxInt, except)
+		}
+	})
+}
+
+func parksTheDead(t *testing.T) *control {
+	t.Helper()
+	return changedHold(t, func(h *driver.Holding) bool {
+		if h.Fate == driver.FateDead {
+			h.Fate = driver.FatePark
+		}
+		return true
+	})
+}
+
+func unorderedWait(t *testing.T) *control {
+	t.Helper()
+	return holder(t, func(s *session, c *controlSession) {
+		c.due = func(ctx context.Context, limit int, except []string) ([]driver.Held, error) {
+			parked, err := s.ob.Parked(ctx, s.name)
+			if err != nil || slices.ContainsFunc(parked, func(a Aside) bool { return a.Key == "" }) {
+				return nil, err
+			}
+			return s.Due(ctx, limit, except)
+		}
+	})
+}
+
+func changedCopies(t *testing.T) *control {
+	t.Helper()
+	return holder(t, func(s *session, c *controlSession) {
+		c.due = func(ctx context.Context, limit int, except []string) ([]driver.Held, error) {
+			due, err := s.Due(ctx, limit, except)
+			for i := range due {
+				due[i].Payload = append([]byte("held "), due[i].Payload...)
+			}
+			return due, err
 		}
 	})
 }

@@ -32,6 +32,9 @@ func brokenPositions() []negative {
 			"O12_EmptyReadStoresThePosition":   "after an empty page and a crash",
 			"Relay_O10_FaultFreeRunSendsOnce":  "after a clean stop",
 			"Relay_O13_CleanStopReleases":      "right after a stop",
+			"Relay_O13_StopAwaitsAcks":         "were acknowledged before the stop",
+			"Relay_O13_StopEndsAStalledSend":   "was acknowledged before the stop",
+			"Relay_O14_StandbyTakesOver":       "run once:",
 		}},
 		{"all groups share a position", sharedGroups, map[string]string{
 			"O12_GroupsAreIndependent": "while another group's lease is held",

@@ -43,7 +43,63 @@ func brokenWriters() []negative {
 		{"the transaction is not the context's", ownTransaction, map[string]string{
 			"O1_RowExistsIffCommitted": "tx1-1",
 		}},
+		{"a transaction never ends", endless, map[string]string{
+			"O1_EndedTransactionIsRefused": "no error, want leat: not in a transaction",
+		}},
+		{"whoever has no transaction gets one", ownTransactionFromContext, map[string]string{
+			"O1_TransactionFromContext": "enqueue without a transaction: no error",
+		}},
+		{"nothing cannot be enqueued", refusesNone, map[string]string{
+			"O1_NoMessageIsNoOp": "enqueue: there is nothing",
+		}},
+		{"all messages have one id", oneID, map[string]string{
+			"O4_DefaultIDs": "is no canonical UUIDv7",
+		}},
 	}
+}
+
+func endless(t *testing.T) *control {
+	t.Helper()
+	c := newControl(t)
+	c.enqueue = func(ctx context.Context, tx *Tx, msgs []outbox.Message) error {
+		if err := c.Enqueue(ctx, tx, msgs...); !errors.Is(err, outbox.ErrNotInTransaction) {
+			return err
+		}
+		return nil
+	}
+	return c
+}
+
+func ownTransactionFromContext(t *testing.T) *control {
+	t.Helper()
+	c := newControl(t)
+	c.context = func(ctx context.Context, msgs []outbox.Message) error {
+		return c.InTx(ctx, func(ctx context.Context, tx *Tx) error { return c.Enqueue(ctx, tx, msgs...) })
+	}
+	return c
+}
+
+var errNothing = errors.New("there is nothing")
+
+func refusesNone(t *testing.T) *control {
+	t.Helper()
+	c := newControl(t)
+	c.enqueue = func(ctx context.Context, tx *Tx, msgs []outbox.Message) error {
+		if len(msgs) == 0 {
+			return errNothing
+		}
+		return c.Enqueue(ctx, tx, msgs...)
+	}
+	return c
+}
+
+func oneID(t *testing.T) *control {
+	t.Helper()
+	return changed(t, func(m *outbox.Message) {
+		if m.ID == "" {
+			m.ID = "id"
+		}
+	})
 }
 
 func unheldKeys(t *testing.T) *control {

@@ -6,7 +6,7 @@ import (
 )
 
 func foreignChecks() []Check {
-	return []Check{{Name: "O11_OpenTransactionDelaysNothing", run: openTransactionDelaysNothing}}
+	return []Check{{Name: "O11_OpenTransactionDelaysNothing", run: openTransactionDelaysNothing, skip: oneWriter}}
 }
 
 // openTransactionDelaysNothing reads window after window while a transaction

@@ -15,10 +15,13 @@ const blockedFor = 150 * time.Millisecond
 func orderChecks() []Check {
 	unordered := func(f Features) bool { return f.NoKeyOrder }
 	return []Check{
-		{Name: "O5_KeyIsHeldUntilTheEnd", run: keyIsHeldUntilTheEnd, skip: unordered},
+		{
+			Name: "O5_KeyIsHeldUntilTheEnd", run: keyIsHeldUntilTheEnd,
+			skip: func(f Features) bool { return f.NoKeyOrder || f.OneWriter },
+		},
 		{Name: "O5_WaitingWriterGoesOn", run: waitingWriterGoesOn, skip: unordered},
 		{Name: "O5_KeysDoNotDeadlock", run: keysDoNotDeadlock, skip: unordered},
-		{Name: "O5_EarlyTransactionLateKey", run: earlyTransactionLateKey},
+		{Name: "O5_EarlyTransactionLateKey", run: earlyTransactionLateKey, skip: oneWriter},
 	}
 }
 

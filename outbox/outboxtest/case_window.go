@@ -11,9 +11,9 @@ import (
 
 func windowChecks() []Check {
 	return []Check{
-		{Name: "O2_LateCommitterIsRead", run: lateCommitterIsRead},
-		{Name: "O2_LateCommitterAfterHandover", run: lateCommitterAfterHandover},
-		{Name: "O2_LateCommitterBetweenPages", run: lateCommitterBetweenPages},
+		{Name: "O2_LateCommitterIsRead", run: lateCommitterIsRead, skip: oneWriter},
+		{Name: "O2_LateCommitterAfterHandover", run: lateCommitterAfterHandover, skip: oneWriter},
+		{Name: "O2_LateCommitterBetweenPages", run: lateCommitterBetweenPages, skip: oneWriter},
 		{Name: "O2_FullPageIsNotTheEnd", run: fullPageIsNotTheEnd},
 		{Name: "O2_EmptyPageMeansNothingLeft", run: emptyPageMeansNothingLeft},
 	}

@@ -25,7 +25,7 @@ func writerChecks() []Check {
 // still open. Nothing fails, so each committed record is read exactly once.
 func concurrentWriters(ordered bool) func(context.Context, *trial) error {
 	return func(ctx context.Context, tr *trial) error {
-		late, err := tr.open(ctx, named(numbered("late", 3)...)...)
+		commitLate, err := tr.openLate(ctx, named(numbered("late", 3)...)...)
 		if err != nil {
 			return err
 		}
@@ -41,7 +41,7 @@ func concurrentWriters(ordered bool) func(context.Context, *trial) error {
 		if err := expectSet(got, writers.names()); err != nil {
 			return fmt.Errorf("with a transaction open since before: %w", err)
 		}
-		if err := late.Commit(ctx); err != nil {
+		if err := commitLate(ctx); err != nil {
 			return err
 		}
 		if err := tr.expectAll(ctx, numbered("late", 3)...); err != nil {

@@ -62,20 +62,31 @@ func runAll(t *testing.T, checks []Check, f Features, newSubject func(t *testing
 
 // Checks returns the checks that Run runs.
 func Checks(f Features) []Check {
-	var all []Check
-	for _, group := range [][]Check{
+	return applicable(outboxChecks(), f)
+}
+
+// RelayChecks returns the checks that RunRelay runs.
+func RelayChecks(f Features) []Check {
+	return applicable(relayChecks(), f)
+}
+
+func outboxChecks() []Check {
+	return slices.Concat(
 		commitChecks(), inputChecks(), windowChecks(), writerChecks(), copyChecks(), orderChecks(),
 		leaseChecks(), foreignChecks(), positionChecks(), releaseChecks(), groupChecks(), wakeChecks(),
 		heldChecks(), dueChecks(), adminChecks(),
-	} {
-		all = append(all, group...)
-	}
-	return applicable(all, f)
+	)
 }
 
-// Find returns the check of Checks or RelayChecks that is called name.
+func relayChecks() []Check {
+	return slices.Concat(
+		relayFlowChecks(), relayFaultChecks(), relayStopChecks(), relayKillChecks(), relayPoisonChecks(),
+	)
+}
+
+// Find returns the check of the suite that is called name.
 func Find(name string) (Check, bool) {
-	for _, c := range append(Checks(Features{}), RelayChecks(Features{})...) {
+	for _, c := range append(outboxChecks(), relayChecks()...) {
 		if c.Name == name {
 			return c, true
 		}

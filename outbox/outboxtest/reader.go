@@ -47,11 +47,15 @@ func acquireFrom(ctx context.Context, src driver.Source) (*reader, error) {
 
 // takeOver lets the lease of old run out and starts a session in its place.
 func (tr *trial) takeOver(ctx context.Context, old *reader) (*reader, error) {
+	return takeOverFrom(ctx, tr.Source(testGroup), old)
+}
+
+func takeOverFrom(ctx context.Context, src driver.Source, old *reader) (*reader, error) {
 	if err := old.Renew(ctx, time.Millisecond); err != nil {
 		return nil, fmt.Errorf("renew for a millisecond: %w", err)
 	}
 	for {
-		r, err := tr.acquire(ctx)
+		r, err := acquireFrom(ctx, src)
 		switch {
 		case ctx.Err() != nil:
 			return nil, fmt.Errorf("a lease renewed for a millisecond is still held: %w", ctx.Err())
@@ -64,10 +68,14 @@ func (tr *trial) takeOver(ctx context.Context, old *reader) (*reader, error) {
 
 // hand releases old and starts the next session at once.
 func (tr *trial) hand(ctx context.Context, old *reader) (*reader, error) {
+	return handFrom(ctx, tr.Source(testGroup), old)
+}
+
+func handFrom(ctx context.Context, src driver.Source, old *reader) (*reader, error) {
 	if err := old.Release(ctx); err != nil {
 		return nil, fmt.Errorf("release: %w", err)
 	}
-	return tr.acquire(ctx)
+	return acquireFrom(ctx, src)
 }
 
 // page reads one page and checks its form.

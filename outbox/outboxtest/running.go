@@ -33,6 +33,7 @@ func shortLease() relay.Config {
 
 // running is a Relay whose Run is under way.
 type running struct {
+	relay  *relay.Relay
 	cancel context.CancelFunc
 	done   chan struct{}
 	err    error
@@ -45,7 +46,7 @@ func (tr *trial) start(ctx context.Context, source driver.Source, sink driver.Si
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	run := &running{cancel: cancel, done: make(chan struct{})}
+	run := &running{relay: r, cancel: cancel, done: make(chan struct{})}
 	go func() {
 		defer close(run.done)
 		run.err = r.Run(ctx)

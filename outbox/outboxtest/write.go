@@ -25,6 +25,15 @@ func keyed(key string, names ...string) []outbox.Message {
 	return msgs
 }
 
+// about returns messages without a key, each of the topic that it names.
+func about(topics ...string) []outbox.Message {
+	msgs := make([]outbox.Message, len(topics))
+	for i, topic := range topics {
+		msgs[i] = outbox.Message{Topic: topic, Payload: []byte(topic)}
+	}
+	return msgs
+}
+
 // numbered returns the names prefix-1 … prefix-n.
 func numbered(prefix string, n int) []string {
 	names := make([]string, n)
@@ -55,6 +64,19 @@ func (tr *trial) open(ctx context.Context, msgs ...outbox.Message) (Tx, error) {
 		return nil, fmt.Errorf("enqueue: %w", err)
 	}
 	return tx, nil
+}
+
+// openLate enqueues msgs in a transaction that stays open until commit is called. If
+// there can be one writer only, commit does all of it.
+func (tr *trial) openLate(ctx context.Context, msgs ...outbox.Message) (commit func(context.Context) error, err error) {
+	if tr.features.OneWriter {
+		return func(ctx context.Context) error { return tr.commit(ctx, msgs...) }, nil
+	}
+	tx, err := tr.open(ctx, msgs...)
+	if err != nil {
+		return nil, err
+	}
+	return tx.Commit, nil
 }
 
 // commit enqueues msgs in a transaction of their own and commits it.

@@ -50,7 +50,7 @@ func TestConformance_CatchesUnorderedKeys(t *testing.T) {
 		check, ok := outboxtest.Find(name)
 		require.True(t, ok)
 		ob, db := newOutbox(t, pgoutbox.Config{UnorderedKeys: true})
-		require.Error(t, check.Run(t.Context(), features(), &pgxSubject{subject{ob, db}}))
+		require.Error(t, check.Run(t.Context(), features(), &pgxSubject{subject{ob, db, t}}))
 	}
 }
 
@@ -59,12 +59,13 @@ type subject struct {
 	*pgoutbox.Outbox
 
 	db *testenv.Database
+	t  *testing.T
 }
 
 func newSubject(t *testing.T) subject {
 	t.Helper()
 	ob, db := newOutbox(t, pgoutbox.Config{})
-	return subject{ob, db}
+	return subject{ob, db, t}
 }
 
 var _ outboxtest.Admin = subject{}

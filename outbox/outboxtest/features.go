@@ -1,0 +1,88 @@
+package outboxtest
+
+import "github.com/leat-go/leat/outbox"
+
+// Features says what an outbox promises less than the whole contract. The zero
+// value is the whole. What is there must be claimed: see Claims.
+type Features struct {
+	// OneWriter says that while a transaction is open, everything else that writes waits
+	// for its end: other transactions, and relays that take a lease or store a position.
+	OneWriter bool
+
+	// NoKeyOrder says that writers of one key are not made to wait for one
+	// another, so that the order of a key is not that of the commits.
+	NoKeyOrder bool
+
+	// NoDelay says that a message with a NotBefore is refused.
+	NoDelay bool
+
+	// NoWakes says that Source.Wakes returns nil.
+	NoWakes bool
+
+	// LazyAdvance says that Session.Advance may only note the position, so that
+	// it does not tell whether the lease is lost; and that a page read before the
+	// crash of a session may be repeated although it was settled, unless an empty
+	// page or Release came after.
+	LazyAdvance bool
+
+	// NoHolder says that sessions are no driver.Holder. Without it the Subject is an
+	// Admin as well.
+	NoHolder bool
+
+	// NoSlots says that sources are no driver.Sharded. Without it the Subject is a
+	// Grouper as well.
+	NoSlots bool
+
+	// FixedSlots says that the number of slots of a group cannot be changed.
+	FixedSlots bool
+
+	// NoStarts says that every new group begins at the oldest record. Without it the
+	// Subject is a Grouper as well.
+	NoStarts bool
+
+	// NoTopics says that every group reads all topics. Without it the Subject is a
+	// Grouper as well.
+	NoTopics bool
+
+	// NoPositions says that sessions are no driver.Positioned. Without it the Subject is
+	// a Grouper as well.
+	NoPositions bool
+
+	// NoHistory says that a record is gone once all groups that there are have settled
+	// it, so that a group that begins later need not see it.
+	NoHistory bool
+
+	// NoReplay says that there is no driver.History. Without it the Subject is a
+	// Replayer as well.
+	NoReplay bool
+
+	// MaxPayloadBytes is the largest payload that the subject accepts.
+	// Defaults to outbox.DefaultMaxPayloadBytes.
+	MaxPayloadBytes int
+
+	// DueBytes is where an answer of driver.Holder's Due ends although more is due: only its
+	// last record may pass so many bytes of payloads. Defaults to 4 MiB.
+	DueBytes int
+}
+
+func (f Features) withDefaults() Features {
+	if f.MaxPayloadBytes == 0 {
+		f.MaxPayloadBytes = outbox.DefaultMaxPayloadBytes
+	}
+	if f.DueBytes == 0 {
+		f.DueBytes = 4 << 20
+	}
+	return f
+}
+
+// oneWriter rules out checks that hold a transaction open while others work.
+func oneWriter(f Features) bool { return f.OneWriter }
+
+// unless rules out all of checks where lacks does, and what they rule out themselves.
+func unless(lacks func(f Features) bool, checks ...Check) []Check {
+	for i := range checks {
+		own := checks[i].skip
+		checks[i].skip = func(f Features) bool { return lacks(f) || own != nil && own(f) }
+	}
+	return checks
+}

@@ -1,0 +1,82 @@
+package pgoutbox_test
+
+import (
+	"context"
+	"time"
+
+	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/outboxtest"
+	"github.com/leat-go/leat/outbox/pgoutbox"
+)
+
+var (
+	_ outboxtest.Grouper        = subject{}
+	_ outboxtest.Delayer        = subject{}
+	_ outboxtest.DelayCanceller = subject{}
+	_ outboxtest.Replayer       = subject{}
+	_ outboxtest.HistoryDropper = subject{}
+	_ outboxtest.Neighbor       = subject{}
+	_ outboxtest.PositionLoser  = subject{}
+)
+
+// Group implements outboxtest.Grouper.
+func (s subject) Group(cfg outboxtest.GroupConfig) (driver.Source, error) {
+	start := pgoutbox.StartOldest()
+	switch {
+	case cfg.Start.Now:
+		start = pgoutbox.StartNow()
+	case !cfg.Start.Time.IsZero():
+		start = pgoutbox.StartAt(cfg.Start.Time)
+	}
+	return s.Outbox.Source(pgoutbox.SourceConfig{
+		Group: cfg.Name, Slots: cfg.Slots, Start: start, Topics: cfg.Topics, SyncPositions: cfg.Positions,
+	})
+}
+
+// Now implements outboxtest.Delayer.
+func (s subject) Now(ctx context.Context) (now time.Time, err error) {
+	err = s.db.Pool.QueryRow(ctx, "SELECT clock_timestamp()").Scan(&now)
+	return now, err
+}
+
+// Promote implements outboxtest.Delayer.
+func (s subject) Promote(ctx context.Context) error {
+	_, _, err := pgoutbox.Promote(ctx, s.Outbox)
+	return err
+}
+
+// CancelDelayed implements outboxtest.DelayCanceller.
+func (s subject) CancelDelayed(ctx context.Context, id string) (bool, error) {
+	return s.Outbox.CancelDelayed(ctx, id, admin.By{Actor: "ann", Reason: "a check"})
+}
+
+// History implements outboxtest.Replayer.
+func (s subject) History(sel outboxtest.Selection) (driver.History, error) {
+	cfg := pgoutbox.HistoryConfig{Topics: sel.Topics}
+	if sel.FromSeq > 0 {
+		cfg.From = pgoutbox.AtSeq(sel.FromSeq)
+	}
+	if sel.ToSeq > 0 {
+		cfg.To = pgoutbox.AtSeq(sel.ToSeq)
+	}
+	return s.Outbox.History(cfg)
+}
+
+// DropHistory implements outboxtest.HistoryDropper, as maintenance does without DDL.
+func (s subject) DropHistory(ctx context.Context, seq int64) error {
+	_, err := s.db.Pool.Exec(ctx, "DELETE FROM leat.outbox WHERE seq <= $1", seq)
+	return err
+}
+
+// Another implements outboxtest.Neighbor.
+func (s subject) Another(context.Context) (outboxtest.Subject, error) {
+	return newPgxSubject(s.t), nil
+}
+
+// LosePositions implements outboxtest.PositionLoser: windows that a server had not got when
+// it took over.
+func (s subject) LosePositions(ctx context.Context) error {
+	_, err := s.db.Pool.Exec(ctx, "DELETE FROM leat.outbox_positions WHERE window_no > 0")
+	return err
+}
