@@ -74,7 +74,7 @@ func outboxChecks() []Check {
 	return slices.Concat(
 		commitChecks(), inputChecks(), windowChecks(), writerChecks(), copyChecks(), orderChecks(),
 		leaseChecks(), foreignChecks(), positionChecks(), releaseChecks(), groupChecks(), wakeChecks(),
-		heldChecks(), dueChecks(), adminChecks(), startChecks(), topicChecks(),
+		heldChecks(), dueChecks(), adminChecks(), delayChecks(), startChecks(), topicChecks(),
 	)
 }
 
