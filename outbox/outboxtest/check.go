@@ -74,13 +74,14 @@ func outboxChecks() []Check {
 	return slices.Concat(
 		commitChecks(), inputChecks(), windowChecks(), writerChecks(), copyChecks(), orderChecks(),
 		leaseChecks(), foreignChecks(), positionChecks(), releaseChecks(), groupChecks(), wakeChecks(),
-		heldChecks(), dueChecks(), adminChecks(), delayChecks(), startChecks(), topicChecks(),
+		heldChecks(), dueChecks(), adminChecks(), delayChecks(), slotChecks(), slotChangeChecks(), startChecks(), topicChecks(),
 	)
 }
 
 func relayChecks() []Check {
 	return slices.Concat(
 		relayFlowChecks(), relayFaultChecks(), relayStopChecks(), relayKillChecks(), relayPoisonChecks(),
+		relaySlotChecks(),
 	)
 }
 
