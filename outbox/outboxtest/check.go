@@ -75,13 +75,14 @@ func outboxChecks() []Check {
 		commitChecks(), inputChecks(), windowChecks(), writerChecks(), copyChecks(), orderChecks(),
 		leaseChecks(), foreignChecks(), positionChecks(), releaseChecks(), groupChecks(), wakeChecks(),
 		heldChecks(), dueChecks(), adminChecks(), delayChecks(), slotChecks(), slotChangeChecks(), startChecks(), topicChecks(),
+		seekChecks(), seekRefusalChecks(),
 	)
 }
 
 func relayChecks() []Check {
 	return slices.Concat(
 		relayFlowChecks(), relayFaultChecks(), relayStopChecks(), relayKillChecks(), relayPoisonChecks(),
-		relaySlotChecks(),
+		relaySlotChecks(), relayExactlyOnceChecks(),
 	)
 }
 

@@ -34,7 +34,11 @@ func (s *severable) Acquire(ctx context.Context, ttl time.Duration) (driver.Sess
 	if err != nil {
 		return nil, err
 	}
-	return &severedSession{Session: session, cut: &s.cut}, nil
+	severed := &severedSession{Session: session, cut: &s.cut}
+	if p, ok := session.(driver.Positioned); ok {
+		return &severedPositioned{severedSession: severed, positioned: p}, nil
+	}
+	return severed, nil
 }
 
 type severedSession struct {
@@ -73,4 +77,29 @@ func (s *severedSession) Release(ctx context.Context) error {
 		return errSevered
 	}
 	return s.Session.Release(ctx)
+}
+
+// severedPositioned is a severedSession whose position a sink can keep.
+type severedPositioned struct {
+	*severedSession
+
+	positioned driver.Positioned
+}
+
+// SlotName implements driver.Positioned.
+func (s *severedPositioned) SlotName() string {
+	return s.positioned.SlotName()
+}
+
+// Position implements driver.Positioned.
+func (s *severedPositioned) Position(p driver.Page, n int) ([]byte, error) {
+	return s.positioned.Position(p, n)
+}
+
+// Seek implements driver.Positioned.
+func (s *severedPositioned) Seek(ctx context.Context, position []byte) error {
+	if s.cut.Load() {
+		return errSevered
+	}
+	return s.positioned.Seek(ctx, position)
 }
