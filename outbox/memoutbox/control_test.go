@@ -257,7 +257,7 @@ func TestNegativeControls(t *testing.T) {
 func negatives() []negative {
 	return slices.Concat(
 		brokenReaders(), brokenPositions(), brokenWriters(), brokenLeases(), brokenHolders(), brokenDelays(), brokenSlots(),
-		brokenGroups(), brokenSeeks(),
+		brokenGroups(), brokenSeeks(), brokenReplays(),
 	)
 }
 

@@ -75,7 +75,7 @@ func outboxChecks() []Check {
 		commitChecks(), inputChecks(), windowChecks(), writerChecks(), copyChecks(), orderChecks(),
 		leaseChecks(), foreignChecks(), positionChecks(), releaseChecks(), groupChecks(), wakeChecks(),
 		heldChecks(), dueChecks(), adminChecks(), delayChecks(), slotChecks(), slotChangeChecks(), startChecks(), topicChecks(),
-		seekChecks(), seekRefusalChecks(),
+		seekChecks(), seekRefusalChecks(), replayChecks(), replayGapChecks(),
 	)
 }
 

@@ -1,0 +1,200 @@
+package memoutbox
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/outboxtest"
+)
+
+// brokenReplays are the ways of replaying that lose, repeat, mix or disturb.
+func brokenReplays() []negative {
+	return []negative{
+		{"a page is replayed twice", repeatsPages, map[string]string{
+			"O4_ReplaySendsWhatWasSent": "replayed 42 records, want 21",
+			"O12_ReplayDisturbsNobody":  "24 sent",
+		}},
+		{"the last record of a page is left out", leavesOut, map[string]string{
+			"O4_ReplaySendsWhatWasSent": "want 21",
+		}},
+		{"all of history is replayed", selectsAll, map[string]string{
+			"O4_ReplaySelects": "selected from a number",
+		}},
+		{"a replay is not resumed", beginsAgain, map[string]string{
+			"O2_ReplayResumes":       "resumed after 1 of 6",
+			"O2_ReplayIsOfOneMoment": "resumed after more has committed",
+		}},
+		{"what commits meanwhile is replayed", looksAnew, map[string]string{
+			"O2_ReplayIsOfOneMoment": "under way while more committed",
+		}},
+		{"any text is a position", anyPosition, map[string]string{
+			"O2_ReplayRefusesWhatIsNoPosition": "begin of a replay at",
+		}},
+		{"a replay moves the relays back", movesRelays, map[string]string{
+			"O12_ReplayDisturbsNobody": "want [m-1",
+		}},
+		{"a gap is passed over", silentGaps, map[string]string{
+			"O2_ReplayTellsOfGaps": "no error, want leat: history",
+		}},
+		{"what nobody asks for is a gap", eagerGaps, map[string]string{
+			"O2_ReplayBeginsWithWhatIsRetained": "no longer retained",
+		}},
+	}
+}
+
+// replaying returns a control of which begin begins the replays.
+func replaying(
+	t *testing.T, begin func(ctx context.Context, h droppable, order driver.ReplayOrder) (driver.Playback, error),
+) *control {
+	t.Helper()
+	c := newControl(t)
+	c.history = func(h droppable) driver.History { return brokenHistory{h, begin} }
+	return c
+}
+
+type brokenHistory struct {
+	droppable
+
+	begin func(ctx context.Context, h droppable, order driver.ReplayOrder) (driver.Playback, error)
+}
+
+func (h brokenHistory) Begin(ctx context.Context, order driver.ReplayOrder) (driver.Playback, error) {
+	return h.begin(ctx, h.droppable, order)
+}
+
+// playbackOf is a playback whose pages are what change makes of them.
+type playbackOf struct {
+	*droppablePlayback
+
+	read func(ctx context.Context, limit int) ([]outbox.Record, error)
+}
+
+func (p playbackOf) Read(ctx context.Context, limit int) ([]outbox.Record, error) {
+	return p.read(ctx, limit)
+}
+
+func repeatsPages(t *testing.T) *control {
+	t.Helper()
+	return replaying(t, func(ctx context.Context, h droppable, order driver.ReplayOrder) (driver.Playback, error) {
+		inner, err := h.begin(ctx, order)
+		if err != nil {
+			return nil, err
+		}
+		var last []outbox.Record
+		return playbackOf{inner, func(ctx context.Context, limit int) ([]outbox.Record, error) {
+			if again := last; again != nil {
+				last = nil
+				return again, nil
+			}
+			page, err := inner.Read(ctx, limit)
+			last = page
+			if len(page) == 0 {
+				last = nil
+			}
+			return page, err
+		}}, nil
+	})
+}
+
+func leavesOut(t *testing.T) *control {
+	t.Helper()
+	return replaying(t, func(ctx context.Context, h droppable, order driver.ReplayOrder) (driver.Playback, error) {
+		inner, err := h.begin(ctx, order)
+		if err != nil {
+			return nil, err
+		}
+		return playbackOf{inner, func(ctx context.Context, limit int) ([]outbox.Record, error) {
+			page, err := inner.Read(ctx, limit)
+			if len(page) > 1 {
+				page = page[:len(page)-1]
+			}
+			return page, err
+		}}, nil
+	})
+}
+
+func selectsAll(t *testing.T) *control {
+	t.Helper()
+	return replaying(t, func(ctx context.Context, h droppable, order driver.ReplayOrder) (driver.Playback, error) {
+		h.sel = outboxtest.Selection{}
+		return h.Begin(ctx, order)
+	})
+}
+
+func beginsAgain(t *testing.T) *control {
+	t.Helper()
+	return replaying(t, func(ctx context.Context, h droppable, order driver.ReplayOrder) (driver.Playback, error) {
+		order.Position = ""
+		return h.Begin(ctx, order)
+	})
+}
+
+// looksAnew reads what is committed when it reads.
+func looksAnew(t *testing.T) *control {
+	t.Helper()
+	return replaying(t, func(ctx context.Context, h droppable, order driver.ReplayOrder) (driver.Playback, error) {
+		inner, err := h.begin(ctx, order)
+		if err != nil {
+			return nil, err
+		}
+		return playbackOf{inner, func(ctx context.Context, limit int) ([]outbox.Record, error) {
+			h.sel.FromSeq = inner.last + 1
+			now, err := h.begin(ctx, driver.ReplayOrder{})
+			if err != nil {
+				return nil, err
+			}
+			inner.records = now.records
+			return inner.Read(ctx, limit)
+		}}, nil
+	})
+}
+
+func anyPosition(t *testing.T) *control {
+	t.Helper()
+	return replaying(t, func(ctx context.Context, h droppable, order driver.ReplayOrder) (driver.Playback, error) {
+		p, err := h.Begin(ctx, order)
+		if errors.Is(err, outbox.ErrInvalidConfig) {
+			return h.Begin(ctx, driver.ReplayOrder{})
+		}
+		return p, err
+	})
+}
+
+func movesRelays(t *testing.T) *control {
+	t.Helper()
+	return replaying(t, func(ctx context.Context, h droppable, order driver.ReplayOrder) (driver.Playback, error) {
+		h.c.mu.Lock()
+		for _, g := range h.c.groups {
+			g.held, g.pos = false, position{}
+		}
+		h.c.mu.Unlock()
+		return h.Begin(ctx, order)
+	})
+}
+
+func silentGaps(t *testing.T) *control {
+	t.Helper()
+	return replaying(t, func(ctx context.Context, h droppable, order driver.ReplayOrder) (driver.Playback, error) {
+		p, err := h.begin(ctx, order)
+		if err != nil {
+			return nil, err
+		}
+		p.silent = true
+		return p, nil
+	})
+}
+
+// eagerGaps begins where the log began.
+func eagerGaps(t *testing.T) *control {
+	t.Helper()
+	return replaying(t, func(ctx context.Context, h droppable, order driver.ReplayOrder) (driver.Playback, error) {
+		p, err := h.c.Outbox.History(HistoryConfig(h.sel)).Begin(ctx, order)
+		if err != nil {
+			return nil, err
+		}
+		return &droppablePlayback{playback: p.(*playback), c: h.c}, nil
+	})
+}
