@@ -35,10 +35,27 @@ func (c Check) Run(ctx context.Context, f Features, s Subject) error {
 }
 
 // Run runs every check of the outbox that f does not rule out, in parallel,
-// each on a new subject.
+// each on a new subject, and RunClaims.
 func Run(t *testing.T, f Features, newSubject func(t *testing.T) Subject) {
 	t.Helper()
+	RunClaims(t, f, newSubject)
 	runAll(t, Checks(f), f, newSubject)
+}
+
+// RunClaims logs what is checked of the outbox and what is not, and fails if f rules
+// something out that is there; see Claims.
+func RunClaims(t *testing.T, f Features, newSubject func(t *testing.T) Subject) {
+	t.Helper()
+	t.Run("Features", func(t *testing.T) {
+		t.Parallel()
+		ctx, cancel := context.WithTimeout(t.Context(), checkTimeout)
+		defer cancel()
+		table, err := Claims(ctx, f, newSubject(t))
+		t.Log("\n" + table)
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
 }
 
 // RunRelay runs every check of the outbox together with the relay that f does

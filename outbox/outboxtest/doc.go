@@ -13,6 +13,12 @@
 //		outboxtest.RunRelay(t, outboxtest.Features{}, newSubject)
 //	}
 //
+// What an outbox need not have is optional, and has checks of its own: delayed messages,
+// groups with slots, stated starts and topics, positions that a sink keeps, replay. An
+// adapter that has it implements the interface for it on its Subject (Grouper, Delayer,
+// Replayer and so on); one that has not says so in Features. Run logs a table of what was
+// checked, and fails an adapter that rules out what it has.
+//
 // Checks are named after the invariants of docs/guarantees.md. Each is a
 // function that returns an error, so that an adapter can also show that a
 // broken variant of itself is caught: see Checks, RelayChecks and Find.

@@ -24,7 +24,10 @@ import (
 const testLease = 30 * time.Second
 
 func features() outboxtest.Features {
-	return outboxtest.Features{LazyAdvance: true, NoWakes: true}
+	return outboxtest.Features{
+		LazyAdvance: true, NoWakes: true, NoDelay: true, NoSlots: true, FixedSlots: true, NoStarts: true, NoTopics: true,
+		NoPositions: true, NoReplay: true,
+	}
 }
 
 // others are checks that do not apply.
@@ -32,7 +35,7 @@ func others() []string {
 	return []string{
 		// Of Enqueue, which here is Watermill's.
 		"O1_EndedTransactionIsRefused", "O1_TransactionFromContext", "O1_NoMessageIsNoOp",
-		"O1_AllOrNothing", "O1_BadInputIsRefused",
+		"O1_AllOrNothing", "O1_BadInputIsRefused", "O1_DelayIsRefused",
 		// Of fields that the envelope does not have: type, time and key are metadata.
 		// See O4_SameOutput and TestO4_HeldCopiesAreIdentical.
 		"O4_CallerMayReuseItsSlices", "O4_EveryCopyIsIdentical", "O4_HeldCopiesAreIdentical",
@@ -44,6 +47,10 @@ func others() []string {
 // publisher has written.
 func TestConformance(t *testing.T) {
 	t.Parallel()
+	outboxtest.RunClaims(t, features(), func(t *testing.T) outboxtest.Subject {
+		t.Helper()
+		return &subject{t: t, db: newDatabase(t)}
+	})
 	runAll(t, outboxtest.Checks(features()))
 }
 
@@ -174,6 +181,9 @@ func (x *pgxTx) Enqueue(ctx context.Context, msgs ...outbox.Message) error {
 	}
 	locks := make(map[int64]struct{})
 	for i := range prepared {
+		if at := prepared[i].NotBefore; !at.IsZero() {
+			return &outbox.InvalidMessageError{Index: i, Field: "NotBefore", Value: at.String(), Reason: "Watermill delays nothing"}
+		}
 		if prepared[i].Key != "" {
 			locks[keyhash.Lock("aggregate", prepared[i].Key)] = struct{}{}
 		}
