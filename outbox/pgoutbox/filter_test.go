@@ -46,24 +46,3 @@ func TestO2_TopicFilter(t *testing.T) {
 	acquireFrom(t, src("both"))
 	require.True(t, query1[bool](t, db, "SELECT topics IS NULL FROM leat.outbox_groups WHERE relay_group = 'both'"), "the patterns have changed")
 }
-
-// TestO2_TopicFilter_WithSlots: both filters at once.
-func TestO2_TopicFilter_WithSlots(t *testing.T) {
-	t.Parallel()
-	ob, db := newOutbox(t, pgoutbox.Config{})
-	keys := keysOf(t, ob, db, 2)
-	src := sourceOf(t, ob, pgoutbox.SourceConfig{Slots: 2, Topics: []string{"a*"}})
-	s := acquireFrom(t, src)
-	for _, topic := range []string{"a1", "b", "a2"} {
-		for _, key := range keys {
-			w := begin(t, ob, db)
-			require.NoError(t, ob.Enqueue(t.Context(), w.Tx, outbox.Message{Topic: topic, Key: key, Payload: []byte(topic + key)}))
-			w.commit()
-		}
-	}
-	key := keys[slotOf(t, s)]
-	require.Equal(t, []string{"a1" + key, "a2" + key}, payloads(readAll(t, s, 1)))
-	other := acquireFrom(t, src)
-	key = keys[slotOf(t, other)]
-	require.Equal(t, []string{"a1" + key, "a2" + key}, payloads(readAll(t, other, 1)))
-}

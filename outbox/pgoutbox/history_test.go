@@ -125,34 +125,6 @@ func TestO12_ReplayDisturbsNobody(t *testing.T) {
 	require.Len(t, broker.Log(), 10, "and is relayed once")
 }
 
-// TestO2_ReplayOfOneSnapshot: what had not committed when the replay began is no
-// part of it, even if its number is low, and even where it is resumed.
-func TestO2_ReplayOfOneSnapshot(t *testing.T) {
-	t.Parallel()
-	ob, db := newOutbox(t, pgoutbox.Config{})
-	put(t, ob, "k", "1", "2", "3")
-	slow := begin(t, ob, db).put("slow", "slow")
-	put(t, ob, "k", "4", "5")
-	h, err := ob.History(pgoutbox.HistoryConfig{})
-	require.NoError(t, err)
-	how := replayConfig()
-	ctx, cancel := context.WithCancel(t.Context())
-	how.Progress = func(context.Context, replay.Report) {
-		slow.commit()
-		cancel()
-	}
-	broker := outboxtest.NewBroker()
-	report, err := replay.Run(ctx, h, broker.Sink(), how)
-	require.ErrorIs(t, err, context.Canceled)
-	require.EqualValues(t, 3, report.Sent)
-	how.Progress, how.Position = nil, report.Position
-	got, _ := replayed(t, ob, pgoutbox.HistoryConfig{}, how)
-	require.Equal(t, []string{"4", "5"}, payloads(got))
-	how.Position = ""
-	got, _ = replayed(t, ob, pgoutbox.HistoryConfig{}, how)
-	require.Equal(t, []string{"1", "2", "3", "slow", "4", "5"}, payloads(got))
-}
-
 // TestO2_ReplaySurvivesItsConnection, and gaps in the numbers that are wider than
 // what one statement walks.
 func TestO2_ReplaySurvivesItsConnection(t *testing.T) {

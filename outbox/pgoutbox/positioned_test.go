@@ -44,30 +44,6 @@ func positionAt(t *testing.T, s driver.Positioned, page driver.Page, n int) []by
 	return raw
 }
 
-// TestO10_SeekGoesToTheSinksPosition: what the sink has, and the database does not know
-// of, is not read again.
-func TestO10_SeekGoesToTheSinksPosition(t *testing.T) {
-	t.Parallel()
-	ob, db := newOutbox(t, pgoutbox.Config{})
-	early := begin(t, ob, db).put("e", "e1", "e2")
-	s := positioned(t, ob, 1)
-	require.Equal(t, "default/0", s.SlotName())
-	put(t, ob, "k", "0")
-	require.Len(t, readAll(t, s, 10), 1)
-	put(t, ob, "k", "1", "2", "3")
-	early.commit()
-	want := []string{"e1", "e2", "1", "2", "3"}
-	for sent := range want {
-		page := readPage(t, s, 2)
-		position := positionAt(t, s, page, 1)
-		s = again(t, ob, db)
-		require.NoError(t, s.Seek(t.Context(), position))
-		require.Equal(t, want[sent], string(page.Records[0].Payload))
-		require.NoError(t, s.Seek(t.Context(), position), "again")
-	}
-	require.Empty(t, readAll(t, s, 10))
-}
-
 // TestO10_SeekWhereThereWasNothingSince: the database has come further, through windows
 // in which the slot had nothing.
 func TestO10_SeekWhereThereWasNothingSince(t *testing.T) {
@@ -171,28 +147,6 @@ func TestO2_SeekRefusesADatabaseThatWentBack(t *testing.T) {
 	readPage(t, s, 10)
 	s = again(t, ob, db)
 	require.ErrorContains(t, s.Seek(t.Context(), position), "went back")
-}
-
-// TestO10_SeekAfterTheSlotsHaveChanged: a position of before the change is the end of
-// what the slot had to do.
-func TestO10_SeekAfterTheSlotsHaveChanged(t *testing.T) {
-	t.Parallel()
-	ob, db := newOutbox(t, pgoutbox.Config{})
-	s := positioned(t, ob, 1)
-	put(t, ob, "k", "1")
-	page := readPage(t, s, 10)
-	position := positionAt(t, s, page, 1)
-	require.NoError(t, s.Advance(t.Context(), page, 1))
-	exec(t, db, "UPDATE leat.outbox_groups SET next_slots = 3")
-	readUntilClosed(t, s)
-	require.NoError(t, s.Release(t.Context()))
-	for range 3 {
-		n := positioned(t, ob, 3)
-		if slotOf(t, n) == 0 {
-			require.NoError(t, n.Seek(t.Context(), position))
-		}
-		require.Empty(t, readAll(t, n, 10))
-	}
 }
 
 // changed returns the position with another value of a field.

@@ -133,28 +133,6 @@ func TestO15_SlotsComeToRest(t *testing.T) {
 	})
 }
 
-// TestO14_SlotsOfTheDeadAreTaken: the slots of one that does not renew its leases are
-// given to another, and what it does then changes nothing.
-func TestO14_SlotsOfTheDeadAreTaken(t *testing.T) {
-	t.Parallel()
-	ob, db := newOutbox(t, pgoutbox.Config{})
-	all := slotsOf(t, ob, 4)
-	keys := keysOf(t, ob, db, 4)
-	put(t, ob, keys[2], "x")
-	page, err := all[2].Read(t.Context(), 10)
-	require.NoError(t, err)
-	exec(t, db, "UPDATE leat.outbox_leases SET lease_until = clock_timestamp() WHERE slot = 2")
-	s := acquireFrom(t, sourceOf(t, ob, pgoutbox.SourceConfig{Slots: 4}))
-	slotted, ok := s.(driver.Slotted)
-	require.True(t, ok)
-	require.Equal(t, 2, slotted.Slot())
-	require.ErrorIs(t, all[2].Renew(t.Context(), testLease), driver.ErrLeaseLost)
-	require.NoError(t, all[2].Advance(t.Context(), page, 1), "noted only")
-	_, err = all[2].Read(t.Context(), 10)
-	require.ErrorIs(t, err, driver.ErrLeaseLost)
-	require.Equal(t, []string{"x"}, payloads(readAll(t, s, 10)))
-}
-
 // TestO14_OwnSlotsAreTakenBack: a source whose session ended without a release takes
 // the slot back, and none that it still uses.
 func TestO14_OwnSlotsAreTakenBack(t *testing.T) {
