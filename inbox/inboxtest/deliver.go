@@ -95,7 +95,11 @@ func orNone(err error) error {
 }
 
 // wantEffects compares what is committed, as multisets.
-func wantEffects(ctx context.Context, s Subject, want ...string) error {
+func wantEffects(
+	ctx context.Context, s interface {
+		Effects(ctx context.Context) ([]string, error)
+	}, want ...string,
+) error {
 	got, err := s.Effects(ctx)
 	if err != nil {
 		return err

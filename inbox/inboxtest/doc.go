@@ -7,6 +7,8 @@
 //		inboxtest.Run(t, inboxtest.Features{}, newSubject)
 //	}
 //
+// Inboxes that remember positions instead of ids have a suite of their own, RunPositions.
+//
 // Checks are named after the invariants of docs/guarantees.md. Each is a
 // function that returns an error, so that an adapter can also show that a
 // broken variant of itself is caught: see Checks and Find.

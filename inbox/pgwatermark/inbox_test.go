@@ -58,30 +58,6 @@ func TestI8_GapIsNeverAcked(t *testing.T) {
 	}
 }
 
-// TestI8_FailoverThatForgotIsAGap: a standby that has not got the last commits
-// knows neither them nor their effects. The session finds out and reads them again,
-// although the broker has its acks.
-func TestI8_FailoverThatForgotIsAGap(t *testing.T) {
-	t.Parallel()
-	db := testenv.Postgres(t, template)
-	w := newWatermark(t, db, "pgx", pgwatermark.Config{})
-	assign(t, w, whole(10))
-	for offset := range int64(5) {
-		_, err := processAt(t.Context(), w, at(offset), effectOf(at(offset)))
-		require.NoError(t, err)
-	}
-	_, err := db.Pool.Exec(t.Context(), `UPDATE leat.inbox_watermarks SET next_off = 3; DELETE FROM effects WHERE effect >= '3'`)
-	require.NoError(t, err)
-
-	_, err = processAt(t.Context(), w, at(5), effectOf(at(5)))
-	require.ErrorIs(t, err, driver.ErrGap)
-	done, err := readOn(t.Context(), w, 10, func() bool { return false }, effectOf)
-	require.NoError(t, err)
-	require.True(t, done)
-	all, distinct := countEffects(t, db)
-	require.Equal(t, []int{10, 10}, []int{all, distinct})
-}
-
 // TestI8_UnsoundSessionsAreRefused names each refusal of a message.
 func TestI8_UnsoundSessionsAreRefused(t *testing.T) {
 	t.Parallel()

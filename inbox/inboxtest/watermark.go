@@ -1,0 +1,196 @@
+package inboxtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
+)
+
+// PositionProcessor is an inbox that remembers positions instead of ids.
+type PositionProcessor interface {
+	Processor
+	driver.Assigner
+}
+
+// PositionSubject is such an inbox under test with something to write in: empty when a
+// check gets it, and used by that check alone. Its methods are safe for concurrent use.
+type PositionSubject interface {
+	// Open returns an inbox for these topics, as another process would make it: all share
+	// what is stored.
+	Open(consumer string, topics []string, cfg inbox.Config) (PositionProcessor, error)
+
+	// Write stores effect in the transaction that ctx carries, in a place that accepts
+	// the same effect any number of times.
+	Write(ctx context.Context, effect string) error
+
+	// Effects returns the effects that are committed, in any order.
+	Effects(ctx context.Context) ([]string, error)
+}
+
+// PositionForgetter is implemented by a PositionSubject that can go back, as a database does
+// after a failover to a server which did not have the last commits.
+type PositionForgetter interface {
+	// Forget makes the next offset of every partition next, and the effects those of the
+	// given ones.
+	Forget(ctx context.Context, next int64, effects ...string) error
+}
+
+// PositionCheck is one case of the suite of inboxes that remember positions.
+type PositionCheck struct {
+	// Name starts with the invariant that the check is about.
+	Name string
+
+	run func(ctx context.Context, s PositionSubject) error
+}
+
+// Run runs the check on s, which no other check may have used, and returns what is wrong
+// with it. It is bounded by ctx and by a minute.
+func (c PositionCheck) Run(ctx context.Context, s PositionSubject) error {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	if err := c.run(ctx, s); err != nil {
+		return fmt.Errorf("%s: %w", c.Name, err)
+	}
+	return nil
+}
+
+// RunPositions runs every check of positions, in parallel, each on a new subject.
+func RunPositions(t *testing.T, newSubject func(t *testing.T) PositionSubject) {
+	t.Helper()
+	for _, c := range PositionChecks() {
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			if err := c.Run(t.Context(), newSubject(t)); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// PositionChecks returns the checks that RunPositions runs.
+func PositionChecks() []PositionCheck {
+	return []PositionCheck{
+		{"I8_EachPositionTakesEffectOnce", checkPositionOnce},
+		{"I8_FailureMovesNothing", checkPositionFailure},
+		{"I8_GapIsNeverAcked", checkPositionGap},
+		{"I8_NothingIsReadThatWasProcessed", checkPositionAssigned},
+		{"I8_ZombieCommitsNothing", checkPositionZombie},
+		{"I8_ManySessionsOfOnePartition", checkPositionStorm},
+		{"I8_PartitionsAndConsumersAreIndependent", checkPositionPartitions},
+		{"I8_UnsoundSessionsAreRefused", checkPositionUnsound},
+		{"I8_UnsoundAssignmentsChangeNothing", checkPositionAssignments},
+		{"I8_FailoverThatForgotIsAGap", checkPositionForgotten},
+	}
+}
+
+const (
+	readTopic  = "events"
+	readSource = "6b0f3a52-7c1d-4e8e-9a44-5d2f0c7b1e90"
+	madeAgain  = "0d9c1b7e-52a4-4f0b-8f5e-3b1a6c2d4e5f" // the same topic, created again
+)
+
+// openLog opens an inbox of readTopic that does not keep the suite waiting.
+func openLog(s PositionSubject, consumer string) (PositionProcessor, error) {
+	return s.Open(consumer, []string{readTopic}, inbox.Config{
+		BusyDelay: 2 * time.Millisecond, OnFailure: inbox.Policy{Delay: inbox.NoDelay},
+	})
+}
+
+// wholeLog assigns partition 0 of a log that still has all of count messages.
+func wholeLog(count int64) driver.Assignment {
+	return driver.Assignment{Source: readSource, Topic: readTopic, End: count}
+}
+
+// inLog is the position of offset in a session without gaps.
+func inLog(offset int64) driver.Position {
+	return driver.Position{Source: readSource, Topic: readTopic, Offset: offset, Prev: offset - 1, Serial: true}
+}
+
+// processAt processes the message at p once.
+func processAt(
+	ctx context.Context, in Processor, p driver.Position, handle func(ctx context.Context) error,
+) (inbox.Outcome, error) {
+	ctx = driver.WithPosition(ctx, p)
+	return deliver(ctx, in, message.NewMessageWithContext(ctx, "", nil), handle)
+}
+
+// effectOf is the effect of the message at offset.
+func effectOf(offset int64) string { return fmt.Sprintf("effect %d", offset) }
+
+func writingAt(s PositionSubject, p driver.Position) func(ctx context.Context) error {
+	return func(ctx context.Context) error { return s.Write(ctx, effectOf(p.Offset)) }
+}
+
+// wantAt processes the message at p once and compares.
+func wantAt(
+	ctx context.Context, s PositionSubject, in Processor, p driver.Position, want inbox.Outcome, wantErr error,
+) error {
+	outcome, err := processAt(ctx, in, p, writingAt(s, p))
+	if outcome != want || !isOrNil(err, wantErr) {
+		return fmt.Errorf("offset %d after %d: outcome %s, error %w; want %s, %w", p.Offset, p.Prev, outcome, orNone(err), want, orNone(wantErr))
+	}
+	return nil
+}
+
+// wantNext asks where to read on and compares.
+func wantNext(ctx context.Context, in driver.Assigner, a driver.Assignment, want int64) error {
+	next, err := in.Assigned(ctx, []driver.Assignment{a})
+	switch {
+	case err != nil:
+		return fmt.Errorf("assigned: %w", err)
+	case len(next) != 1 || next[0] != want:
+		return fmt.Errorf("assigned: to be read on at %v, want %d", next, want)
+	}
+	return nil
+}
+
+// wantEffectsTo expects the effects of the messages before offset, once each.
+func wantEffectsTo(ctx context.Context, s PositionSubject, offset int64) error {
+	want := make([]string, offset)
+	for i := range offset {
+		want[i] = effectOf(i)
+	}
+	return wantEffects(ctx, s, want...)
+}
+
+// session reads from where the inbox says up to count, delivering each message until it is
+// acked, or until stop says that the session is over.
+func session(
+	ctx context.Context, s PositionSubject, in PositionProcessor, count int64, stop, fails func() bool,
+) (done bool, err error) {
+	next, err := in.Assigned(ctx, []driver.Assignment{wholeLog(count)})
+	if errors.Is(err, inbox.ErrBusy) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	for offset := next[0]; offset < count; {
+		if stop() {
+			return false, nil
+		}
+		p := inLog(offset)
+		_, err := processAt(ctx, in, p, func(ctx context.Context) error {
+			if err := s.Write(ctx, effectOf(offset)); err != nil || !fails() {
+				return err
+			}
+			return errHandler
+		})
+		switch {
+		case err == nil:
+			offset++
+		case errors.Is(err, driver.ErrGap):
+			return false, err
+		case ctx.Err() != nil:
+			return false, errors.Join(err, ctx.Err())
+		}
+	}
+	return true, nil
+}

@@ -1,0 +1,63 @@
+package inboxtest_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/inbox/inboxtest"
+)
+
+// TestPositions: the checks of positions on an inbox in memory that breaks no rule.
+func TestPositions(t *testing.T) {
+	t.Parallel()
+	inboxtest.RunPositions(t, func(*testing.T) inboxtest.PositionSubject { return newWatermarks("") })
+}
+
+// positionControls are rules that are broken, and what must come of it: by the name of a
+// check, words of its complaint.
+func positionControls() map[string]map[string]string {
+	return map[string]map[string]string{
+		"effects outlive a rollback": {
+			"I8_FailureMovesNothing":        "after a handler has failed",
+			"I8_ManySessionsOfOnePartition": "committed effects are",
+		},
+		"the watermark moves before the handler": {"I8_FailureMovesNothing": "to be read on at [1], want 0"},
+		"gaps are passed over": {
+			"I8_GapIsNeverAcked":          "before which 3 was not processed",
+			"I8_FailoverThatForgotIsAGap": "after two commits were lost",
+		},
+		"every number is a message's": {"I8_GapIsNeverAcked": "offset 7 after 3"},
+		"the group's offset counts":   {"I8_NothingIsReadThatWasProcessed": "to be read on at [0], want 4"},
+		"two handlers run at once":    {"I8_ZombieCommitsNothing": "want busy"},
+		"what was processed runs again": {
+			"I8_EachPositionTakesEffectOnce": "want duplicate",
+			"I8_ZombieCommitsNothing":        "want duplicate",
+		},
+		"partitions share a watermark":      {"I8_PartitionsAndConsumersAreIndependent": "offset 0 after -1"},
+		"any session will do":               {"I8_UnsoundSessionsAreRefused": "parallel"},
+		"assignments are stored one by one": {"I8_UnsoundAssignmentsChangeNothing": "want 2"},
+	}
+}
+
+// TestNegativeControls_Positions: each check finds what it is for.
+func TestNegativeControls_Positions(t *testing.T) {
+	t.Parallel()
+	controlled := make(map[string]bool)
+	for rule, caught := range positionControls() {
+		for name, complaint := range caught {
+			controlled[name] = true
+			t.Run(rule+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				for _, check := range inboxtest.PositionChecks() {
+					if check.Name == name {
+						require.ErrorContains(t, check.Run(t.Context(), newWatermarks(rule)), complaint)
+					}
+				}
+			})
+		}
+	}
+	for _, check := range inboxtest.PositionChecks() {
+		require.True(t, controlled[check.Name], check.Name)
+	}
+}
