@@ -16,8 +16,8 @@ func TestFirstFiveMinutes_LinkLittle(t *testing.T) {
 		most int
 		not  []string
 	}{
-		"hello":      {160, []string{"net/http", "pgx", "franz-go", "testenv"}},
-		"quickstart": {350, []string{"redis", "gokrb5", "sarama", "gopher-lua", "opentelemetry"}},
+		"hello":      {170, []string{"net/http", "pgx", "franz-go", "testenv"}},
+		"quickstart": {360, []string{"redis", "gokrb5", "sarama", "gopher-lua", "opentelemetry"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

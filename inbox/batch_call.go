@@ -90,7 +90,10 @@ func (c *batchCall) enter(ctx context.Context, msgs []*message.Message) (entries
 func (c *batchCall) settle(ctx context.Context, e batchEntry, outcome Outcome, err error) {
 	c.note(e, err)
 	c.busy = c.busy || outcome == OutcomeBusy
-	c.p.observe(ctx, DeliveryEvent{Consumer: c.p.consumer, ID: e.id, Outcome: outcome, Took: time.Since(c.began), Err: err})
+	topic := message.SubscribeTopicFromCtx(e.msg.Context()) //nolint:contextcheck // the message's own knows it
+	c.p.observe(ctx, DeliveryEvent{
+		Consumer: c.p.consumer, ID: e.id, Topic: topic, Outcome: outcome, Took: time.Since(c.began), Err: err,
+	})
 }
 
 // settleAll settles each with what, wrapped by its id; nil stays nil.

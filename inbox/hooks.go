@@ -18,6 +18,9 @@ type DeliveryEvent struct {
 	Consumer string
 	// ID is the message's id, empty if it has none.
 	ID string
+	// Topic is the topic that the message was read from, as Watermill's router notes it;
+	// empty if it does not, and for a message that is redriven.
+	Topic string
 	// Outcome is how it ended.
 	Outcome Outcome
 	// Took is the time from the claim to the end of the transaction, the wait of a

@@ -13,17 +13,11 @@ import (
 	"github.com/leat-go/leat/inbox/driver"
 )
 
-// Positioned is an inbox of positions.
-type Positioned interface {
-	Processor
-	driver.Assigner
-}
-
 // WatermarkSubject is a store of positions under test: empty when a check gets it, and used
 // by that check alone.
 type WatermarkSubject interface {
 	// Open returns an inbox of positions that reads the topics.
-	Open(consumer string, topics ...string) (Positioned, error)
+	Open(consumer string, topics ...string) (PositionProcessor, error)
 
 	// Watermarks returns what operators see of all inboxes, and do about them. If it is
 	// an admin.Auditor as well, the audit is checked.
@@ -48,7 +42,7 @@ func (c WatermarkCheck) Run(ctx context.Context, s WatermarkSubject) error {
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
-	if err := c.run(ctx, positions{Positioned: p, in: marks}); err != nil {
+	if err := c.run(ctx, positions{PositionProcessor: p, in: marks}); err != nil {
 		return fmt.Errorf("%s: %w", c.Name, err)
 	}
 	return nil

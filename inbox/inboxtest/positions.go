@@ -18,7 +18,7 @@ const (
 
 // positions are an inbox of positions, and what operators see of it.
 type positions struct {
-	Positioned
+	PositionProcessor
 
 	in admin.Watermarks
 }

@@ -25,7 +25,7 @@ func newMarks(t *testing.T) *marks {
 	return &marks{db: testenv.Postgres(t, template)}
 }
 
-func (m *marks) Open(consumer string, topics ...string) (inboxtest.Positioned, error) {
+func (m *marks) Open(consumer string, topics ...string) (inboxtest.PositionProcessor, error) {
 	return pgwatermark.New(m.db.Pool, consumer, topics, pgwatermark.Config{})
 }
 

@@ -81,8 +81,8 @@ func documents(t *testing.T) map[string]string {
 	return texts
 }
 
-// D6: every link leads to a file that is there, and to a heading that it has.
-func TestD6_EveryLinkLeadsSomewhere(t *testing.T) {
+// TestEveryLinkLeadsSomewhere: every link leads to a file that is there, and to a heading that it has.
+func TestEveryLinkLeadsSomewhere(t *testing.T) {
 	t.Parallel()
 	checked := 0
 	for file, text := range documents(t) {
@@ -116,8 +116,8 @@ func assertExists(t *testing.T, to, file, target string) bool {
 	return true
 }
 
-// D6: the index has every page.
-func TestD6_EveryPageIsInTheIndex(t *testing.T) {
+// TestEveryPageIsInTheIndex: the index has every page.
+func TestEveryPageIsInTheIndex(t *testing.T) {
 	t.Parallel()
 	const index = "../../docs/README.md"
 	texts := documents(t)
@@ -133,8 +133,8 @@ func TestD6_EveryPageIsInTheIndex(t *testing.T) {
 	}
 }
 
-// D6: links and headings are found as they are written.
-func TestD6_LinksAndHeadings(t *testing.T) {
+// TestLinksAndHeadings: links and headings are found as they are written.
+func TestLinksAndHeadings(t *testing.T) {
 	t.Parallel()
 	const text = "# A `b`: c's d\n\nsee [x](y.md#z), [w](https://w.example)\n\n```sh\n# no heading\n[no](link)\n```\n## Twice\n## Twice\n"
 	require.Equal(t, []string{"y.md#z"}, links(text))

@@ -11,7 +11,8 @@ type AuditQuery struct {
 	Group, Action, Topic, Key, ID string
 	// Since is the earliest time, by the database's clock.
 	Since time.Time
-	// After is the No of the last entry of the page before.
+	// After is the No of the last entry of the page before. Entries may become visible in
+	// another order than that of their numbers.
 	After int64
 	// Newest returns the newest entries first.
 	// Defaults to false: the oldest first.

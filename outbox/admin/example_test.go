@@ -30,7 +30,7 @@ func Example() {
 	}
 	fmt.Println(run(nil))
 	// Output:
-	// 2 records of orders: unknown, no route to #
+	// 2 records of orders: unknown, leat: delivery failed (unknown): no route to #.#.#.#
 	// key 17: 2 records wait
 	// key 18: 1 records wait
 	// would redrive 2

@@ -153,5 +153,8 @@ func (r PauseRequest) Resume(paused []string) ([]string, error) {
 		}
 		left = slices.Delete(left, at, at+1)
 	}
+	if len(left) == 0 {
+		return nil, nil
+	}
 	return left, nil
 }

@@ -7,14 +7,13 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// HeldState is what becomes of a held record, or of the first of its key, which it waits
-// for.
+// HeldState is what becomes of a held record, or of those of its key that it waits for.
 type HeldState string
 
 const (
-	// HeldRetrying is tried again at its time.
+	// HeldRetrying is tried again at its time, or waits behind one that is.
 	HeldRetrying HeldState = "retrying"
-	// HeldParked waits for an operator.
+	// HeldParked waits for an operator, or waits behind one that does.
 	HeldParked HeldState = "parked"
 )
 
@@ -65,11 +64,9 @@ type HeldRecord struct {
 
 	// Group is the relay group that has set it aside.
 	Group string
-	// State is that of the first held record of its key, which is its own unless it
-	// waits; empty for one that was given up.
+	// State is empty for a record that was given up.
 	State HeldState
-	// Waits is true for a record that has not failed itself: it follows a parked one of
-	// its key.
+	// Waits is set if it follows an earlier record of its key that is held.
 	Waits bool
 	// Attempts is the number of deliveries that have failed since it was held or
 	// redriven; 0 for one that was given up.

@@ -77,9 +77,12 @@ type GroupManager interface {
 // A relay notices a pause within its PollMax (1 s by default) and then sends nothing of
 // what is paused; what its sink has under way is not called back. Records of a topic that
 // is paused are set aside, up to the relay's MaxHeld, and those of other topics go on; if
-// all is paused, nothing is set aside. No attempt is counted. After the pause, delivery
-// goes on in order, within the relay's BackoffMax (5 s by default). A pause outlives the
-// relays, and does not stop retention: beyond a greatest lag the group loses history.
+// all is paused, nothing is set aside. A relay in total order, one with a transactional
+// sink, and one whose source sets nothing aside stand still at the first record that is
+// paused. No attempt is counted. After the pause, delivery goes on in order, within the
+// relay's PollMax and BackoffMax (5 s by default). A pause outlives the relays. Relays of
+// releases before this one do not notice it. It does not stop retention: beyond a greatest
+// lag the group loses history.
 type Pauser interface {
 	Outbox
 
@@ -97,12 +100,12 @@ type Pauser interface {
 type Scheduler interface {
 	Outbox
 
-	// Delayed returns messages that are not due yet, the next one first.
+	// Delayed returns messages that are not in the log yet, the next one first.
 	// ErrInvalidRequest.
 	Delayed(ctx context.Context, q DelayedQuery) ([]DelayedMessage, error)
 
-	// CancelDelayed takes back the messages with an id that are not due yet; none if
-	// there is none. One that is due is in the log, or about to be, and is sent.
+	// CancelDelayed takes back the messages with an id that are not in the log yet; none
+	// if there is none. One that is due enters the log at any moment, and is sent then.
 	// ErrInvalidRequest.
 	CancelDelayed(ctx context.Context, req CancelRequest) (Changed, error)
 }

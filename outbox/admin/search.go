@@ -18,7 +18,8 @@ type MessageQuery struct {
 	// to before To.
 	// Default to everything.
 	From, To time.Time
-	// After is MessagePage.Next of the page before.
+	// After is MessagePage.Next of the page before. Messages that were enqueued before it
+	// and are committed after it are not found by going on.
 	// Defaults to 0: the start, or the end if Newest is set.
 	After int64
 	// Newest returns the newest messages first.

@@ -15,7 +15,9 @@ type TraceQuery struct {
 	// Since is the earliest time at which it may have been enqueued, by the database's
 	// clock. The log is looked at from there on: the longer ago, the longer it takes.
 	// Defaults to an hour before the time in ID, if that is a UUID of version 7, as
-	// leat's own are; required otherwise.
+	// leat's own are; required otherwise. By default the two hours from there on are looked
+	// at first, and what follows only if nothing is in them: set Since to find a message
+	// that was enqueued again later, too.
 	Since time.Time
 }
 
@@ -66,7 +68,8 @@ const (
 	// TracePending means that the group has not settled the message yet.
 	TracePending TraceState = "pending"
 	// TraceSent means that the destination has acknowledged the message, as far as the
-	// tables tell: the position is past it, and nothing else is known of it.
+	// tables tell: the position is past it, and nothing else is known of it, also not from
+	// Trace.Audit.
 	TraceSent TraceState = "sent"
 	// TraceHeld means that the message is held, see Trace.Held.
 	TraceHeld TraceState = "held"

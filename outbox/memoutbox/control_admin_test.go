@@ -27,7 +27,7 @@ func brokenAdmins() []adminNegative {
 			"Admin_StatsCount": "want 6 held",
 		}},
 		{"ages are not told", func(c *control) outboxtest.Subject { return ageless{c} }, map[string]string{
-			"Admin_StatsCount": "want ages above 0",
+			"Admin_StatsCount": "deadline exceeded",
 		}},
 		{"the state that is asked for is ignored", func(c *control) outboxtest.Subject { return anyState{c} }, map[string]string{
 			"Admin_HeldIsSelected": "held",

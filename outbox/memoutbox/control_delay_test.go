@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 )
 
 // brokenDelays are the ways of delaying a message that send it early, twice, out of its
@@ -133,15 +134,14 @@ func eventWhenDue(t *testing.T) *control {
 
 func anyOrderWhenDue(t *testing.T) *control {
 	t.Helper()
-	return onDue(t, func(c *control, _ context.Context, due []*outbox.Record) {
+	return onDue(t, func(_ *control, _ context.Context, due []*outbox.Record) {
 		if len(due) == 0 {
 			return
 		}
 		at := due[0].NotBefore
-		for _, r := range due {
-			r.NotBefore = at
+		for i, r := range due {
+			r.NotBefore, r.Seq = at, int64(-i)
 		}
-		slices.Reverse(c.later)
 	})
 }
 
@@ -162,6 +162,6 @@ func overtakesItsKey(t *testing.T) *control {
 func cancelsNothing(t *testing.T) *control {
 	t.Helper()
 	c := newControl(t)
-	c.cancel = func(string) bool { return true }
+	c.cancel = func(admin.CancelRequest) admin.Changed { return admin.Changed{Count: 1} }
 	return c
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/outboxtest"
 )
@@ -13,7 +14,6 @@ import (
 var (
 	_ outboxtest.Grouper        = (*control)(nil)
 	_ outboxtest.Delayer        = (*control)(nil)
-	_ outboxtest.DelayCanceller = (*control)(nil)
 	_ outboxtest.Replayer       = (*control)(nil)
 	_ outboxtest.HistoryDropper = (*control)(nil)
 	_ outboxtest.Neighbor       = (*control)(nil)
@@ -41,15 +41,11 @@ func (c *control) Promote(ctx context.Context) error {
 	return ctx.Err()
 }
 
-func (c *control) CancelDelayed(_ context.Context, id string) (bool, error) {
+func (c *control) CancelDelayed(ctx context.Context, req admin.CancelRequest) (admin.Changed, error) {
 	if c.cancel != nil {
-		return c.cancel(id), nil
+		return c.cancel(req), nil
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	before := len(c.later)
-	c.later = slices.DeleteFunc(c.later, func(r outbox.Record) bool { return r.ID == id && r.NotBefore.After(time.Now()) })
-	return len(c.later) < before, nil
+	return c.Outbox.CancelDelayed(ctx, req)
 }
 
 // LosePositions is the work of another database under the same address.

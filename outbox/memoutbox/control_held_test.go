@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/internal/heldqueue"
 )
@@ -277,8 +278,8 @@ func unorderedWait(t *testing.T) *control {
 	t.Helper()
 	return holder(t, func(s *session, c *controlSession) {
 		c.due = func(ctx context.Context, limit int, except []string) ([]driver.Held, error) {
-			parked, err := s.ob.Parked(ctx, s.name)
-			if err != nil || slices.ContainsFunc(parked, func(a Aside) bool { return a.Key == "" }) {
+			parked, err := s.ob.Held(ctx, admin.HeldQuery{Group: s.name, State: admin.HeldParked})
+			if err != nil || slices.ContainsFunc(parked, func(h admin.HeldRecord) bool { return h.Key == "" }) {
 				return nil, err
 			}
 			return s.Due(ctx, limit, except)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/outboxtest"
 )
@@ -31,7 +32,7 @@ type control struct {
 	share   func(share driver.Share) driver.Share
 	wake    func()
 	promote func(ctx context.Context)
-	cancel  func(id string) bool
+	cancel  func(req admin.CancelRequest) admin.Changed
 	history func(h droppable) driver.History
 
 	gone int64 // history up to this number is dropped; guarded by mu
@@ -296,6 +297,11 @@ func TestEveryCheckHasAControl(t *testing.T) {
 		"O14_RenewWaitsForNoRead": true, // TestNegativeControls_Renewals
 	}
 	for _, n := range negatives() {
+		for name := range n.caught {
+			controlled[name] = true
+		}
+	}
+	for _, n := range brokenAdmins() {
 		for name := range n.caught {
 			controlled[name] = true
 		}

@@ -95,7 +95,7 @@ func (ob *Outbox) RemoveGroup(ctx context.Context, req admin.RemoveGroupRequest)
 		delete(ob.shares, req.Group)
 		delete(ob.maxLag, req.Group)
 		delete(ob.paused, req.Group)
-		ob.note("remove_group", req.Group, "", req.By, map[string]any{"held": n})
+		ob.note(admin.AuditEntry{Action: "remove_group", Group: req.Group}, req.By, map[string]any{"held": n})
 	}
 	return admin.Changed{Count: n}, ctx.Err()
 }
@@ -112,15 +112,14 @@ func (ob *Outbox) SetMaxLag(ctx context.Context, req admin.MaxLagRequest) error 
 		return err
 	}
 	ob.maxLag[req.Group] = req.MaxLag
-	ob.note("set_max_lag", req.Group, "", req.By, map[string]any{"max_lag": req.MaxLag.String()})
+	ob.note(admin.AuditEntry{Action: "set_max_lag", Group: req.Group}, req.By, map[string]any{"max_lag": req.MaxLag.String()})
 	return ctx.Err()
 }
 
 // note writes down what an operator has done with a group or a message that is not held.
 // The caller holds ob.mu.
-func (ob *Outbox) note(action, group, id string, by admin.By, details map[string]any) {
-	raw, _ := json.Marshal(details) // texts, numbers and times
-	ob.audit.Add(admin.AuditEntry{
-		At: clock(), Action: action, Actor: by.Actor, Reason: by.Reason, Group: group, ID: id, Details: raw,
-	})
+func (ob *Outbox) note(e admin.AuditEntry, by admin.By, details map[string]any) {
+	e.At, e.Actor, e.Reason = clock(), by.Actor, by.Reason
+	e.Details, _ = json.Marshal(details) // texts, numbers and times
+	ob.audit.Add(e)
 }

@@ -44,6 +44,6 @@ func (ob *Outbox) setPaused(ctx context.Context, action string, req admin.PauseR
 		return err
 	}
 	ob.paused[req.Group] = after
-	ob.note(action, req.Group, "", req.By, map[string]any{"topics": req.Topics, "paused": after})
+	ob.note(admin.AuditEntry{Action: action, Group: req.Group}, req.By, map[string]any{"topics": req.Topics, "paused": after})
 	return ctx.Err()
 }

@@ -57,7 +57,7 @@ func (ob *Outbox) CancelDelayed(ctx context.Context, req admin.CancelRequest) (a
 		if req.DryRun {
 			return false
 		}
-		ob.note("cancel_delayed", "", r.ID, req.By, map[string]any{"not_before": r.NotBefore})
+		ob.note(admin.AuditEntry{Action: "cancel_delayed", ID: r.ID, Topic: r.Topic, Key: r.Key}, req.By, map[string]any{"not_before": r.NotBefore})
 		return true
 	})
 	return changed, ctx.Err()

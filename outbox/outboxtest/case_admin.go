@@ -23,7 +23,7 @@ func adminChecks() []Check {
 		{Name: "Admin_GroupIsRemoved", run: groupIsRemoved, skip: without},
 		{Name: "Admin_GreatestLagIsSet", run: greatestLagIsSet, skip: without},
 		{Name: "Admin_GroupIsPaused", run: groupIsPaused, skip: without},
-		{Name: "Admin_DelayedIsCancelled", run: delayedIsCancelled, skip: without},
+		{Name: "Admin_DelayedIsCancelled", run: delayedIsCancelled, skip: func(f Features) bool { return f.NoHolder || f.NoDelay }},
 		{Name: "Admin_SearchFinds", run: searchFinds, skip: without},
 		{Name: "Admin_TraceTells", run: traceTells, skip: without},
 	}

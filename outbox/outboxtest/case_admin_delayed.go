@@ -67,7 +67,8 @@ func cancelIt(ctx context.Context, scheduler admin.Scheduler, id string) error {
 		cancel.DryRun = false
 	}
 	entries, err := scheduler.Audit(ctx, admin.AuditQuery{ID: id})
-	if err != nil || len(entries) != 1 || entries[0].Action != "cancel_delayed" || entries[0].Actor != by().Actor {
+	if err != nil || len(entries) != 1 || entries[0].Action != "cancel_delayed" || entries[0].Actor != by().Actor ||
+		entries[0].Topic != testTopic || entries[0].Key != "k" {
 		return fmt.Errorf("audit: %+v, want one entry about the cancel: %w", entries, errors.Join(err, errWrongAnswer))
 	}
 	return nil

@@ -20,8 +20,8 @@ func groupsAreSeen(ctx context.Context, tr *trial) error {
 		return fmt.Errorf("groups: %w", err)
 	}
 	i := slices.IndexFunc(groups, func(g admin.Group) bool { return g.Name == testGroup })
-	if i < 0 || groups[i].Slots != 1 || groups[i].Leases != 1 {
-		return fmt.Errorf("groups: %+v, want %q with one slot that is led", groups, testGroup)
+	if i < 0 || groups[i].Slots != 1 || groups[i].Leases != 1 || groups[i].Relays != 1 {
+		return fmt.Errorf("groups: %+v, want %q with one slot that one relay leads", groups, testGroup)
 	}
 	members, err := s.op.Members(ctx, testGroup)
 	if err != nil || len(members) != 1 || members[0].Name == "" || !slices.Equal(members[0].Slots, []int{0}) || members[0].Until.Before(time.Now()) {

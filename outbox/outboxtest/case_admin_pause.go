@@ -36,6 +36,7 @@ func groupIsPaused(ctx context.Context, tr *trial) error {
 		{pauser.Resume, admin.PauseRequest{By: by(), Group: testGroup, Topics: []string{"mails.*"}}, []string{"events"}, admin.ErrInvalidRequest},
 		{pauser.Pause, admin.PauseRequest{By: by(), Group: testGroup}, []string{"*", "events"}, nil},
 		{pauser.Pause, admin.PauseRequest{By: by(), Group: "none"}, []string{"*", "events"}, admin.ErrNoSuchGroup},
+		{pauser.Resume, admin.PauseRequest{By: by(), Group: "none", Topics: []string{"events"}}, []string{"*", "events"}, admin.ErrNoSuchGroup},
 		{pauser.Pause, admin.PauseRequest{Group: testGroup}, []string{"*", "events"}, admin.ErrInvalidRequest},
 		{pauser.Pause, admin.PauseRequest{By: by()}, []string{"*", "events"}, admin.ErrInvalidRequest},
 		{pauser.Pause, admin.PauseRequest{By: by(), Group: testGroup, Topics: []string{""}}, []string{"*", "events"}, admin.ErrInvalidRequest},

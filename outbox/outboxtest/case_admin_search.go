@@ -37,6 +37,7 @@ func searchFinds(ctx context.Context, tr *trial) error {
 		{admin.MessageQuery{Topic: "m*"}, "d"},
 		{admin.MessageQuery{Key: "k"}, "a b"},
 		{admin.MessageQuery{Type: "p*d"}, "b c"},
+		{admin.MessageQuery{Type: "*"}, "a b c d"},
 		{admin.MessageQuery{Key: "k", Type: "paid"}, ""},
 		{admin.MessageQuery{From: time.Now().Add(-time.Hour), To: time.Now().Add(time.Hour)}, "a b c d"},
 		{admin.MessageQuery{To: time.Now().Add(-time.Hour)}, ""},

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/leat-go/leat/outbox/admin"
 )
 
 // cancelledIsNeverSent takes messages back, if the subject can: before their time, again,
@@ -14,7 +16,7 @@ func cancelledIsNeverSent(ctx context.Context, tr *trial) error {
 	if err != nil {
 		return err
 	}
-	canceller, ok := tr.Subject.(DelayCanceller)
+	canceller, ok := tr.Subject.(admin.Scheduler)
 	if !ok {
 		return nil
 	}
@@ -30,9 +32,9 @@ func cancelledIsNeverSent(ctx context.Context, tr *trial) error {
 		return err
 	}
 	cancel := func(id string, want bool) error {
-		done, err := canceller.CancelDelayed(ctx, id)
-		if err == nil && done != want {
-			err = fmt.Errorf("reports %t, want %t", done, want)
+		done, err := canceller.CancelDelayed(ctx, admin.CancelRequest{By: by(), ID: id})
+		if err == nil && (done.Count > 0) != want {
+			err = fmt.Errorf("%d were cancelled, want any: %t", done.Count, want)
 		}
 		if err != nil {
 			return fmt.Errorf("cancel of %q: %w", id, err)

@@ -49,13 +49,6 @@ type Delayer interface {
 	Promote(ctx context.Context) error
 }
 
-// DelayCanceller is implemented by a Delayer whose delayed messages can be taken back.
-type DelayCanceller interface {
-	// CancelDelayed takes back the message called id if it is not due yet, and reports
-	// whether there was one. Any actor and reason will do.
-	CancelDelayed(ctx context.Context, id string) (bool, error)
-}
-
 // Replayer is implemented by a Subject that has a driver.History.
 type Replayer interface {
 	// History selects what is replayed.

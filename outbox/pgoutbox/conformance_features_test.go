@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/outboxtest"
 	"github.com/leat-go/leat/outbox/pgoutbox"
@@ -13,7 +12,6 @@ import (
 var (
 	_ outboxtest.Grouper        = subject{}
 	_ outboxtest.Delayer        = subject{}
-	_ outboxtest.DelayCanceller = subject{}
 	_ outboxtest.Replayer       = subject{}
 	_ outboxtest.HistoryDropper = subject{}
 	_ outboxtest.Neighbor       = subject{}
@@ -44,11 +42,6 @@ func (s subject) Now(ctx context.Context) (now time.Time, err error) {
 func (s subject) Promote(ctx context.Context) error {
 	_, _, err := pgoutbox.Promote(ctx, s.Outbox)
 	return err
-}
-
-// CancelDelayed implements outboxtest.DelayCanceller.
-func (s subject) CancelDelayed(ctx context.Context, id string) (bool, error) {
-	return s.Outbox.CancelDelayed(ctx, id, admin.By{Actor: "ann", Reason: "a check"})
 }
 
 // History implements outboxtest.Replayer.

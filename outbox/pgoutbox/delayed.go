@@ -34,7 +34,7 @@ func (o *Outbox) delayed(ctx context.Context, db querier, q admin.DelayedQuery) 
 		text := ids.Text(mapped)
 		id = &text
 	}
-	rows, err := db.Query(ctx, o.sql.delayedList, after.NotBefore, after.No, textOrNull(&q.Topic), textOrNull(&q.Key), id, q.Limit)
+	rows, err := db.Query(ctx, o.sql.delayedList, after.NotBefore, after.No, textOrNull(&q.Topic), textOrNull(&q.Key), id, q.Limit, q.ID)
 	if err != nil {
 		return nil, err
 	}

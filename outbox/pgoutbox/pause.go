@@ -42,6 +42,13 @@ func (o *Outbox) setPaused(ctx context.Context, action string, req admin.PauseRe
 		return err
 	}
 	return o.changeGroup(ctx, req.Group, action, req.By, func(tx pgx.Tx) (map[string]any, error) {
+		var known bool
+		if err := tx.QueryRow(ctx, o.sql.groupKnown, req.Group).Scan(&known, nil, nil); err != nil {
+			return nil, err
+		}
+		if !known {
+			return nil, fmt.Errorf("%w: %q", admin.ErrNoSuchGroup, req.Group)
+		}
 		before, err := o.paused(ctx, tx, req.Group)
 		if err != nil {
 			return nil, err

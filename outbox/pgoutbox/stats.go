@@ -10,8 +10,8 @@ import (
 )
 
 // Stats implements admin.Outbox with one statement, which costs a few index probes a
-// slot whatever the length of the log. It needs SELECT on the tables of the outbox and on
-// the status view.
+// slot whatever the length of the log. It needs SELECT on the tables of the outbox, on its
+// sequence and on the status view.
 func (o *Outbox) Stats(ctx context.Context) (admin.Stats, error) {
 	var s admin.Stats
 	batch := &pgx.Batch{}

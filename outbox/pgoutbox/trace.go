@@ -25,7 +25,7 @@ func (o *Outbox) Trace(ctx context.Context, q admin.TraceQuery) (admin.Trace, er
 		return admin.Trace{}, err
 	}
 	var found admin.Trace
-	err = pgx.BeginTxFunc(ctx, o.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
+	err = o.looking(ctx, func(tx pgx.Tx) error {
 		records, err := o.traceLog(ctx, tx, q, byTime)
 		if err != nil {
 			return err
@@ -50,9 +50,6 @@ func (o *Outbox) Trace(ctx context.Context, q admin.TraceQuery) (admin.Trace, er
 // traceLog returns the messages of the log with an id; if its time is known, those about
 // that time, or if there are none, all since then.
 func (o *Outbox) traceLog(ctx context.Context, tx pgx.Tx, q admin.TraceQuery, byTime bool) ([]outbox.Record, error) {
-	if _, err := tx.Exec(ctx, "SET LOCAL enable_bitmapscan = on"); err != nil { // BRIN knows no other scan
-		return nil, err
-	}
 	id, _ := ids.Map(q.ID)
 	var until *time.Time
 	if byTime {

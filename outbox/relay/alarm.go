@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"time"
 )
 
 // AlarmHook sees what an operator should look at.
@@ -92,8 +93,26 @@ func (w *watch) raise(ctx context.Context, r *Relay, a Alarm) {
 	if w.raised == nil {
 		w.raised = make(map[AlarmKind]func())
 	}
-	w.raised[a.Kind] = func() { r.alarmEnded(context.WithoutCancel(ctx), a) }
+	w.raised[a.Kind] = func() {
+		w.show(a.Kind, nil)
+		r.alarmEnded(context.WithoutCancel(ctx), a)
+	}
+	w.show(a.Kind, &AlarmState{Alarm: a, Since: time.Now()})
 	r.alarm(ctx, a)
+}
+
+// show lets State show an alarm, or no longer if it is nil.
+func (w *watch) show(kind AlarmKind, a *AlarmState) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if a == nil {
+		delete(w.shown, kind)
+		return
+	}
+	if w.shown == nil {
+		w.shown = make(map[AlarmKind]AlarmState)
+	}
+	w.shown[kind] = *a
 }
 
 // clear notes that the cause of an alarm is gone.

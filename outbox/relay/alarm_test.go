@@ -26,9 +26,13 @@ func TestAlarm_Ends(t *testing.T) {
 			elapse(t, 6*time.Minute)
 			require.Equal(t, round+1, hook.count(relay.AlarmStuck))
 			require.Equal(t, round, hook.countEnded(relay.AlarmStuck), "it lasts")
+			stands := latest(r.State().Alarms)
+			require.Equal(t, relay.AlarmStuck, stands.Kind)
+			require.Less(t, time.Since(stands.Since), 2*time.Minute)
 			l.allow("k1")
 			elapse(t, time.Minute)
 			require.Equal(t, round+1, hook.countEnded(relay.AlarmStuck))
+			require.NotContains(t, r.State().Alarms, stands)
 		}
 		stop()
 		seen := hook.copy()

@@ -17,6 +17,7 @@ import (
 // that the sink does not know. The topic is out then: after a wait, which doubles, one of
 // its records is sent as a probe, and nothing else. An outage is no attempt of any record
 // (invariant O8).
+// See design 4.3.
 type breakers struct {
 	relay     *Relay
 	shown     *atomic.Pointer[[]BreakerState] // the open ones, for State

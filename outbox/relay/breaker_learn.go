@@ -113,7 +113,7 @@ func (bs *breakers) fail(b *breaker, t *topicResult, now time.Time, took time.Du
 		return
 	}
 	wait := b.wait.Next()
-	if bs.ackedRecently(now.Add(-took)) {
+	if bs.ackedRecently(now.Add(-took)) && !errors.Is(t.err, ErrPaused) {
 		// Others were acknowledged shortly before the call began. They would wait for each
 		// probe that hangs.
 		wait = max(wait, 4*took)

@@ -47,7 +47,7 @@ func (r *Relay) alarmUnavailable(ctx context.Context, changed []BreakerState, re
 		r.watch.clear(AlarmUnavailable)
 		return
 	}
-	i := slices.IndexFunc(changed, func(s BreakerState) bool { return s.Unavailable })
+	i := slices.IndexFunc(changed, func(s BreakerState) bool { return s.Unavailable && !errors.Is(s.Err, ErrPaused) })
 	if i < 0 {
 		return
 	}

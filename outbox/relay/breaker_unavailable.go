@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/leat-go/leat/internal/jitter"
@@ -77,6 +78,12 @@ func (bs *breakers) checkUnavailable(work context.Context) {
 		r.onError(work, "check_topics", err)
 	}
 	now := time.Now()
+	for _, name := range names {
+		if b := u.topics[name]; errors.Is(b.err, ErrPaused) && refusal(r.pauses.now(), name) == nil {
+			u.remove(b) // the pause is over: whether the destination takes it shows
+			b.nextProbe = now
+		}
+	}
 	for _, name := range available {
 		if b := u.topics[name]; b != nil && err == nil && refusal(r.pauses.now(), name) == nil {
 			u.remove(b)

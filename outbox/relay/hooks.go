@@ -34,6 +34,8 @@ type LeaseHook interface {
 
 // LeaseEvent is a lease that was acquired or has ended.
 type LeaseEvent struct {
+	// Slot is the slot's number, 0 if the source has none.
+	Slot int
 	// Epoch is the number of the lease.
 	Epoch int64
 	// Held is set if it was acquired.
@@ -151,8 +153,17 @@ func (r *Relay) onError(ctx context.Context, operation string, err error) {
 	notify(ctx, r, func(h ErrorHook) { h.OnRelayError(ctx, ErrorEvent{Operation: operation, Err: err}) })
 }
 
-func (r *Relay) onLease(ctx context.Context, epoch int64, held bool, err error) {
-	notify(ctx, r, func(h LeaseHook) { h.OnRelayLease(ctx, LeaseEvent{Epoch: epoch, Held: held, Err: err}) })
+func (r *Relay) onLease(ctx context.Context, s driver.Session, held bool, err error) {
+	e := LeaseEvent{Slot: slotOf(s), Epoch: s.Epoch(), Held: held, Err: err}
+	notify(ctx, r, func(h LeaseHook) { h.OnRelayLease(ctx, e) })
+}
+
+// slotOf returns the number of the session's slot, 0 if it has none.
+func slotOf(s driver.Session) int {
+	if slotted, ok := s.(driver.Slotted); ok {
+		return slotted.Slot()
+	}
+	return 0
 }
 
 func (r *Relay) onPublish(ctx context.Context, records []outbox.Record, results []outbox.Result, took time.Duration) {

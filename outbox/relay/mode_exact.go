@@ -136,7 +136,11 @@ func (m *exactMode) waitBlocked(stop, work context.Context, r *outbox.Record, er
 			Kind: AlarmBlocked, Topic: r.Topic, Detail: fmt.Sprintf("slot %s stands still at record %.200q: %v", slot, r.ID, err),
 		})
 	}
-	s.relay.log.ErrorContext(work, "record blocks its slot",
+	level := slog.LevelError
+	if errors.Is(err, ErrPaused) {
+		level = slog.LevelInfo
+	}
+	s.relay.log.Log(work, level, "record blocks its slot",
 		slog.String("slot", slot), slog.String("id", r.ID), slog.Int64("seq", r.Seq),
 		slog.String("kind", outbox.KindOf(err).String()), slog.Any("error", err))
 	return wait.Full(stop, s.retry.Next())

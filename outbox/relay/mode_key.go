@@ -65,8 +65,8 @@ func (m *keyMode) deliver(stop, work context.Context, page driver.Page) error {
 	return d.run(stop, work)
 }
 
-// undisturbed reports whether nothing is held and no topic is out, so that a page can be
-// sent as it is.
+// undisturbed reports whether nothing is held or paused and no topic is out, so that a
+// page can be sent as it is.
 func (m *keyMode) undisturbed() bool {
-	return len(m.held.keys) == 0 && m.breakers.openCount == 0
+	return len(m.held.keys) == 0 && m.breakers.openCount == 0 && !m.s.relay.pauses.all()
 }

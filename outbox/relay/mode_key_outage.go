@@ -17,7 +17,7 @@ const blindPages = 12
 func (d *pageDelivery) mayHoldForOutage(work context.Context, now time.Time) bool {
 	m, bs := d.m, d.m.breakers
 	switch {
-	case !m.held.possible() || bs.openCount == 0 || m.s.relay.pauses.all():
+	case !m.held.possible() || bs.openCount == 0:
 		return false
 	case bs.ackedRecently(now) || !d.onlyOut():
 		return bs.seen.anyUp()

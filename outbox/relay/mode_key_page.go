@@ -30,6 +30,7 @@ import (
 // the destination has answered. Nothing is set aside while the Checker says that the
 // destination as a whole is away, nor while all known topics are out and the sink is no
 // Checker.
+// See design 4.2.
 type pageDelivery struct {
 	m    *keyMode
 	page driver.Page
@@ -126,6 +127,9 @@ func (d *pageDelivery) endRound(stop, work context.Context, err error) (over boo
 // untilNextRound returns the time until another round makes sense.
 func (d *pageDelivery) untilNextRound(now time.Time) time.Duration {
 	bs := d.m.breakers
+	if d.m.s.relay.pauses.all() {
+		return d.m.s.retry.Next() // no probe moves a breaker's time
+	}
 	var next time.Time
 	for _, i := range d.todo {
 		b := bs.out(d.page.Records[i].Topic)

@@ -15,6 +15,9 @@ import (
 // as a probe.
 func (d *pageDelivery) plan(work context.Context, now time.Time) (send []int) {
 	d.full = false
+	if d.m.s.relay.pauses.all() {
+		return nil // and nothing is set aside
+	}
 	bs := d.m.breakers
 	probes := make(map[*breaker]int)
 	left := d.todo[:0]

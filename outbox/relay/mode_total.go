@@ -8,6 +8,7 @@ import (
 )
 
 // totalMode delivers one record after another, whatever their keys.
+// See design 4.5.
 type totalMode struct {
 	holdsNothing
 

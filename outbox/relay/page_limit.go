@@ -7,6 +7,7 @@ const firstPage = 500
 
 // pageLimit is the number of records to ask for. With it a page keeps to PageSize and,
 // if its records are as large as those before, to PageBytes.
+// See design 4.4.
 type pageLimit struct {
 	records, maxRecords, maxBytes int
 }

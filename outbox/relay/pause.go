@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -25,15 +26,20 @@ var errTopicPaused = fmt.Errorf("%w: %w", ErrPaused, outbox.ErrTopicUnavailable)
 // aside at once, and the others go on. If all is paused, nothing is set aside, as if the
 // destination were away.
 type pauses struct {
+	asking   sync.Mutex // so that no older answer is stored over a newer one
 	patterns atomic.Pointer[[]string]
 }
 
 // refresh asks source what is paused. A source that cannot be paused has nothing to say.
-func (p *pauses) refresh(ctx context.Context, source driver.Source) error {
+func (p *pauses) refresh(ctx context.Context, source driver.Source, timeout time.Duration) error {
 	pausable, ok := source.(driver.Pausable)
 	if !ok {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	p.asking.Lock()
+	defer p.asking.Unlock()
 	patterns, err := pausable.Paused(ctx)
 	if err == nil {
 		p.patterns.Store(&patterns)
@@ -68,9 +74,9 @@ func refusal(patterns []string, topic string) error {
 	}
 }
 
-// watchPauses asks the source what is paused, every PollMax until done is closed. After an
-// error what was known holds.
-func (t *term) watchPauses(work context.Context, done <-chan struct{}) {
+// watchPauses asks the source what is paused, every PollMax until ctx ends. After an error
+// what was known holds.
+func (t *term) watchPauses(ctx context.Context) {
 	r := t.relay
 	if _, ok := r.source.(driver.Pausable); !ok {
 		return
@@ -80,13 +86,11 @@ func (t *term) watchPauses(work context.Context, done <-chan struct{}) {
 	for {
 		select {
 		case <-tick.C:
-		case <-done:
-			return
-		case <-work.Done():
+		case <-ctx.Done():
 			return
 		}
-		if err := r.pauses.refresh(work, r.source); err != nil && work.Err() == nil {
-			r.onError(work, "paused", err)
+		if err := r.pauses.refresh(ctx, r.source, r.cfg.PublishTimeout); err != nil && ctx.Err() == nil {
+			r.onError(ctx, "paused", err)
 		}
 	}
 }

@@ -128,7 +128,7 @@ func (r *Relay) acquire(ctx context.Context) (*term, error) {
 	}
 	r.watch.answered()
 	r.log.InfoContext(ctx, "lease acquired", slog.Int64("epoch", s.Epoch()))
-	r.onLease(ctx, s.Epoch(), true, nil)
+	r.onLease(ctx, s, true, nil)
 	return newTerm(r, s, asked.Add(r.cfg.Lease)), nil
 }
 

@@ -1,9 +1,12 @@
 package relay
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 )
 
@@ -41,6 +44,9 @@ type State struct {
 	Stuck bool
 	// Out are the destinations that are out, as each slot sees them.
 	Out []BreakerState
+	// Alarms are those whose cause lasts, the oldest first. Those that tell of something
+	// that has happened, such as AlarmParked, are not among them.
+	Alarms []AlarmState
 	// Held is the number of records that are set aside, as far as the relay knows:
 	// those that were set aside before its lease count as one a key. HeldKeys is the
 	// number of their keys.
@@ -61,6 +67,14 @@ type SlotState struct {
 	Since time.Time
 }
 
+// AlarmState is an alarm whose cause lasts.
+type AlarmState struct {
+	Alarm
+
+	// Since is when it was raised, by this machine's clock.
+	Since time.Time
+}
+
 // State returns what the relay knows of itself. It is cheap, calls neither the source nor
 // the sink, and may be called at any time from any goroutine.
 func (r *Relay) State() State {
@@ -71,6 +85,9 @@ func (r *Relay) State() State {
 		Running: w.running, LastAck: w.lastAck, LastContact: w.contact,
 		RateIn: w.in.rate(w.created), RateOut: w.out.rate(now),
 	}
+	s.Alarms = slices.SortedFunc(maps.Values(w.shown), func(a, b AlarmState) int {
+		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Kind, b.Kind))
+	})
 	for _, t := range w.terms {
 		s.Slots = append(s.Slots, SlotState{Slot: t.slot, Epoch: t.session.Epoch(), Since: t.since})
 		if out := t.openBreakers.Load(); out != nil {
@@ -106,7 +123,7 @@ func (s *State) older(r *Relay, now, created, since time.Time, topic string) {
 			return
 		}
 	}
-	s.Stuck = true
+	s.Stuck = refusal(r.pauses.now(), topic) == nil
 }
 
 // Health returns nil while the relay works, as leader or as standby, and while only a

@@ -16,6 +16,7 @@ import (
 // term is the time of one relay under one lease. Three goroutines share it: the reader
 // fetches pages ahead, the sender delivers them, and the renewer renews the lease or, if
 // it cannot, ends the term before another relay can take over.
+// See design 4.1.
 type term struct {
 	relay   *Relay
 	session driver.Session
@@ -42,15 +43,13 @@ func newTerm(r *Relay, s driver.Session, deadline time.Time) *term {
 	t := &term{
 		relay:     r,
 		session:   s,
+		slot:      slotOf(s),
 		lease:     lease{deadline: deadline, extended: make(chan struct{})},
 		pages:     make(chan driver.Page, max(r.cfg.ReadAhead, 0)),
 		delivered: make(chan struct{}, 1),
 		since:     time.Now(),
 	}
 	t.reader, t.sender = newReader(t), newSender(t)
-	if slotted, ok := s.(driver.Slotted); ok {
-		t.slot = slotted.Slot()
-	}
 	return t
 }
 
@@ -70,7 +69,7 @@ func (t *term) run(ctx context.Context) error {
 	defer t.relay.watch.leave(t)
 	err := failpoint.Inject(ctx, failpoint.RelayLeaseAcquired)
 	if err == nil {
-		err = t.relay.pauses.refresh(work, t.relay.source)
+		err = t.relay.pauses.refresh(work, t.relay.source, t.relay.cfg.PublishTimeout)
 	}
 	if err == nil {
 		t.sender.mode, err = t.relay.newMode(&t.sender)
@@ -104,9 +103,12 @@ func (t *term) runGoroutines(stop, work context.Context, halt context.CancelFunc
 	flow.Go(func() { defer close(t.pages); fail(t.reader.run(stop, work)) })
 	flow.Go(func() { fail(t.sender.run(stop, work)) })
 	renewer.Go(func() { fail(t.renew(work, lose, done)) })
-	renewer.Go(func() { t.watchPauses(work, done) })
+	watching, stopWatching := context.WithCancel(work)
+	defer stopWatching()
+	renewer.Go(func() { t.watchPauses(watching) })
 	flow.Wait()
 	close(done)
+	stopWatching()
 	renewer.Wait()
 	return first.get()
 }
@@ -149,7 +151,7 @@ func (t *term) end(ctx context.Context, err error) error {
 		err = errors.Join(err, rerr)
 	}
 	r.log.InfoContext(ctx, "lease given up", slog.Int64("epoch", t.session.Epoch()), slog.Any("error", err))
-	r.onLease(ctx, t.session.Epoch(), false, err)
+	r.onLease(ctx, t.session, false, err)
 	return err
 }
 

@@ -23,8 +23,9 @@ type watch struct {
 	contact time.Time // the source has answered
 	running bool
 
-	telling sync.Mutex           // held while hooks are told of an alarm, so that it begins before it ends
-	raised  map[AlarmKind]func() // alarms whose cause lasts, and what ends them; guarded by telling
+	telling sync.Mutex               // held while hooks are told of an alarm, so that it begins before it ends
+	raised  map[AlarmKind]func()     // alarms whose cause lasts, and what ends them; guarded by telling
+	shown   map[AlarmKind]AlarmState // the same, for State; guarded by mu
 }
 
 // handView is the oldest record that a term has in hand.

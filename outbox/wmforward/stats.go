@@ -17,8 +17,8 @@ var _ admin.Outbox = (*Source)(nil)
 // would take longer than to run it.
 const withoutJIT = "SELECT set_config('jit', 'off', true)"
 
-// Stats implements admin.Outbox. It needs SELECT on the forwarder's table and on those
-// of the Source, and to see LastSeq, on the sequence of the former.
+// Stats implements admin.Outbox. It needs SELECT on the forwarder's table and its
+// sequence, and on the tables of the Source.
 func (s *Source) Stats(ctx context.Context) (admin.Stats, error) {
 	var stats admin.Stats
 	group := admin.GroupStats{Name: s.slot.Group}

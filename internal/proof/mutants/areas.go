@@ -13,7 +13,7 @@ func Areas() []Area {
 		{"Leases and fences", slices.Concat(fenceMutants(), leaseMutants())},
 		{"Groups and slots", slotMutants()},
 		{"The relay", slices.Concat(settleMutants(), orderMutants(), failureMutants(), termMutants())},
-		{"What an operator sees and does", pauseMutants()},
+		{"What an operator sees and does", slices.Concat(adminMutants(), pauseMutants())},
 		{"Records that are set aside", slices.Concat(heldMutants(), heldqueueMutants())},
 		{"Retention, delays and replay", slices.Concat(retentionMutants(), delayMutants())},
 		{"Sinks", sinkMutants()},

@@ -39,7 +39,7 @@ func retentionMutants() []Mutant {
 			Name: "open-window-pins-nothing", Breaks: []string{"O2", "R8"},
 			Change:  "what the newest window holds past its last row does not count",
 			File:    "outbox/pgoutbox/sql/range_pins.sql",
-			Old:     `OR n.last < (SELECT max(seq) FROM {range})`,
+			Old:     `OR n.last < (SELECT max(o.seq) FROM {range} o)`,
 			New:     `OR false`,
 			Package: "outbox/pgoutbox", Test: "TestO2_NothingGoesUnread", Needs: Postgres,
 		},

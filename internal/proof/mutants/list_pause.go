@@ -21,20 +21,18 @@ func pauseMutants() []Mutant {
 		},
 		{
 			Name: "paused-group-is-set-aside", Breaks: []string{"O6"},
-			Change: "a group that is paused as a whole copies its log into the held records",
-			File:   "outbox/relay/pause.go",
-			Old: `		return ErrPaused
-	default:`,
-			New: `		return errTopicPaused
-	default:`,
-			Package: "outbox/relay", Test: "TestO6_PausedGroupSetsNothingAside",
+			Change:  "a group that is paused as a whole copies its log into the held records",
+			File:    "outbox/relay/mode_key_plan.go",
+			Old:     `return nil // and nothing is set aside`,
+			New:     `_ = now`,
+			Package: "outbox/relay", Test: "TestO6_PausedGroupAfterATopic",
 		},
 		{
 			Name: "relay-begins-before-it-knows-what-is-paused", Breaks: []string{"O6"},
 			Change:  "a relay that takes over sends what is paused until it first asks",
 			File:    "outbox/relay/term.go",
-			Old:     `err = t.relay.pauses.refresh(work, t.relay.source)`,
-			New:     `_ = t.relay.pauses.refresh(work, t.relay.source)`,
+			Old:     `err = t.relay.pauses.refresh(work, t.relay.source, t.relay.cfg.PublishTimeout)`,
+			New:     `_ = t.relay.pauses.refresh(work, t.relay.source, t.relay.cfg.PublishTimeout)`,
 			Package: "outbox/relay", Test: "TestPause_WhatWasKnownHolds",
 		},
 		{

@@ -135,7 +135,7 @@ func (p *parking) trouble() {
 // redrive has people redrive all that is parked.
 func (p *parking) redrive() {
 	ctx, people := context.Background(), meminbox.NewAdmin(p.store)
-	for _, m := range p.parked(admin.StateParked) {
+	for _, m := range p.parked(context.Background(), admin.StateParked) {
 		p.w.note(Event{What: Redriven, Node: "people", ID: m.ID, Topic: "m", Key: m.Key})
 		_, err := people.Redrive(ctx, admin.RedriveRequest{
 			By: admin.By{Actor: "people", Reason: "it is mended"}, Consumer: "reader", Selection: admin.Selection{ID: m.ID},
@@ -145,8 +145,8 @@ func (p *parking) redrive() {
 }
 
 // parked returns the parked messages in a state, or all if it is empty.
-func (p *parking) parked(state admin.ParkedState) []admin.ParkedMessage {
-	all, err := meminbox.NewAdmin(p.store).Parked(context.Background(), admin.ParkedQuery{State: state})
+func (p *parking) parked(ctx context.Context, state admin.ParkedState) []admin.ParkedMessage {
+	all, err := meminbox.NewAdmin(p.store).Parked(ctx, admin.ParkedQuery{State: state})
 	p.failed = errors.Join(p.failed, err)
 	return all
 }
@@ -171,5 +171,5 @@ func (p *parking) tend() {
 
 // settled implements scenario.
 func (p *parking) settled() bool {
-	return p.group.finished() && len(p.parked("")) == 0
+	return p.group.finished() && len(p.parked(context.Background(), "")) == 0
 }

@@ -205,7 +205,7 @@ func (s parkStore) FailRedriven(ctx context.Context, r driver.Redriven, f driver
 func (s parkStore) RecoverRedriven(ctx context.Context) (int, error) {
 	err := s.ask(ctx, "recover", "", func(far context.Context) error {
 		var err error
-		for _, m := range s.p.parked("") {
+		for _, m := range s.p.parked(far, "") {
 			key := driver.Key{Topic: m.Topic, Name: m.Key}
 			err = errors.Join(err, s.Parker.FinishRedriven(far, driver.Redriven{Key: key}))
 		}

@@ -126,8 +126,11 @@ func (w *twins) lookAsRelay(ctx context.Context) error {
 // lookAsOperator compares what operators list, some pages of it.
 func (w *twins) lookAsOperator(ctx context.Context) error {
 	for _, q := range []admin.HeldQuery{
-		{Limit: 1000}, {State: admin.HeldParked, Limit: 1000, OmitPayload: true}, {State: admin.HeldRetrying, Limit: 3},
-		{Topic: "orders*", Limit: 2}, {Key: "a", After: w.middle()},
+		{Limit: 1000},
+		{State: admin.HeldParked, Limit: 1000, OmitPayload: true},
+		{State: admin.HeldRetrying, Limit: 3},
+		{Topic: "orders*", Limit: 2},
+		{Key: "a", After: w.middle()},
 	} {
 		for what, list := range map[string][2]func(context.Context, admin.HeldQuery) ([]admin.HeldRecord, error){
 			"held": {w.postgres.Held, w.memory.Held},

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/leat-go/leat/outbox/admin"
-	"github.com/leat-go/leat/outbox/driver"
 )
 
 const (
@@ -16,45 +15,50 @@ const (
 	mostGrouped = 100_000
 )
 
-// ParkedKeys returns the parked rows, each with what waits behind it.
+// ParkedKeys returns the keys whose first row is parked, and parked rows without a key,
+// ascending in the Seq of that row.
 func ParkedKeys(ctx context.Context, s Store, q admin.KeysQuery) (all []admin.ParkedKey, err error) {
 	q, err = q.Complete()
 	if err != nil {
 		return nil, err
 	}
 	err = s.Look(ctx, q.Group, func(r Reader) error {
-		rows, err := r.Select(ctx, Query{In: []State{Parked}, Topics: q.Topic, From: q.After + 1, Limit: q.Limit})
-		if err != nil {
-			return err
-		}
-		var lines []Row
-		for i := range rows {
-			if rows[i].ordered() {
-				lines = append(lines, rows[i])
+		for after := q.After; ; {
+			page, err := r.Select(ctx, Query{In: []State{Parked}, Topics: q.Topic, From: after + 1, Limit: q.Limit})
+			if err != nil || len(page) == 0 {
+				return err
 			}
-		}
-		behind, err := r.Behind(ctx, lines, mostCounted)
-		if err != nil {
-			return err
-		}
-		waiting := make(map[driver.Key]int)
-		for i := range behind {
-			waiting[behind[i].Key]++
-		}
-		for i := range rows {
-			row := &rows[i]
-			k := admin.ParkedKey{
-				Key: row.Key, Seq: row.Seq, ID: row.ID, Records: 1, Attempts: row.Attempts, Reason: row.Reason, Since: row.Since,
+			for i := range page {
+				k, first, err := parkedKey(ctx, r, &page[i])
+				if err != nil {
+					return err
+				}
+				if first {
+					all = append(all, k)
+				}
+				if len(all) == q.Limit {
+					return nil
+				}
 			}
-			if row.ordered() {
-				k.Records += waiting[row.Key]
-			}
-			k.LastKind, k.LastError = row.lastFailure()
-			all = append(all, k)
+			after = page[len(page)-1].Seq
 		}
-		return nil
 	})
 	return all, err
+}
+
+// parkedKey returns the key of a parked row, and whether the row is the first of it.
+func parkedKey(ctx context.Context, r Reader, row *Row) (k admin.ParkedKey, first bool, err error) {
+	k = admin.ParkedKey{Key: row.Key, Seq: row.Seq, ID: row.ID, Records: 1, Attempts: row.Attempts, Reason: row.Reason, Since: row.Since}
+	k.LastKind, k.LastError = row.lastFailure()
+	if !row.ordered() {
+		return k, true, nil
+	}
+	line, err := r.Select(ctx, Query{In: held(), Line: row.Key, Limit: mostCounted})
+	if err != nil || len(line) == 0 {
+		return k, false, err
+	}
+	k.Records = len(line)
+	return k, line[0].Seq == row.Seq, nil
 }
 
 // lastFailure returns the kind and the text of the last error; empty if there was none.

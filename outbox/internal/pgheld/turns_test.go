@@ -104,3 +104,20 @@ func TestO6_RedriveAndHoldTakeTurns(t *testing.T) {
 		require.Contains(t, s, "wait")
 	}
 }
+
+// TestDryRunKeepsNobodyWaiting: a dry run takes no turn, so that it waits for no relay and
+// no relay for it.
+func TestDryRunKeepsNobodyWaiting(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	require.NoError(t, b.hold(b.Statements, driver.FatePark))
+	require.NoError(t, b.Locked(t.Context(), b.db.Pool, group, func(pgx.Tx) error {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second) // less than a lock is waited for
+		defer cancel()
+		would, err := b.Drop(ctx, b.db.Pool, admin.DropRequest{By: operator(), Selection: admin.Selection{Topics: "*"}, DryRun: true})
+		require.NoError(t, err)
+		require.Equal(t, 1, would.Count)
+		return nil
+	}))
+	require.Equal(t, []string{"1 parked"}, b.states())
+}

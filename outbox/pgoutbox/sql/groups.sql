@@ -4,7 +4,11 @@ SELECT n.relay_group, coalesce(g.slots, 1), coalesce(g.next_slots, 0), g.topics,
        (extract(epoch FROM g.max_lag) * 1000000)::bigint, g.created_at,
        (SELECT count(*) FROM @{_leases} l
         WHERE l.relay_group = n.relay_group AND l.owner IS NOT NULL AND l.lease_until > clock_timestamp()),
-       (SELECT count(*) FROM @{_members} m WHERE m.relay_group = n.relay_group AND m.seen_until > clock_timestamp())
+       (SELECT count(*) FROM (
+            SELECT m.member FROM @{_members} m WHERE m.relay_group = n.relay_group AND m.seen_until > clock_timestamp()
+            UNION
+            SELECT regexp_replace(l.owner, '/[0-9]+$', '') FROM @{_leases} l
+            WHERE l.relay_group = n.relay_group AND l.owner IS NOT NULL AND l.lease_until > clock_timestamp()) r)
 FROM (SELECT relay_group FROM @{_groups} UNION SELECT relay_group FROM @{_leases}) n
 LEFT JOIN @{_groups} g USING (relay_group)
 WHERE NOT starts_with(n.relay_group, '_')

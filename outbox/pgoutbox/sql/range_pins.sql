@@ -5,7 +5,7 @@
 SELECT n.relay_group, bool_or(
     EXISTS (SELECT FROM {range} o
             WHERE o.xid >= pg_snapshot_xmin(n.target) AND NOT pg_visible_in_snapshot(o.xid, n.target))
-    OR n.last < (SELECT max(seq) FROM {range})
+    OR n.last < (SELECT max(o.seq) FROM {range} o)
        AND EXISTS (SELECT FROM {range} o
                    WHERE o.xid >= pg_snapshot_xmin(n.prev) AND NOT pg_visible_in_snapshot(o.xid, n.prev)
                      AND o.seq > n.last AND o.shard % n.slots = n.slot))

@@ -9,7 +9,7 @@ FROM (SELECT m.*, count(*) OVER () AS found,
       FROM (SELECT w.seq, w.created_at, w.occurred_at, w.id, w.shard, w.id_text, w.topic, w.key, w.type,
                    CASE WHEN NOT $9::boolean THEN w.payload END AS payload, CASE WHEN NOT $9::boolean THEN w.headers END AS headers
             FROM (SELECT o.* FROM @{} o WHERE o.seq > $1::bigint AND o.seq <= $2::bigint ORDER BY o.seq LIMIT $3) w
-            WHERE ($4::text IS NULL OR w.topic LIKE $4) AND ($5::text IS NULL OR w.key = $5) AND ($6::text IS NULL OR w.type LIKE $6)
+            WHERE ($4::text IS NULL OR w.topic LIKE $4) AND ($5::text IS NULL OR w.key = $5) AND ($6::text IS NULL OR coalesce(w.type, '') LIKE $6)
               AND ($7::timestamptz IS NULL OR w.created_at >= $7) AND ($8::timestamptz IS NULL OR w.created_at < $8)
             ORDER BY w.seq
             LIMIT $10) m) x

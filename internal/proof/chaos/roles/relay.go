@@ -162,7 +162,9 @@ func (e relayEyes) outage() {
 }
 
 // OnRelayProgress implements relay.ProgressHook.
-func (e relayEyes) OnRelayProgress(_ context.Context, p relay.ProgressEvent) { e.settled.Add(int64(p.Settled)) }
+func (e relayEyes) OnRelayProgress(_ context.Context, p relay.ProgressEvent) {
+	e.settled.Add(int64(p.Settled))
+}
 
 // OnRelayLease implements relay.LeaseHook.
 func (e relayEyes) OnRelayLease(_ context.Context, lease relay.LeaseEvent) {

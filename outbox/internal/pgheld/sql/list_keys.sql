@@ -1,5 +1,5 @@
--- Parked keys, and parked records without a key. What is held of a key is counted up to
--- a hundred thousand. $2 topic (LIKE), $3 after, $4 limit.
+-- Keys whose first held record is parked, and parked records without a key. What is held
+-- of a key is counted up to a hundred thousand. $2 topic (LIKE), $3 after, $4 limit.
 SELECT h.topic, coalesce(h.key, ''), h.seq, coalesce(h.id_text, h.id::text),
        CASE WHEN h.key IS NULL THEN 1 ELSE (
            SELECT count(*) FROM (
@@ -11,5 +11,10 @@ SELECT h.topic, coalesce(h.key, ''), h.seq, coalesce(h.id_text, h.id::text),
 FROM @{_held} h
 WHERE h.relay_group = $1 AND h.state <> 'wait' AND h.state = 'parked' AND h.seq > $3
   AND ($2::text IS NULL OR h.topic LIKE $2)
+  AND NOT EXISTS (
+      SELECT FROM @{_held} p
+      WHERE p.relay_group = $1 AND left(p.topic, 255) = left(h.topic, 255) AND p.topic = h.topic
+        AND hashtextextended(p.key, 0) = hashtextextended(h.key, 0) AND p.key = h.key
+        AND p.seq < h.seq AND p.state <> 'wait')
 ORDER BY h.seq
 LIMIT $4
