@@ -2,10 +2,9 @@ package admin
 
 import (
 	"errors"
-	"regexp"
 	"time"
 
-	"github.com/leat-go/leat/internal/storable"
+	"github.com/leat-go/leat/outbox/admin"
 )
 
 // FailuresQuery selects messages that wait for an operator, by all of its fields that are
@@ -43,15 +42,8 @@ type FailureGroup struct {
 	First, Last time.Time
 }
 
-// maxFingerprint bounds a fingerprint, in characters.
-const maxFingerprint = 200
-
-// wordWithDigit is the same for an outbox. Stores that group in SQL have it, too.
-var wordWithDigit = regexp.MustCompile(`[A-Za-z0-9_-]*[0-9][A-Za-z0-9_-]*`)
-
 // Fingerprint returns what reasons have in common that differ only in numbers, ids and
 // addresses: the reason with # for each word that has a digit, at most 200 characters.
 func Fingerprint(reason string) string {
-	runes := []rune(storable.Text(wordWithDigit.ReplaceAllString(reason, "#")))
-	return string(runes[:min(len(runes), maxFingerprint)])
+	return admin.Fingerprint(reason)
 }

@@ -5,54 +5,54 @@ import "github.com/leat-go/leat/outbox"
 // Features says what an outbox promises less than the whole contract. The zero
 // value is the whole. What is there must be claimed: see Claims.
 type Features struct {
-	// OneWriter says that while a transaction is open, everything else that writes waits
+	// OneWriter is set if while a transaction is open, everything else that writes waits
 	// for its end: other transactions, and relays that take a lease or store a position.
 	OneWriter bool
 
-	// NoKeyOrder says that writers of one key are not made to wait for one
+	// NoKeyOrder is set if writers of one key are not made to wait for one
 	// another, so that the order of a key is not that of the commits.
 	NoKeyOrder bool
 
-	// NoDelay says that a message with a NotBefore is refused.
+	// NoDelay is set if a message with a NotBefore is refused.
 	NoDelay bool
 
-	// NoWakes says that Source.Wakes returns nil.
+	// NoWakes is set if Source.Wakes returns nil.
 	NoWakes bool
 
-	// LazyAdvance says that Session.Advance may only note the position, so that
+	// LazyAdvance is set if Session.Advance may only note the position, so that
 	// it does not tell whether the lease is lost; and that a page read before the
 	// crash of a session may be repeated although it was settled, unless an empty
 	// page or Release came after.
 	LazyAdvance bool
 
-	// NoHolder says that sessions are no driver.Holder. Without it the Subject is an
+	// NoHolder is set if sessions are no driver.Holder. Without it the Subject is an
 	// Admin as well.
 	NoHolder bool
 
-	// NoSlots says that sources are no driver.Sharded. Without it the Subject is a
+	// NoSlots is set if sources are no driver.Sharded. Without it the Subject is a
 	// Grouper as well.
 	NoSlots bool
 
-	// FixedSlots says that the number of slots of a group cannot be changed.
+	// FixedSlots is set if the number of slots of a group cannot be changed.
 	FixedSlots bool
 
-	// NoStarts says that every new group begins at the oldest record. Without it the
+	// NoStarts is set if every new group begins at the oldest record. Without it the
 	// Subject is a Grouper as well.
 	NoStarts bool
 
-	// NoTopics says that every group reads all topics. Without it the Subject is a
+	// NoTopics is set if every group reads all topics. Without it the Subject is a
 	// Grouper as well.
 	NoTopics bool
 
-	// NoPositions says that sessions are no driver.Positioned. Without it the Subject is
+	// NoPositions is set if sessions are no driver.Positioned. Without it the Subject is
 	// a Grouper as well.
 	NoPositions bool
 
-	// NoHistory says that a record is gone once all groups that there are have settled
+	// NoHistory is set if a record is gone once all groups that there are have settled
 	// it, so that a group that begins later need not see it.
 	NoHistory bool
 
-	// NoReplay says that there is no driver.History. Without it the Subject is a
+	// NoReplay is set if there is no driver.History. Without it the Subject is a
 	// Replayer as well.
 	NoReplay bool
 

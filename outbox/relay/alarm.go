@@ -42,21 +42,21 @@ type AlarmKind string
 
 // The kinds of alarms.
 const (
-	// AlarmParked says that records were parked: they wait for an operator.
+	// AlarmParked is raised if records were parked: they wait for an operator.
 	AlarmParked AlarmKind = "parked"
-	// AlarmHeldCap says that Config.MaxHeld is reached: the relay stops at its page.
+	// AlarmHeldCap is raised if Config.MaxHeld is reached: the relay stops at its page.
 	AlarmHeldCap AlarmKind = "held_cap"
 	// AlarmUnavailable is raised if the destination does not take records of one topic or
 	// more: create them, or allow the relay to write to them. It is raised once, however
 	// many topics there are, and ends when there is none any more.
 	AlarmUnavailable AlarmKind = "topics_unavailable"
-	// AlarmErrorRate says that of the deliveries of the last minute more than a
-	// half have failed.
+	// AlarmErrorRate is raised if more than half of the deliveries of the last minute
+	// have failed.
 	AlarmErrorRate AlarmKind = "error_rate"
-	// AlarmStuck says that a record is older than Config.SLO although its
+	// AlarmStuck is raised if a record is older than Config.SLO although its
 	// destination is up.
 	AlarmStuck AlarmKind = "stuck"
-	// AlarmLag says that a record is older than Config.SLO, since its destination is
+	// AlarmLag is raised if a record is older than Config.SLO, since its destination is
 	// out or since the relay is behind.
 	AlarmLag AlarmKind = "lag"
 	// AlarmSourceUnusable is raised when Run ends since the source is unusable. Nothing

@@ -40,7 +40,7 @@ func TestLeaseEvent_TellsTheSlot(t *testing.T) {
 		r, err := relay.New(l.Source(memoutbox.SourceConfig{Slots: 3}), l, relay.Config{Hooks: []outbox.Hook{hook}})
 		require.NoError(t, err)
 		stop := lead(t, r)
-		time.Sleep(time.Minute)
+		elapse(t, time.Minute)
 		stop()
 		slices.Sort(hook.held)
 		slices.Sort(hook.ended)
