@@ -21,6 +21,8 @@ type pageReader struct {
 	pooled bool   // a pooler stands before conn
 	large  string // page_large.sql
 	expect int    // rows of the next page, a guess
+
+	decoder decoder // of all pages, since its memory is for many that have a row or two
 }
 
 // query reads one page of records. It is full where there may be more of them:
@@ -31,7 +33,7 @@ func (p *pageReader) query(ctx context.Context, limit int, sql string, args ...a
 		return nil, false, err
 	}
 	defer func() { _ = end() }() // its error is looked at below, unless there is one already
-	d := decoder{records: make([]outbox.Record, 0, min(limit, p.expect))}
+	d := p.decoder.begin(min(limit, p.expect))
 	for rows.Next() {
 		if len(d.records) == 0 {
 			d.binaryForm = isBinary(rows.FieldDescriptions())
@@ -46,14 +48,15 @@ func (p *pageReader) query(ctx context.Context, limit int, sql string, args ...a
 	}
 	full = len(d.records) == limit
 	if len(d.absent) > 0 {
-		cut, err := p.fetchLarge(ctx, &d)
+		cut, err := p.fetchLarge(ctx, d)
 		if err != nil {
 			return nil, false, err
 		}
 		full = full || cut
 	}
-	p.expect = max(2*len(d.records), 64)
-	return d.records, full, nil
+	page, d.records = d.records, nil // which must not outlive the page
+	p.expect = max(2*len(page), 8)
+	return page, full, nil
 }
 
 // withoutPolicies makes the statements behind it in a batch, which is a transaction,
@@ -92,6 +95,12 @@ type decoder struct {
 	size       int   // bytes of what was kept
 	absent     []int // places of the records whose payloads the page has left out
 	topic, typ string
+}
+
+// begin begins a page of about n records.
+func (d *decoder) begin(n int) *decoder {
+	d.records, d.absent, d.size = make([]outbox.Record, 0, n), nil, 0
+	return d
 }
 
 // row decodes the current row of rows.

@@ -9,10 +9,10 @@ const (
 	textBytes = 8 << 10
 )
 
-// slabs is memory that the records of a page share: one allocation for many of
-// them. It is not used again once the page is settled, although that would save
-// another third of what a record costs here: a publisher may hand on payloads to
-// goroutines that look at them later.
+// slabs is memory that the records of a session share: one allocation for many of
+// them, and for many pages if those are small. What was cut from it is not used again once its
+// page is settled, although that would save another third of what a record costs here: a
+// publisher may hand on payloads to goroutines that look at them later.
 type slabs struct {
 	bytes []byte
 	texts strings.Builder
