@@ -79,21 +79,13 @@ func (r RebaseRequest) validate() error {
 //
 // It is audited. It returns driver.ErrLeaseHeld while a lease of the group is live, and
 // an error that wraps outbox.ErrInvalidConfig for a request that cannot be met. It
-// needs the privileges of the tables' owner.
+// needs the privileges of the tables' owner. PlanRebase tells beforehand what it would do.
 func (o *Outbox) Rebase(ctx context.Context, r RebaseRequest) error {
-	r = r.withDefaults()
-	if err := r.validate(); err != nil {
-		return err
-	}
-	b := &rebase{ob: o, RebaseRequest: r}
-	if err := b.load(o.cfg); err != nil {
-		return err
-	}
-	if err := o.requireSchema(ctx, relaySchema); err != nil {
+	b, err := o.newRebase(ctx, r)
+	if err != nil {
 		return err
 	}
 	// Before the transaction begins, since its xid would be older than the floors.
-	var err error
 	if b.at, err = o.chain.Outset(ctx, o.pool, o.window, r.Start.at, r.Start.time); err != nil {
 		return err
 	}
@@ -110,6 +102,20 @@ type rebase struct {
 
 	lock, lockLeases, holder, facts    string
 	keep, forget, adopt, fence, record string
+	plan                               string
+}
+
+// newRebase checks r and the schema.
+func (o *Outbox) newRebase(ctx context.Context, r RebaseRequest) (*rebase, error) {
+	r = r.withDefaults()
+	if err := r.validate(); err != nil {
+		return nil, err
+	}
+	b := &rebase{ob: o, RebaseRequest: r}
+	if err := b.load(o.cfg); err != nil {
+		return nil, err
+	}
+	return b, o.requireSchema(ctx, relaySchema)
 }
 
 func (b *rebase) load(cfg Config) error {
@@ -123,6 +129,7 @@ func (b *rebase) load(cfg Config) error {
 		"rebase_adopt":       &b.adopt,
 		"rebase_fence":       &b.fence,
 		"rebase_audit":       &b.record,
+		"rebase_plan":        &b.plan,
 	})
 }
 
@@ -130,25 +137,13 @@ func (b *rebase) run(ctx context.Context, tx pgx.Tx) error {
 	if err := b.exclude(ctx, tx); err != nil {
 		return err
 	}
-	facts, err := b.ob.window.Facts(ctx, tx)
+	at, err := b.check(ctx, tx)
 	if err != nil {
 		return err
-	}
-	var highest, nextXid int64
-	if err := tx.QueryRow(ctx, b.facts).Scan(&highest, &nextXid); err != nil {
-		return err
-	}
-	p, err := b.ob.window.Probe(ctx, tx, facts.Sequence, pgwindow.NoWindow())
-	if err != nil {
-		return err
-	}
-	if p.Sequence < highest {
-		return fmt.Errorf("%w: sequence at %d, log at %d: SELECT setval(%d::oid::regclass, %d)",
-			pgwindow.ErrSequenceWentBack, p.Sequence, highest, facts.Sequence, highest)
 	}
 	var adopted int64
 	if b.KeepPosition {
-		err = b.keepPosition(ctx, tx, facts, p.Sequence, uint64(nextXid)) //nolint:gosec // xids are far below
+		_, err = tx.Exec(ctx, b.keep, b.Group, at.facts.SystemIdentifier, at.facts.Incarnation)
 	} else {
 		adopted, err = b.startOver(ctx, tx)
 	}
@@ -162,6 +157,37 @@ func (b *rebase) run(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
+// whereabouts is how far a server and its log have come.
+type whereabouts struct {
+	facts    pgwindow.Facts
+	sequence int64
+	nextXid  uint64 // the first that nobody can have had yet
+}
+
+// check returns an error if the request cannot be met on this server. It changes nothing.
+func (b *rebase) check(ctx context.Context, tx pgx.Tx) (at whereabouts, err error) {
+	if at.facts, err = b.ob.window.Facts(ctx, tx); err != nil {
+		return at, err
+	}
+	var highest, nextXid int64
+	if err := tx.QueryRow(ctx, b.facts).Scan(&highest, &nextXid); err != nil {
+		return at, err
+	}
+	at.nextXid = uint64(nextXid) //nolint:gosec // xids are far below
+	p, err := b.ob.window.Probe(ctx, tx, at.facts.Sequence, pgwindow.NoWindow())
+	if err != nil {
+		return at, err
+	}
+	if at.sequence = p.Sequence; at.sequence < highest {
+		return at, fmt.Errorf("%w: sequence at %d, log at %d: SELECT setval(%d::oid::regclass, %d)",
+			pgwindow.ErrSequenceWentBack, at.sequence, highest, at.facts.Sequence, highest)
+	}
+	if b.KeepPosition {
+		err = b.mayKeep(ctx, tx, at)
+	}
+	return at, err
+}
+
 // exclude keeps relays of the group away until the transaction ends: first the
 // locks, then the look.
 func (b *rebase) exclude(ctx context.Context, tx pgx.Tx) error {
@@ -170,14 +196,23 @@ func (b *rebase) exclude(ctx context.Context, tx pgx.Tx) error {
 		return err
 	}
 	if tag.RowsAffected() == 0 {
-		return outbox.ConfigError("Group", b.Group, "is no group of this outbox")
+		return b.noGroup()
 	}
 	if _, err := tx.Exec(ctx, b.lockLeases, b.Group); err != nil {
 		return err
 	}
+	return b.held(ctx, tx)
+}
+
+func (b *rebase) noGroup() error {
+	return outbox.ConfigError("Group", b.Group, "is no group of this outbox")
+}
+
+// held returns a *driver.LeaseHeldError if a relay of the group holds a lease.
+func (b *rebase) held(ctx context.Context, tx pgx.Tx) error {
 	var owner string
 	var micros int64
-	err = tx.QueryRow(ctx, b.holder, b.Group).Scan(&owner, &micros)
+	err := tx.QueryRow(ctx, b.holder, b.Group).Scan(&owner, &micros)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil
 	}
@@ -187,19 +222,19 @@ func (b *rebase) exclude(ctx context.Context, tx pgx.Tx) error {
 	return &driver.LeaseHeldError{Owner: owner, Remaining: time.Duration(micros) * time.Microsecond}
 }
 
-// keepPosition takes the position over into this cluster, if it can be of it.
-func (b *rebase) keepPosition(ctx context.Context, tx pgx.Tx, facts pgwindow.Facts, sequence int64, nextXid uint64) error {
+// mayKeep returns an error unless the position can be one of this cluster.
+func (b *rebase) mayKeep(ctx context.Context, tx pgx.Tx, at whereabouts) error {
 	all, err := b.ob.chain.All(ctx, tx, b.Group)
 	if err != nil {
 		return err
 	}
 	for i := range all {
 		switch w := &all[i]; {
-		case w.SourceFloor > sequence:
-			return fmt.Errorf("%w: sequence at %d, position at %d: it cannot be kept", pgwindow.ErrSequenceWentBack, sequence, w.SourceFloor)
-		case w.Target.Xmax > nextXid:
+		case w.SourceFloor > at.sequence:
+			return fmt.Errorf("%w: sequence at %d, position at %d: it cannot be kept", pgwindow.ErrSequenceWentBack, at.sequence, w.SourceFloor)
+		case w.Target.Xmax > at.nextXid:
 			return fmt.Errorf("%w: it has come to transaction %d, the server to %d: the position cannot be kept",
-				pgwindow.ErrOtherCluster, w.Target.Xmax, nextXid)
+				pgwindow.ErrOtherCluster, w.Target.Xmax, at.nextXid)
 		}
 	}
 	for i := range all {
@@ -207,8 +242,7 @@ func (b *rebase) keepPosition(ctx context.Context, tx pgx.Tx, facts pgwindow.Fac
 			return err
 		}
 	}
-	_, err = tx.Exec(ctx, b.keep, b.Group, facts.SystemIdentifier, facts.Incarnation)
-	return err
+	return nil
 }
 
 // startOver forgets the position, and begins at Start. It returns how many records

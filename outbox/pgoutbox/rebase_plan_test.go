@@ -1,0 +1,110 @@
+package pgoutbox_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/pgoutbox"
+)
+
+// standing is all that a rebase changes.
+func standing(t *testing.T, db *testenv.Database) string {
+	t.Helper()
+	return query1[string](t, db, `SELECT concat_ws(';',
+		(SELECT string_agg(p::text, ',' ORDER BY p::text) FROM leat.outbox_positions p),
+		(SELECT string_agg(l::text, ',' ORDER BY l::text) FROM leat.outbox_leases l),
+		(SELECT string_agg(g::text, ',' ORDER BY g::text) FROM leat.outbox_groups g),
+		(SELECT string_agg(o.seq || ' ' || o.xid, ',' ORDER BY o.seq) FROM leat.outbox o),
+		(SELECT count(*) FROM leat.outbox_audit))`)
+}
+
+// TestO2_PlanRebaseTellsWhatComes: what is planned is what is sent afterwards. Each way to
+// start sends another number, so that no plan fits by chance.
+func TestO2_PlanRebaseTellsWhatComes(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		request func(at time.Time) pgoutbox.RebaseRequest
+		want    pgoutbox.RebasePlan
+	}{
+		"oldest": {func(time.Time) pgoutbox.RebaseRequest { return rebaseTo(pgoutbox.StartOldest()) }, pgoutbox.RebasePlan{Sends: 5, Repeats: 2}},
+		"now":    {func(time.Time) pgoutbox.RebaseRequest { return rebaseTo(pgoutbox.StartNow()) }, pgoutbox.RebasePlan{LeavesOut: 3}},
+		"at":     {func(at time.Time) pgoutbox.RebaseRequest { return rebaseTo(pgoutbox.StartAt(at)) }, pgoutbox.RebasePlan{Sends: 2, LeavesOut: 1}},
+		"keep": {func(time.Time) pgoutbox.RebaseRequest {
+			return pgoutbox.RebaseRequest{KeepPosition: true, Actor: "me", Reason: "pg_upgrade"}
+		}, pgoutbox.RebasePlan{Sends: 3}},
+	} {
+		for _, slots := range []int{1, 3} {
+			t.Run(name+"/"+string(rune('0'+slots)), func(t *testing.T) {
+				t.Parallel()
+				ob, db := moved(t, slots)
+				put(t, ob, "l", "4")
+				put(t, ob, "m", "5")
+				request := c.request(query1[time.Time](t, db, "SELECT created_at FROM leat.outbox WHERE payload = '4'"))
+				before := standing(t, db)
+				plan, err := ob.PlanRebase(t.Context(), request)
+				require.NoError(t, err)
+				require.Equal(t, c.want, plan)
+				require.Equal(t, before, standing(t, db), "a plan changes nothing")
+				require.NoError(t, ob.Rebase(t.Context(), request))
+				require.NotEqual(t, before, standing(t, db), "negative control: a rebase does")
+				src := sourceOf(t, ob, pgoutbox.SourceConfig{Slots: slots})
+				var got []outbox.Record
+				for range slots {
+					got = append(got, readAll(t, acquireFrom(t, src), 10)...)
+				}
+				require.Len(t, got, int(plan.Sends))
+			})
+		}
+	}
+}
+
+// TestPlanRebase_AdoptsAndFilters: records of the future are counted whatever their topic,
+// the others only if the group reads them.
+func TestPlanRebase_AdoptsAndFilters(t *testing.T) {
+	t.Parallel()
+	ob, db := moved(t, 1)
+	exec(t, db, "UPDATE leat.outbox SET xid = (xid::text::bigint + 1000000000)::text::xid8")
+	put(t, ob, "k", "written here")
+	plan, err := ob.PlanRebase(t.Context(), rebaseTo(pgoutbox.StartOldest()))
+	require.NoError(t, err)
+	require.EqualValues(t, 3, plan.Adopts)
+	require.EqualValues(t, 4, plan.Sends)
+	require.NoError(t, ob.Rebase(t.Context(), rebaseTo(pgoutbox.StartOldest())))
+	require.Equal(t, 3, query1[int](t, db, "SELECT (details ->> 'adopted')::int FROM leat.outbox_audit"))
+
+	exec(t, db, "UPDATE leat.outbox_groups SET topics = '{no\\_such*}'")
+	plan, err = ob.PlanRebase(t.Context(), rebaseTo(pgoutbox.StartOldest()))
+	require.NoError(t, err)
+	require.Equal(t, pgoutbox.RebasePlan{}, plan)
+}
+
+// TestPlanRebase_Refuses what Rebase refuses, but for a relay that runs.
+func TestPlanRebase_Refuses(t *testing.T) {
+	t.Parallel()
+	ob, db := moved(t, 1)
+	ctx := t.Context()
+	exec(t, db, "UPDATE leat.outbox_leases SET owner = 'someone', lease_until = clock_timestamp() + interval '1 hour'")
+	plan, err := ob.PlanRebase(ctx, rebaseTo(pgoutbox.StartNow()))
+	require.NoError(t, err)
+	require.Equal(t, "someone", plan.Holder)
+
+	none := rebaseTo(pgoutbox.StartNow())
+	none.Group = "nobody"
+	for _, r := range []pgoutbox.RebaseRequest{{}, none} {
+		_, err = ob.PlanRebase(ctx, r)
+		require.ErrorIs(t, err, outbox.ErrInvalidConfig)
+		require.ErrorIs(t, ob.Rebase(ctx, r), outbox.ErrInvalidConfig)
+	}
+	exec(t, db, "UPDATE leat.outbox_leases SET lease_until = clock_timestamp()")
+	exec(t, db, "SELECT setval('leat.outbox_seq_seq', 1)")
+	for _, r := range []pgoutbox.RebaseRequest{rebaseTo(pgoutbox.StartNow()), {KeepPosition: true, Actor: "me", Reason: "r"}} {
+		_, err = ob.PlanRebase(ctx, r)
+		want := ob.Rebase(ctx, r)
+		require.Error(t, want)
+		require.EqualError(t, err, want.Error())
+	}
+}
