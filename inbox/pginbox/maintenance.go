@@ -47,6 +47,7 @@ type Maintenance struct {
 	statements maintenanceStatements
 	owner      string
 	running    atomic.Bool
+	seen       seenState
 
 	// What one round leaves for the next; only the running one uses it.
 	swept    time.Time
@@ -119,6 +120,7 @@ func (m *Maintenance) RunOnce(ctx context.Context) (MaintenanceReport, error) {
 func (m *Maintenance) round(ctx context.Context) (MaintenanceReport, error) {
 	r, began := &maintenanceRound{Maintenance: m}, time.Now()
 	err := m.leased(ctx, r.all)
+	m.seen.round(ctx, r.report, err)
 	if errors.Is(err, ErrMaintainedElsewhere) {
 		m.alarmsEnded(ctx, m.standing.End())
 		return r.report, err

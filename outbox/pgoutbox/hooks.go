@@ -64,6 +64,7 @@ func (m *Maintenance) observe(ctx context.Context, began time.Time, report Maint
 func (m *Maintenance) promote(ctx context.Context) (moved int64, stayed bool, err error) {
 	began := time.Now()
 	moved, stayed, err = m.ob.promote(ctx)
+	m.timing.done(ctx, MaintenanceReport{Promoted: moved}, err)
 	if moved > 0 || err != nil {
 		m.observe(ctx, began, MaintenanceReport{Promoted: moved}, err)
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
-	"github.com/leat-go/leat/outbox/internal/pglease"
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
@@ -35,8 +34,8 @@ type Maintenance struct {
 	cfg     MaintenanceConfig
 	sql     maintenanceStatements
 	log     *slog.Logger
-	keeping *pglease.Task
-	timing  *pglease.Task
+	keeping *leasedTask
+	timing  *leasedTask
 	running atomic.Bool
 	// archived are ranges that were archived and could not be dropped yet, with the
 	// snapshot that the archive saw at least. Only the running round uses it.
@@ -87,7 +86,7 @@ func (m *Maintenance) Run(ctx context.Context) error {
 	var errs [2]error
 	wg.Go(func() {
 		defer cancel()
-		errs[0] = m.serve(ctx, maintenanceLease, m.keeping, func(ctx context.Context) (time.Duration, error) {
+		errs[0] = m.serve(ctx, m.keeping, func(ctx context.Context) (time.Duration, error) {
 			report, err := m.round(ctx)
 			if err != nil && ctx.Err() == nil {
 				m.log.WarnContext(ctx, "maintenance is not complete", slog.Any("error", err))
@@ -100,7 +99,7 @@ func (m *Maintenance) Run(ctx context.Context) error {
 	})
 	wg.Go(func() {
 		defer cancel()
-		errs[1] = m.serve(ctx, delayedLease, m.timing, m.promoteDue)
+		errs[1] = m.serve(ctx, m.timing, m.promoteDue)
 	})
 	wg.Wait()
 	m.alarmsEnded(context.WithoutCancel(ctx), m.standing.End())
@@ -116,6 +115,7 @@ func (m *Maintenance) RunOnce(ctx context.Context) (MaintenanceReport, error) {
 	}
 	defer m.running.Store(false)
 	if err := m.check(ctx); err != nil {
+		m.keeping.failed(ctx, err)
 		return MaintenanceReport{}, err
 	}
 	var report MaintenanceReport
@@ -134,13 +134,15 @@ func (m *Maintenance) RunOnce(ctx context.Context) (MaintenanceReport, error) {
 }
 
 // serve does the work of a task, again and again after the waits that it asks for.
-func (m *Maintenance) serve(ctx context.Context, lease string, task *pglease.Task, work func(context.Context) (time.Duration, error)) error {
+func (m *Maintenance) serve(ctx context.Context, task *leasedTask, work func(context.Context) (time.Duration, error)) error {
 	checked := false
 	retry := time.Second
 	for ctx.Err() == nil {
 		began, err := time.Now(), error(nil)
 		if !checked {
-			err = m.check(ctx)
+			if err = m.check(ctx); err != nil {
+				task.failed(ctx, err)
+			}
 			checked = err == nil
 		}
 		if err == nil {
@@ -157,7 +159,7 @@ func (m *Maintenance) serve(ctx context.Context, lease string, task *pglease.Tas
 			}
 			_ = wait.For(ctx, max(min(held.Remaining, m.cfg.Lease/5), time.Millisecond))
 		case err != nil:
-			m.log.WarnContext(ctx, "maintenance starts over", slog.String("lease", lease), slog.Any("error", err))
+			m.log.WarnContext(ctx, "maintenance starts over", slog.String("lease", task.lease), slog.Any("error", err))
 			if time.Since(began) > time.Minute {
 				retry = time.Second
 			}
@@ -207,6 +209,7 @@ func (m *Maintenance) round(ctx context.Context) (MaintenanceReport, error) {
 	r, began := &round{Maintenance: m}, time.Now()
 	err := r.all(ctx)
 	m.alarmsEnded(ctx, m.standing.Round(r.report.Alarms, Alarm.key, err == nil && !r.report.Busy))
+	m.keeping.done(ctx, r.report, err)
 	m.observe(ctx, began, r.report, err)
 	return r.report, err
 }

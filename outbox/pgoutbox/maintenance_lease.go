@@ -14,9 +14,10 @@ const (
 )
 
 // task is work under a lease of its own.
-func (o *Outbox) task(lease string, ttl time.Duration) (*pglease.Task, error) {
-	return o.leases.NewTask(o.pool, pglease.TaskConfig{
+func (o *Outbox) task(lease string, ttl time.Duration) (*leasedTask, error) {
+	t, err := o.leases.NewTask(o.pool, pglease.TaskConfig{
 		Slot: pglease.Slot{Group: lease}, TTL: ttl, Describe: describe,
 		Logger: o.cfg.Logger.With(slog.String("lease", lease)),
 	})
+	return &leasedTask{Task: t, lease: lease}, err
 }
