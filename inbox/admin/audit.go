@@ -63,6 +63,7 @@ type AuditEntry struct {
 	ParkedNo       int64
 	ID, Topic, Key string
 	// Details is a JSON object, or nil: the attempts and errors of a message that was
-	// dropped; source, partition, previous and next of a watermark.
+	// dropped; source, partition, previous and next of a watermark; as its member "by",
+	// By.Details of who asked.
 	Details json.RawMessage
 }

@@ -30,6 +30,11 @@ func checkAudit(ctx context.Context, c operated) error {
 	if e := entries[0]; e.Reason != someone().Reason || e.Consumer != consumer || e.ParkedNo == 0 || e.At.IsZero() || len(e.Details) == 0 {
 		err = fmt.Errorf("the newest entry is %+v", e)
 	}
+	for _, e := range entries[:3] {
+		if !knows(e) {
+			err = errors.Join(err, fmt.Errorf("%s: details %s, want %q of who asked", e.Action, e.Details, someone().Details))
+		}
+	}
 	for _, tt := range []struct {
 		q    admin.AuditQuery
 		want []string

@@ -2,7 +2,9 @@ package inboxtest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"maps"
 	"time"
 
 	"github.com/leat-go/leat/inbox/admin"
@@ -10,7 +12,15 @@ import (
 
 // someone is the operator of the suite.
 func someone() admin.By {
-	return admin.By{Actor: "suite", Reason: "it is mended"}
+	return admin.By{Actor: "suite", Reason: "it is mended", Details: map[string]string{"address": "192.0.2.7", "mode": "basic"}}
+}
+
+// knows reports whether e has all that is known of someone.
+func knows(e admin.AuditEntry) bool {
+	var details struct {
+		By map[string]string `json:"by"`
+	}
+	return json.Unmarshal(e.Details, &details) == nil && maps.Equal(details.By, someone().Details)
 }
 
 // everything selects all that waits for an operator.

@@ -90,7 +90,7 @@ func (p positions) wantAudit(ctx context.Context, want ...string) error {
 	got := make([]string, len(entries))
 	for i, e := range entries {
 		got[i] = e.Action + " " + e.Topic + " " + e.Actor
-		if e.Reason != someone().Reason || len(e.Details) == 0 || e.ParkedNo != 0 || e.Consumer != consumer {
+		if e.Reason != someone().Reason || !knows(e) || e.ParkedNo != 0 || e.Consumer != consumer {
 			err = errors.Join(err, fmt.Errorf("an entry is %+v", e))
 		}
 	}

@@ -27,7 +27,7 @@ func (p *parked) details() json.RawMessage {
 func (s *Store) note(p *parked, action string, by admin.By, details json.RawMessage) {
 	s.audit = append(s.audit, admin.AuditEntry{
 		No: int64(len(s.audit)) + 1, At: time.Now(), Consumer: p.consumer, Action: action, Actor: by.Actor, Reason: by.Reason,
-		ParkedNo: p.no, ID: p.id, Topic: p.key.Topic, Key: p.key.Name, Details: details,
+		ParkedNo: p.no, ID: p.id, Topic: p.key.Topic, Key: p.key.Name, Details: by.Annotate(details),
 	})
 }
 

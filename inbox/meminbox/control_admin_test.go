@@ -32,6 +32,7 @@ func TestBrokenAdminsAreCaught(t *testing.T) {
 		"notes are not found":               {func(a *Admin) admin.Inbox { return settled{a} }, "Admin_LookupFindsTheNote", "no fingerprint"},
 		"each failure is a kind of its own": {func(a *Admin) admin.Inbox { return ungrouped{a} }, "Admin_FailuresAreGrouped", "4 groups"},
 		"the audit has one direction":       {func(a *Admin) admin.Inbox { return oldestFirst{a} }, "Admin_AuditIsListed", "the audit is"},
+		"the audit forgets who asked":       {func(a *Admin) admin.Inbox { return forgetful{a} }, "Admin_AuditIsListed", "of who asked"},
 		"requests are not checked":          {func(a *Admin) admin.Inbox { return gullible{a} }, "Admin_RequestsAreChecked", "redrive with no actor"},
 		"a follower is redriven":            {func(a *Admin) admin.Inbox { return overtakes{a} }, "Admin_RedriveMakesKeysDue", `"a2 redrive"`},
 		"a key waits for a dropped head":    {func(a *Admin) admin.Inbox { return orphans{a} }, "Admin_DropAndSkipHead", `"a2 wait"`},
@@ -127,6 +128,14 @@ type oldestFirst struct{ *Admin }
 func (a oldestFirst) Audit(ctx context.Context, q admin.AuditQuery) ([]admin.AuditEntry, error) {
 	q.Newest = false
 	return a.Admin.Audit(ctx, q)
+}
+
+// forgetful keeps nothing of who asks but the name.
+type forgetful struct{ *Admin }
+
+func (a forgetful) Redrive(ctx context.Context, r admin.RedriveRequest) (admin.Changed, error) {
+	r.Details = nil
+	return a.Admin.Redrive(ctx, r)
 }
 
 // gullible takes anybody's word.

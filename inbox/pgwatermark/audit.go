@@ -30,7 +30,7 @@ func (e entry) args(consumer string) ([]any, error) {
 		}
 	}
 	details, err := json.Marshal(values)
-	return []any{consumer, e.action, e.by.Actor, e.by.Reason, e.topic, string(details)}, err
+	return []any{consumer, e.action, e.by.Actor, e.by.Reason, e.topic, string(e.by.Annotate(details))}, err
 }
 
 // audit stores e in the transaction of the change.

@@ -47,6 +47,7 @@ type AuditEntry struct {
 	// Seq, ID, Topic and Key are the record's, if the entry is about one.
 	Seq            int64
 	ID, Topic, Key string
-	// Details is a JSON object, or nil.
+	// Details is a JSON object, or nil. Its member "by" is By.Details of who asked, if there
+	// were any.
 	Details json.RawMessage
 }

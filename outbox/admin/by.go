@@ -1,16 +1,30 @@
 package admin
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"unicode/utf8"
 )
 
-// By is who asks for a change, and why. Both are required, are stored in the audit, and
-// must be valid UTF-8 without NUL.
+// By is who asks for a change, and why. All of it is stored in the audit, and must be
+// valid UTF-8 without NUL.
 type By struct {
+	// Actor and Reason are required.
 	Actor, Reason string
+	// Details is what else is known of who asks, such as the address of the client and how
+	// it has signed in: at most 20 texts of up to 1,000 bytes, by names of 1 to 100 bytes.
+	// In an AuditEntry it is the member "by" of Details.
+	// Defaults to nothing.
+	Details map[string]string
 }
+
+// Bounds of By.Details.
+const (
+	maxDetails     = 20
+	maxDetailName  = 100
+	maxDetailValue = 1000
+)
 
 // Check returns an error that wraps ErrInvalidRequest if actor or reason is missing or
 // cannot be stored.
@@ -21,7 +35,42 @@ func (b By) Check() error {
 	if strings.TrimSpace(b.Reason) == "" {
 		return fmt.Errorf("%w: Reason is empty", ErrInvalidRequest)
 	}
-	return checkTexts(map[string]string{"Actor": b.Actor, "Reason": b.Reason})
+	if len(b.Details) > maxDetails {
+		return fmt.Errorf("%w: Details: %d texts: must be at most %d", ErrInvalidRequest, len(b.Details), maxDetails)
+	}
+	texts := map[string]string{"Actor": b.Actor, "Reason": b.Reason}
+	for name, text := range b.Details {
+		if len(name) < 1 || len(name) > maxDetailName {
+			return fmt.Errorf("%w: Details: name %.200q: must be 1 to %d bytes", ErrInvalidRequest, name, maxDetailName)
+		}
+		if len(text) > maxDetailValue {
+			return fmt.Errorf("%w: Details[%q]: %d bytes: must be at most %d", ErrInvalidRequest, name, len(text), maxDetailValue)
+		}
+		texts[fmt.Sprintf("Details[%q]", name)] = name + text
+	}
+	return checkTexts(texts)
+}
+
+// Annotate returns details, a JSON object or nil, with b.Details as its member "by". For
+// stores.
+func (b By) Annotate(details json.RawMessage) json.RawMessage {
+	if len(b.Details) == 0 {
+		return details
+	}
+	all := map[string]json.RawMessage{}
+	if len(details) > 0 && json.Unmarshal(details, &all) != nil {
+		return details
+	}
+	by, err := json.Marshal(b.Details)
+	if err != nil {
+		return details
+	}
+	all["by"] = by
+	annotated, err := json.Marshal(all)
+	if err != nil {
+		return details
+	}
+	return annotated
 }
 
 func checkTexts(texts map[string]string) error {

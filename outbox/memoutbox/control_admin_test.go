@@ -50,6 +50,12 @@ func brokenAdmins() []adminNegative {
 		{"the audit has no order", func(c *control) outboxtest.Subject { return oldestFirst{c} }, map[string]string{
 			"Admin_ChangesAreAudited": "the newest first",
 		}},
+		{"the audit forgets where a request has come from", func(c *control) outboxtest.Subject { return faceless{c} }, map[string]string{
+			"Admin_AuditKeepsWhoAsked": "of who asked",
+		}},
+		{"any details will do", func(c *control) outboxtest.Subject { return hoarder{c} }, map[string]string{
+			"Admin_AuditKeepsWhoAsked": "details with",
+		}},
 		{"nobody is asked for a reason", func(c *control) outboxtest.Subject { return careless{c} }, map[string]string{
 			"Admin_BadRequestsAreRefused": "without a",
 		}},
@@ -176,6 +182,22 @@ func (o oldestFirst) Audit(ctx context.Context, q admin.AuditQuery) ([]admin.Aud
 		slices.Reverse(all)
 	}
 	return all, err
+}
+
+type faceless struct{ *control }
+
+func (f faceless) SkipHead(ctx context.Context, req admin.SkipHeadRequest) (admin.Changed, error) {
+	req.Details = nil
+	return f.control.SkipHead(ctx, req)
+}
+
+type hoarder struct{ *control }
+
+func (h hoarder) Redrive(ctx context.Context, req admin.RedriveRequest) (admin.Changed, error) {
+	if req.Check() != nil {
+		req.Details = nil
+	}
+	return h.control.Redrive(ctx, req)
 }
 
 type careless struct{ *control }

@@ -120,6 +120,7 @@ func (ob *Outbox) SetMaxLag(ctx context.Context, req admin.MaxLagRequest) error 
 // The caller holds ob.mu.
 func (ob *Outbox) note(e admin.AuditEntry, by admin.By, details map[string]any) {
 	e.At, e.Actor, e.Reason = clock(), by.Actor, by.Reason
-	e.Details, _ = json.Marshal(details) // texts, numbers and times
+	raw, _ := json.Marshal(details) // texts, numbers and times
+	e.Details = by.Annotate(raw)
 	ob.audit.Add(e)
 }

@@ -18,6 +18,7 @@ func adminChecks() []Check {
 		{Name: "Admin_FailuresAreGrouped", run: failuresAreGrouped, skip: without},
 		{Name: "Admin_DryRunChangesNothing", run: dryRunChangesNothing, skip: without},
 		{Name: "Admin_ChangesAreAudited", run: changesAreAudited, skip: without},
+		{Name: "Admin_AuditKeepsWhoAsked", run: auditKeepsWhoAsked, skip: without},
 		{Name: "Admin_BadRequestsAreRefused", run: badRequestsAreRefused, skip: without},
 		{Name: "Admin_GroupsAreSeen", run: groupsAreSeen, skip: without},
 		{Name: "Admin_GroupIsRemoved", run: groupIsRemoved, skip: without},

@@ -2,6 +2,7 @@ package pgoutbox
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -84,7 +85,8 @@ func (o *Outbox) CancelDelayed(ctx context.Context, req admin.CancelRequest) (ad
 	if !canonical {
 		text = &req.ID
 	}
-	rows, err := o.pool.Query(ctx, o.sql.delayedCancel, ids.Text(mapped), text, req.Actor, req.Reason)
+	rows, err := o.pool.Query(ctx, o.sql.delayedCancel, ids.Text(mapped), text, req.Actor, req.Reason,
+		string(req.Annotate(json.RawMessage("{}"))))
 	if err != nil {
 		return admin.Changed{}, describe(err)
 	}

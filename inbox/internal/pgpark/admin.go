@@ -2,6 +2,7 @@ package pgpark
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/jackc/pgx/v5"
 
@@ -38,7 +39,7 @@ func (a *Admin) Redrive(ctx context.Context, r admin.RedriveRequest) (admin.Chan
 		consumer: r.Consumer, selection: r.Selection, dryRun: r.DryRun,
 		states: []admin.ParkedState{admin.StateParked},
 		apply: func(ctx context.Context, tx pgx.Tx, no int64) (int64, error) {
-			tag, err := tx.Exec(ctx, a.sql["parked_redrive"], no, r.Actor, r.Reason)
+			tag, err := tx.Exec(ctx, a.sql["parked_redrive"], no, r.Actor, r.Reason, known(r.By))
 			return tag.RowsAffected(), err
 		},
 	})
@@ -69,8 +70,13 @@ func (a *Admin) Drop(ctx context.Context, r admin.DropRequest) (admin.Changed, e
 func (a *Admin) dropping(action string, by admin.By, c change) change {
 	c.states = []admin.ParkedState{admin.StateParked, admin.StateWait}
 	c.apply = func(ctx context.Context, tx pgx.Tx, no int64) (int64, error) {
-		tag, err := tx.Exec(ctx, a.sql["parked_drop"], no, by.Actor, by.Reason, action)
+		tag, err := tx.Exec(ctx, a.sql["parked_drop"], no, by.Actor, by.Reason, action, known(by))
 		return tag.RowsAffected(), err
 	}
 	return c
+}
+
+// known returns what the audit keeps of by beside actor and reason.
+func known(by admin.By) string {
+	return string(by.Annotate(json.RawMessage("{}")))
 }

@@ -141,7 +141,7 @@ func (a asked) entries(rows []Row) []admin.AuditEntry {
 			details["errors"] = failuresOf(&rows[i])
 		}
 		all[i] = entry(&rows[i], a.action, details)
-		all[i].Actor, all[i].Reason = a.by.Actor, a.by.Reason
+		all[i].Actor, all[i].Reason, all[i].Details = a.by.Actor, a.by.Reason, a.by.Annotate(all[i].Details)
 	}
 	return all
 }

@@ -2,6 +2,7 @@ package pgheld
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -20,9 +21,9 @@ func (s *Statements) Redrive(ctx context.Context, db pglease.Beginner, req admin
 	}
 	return s.change(ctx, db, req.Group, req.Selection, req.DryRun, s.pickToRedrive, func(tx pgx.Tx, seqs []int64, dead bool) (pgx.Rows, error) {
 		if dead {
-			return tx.Query(ctx, s.redriveDead, req.Group, seqs, req.Actor, req.Reason)
+			return tx.Query(ctx, s.redriveDead, req.Group, seqs, req.Actor, req.Reason, known(req.By))
 		}
-		return tx.Query(ctx, s.redrive, req.Group, seqs, req.Actor, req.Reason)
+		return tx.Query(ctx, s.redrive, req.Group, seqs, req.Actor, req.Reason, known(req.By))
 	})
 }
 
@@ -35,9 +36,9 @@ func (s *Statements) Drop(ctx context.Context, db pglease.Beginner, req admin.Dr
 	}
 	return s.change(ctx, db, req.Group, req.Selection, req.DryRun, s.pickToDrop, func(tx pgx.Tx, seqs []int64, dead bool) (pgx.Rows, error) {
 		if dead {
-			return tx.Query(ctx, s.dropDead, req.Group, seqs, req.Actor, req.Reason, "drop")
+			return tx.Query(ctx, s.dropDead, req.Group, seqs, req.Actor, req.Reason, "drop", known(req.By))
 		}
-		return tx.Query(ctx, s.drop, req.Group, seqs, req.Actor, req.Reason, "drop")
+		return tx.Query(ctx, s.drop, req.Group, seqs, req.Actor, req.Reason, "drop", known(req.By))
 	})
 }
 
@@ -49,7 +50,7 @@ func (s *Statements) SkipHead(ctx context.Context, db pglease.Beginner, req admi
 	}
 	sel := admin.Selection{Topic: req.Key.Topic, Key: req.Key.Key}
 	return s.change(ctx, db, req.Group, sel, req.DryRun, s.pickHead, func(tx pgx.Tx, seqs []int64, _ bool) (pgx.Rows, error) {
-		return tx.Query(ctx, s.drop, req.Group, seqs, req.Actor, req.Reason, "skip_head")
+		return tx.Query(ctx, s.drop, req.Group, seqs, req.Actor, req.Reason, "skip_head", known(req.By))
 	})
 }
 
@@ -136,4 +137,9 @@ func collectChanged(rows pgx.Rows) (admin.Changed, keySet, error) {
 		return nil
 	})
 	return c, touched, err
+}
+
+// known returns what the audit keeps of by beside actor and reason.
+func known(by admin.By) string {
+	return string(by.Annotate(json.RawMessage("{}")))
 }

@@ -2,6 +2,7 @@ package pgheld
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -60,6 +61,6 @@ func (s *Statements) Locked(ctx context.Context, db pglease.Beginner, group stri
 
 // Note writes an entry of the audit that concerns all of group. details is JSON.
 func (s *Statements) Note(ctx context.Context, tx pgx.Tx, group, action string, by admin.By, details string) error {
-	_, err := tx.Exec(ctx, s.note, action, by.Actor, by.Reason, group, details)
+	_, err := tx.Exec(ctx, s.note, action, by.Actor, by.Reason, group, string(by.Annotate(json.RawMessage(details))))
 	return err
 }

@@ -1,4 +1,4 @@
--- $1 group, $2 seqs, $3 actor, $4 reason.
+-- $1 group, $2 seqs, $3 actor, $4 reason, $5 what else is known of the actor, as JSON.
 WITH r AS (
     DELETE FROM @{_dead} WHERE relay_group = $1 AND seq = ANY ($2::bigint[]) RETURNING *
 ), held AS (
@@ -10,7 +10,7 @@ WITH r AS (
     ON CONFLICT DO NOTHING
 ), noted AS (
     INSERT INTO @{_audit} (action, actor, reason, relay_group, seq, id, topic, key, details)
-    SELECT 'redrive', $3, $4, relay_group, seq, coalesce(id_text, id::text), topic, key, jsonb_build_object('from', 'dead')
+    SELECT 'redrive', $3, $4, relay_group, seq, coalesce(id_text, id::text), topic, key, jsonb_build_object('from', 'dead') || $5::jsonb
     FROM r ORDER BY seq
 )
 SELECT seq, coalesce(id_text, id::text), topic, key FROM r ORDER BY seq
