@@ -16,5 +16,5 @@ func (s *Statements) WithoutFence() *Statements {
 
 // SQL returns the statements whose plans are tested.
 func (s *Statements) SQL() map[string]string {
-	return map[string]string{"due": s.due, "keys": s.keys, "settle": s.settle, "free": s.free, "leave": s.leave, "stay": s.stay}
+	return map[string]string{"due": s.due, "keys": s.keys, "settle": s.settle, "free": s.free, "leave": s.leave, "stay": s.stay, "list_audit_id": s.listAuditID, "list_audit_id_newest": s.listAuditIDNewest}
 }

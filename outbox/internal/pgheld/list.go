@@ -149,9 +149,13 @@ func (s *Statements) Audit(ctx context.Context, db Queryer, q admin.AuditQuery) 
 	if !q.Since.IsZero() {
 		since = &q.Since
 	}
-	sql, after := s.listAudit, q.After
+	oldest, newest := s.listAudit, s.listAuditNewest
+	if q.ID != "" {
+		oldest, newest = s.listAuditID, s.listAuditIDNewest
+	}
+	sql, after := oldest, q.After
 	if q.Newest {
-		sql = s.listAuditNewest
+		sql = newest
 		if after == 0 {
 			after = math.MaxInt64
 		}

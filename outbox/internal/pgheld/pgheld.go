@@ -44,6 +44,7 @@ type Statements struct {
 	listFailures, listFailuresDead string
 	traceHeld, traceDead           string
 	listAudit, listAuditNewest     string
+	listAuditID, listAuditIDNewest string
 	note                           string
 }
 
@@ -65,6 +66,7 @@ func Prepare(names pgmigrate.Names) (*Statements, error) {
 		"list_failures": &s.listFailures, "list_failures_dead": &s.listFailuresDead,
 		"trace_held": &s.traceHeld, "trace_dead": &s.traceDead,
 		"list_audit": &s.listAudit, "list_audit_newest": &s.listAuditNewest,
+		"list_audit_id": &s.listAuditID, "list_audit_id_newest": &s.listAuditIDNewest,
 		"note": &s.note,
 	})
 }
