@@ -38,7 +38,7 @@ type AuditEntry struct {
 	// At is the database's clock.
 	At time.Time
 	// Action is park, dead or skip for a relay; redrive, skip_head, drop, remove_group,
-	// set_max_lag and others for an operator.
+	// set_max_lag, replay, replay_end and others for an operator.
 	Action string
 	// Actor is who did it. For a relay it is the owner of its lease.
 	Actor, Reason string

@@ -43,6 +43,38 @@ type Playback interface {
 	Close(ctx context.Context) error
 }
 
+// BoundedPlayback is a Playback that knows beforehand how far it goes, for those who show
+// how far it has come.
+type BoundedPlayback interface {
+	Playback
+	// Bounds returns the least outbox.Record.Seq that may come, and one past the greatest.
+	// They are equal if nothing will come. It is called before the first Read.
+	Bounds() (first, end int64)
+}
+
+// AuditedPlayback is a Playback whose end is noted in the source's audit.
+type AuditedPlayback interface {
+	Playback
+	// End notes how the replay has ended. It is called once, before Close, unless the
+	// process dies before.
+	End(ctx context.Context, e ReplayEnd) error
+}
+
+// ReplayEnd is how a replay has ended.
+type ReplayEnd struct {
+	// Sent and Skipped are the numbers of records that were acknowledged, and that could
+	// not be delivered; Gaps is the number of gaps that were skipped.
+	Sent, Skipped int64
+	Gaps          int
+	// LastSeq is the Seq of the last record before Position, 0 for none; Position is where
+	// the replay can be resumed.
+	LastSeq  int64
+	Position string
+	// Done is set if there was no more to replay. Err is what has ended it otherwise.
+	Done bool
+	Err  error
+}
+
 // ErrHistoryGap is wrapped by the error of a Replay that has come upon records which are
 // no longer retained: those that it was to begin with, or those that retention has dropped
 // while it was under way.

@@ -39,6 +39,15 @@ func brokenReplays() []negative {
 		{"a gap is passed over", silentGaps, map[string]string{
 			"O2_ReplayTellsOfGaps": "no error, want leat: history",
 		}},
+		{"a replay goes further than it says", shortBounds, map[string]string{
+			"Admin_ReplayHasBounds": "replay of",
+		}},
+		{"a replay says that all is well", brightEnds, map[string]string{
+			"Admin_ReplayIsAudited": "an error if the replay has stopped",
+		}},
+		{"a replay never ends", silentEnds, map[string]string{
+			"Admin_ReplayIsAudited": "want 4 more",
+		}},
 		{"what nobody asks for is a gap", eagerGaps, map[string]string{
 			"O2_ReplayBeginsWithWhatIsRetained": "no longer retained",
 		}},
@@ -186,6 +195,51 @@ func silentGaps(t *testing.T) *control {
 		return p, nil
 	})
 }
+
+// endsAs returns a control whose playbacks are what wrap makes of them.
+func endsAs(t *testing.T, wrap func(p *droppablePlayback) driver.Playback) *control {
+	t.Helper()
+	return replaying(t, func(ctx context.Context, h droppable, order driver.ReplayOrder) (driver.Playback, error) {
+		p, err := h.begin(ctx, order)
+		if err != nil {
+			return nil, err
+		}
+		return wrap(p), nil
+	})
+}
+
+func shortBounds(t *testing.T) *control {
+	t.Helper()
+	return endsAs(t, func(p *droppablePlayback) driver.Playback { return shortPlayback{p} })
+}
+
+type shortPlayback struct{ *droppablePlayback }
+
+func (p shortPlayback) Bounds() (first, end int64) {
+	first, end = p.droppablePlayback.Bounds()
+	return first, end - 1
+}
+
+func brightEnds(t *testing.T) *control {
+	t.Helper()
+	return endsAs(t, func(p *droppablePlayback) driver.Playback { return brightPlayback{p} })
+}
+
+type brightPlayback struct{ *droppablePlayback }
+
+func (p brightPlayback) End(ctx context.Context, e driver.ReplayEnd) error {
+	e.Err = nil
+	return p.droppablePlayback.End(ctx, e)
+}
+
+func silentEnds(t *testing.T) *control {
+	t.Helper()
+	return endsAs(t, func(p *droppablePlayback) driver.Playback { return silentPlayback{p} })
+}
+
+type silentPlayback struct{ *droppablePlayback }
+
+func (p silentPlayback) End(context.Context, driver.ReplayEnd) error { return nil }
 
 // eagerGaps begins where the log began.
 func eagerGaps(t *testing.T) *control {

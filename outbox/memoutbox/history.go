@@ -6,6 +6,7 @@ import (
 
 	"github.com/leat-go/leat/internal/topics"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 )
 
@@ -30,11 +31,11 @@ type history struct {
 	cfg HistoryConfig
 }
 
-// Begin implements driver.History. Nothing is audited.
+// Begin implements driver.History. In the audit no group is named.
 func (h *history) Begin(ctx context.Context, order driver.ReplayOrder) (driver.Playback, error) {
 	h.ob.mu.Lock()
 	defer h.ob.mu.Unlock()
-	p := &playback{size: len(h.ob.log), last: h.cfg.FromSeq - 1}
+	p := &playback{ob: h.ob, by: admin.By{Actor: order.Actor, Reason: order.Reason}, size: len(h.ob.log), last: h.cfg.FromSeq - 1}
 	if order.Position != "" {
 		_, err := fmt.Sscanf(order.Position, "%d/%d", &p.size, &p.last)
 		if err != nil || p.Position() != order.Position || p.size < 0 || p.size > len(h.ob.log) {
@@ -47,11 +48,22 @@ func (h *history) Begin(ctx context.Context, order driver.ReplayOrder) (driver.P
 			p.records = append(p.records, r)
 		}
 	}
+	first, end := p.Bounds()
+	h.ob.note(admin.AuditEntry{Action: "replay"}, p.by, map[string]any{
+		"from_seq": first, "to_seq": end - 1, "resumed": order.Position != "", "topics": h.cfg.Topics,
+	})
 	return p, ctx.Err()
 }
 
+var (
+	_ driver.BoundedPlayback = (*playback)(nil)
+	_ driver.AuditedPlayback = (*playback)(nil)
+)
+
 // playback reads what had committed when it began.
 type playback struct {
+	ob      *Outbox
+	by      admin.By
 	size    int // of the log, which is what it sees
 	last    int64
 	records []outbox.Record
@@ -79,6 +91,28 @@ func (p *playback) Position() string { return fmt.Sprintf("%d/%d", p.size, p.las
 
 // PositionAfter implements driver.Playback.
 func (p *playback) PositionAfter(r *outbox.Record) string { return fmt.Sprintf("%d/%d", p.size, r.Seq) }
+
+// Bounds implements driver.BoundedPlayback.
+func (p *playback) Bounds() (first, end int64) {
+	if len(p.records) == 0 {
+		return p.last + 1, p.last + 1
+	}
+	return p.records[0].Seq, p.records[len(p.records)-1].Seq + 1
+}
+
+// End implements driver.AuditedPlayback.
+func (p *playback) End(ctx context.Context, e driver.ReplayEnd) error {
+	p.ob.mu.Lock()
+	defer p.ob.mu.Unlock()
+	details := map[string]any{
+		"sent": e.Sent, "skipped": e.Skipped, "gaps": e.Gaps, "last_seq": e.LastSeq, "position": e.Position, "done": e.Done,
+	}
+	if e.Err != nil {
+		details["error"] = e.Err.Error()
+	}
+	p.ob.note(admin.AuditEntry{Action: "replay_end"}, p.by, details)
+	return ctx.Err()
+}
 
 // Close implements driver.Playback.
 func (p *playback) Close(context.Context) error { return nil }

@@ -19,6 +19,8 @@ func replayChecks() []Check {
 		Check{Name: "O2_ReplayIsOfOneMoment", run: replayIsOfOneMoment},
 		Check{Name: "O2_ReplayRefusesWhatIsNoPosition", run: replayRefusesPositions},
 		Check{Name: "O12_ReplayDisturbsNobody", run: replayDisturbsNobody},
+		Check{Name: "Admin_ReplayHasBounds", run: replayHasBounds},
+		Check{Name: "Admin_ReplayIsAudited", run: replayIsAudited},
 	)
 }
 

@@ -96,7 +96,7 @@ func (h *history) Begin(ctx context.Context, order driver.ReplayOrder) (driver.P
 	if err := h.ob.requireSchema(ctx, relaySchema); err != nil {
 		return nil, unusable(err)
 	}
-	p := &playback{history: h}
+	p := &playback{history: h, by: admin.By{Actor: order.Actor, Reason: order.Reason}}
 	if err := p.connect(ctx); err != nil {
 		return nil, unusable(describe(err))
 	}
@@ -129,7 +129,7 @@ func (h *history) begin(ctx context.Context, p *playback, order driver.ReplayOrd
 		return err
 	}
 	return pgx.BeginFunc(ctx, h.ob.pool, func(tx pgx.Tx) error {
-		return h.ob.held.Note(ctx, tx, h.cfg.Group, "replay", admin.By{Actor: order.Actor, Reason: order.Reason}, string(details))
+		return h.ob.held.Note(ctx, tx, h.cfg.Group, "replay", p.by, string(details))
 	})
 }
 

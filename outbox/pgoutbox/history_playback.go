@@ -2,13 +2,18 @@ package pgoutbox
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
+	"github.com/leat-go/leat/internal/storable"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/internal/pglog"
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
@@ -18,9 +23,15 @@ import (
 // selected, it ends all the same.
 const historySpan = 200_000
 
+var (
+	_ driver.BoundedPlayback = (*playback)(nil)
+	_ driver.AuditedPlayback = (*playback)(nil)
+)
+
 // playback is a driver.Playback.
 type playback struct {
 	history *history
+	by      admin.By
 	facts   pgwindow.Facts
 	pager   pageReader
 	at      place
@@ -67,6 +78,33 @@ func (p *playback) PositionAfter(r *outbox.Record) string {
 	at.Last = r.Seq
 	return at.String()
 }
+
+// Bounds implements driver.BoundedPlayback. An upper bound by time is not among them: it
+// would have to be searched for.
+func (p *playback) Bounds() (first, end int64) {
+	return min(p.at.Last, p.at.End) + 1, p.at.End + 1
+}
+
+// End implements driver.AuditedPlayback.
+func (p *playback) End(ctx context.Context, e driver.ReplayEnd) error {
+	h := p.history
+	details := map[string]any{
+		"sent": e.Sent, "skipped": e.Skipped, "gaps": e.Gaps, "last_seq": e.LastSeq, "position": e.Position, "done": e.Done,
+	}
+	if e.Err != nil {
+		details["error"] = storable.AtMost(e.Err.Error(), maxAuditError)
+	}
+	raw, err := json.Marshal(details)
+	if err != nil {
+		return err
+	}
+	return describe(pgx.BeginFunc(ctx, h.ob.pool, func(tx pgx.Tx) error {
+		return h.ob.held.Note(ctx, tx, h.cfg.Group, "replay_end", p.by, string(raw))
+	}))
+}
+
+// maxAuditError bounds the text of an error in the audit, in bytes.
+const maxAuditError = 2000
 
 // Close implements driver.Playback.
 func (p *playback) Close(ctx context.Context) error {

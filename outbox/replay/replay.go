@@ -76,6 +76,10 @@ type Report struct {
 	Position string
 	// LastSeq is the number of the last record before Position, 0 if there is none.
 	LastSeq int64
+	// FirstSeq is the least Seq that this Run could come upon, EndSeq one past the greatest,
+	// so that it has come to LastSeq of EndSeq-1. What is replayed may end before; Done
+	// tells. Both are 0 if the source does not know (driver.BoundedPlayback).
+	FirstSeq, EndSeq int64
 	// Done says that there was no more to replay.
 	Done bool
 	// Took is how long it has taken.
@@ -106,12 +110,13 @@ type run struct {
 	sendNext time.Time // the rate allows no record before
 }
 
-func (r *run) run(ctx context.Context) error {
+func (r *run) run(ctx context.Context) (err error) {
 	playback, err := r.begin(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() {
+		r.audit(ctx, playback, err)
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
 		if err := playback.Close(closing); err != nil {
@@ -119,6 +124,9 @@ func (r *run) run(ctx context.Context) error {
 		}
 	}()
 	r.report.Position = playback.Position()
+	if bounded, ok := playback.(driver.BoundedPlayback); ok {
+		r.report.FirstSeq, r.report.EndSeq = bounded.Bounds()
+	}
 	for {
 		records, err := r.read(ctx, playback)
 		if err != nil {
@@ -131,6 +139,24 @@ func (r *run) run(ctx context.Context) error {
 		if err := r.deliver(ctx, playback, records); err != nil {
 			return err
 		}
+	}
+}
+
+// audit notes how the replay has ended, where the source can. It changes nothing about
+// the replay if that fails.
+func (r *run) audit(ctx context.Context, p driver.Playback, err error) {
+	audited, ok := p.(driver.AuditedPlayback)
+	if !ok {
+		return
+	}
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	end := driver.ReplayEnd{
+		Sent: r.report.Sent, Skipped: r.report.Skipped, Gaps: len(r.report.Gaps),
+		LastSeq: r.report.LastSeq, Position: r.report.Position, Done: r.report.Done, Err: err,
+	}
+	if err := audited.End(bounded, end); err != nil {
+		r.cfg.Logger.WarnContext(ctx, "the end of the replay is not in the audit", slog.Any("error", err))
 	}
 }
 
