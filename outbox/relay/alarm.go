@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"maps"
@@ -21,9 +22,9 @@ type AlarmEvent struct {
 	// its fields.
 	Alarm
 	// Ended is set if its cause is gone, or if this relay does not look any more: it has
-	// stopped, or another one leads, which raises alarms of its own. AlarmParked,
-	// AlarmBlocked and AlarmSourceUnusable have no end: they tell of something that has
-	// happened, and AlarmParked tells of each record.
+	// stopped, or another one leads, which raises alarms of its own. AlarmParked and
+	// AlarmSourceUnusable have no end: they tell of something that has happened, and
+	// AlarmParked tells of each record.
 	Ended bool
 }
 
@@ -74,53 +75,60 @@ func (r *Relay) alarmEnded(ctx context.Context, a Alarm) {
 	notify(ctx, r, func(h AlarmHook) { h.OnRelayAlarm(ctx, AlarmEvent{Alarm: a, Ended: true}) })
 }
 
+// standing tells alarms apart whose cause lasts: one of a kind, but AlarmBlocked is about a
+// slot.
+type standing struct {
+	kind AlarmKind
+	slot int
+}
+
 // set raises a while it is on.
 func (w *watch) set(ctx context.Context, r *Relay, on bool, a Alarm) {
 	if on {
-		w.raise(ctx, r, a)
+		w.raise(ctx, r, standing{kind: a.Kind}, a)
 	} else {
-		w.clear(a.Kind)
+		w.clear(standing{kind: a.Kind})
 	}
 }
 
-// raise raises an alarm, unless it was raised before and its cause lasts.
-func (w *watch) raise(ctx context.Context, r *Relay, a Alarm) {
+// raise raises an alarm, unless one like it was raised before and its cause lasts.
+func (w *watch) raise(ctx context.Context, r *Relay, as standing, a Alarm) {
 	w.telling.Lock()
 	defer w.telling.Unlock()
-	if _, before := w.raised[a.Kind]; before {
+	if _, before := w.raised[as]; before {
 		return
 	}
 	if w.raised == nil {
-		w.raised = make(map[AlarmKind]func())
+		w.raised = make(map[standing]func())
 	}
-	w.raised[a.Kind] = func() {
-		w.show(a.Kind, nil)
+	w.raised[as] = func() {
+		w.show(as, nil)
 		r.alarmEnded(context.WithoutCancel(ctx), a)
 	}
-	w.show(a.Kind, &AlarmState{Alarm: a, Since: time.Now()})
+	w.show(as, &AlarmState{Alarm: a, Since: time.Now()})
 	r.alarm(ctx, a)
 }
 
 // show lets State show an alarm, or no longer if it is nil.
-func (w *watch) show(kind AlarmKind, a *AlarmState) {
+func (w *watch) show(as standing, a *AlarmState) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if a == nil {
-		delete(w.shown, kind)
+		delete(w.shown, as)
 		return
 	}
 	if w.shown == nil {
-		w.shown = make(map[AlarmKind]AlarmState)
+		w.shown = make(map[standing]AlarmState)
 	}
-	w.shown[kind] = *a
+	w.shown[as] = *a
 }
 
 // clear notes that the cause of an alarm is gone.
-func (w *watch) clear(kind AlarmKind) {
+func (w *watch) clear(as standing) {
 	w.telling.Lock()
 	defer w.telling.Unlock()
-	if end, ok := w.raised[kind]; ok {
-		delete(w.raised, kind)
+	if end, ok := w.raised[as]; ok {
+		delete(w.raised, as)
 		end()
 	}
 }
@@ -129,9 +137,10 @@ func (w *watch) clear(kind AlarmKind) {
 func (w *watch) clearAll() {
 	w.telling.Lock()
 	defer w.telling.Unlock()
-	for _, kind := range slices.Sorted(maps.Keys(w.raised)) {
-		end := w.raised[kind]
-		delete(w.raised, kind)
+	inOrder := func(a, b standing) int { return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.slot, b.slot)) }
+	for _, as := range slices.SortedFunc(maps.Keys(w.raised), inOrder) {
+		end := w.raised[as]
+		delete(w.raised, as)
 		end()
 	}
 }

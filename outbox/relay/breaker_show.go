@@ -44,14 +44,14 @@ func (bs *breakers) state(b *breaker) BreakerState {
 // alarmUnavailable raises one alarm for all topics that the destination does not take.
 func (r *Relay) alarmUnavailable(ctx context.Context, changed []BreakerState, refused int) {
 	if refused == 0 {
-		r.watch.clear(AlarmUnavailable)
+		r.watch.clear(standing{kind: AlarmUnavailable})
 		return
 	}
 	i := slices.IndexFunc(changed, func(s BreakerState) bool { return s.Unavailable && !errors.Is(s.Err, ErrPaused) })
 	if i < 0 {
 		return
 	}
-	r.watch.raise(ctx, r, Alarm{
+	r.watch.raise(ctx, r, standing{kind: AlarmUnavailable}, Alarm{
 		Kind: AlarmUnavailable, Topic: changed[i].Topic,
 		Detail: fmt.Sprintf("the destination does not take %d topics, whose records are set aside; of the first one it says: %v", refused, changed[i].Err),
 	})

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -196,7 +197,7 @@ func TestR12_PrefixIsCommittedThenBlocks(t *testing.T) {
 			"fence default/0", "begin", fmt.Sprintf("send 8: false %v", &driver.PrefixError{N: 3, Err: poison}), "send 3: true <nil>",
 			blocked, blocked, blocked, blocked, "send 5: true <nil>",
 		}, events)
-		require.Equal(t, []relay.AlarmKind{relay.AlarmBlocked}, alarms.kinds())
+		require.Equal(t, []string{"begins", "ends"}, alarms.seen())
 	})
 }
 
@@ -344,22 +345,63 @@ func TestNew_RefusesWhatATransactionalSinkCannotDo(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// alarmLog notes alarms.
+// alarmLog notes when slots are blocked.
 type alarmLog struct {
-	mu  sync.Mutex
-	all []relay.AlarmKind
+	mu    sync.Mutex
+	all   []string
+	began relay.Alarm
 }
 
-func (a *alarmLog) OnRelayAlarm(_ context.Context, alarm relay.AlarmEvent) {
+func (a *alarmLog) OnRelayAlarm(_ context.Context, e relay.AlarmEvent) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if alarm.Kind == relay.AlarmBlocked {
-		a.all = append(a.all, alarm.Kind)
+	switch {
+	case e.Kind != relay.AlarmBlocked:
+	case !e.Ended:
+		a.all, a.began = append(a.all, "begins"), e.Alarm
+	case e.Alarm == a.began:
+		a.all = append(a.all, "ends")
+	default:
+		a.all = append(a.all, "another one ends")
 	}
 }
 
-func (a *alarmLog) kinds() []relay.AlarmKind {
+func (a *alarmLog) seen() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Clone(a.all)
 }
+
+// TestBlocked_EndsWithItsCause: an alarm about a record that blocks its slot ends before the
+// next record's begins, with the lease, and shows in State while it lasts.
+func TestBlocked_EndsWithItsCause(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ob, want := filled(t, 8)
+		sink, alarms := newFakeTransactions(), &alarmLog{}
+		var refused atomic.Value
+		refused.Store("3")
+		sink.answer = func(_ int, records []outbox.Record) (bool, error) {
+			at := slices.IndexFunc(records, func(r outbox.Record) bool { return string(r.Payload) == refused.Load().(string) })
+			if at < 0 {
+				return true, nil
+			}
+			return false, &driver.PrefixError{N: at, Err: outbox.Failed(outbox.FailurePermanent, errBroker).Err}
+		}
+		run := start(t, ob.Source(memoutbox.SourceConfig{}), sink, relay.Config{Hooks: []outbox.Hook{alarms}})
+		elapse(t, time.Minute)
+		require.Equal(t, []string{"begins"}, alarms.seen())
+		require.True(t, slices.ContainsFunc(run.State().Alarms, isBlocked))
+		refused.Store("5")
+		elapse(t, time.Minute)
+		require.Equal(t, []string{"begins", "ends", "begins"}, alarms.seen())
+		_, err := run.stop()
+		require.NoError(t, err)
+		require.Equal(t, []string{"begins", "ends", "begins", "ends"}, alarms.seen(), "this relay does not look any more")
+		require.False(t, slices.ContainsFunc(run.State().Alarms, isBlocked))
+		got, _ := sink.state()
+		require.Equal(t, want[:4], got)
+	})
+}
+
+func isBlocked(a relay.AlarmState) bool { return a.Kind == relay.AlarmBlocked }

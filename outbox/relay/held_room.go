@@ -32,7 +32,7 @@ func (h *heldRecords) findRoom(work context.Context, pending int) (room bool, er
 	if !room {
 		h.full = true
 		r := h.s.relay
-		r.watch.raise(work, r, Alarm{Kind: AlarmHeldCap, Detail: "MaxHeld is reached; the relay stops at its page until held records are dealt with"})
+		r.watch.raise(work, r, standing{kind: AlarmHeldCap}, Alarm{Kind: AlarmHeldCap, Detail: "MaxHeld is reached; the relay stops at its page until held records are dealt with"})
 	}
 	return room, nil
 }
@@ -41,6 +41,6 @@ func (h *heldRecords) findRoom(work context.Context, pending int) (room bool, er
 func (h *heldRecords) clearFull() {
 	if h.full && h.hasRoom(0) {
 		h.full = false
-		h.s.relay.watch.clear(AlarmHeldCap)
+		h.s.relay.watch.clear(standing{kind: AlarmHeldCap})
 	}
 }

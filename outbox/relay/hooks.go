@@ -25,6 +25,26 @@ type SendEvent struct {
 	Took time.Duration
 }
 
+// ReadHook sees every look into the log.
+type ReadHook interface {
+	// OnRelayRead is called after each call of driver.Session.Read, also if there was
+	// nothing to read.
+	OnRelayRead(ctx context.Context, e ReadEvent)
+}
+
+// ReadEvent is a look into the log.
+type ReadEvent struct {
+	// Slot is the slot's number, 0 if the source has none.
+	Slot int
+	// Records is the number of records that were read, Bytes the length of their payloads.
+	Records, Bytes int
+	// Took is the time that the call took.
+	Took time.Duration
+	// Err is its error: what the relay survives (ErrorHook), driver.ErrSlotClosed, or what
+	// follows from the end of the lease.
+	Err error
+}
+
 // LeaseHook sees leases come and go.
 type LeaseHook interface {
 	// OnRelayLease is called after a lease was acquired, and after it was released or
@@ -53,8 +73,8 @@ type ErrorHook interface {
 // ErrorEvent is an error that the relay survives.
 type ErrorEvent struct {
 	// Operation is what has failed: "check", "share", "acquire", "held_keys", "read",
-	// "send", "check_topics", "advance", "hold", "due", "resolve", "renew", "release" or
-	// "leave".
+	// "send", "check_topics", "advance", "hold", "due", "resolve", "renew", "release",
+	// "leave", "paused" or "clock".
 	Operation string
 	// Err is its error.
 	Err error
@@ -130,7 +150,7 @@ type ProgressEvent struct {
 }
 
 func (c Config) validateHooks() error {
-	field, hook, reason := hooks.Refuse(c.Hooks, "relay", hooks.Is[SendHook], hooks.Is[LeaseHook], hooks.Is[ErrorHook],
+	field, hook, reason := hooks.Refuse(c.Hooks, "relay", hooks.Is[SendHook], hooks.Is[ReadHook], hooks.Is[LeaseHook], hooks.Is[ErrorHook],
 		hooks.Is[HoldHook], hooks.Is[BreakerHook], hooks.Is[ProgressHook], hooks.Is[AlarmHook])
 	if reason != "" {
 		return outbox.ConfigError(field, hook, reason)
@@ -164,6 +184,17 @@ func slotOf(s driver.Session) int {
 		return slotted.Slot()
 	}
 	return 0
+}
+
+func (t *term) onRead(ctx context.Context, page driver.Page, began time.Time, err error) {
+	if len(t.relay.cfg.Hooks) == 0 {
+		return
+	}
+	e := ReadEvent{Slot: t.slot, Records: len(page.Records), Took: time.Since(began), Err: err}
+	for i := range page.Records {
+		e.Bytes += len(page.Records[i].Payload)
+	}
+	notify(ctx, t.relay, func(h ReadHook) { h.OnRelayRead(ctx, e) })
 }
 
 func (r *Relay) onPublish(ctx context.Context, records []outbox.Record, results []outbox.Result, took time.Duration) {

@@ -14,7 +14,7 @@ import (
 )
 
 // AlarmBlocked is raised if a TransactionalSink cannot deliver a record, so that its
-// slot stands still. It is raised once a record and lease.
+// slot stands still. It is raised once a record and lease, and ends with either.
 const AlarmBlocked AlarmKind = "blocked"
 
 // exactMode delivers pages together with their positions, each in a transaction of the
@@ -28,10 +28,10 @@ const AlarmBlocked AlarmKind = "blocked"
 type exactMode struct {
 	holdsNothing
 
-	s          *sender
-	sink       driver.TransactionalSink
-	session    driver.Positioned
-	alarmedSeq int64 // of the record of the last AlarmBlocked
+	s       *sender
+	sink    driver.TransactionalSink
+	session driver.Positioned
+	blocked int64 // the number of the record of an AlarmBlocked that lasts
 }
 
 var errNotPositioned = fmt.Errorf("%w: its sessions implement no driver.Positioned, which a TransactionalSink needs", driver.ErrSourceUnusable)
@@ -69,6 +69,7 @@ func (m *exactMode) deliver(stop, work context.Context, page driver.Page) error 
 			return s.term.fault(work, "send", err)
 		}
 		s.retry.Reset()
+		m.unblock()
 		if err := s.advance(work, page, done, until); err != nil {
 			return err
 		}
@@ -130,9 +131,10 @@ func (m *exactMode) waitBlocked(stop, work context.Context, r *outbox.Record, er
 	s, slot := m.s, m.session.SlotName()
 	s.term.inHand(r)
 	s.relay.onError(work, "send", err)
-	if outbox.KindOf(err) != outbox.FailureOutage && m.alarmedSeq != r.Seq {
-		m.alarmedSeq = r.Seq
-		s.relay.alarm(work, Alarm{
+	if outbox.KindOf(err) != outbox.FailureOutage && m.blocked != r.Seq {
+		m.unblock()
+		m.blocked = r.Seq
+		s.relay.watch.raise(work, s.relay, standing{AlarmBlocked, s.term.slot}, Alarm{
 			Kind: AlarmBlocked, Topic: r.Topic, Detail: fmt.Sprintf("slot %s stands still at record %.200q: %v", slot, r.ID, err),
 		})
 	}
@@ -144,4 +146,12 @@ func (m *exactMode) waitBlocked(stop, work context.Context, r *outbox.Record, er
 		slog.String("slot", slot), slog.String("id", r.ID), slog.Int64("seq", r.Seq),
 		slog.String("kind", outbox.KindOf(err).String()), slog.Any("error", err))
 	return wait.Full(stop, s.retry.Next())
+}
+
+// unblock notes that the record of the last AlarmBlocked was delivered.
+func (m *exactMode) unblock() {
+	if m.blocked != 0 {
+		m.blocked = 0
+		m.s.relay.watch.clear(standing{AlarmBlocked, m.s.term.slot})
+	}
 }

@@ -74,27 +74,6 @@ func refusal(patterns []string, topic string) error {
 	}
 }
 
-// watchPauses asks the source what is paused, every PollMax until ctx ends. After an error
-// what was known holds.
-func (t *term) watchPauses(ctx context.Context) {
-	r := t.relay
-	if _, ok := r.source.(driver.Pausable); !ok {
-		return
-	}
-	tick := time.NewTicker(r.cfg.PollMax)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-		if err := r.pauses.refresh(ctx, r.source, r.cfg.PublishTimeout); err != nil && ctx.Err() == nil {
-			r.onError(ctx, "paused", err)
-		}
-	}
-}
-
 // sendUnpaused calls the sink with the records that are not paused. The others have
 // failed by an outage.
 func (s *sender) sendUnpaused(ctx context.Context, records []outbox.Record) []outbox.Result {

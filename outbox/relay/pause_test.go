@@ -249,7 +249,7 @@ func TestO12_PauseOfATransactionalSink(t *testing.T) {
 		elapse(t, afterPause)
 		committed, _ := sink.state()
 		require.Equal(t, []string{"1"}, committed)
-		require.Empty(t, alarms.kinds())
+		require.Empty(t, alarms.seen())
 		elapse(t, 10*time.Minute)
 		require.NoError(t, r.Health(t.Context()), "a pause is no reason to restart")
 		p.pause()

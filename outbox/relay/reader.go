@@ -29,7 +29,9 @@ func (r *reader) run(stop, work context.Context) error {
 		return err
 	}
 	for stop.Err() == nil {
+		began := time.Now()
 		page, err := t.session.Read(work, r.limit.records)
+		t.onRead(work, page, began, err)
 		if err == nil && len(page.Records) > 0 {
 			err = failpoint.Inject(work, failpoint.RelayAfterFetch)
 		}

@@ -93,6 +93,7 @@ func (r *Relay) Run(ctx context.Context) error {
 	defer r.running.Store(false)
 	r.watch.run(true)
 	defer r.watch.run(false)
+	defer r.startLookout(ctx)()
 	r.log.InfoContext(ctx, "relay starts",
 		slog.Duration("lease", r.cfg.Lease), slog.Duration("publish_timeout", r.cfg.PublishTimeout),
 		slog.Duration("lease_margin", r.cfg.LeaseMargin), slog.Int("page_size", r.cfg.PageSize))

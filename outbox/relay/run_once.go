@@ -28,6 +28,7 @@ func (r *Relay) RunOnce(ctx context.Context) (int, error) {
 	defer r.running.Store(false)
 	r.watch.run(true)
 	defer r.watch.run(false)
+	defer r.startLookout(ctx)()
 	if err := r.check(ctx); err != nil {
 		return 0, err
 	}

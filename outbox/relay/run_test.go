@@ -21,6 +21,8 @@ var errAway = errors.New("database is away")
 
 // running is a relay in the background, in virtual time.
 type running struct {
+	*relay.Relay
+
 	cancel context.CancelFunc
 	done   chan error
 }
@@ -30,7 +32,7 @@ func start(t *testing.T, src driver.Source, sink driver.Sink, cfg relay.Config) 
 	r, err := relay.New(src, sink, cfg)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
-	run := &running{cancel: cancel, done: make(chan error, 1)}
+	run := &running{Relay: r, cancel: cancel, done: make(chan error, 1)}
 	go func() { run.done <- r.Run(ctx) }()
 	return run
 }

@@ -51,6 +51,12 @@ type State struct {
 	// those that were set aside before its lease count as one a key. HeldKeys is the
 	// number of their keys.
 	Held, HeldKeys int
+	// ClockOffset is by how much this machine's clock is ahead of the source's, as it was
+	// measured at ClockAt, about once a minute; off by no more than half of the time that
+	// the source took to answer. ClockAt is zero if it is not known, as with a source that
+	// has no clock of its own (driver.Clocked).
+	ClockOffset time.Duration
+	ClockAt     time.Time
 	// RateIn is the rate, in records a second, at which the latest records were
 	// enqueued, averaged over about a minute. RateOut is the rate at which the position
 	// passes records.
@@ -83,6 +89,7 @@ func (r *Relay) State() State {
 	defer w.mu.Unlock()
 	s := State{
 		Running: w.running, LastAck: w.lastAck, LastContact: w.contact,
+		ClockOffset: w.offset, ClockAt: w.clockAt,
 		RateIn: w.in.rate(w.created), RateOut: w.out.rate(now),
 	}
 	s.Alarms = slices.SortedFunc(maps.Values(w.shown), func(a, b AlarmState) int {

@@ -103,12 +103,8 @@ func (t *term) runGoroutines(stop, work context.Context, halt context.CancelFunc
 	flow.Go(func() { defer close(t.pages); fail(t.reader.run(stop, work)) })
 	flow.Go(func() { fail(t.sender.run(stop, work)) })
 	renewer.Go(func() { fail(t.renew(work, lose, done)) })
-	watching, stopWatching := context.WithCancel(work)
-	defer stopWatching()
-	renewer.Go(func() { t.watchPauses(watching) })
 	flow.Wait()
 	close(done)
-	stopWatching()
 	renewer.Wait()
 	return first.get()
 }

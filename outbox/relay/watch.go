@@ -21,11 +21,13 @@ type watch struct {
 	bad     ewma
 	lastAck time.Time
 	contact time.Time // the source has answered
+	offset  time.Duration
+	clockAt time.Time // when offset was measured
 	running bool
 
-	telling sync.Mutex               // held while hooks are told of an alarm, so that it begins before it ends
-	raised  map[AlarmKind]func()     // alarms whose cause lasts, and what ends them; guarded by telling
-	shown   map[AlarmKind]AlarmState // the same, for State; guarded by mu
+	telling sync.Mutex              // held while hooks are told of an alarm, so that it begins before it ends
+	raised  map[standing]func()     // alarms whose cause lasts, and what ends them; guarded by telling
+	shown   map[standing]AlarmState // the same, for State; guarded by mu
 }
 
 // handView is the oldest record that a term has in hand.
@@ -49,10 +51,26 @@ func (w *watch) enter(t *term) {
 	w.terms = append(w.terms, t)
 }
 
+// leave notes that t has ended, and with it what it was blocked by.
 func (w *watch) leave(t *term) {
 	w.mu.Lock()
-	defer w.mu.Unlock()
 	w.terms = slices.DeleteFunc(w.terms, func(other *term) bool { return other == t })
+	w.mu.Unlock()
+	w.clear(standing{AlarmBlocked, t.slot})
+}
+
+// leads reports whether there is a term.
+func (w *watch) leads() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.terms) > 0
+}
+
+// clock notes by how much this machine's clock is ahead of the source's.
+func (w *watch) clock(offset time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.offset, w.clockAt = offset, time.Now()
 }
 
 func (w *watch) run(running bool) {
@@ -68,10 +86,7 @@ func (w *watch) run(running bool) {
 // standsBy notes that the source works, and that other relays lead.
 func (w *watch) standsBy() {
 	w.answered()
-	w.mu.Lock()
-	leads := len(w.terms) > 0
-	w.mu.Unlock()
-	if !leads {
+	if !w.leads() {
 		w.clearAll()
 	}
 }

@@ -1,0 +1,16 @@
+package pgoutbox
+
+import (
+	"context"
+	"time"
+
+	"github.com/leat-go/leat/outbox/driver"
+)
+
+var _ driver.Clocked = (*Source)(nil)
+
+// Now implements driver.Clocked.
+func (s *Source) Now(ctx context.Context) (now time.Time, err error) {
+	err = s.ob.pool.QueryRow(ctx, "SELECT clock_timestamp()").Scan(&now)
+	return now.In(time.UTC), unusable(describe(err))
+}

@@ -1,0 +1,96 @@
+package relay
+
+import (
+	"context"
+	"time"
+
+	"github.com/leat-go/leat/outbox/driver"
+)
+
+// lookout asks the source about what concerns all terms of a relay alike, apart from them:
+// what an operator has paused, every PollMax while there is a term, and what the source's
+// clock shows. One goroutine a Run owns it. After an error what was known holds.
+type lookout struct {
+	relay    *Relay
+	pausable driver.Pausable // nil if the source is not
+	clocked  driver.Clocked  // nil if the source is not
+	askClock time.Time       // when to ask next
+}
+
+// startLookout begins to look. The returned function ends it and waits for that.
+func (r *Relay) startLookout(ctx context.Context) (stop func()) {
+	l := &lookout{relay: r}
+	l.pausable, _ = r.source.(driver.Pausable)
+	l.clocked, _ = r.source.(driver.Clocked)
+	if l.pausable == nil && l.clocked == nil {
+		return func() {}
+	}
+	// A term that drains goes on to mind pauses.
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		l.run(ctx)
+	}()
+	return func() { cancel(); <-ended }
+}
+
+func (l *lookout) run(ctx context.Context) {
+	r := l.relay
+	tick := time.NewTicker(r.cfg.PollMax)
+	defer tick.Stop()
+	for {
+		l.clock(ctx)
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		if l.pausable == nil || !r.watch.leads() {
+			continue
+		}
+		if err := r.pauses.refresh(ctx, r.source, r.cfg.PublishTimeout); err != nil && ctx.Err() == nil {
+			r.onError(ctx, "paused", err)
+		}
+	}
+}
+
+// clockEvery is how often the source's clock is looked at, and clockLooks how many times
+// then: the shortest of them is the most precise.
+const (
+	clockEvery = time.Minute
+	clockLooks = 3
+)
+
+// clock looks at the source's clock, if it is time to.
+func (l *lookout) clock(ctx context.Context) {
+	if l.clocked == nil || time.Now().Before(l.askClock) {
+		return
+	}
+	l.askClock = time.Now().Add(clockEvery)
+	var offset, shortest time.Duration
+	for look := range clockLooks {
+		o, took, err := l.look(ctx)
+		if err != nil {
+			if ctx.Err() == nil {
+				l.relay.onError(ctx, "clock", err)
+			}
+			return
+		}
+		if look == 0 || took < shortest {
+			offset, shortest = o, took
+		}
+	}
+	l.relay.watch.clock(offset)
+}
+
+// look returns by how much this machine's clock is ahead of the source's, which has
+// answered in the middle of the time that the call took, more or less.
+func (l *lookout) look(ctx context.Context) (offset, took time.Duration, err error) {
+	bounded, cancel := context.WithTimeout(ctx, l.relay.cfg.PublishTimeout)
+	defer cancel()
+	asked := time.Now()
+	theirs, err := l.clocked.Now(bounded)
+	took = time.Since(asked)
+	return asked.Add(took / 2).Sub(theirs), took, err
+}

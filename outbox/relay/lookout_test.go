@@ -1,0 +1,188 @@
+package relay_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/internal/wait"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/memoutbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// watched is a source with a clock and a pause that counts what it is asked.
+type watched struct {
+	*memoutbox.Source
+
+	mu     sync.Mutex
+	behind time.Duration   // of its clock
+	takes  []time.Duration // that it needs to answer, in turn
+	err    error
+	clocks int
+	pauses int
+}
+
+var (
+	_ driver.Clocked  = (*watched)(nil)
+	_ driver.Pausable = (*watched)(nil)
+)
+
+// Now implements driver.Clocked. It reads its clock in the middle of the call.
+func (w *watched) Now(ctx context.Context) (time.Time, error) {
+	w.mu.Lock()
+	takes, behind, err := w.takes[w.clocks%len(w.takes)], w.behind, w.err
+	w.clocks++
+	w.mu.Unlock()
+	_ = wait.For(ctx, takes/2)
+	now := time.Now().Add(-behind)
+	_ = wait.For(ctx, takes-takes/2)
+	return now, err
+}
+
+// Paused implements driver.Pausable.
+func (w *watched) Paused(context.Context) ([]string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.pauses++
+	return nil, nil
+}
+
+func (w *watched) set(change func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	change()
+}
+
+// TestState_ClockOffset is by how much this machine's clock is ahead of the source's, also
+// while the relay stands by; what was known holds while the source does not answer.
+func TestState_ClockOffset(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l, hook := newLab(t), &recorder{}
+		leader := start(t, l.source(), l, relay.Config{})
+		elapse(t, time.Second)
+		w := &watched{Source: l.source(), behind: time.Minute, takes: []time.Duration{80 * time.Millisecond, 2 * time.Second, 10 * time.Millisecond}}
+		run := start(t, w, l, relay.Config{Hooks: []outbox.Hook{hook}})
+		require.Zero(t, run.State().ClockAt)
+		elapse(t, 10*time.Second)
+		s := run.State()
+		require.Empty(t, s.Slots, "it stands by")
+		require.Equal(t, time.Minute, s.ClockOffset)
+		require.NotZero(t, s.ClockAt)
+		w.set(func() { w.behind = -time.Hour })
+		elapse(t, 2*time.Minute)
+		require.Equal(t, -time.Hour, run.State().ClockOffset)
+		w.set(func() { w.err = errors.New("no answer") })
+		elapse(t, 3*time.Minute)
+		require.Equal(t, -time.Hour, run.State().ClockOffset)
+		require.NotEmpty(t, hook.copy().errors["clock"])
+		_, err := run.stop()
+		require.NoError(t, err)
+		_, err = leader.stop()
+		require.NoError(t, err)
+	})
+}
+
+// TestPause_IsAskedForOnce a PollMax, however many slots a relay leads, and not by a relay
+// that stands by.
+func TestPause_IsAskedForOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t)
+		w := &watched{Source: l.Source(memoutbox.SourceConfig{Slots: 4}), takes: []time.Duration{0}}
+		run := start(t, w, l, relay.Config{})
+		elapse(t, 10*time.Second)
+		require.Len(t, run.State().Slots, 4)
+		w.set(func() { w.pauses = 0 })
+		elapse(t, time.Minute)
+		w.set(func() { require.InDelta(t, 60, w.pauses, 2) })
+
+		_, err := run.stop()
+		require.NoError(t, err)
+
+		l = newLab(t) // with one slot
+		leader := start(t, l.source(), l, relay.Config{})
+		standby := &watched{Source: l.source(), takes: []time.Duration{0}}
+		elapse(t, time.Second)
+		waits := start(t, standby, l, relay.Config{})
+		elapse(t, time.Minute)
+		require.Empty(t, waits.State().Slots)
+		standby.set(func() { require.Zero(t, standby.pauses) })
+		_, err = waits.stop()
+		require.NoError(t, err)
+		_, err = leader.stop()
+		require.NoError(t, err)
+	})
+}
+
+// reads notes what was read.
+type reads struct {
+	mu  sync.Mutex
+	all []relay.ReadEvent
+}
+
+// OnRelayRead implements relay.ReadHook.
+func (r *reads) OnRelayRead(_ context.Context, e relay.ReadEvent) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all = append(r.all, e)
+}
+
+// TestReadHook sees what was read and what was not.
+func TestReadHook(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l, hook := newLab(t), &reads{}
+		l.put("orders", "k", "one", "three")
+		src := &slowReads{Source: l.source(), err: errors.New("no answer")}
+		run := start(t, src, l, relay.Config{Hooks: []outbox.Hook{hook}})
+		elapse(t, 10*time.Second)
+		_, err := run.stop()
+		require.NoError(t, err)
+		require.Equal(t, []string{"one", "three"}, l.sent())
+		require.Greater(t, len(hook.all), 3)
+		require.Equal(t, relay.ReadEvent{Took: time.Second, Err: src.err}, hook.all[0])
+		require.Equal(t, relay.ReadEvent{Records: 2, Bytes: 8, Took: time.Second}, hook.all[1])
+		require.Equal(t, relay.ReadEvent{Took: time.Second}, hook.all[2], "it looks for more")
+	})
+}
+
+// slowReads is a source whose sessions take a second for each look, of which the first
+// fails.
+type slowReads struct {
+	*memoutbox.Source
+
+	err   error
+	tried bool
+}
+
+// Acquire implements driver.Source.
+func (s *slowReads) Acquire(ctx context.Context, ttl time.Duration) (driver.Session, error) {
+	inner, err := s.Source.Acquire(ctx, ttl)
+	return slowSession{inner, s}, err
+}
+
+type slowSession struct {
+	driver.Session
+
+	source *slowReads
+}
+
+// Read implements driver.Session.
+func (s slowSession) Read(ctx context.Context, limit int) (driver.Page, error) {
+	if err := wait.For(ctx, time.Second); err != nil {
+		return driver.Page{}, err
+	}
+	if !s.source.tried {
+		s.source.tried = true
+		return driver.Page{}, s.source.err
+	}
+	return s.Session.Read(ctx, limit)
+}
