@@ -141,7 +141,12 @@ func sqlEntryOf(t *testing.T, pool *sql.DB, enqueue func(context.Context, *sql.T
 // TestO1_RowExistsIffCommitted goes through every way into the outbox.
 func TestO1_RowExistsIffCommitted(t *testing.T) {
 	t.Parallel()
-	for name, open := range entries() {
+	all := entries()
+	all["the function in SQL"] = func(t *testing.T, _ *pgoutbox.Outbox, db *testenv.Database) entry {
+		t.Helper()
+		return pgxEntry(t, db, enqueueFunction)
+	}
+	for name, open := range all {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ob, db := newOutbox(t, pgoutbox.Config{})

@@ -115,5 +115,5 @@ func TestO1_NotMigratedIsSaid(t *testing.T) {
 	}
 	st, err := ob.SchemaStatus(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, pgoutbox.SchemaStatus{Current: 0, Latest: 7}, st)
+	require.Equal(t, pgoutbox.SchemaStatus{Current: 0, Latest: 8}, st)
 }
