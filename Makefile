@@ -2,6 +2,8 @@
 
 GO      ?= go
 LEATENV  = $(GO) run ./internal/testenv/leatenv
+# For tests: what servers hold is kept in memory, if there is plenty of it.
+TESTENV  = $(LEATENV) run -memory
 LINT     = $(GO) tool -modfile=$(CURDIR)/.ci/tools/go.mod golangci-lint
 # Modules beside the root one.
 MODULES := examples benchmarks internal/proof docs/exhibits
@@ -55,7 +57,7 @@ demo: ## carry events from a transaction to an effect, with crashes; ARGS='-even
 	@$(GO) run -C examples ./quickstart $(ARGS)
 
 test: ## run all tests of all modules on servers that are started once; RACE=1, FLAGS=…
-	@$(LEATENV) run -- $(MAKE) --no-print-directory test-modules
+	@$(TESTENV) -- $(MAKE) --no-print-directory test-modules
 
 # Runs inside leatenv. The vet is of the build without failure points.
 test-root:
@@ -69,15 +71,15 @@ test-modules: test-root
 	done
 
 test-short: ## run the tests that are fast, Kafka and Redis played in-process
-	@LEAT_KAFKA_BROKERS=fake LEAT_REDIS_ADDR=fake $(LEATENV) run -- $(GOTEST) -short ./...
+	@LEAT_KAFKA_BROKERS=fake LEAT_REDIS_ADDR=fake $(TESTENV) -- $(GOTEST) -short ./...
 
 test-race: ## the root module's tests under the race detector
-	@$(LEATENV) run -- $(MAKE) --no-print-directory test-root RACE=1
+	@$(TESTENV) -- $(MAKE) --no-print-directory test-root RACE=1
 
 test-pg-versions: ## the Postgres tests on every supported version; PG_VERSIONS='14 18'
 	@set -e; for version in $(PG_VERSIONS); do \
 		LEAT_PG_VERSION=$$version LEAT_TEST_STORM=$${LEAT_TEST_STORM-1000} \
-			$(LEATENV) run -services postgres -- $(GOTEST) -count=1 $(PG_PACKAGES); \
+			$(TESTENV) -services postgres -- $(GOTEST) -count=1 $(PG_PACKAGES); \
 	done
 
 lint: ## check style, layers and likely bugs in all modules
@@ -128,10 +130,10 @@ soak: ## the same for as long as SOAK says, with a report in docs/reliability.md
 	@$(PROOF) ./cmd/soak $(CONTROLS) -report $(CURDIR)/docs $(SOAK)
 
 mutants: ## break our own rules one at a time: the test named for each must fail; ARGS='-short'
-	@$(LEATENV) run -- $(PROOF) ./cmd/mutants $(ARGS)
+	@$(TESTENV) -- $(PROOF) ./cmd/mutants $(ARGS)
 
 fuzz: ## fuzz every decoder; FUZZTIME=…
-	@$(LEATENV) run -services postgres -- $(PROOF) ./cmd/fuzzall -for $(FUZZTIME) -dir $(CURDIR)
+	@$(TESTENV) -services postgres -- $(PROOF) ./cmd/fuzzall -for $(FUZZTIME) -dir $(CURDIR)
 	@$(PROOF) ./cmd/fuzzall -for $(FUZZTIME) ./history
 
 services-up: ## start servers that stay until services-down and that all the rest uses

@@ -20,7 +20,10 @@ func (e *Env) CreateDatabase(ctx context.Context, name string, templates ...Temp
 		return "", err
 	}
 	database := newDatabaseName(name)
-	if err := cloneTemplate(ctx, service.Address, database, templates); err != nil {
+	err = e.maintenance.use(ctx, service.Address, func(conn *pgx.Conn) error {
+		return cloneTemplate(ctx, conn, service.Address, database, templates)
+	})
+	if err != nil {
 		return "", err
 	}
 	e.mu.Lock()
@@ -55,7 +58,7 @@ func (e *Env) dropDatabases(ctx context.Context) error {
 	return e.drop(ctx, databases)
 }
 
-func (e *Env) drop(ctx context.Context, databases []string) (err error) {
+func (e *Env) drop(ctx context.Context, databases []string) error {
 	if len(databases) == 0 {
 		return nil
 	}
@@ -63,19 +66,16 @@ func (e *Env) drop(ctx context.Context, databases []string) (err error) {
 	if err != nil {
 		return err
 	}
-	conn, err := connectPostgres(ctx, service.Address)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, conn.Close(ctx)) }()
 
-	var errs []error
-	for _, d := range databases {
-		err := rollbackPrepared(ctx, conn, service.Address, d)
-		errs = append(errs, err, dropDatabase(ctx, conn, d))
-	}
+	return e.maintenance.use(ctx, service.Address, func(conn *pgx.Conn) error {
+		var errs []error
+		for _, d := range databases {
+			err := rollbackPrepared(ctx, conn, service.Address, d)
+			errs = append(errs, err, dropDatabase(ctx, conn, d))
+		}
 
-	return errors.Join(errs...)
+		return errors.Join(errs...)
+	})
 }
 
 // dropDatabase drops a database of ours, its connections included.

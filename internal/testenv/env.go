@@ -63,6 +63,8 @@ type Env struct {
 	slots       map[Kind]*slot
 	databases   []string
 	kafkaPrefix string // "" until there is a name that starts with it
+
+	maintenance maintenance
 }
 
 // slot holds a service from the moment that somebody asks for it.
@@ -184,7 +186,7 @@ func (e *Env) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 
-	errs := []error{e.dropDatabases(ctx), e.dropTopics(ctx)}
+	errs := []error{e.dropDatabases(ctx), e.maintenance.close(ctx), e.dropTopics(ctx)}
 	for _, s := range e.Services() {
 		if s.stop != nil {
 			errs = append(errs, s.stop(ctx))

@@ -113,6 +113,7 @@ func startKafka(ctx context.Context, profile kafkaProfile) (Service, *server, er
 	if binaries.installed {
 		origin += ", installed by this run"
 	}
+	origin += whereData(s.dir)
 
 	return Service{
 		Kind:    KindKafka,

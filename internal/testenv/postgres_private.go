@@ -33,6 +33,7 @@ func PrivatePostgres(tb testing.TB, o PostgresOptions) *PostgresServer {
 	tb.Helper()
 	s := startPrivate(tb, "", func(ctx context.Context) (*Own, error) { return OwnPostgres(ctx, o) })
 	env := newEnv()
+	env.maintenance.none = true // a smart stop waits until all have left
 	env.adopt(Service{Kind: KindPostgres, Address: s.own.Address, Version: s.own.Version, Real: true})
 
 	return &PostgresServer{private: s, env: env}

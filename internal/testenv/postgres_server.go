@@ -18,6 +18,13 @@ type postgresServer struct {
 	settings map[string]string
 }
 
+// roomyWAL lets a shared server go on without checkpoints but those of new databases, and
+// memoryWAL does so where the log takes memory.
+const (
+	roomyWAL  = "4GB"
+	memoryWAL = "1GB"
+)
+
 // sharedSettings suit a server that many tests share and nobody keeps: it may
 // lose everything in a crash of the machine, so it does not wait for the disk.
 // Commits stay synchronous, since leat checks that they are.
@@ -29,7 +36,7 @@ func sharedSettings() map[string]string {
 		"max_prepared_transactions": "64",
 		"max_locks_per_transaction": "128",
 		"shared_buffers":            "256MB",
-		"max_wal_size":              "4GB",
+		"max_wal_size":              roomyWAL,
 		"checkpoint_timeout":        "30min",
 	}
 }
@@ -59,7 +66,11 @@ func (s postgresServer) plan(dir string, port int) (plan, error) {
 		"-c", "unix_socket_directories=",
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.settings)) {
-		argv = append(argv, "-c", name+"="+s.settings[name])
+		value := s.settings[name]
+		if value == roomyWAL && isInMemory(dir) {
+			value = memoryWAL
+		}
+		argv = append(argv, "-c", name+"="+value)
 	}
 
 	return plan{
@@ -113,7 +124,7 @@ func startPostgres(ctx context.Context, b postgresBinaries, settings map[string]
 		Kind:    KindPostgres,
 		Address: postgresURL(s.port),
 		Version: s.version,
-		Origin:  "started from " + b.origin,
+		Origin:  "started from " + b.origin + whereData(s.dir),
 		Real:    true,
 		stop:    s.close,
 	}, s, nil

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -136,14 +135,4 @@ func freePort() (int, error) {
 	port := listener.Addr().(*net.TCPAddr).Port
 
 	return port, listener.Close()
-}
-
-// workRoot is where the servers' directories go. An unprivileged account must be
-// able to reach it when we are root.
-func workRoot() string {
-	if os.Geteuid() == 0 {
-		return "/tmp"
-	}
-
-	return os.TempDir()
 }

@@ -16,13 +16,15 @@ import (
 var shared = newEnv()
 
 // Main runs a package's tests, stops the servers that they started, and fails
-// the package when goroutines are left over:
+// the package when goroutines are left over. What servers hold is in memory if
+// there is plenty of it, see [InMemory]:
 //
 //	func TestMain(m *testing.M) { testenv.Main(m) }
 //
 // It does not return.
 func Main(m *testing.M) {
 	Supervise()
+	InMemory()
 	code := m.Run()
 	if err := shared.Close(); err != nil {
 		fmt.Fprintln(os.Stderr, err)

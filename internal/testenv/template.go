@@ -127,13 +127,7 @@ func copyStrategy(conn *pgx.Conn) string {
 
 // cloneTemplate makes a database from the template, or an empty one without
 // templates.
-func cloneTemplate(ctx context.Context, address, name string, templates []Template) (err error) {
-	conn, err := connectPostgres(ctx, address)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, conn.Close(ctx)) }()
-
+func cloneTemplate(ctx context.Context, conn *pgx.Conn, address, name string, templates []Template) error {
 	statement := `CREATE DATABASE ` + pgx.Identifier{name}.Sanitize() + copyStrategy(conn)
 	if len(templates) > 0 {
 		statement += ` TEMPLATE ` + pgx.Identifier{templateName(templates)}.Sanitize()

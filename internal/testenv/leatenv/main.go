@@ -1,11 +1,12 @@
 // Command leatenv starts the servers that leat's tests and examples run on.
 //
-//	leatenv run [-services postgres,kafka,redis] -- command …
+//	leatenv run [-services postgres,kafka,redis] [-memory] -- command …
 //	leatenv up | down | status
 //	leatenv kafka
 //
 // Run starts what is missing once, hands the addresses to the command in its
-// environment, and stops what it started when the command ends. Up does the same
+// environment, and stops what it started when the command ends. With -memory the
+// servers keep their data there, if the machine has plenty of it. Up does the same
 // without a command, until down. Kafka runs a broker in the foreground.
 package main
 
@@ -30,7 +31,7 @@ func main() {
 }
 
 // errUsage is returned when the command line makes no sense.
-var errUsage = errors.New("usage: leatenv run [-services postgres,kafka,redis] -- command … | up | down | status | kafka")
+var errUsage = errors.New("usage: leatenv run [-services postgres,kafka,redis] [-memory] -- command … | up | down | status | kafka")
 
 func dispatch(args []string) error {
 	if len(args) == 0 {
@@ -38,12 +39,19 @@ func dispatch(args []string) error {
 	}
 	flags := flag.NewFlagSet("leatenv "+args[0], flag.ContinueOnError)
 	services := flags.String("services", "postgres,kafka,redis", "the services that are needed")
+	memory := new(bool)
+	if args[0] == "run" {
+		flags.BoolVar(memory, "memory", false, "keep what servers hold in memory, if there is plenty of it")
+	}
 	if err := flags.Parse(args[1:]); err != nil {
 		return errors.Join(errUsage, err)
 	}
 	needs, err := parseNeeds(*services)
 	if err != nil {
 		return err
+	}
+	if *memory {
+		testenv.InMemory()
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()

@@ -103,7 +103,7 @@ func TestUp_StaysUntilDown(t *testing.T) {
 func TestUsage(t *testing.T) {
 	t.Parallel()
 
-	for _, args := range [][]string{{}, {"fly"}, {"run"}, {"run", "-services", "oracle", "--", "true"}} {
+	for _, args := range [][]string{{}, {"fly"}, {"run"}, {"run", "-services", "oracle", "--", "true"}, {"up", "-memory"}} {
 		output, status := leatenv(t, nil, args...)
 		require.Equal(t, 1, status, output)
 	}
