@@ -16,6 +16,7 @@ const oldestJava = 17
 // javaBinaries are a Java runtime and a directory of jars.
 type javaBinaries struct {
 	java, libs string
+	build      string // what java says of its version
 	installed  bool
 }
 
@@ -48,7 +49,7 @@ func findJars(ctx context.Context, name string, pom, table []byte) (javaBinaries
 
 // localJars uses the Java and Maven of this machine.
 func localJars(ctx context.Context, name string, pom, table []byte) (javaBinaries, error) {
-	java, err := findJava(ctx)
+	java, build, err := findJava(ctx)
 	if err != nil {
 		return javaBinaries{}, err
 	}
@@ -72,7 +73,7 @@ func localJars(ctx context.Context, name string, pom, table []byte) (javaBinarie
 		return javaBinaries{}, err
 	}
 
-	return javaBinaries{java: java, libs: libs}, nil
+	return javaBinaries{java: java, libs: libs, build: build}, nil
 }
 
 // copyJars has Maven copy what the POM asks for and what that needs into dir.
@@ -93,25 +94,26 @@ func copyJars(ctx context.Context, dir, name string, pom []byte) error {
 	return nil
 }
 
-// findJava returns the Java runtime of JAVA_HOME or PATH if it is new enough.
-func findJava(ctx context.Context) (string, error) {
+// findJava returns the Java runtime of JAVA_HOME or PATH if it is new enough, and what it
+// says of its version.
+func findJava(ctx context.Context) (path, build string, err error) {
 	java := "java"
 	if home := os.Getenv("JAVA_HOME"); home != "" {
 		java = filepath.Join(home, "bin", "java")
 	}
-	path, err := exec.LookPath(java)
+	path, err = exec.LookPath(java)
 	if err != nil {
-		return "", fmt.Errorf("%w: Kafka needs Java %d: %w", ErrUnavailable, oldestJava, err)
+		return "", "", fmt.Errorf("%w: Kafka needs Java %d: %w", ErrUnavailable, oldestJava, err)
 	}
 	output, err := exec.CommandContext(ctx, path, "-version").CombinedOutput()
 	if err != nil {
-		return "", fmt.Errorf("%w: %s: %w", ErrUnavailable, path, err)
+		return "", "", fmt.Errorf("%w: %s: %w", ErrUnavailable, path, err)
 	}
 	if version := javaMajor(string(output)); version < oldestJava {
-		return "", fmt.Errorf("%w: Kafka needs Java %d, %s is %d", ErrUnavailable, oldestJava, path, version)
+		return "", "", fmt.Errorf("%w: Kafka needs Java %d, %s is %d", ErrUnavailable, oldestJava, path, version)
 	}
 
-	return path, nil
+	return path, string(output), nil
 }
 
 // javaMajor reads the answer to java -version, whose first line looks like

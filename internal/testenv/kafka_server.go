@@ -21,6 +21,10 @@ type kafkaProfile struct {
 	session time.Duration
 	// jvm are more options of the JVM.
 	jvm []string
+	// archive holds Kafka's classes; "" where there is none.
+	archive string
+	// exitArchive is where an archive is written in the end; "" for none.
+	exitArchive string
 	// security is nil where everybody may do everything.
 	security *kafkaSecurity
 }
@@ -75,6 +79,14 @@ func (s *kafkaServer) plan(dir string, port int) (plan, error) {
 	files["kafka.properties"] = properties
 	config := filepath.Join(dir, "kafka.properties")
 	java := []string{s.java, "-cp", filepath.Join(s.libs, "*"), "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"}
+	if s.archive != "" {
+		java = append(java, "-XX:SharedArchiveFile="+s.archive)
+	}
+
+	start := slices.Concat(java, s.jvm, []string{"-Xmx" + s.heap})
+	if s.exitArchive != "" {
+		start = append(start, "-XX:ArchiveClassesAtExit="+s.exitArchive)
+	}
 
 	return plan{
 		Files: files,
@@ -82,7 +94,7 @@ func (s *kafkaServer) plan(dir string, port int) (plan, error) {
 			"-Xshare:auto", "-XX:TieredStopAtLevel=1",
 			"kafka.tools.StorageTool", "format", "--standalone", "-t", s.cluster, "-c", config,
 		}, format)},
-		Argv: slices.Concat(java, s.jvm, []string{"-Xmx" + s.heap, "kafka.Kafka", config}),
+		Argv: append(start, "kafka.Kafka", config),
 		Stop: []stopStep{{Signal: int(syscall.SIGTERM), Wait: 10 * time.Second}},
 	}, nil
 }
@@ -105,6 +117,7 @@ func startKafka(ctx context.Context, profile kafkaProfile) (Service, *server, er
 	if err != nil {
 		return Service{}, nil, err
 	}
+	profile.archive = kafkaArchive(ctx, binaries)
 	s, err := serve(ctx, "kafka", newKafkaServer(binaries, profile))
 	if err != nil {
 		return Service{}, nil, err
