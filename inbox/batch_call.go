@@ -92,7 +92,7 @@ func (c *batchCall) settle(ctx context.Context, e batchEntry, outcome Outcome, e
 	c.busy = c.busy || outcome == OutcomeBusy
 	topic := message.SubscribeTopicFromCtx(e.msg.Context()) //nolint:contextcheck // the message's own knows it
 	c.p.observe(ctx, DeliveryEvent{
-		Consumer: c.p.consumer, ID: e.id, Topic: topic, Outcome: outcome, Took: time.Since(c.began), Err: err,
+		Consumer: c.p.consumer, ID: e.id, Topic: topic, OccurredAt: c.p.occurredAt(e.msg), Outcome: outcome, Took: time.Since(c.began), Err: err,
 	})
 }
 

@@ -3,6 +3,10 @@ package inbox
 import (
 	"context"
 	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/leat-go/leat/outbox"
 )
 
 // DeliveryHook sees how every delivery ended.
@@ -21,6 +25,13 @@ type DeliveryEvent struct {
 	// Topic is the topic that the message was read from, as Watermill's router notes it;
 	// empty if it does not, and for a message that is redriven.
 	Topic string
+	// OccurredAt is the time of the event, if the producer has given one in header
+	// outbox.HeaderEventTime, as leat does; else zero.
+	OccurredAt time.Time
+	// Attempt is the number of this attempt at the message, from 1; since it was redriven, if
+	// Redriven is set. 0 if attempts are not counted (Block), or this one was not: for a
+	// duplicate, one that is Busy, and in a batch.
+	Attempt int
 	// Outcome is how it ended.
 	Outcome Outcome
 	// Took is the time from the claim to the end of the transaction, the wait of a
@@ -30,4 +41,16 @@ type DeliveryEvent struct {
 	Err error
 	// Redriven is set if the message came from RunRedrive and not from a broker.
 	Redriven bool
+}
+
+// occurredAt returns the time of msg's event, for the hooks if there are any.
+func (p *Processor) occurredAt(msg *message.Message) time.Time {
+	if len(p.cfg.Hooks) == 0 {
+		return time.Time{}
+	}
+	at, err := time.Parse(time.RFC3339Nano, msg.Metadata.Get(outbox.HeaderEventTime))
+	if err != nil {
+		return time.Time{}
+	}
+	return at
 }

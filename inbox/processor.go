@@ -120,7 +120,10 @@ func (p *Processor) process(ctx context.Context, d *delivery) (outcome Outcome, 
 		if outcome == OutcomePanicked {
 			p.panicked(ctx, d)
 		}
-		p.observe(ctx, DeliveryEvent{Consumer: p.consumer, ID: d.id, Topic: message.SubscribeTopicFromCtx(ctx), Outcome: outcome, Took: time.Since(start), Err: err})
+		p.observe(ctx, DeliveryEvent{
+			Consumer: p.consumer, ID: d.id, Topic: message.SubscribeTopicFromCtx(ctx), OccurredAt: p.occurredAt(d.msg),
+			Attempt: d.attempt, Outcome: outcome, Took: time.Since(start), Err: err,
+		})
 	}()
 	outcome, err = p.deliver(ctx, d)
 	if outcome == OutcomeFailed || outcome == OutcomeUnknown {

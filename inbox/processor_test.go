@@ -57,7 +57,9 @@ func TestOutcomes(t *testing.T) {
 			hook := &recorder{}
 			p := newProcessor(t, &tt.store, inbox.Config{BusyDelay: inbox.NoDelay, Hooks: []outbox.Hook{hook}})
 
-			outcome, err := p.Process(t.Context(), message.NewMessage("a", nil), handle)
+			msg, occurred := message.NewMessage("a", nil), time.Date(2026, 1, 5, 10, 0, 0, 120_000_000, time.UTC)
+			msg.Metadata.Set(outbox.HeaderEventTime, outbox.FormatEventTime(occurred))
+			outcome, err := p.Process(t.Context(), msg, handle)
 
 			require.Equal(t, tt.want, outcome)
 			if errors.Is(tt.wantErr, errAny) {
@@ -68,7 +70,9 @@ func TestOutcomes(t *testing.T) {
 			require.Equal(t, tt.commits, tt.store.commits)
 			require.Equal(t, tt.rollbacks, tt.store.rollbacks)
 			require.Len(t, hook.seen, 1)
-			require.Equal(t, inbox.DeliveryEvent{Consumer: "tester", ID: "a", Outcome: tt.want, Took: hook.seen[0].Took, Err: err}, hook.seen[0])
+			require.Equal(t, inbox.DeliveryEvent{
+				Consumer: "tester", ID: "a", OccurredAt: occurred, Outcome: tt.want, Took: hook.seen[0].Took, Err: err,
+			}, hook.seen[0], "attempts are not counted")
 		})
 	}
 }

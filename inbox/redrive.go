@@ -66,7 +66,10 @@ func (p *Processor) redrive(ctx context.Context, r driver.Redriven, handle func(
 	var err error
 	defer func() {
 		p.afterRedrive(ctx, r, outcome, err)
-		p.observe(ctx, DeliveryEvent{Consumer: p.consumer, ID: r.ID, Outcome: outcome, Took: time.Since(start), Err: err, Redriven: true})
+		p.observe(ctx, DeliveryEvent{
+			Consumer: p.consumer, ID: r.ID, OccurredAt: p.occurredAt(r.Message), Attempt: r.Attempt,
+			Outcome: outcome, Took: time.Since(start), Err: err, Redriven: true,
+		})
 	}()
 	if r.Attempt > p.maxAttempts() {
 		outcome, err = OutcomeFailed, errUnended
