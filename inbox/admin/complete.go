@@ -6,16 +6,16 @@ import (
 	"github.com/leat-go/leat/internal/storable"
 )
 
-// MaxLimit bounds what one call lists or changes.
-const MaxLimit = 10_000
+// maxLimit bounds what one call lists or changes.
+const maxLimit = 10_000
 
 // limitOr returns limit, or its default if it is not set.
 func limitOr(limit, byDefault int) (int, error) {
 	if limit == 0 {
 		return byDefault, nil
 	}
-	if limit < 1 || limit > MaxLimit {
-		return 0, fmt.Errorf("%w: Limit = %d: must be 1 to %d", ErrInvalidRequest, limit, MaxLimit)
+	if limit < 1 || limit > maxLimit {
+		return 0, fmt.Errorf("%w: Limit = %d: must be 1 to %d", ErrInvalidRequest, limit, maxLimit)
 	}
 	return limit, nil
 }

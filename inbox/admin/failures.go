@@ -3,8 +3,6 @@ package admin
 import (
 	"errors"
 	"time"
-
-	"github.com/leat-go/leat/outbox/admin"
 )
 
 // FailuresQuery selects messages that wait for an operator, by all of its fields that are
@@ -31,7 +29,8 @@ func (q FailuresQuery) Complete() (FailuresQuery, error) {
 type FailureGroup struct {
 	// Consumer and Topic are those of the messages.
 	Consumer, Topic string
-	// Fingerprint is what their reasons have in common. Selection.Fingerprint selects by it.
+	// Fingerprint is what their reasons have in common, as Fingerprint of package outbox/admin
+	// has it. Selection.Fingerprint selects by it.
 	Fingerprint string
 	// Example is the reason of one of them.
 	Example string
@@ -40,10 +39,4 @@ type FailureGroup struct {
 	// First and Last are when the first and the last of them were parked, by the store's
 	// clock.
 	First, Last time.Time
-}
-
-// Fingerprint returns what reasons have in common that differ only in numbers, ids and
-// addresses: the reason with # for each word that has a digit, at most 200 characters.
-func Fingerprint(reason string) string {
-	return admin.Fingerprint(reason)
 }

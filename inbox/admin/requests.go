@@ -40,6 +40,9 @@ type DropRequest RedriveRequest
 // Complete returns r with its defaults, or an error that wraps ErrInvalidRequest.
 func (r DropRequest) Complete() (DropRequest, error) {
 	completed, err := RedriveRequest(r).Complete()
+	if r.Key != "" {
+		completed.Limit = maxLimit // with all that waits
+	}
 	return DropRequest(completed), err
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/admin"
+	common "github.com/leat-go/leat/outbox/admin"
 )
 
 // adminListChecks are about lists of parked messages and of the audit.
@@ -77,7 +78,7 @@ func checkFailuresGrouped(ctx context.Context, c operated) error {
 		return fmt.Errorf("%d groups, want %d: %+v", len(groups), len(want), groups)
 	}
 	for i, g := range groups {
-		if admin.Fingerprint(g.Example) != g.Fingerprint || g.First.IsZero() || g.Last.Before(g.First) {
+		if common.Fingerprint(g.Example) != g.Fingerprint || g.First.IsZero() || g.Last.Before(g.First) {
 			err = errors.Join(err, fmt.Errorf("a group is %+v", g))
 		}
 		g.Example, g.First, g.Last = "", time.Time{}, time.Time{}

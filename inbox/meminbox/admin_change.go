@@ -46,7 +46,7 @@ func (a *Admin) SkipHead(ctx context.Context, r admin.SkipHeadRequest) (admin.Ch
 	}
 	return a.drop(ctx, change{
 		By: r.By, consumer: r.Consumer, dryRun: r.DryRun, action: admin.ActionSkipHead,
-		selection: admin.Selection{Topic: r.Topic, Key: r.Key, Limit: admin.MaxLimit},
+		selection: admin.Selection{Topic: r.Topic, Key: r.Key, Limit: 1},
 	})
 }
 
@@ -55,9 +55,6 @@ func (a *Admin) Drop(ctx context.Context, r admin.DropRequest) (admin.Changed, e
 	r, err := r.Complete()
 	if err != nil {
 		return admin.Changed{}, err
-	}
-	if r.Key != "" {
-		r.Limit = admin.MaxLimit
 	}
 	return a.drop(ctx, change{
 		By: r.By, consumer: r.Consumer, selection: r.Selection, dryRun: r.DryRun, action: admin.ActionDrop, whole: true,

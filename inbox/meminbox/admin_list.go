@@ -10,6 +10,7 @@ import (
 	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/ids"
+	common "github.com/leat-go/leat/outbox/admin"
 )
 
 // Attempts implements admin.Inbox.
@@ -76,7 +77,7 @@ func (p *parked) matches(q admin.ParkedQuery) bool {
 		(q.Key == "" || p.key == driver.Key{Topic: q.Topic, Name: q.Key}) &&
 		(q.ID == "" || p.id == q.ID) &&
 		(q.State == "" || p.state() == q.State) &&
-		(q.Fingerprint == "" || admin.Fingerprint(p.reason) == q.Fingerprint) &&
+		(q.Fingerprint == "" || common.Fingerprint(p.reason) == q.Fingerprint) &&
 		(q.Before.IsZero() || p.at.Before(q.Before))
 }
 
@@ -106,7 +107,7 @@ func (a *Admin) Failures(ctx context.Context, q admin.FailuresQuery) (all []admi
 			if !p.matches(admin.ParkedQuery{Consumer: q.Consumer, Topic: q.Topic, State: admin.StateParked}) {
 				continue
 			}
-			n := name{p.consumer, p.key.Topic, admin.Fingerprint(p.reason)}
+			n := name{p.consumer, p.key.Topic, common.Fingerprint(p.reason)}
 			if groups[n] == nil {
 				order = append(order, n)
 				groups[n] = &admin.FailureGroup{

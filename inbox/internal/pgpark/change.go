@@ -38,9 +38,6 @@ type parkedRow struct {
 // Then the message that has become the first of the key is made due.
 func (a *Admin) change(ctx context.Context, c change) (changed admin.Changed, err error) {
 	all := c.whole && c.selection.Key != "" // of one key
-	if all {
-		c.selection.Limit = admin.MaxLimit
-	}
 	err = a.Use(ctx, c.consumer, func(conn *pgx.Conn, about pgclaim.Asked) error {
 		w := changing{change: c, Admin: a, conn: conn, about: about}
 		rows, err := w.selected(ctx)
