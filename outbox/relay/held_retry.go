@@ -25,6 +25,9 @@ func (h *heldRecords) retryIfDue(stop, work context.Context) error {
 func (h *heldRecords) finish(stop, work context.Context) error {
 	t := h.s.term
 	for t.once && h.possible() && (h.dueMore || len(h.retries) > 0) {
+		if h.onlyPaused() {
+			return errLeft
+		}
 		if !wait.Full(stop, time.Until(h.dueAt)) {
 			t.drained.Store(false)
 			return nil

@@ -60,6 +60,9 @@ func (m *exactMode) deliver(stop, work context.Context, page driver.Page) error 
 				continue
 			}
 			until = len(page.Records)
+			if s.term.pausedOnce(prefix.Err) {
+				return errLeft
+			}
 			if !m.waitBlocked(stop, work, &page.Records[done], prefix.Err) {
 				return nil
 			}

@@ -121,6 +121,9 @@ func (d *pageDelivery) endRound(stop, work context.Context, err error) (over boo
 			return false, err
 		}
 	}
+	if d.m.s.term.once && d.onlyPaused() {
+		return false, errLeft
+	}
 	return d.pause(stop, work, d.untilNextRound(time.Now()))
 }
 

@@ -46,6 +46,9 @@ func (m *totalMode) deliver(stop, work context.Context, page driver.Page) error 
 		stored = acked
 		s.term.inHand(&page.Records[acked])
 		s.relay.onError(work, "send", err)
+		if s.term.pausedOnce(err) {
+			return errLeft
+		}
 		if !wait.Full(stop, s.retry.Next()) {
 			return nil
 		}

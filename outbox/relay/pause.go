@@ -15,7 +15,8 @@ import (
 )
 
 // ErrPaused is wrapped by the error of a record whose topic or group an operator has
-// paused. It is an outage, so that no attempt is counted.
+// paused, which is an outage, so that no attempt is counted; and by the error of a RunOnce
+// that has left such records.
 var ErrPaused = errors.New("leat: paused by an operator")
 
 var errTopicPaused = fmt.Errorf("%w: %w", ErrPaused, outbox.ErrTopicUnavailable)
@@ -102,6 +103,37 @@ func (s *sender) sendUnpaused(ctx context.Context, records []outbox.Record) []ou
 		results[place] = sent[i]
 	}
 	return results
+}
+
+// errLeft ends a term that runs once and has nothing left but records that are paused.
+var errLeft = fmt.Errorf("%w: records are left", ErrPaused)
+
+// pausedOnce reports whether the term runs once and err, of the record that it stands at,
+// comes from a pause.
+func (t *term) pausedOnce(err error) bool {
+	return t.once && errors.Is(err, ErrPaused)
+}
+
+// onlyPaused reports whether all records that are left of the page are paused.
+func (d *pageDelivery) onlyPaused() bool {
+	patterns := d.m.s.relay.pauses.now()
+	return len(patterns) > 0 && !slices.ContainsFunc(d.todo, func(i int) bool {
+		return refusal(patterns, d.page.Records[i].Topic) == nil
+	})
+}
+
+// onlyPaused reports whether all records that the term is to try again are paused.
+func (h *heldRecords) onlyPaused() bool {
+	patterns := h.s.relay.pauses.now()
+	if len(patterns) == 0 || h.dueMore || len(h.retries) == 0 {
+		return false
+	}
+	for _, r := range h.retries {
+		if refusal(patterns, r.topic) == nil {
+			return false
+		}
+	}
+	return true
 }
 
 // firstPaused returns an error about the first of records that is paused, for a sink that

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/memoutbox"
@@ -275,5 +276,90 @@ func TestO12_PauseOfTotalOrder(t *testing.T) {
 		elapse(l.t, afterPause)
 		require.Equal(l.t, []string{"1", "2", "3"}, l.sent())
 		stop()
+	})
+}
+
+// TestRunOnce_LeavesWhatIsPaused: it sends what is not paused, says that there is more, and
+// does not wait for an operator; after the pause the rest goes, in order.
+func TestRunOnce_LeavesWhatIsPaused(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		paused      []string
+		total       bool
+		first, rest []string
+	}{
+		"a topic":                 {[]string{"mails"}, false, []string{"o1", "o2"}, []string{"m1", "m2"}},
+		"the group":               {[]string{"*"}, false, nil, []string{"o1", "m1", "m2", "o2"}},
+		"a topic, in total order": {[]string{"mails"}, true, []string{"o1"}, []string{"m1", "m2", "o2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cfg := relay.Config{}
+			if c.total {
+				cfg.Order, cfg.Policies = relay.OrderTotal, []relay.Policy{{Action: relay.Block}}
+			}
+			inPauseLab(t, cfg, func(l *lab, p *pausable, r *relay.Relay, hook *recorder) {
+				p.pause(c.paused...)
+				l.put("orders", "k", "o1")
+				l.put("mails", "k", "m1", "m2")
+				l.put("orders", "k", "o2")
+				began := time.Now()
+				n, err := r.RunOnce(l.t.Context())
+				require.ErrorIs(l.t, err, relay.ErrPaused)
+				require.Len(l.t, c.first, n)
+				require.Equal(l.t, c.first, l.sent())
+				require.Less(l.t, time.Since(began), afterPause)
+				leases := hook.copy().leases
+				require.NoError(l.t, leases[len(leases)-1].err, "the lease was released")
+
+				p.pause()
+				elapse(l.t, afterPause)
+				n, err = r.RunOnce(l.t.Context())
+				require.NoError(l.t, err)
+				require.Equal(l.t, c.rest, l.sent()[len(c.first):])
+				require.Empty(l.t, l.parked())
+			})
+		})
+	}
+}
+
+// TestRunOnce_WaitsForOthersThanPaused: an outage is waited for, a pause beside it is not.
+func TestRunOnce_WaitsForOthersThanPaused(t *testing.T) {
+	t.Parallel()
+	inPauseLab(t, relay.Config{}, func(l *lab, p *pausable, r *relay.Relay, _ *recorder) {
+		p.pause("mails")
+		l.put("mails", "", "m1")
+		l.put("orders", "", "o1")
+		l.refuse("orders", outbox.FailureOutage)
+		go func() {
+			_ = wait.For(l.t.Context(), time.Minute)
+			l.allow("orders")
+		}()
+		_, err := r.RunOnce(l.t.Context())
+		require.ErrorIs(l.t, err, relay.ErrPaused)
+		require.Equal(l.t, []string{"o1"}, l.sent())
+	})
+}
+
+// TestRunOnce_PauseOfATransactionalSink: what lies before a paused record is committed.
+func TestRunOnce_PauseOfATransactionalSink(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l, sink := newLab(t), newFakeTransactions()
+		p := &pausable{Source: l.source()}
+		p.pause("mails")
+		l.put("orders", "", "1")
+		l.put("mails", "", "2")
+		r, err := relay.New(p, sink, relay.Config{AdoptPosition: true})
+		require.NoError(t, err)
+		n, err := r.RunOnce(t.Context())
+		require.ErrorIs(t, err, relay.ErrPaused)
+		require.Equal(t, 1, n)
+		p.pause()
+		n, err = r.RunOnce(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 1, n)
+		committed, _ := sink.state()
+		require.Equal(t, []string{"1", "2"}, committed)
 	})
 }

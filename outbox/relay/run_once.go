@@ -16,10 +16,10 @@ import (
 //
 // It returns ErrLeaseHeld at once if other relays lead all slots, and any error
 // of the source. Failures of the sink are tried again with backoff until ctx ends;
-// then RunOnce returns the error of ctx. A pause (ErrPaused) is such a failure: bound ctx
-// if an operator may pause the group. It does not wait for records that
-// Config.Policies park or set aside for good, nor for records that an earlier relay has
-// set aside until a time that has not come. In every case the position is stored behind
+// then RunOnce returns the error of ctx. It does not wait for the end of a pause, which
+// only an operator knows: once nothing else is left, it returns an error that wraps
+// ErrPaused. Nor does it wait for records that Config.Policies park or set aside for good,
+// or that an earlier relay has set aside until a time that has not come. In every case the position is stored behind
 // the records before the first one that was neither acknowledged nor set aside.
 func (r *Relay) RunOnce(ctx context.Context) (int, error) {
 	if !r.running.CompareAndSwap(false, true) {
