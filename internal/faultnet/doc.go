@@ -1,4 +1,4 @@
 // Package faultnet dials connections that break, for tests: all at once ([Lines]), at
-// a COMMIT ([Commits]), or now and then ([Frail]). Its dialers fit pgx, go-redis and
-// franz-go.
+// a COMMIT ([Commits]), or now and then ([Frail]); or that fall silent ([Valve]). Its
+// dialers fit pgx, go-redis, franz-go, net/http and amqp091-go.
 package faultnet
