@@ -1,0 +1,126 @@
+package relay_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/sinktest"
+)
+
+var (
+	errTooMuch = errors.New("too much")
+	errNoPlace = errors.New("no such topic")
+	errNo      = errors.New("no")
+)
+
+const mostBytes = 1 << 20
+
+// effects are what the function of a FuncSink has brought about. It answers late while it is
+// muted, and until its context ends.
+type effects struct {
+	mu      sync.Mutex
+	log     map[string][]outbox.Message
+	refused map[string]bool
+	missing bool
+	quiet   chan struct{}
+}
+
+var (
+	_ sinktest.Refuser = (*effects)(nil)
+	_ sinktest.Muter   = (*effects)(nil)
+	_ sinktest.Misser  = (*effects)(nil)
+	_ sinktest.Limiter = (*effects)(nil)
+)
+
+func (e *effects) Sink() (driver.Sink, error) { return relay.Func(e.take, relay.FuncConfig{}) }
+func (*effects) Topics() [2]string            { return [2]string{"a", "b"} }
+func (*effects) Missing() string              { return "missing" }
+func (*effects) TooLarge() int                { return mostBytes + 1 }
+
+func (e *effects) take(ctx context.Context, r outbox.Record) error {
+	quiet, err := e.note(r)
+	if quiet == nil {
+		return err
+	}
+	select {
+	case <-quiet:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (e *effects) note(r outbox.Record) (quiet <-chan struct{}, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case r.Topic == e.Missing() && e.missing:
+		return nil, outbox.Failed(outbox.FailureOutage, errors.Join(outbox.ErrTopicUnavailable, errNoPlace)).Err
+	case len(r.Payload) > mostBytes:
+		return nil, outbox.Failed(outbox.FailurePermanent, errTooMuch).Err
+	case e.refused[r.ID]:
+		return nil, errNo
+	}
+	m := r.Message
+	m.Payload = slices.Clone(r.Payload)
+	m.Headers = maps.Clone(r.Headers)
+	e.log[r.Topic] = append(e.log[r.Topic], m)
+	return e.quiet, nil
+}
+
+func (e *effects) Arrived(_ context.Context, topic string) ([]outbox.Message, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.log[topic]), nil
+}
+
+func (e *effects) Provide(context.Context) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.missing = false
+	return nil
+}
+
+func (e *effects) Refuse(_ context.Context, _, id string) (func(context.Context) error, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.refused[id] = true
+	return func(context.Context) error {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		delete(e.refused, id)
+		return nil
+	}, nil
+}
+
+func (e *effects) Mute(context.Context) (func(context.Context) error, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	quiet := make(chan struct{})
+	e.quiet = quiet
+	return func(context.Context) error {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		close(quiet)
+		if e.quiet == quiet {
+			e.quiet = nil
+		}
+		return nil
+	}, nil
+}
+
+// TestFunc_Conformance: a function is called in the way that sinks deliver. It has no
+// connection, on which a record could be on its way.
+func TestFunc_Conformance(t *testing.T) {
+	t.Parallel()
+	sinktest.Run(t, sinktest.Features{NoStall: true, NoClose: true}, func(*testing.T) sinktest.Subject {
+		return &effects{log: make(map[string][]outbox.Message), refused: make(map[string]bool), missing: true}
+	})
+}

@@ -1,0 +1,104 @@
+package sinktest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+)
+
+func orderChecks() []Check {
+	return []Check{
+		{Name: "O5_KeysStayInOrder", run: keysStayInOrder},
+		{Name: "O5_OneKeyStaysInOrder", run: oneKeyStaysInOrder},
+		{Name: "O5_TopicsAreApart", run: topicsAreApart},
+		{Name: "O5_SendsSideBySide", run: sendsSideBySide},
+		{Name: "O2_RecordsWithoutKeyArrive", run: recordsWithoutKey},
+	}
+}
+
+// pages delivers n records over so many keys, page by page, and looks for each once.
+func (tr *trial) pages(ctx context.Context, n, keys, page int) error {
+	s, err := tr.sink()
+	if err != nil {
+		return err
+	}
+	for p := range slices.Chunk(tr.records(tr.Topics()[0], n, keys), page) {
+		if err := tr.deliver(ctx, s, p); err != nil {
+			return err
+		}
+	}
+	return tr.once(ctx, n)
+}
+
+// once returns an error unless n records have arrived, each once.
+func (tr *trial) once(ctx context.Context, n int) error {
+	all, err := tr.arrived(ctx)
+	if err != nil {
+		return err
+	}
+	if len(all) != n {
+		return fmt.Errorf("%d records have arrived, want %d: each once if nothing fails", len(all), n)
+	}
+	return nil
+}
+
+func keysStayInOrder(ctx context.Context, tr *trial) error { return tr.pages(ctx, 1500, 37, 500) }
+
+func oneKeyStaysInOrder(ctx context.Context, tr *trial) error { return tr.pages(ctx, 60, 1, 20) }
+
+func topicsAreApart(ctx context.Context, tr *trial) error {
+	s, err := tr.sink()
+	if err != nil {
+		return err
+	}
+	page := tr.records(tr.Topics()[0], 200, 5)
+	for i := range page {
+		if i%3 == 0 {
+			page[i].Topic = tr.Topics()[1]
+		}
+	}
+	return tr.deliver(ctx, s, page)
+}
+
+func sendsSideBySide(ctx context.Context, tr *trial) error {
+	const callers, pages, size = 4, 10, 20
+	s, err := tr.sink()
+	if err != nil {
+		return err
+	}
+	var errs [callers]error
+	var all sync.WaitGroup
+	for c := range callers {
+		all.Go(func() {
+			for range pages {
+				page := tr.records(tr.Topics()[0], size, 3)
+				for i := range page {
+					page[i].Key = strconv.Itoa(c) + page[i].Key
+				}
+				errs[c] = errors.Join(errs[c], tr.deliver(ctx, s, page))
+			}
+		})
+	}
+	all.Wait()
+	return errors.Join(errors.Join(errs[:]...), tr.once(ctx, callers*pages*size))
+}
+
+func recordsWithoutKey(ctx context.Context, tr *trial) error {
+	s, err := tr.sink()
+	if err != nil {
+		return err
+	}
+	page := tr.records(tr.Topics()[0], 200, 5)
+	for i := range page {
+		if i%2 == 0 {
+			page[i].Key = ""
+		}
+	}
+	if err := tr.deliver(ctx, s, page); err != nil {
+		return err
+	}
+	return tr.once(ctx, len(page))
+}

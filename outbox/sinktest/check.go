@@ -1,0 +1,106 @@
+package sinktest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+)
+
+const (
+	// checkTimeout bounds one check, so that a sink that hangs fails.
+	checkTimeout = 3 * time.Minute
+	// patience bounds what a sink does if nothing is wrong.
+	patience = 30 * time.Second
+	// short is the time that a Send is given that cannot succeed.
+	short = 500 * time.Millisecond
+	// grace is how long after the end of its context a Send may return.
+	grace = 10 * time.Second
+)
+
+// ErrLacks is wrapped by the error of a check if a Subject lacks what its Features do not rule out.
+var ErrLacks = errors.New("leat: the subject cannot do what its Features do not rule out")
+
+// Check is one case of the suite.
+type Check struct {
+	// Name starts with the rule that the check is about.
+	Name string
+
+	run  func(ctx context.Context, tr *trial) error
+	skip func(f Features) bool // nil: never
+}
+
+// Run runs the check on s, which no other check may have used, and returns what is wrong
+// with it. It is bounded by ctx and by three minutes.
+func (c Check) Run(ctx context.Context, f Features, s Subject) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	tr := newTrial(f, s)
+	defer func() {
+		if err = errors.Join(err, tr.end()); err != nil {
+			err = fmt.Errorf("%s: %w", c.Name, err)
+		}
+	}()
+	if err := c.run(ctx, tr); err != nil {
+		return err
+	}
+	return tr.look(ctx)
+}
+
+// Run runs every check that f does not rule out, in parallel, each on a new subject, and
+// logs the table of Claims. It does not kill: see RunKill.
+func Run(t *testing.T, f Features, newSubject func(t *testing.T) Subject) {
+	t.Helper()
+	t.Run("Features", func(t *testing.T) {
+		t.Parallel()
+		table, err := Claims(t.Context(), f, func() Subject { return newSubject(t) })
+		t.Log("\n" + table)
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+	for _, c := range Checks(f) {
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			if err := c.Run(t.Context(), f, newSubject(t)); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// RunKill runs the checks that kill the destination, in parallel, each on a new subject.
+func RunKill(t *testing.T, f Features, newSubject func(t *testing.T) Killer) {
+	t.Helper()
+	for _, c := range KillChecks() {
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			if err := c.Run(t.Context(), f, newSubject(t)); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// Checks returns the checks that Run runs.
+func Checks(f Features) []Check {
+	return slices.DeleteFunc(allChecks(), func(c Check) bool { return c.skip != nil && c.skip(f) })
+}
+
+func allChecks() []Check {
+	return slices.Concat(
+		contentChecks(), orderChecks(), refusalChecks(), muteChecks(), stallChecks(), topicChecks(), endChecks(),
+	)
+}
+
+// Find returns the check that is called name.
+func Find(name string) (Check, bool) {
+	for _, c := range append(allChecks(), KillChecks()...) {
+		if c.Name == name {
+			return c, true
+		}
+	}
+	return Check{}, false
+}

@@ -1,0 +1,114 @@
+package sinktest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+var (
+	errLost     = errors.New("leat: a record that was acknowledged has not arrived")
+	errInverted = errors.New("leat: records of a key have arrived in another order than they were sent")
+	errInvented = errors.New("leat: what has arrived was never sent")
+	errAltered  = errors.New("leat: a record has not arrived as it was sent")
+)
+
+// look compares what has arrived with what was offered: all that was acknowledged is there,
+// unchanged, and first copies are in the order of their keys without a gap.
+func (tr *trial) look(ctx context.Context) error {
+	arrived, err := tr.arrived(ctx)
+	if err != nil {
+		return err
+	}
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	seen := make(map[string]bool)
+	for i := range arrived {
+		got := &arrived[i]
+		o, ok := tr.byID[got.ID]
+		if !ok {
+			return fmt.Errorf("%w: id %.80q, payload %.80q", errInvented, got.ID, got.Payload)
+		}
+		if err := same(&o.record.Message, got, tr.features); err != nil {
+			return fmt.Errorf("%w: %q: %w", errAltered, got.ID, err)
+		}
+		if other := missing(o, seen); other != "" {
+			return fmt.Errorf("%w: %q and %s", errInverted, got.ID, other)
+		}
+		seen[got.ID] = true
+	}
+	for _, o := range tr.offered {
+		if o.acked && !seen[o.record.ID] {
+			return fmt.Errorf("%w: %q of key %.80q, of %d records %d have arrived",
+				errLost, o.record.ID, o.record.Key, len(tr.offered), len(seen))
+		}
+	}
+	return nil
+}
+
+// missing returns the record that should have arrived before o, or "": the one before it in
+// its key; and of a record that was skipped, none may come behind a later one.
+func missing(o *offer, seen map[string]bool) string {
+	if o.record.Key == "" || seen[o.record.ID] {
+		return ""
+	}
+	before := o.before
+	for before != nil && before.skipped {
+		before = before.before
+	}
+	if before != nil && !seen[before.record.ID] {
+		return before.record.ID
+	}
+	if !o.skipped {
+		return ""
+	}
+	for later := o.behind; later != nil; later = later.behind {
+		if seen[later.record.ID] {
+			return later.record.ID + ", which was sent after it had failed"
+		}
+	}
+	return ""
+}
+
+// arrived returns what has arrived, topic by topic.
+func (tr *trial) arrived(ctx context.Context) ([]outbox.Message, error) {
+	topics := tr.Topics()
+	names := topics[:]
+	if m, ok := tr.Subject.(Misser); ok && !tr.features.NoMissing && tr.has(m.Missing()) {
+		names = append(names, m.Missing())
+	}
+	var all []outbox.Message
+	for _, topic := range names {
+		got, err := tr.Arrived(ctx, topic)
+		if err != nil {
+			return nil, fmt.Errorf("look what has arrived for %q: %w", topic, err)
+		}
+		all = append(all, got...)
+	}
+	return all, nil
+}
+
+// has reports whether a record of topic was acknowledged.
+func (tr *trial) has(topic string) bool {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	for _, o := range tr.offered {
+		if o.acked && o.record.Topic == topic {
+			return true
+		}
+	}
+	return false
+}
+
+// hasArrived reports whether a record with this id has arrived.
+func (tr *trial) hasArrived(ctx context.Context, id string) (bool, error) {
+	all, err := tr.arrived(ctx)
+	for i := range all {
+		if all[i].ID == id {
+			return true, err
+		}
+	}
+	return false, err
+}
