@@ -25,6 +25,8 @@ type Needs struct {
 	// Redis asks for Redis or, outside CI, its in-process substitute. Defaults to
 	// false.
 	Redis bool
+	// Rabbit asks for RabbitMQ. Defaults to false.
+	Rabbit bool
 }
 
 // kinds lists what is asked for.
@@ -38,6 +40,9 @@ func (n Needs) kinds() []Kind {
 	}
 	if n.Redis {
 		kinds = append(kinds, KindRedis)
+	}
+	if n.Rabbit {
+		kinds = append(kinds, KindRabbit)
 	}
 
 	return kinds
@@ -58,6 +63,8 @@ type Env struct {
 	RedisAddr string
 	// RedisReal is false when Redis is the in-process miniredis.
 	RedisReal bool
+	// RabbitURL is the address of the RabbitMQ server.
+	RabbitURL string
 
 	mu          sync.Mutex
 	slots       map[Kind]*slot
@@ -109,6 +116,8 @@ func (e *Env) publish() {
 			e.KafkaBrokers, e.KafkaReal = s.brokers(), s.Real
 		case KindRedis:
 			e.RedisAddr, e.RedisReal = s.Address, s.Real
+		case KindRabbit:
+			e.RabbitURL = s.Address
 		}
 	}
 }
@@ -155,7 +164,7 @@ func (e *Env) Services() []Service {
 	defer e.mu.Unlock()
 
 	var found []Service
-	for _, kind := range []Kind{KindPostgres, KindKafka, KindRedis} {
+	for _, kind := range []Kind{KindPostgres, KindKafka, KindRedis, KindRabbit} {
 		if s, ok := e.slots[kind]; ok && s.err == nil && s.service.Address != "" {
 			found = append(found, s.service)
 		}
@@ -208,6 +217,8 @@ func resolve(ctx context.Context, kind Kind) (Service, error) {
 		return resolveKafka(ctx)
 	case KindRedis:
 		return resolveRedis(ctx)
+	case KindRabbit:
+		return resolveRabbit(ctx)
 	default:
 		return Service{}, fmt.Errorf("%w: %q is not a service", ErrUnavailable, kind)
 	}

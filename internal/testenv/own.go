@@ -7,11 +7,11 @@ import (
 )
 
 // Own is a real server of a program's own, to be stopped, killed and started again.
-// Tests have [PrivatePostgres], [PrivateKafka] and [PrivateRedis], which are made of
-// it. The caller must Close it, and must have called [Supervise] first thing in main.
+// Tests have [PrivatePostgres], [PrivateKafka], [PrivateRedis] and [PrivateRabbit], which are
+// made of it. The caller must Close it, and must have called [Supervise] first thing in main.
 // Its methods must not be called concurrently.
 type Own struct {
-	// Address is the server's: a URL for PostgreSQL, host:port for the others. It
+	// Address is the server's: a URL for PostgreSQL and RabbitMQ, host:port for the others. It
 	// stays the same across restarts.
 	Address string
 	// HostPort is where it listens.
@@ -78,3 +78,13 @@ func (o *Own) Start(ctx context.Context) error { return o.server.start(ctx) }
 
 // Close stops the server for good and waits until it is gone.
 func (o *Own) Close() error { return o.server.close(context.Background()) }
+
+// OwnRabbit starts RabbitMQ with further lines of rabbitmq.conf.
+func OwnRabbit(ctx context.Context, conf string) (*Own, error) {
+	service, s, err := startRabbit(ctx, conf)
+	if err != nil {
+		return nil, err
+	}
+
+	return newOwn(service, s), nil
+}

@@ -19,6 +19,8 @@ type plan struct {
 	Argv []string
 	// Env is added to the environment.
 	Env []string
+	// Finish are commands that run after the server's end. Their failures count for nothing.
+	Finish [][]string
 	// Stop are the signals that end the server, in the order of growing rudeness.
 	// SIGKILL follows by itself.
 	Stop []stopStep

@@ -14,7 +14,7 @@ import (
 )
 
 // readyTimeout bounds the time from a server's start to its first answer.
-const readyTimeout = 90 * time.Second
+const readyTimeout = 3 * time.Minute
 
 // serverKind says how servers of a kind are run.
 type serverKind interface {

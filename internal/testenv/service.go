@@ -14,14 +14,15 @@ const (
 	KindPostgres Kind = "postgres"
 	KindKafka    Kind = "kafka"
 	KindRedis    Kind = "redis"
+	KindRabbit   Kind = "rabbitmq"
 )
 
 // Service is one server that a run uses.
 type Service struct {
 	// Kind says which of the services this is.
 	Kind Kind
-	// Address is a URL for Postgres, a comma-separated broker list for Kafka and
-	// host:port for Redis.
+	// Address is a URL for Postgres and RabbitMQ, a comma-separated broker list for Kafka
+	// and host:port for Redis.
 	Address string
 	// Version is the version that the server reports.
 	Version string
@@ -53,6 +54,8 @@ func (s Service) Assignment() string {
 		return EnvPostgres + "=" + address
 	case KindKafka:
 		return EnvKafka + "=" + address
+	case KindRabbit:
+		return EnvRabbit + "=" + address
 	default:
 		return EnvRedis + "=" + address
 	}

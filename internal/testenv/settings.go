@@ -18,6 +18,9 @@ const (
 	EnvKafka = "LEAT_KAFKA_BROKERS"
 	// EnvRedis is host:port of a Redis server, or "fake" for miniredis.
 	EnvRedis = "LEAT_REDIS_ADDR"
+	// EnvRabbit is the URL of a RabbitMQ server with its management, whose port is in the
+	// parameter management unless it is 15672: amqp://guest:guest@127.0.0.1:5672/.
+	EnvRabbit = "LEAT_RABBITMQ_URL"
 	// EnvPostgresVersion forces a major version of PostgreSQL, 14 to 18.
 	EnvPostgresVersion = "LEAT_PG_VERSION"
 	// EnvPostgresBin is a directory that holds postgres and initdb.

@@ -60,6 +60,9 @@ func superviseOne(in io.Reader, out io.Writer) error {
 	s.reply(event{Name: eventPrepared})
 	s.obey(requests)
 	s.stop()
+	for _, argv := range s.plan.Finish {
+		_ = s.command(argv).Run()
+	}
 
 	return nil
 }

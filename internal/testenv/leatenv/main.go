@@ -1,6 +1,6 @@
 // Command leatenv starts the servers that leat's tests and examples run on.
 //
-//	leatenv run [-services postgres,kafka,redis] [-memory] -- command …
+//	leatenv run [-services LIST] [-memory] -- command …
 //	leatenv up | down | status
 //	leatenv kafka
 //
@@ -31,14 +31,14 @@ func main() {
 }
 
 // errUsage is returned when the command line makes no sense.
-var errUsage = errors.New("usage: leatenv run [-services postgres,kafka,redis] [-memory] -- command … | up | down | status | kafka")
+var errUsage = errors.New("usage: leatenv run [-services LIST] [-memory] -- command … | up | down | status | kafka")
 
 func dispatch(args []string) error {
 	if len(args) == 0 {
 		return errUsage
 	}
 	flags := flag.NewFlagSet("leatenv "+args[0], flag.ContinueOnError)
-	services := flags.String("services", "postgres,kafka,redis", "the services that are needed")
+	services := flags.String("services", "postgres,kafka,redis", "the services that are needed, of postgres, kafka, redis and rabbitmq")
 	memory := new(bool)
 	if args[0] == "run" {
 		flags.BoolVar(memory, "memory", false, "keep what servers hold in memory, if there is plenty of it")
@@ -84,8 +84,10 @@ func parseNeeds(services string) (testenv.Needs, error) {
 			needs.Kafka = true
 		case testenv.KindRedis:
 			needs.Redis = true
+		case testenv.KindRabbit:
+			needs.Rabbit = true
 		default:
-			return needs, fmt.Errorf("-services: %q is not postgres, kafka or redis", name)
+			return needs, fmt.Errorf("-services: %q is not postgres, kafka, redis or rabbitmq", name)
 		}
 	}
 

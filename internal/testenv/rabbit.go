@@ -1,0 +1,138 @@
+package testenv
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"syscall"
+	"testing"
+)
+
+// RabbitEnv is a test's own part of a RabbitMQ server: a virtual host, deleted with all that is
+// in it when the test ends.
+type RabbitEnv struct {
+	// URL is the address of the virtual host.
+	URL string
+	// VHost is its name.
+	VHost string
+	// Version is the broker's version.
+	Version string
+
+	api rabbitAPI
+}
+
+// Rabbit returns a virtual host on the shared broker. Without one the test is skipped, in CI it
+// fails.
+func Rabbit(tb testing.TB) *RabbitEnv {
+	tb.Helper()
+	service, err := shared.service(context.Background(), KindRabbit)
+	Available(tb, err)
+	shared.slot(KindRabbit).announce.Do(func() { tb.Log("this run uses ", service.line()) })
+
+	return rabbitVHost(tb, service.Address, service.Version)
+}
+
+// rabbitVHost makes a virtual host on the broker at address.
+func rabbitVHost(tb testing.TB, address, version string) *RabbitEnv {
+	tb.Helper()
+	api, u, err := rabbitAPIOf(address)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	name := "leat-test-" + uniqueName()
+	path := "/vhosts/" + url.PathEscape(name)
+	if err := api.do(context.Background(), http.MethodPut, path, ""); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), cleanupTimeout)
+		defer cancel()
+		if err := api.do(ctx, http.MethodDelete, path, ""); err != nil {
+			tb.Errorf("delete the test's virtual host: %v", err)
+		}
+	})
+	u.Path, u.RawQuery = "/"+name, ""
+
+	return &RabbitEnv{URL: u.String(), VHost: name, Version: version, api: api}
+}
+
+// RabbitServer is a broker of a test's own, to be killed, restarted and starved. It is gone when
+// the test ends. Its methods fail the test when they fail, so they are called from the test's
+// goroutine.
+type RabbitServer struct {
+	private
+
+	// URL is the address of its default virtual host. It stays the same across restarts.
+	URL string
+	// Version is the broker's version.
+	Version string
+}
+
+// PrivateRabbit starts a broker of the test's own, with further lines of rabbitmq.conf such as
+// "max_message_size = 1000". It takes some ten seconds. Without RabbitMQ the test is skipped, in
+// CI it fails.
+func PrivateRabbit(tb testing.TB, conf string) *RabbitServer {
+	tb.Helper()
+	s := startPrivate(tb, "RabbitMQ", func(ctx context.Context) (*Own, error) { return OwnRabbit(ctx, conf) })
+	_, u, err := rabbitAPIOf(s.own.Address)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	u.RawQuery = ""
+
+	return &RabbitServer{private: s, URL: u.String(), Version: s.own.Version}
+}
+
+// Kill ends the broker with SIGKILL and waits until it has gone.
+func (s *RabbitServer) Kill() {
+	s.tb.Helper()
+	s.end(syscall.SIGKILL)
+}
+
+// Starve makes the broker believe that its memory is full, so that it blocks who publishes, and
+// Feed ends it.
+func (s *RabbitServer) Starve() { s.watermark("0.0000001") }
+
+// Feed ends what Starve has begun.
+func (s *RabbitServer) Feed() { s.watermark("0.4") }
+
+func (s *RabbitServer) watermark(fraction string) {
+	s.tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	kind, ok := s.own.server.kind.(rabbitServer)
+	if !ok {
+		s.tb.Fatal(errors.New("testenv: the server is no RabbitMQ"))
+	}
+	if err := kind.control(ctx, s.own.server.dir, "set_vm_memory_high_watermark", fraction); err != nil {
+		s.tb.Fatal(err)
+	}
+}
+
+// User returns the address of the virtual host for a user of the test's own, whose permissions are
+// a JSON object such as {"configure":"","write":".*","read":""}.
+func (e *RabbitEnv) User(tb testing.TB, permissions string) (address string) {
+	tb.Helper()
+	api, name, ctx := e.api, e.VHost, context.Background()
+	err := errors.Join(
+		api.do(ctx, http.MethodPut, "/users/"+name, `{"password":"secret","tags":""}`),
+		api.do(ctx, http.MethodPut, "/permissions/"+e.VHost+"/"+name, permissions))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), cleanupTimeout)
+		defer cancel()
+		if err := api.do(ctx, http.MethodDelete, "/users/"+name, ""); err != nil {
+			tb.Errorf("delete the test's user: %v", err)
+		}
+	})
+	u, err := url.Parse(e.URL)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	u.User = url.UserPassword(name, "secret")
+
+	return u.String()
+}

@@ -1,0 +1,173 @@
+package testenv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// rabbitServer runs RabbitMQ from the scripts on this machine, as a node of its own: its name,
+// its directory and its Erlang port mapper are no other's.
+type rabbitServer struct {
+	scripts string // the directory of rabbitmq-server and rabbitmqctl
+	conf    string // lines that override ours
+
+	management int
+	mapper     int
+	dist       int
+}
+
+// The files in the server's directory.
+const (
+	rabbitConf    = "rabbitmq.conf"
+	rabbitPlugins = "enabled_plugins"
+)
+
+// newRabbitServer chooses the ports that a node has beside the one for AMQP.
+func newRabbitServer(scripts, conf string) (s rabbitServer, err error) {
+	s = rabbitServer{scripts: scripts, conf: conf}
+	for _, port := range []*int{&s.management, &s.mapper, &s.dist} {
+		if *port, err = freePort(); err != nil {
+			return s, err
+		}
+	}
+
+	return s, nil
+}
+
+func (s rabbitServer) plan(dir string, port int) (plan, error) {
+	conf := fmt.Sprintf(`listeners.tcp.1 = 127.0.0.1:%d
+management.tcp.ip = 127.0.0.1
+management.tcp.port = %d
+management.disable_stats = true
+log.console = true
+log.console.level = warning
+log.file = false
+disk_free_limit.absolute = 50MB
+vm_memory_high_watermark.absolute = 1GB
+%s
+`, port, s.management, s.conf)
+
+	return plan{
+		Files: map[string]string{rabbitConf: conf, rabbitPlugins: "[rabbitmq_management].\n"},
+		Argv:  []string{filepath.Join(s.scripts, "rabbitmq-server")},
+		Env:   s.env(dir),
+		// The virtual machine is the leader of its process group: it ends in order at SIGTERM.
+		Stop:   []stopStep{{Signal: int(syscall.SIGTERM), Wait: 15 * time.Second}},
+		Finish: [][]string{{"epmd", "-port", strconv.Itoa(s.mapper), "-kill"}},
+	}, nil
+}
+
+// env is the environment of the node and of rabbitmqctl.
+func (s rabbitServer) env(dir string) []string {
+	in := func(name string) string { return filepath.Join(dir, name) }
+
+	return []string{
+		"HOME=" + dir, // where the cookie is
+		"RABBITMQ_NODENAME=" + nodeOf(dir),
+		"RABBITMQ_CONF_ENV_FILE=" + in("none"),
+		"RABBITMQ_CONFIG_FILE=" + in(rabbitConf),
+		"RABBITMQ_ENABLED_PLUGINS_FILE=" + in(rabbitPlugins),
+		"RABBITMQ_MNESIA_BASE=" + in("mnesia"),
+		"RABBITMQ_LOG_BASE=" + in("log"),
+		"RABBITMQ_GENERATED_CONFIG_DIR=" + in("config"),
+		"RABBITMQ_PID_FILE=" + in("pid"),
+		"RABBITMQ_DIST_PORT=" + strconv.Itoa(s.dist),
+		"ERL_EPMD_PORT=" + strconv.Itoa(s.mapper),
+		"ERL_EPMD_ADDRESS=127.0.0.1",
+		// Its threads do not spin while they wait for work: tests share the machine.
+		"RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS=+sbwt none +sbwtdcpu none +sbwtdio none",
+		// The script then becomes the virtual machine and is none that stays beside it.
+		"detached=1",
+	}
+}
+
+// nodeOf is the name of the node in a directory.
+func nodeOf(dir string) string { return filepath.Base(dir) + "@localhost" }
+
+func (s rabbitServer) probe(ctx context.Context, dir string, port int) (string, error) {
+	version, cluster, err := inspectRabbit(ctx, localAddress(port))
+	if err != nil {
+		return "", err
+	}
+	if !strings.HasPrefix(cluster, filepath.Base(dir)+"@") {
+		return "", errNotOurs
+	}
+	api := rabbitAPI{base: "http://" + localAddress(s.management), user: url.UserPassword("guest", "guest")}
+
+	return version, api.do(ctx, http.MethodGet, "/vhosts/%2F", "")
+}
+
+// control runs rabbitmqctl on the node in dir.
+func (s rabbitServer) control(ctx context.Context, dir string, args ...string) error {
+	args = append([]string{"-n", nodeOf(dir)}, args...)
+	cmd := exec.CommandContext(ctx, filepath.Join(s.scripts, "rabbitmqctl"), args...)
+	cmd.Dir = dir
+	cmd.Env = append(cmd.Environ(), s.env(dir)...)
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("testenv: rabbitmqctl %v: %w\n%s", args, err, output)
+	}
+
+	return nil
+}
+
+// startRabbit runs a node with further lines of rabbitmq.conf, installing it first if that is
+// possible.
+func startRabbit(ctx context.Context, conf string) (Service, *server, error) {
+	scripts, origin, err := findRabbit(ctx)
+	if err != nil {
+		return Service{}, nil, err
+	}
+	kind, err := newRabbitServer(scripts, conf)
+	if err != nil {
+		return Service{}, nil, err
+	}
+	s, err := serve(ctx, "rabbit", kind)
+	if err != nil {
+		return Service{}, nil, err
+	}
+
+	return Service{
+		Kind:    KindRabbit,
+		Address: fmt.Sprintf("amqp://guest:guest@%s/?management=%d", s.address(), kind.management),
+		Version: s.version,
+		Origin:  "started from " + origin,
+		Real:    true,
+		stop:    s.close,
+	}, s, nil
+}
+
+func findRabbit(ctx context.Context) (scripts, origin string, err error) {
+	if scripts, err := localRabbit(); err == nil || !mayInstall() {
+		return scripts, scripts, err
+	}
+	if err := install(ctx, "rabbitmq-server"); err != nil {
+		return "", "", err
+	}
+	scripts, err = localRabbit()
+
+	return scripts, scripts + ", installed by this run", err
+}
+
+// localRabbit looks for the scripts themselves: what is in the PATH on Debian switches to the
+// account of the system's own node.
+func localRabbit() (string, error) {
+	var errs []error
+	for _, name := range []string{"/usr/lib/rabbitmq/bin/rabbitmq-server", "rabbitmq-server"} {
+		path, err := exec.LookPath(name)
+		if err == nil {
+			return filepath.Dir(path), nil
+		}
+		errs = append(errs, err)
+	}
+
+	return "", fmt.Errorf("%w: %w", ErrUnavailable, errors.Join(errs...))
+}
