@@ -1,0 +1,120 @@
+package amqpsink
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"net"
+	"slices"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/leat-go/leat/internal/logger"
+	"github.com/leat-go/leat/outbox"
+)
+
+const (
+	// DefaultMaxMessageBytes is the largest body that RabbitMQ 4 takes unless it is
+	// configured otherwise. Earlier ones take 128 MiB.
+	DefaultMaxMessageBytes = 16 << 20
+
+	maxMessageBytes    = 512 << 20 // of every RabbitMQ
+	defaultUnconfirmed = 1000
+	maxUnconfirmed     = 10_000
+	maxShort           = 255 // bytes of a routing key, and of a header's name
+)
+
+// Config tunes a Sink. The zero value sends each record to the exchange called like its topic.
+type Config struct {
+	// Exchange takes the records of all topics. Defaults to the exchange that is called
+	// like the record's topic.
+	Exchange string
+
+	// Queues sends each record to the queue called like its topic, through the default
+	// exchange. It excludes Exchange and RoutingKey. Defaults to false.
+	Queues bool
+
+	// RoutingKey returns the routing key of a record, at most 255 bytes. It is called from one
+	// goroutine at a time, and must not change the record or keep it. Defaults to the topic.
+	RoutingKey func(r *outbox.Record) string
+
+	// UnroutableIsPermanent makes a record that no queue takes fail for good, so that it is
+	// parked. Defaults to false: it is an outage of its topic until a queue is bound, for
+	// consumers are often deployed after producers.
+	UnroutableIsPermanent bool
+
+	// ContentType is that of messages without a header content-type, at most 255 bytes.
+	// Defaults to none.
+	ContentType string
+
+	// MaxMessageBytes bounds the body of a message, 1 to 536,870,912: a larger one is
+	// refused for good. It should be the max_message_size of the brokers; a smaller one
+	// is learned from their answer. Defaults to DefaultMaxMessageBytes.
+	MaxMessageBytes int
+
+	// MaxUnconfirmed is the number of records that are under way at a time, 1 to 10,000, each
+	// of another key. Defaults to 1,000.
+	MaxUnconfirmed int
+
+	// TLS is for URLs that begin with amqps. It is cloned. Defaults to the system's
+	// certificates and the name in the URL.
+	TLS *tls.Config
+
+	// Dial makes the connections to host:port. Defaults to a net.Dialer.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+
+	// ConnectionName is shown in RabbitMQ's management. Defaults to "leat".
+	ConnectionName string
+
+	// Logger receives what an operator should know. Defaults to slog.Default() as of New,
+	// warnings and errors only; slog.New(slog.DiscardHandler) silences it.
+	Logger *slog.Logger
+}
+
+func (c Config) withDefaults() Config {
+	if c.RoutingKey == nil {
+		c.RoutingKey = func(r *outbox.Record) string { return r.Topic }
+	}
+	if c.Dial == nil {
+		c.Dial = new(net.Dialer).DialContext
+	}
+	c.MaxMessageBytes = cmp.Or(c.MaxMessageBytes, DefaultMaxMessageBytes)
+	c.MaxUnconfirmed = cmp.Or(c.MaxUnconfirmed, defaultUnconfirmed)
+	c.ConnectionName = cmp.Or(c.ConnectionName, "leat")
+	c.TLS = c.TLS.Clone()
+	c.Logger = logger.Or(c.Logger)
+	return c
+}
+
+// validate is called before withDefaults.
+func (c Config) validate() error {
+	switch {
+	case c.Queues && c.Exchange != "":
+		return outbox.ConfigError("Exchange", c.Exchange, "must be empty if Queues is set")
+	case c.Queues && c.RoutingKey != nil:
+		return outbox.ConfigError("RoutingKey", "a function", "must be nil if Queues is set: the queue's name is the routing key")
+	case len(c.Exchange) > maxShort:
+		return outbox.ConfigError("Exchange", c.Exchange[:maxShort]+"…", "must have at most 255 bytes")
+	case len(c.ContentType) > maxShort:
+		return outbox.ConfigError("ContentType", c.ContentType[:maxShort]+"…", "must have at most 255 bytes")
+	case c.MaxMessageBytes < 0 || c.MaxMessageBytes > maxMessageBytes:
+		return outbox.ConfigError("MaxMessageBytes", c.MaxMessageBytes, "must be 1 to 536870912")
+	case c.MaxUnconfirmed < 0 || c.MaxUnconfirmed > maxUnconfirmed:
+		return outbox.ConfigError("MaxUnconfirmed", c.MaxUnconfirmed, "must be 1 to 10000")
+	}
+	return nil
+}
+
+// checkURLs returns an error unless each of urls is one of AMQP. A password is not in it.
+func checkURLs(urls []string) error {
+	if len(urls) == 0 {
+		return outbox.ConfigError("urls", urls, "must name at least one broker")
+	}
+	for _, u := range urls {
+		if _, err := amqp.ParseURI(u); err != nil {
+			return outbox.ConfigError("urls", slices.Index(urls, u), "is no AMQP URL: "+err.Error())
+		}
+	}
+	return nil
+}

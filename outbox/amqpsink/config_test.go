@@ -1,0 +1,42 @@
+package amqpsink_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/amqpsink"
+)
+
+func TestNew_RefusesWhatCannotWork(t *testing.T) {
+	t.Parallel()
+	good := []string{"amqp://127.0.0.1:1/"}
+	long := strings.Repeat("x", 256)
+	key := func(*outbox.Record) string { return "" }
+	for name, test := range map[string]struct {
+		urls []string
+		cfg  amqpsink.Config
+		says string
+	}{
+		"no urls":          {nil, amqpsink.Config{}, "urls = []"},
+		"no amqp":          {[]string{good[0], "http://x:y@z"}, amqpsink.Config{}, "urls = 1"},
+		"two exchanges":    {good, amqpsink.Config{Queues: true, Exchange: "e"}, "Exchange = e"},
+		"two keys":         {good, amqpsink.Config{Queues: true, RoutingKey: key}, "RoutingKey = a function"},
+		"long exchange":    {good, amqpsink.Config{Exchange: long}, "Exchange = xxx"},
+		"long type":        {good, amqpsink.Config{ContentType: long}, "ContentType = xxx"},
+		"negative size":    {good, amqpsink.Config{MaxMessageBytes: -1}, "MaxMessageBytes = -1"},
+		"huge size":        {good, amqpsink.Config{MaxMessageBytes: 1 << 30}, "MaxMessageBytes = 1073741824"},
+		"no record":        {good, amqpsink.Config{MaxUnconfirmed: -1}, "MaxUnconfirmed = -1"},
+		"too many at once": {good, amqpsink.Config{MaxUnconfirmed: 10_001}, "MaxUnconfirmed = 10001"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, err := amqpsink.New(test.urls, test.cfg)
+			require.ErrorIs(t, err, outbox.ErrInvalidConfig)
+			require.ErrorContains(t, err, test.says)
+			require.Nil(t, s)
+		})
+	}
+}

@@ -1,0 +1,9 @@
+package amqpsink_test
+
+import (
+	"testing"
+
+	"github.com/leat-go/leat/internal/testenv"
+)
+
+func TestMain(m *testing.M) { testenv.Main(m) }

@@ -1,0 +1,182 @@
+package amqpsink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/leat-go/leat/outbox/driver"
+)
+
+// ErrClosed is returned for every record that is sent after Close, as outbox.FailureOutage.
+var ErrClosed = errors.New("leat: amqp sink is closed")
+
+// closeTimeout bounds the farewell to the broker.
+const closeTimeout = 2 * time.Second
+
+// Sink delivers records to RabbitMQ. It is safe for concurrent use; its methods wait for each
+// other.
+type Sink struct {
+	urls   []string
+	cfg    Config
+	closed atomic.Bool
+	taken  chan struct{} // held by every method; guards what follows
+
+	link    *link            // nil after a failure
+	next    int              // the URL to try
+	refused map[string]error // exchanges that the broker does not let us write to
+	limit   int              // the largest body, as far as it is known
+}
+
+var (
+	_ driver.Sink         = (*Sink)(nil)
+	_ driver.Checker      = (*Sink)(nil)
+	_ driver.TopicChecker = (*Sink)(nil)
+)
+
+// New returns a Sink on the brokers of one cluster, such as amqp://user:password@host:5672/vhost.
+// They are tried in turns. It does not connect: Check does, or the first Send. The error wraps
+// outbox.ErrInvalidConfig. The caller must Close the Sink.
+func New(urls []string, cfg Config) (*Sink, error) {
+	if err := errors.Join(checkURLs(urls), cfg.validate()); err != nil {
+		return nil, err
+	}
+	cfg = cfg.withDefaults()
+	return &Sink{
+		urls: slices.Clone(urls), cfg: cfg, taken: make(chan struct{}, 1), refused: make(map[string]error), limit: cfg.MaxMessageBytes,
+	}, nil
+}
+
+// take waits for the sink, at most until ctx has ended.
+func (s *Sink) take(ctx context.Context) error {
+	select {
+	case s.taken <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	if err := ctx.Err(); err != nil {
+		s.free()
+		return err
+	}
+	if s.closed.Load() {
+		s.free()
+		return ErrClosed
+	}
+	return nil
+}
+
+func (s *Sink) free() { <-s.taken }
+
+// Check connects to a broker and returns why that fails, if it does, or that there is no
+// Config.Exchange. It is for the start of a program and for health checks.
+func (s *Sink) Check(ctx context.Context) error {
+	if err := s.take(ctx); err != nil {
+		return err
+	}
+	defer s.free()
+	l, err := s.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.guard(ctx, l)()
+	_, err = s.missing(l, s.cfg.Exchange)
+	return err
+}
+
+// CheckTopics implements driver.TopicChecker: it returns the topics whose exchange, or queue with
+// Config.Queues, is there. It cannot ask whether something is bound to an exchange, nor
+// whether it may write to it: sending a record shows that.
+func (s *Sink) CheckTopics(ctx context.Context, topics []string) (available []string, err error) {
+	if err := s.take(ctx); err != nil {
+		return nil, err
+	}
+	defer s.free()
+	l, err := s.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer s.guard(ctx, l)()
+	for _, topic := range topics {
+		delete(s.refused, s.exchange(topic)) // only a record can show whether that has changed
+		missing, err := s.missingTopic(l, topic)
+		if s.cfg.Queues {
+			missing, err = s.missingQueue(l, topic)
+		}
+		switch {
+		case missing:
+		case err != nil:
+			return nil, err
+		default:
+			available = append(available, topic)
+		}
+	}
+	return available, nil
+}
+
+// Close waits for a Send that is under way, which its context bounds, and closes the connection.
+// It always returns nil; more calls do nothing.
+func (s *Sink) Close() error {
+	s.closed.Store(true)
+	s.taken <- struct{}{}
+	defer s.free()
+	if s.link != nil {
+		_ = s.link.conn.CloseDeadline(time.Now().Add(closeTimeout)) // it is closed in any case
+		s.drop()
+	}
+	return nil
+}
+
+// drop closes the connection, so that nothing that was written to it arrives later.
+func (s *Sink) drop() {
+	if s.link != nil {
+		s.link.cut()
+		s.link.wait()
+		s.link = nil
+	}
+}
+
+// connect makes sure of a connection.
+func (s *Sink) connect(ctx context.Context) (*link, error) {
+	if s.link != nil && !s.link.alive() {
+		s.drop()
+	}
+	if s.link != nil {
+		return s.link, nil
+	}
+	var errs []error
+	for range s.urls {
+		l, err := dial(ctx, s.urls[s.next], &s.cfg)
+		if err == nil {
+			s.link = l
+			return l, nil
+		}
+		errs = append(errs, fmt.Errorf("leat: connect to RabbitMQ: %w", err))
+		s.next = (s.next + 1) % len(s.urls)
+	}
+	return nil, errors.Join(errs...)
+}
+
+// guard cuts l if ctx ends before the result is called.
+func (s *Sink) guard(ctx context.Context, l *link) (done func()) {
+	stop := context.AfterFunc(ctx, l.cut)
+	return func() {
+		if !stop() || !l.alive() {
+			s.drop()
+		}
+	}
+}
+
+// exchange returns the exchange of topic.
+func (s *Sink) exchange(topic string) string {
+	switch {
+	case s.cfg.Queues:
+		return ""
+	case s.cfg.Exchange != "":
+		return s.cfg.Exchange
+	default:
+		return topic
+	}
+}

@@ -1,0 +1,61 @@
+package amqpsink
+
+import (
+	"errors"
+	"fmt"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+)
+
+// missingTopic reports whether the broker does not take records of topic, with the reason. An error
+// without it means that nothing is known.
+func (s *Sink) missingTopic(l *link, topic string) (missing bool, err error) {
+	exchange := s.exchange(topic)
+	if err := s.refused[exchange]; err != nil {
+		return true, err
+	}
+	if s.cfg.Queues {
+		return false, nil // the message will be returned
+	}
+	return s.missing(l, exchange)
+}
+
+// missingQueue reports whether the broker has no queue called name.
+func (s *Sink) missingQueue(l *link, name string) (missing bool, err error) {
+	return ask(l, func(probe *amqp.Channel) error {
+		// What the queue is like is not looked at if it is passive.
+		_, err := probe.QueueDeclarePassive(name, true, false, false, false, nil)
+		return err
+	})
+}
+
+// missing reports whether the broker has no exchange called name. It asks once a connection, on a
+// channel of its own, for the answer closes it. If records were published without asking, it
+// would be theirs, with all that is under way.
+func (s *Sink) missing(l *link, name string) (missing bool, err error) {
+	if _, ok := l.known[name]; ok {
+		return false, nil
+	}
+	missing, err = ask(l, func(probe *amqp.Channel) error {
+		// The kind and the rest are not looked at if it is passive.
+		return probe.ExchangeDeclarePassive(name, amqp.ExchangeTopic, true, false, false, false, nil)
+	})
+	if err == nil {
+		l.known[name] = struct{}{}
+	}
+	return missing, err
+}
+
+// ask asks for something on a channel of its own, and reports whether the broker does not have it.
+func ask(l *link, question func(probe *amqp.Channel) error) (missing bool, err error) {
+	probe, err := l.conn.Channel()
+	if err != nil {
+		return false, fmt.Errorf("leat: RabbitMQ opens no channel: %w", err)
+	}
+	err = question(probe)
+	if err == nil {
+		return false, probe.Close()
+	}
+	said, ok := errors.AsType[*amqp.Error](err)
+	return ok && said.Code == amqp.NotFound, fmt.Errorf("leat: RabbitMQ: %w", err)
+}
