@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -16,78 +15,12 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/kafkasink"
 )
 
 // short is a publish timeout that a test has to wait for.
 const short = 300 * time.Millisecond
-
-// A real broker is killed and started again: an outage within the context, then
-// everything, in order.
-func TestO8_BrokerKilledAndBack(t *testing.T) {
-	t.Parallel()
-	server := testenv.PrivateKafka(t)
-	s := newSink(t, server.Brokers, kafkasink.Config{AllowAutoTopicCreation: true, TopicTimeout: patience})
-	killedBetweenCalls(t, server, s)
-	killedWhileSending(t, server, s)
-}
-
-func killedBetweenCalls(t *testing.T, server *testenv.KafkaServer, s *kafkasink.Sink) {
-	t.Helper()
-	sent := records("between", 9000, 23, 100)
-	requireDelivered(t, s.Send(within(t, patience), sent[:3000]))
-
-	server.Kill()
-	results := s.Send(within(t, short), sent[3000:6000])
-	require.Zero(t, kinds(results)[-1])
-	require.Equal(t, outbox.FailureOutage, outbox.KindOf(results[0].Err))
-	require.ErrorIs(t, results[0].Err, context.DeadlineExceeded)
-	for ctx := within(t, patience); !strings.Contains(results[0].Err.Error(), "last connection error"); {
-		require.NoError(t, ctx.Err(), "the error says what is wrong: %v", results[0].Err)
-		results = s.Send(within(t, short), sent[3000:6000]) // a busy machine may not have come to connect
-		require.Error(t, results[0].Err)
-	}
-	require.Zero(t, kinds(results)[outbox.FailurePermanent])
-
-	server.Start()
-	require.NoError(t, deliverAll(within(t, 2*patience), s, sent[3000:], 5*time.Second))
-	log := read(t, server.Brokers, "between")
-	require.GreaterOrEqual(t, len(log), len(sent))
-	require.Empty(t, outOfOrder(t, sent, log))
-}
-
-func killedWhileSending(t *testing.T, server *testenv.KafkaServer, s *kafkasink.Sink) {
-	t.Helper()
-	sent := records("while", 60_000, 23, 200)
-	ctx := within(t, 2*patience)
-	started := make(chan struct{})
-	done := make(chan error, 1)
-	go func() {
-		done <- func() error {
-			for page := sent; len(page) > 0; page = page[2000:] {
-				if err := deliverAll(ctx, s, page[:2000], 2*time.Second); err != nil {
-					return err
-				}
-				if len(page) == 50_000 {
-					close(started)
-				}
-			}
-			return nil
-		}()
-	}()
-	select {
-	case <-started:
-		server.Kill()
-		server.Start()
-	case <-ctx.Done():
-	}
-	require.NoError(t, <-done)
-	log := read(t, server.Brokers, "while")
-	require.GreaterOrEqual(t, len(log), len(sent))
-	require.Empty(t, outOfOrder(t, sent, log))
-}
 
 // door is a dialer that can be shut: connections that it has made break, and
 // new ones are refused or hang.
@@ -163,23 +96,6 @@ func TestO13_HangingNetworkHoldsUpNothing(t *testing.T) {
 	require.Error(t, s.Check(within(t, short)))
 	require.NoError(t, s.Close())
 	require.Less(t, time.Since(began), patience/3)
-}
-
-// The broker writes a batch, and its answer comes too late. The records fail,
-// and are there twice after they were sent again: first occurrences in order.
-func TestO5_AnswerTooLate(t *testing.T) {
-	t.Parallel()
-	c := cluster(t, "t", 1)
-	late := c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: "t", Err: kerr.RequestTimedOut, Count: -1})
-	s := newSink(t, c.ListenAddrs(), kafkasink.Config{})
-	sent := records("t", 50, 5, 100)
-	results := s.Send(within(t, short), sent)
-	require.Equal(t, map[outbox.FailureKind]int{outbox.FailureOutage: 1, outbox.FailureNotSent: 49}, kinds(results))
-	late.Remove()
-	requireDelivered(t, s.Send(within(t, patience), sent))
-	log := read(t, c.ListenAddrs(), "t")
-	require.Greater(t, len(log), 50)
-	require.Empty(t, outOfOrder(t, sent, log))
 }
 
 func TestO8_BrokerErrorsAreOutages(t *testing.T) {

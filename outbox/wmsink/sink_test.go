@@ -127,19 +127,6 @@ func TestSend_GoexitIsAFailure(t *testing.T) {
 	require.NoError(t, s.Wait(t.Context()))
 }
 
-func TestSend_ContextThatHasEnded(t *testing.T) {
-	t.Parallel()
-	pub := &log{}
-	s := newSink(t, pub, wmsink.Config{})
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	results := s.Send(ctx, records(3, 3))
-	require.Equal(t, []string{"outage", "not_sent", "not_sent"}, kindsOf(results))
-	require.ErrorIs(t, results[0].Err, context.Canceled)
-	require.Empty(t, pub.ids())
-	require.Empty(t, s.Send(t.Context(), nil))
-}
-
 func TestDefaultClassify(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
