@@ -1,0 +1,124 @@
+package httpsink
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+// judge returns what an answer means.
+func (s *Sink) judge(ctx context.Context, e *endpoint, t *target, answer *http.Response, body []byte) outbox.Result {
+	status := answer.StatusCode
+	if status >= 200 && status <= 299 {
+		return outbox.Result{}
+	}
+	if status == http.StatusGone {
+		if e.leave(t) {
+			s.left(ctx, e.name, t.URL)
+		}
+		return outbox.Failed(outbox.FailurePermanent, fmt.Errorf("%w: %.200q has answered 410", ErrOff, e.name))
+	}
+	err := fmt.Errorf("endpoint %.200q answered %d %s%s", e.name, status, http.StatusText(status), detail(answer, body))
+	kind := s.cfg.Classify(status)
+	if kind != outbox.FailureOutage && kind != outbox.FailurePermanent {
+		return outbox.Failed(outbox.FailureUnknown, err)
+	}
+	if kind == outbox.FailureOutage {
+		if wait, ok := retryAfter(answer.Header.Get("Retry-After"), time.Now()); ok {
+			e.rest(min(wait, s.cfg.MaxRetryAfter))
+		}
+		if refuses(status) {
+			err = fmt.Errorf("%w: %w", outbox.ErrTopicUnavailable, err)
+		}
+	}
+	return outbox.Failed(kind, err)
+}
+
+// detail is what an error says beside the status.
+func detail(answer *http.Response, body []byte) string {
+	var text strings.Builder
+	if to := answer.Header.Get("Location"); to != "" && answer.StatusCode/100 == 3 {
+		fmt.Fprintf(&text, ", redirects are not followed: the URL must be changed to %.200q", to)
+	}
+	if after := answer.Header.Get("Retry-After"); after != "" {
+		fmt.Fprintf(&text, ", retry after %.50q", after)
+	}
+	if len(body) > 0 {
+		fmt.Fprintf(&text, ": %q", shown(body))
+	}
+	return text.String()
+}
+
+// DefaultClassify returns FailurePermanent for a status that is about the record: 4xx
+// apart from those that follow. FailureUnknown for 409 and 425, which ask for another
+// attempt at the record. FailureOutage for all else: 401, 403, 404, 405, 407 and 421 are
+// about the endpoint, whatever the record; 408 and 429 are about its load; 3xx must not be
+// followed; and of 5xx nobody knows whether the record is to blame.
+//
+// An endpoint that answers 500 for one record only, always, is thereby out for all
+// records, until it is mended or an operator drops the record. If you send to endpoints of
+// strangers, let Config.Classify return FailureUnknown for 500: the relay then sets that
+// record and its key aside, and takes the endpoint for out if several keys fail.
+func DefaultClassify(status int) outbox.FailureKind {
+	switch status {
+	case http.StatusConflict, http.StatusTooEarly:
+		return outbox.FailureUnknown
+	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusMisdirectedRequest:
+		return outbox.FailureOutage
+	}
+	if status/100 == 4 && !refuses(status) {
+		return outbox.FailurePermanent
+	}
+	return outbox.FailureOutage
+}
+
+// refuses reports whether a status says that the endpoint takes no records at all: it is
+// not there, or the sender may not call it.
+func refuses(status int) bool {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusProxyAuthRequired:
+		return true
+	default:
+		return false
+	}
+}
+
+// retryAfter reads the header Retry-After: seconds, or a date of HTTP. It is false if there
+// is none, or one that cannot be read. A time that has passed is no wait.
+func retryAfter(text string, now time.Time) (time.Duration, bool) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return 0, false
+	}
+	const most = time.Duration(1<<63 - 1)
+	seconds, digits := int64(0), true
+	for _, c := range []byte(text) {
+		if c < '0' || c > '9' {
+			digits = false
+			break
+		}
+		if seconds = seconds*10 + int64(c-'0'); seconds > int64(most/time.Second) {
+			seconds = int64(most / time.Second) // and stays there: more digits make it larger
+		}
+	}
+	if digits {
+		return time.Duration(seconds) * time.Second, true
+	}
+	at, err := http.ParseTime(text)
+	if err != nil {
+		return 0, false
+	}
+	return max(at.Sub(now), 0), true
+}
+
+// left tells that an endpoint has answered 410.
+func (s *Sink) left(ctx context.Context, name, url string) {
+	s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "endpoint has answered 410, it gets nothing more: switch it off",
+		slog.String("endpoint", name))
+	s.wentOff(ctx, GoneEvent{Endpoint: name, URL: url})
+}
