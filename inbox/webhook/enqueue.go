@@ -1,0 +1,47 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+// Enqueue returns a HandleFunc that puts each event into ob, in the transaction of the
+// inbox, which must be one of ob's database. Give Config.AfterCommit ob.Wake.
+//
+// Convert makes a message of an event. A nil one takes outbox.FromWatermill, for topic. The
+// message gets an id of its own, unless convert gives it one that is not the event's: ids
+// of two senders may be the same. MetadataID tells where it came from.
+//
+// Topic must not be empty if convert is nil. Errors wrap outbox.ErrInvalidConfig.
+func Enqueue(
+	ob outbox.Enqueuer, topic string, convert func(msg *message.Message) (outbox.Message, error),
+) (HandleFunc, error) {
+	switch {
+	case ob == nil:
+		return nil, outbox.ConfigError("ob", nil, "must not be nil")
+	case convert == nil && topic == "":
+		return nil, outbox.ConfigError("topic", `""`, "must not be empty")
+	case convert == nil:
+		convert = func(msg *message.Message) (outbox.Message, error) { return outbox.FromWatermill(topic, msg, nil) }
+	}
+	return func(ctx context.Context, msg *message.Message) error {
+		m, err := convert(msg)
+		if err != nil {
+			return err
+		}
+		if m.ID == msg.UUID {
+			m.ID = ""
+		}
+		if m.Topic == "" {
+			m.Topic = topic
+		}
+		if err := ob.EnqueueContext(ctx, m); err != nil {
+			return fmt.Errorf("leat: enqueue webhook %.200q: %w", msg.UUID, err)
+		}
+		return nil
+	}, nil
+}

@@ -1,0 +1,41 @@
+package webhook
+
+import (
+	"fmt"
+	"strings"
+)
+
+// GitHub returns the Scheme of GitHub's webhooks. The id is the header X-GitHub-Delivery,
+// the type X-GitHub-Event. Secrets are 1 to 8 that may have signed, of 8 bytes or more.
+// Errors wrap outbox.ErrInvalidConfig.
+//
+// GitHub signs the body alone, not the id, and no time. So somebody who has seen a
+// delivery can send its body again under another id, at any time, and it takes effect
+// again. Only TLS protects from that. (The body is no id: GitHub sends events that are
+// equal byte for byte.)
+func GitHub(secrets ...string) (Scheme, error) {
+	keys, err := keysOf(secrets)
+	if err != nil {
+		return nil, err
+	}
+	return gitHub{keys: keys}, nil
+}
+
+type gitHub struct{ keys [][]byte }
+
+// Verify implements Scheme.
+func (g gitHub) Verify(r Request) (Event, error) {
+	id, err := r.single("X-GitHub-Delivery")
+	if err != nil {
+		return Event{}, err
+	}
+	kind, err := r.single("X-GitHub-Event")
+	if err != nil {
+		return Event{}, err
+	}
+	signature, ok := strings.CutPrefix(r.Header.Get("X-Hub-Signature-256"), "sha256=")
+	if !ok || !signed(g.keys, []string{signature}, r.Body) {
+		return Event{}, fmt.Errorf("%w: no signature matches", ErrUnverified)
+	}
+	return Event{ID: id, Type: kind}, nil
+}

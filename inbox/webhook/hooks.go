@@ -1,0 +1,61 @@
+package webhook
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/hooks"
+)
+
+// RequestHook sees each request.
+type RequestHook interface {
+	// OnWebhookRequest is called when a request has been worked on, just before it is
+	// answered.
+	OnWebhookRequest(ctx context.Context, e RequestEvent)
+}
+
+// RequestEvent is a request and what became of it.
+type RequestEvent struct {
+	// ID is the event's id and Type its type, if it was verified.
+	ID, Type string
+	// Status is the status of the answer.
+	Status int
+	// Outcome is that of the inbox, if it was asked.
+	Outcome inbox.Outcome
+	// Took is the time from the beginning of the request.
+	Took time.Duration
+	// Err is the reason if Status is not 200.
+	Err error
+}
+
+// quietSeconds is the time between two lines about requests that are not verified:
+// anybody can send such requests.
+const quietSeconds = 10
+
+func (h *Handler) observe(ctx context.Context, began time.Time, e *RequestEvent) {
+	e.Took = time.Since(began)
+	h.log(ctx, e)
+	hooks.Call(ctx, h.cfg.Logger, h.cfg.Hooks, func(hook RequestHook) { hook.OnWebhookRequest(ctx, *e) })
+}
+
+func (h *Handler) log(ctx context.Context, e *RequestEvent) {
+	switch {
+	case e.Status == http.StatusOK, e.Status == http.StatusConflict:
+		return
+	case e.ID != "":
+		h.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "webhook was not handled",
+			slog.String("id", e.ID), slog.String("type", e.Type), slog.Int("status", e.Status), slog.Any("error", e.Err))
+		return
+	}
+	refused := h.unverified.Add(1)
+	now, last := time.Now().Unix(), h.logged.Load()
+	if now-last < quietSeconds || !h.logged.CompareAndSwap(last, now) {
+		return
+	}
+	h.unverified.Add(-refused)
+	h.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "request is no verified webhook",
+		slog.Int("status", e.Status), slog.Int64("requests", refused), slog.Any("error", e.Err))
+}

@@ -1,0 +1,48 @@
+package webhook
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"unicode/utf8"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/leat-go/leat/internal/webhooks"
+	"github.com/leat-go/leat/outbox"
+)
+
+// MetadataID is the metadata that has the id under which the event came.
+const MetadataID = "webhook-id"
+
+// message returns an event as a message.
+func (h *Handler) message(r *http.Request, event Event, body []byte) (*message.Message, error) {
+	msg := message.NewMessage(event.ID, body)
+	if h.cfg.LeatHeaders {
+		headers, err := webhooks.Decode(r.Header)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
+		}
+		// The id that the message has at home is believed only if it is the one that was
+		// signed: HTTP, or the specification, does not take every id.
+		if id := headers[outbox.HeaderEventID]; id != "" && webhooks.IDOf(id) == event.ID {
+			msg.UUID = id
+		}
+		maps.Copy(msg.Metadata, headers)
+		msg.Metadata[outbox.HeaderEventID] = msg.UUID
+	}
+	for _, name := range h.cfg.Headers {
+		if value := r.Header.Get(name); value != "" && utf8.ValidString(value) {
+			msg.Metadata[name] = value
+		}
+	}
+	if event.Type != "" {
+		msg.Metadata[outbox.HeaderEventType] = event.Type
+	}
+	if kind := r.Header.Get("Content-Type"); kind != "" && utf8.ValidString(kind) && msg.Metadata["content-type"] == "" {
+		msg.Metadata["content-type"] = kind
+	}
+	msg.Metadata[MetadataID] = event.ID
+	msg.SetContext(r.Context())
+	return msg, nil
+}
