@@ -28,6 +28,7 @@ import (
 type HandleFunc func(ctx context.Context, msg *message.Message) error
 
 // Handler receives the webhooks of one sender. It is safe for concurrent use.
+// See design 12.9.
 type Handler struct {
 	cfg    Config
 	scheme Scheme
@@ -40,9 +41,12 @@ type Handler struct {
 }
 
 // New returns a Handler that verifies requests by scheme and runs handle once for each
-// event, in a transaction of in. In should have an inbox.Policy other than Block, or an
-// event that can never be handled comes for as long as its sender repeats it, and may
-// hold up others. Errors wrap outbox.ErrInvalidConfig.
+// event, in a transaction of in. Errors wrap outbox.ErrInvalidConfig.
+//
+// In should have inbox.NoDelay as its BusyDelay and as its Policy's Delay: the sender
+// waits before it sends again, so the answer need not. And its Policy should be one other
+// than Block, or an event that can never be handled comes for as long as its sender
+// repeats it, and may hold up others.
 func New(scheme Scheme, in inbox.Runner, handle HandleFunc, cfg Config) (*Handler, error) {
 	cfg = cfg.withDefaults()
 	switch {

@@ -77,15 +77,14 @@ func signed(t *testing.T, id, body string, header ...string) *http.Request {
 }
 
 // send returns the answer, which says nothing but its status.
-func (s *service) send(r *http.Request) *http.Response {
+func (s *service) send(r *http.Request) (status int) {
 	s.t.Helper()
 	w := httptest.NewRecorder()
 	s.handler.ServeHTTP(w, r)
 	require.Empty(s.t, w.Body.String())
 	require.Equal(s.t, w.Code, s.events[len(s.events)-1].Status)
-	answer := w.Result()
-	require.NoError(s.t, answer.Body.Close())
-	return answer
+	require.Equal(s.t, w.Code == http.StatusMethodNotAllowed, w.Header().Get("Allow") == "POST")
+	return w.Code
 }
 
 // TestI1_OnceWhateverComes: the event takes effect once, and repeats are answered alike.
@@ -93,9 +92,9 @@ func TestI1_OnceWhateverComes(t *testing.T) {
 	t.Parallel()
 	s := serve(t, inbox.Policy{}, webhook.Config{Headers: []string{"x-tenant"}})
 	for range 3 {
-		require.Equal(t, 200, s.send(signed(t, "e-1", `{"n":1}`, "Content-Type", "application/json", "X-Tenant", "a", "X-Other", "b")).StatusCode)
+		require.Equal(t, 200, s.send(signed(t, "e-1", `{"n":1}`, "Content-Type", "application/json", "X-Tenant", "a", "X-Other", "b")))
 	}
-	require.Equal(t, 200, s.send(signed(t, "e-2", "\x00\xff")).StatusCode)
+	require.Equal(t, 200, s.send(signed(t, "e-2", "\x00\xff")))
 	require.Len(t, s.seen, 2)
 	require.Equal(t, "e-1", s.seen[0].UUID)
 	require.Equal(t, message.Metadata{"webhook-id": "e-1", "content-type": "application/json", "x-tenant": "a"}, s.seen[0].Metadata)
@@ -112,12 +111,12 @@ func TestI3_NoSuccessWithoutACommit(t *testing.T) {
 	t.Parallel()
 	s := serve(t, inbox.Policy{}, webhook.Config{Logger: slog.New(slog.DiscardHandler)})
 	s.fail = errors.New("not now")
-	require.Equal(t, 500, s.send(signed(t, "e-1", "a")).StatusCode)
+	require.Equal(t, 500, s.send(signed(t, "e-1", "a")))
 	s.fail = inbox.Permanent(errors.New("never"))
-	require.Equal(t, 422, s.send(signed(t, "e-1", "a")).StatusCode)
+	require.Equal(t, 422, s.send(signed(t, "e-1", "a")))
 	require.Empty(t, s.seen)
 	s.fail = nil
-	require.Equal(t, 200, s.send(signed(t, "e-1", "a")).StatusCode)
+	require.Equal(t, 200, s.send(signed(t, "e-1", "a")))
 	require.Len(t, s.seen, 1)
 }
 
@@ -126,11 +125,11 @@ func TestParked(t *testing.T) {
 	t.Parallel()
 	s := serve(t, inbox.Policy{Attempts: 2, Delay: inbox.NoDelay, Action: inbox.Park}, webhook.Config{Logger: slog.New(slog.DiscardHandler)})
 	s.fail = errors.New("never")
-	require.Equal(t, 500, s.send(signed(t, "e-1", "a")).StatusCode)
-	require.Equal(t, 200, s.send(signed(t, "e-1", "a")).StatusCode)
+	require.Equal(t, 500, s.send(signed(t, "e-1", "a")))
+	require.Equal(t, 200, s.send(signed(t, "e-1", "a")))
 	require.Equal(t, inbox.OutcomeParked, s.events[1].Outcome)
 	s.fail = nil
-	require.Equal(t, 200, s.send(signed(t, "e-1", "a")).StatusCode)
+	require.Equal(t, 200, s.send(signed(t, "e-1", "a")))
 	require.Empty(t, s.seen)
 }
 
@@ -162,14 +161,12 @@ func TestRefused(t *testing.T) {
 		"large":        {signed(t, "e-1", "larger than 10 bytes"), 413},
 		"get":          {get, 405},
 	} {
-		answer := s.send(c.r)
-		require.Equal(t, c.want, answer.StatusCode, name)
-		require.Equal(t, c.want == 405, answer.Header.Get("Allow") == "POST", name)
+		require.Equal(t, c.want, s.send(c.r), name)
 		require.Error(t, s.events[len(s.events)-1].Err)
 	}
 	require.Empty(t, s.seen)
 	require.Equal(t, 1, strings.Count(log.String(), "\n"), "they share a line: %s", log.String())
-	require.Equal(t, 200, s.send(signed(t, "e-1", "body")).StatusCode)
+	require.Equal(t, 200, s.send(signed(t, "e-1", "body")))
 }
 
 type failing struct{}

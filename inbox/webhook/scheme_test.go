@@ -208,7 +208,7 @@ func FuzzStripe(f *testing.F) {
 }
 
 func timeIn(header string) string {
-	for _, part := range strings.Split(header, ",") {
+	for part := range strings.SplitSeq(header, ",") {
 		if text, ok := strings.CutPrefix(strings.TrimSpace(part), "t="); ok {
 			return text
 		}

@@ -144,6 +144,9 @@ func (d *delivery) one(ctx, begin context.Context, r *outbox.Record) outbox.Resu
 	if d.out.Load() {
 		return outbox.NotSent() // it was another one's turn first, and that has failed
 	}
+	if err := d.endpoint.off(d.target); err != nil {
+		return outbox.Failed(outbox.FailurePermanent, err)
+	}
 	return d.sink.attempt(ctx, d.endpoint, d.target, r)
 }
 

@@ -130,8 +130,8 @@ func messageOf(r *http.Request, body []byte) (m outbox.Message, err error) {
 		ID: id, Topic: strings.TrimPrefix(r.URL.Path, "/"), Key: headers[outbox.HeaderKey], Type: headers[outbox.HeaderEventType],
 		Payload: body, OccurredAt: at, Headers: maps.Clone(headers),
 	}
-	if real := headers[outbox.HeaderEventID]; webhooks.IDOf(real) == id {
-		m.ID = real
+	if home := headers[outbox.HeaderEventID]; webhooks.IDOf(home) == id {
+		m.ID = home
 	}
 	maps.DeleteFunc(m.Headers, func(name, _ string) bool { return outbox.ReservedHeader(name) })
 	return m, nil

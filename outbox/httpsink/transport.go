@@ -38,6 +38,7 @@ func newTransport(c *Config, resolver *net.Resolver) *http.Transport {
 	}
 	// Not HTTP/2: a request that is cut short must not arrive later, behind others of its
 	// key. In HTTP/1.1 its connection is closed, with all that is on its way.
+	// See design 6.5.
 	t.Protocols.SetHTTP1(true)
 	if c.Proxy != nil {
 		t.Proxy = http.ProxyURL(c.Proxy)
