@@ -12,6 +12,7 @@ import (
 // Headers of a message travel under a prefix: a message must not be able to set a header
 // that the receiver, or a proxy before it, believes. Those of a trace have their own names
 // everywhere.
+// See design 6.6.
 const (
 	metaPrefix = "Leat-"
 	// headerBundle carries, as JSON in base64, the headers that HTTP or a proxy would
