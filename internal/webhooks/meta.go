@@ -83,23 +83,23 @@ func isPlainValue(value string) bool {
 func Decode(h http.Header) (map[string]string, error) {
 	headers := make(map[string]string)
 	for name, values := range h {
-		rest, meta := strings.CutPrefix(name, metaPrefix)
-		lower := strings.ToLower(rest)
-		if !meta {
-			if lower = strings.ToLower(name); !isTrace(lower) {
-				continue
-			}
+		lower := strings.ToLower(name)
+		if isTrace(lower) && len(values) == 1 && isPlainValue(values[0]) {
+			headers[lower] = values[0] // others on the way set them, too, so nothing is wrong if it is odd
 		}
-		if len(values) != 1 {
-			return nil, fmt.Errorf("%w: %q comes %d times", errMeta, name, len(values))
+		rest, meta := strings.CutPrefix(lower, strings.ToLower(metaPrefix))
+		if !meta || name == headerBundle {
+			continue
 		}
-		switch name {
-		case headerBundle:
-		case headerKey:
-			headers[keyName] = values[0]
-		default:
-			headers[lower] = values[0]
+		if name == headerKey {
+			rest = keyName
+		} else if !isPlainName(rest) {
+			return nil, fmt.Errorf("%w: %q", errMeta, name)
 		}
+		if len(values) != 1 || !isPlainValue(values[0]) {
+			return nil, fmt.Errorf("%w: %q comes %d times, or is no plain text", errMeta, name, len(values))
+		}
+		headers[rest] = values[0]
 	}
 	return headers, unpack(h.Get(headerBundle), headers)
 }
@@ -118,8 +118,8 @@ func unpack(text string, headers map[string]string) error {
 		return fmt.Errorf("%w: %q: %w", errMeta, headerBundle, err)
 	}
 	for name, value := range bundle {
-		if _, twice := headers[name]; twice {
-			return fmt.Errorf("%w: %q comes twice", errMeta, name)
+		if _, twice := headers[name]; twice || name == "" {
+			return fmt.Errorf("%w: %q comes twice, or is empty", errMeta, name)
 		}
 		headers[name] = value
 	}

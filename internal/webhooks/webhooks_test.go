@@ -200,6 +200,7 @@ func FuzzVerify(f *testing.F) {
 func FuzzMeta(f *testing.F) {
 	f.Add("Leat-Headers", "e30=")
 	f.Add("Leat-Key", "customer-7")
+	f.Add("Leat-", "\xe5")
 	f.Fuzz(func(t *testing.T, name, value string) {
 		h := http.Header{name: {value}}
 		headers, err := webhooks.Decode(h)
