@@ -12,8 +12,10 @@ import (
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/inbox/pgwatermark"
 	"github.com/leat-go/leat/inbox/twotier"
+	"github.com/leat-go/leat/inbox/webhook"
 	"github.com/leat-go/leat/middleware"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/httpsink"
 	"github.com/leat-go/leat/outbox/kafkasink"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
@@ -47,6 +49,9 @@ var (
 	_ kafkasource.PartitionHook = (*collector)(nil)
 	_ dedupe.DeliveryHook       = (*collector)(nil)
 	_ middleware.HandleHook     = (*collector)(nil)
+	_ httpsink.RequestHook      = (*collector)(nil)
+	_ httpsink.GoneHook         = (*collector)(nil)
+	_ webhook.RequestHook       = (*collector)(nil)
 )
 
 func (c *collector) saw(event any) {
@@ -108,3 +113,9 @@ func (c *collector) OnKafkasourcePartition(_ context.Context, e kafkasource.Part
 func (c *collector) OnDedupeDelivery(_ context.Context, e dedupe.DeliveryEvent) { c.saw(e) }
 
 func (c *collector) OnMiddlewareHandle(_ context.Context, e middleware.HandleEvent) { c.saw(e) }
+
+func (c *collector) OnHttpsinkRequest(_ context.Context, e httpsink.RequestEvent) { c.saw(e) }
+
+func (c *collector) OnHttpsinkGone(_ context.Context, e httpsink.GoneEvent) { c.saw(e) }
+
+func (c *collector) OnWebhookRequest(_ context.Context, e webhook.RequestEvent) { c.saw(e) }

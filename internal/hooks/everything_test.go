@@ -3,6 +3,9 @@ package hooks_test
 import (
 	"context"
 	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,8 +25,10 @@ import (
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/inbox/pgwatermark"
 	"github.com/leat-go/leat/inbox/twotier"
+	"github.com/leat-go/leat/inbox/webhook"
 	"github.com/leat-go/leat/middleware"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/httpsink"
 	"github.com/leat-go/leat/outbox/kafkasink"
 	"github.com/leat-go/leat/outbox/memoutbox"
 	"github.com/leat-go/leat/outbox/pgoutbox"
@@ -170,4 +175,31 @@ func TestEverything_Postgres(t *testing.T) {
 		require.ErrorIs(t, err, outbox.ErrInvalidConfig, name)
 		require.ErrorContains(t, err, "Hooks[1] = hooks_test.both: implements no hook interface of package", name)
 	}
+}
+
+// TestEverything_Webhooks: both ends of a webhook, and an endpoint that has gone.
+func TestEverything_Webhooks(t *testing.T) {
+	t.Parallel()
+	c := &collector{}
+	all := []outbox.Hook{c}
+	secret := httpsink.NewSecret()
+	scheme, err := webhook.Standard(secret)
+	require.NoError(t, err)
+	in, err := meminbox.New("billing", meminbox.Config{})
+	require.NoError(t, err)
+	h, err := webhook.New(scheme, in, func(context.Context, *message.Message) error { return nil }, webhook.Config{Hooks: all})
+	require.NoError(t, err)
+	server := httptest.NewServer(h)
+	defer server.Close()
+	gone := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGone) }))
+	defer gone.Close()
+	sink, err := httpsink.New(httpsink.Static{
+		"good": {URL: server.URL, Secrets: []string{secret}}, "gone": {URL: gone.URL, Secrets: []string{secret}},
+	}, httpsink.Config{AllowHTTP: true, AllowNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Hooks: all})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, sink.Close()) }()
+	results := sink.Send(t.Context(), []outbox.Record{{Message: outbox.Message{ID: "1", Topic: "good"}}, {Message: outbox.Message{ID: "2", Topic: "gone"}}})
+	require.NoError(t, results[0].Err)
+	require.ErrorIs(t, results[1].Err, httpsink.ErrOff)
+	require.Equal(t, []string{"httpsink.GoneEvent", "httpsink.RequestEvent", "webhook.RequestEvent"}, c.kinds())
 }
