@@ -51,7 +51,7 @@ func TestGuard_Names(t *testing.T) {
 	require.ErrorIs(t, results[0].Err, httpsink.ErrAddress)
 	require.Equal(t, []string{"outage"}, kinds(results))
 	require.Empty(t, r.ids())
-	require.Zero(t, r.connections)
+	require.Zero(t, r.dialled())
 
 	_, err = httpsink.New(httpsink.Static{"t": at("https://127.0.0.1/")}, httpsink.Config{})
 	require.ErrorIs(t, err, outbox.ErrInvalidConfig)

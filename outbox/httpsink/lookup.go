@@ -65,6 +65,7 @@ func (s *Sink) ask(ctx context.Context, name string) (t *target, err error) {
 	found, err := s.lookup.Endpoint(ctx, name)
 	switch {
 	case errors.Is(err, ErrNoEndpoint):
+		s.Refresh(name)
 		return nil, fmt.Errorf("%w: endpoint %.200q: %w", outbox.ErrTopicUnavailable, name, err)
 	case err != nil:
 		return nil, fmt.Errorf("look up endpoint %.200q: %w", name, err)

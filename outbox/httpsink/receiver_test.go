@@ -73,6 +73,13 @@ func (r *receiver) ids() []string {
 	return all
 }
 
+// dialled returns how many connections were made.
+func (r *receiver) dialled() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.connections
+}
+
 func (r *receiver) last() arrival {
 	r.mu.Lock()
 	defer r.mu.Unlock()

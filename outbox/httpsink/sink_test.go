@@ -136,7 +136,7 @@ func TestStatuses(t *testing.T) {
 	for _, id := range r.ids() {
 		require.Contains(t, []string{"id-1", "id-2"}, id)
 	}
-	require.LessOrEqual(t, r.connections, 5, "answers were read to their ends")
+	require.LessOrEqual(t, r.dialled(), 5, "answers were read to their ends")
 }
 
 // TestRedirect_IsNotFollowed: a login page behind a 302 would answer 200, without having
@@ -252,11 +252,11 @@ func TestConnectionsAreKept(t *testing.T) {
 		results := s.Send(t.Context(), records[i:i+1])
 		require.NoError(t, results[0].Err)
 	}
-	require.LessOrEqual(t, r.connections, 5, "one, unless the machine is so slow that an answer is not read in time")
+	require.LessOrEqual(t, r.dialled(), 5, "one, unless the machine is so slow that an answer is not read in time")
 	for _, result := range s.Send(t.Context(), records) {
 		require.NoError(t, result.Err)
 	}
-	require.LessOrEqual(t, r.connections, 5+2*8, "a connection that becomes idle can come while another one is dialled")
+	require.LessOrEqual(t, r.dialled(), 5+2*8, "a connection that becomes idle can come while another one is dialled")
 }
 
 // TestLongAnswers_AreNotRead: a receiver cannot hold a sender up, or fill its memory.

@@ -59,12 +59,9 @@ func newEndpoints(t *testing.T) *endpoints {
 }
 
 func (e *endpoints) provide(topic string) {
-	// One request at a time, so that all go over the connections that there are.
-	to := at(e.url + "/" + url.PathEscape(topic))
-	to.Concurrency = 1
 	e.book.mu.Lock()
 	defer e.book.mu.Unlock()
-	e.book.endpoints[topic] = to
+	e.book.endpoints[topic] = at(e.url + "/" + url.PathEscape(topic))
 }
 
 // Sink implements sinktest.Subject.
@@ -72,6 +69,7 @@ func (e *endpoints) Sink() (driver.Sink, error) {
 	return httpsink.New(e.book, local(httpsink.Config{Wrap: func(rt http.RoundTripper) http.RoundTripper {
 		if t, ok := rt.(*http.Transport); ok {
 			t.DialContext = e.valve.Dial
+			t.MaxConnsPerHost = 1 // or one that is dialled too late to be of use is not stalled
 		}
 		return rt
 	}}))
