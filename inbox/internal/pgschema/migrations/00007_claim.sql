@@ -6,7 +6,7 @@
 -- that the caller needs USAGE of the schema and EXECUTE of the function, and no right to
 -- a table. Nobody has EXECUTE until it is granted. They alone set the search path: a
 -- function that sets it is slow to call, and those below are called by them.
--- See design 12.9.
+-- See design 12.10.
 
 -- SHA-1, which PostgreSQL has in an extension only: ids that are no UUID are hashed by it.
 CREATE FUNCTION @{_sha1}(data bytea) RETURNS bytea
