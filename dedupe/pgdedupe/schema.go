@@ -20,6 +20,20 @@ func (s *Store) Migrate(ctx context.Context) error {
 	return s.cfg.table().Migrate(ctx, s.pool)
 }
 
+// SchemaStatus is the state of the table's schema.
+type SchemaStatus struct {
+	// Current is the version in the database, 0 if there is none; Latest is the one
+	// that this library was written for. A Current above Latest is fine: a newer
+	// release has migrated already.
+	Current, Latest int
+}
+
+// SchemaStatus looks at the schema and changes nothing.
+func (s *Store) SchemaStatus(ctx context.Context) (SchemaStatus, error) {
+	status, err := s.cfg.table().Status(ctx, s.pool)
+	return SchemaStatus{Current: status.Current, Latest: status.Latest}, err
+}
+
 // Migrations returns the schema for cfg as files that goose and tern run as they
 // are. Only Schema and Table of cfg matter.
 func Migrations(cfg Config) (fs.FS, error) {

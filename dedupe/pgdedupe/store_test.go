@@ -134,3 +134,18 @@ func TestNew_Refuses(t *testing.T) {
 	require.NoError(t, err)
 	require.NotNil(t, files)
 }
+
+// The status tells a database without the table from one that is up to date.
+func TestStore_SchemaStatus(t *testing.T) {
+	t.Parallel()
+	s, err := pgdedupe.New(testenv.Postgres(t).Pool, pgdedupe.Config{})
+	require.NoError(t, err)
+	before, err := s.SchemaStatus(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, before.Current)
+	require.Positive(t, before.Latest)
+	require.NoError(t, s.Migrate(t.Context()))
+	after, err := s.SchemaStatus(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, pgdedupe.SchemaStatus{Current: before.Latest, Latest: before.Latest}, after)
+}

@@ -56,6 +56,11 @@ func (t Table) Migrate(ctx context.Context, pool *pgxpool.Pool) error {
 	return t.set().Migrate(ctx, pgmigrate.FromPool(pool), pgmigrate.Options{LockTimeout: t.LockTimeout})
 }
 
+// Status returns which migrations were applied.
+func (t Table) Status(ctx context.Context, pool *pgxpool.Pool) (pgmigrate.Status, error) {
+	return t.set().Status(ctx, pgmigrate.FromPool(pool))
+}
+
 // Export returns the migrations as files that other tools run as they are.
 func (t Table) Export() (fs.FS, error) {
 	return t.set().Export()
