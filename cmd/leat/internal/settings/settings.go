@@ -1,0 +1,94 @@
+package settings
+
+import "strings"
+
+// Settings are what the file, the environment and flags say. The zero value of a field
+// says nothing.
+type Settings struct {
+	// Database is the URL of the database, or its keywords and values.
+	Database Text `yaml:"database" doc:"URL of the database, such as postgres://leat@db/shop. PG* variables, service and password files count, too."`
+	// Schema, Outbox, Inbox and Dedupe name the tables.
+	Schema Text `yaml:"schema" doc:"Schema of the tables. Defaults to leat."`
+	Outbox Text `yaml:"outbox" doc:"Name of the outbox. Defaults to outbox."`
+	Inbox  Text `yaml:"inbox" doc:"Name of the inbox. Defaults to inbox."`
+	Dedupe Text `yaml:"dedupe" doc:"Name of the table of dedupe. Defaults to dedupe."`
+	// Forwarder makes the outbox the table of Watermill's forwarder of this topic.
+	Forwarder Text `yaml:"forwarder" doc:"Topic of Watermill's forwarder, if its table is the outbox. Its schema defaults to public."`
+	// Actor is who asks for changes.
+	Actor Text `yaml:"actor" doc:"Who asks for changes. Defaults to user@host."`
+	// Output, Time and Color are how results are printed.
+	Output Text `yaml:"output" doc:"Form of results: table, json or jsonl. Defaults to table."`
+	Time   Text `yaml:"time" doc:"Times in tables: relative, utc or local. Defaults to relative."`
+	Color  Text `yaml:"color" doc:"Colours in tables: auto, always or never. Defaults to auto."`
+	// Kafka is where a replay sends to.
+	Kafka Kafka `yaml:"kafka" doc:"The cluster that a replay sends to."`
+}
+
+// Kafka says how a cluster is reached.
+type Kafka struct {
+	// Brokers are host:port, separated by commas.
+	Brokers Text `yaml:"brokers" doc:"Seed brokers, host:port, separated by commas."`
+	// TLS encrypts connections if it is "true".
+	TLS Text `yaml:"tls" doc:"true: encrypt connections. Defaults to false."`
+	// CAFile has the certificates that brokers are checked by, in PEM.
+	CAFile Text `yaml:"ca_file" doc:"File of the certificates that brokers are checked by, PEM. Defaults to the system's."`
+	// CertFile and KeyFile are the client's own.
+	CertFile Text `yaml:"cert_file" doc:"File of the client's certificate, PEM."`
+	KeyFile  Text `yaml:"key_file" doc:"File of the client's key, PEM."`
+	// SASL is plain, scram-sha-256 or scram-sha-512.
+	SASL     Text `yaml:"sasl" doc:"Mechanism: plain, scram-sha-256 or scram-sha-512. Defaults to none."`
+	User     Text `yaml:"user" doc:"User of SASL."`
+	Password Text `yaml:"password" doc:"Password of SASL: ${env:NAME} or ${file:PATH}."`
+}
+
+// Or returns s with what it does not say taken from other.
+func (s Settings) Or(other Settings) Settings {
+	texts, others := fields(&s), fields(&other)
+	for i, field := range texts {
+		if !field.text.Set() {
+			*field.text = *others[i].text
+		}
+	}
+	return s
+}
+
+// field is a text by the name that it has in the file.
+type field struct {
+	name string
+	text *Text
+}
+
+// fields returns all texts of s.
+func fields(s *Settings) []field {
+	return []field{
+		{"database", &s.Database},
+		{"schema", &s.Schema},
+		{"outbox", &s.Outbox},
+		{"inbox", &s.Inbox},
+		{"dedupe", &s.Dedupe},
+		{"forwarder", &s.Forwarder},
+		{"actor", &s.Actor},
+		{"output", &s.Output},
+		{"time", &s.Time},
+		{"color", &s.Color},
+		{"kafka.brokers", &s.Kafka.Brokers},
+		{"kafka.tls", &s.Kafka.TLS},
+		{"kafka.ca_file", &s.Kafka.CAFile},
+		{"kafka.cert_file", &s.Kafka.CertFile},
+		{"kafka.key_file", &s.Kafka.KeyFile},
+		{"kafka.sasl", &s.Kafka.SASL},
+		{"kafka.user", &s.Kafka.User},
+		{"kafka.password", &s.Kafka.Password},
+	}
+}
+
+// List splits a text at commas.
+func List(text string) []string {
+	var all []string
+	for part := range strings.SplitSeq(text, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			all = append(all, part)
+		}
+	}
+	return all
+}

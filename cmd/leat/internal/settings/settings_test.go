@@ -1,0 +1,46 @@
+package settings_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/leat-go/leat/cmd/leat/internal/settings"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestRedact(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		"postgres://ann@db/shop":                           "postgres://ann@db/shop",
+		"postgres://ann:secret@db/shop":                    "postgres://ann:***@db/shop",
+		"postgres://ann:sec:r@et/@db:5432/shop?x=y":        "postgres://ann:***@db:5432/shop?x=y",
+		"postgres://db/shop?user=ann&password=secret&x=y":  "postgres://db/shop?user=ann&password=***&x=y",
+		"postgres://db/shop?sslpassword=secret":            "postgres://db/shop?sslpassword=***",
+		"host=db user=ann password=secret dbname=shop":     "host=db user=ann password=*** dbname=shop",
+		`host=db password = 'sec \' ret' dbname=shop`:      "host=db password=*** dbname=shop",
+		"cannot parse `postgres://ann:xxxxx@db:port/shop`": "cannot parse `postgres://ann:xxxxx@db:port/shop`",
+		"": "",
+	} {
+		require.Equal(t, want, settings.Redact(address))
+		require.Equal(t, address != want, settings.HasPassword(address), address)
+	}
+}
+
+func TestOr(t *testing.T) {
+	t.Parallel()
+	flag := settings.Settings{Schema: settings.Text{Value: "flag", From: "--schema"}}
+	env := settings.FromEnv(func(name string) (string, bool) {
+		value, ok := map[string]string{"LEAT_SCHEMA": "env", "LEAT_INBOX": "env", "LEAT_DATABASE_URL": "env", "LEAT_KAFKA_CA_FILE": "env"}[name]
+		return value, ok
+	})
+	s := flag.Or(env).Or(settings.Defaults())
+	require.Equal(t, "flag", s.Schema.Value)
+	require.Equal(t, "env", s.Inbox.Value)
+	require.Equal(t, "LEAT_DATABASE_URL", s.Database.From)
+	require.Equal(t, "LEAT_KAFKA_CA_FILE", s.Kafka.CAFile.From)
+	require.Equal(t, "outbox", s.Outbox.Value)
+	require.Equal(t, "default", s.Outbox.From)
+}

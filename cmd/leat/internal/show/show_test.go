@@ -1,0 +1,132 @@
+package show_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/leat-go/leat/cmd/leat/internal/show"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestDuration(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[time.Duration]string{
+		0: "0ms", 120 * time.Millisecond: "120ms", 1500 * time.Millisecond: "1.5s", 2 * time.Second: "2s", 42 * time.Second: "42s",
+		9*time.Minute + 12*time.Second: "9m12s", 3*time.Hour + 12*time.Minute: "3h12m", 47 * time.Hour: "47h00m",
+		53*24*time.Hour + 5*time.Hour: "53d05h", -time.Minute: "-1m00s",
+	} {
+		require.Equal(t, want, show.Duration(d))
+	}
+}
+
+func TestCountAndBytes(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int64]string{0: "0", 999: "999", 1204: "1,204", 1234567: "1,234,567", -1204: "-1,204", -999: "-999", math.MinInt64: "-9,223,372,036,854,775,808"} {
+		require.Equal(t, want, show.Count(n))
+	}
+	for n, want := range map[int64]string{0: "0 B", 1023: "1023 B", 1024: "1.0 KiB", 4509715661: "4.2 GiB", math.MaxInt64: "8.0 EiB"} {
+		require.Equal(t, want, show.Bytes(n))
+	}
+	require.Equal(t, "1 record, 2 keys, 1,000 records", show.Things(1, "record")+", "+show.Things(2, "key")+", "+show.Things(1000, "record"))
+}
+
+// What others have written steers no terminal.
+func TestPlain(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"": "–", "order-1": "order-1", "é 漢": "é 漢", "a\x1b[31mb": `a\x1b[31mb`, "a\nb": `a\nb`, "\xff": `\xff`, "a\u202eb": `a\u202eb`, "say \"no\"": `say "no"`,
+	} {
+		require.Equal(t, want, show.Plain(text))
+	}
+	long := show.Cell(string(bytes.Repeat([]byte("é"), 200)))
+	require.Len(t, []rune(long), 80)
+	require.Contains(t, long, "…")
+}
+
+func printer(format show.Format, times show.Times) (*show.Printer, *bytes.Buffer, *bytes.Buffer) {
+	var out, notes bytes.Buffer
+	now := time.Date(2026, 1, 5, 10, 0, 0, 0, time.UTC)
+	return &show.Printer{Out: &out, Notes: &notes, Format: format, Times: times, Now: func() time.Time { return now }}, &out, &notes
+}
+
+func TestTime(t *testing.T) {
+	t.Parallel()
+	p, _, _ := printer(show.Table, show.Relative)
+	now := p.Now()
+	require.Equal(t, "5m00s ago", p.Time(now.Add(-5*time.Minute)))
+	require.Equal(t, "in 2h00m", p.Time(now.Add(2*time.Hour)))
+	require.Equal(t, "–", p.Time(time.Time{}))
+	p, _, _ = printer(show.Table, show.UTC)
+	require.Equal(t, "2026-01-05 09:00:00Z", p.Time(now.Add(-time.Hour)))
+}
+
+type row struct {
+	Name string `json:"name"`
+	N    int64  `json:"n"`
+}
+
+func list() show.List[row] {
+	return show.List[row]{Name: "rows", Empty: "There is none.", Columns: []show.Column[row]{
+		{Title: "NAME", Cell: func(_ *show.Printer, r row) string { return show.Cell(r.Name) }},
+		{Title: "N", Right: true, Cell: func(_ *show.Printer, r row) string { return show.Count(r.N) }},
+	}}
+}
+
+func TestList(t *testing.T) {
+	t.Parallel()
+	rows := []row{{"漢字", 1}, {"<b>", 1204}}
+	p, out, notes := printer(show.Table, show.UTC)
+	require.NoError(t, list().Print(p, rows, ""))
+	require.Equal(t, "NAME      N\n漢字      1\n<b>   1,204\n", out.String(), "aligned by what they take on a terminal")
+	require.NoError(t, list().Print(p, nil, ""))
+	require.Equal(t, "There is none.\n", notes.String(), "no result, so not on standard output")
+
+	p, out, _ = printer(show.JSON, show.UTC)
+	require.NoError(t, list().Print(p, rows, "7"))
+	require.JSONEq(t, `{"v":1,"rows":[{"name":"漢字","n":1},{"name":"<b>","n":1204}],"next":"7"}`, out.String())
+	require.Contains(t, out.String(), "<b>", "as it is")
+	require.True(t, strings.HasPrefix(out.String(), `{"v":1,`), "the version comes first")
+	p, out, _ = printer(show.JSON, show.UTC)
+	require.NoError(t, list().Print(p, nil, ""))
+	require.JSONEq(t, `{"v":1,"rows":[]}`, out.String())
+
+	p, out, _ = printer(show.JSONL, show.UTC)
+	require.NoError(t, list().Print(p, rows, "7"))
+	first, second, ok := strings.Cut(strings.TrimSuffix(out.String(), "\n"), "\n")
+	require.True(t, ok)
+	require.JSONEq(t, `{"v":1,"name":"漢字","n":1}`, first)
+	require.JSONEq(t, `{"v":1,"name":"<b>","n":1204}`, second)
+}
+
+func TestColor(t *testing.T) {
+	t.Parallel()
+	p, out, _ := printer(show.Table, show.UTC)
+	require.NoError(t, list().Print(p, []row{{"a", 1}}, ""))
+	require.NotContains(t, out.String(), "\x1b")
+	p.Color = true
+	require.NoError(t, list().Print(p, []row{{"a", 1}}, ""))
+	require.Contains(t, out.String(), "\x1b[1m")
+}
+
+// Document is one line of JSON, whatever the object is.
+func TestDocument(t *testing.T) {
+	t.Parallel()
+	p, out, _ := printer(show.JSON, show.UTC)
+	require.NoError(t, p.Document(struct{}{}))
+	require.Equal(t, "{\"v\":1}\n", out.String())
+	require.Error(t, p.Document(math.Inf(1)))
+	out.Reset()
+	require.NoError(t, p.Object(row{"a", 2}, show.Fact{Name: "name", Value: "a"}))
+	require.True(t, json.Valid(out.Bytes()))
+	p, out, _ = printer(show.Table, show.UTC)
+	require.NoError(t, p.Object(row{"a", 2}, show.Fact{Name: "name", Value: "a"}, show.Fact{Name: "none", Value: show.None}, show.Fact{Name: "long name", Value: "b"}))
+	require.Equal(t, "name       a\nlong name  b\n", out.String())
+}
