@@ -1,0 +1,135 @@
+// Package open opens what leat operates, by the scheme of its URL: what a store can do
+// is found by the interfaces that it has.
+package open
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"strings"
+	"time"
+
+	inboxadmin "github.com/leat-go/leat/inbox/admin"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/driver"
+)
+
+// Target says what is opened.
+type Target struct {
+	// URL is that of the database; empty: what PG* variables say.
+	URL string
+	// Schema, Outbox, Inbox and Dedupe name the tables.
+	Schema, Outbox, Inbox, Dedupe string
+	// Forwarder is the topic of Watermill's forwarder whose table is the outbox; empty:
+	// the outbox is leat's own.
+	Forwarder string
+	// ForwarderSchema holds the forwarder's tables. Defaults to public.
+	ForwarderSchema string
+	// Group is the relay group of a forwarder's table. Defaults to "default".
+	Group string
+	// LockTimeout bounds each wait for a lock in a migration. Defaults to 5 s.
+	LockTimeout time.Duration
+	// Logger receives what the library tells of.
+	Logger *slog.Logger
+}
+
+// Database is a database with stores of leat. What one has beyond it, it offers as
+// Replayer, Rebaser, Maintainer or RetentionEnabler.
+type Database interface {
+	// Outbox is the outbox, which connects to nothing until it is asked.
+	Outbox() (admin.Outbox, error)
+	// Inbox is the inbox, all of its consumers.
+	Inbox() (inboxadmin.Inbox, error)
+	// Component is the schema of outbox, inbox or dedupe.
+	Component(name string) (Component, error)
+	// Close gives the connections back.
+	Close()
+}
+
+// Component is a schema with versions.
+type Component interface {
+	// Status returns the version in the database and the latest one.
+	Status(ctx context.Context) (current, latest int, err error)
+	// Migrate brings it to the latest version.
+	Migrate(ctx context.Context) error
+	// Files are its migrations.
+	Files() (fs.FS, error)
+}
+
+// Components are the names of all schemas, in the order in which they are migrated.
+func Components() []string { return []string{"outbox", "inbox", "dedupe"} }
+
+// Selection is what is replayed. The zero value is all that is retained.
+type Selection struct {
+	From, To          time.Time
+	Group             string
+	Topics, Keys, IDs []string
+}
+
+// Replayer is a Database whose outbox keeps history.
+type Replayer interface {
+	History(s Selection) (driver.History, error)
+}
+
+// RebaseRequest says where a group goes on after its database was moved.
+type RebaseRequest struct {
+	admin.By
+	Group string
+	// KeepPosition keeps the position. Else the group starts over: at the oldest
+	// message if Oldest is set, at At, or now.
+	KeepPosition, Oldest bool
+	At                   time.Time
+}
+
+// Rebaser is a Database whose relay groups can be brought into a new cluster.
+type Rebaser interface {
+	Rebase(ctx context.Context, r RebaseRequest) error
+}
+
+// MaintenanceRequest bounds what is kept.
+type MaintenanceRequest struct {
+	// MaxAge is how long messages are kept; negative: for ever. MaxBytes bounds the log;
+	// 0 does not.
+	MaxAge   time.Duration
+	MaxBytes int64
+}
+
+// MaintenanceReport is what a round has done.
+type MaintenanceReport struct {
+	Added, Dropped, Closed                     []admin.Range
+	Deleted, PrunedAudit, PrunedDead, Promoted int64
+	Busy                                       bool
+	Alarms                                     []string
+}
+
+// Maintainer is a Database whose outbox is kept in shape by rounds.
+type Maintainer interface {
+	Maintain(ctx context.Context, r MaintenanceRequest) (MaintenanceReport, error)
+}
+
+// RetentionEnabler is a Database whose inbox can be made to forget.
+type RetentionEnabler interface {
+	EnableRetention(ctx context.Context, retention, width time.Duration) error
+}
+
+// Open opens t. It connects to nothing.
+func Open(ctx context.Context, t Target) (Database, error) {
+	switch scheme := Scheme(t.URL); scheme {
+	case "postgres":
+		return openPostgres(ctx, t)
+	default:
+		return nil, outbox.ConfigError("database", fmt.Sprintf("%q", scheme+"://…"), "must be a URL of postgres://")
+	}
+}
+
+// Scheme returns which product url is of. Keywords and values, and nothing, are
+// PostgreSQL's.
+func Scheme(url string) string {
+	scheme, _, ok := strings.Cut(url, "://")
+	if !ok || scheme == "postgresql" || strings.ContainsAny(scheme, " =") {
+		return "postgres"
+	}
+	return scheme
+}

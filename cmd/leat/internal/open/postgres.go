@@ -1,0 +1,152 @@
+package open
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/leat-go/leat/cmd/leat/internal/settings"
+	inboxadmin "github.com/leat-go/leat/inbox/admin"
+	"github.com/leat-go/leat/inbox/pginbox"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/pgoutbox"
+	"github.com/leat-go/leat/outbox/wmforward"
+)
+
+// Postgres is a PostgreSQL database.
+type Postgres struct {
+	// Pool has the connections.
+	Pool *pgxpool.Pool
+
+	target Target
+}
+
+// connections is the most that leat takes.
+const connections = 4
+
+func openPostgres(ctx context.Context, t Target) (*Postgres, error) {
+	cfg, err := pgxpool.ParseConfig(t.URL)
+	if err != nil {
+		return nil, outbox.ConfigError("database", settings.Redact(t.URL), err.Error())
+	}
+	cfg.MaxConns = connections
+	if cfg.ConnConfig.RuntimeParams["application_name"] == "" {
+		cfg.ConnConfig.RuntimeParams["application_name"] = "leat"
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return &Postgres{Pool: pool, target: t}, nil
+}
+
+// Close closes the pool.
+func (p *Postgres) Close() { p.Pool.Close() }
+
+func (p *Postgres) outboxConfig() pgoutbox.Config {
+	return pgoutbox.Config{
+		Schema: p.target.Schema, Table: p.target.Outbox, MigrateLockTimeout: p.target.LockTimeout, Logger: p.target.Logger,
+	}
+}
+
+func (p *Postgres) inboxConfig() pginbox.Config {
+	cfg := pginbox.Config{Schema: p.target.Schema, Table: p.target.Inbox, MigrateLockTimeout: p.target.LockTimeout}
+	cfg.Logger = p.target.Logger
+	return cfg
+}
+
+func (p *Postgres) own() (*pgoutbox.Outbox, error) {
+	if p.target.Forwarder != "" {
+		return nil, outbox.ConfigError("forwarder", p.target.Forwarder, "the table of a forwarder cannot do this: leave it out")
+	}
+	return pgoutbox.New(p.Pool, p.outboxConfig())
+}
+
+// Outbox is leat's own, or the forwarder's table.
+func (p *Postgres) Outbox() (admin.Outbox, error) {
+	if p.target.Forwarder == "" {
+		return p.own()
+	}
+	return wmforward.New(p.Pool, wmforward.Config{
+		Topic: p.target.Forwarder, Schema: p.target.ForwarderSchema, Group: p.target.Group, Logger: p.target.Logger,
+	})
+}
+
+// Inbox is that of ids and of positions.
+func (p *Postgres) Inbox() (inboxadmin.Inbox, error) {
+	return pginbox.NewAdmin(p.Pool, p.inboxConfig())
+}
+
+// History selects what is replayed.
+func (p *Postgres) History(s Selection) (driver.History, error) {
+	ob, err := p.own()
+	if err != nil {
+		return nil, err
+	}
+	cfg := pgoutbox.HistoryConfig{Group: s.Group, Topics: s.Topics, Keys: s.Keys, IDs: s.IDs}
+	if !s.From.IsZero() {
+		cfg.From = pgoutbox.AtTime(s.From)
+	}
+	if !s.To.IsZero() {
+		cfg.To = pgoutbox.AtTime(s.To)
+	}
+	return ob.History(cfg)
+}
+
+// Rebase brings a group into the database as it is now.
+func (p *Postgres) Rebase(ctx context.Context, r RebaseRequest) error {
+	ob, err := p.own()
+	if err != nil {
+		return err
+	}
+	request := pgoutbox.RebaseRequest{Group: r.Group, KeepPosition: r.KeepPosition, Actor: r.Actor, Reason: r.Reason}
+	switch {
+	case r.KeepPosition:
+	case r.Oldest:
+		request.Start = pgoutbox.StartOldest()
+	case r.At.IsZero():
+		request.Start = pgoutbox.StartNow()
+	default:
+		request.Start = pgoutbox.StartAt(r.At)
+	}
+	return ob.Rebase(ctx, request)
+}
+
+// Maintain does one round.
+func (p *Postgres) Maintain(ctx context.Context, r MaintenanceRequest) (MaintenanceReport, error) {
+	ob, err := p.own()
+	if err != nil {
+		return MaintenanceReport{}, err
+	}
+	m, err := pgoutbox.NewMaintenance(ob, pgoutbox.MaintenanceConfig{MaxAge: r.MaxAge, MaxBytes: r.MaxBytes})
+	if err != nil {
+		return MaintenanceReport{}, err
+	}
+	done, err := m.RunOnce(ctx)
+	report := MaintenanceReport{
+		Added: done.Added, Dropped: done.Dropped, Closed: done.Closed,
+		Deleted: done.Deleted, PrunedAudit: done.PrunedAudit, PrunedDead: done.PrunedDead, Promoted: done.Promoted, Busy: done.Busy,
+	}
+	for _, alarm := range done.Alarms {
+		report.Alarms = append(report.Alarms, strings.TrimSpace(fmt.Sprintf("%s %s %s %s", alarm.Kind, alarm.Group, alarm.Range.Table, alarm.Detail)))
+	}
+	return report, err
+}
+
+// EnableRetention makes the inbox able to forget.
+func (p *Postgres) EnableRetention(ctx context.Context, retention, width time.Duration) error {
+	m, err := pginbox.NewMaintenance(p.Pool, p.inboxConfig(), pginbox.MaintenanceConfig{Retention: retention, Width: width})
+	if err != nil {
+		return err
+	}
+	return m.Enable(ctx)
+}
+
+// errNoComponent is for names that Components does not have.
+var errNoComponent = errors.New("must be outbox, inbox or dedupe")
