@@ -1,0 +1,99 @@
+package main_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+func sortedLines(text string) string {
+	return strings.Join(slices.Sorted(strings.Lines(text)), "")
+}
+
+func written(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}
+
+const goodConfig = `database: postgres://ann:${env:PASSWORD}@db/shop
+output: json
+kafka:
+  brokers: k1:9092, k2:9092
+profiles:
+  production:
+    database: postgres://ops@db.example/shop?password=hunter2
+    schema: shop
+    kafka: {brokers: 'p1:9092', tls: true, sasl: plain, user: ops, password: "${env:PASSWORD}"}
+`
+
+// A flag counts before a variable, that before the file, and that before the default; no
+// secret is shown.
+func TestConfig_Show(t *testing.T) {
+	t.Parallel()
+	o := newSession(t, "")
+	file := written(t, "leat.yaml", goodConfig)
+	o.env = append(o.env, "PASSWORD=secret", "LEAT_CONFIG="+file, "LEAT_INBOX=in")
+	o.run(0, "config", "show")
+	o.run(0, "config", "show", "--profile", "production", "-o", "table", "--time", "utc")
+	o.run(0, "config", "lint")
+	require.NotContains(t, o.transcript.String(), "secret")
+	require.NotContains(t, o.transcript.String(), "hunter2")
+	o.run(2, "config", "show", "--profile", "staging")
+	o.golden("config-show")
+	o.env = append(o.env, "LEAT_SCHEMA=env")
+	require.Contains(t, o.leat("config", "show", "--profile", "production").out, `{"name":"schema","value":"env","from":"LEAT_SCHEMA"}`)
+	require.Contains(t, o.leat("config", "show", "--schema", "flag").out, `{"name":"schema","value":"flag","from":"--schema"}`)
+}
+
+// Whatever is wrong with a file is told with its line.
+func TestConfig_Lint(t *testing.T) {
+	t.Parallel()
+	o := newSession(t, "")
+	for _, c := range []struct{ name, text string }{
+		{"unknown.yaml", "databse: x\noutput: json\nkafka: {broker: y}\n"},
+		{"form.yaml", "database: [1, 2]\n"},
+		{"syntax.yaml", "database: \"x\nschema: y\n"},
+		{"two.yaml", "schema: a\n---\nschema: b\n"},
+		{"values.yaml", "output: xml\ntime: soon\nschema: \"a\\0b\"\ndatabase: mysql://db/shop\n"},
+		{"variables.yaml", "schema: leat\ndatabase: postgres://ann:${env:NOBODY}@db/shop\nactor: ${file:/nowhere}\nprofiles:\n  p: {inbox: \"${home}\"}\n"},
+		{"kafka.yaml", "kafka: {brokers: k1, tls: perhaps}\nprofiles:\n  p: {kafka: {brokers: 'k1:1', sasl: gssapi}}\n"},
+	} {
+		path := written(t, c.name, c.text)
+		o.run(5, "config", "lint", path)
+	}
+	o.run(2, "config", "lint", "/nowhere/leat.yaml")
+	o.run(2, "config", "lint")
+	o.golden("config-lint")
+	broken := written(t, "leat.yaml", "databse: x\n")
+	o.env = append(o.env, "LEAT_CONFIG="+broken)
+	r := o.leat("status")
+	require.Equal(t, 2, r.code)
+	require.Contains(t, r.err, broken+`:1: unknown field "databse"`)
+	require.Equal(t, 5, o.leat("config", "lint").code)
+}
+
+// The schema knows what the file may have.
+func TestConfig_Schema(t *testing.T) {
+	t.Parallel()
+	var schema struct {
+		Properties map[string]struct {
+			Properties           map[string]any
+			AdditionalProperties json.RawMessage
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(newSession(t, "").leat("config", "schema").out), &schema))
+	require.Contains(t, schema.Properties, "database")
+	require.Contains(t, schema.Properties["kafka"].Properties, "ca_file")
+	require.JSONEq(t, "false", string(schema.Properties["kafka"].AdditionalProperties))
+	require.Contains(t, string(schema.Properties["profiles"].AdditionalProperties), `"ca_file"`)
+}

@@ -1,0 +1,161 @@
+package main_test
+
+import (
+	"io"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/cmd/leat/internal/cli"
+)
+
+// wrong are values that flags of a type refuse.
+var wrong = map[string]string{
+	"int": "many", "int32": "some", "int64": "few", "Span": "a while", "Moment": "yesterday", "Size": "4 apples",
+}
+
+// free are flags whose value may be any text: names, patterns, texts of others, which are
+// looked for as they are.
+var free = map[string]bool{
+	"action": true, "actor": true, "brokers": true, "config": true, "consumer": true, "database": true, "dedupe": true, "file": true,
+	"fingerprint": true, "forwarder": true, "group": true, "id": true, "inbox": true, "key": true, "kind": true, "outbox": true,
+	"profile": true, "reason": true, "schema": true, "source": true, "to-topic": true, "topic": true, "type": true,
+}
+
+// special are values that the flags of texts with few values refuse, and where that is
+// tested beside this.
+var special = map[string]string{
+	"output": "xml", "time": "soon", "color": "blue", "component": "cellar", "max-age": "long", "start": "yesterday", "state": "lost",
+	"resume": "/", "after": "x",
+}
+
+// Each flag of each command refuses a wrong value, with a message that names the flag and
+// the value, before anything is connected to.
+func TestFlags_WrongValues(t *testing.T) {
+	t.Parallel()
+	root := &cli.Root{}
+	parser, err := cli.NewParser(root, io.Discard, io.Discard, func(int) {})
+	require.NoError(t, err)
+	o := newSession(t, "postgres://ann@127.0.0.1:1/shop")
+	checked := 0
+	for _, leaf := range parser.Model.Leaves(true) {
+		for _, group := range leaf.AllFlags(true) {
+			for _, flag := range group {
+				if flag.IsBool() || flag.Name == "help" || free[flag.Name] {
+					continue
+				}
+				value, ok := special[flag.Name]
+				if !ok {
+					value, ok = wrong[typeOf(flag)]
+				}
+				require.True(t, ok, "flag --%s of %s has no wrong value here", flag.Name, leaf.FullPath())
+				if global(flag.Name) && leaf.Name != "status" {
+					continue // once is enough
+				}
+				if flag.Name == "after" && strings.HasPrefix(leaf.Path(), "inbox") && leaf.Name != "list" && leaf.Name != "audit" {
+					continue // names of consumers and ids
+				}
+				args := append(wanted(leaf, flag.Name), "--"+flag.Name+"="+value)
+				r := o.leat(args...)
+				require.Equal(t, 2, r.code, "%q: %s", args, r.err)
+				require.Contains(t, r.err, "--"+flag.Name, "%q", args)
+				require.Contains(t, r.err, value, "%q", args)
+				checked++
+			}
+		}
+	}
+	require.Greater(t, checked, 40)
+}
+
+func global(flag string) bool {
+	return flag == "output" || flag == "time" || flag == "color" || flag == "timeout"
+}
+
+func typeOf(flag *kong.Flag) string {
+	typ := flag.Target.Type()
+	if typ.Kind() == reflect.Slice {
+		typ = typ.Elem()
+	}
+	return typ.Name()
+}
+
+// wanted is the command of leaf with what it requires beside the flag called but.
+func wanted(leaf *kong.Node, but string) []string {
+	args := strings.Fields(leaf.Path())
+	for i, word := range args {
+		if strings.HasPrefix(word, "<") || strings.HasPrefix(word, "[") {
+			args = args[:i]
+			break
+		}
+	}
+	for _, arg := range leaf.Positional {
+		value := "x"
+		switch typ := arg.Target.Type().Name(); {
+		case arg.Enum != "":
+			value, _, _ = strings.Cut(arg.Enum, ",")
+		case typ == "Span":
+			value = "1h"
+		}
+		args = append(args, value)
+	}
+	for _, group := range leaf.AllFlags(true) {
+		for _, flag := range group {
+			if !flag.Required || flag.Name == but {
+				continue
+			}
+			value := map[string]string{"int32": "1", "int64": "1", "Span": "48h"}[typeOf(flag)]
+			switch {
+			case flag.Name == "max-age":
+				value = "1h"
+			case value == "":
+				value = "x"
+			}
+			args = append(args, "--"+flag.Name+"="+value)
+		}
+	}
+	return args
+}
+
+// Numbers beyond their bounds are named, too.
+func TestFlags_Bounds(t *testing.T) {
+	t.Parallel()
+	o := newSession(t, "postgres://ann@127.0.0.1:1/shop")
+	for _, args := range [][]string{
+		{"parked", "list", "--limit=0"},
+		{"messages", "search", "--limit=10001"},
+		{"messages", "search", "--scan=0"},
+		{"parked", "errors", "--limit=1001"},
+		{"dead", "errors", "--limit=0"},
+		{"inbox", "parked", "errors", "--limit=-1"},
+		{"parked", "redrive", "--all", "--reason=x", "--chunk=0"},
+		{"inbox", "parked", "drop", "--all", "--consumer=x", "--reason=x", "--chunk=10001"},
+		{"replay", "--reason=x", "--rate=-1"},
+		{"replay", "--reason=x", "--page-size=0"},
+		{"replay", "--reason=x", "--attempts=0"},
+		{"status", "--watch=1ms"},
+		{"status", "--timeout=-1s"},
+		{"migrate", "up", "--lock-timeout=1us"},
+		{"inbox", "retention", "enable", "--retention=1h"},
+		{"inbox", "retention", "enable", "--retention=48h", "--width=1ms"},
+		{"inbox", "watermarks", "set", "--reason=x", "--consumer=x", "--topic=x", "--next=1", "--partition=-1"},
+		{"inbox", "watermarks", "set", "--reason=x", "--consumer=x", "--topic=x", "--partition=0", "--next=-1"},
+		{"messages", "search", "--from=2026-01-02", "--to=2026-01-01"},
+		{"replay", "--reason=x", "--from=2026-01-02", "--to=2026-01-01"},
+		{"parked", "drop", "--reason=x", "--key=x"},
+		{"status", "--output=json", "--watch=1s"},
+		{"audit", "--output=json", "--follow"},
+		{"parked", "list", "--after=-1"},
+		{"delayed", "list", "--after=tomorrow"},
+		{"status", "--profile=p"},
+		{"groups", "pause", "x", "--reason="},
+		{"groups", "pause", "x", "--reason=x", "--actor= "},
+	} {
+		r := o.leat(args...)
+		require.Equal(t, 2, r.code, "%q: %s", args, r.err)
+		flag, _, _ := strings.Cut(args[len(args)-1], "=")
+		require.Contains(t, r.err, flag, "%q", args)
+	}
+}

@@ -1,0 +1,226 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/user"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/leat-go/leat/cmd/leat/internal/ask"
+	"github.com/leat-go/leat/cmd/leat/internal/open"
+	"github.com/leat-go/leat/cmd/leat/internal/progress"
+	"github.com/leat-go/leat/cmd/leat/internal/settings"
+	"github.com/leat-go/leat/cmd/leat/internal/show"
+	"github.com/leat-go/leat/outbox/admin"
+)
+
+// Deps is what commands are run with.
+type Deps struct {
+	// Context ends when the command is interrupted, or its time is over.
+	Context context.Context //nolint:containedctx // a command is a call with it
+
+	*show.Printer
+
+	process  Process
+	globals  Globals
+	file     *settings.File
+	settings settings.Settings
+	logger   *slog.Logger
+	database open.Database
+	cancel   context.CancelFunc
+	// tty are which of standard input and error are terminals.
+	inputTTY, errorTTY bool
+}
+
+// newDeps puts together what a command needs; it leaves the file out if withoutFile.
+func newDeps(ctx context.Context, p Process, globals Globals, withoutFile bool) (*Deps, error) {
+	d := &Deps{process: p, globals: globals, cancel: func() {}, inputTTY: terminal(p.Stdin), errorTTY: terminal(p.Stderr)}
+	d.Context = ctx
+	if globals.Timeout > 0 {
+		d.Context, d.cancel = context.WithTimeout(ctx, time.Duration(globals.Timeout))
+	}
+	d.logger = slog.New(slog.NewTextHandler(p.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	said, err := d.say(withoutFile)
+	if err != nil {
+		return nil, err
+	}
+	d.settings = said
+	d.Printer, err = newPrinter(p, said)
+	return d, err
+}
+
+// Close gives back what was opened.
+func (d *Deps) Close() {
+	d.cancel()
+	if d.database != nil {
+		d.database.Close()
+	}
+}
+
+// say puts together what flags, variables and the file say, in this order.
+func (d *Deps) say(withoutFile bool) (settings.Settings, error) {
+	s := d.globals.settings().Or(settings.FromEnv(d.process.LookupEnv))
+	path, profile := d.fileAndProfile()
+	if withoutFile {
+		path, profile = "", ""
+	}
+	if path == "" && profile != "" {
+		return s, usage("--profile", profile, "needs a file: --config or LEAT_CONFIG")
+	}
+	if path == "" {
+		return s.Or(settings.Defaults()), nil
+	}
+	file, err := settings.Read(path)
+	if err != nil {
+		return s, configError(path, err)
+	}
+	d.file = file
+	said, err := file.Profile(profile, d.process.LookupEnv)
+	if err != nil {
+		return s, err
+	}
+	return s.Or(said).Or(settings.Defaults()), nil
+}
+
+// configError is the error of reading the file at path.
+func configError(path string, err error) error {
+	if _, ok := errors.AsType[*settings.InvalidError](err); ok {
+		return err
+	}
+	return usage("--config", path, err.Error())
+}
+
+func (d *Deps) fileAndProfile() (path, profile string) {
+	or := func(flag, variable string) string {
+		if flag == "" {
+			flag, _ = d.process.LookupEnv(variable)
+		}
+		return flag
+	}
+	return or(d.globals.ConfigFile, "LEAT_CONFIG"), or(d.globals.Profile, "LEAT_PROFILE")
+}
+
+// Open returns the database, which it opens once.
+func (d *Deps) Open() (open.Database, error) {
+	return d.openFor("", 0)
+}
+
+// openFor opens the database for a group of a forwarder, with a bound of locks.
+func (d *Deps) openFor(group string, lockTimeout time.Duration) (open.Database, error) {
+	if d.database != nil {
+		return d.database, nil
+	}
+	url, err := d.databaseURL()
+	if err != nil {
+		return nil, err
+	}
+	s := d.settings
+	target := open.Target{
+		URL: url, Schema: s.Schema.Value, Outbox: s.Outbox.Value, Inbox: s.Inbox.Value, Dedupe: s.Dedupe.Value,
+		Forwarder: s.Forwarder.Value, Group: group, LockTimeout: lockTimeout, Logger: d.logger,
+	}
+	if s.Schema.From != "default" {
+		target.ForwarderSchema = s.Schema.Value
+	}
+	d.database, err = open.Open(d.Context, target)
+	return d.database, err
+}
+
+// databaseURL is "" if PG* variables say where the database is.
+func (d *Deps) databaseURL() (string, error) {
+	url := d.settings.Database
+	if url.From == "--database" && settings.HasPassword(url.Value) {
+		return "", usage(url.From, settings.Redact(url.Value), "must not have a password, which others could see: "+
+			"use LEAT_DATABASE_URL, PGPASSWORD, a password file, or the configuration")
+	}
+	if url.Set() {
+		return url.Value, nil
+	}
+	for _, variable := range []string{"PGHOST", "PGHOSTADDR", "PGSERVICE", "PGDATABASE"} {
+		if value, _ := d.process.LookupEnv(variable); value != "" {
+			return "", nil
+		}
+	}
+	return "", usageError{errors.New("no database: give --database, LEAT_DATABASE_URL, PG* variables, or database in the configuration")}
+}
+
+// Store returns the outbox, for a group or "".
+func (d *Deps) Store(group string) (admin.Outbox, error) {
+	db, err := d.openFor(group, 0)
+	if err != nil {
+		return nil, err
+	}
+	return db.Outbox()
+}
+
+// capable returns what store is beyond an outbox, or an error that says what it lacks.
+func capable[T any](store any, err error, what string) (T, error) {
+	var none T
+	if err != nil {
+		return none, err
+	}
+	able, ok := store.(T)
+	if !ok {
+		return none, usageError{fmt.Errorf("this store cannot %s", what)}
+	}
+	return able, nil
+}
+
+// by is who asks for a change, and why.
+func (d *Deps) by(c Changing) (admin.By, error) {
+	actor := c.Actor
+	if actor == "" {
+		actor = d.settings.Actor.Value
+	}
+	if actor == "" {
+		actor = d.userAtHost()
+	}
+	by := admin.By{Actor: actor, Reason: c.Reason}
+	if err := by.Check(); err != nil {
+		return by, usageError{fmt.Errorf("--actor %q, --reason %q: %w", by.Actor, by.Reason, err)}
+	}
+	return by, nil
+}
+
+func (d *Deps) userAtHost() string {
+	name := "unknown"
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return name + "@" + host
+}
+
+// confirm asks whether q is meant.
+func (d *Deps) confirm(c Changing, q ask.Question) error {
+	return ask.Asker{In: d.process.Stdin, Out: d.process.Stderr, Terminal: d.inputTTY, Yes: c.Yes}.Confirm(d.Context, q)
+}
+
+// bar shows the progress of name.
+func (d *Deps) bar(name, unit string, total int64) *progress.Bar {
+	return &progress.Bar{Out: d.process.Stderr, Terminal: d.errorTTY, Name: name, Unit: unit, Total: total, Now: time.Now}
+}
+
+// terminal reports whether stream is one.
+func terminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+func width(stream io.Writer) int {
+	if f, ok := stream.(*os.File); ok {
+		if columns, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return columns
+		}
+	}
+	return 0
+}

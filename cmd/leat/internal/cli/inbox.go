@@ -1,0 +1,258 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/leat-go/leat/cmd/leat/internal/show"
+	inboxadmin "github.com/leat-go/leat/inbox/admin"
+	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/outbox"
+)
+
+// Inbox are the commands about inboxes.
+type Inbox struct {
+	Status     InboxStatus     `cmd:"" help:"Figures of the whole inbox."`
+	Consumers  InboxConsumers  `cmd:"" help:"Consumers, and what is remembered and parked of each."`
+	Lookup     InboxLookup     `cmd:"" help:"What each consumer knows of a message."`
+	Attempts   InboxAttempts   `cmd:"" help:"Messages that have failed and are to be tried again."`
+	Parked     InboxParked     `cmd:"" help:"Parked messages: list, redrive, skip, drop."`
+	Watermarks InboxWatermarks `cmd:"" help:"Positions in logs: list, set, remove, accept."`
+	Retention  InboxRetention  `cmd:"" help:"What the inbox remembers, and how it forgets."`
+	Audit      InboxAudit      `cmd:"" help:"Who did what to which message or partition, and why."`
+}
+
+// openInbox opens the inbox.
+func openInbox(d *Deps) (inboxadmin.Inbox, error) {
+	db, err := d.Open()
+	if err != nil {
+		return nil, err
+	}
+	return db.Inbox()
+}
+
+// InboxStatus is inbox status.
+type InboxStatus struct{}
+
+// inboxStatusRow is the JSON of it.
+type inboxStatusRow struct {
+	At           time.Time `json:"at"`
+	Consumers    int64     `json:"consumers"`
+	Parked       int64     `json:"parked"`
+	Redriving    int64     `json:"redriving"`
+	Waiting      int64     `json:"waiting"`
+	Failing      int64     `json:"failing"`
+	OldestParked time.Time `json:"oldest_parked,omitzero"`
+	Bytes        int64     `json:"bytes"`
+}
+
+// Run prints the figures.
+func (*InboxStatus) Run(d *Deps) error {
+	in, err := openInbox(d)
+	if err != nil {
+		return err
+	}
+	s, err := in.Stats(d.Context)
+	if err != nil {
+		return err
+	}
+	row := inboxStatusRow{utc(s.At), s.Consumers, s.Parked, s.Redriving, s.Waiting, s.Failing, utc(s.OldestParked), s.Bytes}
+	return d.Object(row, show.Fact{Name: "consumers", Value: show.Count(s.Consumers)},
+		show.Fact{Name: "parked", Value: fmt.Sprintf("%s, redriving %s, waiting behind them %s", show.Count(s.Parked), show.Count(s.Redriving), show.Count(s.Waiting))},
+		show.Fact{Name: "oldest", Value: d.Time(row.OldestParked)},
+		show.Fact{Name: "failing", Value: show.Count(s.Failing)}, show.Fact{Name: "size", Value: show.Bytes(s.Bytes)})
+}
+
+// InboxConsumers is inbox consumers.
+type InboxConsumers struct{ Paging }
+
+// consumerRow is the JSON of a consumer.
+type consumerRow struct {
+	Name         string    `json:"name"`
+	Since        time.Time `json:"since,omitzero"`
+	Remembered   int64     `json:"remembered"`
+	Estimated    bool      `json:"estimated,omitempty"`
+	Partitions   int64     `json:"partitions"`
+	Parked       int64     `json:"parked"`
+	Redriving    int64     `json:"redriving"`
+	Waiting      int64     `json:"waiting"`
+	Failing      int64     `json:"failing"`
+	LastActivity time.Time `json:"last_activity,omitzero"`
+}
+
+func newConsumerRow(c inboxadmin.Consumer) consumerRow {
+	return consumerRow{
+		c.Name, utc(c.Since), c.Remembered, c.Estimated, c.Partitions, c.Parked, c.Redriving, c.Waiting, c.Failing, utc(c.LastActivity),
+	}
+}
+
+// Run lists.
+func (c *InboxConsumers) Run(d *Deps) error {
+	in, err := openInbox(d)
+	if err != nil {
+		return err
+	}
+	list := show.List[consumerRow]{Name: "consumers", Empty: "There is no consumer.", Columns: []show.Column[consumerRow]{
+		textColumn("CONSUMER", func(c consumerRow) string { return c.Name }),
+		{Title: "REMEMBERED", Right: true, Cell: func(_ *show.Printer, c consumerRow) string {
+			if c.Estimated {
+				return "~" + show.Count(c.Remembered)
+			}
+			return show.Count(c.Remembered)
+		}},
+		countColumn("PARTITIONS", func(c consumerRow) int64 { return c.Partitions }),
+		countColumn("PARKED", func(c consumerRow) int64 { return c.Parked }),
+		countColumn("REDRIVING", func(c consumerRow) int64 { return c.Redriving }),
+		countColumn("WAITING", func(c consumerRow) int64 { return c.Waiting }),
+		countColumn("FAILING", func(c consumerRow) int64 { return c.Failing }),
+		timeColumn("LAST ACTIVITY", func(c consumerRow) time.Time { return c.LastActivity }),
+	}}
+	return pages(d, c.Paging, list, func(after string, limit int) ([]consumerRow, string, error) {
+		found, err := in.Consumers(d.Context, inboxadmin.ConsumersQuery{After: after, Limit: limit})
+		if err != nil || len(found) < limit {
+			return rowsOf(found, newConsumerRow), "", err
+		}
+		return rowsOf(found, newConsumerRow), found[limit-1].Name, nil
+	})
+}
+
+// InboxLookup is inbox lookup.
+type InboxLookup struct {
+	ID       string `arg:"" help:"Id of the message."`
+	Consumer string `placeholder:"CONSUMER" help:"This consumer only." predictor:"consumer"`
+}
+
+// sightingRow is the JSON of what a consumer knows of a message.
+type sightingRow struct {
+	Consumer    string    `json:"consumer"`
+	State       string    `json:"state"`
+	ProcessedAt time.Time `json:"processed_at,omitzero"`
+	Attempts    int       `json:"attempts,omitempty"`
+	LastError   string    `json:"last_error,omitempty"`
+	Parked      []int64   `json:"parked,omitempty"`
+}
+
+func (s sightingRow) how() string {
+	if s.Attempts == 0 {
+		return ""
+	}
+	return show.Things(int64(s.Attempts), "attempt") + ", " + show.Cell(s.LastError)
+}
+
+func newSightingRow(s inboxadmin.Sighting) sightingRow {
+	return sightingRow{s.Consumer, string(s.State), utc(s.ProcessedAt), s.History.Attempts, lastError(s.History), s.Parked}
+}
+
+func lastError(h driver.History) string {
+	if len(h.Errors) == 0 {
+		return ""
+	}
+	return h.Errors[len(h.Errors)-1].Error
+}
+
+// Run lists what each consumer knows.
+func (l *InboxLookup) Run(d *Deps) error {
+	in, err := openInbox(d)
+	if err != nil {
+		return err
+	}
+	found, err := in.Lookup(d.Context, inboxadmin.LookupQuery{ID: l.ID, Consumer: l.Consumer})
+	if err != nil {
+		return err
+	}
+	list := show.List[sightingRow]{Name: "consumers", Empty: "There is no consumer.", Columns: []show.Column[sightingRow]{
+		textColumn("CONSUMER", func(s sightingRow) string { return s.Consumer }),
+		textColumn("STATE", func(s sightingRow) string { return s.State }),
+		timeColumn("PROCESSED", func(s sightingRow) time.Time { return s.ProcessedAt }),
+		countColumn("ATTEMPTS", func(s sightingRow) int64 { return int64(s.Attempts) }),
+		textColumn("LAST ERROR", func(s sightingRow) string { return s.LastError }),
+	}}
+	return list.Print(d.Printer, rowsOf(found, newSightingRow), "")
+}
+
+// sightings are what the inbox knows of a message, nothing if there is no inbox.
+func sightings(d *Deps, q inboxadmin.LookupQuery) ([]sightingRow, error) {
+	in, err := openInbox(d)
+	if err != nil {
+		return nil, err
+	}
+	found, err := in.Lookup(d.Context, q)
+	if errors.Is(err, outbox.ErrNotMigrated) {
+		return []sightingRow{}, nil
+	}
+	return rowsOf(found, newSightingRow), err
+}
+
+// InboxAttempts is inbox attempts.
+type InboxAttempts struct {
+	Paging
+
+	Consumer string `required:"" placeholder:"CONSUMER" help:"Whose messages." predictor:"consumer"`
+	Since    Moment `placeholder:"TIME" help:"Last tried at this time or later, or since so long ago, such as 2h."`
+	Running  bool   `help:"Messages as well that have not failed yet."`
+}
+
+// attemptsRow is the JSON of a message that is tried.
+type attemptsRow struct {
+	ID        string    `json:"id"`
+	Attempts  int       `json:"attempts"`
+	First     time.Time `json:"first,omitzero"`
+	Last      time.Time `json:"last,omitzero"`
+	LastError string    `json:"last_error,omitempty"`
+}
+
+// Run lists.
+func (a *InboxAttempts) Run(d *Deps) error {
+	in, err := openInbox(d)
+	if err != nil {
+		return err
+	}
+	list := show.List[attemptsRow]{Name: "messages", Empty: "No message is tried.", Columns: []show.Column[attemptsRow]{
+		textColumn("ID", func(a attemptsRow) string { return a.ID }),
+		countColumn("ATTEMPTS", func(a attemptsRow) int64 { return int64(a.Attempts) }),
+		timeColumn("FIRST", func(a attemptsRow) time.Time { return a.First }),
+		timeColumn("LAST", func(a attemptsRow) time.Time { return a.Last }),
+		textColumn("LAST ERROR", func(a attemptsRow) string { return a.LastError }),
+	}}
+	row := func(a inboxadmin.Attempts) attemptsRow {
+		return attemptsRow{a.ID, a.Attempts, utc(a.First), utc(a.Last), lastError(a.History)}
+	}
+	return pages(d, a.Paging, list, func(after string, limit int) ([]attemptsRow, string, error) {
+		found, err := in.Attempts(d.Context, inboxadmin.AttemptsQuery{Consumer: a.Consumer, Since: a.Since.Time, All: a.Running, After: after, Limit: limit})
+		if err != nil || len(found) < limit {
+			return rowsOf(found, row), "", err
+		}
+		return rowsOf(found, row), found[limit-1].ID, nil
+	})
+}
+
+// InboxAudit is inbox audit.
+type InboxAudit struct {
+	Paging
+
+	Consumer string `placeholder:"CONSUMER" help:"This consumer only." predictor:"consumer"`
+	Action   string `placeholder:"ACTION" help:"This action only: park, redrive, drop, set_watermark, …"`
+	ID       string `placeholder:"ID" help:"The message with this id only."`
+	Since    Moment `placeholder:"TIME" help:"Since this time, or so long ago, such as 2h."`
+	Newest   bool   `help:"The newest first."`
+}
+
+// Run lists.
+func (a *InboxAudit) Run(d *Deps) error {
+	in, err := openInbox(d)
+	auditor, err := capable[inboxadmin.Auditor](in, err, "tell who has changed what")
+	if err != nil {
+		return err
+	}
+	return pages(d, a.Paging, auditList("CONSUMER"), numbered(func(after int64, limit int) ([]inboxadmin.AuditEntry, error) {
+		return auditor.Audit(d.Context, inboxadmin.AuditQuery{
+			Consumer: a.Consumer, Action: a.Action, ID: a.ID, Since: a.Since.Time, After: after, Newest: a.Newest, Limit: limit,
+		})
+	}, func(e inboxadmin.AuditEntry) int64 { return e.No }, func(e inboxadmin.AuditEntry) auditRow {
+		return auditRow{
+			No: e.No, At: utc(e.At), Action: e.Action, Actor: e.Actor, Reason: e.Reason, Consumer: e.Consumer,
+			ID: e.ID, Topic: e.Topic, Key: e.Key, Details: e.Details,
+		}
+	}))
+}

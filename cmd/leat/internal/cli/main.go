@@ -1,0 +1,71 @@
+// Package cli is the command leat: a struct a command, whose Run does it.
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/alecthomas/kong"
+	kongcompletion "github.com/jotaen/kong-completion"
+)
+
+// Process is what a command has of its surroundings.
+type Process struct {
+	Args           []string
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	LookupEnv      func(string) (string, bool)
+}
+
+// description is the first thing that --help says.
+const description = "Operates transactional outboxes and inboxes. Nothing is changed without --reason, and everything that is changed is audited."
+
+// Main runs the command that p.Args name, and returns the exit status.
+func Main(ctx context.Context, p Process) int {
+	exited := -1
+	root := &Root{}
+	parser, err := NewParser(root, p.Stdout, p.Stderr, func(status int) { exited = status })
+	if err != nil {
+		_, _ = fmt.Fprintf(p.Stderr, "leat: %v\n", err)
+		return exitFailed
+	}
+	if completing(p) {
+		kongcompletion.Register(parser, append(predictors(ctx, p), complain(p.Stderr))...)
+		return max(exited, exitDone)
+	}
+	selected, err := parser.Parse(p.Args)
+	if exited >= 0 {
+		return exited // --help
+	}
+	if err != nil {
+		_, _ = fmt.Fprintf(p.Stderr, "leat: %v\n", err)
+		return exitUsage
+	}
+	// A file that is wrong is what config lint is for.
+	lenient := strings.HasPrefix(selected.Command(), "config lint")
+	deps, err := newDeps(ctx, p, root.Globals, lenient)
+	if err == nil {
+		defer deps.Close()
+		err = selected.Run(deps)
+	}
+	return status(ctx, p.Stderr, err)
+}
+
+// NewParser returns the parser of root.
+func NewParser(root *Root, stdout, stderr io.Writer, exit func(int)) (*kong.Kong, error) {
+	return kong.New(root,
+		kong.Name("leat"), kong.Description(description), kong.Writers(stdout, stderr), kong.Exit(exit),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
+		kong.ValueFormatter(WithDefault),
+	)
+}
+
+// WithDefault is the help of a flag or argument, with its default.
+func WithDefault(value *kong.Value) string {
+	if !value.HasDefault || value.Default == "" {
+		return value.Help
+	}
+	return value.Help + " Defaults to " + value.Default + "."
+}

@@ -1,0 +1,186 @@
+package cli
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/leat-go/leat/cmd/leat/internal/show"
+	"github.com/leat-go/leat/outbox/admin"
+)
+
+// Parked are the commands about parked records.
+type Parked struct {
+	List    ParkedList   `cmd:"" help:"Parked records, and those that wait behind them."`
+	Keys    ParkedKeys   `cmd:"" help:"Keys that are parked, with what waits behind them."`
+	Errors  ParkedErrors `cmd:"" help:"What they have failed of, the most frequent first."`
+	Show    ParkedShow   `cmd:"" help:"One record, with payload and all errors."`
+	Redrive HeldRedrive  `cmd:"" help:"Try records again, in order and with the same ids."`
+	Skip    ParkedSkip   `cmd:"" help:"Drop the first record of a key, and go on with the next."`
+	Drop    HeldDrop     `cmd:"" help:"Drop records for good: they are never sent."`
+}
+
+// Dead are the commands about records that were given up.
+type Dead struct {
+	List    DeadList    `cmd:"" help:"Records that were given up."`
+	Errors  DeadErrors  `cmd:"" help:"What they have failed of, the most frequent first."`
+	Show    DeadShow    `cmd:"" help:"One record, with payload and all errors."`
+	Redrive DeadRedrive `cmd:"" help:"Try records again, with the same ids."`
+	Drop    DeadDrop    `cmd:"" help:"Drop records for good."`
+}
+
+// HeldFilter are the flags of lists of records.
+type HeldFilter struct {
+	Group string `default:"default" placeholder:"GROUP" help:"Relay group." predictor:"group"`
+	Topic string `placeholder:"PATTERN" help:"Topics, * stands for any characters." predictor:"topic"`
+}
+
+// ParkedList is parked list.
+type ParkedList struct {
+	HeldFilter
+	Paging
+
+	Key      string `placeholder:"KEY" help:"Records of this key."`
+	Retrying bool   `help:"Records that are tried again, instead of parked ones."`
+}
+
+// Run lists.
+func (p *ParkedList) Run(d *Deps) error {
+	store, err := d.Store(p.Group)
+	if err != nil {
+		return err
+	}
+	query := admin.HeldQuery{Group: p.Group, Topic: p.Topic, Key: p.Key, State: admin.HeldParked, OmitPayload: true}
+	empty := "No record is parked."
+	if p.Retrying {
+		query.State, empty = admin.HeldRetrying, "No record is tried again."
+	}
+	return pages(d, p.Paging, heldList(empty), heldPage(d, query, store.Held))
+}
+
+// DeadList is dead list.
+type DeadList struct {
+	HeldFilter
+	Paging
+
+	Key string `placeholder:"KEY" help:"Records of this key."`
+}
+
+// Run lists.
+func (p *DeadList) Run(d *Deps) error {
+	store, err := d.Store(p.Group)
+	if err != nil {
+		return err
+	}
+	query := admin.HeldQuery{Group: p.Group, Topic: p.Topic, Key: p.Key, OmitPayload: true}
+	return pages(d, p.Paging, heldList("No record is dead."), heldPage(d, query, store.Dead))
+}
+
+func heldPage(d *Deps, query admin.HeldQuery, ask heldLook) page[heldRow] {
+	return numbered(func(after int64, limit int) ([]admin.HeldRecord, error) {
+		query.After, query.Limit = after, limit
+		return ask(d.Context, query)
+	}, func(r admin.HeldRecord) int64 { return r.Seq }, func(r admin.HeldRecord) heldRow { return newHeldRow(r, false) })
+}
+
+// ParkedKeys is parked keys.
+type ParkedKeys struct {
+	HeldFilter
+	Paging
+}
+
+// keyRow is the JSON of a parked key.
+type keyRow struct {
+	Topic     string    `json:"topic"`
+	Key       string    `json:"key,omitempty"`
+	Seq       int64     `json:"seq"`
+	ID        string    `json:"id"`
+	Records   int       `json:"records"`
+	Attempts  int       `json:"attempts"`
+	Reason    string    `json:"reason"`
+	LastError string    `json:"last_error,omitempty"`
+	LastKind  string    `json:"last_kind,omitempty"`
+	Since     time.Time `json:"since"`
+}
+
+// Run lists.
+func (p *ParkedKeys) Run(d *Deps) error {
+	store, err := d.Store(p.Group)
+	if err != nil {
+		return err
+	}
+	list := show.List[keyRow]{Name: "keys", Empty: "No key is parked.", Columns: []show.Column[keyRow]{
+		textColumn("TOPIC", func(k keyRow) string { return k.Topic }),
+		textColumn("KEY", func(k keyRow) string { return k.Key }),
+		countColumn("RECORDS", func(k keyRow) int64 { return int64(k.Records) }),
+		countColumn("ATTEMPTS", func(k keyRow) int64 { return int64(k.Attempts) }),
+		textColumn("KIND", func(k keyRow) string { return k.LastKind }),
+		timeColumn("SINCE", func(k keyRow) time.Time { return k.Since }),
+		textColumn("FIRST ID", func(k keyRow) string { return k.ID }),
+		textColumn("REASON", func(k keyRow) string { return k.Reason }),
+	}}
+	return pages(d, p.Paging, list, numbered(func(after int64, limit int) ([]admin.ParkedKey, error) {
+		return store.ParkedKeys(d.Context, admin.KeysQuery{Group: p.Group, Topic: p.Topic, After: after, Limit: limit})
+	}, func(k admin.ParkedKey) int64 { return k.Seq }, func(k admin.ParkedKey) keyRow {
+		return keyRow{k.Key.Topic, k.Key.Key, k.Seq, k.ID, k.Records, k.Attempts, k.Reason, k.LastError, k.LastKind, utc(k.Since)}
+	}))
+}
+
+// errorsRow is the JSON of a way in which records have failed.
+type errorsRow struct {
+	Topic       string    `json:"topic"`
+	Kind        string    `json:"kind,omitempty"`
+	Records     int       `json:"records"`
+	First       time.Time `json:"first"`
+	Last        time.Time `json:"last"`
+	Fingerprint string    `json:"fingerprint"`
+	Example     string    `json:"example"`
+}
+
+func printErrors(d *Deps, query admin.FailuresQuery) error {
+	if query.Limit < 1 || query.Limit > 1000 {
+		return usage("--limit", strconv.Itoa(query.Limit), "must be 1 to 1000")
+	}
+	store, err := d.Store(query.Group)
+	if err != nil {
+		return err
+	}
+	failures, err := store.Failures(d.Context, query)
+	if err != nil {
+		return err
+	}
+	list := show.List[errorsRow]{Name: "errors", Empty: "Nothing has failed.", Columns: []show.Column[errorsRow]{
+		countColumn("RECORDS", func(e errorsRow) int64 { return int64(e.Records) }),
+		textColumn("TOPIC", func(e errorsRow) string { return e.Topic }),
+		textColumn("KIND", func(e errorsRow) string { return e.Kind }),
+		timeColumn("FIRST", func(e errorsRow) time.Time { return e.First }),
+		timeColumn("LAST", func(e errorsRow) time.Time { return e.Last }),
+		{Title: "FINGERPRINT", Cell: func(_ *show.Printer, e errorsRow) string { return show.Plain(e.Fingerprint) }},
+	}}
+	return list.Print(d.Printer, rowsOf(failures, func(f admin.FailureGroup) errorsRow {
+		return errorsRow{f.Topic, f.Kind, f.Records, utc(f.First), utc(f.Last), f.Fingerprint, f.Example}
+	}), "")
+}
+
+// ParkedErrors is parked errors.
+type ParkedErrors struct {
+	HeldFilter
+
+	Limit int `default:"100" placeholder:"N" help:"Rows, 1 to 1000."`
+}
+
+// Run lists.
+func (p *ParkedErrors) Run(d *Deps) error {
+	return printErrors(d, admin.FailuresQuery{Group: p.Group, Topic: p.Topic, Limit: p.Limit})
+}
+
+// DeadErrors is dead errors.
+type DeadErrors ParkedErrors
+
+// Run lists.
+func (p *DeadErrors) Run(d *Deps) error {
+	return printErrors(d, admin.FailuresQuery{Group: p.Group, Topic: p.Topic, Limit: p.Limit, Dead: true})
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

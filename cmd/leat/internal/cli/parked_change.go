@@ -1,0 +1,179 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/leat-go/leat/cmd/leat/internal/ask"
+	"github.com/leat-go/leat/cmd/leat/internal/show"
+	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/driver"
+)
+
+// Selecting are the flags that select records which were set aside.
+type Selecting struct {
+	Changing
+
+	Group       string `default:"default" placeholder:"GROUP" help:"Relay group." predictor:"group"`
+	ID          string `placeholder:"ID" help:"The record with this id." xor:"way"`
+	Key         string `placeholder:"KEY" help:"The records of this key, with --topic as it is."`
+	Topic       string `placeholder:"PATTERN" help:"Topics, * stands for any characters; with --key one topic." predictor:"topic"`
+	Kind        string `placeholder:"KIND" help:"Kind of the last error: unknown, outage or permanent."`
+	Fingerprint string `placeholder:"TEXT" help:"Fingerprint of the last error, as errors shows it."`
+	Before      Moment `placeholder:"TIME" help:"Set aside before this time, or so long ago, such as 1h."`
+	All         bool   `help:"All of the group." xor:"way"`
+	Chunk       int    `default:"10000" placeholder:"N" help:"Records that are changed in one transaction, 1 to 100000. All that is selected is changed in any case."`
+}
+
+// HeldRedrive is parked redrive.
+type HeldRedrive Selecting
+
+// Run redrives.
+func (s *HeldRedrive) Run(d *Deps) error { return (*Selecting)(s).redrive(d, false) }
+
+// DeadRedrive is dead redrive.
+type DeadRedrive Selecting
+
+// Run redrives.
+func (s *DeadRedrive) Run(d *Deps) error { return (*Selecting)(s).redrive(d, true) }
+
+// HeldDrop is parked drop.
+type HeldDrop Selecting
+
+// Run drops.
+func (s *HeldDrop) Run(d *Deps) error { return (*Selecting)(s).drop(d, false) }
+
+// DeadDrop is dead drop.
+type DeadDrop Selecting
+
+// Run drops.
+func (s *DeadDrop) Run(d *Deps) error { return (*Selecting)(s).drop(d, true) }
+
+// mostSelected is the largest limit of a request.
+const mostSelected = 100_000
+
+func (s *Selecting) selection(dead bool) (admin.Selection, error) {
+	selection := admin.Selection{ID: s.ID, Kind: s.Kind, Fingerprint: s.Fingerprint, Before: s.Before.Time, Dead: dead}
+	switch {
+	case s.Chunk < 1 || s.Chunk > mostSelected:
+		return selection, usage("--chunk", strconv.Itoa(s.Chunk), "must be 1 to 100000")
+	case s.Key != "":
+		selection.Topic, selection.Key = s.Topic, s.Key
+		if s.Topic == "" {
+			return selection, usage("--key", s.Key, "needs the --topic of the key")
+		}
+	default:
+		selection.Topics = s.Topic
+	}
+	if s.All {
+		if selection.Filters() || s.Key != "" {
+			return selection, usageError{errors.New("--all: excludes --topic, --key, --kind, --fingerprint and --before")}
+		}
+		selection.Topics = "*"
+	}
+	if !selection.Filters() && s.Key == "" && s.ID == "" {
+		return selection, usageError{errors.New("nothing is selected: give --id, --key with --topic, a filter, or --all")}
+	}
+	if (s.Key != "" || s.ID != "") && (selection.Filters() || s.Key != "" && s.ID != "") {
+		return selection, usageError{errors.New("--id, --key and the filters --topic, --kind, --fingerprint, --before exclude each other")}
+	}
+	return selection, nil
+}
+
+// words describe what is selected.
+func (s *Selecting) words(dead bool) string {
+	what := "parked"
+	if dead {
+		what = "dead"
+	}
+	words := []string{fmt.Sprintf("%s in group %s", what, show.Plain(s.Group))}
+	for _, part := range []struct{ name, value string }{
+		{"id", s.ID}, {"topic", s.Topic}, {"key", s.Key}, {"kind", s.Kind}, {"fingerprint", s.Fingerprint},
+	} {
+		if part.value != "" {
+			words = append(words, part.name+" "+show.Plain(part.value))
+		}
+	}
+	if !s.Before.IsZero() {
+		words = append(words, "set aside before "+s.Before.UTC().Format("2006-01-02 15:04:05Z"))
+	}
+	return strings.Join(words, ", ")
+}
+
+func (s *Selecting) redrive(d *Deps, dead bool) error {
+	selection, err := s.selection(dead)
+	if err != nil {
+		return err
+	}
+	by, err := d.by(s.Changing)
+	if err != nil {
+		return err
+	}
+	store, err := d.Store(s.Group)
+	if err != nil {
+		return err
+	}
+	return recordChange{
+		row: changedRow{Action: "redrive", Group: s.Group}, thing: "record", verb: "redrive", past: "Redrove",
+		selection: s.words(dead), most: mostSelected, chunk: s.Chunk,
+		do: func(limit int, dryRun bool) (admin.Changed, error) {
+			selection.Limit = limit
+			return store.Redrive(d.Context, admin.RedriveRequest{By: by, Selection: selection, Group: s.Group, DryRun: dryRun})
+		},
+	}.run(d, s.Changing)
+}
+
+func (s *Selecting) drop(d *Deps, dead bool) error {
+	selection, err := s.selection(dead)
+	if err != nil {
+		return err
+	}
+	by, err := d.by(s.Changing)
+	if err != nil {
+		return err
+	}
+	store, err := d.Store(s.Group)
+	if err != nil {
+		return err
+	}
+	return recordChange{
+		row: changedRow{Action: "drop", Group: s.Group}, thing: "record", verb: "drop", past: "Dropped",
+		selection: s.words(dead), most: mostSelected, chunk: s.Chunk,
+		question: ask.Question{Name: s.Key + s.ID, TypeCount: true},
+		do: func(limit int, dryRun bool) (admin.Changed, error) {
+			selection.Limit = limit
+			return store.Drop(d.Context, admin.DropRequest{By: by, Selection: selection, Group: s.Group, DryRun: dryRun})
+		},
+	}.run(d, s.Changing)
+}
+
+// ParkedSkip is parked skip.
+type ParkedSkip struct {
+	Changing
+
+	Topic string `required:"" placeholder:"TOPIC" help:"Topic of the key." predictor:"topic"`
+	Key   string `required:"" placeholder:"KEY" help:"The parked key."`
+	Group string `default:"default" placeholder:"GROUP" help:"Relay group." predictor:"group"`
+}
+
+// Run skips the key's first record.
+func (p *ParkedSkip) Run(d *Deps) error {
+	by, err := d.by(p.Changing)
+	if err != nil {
+		return err
+	}
+	store, err := d.Store(p.Group)
+	if err != nil {
+		return err
+	}
+	return recordChange{
+		row: changedRow{Action: "skip_head", Group: p.Group}, thing: "record", verb: "drop", past: "Dropped",
+		selection: fmt.Sprintf("the first of key %s of topic %s in group %s", show.Plain(p.Key), show.Plain(p.Topic), show.Plain(p.Group)),
+		question:  ask.Question{Name: p.Key}, most: 2, chunk: 1,
+		do: func(_ int, dryRun bool) (admin.Changed, error) {
+			return store.SkipHead(d.Context, admin.SkipHeadRequest{By: by, Group: p.Group, Key: driver.Key{Topic: p.Topic, Key: p.Key}, DryRun: dryRun})
+		},
+	}.run(d, p.Changing)
+}

@@ -1,0 +1,192 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/leat-go/leat/cmd/leat/internal/ask"
+	"github.com/leat-go/leat/cmd/leat/internal/open"
+	"github.com/leat-go/leat/cmd/leat/internal/show"
+	"github.com/leat-go/leat/cmd/leat/internal/sink"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/replay"
+)
+
+// Replay is the command replay.
+type Replay struct {
+	Changing
+
+	From       Moment   `placeholder:"TIME" help:"Enqueued at this time or later, or since so long ago. Defaults to the oldest that is retained."`
+	To         Moment   `placeholder:"TIME" help:"Enqueued before this time. Defaults to the newest that is committed."`
+	Topic      []string `sep:"none" placeholder:"PATTERN" help:"Topics, * stands for any characters; repeat it. Defaults to all." predictor:"topic"`
+	Key        []string `sep:"none" placeholder:"KEY" help:"These keys only; repeat it."`
+	ID         []string `sep:"none" placeholder:"ID" help:"These ids only; repeat it."`
+	Group      string   `default:"default" placeholder:"GROUP" help:"Relay group that the audit names." predictor:"group"`
+	ToTopic    string   `placeholder:"TOPIC" help:"Send all to this topic. Defaults to their own."`
+	Rate       int      `placeholder:"N" help:"Records a second at most. Defaults to as fast as Kafka takes them."`
+	PageSize   int      `default:"500" placeholder:"N" help:"Records that are sent at a time, 1 to 100000."`
+	Attempts   int      `default:"10" placeholder:"N" help:"How often a record is tried whose failure is neither permanent nor an outage."`
+	SkipFailed bool     `help:"Go on behind records that cannot be delivered, and name them."`
+	SkipGaps   bool     `help:"Go on behind records that are no longer retained, and name them."`
+	Resume     string   `placeholder:"FILE" help:"Keep the position here after each page, and go on there if the file exists." predictor:"file"`
+	Brokers    string   `placeholder:"LIST" help:"Seed brokers, host:port, separated by commas (LEAT_KAFKA_BROKERS)."`
+}
+
+// replayRow is the JSON of a replay.
+type replayRow struct {
+	DryRun      bool     `json:"dry_run"`
+	Done        bool     `json:"done"`
+	Sent        int64    `json:"sent"`
+	Skipped     int64    `json:"skipped"`
+	Failures    []failed `json:"failures"`
+	Gaps        []gap    `json:"gaps"`
+	Position    string   `json:"position,omitempty"`
+	LastSeq     int64    `json:"last_seq,omitempty"`
+	TookSeconds float64  `json:"took_seconds"`
+}
+
+type failed struct {
+	ID    string `json:"id"`
+	Seq   int64  `json:"seq"`
+	Topic string `json:"topic"`
+	Error string `json:"error"`
+}
+
+type gap struct {
+	FromSeq int64 `json:"from_seq"`
+	ToSeq   int64 `json:"to_seq"`
+}
+
+// Run replays.
+func (r *Replay) Run(d *Deps) error {
+	by, err := r.check(d)
+	if err != nil {
+		return err
+	}
+	saved, err := r.saved()
+	if err != nil {
+		return err
+	}
+	if r.DryRun {
+		return r.count(d, saved)
+	}
+	db, err := d.Open()
+	replayer, err := capable[open.Replayer](db, err, "replay history")
+	if err != nil {
+		return err
+	}
+	history, err := replayer.History(r.selected())
+	if err != nil {
+		return err
+	}
+	if err := d.confirm(r.Changing, ask.Question{Text: r.question(saved)}); err != nil {
+		return err
+	}
+	return r.send(d, history, by, saved)
+}
+
+func (r *Replay) check(d *Deps) (admin.By, error) {
+	switch {
+	case !r.To.IsZero() && !r.From.Before(r.To.Time):
+		return admin.By{}, usage("--to", r.To.UTC().Format(time.RFC3339), "must be after --from "+r.From.UTC().Format(time.RFC3339))
+	case r.Rate < 0:
+		return admin.By{}, usage("--rate", strconv.Itoa(r.Rate), "must not be negative")
+	case r.PageSize < 1 || r.PageSize > 100_000:
+		return admin.By{}, usage("--page-size", strconv.Itoa(r.PageSize), "must be 1 to 100000")
+	case r.Attempts < 1:
+		return admin.By{}, usage("--attempts", strconv.Itoa(r.Attempts), "must be positive")
+	}
+	if r.Brokers != "" {
+		d.settings.Kafka.Brokers.Value = r.Brokers
+	}
+	return d.by(r.Changing)
+}
+
+func (r *Replay) selected() open.Selection {
+	return open.Selection{From: r.From.Time, To: r.To.Time, Group: r.Group, Topics: r.Topic, Keys: r.Key, IDs: r.ID}
+}
+
+func (r *Replay) question(saved savedReplay) string {
+	text := "Would send retained history once more"
+	if saved.Position != "" {
+		text += fmt.Sprintf(", from behind seq %d on", saved.LastSeq)
+	}
+	return text + "."
+}
+
+// send replays into Kafka.
+func (r *Replay) send(d *Deps, history driver.History, by admin.By, saved savedReplay) error {
+	kafka, err := sink.Kafka(d.settings.Kafka, d.logger)
+	if err != nil {
+		return err
+	}
+	defer kafka.Close()
+	bar := d.bar("replaying", "records", 0)
+	var notSaved error
+	ctx, stop := context.WithCancelCause(d.Context)
+	defer stop(nil)
+	report, err := replay.Run(ctx, history, kafka, r.config(d, by, saved, func(sofar replay.Report) {
+		bar.Set(sofar.Sent)
+		if notSaved = r.save(sofar, saved); notSaved != nil {
+			stop(notSaved)
+		}
+	}))
+	bar.End()
+	if saveErr := r.save(report, saved); notSaved == nil {
+		notSaved = saveErr
+	}
+	if notSaved != nil {
+		err = notSaved
+	}
+	if err := printReplay(d, report, false); err != nil {
+		return err
+	}
+	if err != nil && r.Resume != "" {
+		d.Note("To go on: the same command again, with --resume %s", r.Resume)
+	}
+	return err
+}
+
+func (r *Replay) config(d *Deps, by admin.By, saved savedReplay, progress func(replay.Report)) replay.Config {
+	cfg := replay.Config{
+		Actor: by.Actor, Reason: by.Reason, Position: saved.Position, Rate: r.Rate, PageSize: r.PageSize, Attempts: r.Attempts,
+		SkipFailed: r.SkipFailed, SkipGaps: r.SkipGaps, Logger: d.logger,
+		Progress: func(_ context.Context, sofar replay.Report) { progress(sofar) },
+	}
+	if r.ToTopic != "" {
+		cfg.Topic = func(*outbox.Record) string { return r.ToTopic }
+	}
+	return cfg
+}
+
+// printReplay prints what a replay has done, or would do.
+func printReplay(d *Deps, report replay.Report, dryRun bool) error {
+	row := replayRow{
+		DryRun: dryRun, Done: report.Done, Sent: report.Sent, Skipped: report.Skipped, Position: report.Position, LastSeq: report.LastSeq,
+		TookSeconds: show.Seconds(report.Took),
+		Failures:    rowsOf(report.Failures, func(f replay.Failure) failed { return failed{f.ID, f.Seq, f.Topic, fmt.Sprint(f.Err)} }),
+		Gaps:        rowsOf(report.Gaps, func(g driver.HistoryGapError) gap { return gap{g.From, g.To} }),
+	}
+	if d.Format != show.Table {
+		return d.Document(row)
+	}
+	for _, f := range row.Failures {
+		if err := d.Line("not delivered: seq %d, id %s, topic %s: %s", f.Seq, show.Plain(f.ID), show.Plain(f.Topic), show.Plain(f.Error)); err != nil {
+			return err
+		}
+	}
+	for _, g := range row.Gaps {
+		if err := d.Line("no longer retained: seq %d to %d", g.FromSeq, g.ToSeq); err != nil {
+			return err
+		}
+	}
+	verb := "Sent"
+	if dryRun {
+		verb = "Would send"
+	}
+	return d.Line("%s %s, skipped %s.", verb, show.Things(row.Sent, "record"), show.Count(row.Skipped))
+}

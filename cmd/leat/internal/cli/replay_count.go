@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"slices"
+
+	"github.com/leat-go/leat/internal/topics"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/replay"
+)
+
+// count counts what would be sent, by searching: a replay that had begun would be in the
+// audit.
+func (r *Replay) count(d *Deps, saved savedReplay) error {
+	store, err := d.Store(r.Group)
+	searcher, err := capable[admin.Searcher](store, err, "search its log")
+	if err != nil {
+		return err
+	}
+	const most = 10_000
+	query := admin.MessageQuery{From: r.From.Time, To: r.To.Time, OmitPayload: true, Limit: most, After: saved.LastSeq}
+	bar := d.bar("counting", "records", 0)
+	defer bar.End()
+	report := replay.Report{Done: true}
+	for {
+		bar.Set(report.Sent)
+		page, err := searcher.Search(d.Context, query)
+		if err != nil {
+			return err
+		}
+		for _, record := range page.Records {
+			if r.wants(record) {
+				report.Sent++
+				report.LastSeq = record.Seq
+			}
+		}
+		if page.Next == 0 {
+			bar.End()
+			return printReplay(d, report, true)
+		}
+		query.After = page.Next
+	}
+}
+
+// wants reports whether the replay would send record.
+func (r *Replay) wants(record outbox.Record) bool {
+	in := func(all []string, one string) bool { return len(all) == 0 || slices.Contains(all, one) }
+	return in(r.Key, record.Key) && in(r.ID, record.ID) && topics.MatchAny(r.Topic, record.Topic)
+}

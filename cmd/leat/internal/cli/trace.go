@@ -1,0 +1,159 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/leat-go/leat/cmd/leat/internal/show"
+	inboxadmin "github.com/leat-go/leat/inbox/admin"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
+)
+
+// Trace is the command trace.
+type Trace struct {
+	ID    string `arg:"" help:"Id of the message."`
+	Since Moment `placeholder:"TIME" help:"Earliest time at which it was enqueued, or so long ago, such as 24h. Ids of version 7 tell it."`
+}
+
+// traceRow is the JSON of a trace.
+type traceRow struct {
+	ID       string        `json:"id"`
+	Messages []tracedRow   `json:"messages"`
+	Delayed  []messageRow  `json:"delayed"`
+	Held     []heldRow     `json:"held"`
+	Dead     []heldRow     `json:"dead"`
+	Audit    []auditRow    `json:"audit"`
+	Inbox    []sightingRow `json:"inbox"`
+}
+
+type tracedRow struct {
+	messageRow
+
+	Groups []groupTraceRow `json:"groups"`
+}
+
+type groupTraceRow struct {
+	Group string `json:"group"`
+	State string `json:"state"`
+}
+
+// Run prints what is known of the message in the outbox and in the inbox.
+func (t *Trace) Run(d *Deps) error {
+	store, err := d.Store("")
+	searcher, err := capable[admin.Searcher](store, err, "trace messages")
+	if err != nil {
+		return err
+	}
+	traced, err := searcher.Trace(d.Context, admin.TraceQuery{ID: t.ID, Since: t.Since.Time})
+	missing := errors.Is(err, outbox.ErrNotMigrated)
+	if errors.Is(err, admin.ErrInvalidRequest) {
+		return sinceHint(err)
+	}
+	if err != nil && !missing {
+		return err
+	}
+	row := newTraceRow(t.ID, traced)
+	if row.Inbox, err = sightings(d, inboxadmin.LookupQuery{ID: t.ID}); err != nil {
+		return err
+	}
+	if row.empty() {
+		return fmt.Errorf("%w: neither outbox nor inbox knows a message with id %q", errNothing, t.ID)
+	}
+	if d.Format != show.Table {
+		return d.Document(row)
+	}
+	return row.print(d)
+}
+
+func newTraceRow(id string, traced admin.Trace) traceRow {
+	whole := func(r admin.HeldRecord) heldRow { return newHeldRow(r, false) }
+	return traceRow{
+		ID: id,
+		Messages: rowsOf(traced.Messages, func(m admin.TracedMessage) tracedRow {
+			return tracedRow{newRecordRow(m.Record, false), rowsOf(m.Groups, func(g admin.GroupTrace) groupTraceRow {
+				return groupTraceRow{g.Group, string(g.State)}
+			})}
+		}),
+		Delayed: rowsOf(traced.Delayed, func(m admin.DelayedMessage) messageRow { return newDelayedRow(m, false) }),
+		Held:    rowsOf(traced.Held, whole), Dead: rowsOf(traced.Dead, whole), Audit: rowsOf(traced.Audit, newAuditRow),
+	}
+}
+
+// empty reports whether nobody knows the message.
+func (t *traceRow) empty() bool {
+	for _, s := range t.Inbox {
+		if s.State != string(inboxadmin.NotSeen) && s.State != string(inboxadmin.Forgotten) {
+			return false
+		}
+	}
+	return len(t.Messages)+len(t.Delayed)+len(t.Held)+len(t.Dead)+len(t.Audit) == 0
+}
+
+// event is a line of a trace.
+type event struct {
+	at             time.Time
+	who, what, how string
+}
+
+func (t *traceRow) print(d *Deps) error {
+	list := show.List[event]{Columns: []show.Column[event]{
+		{Title: "WHEN", Cell: func(p *show.Printer, e event) string {
+			if e.at.IsZero() {
+				return ""
+			}
+			return p.Clock(e.at)
+		}},
+		textColumn("WHO", func(e event) string { return e.who }),
+		textColumn("WHAT", func(e event) string { return e.what }),
+		{Title: "HOW", Cell: func(_ *show.Printer, e event) string { return e.how }},
+	}}
+	return list.Print(d.Printer, t.events(d), "")
+}
+
+func (t *traceRow) events(d *Deps) []event {
+	var all []event
+	for _, m := range t.Messages {
+		how := fmt.Sprintf("seq %d, %s / %s", m.Seq, show.Cell(m.Topic), show.Cell(m.Key))
+		all = append(all, event{m.CreatedAt, "producer", "enqueued", how})
+		for _, g := range m.Groups {
+			all = append(all, event{who: g.Group, what: g.State, how: t.how(d, g)})
+		}
+	}
+	for _, m := range t.Delayed {
+		all = append(all, event{m.CreatedAt, "producer", "delayed", "due " + d.Time(m.NotBefore)})
+	}
+	for _, a := range t.Audit {
+		all = append(all, event{a.At, a.Actor, a.Action, show.Cell(a.Reason)})
+	}
+	for _, s := range t.Inbox {
+		all = append(all, event{s.ProcessedAt, "inbox " + s.Consumer, s.State, s.how()})
+	}
+	return all
+}
+
+// how is what is known of a group and the message beyond the state.
+func (t *traceRow) how(d *Deps, g groupTraceRow) string {
+	switch admin.TraceState(g.State) {
+	case admin.TraceSent:
+		return "the position is past it"
+	case admin.TraceHeld:
+		return howHeld(d, t.Held, g.Group)
+	case admin.TraceDead:
+		return howHeld(d, t.Dead, g.Group)
+	case admin.TraceFiltered:
+		return "the group does not read the topic"
+	default:
+		return ""
+	}
+}
+
+func howHeld(d *Deps, rows []heldRow, group string) string {
+	for _, h := range rows {
+		if h.Group == group {
+			return fmt.Sprintf("%s since %s: %s", h.State, d.Time(h.Since), show.Cell(h.why()))
+		}
+	}
+	return ""
+}

@@ -1,0 +1,34 @@
+package cli
+
+import (
+	"runtime"
+	"runtime/debug"
+
+	"github.com/leat-go/leat/cmd/leat/internal/show"
+)
+
+// Version is the command version.
+type Version struct{}
+
+// versionRow is the JSON of the version.
+type versionRow struct {
+	Version  string `json:"version"`
+	Revision string `json:"revision,omitempty"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+// Run prints what the program was built from.
+func (*Version) Run(d *Deps) error {
+	row := versionRow{Version: "unknown", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		row.Version = info.Main.Version
+		for _, setting := range info.Settings {
+			if setting.Key == "vcs.revision" {
+				row.Revision = setting.Value
+			}
+		}
+	}
+	return d.Object(row, show.Fact{Name: "leat", Value: row.Version}, show.Fact{Name: "revision", Value: row.Revision},
+		show.Fact{Name: "go", Value: row.Go}, show.Fact{Name: "platform", Value: row.Platform})
+}

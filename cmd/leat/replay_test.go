@@ -1,0 +1,125 @@
+package main_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox"
+)
+
+// replayed are the ids of n records of topic, in order.
+func replayed(t *testing.T, kafka *testenv.KafkaEnv, topic string, n int) []string {
+	t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(kafka.Brokers...), kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+	require.NoError(t, err)
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var ids []string
+	for len(ids) < n {
+		fetches := client.PollFetches(ctx)
+		require.NoError(t, ctx.Err(), "got %q", ids)
+		fetches.EachRecord(func(r *kgo.Record) {
+			for _, h := range r.Headers {
+				if h.Key == outbox.HeaderEventID {
+					ids = append(ids, string(h.Value))
+				}
+			}
+		})
+	}
+	return ids
+}
+
+// A replay sends what was selected, with the same ids, and says so in the audit; a dry
+// run counts and leaves no trace.
+func TestReplay(t *testing.T) {
+	t.Parallel()
+	kafka := testenv.Kafka(t)
+	topic := kafka.Topic(t, "replayed", 1)
+	s := newShop(t)
+	for i := range 5 {
+		s.enqueue(t, placed(fmt.Sprintf("m-%d", i), "orders", "order-1", "fine"), placed(fmt.Sprintf("n-%d", i), "mails", "ann", "fine"))
+	}
+	o := newSession(t, s.URL)
+	replay := []string{"replay", "--reason", "INC-3", "--topic", "ord*", "--to-topic", topic}
+	r := o.leat(append(replay, "--dry-run")...)
+	require.Equal(t, "Would send 5 records, skipped 0.\n", r.out, r.err)
+	require.Contains(t, o.leat("audit", "-o", "json").out, `"entries":[]`)
+	require.Contains(t, o.leat(append(replay, "--yes")...).err, "kafka.brokers")
+
+	o.env = append(o.env, "LEAT_KAFKA_BROKERS="+strings.Join(kafka.Brokers, ","))
+	r = o.leat(append(replay, "--yes", "-o", "json")...)
+	require.Zero(t, r.code, r.err)
+	var report struct {
+		Done bool
+		Sent int
+	}
+	require.NoError(t, json.Unmarshal([]byte(r.out), &report))
+	require.True(t, report.Done)
+	require.Equal(t, 5, report.Sent)
+	require.Equal(t, []string{"m-0", "m-1", "m-2", "m-3", "m-4"}, replayed(t, kafka, topic, 5))
+	require.Contains(t, o.leat("audit", "-o", "json").out, `"reason":"INC-3"`)
+}
+
+// A replay that came to an end half-way goes on where it was, and is not begun twice.
+func TestReplay_Resume(t *testing.T) {
+	t.Parallel()
+	kafka := testenv.Kafka(t)
+	topic := kafka.Topic(t, "resumed", 1)
+	s := newShop(t)
+	const records = 40
+	for i := range records {
+		s.enqueue(t, placed(fmt.Sprintf("m-%02d", i), "orders", "order-1", "fine"))
+	}
+	o := newSession(t, s.URL)
+	o.env = append(o.env, "LEAT_KAFKA_BROKERS="+strings.Join(kafka.Brokers, ","))
+	file := filepath.Join(t.TempDir(), "position.json")
+	replay := []string{"replay", "--reason", "INC-3", "--from", "1h", "--to-topic", topic, "--resume", file, "--page-size", "1", "--yes"}
+	r := o.leat(append(replay, "--rate", "20", "--timeout", "1s")...)
+	require.Equal(t, 1, r.code, r.out)
+	require.Contains(t, r.err, "--resume "+file)
+	kept, err := os.ReadFile(file)
+	require.NoError(t, err)
+	var saved struct {
+		Sent int
+		Done bool
+	}
+	require.NoError(t, json.Unmarshal(kept, &saved))
+	require.False(t, saved.Done)
+	require.Positive(t, saved.Sent)
+	require.Less(t, saved.Sent, records)
+
+	r = o.leat("replay", "--reason", "INC-3", "--from", "1h", "--topic", "other", "--resume", file, "--yes")
+	require.Equal(t, 2, r.code)
+	require.Contains(t, r.err, "--resume")
+	require.Zero(t, o.leat(replay...).code)
+	want := make([]string, records)
+	for i := range want {
+		want[i] = fmt.Sprintf("m-%02d", i)
+	}
+	require.Equal(t, want, unrepeated(replayed(t, kafka, topic, records)), "all, in order; what was under way may come twice")
+	r = o.leat(replay...)
+	require.Equal(t, 2, r.code)
+	require.Contains(t, r.err, "has come to its end")
+}
+
+// unrepeated leaves out what follows itself.
+func unrepeated(ids []string) []string {
+	var once []string
+	for _, id := range ids {
+		if len(once) == 0 || once[len(once)-1] != id {
+			once = append(once, id)
+		}
+	}
+	return once
+}
