@@ -29,7 +29,7 @@ var free = map[string]bool{
 // tested beside this.
 var special = map[string]string{
 	"output": "xml", "time": "soon", "color": "blue", "component": "cellar", "max-age": "long", "start": "yesterday", "state": "lost",
-	"resume": "/", "after": "x",
+	"resume": "/", "after": "x", "only": "[",
 }
 
 // Each flag of each command refuses a wrong value, with a message that names the flag and

@@ -6,6 +6,7 @@ type Root struct {
 
 	Status    Status    `cmd:"" help:"Health of the outbox and of its relay groups."`
 	Trace     Trace     `cmd:"" help:"Where a message is: enqueued, sent, held, processed."`
+	Doctor    Doctor    `cmd:"" help:"Check schemas, server, log and groups, and say what to do; exit status 5 if something fails."`
 	Groups    Groups    `cmd:"" help:"Relay groups: list, pause, resume, limit, remove."`
 	Parked    Parked    `cmd:"" help:"Records that wait for an operator: list, redrive, skip, drop."`
 	Dead      Dead      `cmd:"" help:"Records that were given up: list, redrive, drop."`

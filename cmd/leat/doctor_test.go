@@ -1,0 +1,189 @@
+package main_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/cmd/leat/internal/doctor"
+	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox/pgoutbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// illness is a bad state, what brings it about, and what ends it.
+type illness struct {
+	check   string
+	verdict doctor.Verdict
+	text    string
+	bring   []string
+	end     []string
+}
+
+// Those that are brought about by statements alone, in one session.
+func illnesses() []illness {
+	return []illness{
+		{
+			"schema.outbox", doctor.Fail, "is at version",
+			[]string{"ALTER TABLE leat.outbox_migrations RENAME TO kept", "CREATE TABLE leat.outbox_migrations AS SELECT * FROM leat.kept WHERE version = 1"},
+			[]string{"DROP TABLE leat.outbox_migrations", "ALTER TABLE leat.kept RENAME TO outbox_migrations"},
+		},
+		{"server.durability", doctor.Fail, "synchronous_commit", []string{"ALTER ROLE CURRENT_USER SET synchronous_commit = off"}, []string{"ALTER ROLE CURRENT_USER RESET synchronous_commit"}},
+		{"server.connections", doctor.Warn, "connections are left", []string{"DO $$ BEGIN EXECUTE format('ALTER DATABASE %I CONNECTION LIMIT 4', current_database()); END $$"}, []string{"DO $$ BEGIN EXECUTE format('ALTER DATABASE %I CONNECTION LIMIT -1', current_database()); END $$"}},
+		{"sequence.value", doctor.Fail, "behind the log", []string{"SELECT setval(pg_get_serial_sequence('leat.outbox', 'seq'), 1)"}, []string{"SELECT setval(pg_get_serial_sequence('leat.outbox', 'seq'), 3)"}},
+		{"holders.prepared", doctor.Fail, `"forgotten"`, []string{"BEGIN", "SELECT pg_current_xact_id()", "PREPARE TRANSACTION 'forgotten'"}, []string{"ROLLBACK PREPARED 'forgotten'"}},
+		{"holders.transactions", doctor.Warn, "has had a transaction open", []string{"BEGIN", "SELECT pg_current_xact_id()"}, []string{"ROLLBACK"}},
+		{"holders.replication_slots", doctor.Warn, `"gone"`, []string{"SELECT pg_create_physical_replication_slot('gone', true)"}, []string{"SELECT pg_drop_replication_slot('gone')"}},
+		{"outbox.positions", doctor.Fail, "another cluster", []string{"UPDATE leat.outbox_positions SET system_identifier = system_identifier + 1"}, []string{"UPDATE leat.outbox_positions SET system_identifier = system_identifier - 1"}},
+		{"outbox.groups", doctor.Warn, "is paused", []string{"UPDATE leat.outbox_groups SET paused = '{orders}'"}, []string{"UPDATE leat.outbox_groups SET paused = NULL"}},
+		{"outbox.groups", doctor.Warn, "from 1 to 4", []string{"UPDATE leat.outbox_groups SET next_slots = 4"}, []string{"UPDATE leat.outbox_groups SET next_slots = NULL"}},
+		{"outbox.groups", doctor.Warn, "no relay lives", []string{"UPDATE leat.outbox_leases SET lease_until = clock_timestamp()"}, []string{"UPDATE leat.outbox_leases SET lease_until = clock_timestamp() + interval '1 hour'"}},
+		{"outbox.ranges", doctor.Fail, "no range is ahead", []string{"SELECT setval(pg_get_serial_sequence('leat.outbox', 'seq'), 100000000000)"}, []string{"SELECT setval(pg_get_serial_sequence('leat.outbox', 'seq'), 3)"}},
+	}
+}
+
+// illnessesOfSequence make positions unusable, so they come last.
+func illnessesOfSequence() []illness {
+	return []illness{
+		{"sequence.definition", doctor.Fail, "caches 10", []string{"ALTER TABLE leat.outbox ALTER seq SET CACHE 10"}, []string{"ALTER TABLE leat.outbox ALTER seq SET CACHE 1"}},
+		{"sequence.definition", doctor.Fail, "cycles", []string{"ALTER TABLE leat.outbox ALTER seq SET CYCLE"}, []string{"ALTER TABLE leat.outbox ALTER seq SET NO CYCLE"}},
+	}
+}
+
+// Each bad state is told while it lasts, and not before it and behind it. The server is
+// the test's own, since some of them are about the whole server.
+func TestDoctor(t *testing.T) {
+	t.Parallel()
+	s := newHealthyShop(t)
+	o := newSession(t, s.URL)
+	s.endure(t, o, illnesses())
+	s.examineParked(t, o)
+	s.examineDurability(t, o)
+	s.examineRights(t, o)
+	s.endure(t, o, illnessesOfSequence())
+}
+
+// endure goes through all, one after the other.
+func (s *shop) endure(t *testing.T, o *session, all []illness) {
+	t.Helper()
+	conn := s.Connect(t)
+	for _, ill := range all {
+		well := o.verdict(ill.check, "")
+		require.Equal(t, doctor.OK, well.Verdict, "before %q: %+v", ill.bring, well)
+		for _, statement := range ill.bring {
+			_, err := conn.Exec(t.Context(), statement)
+			require.NoError(t, err, statement)
+		}
+		found := o.verdict(ill.check, ill.text)
+		require.Equal(t, ill.verdict, found.Verdict, "%q: %+v", ill.bring, found)
+		require.NotEmpty(t, found.Advice)
+		for _, statement := range ill.end {
+			_, err := conn.Exec(t.Context(), statement)
+			require.NoError(t, err, statement)
+		}
+		require.Equal(t, doctor.OK, o.verdict(ill.check, "").Verdict, "behind %q", ill.bring)
+	}
+}
+
+// newHealthyShop has a relay that seems to live, and three records that were sent.
+func newHealthyShop(t *testing.T) *shop {
+	t.Helper()
+	server := testenv.PrivatePostgres(t, testenv.PostgresOptions{})
+	db := server.Database()
+	ob, err := pgoutbox.New(db.Pool, pgoutbox.Config{})
+	require.NoError(t, err)
+	require.NoError(t, ob.Migrate(t.Context()))
+	s := &shop{db, ob}
+	s.enqueue(t, placed("m-1", "orders", "order-1", "fine"), placed("m-2", "orders", "order-2", "fine"), placed("m-3", "orders", "order-3", "fine"))
+	s.relay(t, "", relay.Policy{}, nothing)
+	_, err = db.Pool.Exec(t.Context(), "UPDATE leat.outbox_leases SET lease_until = clock_timestamp() + interval '1 hour', owner = 'web-1'")
+	require.NoError(t, err)
+	return s
+}
+
+// examined are all findings, and the exit status.
+func (s *session) examined(args ...string) ([]doctor.Finding, int) {
+	s.t.Helper()
+	r := s.leat(append([]string{"doctor", "-o", "json", "--long", "1ms"}, args...)...)
+	var found struct{ Findings []doctor.Finding }
+	require.NoError(s.t, json.Unmarshal([]byte(r.out), &found), "%s%s", r.out, r.err)
+	return found.Findings, r.code
+}
+
+// verdict is the finding of check whose text has part in it.
+func (s *session) verdict(check, part string) doctor.Finding {
+	s.t.Helper()
+	all, code := s.examined("--only", check)
+	for _, f := range all {
+		require.Equal(s.t, check, f.Check)
+		require.True(s.t, f.Verdict != doctor.Fail || code == 5, "fails with status %d", code)
+		if strings.Contains(f.Text, part) {
+			return f
+		}
+	}
+	require.Fail(s.t, "not found", "%s, %q: %+v", check, part, all)
+	return doctor.Finding{}
+}
+
+// A record that is parked, and maintenance that nobody does.
+func (s *shop) examineParked(t *testing.T, o *session) {
+	t.Helper()
+	require.Equal(t, doctor.OK, o.verdict("outbox.parked", "").Verdict)
+	_, err := s.Pool.Exec(t.Context(), "UPDATE leat.outbox_leases SET lease_until = clock_timestamp()")
+	require.NoError(t, err)
+	s.enqueue(t, placed("m-4", "orders", "order-4", "bad"))
+	s.relay(t, "", relay.Policy{}, ifBad(errors.New("no")))
+	require.Equal(t, doctor.Warn, o.verdict("outbox.parked", "1 parked record").Verdict)
+	require.Equal(t, doctor.Warn, o.verdict("outbox.maintenance", "no process").Verdict)
+	_, err = s.Pool.Exec(t.Context(), "INSERT INTO leat.outbox_leases (relay_group, slot, owner, epoch, lease_until) VALUES ('_maintenance', 0, 'web-2', 1, clock_timestamp() + interval '1 hour')")
+	require.NoError(t, err)
+	require.Equal(t, doctor.OK, o.verdict("outbox.maintenance", "").Verdict)
+	found, code := o.examined()
+	require.Zero(t, code, "warnings alone: %+v", found)
+	_, code = o.examined("--strict")
+	require.Equal(t, 5, code)
+}
+
+// A server that writes halves of pages.
+func (s *shop) examineDurability(t *testing.T, o *session) {
+	t.Helper()
+	_, err := s.Pool.Exec(t.Context(), "ALTER SYSTEM SET full_page_writes = off")
+	require.NoError(t, err)
+	_, err = s.Pool.Exec(t.Context(), "SELECT pg_reload_conf()")
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		var setting string
+		return s.Pool.QueryRow(t.Context(), "SHOW full_page_writes").Scan(&setting) == nil && setting == "off"
+	}, patience, 20*time.Millisecond)
+	require.Equal(t, doctor.Fail, o.verdict("server.durability", "full_page_writes is off").Verdict)
+}
+
+// A role that does not see others' transactions is told so, and never that all is well.
+func (s *shop) examineRights(t *testing.T, o *session) {
+	t.Helper()
+	_, err := s.Pool.Exec(t.Context(), "CREATE ROLE viewer; GRANT viewer TO CURRENT_USER")
+	require.NoError(t, err)
+	viewer := newSession(t, s.URL+"&options=-c%20role%3Dviewer")
+	require.Equal(t, doctor.OK, o.verdict("holders.transactions", "").Verdict)
+	require.Equal(t, doctor.Unknown, viewer.verdict("holders.transactions", "does not see").Verdict)
+	require.Equal(t, doctor.Unknown, viewer.verdict("sequence.value", "permission denied").Verdict)
+	require.Equal(t, doctor.Unknown, viewer.verdict("outbox.positions", "permission denied").Verdict)
+	_, err = s.Pool.Exec(t.Context(), "GRANT pg_monitor TO viewer")
+	require.NoError(t, err)
+	require.Equal(t, doctor.OK, viewer.verdict("holders.transactions", "").Verdict)
+}
+
+// A database without a schema, and patterns that match nothing.
+func TestDoctor_NotMigrated(t *testing.T) {
+	t.Parallel()
+	o := newSession(t, newShopWithout(t).URL)
+	require.Equal(t, doctor.Fail, o.verdict("schema.outbox", "is not there").Verdict)
+	require.Equal(t, doctor.OK, o.verdict("schema.inbox", "need not be").Verdict)
+	require.Equal(t, doctor.Unknown, o.verdict("outbox.groups", "not migrated").Verdict)
+	require.Equal(t, 2, o.leat("doctor", "--only", "nothing").code)
+	require.Equal(t, 2, o.leat("doctor", "--only", "[").code)
+}

@@ -1,0 +1,88 @@
+// Package doctor is what an examination of a database and of its outbox finds.
+package doctor
+
+import (
+	"context"
+	"path"
+	"time"
+)
+
+// Verdict is what a check has come to.
+type Verdict string
+
+// What a check comes to. Unknown is said if the caller's rights do not suffice: it is
+// never OK.
+const (
+	OK      Verdict = "ok"
+	Warn    Verdict = "warn"
+	Fail    Verdict = "fail"
+	Unknown Verdict = "unknown"
+)
+
+// Finding is what a check has found, and what to do.
+type Finding struct {
+	Check   string  `json:"check"`
+	Verdict Verdict `json:"verdict"`
+	Text    string  `json:"text"`
+	Advice  string  `json:"advice,omitempty"`
+}
+
+// Check looks at one thing.
+type Check struct {
+	// Name has an area and a thing, such as server.durability.
+	Name string
+	// Run returns what was found; none: all is well. An error is unknown.
+	Run func(ctx context.Context) ([]Finding, error)
+}
+
+// Examine runs the checks whose names match the pattern, as of path.Match; "": all.
+func Examine(ctx context.Context, checks []Check, pattern string) ([]Finding, error) {
+	var all []Finding
+	for _, check := range checks {
+		if pattern != "" {
+			if ok, err := path.Match(pattern, check.Name); err != nil || !ok {
+				if err != nil {
+					return nil, err
+				}
+				continue
+			}
+		}
+		found, err := check.Run(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case err != nil:
+			found = []Finding{{Verdict: Unknown, Text: err.Error()}}
+		case len(found) == 0:
+			found = []Finding{{Verdict: OK}}
+		}
+		for _, f := range found {
+			f.Check = check.Name
+			all = append(all, f)
+		}
+	}
+	return all, nil
+}
+
+// Bad reports whether something of all is to be seen to: what fails, and if strict what
+// is a warning or not known.
+func Bad(all []Finding, strict bool) bool {
+	for _, f := range all {
+		if f.Verdict == Fail || strict && f.Verdict != OK {
+			return true
+		}
+	}
+	return false
+}
+
+// Clock judges how far this host's clock is from the database's.
+func Clock(offset time.Duration) Verdict {
+	switch distance := max(offset, -offset); {
+	case distance > time.Second:
+		return Fail
+	case distance > 250*time.Millisecond:
+		return Warn
+	default:
+		return OK
+	}
+}

@@ -1,0 +1,58 @@
+package doctor_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/leat-go/leat/cmd/leat/internal/doctor"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestClock(t *testing.T) {
+	t.Parallel()
+	for offset, want := range map[time.Duration]doctor.Verdict{
+		0: doctor.OK, 250 * time.Millisecond: doctor.OK, -251 * time.Millisecond: doctor.Warn,
+		time.Second: doctor.Warn, -time.Second - 1: doctor.Fail, time.Hour: doctor.Fail,
+	} {
+		require.Equal(t, want, doctor.Clock(offset), offset)
+	}
+}
+
+// What cannot be looked at is unknown, and never ok.
+func TestExamine(t *testing.T) {
+	t.Parallel()
+	checks := []doctor.Check{
+		{Name: "a.well", Run: func(context.Context) ([]doctor.Finding, error) { return nil, nil }},
+		{Name: "a.denied", Run: func(context.Context) ([]doctor.Finding, error) { return nil, errors.New("permission denied") }},
+		{Name: "b.ill", Run: func(context.Context) ([]doctor.Finding, error) {
+			return []doctor.Finding{{Verdict: doctor.Warn, Text: "one"}, {Verdict: doctor.Fail, Text: "two"}}, nil
+		}},
+	}
+	all, err := doctor.Examine(t.Context(), checks, "")
+	require.NoError(t, err)
+	require.Equal(t, []doctor.Finding{
+		{Check: "a.well", Verdict: doctor.OK},
+		{Check: "a.denied", Verdict: doctor.Unknown, Text: "permission denied"},
+		{Check: "b.ill", Verdict: doctor.Warn, Text: "one"},
+		{Check: "b.ill", Verdict: doctor.Fail, Text: "two"},
+	}, all)
+	require.True(t, doctor.Bad(all, false))
+	some, err := doctor.Examine(t.Context(), checks, "a.*")
+	require.NoError(t, err)
+	require.Equal(t, all[:2], some)
+	require.False(t, doctor.Bad(some, false))
+	require.True(t, doctor.Bad(some, true), "unknown")
+	require.False(t, doctor.Bad(some[:1], true))
+	_, err = doctor.Examine(t.Context(), checks, "[")
+	require.Error(t, err)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = doctor.Examine(ended, checks, "")
+	require.ErrorIs(t, err, context.Canceled)
+}

@@ -1,0 +1,116 @@
+package open
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/leat-go/leat/cmd/leat/internal/doctor"
+	"github.com/leat-go/leat/internal/sqlfile"
+)
+
+// Examination says what counts as long.
+type Examination struct {
+	// Long is the age from which an open or prepared transaction is long.
+	Long time.Duration
+	// Slots is the number of slots of all groups: a relay has two connections for each.
+	Slots int
+}
+
+// Examiner is a Database that can look at its server.
+type Examiner interface {
+	Checks(e Examination) ([]doctor.Check, error)
+}
+
+//go:embed sql/*.sql
+var statements embed.FS
+
+// examination is one with its statements.
+type examination struct {
+	*Postgres
+	Examination
+
+	settings, connections, sequence, transactions, prepared, replicationSlots string
+}
+
+// Checks are those of a PostgreSQL server.
+func (p *Postgres) Checks(e Examination) ([]doctor.Check, error) {
+	x := examination{Postgres: p, Examination: e}
+	asItIs := func(text string) (string, error) { return text, nil }
+	err := sqlfile.Load(statements, asItIs, map[string]*string{
+		"settings": &x.settings, "connections": &x.connections, "sequence": &x.sequence, "transactions": &x.transactions,
+		"prepared": &x.prepared, "replication_slots": &x.replicationSlots,
+	})
+	return []doctor.Check{
+		{Name: "server.durability", Run: x.durability},
+		{Name: "server.connections", Run: x.connectionsLeft},
+		{Name: "server.clock", Run: x.clock},
+		{Name: "sequence.definition", Run: x.sequenceDefinition},
+		{Name: "sequence.value", Run: x.sequenceValue},
+		{Name: "holders.transactions", Run: x.openTransactions},
+		{Name: "holders.prepared", Run: x.preparedTransactions},
+		{Name: "holders.replication_slots", Run: x.slotsOfReplication},
+	}, err
+}
+
+// findings runs a query, and makes a finding of each row.
+func findings(ctx context.Context, p *Postgres, sql string, args []any, finding pgx.RowToFunc[doctor.Finding]) ([]doctor.Finding, error) {
+	rows, err := p.Pool.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, finding)
+}
+
+func (x examination) durability(ctx context.Context) ([]doctor.Finding, error) {
+	return findings(ctx, x.Postgres, x.settings, nil, func(row pgx.CollectableRow) (doctor.Finding, error) {
+		var name, setting, whose string
+		err := row.Scan(&name, &setting, &whose)
+		return doctor.Finding{
+			Verdict: doctor.Fail, Text: fmt.Sprintf("%s is %s, %s", name, setting, whose),
+			Advice: "switch it on: a crash of the server loses or breaks what was committed",
+		}, err
+	})
+}
+
+func (x examination) connectionsLeft(ctx context.Context) ([]doctor.Finding, error) {
+	var left int
+	if err := x.Pool.QueryRow(ctx, x.connections).Scan(&left); err != nil {
+		return nil, err
+	}
+	need := 2*x.Slots + 2
+	if left >= need {
+		return nil, nil
+	}
+	return []doctor.Finding{{
+		Verdict: doctor.Warn, Text: fmt.Sprintf("%d connections are left, relays of %d slots take %d", left, x.Slots, need),
+		Advice: "raise max_connections or the database's limit, or make pools smaller",
+	}}, nil
+}
+
+// clock asks for the time three times, and trusts the shortest round trip.
+func (x examination) clock(ctx context.Context) ([]doctor.Finding, error) {
+	best, offset := time.Duration(-1), time.Duration(0)
+	for range 3 {
+		var theirs time.Time
+		began := time.Now()
+		if err := x.Pool.QueryRow(ctx, "SELECT clock_timestamp()").Scan(&theirs); err != nil {
+			return nil, err
+		}
+		if took := time.Since(began); best < 0 || took < best {
+			best, offset = took, began.Add(took/2).Sub(theirs)
+		}
+	}
+	verdict := doctor.Clock(offset)
+	if verdict == doctor.OK {
+		return nil, nil
+	}
+	return []doctor.Finding{{Verdict: verdict, Text: fmt.Sprintf("this host is %s ahead of the database", offset.Round(time.Millisecond)), Advice: "see to NTP on both"}}, nil
+}
+
+// errNoSequence is returned if the log has no sequence, or cannot be seen.
+var errNoSequence = errors.New("the log has no sequence that this role sees")

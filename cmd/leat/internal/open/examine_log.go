@@ -1,0 +1,121 @@
+package open
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/leat-go/leat/cmd/leat/internal/doctor"
+)
+
+// log is the name of the log in statements.
+func (p *Postgres) log() string {
+	return pgx.Identifier{p.target.Schema, p.target.Outbox}.Sanitize()
+}
+
+func (x examination) sequenceDefinition(ctx context.Context) ([]doctor.Finding, error) {
+	var cache int64
+	var cycle bool
+	var name string
+	err := x.Pool.QueryRow(ctx, x.sequence, x.log()).Scan(&cache, &cycle, &name)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, errNoSequence
+	}
+	if err != nil {
+		return nil, err
+	}
+	var all []doctor.Finding
+	if cache != 1 {
+		all = append(all, doctor.Finding{
+			Verdict: doctor.Fail, Text: fmt.Sprintf("%s caches %d numbers: the order of keys is lost", name, cache),
+			Advice: mendSequence(name, "CACHE 1"),
+		})
+	}
+	if cycle {
+		all = append(all, doctor.Finding{Verdict: doctor.Fail, Text: name + " cycles", Advice: mendSequence(name, "NO CYCLE")})
+	}
+	return all, nil
+}
+
+// mendSequence warns of what follows: to positions the sequence is another one then.
+func mendSequence(name, how string) string {
+	return "stop the relays, ALTER SEQUENCE " + name + " " + how + ", then leat rebase each group"
+}
+
+func (x examination) sequenceValue(ctx context.Context) ([]doctor.Finding, error) {
+	var newest, last int64
+	err := x.Pool.QueryRow(ctx, "SELECT coalesce((SELECT max(seq) FROM "+x.log()+"), 0), coalesce(pg_sequence_last_value(pg_get_serial_sequence($1, 'seq')::regclass), 0)", x.log()).
+		Scan(&newest, &last)
+	if err != nil || last >= newest {
+		return nil, err
+	}
+	return []doctor.Finding{{
+		Verdict: doctor.Fail, Text: fmt.Sprintf("the sequence is at %d, behind the log's newest number %d", last, newest),
+		Advice: fmt.Sprintf("SELECT setval(pg_get_serial_sequence('%s', 'seq'), %d)", x.log(), newest),
+	}}, nil
+}
+
+// openTransactions says unknown to a role that cannot see those of others, whatever it
+// sees of its own.
+func (x examination) openTransactions(ctx context.Context) ([]doctor.Finding, error) {
+	sees := false
+	all, err := findings(ctx, x.Postgres, x.transactions, []any{x.Long}, func(row pgx.CollectableRow) (doctor.Finding, error) {
+		var pid *int
+		var user, application string
+		var age *time.Duration
+		err := row.Scan(&sees, &pid, &user, &application, &age)
+		if err != nil || pid == nil {
+			return doctor.Finding{}, err
+		}
+		return doctor.Finding{
+			Verdict: doctor.Warn, Text: fmt.Sprintf("process %d of %s (%s) has had a transaction open for %s", *pid, user, application, age.Round(time.Second)),
+			Advice: "it keeps vacuum from cleaning up: end it, or SELECT pg_terminate_backend(" + fmt.Sprint(*pid) + ")", //nolint:perfsprint // reads as the statement
+		}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if all[0].Text == "" {
+		all = nil
+	}
+	if !sees {
+		all = append(all, doctor.Finding{
+			Verdict: doctor.Unknown, Text: "this role does not see transactions of others", Advice: "GRANT pg_monitor to it",
+		})
+	}
+	return all, nil
+}
+
+func (x examination) preparedTransactions(ctx context.Context) ([]doctor.Finding, error) {
+	return findings(ctx, x.Postgres, x.prepared, []any{x.Long}, func(row pgx.CollectableRow) (doctor.Finding, error) {
+		var gid, owner, database string
+		var age time.Duration
+		err := row.Scan(&gid, &owner, &database, &age)
+		return doctor.Finding{
+			Verdict: doctor.Fail, Text: fmt.Sprintf("prepared transaction %q of %s in database %s is open for %s", gid, owner, database, age.Round(time.Second)),
+			Advice: "it outlives every restart: COMMIT PREPARED or ROLLBACK PREPARED, in its database",
+		}, err
+	})
+}
+
+func (x examination) slotsOfReplication(ctx context.Context) ([]doctor.Finding, error) {
+	return findings(ctx, x.Postgres, x.replicationSlots, nil, func(row pgx.CollectableRow) (doctor.Finding, error) {
+		var name, status string
+		var active, unbounded bool
+		err := row.Scan(&name, &active, &status, &unbounded)
+		f := doctor.Finding{
+			Verdict: doctor.Warn, Text: fmt.Sprintf("replication slot %q: active %t, wal_status %q", name, active, status),
+			Advice: "if nobody comes back for it: pg_drop_replication_slot",
+		}
+		if unbounded {
+			f.Text += ", and nothing bounds what it keeps (max_slot_wal_keep_size)"
+		}
+		if status == "unreserved" || status == "lost" {
+			f.Verdict = doctor.Fail
+		}
+		return f, err
+	})
+}

@@ -1,0 +1,6 @@
+-- Prepared transactions that are older than $1. Nothing ends them but somebody who knows.
+SELECT gid, owner, database, clock_timestamp() - prepared
+FROM pg_prepared_xacts
+WHERE prepared < clock_timestamp() - $1::interval
+ORDER BY prepared
+LIMIT 10

@@ -1,0 +1,14 @@
+-- Settings that make a commit less than durable. Those of roles and databases count for
+-- whoever connects as them: a relay may have another role than the operator.
+SELECT name, setting, 'server' AS whose
+FROM pg_settings
+WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit') AND setting = 'off'
+UNION ALL
+SELECT split_part(line, '=', 1), split_part(line, '=', 2),
+       concat_ws(' in ', 'role ' || r.rolname, 'database ' || d.datname)
+FROM pg_db_role_setting s
+LEFT JOIN pg_roles r ON r.oid = s.setrole
+LEFT JOIN pg_database d ON d.oid = s.setdatabase
+CROSS JOIN unnest(s.setconfig) AS line
+WHERE line = 'synchronous_commit=off' AND (s.setdatabase = 0 OR d.datname = current_database())
+ORDER BY 1, 3
