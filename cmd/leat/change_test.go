@@ -196,6 +196,28 @@ func TestRetentionRun(t *testing.T) {
 	o.golden("retention-run")
 }
 
+// A dry run names the ranges that the round then drops: old ones that nobody pins.
+func TestRetentionRun_Drops(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.enqueue(t, placed("m-1", "orders", "order-1", "fine"))
+	_, err := s.Pool.Exec(t.Context(), "UPDATE leat.outbox SET created_at = now() - interval '30 days'")
+	require.NoError(t, err)
+	ranges, err := s.ob.Ranges(t.Context())
+	require.NoError(t, err)
+	_, err = s.Pool.Exec(t.Context(), "SELECT setval(pg_get_serial_sequence('leat.outbox', 'seq'), $1)", ranges[1].From+5)
+	require.NoError(t, err)
+	s.enqueue(t, placed("m-2", "orders", "order-1", "fine"))
+	o := newSession(t, s.URL)
+	run := []string{"retention", "run", "--max-age", "7d"}
+	s.relay(t, "", relay.Policy{}, ifBad(nil))
+	require.Contains(t, o.leat(append(run, "--dry-run")...).out, "Would drop: "+ranges[0].Table+"\n")
+	r := o.leat("retention", "run", "--max-age", "60d", "--dry-run")
+	require.Equal(t, "Would drop: –\n", r.out, r.err)
+	r = o.leat(append(run, "--yes", "-o", "json")...)
+	require.Contains(t, r.out, `"dropped":["`+ranges[0].Table+`"`, r.err)
+}
+
 // What an export has written is all that there is, byte for byte.
 func TestExport(t *testing.T) {
 	t.Parallel()

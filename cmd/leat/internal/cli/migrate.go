@@ -166,6 +166,7 @@ func (m *MigrateSQL) Run(d *Deps) error {
 		return err
 	}
 	defer db.Close()
+	var all []fileRow
 	for _, name := range m.names() {
 		component, err := db.Component(name)
 		if err != nil {
@@ -175,7 +176,15 @@ func (m *MigrateSQL) Run(d *Deps) error {
 		if err != nil {
 			return err
 		}
-		if err := printFiles(d, name, files); err != nil {
+		if all, err = appendFiles(all, name, files); err != nil {
+			return err
+		}
+	}
+	if d.Format != show.Table {
+		return show.List[fileRow]{Name: "files"}.Print(d.Printer, all, "")
+	}
+	for _, f := range all {
+		if err := d.Line("-- %s/%s\n%s", f.Component, f.File, f.SQL); err != nil {
 			return err
 		}
 	}
@@ -189,18 +198,14 @@ type fileRow struct {
 	SQL       string `json:"sql"`
 }
 
-func printFiles(d *Deps, component string, files fs.FS) error {
-	return fs.WalkDir(files, ".", func(path string, entry fs.DirEntry, err error) error {
+func appendFiles(all []fileRow, component string, files fs.FS) ([]fileRow, error) {
+	err := fs.WalkDir(files, ".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
 		content, err := fs.ReadFile(files, path)
-		if err != nil {
-			return err
-		}
-		if d.Format != show.Table {
-			return d.Document(fileRow{component, path, string(content)})
-		}
-		return d.Line("-- %s/%s\n%s", component, path, content)
+		all = append(all, fileRow{component, path, string(content)})
+		return err
 	})
+	return all, err
 }

@@ -187,9 +187,12 @@ func (s *statusRow) footer() string {
 	if s.Ranges > 0 {
 		parts = append(parts, show.Things(int64(s.Ranges), "range"), strconv.Itoa(s.RangesAhead)+" ahead")
 	}
-	maintainer := "no maintenance runs"
-	if s.Maintainer != "" {
-		maintainer = "maintained by " + show.Cell(s.Maintainer)
+	footer := strings.Join(parts, ", ") + " · delayed " + show.Count(int64(s.Delayed))
+	switch {
+	case s.Maintainer != "":
+		footer += " · maintained by " + show.Cell(s.Maintainer)
+	case s.Ranges > 0:
+		footer += " · no maintenance runs"
 	}
-	return strings.Join(parts, ", ") + " · delayed " + show.Count(int64(s.Delayed)) + " · " + maintainer
+	return footer
 }
