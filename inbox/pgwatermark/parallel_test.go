@@ -92,7 +92,8 @@ func TestI8_ParallelProcessingLosesNothing(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			db := testenv.Postgres(t, template)
-			w := newWatermark(t, db, kind, pgwatermark.Config{})
+			// A gap is a failure, whose delay would be most of this test.
+			w := newWatermark(t, db, kind, pgwatermark.Config{Config: inbox.Config{OnFailure: inbox.Policy{Delay: inbox.NoDelay}}})
 			assign(t, w, whole(count))
 			lyingSession(t, count, func(p driver.Position, handle func(context.Context) error) error {
 				_, err := processAt(t.Context(), w, p, handle)
