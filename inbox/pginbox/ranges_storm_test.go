@@ -38,7 +38,9 @@ func comeAndGo(t *testing.T, noDDL bool, level pgx.TxIsoLevel) {
 	t.Helper()
 	const workers, messages, rounds = 6, 300, 12
 	env := forgetting(t, pginbox.MaintenanceConfig{NoDDL: noDDL, Width: time.Hour})
-	p, err := pginbox.New(env.Pool, "c", pginbox.Config{Isolation: level, Config: inbox.Config{BusyDelay: inbox.NoDelay}})
+	p, err := pginbox.New(env.Pool, "c", pginbox.Config{Isolation: level, Config: inbox.Config{
+		BusyDelay: inbox.NoDelay, OnFailure: inbox.Policy{Delay: inbox.NoDelay},
+	}})
 	require.NoError(t, err)
 	ids := make([]string, messages)
 	acked, old := make([]atomic.Int64, messages), make([]atomic.Int64, messages)
