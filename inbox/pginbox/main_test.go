@@ -21,5 +21,8 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	if err := testenv.SideBySide(); err != nil {
+		log.Fatal(err)
+	}
 	testenv.Main(m)
 }

@@ -22,6 +22,9 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	if err := testenv.SideBySide(); err != nil {
+		log.Fatal(err)
+	}
 	testenv.Main(m)
 }
 

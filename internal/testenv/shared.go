@@ -2,8 +2,11 @@ package testenv
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
+	"runtime"
+	"strconv"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -37,6 +40,19 @@ func Main(m *testing.M) {
 		}
 	}
 	os.Exit(code)
+}
+
+// SideBySide has at least four tests of a package run at a time, if -test.parallel does
+// not say how many: those that wait for servers most of the time leave two processors
+// idle otherwise. It is called before [Main], which it leaves to the caller.
+func SideBySide() error {
+	flag.Parse()
+	f := flag.Lookup("test.parallel")
+	if f == nil || f.Value.String() != f.DefValue {
+		return nil
+	}
+
+	return f.Value.Set(strconv.Itoa(max(4, runtime.GOMAXPROCS(0))))
 }
 
 // residents are goroutines of other people's packages that live as long as the
