@@ -19,6 +19,8 @@
 // A test that needs a pooler starts a PgBouncer of its own in front of its
 // database: an installed one, or, for root on Debian, installed by the run.
 //
+// What the servers of tests hold is in memory if there is plenty of it, see [InMemory].
+//
 // Servers run under a supervisor, which is this very program executed again
 // (see [Supervise]). It holds one end of a pipe; when the other end closes,
 // for whatever reason, SIGKILL included, it stops the server and removes its
