@@ -5,10 +5,12 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/internal/heldqueue"
 	"github.com/leat-go/leat/outbox/outboxtest"
 )
 
@@ -40,6 +42,12 @@ func brokenAdmins() []adminNegative {
 		}},
 		{"each text is a failure of its own", func(c *control) outboxtest.Subject { return ungrouped{c} }, map[string]string{
 			"Admin_FailuresAreGrouped": "failures",
+		}},
+		{"a redriven record goes behind those of its key", func(c *control) outboxtest.Subject { return shuffling{c} }, map[string]string{
+			"O6_RedriveKeepsTheOrder": "after a redrive",
+		}},
+		{"a key is skipped as a whole", func(c *control) outboxtest.Subject { return sweeping{c} }, map[string]string{
+			"O6_SkipHeadGoesOn": "after the first was skipped",
 		}},
 		{"a dry run changes", func(c *control) outboxtest.Subject { return wetRun{c} }, map[string]string{
 			"Admin_DryRunChangesNothing": "has become",
@@ -162,6 +170,35 @@ type wetRun struct{ *control }
 func (w wetRun) SkipHead(ctx context.Context, req admin.SkipHeadRequest) (admin.Changed, error) {
 	req.DryRun = false
 	return w.control.SkipHead(ctx, req)
+}
+
+type shuffling struct{ *control }
+
+func (s shuffling) Redrive(ctx context.Context, req admin.RedriveRequest) (admin.Changed, error) {
+	changed, err := s.control.Redrive(ctx, req)
+	if err != nil {
+		return changed, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	rows := s.heldOf(req.Group).Rows()
+	for i := range rows {
+		switch rows[i].State {
+		case heldqueue.Retry:
+			rows[i].Next = clock().Add(time.Hour)
+		case heldqueue.Wait:
+			rows[i].State, rows[i].Next = heldqueue.Retry, clock()
+		}
+	}
+	return changed, s.heldOf(req.Group).Update(ctx, rows)
+}
+
+type sweeping struct{ *control }
+
+func (s sweeping) SkipHead(ctx context.Context, req admin.SkipHeadRequest) (admin.Changed, error) {
+	return s.control.Drop(ctx, admin.DropRequest{
+		By: req.By, Group: req.Group, Selection: admin.Selection{Topic: req.Key.Topic, Key: req.Key.Key},
+	})
 }
 
 type boastful struct{ *control }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strconv"
 	"strings"
 	"time"
 
@@ -86,7 +87,7 @@ func changeMore(ctx context.Context, tr *trial) (changes int, err error) {
 func (s *setAside) longDetailsAreRefused(ctx context.Context) error {
 	many := map[string]string{}
 	for i := range 21 {
-		many[fmt.Sprint(i)] = ""
+		many[strconv.Itoa(i)] = ""
 	}
 	for what, details := range map[string]map[string]string{
 		"too many": many, "a long text": {"a": strings.Repeat("x", 1001)}, "a long name": {strings.Repeat("x", 101): ""},

@@ -24,7 +24,7 @@ func TestPlans_Audit(t *testing.T) {
 	run(`INSERT INTO leat.outbox_audit (action, actor, relay_group, seq, id, topic, at)
 		SELECT 'park', 'relay', 'default', i, 'id ' || i % 50000, 'events', now() - (100000 - i) * interval '1 s' FROM generate_series(1, 100000) i`)
 	look := func(statement, after, mode string) *node {
-		return b.explain(mode, b.SQL()[statement], "NULL, NULL, NULL, NULL, 'id 7', now() - interval '10 days', "+after+", 100")
+		return b.explain(mode, b.SQL()[statement], strings.Repeat("NULL, ", 4)+"'id 7', now() - interval '10 days', "+after+", 100")
 	}
 	directions := map[string]string{"list_audit_id": "0", "list_audit_id_newest": "9223372036854775807"}
 	for _, statistics := range []string{"no", "fresh"} {
