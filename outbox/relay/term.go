@@ -81,10 +81,11 @@ func (t *term) run(ctx context.Context) error {
 	if cause := context.Cause(work); cause != nil && (err == nil || ctx.Err() != nil || errors.Is(cause, driver.ErrLeaseLost)) {
 		err = cause // the lease was lost or the drain took too long: all other errors follow from it
 	}
-	for _, clean := range []error{driver.ErrSlotClosed, errLeft} {
-		if errors.Is(err, clean) {
-			return errors.Join(t.end(ctx, nil), clean)
-		}
+	if errors.Is(err, driver.ErrSlotClosed) {
+		return errors.Join(t.end(ctx, nil), driver.ErrSlotClosed)
+	}
+	if errors.Is(err, errLeft) {
+		return errors.Join(t.end(ctx, nil), errLeft)
 	}
 	return t.end(ctx, err)
 }
