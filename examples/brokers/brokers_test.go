@@ -19,7 +19,7 @@ func TestRecipes(t *testing.T) {
 	page, err := os.ReadFile("../../docs/recipes.md")
 	require.NoError(t, err)
 	parts := strings.Split(string(page), "<!-- compiled in: ")[1:]
-	require.Len(t, parts, 2)
+	require.Len(t, parts, 3)
 	for _, part := range parts {
 		path, rest, _ := strings.Cut(part, " -->\n```go\n")
 		code, _, closed := strings.Cut(rest, "```")
@@ -50,7 +50,7 @@ func TestNobodyThere(t *testing.T) {
 
 	err = brokers.NATS(t.Context(), nil, "nats://"+address, watermill.NopLogger{})
 	require.Error(t, err)
-	err = brokers.RabbitMQ(t.Context(), nil, "amqp://"+address, watermill.NopLogger{})
+	err = brokers.RabbitMQ(t.Context(), nil, "amqp://"+address)
 	var refused *net.OpError
 	require.ErrorAs(t, err, &refused)
 }

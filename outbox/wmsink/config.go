@@ -2,6 +2,8 @@ package wmsink
 
 import (
 	"context"
+	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"io"
 	"log/slog"
@@ -54,14 +56,15 @@ func (c Config) validate() error {
 
 // DefaultClassify returns the kind that err carries (see outbox.Failed). Otherwise it
 // returns FailureOutage for a context that has ended, for errors of the network, and for
-// the errors of watermill-amqp and watermill-nats if the broker is away; FailurePermanent
-// for the error of watermill-nats if a message is too large; and FailureUnknown for all
-// others: only you know what the errors of your publisher mean.
+// what the publishers of watermill-amqp, watermill-nats, watermill-redisstream, watermill-sql
+// and watermill-http say if the broker, the server or the login is at fault; FailurePermanent if
+// the last one's server or NATS refuses the message itself; and FailureUnknown for all others:
+// only you know what the errors of your publisher mean. docs/watermill-publishers.md lists them.
 func DefaultClassify(err error) outbox.FailureKind {
 	if d, ok := errors.AsType[*outbox.DeliveryError](err); ok {
 		return d.Kind
 	}
-	for _, target := range [...]error{context.Canceled, context.DeadlineExceeded, io.EOF, net.ErrClosed} {
+	for _, target := range [...]error{context.Canceled, context.DeadlineExceeded, io.EOF, net.ErrClosed, driver.ErrBadConn, sql.ErrConnDone} {
 		if errors.Is(err, target) {
 			return outbox.FailureOutage
 		}
@@ -69,11 +72,8 @@ func DefaultClassify(err error) outbox.FailureKind {
 	if _, ok := errors.AsType[net.Error](err); ok {
 		return outbox.FailureOutage
 	}
-	switch text := err.Error(); {
-	case saysAny(text, outages()):
-		return outbox.FailureOutage
-	case saysAny(text, permanents()):
-		return outbox.FailurePermanent
+	if kind, ok := kindOfSQL(err); ok {
+		return kind
 	}
-	return outbox.FailureUnknown
+	return kindOfText(err.Error())
 }

@@ -2,7 +2,6 @@ package wmsink
 
 import (
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -15,13 +14,25 @@ import (
 // only, so that no broker's client is imported, and at what it does not know it does not
 // guess: a publisher that is wrapped, or of another version, passes.
 func refuseLossy(pub message.Publisher) error {
-	if pub == nil || !isAMQP(reflect.TypeOf(pub)) {
+	if pub == nil {
 		return nil
 	}
 	config, ok := field(reflect.ValueOf(pub), "config")
 	if !ok {
 		return nil
 	}
+	switch t := reflect.TypeOf(pub); {
+	case isPublisher(t, "watermill-amqp", "/amqp"):
+		return refuseAMQP(config)
+	case isPublisher(t, "watermill-nats", "/nats"):
+		return refuseNATS(config)
+	case isPublisher(t, "watermill-http", "/http"):
+		return refuseHTTP(config)
+	}
+	return nil
+}
+
+func refuseAMQP(config reflect.Value) error {
 	if on, ok := flag(config, "Publish", "Transactional"); ok && on {
 		return outbox.ConfigError("pub", "amqp.Publisher with Publish.Transactional = true",
 			"returns nil for a message that was rolled back: switch it off and Publish.ConfirmDelivery on")
@@ -33,13 +44,43 @@ func refuseLossy(pub message.Publisher) error {
 	return nil
 }
 
-// isAMQP reports whether t is watermill-amqp's publisher, of any major version.
-func isAMQP(t reflect.Type) bool {
+func refuseNATS(config reflect.Value) error {
+	if on, ok := flag(config, "JetStream", "Disabled"); ok && on {
+		return outbox.ConfigError("pub", "nats.Publisher with JetStream.Disabled = true",
+			"returns nil before a server has the message: NATS without JetStream acknowledges nothing")
+	}
+	stream, ok := field(config, "JetStream")
+	if on, is := flag(config, "JetStream", "TrackMsgId"); !ok || !is || !on {
+		return nil
+	}
+	options, ok := field(stream, "PublishOptions")
+	if ok && options.Kind() == reflect.Slice && options.Cap() > options.Len() {
+		return outbox.ConfigError("pub", "nats.Publisher with JetStream.TrackMsgId and PublishOptions that have spare capacity",
+			"gives messages that are published side by side each other's ids, and JetStream drops them as repeats: slices.Clip the options")
+	}
+	return nil
+}
+
+func refuseHTTP(config reflect.Value) error {
+	client, ok := field(config, "Client")
+	if !ok || client.Kind() != reflect.Pointer || client.IsNil() {
+		return nil
+	}
+	check, ok := field(client, "CheckRedirect")
+	if ok && check.Kind() == reflect.Func && check.IsNil() {
+		return outbox.ConfigError("pub", "http.Publisher with Client.CheckRedirect = nil",
+			"follows a redirect without the body and returns nil: set one that returns an error, other than http.ErrUseLastResponse, with which the redirect itself counts as delivered")
+	}
+	return nil
+}
+
+// isPublisher reports whether t is the publisher of Watermill's module, of any major version.
+func isPublisher(t reflect.Type, module, pkg string) bool {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	path := t.PkgPath()
-	return t.Name() == "Publisher" && strings.Contains(path, "watermill-amqp") && strings.HasSuffix(path, "/amqp")
+	return t.Name() == "Publisher" && strings.Contains(path, module) && strings.HasSuffix(path, pkg)
 }
 
 // field returns the struct in the field of v, or of a struct that v embeds, called name.
@@ -70,25 +111,4 @@ func flag(v reflect.Value, path ...string) (on, ok bool) {
 		return false, false
 	}
 	return v.Bool(), true
-}
-
-// outages are what publishers say, as texts only, if the broker is away or does not
-// answer; without them an outage would look like a failure of each record and park it
-// (invariant O8).
-func outages() []string {
-	return []string{
-		"not connected to AMQP", "pub/sub is connection closed", "delivery not confirmed for message", // watermill-amqp
-		"nats: timeout", "nats: connection closed", "nats: no servers available", "nats: no responders available",
-		"nats: no response from stream", "nats: connection disconnected", // watermill-nats
-	}
-}
-
-// permanents are what publishers say if a message can never be sent.
-func permanents() []string {
-	return []string{"nats: maximum payload exceeded", "nats: invalid subject"}
-}
-
-// saysAny reports whether text contains one of parts.
-func saysAny(text string, parts []string) bool {
-	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(text, part) })
 }

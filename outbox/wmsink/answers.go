@@ -1,0 +1,79 @@
+package wmsink
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+// kindOfText returns the kind of an error of a Watermill publisher that says it by a text only.
+// It is compared with texts, so that no broker's client is imported.
+func kindOfText(text string) outbox.FailureKind {
+	switch {
+	case saysAny(text, outages()):
+		return outbox.FailureOutage
+	case saysAny(text, permanents()):
+		return outbox.FailurePermanent
+	default:
+		return kindOfStatus(text)
+	}
+}
+
+// outages are what publishers say, as texts only, if the broker is away or does not
+// answer; without them an outage would look like a failure of each record and park it
+// (invariant O8).
+func outages() []string {
+	return []string{
+		"not connected to AMQP", "pub/sub is connection closed", "cannot open channel", "delivery not confirmed for message", // watermill-amqp
+		"nats: timeout", "nats: connection closed", "nats: no servers available", "nats: no responders available",
+		"nats: no response from stream", "nats: connection disconnected", "nats: Permissions Violation", "nats: Authorization Violation", // watermill-nats
+		"redis: client is closed", "redis: connection pool", // watermill-redisstream, and what the server answers:
+		": OOM ", ": LOADING ", ": READONLY ", ": MASTERDOWN ", ": CLUSTERDOWN ", ": NOREPLICAS ", ": MISCONF ", ": TRYAGAIN ", ": NOAUTH ",
+		": WRONGPASS ", ": NOPERM ",
+		"publisher closed", "publisher is closed", // all
+	}
+}
+
+// permanents are what publishers say if a message can never be sent.
+func permanents() []string {
+	return []string{"nats: maximum payload exceeded", "nats: invalid subject"}
+}
+
+// kindOfStatus returns the kind of the error of watermill-http for an answer with a status that
+// is none of success: "503 Service Unavailable: server responded with error status".
+func kindOfStatus(text string) outbox.FailureKind {
+	status, _, ok := strings.Cut(text, ": server responded with error status")
+	if !ok || len(status) < 3 {
+		return outbox.FailureUnknown
+	}
+	switch code := status[:3]; {
+	case code[0] == '5', slices.Contains([]string{"401", "403", "407", "408", "425", "429"}, code):
+		return outbox.FailureOutage
+	case slices.Contains([]string{"400", "413", "414", "415", "422", "431"}, code):
+		return outbox.FailurePermanent
+	default:
+		return outbox.FailureUnknown
+	}
+}
+
+// kindOfSQL returns the kind of an error of watermill-sql whose driver says a SQLSTATE, as pgx and
+// lib/pq do: an outage for what concerns the connection, the login, the resources or the schema of
+// the server.
+func kindOfSQL(err error) (kind outbox.FailureKind, ok bool) {
+	var says interface{ SQLState() string }
+	if !errors.As(err, &says) || len(says.SQLState()) != 5 {
+		return outbox.FailureUnknown, false
+	}
+	state := says.SQLState()
+	if slices.Contains([]string{"08", "28", "3D", "53", "57", "58"}, state[:2]) || slices.Contains([]string{"25006", "42501", "42P01"}, state) {
+		return outbox.FailureOutage, true
+	}
+	return outbox.FailureUnknown, true
+}
+
+// saysAny reports whether text contains one of parts.
+func saysAny(text string, parts []string) bool {
+	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(text, part) })
+}
