@@ -16,7 +16,7 @@ import (
 type ownConn struct {
 	*pgx.Conn
 
-	// direct says that no pooler stands between.
+	// direct is set if no pooler stands between.
 	direct bool
 	// synchronousCommit, isolation and readOnly are what the role, the database and
 	// the address ask for.

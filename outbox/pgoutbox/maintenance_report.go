@@ -11,7 +11,7 @@ func rangeAttr(r admin.Range) slog.Attr {
 	return slog.Group("range", slog.String("table", r.Table), slog.Int64("from", r.From), slog.Int64("to", r.To))
 }
 
-// MaintenanceReport says what one round has done.
+// MaintenanceReport is what one round has done.
 type MaintenanceReport struct {
 	// Sequence is the number that was drawn last, as the round began.
 	Sequence int64
@@ -26,35 +26,35 @@ type MaintenanceReport struct {
 	PrunedAudit, PrunedDead int64
 	// Promoted is the number of delayed messages that became due.
 	Promoted int64
-	// Busy says that producers held the log for as long as the round had patience; the
+	// Busy is set if producers held the log for as long as the round had patience; the
 	// next one tries again.
 	Busy bool
 	// Alarms are what an operator should see to.
 	Alarms []Alarm
 }
 
-// AlarmKind says what an Alarm is about.
+// AlarmKind is what an Alarm is about.
 type AlarmKind string
 
 const (
-	// AlarmHistoryPinned says that a group without a greatest lag has not read messages that are
+	// AlarmHistoryPinned is raised if a group without a greatest lag has not read messages that are
 	// older than MaxAge; without a MaxAge, older than a day where MaxBytes is set. They are kept for
 	// it, for ever. Run its relay, remove the group or give it a greatest lag.
 	AlarmHistoryPinned AlarmKind = "history_pinned"
-	// AlarmLag says that a group has used up a good part (WarnAt) of its greatest lag, past which
+	// AlarmLag is raised if a group has used up a good part (WarnAt) of its greatest lag, past which
 	// it loses history, or, where it has none, of the age from which on it pins history.
 	AlarmLag AlarmKind = "lag"
-	// AlarmLagExceeded says that a group is past its greatest lag and holds nothing back any
+	// AlarmLagExceeded is raised if a group is past its greatest lag and holds nothing back any
 	// more.
 	AlarmLagExceeded AlarmKind = "lag_exceeded"
-	// AlarmTailInUse says that the open-ended range is in use and too large to be closed while
+	// AlarmTailInUse is raised if the open-ended range is in use and too large to be closed while
 	// producers wait (MaintenanceConfig.MaxTailScan).
 	AlarmTailInUse AlarmKind = "tail_in_use"
 	// AlarmPositionUnusable is raised if the position of a group belongs to another
 	// cluster or another log, or lies ahead of the log: its relays refuse to start, and
 	// nothing is dropped or deleted until Rebase, or until the group is removed.
 	AlarmPositionUnusable AlarmKind = "position_unusable"
-	// AlarmBusy says that the locks that a change of the ranges needs were not to be had,
+	// AlarmBusy is raised if the locks that a change of the ranges needs were not to be had,
 	// since transactions that use the log stay open: producers, a backup.
 	AlarmBusy AlarmKind = "busy"
 )

@@ -18,7 +18,7 @@ var errOutrun = errors.New("leat: the sequence has outrun the new ranges")
 type tailPlan struct {
 	m    *Maintenance
 	tail part
-	// inUse says that the open-ended range holds messages. It is closed at end and gets
+	// inUse is set if the open-ended range holds messages. It is closed at end and gets
 	// the name closed, and a new one is made.
 	inUse  bool
 	end    int64

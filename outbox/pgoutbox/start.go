@@ -7,9 +7,9 @@ import (
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
-// Start says where a group begins to read that has never read. The zero value says
-// nothing, which is an error for every new group but "default", since a wrong guess
-// would repeat the history or leave it out.
+// Start is where a new group begins to read. The zero value states nothing, which is an
+// error for every new group but "default", since a wrong guess would repeat the history or
+// leave it out.
 // See design 8.2.
 type Start struct {
 	stated bool
@@ -37,7 +37,7 @@ func StartAt(t time.Time) Start {
 	return Start{stated: true, at: pgwindow.BeginAt, time: t}
 }
 
-// errStartUnstated says that nobody has said where a new group starts.
+// errStartUnstated is the error of a new group whose start is not stated.
 var errStartUnstated = errors.New("leat: a new group must say where it starts: SourceConfig.Start is StartOldest(), StartNow() or StartAt(t)")
 
 // orDefault is StartOldest for the group that everybody begins with.

@@ -25,7 +25,7 @@ const (
 )
 
 var (
-	// errSwallowed says that a notification did not come back to its sender.
+	// errSwallowed is the error of a listener whose notification did not come back to its sender.
 	errSwallowed = errors.New("leat: a notification was swallowed by the pooler that stands before the database: it is in transaction mode, or something like it")
 	// errLate is the same where there is no pooler.
 	errLate = errors.New("leat: a notification did not come back in time")

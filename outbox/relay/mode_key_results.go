@@ -32,7 +32,7 @@ func (d *pageDelivery) takeResults(work context.Context, places []int, records [
 }
 
 // takeFailure decides about a record whose delivery has failed, and reports whether it is
-// set aside. probe says that its topic was out before.
+// set aside. probe is set if its topic was out before.
 func (d *pageDelivery) takeFailure(place int, err error, probe bool) bool {
 	r, cfg := &d.page.Records[place], &d.m.s.relay.cfg
 	kind, out := outbox.KindOf(err), d.m.breakers.out(r.Topic) != nil

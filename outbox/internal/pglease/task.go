@@ -25,7 +25,7 @@ type Task struct {
 	cfg      TaskConfig
 }
 
-// TaskConfig says which lease a task needs.
+// TaskConfig is the lease that a task needs.
 type TaskConfig struct {
 	// Slot is what is leased.
 	Slot Slot

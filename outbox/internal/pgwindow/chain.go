@@ -90,7 +90,7 @@ func PrepareChain(names pgmigrate.Names) (*Chain, error) {
 
 // Group is what is stored of a group.
 type Group struct {
-	// Listed says that the group is known, Started that it has a position.
+	// Listed is set if the group is known, Started if it has a position.
 	Listed, Started bool
 	// Slots is their number, Next the number that it is being changed to, or 0.
 	Slots, Next int16

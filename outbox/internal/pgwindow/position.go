@@ -39,17 +39,17 @@ type Window struct {
 	// Slots is the number of slots of the chain from this window on. See Chain;
 	// 0 where the window was read without.
 	Slots int16
-	// Leads says that the slot has opened the window itself, and not followed
+	// Leads is set if the slot has opened the window itself, and not followed
 	// another one to it.
 	Leads bool
 }
 
-// Empty says that no row can be in the window.
+// Empty reports whether no row can be in the window.
 func (w Window) Empty() bool {
 	return w.Prev.Text == w.Target.Text
 }
 
-// HasEarly says whether a transaction that was under way in Prev ended within
+// HasEarly reports whether a transaction that was under way in Prev ended within
 // this window, so that rows at or below the floor may belong to it.
 func (w Window) HasEarly() bool {
 	return w.Floor > 0 && w.Prev.EndedBy(w.Target)
@@ -59,11 +59,11 @@ func (w Window) HasEarly() bool {
 type Probe struct {
 	// Sequence is the log's last number, 0 where none was drawn.
 	Sequence int64
-	// Ended says that a transaction under way in the window's target has ended.
+	// Ended is set if a transaction under way in the window's target has ended.
 	Ended bool
 }
 
-// New says whether rows may have become visible that no window up to w holds.
+// New reports whether rows may have become visible that no window up to w holds.
 func (p Probe) New(w Window) bool {
 	if p.Sequence != w.SourceFloor || p.Ended {
 		return true
