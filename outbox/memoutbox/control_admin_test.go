@@ -188,6 +188,7 @@ func (s shuffling) Redrive(ctx context.Context, req admin.RedriveRequest) (admin
 			rows[i].Next = clock().Add(time.Hour)
 		case heldqueue.Wait:
 			rows[i].State, rows[i].Next = heldqueue.Retry, clock()
+		case heldqueue.Parked, heldqueue.Dead:
 		}
 	}
 	return changed, s.heldOf(req.Group).Update(ctx, rows)
@@ -196,7 +197,7 @@ func (s shuffling) Redrive(ctx context.Context, req admin.RedriveRequest) (admin
 type sweeping struct{ *control }
 
 func (s sweeping) SkipHead(ctx context.Context, req admin.SkipHeadRequest) (admin.Changed, error) {
-	return s.control.Drop(ctx, admin.DropRequest{
+	return s.Drop(ctx, admin.DropRequest{
 		By: req.By, Group: req.Group, Selection: admin.Selection{Topic: req.Key.Topic, Key: req.Key.Key},
 	})
 }

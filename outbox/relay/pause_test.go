@@ -314,7 +314,7 @@ func TestRunOnce_LeavesWhatIsPaused(t *testing.T) {
 
 				p.pause()
 				elapse(l.t, afterPause)
-				n, err = r.RunOnce(l.t.Context())
+				_, err = r.RunOnce(l.t.Context())
 				require.NoError(l.t, err)
 				require.Equal(l.t, c.rest, l.sent()[len(c.first):])
 				require.Empty(l.t, l.parked())
