@@ -107,7 +107,7 @@ func TestO5_FullQueueRefusesWhileItIsDrained(t *testing.T) {
 // before the first confirm, and the broker takes the one behind the one that it refuses.
 func TestO5_ControlPipelinedKey(t *testing.T) {
 	t.Parallel()
-	b := newRefusing(t, testenv.Rabbit(t).URL, classic(), classic())
+	b := newRefusing(t, testenv.Rabbit(t).URL, classic())
 	_, err := b.Refuse(t.Context(), "a", "2")
 	require.NoError(t, err)
 	channel := connect(t, b.url)
