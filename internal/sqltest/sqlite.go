@@ -1,0 +1,35 @@
+package sqltest
+
+import (
+	"database/sql"
+	"maps"
+	"net/url"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	_ "modernc.org/sqlite" // the driver "sqlite"
+)
+
+// SQLite opens a new SQLite database, which is removed with the test. It is as leat asks
+// for: a write-ahead log, transactions that lock as they begin, and a writer waits up to
+// ten seconds for another.
+func SQLite(tb testing.TB) *sql.DB {
+	tb.Helper()
+	return OpenSQLite(tb, filepath.Join(tb.TempDir(), "leat.db"), nil)
+}
+
+// OpenSQLite opens the database in the file path. Values of with replace those of the
+// same name that SQLite has, such as _txlock; a name without values is left out.
+func OpenSQLite(tb testing.TB, path string, with url.Values) *sql.DB {
+	tb.Helper()
+	query := url.Values{
+		"_txlock": {"immediate"},
+		"_pragma": {"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)"},
+	}
+	maps.Copy(query, with)
+	db, err := sql.Open("sqlite", "file:"+path+"?"+query.Encode())
+	require.NoError(tb, err)
+	tb.Cleanup(func() { _ = db.Close() })
+	return db
+}
