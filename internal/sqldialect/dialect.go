@@ -1,0 +1,69 @@
+// Package sqldialect has what the databases behind database/sql do differently, for the
+// stores that work on any of them. It imports no driver.
+package sqldialect
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Name names a dialect.
+type Name string
+
+const (
+	// MySQL is MySQL 8.0 or later, on InnoDB.
+	MySQL Name = "mysql"
+	// MariaDB is MariaDB 10.6 or later, on InnoDB.
+	MariaDB Name = "mariadb"
+	// SQLite is SQLite 3.35 or later, in a file.
+	SQLite Name = "sqlite"
+)
+
+// ErrUnknown is returned by Of for a name that is none of those above.
+var ErrUnknown = errors.New("leat: unknown dialect")
+
+// Dialect is how a database says things. It is a value and never changes.
+type Dialect struct {
+	Name Name
+
+	// Now is an expression: the database's clock when the statement began, in
+	// microseconds since 1970, in UTC. NOW() of MySQL would depend on time_zone.
+	Now string
+
+	// ForUpdate, SkipLocked and NoWait end a SELECT whose rows are locked until the
+	// transaction ends: it waits for locked rows, leaves them out, or fails. Empty if
+	// OneWriter.
+	ForUpdate, SkipLocked, NoWait string
+
+	// InsertIgnore begins an INSERT that passes over rows whose key is there.
+	InsertIgnore string
+
+	// OneWriter is set if the whole database has one writer at a time: transactions that
+	// write begin one after the other, so that nothing else has to be locked.
+	OneWriter bool
+
+	// Folder is that of the dialect's migrations: MariaDB's are MySQL's.
+	Folder string
+}
+
+// Of returns the dialect of a name. The error wraps ErrUnknown.
+func Of(name Name) (Dialect, error) {
+	switch name {
+	case MySQL, MariaDB:
+		return Dialect{
+			Name:      name,
+			Now:       "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))",
+			ForUpdate: "FOR UPDATE", SkipLocked: "FOR UPDATE SKIP LOCKED", NoWait: "FOR UPDATE NOWAIT",
+			InsertIgnore: "INSERT IGNORE INTO", Folder: "mysql",
+		}, nil
+	case SQLite:
+		return Dialect{
+			Name: name,
+			// Milliseconds are all that SQLite's clock has.
+			Now:          "(CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) * 1000)",
+			InsertIgnore: "INSERT OR IGNORE INTO", OneWriter: true, Folder: "sqlite",
+		}, nil
+	default:
+		return Dialect{}, fmt.Errorf("%w: %q: must be %q, %q or %q", ErrUnknown, string(name), MySQL, MariaDB, SQLite)
+	}
+}

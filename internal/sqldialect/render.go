@@ -1,0 +1,74 @@
+package sqldialect
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// MaxTableBytes bounds the name that the names of a store's tables begin with: MySQL's
+// bound of 64 characters, less the longest suffix.
+const MaxTableBytes = 48
+
+// ErrTable is wrapped by the errors of CheckTable.
+var ErrTable = errors.New("leat: invalid table name")
+
+var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// CheckTable refuses what cannot begin the names of tables: it must be ASCII letters,
+// digits and underscores, not beginning with a digit, of at most MaxTableBytes.
+func CheckTable(table string) error {
+	if len(table) > MaxTableBytes || !plainName.MatchString(table) {
+		return fmt.Errorf("%w: %.100q: must be letters, digits and underscores, at most %d", ErrTable, table, MaxTableBytes)
+	}
+	return nil
+}
+
+var token = regexp.MustCompile(`@\{[a-z_]*\}`)
+
+// Render returns sql with its tokens replaced:
+//
+//	@{}             the table, quoted
+//	@{_suffix}      the table whose name ends in the suffix, quoted
+//	@{now}          Now
+//	@{for_update}   ForUpdate
+//	@{skip_locked}  SkipLocked
+//	@{nowait}       NoWait
+//	@{insert_ignore} InsertIgnore
+//
+// It returns an error for a token that is none of these, so that a misspelt one does not
+// reach the database.
+func (d Dialect) Render(table, sql string) (string, error) {
+	words := map[string]string{
+		"now": d.Now, "for_update": d.ForUpdate, "skip_locked": d.SkipLocked, "nowait": d.NoWait, "insert_ignore": d.InsertIgnore,
+	}
+	var bad string
+	out := token.ReplaceAllStringFunc(sql, func(found string) string {
+		name := found[2 : len(found)-1]
+		if word, ok := words[name]; ok {
+			return word
+		}
+		if name != "" && name[0] != '_' {
+			bad = found
+		}
+		return "`" + table + name + "`"
+	})
+	if bad == "" && strings.Contains(token.ReplaceAllString(sql, ""), "@{") {
+		bad = "@{"
+	}
+	if bad != "" {
+		return "", fmt.Errorf("leat: unknown token %s in SQL", bad)
+	}
+	return out, nil
+}
+
+// Places returns n parameters of a list, such as "?, ?, ?".
+func Places(n int) string {
+	return strings.TrimSuffix(strings.Repeat("?, ", n), ", ")
+}
+
+// Rows returns n rows of VALUES with the given parameters each, such as "(?, ?), (?, ?)".
+func Rows(n int, row string) string {
+	return strings.TrimSuffix(strings.Repeat("("+row+"), ", n), ", ")
+}

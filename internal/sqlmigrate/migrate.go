@@ -1,0 +1,124 @@
+// Package sqlmigrate applies versioned migrations through database/sql.
+package sqlmigrate
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+
+	"github.com/leat-go/leat/internal/sqldialect"
+)
+
+// ErrBehind is wrapped by the error of Require if the schema is missing or too old.
+var ErrBehind = errors.New("leat: schema is missing or too old")
+
+// lockSeconds bounds the wait for another process that migrates.
+const lockSeconds = 60
+
+// Migrate applies what is missing. Any number of processes may call it at once. On MySQL
+// and MariaDB each statement commits by itself, so that the files of a migration must do
+// nothing if they run again; on SQLite all is one transaction.
+func (s Set) Migrate(ctx context.Context, db *sql.DB) error {
+	all, err := s.load()
+	if err != nil {
+		return err
+	}
+	if current, err := s.Current(ctx, db); err != nil || current >= len(all) {
+		return err
+	}
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return s.wrap(err)
+	}
+	defer discard(conn)
+	if s.Dialect.OneWriter {
+		_, err = conn.ExecContext(ctx, "BEGIN IMMEDIATE")
+	} else {
+		err = s.lock(ctx, conn)
+	}
+	if err == nil {
+		err = s.apply(ctx, conn, all)
+	}
+	if err == nil && s.Dialect.OneWriter {
+		_, err = conn.ExecContext(ctx, "COMMIT")
+	}
+	return s.wrap(err)
+}
+
+// lock takes a lock that ends with the connection.
+func (s Set) lock(ctx context.Context, conn *sql.Conn) error {
+	var got sql.NullInt64
+	err := conn.QueryRowContext(ctx, "SELECT GET_LOCK(CONCAT('leat ', SHA1(CONCAT(DATABASE(), ' ', ?))), ?)", s.Table, lockSeconds).Scan(&got)
+	if err == nil && got.Int64 != 1 {
+		err = errors.New("another process has been migrating for a minute")
+	}
+	if err == nil {
+		_, err = conn.ExecContext(ctx, "SET autocommit = 1")
+	}
+	return err
+}
+
+func (s Set) apply(ctx context.Context, conn *sql.Conn, all []migration) error {
+	if _, err := conn.ExecContext(ctx, s.render(createVersions)); err != nil {
+		return err
+	}
+	current, err := s.current(ctx, conn)
+	if err != nil {
+		return err
+	}
+	for _, m := range all[min(current, len(all)):] {
+		for _, statement := range m.statements() {
+			if _, err := conn.ExecContext(ctx, statement); err != nil {
+				return fmt.Errorf("%s: %w", m.name, err)
+			}
+		}
+		if _, err := conn.ExecContext(ctx, s.render(insertVersion), m.version); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Current returns the version of the schema, 0 if there is none.
+func (s Set) Current(ctx context.Context, db *sql.DB) (int, error) {
+	n, err := s.current(ctx, db)
+	if sqldialect.MissingTable(err) {
+		return 0, nil
+	}
+	return n, s.wrap(err)
+}
+
+func (s Set) current(ctx context.Context, db interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+},
+) (version int, err error) {
+	err = db.QueryRowContext(ctx, s.render(lastVersion)).Scan(&version)
+	return version, err
+}
+
+// Require returns an error that wraps ErrBehind if the schema is older than version.
+func (s Set) Require(ctx context.Context, db *sql.DB, version int) error {
+	current, err := s.Current(ctx, db)
+	if err != nil {
+		return err
+	}
+	if current < version {
+		return fmt.Errorf("%w: %s %s is at version %d, needed is %d or later", ErrBehind, s.Component, s.Table, current, version)
+	}
+	return nil
+}
+
+func (s Set) wrap(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("leat: migrate %s %s: %w", s.Component, s.Table, err)
+}
+
+// discard closes conn for good: a lock, a transaction or a setting of it ends.
+func discard(conn *sql.Conn) {
+	_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+	_ = conn.Close()
+}
