@@ -25,7 +25,7 @@ func unprivileged() (*account, error) {
 		}
 	}
 
-	return nil, fmt.Errorf("%w: PostgreSQL refuses root, and there is no user postgres or nobody", ErrUnavailable)
+	return nil, fmt.Errorf("%w: databases refuse root, and there is no user postgres or nobody", ErrUnavailable)
 }
 
 func parseAccount(u *user.User) (*account, error) {

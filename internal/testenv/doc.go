@@ -5,16 +5,18 @@
 // A server is looked for in this order, service by service:
 //
 //  1. an address in the environment: LEAT_POSTGRES_URL, LEAT_KAFKA_BROKERS,
-//     LEAT_REDIS_ADDR;
+//     LEAT_REDIS_ADDR, LEAT_MYSQL_URL, LEAT_MARIADB_URL;
 //  2. one that is running already: the detached set of `leatenv up`, else a
 //     server on the standard local port that lets us in;
 //  3. binaries on this machine, started on a free port and a directory of their
 //     own;
-//  4. for root on Debian, the same after installing the package;
+//  4. for root on Debian, the same after installing the package (not MySQL and MariaDB);
 //  5. a substitute: PostgreSQL binaries fetched once, as the tables in sums say,
-//     Kafka and Redis played in-process by kfake and miniredis.
+//     Kafka and Redis played in-process by kfake and miniredis, MySQL and MariaDB
+//     fetched once as packages of Debian, unpacked and run by their own loader.
 //
-// With CI=true the substitutes for Kafka and Redis are refused.
+// With CI=true the substitutes for Kafka and Redis are refused, and tests that need
+// MySQL or MariaDB fail where there is none, instead of being skipped.
 //
 // A test that needs a pooler starts a PgBouncer of its own in front of its
 // database: an installed one, or, for root on Debian, installed by the run.
@@ -28,5 +30,6 @@
 //
 // On a server that it did not start, the package creates nothing but databases
 // whose names start with leat_test_, topics that start with leat-test- and keys
-// that start with leat-test:, and removes them again.
+// that start with leat-test:, and removes them again. Databases on MySQL and MariaDB
+// are made and dropped by the tests, which have a driver.
 package testenv

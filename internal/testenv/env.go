@@ -27,7 +27,14 @@ type Needs struct {
 	Redis bool
 	// Rabbit asks for RabbitMQ. Defaults to false.
 	Rabbit bool
+	// MySQL asks for MySQL, which has no substitute. Defaults to false.
+	MySQL bool
+	// MariaDB asks for MariaDB, which has no substitute. Defaults to false.
+	MariaDB bool
 }
+
+// kinds are all services, in the order in which they are described.
+func kinds() []Kind { return []Kind{KindPostgres, KindKafka, KindRedis, KindRabbit, KindMySQL, KindMariaDB} }
 
 // kinds lists what is asked for.
 func (n Needs) kinds() []Kind {
@@ -43,6 +50,12 @@ func (n Needs) kinds() []Kind {
 	}
 	if n.Rabbit {
 		kinds = append(kinds, KindRabbit)
+	}
+	if n.MySQL {
+		kinds = append(kinds, KindMySQL)
+	}
+	if n.MariaDB {
+		kinds = append(kinds, KindMariaDB)
 	}
 
 	return kinds
@@ -65,6 +78,10 @@ type Env struct {
 	RedisReal bool
 	// RabbitURL is the address of the RabbitMQ server.
 	RabbitURL string
+	// MySQLURL is the address of the MySQL server.
+	MySQLURL string
+	// MariaDBURL is the address of the MariaDB server.
+	MariaDBURL string
 
 	mu          sync.Mutex
 	slots       map[Kind]*slot
@@ -118,6 +135,10 @@ func (e *Env) publish() {
 			e.RedisAddr, e.RedisReal = s.Address, s.Real
 		case KindRabbit:
 			e.RabbitURL = s.Address
+		case KindMySQL:
+			e.MySQLURL = s.Address
+		case KindMariaDB:
+			e.MariaDBURL = s.Address
 		}
 	}
 }
@@ -164,7 +185,7 @@ func (e *Env) Services() []Service {
 	defer e.mu.Unlock()
 
 	var found []Service
-	for _, kind := range []Kind{KindPostgres, KindKafka, KindRedis, KindRabbit} {
+	for _, kind := range kinds() {
 		if s, ok := e.slots[kind]; ok && s.err == nil && s.service.Address != "" {
 			found = append(found, s.service)
 		}
@@ -219,6 +240,8 @@ func resolve(ctx context.Context, kind Kind) (Service, error) {
 		return resolveRedis(ctx)
 	case KindRabbit:
 		return resolveRabbit(ctx)
+	case KindMySQL, KindMariaDB:
+		return resolveMySQL(ctx, flavorOf(kind))
 	default:
 		return Service{}, fmt.Errorf("%w: %q is not a service", ErrUnavailable, kind)
 	}

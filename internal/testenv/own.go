@@ -7,11 +7,11 @@ import (
 )
 
 // Own is a real server of a program's own, to be stopped, killed and started again.
-// Tests have [PrivatePostgres], [PrivateKafka], [PrivateRedis] and [PrivateRabbit], which are
-// made of it. The caller must Close it, and must have called [Supervise] first thing in main.
-// Its methods must not be called concurrently.
+// Tests have [PrivatePostgres], [PrivateKafka], [PrivateRedis], [PrivateRabbit], [PrivateMySQL]
+// and [PrivateMariaDB], which are made of it. The caller must Close it, and must have called
+// [Supervise] first thing in main. Its methods must not be called concurrently.
 type Own struct {
-	// Address is the server's: a URL for PostgreSQL and RabbitMQ, host:port for the others. It
+	// Address is the server's: a URL for databases and RabbitMQ, host:port for the others. It
 	// stays the same across restarts.
 	Address string
 	// HostPort is where it listens.

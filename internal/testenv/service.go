@@ -15,14 +15,16 @@ const (
 	KindKafka    Kind = "kafka"
 	KindRedis    Kind = "redis"
 	KindRabbit   Kind = "rabbitmq"
+	KindMySQL    Kind = "mysql"
+	KindMariaDB  Kind = "mariadb"
 )
 
 // Service is one server that a run uses.
 type Service struct {
 	// Kind says which of the services this is.
 	Kind Kind
-	// Address is a URL for Postgres and RabbitMQ, a comma-separated broker list for Kafka
-	// and host:port for Redis.
+	// Address is a URL for Postgres, MySQL, MariaDB and RabbitMQ, a comma-separated broker
+	// list for Kafka and host:port for Redis.
 	Address string
 	// Version is the version that the server reports.
 	Version string
@@ -56,6 +58,8 @@ func (s Service) Assignment() string {
 		return EnvKafka + "=" + address
 	case KindRabbit:
 		return EnvRabbit + "=" + address
+	case KindMySQL, KindMariaDB:
+		return flavorOf(s.Kind).env + "=" + address
 	default:
 		return EnvRedis + "=" + address
 	}

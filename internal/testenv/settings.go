@@ -21,6 +21,11 @@ const (
 	// EnvRabbit is the URL of a RabbitMQ server with its management, whose port is in the
 	// parameter management unless it is 15672: amqp://guest:guest@127.0.0.1:5672/.
 	EnvRabbit = "LEAT_RABBITMQ_URL"
+	// EnvMySQL is the URL of a MySQL server that we may create databases on, such as
+	// mysql://root@127.0.0.1:3306/.
+	EnvMySQL = "LEAT_MYSQL_URL"
+	// EnvMariaDB is the URL of a MariaDB server, likewise.
+	EnvMariaDB = "LEAT_MARIADB_URL"
 	// EnvPostgresVersion forces a major version of PostgreSQL, 14 to 18.
 	EnvPostgresVersion = "LEAT_PG_VERSION"
 	// EnvPostgresBin is a directory that holds postgres and initdb.

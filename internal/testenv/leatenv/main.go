@@ -86,8 +86,12 @@ func parseNeeds(services string) (testenv.Needs, error) {
 			needs.Redis = true
 		case testenv.KindRabbit:
 			needs.Rabbit = true
+		case testenv.KindMySQL:
+			needs.MySQL = true
+		case testenv.KindMariaDB:
+			needs.MariaDB = true
 		default:
-			return needs, fmt.Errorf("-services: %q is not postgres, kafka, redis or rabbitmq", name)
+			return needs, fmt.Errorf("-services: %q is not postgres, kafka, redis, rabbitmq, mysql or mariadb", name)
 		}
 	}
 

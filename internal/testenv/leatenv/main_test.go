@@ -70,6 +70,8 @@ func TestRun_AnAddressThatDoesNotAnswerIsAnError(t *testing.T) {
 		"postgres": "LEAT_POSTGRES_URL=postgres://postgres@127.0.0.1:1/postgres",
 		"kafka":    "LEAT_KAFKA_BROKERS=127.0.0.1:1",
 		"redis":    "LEAT_REDIS_ADDR=127.0.0.1:1",
+		"mysql":    "LEAT_MYSQL_URL=mysql://root@127.0.0.1:1/",
+		"mariadb":  "LEAT_MARIADB_URL=mysql://root@127.0.0.1:1/",
 	} {
 		output, status := leatenv(t, []string{address}, "run", "-services", name, "--", "echo", "it ran")
 		require.Equal(t, 1, status, output)
