@@ -1,0 +1,76 @@
+package sqltest
+
+import (
+	"context"
+	"database/sql"
+	"maps"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/internal/testenv"
+)
+
+// cleanupTimeout bounds what a test does after it has ended.
+const cleanupTimeout = time.Minute
+
+// MySQL opens a new database on the shared MySQL server. It is dropped with the test.
+func MySQL(tb testing.TB) *sql.DB {
+	tb.Helper()
+	return OpenMySQL(tb, NewMySQLDatabase(tb, testenv.MySQL(tb).URL), nil)
+}
+
+// MariaDB opens a new database on the shared MariaDB server. It is dropped with the test.
+func MariaDB(tb testing.TB) *sql.DB {
+	tb.Helper()
+	return OpenMySQL(tb, NewMySQLDatabase(tb, testenv.MariaDB(tb).URL), nil)
+}
+
+// NewMySQLDatabase creates a database on the server at address, a URL as testenv has it,
+// and returns how to connect to it, by as many pools as a test likes. It is dropped with
+// the test, after the pools that were opened since.
+func NewMySQLDatabase(tb testing.TB, address string) *mysql.Config {
+	tb.Helper()
+	u, err := url.Parse(address)
+	require.NoError(tb, err)
+	config := mysql.NewConfig()
+	config.Net, config.Addr, config.User = "tcp", u.Host, u.User.Username()
+	config.Passwd, _ = u.User.Password()
+	config.InterpolateParams = true // one round trip a statement
+	config.Logger = &mysql.NopLogger{}
+	name := testenv.NewDatabaseName(tb.Name())
+	onServer(tb, config, "CREATE DATABASE `"+name+"`")
+	tb.Cleanup(func() { onServer(tb, config, "DROP DATABASE `"+name+"`") })
+	own := config.Clone()
+	own.DBName = name
+	return own
+}
+
+// onServer runs a statement outside of any database.
+func onServer(tb testing.TB, config *mysql.Config, statement string) {
+	tb.Helper()
+	connector, err := mysql.NewConnector(config)
+	require.NoError(tb, err)
+	db := sql.OpenDB(connector)
+	defer func() { require.NoError(tb, db.Close()) }()
+	ctx, cancel := context.WithTimeout(context.Background(), cleanupTimeout)
+	defer cancel()
+	_, err = db.ExecContext(ctx, statement)
+	require.NoError(tb, err, statement)
+}
+
+// OpenMySQL opens a pool on a database, which is closed with the test. Each of its
+// sessions has the system variables of with, such as {"transaction_isolation": "'SERIALIZABLE'"}.
+func OpenMySQL(tb testing.TB, config *mysql.Config, with map[string]string) *sql.DB {
+	tb.Helper()
+	config = config.Clone()
+	config.Params = maps.Clone(with)
+	connector, err := mysql.NewConnector(config)
+	require.NoError(tb, err)
+	db := sql.OpenDB(connector)
+	tb.Cleanup(func() { _ = db.Close() })
+	return db
+}
