@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/leat-go/leat/internal/topics"
 	"github.com/leat-go/leat/outbox/driver"
 )
 
@@ -85,28 +84,11 @@ func (m *Memory) Select(ctx context.Context, q Query) ([]Row, error) {
 		if q.Limit > 0 && len(found) == q.Limit {
 			break
 		}
-		if q.matches(k) {
+		if q.Share.Has(k.record.Shard) && q.Matches(&k.Row) {
 			found = append(found, k)
 		}
 	}
 	return rowsOf(found), ctx.Err()
-}
-
-// matches reports whether k is selected, but for Seqs, Line and Limit.
-func (q *Query) matches(k *kept) bool {
-	switch {
-	case !slices.Contains(q.In, k.State), k.Seq < q.From, !q.Share.Has(k.record.Shard):
-		return false
-	case q.ID != "" && q.ID != k.ID, q.Key != "" && q.Key != k.Key.Key:
-		return false
-	case q.Topics != "" && !topics.Match(q.Topics, k.Key.Topic):
-		return false
-	case q.Fingerprint != "" && q.Fingerprint != k.fingerprint():
-		return false
-	case q.Kind != "" && (len(k.Errors) == 0 || k.Errors[len(k.Errors)-1].Kind != q.Kind):
-		return false
-	}
-	return q.Before.IsZero() || k.Since.Before(q.Before)
 }
 
 // Count implements Reader.

@@ -2,8 +2,10 @@ package heldqueue
 
 import (
 	"context"
+	"slices"
 	"time"
 
+	"github.com/leat-go/leat/internal/topics"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
@@ -117,4 +119,23 @@ type Query struct {
 	Limit int
 	// Last returns the last rows, descending in Seq, instead of the first, ascending.
 	Last bool
+}
+
+// Matches reports whether row is selected, as far as that is seen in the row itself: Seqs,
+// Share and Limit are the store's to look at. A store may leave to it what its database
+// cannot say.
+func (q *Query) Matches(row *Row) bool {
+	switch {
+	case !slices.Contains(q.In, row.State), row.Seq < q.From, q.Line.Key != "" && q.Line != row.Key:
+		return false
+	case q.ID != "" && q.ID != row.ID, q.Key != "" && q.Key != row.Key.Key:
+		return false
+	case q.Topics != "" && !topics.Match(q.Topics, row.Key.Topic):
+		return false
+	case q.Fingerprint != "" && q.Fingerprint != row.fingerprint():
+		return false
+	case q.Kind != "" && (len(row.Errors) == 0 || row.Errors[len(row.Errors)-1].Kind != q.Kind):
+		return false
+	}
+	return q.Before.IsZero() || row.Since.Before(q.Before)
 }
