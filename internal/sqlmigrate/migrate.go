@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/leat-go/leat/internal/keyhash"
 	"github.com/leat-go/leat/internal/sqldialect"
 )
 
@@ -47,10 +48,16 @@ func (s Set) Migrate(ctx context.Context, db *sql.DB) error {
 	return s.wrap(err)
 }
 
-// lock takes a lock that ends with the connection.
+// lock takes a lock that ends with the connection. Its name is hashed here: it has room
+// for 64 bytes, and not all servers have the same hash functions.
 func (s Set) lock(ctx context.Context, conn *sql.Conn) error {
+	var database string
+	if err := conn.QueryRowContext(ctx, "SELECT DATABASE()").Scan(&database); err != nil {
+		return err
+	}
+	name := fmt.Sprintf("leat %x", keyhash.Lock("migrate", database, s.Table))
 	var got sql.NullInt64
-	err := conn.QueryRowContext(ctx, "SELECT GET_LOCK(CONCAT('leat ', SHA1(CONCAT(DATABASE(), ' ', ?))), ?)", s.Table, lockSeconds).Scan(&got)
+	err := conn.QueryRowContext(ctx, "SELECT GET_LOCK(?, ?)", name, lockSeconds).Scan(&got)
 	if err == nil && got.Int64 != 1 {
 		err = errors.New("another process has been migrating for a minute")
 	}

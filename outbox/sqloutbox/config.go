@@ -1,0 +1,87 @@
+package sqloutbox
+
+import (
+	"log/slog"
+	"strconv"
+
+	"github.com/leat-go/leat/internal/hooks"
+	"github.com/leat-go/leat/internal/logger"
+	"github.com/leat-go/leat/internal/sqldialect"
+	"github.com/leat-go/leat/outbox"
+)
+
+// Dialect names the database behind a *sql.DB.
+type Dialect = sqldialect.Name
+
+const (
+	// MySQL is MySQL 8.0 or later.
+	MySQL = sqldialect.MySQL
+	// MariaDB is MariaDB 10.6 or later.
+	MariaDB = sqldialect.MariaDB
+	// SQLite is SQLite 3.35 or later.
+	SQLite = sqldialect.SQLite
+)
+
+// maxPayloadBytes bounds Config.MaxPayloadBytes. A row travels in one packet.
+const maxPayloadBytes = 256 << 20
+
+// Config tunes an Outbox. The zero value is a good start.
+type Config struct {
+	// Table is the name of the log, and the start of the names of the tables beside it,
+	// in the database that connections of the pool begin in. ASCII letters, digits and
+	// underscores, at most 48.
+	// Defaults to "leat_outbox".
+	Table string
+
+	// MaxPayloadBytes bounds Message.Payload, 1 to 256 MiB. On MySQL and MariaDB, Check
+	// refuses a bound that max_allowed_packet does not leave room for.
+	// Defaults to outbox.DefaultMaxPayloadBytes.
+	MaxPayloadBytes int
+
+	// UnorderedKeys skips the lock that Enqueue takes on each key until its transaction
+	// ends. Without it, order within a key is kept only if the application itself lets
+	// one transaction at a time write a key. On SQLite it changes nothing.
+	// Defaults to false: keys are locked.
+	UnorderedKeys bool
+
+	// AllowAsyncCommit lets a relay start on a database that answers a COMMIT before it
+	// is durable: innodb_flush_log_at_trx_commit other than 1, or SQLite's synchronous
+	// below FULL. A message can then be published although a crash takes its transaction
+	// back, and the number of such a message is given to another one.
+	// Defaults to false.
+	AllowAsyncCommit bool
+
+	// Injector adds trace headers to messages. Defaults to none.
+	Injector outbox.Injector
+
+	// Hooks observe the Outbox, by outbox.EnqueueHook. Defaults to none.
+	Hooks []outbox.Hook
+
+	// Logger receives what an operator should know. Defaults to slog.Default() as of
+	// New, warnings and errors only; slog.New(slog.DiscardHandler) silences it.
+	Logger *slog.Logger
+}
+
+func (c Config) withDefaults() Config {
+	if c.Table == "" {
+		c.Table = "leat_outbox"
+	}
+	if c.MaxPayloadBytes == 0 {
+		c.MaxPayloadBytes = outbox.DefaultMaxPayloadBytes
+	}
+	c.Logger = logger.Or(c.Logger)
+	return c
+}
+
+func (c Config) validate() error {
+	if err := sqldialect.CheckTable(c.Table); err != nil {
+		return outbox.ConfigError("Table", strconv.Quote(c.Table), err.Error())
+	}
+	if c.MaxPayloadBytes < 1 || c.MaxPayloadBytes > maxPayloadBytes {
+		return outbox.ConfigError("MaxPayloadBytes", c.MaxPayloadBytes, "must be 1 to 268435456")
+	}
+	if field, hook, reason := hooks.Refuse(c.Hooks, "outbox", hooks.Is[outbox.EnqueueHook]); reason != "" {
+		return outbox.ConfigError(field, hook, reason)
+	}
+	return nil
+}

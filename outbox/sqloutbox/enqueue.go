@@ -1,0 +1,189 @@
+package sqloutbox
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/hooks"
+	"github.com/leat-go/leat/internal/sqldialect"
+	"github.com/leat-go/leat/internal/txctx"
+	"github.com/leat-go/leat/outbox"
+)
+
+// Enqueue stores msgs in tx: one message in one statement, several in one for their keys
+// and one for each 500 of them or 4 MiB. They are published after tx has committed, and
+// only then; call Wake after the commit, or use InTx, to have that happen at once.
+//
+// Order: messages with the same key are published in commit order. To that end Enqueue
+// locks each key until tx ends (Config.UnorderedKeys), so call it late in the
+// transaction, and once with all messages: two calls with several keys each can deadlock
+// against each other, as with row locks.
+//
+// If the database refuses a statement, Enqueue rolls tx back: Commit then returns
+// sql.ErrTxDone. Otherwise a caller who passes over the error would commit the business
+// rows without their messages, since MySQL and MariaDB take back no more than the
+// statement that has waited for a lock too long, and after a deadlock the whole
+// transaction, without telling whoever commits it.
+//
+// Errors: outbox.ErrNotInTransaction if tx is nil or has ended, an
+// *outbox.InvalidMessageError for a message that cannot be stored and sent as it is;
+// neither has written anything, and tx goes on. After any other error tx is rolled back:
+// outbox.ErrNotMigrated if the transaction's database has no such outbox, or what the
+// database has said. No message is a no-op. That tx belongs to a *sql.DB of the outbox's
+// own database is the caller's duty: database/sql does not show it.
+func (o *Outbox) Enqueue(ctx context.Context, tx *sql.Tx, msgs ...outbox.Message) error {
+	began := time.Now()
+	ready, err := o.enqueue(ctx, tx, msgs)
+	if len(o.cfg.Hooks) > 0 {
+		e := outbox.EnqueueEvent{Messages: ready, Took: time.Since(began), Err: err}
+		hooks.Call(ctx, o.cfg.Logger, o.cfg.Hooks, func(h outbox.EnqueueHook) { h.OnOutboxEnqueue(ctx, e) })
+	}
+	return err
+}
+
+// EnqueueContext enqueues in the *sql.Tx that ctx carries: put there by InTx,
+// ContextWithTx, or by an inbox around a handler.
+func (o *Outbox) EnqueueContext(ctx context.Context, msgs ...outbox.Message) error {
+	tx, ok := txctx.As[*sql.Tx](ctx)
+	if !ok {
+		return fmt.Errorf("%w: the context carries no *sql.Tx", outbox.ErrNotInTransaction)
+	}
+	return o.Enqueue(ctx, tx, msgs...)
+}
+
+// enqueue returns the messages as they were stored, or were about to be.
+func (o *Outbox) enqueue(ctx context.Context, tx *sql.Tx, msgs []outbox.Message) ([]outbox.Message, error) {
+	if tx == nil {
+		return nil, fmt.Errorf("%w: tx is nil", outbox.ErrNotInTransaction)
+	}
+	ready, err := o.preparer.Prepare(ctx, msgs)
+	if err != nil || len(ready) == 0 {
+		return nil, err
+	}
+	err = o.insert(ctx, tx, ready)
+	switch {
+	case errors.Is(err, sql.ErrTxDone):
+		return ready, fmt.Errorf("%w: %w", outbox.ErrNotInTransaction, err)
+	case err != nil:
+		_ = tx.Rollback() // however that ends, the transaction cannot be committed any more
+		return ready, o.describe(err)
+	default:
+		return ready, nil
+	}
+}
+
+// insert stores messages: those of the log, then those that are delayed.
+func (o *Outbox) insert(ctx context.Context, tx *sql.Tx, msgs []outbox.Message) error {
+	if err := failpoint.Inject(ctx, failpoint.ProducerBeforeInsert); err != nil {
+		return err
+	}
+	now, later, err := o.divide(ctx, tx, msgs)
+	if err != nil {
+		return err
+	}
+	rows, err := rowsOf(now)
+	if err != nil {
+		return err
+	}
+	delayed, err := rowsOf(later)
+	if err != nil {
+		return err
+	}
+	if len(rows) == 1 && o.locksKeys() && now[0].Key != "" {
+		err = o.insertKeyed(ctx, tx, now[0].Key, rows[0])
+	} else {
+		err = o.insertMany(ctx, tx, now, rows)
+	}
+	if err == nil {
+		err = o.insertRows(ctx, tx, "enqueue_delayed", delayed, func(i int) []any { return []any{later[i].NotBefore.UnixMicro()} })
+	}
+	if err != nil {
+		return err
+	}
+	return failpoint.Inject(ctx, failpoint.ProducerAfterInsert)
+}
+
+func (o *Outbox) locksKeys() bool {
+	return !o.cfg.UnorderedKeys && !o.dialect.OneWriter
+}
+
+// divide parts messages that are due by the database's clock from those that are not. The
+// clock is read once: were it read in each of two statements, a message could fall between
+// them, and be lost.
+func (o *Outbox) divide(ctx context.Context, tx *sql.Tx, msgs []outbox.Message) (now, later []outbox.Message, err error) {
+	var clock int64
+	for i := range msgs {
+		if at := msgs[i].NotBefore; !at.IsZero() {
+			if clock == 0 {
+				if err := tx.QueryRowContext(ctx, o.sql["now"]).Scan(&clock); err != nil {
+					return nil, nil, err
+				}
+			}
+			if at.UnixMicro() > clock {
+				later = append(later, msgs[i])
+				continue
+			}
+		}
+		now = append(now, msgs[i])
+	}
+	return now, later, nil
+}
+
+// insertKeyed locks the key and inserts the message in one statement. Its number is drawn
+// when the lock is held, row by row: for several rows it would hold numbers, and on old
+// settings the lock of the counter, while it waits for the next key.
+func (o *Outbox) insertKeyed(ctx context.Context, tx *sql.Tx, key string, row messageRow) error {
+	n, err := affected(tx.ExecContext(ctx, o.sql["enqueue_keyed"], append(row.args(), o.bucket(key))...))
+	if err == nil && n != 1 {
+		err = o.errLocks()
+	}
+	return err
+}
+
+// insertMany locks all keys first. No number is drawn before the last lock is held: else
+// the order of numbers would not be that of the commits.
+func (o *Outbox) insertMany(ctx context.Context, tx *sql.Tx, msgs []outbox.Message, rows []messageRow) error {
+	if o.locksKeys() {
+		if err := o.lockBuckets(ctx, tx, o.buckets(msgs)); err != nil {
+			return err
+		}
+	}
+	return o.insertRows(ctx, tx, "enqueue", rows, func(int) []any { return nil })
+}
+
+// Bounds of one INSERT: max_allowed_packet is 16 MiB on MariaDB, and a statement has
+// 65,535 parameters at most (32,766 on SQLite).
+const (
+	maxChunkRows  = 500
+	maxChunkBytes = 4 << 20
+)
+
+// insertRows runs an INSERT for each part of rows that fits one. Parameters in front of a
+// row are those of before.
+func (o *Outbox) insertRows(ctx context.Context, q querier, name string, rows []messageRow, before func(i int) []any) error {
+	for start := 0; start < len(rows); {
+		var args []any
+		end, size := start, 0
+		for end < len(rows) && end-start < maxChunkRows && (end == start || size+rows[end].size() <= maxChunkBytes) {
+			size += rows[end].size()
+			args = append(append(args, before(end)...), rows[end].args()...)
+			end++
+		}
+		if _, err := q.ExecContext(ctx, o.sql.rows(name, end-start), args...); err != nil {
+			return err
+		}
+		start = end
+	}
+	return nil
+}
+
+func (o *Outbox) errLocks() error {
+	return fmt.Errorf("%w: rows are missing in table %s_locks", outbox.ErrNotMigrated, o.cfg.Table)
+}
+
+// places returns n parameters of a list.
+func places(n int) string { return sqldialect.Places(n) }

@@ -1,0 +1,117 @@
+-- The outbox of leat on InnoDB. Every text is VARBINARY or a BLOB: with a character set,
+-- 'A' would equal 'a' in many collations, blanks at the end would not count, and a
+-- connection could convert what it writes. Times are microseconds since 1970, in UTC.
+-- Statements commit one by one: each does nothing if it runs again.
+
+-- The log. Rows are never updated. A row with shard -1 is no message: it makes sure that
+-- a number which nobody has used is never used. A producer needs INSERT on the log and on
+-- _delayed, and SELECT and UPDATE on _locks.
+CREATE TABLE IF NOT EXISTS @{} (
+    seq         BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
+    shard       SMALLINT NOT NULL,
+    id          VARBINARY(512) NOT NULL,
+    topic       VARBINARY(255) NOT NULL,
+    msg_key     VARBINARY(4096) NOT NULL,
+    type        VARBINARY(512) NOT NULL,
+    payload     LONGBLOB NOT NULL,
+    headers     MEDIUMBLOB NOT NULL,
+    occurred_at BIGINT,
+    created_at  BIGINT NOT NULL
+) ENGINE=InnoDB;
+
+-- What writers of one key wait for: a row lock lives until COMMIT, and needs no hook.
+-- Bucket 4096 is held by who moves delayed messages into the log.
+CREATE TABLE IF NOT EXISTS @{_locks} (bucket SMALLINT NOT NULL PRIMARY KEY) ENGINE=InnoDB;
+@{insert_ignore} @{_locks} (bucket)
+SELECT a.d + 8 * b.d + 64 * c.d + 512 * e.d
+FROM (SELECT 0 AS d UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4 UNION ALL SELECT 5 UNION ALL SELECT 6 UNION ALL SELECT 7) AS a
+CROSS JOIN (SELECT 0 AS d UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4 UNION ALL SELECT 5 UNION ALL SELECT 6 UNION ALL SELECT 7) AS b
+CROSS JOIN (SELECT 0 AS d UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4 UNION ALL SELECT 5 UNION ALL SELECT 6 UNION ALL SELECT 7) AS c
+CROSS JOIN (SELECT 0 AS d UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4 UNION ALL SELECT 5 UNION ALL SELECT 6 UNION ALL SELECT 7) AS e;
+@{insert_ignore} @{_locks} (bucket) VALUES (4096);
+
+-- A relay group: its lease, its position (last, and the numbers up to last that were not
+-- seen), and what operators have said of it.
+CREATE TABLE IF NOT EXISTS @{_groups} (
+    grp         VARBINARY(200) NOT NULL PRIMARY KEY,
+    owner       VARBINARY(200) NOT NULL,
+    epoch       BIGINT NOT NULL,
+    lease_until BIGINT NOT NULL,
+    rev         BIGINT NOT NULL,
+    last        BIGINT NOT NULL,
+    gaps        LONGBLOB NOT NULL,
+    topics      MEDIUMBLOB NOT NULL,
+    paused      MEDIUMBLOB NOT NULL,
+    max_lag     BIGINT NOT NULL,
+    created_at  BIGINT NOT NULL
+) ENGINE=InnoDB;
+
+-- Records that were set aside. kh is a hash of topic and key, so that the index is short.
+CREATE TABLE IF NOT EXISTS @{_held} (
+    grp         VARBINARY(200) NOT NULL,
+    seq         BIGINT NOT NULL,
+    state       SMALLINT NOT NULL,
+    next_at     BIGINT NOT NULL,
+    kh          BIGINT NOT NULL,
+    attempts    INT NOT NULL,
+    errors      LONGBLOB NOT NULL,
+    reason      BLOB NOT NULL,
+    since       BIGINT NOT NULL,
+    bytes       BIGINT NOT NULL,
+    shard       SMALLINT NOT NULL,
+    id          VARBINARY(512) NOT NULL,
+    topic       VARBINARY(255) NOT NULL,
+    msg_key     VARBINARY(4096) NOT NULL,
+    type        VARBINARY(512) NOT NULL,
+    payload     LONGBLOB NOT NULL,
+    headers     MEDIUMBLOB NOT NULL,
+    occurred_at BIGINT,
+    created_at  BIGINT NOT NULL,
+    PRIMARY KEY (grp, seq),
+    KEY line (grp, kh, seq),
+    KEY line_state (grp, kh, state, seq),
+    KEY due (grp, state, next_at),
+    KEY by_id (grp, id)
+) ENGINE=InnoDB;
+
+-- Messages whose time has not come.
+CREATE TABLE IF NOT EXISTS @{_delayed} (
+    no          BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
+    not_before  BIGINT NOT NULL,
+    shard       SMALLINT NOT NULL,
+    id          VARBINARY(512) NOT NULL,
+    topic       VARBINARY(255) NOT NULL,
+    msg_key     VARBINARY(4096) NOT NULL,
+    type        VARBINARY(512) NOT NULL,
+    payload     LONGBLOB NOT NULL,
+    headers     MEDIUMBLOB NOT NULL,
+    occurred_at BIGINT,
+    created_at  BIGINT NOT NULL,
+    KEY due (not_before, no),
+    KEY by_id (id)
+) ENGINE=InnoDB;
+
+CREATE TABLE IF NOT EXISTS @{_audit} (
+    no      BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
+    at      BIGINT NOT NULL,
+    action  VARBINARY(64) NOT NULL,
+    actor   BLOB NOT NULL,
+    reason  BLOB NOT NULL,
+    grp     VARBINARY(200) NOT NULL,
+    seq     BIGINT NOT NULL,
+    id      VARBINARY(512) NOT NULL,
+    topic   VARBINARY(255) NOT NULL,
+    msg_key VARBINARY(4096) NOT NULL,
+    details LONGBLOB NOT NULL,
+    KEY by_time (at),
+    KEY by_id (id)
+) ENGINE=InnoDB;
+
+-- One row: what tells this outbox from others, and the number up to which retention may
+-- have deleted.
+CREATE TABLE IF NOT EXISTS @{_meta} (
+    only_row SMALLINT NOT NULL PRIMARY KEY,
+    instance VARBINARY(64) NOT NULL,
+    floor    BIGINT NOT NULL
+) ENGINE=InnoDB;
+@{insert_ignore} @{_meta} (only_row, instance, floor) VALUES (1, REPLACE(UUID(), '-', ''), 0);

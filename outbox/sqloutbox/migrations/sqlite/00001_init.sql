@@ -1,0 +1,105 @@
+-- The outbox of leat on SQLite. Texts are BLOBs, as on the other databases, and compare
+-- byte by byte. Times are microseconds since 1970, in UTC. Writers come one after the
+-- other, so that nothing else is locked.
+
+-- The log. Rows are never updated. A row with shard -1 is no message: it makes sure that
+-- a number which nobody has used is never used. AUTOINCREMENT: a number
+-- that was used and deleted is never used again.
+CREATE TABLE IF NOT EXISTS @{} (
+    seq         INTEGER PRIMARY KEY AUTOINCREMENT,
+    shard       INTEGER NOT NULL,
+    id          BLOB NOT NULL,
+    topic       BLOB NOT NULL,
+    msg_key     BLOB NOT NULL,
+    type        BLOB NOT NULL,
+    payload     BLOB NOT NULL,
+    headers     BLOB NOT NULL,
+    occurred_at INTEGER,
+    created_at  INTEGER NOT NULL
+);
+
+-- A relay group: its lease, its position (last, and the numbers up to last that were not
+-- seen), and what operators have said of it.
+CREATE TABLE IF NOT EXISTS @{_groups} (
+    grp         BLOB NOT NULL PRIMARY KEY,
+    owner       BLOB NOT NULL,
+    epoch       INTEGER NOT NULL,
+    lease_until INTEGER NOT NULL,
+    rev         INTEGER NOT NULL,
+    last        INTEGER NOT NULL,
+    gaps        BLOB NOT NULL,
+    topics      BLOB NOT NULL,
+    paused      BLOB NOT NULL,
+    max_lag     INTEGER NOT NULL,
+    created_at  INTEGER NOT NULL
+);
+
+-- Records that were set aside. kh is a hash of topic and key, so that the index is short.
+CREATE TABLE IF NOT EXISTS @{_held} (
+    grp         BLOB NOT NULL,
+    seq         INTEGER NOT NULL,
+    state       INTEGER NOT NULL,
+    next_at     INTEGER NOT NULL,
+    kh          INTEGER NOT NULL,
+    attempts    INTEGER NOT NULL,
+    errors      BLOB NOT NULL,
+    reason      BLOB NOT NULL,
+    since       INTEGER NOT NULL,
+    bytes       INTEGER NOT NULL,
+    shard       INTEGER NOT NULL,
+    id          BLOB NOT NULL,
+    topic       BLOB NOT NULL,
+    msg_key     BLOB NOT NULL,
+    type        BLOB NOT NULL,
+    payload     BLOB NOT NULL,
+    headers     BLOB NOT NULL,
+    occurred_at INTEGER,
+    created_at  INTEGER NOT NULL,
+    PRIMARY KEY (grp, seq)
+);
+CREATE INDEX IF NOT EXISTS @{_held_line} ON @{_held} (grp, kh, seq);
+CREATE INDEX IF NOT EXISTS @{_held_line_state} ON @{_held} (grp, kh, state, seq);
+CREATE INDEX IF NOT EXISTS @{_held_due} ON @{_held} (grp, state, next_at);
+CREATE INDEX IF NOT EXISTS @{_held_by_id} ON @{_held} (grp, id);
+
+-- Messages whose time has not come.
+CREATE TABLE IF NOT EXISTS @{_delayed} (
+    no          INTEGER PRIMARY KEY AUTOINCREMENT,
+    not_before  INTEGER NOT NULL,
+    shard       INTEGER NOT NULL,
+    id          BLOB NOT NULL,
+    topic       BLOB NOT NULL,
+    msg_key     BLOB NOT NULL,
+    type        BLOB NOT NULL,
+    payload     BLOB NOT NULL,
+    headers     BLOB NOT NULL,
+    occurred_at INTEGER,
+    created_at  INTEGER NOT NULL
+);
+CREATE INDEX IF NOT EXISTS @{_delayed_due} ON @{_delayed} (not_before, no);
+CREATE INDEX IF NOT EXISTS @{_delayed_by_id} ON @{_delayed} (id);
+
+CREATE TABLE IF NOT EXISTS @{_audit} (
+    no      INTEGER PRIMARY KEY AUTOINCREMENT,
+    at      INTEGER NOT NULL,
+    action  BLOB NOT NULL,
+    actor   BLOB NOT NULL,
+    reason  BLOB NOT NULL,
+    grp     BLOB NOT NULL,
+    seq     INTEGER NOT NULL,
+    id      BLOB NOT NULL,
+    topic   BLOB NOT NULL,
+    msg_key BLOB NOT NULL,
+    details BLOB NOT NULL
+);
+CREATE INDEX IF NOT EXISTS @{_audit_by_time} ON @{_audit} (at);
+CREATE INDEX IF NOT EXISTS @{_audit_by_id} ON @{_audit} (id);
+
+-- One row: what tells this outbox from others, and the number up to which retention may
+-- have deleted.
+CREATE TABLE IF NOT EXISTS @{_meta} (
+    only_row INTEGER NOT NULL PRIMARY KEY,
+    instance BLOB NOT NULL,
+    floor    INTEGER NOT NULL
+);
+@{insert_ignore} @{_meta} (only_row, instance, floor) VALUES (1, CAST(LOWER(HEX(RANDOMBLOB(16))) AS BLOB), 0);

@@ -1,0 +1,144 @@
+package sqloutbox
+
+import (
+	"context"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/leat-go/leat/internal/ids"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
+)
+
+// defaultGroup is the group that everybody begins with.
+const defaultGroup = "default"
+
+// SourceConfig tunes a Source.
+type SourceConfig struct {
+	// Group names an independent reader of the outbox, with its own lease and position.
+	// Valid UTF-8 without NUL, at most 200 bytes, not beginning with "_".
+	// Defaults to "default".
+	Group string
+
+	// Start is where the group begins if it has never read before, else ignored.
+	// Defaults to StartOldest() for the group "default"; for any other new group it must
+	// be stated.
+	Start Start
+
+	// Topics are patterns of the topics that the group reads, in which * stands for any
+	// run of characters; at most 1,000. Rows of other topics are read and passed over. A
+	// group whose patterns change reads by the new ones from where it stands.
+	// Defaults to all topics.
+	Topics []string
+}
+
+func (c SourceConfig) withDefaults() SourceConfig {
+	if c.Group == "" {
+		c.Group = defaultGroup
+	}
+	if !c.Start.stated && c.Group == defaultGroup {
+		c.Start = StartOldest()
+	}
+	c.Topics = slices.Clone(c.Topics)
+	return c
+}
+
+func (c SourceConfig) validate() error {
+	if err := validateGroup(c.Group); err != nil {
+		return err
+	}
+	return validateTexts("Topics", c.Topics)
+}
+
+func validateGroup(group string) error {
+	if len(group) > 200 || !utf8.ValidString(group) || strings.ContainsRune(group, 0) {
+		return outbox.ConfigError("Group", strconv.Quote(group), "must be valid UTF-8 without NUL, of at most 200 bytes")
+	}
+	if strings.HasPrefix(group, "_") {
+		return outbox.ConfigError("Group", strconv.Quote(group), "must not begin with _")
+	}
+	return nil
+}
+
+// maxTexts bounds lists of patterns: every record is compared with each.
+const maxTexts = 1000
+
+func validateTexts(field string, texts []string) error {
+	if len(texts) > maxTexts {
+		return outbox.ConfigError(field, strconv.Itoa(len(texts))+" texts", "must be at most "+strconv.Itoa(maxTexts))
+	}
+	for i, text := range texts {
+		if text == "" || !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
+			return outbox.ConfigError(field+"["+strconv.Itoa(i)+"]", strconv.Quote(text), "must be valid UTF-8 without NUL, and not empty")
+		}
+	}
+	return nil
+}
+
+// Source reads the outbox for relays of one group. See Outbox.Source.
+type Source struct {
+	ob  *Outbox
+	cfg SourceConfig
+}
+
+var _ driver.Source = (*Source)(nil)
+
+// Source returns the outbox as a source for relay.New. Replicas of one relay use the same
+// group, in one process or many: one of them leads. It connects to nothing.
+//
+// While it leads, a relay holds two connections of the pool, which are closed when it
+// stops since their settings are its own, and on SQLite one more to notice what other
+// processes commit. So the pool must allow four at least (sql.DB.SetMaxOpenConns).
+//
+// It needs SELECT on all tables of the outbox, INSERT, UPDATE and DELETE on those of
+// groups and held records, INSERT on the log and on the audit.
+func (o *Outbox) Source(cfg SourceConfig) (*Source, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	return &Source{ob: o, cfg: cfg}, nil
+}
+
+// Acquire implements driver.Source.
+func (s *Source) Acquire(ctx context.Context, ttl time.Duration) (driver.Session, error) {
+	if ttl < time.Millisecond {
+		return nil, outbox.ConfigError("ttl", ttl, "must be at least 1ms")
+	}
+	owner, err := newOwner()
+	if err != nil {
+		return nil, err
+	}
+	g, err := s.claim(ctx, owner, ttl)
+	if err != nil {
+		return nil, s.unusable(err)
+	}
+	n, err := s.open(ctx, owner, g)
+	if err != nil {
+		giveUp := &session{source: s, owner: owner, epoch: g.epoch}
+		_ = giveUp.Release(context.WithoutCancel(ctx)) // else it ends by itself
+		return nil, s.unusable(err)
+	}
+	return n, nil
+}
+
+// newOwner names a new holder of a lease.
+func newOwner() (string, error) {
+	id, err := ids.New()
+	host, _ := os.Hostname() // for operators
+	return strings.ToValidUTF8(host[:min(len(host), 100)], "") + "/" + id, err
+}
+
+// Wakes implements driver.Source: commits that this process has announced, and on SQLite
+// those of other processes.
+func (s *Source) Wakes(ctx context.Context) <-chan struct{} {
+	c := s.ob.bell.listen(ctx)
+	if s.ob.dialect.OneWriter {
+		go s.ob.watch(ctx, c)
+	}
+	return c
+}

@@ -1,0 +1,1 @@
+SELECT no, at, action, actor, reason, grp, seq, id, topic, msg_key, details FROM @{_audit} WHERE {list}

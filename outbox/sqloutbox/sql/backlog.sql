@@ -1,0 +1,1 @@
+SELECT seq, shard, topic, created_at FROM @{} WHERE {list} ORDER BY seq LIMIT ?

@@ -1,0 +1,1 @@
+SELECT MIN(not_before) - @{now} FROM @{_delayed}

@@ -1,0 +1,1 @@
+SELECT seq FROM @{} WHERE seq <= ? ORDER BY seq LIMIT ?

@@ -1,0 +1,1 @@
+SELECT floor FROM @{_meta} WHERE only_row = 1

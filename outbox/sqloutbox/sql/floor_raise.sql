@@ -1,0 +1,1 @@
+UPDATE @{_meta} SET floor = ? WHERE only_row = 1

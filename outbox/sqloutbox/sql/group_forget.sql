@@ -1,0 +1,1 @@
+DELETE FROM @{_groups} WHERE grp = ?

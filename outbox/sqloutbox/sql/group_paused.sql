@@ -1,0 +1,1 @@
+SELECT paused FROM @{_groups} WHERE grp = ?

@@ -1,0 +1,1 @@
+DELETE FROM @{_held} WHERE grp = ? AND seq = ?

@@ -1,0 +1,1 @@
+SELECT seq, id, topic, msg_key, state, next_at, attempts, errors, reason, since, bytes FROM @{_held} WHERE {list}

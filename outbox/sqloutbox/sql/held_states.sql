@@ -1,0 +1,1 @@
+SELECT state, COUNT(*), MIN(created_at) FROM @{_held} WHERE grp = ? GROUP BY state

@@ -1,0 +1,1 @@
+SELECT instance FROM @{_meta} WHERE only_row = 1

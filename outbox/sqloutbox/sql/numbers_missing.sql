@@ -1,0 +1,1 @@
+SELECT seq FROM @{} WHERE {list} ORDER BY seq

@@ -1,0 +1,1 @@
+SELECT seq FROM @{} WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?

@@ -1,0 +1,1 @@
+SELECT COALESCE(MAX(seq) - MIN(seq) + 1, 0) FROM @{}
