@@ -1,0 +1,146 @@
+package sqloutbox
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/internal/heldqueue"
+)
+
+var (
+	_ admin.GroupManager = (*Outbox)(nil)
+	_ admin.Pauser       = (*Outbox)(nil)
+	_ admin.Scheduler    = (*Outbox)(nil)
+	_ admin.Searcher     = (*Outbox)(nil)
+)
+
+// Redrive implements admin.Outbox. Relays of this process see the change at once, others
+// within a poll.
+func (o *Outbox) Redrive(ctx context.Context, req admin.RedriveRequest) (admin.Changed, error) {
+	changed, err := heldqueue.Redrive(ctx, heldStore{o}, req)
+	o.bell.ring()
+	return changed, err
+}
+
+// Drop implements admin.Outbox.
+func (o *Outbox) Drop(ctx context.Context, req admin.DropRequest) (admin.Changed, error) {
+	changed, err := heldqueue.Drop(ctx, heldStore{o}, req)
+	o.bell.ring()
+	return changed, err
+}
+
+// SkipHead implements admin.Outbox.
+func (o *Outbox) SkipHead(ctx context.Context, req admin.SkipHeadRequest) (admin.Changed, error) {
+	changed, err := heldqueue.SkipHead(ctx, heldStore{o}, req)
+	o.bell.ring()
+	return changed, err
+}
+
+// Held implements admin.Outbox.
+func (o *Outbox) Held(ctx context.Context, q admin.HeldQuery) ([]admin.HeldRecord, error) {
+	return heldqueue.ListHeld(ctx, heldStore{o}, q)
+}
+
+// Dead implements admin.Outbox.
+func (o *Outbox) Dead(ctx context.Context, q admin.HeldQuery) ([]admin.HeldRecord, error) {
+	return heldqueue.ListDead(ctx, heldStore{o}, q)
+}
+
+// ParkedKeys implements admin.Outbox.
+func (o *Outbox) ParkedKeys(ctx context.Context, q admin.KeysQuery) ([]admin.ParkedKey, error) {
+	return heldqueue.ParkedKeys(ctx, heldStore{o}, q)
+}
+
+// Failures implements admin.Outbox.
+func (o *Outbox) Failures(ctx context.Context, q admin.FailuresQuery) ([]admin.FailureGroup, error) {
+	return heldqueue.Failures(ctx, heldStore{o}, q)
+}
+
+// heldStore lets operators' requests take turns with relays.
+type heldStore struct{ ob *Outbox }
+
+var _ heldqueue.Store = heldStore{}
+
+// Change implements heldqueue.Store.
+func (s heldStore) Change(ctx context.Context, group string, work func(tx heldqueue.Tx) error) error {
+	return s.ob.change(ctx, func(tx *sql.Tx) error {
+		held, err := s.ob.heldOf(ctx, tx, "group_lock", group)
+		if err != nil {
+			return err
+		}
+		return work(held)
+	})
+}
+
+// Look implements heldqueue.Store.
+func (s heldStore) Look(ctx context.Context, group string, work func(r heldqueue.Reader) error) error {
+	return s.ob.look(ctx, func(q querier) error {
+		held, err := s.ob.heldOf(ctx, q, "group", group)
+		if err != nil {
+			return err
+		}
+		return work(held)
+	})
+}
+
+// heldOf returns what a group has set aside. Of one that was removed, dead records are left.
+func (o *Outbox) heldOf(ctx context.Context, q querier, statement, group string) (*heldTx, error) {
+	g, err := o.group(ctx, q, statement, group)
+	if isNoRows(err) {
+		g.now, err = o.now(ctx, q)
+	}
+	return &heldTx{ob: o, q: q, group: group, now: g.now}, err
+}
+
+// Audit implements admin.Outbox.
+func (o *Outbox) Audit(ctx context.Context, q admin.AuditQuery) (found []admin.AuditEntry, err error) {
+	if q, err = q.Complete(); err != nil {
+		return nil, err
+	}
+	err = o.look(ctx, func(db querier) error {
+		found, err = o.audit(ctx, db, q)
+		return err
+	})
+	return found, err
+}
+
+// audit returns what a complete query selects.
+func (o *Outbox) audit(ctx context.Context, db querier, q admin.AuditQuery) (found []admin.AuditEntry, err error) {
+	var c condition
+	c.and("1 = 1")
+	for _, f := range [...]struct{ column, value string }{
+		{"grp", q.Group}, {"action", q.Action}, {"topic", q.Topic}, {"msg_key", q.Key}, {"id", q.ID},
+	} {
+		if f.value != "" {
+			c.and(f.column+" = ?", []byte(f.value))
+		}
+	}
+	if !q.Since.IsZero() {
+		c.and("at >= ?", q.Since.UnixMicro())
+	}
+	order := " ORDER BY no LIMIT ?"
+	switch {
+	case q.Newest && q.After > 0:
+		c.and("no < ?", q.After)
+	case !q.Newest:
+		c.and("no > ?", q.After)
+	}
+	if q.Newest {
+		order = " ORDER BY no DESC LIMIT ?"
+	}
+	err = each(ctx, db, func(scan scanner) error {
+		var e admin.AuditEntry
+		var at int64
+		var texts [7][]byte
+		err := scan(&e.No, &at, &texts[0], &texts[1], &texts[2], &texts[3], &e.Seq, &texts[4], &texts[5], &texts[6], &e.Details)
+		e.At, e.Action, e.Actor, e.Reason, e.Group = micros(at), string(texts[0]), string(texts[1]), string(texts[2]), string(texts[3])
+		e.ID, e.Topic, e.Key = string(texts[4]), string(texts[5]), string(texts[6])
+		if len(e.Details) == 0 {
+			e.Details = nil
+		}
+		found = append(found, e)
+		return err
+	}, o.sql.with("audit", c.text.String()+order), append(c.args, q.Limit)...)
+	return found, err
+}

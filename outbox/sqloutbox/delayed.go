@@ -1,0 +1,166 @@
+package sqloutbox
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+// now is the database's clock.
+func (o *Outbox) now(ctx context.Context, q querier) (time.Time, error) {
+	var n int64
+	err := q.QueryRowContext(ctx, o.sql["now"]).Scan(&n)
+	return micros(n), err
+}
+
+// promotePage is the number of messages that one transaction moves into the log.
+const promotePage = 500
+
+// dueRow is a message that is due, as far as the promoter needs to see it.
+type dueRow struct {
+	at, no int64
+	key    string
+}
+
+// promotion is one round of moving due messages into the log.
+type promotion struct {
+	ob    *Outbox
+	after dueRow
+	// busy are the locks that a transaction had when the round came to them. The messages
+	// of their keys stay for the next round: nothing waits, and a later message of a key
+	// does not overtake an earlier one.
+	busy map[int64]bool
+	// stayed is set if messages that are due had to stay.
+	stayed bool
+	moved  int
+}
+
+// promote moves all messages that are due into the log. Any number of processes may do so:
+// one works at a time.
+func (o *Outbox) promote(ctx context.Context) (moved int, stayed bool, err error) {
+	p := promotion{ob: o, busy: map[int64]bool{}}
+	for more := true; more && err == nil; {
+		before := p.moved
+		err = o.change(ctx, func(tx *sql.Tx) error {
+			more, err = p.page(ctx, tx)
+			return err
+		})
+		if err == nil && p.moved > before {
+			moved = p.moved
+			o.Wake()
+		}
+	}
+	return moved, p.stayed, err
+}
+
+// page moves one page in one transaction: locks first, then the numbers are drawn.
+func (p *promotion) page(ctx context.Context, tx *sql.Tx) (more bool, err error) {
+	mine, err := p.free(ctx, tx, []int64{promoterLock})
+	if err != nil || len(mine) == 0 {
+		p.stayed = p.stayed || err == nil // another process is at it
+		return false, err
+	}
+	var due []dueRow
+	err = each(ctx, tx, func(scan scanner) error {
+		var r dueRow
+		var key []byte
+		err := scan(&r.at, &r.no, &key)
+		r.key = string(key)
+		due = append(due, r)
+		return err
+	}, p.ob.sql["delayed_due"], p.after.at, p.after.at, p.after.no, promotePage)
+	if err != nil || len(due) == 0 {
+		return false, err
+	}
+	going, err := p.choose(ctx, tx, due)
+	if err == nil && len(going) > 0 {
+		err = p.move(ctx, tx, going)
+	}
+	p.after = due[len(due)-1]
+	return len(due) == promotePage, err
+}
+
+// free takes the locks that nobody has.
+func (p *promotion) free(ctx context.Context, tx *sql.Tx, locks []int64) ([]int64, error) {
+	if p.ob.dialect.OneWriter {
+		return locks, nil
+	}
+	return p.ob.takeBuckets(ctx, tx, "lock_buckets_free", locks)
+}
+
+// choose returns the numbers of those whose keys are free.
+func (p *promotion) choose(ctx context.Context, tx *sql.Tx, due []dueRow) ([]int64, error) {
+	wanted := map[int64]bool{}
+	for i := range due {
+		if b := p.ob.bucket(due[i].key); p.ordered(&due[i]) && !p.busy[b] {
+			wanted[b] = true
+		}
+	}
+	locks := slices.Sorted(maps.Keys(wanted))
+	taken, err := p.free(ctx, tx, locks)
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range taken {
+		delete(wanted, b)
+	}
+	maps.Copy(p.busy, wanted)
+	var going []int64
+	for i := range due {
+		if p.ordered(&due[i]) && p.busy[p.ob.bucket(due[i].key)] {
+			p.stayed = true
+			continue
+		}
+		going = append(going, due[i].no)
+	}
+	return going, nil
+}
+
+func (p *promotion) ordered(r *dueRow) bool { return r.key != "" && p.ob.locksKeys() }
+
+// move inserts messages into the log and deletes them. Those that were taken back
+// meanwhile are not there any more.
+func (p *promotion) move(ctx context.Context, tx *sql.Tx, going []int64) error {
+	var rows []messageRow
+	var gone []any
+	err := each(ctx, tx, func(scan scanner) error {
+		var r outbox.Record
+		if err := scanRecord(scan, &r); err != nil {
+			return err
+		}
+		if r.OccurredAt.IsZero() {
+			r.OccurredAt = r.CreatedAt
+		}
+		row, err := rowOf(&r.Message, r.Shard)
+		rows, gone = append(rows, row), append(gone, r.Seq)
+		return err
+	}, p.ob.sql.with("delayed_take", places(len(going))), anys(going)...)
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	err = p.ob.insertRows(ctx, tx, "enqueue", rows, func(int) []any { return nil })
+	if err != nil {
+		return err
+	}
+	n, err := affected(tx.ExecContext(ctx, p.ob.sql.with("delayed_delete", places(len(gone))), gone...))
+	if err == nil && n != int64(len(gone)) {
+		err = errors.New("leat: a delayed message was moved by two")
+	}
+	p.moved += len(rows)
+	return err
+}
+
+// untilDue returns when the next message is due, most at the latest.
+func (o *Outbox) untilDue(ctx context.Context, most time.Duration) (time.Duration, error) {
+	var left sql.NullInt64
+	err := o.look(ctx, func(q querier) error { return q.QueryRowContext(ctx, o.sql["delayed_next"]).Scan(&left) })
+	if err != nil || !left.Valid {
+		return most, err
+	}
+	return min(max(time.Duration(left.Int64)*time.Microsecond, 0), most), nil
+}

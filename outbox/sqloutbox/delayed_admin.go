@@ -1,0 +1,81 @@
+package sqloutbox
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
+)
+
+// Delayed implements admin.Scheduler.
+func (o *Outbox) Delayed(ctx context.Context, q admin.DelayedQuery) (found []admin.DelayedMessage, err error) {
+	if q, err = q.Complete(); err != nil {
+		return nil, err
+	}
+	err = o.look(ctx, func(db querier) error {
+		found, err = o.delayed(ctx, db, q, "")
+		return err
+	})
+	return found, err
+}
+
+// delayed returns what a complete query selects; lock ends the statement.
+func (o *Outbox) delayed(ctx context.Context, db querier, q admin.DelayedQuery, lock string) (found []admin.DelayedMessage, err error) {
+	var c condition
+	c.and("1 = 1")
+	for _, f := range [...]struct{ column, value string }{{"id", q.ID}, {"topic", q.Topic}, {"msg_key", q.Key}} {
+		if f.value != "" {
+			c.and(f.column+" = ?", []byte(f.value))
+		}
+	}
+	if q.After != nil {
+		at := q.After.NotBefore.UnixMicro()
+		c.and("(not_before > ? OR (not_before = ? AND no > ?))", at, at, q.After.No)
+	}
+	err = each(ctx, db, func(scan scanner) error {
+		var r outbox.Record
+		var due int64
+		err := scanRecord(scan, &r, &due)
+		r.NotBefore = micros(due)
+		found = append(found, admin.DelayedMessage{Message: r.Message, No: r.Seq, CreatedAt: r.CreatedAt})
+		return err
+	}, o.sql.with("delayed_list", c.text.String()+" ORDER BY not_before, no LIMIT ? "+lock), append(c.args, q.Limit)...)
+	return found, err
+}
+
+// maxCancelled bounds the messages with one id that are taken back at once.
+const maxCancelled = 10_000
+
+// CancelDelayed implements admin.Scheduler.
+func (o *Outbox) CancelDelayed(ctx context.Context, req admin.CancelRequest) (changed admin.Changed, err error) {
+	if err := req.Check(); err != nil {
+		return admin.Changed{}, err
+	}
+	err = o.change(ctx, func(tx *sql.Tx) error {
+		found, err := o.delayed(ctx, tx, admin.DelayedQuery{ID: req.ID, Limit: maxCancelled}, o.dialect.ForUpdate)
+		if err != nil {
+			return err
+		}
+		for i := range found {
+			m := &found[i]
+			changed.Count++
+			changed.IDs = append(changed.IDs, m.ID)
+			if req.DryRun {
+				continue
+			}
+			if _, err := tx.ExecContext(ctx, o.sql.with("delayed_delete", "?"), m.No); err != nil {
+				return err
+			}
+			e := &admin.AuditEntry{Action: "cancel_delayed", ID: m.ID, Topic: m.Topic, Key: m.Key}
+			if err := o.noteBy(ctx, tx, e, req.By, map[string]any{"not_before": m.NotBefore}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return admin.Changed{}, err
+	}
+	return changed, nil
+}

@@ -1,0 +1,160 @@
+package sqloutbox
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+
+	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/driver"
+)
+
+var _ driver.Pausable = (*Source)(nil)
+
+// Groups implements admin.Outbox.
+func (o *Outbox) Groups(ctx context.Context) (all []admin.Group, err error) {
+	err = o.look(ctx, func(q querier) error {
+		groups, err := o.groups(ctx, q)
+		for i := range groups {
+			g := &groups[i]
+			one := admin.Group{Name: g.name, Slots: 1, Topics: g.topics, MaxLag: g.maxLag, Paused: g.paused, CreatedAt: g.created}
+			if g.left > 0 {
+				one.Leases, one.Relays = 1, 1
+			}
+			all = append(all, one)
+		}
+		return err
+	})
+	return all, err
+}
+
+// Members implements admin.Outbox: the relay that leads. Those that stand by say nothing.
+func (o *Outbox) Members(ctx context.Context, name string) (all []admin.Member, err error) {
+	err = o.look(ctx, func(q querier) error {
+		g, err := o.group(ctx, q, "group", name)
+		if isNoRows(err) {
+			return fmt.Errorf("%w: %q", admin.ErrNoSuchGroup, name)
+		}
+		if err == nil && g.left > 0 {
+			all = []admin.Member{{Name: g.owner, Slots: []int{0}, Until: g.now.Add(g.left)}}
+		}
+		return err
+	})
+	return all, err
+}
+
+// changeGroup changes a group under its lock, and notes what was done.
+func (o *Outbox) changeGroup(
+	ctx context.Context, name, action string, by admin.By, change func(tx *sql.Tx, g groupRow) (details map[string]any, err error),
+) error {
+	return o.change(ctx, func(tx *sql.Tx) error {
+		g, err := o.group(ctx, tx, "group_lock", name)
+		if isNoRows(err) {
+			return fmt.Errorf("%w: %q", admin.ErrNoSuchGroup, name)
+		}
+		if err != nil {
+			return err
+		}
+		details, err := change(tx, g)
+		if err != nil || details == nil {
+			return err
+		}
+		return o.noteBy(ctx, tx, &admin.AuditEntry{Action: action, Group: name}, by, details)
+	})
+}
+
+// noteBy adds an entry about what an operator has done.
+func (o *Outbox) noteBy(ctx context.Context, q querier, e *admin.AuditEntry, by admin.By, details map[string]any) (err error) {
+	e.Actor, e.Reason = by.Actor, by.Reason
+	if e.Details, err = json.Marshal(details); err != nil {
+		return err
+	}
+	return o.note(ctx, q, e)
+}
+
+// RemoveGroup implements admin.GroupManager.
+func (o *Outbox) RemoveGroup(ctx context.Context, req admin.RemoveGroupRequest) (changed admin.Changed, err error) {
+	if err := req.Check(); err != nil {
+		return admin.Changed{}, err
+	}
+	err = o.changeGroup(ctx, req.Group, "remove_group", req.By, func(tx *sql.Tx, g groupRow) (map[string]any, error) {
+		if g.left > 0 {
+			return nil, fmt.Errorf("%w: %q holds the lease of %q", admin.ErrGroupActive, g.owner, req.Group)
+		}
+		held := &heldTx{ob: o, q: tx, group: req.Group, now: g.now}
+		if changed.Count, err = held.Count(ctx, noShare); err != nil || req.DryRun {
+			return nil, err
+		}
+		for _, statement := range []string{"group_forget_held", "group_forget"} {
+			if _, err := tx.ExecContext(ctx, o.sql[statement], []byte(req.Group)); err != nil {
+				return nil, err
+			}
+		}
+		return map[string]any{"held": changed.Count}, nil
+	})
+	return changed, err
+}
+
+// SetMaxLag implements admin.GroupManager.
+func (o *Outbox) SetMaxLag(ctx context.Context, req admin.MaxLagRequest) error {
+	if err := req.Check(); err != nil {
+		return err
+	}
+	return o.changeGroup(ctx, req.Group, "set_max_lag", req.By, func(tx *sql.Tx, _ groupRow) (map[string]any, error) {
+		_, err := tx.ExecContext(ctx, o.sql["group_max_lag"], req.MaxLag.Microseconds(), []byte(req.Group))
+		return map[string]any{"max_lag": req.MaxLag.String()}, err
+	})
+}
+
+// Paused implements driver.Pausable.
+func (s *Source) Paused(ctx context.Context) (patterns []string, err error) {
+	err = s.ob.look(ctx, func(q querier) error {
+		patterns, err = s.ob.paused(ctx, q, s.cfg.Group)
+		return err
+	})
+	return patterns, s.unusable(err)
+}
+
+func (o *Outbox) paused(ctx context.Context, q querier, group string) ([]string, error) {
+	var raw []byte
+	err := q.QueryRowContext(ctx, o.sql["group_paused"], []byte(group)).Scan(&raw)
+	if isNoRows(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return parseTexts(raw)
+}
+
+// Pause implements admin.Pauser.
+func (o *Outbox) Pause(ctx context.Context, req admin.PauseRequest) error {
+	return o.setPaused(ctx, "pause", req, req.Pause)
+}
+
+// Resume implements admin.Pauser.
+func (o *Outbox) Resume(ctx context.Context, req admin.PauseRequest) error {
+	return o.setPaused(ctx, "resume", req, req.Resume)
+}
+
+func (o *Outbox) setPaused(ctx context.Context, action string, req admin.PauseRequest, change func(paused []string) ([]string, error)) error {
+	if err := req.Check(); err != nil {
+		return err
+	}
+	return o.changeGroup(ctx, req.Group, action, req.By, func(tx *sql.Tx, _ groupRow) (map[string]any, error) {
+		before, err := o.paused(ctx, tx, req.Group)
+		if err != nil {
+			return nil, err
+		}
+		after, err := change(before)
+		if err != nil {
+			return nil, err
+		}
+		raw, err := json.Marshal(after)
+		if err == nil {
+			_, err = tx.ExecContext(ctx, o.sql["group_pause"], raw, []byte(req.Group))
+		}
+		return map[string]any{"topics": req.Topics, "paused": after}, err
+	})
+}

@@ -1,0 +1,144 @@
+package sqloutbox
+
+import (
+	"context"
+	"slices"
+
+	"github.com/leat-go/leat/internal/topics"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/internal/heldqueue"
+	"github.com/leat-go/leat/outbox/internal/trace"
+)
+
+// Search implements admin.Searcher.
+func (o *Outbox) Search(ctx context.Context, q admin.MessageQuery) (page admin.MessagePage, err error) {
+	if q, err = q.Complete(); err != nil {
+		return admin.MessagePage{}, err
+	}
+	err = o.look(ctx, func(db querier) error {
+		page, err = o.search(ctx, db, q)
+		return err
+	})
+	return page, err
+}
+
+// search looks at the rows without their payloads, then fetches those that match.
+func (o *Outbox) search(ctx context.Context, db querier, q admin.MessageQuery) (page admin.MessagePage, err error) {
+	where, order, after := "seq > ?", "seq", q.After
+	if q.Newest {
+		where, order = "(? = 0 OR seq < ?)", "seq DESC"
+	}
+	args := []any{after}
+	if q.Newest {
+		args = append(args, after)
+	}
+	var found []any
+	looked := 0
+	err = each(ctx, db, func(scan scanner) error {
+		var r outbox.Record
+		var topic, key, kind []byte
+		var created int64
+		if err := scan(&r.Seq, &r.Shard, &topic, &key, &kind, &created); err != nil {
+			return err
+		}
+		r.Topic, r.Key, r.Type, r.CreatedAt = string(topic), string(key), string(kind), micros(created)
+		if page.Next != 0 {
+			return nil
+		}
+		if looked++; r.Shard >= 0 && selects(&q, &r) {
+			found = append(found, r.Seq)
+		}
+		if len(found) == q.Limit || looked == q.Scan {
+			page.Next = r.Seq
+		}
+		return nil
+	}, o.sql.with("search", where+" ORDER BY "+order+" LIMIT ?"), append(args, q.Scan)...)
+	if err != nil {
+		return page, err
+	}
+	for part := range slices.Chunk(found, maxChunkRows) {
+		records, err := o.readRows(ctx, db, len(part)+1, o.sql.with("page_missing", "seq IN ("+places(len(part))+")"), append(part, len(part))...)
+		if err != nil {
+			return page, err
+		}
+		page.Records = append(page.Records, records.records...)
+	}
+	slices.SortFunc(page.Records, func(a, b outbox.Record) int { return int(min(max(a.Seq-b.Seq, -1), 1)) })
+	if q.Newest {
+		slices.Reverse(page.Records)
+	}
+	for i := range page.Records {
+		if q.OmitPayload {
+			page.Records[i].Payload, page.Records[i].Headers = nil, nil
+		}
+	}
+	return page, nil
+}
+
+// selects reports whether r is what q asks for.
+func selects(q *admin.MessageQuery, r *outbox.Record) bool {
+	switch {
+	case q.Topic != "" && !topics.Match(q.Topic, r.Topic), q.Type != "" && !topics.Match(q.Type, r.Type):
+		return false
+	case q.Key != "" && q.Key != r.Key:
+		return false
+	default:
+		return !r.CreatedAt.Before(q.From) && (q.To.IsZero() || r.CreatedAt.Before(q.To))
+	}
+}
+
+// Trace implements admin.Searcher. It reads the log from Since on.
+func (o *Outbox) Trace(ctx context.Context, q admin.TraceQuery) (found admin.Trace, err error) {
+	if q, err = q.Complete(); err != nil {
+		return admin.Trace{}, err
+	}
+	err = o.look(ctx, func(db querier) error {
+		found, err = o.trace(ctx, db, q)
+		return err
+	})
+	return found, err
+}
+
+func (o *Outbox) trace(ctx context.Context, db querier, q admin.TraceQuery) (found admin.Trace, err error) {
+	groups, err := o.groups(ctx, db)
+	if err != nil {
+		return found, err
+	}
+	for i := range groups {
+		tx := &heldTx{ob: o, q: db, group: groups[i].name, now: groups[i].now}
+		held, dead, err := heldqueue.ByID(ctx, tx, groups[i].name, q.ID)
+		if err != nil {
+			return found, err
+		}
+		found.Held, found.Dead = append(found.Held, held...), append(found.Dead, dead...)
+	}
+	if found.Delayed, err = o.delayed(ctx, db, admin.DelayedQuery{ID: q.ID, Limit: 100}, ""); err != nil {
+		return found, err
+	}
+	if found.Audit, err = o.audit(ctx, db, admin.AuditQuery{ID: q.ID, Since: q.Since, Newest: true, Limit: 100}); err != nil {
+		return found, err
+	}
+	slices.Reverse(found.Audit)
+	first, some, err := o.firstSince(ctx, db, q.Since)
+	if err != nil || !some {
+		return found, err
+	}
+	rows, err := o.readRows(ctx, db, -1, o.sql["by_id"], first, []byte(q.ID), q.Since.UnixMicro())
+	for _, r := range rows.records {
+		m := admin.TracedMessage{Record: r}
+		for i := range groups {
+			g := &groups[i]
+			state := admin.TracePending
+			switch {
+			case !topics.MatchAny(g.topics, r.Topic):
+				state = admin.TraceFiltered
+			case !g.at.misses(r.Seq):
+				state = trace.Settled(&found, g.name, r.Seq)
+			}
+			m.Groups = append(m.Groups, admin.GroupTrace{Group: g.name, State: state})
+		}
+		found.Messages = append(found.Messages, m)
+	}
+	return found, err
+}
