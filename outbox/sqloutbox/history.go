@@ -1,0 +1,218 @@
+package sqloutbox
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/leat-go/leat/internal/topics"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/driver"
+)
+
+// HistoryConfig selects what is replayed. The zero value is all that is retained.
+type HistoryConfig struct {
+	// FromSeq and ToSeq bound outbox.Record.Seq, both included; 0 is no bound. Not
+	// negative. Default to 0.
+	FromSeq, ToSeq int64
+
+	// Since and Until bound the time of enqueueing, by the database's clock: from Since
+	// on, and to before Until. Default to the zero time: no bound.
+	Since, Until time.Time
+
+	// Topics are patterns, in which * stands for any run of characters, of the topics to
+	// replay; Keys and IDs are the keys and ids. What passes all that are given is
+	// replayed; each at most 1,000.
+	// Default to all.
+	Topics, Keys, IDs []string
+}
+
+func (c *HistoryConfig) validate() error {
+	for name, seq := range map[string]int64{"FromSeq": c.FromSeq, "ToSeq": c.ToSeq} {
+		if seq < 0 {
+			return outbox.ConfigError(name, seq, "must not be negative")
+		}
+	}
+	for name, texts := range map[string][]string{"Topics": c.Topics, "Keys": c.Keys, "IDs": c.IDs} {
+		if err := validateTexts(name, texts); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// selects reports whether r is replayed.
+func (c *HistoryConfig) selects(r *outbox.Record) bool {
+	switch {
+	case r.Shard < 0, !topics.MatchAny(c.Topics, r.Topic):
+		return false
+	case len(c.Keys) > 0 && !slices.Contains(c.Keys, r.Key), len(c.IDs) > 0 && !slices.Contains(c.IDs, r.ID):
+		return false
+	default:
+		return !r.CreatedAt.Before(c.Since) && (c.Until.IsZero() || r.CreatedAt.Before(c.Until))
+	}
+}
+
+// History selects retained messages for replay.Run. It connects to nothing. A replay reads
+// pages of the log, and holds neither a transaction nor a connection between them. It
+// needs SELECT on all tables and INSERT on the audit.
+func (o *Outbox) History(cfg HistoryConfig) (driver.History, error) {
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	cfg.Topics, cfg.Keys, cfg.IDs = slices.Clone(cfg.Topics), slices.Clone(cfg.Keys), slices.Clone(cfg.IDs)
+	return &history{ob: o, cfg: cfg}, nil
+}
+
+// history is a driver.History.
+type history struct {
+	ob  *Outbox
+	cfg HistoryConfig
+}
+
+// Begin implements driver.History. What is committed now is all up to a number but those
+// that are missing: what they commit later is not part of the replay.
+func (h *history) Begin(ctx context.Context, order driver.ReplayOrder) (driver.Playback, error) {
+	o := h.ob
+	p := &playback{history: h}
+	err := o.change(ctx, func(tx *sql.Tx) error {
+		var instance []byte
+		if err := tx.QueryRowContext(ctx, o.sql["instance"]).Scan(&instance); err != nil {
+			return err
+		}
+		var err error
+		if order.Position == "" {
+			p.at, err = h.settle(ctx, tx)
+		} else {
+			p.at, err = parsePlace(order.Position, string(instance))
+		}
+		if err != nil {
+			return err
+		}
+		p.instance = string(instance)
+		details, err := json.Marshal(map[string]any{
+			"from_seq": p.at.done + 1, "to_seq": p.at.last, "resumed": order.Position != "",
+			"topics": h.cfg.Topics, "keys": h.cfg.Keys, "ids": h.cfg.IDs,
+		})
+		if err != nil {
+			return err
+		}
+		return o.note(ctx, tx, &admin.AuditEntry{Action: "replay", Actor: order.Actor, Reason: order.Reason, Details: details})
+	})
+	return p, err
+}
+
+// settle decides what is replayed. A number that was asked for stays the first, also if it
+// is not retained any more: the first Read tells.
+func (h *history) settle(ctx context.Context, q querier) (place, error) {
+	end, err := h.ob.last(ctx, q)
+	if h.cfg.ToSeq > 0 {
+		end = min(end, h.cfg.ToSeq)
+	}
+	at, err := h.ob.committed(ctx, q, end, err)
+	if err != nil {
+		return place{}, err
+	}
+	floor, err := h.ob.floor(ctx, q)
+	if h.cfg.FromSeq > 0 {
+		floor = h.cfg.FromSeq - 1
+	}
+	return place{position: at, done: floor}, err
+}
+
+// playback is a driver.Playback.
+type playback struct {
+	history  *history
+	instance string
+	at       place
+}
+
+// place is how far a playback has come: all up to done is sent, and what position has seen
+// is to be.
+type place struct {
+	position
+
+	done int64
+}
+
+// Read implements driver.Playback.
+func (p *playback) Read(ctx context.Context, limit int) ([]outbox.Record, error) {
+	if limit < 1 {
+		return nil, outbox.ConfigError("limit", limit, "must be positive")
+	}
+	var found []outbox.Record
+	for len(found) == 0 && p.at.done < p.at.last {
+		var raw rawPage
+		var floor int64
+		err := p.history.ob.look(ctx, func(q querier) (err error) {
+			raw, err = p.history.ob.readRows(ctx, q, limit, p.history.ob.sql["history_page"], p.at.done, p.at.last, limit)
+			return err
+		})
+		if err == nil { // after the page, in a view of its own: what is above the floor then was there before
+			err = p.history.ob.look(ctx, func(q querier) (err error) {
+				floor, err = p.history.ob.floor(ctx, q)
+				return err
+			})
+		}
+		if err != nil {
+			return nil, err
+		}
+		if floor > p.at.done {
+			gap := &driver.HistoryGapError{From: p.at.done + 1, To: min(floor, p.at.last)}
+			p.at.done = gap.To
+			return nil, gap
+		}
+		for i := range raw.records {
+			if r := &raw.records[i]; !p.at.misses(r.Seq) && p.history.cfg.selects(r) {
+				found = append(found, *r)
+			}
+		}
+		if raw.full {
+			p.at.done = raw.records[len(raw.records)-1].Seq
+		} else {
+			p.at.done = p.at.last
+		}
+	}
+	return found, nil
+}
+
+// Position implements driver.Playback.
+func (p *playback) Position() string { return p.at.text(p.instance) }
+
+// PositionAfter implements driver.Playback.
+func (p *playback) PositionAfter(r *outbox.Record) string {
+	at := p.at
+	at.done = r.Seq
+	return at.text(p.instance)
+}
+
+// Close implements driver.Playback.
+func (p *playback) Close(context.Context) error { return nil }
+
+func (p place) text(instance string) string {
+	return fmt.Sprintf("1/%s/%d/%d/%s/.", instance, p.done, p.last, encodeGaps(p.gaps))
+}
+
+func parsePlace(text, instance string) (place, error) {
+	bad := outbox.ConfigError("Position", strconv.Quote(text), "is no position of a replay of this outbox")
+	parts := strings.Split(text, "/")
+	if len(parts) != 6 || parts[0] != "1" || parts[1] != instance || parts[5] != "." {
+		return place{}, bad
+	}
+	done, err1 := strconv.ParseInt(parts[2], 10, 64)
+	last, err2 := strconv.ParseInt(parts[3], 10, 64)
+	if err1 != nil || err2 != nil || done < 0 || last < 0 {
+		return place{}, bad
+	}
+	at, err := parsePosition(last, parts[4])
+	if err != nil {
+		return place{}, bad
+	}
+	return place{position: at, done: done}, nil
+}

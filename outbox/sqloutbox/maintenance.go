@@ -1,0 +1,172 @@
+package sqloutbox
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/leat-go/leat/internal/wait"
+	"github.com/leat-go/leat/outbox"
+)
+
+// Maintenance moves delayed messages into the log when they are due, and deletes old ones
+// that every group is past. Run it beside every relay: any number may run, and do each
+// thing once.
+type Maintenance struct {
+	ob      *Outbox
+	cfg     MaintenanceConfig
+	running atomic.Bool
+}
+
+// MaintenanceConfig tunes Maintenance. The zero value is a good start.
+type MaintenanceConfig struct {
+	// Interval is the time between two rounds of retention. At least 1 ms.
+	// Defaults to 1 min.
+	Interval time.Duration
+
+	// MaxAge is how long messages are kept for replay once every group is past them;
+	// negative keeps them for ever. As long as no group has begun, nothing is deleted.
+	// Defaults to 7 days.
+	MaxAge time.Duration
+
+	// DeleteChunk is the number of messages that one transaction deletes, 1 to 100,000.
+	// Defaults to 1,000.
+	DeleteChunk int
+
+	// KeepAudit is how long entries of the audit are kept, KeepDead dead records.
+	// Default to 0: for ever.
+	KeepAudit, KeepDead time.Duration
+
+	// DelayedPoll is how often messages that were delayed are looked for. One that was
+	// seen ahead is moved at its time; one that is enqueued for less than DelayedPoll
+	// ahead can be late by that much. At least 1 ms.
+	// Defaults to 1 s.
+	DelayedPoll time.Duration
+}
+
+func (c MaintenanceConfig) withDefaults() MaintenanceConfig {
+	if c.Interval == 0 {
+		c.Interval = time.Minute
+	}
+	if c.MaxAge == 0 {
+		c.MaxAge = 7 * 24 * time.Hour
+	}
+	if c.DeleteChunk == 0 {
+		c.DeleteChunk = 1000
+	}
+	if c.DelayedPoll == 0 {
+		c.DelayedPoll = time.Second
+	}
+	return c
+}
+
+func (c MaintenanceConfig) validate() error {
+	for _, f := range []struct {
+		name  string
+		value any
+		bad   bool
+		rule  string
+	}{
+		{"Interval", c.Interval, c.Interval < time.Millisecond, "must be at least 1ms"},
+		{"DeleteChunk", c.DeleteChunk, c.DeleteChunk < 1 || c.DeleteChunk > 100_000, "must be 1 to 100000"},
+		{"KeepAudit", c.KeepAudit, c.KeepAudit < 0, "must not be negative"},
+		{"KeepDead", c.KeepDead, c.KeepDead < 0, "must not be negative"},
+		{"DelayedPoll", c.DelayedPoll, c.DelayedPoll < time.Millisecond, "must be at least 1ms"},
+	} {
+		if f.bad {
+			return outbox.ConfigError(f.name, f.value, f.rule)
+		}
+	}
+	return nil
+}
+
+// ErrAlreadyRunning is returned if Run or RunOnce is called while another call of one of
+// them runs on the same Maintenance.
+var ErrAlreadyRunning = errors.New("leat: maintenance of the outbox is already running")
+
+// NewMaintenance returns the maintenance of ob. It returns an error that wraps
+// outbox.ErrInvalidConfig if ob is nil or cfg cannot work. It connects to nothing.
+func NewMaintenance(ob *Outbox, cfg MaintenanceConfig) (*Maintenance, error) {
+	if ob == nil {
+		return nil, outbox.ConfigError("ob", nil, "must not be nil")
+	}
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	return &Maintenance{ob: ob, cfg: cfg}, nil
+}
+
+// MaintenanceReport is what one round has done.
+type MaintenanceReport struct {
+	// Promoted is the number of delayed messages that were moved into the log.
+	Promoted int
+	// Deleted is the number of messages that retention has deleted, Closed the number of
+	// numbers that it has made sure nobody uses.
+	Deleted, Closed int64
+	// PinnedBy are the groups that have not settled what is old enough to be deleted.
+	PinnedBy []string
+}
+
+// Run works until ctx ends, and returns nil then. Only a missing schema ends it before
+// (outbox.ErrNotMigrated); every other error is logged and tried again.
+func (m *Maintenance) Run(ctx context.Context) error {
+	if !m.running.CompareAndSwap(false, true) {
+		return ErrAlreadyRunning
+	}
+	defer m.running.Store(false)
+	var next time.Time
+	for ctx.Err() == nil {
+		pause, err := m.promoteDue(ctx)
+		if err == nil && !time.Now().Before(next) {
+			_, err = m.retain(ctx)
+			next = time.Now().Add(m.cfg.Interval)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, outbox.ErrNotMigrated):
+			return err
+		case err != nil:
+			m.ob.cfg.Logger.WarnContext(ctx, "maintenance is not complete", slog.Any("error", err))
+			pause = time.Second
+		}
+		_ = wait.For(ctx, min(pause, max(time.Until(next), time.Millisecond)))
+	}
+	return nil
+}
+
+// RunOnce does one round, for scheduled jobs and tests. After an error the report says
+// what was done before it.
+func (m *Maintenance) RunOnce(ctx context.Context) (MaintenanceReport, error) {
+	if !m.running.CompareAndSwap(false, true) {
+		return MaintenanceReport{}, ErrAlreadyRunning
+	}
+	defer m.running.Store(false)
+	promoted, _, err := m.ob.promote(ctx)
+	if err != nil {
+		return MaintenanceReport{Promoted: promoted}, err
+	}
+	report, err := m.retain(ctx)
+	report.Promoted = promoted
+	return report, err
+}
+
+// promoteDue moves what is due into the log and returns when to look again.
+func (m *Maintenance) promoteDue(ctx context.Context) (time.Duration, error) {
+	moved, stayed, err := m.ob.promote(ctx)
+	if err != nil {
+		return 0, err
+	}
+	soon := min(m.cfg.DelayedPoll, 20*time.Millisecond)
+	if stayed {
+		return soon, nil // a transaction holds a key
+	}
+	next, err := m.ob.untilDue(ctx, m.cfg.DelayedPoll)
+	if next == 0 && moved == 0 {
+		next = soon // it is due and did not go: it is no use to ask at once
+	}
+	return max(next, time.Millisecond), err
+}
