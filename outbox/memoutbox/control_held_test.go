@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -64,6 +65,9 @@ func brokenHolders() []negative {
 		}},
 		{"records without a key wait for one another", unorderedWait, map[string]string{
 			"O6_UnorderedIsHeldAlone": "behind a parked record without a key",
+		}},
+		{"keys are compared as a collation does", collates, map[string]string{
+			"O6_KeysAreBytes": "keys that are not the parked one",
 		}},
 		{"topics that are out are due", ignoresExcept, map[string]string{
 			"O8_TopicsThatAreOutAreNotDue": "due: read",
@@ -283,6 +287,23 @@ func unorderedWait(t *testing.T) *control {
 				return nil, err
 			}
 			return s.Due(ctx, limit, except)
+		}
+	})
+}
+
+func collates(t *testing.T) *control {
+	t.Helper()
+	fold := func(key string) string { return strings.ToLower(strings.TrimRight(key, " ")) }
+	return holder(t, func(s *session, c *controlSession) {
+		c.due = func(ctx context.Context, limit int, except []string) ([]driver.Held, error) {
+			parked, err := s.ob.ParkedKeys(ctx, admin.KeysQuery{Group: s.name})
+			if err != nil {
+				return nil, err
+			}
+			due, err := s.Due(ctx, limit, except)
+			return slices.DeleteFunc(due, func(r driver.Held) bool {
+				return slices.ContainsFunc(parked, func(k admin.ParkedKey) bool { return fold(k.Key.Key) == fold(r.Key) })
+			}), err
 		}
 	})
 }

@@ -20,6 +20,12 @@ func brokenWriters() []negative {
 			"O5_KeyIsHeldUntilTheEnd": "first occurrence of Seq 1",
 			"O5_WaitingWriterGoesOn":  "did not wait",
 		}},
+		{"numbers are drawn before keys are locked", earlyNumbers, map[string]string{
+			"O5_NumberIsDrawnUnderTheLock": "a transaction that waited for the key",
+		}},
+		{"a transaction outlives an Enqueue that has failed", forgivingTransactions, map[string]string{
+			"O1_FailedEnqueueIsNotCommitted": "was committed",
+		}},
 		{"keys are locked in the order given", unsortedLocks, map[string]string{
 			"O5_KeysDoNotDeadlock": "deadline exceeded",
 		}},
@@ -100,6 +106,32 @@ func oneID(t *testing.T) *control {
 			m.ID = "id"
 		}
 	})
+}
+
+func earlyNumbers(t *testing.T) *control {
+	t.Helper()
+	c := newControl(t)
+	c.enqueue = func(ctx context.Context, tx *Tx, msgs []outbox.Message) error {
+		ready, err := c.preparer.Prepare(ctx, msgs)
+		if err != nil {
+			return err
+		}
+		return errors.Join(tx.insert(ready), tx.lockKeys(ctx, ready))
+	}
+	return c
+}
+
+func forgivingTransactions(t *testing.T) *control {
+	t.Helper()
+	c := newControl(t)
+	c.enqueue = func(ctx context.Context, tx *Tx, msgs []outbox.Message) error {
+		err := c.Enqueue(ctx, tx, msgs...)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		tx.aborted = false
+		return err
+	}
+	return c
 }
 
 func unheldKeys(t *testing.T) *control {

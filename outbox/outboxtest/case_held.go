@@ -22,6 +22,7 @@ func heldChecks() []Check {
 		{Name: "O6_ParkedIsNeverDue", run: parkedIsNeverDue},
 		{Name: "O6_RedriveKeepsTheOrder", run: redriveKeepsTheOrder},
 		{Name: "O6_ParkedAfterRetries", run: parkedAfterRetries},
+		{Name: "O6_KeysAreBytes", run: keysAreBytes},
 		{Name: "O6_UnorderedIsHeldAlone", run: unorderedIsHeldAlone},
 		{Name: "O6_DroppedKeyHealsItself", run: droppedKeyHealsItself},
 		{Name: "O6_SkipHeadGoesOn", run: skipHeadGoesOn},

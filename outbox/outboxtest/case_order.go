@@ -20,6 +20,14 @@ func orderChecks() []Check {
 			skip: func(f Features) bool { return f.NoKeyOrder || f.OneWriter },
 		},
 		{Name: "O5_WaitingWriterGoesOn", run: waitingWriterGoesOn, skip: unordered},
+		{
+			Name: "O5_NumberIsDrawnUnderTheLock", run: numberIsDrawnUnderTheLock,
+			skip: func(f Features) bool { return f.NoKeyOrder || f.OneWriter },
+		},
+		{
+			Name: "O1_FailedEnqueueIsNotCommitted", run: failedEnqueueIsNotCommitted,
+			skip: func(f Features) bool { return f.NoKeyOrder || f.OneWriter },
+		},
 		{Name: "O5_KeysDoNotDeadlock", run: keysDoNotDeadlock, skip: unordered},
 		{Name: "O5_EarlyTransactionLateKey", run: earlyTransactionLateKey, skip: oneWriter},
 	}
