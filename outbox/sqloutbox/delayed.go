@@ -60,7 +60,7 @@ func (o *Outbox) promote(ctx context.Context) (moved int, stayed bool, err error
 
 // page moves one page in one transaction: locks first, then the numbers are drawn.
 func (p *promotion) page(ctx context.Context, tx *sql.Tx) (more bool, err error) {
-	mine, err := p.free(ctx, tx, []int64{promoterLock})
+	mine, err := p.free(ctx, tx, []int64{promoterLock}) // nobody else moves messages, or takes them back
 	if err != nil || len(mine) == 0 {
 		p.stayed = p.stayed || err == nil // another process is at it
 		return false, err
@@ -123,11 +123,11 @@ func (p *promotion) choose(ctx context.Context, tx *sql.Tx, due []dueRow) ([]int
 
 func (p *promotion) ordered(r *dueRow) bool { return r.key != "" && p.ob.locksKeys() }
 
-// move inserts messages into the log and deletes them. Those that were taken back
-// meanwhile are not there any more.
+// move inserts messages into the log and deletes them, one by one: with a list, the plan
+// can become a scan, which waits for whoever has delayed a message and not committed.
+// Nobody else deletes them: that takes the promoter's lock.
 func (p *promotion) move(ctx context.Context, tx *sql.Tx, going []int64) error {
 	var rows []messageRow
-	var gone []any
 	err := each(ctx, tx, func(scan scanner) error {
 		var r outbox.Record
 		if err := scanRecord(scan, &r); err != nil {
@@ -137,19 +137,17 @@ func (p *promotion) move(ctx context.Context, tx *sql.Tx, going []int64) error {
 			r.OccurredAt = r.CreatedAt
 		}
 		row, err := rowOf(&r.Message, r.Shard)
-		rows, gone = append(rows, row), append(gone, r.Seq)
+		rows = append(rows, row)
 		return err
 	}, p.ob.sql.with("delayed_take", places(len(going))), anys(going)...)
-	if err != nil || len(rows) == 0 {
-		return err
+	if err == nil {
+		err = p.ob.insertRows(ctx, tx, "enqueue", rows, func(int) []any { return nil })
 	}
-	err = p.ob.insertRows(ctx, tx, "enqueue", rows, func(int) []any { return nil })
-	if err != nil {
-		return err
-	}
-	n, err := affected(tx.ExecContext(ctx, p.ob.sql.with("delayed_delete", places(len(gone))), gone...))
-	if err == nil && n != int64(len(gone)) {
-		err = errors.New("leat: a delayed message was moved by two")
+	for i := 0; err == nil && i < len(going); i++ {
+		var n int64
+		if n, err = affected(tx.ExecContext(ctx, p.ob.sql["delayed_delete"], going[i])); err == nil && n != 1 {
+			err = errors.New("leat: a delayed message was moved by two")
+		}
 	}
 	p.moved += len(rows)
 	return err

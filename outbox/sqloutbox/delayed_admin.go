@@ -14,14 +14,14 @@ func (o *Outbox) Delayed(ctx context.Context, q admin.DelayedQuery) (found []adm
 		return nil, err
 	}
 	err = o.look(ctx, func(db querier) error {
-		found, err = o.delayed(ctx, db, q, "")
+		found, err = o.delayed(ctx, db, q)
 		return err
 	})
 	return found, err
 }
 
-// delayed returns what a complete query selects; lock ends the statement.
-func (o *Outbox) delayed(ctx context.Context, db querier, q admin.DelayedQuery, lock string) (found []admin.DelayedMessage, err error) {
+// delayed returns what a complete query selects.
+func (o *Outbox) delayed(ctx context.Context, db querier, q admin.DelayedQuery) (found []admin.DelayedMessage, err error) {
 	var c condition
 	c.and("1 = 1")
 	for _, f := range [...]struct{ column, value string }{{"id", q.ID}, {"topic", q.Topic}, {"msg_key", q.Key}} {
@@ -40,7 +40,7 @@ func (o *Outbox) delayed(ctx context.Context, db querier, q admin.DelayedQuery, 
 		r.NotBefore = micros(due)
 		found = append(found, admin.DelayedMessage{Message: r.Message, No: r.Seq, CreatedAt: r.CreatedAt})
 		return err
-	}, o.sql.with("delayed_list", c.text.String()+" ORDER BY not_before, no LIMIT ? "+lock), append(c.args, q.Limit)...)
+	}, o.sql.with("delayed_list", c.text.String()+" ORDER BY not_before, no LIMIT ?"), append(c.args, q.Limit)...)
 	return found, err
 }
 
@@ -53,7 +53,12 @@ func (o *Outbox) CancelDelayed(ctx context.Context, req admin.CancelRequest) (ch
 		return admin.Changed{}, err
 	}
 	err = o.change(ctx, func(tx *sql.Tx) error {
-		found, err := o.delayed(ctx, tx, admin.DelayedQuery{ID: req.ID, Limit: maxCancelled}, o.dialect.ForUpdate)
+		if !o.dialect.OneWriter { // so that none goes meanwhile
+			if err := o.lockBuckets(ctx, tx, []int64{promoterLock}); err != nil {
+				return err
+			}
+		}
+		found, err := o.delayed(ctx, tx, admin.DelayedQuery{ID: req.ID, Limit: maxCancelled})
 		if err != nil {
 			return err
 		}
@@ -64,7 +69,7 @@ func (o *Outbox) CancelDelayed(ctx context.Context, req admin.CancelRequest) (ch
 			if req.DryRun {
 				continue
 			}
-			if _, err := tx.ExecContext(ctx, o.sql.with("delayed_delete", "?"), m.No); err != nil {
+			if _, err := tx.ExecContext(ctx, o.sql["delayed_delete"], m.No); err != nil {
 				return err
 			}
 			e := &admin.AuditEntry{Action: "cancel_delayed", ID: m.ID, Topic: m.Topic, Key: m.Key}

@@ -154,6 +154,10 @@ func (m *Maintenance) closeOld(ctx context.Context, gaps []span, report *Mainten
 
 // deleteBelow deletes up to the floor, at the head of the log: readers begin behind it.
 func (m *Maintenance) deleteBelow(ctx context.Context, floor int64, report *MaintenanceReport) error {
+	statement := "delete"
+	if m.ob.dialect.OneWriter {
+		statement = "delete_file"
+	}
 	for ctx.Err() == nil {
 		var n int64
 		err := m.ob.change(ctx, func(tx *sql.Tx) error {
@@ -162,7 +166,7 @@ func (m *Maintenance) deleteBelow(ctx context.Context, floor int64, report *Main
 				n = 0
 				return err
 			}
-			n, err = affected(tx.ExecContext(ctx, m.ob.sql["delete"], bound[len(bound)-1]))
+			n, err = affected(tx.ExecContext(ctx, m.ob.sql[statement], bound[len(bound)-1], len(bound)))
 			return err
 		})
 		if err != nil {

@@ -113,7 +113,7 @@ func (o *Outbox) trace(ctx context.Context, db querier, q admin.TraceQuery) (fou
 		}
 		found.Held, found.Dead = append(found.Held, held...), append(found.Dead, dead...)
 	}
-	if found.Delayed, err = o.delayed(ctx, db, admin.DelayedQuery{ID: q.ID, Limit: 100}, ""); err != nil {
+	if found.Delayed, err = o.delayed(ctx, db, admin.DelayedQuery{ID: q.ID, Limit: 100}); err != nil {
 		return found, err
 	}
 	if found.Audit, err = o.audit(ctx, db, admin.AuditQuery{ID: q.ID, Since: q.Since, Newest: true, Limit: 100}); err != nil {

@@ -1,1 +1,1 @@
-DELETE FROM @{_delayed} WHERE no IN ({list})
+DELETE FROM @{_delayed} WHERE no = ?

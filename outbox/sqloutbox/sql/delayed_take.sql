@@ -1,3 +1,2 @@
--- Locked, so that nobody takes one back while it goes.
 SELECT no, shard, id, topic, msg_key, type, payload, headers, occurred_at, created_at
-FROM @{_delayed} WHERE no IN ({list}) ORDER BY not_before, no @{for_update}
+FROM @{_delayed} WHERE no IN ({list}) ORDER BY not_before, no
