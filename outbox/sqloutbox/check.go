@@ -170,8 +170,10 @@ func (o *Outbox) checkImmediate(ctx context.Context, conn *sql.Conn) error {
 			return err
 		}
 		if _, err = conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err == nil {
-			_, err = conn.ExecContext(ctx, "ROLLBACK")
-			return errors.Join(err, setup("_txlock", "deferred", "must be immediate: a transaction that has read could not write"))
+			if _, err = conn.ExecContext(ctx, o.sql["write_nothing"]); err == nil { // fails if the file is read-only
+				err = setup("_txlock", "deferred", "must be immediate: a transaction that has read could not write")
+			}
+			_, _ = conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
 		}
 		if sqldialect.Number(err) == sqldialect.SQLiteBusy {
 			return nil

@@ -1,0 +1,124 @@
+package sqloutbox_test
+
+import (
+	"database/sql"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/internal/sqltest"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/sqloutbox"
+)
+
+// check returns what Check says of an outbox on db.
+func check(t *testing.T, db *sql.DB, dialect sqloutbox.Dialect, cfg sqloutbox.Config, of sqloutbox.SourceConfig) error {
+	t.Helper()
+	ob, err := sqloutbox.New(db, dialect, cfg)
+	require.NoError(t, err)
+	src, err := ob.Source(of)
+	require.NoError(t, err)
+	return src.Check(t.Context())
+}
+
+func requireUnusable(t *testing.T, err error, text string) {
+	t.Helper()
+	require.ErrorIs(t, err, driver.ErrSourceUnusable, text)
+	require.ErrorContains(t, err, text)
+}
+
+func TestCheckRefusesServersThatAreNotSetUp(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, config *mysql.Config, dialect sqloutbox.Dialect) {
+		db := sqltest.OpenMySQL(t, config, nil)
+		requireUnusable(t, check(t, db, dialect, sqloutbox.Config{}, sqloutbox.SourceConfig{}), outbox.ErrNotMigrated.Error())
+		newOutbox(t, db, dialect)
+		require.NoError(t, check(t, db, dialect, sqloutbox.Config{}, sqloutbox.SourceConfig{}))
+
+		other := map[sqloutbox.Dialect]sqloutbox.Dialect{sqloutbox.MySQL: sqloutbox.MariaDB, sqloutbox.MariaDB: sqloutbox.MySQL}[dialect]
+		requireUnusable(t, check(t, db, other, sqloutbox.Config{}, sqloutbox.SourceConfig{}), "dialect")
+		requireUnusable(t, check(t, db, dialect, sqloutbox.Config{}, sqloutbox.SourceConfig{Group: "new"}), "must say where it starts")
+		requireUnusable(t, check(t, db, dialect, sqloutbox.Config{MaxPayloadBytes: 256 << 20}, sqloutbox.SourceConfig{}), "max_allowed_packet")
+		requireUnusable(t, check(t, sqltest.OpenMySQL(t, config, map[string]string{"auto_increment_increment": "2"}),
+			dialect, sqloutbox.Config{}, sqloutbox.SourceConfig{}), "auto_increment_increment")
+		small := sqltest.OpenMySQL(t, config, nil)
+		small.SetMaxOpenConns(3)
+		requireUnusable(t, check(t, small, dialect, sqloutbox.Config{}, sqloutbox.SourceConfig{}), "SetMaxOpenConns")
+
+		for _, c := range []struct{ spoil, mend, text string }{
+			{"DELETE FROM leat_outbox_locks WHERE bucket = 17", "INSERT INTO leat_outbox_locks VALUES (17)", "leat_outbox_locks"},
+			{"ALTER TABLE leat_outbox_held ENGINE=MyISAM", "ALTER TABLE leat_outbox_held ENGINE=InnoDB", "InnoDB"},
+			{"INSERT INTO leat_outbox_groups VALUES ('default', '', 0, 0, 0, 99, '', '', '', 0, 0)", "DELETE FROM leat_outbox_groups", "gone back"},
+			{"DELETE FROM leat_outbox_meta", "INSERT INTO leat_outbox_meta VALUES (1, 'x', 0)", "meta"},
+		} {
+			_, err := db.ExecContext(t.Context(), c.spoil)
+			require.NoError(t, err)
+			src := sqloutbox.SourceConfig{Start: sqloutbox.StartNow()}
+			ob, err := sqloutbox.New(db, dialect, sqloutbox.Config{})
+			require.NoError(t, err)
+			err = check(t, db, dialect, sqloutbox.Config{}, src)
+			if c.text == "meta" { // a new group reads it when it begins
+				source, sourceErr := ob.Source(src)
+				require.NoError(t, sourceErr)
+				_, err = source.Acquire(t.Context(), lease)
+			}
+			requireUnusable(t, err, c.text)
+			_, err = db.ExecContext(t.Context(), c.mend)
+			require.NoError(t, err)
+		}
+		require.NoError(t, check(t, db, dialect, sqloutbox.Config{}, sqloutbox.SourceConfig{}))
+	})
+}
+
+func TestCheckRefusesFilesThatAreNotSetUp(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "leat.db")
+	newOutbox(t, sqltest.OpenSQLite(t, path, nil), sqloutbox.SQLite)
+	pragmas := func(values ...string) url.Values { return url.Values{"_pragma": values} }
+	for text, with := range map[string]url.Values{
+		"_txlock":      {"_txlock": {"deferred"}},
+		"busy_timeout": pragmas("journal_mode(WAL)", "synchronous(FULL)", "busy_timeout(0)"),
+		"synchronous":  pragmas("journal_mode(WAL)", "synchronous(NORMAL)", "busy_timeout(5000)"),
+		"read-only":    {"mode": {"ro"}},
+	} {
+		requireUnusable(t, check(t, sqltest.OpenSQLite(t, path, with), sqloutbox.SQLite, sqloutbox.Config{}, sqloutbox.SourceConfig{}), text)
+	}
+	lazy := sqltest.OpenSQLite(t, path, pragmas("journal_mode(WAL)", "synchronous(NORMAL)", "busy_timeout(5000)"))
+	require.NoError(t, check(t, lazy, sqloutbox.SQLite, sqloutbox.Config{AllowAsyncCommit: true}, sqloutbox.SourceConfig{}))
+	require.NoError(t, check(t, sqltest.OpenSQLite(t, path, nil), sqloutbox.SQLite, sqloutbox.Config{}, sqloutbox.SourceConfig{}))
+
+	memory := sqltest.OpenSQLite(t, "leat-"+strconv.Itoa(os.Getpid()), url.Values{"mode": {"memory"}, "cache": {"shared"}})
+	keep, err := memory.Conn(t.Context()) // the database goes with its last connection
+	require.NoError(t, err)
+	defer func() { require.NoError(t, keep.Close()) }()
+	newOutbox(t, memory, sqloutbox.SQLite)
+	requireUnusable(t, check(t, memory, sqloutbox.SQLite, sqloutbox.Config{}, sqloutbox.SourceConfig{}), "journal_mode")
+}
+
+func TestMigrateFromManyProcesses(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, config *mysql.Config, dialect sqloutbox.Dialect) {
+		var wg sync.WaitGroup
+		errs := make([]error, 6)
+		for i := range errs {
+			ob, err := sqloutbox.New(sqltest.OpenMySQL(t, config, map[string]string{"autocommit": "0"}), dialect, sqloutbox.Config{})
+			require.NoError(t, err)
+			wg.Go(func() { errs[i] = ob.Migrate(t.Context()) })
+		}
+		wg.Wait()
+		for _, err := range errs {
+			require.NoError(t, err)
+		}
+		ob := newOutbox(t, sqltest.OpenMySQL(t, config, nil), dialect)
+		status, err := ob.SchemaStatus(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, sqloutbox.SchemaStatus{Current: 1, Latest: 1}, status)
+	})
+}

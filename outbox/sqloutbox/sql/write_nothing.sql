@@ -1,0 +1,1 @@
+UPDATE @{_meta} SET floor = floor WHERE 1 = 0
