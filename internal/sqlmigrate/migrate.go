@@ -26,14 +26,14 @@ func (s Set) Migrate(ctx context.Context, db *sql.DB) error {
 	if err != nil {
 		return err
 	}
-	if current, err := s.Current(ctx, db); err != nil || current >= len(all) {
-		return err
-	}
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return s.wrap(err)
 	}
 	defer discard(conn)
+	if current, err := s.Current(ctx, conn); err != nil || current >= len(all) {
+		return err
+	}
 	if s.Dialect.OneWriter {
 		_, err = conn.ExecContext(ctx, "BEGIN IMMEDIATE")
 	} else {
@@ -89,7 +89,7 @@ func (s Set) apply(ctx context.Context, conn *sql.Conn, all []migration) error {
 }
 
 // Current returns the version of the schema, 0 if there is none.
-func (s Set) Current(ctx context.Context, db *sql.DB) (int, error) {
+func (s Set) Current(ctx context.Context, db Querier) (int, error) {
 	n, err := s.current(ctx, db)
 	if sqldialect.MissingTable(err) {
 		return 0, nil
@@ -97,16 +97,18 @@ func (s Set) Current(ctx context.Context, db *sql.DB) (int, error) {
 	return n, s.wrap(err)
 }
 
-func (s Set) current(ctx context.Context, db interface {
+// Querier is a pool, a connection or a transaction.
+type Querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-},
-) (version int, err error) {
+}
+
+func (s Set) current(ctx context.Context, db Querier) (version int, err error) {
 	err = db.QueryRowContext(ctx, s.render(lastVersion)).Scan(&version)
 	return version, err
 }
 
 // Require returns an error that wraps ErrBehind if the schema is older than version.
-func (s Set) Require(ctx context.Context, db *sql.DB, version int) error {
+func (s Set) Require(ctx context.Context, db Querier, version int) error {
 	current, err := s.Current(ctx, db)
 	if err != nil {
 		return err

@@ -85,10 +85,12 @@ func (o *Outbox) checkServer(ctx context.Context) error {
 	var increment, flush, packet, locks, foreign int64
 	var readOnly bool
 	t := o.cfg.Table
-	err := o.db.QueryRowContext(ctx, o.sql["server_facts"], t, t+"_locks", t+"_groups", t+"_held", t+"_delayed").
-		Scan(&version, &increment, &flush, &readOnly, &packet, &locks, &foreign)
+	err := o.look(ctx, func(q querier) error {
+		return q.QueryRowContext(ctx, o.sql["server_facts"], t, t+"_locks", t+"_groups", t+"_held", t+"_delayed").
+			Scan(&version, &increment, &flush, &readOnly, &packet, &locks, &foreign)
+	})
 	if err != nil {
-		return o.describe(err)
+		return err
 	}
 	needed := int64(2*max(o.cfg.MaxPayloadBytes, maxChunkBytes) + 1<<20)
 	is := sqldialect.MySQL

@@ -98,8 +98,11 @@ func (s *session) Hold(ctx context.Context, p driver.Page, n int, holdings []dri
 		if err := heldqueue.Hold(ctx, tx, s.relay(), p.Records, fresh); err != nil {
 			return err
 		}
-		_, err := tx.q.ExecContext(ctx, s.source.ob.sql["advance"],
-			to.last, []byte(encodeGaps(to.gaps)), []byte(s.source.cfg.Group), []byte(s.owner), s.epoch)
+		n, err := affected(tx.q.ExecContext(ctx, s.source.ob.sql["advance"],
+			to.last, []byte(encodeGaps(to.gaps)), []byte(s.source.cfg.Group), []byte(s.owner), s.epoch))
+		if err == nil && n == 0 {
+			err = driver.ErrLeaseLost // it has ended meanwhile
+		}
 		return err
 	})
 	if err == nil {

@@ -65,18 +65,13 @@ func (c *condition) in(column string, values []any) {
 
 // rows calls keep with each row until it has had enough.
 func (t *heldTx) rows(ctx context.Context, c *condition, order string, keep func(row *heldqueue.Row) (enough bool)) error {
-	stop := errors.New("enough")
-	err := each(ctx, t.q, func(scan scanner) error {
+	return each(ctx, t.q, func(scan scanner) error {
 		row, err := scanHeld(scan)
 		if err == nil && keep(&row) {
-			err = stop
+			err = errEnough
 		}
 		return err
 	}, t.ob.sql.with("held_rows", c.text.String()+" ORDER BY "+order), c.args...)
-	if errors.Is(err, stop) {
-		return nil
-	}
-	return err
 }
 
 // failure is an error of a delivery as the table has it.

@@ -39,8 +39,12 @@ func (o *Outbox) SchemaStatus(ctx context.Context) (SchemaStatus, error) {
 	if err != nil {
 		return SchemaStatus{}, err
 	}
-	current, err := o.migrations().Current(ctx, o.db)
-	return SchemaStatus{Current: current, Latest: latest}, err
+	status := SchemaStatus{Latest: latest}
+	err = o.look(ctx, func(q querier) error {
+		status.Current, err = o.migrations().Current(ctx, q)
+		return err
+	})
+	return status, err
 }
 
 // Migrations returns the schema for a dialect and cfg as files by name, such as
@@ -66,7 +70,7 @@ func (o *Outbox) migrations() sqlmigrate.Set {
 // requireSchema returns an error that wraps outbox.ErrNotMigrated if the schema is missing
 // or too old.
 func (o *Outbox) requireSchema(ctx context.Context) error {
-	err := o.migrations().Require(ctx, o.db, relaySchema)
+	err := o.look(ctx, func(q querier) error { return o.migrations().Require(ctx, q, relaySchema) })
 	if errors.Is(err, sqlmigrate.ErrBehind) {
 		return fmt.Errorf("%w: %w", outbox.ErrNotMigrated, err)
 	}

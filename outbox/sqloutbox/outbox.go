@@ -58,9 +58,14 @@ type querier interface {
 }
 
 // look runs work on one view of the database. A transaction, so that a connection whose
-// autocommit is off shows what is there now.
+// autocommit is off shows what is there now; of a level at which reading locks nothing,
+// whatever the pool's connections are told to do otherwise.
 func (o *Outbox) look(ctx context.Context, work func(q querier) error) error {
-	tx, err := o.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	opts := &sql.TxOptions{ReadOnly: true}
+	if !o.dialect.OneWriter {
+		opts.Isolation = sql.LevelRepeatableRead
+	}
+	tx, err := o.db.BeginTx(ctx, opts)
 	if err != nil {
 		return o.describe(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/leat-go/leat/internal/keyhash"
@@ -66,7 +67,10 @@ func shardOf(m *outbox.Message) int16 {
 // scanner reads the columns of a row.
 type scanner func(into ...any) error
 
-// each calls f with each row of a query.
+// errEnough ends each without an error.
+var errEnough = errors.New("enough")
+
+// each calls f with each row of a query, up to its first error.
 func each(ctx context.Context, q querier, f func(scan scanner) error, query string, args ...any) error {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -74,7 +78,9 @@ func each(ctx context.Context, q querier, f func(scan scanner) error, query stri
 	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
-		if err := f(rows.Scan); err != nil {
+		if err := f(rows.Scan); errors.Is(err, errEnough) {
+			return nil
+		} else if err != nil {
 			return err
 		}
 	}

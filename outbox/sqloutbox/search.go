@@ -2,6 +2,7 @@ package sqloutbox
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"github.com/leat-go/leat/internal/topics"
@@ -25,13 +26,12 @@ func (o *Outbox) Search(ctx context.Context, q admin.MessageQuery) (page admin.M
 
 // search looks at the rows without their payloads, then fetches those that match.
 func (o *Outbox) search(ctx context.Context, db querier, q admin.MessageQuery) (page admin.MessagePage, err error) {
-	where, order, after := "seq > ?", "seq", q.After
+	where, after := "seq > ? ORDER BY seq", q.After
 	if q.Newest {
-		where, order = "(? = 0 OR seq < ?)", "seq DESC"
-	}
-	args := []any{after}
-	if q.Newest {
-		args = append(args, after)
+		where = "seq < ? ORDER BY seq DESC"
+		if after == 0 {
+			after = math.MaxInt64
+		}
 	}
 	var found []any
 	looked := 0
@@ -43,17 +43,15 @@ func (o *Outbox) search(ctx context.Context, db querier, q admin.MessageQuery) (
 			return err
 		}
 		r.Topic, r.Key, r.Type, r.CreatedAt = string(topic), string(key), string(kind), micros(created)
-		if page.Next != 0 {
-			return nil
-		}
 		if looked++; r.Shard >= 0 && selects(&q, &r) {
 			found = append(found, r.Seq)
 		}
 		if len(found) == q.Limit || looked == q.Scan {
 			page.Next = r.Seq
+			return errEnough
 		}
 		return nil
-	}, o.sql.with("search", where+" ORDER BY "+order+" LIMIT ?"), append(args, q.Scan)...)
+	}, o.sql.with("search", where+" LIMIT ?"), after, q.Scan)
 	if err != nil {
 		return page, err
 	}

@@ -222,8 +222,10 @@ func TestO9_SettingsOfThePoolAreNotTheRelays(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, config *mysql.Config, dialect sqloutbox.Dialect) {
 		with := map[string]string{"autocommit": "0", "time_zone": "'+05:00'", "sql_mode": "''", "collation_connection": "'latin1_swedish_ci'"}
+		with[map[sqloutbox.Dialect]string{sqloutbox.MySQL: "transaction_isolation", sqloutbox.MariaDB: "tx_isolation"}[dialect]] = "'SERIALIZABLE'"
 		db := sqltest.OpenMySQL(t, config, with)
 		ob := newOutbox(t, db, dialect)
+		open(t, db, ob, message("open", "of a transaction that stays open"))
 		src, err := ob.Source(sqloutbox.SourceConfig{})
 		require.NoError(t, err)
 		require.NoError(t, src.Check(t.Context()))
@@ -235,6 +237,9 @@ func TestO9_SettingsOfThePoolAreNotTheRelays(t *testing.T) {
 		}
 		_, err = src.Acquire(t.Context(), lease)
 		require.ErrorIs(t, err, driver.ErrLeaseHeld)
+		stats, err := ob.Stats(t.Context())
+		require.NoError(t, err)
+		require.Len(t, stats.Groups, 1)
 		require.NoError(t, s.Renew(t.Context(), lease))
 		require.NoError(t, s.Release(t.Context()))
 		again, err := src.Acquire(t.Context(), lease)
