@@ -155,35 +155,42 @@ func (o *Outbox) checkFile(ctx context.Context) error {
 
 // checkImmediate begins a transaction, and sees on conn whether it has locked the file.
 func (o *Outbox) checkImmediate(ctx context.Context, conn *sql.Conn) error {
+	var wait int
+	if err := conn.QueryRowContext(ctx, "PRAGMA busy_timeout").Scan(&wait); err != nil {
+		return err
+	}
+	if wait == 0 {
+		return setup("busy_timeout", wait, "must not be 0: writers wait for each other, use _pragma=busy_timeout(10000)")
+	}
 	tx, err := o.db.BeginTx(ctx, nil)
 	if err == nil {
 		defer func() { _ = tx.Rollback() }()
-		var wait int
-		if err := conn.QueryRowContext(ctx, "PRAGMA busy_timeout").Scan(&wait); err != nil {
-			return err
-		}
-		if wait == 0 {
-			return setup("busy_timeout", wait, "must not be 0: writers wait for each other, use _pragma=busy_timeout(10000)")
-		}
 		defer func() {
 			_, _ = conn.ExecContext(context.WithoutCancel(ctx), fmt.Sprintf("PRAGMA busy_timeout = %d", wait))
 		}()
-		if _, err := conn.ExecContext(ctx, "PRAGMA busy_timeout = 0"); err != nil {
-			return err
-		}
-		if _, err = conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err == nil {
-			if _, err = conn.ExecContext(ctx, o.sql["write_nothing"]); err == nil { // fails if the file is read-only
-				err = setup("_txlock", "deferred", "must be immediate: a transaction that has read could not write")
-			}
-			_, _ = conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
-		}
-		if sqldialect.Number(err) == sqldialect.SQLiteBusy {
-			return nil
-		}
+		err = o.tryToWrite(ctx, conn)
 	}
-	if sqldialect.Number(err) == sqldialect.SQLiteReadOnly {
+	switch sqldialect.Number(err) {
+	case sqldialect.SQLiteBusy:
+		return nil
+	case sqldialect.SQLiteReadOnly:
 		return setup("the file", "read-only", "must be one that can be written")
 	}
+	if err == nil {
+		err = setup("_txlock", "deferred", "must be immediate: a transaction that has read could not write")
+	}
+	return err
+}
+
+// tryToWrite returns at once, with the error of a file that is locked or read-only.
+func (o *Outbox) tryToWrite(ctx context.Context, conn *sql.Conn) error {
+	for _, statement := range []string{"PRAGMA busy_timeout = 0", "BEGIN IMMEDIATE"} {
+		if _, err := conn.ExecContext(ctx, statement); err != nil {
+			return err
+		}
+	}
+	defer func() { _, _ = conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK") }()
+	_, err := conn.ExecContext(ctx, o.sql["write_nothing"])
 	return err
 }
 
