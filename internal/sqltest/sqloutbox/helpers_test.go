@@ -3,6 +3,7 @@ package sqloutbox_test
 import (
 	"context"
 	"database/sql"
+	"flag"
 	"testing"
 	"time"
 
@@ -17,7 +18,14 @@ import (
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
+// TestMain lets more tests run side by side than there are processors: they wait.
 func TestMain(m *testing.M) {
+	flag.Parse()
+	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
+		if err := f.Value.Set("8"); err != nil {
+			panic(err)
+		}
+	}
 	goleak.VerifyTestMain(m)
 }
 
