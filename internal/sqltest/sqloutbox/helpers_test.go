@@ -9,7 +9,6 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/leat-go/leat/internal/sqltest"
 	"github.com/leat-go/leat/internal/testenv"
@@ -26,7 +25,7 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 	}
-	goleak.VerifyTestMain(m)
+	testenv.Main(m)
 }
 
 const lease = time.Minute
