@@ -57,8 +57,7 @@ demo: ## carry events from a transaction to an effect, with crashes; ARGS='-even
 	@$(GO) run -C examples ./quickstart $(ARGS)
 
 test: ## run all tests of all modules on servers that are started once; RACE=1, FLAGS=…
-	@$(TESTENV) -- $(MAKE) --no-print-directory test-modules
-	@$(LEATENV) run -services postgres,kafka,redis,mysql,mariadb -- $(MAKE) --no-print-directory test-modules
+	@$(TESTENV) -services postgres,kafka,redis,rabbitmq,mysql,mariadb -- $(MAKE) --no-print-directory test-modules
 
 # Runs inside leatenv. The vet is of the build without failure points.
 test-root:
