@@ -2,14 +2,13 @@ package pgpark
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/inbox/internal/parkjson"
 	"github.com/leat-go/leat/inbox/internal/pgclaim"
 )
 
@@ -57,20 +56,20 @@ func (s *Store) forget(ctx context.Context, conn *pgx.Conn, number int16) error 
 
 // Fail implements driver.Attempter.
 func (s *Store) Fail(ctx context.Context, id string, failed driver.AttemptError) (h driver.History, err error) {
-	entry, err := json.Marshal(storedErrors([]driver.AttemptError{failed}))
+	entry, err := parkjson.EncodeErrors(failed)
 	if err != nil {
 		return h, err
 	}
 	err = s.lend(ctx, func(conn *pgx.Conn, number int16) error {
 		var text string
-		err := conn.QueryRow(ctx, s.sql["attempt_fail"], number, pgclaim.StoredID(id), string(entry), driver.MaxHistoryErrors).
+		err := conn.QueryRow(ctx, s.sql["attempt_fail"], number, pgclaim.StoredID(id), entry, driver.MaxHistoryErrors).
 			Scan(&h.Attempts, &h.First, &h.Last, &text)
 		if errors.Is(err, pgx.ErrNoRows) { // pruned
 			h = driver.History{Attempts: 1, Errors: []driver.AttemptError{failed}}
 			return nil
 		}
 		if err == nil {
-			h.Errors, err = LoadErrors(text)
+			h.Errors, err = parkjson.DecodeErrors(text)
 		}
 		return err
 	})
@@ -103,31 +102,4 @@ func (s *Store) takeSettled() []pgtype.UUID {
 	taken := s.settled
 	s.settled = nil
 	return taken
-}
-
-// storedError is an driver.AttemptError as the tables have it.
-type storedError struct {
-	At    time.Time `json:"at"`
-	Error string    `json:"error"`
-}
-
-func storedErrors(errs []driver.AttemptError) []storedError {
-	all := make([]storedError, len(errs))
-	for i, e := range errs {
-		all[i] = storedError{At: e.At.UTC(), Error: e.Error}
-	}
-	return all
-}
-
-// LoadErrors returns the errors of a history, as the tables have them.
-func LoadErrors(text string) ([]driver.AttemptError, error) {
-	var all []storedError
-	if err := json.Unmarshal([]byte(text), &all); err != nil {
-		return nil, err
-	}
-	errs := make([]driver.AttemptError, len(all))
-	for i, e := range all {
-		errs[i] = driver.AttemptError(e)
-	}
-	return errs, nil
 }

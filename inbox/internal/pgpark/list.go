@@ -8,6 +8,7 @@ import (
 
 	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/inbox/internal/parkjson"
 	"github.com/leat-go/leat/inbox/internal/pgclaim"
 	"github.com/leat-go/leat/internal/storable"
 )
@@ -46,7 +47,7 @@ func scanParked(row pgx.CollectableRow) (p admin.ParkedMessage, err error) {
 	}
 	p.ID, p.Topic, p.Key = string(stored.id), stored.topic, string(stored.key)
 	p.History.First, p.History.Last, p.ParkedAt = p.History.First.UTC(), p.History.Last.UTC(), p.ParkedAt.UTC()
-	if p.History.Errors, err = LoadErrors(errs); err != nil {
+	if p.History.Errors, err = parkjson.DecodeErrors(errs); err != nil {
 		return p, err
 	}
 	p.Message, err = stored.message()
@@ -99,7 +100,7 @@ func (a *Admin) Attempts(ctx context.Context, q admin.AttemptsQuery) (all []admi
 			h, errs := admin.Attempts{Consumer: q.Consumer}, ""
 			err := row.Scan(&h.ID, &h.Attempts, &h.First, &h.Last, &errs)
 			if err == nil {
-				h.Errors, err = LoadErrors(errs)
+				h.Errors, err = parkjson.DecodeErrors(errs)
 			}
 			h.First, h.Last = h.First.UTC(), h.Last.UTC()
 			return h, err

@@ -2,7 +2,6 @@ package pgpark
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/inbox/internal/parkjson"
 	"github.com/leat-go/leat/inbox/internal/pgclaim"
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/storable"
@@ -95,16 +95,16 @@ func (s *Store) parkIn(ctx context.Context, tx pgx.Tx, number int16, req driver.
 
 // parkArgs are the parameters of park.sql from the third on.
 func (s *Store) parkArgs(req driver.ParkRequest) ([]any, error) {
-	errs, err := json.Marshal(storedErrors(req.History.Errors))
+	errs, err := parkjson.EncodeErrors(req.History.Errors...)
 	if err != nil {
 		return nil, err
 	}
-	metadata, raw, err := encodeMetadata(req.Message.Metadata)
+	metadata, raw, err := parkjson.EncodeMetadata(req.Message.Metadata)
 	if err != nil {
 		return nil, err
 	}
 	return []any{
-		req.History.Attempts, string(errs), storable.Text(req.Reason), timestamp(req.History.First), timestamp(req.History.Last),
+		req.History.Attempts, errs, storable.Text(req.Reason), timestamp(req.History.First), timestamp(req.History.Last),
 		orNull(req.MessageID), storable.Text(req.Key.Topic), s.hash(req.Key), orNull(req.Key.Name),
 		[]byte(req.Message.UUID), notNull(req.Message.Payload), metadata, raw, s.inbox.Consumer.Name, pgclaim.StoredID(req.ID),
 	}, nil

@@ -2,7 +2,6 @@ package pgpark
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/inbox/internal/parkjson"
 	"github.com/leat-go/leat/internal/storable"
 )
 
@@ -47,7 +47,7 @@ type storedMessage struct {
 func (s *storedMessage) message() (*message.Message, error) {
 	msg := message.NewMessage(string(s.uuid), s.payload)
 	var err error
-	msg.Metadata, err = decodeMetadata(s.metadata, s.raw)
+	msg.Metadata, err = parkjson.DecodeMetadata(s.metadata, s.raw)
 	return msg, err
 }
 
@@ -70,13 +70,13 @@ func (s *Store) promote(ctx context.Context, conn *pgx.Conn, number int16, key d
 
 // FailRedriven implements driver.Parker.
 func (s *Store) FailRedriven(ctx context.Context, r driver.Redriven, failed driver.RedriveFailure) error {
-	entry, err := json.Marshal(storedErrors([]driver.AttemptError{failed.AttemptError}))
+	entry, err := parkjson.EncodeErrors(failed.AttemptError)
 	if err != nil {
 		return err
 	}
 	return s.lend(ctx, func(conn *pgx.Conn, _ int16) error {
 		_, err := conn.Exec(ctx, s.sql["redrive_fail"], r.No, r.Attempt, failed.Park, storable.Text(failed.Reason),
-			failed.Retry.Microseconds(), string(entry), driver.MaxHistoryErrors, failed.Withdraw)
+			failed.Retry.Microseconds(), entry, driver.MaxHistoryErrors, failed.Withdraw)
 		return err
 	})
 }

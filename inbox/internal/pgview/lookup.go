@@ -9,8 +9,8 @@ import (
 
 	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/inbox/internal/parkjson"
 	"github.com/leat-go/leat/inbox/internal/pgclaim"
-	"github.com/leat-go/leat/inbox/internal/pgpark"
 	"github.com/leat-go/leat/internal/ids"
 )
 
@@ -107,7 +107,7 @@ func (l *lookup) sighting(row pgx.CollectableRow, names []string) (s admin.Sight
 	}
 	if attempts != nil && !recorded {
 		s.History = driver.History{Attempts: *attempts, First: orZero(first), Last: orZero(last)}
-		s.History.Errors, err = pgpark.LoadErrors(errs)
+		s.History.Errors, err = parkjson.DecodeErrors(errs)
 	}
 	return s, err
 }
@@ -133,7 +133,7 @@ func (l *lookup) parked(ctx context.Context, about pgclaim.Asked, all []admin.Si
 			if s.Parked == nil {
 				s.State, s.ProcessedAt = admin.Parked, time.Time{}
 				s.History = driver.History{Attempts: h.Attempts, First: h.First.UTC(), Last: h.Last.UTC()}
-				s.History.Errors, err = pgpark.LoadErrors(errs)
+				s.History.Errors, err = parkjson.DecodeErrors(errs)
 			}
 			s.Parked = append(s.Parked, no)
 		}

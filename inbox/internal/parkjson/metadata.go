@@ -1,4 +1,4 @@
-package pgpark
+package parkjson
 
 import (
 	"encoding/json"
@@ -8,9 +8,9 @@ import (
 	"github.com/leat-go/leat/internal/storable"
 )
 
-// encodeMetadata returns metadata as JSON, for operators and for SQL, and apart from
+// EncodeMetadata returns metadata as JSON, for operators and for SQL, and apart from
 // it what PostgreSQL's JSON does not take: NUL, and bytes that are no UTF-8.
-func encodeMetadata(m message.Metadata) (text string, raw *string, err error) {
+func EncodeMetadata(m message.Metadata) (text string, raw *string, err error) {
 	clean, rest := map[string]string{}, [][2][]byte(nil)
 	for name, value := range m {
 		if fits(name) && fits(value) {
@@ -31,7 +31,7 @@ func encodeMetadata(m message.Metadata) (text string, raw *string, err error) {
 	return string(encoded), &rawText, nil
 }
 
-func decodeMetadata(text string, raw *string) (message.Metadata, error) {
+func DecodeMetadata(text string, raw *string) (message.Metadata, error) {
 	m := message.Metadata{}
 	if err := json.Unmarshal([]byte(text), &m); err != nil {
 		return nil, err
