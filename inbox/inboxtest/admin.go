@@ -10,11 +10,11 @@ import (
 	"github.com/leat-go/leat/inbox/admin"
 )
 
-// RunAdmin runs the checks of what operators see and do in parallel, each on a new
-// subject. What an Inbox does not offer, such as an audit, is not checked.
-func RunAdmin(t *testing.T, newSubject func(t *testing.T) FailureSubject) {
+// RunAdmin runs the checks of what operators see and do that f does not rule out, in
+// parallel, each on a new subject. What an Inbox does not offer, such as an audit, is not checked.
+func RunAdmin(t *testing.T, f Features, newSubject func(t *testing.T) FailureSubject) {
 	t.Helper()
-	for _, c := range AdminChecks() {
+	for _, c := range AdminChecks(f) {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
 			if err := c.Run(t.Context(), newSubject(t)); err != nil {
@@ -25,17 +25,17 @@ func RunAdmin(t *testing.T, newSubject func(t *testing.T) FailureSubject) {
 }
 
 // AdminChecks returns the checks that RunAdmin runs. They need a FailureSubject.
-func AdminChecks() []Check {
+func AdminChecks(f Features) []Check {
 	var all []Check
 	for _, group := range [][]Check{adminLookChecks(), adminListChecks(), adminChangeChecks()} {
-		all = append(all, group...)
+		all = append(all, possible(group, f)...)
 	}
 	return all
 }
 
 // FindAdmin returns the check of AdminChecks that is called name.
 func FindAdmin(name string) (Check, bool) {
-	for _, c := range AdminChecks() {
+	for _, c := range AdminChecks(Features{}) {
 		if c.Name == name {
 			return c, true
 		}

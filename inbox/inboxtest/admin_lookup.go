@@ -26,14 +26,13 @@ func wantSeen(ctx context.Context, in admin.Inbox, id string, want admin.Sightin
 
 func checkLookup(ctx context.Context, c operated) error {
 	_, unseen := wantSeen(ctx, c.in, "x", admin.NotSeen)
-	var running, byAll error
+	var byAll error
 	err := errors.Join(unseen,
 		wantOutcome(ctx, c, "fails", inbox.OutcomeFailed, errHandler, fail),
-		wantOutcome(ctx, c, "x", inbox.OutcomeCommitted, nil, func(ctx context.Context) error {
-			_, running = wantSeen(ctx, c.in, "x", admin.Running)
-			return writing(c, "x")(ctx)
+		wantOutcome(ctx, c, "x", inbox.OutcomeCommitted, nil, func(txCtx context.Context) error {
+			_, lookErr := c.in.Lookup(ctx, admin.LookupQuery{ID: "x", Consumer: consumer}) // waits for nothing
+			return errors.Join(lookErr, writing(c, "x")(txCtx))
 		}),
-		running,
 	)
 	failed, err1 := wantSeen(ctx, c.in, "fails", admin.Failing)
 	_, err2 := wantSeen(ctx, c.in, "x", admin.Processed)
@@ -55,6 +54,13 @@ func checkLookup(ctx context.Context, c operated) error {
 		byAll = fmt.Errorf("all consumers say %+v", all)
 	}
 	return errors.Join(err, err1, err2, err3, err4, err5, err6, byAll)
+}
+
+func checkLookupRunning(ctx context.Context, c operated) error {
+	return wantOutcome(ctx, c, "x", inbox.OutcomeCommitted, nil, func(txCtx context.Context) error {
+		_, err := wantSeen(ctx, c.in, "x", admin.Running)
+		return errors.Join(err, writing(c, "x")(txCtx))
+	})
 }
 
 func checkLookupNote(ctx context.Context, s FailureSubject) error {

@@ -17,7 +17,7 @@ import (
 // that were processed before, ones that another delivery holds, ones that fail in
 // any way. What comes out is compared with the messages processed one after the
 // other.
-func runBatchScripts(t *testing.T, s BatchSubject) {
+func runBatchScripts(t *testing.T, f Features, s BatchSubject) {
 	t.Helper()
 	script := 0
 	rapid.Check(t, func(rt *rapid.T) {
@@ -31,7 +31,7 @@ func runBatchScripts(t *testing.T, s BatchSubject) {
 			rt.Fatal(err)
 		}
 		for range rapid.IntRange(1, 4).Draw(rt, "batches") {
-			if err := m.step(t.Context(), drawBatch(rt)); err != nil {
+			if err := m.step(t.Context(), drawBatch(rt, f)); err != nil {
 				rt.Fatal(err)
 			}
 		}
@@ -57,13 +57,16 @@ const (
 	marksRollbackOnly
 )
 
-func drawBatch(t *rapid.T) batchStep {
+func drawBatch(t *rapid.T, f Features) batchStep {
 	number := rapid.IntRange(0, 11)
 	step := batchStep{
 		deliver: rapid.SliceOfN(number, 1, 14).Draw(t, "deliver"),
 		held:    rapid.SliceOfNDistinct(number, 0, 3, rapid.ID).Draw(t, "held"),
 		commits: rapid.Bool().Draw(t, "commits"),
 		failing: map[int]failure{},
+	}
+	if f.OneWriter {
+		step.held = nil // all others wait for that one
 	}
 	for _, n := range rapid.SliceOfNDistinct(number, 0, 4, rapid.ID).Draw(t, "failing") {
 		step.failing[n] = failure(rapid.IntRange(int(failsPlainly), int(marksRollbackOnly)).Draw(t, "how"))
@@ -96,12 +99,23 @@ func (m *batchModel) ids(numbers []int) []string {
 	return ids
 }
 
+// apart reports whether a message shares its lock with none of others, but itself.
+func (m *batchModel) apart(id string, others []int) bool {
+	collider, ok := m.s.(Collider)
+	for _, other := range m.ids(others) {
+		if ok && other != id && collider.ShareLock(consumer, id, other) {
+			return false
+		}
+	}
+	return true
+}
+
 // step delivers a batch, inside the handler of another delivery if it holds
 // messages.
 func (m *batchModel) step(ctx context.Context, step batchStep) error {
 	held := map[string]bool{}
 	for _, n := range step.held {
-		if id := m.id(n); !m.done[id] {
+		if id := m.id(n); !m.done[id] && m.apart(id, step.deliver) {
 			held[id] = true
 		}
 	}

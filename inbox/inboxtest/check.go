@@ -47,11 +47,17 @@ func Run(t *testing.T, f Features, newSubject func(t *testing.T) Subject) {
 // Checks returns the checks that Run runs.
 func Checks(f Features) []Check {
 	var all []Check
-	for _, group := range [][]Check{onceChecks(), atomicChecks(), ackChecks(), failureChecks(), concurrentChecks(), edgeChecks()} {
-		for _, c := range group {
-			if c.skip == nil || !c.skip(f) {
-				all = append(all, c)
-			}
+	for _, group := range [][]Check{onceChecks(), atomicChecks(), ackChecks(), failureChecks(), concurrentChecks(), racerChecks(), forgetChecks(), edgeChecks()} {
+		all = append(all, possible(group, f)...)
+	}
+	return all
+}
+
+// possible are the checks that f does not rule out.
+func possible(checks []Check, f Features) (all []Check) {
+	for _, c := range checks {
+		if c.skip == nil || !c.skip(f) {
+			all = append(all, c)
 		}
 	}
 	return all
@@ -69,3 +75,4 @@ func Find(name string) (Check, bool) {
 
 func needsOutbox(f Features) bool      { return f.NoOutbox }
 func needsBreakCommit(f Features) bool { return f.NoBreakCommit }
+func oneWriter(f Features) bool        { return f.OneWriter }

@@ -30,10 +30,11 @@ type Redriver interface {
 	ProcessReply(ctx context.Context, msg *message.Message, handle func(ctx context.Context) ([]byte, error)) ([]byte, inbox.Outcome, error)
 }
 
-// RunFailures runs the checks of failures in parallel, each on a new subject.
-func RunFailures(t *testing.T, newSubject func(t *testing.T) FailureSubject) {
+// RunFailures runs the checks of failures that f does not rule out, in parallel, each on
+// a new subject.
+func RunFailures(t *testing.T, f Features, newSubject func(t *testing.T) FailureSubject) {
 	t.Helper()
-	for _, c := range FailureChecks() {
+	for _, c := range FailureChecks(f) {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
 			if err := c.Run(t.Context(), newSubject(t)); err != nil {
@@ -45,17 +46,17 @@ func RunFailures(t *testing.T, newSubject func(t *testing.T) FailureSubject) {
 
 // FailureChecks returns the checks that RunFailures runs. They need a
 // FailureSubject.
-func FailureChecks() []Check {
+func FailureChecks(f Features) []Check {
 	var all []Check
 	for _, group := range [][]Check{attemptChecks(), giveUpChecks(), parkChecks(), hostileChecks(), redriveChecks(), noteChecks()} {
-		all = append(all, group...)
+		all = append(all, possible(group, f)...)
 	}
 	return all
 }
 
 // FindFailure returns the check of FailureChecks that is called name.
 func FindFailure(name string) (Check, bool) {
-	for _, c := range FailureChecks() {
+	for _, c := range FailureChecks(Features{}) {
 		if c.Name == name {
 			return c, true
 		}

@@ -56,4 +56,8 @@ type Features struct {
 	NoOutbox bool
 	// NoBreakCommit is set if BreakCommit does nothing.
 	NoBreakCommit bool
+	// OneWriter is set if one delivery at a time has a transaction. Another one, of the
+	// same message or of any other, waits for it to end, or fails after a while: which of
+	// them are copies cannot be told, so none is Busy.
+	OneWriter bool
 }

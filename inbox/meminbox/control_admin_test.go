@@ -13,7 +13,7 @@ import (
 
 func TestAdmin(t *testing.T) {
 	t.Parallel()
-	inboxtest.RunAdmin(t, func(*testing.T) inboxtest.FailureSubject { return &subject{} })
+	inboxtest.RunAdmin(t, inboxtest.Features{}, func(*testing.T) inboxtest.FailureSubject { return &subject{} })
 }
 
 // TestBrokenAdminsAreCaught runs each check of operators with an Admin that breaks its

@@ -45,7 +45,7 @@ type subject struct {
 
 func TestFailures(t *testing.T) {
 	t.Parallel()
-	inboxtest.RunFailures(t, func(*testing.T) inboxtest.FailureSubject { return &subject{} })
+	inboxtest.RunFailures(t, inboxtest.Features{}, func(*testing.T) inboxtest.FailureSubject { return &subject{} })
 }
 
 func (s *subject) Admin() (admin.Inbox, error) {

@@ -29,7 +29,7 @@ func TestFailures(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, newSubject func(t *testing.T) *subject) {
 		t.Helper()
-		inboxtest.RunFailures(t, func(t *testing.T) inboxtest.FailureSubject { return newSubject(t) })
+		inboxtest.RunFailures(t, inboxtest.Features{}, func(t *testing.T) inboxtest.FailureSubject { return newSubject(t) })
 	})
 }
 
@@ -48,7 +48,7 @@ func TestAdmin(t *testing.T) {
 			pool, err := pgxpool.NewWithConfig(t.Context(), config)
 			require.NoError(t, err)
 			t.Cleanup(pool.Close)
-			inboxtest.RunAdmin(t, func(t *testing.T) inboxtest.FailureSubject {
+			inboxtest.RunAdmin(t, inboxtest.Features{}, func(t *testing.T) inboxtest.FailureSubject {
 				t.Helper()
 				s := newSubject(t, env, pginbox.Config{})
 				s.operator = pool
@@ -63,7 +63,7 @@ func TestAdminOnSQL(t *testing.T) {
 	t.Parallel()
 	env := testenv.Postgres(t)
 	db := env.SQL(t)
-	inboxtest.RunAdmin(t, func(t *testing.T) inboxtest.FailureSubject {
+	inboxtest.RunAdmin(t, inboxtest.Features{}, func(t *testing.T) inboxtest.FailureSubject {
 		t.Helper()
 		return onSQL{subject: newSubject(t, env, pginbox.Config{}), db: db}
 	})

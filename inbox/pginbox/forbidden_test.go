@@ -45,7 +45,7 @@ func TestForbiddenVariantsAreCaught(t *testing.T) {
 		},
 		"no lock, the key alone": {
 			claim:  insertAlone,
-			caught: []string{"I5_LoserDoesNotWaitForTheWinner", "I5_LoserHoldsNoConnection"},
+			caught: []string{"I5_LoserDoesNotWaitForTheWinner", "I5_LoserHoldsNoConnection", "I5_RacersAfterARollback"},
 		},
 		"Busy taken for a duplicate": {
 			claim:  busyIsDuplicate,

@@ -38,7 +38,7 @@ func TestFailuresElsewhere(t *testing.T) {
 			}
 			config.ConnConfig.DefaultQueryExecMode = tt.mode
 			config.MaxConns = 2
-			inboxtest.RunFailures(t, func(t *testing.T) inboxtest.FailureSubject {
+			inboxtest.RunFailures(t, inboxtest.Features{}, func(t *testing.T) inboxtest.FailureSubject {
 				t.Helper()
 				s := newSubject(t, env, pginbox.Config{})
 				pool, err := pgxpool.NewWithConfig(t.Context(), config.Copy())

@@ -31,6 +31,7 @@ func EncodeMetadata(m message.Metadata) (text string, raw *string, err error) {
 	return string(encoded), &rawText, nil
 }
 
+// DecodeMetadata is the inverse of EncodeMetadata.
 func DecodeMetadata(text string, raw *string) (message.Metadata, error) {
 	m := message.Metadata{}
 	if err := json.Unmarshal([]byte(text), &m); err != nil {

@@ -1,0 +1,138 @@
+package inboxtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/internal/ids"
+)
+
+// Forgetter is a Subject that forgets on request. The checks of forgetting run on no other.
+type Forgetter interface {
+	Subject
+
+	// Forget forgets the ids of version 7 that are older than age, as far as no delivery
+	// has them in hand.
+	Forget(ctx context.Context, age time.Duration) error
+}
+
+// forgetChecks are about I7: what may have been forgotten never runs.
+func forgetChecks() []Check {
+	return []Check{
+		{Name: "I7_ForgottenNeverRuns", run: forgetting(checkForgottenNeverRuns)},
+		{Name: "I7_OpenDeliveryIsNotForgotten", run: forgetting(checkOpenNotForgotten), skip: oneWriter},
+		{Name: "I7_ForgettingMeetsDeliveries", run: forgetting(checkForgettingStorm)},
+	}
+}
+
+func forgetting(run func(ctx context.Context, s Forgetter, p Processor) error) func(ctx context.Context, s Subject) error {
+	return func(ctx context.Context, s Subject) error {
+		f, ok := s.(Forgetter)
+		if !ok {
+			return nil
+		}
+		p, err := open(s)
+		if err != nil {
+			return err
+		}
+		return run(ctx, f, p)
+	}
+}
+
+const (
+	// kept is what the checks let a Forgetter keep.
+	kept = 2 * time.Hour
+	// recent and ancient are younger and older than that.
+	recent, ancient = kept - time.Hour, kept + time.Hour
+)
+
+// madeAgo returns an id of version 7 that was made some time ago.
+func madeAgo(age time.Duration) (string, error) {
+	fresh, err := ids.New()
+	id, _ := ids.Map(fresh)
+	made := ids.FromMillis(time.Now().Add(-age).UnixMilli())
+	copy(id[:6], made[:6])
+	return ids.Text(id), err
+}
+
+// checkForgottenNeverRuns takes it that a duplicate that is still there is one.
+func checkForgottenNeverRuns(ctx context.Context, s Forgetter, p Processor) error {
+	old, err1 := madeAgo(ancient)
+	unseen, err2 := madeAgo(ancient)
+	young, err3 := madeAgo(recent)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return err
+	}
+	err := errors.Join(
+		wantOutcome(ctx, p, old, inbox.OutcomeCommitted, nil, writing(s, "old")),
+		wantOutcome(ctx, p, young, inbox.OutcomeCommitted, nil, writing(s, "young")),
+		wantOutcome(ctx, p, "text", inbox.OutcomeCommitted, nil, writing(s, "text")),
+		s.Forget(ctx, kept),
+		wantOutcome(ctx, p, young, inbox.OutcomeDuplicate, nil, writing(s, "young again")),
+		wantOutcome(ctx, p, "text", inbox.OutcomeDuplicate, nil, writing(s, "text again")),
+		wantOutcome(ctx, p, unseen, inbox.OutcomeFailed, driver.ErrTooOld, writing(s, "unseen")),
+		wantOutcome(ctx, p, old, inbox.OutcomeFailed, driver.ErrTooOld, writing(s, "old again")),
+		wantRecorded(ctx, s, old, false),
+		wantRecorded(ctx, s, young, true),
+	)
+	return errors.Join(err, wantEffects(ctx, s, "old", "young", "text"))
+}
+
+// checkOpenNotForgotten forgets while a delivery of an old message is in progress: it is
+// Busy until it has ended, and no run of it is lost or doubled.
+func checkOpenNotForgotten(ctx context.Context, s Forgetter, p Processor) error {
+	old, err := madeAgo(ancient)
+	if err != nil {
+		return err
+	}
+	err = wantOutcome(ctx, p, old, inbox.OutcomeCommitted, nil, func(txCtx context.Context) error {
+		return errors.Join(
+			s.Forget(ctx, kept),
+			wantOutcome(ctx, p, old, inbox.OutcomeBusy, inbox.ErrBusy, writing(s, "never")),
+			s.Write(txCtx, "old"),
+		)
+	})
+	return errors.Join(err,
+		s.Forget(ctx, kept),
+		wantOutcome(ctx, p, old, inbox.OutcomeFailed, driver.ErrTooOld, writing(s, "again")),
+		wantEffects(ctx, s, "old"),
+	)
+}
+
+// checkForgettingStorm forgets while old messages are delivered over and over.
+func checkForgettingStorm(ctx context.Context, s Forgetter, p Processor) error {
+	const messages, copies = 24, 6
+
+	var group sync.WaitGroup
+	errs := make([]error, messages+1)
+	for i := range messages {
+		id, err := madeAgo(ancient)
+		if err != nil {
+			return err
+		}
+		group.Go(func() {
+			for range copies {
+				_, err := deliver(ctx, p, newMessage(ctx, id), writing(s, id))
+				if err != nil && ctx.Err() != nil {
+					errs[i] = err
+				}
+			}
+		})
+	}
+	group.Go(func() { errs[messages] = s.Forget(ctx, kept) })
+	group.Wait()
+	got, err := s.Effects(ctx)
+	seen := map[string]bool{}
+	for _, effect := range got {
+		if seen[effect] {
+			err = errors.Join(err, fmt.Errorf("message %s took effect twice", effect))
+		}
+		seen[effect] = true
+	}
+	return errors.Join(errors.Join(errs...), err)
+}

@@ -1,0 +1,181 @@
+package inboxtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/leat-go/leat/inbox"
+)
+
+// Collider is a Subject whose messages may share a lock although their ids differ: while
+// one is in progress, the other is Busy.
+type Collider interface {
+	Subject
+
+	// ShareLock reports whether messages with two ids share a lock.
+	ShareLock(consumer, id, other string) bool
+}
+
+// collide returns another id whose message shares the lock of the one called id.
+func collide(c Collider, id string) string {
+	for i := 0; ; i++ {
+		if other := "other" + strconv.Itoa(i); c.ShareLock(consumer, id, other) {
+			return other
+		}
+	}
+}
+
+// racerChecks are about deliveries that meet where a database's locks are, and about what a
+// claim that has failed leaves behind.
+func racerChecks() []Check {
+	return []Check{
+		{Name: "I5_RacersAfterARollback", run: checkRacers, skip: oneWriter},
+		{Name: "I5_FailedClaimsHoldNothing", run: checkFailedClaims},
+		{Name: "I1_IDsThatShareALockAreKeptApart", run: checkCollision},
+		{Name: "I3_NotAckedWhileAnotherWrites", run: checkNotAckedMeanwhile},
+	}
+}
+
+// checkRacers has three deliveries of one message at once, of which the first is rolled
+// back. The others are turned away while it runs, and by nothing but Busy: in an index
+// they would wait for it, and two of them end in a deadlock with its rollback.
+func checkRacers(ctx context.Context, s Subject) error {
+	const rounds = 10
+
+	p, err := s.Open(consumer, inbox.Config{BusyDelay: inbox.NoDelay, ConflictRetries: -1})
+	if err != nil {
+		return err
+	}
+	var want []string
+	for i := range rounds {
+		id := "m" + strconv.Itoa(i)
+		want = append(want, id)
+		if err := errors.Join(race(ctx, s, p, id), untilAcked(ctx, p, id, writing(s, id))); err != nil {
+			return err
+		}
+	}
+	return wantEffects(ctx, s, want...)
+}
+
+func race(ctx context.Context, s Subject, p Processor, id string) error {
+	var (
+		group  sync.WaitGroup
+		losers [2]error
+	)
+	lose := func(ctx context.Context) error {
+		return wantOutcome(ctx, p, id, inbox.OutcomeBusy, inbox.ErrBusy, writing(s, "never"))
+	}
+	err := wantOutcome(ctx, p, id, inbox.OutcomeFailed, errHandler, func(context.Context) error {
+		losing, cancel := context.WithTimeout(ctx, promptly)
+		defer cancel()
+		for i := range losers {
+			group.Go(func() { losers[i] = lose(losing) })
+		}
+		group.Wait()
+		return errHandler
+	})
+	return errors.Join(err, losers[0], losers[1])
+}
+
+// checkFailedClaims lets claims fail by contexts that end in the middle of them, more often
+// than there are connections. Then all connections have to be there, and in no transaction.
+func checkFailedClaims(ctx context.Context, s Subject) error {
+	p, err := open(s)
+	if err != nil {
+		return err
+	}
+	if err := untilAcked(ctx, p, "before", writing(s, "before")); err != nil {
+		return err
+	}
+	for i := range 10 * Connections {
+		ended, cancel := context.WithTimeout(ctx, time.Duration(i)*50*time.Microsecond)
+		_, err := deliver(ended, p, newMessage(ended, "a"), func(context.Context) error { return errHandler })
+		cancel()
+		if err == nil {
+			return errors.New("a message whose handler fails is acked")
+		}
+	}
+	want := []string{"before"}
+	working, done := context.WithTimeout(ctx, 2*promptly)
+	defer done()
+	for i := range 2 * Connections {
+		id := "after" + strconv.Itoa(i)
+		want = append(want, id)
+		if err := untilAcked(working, p, id, writing(s, id)); err != nil {
+			return err
+		}
+	}
+	err = untilAcked(working, p, "a", writing(s, "a"))
+	return errors.Join(err, wantEffects(ctx, s, append(want, "a")...))
+}
+
+// checkCollision delivers a message while one with which it shares a lock is in progress,
+// and wants nothing of that to stay: it is run, by a redelivery at the latest, and is no
+// duplicate.
+func checkCollision(ctx context.Context, s Subject) error {
+	collider, ok := s.(Collider)
+	if !ok {
+		return nil // its locks are as many as its ids
+	}
+	p, err := open(s)
+	if err != nil {
+		return err
+	}
+	other := collide(collider, "a")
+	for _, result := range []error{errHandler, nil} {
+		var found error
+		_, err := deliver(ctx, p, newMessage(ctx, "a"), func(txCtx context.Context) error {
+			meanwhile, cancel := context.WithTimeout(ctx, promptly)
+			defer cancel()
+			msg := newMessage(meanwhile, other)
+			outcome, err := deliver(meanwhile, p, msg, func(context.Context) error { return errHandler })
+			if acked(msg) || outcome == inbox.OutcomeDuplicate {
+				found = fmt.Errorf("acked %t, outcome %s, error %w", acked(msg), outcome, orNone(err))
+			}
+			return errors.Join(s.Write(txCtx, "a"), result)
+		})
+		if found != nil || !errors.Is(err, result) {
+			return errors.Join(found, err)
+		}
+	}
+	return errors.Join(
+		untilAcked(ctx, p, other, writing(s, "other")),
+		wantOutcome(ctx, p, other, inbox.OutcomeDuplicate, nil, writing(s, "again")),
+		wantOutcome(ctx, p, "a", inbox.OutcomeDuplicate, nil, writing(s, "again")),
+		wantEffects(ctx, s, "a", "other"),
+	)
+}
+
+// checkNotAckedMeanwhile delivers a copy and another message while a handler runs. A store
+// with one writer may fail both, for lack of time, but acks neither unless its effect is
+// committed; afterwards both come to their end.
+func checkNotAckedMeanwhile(ctx context.Context, s Subject) error {
+	p, err := open(s)
+	if err != nil {
+		return err
+	}
+	err = probe(ctx, s, p, "a", func() error {
+		meanwhile, cancel := context.WithTimeout(ctx, promptly)
+		defer cancel()
+		duplicate, other := newMessage(meanwhile, "a"), newMessage(meanwhile, "b")
+		_, err1 := deliver(meanwhile, p, duplicate, writing(s, "never"))
+		_, err2 := deliver(meanwhile, p, other, writing(s, "b"))
+		if acked(duplicate) {
+			return fmt.Errorf("a copy is acked while the first delivery runs (error %w)", orNone(err1))
+		}
+		if !acked(other) {
+			return wantEffects(ctx, s)
+		}
+		return errors.Join(err2, wantEffects(ctx, s, "b"))
+	})
+	return errors.Join(
+		err,
+		untilAcked(ctx, p, "b", writing(s, "b")),
+		wantOutcome(ctx, p, "a", inbox.OutcomeDuplicate, nil, writing(s, "again")),
+		wantEffects(ctx, s, "a", "b"),
+	)
+}
