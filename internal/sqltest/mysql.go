@@ -3,6 +3,7 @@ package sqltest
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"maps"
 	"net/url"
 	"testing"
@@ -66,11 +67,17 @@ func onServer(tb testing.TB, config *mysql.Config, statement string) {
 // sessions has the system variables of with, such as {"transaction_isolation": "'SERIALIZABLE'"}.
 func OpenMySQL(tb testing.TB, config *mysql.Config, with map[string]string) *sql.DB {
 	tb.Helper()
+	db := sql.OpenDB(MySQLConnector(tb, config, with))
+	tb.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// MySQLConnector is OpenMySQL for what wraps connections.
+func MySQLConnector(tb testing.TB, config *mysql.Config, with map[string]string) driver.Connector {
+	tb.Helper()
 	config = config.Clone()
 	config.Params = maps.Clone(with)
 	connector, err := mysql.NewConnector(config)
 	require.NoError(tb, err)
-	db := sql.OpenDB(connector)
-	tb.Cleanup(func() { _ = db.Close() })
-	return db
+	return connector
 }

@@ -1,14 +1,16 @@
 package sqltest
 
 import (
+	"context"
 	"database/sql"
+	"database/sql/driver"
 	"maps"
 	"net/url"
 	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	_ "modernc.org/sqlite" // the driver "sqlite"
+	"modernc.org/sqlite" // also the driver "sqlite"
 )
 
 // SQLite opens a new SQLite database, which is removed with the test. It is as leat asks
@@ -23,13 +25,33 @@ func SQLite(tb testing.TB) *sql.DB {
 // same name that SQLite has, such as _txlock; a name without values is left out.
 func OpenSQLite(tb testing.TB, path string, with url.Values) *sql.DB {
 	tb.Helper()
+	db, err := sql.Open("sqlite", sqliteDSN(path, with))
+	require.NoError(tb, err)
+	tb.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+func sqliteDSN(path string, with url.Values) string {
 	query := url.Values{
 		"_txlock": {"immediate"},
 		"_pragma": {"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)"},
 	}
 	maps.Copy(query, with)
-	db, err := sql.Open("sqlite", "file:"+path+"?"+query.Encode())
-	require.NoError(tb, err)
-	tb.Cleanup(func() { _ = db.Close() })
-	return db
+	return "file:" + path + "?" + query.Encode()
 }
+
+// SQLiteConnector is OpenSQLite for what wraps connections.
+func SQLiteConnector(path string, with url.Values) driver.Connector {
+	return sqliteConnector{&sqlite.Driver{}, sqliteDSN(path, with)}
+}
+
+type sqliteConnector struct {
+	driver *sqlite.Driver
+	dsn    string
+}
+
+// Connect implements driver.Connector.
+func (c sqliteConnector) Connect(context.Context) (driver.Conn, error) { return c.driver.Open(c.dsn) }
+
+// Driver implements driver.Connector.
+func (c sqliteConnector) Driver() driver.Driver { return c.driver }

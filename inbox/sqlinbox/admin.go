@@ -1,0 +1,129 @@
+package sqlinbox
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/leat-go/leat/inbox/admin"
+)
+
+// Admin is what operators see of the inboxes in one table, and do about what is parked
+// there. It is safe for concurrent use. On SQLite it cannot tell that a delivery runs.
+type Admin struct {
+	*tables
+}
+
+var (
+	_ admin.Inbox    = (*Admin)(nil)
+	_ admin.Auditor  = (*Admin)(nil)
+	_ admin.Retainer = (*Admin)(nil)
+)
+
+// NewAdmin returns the Admin of the inboxes that were made with db, dialect and cfg, of
+// which only Table matters. It does not touch the database. Errors wrap
+// outbox.ErrInvalidConfig.
+func NewAdmin(db *sql.DB, dialect Dialect, cfg Config) (*Admin, error) {
+	t, err := newTables(db, dialect, Config{Table: cfg.Table}.withDefaults())
+	return &Admin{t}, err
+}
+
+// known returns the number of a consumer, 0 for no name, or an error that wraps
+// admin.ErrUnknownConsumer.
+func (a *Admin) known(ctx context.Context, consumer string) (int64, error) {
+	if consumer == "" {
+		return 0, nil
+	}
+	number, err := a.find(ctx, consumer)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, fmt.Errorf("%w: %q", admin.ErrUnknownConsumer, consumer)
+	}
+	return number, err
+}
+
+// filter is a list of conditions, all of which hold.
+type filter struct {
+	conditions []string
+	args       []any
+}
+
+// add adds a condition if it is asked for.
+func (f *filter) add(asked bool, condition string, args ...any) {
+	if asked {
+		f.conditions = append(f.conditions, condition)
+		f.args = append(f.args, args...)
+	}
+}
+
+// in puts the conditions into a statement.
+func (f *filter) in(statement string) string {
+	f.add(len(f.conditions) == 0, "1 = 1")
+	return strings.Replace(statement, "{where}", strings.Join(f.conditions, " AND "), 1)
+}
+
+// Stats implements admin.Inbox.
+func (a *Admin) Stats(ctx context.Context) (s admin.Stats, err error) {
+	var now, oldest int64
+	err = a.db.QueryRowContext(ctx, a.sql["stats"]).
+		Scan(&now, &s.Consumers, &s.Parked, &s.Redriving, &s.Waiting, &s.Failing, &oldest)
+	s.At, s.OldestParked = timeOf(now), timeOf(oldest)
+	return s, a.describe(err)
+}
+
+// Consumers implements admin.Inbox. It counts the ids of each consumer.
+func (a *Admin) Consumers(ctx context.Context, q admin.ConsumersQuery) (all []admin.Consumer, err error) {
+	if q, err = q.Complete(); err != nil {
+		return nil, err
+	}
+	err = each(ctx, a.db, func(scan func(...any) error) error {
+		var (
+			c                               admin.Consumer
+			name                            []byte
+			since, processed, parked, tried int64
+		)
+		err := scan(&name, &since, &c.Remembered, &c.Parked, &c.Redriving, &c.Waiting, &c.Failing, &processed, &parked, &tried)
+		c.Name, c.Since, c.LastActivity = string(name), timeOf(since), timeOf(max(processed, parked, tried))
+		all = append(all, c)
+		return err
+	}, a.sql["consumers"], []byte(q.After), q.Limit)
+	return all, a.describe(err)
+}
+
+// Audit implements admin.Auditor.
+func (a *Admin) Audit(ctx context.Context, q admin.AuditQuery) (all []admin.AuditEntry, err error) {
+	if q, err = q.Complete(); err != nil {
+		return nil, err
+	}
+	number, err := a.known(ctx, q.Consumer)
+	if err != nil {
+		return nil, err
+	}
+	var f filter
+	f.add(number != 0, "a.consumer = ?", number)
+	f.add(q.Action != "", "a.action = ?", q.Action)
+	f.add(q.ID != "", "a.message_id = ?", []byte(q.ID))
+	f.add(!q.Since.IsZero(), "a.at >= ?", q.Since.UnixMicro())
+	order := "a.no"
+	if q.Newest {
+		order = "a.no DESC"
+		f.add(q.After != 0, "a.no < ?", q.After)
+	} else {
+		f.add(true, "a.no > ?", q.After)
+	}
+	err = each(ctx, a.db, func(scan func(...any) error) error {
+		var (
+			e                                             admin.AuditEntry
+			at                                            int64
+			consumer, action, actor, reason, id, topic, k []byte
+			details                                       []byte
+		)
+		err := scan(&e.No, &at, &consumer, &action, &actor, &reason, &e.ParkedNo, &id, &topic, &k, &details)
+		e.At, e.Consumer, e.Action, e.Actor, e.Reason = timeOf(at), string(consumer), string(action), string(actor), string(reason)
+		e.ID, e.Topic, e.Key, e.Details = string(id), string(topic), string(k), details
+		all = append(all, e)
+		return err
+	}, strings.Replace(f.in(a.sql["audit_list"]), "{order}", order, 1), append(f.args, q.Limit)...)
+	return all, a.describe(err)
+}

@@ -1,0 +1,204 @@
+package sqlinbox
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/leat-go/leat/inbox/admin"
+	"github.com/leat-go/leat/inbox/driver"
+)
+
+// change is what an operator wants of parked messages.
+type change struct {
+	admin.By
+
+	consumer  string
+	selection admin.Selection
+	dryRun    bool
+	action    string
+	whole     bool // changes the messages that are selected, and not the first of their keys
+}
+
+// target is a parked message that is to be changed. It has no number if there is none.
+type target struct {
+	no    int64
+	state admin.ParkedState
+	id    string
+	key   driver.Key
+}
+
+// Redrive implements admin.Inbox.
+func (a *Admin) Redrive(ctx context.Context, r admin.RedriveRequest) (admin.Changed, error) {
+	r, err := r.Complete()
+	if err != nil {
+		return admin.Changed{}, err
+	}
+	return a.change(ctx, change{By: r.By, consumer: r.Consumer, selection: r.Selection, dryRun: r.DryRun, action: admin.ActionRedrive})
+}
+
+// SkipHead implements admin.Inbox.
+func (a *Admin) SkipHead(ctx context.Context, r admin.SkipHeadRequest) (admin.Changed, error) {
+	r, err := r.Complete()
+	if err != nil {
+		return admin.Changed{}, err
+	}
+	return a.change(ctx, change{
+		By: r.By, consumer: r.Consumer, dryRun: r.DryRun, action: admin.ActionSkipHead,
+		selection: admin.Selection{Topic: r.Topic, Key: r.Key, Limit: 1},
+	})
+}
+
+// Drop implements admin.Inbox.
+func (a *Admin) Drop(ctx context.Context, r admin.DropRequest) (admin.Changed, error) {
+	r, err := r.Complete()
+	if err != nil {
+		return admin.Changed{}, err
+	}
+	return a.change(ctx, change{
+		By: r.By, consumer: r.Consumer, selection: r.Selection, dryRun: r.DryRun, action: admin.ActionDrop, whole: true,
+	})
+}
+
+func (a *Admin) change(ctx context.Context, c change) (changed admin.Changed, err error) {
+	number, err := a.known(ctx, c.consumer)
+	if err != nil {
+		return changed, err
+	}
+	targets, err := a.selected(ctx, number, c)
+	if err != nil {
+		return changed, err
+	}
+	if c.whole && c.selection.Key != "" && len(targets) > 0 {
+		if err := c.refuse(targets[0]); err != nil {
+			return changed, err
+		}
+		slices.Reverse(targets) // the first goes last, since the next one would be due
+		defer func() { slices.Reverse(changed.IDs) }()
+	}
+	seen := map[driver.Key]bool{}
+	for _, t := range targets {
+		first := t.key.Name != "" && !c.whole
+		if first && seen[t.key] {
+			continue
+		}
+		seen[t.key] = true
+		id, done, err := a.one(ctx, number, c, t, first)
+		if err != nil {
+			return changed, a.describe(err)
+		}
+		if done {
+			changed.Count++
+			changed.IDs = append(changed.IDs, id)
+		}
+	}
+	if changed.Count == 0 && (c.selection.Key != "" || c.selection.ID != "") {
+		return changed, fmt.Errorf("%w: consumer %s, %s", admin.ErrNotParked, c.consumer, c.selection)
+	}
+	return changed, nil
+}
+
+// selected returns what is selected, in order. A filter selects what is parked itself, and
+// not what waits behind it.
+func (a *Admin) selected(ctx context.Context, number int64, c change) ([]target, error) {
+	sel := c.selection
+	q := admin.ParkedQuery{
+		Consumer: c.consumer, Topic: sel.Topic, Key: sel.Key, ID: sel.ID, Before: sel.Before, Limit: sel.Limit, OmitPayload: true,
+	}
+	switch {
+	case sel.ID == "" && sel.Key == "":
+		q.Topic, q.State, q.Fingerprint = sel.OfTopic, admin.StateParked, sel.Fingerprint
+	case c.whole && sel.Key != "":
+		q.Limit = admin.MaxLimit
+	}
+	listed, err := a.parked(ctx, number, q)
+	targets := make([]target, len(listed))
+	for i, l := range listed {
+		targets[i] = target{no: l.No, state: l.State, id: l.ID, key: driver.Key{Topic: l.Topic, Name: l.Key}}
+	}
+	return targets, err
+}
+
+// refuse returns an error if t is being redriven: it may be running just now.
+func (c change) refuse(t target) error {
+	if t.state != admin.StateRedrive {
+		return nil
+	}
+	return fmt.Errorf("%w: consumer %s, message %.200q", admin.ErrBeingRetried, c.consumer, t.id)
+}
+
+// one changes t, or the first of its key, in a transaction under the key's lock.
+func (a *Admin) one(ctx context.Context, number int64, c change, t target, first bool) (id string, done bool, err error) {
+	k := a.key(c.consumer, t.key)
+	pick := func(q querier) error {
+		if first {
+			if t, err = a.first(ctx, q, number, k); err != nil {
+				return err
+			}
+			t.key = k.Key
+		}
+		return c.refuse(t)
+	}
+	if c.dryRun {
+		err = pick(a.db)
+		return t.id, err == nil && t.no != 0 && (c.action != admin.ActionRedrive || t.state == admin.StateParked), err
+	}
+	err = a.within(ctx, func(tx *sql.Tx) error {
+		if err := a.lockKey(ctx, tx, k); err != nil {
+			return err
+		}
+		if err := pick(tx); err != nil || t.no == 0 { // the key has come to its end
+			return err
+		}
+		if done, err = a.apply(ctx, tx, number, c, t); err != nil {
+			return err
+		}
+		return a.promote(ctx, tx, number, k)
+	})
+	return t.id, done && err == nil, err
+}
+
+// apply changes t and audits it, unless it has changed meanwhile.
+func (a *Admin) apply(ctx context.Context, tx *sql.Tx, number int64, c change, t target) (bool, error) {
+	e := audited{number: number, action: c.action, by: c.By, no: t.no, id: t.id, key: t.key}
+	if c.action == admin.ActionRedrive {
+		n, err := a.exec(ctx, tx, "parked_due", t.no, string(admin.StateParked))
+		if err == nil && n == 1 {
+			_, err = a.note(ctx, tx, e)
+		}
+		return n == 1, err
+	}
+	var d struct {
+		Attempts int             `json:"attempts"`
+		Errors   json.RawMessage `json:"errors"`
+	}
+	err := tx.QueryRowContext(ctx, a.sql["parked_get"], t.no).Scan(&d.Attempts, (*[]byte)(&d.Errors))
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	if err == nil {
+		_, err = a.exec(ctx, tx, "parked_delete", t.no)
+	}
+	if err == nil {
+		var details []byte
+		if details, err = json.Marshal(d); err == nil {
+			e.details = details
+			_, err = a.note(ctx, tx, e)
+		}
+	}
+	return err == nil, err
+}
+
+// first returns the first message of a key.
+func (t *tables) first(ctx context.Context, q querier, number int64, k key) (found target, err error) {
+	var state, id []byte
+	err = q.QueryRowContext(ctx, t.sql["parked_first"], number, k.hash, k.topic, k.name).Scan(&found.no, &state, &id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return target{}, nil
+	}
+	found.state, found.id, found.key = admin.ParkedState(state), string(id), k.Key
+	return found, err
+}

@@ -1,0 +1,128 @@
+package sqlinbox
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/leat-go/leat/inbox/admin"
+	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/inbox/internal/parkjson"
+)
+
+// Lookup implements admin.Inbox.
+func (a *Admin) Lookup(ctx context.Context, q admin.LookupQuery) (all []admin.Sighting, err error) {
+	if q, err = q.Complete(); err != nil {
+		return nil, err
+	}
+	number, err := a.known(ctx, q.Consumer)
+	if err != nil {
+		return nil, err
+	}
+	var numbers []int64
+	if all, numbers, err = a.sightings(ctx, number, q.ID); err != nil || len(all) == 0 {
+		return nil, a.describe(err)
+	}
+	running, err := a.running(ctx, numbers, q.ID)
+	if err != nil {
+		return nil, a.describe(err)
+	}
+	for i := range all {
+		if err := a.complete(ctx, &all[i], numbers[i], q.ID, running[numbers[i]]); err != nil {
+			return nil, a.describe(err)
+		}
+	}
+	return all, nil
+}
+
+// sightings are what the consumers have of a message, but for what is parked, and their
+// numbers.
+func (a *Admin) sightings(ctx context.Context, number int64, id string) (all []admin.Sighting, numbers []int64, err error) {
+	stored := a.row("", id).id
+	var f filter
+	f.add(number != 0, "c.id = ?", number)
+	err = each(ctx, a.db, func(scan func(...any) error) error {
+		var (
+			s                  admin.Sighting
+			n, at, first, last int64
+			name, errs         []byte
+			noted              bool
+			note               driver.Note
+		)
+		err := scan(&n, &name, &at, &noted, &note.Fingerprint, &note.Reply, &s.History.Attempts, &first, &last, &errs)
+		if err != nil {
+			return err
+		}
+		s.Consumer, s.State, s.ProcessedAt = string(name), admin.NotSeen, timeOf(at)
+		if noted {
+			s.Note = &note
+		}
+		switch {
+		case at != 0:
+			s.State, s.History = admin.Processed, driver.History{}
+		case errs != nil:
+			s.State, s.History.First, s.History.Last = admin.Failing, timeOf(first), timeOf(last)
+			s.History.Errors, err = parkjson.DecodeErrors(string(errs))
+		default:
+			s.History = driver.History{}
+		}
+		all, numbers = append(all, s), append(numbers, n)
+		return err
+	}, f.in(a.sql["lookup"]), append([]any{stored, stored, stored}, f.args...)...)
+	return all, numbers, err
+}
+
+// running are the consumers that have the message in hand, or have processed it: what they
+// have written is seen before it is committed. To try the lock would make a delivery Busy.
+func (a *Admin) running(ctx context.Context, numbers []int64, id string) (map[int64]bool, error) {
+	found := map[int64]bool{}
+	if a.dialect.OneWriter { // nothing is seen before it is committed, and a transaction waits for its turn
+		return found, nil
+	}
+	tx, err := a.db.BeginTx(ctx, a.options(sql.LevelReadUncommitted))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = tx.Rollback() }()
+	err = each(ctx, tx, func(scan func(...any) error) error {
+		var n int64
+		err := scan(&n)
+		found[n] = true
+		return err
+	}, a.list("lookup_running", len(numbers)), append([]any{a.row("", id).id}, anys(numbers)...)...)
+	return found, err
+}
+
+// complete adds what is parked, and what follows from the floor.
+func (a *Admin) complete(ctx context.Context, s *admin.Sighting, number int64, id string, running bool) error {
+	parked, err := a.parked(ctx, number, admin.ParkedQuery{Consumer: s.Consumer, ID: id, OmitPayload: true, Limit: admin.MaxLimit})
+	if err != nil {
+		return err
+	}
+	for _, p := range parked {
+		s.Parked = append(s.Parked, p.No)
+	}
+	switch r := a.row(s.Consumer, id); {
+	case len(parked) > 0:
+		s.State, s.History = admin.Parked, parked[0].History
+	case s.State == admin.Processed:
+	case running:
+		s.State = admin.Running
+	case s.State == admin.NotSeen:
+		var floor int64
+		err = a.db.QueryRowContext(ctx, a.sql["floor"], r.bucket).Scan(&floor)
+		if r.millis < floor {
+			s.State = admin.Forgotten
+		}
+	}
+	return err
+}
+
+// Retention implements admin.Retainer.
+func (a *Admin) Retention(ctx context.Context) (r admin.Retention, err error) {
+	now, floor, err := a.floor(ctx)
+	r.Mode, r.At = admin.RetainAll, now
+	if err == nil && !floor.IsZero() {
+		r.Mode, r.Floor, r.Kept = admin.RetainDelete, floor, now.Sub(floor)
+	}
+	return r, err
+}

@@ -1,0 +1,171 @@
+package sqlinbox
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/internal/failpoint"
+)
+
+const (
+	// maxLocks is how many locks one statement takes, see batch_lock.sql.
+	maxLocks = 64
+	// maxList is how many ids one statement names.
+	maxList = 500
+)
+
+// ClaimBatch implements driver.BatchStore. What another delivery has in hand is left to
+// Claim, as is what is too old. All others are inserted at once; if some of them were there,
+// it begins anew without them: a look at the ids in the transaction would lock the gaps
+// between them at SERIALIZABLE, and two batches would end in a deadlock.
+func (s *store) ClaimBatch(ctx context.Context, items []driver.BatchItem) (driver.Unit, []driver.Status, error) {
+	number, err := s.ready(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	b := &batch{store: s, number: number, rows: make([]row, len(items)), statuses: make([]driver.Status, len(items))}
+	for i, item := range items {
+		b.rows[i] = s.row(item.ID)
+	}
+	for {
+		u, missed, err := b.try(ctx)
+		if err != nil || !missed {
+			return u, b.statuses, err
+		}
+		if err := b.markSeen(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
+}
+
+// batch is a ClaimBatch under way.
+type batch struct {
+	*store
+
+	number   int64
+	rows     []row
+	statuses []driver.Status
+}
+
+// try claims all but known duplicates. It has missed if one of them was there.
+func (b *batch) try(ctx context.Context) (_ driver.Unit, missed bool, err error) {
+	u, err := b.begin(ctx, b.isolation)
+	if err != nil {
+		return nil, false, err
+	}
+	taken, err := b.lock(ctx, u.tx, b.rows)
+	var claimed []row
+	for i, r := range b.rows {
+		if b.statuses[i] == driver.Duplicate {
+			continue
+		}
+		b.statuses[i] = driver.Alone
+		if floor, ok := taken[r.bucket]; ok && floor <= r.millis {
+			b.statuses[i], claimed = driver.Claimed, append(claimed, r)
+		}
+	}
+	n := int64(0)
+	if err == nil && len(claimed) > 0 {
+		n, err = b.insert(ctx, u, claimed)
+	}
+	missed = err == nil && n < int64(len(claimed))
+	if err == nil && n > 0 && !missed {
+		err = errors.Join(u.detach(ctx), failpoint.Inject(ctx, failpoint.ConsumerAfterTrylock))
+	}
+	if err != nil || n == 0 || missed {
+		err = errors.Join(err, u.Rollback(ctx))
+		return nil, missed && err == nil, b.describe(err)
+	}
+	return u, false, nil
+}
+
+// insert returns how many of rows were not there, and gives u its proof.
+func (b *batch) insert(ctx context.Context, u *unit, rows []row) (total int64, err error) {
+	token := rand.Int32() //nolint:gosec // tells two claims apart, and nothing else
+	u.proof = b.proof("claimed", b.number, rows[0].id, token)
+	head, values, _ := strings.Cut(b.sql["batch_claim"], "VALUES ")
+	for part := range slices.Chunk(rows, maxList) {
+		var args []any
+		for _, r := range part {
+			args = append(args, b.number, r.id, token)
+		}
+		statement := head + "VALUES " + strings.TrimSuffix(strings.Repeat(values+", ", len(part)), ", ")
+		n, err := written(ctx, u.tx, statement, args...)
+		if err != nil {
+			return 0, err
+		}
+		total += n
+	}
+	return total, nil
+}
+
+// lock takes the locks of rows that nobody has, and returns them with their floors.
+func (t *tables) lock(ctx context.Context, tx *sql.Tx, rows []row) (map[int64]int64, error) {
+	var buckets []int64
+	for _, r := range rows {
+		buckets = append(buckets, r.bucket)
+	}
+	slices.Sort(buckets)
+	taken := map[int64]int64{}
+	for part := range slices.Chunk(slices.Compact(buckets), maxLocks) {
+		err := each(ctx, tx, func(scan func(...any) error) error {
+			var bucket, floor int64
+			err := scan(&bucket, &floor)
+			taken[bucket] = floor
+			return err
+		}, t.list("batch_lock", len(part)), anys(part)...)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return taken, nil
+}
+
+// markSeen looks which were processed, outside of the transaction.
+func (b *batch) markSeen(ctx context.Context) error {
+	seen, err := b.among(ctx, b.db, "batch_seen", b.number, b.rows)
+	if err != nil {
+		return b.describe(err)
+	}
+	for i, r := range b.rows {
+		if seen[string(r.id)] {
+			b.statuses[i] = driver.Duplicate
+		}
+	}
+	return b.fence(ctx, b.number)
+}
+
+// among returns those of the ids of rows that a statement with a list finds.
+func (t *tables) among(ctx context.Context, q querier, name string, number int64, rows []row) (map[string]bool, error) {
+	found := map[string]bool{}
+	for part := range slices.Chunk(rows, maxList) {
+		args := []any{number}
+		for _, r := range part {
+			args = append(args, r.id)
+		}
+		err := each(ctx, q, func(scan func(...any) error) error {
+			var id []byte
+			err := scan(&id)
+			found[string(id)] = true
+			return err
+		}, t.list(name, len(part)), args...)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// anys returns values as parameters.
+func anys[T any](values []T) []any {
+	all := make([]any, len(values))
+	for i := range values {
+		all[i] = values[i]
+	}
+	return all
+}

@@ -1,0 +1,70 @@
+package sqlinbox
+
+import (
+	"database/sql"
+	"strconv"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/hooks"
+	"github.com/leat-go/leat/internal/sqldialect"
+	"github.com/leat-go/leat/outbox"
+)
+
+// Dialect names the database behind a *sql.DB.
+type Dialect = sqldialect.Name
+
+const (
+	// MySQL is MySQL 8.0.1 or later, on InnoDB.
+	MySQL = sqldialect.MySQL
+	// MariaDB is MariaDB 10.6 or later, on InnoDB.
+	MariaDB = sqldialect.MariaDB
+	// SQLite is SQLite 3.35 or later, in a file.
+	SQLite = sqldialect.SQLite
+)
+
+// maxConsumerBytes bounds the name of a consumer.
+const maxConsumerBytes = 255
+
+// Config tunes an Inbox. The zero value is a good start.
+type Config struct {
+	// Config is the engine's.
+	inbox.Config
+
+	// Table is the name of the inbox, and the start of the names of the tables beside
+	// it, in the database that connections of the pool begin in. ASCII letters, digits
+	// and underscores, at most 48.
+	// Defaults to "leat_inbox".
+	Table string
+
+	// Isolation is the isolation level of the handler's transaction, not read
+	// uncommitted. If the database ends a transaction for a deadlock, the handler is
+	// called again; see ConflictRetries. SQLite has one level: leave it alone there.
+	// Defaults to the session's.
+	Isolation sql.IsolationLevel
+}
+
+func (c Config) withDefaults() Config {
+	if c.Table == "" {
+		c.Table = "leat_inbox"
+	}
+	return c
+}
+
+func (c Config) validate(d sqldialect.Dialect) error {
+	if err := sqldialect.CheckTable(c.Table); err != nil {
+		return outbox.ConfigError("Table", strconv.Quote(c.Table), err.Error())
+	}
+	switch c.Isolation {
+	case sql.LevelDefault:
+	case sql.LevelReadCommitted, sql.LevelRepeatableRead, sql.LevelSerializable:
+		if d.OneWriter {
+			return outbox.ConfigError("Isolation", c.Isolation, "SQLite has one level, leave it alone")
+		}
+	default:
+		return outbox.ConfigError("Isolation", c.Isolation, "must be read committed, repeatable read or serializable")
+	}
+	if field, hook, reason := hooks.Refuse(c.Hooks, "inbox", hooks.Is[inbox.DeliveryHook]); reason != "" {
+		return outbox.ConfigError(field, hook, reason)
+	}
+	return nil
+}

@@ -1,0 +1,36 @@
+package sqlinbox
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/leat-go/leat/internal/sqldialect"
+	"github.com/leat-go/leat/outbox"
+)
+
+var (
+	// ErrUnsupported is returned for every message if the database is one that this
+	// inbox cannot work on, or is set up in a way in which it cannot. The text says what
+	// to change.
+	ErrUnsupported = errors.New("leat: the database cannot hold this inbox")
+
+	// ErrNotDurable is returned for every message while the database answers a COMMIT
+	// before it is durable: innodb_flush_log_at_trx_commit other than 1, or SQLite's
+	// synchronous below FULL. The message would be acknowledged, the server crash, and
+	// the effects be gone for good. It is looked at once a minute.
+	ErrNotDurable = errors.New("leat: commits are not durable, so that acknowledged effects could be lost")
+
+	// ErrEnded is returned if the transaction of a delivery was no longer open when the
+	// handler had returned: the handler has ended it, or the database has, after a
+	// statement whose error the handler did not return. What the handler wrote
+	// afterwards has committed by itself.
+	ErrEnded = errors.New("leat: the transaction of the inbox was ended before its COMMIT")
+)
+
+// describe adds what a database's error means for an inbox, if it is known.
+func (t *tables) describe(err error) error {
+	if sqldialect.MissingTable(err) {
+		return fmt.Errorf("%w: table %s: %w", outbox.ErrNotMigrated, t.name, err)
+	}
+	return err
+}

@@ -1,0 +1,150 @@
+package sqlinbox
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"slices"
+	"time"
+
+	"github.com/leat-go/leat/internal/ids"
+)
+
+// sweepPages bounds how many pages of ids one call looks through for those that tell no
+// time: they may be anywhere.
+const sweepPages = 100
+
+// forget deletes ids: all that are old and begin with a time below the floor, and of the
+// others those that one call comes to.
+func (m *Maintenance) forget(ctx context.Context, floor, before time.Time) (total int64, err error) {
+	var numbers []int64
+	err = each(ctx, m.db, func(scan func(...any) error) error {
+		var n int64
+		err := scan(&n)
+		numbers = append(numbers, n)
+		return err
+	}, m.sql["consumer_ids"])
+	for _, number := range numbers {
+		if err != nil {
+			break
+		}
+		var n int64
+		n, err = m.forgetOf(ctx, number, floor, before)
+		total += n
+	}
+	return total, err
+}
+
+func (m *Maintenance) forgetOf(ctx context.Context, number int64, floor, before time.Time) (total int64, err error) {
+	lowest := ids.FromMillis(floor.UnixMilli())
+	after, pages := make([]byte, len(lowest)), 0
+	for {
+		old, last, err := m.page(ctx, number, after, floor, before)
+		if err != nil {
+			return total, err
+		}
+		if err := m.deleteIDs(ctx, number, old); err != nil {
+			return total, err
+		}
+		total += int64(len(old))
+		if last == nil { // the end of the table
+			m.after[number] = nil
+			return total, nil
+		}
+		after = last
+		if bytes.Compare(after, lowest[:]) < 0 {
+			continue
+		}
+		if pages == 0 && bytes.Compare(m.after[number], after) > 0 {
+			after = m.after[number]
+		}
+		if pages++; pages > sweepPages {
+			m.after[number] = after
+			return total, nil
+		}
+	}
+}
+
+// page returns what is old of a page, and the last id of it; nil at the end.
+func (m *Maintenance) page(ctx context.Context, number int64, after []byte, floor, before time.Time) (all [][]byte, last []byte, err error) {
+	err = each(ctx, m.db, func(scan func(...any) error) error {
+		var id []byte
+		var at int64
+		if err := scan(&id, &at); err != nil {
+			return err
+		}
+		last = id
+		if old(id, at, floor, before) {
+			all = append(all, id)
+		}
+		return nil
+	}, m.sql["forget_page"], number, after)
+	return all, last, err
+}
+
+// deleteIDs deletes ids and their notes by name: the rows are committed, so that no open
+// delivery is waited for.
+func (m *Maintenance) deleteIDs(ctx context.Context, number int64, all [][]byte) error {
+	for part := range slices.Chunk(all, maxList) {
+		err := m.within(ctx, func(tx *sql.Tx) error {
+			args := append([]any{number}, anys(part)...)
+			_, err := written(ctx, tx, m.list("forget_ids", len(part)), args...)
+			if err == nil {
+				_, err = written(ctx, tx, m.list("forget_notes", len(part)), args...)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pruneAttempts deletes attempts at messages that have not come for long.
+func (m *Maintenance) pruneAttempts(ctx context.Context, before time.Time) (total int64, err error) {
+	for {
+		type attempt struct {
+			number int64
+			id     []byte
+		}
+		var found []attempt
+		err := each(ctx, m.db, func(scan func(...any) error) error {
+			var a attempt
+			err := scan(&a.number, &a.id)
+			found = append(found, a)
+			return err
+		}, m.sql["prune_attempts"], before.UnixMicro())
+		for _, a := range found {
+			if err != nil {
+				break
+			}
+			var n int64
+			n, err = m.exec(ctx, m.db, "prune_attempt", a.number, a.id, before.UnixMicro())
+			total += n
+		}
+		if err != nil || len(found) == 0 {
+			return total, err
+		}
+	}
+}
+
+// pruneAudit deletes entries of the audit.
+func (m *Maintenance) pruneAudit(ctx context.Context, before time.Time) (total int64, err error) {
+	for {
+		var found []int64
+		err := each(ctx, m.db, func(scan func(...any) error) error {
+			var no int64
+			err := scan(&no)
+			found = append(found, no)
+			return err
+		}, m.sql["prune_audit"], before.UnixMicro())
+		if err != nil || len(found) == 0 {
+			return total, err
+		}
+		n, err := written(ctx, m.db, m.list("prune_audit_nos", len(found)), anys(found)...)
+		if total += n; err != nil {
+			return total, err
+		}
+	}
+}

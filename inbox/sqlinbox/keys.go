@@ -1,0 +1,73 @@
+package sqlinbox
+
+import (
+	"context"
+
+	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/internal/keyhash"
+)
+
+// keyBuckets is how many locks the queues of keys share. They are other rows than those of
+// ids, which are held for as long as a handler runs.
+func (t *tables) keyBuckets() int64 {
+	if t.dialect.OneWriter {
+		return 0 // nothing has to be locked
+	}
+	return 1024
+}
+
+// key is a driver.Key as it is stored.
+type key struct {
+	driver.Key
+
+	hash        any // nil if the key has no name, and so no order
+	topic, name []byte
+	bucket      int64
+}
+
+func (s *store) key(k driver.Key) key { return s.tables.key(s.consumer, k) }
+
+func (t *tables) key(consumer string, k driver.Key) key {
+	stored := key{Key: k, topic: []byte(k.Topic), name: []byte(k.Name)}
+	if k.Name == "" {
+		return stored
+	}
+	hash := keyhash.Lock("inbox key", t.name, consumer, k.Topic, k.Name)
+	stored.hash = hash
+	if n := uint64(t.keyBuckets()); n > 0 { //nolint:gosec // not negative
+		stored.bucket = idBuckets + int64(uint64(hash)%n) //nolint:gosec // a hash: all bits are meant
+	}
+	return stored
+}
+
+// lockKey waits until nobody else changes the queue of k. A transaction locks one key, and
+// after its own message if at all, so that they cannot wait in a circle.
+func (t *tables) lockKey(ctx context.Context, q querier, k key) error {
+	if k.hash == nil || t.dialect.OneWriter {
+		return nil
+	}
+	var bucket int64
+	return q.QueryRowContext(ctx, t.sql["key_lock"], k.bucket).Scan(&bucket)
+}
+
+// isKeyParked sets parked if a message of k is parked.
+func (t *tables) isKeyParked(ctx context.Context, q querier, number int64, k key, parked *bool) error {
+	if k.hash == nil {
+		return nil
+	}
+	return q.QueryRowContext(ctx, t.sql["key_parked"], number, k.hash, k.topic, k.name).Scan(parked)
+}
+
+// promote makes the first message of a key due, if it waits for none any more. The caller
+// has the key's lock.
+func (t *tables) promote(ctx context.Context, q querier, number int64, k key) error {
+	if k.hash == nil {
+		return nil
+	}
+	first, err := t.first(ctx, q, number, k)
+	if err != nil || first.no == 0 {
+		return err
+	}
+	_, err = t.exec(ctx, q, "parked_due", first.no, "wait")
+	return err
+}

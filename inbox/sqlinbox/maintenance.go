@@ -1,0 +1,169 @@
+package sqlinbox
+
+import (
+	"context"
+	"database/sql"
+	"log/slog"
+	"time"
+
+	"github.com/leat-go/leat/internal/ids"
+	"github.com/leat-go/leat/internal/logger"
+	"github.com/leat-go/leat/internal/wait"
+	"github.com/leat-go/leat/outbox"
+)
+
+// MaintenanceConfig says what a Maintenance forgets.
+type MaintenanceConfig struct {
+	// Keep is how long ids are remembered, one hour or more: those of version 7 by the
+	// time in them, others since they were processed. A message that is older is refused
+	// with driver.ErrTooOld if its id is of version 7, and runs again otherwise.
+	// Required.
+	Keep time.Duration
+	// KeepAttempts is how long attempts are remembered at messages that never came again,
+	// one hour or more. Defaults to Keep.
+	KeepAttempts time.Duration
+	// KeepAudit is how long entries of the audit are kept, 24 hours or more.
+	// Defaults to for ever.
+	KeepAudit time.Duration
+	// Every is how often Run does it, one second or more. Defaults to 10 minutes.
+	Every time.Duration
+	// Logger receives what went wrong. Defaults to slog.Default().
+	Logger *slog.Logger
+}
+
+func (c MaintenanceConfig) withDefaults() MaintenanceConfig {
+	if c.KeepAttempts == 0 {
+		c.KeepAttempts = c.Keep
+	}
+	if c.Every == 0 {
+		c.Every = 10 * time.Minute
+	}
+	c.Logger = logger.Or(c.Logger)
+	return c
+}
+
+func (c MaintenanceConfig) validate() error {
+	switch {
+	case c.Keep < time.Hour:
+		return outbox.ConfigError("Keep", c.Keep, "must be 1h or more")
+	case c.KeepAttempts < time.Hour:
+		return outbox.ConfigError("KeepAttempts", c.KeepAttempts, "must be 1h or more")
+	case c.KeepAudit != 0 && c.KeepAudit < 24*time.Hour:
+		return outbox.ConfigError("KeepAudit", c.KeepAudit, "must be 24h or more")
+	case c.Every < time.Second:
+		return outbox.ConfigError("Every", c.Every, "must be 1s or more")
+	}
+	return nil
+}
+
+// Maintenance forgets what is old, of all consumers of a table. Any number of processes
+// may run one. Its methods must not be called at once.
+type Maintenance struct {
+	*tables
+
+	cfg   MaintenanceConfig
+	after map[int64][]byte // where the look at ids that tell no time goes on, by consumer
+}
+
+// NewMaintenance returns the Maintenance of the inboxes that were made with db, dialect and
+// cfg, of which only Table matters. It does not touch the database. Errors wrap
+// outbox.ErrInvalidConfig.
+func NewMaintenance(db *sql.DB, dialect Dialect, cfg Config, m MaintenanceConfig) (*Maintenance, error) {
+	m = m.withDefaults()
+	if err := m.validate(); err != nil {
+		return nil, err
+	}
+	t, err := newTables(db, dialect, Config{Table: cfg.Table}.withDefaults())
+	return &Maintenance{tables: t, cfg: m, after: map[int64][]byte{}}, err
+}
+
+// Report is what a call of RunOnce did.
+type Report struct {
+	// Floor is the time from which ids of version 7 are remembered for certain, in all of
+	// the table; zero if nothing was ever forgotten. It stays behind while deliveries run
+	// for longer than RunOnce.
+	Floor time.Time
+	// IDs, Attempts and Audit are how many rows were deleted.
+	IDs, Attempts, Audit int64
+}
+
+// Run calls RunOnce until ctx ends, and logs what goes wrong. It returns nil.
+func (m *Maintenance) Run(ctx context.Context) error {
+	for {
+		if _, err := m.RunOnce(ctx); err != nil && ctx.Err() == nil {
+			m.cfg.Logger.ErrorContext(ctx, "leat: maintenance of the inbox failed",
+				slog.String("table", m.name), slog.Any("error", err))
+		}
+		if wait.For(ctx, m.cfg.Every) != nil {
+			return nil //nolint:nilerr // ctx has ended, as it was to
+		}
+	}
+}
+
+// RunOnce raises the floor, then deletes what is below it, a thousand rows at a time.
+func (m *Maintenance) RunOnce(ctx context.Context) (r Report, err error) {
+	now, _, err := m.floor(ctx)
+	if err != nil {
+		return r, err
+	}
+	if err := m.raise(ctx, now.Add(-m.cfg.Keep).UnixMilli()); err != nil {
+		return r, m.describe(err)
+	}
+	if _, r.Floor, err = m.floor(ctx); err != nil {
+		return r, err
+	}
+	if r.IDs, err = m.forget(ctx, r.Floor, now.Add(-m.cfg.Keep)); err != nil {
+		return r, m.describe(err)
+	}
+	if r.Attempts, err = m.pruneAttempts(ctx, now.Add(-m.cfg.KeepAttempts)); err != nil || m.cfg.KeepAudit == 0 {
+		return r, m.describe(err)
+	}
+	r.Audit, err = m.pruneAudit(ctx, now.Add(-m.cfg.KeepAudit))
+	return r, m.describe(err)
+}
+
+// floor returns the database's clock, and the time below which every bucket may have been
+// forgotten; zero for none.
+func (t *tables) floor(ctx context.Context) (now, floor time.Time, err error) {
+	var micros, millis int64
+	err = t.db.QueryRowContext(ctx, t.sql["floor_lowest"], t.buckets()).Scan(&micros, &millis)
+	if millis > 0 {
+		floor = time.UnixMilli(millis).UTC()
+	}
+	return timeOf(micros), floor, t.describe(err)
+}
+
+// raise raises the floors of the buckets that no delivery has in hand; the others stay for
+// another call. Each is committed before anything below it is deleted, and under the lock
+// that a claim reads it under: so a claim that finds an id gone finds the floor that is
+// above it.
+func (m *Maintenance) raise(ctx context.Context, floor int64) error {
+	for past := int64(-1); ; {
+		var below []int64
+		err := m.within(ctx, func(tx *sql.Tx) error {
+			err := each(ctx, tx, func(scan func(...any) error) error {
+				var bucket int64
+				err := scan(&bucket)
+				below = append(below, bucket)
+				return err
+			}, m.sql["floor_below"], past, m.buckets(), floor)
+			if err != nil || len(below) == 0 {
+				return err
+			}
+			_, err = written(ctx, tx, m.list("floor_raise", len(below)), append([]any{floor}, anys(below)...)...)
+			return err
+		})
+		if err != nil || len(below) == 0 {
+			return err
+		}
+		past = below[len(below)-1]
+	}
+}
+
+// old reports whether an id that was processed at a time may be forgotten.
+func old(id []byte, at int64, floor, before time.Time) bool {
+	if made, ok := ids.Time(ids.UUID(id)); ok {
+		return made.Before(floor)
+	}
+	return at < before.UnixMicro()
+}

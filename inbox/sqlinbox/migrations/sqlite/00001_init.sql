@@ -1,0 +1,82 @@
+-- As on MySQL. One writer at a time locks all there is to lock, so that one bucket does,
+-- for its floor.
+
+CREATE TABLE IF NOT EXISTS @{_consumers} (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  name BLOB NOT NULL UNIQUE,
+  since INTEGER NOT NULL,
+  fence INTEGER NOT NULL
+);
+
+CREATE TABLE IF NOT EXISTS @{_locks} (
+  bucket INTEGER PRIMARY KEY,
+  floor INTEGER NOT NULL
+);
+
+@{insert_ignore} @{_locks} (bucket, floor) VALUES (0, 0);
+
+CREATE TABLE IF NOT EXISTS @{} (
+  consumer INTEGER NOT NULL,
+  id BLOB NOT NULL,
+  at INTEGER NOT NULL,
+  token INTEGER NOT NULL,
+  PRIMARY KEY (consumer, id)
+) WITHOUT ROWID;
+
+CREATE TABLE IF NOT EXISTS @{_attempts} (
+  consumer INTEGER NOT NULL,
+  id BLOB NOT NULL,
+  attempts INTEGER NOT NULL,
+  first_at INTEGER NOT NULL,
+  last_at INTEGER NOT NULL,
+  errors BLOB NOT NULL,
+  PRIMARY KEY (consumer, id)
+);
+
+CREATE TABLE IF NOT EXISTS @{_notes} (
+  consumer INTEGER NOT NULL,
+  id BLOB NOT NULL,
+  fingerprint BLOB,
+  reply BLOB,
+  PRIMARY KEY (consumer, id)
+);
+
+CREATE TABLE IF NOT EXISTS @{_parked} (
+  no INTEGER PRIMARY KEY AUTOINCREMENT,
+  consumer INTEGER NOT NULL,
+  state TEXT NOT NULL,
+  tries INTEGER NOT NULL,
+  next_at INTEGER NOT NULL,
+  attempts INTEGER NOT NULL,
+  first_at INTEGER NOT NULL,
+  last_at INTEGER NOT NULL,
+  parked_at INTEGER NOT NULL,
+  errors BLOB NOT NULL,
+  reason BLOB NOT NULL,
+  reason_group BLOB NOT NULL,
+  message_id BLOB NOT NULL,
+  topic BLOB NOT NULL,
+  key_hash INTEGER,
+  msg_key BLOB NOT NULL,
+  uuid BLOB NOT NULL,
+  payload BLOB NOT NULL,
+  metadata BLOB NOT NULL,
+  metadata_raw BLOB
+);
+CREATE INDEX IF NOT EXISTS @{_parked_key} ON @{_parked} (consumer, key_hash, no);
+CREATE INDEX IF NOT EXISTS @{_parked_due} ON @{_parked} (consumer, state, next_at, no);
+
+CREATE TABLE IF NOT EXISTS @{_audit} (
+  no INTEGER PRIMARY KEY AUTOINCREMENT,
+  at INTEGER NOT NULL,
+  consumer INTEGER NOT NULL,
+  action TEXT NOT NULL,
+  actor BLOB NOT NULL,
+  reason BLOB NOT NULL,
+  parked_no INTEGER NOT NULL,
+  message_id BLOB NOT NULL,
+  topic BLOB NOT NULL,
+  msg_key BLOB NOT NULL,
+  details BLOB
+);
+CREATE INDEX IF NOT EXISTS @{_audit_at} ON @{_audit} (at);

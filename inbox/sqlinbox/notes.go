@@ -1,0 +1,40 @@
+package sqlinbox
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/outbox"
+)
+
+// Keep implements driver.Keeper.
+func (s *store) Keep(ctx context.Context, id string, n driver.Note) error {
+	tx := Tx(ctx)
+	if tx == nil {
+		return outbox.ErrNotInTransaction
+	}
+	_, err := s.exec(ctx, tx, "note", s.number.Load(), s.row(id).id, orNull(n.Fingerprint), orNull(n.Reply))
+	return s.describe(err)
+}
+
+// Kept implements driver.Keeper.
+func (s *store) Kept(ctx context.Context, id string) (n driver.Note, ok bool, err error) {
+	number, err := s.ready(ctx)
+	if err != nil {
+		return n, false, err
+	}
+	err = s.db.QueryRowContext(ctx, s.sql["noted"], number, s.row(id).id).Scan(&n.Fingerprint, &n.Reply)
+	if errors.Is(err, sql.ErrNoRows) {
+		return n, false, nil
+	}
+	return n, err == nil, s.describe(err)
+}
+
+func orNull(b []byte) any {
+	if b == nil {
+		return nil
+	}
+	return b
+}

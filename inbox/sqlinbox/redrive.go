@@ -1,0 +1,168 @@
+package sqlinbox
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/leat-go/leat/inbox/admin"
+	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/inbox/internal/parkjson"
+	"github.com/leat-go/leat/internal/storable"
+)
+
+// pickedFor is how long a picked message is left alone. Until then its transaction has
+// locked it, or the process that picked it has ended.
+const pickedFor = 10 * time.Second
+
+// PickRedriven implements driver.Parker.
+func (s *store) PickRedriven(ctx context.Context) (r driver.Redriven, ok bool, err error) {
+	number, err := s.ready(ctx)
+	if err != nil {
+		return r, false, err
+	}
+	err = s.within(ctx, func(tx *sql.Tx) error {
+		var id, topic, name []byte
+		var stored storedMessage
+		err := tx.QueryRowContext(ctx, s.sql["redrive_pick"], number).
+			Scan(&r.No, &r.Attempt, &id, &topic, &name, &stored.uuid, &stored.payload, &stored.metadata, &stored.raw)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err == nil {
+			r.Message, err = stored.message()
+		}
+		if err == nil {
+			r.ID, r.Key, r.Attempt, ok = string(id), driver.Key{Topic: string(topic), Name: string(name)}, r.Attempt+1, true
+			_, err = s.exec(ctx, tx, "redrive_count", pickedFor.Microseconds(), r.No)
+		}
+		return err
+	})
+	return r, ok && err == nil, err
+}
+
+// storedMessage is a parked message as the table has it.
+type storedMessage struct {
+	uuid, payload, metadata, raw []byte
+}
+
+func (s storedMessage) message() (msg *message.Message, err error) {
+	msg = message.NewMessage(string(s.uuid), s.payload)
+	var raw *string
+	if s.raw != nil {
+		text := string(s.raw)
+		raw = &text
+	}
+	msg.Metadata, err = parkjson.DecodeMetadata(string(s.metadata), raw)
+	return msg, err
+}
+
+// ClaimRedriven implements driver.Parker. That the row is gone is the claim: it commits
+// with the effects.
+func (s *store) ClaimRedriven(ctx context.Context, r driver.Redriven) (driver.Unit, bool, error) {
+	number, err := s.ready(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	u, err := s.begin(ctx, s.isolation)
+	if err != nil {
+		return nil, false, err
+	}
+	var attempts int
+	err = u.tx.QueryRowContext(ctx, s.sql["redrive_claim"], r.No, r.Attempt).Scan(&attempts)
+	if err == nil {
+		_, err = s.exec(ctx, u.tx, "parked_delete", r.No)
+	}
+	if err == nil {
+		var no int64
+		details, _ := json.Marshal(map[string]int{"attempts": attempts}) // a number
+		no, err = s.note(ctx, u.tx, audited{
+			number: number, action: admin.ActionDone, by: admin.By{Actor: s.consumer}, no: r.No, id: r.ID, key: r.Key, details: details,
+		})
+		u.proof = s.proof("audited", no)
+	}
+	if err == nil {
+		err = u.detach(ctx)
+	}
+	if err == nil {
+		return u, true, nil
+	}
+	ended := u.Rollback(ctx)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, false, ended
+	}
+	return nil, false, s.describe(errors.Join(err, ended))
+}
+
+// FinishRedriven implements driver.Parker.
+func (s *store) FinishRedriven(ctx context.Context, r driver.Redriven) error {
+	number, err := s.ready(ctx)
+	if err != nil || r.Key.Name == "" {
+		return err
+	}
+	return s.promoteAlone(ctx, number, s.key(r.Key))
+}
+
+func (s *store) promoteAlone(ctx context.Context, number int64, k key) error {
+	return s.within(ctx, func(tx *sql.Tx) error {
+		if err := s.lockKey(ctx, tx, k); err != nil {
+			return err
+		}
+		return s.promote(ctx, tx, number, k)
+	})
+}
+
+// FailRedriven implements driver.Parker.
+func (s *store) FailRedriven(ctx context.Context, r driver.Redriven, failed driver.RedriveFailure) error {
+	return s.within(ctx, func(tx *sql.Tx) error {
+		var text []byte
+		err := tx.QueryRowContext(ctx, s.sql["redrive_get"], r.No, r.Attempt).Scan(&text)
+		if errors.Is(err, sql.ErrNoRows) { // another process has it
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		errs, err := parkjson.DecodeErrors(string(text))
+		if err != nil {
+			return err
+		}
+		entries, err := parkjson.EncodeErrors(newest(append(errs, failed.AttemptError))...)
+		if err != nil {
+			return err
+		}
+		state, reason, group, back := admin.StateRedrive, any(nil), any(nil), 0
+		if failed.Park {
+			text := storable.Text(failed.Reason)
+			state, reason, group = admin.StateParked, []byte(text), []byte(admin.Fingerprint(text))
+		}
+		if failed.Withdraw {
+			back = 1
+		}
+		_, err = s.exec(ctx, tx, "redrive_fail", string(state), reason, group, failed.Retry.Microseconds(), back, back, []byte(entries), r.No)
+		return err
+	})
+}
+
+// RecoverRedriven implements driver.Parker.
+func (s *store) RecoverRedriven(ctx context.Context) (n int, err error) {
+	number, err := s.ready(ctx)
+	if err != nil {
+		return 0, err
+	}
+	var keys []driver.Key
+	err = each(ctx, s.db, func(scan func(...any) error) error {
+		var topic, name []byte
+		err := scan(&topic, &name)
+		keys = append(keys, driver.Key{Topic: string(topic), Name: string(name)})
+		return err
+	}, s.sql["redrive_orphans"], number)
+	for _, k := range keys {
+		err = errors.Join(err, s.promoteAlone(ctx, number, s.key(k)))
+	}
+	return len(keys), s.describe(err)
+}

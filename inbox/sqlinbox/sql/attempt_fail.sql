@@ -1,0 +1,1 @@
+UPDATE @{_attempts} SET errors = ? WHERE consumer = ? AND id = ?

@@ -1,0 +1,1 @@
+DELETE FROM @{_attempts} WHERE consumer = ? AND id IN ({list})

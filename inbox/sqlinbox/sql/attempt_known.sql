@@ -1,0 +1,1 @@
+SELECT id FROM @{_attempts} WHERE consumer = ? AND id IN ({list})

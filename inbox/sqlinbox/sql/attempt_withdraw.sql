@@ -1,0 +1,1 @@
+UPDATE @{_attempts} SET attempts = attempts - 1 WHERE consumer = ? AND id = ? AND attempts > 0

@@ -1,0 +1,1 @@
+@{insert_ignore} @{} (consumer, id, at, token) VALUES (?, ?, @{now}, ?)

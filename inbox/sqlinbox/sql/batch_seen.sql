@@ -1,0 +1,1 @@
+SELECT id FROM @{} WHERE consumer = ? AND id IN ({list})

@@ -1,0 +1,1 @@
+SELECT @{now}, MIN(floor) FROM @{_locks} WHERE bucket < ?

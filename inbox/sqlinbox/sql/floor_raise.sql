@@ -1,0 +1,1 @@
+UPDATE @{_locks} SET floor = ? WHERE bucket IN ({list})

@@ -1,0 +1,1 @@
+DELETE FROM @{} WHERE consumer = ? AND id IN ({list})

@@ -1,0 +1,1 @@
+REPLACE INTO @{_notes} (consumer, id, fingerprint, reply) VALUES (?, ?, ?, ?)

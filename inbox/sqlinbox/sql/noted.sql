@@ -1,0 +1,1 @@
+SELECT fingerprint, reply FROM @{_notes} WHERE consumer = ? AND id = ?

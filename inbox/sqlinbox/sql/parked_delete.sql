@@ -1,0 +1,1 @@
+DELETE FROM @{_parked} WHERE no = ?

@@ -1,0 +1,1 @@
+SELECT attempts, errors FROM @{_parked} WHERE no = ? AND state <> 'redrive' @{for_update}

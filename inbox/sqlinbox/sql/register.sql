@@ -1,0 +1,1 @@
+@{insert_ignore} @{_consumers} (name, since, fence) VALUES (?, @{now}, 0)

@@ -1,0 +1,182 @@
+package sqlinbox
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/ids"
+	"github.com/leat-go/leat/internal/keyhash"
+	"github.com/leat-go/leat/internal/sqldialect"
+	"github.com/leat-go/leat/outbox"
+)
+
+// store is the driver.Store of one consumer.
+type store struct {
+	*tables
+
+	consumer  string
+	isolation sql.IsolationLevel
+	number    atomic.Int64 // the consumer's, 0 until it is known
+
+	mu      sync.Mutex
+	settled [][]byte // ids whose attempts can be forgotten
+}
+
+var (
+	_ driver.Parker         = (*store)(nil)
+	_ driver.Keeper         = (*store)(nil)
+	_ driver.Conflicter     = (*store)(nil)
+	_ driver.BatchAttempter = (*store)(nil)
+)
+
+// idBuckets is how many locks ids share, where there are more than one writer.
+const idBuckets = 4096
+
+// buckets is how many locks ids share.
+func (t *tables) buckets() int64 {
+	if t.dialect.OneWriter {
+		return 1
+	}
+	return idBuckets
+}
+
+// row is a message as it is stored.
+type row struct {
+	id     []byte
+	bucket int64
+	millis int64 // of the time in the id, the end of all times if it has none
+}
+
+func (t *tables) row(consumer, id string) row {
+	stored, _ := ids.Map(id)
+	r := row{id: stored[:], millis: math.MaxInt64}
+	if _, ok := ids.Time(stored); ok {
+		r.millis = ids.Millis(stored)
+	}
+	lock := keyhash.Lock("inbox", t.name, consumer, string(r.id))
+	r.bucket = int64(uint64(lock) % uint64(t.buckets())) //nolint:gosec // a hash: all bits are meant
+	return r
+}
+
+func (s *store) row(id string) row { return s.tables.row(s.consumer, id) }
+
+// ready returns the consumer's number, registering it if need be, if the database can hold
+// the inbox.
+func (s *store) ready(ctx context.Context) (int64, error) {
+	if _, err := s.check(ctx); err != nil {
+		return 0, err
+	}
+	if n := s.number.Load(); n != 0 {
+		return n, nil
+	}
+	n, err := s.find(ctx, s.consumer)
+	if errors.Is(err, sql.ErrNoRows) {
+		if _, err := s.exec(ctx, s.db, "register", []byte(s.consumer)); err != nil {
+			return 0, s.describe(err)
+		}
+		n, err = s.find(ctx, s.consumer)
+	}
+	if err == nil {
+		s.number.Store(n)
+	}
+	return n, err
+}
+
+// find returns the number of a consumer, or sql.ErrNoRows.
+func (t *tables) find(ctx context.Context, consumer string) (n int64, err error) {
+	err = t.db.QueryRowContext(ctx, t.sql["consumer"], []byte(consumer)).Scan(&n)
+	return n, t.describe(err)
+}
+
+// Claim implements driver.Store.
+func (s *store) Claim(ctx context.Context, id string) (driver.Unit, driver.Status, error) {
+	return s.claim(ctx, s.isolation, id)
+}
+
+func (s *store) claim(ctx context.Context, level sql.IsolationLevel, id string) (driver.Unit, driver.Status, error) {
+	number, err := s.ready(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	r := s.row(id)
+	if s.dialect.OneWriter { // a duplicate need not wait for its turn to write
+		if status, err := s.unclaimed(ctx, number, r); err != nil || status == driver.Duplicate {
+			return nil, status, err
+		}
+	}
+	u, err := s.begin(ctx, level)
+	if err != nil {
+		return nil, 0, s.describe(err)
+	}
+	token := rand.Int32() //nolint:gosec // tells two claims apart, and nothing else
+	n, err := s.exec(ctx, u.tx, "claim", number, r.id, token, r.bucket, r.millis)
+	if err == nil && n == 1 {
+		u.proof = s.proof("claimed", number, r.id, token)
+		err = u.detach(ctx)
+	}
+	if err == nil && n == 1 {
+		err = failpoint.Inject(ctx, failpoint.ConsumerAfterTrylock)
+	}
+	if err != nil || n != 1 {
+		err = errors.Join(err, u.Rollback(ctx))
+	}
+	switch {
+	case err != nil:
+		return nil, 0, s.describe(err)
+	case n == 1:
+		return u, driver.Claimed, nil
+	}
+	status, err := s.unclaimed(ctx, number, r)
+	return nil, status, err
+}
+
+// unclaimed returns why a claim found nothing to insert. A message that is not there is
+// Busy: another delivery has it in hand, or had a moment ago, or one of the same bucket.
+func (s *store) unclaimed(ctx context.Context, number int64, r row) (driver.Status, error) {
+	var (
+		there bool
+		floor int64
+	)
+	err := s.db.QueryRowContext(ctx, s.sql["look"], number, r.id, r.bucket).Scan(&there, &floor)
+	switch {
+	case err != nil:
+		return 0, s.describe(err)
+	case there:
+		return driver.Duplicate, s.fence(ctx, number)
+	case floor < 0:
+		return 0, fmt.Errorf("%w: a row of %s_locks is missing", outbox.ErrNotMigrated, s.name)
+	case r.millis < floor:
+		return 0, fmt.Errorf("%w: it is of %s, ids from %s on are remembered", driver.ErrTooOld,
+			time.UnixMilli(r.millis).UTC().Format(time.RFC3339), time.UnixMilli(floor).UTC().Format(time.RFC3339))
+	}
+	return driver.Busy, nil
+}
+
+// fence returns when what was seen before is durable: InnoDB shows a commit before it is,
+// and an acknowledged duplicate must not be gone after a crash. Its log is sequential, so
+// the end of one more commit is the end of those before.
+func (s *store) fence(ctx context.Context, number int64) error {
+	facts, err := s.check(ctx)
+	if err != nil || !facts.fence {
+		return err
+	}
+	_, err = s.exec(ctx, s.db, "fence", number)
+	return s.describe(err)
+}
+
+// Conflict implements driver.Conflicter. MariaDB's 1020 says that a row has changed since
+// the transaction began to look. SQLITE_BUSY is none: the driver has waited already.
+func (s *store) Conflict(err error) bool {
+	const changedSince = 1020
+	number := sqldialect.Number(err)
+	return number == sqldialect.Deadlock || number == changedSince
+}

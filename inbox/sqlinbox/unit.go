@@ -1,0 +1,123 @@
+package sqlinbox
+
+import (
+	"context"
+	"database/sql"
+	sqldriver "database/sql/driver"
+	"errors"
+	"fmt"
+
+	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/internal/sqldialect"
+	"github.com/leat-go/leat/internal/txctx"
+)
+
+// unit is a driver.Unit: a transaction that outlives the context that it was begun with.
+// database/sql would roll it back with that context, even while it is being committed.
+type unit struct {
+	conn   *sql.Conn
+	tx     *sql.Tx
+	ctx    context.Context //nolint:containedctx // what the transaction hangs on
+	cancel context.CancelFunc
+	stop   func() bool // keeps the transaction although the claim's context ends
+
+	proof func(ctx context.Context, tx *sql.Tx) error // that the transaction is still open
+}
+
+// begin begins a transaction that ends with ctx until it is detached.
+func (t *tables) begin(ctx context.Context, level sql.IsolationLevel) (*unit, error) {
+	u := &unit{}
+	u.ctx, u.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	u.stop = context.AfterFunc(ctx, u.cancel)
+	var err error
+	if u.conn, err = t.db.Conn(ctx); err == nil {
+		u.tx, err = u.conn.BeginTx(u.ctx, t.options(level)) //nolint:contextcheck // it outlives ctx
+	}
+	if err == nil {
+		return u, nil
+	}
+	if !u.stop() {
+		err = errors.Join(context.Cause(ctx), err)
+	}
+	u.release()
+	return nil, t.describe(err)
+}
+
+// detach keeps the transaction although ctx ends, unless it has ended already.
+func (u *unit) detach(ctx context.Context) error {
+	if !u.stop() {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// proof returns a query that finds a row that only this transaction can have written.
+func (t *tables) proof(name string, args ...any) func(ctx context.Context, tx *sql.Tx) error {
+	return func(ctx context.Context, tx *sql.Tx) error {
+		var one int
+		return tx.QueryRowContext(ctx, t.sql[name], args...).Scan(&one)
+	}
+}
+
+// Context implements driver.Unit.
+func (u *unit) Context(ctx context.Context) context.Context {
+	return txctx.With(ctx, u.tx)
+}
+
+// Commit implements driver.Unit.
+func (u *unit) Commit(ctx context.Context) error {
+	defer u.within(ctx)()
+	if err := u.proof(ctx, u.tx); err != nil {
+		u.discard()
+		if errors.Is(err, sql.ErrNoRows) || errors.Is(err, sql.ErrTxDone) {
+			return ErrEnded
+		}
+		return fmt.Errorf("%w: %w", driver.ErrNotCommitted, err)
+	}
+	err := u.tx.Commit()
+	if err == nil {
+		return nil
+	}
+	u.discard()
+	switch sqldialect.Number(err) {
+	case sqldialect.Deadlock, sqldialect.SQLiteBusy: // an answer to COMMIT; the discarded connection rolls back
+		return fmt.Errorf("%w: %w", driver.ErrNotCommitted, err)
+	default:
+		return err
+	}
+}
+
+// Rollback implements driver.Unit.
+func (u *unit) Rollback(ctx context.Context) error {
+	defer u.within(ctx)()
+	err := u.tx.Rollback()
+	if err == nil || errors.Is(err, sql.ErrTxDone) { // by the handler, or with its context
+		return nil
+	}
+	u.discard()
+	return err
+}
+
+// within bounds what follows by ctx, since database/sql's Commit and Rollback take none,
+// and returns what gives the connection back.
+func (u *unit) within(ctx context.Context) func() {
+	u.stop()
+	stop := context.AfterFunc(ctx, u.cancel)
+	return func() {
+		stop()
+		u.release()
+	}
+}
+
+func (u *unit) release() {
+	u.cancel()
+	if u.conn != nil {
+		_ = u.conn.Close() // it is broken, or discarded
+	}
+}
+
+// discard closes the connection: the server rolls back what is open on it.
+func (u *unit) discard() {
+	_ = u.tx.Rollback()
+	_ = u.conn.Raw(func(any) error { return sqldriver.ErrBadConn })
+}
