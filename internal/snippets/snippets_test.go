@@ -37,7 +37,7 @@ var imports = map[string]string{
 	"go.opentelemetry.io/otel/propagation":                         "",
 	"go.opentelemetry.io/otel/trace":                               "",
 	leat + "dedupe":                                                "", leat + "dedupe/httpdedupe": "", leat + "dedupe/httpdedupe/pghttp": "",
-	leat + "dedupe/redisdedupe": "", leat + "inbox": "", leat + "inbox/admin": "", leat + "inbox/driver": "", leat + "inbox/kafkasource": "", leat + "inbox/pginbox": "", leat + "inbox/pgwatermark": "",
+	leat + "dedupe/redisdedupe": "", leat + "inbox": "", leat + "inbox/admin": "", leat + "inbox/driver": "", leat + "inbox/kafkasource": "", leat + "inbox/pginbox": "", leat + "inbox/pgwatermark": "", leat + "inbox/sqlinbox": "",
 	leat + "inbox/rediscache": "", leat + "inbox/twotier": "", leat + "middleware": "", leat + "middleware/oteltrace": "",
 	leat + "outbox": "", leat + "outbox/kafkasink": "", leat + "outbox/pgoutbox": "", leat + "outbox/relay": "",
 	leat + "outbox/wmforward": "", leat + "outbox/wmoutbox": "", leat + "outbox/wmsink": "", leat + "outbox/httpsink": "", leat + "inbox/webhook": "",
