@@ -17,21 +17,23 @@ type facts struct {
 	fence bool
 }
 
-// checkEvery is how long facts are believed.
+// checkEvery is how long facts are believed. Those of SQLite are believed for good: they
+// are settings of the connections, and to look at them again would wait for the writer.
 const checkEvery = time.Minute
 
 // checked are the facts as they were found last.
 type checked struct {
 	mu    sync.Mutex
 	facts facts
-	until time.Time
+	until time.Time // when to look again
+	good  bool      // never look again
 }
 
 // check returns the facts, or why the database cannot hold the inbox.
 func (t *tables) check(ctx context.Context) (facts, error) {
 	t.checked.mu.Lock()
 	defer t.checked.mu.Unlock()
-	if time.Now().Before(t.checked.until) {
+	if t.checked.good || time.Now().Before(t.checked.until) {
 		return t.checked.facts, nil
 	}
 	look := t.checkServer
@@ -48,7 +50,7 @@ func (t *tables) check(ctx context.Context) (facts, error) {
 	if err != nil {
 		return facts{}, err
 	}
-	t.checked.facts, t.checked.until = found, time.Now().Add(checkEvery)
+	t.checked.facts, t.checked.until, t.checked.good = found, time.Now().Add(checkEvery), t.dialect.OneWriter
 	return found, nil
 }
 
