@@ -103,6 +103,8 @@ func (s *forbiddenStore) Claim(ctx context.Context, id string) (driver.Unit, dri
 	}
 	if err == nil || !s.leaks {
 		err = errors.Join(err, tx.Rollback(), conn.Close())
+	} else {
+		context.AfterFunc(s.ctx, func() { _ = errors.Join(tx.Rollback(), conn.Close()) }) // when the test has ended
 	}
 	if err != nil {
 		return nil, 0, err
