@@ -5,6 +5,7 @@ go 1.26.0
 replace github.com/leat-go/leat => ../../
 
 require (
+	github.com/ThreeDotsLabs/watermill v1.5.1
 	github.com/go-sql-driver/mysql v1.10.1
 	github.com/leat-go/leat v0.0.0-00010101000000-000000000000
 	github.com/stretchr/testify v1.12.1
@@ -13,7 +14,6 @@ require (
 
 require (
 	filippo.io/edwards25519 v1.2.0 // indirect
-	github.com/ThreeDotsLabs/watermill v1.5.1 // indirect
 	github.com/dustin/go-humanize v1.0.1 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/jackc/pgpassfile v1.0.0 // indirect
