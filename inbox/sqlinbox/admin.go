@@ -10,6 +10,9 @@ import (
 	"github.com/leat-go/leat/inbox/admin"
 )
 
+// maxListed is the most that one query of package admin may list.
+const maxListed = 10_000
+
 // Admin is what operators see of the inboxes in one table, and do about what is parked
 // there. It is safe for concurrent use. On SQLite it cannot tell that a delivery runs.
 type Admin struct {

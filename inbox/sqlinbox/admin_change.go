@@ -112,7 +112,7 @@ func (a *Admin) selected(ctx context.Context, number int64, c change) ([]target,
 	case sel.ID == "" && sel.Key == "":
 		q.Topic, q.State, q.Fingerprint = sel.OfTopic, admin.StateParked, sel.Fingerprint
 	case c.whole && sel.Key != "":
-		q.Limit = admin.MaxLimit
+		q.Limit = maxListed
 	}
 	listed, err := a.parked(ctx, number, q)
 	targets := make([]target, len(listed))

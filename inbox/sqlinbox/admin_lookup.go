@@ -94,7 +94,7 @@ func (a *Admin) running(ctx context.Context, numbers []int64, id string) (map[in
 
 // complete adds what is parked, and what follows from the floor.
 func (a *Admin) complete(ctx context.Context, s *admin.Sighting, number int64, id string, running bool) error {
-	parked, err := a.parked(ctx, number, admin.ParkedQuery{Consumer: s.Consumer, ID: id, OmitPayload: true, Limit: admin.MaxLimit})
+	parked, err := a.parked(ctx, number, admin.ParkedQuery{Consumer: s.Consumer, ID: id, OmitPayload: true, Limit: maxListed})
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/leat-go/leat/inbox/internal/parkjson"
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/storable"
+	outboxadmin "github.com/leat-go/leat/outbox/admin"
 )
 
 // Park implements driver.Parker.
@@ -65,7 +66,7 @@ func (s *store) parkIn(ctx context.Context, tx *sql.Tx, req driver.ParkRequest) 
 	}
 	reason := storable.Text(req.Reason)
 	result, err := tx.ExecContext(ctx, s.sql["park"], number, string(state), h.Attempts, micros(h.First), micros(h.Last),
-		[]byte(errs), []byte(reason), []byte(admin.Fingerprint(reason)), []byte(req.MessageID), k.topic, k.hash, k.name,
+		[]byte(errs), []byte(reason), []byte(outboxadmin.Fingerprint(reason)), []byte(req.MessageID), k.topic, k.hash, k.name,
 		[]byte(req.Message.UUID), notNull(req.Message.Payload), []byte(metadata), bytesOrNull(raw))
 	if err != nil {
 		return false, err

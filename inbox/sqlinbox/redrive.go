@@ -13,6 +13,7 @@ import (
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/internal/parkjson"
 	"github.com/leat-go/leat/internal/storable"
+	outboxadmin "github.com/leat-go/leat/outbox/admin"
 )
 
 // pickedFor is how long a picked message is left alone. Until then its transaction has
@@ -138,7 +139,7 @@ func (s *store) FailRedriven(ctx context.Context, r driver.Redriven, failed driv
 		state, reason, group, back := admin.StateRedrive, any(nil), any(nil), 0
 		if failed.Park {
 			text := storable.Text(failed.Reason)
-			state, reason, group = admin.StateParked, []byte(text), []byte(admin.Fingerprint(text))
+			state, reason, group = admin.StateParked, []byte(text), []byte(outboxadmin.Fingerprint(text))
 		}
 		if failed.Withdraw {
 			back = 1

@@ -105,6 +105,9 @@ func (l *InboxParkedList) Run(d *Deps) error {
 	}, func(m inboxadmin.ParkedMessage) int64 { return m.No }, func(m inboxadmin.ParkedMessage) parkedRow { return newParkedRow(m, false) }))
 }
 
+// mostOfInbox is the most that one request to an inbox lists or changes.
+const mostOfInbox = 10_000
+
 // InboxParkedErrors is inbox parked errors.
 type InboxParkedErrors struct {
 	Consumer string `placeholder:"CONSUMER" help:"This consumer only." predictor:"consumer"`
@@ -125,7 +128,7 @@ type inboxErrorsRow struct {
 
 // Run lists.
 func (e *InboxParkedErrors) Run(d *Deps) error {
-	if e.Limit < 1 || e.Limit > inboxadmin.MaxLimit {
+	if e.Limit < 1 || e.Limit > mostOfInbox {
 		return usage("--limit", strconv.Itoa(e.Limit), "must be 1 to 10000")
 	}
 	in, err := openInbox(d)
@@ -212,7 +215,7 @@ type InboxSelecting struct {
 
 func (s *InboxSelecting) selection(now time.Time) (inboxadmin.Selection, error) {
 	selection := inboxadmin.Selection{ID: s.ID, Fingerprint: s.Fingerprint, Before: s.Before.Time}
-	if s.Chunk < 1 || s.Chunk > inboxadmin.MaxLimit {
+	if s.Chunk < 1 || s.Chunk > mostOfInbox {
 		return selection, usage("--chunk", strconv.Itoa(s.Chunk), "must be 1 to 10000")
 	}
 	filters := s.Fingerprint != "" || !s.Before.IsZero()
@@ -257,7 +260,7 @@ func (s *InboxSelecting) words() string {
 // begin prepares the change, all but what it does.
 func (s *InboxSelecting) begin(d *Deps) (inboxadmin.Inbox, inboxadmin.RedriveRequest, recordChange, error) {
 	request := inboxadmin.RedriveRequest{Consumer: s.Consumer}
-	change := recordChange{thing: "message", selection: s.words(), most: inboxadmin.MaxLimit, chunk: s.Chunk}
+	change := recordChange{thing: "message", selection: s.words(), most: mostOfInbox, chunk: s.Chunk}
 	var err error
 	if request.Selection, err = s.selection(d.Now()); err != nil {
 		return nil, request, change, err
