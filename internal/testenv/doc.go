@@ -19,7 +19,8 @@
 // MySQL or MariaDB fail where there is none, instead of being skipped.
 //
 // A test that needs a pooler starts a PgBouncer of its own in front of its
-// database: an installed one, or, for root on Debian, installed by the run.
+// database: an installed one, or, for root on Debian, installed by the run. A test of
+// alert rules gets Prometheus's promtool in the same way.
 //
 // What the servers of tests hold is in memory if there is plenty of it, see [InMemory].
 //
