@@ -1,0 +1,58 @@
+package metrics
+
+import (
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+// Other is the value of a label for all values beyond Config.MaxValues.
+const Other = "_other"
+
+// Config tunes Metrics. The zero value is a good start.
+type Config struct {
+	// Topics are topics that are known to be used: each outbox and relay shows their
+	// counters from its start, at 0, so that a rate sees the first message, too. Series of
+	// other topics begin with their first message. Defaults to none.
+	Topics []string
+
+	// MaxValues bounds how many values each of the labels "topic", "consumer",
+	// "consumer_group", "handler" and "kind" may have, in this Metrics. The first ones have
+	// series of their own, all others share Other. 1 to 10,000. Defaults to 200.
+	MaxValues int
+}
+
+func (c Config) complete() (Config, error) {
+	if c.MaxValues == 0 {
+		c.MaxValues = 200
+	}
+	if c.MaxValues < 1 || c.MaxValues > 10_000 {
+		return c, outbox.ConfigError("MaxValues", c.MaxValues, "must be 1 to 10,000")
+	}
+	for i, topic := range c.Topics {
+		if err := validName(fmt.Sprintf("Topics[%d]", i), topic); err != nil {
+			return c, err
+		}
+	}
+	c.Topics = slices.Compact(slices.Sorted(slices.Values(c.Topics)))
+	if len(c.Topics) > c.MaxValues {
+		return c, outbox.ConfigError("Topics", len(c.Topics), fmt.Sprintf("must not be more than MaxValues, %d", c.MaxValues))
+	}
+	return c, nil
+}
+
+// validName refuses what cannot be the value of a label that tells things apart.
+func validName(field, name string) error {
+	switch {
+	case name == "":
+		return outbox.ConfigError(field, `""`, "must not be empty")
+	case !utf8.ValidString(name):
+		return outbox.ConfigError(field, fmt.Sprintf("%q", name), "must be valid UTF-8")
+	case len(name) > 255:
+		return outbox.ConfigError(field, fmt.Sprintf("%.32q…", name), "must be at most 255 bytes long")
+	default:
+		return nil
+	}
+}

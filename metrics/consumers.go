@@ -1,0 +1,104 @@
+package metrics
+
+import (
+	"context"
+
+	"github.com/leat-go/leat/dedupe"
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/twotier"
+	"github.com/leat-go/leat/middleware"
+)
+
+// Consumers observes inboxes, deduplicators, the caches in front of inboxes, and handlers,
+// all of them together: give it to their Config.Hooks. It is safe for concurrent use.
+type Consumers struct {
+	inboxes         *series[inboxSeries]
+	dedupes, caches *series[map[string]Counter]
+	handlers        *series[map[string]Histogram]
+}
+
+type inboxSeries struct {
+	outcomes map[string]Counter
+	duration Histogram
+}
+
+var (
+	_ inbox.DeliveryHook    = (*Consumers)(nil)
+	_ dedupe.DeliveryHook   = (*Consumers)(nil)
+	_ twotier.LookHook      = (*Consumers)(nil)
+	_ middleware.HandleHook = (*Consumers)(nil)
+)
+
+// Consumers returns an observer. inboxes are names of consumers that are known: they are
+// shown from the start.
+func (m *Metrics) Consumers(inboxes ...string) *Consumers {
+	c := &Consumers{}
+	c.inboxes = newSeries(m.consumers, func(consumer string) inboxSeries {
+		return inboxSeries{
+			m.counters(inboxDeliveries, names(inbox.OutcomeFailed, inbox.OutcomeGivenUp), consumer),
+			m.histogram(inboxDuration, consumer),
+		}
+	}, inboxes...)
+	c.dedupes = newSeries(m.consumers, func(consumer string) map[string]Counter {
+		return m.counters(dedupeDeliveries, names(dedupe.OutcomeRan, dedupe.OutcomePanicked), consumer)
+	})
+	c.caches = newSeries(m.consumers, func(consumer string) map[string]Counter {
+		return m.counters(cacheLooks, names(twotier.Missed, twotier.Outlived), consumer)
+	})
+	c.handlers = newSeries(m.handlers, func(handler string) map[string]Histogram {
+		all := map[string]Histogram{}
+		for _, outcome := range []string{"ok", "failed", "panicked"} {
+			all[outcome] = m.histogram(handlerDuration, handler, outcome)
+		}
+		return all
+	})
+	return c
+}
+
+// names are those of the outcomes from first to last.
+func names[T interface {
+	~int
+	String() string
+}](first, last T) []string {
+	var all []string
+	for o := first; o <= last; o++ {
+		all = append(all, o.String())
+	}
+	return all
+}
+
+// count adds 1 to the counter of an outcome that is known.
+func count(all map[string]Counter, outcome string) {
+	if c, ok := all[outcome]; ok {
+		c.Add(1)
+	}
+}
+
+// OnInboxDelivery implements inbox.DeliveryHook.
+func (c *Consumers) OnInboxDelivery(_ context.Context, e inbox.DeliveryEvent) {
+	s := c.inboxes.of(e.Consumer)
+	count(s.outcomes, e.Outcome.String())
+	s.duration.Observe(e.Took.Seconds())
+}
+
+// OnDedupeDelivery implements dedupe.DeliveryHook.
+func (c *Consumers) OnDedupeDelivery(_ context.Context, e dedupe.DeliveryEvent) {
+	count(c.dedupes.of(e.Key.Consumer), e.Outcome.String())
+}
+
+// OnTwotierLook implements twotier.LookHook.
+func (c *Consumers) OnTwotierLook(_ context.Context, e twotier.LookEvent) {
+	count(c.caches.of(e.Consumer), e.Outcome.String())
+}
+
+// OnMiddlewareHandle implements middleware.HandleHook.
+func (c *Consumers) OnMiddlewareHandle(_ context.Context, e middleware.HandleEvent) {
+	outcome := "ok"
+	switch {
+	case e.Panicked:
+		outcome = "panicked"
+	case e.Err != nil:
+		outcome = "failed"
+	}
+	c.handlers.of(e.Handler)[outcome].Observe(e.Took.Seconds())
+}

@@ -1,0 +1,18 @@
+// Package metrics counts and measures what outboxes, relays and inboxes do. It observes
+// them through their hooks (docs/hooks.md), their State and their Stats, and hands what it
+// finds to a Backend: package promleat has one for Prometheus, package otelleat one for
+// OpenTelemetry. Table lists all metrics; docs/metrics.md shows it.
+//
+// New returns a Metrics, one for a process and registry. It makes what observes:
+//
+//   - Outbox observes those who enqueue, Relay a relay, Maintenance what keeps a store in shape;
+//   - Consumers observes inboxes, deduplicators, caches and handlers;
+//   - Source observes what reads from a broker;
+//   - Sampler asks stores for their figures from time to time.
+//
+// Packages pgmetrics and kafkametrics give some of them the hooks of PostgreSQL's and Kafka's
+// adapters, so that this package links no driver.
+//
+// Labels never hold ids or keys. The values that users choose, such as topics, are bounded
+// (Config.MaxValues); those beyond are counted together, as Other.
+package metrics

@@ -1,0 +1,16 @@
+package metrics
+
+import "strings"
+
+// otelName returns the name in OpenTelemetry, which has the unit and the kind beside the
+// name: "leat_relay_sent_bytes_total" is "leat.relay.sent", a counter of bytes.
+func otelName(d *Definition) string {
+	name := strings.TrimSuffix(d.Name, "_total")
+	switch d.Unit {
+	case "s":
+		name = strings.TrimSuffix(name, "_seconds")
+	case "By":
+		name = strings.TrimSuffix(name, "_bytes")
+	}
+	return strings.Replace(name, "_", ".", 2)
+}

@@ -1,0 +1,123 @@
+package metrics
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// Relay observes the relays of one group in this process. Give it to relay.Config.Hooks,
+// and the relay to Watch. It is safe for concurrent use.
+type Relay struct {
+	m             *Metrics
+	outbox, group string
+
+	topics       *series[*relayTopic]
+	publish      Histogram
+	replacements Counter
+	errors       *series[Counter]
+	alarms       *series[Counter]
+
+	mu      sync.Mutex
+	settled map[int]Counter // by slot
+}
+
+var (
+	_ relay.SendHook     = (*Relay)(nil)
+	_ relay.ProgressHook = (*Relay)(nil)
+	_ relay.HoldHook     = (*Relay)(nil)
+	_ relay.ErrorHook    = (*Relay)(nil)
+	_ relay.AlarmHook    = (*Relay)(nil)
+)
+
+// Relay returns an observer of the relays of a group of the outbox: "default" if you have
+// not named it. Errors wrap outbox.ErrInvalidConfig.
+func (o *Outbox) Relay(group string) (*Relay, error) {
+	if err := validName("group", group); err != nil {
+		return nil, err
+	}
+	m := o.m
+	r := &Relay{
+		m: m, outbox: o.name, group: group,
+		publish:      m.histogram(relayPublishDuration, o.name, group),
+		replacements: m.counter(relayReplacements, o.name, group),
+		settled:      map[int]Counter{},
+	}
+	r.topics = newSeries(m.topics, r.topic, m.cfg.Topics...)
+	r.errors = newSeries(newBound(m.cfg.MaxValues), func(operation string) Counter {
+		return m.counter(relayErrors, o.name, group, operation)
+	}, operations()...)
+	r.alarms = newSeries(newBound(m.cfg.MaxValues), func(kind string) Counter {
+		return m.counter(relayAlarms, o.name, group, kind)
+	}, alarmKinds()...)
+	r.slot(0)
+	return r, nil
+}
+
+// operations are those of relay.ErrorEvent.
+func operations() []string {
+	return []string{
+		"check", "share", "acquire", "held_keys", "read", "send", "check_topics", "advance", "hold", "due", "resolve",
+		"renew", "release", "leave", "paused",
+	}
+}
+
+func alarmKinds() []string {
+	return []string{
+		string(relay.AlarmParked), string(relay.AlarmHeldCap), string(relay.AlarmUnavailable), string(relay.AlarmErrorRate),
+		string(relay.AlarmStuck), string(relay.AlarmLag), string(relay.AlarmSourceUnusable),
+	}
+}
+
+// slot returns the counter of a slot's records.
+func (r *Relay) slot(n int) Counter {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c, ok := r.settled[n]
+	if !ok {
+		c = r.m.counter(relaySettled, r.outbox, r.group, strconv.Itoa(n))
+		r.settled[n] = c
+	}
+	return c
+}
+
+// OnRelaySend implements relay.SendHook.
+func (r *Relay) OnRelaySend(_ context.Context, e relay.SendEvent) {
+	r.publish.Observe(e.Took.Seconds())
+	tally := tally{relay: r, now: time.Now()}
+	for i := range e.Records {
+		tally.add(&e.Records[i], e.Results[i].Err)
+	}
+	tally.flush()
+}
+
+// OnRelayProgress implements relay.ProgressHook.
+func (r *Relay) OnRelayProgress(_ context.Context, e relay.ProgressEvent) {
+	r.slot(e.Slot).Add(float64(e.Settled))
+}
+
+// OnRelayHold implements relay.HoldHook.
+func (r *Relay) OnRelayHold(_ context.Context, e relay.HoldEvent) {
+	fates := &r.topics.of(e.Record.Topic).fates
+	if e.Fate >= driver.FateRetry && int(e.Fate) < len(fates) {
+		fates[e.Fate].Add(1)
+	}
+}
+
+// OnRelayError implements relay.ErrorHook.
+func (r *Relay) OnRelayError(_ context.Context, e relay.ErrorEvent) { r.errors.of(e.Operation).Add(1) }
+
+// OnRelayAlarm implements relay.AlarmHook.
+func (r *Relay) OnRelayAlarm(_ context.Context, e relay.AlarmEvent) {
+	if !e.Ended {
+		r.alarms.of(string(e.Kind)).Add(1)
+	}
+}
+
+// ClientReplaced counts a client of the destination that was replaced after a failure, as
+// package kafkametrics does.
+func (r *Relay) ClientReplaced() { r.replacements.Add(1) }

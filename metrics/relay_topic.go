@@ -1,0 +1,86 @@
+package metrics
+
+import (
+	"time"
+
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
+)
+
+// The outcomes of a record that was sent: delivered, or the kind of its failure.
+const (
+	delivered    = int(outbox.FailureNotSent) + 1 // failures come first, as they are numbered
+	sentOutcomes = delivered + 1
+	fates        = int(driver.FateDelivered) + 1
+)
+
+// relayTopic are the series of one topic.
+type relayTopic struct {
+	sent    [sentOutcomes]Counter
+	fates   [fates]Counter
+	bytes   Counter
+	latency Histogram
+}
+
+func (r *Relay) topic(topic string) *relayTopic {
+	t := &relayTopic{
+		bytes:   r.m.counter(relaySentBytes, r.outbox, r.group, topic),
+		latency: r.m.histogram(relayDispatchLatency, r.outbox, r.group, topic),
+	}
+	for i := range t.sent {
+		outcome := outbox.FailureKind(i).String()
+		if i == delivered {
+			outcome = "delivered"
+		}
+		t.sent[i] = r.m.counter(relaySent, r.outbox, r.group, topic, outcome)
+	}
+	for i := range t.fates {
+		t.fates[i] = r.m.counter(relayHeld, r.outbox, r.group, topic, driver.Fate(i).String())
+	}
+	return t
+}
+
+// tally adds up a page, so that counters are added to once for records of one topic that
+// follow each other.
+type tally struct {
+	relay *Relay
+	now   time.Time
+
+	name  string
+	topic *relayTopic
+	sent  [sentOutcomes]int
+	bytes int
+}
+
+func (t *tally) add(r *outbox.Record, err error) {
+	if t.topic == nil || r.Topic != t.name {
+		t.flush()
+		t.name, t.topic = r.Topic, t.relay.topics.of(r.Topic)
+	}
+	if err != nil {
+		kind := outbox.KindOf(err)
+		if kind < outbox.FailureUnknown || kind > outbox.FailureNotSent {
+			kind = outbox.FailureUnknown
+		}
+		t.sent[kind]++
+		return
+	}
+	t.sent[delivered]++
+	t.bytes += len(r.Payload)
+	t.topic.latency.Observe(max(0, t.now.Sub(r.CreatedAt)).Seconds())
+}
+
+func (t *tally) flush() {
+	if t.topic == nil {
+		return
+	}
+	for i, n := range t.sent {
+		if n > 0 {
+			t.topic.sent[i].Add(float64(n))
+		}
+	}
+	if t.bytes > 0 {
+		t.topic.bytes.Add(float64(t.bytes))
+	}
+	t.sent, t.bytes = [sentOutcomes]int{}, 0
+}

@@ -1,0 +1,115 @@
+package metrics
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	inboxadmin "github.com/leat-go/leat/inbox/admin"
+	"github.com/leat-go/leat/outbox/admin"
+)
+
+// sample is what a store has answered.
+type sample struct {
+	at       time.Time
+	readings []reading
+}
+
+// store is an outbox or an inbox that is asked.
+type store struct {
+	name   string
+	ask    func(ctx context.Context) ([]reading, error)
+	errors Counter
+	last   atomic.Pointer[sample]
+}
+
+func (s *store) set(last *sample) { s.last.Store(last) }
+
+// sample asks the store. What it has answered before an error is shown.
+func (s *store) sample(ctx context.Context, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	readings, err := s.ask(ctx)
+	if len(readings) > 0 {
+		s.set(&sample{time.Now(), readings})
+	}
+	if err != nil {
+		s.errors.Add(1)
+		return fmt.Errorf("leat: sample of %q: %w", s.name, err)
+	}
+	return nil
+}
+
+// fresh returns what was answered, unless it is too old.
+func (s *store) fresh(most time.Duration) []reading {
+	last := s.last.Load()
+	if last == nil || time.Since(last.at) > most {
+		return nil
+	}
+	return last.readings
+}
+
+// askInbox asks for the figures of an inbox.
+func askInbox(name string, in inboxadmin.Inbox) func(ctx context.Context) ([]reading, error) {
+	return func(ctx context.Context) ([]reading, error) {
+		st, err := in.Stats(ctx)
+		if err != nil {
+			return nil, err
+		}
+		label := [3]string{name}
+		return []reading{{inboxParked, label, float64(st.Parked)}, {inboxFailing, label, float64(st.Failing)}}, nil
+	}
+}
+
+// askOutbox asks for the figures of an outbox, and of its ranges if it has any.
+func askOutbox(name string, ob admin.Outbox) func(ctx context.Context) ([]reading, error) {
+	lister, _ := ob.(admin.RangeLister)
+	return func(ctx context.Context) ([]reading, error) {
+		st, err := ob.Stats(ctx)
+		if err != nil {
+			return nil, err
+		}
+		label := [3]string{name}
+		all := []reading{{outboxDelayed, label, float64(st.Delayed)}, {outboxLogBytes, label, float64(st.Bytes)}}
+		for i := range st.Groups {
+			all = appendGroup(all, name, &st.Groups[i])
+		}
+		if lister == nil {
+			return all, nil
+		}
+		ranges, err := lister.Ranges(ctx)
+		if err != nil {
+			return all, err
+		}
+		ahead := 0
+		for _, r := range ranges {
+			if !r.Open() && r.From > st.LastSeq {
+				ahead++
+			}
+		}
+		return append(all, reading{outboxRangesAhead, label, float64(ahead)}), nil
+	}
+}
+
+func appendGroup(all []reading, name string, g *admin.GroupStats) []reading {
+	label := func(last string) [3]string { return [3]string{name, g.Name, last} }
+	all = append(all,
+		reading{outboxHeld, label("retrying"), float64(g.Retrying)},
+		reading{outboxHeld, label("parked"), float64(g.Parked)},
+		reading{outboxHeld, label("waiting"), float64(max(0, g.Held-g.Retrying-g.Parked))},
+		reading{outboxDead, label(""), float64(g.Dead)},
+	)
+	for i := range g.Slots {
+		s := &g.Slots[i]
+		slot := label(strconv.Itoa(s.Slot))
+		all = append(all,
+			reading{outboxLag, slot, s.Lag.Seconds()},
+			reading{outboxBacklog, slot, float64(s.Backlog)},
+			reading{outboxLeaseRemaining, slot, s.LeaseLeft.Seconds()},
+			reading{outboxPositionUnusable, slot, yes(s.Problem != "")},
+		)
+	}
+	return all
+}

@@ -1,0 +1,159 @@
+package metrics
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	inboxadmin "github.com/leat-go/leat/inbox/admin"
+	"github.com/leat-go/leat/internal/jitter"
+	"github.com/leat-go/leat/internal/logger"
+	"github.com/leat-go/leat/internal/wait"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
+)
+
+// SamplerConfig tunes a Sampler. At least one outbox or inbox is required.
+type SamplerConfig struct {
+	// Outboxes and Inboxes are the stores to ask, by the names that are their labels
+	// "outbox" and "inbox". An outbox that is an admin.RangeLister is asked for its ranges, too.
+	Outboxes map[string]admin.Outbox
+	Inboxes  map[string]inboxadmin.Inbox
+
+	// Interval is the time between two samples of a store, give or take a tenth; at least
+	// 1 s. Defaults to 15 s.
+	Interval time.Duration
+
+	// Timeout bounds the calls of one store in one sample. Defaults to 5 s.
+	Timeout time.Duration
+
+	// Logger receives errors of stores. Defaults to slog.Default() as of NewSampler, warnings
+	// and errors only; slog.New(slog.DiscardHandler) silences it.
+	Logger *slog.Logger
+}
+
+// Sampler asks stores for their figures from time to time, one after the other: of an outbox
+// Stats and, if there are any, Ranges, of an inbox Stats. That is three small statements in
+// PostgreSQL. Scrapes show the latest figures and ask nobody. Figures of a store that cannot
+// be asked are shown until they are three intervals old, and then no more: what is not known
+// is absent. Every process that samples a store shows the same figures, so take their
+// maximum, and never their sum.
+//
+// It is safe for concurrent use.
+type Sampler struct {
+	m      *Metrics
+	cfg    SamplerConfig
+	stores []*store
+
+	mu      sync.Mutex
+	running bool
+}
+
+// ErrSampling is returned by Run if the Sampler is running already.
+var ErrSampling = errors.New("leat: sampler is running already")
+
+// NewSampler returns a Sampler, which asks nobody before Run or Sample. Errors wrap
+// outbox.ErrInvalidConfig.
+func (m *Metrics) NewSampler(cfg SamplerConfig) (*Sampler, error) {
+	cfg, err := cfg.complete()
+	if err != nil {
+		return nil, err
+	}
+	s := &Sampler{m: m, cfg: cfg}
+	for _, name := range slices.Sorted(maps.Keys(cfg.Outboxes)) {
+		s.stores = append(s.stores, &store{name: name, ask: askOutbox(name, cfg.Outboxes[name]), errors: m.counter(outboxStatsErrors, name)})
+	}
+	for _, name := range slices.Sorted(maps.Keys(cfg.Inboxes)) {
+		s.stores = append(s.stores, &store{name: name, ask: askInbox(name, cfg.Inboxes[name]), errors: m.counter(inboxStatsErrors, name)})
+	}
+	m.show(s.show)
+	return s, nil
+}
+
+func (c SamplerConfig) complete() (SamplerConfig, error) {
+	if c.Interval == 0 {
+		c.Interval = 15 * time.Second
+	}
+	if c.Timeout == 0 {
+		c.Timeout = 5 * time.Second
+	}
+	c.Logger = logger.Or(c.Logger)
+	switch {
+	case len(c.Outboxes)+len(c.Inboxes) == 0:
+		return c, outbox.ConfigError("Outboxes", "{}", "at least one outbox or inbox is required")
+	case c.Interval < time.Second:
+		return c, outbox.ConfigError("Interval", c.Interval, "must be at least 1s")
+	case c.Timeout < 0:
+		return c, outbox.ConfigError("Timeout", c.Timeout, "must not be negative")
+	}
+	for name, o := range c.Outboxes {
+		if err := validName("Outboxes", name); err != nil {
+			return c, err
+		}
+		if o == nil {
+			return c, outbox.ConfigError("Outboxes["+name+"]", nil, "must not be nil")
+		}
+	}
+	for name, in := range c.Inboxes {
+		if err := validName("Inboxes", name); err != nil {
+			return c, err
+		}
+		if in == nil {
+			return c, outbox.ConfigError("Inboxes["+name+"]", nil, "must not be nil")
+		}
+	}
+	return c, nil
+}
+
+// Run samples until ctx ends, and returns nil then; figures are not shown any more. It
+// returns ErrSampling if it is running already.
+func (s *Sampler) Run(ctx context.Context) error {
+	s.mu.Lock()
+	if s.running {
+		s.mu.Unlock()
+		return ErrSampling
+	}
+	s.running = true
+	s.mu.Unlock()
+	defer s.end()
+	for ctx.Err() == nil {
+		if err := s.Sample(ctx); err != nil && ctx.Err() == nil {
+			s.cfg.Logger.WarnContext(ctx, "figures were not sampled", slog.Any("error", err))
+		}
+		_ = wait.For(ctx, jitter.Around(s.cfg.Interval, 0.1))
+	}
+	return nil
+}
+
+func (s *Sampler) end() {
+	for _, st := range s.stores {
+		st.set(nil)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.running = false
+}
+
+// Sample asks each store once, for programs with a clock of their own. It returns the errors
+// of those that could not be asked, which are counted.
+func (s *Sampler) Sample(ctx context.Context) error {
+	var errs []error
+	for _, st := range s.stores {
+		if err := st.sample(ctx, s.cfg.Timeout); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (s *Sampler) show(show func(reading)) {
+	for _, st := range s.stores {
+		for _, r := range st.fresh(3 * s.cfg.Interval) {
+			show(r)
+		}
+	}
+}
