@@ -1,0 +1,191 @@
+package metrics_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/leat-go/leat/internal/testenv"
+)
+
+// ruleTests are promtool's tests. What this program does not look into stays as it is.
+type ruleTests struct {
+	RuleFiles          []string         `yaml:"rule_files"`
+	EvaluationInterval string           `yaml:"evaluation_interval"`
+	Tests              []map[string]any `yaml:"tests"`
+}
+
+// cases returns what a test expects of alerts.
+func cases(test map[string]any) []map[string]any {
+	var all []map[string]any
+	list, _ := test["alert_rule_test"].([]any)
+	for _, c := range list {
+		if c, ok := c.(map[string]any); ok {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// of returns the tests of one alert alone.
+func (r ruleTests) of(alert string) ruleTests {
+	some := ruleTests{RuleFiles: r.RuleFiles, EvaluationInterval: r.EvaluationInterval}
+	for _, test := range r.Tests {
+		var mine []any
+		for _, c := range cases(test) {
+			if c["alertname"] == alert {
+				mine = append(mine, c)
+			}
+		}
+		if len(mine) > 0 {
+			some.Tests = append(some.Tests, map[string]any{
+				"name": test["name"], "interval": test["interval"], "input_series": test["input_series"], "alert_rule_test": mine,
+			})
+		}
+	}
+	return some
+}
+
+// promtool runs the program in a directory.
+func promtool(t *testing.T, dir string, args ...string) (output string, err error) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), testenv.Promtool(t), args...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// TestAlerts_Fire plays series against the rules: each alert fires in one case or more, and
+// is silent in others.
+func TestAlerts_Fire(t *testing.T) {
+	t.Parallel()
+	out, err := promtool(t, filepath.Dir(alertsFile), "check", "rules", filepath.Base(alertsFile))
+	require.NoError(t, err, out)
+	out, err = promtool(t, filepath.Dir(alertsFile), "test", "rules", filepath.Base(alertsTests))
+	require.NoError(t, err, out)
+	var tests ruleTests
+	read(t, alertsTests, &tests)
+	for _, r := range rules(t) {
+		if r.Alert == "" {
+			continue
+		}
+		fires, silent := 0, 0
+		for _, test := range tests.of(r.Alert).Tests {
+			for _, c := range cases(test) {
+				if c["exp_alerts"] == nil {
+					silent++
+				} else {
+					fires++
+				}
+			}
+		}
+		require.Positive(t, fires, "%s is never expected to fire", r.Alert)
+		require.Positive(t, silent, "%s is never expected to be silent", r.Alert)
+	}
+}
+
+// broken are thresholds and waits that are wrong: what stands in a rule, and instead of it.
+var broken = []struct{ alert, old, wrong string }{
+	{"LeatStale", "14.4", "500"},
+	{"LeatStale", "14.4 * 0.001\nand", "0.001\nand"},
+	{"LeatStale", "[1h]", "[5m]"},
+	{"LeatStaleOften", "> 6 *", "> 100 *"},
+	{"LeatStaleOften", "> 6 *", "> 0 *"},
+	{"LeatFiguresMissing", "leat_outbox_lag_seconds", "leat_outbox_backlog_messages"},
+	{"LeatFiguresMissing", "for: 5m", "for: 1h"},
+	{"LeatGroupVanished", "unless", "and"},
+	{"LeatSamplesFail", "> 0", "> 10"},
+	{"LeatSamplesFail", "for: 10m", "for: 0s"},
+	{"LeatNoLeader", "== 0", "< 0"},
+	{"LeatNoLeader", "max by", "min by"},
+	{"LeatPositionUnusable", "== 1", "> 1"},
+	{"LeatPositionUnusable", "== 1", ">= 0"},
+	{"LeatParked", "> 0", "> 1"},
+	{"LeatParked", "> 0", ">= 0"},
+	{"LeatParked", `{state="parked"}`, ""},
+	{"LeatBreakerOpen", "== 1", "> 1"},
+	{"LeatBreakerOpen", "for: 10m", "for: 1m"},
+	{"LeatMaintenanceSilent", "> 900", "> 9000"},
+	{"LeatMaintenanceSilent", "> 900", "> 300"},
+	{"LeatMaintenanceSilent", "max by", "min by"},
+	{"LeatInboxMaintenanceSilent", "> 900", "> 9000"},
+	{"LeatInboxMaintenanceSilent", "> 900", "> 300"},
+	{"LeatHistoryPinned", "== 1", "== 2"},
+	{"LeatHistoryPinned", "max by", "min by"},
+	{"LeatNoRangeAhead", "== 0", "< 0"},
+	{"LeatNoRangeAhead", "== 0", "<= 2"},
+	{"LeatInboxParked", "> 0", "> 3"},
+	{"LeatInboxParked", "> 0", ">= 0"},
+	{"LeatOffsetsDeleted", "[1h]", "[1m]"},
+	{"LeatOffsetsDeleted", " unless leat_source_deleted_offsets_total offset 1h", ""},
+	{"LeatOffsetsDeleted", "or\n", "and\n"},
+}
+
+// TestAlerts_BrokenOnesAreCaught: a threshold, a wait or a matcher that is wrong makes the
+// tests of its alert fail.
+func TestAlerts_BrokenOnesAreCaught(t *testing.T) {
+	t.Parallel()
+	var whole map[string]any
+	read(t, alertsFile, &whole)
+	var tests ruleTests
+	read(t, alertsTests, &tests)
+	caught := map[string]bool{}
+	for _, b := range broken {
+		caught[b.alert] = true
+		t.Run(b.alert+" "+b.wrong, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			write(t, filepath.Join(dir, "alerts_test.yml"), tests.of(b.alert))
+			write(t, filepath.Join(dir, "alerts.yml"), whole)
+			breakRule(t, filepath.Join(dir, "alerts.yml"), b.alert, b.old, b.wrong)
+			out, err := promtool(t, dir, "test", "rules", "alerts_test.yml")
+			require.Error(t, err, "nobody notices %q for %q", b.wrong, b.old)
+			require.Contains(t, out, "alertname: "+b.alert)
+		})
+	}
+	for _, r := range rules(t) {
+		require.True(t, r.Alert == "" || caught[r.Alert], "%s has no control", r.Alert)
+	}
+}
+
+func write(t *testing.T, file string, content any) {
+	t.Helper()
+	raw, err := yaml.Marshal(content)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(file, raw, 0o600))
+}
+
+// breakRule replaces what stands in the expression or in the wait of an alert.
+func breakRule(t *testing.T, file, alert, old, wrong string) {
+	t.Helper()
+	var f struct {
+		Groups []map[string]any
+	}
+	read(t, file, &f)
+	for _, g := range f.Groups {
+		list, ok := g["rules"].([]any)
+		require.True(t, ok)
+		for _, r := range list {
+			r, ok := r.(map[string]any)
+			require.True(t, ok)
+			if r["alert"] != alert {
+				continue
+			}
+			expr, ok := r["expr"].(string)
+			require.True(t, ok)
+			if wait, isWait := strings.CutPrefix(wrong, "for: "); isWait {
+				require.Equal(t, old, "for: "+r["for"].(string))
+				r["for"] = wait
+				continue
+			}
+			require.Contains(t, expr, old)
+			r["expr"] = strings.ReplaceAll(expr, old, wrong)
+		}
+	}
+	write(t, file, map[string]any{"groups": f.Groups})
+}
