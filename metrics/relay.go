@@ -4,7 +4,6 @@ import (
 	"context"
 	"strconv"
 	"sync"
-	"time"
 
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/relay"
@@ -21,6 +20,7 @@ type Relay struct {
 	replacements Counter
 	errors       *series[Counter]
 	alarms       *series[Counter]
+	tallies      tallies
 
 	mu      sync.Mutex
 	settled map[int]Counter // by slot
@@ -88,11 +88,11 @@ func (r *Relay) slot(n int) Counter {
 // OnRelaySend implements relay.SendHook.
 func (r *Relay) OnRelaySend(_ context.Context, e relay.SendEvent) {
 	r.publish.Observe(e.Took.Seconds())
-	tally := tally{relay: r, now: time.Now()}
+	t := r.tallies.take(r)
 	for i := range e.Records {
-		tally.add(&e.Records[i], e.Results[i].Err)
+		t.add(&e.Records[i], e.Results[i].Err)
 	}
-	tally.flush()
+	r.tallies.done(t)
 }
 
 // OnRelayProgress implements relay.ProgressHook.

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"sync"
 	"time"
 
 	"github.com/leat-go/leat/outbox"
@@ -40,8 +41,8 @@ func (r *Relay) topic(topic string) *relayTopic {
 	return t
 }
 
-// tally adds up a page, so that counters are added to once for records of one topic that
-// follow each other.
+// tally adds up a page, so that series are touched once for records of one topic that
+// follow each other, and not for each record.
 type tally struct {
 	relay *Relay
 	now   time.Time
@@ -50,6 +51,28 @@ type tally struct {
 	topic *relayTopic
 	sent  [sentOutcomes]int
 	bytes int
+	// ages are those of the delivered ones, in seconds.
+	ages []float64
+}
+
+// tallies keeps tallies for the next page.
+type tallies struct{ pool sync.Pool }
+
+func (p *tallies) take(r *Relay) *tally {
+	t, ok := p.pool.Get().(*tally)
+	if !ok {
+		t = &tally{relay: r}
+	}
+	t.now = time.Now()
+	return t
+}
+
+func (p *tallies) done(t *tally) {
+	t.flush()
+	t.name, t.topic = "", nil
+	if cap(t.ages) <= 10_000 {
+		p.pool.Put(t)
+	}
 }
 
 func (t *tally) add(r *outbox.Record, err error) {
@@ -67,7 +90,7 @@ func (t *tally) add(r *outbox.Record, err error) {
 	}
 	t.sent[delivered]++
 	t.bytes += len(r.Payload)
-	t.topic.latency.Observe(max(0, t.now.Sub(r.CreatedAt)).Seconds())
+	t.ages = append(t.ages, float64(max(0, t.now.Sub(r.CreatedAt)))/float64(time.Second))
 }
 
 func (t *tally) flush() {
@@ -82,5 +105,8 @@ func (t *tally) flush() {
 	if t.bytes > 0 {
 		t.topic.bytes.Add(float64(t.bytes))
 	}
-	t.sent, t.bytes = [sentOutcomes]int{}, 0
+	if len(t.ages) > 0 {
+		t.topic.latency.ObserveAll(t.ages)
+	}
+	t.sent, t.bytes, t.ages = [sentOutcomes]int{}, 0, t.ages[:0]
 }

@@ -118,3 +118,10 @@ type histogram struct {
 func (h histogram) Observe(value float64) {
 	h.instrument.Record(context.Background(), value, h.options...)
 }
+
+// ObserveAll implements metrics.Histogram.
+func (h histogram) ObserveAll(values []float64) {
+	for _, v := range values {
+		h.Observe(v)
+	}
+}

@@ -3,6 +3,7 @@ package promleat
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -38,7 +39,7 @@ func New(reg prometheus.Registerer, cfg metrics.Config) (*metrics.Metrics, error
 // collector is all metrics, as one collector: it is registered as a whole or not at all.
 type collector struct {
 	counters   map[string]*prometheus.CounterVec
-	histograms map[string]*prometheus.HistogramVec
+	histograms map[string]*histograms
 	gauges     map[string]*prometheus.Desc
 	read       func(show func(d metrics.Definition, value float64, values ...string))
 }
@@ -50,7 +51,7 @@ var (
 
 func newCollector() *collector {
 	c := &collector{
-		counters: map[string]*prometheus.CounterVec{}, histograms: map[string]*prometheus.HistogramVec{},
+		counters: map[string]*prometheus.CounterVec{}, histograms: map[string]*histograms{},
 		gauges: map[string]*prometheus.Desc{},
 	}
 	for _, d := range metrics.Table() {
@@ -58,8 +59,7 @@ func newCollector() *collector {
 		case metrics.KindCounter:
 			c.counters[d.Name] = prometheus.NewCounterVec(prometheus.CounterOpts{Name: d.Name, Help: d.Help}, d.Labels)
 		case metrics.KindHistogram:
-			c.histograms[d.Name] = prometheus.NewHistogramVec(
-				prometheus.HistogramOpts{Name: d.Name, Help: d.Help, Buckets: d.Buckets}, d.Labels)
+			c.histograms[d.Name] = newHistograms(d)
 		case metrics.KindGauge:
 			c.gauges[d.Name] = prometheus.NewDesc(d.Name, d.Help, d.Labels, nil)
 		}
@@ -74,7 +74,7 @@ func (c *collector) Counter(d metrics.Definition, values ...string) metrics.Coun
 
 // Histogram implements metrics.Backend.
 func (c *collector) Histogram(d metrics.Definition, values ...string) metrics.Histogram {
-	return c.histograms[d.Name].WithLabelValues(values...)
+	return c.histograms[d.Name].with(slices.Clone(values))
 }
 
 // Gauges implements metrics.Backend.

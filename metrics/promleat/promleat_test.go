@@ -39,7 +39,7 @@ func everything(t *testing.T) *prometheus.Registry {
 	require.NoError(t, ob.InTx(t.Context(), func(ctx context.Context, tx *memoutbox.Tx) error {
 		return ob.Enqueue(ctx, tx, outbox.Message{ID: "a", Topic: "orders", Payload: []byte("paid")})
 	}))
-	r, err := relay.New(ob.Source(memoutbox.SourceConfig{}), &fast{make([]outbox.Result, 1)}, relay.Config{Hooks: []outbox.Hook{hook}})
+	r, err := relay.New(ob.Source(memoutbox.SourceConfig{}), &fast{results: make([]outbox.Result, 1)}, relay.Config{Hooks: []outbox.Hook{hook}})
 	require.NoError(t, err)
 	hook.Watch(r)
 	_, err = r.RunOnce(t.Context())

@@ -91,3 +91,10 @@ func (l line) Observe(v float64) {
 	l.ledger.values[l.name]++
 	l.ledger.sums[l.name] += v
 }
+
+// ObserveAll implements metrics.Histogram.
+func (l line) ObserveAll(values []float64) {
+	for _, v := range values {
+		l.Observe(v)
+	}
+}
