@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/leat-go/leat/outbox"
@@ -52,7 +53,7 @@ func (m *Metrics) histogram(row id, values ...string) Histogram {
 func (m *Metrics) counters(row id, last []string, values ...string) map[string]Counter {
 	all := make(map[string]Counter, len(last))
 	for _, v := range last {
-		all[v] = m.counter(row, append(values[:len(values):len(values)], v)...)
+		all[v] = m.counter(row, append(slices.Clip(values), v)...)
 	}
 	return all
 }

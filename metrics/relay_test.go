@@ -35,17 +35,17 @@ func TestRelay_Counts(t *testing.T) {
 		require.Equal(t, map[string]float64{"outbox=main,topic=orders": 2, "outbox=main,topic=mail": 1},
 			l.Of("leat_outbox_enqueued_messages_total"))
 		sent := l.Of("leat_relay_sent_messages_total")
-		require.EqualValues(t, 1, sent["outbox=main,group=default,topic=orders,outcome=delivered"])
-		require.EqualValues(t, 1, sent["outbox=main,group=default,topic=mail,outcome=delivered"])
+		require.InDelta(t, 1, sent["outbox=main,group=default,topic=orders,outcome=delivered"], 0)
+		require.InDelta(t, 1, sent["outbox=main,group=default,topic=mail,outcome=delivered"], 0)
 		require.Positive(t, sent["outbox=main,group=default,topic=orders,outcome=permanent"])
 		require.Contains(t, sent, "outbox=main,group=default,topic=mail,outcome=not_sent")
 		require.Equal(t, map[string]float64{"outbox=main,group=default,topic=orders": 4, "outbox=main,group=default,topic=mail": 0},
 			l.Of("leat_relay_sent_bytes_total"))
 		require.Equal(t, map[string]float64{"outbox=main,group=default,slot=0": 3}, l.Of("leat_relay_settled_messages_total"))
-		require.EqualValues(t, 1, l.Of("leat_relay_held_total")["outbox=main,group=default,topic=orders,fate=park"])
-		require.EqualValues(t, 1, l.Of("leat_relay_alarms_total")["outbox=main,group=default,kind=parked"])
+		require.InDelta(t, 1, l.Of("leat_relay_held_total")["outbox=main,group=default,topic=orders,fate=park"], 0)
+		require.InDelta(t, 1, l.Of("leat_relay_alarms_total")["outbox=main,group=default,kind=parked"], 0)
 		latency := "leat_relay_dispatch_latency_seconds{outbox=main,group=default,topic=orders}"
-		require.EqualValues(t, 1, l.Of("leat_relay_dispatch_latency_seconds")["outbox=main,group=default,topic=orders"])
+		require.InDelta(t, 1, l.Of("leat_relay_dispatch_latency_seconds")["outbox=main,group=default,topic=orders"], 0)
 		require.InDelta(t, 4, l.Sum(latency), 0.5, "the message waited for four seconds")
 	})
 }
@@ -68,7 +68,7 @@ func TestRelay_State(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, map[string]float64{group + ",slot=0": 1}, l.Of("leat_relay_lease_held"))
 		require.Equal(t, map[string]float64{group + ",topic=orders": 1}, l.Of("leat_relay_breaker_open"))
-		require.EqualValues(t, 1, l.Of("leat_relay_alarm_active")[group+",kind=lag"])
+		require.InDelta(t, 1, l.Of("leat_relay_alarm_active")[group+",kind=lag"], 0)
 		require.Zero(t, l.Of("leat_relay_alarm_active")[group+",kind=stuck"])
 		require.Zero(t, l.Of("leat_relay_last_ack_timestamp_seconds")[group])
 

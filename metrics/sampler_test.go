@@ -69,8 +69,10 @@ func TestSampler_Shows(t *testing.T) {
 	t.Parallel()
 	m, l := ledger.New(t, metrics.Config{})
 	ob := &asked{stats: figures(), ranges: []admin.RangeState{
-		{Range: admin.Range{From: 1, To: 100}}, {Range: admin.Range{From: 100, To: 200}},
-		{Range: admin.Range{From: 200, To: 300}}, {Range: admin.Range{From: 300, To: math.MaxInt64}},
+		{Range: admin.Range{From: 1, To: 100}},
+		{Range: admin.Range{From: 100, To: 200}},
+		{Range: admin.Range{From: 200, To: 300}},
+		{Range: admin.Range{From: 300, To: math.MaxInt64}},
 	}}
 	s, err := m.NewSampler(metrics.SamplerConfig{
 		Outboxes: map[string]admin.Outbox{"main": ob},

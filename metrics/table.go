@@ -99,8 +99,6 @@ const (
 	handlerDuration
 	dedupeDeliveries
 	cacheLooks
-
-	rows // how many there are
 )
 
 // quick are bounds for what takes milliseconds, slow those for what may take an hour.

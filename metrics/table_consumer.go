@@ -4,32 +4,58 @@ package metrics
 func consumerRows() []Definition {
 	inbox, consumer := []string{"inbox"}, []string{"consumer", "outcome"}
 	return []Definition{
-		{id: inboxDeliveries, Name: "leat_inbox_deliveries_total", Kind: KindCounter, Unit: "{delivery}", Labels: consumer,
-			Help: "Deliveries to inboxes, by how they ended."},
-		{id: inboxDuration, Name: "leat_inbox_delivery_duration_seconds", OTel: "messaging.process.duration", Kind: KindHistogram, Unit: "s",
+		{
+			id: inboxDeliveries, Name: "leat_inbox_deliveries_total", Kind: KindCounter, Unit: "{delivery}", Labels: consumer,
+			Help: "Deliveries to inboxes, by how they ended.",
+		},
+		{
+			id: inboxDuration, Name: "leat_inbox_delivery_duration_seconds", OTel: "messaging.process.duration", Kind: KindHistogram, Unit: "s",
 			Labels: []string{"consumer"}, Buckets: quick(),
-			Help: "Time of deliveries to inboxes, from the claim to the end of the transaction."},
-		{id: inboxParked, Name: "leat_inbox_parked_messages", Kind: KindGauge, Unit: "{message}", Labels: inbox,
-			Help: "Messages of all consumers that wait for an operator."},
-		{id: inboxFailing, Name: "leat_inbox_failing_messages", Kind: KindGauge, Unit: "{message}", Labels: inbox,
-			Help: "Messages of all consumers that have failed and are to be tried again."},
-		{id: inboxStatsErrors, Name: "leat_inbox_stats_errors_total", Kind: KindCounter, Unit: "{call}", Labels: inbox,
-			Help: "Samples of the inbox's figures that have failed."},
-		{id: inboxRounds, Name: "leat_inbox_maintenance_rounds_total", Kind: KindCounter, Unit: "{round}", Labels: []string{"inbox", "outcome"},
-			Help: "Rounds of the inbox's maintenance in this process: ok or failed."},
-		{id: inboxLastRound, Name: "leat_inbox_maintenance_last_success_timestamp_seconds", Kind: KindGauge, Unit: "s", Labels: inbox,
-			Help: "When a round of the inbox's maintenance last succeeded in this process, in seconds since 1970; 0 if never."},
-		{id: inboxAlarms, Name: "leat_inbox_alarms_total", Kind: KindCounter, Unit: "{alarm}", Labels: []string{"inbox", "kind"},
-			Help: "Alarms of the inbox in this process; one that lasts counts once."},
-		{id: sourceDeliveries, Name: "leat_source_deliveries_total", Kind: KindCounter, Unit: "{delivery}", Labels: []string{"consumer_group", "topic", "outcome"},
-			Help: "Deliveries of a broker to handlers, by how they ended."},
-		{id: sourceDeleted, Name: "leat_source_deleted_offsets_total", Kind: KindCounter, Unit: "{offset}", Labels: []string{"consumer_group", "topic"},
-			Help: "Offsets that the broker has deleted before the group has read them."},
-		{id: handlerDuration, Name: "leat_handler_duration_seconds", Kind: KindHistogram, Unit: "s", Labels: []string{"handler", "outcome"}, Buckets: quick(),
-			Help: "Time that handlers took, with what stands inside: ok, failed or panicked."},
-		{id: dedupeDeliveries, Name: "leat_dedupe_deliveries_total", Kind: KindCounter, Unit: "{delivery}", Labels: consumer,
-			Help: "Deliveries to deduplicators, by how they ended."},
-		{id: cacheLooks, Name: "leat_cache_looks_total", Kind: KindCounter, Unit: "{look}", Labels: consumer,
-			Help: "Looks into the caches in front of inboxes, by what came of them."},
+			Help: "Time of deliveries to inboxes, from the claim to the end of the transaction.",
+		},
+		{
+			id: inboxParked, Name: "leat_inbox_parked_messages", Kind: KindGauge, Unit: "{message}", Labels: inbox,
+			Help: "Messages of all consumers that wait for an operator.",
+		},
+		{
+			id: inboxFailing, Name: "leat_inbox_failing_messages", Kind: KindGauge, Unit: "{message}", Labels: inbox,
+			Help: "Messages of all consumers that have failed and are to be tried again.",
+		},
+		{
+			id: inboxStatsErrors, Name: "leat_inbox_stats_errors_total", Kind: KindCounter, Unit: "{call}", Labels: inbox,
+			Help: "Samples of the inbox's figures that have failed.",
+		},
+		{
+			id: inboxRounds, Name: "leat_inbox_maintenance_rounds_total", Kind: KindCounter, Unit: "{round}", Labels: []string{"inbox", "outcome"},
+			Help: "Rounds of the inbox's maintenance in this process: ok or failed.",
+		},
+		{
+			id: inboxLastRound, Name: "leat_inbox_maintenance_last_success_timestamp_seconds", Kind: KindGauge, Unit: "s", Labels: inbox,
+			Help: "When a round of the inbox's maintenance last succeeded in this process, in seconds since 1970; 0 if never.",
+		},
+		{
+			id: inboxAlarms, Name: "leat_inbox_alarms_total", Kind: KindCounter, Unit: "{alarm}", Labels: []string{"inbox", "kind"},
+			Help: "Alarms of the inbox in this process; one that lasts counts once.",
+		},
+		{
+			id: sourceDeliveries, Name: "leat_source_deliveries_total", Kind: KindCounter, Unit: "{delivery}", Labels: []string{"consumer_group", "topic", "outcome"},
+			Help: "Deliveries of a broker to handlers, by how they ended.",
+		},
+		{
+			id: sourceDeleted, Name: "leat_source_deleted_offsets_total", Kind: KindCounter, Unit: "{offset}", Labels: []string{"consumer_group", "topic"},
+			Help: "Offsets that the broker has deleted before the group has read them.",
+		},
+		{
+			id: handlerDuration, Name: "leat_handler_duration_seconds", Kind: KindHistogram, Unit: "s", Labels: []string{"handler", "outcome"}, Buckets: quick(),
+			Help: "Time that handlers took, with what stands inside: ok, failed or panicked.",
+		},
+		{
+			id: dedupeDeliveries, Name: "leat_dedupe_deliveries_total", Kind: KindCounter, Unit: "{delivery}", Labels: consumer,
+			Help: "Deliveries to deduplicators, by how they ended.",
+		},
+		{
+			id: cacheLooks, Name: "leat_cache_looks_total", Kind: KindCounter, Unit: "{look}", Labels: consumer,
+			Help: "Looks into the caches in front of inboxes, by what came of them.",
+		},
 	}
 }

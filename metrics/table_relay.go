@@ -4,33 +4,59 @@ package metrics
 func relayRows() []Definition {
 	group, slot, topic := []string{"outbox", "group"}, []string{"outbox", "group", "slot"}, []string{"outbox", "group", "topic"}
 	return []Definition{
-		{id: relaySent, Name: "leat_relay_sent_messages_total", OTel: "messaging.client.sent.messages", Kind: KindCounter, Unit: "{message}",
+		{
+			id: relaySent, Name: "leat_relay_sent_messages_total", OTel: "messaging.client.sent.messages", Kind: KindCounter, Unit: "{message}",
 			Labels: []string{"outbox", "group", "topic", "outcome"},
-			Help:   "Answers of the destination, one a record that was sent: delivered, or the kind of failure."},
-		{id: relaySentBytes, Name: "leat_relay_sent_bytes_total", Kind: KindCounter, Unit: "By", Labels: topic,
-			Help: "Bytes of the payloads that were delivered."},
-		{id: relayPublishDuration, Name: "leat_relay_publish_duration_seconds", OTel: "messaging.client.operation.duration", Kind: KindHistogram, Unit: "s",
+			Help:   "Answers of the destination, one a record that was sent: delivered, or the kind of failure.",
+		},
+		{
+			id: relaySentBytes, Name: "leat_relay_sent_bytes_total", Kind: KindCounter, Unit: "By", Labels: topic,
+			Help: "Bytes of the payloads that were delivered.",
+		},
+		{
+			id: relayPublishDuration, Name: "leat_relay_publish_duration_seconds", OTel: "messaging.client.operation.duration", Kind: KindHistogram, Unit: "s",
 			Labels: group, Buckets: quick(),
-			Help: "Time that calls of the sink took, each with a page or a part of it."},
-		{id: relayDispatchLatency, Name: "leat_relay_dispatch_latency_seconds", Kind: KindHistogram, Unit: "s", Labels: topic, Buckets: slow(),
-			Help: "Age of records as they were delivered, by the clock of this machine."},
-		{id: relaySettled, Name: "leat_relay_settled_messages_total", Kind: KindCounter, Unit: "{message}", Labels: slot,
-			Help: "Records that the position has passed."},
-		{id: relayHeld, Name: "leat_relay_held_total", Kind: KindCounter, Unit: "{record}", Labels: []string{"outbox", "group", "topic", "fate"},
-			Help: "Fates of records that were not delivered at once."},
-		{id: relayErrors, Name: "leat_relay_errors_total", Kind: KindCounter, Unit: "{error}", Labels: []string{"outbox", "group", "operation"},
-			Help: "Errors that the relay has survived."},
-		{id: relayAlarms, Name: "leat_relay_alarms_total", Kind: KindCounter, Unit: "{alarm}", Labels: []string{"outbox", "group", "kind"},
-			Help: "Alarms that the relay has raised."},
-		{id: relayAlarmActive, Name: "leat_relay_alarm_active", Kind: KindGauge, Unit: "1", Labels: []string{"outbox", "group", "kind"},
-			Help: "1 while an alarm of the relay lasts."},
-		{id: relayLeaseHeld, Name: "leat_relay_lease_held", Kind: KindGauge, Unit: "1", Labels: slot,
-			Help: "1 if the relay of this process leads the slot."},
-		{id: relayBreakerOpen, Name: "leat_relay_breaker_open", Kind: KindGauge, Unit: "1", Labels: topic,
-			Help: "1 if the destination of the topic is out, as the relay of this process sees it."},
-		{id: relayLastAck, Name: "leat_relay_last_ack_timestamp_seconds", Kind: KindGauge, Unit: "s", Labels: group,
-			Help: "When the destination last acknowledged a record, in seconds since 1970; 0 if never."},
-		{id: relayReplacements, Name: "leat_relay_client_replacements_total", Kind: KindCounter, Unit: "{client}", Labels: group,
-			Help: "Clients of the destination that were replaced after a failure."},
+			Help: "Time that calls of the sink took, each with a page or a part of it.",
+		},
+		{
+			id: relayDispatchLatency, Name: "leat_relay_dispatch_latency_seconds", Kind: KindHistogram, Unit: "s", Labels: topic, Buckets: slow(),
+			Help: "Age of records as they were delivered, by the clock of this machine.",
+		},
+		{
+			id: relaySettled, Name: "leat_relay_settled_messages_total", Kind: KindCounter, Unit: "{message}", Labels: slot,
+			Help: "Records that the position has passed.",
+		},
+		{
+			id: relayHeld, Name: "leat_relay_held_total", Kind: KindCounter, Unit: "{record}", Labels: []string{"outbox", "group", "topic", "fate"},
+			Help: "Fates of records that were not delivered at once.",
+		},
+		{
+			id: relayErrors, Name: "leat_relay_errors_total", Kind: KindCounter, Unit: "{error}", Labels: []string{"outbox", "group", "operation"},
+			Help: "Errors that the relay has survived.",
+		},
+		{
+			id: relayAlarms, Name: "leat_relay_alarms_total", Kind: KindCounter, Unit: "{alarm}", Labels: []string{"outbox", "group", "kind"},
+			Help: "Alarms that the relay has raised.",
+		},
+		{
+			id: relayAlarmActive, Name: "leat_relay_alarm_active", Kind: KindGauge, Unit: "1", Labels: []string{"outbox", "group", "kind"},
+			Help: "1 while an alarm of the relay lasts.",
+		},
+		{
+			id: relayLeaseHeld, Name: "leat_relay_lease_held", Kind: KindGauge, Unit: "1", Labels: slot,
+			Help: "1 if the relay of this process leads the slot.",
+		},
+		{
+			id: relayBreakerOpen, Name: "leat_relay_breaker_open", Kind: KindGauge, Unit: "1", Labels: topic,
+			Help: "1 if the destination of the topic is out, as the relay of this process sees it.",
+		},
+		{
+			id: relayLastAck, Name: "leat_relay_last_ack_timestamp_seconds", Kind: KindGauge, Unit: "s", Labels: group,
+			Help: "When the destination last acknowledged a record, in seconds since 1970; 0 if never.",
+		},
+		{
+			id: relayReplacements, Name: "leat_relay_client_replacements_total", Kind: KindCounter, Unit: "{client}", Labels: group,
+			Help: "Clients of the destination that were replaced after a failure.",
+		},
 	}
 }

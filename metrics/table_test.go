@@ -2,7 +2,6 @@ package metrics_test
 
 import (
 	"errors"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -90,7 +89,7 @@ func TestTable_Conventions(t *testing.T) {
 	}
 	names := map[string]bool{}
 	for _, d := range metrics.Table() {
-		require.Regexp(t, regexp.MustCompile(`^leat_[a-z]+(_[a-z]+)+$`), d.Name)
+		require.Regexp(t, `^leat_[a-z]+(_[a-z]+)+$`, d.Name)
 		require.False(t, names[d.Name] || names[d.OTel], d.Name)
 		names[d.Name], names[d.OTel] = true, true
 		require.Equal(t, d.Kind == metrics.KindCounter, strings.HasSuffix(d.Name, "_total"), d.Name)

@@ -16,7 +16,7 @@ import (
 
 // TestAllocations: events of topics that were seen before allocate nothing, however many
 // records they have.
-func TestAllocations(t *testing.T) {
+func TestAllocations(t *testing.T) { //nolint:paralleltest // others would count, too
 	ctx := context.Background()
 	m, err := promleat.New(prometheus.NewRegistry(), metrics.Config{})
 	require.NoError(t, err)

@@ -5,6 +5,7 @@ go 1.26.0
 replace github.com/leat-go/leat => ../../
 
 require (
+	github.com/ThreeDotsLabs/watermill v1.5.1
 	github.com/leat-go/leat v0.0.0-00010101000000-000000000000
 	github.com/prometheus/client_golang v1.23.0
 	github.com/prometheus/client_model v0.6.2
@@ -13,7 +14,6 @@ require (
 )
 
 require (
-	github.com/ThreeDotsLabs/watermill v1.5.1 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/google/uuid v1.6.0 // indirect

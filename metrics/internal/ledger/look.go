@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"maps"
 	"strings"
 
 	"github.com/leat-go/leat/metrics"
@@ -18,9 +19,7 @@ func (l *Ledger) All() map[string]float64 {
 	})
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for name, v := range l.values {
-		all[name] = v
-	}
+	maps.Copy(all, l.values)
 	return all
 }
 
