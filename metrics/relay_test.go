@@ -57,7 +57,7 @@ func TestRelay_State(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const group = "outbox=main,group=default"
 		m, l := ledger.New(t, metrics.Config{})
-		sink := &moody{away: 1 << 30, sent: make(chan struct{}, 1000)}
+		sink := awayFor(1 << 30)
 		s := newService(t, m, sink, relay.Config{SLO: 10 * time.Second})
 		require.Equal(t, map[string]float64{group + ",slot=0": 0}, l.Of("leat_relay_lease_held"))
 		s.put(t, outbox.Message{ID: "a", Topic: "orders"})
@@ -72,7 +72,7 @@ func TestRelay_State(t *testing.T) {
 		require.Zero(t, l.Of("leat_relay_alarm_active")[group+",kind=stuck"])
 		require.Zero(t, l.Of("leat_relay_last_ack_timestamp_seconds")[group])
 
-		sink.away = 0
+		sink.away.Store(0)
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		require.Equal(t, map[string]float64{group + ",topic=orders": 0}, l.Of("leat_relay_breaker_open"))

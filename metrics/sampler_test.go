@@ -136,7 +136,7 @@ func TestSampler_Run(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m, l := ledger.New(t, metrics.Config{})
-		s := newService(t, m, &moody{away: 1 << 30}, relay.Config{})
+		s := newService(t, m, awayFor(1<<30), relay.Config{})
 		s.put(t, outbox.Message{ID: "a", Topic: "orders"})
 		ob := &asked{}
 		sampler, err := m.NewSampler(metrics.SamplerConfig{Outboxes: map[string]admin.Outbox{"main": s.ob, "other": ob}})
@@ -154,7 +154,10 @@ func TestSampler_Run(t *testing.T) {
 			l.All()
 		}
 		synctest.Wait()
-		require.InDelta(t, 7, ob.calls, 1)
+		ob.mu.Lock()
+		calls := ob.calls
+		ob.mu.Unlock()
+		require.InDelta(t, 7, calls, 1)
 		require.InDelta(t, 100, l.Of("leat_outbox_lag_seconds")["outbox=main,group=default,slot=0"], 20)
 		require.Positive(t, l.Of("leat_outbox_lease_remaining_seconds")["outbox=main,group=default,slot=0"])
 		cancel()

@@ -3,6 +3,8 @@ package metrics_test
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,24 +25,25 @@ import (
 )
 
 // moody is a sink that is away for some calls, and never takes the message called bad.
-type moody struct {
-	away int
-	sent chan struct{} // told of each call, if it is not nil
+type moody struct{ away atomic.Int64 }
+
+// awayFor returns a sink that is away for so many calls.
+func awayFor(calls int64) *moody {
+	s := &moody{}
+	s.away.Store(calls)
+	return s
 }
 
 func (s *moody) Send(_ context.Context, records []outbox.Record) []outbox.Result {
 	results := make([]outbox.Result, len(records))
+	away := s.away.Add(-1) >= 0
 	for i := range records {
 		switch {
-		case s.away > 0:
+		case away:
 			results[i] = outbox.Failed(outbox.FailureOutage, errors.New("away"))
 		case records[i].ID == "bad":
 			results[i] = outbox.Failed(outbox.FailurePermanent, errors.New("no"))
 		}
-	}
-	s.away--
-	if s.sent != nil {
-		s.sent <- struct{}{}
 	}
 	return results
 }
@@ -60,7 +63,7 @@ func newService(t *testing.T, m *metrics.Metrics, sink driver.Sink, cfg relay.Co
 	require.NoError(t, err)
 	ob, err := memoutbox.New(memoutbox.Config{Hooks: []outbox.Hook{o}})
 	require.NoError(t, err)
-	cfg.Hooks = []outbox.Hook{hook}
+	cfg.Hooks, cfg.Logger = []outbox.Hook{hook}, slog.New(slog.DiscardHandler)
 	r, err := relay.New(ob.Source(memoutbox.SourceConfig{}), sink, cfg)
 	require.NoError(t, err)
 	t.Cleanup(hook.Watch(r))

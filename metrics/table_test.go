@@ -44,7 +44,7 @@ func trouble(t *testing.T, m *metrics.Metrics) {
 	time.Sleep(time.Second)
 	_, err := s.relay.RunOnce(t.Context())
 	require.NoError(t, err)
-	sink.away = 1 << 30
+	sink.away.Store(1 << 30)
 	s.put(t, outbox.Message{ID: "b", Topic: "orders"})
 	o, err := m.Outbox("main")
 	require.NoError(t, err)
