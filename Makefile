@@ -6,7 +6,7 @@ LEATENV  = $(GO) run ./internal/testenv/leatenv
 TESTENV  = $(LEATENV) run -memory
 LINT     = $(GO) tool -modfile=$(CURDIR)/.ci/tools/go.mod golangci-lint
 # Modules beside the root one.
-MODULES := cmd/leat metrics/promleat examples benchmarks internal/proof internal/sqltest docs/exhibits
+MODULES := cmd/leat middleware/metrics/promleat examples benchmarks internal/proof internal/sqltest docs/exhibits
 
 # Tests run with the failure points compiled in.
 TAGS    := -tags=leat_failpoints

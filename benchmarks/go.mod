@@ -4,12 +4,12 @@ go 1.26.0
 
 replace (
 	github.com/leat-go/leat => ../
-	github.com/leat-go/leat/metrics/promleat => ../metrics/promleat
+	github.com/leat-go/leat/middleware/metrics/promleat => ../middleware/metrics/promleat
 )
 
 require (
 	github.com/leat-go/leat v0.0.0-00010101000000-000000000000
-	github.com/leat-go/leat/metrics/promleat v0.0.0-00010101000000-000000000000
+	github.com/leat-go/leat/middleware/metrics/promleat v0.0.0-00010101000000-000000000000
 )
 
 require (

@@ -39,8 +39,8 @@ var imports = map[string]string{
 	leat + "dedupe":                                                "", leat + "dedupe/httpdedupe": "", leat + "dedupe/httpdedupe/pghttp": "",
 	leat + "dedupe/redisdedupe": "", leat + "inbox": "", leat + "inbox/admin": "", leat + "inbox/driver": "", leat + "inbox/kafkasource": "", leat + "inbox/pginbox": "", leat + "inbox/pgwatermark": "", leat + "inbox/sqlinbox": "",
 	leat + "inbox/rediscache": "", leat + "inbox/twotier": "", leat + "middleware": "", leat + "middleware/oteltrace": "",
-	leat + "metrics": "",
-	leat + "outbox":  "", leat + "outbox/admin": "outboxadmin", leat + "outbox/kafkasink": "", leat + "outbox/pgoutbox": "", leat + "outbox/relay": "",
+	leat + "middleware/metrics": "",
+	leat + "outbox":             "", leat + "outbox/admin": "outboxadmin", leat + "outbox/kafkasink": "", leat + "outbox/pgoutbox": "", leat + "outbox/relay": "",
 	leat + "outbox/wmforward": "", leat + "outbox/wmoutbox": "", leat + "outbox/wmsink": "", leat + "outbox/httpsink": "", leat + "inbox/webhook": "",
 }
 

@@ -14,9 +14,9 @@ import (
 
 	"github.com/leat-go/leat/benchmarks/internal/load"
 	"github.com/leat-go/leat/internal/testenv"
-	"github.com/leat-go/leat/metrics"
-	"github.com/leat-go/leat/metrics/kafkametrics"
-	"github.com/leat-go/leat/metrics/promleat"
+	"github.com/leat-go/leat/middleware/metrics"
+	"github.com/leat-go/leat/middleware/metrics/kafkametrics"
+	"github.com/leat-go/leat/middleware/metrics/promleat"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/kafkasink"
 	"github.com/leat-go/leat/outbox/pgoutbox"

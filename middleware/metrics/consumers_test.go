@@ -1,0 +1,80 @@
+package metrics_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/middleware/metrics"
+	"github.com/leat-go/leat/middleware/metrics/internal/ledger"
+)
+
+// TestConsumers_Count: deliveries are counted by consumer and outcome, at the inbox, at the
+// cache in front of it, at the deduplicator and at the handler.
+func TestConsumers_Count(t *testing.T) {
+	t.Parallel()
+	m, l := ledger.New(t, metrics.Config{})
+	consume(t, m)
+	in := l.Of("leat_inbox_deliveries_total")
+	require.InDelta(t, 1, in["consumer=loyalty,outcome=committed"], 0)
+	require.InDelta(t, 1, in["consumer=loyalty,outcome=failed"], 0)
+	require.InDelta(t, 1, in["consumer=loyalty,outcome=panicked"], 0)
+	require.Contains(t, in, "consumer=loyalty,outcome=given_up")
+	require.Equal(t, map[string]float64{"consumer=loyalty": 3}, l.Of("leat_inbox_delivery_duration_seconds"))
+	require.Equal(t, map[string]float64{
+		"consumer=loyalty,outcome=missed": 3, "consumer=loyalty,outcome=skipped": 1, "consumer=loyalty,outcome=outlived": 0,
+	}, l.Of("leat_cache_looks_total"))
+	leased := l.Of("leat_dedupe_deliveries_total")
+	require.InDelta(t, 1, leased["consumer=billing,outcome=ran"], 0)
+	require.InDelta(t, 1, leased["consumer=billing,outcome=duplicate"], 0)
+	require.Equal(t, map[string]float64{"handler=,outcome=ok": 2, "handler=,outcome=failed": 1, "handler=,outcome=panicked": 1},
+		l.Of("leat_handler_duration_seconds"))
+}
+
+// TestSource_Counts: what a broker delivers, and what it has deleted, by group and topic.
+func TestSource_Counts(t *testing.T) {
+	t.Parallel()
+	m, l := ledger.New(t, metrics.Config{})
+	s := m.Source("acked", "nacked")
+	s.Assigned("g", "orders", 0)
+	require.Equal(t, map[string]float64{"consumer_group=g,topic=orders": 0}, l.Of("leat_source_deleted_offsets_total"))
+	s.Assigned("g", "orders", 7)
+	s.Delivered("g", "orders", "acked")
+	s.Delivered("g", "orders", "unheard of")
+	require.Equal(t, map[string]float64{"consumer_group=g,topic=orders": 7}, l.Of("leat_source_deleted_offsets_total"))
+	require.Equal(t, map[string]float64{
+		"consumer_group=g,topic=orders,outcome=acked": 1, "consumer_group=g,topic=orders,outcome=nacked": 0,
+	}, l.Of("leat_source_deliveries_total"))
+}
+
+// TestMaintenance_Alarms: an alarm counts once while it lasts, and again when it comes back.
+func TestMaintenance_Alarms(t *testing.T) {
+	t.Parallel()
+	m, l := ledger.New(t, metrics.Config{})
+	o, err := m.Outbox("main")
+	require.NoError(t, err)
+	w := o.Maintenance("lag")
+	const lag = "outbox=main,kind=lag"
+	require.Equal(t, map[string]float64{lag: 0}, l.Of("leat_outbox_alarm_active"))
+	w.Alarm("lag", "audit", false)
+	w.Alarm("lag", "audit", false)
+	w.Alarm("lag", "default", false)
+	w.Alarm("lag", "audit", true)
+	require.Equal(t, map[string]float64{lag: 2}, l.Of("leat_outbox_alarms_total"))
+	require.Equal(t, map[string]float64{lag: 1}, l.Of("leat_outbox_alarm_active"))
+	w.Alarm("lag", "default", true)
+	require.Equal(t, map[string]float64{lag: 0}, l.Of("leat_outbox_alarm_active"))
+	w.Alarm("lag", "audit", false)
+	w.Event("other")
+	w.Event("other")
+	require.Equal(t, map[string]float64{lag: 3, "outbox=main,kind=other": 2}, l.Of("leat_outbox_alarms_total"))
+
+	require.Equal(t, map[string]float64{"outbox=main": 0}, l.Of("leat_outbox_maintenance_last_success_timestamp_seconds"))
+	w.Round(errors.New("no"))
+	w.Promoted(nil)
+	require.Equal(t, map[string]float64{"outbox=main": 0}, l.Of("leat_outbox_maintenance_last_success_timestamp_seconds"))
+	w.Round(nil)
+	require.Positive(t, l.Of("leat_outbox_maintenance_last_success_timestamp_seconds")["outbox=main"])
+	require.Equal(t, map[string]float64{"outbox=main,outcome=ok": 2, "outbox=main,outcome=failed": 1}, l.Of("leat_outbox_maintenance_rounds_total"))
+}

@@ -1,0 +1,17 @@
+package promleat_test
+
+import (
+	"context"
+
+	"github.com/leat-go/leat/dedupe"
+	"github.com/leat-go/leat/inbox/twotier"
+	"github.com/leat-go/leat/middleware/metrics"
+	"github.com/leat-go/leat/middleware"
+)
+
+// touch tells c of one event of each kind but that of an inbox.
+func touch(ctx context.Context, c *metrics.Consumers) {
+	c.OnDedupeDelivery(ctx, dedupe.DeliveryEvent{Key: dedupe.Key{Consumer: "billing"}, Outcome: dedupe.OutcomeRan})
+	c.OnTwotierLook(ctx, twotier.LookEvent{Consumer: "loyalty", Outcome: twotier.Missed})
+	c.OnMiddlewareHandle(ctx, middleware.HandleEvent{Handler: "points"})
+}
