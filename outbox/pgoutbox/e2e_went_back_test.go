@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	osexec "os/exec"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -20,7 +19,7 @@ import (
 func backUp(t *testing.T, server *testenv.PostgresServer, db *testenv.Database) (restore func()) {
 	t.Helper()
 	data := query1[string](t, db, "SHOW data_directory")
-	backup := filepath.Join(t.TempDir(), "backup")
+	backup := data + ".backup" // on the same file system, and gone with the server
 	stopped := func(change func()) {
 		server.Stop("fast")
 		change()
