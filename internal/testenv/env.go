@@ -34,7 +34,9 @@ type Needs struct {
 }
 
 // kinds are all services, in the order in which they are described.
-func kinds() []Kind { return []Kind{KindPostgres, KindKafka, KindRedis, KindRabbit, KindMySQL, KindMariaDB} }
+func kinds() []Kind {
+	return []Kind{KindPostgres, KindKafka, KindRedis, KindRabbit, KindMySQL, KindMariaDB}
+}
 
 // kinds lists what is asked for.
 func (n Needs) kinds() []Kind {

@@ -5,8 +5,8 @@ import (
 
 	"github.com/leat-go/leat/dedupe"
 	"github.com/leat-go/leat/inbox/twotier"
-	"github.com/leat-go/leat/middleware/metrics"
 	"github.com/leat-go/leat/middleware"
+	"github.com/leat-go/leat/middleware/metrics"
 )
 
 // touch tells c of one event of each kind but that of an inbox.
