@@ -18,6 +18,10 @@ const maxNameBytes = 63
 // versionSuffix ends the name of the table that records what was applied.
 const versionSuffix = "_migrations"
 
+// bodyQuote is what the bodies of functions are quoted by in SQL files, and nothing else is,
+// so that no name can end one.
+const bodyQuote = "$leat$"
+
 // ErrInvalidName is returned for names of schemas and tables that cannot be
 // used. The text says which and why.
 var ErrInvalidName = errors.New("leat: invalid name")
@@ -76,6 +80,8 @@ func validateName(what, name string) error {
 		reason = "has characters that do not print"
 	case strings.Contains(name, "{{"):
 		reason = "contains {{, which tern would take for a template"
+	case strings.Contains(name, bodyQuote):
+		reason = "contains " + bodyQuote + ", which quotes the bodies of functions"
 	default:
 		return nil
 	}

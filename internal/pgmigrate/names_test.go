@@ -45,6 +45,7 @@ func TestValidateRefusesBadNames(t *testing.T) {
 		"newline":       {pgmigrate.Names{Schema: "s", Table: "t\nt"}, "do not print"},
 		"invalid UTF-8": {pgmigrate.Names{Schema: "\xff", Table: "t"}, "not valid UTF-8"},
 		"template":      {pgmigrate.Names{Schema: "s", Table: "{{t"}, "contains {{"},
+		"end of a body": {pgmigrate.Names{Schema: "s$leat$", Table: "t"}, "contains $leat$"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
