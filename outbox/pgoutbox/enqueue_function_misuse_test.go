@@ -174,13 +174,17 @@ func TestFunction_InATrigger(t *testing.T) {
 	ob, db := newOutbox(t, pgoutbox.Config{})
 	exec(t, db, `
 		CREATE TABLE orders (id int PRIMARY KEY, state text);
-		CREATE FUNCTION order_changed() RETURNS trigger LANGUAGE plpgsql AS $$
+		CREATE FUNCTION orders_changed() RETURNS trigger LANGUAGE plpgsql AS $$
 		BEGIN
-			PERFORM leat.outbox_enqueue('orders', to_jsonb(NEW)::text, key => NEW.id::text, type => lower(TG_OP),
-				headers => jsonb_build_object('table', TG_TABLE_NAME));
+			PERFORM leat.outbox_enqueue(coalesce(jsonb_agg(jsonb_build_object('topic', 'orders', 'key', o.id::text,
+				'type', lower(TG_OP), 'payload', to_jsonb(o)::text, 'headers', jsonb_build_object('table', TG_TABLE_NAME))), '[]'))
+			FROM changed o;
 			RETURN NULL;
 		END $$;
-		CREATE TRIGGER order_changed AFTER INSERT OR UPDATE ON orders FOR EACH ROW EXECUTE FUNCTION order_changed()`)
+		CREATE TRIGGER orders_inserted AFTER INSERT ON orders REFERENCING NEW TABLE AS changed
+			FOR EACH STATEMENT EXECUTE FUNCTION orders_changed();
+		CREATE TRIGGER orders_updated AFTER UPDATE ON orders REFERENCING NEW TABLE AS changed
+			FOR EACH STATEMENT EXECUTE FUNCTION orders_changed()`)
 	exec(t, db, `INSERT INTO orders VALUES (1, 'new'), (2, 'new')`)
 	failed := errors.New("no")
 	require.ErrorIs(t, pgx.BeginFunc(t.Context(), db.Pool, func(tx pgx.Tx) error {
@@ -193,4 +197,6 @@ func TestFunction_InATrigger(t *testing.T) {
 	require.Equal(t, []string{"insert", "insert", "update"}, []string{got[0].Type, got[1].Type, got[2].Type})
 	require.Equal(t, []string{"1", "2", "1"}, []string{got[0].Key, got[1].Key, got[2].Key})
 	require.Equal(t, map[string]string{"table": "orders"}, got[2].Headers)
+	exec(t, db, `UPDATE orders SET state = 'none' WHERE id = 3; INSERT INTO orders SELECT n, 'bulk' FROM generate_series(10, 2009) n`)
+	require.Equal(t, 2003, stored(t, db), "no row is no message, and many rows are one call")
 }

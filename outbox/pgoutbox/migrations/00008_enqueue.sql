@@ -12,7 +12,7 @@ CREATE FUNCTION @{_sha1}(data bytea) RETURNS bytea
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $leat$
 DECLARE
     low32 CONSTANT bigint := 4294967295;
-    padded bytea := data || '\x80'::bytea || decode(repeat('00', (119 - octet_length(data) % 64) % 64), 'hex')
+    padded bytea := data || decode('80', 'hex') || decode(repeat('00', (119 - octet_length(data) % 64) % 64), 'hex')
                          || int8send(octet_length(data)::bigint * 8);
     h0 bigint := 1732584193; h1 bigint := 4023233417; h2 bigint := 2562383102; h3 bigint := 271733878; h4 bigint := 3285377520;
     a bigint; b bigint; c bigint; d bigint; e bigint; t bigint;
@@ -52,7 +52,7 @@ BEGIN
     IF id ~ '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$' THEN
         RETURN id::uuid;
     END IF;
-    sum := substr(@{_sha1}('\x6c6561742d676f8e9d1c5f427a0b33d1'::bytea || convert_to(id, 'UTF8')), 1, 16);
+    sum := substr(@{_sha1}(decode('6c6561742d676f8e9d1c5f427a0b33d1', 'hex') || convert_to(id, 'UTF8')), 1, 16);
     sum := set_byte(sum, 6, (get_byte(sum, 6) & 15) | 80);
     sum := set_byte(sum, 8, (get_byte(sum, 8) & 63) | 128);
     RETURN encode(sum, 'hex')::uuid;
@@ -167,7 +167,8 @@ $leat$;
 -- each key; of more than 1,000 keys, the outbox as a whole. One transaction locks at most
 -- 1,000 keys in calls of its own, since the server's lock table is one for the whole cluster
 -- (rule N5). How many it has asked for is kept in a setting that ends with the transaction and is
--- rolled back with a savepoint; only at the limit the server is asked which it holds.
+-- rolled back with a savepoint; only at the limit the server is asked which it holds. A caller
+-- can set the setting: it bounds mistakes, and not what a role does on purpose.
 CREATE FUNCTION @{_lock_keys}(keys bigint[]) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $leat$
 DECLARE
@@ -295,5 +296,8 @@ $leat$;
 COMMENT ON FUNCTION @{_enqueue}(jsonb)
     IS 'enqueues all messages of an array of objects with the fields of the other enqueue, and payload_base64 for bytes';
 
-REVOKE ALL ON FUNCTION @{_enqueue}(jsonb), @{_enqueue}(text, bytea, text, text, text, jsonb, timestamptz, timestamptz),
+REVOKE ALL ON FUNCTION @{_sha1}(bytea), @{_stored_id}(text), @{_lock}(bytea[]), @{_shard}(bytea), @{_new_id}(),
+    @{_refuse}(text, bytea, text, text, text, jsonb, timestamptz, timestamptz), @{_in_calendar}(timestamptz), @{_lock_keys}(bigint[]),
+    @{_put}(text, bytea, text, text, text, jsonb, timestamptz, timestamptz),
+    @{_enqueue}(jsonb), @{_enqueue}(text, bytea, text, text, text, jsonb, timestamptz, timestamptz),
     @{_enqueue}(text, text, text, text, text, jsonb, timestamptz, timestamptz) FROM PUBLIC;

@@ -13,7 +13,7 @@ CREATE FUNCTION @{_sha1}(data bytea) RETURNS bytea
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $leat$
 DECLARE
     low32 CONSTANT bigint := 4294967295;
-    padded bytea := data || '\x80'::bytea || decode(repeat('00', (119 - octet_length(data) % 64) % 64), 'hex')
+    padded bytea := data || decode('80', 'hex') || decode(repeat('00', (119 - octet_length(data) % 64) % 64), 'hex')
                          || int8send(octet_length(data)::bigint * 8);
     h0 bigint := 1732584193; h1 bigint := 4023233417; h2 bigint := 2562383102; h3 bigint := 271733878; h4 bigint := 3285377520;
     a bigint; b bigint; c bigint; d bigint; e bigint; t bigint;
@@ -53,7 +53,7 @@ BEGIN
     IF id ~ '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$' THEN
         RETURN id::uuid;
     END IF;
-    sum := substr(@{_sha1}('\x6c6561742d676f8e9d1c5f427a0b33d1'::bytea || convert_to(id, 'UTF8')), 1, 16);
+    sum := substr(@{_sha1}(decode('6c6561742d676f8e9d1c5f427a0b33d1', 'hex') || convert_to(id, 'UTF8')), 1, 16);
     sum := set_byte(sum, 6, (get_byte(sum, 6) & 15) | 80);
     sum := set_byte(sum, 8, (get_byte(sum, 8) & 63) | 128);
     RETURN encode(sum, 'hex')::uuid;
@@ -109,21 +109,22 @@ COMMENT ON FUNCTION @{_register}(text) IS 'registers a consumer of the inbox, in
 -- Claims the message id for consumer in this transaction: 'claimed' if its effects may be
 -- written and committed with it, 'duplicate' if they were committed before, 'busy' if
 -- another transaction is at it, whose end is not known: roll back, and have it delivered
--- again. It never waits for another's handler (rule B3; claim.sql has the reasons).
+-- again. It never waits for another's handler (rule B3; claim.sql has the reasons). A second
+-- claim of an id in one transaction is a duplicate of the first.
 CREATE FUNCTION @{_claim}(consumer text, id text) RETURNS text
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $leat$
 DECLARE
     number smallint;
-    stored uuid := @{_stored_id}(id);
-    raw bytea := uuid_send(stored);
+    stored uuid;
+    raw bytea;
     lock bigint;
     state record;
     ranged boolean;
     done boolean;
     inserted int := 0;
 BEGIN
-    IF coalesce(id, '') = '' OR octet_length(id) > 512 THEN
-        RAISE EXCEPTION 'leat: id % must have 1 to 512 bytes', coalesce(quote_literal(left(id, 64)), 'NULL')
+    IF coalesce(id, '') = '' OR octet_length(id) > 65536 THEN
+        RAISE EXCEPTION 'leat: id % must have 1 to 65536 bytes', coalesce(quote_literal(left(id, 64)), 'NULL')
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     IF current_setting('synchronous_commit') = 'off' THEN
@@ -139,6 +140,8 @@ BEGIN
         RAISE EXCEPTION 'leat: the consumer % is used with an inbox of positions', quote_literal(left(consumer, 64))
             USING ERRCODE = 'object_not_in_prerequisite_state';
     END IF;
+    stored := @{_stored_id}(id);
+    raw := uuid_send(stored);
     lock := @{_lock}('inbox', convert_to(@{text:}, 'UTF8'), convert_to(consumer, 'UTF8'), raw);
     SELECT r.mode, r.floor, r.cutover INTO STRICT state FROM @{_retention} r;
     ranged := state.mode IN ('ranges', 'delete') AND get_byte(raw, 6) >> 4 = 7 AND get_byte(raw, 8) >> 6 = 2
@@ -175,4 +178,4 @@ $leat$;
 COMMENT ON FUNCTION @{_claim}(text, text)
     IS 'claims a message in this transaction: claimed, duplicate (acknowledge it) or busy (roll back, have it delivered again)';
 
-REVOKE ALL ON FUNCTION @{_register}(text), @{_claim}(text, text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION @{_sha1}(bytea), @{_stored_id}(text), @{_lock}(bytea[]), @{_register}(text), @{_claim}(text, text) FROM PUBLIC;
