@@ -36,9 +36,9 @@ type SamplerConfig struct {
 	Logger *slog.Logger
 }
 
-// Sampler asks stores for their figures from time to time, one after the other: of an outbox
-// Stats and, if there are any, Ranges, of an inbox Stats. That is three small statements in
-// PostgreSQL. Scrapes show the latest figures and ask nobody. Figures of a store that cannot
+// Sampler asks stores for their figures from time to time, side by side, so that one that does
+// not answer keeps no other from being shown: of an outbox Stats and, if there are any, Ranges,
+// of an inbox Stats. They count what waits for an operator, so they cost more while much does. Scrapes show the latest figures and ask nobody. Figures of a store that cannot
 // be asked are shown until they are three intervals old, and then no more: what is not known
 // is absent. Every process that samples a store shows the same figures, so take their
 // maximum, and never their sum.
@@ -141,12 +141,12 @@ func (s *Sampler) end() {
 // Sample asks each store once, for programs with a clock of their own. It returns the errors
 // of those that could not be asked, which are counted.
 func (s *Sampler) Sample(ctx context.Context) error {
-	var errs []error
-	for _, st := range s.stores {
-		if err := st.sample(ctx, s.cfg.Timeout); err != nil {
-			errs = append(errs, err)
-		}
+	errs := make([]error, len(s.stores))
+	var asking sync.WaitGroup
+	for i, st := range s.stores {
+		asking.Go(func() { errs[i] = st.sample(ctx, s.cfg.Timeout) })
 	}
+	asking.Wait()
 	return errors.Join(errs...)
 }
 

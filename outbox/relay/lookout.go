@@ -40,26 +40,27 @@ func (l *lookout) run(ctx context.Context) {
 	tick := time.NewTicker(r.cfg.PollMax)
 	defer tick.Stop()
 	for {
+		if l.pausable != nil && r.watch.leads() {
+			if err := r.pauses.refresh(ctx, r.source, r.cfg.PublishTimeout); err != nil && ctx.Err() == nil {
+				r.onError(ctx, "paused", err)
+			}
+		}
 		l.clock(ctx)
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
 			return
 		}
-		if l.pausable == nil || !r.watch.leads() {
-			continue
-		}
-		if err := r.pauses.refresh(ctx, r.source, r.cfg.PublishTimeout); err != nil && ctx.Err() == nil {
-			r.onError(ctx, "paused", err)
-		}
 	}
 }
 
 // clockEvery is how often the source's clock is looked at, and clockLooks how many times
-// then: the shortest of them is the most precise.
+// then: the shortest of them is the most precise. They may take clockTimeout together, since
+// pauses wait for them.
 const (
-	clockEvery = time.Minute
-	clockLooks = 3
+	clockEvery   = time.Minute
+	clockLooks   = 3
+	clockTimeout = time.Second
 )
 
 // clock looks at the source's clock, if it is time to.
@@ -68,9 +69,11 @@ func (l *lookout) clock(ctx context.Context) {
 		return
 	}
 	l.askClock = time.Now().Add(clockEvery)
+	bounded, cancel := context.WithTimeout(ctx, min(clockTimeout, l.relay.cfg.PublishTimeout))
+	defer cancel()
 	var offset, shortest time.Duration
 	for look := range clockLooks {
-		o, took, err := l.look(ctx)
+		o, took, err := l.look(bounded)
 		if err != nil {
 			if ctx.Err() == nil {
 				l.relay.onError(ctx, "clock", err)
@@ -87,10 +90,8 @@ func (l *lookout) clock(ctx context.Context) {
 // look returns by how much this machine's clock is ahead of the source's, which has
 // answered in the middle of the time that the call took, more or less.
 func (l *lookout) look(ctx context.Context) (offset, took time.Duration, err error) {
-	bounded, cancel := context.WithTimeout(ctx, l.relay.cfg.PublishTimeout)
-	defer cancel()
 	asked := time.Now()
-	theirs, err := l.clocked.Now(bounded)
+	theirs, err := l.clocked.Now(ctx)
 	took = time.Since(asked)
 	return asked.Add(took / 2).Sub(theirs), took, err
 }
