@@ -27,6 +27,9 @@ lost, doubled beyond what is promised, invented or out of order. The names of te
 with the [invariants](guarantees.md) that they check, or with R12 where all of them are to
 hold of a relay that delivers exactly once.
 
+A point may stand in several places. The tests hit it where PostgreSQL, Kafka and Redis are; the places
+in ` + "`sqloutbox`, `sqlinbox` and `amqpsink`" + ` are not hit yet.
+
 | kind | what happens |
 |---|---|
 | error | the call fails |
