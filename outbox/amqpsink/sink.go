@@ -14,8 +14,13 @@ import (
 // ErrClosed is returned for every record that is sent after Close, as outbox.FailureOutage.
 var ErrClosed = errors.New("leat: amqp sink is closed")
 
-// closeTimeout bounds the farewell to the broker.
-const closeTimeout = 2 * time.Second
+const (
+	// closeTimeout bounds the farewell to the broker.
+	closeTimeout = 2 * time.Second
+
+	// dialTimeout bounds a connect where the context has no deadline.
+	dialTimeout = 30 * time.Second
+)
 
 // Sink delivers records to RabbitMQ. It is safe for concurrent use; its methods wait for each
 // other.
@@ -147,16 +152,28 @@ func (s *Sink) connect(ctx context.Context) (*link, error) {
 		return s.link, nil
 	}
 	var errs []error
-	for range s.urls {
-		l, err := dial(ctx, s.urls[s.next], &s.cfg)
+	for left := len(s.urls); left > 0 && ctx.Err() == nil; left-- {
+		l, err := s.dialNext(ctx, left)
 		if err == nil {
 			s.link = l
 			return l, nil
 		}
 		errs = append(errs, fmt.Errorf("leat: connect to RabbitMQ: %w", err))
-		s.next = (s.next + 1) % len(s.urls)
+		s.next = (s.next + 1) % len(s.urls) // also if ctx has ended: the next call begins with another one
 	}
 	return nil, errors.Join(errs...)
+}
+
+// dialNext connects to the broker whose turn it is. A silent one takes its share of the time only, if left
+// brokers are to be tried.
+func (s *Sink) dialNext(ctx context.Context, left int) (*link, error) {
+	share := dialTimeout
+	if end, ok := ctx.Deadline(); ok {
+		share = time.Until(end) / time.Duration(left)
+	}
+	ctx, cancel := context.WithTimeout(ctx, share)
+	defer cancel()
+	return dial(ctx, s.urls[s.next], &s.cfg)
 }
 
 // guard cuts l if ctx ends before the result is called.
