@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"slices"
+	"strings"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
@@ -106,14 +107,19 @@ func (c Config) validate() error {
 	return nil
 }
 
-// checkURLs returns an error unless each of urls is one of AMQP. A password is not in it.
+// checkURLs returns an error unless each of urls is one of AMQP. No part of a password is in it, so nothing
+// of what the parser says: it takes a password with a slash for a port, and quotes it.
 func checkURLs(urls []string) error {
 	if len(urls) == 0 {
 		return outbox.ConfigError("urls", urls, "must name at least one broker")
 	}
 	for _, u := range urls {
 		if _, err := amqp.ParseURI(u); err != nil {
-			return outbox.ConfigError("urls", slices.Index(urls, u), "is no AMQP URL: "+err.Error())
+			reason := "one like amqp://user:password@host:5672/vhost; other characters than letters and digits percent-encoded in user and password"
+			if scheme, _, _ := strings.Cut(u, "://"); scheme != "amqp" && scheme != "amqps" {
+				reason = "one that begins with amqp:// or amqps://"
+			}
+			return outbox.ConfigError("urls", slices.Index(urls, u), "must be an AMQP URL: "+reason)
 		}
 	}
 	return nil

@@ -40,3 +40,22 @@ func TestNew_RefusesWhatCannotWork(t *testing.T) {
 		})
 	}
 }
+
+// TestNew_KeepsPasswords: whatever is wrong with a URL, no part of its password is in the error.
+func TestNew_KeepsPasswords(t *testing.T) {
+	t.Parallel()
+	for _, url := range []string{
+		"amqp://u:secret@h:port/", "amqp://u:secret/half@h", "amqp://u:secret?half@h", "amqp://u:%secret@h", "amqp://u:secret half@h",
+		"amqp://u:65536/secret@h?heartbeat=secret", "secret://u:secret@h", "amqp://h/?channel_max=secret", "u:secret@h",
+	} {
+		t.Run(url, func(t *testing.T) {
+			t.Parallel()
+			_, err := amqpsink.New([]string{"amqp://127.0.0.1:1/", url}, amqpsink.Config{})
+			require.ErrorIs(t, err, outbox.ErrInvalidConfig)
+			require.ErrorContains(t, err, "urls = 1: must be an AMQP URL")
+			require.NotContains(t, err.Error(), "secret")
+			require.NotContains(t, err.Error(), "%se")
+			require.NotContains(t, err.Error(), "half")
+		})
+	}
+}
