@@ -3,6 +3,7 @@ package testenv
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"syscall"
@@ -135,4 +136,14 @@ func (e *RabbitEnv) User(tb testing.TB, permissions string) (address string) {
 	u.User = url.UserPassword(name, "secret")
 
 	return u.String()
+}
+
+// Topics lets the user that User has made write to a topic exchange with the routing keys of a pattern only.
+func (e *RabbitEnv) Topics(tb testing.TB, exchange, pattern string) {
+	tb.Helper()
+	rights := fmt.Sprintf(`{"exchange":%q,"write":%q,"read":""}`, exchange, pattern)
+	path := "/topic-permissions/" + e.VHost + "/" + e.VHost
+	if err := e.api.do(context.Background(), http.MethodPut, path, rights); err != nil {
+		tb.Fatal(err)
+	}
 }
