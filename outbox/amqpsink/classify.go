@@ -5,17 +5,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
-	"strconv"
 
 	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/leat-go/leat/outbox"
 )
 
 var errUnanswered = errors.New("leat: RabbitMQ has not answered in time")
 
 // lost returns why a link is over, and learns from it what the next call has to know: if the
 // broker has closed the channel because of one record, which holds up all others, that one is
-// recognised.
+// recognised. If it is not, the next call has one record under way at a time, and sees which it is.
 func (s *Sink) lost(ctx context.Context, l *link, c *call, err error) error {
 	l.cut()
 	l.wait()
@@ -34,17 +34,22 @@ func (s *Sink) lost(ctx context.Context, l *link, c *call, err error) error {
 	if said == nil || !said.Server {
 		return fmt.Errorf("leat: the connection to RabbitMQ was lost: %w", cmp.Or[error](asError(said), err))
 	}
-	switch said.Code {
-	case amqp.AccessRefused:
-		if name := firstMatch(`exchange '([^']*)'`, said.Reason); name != "" {
-			s.refused[name] = fmt.Errorf("leat: RabbitMQ lets the user not write to exchange %q: %w", name, said)
-		}
-	case amqp.PreconditionFailed:
-		if n, err := strconv.Atoi(firstMatch(`larger than configured max size ([0-9]+)`, said.Reason)); err == nil {
-			s.limit = min(s.limit, n)
-		}
+	err = fmt.Errorf("leat: RabbitMQ has closed the channel: %w", said)
+	if said.Code/100 == 4 && !s.learned.learn(said) {
+		s.careful = true
+		c.blame(err)
 	}
-	return fmt.Errorf("leat: RabbitMQ has closed the channel: %w", said)
+	return err
+}
+
+// blame fails the record that is under way, if it is the only one: it has made the broker close the channel, for
+// the reason err.
+func (c *call) blame(err error) {
+	if len(c.flying) == 1 {
+		place := c.flying[0].place
+		c.flying, c.blamed = nil, true
+		c.settle(place, outbox.Failed(outbox.FailureUnknown, err))
+	}
 }
 
 // confirmed settles what was acknowledged before the link was over.
@@ -67,11 +72,4 @@ func asError(e *amqp.Error) error {
 		return nil
 	}
 	return e
-}
-
-func firstMatch(pattern, text string) string {
-	if m := regexp.MustCompile(pattern).FindStringSubmatch(text); m != nil {
-		return m[1]
-	}
-	return ""
 }

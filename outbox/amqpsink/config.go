@@ -51,7 +51,7 @@ type Config struct {
 
 	// MaxMessageBytes bounds the body of a message, 1 to 536,870,912: a larger one is
 	// refused for good. It should be the max_message_size of the brokers; a smaller one
-	// is learned from their answer. Defaults to DefaultMaxMessageBytes.
+	// is learned from their answer, for a minute. Defaults to DefaultMaxMessageBytes.
 	MaxMessageBytes int
 
 	// MaxUnconfirmed is the number of records that are under way at a time, 1 to 10,000, each
@@ -115,7 +115,7 @@ func checkURLs(urls []string) error {
 	}
 	for _, u := range urls {
 		if _, err := amqp.ParseURI(u); err != nil {
-			reason := "one like amqp://user:password@host:5672/vhost; other characters than letters and digits percent-encoded in user and password"
+			reason := "one like amqp://host:5672/vhost; other characters than letters and digits percent-encoded in the user and the password before the host"
 			if scheme, _, _ := strings.Cut(u, "://"); scheme != "amqp" && scheme != "amqps" {
 				reason = "one that begins with amqp:// or amqps://"
 			}

@@ -13,6 +13,7 @@ var (
 	errTooLarge   = errors.New("leat: record is too large")
 	errRoutingKey = errors.New("leat: routing key has more than 255 bytes")
 	errHeaderName = errors.New("leat: name of a header has more than 255 bytes")
+	errRouting    = errors.New("leat: RabbitMQ routes by the header and takes no text for it")
 )
 
 // headerContentType is the message's own header that becomes its content type, too.
@@ -23,14 +24,17 @@ const frameOverhead = 64
 
 // message returns r as it is published, or why it cannot be.
 func (s *Sink) message(r *outbox.Record, frame int) (amqp.Publishing, error) {
-	if len(r.Payload) > s.limit {
-		return amqp.Publishing{}, fmt.Errorf("%w: the payload of %.100q has %d bytes, the broker takes %d", errTooLarge, r.ID, len(r.Payload), s.limit)
+	if limit := s.learned.maxBody(s.cfg.MaxMessageBytes); len(r.Payload) > limit {
+		return amqp.Publishing{}, fmt.Errorf("%w: the payload of %.100q has %d bytes, the broker takes %d", errTooLarge, r.ID, len(r.Payload), limit)
 	}
 	headers := make(amqp.Table, len(r.Headers)+5)
 	size := frameOverhead
 	for name, value := range r.Headers {
 		if len(name) > maxShort {
 			return amqp.Publishing{}, fmt.Errorf("%w: %.100q of %.100q", errHeaderName, name, r.ID)
+		}
+		if name == "CC" || name == "BCC" { // no other spelling is one
+			return amqp.Publishing{}, fmt.Errorf("%w: %q of %.100q", errRouting, name, r.ID)
 		}
 		headers[name] = value
 		size += headerBytes(name, value)

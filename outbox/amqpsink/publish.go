@@ -21,8 +21,12 @@ func (c *call) deliver(ctx context.Context, l *link) error {
 	if err := failpoint.Inject(ctx, failpoint.RelayMidBatch); err != nil {
 		return err
 	}
+	most := c.s.cfg.MaxUnconfirmed
+	if c.s.careful {
+		most = 1
+	}
 	for len(c.ready) > 0 || len(c.flying) > 0 {
-		if len(c.ready) > 0 && len(c.flying) < c.s.cfg.MaxUnconfirmed {
+		if len(c.ready) > 0 && len(c.flying) < most {
 			place := c.ready[0]
 			c.ready = c.ready[1:]
 			if err := c.publish(l, place); err != nil {
@@ -46,7 +50,8 @@ func (c *call) deliver(ctx context.Context, l *link) error {
 // is over.
 func (c *call) publish(l *link, place int32) error {
 	r, s := &c.records[place], c.s
-	missing, err := s.missingTopic(l, r.Topic)
+	f := flight{place: place, route: route{exchange: s.exchange(r.Topic), key: s.cfg.RoutingKey(r), id: r.ID}}
+	missing, err := c.missingTopic(l, r.Topic, f.route.key)
 	if missing {
 		c.settle(place, outbox.Failed(outbox.FailureOutage, fmt.Errorf("%w: %w", outbox.ErrTopicUnavailable, err)))
 		return nil
@@ -54,7 +59,6 @@ func (c *call) publish(l *link, place int32) error {
 	if err != nil {
 		return err
 	}
-	f := flight{place: place, route: route{exchange: s.exchange(r.Topic), key: s.cfg.RoutingKey(r), id: r.ID}}
 	message, err := s.message(r, l.conn.Config.FrameSize)
 	if err == nil && len(f.route.key) > maxShort {
 		err = fmt.Errorf("%w: that of %.100q", errRoutingKey, r.ID)

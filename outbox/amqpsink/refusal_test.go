@@ -151,6 +151,11 @@ func TestO7_LimitOfTheBroker(t *testing.T) {
 		}
 	}
 	require.Zero(t, kinds(results)["outage"]+kinds(results)["unknown"])
+
+	s.Age(amqpsink.LearnedFor)
+	large := sent[12:13]
+	require.Equal(t, map[string]int{"outage": 1}, kinds(s.Send(within(t, patience), large)), "the broker is asked again")
+	require.Equal(t, map[string]int{"permanent": 1}, kinds(s.Send(within(t, patience), large)))
 }
 
 // TestO8_BlockedBroker: a broker whose memory is full reads nothing. It is an outage that says why, and over

@@ -20,6 +20,8 @@ type call struct {
 	ready   []int32 // what can be published: no record of its key is under way or before it
 	flying  []flight
 	unbound map[route]int // returned by the broker, and not confirmed yet
+	missing map[string]error
+	blamed  bool // the broker has closed the channel because of a record, which has failed for it
 }
 
 // flight is a record that is under way.
@@ -41,9 +43,11 @@ type route struct {
 // the broker does not have as outbox.FailureOutage with outbox.ErrTopicUnavailable, before they
 // are published; what is nacked as outbox.FailureUnknown. Each holds back the later records of
 // its key. If the connection is lost, what is under way fails as an outage and the rest is not
-// sent.
+// sent. So it is if the broker closes the channel because of a record that the sink cannot tell; then
+// the next call has one record under way at a time, and that record fails as outbox.FailureUnknown.
 //
-// It is safe for concurrent use; calls wait for each other.
+// It is safe for concurrent use; calls take turns, for there is one connection: two of them take as long as one
+// after the other, and the time that a call waits for its turn counts for its ctx.
 func (s *Sink) Send(ctx context.Context, records []outbox.Record) []outbox.Result {
 	c := &call{s: s, records: records, results: make([]outbox.Result, len(records))}
 	if len(records) == 0 {
@@ -65,6 +69,7 @@ func (s *Sink) Send(ctx context.Context, records []outbox.Record) []outbox.Resul
 		l.cut() // before Send returns: what is under way must not come later
 		return c.end(err)
 	}
+	s.careful = false
 	return c.results
 }
 
@@ -72,6 +77,7 @@ func (s *Sink) Send(ctx context.Context, records []outbox.Record) []outbox.Resul
 func (c *call) queue() {
 	n := len(c.records)
 	c.done, c.behind, c.unbound = make([]bool, n), make([]int32, n), make(map[route]int)
+	c.missing = make(map[string]error) // exchanges that are not there: it asks once for each
 	last := make(map[driver.Key]int32, n)
 	for i := range c.records {
 		r, place := &c.records[i], int32(i)
@@ -115,7 +121,7 @@ func (c *call) end(err error) []outbox.Result {
 	for i := range c.results {
 		switch {
 		case c.done[i]:
-		case len(c.flying) == 0:
+		case len(c.flying) == 0 && !c.blamed:
 			c.results[i], c.flying = outage, []flight{{place: int32(i)}}
 		default:
 			c.results[i] = outbox.NotSent()

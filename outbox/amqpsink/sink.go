@@ -30,10 +30,10 @@ type Sink struct {
 	closed atomic.Bool
 	taken  chan struct{} // held by every method; guards what follows
 
-	link    *link            // nil after a failure
-	next    int              // the URL to try
-	refused map[string]error // exchanges that the broker does not let us write to
-	limit   int              // the largest body, as far as it is known
+	link    *link // nil after a failure
+	next    int   // the URL to try
+	learned learned
+	careful bool // the broker has closed a channel because of an unknown record: one at a time
 }
 
 var (
@@ -43,15 +43,16 @@ var (
 )
 
 // New returns a Sink on the brokers of one cluster, such as amqp://user:password@host:5672/vhost.
-// They are tried in turns. It does not connect: Check does, or the first Send. The error wraps
-// outbox.ErrInvalidConfig. The caller must Close the Sink.
+// They are tried in turns, each for its share of the time that is left. It does not connect: Check
+// does, or the first Send. The error wraps outbox.ErrInvalidConfig. The caller must Close the Sink.
 func New(urls []string, cfg Config) (*Sink, error) {
 	if err := errors.Join(checkURLs(urls), cfg.validate()); err != nil {
 		return nil, err
 	}
 	cfg = cfg.withDefaults()
 	return &Sink{
-		urls: slices.Clone(urls), cfg: cfg, taken: make(chan struct{}, 1), refused: make(map[string]error), limit: cfg.MaxMessageBytes,
+		urls: slices.Clone(urls), cfg: cfg, taken: make(chan struct{}, 1),
+		learned: learned{now: time.Now, refused: make(map[target]refusal)},
 	}, nil
 }
 
@@ -93,7 +94,8 @@ func (s *Sink) Check(ctx context.Context) error {
 
 // CheckTopics implements driver.TopicChecker: it returns the topics whose exchange, or queue with
 // Config.Queues, is there. It cannot ask whether something is bound to an exchange, nor
-// whether it may write to it: sending a record shows that.
+// whether it may write to it: sending a record shows that. If ctx ends or the connection is lost after
+// it has found some, it returns those, and no error.
 func (s *Sink) CheckTopics(ctx context.Context, topics []string) (available []string, err error) {
 	if err := s.take(ctx); err != nil {
 		return nil, err
@@ -105,17 +107,21 @@ func (s *Sink) CheckTopics(ctx context.Context, topics []string) (available []st
 	}
 	defer s.guard(ctx, l)()
 	for _, topic := range topics {
-		delete(s.refused, s.exchange(topic)) // only a record can show whether that has changed
-		missing, err := s.missingTopic(l, topic)
+		// Only a record can show whether that has changed.
+		delete(s.learned.refused, target{exchange: s.exchange(topic), whole: true})
+		question := s.missing
+		name := s.exchange(topic)
 		if s.cfg.Queues {
-			missing, err = s.missingQueue(l, topic)
+			question, name = s.missingQueue, topic
 		}
-		switch {
+		switch missing, err := question(l, name); {
 		case missing:
-		case err != nil:
-			return nil, err
-		default:
+		case err == nil:
 			available = append(available, topic)
+		case len(available) > 0:
+			return available, nil // the others have their turn in the next call
+		default:
+			return nil, err
 		}
 	}
 	return available, nil

@@ -7,17 +7,26 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 )
 
-// missingTopic reports whether the broker does not take records of topic, with the reason. An error
-// without it means that nothing is known.
-func (s *Sink) missingTopic(l *link, topic string) (missing bool, err error) {
-	exchange := s.exchange(topic)
-	if err := s.refused[exchange]; err != nil {
-		return true, err
+// missingTopic reports whether the broker does not take records of topic with the routing key, with the reason.
+// An error without it means that nothing is known.
+func (c *call) missingTopic(l *link, topic, key string) (missing bool, err error) {
+	exchange := c.s.exchange(topic)
+	for _, t := range [...]target{{exchange: exchange, whole: true}, {exchange: exchange, key: key}} {
+		if err := c.s.learned.refusal(t); err != nil {
+			return true, err
+		}
 	}
-	if s.cfg.Queues {
+	if c.s.cfg.Queues {
 		return false, nil // the message will be returned
 	}
-	return s.missing(l, exchange)
+	if err := c.missing[exchange]; err != nil {
+		return true, err
+	}
+	missing, err = c.s.missing(l, exchange)
+	if missing {
+		c.missing[exchange] = err
+	}
+	return missing, err
 }
 
 // missingQueue reports whether the broker has no queue called name.
@@ -57,5 +66,8 @@ func ask(l *link, question func(probe *amqp.Channel) error) (missing bool, err e
 		return false, probe.Close()
 	}
 	said, ok := errors.AsType[*amqp.Error](err)
+	if ok && said.Code == amqp.ResourceLocked {
+		return false, nil // an exclusive queue of another connection: it takes messages
+	}
 	return ok && said.Code == amqp.NotFound, fmt.Errorf("leat: RabbitMQ: %w", err)
 }
