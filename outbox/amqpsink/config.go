@@ -62,7 +62,9 @@ type Config struct {
 	// certificates and the name in the URL.
 	TLS *tls.Config
 
-	// Dial makes the connections to host:port. Defaults to a net.Dialer.
+	// Dial makes the connections to host:port. They should have the method SetLinger of a
+	// net.TCPConn: without the reset that it allows, a broker that was blocked may take
+	// what was given up as unanswered, as a repeat. Defaults to a net.Dialer.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
 	// ConnectionName is shown in RabbitMQ's management. Defaults to "leat".

@@ -5,8 +5,9 @@
 // that refuses one record of a pipeline, as a queue with a length limit and reject-publish does,
 // takes the later ones. Records of different keys go side by side.
 //
-// If it stays unknown what became of a record, the connection is closed before Send returns, so
-// that nothing can arrive behind what is sent next.
+// If it stays unknown what became of a record, the connection is reset before Send returns, so that
+// what the broker has not read is dropped as a rule. What it has read, or what a proxy or a connection that cannot
+// be reset keeps for it, may still arrive, as a repeat, even behind what is sent next.
 //
 // A record that no queue takes is an outage of its topic and not a success: RabbitMQ confirms
 // it all the same. So are a missing exchange, a refused login and a broker that blocks its

@@ -140,7 +140,7 @@ func (s *Sink) Close() error {
 	return nil
 }
 
-// drop closes the connection, so that nothing that was written to it arrives later.
+// drop closes the connection, so that as little as can be of what was written to it arrives later.
 func (s *Sink) drop() {
 	if s.link != nil {
 		s.link.cut()
