@@ -55,33 +55,65 @@ type coded int
 func (c coded) Error() string { return fmt.Sprintf("code %d", int(c)) }
 func (c coded) Code() int     { return int(c) }
 
+// fielded is an error as github.com/mattn/go-sqlite3 has them.
+type fielded struct {
+	Code, ExtendedCode resultCode
+	text               string
+}
+
+func (f fielded) Error() string { return f.text }
+
+// typed is an error as github.com/ncruces/go-sqlite3 has them.
+type typed struct {
+	code resultCode
+	text string
+}
+
+type resultCode uint8
+
+func (t *typed) Error() string    { return "sqlite3: " + t.text }
+func (t *typed) Code() resultCode { return t.code }
+
 func TestErrorsAreToldApart(t *testing.T) {
 	t.Parallel()
+	deadlock := errors.New("Error 1213 (40001): Deadlock found")
+	other := errors.New("claim failed")
 	for _, c := range []struct {
-		err       error
-		number    int
-		locked    bool
-		missing   bool
-		duplicate bool
+		err     error
+		number  int
+		locked  bool
+		missing bool
 	}{
-		{errors.New("Error 1205 (HY000): Lock wait timeout exceeded"), 1205, true, false, false},
-		{fmt.Errorf("leat: x: %w", errors.New("Error 1213 (40001): Deadlock found")), 1213, true, false, false},
-		{errors.New("Error 3572 (HY000): NOWAIT is set"), 3572, true, false, false},
-		{errors.New("Error 1146 (42S02): Table 'a.b' doesn't exist"), 1146, false, true, false},
-		{errors.New("Error 1062 (23000): Duplicate entry"), 1062, false, false, true},
-		{coded(5), 5, true, false, false},
-		{coded(5 | 2<<8), 5, true, false, false},
-		{coded(8), 8, false, false, false},
-		{coded(19 | 6<<8), 19, false, false, true},
-		{errors.New("SQL logic error: no such table: box (1)"), 1, false, true, false},
-		{errors.New("database is locked"), 5, true, false, false},
-		{errors.New("attempt to write a readonly database"), 8, false, false, false},
-		{errors.New("Errors 1205"), 0, false, false, false},
-		{nil, 0, false, false, false},
+		{errors.New("Error 1205 (HY000): Lock wait timeout exceeded"), 1205, true, false},
+		{fmt.Errorf("leat: x: %w", deadlock), 1213, true, false},
+		{fmt.Errorf("leat: x: %w", fmt.Errorf("%w: %w", other, deadlock)), 1213, true, false},
+		{fmt.Errorf("%w: %w", other, errors.Join(other, fmt.Errorf("x: %w", deadlock))), 1213, true, false},
+		{fmt.Errorf("%w: %w", other, coded(6)), 6, true, false},
+		{fmt.Errorf("%w: %w", other, other), 0, false, false},
+		{errors.New("Error 3572 (HY000): NOWAIT is set"), 3572, true, false},
+		{errors.New("Error 1146 (42S02): Table 'a.b' doesn't exist"), 1146, false, true},
+		{errors.New("Error 1062 (23000): Duplicate entry"), 1062, false, false},
+		{coded(5), 5, true, false},
+		{coded(5 | 2<<8), 5, true, false},
+		{coded(6), 6, true, false},
+		{coded(8), 8, false, false},
+		{coded(19 | 6<<8), 19, false, false},
+		{errors.New("SQL logic error: no such table: box (1)"), 1, false, true},
+		{fielded{Code: 5, text: "database is locked"}, 5, true, false},
+		{fielded{Code: 6, text: "database table is locked"}, 6, true, false},
+		{fielded{Code: 6, text: "database table is locked: box"}, 6, true, false},
+		{fielded{Code: 6, text: "database schema is locked: main"}, 6, true, false},
+		{fielded{Code: 8, text: "attempt to write a readonly database"}, 8, false, false},
+		{fielded{Code: 1, text: "no such table: box"}, 1, false, true},
+		{&typed{5, "database is locked"}, 5, true, false},
+		{fmt.Errorf("x: %w", &typed{6, "database table is locked"}), 6, true, false},
+		{&typed{8, "attempt to write a readonly database"}, 8, false, false},
+		{&typed{1, "SQL logic error: no such table: box"}, 1, false, true},
+		{errors.New("Errors 1205"), 0, false, false},
+		{nil, 0, false, false},
 	} {
 		require.Equal(t, c.number, sqldialect.Number(c.err), "%v", c.err)
 		require.Equal(t, c.locked, sqldialect.Locked(c.err), "%v", c.err)
 		require.Equal(t, c.missing, sqldialect.MissingTable(c.err), "%v", c.err)
-		require.Equal(t, c.duplicate, sqldialect.Duplicate(c.err), "%v", c.err)
 	}
 }

@@ -9,28 +9,28 @@ import (
 // Numbers of errors that leat acts on. MySQL's and MariaDB's have four digits, SQLite's
 // are its primary result codes.
 const (
-	LockWaitTimeout  = 1205 // also MariaDB's answer to NOWAIT
-	Deadlock         = 1213
-	LockNowait       = 3572 // MySQL's answer to NOWAIT
-	DuplicateKey     = 1062
-	NoSuchTable      = 1146
-	sqliteError      = 1
-	SQLiteBusy       = 5
-	SQLiteLocked     = 6
-	SQLiteReadOnly   = 8
-	SQLiteConstraint = 19
+	LockWaitTimeout = 1205 // also MariaDB's answer to NOWAIT
+	Deadlock        = 1213
+	LockNowait      = 3572 // MySQL's answer to NOWAIT
+	NoSuchTable     = 1146
+	sqliteError     = 1
+	SQLiteBusy      = 5
+	SQLiteLocked    = 6
+	SQLiteReadOnly  = 8
 )
 
 var (
 	mysqlText    = regexp.MustCompile(`^Error (\d{4})\b`)
 	noTableText  = regexp.MustCompile(`no such table`)
-	lockedText   = regexp.MustCompile(`database (table )?is locked`)
+	busyText     = regexp.MustCompile(`database is locked`)
+	lockedText   = regexp.MustCompile(`database (table|schema) is locked`)
 	readOnlyText = regexp.MustCompile(`attempt to write a readonly database`)
 )
 
 // Number returns the number of a database's error, of SQLite the primary one; 0 if there
 // is none. Drivers are told apart by what their errors have in common, since none is
-// imported: a method Code, or the text.
+// imported: a method Code that returns an int, or the text. The error may be any of those
+// that err wraps, and of several it is the first.
 func Number(err error) int {
 	if coded, ok := errors.AsType[interface {
 		error
@@ -38,20 +38,43 @@ func Number(err error) int {
 	}](err); ok {
 		return coded.Code() & 0xff
 	}
-	for ; err != nil; err = errors.Unwrap(err) {
-		text := err.Error()
-		if found := mysqlText.FindStringSubmatch(text); found != nil {
-			n, _ := strconv.Atoi(found[1]) // four digits
-			return n
+	return numberInText(err)
+}
+
+func numberInText(err error) int {
+	if err == nil {
+		return 0
+	}
+	if n := textNumber(err.Error()); n != 0 {
+		return n
+	}
+	switch wrapping := err.(type) { //nolint:errorlint // goes through what is wrapped itself
+	case interface{ Unwrap() error }:
+		return numberInText(wrapping.Unwrap())
+	case interface{ Unwrap() []error }:
+		for _, inner := range wrapping.Unwrap() {
+			if n := numberInText(inner); n != 0 {
+				return n
+			}
 		}
-		switch {
-		case lockedText.MatchString(text):
-			return SQLiteBusy
-		case readOnlyText.MatchString(text):
-			return SQLiteReadOnly
-		case noTableText.MatchString(text):
-			return sqliteError
-		}
+	}
+	return 0
+}
+
+func textNumber(text string) int {
+	if found := mysqlText.FindStringSubmatch(text); found != nil {
+		n, _ := strconv.Atoi(found[1]) // four digits
+		return n
+	}
+	switch {
+	case busyText.MatchString(text):
+		return SQLiteBusy
+	case lockedText.MatchString(text):
+		return SQLiteLocked
+	case readOnlyText.MatchString(text):
+		return SQLiteReadOnly
+	case noTableText.MatchString(text):
+		return sqliteError
 	}
 	return 0
 }
@@ -70,10 +93,4 @@ func Locked(err error) bool {
 // MissingTable reports whether a statement failed because a table is not there.
 func MissingTable(err error) bool {
 	return err != nil && (Number(err) == NoSuchTable || noTableText.MatchString(err.Error()))
-}
-
-// Duplicate reports whether a statement failed because a key is there already.
-func Duplicate(err error) bool {
-	n := Number(err)
-	return n == DuplicateKey || n == SQLiteConstraint
 }
