@@ -5,6 +5,8 @@ import (
 	"database/sql/driver"
 	"errors"
 	"sync/atomic"
+
+	"github.com/go-sql-driver/mysql"
 )
 
 // Cut is where a commit is broken.
@@ -12,13 +14,17 @@ type Cut int32
 
 // Cuts.
 const (
-	CutNever  Cut = iota
-	CutBefore     // the database never sees the COMMIT
-	CutAfter      // the database has committed, and its answer is lost
+	CutNever    Cut = iota
+	CutBefore       // the database never sees the COMMIT
+	CutAfter        // the database has committed, and its answer is lost
+	CutDeadlock     // the server rolls back, and answers that it has met a deadlock
 )
 
 // ErrCut is what a commit that is cut returns.
 var ErrCut = errors.New("sqltest: the connection was cut at its COMMIT")
+
+// ErrDeadlock is how a server answers CutDeadlock.
+var ErrDeadlock = &mysql.MySQLError{Number: 1213, SQLState: [5]byte([]byte("40001")), Message: "Deadlock found"}
 
 // Commits breaks commits of the connections of a Connector. It is safe for concurrent use.
 type Commits struct{ next atomic.Int32 }
@@ -113,6 +119,11 @@ func (t cutTx) Commit() error {
 	case CutAfter:
 		t.conn.dead = true
 		return errors.Join(ErrCut, t.Tx.Commit())
+	case CutDeadlock:
+		if err := t.Rollback(); err != nil {
+			return err
+		}
+		return ErrDeadlock
 	default:
 		return t.Tx.Commit()
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
@@ -31,6 +32,7 @@ type database struct {
 	db      *sql.DB
 	look    *sql.DB
 	commits *sqltest.Commits
+	config  *mysql.Config // of a server
 }
 
 // opener opens a database. Settings are those of the inboxes' sessions on a server.
@@ -51,7 +53,7 @@ func openServer(tb testing.TB, dialect sqlinbox.Dialect, server testenv.MySQLSer
 	config := sqltest.NewMySQLDatabase(tb, server.URL)
 	commits := &sqltest.Commits{}
 	return &database{
-		dialect: dialect, commits: commits, look: sqltest.OpenMySQL(tb, config, nil),
+		dialect: dialect, commits: commits, config: config, look: sqltest.OpenMySQL(tb, config, nil),
 		db: pool(tb, sql.OpenDB(commits.Connector(sqltest.MySQLConnector(tb, config, settings)))),
 	}
 }
