@@ -3,6 +3,7 @@ package sqlinbox
 import (
 	"context"
 
+	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/keyhash"
 )
@@ -59,15 +60,15 @@ func (t *tables) isKeyParked(ctx context.Context, q querier, number int64, k key
 }
 
 // promote makes the first message of a key due, if it waits for none any more. The caller
-// has the key's lock.
+// has the key's lock. It touches no other message: a handler that runs has its row locked.
 func (t *tables) promote(ctx context.Context, q querier, number int64, k key) error {
 	if k.hash == nil {
 		return nil
 	}
 	first, err := t.first(ctx, q, number, k)
-	if err != nil || first.no == 0 {
+	if err != nil || first.no == 0 || first.state != admin.StateWait {
 		return err
 	}
-	_, err = t.exec(ctx, q, "parked_due", first.no, "wait")
+	_, err = t.exec(ctx, q, "parked_due", first.no, string(admin.StateWait))
 	return err
 }
