@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"errors"
+	"math"
 	"slices"
 	"time"
 
@@ -39,14 +41,17 @@ func (m *Maintenance) forgetOf(ctx context.Context, number int64, floor, before 
 	lowest := ids.FromMillis(floor.UnixMilli())
 	after, pages := make([]byte, len(lowest)), 0
 	for {
-		old, last, err := m.page(ctx, number, after, floor, before)
+		timed, untimed, last, err := m.page(ctx, number, after, floor, before)
 		if err != nil {
 			return total, err
 		}
-		if err := m.deleteIDs(ctx, number, old); err != nil {
+		n, err1 := m.deleteIDs(ctx, number, timed, math.MaxInt64) // they cannot come again
+		total += n
+		n, err2 := m.deleteIDs(ctx, number, untimed, before.UnixMicro())
+		total += n
+		if err := errors.Join(err1, err2); err != nil {
 			return total, err
 		}
-		total += int64(len(old))
 		if last == nil { // the end of the table
 			m.after[number] = nil
 			return total, nil
@@ -65,8 +70,9 @@ func (m *Maintenance) forgetOf(ctx context.Context, number int64, floor, before 
 	}
 }
 
-// page returns what is old of a page, and the last id of it; nil at the end.
-func (m *Maintenance) page(ctx context.Context, number int64, after []byte, floor, before time.Time) (all [][]byte, last []byte, err error) {
+// page returns what is old of a page, ids that tell their time and others, and the last id
+// of it; nil at the end.
+func (m *Maintenance) page(ctx context.Context, number int64, after []byte, floor, before time.Time) (timed, untimed [][]byte, last []byte, err error) {
 	err = each(ctx, m.db, func(scan func(...any) error) error {
 		var id []byte
 		var at int64
@@ -74,31 +80,45 @@ func (m *Maintenance) page(ctx context.Context, number int64, after []byte, floo
 			return err
 		}
 		last = id
-		if old(id, at, floor, before) {
-			all = append(all, id)
+		switch made, tells := ids.Time(ids.UUID(id)); {
+		case tells && made.Before(floor):
+			timed = append(timed, id)
+		case !tells && at < before.UnixMicro():
+			untimed = append(untimed, id)
 		}
 		return nil
 	}, m.sql["forget_page"], number, after)
-	return all, last, err
+	return timed, untimed, last, err
 }
 
-// deleteIDs deletes ids and their notes by name: the rows are committed, so that no open
-// delivery is waited for.
-func (m *Maintenance) deleteIDs(ctx context.Context, number int64, all [][]byte) error {
+// deleteIDs deletes ids that were processed before a time, and their notes, by name. It
+// waits for no open delivery.
+func (m *Maintenance) deleteIDs(ctx context.Context, number int64, all [][]byte, before int64) (total int64, err error) {
 	for part := range slices.Chunk(all, maxList) {
 		err := m.within(ctx, func(tx *sql.Tx) error {
-			args := append([]any{number}, anys(part)...)
-			_, err := written(ctx, tx, m.list("forget_ids", len(part)), args...)
-			if err == nil {
-				_, err = written(ctx, tx, m.list("forget_notes", len(part)), args...)
+			var found [][]byte
+			err := each(ctx, tx, func(scan func(...any) error) error {
+				var id []byte
+				err := scan(&id)
+				found = append(found, id)
+				return err
+			}, m.list("forget_old", len(part)), append(append([]any{number}, anys(part)...), before)...)
+			if err != nil || len(found) == 0 {
+				return err
 			}
+			args := append([]any{number}, anys(found)...)
+			n, err := written(ctx, tx, m.list("forget_ids", len(found)), args...)
+			if err == nil {
+				_, err = written(ctx, tx, m.list("forget_notes", len(found)), args...)
+			}
+			total += n
 			return err
 		})
 		if err != nil {
-			return err
+			return total, err
 		}
 	}
-	return nil
+	return total, nil
 }
 
 // pruneAttempts deletes attempts at messages that have not come for long.

@@ -3,10 +3,11 @@ package sqlinbox
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
-	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/internal/logger"
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
@@ -57,13 +58,18 @@ func (c MaintenanceConfig) validate() error {
 }
 
 // Maintenance forgets what is old, of all consumers of a table. Any number of processes
-// may run one. Its methods must not be called at once.
+// may run one.
 type Maintenance struct {
 	*tables
 
-	cfg   MaintenanceConfig
-	after map[int64][]byte // where the look at ids that tell no time goes on, by consumer
+	cfg     MaintenanceConfig
+	running atomic.Bool
+	after   map[int64][]byte // where the look at ids that tell no time goes on, by consumer
 }
+
+// ErrAlreadyRunning is returned if Run or RunOnce is called while another call of one of
+// them runs on the same Maintenance.
+var ErrAlreadyRunning = errors.New("leat: maintenance of the inbox is already running")
 
 // NewMaintenance returns the Maintenance of the inboxes that were made with db, dialect and
 // cfg, of which only Table matters. It does not touch the database. Errors wrap
@@ -74,7 +80,10 @@ func NewMaintenance(db *sql.DB, dialect Dialect, cfg Config, m MaintenanceConfig
 		return nil, err
 	}
 	t, err := newTables(db, dialect, Config{Table: cfg.Table}.withDefaults())
-	return &Maintenance{tables: t, cfg: m, after: map[int64][]byte{}}, err
+	if err != nil {
+		return nil, err
+	}
+	return &Maintenance{tables: t, cfg: m, after: map[int64][]byte{}}, nil
 }
 
 // Report is what a call of RunOnce did.
@@ -87,10 +96,15 @@ type Report struct {
 	IDs, Attempts, Audit int64
 }
 
-// Run calls RunOnce until ctx ends, and logs what goes wrong. It returns nil.
+// Run does what RunOnce does until ctx ends, and logs what goes wrong. It returns nil then,
+// or ErrAlreadyRunning at once.
 func (m *Maintenance) Run(ctx context.Context) error {
+	if !m.running.CompareAndSwap(false, true) {
+		return ErrAlreadyRunning
+	}
+	defer m.running.Store(false)
 	for {
-		if _, err := m.RunOnce(ctx); err != nil && ctx.Err() == nil {
+		if _, err := m.once(ctx); err != nil && ctx.Err() == nil {
 			m.cfg.Logger.ErrorContext(ctx, "leat: maintenance of the inbox failed",
 				slog.String("table", m.name), slog.Any("error", err))
 		}
@@ -101,7 +115,16 @@ func (m *Maintenance) Run(ctx context.Context) error {
 }
 
 // RunOnce raises the floor, then deletes what is below it, a thousand rows at a time.
-func (m *Maintenance) RunOnce(ctx context.Context) (r Report, err error) {
+// While another call of it or of Run is under way it returns ErrAlreadyRunning.
+func (m *Maintenance) RunOnce(ctx context.Context) (Report, error) {
+	if !m.running.CompareAndSwap(false, true) {
+		return Report{}, ErrAlreadyRunning
+	}
+	defer m.running.Store(false)
+	return m.once(ctx)
+}
+
+func (m *Maintenance) once(ctx context.Context) (r Report, err error) {
 	now, _, err := m.floor(ctx)
 	if err != nil {
 		return r, err
@@ -158,12 +181,4 @@ func (m *Maintenance) raise(ctx context.Context, floor int64) error {
 		}
 		past = below[len(below)-1]
 	}
-}
-
-// old reports whether an id that was processed at a time may be forgotten.
-func old(id []byte, at int64, floor, before time.Time) bool {
-	if made, ok := ids.Time(ids.UUID(id)); ok {
-		return made.Before(floor)
-	}
-	return at < before.UnixMicro()
 }

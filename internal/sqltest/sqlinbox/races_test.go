@@ -14,9 +14,12 @@ import (
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/sqlinbox"
+	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/internal/sqltest"
 	"github.com/leat-go/leat/outbox"
 )
+
+func nothing(context.Context) error { return nil }
 
 // TestConflict_IsRetried: a transaction that the server ends for a deadlock is tried again,
 // wherever it was.
@@ -100,4 +103,74 @@ func TestAdmin_DropWaitsForNoHandler(t *testing.T) {
 			require.Empty(t, left)
 		})
 	}
+}
+
+// TestMaintenance_ForgetsOnlyWhatItHasSeen: between a look at old ids and their deletion
+// another process deletes them, and one of the messages is processed anew.
+func TestMaintenance_ForgetsOnlyWhatItHasSeen(t *testing.T) {
+	t.Parallel()
+	for name, open := range servers() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSubject(t, open(t, nil), sqlinbox.Config{})
+			in, err := s.open("c", inbox.Config{})
+			require.NoError(t, err)
+			process := func() {
+				outcome, err := in.Process(t.Context(), message.NewMessage("a", nil), nothing)
+				require.NoError(t, err)
+				require.Equal(t, inbox.OutcomeCommitted, outcome)
+				stored, _ := ids.Map("a")
+				_, err = s.look.ExecContext(t.Context(), "INSERT INTO leat_inbox_notes (consumer, id) SELECT id, ? FROM leat_inbox_consumers", stored[:])
+				require.NoError(t, err)
+			}
+			process()
+			_, err = s.look.ExecContext(t.Context(), "UPDATE leat_inbox SET at = ?", time.Now().Add(-9*time.Hour).UnixMicro())
+			require.NoError(t, err)
+
+			var meanwhile atomic.Bool
+			slow := sqltest.OpenHooked(t, s.config, func(_ context.Context, query string) error {
+				if strings.Contains(query, "FROM `leat_inbox` WHERE consumer = ? AND id IN") && !meanwhile.Swap(true) {
+					require.NoError(t, s.Forget(t.Context(), time.Hour))
+					process()
+				}
+				return nil
+			})
+			m, err := sqlinbox.NewMaintenance(slow, s.dialect, s.cfg, sqlinbox.MaintenanceConfig{Keep: time.Hour})
+			require.NoError(t, err)
+			report, err := m.RunOnce(t.Context())
+			require.NoError(t, err)
+			require.True(t, meanwhile.Load())
+			require.Zero(t, report.IDs)
+			recorded, err := s.Recorded(t.Context(), "c", "a")
+			require.NoError(t, err)
+			require.True(t, recorded, "what was processed a moment ago would run again")
+			var notes int
+			require.NoError(t, s.look.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM leat_inbox_notes").Scan(&notes))
+			require.Equal(t, 1, notes)
+		})
+	}
+}
+
+// TestMaintenance_RunsOnceAtATime: a second call beside one that runs is refused.
+func TestMaintenance_RunsOnceAtATime(t *testing.T) {
+	t.Parallel()
+	s := newSubject(t, openMySQL(t, nil), sqlinbox.Config{})
+	var m *sqlinbox.Maintenance
+	var once, run error
+	var tried atomic.Bool
+	db := sqltest.OpenHooked(t, s.config, func(ctx context.Context, _ string) error {
+		if !tried.Swap(true) {
+			_, once = m.RunOnce(ctx)
+			run = m.Run(ctx)
+		}
+		return nil
+	})
+	m, err := sqlinbox.NewMaintenance(db, s.dialect, s.cfg, sqlinbox.MaintenanceConfig{Keep: time.Hour})
+	require.NoError(t, err)
+	for range 2 {
+		_, err = m.RunOnce(t.Context())
+		require.NoError(t, err)
+	}
+	require.ErrorIs(t, once, sqlinbox.ErrAlreadyRunning)
+	require.ErrorIs(t, run, sqlinbox.ErrAlreadyRunning)
 }
