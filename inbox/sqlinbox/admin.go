@@ -30,7 +30,10 @@ var (
 // outbox.ErrInvalidConfig.
 func NewAdmin(db *sql.DB, dialect Dialect, cfg Config) (*Admin, error) {
 	t, err := newTables(db, dialect, Config{Table: cfg.Table}.withDefaults())
-	return &Admin{t}, err
+	if err != nil {
+		return nil, err
+	}
+	return &Admin{t}, nil
 }
 
 // known returns the number of a consumer, 0 for no name, or an error that wraps

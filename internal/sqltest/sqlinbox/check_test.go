@@ -153,6 +153,10 @@ func TestConfig_IsChecked(t *testing.T) {
 		"Isolation = Read Uncommitted": func() (any, error) {
 			return sqlinbox.New(db, sqlinbox.MySQL, "c", sqlinbox.Config{Isolation: sql.LevelReadUncommitted})
 		},
+		"Table = \"a c\"": func() (any, error) { return sqlinbox.NewAdmin(db, sqlinbox.SQLite, sqlinbox.Config{Table: "a c"}) },
+		"Table = \"a d\"": func() (any, error) {
+			return sqlinbox.NewMaintenance(db, sqlinbox.SQLite, sqlinbox.Config{Table: "a d"}, sqlinbox.MaintenanceConfig{Keep: time.Hour})
+		},
 		"Keep": func() (any, error) {
 			return sqlinbox.NewMaintenance(db, sqlinbox.SQLite, sqlinbox.Config{}, sqlinbox.MaintenanceConfig{Keep: time.Minute})
 		},
@@ -161,7 +165,8 @@ func TestConfig_IsChecked(t *testing.T) {
 				sqlinbox.MaintenanceConfig{Keep: time.Hour, KeepAudit: time.Hour})
 		},
 	} {
-		_, err := create()
+		made, err := create()
+		require.Nil(t, made, want)
 		require.ErrorIs(t, err, outbox.ErrInvalidConfig, want)
 		require.ErrorContains(t, err, want)
 	}
