@@ -40,7 +40,7 @@ func (s Set) Latest() (int, error) {
 
 // Export returns the migrations as files by name, for teams that keep all their schema
 // changes in one tool: goose runs them as they are. Each records its version in the
-// table that Migrate looks at, so that both agree.
+// table that Migrate looks at, so that both agree, and does nothing where Migrate has run.
 func (s Set) Export() (map[string]string, error) {
 	all, err := s.load()
 	files := make(map[string]string, len(all))
@@ -57,7 +57,7 @@ func (s Set) Export() (map[string]string, error) {
 
 const (
 	createVersions = "CREATE TABLE IF NOT EXISTS @{_migrations} (version INTEGER NOT NULL PRIMARY KEY, applied_at BIGINT NOT NULL)"
-	insertVersion  = "INSERT INTO @{_migrations} (version, applied_at) VALUES (?, @{now})"
+	insertVersion  = "@{insert_ignore} @{_migrations} (version, applied_at) VALUES (?, @{now})"
 	lastVersion    = "SELECT COALESCE(MAX(version), 0) FROM @{_migrations}"
 )
 

@@ -70,6 +70,24 @@ func TestExportedFilesCountAsMigrated(t *testing.T) {
 	files, err := set(t, first, second).Export()
 	require.NoError(t, err)
 	require.Len(t, files, 2)
+	runFiles(t, db, files)
+	require.NoError(t, set(t, first, second).Require(t.Context(), db, 2))
+}
+
+func TestExportedFilesDoNothingWhereMigrateHasRun(t *testing.T) {
+	t.Parallel()
+	db := sqltest.SQLite(t)
+	require.NoError(t, set(t, first).Migrate(t.Context(), db))
+	files, err := set(t, first, second).Export()
+	require.NoError(t, err)
+	runFiles(t, db, files)
+	require.NoError(t, set(t, first, second).Require(t.Context(), db, 2))
+	require.Equal(t, 1, count(t, db, "box"))
+}
+
+// runFiles runs two files as a tool does.
+func runFiles(t *testing.T, db *sql.DB, files map[string]string) {
+	t.Helper()
 	for _, name := range []string{"00001_x.sql", "00002_x.sql"} {
 		for statement := range strings.SplitSeq(files[name], ";\n") {
 			if statement != "" {
@@ -78,7 +96,6 @@ func TestExportedFilesCountAsMigrated(t *testing.T) {
 			}
 		}
 	}
-	require.NoError(t, set(t, first, second).Require(t.Context(), db, 2))
 }
 
 func TestSetRefusesBadFiles(t *testing.T) {
