@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/leat-go/leat/internal/sqldialect"
@@ -23,7 +22,7 @@ const checkEvery = time.Minute
 
 // checked are the facts as they were found last.
 type checked struct {
-	mu    sync.Mutex
+	turn  chan struct{} // of one: who looks; the others wait for no longer than they may
 	facts facts
 	until time.Time // when to look again
 	good  bool      // never look again
@@ -31,8 +30,12 @@ type checked struct {
 
 // check returns the facts, or why the database cannot hold the inbox.
 func (t *tables) check(ctx context.Context) (facts, error) {
-	t.checked.mu.Lock()
-	defer t.checked.mu.Unlock()
+	select {
+	case t.checked.turn <- struct{}{}:
+		defer func() { <-t.checked.turn }()
+	case <-ctx.Done():
+		return facts{}, context.Cause(ctx)
+	}
 	if t.checked.good || time.Now().Before(t.checked.until) {
 		return t.checked.facts, nil
 	}
@@ -88,6 +91,7 @@ func (t *tables) checkSQLite(ctx context.Context) (facts, error) {
 		{"synchronous", func(v string) bool { return v == "0" || v == "1" }, ErrNotDurable, "must be FULL"},
 		{"journal_mode", func(v string) bool { return v == "off" || v == "memory" }, ErrUnsupported, "must be WAL, or one that keeps a file"},
 		{"read_uncommitted", func(v string) bool { return v == "1" }, ErrUnsupported, "must be off"},
+		{"busy_timeout", func(v string) bool { return v == "0" }, ErrUnsupported, "must not be 0, since deliveries wait for each other: add _pragma=busy_timeout(10000) to the DSN"},
 		{"query_only", func(v string) bool { return v == "1" }, ErrUnsupported, "must be off"},
 	} {
 		var value string

@@ -55,7 +55,7 @@ func renderTables(dialect Dialect, cfg Config) (*tables, error) {
 	for i, file := range files {
 		names[i] = strings.TrimSuffix(path.Base(file), ".sql")
 	}
-	t := &tables{dialect: d, name: cfg.Table}
+	t := &tables{dialect: d, name: cfg.Table, checked: checked{turn: make(chan struct{}, 1)}}
 	t.sql, err = sqlfile.LoadAll(statementFiles, func(sql string) (string, error) { return d.Render(cfg.Table, sql) }, names...)
 	return t, err
 }

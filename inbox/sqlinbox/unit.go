@@ -98,8 +98,9 @@ func (u *unit) Rollback(ctx context.Context) error {
 	return err
 }
 
-// within bounds what follows by ctx, since database/sql's Commit and Rollback take none,
-// and returns what gives the connection back.
+// within ends the transaction if ctx ends before its COMMIT or ROLLBACK has begun, and
+// returns what gives the connection back. Those two themselves are bounded by nothing but
+// the time-outs of the driver's connections, since database/sql gives them no context.
 func (u *unit) within(ctx context.Context) func() {
 	u.stop()
 	stop := context.AfterFunc(ctx, u.cancel)

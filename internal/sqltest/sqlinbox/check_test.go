@@ -3,9 +3,11 @@ package sqlinbox_test
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"net/url"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -123,8 +125,9 @@ func TestCheck_RefusesSQLiteThatIsSetUpOtherwise(t *testing.T) {
 		"commits that may be lost": {
 			url.Values{"_pragma": {"busy_timeout(1000)", "journal_mode(WAL)", "synchronous(NORMAL)"}}, sqlinbox.ErrNotDurable,
 		},
-		"no journal":      {url.Values{"_pragma": {"busy_timeout(1000)", "journal_mode(MEMORY)", "synchronous(FULL)"}}, sqlinbox.ErrUnsupported},
-		"as it should be": {nil, nil},
+		"writers that do not wait": {url.Values{"_pragma": {"journal_mode(WAL)", "synchronous(FULL)"}}, sqlinbox.ErrUnsupported},
+		"no journal":               {url.Values{"_pragma": {"busy_timeout(1000)", "journal_mode(MEMORY)", "synchronous(FULL)"}}, sqlinbox.ErrUnsupported},
+		"as it should be":          {nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -135,6 +138,38 @@ func TestCheck_RefusesSQLiteThatIsSetUpOtherwise(t *testing.T) {
 			require.ErrorIs(t, in.Check(t.Context()), c.want)
 		})
 	}
+}
+
+// TestCheck_WaitsNoLongerThanItMay: while one delivery's look at the database hangs, the
+// others wait for it as long as their contexts allow.
+func TestCheck_WaitsNoLongerThanItMay(t *testing.T) {
+	t.Parallel()
+	s := newSubject(t, openMySQL(t, nil), sqlinbox.Config{})
+	looks, goOn := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	s.db = sqltest.OpenHooked(t, s.config, func(context.Context, string) error {
+		once.Do(func() {
+			close(looks)
+			<-goOn
+		})
+		return nil
+	})
+	in, err := s.open("c", inbox.Config{})
+	require.NoError(t, err)
+	hanging, waiting := make(chan error, 1), make(chan error, 1)
+	go func() { hanging <- in.Check(context.Background()) }()
+	<-looks
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	go func() { waiting <- in.Check(ctx) }()
+	select {
+	case err := <-waiting:
+		require.ErrorIs(t, err, context.Canceled)
+	case <-time.After(10 * time.Second):
+		t.Error("it waits for the other look")
+	}
+	close(goOn)
+	require.NoError(t, <-hanging)
 }
 
 func TestConfig_IsChecked(t *testing.T) {
@@ -192,12 +227,20 @@ func TestMaintenance_ForgetsAttemptsAndAudit(t *testing.T) {
 		_, err := s.look.ExecContext(t.Context(), statement, long)
 		require.NoError(t, err)
 	}
+	for i := range 1500 { // more than a page, the old one last
+		_, err := s.look.ExecContext(t.Context(), `INSERT INTO leat_inbox_attempts (consumer, id, attempts, first_at, last_at, errors)
+			SELECT id, ?, 1, 1, ?, '[]' FROM leat_inbox_consumers`, fmt.Appendf(nil, "\x00%015d", i), time.Now().UnixMicro())
+		require.NoError(t, err)
+	}
 	m, err := sqlinbox.NewMaintenance(s.look, s.dialect, s.cfg, sqlinbox.MaintenanceConfig{Keep: 50 * time.Hour, KeepAudit: 50 * time.Hour})
 	require.NoError(t, err)
 	report, err := m.RunOnce(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, int64(1), report.IDs, "an id that tells no time goes by when it was processed")
 	require.Equal(t, int64(1), report.Attempts)
+	var left int
+	require.NoError(t, s.look.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM leat_inbox_attempts").Scan(&left))
+	require.Equal(t, 1500, left)
 	require.Equal(t, int64(1), report.Audit)
 	require.WithinDuration(t, time.Now().Add(-50*time.Hour), report.Floor, time.Minute)
 }
