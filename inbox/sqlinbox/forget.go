@@ -19,13 +19,7 @@ const sweepPages = 100
 // forget deletes ids: all that are old and begin with a time below the floor, and of the
 // others those that one call comes to.
 func (m *Maintenance) forget(ctx context.Context, floor, before time.Time) (total int64, err error) {
-	var numbers []int64
-	err = each(ctx, m.db, func(scan func(...any) error) error {
-		var n int64
-		err := scan(&n)
-		numbers = append(numbers, n)
-		return err
-	}, m.sql["consumer_ids"])
+	numbers, err := m.numbers(ctx)
 	for _, number := range numbers {
 		if err != nil {
 			break
@@ -35,6 +29,17 @@ func (m *Maintenance) forget(ctx context.Context, floor, before time.Time) (tota
 		total += n
 	}
 	return total, err
+}
+
+// numbers returns those of all consumers.
+func (m *Maintenance) numbers(ctx context.Context) (all []int64, err error) {
+	err = each(ctx, m.db, func(scan func(...any) error) error {
+		var n int64
+		err := scan(&n)
+		all = append(all, n)
+		return err
+	}, m.sql["consumer_ids"])
+	return all, err
 }
 
 func (m *Maintenance) forgetOf(ctx context.Context, number int64, floor, before time.Time) (total int64, err error) {
@@ -123,29 +128,43 @@ func (m *Maintenance) deleteIDs(ctx context.Context, number int64, all [][]byte,
 
 // pruneAttempts deletes attempts at messages that have not come for long.
 func (m *Maintenance) pruneAttempts(ctx context.Context, before time.Time) (total int64, err error) {
-	for {
-		type attempt struct {
-			number int64
-			id     []byte
+	numbers, err := m.numbers(ctx)
+	for _, number := range numbers {
+		if err != nil {
+			break
 		}
-		var found []attempt
+		var n int64
+		n, err = m.pruneAttemptsOf(ctx, number, before.UnixMicro())
+		total += n
+	}
+	return total, err
+}
+
+func (m *Maintenance) pruneAttemptsOf(ctx context.Context, number, before int64) (total int64, err error) {
+	for after := []byte{}; ; {
+		var last []byte
+		var old [][]byte
 		err := each(ctx, m.db, func(scan func(...any) error) error {
-			var a attempt
-			err := scan(&a.number, &a.id)
-			found = append(found, a)
+			var id []byte
+			var at int64
+			err := scan(&id, &at)
+			if last = id; at < before {
+				old = append(old, id)
+			}
 			return err
-		}, m.sql["prune_attempts"], before.UnixMicro())
-		for _, a := range found {
+		}, m.sql["prune_attempts"], number, after)
+		for _, id := range old {
 			if err != nil {
 				break
 			}
 			var n int64
-			n, err = m.exec(ctx, m.db, "prune_attempt", a.number, a.id, before.UnixMicro())
+			n, err = m.exec(ctx, m.db, "prune_attempt", number, id, before)
 			total += n
 		}
-		if err != nil || len(found) == 0 {
+		if err != nil || last == nil {
 			return total, err
 		}
+		after = last
 	}
 }
 
