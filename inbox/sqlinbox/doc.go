@@ -19,7 +19,7 @@
 // different messages is Busy, too, and is delivered again.
 //
 // SQLite has one writer at a time: deliveries follow one another, and each waits for those
-// before it for as long as the busy_timeout of the connections allows. If that passes, the
+// before it for as long as the busy_timeout of the connections allows, not 0. If that passes, the
 // delivery fails with the driver's error and is to be delivered again. Transactions must
 // lock as they begin (_txlock=immediate in the driver modernc.org/sqlite), and be durable
 // (synchronous FULL).

@@ -100,6 +100,7 @@ func (m *Maintenance) page(ctx context.Context, number int64, after []byte, floo
 // waits for no open delivery.
 func (m *Maintenance) deleteIDs(ctx context.Context, number int64, all [][]byte, before int64) (total int64, err error) {
 	for part := range slices.Chunk(all, maxList) {
+		var n int64
 		err := m.within(ctx, func(tx *sql.Tx) error {
 			var found [][]byte
 			err := each(ctx, tx, func(scan func(...any) error) error {
@@ -112,16 +113,16 @@ func (m *Maintenance) deleteIDs(ctx context.Context, number int64, all [][]byte,
 				return err
 			}
 			args := append([]any{number}, anys(found)...)
-			n, err := written(ctx, tx, m.list("forget_ids", len(found)), args...)
+			n, err = written(ctx, tx, m.list("forget_ids", len(found)), args...)
 			if err == nil {
 				_, err = written(ctx, tx, m.list("forget_notes", len(found)), args...)
 			}
-			total += n
 			return err
 		})
 		if err != nil {
 			return total, err
 		}
+		total += n
 	}
 	return total, nil
 }
@@ -141,7 +142,7 @@ func (m *Maintenance) pruneAttempts(ctx context.Context, before time.Time) (tota
 }
 
 func (m *Maintenance) pruneAttemptsOf(ctx context.Context, number, before int64) (total int64, err error) {
-	for after := []byte{}; ; {
+	for after := []byte{0}; ; { // before each id
 		var last []byte
 		var old [][]byte
 		err := each(ctx, m.db, func(scan func(...any) error) error {

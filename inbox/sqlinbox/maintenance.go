@@ -109,7 +109,7 @@ func (m *Maintenance) Run(ctx context.Context) error {
 				slog.String("table", m.name), slog.Any("error", err))
 		}
 		if wait.For(ctx, m.cfg.Every) != nil {
-			return nil //nolint:nilerr // ctx has ended, as it was to
+			return nil // ctx has ended, as it was to
 		}
 	}
 }
