@@ -93,13 +93,17 @@ type audited struct {
 	no      int64
 	id      string
 	key     driver.Key
-	details any
+	details []byte // JSON, or nil
 }
 
-// note adds an entry to the audit and returns its number.
+// note adds an entry to the audit, with what is known of who asked, and returns its number.
 func (t *tables) note(ctx context.Context, tx *sql.Tx, e audited) (int64, error) {
+	var details any
+	if annotated := e.by.Annotate(e.details); annotated != nil {
+		details = []byte(annotated)
+	}
 	result, err := tx.ExecContext(ctx, t.sql["audit"], e.number, e.action, []byte(e.by.Actor), []byte(e.by.Reason), e.no,
-		[]byte(e.id), []byte(e.key.Topic), []byte(e.key.Name), e.details)
+		[]byte(e.id), []byte(e.key.Topic), []byte(e.key.Name), details)
 	if err != nil {
 		return 0, err
 	}
