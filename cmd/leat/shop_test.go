@@ -128,6 +128,18 @@ func (s *shop) consume(t *testing.T) {
 	s.positions(t)
 }
 
+// parkInbox parks a message of consumer loyalty.
+func (s *shop) parkInbox(t *testing.T, id, key string) {
+	t.Helper()
+	in, err := pginbox.New(s.Pool, "loyalty", pginbox.Config{Config: inbox.Config{
+		OnFailure: inbox.Policy{Action: inbox.Park, Attempts: 1, Delay: inbox.NoDelay},
+	}})
+	require.NoError(t, err)
+	msg := message.NewMessage(id, nil)
+	msg.Metadata.Set("leat_key", key)
+	_, _ = in.Process(t.Context(), msg, func(context.Context) error { return errors.New("customer 12 is unknown") })
+}
+
 // failing is a consumer with a message that is to be tried again.
 func (s *shop) failing(t *testing.T) {
 	t.Helper()

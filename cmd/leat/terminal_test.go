@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 
 	"github.com/creack/pty"
@@ -31,6 +33,75 @@ func (s *session) answer(answer string, args ...string) result {
 	cmd.Stdout, cmd.Stderr = &out, &stderr
 	_ = cmd.Run()
 	return result{out.String(), stderr.String(), cmd.ProcessState.ExitCode()}
+}
+
+// converse runs a command at a terminal: as soon as it asks, meanwhile happens, and then
+// answer is typed.
+func (s *session) converse(answer string, meanwhile func(question string), args ...string) result {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
+	defer cancel()
+	typing, terminal, err := pty.Open()
+	require.NoError(s.t, err)
+	defer typing.Close()
+	defer terminal.Close()
+	cmd := exec.CommandContext(ctx, os.Getenv(binaryVariable), args...)
+	cmd.Env, cmd.Stdin = s.env, terminal
+	var out, told bytes.Buffer
+	cmd.Stdout = &out
+	stderr, err := cmd.StderrPipe()
+	require.NoError(s.t, err)
+	require.NoError(s.t, cmd.Start())
+	asked := false
+	for one := make([]byte, 1); ; {
+		if _, err := io.ReadFull(stderr, one); err != nil {
+			break
+		}
+		told.Write(one)
+		if text := told.String(); !asked && (strings.HasSuffix(text, "[y/N] ") || strings.Contains(text, "Type ") && strings.HasSuffix(text, ": ")) {
+			asked = true
+			meanwhile(text)
+			_, err = typing.WriteString(answer + "\n")
+			require.NoError(s.t, err)
+		}
+	}
+	_ = cmd.Wait()
+	require.True(s.t, asked, told.String())
+	return result{out.String(), told.String(), cmd.ProcessState.ExitCode()}
+}
+
+// What is set aside while the operator reads the plan is no part of it.
+func TestTerminal_NoMoreThanConfirmed(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	park := func(ids ...string) {
+		for _, id := range ids {
+			s.enqueue(t, placed(id, "orders", id, "bad"))
+		}
+		s.relay(t, "", relay.Policy{}, ifBad(errors.New("no")))
+	}
+	park("m-1", "m-2")
+	o := newSession(t, s.URL)
+	r := o.converse("2", func(string) { park("m-3") }, "parked", "drop", "--all", "--reason", "obsolete")
+	require.Equal(t, "Dropped 2 records.\n", r.out, r.err)
+	require.Contains(t, o.leat("parked", "list").out, "m-3")
+	r = o.converse("1", func(string) {
+		park("m-4")
+		require.Zero(t, o.leat("parked", "drop", "--id", "m-3", "--reason", "obsolete", "--yes").code)
+	}, "parked", "drop", "--topic", "orders", "--reason", "obsolete")
+	require.Equal(t, "Dropped 0 records.\n", r.out, r.err)
+	require.Contains(t, o.leat("parked", "list").out, "m-4")
+}
+
+// The same of an inbox.
+func TestTerminal_NoMoreThanConfirmedOfAnInbox(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.consume(t)
+	o := newSession(t, s.URL)
+	r := o.converse("3", func(string) { s.parkInbox(t, "m-8", "order-8") }, "inbox", "parked", "drop", "--consumer", "loyalty", "--all", "--reason", "obsolete")
+	require.Equal(t, "Dropped 3 messages.\n", r.out, r.err)
+	require.Contains(t, o.leat("inbox", "parked", "list").out, "m-8")
 }
 
 // On a terminal leat asks, and takes nothing but what it has asked for.

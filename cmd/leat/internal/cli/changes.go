@@ -3,8 +3,10 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/leat-go/leat/cmd/leat/internal/ask"
+	"github.com/leat-go/leat/cmd/leat/internal/open"
 	"github.com/leat-go/leat/cmd/leat/internal/show"
 	"github.com/leat-go/leat/outbox/admin"
 )
@@ -79,6 +81,21 @@ func (c recordChange) run(d *Deps, flags Changing) error {
 	return c.all(d, planned.Count)
 }
 
+// pin lets a filter select what there is now, by the database's clock: what is set aside
+// while the operator reads the plan is no part of it.
+func (d *Deps) pin(before *time.Time) error {
+	db, err := d.Open()
+	clock, err := capable[open.Clock](db, err, "tell its time")
+	if err != nil {
+		return err
+	}
+	now, err := clock.Now(d.Context)
+	if err == nil && (before.IsZero() || before.After(now)) {
+		*before = now
+	}
+	return err
+}
+
 // all changes what was planned, and goes on if there was more than one plan can tell.
 func (c recordChange) all(d *Deps, planned int) error {
 	done := admin.Changed{}
@@ -104,7 +121,7 @@ func (c recordChange) chunks(d *Deps, planned int, done *admin.Changed, progress
 		if err := d.Context.Err(); err != nil {
 			return err
 		}
-		changed, err := c.do(c.chunk, false)
+		changed, err := c.do(min(c.chunk, planned-done.Count), false)
 		if errors.Is(err, admin.ErrNotParked) && done.Count > 0 {
 			return nil
 		}

@@ -269,6 +269,9 @@ func (s *InboxSelecting) begin(d *Deps) (inboxadmin.Inbox, inboxadmin.RedriveReq
 		return nil, request, change, err
 	}
 	in, err := openInbox(d)
+	if selected := request.Selection; err == nil && selected.ID == "" && selected.Key == "" {
+		err = d.pin(&request.Selection.Before)
+	}
 	return in, request, change, err
 }
 

@@ -112,6 +112,9 @@ func (s *Selecting) redrive(d *Deps, dead bool) error {
 		return err
 	}
 	store, err := d.Store(s.Group)
+	if err == nil && selection.Filters() {
+		err = d.pin(&selection.Before)
+	}
 	if err != nil {
 		return err
 	}
@@ -135,6 +138,9 @@ func (s *Selecting) drop(d *Deps, dead bool) error {
 		return err
 	}
 	store, err := d.Store(s.Group)
+	if err == nil && selection.Filters() {
+		err = d.pin(&selection.Before)
+	}
 	if err != nil {
 		return err
 	}

@@ -68,6 +68,11 @@ type Selection struct {
 	Topics, Keys, IDs []string
 }
 
+// Clock is a Database that tells its time, which the times of its records are by.
+type Clock interface {
+	Now(ctx context.Context) (time.Time, error)
+}
+
 // Replayer is a Database whose outbox keeps history.
 type Replayer interface {
 	History(s Selection) (driver.History, error)

@@ -46,6 +46,12 @@ func openPostgres(ctx context.Context, t Target) (*Postgres, error) {
 	return &Postgres{Pool: pool, target: t}, nil
 }
 
+// Now is the time by the server's clock.
+func (p *Postgres) Now(ctx context.Context) (now time.Time, err error) {
+	err = p.Pool.QueryRow(ctx, "SELECT clock_timestamp()").Scan(&now)
+	return now, err
+}
+
 // Close closes the pool.
 func (p *Postgres) Close() { p.Pool.Close() }
 
