@@ -191,15 +191,21 @@ func TestRetentionRun(t *testing.T) {
 	o.run(2, "retention", "run")
 	o.run(2, "retention", "run", "--max-age", "long")
 	o.run(2, "retention", "run", "--max-age", "7d")
-	o.run(0, "retention", "run", "--max-age", "7d", "--yes")
-	o.run(0, "retention", "run", "--max-age", "forever", "--yes", "-o", "json")
+	o.run(2, "retention", "run", "--max-age", "7d", "--yes")
+	o.run(2, "retention", "run", "--max-age", "7d", "--without-archive")
+	o.run(2, "retention", "run", "--max-age", "7d", "--without-archive", "--yes", "--ahead", "101")
+	o.run(2, "retention", "run", "--max-age", "7d", "--no-ddl", "--dry-run")
+	o.run(0, "retention", "run", "--max-age", "7d", "--without-archive", "--yes")
+	o.run(0, "retention", "run", "--max-age", "forever", "--without-archive", "--partition-size", "5000", "--ahead", "3", "--yes", "-o", "json")
 	o.golden("retention-run")
 }
 
-// A dry run names the ranges that the round then drops: old ones that nobody pins.
+// A dry run names the ranges that the round then drops, and the groups that are past
+// their greatest lag: old ones that no other group holds back.
 func TestRetentionRun_Drops(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
+	s.relay(t, "late", relay.Policy{}, nothing)
 	s.enqueue(t, placed("m-1", "orders", "order-1", "fine"))
 	_, err := s.Pool.Exec(t.Context(), "UPDATE leat.outbox SET created_at = now() - interval '30 days'")
 	require.NoError(t, err)
@@ -211,9 +217,25 @@ func TestRetentionRun_Drops(t *testing.T) {
 	o := newSession(t, s.URL)
 	run := []string{"retention", "run", "--max-age", "7d"}
 	s.relay(t, "", relay.Policy{}, ifBad(nil))
-	require.Contains(t, o.leat(append(run, "--dry-run")...).out, "Would drop: "+ranges[0].Table+"\n")
-	r := o.leat("retention", "run", "--max-age", "60d", "--dry-run")
+	require.Equal(t, "Would drop: –\n", o.leat(append(run, "--dry-run")...).out)
+	require.Zero(t, o.leat("groups", "set-max-lag", "late", "1d", "--reason", "disk", "--yes").code)
+	r := o.leat(append(run, "--dry-run")...)
+	require.Equal(t, "Would drop: "+ranges[0].Table+"\n", r.out, r.err)
+	require.Contains(t, r.err, "losing what they have not sent: late.")
+	r = o.leat("retention", "run", "--max-age", "60d", "--dry-run")
 	require.Equal(t, "Would drop: –\n", r.out, r.err)
+	run = append(run, "--without-archive")
+	r = o.answer("n", run...)
+	require.Equal(t, 4, r.code)
+	require.Contains(t, r.err, "losing what they have not sent: late. Go on?")
+	producer, err := s.Pool.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = producer.Exec(t.Context(), "LOCK TABLE leat.outbox IN ROW EXCLUSIVE MODE")
+	require.NoError(t, err)
+	r = o.leat(append(run, "--yes", "-o", "json")...)
+	require.Equal(t, 4, r.code, r.err)
+	require.Contains(t, r.out, `"busy":true`)
+	require.NoError(t, producer.Rollback(t.Context()))
 	r = o.leat(append(run, "--yes", "-o", "json")...)
 	require.Contains(t, r.out, `"dropped":["`+ranges[0].Table+`"`, r.err)
 }

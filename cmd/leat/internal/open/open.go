@@ -99,6 +99,10 @@ type MaintenanceRequest struct {
 	// 0 does not.
 	MaxAge   time.Duration
 	MaxBytes int64
+	// PartitionSize, Ahead and NoDDL are those of the services that maintain the log.
+	PartitionSize int64
+	Ahead         int
+	NoDDL         bool
 }
 
 // MaintenanceReport is what a round has done.
