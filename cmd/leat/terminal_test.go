@@ -104,6 +104,37 @@ func TestTerminal_NoMoreThanConfirmedOfAnInbox(t *testing.T) {
 	require.Contains(t, o.leat("inbox", "parked", "list").out, "m-8")
 }
 
+// A skip names the record, and drops no other one.
+func TestTerminal_Skip(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.enqueue(t, placed("m-1", "orders", "order-1", "bad"), placed("m-2", "orders", "order-1", "bad"), placed("m-3", "orders", "order-1", "bad"))
+	s.relay(t, "", relay.Policy{}, ifBad(errors.New("no")))
+	s.consume(t)
+	o := newSession(t, s.URL)
+	skip := []string{"parked", "skip", "--topic", "orders", "--key", "order-1", "--reason", "obsolete"}
+	require.Contains(t, o.leat(append(skip, "--dry-run")...).out, "Would drop 1 record: seq 1, id m-1, the first of key order-1 of topic orders")
+	r := o.converse("order-1", func(question string) {
+		require.Contains(t, question, "seq 1, id m-1")
+		require.Zero(t, o.leat("parked", "drop", "--id", "m-1", "--reason", "obsolete", "--yes").code)
+		s.relay(t, "", relay.Policy{}, ifBad(errors.New("no")))
+	}, skip...)
+	require.Equal(t, 4, r.code, r.err)
+	require.Contains(t, r.err, "the key has another first record by now: seq 2, id m-2, not seq 1, id m-1")
+	require.Contains(t, o.leat("parked", "list").out, "m-2")
+	require.Equal(t, "Dropped 1 record.\n", o.leat(append(skip, "--yes")...).out)
+
+	skip = []string{"inbox", "parked", "skip", "--consumer", "loyalty", "--key", "order-2", "--reason", "obsolete"}
+	r = o.converse("order-2", func(question string) {
+		require.Contains(t, question, "no 1, id m-2")
+		require.Zero(t, o.leat("inbox", "parked", "drop", "--consumer", "loyalty", "--key", "order-2", "--reason", "obsolete", "--yes").code)
+		s.parkInbox(t, "m-12", "order-2")
+	}, skip...)
+	require.Equal(t, 4, r.code, r.err)
+	require.Contains(t, r.err, "id m-12, not no 1, id m-2")
+	require.Equal(t, "Dropped 1 message.\n", o.leat(append(skip, "--yes")...).out)
+}
+
 // On a terminal leat asks, and takes nothing but what it has asked for.
 func TestTerminal(t *testing.T) {
 	t.Parallel()

@@ -1,0 +1,48 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/leat-go/leat/cmd/leat/internal/show"
+	"github.com/leat-go/leat/outbox/admin"
+)
+
+// errMoved is returned if a key has another first record than the operator was shown.
+var errMoved = errors.New("the key has another first record by now")
+
+// skip runs c, the change of the first record of a key. It names the record in the
+// question, and drops no other one: it looks again at once before. number returns the
+// name of the number that tells records of one id apart, and the number; 0: unknown.
+func (c recordChange) skip(d *Deps, flags Changing, skip func(dryRun bool) (admin.Changed, error), number func(id string) (string, int64, error)) error {
+	look := func() (admin.Changed, string, error) {
+		changed, err := skip(true)
+		if err != nil || changed.Count == 0 {
+			return changed, "", err
+		}
+		id := strings.Join(changed.IDs, ", ")
+		name, no, err := number(id)
+		head := "id " + show.Plain(id)
+		if no != 0 {
+			head = fmt.Sprintf("%s %d, %s", name, no, head)
+		}
+		return changed, head, err
+	}
+	_, shown, err := look()
+	if err != nil {
+		return err
+	}
+	c.selection = shown + ", " + c.selection
+	c.do = func(_ int, dryRun bool) (admin.Changed, error) {
+		changed, head, err := look()
+		if err == nil && head != shown {
+			err = fmt.Errorf("%w: %s, not %s", errMoved, head, shown)
+		}
+		if err != nil || dryRun {
+			return changed, err
+		}
+		return skip(false)
+	}
+	return c.run(d, flags)
+}
