@@ -1,5 +1,6 @@
 -- Settings that make a commit less than durable. Those of roles and databases count for
--- whoever connects as them: a relay may have another role than the operator.
+-- whoever connects as them: a relay may have another role than the operator. They are
+-- stored as they were written, in any case and by any of the names of off.
 SELECT name, setting, 'server' AS whose
 FROM pg_settings
 WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit') AND setting = 'off'
@@ -10,5 +11,5 @@ FROM pg_db_role_setting s
 LEFT JOIN pg_roles r ON r.oid = s.setrole
 LEFT JOIN pg_database d ON d.oid = s.setdatabase
 CROSS JOIN unnest(s.setconfig) AS line
-WHERE line = 'synchronous_commit=off' AND (s.setdatabase = 0 OR d.datname = current_database())
+WHERE lower(line) IN ('synchronous_commit=off', 'synchronous_commit=false', 'synchronous_commit=no', 'synchronous_commit=0') AND (s.setdatabase = 0 OR d.datname = current_database())
 ORDER BY 1, 3
