@@ -33,6 +33,9 @@ func illnesses() []illness {
 			[]string{"DROP TABLE leat.outbox_migrations", "ALTER TABLE leat.kept RENAME TO outbox_migrations"},
 		},
 		{"server.durability", doctor.Fail, "synchronous_commit", []string{"ALTER ROLE CURRENT_USER SET synchronous_commit = off"}, []string{"ALTER ROLE CURRENT_USER RESET synchronous_commit"}},
+		{"server.durability", doctor.Fail, "synchronous_commit is False", []string{"ALTER ROLE CURRENT_USER SET synchronous_commit = 'False'"}, []string{"ALTER ROLE CURRENT_USER RESET synchronous_commit"}},
+		{"server.durability", doctor.Fail, "synchronous_commit is no", []string{"ALTER ROLE CURRENT_USER SET synchronous_commit = no"}, []string{"ALTER ROLE CURRENT_USER RESET synchronous_commit"}},
+		{"server.durability", doctor.Fail, "synchronous_commit is 0", []string{"ALTER ROLE CURRENT_USER SET synchronous_commit = 0"}, []string{"ALTER ROLE CURRENT_USER RESET synchronous_commit"}},
 		{"server.connections", doctor.Warn, "connections are left", []string{"DO $$ BEGIN EXECUTE format('ALTER DATABASE %I CONNECTION LIMIT 4', current_database()); END $$"}, []string{"DO $$ BEGIN EXECUTE format('ALTER DATABASE %I CONNECTION LIMIT -1', current_database()); END $$"}},
 		{"sequence.value", doctor.Fail, "behind the log", []string{"SELECT setval(pg_get_serial_sequence('leat.outbox', 'seq'), 1)"}, []string{"SELECT setval(pg_get_serial_sequence('leat.outbox', 'seq'), 3)"}},
 		{"holders.prepared", doctor.Fail, `"forgotten"`, []string{"BEGIN", "SELECT pg_current_xact_id()", "PREPARE TRANSACTION 'forgotten'"}, []string{"ROLLBACK PREPARED 'forgotten'"}},
@@ -172,9 +175,34 @@ func (s *shop) examineRights(t *testing.T, o *session) {
 	require.Equal(t, doctor.Unknown, viewer.verdict("holders.transactions", "does not see").Verdict)
 	require.Equal(t, doctor.Unknown, viewer.verdict("sequence.value", "permission denied").Verdict)
 	require.Equal(t, doctor.Unknown, viewer.verdict("outbox.positions", "permission denied").Verdict)
+	_, err = s.Pool.Exec(t.Context(), "GRANT USAGE ON SCHEMA leat TO viewer; GRANT SELECT ON leat.outbox TO viewer")
+	require.NoError(t, err)
+	require.Equal(t, doctor.Unknown, viewer.verdict("sequence.value", "does not see where the sequence is").Verdict)
+	_, err = s.Pool.Exec(t.Context(), "GRANT SELECT ON SEQUENCE leat.outbox_seq_seq TO viewer")
+	require.NoError(t, err)
+	require.Equal(t, doctor.OK, viewer.verdict("sequence.value", "").Verdict)
+	s.examineAdvice(t, o)
 	_, err = s.Pool.Exec(t.Context(), "GRANT pg_monitor TO viewer")
 	require.NoError(t, err)
 	require.Equal(t, doctor.OK, viewer.verdict("holders.transactions", "").Verdict)
+}
+
+// What is advised for a sequence that is behind never moves one back that is not.
+func (s *shop) examineAdvice(t *testing.T, o *session) {
+	t.Helper()
+	set := func(to int) {
+		_, err := s.Pool.Exec(t.Context(), "SELECT setval(pg_get_serial_sequence('leat.outbox', 'seq'), $1)", to)
+		require.NoError(t, err)
+	}
+	set(1)
+	advice := o.verdict("sequence.value", "behind the log").Advice
+	set(17)
+	var last int64
+	require.NoError(t, s.Pool.QueryRow(t.Context(), advice).Scan(&last), advice)
+	require.EqualValues(t, 17, last)
+	set(1)
+	require.NoError(t, s.Pool.QueryRow(t.Context(), advice).Scan(&last), advice)
+	require.EqualValues(t, 4, last)
 }
 
 // A database without a schema, and patterns that match nothing.

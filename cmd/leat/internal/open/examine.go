@@ -34,7 +34,7 @@ type examination struct {
 	*Postgres
 	Examination
 
-	settings, connections, sequence, transactions, prepared, replicationSlots string
+	settings, connections, sequence, lastValue, transactions, prepared, replicationSlots string
 }
 
 // Checks are those of a PostgreSQL server.
@@ -42,7 +42,7 @@ func (p *Postgres) Checks(e Examination) ([]doctor.Check, error) {
 	x := examination{Postgres: p, Examination: e}
 	asItIs := func(text string) (string, error) { return text, nil }
 	err := sqlfile.Load(statements, asItIs, map[string]*string{
-		"settings": &x.settings, "connections": &x.connections, "sequence": &x.sequence, "transactions": &x.transactions,
+		"settings": &x.settings, "connections": &x.connections, "sequence": &x.sequence, "last_value": &x.lastValue, "transactions": &x.transactions,
 		"prepared": &x.prepared, "replication_slots": &x.replicationSlots,
 	})
 	return []doctor.Check{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -47,14 +48,24 @@ func mendSequence(name, how string) string {
 
 func (x examination) sequenceValue(ctx context.Context) ([]doctor.Finding, error) {
 	var newest, last int64
-	err := x.Pool.QueryRow(ctx, "SELECT coalesce((SELECT max(seq) FROM "+x.log()+"), 0), coalesce(pg_sequence_last_value(pg_get_serial_sequence($1, 'seq')::regclass), 0)", x.log()).
-		Scan(&newest, &last)
-	if err != nil || last >= newest {
+	var name *string
+	var may bool
+	err := x.Pool.QueryRow(ctx, strings.ReplaceAll(x.lastValue, "{log}", x.log()), x.log()).Scan(&newest, &name, &may, &last)
+	switch {
+	case err != nil:
 		return nil, err
+	case name == nil:
+		return nil, errNoSequence
+	case !may:
+		return []doctor.Finding{{
+			Verdict: doctor.Unknown, Text: "permission denied: this role does not see where the sequence is", Advice: "GRANT SELECT ON SEQUENCE " + *name + " to it",
+		}}, nil
+	case last >= newest:
+		return nil, nil
 	}
 	return []doctor.Finding{{
 		Verdict: doctor.Fail, Text: fmt.Sprintf("the sequence is at %d, behind the log's newest number %d", last, newest),
-		Advice: fmt.Sprintf("SELECT setval(pg_get_serial_sequence('%s', 'seq'), %d)", x.log(), newest),
+		Advice: fmt.Sprintf("SELECT setval('%s', greatest(%d, last_value)) FROM %s", strings.ReplaceAll(*name, "'", "''"), newest, *name),
 	}}, nil
 }
 
