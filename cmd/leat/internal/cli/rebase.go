@@ -28,6 +28,10 @@ type rebaseRow struct {
 	KeepPosition bool     `json:"keep_position"`
 	Start        string   `json:"start,omitempty"`
 	Problems     []string `json:"problems"`
+	Sends        int64    `json:"sends"`
+	Repeats      int64    `json:"repeats"`
+	LeavesOut    int64    `json:"leaves_out"`
+	Adopts       int64    `json:"adopts"`
 }
 
 // Run rebases the group.
@@ -49,6 +53,11 @@ func (r *Rebase) Run(d *Deps) error {
 	if err != nil {
 		return err
 	}
+	plan, err := rebaser.PlanRebase(d.Context, request)
+	if err != nil {
+		return err
+	}
+	row.Sends, row.Repeats, row.LeavesOut, row.Adopts = plan.Sends, plan.Repeats, plan.LeavesOut, plan.Adopts
 	if r.DryRun {
 		return row.print(d)
 	}
@@ -113,7 +122,9 @@ func (r rebaseRow) sentence() string {
 	if len(r.Problems) > 0 {
 		problems = "What is wrong: " + show.Plain(fmt.Sprint(r.Problems)) + "."
 	}
-	return fmt.Sprintf("Group %s would %s. %s", show.Plain(r.Group), how, problems)
+	amounts := fmt.Sprintf("It would send %s, of which it has settled %s before, and leave out %s that it has not settled.",
+		show.Things(r.Sends, "message"), show.Count(r.Repeats), show.Count(r.LeavesOut))
+	return fmt.Sprintf("Group %s would %s. %s %s", show.Plain(r.Group), how, amounts, problems)
 }
 
 func (r rebaseRow) print(d *Deps) error {

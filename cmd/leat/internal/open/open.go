@@ -88,8 +88,16 @@ type RebaseRequest struct {
 	At                   time.Time
 }
 
+// RebasePlan is what a rebase would do: messages that the group would send from then on,
+// how many of those it has settled before, those that it has not settled and would never
+// send, and those of any topic that are changed to be seen.
+type RebasePlan struct {
+	Sends, Repeats, LeavesOut, Adopts int64
+}
+
 // Rebaser is a Database whose relay groups can be brought into a new cluster.
 type Rebaser interface {
+	PlanRebase(ctx context.Context, r RebaseRequest) (RebasePlan, error)
 	Rebase(ctx context.Context, r RebaseRequest) error
 }
 

@@ -105,12 +105,26 @@ func (p *Postgres) History(s Selection) (driver.History, error) {
 	return ob.History(cfg)
 }
 
+// PlanRebase says what Rebase would do.
+func (p *Postgres) PlanRebase(ctx context.Context, r RebaseRequest) (RebasePlan, error) {
+	ob, err := p.own()
+	if err != nil {
+		return RebasePlan{}, err
+	}
+	plan, err := ob.PlanRebase(ctx, r.request())
+	return RebasePlan{Sends: plan.Sends, Repeats: plan.Repeats, LeavesOut: plan.LeavesOut, Adopts: plan.Adopts}, err
+}
+
 // Rebase brings a group into the database as it is now.
 func (p *Postgres) Rebase(ctx context.Context, r RebaseRequest) error {
 	ob, err := p.own()
 	if err != nil {
 		return err
 	}
+	return ob.Rebase(ctx, r.request())
+}
+
+func (r RebaseRequest) request() pgoutbox.RebaseRequest {
 	request := pgoutbox.RebaseRequest{Group: r.Group, KeepPosition: r.KeepPosition, Actor: r.Actor, Reason: r.Reason}
 	switch {
 	case r.KeepPosition:
@@ -121,7 +135,7 @@ func (p *Postgres) Rebase(ctx context.Context, r RebaseRequest) error {
 	default:
 		request.Start = pgoutbox.StartAt(r.At)
 	}
-	return ob.Rebase(ctx, request)
+	return request
 }
 
 // Maintain does one round.
