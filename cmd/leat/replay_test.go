@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -74,6 +75,26 @@ func TestReplay(t *testing.T) {
 	require.Contains(t, o.leat("audit", "-o", "json").out, `"reason":"INC-3"`)
 }
 
+// The question says what is sent where, and what was skipped is no success.
+func TestReplay_Skipped(t *testing.T) {
+	t.Parallel()
+	kafka := testenv.Kafka(t)
+	topic := kafka.Topic(t, "skipped", 1)
+	s := newShop(t)
+	s.enqueue(t, placed("m-1", "orders", "order-1", "fine"), placed("m-2", "orders", "order-2", "fine"))
+	_, err := s.Pool.Exec(t.Context(), "UPDATE leat.outbox SET payload = convert_to(repeat('x', 3000000), 'UTF8') WHERE seq = 1")
+	require.NoError(t, err)
+	o := newSession(t, s.URL)
+	replay := []string{"replay", "--reason", "INC-3", "--from", "2020-01-05", "--topic", "ord*", "--to-topic", topic, "--brokers", strings.Join(kafka.Brokers, ",")}
+	r := o.answer("n", replay...)
+	require.Equal(t, 4, r.code, r.err)
+	require.Contains(t, r.err, "to Kafka at "+strings.Join(kafka.Brokers, ",")+"; all to topic "+topic+"; topics ord*; enqueued from 2020-01-05T00:00:00Z to the newest. Go on?")
+	r = o.leat(append(replay, "--skip-failed", "--yes")...)
+	require.Equal(t, 5, r.code, r.err)
+	require.Contains(t, r.out, "not delivered: seq 1, id m-1")
+	require.Contains(t, r.out, "Sent 1 record, skipped 1.")
+}
+
 // position is what the tests look at in the file of --resume.
 type position struct {
 	Sent int
@@ -127,6 +148,14 @@ func TestReplay_Resume(t *testing.T) {
 	r := o.leat("replay", "--reason", "INC-3", "--from", "1h", "--topic", "other", "--resume", file, "--yes")
 	require.Equal(t, 2, r.code)
 	require.Contains(t, r.err, "--resume")
+	other := slices.Clone(replay)
+	other[slices.Index(other, topic)] = topic + "-other"
+	r = o.leat(other...)
+	require.Equal(t, 2, r.code)
+	require.Contains(t, r.err, "--to-topic")
+	r = o.leat(append(replay, "--brokers", "127.0.0.1:1")...)
+	require.Equal(t, 2, r.code)
+	require.Contains(t, r.err, "not 127.0.0.1:1")
 	require.Zero(t, o.leat(replay...).code)
 	want := make([]string, records)
 	for i := range want {

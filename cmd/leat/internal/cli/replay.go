@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/leat-go/leat/cmd/leat/internal/ask"
@@ -67,7 +68,7 @@ func (r *Replay) Run(d *Deps) error {
 	if err != nil {
 		return err
 	}
-	saved, err := r.saved()
+	saved, err := r.saved(d.settings.Kafka.Brokers.Value)
 	if err != nil {
 		return err
 	}
@@ -83,7 +84,10 @@ func (r *Replay) Run(d *Deps) error {
 	if err != nil {
 		return err
 	}
-	if err := d.confirm(r.Changing, ask.Question{Text: r.question(saved)}); err != nil {
+	if _, err := sink.Options(d.settings.Kafka); err != nil {
+		return err
+	}
+	if err := d.confirm(r.Changing, ask.Question{Text: r.question(saved, d.settings.Kafka.Brokers.Value)}); err != nil {
 		return err
 	}
 	return r.send(d, history, by, saved)
@@ -110,12 +114,36 @@ func (r *Replay) selected() open.Selection {
 	return open.Selection{From: r.From.Time, To: r.To.Time, Group: r.Group, Topics: r.Topic, Keys: r.Key, IDs: r.ID}
 }
 
-func (r *Replay) question(saved savedReplay) string {
-	text := "Would send retained history once more"
-	if saved.Position != "" {
-		text += fmt.Sprintf(", from behind seq %d on", saved.LastSeq)
+// question says what would be sent where.
+func (r *Replay) question(saved savedReplay, brokers string) string {
+	parts := []string{"Would send retained history once more to Kafka at " + show.Plain(brokers)}
+	listed := func(what string, all []string, none string) {
+		if len(all) > 0 {
+			parts = append(parts, what+" "+show.Plain(strings.Join(all, ", ")))
+		} else if none != "" {
+			parts = append(parts, none)
+		}
 	}
-	return text + "."
+	if r.ToTopic != "" {
+		parts = append(parts, "all to topic "+show.Plain(r.ToTopic))
+	} else {
+		parts = append(parts, "to the topics that it had")
+	}
+	listed("topics", r.Topic, "all topics")
+	listed("keys", r.Key, "")
+	listed("ids", r.ID, "")
+	from, to := "the oldest", "the newest"
+	if !r.From.IsZero() {
+		from = r.From.UTC().Format(time.RFC3339)
+	}
+	if !r.To.IsZero() {
+		to = "before " + r.To.UTC().Format(time.RFC3339)
+	}
+	parts = append(parts, "enqueued from "+from+" to "+to)
+	if saved.Position != "" {
+		parts = append(parts, fmt.Sprintf("from behind seq %d on", saved.LastSeq))
+	}
+	return strings.Join(parts, "; ") + "."
 }
 
 // send replays into Kafka.
@@ -130,7 +158,11 @@ func (r *Replay) send(d *Deps, history driver.History, by admin.By, saved savedR
 	ctx, stop := context.WithCancelCause(d.Context)
 	defer stop(nil)
 	report, err := replay.Run(ctx, history, kafka, r.config(d, by, saved, func(sofar replay.Report) {
-		bar.Set(sofar.Sent)
+		done := sofar.Sent
+		if sofar.EndSeq > 0 {
+			bar.Unit, bar.Total, done = "numbers of the log", sofar.EndSeq-sofar.FirstSeq, max(sofar.LastSeq-sofar.FirstSeq+1, 0)
+		}
+		bar.Set(done)
 		if notSaved = r.save(sofar, saved); notSaved != nil {
 			stop(notSaved)
 		}
@@ -147,6 +179,9 @@ func (r *Replay) send(d *Deps, history driver.History, by admin.By, saved savedR
 	}
 	if err != nil && r.Resume != "" {
 		d.Note("To go on: the same command again, with --resume %s", r.Resume)
+	}
+	if err == nil && (report.Skipped > 0 || len(report.Gaps) > 0) {
+		err = errFindings
 	}
 	return err
 }

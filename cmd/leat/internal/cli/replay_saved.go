@@ -31,20 +31,25 @@ type selectionRow struct {
 	Keys   []string  `json:"keys,omitempty"`
 	IDs    []string  `json:"ids,omitempty"`
 	Group  string    `json:"group"`
+	// ToTopic and Brokers are where it was sent to.
+	ToTopic string `json:"to_topic,omitempty"`
+	Brokers string `json:"brokers"`
 }
 
 func (s selectionRow) equal(other selectionRow) bool {
-	return s.From.Equal(other.From) && s.To.Equal(other.To) && s.Group == other.Group &&
+	return s.From.Equal(other.From) && s.To.Equal(other.To) && s.Group == other.Group && s.ToTopic == other.ToTopic &&
 		slices.Equal(s.Topics, other.Topics) && slices.Equal(s.Keys, other.Keys) && slices.Equal(s.IDs, other.IDs)
 }
 
-func (r *Replay) selectionRow() selectionRow {
-	return selectionRow{From: utc(r.From.Time), To: utc(r.To.Time), Topics: r.Topic, Keys: r.Key, IDs: r.ID, Group: r.Group}
+func (r *Replay) selectionRow(brokers string) selectionRow {
+	return selectionRow{
+		From: utc(r.From.Time), To: utc(r.To.Time), Topics: r.Topic, Keys: r.Key, IDs: r.ID, Group: r.Group, ToTopic: r.ToTopic, Brokers: brokers,
+	}
 }
 
 // saved reads the file of --resume. One that is not there is a replay that begins.
-func (r *Replay) saved() (savedReplay, error) {
-	fresh := savedReplay{V: 1, Selection: r.selectionRow()}
+func (r *Replay) saved(brokers string) (savedReplay, error) {
+	fresh := savedReplay{V: 1, Selection: r.selectionRow(brokers)}
 	if r.Resume == "" {
 		return fresh, nil
 	}
@@ -72,7 +77,10 @@ func (r *Replay) saved() (savedReplay, error) {
 		fresh.Selection.To, r.To.Time = saved.Selection.To, saved.Selection.To
 	}
 	if !saved.Selection.equal(fresh.Selection) {
-		return saved, usage("--resume", r.Resume, "is of a replay with other --from, --to, --topic, --key, --id or --group")
+		return saved, usage("--resume", r.Resume, "is of a replay with other --from, --to, --topic, --key, --id, --group or --to-topic")
+	}
+	if saved.Selection.Brokers != brokers && !r.DryRun {
+		return saved, usage("--resume", r.Resume, fmt.Sprintf("is of a replay to brokers %s, not %s", saved.Selection.Brokers, brokers))
 	}
 	return saved, nil
 }
