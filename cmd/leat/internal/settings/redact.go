@@ -6,19 +6,26 @@ import "regexp"
 const hidden = "***"
 
 var (
-	inURL   = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*://[^:/?#@]*):.*@`)
+	// isURL is for a text that is a URL, inURL for those within a text. A password that was
+	// not escaped may have anything in it, but within a text no space.
+	isURL   = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*://[^:/?#@]*):.*@`)
+	inURL   = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://[^:/?#@\s]*):\S*@`)
 	inWords = regexp.MustCompile(`(?i)\b((?:ssl)?password)\s*=\s*('(?:[^'\\]|\\.)*'|[^\s&]*)`)
 )
 
-// Redact returns address, a URL or keywords and values, without its passwords. Of a URL
+// Redact returns address, a URL, keywords and values, or a text with either in it, without
+// its passwords. Of a URL
 // that is none it hides rather too much.
 func Redact(address string) string {
-	return inWords.ReplaceAllString(inURL.ReplaceAllString(address, "$1:"+hidden+"@"), "$1="+hidden)
+	for _, url := range []*regexp.Regexp{isURL, inURL} {
+		address = url.ReplaceAllString(address, "$1:"+hidden+"@")
+	}
+	return inWords.ReplaceAllString(address, "$1="+hidden)
 }
 
 // HasPassword reports whether address, a URL or keywords and values, has a password in it.
 func HasPassword(address string) bool {
-	return inURL.MatchString(address) || inWords.MatchString(address)
+	return isURL.MatchString(address) || inURL.MatchString(address) || inWords.MatchString(address)
 }
 
 // Redacted returns s without its secrets.

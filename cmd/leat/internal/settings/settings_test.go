@@ -14,14 +14,18 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestRedact(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{
-		"postgres://ann@db/shop":                           "postgres://ann@db/shop",
-		"postgres://ann:secret@db/shop":                    "postgres://ann:***@db/shop",
-		"postgres://ann:sec:r@et/@db:5432/shop?x=y":        "postgres://ann:***@db:5432/shop?x=y",
-		"postgres://db/shop?user=ann&password=secret&x=y":  "postgres://db/shop?user=ann&password=***&x=y",
-		"postgres://db/shop?sslpassword=secret":            "postgres://db/shop?sslpassword=***",
-		"host=db user=ann password=secret dbname=shop":     "host=db user=ann password=*** dbname=shop",
-		`host=db password = 'sec \' ret' dbname=shop`:      "host=db password=*** dbname=shop",
-		"cannot parse `postgres://ann:xxxxx@db:port/shop`": "cannot parse `postgres://ann:xxxxx@db:port/shop`",
+		"postgres://ann@db/shop":                                                                     "postgres://ann@db/shop",
+		"postgres://ann:secret@db/shop":                                                              "postgres://ann:***@db/shop",
+		"postgres://ann:sec:r@et/@db:5432/shop?x=y":                                                  "postgres://ann:***@db:5432/shop?x=y",
+		"postgres://db/shop?user=ann&password=secret&x=y":                                            "postgres://db/shop?user=ann&password=***&x=y",
+		"postgres://db/shop?sslpassword=secret":                                                      "postgres://db/shop?sslpassword=***",
+		"host=db user=ann password=secret dbname=shop":                                               "host=db user=ann password=*** dbname=shop",
+		`host=db password = 'sec \' ret' dbname=shop`:                                                "host=db password=*** dbname=shop",
+		"cannot parse `postgres://ann:xxxxx@db:port/shop`":                                           "cannot parse `postgres://ann:***@db:port/shop`",
+		"postgres://ann:sec ret@db/shop":                                                             "postgres://ann:***@db/shop",
+		`kafka: dial postgres://ann:secret@db/shop?x=y: refused, and postgres://bob:s3@db2/shop too`: `kafka: dial postgres://ann:***@db/shop?x=y: refused, and postgres://bob:***@db2/shop too`,
+		"see postgres://ann:sec@ret@db/shop: mail ops@example.com":                                   "see postgres://ann:***@db/shop: mail ops@example.com",
+		"dial http://127.0.0.1:80/x: mail ops@example.com":                                           "dial http://127.0.0.1:80/x: mail ops@example.com",
 		"": "",
 	} {
 		require.Equal(t, want, settings.Redact(address))
