@@ -72,14 +72,15 @@ func (c *Doctor) checks(d *Deps, db open.Database) ([]doctor.Check, error) {
 		return nil, err
 	}
 	slots := 1
-	if groups, err := store.Groups(d.Context); err == nil {
+	groups, unknown := store.Groups(d.Context)
+	if unknown == nil {
 		slots = 0
 		for _, g := range groups {
 			slots += max(g.Slots, 1)
 		}
 	}
 	if examiner, ok := db.(open.Examiner); ok {
-		checks, err := examiner.Checks(open.Examination{Long: time.Duration(c.Long), Slots: slots})
+		checks, err := examiner.Checks(open.Examination{Long: time.Duration(c.Long), Slots: slots, SlotsUnknown: unknown})
 		if err != nil {
 			return nil, err
 		}
@@ -109,6 +110,11 @@ func schemaCheck(ctx context.Context, db open.Database, name string) ([]doctor.F
 		return []doctor.Finding{{Verdict: doctor.OK, Text: "is not there, and need not be"}}, nil
 	case current < latest:
 		return []doctor.Finding{{Verdict: doctor.Fail, Text: fmt.Sprintf("is at version %d of %d", current, latest), Advice: advice}}, nil
+	case current > latest:
+		return []doctor.Finding{{
+			Verdict: doctor.Warn, Text: fmt.Sprintf("is at version %d, and this leat knows %d only: other checks may misjudge", current, latest),
+			Advice: "use a leat of your services' release",
+		}}, nil
 	default:
 		return nil, nil
 	}

@@ -75,12 +75,18 @@ func Bad(all []Finding, strict bool) bool {
 	return false
 }
 
-// Clock judges how far this host's clock is from the database's.
-func Clock(offset time.Duration) Verdict {
+// Clock judges how far this host's clock is from the database's, as measured by a round
+// trip. What is within the round trip may as well be the way: it is not judged.
+func Clock(offset, roundTrip time.Duration) Verdict {
+	const warn = 250 * time.Millisecond
 	switch distance := max(offset, -offset); {
+	case distance <= roundTrip && roundTrip > warn:
+		return Unknown
+	case distance <= roundTrip:
+		return OK
 	case distance > time.Second:
 		return Fail
-	case distance > 250*time.Millisecond:
+	case distance > warn:
 		return Warn
 	default:
 		return OK

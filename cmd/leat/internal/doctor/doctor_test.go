@@ -20,8 +20,18 @@ func TestClock(t *testing.T) {
 		0: doctor.OK, 250 * time.Millisecond: doctor.OK, -251 * time.Millisecond: doctor.Warn,
 		time.Second: doctor.Warn, -time.Second - 1: doctor.Fail, time.Hour: doctor.Fail,
 	} {
-		require.Equal(t, want, doctor.Clock(offset), offset)
+		require.Equal(t, want, doctor.Clock(offset, time.Millisecond), offset)
 	}
+}
+
+// What is within the round trip is not judged.
+func TestClock_RoundTrip(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, doctor.Unknown, doctor.Clock(-600*time.Millisecond, time.Second))
+	require.Equal(t, doctor.Unknown, doctor.Clock(2*time.Second, 3*time.Second))
+	require.Equal(t, doctor.Unknown, doctor.Clock(0, time.Second))
+	require.Equal(t, doctor.Warn, doctor.Clock(600*time.Millisecond, 300*time.Millisecond))
+	require.Equal(t, doctor.OK, doctor.Clock(200*time.Millisecond, 200*time.Millisecond))
 }
 
 // What cannot be looked at is unknown, and never ok.

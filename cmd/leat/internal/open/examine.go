@@ -19,6 +19,8 @@ type Examination struct {
 	Long time.Duration
 	// Slots is the number of slots of all groups: a relay has two connections for each.
 	Slots int
+	// SlotsUnknown is why nobody knows Slots, nil if it is known.
+	SlotsUnknown error
 }
 
 // Examiner is a Database that can look at its server.
@@ -78,6 +80,9 @@ func (x examination) durability(ctx context.Context) ([]doctor.Finding, error) {
 }
 
 func (x examination) connectionsLeft(ctx context.Context) ([]doctor.Finding, error) {
+	if x.SlotsUnknown != nil {
+		return nil, x.SlotsUnknown
+	}
 	var left int
 	if err := x.Pool.QueryRow(ctx, x.connections).Scan(&left); err != nil {
 		return nil, err
@@ -105,9 +110,15 @@ func (x examination) clock(ctx context.Context) ([]doctor.Finding, error) {
 			best, offset = took, began.Add(took/2).Sub(theirs)
 		}
 	}
-	verdict := doctor.Clock(offset)
-	if verdict == doctor.OK {
+	verdict := doctor.Clock(offset, best)
+	switch verdict {
+	case doctor.OK:
 		return nil, nil
+	case doctor.Unknown:
+		return []doctor.Finding{{
+			Verdict: verdict, Text: fmt.Sprintf("a round trip takes %s, too long to compare clocks by", best.Round(time.Millisecond)),
+			Advice: "run leat nearer to the database",
+		}}, nil
 	}
 	return []doctor.Finding{{Verdict: verdict, Text: fmt.Sprintf("this host is %s ahead of the database", offset.Round(time.Millisecond)), Advice: "see to NTP on both"}}, nil
 }

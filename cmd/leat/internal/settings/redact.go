@@ -14,8 +14,7 @@ var (
 )
 
 // Redact returns address, a URL, keywords and values, or a text with either in it, without
-// its passwords. Of a URL
-// that is none it hides rather too much.
+// its passwords. Of a URL that is none it hides rather too much.
 func Redact(address string) string {
 	for _, url := range []*regexp.Regexp{isURL, inURL} {
 		address = url.ReplaceAllString(address, "$1:"+hidden+"@")
