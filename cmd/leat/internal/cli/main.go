@@ -20,7 +20,8 @@ type Process struct {
 }
 
 // description is the first thing that --help says.
-const description = "Operates transactional outboxes and inboxes. Nothing is changed without --reason, and everything that is changed is audited."
+const description = "Operates transactional outboxes and inboxes. What changes records, groups or positions needs --reason, and is audited; " +
+	"migrate up, retention run and inbox retention enable take none."
 
 // Main runs the command that p.Args name, and returns the exit status.
 func Main(ctx context.Context, p Process) int {
