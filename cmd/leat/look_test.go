@@ -2,6 +2,8 @@ package main_test
 
 import (
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // Each command that looks, as a table and as JSON.
@@ -48,4 +50,22 @@ func TestLooking(t *testing.T) {
 			session.golden(name)
 		})
 	}
+}
+
+// --since is named where it is what is missing, and nowhere else.
+func TestLooking_Since(t *testing.T) {
+	t.Parallel()
+	o := newSession(t, newShop(t).URL)
+	const hint = "--since 24h"
+	for _, command := range [][]string{{"messages", "show"}, {"trace"}} {
+		r := o.leat(append(command, "m-1")...)
+		require.Equal(t, 2, r.code)
+		require.Contains(t, r.err, hint)
+		r = o.leat(append(command, "")...)
+		require.Equal(t, 2, r.code, r.err)
+		require.NotContains(t, r.err, hint)
+	}
+	r := newSession(t, newShopWithout(t).URL).leat("messages", "show", "m-1", "--since", "1h")
+	require.Equal(t, 1, r.code, r.err)
+	require.NotContains(t, r.err, hint)
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -107,7 +108,7 @@ func (m *MessagesShow) Run(d *Deps) error {
 	}
 	traced, err := searcher.Trace(d.Context, admin.TraceQuery{ID: m.ID, Since: m.Since.Time})
 	if err != nil {
-		return sinceHint(err)
+		return sinceHint(err, m.ID, m.Since)
 	}
 	if len(traced.Messages) == 0 {
 		return fmt.Errorf("%w: the log retains no message with id %q", errNothing, m.ID)
@@ -126,8 +127,13 @@ func (m *MessagesShow) Run(d *Deps) error {
 	return nil
 }
 
-// sinceHint names the flag of what a trace needs.
-func sinceHint(err error) error { return fmt.Errorf("%w (--since, such as --since 24h)", err) }
+// sinceHint names the flag of what a trace needs, if that is what err is about.
+func sinceHint(err error, id string, since Moment) error {
+	if !errors.Is(err, admin.ErrInvalidRequest) || id == "" || !since.IsZero() {
+		return err
+	}
+	return fmt.Errorf("%w (--since, such as --since 24h)", err)
+}
 
 // MessagesExport is messages export.
 type MessagesExport struct {

@@ -49,7 +49,7 @@ func (t *Trace) Run(d *Deps) error {
 	traced, err := searcher.Trace(d.Context, admin.TraceQuery{ID: t.ID, Since: t.Since.Time})
 	missing := errors.Is(err, outbox.ErrNotMigrated)
 	if errors.Is(err, admin.ErrInvalidRequest) {
-		return sinceHint(err)
+		return sinceHint(err, t.ID, t.Since)
 	}
 	if err != nil && !missing {
 		return err
