@@ -39,7 +39,8 @@ func illnesses() []illness {
 		},
 		{
 			"server.connections", doctor.Unknown, "outbox_groups",
-			[]string{"ALTER TABLE leat.outbox_groups RENAME TO away"}, []string{"ALTER TABLE leat.away RENAME TO outbox_groups"},
+			[]string{"ALTER TABLE leat.outbox_groups RENAME TO away"},
+			[]string{"ALTER TABLE leat.away RENAME TO outbox_groups"},
 		},
 		{"server.durability", doctor.Fail, "synchronous_commit", []string{"ALTER ROLE CURRENT_USER SET synchronous_commit = off"}, []string{"ALTER ROLE CURRENT_USER RESET synchronous_commit"}},
 		{"server.durability", doctor.Fail, "synchronous_commit is False", []string{"ALTER ROLE CURRENT_USER SET synchronous_commit = 'False'"}, []string{"ALTER ROLE CURRENT_USER RESET synchronous_commit"}},

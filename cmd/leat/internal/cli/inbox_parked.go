@@ -270,7 +270,7 @@ func (s *InboxSelecting) begin(d *Deps) (inboxadmin.Inbox, inboxadmin.RedriveReq
 	}
 	in, err := openInbox(d)
 	if selected := request.Selection; err == nil && selected.ID == "" && selected.Key == "" {
-		err = d.pin(&request.Selection.Before)
+		err = d.pin(&request.Before)
 	}
 	return in, request, change, err
 }

@@ -111,10 +111,10 @@ func (x examination) clock(ctx context.Context) ([]doctor.Finding, error) {
 		}
 	}
 	verdict := doctor.Clock(offset, best)
-	switch verdict {
-	case doctor.OK:
+	if verdict == doctor.OK {
 		return nil, nil
-	case doctor.Unknown:
+	}
+	if verdict == doctor.Unknown {
 		return []doctor.Finding{{
 			Verdict: verdict, Text: fmt.Sprintf("a round trip takes %s, too long to compare clocks by", best.Round(time.Millisecond)),
 			Advice: "run leat nearer to the database",
