@@ -66,6 +66,7 @@ func (m *Maintenance) raiseFloor(ctx context.Context, report *MaintenanceReport)
 		to := old
 		for i := range groups {
 			g := &groups[i]
+			g.at = g.at.from(floor) // of a group that retention has passed
 			low := g.at.low()
 			if low >= old {
 				continue
@@ -111,14 +112,15 @@ func (m *Maintenance) oldUpTo(ctx context.Context, q querier, floor int64) (int6
 }
 
 // exempt reports whether a group has fallen behind so far that it no longer holds history
-// back.
+// back: by the first row above all that it has read. Rows below are settled, or had not been
+// committed when they were passed: such a one can be old, and visible for a moment only.
 func (m *Maintenance) exempt(ctx context.Context, q querier, g *groupState) (bool, error) {
 	if g.maxLag == 0 {
 		return false, nil
 	}
 	var created int64
 	var seq int64
-	err := q.QueryRowContext(ctx, m.ob.sql["number_after"], g.at.low()).Scan(&seq, &created)
+	err := q.QueryRowContext(ctx, m.ob.sql["number_after"], g.at.last).Scan(&seq, &created)
 	if isNoRows(err) {
 		return false, nil
 	}
