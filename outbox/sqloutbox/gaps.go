@@ -3,6 +3,7 @@ package sqloutbox
 import (
 	"context"
 	"database/sql"
+	"log/slog"
 	"time"
 
 	"github.com/leat-go/leat/internal/sqldialect"
@@ -21,8 +22,10 @@ const (
 	widestGap = 1000
 	// gapAge is how long a transaction may have been at a gap before it is asked about.
 	gapAge = 10 * time.Second
-	// gapsAtOnce bounds the gaps that one Read closes.
+	// gapsAtOnce bounds the gaps that one Read tries to close.
 	gapsAtOnce = 16
+	// gapsPause is the time between two passes over the gaps that are old.
+	gapsPause = time.Second
 	// closedNumber is the shard of a row that closes a gap.
 	closedNumber = -1
 )
@@ -31,6 +34,33 @@ const (
 type aging struct {
 	since         time.Time
 	recent, older int64
+
+	next  int64     // where the pass over old gaps goes on
+	pause time.Time // until the next pass
+}
+
+// pick returns the gaps that a Read tries to close: one part after the other of those that
+// are old, so that those that cannot be closed keep none from its turn.
+func (a *aging) pick(now time.Time, gaps []span, last int64) (picked []span) {
+	old := a.old(now, last)
+	if len(gaps) <= manyGaps || now.Before(a.pause) {
+		return nil
+	}
+	for _, g := range gaps {
+		switch {
+		case g.to > old:
+			a.next, a.pause = 0, now.Add(gapsPause)
+			return picked
+		case g.from < a.next || g.to-g.from >= widestGap:
+		case len(picked) == gapsAtOnce:
+			a.next = g.from
+			return picked
+		default:
+			picked = append(picked, g)
+		}
+	}
+	a.next, a.pause = 0, now.Add(gapsPause)
+	return picked
 }
 
 // old returns the number up to which gaps are at least gapAge old.
@@ -41,30 +71,33 @@ func (a *aging) old(now time.Time, last int64) int64 {
 	return a.older
 }
 
-// closeGaps closes old gaps if there are many.
-func (s *session) closeGaps(ctx context.Context, gaps []span) error {
+// closeGaps closes old gaps if there are many. A Read does not fail for it.
+func (s *session) closeGaps(ctx context.Context, gaps []span) {
 	s.mu.Lock()
-	old := s.aging.old(time.Now(), s.read.last)
+	picked := s.aging.pick(time.Now(), gaps, s.read.last)
 	s.mu.Unlock()
-	if len(gaps) <= manyGaps {
-		return nil
-	}
-	return s.writing.use(ctx, func(conn *sql.Conn) error {
-		done := 0
-		for _, g := range gaps {
-			if done == gapsAtOnce || g.to > old {
-				return nil
-			}
-			if g.to-g.from >= widestGap {
-				continue
-			}
-			if _, err := s.source.ob.closeGap(ctx, conn, g); err != nil {
-				return err
-			}
-			done++
+	for _, g := range picked {
+		err := s.writing.use(ctx, func(conn *sql.Conn) error {
+			_, err := s.source.ob.closeGap(ctx, conn, g)
+			return err
+		})
+		if err != nil {
+			s.warnGaps(ctx, err)
+			return
 		}
-		return nil
-	})
+	}
+}
+
+// warnGaps says once a session that gaps cannot be closed.
+func (s *session) warnGaps(ctx context.Context, err error) {
+	s.mu.Lock()
+	before := s.warned
+	s.warned = before || ctx.Err() == nil
+	s.mu.Unlock()
+	if !before && ctx.Err() == nil {
+		s.source.ob.cfg.Logger.WarnContext(ctx, "gaps of the log cannot be closed, and are looked into at each read: "+
+			"a relay needs SELECT, INSERT and UPDATE on the log", slog.String("group", s.source.cfg.Group), slog.Any("error", err))
+	}
 }
 
 // closeGap closes a gap unless a transaction is at one of its numbers, and reports whether

@@ -89,6 +89,11 @@ func (p position) upTo(n int64) position {
 	return position{n, left}
 }
 
+// equals reports whether the same was read.
+func (p position) equals(q position) bool {
+	return p.last == q.last && slices.Equal(p.gaps, q.gaps)
+}
+
 // low is the number up to which nothing is missing.
 func (p position) low() int64 {
 	if len(p.gaps) > 0 {
@@ -99,7 +104,7 @@ func (p position) low() int64 {
 
 // misses reports whether the row with number n was not read.
 func (p position) misses(n int64) bool {
-	i, found := slices.BinarySearchFunc(p.gaps, n, func(g span, n int64) int {
+	_, found := slices.BinarySearchFunc(p.gaps, n, func(g span, n int64) int {
 		switch {
 		case g.to < n:
 			return -1
@@ -109,7 +114,6 @@ func (p position) misses(n int64) bool {
 			return 0
 		}
 	})
-	_ = i
 	return n > p.last || found
 }
 

@@ -22,10 +22,11 @@ type session struct {
 
 	reading, writing line
 
-	mu    sync.Mutex
-	read  position // of what Read has returned
-	pages int      // that Read has returned
-	aging aging
+	mu     sync.Mutex
+	read   position // of what Read has returned
+	pages  int      // that Read has returned
+	aging  aging
+	warned bool // that gaps cannot be closed
 	// What is settled: the position, and how far in which page.
 	settled  position
 	page, at int
@@ -64,11 +65,9 @@ func (s *session) Read(ctx context.Context, limit int) (driver.Page, error) {
 		return driver.Page{}, outbox.ConfigError("limit", limit, "must be positive")
 	}
 	s.mu.Lock()
-	at, passed := s.read, false
+	at := s.read
 	s.mu.Unlock()
-	if err := s.closeGaps(ctx, at.gaps); err != nil {
-		return driver.Page{}, err
-	}
+	s.closeGaps(ctx, at.gaps)
 	for {
 		raw, err := s.readRaw(ctx, at, limit)
 		if err != nil {
@@ -79,10 +78,9 @@ func (s *session) Read(ctx context.Context, limit int) (driver.Page, error) {
 		if len(page.Records) > 0 {
 			return s.handOut(ctx, page, c, after)
 		}
-		passed = passed || len(raw.records) > 0
 		at = after
 		if !raw.full {
-			return driver.Page{}, s.nothingNew(ctx, at, passed)
+			return driver.Page{}, s.nothingNew(ctx, at)
 		}
 	}
 }
@@ -126,14 +124,14 @@ func (s *session) handOut(ctx context.Context, page driver.Page, c *cursor, afte
 	return page, nil
 }
 
-// nothingNew notes rows that are nothing to hand out, and stores them as settled if all
+// nothingNew notes rows that are nothing to hand out, and stores them as settled once all
 // that was read is.
-func (s *session) nothingNew(ctx context.Context, at position, passed bool) error {
+func (s *session) nothingNew(ctx context.Context, at position) error {
 	s.mu.Lock()
 	s.read = at
-	idle := passed && s.allSettled()
+	behind := s.allSettled() && !at.equals(s.settled)
 	s.mu.Unlock()
-	if !idle {
+	if !behind {
 		return nil
 	}
 	return s.store(ctx, at)
