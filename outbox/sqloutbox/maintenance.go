@@ -110,6 +110,9 @@ type MaintenanceReport struct {
 	PinnedBy []string
 }
 
+// errorPause is the wait after a round that has failed.
+const errorPause = time.Second
+
 // Run works until ctx ends, and returns nil then. Only a missing schema ends it before
 // (outbox.ErrNotMigrated); every other error is logged and tried again.
 func (m *Maintenance) Run(ctx context.Context) error {
@@ -120,8 +123,9 @@ func (m *Maintenance) Run(ctx context.Context) error {
 	var next time.Time
 	for ctx.Err() == nil {
 		pause, err := m.promoteDue(ctx)
-		if err == nil && !time.Now().Before(next) {
-			_, err = m.retain(ctx)
+		if !time.Now().Before(next) {
+			_, retainErr := m.retain(ctx)
+			err = errors.Join(err, retainErr)
 			next = time.Now().Add(m.cfg.Interval)
 		}
 		switch {
@@ -131,7 +135,8 @@ func (m *Maintenance) Run(ctx context.Context) error {
 			return err
 		case err != nil:
 			m.ob.cfg.Logger.WarnContext(ctx, "maintenance is not complete", slog.Any("error", err))
-			pause = time.Second
+			_ = wait.For(ctx, errorPause)
+			continue
 		}
 		_ = wait.For(ctx, min(pause, max(time.Until(next), time.Millisecond)))
 	}
@@ -146,12 +151,9 @@ func (m *Maintenance) RunOnce(ctx context.Context) (MaintenanceReport, error) {
 	}
 	defer m.running.Store(false)
 	promoted, _, err := m.ob.promote(ctx)
-	if err != nil {
-		return MaintenanceReport{Promoted: promoted}, err
-	}
-	report, err := m.retain(ctx)
+	report, retainErr := m.retain(ctx)
 	report.Promoted = promoted
-	return report, err
+	return report, errors.Join(err, retainErr)
 }
 
 // promoteDue moves what is due into the log and returns when to look again.
