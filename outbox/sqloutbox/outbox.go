@@ -44,10 +44,13 @@ func New(db *sql.DB, dialect Dialect, cfg Config) (*Outbox, error) {
 		return nil, err
 	}
 	all, err := loadStatements(d, cfg.Table)
+	if err != nil {
+		return nil, err
+	}
 	return &Outbox{
 		db: db, dialect: d, cfg: cfg, sql: all,
 		preparer: outbox.Preparer{MaxPayloadBytes: cfg.MaxPayloadBytes, Injector: cfg.Injector},
-	}, err
+	}, nil
 }
 
 // querier is a connection or a transaction.
