@@ -26,8 +26,9 @@ const minConnections = 4
 // than the dialect says, one that commits before it is durable (Config.AllowAsyncCommit) or
 // that cannot be written, a pool of fewer than four connections, a position ahead of the
 // log, and a new group that nobody has told where it starts. On MySQL and MariaDB also
-// tables that are not InnoDB's, auto_increment_increment other than 1, lock rows that are
-// missing, and a max_allowed_packet too small for Config.MaxPayloadBytes; on SQLite a
+// tables that are not InnoDB's, auto_increment_increment other than 1, a binary log of
+// statements, lock rows that are missing, and a max_allowed_packet too small for
+// Config.MaxPayloadBytes; on SQLite a
 // database in memory and transactions that do not lock as they begin.
 func (s *Source) Check(ctx context.Context) error {
 	o := s.ob
@@ -83,11 +84,11 @@ func setup(what string, value any, rule string) error {
 func (o *Outbox) checkServer(ctx context.Context) error {
 	var version string
 	var increment, flush, packet, locks, foreign int64
-	var readOnly bool
+	var readOnly, byStatement bool
 	t := o.cfg.Table
 	err := o.look(ctx, func(q querier) error {
 		return q.QueryRowContext(ctx, o.sql["server_facts"], t, t+"_locks", t+"_groups", t+"_held", t+"_delayed").
-			Scan(&version, &increment, &flush, &readOnly, &packet, &locks, &foreign)
+			Scan(&version, &increment, &flush, &readOnly, &packet, &byStatement, &locks, &foreign)
 	})
 	if err != nil {
 		return err
@@ -110,6 +111,8 @@ func (o *Outbox) checkServer(ctx context.Context) error {
 		return setup("innodb_flush_log_at_trx_commit", flush, "must be 1: messages would be published before they are durable (Config.AllowAsyncCommit)")
 	case readOnly:
 		return setup("read_only", readOnly, "the server must be one that can be written")
+	case byStatement:
+		return setup("binlog_format", "STATEMENT", "must be ROW or MIXED: InnoDB refuses what leat writes at READ COMMITTED")
 	case packet < needed:
 		return setup("max_allowed_packet", packet, fmt.Sprintf("must be at least %d for Config.MaxPayloadBytes", needed))
 	case locks != buckets+1:
@@ -153,7 +156,8 @@ func (o *Outbox) checkFile(ctx context.Context) error {
 	return o.checkImmediate(ctx, conn)
 }
 
-// checkImmediate begins a transaction, and sees on conn whether it has locked the file.
+// checkImmediate refuses transactions that do not lock as they begin. A checkpoint tells:
+// it is refused on a connection that is in a transaction already, whoever else writes.
 func (o *Outbox) checkImmediate(ctx context.Context, conn *sql.Conn) error {
 	var wait int
 	if err := conn.QueryRowContext(ctx, "PRAGMA busy_timeout").Scan(&wait); err != nil {
@@ -163,34 +167,22 @@ func (o *Outbox) checkImmediate(ctx context.Context, conn *sql.Conn) error {
 		return setup("busy_timeout", wait, "must not be 0: writers wait for each other, use _pragma=busy_timeout(10000)")
 	}
 	tx, err := o.db.BeginTx(ctx, nil)
-	if err == nil {
-		defer func() { _ = tx.Rollback() }()
-		defer func() {
-			_, _ = conn.ExecContext(context.WithoutCancel(ctx), fmt.Sprintf("PRAGMA busy_timeout = %d", wait))
-		}()
-		err = o.tryToWrite(ctx, conn)
+	if err != nil {
+		return err
 	}
-	switch sqldialect.Number(err) {
-	case sqldialect.SQLiteBusy:
-		return nil
-	case sqldialect.SQLiteReadOnly:
+	defer func() { _ = tx.Rollback() }()
+	var busy, log, done int
+	err = tx.QueryRowContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)").Scan(&busy, &log, &done)
+	if err == nil {
+		return setup("_txlock", "deferred", "must be immediate: a transaction that has read could not write")
+	}
+	if sqldialect.Number(err) != sqldialect.SQLiteLocked {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, o.sql["write_nothing"])
+	if sqldialect.Number(err) == sqldialect.SQLiteReadOnly {
 		return setup("the file", "read-only", "must be one that can be written")
 	}
-	if err == nil {
-		err = setup("_txlock", "deferred", "must be immediate: a transaction that has read could not write")
-	}
-	return err
-}
-
-// tryToWrite returns at once, with the error of a file that is locked or read-only.
-func (o *Outbox) tryToWrite(ctx context.Context, conn *sql.Conn) error {
-	for _, statement := range []string{"PRAGMA busy_timeout = 0", "BEGIN IMMEDIATE"} {
-		if _, err := conn.ExecContext(ctx, statement); err != nil {
-			return err
-		}
-	}
-	defer func() { _, _ = conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK") }()
-	_, err := conn.ExecContext(ctx, o.sql["write_nothing"])
 	return err
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/sqltest"
+	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/sqloutbox"
@@ -94,6 +95,10 @@ func TestCheckRefusesFilesThatAreNotSetUp(t *testing.T) {
 	require.NoError(t, check(t, lazy, sqloutbox.SQLite, sqloutbox.Config{AllowAsyncCommit: true}, sqloutbox.SourceConfig{}))
 	require.NoError(t, check(t, sqltest.OpenSQLite(t, path, nil), sqloutbox.SQLite, sqloutbox.Config{}, sqloutbox.SourceConfig{}))
 
+	foreign := open(t, sqltest.OpenSQLite(t, path, nil), newOutbox(t, sqltest.OpenSQLite(t, path, nil), sqloutbox.SQLite), message("", "of another process"))
+	requireUnusable(t, check(t, sqltest.OpenSQLite(t, path, url.Values{"_txlock": {"deferred"}}), sqloutbox.SQLite, sqloutbox.Config{}, sqloutbox.SourceConfig{}), "_txlock")
+	require.NoError(t, foreign.Rollback())
+
 	memory := sqltest.OpenSQLite(t, "leat-"+strconv.Itoa(os.Getpid()), url.Values{"mode": {"memory"}, "cache": {"shared"}})
 	keep, err := memory.Conn(t.Context()) // the database goes with its last connection
 	require.NoError(t, err)
@@ -121,4 +126,28 @@ func TestMigrateFromManyProcesses(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, sqloutbox.SchemaStatus{Current: 1, Latest: 1}, status)
 	})
+}
+
+// TestCheckRefusesABinaryLogOfStatements: the control is what the server says of a write.
+func TestCheckRefusesABinaryLogOfStatements(t *testing.T) {
+	t.Parallel()
+	for dialect, start := range map[sqloutbox.Dialect]func(testing.TB, map[string]string) *testenv.PrivateMySQLServer{
+		sqloutbox.MySQL: testenv.PrivateMySQL, sqloutbox.MariaDB: testenv.PrivateMariaDB,
+	} {
+		t.Run(string(dialect), func(t *testing.T) {
+			t.Parallel()
+			server := start(t, map[string]string{"log-bin": "binlog", "sync-binlog": "1"})
+			config := sqltest.NewMySQLDatabase(t, server.URL)
+			newOutbox(t, sqltest.OpenMySQL(t, config, nil), dialect)
+			require.NoError(t, check(t, sqltest.OpenMySQL(t, config, nil), dialect, sqloutbox.Config{}, sqloutbox.SourceConfig{}))
+
+			db := sqltest.OpenMySQL(t, config, map[string]string{"binlog_format": "'STATEMENT'"})
+			requireUnusable(t, check(t, db, dialect, sqloutbox.Config{}, sqloutbox.SourceConfig{}), "binlog_format")
+			tx, err := db.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelReadCommitted})
+			require.NoError(t, err)
+			defer func() { require.NoError(t, tx.Rollback()) }()
+			_, err = tx.ExecContext(t.Context(), "UPDATE leat_outbox_meta SET floor = 1")
+			require.ErrorContains(t, err, "1665")
+		})
+	}
 }
