@@ -70,6 +70,25 @@ func within(gaps []span) (where string, args []any) {
 	return strings.TrimSuffix(strings.Repeat("seq BETWEEN ? AND ? OR ", len(gaps)), " OR "), args
 }
 
+// readAll reads the rows of a query above after, which is asked anew behind each page that
+// ended early.
+func (o *Outbox) readAll(
+	ctx context.Context, q querier, after int64, query func(after int64) (string, []any),
+) (all []outbox.Record, err error) {
+	for more := true; more; {
+		statement, args := query(after)
+		page, err := o.readRows(ctx, q, -1, statement, args...)
+		if err != nil {
+			return all, err
+		}
+		all = append(all, page.records...)
+		if more = page.full; more {
+			after = all[len(all)-1].Seq
+		}
+	}
+	return all, nil
+}
+
 // readRows reads a page of the log, and ends it early if it is large.
 func (o *Outbox) readRows(ctx context.Context, q querier, limit int, query string, args ...any) (page rawPage, err error) {
 	rows, err := q.QueryContext(ctx, query, args...)

@@ -55,21 +55,23 @@ func (o *Outbox) search(ctx context.Context, db querier, q admin.MessageQuery) (
 	if err != nil {
 		return page, err
 	}
+	statement := "page_missing"
+	if q.OmitPayload {
+		statement = "page_bare"
+	}
 	for part := range slices.Chunk(found, maxChunkRows) {
-		records, err := o.readRows(ctx, db, len(part)+1, o.sql.with("page_missing", "seq IN ("+places(len(part))+")"), append(part, len(part))...)
+		records, err := o.readAll(ctx, db, 0, func(after int64) (string, []any) {
+			where := "seq > ? AND seq IN (" + places(len(part)) + ")"
+			return o.sql.with(statement, where), append(append([]any{after}, part...), len(part))
+		})
 		if err != nil {
 			return page, err
 		}
-		page.Records = append(page.Records, records.records...)
+		page.Records = append(page.Records, records...)
 	}
 	slices.SortFunc(page.Records, func(a, b outbox.Record) int { return int(min(max(a.Seq-b.Seq, -1), 1)) })
 	if q.Newest {
 		slices.Reverse(page.Records)
-	}
-	for i := range page.Records {
-		if q.OmitPayload {
-			page.Records[i].Payload, page.Records[i].Headers = nil, nil
-		}
 	}
 	return page, nil
 }
@@ -122,8 +124,10 @@ func (o *Outbox) trace(ctx context.Context, db querier, q admin.TraceQuery) (fou
 	if err != nil || !some {
 		return found, err
 	}
-	rows, err := o.readRows(ctx, db, -1, o.sql["by_id"], first, []byte(q.ID), q.Since.UnixMicro())
-	for _, r := range rows.records {
+	records, err := o.readAll(ctx, db, first-1, func(after int64) (string, []any) {
+		return o.sql["by_id"], []any{after + 1, []byte(q.ID), q.Since.UnixMicro()}
+	})
+	for _, r := range records {
 		m := admin.TracedMessage{Record: r}
 		for i := range groups {
 			g := &groups[i]
