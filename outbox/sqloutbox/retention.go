@@ -10,7 +10,7 @@ import (
 const (
 	// closedARound bounds the numbers that one round of retention closes.
 	closedARound = 10_000
-	// hopelesslyWide is a gap that would take retention hours to close.
+	// hopelesslyWide is a gap that would take retention hours to close, and is left.
 	hopelesslyWide = 1_000_000
 )
 
@@ -127,13 +127,15 @@ func (m *Maintenance) exempt(ctx context.Context, q querier, g *groupState) (boo
 	return g.now.Sub(micros(created)) > g.maxLag, err
 }
 
-// closeOld closes gaps that retention has come to. A wide one takes several rounds.
+// closeOld closes gaps that retention has come to. A wide one takes several rounds; one
+// that is hopelessly wide, an operator has to pass.
 func (m *Maintenance) closeOld(ctx context.Context, gaps []span, report *MaintenanceReport) error {
 	left := int64(closedARound)
 	for _, g := range gaps {
 		if wide := g.to - g.from; wide > hopelesslyWide {
 			m.ob.cfg.Logger.WarnContext(ctx, "retention stands before a wide gap of the log: has the counter been set?",
 				slog.Int64("from", g.from), slog.Int64("to", g.to))
+			continue
 		}
 		g.to = min(g.to, g.from+left-1)
 		if g.to < g.from {

@@ -79,3 +79,31 @@ func TestRetentionGoesOnAfterAGroupWasPassed(t *testing.T) {
 		require.Equal(t, sqloutbox.MaintenanceReport{Deleted: 1}, report)
 	})
 }
+
+// TestRetentionLeavesAJumpOfTheCounter: nothing is written for what would take hours.
+func TestRetentionLeavesAJumpOfTheCounter(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, config *mysql.Config, dialect sqloutbox.Dialect) {
+		db := sqltest.OpenMySQL(t, config, nil)
+		ob := newOutbox(t, db, dialect)
+		commit(t, ob, message("", "a"))
+		_, err := db.ExecContext(t.Context(), "ALTER TABLE leat_outbox AUTO_INCREMENT = 2000002")
+		require.NoError(t, err)
+		require.NoError(t, open(t, db, ob, message("", "rolled back")).Rollback())
+		commit(t, ob, message("", "b"), message("", "c"))
+		s := acquire(t, ob, sqloutbox.SourceConfig{})
+		require.Equal(t, []string{"a", "b", "c"}, drain(t, s))
+		m := eager(t, ob)
+		report, err := m.RunOnce(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, sqloutbox.MaintenanceReport{Deleted: 1, PinnedBy: []string{"default"}}, report)
+
+		_, err = db.ExecContext(t.Context(), "UPDATE leat_outbox_meta SET floor = 2000002") // as the handbook has it
+		require.NoError(t, err)
+		report, err = m.RunOnce(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, sqloutbox.MaintenanceReport{Deleted: 2}, report)
+		commit(t, ob, message("", "d"))
+		require.Equal(t, []string{"d"}, drain(t, s))
+	})
+}
