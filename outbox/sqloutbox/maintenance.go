@@ -14,6 +14,10 @@ import (
 // Maintenance moves delayed messages into the log when they are due, and deletes old ones
 // that every group is past. Run it beside every relay: any number may run, and do each
 // thing once.
+//
+// It needs SELECT on the tables of the log, delayed and held records, groups, locks, meta
+// and the audit; INSERT, UPDATE and DELETE on the log, UPDATE on locks and meta, DELETE on
+// delayed and held records and on the audit.
 type Maintenance struct {
 	ob      *Outbox
 	cfg     MaintenanceConfig

@@ -95,7 +95,8 @@ var _ driver.Source = (*Source)(nil)
 // processes commit. So the pool must allow four at least (sql.DB.SetMaxOpenConns).
 //
 // It needs SELECT on all tables of the outbox, INSERT, UPDATE and DELETE on those of
-// groups and held records, INSERT on the log and on the audit.
+// groups and held records, INSERT and UPDATE on the log, INSERT on the audit. It never
+// updates the log: MySQL asks for that to lock numbers that nobody has used.
 func (o *Outbox) Source(cfg SourceConfig) (*Source, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
