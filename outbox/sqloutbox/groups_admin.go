@@ -65,11 +65,13 @@ func (o *Outbox) changeGroup(
 }
 
 // noteBy adds an entry about what an operator has done.
-func (o *Outbox) noteBy(ctx context.Context, q querier, e *admin.AuditEntry, by admin.By, details map[string]any) (err error) {
+func (o *Outbox) noteBy(ctx context.Context, q querier, e *admin.AuditEntry, by admin.By, details map[string]any) error {
 	e.Actor, e.Reason = by.Actor, by.Reason
-	if e.Details, err = json.Marshal(details); err != nil {
+	raw, err := json.Marshal(details)
+	if err != nil {
 		return err
 	}
+	e.Details = by.Annotate(raw)
 	return o.note(ctx, q, e)
 }
 
