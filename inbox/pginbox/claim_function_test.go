@@ -238,7 +238,7 @@ func TestFunction_Misuse(t *testing.T) {
 		`SELECT leat.inbox_claim(NULL, 'id')`:                                    "42704",
 		`SELECT leat.inbox_claim('c', '')`:                                       "22023",
 		`SELECT leat.inbox_claim('c', NULL)`:                                     "22023",
-		`SELECT leat.inbox_claim('c', repeat('x', 65537))`:                         "22023",
+		`SELECT leat.inbox_claim('c', repeat('x', 65537))`:                       "22023",
 		`SELECT leat.inbox_register('')`:                                         "22023",
 		`SELECT leat.inbox_register(NULL)`:                                       "22023",
 		`SET LOCAL synchronous_commit = off; SELECT leat.inbox_claim('c', 'id')`: "55000",

@@ -2,8 +2,20 @@ package metrics_test
 
 import (
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"github.com/leat-go/leat/internal/wait"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// elapse lets virtual time pass.
+func elapse(t *testing.T, d time.Duration) {
+	t.Helper()
+	require.NoError(t, wait.For(t.Context(), d))
+	synctest.Wait()
+}

@@ -28,7 +28,7 @@ func TestRelay_Counts(t *testing.T) {
 		}
 		s.put(t, outbox.Message{ID: "a", Topic: "orders", Key: "1", Payload: []byte("four")},
 			outbox.Message{ID: "b", Topic: "mail", Key: "2"}, outbox.Message{ID: "bad", Topic: "orders", Key: "3"})
-		time.Sleep(4 * time.Second)
+		elapse(t, 4*time.Second)
 		_, err := s.relay.RunOnce(t.Context())
 		require.NoError(t, err)
 
@@ -64,8 +64,7 @@ func TestRelay_State(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- s.relay.Run(ctx) }()
-		time.Sleep(time.Minute)
-		synctest.Wait()
+		elapse(t, time.Minute)
 		require.Equal(t, map[string]float64{group + ",slot=0": 1}, l.Of("leat_relay_lease_held"))
 		require.Equal(t, map[string]float64{group + ",topic=orders": 1}, l.Of("leat_relay_breaker_open"))
 		require.InDelta(t, 1, l.Of("leat_relay_alarm_active")[group+",kind=lag"], 0)
@@ -73,8 +72,7 @@ func TestRelay_State(t *testing.T) {
 		require.Zero(t, l.Of("leat_relay_last_ack_timestamp_seconds")[group])
 
 		sink.away.Store(0)
-		time.Sleep(time.Minute)
-		synctest.Wait()
+		elapse(t, time.Minute)
 		require.Equal(t, map[string]float64{group + ",topic=orders": 0}, l.Of("leat_relay_breaker_open"))
 		require.Zero(t, l.Of("leat_relay_alarm_active")[group+",kind=lag"])
 		require.InDelta(t, float64(time.Now().Unix()), l.Of("leat_relay_last_ack_timestamp_seconds")[group], 60)

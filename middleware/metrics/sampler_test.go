@@ -120,10 +120,10 @@ func TestSampler_Errors(t *testing.T) {
 		require.Empty(t, l.Of("leat_outbox_ranges_ahead"))
 		require.Empty(t, l.Of("leat_inbox_parked_messages"))
 		ob.err = away
-		time.Sleep(29 * time.Second)
+		elapse(t, 29*time.Second)
 		require.ErrorContains(t, s.Sample(t.Context()), `sample of "main": away`)
 		require.Len(t, l.Of("leat_outbox_lag_seconds"), 2)
-		time.Sleep(2 * time.Second)
+		elapse(t, 2*time.Second)
 		require.Empty(t, l.Of("leat_outbox_lag_seconds"), "what is not known is absent")
 		require.Equal(t, map[string]float64{"outbox=main": 2}, l.Of("leat_outbox_stats_errors_total"))
 		require.Equal(t, map[string]float64{"inbox=orders": 2}, l.Of("leat_inbox_stats_errors_total"))
@@ -150,7 +150,7 @@ func TestSampler_Run(t *testing.T) {
 		relayed := make(chan error, 1)
 		go func() { relayed <- s.relay.Run(ctx) }()
 		for range 100 {
-			time.Sleep(time.Second)
+			elapse(t, time.Second)
 			l.All()
 		}
 		synctest.Wait()

@@ -41,7 +41,7 @@ func trouble(t *testing.T, m *metrics.Metrics) {
 	sink := &moody{}
 	s := newService(t, m, sink, relay.Config{SLO: 10 * time.Second})
 	s.put(t, outbox.Message{ID: "a", Topic: "orders", Payload: []byte("paid")}, outbox.Message{ID: "bad", Topic: "orders", Key: "k"})
-	time.Sleep(time.Second)
+	elapse(t, time.Second)
 	_, err := s.relay.RunOnce(t.Context())
 	require.NoError(t, err)
 	sink.away.Store(1 << 30)
@@ -75,8 +75,7 @@ func trouble(t *testing.T, m *metrics.Metrics) {
 		require.ErrorIs(t, sampler.Sample(t.Context()), err)
 	}
 	lead(t, s.relay)
-	time.Sleep(time.Minute)
-	synctest.Wait()
+	elapse(t, time.Minute)
 }
 
 // TestTable_Conventions: names are unique, words of Prometheus's conventions, and say their
