@@ -38,7 +38,7 @@ func TestMemory_NoLimitIsNoNumber(t *testing.T) {
 func TestMemory_OfThisMachine(t *testing.T) {
 	t.Parallel()
 
-	if _, err := os.Stat("/proc/meminfo"); err != nil {
+	if _, err := os.Stat("/proc/meminfo"); err != nil && !inCI() {
 		t.Skip("needs /proc/meminfo")
 	}
 	free := availableMemory()

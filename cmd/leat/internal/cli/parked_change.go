@@ -102,19 +102,24 @@ func (s *Selecting) words(dead bool) string {
 	return strings.Join(words, ", ")
 }
 
-func (s *Selecting) redrive(d *Deps, dead bool) error {
-	selection, err := s.selection(dead)
-	if err != nil {
-		return err
+// begin returns what a change needs: the selection, pinned to now if it is by filters, who asks,
+// and the store.
+func (s *Selecting) begin(d *Deps, dead bool) (selection admin.Selection, by admin.By, store admin.Outbox, err error) {
+	if selection, err = s.selection(dead); err != nil {
+		return selection, by, nil, err
 	}
-	by, err := d.by(s.Changing)
-	if err != nil {
-		return err
+	if by, err = d.by(s.Changing); err != nil {
+		return selection, by, nil, err
 	}
-	store, err := d.Store(s.Group)
+	store, err = d.Store(s.Group)
 	if err == nil && selection.Filters() {
 		err = d.pin(&selection.Before)
 	}
+	return selection, by, store, err
+}
+
+func (s *Selecting) redrive(d *Deps, dead bool) error {
+	selection, by, store, err := s.begin(d, dead)
 	if err != nil {
 		return err
 	}
@@ -129,18 +134,7 @@ func (s *Selecting) redrive(d *Deps, dead bool) error {
 }
 
 func (s *Selecting) drop(d *Deps, dead bool) error {
-	selection, err := s.selection(dead)
-	if err != nil {
-		return err
-	}
-	by, err := d.by(s.Changing)
-	if err != nil {
-		return err
-	}
-	store, err := d.Store(s.Group)
-	if err == nil && selection.Filters() {
-		err = d.pin(&selection.Before)
-	}
+	selection, by, store, err := s.begin(d, dead)
 	if err != nil {
 		return err
 	}
