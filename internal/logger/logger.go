@@ -33,3 +33,7 @@ func (w warnings) WithAttrs(attrs []slog.Attr) slog.Handler {
 func (w warnings) WithGroup(name string) slog.Handler {
 	return warnings{w.Handler.WithGroup(name)}
 }
+
+// Silent returns a logger for a library that returns its errors, too, so that each is
+// logged once, and not in the library's words.
+func Silent() *slog.Logger { return slog.New(slog.DiscardHandler) }

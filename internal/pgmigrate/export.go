@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/leat-go/leat/internal/sqlfile"
 )
 
 // Export returns the migrations as files that goose and tern run as they are,
@@ -23,7 +25,7 @@ func (s Set) Export() (fs.FS, error) {
 	if err != nil {
 		return nil, err
 	}
-	files := make(memFS, len(all))
+	files := make(sqlfile.Files, len(all))
 	for _, m := range all {
 		text := s.export(m)
 		if strings.Contains(text, "{{") {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/leat-go/leat/internal/sqldialect"
+	"github.com/leat-go/leat/internal/sqlfile"
 )
 
 // Set is one component's migrations for one place in a database.
@@ -41,9 +42,9 @@ func (s Set) Latest() (int, error) {
 // Export returns the migrations as files by name, for teams that keep all their schema
 // changes in one tool: goose runs them as they are. Each records its version in the
 // table that Migrate looks at, so that both agree, and does nothing where Migrate has run.
-func (s Set) Export() (map[string]string, error) {
+func (s Set) Export() (sqlfile.Files, error) {
 	all, err := s.load()
-	files := make(map[string]string, len(all))
+	files := make(sqlfile.Files, len(all))
 	for _, m := range all {
 		statements := m.statements()
 		if m.version == 1 {

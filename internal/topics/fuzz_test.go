@@ -28,7 +28,7 @@ func FuzzMatch(f *testing.F) {
 	})
 }
 
-// wild matches by a table, of which every cell says whether what is left of both
+// wild matches by a table, of which every cell reports whether what is left of both
 // matches: slow, and too simple to be wrong. Anything is the wildcard, escape makes the
 // next byte stand for itself. A pattern of LIKE has no _ that is not escaped.
 func wild(pattern, topic string, anything, escape byte) bool {

@@ -3,7 +3,7 @@ package topics
 
 import "strings"
 
-// Match says whether topic matches pattern, in which * stands for any run of
+// Match reports whether topic matches pattern, in which * stands for any run of
 // characters, also none, and everything else for itself.
 func Match(pattern, topic string) bool {
 	head, rest, wild := strings.Cut(pattern, "*")
@@ -27,7 +27,7 @@ func Match(pattern, topic string) bool {
 	}
 }
 
-// MatchAny says whether topic matches one of patterns, or there are none.
+// MatchAny reports whether topic matches one of patterns, or there are none.
 func MatchAny(patterns []string, topic string) bool {
 	for _, p := range patterns {
 		if Match(p, topic) {

@@ -28,7 +28,7 @@ var errMeta = errors.New("headers of the message cannot be read")
 // keyName is outbox.HeaderKey, which proxies would drop for its underscore.
 const keyName = "leat_key"
 
-// isTrace reports whether a header is one of W3C Trace Context, or its baggage.
+// isTrace reports whether a header belongs to W3C Trace Context or Baggage.
 func isTrace(name string) bool {
 	return name == "traceparent" || name == "tracestate" || name == "baggage"
 }
@@ -104,7 +104,7 @@ func Decode(h http.Header) (map[string]string, error) {
 	return headers, unpack(h.Get(headerBundle), headers)
 }
 
-// unpack adds the headers in text to headers, of which it must have none.
+// unpack adds the headers in text to headers, which must have none of them.
 func unpack(text string, headers map[string]string) error {
 	if text == "" {
 		return nil

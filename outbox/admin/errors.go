@@ -16,6 +16,10 @@ var (
 	// its way, so nobody can drop it. Nothing was changed.
 	ErrBeingRetried = errors.New("leat: is being retried")
 
+	// ErrNotFirst is returned if the first record of a key is not the one that was to be
+	// skipped. The text names both. Nothing was changed.
+	ErrNotFirst = errors.New("leat: not the first record of its key")
+
 	// ErrNoSuchGroup is returned for a relay group that the outbox does not know.
 	ErrNoSuchGroup = errors.New("leat: no such relay group")
 

@@ -46,6 +46,10 @@ type SkipHeadRequest struct {
 	Group string
 	// Key is the parked key. Required.
 	Key driver.Key
+	// ID is that of the record which the operator means. If the key's first record is
+	// another one by then, nothing is dropped and the error wraps ErrNotFirst.
+	// Defaults to whichever record is the first.
+	ID string
 	// DryRun returns what would be dropped, and changes nothing.
 	DryRun bool
 }
@@ -55,9 +59,18 @@ func (r SkipHeadRequest) Complete() (SkipHeadRequest, error) {
 	if r.Key.Topic == "" || r.Key.Key == "" {
 		return r, errors.Join(r.Check(), fmt.Errorf("%w: Key = %.200q: a key needs a topic and a key", ErrInvalidRequest, r.Key))
 	}
-	group, err := complete(r.Group, map[string]string{"Key.Topic": r.Key.Topic, "Key.Key": r.Key.Key})
+	group, err := complete(r.Group, map[string]string{"Key.Topic": r.Key.Topic, "Key.Key": r.Key.Key, "ID": r.ID})
 	r.Group = group
 	return r, errors.Join(r.Check(), err)
+}
+
+// CheckFirst returns an error that wraps ErrNotFirst if r names another record than the
+// one with the id, which is the first of the key. Stores call it.
+func (r SkipHeadRequest) CheckFirst(id string) error {
+	if r.ID == "" || r.ID == id {
+		return nil
+	}
+	return fmt.Errorf("%w: ID = %.200q: the first of key %.200q of topic %.200q is %.200q", ErrNotFirst, r.ID, r.Key.Key, r.Key.Topic, id)
 }
 
 // Changed is the result of a request.

@@ -7,7 +7,7 @@ import (
 
 // Selection selects records that were set aside, in one of three ways: those of Topic
 // and Key; those with ID; or those that pass the filter of Topics, Kind, Fingerprint and
-// Before, each of which may be left out.
+// Before. Each part of the filter may be left out.
 type Selection struct {
 	// Topic and Key select the records of one key.
 	Topic, Key string

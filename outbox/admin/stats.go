@@ -9,8 +9,14 @@ type Stats struct {
 	// Bytes is the size of the log with its indexes, Rows the number of its rows; a
 	// database estimates it, and has 0 until it has analysed the tables first.
 	Bytes, Rows int64
-	// Delayed is the number of messages that are not due yet, counted up to 100,000.
-	Delayed int
+	// Ranges is the number of ranges of the log, 0 if it has none; RangesAhead of them are
+	// above LastSeq and have an end: empty, and ready.
+	Ranges, RangesAhead int
+	// Delayed is the number of messages that are not due yet. DelayedEstimated is set if it is
+	// not exact: there are 10,000 or more, and it is what was counted or what the database
+	// estimates.
+	Delayed          int
+	DelayedEstimated bool
 	// Maintainer is the process that keeps the log in shape, "" if none does now or the
 	// store needs none.
 	Maintainer string
@@ -23,10 +29,14 @@ type GroupStats struct {
 	Name string
 	// Held is the number of records that are held: Retrying of them are tried again,
 	// Parked wait for an operator, and the others wait behind one of their key. Dead is
-	// the number of records that were given up. Each is counted up to 100,000.
+	// the number of records that were given up.
 	Held, Retrying, Parked, Dead int
-	// OldestRetried is the age of the oldest message that is tried again, since it
-	// was enqueued; 0 if there is none.
+	// Estimated is set if these are not exact: there are more than 10,000 of some kind. Each
+	// kind is counted up to that, so that there may be more of it; Held and Dead are beyond it
+	// what the database estimates, where it does.
+	Estimated bool
+	// OldestRetried is the age of the oldest message that is tried again, of those that were
+	// counted, since it was enqueued; 0 if there is none.
 	OldestRetried time.Duration
 	// Slots are the group's slots. Empty until a relay has begun.
 	Slots []SlotStats

@@ -109,8 +109,8 @@ func (c Config) validate() error {
 	return nil
 }
 
-// checkURLs returns an error unless each of urls is one of AMQP. No part of a password is in it, so nothing
-// of what the parser says: it takes a password with a slash for a port, and quotes it.
+// checkURLs returns an error unless each of urls is a URL of AMQP. The error has no part of a password, and so
+// not the parser's text: the parser takes a password with a slash for a port, and quotes it.
 func checkURLs(urls []string) error {
 	if len(urls) == 0 {
 		return outbox.ConfigError("urls", urls, "must name at least one broker")

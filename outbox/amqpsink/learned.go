@@ -46,7 +46,7 @@ func (k *learned) refusal(t target) error {
 	return nil
 }
 
-// maxBody returns the largest body, of which configured is the upper bound.
+// maxBody returns the largest body that is known to be taken, at most configured.
 func (k *learned) maxBody(configured int) int {
 	if k.now().Before(k.limitUntil) {
 		return min(configured, k.limit)

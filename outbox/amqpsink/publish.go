@@ -18,10 +18,7 @@ var (
 // deliver publishes what is ready and waits for confirms, until all is settled. An error means that the
 // link is over.
 func (c *call) deliver(ctx context.Context, l *link) error {
-	if err := failpoint.Inject(ctx, failpoint.RelayMidBatch); err != nil {
-		return err
-	}
-	most := c.s.cfg.MaxUnconfirmed
+	most, begun := c.s.cfg.MaxUnconfirmed, false
 	if c.s.careful {
 		most = 1
 	}
@@ -33,6 +30,12 @@ func (c *call) deliver(ctx context.Context, l *link) error {
 				return c.s.lost(ctx, l, c, err)
 			}
 			continue
+		}
+		if !begun {
+			begun = true
+			if err := failpoint.Inject(ctx, failpoint.RelayMidBatch); err != nil {
+				return err
+			}
 		}
 		f := c.flying[0]
 		<-f.confirm.Done() // also if the connection is closed, as the end of ctx does

@@ -110,13 +110,13 @@ type Verdict struct {
 type Holder interface {
 	Session
 
-	// HeldKeys returns the keys of which a record is held, in any state. Records
+	// HeldKeys returns the keys that have a held record, in any state. Records
 	// without a key are not among them. Called once a session.
 	HeldKeys(ctx context.Context) ([]Key, error)
 
 	// Hold settles the first n records of p, as Advance does, and in the same
 	// transaction sets those of h aside, which lie among them; the others have been
-	// acknowledged. It is stored when it returns. A record with FateWait of whose key nothing is held any
+	// acknowledged. It is stored when it returns. A record with FateWait whose key has no held record any
 	// more, since an operator has dropped it meanwhile, becomes due at once.
 	// Called again with the same arguments it changes nothing.
 	Hold(ctx context.Context, p Page, n int, h []Holding) error
@@ -132,7 +132,7 @@ type Holder interface {
 	// Resolve stores what became of records that Due has returned; those it is not
 	// told of stay as they are. Where the first record of a key leaves, the next one
 	// is due at once; where it is parked, all behind it wait. It returns the
-	// keys of which nothing is held any more.
+	// keys that have no held record any more.
 	Resolve(ctx context.Context, v []Verdict) (free []Key, err error)
 
 	// CountHeld returns the number of records that are held, in any state. If

@@ -40,11 +40,11 @@ type Checker interface {
 }
 
 // TopicChecker is a Sink that can tell which topics its destination takes. Where it is
-// one, a relay asks it about the topics of which Send has said
+// one, a relay asks it about the topics about which Send has said
 // outbox.ErrTopicUnavailable, all of them in one call, instead of trying a record of
 // each. Without it the relay tries a record of each, as of any topic that is out.
 type TopicChecker interface {
-	// CheckTopics returns those of topics of which records can be sent now, in any
+	// CheckTopics returns those of topics that take records now, in any
 	// order. An error means that nothing is known. The relay calls it with 1 to 10,000
 	// topics, never while Send is under way, and bounds it by Config.PublishTimeout.
 	CheckTopics(ctx context.Context, topics []string) (available []string, err error)

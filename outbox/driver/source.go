@@ -52,12 +52,14 @@ type Session interface {
 	Epoch() int64
 
 	// Read returns the next records after those that this session has read, at
-	// most limit of them, ascending in Seq. An empty page means that nothing can
+	// most limit of them, ascending in Seq; in a page that is Early, within each key. An
+	// empty page means that nothing can
 	// be read now: nothing new has committed, or, where Page.Waiting is set,
 	// pages that were read must be settled by Advance first.
 	//
 	// A record that was committed before Read was called, and that every earlier
-	// page is settled of, is never missed by an empty page that is not Waiting.
+	// page is settled of, is never missed by an empty page that is not Waiting, unless
+	// the session is a Tailed that follows.
 	Read(ctx context.Context, limit int) (Page, error)
 
 	// Advance settles the first n records of p, 1 to all, which the sink has
@@ -88,6 +90,8 @@ type Page struct {
 	// records of round 2 and later were not needed to relay all that was committed
 	// before round 1. A Source that does not count leaves it 0.
 	Round int
+	// Early is set if the position cannot pass the page yet. See Tailed.
+	Early bool
 	// Cursor is the Source's own note of where the page ends.
 	Cursor any
 }

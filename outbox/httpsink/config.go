@@ -18,8 +18,8 @@ import (
 // Config tunes a Sink. The zero value is a good start.
 type Config struct {
 	// Timeout bounds one request, up to the end of the answer's headers, 10 ms to 10 m. The end of
-	// the call of Send ends it sooner: that is relay.Config.PublishTimeout, 5 s by default, of which
-	// the last third begins no request. Receivers often need more: set PublishTimeout to
+	// the call of Send ends it sooner: that is relay.Config.PublishTimeout, 5 s by default. No
+	// request begins in its last third. Receivers often need more: set PublishTimeout to
 	// one and a half times Timeout. Defaults to 15 s.
 	Timeout time.Duration
 

@@ -167,7 +167,7 @@ func (t *TopicFacts) partitions(answer *kmsg.MetadataResponseTopic) {
 	if err == nil && !writable(answer.AuthorizedOperations) {
 		err = kerr.TopicAuthorizationFailed
 	}
-	// A topic of which a partition has no leader is known all the same.
+	// A topic is known even if one of its partitions has no leader.
 	if err != nil && !errors.Is(err, kerr.LeaderNotAvailable) {
 		t.Err = explainTopic(t.Name, err)
 		return

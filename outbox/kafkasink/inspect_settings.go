@@ -18,7 +18,7 @@ type settings struct {
 	err    error
 }
 
-// setting is one of Kafka's, and how it is taken in: false for a value that is none.
+// setting is a setting of Kafka and the function that reads its value: false if the value is invalid.
 type setting struct {
 	name string
 	read func(t *TopicFacts, value string) bool

@@ -23,7 +23,7 @@ func requireRefused(t *testing.T, operator *kafkasink.Transactional) {
 	}
 }
 
-// requireRemovedBy lists positions, all of which were removed.
+// requireRemovedBy lists positions and expects that all were removed.
 func requireRemovedBy(t *testing.T, sink *kafkasink.Transactional, by kafkasink.RemoveRequest) {
 	t.Helper()
 	all, err := sink.Positions(t.Context())

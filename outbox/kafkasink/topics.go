@@ -95,8 +95,8 @@ func (t *topics) setLimit(of *topic, told int) (grown bool) {
 	return of.limit > before
 }
 
-// bound returns the limit of a topic of which the cluster has told max.message.bytes,
-// or 0.
+// bound returns the limit of a topic. told is its max.message.bytes if the cluster has
+// told it, else 0.
 func (t *topics) bound(told int) int {
 	switch {
 	case told == 0 && t.most == 0:

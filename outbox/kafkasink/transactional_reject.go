@@ -28,7 +28,7 @@ func (r *rejection) Unwrap() error {
 	return r.err
 }
 
-// judge returns the error of a transaction of which records have failed.
+// judge returns the error of a transaction in which records have failed.
 func (l *txLane) judge(ctx context.Context, records []kgo.Record, failures map[*kgo.Record]error) error {
 	var first error
 	refused := &rejection{}

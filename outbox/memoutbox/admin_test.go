@@ -14,8 +14,8 @@ import (
 	"github.com/leat-go/leat/outbox/memoutbox"
 )
 
-// setAside returns an outbox of which the default group has given up message "a", parked "b"
-// and lets "c" wait behind it, and the group's session.
+// setAside returns an outbox and a session of its default group. The group has given up
+// message "a", has parked "b", and lets "c" wait behind "b".
 func setAside(t *testing.T) (*memoutbox.Outbox, driver.Holder) {
 	t.Helper()
 	ob := newOutbox(t)

@@ -49,6 +49,9 @@ func brokenAdmins() []adminNegative {
 		{"a key is skipped as a whole", func(c *control) outboxtest.Subject { return sweeping{c} }, map[string]string{
 			"O6_SkipHeadGoesOn": "after the first was skipped",
 		}},
+		{"a skip drops whatever is the first", func(c *control) outboxtest.Subject { return blindSkip{c} }, map[string]string{
+			"O6_SkipHeadSparesOthers": "skip of another record than the first",
+		}},
 		{"a dry run changes", func(c *control) outboxtest.Subject { return wetRun{c} }, map[string]string{
 			"Admin_DryRunChangesNothing": "has become",
 		}},
@@ -200,6 +203,13 @@ func (s sweeping) SkipHead(ctx context.Context, req admin.SkipHeadRequest) (admi
 	return s.Drop(ctx, admin.DropRequest{
 		By: req.By, Group: req.Group, Selection: admin.Selection{Topic: req.Key.Topic, Key: req.Key.Key},
 	})
+}
+
+type blindSkip struct{ *control }
+
+func (b blindSkip) SkipHead(ctx context.Context, req admin.SkipHeadRequest) (admin.Changed, error) {
+	req.ID = ""
+	return b.control.SkipHead(ctx, req)
 }
 
 type boastful struct{ *control }

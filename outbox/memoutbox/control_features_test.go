@@ -80,7 +80,7 @@ func (c *control) DropHistory(_ context.Context, seq int64) error {
 	return nil
 }
 
-// droppable is history of which the oldest can be dropped, as that of a database.
+// droppable is history that can be dropped from its oldest end, as a database's can.
 type droppable struct {
 	c   *control
 	sel outboxtest.Selection

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -293,7 +292,6 @@ func unorderedWait(t *testing.T) *control {
 
 func collates(t *testing.T) *control {
 	t.Helper()
-	fold := func(key string) string { return strings.ToLower(strings.TrimRight(key, " ")) }
 	return holder(t, func(s *session, c *controlSession) {
 		c.due = func(ctx context.Context, limit int, except []string) ([]driver.Held, error) {
 			parked, err := s.ob.ParkedKeys(ctx, admin.KeysQuery{Group: s.name})
@@ -302,7 +300,7 @@ func collates(t *testing.T) *control {
 			}
 			due, err := s.Due(ctx, limit, except)
 			return slices.DeleteFunc(due, func(r driver.Held) bool {
-				return slices.ContainsFunc(parked, func(k admin.ParkedKey) bool { return fold(k.Key.Key) == fold(r.Key) })
+				return slices.ContainsFunc(parked, func(k admin.ParkedKey) bool { return collate(k.Key.Key) == collate(r.Key) })
 			}), err
 		}
 	})

@@ -54,7 +54,7 @@ func brokenReplays() []negative {
 	}
 }
 
-// replaying returns a control of which begin begins the replays.
+// replaying returns a control that begins its replays by begin.
 func replaying(
 	t *testing.T, begin func(ctx context.Context, h droppable, order driver.ReplayOrder) (driver.Playback, error),
 ) *control {

@@ -15,7 +15,7 @@ import (
 	"github.com/leat-go/leat/outbox/outboxtest"
 )
 
-// control is an Outbox of which one rule may be broken. The conformance suite
+// control is an Outbox that may break one rule. The conformance suite
 // must notice.
 type control struct {
 	*Outbox
@@ -132,7 +132,7 @@ func (s controlSource) Share(ctx context.Context, ttl time.Duration) (driver.Sha
 	return share, err
 }
 
-// controlSession is a session of which some methods are replaced.
+// controlSession is a session with some methods replaced.
 type controlSession struct {
 	*session
 
@@ -257,8 +257,8 @@ func TestNegativeControls(t *testing.T) {
 
 func negatives() []negative {
 	return slices.Concat(
-		brokenReaders(), brokenPositions(), brokenWriters(), brokenLeases(), brokenHolders(), brokenDelays(), brokenSlots(),
-		brokenGroups(), brokenSeeks(), brokenReplays(),
+		brokenReaders(), brokenPositions(), brokenWriters(), brokenKeys(), brokenLeases(), brokenHolders(), brokenDelays(),
+		brokenSlots(), brokenGroups(), brokenSeeks(), brokenReplays(),
 	)
 }
 
@@ -289,8 +289,7 @@ func TestControlWithoutBreakage(t *testing.T) {
 	}
 }
 
-// TestEveryCheckHasAControl names the checks of which it is only believed that they find
-// something: no new one is to be among them.
+// TestEveryCheckHasAControl: each check of the suite has been seen to find a broken outbox.
 func TestEveryCheckHasAControl(t *testing.T) {
 	t.Parallel()
 	controlled := map[string]bool{
@@ -312,7 +311,5 @@ func TestEveryCheckHasAControl(t *testing.T) {
 			without = append(without, check.Name)
 		}
 	}
-	require.ElementsMatch(t, []string{
-		"O5_KeyOrderIsCommitOrder", "Relay_O5_NothingPassesAFailedRecord",
-	}, without, "checks that nothing has shown to find what they are for")
+	require.Empty(t, without, "checks that nothing has shown to find what they are for")
 }

@@ -138,7 +138,7 @@ func (s *session) Release(ctx context.Context) error {
 	return nil
 }
 
-// alive says whether the lease is this session's still. The caller holds ob.mu.
+// alive reports whether the lease is this session's still. The caller holds ob.mu.
 func (s *session) alive(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -106,7 +106,7 @@ func (tx *Tx) Context(ctx context.Context) context.Context {
 	return ContextWithTx(ctx, tx)
 }
 
-// usable says whether rows can be added. The caller holds ob.mu.
+// usable reports whether rows can be added. The caller holds ob.mu.
 func (tx *Tx) usable() error {
 	switch {
 	case tx.closed:

@@ -35,6 +35,9 @@ func rowExistsIffCommitted(ctx context.Context, tr *trial) error {
 		return err
 	}
 	big := numbered("big", 300)
+	if most := tr.features.MaxMessages; most > 0 {
+		big = big[:min(len(big), most-1)]
+	}
 	if err := errors.Join(tx.Enqueue(ctx, named(big...)...), tx.Commit(ctx)); err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 )
 
 func groupChecks() []Check {
-	return []Check{{Name: "O12_GroupsAreIndependent", run: groupsAreIndependent}}
+	return []Check{{Name: "O12_GroupsAreIndependent", run: groupsAreIndependent, skip: func(f Features) bool { return f.NoGroups }}}
 }
 
 // groupsAreIndependent holds the leases of two groups at once, lets one read

@@ -26,6 +26,7 @@ func heldChecks() []Check {
 		{Name: "O6_UnorderedIsHeldAlone", run: unorderedIsHeldAlone},
 		{Name: "O6_DroppedKeyHealsItself", run: droppedKeyHealsItself},
 		{Name: "O6_SkipHeadGoesOn", run: skipHeadGoesOn},
+		{Name: "O6_SkipHeadSparesOthers", run: skipHeadSparesOthers},
 		{Name: "O6_DeadAndSkippedGoOn", run: deadAndSkippedGoOn},
 		{Name: "O8_TopicsThatAreOutAreNotDue", run: topicsThatAreOutAreNotDue},
 		{Name: "O9_StaleEpochHoldsNothing", run: staleEpochHoldsNothing},

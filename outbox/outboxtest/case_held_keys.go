@@ -10,7 +10,7 @@ import (
 // keysAreBytes parks one of several keys that a collation could take for the same. Records
 // of the others that are to wait have nothing to wait for.
 func keysAreBytes(ctx context.Context, tr *trial) error {
-	others := []string{"K", "k ", " k", "\u212a", "k\u0301"} // \u212a is the sign of Kelvin
+	others := likeK()
 	if err := tr.commit(ctx, keyed("k", "parked")...); err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package outboxtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -47,10 +48,10 @@ func concurrentWriters(ordered bool) func(context.Context, *trial) error {
 		if err := tr.expectAll(ctx, numbered("late", 3)...); err != nil {
 			return fmt.Errorf("after the late commit: %w", err)
 		}
-		if ordered {
-			return expectOrder(got)
+		if !ordered {
+			return nil
 		}
-		return nil
+		return errors.Join(expectOrder(got), writers.inCommitOrder(got))
 	}
 }
 

@@ -13,7 +13,7 @@ var ErrUnclaimed = errors.New("leat: the outbox can do what the Features of its 
 
 // Claims returns a table of what is checked of an outbox and what is not, and an error for
 // everything that f rules out although s has it, so that nobody leaves a promise unchecked
-// by claiming too little. s is one that no check has used. In the table, of each feature:
+// by claiming too little. No check may have used s before. The table shows of each feature:
 //
 //   - "checked": with the number of checks that would be left out without it.
 //   - "impossible": s was asked for it, and does not have it.
@@ -50,14 +50,14 @@ const (
 	present
 )
 
-// feature is one of Features.
+// feature is a feature of Features.
 type feature struct {
 	name string
 	// without is the Features that rules out this one and nothing else.
 	without Features
 	// lacks reports whether f rules it out.
 	lacks func(f Features) bool
-	// see looks for it, in a Subject of whose Features it is ruled out.
+	// see looks for it in a Subject whose Features rule it out.
 	see func(ctx context.Context, tr *trial) (presence, error)
 }
 
@@ -91,6 +91,8 @@ func allFeatures() []feature {
 	return []feature{
 		{"several writers", Features{OneWriter: true}, func(f Features) bool { return f.OneWriter }, seeWriters},
 		{"key order", Features{NoKeyOrder: true}, func(f Features) bool { return f.NoKeyOrder }, seeKeyOrder},
+		{"keys that wait", Features{OptimisticKeys: true}, func(f Features) bool { return f.OptimisticKeys }, seeKeyOrder},
+		{"groups", Features{NoGroups: true}, func(f Features) bool { return f.NoGroups }, seeGroups},
 		{"delayed messages", Features{NoDelay: true}, func(f Features) bool { return f.NoDelay }, seeDelay},
 		{"wakes", Features{NoWakes: true}, func(f Features) bool { return f.NoWakes }, seeWakes},
 		{"every position stored at once", Features{LazyAdvance: true}, func(f Features) bool { return f.LazyAdvance }, seeNothing},

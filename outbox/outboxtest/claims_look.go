@@ -53,6 +53,20 @@ func seeKeyOrder(ctx context.Context, tr *trial) (presence, error) {
 	return found(waited), err
 }
 
+// seeGroups tries to hold the leases of two groups.
+func seeGroups(ctx context.Context, tr *trial) (presence, error) {
+	r, err := tr.acquire(ctx)
+	if err != nil {
+		return unknown, err
+	}
+	other, err := acquireFrom(ctx, tr.Source("another"))
+	if err == nil {
+		err = other.Release(ctx)
+		return present, errors.Join(err, r.Release(ctx))
+	}
+	return absent, r.Release(ctx)
+}
+
 func seeDelay(ctx context.Context, tr *trial) (presence, error) {
 	tx, err := tr.begin(ctx)
 	if err != nil {
@@ -126,6 +140,9 @@ func (tr *trial) seeGroup(cfg GroupConfig) presence {
 
 // seeHistory settles a record in one group and looks for it in a new one.
 func seeHistory(ctx context.Context, tr *trial) (presence, error) {
+	if tr.features.NoGroups {
+		return unknown, nil
+	}
 	if err := tr.commit(ctx, named("claims")...); err != nil {
 		return unknown, err
 	}

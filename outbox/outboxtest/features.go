@@ -13,6 +13,17 @@ type Features struct {
 	// another, so that the order of a key is not that of the commits.
 	NoKeyOrder bool
 
+	// OptimisticKeys is set if writers of one key do not wait for one another, and the order
+	// of a key is that of the commits all the same: Commit draws the numbers.
+	OptimisticKeys bool
+
+	// NoGroups is set if there is one relay group alone.
+	NoGroups bool
+
+	// MaxMessages is the number of messages that a transaction takes.
+	// Defaults to 0: any.
+	MaxMessages int
+
 	// NoDelay is set if a message with a NotBefore is refused.
 	NoDelay bool
 

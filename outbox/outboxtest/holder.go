@@ -134,7 +134,7 @@ func (s *setAside) deliver(ctx context.Context, due []driver.Held, free ...drive
 	return s.resolve(ctx, due, fates, free...)
 }
 
-// expectHeld expects these to be the keys of which something is held.
+// expectHeld expects these to be the keys that have held records.
 func (s *setAside) expectHeld(ctx context.Context, keys ...driver.Key) error {
 	got, err := s.HeldKeys(ctx)
 	if err != nil {

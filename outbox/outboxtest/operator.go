@@ -53,6 +53,11 @@ func (o operator) skipHead(ctx context.Context, key driver.Key) error {
 	return err
 }
 
+// skipNamed drops the first record of the key "k" if it has the id.
+func (o operator) skipNamed(ctx context.Context, id string, dry bool) (admin.Changed, error) {
+	return o.SkipHead(ctx, admin.SkipHeadRequest{By: by(), Group: testGroup, Key: testKey("k"), ID: id, DryRun: dry})
+}
+
 // skipped returns the ids of the records that relays have skipped, in that order.
 func (o operator) skipped(ctx context.Context) ([]string, error) {
 	entries, err := o.Audit(ctx, admin.AuditQuery{Group: testGroup, Action: driver.FateSkip.String(), Limit: mostListed})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/leat-go/leat/internal/wait"
@@ -89,11 +88,31 @@ func (r *reader) page(ctx context.Context, limit int) (driver.Page, error) {
 	case p.Waiting && len(p.Records) > 0:
 		return p, fmt.Errorf("read: a page of %d records is Waiting", len(p.Records))
 	}
-	ascending := slices.IsSortedFunc(p.Records, func(a, b outbox.Record) int { return int(a.Seq - b.Seq) })
-	if !ascending {
+	if !ascends(p) {
 		return p, fmt.Errorf("read: page does not ascend in Seq: %s", describe(p.Records))
 	}
 	return p, nil
+}
+
+// ascends reports whether the records of p ascend in Seq; of an early page, those of each
+// key.
+func ascends(p driver.Page) bool {
+	last := make(map[driver.Key]int64)
+	for i := range p.Records {
+		r := &p.Records[i]
+		of := driver.Key{Topic: r.Topic, Key: r.Key}
+		if p.Early && r.Key == "" {
+			continue
+		}
+		if !p.Early {
+			of = driver.Key{}
+		}
+		if r.Seq <= last[of] {
+			return false
+		}
+		last[of] = r.Seq
+	}
+	return true
 }
 
 // expectPage reads one page and expects these records in it.

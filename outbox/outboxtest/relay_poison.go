@@ -194,7 +194,7 @@ func inTopic(topic, key string, names ...string) []outbox.Message {
 	return msgs
 }
 
-// outageDelaysNoOtherTopic writes to two topics, one of which is out. Whole pages
+// outageDelaysNoOtherTopic writes to two topics. One of them is out, and whole pages
 // are for that one alone.
 func outageDelaysNoOtherTopic(ctx context.Context, tr *trial) error {
 	broker := NewBroker()
@@ -284,7 +284,7 @@ func outageCountsNothing(ctx context.Context, tr *trial) error {
 	return tr.verify(broker.Log(), want)
 }
 
-// deafSource is one whose sessions believe that they have renewed their lease.
+// deafSource is a source. Its sessions believe that they have renewed their lease.
 type deafSource struct {
 	driver.Source
 }

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/leat-go/leat/outbox"
 )
@@ -28,10 +29,11 @@ type storm struct {
 	// raises it while its transaction holds the key, so that the number it stores
 	// is its place in the order of the commits.
 	commits map[string]int
+	spans   map[string]span // of the committed transactions with a key, by name
 }
 
 func newStorm(tr *trial) *storm {
-	return &storm{tr: tr, commits: make(map[string]int)}
+	return &storm{tr: tr, commits: make(map[string]int), spans: make(map[string]span)}
 }
 
 // start lets the writers go. The channel is closed when all are done; the check
@@ -99,19 +101,30 @@ func (s *storm) write(ctx context.Context, rng *rand.Rand, name string) error {
 		_ = tx.Rollback(context.WithoutCancel(ctx))
 		return err
 	}
+	from := time.Now()
 	if err := end(ctx, tx, commit); err != nil {
 		return err
 	}
 	s.note(commit, batch)
+	if commit {
+		s.noteSpan(key, batch, from)
+	}
 	return nil
 }
 
 // enqueueKeyed enqueues one message of key, which makes the transaction hold
 // the key, and then another that carries the transaction's place among the
-// commits of the key.
+// commits of the key, unless the order is that of Commit.
 func (s *storm) enqueueKeyed(ctx context.Context, tx Tx, key, name string, commit bool) ([]string, error) {
 	if err := tx.Enqueue(ctx, keyed(key, name)...); err != nil {
 		return nil, fmt.Errorf("enqueue: %w", err)
+	}
+	if s.tr.features.OptimisticKeys {
+		second := name + " again"
+		if err := tx.Enqueue(ctx, keyed(key, second)...); err != nil {
+			return nil, fmt.Errorf("enqueue: %w", err)
+		}
+		return []string{name, second}, nil
 	}
 	s.mu.Lock()
 	place := s.commits[key] + 1

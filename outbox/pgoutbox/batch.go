@@ -11,7 +11,8 @@ import (
 )
 
 // QueueEnqueue queues the INSERT of msgs onto batch, so that it shares the round
-// trip of the business statements. Send the batch in a transaction; one that is
+// trip of the business statements. (InBatch sends the whole transaction in one, and wakes
+// the relays.) Send the batch in a transaction; one that is
 // sent on a pool or connection is a transaction of its own, as pgx documents.
 // Queue it last, since it takes locks. Errors are those of Enqueue: what can be
 // seen before the database is touched is returned here, the rest by the batch's

@@ -67,7 +67,7 @@ func (o *Outbox) tryConnect(ctx context.Context, name string) (*ownConn, error) 
 	return c, nil
 }
 
-// keepsStatements says whether a connection in mode counts on the server to
+// keepsStatements reports whether a connection in mode counts on the server to
 // remember a statement from one round trip to the next.
 func keepsStatements(mode pgx.QueryExecMode) bool {
 	return mode == pgx.QueryExecModeCacheStatement || mode == pgx.QueryExecModeDescribeExec

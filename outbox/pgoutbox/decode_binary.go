@@ -31,7 +31,7 @@ const (
 
 var errRowForm = errors.New("leat: reading the outbox: a value has the wrong length")
 
-// isBinary says whether rows of fields can be decoded by binary.
+// isBinary reports whether rows of fields can be decoded by binary.
 func isBinary(fields []pgconn.FieldDescription) bool {
 	want := [...]uint32{
 		colSeq: pgtype.Int8OID, colCreatedAt: pgtype.TimestamptzOID, colOccurredAt: pgtype.TimestamptzOID,

@@ -31,11 +31,11 @@ type dueRow struct {
 type promotion struct {
 	ob    *Outbox
 	after dueRow
-	// busy are the keys of which a transaction was open when the round came to
+	// busy are the keys that an open transaction had locked when the round came to
 	// them. Their messages stay for the next round: nothing waits, and a later
 	// message of the key does not overtake an earlier one.
 	busy map[string]bool
-	// stayed says whether messages that are due had to stay.
+	// stayed reports whether messages that are due had to stay.
 	stayed bool
 	// moved is the number of messages that are in the log now.
 	moved int64

@@ -175,7 +175,7 @@ func (s *stage) spawn(lease time.Duration, environ ...string) *process {
 	return p
 }
 
-// ended says whether the process has ended.
+// ended reports whether the process has ended.
 func (p *process) ended() bool {
 	select {
 	case <-p.done:

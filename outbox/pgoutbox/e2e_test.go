@@ -120,7 +120,7 @@ func TestO3_NoPhantom(t *testing.T) {
 	require.NoError(t, run.stop())
 }
 
-// TestO4_CopiesAreIdentical makes three relays send the same page, two of which
+// TestO4_CopiesAreIdentical makes three relays send the same page. Two of them
 // never hear of the acknowledgement.
 func TestO4_CopiesAreIdentical(t *testing.T) {
 	t.Parallel()

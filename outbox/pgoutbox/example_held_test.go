@@ -22,7 +22,7 @@ type pickySink struct {
 
 func (s *pickySink) Send(_ context.Context, records []outbox.Record) []outbox.Result {
 	results := make([]outbox.Result, len(records))
-	refused := map[string]bool{} // keys, of which nothing is sent past what was refused
+	refused := map[string]bool{} // keys with a refused record: nothing is sent past it
 	for i, r := range records {
 		switch {
 		case refused[r.Key]:

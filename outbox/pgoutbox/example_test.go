@@ -134,6 +134,22 @@ func ExampleOutbox_QueueEnqueue() {
 	// <nil>
 }
 
+// The business statements, the message, BEGIN and COMMIT share one round trip.
+func ExampleOutbox_InBatch() {
+	err := onDatabase(func(ctx context.Context, _ *pgxpool.Pool, ob *pgoutbox.Outbox) error {
+		var batch pgx.Batch
+		batch.Queue("INSERT INTO orders VALUES ($1)", "o-1")
+		if err := ob.InBatch(ctx, &batch, outbox.Message{Topic: "orders", Payload: []byte("o-1")}); err != nil {
+			return err
+		}
+		return drain(ctx, ob)
+	})
+	fmt.Println(err)
+	// Output:
+	// sent orders o-1
+	// <nil>
+}
+
 // Whatever could not be sent as it is, is refused before the database is touched.
 func ExampleOutbox_Enqueue_refused() {
 	err := onDatabase(func(ctx context.Context, _ *pgxpool.Pool, ob *pgoutbox.Outbox) error {

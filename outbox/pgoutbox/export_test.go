@@ -5,6 +5,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // Channel is channel.
@@ -23,3 +25,9 @@ func (o *Outbox) HistorySQL(name string) string {
 
 // PoolOf is the pool of ob.
 func PoolOf(ob *Outbox) *pgxpool.Pool { return ob.pool }
+
+// IsJoined reports whether a session hands out what its tail brings.
+func IsJoined(s driver.Session) bool { return s.(*session).Joined() }
+
+// ByIndex is the statement before that of Stats.
+const ByIndex = byIndex

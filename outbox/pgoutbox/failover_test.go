@@ -83,7 +83,7 @@ func TestO2_FailoverToAReadOnlyNode(t *testing.T) {
 	require.Equal(t, []string{"1", "2", "3"}, payloads(firsts(log)))
 }
 
-// isStandby says whether err is that of a server in recovery.
+// isStandby reports whether err is that of a server in recovery.
 func isStandby(err error) bool {
 	pgErr, ok := errors.AsType[*pgconn.PgError](err)
 	return errors.Is(err, pgwindow.ErrStandby) || ok && (pgErr.Code == "25006" || pgErr.Code == "0A000")

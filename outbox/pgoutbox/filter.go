@@ -40,6 +40,9 @@ func likePatterns(patterns []string) []string {
 func (l *slotLog) early(at pglog.Place, limit int) (sql string, args []any) {
 	w := &at.Window
 	args = []any{w.Prev.Text, w.Target.Text, at.Read, w.Floor, limit}
+	if len(at.Skip) > 0 {
+		return l.source.sql.pageEarlyRest, append(args, l.slots, l.lease.Slot.No, l.source.like, at.Skip)
+	}
 	if !l.filtered() {
 		return l.source.ob.sql.pageEarly, args
 	}
@@ -50,6 +53,9 @@ func (l *slotLog) early(at pglog.Place, limit int) (sql string, args []any) {
 func (l *slotLog) late(at pglog.Place, limit int) (sql string, args []any) {
 	w := &at.Window
 	args = []any{w.Prev.Text, w.Target.Text, at.Read, limit}
+	if len(at.Skip) > 0 {
+		return l.source.sql.pageRest, append(args, l.slots, l.lease.Slot.No, l.source.like, at.Skip)
+	}
 	if !l.filtered() {
 		return l.source.ob.sql.page, args
 	}

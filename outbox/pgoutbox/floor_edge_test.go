@@ -48,7 +48,7 @@ func TestO9_ZombieCannotFollow(t *testing.T) {
 }
 
 // TestO9_ZombieFarBehindRemovesNothing: a slot that is many windows behind another has
-// none but old positions, of which a zombie must not remove the newest.
+// only old positions. A zombie must not remove the newest of them.
 func TestO9_ZombieFarBehindRemovesNothing(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})

@@ -40,9 +40,9 @@ func (h *history) before(ctx context.Context, conn *pgx.Conn, seq int64) (neares
 	return nearest, err
 }
 
-// complete returns a *driver.HistoryGapError where retention has overtaken the playback,
-// which goes on behind the gap then. It comes after the read, of which nobody knows whether
-// it came before the drop: all that was dropped counts as missing.
+// complete returns a *driver.HistoryGapError if retention has overtaken the playback, which
+// then goes on behind the gap. It is called after the read. Nobody knows whether the read
+// came before the drop, so all that was dropped counts as missing.
 // See design 10.7.
 func (p *playback) complete(ctx context.Context) error {
 	next := p.at.Last + 1

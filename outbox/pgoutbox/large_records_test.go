@@ -62,7 +62,7 @@ func putLarge(t *testing.T, db *testenv.Database, key string, n, size int) {
 }
 
 // TestN3_PagesFetchNoMoreThanTheyKeep: a page of 500 records of a mebibyte used to be
-// fetched as a whole, of which 32 were kept. S3.
+// fetched as a whole, and 32 records were kept. S3.
 func TestN3_PagesFetchNoMoreThanTheyKeep(t *testing.T) {
 	t.Parallel()
 	_, db := newOutbox(t, pgoutbox.Config{})

@@ -28,6 +28,8 @@ type MaintenanceState struct {
 type TaskState struct {
 	// Leads is set while this process holds the lease of the task.
 	Leads bool
+	// LeadsSince is when this process last won the lease.
+	LeadsSince time.Time
 	// Leader is the process that held the lease when this one last asked for it. "" if this
 	// one leads or has not asked.
 	Leader string
@@ -39,6 +41,9 @@ type TaskState struct {
 	// without producers in its way (MaintenanceReport.Busy).
 	LastSuccess time.Time
 }
+
+// Interval is the time between two rounds of m.
+func (m *Maintenance) Interval() time.Duration { return m.cfg.Interval }
 
 // State returns how m is. It is safe for concurrent use and asks no database.
 func (m *Maintenance) State() MaintenanceState {
@@ -69,7 +74,7 @@ func (t *leasedTask) seen() (TaskState, MaintenanceReport) {
 func (t *leasedTask) Run(ctx context.Context, work func(context.Context) error) error {
 	err := t.Task.Run(ctx, func(ctx context.Context) error {
 		t.mu.Lock()
-		t.state.Leads, t.state.Leader = true, ""
+		t.state.Leads, t.state.LeadsSince, t.state.Leader = true, time.Now(), ""
 		t.mu.Unlock()
 		return work(ctx)
 	})

@@ -65,7 +65,7 @@ func (r *round) plan(ctx context.Context, tx pgx.Tx, tail part, n int) (*tailPla
 	return p, nil
 }
 
-// used says whether the open-ended range holds a row that can be seen.
+// used reports whether the open-ended range holds a row that can be seen.
 func (p *tailPlan) used(ctx context.Context, tx pgx.Tx) (used bool, err error) {
 	err = tx.QueryRow(ctx, "SELECT EXISTS (SELECT FROM "+p.m.ob.tableName(p.tail.Table)+")").Scan(&used)
 	return used, err

@@ -16,7 +16,7 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// smallRanges is a log of which each range takes a few messages.
+// smallRanges is a log with ranges of a few messages each.
 func smallRanges(t *testing.T) (*pgoutbox.Outbox, *testenv.Database) {
 	t.Helper()
 	ob, db := newOutbox(t, pgoutbox.Config{})

@@ -179,6 +179,7 @@ type node struct {
 	Cond    string  `json:"Index Cond"`
 	Rows    float64 `json:"Actual Rows"`
 	Loops   float64 `json:"Actual Loops"`
+	Time    float64 `json:"Actual Total Time"` // ms
 	Removed float64 `json:"Rows Removed by Filter"`
 	Hit     int     `json:"Shared Hit Blocks"`
 	Read    int     `json:"Shared Read Blocks"`

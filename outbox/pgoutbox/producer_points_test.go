@@ -79,7 +79,7 @@ func (s *strike) arm(point failpoint.Name, kind string) {
 	require.NoError(s.t, s.points.EnableAt(point, victimHit, action))
 }
 
-// try places an order of the victim and says whether the victim knows that it is
+// try places an order of the victim and reports whether the victim knows that it is
 // placed.
 func (s *strike) try(n int) (placed bool) {
 	ctx, cancel := context.WithCancel(failpoint.With(s.t.Context(), s.points))

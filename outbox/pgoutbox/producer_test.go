@@ -65,7 +65,7 @@ func producerProcess() error {
 	return nil
 }
 
-// shop is two producers, of which one is a victim, and a relay.
+// shop is two producers, one of them a victim, and a relay.
 type shop struct {
 	t             *testing.T
 	db            *testenv.Database

@@ -19,7 +19,7 @@ type chunk struct {
 
 // deleteFrom deletes what may go from the start of a table on, chunk by chunk, and rests
 // as long as it has worked, so that producers and vacuum keep up. It ends at the
-// first chunk of which nothing may go.
+// first chunk that has nothing to delete.
 func (r *round) deleteFrom(ctx context.Context, table string) error {
 	if r.cfg.MaxAge < 0 {
 		return nil

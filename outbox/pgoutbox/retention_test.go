@@ -143,7 +143,7 @@ func TestO2_AnotherSlotsRowsPinNothing(t *testing.T) {
 	ob, db := smallRanges(t)
 	m := maintenance(t, ob, atOnce())
 	putMany(t, ob, 0, 25)
-	page, err := acquire(t, ob, "g").Read(t.Context(), 100) // all in one window, of which nothing is settled
+	page, err := acquire(t, ob, "g").Read(t.Context(), 100) // all in one window, and nothing of it is settled
 	require.NoError(t, err)
 	require.Len(t, page.Records, 25)
 	require.Empty(t, once(t, m).Dropped)

@@ -28,7 +28,7 @@ var (
 // open connects, loads the position and begins to listen.
 func (s *Source) open(ctx context.Context, lease pglease.Lease, attempt pglease.Attempt) (*session, error) {
 	log := &slotLog{source: s, lease: lease}
-	inner, err := pglog.Open(ctx, log, pglog.Config{
+	cfg := pglog.Config{
 		Lease:    lease,
 		Leases:   s.ob.leases,
 		Windows:  s.ob.window,
@@ -37,11 +37,17 @@ func (s *Source) open(ctx context.Context, lease pglease.Lease, attempt pglease.
 		Pool:     s.ob.pool,
 		Describe: describe,
 		Unusable: unusable,
-		Ended: func() {
+		Ended: func() { //nolint:contextcheck // a tail ends with its session, not with the context of Acquire
+			log.tail.stop()
 			s.leave()
 			s.claimant.End(attempt)
 		},
-	})
+	}
+	if s.cfg.Tail != nil {
+		log.tail = newTail(log)
+		cfg.Tail, cfg.Look = log.tail, s.cfg.Tail.Look
+	}
+	inner, err := pglog.Open(ctx, log, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -57,6 +63,7 @@ type slotLog struct {
 	lease  pglease.Lease
 	slots  int // that the group has
 	facts  pgwindow.Facts
+	tail   *tail // nil without SourceConfig.Tail
 
 	// What Probe has found, for Open.
 	probe    pgwindow.Probe

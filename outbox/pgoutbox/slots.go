@@ -80,7 +80,7 @@ func (s *Source) adopt(ctx context.Context) error {
 	return s.ob.chain.Adopt(ctx, s.ob.pool, s.cfg.Group, facts)
 }
 
-// mayStart refuses to start a group of which nobody has said where.
+// mayStart refuses to start a new group if nobody has said where it begins.
 func (s *Source) mayStart(g pgwindow.Group) error {
 	if !g.Started && !s.cfg.Start.orDefault(s.cfg.Group).stated {
 		return errStartUnstated

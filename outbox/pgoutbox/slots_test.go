@@ -205,9 +205,9 @@ func TestO14_Share(t *testing.T) {
 	require.NoError(t, s.Release(ctx))
 }
 
-// lagging is a group of two slots of which the second has read the first record of a
-// key and not sent it yet, while the first has set the marker of a change to one
-// slot. A second record of the key was committed then.
+// lagging is a group of two slots. The second has read the first record of a key and not
+// sent it yet, while the first has set the marker of a change to one slot. After that a
+// second record of the key was committed.
 func lagging(t *testing.T) (ob *pgoutbox.Outbox, db *testenv.Database, slow driver.Session, unsent driver.Page) {
 	t.Helper()
 	ob, db = newOutbox(t, pgoutbox.Config{})

@@ -38,7 +38,7 @@ type SourceConfig struct {
 	Start Start
 
 	// Slots divides the messages by key, so that several relays of the group work
-	// at the same time, each of which reads all rows and sends its own. 1 to 64. A running
+	// at the same time: each reads all rows and sends its own. 1 to 64. A running
 	// group is changed to another number once all of its relays that live want it.
 	// With more than one, all relays of the group must know of slots: releases with
 	// schema 1 do not. Defaults to 1.
@@ -56,6 +56,15 @@ type SourceConfig struct {
 	// Defaults to false: a crash of the server repeats a few pages.
 	// See design 7.2.
 	SyncPositions bool
+
+	// Tail brings committed messages over logical replication as well, so that those of
+	// producers that ring no bell (SQL, other languages, other processes without
+	// Outbox.RunNotifier) are found at once and not by polling. It needs wal_level=logical, a
+	// publication and a role with REPLICATION; if something is missing, the relay polls, and
+	// says why. It needs one slot, and cannot be used with SyncPositions. Order total and RunOnce do
+	// without. Change the publication only while no relay tails: the order of a key's messages
+	// could suffer. See docs/change-logs.md. Defaults to none.
+	Tail *TailConfig
 }
 
 const defaultGroup = "default"
@@ -74,6 +83,10 @@ func (c SourceConfig) withDefaults() SourceConfig {
 		c.Topics = nil
 	}
 	c.Topics = slices.Clone(c.Topics)
+	if c.Tail != nil {
+		tail := c.Tail.withDefaults()
+		c.Tail = &tail
+	}
 	return c
 }
 
@@ -83,6 +96,11 @@ func (c SourceConfig) validate() error {
 	}
 	if c.Slots < 1 || c.Slots > maxSlots {
 		return outbox.ConfigError("Slots", c.Slots, "must be 1 to 64")
+	}
+	if c.Tail != nil {
+		if err := c.Tail.validate(c); err != nil {
+			return err
+		}
 	}
 	return validateTopics(c.Topics)
 }

@@ -88,8 +88,11 @@ func loadStatements(cfg Config) (statements, error) {
 // sourceStatements are those of a Source alone. The pages read some rows of a window
 // only.
 type sourceStatements struct {
-	page, pageEarly      string
-	share, leave, topics string
+	page, pageEarly              string
+	share, leave, topics         string
+	pageRest, pageEarlyRest      string // behind a tail
+	tailCheck, tailXID, tailJoin string
+	tailServer                   string
 }
 
 func loadSource(cfg Config) (sourceStatements, error) {
@@ -100,6 +103,12 @@ func loadSource(cfg Config) (sourceStatements, error) {
 		"member_share":        &s.share,
 		"member_leave":        &s.leave,
 		"group_topics":        &s.topics,
+		"page_rest":           &s.pageRest,
+		"page_early_rest":     &s.pageEarlyRest,
+		"tail_check":          &s.tailCheck,
+		"tail_xid":            &s.tailXID,
+		"tail_may_join":       &s.tailJoin,
+		"tail_server":         &s.tailServer,
 	})
 	return s, err
 }

@@ -29,7 +29,8 @@ func TestStats(t *testing.T) {
 	ob, db := newOutbox(t, pgoutbox.Config{})
 	s := statsOf(t, ob)
 	require.Positive(t, s.Bytes)
-	s.Bytes = 0
+	require.Equal(t, []int{5, 4}, []int{s.Ranges, s.RangesAhead}, "all but the last, which has no end")
+	s.Bytes, s.Ranges, s.RangesAhead = 0, 0, 0
 	require.Equal(t, admin.Stats{}, s, "nothing yet")
 
 	h := holdingOf(t, ob, db, "default")
@@ -161,17 +162,19 @@ func (n *node) checkLog(t *testing.T, where string) {
 	}
 }
 
-// explainSQL runs a statement without parameters, and returns its plan.
+// explainSQL runs a statement without parameters as Stats does, and returns its plan.
 func explainSQL(t *testing.T, db *testenv.Database, mode, sql string) *node {
 	t.Helper()
 	ctx := t.Context()
 	conn := db.Connect(t)
-	for _, s := range []string{"SET plan_cache_mode = " + mode, "SET jit = off", "PREPARE look AS " + sql, "EXECUTE look"} {
+	for _, s := range []string{"SET plan_cache_mode = " + mode, "BEGIN", pgoutbox.ByIndex, "PREPARE look AS " + sql, "EXECUTE look"} {
 		_, err := conn.Exec(ctx, s)
 		require.NoError(t, err)
 	}
 	var raw string
 	require.NoError(t, conn.QueryRow(ctx, "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE look", pgx.QueryExecModeSimpleProtocol).Scan(&raw))
+	_, err := conn.Exec(ctx, "ROLLBACK")
+	require.NoError(t, err)
 	var plans []struct{ Plan node }
 	require.NoError(t, json.Unmarshal([]byte(raw), &plans))
 	return &plans[0].Plan

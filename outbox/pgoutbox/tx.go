@@ -22,10 +22,15 @@ func (o *Outbox) InTx(ctx context.Context, fn func(ctx context.Context, tx pgx.T
 	err := pgx.BeginFunc(ctx, o.pool, func(tx pgx.Tx) error {
 		return fn(ContextWithTx(ctx, tx), tx)
 	})
-	if err == nil {
-		err = failpoint.Inject(ctx, failpoint.ProducerCommitAmbiguous)
-	}
 	if err != nil {
+		return err
+	}
+	return o.committed(ctx)
+}
+
+// committed wakes the relays.
+func (o *Outbox) committed(ctx context.Context) error {
+	if err := failpoint.Inject(ctx, failpoint.ProducerCommitAmbiguous); err != nil {
 		return err
 	}
 	if failpoint.Inject(ctx, failpoint.ProducerAfterCommitBeforeWake) == nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// relayed is an outbox of which five messages were relayed.
+// relayed is an outbox that has had five messages relayed.
 func relayed(t *testing.T) (*pgoutbox.Outbox, *testenv.Database) {
 	t.Helper()
 	ob, db := smallRanges(t)
@@ -136,7 +136,7 @@ func TestO2_SameLogAfterUpkeep(t *testing.T) {
 	require.Equal(t, []string{"f"}, payloads(readAll(t, acquire(t, ob, ""), 10)))
 }
 
-// TestO2_PositionOfAnOlderRelease: D3: a position of which nobody has noted the log is
+// TestO2_PositionOfAnOlderRelease: D3: a position without a note of its log is
 // taken over once.
 func TestO2_PositionOfAnOlderRelease(t *testing.T) {
 	t.Parallel()

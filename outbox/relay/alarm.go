@@ -45,7 +45,7 @@ type AlarmKind string
 const (
 	// AlarmParked is raised if records were parked: they wait for an operator.
 	AlarmParked AlarmKind = "parked"
-	// AlarmHeldCap is raised if Config.MaxHeld is reached: the relay stops at its page.
+	// AlarmHeldCap is raised if a slot has reached Config.MaxHeld: it stops at its page.
 	AlarmHeldCap AlarmKind = "held_cap"
 	// AlarmUnavailable is raised if the destination does not take records of one topic or
 	// more: create them, or allow the relay to write to them. It is raised once, however
@@ -75,8 +75,8 @@ func (r *Relay) alarmEnded(ctx context.Context, a Alarm) {
 	notify(ctx, r, func(h AlarmHook) { h.OnRelayAlarm(ctx, AlarmEvent{Alarm: a, Ended: true}) })
 }
 
-// standing tells alarms apart whose cause lasts: one of a kind, but AlarmBlocked is about a
-// slot.
+// standing tells alarms apart whose cause lasts: one of a kind, but AlarmBlocked and
+// AlarmHeldCap are about a slot.
 type standing struct {
 	kind AlarmKind
 	slot int

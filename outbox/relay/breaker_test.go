@@ -141,7 +141,7 @@ func TestO7_ManyPoisonedKeys(t *testing.T) {
 	})
 }
 
-// checkedLab is a lab whose sink says whether it answers as a whole.
+// checkedLab is a lab whose sink reports whether it answers as a whole.
 type checkedLab struct {
 	*lab
 

@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -32,7 +33,10 @@ func (h *heldRecords) findRoom(work context.Context, pending int) (room bool, er
 	if !room {
 		h.full = true
 		r := h.s.relay
-		r.watch.raise(work, r, standing{kind: AlarmHeldCap}, Alarm{Kind: AlarmHeldCap, Detail: "MaxHeld is reached; the relay stops at its page until held records are dealt with"})
+		r.watch.raise(work, r, standing{AlarmHeldCap, h.s.term.slot}, Alarm{
+			Kind:   AlarmHeldCap,
+			Detail: fmt.Sprintf("slot %d has reached MaxHeld; it stops at its page until held records are dealt with", h.s.term.slot),
+		})
 	}
 	return room, nil
 }
@@ -41,6 +45,6 @@ func (h *heldRecords) findRoom(work context.Context, pending int) (room bool, er
 func (h *heldRecords) clearFull() {
 	if h.full && h.hasRoom(0) {
 		h.full = false
-		h.s.relay.watch.clear(standing{kind: AlarmHeldCap})
+		h.s.relay.watch.clear(standing{AlarmHeldCap, h.s.term.slot})
 	}
 }

@@ -38,6 +38,8 @@ type ReadEvent struct {
 	Slot int
 	// Records is the number of records that were read, Bytes the length of their payloads.
 	Records, Bytes int
+	// Early is set if they came before the position can pass them (driver.Tailed).
+	Early bool
 	// Took is the time that the call took.
 	Took time.Duration
 	// Err is its error: what the relay survives (ErrorHook), driver.ErrSlotClosed, or what
@@ -190,7 +192,7 @@ func (t *term) onRead(ctx context.Context, page driver.Page, began time.Time, er
 	if len(t.relay.cfg.Hooks) == 0 {
 		return
 	}
-	e := ReadEvent{Slot: t.slot, Records: len(page.Records), Took: time.Since(began), Err: err}
+	e := ReadEvent{Slot: t.slot, Records: len(page.Records), Early: page.Early, Took: time.Since(began), Err: err}
 	for i := range page.Records {
 		e.Bytes += len(page.Records[i].Payload)
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// leaseConfig has a lease of 30 s, 5 s of which are enough for a send and 1 s a
-// margin.
+// leaseConfig has a lease of 30 s. A send needs 5 s of it, and the margin is
+// 1 s.
 func leaseConfig() relay.Config {
 	return relay.Config{
 		PageSize: 1, Lease: 30 * time.Second, PublishTimeout: 5 * time.Second, LeaseMargin: time.Second,

@@ -154,7 +154,7 @@ func TestReadHook(t *testing.T) {
 	})
 }
 
-// slowReads is a source whose sessions take a second for each look, of which the first
+// slowReads is a source. Its sessions take a second for each look, and the first look
 // fails.
 type slowReads struct {
 	*memoutbox.Source

@@ -16,6 +16,7 @@ type keyMode struct {
 	s             *sender
 	breakers      *breakers
 	held          heldRecords
+	early         earlyPages
 	lastBlindHold time.Time // when a page was last set aside without a sign that another topic is up
 }
 
@@ -23,6 +24,7 @@ func newKeyMode(s *sender) (mode, error) {
 	m := &keyMode{s: s, breakers: newBreakers(s.relay, &s.term.openBreakers)}
 	m.held.s, m.held.breakers = s, m.breakers
 	m.held.holder, _ = s.term.session.(driver.Holder)
+	m.early.tailed, _ = s.term.session.(driver.Tailed)
 	return m, nil
 }
 
@@ -30,11 +32,17 @@ func (*keyMode) beforeRead(_, _ context.Context) error { return nil }
 
 func (m *keyMode) noteRead(records []outbox.Record) { m.breakers.seen.noteRead(records) }
 
-func (m *keyMode) beforeSend(work context.Context) error { return m.held.load(work) }
+func (m *keyMode) beforeSend(work context.Context) error {
+	defer m.follow()
+	return m.held.load(work)
+}
 
 func (m *keyMode) nextRetry() time.Time { return m.held.dueAt }
 
-func (m *keyMode) retryHeld(stop, work context.Context) error { return m.held.retryIfDue(stop, work) }
+func (m *keyMode) retryHeld(stop, work context.Context) error {
+	defer m.follow()
+	return m.held.retryIfDue(stop, work)
+}
 
 func (m *keyMode) finish(stop, work context.Context) error { return m.held.finish(stop, work) }
 
@@ -42,6 +50,9 @@ func (m *keyMode) finish(stop, work context.Context) error { return m.held.finis
 // the position before the first other record meanwhile. Within a key nothing is sent
 // behind a record that is neither (rule R1).
 func (m *keyMode) deliver(stop, work context.Context, page driver.Page) error {
+	if page.Early {
+		return m.deliverEarly(stop, work, page)
+	}
 	d := &pageDelivery{m: m, page: page}
 	if !m.undisturbed() {
 		d.start()

@@ -152,6 +152,7 @@ func (d *pageDelivery) untilNextRound(now time.Time) time.Duration {
 func (d *pageDelivery) pause(stop, work context.Context, length time.Duration) (over bool, err error) {
 	held, bs := &d.m.held, d.m.breakers
 	until := time.Now().Add(length)
+	d.m.follow() // an outage can be long: what comes early would only pile up
 	for {
 		next := until
 		if held.possible() && held.dueAt.Before(until) {

@@ -84,12 +84,15 @@ func (r *reader) awaitDelivery(stop context.Context) {
 }
 
 // poll waits for d, for a wake or for the end of stop. A nil channel of wakes never wakes.
+// A wake can come before the rows can be seen (a change log rings ahead of the commit), so
+// after it the waits begin anew.
 func (r *reader) poll(stop context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 	case <-r.term.wakes:
+		r.idle.Reset()
 	case <-stop.Done():
 	}
 }

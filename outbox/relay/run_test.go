@@ -242,3 +242,24 @@ func TestRun_IdlePolling(t *testing.T) {
 		clean(t, log)
 	})
 }
+
+// TestRun_WakeAheadOfTheRows: a change log can ring before it lets others see the rows. So
+// after a wake the looks are as frequent as at first.
+func TestRun_WakeAheadOfTheRows(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		log, sink := newFakeLog(0), takesAll(0)
+		src := log.source()
+		src.wakes = make(chan struct{}, 1)
+		run := start(t, src, sink, relay.Config{PollMin: 2 * time.Millisecond, PollMax: time.Hour})
+		elapse(t, 100*time.Hour)
+		src.wakes <- struct{}{}
+		synctest.Wait()
+		log.add(1)
+		elapse(t, 2*time.Millisecond)
+		require.Equal(t, ids(1), sink.sent())
+		_, err := run.stop()
+		require.NoError(t, err)
+		clean(t, log)
+	})
+}

@@ -12,8 +12,8 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// TestO8_WhatIsAnAttempt: an outage never is one, and an unknown failure of a topic that
-// is out is one of the record that was its probe only.
+// TestO8_WhatIsAnAttempt: an outage never is an attempt. If a topic is out, an unknown failure
+// is an attempt of the record that was the probe only.
 func TestO8_WhatIsAnAttempt(t *testing.T) {
 	t.Parallel()
 	for _, out := range []bool{false, true} {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/internal/keyhash"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/memoutbox"
@@ -227,5 +228,45 @@ func TestO5_TotalOrderNeedsOneSlot(t *testing.T) {
 		require.ErrorContains(t, err, "this one has 4")
 		_, err = r.RunOnce(t.Context())
 		require.ErrorIs(t, err, outbox.ErrInvalidConfig)
+	})
+}
+
+// TestAlarm_HeldCapOfEachSlot: each slot has a cap of its own, so the end of one does not end
+// the alarm of another.
+func TestAlarm_HeldCapOfEachSlot(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l, hook := newLab(t), &recorder{}
+		r, err := relay.New(l.slotted(), l, relay.Config{MaxHeld: 1, PageSize: 2, PollMax: time.Second, Hooks: []outbox.Hook{hook}})
+		require.NoError(t, err)
+		keys := map[int16][]string{} // of two slots, two each
+		for i := 0; len(keys[0]) < 2 || len(keys[1]) < 2; i++ {
+			key := "k" + strconv.Itoa(i)
+			slot := keyhash.Shard([]byte(key)) % 4
+			if slot > 1 || len(keys[slot]) == 2 {
+				continue
+			}
+			keys[slot] = append(keys[slot], key)
+			l.refuse(key, outbox.FailurePermanent)
+			l.put("t", key, key)
+		}
+		stop := lead(t, r)
+		elapse(t, time.Minute)
+		require.Equal(t, 2, hook.count(relay.AlarmHeldCap))
+		for _, key := range keys[0] {
+			l.drop(key)
+			elapse(t, time.Minute)
+		}
+		require.Equal(t, 1, hook.countEnded(relay.AlarmHeldCap))
+		stands := 0
+		for _, a := range r.State().Alarms {
+			if a.Kind == relay.AlarmHeldCap {
+				stands++
+				require.Contains(t, a.Detail, "slot 1")
+			}
+		}
+		require.Equal(t, 1, stands, "the other slot still stops at its page")
+		stop()
+		require.Equal(t, 2, hook.countEnded(relay.AlarmHeldCap))
 	})
 }

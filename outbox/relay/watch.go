@@ -51,12 +51,13 @@ func (w *watch) enter(t *term) {
 	w.terms = append(w.terms, t)
 }
 
-// leave notes that t has ended, and with it what it was blocked by.
+// leave notes that t has ended, and with it what it was blocked or stopped by.
 func (w *watch) leave(t *term) {
 	w.mu.Lock()
 	w.terms = slices.DeleteFunc(w.terms, func(other *term) bool { return other == t })
 	w.mu.Unlock()
 	w.clear(standing{AlarmBlocked, t.slot})
+	w.clear(standing{AlarmHeldCap, t.slot})
 }
 
 // leads reports whether there is a term.

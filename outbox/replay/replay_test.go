@@ -16,7 +16,7 @@ import (
 	"github.com/leat-go/leat/outbox/replay"
 )
 
-// fill returns an outbox with n messages, of which each third has the same key.
+// fill returns an outbox with n messages. Each third message has the same key.
 func fill(t *testing.T, n int) *memoutbox.Outbox {
 	t.Helper()
 	ob, err := memoutbox.New(memoutbox.Config{})

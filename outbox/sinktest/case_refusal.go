@@ -20,7 +20,7 @@ func refusalChecks() []Check {
 	return out
 }
 
-// refused sends page, of which the destination refuses record bad, until that is found, as a
+// refused sends page, whose record bad the destination refuses, until that is found, as a
 // relay does: what was not acknowledged is sent again. It returns what is left then.
 func (tr *trial) refused(ctx context.Context, page []outbox.Record, bad int) (left []outbox.Record, s driver.Sink, accept func(context.Context) error, err error) {
 	r, ok := tr.Subject.(Refuser)

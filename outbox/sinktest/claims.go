@@ -41,13 +41,13 @@ func Claims(ctx context.Context, f Features, newSubject func() Subject) (table s
 	return text.String(), errors.Join(errs...)
 }
 
-// feature is one of Features.
+// feature is a feature of Features.
 type feature struct {
 	name string
 	// without is the Features that rules out this one and nothing else.
 	without Features
 	lacks   func(f Features) bool
-	// there looks for it, in a Subject of whose Features it is ruled out.
+	// there looks for it in a Subject whose Features rule it out.
 	there func(ctx context.Context, f Features, newSubject func() Subject) (bool, error)
 }
 

@@ -148,7 +148,7 @@ func after(ctx context.Context, d time.Duration) <-chan struct{} {
 	return done
 }
 
-// deliver sends records, all of which must be acknowledged.
+// deliver sends records and expects that all are acknowledged.
 func (tr *trial) deliver(ctx context.Context, s driver.Sink, records []outbox.Record) error {
 	results, err := tr.send(ctx, s, patience, records)
 	if err != nil {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"database/sql"
 
+	"github.com/leat-go/leat/internal/sqlstore"
 	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/internal/heldqueue"
+	"github.com/leat-go/leat/outbox/internal/sqllog"
 )
 
 var (
@@ -64,7 +66,7 @@ var _ heldqueue.Store = heldStore{}
 
 // Change implements heldqueue.Store.
 func (s heldStore) Change(ctx context.Context, group string, work func(tx heldqueue.Tx) error) error {
-	return s.ob.change(ctx, func(tx *sql.Tx) error {
+	return s.ob.log.Change(ctx, func(tx *sql.Tx) error {
 		held, err := s.ob.heldOf(ctx, tx, "group_lock", group)
 		if err != nil {
 			return err
@@ -75,7 +77,7 @@ func (s heldStore) Change(ctx context.Context, group string, work func(tx heldqu
 
 // Look implements heldqueue.Store.
 func (s heldStore) Look(ctx context.Context, group string, work func(r heldqueue.Reader) error) error {
-	return s.ob.look(ctx, func(q querier) error {
+	return s.ob.log.Look(ctx, func(q sqlstore.Querier) error {
 		held, err := s.ob.heldOf(ctx, q, "group", group)
 		if err != nil {
 			return err
@@ -85,12 +87,12 @@ func (s heldStore) Look(ctx context.Context, group string, work func(r heldqueue
 }
 
 // heldOf returns what a group has set aside. Of one that was removed, dead records are left.
-func (o *Outbox) heldOf(ctx context.Context, q querier, statement, group string) (*heldTx, error) {
-	g, err := o.group(ctx, q, statement, group)
-	if isNoRows(err) {
-		g.now, err = o.now(ctx, q)
+func (o *Outbox) heldOf(ctx context.Context, q sqlstore.Querier, statement, group string) (*sqllog.HeldTx, error) {
+	g, err := o.log.Group(ctx, q, statement, group)
+	if sqlstore.IsNoRows(err) {
+		g.Now, err = o.log.Now(ctx, q)
 	}
-	return &heldTx{ob: o, q: q, group: group, now: g.now}, err
+	return o.log.Held(q, group, g.Now), err
 }
 
 // Audit implements admin.Outbox.
@@ -98,7 +100,7 @@ func (o *Outbox) Audit(ctx context.Context, q admin.AuditQuery) (found []admin.A
 	if q, err = q.Complete(); err != nil {
 		return nil, err
 	}
-	err = o.look(ctx, func(db querier) error {
+	err = o.log.Look(ctx, func(db sqlstore.Querier) error {
 		found, err = o.audit(ctx, db, q)
 		return err
 	})
@@ -106,41 +108,41 @@ func (o *Outbox) Audit(ctx context.Context, q admin.AuditQuery) (found []admin.A
 }
 
 // audit returns what a complete query selects.
-func (o *Outbox) audit(ctx context.Context, db querier, q admin.AuditQuery) (found []admin.AuditEntry, err error) {
-	var c condition
-	c.and("1 = 1")
+func (o *Outbox) audit(ctx context.Context, db sqlstore.Querier, q admin.AuditQuery) (found []admin.AuditEntry, err error) {
+	var c sqlstore.Condition
+	c.And("1 = 1")
 	for _, f := range [...]struct{ column, value string }{
 		{"grp", q.Group}, {"action", q.Action}, {"topic", q.Topic}, {"msg_key", q.Key}, {"id", q.ID},
 	} {
 		if f.value != "" {
-			c.and(f.column+" = ?", []byte(f.value))
+			c.And(f.column+" = ?", []byte(f.value))
 		}
 	}
 	if !q.Since.IsZero() {
-		c.and("at >= ?", q.Since.UnixMicro())
+		c.And("at >= ?", q.Since.UnixMicro())
 	}
 	order := " ORDER BY no LIMIT ?"
 	switch {
 	case q.Newest && q.After > 0:
-		c.and("no < ?", q.After)
+		c.And("no < ?", q.After)
 	case !q.Newest:
-		c.and("no > ?", q.After)
+		c.And("no > ?", q.After)
 	}
 	if q.Newest {
 		order = " ORDER BY no DESC LIMIT ?"
 	}
-	err = each(ctx, db, func(scan scanner) error {
+	err = sqlstore.Each(ctx, db, func(scan sqlstore.Scanner) error {
 		var e admin.AuditEntry
 		var at int64
 		var texts [7][]byte
 		err := scan(&e.No, &at, &texts[0], &texts[1], &texts[2], &texts[3], &e.Seq, &texts[4], &texts[5], &texts[6], &e.Details)
-		e.At, e.Action, e.Actor, e.Reason, e.Group = micros(at), string(texts[0]), string(texts[1]), string(texts[2]), string(texts[3])
+		e.At, e.Action, e.Actor, e.Reason, e.Group = sqlstore.Time(at), string(texts[0]), string(texts[1]), string(texts[2]), string(texts[3])
 		e.ID, e.Topic, e.Key = string(texts[4]), string(texts[5]), string(texts[6])
 		if len(e.Details) == 0 {
 			e.Details = nil
 		}
 		found = append(found, e)
 		return err
-	}, o.sql.with("audit", c.text.String()+order), append(c.args, q.Limit)...)
+	}, o.log.SQL.With("audit", c.String()+order), append(c.Args, q.Limit)...)
 	return found, err
 }

@@ -8,15 +8,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/internal/sqldialect"
+	"github.com/leat-go/leat/internal/sqlstore"
+	"github.com/leat-go/leat/outbox/internal/sqllog"
 )
-
-// now is the database's clock.
-func (o *Outbox) now(ctx context.Context, q querier) (time.Time, error) {
-	var n int64
-	err := q.QueryRowContext(ctx, o.sql["now"]).Scan(&n)
-	return micros(n), err
-}
 
 // promotePage is the number of messages that one transaction moves into the log.
 const promotePage = 500
@@ -46,7 +41,7 @@ func (o *Outbox) promote(ctx context.Context) (moved int, stayed bool, err error
 	p := promotion{ob: o, busy: map[int64]bool{}}
 	for more := true; more && err == nil; {
 		before := p.moved
-		err = o.change(ctx, func(tx *sql.Tx) error {
+		err = o.log.Change(ctx, func(tx *sql.Tx) error {
 			more, err = p.page(ctx, tx)
 			return err
 		})
@@ -66,14 +61,14 @@ func (p *promotion) page(ctx context.Context, tx *sql.Tx) (more bool, err error)
 		return false, err
 	}
 	var due []dueRow
-	err = each(ctx, tx, func(scan scanner) error {
+	err = sqlstore.Each(ctx, tx, func(scan sqlstore.Scanner) error {
 		var r dueRow
 		var key []byte
 		err := scan(&r.at, &r.no, &key)
 		r.key = string(key)
 		due = append(due, r)
 		return err
-	}, p.ob.sql["delayed_due"], p.after.at, p.after.at, p.after.no, promotePage)
+	}, p.ob.log.SQL["delayed_due"], p.after.at, p.after.at, p.after.no, promotePage)
 	if err != nil || len(due) == 0 {
 		return false, err
 	}
@@ -87,7 +82,7 @@ func (p *promotion) page(ctx context.Context, tx *sql.Tx) (more bool, err error)
 
 // free takes the locks that nobody has.
 func (p *promotion) free(ctx context.Context, tx *sql.Tx, locks []int64) ([]int64, error) {
-	if p.ob.dialect.OneWriter {
+	if p.ob.log.Dialect.OneWriter {
 		return locks, nil
 	}
 	return p.ob.takeBuckets(ctx, tx, "lock_buckets_free", locks)
@@ -127,25 +122,26 @@ func (p *promotion) ordered(r *dueRow) bool { return r.key != "" && p.ob.locksKe
 // can become a scan, which waits for whoever has delayed a message and not committed.
 // Nobody else deletes them: that takes the promoter's lock.
 func (p *promotion) move(ctx context.Context, tx *sql.Tx, going []int64) error {
-	var rows []messageRow
-	err := each(ctx, tx, func(scan scanner) error {
-		var r outbox.Record
-		if err := scanRecord(scan, &r); err != nil {
+	var rows []sqllog.MessageRow
+	next := sqllog.NewRecordScan()
+	err := sqlstore.Each(ctx, tx, func(scan sqlstore.Scanner) error {
+		r, err := next.Next(scan)
+		if err != nil {
 			return err
 		}
 		if r.OccurredAt.IsZero() {
 			r.OccurredAt = r.CreatedAt
 		}
-		row, err := rowOf(&r.Message, r.Shard)
+		row, err := sqllog.RowOf(&r.Message, r.Shard)
 		rows = append(rows, row)
 		return err
-	}, p.ob.sql.with("delayed_take", places(len(going))), anys(going)...)
+	}, p.ob.log.SQL.With("delayed_take", sqldialect.Places(len(going))), sqlstore.Anys(going)...)
 	if err == nil {
-		err = p.ob.insertRows(ctx, tx, "enqueue", rows, func(int) []any { return nil })
+		err = p.ob.log.InsertRows(ctx, tx, "enqueue", rows, func(int) []any { return nil })
 	}
 	for i := 0; err == nil && i < len(going); i++ {
 		var n int64
-		if n, err = affected(tx.ExecContext(ctx, p.ob.sql["delayed_delete"], going[i])); err == nil && n != 1 {
+		if n, err = sqlstore.Written(ctx, tx, p.ob.log.SQL["delayed_delete"], going[i]); err == nil && n != 1 {
 			err = errors.New("leat: a delayed message was moved by two")
 		}
 	}
@@ -156,7 +152,7 @@ func (p *promotion) move(ctx context.Context, tx *sql.Tx, going []int64) error {
 // untilDue returns when the next message is due, most at the latest.
 func (o *Outbox) untilDue(ctx context.Context, most time.Duration) (time.Duration, error) {
 	var left sql.NullInt64
-	err := o.look(ctx, func(q querier) error { return q.QueryRowContext(ctx, o.sql["delayed_next"]).Scan(&left) })
+	err := o.log.Look(ctx, func(q sqlstore.Querier) error { return q.QueryRowContext(ctx, o.log.SQL["delayed_next"]).Scan(&left) })
 	if err != nil || !left.Valid {
 		return most, err
 	}

@@ -4,8 +4,9 @@ import (
 	"context"
 	"database/sql"
 
-	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/internal/sqlstore"
 	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/internal/sqllog"
 )
 
 // Delayed implements admin.Scheduler.
@@ -13,7 +14,7 @@ func (o *Outbox) Delayed(ctx context.Context, q admin.DelayedQuery) (found []adm
 	if q, err = q.Complete(); err != nil {
 		return nil, err
 	}
-	err = o.look(ctx, func(db querier) error {
+	err = o.log.Look(ctx, func(db sqlstore.Querier) error {
 		found, err = o.delayed(ctx, db, q)
 		return err
 	})
@@ -21,26 +22,26 @@ func (o *Outbox) Delayed(ctx context.Context, q admin.DelayedQuery) (found []adm
 }
 
 // delayed returns what a complete query selects.
-func (o *Outbox) delayed(ctx context.Context, db querier, q admin.DelayedQuery) (found []admin.DelayedMessage, err error) {
-	var c condition
-	c.and("1 = 1")
+func (o *Outbox) delayed(ctx context.Context, db sqlstore.Querier, q admin.DelayedQuery) (found []admin.DelayedMessage, err error) {
+	var c sqlstore.Condition
+	c.And("1 = 1")
 	for _, f := range [...]struct{ column, value string }{{"id", q.ID}, {"topic", q.Topic}, {"msg_key", q.Key}} {
 		if f.value != "" {
-			c.and(f.column+" = ?", []byte(f.value))
+			c.And(f.column+" = ?", []byte(f.value))
 		}
 	}
 	if q.After != nil {
 		at := q.After.NotBefore.UnixMicro()
-		c.and("(not_before > ? OR (not_before = ? AND no > ?))", at, at, q.After.No)
+		c.And("(not_before > ? OR (not_before = ? AND no > ?))", at, at, q.After.No)
 	}
-	err = each(ctx, db, func(scan scanner) error {
-		var r outbox.Record
-		var due int64
-		err := scanRecord(scan, &r, &due)
-		r.NotBefore = micros(due)
+	var due int64
+	next := sqllog.NewRecordScan(&due)
+	err = sqlstore.Each(ctx, db, func(scan sqlstore.Scanner) error {
+		r, err := next.Next(scan)
+		r.NotBefore = sqlstore.Time(due)
 		found = append(found, admin.DelayedMessage{Message: r.Message, No: r.Seq, CreatedAt: r.CreatedAt})
 		return err
-	}, o.sql.with("delayed_list", c.text.String()+" ORDER BY not_before, no LIMIT ?"), append(c.args, q.Limit)...)
+	}, o.log.SQL.With("delayed_list", c.String()+" ORDER BY not_before, no LIMIT ?"), append(c.Args, q.Limit)...)
 	return found, err
 }
 
@@ -52,8 +53,8 @@ func (o *Outbox) CancelDelayed(ctx context.Context, req admin.CancelRequest) (ch
 	if err := req.Check(); err != nil {
 		return admin.Changed{}, err
 	}
-	err = o.change(ctx, func(tx *sql.Tx) error {
-		if !o.dialect.OneWriter { // so that none goes meanwhile
+	err = o.log.Change(ctx, func(tx *sql.Tx) error {
+		if !o.log.Dialect.OneWriter { // so that none goes meanwhile
 			if err := o.lockBuckets(ctx, tx, []int64{promoterLock}); err != nil {
 				return err
 			}
@@ -69,7 +70,7 @@ func (o *Outbox) CancelDelayed(ctx context.Context, req admin.CancelRequest) (ch
 			if req.DryRun {
 				continue
 			}
-			if _, err := tx.ExecContext(ctx, o.sql["delayed_delete"], m.No); err != nil {
+			if _, err := tx.ExecContext(ctx, o.log.SQL["delayed_delete"], m.No); err != nil {
 				return err
 			}
 			e := &admin.AuditEntry{Action: "cancel_delayed", ID: m.ID, Topic: m.Topic, Key: m.Key}

@@ -9,9 +9,10 @@ import (
 
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/hooks"
-	"github.com/leat-go/leat/internal/sqldialect"
+	"github.com/leat-go/leat/internal/sqlstore"
 	"github.com/leat-go/leat/internal/txctx"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/internal/sqllog"
 )
 
 // Enqueue stores msgs in tx: one message in one statement, several in one for their keys
@@ -70,7 +71,7 @@ func (o *Outbox) enqueue(ctx context.Context, tx *sql.Tx, msgs []outbox.Message)
 		return ready, fmt.Errorf("%w: %w", outbox.ErrNotInTransaction, err)
 	case err != nil:
 		_ = tx.Rollback() // however that ends, the transaction cannot be committed any more
-		return ready, o.describe(err)
+		return ready, o.log.Describe(err)
 	default:
 		return ready, nil
 	}
@@ -85,11 +86,11 @@ func (o *Outbox) insert(ctx context.Context, tx *sql.Tx, msgs []outbox.Message) 
 	if err != nil {
 		return err
 	}
-	rows, err := rowsOf(now)
+	rows, err := sqllog.RowsOf(now)
 	if err != nil {
 		return err
 	}
-	delayed, err := rowsOf(later)
+	delayed, err := sqllog.RowsOf(later)
 	if err != nil {
 		return err
 	}
@@ -99,7 +100,7 @@ func (o *Outbox) insert(ctx context.Context, tx *sql.Tx, msgs []outbox.Message) 
 		err = o.insertMany(ctx, tx, now, rows)
 	}
 	if err == nil {
-		err = o.insertRows(ctx, tx, "enqueue_delayed", delayed, func(i int) []any { return []any{later[i].NotBefore.UnixMicro()} })
+		err = o.log.InsertRows(ctx, tx, "enqueue_delayed", delayed, func(i int) []any { return []any{later[i].NotBefore.UnixMicro()} })
 	}
 	if err != nil {
 		return err
@@ -108,7 +109,7 @@ func (o *Outbox) insert(ctx context.Context, tx *sql.Tx, msgs []outbox.Message) 
 }
 
 func (o *Outbox) locksKeys() bool {
-	return !o.cfg.UnorderedKeys && !o.dialect.OneWriter
+	return !o.cfg.UnorderedKeys && !o.log.Dialect.OneWriter
 }
 
 // divide parts messages that are due by the database's clock from those that are not. The
@@ -119,7 +120,7 @@ func (o *Outbox) divide(ctx context.Context, tx *sql.Tx, msgs []outbox.Message) 
 	for i := range msgs {
 		if at := msgs[i].NotBefore; !at.IsZero() {
 			if clock == 0 {
-				if err := tx.QueryRowContext(ctx, o.sql["now"]).Scan(&clock); err != nil {
+				if err := tx.QueryRowContext(ctx, o.log.SQL["now"]).Scan(&clock); err != nil {
 					return nil, nil, err
 				}
 			}
@@ -136,8 +137,8 @@ func (o *Outbox) divide(ctx context.Context, tx *sql.Tx, msgs []outbox.Message) 
 // insertKeyed locks the key and inserts the message in one statement. Its number is drawn
 // when the lock is held, row by row: for several rows it would hold numbers, and on old
 // settings the lock of the counter, while it waits for the next key.
-func (o *Outbox) insertKeyed(ctx context.Context, tx *sql.Tx, key string, row messageRow) error {
-	n, err := affected(tx.ExecContext(ctx, o.sql["enqueue_keyed"], append(row.args(), o.bucket(key))...))
+func (o *Outbox) insertKeyed(ctx context.Context, tx *sql.Tx, key string, row sqllog.MessageRow) error {
+	n, err := sqlstore.Written(ctx, tx, o.log.SQL["enqueue_keyed"], append(row.Args(), o.bucket(key))...)
 	if err == nil && n != 1 {
 		err = o.errLocks()
 	}
@@ -146,44 +147,15 @@ func (o *Outbox) insertKeyed(ctx context.Context, tx *sql.Tx, key string, row me
 
 // insertMany locks all keys first. No number is drawn before the last lock is held: else
 // the order of numbers would not be that of the commits.
-func (o *Outbox) insertMany(ctx context.Context, tx *sql.Tx, msgs []outbox.Message, rows []messageRow) error {
+func (o *Outbox) insertMany(ctx context.Context, tx *sql.Tx, msgs []outbox.Message, rows []sqllog.MessageRow) error {
 	if o.locksKeys() {
 		if err := o.lockBuckets(ctx, tx, o.buckets(msgs)); err != nil {
 			return err
 		}
 	}
-	return o.insertRows(ctx, tx, "enqueue", rows, func(int) []any { return nil })
-}
-
-// Bounds of one INSERT: max_allowed_packet is 16 MiB on MariaDB, and a statement has
-// 65,535 parameters at most (32,766 on SQLite).
-const (
-	maxChunkRows  = 500
-	maxChunkBytes = 4 << 20
-)
-
-// insertRows runs an INSERT for each part of rows that fits one. Parameters in front of a
-// row are those of before.
-func (o *Outbox) insertRows(ctx context.Context, q querier, name string, rows []messageRow, before func(i int) []any) error {
-	for start := 0; start < len(rows); {
-		var args []any
-		end, size := start, 0
-		for end < len(rows) && end-start < maxChunkRows && (end == start || size+rows[end].size() <= maxChunkBytes) {
-			size += rows[end].size()
-			args = append(append(args, before(end)...), rows[end].args()...)
-			end++
-		}
-		if _, err := q.ExecContext(ctx, o.sql.rows(name, end-start), args...); err != nil {
-			return err
-		}
-		start = end
-	}
-	return nil
+	return o.log.InsertRows(ctx, tx, "enqueue", rows, func(int) []any { return nil })
 }
 
 func (o *Outbox) errLocks() error {
 	return fmt.Errorf("%w: rows are missing in table %s_locks", outbox.ErrNotMigrated, o.cfg.Table)
 }
-
-// places returns n parameters of a list.
-func places(n int) string { return sqldialect.Places(n) }

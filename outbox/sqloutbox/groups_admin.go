@@ -6,20 +6,22 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/leat-go/leat/internal/sqlstore"
 	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/internal/sqllog"
 )
 
 var _ driver.Pausable = (*Source)(nil)
 
 // Groups implements admin.Outbox.
 func (o *Outbox) Groups(ctx context.Context) (all []admin.Group, err error) {
-	err = o.look(ctx, func(q querier) error {
-		groups, err := o.groups(ctx, q)
+	err = o.log.Look(ctx, func(q sqlstore.Querier) error {
+		groups, err := o.log.Groups(ctx, q)
 		for i := range groups {
 			g := &groups[i]
-			one := admin.Group{Name: g.name, Slots: 1, Topics: g.topics, MaxLag: g.maxLag, Paused: g.paused, CreatedAt: g.created}
-			if g.left > 0 {
+			one := admin.Group{Name: g.Name, Slots: 1, Topics: g.Topics, MaxLag: g.MaxLag, Paused: g.Paused, CreatedAt: g.Created}
+			if g.Left > 0 {
 				one.Leases, one.Relays = 1, 1
 			}
 			all = append(all, one)
@@ -31,13 +33,13 @@ func (o *Outbox) Groups(ctx context.Context) (all []admin.Group, err error) {
 
 // Members implements admin.Outbox: the relay that leads. Those that stand by say nothing.
 func (o *Outbox) Members(ctx context.Context, name string) (all []admin.Member, err error) {
-	err = o.look(ctx, func(q querier) error {
-		g, err := o.group(ctx, q, "group", name)
-		if isNoRows(err) {
+	err = o.log.Look(ctx, func(q sqlstore.Querier) error {
+		g, err := o.log.Group(ctx, q, "group", name)
+		if sqlstore.IsNoRows(err) {
 			return fmt.Errorf("%w: %q", admin.ErrNoSuchGroup, name)
 		}
-		if err == nil && g.left > 0 {
-			all = []admin.Member{{Name: g.owner, Slots: []int{0}, Until: g.now.Add(g.left)}}
+		if err == nil && g.Left > 0 {
+			all = []admin.Member{{Name: g.Owner, Slots: []int{0}, Until: g.Now.Add(g.Left)}}
 		}
 		return err
 	})
@@ -46,11 +48,11 @@ func (o *Outbox) Members(ctx context.Context, name string) (all []admin.Member, 
 
 // changeGroup changes a group under its lock, and notes what was done.
 func (o *Outbox) changeGroup(
-	ctx context.Context, name, action string, by admin.By, change func(tx *sql.Tx, g groupRow) (details map[string]any, err error),
+	ctx context.Context, name, action string, by admin.By, change func(tx *sql.Tx, g sqllog.GroupRow) (details map[string]any, err error),
 ) error {
-	return o.change(ctx, func(tx *sql.Tx) error {
-		g, err := o.group(ctx, tx, "group_lock", name)
-		if isNoRows(err) {
+	return o.log.Change(ctx, func(tx *sql.Tx) error {
+		g, err := o.log.Group(ctx, tx, "group_lock", name)
+		if sqlstore.IsNoRows(err) {
 			return fmt.Errorf("%w: %q", admin.ErrNoSuchGroup, name)
 		}
 		if err != nil {
@@ -65,14 +67,14 @@ func (o *Outbox) changeGroup(
 }
 
 // noteBy adds an entry about what an operator has done.
-func (o *Outbox) noteBy(ctx context.Context, q querier, e *admin.AuditEntry, by admin.By, details map[string]any) error {
+func (o *Outbox) noteBy(ctx context.Context, q sqlstore.Querier, e *admin.AuditEntry, by admin.By, details map[string]any) error {
 	e.Actor, e.Reason = by.Actor, by.Reason
 	raw, err := json.Marshal(details)
 	if err != nil {
 		return err
 	}
 	e.Details = by.Annotate(raw)
-	return o.note(ctx, q, e)
+	return o.log.Note(ctx, q, e)
 }
 
 // RemoveGroup implements admin.GroupManager.
@@ -80,16 +82,16 @@ func (o *Outbox) RemoveGroup(ctx context.Context, req admin.RemoveGroupRequest) 
 	if err := req.Check(); err != nil {
 		return admin.Changed{}, err
 	}
-	err = o.changeGroup(ctx, req.Group, "remove_group", req.By, func(tx *sql.Tx, g groupRow) (map[string]any, error) {
-		if g.left > 0 {
-			return nil, fmt.Errorf("%w: %q holds the lease of %q", admin.ErrGroupActive, g.owner, req.Group)
+	err = o.changeGroup(ctx, req.Group, "remove_group", req.By, func(tx *sql.Tx, g sqllog.GroupRow) (map[string]any, error) {
+		if g.Left > 0 {
+			return nil, fmt.Errorf("%w: %q holds the lease of %q", admin.ErrGroupActive, g.Owner, req.Group)
 		}
-		held := &heldTx{ob: o, q: tx, group: req.Group, now: g.now}
+		held := o.log.Held(tx, req.Group, g.Now)
 		if changed.Count, err = held.Count(ctx, noShare); err != nil || req.DryRun {
 			return nil, err
 		}
 		for _, statement := range []string{"group_forget_held", "group_forget"} {
-			if _, err := tx.ExecContext(ctx, o.sql[statement], []byte(req.Group)); err != nil {
+			if _, err := tx.ExecContext(ctx, o.log.SQL[statement], []byte(req.Group)); err != nil {
 				return nil, err
 			}
 		}
@@ -103,31 +105,31 @@ func (o *Outbox) SetMaxLag(ctx context.Context, req admin.MaxLagRequest) error {
 	if err := req.Check(); err != nil {
 		return err
 	}
-	return o.changeGroup(ctx, req.Group, "set_max_lag", req.By, func(tx *sql.Tx, _ groupRow) (map[string]any, error) {
-		_, err := tx.ExecContext(ctx, o.sql["group_max_lag"], req.MaxLag.Microseconds(), []byte(req.Group))
+	return o.changeGroup(ctx, req.Group, "set_max_lag", req.By, func(tx *sql.Tx, _ sqllog.GroupRow) (map[string]any, error) {
+		_, err := tx.ExecContext(ctx, o.log.SQL["group_max_lag"], req.MaxLag.Microseconds(), []byte(req.Group))
 		return map[string]any{"max_lag": req.MaxLag.String()}, err
 	})
 }
 
 // Paused implements driver.Pausable.
 func (s *Source) Paused(ctx context.Context) (patterns []string, err error) {
-	err = s.ob.look(ctx, func(q querier) error {
+	err = s.ob.log.Look(ctx, func(q sqlstore.Querier) error {
 		patterns, err = s.ob.paused(ctx, q, s.cfg.Group)
 		return err
 	})
 	return patterns, s.unusable(err)
 }
 
-func (o *Outbox) paused(ctx context.Context, q querier, group string) ([]string, error) {
+func (o *Outbox) paused(ctx context.Context, q sqlstore.Querier, group string) ([]string, error) {
 	var raw []byte
-	err := q.QueryRowContext(ctx, o.sql["group_paused"], []byte(group)).Scan(&raw)
-	if isNoRows(err) {
+	err := q.QueryRowContext(ctx, o.log.SQL["group_paused"], []byte(group)).Scan(&raw)
+	if sqlstore.IsNoRows(err) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return parseTexts(raw)
+	return sqllog.ParseTexts(raw)
 }
 
 // Pause implements admin.Pauser.
@@ -144,7 +146,7 @@ func (o *Outbox) setPaused(ctx context.Context, action string, req admin.PauseRe
 	if err := req.Check(); err != nil {
 		return err
 	}
-	return o.changeGroup(ctx, req.Group, action, req.By, func(tx *sql.Tx, _ groupRow) (map[string]any, error) {
+	return o.changeGroup(ctx, req.Group, action, req.By, func(tx *sql.Tx, _ sqllog.GroupRow) (map[string]any, error) {
 		before, err := o.paused(ctx, tx, req.Group)
 		if err != nil {
 			return nil, err
@@ -155,7 +157,7 @@ func (o *Outbox) setPaused(ctx context.Context, action string, req admin.PauseRe
 		}
 		raw, err := json.Marshal(after)
 		if err == nil {
-			_, err = tx.ExecContext(ctx, o.sql["group_pause"], raw, []byte(req.Group))
+			_, err = tx.ExecContext(ctx, o.log.SQL["group_pause"], raw, []byte(req.Group))
 		}
 		return map[string]any{"topics": req.Topics, "paused": after}, err
 	})

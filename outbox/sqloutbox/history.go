@@ -10,10 +10,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/leat-go/leat/internal/sqlstore"
+	"github.com/leat-go/leat/internal/storable"
 	"github.com/leat-go/leat/internal/topics"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/internal/sqllog"
 )
 
 // HistoryConfig selects what is replayed. The zero value is all that is retained.
@@ -81,9 +84,9 @@ type history struct {
 func (h *history) Begin(ctx context.Context, order driver.ReplayOrder) (driver.Playback, error) {
 	o := h.ob
 	p := &playback{history: h}
-	err := o.change(ctx, func(tx *sql.Tx) error {
+	err := o.log.Change(ctx, func(tx *sql.Tx) error {
 		var instance []byte
-		if err := tx.QueryRowContext(ctx, o.sql["instance"]).Scan(&instance); err != nil {
+		if err := tx.QueryRowContext(ctx, o.log.SQL["instance"]).Scan(&instance); err != nil {
 			return err
 		}
 		var err error
@@ -97,46 +100,53 @@ func (h *history) Begin(ctx context.Context, order driver.ReplayOrder) (driver.P
 		}
 		p.instance = string(instance)
 		details, err := json.Marshal(map[string]any{
-			"from_seq": p.at.done + 1, "to_seq": p.at.last, "resumed": order.Position != "",
+			"from_seq": p.at.done + 1, "to_seq": p.at.Last, "resumed": order.Position != "",
 			"topics": h.cfg.Topics, "keys": h.cfg.Keys, "ids": h.cfg.IDs,
 		})
 		if err != nil {
 			return err
 		}
-		return o.note(ctx, tx, &admin.AuditEntry{Action: "replay", Actor: order.Actor, Reason: order.Reason, Details: details})
+		p.by = admin.By{Actor: order.Actor, Reason: order.Reason}
+		return o.log.Note(ctx, tx, &admin.AuditEntry{Action: "replay", Actor: order.Actor, Reason: order.Reason, Details: details})
 	})
 	return p, err
 }
 
 // settle decides what is replayed. A number that was asked for stays the first, also if it
 // is not retained any more: the first Read tells.
-func (h *history) settle(ctx context.Context, q querier) (place, error) {
-	end, err := h.ob.last(ctx, q)
+func (h *history) settle(ctx context.Context, q sqlstore.Querier) (place, error) {
+	end, err := h.ob.log.Last(ctx, q)
 	if h.cfg.ToSeq > 0 {
 		end = min(end, h.cfg.ToSeq)
 	}
-	at, err := h.ob.committed(ctx, q, end, err)
+	at, err := h.ob.log.Committed(ctx, q, end, err)
 	if err != nil {
 		return place{}, err
 	}
-	floor, err := h.ob.floor(ctx, q)
+	floor, err := h.ob.log.Floor(ctx, q)
 	if h.cfg.FromSeq > 0 {
 		floor = h.cfg.FromSeq - 1
 	}
-	return place{position: at, done: floor}, err
+	return place{Position: at, done: floor}, err
 }
+
+var (
+	_ driver.BoundedPlayback = (*playback)(nil)
+	_ driver.AuditedPlayback = (*playback)(nil)
+)
 
 // playback is a driver.Playback.
 type playback struct {
 	history  *history
 	instance string
+	by       admin.By
 	at       place
 }
 
 // place is how far a playback has come: all up to done is sent, and what position has seen
 // is to be.
 type place struct {
-	position
+	sqllog.Position
 
 	done int64
 }
@@ -147,16 +157,16 @@ func (p *playback) Read(ctx context.Context, limit int) ([]outbox.Record, error)
 		return nil, outbox.ConfigError("limit", limit, "must be positive")
 	}
 	var found []outbox.Record
-	for len(found) == 0 && p.at.done < p.at.last {
-		var raw rawPage
+	for len(found) == 0 && p.at.done < p.at.Last {
+		var raw sqllog.RawPage
 		var floor int64
-		err := p.history.ob.look(ctx, func(q querier) (err error) {
-			raw, err = p.history.ob.readRows(ctx, q, limit, p.history.ob.sql["history_page"], p.at.done, p.at.last, limit)
+		err := p.history.ob.log.Look(ctx, func(q sqlstore.Querier) (err error) {
+			raw, err = p.history.ob.log.ReadRows(ctx, q, limit, p.history.ob.log.SQL["history_page"], p.at.done, p.at.Last, limit)
 			return err
 		})
 		if err == nil { // after the page, in a view of its own: what is above the floor then was there before
-			err = p.history.ob.look(ctx, func(q querier) (err error) {
-				floor, err = p.history.ob.floor(ctx, q)
+			err = p.history.ob.log.Look(ctx, func(q sqlstore.Querier) (err error) {
+				floor, err = p.history.ob.log.Floor(ctx, q)
 				return err
 			})
 		}
@@ -164,19 +174,19 @@ func (p *playback) Read(ctx context.Context, limit int) ([]outbox.Record, error)
 			return nil, err
 		}
 		if floor > p.at.done {
-			gap := &driver.HistoryGapError{From: p.at.done + 1, To: min(floor, p.at.last)}
+			gap := &driver.HistoryGapError{From: p.at.done + 1, To: min(floor, p.at.Last)}
 			p.at.done = gap.To
 			return nil, gap
 		}
-		for i := range raw.records {
-			if r := &raw.records[i]; !p.at.misses(r.Seq) && p.history.cfg.selects(r) {
+		for i := range raw.Records {
+			if r := &raw.Records[i]; !p.at.Misses(r.Seq) && p.history.cfg.selects(r) {
 				found = append(found, *r)
 			}
 		}
-		if raw.full {
-			p.at.done = raw.records[len(raw.records)-1].Seq
+		if raw.Full {
+			p.at.done = raw.Records[len(raw.Records)-1].Seq
 		} else {
-			p.at.done = p.at.last
+			p.at.done = p.at.Last
 		}
 	}
 	return found, nil
@@ -192,11 +202,34 @@ func (p *playback) PositionAfter(r *outbox.Record) string {
 	return at.text(p.instance)
 }
 
+// Bounds implements driver.BoundedPlayback. An upper bound by time is not among them: it
+// would have to be searched for.
+func (p *playback) Bounds() (first, end int64) {
+	return min(p.at.done, p.at.Last) + 1, p.at.Last + 1
+}
+
+// End implements driver.AuditedPlayback.
+func (p *playback) End(ctx context.Context, e driver.ReplayEnd) error {
+	details := map[string]any{
+		"sent": e.Sent, "skipped": e.Skipped, "gaps": e.Gaps, "last_seq": e.LastSeq, "position": e.Position, "done": e.Done,
+	}
+	if e.Err != nil {
+		details["error"] = storable.AtMost(e.Err.Error(), maxAuditError)
+	}
+	o := p.history.ob
+	return o.log.Change(ctx, func(tx *sql.Tx) error {
+		return o.noteBy(ctx, tx, &admin.AuditEntry{Action: "replay_end"}, p.by, details)
+	})
+}
+
+// maxAuditError bounds the text of an error in the audit, in bytes.
+const maxAuditError = 2000
+
 // Close implements driver.Playback.
 func (p *playback) Close(context.Context) error { return nil }
 
 func (p place) text(instance string) string {
-	return fmt.Sprintf("1/%s/%d/%d/%s/.", instance, p.done, p.last, encodeGaps(p.gaps))
+	return fmt.Sprintf("1/%s/%d/%d/%s/.", instance, p.done, p.Last, sqllog.EncodeGaps(p.Gaps))
 }
 
 func parsePlace(text, instance string) (place, error) {
@@ -210,9 +243,9 @@ func parsePlace(text, instance string) (place, error) {
 	if err1 != nil || err2 != nil || done < 0 || last < 0 {
 		return place{}, bad
 	}
-	at, err := parsePosition(last, parts[4])
+	at, err := sqllog.ParsePosition(last, parts[4])
 	if err != nil {
 		return place{}, bad
 	}
-	return place{position: at, done: done}, nil
+	return place{Position: at, done: done}, nil
 }

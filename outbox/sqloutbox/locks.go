@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/leat-go/leat/internal/keyhash"
+	"github.com/leat-go/leat/internal/sqldialect"
+	"github.com/leat-go/leat/internal/sqlstore"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -38,7 +40,7 @@ func (o *Outbox) buckets(msgs []outbox.Message) []int64 {
 
 // lockBuckets waits for locks, which are ascending, in their order: so two calls do not
 // deadlock.
-func (o *Outbox) lockBuckets(ctx context.Context, q querier, locks []int64) error {
+func (o *Outbox) lockBuckets(ctx context.Context, q sqlstore.Querier, locks []int64) error {
 	locked, err := o.takeBuckets(ctx, q, "lock_buckets", locks)
 	if err == nil && len(locked) != len(locks) {
 		err = o.errLocks()
@@ -47,34 +49,14 @@ func (o *Outbox) lockBuckets(ctx context.Context, q querier, locks []int64) erro
 }
 
 // takeBuckets returns the locks that the statement has taken.
-func (o *Outbox) takeBuckets(ctx context.Context, q querier, name string, locks []int64) ([]int64, error) {
+func (o *Outbox) takeBuckets(ctx context.Context, q sqlstore.Querier, name string, locks []int64) ([]int64, error) {
 	var taken []int64
 	for part := range slices.Chunk(locks, maxLocks) {
-		got, err := numbers(ctx, q, o.sql.with(name, places(len(part))), anys(part)...)
+		got, err := sqlstore.Column[int64](ctx, q, o.log.SQL.With(name, sqldialect.Places(len(part))), sqlstore.Anys(part)...)
 		if err != nil {
 			return nil, err
 		}
 		taken = append(taken, got...)
 	}
 	return taken, nil
-}
-
-// numbers returns the first column of all rows.
-func numbers(ctx context.Context, q querier, sql string, args ...any) (all []int64, err error) {
-	err = each(ctx, q, func(scan scanner) error {
-		var n int64
-		err := scan(&n)
-		all = append(all, n)
-		return err
-	}, sql, args...)
-	return all, err
-}
-
-// anys returns values as parameters.
-func anys[T any](values []T) []any {
-	all := make([]any, len(values))
-	for i := range values {
-		all[i] = values[i]
-	}
-	return all
 }

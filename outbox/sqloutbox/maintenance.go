@@ -22,6 +22,7 @@ type Maintenance struct {
 	ob      *Outbox
 	cfg     MaintenanceConfig
 	running atomic.Bool
+	late    map[string]mark // what groups that seem late were to have read, by their names
 }
 
 // MaintenanceConfig tunes Maintenance. The zero value is a good start.
@@ -100,7 +101,7 @@ func NewMaintenance(ob *Outbox, cfg MaintenanceConfig) (*Maintenance, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	return &Maintenance{ob: ob, cfg: cfg}, nil
+	return &Maintenance{ob: ob, cfg: cfg, late: map[string]mark{}}, nil
 }
 
 // MaintenanceReport is what one round has done.

@@ -2,17 +2,11 @@ package sqloutbox
 
 import (
 	"context"
-	"embed"
-	"errors"
-	"fmt"
+	"io/fs"
 
 	"github.com/leat-go/leat/internal/sqldialect"
-	"github.com/leat-go/leat/internal/sqlmigrate"
 	"github.com/leat-go/leat/outbox"
 )
-
-//go:embed migrations/*/*.sql
-var migrationFiles embed.FS
 
 // relaySchema is the oldest version of the schema that this version of the library works
 // with.
@@ -30,28 +24,22 @@ type SchemaStatus struct {
 // does nothing if everything is in place. On MySQL and MariaDB each statement commits by
 // itself; after an error, call it again.
 func (o *Outbox) Migrate(ctx context.Context) error {
-	return o.migrations().Migrate(ctx, o.db)
+	return o.log.Migrate(ctx)
 }
 
 // SchemaStatus looks at the schema and changes nothing.
 func (o *Outbox) SchemaStatus(ctx context.Context) (SchemaStatus, error) {
-	latest, err := o.migrations().Latest()
-	if err != nil {
-		return SchemaStatus{}, err
-	}
-	status := SchemaStatus{Latest: latest}
-	err = o.look(ctx, func(q querier) error {
-		status.Current, err = o.migrations().Current(ctx, q)
-		return err
-	})
-	return status, err
+	var s SchemaStatus
+	var err error
+	s.Current, s.Latest, err = o.log.Schema(ctx)
+	return s, err
 }
 
 // Migrations returns the schema for a dialect and cfg as files by name, such as
 // "00001_init.sql", for teams that keep all their migrations in one tool. goose runs them
 // as they are. They record their versions, so that Migrate agrees with the tool. Only
 // Table of cfg matters.
-func Migrations(dialect Dialect, cfg Config) (map[string]string, error) {
+func Migrations(dialect Dialect, cfg Config) (fs.FS, error) {
 	d, err := sqldialect.Of(dialect)
 	if err != nil {
 		return nil, outbox.ConfigError("dialect", string(dialect), err.Error())
@@ -60,19 +48,9 @@ func Migrations(dialect Dialect, cfg Config) (map[string]string, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	return (&Outbox{dialect: d, cfg: cfg}).migrations().Export()
-}
-
-func (o *Outbox) migrations() sqlmigrate.Set {
-	return sqlmigrate.Set{Component: "outbox", Dialect: o.dialect, Table: o.cfg.Table, FS: migrationFiles}
-}
-
-// requireSchema returns an error that wraps outbox.ErrNotMigrated if the schema is missing
-// or too old.
-func (o *Outbox) requireSchema(ctx context.Context) error {
-	err := o.look(ctx, func(q querier) error { return o.migrations().Require(ctx, q, relaySchema) })
-	if errors.Is(err, sqlmigrate.ErrBehind) {
-		return fmt.Errorf("%w: %w", outbox.ErrNotMigrated, err)
+	store, err := cfg.store(nil, d)
+	if err != nil {
+		return nil, err
 	}
-	return err
+	return store.Files()
 }

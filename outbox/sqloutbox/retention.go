@@ -5,6 +5,9 @@ import (
 	"database/sql"
 	"log/slog"
 	"time"
+
+	"github.com/leat-go/leat/internal/sqlstore"
+	"github.com/leat-go/leat/outbox/internal/sqllog"
 )
 
 const (
@@ -12,6 +15,8 @@ const (
 	closedARound = 10_000
 	// hopelesslyWide is a gap that would take retention hours to close, and is left.
 	hopelesslyWide = 1_000_000
+	// prunedAtOnce is how many rows beside the log one transaction deletes.
+	prunedAtOnce = 500
 )
 
 // retain deletes what is old and settled by all groups, and prunes.
@@ -25,19 +30,37 @@ func (m *Maintenance) retain(ctx context.Context) (report MaintenanceReport, err
 			return report, err
 		}
 	}
-	for statement, keep := range map[string]time.Duration{"prune_audit": m.cfg.KeepAudit, "prune_dead": m.cfg.KeepDead} {
-		if keep == 0 {
-			continue
-		}
-		err := m.ob.change(ctx, func(tx *sql.Tx) error {
-			_, err := tx.ExecContext(ctx, m.ob.sql[statement], keep.Microseconds())
+	if err := m.prune(ctx, m.cfg.KeepAudit, "prune_audit", "audit_delete"); err != nil {
+		return report, err
+	}
+	return report, m.prune(ctx, m.cfg.KeepDead, "prune_dead", "dead_delete")
+}
+
+// prune deletes what is older than keep: the rows that a statement selects, one by one, a
+// page in a transaction.
+func (m *Maintenance) prune(ctx context.Context, keep time.Duration, old, remove string) error {
+	log := m.ob.log
+	for more := keep > 0; more; {
+		err := log.Change(ctx, func(tx *sql.Tx) error {
+			var found [][]any
+			err := sqlstore.Each(ctx, tx, func(scan sqlstore.Scanner) error {
+				var group []byte
+				var number int64
+				err := scan(&group, &number)
+				found = append(found, []any{group, number})
+				return err
+			}, log.SQL[old], keep.Microseconds(), prunedAtOnce)
+			for i := 0; err == nil && i < len(found); i++ {
+				_, err = log.Exec(ctx, tx, remove, found[i]...)
+			}
+			more = len(found) == prunedAtOnce
 			return err
 		})
 		if err != nil {
-			return report, err
+			return err
 		}
 	}
-	return report, nil
+	return nil
 }
 
 // raiseFloor stores up to where may be deleted: below the first message that is young, and
@@ -48,14 +71,14 @@ func (m *Maintenance) retain(ctx context.Context) (report MaintenanceReport, err
 // The floor is committed before anything is deleted: who begins below it knows.
 func (m *Maintenance) raiseFloor(ctx context.Context, report *MaintenanceReport) (floor int64, err error) {
 	o := m.ob
-	var gaps []span
-	err = o.change(ctx, func(tx *sql.Tx) error {
+	var gaps []sqllog.Span
+	err = o.log.Change(ctx, func(tx *sql.Tx) error {
 		gaps, report.PinnedBy = nil, nil
 		// The lock of the floor first: of rounds of several processes, one at a time.
-		if err := tx.QueryRowContext(ctx, o.sql["floor_lock"]).Scan(&floor); err != nil {
+		if err := tx.QueryRowContext(ctx, o.log.SQL["floor_lock"]).Scan(&floor); err != nil {
 			return err
 		}
-		groups, err := o.groups(ctx, tx)
+		groups, err := o.log.Groups(ctx, tx)
 		if err != nil || len(groups) == 0 {
 			return err
 		}
@@ -66,8 +89,8 @@ func (m *Maintenance) raiseFloor(ctx context.Context, report *MaintenanceReport)
 		to := old
 		for i := range groups {
 			g := &groups[i]
-			g.at = g.at.from(floor) // of a group that retention has passed
-			low := g.at.low()
+			g.At = g.At.From(floor) // of a group that retention has passed
+			low := g.At.Low()
 			if low >= old {
 				continue
 			}
@@ -79,8 +102,8 @@ func (m *Maintenance) raiseFloor(ctx context.Context, report *MaintenanceReport)
 				continue
 			}
 			to = min(to, low)
-			report.PinnedBy = append(report.PinnedBy, g.name)
-			if before := g.at.upTo(old).gaps; len(gaps) == 0 {
+			report.PinnedBy = append(report.PinnedBy, g.Name)
+			if before := g.At.UpTo(old).Gaps; len(gaps) == 0 {
 				gaps = before
 			}
 		}
@@ -88,7 +111,7 @@ func (m *Maintenance) raiseFloor(ctx context.Context, report *MaintenanceReport)
 			return nil
 		}
 		floor = to
-		_, err = tx.ExecContext(ctx, o.sql["floor_raise"], floor)
+		_, err = tx.ExecContext(ctx, o.log.SQL["floor_raise"], floor)
 		return err
 	})
 	if err != nil {
@@ -98,15 +121,15 @@ func (m *Maintenance) raiseFloor(ctx context.Context, report *MaintenanceReport)
 }
 
 // oldUpTo returns the last number before the first message that is too young to go.
-func (m *Maintenance) oldUpTo(ctx context.Context, q querier, floor int64) (int64, error) {
-	now, err := m.ob.now(ctx, q)
+func (m *Maintenance) oldUpTo(ctx context.Context, q sqlstore.Querier, floor int64) (int64, error) {
+	now, err := m.ob.log.Now(ctx, q)
 	if err != nil {
 		return 0, err
 	}
 	var first sql.NullInt64
-	err = q.QueryRowContext(ctx, m.ob.sql["number_since"], floor, now.Add(-m.cfg.MaxAge).UnixMicro()).Scan(&first)
-	if isNoRows(err) {
-		return m.ob.last(ctx, q)
+	err = q.QueryRowContext(ctx, m.ob.log.SQL["number_since"], floor, now.Add(-m.cfg.MaxAge).UnixMicro()).Scan(&first)
+	if sqlstore.IsNoRows(err) {
+		return m.ob.log.Last(ctx, q)
 	}
 	return first.Int64 - 1, err
 }
@@ -114,38 +137,64 @@ func (m *Maintenance) oldUpTo(ctx context.Context, q querier, floor int64) (int6
 // exempt reports whether a group has fallen behind so far that it no longer holds history
 // back: by the first row above all that it has read. Rows below are settled, or had not been
 // committed when they were passed: such a one can be old, and visible for a moment only.
-func (m *Maintenance) exempt(ctx context.Context, q querier, g *groupState) (bool, error) {
-	if g.maxLag == 0 {
+func (m *Maintenance) exempt(ctx context.Context, q sqlstore.Querier, g *sqllog.GroupState) (bool, error) {
+	if g.MaxLag == 0 {
 		return false, nil
 	}
-	var created int64
-	var seq int64
-	err := q.QueryRowContext(ctx, m.ob.sql["number_after"], g.at.last).Scan(&seq, &created)
-	if isNoRows(err) {
-		return false, nil
+	var seq, created int64
+	err := q.QueryRowContext(ctx, m.ob.log.SQL["number_after"], g.At.Last).Scan(&seq, &created)
+	if sqlstore.IsNoRows(err) {
+		err = nil
+	} else if err == nil && g.Now.Sub(sqlstore.Time(created)) > g.MaxLag {
+		return m.isLate(ctx, q, g)
 	}
-	return g.now.Sub(micros(created)) > g.maxLag, err
+	delete(m.late, g.Name)
+	return false, err
+}
+
+// mark is a number of the log that was committed at a time.
+type mark struct {
+	number int64
+	at     time.Time
+}
+
+// isLate reports whether a group whose first row is old has had its time to read it. The row
+// of a transaction that was open for long is old when it is committed. So if a relay leads,
+// it is asked for what was committed in an earlier round.
+func (m *Maintenance) isLate(ctx context.Context, q sqlstore.Querier, g *sqllog.GroupState) (bool, error) {
+	if g.Left <= 0 {
+		return true, nil
+	}
+	seen, marked := m.late[g.Name]
+	switch {
+	case !marked || g.At.Last >= seen.number:
+		end, err := m.ob.log.Last(ctx, q)
+		m.late[g.Name] = mark{end, g.Now}
+		return false, err
+	default:
+		return g.Now.Sub(seen.at) >= min(g.MaxLag, m.cfg.Interval), nil
+	}
 }
 
 // closeOld closes gaps that retention has come to. A wide one takes several rounds; one
 // that is hopelessly wide, an operator has to pass.
-func (m *Maintenance) closeOld(ctx context.Context, gaps []span, report *MaintenanceReport) error {
+func (m *Maintenance) closeOld(ctx context.Context, gaps []sqllog.Span, report *MaintenanceReport) error {
 	left := int64(closedARound)
 	for _, g := range gaps {
-		if wide := g.to - g.from; wide > hopelesslyWide {
+		if wide := g.To - g.From; wide > hopelesslyWide {
 			m.ob.cfg.Logger.WarnContext(ctx, "retention stands before a wide gap of the log: has the counter been set?",
-				slog.Int64("from", g.from), slog.Int64("to", g.to))
+				slog.Int64("from", g.From), slog.Int64("to", g.To))
 			continue
 		}
-		g.to = min(g.to, g.from+left-1)
-		if g.to < g.from {
+		g.To = min(g.To, g.From+left-1)
+		if g.To < g.From {
 			return nil
 		}
-		left -= g.to - g.from + 1
-		err := m.ob.change(ctx, func(tx *sql.Tx) error {
-			closed, err := m.ob.closeGap(ctx, tx, g)
+		left -= g.To - g.From + 1
+		err := m.ob.log.Change(ctx, func(tx *sql.Tx) error {
+			closed, err := m.ob.log.CloseGap(ctx, tx, g)
 			if closed {
-				report.Closed += g.to - g.from + 1
+				report.Closed += g.To - g.From + 1
 			}
 			return err
 		})
@@ -159,18 +208,18 @@ func (m *Maintenance) closeOld(ctx context.Context, gaps []span, report *Mainten
 // deleteBelow deletes up to the floor, at the head of the log: readers begin behind it.
 func (m *Maintenance) deleteBelow(ctx context.Context, floor int64, report *MaintenanceReport) error {
 	statement := "delete"
-	if m.ob.dialect.OneWriter {
+	if m.ob.log.Dialect.OneWriter {
 		statement = "delete_file"
 	}
 	for ctx.Err() == nil {
 		var n int64
-		err := m.ob.change(ctx, func(tx *sql.Tx) error {
-			bound, err := numbers(ctx, tx, m.ob.sql["delete_bound"], floor, m.cfg.DeleteChunk)
+		err := m.ob.log.Change(ctx, func(tx *sql.Tx) error {
+			bound, err := sqlstore.Column[int64](ctx, tx, m.ob.log.SQL["delete_bound"], floor, m.cfg.DeleteChunk)
 			if err != nil || len(bound) == 0 {
 				n = 0
 				return err
 			}
-			n, err = affected(tx.ExecContext(ctx, m.ob.sql[statement], bound[len(bound)-1], len(bound)))
+			n, err = sqlstore.Written(ctx, tx, m.ob.log.SQL[statement], bound[len(bound)-1], len(bound))
 			return err
 		})
 		if err != nil {

@@ -5,10 +5,13 @@ import (
 	"math"
 	"slices"
 
+	"github.com/leat-go/leat/internal/sqldialect"
+	"github.com/leat-go/leat/internal/sqlstore"
 	"github.com/leat-go/leat/internal/topics"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/internal/heldqueue"
+	"github.com/leat-go/leat/outbox/internal/sqllog"
 	"github.com/leat-go/leat/outbox/internal/trace"
 )
 
@@ -17,7 +20,7 @@ func (o *Outbox) Search(ctx context.Context, q admin.MessageQuery) (page admin.M
 	if q, err = q.Complete(); err != nil {
 		return admin.MessagePage{}, err
 	}
-	err = o.look(ctx, func(db querier) error {
+	err = o.log.Look(ctx, func(db sqlstore.Querier) error {
 		page, err = o.search(ctx, db, q)
 		return err
 	})
@@ -25,7 +28,7 @@ func (o *Outbox) Search(ctx context.Context, q admin.MessageQuery) (page admin.M
 }
 
 // search looks at the rows without their payloads, then fetches those that match.
-func (o *Outbox) search(ctx context.Context, db querier, q admin.MessageQuery) (page admin.MessagePage, err error) {
+func (o *Outbox) search(ctx context.Context, db sqlstore.Querier, q admin.MessageQuery) (page admin.MessagePage, err error) {
 	where, after := "seq > ? ORDER BY seq", q.After
 	if q.Newest {
 		where = "seq < ? ORDER BY seq DESC"
@@ -35,23 +38,23 @@ func (o *Outbox) search(ctx context.Context, db querier, q admin.MessageQuery) (
 	}
 	var found []any
 	looked := 0
-	err = each(ctx, db, func(scan scanner) error {
+	err = sqlstore.Each(ctx, db, func(scan sqlstore.Scanner) error {
 		var r outbox.Record
 		var topic, key, kind []byte
 		var created int64
 		if err := scan(&r.Seq, &r.Shard, &topic, &key, &kind, &created); err != nil {
 			return err
 		}
-		r.Topic, r.Key, r.Type, r.CreatedAt = string(topic), string(key), string(kind), micros(created)
+		r.Topic, r.Key, r.Type, r.CreatedAt = string(topic), string(key), string(kind), sqlstore.Time(created)
 		if looked++; r.Shard >= 0 && selects(&q, &r) {
 			found = append(found, r.Seq)
 		}
 		if len(found) == q.Limit || looked == q.Scan {
 			page.Next = r.Seq
-			return errEnough
+			return sqlstore.ErrEnough
 		}
 		return nil
-	}, o.sql.with("search", where+" LIMIT ?"), after, q.Scan)
+	}, o.log.SQL.With("search", where+" LIMIT ?"), after, q.Scan)
 	if err != nil {
 		return page, err
 	}
@@ -59,10 +62,10 @@ func (o *Outbox) search(ctx context.Context, db querier, q admin.MessageQuery) (
 	if q.OmitPayload {
 		statement = "page_bare"
 	}
-	for part := range slices.Chunk(found, maxChunkRows) {
-		records, err := o.readAll(ctx, db, 0, func(after int64) (string, []any) {
-			where := "seq > ? AND seq IN (" + places(len(part)) + ")"
-			return o.sql.with(statement, where), append(append([]any{after}, part...), len(part))
+	for part := range slices.Chunk(found, sqllog.MaxRows) {
+		records, err := o.log.ReadAll(ctx, db, 0, func(after int64) (string, []any) {
+			where := "seq > ? AND seq IN (" + sqldialect.Places(len(part)) + ")"
+			return o.log.SQL.With(statement, where), append(append([]any{after}, part...), len(part))
 		})
 		if err != nil {
 			return page, err
@@ -93,21 +96,21 @@ func (o *Outbox) Trace(ctx context.Context, q admin.TraceQuery) (found admin.Tra
 	if q, err = q.Complete(); err != nil {
 		return admin.Trace{}, err
 	}
-	err = o.look(ctx, func(db querier) error {
+	err = o.log.Look(ctx, func(db sqlstore.Querier) error {
 		found, err = o.trace(ctx, db, q)
 		return err
 	})
 	return found, err
 }
 
-func (o *Outbox) trace(ctx context.Context, db querier, q admin.TraceQuery) (found admin.Trace, err error) {
-	groups, err := o.groups(ctx, db)
+func (o *Outbox) trace(ctx context.Context, db sqlstore.Querier, q admin.TraceQuery) (found admin.Trace, err error) {
+	groups, err := o.log.Groups(ctx, db)
 	if err != nil {
 		return found, err
 	}
 	for i := range groups {
-		tx := &heldTx{ob: o, q: db, group: groups[i].name, now: groups[i].now}
-		held, dead, err := heldqueue.ByID(ctx, tx, groups[i].name, q.ID)
+		tx := o.log.Held(db, groups[i].Name, groups[i].Now)
+		held, dead, err := heldqueue.ByID(ctx, tx, groups[i].Name, q.ID)
 		if err != nil {
 			return found, err
 		}
@@ -120,12 +123,12 @@ func (o *Outbox) trace(ctx context.Context, db querier, q admin.TraceQuery) (fou
 		return found, err
 	}
 	slices.Reverse(found.Audit)
-	first, some, err := o.firstSince(ctx, db, q.Since)
+	first, some, err := o.log.FirstSince(ctx, db, q.Since)
 	if err != nil || !some {
 		return found, err
 	}
-	records, err := o.readAll(ctx, db, first-1, func(after int64) (string, []any) {
-		return o.sql["by_id"], []any{after + 1, []byte(q.ID), q.Since.UnixMicro()}
+	records, err := o.log.ReadAll(ctx, db, first-1, func(after int64) (string, []any) {
+		return o.log.SQL["by_id"], []any{after + 1, []byte(q.ID), q.Since.UnixMicro()}
 	})
 	for _, r := range records {
 		m := admin.TracedMessage{Record: r}
@@ -133,12 +136,12 @@ func (o *Outbox) trace(ctx context.Context, db querier, q admin.TraceQuery) (fou
 			g := &groups[i]
 			state := admin.TracePending
 			switch {
-			case !topics.MatchAny(g.topics, r.Topic):
+			case !topics.MatchAny(g.Topics, r.Topic):
 				state = admin.TraceFiltered
-			case !g.at.misses(r.Seq):
-				state = trace.Settled(&found, g.name, r.Seq)
+			case !g.At.Misses(r.Seq):
+				state = trace.Settled(&found, g.Name, r.Seq)
 			}
-			m.Groups = append(m.Groups, admin.GroupTrace{Group: g.name, State: state})
+			m.Groups = append(m.Groups, admin.GroupTrace{Group: g.Name, State: state})
 		}
 		found.Messages = append(found.Messages, m)
 	}

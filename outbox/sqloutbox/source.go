@@ -2,16 +2,15 @@ package sqloutbox
 
 import (
 	"context"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
-	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/internal/sqllog"
 )
 
 // defaultGroup is the group that everybody begins with.
@@ -107,38 +106,18 @@ func (o *Outbox) Source(cfg SourceConfig) (*Source, error) {
 
 // Acquire implements driver.Source.
 func (s *Source) Acquire(ctx context.Context, ttl time.Duration) (driver.Session, error) {
-	if ttl < time.Millisecond {
-		return nil, outbox.ConfigError("ttl", ttl, "must be at least 1ms")
-	}
-	owner, err := newOwner()
-	if err != nil {
-		return nil, err
-	}
-	g, err := s.claim(ctx, owner, ttl)
+	session, err := s.ob.log.Acquire(ctx, sqllog.Reader{Group: s.cfg.Group, Topics: s.cfg.Topics, Begin: s.begin}, ttl)
 	if err != nil {
 		return nil, s.unusable(err)
 	}
-	n, err := s.open(ctx, owner, g)
-	if err != nil {
-		giveUp := &session{source: s, owner: owner, epoch: g.epoch}
-		_ = giveUp.Release(context.WithoutCancel(ctx)) // else it ends by itself
-		return nil, s.unusable(err)
-	}
-	return n, nil
-}
-
-// newOwner names a new holder of a lease.
-func newOwner() (string, error) {
-	id, err := ids.New()
-	host, _ := os.Hostname() // for operators
-	return strings.ToValidUTF8(host[:min(len(host), 100)], "") + "/" + id, err
+	return session, nil
 }
 
 // Wakes implements driver.Source: commits that this process has announced, and on SQLite
 // those of other processes.
 func (s *Source) Wakes(ctx context.Context) <-chan struct{} {
 	c := s.ob.bell.listen(ctx)
-	if s.ob.dialect.OneWriter {
+	if s.ob.log.Dialect.OneWriter {
 		go s.ob.watch(ctx, c)
 	}
 	return c

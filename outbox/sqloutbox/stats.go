@@ -4,33 +4,40 @@ import (
 	"context"
 	"time"
 
+	"github.com/leat-go/leat/internal/sqlstore"
 	"github.com/leat-go/leat/internal/topics"
 	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/internal/heldqueue"
+	"github.com/leat-go/leat/outbox/internal/sqllog"
 )
 
 // noShare is all of a group.
 var noShare heldqueue.Share //nolint:gochecknoglobals // a constant that Go cannot express as one
 
-// Stats implements admin.Outbox. Rows and Bytes are what the database estimates; on
+// countUpTo is how much of each kind is counted, as the statements say, too: of what is more
+// nobody has an estimate.
+const countUpTo = 10_000
+
+// Stats implements admin.Outbox. Whatever is counted is counted up to 10,000. Rows and Bytes are what the database estimates; on
 // SQLite, Rows is what lies between the oldest and the newest number, and Bytes is 0.
 func (o *Outbox) Stats(ctx context.Context) (s admin.Stats, err error) {
-	err = o.look(ctx, func(q querier) error {
-		if s.LastSeq, err = o.last(ctx, q); err != nil {
+	err = o.log.Look(ctx, func(q sqlstore.Querier) error {
+		if s.LastSeq, err = o.log.Last(ctx, q); err != nil {
 			return err
 		}
-		if o.dialect.OneWriter {
-			err = q.QueryRowContext(ctx, o.sql["size_file"]).Scan(&s.Rows)
+		if o.log.Dialect.OneWriter {
+			err = q.QueryRowContext(ctx, o.log.SQL["size_file"]).Scan(&s.Rows)
 		} else {
-			err = q.QueryRowContext(ctx, o.sql["size"], o.cfg.Table).Scan(&s.Rows, &s.Bytes)
+			err = q.QueryRowContext(ctx, o.log.SQL["size"], o.cfg.Table).Scan(&s.Rows, &s.Bytes)
 		}
 		if err != nil {
 			return err
 		}
-		if err := q.QueryRowContext(ctx, o.sql["delayed_count"]).Scan(&s.Delayed); err != nil {
+		if err := q.QueryRowContext(ctx, o.log.SQL["delayed_count"]).Scan(&s.Delayed); err != nil {
 			return err
 		}
-		groups, err := o.groups(ctx, q)
+		s.DelayedEstimated = s.Delayed >= countUpTo
+		groups, err := o.log.Groups(ctx, q)
 		for i := range groups {
 			if err == nil {
 				var g admin.GroupStats
@@ -43,38 +50,41 @@ func (o *Outbox) Stats(ctx context.Context) (s admin.Stats, err error) {
 	return s, err
 }
 
-func (o *Outbox) groupStats(ctx context.Context, q querier, g *groupState) (admin.GroupStats, error) {
-	s := admin.GroupStats{Name: g.name}
-	err := each(ctx, q, func(scan scanner) error {
+func (o *Outbox) groupStats(ctx context.Context, q sqlstore.Querier, g *sqllog.GroupState) (admin.GroupStats, error) {
+	s, name := admin.GroupStats{Name: g.Name}, []byte(g.Name)
+	err := sqlstore.Each(ctx, q, func(scan sqlstore.Scanner) error {
 		var state heldqueue.State
 		var n int
 		var oldest int64
 		if err := scan(&state, &n, &oldest); err != nil {
 			return err
 		}
+		s.Estimated = s.Estimated || n >= countUpTo
 		switch state {
 		case heldqueue.Dead:
 			s.Dead = n
 			return nil
 		case heldqueue.Retry:
-			s.Retrying, s.OldestRetried = n, max(0, g.now.Sub(micros(oldest)))
+			if s.Retrying = n; n > 0 {
+				s.OldestRetried = max(0, g.Now.Sub(sqlstore.Time(oldest)))
+			}
 		case heldqueue.Parked:
 			s.Parked = n
 		case heldqueue.Wait:
 		}
 		s.Held += n
 		return nil
-	}, o.sql["held_states"], []byte(g.name))
+	}, o.log.SQL["held_states"], name, name, name, name)
 	if err != nil {
 		return s, err
 	}
-	slot := admin.SlotStats{Owner: g.owner, Epoch: g.epoch, LeaseLeft: max(0, g.left)}
-	if err := o.checkAhead(ctx, q, g.at); err != nil {
+	slot := admin.SlotStats{Owner: g.Owner, Epoch: g.Epoch, LeaseLeft: max(0, g.Left)}
+	if err := o.log.CheckAhead(ctx, q, g.At); err != nil {
 		slot.Problem = err.Error()
 	}
 	oldest, err := o.backlog(ctx, q, g, &slot)
 	if !oldest.IsZero() {
-		slot.Lag = max(0, g.now.Sub(oldest))
+		slot.Lag = max(0, g.Now.Sub(oldest))
 	}
 	s.Slots = []admin.SlotStats{slot}
 	return s, err
@@ -84,10 +94,10 @@ func (o *Outbox) groupStats(ctx context.Context, q querier, g *groupState) (admi
 const exactBacklog = 1000
 
 // backlog counts what a group has not settled, and returns when the oldest was enqueued.
-func (o *Outbox) backlog(ctx context.Context, q querier, g *groupState, slot *admin.SlotStats) (oldest time.Time, err error) {
+func (o *Outbox) backlog(ctx context.Context, q sqlstore.Querier, g *sqllog.GroupState, slot *admin.SlotStats) (oldest time.Time, err error) {
 	looked := 0
 	count := func(query string, args ...any) error {
-		return each(ctx, q, func(scan scanner) error {
+		return sqlstore.Each(ctx, q, func(scan sqlstore.Scanner) error {
 			var seq, created int64
 			var shard int16
 			var topic []byte
@@ -95,7 +105,7 @@ func (o *Outbox) backlog(ctx context.Context, q querier, g *groupState, slot *ad
 				return err
 			}
 			looked++
-			if at := micros(created); shard >= 0 && topics.MatchAny(g.topics, string(topic)) {
+			if at := sqlstore.Time(created); shard >= 0 && topics.MatchAny(g.Topics, string(topic)) {
 				slot.Backlog++
 				if oldest.IsZero() || at.Before(oldest) {
 					oldest = at
@@ -104,18 +114,18 @@ func (o *Outbox) backlog(ctx context.Context, q querier, g *groupState, slot *ad
 			return nil
 		}, query, args...)
 	}
-	if len(g.at.gaps) > 0 {
-		where, args := within(g.at.gaps[:min(len(g.at.gaps), maxSpans)])
-		if err := count(o.sql.with("backlog", where), append(args, exactBacklog)...); err != nil {
+	if len(g.At.Gaps) > 0 {
+		where, args := sqllog.Within(g.At.Gaps[:min(len(g.At.Gaps), sqllog.MaxSpans)])
+		if err := count(o.log.SQL.With("backlog", where), append(args, exactBacklog)...); err != nil {
 			return oldest, err
 		}
 	}
 	looked = 0
-	if err := count(o.sql.with("backlog", "seq > ?"), g.at.last, exactBacklog); err != nil || looked < exactBacklog {
+	if err := count(o.log.SQL.With("backlog", "seq > ?"), g.At.Last, exactBacklog); err != nil || looked < exactBacklog {
 		return oldest, err
 	}
-	last, err := o.last(ctx, q)
-	if all := last - g.at.last; slot.Backlog > 0 && all > exactBacklog {
+	last, err := o.log.Last(ctx, q)
+	if all := last - g.At.Last; slot.Backlog > 0 && all > exactBacklog {
 		slot.Backlog = slot.Backlog * all / exactBacklog // as many of them as of the first
 	}
 	return oldest, err

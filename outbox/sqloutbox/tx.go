@@ -20,7 +20,7 @@ import (
 // transaction may have been committed. Before you retry, check in the new transaction
 // whether the first one committed, such as by the key of a row that fn writes.
 func (o *Outbox) InTx(ctx context.Context, fn func(ctx context.Context, tx *sql.Tx) error) error {
-	tx, err := o.db.BeginTx(ctx, nil)
+	tx, err := o.log.DB.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("leat: begin: %w", err)
 	}

@@ -13,9 +13,9 @@ import (
 // BenchmarkDecode makes a record of a row of the forwarder's table, with 512 bytes of
 // payload.
 func BenchmarkDecode(b *testing.B) {
-	raw, err := json.Marshal(envelope{
-		DestinationTopic: "orders", UUID: "0190163d-8694-739b-aea5-966c26f8ad91", Payload: make([]byte, 512),
-		Metadata: map[string]string{
+	raw, err := json.Marshal(map[string]any{
+		"destination_topic": "orders", "uuid": "0190163d-8694-739b-aea5-966c26f8ad91", "payload": make([]byte, 512),
+		"metadata": map[string]string{
 			outbox.HeaderKey: "customer-17", "traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
 		},
 	})

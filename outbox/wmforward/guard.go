@@ -65,7 +65,7 @@ func (g guard) Send(ctx context.Context, records []outbox.Record) []outbox.Resul
 	return results
 }
 
-// malformed says whether r stands for a row that could not be decoded.
+// malformed reports whether r stands for a row that could not be decoded.
 func malformed(r outbox.Record) bool {
 	_, ok := r.Headers[HeaderMalformed]
 	return ok && r.Topic == ""

@@ -2,6 +2,7 @@ package wmforward_test
 
 import (
 	"context"
+	"log"
 	"testing"
 
 	"github.com/ThreeDotsLabs/watermill"
@@ -17,7 +18,12 @@ import (
 	"github.com/leat-go/leat/outbox/wmforward"
 )
 
-func TestMain(m *testing.M) { testenv.Main(m) }
+func TestMain(m *testing.M) {
+	if err := testenv.SideBySide(); err != nil {
+		log.Fatal(err)
+	}
+	testenv.Main(m)
+}
 
 // forwarderTopic is Watermill's default.
 const forwarderTopic = "forwarder_topic"

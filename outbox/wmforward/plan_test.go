@@ -138,7 +138,7 @@ func (n *node) write(b *strings.Builder, indent string) {
 	}
 }
 
-// has says whether a node of the type was executed.
+// has reports whether a node of the type was executed.
 func (n *node) has(kind string) bool {
 	if n.Type == kind && n.Loops > 0 {
 		return true

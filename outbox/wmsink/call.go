@@ -122,8 +122,8 @@ func (c *call) settle(q *queue, place int, result outbox.Result) bool {
 	return true
 }
 
-// end closes the call and returns its results, at least one of which says why,
-// if there are any that were not sent.
+// end closes the call and returns its results. If some records were not sent, at least
+// one result says why.
 func (c *call) end(ctx context.Context) []outbox.Result {
 	c.mu.Lock()
 	defer c.mu.Unlock()

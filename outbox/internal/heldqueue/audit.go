@@ -35,7 +35,7 @@ func (by Relay) note(notes []admin.AuditEntry, row *Row, fate driver.Fate) []adm
 	return append(notes, e)
 }
 
-// entry is one about row, of which actor and reason are missing.
+// entry returns an audit entry about row, without actor and reason.
 func entry(row *Row, action string, details map[string]any) admin.AuditEntry {
 	raw, _ := json.Marshal(details) // nil if a relay's clock is past the year 9999
 	return admin.AuditEntry{

@@ -46,7 +46,7 @@ func SkipHead(ctx context.Context, s Store, req admin.SkipHeadRequest) (admin.Ch
 	}
 	sel := admin.Selection{Topic: req.Key.Topic, Key: req.Key.Key}
 	ask := asked{by: req.By, action: "skip_head", keepErrors: true, dryRun: req.DryRun}
-	return ask.change(ctx, s, req.Group, sel, pickHead, func(tx Tx, rows []Row) error { return tx.Delete(ctx, rows) })
+	return ask.change(ctx, s, req.Group, sel, pickHead(req), func(tx Tx, rows []Row) error { return tx.Delete(ctx, rows) })
 }
 
 // asked is who asks for what.

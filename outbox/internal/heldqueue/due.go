@@ -17,7 +17,7 @@ const MaxDueBytes = 4 << 20
 type Want struct {
 	// Share is the slot's part.
 	Share Share
-	// Except are topics of which nothing is wanted.
+	// Except are topics whose records are not wanted.
 	Except []string
 	// Limit bounds the records, at least 1.
 	Limit int
@@ -75,7 +75,7 @@ func within(rows []Row, bytes int) []Row {
 	return rows
 }
 
-// Keys returns the keys of which a record is held, in any state. The first of each is
+// Keys returns the keys that have a held record, in any state. The first of each is
 // retried or parked, so those that wait are not looked at.
 func Keys(ctx context.Context, r Reader, share Share) ([]driver.Key, error) {
 	rows, err := r.Select(ctx, Query{In: []State{Retry, Parked}, Share: share})

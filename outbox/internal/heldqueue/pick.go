@@ -73,21 +73,27 @@ func pickParked(ctx context.Context, r Reader, sel admin.Selection) ([]Row, erro
 	return nil, beingRetried(line, sel)
 }
 
-// pickHead returns the first row of the selected key.
-func pickHead(ctx context.Context, r Reader, sel admin.Selection) ([]Row, error) {
-	key := driver.Key{Topic: sel.Topic, Key: sel.Key}
-	heads, err := headsOf(ctx, r, []driver.Key{key})
-	if err != nil || len(heads[key]) == 0 {
-		return nil, err
+// pickHead returns what picks the first row of the selected key, if it is the one that the
+// request names.
+func pickHead(req admin.SkipHeadRequest) picker {
+	return func(ctx context.Context, r Reader, sel admin.Selection) ([]Row, error) {
+		key := driver.Key{Topic: sel.Topic, Key: sel.Key}
+		heads, err := headsOf(ctx, r, []driver.Key{key})
+		if err != nil || len(heads[key]) == 0 {
+			return nil, err
+		}
+		if err := req.CheckFirst(heads[key][0].ID); err != nil {
+			return nil, err
+		}
+		if heads[key][0].State != Parked {
+			return nil, beingRetried(heads[key], sel)
+		}
+		return heads[key][:1], nil
 	}
-	if heads[key][0].State != Parked {
-		return nil, beingRetried(heads[key], sel)
-	}
-	return heads[key][:1], nil
 }
 
-// beingRetried returns admin.ErrBeingRetried if anything is held of a line of which
-// nothing that is asked for is parked.
+// beingRetried returns admin.ErrBeingRetried if line has held records and none that sel
+// asks for is parked.
 func beingRetried(line []Row, sel admin.Selection) error {
 	if len(line) == 0 {
 		return nil
@@ -95,7 +101,7 @@ func beingRetried(line []Row, sel admin.Selection) error {
 	return fmt.Errorf("%w: records of key %.200q of topic %.200q", admin.ErrBeingRetried, sel.Key, sel.Topic)
 }
 
-// findByID returns the rows with an id, all of which are parked or behind a parked one.
+// findByID returns the rows with an id. All are parked, or wait behind a parked row.
 func findByID(ctx context.Context, r Reader, sel admin.Selection) ([]Row, error) {
 	found, err := r.Select(ctx, Query{In: held(), ID: sel.ID})
 	if err != nil || len(found) == 0 {

@@ -12,7 +12,7 @@ import (
 
 var errVerdict = errors.New("leat: a verdict needs a record, and another fate than wait")
 
-// Resolve stores verdicts, and returns those of their keys of which nothing is held any
+// Resolve stores verdicts, and returns those of their keys that have no held record any
 // more. A record that is not held any more, or is parked by now, is passed over.
 func Resolve(ctx context.Context, tx Tx, by Relay, verdicts []driver.Verdict) (free []driver.Key, err error) {
 	for i := range verdicts {

@@ -25,7 +25,7 @@ func (k *keySet) add(r *Row) {
 	k.keys = append(k.keys, r.Key)
 }
 
-// settle puts the lines of keys right, and returns the keys of which nothing is held. The
+// settle puts the lines of keys right, and returns the keys that have no held record. The
 // first of a line that waits has lost what it waited for, and is due; one behind the first
 // that would be retried waits.
 func settle(ctx context.Context, tx Tx, keys []driver.Key) (free []driver.Key, err error) {

@@ -43,8 +43,8 @@ type Reader interface {
 type Tx interface {
 	Reader
 
-	// Insert stores rows, none of which is there; records[i] is that of rows[i]. They may
-	// be reused afterwards.
+	// Insert stores rows that are not there yet; records[i] is the record of rows[i]. The
+	// caller may reuse both afterwards.
 	Insert(ctx context.Context, rows []Row, records []*outbox.Record) error
 
 	// Update stores State, Next, Attempts, Errors, Reason and Since of rows that are there.
@@ -84,7 +84,7 @@ type DueQuery struct {
 	By time.Time
 	// Share is the slot's part.
 	Share Share
-	// Except are topics of which no row is wanted.
+	// Except are topics whose rows are not wanted.
 	Except []string
 	// Limit bounds the rows, at least 1.
 	Limit int

@@ -49,7 +49,7 @@ func (s *Statements) SkipHead(ctx context.Context, db pglease.Beginner, req admi
 		return admin.Changed{}, err
 	}
 	sel := admin.Selection{Topic: req.Key.Topic, Key: req.Key.Key}
-	return s.change(ctx, db, req.Group, sel, req.DryRun, s.pickHead, func(tx pgx.Tx, seqs []int64, _ bool) (pgx.Rows, error) {
+	return s.change(ctx, db, req.Group, sel, req.DryRun, s.pickHead(req), func(tx pgx.Tx, seqs []int64, _ bool) (pgx.Rows, error) {
 		return tx.Query(ctx, s.drop, req.Group, seqs, req.Actor, req.Reason, "skip_head", known(req.By))
 	})
 }

@@ -38,7 +38,7 @@ func (s *Statements) Due(ctx context.Context, conn *pgx.Conn, group string, shar
 	})
 }
 
-// Keys returns the keys of which a record is held.
+// Keys returns the keys that have a held record.
 func (s *Statements) Keys(ctx context.Context, conn *pgx.Conn, group string, share Share) ([]driver.Key, error) {
 	rows, err := conn.Query(ctx, s.keys, group, share.Slots, share.Slot)
 	if err != nil {

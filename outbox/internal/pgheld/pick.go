@@ -63,16 +63,22 @@ func (s *Statements) pickToDrop(ctx context.Context, tx pgx.Tx, group string, se
 	}
 }
 
-// pickHead returns the first record of the selected key.
-func (s *Statements) pickHead(ctx context.Context, tx pgx.Tx, group string, sel admin.Selection) ([]int64, error) {
-	seq, state, err := s.firstOf(ctx, tx, group, driver.Key{Topic: sel.Topic, Key: sel.Key})
-	if err != nil || seq == 0 {
-		return nil, err
+// pickHead returns what picks the first record of the selected key, if it is the one that
+// the request names.
+func (s *Statements) pickHead(req admin.SkipHeadRequest) picker {
+	return func(ctx context.Context, tx pgx.Tx, group string, sel admin.Selection) ([]int64, error) {
+		first, err := s.firstOf(ctx, tx, group, driver.Key{Topic: sel.Topic, Key: sel.Key})
+		if err != nil || first.Seq == 0 {
+			return nil, err
+		}
+		if err := req.CheckFirst(first.ID); err != nil {
+			return nil, err
+		}
+		if first.State != stateParked {
+			return nil, fmt.Errorf("%w: the first of the %s", admin.ErrBeingRetried, sel)
+		}
+		return []int64{first.Seq}, nil
 	}
-	if state != stateParked {
-		return nil, fmt.Errorf("%w: the first of the %s", admin.ErrBeingRetried, sel)
-	}
-	return []int64{seq}, nil
 }
 
 func (s *Statements) pickParkedOnes(ctx context.Context, tx pgx.Tx, group string, sel admin.Selection) ([]int64, error) {
@@ -91,20 +97,26 @@ func (s *Statements) pickDeadOnes(ctx context.Context, tx pgx.Tx, group string, 
 
 // refuseRetried returns admin.ErrBeingRetried where the relay is at work on the key.
 func (s *Statements) refuseRetried(ctx context.Context, tx pgx.Tx, group string, sel admin.Selection) error {
-	seq, _, err := s.firstOf(ctx, tx, group, driver.Key{Topic: sel.Topic, Key: sel.Key})
-	if err == nil && seq != 0 {
+	first, err := s.firstOf(ctx, tx, group, driver.Key{Topic: sel.Topic, Key: sel.Key})
+	if err == nil && first.Seq != 0 {
 		return fmt.Errorf("%w: records of key %.200q of topic %.200q", admin.ErrBeingRetried, sel.Key, sel.Topic)
 	}
 	return err
 }
 
-// firstOf returns the first held record of key; 0 where there is none.
-func (s *Statements) firstOf(ctx context.Context, tx pgx.Tx, group string, key driver.Key) (seq int64, state string, err error) {
-	err = tx.QueryRow(ctx, s.first, group, key.Topic, key.Key).Scan(&seq, &state)
+// head is the first held record of a key.
+type head struct {
+	Seq       int64
+	State, ID string
+}
+
+// firstOf returns the first held record of key; Seq is 0 if there is none.
+func (s *Statements) firstOf(ctx context.Context, tx pgx.Tx, group string, key driver.Key) (h head, err error) {
+	err = tx.QueryRow(ctx, s.first, group, key.Topic, key.Key).Scan(&h.Seq, &h.State, &h.ID)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return 0, "", nil
+		return head{}, nil
 	}
-	return seq, state, err
+	return h, err
 }
 
 // found is a held record that was looked for by its id.
@@ -115,7 +127,7 @@ type found struct {
 	Blocked    bool // behind a parked one
 }
 
-// findByID returns the held records with an id, all of which are parked or blocked.
+// findByID returns the held records with an id. All are parked or blocked.
 func (s *Statements) findByID(ctx context.Context, tx pgx.Tx, group string, sel admin.Selection) ([]found, error) {
 	rows, err := tx.Query(ctx, s.byID, append([]any{group}, idArgs(sel)...)...)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 
 var errVerdict = errors.New("leat: a verdict needs a record, and another fate than wait")
 
-// Resolve stores verdicts, and returns those of their keys of which nothing is held
+// Resolve stores verdicts, and returns those of their keys that have no held record
 // any more. A record that is not held any more is passed over. driver.ErrLeaseLost, and
 // nothing written, if the lease is another's.
 func (s *Statements) Resolve(ctx context.Context, conn *pgx.Conn, l pglease.Lease, v []driver.Verdict) (free []driver.Key, err error) {

@@ -44,7 +44,7 @@ func holdWhileDropping(t *testing.T, b *bench, s *pgheld.Statements) []string {
 	return b.states()
 }
 
-// waits says whether the relay's connection waits for a lock; false once it is done.
+// waits reports whether the relay's connection waits for a lock; false once it is done.
 func waits(ctx context.Context, t *testing.T, b *bench, held <-chan error) bool {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)

@@ -2,6 +2,7 @@ package pglog
 
 import (
 	"context"
+	"errors"
 
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
@@ -36,9 +37,15 @@ func (s *Session) CountHeld(ctx context.Context) (int, error) {
 	return count, s.explain(err)
 }
 
+// errEarlyHold is a mistake of the caller, who must withdraw the page.
+var errEarlyHold = errors.New("leat: the records of an early page cannot be held")
+
 // Hold implements driver.Holder. What is settled is noted only once it is stored:
 // a position that was stored without its records would lose them.
 func (s *Session) Hold(ctx context.Context, p driver.Page, settled int, h []driver.Holding) error {
+	if p.Early {
+		return errEarlyHold
+	}
 	at, last, err := endOf(p, settled)
 	if err != nil {
 		return err

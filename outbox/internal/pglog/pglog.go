@@ -9,6 +9,7 @@ package pglog
 
 import (
 	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -33,7 +34,7 @@ type Log interface {
 	// Probe reports whether there may be something that no window up to w holds.
 	Probe(ctx context.Context, w pgwindow.Window) (bool, error)
 
-	// Open finishes w, all of which is settled, and returns the window that follows it. It
+	// Open finishes w and returns the window that follows it. All of w is settled. Open
 	// is called after a Probe of w that has found something.
 	Open(ctx context.Context, w pgwindow.Window) (pgwindow.Window, error)
 }
@@ -45,6 +46,9 @@ type Place struct {
 	Read int64
 	// Whole reports whether these are all.
 	Whole bool
+	// Skip are rows of the window that were handed out early, ascending: Page leaves them
+	// out.
+	Skip []int64
 }
 
 // Rows are rows of a window.
@@ -57,7 +61,7 @@ type Rows struct {
 	Whole bool
 }
 
-// Config is what a Session is made of. All of it is required.
+// Config is what a Session is made of. All of it but Tail is required.
 type Config struct {
 	// Lease is what the session reads under.
 	Lease pglease.Lease
@@ -79,4 +83,9 @@ type Config struct {
 
 	// Ended is called once, after the session was released.
 	Ended func()
+
+	// Tail brings rows early, if the relay follows. Look is how long the session goes by the
+	// tail alone before it opens a window. Without a Tail all rows come from windows.
+	Tail Tail
+	Look time.Duration
 }

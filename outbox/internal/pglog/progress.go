@@ -21,13 +21,15 @@ type progress struct {
 	mu     sync.Mutex
 	slots  int // that the group has
 	window pgwindow.Window
-	read   int64 // rows of the window up to here were read
-	whole  bool  // all of the window was read
-	done   int64 // rows of the window up to here are settled
-	stored int64 // done, as the database knows it
-	unread int   // pages handed out and not settled
-	rounds int   // windows whose snapshots were taken since this session began
-	joined int   // windows that other slots have opened
+	read   int64   // rows of the window up to here were read
+	whole  bool    // all of the window was read
+	end    int64   // if whole: rows of the window up to here were read or sent early
+	done   int64   // rows of the window up to here are settled
+	stored int64   // done, as the database knows it
+	skip   []int64 // rows of the window that were sent early, ascending
+	unread int     // pages handed out and not settled
+	rounds int     // windows whose snapshots were taken since this session began
+	joined int     // windows that other slots have opened
 }
 
 // begin makes w the window that is read, from where it is settled.
@@ -43,14 +45,17 @@ func (p *progress) enter(w pgwindow.Window) {
 	p.window = w
 	p.read, p.done, p.stored = w.Last, w.Last, w.Last
 	p.whole = w.Empty()
+	p.end = 0
 	p.unread = 0
+	p.skip = nil
 }
 
-// next makes w, which follows, the window that is read.
-func (p *progress) next(w pgwindow.Window) {
+// next makes w, which follows, the window that is read, but for the rows in skip.
+func (p *progress) next(w pgwindow.Window, skip []int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.enter(w)
+	p.skip = skip
 	if !w.Leads && p.slots > 1 {
 		p.joined++
 	}
@@ -63,7 +68,14 @@ func (p *progress) next(w pgwindow.Window) {
 func (p *progress) place() Place {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return Place{Window: p.window, Read: p.read, Whole: p.whole}
+	return Place{Window: p.window, Read: p.read, Whole: p.whole, Skip: p.skip}
+}
+
+// round returns the Round of a page.
+func (p *progress) round() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.rounds
 }
 
 // groupSlots returns the number of slots of the group.
@@ -100,7 +112,11 @@ func (p *progress) hand(rows Rows) driver.Page {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.read, p.whole = rows.Last, rows.Whole
+	if p.whole && len(p.skip) > 0 {
+		p.end = p.skip[len(p.skip)-1]
+	}
 	if len(rows.Records) == 0 {
+		p.passEnd()
 		return driver.Page{}
 	}
 	p.unread++
@@ -131,8 +147,17 @@ func (p *progress) settle(at cursor, last int64) bool {
 	p.done = last
 	if last == at.last {
 		p.unread--
+		p.passEnd()
 	}
 	return last != at.last || !at.final
+}
+
+// passEnd settles what lies behind the last page of the window: all of it was sent early.
+// The caller holds p.mu.
+func (p *progress) passEnd() {
+	if p.whole && p.unread == 0 {
+		p.done = max(p.done, p.end)
+	}
 }
 
 // isSettled reports whether rows up to last are settled already.

@@ -10,7 +10,7 @@ import (
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
-// window is one of the only slot, with rows in it.
+// window returns a window of the only slot, with rows in it.
 func window(no, settled int64) pgwindow.Window {
 	return pgwindow.Window{
 		No: no, Last: settled, Slots: 1,
@@ -70,7 +70,7 @@ func TestO12_PagesOfAWindowThatIsOver(t *testing.T) {
 	var p progress
 	p.begin(window(1, 0), 1)
 	page := p.hand(rows(true, 5))
-	p.next(window(2, 0))
+	p.next(window(2, 0), nil)
 	require.False(t, p.waiting())
 	require.False(t, settle(t, &p, page, 1))
 	require.True(t, p.isSettled(page.Cursor.(cursor), 5))
@@ -114,7 +114,7 @@ func TestO13_MarkerClosesASlot(t *testing.T) {
 	require.False(t, p.closed())
 	marker := window(2, 0)
 	marker.Slots = 4
-	p.next(marker)
+	p.next(marker, nil)
 	require.True(t, p.closed())
 }
 
@@ -129,7 +129,7 @@ func TestRounds(t *testing.T) {
 	round := func(leads bool) int {
 		w.No++
 		w.Leads = leads
-		p.next(w)
+		p.next(w, nil)
 		require.Equal(t, leads, p.newest())
 		return p.hand(rows(true, w.No)).Round
 	}

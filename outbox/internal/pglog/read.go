@@ -21,7 +21,8 @@ const looks = 3
 // Read implements driver.Session: the next page of the window; past its end, once
 // all of it is settled, the first page of the next window, if a probe finds that
 // there may be something in one. ErrSlotClosed if the slots are being changed and
-// this one has come to its end.
+// this one has come to its end. If the relay follows a tail, the pages behind the window
+// are early ones for a while.
 func (s *Session) Read(ctx context.Context, limit int) (driver.Page, error) {
 	if limit < 1 {
 		return driver.Page{}, outbox.ConfigError("limit", limit, "must be positive")
@@ -40,9 +41,21 @@ func (s *Session) read(ctx context.Context, limit int) (driver.Page, error) {
 	if err != nil || len(page.Records) > 0 {
 		return page, err
 	}
-	if s.progress.waiting() {
+	if page, ok := s.follows(limit); ok {
+		return page, nil
+	}
+	if s.waiting() {
 		return driver.Page{Waiting: true}, nil
 	}
+	page, err = s.look(ctx, limit)
+	if err == nil && len(page.Records) == 0 {
+		page, _ = s.follows(limit) // what has come meanwhile
+	}
+	return page, err
+}
+
+// look reads the first page of the windows that follow, none if there is nothing.
+func (s *Session) look(ctx context.Context, limit int) (driver.Page, error) {
 	for range looks {
 		opened, err := s.openNext(ctx)
 		if err != nil || !opened {
@@ -51,7 +64,10 @@ func (s *Session) read(ctx context.Context, limit int) (driver.Page, error) {
 		if s.progress.closed() {
 			return driver.Page{}, driver.ErrSlotClosed
 		}
-		page, err = s.page(ctx, limit)
+		page, err := s.page(ctx, limit)
+		if err == nil {
+			s.looked(ctx, page.Records)
+		}
 		if err != nil || len(page.Records) > 0 || s.progress.newest() {
 			return page, err
 		}
@@ -68,15 +84,17 @@ func (s *Session) page(ctx context.Context, limit int) (driver.Page, error) {
 	return s.progress.hand(rows), nil
 }
 
-// openNext goes to the next window if there may be something in it, else stores
-// the position.
+// openNext goes to the next window if there may be something in it or a stream is to be
+// joined, else stores the position.
 func (s *Session) openNext(ctx context.Context) (bool, error) {
 	at := s.progress.place()
+	stream := s.join(ctx)
 	found, err := s.log.Probe(ctx, at.Window)
 	if err != nil {
 		return false, err
 	}
-	if !found {
+	if !found && stream == nil {
+		s.looked(ctx, nil)
 		return false, s.flush(ctx)
 	}
 	if !at.Whole {
@@ -92,6 +110,6 @@ func (s *Session) openNext(ctx context.Context) (bool, error) {
 	if err := failpoint.Inject(ctx, failpoint.RelayWindowOpened); err != nil {
 		return false, err
 	}
-	s.progress.next(w)
+	s.progress.next(w, s.early.enter(w.Prev, w.Target, stream))
 	return true, nil
 }

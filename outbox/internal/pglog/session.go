@@ -17,6 +17,7 @@ type Session struct {
 	log      Log
 	cfg      Config
 	progress progress
+	early    early
 	over     sync.Once
 
 	reading sync.Mutex // guards reader; no renewal needs it
@@ -68,6 +69,9 @@ func (s *Session) Renew(ctx context.Context, ttl time.Duration) error {
 // Advance implements driver.Session. The last page of a window is not stored at
 // once: opening the next window does it, or the next Read that finds nothing.
 func (s *Session) Advance(ctx context.Context, p driver.Page, settled int) error {
+	if s.early.settle(p, settled) {
+		return nil
+	}
 	at, last, err := endOf(p, settled)
 	if err != nil || !s.progress.settle(at, last) {
 		return err
@@ -107,6 +111,9 @@ func (s *Session) flush(ctx context.Context) error {
 // Release implements driver.Session. The lease is given up even if the
 // position could not be stored, which costs repeats.
 func (s *Session) Release(ctx context.Context) error {
+	s.Follow(false)
+	s.early.discard()      // pages that were read ahead are sent by nobody any more
+	_ = s.settleEarly(ctx) // best effort: without it records are repeated
 	err := s.flush(ctx)
 	if rerr := s.giveUp(ctx); err == nil || rerr == nil {
 		err = rerr

@@ -14,8 +14,8 @@ import (
 	"github.com/leat-go/leat/outbox/internal/pglease"
 )
 
-// Chain keeps the places of a group whose log is read in slots, each of which has
-// the rows whose shard is its number modulo the number of slots.
+// Chain keeps the places of a group that reads its log in slots. A slot has the rows
+// whose shard, modulo the number of slots, is the slot's number.
 //
 // # One chain for all slots
 //
@@ -173,9 +173,9 @@ func wentBack(p Probe, w Window) error {
 	return fmt.Errorf("%w: sequence at %d, position at %d", ErrSequenceWentBack, p.Sequence, w.SourceFloor)
 }
 
-// Next finishes window w of l's slot, all of which is settled, and takes the next
-// one of the chain: one that another slot has opened, a marker, or one that it opens
-// itself. f is Probe.Sequence. A window whose Slots are not those of w is a marker.
+// Next finishes window w of l's slot and takes the next window of the chain: a window that
+// another slot has opened, a marker, or a window that Next opens. All of w must be settled.
+// f is Probe.Sequence. A window whose Slots are not those of w is a marker.
 // It returns driver.ErrLeaseLost if the lease or the window is no longer what the
 // caller thinks.
 func (c *Chain) Next(ctx context.Context, db Querier, l pglease.Lease, w Window, f int64) (Window, error) {
@@ -198,7 +198,7 @@ func cannotFollow(w Window) error {
 }
 
 // Complete completes the change of the slots of group if all of them have come to
-// its marker and none is held, and says whether it did.
+// its marker and none is held, and reports whether it did.
 func (c *Chain) Complete(ctx context.Context, db Querier, group string) (bool, error) {
 	var done int
 	err := db.QueryRow(ctx, c.complete, group).Scan(&done)

@@ -24,7 +24,7 @@ import (
 
 const historySlots = 4
 
-// leases are the statements under test, each of which may be replaced by a form that
+// leases are the statements under test. Each may be replaced by a form that
 // is forbidden. The statement of a replaced call gets slot, owner, epoch and n.
 type leases struct {
 	own    *pglease.Statements
@@ -151,7 +151,7 @@ func newLeases(t *testing.T, broken map[int]string) *leases {
 	return l
 }
 
-// checkLeases lets readers work and says whether their history could come from one
+// checkLeases lets readers work and reports whether their history could come from one
 // reader after the other.
 func checkLeases(t *testing.T, broken map[int]string) (porcupine.CheckResult, *leaseHistory) {
 	t.Helper()

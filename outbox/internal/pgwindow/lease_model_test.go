@@ -132,7 +132,7 @@ func executions(g guarded, in request, ret int64) []step {
 	}
 }
 
-// claimable says whether the lease may be free by ret, or is one of the claimer's
+// claimable reports whether the lease may be free by ret, or is one of the claimer's
 // former incarnations'.
 func claimable(g guarded, in request, ret int64) bool {
 	number, ours := strings.CutPrefix(g.owner, in.former.Prefix)

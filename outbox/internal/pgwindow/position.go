@@ -101,7 +101,7 @@ func (s *Statements) Probe(ctx context.Context, db Querier, sequence uint32, w W
 	return p, nil
 }
 
-// Open finishes window w, all of which is settled, and opens the next. f is
+// Open finishes window w and opens the next. All of w must be settled. f is
 // Probe.Sequence. It returns driver.ErrLeaseLost if the lease or the window is no
 // longer what the caller thinks.
 func (s *Statements) Open(ctx context.Context, db Querier, l pglease.Lease, w Window, f int64) (Window, error) {
@@ -112,8 +112,8 @@ func (s *Statements) Open(ctx context.Context, db Querier, l pglease.Lease, w Wi
 	return next, err
 }
 
-// Raise stores f, which is Probe.Sequence, as the F of w, all of which is settled,
-// before the next window is opened. driver.ErrLeaseLost if nothing was changed.
+// Raise stores f, which is Probe.Sequence, as the F of w before the next window is opened.
+// All of w must be settled. It returns driver.ErrLeaseLost if nothing was changed.
 func (s *Statements) Raise(ctx context.Context, db Querier, l pglease.Lease, w, f int64) error {
 	tag, err := db.Exec(ctx, s.raise, l.Slot.Group, l.Slot.No, w, f, l.Owner, l.Epoch)
 	if err == nil && tag.RowsAffected() == 0 {

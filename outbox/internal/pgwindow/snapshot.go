@@ -76,7 +76,7 @@ func cause(err error) error {
 	return err
 }
 
-// EndedBy says whether a transaction that was under way in s had ended in
+// EndedBy reports whether a transaction that was under way in s had ended in
 // later.
 func (s Snapshot) EndedBy(later Snapshot) bool {
 	for xid := range s.Xip {
@@ -85,4 +85,14 @@ func (s Snapshot) EndedBy(later Snapshot) bool {
 		}
 	}
 	return false
+}
+
+// Sees reports whether the snapshot sees what transaction xid has committed, as
+// pg_visible_in_snapshot does. It does not know which transactions were rolled back.
+func (s Snapshot) Sees(xid uint64) bool {
+	if xid >= s.Xmax {
+		return false
+	}
+	_, running := s.Xip[xid]
+	return !running
 }

@@ -210,7 +210,7 @@ func await(t *testing.T, what string, condition func() bool) {
 	require.Eventually(t, condition, 20*time.Second, 2*time.Millisecond, what)
 }
 
-// blocked says whether the backend waits for a heavyweight lock.
+// blocked reports whether the backend waits for a heavyweight lock.
 func blocked(t *testing.T, db *testenv.Database, pid uint32) bool {
 	t.Helper()
 	var kind string

@@ -1,5 +1,5 @@
--- enqueue.sql for messages of which some have a not_before ($13, NULL where they
--- have none): those ahead, by this server's clock, go beside the log. Both inserts
+-- enqueue.sql for messages with and without a not_before ($13, NULL for those
+-- without): those ahead, by this server's clock, go beside the log. Both inserts
 -- read m, and so come after the locks. One row a message is returned, since the
 -- count of an INSERT would be that of one table only.
 WITH l AS MATERIALIZED (

@@ -1,38 +1,62 @@
--- All of Stats in one statement. What stands beside the log is counted up to a
--- hundred thousand, from indexes alone; the log itself is looked at by the view,
--- which is cheap however long the log is.
+-- All of Stats in one statement, whose work is bounded however long the log is and however
+-- much waits beside it. What stands beside the log is counted up to ten thousand, from
+-- indexes alone; of what is more, statistics of the tables have an estimate, less what was
+-- counted of other groups. The log itself is looked at by the view, which is cheap.
+-- The orders are those of the indexes: without, a group that holds little walked the whole table
+-- beside one that holds much.
 WITH g AS MATERIALIZED (
     SELECT relay_group FROM @{_groups} WHERE NOT starts_with(relay_group, '_')
     UNION
     SELECT relay_group FROM @{_leases} WHERE NOT starts_with(relay_group, '_')
-)
-SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence(@{text:}, 'seq')::regclass), 0),
-       t.bytes, t.rows, d.delayed,
-       coalesce((SELECT owner FROM @{_leases} WHERE relay_group = '_maintenance' AND lease_until > clock_timestamp()), ''),
-       s.relay_group, s.held, s.retrying, s.parked, s.dead, s.oldest_retried,
-       s.slot, s.owner, s.epoch, s.lease_left, s.window_no, s.window_age, s.pending, s.lag, s.problem
-FROM (SELECT coalesce(sum(pg_total_relation_size(p.relid)), 0)::bigint AS bytes,
-             coalesce(sum(greatest(c.reltuples, 0)), 0)::bigint AS rows
-      FROM pg_partition_tree(@{text:}::regclass) p JOIN pg_class c ON c.oid = p.relid
-      WHERE p.isleaf) t
-CROSS JOIN (SELECT count(*) AS delayed FROM (SELECT FROM @{_delayed} LIMIT 100000) x) d
-LEFT JOIN (
+), counted AS MATERIALIZED (
     SELECT g.relay_group, h.held, f.retrying, f.parked, dead.dead,
-           (extract(epoch FROM clock_timestamp() - f.oldest) * 1000000)::bigint AS oldest_retried,
-           v.slot, v.owner, v.epoch, v.window_no, v.pending, v.problem,
-           (extract(epoch FROM v.lease_left) * 1000000)::bigint AS lease_left,
-           (extract(epoch FROM clock_timestamp() - v.window_opened_at) * 1000000)::bigint AS window_age,
-           (extract(epoch FROM v.lag) * 1000000)::bigint AS lag
+           (extract(epoch FROM clock_timestamp() - f.oldest) * 1000000)::bigint AS oldest_retried
     FROM g
     CROSS JOIN LATERAL (SELECT count(*) AS held FROM (
-        SELECT seq FROM @{_held} x WHERE x.relay_group = g.relay_group LIMIT 100000) x) h
+        SELECT seq FROM @{_held} x WHERE x.relay_group = g.relay_group ORDER BY seq LIMIT 10000) x) h
     CROSS JOIN LATERAL (SELECT count(*) FILTER (WHERE next_at IS NOT NULL) AS retrying,
                                count(*) FILTER (WHERE next_at IS NULL) AS parked,
                                min(created_at) FILTER (WHERE next_at IS NOT NULL) AS oldest
         FROM (SELECT next_at, created_at FROM @{_held} x
-              WHERE x.relay_group = g.relay_group AND x.state <> 'wait' LIMIT 100000) x) f
+              WHERE x.relay_group = g.relay_group AND x.state <> 'wait'
+              ORDER BY left(topic, 255), next_at LIMIT 10000) x) f
     CROSS JOIN LATERAL (SELECT count(*) AS dead FROM (
-        SELECT seq FROM @{_dead} x WHERE x.relay_group = g.relay_group LIMIT 100000) x) dead
-    LEFT JOIN @{_status} v ON v.relay_group = g.relay_group
+        SELECT seq FROM @{_dead} x WHERE x.relay_group = g.relay_group ORDER BY seq LIMIT 10000) x) dead
+), more AS MATERIALIZED ( -- of each group of which there is more than was counted
+    SELECT ((SELECT reltuples FROM pg_class WHERE oid = @{text:_held}::regclass)
+            - coalesce(sum(held) FILTER (WHERE held < 10000), 0)) / nullif(count(*) FILTER (WHERE held >= 10000), 0) AS held,
+           ((SELECT reltuples FROM pg_class WHERE oid = @{text:_dead}::regclass)
+            - coalesce(sum(dead) FILTER (WHERE dead < 10000), 0)) / nullif(count(*) FILTER (WHERE dead >= 10000), 0) AS dead
+    FROM counted
+)
+SELECT l.last_seq, t.bytes, t.rows, t.ranges, t.ahead,
+       CASE WHEN d.delayed < 10000 THEN d.delayed
+            ELSE (SELECT greatest(10000, reltuples)::bigint FROM pg_class WHERE oid = @{text:_delayed}::regclass) END,
+       d.delayed >= 10000,
+       coalesce((SELECT owner FROM @{_leases} WHERE relay_group = '_maintenance' AND lease_until > clock_timestamp()), ''),
+       s.relay_group, s.held, s.retrying, s.parked, s.dead, s.estimated, s.oldest_retried,
+       s.slot, s.owner, s.epoch, s.lease_left, s.window_no, s.window_age, s.pending, s.lag, s.problem
+FROM (SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence(@{text:}, 'seq')::regclass), 0) AS last_seq) l
+CROSS JOIN LATERAL (
+    SELECT coalesce(sum(pg_total_relation_size(p.relid)), 0)::bigint AS bytes,
+           coalesce(sum(greatest(c.reltuples, 0)), 0)::bigint AS rows, count(b.bound) AS ranges,
+           count(*) FILTER (WHERE coalesce(substring(b.bound FROM 'FROM \(''(\d+)''\)')::bigint, 1) > l.last_seq
+                              AND b.bound ~ 'TO \(''\d+''\)') AS ahead
+    FROM pg_partition_tree(@{text:}::regclass) p JOIN pg_class c ON c.oid = p.relid
+    CROSS JOIN LATERAL (SELECT pg_get_expr(c.relpartbound, c.oid) AS bound OFFSET 0) b
+    WHERE p.isleaf) t
+CROSS JOIN (SELECT count(*) AS delayed FROM (SELECT FROM @{_delayed} ORDER BY not_before, no LIMIT 10000) x) d
+LEFT JOIN (
+    SELECT c.relay_group, c.retrying, c.parked, c.oldest_retried,
+           CASE WHEN c.held < 10000 THEN c.held ELSE greatest(10000, more.held)::bigint END AS held,
+           CASE WHEN c.dead < 10000 THEN c.dead ELSE greatest(10000, more.dead)::bigint END AS dead,
+           c.held >= 10000 OR c.dead >= 10000 AS estimated, -- what failed is held, too
+           v.slot, v.owner, v.epoch, v.window_no, v.pending, v.problem,
+           (extract(epoch FROM v.lease_left) * 1000000)::bigint AS lease_left,
+           (extract(epoch FROM clock_timestamp() - v.window_opened_at) * 1000000)::bigint AS window_age,
+           (extract(epoch FROM v.lag) * 1000000)::bigint AS lag
+    FROM counted c
+    CROSS JOIN more
+    LEFT JOIN @{_status} v ON v.relay_group = c.relay_group
 ) s ON true
 ORDER BY s.relay_group, s.slot

@@ -1,1 +1,1 @@
-SELECT COUNT(*) FROM (SELECT 1 FROM @{_delayed} LIMIT 100000) AS counted
+SELECT COUNT(*) FROM (SELECT 1 FROM @{_delayed} LIMIT 10000) AS counted

@@ -1,1 +1,1 @@
-DELETE FROM @{_audit} WHERE at < @{now} - ?
+SELECT grp, no FROM @{_audit} WHERE at < @{now} - ? ORDER BY at LIMIT ?

@@ -1,2 +1,2 @@
 -- Dead records have state 3.
-DELETE FROM @{_held} WHERE state = 3 AND since < @{now} - ?
+SELECT grp, seq FROM @{_held} WHERE state = 3 AND since < @{now} - ? LIMIT ?

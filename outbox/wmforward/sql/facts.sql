@@ -1,4 +1,4 @@
--- What must hold before a relay reads; last, the tables of which row level security hides rows. $1 is the forwarder's table, $2 that of
+-- What must hold before a relay reads; last, the tables that hide rows by row level security. $1 is the forwarder's table, $2 that of
 -- its position.
 SELECT pg_is_in_recovery(),
        (SELECT system_identifier FROM pg_control_system()),

@@ -1,5 +1,5 @@
--- The keys of which something is held, in a slot. The first of each is not in state
--- wait, so those behind are not looked at.
+-- The keys that have held records, in a slot. The first record of a key is not in state
+-- wait, so the records behind it are not looked at.
 -- $2 slots, $3 slot.
 -- See design 5.3.
 SELECT DISTINCT topic, key FROM @{_held}

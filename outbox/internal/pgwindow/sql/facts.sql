@@ -1,7 +1,7 @@
 -- What must hold before a relay reads. The system identifier tells clusters
 -- apart; xids and snapshots of one mean nothing in another. The file of the sequence
 -- tells the log from what it was before a TRUNCATE … RESTART IDENTITY. Last, the tables
--- of which row level security would show this role a part only: ranges of the log as well.
+-- that row level security would show this role a part of only: ranges of the log as well.
 -- See design 2.9.
 SELECT pg_is_in_recovery(),
        (SELECT system_identifier FROM pg_control_system()),

@@ -1,0 +1,90 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+)
+
+// Needs is what a component demands of a database.
+type Needs struct {
+	// Schema is the oldest version that does.
+	Schema int
+	// Locks is how many rows the table _locks has, 0 if there is none.
+	Locks int64
+	// Tables are those that must be InnoDB's, by the ends of their names.
+	Tables []string
+	// Probe is the name of a statement that would write, and changes nothing.
+	Probe string
+
+	// Numbers is set if numbers of rows must follow each other, OwnSessions if
+	// transactions run with the settings of the pool's connections.
+	Numbers, OwnSessions bool
+	// Packet is the smallest max_allowed_packet.
+	Packet int64
+	// AsyncCommit is set if a COMMIT may be answered before it is durable.
+	AsyncCommit bool
+}
+
+// SetupError is returned for a database that is not set up as a component needs it.
+type SetupError struct {
+	What  string
+	Value any
+	Rule  string
+	// Durability is set if commits can be lost.
+	Durability bool
+}
+
+// Error implements error.
+func (e *SetupError) Error() string { return fmt.Sprintf("%s = %v: %s", e.What, e.Value, e.Rule) }
+
+// Facts is what a component has to know of its database.
+type Facts struct {
+	// Fence is set if a commit can be seen before it is durable. Then a commit of one's own
+	// makes durable what was seen before it, since the log of the database is sequential.
+	Fence bool
+}
+
+// Check returns the facts, or why the database does not do: a *SetupError, an error about
+// the schema, or what kept it from being looked at.
+func (s *Store) Check(ctx context.Context, n Needs) (facts Facts, err error) {
+	if err := s.RequireSchema(ctx, n.Schema); err != nil {
+		return facts, err
+	}
+	if s.Dialect.OneWriter {
+		err = s.checkFile(ctx, n)
+	} else {
+		facts, err = s.checkServer(ctx, n)
+	}
+	if err == nil {
+		err = s.Look(ctx, func(q Querier) error { return s.checkTables(ctx, q, n) })
+	}
+	return facts, s.Describe(err)
+}
+
+// checkTables counts the rows that are there to be locked, and refuses tables without
+// transactions.
+func (s *Store) checkTables(ctx context.Context, q Querier, n Needs) error {
+	if n.Locks > 0 {
+		var rows int64
+		if err := q.QueryRowContext(ctx, s.SQL["locks_count"]).Scan(&rows); err != nil {
+			return err
+		}
+		if rows != n.Locks {
+			return fmt.Errorf("%w: %s_locks has %d rows, not %d: migrate again", s.notMigrated, s.Table, rows, n.Locks)
+		}
+	}
+	if s.Dialect.OneWriter {
+		return nil
+	}
+	names := make([]any, len(n.Tables))
+	for i, suffix := range n.Tables {
+		names[i] = s.Table + suffix
+	}
+	return Each(ctx, q, func(scan Scanner) error {
+		var name, engine string
+		if err := scan(&name, &engine); err != nil {
+			return err
+		}
+		return &SetupError{What: "engine of table " + name, Value: engine, Rule: "must be InnoDB"}
+	}, s.SQL.List("engines", len(names)), names...)
+}

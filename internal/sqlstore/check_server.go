@@ -1,0 +1,94 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/leat-go/leat/internal/sqldialect"
+)
+
+// checkServer looks at the settings of MySQL or MariaDB, those of the session among them:
+// the sessions of a pool are alike.
+func (s *Store) checkServer(ctx context.Context, n Needs) (Facts, error) {
+	v := variables{}
+	err := Each(ctx, s.DB, func(scan Scanner) error {
+		var name, value string
+		err := scan(&name, &value)
+		v[name] = strings.ToUpper(value)
+		return err
+	}, s.SQL["facts"])
+	if err == nil {
+		err = v.check(s.Dialect.Name, n)
+	}
+	return Facts{Fence: v.fence()}, err
+}
+
+// variables are the settings of a server, by their names, in capitals.
+type variables map[string]string
+
+func (v variables) check(dialect sqldialect.Name, n Needs) error {
+	if err := v.checkVersion(dialect); err != nil {
+		return err
+	}
+	packet, _ := strconv.ParseInt(v["max_allowed_packet"], 10, 64)
+	if packet < n.Packet {
+		return &SetupError{What: "max_allowed_packet", Value: packet, Rule: fmt.Sprintf("must be at least %d", n.Packet)}
+	}
+	for _, r := range []struct {
+		name, rule string
+		refused    bool
+		durability bool
+	}{
+		{"autocommit", "must be on: autocommit is off in the sessions of the pool", n.OwnSessions && v["autocommit"] != "ON", false},
+		{"transaction_isolation", seesUncommitted, n.OwnSessions && v["transaction_isolation"] == readUncommitted, false},
+		{"tx_isolation", seesUncommitted, n.OwnSessions && v["tx_isolation"] == readUncommitted, false},
+		{"auto_increment_increment", "must be 1: most numbers would be missing", n.Numbers && v["auto_increment_increment"] != "1", false},
+		{"read_only", notReadOnly, v["read_only"] != "OFF", false},
+		{"innodb_read_only", notReadOnly, v["innodb_read_only"] == "ON", false},
+		{"binlog_format", "must be ROW or MIXED: InnoDB refuses what is written at READ COMMITTED", v["log_bin"] == "ON" && v["binlog_format"] == "STATEMENT", false},
+		{"innodb_flush_log_at_trx_commit", "must be 1: commits would be answered before they are durable", v["innodb_flush_log_at_trx_commit"] != "1" && !n.AsyncCommit, true},
+	} {
+		if r.refused {
+			return &SetupError{What: r.name, Value: v[r.name], Rule: r.rule, Durability: r.durability}
+		}
+	}
+	return nil
+}
+
+const (
+	readUncommitted = "READ-UNCOMMITTED"
+	seesUncommitted = "must be higher: its sessions see what is not committed"
+	notReadOnly     = "must be OFF: the server must be one that can be written"
+)
+
+// fence: with the binary log synced at each commit, what is visible is durable.
+func (v variables) fence() bool { return v["log_bin"] != "ON" || v["sync_binlog"] != "1" }
+
+// checkVersion refuses servers that cannot pass over locked rows, and those of a family
+// that was not asked for.
+func (v variables) checkVersion(dialect sqldialect.Name) error {
+	version := v["version"]
+	is, oldest := sqldialect.MySQL, [3]int{8, 0, 1}
+	if strings.Contains(version, "MARIADB") {
+		is, oldest = sqldialect.MariaDB, [3]int{10, 6, 0}
+	}
+	var found [3]int
+	n, _ := fmt.Sscanf(strings.TrimPrefix(version, "5.5.5-"), "%d.%d.%d", &found[0], &found[1], &found[2])
+	switch {
+	case n < len(found) || strings.Contains(version, "TIDB"):
+		return &SetupError{What: "version", Value: version, Rule: "must be MySQL's or MariaDB's: TiDB gives out numbers in blocks, and does not lock as they do"}
+	case is != dialect:
+		return &SetupError{What: "dialect", Value: dialect, Rule: "the server is " + version}
+	}
+	for i, least := range oldest {
+		if found[i] < least {
+			return &SetupError{What: "version", Value: version, Rule: "must be MySQL 8.0.1 or MariaDB 10.6, or later, which know SKIP LOCKED"}
+		}
+		if found[i] > least {
+			break
+		}
+	}
+	return nil
+}

@@ -1,0 +1,62 @@
+package sqlstore
+
+import (
+	"errors"
+	"maps"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/leat-go/leat/internal/sqldialect"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// TestServersAreRefusedByTheirSettings: one setting at a time is spoilt. Servers that are
+// newer than those of the other tests know more values than these do.
+func TestServersAreRefusedByTheirSettings(t *testing.T) {
+	t.Parallel()
+	good := variables{
+		"version": "12.1.2-MARIADB", "autocommit": "ON", "read_only": "OFF", "innodb_read_only": "OFF",
+		"transaction_isolation": "REPEATABLE-READ", "auto_increment_increment": "1", "max_allowed_packet": "1000",
+		"innodb_flush_log_at_trx_commit": "1", "log_bin": "ON", "sync_binlog": "1", "binlog_format": "MIXED",
+	}
+	needs := Needs{Numbers: true, OwnSessions: true, Packet: 1000}
+	require.NoError(t, good.check(sqldialect.MariaDB, needs))
+	for _, c := range []struct {
+		name, value string
+		durability  bool
+	}{
+		{"version", "10.5.9-MARIADB", false},
+		{"version", "8.0.35", false}, // of the other family
+		{"version", "8.0.11-TIDB-V7.5.0", false},
+		{"version", "", false},
+		{"autocommit", "OFF", false},
+		{"read_only", "ON", false},
+		{"read_only", "NO_LOCK", false},
+		{"read_only", "NO_LOCK_NO_ADMIN", false},
+		{"innodb_read_only", "ON", false},
+		{"transaction_isolation", "READ-UNCOMMITTED", false},
+		{"auto_increment_increment", "2", false},
+		{"max_allowed_packet", "999", false},
+		{"innodb_flush_log_at_trx_commit", "2", true},
+		{"binlog_format", "STATEMENT", false},
+	} {
+		spoilt := maps.Clone(good)
+		spoilt[c.name] = c.value
+		err := spoilt.check(sqldialect.MariaDB, needs)
+		setup, ok := errors.AsType[*SetupError](err)
+		require.True(t, ok, "%s = %s: %v", c.name, c.value, err)
+		require.Equal(t, c.durability, setup.Durability, c.name)
+	}
+	lax := maps.Clone(good)
+	lax["autocommit"], lax["auto_increment_increment"], lax["innodb_flush_log_at_trx_commit"] = "OFF", "2", "0"
+	require.NoError(t, lax.check(sqldialect.MariaDB, Needs{AsyncCommit: true}))
+	for version, dialect := range map[string]sqldialect.Name{
+		"5.5.5-10.6.1-MARIADB": sqldialect.MariaDB, "8.0.1": sqldialect.MySQL, "9.7.4": sqldialect.MySQL, "8.1.0": sqldialect.MySQL,
+	} {
+		require.NoError(t, variables{"version": version}.checkVersion(dialect), version)
+	}
+	require.Error(t, variables{"version": "8.0.0"}.checkVersion(sqldialect.MySQL))
+}

@@ -1,0 +1,101 @@
+// Package sqlstore is what the stores on database/sql have in common: their statements,
+// their transactions, and what they demand of a database.
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"io/fs"
+
+	"github.com/leat-go/leat/internal/sqldialect"
+	"github.com/leat-go/leat/internal/sqlmigrate"
+)
+
+// Store is a component's place in a database. It is safe for concurrent use.
+type Store struct {
+	DB      *sql.DB
+	Dialect sqldialect.Dialect
+	Table   string
+	SQL     Statements
+
+	notMigrated error
+	migrations  sqlmigrate.Set
+}
+
+// Component is what has tables of its own.
+type Component struct {
+	// Name is that in errors, such as "outbox".
+	Name string
+	// Statements have the files sql/*.sql, Migrations the files migrations/*/*.sql.
+	Statements []fs.FS
+	Migrations fs.FS
+	// NotMigrated is wrapped by errors about a schema that is missing or too old.
+	NotMigrated error
+}
+
+// New returns the store of c in tables whose names begin with table, which has passed
+// sqldialect.CheckTable. db may be nil for what needs no database.
+func New(db *sql.DB, d sqldialect.Dialect, table string, c Component) (*Store, error) {
+	s := &Store{
+		DB: db, Dialect: d, Table: table, notMigrated: c.NotMigrated,
+		migrations: sqlmigrate.Set{Component: c.Name, Dialect: d, Table: table, FS: c.Migrations},
+	}
+	var err error
+	s.SQL, err = load(d, table, append([]fs.FS{ownFiles}, c.Statements...))
+	return s, err
+}
+
+// Look runs work on one view of the database. A transaction, so that a connection whose
+// autocommit is off shows what is there now; of a level at which reading locks nothing,
+// whatever the pool's connections are told to do otherwise.
+func (s *Store) Look(ctx context.Context, work func(q Querier) error) error {
+	opts := s.Options(sql.LevelRepeatableRead)
+	opts.ReadOnly = true
+	tx, err := s.DB.BeginTx(ctx, opts)
+	if err != nil {
+		return s.Describe(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	return s.Describe(work(tx))
+}
+
+// Change runs work in a transaction and commits it if work returns nil. Each statement
+// sees what is committed when it begins, and locks no more than it finds.
+func (s *Store) Change(ctx context.Context, work func(tx *sql.Tx) error) error {
+	return s.ChangeOn(ctx, s.DB, work)
+}
+
+// Beginner is a pool or a connection.
+type Beginner interface {
+	BeginTx(ctx context.Context, opts *sql.TxOptions) (*sql.Tx, error)
+}
+
+// ChangeOn is Change on a connection.
+func (s *Store) ChangeOn(ctx context.Context, on Beginner, work func(tx *sql.Tx) error) error {
+	tx, err := on.BeginTx(ctx, s.Options(sql.LevelReadCommitted))
+	if err != nil {
+		return s.Describe(err)
+	}
+	defer func() { _ = tx.Rollback() }() // has ended already if Commit was reached
+	if err := work(tx); err != nil {
+		return s.Describe(err)
+	}
+	return s.Describe(tx.Commit())
+}
+
+// Options are those of a transaction. SQLite knows no levels.
+func (s *Store) Options(level sql.IsolationLevel) *sql.TxOptions {
+	if s.Dialect.OneWriter {
+		level = sql.LevelDefault
+	}
+	return &sql.TxOptions{Isolation: level}
+}
+
+// Describe adds what a database's error means for the component, if it is known.
+func (s *Store) Describe(err error) error {
+	if sqldialect.MissingTable(err) {
+		return fmt.Errorf("%w: table %s: %w", s.notMigrated, s.Table, err)
+	}
+	return err
+}

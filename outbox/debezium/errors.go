@@ -1,0 +1,46 @@
+package debezium
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/leat-go/leat/internal/pgerr"
+	"github.com/leat-go/leat/outbox"
+)
+
+var (
+	// ErrTableBusy is returned by Table.Adopt and Table.Release if transactions that have
+	// written to the table did not end within Config.LockTimeout. Nothing has changed: call again.
+	ErrTableBusy = errors.New("leat: the table's writers did not end in time (Config.LockTimeout)")
+
+	// ErrNoSlot is returned if the server has no logical replication slot of that name, in
+	// this database.
+	ErrNoSlot = errors.New("leat: there is no such replication slot in this database")
+
+	// ErrSlotLost is returned if the server has removed the write-ahead log that a
+	// replication slot needs, so that its connector cannot send what it has not sent yet.
+	ErrSlotLost = errors.New("leat: the server has removed write-ahead log that the replication slot needs (max_slot_wal_keep_size)")
+
+	// ErrConnectorRunning is returned if a replication slot is in use.
+	ErrConnectorRunning = errors.New("leat: a connector uses the replication slot: stop it first")
+
+	// ErrRelayRunning is returned by Handoff.Prepare while a relay of the group works: it
+	// would send what is new before the connector has sent what is older.
+	ErrRelayRunning = errors.New("leat: a relay of the group is at work: stop it first")
+
+	// ErrRecordsHeld is returned by Handoff while records of the group are set aside, which
+	// Debezium would never send. Redrive or drop them.
+	ErrRecordsHeld = errors.New("leat: records are held, which Debezium would not send")
+)
+
+// describe adds what a database error means here.
+func describe(err error) error {
+	switch {
+	case pgerr.MissingObject(err):
+		return fmt.Errorf("%w: %w", outbox.ErrNotMigrated, err)
+	case pgerr.Is(err, pgerr.LockNotAvailable):
+		return fmt.Errorf("%w: %w", ErrTableBusy, err)
+	default:
+		return err
+	}
+}

@@ -1,0 +1,24 @@
+package debezium_test
+
+import (
+	"fmt"
+
+	"github.com/leat-go/leat/outbox/debezium"
+)
+
+// The table that a connector relays, for New and Table.Adopt, and its slot, for NewSlot.
+func ExampleFromConnector() {
+	table, slot, err := debezium.FromConnector(map[string]string{
+		"connector.class": "io.debezium.connector.postgresql.PostgresConnector",
+		"slot.name":       "shop", "table.include.list": "public.outbox",
+		"transforms":             "outbox",
+		"transforms.outbox.type": "io.debezium.transforms.outbox.EventRouter",
+		"transforms.outbox.route.topic.replacement":           "shop.${routedByValue}",
+		"transforms.outbox.table.fields.additional.placement": "type:header:eventType",
+	})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(table.Schema, table.Table, table.Topic, table.Headers, slot.Slot)
+	// Output: public outbox shop.${routedByValue} map[eventType:type] shop
+}

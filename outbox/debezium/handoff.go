@@ -1,0 +1,246 @@
+package debezium
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/leat-go/leat/internal/wait"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/pgoutbox"
+)
+
+// HandoffConfig says between which relay and which connector.
+type HandoffConfig struct {
+	// Source is that of the relay, so that its group begins as the relay expects. Start
+	// is not looked at.
+	Source pgoutbox.SourceConfig
+	// Table is the connector's table, whose rows producers insert themselves.
+	// Defaults to nil: the connector reads leat's own table.
+	Table *Table
+	// Log is the qualified name of leat's own table, quoted where need be.
+	// Defaults to "leat.outbox".
+	Log string
+	// Poll is the time between two looks.
+	// Defaults to 200 ms.
+	Poll time.Duration
+	// Actor and Reason are noted in the audit of the group. Required.
+	Actor, Reason string
+}
+
+// Handoff takes a connector's place with a relay, or gives it back. No message is lost, none
+// is sent with another id, and the first that is sent of each is in the order of its key; what
+// commits in between is sent by both. Its methods are the steps, each of which can be
+// repeated. They must not be called concurrently.
+type Handoff struct {
+	ob   *pgoutbox.Outbox
+	slot *Slot
+	cfg  HandoffConfig
+}
+
+// NewHandoff returns a handoff. It connects to nothing. Errors wrap outbox.ErrInvalidConfig.
+func NewHandoff(ob *pgoutbox.Outbox, slot *Slot, cfg HandoffConfig) (*Handoff, error) {
+	cfg.Source.Group = cmp.Or(cfg.Source.Group, "default")
+	cfg.Log = cmp.Or(cfg.Log, "leat.outbox")
+	cfg.Poll = cmp.Or(cfg.Poll, 200*time.Millisecond)
+	switch {
+	case ob == nil:
+		return nil, outbox.ConfigError("ob", nil, "must not be nil")
+	case slot == nil:
+		return nil, outbox.ConfigError("slot", nil, "must not be nil")
+	case cfg.Poll < time.Millisecond:
+		return nil, outbox.ConfigError("Poll", cfg.Poll, "must be at least 1ms")
+	}
+	if err := (admin.By{Actor: cfg.Actor, Reason: cfg.Reason}).Check(); err != nil {
+		return nil, outbox.ConfigError("Actor, Reason", strconv.Quote(cfg.Actor)+", "+strconv.Quote(cfg.Reason), err.Error())
+	}
+	cfg.Source.Start = pgoutbox.StartNow()
+	return &Handoff{ob: ob, slot: slot, cfg: cfg}, nil
+}
+
+// Prepare is the first step from a connector to a relay, while the connector works and the
+// relay does not. It has the relay's group begin now, a table of the connector's adopted, and returns a
+// position of the connector's behind that: what the relay will not send is before it. A
+// group that exists is kept as it is if there is a Table, whose rows it has not seen, or else it
+// begins anew. Errors wrap ErrRelayRunning, ErrRecordsHeld, ErrNoSlot, and those of
+// Table.Adopt.
+func (h *Handoff) Prepare(ctx context.Context) (position string, err error) {
+	known, err := h.MayPrepare(ctx)
+	if err != nil {
+		return "", err
+	}
+	switch {
+	case !known:
+		err = h.begin(ctx)
+	case h.cfg.Table == nil:
+		err = h.ob.Rebase(ctx, pgoutbox.RebaseRequest{
+			Group: h.cfg.Source.Group, Start: pgoutbox.StartNow(), Actor: h.cfg.Actor, Reason: h.cfg.Reason,
+		})
+	}
+	if err == nil && h.cfg.Table != nil {
+		err = h.cfg.Table.Adopt(ctx)
+	}
+	if err != nil {
+		return "", err
+	}
+	return h.slot.Mark(ctx)
+}
+
+// MayPrepare returns what Prepare would refuse, and changes nothing. It reports whether
+// the group is known.
+func (h *Handoff) MayPrepare(ctx context.Context) (known bool, err error) {
+	if _, err := h.slot.State(ctx); err != nil {
+		return false, err
+	}
+	if h.cfg.Table != nil {
+		if _, err := h.cfg.Table.Script(ctx); err != nil {
+			return false, err
+		}
+	}
+	group, err := h.group(ctx)
+	if errors.Is(err, admin.ErrNoSuchGroup) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	for _, s := range group.Slots {
+		if s.LeaseLeft > 0 {
+			return true, fmt.Errorf("%w: %s leads slot %d of %s", ErrRelayRunning, s.Owner, s.Slot, group.Name)
+		}
+	}
+	return true, h.nothingHeld(group)
+}
+
+// AwaitConnector is the second step from a connector to a relay: it waits until the
+// connector has sent all that had committed at the position that Prepare returned. Then stop the
+// connector, start the relay, and drop the slot. An idle connector confirms nothing: if it
+// does not return, stop the connector.
+func (h *Handoff) AwaitConnector(ctx context.Context, position string) error {
+	return h.until(ctx, func() (bool, error) { return h.slot.Sent(ctx, position) })
+}
+
+// PrepareConnector is the first step from a relay to a connector, while the relay works and
+// the connector does not. It makes the publication unless it is there, and the slot, and has a table of the
+// connector's released. Errors wrap ErrRecordsHeld and those of Table.Release. A
+// slot that is there is kept.
+func (h *Handoff) PrepareConnector(ctx context.Context) error {
+	if err := h.MayPrepareConnector(ctx); err != nil {
+		return err
+	}
+	if err := h.slot.publish(ctx, h.table()); err != nil {
+		return err
+	}
+	_, err := h.slot.State(ctx)
+	if errors.Is(err, ErrNoSlot) {
+		_, err = h.slot.Create(ctx)
+	}
+	if err == nil && h.cfg.Table != nil {
+		err = h.cfg.Table.Release(ctx)
+	}
+	return err
+}
+
+// MayPrepareConnector returns what PrepareConnector would refuse, and changes nothing.
+func (h *Handoff) MayPrepareConnector(ctx context.Context) error {
+	group, err := h.group(ctx)
+	if err != nil {
+		return err
+	}
+	return h.nothingHeld(group)
+}
+
+// AwaitRelay is the second step from a relay to a connector: it waits until the relay has
+// sent all that had committed when PrepareConnector returned. Then stop the relay, unless it
+// has other messages to send, and start the connector without offsets of its own. Errors
+// wrap ErrRecordsHeld.
+func (h *Handoff) AwaitRelay(ctx context.Context) error {
+	begun, err := h.group(ctx)
+	if err != nil {
+		return err
+	}
+	return h.until(ctx, func() (bool, error) {
+		now, err := h.group(ctx)
+		if err != nil || !passed(begun, now) {
+			return false, err
+		}
+		return true, h.nothingHeld(now)
+	})
+}
+
+// passed reports whether each slot has settled all that had committed at the first look.
+// The window that was open then may not see all of it, but the next one does, and it is settled
+// once a further one is opened. An idle relay opens none, and has no backlog.
+func passed(before, now admin.GroupStats) bool {
+	if len(now.Slots) != len(before.Slots) || len(now.Slots) == 0 {
+		return false
+	}
+	for i, s := range now.Slots {
+		if s.Problem != "" || s.Backlog > 0 && s.Window < before.Slots[i].Window+2 {
+			return false
+		}
+	}
+	return true
+}
+
+// until looks again and again until done reports true.
+func (h *Handoff) until(ctx context.Context, done func() (bool, error)) error {
+	for {
+		ok, err := done()
+		if ok || err != nil {
+			return err
+		}
+		if err := wait.For(ctx, h.cfg.Poll); err != nil {
+			return err
+		}
+	}
+}
+
+// begin makes the group, as its relay would, from now on.
+func (h *Handoff) begin(ctx context.Context) error {
+	source, err := h.ob.Source(h.cfg.Source)
+	if err != nil {
+		return err
+	}
+	session, err := source.Acquire(ctx, beginLease)
+	if err != nil {
+		return err
+	}
+	return session.Release(ctx)
+}
+
+// beginLease is longer than making a group takes.
+const beginLease = 10 * time.Second
+
+// group returns how the relay's group is. Errors wrap admin.ErrNoSuchGroup.
+func (h *Handoff) group(ctx context.Context) (admin.GroupStats, error) {
+	stats, err := h.ob.Stats(ctx)
+	if err != nil {
+		return admin.GroupStats{}, err
+	}
+	i := slices.IndexFunc(stats.Groups, func(g admin.GroupStats) bool { return g.Name == h.cfg.Source.Group })
+	if i < 0 {
+		return admin.GroupStats{}, fmt.Errorf("%w: %q", admin.ErrNoSuchGroup, h.cfg.Source.Group)
+	}
+	return stats.Groups[i], nil
+}
+
+func (h *Handoff) nothingHeld(group admin.GroupStats) error {
+	if group.Held > 0 {
+		return fmt.Errorf("%w: %d of group %s", ErrRecordsHeld, group.Held, group.Name)
+	}
+	return nil
+}
+
+// table is the name of the table that the connector reads.
+func (h *Handoff) table() string {
+	if h.cfg.Table != nil {
+		return h.cfg.Table.cfg.table().Qualified("")
+	}
+	return h.cfg.Log
+}

@@ -1,0 +1,155 @@
+package debezium
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/leat-go/leat/internal/pgerr"
+	"github.com/leat-go/leat/outbox"
+)
+
+// SlotConfig names the replication slot of a connector.
+type SlotConfig struct {
+	// Slot is the connector's slot.name.
+	// Defaults to "debezium", as the connector's does.
+	Slot string
+	// Publication is the connector's publication.name.
+	// Defaults to "dbz_publication", as the connector's does.
+	Publication string
+}
+
+// SlotState is where a connector stands.
+type SlotState struct {
+	// Active reports whether a connector uses the slot.
+	Active bool
+	// Confirmed is the position in the write-ahead log up to which it has sent all and
+	// said so. A connector says so every offset.flush.interval.ms, a minute by default.
+	Confirmed string
+	// BehindBytes is how much was written since; the server keeps it.
+	BehindBytes int64
+
+	lost, reached bool
+}
+
+// Slot is the replication slot of a connector. It is safe for concurrent use.
+type Slot struct {
+	pool *pgxpool.Pool
+	cfg  SlotConfig
+	sql  statements
+}
+
+// slotName is what PostgreSQL takes for the name of a slot.
+var slotName = regexp.MustCompile(`^[a-z0-9_]{1,63}$`)
+
+// NewSlot returns the slot that cfg names, in the database of pool. It connects to
+// nothing. Errors wrap outbox.ErrInvalidConfig.
+func NewSlot(pool *pgxpool.Pool, cfg SlotConfig) (*Slot, error) {
+	if cfg.Slot == "" {
+		cfg.Slot = "debezium"
+	}
+	if cfg.Publication == "" {
+		cfg.Publication = "dbz_publication"
+	}
+	switch {
+	case pool == nil:
+		return nil, outbox.ConfigError("pool", nil, "must not be nil")
+	case !slotName.MatchString(cfg.Slot):
+		return nil, outbox.ConfigError("Slot", strconv.Quote(cfg.Slot), "must consist of a-z, 0-9 and _, at most 63")
+	case len(cfg.Publication) > 63 || !quotable(cfg.Publication):
+		return nil, outbox.ConfigError("Publication", strconv.Quote(cfg.Publication), "must be valid UTF-8 without NUL, of at most 63 bytes")
+	}
+	sql, err := loadStatements()
+	return &Slot{pool: pool, cfg: cfg, sql: sql}, err
+}
+
+// State returns where the connector stands. Errors wrap ErrNoSlot and ErrSlotLost.
+func (s *Slot) State(ctx context.Context) (SlotState, error) { return s.state(ctx, "0/0") }
+
+// state also tells whether the slot has reached a position.
+func (s *Slot) state(ctx context.Context, position string) (st SlotState, err error) {
+	err = s.pool.QueryRow(ctx, s.sql.slot, s.cfg.Slot, position).Scan(&st.Active, &st.Confirmed, &st.lost, &st.BehindBytes, &st.reached)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return st, fmt.Errorf("%w: %s", ErrNoSlot, s.cfg.Slot)
+	case err == nil && st.lost:
+		return st, fmt.Errorf("%w: %s", ErrSlotLost, s.cfg.Slot)
+	default:
+		return st, err
+	}
+}
+
+// Mark returns a position in the write-ahead log that is behind all that has committed.
+func (s *Slot) Mark(ctx context.Context) (position string, err error) {
+	err = s.pool.QueryRow(ctx, s.sql.mark).Scan(&position)
+	return position, err
+}
+
+// Pending returns how many rows that had committed at a position the connector has not
+// confirmed. It walks the log, and wraps ErrConnectorRunning while the slot is in use.
+func (s *Slot) Pending(ctx context.Context, position string) (rows int64, err error) {
+	err = s.pool.QueryRow(ctx, s.sql.pending, s.cfg.Slot, position, pgx.Identifier{s.cfg.Publication}.Sanitize()).Scan(&rows)
+	return rows, s.describe(err)
+}
+
+// Sent reports whether the connector has sent all that had committed at a position, which
+// Mark has returned: it has confirmed it, or it is stopped and nothing of the publication is left. An idle
+// connector confirms nothing, so that it has to be stopped before Sent tells.
+func (s *Slot) Sent(ctx context.Context, position string) (bool, error) {
+	st, err := s.state(ctx, position)
+	if err != nil || st.reached || st.Active {
+		return st.reached, err
+	}
+	rows, err := s.Pending(ctx, position)
+	if errors.Is(err, ErrConnectorRunning) {
+		return false, nil
+	}
+	return err == nil && rows == 0, err
+}
+
+// publish makes the publication of a table, unless there is one of that name, and refuses
+// one that has not got the table. Table is a qualified name, quoted where need be.
+func (s *Slot) publish(ctx context.Context, table string) error {
+	sql := strings.NewReplacer("{name}", literal(s.cfg.Publication), "{publication}", pgx.Identifier{s.cfg.Publication}.Sanitize(),
+		"{table}", table).Replace(s.sql.publish)
+	if _, err := s.pool.Exec(ctx, sql); err != nil {
+		return err
+	}
+	var has bool
+	err := s.pool.QueryRow(ctx, s.sql.published, s.cfg.Publication, table).Scan(&has)
+	if err == nil && !has {
+		err = outbox.ConfigError("Publication", strconv.Quote(s.cfg.Publication), "has not got the table "+table)
+	}
+	return err
+}
+
+// Create makes the slot, and returns the position from which it has all that commits. The
+// publication must be older. It waits for all transactions of the cluster that have
+// written something and are open.
+func (s *Slot) Create(ctx context.Context) (position string, err error) {
+	err = s.pool.QueryRow(ctx, s.sql.createSlot, s.cfg.Slot).Scan(&position)
+	return position, err
+}
+
+// Drop drops the slot, after which the server keeps no log for it. What its connector has
+// not sent is not sent by it any more. It wraps ErrConnectorRunning while the slot is in use.
+func (s *Slot) Drop(ctx context.Context) error {
+	if _, err := s.State(ctx); err != nil && !errors.Is(err, ErrSlotLost) {
+		return err
+	}
+	_, err := s.pool.Exec(ctx, s.sql.dropSlot, s.cfg.Slot)
+	return s.describe(err)
+}
+
+func (s *Slot) describe(err error) error {
+	if pgerr.Is(err, pgerr.ObjectInUse) {
+		return fmt.Errorf("%w: %s: %w", ErrConnectorRunning, s.cfg.Slot, err)
+	}
+	return err
+}

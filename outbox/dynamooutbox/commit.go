@@ -1,0 +1,93 @@
+package dynamooutbox
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+// RefusedError is the error of a transaction in which an item of the caller was refused:
+// mostly, its condition has failed. Nothing was written.
+type RefusedError struct {
+	// Reasons has one entry for each item that was added, in the order of Add.
+	Reasons []types.CancellationReason
+	err     error
+}
+
+// Error returns what DynamoDB has said.
+func (e *RefusedError) Error() string { return "leat: transaction refused: " + e.err.Error() }
+
+// Unwrap returns the SDK's error.
+func (e *RefusedError) Unwrap() error { return e.err }
+
+// Commit sends the items and messages in one TransactWriteItems and ends tx. It does not wake
+// the relays. If nothing was added, it is a no-op.
+//
+// If others are in the way, in the order of a key or by writing the same items, it tries again
+// with the caller's items as they are, for a minute at most. It returns
+// outbox.ErrNotInTransaction if tx has ended already, and a *RefusedError if an item of the
+// caller was refused. If ctx ends while an answer is missing, the error says that the
+// transaction may have been committed: check that before you try again.
+func (tx *Tx) Commit(ctx context.Context) error {
+	tx.mu.Lock()
+	defer tx.mu.Unlock()
+	if tx.ended {
+		return outbox.ErrNotInTransaction
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	tx.ended = true
+	if len(tx.items)+len(tx.msgs) == 0 {
+		return nil
+	}
+	return tx.ob.commit(ctx, tx.items, tx.msgs)
+}
+
+func (o *Outbox) commit(ctx context.Context, items []types.TransactWriteItem, msgs []outbox.Message) error {
+	began := time.Now()
+	for try := 0; ; try++ {
+		b, err := o.build(ctx, msgs)
+		if err != nil {
+			return err
+		}
+		err = o.transact(ctx, append(slices.Clip(items), b.items...))
+		if err == nil {
+			o.counters.keep(b.last)
+			return nil
+		}
+		o.counters.forget(b.last)
+		c, ok := errors.AsType[*cancelled](err)
+		if !ok {
+			return err
+		}
+		if own := callersReasons(c.reasons, len(items)); own != nil {
+			return &RefusedError{Reasons: own, err: c.err}
+		}
+		if !b.learn(&o.counters, c.reasons[min(len(items), len(c.reasons)):]) || time.Since(began) > busyFor {
+			return err
+		}
+		if err := pause(ctx, try); err != nil {
+			return err
+		}
+	}
+}
+
+// callersReasons returns the reasons of the first n items if one of them was refused.
+func callersReasons(reasons []types.CancellationReason, n int) []types.CancellationReason {
+	own := reasons[:min(n, len(reasons))]
+	if classifyReasons(own) == outcomeRefused {
+		return own
+	}
+	return nil
+}
+
+func conditionFailed(r types.CancellationReason) bool {
+	return aws.ToString(r.Code) == "ConditionalCheckFailed"
+}

@@ -1,0 +1,59 @@
+package dynamooutbox
+
+import (
+	"log/slog"
+
+	"github.com/leat-go/leat/internal/hooks"
+	"github.com/leat-go/leat/internal/logger"
+	"github.com/leat-go/leat/outbox"
+)
+
+// The bounds of DynamoDB that a message or a transaction can reach.
+const (
+	// MaxPayloadBytes is the largest Config.MaxPayloadBytes: an item has at most 400 KB, of
+	// which headers, key and topic are part.
+	MaxPayloadBytes = 350 << 10
+	// MaxItems is the most items of a transaction: the caller's own, one for each message
+	// and one for each of their keys.
+	MaxItems = 100
+)
+
+// Config tunes an Outbox. Only Table is required.
+type Config struct {
+	// Table is the name or the ARN of the table, which nothing else should use. Required.
+	Table string
+
+	// MaxPayloadBytes bounds the payload of a message, in bytes, 1 to MaxPayloadBytes.
+	// Defaults to MaxPayloadBytes.
+	MaxPayloadBytes int
+
+	// Injector adds trace headers to messages that have none. Defaults to none.
+	Injector outbox.Injector
+
+	// Hooks observe the Outbox, by outbox.EnqueueHook. Defaults to none.
+	Hooks []outbox.Hook
+
+	// Logger is told of hooks that panic. Defaults to slog.Default().
+	Logger *slog.Logger
+}
+
+func (c Config) withDefaults() Config {
+	if c.MaxPayloadBytes == 0 {
+		c.MaxPayloadBytes = MaxPayloadBytes
+	}
+	c.Logger = logger.Or(c.Logger)
+	return c
+}
+
+func (c Config) validate() error {
+	if c.Table == "" {
+		return outbox.ConfigError("Table", `""`, "must not be empty")
+	}
+	if c.MaxPayloadBytes < 1 || c.MaxPayloadBytes > MaxPayloadBytes {
+		return outbox.ConfigError("MaxPayloadBytes", c.MaxPayloadBytes, "must be 1 to 358400")
+	}
+	if field, hook, reason := hooks.Refuse(c.Hooks, "outbox", hooks.Is[outbox.EnqueueHook]); reason != "" {
+		return outbox.ConfigError(field, hook, reason)
+	}
+	return nil
+}

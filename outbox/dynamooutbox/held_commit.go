@@ -1,0 +1,137 @@
+package dynamooutbox
+
+import (
+	"context"
+	"errors"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/leat-go/leat/internal/ids"
+	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/internal/heldqueue"
+)
+
+// errStale is returned if another has written held records of the group meanwhile.
+var errStale = errors.New("leat: held records have changed meanwhile")
+
+// errGone is returned if a record that is to be set aside is not pending any more.
+var errGone = errors.New("leat: a record to be set aside is not pending any more")
+
+// change runs work on the held records of the group and writes what it has changed, with the
+// items of extra; if the records have changed meanwhile, once more. A fence is a
+// condition on the lease, nil for operators.
+//
+// More than fits into one transaction is written in several, in the order of heldTx.writes, and
+// extra at the end: a message is pending for as long as its row may be missing.
+func (c *heldCache) change(
+	ctx context.Context, o *Outbox, fence *types.TransactWriteItem, extra []types.TransactWriteItem, work func(tx heldqueue.Tx) error,
+) error {
+	for try := 0; ; try++ {
+		if err := c.refresh(ctx, o); err != nil {
+			return err
+		}
+		tx := c.tx(o)
+		if err := work(tx); err != nil {
+			c.rows = nil // it has seen a part of the work
+			return err
+		}
+		err := c.write(ctx, o, fence, append(tx.writes(), extra...))
+		if err == nil {
+			return nil
+		}
+		c.rows = nil
+		if !errors.Is(err, errStale) {
+			return err
+		}
+		if err := pause(ctx, try); err != nil {
+			return err
+		}
+	}
+}
+
+// write writes items in transactions, each of which makes a new version.
+func (c *heldCache) write(ctx context.Context, o *Outbox, fence *types.TransactWriteItem, items []types.TransactWriteItem) error {
+	for len(items) > 0 {
+		next, err := ids.New()
+		if err != nil {
+			return err
+		}
+		part := []types.TransactWriteItem{o.versionUpdate(c.group, c.version, next)}
+		if fence != nil {
+			part = append(part, *fence)
+		}
+		own := len(part)
+		n := fitting(items, MaxItems-own)
+		err = o.transact(ctx, append(part, items[:n]...))
+		if refused, ok := errors.AsType[*cancelled](err); ok {
+			return whyCancelled(refused, own, fence != nil)
+		}
+		if err != nil {
+			return err
+		}
+		c.version, items = next, items[n:]
+	}
+	return nil
+}
+
+func whyCancelled(c *cancelled, own int, fenced bool) error {
+	failed := func(i int) bool { return i < len(c.reasons) && conditionFailed(c.reasons[i]) }
+	switch {
+	case fenced && failed(1):
+		return driver.ErrLeaseLost
+	case failed(0):
+		return errStale
+	case len(c.reasons) > own && classifyReasons(c.reasons[own:]) == outcomeRefused:
+		return errors.Join(errGone, c)
+	}
+	return c
+}
+
+func (o *Outbox) versionUpdate(group, from, to string) types.TransactWriteItem {
+	u := &types.Update{
+		TableName: &o.cfg.Table, Key: at(heldPartition(group), 0),
+		UpdateExpression: aws.String("SET rv = :to"), ConditionExpression: aws.String("attribute_not_exists(rv)"),
+		ExpressionAttributeValues: item{":to": text(to)},
+	}
+	if from != "" {
+		u.ConditionExpression = aws.String("rv = :from")
+		u.ExpressionAttributeValues[":from"] = text(from)
+	}
+	return types.TransactWriteItem{Update: u}
+}
+
+// fitting returns how many of items go into one transaction that has room for most.
+func fitting(items []types.TransactWriteItem, most int) int {
+	n, bytes := 0, 0
+	for n < len(items) && n < most {
+		bytes += 4_000
+		if put := items[n].Put; put != nil {
+			bytes += bytesIn(put.Item)
+		} else if update := items[n].Update; update != nil {
+			bytes += bytesIn(update.ExpressionAttributeValues)
+		}
+		if n > 0 && bytes > maxTxBytes {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+// bytesIn is about the size of an item.
+func bytesIn(i item) int {
+	n := 0
+	for name, value := range i {
+		n += len(name) + 8
+		switch v := value.(type) {
+		case *types.AttributeValueMemberS:
+			n += len(v.Value)
+		case *types.AttributeValueMemberB:
+			n += len(v.Value)
+		case *types.AttributeValueMemberM:
+			n += bytesIn(v.Value)
+		}
+	}
+	return n
+}

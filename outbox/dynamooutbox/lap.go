@@ -1,0 +1,134 @@
+package dynamooutbox
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
+)
+
+// lap is one way through all buckets, by number. What commits behind the cursor meanwhile is
+// read in the next lap. A lap ends although messages are added all the time: a bucket is done
+// at the first number that was drawn after the lap had begun to read.
+type lap struct {
+	s       *session
+	bound   int64 // 0 until the lap reads
+	buckets []bucket
+	sent    map[driver.Key]int64 // the last number of a key that this session has passed on
+	stopped map[driver.Key]bool  // keys of which an earlier message was not seen in this lap
+}
+
+// bucket is how far the lap has come in one bucket.
+type bucket struct {
+	after int64
+	ready []item // read and not handed out
+	done  bool
+}
+
+// mostSent bounds what is remembered of keys. Without it a message is looked for.
+const mostSent = 100_000
+
+func newLap(s *session, buckets int) *lap {
+	l := &lap{s: s, buckets: make([]bucket, buckets), sent: make(map[driver.Key]int64)}
+	l.begin()
+	return l
+}
+
+func (l *lap) begin() {
+	l.bound, l.stopped = 0, make(map[driver.Key]bool)
+	clear(l.buckets)
+	if len(l.sent) > mostSent {
+		clear(l.sent)
+	}
+}
+
+// next returns the next messages of the lap, ascending; none at its end.
+func (l *lap) next(ctx context.Context, limit int) ([]outbox.Record, error) {
+	var page []outbox.Record
+	for len(page) < limit {
+		if err := l.fill(ctx, limit); err != nil {
+			if len(page) > 0 {
+				return page, nil // what was taken must be handed out: others may follow it
+			}
+			return nil, err
+		}
+		first := -1
+		for b := range l.buckets {
+			if ready := l.buckets[b].ready; len(ready) > 0 &&
+				(first < 0 || numberOf(ready[0], sorting) < numberOf(l.buckets[first].ready[0], sorting)) {
+				first = b
+			}
+		}
+		if first < 0 {
+			return page, nil
+		}
+		page = append(page, decode(l.buckets[first].ready[0]))
+		l.buckets[first].ready = l.buckets[first].ready[1:]
+	}
+	return page, nil
+}
+
+// fill reads on in the buckets of which nothing is left, side by side. If one fails, nothing
+// has changed but that others are ahead.
+func (l *lap) fill(ctx context.Context, limit int) error {
+	if l.bound == 0 {
+		l.bound = l.s.ob.numbers.bound()
+	}
+	for {
+		var group sync.WaitGroup
+		errs := make([]error, len(l.buckets))
+		read := make([][]item, len(l.buckets))
+		after := make([]bucket, len(l.buckets))
+		dry := 0
+		for b := range l.buckets {
+			if l.buckets[b].done || len(l.buckets[b].ready) > 0 {
+				continue
+			}
+			dry++
+			group.Go(func() { read[b], after[b], errs[b] = l.query(ctx, b, limit) })
+		}
+		if dry == 0 {
+			return nil
+		}
+		group.Wait()
+		for b := range l.buckets {
+			if errs[b] != nil {
+				return errs[b]
+			}
+		}
+		ready, err := l.inOrder(ctx, read)
+		if err != nil {
+			return err
+		}
+		for b := range l.buckets {
+			if l.buckets[b].done || len(l.buckets[b].ready) > 0 {
+				continue
+			}
+			l.buckets[b] = after[b]
+			l.buckets[b].ready = ready[b]
+		}
+	}
+}
+
+// query reads from a bucket, and returns how far that was.
+func (l *lap) query(ctx context.Context, b, limit int) ([]item, bucket, error) {
+	out, err := l.s.ob.db.Query(ctx, &dynamodb.QueryInput{
+		TableName: &l.s.ob.cfg.Table, ConsistentRead: aws.Bool(true), Limit: aws.Int32(int32(min(limit, 1000))), //nolint:gosec // bounded
+		KeyConditionExpression:    aws.String("pk = :pk AND sk > :after"),
+		ExpressionAttributeValues: item{":pk": text(messagesOf(b)), ":after": number(l.buckets[b].after)},
+	})
+	if err != nil {
+		return nil, bucket{}, fmt.Errorf("leat: read bucket %d: %w", b, err)
+	}
+	next := bucket{after: l.buckets[b].after, done: out.LastEvaluatedKey == nil}
+	if n := len(out.Items); n > 0 {
+		next.after = numberOf(out.Items[n-1], sorting)
+		next.done = next.done || next.after > l.bound
+	}
+	return out.Items, next, nil
+}

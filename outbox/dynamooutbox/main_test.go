@@ -1,0 +1,11 @@
+package dynamooutbox_test
+
+import (
+	"testing"
+
+	"github.com/leat-go/leat/internal/testenv"
+)
+
+func TestMain(m *testing.M) {
+	testenv.Main(m)
+}

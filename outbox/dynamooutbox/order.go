@@ -1,0 +1,103 @@
+package dynamooutbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/leat-go/leat/outbox/driver"
+)
+
+// inOrder returns of what was read in the buckets what may be handed out now.
+//
+// A Query may see the message of a transaction and not yet that of an earlier one. So a message
+// of a key is handed out only if the one before it, which it names, was handed out by this
+// session or is gone. Otherwise the key stops until the next lap.
+func (l *lap) inOrder(ctx context.Context, read [][]item) ([][]item, error) {
+	gone, err := l.gone(ctx, l.doubtful(read))
+	if err != nil {
+		return nil, err
+	}
+	ready := make([][]item, len(read))
+	for b, items := range read {
+		for _, i := range items {
+			if l.admit(i, gone) {
+				ready[b] = append(ready[b], i)
+			}
+		}
+	}
+	return ready, nil
+}
+
+func keyOfItem(i item) driver.Key {
+	return driver.Key{Topic: textOf(i, attrTopic), Key: textOf(i, attrKey)}
+}
+
+func (l *lap) admit(i item, gone map[int64]bool) bool {
+	seq, key, previous := numberOf(i, sorting), keyOfItem(i), numberOf(i, attrPrevious)
+	if l.s.isUnsettled(seq) {
+		return false
+	}
+	if key.Key == "" {
+		return true
+	}
+	if l.stopped[key] || previous != 0 && l.sent[key] != previous && !gone[previous] {
+		l.stopped[key] = true
+		return false
+	}
+	l.sent[key] = seq
+	return true
+}
+
+// doubtful returns the numbers of messages that others follow and this session has not handed
+// out.
+func (l *lap) doubtful(read [][]item) []int64 {
+	var all []int64
+	for _, items := range read {
+		last := make(map[driver.Key]int64)
+		for _, i := range items {
+			key, previous := keyOfItem(i), numberOf(i, attrPrevious)
+			if key.Key == "" {
+				continue
+			}
+			if previous != 0 && last[key] != previous && l.sent[key] != previous {
+				all = append(all, previous)
+			}
+			last[key] = numberOf(i, sorting)
+		}
+	}
+	return all
+}
+
+// gone returns those of the numbers whose messages are not there, and will not come: in a
+// transaction a read is refused as long as another transaction is under way with an item.
+func (l *lap) gone(ctx context.Context, seqs []int64) (map[int64]bool, error) {
+	gone := make(map[int64]bool, len(seqs))
+	for len(seqs) > 0 {
+		part := seqs[:min(len(seqs), MaxItems)]
+		seqs = seqs[len(part):]
+		var gets []types.TransactGetItem
+		for _, seq := range part {
+			gets = append(gets, types.TransactGetItem{Get: &types.Get{
+				TableName: &l.s.ob.cfg.Table, Key: messageAt(seq), ProjectionExpression: aws.String(sorting),
+			}})
+		}
+		out, err := l.s.ob.db.TransactGetItems(ctx, &dynamodb.TransactGetItemsInput{TransactItems: gets})
+		if c, ok := errors.AsType[*types.TransactionCanceledException](err); ok && classifyReasons(c.CancellationReasons) == outcomeBusy {
+			continue // not known yet: the keys stop
+		}
+		if err != nil {
+			return nil, fmt.Errorf("leat: look for earlier messages: %w", err)
+		}
+		for i, r := range out.Responses {
+			if len(r.Item) == 0 {
+				gone[part[i]] = true
+			}
+		}
+	}
+	return gone, nil
+}

@@ -1,0 +1,109 @@
+package dynamooutbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+// DefaultBuckets is the number of buckets that Setup takes for 0.
+const DefaultBuckets = 16
+
+// Setup makes the table unless it is there, with on-demand capacity, and settles the number of
+// buckets, 1 to 64, for good; 0 is DefaultBuckets. Pending messages are spread over the buckets,
+// of which each takes about 500 transactions a second, and which an idle relay asks one by one.
+// It can be called again; another number of buckets than before is outbox.ErrInvalidConfig.
+//
+// A table that was made by other means has the partition key pk (S) and the sort key sk (N).
+func (o *Outbox) Setup(ctx context.Context, buckets int) error {
+	if buckets == 0 {
+		buckets = DefaultBuckets
+	}
+	if buckets < 1 || buckets > maxBuckets {
+		return outbox.ConfigError("buckets", buckets, "must be 1 to 64")
+	}
+	if err := o.createTable(ctx); err != nil {
+		return err
+	}
+	put := at("B", 0)
+	put[attrCounter] = number(int64(buckets))
+	_, err := o.db.PutItem(ctx, &dynamodb.PutItemInput{
+		TableName: &o.cfg.Table, Item: put, ConditionExpression: aws.String("attribute_not_exists(pk)"),
+	})
+	if _, there := errors.AsType[*types.ConditionalCheckFailedException](err); err != nil && !there {
+		return fmt.Errorf("leat: set up %s: %w", o.cfg.Table, err)
+	}
+	n, err := o.buckets(ctx)
+	if err == nil && n != buckets {
+		return outbox.ConfigError("buckets", buckets, fmt.Sprintf("the outbox in %s has %d for good", o.cfg.Table, n))
+	}
+	return err
+}
+
+func (o *Outbox) createTable(ctx context.Context) error {
+	describe := &dynamodb.DescribeTableInput{TableName: &o.cfg.Table}
+	_, err := o.db.DescribeTable(ctx, describe)
+	if err == nil {
+		return nil
+	}
+	if _, missing := errors.AsType[*types.ResourceNotFoundException](err); !missing {
+		return fmt.Errorf("leat: look for table %s: %w", o.cfg.Table, err)
+	}
+	_, err = o.db.CreateTable(ctx, &dynamodb.CreateTableInput{
+		TableName: &o.cfg.Table, BillingMode: types.BillingModePayPerRequest,
+		AttributeDefinitions: []types.AttributeDefinition{
+			{AttributeName: aws.String(partition), AttributeType: types.ScalarAttributeTypeS},
+			{AttributeName: aws.String(sorting), AttributeType: types.ScalarAttributeTypeN},
+		},
+		KeySchema: []types.KeySchemaElement{
+			{AttributeName: aws.String(partition), KeyType: types.KeyTypeHash},
+			{AttributeName: aws.String(sorting), KeyType: types.KeyTypeRange},
+		},
+	})
+	if _, exists := errors.AsType[*types.ResourceInUseException](err); err != nil && !exists {
+		return fmt.Errorf("leat: create table %s: %w", o.cfg.Table, err)
+	}
+	err = dynamodb.NewTableExistsWaiter(o.db, func(w *dynamodb.TableExistsWaiterOptions) {
+		w.MinDelay, w.MaxDelay = 50*time.Millisecond, 5*time.Second
+	}).Wait(ctx, describe, 5*time.Minute)
+	if err != nil {
+		return fmt.Errorf("leat: wait for table %s: %w", o.cfg.Table, err)
+	}
+	return nil
+}
+
+// buckets returns the number of buckets, or outbox.ErrNotMigrated.
+func (o *Outbox) buckets(ctx context.Context) (int, error) {
+	if n := o.count.Load(); n > 0 {
+		return int(n), nil
+	}
+	i, err := o.get(ctx, at("B", 0))
+	if _, missing := errors.AsType[*types.ResourceNotFoundException](err); missing {
+		return 0, fmt.Errorf("%w: table %s does not exist: call Setup", outbox.ErrNotMigrated, o.cfg.Table)
+	}
+	if err != nil {
+		return 0, err
+	}
+	n := numberOf(i, attrCounter)
+	if n < 1 || n > maxBuckets {
+		return 0, fmt.Errorf("%w: table %s has no number of buckets: call Setup", outbox.ErrNotMigrated, o.cfg.Table)
+	}
+	o.count.Store(n)
+	return int(n), nil
+}
+
+// get reads an item, consistently; nil if there is none.
+func (o *Outbox) get(ctx context.Context, key item) (item, error) {
+	out, err := o.db.GetItem(ctx, &dynamodb.GetItemInput{TableName: &o.cfg.Table, Key: key, ConsistentRead: aws.Bool(true)})
+	if err != nil {
+		return nil, fmt.Errorf("leat: read an item: %w", err)
+	}
+	return out.Item, nil
+}

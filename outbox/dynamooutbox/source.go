@@ -1,0 +1,104 @@
+package dynamooutbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
+)
+
+// SourceConfig tunes a Source.
+type SourceConfig struct {
+	// Group names the relays of the outbox, which has one group: what it has sent is deleted.
+	// The first to read settles the name. Valid UTF-8 without NUL, 1 to 200 bytes.
+	// Defaults to "default".
+	Group string
+}
+
+// Source reads the outbox for relays. It is safe for concurrent use.
+type Source struct {
+	ob    *Outbox
+	group string
+}
+
+var _ driver.Source = (*Source)(nil)
+
+// Source returns the outbox as a source for relay.New. Replicas of one relay use the same
+// group, in one process or many: one of them leads. It connects to nothing. The error wraps
+// outbox.ErrInvalidConfig.
+func (o *Outbox) Source(cfg SourceConfig) (*Source, error) {
+	if cfg.Group == "" {
+		cfg.Group = "default"
+	}
+	if len(cfg.Group) > 200 || !utf8.ValidString(cfg.Group) || strings.ContainsRune(cfg.Group, 0) {
+		return nil, outbox.ConfigError("Group", strconv.Quote(cfg.Group), "must be valid UTF-8 without NUL, of at most 200 bytes")
+	}
+	return &Source{ob: o, group: cfg.Group}, nil
+}
+
+// Check implements driver.Source: the table is there, has its number of buckets, and no other
+// group.
+func (s *Source) Check(ctx context.Context) error {
+	_, err := s.ob.buckets(ctx)
+	if errors.Is(err, outbox.ErrNotMigrated) {
+		return errors.Join(driver.ErrSourceUnusable, err)
+	}
+	if err != nil {
+		return err
+	}
+	l, err := s.ob.readLease(ctx)
+	if err == nil {
+		err = s.ours(l)
+	}
+	return err
+}
+
+// ours returns an error if the lease is that of another group.
+func (s *Source) ours(l lease) error {
+	if l.group != "" && l.group != s.group {
+		return fmt.Errorf("%w: the outbox in %s has the group %q, and no other can be had: Group = %q", driver.ErrSourceUnusable, s.ob.cfg.Table, l.group, s.group)
+	}
+	return nil
+}
+
+// Acquire implements driver.Source. A lease whose holder has died is free once it has not been
+// renewed for its time: as this process has seen it, or by the clock of DynamoDB.
+func (s *Source) Acquire(ctx context.Context, ttl time.Duration) (driver.Session, error) {
+	if ttl <= 0 {
+		return nil, outbox.ConfigError("ttl", ttl, "must be positive")
+	}
+	buckets, err := s.ob.buckets(ctx)
+	if err != nil {
+		return nil, err
+	}
+	before, err := s.ob.readLease(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.ours(before); err != nil {
+		return nil, err
+	}
+	if left := s.ob.seen.left(before); left > 0 {
+		return nil, &driver.LeaseHeldError{Owner: before.owner, Remaining: left}
+	}
+	next, err := before.taken(s.group, ttl)
+	if err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	there, err := s.ob.writeLease(ctx, before, next)
+	if err != nil {
+		return nil, err
+	}
+	if there.nonce != next.nonce { // another was faster
+		return nil, &driver.LeaseHeldError{Owner: there.owner, Remaining: max(s.ob.seen.left(there), time.Millisecond)}
+	}
+	s.ob.seen.note(next, began)
+	return newSession(s, next, began, buckets), nil
+}

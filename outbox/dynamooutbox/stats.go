@@ -1,0 +1,105 @@
+package dynamooutbox
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/leat-go/leat/outbox/admin"
+)
+
+// mostBacklog bounds what is counted of a bucket.
+const mostBacklog = 1000
+
+// Stats implements admin.Outbox. It counts pending messages up to a thousand a bucket, and reads
+// the held records without their payloads; LastSeq is that of the last message that was counted,
+// Bytes and Rows are not known.
+func (o *Outbox) Stats(ctx context.Context) (admin.Stats, error) {
+	var stats admin.Stats
+	l, err := o.readLease(ctx)
+	if err != nil {
+		return stats, err
+	}
+	slot := admin.SlotStats{Owner: l.owner, Epoch: l.epoch, LeaseLeft: max(0, o.seen.left(l))}
+	buckets, err := o.buckets(ctx)
+	if err != nil {
+		return stats, err
+	}
+	for b := range buckets {
+		count, oldest, last, err := o.backlog(ctx, b)
+		if err != nil {
+			return stats, err
+		}
+		slot.Backlog += count
+		stats.LastSeq = max(stats.LastSeq, last)
+		if count > 0 {
+			slot.Lag = max(slot.Lag, time.Since(oldest))
+		}
+	}
+	if l.group == "" {
+		return stats, nil
+	}
+	held := heldCache{group: l.group}
+	if err := held.refresh(ctx, o); err != nil {
+		return stats, err
+	}
+	group := held.rows.Stats()
+	group.Slots = []admin.SlotStats{slot}
+	stats.Groups = []admin.GroupStats{group}
+	return stats, nil
+}
+
+// backlog counts the messages of a bucket.
+func (o *Outbox) backlog(ctx context.Context, b int) (count int64, oldest time.Time, last int64, err error) {
+	in := &dynamodb.QueryInput{
+		TableName: &o.cfg.Table, ConsistentRead: aws.Bool(true), Limit: aws.Int32(mostBacklog),
+		KeyConditionExpression:    aws.String("pk = :pk"),
+		ExpressionAttributeValues: item{":pk": text(messagesOf(b))}, ProjectionExpression: aws.String("sk, c"),
+	}
+	for pages := dynamodb.NewQueryPaginator(o.db, in); pages.HasMorePages() && count < mostBacklog; {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return 0, oldest, 0, fmt.Errorf("leat: count bucket %d: %w", b, err)
+		}
+		for _, i := range page.Items {
+			if created := time.UnixMicro(numberOf(i, attrCreated)); count == 0 || created.Before(oldest) {
+				oldest = created
+			}
+			last = max(last, numberOf(i, sorting))
+			count++
+		}
+	}
+	return count, oldest, last, nil
+}
+
+// Groups implements admin.Outbox. There is one, once a relay has begun.
+func (o *Outbox) Groups(ctx context.Context) ([]admin.Group, error) {
+	l, err := o.readLease(ctx)
+	if err != nil || l.group == "" {
+		return nil, err
+	}
+	g := admin.Group{Name: l.group, Slots: 1}
+	if o.seen.left(l) > 0 {
+		g.Leases, g.Relays = 1, 1
+	}
+	return []admin.Group{g}, nil
+}
+
+// Members implements admin.Outbox. Relays that stand by are not known.
+func (o *Outbox) Members(ctx context.Context, group string) ([]admin.Member, error) {
+	l, err := o.readLease(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if l.group == "" || l.group != group {
+		return nil, fmt.Errorf("%w: %q", admin.ErrNoSuchGroup, group)
+	}
+	left := o.seen.left(l)
+	if left <= 0 {
+		return nil, nil
+	}
+	return []admin.Member{{Name: l.owner, Slots: []int{0}, Until: time.Now().UTC().Add(left)}}, nil
+}

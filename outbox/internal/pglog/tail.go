@@ -1,0 +1,139 @@
+package pglog
+
+import (
+	"context"
+	"time"
+
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/internal/pgwindow"
+)
+
+// Tail brings the rows of a log as they are committed, from a change log. It may miss rows,
+// and is never believed: the windows hand out what it has missed, and the position is
+// theirs. See design 2.11.
+type Tail interface {
+	// Follow begins to follow in the background, or ends that. It does not wait.
+	Follow(on bool)
+
+	// Join returns the stream that runs, if a window that is opened from now on may be
+	// joined: every row that its target does not see will come, unless the stream misses
+	// it. Else nil. It may use the connection of the session's reader.
+	Join(ctx context.Context) Stream
+
+	// Look is called once an interval while a stream is joined, with the rows of the window
+	// that it had not handed out. It closes the stream if it should be believed no longer.
+	// It may use the connection of the session's reader.
+	Look(ctx context.Context, missed []int64)
+}
+
+// Stream is one connection of a Tail. Its methods are safe for concurrent use.
+type Stream interface {
+	// Take returns the next rows that target does not see, at most limit, in the order of
+	// their commits, and passes those over that it sees. It reports false once the stream
+	// has ended, with no rows.
+	Take(target pgwindow.Snapshot, limit int) ([]Row, bool)
+
+	// Close ends the stream; the Tail begins another one, sooner or later.
+	Close(because string)
+}
+
+// Row is a row that a stream has brought.
+type Row struct {
+	outbox.Record
+
+	// XID is the transaction that has inserted it.
+	XID uint64
+}
+
+var _ driver.Tailed = (*Session)(nil)
+
+// Follow implements driver.Tailed. Without a Tail nothing changes.
+func (s *Session) Follow(on bool) {
+	if s.cfg.Tail == nil || !s.early.follow(on) {
+		return
+	}
+	s.cfg.Tail.Follow(on)
+}
+
+// Current implements driver.Tailed.
+func (s *Session) Current(p driver.Page) bool { return s.early.current(p) }
+
+// Withdraw implements driver.Tailed.
+func (s *Session) Withdraw(p driver.Page, acked []int) { s.early.withdraw(p, acked) }
+
+// follows reports whether the session does without a look into the log now, and returns the
+// page that the tail has brought, if any.
+func (s *Session) follows(limit int) (driver.Page, bool) {
+	if s.cfg.Tail == nil {
+		return driver.Page{}, false
+	}
+	at := s.progress.place()
+	return s.early.page(at.Window.Target, s.progress.round(), limit, time.Now())
+}
+
+// join asks the tail for a stream, if there is none. The window that is opened next joins
+// it.
+func (s *Session) join(ctx context.Context) Stream {
+	if s.cfg.Tail == nil || !s.early.wantsJoin() || s.progress.groupSlots() != 1 {
+		return nil
+	}
+	return s.cfg.Tail.Join(ctx)
+}
+
+// looked notes that a window was looked at. missed are rows of it that were not handed out
+// early.
+func (s *Session) looked(ctx context.Context, missed []outbox.Record) {
+	if s.cfg.Tail == nil {
+		return
+	}
+	joined, fresh := s.early.looked(time.Now().Add(s.cfg.Look))
+	if !joined {
+		return
+	}
+	var seqs []int64
+	for i := range missed {
+		if !fresh { // else they are from before the stream
+			seqs = append(seqs, missed[i].Seq)
+		}
+	}
+	s.cfg.Tail.Look(ctx, seqs)
+}
+
+// settleEarly opens one more window, so that what was sent early is behind the position and
+// does not come again. It is for the end of a session, and best effort: without it records
+// are repeated.
+func (s *Session) settleEarly(ctx context.Context) error {
+	if s.cfg.Tail == nil || s.early.settledCount() == 0 || s.waiting() || !s.progress.place().Whole {
+		return nil
+	}
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	if opened, err := s.openNext(ctx); err != nil || !opened || s.progress.closed() {
+		return err
+	}
+	at := s.progress.place()
+	rows, err := s.log.Page(ctx, at, 1)
+	if err != nil {
+		return err
+	}
+	last := rows.Last
+	switch {
+	case len(rows.Records) > 0:
+		last = rows.Records[0].Seq - 1
+	case len(at.Skip) > 0:
+		last = max(last, at.Skip[len(at.Skip)-1])
+	}
+	if last <= at.Window.Last {
+		return nil
+	}
+	return s.store(ctx, at.Window.No, last)
+}
+
+// waiting reports whether a page was handed out and is not settled.
+func (s *Session) waiting() bool {
+	return s.progress.waiting() || s.early.waiting()
+}
+
+// Joined reports whether a stream is joined, so that early pages may come.
+func (s *Session) Joined() bool { return s.early.joined() }

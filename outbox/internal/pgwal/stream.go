@@ -1,0 +1,239 @@
+package pgwal
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
+)
+
+const (
+	// statusEvery is how often the server is told how far we are, so that it need not keep
+	// what we have received.
+	statusEvery = time.Second
+	// askAfter is how long the server may be silent until it is asked, and silentAfter until
+	// it is given up.
+	askAfter, silentAfter = 10 * time.Second, 30 * time.Second
+	// maxMessage bounds one message, which is a row with all of its values. A larger one ends
+	// the stream before it is read.
+	maxMessage = 16 << 20
+)
+
+// Config describes a Stream.
+type Config struct {
+	// Slot is the name of the temporary slot, unique in the cluster.
+	Slot string
+	// Publication is what to follow.
+	Publication string
+	// MaxLag ends the stream if a transaction is sent later than this after its commit.
+	MaxLag time.Duration
+}
+
+// Stream is a connection that follows a publication. One goroutine calls Run; Close may be
+// called by any.
+type Stream struct {
+	cfg     Config
+	conn    *pgconn.HijackedConn
+	decoder decoder
+
+	received atomic.Uint64 // LSN of what has come
+	heard    atomic.Int64  // when the server was last heard: nanoseconds since 1970
+	silent   atomic.Bool
+	closing  sync.Once
+	closed   chan struct{}
+}
+
+// Open creates the slot on conn, a connection for replication of one database, and starts the
+// stream. It waits until all transactions of the cluster that were writing have ended. Every
+// row that is committed after that comes. conn belongs to the stream, after an
+// error as well.
+func Open(ctx context.Context, conn *pgconn.PgConn, cfg Config) (*Stream, error) {
+	_, err := conn.Exec(ctx, createSlot(cfg.Slot)).ReadAll()
+	var hijacked *pgconn.HijackedConn
+	if err == nil {
+		hijacked, err = conn.Hijack()
+	}
+	if err != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		return nil, errors.Join(err, conn.Close(ctx))
+	}
+	s := &Stream{cfg: cfg, conn: hijacked, closed: make(chan struct{})}
+	s.conn.Frontend.SetMaxBodyLen(maxMessage)
+	s.heard.Store(time.Now().UnixNano())
+	defer context.AfterFunc(ctx, s.Close)()
+	if err := s.start(); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Stream) start() error {
+	s.conn.Frontend.Send(&pgproto3.Query{String: startReplication(s.cfg.Slot, s.cfg.Publication)})
+	if err := s.conn.Frontend.Flush(); err != nil {
+		return err
+	}
+	for {
+		message, err := s.conn.Frontend.Receive()
+		if err != nil {
+			return err
+		}
+		switch m := message.(type) {
+		case *pgproto3.CopyBothResponse:
+			return nil
+		case *pgproto3.ErrorResponse:
+			return pgconn.ErrorResponseToPgError(m)
+		case *pgproto3.NoticeResponse, *pgproto3.ParameterStatus:
+		default:
+			return fmt.Errorf("%w: %T in answer to START_REPLICATION", ErrProtocol, message)
+		}
+	}
+}
+
+// Close ends the stream at once; the server drops the slot. Run returns then.
+func (s *Stream) Close() {
+	s.closing.Do(func() {
+		close(s.closed)
+		_ = s.conn.Conn.Close() // the server notices
+	})
+}
+
+// Run hands what comes to h until the first error, which it returns, or until Close. It
+// closes the stream.
+func (s *Stream) Run(h Handler) error {
+	var beats sync.WaitGroup
+	beats.Go(s.beat)
+	s.decoder.handler = h
+	err := s.receive()
+	select {
+	case <-s.closed:
+		err = ErrClosed
+		if s.silent.Load() {
+			err = ErrSilent
+		}
+	default:
+	}
+	s.Close()
+	beats.Wait()
+	return err
+}
+
+func (s *Stream) receive() error {
+	for {
+		message, err := s.conn.Frontend.Receive()
+		if err != nil {
+			return err
+		}
+		switch m := message.(type) {
+		case *pgproto3.CopyData:
+			if err := s.data(m.Data); err != nil {
+				return err
+			}
+		case *pgproto3.ErrorResponse:
+			return pgconn.ErrorResponseToPgError(m)
+		case *pgproto3.CopyDone, *pgproto3.CommandComplete:
+			return ErrEnded
+		case *pgproto3.NoticeResponse, *pgproto3.ParameterStatus:
+		default:
+			return fmt.Errorf("%w: %T in the stream", ErrProtocol, message)
+		}
+	}
+}
+
+// data takes one message of the stream: a change, or a keepalive.
+func (s *Stream) data(b []byte) error {
+	s.heard.Store(time.Now().UnixNano())
+	r := &reader{b: b}
+	switch kind := r.byte(); kind {
+	case 'w':
+		_ = r.uint64() // of the change
+		end, sent := r.uint64(), r.uint64()
+		if r.bad {
+			return fmt.Errorf("%w: %.20x ends early", ErrProtocol, b)
+		}
+		if err := s.decoder.change(r.b); err != nil {
+			return err
+		}
+		s.noteReceived(end)
+		if lag := s.decoder.lag(sent); lag > s.cfg.MaxLag {
+			return fmt.Errorf("%w: a transaction came %s after its commit", ErrBehind, lag.Round(time.Millisecond))
+		}
+	case 'k':
+		end, _, asks := r.uint64(), r.uint64(), r.byte()
+		if r.bad {
+			return fmt.Errorf("%w: %.20x ends early", ErrProtocol, b)
+		}
+		s.noteReceived(end)
+		if asks != 0 {
+			return s.status(false)
+		}
+	default:
+		return fmt.Errorf("%w: kind %q in the stream", ErrProtocol, kind)
+	}
+	return nil
+}
+
+func (s *Stream) noteReceived(lsn uint64) {
+	s.received.Store(max(s.received.Load(), lsn))
+}
+
+// status tells the server how far we are, all three positions alike: nothing that was
+// received is wanted again. One write of a whole message is safe beside others.
+func (s *Stream) status(ask bool) error {
+	lsn := s.received.Load()
+	b := make([]byte, 0, 1+4+34)
+	b = append(b, 'd')
+	b = binary.BigEndian.AppendUint32(b, 4+34)
+	b = append(b, 'r')
+	for range 3 {
+		b = binary.BigEndian.AppendUint64(b, lsn)
+	}
+	b = binary.BigEndian.AppendUint64(b, uint64(time.Now().UnixMicro()-epoch)) //nolint:gosec // after 2000
+	if ask {
+		b = append(b, 1)
+	} else {
+		b = append(b, 0)
+	}
+	_, err := s.conn.Conn.Write(b)
+	return err
+}
+
+// epoch is the year 2000 in microseconds since 1970.
+const epoch = 946_684_800_000_000
+
+// beat tells the server each second how far we are, and closes the stream if it does not
+// answer any more.
+func (s *Stream) beat() {
+	tick := time.NewTicker(statusEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.closed:
+			return
+		case <-tick.C:
+		}
+		quiet := time.Since(time.Unix(0, s.heard.Load()))
+		if quiet > silentAfter {
+			s.silent.Store(true)
+			s.Close()
+			return
+		}
+		if err := s.status(quiet > askAfter); err != nil {
+			s.Close()
+			return
+		}
+	}
+}
+
+// literal quotes s for the language of replication commands.
+func literal(s string) string {
+	return "'" + strings.ReplaceAll(s, "'", "''") + "'"
+}

@@ -1,0 +1,136 @@
+package sqllog
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/leat-go/leat/internal/ids"
+	"github.com/leat-go/leat/internal/sqlstore"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
+)
+
+// Reader is a group as it reads the log.
+type Reader struct {
+	Group  string
+	Topics []string
+	// Begin returns where a new group begins to read, or why it cannot begin.
+	Begin func(ctx context.Context, q sqlstore.Querier) (Position, error)
+}
+
+// Acquire implements driver.Source.
+func (l *Log) Acquire(ctx context.Context, r Reader, ttl time.Duration) (driver.Session, error) {
+	if ttl < time.Millisecond {
+		return nil, outbox.ConfigError("ttl", ttl, "must be at least 1ms")
+	}
+	owner, err := newOwner()
+	if err != nil {
+		return nil, err
+	}
+	g, err := l.claim(ctx, r, owner, ttl)
+	if err != nil {
+		return nil, err
+	}
+	s := &session{log: l, reader: r, owner: owner, epoch: g.Epoch, read: g.At, settled: g.At, at: -1}
+	if err := s.open(ctx); err != nil {
+		_ = s.Release(context.WithoutCancel(ctx)) // else the lease ends by itself
+		return nil, err
+	}
+	return s, nil
+}
+
+// newOwner names a new holder of a lease.
+func newOwner() (string, error) {
+	id, err := ids.New()
+	host, _ := os.Hostname() // for operators
+	return strings.ToValidUTF8(host[:min(len(host), 100)], "") + "/" + id, err
+}
+
+// open takes the session's connections.
+func (s *session) open(ctx context.Context) error {
+	err := s.reading.Open(ctx, s.log.Store)
+	if err == nil {
+		err = s.writing.Open(ctx, s.log.Store)
+	}
+	if err == nil && !s.log.Dialect.OneWriter {
+		err = s.writing.Use(ctx, func(conn *sql.Conn) error {
+			return conn.QueryRowContext(ctx, s.log.SQL["needs_fence"]).Scan(&s.fence)
+		})
+	}
+	return err
+}
+
+// claimTries bounds the races of one Acquire with others that end, begin or remove the
+// group.
+const claimTries = 10
+
+// claim takes the lease if it is free.
+func (l *Log) claim(ctx context.Context, r Reader, owner string, ttl time.Duration) (g GroupRow, err error) {
+	for range claimTries {
+		err = l.Look(ctx, func(q sqlstore.Querier) error {
+			g, err = l.Group(ctx, q, "group", r.Group)
+			return err
+		})
+		switch {
+		case sqlstore.IsNoRows(err):
+			err = l.begin(ctx, r)
+		case err == nil && g.Left > 0:
+			return g, &driver.LeaseHeldError{Owner: g.Owner, Remaining: g.Left}
+		case err == nil:
+			var won bool
+			if g, won, err = l.take(ctx, r, owner, ttl); won && err == nil {
+				return g, nil
+			}
+		}
+		if err != nil {
+			return g, err
+		}
+	}
+	return g, fmt.Errorf("%w: it changes hands all the time", driver.ErrLeaseHeld)
+}
+
+// begin writes a new group down, unless another relay has.
+func (l *Log) begin(ctx context.Context, r Reader) error {
+	var at Position
+	err := l.Look(ctx, func(q sqlstore.Querier) (err error) {
+		at, err = r.Begin(ctx, q)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	none := []byte{}
+	return l.Change(ctx, func(tx *sql.Tx) error {
+		_, err := l.Exec(ctx, tx, "group_new", []byte(r.Group), none, at.Last, []byte(EncodeGaps(at.Gaps)), none, none)
+		return err
+	})
+}
+
+// take is a compare-and-set on the lease that has ended. Owners are new for each try.
+func (l *Log) take(ctx context.Context, r Reader, owner string, ttl time.Duration) (g GroupRow, won bool, err error) {
+	topics, err := json.Marshal(r.Topics)
+	if err != nil {
+		return g, false, err
+	}
+	err = l.Change(ctx, func(tx *sql.Tx) error {
+		n, err := l.Exec(ctx, tx, "acquire", []byte(owner), ttl.Microseconds(), topics, []byte(r.Group))
+		if won = n == 1; err != nil || !won {
+			return err
+		}
+		if g, err = l.Group(ctx, tx, "group", r.Group); err != nil {
+			return err
+		}
+		floor, err := l.Floor(ctx, tx)
+		if err != nil {
+			return err
+		}
+		g.At = g.At.From(floor) // of a group that no longer held history back
+		return l.CheckAhead(ctx, tx, g.At)
+	})
+	return g, won, err
+}

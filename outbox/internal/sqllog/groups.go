@@ -1,0 +1,52 @@
+package sqllog
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/leat-go/leat/internal/sqlstore"
+)
+
+// GroupState is the row of a group with what operators and relays have said of it.
+type GroupState struct {
+	GroupRow
+
+	Name           string
+	Topics, Paused []string
+	MaxLag         time.Duration
+	Created        time.Time
+}
+
+// Groups returns all groups, by name.
+func (l *Log) Groups(ctx context.Context, q sqlstore.Querier) (all []GroupState, err error) {
+	err = sqlstore.Each(ctx, q, func(scan sqlstore.Scanner) error {
+		var g GroupState
+		var name, owner, gaps, topics, paused []byte
+		var left, now, last, lag, created int64
+		if err := scan(&name, &owner, &g.Epoch, &left, &now, &last, &gaps, &topics, &paused, &lag, &created); err != nil {
+			return err
+		}
+		g.Name, g.Owner, g.Left, g.Now = string(name), string(owner), time.Duration(left)*time.Microsecond, sqlstore.Time(now)
+		g.MaxLag, g.Created = time.Duration(lag)*time.Microsecond, sqlstore.Time(created)
+		var err error
+		if g.At, err = ParsePosition(last, string(gaps)); err != nil {
+			return err
+		}
+		if g.Topics, err = ParseTexts(topics); err != nil {
+			return err
+		}
+		g.Paused, err = ParseTexts(paused)
+		all = append(all, g)
+		return err
+	}, l.SQL["groups"])
+	return all, err
+}
+
+// ParseTexts reads a list of texts; nothing is no list.
+func ParseTexts(raw []byte) (texts []string, err error) {
+	if len(raw) > 0 {
+		err = json.Unmarshal(raw, &texts)
+	}
+	return texts, err
+}

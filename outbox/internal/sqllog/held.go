@@ -1,0 +1,143 @@
+package sqllog
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+
+	"github.com/leat-go/leat/internal/sqldialect"
+	"github.com/leat-go/leat/internal/sqlstore"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/internal/heldqueue"
+)
+
+var _ driver.Holder = (*session)(nil)
+
+// lookHeld runs work on the records that the group has set aside, if the lease is ours.
+func (s *session) lookHeld(ctx context.Context, work func(r heldqueue.Reader) error) error {
+	return s.reading.Use(ctx, func(conn *sql.Conn) error {
+		tx, err := s.log.lead(ctx, conn, "group", s)
+		if err != nil {
+			return s.log.Describe(err)
+		}
+		return s.log.Describe(work(tx))
+	})
+}
+
+// changeHeld runs work in a transaction under the lock of the group, if the lease is ours.
+func (s *session) changeHeld(ctx context.Context, work func(tx *HeldTx) error) error {
+	return s.writing.Use(ctx, func(conn *sql.Conn) error {
+		return s.log.ChangeOn(ctx, conn, func(tx *sql.Tx) error {
+			held, err := s.log.lead(ctx, tx, "group_lock", s)
+			if err != nil {
+				return err
+			}
+			return work(held)
+		})
+	})
+}
+
+// lead returns the held records of the session's group, or driver.ErrLeaseLost.
+func (l *Log) lead(ctx context.Context, q sqlstore.Querier, statement string, s *session) (*HeldTx, error) {
+	g, err := l.Group(ctx, q, statement, s.reader.Group)
+	switch {
+	case sqlstore.IsNoRows(err):
+		return nil, driver.ErrLeaseLost // the group was removed
+	case err != nil:
+		return nil, err
+	case g.Owner != s.owner || g.Epoch != s.epoch || g.Left <= 0:
+		return nil, driver.ErrLeaseLost
+	}
+	return &HeldTx{log: l, q: q, group: s.reader.Group, now: g.Now}, nil
+}
+
+func (s *session) relay() heldqueue.Relay {
+	return heldqueue.Relay{Owner: s.owner, Epoch: s.epoch}
+}
+
+// HeldKeys implements driver.Holder.
+func (s *session) HeldKeys(ctx context.Context) (keys []driver.Key, err error) {
+	err = s.lookHeld(ctx, func(r heldqueue.Reader) error {
+		keys, err = heldqueue.Keys(ctx, r, heldqueue.Share{})
+		return err
+	})
+	return keys, err
+}
+
+// CountHeld implements driver.Holder.
+func (s *session) CountHeld(ctx context.Context) (n int, err error) {
+	err = s.lookHeld(ctx, func(r heldqueue.Reader) error {
+		n, err = r.Count(ctx, heldqueue.Share{})
+		return err
+	})
+	return n, err
+}
+
+// Due implements driver.Holder.
+func (s *session) Due(ctx context.Context, limit int, except []string) (due []driver.Held, err error) {
+	err = s.lookHeld(ctx, func(r heldqueue.Reader) error {
+		due, err = heldqueue.Due(ctx, r, heldqueue.Want{Except: except, Limit: limit, Bytes: heldqueue.MaxDueBytes})
+		return err
+	})
+	return due, err
+}
+
+// Hold implements driver.Holder: the records are set aside and the position is stored in
+// one transaction.
+func (s *session) Hold(ctx context.Context, p driver.Page, n int, holdings []driver.Holding) error {
+	if err := heldqueue.CheckHoldings(n, holdings); err != nil {
+		return err
+	}
+	to, err := s.settle(p, n)
+	if err != nil || to.cursor == nil {
+		return err
+	}
+	// Those that were settled before are an earlier call's, whose answer was lost.
+	fresh := slices.DeleteFunc(slices.Clone(holdings), func(h driver.Holding) bool { return h.Index < to.before })
+	err = s.changeHeld(ctx, func(tx *HeldTx) error {
+		if err := heldqueue.Hold(ctx, tx, s.relay(), p.Records, fresh); err != nil {
+			return err
+		}
+		n, err := sqlstore.Written(ctx, tx.q, s.log.SQL["advance"],
+			to.Last, []byte(EncodeGaps(to.Gaps)), []byte(s.reader.Group), []byte(s.owner), s.epoch)
+		if err == nil && n == 0 {
+			err = driver.ErrLeaseLost // it has ended meanwhile
+		}
+		return err
+	})
+	if err == nil {
+		s.note(to)
+	}
+	return err
+}
+
+// Resolve implements driver.Holder.
+func (s *session) Resolve(ctx context.Context, verdicts []driver.Verdict) (free []driver.Key, err error) {
+	err = s.changeHeld(ctx, func(tx *HeldTx) error {
+		free, err = heldqueue.Resolve(ctx, tx, s.relay(), verdicts)
+		return err
+	})
+	return free, err
+}
+
+// Records implements heldqueue.Reader.
+func (t *HeldTx) Records(ctx context.Context, rows []heldqueue.Row) (all []outbox.Record, err error) {
+	seqs := make([]int64, len(rows))
+	for i := range rows {
+		seqs[i] = rows[i].Seq
+	}
+	slices.Sort(seqs)
+	for part := range slices.Chunk(seqs, MaxRows) {
+		next := NewRecordScan()
+		err := sqlstore.Each(ctx, t.q, func(scan sqlstore.Scanner) error {
+			r, err := next.Next(scan)
+			all = append(all, r)
+			return err
+		}, t.log.SQL.With("held_records", sqldialect.Places(len(part))), append([]any{[]byte(t.group)}, sqlstore.Anys(part)...)...)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}

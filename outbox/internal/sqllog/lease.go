@@ -1,0 +1,31 @@
+package sqllog
+
+import (
+	"context"
+	"time"
+
+	"github.com/leat-go/leat/internal/sqlstore"
+)
+
+// GroupRow is the row of a group: its lease and its position.
+type GroupRow struct {
+	Owner string
+	Epoch int64
+	Left  time.Duration // of the lease
+	Now   time.Time
+	At    Position
+}
+
+// Group reads the row of a group by a statement that selects it. sql.ErrNoRows if it is
+// not there.
+func (l *Log) Group(ctx context.Context, q sqlstore.Querier, statement, name string) (g GroupRow, err error) {
+	var owner, gaps []byte
+	var left, now, last int64
+	err = q.QueryRowContext(ctx, l.SQL[statement], []byte(name)).Scan(&owner, &g.Epoch, &left, &now, &last, &gaps)
+	if err != nil {
+		return g, err
+	}
+	g.Owner, g.Left, g.Now = string(owner), time.Duration(left)*time.Microsecond, sqlstore.Time(now)
+	g.At, err = ParsePosition(last, string(gaps))
+	return g, err
+}

@@ -1,0 +1,118 @@
+package sqllog
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/leat-go/leat/internal/sqlstore"
+	"github.com/leat-go/leat/outbox"
+)
+
+const (
+	// MaxSpans is the number of gaps that one statement looks into.
+	MaxSpans = 100
+	// maxPageBytes is where a page ends although more could be read.
+	maxPageBytes = 16 << 20
+)
+
+// RawPage is what was read of the log: messages, and rows that only close gaps.
+type RawPage struct {
+	Records []outbox.Record // ascending in Seq
+	// Full is set if there may be more.
+	Full bool
+}
+
+// readPage reads at most limit rows that at has not seen, ascending in Seq.
+//
+// What is new is read first, then what was missing. So if a row is handed out, then also
+// all that precede it of its key: their transactions have committed before it drew its
+// number, and a commit is visible before its locks are released. They are either new as
+// well, and visible to the same statement; or missing, and visible to the one behind it.
+// In the other order they could commit between the two, and be read behind their follower.
+func (l *Log) readPage(ctx context.Context, q sqlstore.Querier, at Position, limit int) (RawPage, error) {
+	fresh, err := l.ReadRows(ctx, q, limit, l.SQL["page_new"], at.Last, limit)
+	if err != nil || len(at.Gaps) == 0 {
+		return fresh, err
+	}
+	late, err := l.readMissing(ctx, q, at.Gaps, limit)
+	if err != nil {
+		return RawPage{}, err
+	}
+	if late.Full || len(late.Records) >= limit {
+		// There may be more that was missing: nothing that is new may pass it.
+		return RawPage{late.Records, true}, nil
+	}
+	room := min(limit-len(late.Records), len(fresh.Records))
+	return RawPage{append(late.Records, fresh.Records[:room]...), fresh.Full || room < len(fresh.Records)}, nil
+}
+
+// readMissing reads rows in gaps. A transaction that is missing in one part of them has
+// committed before any row of its key above it was numbered, so that the parts need not
+// be read at one moment.
+func (l *Log) readMissing(ctx context.Context, q sqlstore.Querier, gaps []Span, limit int) (page RawPage, err error) {
+	for len(gaps) > 0 && !page.Full && len(page.Records) < limit {
+		part := gaps[:min(len(gaps), MaxSpans)]
+		gaps = gaps[len(part):]
+		where, args := Within(part)
+		found, err := l.ReadRows(ctx, q, limit-len(page.Records), l.SQL.With("page_missing", where), append(args, limit-len(page.Records))...)
+		if err != nil {
+			return RawPage{}, err
+		}
+		page.Records, page.Full = append(page.Records, found.Records...), found.Full
+	}
+	return page, nil
+}
+
+// Within is the condition that seq is in one of gaps.
+func Within(gaps []Span) (where string, args []any) {
+	for _, g := range gaps {
+		args = append(args, g.From, g.To)
+	}
+	return strings.TrimSuffix(strings.Repeat("seq BETWEEN ? AND ? OR ", len(gaps)), " OR "), args
+}
+
+// ReadAll reads the rows of a query above after, which is asked anew behind each page that
+// ended early.
+func (l *Log) ReadAll(
+	ctx context.Context, q sqlstore.Querier, after int64, query func(after int64) (string, []any),
+) (all []outbox.Record, err error) {
+	for more := true; more; {
+		statement, args := query(after)
+		page, err := l.ReadRows(ctx, q, -1, statement, args...)
+		if err != nil {
+			return all, err
+		}
+		all = append(all, page.Records...)
+		if more = page.Full; more {
+			after = all[len(all)-1].Seq
+		}
+	}
+	return all, nil
+}
+
+// ReadRows reads a page of the log, and ends it early if it is large.
+func (l *Log) ReadRows(ctx context.Context, q sqlstore.Querier, limit int, query string, args ...any) (page RawPage, err error) {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return RawPage{}, err
+	}
+	defer func() { _ = rows.Close() }()
+	size, next := 0, NewRecordScan()
+	for rows.Next() {
+		r, err := next.Next(rows.Scan)
+		if err != nil {
+			return RawPage{}, err
+		}
+		if n := len(page.Records); n == cap(page.Records) { // records are large: move them seldom
+			page.Records = slices.Grow(page.Records, max(16, 3*n))
+		}
+		page.Records = append(page.Records, r)
+		if size += len(r.Payload); size >= maxPageBytes {
+			page.Full = true
+			return page, nil
+		}
+	}
+	page.Full = len(page.Records) == limit
+	return page, rows.Err()
+}

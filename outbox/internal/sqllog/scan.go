@@ -1,0 +1,55 @@
+package sqllog
+
+import (
+	"database/sql"
+	"encoding/json"
+	"time"
+
+	"github.com/leat-go/leat/internal/sqlstore"
+	"github.com/leat-go/leat/outbox"
+)
+
+// RecordScan reads the rows of one query as records. Texts are read where the driver has
+// them, and those that are the same row after row are stored once. It has one user.
+type RecordScan struct {
+	id, topic, key, kind, headers sql.RawBytes
+	payload                       []byte
+	seq, shard, created           int64
+	occurred                      sql.NullInt64
+
+	into                []any
+	lastTopic, lastKind string
+}
+
+// NewRecordScan returns what reads seq, the columns of a MessageRow and created_at, and what
+// follows into more.
+func NewRecordScan(more ...any) *RecordScan {
+	s := &RecordScan{}
+	s.into = append([]any{&s.seq, &s.shard, &s.id, &s.topic, &s.key, &s.kind, &s.payload, &s.headers, &s.occurred, &s.created}, more...)
+	return s
+}
+
+// Next reads a row of *sql.Rows.
+func (s *RecordScan) Next(scan sqlstore.Scanner) (r outbox.Record, err error) {
+	if err := scan(s.into...); err != nil {
+		return r, err
+	}
+	r.Seq, r.Shard = s.seq, int16(s.shard) //nolint:gosec // a SMALLINT
+	r.ID, r.Key, r.Payload, r.CreatedAt = string(s.id), string(s.key), s.payload, sqlstore.Time(s.created)
+	r.Topic, r.Type = again(&s.lastTopic, s.topic), again(&s.lastKind, s.kind)
+	if s.occurred.Valid {
+		r.OccurredAt = time.UnixMicro(s.occurred.Int64).UTC()
+	}
+	if len(s.headers) > 0 {
+		err = json.Unmarshal(s.headers, &r.Headers)
+	}
+	return r, err
+}
+
+// again returns text as a string: the last one if it is the same.
+func again(last *string, text []byte) string {
+	if *last != string(text) {
+		*last = string(text)
+	}
+	return *last
+}

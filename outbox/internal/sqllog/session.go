@@ -1,0 +1,249 @@
+package sqllog
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/leat-go/leat/internal/sqlstore"
+	"github.com/leat-go/leat/internal/topics"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
+)
+
+// session is a group under a lease. Read, Due and the like use one connection, all that
+// writes another one.
+type session struct {
+	log    *Log
+	reader Reader
+	owner  string
+	epoch  int64
+	fence  bool // what is read must be made durable first
+
+	reading, writing sqlstore.Conn
+
+	mu     sync.Mutex
+	read   Position // of what Read has returned
+	pages  int      // that Read has returned
+	aging  aging
+	warned bool // that gaps cannot be closed
+	// What is settled: the position, and how far in which page.
+	settled  Position
+	page, at int
+}
+
+var _ driver.Session = (*session)(nil)
+
+// cursor is the note on a page.
+type cursor struct {
+	no      int      // of the page, from 1
+	before  Position // when the page was read
+	numbers []int64  // of all rows of the page
+	upTo    []int    // of each record, the number of rows up to it
+}
+
+// after returns the position at which n records of the page are settled. With the last
+// one, the rows behind it are passed, too.
+func (c *cursor) after(n int) Position {
+	switch n {
+	case len(c.upTo): // first: of a page without records, all rows are passed
+		return c.before.Seen(c.numbers)
+	case 0:
+		return c.before
+	default:
+		return c.before.Seen(c.numbers[:c.upTo[n-1]])
+	}
+}
+
+// Epoch implements driver.Session.
+func (s *session) Epoch() int64 { return s.epoch }
+
+// Read implements driver.Session. State changes only once nothing can fail any more: after
+// an error the same rows are read again.
+func (s *session) Read(ctx context.Context, limit int) (driver.Page, error) {
+	if limit < 1 {
+		return driver.Page{}, outbox.ConfigError("limit", limit, "must be positive")
+	}
+	s.mu.Lock()
+	at := s.read
+	s.mu.Unlock()
+	s.closeGaps(ctx, at.Gaps)
+	for {
+		raw, err := s.readRaw(ctx, at, limit)
+		if err != nil {
+			return driver.Page{}, err
+		}
+		page, c := s.choose(at, raw)
+		after := c.after(len(c.upTo))
+		if len(page.Records) > 0 {
+			return s.handOut(ctx, page, c, after)
+		}
+		at = after
+		if !raw.Full {
+			return driver.Page{}, s.nothingNew(ctx, at)
+		}
+	}
+}
+
+func (s *session) readRaw(ctx context.Context, at Position, limit int) (raw RawPage, err error) {
+	err = s.reading.Use(ctx, func(conn *sql.Conn) error {
+		raw, err = s.log.readPage(ctx, conn, at, limit)
+		return err
+	})
+	return raw, err
+}
+
+// choose keeps those of the rows that are messages of the group's topics.
+func (s *session) choose(before Position, raw RawPage) (driver.Page, *cursor) {
+	n := len(raw.Records)
+	c := &cursor{before: before, numbers: make([]int64, n), upTo: make([]int, 0, n)}
+	page := driver.Page{Records: raw.Records[:0]}
+	for i := range raw.Records {
+		r := &raw.Records[i]
+		c.numbers[i] = r.Seq
+		if r.Shard >= 0 && topics.MatchAny(s.reader.Topics, r.Topic) {
+			page.Records = append(page.Records, *r) // in place
+			c.upTo = append(c.upTo, i+1)
+		}
+	}
+	return page, c
+}
+
+// handOut makes sure that the page is durable, and notes that it was read.
+func (s *session) handOut(ctx context.Context, page driver.Page, c *cursor, after Position) (driver.Page, error) {
+	if s.fence {
+		if err := s.write(ctx, "touch"); err != nil {
+			return driver.Page{}, err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pages++
+	c.no = s.pages
+	page.Cursor = c
+	s.read = after
+	return page, nil
+}
+
+// nothingNew notes rows that are nothing to hand out, and stores them as settled once all
+// that was read is.
+func (s *session) nothingNew(ctx context.Context, at Position) error {
+	s.mu.Lock()
+	s.read = at
+	behind := s.allSettled() && !at.equals(s.settled)
+	s.mu.Unlock()
+	if !behind {
+		return nil
+	}
+	return s.store(ctx, at)
+}
+
+// allSettled reports whether the last page is settled to its end. The caller holds mu.
+func (s *session) allSettled() bool { return s.page == s.pages && s.at < 0 }
+
+// write runs a statement that ends with the lease's condition: grp, owner, epoch.
+func (s *session) write(ctx context.Context, statement string, args ...any) error {
+	args = append(args, []byte(s.reader.Group), []byte(s.owner), s.epoch)
+	return s.writing.Use(ctx, func(conn *sql.Conn) error {
+		n, err := s.log.Exec(ctx, conn, statement, args...)
+		if err == nil && n == 0 {
+			err = driver.ErrLeaseLost
+		}
+		return err
+	})
+}
+
+// Advance implements driver.Session. The position is stored at once.
+func (s *session) Advance(ctx context.Context, p driver.Page, n int) error {
+	to, err := s.settle(p, n)
+	if err != nil || to.cursor == nil {
+		return err
+	}
+	if err := s.store(ctx, to.Position); err != nil {
+		return err
+	}
+	s.note(to)
+	return nil
+}
+
+// settling is where a call moves the position to.
+type settling struct {
+	Position
+
+	cursor *cursor
+	n      int
+	before int // records of the page that were settled already
+}
+
+// settle returns where the first n records of p lead, and changes nothing.
+func (s *session) settle(p driver.Page, n int) (settling, error) {
+	c, ok := p.Cursor.(*cursor)
+	switch {
+	case n < 0 || n > len(p.Records):
+		return settling{}, fmt.Errorf("leat: advance by %d of a page of %d records", n, len(p.Records))
+	case !ok && len(p.Records) == 0:
+		return settling{}, nil // an empty page
+	case !ok || len(c.upTo) != len(p.Records):
+		return settling{}, fmt.Errorf("leat: advance: page with a foreign cursor %T", p.Cursor)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	to := settling{cursor: c, n: n}
+	switch {
+	case s.page > c.no || s.page == c.no && s.at < 0:
+		to.before = len(p.Records)
+	case s.page == c.no:
+		to.before = s.at
+	}
+	if to.before >= n {
+		to.Position = s.settled // repeated: stored once more, so that a lost lease is noticed
+	} else {
+		to.Position = c.after(n)
+	}
+	return to, nil
+}
+
+// note remembers what was stored.
+func (s *session) note(to settling) {
+	if to.before >= to.n {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.settled, s.page, s.at = to.Position, to.cursor.no, to.n
+	if to.n == len(to.cursor.upTo) {
+		s.at = -1 // to its end
+	}
+}
+
+// store writes the position.
+func (s *session) store(ctx context.Context, at Position) error {
+	err := s.write(ctx, "advance", at.Last, []byte(EncodeGaps(at.Gaps)))
+	if err == nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.settled = at
+	}
+	return err
+}
+
+// Renew implements driver.Session.
+func (s *session) Renew(ctx context.Context, ttl time.Duration) error {
+	if ttl < time.Millisecond {
+		return outbox.ConfigError("ttl", ttl, "must be at least 1ms")
+	}
+	return s.write(ctx, "renew", ttl.Microseconds())
+}
+
+// Release implements driver.Session. It works on the pool: the session's connections may
+// be broken. Of rows that are nothing to hand out, the position is stored by now.
+func (s *session) Release(ctx context.Context) error {
+	s.reading.Close()
+	s.writing.Close()
+	return s.log.Change(ctx, func(tx *sql.Tx) error {
+		_, err := s.log.Exec(ctx, tx, "release", []byte{}, []byte(s.reader.Group), []byte(s.owner), s.epoch)
+		return err
+	})
+}

@@ -1,0 +1,91 @@
+package mysqlbinlog
+
+import (
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/leat-go/leat/internal/logger"
+	"github.com/leat-go/leat/outbox"
+)
+
+// Config tunes a Bell. DSN is required.
+type Config struct {
+	// DSN says where the server is, and as who to connect, as the driver
+	// github.com/go-sql-driver/mysql has it: user:password@tcp(host:3306)/shop. It names
+	// the database that Tables are in. TLS and the timeout to connect are those of the
+	// DSN. The user needs REPLICATION SLAVE, and on MySQL REPLICATION CLIENT, too.
+	DSN string
+
+	// Tables are the tables that ring, without the database: sqloutbox.Config.Table, or
+	// tables of Watermill. At most 1,000.
+	// Defaults to "leat_outbox".
+	Tables []string
+
+	// ServerID is the number of the Bell among all that read the server's binary log. It
+	// must differ from the server's, from those of its replicas and from those of other
+	// Bells: a server ends the older one of two readers with the same number.
+	// Defaults to a random number from 2³¹ on, a new one for each connection.
+	ServerID uint32
+
+	// Heartbeat is how often the server shows that it is there while it writes nothing,
+	// 100 ms to an hour. A connection that is silent for three times as long is given up.
+	// Defaults to 10 s.
+	Heartbeat time.Duration
+
+	// Logger receives what an operator should know: why there is no bell, once a reason,
+	// and that there is one again.
+	// Defaults to slog.Default() as of New; slog.New(slog.DiscardHandler) silences it.
+	Logger *slog.Logger
+}
+
+// maxTables bounds Config.Tables.
+const maxTables = 1000
+
+func (c Config) withDefaults() Config {
+	c.Tables = slices.Clone(c.Tables)
+	if len(c.Tables) == 0 {
+		c.Tables = []string{"leat_outbox"}
+	}
+	if c.Heartbeat == 0 {
+		c.Heartbeat = 10 * time.Second
+	}
+	c.Logger = logger.Or(c.Logger)
+	return c
+}
+
+func (c Config) validate() error {
+	if len(c.Tables) > maxTables {
+		return outbox.ConfigError("Tables", strconv.Itoa(len(c.Tables))+" tables", "must be at most "+strconv.Itoa(maxTables))
+	}
+	for i, table := range c.Tables {
+		if table == "" || strings.ContainsAny(table, ".`\x00") {
+			return outbox.ConfigError("Tables["+strconv.Itoa(i)+"]", strconv.Quote(table),
+				"must be the name of a table, without its database and without quotes")
+		}
+	}
+	if c.Heartbeat < 100*time.Millisecond || c.Heartbeat > time.Hour {
+		return outbox.ConfigError("Heartbeat", c.Heartbeat, "must be 100ms to 1h")
+	}
+	return nil
+}
+
+// server returns what DSN says. Errors do not quote it, since it holds a password.
+func (c Config) server() (*mysql.Config, error) {
+	if c.DSN == "" {
+		return nil, outbox.ConfigError("DSN", `""`, "must not be empty")
+	}
+	server, err := mysql.ParseDSN(c.DSN)
+	if err != nil {
+		return nil, outbox.ConfigError("DSN", "(not shown)", "must be a DSN of github.com/go-sql-driver/mysql: "+err.Error())
+	}
+	if server.DBName == "" {
+		return nil, outbox.ConfigError("DSN", "(not shown)", "must name a database, after the last /")
+	}
+	server.Logger = &mysql.NopLogger{} // errors are returned, too
+	return server, nil
+}

@@ -1,0 +1,55 @@
+package pgoutbox_test
+
+import (
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/internal/race"
+	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/pgoutbox"
+)
+
+// TestCount_Memory: what a session allocates a record of 512 bytes while it drains a log, and
+// how often the collector runs for it. It guards the decoding of rows and the slab of a
+// session: rows that are scanned into variables make a dozen allocations a record, a slab that
+// is too large or one a window makes collections.
+func TestCount_Memory(t *testing.T) { //nolint:paralleltest // others would count, too
+	if race.Enabled {
+		t.Skip("the race detector allocates: make counts")
+	}
+	const records, size = 20_000, 5000
+	ob, db := newOutbox(t, pgoutbox.Config{})
+	exec(t, db, `INSERT INTO leat.outbox (id, shard, topic, key, payload)
+		SELECT gen_random_uuid(), i % 64, 'orders', 'customer-' || i % 1000, decode(repeat('00', 512), 'hex') FROM generate_series(1, 20000) i`)
+	drain := func(s driver.Session) {
+		n := 0
+		for n < records {
+			page, err := s.Read(t.Context(), size)
+			require.NoError(t, err)
+			n += len(page.Records)
+			require.NoError(t, s.Advance(t.Context(), page, len(page.Records)))
+		}
+		require.Equal(t, records, n)
+	}
+	drain(acquire(t, ob, "first"))
+	second := acquire(t, ob, "second")
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	drain(second)
+	runtime.ReadMemStats(&after)
+
+	for _, c := range []struct {
+		name    string
+		n, most float64
+	}{
+		{"allocations a record", float64(after.Mallocs-before.Mallocs) / records, 0.025},
+		{"bytes a record", float64(after.TotalAlloc-before.TotalAlloc) / records, 1040},
+		{"collections a thousand records", float64(after.NumGC-before.NumGC) / (records / 1000), 0.25},
+	} {
+		t.Logf("%s: %.3f", c.name, c.n)
+		require.LessOrEqual(t, c.n, c.most, c.name)
+	}
+}

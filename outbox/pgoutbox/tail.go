@@ -1,0 +1,273 @@
+package pgoutbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/leat-go/leat/internal/hooks"
+	"github.com/leat-go/leat/internal/ids"
+	"github.com/leat-go/leat/internal/jitter"
+	"github.com/leat-go/leat/internal/wait"
+	"github.com/leat-go/leat/outbox/internal/pglog"
+	"github.com/leat-go/leat/outbox/internal/pgwal"
+	"github.com/leat-go/leat/outbox/internal/pgwindow"
+)
+
+const (
+	// tailRetryMin and tailRetryMax bound the wait before a tail begins again. It grows while
+	// tails end within tailCalm.
+	tailRetryMin, tailRetryMax = 500 * time.Millisecond, time.Minute
+	tailCalm                   = time.Minute
+	// tailAskEvery is how often at most it is asked whether a stream may be joined.
+	tailAskEvery = 50 * time.Millisecond
+)
+
+// errTail is wrapped by the reasons for which a relay does without its tail.
+var errTail = errors.New("leat: no tail")
+
+// tail follows the log over logical replication for one session. It implements pglog.Tail.
+// Whatever goes wrong ends its stream, never the session.
+type tail struct {
+	log *slotLog // whose reader Join and Look use
+	cfg TailConfig
+
+	goroutines sync.WaitGroup
+	turn       sync.Mutex // held by the goroutine that follows: a former one may not have ended
+
+	mu     sync.Mutex
+	cancel context.CancelFunc // nil unless it is to follow
+	stream *tailStream        // nil unless one runs
+	told   string             // the last reason that was logged, empty once a stream has run since
+}
+
+func newTail(l *slotLog) *tail {
+	return &tail{log: l, cfg: *l.source.cfg.Tail}
+}
+
+// Follow implements pglog.Tail.
+func (t *tail) Follow(on bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case on && t.cancel == nil:
+		ctx, cancel := context.WithCancel(context.Background())
+		t.cancel = cancel
+		t.goroutines.Go(func() { t.run(ctx) })
+	case !on && t.cancel != nil:
+		t.cancel()
+		t.cancel = nil
+	}
+}
+
+// stop ends the tail and waits for that. A nil tail has ended.
+func (t *tail) stop() {
+	if t != nil {
+		t.Follow(false)
+		t.goroutines.Wait()
+	}
+}
+
+// run follows until ctx ends, on a new connection after each error.
+func (t *tail) run(ctx context.Context) {
+	t.turn.Lock()
+	defer t.turn.Unlock()
+	retry := jitter.Backoff{Min: tailRetryMin, Max: tailRetryMax}
+	for ctx.Err() == nil {
+		began := time.Now()
+		err := t.follow(ctx)
+		t.setStream(nil)
+		if ctx.Err() != nil {
+			err = context.Canceled
+		}
+		t.tell(ctx, TailEvent{Group: t.log.source.cfg.Group, Err: err})
+		if time.Since(began) > tailCalm {
+			retry.Reset()
+		}
+		_ = wait.For(ctx, retry.Next())
+	}
+}
+
+// follow follows on one connection until its first error.
+func (t *tail) follow(ctx context.Context) error {
+	if err := t.check(ctx, t.log.source.ob.pool); err != nil {
+		return err
+	}
+	conn, err := t.connect(ctx)
+	if err != nil {
+		return err
+	}
+	server, err := t.server(ctx, conn)
+	var id string
+	if err == nil {
+		id, err = ids.New()
+	}
+	if err != nil {
+		closeTail(ctx, conn)
+		return err
+	}
+	wal, err := pgwal.Open(ctx, conn, pgwal.Config{
+		Slot:        "leat_tail_" + strings.ReplaceAll(id, "-", ""),
+		Publication: t.cfg.Publication,
+		MaxLag:      t.cfg.MaxLag,
+	})
+	if err != nil {
+		return err
+	}
+	defer context.AfterFunc(ctx, wal.Close)()
+	s := newTailStream(t, wal, server)
+	t.setStream(s)
+	t.tell(ctx, TailEvent{Group: t.log.source.cfg.Group, Follows: true})
+	t.log.source.listener.bell.ring() // to join it
+	return s.end(wal.Run(s))
+}
+
+// connect opens a connection for replication. Its user is asked for no password here: the
+// address has it, or the pool's BeforeConnect.
+func (t *tail) connect(ctx context.Context) (*pgconn.PgConn, error) {
+	var cfg *pgconn.Config
+	var err error
+	if t.cfg.URL != "" {
+		cfg, err = pgconn.ParseConfig(t.cfg.URL)
+	} else {
+		address := t.log.source.ob.address
+		own := address.ConnConfig.Copy()
+		if address.BeforeConnect != nil {
+			err = address.BeforeConnect(ctx, own)
+		}
+		cfg = &own.Config
+	}
+	if err != nil {
+		return nil, err
+	}
+	name := "leat tail " + t.log.source.cfg.Group
+	cfg.RuntimeParams["replication"] = "database"
+	cfg.RuntimeParams["application_name"] = strings.ToValidUTF8(name[:min(len(name), 63)], "")
+	return pgconn.ConnectConfig(ctx, cfg)
+}
+
+func closeTail(ctx context.Context, conn *pgconn.PgConn) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	_ = conn.Close(ctx) // best effort: the server ends the session all the same
+}
+
+// check returns why the server does not suit.
+func (t *tail) check(ctx context.Context, db pgwindow.Querier) error {
+	s := t.log.source
+	var problem *string
+	err := db.QueryRow(ctx, s.sql.tailCheck, t.cfg.Publication, s.ob.table).Scan(&problem)
+	if err == nil && problem != nil {
+		err = fmt.Errorf("%w: %s (Tail.Publication %q)", errTail, *problem, t.cfg.Publication)
+	}
+	return err
+}
+
+// server returns the database and the server of conn. They must be those of the pool.
+func (t *tail) server(ctx context.Context, conn *pgconn.PgConn) (string, error) {
+	results, err := conn.Exec(ctx, t.log.source.sql.tailServer).ReadAll()
+	if err != nil {
+		return "", err
+	}
+	if len(results) != 1 || len(results[0].Rows) != 1 || len(results[0].Rows[0]) != 1 {
+		return "", fmt.Errorf("%w: the server of the replication connection does not say which it is", errTail)
+	}
+	server := string(results[0].Rows[0][0])
+	return server, t.requireSame(ctx, t.log.source.ob.pool, server)
+}
+
+// requireSame returns an error unless db is a connection to server. Rows of another one
+// would be sent as if they were the outbox's.
+func (t *tail) requireSame(ctx context.Context, db pgwindow.Querier, server string) error {
+	var own string
+	err := db.QueryRow(ctx, t.log.source.sql.tailServer).Scan(&own)
+	if err == nil && own != server {
+		err = fmt.Errorf("%w: the replication connection (Tail.URL) is not to the outbox's server and database", errTail)
+	}
+	return err
+}
+
+// Join implements pglog.Tail. A row that was committed before the stream began can still be
+// invisible to all. So the stream joins at the first window that ends after every transaction
+// that was open when the stream began.
+func (t *tail) Join(ctx context.Context) pglog.Stream {
+	s := t.running()
+	if s == nil || time.Now().Before(s.askAt) {
+		return nil
+	}
+	s.askAt = time.Now().Add(tailAskEvery)
+	sql, db := t.log.source.sql, t.log.conn
+	var err error
+	if s.since == 0 {
+		if err = t.requireSame(ctx, db, s.server); err == nil {
+			err = db.QueryRow(ctx, sql.tailXID).Scan(&s.since)
+		}
+	}
+	var may bool
+	if err == nil {
+		err = db.QueryRow(ctx, sql.tailJoin, s.since).Scan(&may)
+	}
+	if err != nil {
+		s.Close("it cannot be joined: " + err.Error())
+	}
+	if !may {
+		return nil
+	}
+	return s
+}
+
+// Look implements pglog.Tail.
+func (t *tail) Look(ctx context.Context, missed []int64) {
+	s := t.running()
+	if s == nil {
+		return
+	}
+	if err := t.check(ctx, t.log.conn); err != nil {
+		s.Close(err.Error())
+		return
+	}
+	if n := s.owe(missed, time.Now(), max(t.cfg.Look, t.cfg.MaxLag)); n > 0 {
+		s.Close(fmt.Sprintf("it has missed %d messages that windows have found, or it is behind", n))
+	}
+}
+
+func (t *tail) running() *tailStream {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.stream
+}
+
+func (t *tail) setStream(s *tailStream) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.stream = s
+}
+
+// tell logs a change, unless it is the same as before, and calls the hooks.
+func (t *tail) tell(ctx context.Context, e TailEvent) {
+	logger := t.log.source.ob.cfg.Logger.With(slog.String("group", e.Group))
+	reason := ""
+	if e.Err != nil {
+		reason = e.Err.Error()
+	}
+	t.mu.Lock()
+	canceled := errors.Is(e.Err, context.Canceled) // the relay does without for now
+	news := reason != t.told && !canceled
+	if !canceled {
+		t.told = reason
+	}
+	t.mu.Unlock()
+	switch {
+	case e.Follows:
+		logger.InfoContext(ctx, "tail follows the log over logical replication")
+	case news:
+		logger.WarnContext(ctx, "relay goes on without its tail: messages are found by polling and wakes", slog.Any("error", e.Err))
+	}
+	hooks.Call(ctx, t.log.source.ob.cfg.Logger, t.cfg.Hooks, func(h TailHook) { h.OnPgoutboxTail(ctx, e) })
+}

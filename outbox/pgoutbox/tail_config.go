@@ -1,0 +1,107 @@
+package pgoutbox
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/leat-go/leat/internal/hooks"
+	"github.com/leat-go/leat/outbox"
+)
+
+// TailConfig tunes SourceConfig.Tail. The zero value is a good start.
+type TailConfig struct {
+	// Publication is the name of a publication of the log:
+	// CREATE PUBLICATION leat FOR TABLE leat.outbox
+	// WITH (publish = 'insert', publish_via_partition_root = true).
+	// Valid UTF-8 without NUL, at most 63 bytes. Defaults to "leat".
+	Publication string
+
+	// URL is where to connect for replication, as pgconn has it. It must lead to the pool's
+	// server and database; if it does not, there is no tail. The role there needs REPLICATION,
+	// and can then read every table of the cluster's databases, so give it to no producer.
+	// Defaults to the pool's address and role, with the pool's BeforeConnect and without its
+	// AfterConnect.
+	URL string
+
+	// Look is how long the relay goes by the tail before it looks into the log for what the tail has
+	// missed, and stores its position: a crash repeats up to so much. 10 ms to 1 m. An idle
+	// relay looks as it polls, later by up to relay.Config.PollMax. Defaults to 1 s.
+	Look time.Duration
+
+	// MaxLag and MaxRows bound how far the tail may be behind, as the age of a commit that
+	// comes and as the messages that wait for the relay. Beyond, it is dropped, and the
+	// relay drains the log by windows, which is faster. MaxLag is 10 ms to 1 m, MaxRows 100 to
+	// 100,000. They default to 2 s and 10,000.
+	MaxLag  time.Duration
+	MaxRows int
+
+	// Hooks observe the tail, by TailHook. Defaults to none.
+	Hooks []outbox.Hook
+}
+
+// TailHook sees when a tail begins and ends.
+type TailHook interface {
+	// OnPgoutboxTail is called when a tail begins to follow, and when it has ended or could
+	// not begin. A relay goes on without.
+	OnPgoutboxTail(ctx context.Context, e TailEvent)
+}
+
+// TailEvent is a change of a tail.
+type TailEvent struct {
+	// Group is the relay group.
+	Group string
+	// Follows is set if the tail follows from now on.
+	Follows bool
+	// Err is why it does not, if Follows is not set.
+	Err error
+}
+
+// tailName is the default of Publication.
+const tailName = "leat"
+
+func (c TailConfig) withDefaults() TailConfig {
+	if c.Publication == "" {
+		c.Publication = tailName
+	}
+	if c.Look == 0 {
+		c.Look = time.Second
+	}
+	if c.MaxLag == 0 {
+		c.MaxLag = 2 * time.Second
+	}
+	if c.MaxRows == 0 {
+		c.MaxRows = 10_000
+	}
+	return c
+}
+
+func (c TailConfig) validate(of SourceConfig) error {
+	const longest = time.Minute
+	const shortest = 10 * time.Millisecond
+	switch {
+	case of.Slots != 1:
+		return outbox.ConfigError("Slots", of.Slots, "must be 1 with a Tail")
+	case of.SyncPositions:
+		return outbox.ConfigError("SyncPositions", true, "cannot be used with a Tail: the sink's position would not know what came early")
+	case len(c.Publication) > 63 || !utf8.ValidString(c.Publication) || strings.ContainsRune(c.Publication, 0):
+		return outbox.ConfigError("Tail.Publication", strconv.Quote(c.Publication), "must be valid UTF-8 without NUL, of at most 63 bytes")
+	case c.Look < shortest || c.Look > longest:
+		return outbox.ConfigError("Tail.Look", c.Look, "must be 10ms to 1m")
+	case c.MaxLag < shortest || c.MaxLag > longest:
+		return outbox.ConfigError("Tail.MaxLag", c.MaxLag, "must be 10ms to 1m")
+	case c.MaxRows < 100 || c.MaxRows > 100_000:
+		return outbox.ConfigError("Tail.MaxRows", c.MaxRows, "must be 100 to 100000")
+	}
+	if c.URL != "" {
+		if _, err := pgconn.ParseConfig(c.URL); err != nil {
+			// Its error hides the password; the value would not.
+			return outbox.ConfigError("Tail.URL", "given", err.Error())
+		}
+	}
+	return refuseStrangers(c.Hooks, "tail", hooks.Is[TailHook])
+}

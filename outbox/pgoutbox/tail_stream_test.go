@@ -1,0 +1,73 @@
+package pgoutbox
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/internal/pglog"
+	"github.com/leat-go/leat/outbox/internal/pgwindow"
+)
+
+func lonelyTail(logged *bytes.Buffer) *tail {
+	source := &Source{ // its bells are ready
+		ob: &Outbox{cfg: Config{Logger: slog.New(slog.NewTextHandler(logged, nil))}},
+	}
+	return &tail{log: &slotLog{source: source}, cfg: TailConfig{MaxRows: 100}}
+}
+
+func tailRowOf(seq int64) pglog.Row { return pglog.Row{Record: outbox.Record{Seq: seq}, XID: 20} }
+
+// TestTail_Overdue: a row that comes late is missed by nobody; one that does not come in
+// time is.
+func TestTail_Overdue(t *testing.T) {
+	t.Parallel()
+	s := newTailStream(lonelyTail(&bytes.Buffer{}), nil, "")
+	began := time.Now()
+	require.Zero(t, s.owe([]int64{1, 2}, began, time.Second))
+	require.Zero(t, s.owe(nil, began.Add(999*time.Millisecond), time.Second))
+	require.NoError(t, s.add(tailRowOf(1), 1))
+	require.Equal(t, 1, s.owe(nil, began.Add(time.Second), time.Second))
+	require.NoError(t, s.add(tailRowOf(2), 1))
+	require.Zero(t, s.owe(nil, began.Add(2*time.Second), time.Second))
+}
+
+// TestTail_BytesWaiting: what was taken no longer counts, headers and all.
+func TestTail_BytesWaiting(t *testing.T) {
+	t.Parallel()
+	target, err := pgwindow.ParseSnapshot("10:10:")
+	require.NoError(t, err)
+	s := newTailStream(lonelyTail(&bytes.Buffer{}), nil, "")
+	for seq := range int64(3) {
+		require.NoError(t, s.add(tailRowOf(seq), 1000))
+	}
+	require.NoError(t, s.Commit())
+	_, _ = s.Take(target, 2)
+	require.Equal(t, 1000, s.bytes)
+}
+
+// TestTail_Tells: a reason is logged once, again after a tail has followed, and not again
+// because the relay did without for a while.
+func TestTail_Tells(t *testing.T) {
+	t.Parallel()
+	var logged bytes.Buffer
+	tail := lonelyTail(&logged)
+	warnings := func() int { return strings.Count(logged.String(), "level=WARN") }
+	reason := TailEvent{Err: errors.New("no slot")}
+	for _, step := range []struct {
+		event TailEvent
+		want  int
+	}{
+		{reason, 1}, {reason, 1}, {TailEvent{Err: context.Canceled}, 1}, {reason, 1}, {TailEvent{Follows: true}, 1}, {reason, 2},
+	} {
+		tail.tell(t.Context(), step.event)
+		require.Equal(t, step.want, warnings())
+	}
+}

@@ -1,0 +1,39 @@
+package redissink
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+// failure returns the result of a record of a transaction that the server has refused. Redis refuses no single
+// record of a transaction: what is wrong concerns the stream or the server.
+func failure(stream string, err error) outbox.Result {
+	if errors.Is(err, redis.Nil) {
+		err = errNoStream
+	}
+	if ofTopic(err) {
+		err = fmt.Errorf("%w: stream %q: %w", outbox.ErrTopicUnavailable, stream, err)
+	} else {
+		err = fmt.Errorf("leat: Redis refuses to write to stream %q: %w", stream, err)
+	}
+	return outbox.Failed(outbox.FailureOutage, err)
+}
+
+// ofTopic reports whether err concerns one stream alone: it is missing, the key holds something else, the user may
+// not write to it, or its ids are used up.
+func ofTopic(err error) bool {
+	text := err.Error()
+	switch word, _, _ := strings.Cut(text, " "); word {
+	case "WRONGTYPE":
+		return true
+	case "NOPERM": // the command itself may be forbidden: that is no matter of topics
+		return strings.Contains(text, "access")
+	default:
+		return errors.Is(err, errNoStream) || strings.Contains(text, "exhausted the last possible ID")
+	}
+}

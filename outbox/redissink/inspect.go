@@ -1,0 +1,127 @@
+package redissink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// ErrLoses is wrapped by the failure of every call on a server that loses what it has acknowledged: one
+// that does not reach Config.Ack, or that evicts streams when its memory is full. It is an
+// outage, which lasts until the server or Config is changed.
+var ErrLoses = errors.New("leat: this Redis loses what it has acknowledged")
+
+// waiting is what is sent behind the transactions of a call to confirm them.
+type waiting int
+
+const (
+	waitNothing  waiting = iota // the answer to a transaction is enough
+	waitReplicas                // WAIT
+	waitSynced                  // WAITAOF
+)
+
+// settings of a server that can be asked for one by one. Managed servers often forbid it.
+const (
+	fsyncSetting   = "appendfsync"
+	rewriteSetting = "no-appendfsync-on-rewrite"
+	bulkSetting    = "proto-max-bulk-len"
+)
+
+// inspect asks the server how it keeps what it takes, and sets what a link has to know of it.
+func (l *link) inspect(ctx context.Context, cfg *Config) error {
+	var info *redis.StringCmd
+	answers := make(map[string]*redis.MapStringStringCmd)
+	commands, err := l.conn.Pipelined(ctx, func(p redis.Pipeliner) error {
+		info = p.Info(ctx)
+		for _, name := range [...]string{fsyncSetting, rewriteSetting, bulkSetting} {
+			answers[name] = p.ConfigGet(ctx, name)
+		}
+		return nil
+	})
+	if err = lost(commands, err); err != nil {
+		return fmt.Errorf("leat: connect to Redis: %w", err)
+	}
+	if info.Err() != nil {
+		return fmt.Errorf("leat: ask Redis how it keeps data: %w", info.Err())
+	}
+	about := readFacts(info.Val())
+	for name, answer := range answers {
+		about[name] = answer.Val()[name] // or nothing, if it may not be asked
+	}
+	l.most = cfg.MaxMessageBytes
+	if n, err := strconv.Atoi(about[bulkSetting]); err == nil && n > 0 {
+		l.most = min(l.most, n)
+	}
+	l.waits, err = about.confirmation(cfg.Ack)
+	return err
+}
+
+// facts are what a server says about itself, by name.
+type facts map[string]string
+
+// readFacts reads the answer to INFO.
+func readFacts(info string) facts {
+	all := make(facts)
+	for line := range strings.Lines(info) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			all[name] = value
+		}
+	}
+	return all
+}
+
+// confirmation returns what confirms a transaction on the server, or why nothing does.
+func (f facts) confirmation(ack Ack) (waiting, error) {
+	if policy := f["maxmemory_policy"]; strings.HasPrefix(policy, "allkeys-") {
+		return 0, fmt.Errorf("%w: its maxmemory-policy is %s, which deletes streams: set noeviction", ErrLoses, policy)
+	}
+	switch {
+	case ack == AckMemory:
+		return waitNothing, nil
+	case ack == AckReplicas:
+		return waitReplicas, nil
+	case f["aof_enabled"] == "0":
+		return 0, fmt.Errorf("%w: it has no append-only file: set appendonly yes, or choose another Config.Ack", ErrLoses)
+	case f[fsyncSetting] == "always" && f[rewriteSetting] == "no":
+		return waitNothing, nil
+	case f.before(7, 2):
+		return 0, fmt.Errorf("%w: it answers before a write is on disk, and Redis %s has no WAITAOF: set appendfsync always and no-appendfsync-on-rewrite no (now %q and %q), or choose another Config.Ack",
+			ErrLoses, f["redis_version"], f[fsyncSetting], f[rewriteSetting])
+	default:
+		return waitSynced, nil
+	}
+}
+
+// before reports whether the server is of an earlier version. Valkey tells the version of Redis that it is
+// compatible with. One that tells none is asked for everything.
+func (f facts) before(major, minor int) bool {
+	var a, b int
+	if n, _ := fmt.Sscanf(f["redis_version"], "%d.%d", &a, &b); n < 2 {
+		return false
+	}
+	return a < major || a == major && b < minor
+}
+
+// lost returns the error with which a pipeline has lost its connection, or has got none, or nil: answers of the
+// server are none. The pipeline's own error is that of its first command, or one that no command has.
+func lost(commands []redis.Cmder, err error) error {
+	answered := false
+	for _, command := range commands {
+		said := command.Err()
+		if said == nil {
+			continue
+		}
+		if _, answer := errors.AsType[redis.Error](said); !answer {
+			return said
+		}
+		answered = true
+	}
+	if answered {
+		return nil
+	}
+	return err
+}

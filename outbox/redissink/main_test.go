@@ -1,0 +1,15 @@
+package redissink_test
+
+import (
+	"log"
+	"testing"
+
+	"github.com/leat-go/leat/internal/testenv"
+)
+
+func TestMain(m *testing.M) {
+	if err := testenv.SideBySide(); err != nil {
+		log.Fatal(err)
+	}
+	testenv.Main(m)
+}

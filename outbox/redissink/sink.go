@@ -1,0 +1,160 @@
+package redissink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/leat-go/leat/outbox/driver"
+)
+
+// ErrClosed is returned for every record that is sent after Close, as outbox.FailureOutage.
+var ErrClosed = errors.New("leat: redis sink is closed")
+
+// Sink delivers records to Redis Streams. It is safe for concurrent use: each call has a connection of its
+// own while it lasts.
+type Sink struct {
+	server redis.UniversalOptions
+	cfg    Config
+	calls  sync.WaitGroup // under way
+
+	mu     sync.Mutex
+	closed bool
+	idle   []*link
+}
+
+var (
+	_ driver.Sink         = (*Sink)(nil)
+	_ driver.Checker      = (*Sink)(nil)
+	_ driver.TopicChecker = (*Sink)(nil)
+)
+
+// New returns a Sink on the server at server.Addrs, or on the primary called server.MasterName, for
+// which the sentinels at server.Addrs are asked. It takes address, credentials, DB, TLS, Dialer, OnConnect and
+// DialTimeout from server; pools, retries, timeouts and the protocol are its own. Dialer should make connections
+// that have the method SetLinger of a net.TCPConn, and does TLS itself.
+//
+// It does not connect: Check does, or the first Send. The error wraps outbox.ErrInvalidConfig. The
+// caller must Close the Sink.
+func New(server *redis.UniversalOptions, cfg Config) (*Sink, error) {
+	if err := errors.Join(checkServer(server), cfg.validate()); err != nil {
+		return nil, err
+	}
+	s := &Sink{server: *server, cfg: cfg.withDefaults()}
+	s.server.Addrs = slices.Clone(server.Addrs)
+	s.server.TLSConfig = server.TLSConfig.Clone()
+	return s, nil
+}
+
+// take returns a connection for a call, which gives it back.
+func (s *Sink) take(ctx context.Context) (*link, error) {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil, ErrClosed
+	}
+	s.calls.Add(1)
+	var l *link
+	if last := len(s.idle) - 1; last >= 0 {
+		l, s.idle = s.idle[last], s.idle[:last]
+	}
+	s.mu.Unlock()
+	err := context.Cause(ctx)
+	if err == nil && l != nil && !l.answers(ctx) {
+		l.close()
+		l = nil
+	}
+	if err == nil && l == nil {
+		l, err = s.dial(ctx)
+	}
+	if err != nil {
+		s.give(l)
+		return nil, err
+	}
+	return l, nil
+}
+
+// give ends what take has begun. A link that was cut is dropped.
+func (s *Sink) give(l *link) {
+	defer s.calls.Done()
+	if l == nil {
+		return
+	}
+	if l.wasCut() {
+		l.close()
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l.used = time.Now()
+	s.idle = append(s.idle, l)
+}
+
+// Check connects to the server and returns why that fails, if it does, or why the server cannot keep what
+// Config.Ack promises: then the error wraps ErrLoses. It is for the start of a program and for health
+// checks.
+func (s *Sink) Check(ctx context.Context) error {
+	l, err := s.take(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.give(l)
+	defer l.guard(ctx)()
+	if err := l.inspect(ctx, &s.cfg); err != nil {
+		l.cut()
+		return err
+	}
+	return nil
+}
+
+// CheckTopics implements driver.TopicChecker: it returns the topics that are streams, or that become one
+// when they are written to. It cannot ask for the right to write: sending a record shows that.
+func (s *Sink) CheckTopics(ctx context.Context, topics []string) (available []string, err error) {
+	l, err := s.take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer s.give(l)
+	defer l.guard(ctx)()
+	kinds := make([]*redis.StatusCmd, len(topics))
+	commands, err := l.conn.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i, topic := range topics {
+			kinds[i] = p.Type(ctx, topic)
+		}
+		return nil
+	})
+	if err = lost(commands, err); err != nil {
+		l.cut()
+		return nil, fmt.Errorf("leat: redis: %w", err)
+	}
+	for i, kind := range kinds {
+		switch found := kind.Val(); {
+		case kind.Err() != nil: // a record shows whether it may be written
+			available = append(available, topics[i])
+		case found == "stream", found == "none" && !s.cfg.ExistingOnly:
+			available = append(available, topics[i])
+		}
+	}
+	return available, nil
+}
+
+// Close waits for the calls that are under way, which their contexts bound, and closes the connections. It
+// always returns nil; more calls do nothing.
+func (s *Sink) Close() error {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.calls.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range s.idle {
+		l.close()
+	}
+	s.idle = nil
+	return nil
+}

@@ -1,0 +1,143 @@
+package sqlforward
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/leat-go/leat/internal/sqldialect"
+	"github.com/leat-go/leat/internal/sqlfile"
+	"github.com/leat-go/leat/internal/sqlmigrate"
+	"github.com/leat-go/leat/internal/sqlstore"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
+)
+
+//go:embed migrations
+var migrationFiles embed.FS
+
+//go:embed sql/*.sql
+var sqlFiles embed.FS
+
+// schemaVersion is the version of the schema that this version of the library works with.
+const schemaVersion = 1
+
+// Outbox is where messages are moved to: a *sqloutbox.Outbox.
+type Outbox interface {
+	Enqueue(ctx context.Context, tx *sql.Tx, msgs ...outbox.Message) error
+	Wake()
+	Stats(ctx context.Context) (admin.Stats, error)
+}
+
+// Forwarder moves messages of one forwarder's table into an outbox. Make one and keep it.
+// Any number of processes may run one over the same table: they take turns.
+type Forwarder struct {
+	db      *sql.DB
+	ob      Outbox
+	dialect sqldialect.Dialect
+	cfg     Config
+	sql     map[string]string
+	running atomic.Bool
+
+	// What follows belongs to the one call that runs.
+
+	checked bool      // that nobody has put the forwarder back
+	looked  time.Time // when gaps were last asked about
+	next    int64     // the number at which that goes on
+	warned  bool      // that there are many
+}
+
+// New returns the Forwarder over a table in the database of db, which is the outbox's as
+// well. It returns an error that wraps outbox.ErrInvalidConfig if db or ob is nil, the
+// dialect is neither MySQL nor MariaDB, or cfg cannot work. It connects to nothing: call
+// Migrate once, for example at start-up.
+//
+// While it runs, it holds a connection of the pool, which it closes in the end. It needs
+// SELECT and UPDATE on the forwarder's table, with QueueSchema DELETE instead of UPDATE
+// unless KeepAcked is set; SELECT, INSERT and UPDATE on that of its offsets; SELECT,
+// INSERT, UPDATE and DELETE on its own; and what a producer of the outbox needs. It never
+// updates rows of DefaultSchema: MySQL asks for UPDATE to look who locks them.
+func New(db *sql.DB, dialect Dialect, ob Outbox, cfg Config) (*Forwarder, error) {
+	if db == nil {
+		return nil, outbox.ConfigError("db", nil, "must not be nil")
+	}
+	if ob == nil {
+		return nil, outbox.ConfigError("ob", nil, "must be an outbox")
+	}
+	if dialect != MySQL && dialect != MariaDB {
+		return nil, outbox.ConfigError("dialect", string(dialect), "must be mysql or mariadb")
+	}
+	d, err := sqldialect.Of(dialect)
+	if err != nil {
+		return nil, outbox.ConfigError("dialect", string(dialect), err.Error())
+	}
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	f := &Forwarder{db: db, ob: ob, dialect: d, cfg: cfg}
+	f.sql, err = sqlfile.LoadAll(sqlFiles, f.render,
+		"position_new", "position_lock", "position_load", "position_store", "position_forget",
+		"page_new", "page_missing", "row_acked", "row_deleted", "gap_look", "malformed",
+		"offset_new", "offset_lock", "offset_store", "offset_others", "columns", "increment", "queue_start", "repeats", "isolation", "lock_wait")
+	return f, err
+}
+
+// render fills in the names of tables, and what the schema adds to a condition.
+func (f *Forwarder) render(text string) (string, error) {
+	unacked := ""
+	if f.cfg.Schema == QueueSchema {
+		unacked = "AND acked = FALSE"
+	}
+	text = strings.NewReplacer(
+		"@{messages}", "`"+f.cfg.Table+"`",
+		"@{offsets}", "`"+f.cfg.OffsetsTable+"`",
+		"@{unacked}", unacked,
+	).Replace(text)
+	return f.dialect.Render(f.cfg.StateTable, text)
+}
+
+// Migrate creates the tables that Forwarders keep for themselves. It never changes the
+// forwarder's. Many processes may call it at once. It does nothing if everything is in
+// place.
+func (f *Forwarder) Migrate(ctx context.Context) error { return f.migrations().Migrate(ctx, f.db) }
+
+func (f *Forwarder) migrations() sqlmigrate.Set {
+	return sqlmigrate.Set{Component: "forward", Dialect: f.dialect, Table: f.cfg.StateTable, FS: migrationFiles}
+}
+
+// Check refuses tables of its own that are missing or too old (outbox.ErrNotMigrated), a
+// forwarder's table that is missing, one of another schema (ErrWrongSchema), and a server
+// whose auto_increment_increment is not 1.
+func (f *Forwarder) Check(ctx context.Context) error {
+	err := f.migrations().Require(ctx, f.db, schemaVersion)
+	if errors.Is(err, sqlmigrate.ErrBehind) {
+		return fmt.Errorf("%w: %w", outbox.ErrNotMigrated, err)
+	}
+	if err != nil {
+		return err
+	}
+	var columns, acked int
+	if err := f.db.QueryRowContext(ctx, f.sql["columns"], f.cfg.Table).Scan(&columns, &acked); err != nil {
+		return describe(err)
+	}
+	if columns == 0 {
+		return fmt.Errorf("%w: there is no table %s, see Config.Table", outbox.ErrNotMigrated, f.cfg.Table)
+	}
+	if acked > 0 != (f.cfg.Schema == QueueSchema) {
+		return fmt.Errorf("%w: table %s has %d columns called acked", ErrWrongSchema, f.cfg.Table, acked)
+	}
+	var increment int
+	if err := f.db.QueryRowContext(ctx, f.sql["increment"]).Scan(&increment); err != nil {
+		return err
+	}
+	if increment != 1 {
+		return &sqlstore.SetupError{What: "auto_increment_increment", Value: increment, Rule: "must be 1: most numbers would be missing"}
+	}
+	return nil
+}

@@ -1,0 +1,91 @@
+package sqlforward
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/leat-go/leat/internal/wait"
+)
+
+// errorPause is the wait after a page that could not be moved.
+const errorPause = time.Second
+
+// Run moves messages until ctx ends, and returns nil then. The first time it takes the
+// forwarder's place: with DefaultSchema it waits for the batch that the forwarder is
+// sending, and starts behind it. Errors that trying again cannot mend end it before:
+// outbox.ErrNotMigrated, ErrTakenOver, ErrWrongSchema, ErrWrongGroup. Others are logged and tried again.
+func (f *Forwarder) Run(ctx context.Context) error {
+	for ctx.Err() == nil {
+		err := f.session(ctx, func(conn *sql.Conn) error { return f.loop(ctx, conn) })
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // an error is how a session ends with ctx
+		}
+		if fatal(err) || errors.Is(err, ErrAlreadyRunning) {
+			return err
+		}
+		f.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "messages of the forwarder's table could not be moved",
+			slog.String("table", f.cfg.Table), slog.Any("error", err))
+		_ = wait.For(ctx, errorPause)
+	}
+	return nil
+}
+
+// loop moves pages on one connection.
+func (f *Forwarder) loop(ctx context.Context, conn *sql.Conn) error {
+	pause := f.cfg.PollMin
+	for {
+		r, more, err := f.step(ctx, conn)
+		switch {
+		case err != nil:
+			return err
+		case r.Moved+r.Malformed > 0:
+			pause = f.cfg.PollMin
+		}
+		if more {
+			continue
+		}
+		if err := wait.For(ctx, pause); err != nil {
+			return err
+		}
+		pause = min(2*pause, f.cfg.PollMax)
+	}
+}
+
+// session calls fn with a connection that waits for locks no longer than TakeOverTimeout.
+// It is closed in the end: its settings are its own.
+func (f *Forwarder) session(ctx context.Context, fn func(conn *sql.Conn) error) error {
+	if !f.running.CompareAndSwap(false, true) {
+		return ErrAlreadyRunning
+	}
+	defer f.running.Store(false)
+	f.checked = false
+	if err := f.Check(ctx); err != nil {
+		return err
+	}
+	conn, err := f.db.Conn(ctx)
+	if err != nil {
+		return fmt.Errorf("leat: connect: %w", err)
+	}
+	defer func() {
+		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+		_ = conn.Close()
+	}()
+	for _, statement := range []string{
+		"SET SESSION autocommit = 1",
+		f.sql["isolation"],
+		fmt.Sprintf(f.sql["lock_wait"], int(f.cfg.TakeOverTimeout/time.Second)),
+	} {
+		if _, err := conn.ExecContext(ctx, statement); err != nil {
+			return fmt.Errorf("leat: set up a connection: %w", err)
+		}
+	}
+	if _, err := conn.ExecContext(ctx, f.sql["position_new"], []byte(f.cfg.Table)); err != nil {
+		return describe(err)
+	}
+	return fn(conn)
+}

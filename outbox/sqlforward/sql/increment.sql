@@ -1,0 +1,1 @@
+SELECT @@GLOBAL.auto_increment_increment

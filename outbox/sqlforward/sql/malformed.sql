@@ -1,0 +1,1 @@
+INSERT INTO @{_malformed} (name, number, uuid, payload, reason, at) VALUES (?, ?, ?, ?, ?, @{now})

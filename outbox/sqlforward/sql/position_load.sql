@@ -1,0 +1,1 @@
+SELECT last, gaps, @{now} FROM @{_positions} WHERE name = ?

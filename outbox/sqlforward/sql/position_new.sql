@@ -1,0 +1,1 @@
+@{insert_ignore} @{_positions} (name, last, gaps) VALUES (?, -1, '')

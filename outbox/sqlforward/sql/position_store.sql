@@ -1,0 +1,1 @@
+UPDATE @{_positions} SET last = ?, gaps = ? WHERE name = ?

@@ -1,0 +1,2 @@
+-- One row at a time: with a list, the plan can become a scan, which waits for a producer that is open.
+DELETE FROM @{messages} WHERE `offset` = ? AND acked = FALSE

@@ -1,0 +1,101 @@
+package sqlforward
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+
+	"github.com/leat-go/leat/internal/sqlstore"
+)
+
+// fenced is the position behind which a forwarder finds nothing.
+const fenced = math.MaxInt64
+
+// takeOver returns where the forwarder stands, and puts its own position behind every
+// number: one that still runs, or is started again by mistake, finds nothing to send. It
+// waits for the batch that the forwarder is sending.
+//
+// A forwarder has sent all rows up to its position, since it reads under SERIALIZABLE and
+// so waits for transactions that are open. A queue has no position: what is not acked is
+// to be sent, and a forwarder that still runs takes rows of its own.
+func (f *Forwarder) takeOver(ctx context.Context, tx *sql.Tx, now int64) (at position, err error) {
+	if f.cfg.Schema == QueueSchema {
+		return f.queueStart(ctx, tx, now)
+	}
+	made, err := sqlstore.Written(ctx, tx, f.sql["offset_new"], f.cfg.ConsumerGroup)
+	if err != nil {
+		return at, besideForwarder(err)
+	}
+	if made > 0 {
+		if err := f.otherGroups(ctx, tx); err != nil {
+			return at, err
+		}
+	}
+	if at.last, err = f.lockOffset(ctx, tx); err != nil {
+		return at, err
+	}
+	if at.last == fenced {
+		return at, fmt.Errorf("%w: table %s, consumer group %q", ErrTakenOver, f.cfg.OffsetsTable, f.cfg.ConsumerGroup)
+	}
+	return at, f.storeOffset(ctx, tx, fenced)
+}
+
+// otherGroups refuses a consumer group that has no position where others have one: it is
+// likely another one's name, and all that the forwarder has sent would be sent again.
+func (f *Forwarder) otherGroups(ctx context.Context, tx *sql.Tx) error {
+	others, err := sqlstore.Column[string](ctx, tx, f.sql["offset_others"], f.cfg.ConsumerGroup)
+	if err != nil || len(others) == 0 {
+		return err
+	}
+	return fmt.Errorf("%w: table %s has none of %q, but of %q", ErrWrongGroup, f.cfg.OffsetsTable, f.cfg.ConsumerGroup, others)
+}
+
+// queueStart returns the position that has seen what is acked, and nothing else: a row that
+// is below all that can be seen may be that of a transaction which is open.
+func (f *Forwarder) queueStart(ctx context.Context, tx *sql.Tx, now int64) (at position, err error) {
+	rows, err := tx.QueryContext(ctx, f.sql["queue_start"])
+	if err != nil {
+		return at, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var from, to int64
+		if err := rows.Scan(&from, &to); err != nil {
+			return at, err
+		}
+		at = at.after([]int64{from}, now)
+		at.last = to
+	}
+	return at, rows.Err()
+}
+
+// keepOut puts the forwarder out of work again if somebody has put it back: two that send
+// would double everything.
+func (f *Forwarder) keepOut(ctx context.Context, tx *sql.Tx) error {
+	if f.cfg.Schema == QueueSchema {
+		return nil
+	}
+	last, err := f.lockOffset(ctx, tx)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) || last == fenced {
+		return err
+	}
+	f.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "the forwarder's position was changed behind our back, put away again",
+		slog.String("table", f.cfg.OffsetsTable), slog.Int64("offset", last))
+	if _, err := tx.ExecContext(ctx, f.sql["offset_new"], f.cfg.ConsumerGroup); err != nil {
+		return err
+	}
+	return f.storeOffset(ctx, tx, fenced)
+}
+
+func (f *Forwarder) lockOffset(ctx context.Context, tx *sql.Tx) (last int64, err error) {
+	err = tx.QueryRowContext(ctx, f.sql["offset_lock"], f.cfg.ConsumerGroup).Scan(&last)
+	return last, besideForwarder(err)
+}
+
+func (f *Forwarder) storeOffset(ctx context.Context, tx *sql.Tx, number int64) error {
+	_, err := tx.ExecContext(ctx, f.sql["offset_store"], number, number, f.cfg.ConsumerGroup)
+	return err
+}

@@ -1,0 +1,1 @@
+DELETE FROM @{_audit} WHERE grp = ? AND no = ?
