@@ -3,7 +3,6 @@ package inbox
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
@@ -97,13 +96,5 @@ func (b *Batch) Handle(handle func(ctx context.Context, msgs []*message.Message)
 // when they come again each is a duplicate or is run, whichever is right. When ctx
 // ends, what has not been committed is not.
 func (b *Batch) Process(ctx context.Context, msgs []*message.Message, handle func(ctx context.Context, msgs []*message.Message) error) []error {
-	c := &batchCall{
-		Batch: b, handle: handle, errs: make([]error, len(msgs)), began: time.Now(),
-		blocked: map[driver.Key]int{}, parked: map[driver.Key]int{}, noted: map[int]bool{},
-	}
-	c.process(ctx, msgs)
-	if c.busy {
-		b.p.delay(ctx)
-	}
-	return c.errs
+	return b.newCall(handle, len(msgs)).all(ctx, msgs)
 }

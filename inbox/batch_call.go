@@ -19,11 +19,33 @@ type batchCall struct {
 
 	handle  func(ctx context.Context, msgs []*message.Message) error
 	errs    []error            // the results
-	blocked map[driver.Key]int // keys of which a message is not done, and the first one's place
+	blocked map[driver.Key]int // keys with a message that is not done, and the first one's place
 	parked  map[driver.Key]int // keys that were parked in this call, and the first one's place
 	noted   map[int]bool       // places of the messages that AttemptBatch knows
+	apart   map[int]bool       // places of the messages that are to be run alone
+	later   map[int]bool       // places of those that another transaction kept from being claimed
 	busy    bool               // there was a Busy one
 	began   time.Time
+
+	each  bool // the handler is one of single messages
+	early int  // how often one of them has failed soon
+}
+
+func (b *Batch) newCall(handle func(ctx context.Context, msgs []*message.Message) error, n int) *batchCall {
+	return &batchCall{
+		Batch: b, handle: handle, errs: make([]error, n), began: time.Now(),
+		blocked: map[driver.Key]int{}, parked: map[driver.Key]int{}, noted: map[int]bool{},
+		apart: map[int]bool{}, later: map[int]bool{},
+	}
+}
+
+// all processes msgs and returns their results.
+func (c *batchCall) all(ctx context.Context, msgs []*message.Message) []error {
+	c.process(ctx, msgs)
+	if c.busy {
+		c.p.delay(ctx)
+	}
+	return c.errs
 }
 
 // batchEntry is a message of a call.

@@ -46,7 +46,7 @@ func (c *batchCall) claim(ctx context.Context, entries []batchEntry) (unit drive
 				c.settle(ctx, e, OutcomeDuplicate, nil)
 			case driver.Busy:
 				c.settleAll(ctx, entries[i:i+1], OutcomeBusy, "claim", ErrBusy)
-			case driver.Alone: // put aside below
+			case driver.Alone, driver.Later: // put aside below
 			}
 		}
 		entries, alone = c.sortOut(entries, alone, statuses)
@@ -76,10 +76,12 @@ func (c *batchCall) sortOut(entries, alone []batchEntry, statuses []driver.Statu
 		if statuses != nil {
 			status = statuses[i]
 		}
+		c.apart[e.place] = c.apart[e.place] || status == driver.Alone
+		c.later[e.place] = status == driver.Later
 		at, found := first[e.key]
 		switch {
 		case status == driver.Duplicate, status == driver.Busy:
-		case status != driver.Claimed, e.id == "", e.key.Name != "" && found && at < e.place:
+		case status != driver.Claimed, c.apart[e.place], e.id == "", e.key.Name != "" && found && at < e.place:
 			put(e)
 			alone = append(alone, e)
 		default:

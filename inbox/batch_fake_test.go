@@ -19,7 +19,8 @@ type batchStore struct {
 	fakeStore
 
 	statuses map[string]driver.Status
-	errs     []error // of the first batches
+	later    map[string]int // how often an id is Later
+	errs     []error        // of the first batches
 	batches  [][]driver.BatchItem
 }
 
@@ -31,6 +32,11 @@ func (s *batchStore) ClaimBatch(_ context.Context, items []driver.BatchItem) (dr
 	var unit driver.Unit
 	statuses := make([]driver.Status, len(items))
 	for i, item := range items {
+		if s.later[item.ID] > 0 {
+			s.later[item.ID]--
+			statuses[i] = driver.Later
+			continue
+		}
 		if statuses[i] = s.statuses[item.ID]; statuses[i] == 0 {
 			statuses[i], unit = driver.Claimed, s
 		}

@@ -13,6 +13,7 @@ import (
 
 // group runs entries, which are at most MaxBatch, and settles each of them.
 func (c *batchCall) group(ctx context.Context, entries []batchEntry) {
+	all := len(entries)
 	var aside []batchEntry
 	for try := 0; ; try++ {
 		entries = c.runnable(ctx, entries)
@@ -33,6 +34,11 @@ func (c *batchCall) group(ctx context.Context, entries []batchEntry) {
 		entries = rest
 	}
 	slices.SortFunc(aside, func(a, b batchEntry) int { return a.place - b.place })
+	isLater := func(e batchEntry) bool { return c.later[e.place] }
+	if len(aside) < all && slices.ContainsFunc(aside, isLater) {
+		c.group(ctx, aside)
+		return
+	}
 	for _, e := range aside {
 		c.single(ctx, e)
 	}
@@ -92,6 +98,10 @@ func (c *batchCall) split(ctx context.Context, entries []batchEntry, err error) 
 	half := len(entries) / 2
 	cuts := []int{half}
 	if named, ok := errors.AsType[*MessageError](err); ok && named.Index >= 0 && named.Index < len(entries) {
+		if c.each {
+			c.around(ctx, entries, named.Index)
+			return
+		}
 		cuts = []int{named.Index, named.Index + 1}
 	}
 	from := 0

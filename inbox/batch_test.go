@@ -61,6 +61,25 @@ func TestI13_AloneKeepsItsKeysOrder(t *testing.T) {
 	require.Equal(t, 3, store.commits)
 }
 
+// TestI13_LaterIsClaimedTogether: what shares a lock with another transaction is claimed
+// again behind the batch, as one and in the order of its keys, as long as each time some are.
+func TestI13_LaterIsClaimedTogether(t *testing.T) {
+	t.Parallel()
+	store, r := newBatchStore(), batchRecorder{}
+	store.statuses = map[string]driver.Status{"c": driver.Alone}
+	store.later = map[string]int{"k/1": 1, "b": 2, "d": 10}
+	errs := newBatch(t, store, inbox.BatchConfig{}).Process(t.Context(), keyed("a", "k/1", "b", "c", "k/2", "d", "e"), r.handle)
+
+	require.NoError(t, errors.Join(errs...))
+	require.Equal(t, [][]string{{"a", "e"}, {"k/1", "k/2"}, {"b"}, {"c"}, {"d"}}, r.calls)
+	require.Equal(t, []string{"c", "d"}, store.claimed, "what has to be alone, and what was Later to the end")
+	alone := driver.BatchItem{ID: "c"}
+	require.Contains(t, store.batches[0], alone)
+	for _, items := range store.batches[1:] {
+		require.NotContains(t, items, alone)
+	}
+}
+
 func TestBatchRepeatsATransactionThatLost(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -15,7 +15,7 @@ import (
 const maxConflictDelay = 500 * time.Millisecond
 
 // units claims, runs and commits until that meets no conflict. Each time is a
-// transaction of its own, of which nothing is left; the handler is called again.
+// transaction of its own that leaves nothing behind; the handler is called again.
 func (p *Processor) units(ctx context.Context, d *delivery) (outcome Outcome, err error) {
 	err = p.retry(ctx, func() error {
 		outcome, err = p.unit(ctx, d)

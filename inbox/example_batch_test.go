@@ -46,6 +46,40 @@ func ExampleBatch_Process() {
 	// [1 3]
 }
 
+// A handler of single messages, whose messages share a transaction. One fails: what ran
+// before it in the transaction runs again.
+func ExampleBatch_HandleEach() {
+	in, err := meminbox.New("loyalty", meminbox.Config{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	batch, err := inbox.NewBatch(in.Processor, inbox.BatchConfig{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var runs, effects []string
+	process := batch.HandleEach(func(ctx context.Context, msg *message.Message) error {
+		runs = append(runs, msg.UUID)
+		if msg.UUID == "bad" {
+			return context.DeadlineExceeded
+		}
+		meminbox.FromContext(ctx).OnCommit(func() { effects = append(effects, msg.UUID) })
+		return nil
+	})
+	errs := process(context.Background(), []*message.Message{
+		message.NewMessage("1", nil), message.NewMessage("2", nil), message.NewMessage("bad", nil), message.NewMessage("4", nil),
+	})
+	fmt.Println(errs)
+	fmt.Println("runs:", runs)
+	fmt.Println("effects:", effects)
+	// Output:
+	// [<nil> <nil> context deadline exceeded <nil>]
+	// runs: [1 2 bad 1 2 bad 4]
+	// effects: [1 2 4]
+}
+
 // Batches of what a subscriber has in flight, without a router.
 func ExampleBatcher_Run() {
 	in, err := meminbox.New("loyalty", meminbox.Config{})

@@ -69,7 +69,7 @@ type variant struct {
 	caught []string
 }
 
-// done asks, as nobody may, and says whether key is done.
+// done asks, as nobody may, and reports whether key is done.
 func done(ctx context.Context, s *memdedupe.Store, key dedupe.Key) bool {
 	c, err := s.Complete(ctx, key, "nobody's token", nil)
 	return err == nil && c == dedupe.FencedDone

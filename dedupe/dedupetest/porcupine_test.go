@@ -103,7 +103,7 @@ func (h *history) work(ctx context.Context, rng *rand.Rand, client, rounds, keys
 	}
 }
 
-// check lets clients work and says whether the history could come from one client
+// check lets clients work and reports whether the history could come from one client
 // after the other.
 func check(t *testing.T, store dedupetest.Subject, lost float64) porcupine.CheckResult {
 	t.Helper()

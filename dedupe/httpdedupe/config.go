@@ -65,7 +65,7 @@ type Config struct {
 	// by scope, the tenant. Defaults to none: nothing is bounded.
 	Admit func(r *http.Request, scope string) error
 
-	// Keep says whether a response of that status ends the matter. Otherwise the
+	// Keep reports whether a response of that status ends the matter. Otherwise the
 	// key is released, with NewTx the transaction rolled back, and a repeat runs
 	// the handler again.
 	// Defaults to all below 500 but 401, 403, 408, 425 and 429 with New, and to

@@ -82,7 +82,7 @@ func (r *recorder) Write(p []byte) (int, error) {
 	return r.w.Write(p)
 }
 
-// written says whether the handler has answered.
+// written reports whether the handler has answered.
 func (r *recorder) written() bool {
 	return r.status != 0
 }
@@ -109,7 +109,7 @@ func (r *recorder) deliver() {
 	}
 }
 
-// contains says whether the list of declared trailers has name.
+// contains reports whether the list of declared trailers has name.
 func contains(declared, name string) bool {
 	for d := range strings.SplitSeq(declared, ",") {
 		if strings.EqualFold(strings.TrimSpace(d), name) {

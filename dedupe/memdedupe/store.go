@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/dedupe"
+	"github.com/leat-go/leat/dedupe/internal/records"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -23,23 +24,11 @@ type Store struct {
 	ttl time.Duration
 
 	mu      sync.Mutex
-	records map[dedupe.Key]*record
+	records map[dedupe.Key]*records.Record
 	swept   time.Time
 }
 
 var _ dedupe.Store = (*Store)(nil)
-
-// record is one message: done, or held by token until leaseUntil.
-type record struct {
-	token       string
-	attempt     int
-	fingerprint string
-	done        bool
-	released    bool
-	leaseUntil  time.Time
-	forgetAt    time.Time
-	result      []byte
-}
 
 // New returns an empty Store. Errors wrap outbox.ErrInvalidConfig.
 func New(cfg Config) (*Store, error) {
@@ -49,7 +38,7 @@ func New(cfg Config) (*Store, error) {
 	if cfg.TTL < time.Second {
 		return nil, outbox.ConfigError("TTL", cfg.TTL, "must be at least 1s")
 	}
-	return &Store{ttl: cfg.TTL, records: make(map[dedupe.Key]*record), swept: time.Now()}, nil
+	return &Store{ttl: cfg.TTL, records: make(map[dedupe.Key]*records.Record), swept: time.Now()}, nil
 }
 
 // Len returns the number of records, expired ones included that nobody has come
@@ -67,13 +56,16 @@ func (s *Store) Forget(key dedupe.Key) {
 	delete(s.records, key)
 }
 
-// find returns the record of key unless it has expired. The caller holds mu.
-func (s *Store) find(key dedupe.Key, now time.Time) *record {
+// find returns the record of key, or the zero Record if nothing is known of it. The
+// caller holds mu.
+func (s *Store) find(key dedupe.Key, now time.Time) *records.Record {
 	s.sweep(now)
 	r := s.records[key]
-	if r != nil && !now.Before(r.forgetAt) {
+	if r == nil {
+		return &records.Record{}
+	}
+	if r.Expire(now); !r.Known {
 		delete(s.records, key)
-		return nil
 	}
 	return r
 }
@@ -85,7 +77,7 @@ func (s *Store) sweep(now time.Time) {
 	}
 	s.swept = now
 	for key, r := range s.records {
-		if !now.Before(r.forgetAt) {
+		if !now.Before(r.ForgetAt) {
 			delete(s.records, key)
 		}
 	}
@@ -100,26 +92,12 @@ func (s *Store) Claim(ctx context.Context, key dedupe.Key, req dedupe.Request) (
 	defer s.mu.Unlock()
 	now := time.Now()
 	r := s.find(key, now)
-	if r == nil {
-		r = &record{fingerprint: req.Fingerprint, released: true}
+	c, changed := r.Claim(req, now, s.ttl)
+	if changed {
 		s.records[key] = r
 	}
-	held := !r.done && !r.released && now.Before(r.leaseUntil)
-	switch {
-	case r.fingerprint != "" && req.Fingerprint != "" && r.fingerprint != req.Fingerprint:
-		return dedupe.Claim{Status: dedupe.Mismatch}, nil
-	case r.done:
-		return dedupe.Claim{Status: dedupe.Done, Attempt: r.attempt, Result: bytes.Clone(r.result)}, nil
-	case held && r.token == req.Token:
-		return dedupe.Claim{Status: dedupe.Claimed, Attempt: r.attempt}, nil
-	case held:
-		return dedupe.Claim{Status: dedupe.Busy, Attempt: r.attempt, Remaining: r.leaseUntil.Sub(now)}, nil
-	}
-	takeover := !r.released
-	r.token, r.released = req.Token, false
-	r.attempt++
-	r.leaseUntil, r.forgetAt = now.Add(req.Lease), now.Add(max(s.ttl, req.Lease))
-	return dedupe.Claim{Status: dedupe.Claimed, Takeover: takeover, Attempt: r.attempt}, nil
+	c.Result = bytes.Clone(c.Result)
+	return c, nil
 }
 
 // Extend implements dedupe.Store.
@@ -130,11 +108,9 @@ func (s *Store) Extend(ctx context.Context, key dedupe.Key, token string, lease 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	r := s.find(key, now)
-	if r == nil || r.token != token || r.done || r.released {
+	if !s.find(key, now).Extend(token, lease, now, s.ttl) {
 		return dedupe.ErrFenced
 	}
-	r.leaseUntil, r.forgetAt = now.Add(lease), now.Add(max(s.ttl, lease))
 	return nil
 }
 
@@ -147,24 +123,11 @@ func (s *Store) Complete(ctx context.Context, key dedupe.Key, token string, resu
 	defer s.mu.Unlock()
 	now := time.Now()
 	r := s.find(key, now)
-	completion := dedupe.Completed
-	switch {
-	case r == nil:
-		r = &record{token: token, attempt: 1}
+	c, changed := r.Complete(token, bytes.Clone(result), now, s.ttl)
+	if changed {
 		s.records[key] = r
-		completion = dedupe.Resurrected
-	case r.done && r.token != token:
-		return dedupe.FencedDone, nil
-	case r.done:
-		return dedupe.Completed, nil
-	case r.released:
-		completion = dedupe.Late
-	case r.token != token:
-		return dedupe.Fenced, nil
 	}
-	r.token, r.done, r.released = token, true, false
-	r.result, r.forgetAt = bytes.Clone(result), now.Add(s.ttl)
-	return completion, nil
+	return c, nil
 }
 
 // Release implements dedupe.Store.
@@ -175,8 +138,6 @@ func (s *Store) Release(ctx context.Context, key dedupe.Key, token string) error
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	if r := s.find(key, now); r != nil && r.token == token && !r.done {
-		r.released, r.forgetAt = true, now.Add(s.ttl)
-	}
+	s.find(key, now).Release(token, now, s.ttl)
 	return nil
 }

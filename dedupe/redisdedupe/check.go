@@ -18,9 +18,11 @@ var ErrEviction = errors.New("leat: redis evicts keys when its memory is full; s
 // returns ErrEviction where maxmemory-policy is not noeviction. Where CONFIG is
 // denied, as managed services do, it logs a warning. In a cluster it looks at
 // every master. It is for the start of a program; the first Claim does the same.
+// It also finds out whether the server can compare and set without a script.
 func (s *Store) Check(ctx context.Context) error {
 	err := s.checkAll(ctx)
 	if err == nil {
+		s.compares.Store(s.canCompare(ctx))
 		s.checked.Store(true)
 	}
 	return err

@@ -27,6 +27,13 @@
 // script only, so the scripts begin with one that is always allowed. Only the
 // result is lost.
 //
+// # Without scripts
+//
+// Check, and the first Claim, find out whether SET knows IFEQ: Valkey does from 8.1 on, Redis
+// is announced to as of 8.4. There the end of a run is one SET that compares the record with
+// what the claim wrote, which the Store remembers for the latest 8,192 claims. The script runs
+// only if the record is something else, or memory is full. What happens is the same.
+//
 // # What it costs
 //
 // Two round trips a message, and about 150 bytes of memory plus the lengths of

@@ -78,7 +78,7 @@ func (m *payment) handle(ctx context.Context) ([]byte, error) {
 	return nil, nil
 }
 
-// deliver says whether the broker has got an ack.
+// deliver reports whether the broker has got an ack.
 func (m *payment) deliver() (acked bool) {
 	ctx, cancel := context.WithTimeout(failpoint.With(m.t.Context(), m.points), time.Minute)
 	defer cancel()

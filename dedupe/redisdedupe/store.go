@@ -39,7 +39,9 @@ type Store struct {
 	cfg                               Config
 	claim, extend, complete, released *redis.Script
 
-	checked atomic.Bool // Check has passed, or could not tell
+	checked  atomic.Bool // Check has passed, or could not tell
+	compares atomic.Bool // the server compares and sets, see replace
+	held     held
 }
 
 var _ dedupe.Store = (*Store)(nil)
@@ -80,9 +82,10 @@ func (s *Store) Claim(ctx context.Context, key dedupe.Key, req dedupe.Request) (
 	ttl := max(s.cfg.TTL.Milliseconds(), 4*lease)
 	fingerprint := printOf(req.Fingerprint)
 	name := s.key(key)
-	value := "P " + req.Token + " 1 " + strconv.FormatInt(lease, 10) + " " + strconv.FormatInt(ttl, 10) + " " + fingerprint
+	value := claimValue(req.Token, 1, lease, ttl, fingerprint)
 	err := s.client.Do(ctx, "SET", name, value, "NX", "PX", ttl).Err()
 	if err == nil {
+		s.remember(name, value)
 		return dedupe.Claim{Status: dedupe.Claimed, Attempt: 1}, nil
 	}
 	// A full memory refuses SET even where NX would: what is done can still be seen.
@@ -93,7 +96,11 @@ func (s *Store) Claim(ctx context.Context, key dedupe.Key, req dedupe.Request) (
 	if err != nil {
 		return dedupe.Claim{}, fmt.Errorf("leat: redis claim: %w", err)
 	}
-	return readClaim(answer)
+	claim, err := readClaim(answer)
+	if err == nil && claim.Status == dedupe.Claimed {
+		s.remember(name, claimValue(req.Token, claim.Attempt, lease, ttl, fingerprint))
+	}
+	return claim, err
 }
 
 func readClaim(answer []any) (dedupe.Claim, error) {
@@ -160,7 +167,14 @@ func (s *Store) Complete(ctx context.Context, key dedupe.Key, token string, resu
 	if len(result) > s.cfg.MaxResultBytes {
 		result = nil
 	}
-	n, err := s.complete.Run(ctx, s.client, []string{s.key(key)}, token, s.cfg.TTL.Milliseconds(), result).Int()
+	name := s.key(key)
+	switch done, err := s.replace(ctx, name, token, "D", "\n"+string(result)); {
+	case err != nil:
+		return 0, fmt.Errorf("leat: redis complete: %w", err)
+	case done:
+		return dedupe.Completed, nil
+	}
+	n, err := s.complete.Run(ctx, s.client, []string{name}, token, s.cfg.TTL.Milliseconds(), result).Int()
 	if err != nil {
 		return 0, fmt.Errorf("leat: redis complete: %w", err)
 	}
@@ -176,7 +190,14 @@ func (s *Store) Release(ctx context.Context, key dedupe.Key, token string) error
 	if err := check(token, time.Millisecond); err != nil {
 		return err
 	}
-	if err := s.released.Run(ctx, s.client, []string{s.key(key)}, token, s.cfg.TTL.Milliseconds()).Err(); err != nil {
+	name := s.key(key)
+	switch done, err := s.replace(ctx, name, token, "F", ""); {
+	case err != nil:
+		return fmt.Errorf("leat: redis release: %w", err)
+	case done:
+		return nil
+	}
+	if err := s.released.Run(ctx, s.client, []string{name}, token, s.cfg.TTL.Milliseconds()).Err(); err != nil {
 		return fmt.Errorf("leat: redis release: %w", err)
 	}
 	return nil
@@ -194,7 +215,7 @@ func check(token string, lease time.Duration) error {
 }
 
 // notPrintable is what the scripts could take for the end of a token: they match by
-// classes of characters, of which a space has more than one looks for.
+// classes of characters, and a class of spaces has more members than expected.
 func notPrintable(r rune) bool { return r <= ' ' || r > '~' }
 
 // printOf returns a fingerprint that a record can hold.

@@ -32,7 +32,7 @@ type Consumer struct {
 	// included. Estimated is set if it is an estimate, as it is of many ids.
 	Remembered int64
 	Estimated  bool
-	// Partitions is the number of partitions of which a position is remembered.
+	// Partitions is the number of partitions that have a remembered position.
 	Partitions int64
 	// Parked is the number of messages that wait for an operator, Redriving of those
 	// that RunRedrive is to run, Waiting of those that wait behind them.
@@ -53,7 +53,12 @@ type Stats struct {
 	Consumers int64
 	// Parked, Redriving, Waiting and Failing are those of all consumers.
 	Parked, Redriving, Waiting, Failing int64
-	// OldestParked is when the first of Parked was parked; zero if there is none.
+	// Estimated is set if one of these is not exact: there are more than a store counts, 10,000
+	// of what is parked. They are then what was counted, so that there may be more, or as many of
+	// all as of those that were looked at, where the database knows how many there are.
+	Estimated bool
+	// OldestParked is when the first of Parked was parked, of those that were looked at; zero
+	// if there is none.
 	OldestParked time.Time
 	// Bytes is what the store takes, indexes included; 0 if it cannot tell.
 	Bytes int64

@@ -70,7 +70,7 @@ type Retainer interface {
 	Retention(ctx context.Context) (Retention, error)
 }
 
-// Watermarks is an Inbox of which consumers remember positions in logs. Each change is
+// Watermarks is an Inbox whose consumers remember positions in logs. Each change is
 // audited in the transaction that makes it.
 type Watermarks interface {
 	// Partitions returns what is remembered for a consumer, by topic, source and

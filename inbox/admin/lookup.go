@@ -30,12 +30,12 @@ func (q LookupQuery) Complete() (LookupQuery, error) {
 type SightingState string
 
 const (
-	// NotSeen is a message of which the consumer knows nothing.
+	// NotSeen is a message that the consumer does not know.
 	NotSeen SightingState = "not_seen"
 	// Forgotten is a message that the consumer does not know, and which is older than
 	// what it remembers: it may have been processed.
 	Forgotten SightingState = "forgotten"
-	// Failing is a message of which attempts are known, and which no process has in hand
+	// Failing is a message that was attempted, and that no process has in hand
 	// at the moment.
 	Failing SightingState = "failing"
 	// Running is a message that a process has in hand.

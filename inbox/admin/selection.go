@@ -7,8 +7,8 @@ import (
 )
 
 // Selection selects parked messages in one of three ways: those of Topic and Key;
-// those with ID; or those that pass the filter of OfTopic, Fingerprint and Before,
-// each of which may be left out.
+// those with ID; or those that pass the filter of OfTopic, Fingerprint and Before.
+// Each part of the filter may be left out.
 type Selection struct {
 	// Topic and Key select the messages of one key. Topic is empty for messages that
 	// did not come through a router.

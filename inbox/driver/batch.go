@@ -7,6 +7,12 @@ import "context"
 // and the later messages of its key after it.
 const Alone Status = -1
 
+// Later is a BatchStore's answer for a message that it could not claim because of another
+// transaction, which need not have that message in hand: they may share a lock. The engine
+// claims what is left of the batch once more, together, after it has committed the rest, and
+// as often as each time some are claimed. What is left then is as if Alone.
+const Later Status = -2
+
 // BatchItem is a message that is to be claimed in a batch.
 type BatchItem struct {
 	// ID is the message's id, which is not empty.
@@ -27,7 +33,7 @@ type BatchStore interface {
 	// caller's.
 	//
 	// If the error is nil there is one Status an item: Claimed, Duplicate and Busy as
-	// Store.Claim has them, or Alone. The Unit is not nil exactly if one of
+	// Store.Claim has them, Alone, or Later. The Unit is not nil exactly if one of
 	// them is Claimed. Otherwise no transaction is left open and no connection is
 	// held. The Unit commits or rolls back all that were claimed.
 	//
@@ -35,7 +41,7 @@ type BatchStore interface {
 	ClaimBatch(ctx context.Context, items []BatchItem) (Unit, []Status, error)
 }
 
-// BatchAttempter is a BatchStore for batches of which attempts are counted.
+// BatchAttempter is a BatchStore that counts the attempts of batches.
 type BatchAttempter interface {
 	BatchStore
 	Attempter

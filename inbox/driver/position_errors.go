@@ -23,8 +23,8 @@ var (
 	// for, such as a retry topic: what it carries is a copy at another position.
 	ErrWrongTopic = errors.New("leat: the inbox was not made for this topic")
 
-	// ErrNotAssigned is returned for a message of a partition of which nothing is
-	// remembered: Assigned has to be called first.
+	// ErrNotAssigned is returned for a message if nothing is remembered of its
+	// partition: call Assigned first.
 	ErrNotAssigned = errors.New("leat: partition was not assigned")
 
 	// ErrGap is returned for a message before which another was delivered and not

@@ -29,6 +29,8 @@ func (s Status) String() string {
 		return "busy"
 	case Alone:
 		return "alone"
+	case Later:
+		return "later"
 	default:
 		return "Status(" + strconv.Itoa(int(s)) + ")"
 	}

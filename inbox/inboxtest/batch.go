@@ -17,6 +17,7 @@ import (
 // BatchProcessor is what the batch checks test; inbox.Batch says what it does.
 type BatchProcessor interface {
 	Process(ctx context.Context, msgs []*message.Message, handle func(ctx context.Context, msgs []*message.Message) error) []error
+	HandleEach(handle func(ctx context.Context, msg *message.Message) error) inbox.BatchFunc
 }
 
 // BatchSubject is a Subject whose inboxes process batches as well.
@@ -64,6 +65,7 @@ func BatchChecks(f Features) []Check {
 		{Name: "I13_BusyHoldsBackItsKey", run: onBatches(checkBatchBusyHoldsBack), skip: oneWriter},
 		batchCheck("I13_EarlyAckIsUndoneAlone", checkBatchEarlyAck),
 		batchCheck("I13_LanesWithOverlappingBatches", checkBatchLanes),
+		batchCheck("I13_EachRunsTwiceAtMost", checkBatchEach),
 		{Name: "I13_AmbiguousCommitThatTookEffect", run: onBatches(checkBatchAmbiguous(true)), skip: needsBreakCommit},
 		{Name: "I13_AmbiguousCommitThatDidNot", run: onBatches(checkBatchAmbiguous(false)), skip: needsBreakCommit},
 	}...), f)

@@ -174,7 +174,7 @@ func checkBatchAmbiguous(applied bool) func(ctx context.Context, s BatchSubject)
 }
 
 // checkBatchLanes has lanes that process the same messages in batches of any
-// order, of which a fifth fail.
+// order. A fifth of the messages fail.
 func checkBatchLanes(ctx context.Context, s BatchSubject) error {
 	const lanes, messages, size = 8, 30, 9
 

@@ -42,6 +42,7 @@ func runBatchScripts(t *testing.T, f Features, s BatchSubject) {
 // mod 4, where 0 is none.
 type batchStep struct {
 	deliver []int
+	each    bool  // to a handler of single messages
 	held    []int // by another delivery meanwhile
 	commits bool  // that one, at last
 	failing map[int]failure
@@ -61,6 +62,7 @@ func drawBatch(t *rapid.T, f Features) batchStep {
 	number := rapid.IntRange(0, 11)
 	step := batchStep{
 		deliver: rapid.SliceOfN(number, 1, 14).Draw(t, "deliver"),
+		each:    rapid.Bool().Draw(t, "each"),
 		held:    rapid.SliceOfNDistinct(number, 0, 3, rapid.ID).Draw(t, "held"),
 		commits: rapid.Bool().Draw(t, "commits"),
 		failing: map[int]failure{},
@@ -156,7 +158,12 @@ func (m *batchModel) deliver(ctx context.Context, step batchStep, held map[strin
 		failing[m.id(n)] = how
 	}
 	m.runs = nil
-	got := m.batch.Process(ctx, keyedBatch(ctx, ids...), m.handler(failing))
+	var got []error
+	if step.each {
+		got = m.batch.HandleEach(m.handlerOfOne(failing))(ctx, keyedBatch(ctx, ids...))
+	} else {
+		got = m.batch.Process(ctx, keyedBatch(ctx, ids...), m.handler(failing))
+	}
 	var errs []error
 	var fresh []string
 	blocked, first := map[string]bool{}, map[string]error{}
@@ -172,7 +179,7 @@ func (m *batchModel) deliver(ctx context.Context, step batchStep, held map[strin
 		switch {
 		case blocked[key] && m.done[id] && got[i] == nil: // held back or found: both are right
 		case blocked[key]:
-			want = inbox.ErrBusy // or ErrHeldBack, which is one
+			want = inbox.ErrBusy // or ErrHeldBack, which wraps it
 		case m.done[id]:
 		case held[id]:
 			want = inbox.ErrBusy
@@ -195,23 +202,37 @@ func (m *batchModel) deliver(ctx context.Context, step batchStep, held map[strin
 func (m *batchModel) handler(failing map[string]failure) func(ctx context.Context, msgs []*message.Message) error {
 	return func(_ context.Context, msgs []*message.Message) error {
 		for i, msg := range msgs {
-			m.runs = append(m.runs, msg.UUID)
-			if err := m.s.Write(msg.Context(), msg.UUID); err != nil {
-				return err
+			err := m.run(msg, failing[msg.UUID])
+			if err != nil && failing[msg.UUID] == failsByName {
+				err = &inbox.MessageError{Index: i, Err: err}
 			}
-			switch failing[msg.UUID] {
-			case failsPlainly:
-				return errHandler
-			case failsByName:
-				return &inbox.MessageError{Index: i, Err: errHandler}
-			case panics:
-				panic(errHandler)
-			case marksRollbackOnly:
-				inbox.MarkRollbackOnly(msg.Context(), nil)
+			if err != nil {
+				return err
 			}
 		}
 		return nil
 	}
+}
+
+func (m *batchModel) handlerOfOne(failing map[string]failure) func(ctx context.Context, msg *message.Message) error {
+	return func(_ context.Context, msg *message.Message) error { return m.run(msg, failing[msg.UUID]) }
+}
+
+// run writes the message's id and fails as told.
+func (m *batchModel) run(msg *message.Message, how failure) error {
+	m.runs = append(m.runs, msg.UUID)
+	if err := m.s.Write(msg.Context(), msg.UUID); err != nil {
+		return err
+	}
+	switch how {
+	case failsPlainly, failsByName:
+		return errHandler
+	case panics:
+		panic(errHandler)
+	case marksRollbackOnly:
+		inbox.MarkRollbackOnly(msg.Context(), nil)
+	}
+	return nil
 }
 
 // wantOrder compares the order in which messages of one key last ran, which is

@@ -16,7 +16,7 @@ import (
 // rebalances do, for tests of consumers. What it makes of a stream depends on
 // Seed and the order of the messages alone.
 type Duplicator struct {
-	// Seed decides what is repeated. Defaults to 0, which is one like another.
+	// Seed decides what is repeated. Defaults to 0, a seed like any other.
 	Seed uint64
 
 	// Rate is the chance of each message to be repeated, and of each repeat to be

@@ -123,7 +123,7 @@ func checkIDs(ctx context.Context, s Subject) error {
 		"018f2a3b-4c5d-7e6f-8a9b-0c1d2e3f4a5b", "018f2a3b-4c5d-7e6f-8a9b-0c1d2e3f4a5c",
 		"018F2A3B-4C5D-7E6F-8A9B-0C1D2E3F4A5B", "{018f2a3b-4c5d-7e6f-8a9b-0c1d2e3f4a5b}",
 		"018f2a3b4c5d7e6f8a9b0c1d2e3f4a5b", "00000000-0000-0000-0000-000000000000",
-		"01J2QK5N3V8X7Z", "order-1", "order-2", "ORDER-1", " ", "  ", "topic/3/17", "a\x00b", "\xff",
+		"01J2QK5N3V8X7Z", "order-1", "order-2", "ORDER-1", "order-1 ", " order-1", "\u00f6rder-1", " ", "  ", "topic/3/17", "a\x00b", "\xff",
 	}
 	p, err := open(s)
 	if err != nil {
@@ -144,8 +144,8 @@ func checkIDs(ctx context.Context, s Subject) error {
 	return wantEffects(ctx, s, want...)
 }
 
-// checkStorm delivers few messages many times at once to handlers of which a
-// fifth fail.
+// checkStorm delivers few messages many times at once. A fifth of the handlers
+// fail.
 func checkStorm(ctx context.Context, s Subject) error {
 	const workers, messages, copies = 8, 12, 3
 

@@ -18,6 +18,7 @@ import (
 func parkChecks() []Check {
 	return []Check{
 		{Name: "I1_FollowersAreStoredBehindAParkedMessage", run: failing(checkFollowers)},
+		{Name: "I1_KeysLikeAParkedOneRun", run: failing(checkLikeKeys)},
 		{Name: "I1_FollowerMeetsTheEndOfARedrive", run: failing(checkFollowerRace)},
 		{Name: "I1_ParkedMessageKeepsItsBytes", run: failing(checkBytes)},
 	}
@@ -166,7 +167,7 @@ func untilAckedKeyed(ctx context.Context, p Processor, id, key string, handle fu
 	})
 }
 
-// checkBytes parks a message of which nothing is text.
+// checkBytes parks a message of odd bytes: NUL, quotes, and what is no UTF-8.
 func checkBytes(ctx context.Context, s FailureSubject) error {
 	p, err := openFor(s, parking())
 	if err != nil {

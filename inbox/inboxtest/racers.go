@@ -40,7 +40,7 @@ func racerChecks() []Check {
 	}
 }
 
-// checkRacers has three deliveries of one message at once, of which the first is rolled
+// checkRacers has three deliveries of one message at once. The first is rolled
 // back. The others are turned away while it runs, and by nothing but Busy: in an index
 // they would wait for it, and two of them end in a deadlock with its rollback.
 func checkRacers(ctx context.Context, s Subject) error {

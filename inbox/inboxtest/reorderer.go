@@ -15,7 +15,7 @@ import (
 // Reorderer changes the order of a stream of messages, for tests of consumers.
 // It holds back up to Window of them and lets go of one at random.
 type Reorderer struct {
-	// Seed decides the order. Defaults to 0, which is one like another.
+	// Seed decides the order. Defaults to 0, a seed like any other.
 	Seed uint64
 
 	// Window is the number of messages that are held back; a message gets no more
@@ -88,7 +88,7 @@ func newHeld(cfg Reorderer) *held {
 	return &held{cfg: cfg, rng: rand.New(rand.NewPCG(cfg.Seed, 2))} //nolint:gosec // repeatable
 }
 
-// pick takes one out, of which there must be one.
+// pick takes a message out. There must be at least one.
 func (h *held) pick() addressed {
 	at := h.rng.IntN(len(h.msgs))
 	if h.cfg.Key != nil {

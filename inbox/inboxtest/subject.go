@@ -22,8 +22,8 @@ type Processor interface {
 // use.
 type Subject interface {
 	// Open returns an inbox, as another process would make it: all share what is
-	// stored, and nothing else but their connections, of which there are at least
-	// two and at most Connections, if there are such things.
+	// stored, and nothing else but their connections. If there are connections, there
+	// are at least two and at most Connections.
 	Open(consumer string, cfg inbox.Config) (Processor, error)
 
 	// Write stores effect in the transaction that ctx carries, in a place that

@@ -232,7 +232,7 @@ func checkPositionUnsound(ctx context.Context, s PositionSubject) error {
 	return errors.Join(wantEffects(ctx, s), wantNext(ctx, in, wholeLog(1), 0))
 }
 
-// checkPositionAssignments refuses assignments of two partitions, of which one is sound.
+// checkPositionAssignments expects an assignment of two partitions, only one of them sound, to be refused.
 func checkPositionAssignments(ctx context.Context, s PositionSubject) error {
 	in, err := openLog(s, consumer)
 	if err != nil {

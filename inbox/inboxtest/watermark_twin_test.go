@@ -15,7 +15,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// watermarks is an inbox of positions in memory, of which one rule may be broken.
+// watermarks is an inbox of positions in memory that may break one rule.
 type watermarks struct {
 	broken string
 
@@ -42,7 +42,7 @@ var (
 	_ inboxtest.PositionForgetter = (*watermarks)(nil)
 )
 
-// watermarkInbox is one of a consumer.
+// watermarkInbox is the inbox of a consumer.
 type watermarkInbox struct {
 	*inbox.Processor
 

@@ -1,11 +1,8 @@
 package kafkasource_test
 
 import (
-	"flag"
 	"log"
 	"os"
-	"runtime"
-	"strconv"
 	"testing"
 
 	"github.com/leat-go/leat/internal/testenv"
@@ -18,12 +15,8 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	// The tests wait for servers most of the time.
-	flag.Parse()
-	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
-		if err := f.Value.Set(strconv.Itoa(max(4, runtime.GOMAXPROCS(0)))); err != nil {
-			log.Fatal(err)
-		}
+	if err := testenv.SideBySide(); err != nil {
+		log.Fatal(err)
 	}
 	testenv.Main(m)
 }

@@ -45,7 +45,7 @@ func (m *member) watchTopic(ctx context.Context) {
 // signature is the metadata of a commit for the topic with the id source.
 func signature(source string) string { return committedTopic + source }
 
-// topicOf returns the topic's id in the metadata of a commit, if it is one of ours.
+// topicOf returns the topic's id in the metadata of a commit, if the commit is ours.
 func topicOf(metadata string) (id string, ours bool) {
 	return strings.CutPrefix(metadata, committedTopic)
 }

@@ -18,7 +18,7 @@ type change struct {
 	dryRun    bool
 	action    string
 	whole     bool                      // of the messages themselves, not of the first of their keys
-	can       func(p *parked) bool      // whether p is one that can be changed
+	can       func(p *parked) bool      // whether p can be changed
 	do        func(s *Store, p *parked) // changes it
 }
 

@@ -2,6 +2,7 @@ package meminbox
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -20,13 +21,14 @@ func TestForbiddenFailuresAreCaught(t *testing.T) {
 		store  func(claims) driver.Store
 		caught string
 	}{
-		"attempts inside the transaction":        {func(c claims) driver.Store { return attemptsInside{c} }, "I4_AttemptsSurviveTheRollback"},
-		"attempts after the handler":             {func(c claims) driver.Store { return attemptsAfter{c} }, "I4_PanicsAreAttempts"},
-		"ack before the parked row is committed": {func(c claims) driver.Store { return ackBeforePark{c} }, "I3_ParkedWhenAcked"},
-		"look, then store behind":                {func(c claims) driver.Store { return lookThenStore{c} }, "I1_FollowerMeetsTheEndOfARedrive"},
-		"parked without its id":                  {func(c claims) driver.Store { return parkWithoutID{c} }, "I1_PermanentIsGivenUpAtOnce"},
-		"redrive that claims nothing":            {func(c claims) driver.Store { return redriveUnclaimed{c} }, "I1_RedriveTakesEffectOnce"},
-		"a mismatch is a duplicate":              {func(c claims) driver.Store { return forgetsNotes{c} }, "I10_MismatchIsNotAcked"},
+		"attempts inside the transaction":              {func(c claims) driver.Store { return attemptsInside{c} }, "I4_AttemptsSurviveTheRollback"},
+		"attempts after the handler":                   {func(c claims) driver.Store { return attemptsAfter{c} }, "I4_PanicsAreAttempts"},
+		"ack before the parked row is committed":       {func(c claims) driver.Store { return ackBeforePark{c} }, "I3_ParkedWhenAcked"},
+		"look, then store behind":                      {func(c claims) driver.Store { return lookThenStore{c} }, "I1_FollowerMeetsTheEndOfARedrive"},
+		"parked without its id":                        {func(c claims) driver.Store { return parkWithoutID{c} }, "I1_PermanentIsGivenUpAtOnce"},
+		"redrive that claims nothing":                  {func(c claims) driver.Store { return redriveUnclaimed{c} }, "I1_RedriveTakesEffectOnce"},
+		"parked keys are compared as a collation does": {func(c claims) driver.Store { return collatedKeys{c} }, "I1_KeysLikeAParkedOneRun"},
+		"a mismatch is a duplicate":                    {func(c claims) driver.Store { return forgetsNotes{c} }, "I10_MismatchIsNotAcked"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -37,6 +39,18 @@ func TestForbiddenFailuresAreCaught(t *testing.T) {
 			defer cancel()
 			require.Error(t, check.Run(ctx, &broken{store: v.store}))
 		})
+	}
+}
+
+// TestI1_CollatedIDsAreCaught runs a store that takes ids for one that differ in case or in
+// trailing blanks only.
+func TestI1_CollatedIDsAreCaught(t *testing.T) {
+	t.Parallel()
+	for _, fold := range []func(string) string{strings.ToLower, func(id string) string { return strings.TrimRight(id, " ") }} {
+		check, ok := inboxtest.Find("I1_IDsAreKeptApart")
+		require.True(t, ok)
+		s := &broken{store: func(c claims) driver.Store { return collatedIDs{c, fold} }}
+		require.ErrorContains(t, check.Run(t.Context(), s), "outcome duplicate")
 	}
 }
 
@@ -146,4 +160,32 @@ type forgetsNotes struct{ claims }
 
 func (forgetsNotes) Kept(context.Context, string) (driver.Note, bool, error) {
 	return driver.Note{}, false, nil
+}
+
+// collatedKeys has one queue for keys that differ in case or in trailing blanks only.
+type collatedKeys struct{ claims }
+
+func (s collatedKeys) Attempt(ctx context.Context, id string, key driver.Key) (driver.Attempt, error) {
+	return s.claims.Attempt(ctx, id, collate(key))
+}
+
+func (s collatedKeys) Park(ctx context.Context, req driver.ParkRequest) (driver.ParkStatus, error) {
+	req.Key = collate(req.Key)
+	return s.claims.Park(ctx, req)
+}
+
+func collate(key driver.Key) driver.Key {
+	key.Name = strings.ToLower(strings.TrimRight(key.Name, " "))
+	return key
+}
+
+// collatedIDs claims ids as fold makes them.
+type collatedIDs struct {
+	claims
+
+	fold func(id string) string
+}
+
+func (s collatedIDs) Claim(ctx context.Context, id string) (driver.Unit, driver.Status, error) {
+	return s.claims.Claim(ctx, s.fold(id))
 }

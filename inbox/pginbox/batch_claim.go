@@ -2,6 +2,7 @@ package pginbox
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 
@@ -38,16 +39,11 @@ func (s *store) claimBatchOn(
 		ids[i] = pgclaim.StoredID(item.ID)
 		locks[i] = s.Lock(ids[i])
 	}
-	var a batchAnswer
-	unit, err := conn.Open(ctx, s.statements.claimBatch[part.at], []any{number, ids, locks}, &a.setting, &a.refused, &a.seen)
-	statuses, claimed := a.statuses(len(ids))
-	if err == nil && claimed > 0 && a.setting == pgclaim.Async {
-		err = ErrNotDurable
+	args := []any{number, ids, locks}
+	unit, statuses, err := s.claimFresh(ctx, conn, s.statements.claimFresh[part.at], args, len(ids))
+	if statuses == nil && err == nil {
+		unit, statuses, err = s.claimEach(ctx, conn, s.statements.claimBatch[part.at], args, len(ids))
 	}
-	if err == nil && claimed > 0 {
-		return unit, part.statuses(statuses), nil
-	}
-	err = errors.Join(err, conn.End(ctx))
 	switch {
 	case pgerr.Is(err, pgerr.CheckViolation):
 		return nil, allAlone(items), nil
@@ -56,8 +52,45 @@ func (s *store) claimBatchOn(
 	case err != nil:
 		return nil, nil, pgclaim.Explain(err)
 	default:
-		return nil, part.statuses(statuses), nil
+		return unit, part.statuses(statuses), nil
 	}
+}
+
+// claimFresh claims n messages if all of them are new, or else none: it returns no statuses
+// then.
+func (s *store) claimFresh(
+	ctx context.Context, conn pgclaim.Conn, claim string, args []any, n int,
+) (driver.Unit, []driver.Status, error) {
+	if claim == "" || !s.fresh.expected() {
+		return nil, nil, nil
+	}
+	unit, err := conn.Insert(ctx, claim, args, int64(n))
+	if err == nil {
+		statuses, _ := batchAnswer{}.statuses(n)
+		return unit, statuses, nil
+	}
+	ended := conn.End(ctx)
+	if errors.Is(err, sql.ErrNoRows) || pgerr.Is(err, pgerr.UniqueViolation, pgerr.SerializationFailure) {
+		s.fresh.doubt()
+		err = nil
+	}
+	return nil, nil, errors.Join(err, ended)
+}
+
+// claimEach claims those of n messages that are ours to run. Without any it returns no Unit.
+func (s *store) claimEach(
+	ctx context.Context, conn pgclaim.Conn, claim string, args []any, n int,
+) (driver.Unit, []driver.Status, error) {
+	var a batchAnswer
+	unit, err := conn.Open(ctx, claim, args, &a.setting, &a.refused, &a.seen)
+	statuses, claimed := a.statuses(n)
+	if err == nil && claimed > 0 && a.setting == pgclaim.Async {
+		err = ErrNotDurable
+	}
+	if err == nil && claimed > 0 {
+		return unit, statuses, nil
+	}
+	return nil, statuses, errors.Join(err, conn.End(ctx))
 }
 
 // batchAnswer is the row that the claim of a batch returns. Places count from 1.

@@ -42,6 +42,35 @@ func HandleBatchSQL(
 	})
 }
 
+// HandleBatchEach is HandleBatch for a handler of single messages, which is called for one
+// after the other in the transaction that they share. A failure of one runs its neighbours
+// again: inbox.Batch.HandleEach has the contract, which is why this is a choice and no
+// default.
+func HandleBatchEach(
+	b *inbox.Batch, handle func(ctx context.Context, tx pgx.Tx, msg *message.Message) error,
+) inbox.BatchFunc {
+	return b.HandleEach(func(ctx context.Context, msg *message.Message) error {
+		tx := Tx(ctx)
+		if tx == nil {
+			return pgclaim.ErrNoTx
+		}
+		return handle(ctx, tx, msg)
+	})
+}
+
+// HandleBatchEachSQL is HandleBatchEach for database/sql. B must be of an Inbox of NewSQL.
+func HandleBatchEachSQL(
+	b *inbox.Batch, handle func(ctx context.Context, tx *sql.Tx, msg *message.Message) error,
+) inbox.BatchFunc {
+	return b.HandleEach(func(ctx context.Context, msg *message.Message) error {
+		tx := SQLTx(ctx)
+		if tx == nil {
+			return pgclaim.ErrNoTx
+		}
+		return handle(ctx, tx, msg)
+	})
+}
+
 // HandleBatchQueued is HandleBatch for a handler that knows one message at a time
 // and needs no answer before it has asked all its questions: it queues its
 // statements, and those of all messages are sent in one round trip, in order.

@@ -8,8 +8,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// sendQueued sends what the handlers of len(ends) messages have queued, of which
-// message i ends at statement ends[i]. The error names the message if that is
+// sendQueued sends what the handlers of len(ends) messages have queued: the statements
+// of message i end at ends[i]. The error names the message if that is
 // known.
 func sendQueued(ctx context.Context, tx pgx.Tx, queue *pgx.Batch, ends []int) error {
 	if queue.Len() == 0 {

@@ -32,4 +32,16 @@ var (
 	// its message would wait for ever. Give the role BYPASSRLS, or disable it. It is looked
 	// at once a connection. An Admin returns it for the same reason.
 	ErrRowSecurity = pgclaim.ErrRowSecurity
+
+	// ErrInsertTrigger is returned for every message if the table of ids, or a range of it, has
+	// a row trigger before INSERT or a rule for INSERT: an id whose insert one of them
+	// suppresses would be taken for processed, or its message run without being remembered.
+	// Triggers after INSERT are fine. It is looked at once a connection.
+	ErrInsertTrigger = pgclaim.ErrInsertTrigger
+
+	// ErrNotRemembered is returned by HandleQueued if the server has run the claim and inserted
+	// nothing, as with a trigger that was created while the connection was open. Unless a
+	// statement had a callback, the effects of this one message have committed, and it will
+	// run again; those that follow are refused before they run.
+	ErrNotRemembered = pgclaim.ErrNotRemembered
 )

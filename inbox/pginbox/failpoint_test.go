@@ -100,7 +100,7 @@ func (v *victim) deliverUntilAcked(t *testing.T) {
 	}
 }
 
-// deliver says whether the broker has got an ack.
+// deliver reports whether the broker has got an ack.
 func (v *victim) deliver(t *testing.T) (acked bool) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(failpoint.With(t.Context(), v.points))

@@ -27,6 +27,9 @@ type MaintenanceState struct {
 	Report MaintenanceReport
 }
 
+// Interval is the time between two rounds of m.
+func (m *Maintenance) Interval() time.Duration { return m.cfg.Interval }
+
 // State returns how m is. It is safe for concurrent use and asks no database.
 func (m *Maintenance) State() MaintenanceState {
 	m.seen.mu.Lock()

@@ -25,10 +25,10 @@ import (
 // not the handler's to send.
 //
 // In the one pipeline a message that is not to be run is turned away by an error,
-// which the server logs: division by zero, SQLSTATE 22012. After each, the next
-// hundred messages of the handler are claimed in a round trip of their own, where
-// there is no such error. So duplicates, which come in swarms, cost a line a
-// hundred.
+// which the server logs: a duplicate key, SQLSTATE 23505, or a division by zero, 22012,
+// if another delivery is at it. After each, the next hundred messages of the inbox are
+// claimed in a round trip of their own, where there is no such error. So duplicates,
+// which come in swarms, cost a line a hundred.
 //
 // If the connection is lost before all answers are there, the outcome is unknown
 // (inbox.ErrCommitUnknown): COMMIT was on its way. With Fingerprint or KeepReplies,

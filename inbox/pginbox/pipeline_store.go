@@ -11,17 +11,12 @@ import (
 	"github.com/leat-go/leat/inbox/internal/pgclaim"
 )
 
-// claimFirstFor is how many messages are claimed before their statements are sent, after
-// one that was not to be run.
-const claimFirstFor = 100
-
 // pipeStore is a store that sends the statements of a queued delivery with the claim.
 type pipeStore struct {
 	*store
 
-	pool *pgclaim.Pool
-
-	claimsFirst atomic.Int64 // messages that are still claimed before
+	pool    *pgclaim.Pool
+	forgets atomic.Bool // the server has run a claim that inserted nothing, and none that has since
 }
 
 // Claim implements driver.Store.
@@ -38,7 +33,7 @@ func (s *pipeStore) Claim(ctx context.Context, id string) (driver.Unit, driver.S
 func (s *pipeStore) claimQueued(
 	ctx context.Context, conn *pgclaim.PgxConn, messageID string, q *queued, statements *pgx.Batch,
 ) (driver.Unit, driver.Status, error) {
-	if q.err != nil || statements.Len() == 0 || s.takesClaimFirst() {
+	if q.err != nil || statements.Len() == 0 || s.forgets.Load() || !s.fresh.expected() {
 		return s.claimFirst(ctx, conn, messageID, q, statements)
 	}
 	id := pgclaim.StoredID(messageID)
@@ -56,8 +51,12 @@ func (s *pipeStore) claimQueued(
 		return unit, driver.Claimed, nil
 	case pipeLost:
 		return nil, 0, pgclaim.Explain(err)
+	case pipeForgot:
+		s.forgets.Store(true)
+		pgclaim.Rollback(ctx, conn.Conn) // if COMMIT was held back
+		return nil, 0, err
 	case pipeRefused:
-		s.claimsFirst.Store(claimFirstFor)
+		s.fresh.doubt()
 		pgclaim.Rollback(ctx, conn.Conn)
 		status, err := s.lookUp(ctx, conn, at, number, id)
 		if err != nil || status == driver.Duplicate {
@@ -77,12 +76,10 @@ func (s *pipeStore) claimFirst(
 	ctx context.Context, conn *pgclaim.PgxConn, messageID string, q *queued, statements *pgx.Batch,
 ) (driver.Unit, driver.Status, error) {
 	unit, status, err := s.claimOn(ctx, conn, messageID)
+	if status == driver.Claimed {
+		s.forgets.Store(false)
+	}
 	return q.later(unit, statements), status, err
-}
-
-// takesClaimFirst reports whether the claim has to come first, and counts down.
-func (s *pipeStore) takesClaimFirst() bool {
-	return s.claimsFirst.Load() > 0 && s.claimsFirst.Add(-1) >= 0
 }
 
 // later returns unit as one in which the statements are still to be sent, nil for nil.

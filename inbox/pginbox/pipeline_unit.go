@@ -20,6 +20,7 @@ const (
 	pipeRefused                        // it was not, or would not have been durable
 	pipeStopped                        // nothing was run: something cannot be
 	pipeLost                           // nothing was committed, and the connection is gone
+	pipeForgot                         // it was run, but the server has not inserted its id
 )
 
 // pipeUnit is a unit whose statements and COMMIT are sent ahead.
@@ -44,11 +45,12 @@ func (u *pipeUnit) begin(
 
 	results := u.Conn.SendBatch(ctx, batch)
 	_, err := results.Exec()
+	var claimed pgconn.CommandTag
 	if err == nil {
-		var one int64
-		err = results.QueryRow().Scan(&one)
+		claimed, err = results.Exec()
 	}
-	if err == nil {
+	forgot := err == nil && claimed.RowsAffected() != 1
+	if err == nil && !forgot {
 		u.Tx = results.Tx()
 		u.receive(results, batch.QueuedQueries[2:], commits)
 		return pipeRan, nil
@@ -56,6 +58,8 @@ func (u *pipeUnit) begin(
 	forget(batch, 2)
 	_ = results.Close() // the same error
 	switch {
+	case forgot:
+		return pipeForgot, ErrNotRemembered
 	case u.Conn.IsClosed() && commits:
 		// Perhaps nothing was sent. But pgconn.SafeToRetry says so as well of a
 		// connection that is lost while the first result is read.
@@ -63,7 +67,7 @@ func (u *pipeUnit) begin(
 		return pipeRan, nil
 	case u.Conn.IsClosed():
 		return pipeLost, err
-	case byServer(err) && pgerr.Is(err, pgerr.DivisionByZero, pgerr.SerializationFailure):
+	case byServer(err) && pgerr.Is(err, pgerr.DivisionByZero, pgerr.UniqueViolation, pgerr.SerializationFailure):
 		return pipeRefused, err
 	default:
 		return pipeStopped, err
@@ -90,7 +94,7 @@ func fill(batch, statements *pgx.Batch) (commits bool) {
 	return true
 }
 
-// receive reads the results of the statements, of which the last is COMMIT if
+// receive reads the results of the statements. The last of them is COMMIT if
 // commits is set. What goes wrong on the way to a COMMIT that was sent leaves its
 // outcome unknown, unless the server says so: it skips what comes after a failed
 // statement.

@@ -14,7 +14,7 @@ const (
 	modeOff     = "off"     // every id is in the plain table
 	modePending = "pending" // the same, while the switch is being prepared
 	modeRanges  = "ranges"  // ids of version 7 from the cut-over on are in ranges that are dropped
-	modeDelete  = "delete"  // they are in one range, of which old rows are deleted
+	modeDelete  = "delete"  // they are in one range, and old rows are deleted
 )
 
 // rangeState is the row that tells where ids live.

@@ -13,11 +13,11 @@ var statementFiles embed.FS
 
 // statements are those of claims, by the place of the id.
 type statements struct {
-	claim, claimBatch [places]string
-	claimOrFail       [places]string // none above a floor: the claim has to come first
-	seen, seenInRange string
-	mark, markInRange string
-	claimNothing      string
+	claim, claimBatch       [places]string
+	claimOrFail, claimFresh [places]string // none above a floor: a message may be too old
+	seen, seenInRange       string
+	mark, markInRange       string
+	claimNothing            string
 }
 
 func newStatements(names pgmigrate.Names) (s statements, err error) {
@@ -28,13 +28,14 @@ func newStatements(names pgmigrate.Names) (s statements, err error) {
 	}
 	load(func(sql string) string { return sql }, map[string]*string{
 		"claim": &s.claim[plain], "claim_batch": &s.claimBatch[plain], "claim_or_fail": &s.claimOrFail[plain],
+		"claim_fresh": &s.claimFresh[plain],
 		"claim_above": &s.claim[aboveFloor], "claim_nothing": &s.claimNothing,
 		"seen": &s.seen, "seen_range": &s.seenInRange, "mark": &s.mark,
 	})
 	inRanges := func(sql string) string { return strings.ReplaceAll(sql, "@{}", "@{_ranges}") }
 	load(inRanges, map[string]*string{
 		"claim": &s.claim[inRange], "claim_batch": &s.claimBatch[inRange], "claim_or_fail": &s.claimOrFail[inRange],
-		"mark": &s.markInRange,
+		"claim_fresh": &s.claimFresh[inRange], "mark": &s.markInRange,
 	})
 	// An id below the floor is refused rather than found to be there.
 	load(func(sql string) string {

@@ -16,6 +16,7 @@ type store struct {
 	policy
 
 	handle pgclaim.Handle
+	fresh  fresh // whether batches and queued messages are claimed as new
 }
 
 var (

@@ -174,7 +174,7 @@ func spawnConsumer(t *testing.T, environ ...string) *consumer {
 	return c
 }
 
-// ended says whether the process has ended.
+// ended reports whether the process has ended.
 func (c *consumer) ended() bool {
 	select {
 	case <-c.done:

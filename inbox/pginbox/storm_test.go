@@ -108,7 +108,7 @@ func (s *storm) revive() {
 	}
 }
 
-// consumed says whether the group has acknowledged everything. It asks the broker,
+// consumed reports whether the group has acknowledged everything. It asks the broker,
 // and leaves it in peace between two questions.
 func (s *storm) consumed() bool {
 	pause := time.NewTimer(20 * time.Millisecond)

@@ -11,8 +11,8 @@ import (
 	"github.com/leat-go/leat/inbox/driver"
 )
 
-// Assigned implements driver.Assigner. What is remembered tells where to read on;
-// a partition of which nothing is remembered begins at its From, and is
+// Assigned implements driver.Assigner. What is remembered tells where to read on.
+// If nothing is remembered of a partition, it begins at its From and is
 // remembered from then on. What the broker stores of the group's offsets counts
 // for nothing after that.
 //

@@ -128,7 +128,7 @@ func TestI8_KilledBetweenCommitAndAck(t *testing.T) {
 
 	var mu sync.Mutex
 	seen, kills := map[string]int{}, map[string]int{}
-	// heard notes a line, and says whether its sender is to be killed.
+	// heard notes a line, and reports whether its sender is to be killed.
 	heard := func(line string) bool {
 		mu.Lock()
 		defer mu.Unlock()

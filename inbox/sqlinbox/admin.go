@@ -3,11 +3,10 @@ package sqlinbox
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/leat-go/leat/inbox/admin"
+	"github.com/leat-go/leat/internal/sqlstore"
 )
 
 // maxListed is the most that one query of package admin may list.
@@ -43,39 +42,20 @@ func (a *Admin) known(ctx context.Context, consumer string) (int64, error) {
 		return 0, nil
 	}
 	number, err := a.find(ctx, consumer)
-	if errors.Is(err, sql.ErrNoRows) {
+	if sqlstore.IsNoRows(err) {
 		return 0, fmt.Errorf("%w: %q", admin.ErrUnknownConsumer, consumer)
 	}
 	return number, err
 }
 
-// filter is a list of conditions, all of which hold.
-type filter struct {
-	conditions []string
-	args       []any
-}
-
-// add adds a condition if it is asked for.
-func (f *filter) add(asked bool, condition string, args ...any) {
-	if asked {
-		f.conditions = append(f.conditions, condition)
-		f.args = append(f.args, args...)
-	}
-}
-
-// in puts the conditions into a statement.
-func (f *filter) in(statement string) string {
-	f.add(len(f.conditions) == 0, "1 = 1")
-	return strings.Replace(statement, "{where}", strings.Join(f.conditions, " AND "), 1)
-}
-
-// Stats implements admin.Inbox.
+// Stats implements admin.Inbox. What is parked and what is being tried are counted up to 10,000
+// each: if there are more, the figures are those of these.
 func (a *Admin) Stats(ctx context.Context) (s admin.Stats, err error) {
 	var now, oldest int64
-	err = a.db.QueryRowContext(ctx, a.sql["stats"]).
-		Scan(&now, &s.Consumers, &s.Parked, &s.Redriving, &s.Waiting, &s.Failing, &oldest)
-	s.At, s.OldestParked = timeOf(now), timeOf(oldest)
-	return s, a.describe(err)
+	err = a.DB.QueryRowContext(ctx, a.SQL["stats"]).
+		Scan(&now, &s.Consumers, &s.Parked, &s.Redriving, &s.Waiting, &s.Failing, &oldest, &s.Estimated)
+	s.At, s.OldestParked = sqlstore.Time(now), sqlstore.Time(oldest)
+	return s, a.Describe(err)
 }
 
 // Consumers implements admin.Inbox. It counts the ids of each consumer.
@@ -83,18 +63,18 @@ func (a *Admin) Consumers(ctx context.Context, q admin.ConsumersQuery) (all []ad
 	if q, err = q.Complete(); err != nil {
 		return nil, err
 	}
-	err = each(ctx, a.db, func(scan func(...any) error) error {
+	err = sqlstore.Each(ctx, a.DB, func(scan sqlstore.Scanner) error {
 		var (
 			c                               admin.Consumer
 			name                            []byte
 			since, processed, parked, tried int64
 		)
 		err := scan(&name, &since, &c.Remembered, &c.Parked, &c.Redriving, &c.Waiting, &c.Failing, &processed, &parked, &tried)
-		c.Name, c.Since, c.LastActivity = string(name), timeOf(since), timeOf(max(processed, parked, tried))
+		c.Name, c.Since, c.LastActivity = string(name), sqlstore.Time(since), sqlstore.Time(max(processed, parked, tried))
 		all = append(all, c)
 		return err
-	}, a.sql["consumers"], []byte(q.After), q.Limit)
-	return all, a.describe(err)
+	}, a.SQL["consumers"], []byte(q.After), q.Limit)
+	return all, a.Describe(err)
 }
 
 // Audit implements admin.Auditor.
@@ -106,19 +86,19 @@ func (a *Admin) Audit(ctx context.Context, q admin.AuditQuery) (all []admin.Audi
 	if err != nil {
 		return nil, err
 	}
-	var f filter
-	f.add(number != 0, "a.consumer = ?", number)
-	f.add(q.Action != "", "a.action = ?", q.Action)
-	f.add(q.ID != "", "a.message_id = ?", []byte(q.ID))
-	f.add(!q.Since.IsZero(), "a.at >= ?", q.Since.UnixMicro())
+	var f sqlstore.Condition
+	f.If(number != 0, "a.consumer = ?", number)
+	f.If(q.Action != "", "a.action = ?", q.Action)
+	f.If(q.ID != "", "a.message_id = ?", []byte(q.ID))
+	f.If(!q.Since.IsZero(), "a.at >= ?", q.Since.UnixMicro())
 	order := "a.no"
 	if q.Newest {
 		order = "a.no DESC"
-		f.add(q.After != 0, "a.no < ?", q.After)
+		f.If(q.After != 0, "a.no < ?", q.After)
 	} else {
-		f.add(true, "a.no > ?", q.After)
+		f.And("a.no > ?", q.After)
 	}
-	err = each(ctx, a.db, func(scan func(...any) error) error {
+	err = sqlstore.Each(ctx, a.DB, func(scan sqlstore.Scanner) error {
 		var (
 			e                                             admin.AuditEntry
 			at                                            int64
@@ -126,10 +106,10 @@ func (a *Admin) Audit(ctx context.Context, q admin.AuditQuery) (all []admin.Audi
 			details                                       []byte
 		)
 		err := scan(&e.No, &at, &consumer, &action, &actor, &reason, &e.ParkedNo, &id, &topic, &k, &details)
-		e.At, e.Consumer, e.Action, e.Actor, e.Reason = timeOf(at), string(consumer), string(action), string(actor), string(reason)
+		e.At, e.Consumer, e.Action, e.Actor, e.Reason = sqlstore.Time(at), string(consumer), string(action), string(actor), string(reason)
 		e.ID, e.Topic, e.Key, e.Details = string(id), string(topic), string(k), details
 		all = append(all, e)
 		return err
-	}, strings.Replace(f.in(a.sql["audit_list"]), "{order}", order, 1), append(f.args, q.Limit)...)
-	return all, a.describe(err)
+	}, a.SQL.With("audit_list", f.String()+" ORDER BY "+order), append(f.Args, q.Limit)...)
+	return all, a.Describe(err)
 }

@@ -4,12 +4,12 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/internal/sqlstore"
 )
 
 // change is what an operator wants of parked messages.
@@ -88,7 +88,7 @@ func (a *Admin) change(ctx context.Context, c change) (changed admin.Changed, er
 		seen[t.key] = true
 		id, done, err := a.one(ctx, number, c, t, first)
 		if err != nil {
-			return changed, a.describe(err)
+			return changed, a.Describe(err)
 		}
 		if done {
 			changed.Count++
@@ -133,7 +133,7 @@ func (c change) refuse(t target) error {
 // one changes t, or the first of its key, in a transaction under the key's lock.
 func (a *Admin) one(ctx context.Context, number int64, c change, t target, first bool) (id string, done bool, err error) {
 	k := a.key(c.consumer, t.key)
-	pick := func(q querier) error {
+	pick := func(q sqlstore.Querier) error {
 		if first {
 			if t, err = a.first(ctx, q, number, k); err != nil {
 				return err
@@ -143,10 +143,10 @@ func (a *Admin) one(ctx context.Context, number int64, c change, t target, first
 		return c.refuse(t)
 	}
 	if c.dryRun {
-		err = pick(a.db)
+		err = pick(a.DB)
 		return t.id, err == nil && t.no != 0 && (c.action != admin.ActionRedrive || t.state == admin.StateParked), err
 	}
-	err = a.within(ctx, func(tx *sql.Tx) error {
+	err = a.Change(ctx, func(tx *sql.Tx) error {
 		if err := a.lockKey(ctx, tx, k); err != nil {
 			return err
 		}
@@ -165,22 +165,29 @@ func (a *Admin) one(ctx context.Context, number int64, c change, t target, first
 func (a *Admin) apply(ctx context.Context, tx *sql.Tx, number int64, c change, t target) (bool, error) {
 	e := audited{number: number, action: c.action, by: c.By, no: t.no, id: t.id, key: t.key}
 	if c.action == admin.ActionRedrive {
-		n, err := a.exec(ctx, tx, "parked_due", t.no, string(admin.StateParked))
-		if err == nil && n == 1 {
+		var no int64
+		err := tx.QueryRowContext(ctx, a.SQL["parked_take"], t.no, string(admin.StateParked)).Scan(&no)
+		if sqlstore.IsNoRows(err) {
+			return false, nil
+		}
+		if err == nil {
+			_, err = a.Exec(ctx, tx, "parked_due", t.no, string(admin.StateParked))
+		}
+		if err == nil {
 			_, err = a.note(ctx, tx, e)
 		}
-		return n == 1, err
+		return err == nil, err
 	}
 	var d struct {
 		Attempts int             `json:"attempts"`
 		Errors   json.RawMessage `json:"errors"`
 	}
-	err := tx.QueryRowContext(ctx, a.sql["parked_get"], t.no).Scan(&d.Attempts, (*[]byte)(&d.Errors))
-	if errors.Is(err, sql.ErrNoRows) {
+	err := tx.QueryRowContext(ctx, a.SQL["parked_get"], t.no).Scan(&d.Attempts, (*[]byte)(&d.Errors))
+	if sqlstore.IsNoRows(err) {
 		return false, nil
 	}
 	if err == nil {
-		_, err = a.exec(ctx, tx, "parked_delete", t.no)
+		_, err = a.Exec(ctx, tx, "parked_delete", t.no)
 	}
 	if err == nil {
 		var details []byte
@@ -193,10 +200,10 @@ func (a *Admin) apply(ctx context.Context, tx *sql.Tx, number int64, c change, t
 }
 
 // first returns the first message of a key.
-func (t *tables) first(ctx context.Context, q querier, number int64, k key) (found target, err error) {
+func (t *tables) first(ctx context.Context, q sqlstore.Querier, number int64, k key) (found target, err error) {
 	var state, id []byte
-	err = q.QueryRowContext(ctx, t.sql["parked_first"], number, k.hash, k.topic, k.name).Scan(&found.no, &state, &id)
-	if errors.Is(err, sql.ErrNoRows) {
+	err = q.QueryRowContext(ctx, t.SQL["parked_first"], number, k.hash, k.topic, k.name).Scan(&found.no, &state, &id)
+	if sqlstore.IsNoRows(err) {
 		return target{}, nil
 	}
 	found.state, found.id, found.key = admin.ParkedState(state), string(id), k.Key

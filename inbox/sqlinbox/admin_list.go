@@ -7,6 +7,7 @@ import (
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/internal/parkjson"
 	"github.com/leat-go/leat/internal/ids"
+	"github.com/leat-go/leat/internal/sqlstore"
 )
 
 // Attempts implements admin.Inbox.
@@ -26,15 +27,15 @@ func (a *Admin) Attempts(ctx context.Context, q admin.AttemptsQuery) (all []admi
 	if !q.Since.IsZero() {
 		since = q.Since.UnixMicro()
 	}
-	err = each(ctx, a.db, func(scan func(...any) error) error {
+	err = sqlstore.Each(ctx, a.DB, func(scan sqlstore.Scanner) error {
 		var id []byte
 		h, err := scanHistory(func(dest ...any) error { return scan(append([]any{&id}, dest...)...) })
 		if err == nil {
 			all = append(all, admin.Attempts{Consumer: q.Consumer, ID: ids.Text(ids.UUID(id)), History: h})
 		}
 		return err
-	}, a.sql["attempt_list"], number, after[:], since, q.All, q.Limit)
-	return all, a.describe(err)
+	}, a.SQL["attempt_list"], number, after[:], since, q.All, q.Limit)
+	return all, a.Describe(err)
 }
 
 // Parked implements admin.Inbox.
@@ -52,21 +53,21 @@ func (a *Admin) Parked(ctx context.Context, q admin.ParkedQuery) ([]admin.Parked
 
 func (a *Admin) parked(ctx context.Context, number int64, q admin.ParkedQuery) (all []admin.ParkedMessage, err error) {
 	k := a.key(q.Consumer, driver.Key{Topic: q.Topic, Name: q.Key})
-	var f filter
-	f.add(number != 0, "p.consumer = ?", number)
-	f.add(q.Topic != "" || q.Key != "", "p.topic = ?", k.topic)
-	f.add(q.Key != "", "p.key_hash = ? AND p.msg_key = ?", k.hash, k.name)
-	f.add(q.ID != "", "p.message_id = ?", []byte(q.ID))
-	f.add(q.State != "", "p.state = ?", string(q.State))
-	f.add(q.Fingerprint != "", "p.reason_group = ?", []byte(q.Fingerprint))
-	f.add(!q.Before.IsZero(), "p.parked_at < ?", q.Before.UnixMicro())
-	f.add(true, "p.no > ?", q.After)
-	err = each(ctx, a.db, func(scan func(...any) error) error {
+	var f sqlstore.Condition
+	f.If(number != 0, "p.consumer = ?", number)
+	f.If(q.Topic != "" || q.Key != "", "p.topic = ?", k.topic)
+	f.If(q.Key != "", "p.key_hash = ? AND p.msg_key = ?", k.hash, k.name)
+	f.If(q.ID != "", "p.message_id = ?", []byte(q.ID))
+	f.If(q.State != "", "p.state = ?", string(q.State))
+	f.If(q.Fingerprint != "", "p.reason_group = ?", []byte(q.Fingerprint))
+	f.If(!q.Before.IsZero(), "p.parked_at < ?", q.Before.UnixMicro())
+	f.And("p.no > ?", q.After)
+	err = sqlstore.Each(ctx, a.DB, func(scan sqlstore.Scanner) error {
 		p, err := scanParked(scan)
 		all = append(all, p)
 		return err
-	}, f.in(a.sql["parked_list"]), append(append([]any{q.OmitPayload}, f.args...), q.Limit)...)
-	return all, a.describe(err)
+	}, a.SQL.With("parked_list", f.String()), append(append([]any{q.OmitPayload}, f.Args...), q.Limit)...)
+	return all, a.Describe(err)
 }
 
 func scanParked(scan func(dest ...any) error) (p admin.ParkedMessage, err error) {
@@ -82,7 +83,7 @@ func scanParked(scan func(dest ...any) error) (p admin.ParkedMessage, err error)
 	}
 	p.Consumer, p.State, p.Reason = string(consumer), admin.ParkedState(state), string(reason)
 	p.ID, p.Topic, p.Key = string(id), string(topic), string(name)
-	p.History.First, p.History.Last, p.ParkedAt = timeOf(first), timeOf(last), timeOf(at)
+	p.History.First, p.History.Last, p.ParkedAt = sqlstore.Time(first), sqlstore.Time(last), sqlstore.Time(at)
 	if p.History.Errors, err = parkjson.DecodeErrors(string(errs)); err != nil {
 		return p, err
 	}
@@ -99,11 +100,11 @@ func (a *Admin) Failures(ctx context.Context, q admin.FailuresQuery) (all []admi
 	if err != nil {
 		return nil, err
 	}
-	var f filter
-	f.add(true, "p.state = 'parked'")
-	f.add(number != 0, "p.consumer = ?", number)
-	f.add(q.Topic != "", "p.topic = ?", []byte(q.Topic))
-	err = each(ctx, a.db, func(scan func(...any) error) error {
+	var f sqlstore.Condition
+	f.And("p.state = 'parked'")
+	f.If(number != 0, "p.consumer = ?", number)
+	f.If(q.Topic != "", "p.topic = ?", []byte(q.Topic))
+	err = sqlstore.Each(ctx, a.DB, func(scan sqlstore.Scanner) error {
 		var (
 			g                              admin.FailureGroup
 			consumer, topic, group, reason []byte
@@ -111,9 +112,9 @@ func (a *Admin) Failures(ctx context.Context, q admin.FailuresQuery) (all []admi
 		)
 		err := scan(&consumer, &topic, &group, &reason, &g.Count, &first, &last)
 		g.Consumer, g.Topic, g.Fingerprint, g.Example = string(consumer), string(topic), string(group), string(reason)
-		g.First, g.Last = timeOf(first), timeOf(last)
+		g.First, g.Last = sqlstore.Time(first), sqlstore.Time(last)
 		all = append(all, g)
 		return err
-	}, f.in(a.sql["parked_groups"]), append(f.args, q.Limit)...)
-	return all, a.describe(err)
+	}, a.SQL.With("parked_groups", f.String()), append(f.Args, q.Limit)...)
+	return all, a.Describe(err)
 }

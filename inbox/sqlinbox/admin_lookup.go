@@ -7,6 +7,7 @@ import (
 	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/internal/parkjson"
+	"github.com/leat-go/leat/internal/sqlstore"
 )
 
 // Lookup implements admin.Inbox.
@@ -20,15 +21,15 @@ func (a *Admin) Lookup(ctx context.Context, q admin.LookupQuery) (all []admin.Si
 	}
 	var numbers []int64
 	if all, numbers, err = a.sightings(ctx, number, q.ID); err != nil || len(all) == 0 {
-		return nil, a.describe(err)
+		return nil, a.Describe(err)
 	}
 	running, err := a.running(ctx, numbers, q.ID)
 	if err != nil {
-		return nil, a.describe(err)
+		return nil, a.Describe(err)
 	}
 	for i := range all {
 		if err := a.complete(ctx, &all[i], numbers[i], q.ID, running[numbers[i]]); err != nil {
-			return nil, a.describe(err)
+			return nil, a.Describe(err)
 		}
 	}
 	return all, nil
@@ -38,9 +39,9 @@ func (a *Admin) Lookup(ctx context.Context, q admin.LookupQuery) (all []admin.Si
 // numbers.
 func (a *Admin) sightings(ctx context.Context, number int64, id string) (all []admin.Sighting, numbers []int64, err error) {
 	stored := a.row("", id).id
-	var f filter
-	f.add(number != 0, "c.id = ?", number)
-	err = each(ctx, a.db, func(scan func(...any) error) error {
+	var f sqlstore.Condition
+	f.If(number != 0, "c.id = ?", number)
+	err = sqlstore.Each(ctx, a.DB, func(scan sqlstore.Scanner) error {
 		var (
 			s                  admin.Sighting
 			n, at, first, last int64
@@ -52,7 +53,7 @@ func (a *Admin) sightings(ctx context.Context, number int64, id string) (all []a
 		if err != nil {
 			return err
 		}
-		s.Consumer, s.State, s.ProcessedAt = string(name), admin.NotSeen, timeOf(at)
+		s.Consumer, s.State, s.ProcessedAt = string(name), admin.NotSeen, sqlstore.Time(at)
 		if noted {
 			s.Note = &note
 		}
@@ -60,14 +61,14 @@ func (a *Admin) sightings(ctx context.Context, number int64, id string) (all []a
 		case at != 0:
 			s.State, s.History = admin.Processed, driver.History{}
 		case errs != nil:
-			s.State, s.History.First, s.History.Last = admin.Failing, timeOf(first), timeOf(last)
+			s.State, s.History.First, s.History.Last = admin.Failing, sqlstore.Time(first), sqlstore.Time(last)
 			s.History.Errors, err = parkjson.DecodeErrors(string(errs))
 		default:
 			s.History = driver.History{}
 		}
 		all, numbers = append(all, s), append(numbers, n)
 		return err
-	}, f.in(a.sql["lookup"]), append([]any{stored, stored, stored}, f.args...)...)
+	}, a.SQL.With("lookup", f.String()), append([]any{stored, stored, stored}, f.Args...)...)
 	return all, numbers, err
 }
 
@@ -75,20 +76,20 @@ func (a *Admin) sightings(ctx context.Context, number int64, id string) (all []a
 // have written is seen before it is committed. To try the lock would make a delivery Busy.
 func (a *Admin) running(ctx context.Context, numbers []int64, id string) (map[int64]bool, error) {
 	found := map[int64]bool{}
-	if a.dialect.OneWriter { // nothing is seen before it is committed, and a transaction waits for its turn
+	if a.Dialect.OneWriter { // nothing is seen before it is committed, and a transaction waits for its turn
 		return found, nil
 	}
-	tx, err := a.db.BeginTx(ctx, a.options(sql.LevelReadUncommitted))
+	tx, err := a.DB.BeginTx(ctx, a.Options(sql.LevelReadUncommitted))
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = tx.Rollback() }()
-	err = each(ctx, tx, func(scan func(...any) error) error {
+	err = sqlstore.Each(ctx, tx, func(scan sqlstore.Scanner) error {
 		var n int64
 		err := scan(&n)
 		found[n] = true
 		return err
-	}, a.list("lookup_running", len(numbers)), append([]any{a.row("", id).id}, anys(numbers)...)...)
+	}, a.SQL.List("lookup_running", len(numbers)), append([]any{a.row("", id).id}, sqlstore.Anys(numbers)...)...)
 	return found, err
 }
 
@@ -109,7 +110,7 @@ func (a *Admin) complete(ctx context.Context, s *admin.Sighting, number int64, i
 		s.State = admin.Running
 	case s.State == admin.NotSeen:
 		var floor int64
-		err = a.db.QueryRowContext(ctx, a.sql["floor"], r.bucket).Scan(&floor)
+		err = a.DB.QueryRowContext(ctx, a.SQL["floor"], r.bucket).Scan(&floor)
 		if r.millis < floor {
 			s.State = admin.Forgotten
 		}

@@ -4,10 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"time"
 
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/internal/parkjson"
+	"github.com/leat-go/leat/internal/sqlstore"
 )
 
 const (
@@ -27,24 +27,24 @@ func (s *store) Attempt(ctx context.Context, id string, key driver.Key) (a drive
 		return a, err
 	}
 	r, k := s.row(id), s.key(key)
-	err = s.within(ctx, func(tx *sql.Tx) error {
+	err = s.Change(ctx, func(tx *sql.Tx) error {
 		var processed bool
-		err := tx.QueryRowContext(ctx, s.sql["attempt_look"], number, r.id, number, k.hash, k.topic, k.name, r.bucket).
+		err := tx.QueryRowContext(ctx, s.SQL["attempt_look"], number, r.id, number, k.hash, k.topic, k.name, r.bucket).
 			Scan(&processed, &a.KeyParked)
-		if errors.Is(err, sql.ErrNoRows) {
+		if sqlstore.IsNoRows(err) {
 			return s.isKeyParked(ctx, tx, number, k, &a.KeyParked)
 		}
 		if err != nil || processed || a.KeyParked {
 			return err
 		}
-		n, err := s.exec(ctx, tx, "attempt_count", number, r.id)
+		n, err := s.Exec(ctx, tx, "attempt_count", number, r.id)
 		if err == nil && n == 0 {
-			_, err = s.exec(ctx, tx, "attempt_insert", number, r.id, 1, []byte(noErrors))
+			_, err = s.Exec(ctx, tx, "attempt_insert", number, r.id, 1, []byte(noErrors))
 		}
 		if err == nil {
 			var first, last int64
 			var errs []byte
-			err = tx.QueryRowContext(ctx, s.sql["attempt_get"], number, r.id).Scan(&a.Number, &first, &last, &errs)
+			err = tx.QueryRowContext(ctx, s.SQL["attempt_get"], number, r.id).Scan(&a.Number, &first, &last, &errs)
 		}
 		return err
 	})
@@ -65,7 +65,7 @@ func (s *store) AttemptBatch(ctx context.Context, items []driver.BatchItem) ([]b
 	for i, item := range items {
 		rows[i] = s.row(item.ID)
 	}
-	err = s.within(ctx, func(tx *sql.Tx) error {
+	err = s.Change(ctx, func(tx *sql.Tx) error {
 		taken, err := s.lock(ctx, tx, rows)
 		if err != nil {
 			return err
@@ -88,7 +88,7 @@ func (s *store) AttemptBatch(ctx context.Context, items []driver.BatchItem) ([]b
 			if alone[i] {
 				continue
 			}
-			if _, err := s.exec(ctx, tx, "attempt_insert", number, r.id, 0, []byte(noErrors)); err != nil {
+			if _, err := s.Exec(ctx, tx, "attempt_insert", number, r.id, 0, []byte(noErrors)); err != nil {
 				return err
 			}
 		}
@@ -107,9 +107,9 @@ func (s *store) Fail(ctx context.Context, id string, failed driver.AttemptError)
 		return h, err
 	}
 	r := s.row(id)
-	err = s.within(ctx, func(tx *sql.Tx) error {
-		h, err = scanHistory(tx.QueryRowContext(ctx, s.sql["attempt_get"], number, r.id).Scan)
-		if errors.Is(err, sql.ErrNoRows) { // forgotten
+	err = s.Change(ctx, func(tx *sql.Tx) error {
+		h, err = scanHistory(tx.QueryRowContext(ctx, s.SQL["attempt_get"], number, r.id).Scan)
+		if sqlstore.IsNoRows(err) { // forgotten
 			h = driver.History{Attempts: 1, Errors: []driver.AttemptError{failed}}
 			return nil
 		}
@@ -119,7 +119,7 @@ func (s *store) Fail(ctx context.Context, id string, failed driver.AttemptError)
 		h.Errors = newest(append(h.Errors, failed))
 		text, err := parkjson.EncodeErrors(h.Errors...)
 		if err == nil {
-			_, err = s.exec(ctx, tx, "attempt_fail", []byte(text), number, r.id)
+			_, err = s.Exec(ctx, tx, "attempt_fail", []byte(text), number, r.id)
 		}
 		return err
 	})
@@ -139,26 +139,18 @@ func scanHistory(scan func(dest ...any) error) (h driver.History, err error) {
 	if err := scan(&h.Attempts, &first, &last, &errs); err != nil {
 		return h, err
 	}
-	h.First, h.Last = timeOf(first), timeOf(last)
+	h.First, h.Last = sqlstore.Time(first), sqlstore.Time(last)
 	h.Errors, err = parkjson.DecodeErrors(string(errs))
 	return h, err
-}
-
-// timeOf returns the time of microseconds since 1970, zero for 0.
-func timeOf(micros int64) time.Time {
-	if micros == 0 {
-		return time.Time{}
-	}
-	return time.UnixMicro(micros).UTC()
 }
 
 // Withdraw implements driver.Attempter.
 func (s *store) Withdraw(ctx context.Context, id string) error {
 	number, err := s.ready(ctx)
 	if err == nil {
-		_, err = s.exec(ctx, s.db, "attempt_withdraw", number, s.row(id).id)
+		_, err = s.Exec(ctx, s.DB, "attempt_withdraw", number, s.row(id).id)
 	}
-	return s.describe(err)
+	return s.Describe(err)
 }
 
 // Settle implements driver.Attempter. The row is deleted later, with others.
@@ -182,6 +174,6 @@ func (s *store) forgetSettled(ctx context.Context, number int64) error {
 	if taken == nil {
 		return nil
 	}
-	_, err := written(ctx, s.db, s.list("attempt_forget", len(taken)), append([]any{number}, anys(taken)...)...)
-	return s.describe(err)
+	_, err := sqlstore.Written(ctx, s.DB, s.SQL.List("attempt_forget", len(taken)), append([]any{number}, sqlstore.Anys(taken)...)...)
+	return s.Describe(err)
 }

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"math/rand/v2"
 	"slices"
-	"strings"
 
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/sqlstore"
 )
 
 const (
@@ -19,10 +19,10 @@ const (
 	maxList = 500
 )
 
-// ClaimBatch implements driver.BatchStore. What another delivery has in hand is left to
-// Claim, as is what is too old. All others are inserted at once; if some of them were there,
-// it begins anew without them: a look at the ids in the transaction would lock the gaps
-// between them at SERIALIZABLE, and two batches would end in a deadlock.
+// ClaimBatch implements driver.BatchStore. What another delivery has the lock of is for
+// later, and what is too old is left to Claim. All others are inserted at once; if some of
+// them were there, it begins anew without them: a look at the ids in the transaction would
+// lock the gaps between them at SERIALIZABLE, and two batches would end in a deadlock.
 func (s *store) ClaimBatch(ctx context.Context, items []driver.BatchItem) (driver.Unit, []driver.Status, error) {
 	number, err := s.ready(ctx)
 	if err != nil {
@@ -58,14 +58,24 @@ func (b *batch) try(ctx context.Context) (_ driver.Unit, missed bool, err error)
 	if err != nil {
 		return nil, false, err
 	}
+	settled := false
+	defer func() { // else a panic would keep the locks and the connection
+		if !settled {
+			_ = u.Rollback(ctx)
+		}
+	}()
 	taken, err := b.lock(ctx, u.tx, b.rows)
 	var claimed []row
 	for i, r := range b.rows {
 		if b.statuses[i] == driver.Duplicate {
 			continue
 		}
-		b.statuses[i] = driver.Alone
-		if floor, ok := taken[r.bucket]; ok && floor <= r.millis {
+		switch floor, free := taken[r.bucket]; {
+		case !free:
+			b.statuses[i] = driver.Later
+		case floor > r.millis:
+			b.statuses[i] = driver.Alone // too old, which a claim says
+		default:
 			b.statuses[i], claimed = driver.Claimed, append(claimed, r)
 		}
 	}
@@ -77,9 +87,10 @@ func (b *batch) try(ctx context.Context) (_ driver.Unit, missed bool, err error)
 	if err == nil && n > 0 && !missed {
 		err = errors.Join(u.detach(ctx), failpoint.Inject(ctx, failpoint.ConsumerAfterTrylock))
 	}
+	settled = true
 	if err != nil || n == 0 || missed {
 		err = errors.Join(err, u.Rollback(ctx))
-		return nil, missed && err == nil, b.describe(err)
+		return nil, missed && err == nil, b.Describe(err)
 	}
 	return u, false, nil
 }
@@ -88,14 +99,12 @@ func (b *batch) try(ctx context.Context) (_ driver.Unit, missed bool, err error)
 func (b *batch) insert(ctx context.Context, u *unit, rows []row) (total int64, err error) {
 	token := rand.Int32() //nolint:gosec // tells two claims apart, and nothing else
 	u.proof = b.proof("claimed", b.number, rows[0].id, token)
-	head, values, _ := strings.Cut(b.sql["batch_claim"], "VALUES ")
 	for part := range slices.Chunk(rows, maxList) {
 		var args []any
 		for _, r := range part {
 			args = append(args, b.number, r.id, token)
 		}
-		statement := head + "VALUES " + strings.TrimSuffix(strings.Repeat(values+", ", len(part)), ", ")
-		n, err := written(ctx, u.tx, statement, args...)
+		n, err := sqlstore.Written(ctx, u.tx, b.SQL.Rows("batch_claim", len(part)), args...)
 		if err != nil {
 			return 0, err
 		}
@@ -113,12 +122,12 @@ func (t *tables) lock(ctx context.Context, tx *sql.Tx, rows []row) (map[int64]in
 	slices.Sort(buckets)
 	taken := map[int64]int64{}
 	for part := range slices.Chunk(slices.Compact(buckets), maxLocks) {
-		err := each(ctx, tx, func(scan func(...any) error) error {
+		err := sqlstore.Each(ctx, tx, func(scan sqlstore.Scanner) error {
 			var bucket, floor int64
 			err := scan(&bucket, &floor)
 			taken[bucket] = floor
 			return err
-		}, t.list("batch_lock", len(part)), anys(part)...)
+		}, t.SQL.List("batch_lock", len(part)), sqlstore.Anys(part)...)
 		if err != nil {
 			return nil, err
 		}
@@ -128,9 +137,9 @@ func (t *tables) lock(ctx context.Context, tx *sql.Tx, rows []row) (map[int64]in
 
 // markSeen looks which were processed, outside of the transaction.
 func (b *batch) markSeen(ctx context.Context) error {
-	seen, err := b.among(ctx, b.db, "batch_seen", b.number, b.rows)
+	seen, err := b.among(ctx, b.DB, "batch_seen", b.number, b.rows)
 	if err != nil {
-		return b.describe(err)
+		return b.Describe(err)
 	}
 	for i, r := range b.rows {
 		if seen[string(r.id)] {
@@ -141,31 +150,22 @@ func (b *batch) markSeen(ctx context.Context) error {
 }
 
 // among returns those of the ids of rows that a statement with a list finds.
-func (t *tables) among(ctx context.Context, q querier, name string, number int64, rows []row) (map[string]bool, error) {
+func (t *tables) among(ctx context.Context, q sqlstore.Querier, name string, number int64, rows []row) (map[string]bool, error) {
 	found := map[string]bool{}
 	for part := range slices.Chunk(rows, maxList) {
 		args := []any{number}
 		for _, r := range part {
 			args = append(args, r.id)
 		}
-		err := each(ctx, q, func(scan func(...any) error) error {
+		err := sqlstore.Each(ctx, q, func(scan sqlstore.Scanner) error {
 			var id []byte
 			err := scan(&id)
 			found[string(id)] = true
 			return err
-		}, t.list(name, len(part)), args...)
+		}, t.SQL.List(name, len(part)), args...)
 		if err != nil {
 			return nil, err
 		}
 	}
 	return found, nil
-}
-
-// anys returns values as parameters.
-func anys[T any](values []T) []any {
-	all := make([]any, len(values))
-	for i := range values {
-		all[i] = values[i]
-	}
-	return all
 }

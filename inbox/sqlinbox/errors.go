@@ -2,16 +2,11 @@ package sqlinbox
 
 import (
 	"errors"
-	"fmt"
-
-	"github.com/leat-go/leat/internal/sqldialect"
-	"github.com/leat-go/leat/outbox"
 )
 
 var (
-	// ErrUnsupported is returned for every message if the database is one that this
-	// inbox cannot work on, or is set up in a way in which it cannot. The text says what
-	// to change.
+	// ErrUnsupported is returned for every message if this inbox cannot work on the
+	// database, or not with the database's settings. The text says what to change.
 	ErrUnsupported = errors.New("leat: the database cannot hold this inbox")
 
 	// ErrNotDurable is returned for every message while the database answers a COMMIT
@@ -26,11 +21,3 @@ var (
 	// afterwards has committed by itself.
 	ErrEnded = errors.New("leat: the transaction of the inbox was ended before its COMMIT")
 )
-
-// describe adds what a database's error means for an inbox, if it is known.
-func (t *tables) describe(err error) error {
-	if sqldialect.MissingTable(err) {
-		return fmt.Errorf("%w: table %s: %w", outbox.ErrNotMigrated, t.name, err)
-	}
-	return err
-}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/internal/ids"
+	"github.com/leat-go/leat/internal/sqlstore"
 )
 
 // sweepPages bounds how many pages of ids one call looks through for those that tell no
@@ -33,12 +34,12 @@ func (m *Maintenance) forget(ctx context.Context, floor, before time.Time) (tota
 
 // numbers returns those of all consumers.
 func (m *Maintenance) numbers(ctx context.Context) (all []int64, err error) {
-	err = each(ctx, m.db, func(scan func(...any) error) error {
+	err = sqlstore.Each(ctx, m.DB, func(scan sqlstore.Scanner) error {
 		var n int64
 		err := scan(&n)
 		all = append(all, n)
 		return err
-	}, m.sql["consumer_ids"])
+	}, m.SQL["consumer_ids"])
 	return all, err
 }
 
@@ -78,7 +79,7 @@ func (m *Maintenance) forgetOf(ctx context.Context, number int64, floor, before 
 // page returns what is old of a page, ids that tell their time and others, and the last id
 // of it; nil at the end.
 func (m *Maintenance) page(ctx context.Context, number int64, after []byte, floor, before time.Time) (timed, untimed [][]byte, last []byte, err error) {
-	err = each(ctx, m.db, func(scan func(...any) error) error {
+	err = sqlstore.Each(ctx, m.DB, func(scan sqlstore.Scanner) error {
 		var id []byte
 		var at int64
 		if err := scan(&id, &at); err != nil {
@@ -92,7 +93,7 @@ func (m *Maintenance) page(ctx context.Context, number int64, after []byte, floo
 			untimed = append(untimed, id)
 		}
 		return nil
-	}, m.sql["forget_page"], number, after)
+	}, m.SQL["forget_page"], number, after)
 	return timed, untimed, last, err
 }
 
@@ -101,21 +102,21 @@ func (m *Maintenance) page(ctx context.Context, number int64, after []byte, floo
 func (m *Maintenance) deleteIDs(ctx context.Context, number int64, all [][]byte, before int64) (total int64, err error) {
 	for part := range slices.Chunk(all, maxList) {
 		var n int64
-		err := m.within(ctx, func(tx *sql.Tx) error {
+		err := m.Change(ctx, func(tx *sql.Tx) error {
 			var found [][]byte
-			err := each(ctx, tx, func(scan func(...any) error) error {
+			err := sqlstore.Each(ctx, tx, func(scan sqlstore.Scanner) error {
 				var id []byte
 				err := scan(&id)
 				found = append(found, id)
 				return err
-			}, m.list("forget_old", len(part)), append(append([]any{number}, anys(part)...), before)...)
+			}, m.SQL.List("forget_old", len(part)), append(append([]any{number}, sqlstore.Anys(part)...), before)...)
 			if err != nil || len(found) == 0 {
 				return err
 			}
-			args := append([]any{number}, anys(found)...)
-			n, err = written(ctx, tx, m.list("forget_ids", len(found)), args...)
+			args := append([]any{number}, sqlstore.Anys(found)...)
+			n, err = sqlstore.Written(ctx, tx, m.SQL.List("forget_ids", len(found)), args...)
 			if err == nil {
-				_, err = written(ctx, tx, m.list("forget_notes", len(found)), args...)
+				_, err = sqlstore.Written(ctx, tx, m.SQL.List("forget_notes", len(found)), args...)
 			}
 			return err
 		})
@@ -145,7 +146,7 @@ func (m *Maintenance) pruneAttemptsOf(ctx context.Context, number, before int64)
 	for after := []byte{0}; ; { // before each id
 		var last []byte
 		var old [][]byte
-		err := each(ctx, m.db, func(scan func(...any) error) error {
+		err := sqlstore.Each(ctx, m.DB, func(scan sqlstore.Scanner) error {
 			var id []byte
 			var at int64
 			err := scan(&id, &at)
@@ -153,13 +154,13 @@ func (m *Maintenance) pruneAttemptsOf(ctx context.Context, number, before int64)
 				old = append(old, id)
 			}
 			return err
-		}, m.sql["prune_attempts"], number, after)
+		}, m.SQL["prune_attempts"], number, after)
 		for _, id := range old {
 			if err != nil {
 				break
 			}
 			var n int64
-			n, err = m.exec(ctx, m.db, "prune_attempt", number, id, before)
+			n, err = m.Exec(ctx, m.DB, "prune_attempt", number, id, before)
 			total += n
 		}
 		if err != nil || last == nil {
@@ -173,16 +174,16 @@ func (m *Maintenance) pruneAttemptsOf(ctx context.Context, number, before int64)
 func (m *Maintenance) pruneAudit(ctx context.Context, before time.Time) (total int64, err error) {
 	for {
 		var found []int64
-		err := each(ctx, m.db, func(scan func(...any) error) error {
+		err := sqlstore.Each(ctx, m.DB, func(scan sqlstore.Scanner) error {
 			var no int64
 			err := scan(&no)
 			found = append(found, no)
 			return err
-		}, m.sql["prune_audit"], before.UnixMicro())
+		}, m.SQL["prune_audit"], before.UnixMicro())
 		if err != nil || len(found) == 0 {
 			return total, err
 		}
-		n, err := written(ctx, m.db, m.list("prune_audit_nos", len(found)), anys(found)...)
+		n, err := sqlstore.Written(ctx, m.DB, m.SQL.List("prune_audit_nos", len(found)), sqlstore.Anys(found)...)
 		if total += n; err != nil {
 			return total, err
 		}

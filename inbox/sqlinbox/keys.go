@@ -6,12 +6,13 @@ import (
 	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/keyhash"
+	"github.com/leat-go/leat/internal/sqlstore"
 )
 
 // keyBuckets is how many locks the queues of keys share. They are other rows than those of
 // ids, which are held for as long as a handler runs.
 func (t *tables) keyBuckets() int64 {
-	if t.dialect.OneWriter {
+	if t.Dialect.OneWriter {
 		return 0 // nothing has to be locked
 	}
 	return 1024
@@ -33,7 +34,7 @@ func (t *tables) key(consumer string, k driver.Key) key {
 	if k.Name == "" {
 		return stored
 	}
-	hash := keyhash.Lock("inbox key", t.name, consumer, k.Topic, k.Name)
+	hash := keyhash.Lock("inbox key", t.Table, consumer, k.Topic, k.Name)
 	stored.hash = hash
 	if n := uint64(t.keyBuckets()); n > 0 { //nolint:gosec // not negative
 		stored.bucket = idBuckets + int64(uint64(hash)%n) //nolint:gosec // a hash: all bits are meant
@@ -43,25 +44,25 @@ func (t *tables) key(consumer string, k driver.Key) key {
 
 // lockKey waits until nobody else changes the queue of k. A transaction locks one key, and
 // after its own message if at all, so that they cannot wait in a circle.
-func (t *tables) lockKey(ctx context.Context, q querier, k key) error {
-	if k.hash == nil || t.dialect.OneWriter {
+func (t *tables) lockKey(ctx context.Context, q sqlstore.Querier, k key) error {
+	if k.hash == nil || t.Dialect.OneWriter {
 		return nil
 	}
 	var bucket int64
-	return q.QueryRowContext(ctx, t.sql["key_lock"], k.bucket).Scan(&bucket)
+	return q.QueryRowContext(ctx, t.SQL["key_lock"], k.bucket).Scan(&bucket)
 }
 
 // isKeyParked sets parked if a message of k is parked.
-func (t *tables) isKeyParked(ctx context.Context, q querier, number int64, k key, parked *bool) error {
+func (t *tables) isKeyParked(ctx context.Context, q sqlstore.Querier, number int64, k key, parked *bool) error {
 	if k.hash == nil {
 		return nil
 	}
-	return q.QueryRowContext(ctx, t.sql["key_parked"], number, k.hash, k.topic, k.name).Scan(parked)
+	return q.QueryRowContext(ctx, t.SQL["key_parked"], number, k.hash, k.topic, k.name).Scan(parked)
 }
 
 // promote makes the first message of a key due, if it waits for none any more. The caller
 // has the key's lock. It touches no other message: a handler that runs has its row locked.
-func (t *tables) promote(ctx context.Context, q querier, number int64, k key) error {
+func (t *tables) promote(ctx context.Context, q sqlstore.Querier, number int64, k key) error {
 	if k.hash == nil {
 		return nil
 	}
@@ -69,6 +70,6 @@ func (t *tables) promote(ctx context.Context, q querier, number int64, k key) er
 	if err != nil || first.no == 0 || first.state != admin.StateWait {
 		return err
 	}
-	_, err = t.exec(ctx, q, "parked_due", first.no, string(admin.StateWait))
+	_, err = t.Exec(ctx, q, "parked_due", first.no, string(admin.StateWait))
 	return err
 }

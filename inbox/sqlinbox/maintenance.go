@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/internal/logger"
+	"github.com/leat-go/leat/internal/sqlstore"
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 )
@@ -72,7 +73,7 @@ type Maintenance struct {
 var ErrAlreadyRunning = errors.New("leat: maintenance of the inbox is already running")
 
 // NewMaintenance returns the Maintenance of the inboxes that were made with db, dialect and
-// cfg, of which only Table matters. It does not touch the database. Errors wrap
+// cfg. Of cfg only Table matters. It does not touch the database. Errors wrap
 // outbox.ErrInvalidConfig.
 func NewMaintenance(db *sql.DB, dialect Dialect, cfg Config, m MaintenanceConfig) (*Maintenance, error) {
 	m = m.withDefaults()
@@ -106,7 +107,7 @@ func (m *Maintenance) Run(ctx context.Context) error {
 	for {
 		if _, err := m.once(ctx); err != nil && ctx.Err() == nil {
 			m.cfg.Logger.ErrorContext(ctx, "leat: maintenance of the inbox failed",
-				slog.String("table", m.name), slog.Any("error", err))
+				slog.String("table", m.Table), slog.Any("error", err))
 		}
 		if wait.For(ctx, m.cfg.Every) != nil {
 			return nil // ctx has ended, as it was to
@@ -130,30 +131,30 @@ func (m *Maintenance) once(ctx context.Context) (r Report, err error) {
 		return r, err
 	}
 	if err := m.raise(ctx, now.Add(-m.cfg.Keep).UnixMilli()); err != nil {
-		return r, m.describe(err)
+		return r, m.Describe(err)
 	}
 	if _, r.Floor, err = m.floor(ctx); err != nil {
 		return r, err
 	}
 	if r.IDs, err = m.forget(ctx, r.Floor, now.Add(-m.cfg.Keep)); err != nil {
-		return r, m.describe(err)
+		return r, m.Describe(err)
 	}
 	if r.Attempts, err = m.pruneAttempts(ctx, now.Add(-m.cfg.KeepAttempts)); err != nil || m.cfg.KeepAudit == 0 {
-		return r, m.describe(err)
+		return r, m.Describe(err)
 	}
 	r.Audit, err = m.pruneAudit(ctx, now.Add(-m.cfg.KeepAudit))
-	return r, m.describe(err)
+	return r, m.Describe(err)
 }
 
 // floor returns the database's clock, and the time below which every bucket may have been
 // forgotten; zero for none.
 func (t *tables) floor(ctx context.Context) (now, floor time.Time, err error) {
 	var micros, millis int64
-	err = t.db.QueryRowContext(ctx, t.sql["floor_lowest"], t.buckets()).Scan(&micros, &millis)
+	err = t.DB.QueryRowContext(ctx, t.SQL["floor_lowest"], t.buckets()).Scan(&micros, &millis)
 	if millis > 0 {
 		floor = time.UnixMilli(millis).UTC()
 	}
-	return timeOf(micros), floor, t.describe(err)
+	return sqlstore.Time(micros), floor, t.Describe(err)
 }
 
 // raise raises the floors of the buckets that no delivery has in hand; the others stay for
@@ -163,17 +164,17 @@ func (t *tables) floor(ctx context.Context) (now, floor time.Time, err error) {
 func (m *Maintenance) raise(ctx context.Context, floor int64) error {
 	for past := int64(-1); ; {
 		var below []int64
-		err := m.within(ctx, func(tx *sql.Tx) error {
-			err := each(ctx, tx, func(scan func(...any) error) error {
+		err := m.Change(ctx, func(tx *sql.Tx) error {
+			err := sqlstore.Each(ctx, tx, func(scan sqlstore.Scanner) error {
 				var bucket int64
 				err := scan(&bucket)
 				below = append(below, bucket)
 				return err
-			}, m.sql["floor_below"], past, m.buckets(), floor)
+			}, m.SQL["floor_below"], past, m.buckets(), floor)
 			if err != nil || len(below) == 0 {
 				return err
 			}
-			_, err = written(ctx, tx, m.list("floor_raise", len(below)), append([]any{floor}, anys(below)...)...)
+			_, err = sqlstore.Written(ctx, tx, m.SQL.List("floor_raise", len(below)), append([]any{floor}, sqlstore.Anys(below)...)...)
 			return err
 		})
 		if err != nil || len(below) == 0 {

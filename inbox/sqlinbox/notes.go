@@ -2,10 +2,9 @@ package sqlinbox
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 
 	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/internal/sqlstore"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -15,8 +14,8 @@ func (s *store) Keep(ctx context.Context, id string, n driver.Note) error {
 	if tx == nil {
 		return outbox.ErrNotInTransaction
 	}
-	_, err := s.exec(ctx, tx, "note", s.number.Load(), s.row(id).id, orNull(n.Fingerprint), orNull(n.Reply))
-	return s.describe(err)
+	_, err := s.Exec(ctx, tx, "note", s.number.Load(), s.row(id).id, orNull(n.Fingerprint), orNull(n.Reply))
+	return s.Describe(err)
 }
 
 // Kept implements driver.Keeper.
@@ -25,11 +24,11 @@ func (s *store) Kept(ctx context.Context, id string) (n driver.Note, ok bool, er
 	if err != nil {
 		return n, false, err
 	}
-	err = s.db.QueryRowContext(ctx, s.sql["noted"], number, s.row(id).id).Scan(&n.Fingerprint, &n.Reply)
-	if errors.Is(err, sql.ErrNoRows) {
+	err = s.DB.QueryRowContext(ctx, s.SQL["noted"], number, s.row(id).id).Scan(&n.Fingerprint, &n.Reply)
+	if sqlstore.IsNoRows(err) {
 		return n, false, nil
 	}
-	return n, err == nil, s.describe(err)
+	return n, err == nil, s.Describe(err)
 }
 
 func orNull(b []byte) any {

@@ -10,6 +10,7 @@ import (
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/internal/parkjson"
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/sqlstore"
 	"github.com/leat-go/leat/internal/storable"
 	outboxadmin "github.com/leat-go/leat/outbox/admin"
 )
@@ -31,7 +32,7 @@ func (s *store) Park(ctx context.Context, req driver.ParkRequest) (driver.ParkSt
 	if err != nil || !stored {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpTimeout)
 		defer cancel()
-		return driver.ParkNotBehind, s.describe(errors.Join(err, claimed.Rollback(ctx)))
+		return driver.ParkNotBehind, s.Describe(errors.Join(err, claimed.Rollback(ctx)))
 	}
 	if err := claimed.Commit(ctx); err != nil {
 		return 0, err
@@ -65,13 +66,13 @@ func (s *store) parkIn(ctx context.Context, tx *sql.Tx, req driver.ParkRequest) 
 		return false, err
 	}
 	reason := storable.Text(req.Reason)
-	result, err := tx.ExecContext(ctx, s.sql["park"], number, string(state), h.Attempts, micros(h.First), micros(h.Last),
+	result, err := tx.ExecContext(ctx, s.SQL["park"], number, string(state), h.Attempts, micros(h.First), micros(h.Last),
 		[]byte(errs), []byte(reason), []byte(outboxadmin.Fingerprint(reason)), []byte(req.MessageID), k.topic, k.hash, k.name,
-		[]byte(req.Message.UUID), notNull(req.Message.Payload), []byte(metadata), bytesOrNull(raw))
+		[]byte(req.Message.UUID), sqlstore.Bytes(req.Message.Payload), []byte(metadata), bytesOrNull(raw))
 	if err != nil {
 		return false, err
 	}
-	_, err = written(ctx, tx, s.list("attempt_forget", 1), number, s.row(req.ID).id)
+	_, err = sqlstore.Written(ctx, tx, s.SQL.List("attempt_forget", 1), number, s.row(req.ID).id)
 	if err != nil || req.Reason == "" {
 		return true, err
 	}
@@ -102,7 +103,7 @@ func (t *tables) note(ctx context.Context, tx *sql.Tx, e audited) (int64, error)
 	if annotated := e.by.Annotate(e.details); annotated != nil {
 		details = []byte(annotated)
 	}
-	result, err := tx.ExecContext(ctx, t.sql["audit"], e.number, e.action, []byte(e.by.Actor), []byte(e.by.Reason), e.no,
+	result, err := tx.ExecContext(ctx, t.SQL["audit"], e.number, e.action, []byte(e.by.Actor), []byte(e.by.Reason), e.no,
 		[]byte(e.id), []byte(e.key.Topic), []byte(e.key.Name), details)
 	if err != nil {
 		return 0, err
@@ -116,13 +117,6 @@ func micros(t time.Time) any {
 		return nil
 	}
 	return t.UnixMicro()
-}
-
-func notNull(b []byte) []byte {
-	if b == nil {
-		return []byte{}
-	}
-	return b
 }
 
 func bytesOrNull(text *string) any {

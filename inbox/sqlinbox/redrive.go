@@ -12,6 +12,7 @@ import (
 	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/internal/parkjson"
+	"github.com/leat-go/leat/internal/sqlstore"
 	"github.com/leat-go/leat/internal/storable"
 	outboxadmin "github.com/leat-go/leat/outbox/admin"
 )
@@ -26,12 +27,12 @@ func (s *store) PickRedriven(ctx context.Context) (r driver.Redriven, ok bool, e
 	if err != nil {
 		return r, false, err
 	}
-	err = s.within(ctx, func(tx *sql.Tx) error {
+	err = s.Change(ctx, func(tx *sql.Tx) error {
 		var id, topic, name []byte
 		var stored storedMessage
-		err := tx.QueryRowContext(ctx, s.sql["redrive_pick"], number).
+		err := tx.QueryRowContext(ctx, s.SQL["redrive_pick"], number).
 			Scan(&r.No, &r.Attempt, &id, &topic, &name, &stored.uuid, &stored.payload, &stored.metadata, &stored.raw)
-		if errors.Is(err, sql.ErrNoRows) {
+		if sqlstore.IsNoRows(err) {
 			return nil
 		}
 		if err == nil {
@@ -39,7 +40,7 @@ func (s *store) PickRedriven(ctx context.Context) (r driver.Redriven, ok bool, e
 		}
 		if err == nil {
 			r.ID, r.Key, r.Attempt, ok = string(id), driver.Key{Topic: string(topic), Name: string(name)}, r.Attempt+1, true
-			_, err = s.exec(ctx, tx, "redrive_count", pickedFor.Microseconds(), r.No)
+			_, err = s.Exec(ctx, tx, "redrive_count", pickedFor.Microseconds(), r.No)
 		}
 		return err
 	})
@@ -74,9 +75,9 @@ func (s *store) ClaimRedriven(ctx context.Context, r driver.Redriven) (driver.Un
 		return nil, false, err
 	}
 	var attempts int
-	err = u.tx.QueryRowContext(ctx, s.sql["redrive_claim"], r.No, r.Attempt).Scan(&attempts)
+	err = u.tx.QueryRowContext(ctx, s.SQL["redrive_claim"], r.No, r.Attempt).Scan(&attempts)
 	if err == nil {
-		_, err = s.exec(ctx, u.tx, "parked_delete", r.No)
+		_, err = s.Exec(ctx, u.tx, "parked_delete", r.No)
 	}
 	if err == nil {
 		var no int64
@@ -93,10 +94,10 @@ func (s *store) ClaimRedriven(ctx context.Context, r driver.Redriven) (driver.Un
 		return u, true, nil
 	}
 	ended := u.Rollback(ctx)
-	if errors.Is(err, sql.ErrNoRows) {
+	if sqlstore.IsNoRows(err) {
 		return nil, false, ended
 	}
-	return nil, false, s.describe(errors.Join(err, ended))
+	return nil, false, s.Describe(errors.Join(err, ended))
 }
 
 // FinishRedriven implements driver.Parker.
@@ -109,7 +110,7 @@ func (s *store) FinishRedriven(ctx context.Context, r driver.Redriven) error {
 }
 
 func (s *store) promoteAlone(ctx context.Context, number int64, k key) error {
-	return s.within(ctx, func(tx *sql.Tx) error {
+	return s.Change(ctx, func(tx *sql.Tx) error {
 		if err := s.lockKey(ctx, tx, k); err != nil {
 			return err
 		}
@@ -119,10 +120,10 @@ func (s *store) promoteAlone(ctx context.Context, number int64, k key) error {
 
 // FailRedriven implements driver.Parker.
 func (s *store) FailRedriven(ctx context.Context, r driver.Redriven, failed driver.RedriveFailure) error {
-	return s.within(ctx, func(tx *sql.Tx) error {
+	return s.Change(ctx, func(tx *sql.Tx) error {
 		var text []byte
-		err := tx.QueryRowContext(ctx, s.sql["redrive_get"], r.No, r.Attempt).Scan(&text)
-		if errors.Is(err, sql.ErrNoRows) { // another process has it
+		err := tx.QueryRowContext(ctx, s.SQL["redrive_get"], r.No, r.Attempt).Scan(&text)
+		if sqlstore.IsNoRows(err) { // another process has it
 			return nil
 		}
 		if err != nil {
@@ -144,7 +145,7 @@ func (s *store) FailRedriven(ctx context.Context, r driver.Redriven, failed driv
 		if failed.Withdraw {
 			back = 1
 		}
-		_, err = s.exec(ctx, tx, "redrive_fail", string(state), reason, group, failed.Retry.Microseconds(), back, back, []byte(entries), r.No)
+		_, err = s.Exec(ctx, tx, "redrive_fail", string(state), reason, group, failed.Retry.Microseconds(), back, back, []byte(entries), r.No)
 		return err
 	})
 }
@@ -156,14 +157,14 @@ func (s *store) RecoverRedriven(ctx context.Context) (n int, err error) {
 		return 0, err
 	}
 	var keys []driver.Key
-	err = each(ctx, s.db, func(scan func(...any) error) error {
+	err = sqlstore.Each(ctx, s.DB, func(scan sqlstore.Scanner) error {
 		var topic, name []byte
 		err := scan(&topic, &name)
 		keys = append(keys, driver.Key{Topic: string(topic), Name: string(name)})
 		return err
-	}, s.sql["redrive_orphans"], number)
+	}, s.SQL["redrive_orphans"], number)
 	for _, k := range keys {
 		err = errors.Join(err, s.promoteAlone(ctx, number, s.key(k)))
 	}
-	return len(keys), s.describe(err)
+	return len(keys), s.Describe(err)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/internal/keyhash"
 	"github.com/leat-go/leat/internal/sqldialect"
+	"github.com/leat-go/leat/internal/sqlstore"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -26,6 +27,7 @@ type store struct {
 	consumer  string
 	isolation sql.IsolationLevel
 	number    atomic.Int64 // the consumer's, 0 until it is known
+	fences    fences
 
 	mu      sync.Mutex
 	settled [][]byte // ids whose attempts can be forgotten
@@ -43,7 +45,7 @@ const idBuckets = 4096
 
 // buckets is how many locks ids share.
 func (t *tables) buckets() int64 {
-	if t.dialect.OneWriter {
+	if t.Dialect.OneWriter {
 		return 1
 	}
 	return idBuckets
@@ -62,7 +64,7 @@ func (t *tables) row(consumer, id string) row {
 	if _, ok := ids.Time(stored); ok {
 		r.millis = ids.Millis(stored)
 	}
-	lock := keyhash.Lock("inbox", t.name, consumer, string(r.id))
+	lock := keyhash.Lock("inbox", t.Table, consumer, string(r.id))
 	r.bucket = int64(uint64(lock) % uint64(t.buckets())) //nolint:gosec // a hash: all bits are meant
 	return r
 }
@@ -79,9 +81,9 @@ func (s *store) ready(ctx context.Context) (int64, error) {
 		return n, nil
 	}
 	n, err := s.find(ctx, s.consumer)
-	if errors.Is(err, sql.ErrNoRows) {
-		if _, err := s.exec(ctx, s.db, "register", []byte(s.consumer)); err != nil {
-			return 0, s.describe(err)
+	if sqlstore.IsNoRows(err) {
+		if _, err := s.Exec(ctx, s.DB, "register", []byte(s.consumer)); err != nil {
+			return 0, s.Describe(err)
 		}
 		n, err = s.find(ctx, s.consumer)
 	}
@@ -93,8 +95,8 @@ func (s *store) ready(ctx context.Context) (int64, error) {
 
 // find returns the number of a consumer, or sql.ErrNoRows.
 func (t *tables) find(ctx context.Context, consumer string) (n int64, err error) {
-	err = t.db.QueryRowContext(ctx, t.sql["consumer"], []byte(consumer)).Scan(&n)
-	return n, t.describe(err)
+	err = t.DB.QueryRowContext(ctx, t.SQL["consumer"], []byte(consumer)).Scan(&n)
+	return n, t.Describe(err)
 }
 
 // Claim implements driver.Store.
@@ -108,17 +110,23 @@ func (s *store) claim(ctx context.Context, level sql.IsolationLevel, id string) 
 		return nil, 0, err
 	}
 	r := s.row(id)
-	if s.dialect.OneWriter { // a duplicate need not wait for its turn to write
+	if s.Dialect.OneWriter { // a duplicate need not wait for its turn to write
 		if status, err := s.unclaimed(ctx, number, r); err != nil || status == driver.Duplicate {
 			return nil, status, err
 		}
 	}
 	u, err := s.begin(ctx, level)
 	if err != nil {
-		return nil, 0, s.describe(err)
+		return nil, 0, s.Describe(err)
 	}
+	settled := false
+	defer func() { // else a panic would keep the lock and the connection
+		if !settled {
+			_ = u.Rollback(ctx)
+		}
+	}()
 	token := rand.Int32() //nolint:gosec // tells two claims apart, and nothing else
-	n, err := s.exec(ctx, u.tx, "claim", number, r.id, token, r.bucket, r.millis)
+	n, err := s.Exec(ctx, u.tx, "claim", number, r.id, token, r.bucket, r.millis)
 	if err == nil && n == 1 {
 		u.proof = s.proof("claimed", number, r.id, token)
 		err = u.detach(ctx)
@@ -129,9 +137,10 @@ func (s *store) claim(ctx context.Context, level sql.IsolationLevel, id string) 
 	if err != nil || n != 1 {
 		err = errors.Join(err, u.Rollback(ctx))
 	}
+	settled = true
 	switch {
 	case err != nil:
-		return nil, 0, s.describe(err)
+		return nil, 0, s.Describe(err)
 	case n == 1:
 		return u, driver.Claimed, nil
 	}
@@ -146,31 +155,19 @@ func (s *store) unclaimed(ctx context.Context, number int64, r row) (driver.Stat
 		there bool
 		floor int64
 	)
-	err := s.db.QueryRowContext(ctx, s.sql["look"], number, r.id, r.bucket).Scan(&there, &floor)
+	err := s.DB.QueryRowContext(ctx, s.SQL["look"], number, r.id, r.bucket).Scan(&there, &floor)
 	switch {
 	case err != nil:
-		return 0, s.describe(err)
+		return 0, s.Describe(err)
 	case there:
 		return driver.Duplicate, s.fence(ctx, number)
 	case floor < 0:
-		return 0, fmt.Errorf("%w: a row of %s_locks is missing", outbox.ErrNotMigrated, s.name)
+		return 0, fmt.Errorf("%w: a row of %s_locks is missing", outbox.ErrNotMigrated, s.Table)
 	case r.millis < floor:
 		return 0, fmt.Errorf("%w: it is of %s, ids from %s on are remembered", driver.ErrTooOld,
 			time.UnixMilli(r.millis).UTC().Format(time.RFC3339), time.UnixMilli(floor).UTC().Format(time.RFC3339))
 	}
 	return driver.Busy, nil
-}
-
-// fence returns when what was seen before is durable: InnoDB shows a commit before it is,
-// and an acknowledged duplicate must not be gone after a crash. Its log is sequential, so
-// the end of one more commit is the end of those before.
-func (s *store) fence(ctx context.Context, number int64) error {
-	facts, err := s.check(ctx)
-	if err != nil || !facts.fence {
-		return err
-	}
-	_, err = s.exec(ctx, s.db, "fence", number)
-	return s.describe(err)
 }
 
 // Conflict implements driver.Conflicter. MariaDB's 1020 says that a row has changed since

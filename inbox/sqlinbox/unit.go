@@ -9,6 +9,7 @@ import (
 
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/sqldialect"
+	"github.com/leat-go/leat/internal/sqlstore"
 	"github.com/leat-go/leat/internal/txctx"
 )
 
@@ -30,8 +31,8 @@ func (t *tables) begin(ctx context.Context, level sql.IsolationLevel) (*unit, er
 	u.ctx, u.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	u.stop = context.AfterFunc(ctx, u.cancel)
 	var err error
-	if u.conn, err = t.db.Conn(ctx); err == nil {
-		u.tx, err = u.conn.BeginTx(u.ctx, t.options(level)) //nolint:contextcheck // it outlives ctx
+	if u.conn, err = t.DB.Conn(ctx); err == nil {
+		u.tx, err = u.conn.BeginTx(u.ctx, t.Options(level)) //nolint:contextcheck // it outlives ctx
 	}
 	if err == nil {
 		return u, nil
@@ -40,7 +41,7 @@ func (t *tables) begin(ctx context.Context, level sql.IsolationLevel) (*unit, er
 		err = errors.Join(context.Cause(ctx), err)
 	}
 	u.release()
-	return nil, t.describe(err)
+	return nil, t.Describe(err)
 }
 
 // detach keeps the transaction although ctx ends, unless it has ended already.
@@ -55,7 +56,7 @@ func (u *unit) detach(ctx context.Context) error {
 func (t *tables) proof(name string, args ...any) func(ctx context.Context, tx *sql.Tx) error {
 	return func(ctx context.Context, tx *sql.Tx) error {
 		var one int
-		return tx.QueryRowContext(ctx, t.sql[name], args...).Scan(&one)
+		return tx.QueryRowContext(ctx, t.SQL[name], args...).Scan(&one)
 	}
 }
 
@@ -69,7 +70,7 @@ func (u *unit) Commit(ctx context.Context) error {
 	defer u.within(ctx)()
 	if err := u.proof(ctx, u.tx); err != nil {
 		u.discard()
-		if errors.Is(err, sql.ErrNoRows) || errors.Is(err, sql.ErrTxDone) {
+		if sqlstore.IsNoRows(err) || errors.Is(err, sql.ErrTxDone) {
 			return ErrEnded
 		}
 		return fmt.Errorf("%w: %w", driver.ErrNotCommitted, err)

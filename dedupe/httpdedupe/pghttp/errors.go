@@ -56,7 +56,7 @@ func explainCommit(err error) error {
 	}
 }
 
-// refused says whether err is the server's answer to a statement, rather than
+// refused reports whether err is the server's answer to a statement, rather than
 // the end of the session. Poolers report the end of theirs in class 08.
 func refused(err error) bool {
 	pgErr, ok := errors.AsType[*pgconn.PgError](err)

@@ -48,14 +48,21 @@ func (c Consumer) Lock(id pgtype.UUID) int64 {
 }
 
 // Visible returns ErrRowSecurity if rows may be hidden: of the audit, too, if the caller
-// reads it.
+// reads it. It returns ErrInsertTrigger to whoever claims, and not to operators, if ids may
+// be kept from being remembered.
 func (c Consumer) Visible(ctx context.Context, conn *pgx.Conn, audit bool) error {
-	var partly string
-	err := conn.QueryRow(ctx, c.hidden, audit).Scan(&partly)
-	if err == nil && partly != "" {
-		err = fmt.Errorf("%w: on %s", ErrRowSecurity, partly)
+	var partly, triggers string
+	err := conn.QueryRow(ctx, c.hidden, audit).Scan(&partly, &triggers)
+	switch {
+	case err != nil:
+		return err
+	case partly != "":
+		return fmt.Errorf("%w: on %s", ErrRowSecurity, partly)
+	case triggers != "" && !audit:
+		return fmt.Errorf("%w: %s", ErrInsertTrigger, triggers)
+	default:
+		return nil
 	}
-	return err
 }
 
 // Remembered returns the number that conn remembers for an inbox of this kind, or else

@@ -21,6 +21,8 @@ var (
 	ErrEndedInHandler   = errors.New("leat: the handler has ended the inbox's transaction by a statement of its own")
 	ErrOtherInbox       = errors.New("leat: the consumer is used with an inbox of ids and with one of positions")
 	ErrRowSecurity      = errors.New("leat: row level security would hide rows of the inbox; give the role BYPASSRLS, or disable it")
+	ErrInsertTrigger    = errors.New("leat: a trigger before INSERT, or a rule, may keep ids from being remembered; drop it, or run it after INSERT")
+	ErrNotRemembered    = errors.New("leat: the server did not insert the message's id, though it reported no error; look for a trigger before INSERT")
 )
 
 // ErrNoTx is what Handle and HandleSQL return with an inbox of the other kind.

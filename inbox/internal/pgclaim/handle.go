@@ -38,6 +38,9 @@ type Conn interface {
 	// The Unit owns the connection then. The transaction outlives ctx. The error is
 	// sql.ErrNoRows if there is no row; after an error the transaction may be open.
 	Open(ctx context.Context, claim string, args []any, dest ...any) (driver.Unit, error)
+	// Insert is Open for a claim that returns no row: the error is sql.ErrNoRows if it
+	// has not written as many rows as want.
+	Insert(ctx context.Context, claim string, args []any, want int64) (driver.Unit, error)
 	// End rolls back the transaction that Open has left open, if there is one, and
 	// keeps the connection. If that fails the connection is given up.
 	End(ctx context.Context) error

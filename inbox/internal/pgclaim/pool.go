@@ -2,6 +2,7 @@ package pgclaim
 
 import (
 	"context"
+	"database/sql"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -62,8 +63,26 @@ func (c *PgxConn) Use(use func(conn *pgx.Conn) error) error {
 	return use(c.Conn)
 }
 
-// Open implements Conn. BEGIN and the claim are one round trip.
+// Open implements Conn.
 func (c *PgxConn) Open(ctx context.Context, claim string, args []any, dest ...any) (driver.Unit, error) {
+	return c.begin(ctx, claim, args, func(r pgx.BatchResults) error { return r.QueryRow().Scan(dest...) })
+}
+
+// Insert implements Conn.
+func (c *PgxConn) Insert(ctx context.Context, claim string, args []any, want int64) (driver.Unit, error) {
+	return c.begin(ctx, claim, args, func(r pgx.BatchResults) error {
+		tag, err := r.Exec()
+		if err == nil && tag.RowsAffected() != want {
+			err = sql.ErrNoRows
+		}
+		return err
+	})
+}
+
+// begin sends BEGIN and the claim in one round trip, and reads the claim's result.
+func (c *PgxConn) begin(
+	ctx context.Context, claim string, args []any, read func(pgx.BatchResults) error,
+) (driver.Unit, error) {
 	batch := &pgx.Batch{}
 	batch.BeginTx(pgx.TxOptions{IsoLevel: c.Isolation})
 	batch.Queue(claim, args...)
@@ -73,7 +92,7 @@ func (c *PgxConn) Open(ctx context.Context, claim string, args []any, dest ...an
 		_ = results.Close() // the same error
 		return nil, err
 	}
-	err := results.QueryRow().Scan(dest...)
+	err := read(results)
 	if closeErr := results.Close(); err == nil {
 		err = closeErr
 	}

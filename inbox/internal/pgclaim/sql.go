@@ -69,10 +69,31 @@ func (c *sqlConn) Use(use func(conn *pgx.Conn) error) error {
 	})
 }
 
-// Open implements Conn. BEGIN and the claim are two round trips: database/sql has no
-// pipeline. It would also roll the transaction back with ctx, even while it is being
-// committed; so ctx ends the claim only.
+// Open implements Conn.
 func (c *sqlConn) Open(ctx context.Context, claim string, args []any, dest ...any) (driver.Unit, error) {
+	return c.begin(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		return tx.QueryRowContext(ctx, claim, args...).Scan(scanners(dest)...)
+	})
+}
+
+// Insert implements Conn.
+func (c *sqlConn) Insert(ctx context.Context, claim string, args []any, want int64) (driver.Unit, error) {
+	return c.begin(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		result, err := tx.ExecContext(ctx, claim, args...)
+		if err != nil {
+			return err
+		}
+		if n, err := result.RowsAffected(); err != nil || n != want {
+			return errors.Join(err, sql.ErrNoRows)
+		}
+		return nil
+	})
+}
+
+// begin opens a transaction and runs claim in it. They are two round trips: database/sql
+// has no pipeline. It would also roll the transaction back with ctx, even while it is being
+// committed; so ctx ends the claim only.
+func (c *sqlConn) begin(ctx context.Context, claim func(ctx context.Context, tx *sql.Tx) error) (driver.Unit, error) {
 	txCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, cancel)
 	tx, err := c.BeginTx(txCtx, &sql.TxOptions{Isolation: c.isolation})
@@ -82,7 +103,7 @@ func (c *sqlConn) Open(ctx context.Context, claim string, args []any, dest ...an
 		return nil, err
 	}
 	c.unit = &sqlUnit{sqlConn: c, tx: tx, cancel: cancel}
-	err = tx.QueryRowContext(txCtx, claim, args...).Scan(scanners(dest)...)
+	err = claim(txCtx, tx)
 	if !stop() && err == nil {
 		err = context.Cause(ctx)
 	}

@@ -36,7 +36,7 @@ func (v *View) Stats(ctx context.Context) (s admin.Stats, err error) {
 	err = v.base.Use(ctx, "", func(conn *pgx.Conn, _ pgclaim.Asked) error {
 		var oldest *time.Time
 		err := conn.QueryRow(ctx, v.sql["stats"]).
-			Scan(&s.At, &s.Consumers, &s.Parked, &s.Redriving, &s.Waiting, &oldest, &s.Failing, &s.Bytes)
+			Scan(&s.At, &s.Consumers, &s.Parked, &s.Redriving, &s.Waiting, &oldest, &s.Failing, &s.Estimated, &s.Bytes)
 		s.At, s.OldestParked = s.At.UTC(), orZero(oldest)
 		return err
 	})

@@ -1,6 +1,6 @@
 -- A chunk of the plain table, pages from $1 to before $2: ids that tell no time and
--- came before minute $3 (NULL: none), and where $4 is true those of version 7, none
--- of which is looked for here any more. By place rather than by an index, which
+-- came before minute $3 (NULL: none), and if $4 is true those of version 7:
+-- no claim looks for them here any more. By place rather than by an index, which
 -- every claim would pay for.
 DELETE FROM @{}
 WHERE ctid >= $1::tid AND ctid < $2::tid

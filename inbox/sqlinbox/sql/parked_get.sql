@@ -1,1 +1,2 @@
-SELECT attempts, errors FROM @{_parked} WHERE no = ? AND state <> 'redrive' @{for_update}
+-- As parked_take.
+SELECT attempts, errors FROM @{_parked} WHERE no = ? AND state <> 'redrive' @{skip_locked}

@@ -1,0 +1,99 @@
+// Package records is the machine of one dedupe record in Go, for stores that load it, change
+// it and store it in one atomic step.
+package records
+
+import (
+	"time"
+
+	"github.com/leat-go/leat/dedupe"
+)
+
+// Record is one message: done, released, or held by Token until LeaseUntil. The zero Record
+// stands for a message that nothing is known of.
+type Record struct {
+	// Known is set for a record that is there.
+	Known       bool
+	Token       string
+	Attempt     int
+	Fingerprint string
+	Done        bool
+	Released    bool
+	LeaseUntil  time.Time
+	// ForgetAt is when the record counts as gone.
+	ForgetAt time.Time
+	Result   []byte
+}
+
+// Expire makes a record that has expired the zero Record.
+func (r *Record) Expire(now time.Time) {
+	if r.Known && !now.Before(r.ForgetAt) {
+		*r = Record{}
+	}
+}
+
+// Claim is dedupe.Store's. It reports whether the record has changed.
+func (r *Record) Claim(req dedupe.Request, now time.Time, ttl time.Duration) (c dedupe.Claim, changed bool) {
+	r.Expire(now)
+	if !r.Known {
+		*r = Record{Known: true, Fingerprint: req.Fingerprint, Released: true}
+	}
+	held := !r.Done && !r.Released && now.Before(r.LeaseUntil)
+	switch {
+	case r.Fingerprint != "" && req.Fingerprint != "" && r.Fingerprint != req.Fingerprint:
+		return dedupe.Claim{Status: dedupe.Mismatch}, false
+	case r.Done:
+		return dedupe.Claim{Status: dedupe.Done, Attempt: r.Attempt, Result: r.Result}, false
+	case held && r.Token == req.Token:
+		return dedupe.Claim{Status: dedupe.Claimed, Attempt: r.Attempt}, false
+	case held:
+		return dedupe.Claim{Status: dedupe.Busy, Attempt: r.Attempt, Remaining: r.LeaseUntil.Sub(now)}, false
+	}
+	takeover := !r.Released
+	r.Token, r.Released = req.Token, false
+	r.Attempt++
+	r.LeaseUntil, r.ForgetAt = now.Add(req.Lease), now.Add(max(ttl, req.Lease))
+	return dedupe.Claim{Status: dedupe.Claimed, Takeover: takeover, Attempt: r.Attempt}, true
+}
+
+// Extend is dedupe.Store's. It reports whether token holds the record, which then has
+// changed.
+func (r *Record) Extend(token string, lease time.Duration, now time.Time, ttl time.Duration) (held bool) {
+	r.Expire(now)
+	if !r.Known || r.Token != token || r.Done || r.Released {
+		return false
+	}
+	r.LeaseUntil, r.ForgetAt = now.Add(lease), now.Add(max(ttl, lease))
+	return true
+}
+
+// Complete is dedupe.Store's. It reports whether the record has changed.
+func (r *Record) Complete(token string, result []byte, now time.Time, ttl time.Duration) (c dedupe.Completion, changed bool) {
+	r.Expire(now)
+	c = dedupe.Completed
+	switch {
+	case !r.Known:
+		*r = Record{Known: true, Attempt: 1}
+		c = dedupe.Resurrected
+	case r.Done && r.Token != token:
+		return dedupe.FencedDone, false
+	case r.Done:
+		return dedupe.Completed, false
+	case r.Released:
+		c = dedupe.Late
+	case r.Token != token:
+		return dedupe.Fenced, false
+	}
+	r.Token, r.Done, r.Released = token, true, false
+	r.Result, r.ForgetAt = result, now.Add(ttl)
+	return c, true
+}
+
+// Release is dedupe.Store's. It reports whether the record has changed.
+func (r *Record) Release(token string, now time.Time, ttl time.Duration) (changed bool) {
+	r.Expire(now)
+	if !r.Known || r.Token != token || r.Done {
+		return false
+	}
+	r.Released, r.ForgetAt = true, now.Add(ttl)
+	return true
+}

@@ -1,0 +1,96 @@
+package redisdedupe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// heldTurn is half of how many claims are remembered at most, at some 300 bytes each. The
+// older half is forgotten at a time.
+const heldTurn = 4096
+
+// held remembers what this process has written for claims, so that a step that follows can
+// compare the record with it instead of having a script look into it. It may forget: then
+// the script runs. It is safe for concurrent use.
+type held struct {
+	mu          sync.Mutex
+	recent, old map[string]string // values by the names of records
+}
+
+// put remembers the value of a claim.
+func (h *held) put(name, value string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.recent) >= heldTurn {
+		h.recent, h.old = nil, h.recent
+	}
+	if h.recent == nil {
+		h.recent = map[string]string{}
+	}
+	h.recent[name] = value
+}
+
+// take forgets the value of token's claim and returns it, or "".
+func (h *held) take(name, token string) string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, claims := range []map[string]string{h.recent, h.old} {
+		if value := claims[name]; strings.HasPrefix(value, "P "+token+" ") {
+			delete(claims, name)
+			return value
+		}
+	}
+	return ""
+}
+
+// canCompare asks the server whether SET knows IFEQ, by a comparison that never holds: on
+// Valkey from 8.1 on, and in Redis as of 8.4, nothing is written. Others refuse the word,
+// and one that would ignore it is not trusted either.
+func (s *Store) canCompare(ctx context.Context) bool {
+	return errors.Is(s.client.Do(ctx, "SET", s.cfg.Prefix+"probe", "", "IFEQ", "leat", "PX", "1").Err(), redis.Nil)
+}
+
+// replace writes state and rest in place of the P of token's claim if the record is what
+// the claim has written, and reports whether it has. It spares the server a script, most of
+// what a step costs it. Whatever else there is in the record, only the script can tell; so
+// it does if memory is full, and if the server no longer knows IFEQ.
+func (s *Store) replace(ctx context.Context, name, token, state, rest string) (bool, error) {
+	if !s.compares.Load() {
+		return false, nil
+	}
+	claim := s.held.take(name, token)
+	if claim == "" {
+		return false, nil
+	}
+	err := s.client.Do(ctx, "SET", name, state+claim[1:]+rest, "IFEQ", claim, "PX", s.cfg.TTL.Milliseconds()).Err()
+	refusal, refused := errors.AsType[redis.Error](err)
+	switch {
+	case err == nil:
+		return true, nil
+	case refused:
+		if strings.HasPrefix(refusal.Error(), "ERR syntax") { // another server by now
+			s.compares.Store(false)
+		}
+		return false, nil
+	default:
+		return false, fmt.Errorf("compare and set: %w", err)
+	}
+}
+
+// remember keeps what a claim has written, if that is of use.
+func (s *Store) remember(name, value string) {
+	if s.compares.Load() {
+		s.held.put(name, value)
+	}
+}
+
+// claimValue is the record of a claim, as claim.lua writes it.
+func claimValue(token string, attempt int, lease, ttl int64, fingerprint string) string {
+	return "P " + token + " " + strconv.Itoa(attempt) + " " + strconv.FormatInt(lease, 10) + " " + strconv.FormatInt(ttl, 10) + " " + fingerprint
+}

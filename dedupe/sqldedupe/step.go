@@ -1,0 +1,120 @@
+package sqldedupe
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/leat-go/leat/dedupe"
+	"github.com/leat-go/leat/dedupe/internal/records"
+	"github.com/leat-go/leat/internal/sqldialect"
+	"github.com/leat-go/leat/outbox"
+)
+
+// tries is how often a step begins anew that the database has ended for the sake of
+// another one. A step does no harm if it runs again.
+const tries = 5
+
+// What a row says of its message. A row without a state was made to be locked.
+const (
+	stateNone     = 0
+	stateClaimed  = 1
+	stateReleased = 2
+	stateDone     = 3
+)
+
+// step loads the record of key, changes and stores it, in one transaction that holds the
+// row's lock: one step after the other. The clock is read when the row is locked.
+//
+// It always commits, also if nothing has changed: if a row that was inserted to be locked
+// were rolled back, those who wait for it would deadlock.
+func (s *Store) step(
+	ctx context.Context, name string, key dedupe.Key, change func(r *records.Record, now time.Time) (changed bool),
+) error {
+	consumer, id := []byte(key.Consumer), []byte(key.ID)
+	return s.retried(ctx, name, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, s.sql["lock_"+s.dialect.Folder], consumer, id); err != nil {
+			return err
+		}
+		r, now, err := load(tx.QueryRowContext(ctx, s.sql["load"], consumer, id))
+		if err != nil || !change(&r, now) {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, s.sql["store"], state(&r), []byte(r.Token), r.Attempt, []byte(r.Fingerprint),
+			r.LeaseUntil.UnixMicro(), r.ForgetAt.UnixMicro(), r.Result, consumer, id)
+		return err
+	})
+}
+
+func load(row *sql.Row) (r records.Record, now time.Time, err error) {
+	var state int
+	var token, fingerprint []byte
+	var leaseUntil, forgetAt, clock int64
+	if err := row.Scan(&state, &token, &r.Attempt, &fingerprint, &leaseUntil, &forgetAt, &r.Result, &clock); err != nil {
+		return r, now, err
+	}
+	now = time.UnixMicro(clock)
+	if state == stateNone {
+		return records.Record{}, now, nil
+	}
+	r.Known, r.Done, r.Released = true, state == stateDone, state == stateReleased
+	r.Token, r.Fingerprint = string(token), string(fingerprint)
+	r.LeaseUntil, r.ForgetAt = time.UnixMicro(leaseUntil), time.UnixMicro(forgetAt)
+	return r, now, nil
+}
+
+func state(r *records.Record) int {
+	switch {
+	case r.Done:
+		return stateDone
+	case r.Released:
+		return stateReleased
+	default:
+		return stateClaimed
+	}
+}
+
+// retried runs fn in a transaction, again if the database has ended it for the sake of
+// another one.
+func (s *Store) retried(ctx context.Context, name string, fn func(tx *sql.Tx) error) error {
+	var err error
+	for range tries {
+		err = s.once(ctx, fn)
+		if sqldialect.Number(err) != sqldialect.Deadlock {
+			break
+		}
+	}
+	switch {
+	case err == nil:
+		return nil
+	case sqldialect.MissingTable(err):
+		err = fmt.Errorf("%w: %w", outbox.ErrNotMigrated, err)
+	}
+	return fmt.Errorf("leat: sql %s: %w", name, err)
+}
+
+func (s *Store) once(ctx context.Context, fn func(tx *sql.Tx) error) error {
+	var options *sql.TxOptions
+	if !s.dialect.OneWriter {
+		// What is read behind the lock is what was committed before it.
+		options = &sql.TxOptions{Isolation: sql.LevelReadCommitted}
+	}
+	tx, err := s.db.BeginTx(ctx, options)
+	if err != nil {
+		return err
+	}
+	if err := fn(tx); err != nil {
+		return errors.Join(err, ended(tx.Rollback()))
+	}
+	return tx.Commit()
+}
+
+// ended passes over that the transaction has ended already.
+func ended(err error) error {
+	if errors.Is(err, sql.ErrTxDone) {
+		return nil
+	}
+	return err
+}

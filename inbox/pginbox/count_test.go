@@ -1,0 +1,86 @@
+package pginbox_test
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/inbox/pginbox"
+	"github.com/leat-go/leat/internal/testenv"
+)
+
+// tripCounter counts what connections wait for an answer of: statements and batches.
+type tripCounter struct{ n atomic.Int64 }
+
+func (c *tripCounter) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+	c.n.Add(1)
+	return ctx
+}
+
+func (*tripCounter) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+func (c *tripCounter) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
+	c.n.Add(1)
+	return ctx
+}
+
+func (*tripCounter) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
+
+func (*tripCounter) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
+
+// TestCount_RoundTripsAndWAL: how often a handler behind the inbox waits for PostgreSQL, and the
+// bytes of WAL that the inbox adds to a handler's effect, on a server that writes nothing else.
+// It guards BEGIN and the claim in one trip, and the claim's one row in one index.
+func TestCount_RoundTripsAndWAL(t *testing.T) {
+	t.Parallel()
+	testenv.Long(t, "starts a server")
+	server := testenv.PrivatePostgres(t, testenv.PostgresOptions{Settings: map[string]string{
+		"fsync": "off", "full_page_writes": "off", "autovacuum": "off", "checkpoint_timeout": "1d",
+		"bgwriter_lru_maxpages": "0", "wal_level": "replica",
+	}})
+	db := server.Database(template)
+	var trips tripCounter
+	cfg := db.Pool.Config()
+	cfg.ConnConfig.Tracer = &trips
+	pool, err := pgxpool.NewWithConfig(t.Context(), cfg)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	in, err := pginbox.New(pool, "counted", pginbox.Config{})
+	require.NoError(t, err)
+	handle := pginbox.Handle(in, func(ctx context.Context, tx pgx.Tx, _ *message.Message) error {
+		_, err := tx.Exec(ctx, "INSERT INTO effects VALUES ('x')")
+		return err
+	})
+	deliver := func(from, n int) {
+		for i := range n {
+			require.NoError(t, handle(message.NewMessage(fmt.Sprintf("01900000-0000-7000-8000-%012d", from+i), nil)))
+		}
+	}
+	wal := func() (at int64) {
+		require.NoError(t, db.Pool.QueryRow(t.Context(), "SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint").Scan(&at))
+		return at
+	}
+
+	const messages = 500
+	deliver(0, 1) // statements are prepared
+	for _, c := range []struct {
+		name             string
+		trips, mostBytes float64
+	}{
+		{"new", 3, 332}, // with the handler's one
+		{"duplicate", 2, 1},
+	} {
+		before, at := trips.n.Load(), wal()
+		deliver(1, messages)
+		waits, bytes := float64(trips.n.Load()-before)/messages, float64(wal()-at)/messages
+		t.Logf("%s: %.2f round trips, %.1f bytes a message", c.name, waits, bytes)
+		require.LessOrEqual(t, waits, c.trips, c.name)
+		require.LessOrEqual(t, bytes, c.mostBytes, c.name)
+	}
+}

@@ -1,0 +1,1 @@
+UPDATE @{_locks} SET floor = floor WHERE 1 = 0
