@@ -13,8 +13,8 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// TestAttempts_Counts: failures count, panics too; what says nothing of the
-// message does not, and success ends the counting.
+// TestAttempts_Counts: failures count, panics too; an error that is not the
+// message's fault does not, and success ends the counting.
 func TestAttempts_Counts(t *testing.T) {
 	t.Parallel()
 	counter, err := middleware.NewMemoryAttempts(10)

@@ -162,7 +162,7 @@ func BenchmarkDedupe(b *testing.B) {
 	require.Equal(b, 1, handled)
 }
 
-// BenchmarkDedupePublisher publishes messages of which each was published before.
+// BenchmarkDedupePublisher publishes messages that were all published before.
 func BenchmarkDedupePublisher(b *testing.B) {
 	f := &free{}
 	pub, err := must(middleware.NewDedupePublisher(middleware.DedupePublisherConfig{Processor: benchDeduper(b)}))(f)

@@ -25,7 +25,7 @@ type DeadLetterConfig struct {
 	// a Publisher that enqueues in an outbox. Defaults to none.
 	InTx func(ctx context.Context, publish func(ctx context.Context) error) error
 
-	// Should says whether an error speaks against the message.
+	// Should reports whether an error speaks against the message.
 	// Defaults to inbox.ShouldPoison.
 	Should func(err error) bool
 

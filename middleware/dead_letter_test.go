@@ -66,8 +66,8 @@ func TestDeadLetter_SurvivesACancelledContext(t *testing.T) {
 	require.Equal(t, message.Metadata{"event-type": "paid"}, msg.Metadata, "the message itself is untouched")
 }
 
-// TestI3_DeadLetterIsNotAckedUnpublished: a message of which no copy is there is
-// not acked.
+// TestI3_DeadLetterIsNotAckedUnpublished: a message without a copy in the
+// dead letters is not acked.
 func TestI3_DeadLetterIsNotAckedUnpublished(t *testing.T) {
 	t.Parallel()
 	pub := &letters{err: errPublisher}

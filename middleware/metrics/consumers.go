@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"context"
+	"time"
 
 	"github.com/leat-go/leat/dedupe"
 	"github.com/leat-go/leat/inbox"
@@ -20,6 +21,7 @@ type Consumers struct {
 type inboxSeries struct {
 	outcomes map[string]Counter
 	duration Histogram
+	endToEnd Histogram
 }
 
 var (
@@ -36,7 +38,7 @@ func (m *Metrics) Consumers(inboxes ...string) *Consumers {
 	c.inboxes = newSeries(m.consumers, func(consumer string) inboxSeries {
 		return inboxSeries{
 			m.counters(inboxDeliveries, names(inbox.OutcomeFailed, inbox.OutcomeGivenUp), consumer),
-			m.histogram(inboxDuration, consumer),
+			m.histogram(inboxDuration, consumer), m.histogram(inboxEndToEnd, consumer),
 		}
 	}, inboxes...)
 	c.dedupes = newSeries(m.consumers, func(consumer string) map[string]Counter {
@@ -79,6 +81,9 @@ func (c *Consumers) OnInboxDelivery(_ context.Context, e inbox.DeliveryEvent) {
 	s := c.inboxes.of(e.Consumer)
 	count(s.outcomes, e.Outcome.String())
 	s.duration.Observe(e.Took.Seconds())
+	if e.Outcome == inbox.OutcomeCommitted && !e.OccurredAt.IsZero() {
+		s.endToEnd.Observe(max(0, time.Since(e.OccurredAt)).Seconds())
+	}
 }
 
 // OnDedupeDelivery implements dedupe.DeliveryHook.

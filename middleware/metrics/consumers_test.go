@@ -22,6 +22,7 @@ func TestConsumers_Count(t *testing.T) {
 	require.InDelta(t, 1, in["consumer=loyalty,outcome=panicked"], 0)
 	require.Contains(t, in, "consumer=loyalty,outcome=given_up")
 	require.Equal(t, map[string]float64{"consumer=loyalty": 3}, l.Of("leat_inbox_delivery_duration_seconds"))
+	require.Equal(t, map[string]float64{"consumer=loyalty": 1}, l.Of("leat_inbox_end_to_end_seconds"), "of what took effect")
 	require.Equal(t, map[string]float64{
 		"consumer=loyalty,outcome=missed": 3, "consumer=loyalty,outcome=skipped": 1, "consumer=loyalty,outcome=outlived": 0,
 	}, l.Of("leat_cache_looks_total"))

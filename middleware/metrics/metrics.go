@@ -7,7 +7,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Metrics makes observers, all of which show what they see by one Backend. Make one for a
+// Metrics makes observers that all show what they see by one Backend. Make one for a
 // process. It is safe for concurrent use.
 type Metrics struct {
 	cfg     Config

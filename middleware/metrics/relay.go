@@ -16,6 +16,7 @@ type Relay struct {
 	outbox, group string
 
 	topics       *series[*relayTopic]
+	read         Histogram
 	publish      Histogram
 	replacements Counter
 	errors       *series[Counter]
@@ -28,6 +29,7 @@ type Relay struct {
 
 var (
 	_ relay.SendHook     = (*Relay)(nil)
+	_ relay.ReadHook     = (*Relay)(nil)
 	_ relay.ProgressHook = (*Relay)(nil)
 	_ relay.HoldHook     = (*Relay)(nil)
 	_ relay.ErrorHook    = (*Relay)(nil)
@@ -43,6 +45,7 @@ func (o *Outbox) Relay(group string) (*Relay, error) {
 	m := o.m
 	r := &Relay{
 		m: m, outbox: o.name, group: group,
+		read:         m.histogram(relayReadDuration, o.name, group),
 		publish:      m.histogram(relayPublishDuration, o.name, group),
 		replacements: m.counter(relayReplacements, o.name, group),
 		settled:      map[int]Counter{},
@@ -62,7 +65,7 @@ func (o *Outbox) Relay(group string) (*Relay, error) {
 func operations() []string {
 	return []string{
 		"check", "share", "acquire", "held_keys", "read", "send", "check_topics", "advance", "hold", "due", "resolve",
-		"renew", "release", "leave", "paused",
+		"renew", "release", "leave", "paused", "clock",
 	}
 }
 
@@ -94,6 +97,9 @@ func (r *Relay) OnRelaySend(_ context.Context, e relay.SendEvent) {
 	}
 	r.tallies.done(t)
 }
+
+// OnRelayRead implements relay.ReadHook.
+func (r *Relay) OnRelayRead(_ context.Context, e relay.ReadEvent) { r.read.Observe(e.Took.Seconds()) }
 
 // OnRelayProgress implements relay.ProgressHook.
 func (r *Relay) OnRelayProgress(_ context.Context, e relay.ProgressEvent) {

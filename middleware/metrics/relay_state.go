@@ -48,6 +48,9 @@ func (r *Relay) state(s relay.State, show func(reading)) {
 		set(relayAlarmActive, string(kind), 0)
 	}
 	set(relayLastAck, "", unix(s.LastAck))
+	if !s.ClockAt.IsZero() {
+		set(clockOffset, "", s.ClockOffset.Seconds())
+	}
 }
 
 // unix returns t in seconds since 1970, 0 for the zero Time.

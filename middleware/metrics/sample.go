@@ -27,18 +27,16 @@ type store struct {
 
 func (s *store) set(last *sample) { s.last.Store(last) }
 
-// sample asks the store. What it has answered before an error is shown.
+// sample asks the store.
 func (s *store) sample(ctx context.Context, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	readings, err := s.ask(ctx)
-	if len(readings) > 0 {
-		s.set(&sample{time.Now(), readings})
-	}
 	if err != nil {
 		s.errors.Add(1)
 		return fmt.Errorf("leat: sample of %q: %w", s.name, err)
 	}
+	s.set(&sample{time.Now(), readings})
 	return nil
 }
 
@@ -63,9 +61,8 @@ func askInbox(name string, in inboxadmin.Inbox) func(ctx context.Context) ([]rea
 	}
 }
 
-// askOutbox asks for the figures of an outbox, and of its ranges if it has any.
+// askOutbox asks for the figures of an outbox.
 func askOutbox(name string, ob admin.Outbox) func(ctx context.Context) ([]reading, error) {
-	lister, _ := ob.(admin.RangeLister)
 	return func(ctx context.Context) ([]reading, error) {
 		st, err := ob.Stats(ctx)
 		if err != nil {
@@ -73,23 +70,13 @@ func askOutbox(name string, ob admin.Outbox) func(ctx context.Context) ([]readin
 		}
 		label := [3]string{name}
 		all := []reading{{outboxDelayed, label, float64(st.Delayed)}, {outboxLogBytes, label, float64(st.Bytes)}}
+		if st.Ranges > 0 {
+			all = append(all, reading{outboxRangesAhead, label, float64(st.RangesAhead)})
+		}
 		for i := range st.Groups {
 			all = appendGroup(all, name, &st.Groups[i])
 		}
-		if lister == nil {
-			return all, nil
-		}
-		ranges, err := lister.Ranges(ctx)
-		if err != nil {
-			return all, err
-		}
-		ahead := 0
-		for _, r := range ranges {
-			if !r.Open() && r.From > st.LastSeq {
-				ahead++
-			}
-		}
-		return append(all, reading{outboxRangesAhead, label, float64(ahead)}), nil
+		return all, nil
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 // SamplerConfig tunes a Sampler. At least one outbox or inbox is required.
 type SamplerConfig struct {
 	// Outboxes and Inboxes are the stores to ask, by the names that are their labels
-	// "outbox" and "inbox". An outbox that is an admin.RangeLister is asked for its ranges, too.
+	// "outbox" and "inbox".
 	Outboxes map[string]admin.Outbox
 	Inboxes  map[string]inboxadmin.Inbox
 
@@ -36,11 +36,10 @@ type SamplerConfig struct {
 	Logger *slog.Logger
 }
 
-// Sampler asks stores for their figures from time to time, side by side, so that one that does
-// not answer keeps no other from being shown: of an outbox Stats and, if there are any, Ranges,
-// of an inbox Stats. They count what waits for an operator, so they cost more while much does. Scrapes show the latest figures and ask nobody. Figures of a store that cannot
-// be asked are shown until they are three intervals old, and then no more: what is not known
-// is absent. Every process that samples a store shows the same figures, so take their
+// Sampler asks stores for their Stats from time to time, side by side, so that one that does
+// not answer keeps no other from being shown. Scrapes show the latest figures and ask nobody.
+// Figures of a store that cannot be asked are shown until they are three intervals old, and then
+// no more: what is not known is absent. Every process that samples a store shows the same figures, so take their
 // maximum, and never their sum.
 //
 // It is safe for concurrent use.

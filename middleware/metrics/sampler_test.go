@@ -3,7 +3,6 @@ package metrics_test
 import (
 	"context"
 	"errors"
-	"math"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -24,12 +23,10 @@ import (
 type asked struct {
 	admin.Outbox
 
-	mu     sync.Mutex
-	calls  int
-	stats  admin.Stats
-	ranges []admin.RangeState
-	err    error
-	rerr   error
+	mu    sync.Mutex
+	calls int
+	stats admin.Stats
+	err   error
 }
 
 func (a *asked) Stats(context.Context) (admin.Stats, error) {
@@ -38,8 +35,6 @@ func (a *asked) Stats(context.Context) (admin.Stats, error) {
 	a.calls++
 	return a.stats, a.err
 }
-
-func (a *asked) Ranges(context.Context) ([]admin.RangeState, error) { return a.ranges, a.rerr }
 
 // failing is an inbox whose figures the test says.
 type failing struct {
@@ -54,7 +49,7 @@ func (f *failing) Stats(context.Context) (inboxadmin.Stats, error) { return f.st
 // figures are those of an outbox in trouble.
 func figures() admin.Stats {
 	return admin.Stats{
-		LastSeq: 150, Bytes: 4096, Delayed: 3,
+		LastSeq: 150, Bytes: 4096, Ranges: 4, RangesAhead: 1, Delayed: 3,
 		Groups: []admin.GroupStats{{
 			Name: "default", Held: 9, Retrying: 2, Parked: 4, Dead: 5,
 			Slots: []admin.SlotStats{
@@ -64,16 +59,11 @@ func figures() admin.Stats {
 	}
 }
 
-// TestSampler_Shows: each figure of Stats and Ranges is where the table says.
+// TestSampler_Shows: each figure of Stats is where the table says.
 func TestSampler_Shows(t *testing.T) {
 	t.Parallel()
 	m, l := ledger.New(t, metrics.Config{})
-	ob := &asked{stats: figures(), ranges: []admin.RangeState{
-		{Range: admin.Range{From: 1, To: 100}},
-		{Range: admin.Range{From: 100, To: 200}},
-		{Range: admin.Range{From: 200, To: 300}},
-		{Range: admin.Range{From: 300, To: math.MaxInt64}},
-	}}
+	ob := &asked{stats: figures()}
 	s, err := m.NewSampler(metrics.SamplerConfig{
 		Outboxes: map[string]admin.Outbox{"main": ob},
 		Inboxes:  map[string]inboxadmin.Inbox{"orders": &failing{stats: inboxadmin.Stats{Parked: 2, Failing: 1}}},
@@ -110,14 +100,13 @@ func TestSampler_Errors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, l := ledger.New(t, metrics.Config{})
 		away := errors.New("away")
-		ob, in := &asked{stats: figures(), rerr: away}, &failing{err: away}
+		ob, in := &asked{stats: figures()}, &failing{err: away}
 		s, err := m.NewSampler(metrics.SamplerConfig{
 			Outboxes: map[string]admin.Outbox{"main": ob}, Inboxes: map[string]inboxadmin.Inbox{"orders": in}, Interval: 10 * time.Second,
 		})
 		require.NoError(t, err)
 		require.ErrorIs(t, s.Sample(t.Context()), away)
-		require.Len(t, l.Of("leat_outbox_lag_seconds"), 2, "the ranges have failed, and not the figures")
-		require.Empty(t, l.Of("leat_outbox_ranges_ahead"))
+		require.Len(t, l.Of("leat_outbox_lag_seconds"), 2, "the inbox has failed, and not the outbox")
 		require.Empty(t, l.Of("leat_inbox_parked_messages"))
 		ob.err = away
 		elapse(t, 29*time.Second)
@@ -125,7 +114,7 @@ func TestSampler_Errors(t *testing.T) {
 		require.Len(t, l.Of("leat_outbox_lag_seconds"), 2)
 		elapse(t, 2*time.Second)
 		require.Empty(t, l.Of("leat_outbox_lag_seconds"), "what is not known is absent")
-		require.Equal(t, map[string]float64{"outbox=main": 2}, l.Of("leat_outbox_stats_errors_total"))
+		require.Equal(t, map[string]float64{"outbox=main": 1}, l.Of("leat_outbox_stats_errors_total"))
 		require.Equal(t, map[string]float64{"inbox=orders": 2}, l.Of("leat_inbox_stats_errors_total"))
 	})
 }

@@ -64,11 +64,19 @@ func newService(t *testing.T, m *metrics.Metrics, sink driver.Sink, cfg relay.Co
 	ob, err := memoutbox.New(memoutbox.Config{Hooks: []outbox.Hook{o}})
 	require.NoError(t, err)
 	cfg.Hooks, cfg.Logger = []outbox.Hook{hook}, slog.New(slog.DiscardHandler)
-	r, err := relay.New(ob.Source(memoutbox.SourceConfig{}), sink, cfg)
+	r, err := relay.New(late{ob.Source(memoutbox.SourceConfig{})}, sink, cfg)
 	require.NoError(t, err)
 	t.Cleanup(hook.Watch(r))
 	return service{ob, r}
 }
+
+// late is a source whose clock is a second behind this machine's.
+type late struct{ *memoutbox.Source }
+
+var _ driver.Clocked = late{}
+
+// Now implements driver.Clocked.
+func (late) Now(context.Context) (time.Time, error) { return time.Now().Add(-time.Second), nil }
 
 // put enqueues messages, one a topic and id.
 func (s service) put(t *testing.T, messages ...outbox.Message) {
@@ -111,7 +119,9 @@ func consume(t *testing.T, m *metrics.Metrics) {
 		for _, h := range []message.HandlerFunc{timed(once(handle)), leased(handle)} {
 			func() {
 				defer func() { _ = recover() }()
-				_, _ = h(message.NewMessage(id, nil))
+				msg := message.NewMessage(id, nil)
+				msg.Metadata.Set(outbox.HeaderEventTime, time.Now().Add(-time.Minute).Format(time.RFC3339Nano))
+				_, _ = h(msg)
 			}()
 		}
 	}

@@ -74,6 +74,7 @@ const (
 
 	relaySent
 	relaySentBytes
+	relayReadDuration
 	relayPublishDuration
 	relayDispatchLatency
 	relaySettled
@@ -84,10 +85,12 @@ const (
 	relayLeaseHeld
 	relayBreakerOpen
 	relayLastAck
+	clockOffset
 	relayReplacements
 
 	inboxDeliveries
 	inboxDuration
+	inboxEndToEnd
 	inboxParked
 	inboxFailing
 	inboxStatsErrors

@@ -14,6 +14,10 @@ func consumerRows() []Definition {
 			Help: "Time of deliveries to inboxes, from the claim to the end of the transaction.",
 		},
 		{
+			id: inboxEndToEnd, Name: "leat_inbox_end_to_end_seconds", Kind: KindHistogram, Unit: "s", Labels: []string{"consumer"}, Buckets: slow(),
+			Help: "Age of events when their effect was committed, by the producer's time of the event and the clock of this machine; events without a time are left out.",
+		},
+		{
 			id: inboxParked, Name: "leat_inbox_parked_messages", Kind: KindGauge, Unit: "{message}", Labels: inbox,
 			Help: "Messages of all consumers that wait for an operator.",
 		},

@@ -34,15 +34,15 @@ func outboxRows() []Definition {
 		},
 		{
 			id: outboxHeld, Name: "leat_outbox_held_messages", Kind: KindGauge, Unit: "{message}", Labels: []string{"outbox", "group", "state"},
-			Help: "Messages that are set aside: retrying, parked, or waiting behind one of their key; counted up to 100,000.",
+			Help: "Messages that are set aside: retrying, parked, or waiting behind one of their key; counted up to 10,000, and estimated beyond that if the store can.",
 		},
 		{
 			id: outboxDead, Name: "leat_outbox_dead_messages", Kind: KindGauge, Unit: "{message}", Labels: group,
-			Help: "Messages that were given up and are kept; counted up to 100,000.",
+			Help: "Messages that were given up and are kept; counted up to 10,000, and estimated beyond that if the store can.",
 		},
 		{
 			id: outboxDelayed, Name: "leat_outbox_delayed_messages", Kind: KindGauge, Unit: "{message}", Labels: outbox,
-			Help: "Messages that are not due yet; counted up to 100,000.",
+			Help: "Messages that are not due yet; counted up to 10,000, and estimated beyond that if the store can.",
 		},
 		{
 			id: outboxLogBytes, Name: "leat_outbox_log_bytes", Kind: KindGauge, Unit: "By", Labels: outbox,

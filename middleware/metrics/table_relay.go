@@ -14,6 +14,10 @@ func relayRows() []Definition {
 			Help: "Bytes of the payloads that were delivered.",
 		},
 		{
+			id: relayReadDuration, Name: "leat_relay_read_duration_seconds", Kind: KindHistogram, Unit: "s", Labels: group, Buckets: quick(),
+			Help: "Time that looks into the log took, failed ones included.",
+		},
+		{
 			id: relayPublishDuration, Name: "leat_relay_publish_duration_seconds", OTel: "messaging.client.operation.duration", Kind: KindHistogram, Unit: "s",
 			Labels: group, Buckets: quick(),
 			Help: "Time that calls of the sink took, each with a page or a part of it.",
@@ -53,6 +57,10 @@ func relayRows() []Definition {
 		{
 			id: relayLastAck, Name: "leat_relay_last_ack_timestamp_seconds", Kind: KindGauge, Unit: "s", Labels: group,
 			Help: "When the destination last acknowledged a record, in seconds since 1970; 0 if never.",
+		},
+		{
+			id: clockOffset, Name: "leat_relay_clock_offset_seconds", Kind: KindGauge, Unit: "s", Labels: group,
+			Help: "By how much this machine's clock is ahead of the database's, as the relay measures it once a minute; absent if it is not known.",
 		},
 		{
 			id: relayReplacements, Name: "leat_relay_client_replacements_total", Kind: KindCounter, Unit: "{client}", Labels: group,

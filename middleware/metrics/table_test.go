@@ -65,7 +65,7 @@ func trouble(t *testing.T, m *metrics.Metrics) {
 	src.Assigned("g", "orders", 3)
 	src.Delivered("g", "orders", "acked")
 	for _, err := range []error{nil, errors.New("away")} {
-		ob := &asked{stats: figures(), ranges: []admin.RangeState{{Range: admin.Range{From: 200, To: 300}}}, rerr: err}
+		ob := &asked{stats: figures(), err: err}
 		sampler, serr := m.NewSampler(metrics.SamplerConfig{
 			Outboxes: map[string]admin.Outbox{"main": ob},
 			Inboxes:  map[string]inboxadmin.Inbox{"orders": &failing{stats: inboxadmin.Stats{Parked: 2, Failing: 1}, err: err}},

@@ -1,7 +1,11 @@
-// Package oteltrace is a middleware.Tracer for OpenTelemetry.
+// Package oteltrace is a middleware.Tracer for OpenTelemetry, and a hook of relays.
 //
 // The span of a delivery continues the trace of the message's producer: it is a
 // child of the span that was current when the message was enqueued, and links to
 // it. For that the outbox has an Injector, and the message the header
 // traceparent.
+//
+// Between the two stands what a relay does: Tracer.Publishing makes a span of each
+// attempt to publish, with the time that the record has waited in the outbox. It changes
+// nothing of the record.
 package oteltrace

@@ -23,13 +23,13 @@ type Config struct {
 	// Defaults to propagation.TraceContext, that of W3C.
 	Propagator propagation.TextMapPropagator
 
-	// NewTrace begins a trace of its own for each delivery, that links to the
-	// producer's. Defaults to false: the producer's goes on, which with many
+	// NewTrace begins a trace of its own for each delivery, and for each attempt to
+	// publish, that links to the producer's. Defaults to false: the producer's goes on, which with many
 	// consumers, or a replay, becomes large.
 	NewTrace bool
 }
 
-// Tracer begins the spans of package middleware. It is safe for concurrent use.
+// Tracer begins the spans of package middleware, and by Publishing those of relays. It is safe for concurrent use.
 type Tracer struct {
 	tracer trace.Tracer
 	cfg    Config
@@ -55,16 +55,9 @@ func (t *Tracer) Begin(ctx context.Context, s middleware.Span) (context.Context,
 	if s.Kind == middleware.SpanProcess {
 		name = strings.TrimSuffix(name+" "+s.Topic, " ")
 		opts = append(opts, trace.WithSpanKind(trace.SpanKindConsumer), trace.WithAttributes(attributes(s)...))
-		remote := t.cfg.Propagator.Extract(context.WithoutCancel(ctx), carrier(s.Headers))
-		producer := trace.SpanContextFromContext(remote)
-		switch {
-		case !producer.IsRemote(): // none in the headers
-		case t.cfg.NewTrace:
-			opts = append(opts, trace.WithNewRoot(), trace.WithLinks(trace.Link{SpanContext: producer}))
-		default:
-			ctx = trace.ContextWithRemoteSpanContext(ctx, producer)
-			opts = append(opts, trace.WithLinks(trace.Link{SpanContext: producer}))
-		}
+		var follow []trace.SpanStartOption
+		ctx, follow = t.follow(ctx, s.Headers)
+		opts = append(opts, follow...)
 	}
 	ctx, span := t.tracer.Start(ctx, name, opts...)
 	return ctx, func(at time.Time, err error) {
@@ -74,6 +67,21 @@ func (t *Tracer) Begin(ctx context.Context, s middleware.Span) (context.Context,
 		}
 		span.End(trace.WithTimestamp(at))
 	}
+}
+
+// follow returns what a span needs that continues the trace in the headers of a message,
+// or begins one that links to it; no options if there is none.
+func (t *Tracer) follow(ctx context.Context, headers map[string]string) (context.Context, []trace.SpanStartOption) {
+	remote := t.cfg.Propagator.Extract(context.WithoutCancel(ctx), carrier(headers))
+	producer := trace.SpanContextFromContext(remote)
+	if !producer.IsRemote() {
+		return ctx, nil
+	}
+	opts := []trace.SpanStartOption{trace.WithLinks(trace.Link{SpanContext: producer})}
+	if t.cfg.NewTrace {
+		return ctx, append(opts, trace.WithNewRoot())
+	}
+	return trace.ContextWithRemoteSpanContext(ctx, producer), opts
 }
 
 // attributes are those of OpenTelemetry's conventions for messaging, where there

@@ -41,7 +41,7 @@ func everything(t *testing.T) *prometheus.Registry {
 	}))
 	r, err := relay.New(ob.Source(memoutbox.SourceConfig{}), &fast{results: make([]outbox.Result, 1)}, relay.Config{Hooks: []outbox.Hook{hook}})
 	require.NoError(t, err)
-	hook.Watch(r)
+	hook.Watch(clocked{r})
 	_, err = r.RunOnce(t.Context())
 	require.NoError(t, err)
 	o.Maintenance("lag")
@@ -60,10 +60,23 @@ func everything(t *testing.T) *prometheus.Registry {
 	return reg
 }
 
-// ranged is an outbox that has no ranges, and says so.
+// clocked is a relay whose database tells its time, which memory does not.
+type clocked struct{ *relay.Relay }
+
+func (c clocked) State() relay.State {
+	s := c.Relay.State()
+	s.ClockAt = time.Now()
+	return s
+}
+
+// ranged is an outbox whose log has ranges, as no outbox in memory has.
 type ranged struct{ admin.Outbox }
 
-func (ranged) Ranges(context.Context) ([]admin.RangeState, error) { return nil, nil }
+func (r ranged) Stats(ctx context.Context) (admin.Stats, error) {
+	st, err := r.Outbox.Stats(ctx)
+	st.Ranges = 1
+	return st, err
+}
 
 // TestScrape: a scrape has every metric of the table, by its name, kind, help and labels,
 // and nothing else.

@@ -41,7 +41,7 @@ func (l *Ledger) Sum(series string) float64 {
 	return l.sums[series]
 }
 
-// Moved returns the names of the metrics of which a series is not 0.
+// Moved returns the names of the metrics that have a series other than 0.
 func (l *Ledger) Moved() map[string]bool {
 	names := map[string]bool{}
 	for name, v := range l.All() {

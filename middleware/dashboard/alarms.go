@@ -1,0 +1,67 @@
+package dashboard
+
+import (
+	"fmt"
+	"time"
+)
+
+// alarm is something that an operator should look at. Severity is fail or warn.
+type alarm struct {
+	Severity string `json:"severity"`
+	Store    string `json:"store"`
+	Group    string `json:"group,omitempty"`
+	Text     string `json:"text"`
+}
+
+// lateAfter is the lag from which a group is late: the objective of the alerts.
+const lateAfter = 10 * time.Second
+
+// alarms are what is wrong now, by the figures alone.
+func alarms(st status) (all []alarm) {
+	for _, o := range st.Outboxes {
+		if o.Failed {
+			all = append(all, alarm{"fail", o.Name, "", "the outbox does not answer: what is shown is old"})
+		}
+		if o.Ahead != nil && *o.Ahead == 0 {
+			all = append(all, alarm{"warn", o.Name, "", "no range of the log is ahead: is maintenance running?"})
+		}
+		for _, g := range o.Groups {
+			for _, a := range g.alarms() {
+				a.Store, a.Group = o.Name, g.Name
+				all = append(all, a)
+			}
+		}
+	}
+	for _, i := range st.Inboxes {
+		if i.Failed {
+			all = append(all, alarm{"fail", i.Name, "", "the inbox does not answer: what is shown is old"})
+		}
+		if i.Parked > 0 {
+			all = append(all, alarm{"warn", i.Name, "", fmt.Sprintf("%d messages of the inbox wait for an operator", i.Parked)})
+		}
+	}
+	return all
+}
+
+func (g groupStatus) alarms() (all []alarm) {
+	add := func(severity, format string, args ...any) {
+		all = append(all, alarm{Severity: severity, Text: fmt.Sprintf(format, args...)})
+	}
+	for _, s := range g.Slots {
+		if s.Problem != "" {
+			add("fail", "slot %d: %s", s.Slot, s.Problem)
+		}
+		if s.LeaseLeft == 0 && s.Backlog > 0 {
+			add("fail", "slot %d: nobody leads, and %d messages wait", s.Slot, s.Backlog)
+		}
+	}
+	if len(g.Paused) > 0 {
+		add("warn", "paused: %q", g.Paused)
+	} else if g.Lag > lateAfter.Seconds() {
+		add("warn", "late: the oldest message waits for %s", time.Duration(g.Lag*float64(time.Second)).Round(time.Second))
+	}
+	if g.Parked > 0 {
+		add("warn", "%d records are parked", g.Parked)
+	}
+	return all
+}

@@ -1,0 +1,167 @@
+package dashboard
+
+import (
+	"errors"
+	"log/slog"
+	"mime"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
+)
+
+// recordRow is a record without its payload.
+type recordRow struct {
+	Seq        int64     `json:"seq"`
+	ID         string    `json:"id"`
+	Topic      string    `json:"topic"`
+	Key        string    `json:"key"`
+	Type       string    `json:"type,omitempty"`
+	OccurredAt time.Time `json:"occurred_at,omitzero"`
+	CreatedAt  time.Time `json:"created_at"`
+}
+
+func recordOf(r outbox.Record) recordRow {
+	return recordRow{r.Seq, r.ID, r.Topic, r.Key, r.Type, r.OccurredAt, r.CreatedAt}
+}
+
+// messages searches the log.
+func (c *call) messages() (list[recordRow], error) {
+	q := admin.MessageQuery{
+		Topic: c.q.text("topic"), Key: c.q.text("key"), Type: c.q.text("type"), From: c.q.time("from"), To: c.q.time("to"),
+		After: c.q.number("after"), Newest: !c.q.flag("oldest"), Limit: c.q.limit(), OmitPayload: true,
+	}
+	_, ob, err := c.outbox()
+	if err != nil {
+		return list[recordRow]{}, err
+	}
+	searcher, err := able[admin.Searcher](ob, "log that can be searched")
+	if err != nil {
+		return list[recordRow]{}, err
+	}
+	if err := c.q.done(); err != nil {
+		return list[recordRow]{}, err
+	}
+	page, err := searcher.Search(c.ctx(), q)
+	l := listOf(page.Records, 0, recordOf, nil)
+	if l.Next = ""; page.Next > 0 {
+		l.Next = strconv.FormatInt(page.Next, 10)
+	}
+	return l, err
+}
+
+// messageRow is a message with all that is known of it.
+type messageRow struct {
+	recordRow
+
+	Outbox string `json:"outbox"`
+	// Headers and Payload are left out for those without RolePayload.
+	Headers map[string]string `json:"headers,omitempty"`
+	Payload *payloadView      `json:"payload,omitempty"`
+	Trace   *traceRow         `json:"trace,omitempty"`
+}
+
+// record returns the record with the number in the path: of the log, or else among those that
+// a group has set aside, for stores that cannot be searched.
+func (c *call) record() (outbox.Record, string, error) {
+	name, ob, err := c.outbox()
+	group := c.q.text("group")
+	seq, bad := strconv.ParseInt(c.r.PathValue("seq"), 10, 64)
+	if bad != nil || seq < 1 {
+		return outbox.Record{}, name, wrong("seq", c.r.PathValue("seq"), "must be the number of a record")
+	}
+	if err == nil {
+		err = c.q.done()
+	}
+	if err != nil {
+		return outbox.Record{}, name, err
+	}
+	if searcher, ok := ob.(admin.Searcher); ok {
+		page, err := searcher.Search(c.ctx(), admin.MessageQuery{After: seq - 1, Limit: 1})
+		if err != nil || len(page.Records) == 1 && page.Records[0].Seq == seq {
+			return first(page.Records), name, err
+		}
+	}
+	for _, look := range []func() ([]admin.HeldRecord, error){
+		func() ([]admin.HeldRecord, error) {
+			return ob.Held(c.ctx(), admin.HeldQuery{Group: group, After: seq - 1, Limit: 1})
+		},
+		func() ([]admin.HeldRecord, error) {
+			return ob.Dead(c.ctx(), admin.HeldQuery{Group: group, After: seq - 1, Limit: 1})
+		},
+	} {
+		held, err := look()
+		if err != nil || len(held) == 1 && held[0].Seq == seq {
+			return first(held).Record, name, err
+		}
+	}
+	return outbox.Record{}, name, errNothing
+}
+
+func first[T any](all []T) (one T) {
+	if len(all) > 0 {
+		one = all[0]
+	}
+	return one
+}
+
+// message answers with a record and what became of it.
+func (c *call) message() (messageRow, error) {
+	r, name, err := c.record()
+	if err != nil {
+		return messageRow{}, err
+	}
+	row := messageRow{recordRow: recordOf(r), Outbox: name}
+	c.disclose(&row, r.Message)
+	trace, err := c.traceOf(name, admin.TraceQuery{ID: r.ID, Since: r.CreatedAt.Add(-time.Second)})
+	if err != nil && !errors.Is(err, errCapability) {
+		return row, err
+	}
+	if err == nil {
+		row.Trace = &trace
+	}
+	return row, nil
+}
+
+// disclose shows what a message says to those who may see it, and logs that it did.
+func (c *call) disclose(row *messageRow, m outbox.Message) {
+	if !c.who.Has(RolePayload) {
+		return
+	}
+	c.d.cfg.Logger.InfoContext(c.ctx(), "payload was viewed", slog.String("actor", c.who.Actor),
+		slog.String("address", c.r.RemoteAddr), slog.String("outbox", row.Outbox), slog.String("id", m.ID))
+	row.Headers = c.d.cfg.Redact.headers(m.Headers)
+	row.Payload = c.d.view(m.Topic, m.Headers, m.Payload)
+}
+
+// payload answers with a payload as it was stored, but for what is redacted.
+func (c *call) payload() error {
+	r, name, err := c.record()
+	if err != nil {
+		return err
+	}
+	c.d.cfg.Logger.InfoContext(c.ctx(), "payload was downloaded", slog.String("actor", c.who.Actor),
+		slog.String("address", c.r.RemoteAddr), slog.String("outbox", name), slog.String("id", r.ID))
+	return c.download("message-"+strconv.FormatInt(r.Seq, 10), r.Topic, r.Headers, r.Payload)
+}
+
+// download sends a payload as a file that no browser opens as a page.
+func (c *call) download(name, topic string, headers map[string]string, payload []byte) error {
+	content := c.d.content(topic, headers, payload)
+	switch {
+	case content.form == formWithheld:
+		return errWithheld
+	case len(c.d.cfg.Redact.Paths) == 0:
+		content.body = payload
+	case content.decoded:
+		name += ".json"
+	}
+	c.w.Header().Set("Content-Type", "application/octet-stream")
+	c.w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name}))
+	c.w.Header().Set("Content-Length", strconv.Itoa(len(content.body)))
+	c.w.WriteHeader(http.StatusOK)
+	_, _ = c.w.Write(content.body)
+	return nil
+}

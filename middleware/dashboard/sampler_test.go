@@ -1,0 +1,109 @@
+package dashboard_test
+
+import (
+	"bufio"
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/internal/wait"
+	"github.com/leat-go/leat/middleware/dashboard"
+	"github.com/leat-go/leat/outbox/admin"
+)
+
+// counted counts how often it is asked.
+type counted struct {
+	admin.Outbox
+
+	stats atomic.Int64
+	err   atomic.Pointer[error]
+}
+
+func (c *counted) Stats(ctx context.Context) (admin.Stats, error) {
+	c.stats.Add(1)
+	if err := c.err.Load(); err != nil {
+		return admin.Stats{}, *err
+	}
+	return c.Outbox.Stats(ctx)
+}
+
+// Many tabs cost what one does: every two seconds one sample, every ten while nobody looks.
+func TestOneSampler(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := &counted{}
+		s := newShop(t, func(cfg *dashboard.Config) {
+			c.Outbox = cfg.Outboxes["shop"]
+			cfg.Outboxes = map[string]admin.Outbox{"shop": c}
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { _ = s.d.Run(ctx) }()
+		require.NoError(t, wait.For(t.Context(), 61*time.Second))
+		require.EqualValues(t, 7, c.stats.Load())
+		require.Error(t, s.d.Run(ctx), "it runs once")
+
+		watching, leave := context.WithCancel(ctx)
+		bodies := make([]*httptest.ResponseRecorder, 20)
+		for i := range bodies {
+			bodies[i] = httptest.NewRecorder()
+			r := httptest.NewRequestWithContext(watching, http.MethodGet, "http://localhost/api/v1/stream", nil)
+			go s.d.ServeHTTP(bodies[i], r)
+		}
+		require.NoError(t, wait.For(t.Context(), 59*time.Second))
+		leave()
+		synctest.Wait()
+		require.InDelta(t, 37, c.stats.Load(), 3)
+		for _, b := range bodies {
+			require.InDelta(t, 30, strings.Count(b.Body.String(), "event: sample\n"), 1)
+		}
+		cancel()
+		synctest.Wait()
+	})
+}
+
+// A store that is away is shown with its last figures and an alarm, and its error stays in the log.
+func TestStoreIsAway(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := &counted{}
+		s := newShop(t, func(cfg *dashboard.Config) {
+			c.Outbox = cfg.Outboxes["shop"]
+			cfg.Outboxes = map[string]admin.Outbox{"shop": c}
+		})
+		require.Contains(t, s.get("/api/v1/status").Body.String(), `"parked":3`)
+		err := context.DeadlineExceeded
+		c.err.Store(&err)
+		require.NoError(t, wait.For(t.Context(), 3*time.Second))
+		answer := s.get("/api/v1/status").Body.String()
+		require.Contains(t, answer, `"failed":true`)
+		require.Contains(t, answer, `"parked":3`)
+		require.Contains(t, answer, "does not answer")
+		require.NotContains(t, answer, "deadline")
+	})
+}
+
+// A stream ends with its request, on a real server.
+func TestStream(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	server := httptest.NewServer(s.d)
+	defer server.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/api/v1/stream", nil)
+	require.NoError(t, err)
+	answer, err := server.Client().Do(r)
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	require.Equal(t, "text/event-stream", answer.Header.Get("Content-Type"))
+	line, err := bufio.NewReader(answer.Body).ReadString('\n')
+	require.NoError(t, err)
+	require.Equal(t, "event: sample\n", line)
+	cancel()
+}

@@ -1,0 +1,146 @@
+package dashboard
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	inboxadmin "github.com/leat-go/leat/inbox/admin"
+	"github.com/leat-go/leat/outbox/admin"
+)
+
+// traceRow is what is known of the messages with an id.
+type traceRow struct {
+	ID        string        `json:"id"`
+	Messages  []tracedRow   `json:"messages"`
+	Delayed   []delayedRow  `json:"delayed"`
+	Held      []heldRow     `json:"held"`
+	Dead      []heldRow     `json:"dead"`
+	Sightings []sightingRow `json:"sightings"`
+	// Timeline is all that has a time, the oldest first.
+	Timeline []eventRow `json:"timeline"`
+}
+
+// tracedRow is a message of the log, and how far each group has come with it.
+type tracedRow struct {
+	recordRow
+
+	Groups []groupTraceRow `json:"groups"`
+}
+
+type groupTraceRow struct {
+	Group string `json:"group"`
+	State string `json:"state"`
+}
+
+// sightingRow is what one consumer knows of the id.
+type sightingRow struct {
+	Inbox       string       `json:"inbox"`
+	Consumer    string       `json:"consumer"`
+	State       string       `json:"state"`
+	ProcessedAt time.Time    `json:"processed_at,omitzero"`
+	Attempts    int          `json:"attempts"`
+	Errors      []failureRow `json:"errors"`
+	Parked      []int64      `json:"parked,omitempty"`
+}
+
+// eventRow is something that has happened.
+type eventRow struct {
+	At    time.Time `json:"at"`
+	Where string    `json:"where"`
+	What  string    `json:"what"`
+	Text  string    `json:"text,omitempty"`
+}
+
+// trace answers for an id, which is a parameter since it may be any text, such as "..".
+func (c *call) trace() (traceRow, error) {
+	q := admin.TraceQuery{ID: c.q.text("id"), Since: c.q.time("since")}
+	name, _, err := c.outbox()
+	if err != nil {
+		return traceRow{}, err
+	}
+	if err := c.q.done(); err != nil {
+		return traceRow{}, err
+	}
+	return c.traceOf(name, q)
+}
+
+func (c *call) traceOf(name string, q admin.TraceQuery) (traceRow, error) {
+	row := traceRow{
+		ID: q.ID, Messages: []tracedRow{}, Delayed: []delayedRow{}, Held: []heldRow{}, Dead: []heldRow{},
+		Sightings: []sightingRow{}, Timeline: []eventRow{},
+	}
+	searcher, err := able[admin.Searcher](c.d.cfg.Outboxes[name], "log that can be searched")
+	if err != nil {
+		return row, err
+	}
+	t, err := searcher.Trace(c.ctx(), q)
+	if err != nil {
+		return row, err
+	}
+	for _, m := range t.Messages {
+		traced := tracedRow{recordRow: recordOf(m.Record), Groups: []groupTraceRow{}}
+		for _, g := range m.Groups {
+			traced.Groups = append(traced.Groups, groupTraceRow{g.Group, string(g.State)})
+		}
+		row.Messages = append(row.Messages, traced)
+	}
+	row.Delayed = listOf(t.Delayed, 0, delayedOf, nil).Items
+	row.Held = listOf(t.Held, 0, heldOf, nil).Items
+	row.Dead = listOf(t.Dead, 0, heldOf, nil).Items
+	if err := c.sightings(&row, q.ID); err != nil {
+		return row, err
+	}
+	row.timeline(t.Audit)
+	return row, nil
+}
+
+// sightings asks all inboxes of the id.
+func (c *call) sightings(row *traceRow, id string) error {
+	for _, name := range slices.Sorted(maps.Keys(c.d.cfg.Inboxes)) {
+		found, err := c.d.cfg.Inboxes[name].Lookup(c.ctx(), inboxadmin.LookupQuery{ID: id})
+		if err != nil && !errors.Is(err, inboxadmin.ErrUnknownConsumer) {
+			return err
+		}
+		for _, s := range found {
+			if s.State == inboxadmin.NotSeen {
+				continue
+			}
+			row.Sightings = append(row.Sightings, sightingRow{
+				name, s.Consumer, string(s.State), s.ProcessedAt, s.History.Attempts, attemptErrors(s.History), s.Parked,
+			})
+		}
+	}
+	return nil
+}
+
+// timeline collects all that has a time.
+func (row *traceRow) timeline(audit []admin.AuditEntry) {
+	add := func(at time.Time, where, what, text string) {
+		if !at.IsZero() {
+			row.Timeline = append(row.Timeline, eventRow{at.UTC(), where, what, text})
+		}
+	}
+	for _, m := range row.Messages {
+		add(m.CreatedAt, "outbox", "enqueued", m.Topic+" / "+m.Key)
+	}
+	for _, m := range row.Delayed {
+		add(m.CreatedAt, "outbox", "enqueued, to be sent later", "not before "+m.NotBefore.Format(time.RFC3339))
+	}
+	for _, h := range slices.Concat(row.Held, row.Dead) {
+		for _, f := range h.Errors {
+			add(f.At, "group "+h.Group, "delivery failed", f.Error)
+		}
+	}
+	for _, e := range audit {
+		add(e.At, "group "+e.Group, e.Action+" by "+e.Actor, e.Reason)
+	}
+	for _, s := range row.Sightings {
+		for _, e := range s.Errors {
+			add(e.At, s.Inbox+" / "+s.Consumer, "handler failed", e.Error)
+		}
+		add(s.ProcessedAt, s.Inbox+" / "+s.Consumer, "processed", "")
+	}
+	slices.SortStableFunc(row.Timeline, func(a, b eventRow) int { return a.At.Compare(b.At) })
+}
