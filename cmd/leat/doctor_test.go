@@ -3,10 +3,12 @@ package main_test
 import (
 	"encoding/json"
 	"errors"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/cmd/leat/internal/doctor"
@@ -23,6 +25,15 @@ type illness struct {
 	bring   []string
 	end     []string
 }
+
+// Statements of an illness that mean more than what they send.
+const (
+	// reload has the server read its settings, and waits until new sessions have them.
+	reload = "SELECT pg_reload_conf()"
+	// hangUp ends the session, which counts what it has done: before PostgreSQL 15 that is the
+	// only way to have it counted at once. It waits until it was.
+	hangUp = "hang up"
+)
 
 // Those that are brought about by statements alone, in one session.
 func illnesses() []illness {
@@ -54,7 +65,16 @@ func illnesses() []illness {
 		{"outbox.positions", doctor.Fail, "another cluster", []string{"UPDATE leat.outbox_positions SET system_identifier = system_identifier + 1"}, []string{"UPDATE leat.outbox_positions SET system_identifier = system_identifier - 1"}},
 		{"outbox.groups", doctor.Warn, "is paused", []string{"UPDATE leat.outbox_groups SET paused = '{orders}'"}, []string{"UPDATE leat.outbox_groups SET paused = NULL"}},
 		{"outbox.groups", doctor.Warn, "from 1 to 4", []string{"UPDATE leat.outbox_groups SET next_slots = 4"}, []string{"UPDATE leat.outbox_groups SET next_slots = NULL"}},
-		{"outbox.groups", doctor.Warn, "no relay lives", []string{"UPDATE leat.outbox_leases SET lease_until = clock_timestamp()"}, []string{"UPDATE leat.outbox_leases SET lease_until = clock_timestamp() + interval '1 hour'"}},
+		{"outbox.groups", doctor.Warn, "no relay lives", []string{"UPDATE leat.outbox_leases SET lease_until = clock_timestamp()", "UPDATE leat.outbox_members SET seen_until = clock_timestamp()"}, []string{"UPDATE leat.outbox_leases SET lease_until = clock_timestamp() + interval '1 hour'", "UPDATE leat.outbox_members SET seen_until = clock_timestamp() + interval '1 hour'"}},
+		{"schema.shape", doctor.Warn, "outbox_held_id_idx of leat.outbox_held is invalid", []string{"UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'leat.outbox_held_id_idx'::regclass"}, []string{"REINDEX INDEX CONCURRENTLY leat.outbox_held_id_idx"}},
+		{"schema.shape", doctor.Warn, "has a DEFAULT partition", []string{"CREATE TABLE leat.outbox_rest PARTITION OF leat.outbox DEFAULT"}, []string{"DROP TABLE leat.outbox_rest"}},
+		{"vacuum.autovacuum", doctor.Warn, "autovacuum is off", []string{"ALTER SYSTEM SET autovacuum = off", reload}, []string{"ALTER SYSTEM RESET autovacuum", reload}},
+		{"vacuum.autovacuum", doctor.Warn, "leat.outbox_positions has autovacuum_enabled=OFF", []string{"ALTER TABLE leat.outbox_positions SET (autovacuum_enabled = 'OFF')"}, []string{"ALTER TABLE leat.outbox_positions RESET (autovacuum_enabled)"}},
+		{"outbox.lag", doctor.Warn, "a message waits for", []string{"INSERT INTO leat.outbox (created_at, id, shard, topic, payload) VALUES (now() - interval '1 hour', gen_random_uuid(), 0, 'orders', '')"}, []string{"DELETE FROM leat.outbox WHERE seq > 3"}},
+		{"outbox.delayed", doctor.Fail, "is due since", []string{"INSERT INTO leat.outbox_delayed (not_before, id, shard, topic, payload) VALUES (now() - interval '1 hour', gen_random_uuid(), 0, 'orders', '')"}, []string{"DELETE FROM leat.outbox_delayed"}},
+		{"outbox.replicas", doctor.Warn, "one relay alone", []string{"DELETE FROM leat.outbox_members WHERE member = 'web-2'"}, []string{"INSERT INTO leat.outbox_members (relay_group, member, slots, seen_until) VALUES ('default', 'web-2', 1, now() + interval '1 hour')"}},
+		{"outbox.held", doctor.Warn, "has set 90,000 records aside", []string{"INSERT INTO leat.outbox_held (relay_group, seq, state, epoch, created_at, id, shard, topic, payload) SELECT 'default', 1000 + n, 'parked', 1, now(), gen_random_uuid(), 0, 'orders', '' FROM generate_series(1, 90000) n", "ANALYZE leat.outbox_held"}, []string{"TRUNCATE leat.outbox_held"}},
+		{"vacuum.dead_rows", doctor.Warn, "leat.outbox_leases has 2000", []string{"ALTER TABLE leat.outbox_leases SET (autovacuum_enabled = off)", "INSERT INTO leat.outbox_leases (relay_group, slot) SELECT 'gone-' || n, 0 FROM generate_series(1, 20000) n", "DELETE FROM leat.outbox_leases WHERE starts_with(relay_group, 'gone-')", hangUp}, []string{"VACUUM leat.outbox_leases", "ALTER TABLE leat.outbox_leases RESET (autovacuum_enabled)"}},
 		{"outbox.ranges", doctor.Fail, "no range is ahead", []string{"SELECT setval(pg_get_serial_sequence('leat.outbox', 'seq'), 100000000000)"}, []string{"SELECT setval(pg_get_serial_sequence('leat.outbox', 'seq'), 3)"}},
 	}
 }
@@ -74,6 +94,7 @@ func TestDoctor(t *testing.T) {
 	s := newHealthyShop(t)
 	o := newSession(t, s.URL)
 	s.endure(t, o, illnesses())
+	s.examineDetached(t, o)
 	s.examineParked(t, o)
 	s.examineDurability(t, o)
 	s.examineRights(t, o)
@@ -87,19 +108,47 @@ func (s *shop) endure(t *testing.T, o *session, all []illness) {
 	for _, ill := range all {
 		well := o.verdict(ill.check, "")
 		require.Equal(t, doctor.OK, well.Verdict, "before %q: %+v", ill.bring, well)
-		for _, statement := range ill.bring {
-			_, err := conn.Exec(t.Context(), statement)
-			require.NoError(t, err, statement)
-		}
+		conn = s.suffer(t, conn, ill.bring)
 		found := o.verdict(ill.check, ill.text)
 		require.Equal(t, ill.verdict, found.Verdict, "%q: %+v", ill.bring, found)
 		require.True(t, found.Advice != "" || found.Verdict == doctor.Unknown, found)
-		for _, statement := range ill.end {
+		conn = s.suffer(t, conn, ill.end)
+		require.Equal(t, doctor.OK, o.verdict(ill.check, "").Verdict, "behind %q", ill.bring)
+	}
+}
+
+// suffer runs statements, and returns the connection to go on with.
+func (s *shop) suffer(t *testing.T, conn *pgx.Conn, statements []string) *pgx.Conn {
+	t.Helper()
+	for _, statement := range statements {
+		switch statement {
+		case reload:
+			before := s.asked(t, "SELECT pg_conf_load_time()")
+			_, err := conn.Exec(t.Context(), statement)
+			require.NoError(t, err, statement)
+			require.Eventually(t, func() bool { return s.asked(t, "SELECT pg_conf_load_time()").(time.Time).After(before.(time.Time)) }, time.Minute, time.Millisecond)
+		case hangUp:
+			require.NoError(t, conn.Close(t.Context()))
+			conn = s.Connect(t)
+			require.Eventually(t, func() bool {
+				return s.asked(t, "SELECT n_dead_tup FROM pg_stat_user_tables WHERE relid = 'leat.outbox_leases'::regclass").(int64) > 0
+			}, time.Minute, 10*time.Millisecond)
+		default:
 			_, err := conn.Exec(t.Context(), statement)
 			require.NoError(t, err, statement)
 		}
-		require.Equal(t, doctor.OK, o.verdict(ill.check, "").Verdict, "behind %q", ill.bring)
 	}
+	return conn
+}
+
+// asked is what a new session answers.
+func (s *shop) asked(t *testing.T, query string) (value any) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), s.URL)
+	require.NoError(t, err)
+	defer conn.Close(t.Context())
+	require.NoError(t, conn.QueryRow(t.Context(), query).Scan(&value))
+	return value
 }
 
 // newHealthyShop has a relay that seems to live, and three records that were sent.
@@ -114,6 +163,8 @@ func newHealthyShop(t *testing.T) *shop {
 	s.enqueue(t, placed("m-1", "orders", "order-1", "fine"), placed("m-2", "orders", "order-2", "fine"), placed("m-3", "orders", "order-3", "fine"))
 	s.relay(t, "", relay.Policy{}, nothing)
 	_, err = db.Pool.Exec(t.Context(), "UPDATE leat.outbox_leases SET lease_until = clock_timestamp() + interval '1 hour', owner = 'web-1'")
+	require.NoError(t, err)
+	_, err = db.Pool.Exec(t.Context(), "INSERT INTO leat.outbox_members (relay_group, member, slots, seen_until) SELECT 'default', 'web-' || n, 1, now() + interval '1 hour' FROM generate_series(1, 2) n")
 	require.NoError(t, err)
 	return s
 }
@@ -166,7 +217,7 @@ func (s *shop) examineDurability(t *testing.T, o *session) {
 	t.Helper()
 	_, err := s.Pool.Exec(t.Context(), "ALTER SYSTEM SET full_page_writes = off")
 	require.NoError(t, err)
-	_, err = s.Pool.Exec(t.Context(), "SELECT pg_reload_conf()")
+	_, err = s.Pool.Exec(t.Context(), reload)
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
 		var setting string
@@ -197,6 +248,31 @@ func (s *shop) examineRights(t *testing.T, o *session) {
 	require.Equal(t, doctor.OK, viewer.verdict("holders.transactions", "").Verdict)
 }
 
+// A range whose detaching was cancelled half-way.
+func (s *shop) examineDetached(t *testing.T, o *session) {
+	t.Helper()
+	require.Equal(t, doctor.OK, o.verdict("schema.shape", "").Verdict)
+	reader, err := s.Pool.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = reader.Exec(t.Context(), "SELECT FROM leat.outbox LIMIT 1")
+	require.NoError(t, err)
+	conn := s.Connect(t)
+	_, err = conn.Exec(t.Context(), "SET statement_timeout = '300ms'")
+	require.NoError(t, err)
+	_, err = conn.Exec(t.Context(), "ALTER TABLE leat.outbox DETACH PARTITION leat.outbox_p3 CONCURRENTLY")
+	require.ErrorContains(t, err, "statement timeout")
+	require.NoError(t, reader.Rollback(t.Context()))
+	require.Equal(t, doctor.Warn, o.verdict("schema.shape", "half detached").Verdict)
+	for _, sql := range []string{
+		"RESET statement_timeout", "ALTER TABLE leat.outbox DETACH PARTITION leat.outbox_p3 FINALIZE",
+		"ALTER TABLE leat.outbox ATTACH PARTITION leat.outbox_p3 FOR VALUES FROM (20000001) TO (30000001)",
+	} {
+		_, err = conn.Exec(t.Context(), sql)
+		require.NoError(t, err, sql)
+	}
+	require.Equal(t, doctor.OK, o.verdict("schema.shape", "").Verdict)
+}
+
 // What is advised for a sequence that is behind never moves one back that is not.
 func (s *shop) examineAdvice(t *testing.T, o *session) {
 	t.Helper()
@@ -222,6 +298,13 @@ func TestDoctor_NotMigrated(t *testing.T) {
 	require.Equal(t, doctor.Fail, o.verdict("schema.outbox", "is not there").Verdict)
 	require.Equal(t, doctor.OK, o.verdict("schema.inbox", "need not be").Verdict)
 	require.Equal(t, doctor.Unknown, o.verdict("outbox.groups", "not migrated").Verdict)
+	manual, err := os.ReadFile("../../docs/cli.md")
+	require.NoError(t, err)
+	found, _ := o.examined("--brokers", "127.0.0.1:1", "--redis", "127.0.0.1:1")
+	require.Greater(t, len(found), 40)
+	for _, f := range found {
+		require.Contains(t, string(manual), "`"+f.Check+"`")
+	}
 	require.Equal(t, 2, o.leat("doctor", "--only", "nothing").code)
 	require.Equal(t, 2, o.leat("doctor", "--only", "[").code)
 }

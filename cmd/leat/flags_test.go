@@ -21,15 +21,18 @@ var wrong = map[string]string{
 // looked for as they are.
 var free = map[string]bool{
 	"action": true, "actor": true, "brokers": true, "config": true, "consumer": true, "database": true, "dedupe": true, "file": true,
-	"fingerprint": true, "forwarder": true, "group": true, "id": true, "inbox": true, "key": true, "kind": true, "outbox": true,
-	"profile": true, "reason": true, "schema": true, "source": true, "to-topic": true, "topic": true, "type": true,
+	"fingerprint": true, "forwarder": true, "group": true, "id": true, "inbox": true, "hide-header": true, "key": true, "kind": true, "outbox": true,
+	"positions-topic": true, "profile": true, "proxy-group": true, "proxy-user": true, "reason": true, "schema": true, "source": true, "to-topic": true, "topic": true, "type": true,
 }
 
 // special are values that the flags of texts with few values refuse, and where that is
 // tested beside this.
 var special = map[string]string{
 	"output": "xml", "time": "soon", "color": "blue", "component": "cellar", "max-age": "long", "start": "yesterday", "state": "lost",
-	"resume": "/", "after": "x", "only": "[",
+	"resume": "/", "after": "x", "only": "[", "role": "shop=owner", "redis": "redis://127.0.0.1:1/many",
+	"listen": "nowhere", "base": "ops", "host": "a/b", "allow": "root", "basic": "/nowhere", "bearer": "/nowhere", "proxy-peer": "nobody", "proxy-role": "ops",
+	"tls-cert": "/nowhere", "tls-key": "/nowhere", "ca-file": "/nowhere", "connector": "/nowhere", "hide-path": "a..b",
+	"slots": "none", "compression": "zip", "slo": "soon", "metrics": "x:y", "log-level": "loud", "url": "::nowhere",
 }
 
 // Each flag of each command refuses a wrong value, with a message that names the flag and
@@ -100,6 +103,9 @@ func wanted(leaf *kong.Node, but string) []string {
 			value = "1h"
 		}
 		args = append(args, value)
+	}
+	if leaf.Name == "relay" && but != "brokers" {
+		args = append(args, "--brokers=k1:9092")
 	}
 	for _, group := range leaf.AllFlags(true) {
 		for _, flag := range group {

@@ -22,6 +22,6 @@ func run() int {
 	// A second signal ends the process at once, as if nobody had asked for the first.
 	context.AfterFunc(ctx, stop)
 	return cli.Main(ctx, cli.Process{
-		Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv,
+		Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv, Exit: os.Exit,
 	})
 }

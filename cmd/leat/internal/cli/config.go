@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
+	"github.com/leat-go/leat/cmd/leat/internal/assemble"
 	"github.com/leat-go/leat/cmd/leat/internal/open"
 	"github.com/leat-go/leat/cmd/leat/internal/settings"
 	"github.com/leat-go/leat/cmd/leat/internal/show"
@@ -78,12 +80,13 @@ func lint(d *Deps, path string) ([]findingRow, error) {
 	}
 	var all []findingRow
 	for _, profile := range append([]string{""}, file.ProfileNames()...) {
-		s, err := file.Profile(profile, d.process.LookupEnv)
+		s, err := file.SettingsOf(profile, d.process.LookupEnv)
 		if invalid, ok := errors.AsType[*settings.InvalidError](err); ok {
 			all = appendNew(all, path, profile, findingsOf(invalid, profile))
 			continue
 		}
 		all = appendNew(all, path, profile, check(d, s))
+		all = appendNew(all, path, profile, checkDaemon(d, file, profile, s))
 	}
 	return all, nil
 }
@@ -143,6 +146,22 @@ func check(d *Deps, s settings.Settings) []findingRow {
 		}
 	}
 	return all
+}
+
+// checkDaemon puts together what leat run would run, if the file has any of it.
+func checkDaemon(d *Deps, file *settings.File, profile string, s settings.Settings) []findingRow {
+	said, err := file.DaemonOf(profile, d.process.LookupEnv)
+	if err == nil && len(said.Outboxes)+len(said.Inboxes) > 0 {
+		_, _, err = newLogger(io.Discard, said)
+		if err == nil {
+			whole := s.Or(settings.FromEnv(d.process.LookupEnv)).Or(settings.Defaults())
+			err = assemble.Check(d.Context, assemble.Input{Settings: whole, Daemon: said, Database: whole.Database.Value, Logger: d.logger})
+		}
+	}
+	if invalid, ok := errors.AsType[*settings.InvalidError](err); ok {
+		return findingsOf(invalid, profile)
+	}
+	return nil
 }
 
 // ConfigShow is config show.

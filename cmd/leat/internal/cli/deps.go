@@ -81,7 +81,7 @@ func (d *Deps) say(withoutFile bool) (settings.Settings, error) {
 		return s, configError(path, err)
 	}
 	d.file = file
-	said, err := file.Profile(profile, d.process.LookupEnv)
+	said, err := file.SettingsOf(profile, d.process.LookupEnv)
 	if err != nil {
 		return s, err
 	}
@@ -176,16 +176,21 @@ func capable[T any](store any, err error, what string) (T, error) {
 func (d *Deps) by(c Changing) (admin.By, error) {
 	actor := c.Actor
 	if actor == "" {
-		actor = d.settings.Actor.Value
-	}
-	if actor == "" {
-		actor = d.userAtHost()
+		actor = d.actorHere()
 	}
 	by := admin.By{Actor: actor, Reason: c.Reason}
 	if err := by.Check(); err != nil {
 		return by, usageError{fmt.Errorf("--actor %q, --reason %q: %w", by.Actor, by.Reason, err)}
 	}
 	return by, nil
+}
+
+// actorHere is the actor of changes that name nobody else.
+func (d *Deps) actorHere() string {
+	if d.settings.Actor.Set() {
+		return d.settings.Actor.Value
+	}
+	return d.userAtHost()
 }
 
 func (d *Deps) userAtHost() string {

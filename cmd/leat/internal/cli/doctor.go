@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path"
-	"strings"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -12,7 +11,7 @@ import (
 	"github.com/leat-go/leat/cmd/leat/internal/doctor"
 	"github.com/leat-go/leat/cmd/leat/internal/open"
 	"github.com/leat-go/leat/cmd/leat/internal/show"
-	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/cmd/leat/internal/sink"
 )
 
 // Doctor is the command doctor.
@@ -20,6 +19,16 @@ type Doctor struct {
 	Only   string `placeholder:"PATTERN" help:"Checks whose names match, such as 'holders.*'."`
 	Strict bool   `help:"Warnings and what is not known count as findings, too: exit status 5."`
 	Long   Span   `default:"1h" placeholder:"DURATION" help:"Age from which an open or prepared transaction is told."`
+	Lag    Span   `default:"5m" placeholder:"DURATION" help:"Age from which a message that waits is told."`
+	Silent Span   `default:"30d" placeholder:"DURATION" help:"Time from which a consumer that did nothing is told."`
+
+	Role []string `placeholder:"USER=USE" sep:"none" help:"Look at the rights of a role: producer, delaying-producer, sql-producer, relay, maintenance, maintenance-without-ddl, audit-pruning, viewer, consumer, sql-consumer, trying-consumer, parking-consumer, noting-consumer, position-consumer, inbox-maintenance, inbox-maintenance-without-ddl, inbox-audit-pruning, inbox-viewer; repeat it."`
+
+	Brokers        string   `placeholder:"LIST" help:"Look at Kafka: seed brokers, host:port, separated by commas (LEAT_KAFKA_BROKERS)."`
+	Topic          []string `placeholder:"TOPIC" help:"Topic of Kafka to look at beside those in use, such as one of dead letters; repeat it."`
+	PositionsTopic []string `placeholder:"TOPIC" help:"Topic of Kafka that holds positions of a relay that is exact; repeat it."`
+	OutboxMaxAge   Span     `default:"7d" placeholder:"DURATION" help:"How long maintenance keeps messages: what a replay can send again, and an inbox should remember."`
+	Redis          string   `placeholder:"ADDRESS" help:"Look at the Redis of deduplicators: host:port (LEAT_REDIS_URL, which may have a password)."`
 }
 
 // Run examines the database and the outbox.
@@ -31,7 +40,14 @@ func (c *Doctor) Run(d *Deps) error {
 	if err != nil {
 		return err
 	}
-	checks, err := c.checks(d, db)
+	kafka, err := c.kafka(d)
+	if err != nil {
+		return err
+	}
+	if kafka != nil {
+		defer kafka.Close()
+	}
+	checks, err := c.checks(d, db, kafka)
 	if err != nil {
 		return err
 	}
@@ -62,7 +78,11 @@ func findingList() show.List[doctor.Finding] {
 }
 
 // checks are those of schemas, of the server, and of the outbox.
-func (c *Doctor) checks(d *Deps, db open.Database) ([]doctor.Check, error) {
+func (c *Doctor) checks(d *Deps, db open.Database, kafka sink.Closer) ([]doctor.Check, error) {
+	roles, err := c.roles()
+	if err != nil {
+		return nil, err
+	}
 	var all []doctor.Check
 	for _, name := range open.Components() {
 		all = append(all, doctor.Check{Name: "schema." + name, Run: func(ctx context.Context) ([]doctor.Finding, error) { return schemaCheck(ctx, db, name) }})
@@ -80,18 +100,21 @@ func (c *Doctor) checks(d *Deps, db open.Database) ([]doctor.Check, error) {
 		}
 	}
 	if examiner, ok := db.(open.Examiner); ok {
-		checks, err := examiner.Checks(open.Examination{Long: time.Duration(c.Long), Slots: slots, SlotsUnknown: unknown})
+		checks, err := examiner.Checks(open.Examination{Long: time.Duration(c.Long), Slots: slots, SlotsUnknown: unknown, Roles: roles})
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, checks...)
 	}
-	o := outboxChecks{store}
-	return append(
-		all, doctor.Check{Name: "outbox.positions", Run: o.positions}, doctor.Check{Name: "outbox.groups", Run: o.groups},
-		doctor.Check{Name: "outbox.parked", Run: o.parked}, doctor.Check{Name: "outbox.maintenance", Run: o.maintenance},
-		doctor.Check{Name: "outbox.ranges", Run: o.ranges},
-	), nil
+	all = append(all, outboxChecks{store, time.Duration(c.Lag)}.all()...)
+	all, err = c.inboxChecks(all, db, kafka)
+	if err != nil {
+		return nil, err
+	}
+	if kafka != nil {
+		all = append(all, sink.Checks(kafka, c.usesOf(db))...)
+	}
+	return c.redisChecks(d, all)
 }
 
 func schemaCheck(ctx context.Context, db open.Database, name string) ([]doctor.Finding, error) {
@@ -118,104 +141,4 @@ func schemaCheck(ctx context.Context, db open.Database, name string) ([]doctor.F
 	default:
 		return nil, nil
 	}
-}
-
-// outboxChecks are the same for every store.
-type outboxChecks struct{ store admin.Outbox }
-
-// stats calls look for each group.
-func (o outboxChecks) stats(ctx context.Context, look func(admin.GroupStats) []doctor.Finding) ([]doctor.Finding, error) {
-	stats, err := o.store.Stats(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var all []doctor.Finding
-	for _, g := range stats.Groups {
-		all = append(all, look(g)...)
-	}
-	return all, nil
-}
-
-func (o outboxChecks) positions(ctx context.Context) ([]doctor.Finding, error) {
-	return o.stats(ctx, func(g admin.GroupStats) (all []doctor.Finding) {
-		for _, s := range g.Slots {
-			if s.Problem != "" {
-				all = append(all, doctor.Finding{
-					Verdict: doctor.Fail, Text: fmt.Sprintf("group %s, slot %d: %s", g.Name, s.Slot, s.Problem),
-					Advice: "see docs/operations.md, then leat rebase --group " + g.Name,
-				})
-			}
-		}
-		return all
-	})
-}
-
-func (o outboxChecks) parked(ctx context.Context) ([]doctor.Finding, error) {
-	return o.stats(ctx, func(g admin.GroupStats) []doctor.Finding {
-		if g.Parked == 0 {
-			return nil
-		}
-		return []doctor.Finding{{
-			Verdict: doctor.Warn, Text: fmt.Sprintf("group %s: %s wait for an operator", g.Name, show.Things(int64(g.Parked), "parked record")),
-			Advice: "leat parked errors --group " + g.Name,
-		}}
-	})
-}
-
-func (o outboxChecks) groups(ctx context.Context) ([]doctor.Finding, error) {
-	groups, err := o.store.Groups(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var all []doctor.Finding
-	warn := func(group, what, advice string) {
-		all = append(all, doctor.Finding{Verdict: doctor.Warn, Text: "group " + group + ": " + what, Advice: advice})
-	}
-	for _, g := range groups {
-		if g.Relays == 0 {
-			warn(g.Name, "no relay lives, and its position holds history back", "start its relays, or leat groups remove "+g.Name)
-		}
-		if len(g.Paused) > 0 {
-			warn(g.Name, "is paused: "+strings.Join(g.Paused, ", "), "leat groups resume "+g.Name)
-		}
-		if g.NextSlots > 0 {
-			warn(g.Name, fmt.Sprintf("its slots are being changed from %d to %d", g.Slots, g.NextSlots), "start all its relays with the same number")
-		}
-	}
-	return all, nil
-}
-
-func (o outboxChecks) maintenance(ctx context.Context) ([]doctor.Finding, error) {
-	stats, err := o.store.Stats(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if _, needed := o.store.(admin.RangeLister); !needed || stats.Maintainer != "" {
-		return nil, nil
-	}
-	return []doctor.Finding{{
-		Verdict: doctor.Warn, Text: "no process keeps the log in shape: nothing old goes, nothing delayed becomes due",
-		Advice: "run pgoutbox.Maintenance in your services, or leat retention run",
-	}}, nil
-}
-
-func (o outboxChecks) ranges(ctx context.Context) ([]doctor.Finding, error) {
-	lister, ok := o.store.(admin.RangeLister)
-	if !ok {
-		return nil, nil
-	}
-	ranges, err := lister.Ranges(ctx)
-	if err != nil {
-		return nil, err
-	}
-	stats, err := o.store.Stats(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if newStatus(time.Time{}, stats, nil, ranges).RangesAhead > 0 {
-		return nil, nil
-	}
-	return []doctor.Finding{{
-		Verdict: doctor.Fail, Text: "no range is ahead of the sequence: the open-ended one is in use, or soon will be", Advice: "leat retention run",
-	}}, nil
 }

@@ -86,7 +86,7 @@ func exitStatus(ctx context.Context, err error) int {
 		return exitInterrupted
 	case is(errNothing, admin.ErrNotParked, admin.ErrNoSuchGroup, inboxadmin.ErrUnknownConsumer):
 		return exitNothing
-	case is(driver.ErrLeaseHeld, admin.ErrGroupActive, admin.ErrBeingRetried, inboxdriver.ErrBusy, errBusy, errMoved, ask.ErrDeclined):
+	case is(driver.ErrLeaseHeld, admin.ErrGroupActive, admin.ErrBeingRetried, admin.ErrNotFirst, inboxdriver.ErrBusy, errBusy, errMoved, ask.ErrDeclined):
 		return exitRefused
 	case is(outbox.ErrInvalidConfig, admin.ErrInvalidRequest, ask.ErrNoTerminal):
 		return exitUsage

@@ -43,6 +43,7 @@ type inboxStatusRow struct {
 	Redriving    int64     `json:"redriving"`
 	Waiting      int64     `json:"waiting"`
 	Failing      int64     `json:"failing"`
+	Estimated    bool      `json:"estimated,omitempty"`
 	OldestParked time.Time `json:"oldest_parked,omitzero"`
 	Bytes        int64     `json:"bytes"`
 }
@@ -57,11 +58,12 @@ func (*InboxStatus) Run(d *Deps) error {
 	if err != nil {
 		return err
 	}
-	row := inboxStatusRow{utc(s.At), s.Consumers, s.Parked, s.Redriving, s.Waiting, s.Failing, utc(s.OldestParked), s.Bytes}
+	row := inboxStatusRow{utc(s.At), s.Consumers, s.Parked, s.Redriving, s.Waiting, s.Failing, s.Estimated, utc(s.OldestParked), s.Bytes}
+	count := func(n int64) string { return about(s.Estimated) + show.Count(n) }
 	return d.Object(row, show.Fact{Name: "consumers", Value: show.Count(s.Consumers)},
-		show.Fact{Name: "parked", Value: fmt.Sprintf("%s, redriving %s, waiting behind them %s", show.Count(s.Parked), show.Count(s.Redriving), show.Count(s.Waiting))},
+		show.Fact{Name: "parked", Value: fmt.Sprintf("%s, redriving %s, waiting behind them %s", count(s.Parked), count(s.Redriving), count(s.Waiting))},
 		show.Fact{Name: "oldest", Value: d.Time(row.OldestParked)},
-		show.Fact{Name: "failing", Value: show.Count(s.Failing)}, show.Fact{Name: "size", Value: show.Bytes(s.Bytes)})
+		show.Fact{Name: "failing", Value: count(s.Failing)}, show.Fact{Name: "size", Value: show.Bytes(s.Bytes)})
 }
 
 // InboxConsumers is inbox consumers.
@@ -96,10 +98,7 @@ func (c *InboxConsumers) Run(d *Deps) error {
 	list := show.List[consumerRow]{Name: "consumers", Empty: "There is no consumer.", Columns: []show.Column[consumerRow]{
 		textColumn("CONSUMER", func(c consumerRow) string { return c.Name }),
 		{Title: "REMEMBERED", Right: true, Cell: func(_ *show.Printer, c consumerRow) string {
-			if c.Estimated {
-				return "~" + show.Count(c.Remembered)
-			}
-			return show.Count(c.Remembered)
+			return about(c.Estimated) + show.Count(c.Remembered)
 		}},
 		countColumn("PARTITIONS", func(c consumerRow) int64 { return c.Partitions }),
 		countColumn("PARKED", func(c consumerRow) int64 { return c.Parked }),

@@ -333,7 +333,7 @@ func (s *InboxParkedSkip) Run(d *Deps) error {
 		row: changedRow{Action: "skip_head", Consumer: s.Consumer}, thing: "message", verb: "drop", past: "Dropped",
 		selection: fmt.Sprintf("the first of key %s of topic %s for consumer %s", show.Plain(s.Key), show.Plain(s.Topic), show.Plain(s.Consumer)),
 		question:  ask.Question{Name: s.Key}, most: 2, chunk: 1,
-	}.skip(d, s.Changing, func(dryRun bool) (inboxadmin.Changed, error) {
+	}.skip(d, s.Changing, func(_ string, dryRun bool) (inboxadmin.Changed, error) {
 		return in.SkipHead(d.Context, inboxadmin.SkipHeadRequest{By: by, Consumer: s.Consumer, Topic: s.Topic, Key: s.Key, DryRun: dryRun})
 	}, func(id string) (string, int64, error) {
 		parked, err := in.Parked(d.Context, inboxadmin.ParkedQuery{

@@ -17,6 +17,8 @@ type Process struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	LookupEnv      func(string) (string, bool)
+	// Exit ends the process at once.
+	Exit func(status int)
 }
 
 // description is the first thing that --help says.

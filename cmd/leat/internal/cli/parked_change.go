@@ -172,8 +172,8 @@ func (p *ParkedSkip) Run(d *Deps) error {
 		row: changedRow{Action: "skip_head", Group: p.Group}, thing: "record", verb: "drop", past: "Dropped",
 		selection: fmt.Sprintf("the first of key %s of topic %s in group %s", show.Plain(p.Key), show.Plain(p.Topic), show.Plain(p.Group)),
 		question:  ask.Question{Name: p.Key}, most: 2, chunk: 1,
-	}.skip(d, p.Changing, func(dryRun bool) (admin.Changed, error) {
-		return store.SkipHead(d.Context, admin.SkipHeadRequest{By: by, Group: p.Group, Key: driver.Key{Topic: p.Topic, Key: p.Key}, DryRun: dryRun})
+	}.skip(d, p.Changing, func(id string, dryRun bool) (admin.Changed, error) {
+		return store.SkipHead(d.Context, admin.SkipHeadRequest{By: by, Group: p.Group, Key: driver.Key{Topic: p.Topic, Key: p.Key}, ID: id, DryRun: dryRun})
 	}, func(id string) (string, int64, error) {
 		held, err := store.Held(d.Context, admin.HeldQuery{Group: p.Group, Topic: p.Topic, Key: p.Key, OmitPayload: true})
 		for _, r := range held {

@@ -16,6 +16,7 @@ func (g Globals) settings() settings.Settings {
 		Database: said("database", g.Database), Schema: said("schema", g.Schema), Outbox: said("outbox", g.Outbox),
 		Inbox: said("inbox", g.InboxTable), Dedupe: said("dedupe", g.Dedupe), Forwarder: said("forwarder", g.Forwarder),
 		Output: said("output", g.Output), Time: said("time", g.Time), Color: said("color", g.Color),
+		Kafka: settings.Kafka{Brokers: said("brokers", g.kafkaBrokers)},
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/leat-go/leat/cmd/leat/internal/ask"
 	"github.com/leat-go/leat/cmd/leat/internal/open"
+	"github.com/leat-go/leat/cmd/leat/internal/settings"
 	"github.com/leat-go/leat/cmd/leat/internal/show"
 	"github.com/leat-go/leat/outbox/admin"
 )
@@ -144,7 +145,7 @@ func (r *RetentionRun) maxAge() (time.Duration, error) {
 	if r.MaxAge == "forever" {
 		return -1, nil
 	}
-	age, err := parseSpan(r.MaxAge)
+	age, err := settings.ParseSpan(r.MaxAge)
 	if err != nil || age <= 0 {
 		return 0, usage("--max-age", r.MaxAge, "must be a duration such as 168h or 7d, or forever")
 	}

@@ -4,6 +4,10 @@ package cli
 type Root struct {
 	Globals
 
+	Run    Run    `cmd:"" help:"Run relays and maintenance as the file describes, until SIGTERM."`
+	Relay  Relay  `cmd:"" help:"Run one relay group to Kafka, without a file, until SIGTERM."`
+	Health Health `cmd:"" help:"Ask a daemon on this machine whether it is ready, or lives; exit status 1 if not."`
+
 	Status    Status    `cmd:"" help:"Health of the outbox and of its relay groups."`
 	Trace     Trace     `cmd:"" help:"Where a message is: enqueued, sent, held, processed."`
 	Doctor    Doctor    `cmd:"" help:"Check schemas, server, log and groups, and say what to do; exit status 5 if something fails."`
@@ -16,8 +20,10 @@ type Root struct {
 	Migrate   Migrate   `cmd:"" help:"Schemas of outbox, inbox and dedupe: up, status, sql."`
 	Replay    Replay    `cmd:"" help:"Send retained history to Kafka once more."`
 	Rebase    Rebase    `cmd:"" help:"Make a relay group usable again after its database was moved or restored."`
+	Debezium  Debezium  `cmd:"" help:"Go over from Debezium to a relay, or back, step by step."`
 	Retention Retention `cmd:"" help:"What the log retains, and who holds it back."`
 	Inbox     Inbox     `cmd:"" help:"Inboxes: consumers, attempts, parked messages, positions, retention."`
+	Dash      Dash      `cmd:"" help:"Serve the dashboard and its API, on this machine unless told otherwise."`
 	Config    Config    `cmd:"" help:"The configuration file: lint, show, schema."`
 
 	Completion Completion `cmd:"" help:"Print the code that makes a shell complete leat's commands."`
@@ -39,6 +45,9 @@ type Globals struct {
 	Time       string `placeholder:"HOW" help:"Times in tables: relative, utc or local (LEAT_TIME). Defaults to relative."`
 	Color      string `placeholder:"WHEN" help:"Colours in tables: auto, always or never (LEAT_COLOR). Defaults to auto."`
 	Timeout    Span   `placeholder:"DURATION" help:"How long one command may take, such as 30s. Defaults to no bound."`
+
+	// kafkaBrokers are those of a command's own flag.
+	kafkaBrokers string
 }
 
 // Changing are the flags of commands that change something.

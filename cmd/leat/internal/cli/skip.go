@@ -13,11 +13,12 @@ import (
 var errMoved = errors.New("the key has another first record by now")
 
 // skip runs c, the change of the first record of a key. It names the record in the
-// question, and drops no other one: it looks again at once before. number returns the
+// question, and drops no other one: it looks again at once before, and gives skip the id, which an
+// outbox holds against the record that it drops. number returns the
 // name of the number that tells records of one id apart, and the number; 0: unknown.
-func (c recordChange) skip(d *Deps, flags Changing, skip func(dryRun bool) (admin.Changed, error), number func(id string) (string, int64, error)) error {
+func (c recordChange) skip(d *Deps, flags Changing, skip func(id string, dryRun bool) (admin.Changed, error), number func(id string) (string, int64, error)) error {
 	look := func() (admin.Changed, string, error) {
-		changed, err := skip(true)
+		changed, err := skip("", true)
 		if err != nil || changed.Count == 0 {
 			return changed, "", err
 		}
@@ -39,10 +40,10 @@ func (c recordChange) skip(d *Deps, flags Changing, skip func(dryRun bool) (admi
 		if err == nil && head != shown {
 			err = fmt.Errorf("%w: %s, not %s", errMoved, head, shown)
 		}
-		if err != nil || dryRun {
+		if err != nil || dryRun || changed.Count == 0 {
 			return changed, err
 		}
-		return skip(false)
+		return skip(changed.IDs[0], false)
 	}
 	return c.run(d, flags)
 }

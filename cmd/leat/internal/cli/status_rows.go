@@ -21,6 +21,7 @@ type statusRow struct {
 	Ranges      int              `json:"ranges,omitempty"`
 	RangesAhead int              `json:"ranges_ahead,omitempty"`
 	Delayed     int              `json:"delayed"`
+	DelayedEst  bool             `json:"delayed_estimated,omitempty"`
 	Maintainer  string           `json:"maintainer"`
 	Groups      []groupStatusRow `json:"groups"`
 }
@@ -31,6 +32,7 @@ type groupStatusRow struct {
 	Retrying             int             `json:"retrying"`
 	Parked               int             `json:"parked"`
 	Dead                 int             `json:"dead"`
+	Estimated            bool            `json:"estimated,omitempty"`
 	OldestRetriedSeconds float64         `json:"oldest_retried_seconds"`
 	Relays               int             `json:"relays"`
 	Paused               []string        `json:"paused,omitempty"`
@@ -54,7 +56,7 @@ const exactBacklog = 1000
 func newStatus(now time.Time, stats admin.Stats, groups []admin.Group, ranges []admin.RangeState) statusRow {
 	row := statusRow{
 		At: utc(now), LastSeq: stats.LastSeq, LogBytes: stats.Bytes, LogRows: stats.Rows, Ranges: len(ranges),
-		Delayed: stats.Delayed, Maintainer: stats.Maintainer, Groups: []groupStatusRow{},
+		Delayed: stats.Delayed, DelayedEst: stats.DelayedEstimated, Maintainer: stats.Maintainer, Groups: []groupStatusRow{},
 	}
 	for _, r := range ranges {
 		if r.From > stats.LastSeq && !r.Open() {
@@ -76,7 +78,7 @@ func pins(ranges []admin.RangeState, lastSeq int64, group string) bool {
 
 func newGroupStatus(g admin.GroupStats, groups []admin.Group, pins bool) groupStatusRow {
 	row := groupStatusRow{
-		Name: g.Name, Held: g.Held, Retrying: g.Retrying, Parked: g.Parked, Dead: g.Dead,
+		Name: g.Name, Held: g.Held, Retrying: g.Retrying, Parked: g.Parked, Dead: g.Dead, Estimated: g.Estimated,
 		OldestRetriedSeconds: show.Seconds(g.OldestRetried), PinsHistory: pins, Slots: []slotStatusRow{},
 	}
 	for _, known := range groups {
@@ -95,6 +97,14 @@ func newGroupStatus(g admin.GroupStats, groups []admin.Group, pins bool) groupSt
 		row.Slots = append(row.Slots, slot)
 	}
 	return row
+}
+
+// about stands in front of a figure that is not exact.
+func about(estimated bool) string {
+	if estimated {
+		return "~"
+	}
+	return ""
 }
 
 // only leaves out the other groups.
@@ -128,7 +138,7 @@ func (s *statusRow) list() show.List[statusLine] {
 			if !l.first {
 				return ""
 			}
-			return show.Count(int64(get(l.group)))
+			return about(l.group.Estimated) + show.Count(int64(get(l.group)))
 		}}
 	}
 	return show.List[statusLine]{Empty: "No relay group has begun to read.", Columns: []show.Column[statusLine]{
@@ -155,10 +165,7 @@ func (l statusLine) number() string {
 }
 
 func (l statusLine) backlog() string {
-	if l.slot.BacklogExact || l.slot.Slot < 0 {
-		return show.Count(l.slot.Backlog)
-	}
-	return "~" + show.Count(l.slot.Backlog)
+	return about(!l.slot.BacklogExact && l.slot.Slot >= 0) + show.Count(l.slot.Backlog)
 }
 
 // remarks are what an operator should see to.
@@ -187,7 +194,7 @@ func (s *statusRow) footer() string {
 	if s.Ranges > 0 {
 		parts = append(parts, show.Things(int64(s.Ranges), "range"), strconv.Itoa(s.RangesAhead)+" ahead")
 	}
-	footer := strings.Join(parts, ", ") + " · delayed " + show.Count(int64(s.Delayed))
+	footer := strings.Join(parts, ", ") + " · delayed " + about(s.DelayedEst) + show.Count(int64(s.Delayed))
 	switch {
 	case s.Maintainer != "":
 		footer += " · maintained by " + show.Cell(s.Maintainer)

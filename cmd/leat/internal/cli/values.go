@@ -2,9 +2,9 @@ package cli
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
+
+	"github.com/leat-go/leat/cmd/leat/internal/settings"
 )
 
 // Span is a duration of a flag: Go's, with d for days.
@@ -12,26 +12,12 @@ type Span time.Duration
 
 // UnmarshalText reads 90s, 12h, 7d.
 func (s *Span) UnmarshalText(text []byte) error {
-	d, err := parseSpan(string(text))
+	d, err := settings.ParseSpan(string(text))
 	if err == nil && d < 0 {
 		err = fmt.Errorf("%q: must not be negative", text)
 	}
 	*s = Span(d)
 	return err
-}
-
-func parseSpan(text string) (time.Duration, error) {
-	const day = 24 * time.Hour
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		if n, err := strconv.ParseUint(days, 10, 16); err == nil && n < 100_000 {
-			return time.Duration(n) * day, nil
-		}
-	}
-	d, err := time.ParseDuration(text)
-	if err != nil {
-		return 0, fmt.Errorf("%q: must be a duration such as 30s, 12h or 7d", text)
-	}
-	return d, nil
 }
 
 // Moment is a time of a flag: RFC 3339, a day, now, or a duration ago.
@@ -54,7 +40,7 @@ func (m *Moment) UnmarshalText(text []byte) error {
 		m.Time, m.relative = time.Now(), true
 		return nil
 	}
-	if d, err := parseSpan(string(text)); err == nil && d >= 0 {
+	if d, err := settings.ParseSpan(string(text)); err == nil && d >= 0 {
 		m.Time, m.relative = time.Now().Add(-d), true
 		return nil
 	}
@@ -66,17 +52,7 @@ type Size int64
 
 // UnmarshalText reads 4096, 64MiB.
 func (s *Size) UnmarshalText(text []byte) error {
-	number := strings.TrimRight(string(text), "BKMGTi")
-	units := []string{"", "B", "KiB", "MiB", "GiB", "TiB"}
-	for i, name := range units {
-		if string(text[len(number):]) == name {
-			unit := int64(1) << (10 * max(i-1, 0))
-			n, err := strconv.ParseInt(number, 10, 64)
-			if err == nil && n >= 0 && n <= (1<<62)/unit {
-				*s = Size(n * unit)
-				return nil
-			}
-		}
-	}
-	return fmt.Errorf("%q: must be a size such as 4096, 64MiB or 20GiB", text)
+	n, err := settings.ParseSize(string(text))
+	*s = Size(n)
+	return err
 }

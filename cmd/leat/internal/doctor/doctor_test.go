@@ -66,3 +66,22 @@ func TestExamine(t *testing.T) {
 	_, err = doctor.Examine(ended, checks, "")
 	require.ErrorIs(t, err, context.Canceled)
 }
+
+// Servers before 14 are told, later ones are not.
+func TestSupported(t *testing.T) {
+	t.Parallel()
+	require.False(t, doctor.Supported(130022))
+	require.True(t, doctor.Supported(140000))
+	require.True(t, doctor.Supported(180001))
+}
+
+// Ages are judged by what the server stops at.
+func TestAge(t *testing.T) {
+	t.Parallel()
+	const limit = int64(1) << 31
+	for age, want := range map[int64]doctor.Verdict{
+		0: doctor.OK, 200_000_000: doctor.OK, limit / 2: doctor.OK, limit/2 + 1: doctor.Warn, limit / 5 * 4: doctor.Warn, limit/5*4 + 1: doctor.Fail, limit: doctor.Fail,
+	} {
+		require.Equal(t, want, doctor.Age(age), age)
+	}
+}

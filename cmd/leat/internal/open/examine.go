@@ -5,6 +5,8 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -21,6 +23,8 @@ type Examination struct {
 	Slots int
 	// SlotsUnknown is why nobody knows Slots, nil if it is known.
 	SlotsUnknown error
+	// Roles are those whose rights are looked at.
+	Roles []Role
 }
 
 // Examiner is a Database that can look at its server.
@@ -36,27 +40,43 @@ type examination struct {
 	*Postgres
 	Examination
 
-	settings, connections, sequence, lastValue, transactions, prepared, replicationSlots string
+	sql map[string]string
 }
 
 // Checks are those of a PostgreSQL server.
 func (p *Postgres) Checks(e Examination) ([]doctor.Check, error) {
 	x := examination{Postgres: p, Examination: e}
-	asItIs := func(text string) (string, error) { return text, nil }
-	err := sqlfile.Load(statements, asItIs, map[string]*string{
-		"settings": &x.settings, "connections": &x.connections, "sequence": &x.sequence, "last_value": &x.lastValue, "transactions": &x.transactions,
-		"prepared": &x.prepared, "replication_slots": &x.replicationSlots,
-	})
-	return []doctor.Check{
-		{Name: "server.durability", Run: x.durability},
-		{Name: "server.connections", Run: x.connectionsLeft},
-		{Name: "server.clock", Run: x.clock},
+	render := strings.NewReplacer("{log}", p.log())
+	var err error
+	x.sql, err = sqlfile.LoadAll(
+		statements, func(sql string) (string, error) { return render.Replace(sql), nil },
+		"settings", "connections", "sequence", "last_value", "transactions", "prepared", "replication_slots",
+		"server_facts", "shape", "age", "autovacuum", "dead_rows", "never_analyzed", "rights",
+	)
+	return slices.Concat(x.serverChecks(), []doctor.Check{
 		{Name: "sequence.definition", Run: x.sequenceDefinition},
 		{Name: "sequence.value", Run: x.sequenceValue},
 		{Name: "holders.transactions", Run: x.openTransactions},
 		{Name: "holders.prepared", Run: x.preparedTransactions},
 		{Name: "holders.replication_slots", Run: x.slotsOfReplication},
-	}, err
+		{Name: "vacuum.wraparound", Run: x.wraparound},
+		{Name: "vacuum.autovacuum", Run: x.autovacuum},
+		{Name: "vacuum.dead_rows", Run: x.deadRows},
+		{Name: "vacuum.statistics", Run: x.neverAnalyzed},
+	}, x.roles()), err
+}
+
+func (x examination) serverChecks() []doctor.Check {
+	return []doctor.Check{
+		{Name: "schema.shape", Run: x.shape},
+		{Name: "server.version", Run: x.version},
+		{Name: "server.standby", Run: x.standby},
+		{Name: "server.encoding", Run: x.encoding},
+		{Name: "server.durability", Run: x.durability},
+		{Name: "server.connections", Run: x.connectionsLeft},
+		{Name: "server.clock", Run: x.clock},
+		{Name: "server.pooler", Run: x.pooler},
+	}
 }
 
 // findings runs a query, and makes a finding of each row.
@@ -69,7 +89,7 @@ func findings(ctx context.Context, p *Postgres, sql string, args []any, finding 
 }
 
 func (x examination) durability(ctx context.Context) ([]doctor.Finding, error) {
-	return findings(ctx, x.Postgres, x.settings, nil, func(row pgx.CollectableRow) (doctor.Finding, error) {
+	return findings(ctx, x.Postgres, x.sql["settings"], nil, func(row pgx.CollectableRow) (doctor.Finding, error) {
 		var name, setting, whose string
 		err := row.Scan(&name, &setting, &whose)
 		return doctor.Finding{
@@ -84,7 +104,7 @@ func (x examination) connectionsLeft(ctx context.Context) ([]doctor.Finding, err
 		return nil, x.SlotsUnknown
 	}
 	var left int
-	if err := x.Pool.QueryRow(ctx, x.connections).Scan(&left); err != nil {
+	if err := x.Pool.QueryRow(ctx, x.sql["connections"]).Scan(&left); err != nil {
 		return nil, err
 	}
 	need := 2*x.Slots + 2

@@ -13,15 +13,28 @@ import (
 )
 
 // log is the name of the log in statements.
-func (p *Postgres) log() string {
-	return pgx.Identifier{p.target.Schema, p.target.Outbox}.Sanitize()
+func (p *Postgres) log() string { return p.table("") }
+
+// table is the name of a table of the outbox in statements.
+func (p *Postgres) table(suffix string) string {
+	return pgx.Identifier{p.target.Schema, p.target.Outbox + suffix}.Sanitize()
+}
+
+// positions is the view of the positions of consumers.
+func (p *Postgres) positions() string {
+	return pgx.Identifier{p.target.Schema, p.target.Inbox + "_positions"}.Sanitize()
+}
+
+// prefixes are the names that tables of leat begin with.
+func (p *Postgres) prefixes() []string {
+	return []string{p.target.Outbox, p.target.Inbox, p.target.Dedupe}
 }
 
 func (x examination) sequenceDefinition(ctx context.Context) ([]doctor.Finding, error) {
 	var cache int64
 	var cycle bool
 	var name string
-	err := x.Pool.QueryRow(ctx, x.sequence, x.log()).Scan(&cache, &cycle, &name)
+	err := x.Pool.QueryRow(ctx, x.sql["sequence"], x.log()).Scan(&cache, &cycle, &name)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, errNoSequence
 	}
@@ -50,7 +63,7 @@ func (x examination) sequenceValue(ctx context.Context) ([]doctor.Finding, error
 	var newest, last int64
 	var name *string
 	var may bool
-	err := x.Pool.QueryRow(ctx, strings.ReplaceAll(x.lastValue, "{log}", x.log()), x.log()).Scan(&newest, &name, &may, &last)
+	err := x.Pool.QueryRow(ctx, x.sql["last_value"], x.log()).Scan(&newest, &name, &may, &last)
 	switch {
 	case err != nil:
 		return nil, err
@@ -73,7 +86,7 @@ func (x examination) sequenceValue(ctx context.Context) ([]doctor.Finding, error
 // sees of its own.
 func (x examination) openTransactions(ctx context.Context) ([]doctor.Finding, error) {
 	sees := false
-	all, err := findings(ctx, x.Postgres, x.transactions, []any{x.Long}, func(row pgx.CollectableRow) (doctor.Finding, error) {
+	all, err := findings(ctx, x.Postgres, x.sql["transactions"], []any{x.Long}, func(row pgx.CollectableRow) (doctor.Finding, error) {
 		var pid *int
 		var user, application string
 		var age *time.Duration
@@ -101,7 +114,7 @@ func (x examination) openTransactions(ctx context.Context) ([]doctor.Finding, er
 }
 
 func (x examination) preparedTransactions(ctx context.Context) ([]doctor.Finding, error) {
-	return findings(ctx, x.Postgres, x.prepared, []any{x.Long}, func(row pgx.CollectableRow) (doctor.Finding, error) {
+	return findings(ctx, x.Postgres, x.sql["prepared"], []any{x.Long}, func(row pgx.CollectableRow) (doctor.Finding, error) {
 		var gid, owner, database string
 		var age time.Duration
 		err := row.Scan(&gid, &owner, &database, &age)
@@ -113,13 +126,17 @@ func (x examination) preparedTransactions(ctx context.Context) ([]doctor.Finding
 }
 
 func (x examination) slotsOfReplication(ctx context.Context) ([]doctor.Finding, error) {
-	return findings(ctx, x.Postgres, x.replicationSlots, nil, func(row pgx.CollectableRow) (doctor.Finding, error) {
+	return findings(ctx, x.Postgres, x.sql["replication_slots"], nil, func(row pgx.CollectableRow) (doctor.Finding, error) {
 		var name, status string
 		var active, unbounded bool
-		err := row.Scan(&name, &active, &status, &unbounded)
+		var retained, age int64
+		err := row.Scan(&name, &active, &status, &unbounded, &retained, &age)
 		f := doctor.Finding{
-			Verdict: doctor.Warn, Text: fmt.Sprintf("replication slot %q: active %t, wal_status %q", name, active, status),
+			Verdict: doctor.Warn, Text: fmt.Sprintf("replication slot %q: active %t, wal_status %q, keeps %d MiB of the server's log", name, active, status, retained>>20),
 			Advice: "if nobody comes back for it: pg_drop_replication_slot",
+		}
+		if age > 0 {
+			f.Text += fmt.Sprintf(" and the rows of the last %d transactions", age)
 		}
 		if unbounded {
 			f.Text += ", and nothing bounds what it keeps (max_slot_wal_keep_size)"

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net"
 	"strings"
 	"time"
 
@@ -31,12 +32,16 @@ type Target struct {
 	Group string
 	// LockTimeout bounds each wait for a lock in a migration. Defaults to 5 s.
 	LockTimeout time.Duration
+	// Connections is the most that the pool takes. Defaults to 4.
+	Connections int
+	// Dial opens connections. Defaults to that of package net.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Logger receives what the library tells of.
 	Logger *slog.Logger
 }
 
 // Database is a database with stores of leat. What one has beyond it, it offers as
-// Replayer, Rebaser, Maintainer or RetentionEnabler.
+// Replayer, Rebaser, Handoffs, Maintainer or RetentionEnabler.
 type Database interface {
 	// Outbox is the outbox, which connects to nothing until it is asked.
 	Outbox() (admin.Outbox, error)
@@ -71,6 +76,24 @@ type Selection struct {
 // Clock is a Database that tells its time, which the times of its records are by.
 type Clock interface {
 	Now(ctx context.Context) (time.Time, error)
+}
+
+// TopicUse is how a topic is used.
+type TopicUse struct {
+	Topic string
+	// Bytes is the size of the largest record, about.
+	Bytes int64
+	// Late is how long ago the event of a record was, at most, when it was to be sent.
+	Late time.Duration
+}
+
+// TopicLister is a Database that tells which topics are in use.
+type TopicLister interface {
+	// Topics are those of what was enqueued lately and of what waits.
+	Topics(ctx context.Context) ([]TopicUse, error)
+	// Partitions is the number of partitions of each topic that a consumer remembers
+	// positions in.
+	Partitions(ctx context.Context) (map[string]int, error)
 }
 
 // Replayer is a Database whose outbox keeps history.

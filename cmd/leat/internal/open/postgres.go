@@ -1,6 +1,7 @@
 package open
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,7 +28,7 @@ type Postgres struct {
 	target Target
 }
 
-// connections is the most that leat takes.
+// connections is the most that a command takes.
 const connections = 4
 
 func openPostgres(ctx context.Context, t Target) (*Postgres, error) {
@@ -35,9 +36,12 @@ func openPostgres(ctx context.Context, t Target) (*Postgres, error) {
 	if err != nil {
 		return nil, outbox.ConfigError("database", settings.Redact(t.URL), err.Error())
 	}
-	cfg.MaxConns = connections
+	cfg.MaxConns = int32(cmp.Or(t.Connections, connections)) //nolint:gosec // some hundreds at most
 	if cfg.ConnConfig.RuntimeParams["application_name"] == "" {
 		cfg.ConnConfig.RuntimeParams["application_name"] = "leat"
+	}
+	if t.Dial != nil {
+		cfg.ConnConfig.DialFunc = t.Dial
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {

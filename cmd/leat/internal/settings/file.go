@@ -2,24 +2,21 @@ package settings
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
-
-	"go.yaml.in/yaml/v3"
 )
 
 // File is a configuration file.
 type File struct {
-	// Settings are for all profiles.
-	Settings `yaml:",inline"`
-	// Profiles replace settings, by their names.
-	Profiles map[string]Settings `yaml:"profiles" doc:"Settings by name, chosen by --profile; what a profile does not say is said above."`
+	// Profile is for all profiles.
+	Profile `yaml:",inline"`
+	// Profiles replace settings and sections, by their names.
+	Profiles map[string]Profile `yaml:"profiles" doc:"Settings and sections by name, chosen by --profile; what a profile does not say is said above."`
 
 	path string
 }
@@ -46,10 +43,14 @@ func (e *InvalidError) Error() string {
 }
 
 func (f Finding) in(path string) string {
-	if f.Line == 0 {
+	switch {
+	case path == "":
+		return f.Text
+	case f.Line == 0:
 		return path + ": " + f.Text
+	default:
+		return fmt.Sprintf("%s:%d: %s", path, f.Line, f.Text)
 	}
-	return fmt.Sprintf("%s:%d: %s", path, f.Line, f.Text)
 }
 
 // Read returns the file at path. What is wrong with its form is an *InvalidError.
@@ -59,40 +60,22 @@ func Read(path string) (*File, error) {
 		return nil, err
 	}
 	file := &File{path: path}
-	decoder := yaml.NewDecoder(bytes.NewReader(content))
-	decoder.KnownFields(true)
-	if err := decoder.Decode(file); err != nil && !errors.Is(err, io.EOF) {
-		return nil, &InvalidError{Path: path, Findings: formFindings(err)}
-	}
-	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return nil, &InvalidError{Path: path, Findings: []Finding{{Text: "must be one document"}}}
+	if findings := decode(bytes.NewReader(content), file); len(findings) > 0 {
+		return nil, &InvalidError{Path: path, Findings: findings}
 	}
 	return file, nil
 }
 
-var (
-	atLine       = regexp.MustCompile(`(?s)^(?:yaml: )?line (\d+): (.*)$`)
-	unknownField = regexp.MustCompile(`^field (\S+) not found in type \S+$`)
-	wrongType    = regexp.MustCompile(`^cannot unmarshal (.*) into \S*\.?\S+$`)
-)
+var atLine = regexp.MustCompile(`(?s)^(?:yaml: )?line (\d+): (.*)$`)
 
-// formFindings says what the decoder has found in the words of the file.
-func formFindings(err error) []Finding {
-	texts := []string{err.Error()}
-	if several, ok := errors.AsType[*yaml.TypeError](err); ok {
-		texts = several.Errors
+// syntax says what the parser has found wrong.
+func syntax(err error) Finding {
+	finding := Finding{Text: err.Error()}
+	if match := atLine.FindStringSubmatch(finding.Text); match != nil {
+		_, _ = fmt.Sscan(match[1], &finding.Line)
+		finding.Text = match[2]
 	}
-	findings := make([]Finding, len(texts))
-	for i, text := range texts {
-		findings[i].Text = text
-		if match := atLine.FindStringSubmatch(text); match != nil {
-			_, _ = fmt.Sscan(match[1], &findings[i].Line)
-			findings[i].Text = match[2]
-		}
-		findings[i].Text = unknownField.ReplaceAllString(findings[i].Text, `unknown field "$1"`)
-		findings[i].Text = wrongType.ReplaceAllString(findings[i].Text, `$1 is not what belongs here`)
-	}
-	return findings
+	return finding
 }
 
 // ProfileNames are the names of the profiles, ascending.
@@ -100,30 +83,114 @@ func (f *File) ProfileNames() []string {
 	return slices.Sorted(maps.Keys(f.Profiles))
 }
 
-// Profile returns the settings of a profile, or those for all if name is empty, with
-// what they refer to filled in.
-func (f *File) Profile(name string, lookup func(string) (string, bool)) (Settings, error) {
-	s := f.Settings
-	if name != "" {
-		profile, ok := f.Profiles[name]
-		if !ok {
-			return Settings{}, &InvalidError{Path: f.path, Findings: []Finding{{Text: fmt.Sprintf("has no profile %q, but %q", name, f.ProfileNames())}}}
-		}
-		s = profile.Or(f.Settings)
+// profile returns what a profile says itself; nothing if name is empty.
+func (f *File) profile(name string) (Profile, error) {
+	profile, ok := f.Profiles[name]
+	if name != "" && !ok {
+		return Profile{}, &InvalidError{Path: f.path, Findings: []Finding{{Text: fmt.Sprintf("has no profile %q, but %q", name, f.ProfileNames())}}}
 	}
+	return profile, nil
+}
+
+// SettingsOf returns the settings of a profile, or those for all if name is empty, with
+// what they refer to filled in.
+func (f *File) SettingsOf(name string, lookup func(string) (string, bool)) (Settings, error) {
+	profile, err := f.profile(name)
+	if err != nil {
+		return Settings{}, err
+	}
+	s := profile.Settings.Or(f.Settings)
 	var findings []Finding
 	for _, field := range fields(&s) {
-		resolved, err := field.text.resolve(lookup)
-		if err != nil {
-			findings = append(findings, Finding{Line: field.text.line, Text: fmt.Sprintf("%s: %v", field.name, err)})
-		}
-		if resolved.Set() {
-			resolved.From = fmt.Sprintf("%s:%d", f.path, field.text.line)
-		}
-		*field.text = resolved
+		findings = append(findings, f.resolve(field.text, field.name, lookup)...)
 	}
 	if len(findings) > 0 {
 		return Settings{}, &InvalidError{Path: f.path, Findings: findings}
 	}
 	return s, nil
+}
+
+// DaemonOf returns what leat run does by a profile, or by none if name is empty, with what
+// it refers to filled in.
+func (f *File) DaemonOf(name string, lookup func(string) (string, bool)) (Daemon, error) {
+	profile, err := f.profile(name)
+	if err != nil {
+		return Daemon{}, err
+	}
+	d := profile.Daemon.Or(f.Daemon)
+	d.path = f.path
+	var findings []Finding
+	eachText(&d, func(t *Text) { findings = append(findings, f.resolve(t, t.name, lookup)...) })
+	if len(findings) > 0 {
+		return Daemon{}, &InvalidError{Path: f.path, Findings: findings}
+	}
+	return d, nil
+}
+
+// Path is the file that d was read from, "" if it was read from none.
+func (d Daemon) Path() string { return d.path }
+
+func (f *File) resolve(t *Text, name string, lookup func(string) (string, bool)) []Finding {
+	resolved, err := t.resolve(lookup)
+	if resolved.Set() {
+		resolved.From = fmt.Sprintf("%s:%d", f.path, t.line)
+	}
+	line := t.line
+	*t = resolved
+	if err != nil {
+		return []Finding{{Line: line, Text: fmt.Sprintf("%s: %v", name, err)}}
+	}
+	return nil
+}
+
+// eachText copies d deeply, and calls each with its texts.
+func eachText(d *Daemon, each func(*Text)) {
+	var visit func(v reflect.Value)
+	visit = func(v reflect.Value) {
+		switch to := v.Addr().Interface().(type) {
+		case *Text:
+			each(to)
+			return
+		case *Place:
+			return
+		}
+		switch v.Kind() {
+		case reflect.Pointer:
+			if !v.IsNil() {
+				own := reflect.New(v.Type().Elem())
+				own.Elem().Set(v.Elem())
+				v.Set(own)
+				visit(own.Elem())
+			}
+		case reflect.Slice:
+			v.Set(reflect.AppendSlice(reflect.MakeSlice(v.Type(), 0, v.Len()), v))
+			for i := range v.Len() {
+				visit(v.Index(i))
+			}
+		case reflect.Map:
+			visitMap(v, visit)
+		case reflect.Struct:
+			for i := range v.NumField() {
+				if v.Type().Field(i).IsExported() {
+					visit(v.Field(i))
+				}
+			}
+		default:
+		}
+	}
+	visit(reflect.ValueOf(d).Elem())
+}
+
+// visitMap visits the values of a map in the order of their names.
+func visitMap(v reflect.Value, visit func(reflect.Value)) {
+	own := reflect.MakeMap(v.Type())
+	keys := v.MapKeys()
+	slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+	for _, key := range keys {
+		element := reflect.New(v.Type().Elem()).Elem()
+		element.Set(v.MapIndex(key))
+		visit(element)
+		own.SetMapIndex(key, element)
+	}
+	v.Set(own)
 }

@@ -23,6 +23,7 @@ func propertiesOf(t reflect.Type) map[string]any {
 	for f := range t.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("yaml"), ",")
 		switch {
+		case name == "-":
 		case options == "inline":
 			maps.Copy(properties, propertiesOf(f.Type))
 		case name != "":
@@ -33,15 +34,22 @@ func propertiesOf(t reflect.Type) map[string]any {
 }
 
 func property(f reflect.StructField) map[string]any {
-	var schema map[string]any
-	switch {
-	case f.Type == reflect.TypeFor[Text]():
-		schema = map[string]any{"type": []string{"string", "number", "boolean"}}
-	case f.Type.Kind() == reflect.Map:
-		schema = map[string]any{"type": "object", "additionalProperties": object(f.Type.Elem())}
-	default:
-		schema = object(f.Type)
-	}
+	schema := schemaOf(f.Type)
 	schema["description"] = f.Tag.Get("doc")
 	return schema
+}
+
+func schemaOf(t reflect.Type) map[string]any {
+	switch {
+	case t == reflect.TypeFor[Text]():
+		return map[string]any{"type": []string{"string", "number", "boolean"}}
+	case t.Kind() == reflect.Pointer:
+		return schemaOf(t.Elem())
+	case t.Kind() == reflect.Slice:
+		return map[string]any{"type": "array", "items": schemaOf(t.Elem())}
+	case t.Kind() == reflect.Map:
+		return map[string]any{"type": "object", "additionalProperties": schemaOf(t.Elem())}
+	default:
+		return object(t)
+	}
 }

@@ -1,6 +1,8 @@
 package settings_test
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -47,4 +49,29 @@ func TestOr(t *testing.T) {
 	require.Equal(t, "LEAT_KAFKA_CA_FILE", s.Kafka.CAFile.From)
 	require.Equal(t, "outbox", s.Outbox.Value)
 	require.Equal(t, "default", s.Outbox.From)
+}
+
+// A reference to what is empty is an error, and does not mean what is said elsewhere.
+func TestReference_Empty(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	secret, path := filepath.Join(dir, "secret"), filepath.Join(dir, "leat.yaml")
+	require.NoError(t, os.WriteFile(secret, []byte("\n"), 0o600))
+	lookup := func(name string) (string, bool) { return "", name == "NONE" }
+	for _, reference := range []string{"${env:NONE}", "${file:" + secret + "}", "${env:NONE}${env:NONE}"} {
+		require.NoError(t, os.WriteFile(path, []byte("database: postgres://db/shop\nschema: '"+reference+"'\noutboxes: [{name: a, database: '"+reference+"'}]\n"), 0o600))
+		file, err := settings.Read(path)
+		require.NoError(t, err)
+		_, err = file.SettingsOf("", lookup)
+		require.EqualError(t, err, path+":2: schema: "+reference+": is empty: leave the field out to say nothing")
+		_, err = file.DaemonOf("", lookup)
+		require.EqualError(t, err, path+":3: outboxes[0].database: "+reference+": is empty: leave the field out to say nothing")
+	}
+	require.NoError(t, os.WriteFile(path, []byte("outboxes: [{name: 'a${env:NONE}', database: ''}]\n"), 0o600))
+	file, err := settings.Read(path)
+	require.NoError(t, err)
+	d, err := file.DaemonOf("", lookup)
+	require.NoError(t, err)
+	require.Equal(t, "a", d.Outboxes[0].Name.Value)
+	require.True(t, d.NeedsDatabase())
 }

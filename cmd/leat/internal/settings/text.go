@@ -6,8 +6,6 @@ import (
 	"os"
 	"regexp"
 	"strings"
-
-	"go.yaml.in/yaml/v3"
 )
 
 // Text is a value and where it was said. In a file it may have ${env:NAME} and
@@ -19,6 +17,7 @@ type Text struct {
 	From string
 
 	line int
+	name string
 }
 
 // Set reports whether t says anything.
@@ -27,20 +26,17 @@ func (t Text) Set() bool { return t.Value != "" }
 // String returns the value.
 func (t Text) String() string { return t.Value }
 
-// UnmarshalYAML keeps the line. Numbers and booleans are texts, too.
-func (t *Text) UnmarshalYAML(node *yaml.Node) error {
-	if node.Kind != yaml.ScalarNode {
-		return fmt.Errorf("line %d: must be a text", node.Line)
-	}
-	*t = Text{Value: node.Value, line: node.Line}
-	return nil
-}
-
 var reference = regexp.MustCompile(`\$\{([^}]*)\}`)
 
-// resolve returns t with what it refers to filled in.
+// errEmpty is of a text that would say nothing once it is filled in, and so what is said
+// elsewhere: a variable that is empty must not choose another database.
+var errEmpty = errors.New("is empty: leave the field out to say nothing")
+
+// resolve returns t with what it refers to filled in. What refers to something and ends
+// up empty is an error.
 func (t Text) resolve(lookup func(string) (string, bool)) (Text, error) {
 	var wrong error
+	said := t.Value
 	t.Value = reference.ReplaceAllStringFunc(t.Value, func(whole string) string {
 		kind, name, _ := strings.Cut(whole[2:len(whole)-1], ":")
 		value, err := look(kind, name, lookup)
@@ -49,6 +45,9 @@ func (t Text) resolve(lookup func(string) (string, bool)) (Text, error) {
 		}
 		return value
 	})
+	if wrong == nil && said != "" && t.Value == "" {
+		wrong = fmt.Errorf("%s: %w", said, errEmpty)
+	}
 	return t, wrong
 }
 
@@ -70,3 +69,11 @@ func look(kind, name string, lookup func(string) (string, bool)) (string, error)
 
 // Line is that of the file in which t stands, 0 if it stands in none.
 func (t Text) Line() int { return t.line }
+
+// Name is the name that the file has for it, such as outboxes[0].name, or the flag's.
+func (t Text) Name() string {
+	if t.name == "" {
+		return t.From
+	}
+	return t.name
+}

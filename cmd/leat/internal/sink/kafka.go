@@ -2,12 +2,11 @@
 package sink
 
 import (
+	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"fmt"
 	"log/slog"
 	"net"
-	"os"
 	"slices"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/leat-go/leat/cmd/leat/internal/settings"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/kafkasink"
 )
 
@@ -32,64 +32,59 @@ func Kafka(s settings.Kafka, logger *slog.Logger) (*kafkasink.Sink, error) {
 // Options are those of clients of the cluster that s names. Errors wrap
 // outbox.ErrInvalidConfig and name the setting.
 func Options(s settings.Kafka) ([]kgo.Opt, error) {
+	if err := checkBrokers(s); err != nil {
+		return nil, err
+	}
+	_, options, err := connection(s)
+	return options, err
+}
+
+func checkBrokers(s settings.Kafka) error {
 	brokers := settings.List(s.Brokers.Value)
 	if len(brokers) == 0 {
-		return nil, outbox.ConfigError("kafka.brokers", `""`, "must name a broker: --brokers, LEAT_KAFKA_BROKERS, or the configuration")
+		return outbox.ConfigError("kafka.brokers", `""`, "must name a broker: --brokers, LEAT_KAFKA_BROKERS, or the configuration")
 	}
 	for _, broker := range brokers {
 		if _, _, err := net.SplitHostPort(broker); err != nil {
-			return nil, outbox.ConfigError("kafka.brokers", broker, "must be host:port")
+			return outbox.ConfigError("kafka.brokers", broker, "must be host:port")
 		}
 	}
-	var options []kgo.Opt
-	config, err := encryption(s)
+	return nil
+}
+
+// connection returns how connections are encrypted, nil if they are not, and the options
+// of clients that connect in this way.
+func connection(s settings.Kafka) (config *tls.Config, options []kgo.Opt, err error) {
+	config, err = encryption(s)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if config != nil {
 		options = append(options, kgo.DialTLSConfig(config))
 	}
 	mechanism, err := mechanism(s)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if mechanism != nil {
 		options = append(options, kgo.SASL(mechanism))
 	}
-	return options, nil
+	return config, options, nil
 }
 
 // encryption returns nil if connections are not encrypted.
 func encryption(s settings.Kafka) (*tls.Config, error) {
-	files := s.CAFile.Value + s.CertFile.Value + s.KeyFile.Value
+	files := certificates{"kafka.", s.CAFile, s.CertFile, s.KeyFile}
 	if !slices.Contains([]string{"", "true", "false"}, s.TLS.Value) {
 		return nil, outbox.ConfigError("kafka.tls", s.TLS.Value, "must be true or false")
 	}
 	if s.TLS.Value != "true" {
-		if files != "" {
+		if files.set() {
 			return nil, outbox.ConfigError("kafka.tls", s.TLS.Value, "must be true with ca_file, cert_file or key_file")
 		}
 		return nil, nil //nolint:nilnil // no encryption
 	}
-	config := &tls.Config{MinVersion: tls.VersionTLS12}
-	if s.CAFile.Set() {
-		content, err := os.ReadFile(s.CAFile.Value)
-		if err != nil {
-			return nil, outbox.ConfigError("kafka.ca_file", s.CAFile.Value, err.Error())
-		}
-		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(content) {
-			return nil, outbox.ConfigError("kafka.ca_file", s.CAFile.Value, "has no certificate in PEM")
-		}
-	}
-	if s.CertFile.Set() || s.KeyFile.Set() {
-		pair, err := tls.LoadX509KeyPair(s.CertFile.Value, s.KeyFile.Value)
-		if err != nil {
-			return nil, outbox.ConfigError("kafka.cert_file, kafka.key_file", s.CertFile.Value+", "+s.KeyFile.Value, err.Error())
-		}
-		config.Certificates = []tls.Certificate{pair}
-	}
-	return config, nil
+	return files.config()
 }
 
 // mechanism returns nil if clients do not sign in.
@@ -110,4 +105,47 @@ func mechanism(s settings.Kafka) (sasl.Mechanism, error) {
 	default:
 		return nil, outbox.ConfigError("kafka.sasl", fmt.Sprintf("%q", s.SASL.Value), "must be plain, scram-sha-256 or scram-sha-512")
 	}
+}
+
+// Sent says how a daemon sends to Kafka.
+type Sent struct {
+	kafkasink.TransactionalConfig
+
+	// ExactlyOnce is set if the TransactionalConfig counts, and not only its Config.
+	ExactlyOnce bool
+	// Compression is none, gzip, snappy, lz4 or zstd.
+	Compression string
+	// Format is leat or watermill, Partitioner java, sarama or "".
+	Format, Partitioner string
+	// Dial opens connections that are not encrypted. Defaults to that of package net.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// Open opens the cluster of brokers with credentials.
+func Open(brokers []string, c *Credentials, s Sent) (interface {
+	driver.Sink
+	Close() error
+}, error,
+) {
+	cfg := s.TransactionalConfig
+	cfg.Options = append(c.options(s.Dial), kgo.ClientID("leat"))
+	codecs := map[string]kgo.CompressionCodec{
+		"gzip": kgo.GzipCompression(), "snappy": kgo.SnappyCompression(), "lz4": kgo.Lz4Compression(), "zstd": kgo.ZstdCompression(),
+	}
+	if codec, ok := codecs[s.Compression]; ok {
+		cfg.Compression = codec
+	}
+	if s.Format == "watermill" {
+		cfg.Format = kafkasink.FormatWatermill
+	}
+	switch s.Partitioner {
+	case "java":
+		cfg.Partitioner = kafkasink.PartitionJava
+	case "sarama":
+		cfg.Partitioner = kafkasink.PartitionSarama
+	}
+	if s.ExactlyOnce {
+		return kafkasink.NewTransactional(brokers, cfg)
+	}
+	return kafkasink.New(brokers, cfg.Config)
 }

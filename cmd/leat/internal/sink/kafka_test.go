@@ -54,3 +54,18 @@ func TestOptions(t *testing.T) {
 		require.NoError(t, kgo.ValidateOpts(options...), mechanism)
 	}
 }
+
+// Credentials of other brokers are no replacement.
+func TestPrepare_OtherBrokers(t *testing.T) {
+	t.Parallel()
+	s := settings.Kafka{Brokers: text("k1:9092,k2:9092"), SASL: text("plain"), User: text("ann"), Password: text("old")}
+	c, err := sink.NewCredentials(s)
+	require.NoError(t, err)
+	s.Password, s.Brokers = text("new"), text("k1:9092, k2:9092")
+	_, err = c.Prepare(s)
+	require.NoError(t, err)
+	s.Brokers = text("audit:9092")
+	_, err = c.Prepare(s)
+	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
+	require.ErrorContains(t, err, "kafka.brokers = audit:9092: changes with a restart only")
+}

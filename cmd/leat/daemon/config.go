@@ -1,0 +1,149 @@
+package daemon
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/leat-go/leat/internal/logger"
+	"github.com/leat-go/leat/middleware/metrics"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// Config is what a daemon runs. At least one relay or maintenance is required.
+type Config struct {
+	// Relays are run side by side. No two may have the same outbox and group.
+	Relays []Relay
+
+	// Maintenance is run beside them.
+	Maintenance []Maintenance
+
+	// Databases are asked every few seconds whether they answer. If one has not done so for
+	// 30 s the daemon is not ready. Defaults to none.
+	Databases []Database
+
+	// Sampler is run, if there is one, so that metrics show lag and backlog.
+	// Defaults to none.
+	Sampler *metrics.Sampler
+
+	// Listen is the address of the probes, host:port. Defaults to none.
+	Listen string
+
+	// TLS is for HTTPS on Listen. Defaults to HTTP.
+	TLS *tls.Config
+
+	// Handler gets the requests to Listen that are no probes; it must authenticate by
+	// itself. If it is a Runner, such as *dashboard.Dashboard, it is run beside the parts.
+	// Defaults to 404.
+	Handler http.Handler
+
+	// MetricsListen is the address of MetricsHandler's path /metrics. Both or none is set.
+	// Defaults to none.
+	MetricsListen  string
+	MetricsHandler http.Handler
+
+	// RetryUnusable is the time after which a part is tried again that an operator has to
+	// mend: its source is unusable, or its schema is missing. Other parts go on meanwhile.
+	// Defaults to 30 s.
+	RetryUnusable time.Duration
+
+	// NotifySocket is where the service manager listens, NOTIFY_SOCKET of systemd; Watchdog
+	// is how often it wants to hear that the daemon lives, WATCHDOG_USEC. See FromSystemd.
+	// Default to none.
+	NotifySocket string
+	Watchdog     time.Duration
+
+	// Logger receives what an operator should know. Defaults to slog.Default() as of New,
+	// warnings and errors only; slog.New(slog.DiscardHandler) silences it.
+	Logger *slog.Logger
+}
+
+// Relay is a relay of the daemon.
+type Relay struct {
+	// Outbox and Group name it in the status. Both are required.
+	Outbox, Group string
+	// Source and Sink are the ends of the relay. The daemon closes neither.
+	Source driver.Source
+	Sink   driver.Sink
+	// Config is the relay's. A *metrics.Relay among its Hooks also watches the relay.
+	Config relay.Config
+}
+
+// Runner is a Handler that has something to do while nobody asks.
+type Runner interface {
+	// Run works until ctx ends, and returns nil then.
+	Run(ctx context.Context) error
+}
+
+// Database is what is asked whether it answers.
+type Database struct {
+	// Name is shown in the status. Required.
+	Name string
+	// Ping returns nil if the database answers. Required.
+	Ping func(ctx context.Context) error
+}
+
+func (c Config) withDefaults() Config {
+	c.RetryUnusable = cmp.Or(c.RetryUnusable, 30*time.Second)
+	c.Logger = logger.Or(c.Logger)
+	return c
+}
+
+func (c Config) validate() error {
+	if len(c.Relays)+len(c.Maintenance) == 0 {
+		return outbox.ConfigError("Relays, Maintenance", "[]", "at least one is required")
+	}
+	for i, r := range c.Relays {
+		field := fmt.Sprintf("Relays[%d]", i)
+		if r.Outbox == "" || r.Group == "" {
+			return outbox.ConfigError(field, r.Outbox+"/"+r.Group, "must have an Outbox and a Group")
+		}
+		for _, other := range c.Relays[:i] {
+			if other.Outbox == r.Outbox && other.Group == r.Group {
+				return outbox.ConfigError(field, r.Outbox+"/"+r.Group, "is there twice: one process needs one relay a group, whatever its slots")
+			}
+		}
+	}
+	for i, m := range c.Maintenance {
+		if m.run == nil {
+			return outbox.ConfigError(fmt.Sprintf("Maintenance[%d]", i), "{}", "must come from MaintainOutbox or MaintainInbox")
+		}
+	}
+	for i, db := range c.Databases {
+		if db.Name == "" || db.Ping == nil {
+			return outbox.ConfigError(fmt.Sprintf("Databases[%d]", i), db.Name, "must have a Name and a Ping")
+		}
+	}
+	return c.validateListeners()
+}
+
+func (c Config) validateListeners() error {
+	for field, address := range map[string]string{"Listen": c.Listen, "MetricsListen": c.MetricsListen} {
+		if address == "" {
+			continue
+		}
+		if _, _, err := net.SplitHostPort(address); err != nil {
+			return outbox.ConfigError(field, address, "must be host:port")
+		}
+	}
+	switch {
+	case (c.MetricsListen == "") != (c.MetricsHandler == nil):
+		return outbox.ConfigError("MetricsListen, MetricsHandler", c.MetricsListen, "both or none must be set")
+	case c.Handler != nil && c.Listen == "":
+		return outbox.ConfigError("Handler", "a handler", "needs Listen")
+	case c.TLS != nil && c.Listen == "":
+		return outbox.ConfigError("TLS", "a configuration", "needs Listen")
+	case c.RetryUnusable < 0:
+		return outbox.ConfigError("RetryUnusable", c.RetryUnusable, "must not be negative")
+	case c.Watchdog < 0:
+		return outbox.ConfigError("Watchdog", c.Watchdog, "must not be negative")
+	}
+	return nil
+}

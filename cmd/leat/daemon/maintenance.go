@@ -1,0 +1,105 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/leat-go/leat/inbox/pginbox"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/pgoutbox"
+)
+
+// Maintenance keeps an outbox or an inbox in shape. See MaintainOutbox and MaintainInbox.
+type Maintenance struct {
+	kind, store string
+	run         func(ctx context.Context) error
+	state       func() maintenanceState
+}
+
+// maintenanceState is what both kinds know of themselves.
+type maintenanceState struct {
+	tasks   []task
+	leader  string
+	lastErr error
+}
+
+// task is what a maintenance does again and again.
+type task struct {
+	leads bool
+	last  time.Time     // run, or tried, or won the lease
+	every time.Duration // the wait between two runs
+}
+
+// MaintainOutbox returns the maintenance of an outbox, by the name that it has in the
+// status. Errors wrap outbox.ErrInvalidConfig.
+func MaintainOutbox(name string, m *pgoutbox.Maintenance) (Maintenance, error) {
+	if name == "" || m == nil {
+		return Maintenance{}, outbox.ConfigError("name, m", name, "both must be set")
+	}
+	return Maintenance{"maintenance", name, m.Run, func() maintenanceState {
+		return outboxState(m.State(), m.Interval())
+	}}, nil
+}
+
+// outboxState is s, of maintenance with a round every interval. What was delayed is looked
+// for all the time, and does not stand for the rounds.
+func outboxState(s pgoutbox.MaintenanceState, interval time.Duration) maintenanceState {
+	// One that has stood by for long has not run for long: it counts from when it won the lease.
+	ran := func(t pgoutbox.TaskState) time.Time { return later(t.LastRun, t.LeadsSince) }
+	tasks := []task{{s.Rounds.Leads, ran(s.Rounds), interval}, {s.Delayed.Leads, ran(s.Delayed), 0}}
+	return maintenanceState{tasks, s.Rounds.Leader, errors.Join(s.Rounds.LastErr, s.Delayed.LastErr)}
+}
+
+// MaintainInbox returns the maintenance of an inbox, by the name that it has in the
+// status. Errors wrap outbox.ErrInvalidConfig.
+func MaintainInbox(name string, m *pginbox.Maintenance) (Maintenance, error) {
+	if name == "" || m == nil {
+		return Maintenance{}, outbox.ConfigError("name, m", name, "both must be set")
+	}
+	return Maintenance{"inbox maintenance", name, m.Run, func() maintenanceState {
+		s := m.State()
+		return maintenanceState{[]task{{!s.Elsewhere && !s.LastRound.IsZero(), s.LastRound, m.Interval()}}, "", s.LastErr}
+	}}, nil
+}
+
+// hangs is how long one round may take, with an archive of a large range in it.
+const hangs = time.Hour
+
+// maintenancePart returns m as a part of a daemon.
+func maintenancePart(m Maintenance) *part {
+	return &part{
+		kind: m.kind, store: m.store, run: m.run,
+		look: func(time.Time) PartStatus { return lookAtMaintenance(m.state()) },
+		dead: func(now, since time.Time) error {
+			for _, t := range m.state().tasks {
+				if silent := now.Sub(later(t.last, since)); t.leads && silent > hangs+t.every {
+					return fmt.Errorf("%w: for %s", errHangs, silent.Round(time.Minute))
+				}
+			}
+			return nil
+		},
+	}
+}
+
+var errHangs = errors.New("leat: maintenance has done nothing")
+
+func lookAtMaintenance(s maintenanceState) PartStatus {
+	status := PartStatus{State: StateStandby, Leader: s.leader}
+	if slices.ContainsFunc(s.tasks, func(t task) bool { return t.leads }) {
+		status.State = StateLeader
+	}
+	if s.lastErr != nil {
+		status.State, status.Reason = StateDegraded, brief(s.lastErr)
+	}
+	return status
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

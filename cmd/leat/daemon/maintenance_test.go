@@ -1,0 +1,51 @@
+package daemon
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/outbox/pgoutbox"
+)
+
+// Maintenance hangs if one of its tasks is silent for an hour longer than it waits between
+// two runs, whatever the other task does.
+func TestMaintenance_Hangs(t *testing.T) {
+	t.Parallel()
+	since := time.Now()
+	at := func(hours float64) time.Time { return since.Add(time.Duration(hours * float64(time.Hour))) }
+	seldom := Maintenance{state: func() maintenanceState {
+		return maintenanceState{tasks: []task{{true, at(2), 6 * time.Hour}}}
+	}}
+	require.NoError(t, maintenancePart(seldom).dead(at(8.9), since), "it waits for its next round")
+	require.ErrorIs(t, maintenancePart(seldom).dead(at(9.1), since), errHangs)
+
+	for name, c := range map[string]struct {
+		state pgoutbox.MaintenanceState
+		hangs bool
+	}{
+		"both run": {pgoutbox.MaintenanceState{
+			Rounds: pgoutbox.TaskState{Leads: true, LastRun: at(9)}, Delayed: pgoutbox.TaskState{Leads: true, LastRun: at(10)},
+		}, false},
+		"a round hangs": {pgoutbox.MaintenanceState{
+			Rounds: pgoutbox.TaskState{Leads: true, LastRun: at(8)}, Delayed: pgoutbox.TaskState{Leads: true, LastRun: at(10)},
+		}, true},
+		"what is delayed hangs": {pgoutbox.MaintenanceState{
+			Rounds: pgoutbox.TaskState{Leads: true, LastRun: at(10)}, Delayed: pgoutbox.TaskState{Leads: true, LastRun: at(8)},
+		}, true},
+		"took over after hours": {pgoutbox.MaintenanceState{
+			Rounds:  pgoutbox.TaskState{Leads: true, LastRun: at(1), LeadsSince: at(9.5)},
+			Delayed: pgoutbox.TaskState{Leads: true, LeadsSince: at(9.5)},
+		}, false},
+		"took over, and hangs": {pgoutbox.MaintenanceState{
+			Rounds: pgoutbox.TaskState{Leads: true, LastRun: at(1), LeadsSince: at(8.5)}, Delayed: pgoutbox.TaskState{Leads: true, LastRun: at(10)},
+		}, true},
+		"rounds are another's": {pgoutbox.MaintenanceState{
+			Rounds: pgoutbox.TaskState{LastRun: at(1)}, Delayed: pgoutbox.TaskState{Leads: true, LastRun: at(10)},
+		}, false},
+	} {
+		m := Maintenance{state: func() maintenanceState { return outboxState(c.state, time.Minute) }}
+		require.Equal(t, c.hangs, maintenancePart(m).dead(at(10), since) != nil, name)
+	}
+}

@@ -1,0 +1,145 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/leat-go/leat/inbox/pginbox"
+	"github.com/leat-go/leat/internal/wait"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
+)
+
+// part is a relay or a maintenance, which is run again when it ends.
+type part struct {
+	kind, store, group string
+
+	// check is done before the first run; nil: there is nothing to check.
+	check func(ctx context.Context) error
+	run   func(ctx context.Context) error
+	// look returns how it is while it runs.
+	look func(now time.Time) PartStatus
+	// dead returns an error if only a new process helps. It is asked while it runs.
+	dead func(now, since time.Time) error
+
+	mu      sync.Mutex
+	running bool
+	checked bool
+	since   time.Time // of running
+	err     error     // why it does not run
+}
+
+// errEnded is of a part that has ended without an error.
+var errEnded = errors.New("leat: it has ended")
+
+// checkTimeout bounds a check.
+const checkTimeout = 15 * time.Second
+
+// supervise runs p until ctx ends, again and again if it ends before.
+func (p *part) supervise(ctx context.Context, log *slog.Logger, retryUnusable time.Duration) error {
+	log = log.With(slog.String("part", p.name()))
+	pause := time.Second
+	for ctx.Err() == nil {
+		err := p.start(ctx)
+		if err == nil {
+			pause = time.Second
+			err = p.run(ctx)
+			if ctx.Err() != nil {
+				p.ends(nil)
+				return err
+			}
+		}
+		if err == nil {
+			err = errEnded
+		}
+		p.ends(err)
+		again := min(pause, retryUnusable)
+		if unusable(err) {
+			again = retryUnusable
+		}
+		log.ErrorContext(ctx, "it does not run, and is tried again", slog.Any("error", err), slog.Duration("in", again))
+		_ = wait.For(ctx, again)
+		pause = min(2*pause, retryUnusable)
+	}
+	return nil
+}
+
+// start checks whether p can run.
+func (p *part) start(ctx context.Context) error {
+	if p.check != nil {
+		bounded, cancel := context.WithTimeout(ctx, checkTimeout)
+		defer cancel()
+		if err := p.check(bounded); err != nil {
+			return err
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.running, p.checked, p.err, p.since = true, true, nil, time.Now()
+	return nil
+}
+
+func (p *part) ends(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.running, p.err = false, err
+}
+
+// unusable reports whether waiting does not mend err.
+func unusable(err error) bool {
+	return errors.Is(err, driver.ErrSourceUnusable) || errors.Is(err, outbox.ErrNotMigrated) || errors.Is(err, pginbox.ErrNotEnabled)
+}
+
+func (p *part) name() string {
+	if p.group == "" {
+		return p.kind + " " + p.store
+	}
+	return p.kind + " " + p.store + "/" + p.group
+}
+
+// status returns how p is.
+func (p *part) status(now time.Time) PartStatus {
+	p.mu.Lock()
+	running, checked, err := p.running, p.checked, p.err
+	p.mu.Unlock()
+	s := PartStatus{State: StateStarting}
+	switch {
+	case running:
+		s = p.look(now)
+	case err != nil:
+		s.State, s.Reason = StateDown, brief(err)
+	case checked:
+		s.State, s.Reason = StateDown, "it has ended"
+	}
+	s.Kind, s.Store, s.Group = p.kind, p.store, p.group
+	return s
+}
+
+// ready returns why p is not ready, if it is not: its first check has not passed, or it
+// waits for an operator.
+func (p *part) ready() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.err != nil && (!p.checked || unusable(p.err)):
+		return p.err
+	case !p.checked:
+		return errStarting
+	default:
+		return nil
+	}
+}
+
+// alive returns an error if only a new process helps.
+func (p *part) alive(now time.Time) error {
+	p.mu.Lock()
+	running, since := p.running, p.since
+	p.mu.Unlock()
+	if !running {
+		return nil
+	}
+	return p.dead(now, since)
+}

@@ -1,0 +1,74 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/leat-go/leat/middleware/metrics"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// relayPart returns r as a part of a daemon.
+func relayPart(r Relay, made *relay.Relay) *part {
+	return &part{
+		kind: "relay", store: r.Outbox, group: r.Group,
+		check: r.Source.Check,
+		run: func(ctx context.Context) error {
+			for _, hook := range r.Config.Hooks {
+				if observer, ok := hook.(*metrics.Relay); ok {
+					defer observer.Watch(made)()
+				}
+			}
+			return made.Run(ctx)
+		},
+		look: func(now time.Time) PartStatus { return lookAtRelay(made, now) },
+		dead: func(time.Time, time.Time) error {
+			if err := made.Health(context.Background()); errors.Is(err, relay.ErrStuck) {
+				return err
+			}
+			return nil
+		},
+	}
+}
+
+// silence is how long a database may not answer.
+const silence = 30 * time.Second
+
+// lookAtRelay returns how a relay is that runs.
+func lookAtRelay(r *relay.Relay, now time.Time) PartStatus {
+	state := r.State()
+	s := PartStatus{State: StateStandby, Held: state.Held, OldestSeconds: state.OldestAge.Seconds()}
+	for _, slot := range state.Slots {
+		s.State = StateLeader
+		s.Slots = append(s.Slots, slot.Slot)
+	}
+	for _, out := range state.Out {
+		if out.Open {
+			s.State = StateDegraded
+			s.Out = append(s.Out, out.Topic)
+			s.Reason = fmt.Sprintf("topic %.200q is out", out.Topic)
+			if out.Err != nil {
+				s.Reason += ": " + brief(out.Err)
+			}
+		}
+	}
+	for _, alarm := range state.Alarms {
+		switch alarm.Kind { //nolint:exhaustive // others are no state of their own
+		case relay.AlarmHeldCap, relay.AlarmUnavailable:
+			s.State = StateDegraded
+			if s.Reason != "" {
+				continue // a topic that is out says more
+			}
+			s.Reason = brief(fmt.Errorf("alarm %s: %s", alarm.Kind, alarm.Detail)) //nolint:err113 // shown, not returned
+		}
+	}
+	switch quiet := now.Sub(state.LastContact); {
+	case state.Stuck:
+		s.State, s.Reason = StateDown, fmt.Sprintf("stuck: a record of topic %.200q is %s old", state.OldestTopic, state.OldestAge.Round(time.Second))
+	case quiet > silence:
+		s.State, s.Reason = StateDown, fmt.Sprintf("the source has not answered for %s", quiet.Round(time.Second))
+	}
+	return s
+}

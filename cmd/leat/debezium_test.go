@@ -1,0 +1,57 @@
+package main_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox/pgoutbox"
+)
+
+// TestDebezium goes to a relay and back, with a slot whose connector is stopped and has
+// nothing left. What a connector does meanwhile is tested in outbox/debezium.
+func TestDebezium(t *testing.T) {
+	t.Parallel()
+	server := testenv.PrivatePostgres(t, testenv.PostgresOptions{Settings: map[string]string{"fsync": "off", "wal_level": "logical"}})
+	db := server.Database()
+	ob, err := pgoutbox.New(db.Pool, pgoutbox.Config{})
+	require.NoError(t, err)
+	require.NoError(t, ob.Migrate(t.Context()))
+	_, err = db.Pool.Exec(t.Context(), "CREATE PUBLICATION leat FOR TABLE leat.outbox WITH (publish = 'insert', publish_via_partition_root = true)")
+	require.NoError(t, err)
+	o := newSession(t, db.URL)
+	call := func(code int, says string, args ...string) {
+		t.Helper()
+		r := o.leat(append([]string{"debezium"}, args...)...)
+		require.Equal(t, code, r.code, "%s%s", r.out, r.err)
+		require.Contains(t, r.out+r.err, says)
+	}
+	slots := func() (n int) {
+		t.Helper()
+		require.NoError(t, db.Pool.QueryRow(t.Context(), "SELECT count(*) FROM pg_replication_slots").Scan(&n))
+		return n
+	}
+	connector := []string{"--connector", filepath.Join("..", "..", "docs", "debezium", "leat-outbox.json"), "--reason", "no Connect"}
+	with := func(step string, flags ...string) []string {
+		return append(append([]string{step}, connector...), flags...)
+	}
+
+	call(1, "there is no such replication slot", with("to-leat", "--yes")...)
+	_, err = db.Pool.Exec(t.Context(), "SELECT pg_create_logical_replication_slot('leat_debezium', 'pgoutput')")
+	require.NoError(t, err)
+	call(0, "Would have group default begin now.", with("to-leat", "--dry-run")...)
+	call(3, "no such relay group", with("from-leat", "--dry-run")...)
+	call(0, "start the relay", with("to-leat", "--yes")...)
+	call(0, "Would drop slot leat_debezium", with("drop-slot", "--dry-run")...)
+	require.Equal(t, 1, slots())
+	call(0, "Delete the connector.", with("drop-slot", "--yes")...)
+	require.Zero(t, slots())
+
+	call(0, "Would make publication and slot leat_debezium.", with("from-leat", "--dry-run")...)
+	require.Zero(t, slots())
+	call(0, "start the connector under a new name", with("from-leat", "--yes")...)
+	require.Equal(t, 1, slots())
+	call(2, "--connector", "to-leat", "--reason", "no Connect", "--yes", "--connector", filepath.Join("..", "..", "README.md"))
+}

@@ -1,0 +1,91 @@
+// Package deploy_test checks the manifests beside it. It is a package of its own, since the
+// types of Kubernetes take long to compile.
+package deploy_test
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+	"go.yaml.in/yaml/v3"
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	kube "sigs.k8s.io/yaml"
+
+	"github.com/leat-go/leat/cmd/leat/internal/assemble"
+	"github.com/leat-go/leat/cmd/leat/internal/settings"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// lints puts together what a configuration describes.
+func lints(t *testing.T, content string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "leat.yaml")
+	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+	file, err := settings.Read(path)
+	require.NoError(t, err)
+	secret := func(name string) (string, bool) {
+		value, ok := map[string]string{"LEAT_DATABASE_URL": "postgres://leat@db/shop", "LEAT_KAFKA_BROKERS": "k1:9092"}[name]
+		return value, ok
+	}
+	said, err := file.SettingsOf("", secret)
+	require.NoError(t, err)
+	d, err := file.DaemonOf("", secret)
+	require.NoError(t, err)
+	require.NoError(t, assemble.Check(t.Context(), assemble.Input{
+		Settings: said.Or(settings.Defaults()), Daemon: d, Database: said.Database.Value, Logger: slog.New(slog.DiscardHandler),
+	}))
+}
+
+// The manifests are what Kubernetes takes, field by field, and keep the daemon's promises:
+// time to drain, probes that there are, no root, a configuration that is right.
+func TestDeploy_Kubernetes(t *testing.T) {
+	t.Parallel()
+	var config corev1.ConfigMap
+	var deployment appsv1.Deployment
+	var job batchv1.Job
+	var budget policyv1.PodDisruptionBudget
+	kinds := map[string]any{
+		"ServiceAccount": &corev1.ServiceAccount{}, "ConfigMap": &config, "Job": &job, "Deployment": &deployment, "PodDisruptionBudget": &budget,
+	}
+	content, err := os.ReadFile("kubernetes.yaml")
+	require.NoError(t, err)
+	for document := range strings.SplitSeq(string(content), "\n---\n") {
+		var head struct{ Kind string }
+		require.NoError(t, yaml.Unmarshal([]byte(document), &head))
+		require.Contains(t, kinds, head.Kind)
+		require.NoError(t, kube.UnmarshalStrict([]byte(document), kinds[head.Kind]), head.Kind)
+		delete(kinds, head.Kind)
+	}
+	require.Empty(t, kinds, "each is there once")
+	require.Error(t, kube.UnmarshalStrict([]byte("spec: {replica: 2}"), &appsv1.Deployment{}), "what does not belong is noticed")
+
+	lints(t, config.Data["leat.yaml"])
+	require.EqualValues(t, 2, *deployment.Spec.Replicas)
+	require.Equal(t, 1, deployment.Spec.Strategy.RollingUpdate.MaxUnavailable.IntValue())
+	require.Equal(t, deployment.Spec.Selector.MatchLabels, deployment.Spec.Template.Labels)
+	require.Equal(t, deployment.Spec.Selector.MatchLabels, budget.Spec.Selector.MatchLabels)
+	require.Equal(t, 1, budget.Spec.MaxUnavailable.IntValue())
+	pod := deployment.Spec.Template.Spec
+	require.GreaterOrEqual(t, *pod.TerminationGracePeriodSeconds, int64(15))
+	require.NotEmpty(t, pod.Affinity.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution)
+	c := pod.Containers[0]
+	require.Equal(t, "leat", c.EnvFrom[0].SecretRef.Name)
+	require.Equal(t, "leat-migrate", job.Spec.Template.Spec.Containers[0].EnvFrom[0].SecretRef.Name, "the daemon has no right to the owner's password")
+	require.Equal(t, "/livez", c.LivenessProbe.HTTPGet.Path)
+	require.Equal(t, "/readyz", c.ReadinessProbe.HTTPGet.Path)
+	require.True(t, c.Resources.Limits.Cpu().IsZero(), "throttling looks like a lost lease")
+	for _, spec := range []corev1.PodSpec{pod, job.Spec.Template.Spec} {
+		require.False(t, *spec.AutomountServiceAccountToken)
+		require.True(t, *spec.SecurityContext.RunAsNonRoot)
+		require.True(t, *spec.Containers[0].SecurityContext.ReadOnlyRootFilesystem)
+		require.Equal(t, "256Mi", spec.Containers[0].Resources.Limits.Memory().String())
+	}
+}

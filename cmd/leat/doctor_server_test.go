@@ -1,0 +1,82 @@
+package main_test
+
+import (
+	"net/url"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/cmd/leat/internal/doctor"
+	"github.com/leat-go/leat/internal/testenv"
+)
+
+// Rows that are old: the counters of the cluster are set forward, as years of work would, and
+// autovacuum has no time to notice.
+func TestDoctor_Wraparound(t *testing.T) {
+	t.Parallel()
+	server := testenv.PrivatePostgres(t, testenv.PostgresOptions{Settings: map[string]string{"autovacuum_naptime": "2147483"}})
+	o := newSession(t, server.Database().URL)
+	require.Equal(t, doctor.OK, o.verdict("vacuum.wraparound", "").Verdict)
+	for _, old := range []struct {
+		millions int64
+		want     doctor.Verdict
+	}{{1200, doctor.Warn}, {1800, doctor.Fail}} {
+		server.Stop("fast")
+		server.Age(old.millions * 1_000_000)
+		server.Start()
+		require.Equal(t, old.want, o.verdict("vacuum.wraparound", "database template1").Verdict, old.millions)
+	}
+}
+
+// A server that follows another one.
+func TestDoctor_Standby(t *testing.T) {
+	t.Parallel()
+	server := testenv.PrivatePostgres(t, testenv.PostgresOptions{})
+	o := newSession(t, server.Database().URL)
+	require.Equal(t, doctor.OK, o.verdict("server.standby", "").Verdict)
+	server.Stop("fast")
+	server.BecomeStandby()
+	server.Start()
+	require.Equal(t, doctor.Fail, o.verdict("server.standby", "is a standby").Verdict)
+}
+
+// A database in another encoding.
+func TestDoctor_Encoding(t *testing.T) {
+	t.Parallel()
+	server := testenv.PrivatePostgres(t, testenv.PostgresOptions{})
+	db := server.Database()
+	require.Equal(t, doctor.OK, newSession(t, db.URL).verdict("server.encoding", "").Verdict)
+	_, err := db.Pool.Exec(t.Context(), "CREATE DATABASE old TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'")
+	require.NoError(t, err)
+	address, err := url.Parse(db.URL)
+	require.NoError(t, err)
+	address.Path = "/old"
+	o := newSession(t, address.String())
+	require.Equal(t, doctor.Fail, o.verdict("server.encoding", "LATIN1").Verdict)
+	require.Equal(t, doctor.OK, o.verdict("server.version", "").Verdict)
+}
+
+// A pooler in transaction mode swallows notifications, and plans depend on statistics.
+func TestDoctor_Pooler(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	direct := newSession(t, s.URL)
+	pooled := newSession(t, testenv.PgBouncer(t, s.Database, testenv.PoolTransaction).URL)
+	inSession := newSession(t, testenv.PgBouncer(t, s.Database, testenv.PoolSession).URL)
+	_, err := s.Pool.Exec(t.Context(), "ALTER TABLE leat.outbox_p1 SET (autovacuum_enabled = off)")
+	require.NoError(t, err)
+	_, err = s.Pool.Exec(t.Context(), "INSERT INTO leat.outbox (id, shard, topic, payload) SELECT gen_random_uuid(), 0, 'orders', '' FROM generate_series(1, 2000)")
+	require.NoError(t, err)
+	for _, well := range []*session{direct, inSession} {
+		require.Equal(t, doctor.Finding{Check: "server.pooler", Verdict: doctor.OK}, well.verdict("server.pooler", ""))
+	}
+	require.Equal(t, doctor.Warn, pooled.verdict("server.pooler", "transaction mode").Verdict)
+	require.Equal(t, doctor.OK, direct.verdict("vacuum.statistics", "").Verdict)
+	require.Eventually(t, func() bool {
+		found, _ := pooled.examined("--only", "vacuum.statistics")
+		return found[0].Verdict == doctor.Warn
+	}, patience, patience/1000)
+	_, err = s.Pool.Exec(t.Context(), "ANALYZE leat.outbox_p1")
+	require.NoError(t, err)
+	require.Equal(t, doctor.OK, pooled.verdict("vacuum.statistics", "").Verdict)
+}

@@ -1,0 +1,186 @@
+// Package assemble puts together the daemon that a file describes. It checks all of the
+// file, by the library's own validation, and tells everything that is wrong with its line.
+package assemble
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/leat-go/leat/cmd/leat/daemon"
+	"github.com/leat-go/leat/cmd/leat/internal/open"
+	"github.com/leat-go/leat/cmd/leat/internal/settings"
+	inboxadmin "github.com/leat-go/leat/inbox/admin"
+	"github.com/leat-go/leat/middleware/dashboard"
+	"github.com/leat-go/leat/middleware/metrics"
+	"github.com/leat-go/leat/middleware/metrics/promleat"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
+)
+
+// Input is what is put together.
+type Input struct {
+	// Settings are for all, Daemon is what is to run.
+	Settings settings.Settings
+	Daemon   settings.Daemon
+	// Database is the URL of outboxes and inboxes that name none.
+	Database string
+	// Actor is whom the audit names for changes by everybody on this machine.
+	Actor string
+	// Logger is what all parts log to.
+	Logger *slog.Logger
+	// Dial opens connections to databases, and those to Kafka that are not encrypted.
+	// Defaults to that of package net.
+	Dial Dial
+	// Hooks observe each relay and the maintenance of each outbox, and so must be hooks of
+	// both. Defaults to none.
+	Hooks []outbox.Hook
+}
+
+// Dial opens a connection.
+type Dial = func(ctx context.Context, network, address string) (net.Conn, error)
+
+// Assembly is a daemon put together, and what it stands on.
+type Assembly struct {
+	// Config is the daemon's.
+	Config daemon.Config
+
+	closers []io.Closer
+	kafka   []kafkaInUse
+	server  *certificate
+	signIn  *signInUsed
+}
+
+// New puts together what in describes. It connects to nothing. An error is a
+// *settings.InvalidError with all that is wrong. The Assembly must be closed.
+func New(ctx context.Context, in Input) (*Assembly, error) {
+	b := &builder{
+		ctx: ctx, in: in, made: &Assembly{}, outboxes: map[string]admin.Outbox{}, inboxes: map[string]inboxadmin.Inbox{},
+		databases: map[string]*open.Postgres{}, windows: map[string]*open.Postgres{},
+		shown: dashboard.Config{Outboxes: map[string]admin.Outbox{}, Inboxes: map[string]inboxadmin.Inbox{}},
+	}
+	b.made.Config.Logger = in.Logger
+	b.listeners()
+	for i := range in.Daemon.Outboxes {
+		b.outbox(&in.Daemon.Outboxes[i])
+	}
+	for i := range in.Daemon.Inboxes {
+		b.inbox(&in.Daemon.Inboxes[i])
+	}
+	if d := b.shows(); d != nil {
+		b.dashboard(d)
+	}
+	if len(in.Daemon.Outboxes)+len(in.Daemon.Inboxes) == 0 {
+		b.missing(settings.Place{}, "outboxes", "there is none, and no inbox: nothing is to run")
+	} else if len(b.findings) == 0 {
+		b.finish()
+	}
+	if len(b.findings) > 0 {
+		b.made.Close()
+		return nil, &settings.InvalidError{Path: in.Daemon.Path(), Findings: b.findings}
+	}
+	return b.made, nil
+}
+
+// Check returns what is wrong with what in describes. It connects to nothing.
+func Check(ctx context.Context, in Input) error {
+	made, err := New(ctx, in)
+	if err == nil {
+		made.Close()
+	}
+	return err
+}
+
+// Close gives back connections to databases and destinations.
+func (a *Assembly) Close() {
+	for _, c := range slices.Backward(a.closers) {
+		_ = c.Close()
+	}
+}
+
+// closer closes by a function.
+type closer func()
+
+// Close calls c.
+func (c closer) Close() error {
+	c()
+	return nil
+}
+
+// builder puts an Assembly together.
+type builder struct {
+	reader
+
+	ctx       context.Context //nolint:containedctx // of New
+	in        Input
+	made      *Assembly
+	metrics   *metrics.Metrics // nil: nothing is measured
+	databases map[string]*open.Postgres
+	outboxes  map[string]admin.Outbox
+	inboxes   map[string]inboxadmin.Inbox
+	windows   map[string]*open.Postgres // of the dashboard
+	shown     dashboard.Config          // the stores of it
+}
+
+// finish makes what is about all of it.
+func (b *builder) finish() {
+	if b.metrics != nil {
+		b.shareSamples()
+		cfg := metrics.SamplerConfig{Outboxes: b.outboxes, Inboxes: b.inboxes, Logger: b.in.Logger, Interval: b.span(b.in.Daemon.Metrics.Interval)}
+		sampler, err := b.metrics.NewSampler(cfg)
+		if err != nil {
+			b.refused(b.in.Daemon.Metrics.At, b.in.Daemon.Metrics, err)
+		}
+		b.made.Config.Sampler = sampler
+	}
+	if _, err := daemon.New(b.made.Config); err != nil && len(b.findings) == 0 {
+		b.refused(settings.Place{}, struct{}{}, err)
+	}
+}
+
+// listeners reads where the daemon listens.
+func (b *builder) listeners() {
+	d, cfg := &b.in.Daemon, &b.made.Config
+	cfg.Listen = "127.0.0.1:8470"
+	if h := d.HTTP; h != nil {
+		if h.Listen.Set() {
+			cfg.Listen = b.address(h.Listen)
+		}
+		b.certificate(h)
+	}
+	if d.Metrics == nil {
+		return
+	}
+	if cfg.MetricsListen = b.address(d.Metrics.Listen); cfg.MetricsListen == "" {
+		return
+	}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m, err := promleat.New(registry, metrics.Config{Topics: texts(d.Metrics.Topics)})
+	if err != nil {
+		b.refused(d.Metrics.At, d.Metrics, err)
+		return
+	}
+	b.metrics = m
+	cfg.MetricsHandler = promhttp.HandlerFor(registry, promhttp.HandlerOpts{ErrorLog: slog.NewLogLogger(b.in.Logger.Handler(), slog.LevelWarn)})
+}
+
+// address returns where to listen, "" for none.
+func (b *builder) address(t settings.Text) string {
+	if !t.Set() || t.Value == "none" {
+		return ""
+	}
+	if err := checkAddress(t.Value); err != nil {
+		b.wrong(t, err.Error())
+	}
+	return t.Value
+}
+
+var errAddress = errors.New("must be host:port, such as 127.0.0.1:8470, or none")

@@ -1,0 +1,138 @@
+package assemble
+
+import (
+	"cmp"
+	"errors"
+	"net/http"
+	"strings"
+	"sync/atomic"
+
+	"github.com/leat-go/leat/cmd/leat/internal/open"
+	"github.com/leat-go/leat/cmd/leat/internal/settings"
+	"github.com/leat-go/leat/cmd/leat/internal/signin"
+	"github.com/leat-go/leat/middleware/dashboard"
+	"github.com/leat-go/leat/outbox"
+)
+
+// signInUsed is how requests to the dashboard are signed in, since the last reload.
+type signInUsed struct {
+	now atomic.Pointer[signin.Method]
+}
+
+func (s *signInUsed) identify(r *http.Request) (dashboard.Identity, error) { return (*s.now.Load())(r) }
+
+// shows returns what the file says of the dashboard, nil if none is served.
+func (b *builder) shows() *settings.Dashboard {
+	if h := b.in.Daemon.HTTP; h != nil {
+		return h.Dashboard
+	}
+	return nil
+}
+
+// window is the database at url for the dashboard, on connections of its own: who looks
+// takes none from relays and maintenance.
+func (b *builder) window(url settings.Text) (*open.Postgres, error) {
+	address := cmp.Or(url.Value, b.in.Database)
+	if db, ok := b.windows[address]; ok {
+		return db, nil
+	}
+	opened, err := open.Open(b.ctx, open.Target{URL: address, Logger: b.in.Logger})
+	if err != nil {
+		return nil, err
+	}
+	db, ok := opened.(*open.Postgres)
+	if !ok {
+		return nil, errNotPostgres
+	}
+	b.windows[address] = db
+	b.made.closers = append(b.made.closers, closer(db.Close))
+	return db, nil
+}
+
+// showOutbox and showInbox let the dashboard show a store that the daemon could open. What is
+// wrong with its database has been told already.
+func (b *builder) showOutbox(name string, url settings.Text, target open.Target) {
+	if b.shows() == nil {
+		return
+	}
+	if db, err := b.window(url); err == nil {
+		if store, err := db.At(target).Outbox(); err == nil {
+			b.shown.Outboxes[name] = store
+		}
+	}
+}
+
+func (b *builder) showInbox(name string, url settings.Text, target open.Target) {
+	if b.shows() == nil {
+		return
+	}
+	if db, err := b.window(url); err == nil {
+		if store, err := db.At(target).Inbox(); err == nil {
+			b.shown.Inboxes[name] = store
+		}
+	}
+}
+
+// signIn reads how requests are signed in.
+func (b *builder) signIn(d *settings.Dashboard) {
+	method, err := signInOf(d, b.made.Config.Listen, b.in.Actor)
+	if err != nil {
+		b.refused(d.At, d, err)
+		return
+	}
+	b.made.signIn = &signInUsed{}
+	b.made.signIn.now.Store(&method)
+}
+
+func signInOf(d *settings.Dashboard, listen, actor string) (signin.Method, error) {
+	allow := texts(d.Allow)
+	if len(allow) == 0 {
+		for _, role := range dashboard.Roles() {
+			allow = append(allow, string(role))
+		}
+	}
+	method, err := signin.New(signin.Config{
+		Listen: listen, Hosts: texts(d.Hosts), Actor: actor, Allow: allow, Basic: d.Basic.Value, Bearer: d.Bearer.Value,
+		Proxy: signin.ProxyConfig{
+			Peers: texts(d.ProxyPeers), Roles: texts(d.ProxyRoles),
+			UserHeader: cmp.Or(d.ProxyUser.Value, "X-Forwarded-User"), GroupsHeader: cmp.Or(d.ProxyGroup.Value, "X-Forwarded-Groups"),
+		},
+	}, func(name string) string { return name })
+	if wrong, ok := errors.AsType[*signin.ConfigError](err); ok {
+		return nil, outbox.ConfigError(wrong.Setting, wrong.Value, wrong.Err.Error())
+	}
+	return method, err
+}
+
+// dashboard makes the dashboard, with all stores of the daemon.
+func (b *builder) dashboard(d *settings.Dashboard) {
+	if b.made.Config.Listen == "" {
+		b.missing(b.in.Daemon.HTTP.At, "listen", "the dashboard needs an address")
+		return
+	}
+	b.signIn(d)
+	if b.made.signIn == nil || len(b.shown.Outboxes)+len(b.shown.Inboxes) == 0 {
+		return // what is wrong has been told
+	}
+	redact := dashboard.DefaultRedaction()
+	if len(d.HideHeaders) > 0 {
+		redact.Headers = texts(d.HideHeaders)
+	}
+	redact.Paths = texts(d.HidePaths)
+	cfg := b.shown
+	cfg.Base, cfg.Hosts, cfg.ReadOnly = d.Base.Value, texts(d.Hosts), b.yes(d.ReadOnly)
+	cfg.Redact, cfg.Authorize, cfg.Logger = &redact, b.made.signIn.identify, b.in.Logger
+	made, err := dashboard.New(cfg)
+	if err != nil {
+		b.refused(d.At, d, inFileError{err})
+		return
+	}
+	b.made.Config.Handler = made
+}
+
+// inFileError is an error of the library that names fields as the file does.
+type inFileError struct{ error }
+
+func (e inFileError) Error() string {
+	return strings.NewReplacer("Redact.Headers", "HideHeaders", "Redact.Paths", "HidePaths").Replace(e.error.Error())
+}

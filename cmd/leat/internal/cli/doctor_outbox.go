@@ -1,0 +1,200 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/leat-go/leat/cmd/leat/internal/doctor"
+	"github.com/leat-go/leat/cmd/leat/internal/show"
+	"github.com/leat-go/leat/outbox/admin"
+)
+
+// outboxChecks are the same for every store.
+type outboxChecks struct {
+	store admin.Outbox
+	// lag is the age of an unsettled message from which a group lags.
+	lag time.Duration
+}
+
+func (o outboxChecks) all() []doctor.Check {
+	return []doctor.Check{
+		{Name: "outbox.positions", Run: o.positions},
+		{Name: "outbox.groups", Run: o.groups},
+		{Name: "outbox.replicas", Run: o.replicas},
+		{Name: "outbox.lag", Run: o.lags},
+		{Name: "outbox.held", Run: o.held},
+		{Name: "outbox.parked", Run: o.parked},
+		{Name: "outbox.maintenance", Run: o.maintenance},
+		{Name: "outbox.delayed", Run: o.delayed},
+		{Name: "outbox.ranges", Run: o.ranges},
+	}
+}
+
+// stats calls look for each group.
+func (o outboxChecks) stats(ctx context.Context, look func(admin.GroupStats) []doctor.Finding) ([]doctor.Finding, error) {
+	stats, err := o.store.Stats(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []doctor.Finding
+	for _, g := range stats.Groups {
+		all = append(all, look(g)...)
+	}
+	return all, nil
+}
+
+func (o outboxChecks) positions(ctx context.Context) ([]doctor.Finding, error) {
+	return o.stats(ctx, func(g admin.GroupStats) (all []doctor.Finding) {
+		for _, s := range g.Slots {
+			if s.Problem != "" {
+				all = append(all, doctor.Finding{
+					Verdict: doctor.Fail, Text: fmt.Sprintf("group %s, slot %d: %s", g.Name, s.Slot, s.Problem),
+					Advice: "see docs/operations.md, then leat rebase --group " + g.Name,
+				})
+			}
+		}
+		return all
+	})
+}
+
+func (o outboxChecks) parked(ctx context.Context) ([]doctor.Finding, error) {
+	return o.stats(ctx, func(g admin.GroupStats) []doctor.Finding {
+		if g.Parked == 0 {
+			return nil
+		}
+		return []doctor.Finding{{
+			Verdict: doctor.Warn, Text: fmt.Sprintf("group %s: %s wait for an operator", g.Name, show.Things(int64(g.Parked), "parked record")),
+			Advice: "leat parked errors --group " + g.Name,
+		}}
+	})
+}
+
+func (o outboxChecks) lags(ctx context.Context) ([]doctor.Finding, error) {
+	return o.stats(ctx, func(g admin.GroupStats) (all []doctor.Finding) {
+		for _, s := range g.Slots {
+			if s.Lag > o.lag {
+				all = append(all, doctor.Finding{
+					Verdict: doctor.Warn, Text: fmt.Sprintf("group %s, slot %d: a message waits for %s", g.Name, s.Slot, s.Lag.Round(time.Second)),
+					Advice: "leat status; is the destination out, or the relay?",
+				})
+			}
+		}
+		return all
+	})
+}
+
+// maxHeld is relay.Config.MaxHeld if nobody has set it: it bounds what a slot sets aside.
+const maxHeld = 100_000
+
+func (o outboxChecks) held(ctx context.Context) ([]doctor.Finding, error) {
+	return o.stats(ctx, func(g admin.GroupStats) []doctor.Finding {
+		if g.Held < maxHeld/5*4 {
+			return nil
+		}
+		return []doctor.Finding{{
+			Verdict: doctor.Warn, Text: fmt.Sprintf("group %s has set %s aside: at %s a slot stops, if MaxHeld is not set higher", g.Name, show.Things(int64(g.Held), "record"), show.Count(maxHeld)),
+			Advice: "leat parked errors --group " + g.Name + ", then redrive or drop",
+		}}
+	})
+}
+
+// delayedPatience is how long a delayed message may be overdue: maintenance moves them
+// every second or so.
+const delayedPatience = time.Minute
+
+// delayed compares with this host's clock; server.clock tells how far that is off.
+func (o outboxChecks) delayed(ctx context.Context) ([]doctor.Finding, error) {
+	scheduler, ok := o.store.(admin.Scheduler)
+	if !ok {
+		return nil, nil
+	}
+	first, err := scheduler.Delayed(ctx, admin.DelayedQuery{Limit: 1})
+	if err != nil || len(first) == 0 {
+		return nil, err
+	}
+	overdue := time.Since(first[0].NotBefore)
+	if overdue < delayedPatience {
+		return nil, nil
+	}
+	return []doctor.Finding{{
+		Verdict: doctor.Fail, Text: fmt.Sprintf("a delayed message is due since %s, and was not moved to the log", overdue.Round(time.Second)),
+		Advice: "run pgoutbox.Maintenance in your services; leat retention run moves what is due",
+	}}, nil
+}
+
+// replicas tells of groups that nobody would take over.
+func (o outboxChecks) replicas(ctx context.Context) ([]doctor.Finding, error) {
+	groups, err := o.store.Groups(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []doctor.Finding
+	for _, g := range groups {
+		if g.Relays == 1 {
+			all = append(all, doctor.Finding{
+				Verdict: doctor.Warn, Text: "group " + g.Name + ": one relay alone: nobody takes over if it dies", Advice: "run it in two processes",
+			})
+		}
+	}
+	return all, nil
+}
+
+func (o outboxChecks) groups(ctx context.Context) ([]doctor.Finding, error) {
+	groups, err := o.store.Groups(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []doctor.Finding
+	warn := func(group, what, advice string) {
+		all = append(all, doctor.Finding{Verdict: doctor.Warn, Text: "group " + group + ": " + what, Advice: advice})
+	}
+	for _, g := range groups {
+		if g.Relays == 0 {
+			warn(g.Name, "no relay lives, and its position holds history back", "start its relays, or leat groups remove "+g.Name)
+		}
+		if len(g.Paused) > 0 {
+			warn(g.Name, "is paused: "+strings.Join(g.Paused, ", "), "leat groups resume "+g.Name)
+		}
+		if g.NextSlots > 0 {
+			warn(g.Name, fmt.Sprintf("its slots are being changed from %d to %d", g.Slots, g.NextSlots), "start all its relays with the same number")
+		}
+	}
+	return all, nil
+}
+
+func (o outboxChecks) maintenance(ctx context.Context) ([]doctor.Finding, error) {
+	stats, err := o.store.Stats(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, needed := o.store.(admin.RangeLister); !needed || stats.Maintainer != "" {
+		return nil, nil
+	}
+	return []doctor.Finding{{
+		Verdict: doctor.Warn, Text: "no process keeps the log in shape: nothing old goes, nothing delayed becomes due",
+		Advice: "run pgoutbox.Maintenance in your services, or leat retention run",
+	}}, nil
+}
+
+func (o outboxChecks) ranges(ctx context.Context) ([]doctor.Finding, error) {
+	lister, ok := o.store.(admin.RangeLister)
+	if !ok {
+		return nil, nil
+	}
+	ranges, err := lister.Ranges(ctx)
+	if err != nil {
+		return nil, err
+	}
+	stats, err := o.store.Stats(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if newStatus(time.Time{}, stats, nil, ranges).RangesAhead > 0 {
+		return nil, nil
+	}
+	return []doctor.Finding{{
+		Verdict: doctor.Fail, Text: "no range is ahead of the sequence: the open-ended one is in use, or soon will be", Advice: "leat retention run",
+	}}, nil
+}

@@ -1,0 +1,53 @@
+package cli
+
+import (
+	"github.com/leat-go/leat/cmd/leat/internal/settings"
+)
+
+// Relay is relay: one group of one outbox, to Kafka, without a file.
+type Relay struct {
+	Group       string   `default:"default" placeholder:"GROUP" help:"Relay group."`
+	Start       string   `placeholder:"WHERE" help:"Where a new group begins: oldest, now, or a time. Required for every new group but default."`
+	Slots       string   `placeholder:"N" help:"Relays of the group that can work at a time, 1 to 64. Defaults to 1."`
+	Topic       []string `placeholder:"PATTERN" sep:"none" help:"Topics that the group reads, * stands for any characters; repeat it. Defaults to all."`
+	Brokers     string   `placeholder:"LIST" help:"Seed brokers, host:port, separated by commas (LEAT_KAFKA_BROKERS)."`
+	Compression string   `placeholder:"CODEC" help:"none, gzip, snappy, lz4 or zstd. Defaults to none."`
+	SLO         string   `name:"slo" placeholder:"DURATION" help:"Age from which a record that is not delivered raises an alarm. Defaults to 5m."`
+	MaxAge      string   `placeholder:"DURATION" help:"Also maintain the log: keep messages so long, such as 168h, or forever. Defaults to no maintenance."`
+	Listen      string   `placeholder:"ADDRESS" help:"Address of /livez, /readyz and /statusz, or none. Defaults to 127.0.0.1:8470."`
+	Metrics     string   `placeholder:"ADDRESS" help:"Address of /metrics, or none. Defaults to none."`
+	LogLevel    string   `placeholder:"LEVEL" help:"debug, info, warn or error. Defaults to info."`
+}
+
+// Run relays.
+func (r *Relay) Run(d *Deps) error {
+	if r.Brokers != "" {
+		d.globals.kafkaBrokers = r.Brokers
+	}
+	return d.runDaemon(func() (settings.Daemon, error) { return r.daemon(d.settings.Outbox.Value), nil })
+}
+
+// daemon is what the flags say.
+func (r *Relay) daemon(name string) settings.Daemon {
+	flag := func(name, value string) settings.Text {
+		if value == "" {
+			return settings.Text{}
+		}
+		return settings.Text{Value: value, From: name}
+	}
+	relay := settings.Relay{
+		At: settings.Place{Path: "relay"}, Group: flag("--group", r.Group), Start: flag("--start", r.Start), Slots: flag("--slots", r.Slots), SLO: flag("--slo", r.SLO),
+		Sink: &settings.Sink{Kafka: &settings.KafkaSink{At: settings.Place{Path: "kafka"}, Compression: flag("--compression", r.Compression)}},
+	}
+	for _, topic := range r.Topic {
+		relay.Topics = append(relay.Topics, flag("--topic", topic))
+	}
+	o := settings.Outbox{At: settings.Place{Path: "outbox"}, Name: flag("--outbox", name), Relays: []settings.Relay{relay}}
+	if r.MaxAge != "" {
+		o.Maintenance = &settings.OutboxMaintenance{At: settings.Place{Path: "maintenance"}, MaxAge: flag("--max-age", r.MaxAge)}
+	}
+	return settings.Daemon{
+		Outboxes: []settings.Outbox{o}, HTTP: &settings.HTTP{Listen: flag("--listen", r.Listen)},
+		Metrics: &settings.Metrics{Listen: flag("--metrics", r.Metrics)}, Log: &settings.Log{Level: flag("--log-level", r.LogLevel)},
+	}
+}

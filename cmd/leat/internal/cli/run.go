@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/leat-go/leat/cmd/leat/daemon"
+	"github.com/leat-go/leat/cmd/leat/internal/assemble"
+	"github.com/leat-go/leat/cmd/leat/internal/settings"
+)
+
+// Run is run.
+type Run struct{}
+
+// Run runs what the file describes.
+func (*Run) Run(d *Deps) error {
+	if d.file == nil {
+		return usageError{errors.New("no file: give --config or LEAT_CONFIG, or use leat relay")}
+	}
+	return d.runDaemon(d.readDaemon)
+}
+
+// readDaemon reads what is to run from the file as it is now.
+func (d *Deps) readDaemon() (settings.Daemon, error) {
+	path, profile := d.fileAndProfile()
+	file, err := settings.Read(path)
+	if err != nil {
+		return settings.Daemon{}, configError(path, err)
+	}
+	return file.DaemonOf(profile, d.process.LookupEnv)
+}
+
+// input returns the parts of the daemon that the settings describe. It reads all settings anew.
+func (d *Deps) input(says func() (settings.Daemon, error), logger *slog.Logger) (assemble.Input, error) {
+	in := assemble.Input{Logger: logger, Actor: d.actorHere()}
+	var err error
+	if in.Daemon, err = says(); err != nil {
+		return in, err
+	}
+	if in.Settings, err = d.say(false); err != nil {
+		return in, err
+	}
+	if in.Daemon.NeedsDatabase() {
+		in.Database, err = d.databaseURL()
+	}
+	return in, err
+}
+
+// runDaemon runs the daemon that the settings describe until the first signal to end, and
+// drains. A second signal ends the process at once.
+func (d *Deps) runDaemon(says func() (settings.Daemon, error)) error {
+	ended := make(chan os.Signal, 2)
+	signal.Notify(ended, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(ended)
+	reload := make(chan os.Signal, 1)
+	signal.Notify(reload, syscall.SIGHUP)
+	defer signal.Stop(reload)
+
+	said, err := says()
+	if err != nil {
+		return err
+	}
+	level, logger, err := newLogger(d.process.Stderr, said)
+	if err != nil {
+		return err
+	}
+	in, err := d.input(func() (settings.Daemon, error) { return said, nil }, logger)
+	if err != nil {
+		return err
+	}
+	made, err := assemble.New(d.Context, in)
+	if err != nil {
+		return err
+	}
+	defer made.Close()
+	if made.Config.NotifySocket, made.Config.Watchdog, err = daemon.FromSystemd(d.process.LookupEnv); err != nil {
+		return err
+	}
+	running, err := daemon.New(made.Config)
+	if err != nil {
+		return err
+	}
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		for signals := 0; ; {
+			select {
+			case <-reload:
+				err := running.Reload(func() error { return d.reload(says, made, level, logger) })
+				if err != nil {
+					logger.ErrorContext(d.Context, "not reloaded: all goes on as it was", slog.String("error", settings.Redact(err.Error())))
+				}
+			case <-ended:
+				if signals++; signals == 2 {
+					logger.ErrorContext(d.Context, "a second signal: ends without draining")
+					d.process.Exit(exitFailed)
+					return
+				}
+			case <-done:
+				return
+			}
+		}
+	}()
+	return running.Run(d.Context)
+}
+
+// reload replaces the level of the log, certificates, passwords and sign-ins.
+func (d *Deps) reload(says func() (settings.Daemon, error), made *assemble.Assembly, level *slog.LevelVar, logger *slog.Logger) error {
+	in, err := d.input(says, logger)
+	if err != nil {
+		return err
+	}
+	to, err := logLevel(in.Daemon)
+	if err != nil {
+		return err
+	}
+	if err := assemble.Check(d.Context, in); err != nil {
+		return err
+	}
+	if err := made.Reload(in); err != nil {
+		return err
+	}
+	level.Set(to)
+	logger.InfoContext(d.Context, "reloaded the level of the log, certificates, passwords and sign-ins; all else changes with a restart")
+	return nil
+}

@@ -1,0 +1,124 @@
+package open
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/leat-go/leat/cmd/leat/internal/doctor"
+	"github.com/leat-go/leat/internal/ids"
+)
+
+// serverFacts are those that no setting changes.
+type serverFacts struct {
+	number   int // as 150004
+	version  string
+	standby  bool
+	encoding string
+}
+
+func (x examination) facts(ctx context.Context) (f serverFacts, err error) {
+	err = x.Pool.QueryRow(ctx, x.sql["server_facts"]).Scan(&f.number, &f.version, &f.standby, &f.encoding)
+	return f, err
+}
+
+func (x examination) version(ctx context.Context) ([]doctor.Finding, error) {
+	f, err := x.facts(ctx)
+	if err != nil || doctor.Supported(f.number) {
+		return nil, err
+	}
+	return []doctor.Finding{{Verdict: doctor.Fail, Text: "PostgreSQL " + f.version + " is older than 14", Advice: "upgrade it"}}, nil
+}
+
+func (x examination) standby(ctx context.Context) ([]doctor.Finding, error) {
+	f, err := x.facts(ctx)
+	if err != nil || !f.standby {
+		return nil, err
+	}
+	return []doctor.Finding{{
+		Verdict: doctor.Fail, Text: "the server is a standby: nothing can be enqueued, and relays refuse it",
+		Advice: "name the primary, or several hosts with target_session_attrs=read-write",
+	}}, nil
+}
+
+func (x examination) encoding(ctx context.Context) ([]doctor.Finding, error) {
+	f, err := x.facts(ctx)
+	if err != nil || f.encoding == "UTF8" {
+		return nil, err
+	}
+	return []doctor.Finding{{
+		Verdict: doctor.Fail, Text: "the database is in " + f.encoding + ": texts of messages are refused, or come out as others",
+		Advice: "make a database with ENCODING 'UTF8', and move there",
+	}}, nil
+}
+
+// shape looks for what an interrupted change has left behind.
+func (x examination) shape(ctx context.Context) ([]doctor.Finding, error) {
+	return findings(ctx, x.Postgres, x.sql["shape"], []any{x.target.Schema, x.prefixes()}, func(row pgx.CollectableRow) (doctor.Finding, error) {
+		f := doctor.Finding{Verdict: doctor.Warn}
+		return f, row.Scan(&f.Text, &f.Advice)
+	})
+}
+
+// notificationWait is how long a notification may be under way.
+const notificationWait = 2 * time.Second
+
+// pooler sends a notification from one connection to another, as a relay does at its start.
+func (x examination) pooler(ctx context.Context) ([]doctor.Finding, error) {
+	hears, err := x.Pool.Acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	// What was set there must not go back to the pool.
+	conn := hears.Hijack()
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	direct, err := isDirect(ctx, conn)
+	if err != nil {
+		return nil, err
+	}
+	arrives, err := x.notified(ctx, conn)
+	if err != nil || arrives {
+		return nil, err
+	}
+	if direct {
+		return []doctor.Finding{{
+			Verdict: doctor.Unknown, Text: fmt.Sprintf("a notification did not arrive within %s", notificationWait), Advice: "look again when the server is less busy",
+		}}, nil
+	}
+	return []doctor.Finding{{
+		Verdict: doctor.Warn, Text: "a pooler in transaction mode stands before the database: notifications do not arrive, so relays find commits of other processes by polling, and read slower",
+		Advice: "connect relays and maintenance directly, or in session mode",
+	}}, nil
+}
+
+// isDirect reports whether the process that answers is the one that the connection was
+// told of: poolers invent numbers.
+func isDirect(ctx context.Context, conn *pgx.Conn) (direct bool, err error) {
+	err = conn.QueryRow(ctx, "SELECT pg_backend_pid() = $1::bigint", pgx.QueryExecModeSimpleProtocol, int64(conn.PgConn().PID())).Scan(&direct)
+	return direct, err
+}
+
+// notified reports whether conn hears what another connection says.
+func (x examination) notified(ctx context.Context, conn *pgx.Conn) (bool, error) {
+	id, err := ids.New()
+	if err != nil {
+		return false, err
+	}
+	channel := "leat/doctor/" + id
+	if _, err := conn.Exec(ctx, "LISTEN "+pgx.Identifier{channel}.Sanitize(), pgx.QueryExecModeSimpleProtocol); err != nil {
+		return false, err
+	}
+	if _, err := x.Pool.Exec(ctx, "SELECT pg_notify($1, '')", pgx.QueryExecModeSimpleProtocol, channel); err != nil {
+		return false, err
+	}
+	wait, cancel := context.WithTimeout(ctx, notificationWait)
+	defer cancel()
+	_, err = conn.WaitForNotification(wait)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return false, nil
+	}
+	return err == nil, err
+}

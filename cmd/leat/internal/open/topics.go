@@ -1,0 +1,54 @@
+package open
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// Topics implements TopicLister.
+func (p *Postgres) Topics(ctx context.Context) ([]TopicUse, error) {
+	if p.target.Forwarder != "" {
+		return nil, nil
+	}
+	sql, err := statements.ReadFile("sql/topics.sql")
+	if err != nil {
+		return nil, err
+	}
+	statement := strings.NewReplacer("{log}", p.log(), "{held}", p.table("_held"), "{delayed}", p.table("_delayed")).Replace(string(sql))
+	rows, err := p.Pool.Query(ctx, statement)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (u TopicUse, err error) {
+		return u, row.Scan(&u.Topic, &u.Bytes, &u.Late)
+	})
+}
+
+// undefinedTable is the SQLSTATE of what is not there.
+const undefinedTable = "42P01"
+
+// Partitions implements TopicLister. An inbox that is not there remembers none.
+func (p *Postgres) Partitions(ctx context.Context) (map[string]int, error) {
+	sql, err := statements.ReadFile("sql/positions.sql")
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]int{}
+	var topic string
+	var n int
+	rows, err := p.Pool.Query(ctx, strings.ReplaceAll(string(sql), "{positions}", p.positions()))
+	if err == nil {
+		_, err = pgx.ForEachRow(rows, []any{&topic, &n}, func() error {
+			all[topic] = n
+			return nil
+		})
+	}
+	if failed, ok := errors.AsType[*pgconn.PgError](err); ok && failed.Code == undefinedTable {
+		return nil, nil
+	}
+	return all, err
+}

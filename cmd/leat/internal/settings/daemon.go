@@ -1,0 +1,157 @@
+package settings
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Profile is all that a file can say, for all profiles or for one.
+type Profile struct {
+	Settings `yaml:",inline"`
+	Daemon   `yaml:",inline"`
+}
+
+// Daemon is what leat run does. A section that a profile has replaces the one above as a
+// whole.
+type Daemon struct {
+	// Outboxes are relayed and maintained, Inboxes maintained.
+	Outboxes []Outbox      `yaml:"outboxes" doc:"Outboxes that are relayed, and maintained if they say so."`
+	Inboxes  []InboxTables `yaml:"inboxes" doc:"Inboxes that are maintained and measured; handlers stay in your services."`
+	// HTTP is the listener of the probes, Metrics that of Prometheus.
+	HTTP    *HTTP    `yaml:"http" doc:"Listener of /livez, /readyz and /statusz, and of the dashboard."`
+	Metrics *Metrics `yaml:"metrics" doc:"Listener of /metrics."`
+	// Log is what the process tells of itself.
+	Log *Log `yaml:"log" doc:"What the process tells of itself, on standard error."`
+
+	path string
+}
+
+// Outbox is an outbox of the daemon.
+type Outbox struct {
+	At          Place              `yaml:"-"`
+	Name        Text               `yaml:"name" doc:"Name in metrics and in the status, one an outbox. Required."`
+	Database    Text               `yaml:"database" doc:"URL of its database. Defaults to database above."`
+	Schema      Text               `yaml:"schema" doc:"Schema of its tables. Defaults to schema above."`
+	Table       Text               `yaml:"table" doc:"Name of its log. Defaults to outbox above."`
+	Forwarder   Text               `yaml:"forwarder" doc:"Topic of Watermill's forwarder, if its table is the outbox. It has no slots, topics or maintenance; its schema defaults to public."`
+	Relays      []Relay            `yaml:"relays" doc:"Relays, one a group."`
+	Maintenance *OutboxMaintenance `yaml:"maintenance" doc:"Keeps the log short, makes ranges ahead, and sends delayed messages when they are due. If it is missing, another process must do it."`
+}
+
+// Relay is a relay of a group.
+type Relay struct {
+	At             Place    `yaml:"-"`
+	Group          Text     `yaml:"group" doc:"Relay group. Defaults to default."`
+	Start          Text     `yaml:"start" doc:"Where a new group begins: oldest, now, or a time. Required for every new group but default, which begins at the oldest."`
+	Slots          Text     `yaml:"slots" doc:"Relays of the group that can work at a time, 1 to 64. Defaults to 1."`
+	Topics         []Text   `yaml:"topics" doc:"Patterns of the topics that the group reads. Defaults to all."`
+	NoListen       Text     `yaml:"no_listen" doc:"true: find messages by polling alone, on one connection less. Defaults to false."`
+	Order          Text     `yaml:"order" doc:"key, or total: one record after the other. Defaults to key."`
+	Policies       []Policy `yaml:"policies" doc:"What becomes of records that cannot be delivered; the first whose topics match counts. Defaults to park after 10 attempts."`
+	SLO            Text     `yaml:"slo" doc:"Age from which a record that is not delivered raises an alarm, and makes /livez fail if the relay is stuck. Defaults to 5m."`
+	PageSize       Text     `yaml:"page_size" doc:"Largest number of records that are sent at a time. Defaults to 5000."`
+	PageBytes      Text     `yaml:"page_bytes" doc:"Size that a page should have. Defaults to 2.5 MiB."`
+	ReadAhead      Text     `yaml:"read_ahead" doc:"Pages that are read while one is sent, 0 to 64. Defaults to 1."`
+	Lease          Text     `yaml:"lease" doc:"How long others wait before they take over from a process that died. Defaults to 15s."`
+	PublishTimeout Text     `yaml:"publish_timeout" doc:"Bound of one call of the sink. Defaults to 5s."`
+	LeaseMargin    Text     `yaml:"lease_margin" doc:"Time of each lease that is kept for clocks that differ in speed. Defaults to 1s."`
+	PollMax        Text     `yaml:"poll_max" doc:"Longest wait between two reads of an idle outbox. Defaults to 1s."`
+	BackoffMax     Text     `yaml:"backoff_max" doc:"Longest wait after failures. Defaults to 5s."`
+	DrainTimeout   Text     `yaml:"drain_timeout" doc:"How long the relay may take to end. Defaults to 10s."`
+	MaxHeld        Text     `yaml:"max_held" doc:"Records that a slot may have set aside. Defaults to 100000."`
+	AdoptPosition  Text     `yaml:"adopt_position" doc:"true, once: a sink with exactly_once begins where the group stands. Defaults to false."`
+	Sink           *Sink    `yaml:"sink" doc:"Destination: one of kafka, amqp and http. Required."`
+}
+
+// Policy is a policy of a relay.
+type Policy struct {
+	At       Place `yaml:"-"`
+	Topics   Text  `yaml:"topics" doc:"Pattern of topics. Defaults to all."`
+	Action   Text  `yaml:"action" doc:"park, block, dead_letter or skip. Defaults to park."`
+	Attempts Text  `yaml:"attempts" doc:"Failed deliveries before the action is taken. Defaults to 10."`
+}
+
+// OutboxMaintenance is the maintenance of an outbox.
+type OutboxMaintenance struct {
+	At            Place    `yaml:"-"`
+	Interval      Text     `yaml:"interval" doc:"Time between two rounds. Defaults to 1m."`
+	Lease         Text     `yaml:"lease" doc:"How long others wait before they take over from a process that died. Defaults to 30s."`
+	MaxAge        Text     `yaml:"max_age" doc:"How long messages are kept once all groups are past them, or forever. Defaults to 7d."`
+	MaxBytes      Text     `yaml:"max_bytes" doc:"Bound of the log, such as 20GiB. Defaults to none."`
+	PartitionSize Text     `yaml:"partition_size" doc:"Sequence numbers of a new range. Defaults to 10000000."`
+	Ahead         Text     `yaml:"ahead" doc:"Empty ranges that are kept ahead, 1 to 100. Defaults to 2."`
+	NoDDL         Text     `yaml:"no_ddl" doc:"true: delete messages in chunks and leave the ranges alone. Defaults to false."`
+	KeepAudit     Text     `yaml:"keep_audit" doc:"How long the audit is kept. Defaults to forever."`
+	KeepDead      Text     `yaml:"keep_dead" doc:"How long dead records are kept. Defaults to forever."`
+	Archive       *Archive `yaml:"archive" doc:"Where messages are written before they go. Defaults to nowhere."`
+}
+
+// Archive is where messages are kept that go.
+type Archive struct {
+	At  Place `yaml:"-"`
+	Dir Text  `yaml:"dir" doc:"Directory for files of JSON lines, compressed by gzip. Required."`
+}
+
+// InboxTables are the tables of an inbox, for all of its consumers.
+type InboxTables struct {
+	At        Place `yaml:"-"`
+	Name      Text  `yaml:"name" doc:"Name in metrics and in the status. Defaults to its table."`
+	Database  Text  `yaml:"database" doc:"URL of its database. Defaults to database above."`
+	Schema    Text  `yaml:"schema" doc:"Schema of its tables. Defaults to schema above."`
+	Table     Text  `yaml:"table" doc:"Name of the inbox. Defaults to inbox above."`
+	Retention Text  `yaml:"retention" doc:"How long ids are remembered, for an inbox with retention enabled. Defaults to no maintenance."`
+	Width     Text  `yaml:"width" doc:"Time that a range of ids covers. Defaults to 24h."`
+	Ahead     Text  `yaml:"ahead" doc:"Ranges that are kept ahead, 1 to 100. Defaults to 3."`
+	KeepOther Text  `yaml:"keep_other" doc:"How long ids are remembered that are not of version 7. Defaults to forever."`
+	KeepAudit Text  `yaml:"keep_audit" doc:"How long the audit is kept. Defaults to forever."`
+	NoDDL     Text  `yaml:"no_ddl" doc:"true: delete ids in chunks instead of dropping ranges. Defaults to false."`
+	Interval  Text  `yaml:"interval" doc:"Time between two rounds. Defaults to 1m."`
+}
+
+// HTTP is a listener.
+type HTTP struct {
+	At       Place `yaml:"-"`
+	Listen   Text  `yaml:"listen" doc:"Address of /livez, /readyz and /statusz, host:port, or none. Defaults to 127.0.0.1:8470."`
+	CertFile Text  `yaml:"cert_file" doc:"File of the certificate, PEM, for HTTPS."`
+	KeyFile  Text  `yaml:"key_file" doc:"File of its key, PEM."`
+	// Dashboard is served beside them.
+	Dashboard *Dashboard `yaml:"dashboard" doc:"Dashboard and API beside the probes; {} shows them to everybody on this machine. Defaults to none."`
+}
+
+// Metrics is how the daemon is measured.
+type Metrics struct {
+	At       Place  `yaml:"-"`
+	Listen   Text   `yaml:"listen" doc:"Address of /metrics, host:port, or none. Defaults to none."`
+	Interval Text   `yaml:"interval" doc:"Time between two samples of lag and backlog, 1s or more. Defaults to 15s."`
+	Topics   []Text `yaml:"topics" doc:"Topics whose counters are shown from the start. Defaults to none."`
+}
+
+// Log is what the daemon tells.
+type Log struct {
+	At     Place `yaml:"-"`
+	Level  Text  `yaml:"level" doc:"debug, info, warn or error. Defaults to info."`
+	Format Text  `yaml:"format" doc:"text or json. Defaults to text."`
+}
+
+// Or returns d with the sections that it does not have taken from other.
+func (d Daemon) Or(other Daemon) Daemon {
+	if d.Outboxes == nil {
+		d.Outboxes = other.Outboxes
+	}
+	if d.Inboxes == nil {
+		d.Inboxes = other.Inboxes
+	}
+	d.HTTP, d.Metrics, d.Log = cmp.Or(d.HTTP, other.HTTP), cmp.Or(d.Metrics, other.Metrics), cmp.Or(d.Log, other.Log)
+	return d
+}
+
+// ExactlyOnce reports whether the relay's sink keeps positions itself.
+func (r *Relay) ExactlyOnce() bool {
+	return r.Sink != nil && r.Sink.Kafka != nil && r.Sink.Kafka.ExactlyOnce.Value == "true"
+}
+
+// NeedsDatabase reports whether an outbox or inbox names no database of its own.
+func (d Daemon) NeedsDatabase() bool {
+	return slices.ContainsFunc(d.Outboxes, func(o Outbox) bool { return !o.Database.Set() }) ||
+		slices.ContainsFunc(d.Inboxes, func(i InboxTables) bool { return !i.Database.Set() })
+}

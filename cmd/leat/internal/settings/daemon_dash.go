@@ -1,0 +1,18 @@
+package settings
+
+// Dashboard is what operators see beside the probes. Its words are those of leat dash's flags.
+type Dashboard struct {
+	At          Place  `yaml:"-"`
+	Base        Text   `yaml:"base" doc:"Path under which a proxy serves it, with slashes at both ends. Defaults to /."`
+	Hosts       []Text `yaml:"hosts" doc:"Names by which browsers reach it, without a port. Required beyond this machine; defaults to localhost."`
+	ReadOnly    Text   `yaml:"read_only" doc:"true: show only, nothing can be changed. Defaults to false."`
+	Allow       []Text `yaml:"allow" doc:"What everybody on this machine may do, if there is no sign-in: viewer, payload, operator, admin. Defaults to all."`
+	Basic       Text   `yaml:"basic" doc:"File to sign in by name and password. Lines are NAME:BCRYPT:ROLES."`
+	Bearer      Text   `yaml:"bearer" doc:"File to sign in programs by token. Lines are NAME:SHA256:ROLES."`
+	ProxyPeers  []Text `yaml:"proxy_peers" doc:"Proxies whose word is taken for who asks, such as 10.0.0.7 or 10.1.0.0/16."`
+	ProxyUser   Text   `yaml:"proxy_user" doc:"Header in which they name the user. Defaults to X-Forwarded-User."`
+	ProxyGroup  Text   `yaml:"proxy_group" doc:"Header in which they name the user's groups. Defaults to X-Forwarded-Groups."`
+	ProxyRoles  []Text `yaml:"proxy_roles" doc:"What members of a group may do, GROUP=ROLE."`
+	HideHeaders []Text `yaml:"hide_headers" doc:"Headers of messages whose values are not shown. Defaults to those that carry secrets."`
+	HidePaths   []Text `yaml:"hide_paths" doc:"Members of payloads in JSON that are not shown, such as customer.email or **.card."`
+}

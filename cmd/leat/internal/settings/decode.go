@@ -1,0 +1,175 @@
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Place is where a section stands in a file.
+type Place struct {
+	// Path is its name, such as outboxes[0].relays[1].
+	Path string
+	// Line is 0 if it stands in no file.
+	Line int
+}
+
+// decoder fills structs of Texts from nodes, and finds what does not belong there. It
+// keeps of each Text and each Place where it stands.
+type decoder struct{ findings []Finding }
+
+// decode fills to from what reader has: one document, or nothing.
+func decode(reader io.Reader, to any) []Finding {
+	var document, second yaml.Node
+	documents := yaml.NewDecoder(reader)
+	if err := documents.Decode(&document); err != nil {
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		return []Finding{syntax(err)}
+	}
+	if err := documents.Decode(&second); !errors.Is(err, io.EOF) {
+		return []Finding{{Text: "must be one document"}}
+	}
+	var d decoder
+	d.value(document.Content[0], reflect.ValueOf(to).Elem(), "")
+	return d.findings
+}
+
+func (d *decoder) wrong(node *yaml.Node, path, format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if path != "" {
+		text = path + ": " + text
+	}
+	d.findings = append(d.findings, Finding{Line: node.Line, Text: text})
+}
+
+func (d *decoder) value(node *yaml.Node, v reflect.Value, path string) {
+	if node.Kind == yaml.AliasNode {
+		node = node.Alias
+	}
+	switch to := v.Addr().Interface().(type) {
+	case *Text:
+		d.text(node, to, path)
+		return
+	case *Place:
+		return
+	}
+	if node.ShortTag() == "!!null" {
+		return // it says nothing
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		d.value(node, v.Elem(), path)
+	case reflect.Slice:
+		d.list(node, v, path)
+	case reflect.Map:
+		d.named(node, v, path)
+	default:
+		d.section(node, v, path)
+	}
+}
+
+func (d *decoder) text(node *yaml.Node, to *Text, path string) {
+	switch {
+	case node.Kind != yaml.ScalarNode:
+		d.wrong(node, path, "must be a text")
+	case node.ShortTag() != "!!null":
+		*to = Text{Value: node.Value, line: node.Line, name: path}
+	}
+}
+
+func (d *decoder) list(node *yaml.Node, v reflect.Value, path string) {
+	if node.Kind != yaml.SequenceNode {
+		d.wrong(node, path, "must be a list")
+		return
+	}
+	v.Set(reflect.MakeSlice(v.Type(), len(node.Content), len(node.Content)))
+	for i, element := range node.Content {
+		d.value(element, v.Index(i), fmt.Sprintf("%s[%d]", path, i))
+	}
+}
+
+// named fills a map, whose values have names of the file's choice.
+func (d *decoder) named(node *yaml.Node, v reflect.Value, path string) {
+	d.pairs(node, path, func(key, value *yaml.Node) {
+		element := reflect.New(v.Type().Elem()).Elem()
+		d.value(value, element, join(path, key.Value))
+		if v.IsNil() {
+			v.Set(reflect.MakeMap(v.Type()))
+		}
+		v.SetMapIndex(reflect.ValueOf(key.Value), element)
+	})
+}
+
+// section fills a struct.
+func (d *decoder) section(node *yaml.Node, v reflect.Value, path string) {
+	known := map[string]reflect.Value{}
+	fieldsOf(v, known)
+	if at, ok := known["-"]; ok {
+		at.Set(reflect.ValueOf(Place{path, node.Line}))
+		delete(known, "-")
+	}
+	d.pairs(node, path, func(key, value *yaml.Node) {
+		if field, ok := known[key.Value]; ok {
+			d.value(value, field, join(path, key.Value))
+			return
+		}
+		d.wrong(key, "", "unknown field %q", join(path, key.Value))
+	})
+}
+
+// pairs calls each with what a mapping has. What it merges comes first, so that its own
+// replaces that.
+func (d *decoder) pairs(node *yaml.Node, path string, each func(key, value *yaml.Node)) {
+	if node.Kind != yaml.MappingNode {
+		d.wrong(node, path, "must have fields")
+		return
+	}
+	var merged, own [][2]*yaml.Node
+	var names []string
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		key, value := node.Content[i], node.Content[i+1]
+		switch {
+		case key.ShortTag() == "!!merge" && value.Kind == yaml.AliasNode && value.Alias.Kind == yaml.MappingNode && value.Alias != node:
+			for j := 0; j+1 < len(value.Alias.Content); j += 2 {
+				merged = append(merged, [2]*yaml.Node{value.Alias.Content[j], value.Alias.Content[j+1]})
+			}
+		case slices.Contains(names, key.Value):
+			d.wrong(key, "", "field %q is there twice", join(path, key.Value))
+		default:
+			names = append(names, key.Value)
+			own = append(own, [2]*yaml.Node{key, value})
+		}
+	}
+	for _, pair := range append(merged, own...) {
+		each(pair[0], pair[1])
+	}
+}
+
+// fieldsOf notes the fields of a struct by the names that the file has for them, and its
+// Place as "-".
+func fieldsOf(v reflect.Value, known map[string]reflect.Value) {
+	for i := range v.NumField() {
+		name, options, _ := strings.Cut(v.Type().Field(i).Tag.Get("yaml"), ",")
+		switch {
+		case options == "inline":
+			fieldsOf(v.Field(i), known)
+		case name != "":
+			known[name] = v.Field(i)
+		}
+	}
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}

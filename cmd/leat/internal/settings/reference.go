@@ -1,0 +1,63 @@
+package settings
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+)
+
+// Reference returns the sections of a daemon in Markdown, for docs/daemon.md: a table each.
+func Reference() string {
+	var page strings.Builder
+	section(&page, "", reflect.TypeFor[Daemon]())
+	return page.String()
+}
+
+// section writes the table of a struct, and those of the structs in it.
+func section(page *strings.Builder, path string, t reflect.Type) {
+	title := path
+	if title == "" {
+		title = "top"
+	}
+	fmt.Fprintf(page, "\n### %s\n\n| field | |\n|---|---|\n", title)
+	var inner []func()
+	var rows func(t reflect.Type)
+	rows = func(t reflect.Type) {
+		for f := range t.Fields() {
+			name, options, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+			switch {
+			case options == "inline":
+				rows(f.Type)
+				continue
+			case name == "" || name == "-":
+				continue
+			}
+			below, form := element(f.Type)
+			fmt.Fprintf(page, "| `%s` | %s |\n", name+form, strings.ReplaceAll(f.Tag.Get("doc"), "|", `\|`))
+			if below != nil {
+				at := strings.TrimPrefix(path+"."+name+form, ".")
+				inner = append(inner, func() { section(page, at, below) })
+			}
+		}
+	}
+	rows(t)
+	for _, write := range inner {
+		write()
+	}
+}
+
+// element is the struct that a field has, is a list of or has by names; nil if it has texts.
+func element(t reflect.Type) (below reflect.Type, form string) {
+	switch t.Kind() { //nolint:exhaustive // settings have no others
+	case reflect.Pointer:
+		t = t.Elem()
+	case reflect.Slice:
+		t, form = t.Elem(), "[]"
+	case reflect.Map:
+		t, form = t.Elem(), ".*"
+	}
+	if t == reflect.TypeFor[Text]() {
+		return nil, form
+	}
+	return t, form
+}

@@ -1,0 +1,96 @@
+package signin
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Config says how requests to a listener are signed in. A field that is empty is not used.
+type Config struct {
+	// Listen is where the listener is. Hosts are the names by which browsers reach it.
+	// Beyond this machine both a method and Hosts are required.
+	Listen string
+	Hosts  []string
+
+	// Actor is who everybody on this machine is taken for, with the roles of Allow, if there
+	// is no other method. Allow is required then.
+	Actor string
+	Allow []string
+
+	// Basic and Bearer are the files of the functions of this name.
+	Basic, Bearer string
+	// Proxy is used if it has peers or roles.
+	Proxy ProxyConfig
+}
+
+// ConfigError says which setting of a Config is wrong.
+type ConfigError struct {
+	// Setting is what the operator calls it.
+	Setting, Value string
+	Err            error
+}
+
+// Error names setting and value.
+func (e *ConfigError) Error() string {
+	return fmt.Sprintf("%s = %.200q: %v", e.Setting, e.Value, e.Err)
+}
+
+// Unwrap returns the reason.
+func (e *ConfigError) Unwrap() error { return e.Err }
+
+var (
+	errNoMethod = errors.New("is reached from other machines")
+	errForeign  = errors.New("can be made to point here by others")
+	errNoHosts  = errors.New("the name by which browsers reach it")
+)
+
+// New refuses to show a database to a network that has not signed in. Setting returns what
+// the operator calls listen, hosts, allow, basic, bearer, proxy_peers and proxy_roles. Errors
+// are *ConfigError.
+func New(c Config, setting func(name string) string) (Method, error) {
+	var methods []Method
+	for _, m := range []struct {
+		setting, value string
+		read           func() (Method, error)
+	}{
+		{setting("basic"), c.Basic, func() (Method, error) { return Basic(c.Basic) }},
+		{setting("bearer"), c.Bearer, func() (Method, error) { return Bearer(c.Bearer) }},
+		{
+			setting("proxy_peers") + ", " + setting("proxy_roles"), strings.Join(slices.Concat(c.Proxy.Peers, c.Proxy.Roles), ","),
+			func() (Method, error) { return Proxy(c.Proxy) },
+		},
+	} {
+		if m.value == "" {
+			continue
+		}
+		method, err := m.read()
+		if err != nil {
+			return nil, &ConfigError{m.setting, m.value, err}
+		}
+		methods = append(methods, method)
+	}
+	loopback := IsLoopback(c.Listen)
+	switch {
+	case len(methods) > 0 && !loopback && len(c.Hosts) == 0:
+		return nil, &ConfigError{setting("listen"), c.Listen, fmt.Errorf("needs %s, %w", setting("hosts"), errNoHosts)}
+	case len(methods) > 0:
+		return Any(methods...), nil
+	case !loopback:
+		err := fmt.Errorf("%w: it needs %s, %s or %s", errNoMethod, setting("basic"), setting("bearer"), setting("proxy_peers"))
+		return nil, &ConfigError{setting("listen"), c.Listen, err}
+	}
+	for _, host := range c.Hosts {
+		if !IsLocal(host) {
+			err := fmt.Errorf("%.200q %w: it needs %s, %s or %s",
+				host, errForeign, setting("basic"), setting("bearer"), setting("proxy_peers"))
+			return nil, &ConfigError{setting("hosts"), strings.Join(c.Hosts, ","), err}
+		}
+	}
+	roles, err := ParseRoles(c.Allow)
+	if err != nil {
+		return nil, &ConfigError{setting("allow"), strings.Join(c.Allow, ","), err}
+	}
+	return Loopback(c.Actor, roles), nil
+}

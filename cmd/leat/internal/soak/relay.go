@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/leat-go/leat/cmd/leat/daemon"
+	"github.com/leat-go/leat/cmd/leat/internal/assemble"
+	"github.com/leat-go/leat/cmd/leat/internal/settings"
+	"github.com/leat-go/leat/internal/proof/chaos/roles"
+	"github.com/leat-go/leat/internal/wait"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
+)
+
+// lookEvery is the time between two looks at the daemon, and after which one is tried again
+// that has refused to work.
+const lookEvery = 300 * time.Millisecond
+
+// relays is a roles.Daemon: it relays as the file says that it writes.
+func relays(ctx context.Context, d roles.DaemonRun) error {
+	made, err := assembled(ctx, d)
+	if err != nil {
+		return err
+	}
+	defer made.Close()
+	made.Config.RetryUnusable = lookEvery
+	running, err := daemon.New(made.Config)
+	if err != nil {
+		return err
+	}
+	working, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var looking sync.WaitGroup
+	looking.Go(func() { look(working, running, d, stop) })
+	err = running.Run(working)
+	stop(nil)
+	looking.Wait()
+	if dead := context.Cause(working); errors.Is(dead, errNotLive) {
+		err = errors.Join(dead, err)
+	}
+	return err
+}
+
+// assembled is the daemon of a file that it writes.
+func assembled(ctx context.Context, d roles.DaemonRun) (*assemble.Assembly, error) {
+	path, err := write(d)
+	if err != nil {
+		return nil, err
+	}
+	file, err := settings.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	in := assemble.Input{Actor: d.Name, Logger: d.Logger, Dial: d.Dial, Hooks: []outbox.Hook{d.Hook}}
+	if in.Settings, err = file.SettingsOf("", os.LookupEnv); err != nil {
+		return nil, err
+	}
+	if in.Daemon, err = file.DaemonOf("", os.LookupEnv); err != nil {
+		return nil, err
+	}
+	in.Database = in.Settings.Database.Value
+	return assemble.New(ctx, in)
+}
+
+// errNotLive ends a daemon whose /livez says that only a new process helps. The driver did
+// not mean that end, and reports it.
+var errNotLive = errors.New("not live")
+
+// look does what a supervisor does with the probes.
+func look(ctx context.Context, running *daemon.Daemon, d roles.DaemonRun, stop func(error)) {
+	for wait.For(ctx, lookEvery) == nil {
+		if err := running.Live(); err != nil {
+			stop(fmt.Errorf("%w: %w", errNotLive, err))
+			return
+		}
+		if err := running.Ready(); errors.Is(err, driver.ErrSourceUnusable) {
+			d.Refused(ctx, err)
+		}
+	}
+}

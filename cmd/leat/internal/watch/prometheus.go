@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/internal/wait"
+)
+
+// config is Prometheus's, for the address of the metrics and the file of rules.
+const config = `global: {scrape_interval: 1s, evaluation_interval: 1s}
+rule_files: [%q]
+scrape_configs:
+  - {job_name: leat, static_configs: [{targets: [%q]}]}
+`
+
+// scraper is a running Prometheus, with a directory of its own.
+type scraper struct {
+	url   string
+	dir   string
+	cmd   *exec.Cmd
+	ended chan error
+}
+
+// startPrometheus starts one that scrapes target.
+func startPrometheus(ctx context.Context, target, rules string) (*scraper, error) {
+	path, err := testenv.Prometheus(ctx)
+	if err != nil {
+		return nil, err
+	}
+	address, err := freeAddress(ctx)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "leat-watch-")
+	if err != nil {
+		return nil, err
+	}
+	p := &scraper{url: "http://" + address, dir: dir, ended: make(chan error, 1)}
+	file := filepath.Join(dir, "prometheus.yml")
+	if err := os.WriteFile(file, fmt.Appendf(nil, config, rules, target), 0o600); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	// It ends by stop, not by ctx, which would kill it.
+	p.cmd = exec.Command(path, "--config.file="+file, "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+address, "--log.level=warn") //nolint:noctx,gosec // see above; the path is that of the package
+	p.cmd.Stderr = os.Stderr
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL} // Ctrl-C is ours
+	if err := p.cmd.Start(); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	go func() { p.ended <- p.cmd.Wait() }()
+	return p, nil
+}
+
+// freeAddress is one that nobody listens at, a moment ago.
+func freeAddress(ctx context.Context) (string, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
+}
+
+var errEnded = errors.New("prometheus has ended")
+
+// wait returns when ctx or Prometheus ends.
+func (p *scraper) wait(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case err := <-p.ended:
+		p.ended <- err
+		return errors.Join(errEnded, err)
+	}
+}
+
+// stop ends it, and takes away what it has written.
+func (p *scraper) stop() {
+	_ = p.cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-p.ended: //nolint:errcheck // it was told to end
+	case <-time.After(5 * time.Second):
+		_ = p.cmd.Process.Kill()
+		<-p.ended //nolint:errcheck // it was killed
+	}
+	_ = os.RemoveAll(p.dir)
+}
+
+// checks are what Prometheus must have found: an expression each that has a value then.
+func checks() []string {
+	return []string{
+		`up{job="leat"} == 1`, `sum(leat_relay_settled_messages_total) > 0`, `max(leat_outbox_lag_seconds) >= 0`,
+		`sum(leat_inbox_deliveries_total{outcome="committed"}) > 0`, `sum(leat_outbox_held_messages{state="parked"}) > 0`, `leat:fresh:bool`,
+	}
+}
+
+var errMissing = errors.New("prometheus has not seen it all")
+
+// check waits until all checks hold and rules are loaded, and then for the rest of the time.
+func (p *scraper) check(ctx context.Context, lasts time.Duration) error {
+	end := time.Now().Add(lasts)
+	missing := append(checks(), "rules")
+	for len(missing) > 0 {
+		if time.Now().After(end) {
+			return fmt.Errorf("%w within %s: %q", errMissing, lasts, missing)
+		}
+		var still []string
+		for _, m := range missing {
+			if !p.holds(ctx, m) {
+				still = append(still, m)
+			}
+		}
+		missing = still
+		if err := wait.For(ctx, 200*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(os.Stdout, "Prometheus has scraped leat's metrics, and loaded its rules: %d checks hold.\n", len(checks())+1)
+	return wait.For(ctx, time.Until(end))
+}
+
+// holds reports whether an expression has a value, or all rules are loaded and healthy.
+func (p *scraper) holds(ctx context.Context, expr string) bool {
+	var answer struct {
+		Data struct {
+			Result []json.RawMessage
+			Groups []struct {
+				Rules []struct{ Health string }
+			}
+		}
+	}
+	path := "/api/v1/query?query=" + url.QueryEscape(expr)
+	if expr == "rules" {
+		path = "/api/v1/rules"
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url+path, nil)
+	if err != nil {
+		return false
+	}
+	got, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = got.Body.Close() }()
+	if json.NewDecoder(got.Body).Decode(&answer) != nil {
+		return false
+	}
+	for _, g := range answer.Data.Groups {
+		for _, rule := range g.Rules {
+			if rule.Health != "ok" {
+				return false
+			}
+		}
+	}
+	return len(answer.Data.Result)+len(answer.Data.Groups) > 0
+}

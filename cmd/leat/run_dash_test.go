@@ -1,0 +1,106 @@
+package main_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/cmd/leat/daemon"
+)
+
+// dashboardOf is a file of a daemon that shows its stores.
+const dashboardOf = `
+outboxes: [{name: shop, maintenance: {}}]
+inboxes: [{name: in}]
+http: {listen: '127.0.0.1:0', dashboard: {bearer: 'TOKENS'}}
+`
+
+// tokenLine lets name sign in by token as an operator.
+func tokenLine(name, token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return name + ":" + hex.EncodeToString(sum[:]) + ":operator\n"
+}
+
+// fetches waits until a page answers with code to who has a token.
+func (r *running) fetches(path, token string, code int) string {
+	r.t.Helper()
+	var body string
+	r.eventually("answers "+path, func() bool {
+		var got int
+		got, body = fetch(r.t, http.MethodGet, r.url+path, "", "Authorization", "Bearer "+token)
+		return got == code
+	})
+	return body
+}
+
+// A daemon shows its stores beside the probes: the probes to everybody, all else to who has
+// signed in, whom the audit names. It takes new tokens while it runs.
+func TestRun_Dashboard(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.trouble(t)
+	s.consume(t)
+	tokens := written(t, "tokens", tokenLine("ci", "first"))
+	o := newSession(t, s.URL)
+	d := o.begin("run", "--config", written(t, "leat.yaml", strings.Replace(dashboardOf, "TOKENS", tokens, 1)))
+	d.answers("/readyz", 200)
+	d.answers("/livez", 200)
+	d.is(daemon.StateLeader, "maintenance", "shop", "")
+
+	for _, path := range []string{"/", "/groups", "/parked", "/messages/1", "/inboxes", "/audit", "/api/v1/status", "/api/v1/audit", "/api/v1/stream"} {
+		code, _ := d.get(path)
+		require.Equal(t, http.StatusUnauthorized, code, path)
+	}
+	for _, path := range []string{"/livez/", "/x/livez", "/livez%2f", "/statusz;x", "/api/v1/livez"} {
+		code, _ := d.get(path)
+		require.Equal(t, http.StatusNotFound, code, path)
+	}
+	for _, path := range []string{"/", "/groups", "/messages/1", "/inboxes", "/retention"} {
+		require.Contains(t, d.fetches(path, "first", http.StatusOK), "<html", path)
+	}
+	status := d.fetches("/api/v1/status", "first", http.StatusOK)
+	require.Contains(t, status, `"name":"shop"`)
+	require.Contains(t, status, `"name":"in"`)
+	code, body := fetch(t, http.MethodPost, d.url+"/api/v1/groups:pause", `{"group":"default","reason":"INC-42"}`,
+		"Content-Type", "application/json", "Authorization", "Bearer first")
+	require.Equal(t, http.StatusOK, code, body)
+	audit := d.fetches("/api/v1/audit?limit=1", "first", http.StatusOK)
+	require.Contains(t, audit, `"actor":"ci","reason":"INC-42"`)
+	require.Contains(t, audit, `"mode":"bearer"`)
+
+	require.NoError(t, os.WriteFile(tokens, []byte("no hash"), 0o600))
+	require.NoError(t, d.cmd.Process.Signal(syscall.SIGHUP))
+	d.eventually("refuses what is wrong", func() bool { return strings.Contains(d.log.String(), "not reloaded") })
+	d.fetches("/groups", "first", http.StatusOK)
+	require.NoError(t, os.WriteFile(tokens, []byte(tokenLine("ci", "second")), 0o600))
+	require.NoError(t, d.cmd.Process.Signal(syscall.SIGHUP))
+	d.fetches("/groups", "second", http.StatusOK)
+	d.fetches("/groups", "first", http.StatusUnauthorized)
+	require.Zero(t, d.ends(syscall.SIGTERM), d.log)
+}
+
+// On this machine, and without a sign-in, whoever asks is who has started the daemon.
+// Nothing can be changed if the file says so.
+func TestRun_Dashboard_ReadOnly(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	o := newSession(t, s.URL)
+	d := o.begin("run", "--config", written(t, "leat.yaml", `
+outboxes: [{name: shop, maintenance: {}}]
+http: {listen: '127.0.0.1:0', dashboard: {base: /ops/, read_only: true, allow: [viewer]}}
+`))
+	_, body := d.get("/ops/api/v1/me")
+	require.Contains(t, body, `"actor":"ann","roles":["viewer"]`)
+	code, _ := d.get("/api/v1/me")
+	require.Equal(t, http.StatusNotFound, code)
+	code, _ = fetch(t, http.MethodPost, d.url+"/ops/api/v1/groups:pause", `{"group":"default","reason":"INC-42"}`, "Content-Type", "application/json")
+	require.Equal(t, http.StatusNotFound, code)
+	code, _ = d.get("/ops/groups")
+	require.Equal(t, http.StatusOK, code)
+}
