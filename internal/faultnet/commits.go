@@ -78,6 +78,13 @@ func IsCommit(b []byte) bool {
 	return alone || bytes.Contains(b, []byte("\x00commit\x00"))
 }
 
+// IsMySQLCommit is IsCommit for a packet of MySQL's protocol: a query after four bytes of
+// length and number.
+func IsMySQLCommit(b []byte) bool {
+	const head, query = 4, 3
+	return len(b) > head && b[head] == query && strings.EqualFold(string(b[head+1:]), "commit")
+}
+
 // swallowAnswer waits for the server's ReadyForQuery, so that the commit is
 // done, and cuts.
 func (c *commitConn) swallowAnswer() error {

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 )
 
-// Frail are connections of which one breaks now and then, when an answer arrives. They
+// Frail are connections. Now and then one of them breaks when an answer arrives. They
 // hold until they are armed. The zero value is ready for use, by any number of
 // goroutines.
 type Frail struct{ oneIn atomic.Int64 }

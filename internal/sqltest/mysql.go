@@ -6,7 +6,6 @@ import (
 	"database/sql/driver"
 	"maps"
 	"net/url"
-	"sync"
 	"testing"
 	"time"
 
@@ -75,34 +74,6 @@ func OpenMySQL(tb testing.TB, config *mysql.Config, with map[string]string) *sql
 		connector.close()
 	})
 	return db
-}
-
-// recorded closes in the end what a pool leaves open: connections that a test has taken and
-// abandoned, as in a crash.
-type recorded struct {
-	driver.Connector
-
-	mu    sync.Mutex
-	conns []driver.Conn
-}
-
-// Connect implements driver.Connector.
-func (r *recorded) Connect(ctx context.Context) (driver.Conn, error) {
-	conn, err := r.Connector.Connect(ctx)
-	if err == nil {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.conns = append(r.conns, conn)
-	}
-	return conn, err
-}
-
-func (r *recorded) close() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, conn := range r.conns {
-		_ = conn.Close() // again, for most of them
-	}
 }
 
 // MySQLConnector is OpenMySQL for what wraps connections.

@@ -15,6 +15,8 @@
 //     Kafka and Redis played in-process by kfake and miniredis, MySQL and MariaDB
 //     fetched once as packages of Debian, unpacked and run by their own loader.
 //
+// Redis is Valkey 9 with LEAT_REDIS_SERVER=valkey, fetched in the same way as MySQL.
+//
 // With CI=true the substitutes for Kafka and Redis are refused, and tests that need
 // MySQL or MariaDB fail where there is none, instead of being skipped.
 //

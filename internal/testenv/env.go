@@ -31,11 +31,13 @@ type Needs struct {
 	MySQL bool
 	// MariaDB asks for MariaDB, which has no substitute. Defaults to false.
 	MariaDB bool
+	// Dynamo asks for DynamoDB Local, which has no substitute. Defaults to false.
+	Dynamo bool
 }
 
 // kinds are all services, in the order in which they are described.
 func kinds() []Kind {
-	return []Kind{KindPostgres, KindKafka, KindRedis, KindRabbit, KindMySQL, KindMariaDB}
+	return []Kind{KindPostgres, KindKafka, KindRedis, KindRabbit, KindMySQL, KindMariaDB, KindDynamo}
 }
 
 // kinds lists what is asked for.
@@ -58,6 +60,9 @@ func (n Needs) kinds() []Kind {
 	}
 	if n.MariaDB {
 		kinds = append(kinds, KindMariaDB)
+	}
+	if n.Dynamo {
+		kinds = append(kinds, KindDynamo)
 	}
 
 	return kinds
@@ -84,6 +89,8 @@ type Env struct {
 	MySQLURL string
 	// MariaDBURL is the address of the MariaDB server.
 	MariaDBURL string
+	// DynamoURL is the endpoint of DynamoDB Local.
+	DynamoURL string
 
 	mu          sync.Mutex
 	slots       map[Kind]*slot
@@ -141,6 +148,8 @@ func (e *Env) publish() {
 			e.MySQLURL = s.Address
 		case KindMariaDB:
 			e.MariaDBURL = s.Address
+		case KindDynamo:
+			e.DynamoURL = s.Address
 		}
 	}
 }
@@ -244,6 +253,8 @@ func resolve(ctx context.Context, kind Kind) (Service, error) {
 		return resolveRabbit(ctx)
 	case KindMySQL, KindMariaDB:
 		return resolveMySQL(ctx, flavorOf(kind))
+	case KindDynamo:
+		return resolveDynamo(ctx)
 	default:
 		return Service{}, fmt.Errorf("%w: %q is not a service", ErrUnavailable, kind)
 	}

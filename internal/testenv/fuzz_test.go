@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzNameAge: any name on a server is one of ours with its age, or it is not.
+// FuzzNameAge: any name on a server is ours and has an age, or it is not ours.
 func FuzzNameAge(f *testing.F) {
 	f.Add(uniqueName(), int64(0))
 	f.Add("_", int64(1))

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// oldestJava is the oldest version of Java that the broker runs on.
+// oldestJava is the oldest version of Java that what is fetched runs on.
 const oldestJava = 17
 
 // javaBinaries are a Java runtime and a directory of jars.
@@ -67,7 +67,7 @@ func localJars(ctx context.Context, name string, pom, table []byte) (javaBinarie
 			return err
 		}
 
-		return pinned.checkDir(dir, ".jar")
+		return pinned.checkDir(dir, ".jar", ".so")
 	})
 	if err != nil {
 		return javaBinaries{}, err
@@ -103,14 +103,14 @@ func findJava(ctx context.Context) (path, build string, err error) {
 	}
 	path, err = exec.LookPath(java)
 	if err != nil {
-		return "", "", fmt.Errorf("%w: Kafka needs Java %d: %w", ErrUnavailable, oldestJava, err)
+		return "", "", fmt.Errorf("%w: needs Java %d: %w", ErrUnavailable, oldestJava, err)
 	}
 	output, err := exec.CommandContext(ctx, path, "-version").CombinedOutput()
 	if err != nil {
 		return "", "", fmt.Errorf("%w: %s: %w", ErrUnavailable, path, err)
 	}
 	if version := javaMajor(string(output)); version < oldestJava {
-		return "", "", fmt.Errorf("%w: Kafka needs Java %d, %s is %d", ErrUnavailable, oldestJava, path, version)
+		return "", "", fmt.Errorf("%w: needs Java %d, %s is %d", ErrUnavailable, oldestJava, path, version)
 	}
 
 	return path, string(output), nil

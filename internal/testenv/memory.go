@@ -33,11 +33,18 @@ func workRoot() string {
 	switch {
 	case inMemory.Load() && roomIn(memoryRoot) >= memoryRoom && availableMemory() >= memoryRoom:
 		return memoryRoot
-	case os.Geteuid() == 0:
-		return "/tmp"
 	default:
-		return os.TempDir()
+		return diskRoot()
 	}
+}
+
+// diskRoot is workRoot for servers whose data must not be in memory.
+func diskRoot() string {
+	if os.Geteuid() == 0 {
+		return "/tmp"
+	}
+
+	return os.TempDir()
 }
 
 // isInMemory reports whether dir was made below memoryRoot.

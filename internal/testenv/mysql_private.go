@@ -64,7 +64,7 @@ func OwnMariaDB(ctx context.Context, settings map[string]string) (*Own, error) {
 }
 
 func ownMySQL(ctx context.Context, f mysqlFlavor, settings map[string]string) (*Own, error) {
-	service, s, err := f.start(ctx, privateMySQLSettings(settings))
+	service, s, err := f.start(ctx, privateMySQLSettings(settings), true)
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ func resolveMySQL(ctx context.Context, f mysqlFlavor) (Service, error) {
 	if s, ok := f.running(ctx); ok {
 		return s, nil
 	}
-	s, _, err := f.start(ctx, sharedMySQLSettings())
+	s, _, err := f.start(ctx, sharedMySQLSettings(), false)
 
 	return s, err
 }

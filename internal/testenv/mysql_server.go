@@ -17,7 +17,12 @@ type mysqlServer struct {
 	flavor   mysqlFlavor
 	binaries mysqlBinaries
 	settings map[string]string
+	disk     bool
 }
+
+// onDisk: of a log in memory, MariaDB's buffer is the file itself, so that nothing is ever
+// lost with the server's process.
+func (s mysqlServer) onDisk() bool { return s.disk }
 
 // sharedMySQLSettings suit a server that many tests share and nobody keeps: it does
 // not wait for the disk, and writes no second log. A killed server loses nothing, as
@@ -100,12 +105,13 @@ func (s mysqlServer) probe(ctx context.Context, dir string, port int) (version s
 func mysqlURL(port int) string { return "mysql://root@" + localAddress(port) + "/" }
 
 // start runs a server from the binaries that binaries finds.
-func (f mysqlFlavor) start(ctx context.Context, settings map[string]string) (Service, *server, error) {
+// On a disk, if the server is to be killed.
+func (f mysqlFlavor) start(ctx context.Context, settings map[string]string, disk bool) (Service, *server, error) {
 	b, err := f.binaries(ctx)
 	if err != nil {
 		return Service{}, nil, fmt.Errorf("%w\nset %s to the address of a server, such as mysql://root@127.0.0.1:3306/", err, f.env)
 	}
-	s, err := serve(ctx, string(f.kind), mysqlServer{flavor: f, binaries: b, settings: settings})
+	s, err := serve(ctx, string(f.kind), mysqlServer{flavor: f, binaries: b, settings: settings, disk: disk})
 	if err != nil {
 		return Service{}, nil, err
 	}

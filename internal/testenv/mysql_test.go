@@ -108,7 +108,7 @@ func TestMySQLFlavor_WithoutAServerTheErrorNamesTheVariable(t *testing.T) {
 	f := mysql()
 	f.programs = []string{"no-such-server"}
 
-	_, _, err := f.start(context.Background(), nil)
+	_, _, err := f.start(context.Background(), nil, false)
 	require.ErrorIs(t, err, ErrUnavailable)
 	require.ErrorContains(t, err, EnvMySQL)
 }

@@ -19,8 +19,8 @@ const (
 )
 
 // PgBouncer starts a PgBouncer of the test's own in front of db and returns the
-// database as it is seen through it; the pool's query mode is one that poolers
-// can carry. The pooler is gone when the test ends. Where there is none and it
+// database as it is seen through it; the pool's query mode works
+// through poolers. The pooler is gone when the test ends. Where there is none and it
 // cannot be installed, the test fails in CI and is skipped elsewhere.
 func PgBouncer(tb testing.TB, db *Database, mode PoolMode) *Database {
 	tb.Helper()

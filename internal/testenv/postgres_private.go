@@ -63,7 +63,7 @@ func (s *PostgresServer) Database(templates ...Template) *Database {
 }
 
 // Stop stops the server and waits until it has exited. The mode is "smart",
-// "fast" or "immediate", the last of which is a crash without the loss of the
+// "fast" or "immediate". The last is a crash without the loss of the
 // operating system's cache.
 func (s *PostgresServer) Stop(mode string) {
 	s.tb.Helper()

@@ -26,19 +26,26 @@ func Promtool(tb testing.TB) string {
 	return path
 }
 
-func findPromtool(ctx context.Context) (string, error) {
-	if path, err := localPromtool(); err == nil || !mayInstall() {
+// Prometheus returns the path of Prometheus. Root on Debian installs it if it is missing; what is
+// neither there nor to be had is an error that wraps [ErrUnavailable].
+func Prometheus(ctx context.Context) (string, error) { return findOfPrometheus(ctx, "prometheus") }
+
+func findPromtool(ctx context.Context) (string, error) { return findOfPrometheus(ctx, "promtool") }
+
+// findOfPrometheus looks for a program of Debian's package.
+func findOfPrometheus(ctx context.Context, program string) (string, error) {
+	if path, err := localProgram(program); err == nil || !mayInstall() {
 		return path, err
 	}
 	if err := install(ctx, "prometheus"); err != nil {
 		return "", err
 	}
 
-	return localPromtool()
+	return localProgram(program)
 }
 
-func localPromtool() (string, error) {
-	path, err := exec.LookPath("promtool")
+func localProgram(program string) (string, error) {
+	path, err := exec.LookPath(program)
 	if err != nil {
 		return "", fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}

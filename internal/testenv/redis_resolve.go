@@ -17,11 +17,15 @@ func resolveRedis(ctx context.Context) (Service, error) {
 	case address != "":
 		return redisAt(ctx, address, "address in "+EnvRedis)
 	}
-	if s, ok := redisRunning(ctx); ok {
+	valkey, err := wantsValkey()
+	if err != nil {
+		return Service{}, err
+	}
+	if s, ok := redisRunning(ctx); ok && !valkey {
 		return s, nil
 	}
 	s, _, err := startRedis(ctx, nil)
-	if errors.Is(err, ErrUnavailable) && !inCI() {
+	if errors.Is(err, ErrUnavailable) && !inCI() && !valkey {
 		return startSubstitute(firstLine(err))
 	}
 
@@ -52,7 +56,7 @@ func redisAt(ctx context.Context, address, origin string) (Service, error) {
 }
 
 // inspectRedis connects and returns the server's version.
-func inspectRedis(ctx context.Context, address string) (string, error) {
+func inspectRedis(ctx context.Context, address string) (version string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 
@@ -66,12 +70,19 @@ func inspectRedis(ctx context.Context, address string) (string, error) {
 		return "", fmt.Errorf("testenv: Redis at %s: %w", address, err)
 	}
 	for line := range strings.Lines(strings.Join(info, "")) {
-		if version, ok := strings.CutPrefix(strings.TrimSpace(line), "redis_version:"); ok {
-			return version, nil
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		switch name {
+		case "valkey_version": // comes after the version of Redis that it stands in for
+			return "valkey " + value, nil
+		case "redis_version":
+			version = value
 		}
 	}
+	if version == "" {
+		version = "unknown"
+	}
 
-	return "unknown", nil
+	return version, nil
 }
 
 // player plays Redis in this process, until stop is called.

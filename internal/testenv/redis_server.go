@@ -13,20 +13,20 @@ import (
 	"time"
 )
 
-// redisServer runs Redis from a binary on this machine.
+// redisServer runs Redis or Valkey.
 type redisServer struct {
-	binary string
-	extra  []string // arguments that override ours
+	command []string // what runs it, without its arguments
+	extra   []string // arguments that override ours
 }
 
 func (s redisServer) plan(dir string, port int) (plan, error) {
 	argv := []string{
-		s.binary, "--bind", "127.0.0.1", "--port", strconv.Itoa(port), "--dir", dir,
+		"--bind", "127.0.0.1", "--port", strconv.Itoa(port), "--dir", dir,
 		"--save", "", "--appendonly", "no", "--maxmemory-policy", "noeviction",
 	}
 
 	return plan{
-		Argv: append(argv, s.extra...),
+		Argv: slices.Concat(s.command, argv, s.extra),
 		Stop: []stopStep{{Signal: int(syscall.SIGTERM), Wait: 5 * time.Second}},
 	}, nil
 }
@@ -55,15 +55,20 @@ func (s redisServer) probe(ctx context.Context, dir string, port int) (string, e
 // startRedis runs a server with settings such as {"maxmemory": "2mb"}, installing it
 // first where that is possible.
 func startRedis(ctx context.Context, settings map[string]string) (Service, *server, error) {
-	binary, origin, err := findRedis(ctx)
+	command, origin, err := findRedis(ctx)
 	if err != nil {
 		return Service{}, nil, err
 	}
+
+	return runRedis(ctx, command, origin, settings)
+}
+
+func runRedis(ctx context.Context, command []string, origin string, settings map[string]string) (Service, *server, error) {
 	var extra []string
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
 		extra = append(extra, "--"+name, settings[name])
 	}
-	s, err := serve(ctx, "redis", redisServer{binary: binary, extra: extra})
+	s, err := serve(ctx, "redis", redisServer{command: command, extra: extra})
 	if err != nil {
 		return Service{}, nil, err
 	}
@@ -78,16 +83,24 @@ func startRedis(ctx context.Context, settings map[string]string) (Service, *serv
 	}, s, nil
 }
 
-func findRedis(ctx context.Context) (binary, origin string, err error) {
-	if binary, err := localRedis(); err == nil || !mayInstall() {
-		return binary, binary, err
+func findRedis(ctx context.Context) (command []string, origin string, err error) {
+	valkey, err := wantsValkey()
+	if err != nil {
+		return nil, "", err
+	}
+	if valkey {
+		return fetchValkey(ctx)
+	}
+	binary, err := localRedis()
+	if err == nil || !mayInstall() {
+		return []string{binary}, binary, err
 	}
 	if err := install(ctx, "redis-server"); err != nil {
-		return "", "", err
+		return nil, "", err
 	}
 	binary, err = localRedis()
 
-	return binary, binary + ", installed by this run", err
+	return []string{binary}, binary + ", installed by this run", err
 }
 
 func localRedis() (string, error) {

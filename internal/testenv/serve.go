@@ -59,7 +59,11 @@ func serve(ctx context.Context, name string, kind serverKind) (*server, error) {
 }
 
 func serveOnce(ctx context.Context, name string, kind serverKind) (*server, error) {
-	dir := filepath.Join(workRoot(), "leat-"+name+"-"+strings.ReplaceAll(uniqueName(), "_", "-"))
+	root := workRoot()
+	if k, ok := kind.(interface{ onDisk() bool }); ok && k.onDisk() {
+		root = diskRoot()
+	}
+	dir := filepath.Join(root, "leat-"+name+"-"+strings.ReplaceAll(uniqueName(), "_", "-"))
 	port, err := freePort()
 	if err != nil {
 		return nil, err

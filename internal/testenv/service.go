@@ -17,13 +17,14 @@ const (
 	KindRabbit   Kind = "rabbitmq"
 	KindMySQL    Kind = "mysql"
 	KindMariaDB  Kind = "mariadb"
+	KindDynamo   Kind = "dynamodb"
 )
 
 // Service is one server that a run uses.
 type Service struct {
 	// Kind says which of the services this is.
 	Kind Kind
-	// Address is a URL for Postgres, MySQL, MariaDB and RabbitMQ, a comma-separated broker
+	// Address is a URL for databases, DynamoDB and RabbitMQ, a comma-separated broker
 	// list for Kafka and host:port for Redis.
 	Address string
 	// Version is the version that the server reports.
@@ -58,6 +59,8 @@ func (s Service) Assignment() string {
 		return EnvKafka + "=" + address
 	case KindRabbit:
 		return EnvRabbit + "=" + address
+	case KindDynamo:
+		return EnvDynamo + "=" + address
 	case KindMySQL, KindMariaDB:
 		return flavorOf(s.Kind).env + "=" + address
 	default:

@@ -18,6 +18,9 @@ const (
 	EnvKafka = "LEAT_KAFKA_BROKERS"
 	// EnvRedis is host:port of a Redis server, or "fake" for miniredis.
 	EnvRedis = "LEAT_REDIS_ADDR"
+	// EnvRedisServer is "valkey" if Redis is to be a Valkey 9 that we start, whatever runs
+	// already, fetched once as packages of Debian, and "redis" or empty if not. [EnvRedis] takes precedence.
+	EnvRedisServer = "LEAT_REDIS_SERVER"
 	// EnvRabbit is the URL of a RabbitMQ server with its management, whose port is in the
 	// parameter management unless it is 15672: amqp://guest:guest@127.0.0.1:5672/.
 	EnvRabbit = "LEAT_RABBITMQ_URL"
@@ -26,6 +29,8 @@ const (
 	EnvMySQL = "LEAT_MYSQL_URL"
 	// EnvMariaDB is the URL of a MariaDB server, likewise.
 	EnvMariaDB = "LEAT_MARIADB_URL"
+	// EnvDynamo is the endpoint of a DynamoDB Local, such as http://127.0.0.1:8000.
+	EnvDynamo = "LEAT_DYNAMODB_URL"
 	// EnvPostgresVersion forces a major version of PostgreSQL, 14 to 18.
 	EnvPostgresVersion = "LEAT_PG_VERSION"
 	// EnvPostgresBin is a directory that holds postgres and initdb.

@@ -50,12 +50,16 @@ func (s sums) check(name string, content io.Reader) error {
 	return nil
 }
 
-// checkDir returns an error unless the files in dir that end in extension are exactly
+// checkDir returns an error unless the files in dir that end in one of extensions are exactly
 // those of the table.
-func (s sums) checkDir(dir, extension string) error {
-	paths, err := filepath.Glob(filepath.Join(dir, "*"+extension))
-	if err != nil {
-		return fmt.Errorf("testenv: %w", err)
+func (s sums) checkDir(dir string, extensions ...string) error {
+	var paths []string
+	for _, extension := range extensions {
+		found, err := filepath.Glob(filepath.Join(dir, "*"+extension))
+		if err != nil {
+			return fmt.Errorf("testenv: %w", err)
+		}
+		paths = append(paths, found...)
 	}
 	for _, path := range paths {
 		if err := s.checkFile(path); err != nil {

@@ -38,7 +38,7 @@ func dispatch(args []string) error {
 		return errUsage
 	}
 	flags := flag.NewFlagSet("leatenv "+args[0], flag.ContinueOnError)
-	services := flags.String("services", "postgres,kafka,redis", "the services that are needed, of postgres, kafka, redis and rabbitmq")
+	services := flags.String("services", "postgres,kafka,redis", "the services that are needed, of postgres, kafka, redis, rabbitmq, mysql, mariadb and dynamodb")
 	memory := new(bool)
 	if args[0] == "run" {
 		flags.BoolVar(memory, "memory", false, "keep what servers hold in memory, if there is plenty of it")
@@ -90,8 +90,10 @@ func parseNeeds(services string) (testenv.Needs, error) {
 			needs.MySQL = true
 		case testenv.KindMariaDB:
 			needs.MariaDB = true
+		case testenv.KindDynamo:
+			needs.Dynamo = true
 		default:
-			return needs, fmt.Errorf("-services: %q is not postgres, kafka, redis, rabbitmq, mysql or mariadb", name)
+			return needs, fmt.Errorf("-services: %q is not postgres, kafka, redis, rabbitmq, mysql, mariadb or dynamodb", name)
 		}
 	}
 

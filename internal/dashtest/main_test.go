@@ -1,0 +1,12 @@
+package dashtest_test
+
+import (
+	"testing"
+
+	"github.com/leat-go/leat/internal/testenv"
+)
+
+func TestMain(m *testing.M) {
+	testenv.Supervise()
+	testenv.Main(m)
+}

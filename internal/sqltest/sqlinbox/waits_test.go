@@ -1,0 +1,48 @@
+package sqlinbox_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/admin"
+	"github.com/leat-go/leat/inbox/sqlinbox"
+	outboxadmin "github.com/leat-go/leat/outbox/admin"
+)
+
+// TestO7_OperatorsWaitForNoHandler: a handler that has just begun has the row of its message
+// locked, and may run for hours.
+func TestO7_OperatorsWaitForNoHandler(t *testing.T) {
+	t.Parallel()
+	for name, open := range servers() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSubject(t, open(t, nil), sqlinbox.Config{})
+			in, err := s.open("c", inbox.Config{OnFailure: inbox.Policy{Action: inbox.Park}})
+			require.NoError(t, err)
+			_, err = in.Process(t.Context(), message.NewMessage("a", nil), func(context.Context) error {
+				return inbox.Permanent(context.DeadlineExceeded)
+			})
+			require.NoError(t, err)
+			tx, err := s.look.BeginTx(t.Context(), nil)
+			require.NoError(t, err)
+			defer func() { require.NoError(t, tx.Rollback()) }()
+			var no int64
+			require.NoError(t, tx.QueryRowContext(t.Context(), "SELECT no FROM leat_inbox_parked FOR UPDATE").Scan(&no))
+
+			a, err := sqlinbox.NewAdmin(s.look, s.dialect, s.cfg)
+			require.NoError(t, err)
+			by, one := outboxadmin.By{Actor: "test", Reason: "test"}, admin.Selection{ID: "a"}
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // a lock is waited for 50 s
+			defer cancel()
+			_, err = a.Redrive(ctx, admin.RedriveRequest{By: by, Consumer: "c", Selection: one})
+			require.ErrorIs(t, err, admin.ErrNotParked)
+			_, err = a.Drop(ctx, admin.DropRequest{By: by, Consumer: "c", Selection: one})
+			require.ErrorIs(t, err, admin.ErrNotParked)
+		})
+	}
+}
