@@ -103,7 +103,10 @@ func (in *injection) repairAll(ctx context.Context, f *fault) error {
 	}
 	group.Wait()
 	f.consequence = strings.Join(did, "; ")
-	return errors.Join(errs...)
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	return in.supplyAgain(ctx)
 }
 
 // tell writes down that both databases have lost a time, and the notifier's effects with

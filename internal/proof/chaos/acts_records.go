@@ -3,9 +3,12 @@ package chaos
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/twmb/franz-go/pkg/kadm"
 
 	"github.com/leat-go/leat/internal/proof/chaos/roles"
@@ -150,6 +153,24 @@ func (in *injection) supply(ctx context.Context, topics []string, what string) e
 		SELECT (SELECT count(*) FROM leat.outbox_pending WHERE topic = ANY($1))
 		     + (SELECT count(*) FROM leat.outbox_held WHERE topic = ANY($1))`, topics))
 	return in.stage.retire(ctx, topics...)
+}
+
+// supplyAgain does what supply does for topics that were taken away and are needed once more:
+// relays that start over send again what the log still has of them.
+func (in *injection) supplyAgain(ctx context.Context) error {
+	gone := slices.Collect(maps.Keys(in.stage.times))
+	gone = slices.DeleteFunc(gone, func(topic string) bool { return topic == roles.TopicTransfers }) // is there
+	rows, err := in.stage.bank.Query(ctx, `
+		SELECT DISTINCT topic FROM leat.outbox_pending WHERE topic = ANY($1)
+		UNION SELECT DISTINCT topic FROM leat.outbox_held WHERE topic = ANY($1)`, gone)
+	if err != nil {
+		return fmt.Errorf("look for topics that are needed again: %w", err)
+	}
+	topics, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil || len(topics) == 0 {
+		return err
+	}
+	return in.supply(ctx, topics, "messages sent again for topics that were taken away")
 }
 
 // retire writes the records of topics down and deletes them.

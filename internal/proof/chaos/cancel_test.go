@@ -53,7 +53,7 @@ func TestCancel_EveryRoleStopsInOrder(t *testing.T) { //nolint:paralleltest // t
 // reached: there are relays that wait for others to end.
 func cancelSomewhere(t *testing.T, in *injection, role string, d deed) {
 	t.Helper()
-	require.True(t, slices.ContainsFunc(deedsOf(role), func(o deed) bool { return o.point == d.point && o.kind == d.kind }))
+	require.True(t, slices.ContainsFunc(deedsOf(role, roles.Postgres), func(o deed) bool { return o.point == d.point && o.kind == d.kind }))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	some := in.crew.of(role)

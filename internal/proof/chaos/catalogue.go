@@ -7,7 +7,6 @@ import (
 
 // Points that are no failure points of the code.
 const (
-	pointPostgres    = "server/postgres"
 	pointKafka       = "server/kafka"
 	pointRedis       = "server/redis"
 	pointGroup       = "group/ledger"
@@ -45,12 +44,12 @@ const (
 )
 
 // deedsOf returns what is done to a process of a role.
-func deedsOf(role string) []deed {
-	deeds := connectionDeeds(role)
+func deedsOf(role, store string) []deed {
+	deeds := connectionDeeds(role, store)
 	switch role {
 	case roles.Bank:
 		deeds = append(deeds, bankDeeds()...)
-	case roles.Relay:
+	case roles.Relay, roles.Receipts:
 		deeds = append(deeds, relayDeeds(relayPoints())...)
 	case roles.Exact:
 		deeds = append(deeds, relayDeeds(exactPoints())...)
@@ -66,9 +65,9 @@ func deedsOf(role string) []deed {
 	return deeds
 }
 
-// connectionDeeds are done to the way to PostgreSQL.
-func connectionDeeds(role string) []deed {
-	point := "connection/" + role + "-postgres"
+// connectionDeeds are done to the way to the database.
+func connectionDeeds(role, store string) []deed {
+	point := pointConnection(role, store)
 	deeds := []deed{{point, kindTerminate, often}, {point, roles.KindCut, often}, {point, kindHold, seldom}}
 	if role != roles.Notifier { // which has no transactions
 		deeds = append(deeds, deed{point, kindBeforeCommit, often}, deed{point, kindAfterCommit, often})

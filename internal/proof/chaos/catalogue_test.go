@@ -17,7 +17,7 @@ func TestCatalogue_StrikesEveryFailurePoint(t *testing.T) {
 	points := map[string]bool{}
 	for _, role := range []string{roles.Bank, roles.Relay, roles.Ledger, roles.Exact, roles.Notifier} {
 		seen := map[deed]bool{}
-		for _, d := range deedsOf(role) {
+		for _, d := range deedsOf(role, roles.Postgres) {
 			require.Falsef(t, seen[d], "%s twice in %s", d, role)
 			require.Positive(t, d.weight)
 			seen[d], points[d.point] = true, true
@@ -35,7 +35,7 @@ func TestCatalogue_HasEveryKindOfFailure(t *testing.T) {
 	t.Parallel()
 	all, sides := map[string]bool{}, map[string]map[string]bool{}
 	for _, role := range []string{roles.Bank, roles.Relay, roles.Ledger, roles.Exact, roles.Notifier} {
-		for _, d := range deedsOf(role) {
+		for _, d := range deedsOf(role, roles.Postgres) {
 			if !slices.Contains(failpoint.Names(), failpoint.Name(d.point)) {
 				continue
 			}

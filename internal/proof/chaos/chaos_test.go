@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	if err == nil {
-		err = roles.Run(ctx, s)
+		err = roles.Run(ctx, s, roles.Extras{})
 	}
 	stop()
 	if err != nil {
@@ -53,7 +53,7 @@ func options(t *testing.T) chaos.Options {
 	return chaos.Options{For: time.Minute, Dir: t.TempDir(), Rate: 150, Accounts: 50, Out: log{t}}
 }
 
-// TestRun: dozens of faults, all of which count, and nothing is violated.
+// TestRun: dozens of faults, all of them count, and nothing is violated.
 func TestRun(t *testing.T) { //nolint:paralleltest // takes the whole machine
 	o := options(t)
 	o.Faults, o.Seed = 40, 7

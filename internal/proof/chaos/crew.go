@@ -3,6 +3,7 @@ package chaos
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,27 +17,25 @@ type crew struct {
 }
 
 // roster is who runs.
-func roster(sabotage string) []struct{ name, role string } {
-	all := []struct{ name, role string }{
-		{"bank-1", roles.Bank},
-		{"relay-1", roles.Relay},
-		{"relay-2", roles.Relay},
-		{"ledger-1", roles.Ledger},
-		{"ledger-2", roles.Ledger},
-		{"exact-1", roles.Exact},
-		{"exact-2", roles.Exact},
-		{"notifier-1", roles.Notifier},
+func (st *stage) roster() []member {
+	all := st.store.roster()
+	if st.options.Sabotage != roles.IDCursor {
+		return all
 	}
-	if sabotage == roles.IDCursor { // two of those would send everything twice
-		all = append(all[:2], all[3:]...)
-	}
-	return all
+	first := true
+	return slices.DeleteFunc(all, func(m member) bool { // two of those would send everything twice
+		if m.role != roles.Relay {
+			return false
+		}
+		defer func() { first = false }()
+		return !first
+	})
 }
 
 // openCrew starts everybody.
 func openCrew(ctx context.Context, st *stage, m *mail) (*crew, error) {
 	c := &crew{}
-	for _, r := range roster(st.options.Sabotage) {
+	for _, r := range st.roster() {
 		p, err := st.open(ctx, m, r.name, r.role)
 		if err != nil {
 			c.end()
@@ -76,7 +75,7 @@ func (c *crew) flows(ctx context.Context) error {
 	return nil
 }
 
-// flowing says whether every role has done something.
+// flowing reports whether every role has done something.
 func (c *crew) flowing() bool {
 	done := map[string]int64{}
 	for _, p := range c.all {

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/twmb/franz-go/pkg/kadm"
 
 	"github.com/leat-go/leat/internal/proof/chaos/roles"
@@ -80,34 +79,15 @@ type leftover struct {
 }
 
 func (st *stage) leftovers() []leftover {
-	rows := func(pool *pgxpool.Pool, sql string) func(context.Context) (int64, error) {
-		return func(ctx context.Context) (n int64, err error) {
-			return n, pool.QueryRow(ctx, sql).Scan(&n)
-		}
-	}
 	behind := func(group, topic string) func(context.Context) (int64, error) {
 		return func(ctx context.Context) (int64, error) { return st.behind(ctx, group, topic) }
 	}
-	all := []leftover{
-		{"transactions of the bank", rows(st.bank, openSQL)},
-		{"messages of " + roles.TopicTransfers, behind(roles.Ledger, roles.TopicTransfers)},
-		{"messages of " + roles.TopicNotices, behind(roles.Notifier, roles.TopicNotices)},
-		{"records of the ledger's outbox", rows(st.ledger, pendingSQL)},
-	}
-	if st.options.Sabotage != roles.IDCursor {
-		all = append(all, leftover{"records of the bank's outbox", rows(st.bank, pendingSQL)})
+	all := append(st.store.leftovers(), leftover{"messages of " + roles.TopicTransfers, behind(roles.Ledger, roles.TopicTransfers)})
+	if st.runs(roles.Notifier) {
+		all = append(all, leftover{"messages of " + roles.TopicNotices, behind(roles.Notifier, roles.TopicNotices)})
 	}
 	return all
 }
-
-// openSQL counts the bank's transactions that have not ended.
-const openSQL = `
-	SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'bank%' AND xact_start IS NOT NULL`
-
-// pendingSQL counts what is to be sent, once more or for the first time.
-const pendingSQL = `
-	SELECT (SELECT count(*) FROM leat.outbox_pending)
-	     + (SELECT count(*) FROM leat.outbox_held h WHERE h.state = 'retry')`
 
 // behind is how many messages of a topic a group has not acknowledged.
 func (st *stage) behind(ctx context.Context, group, topic string) (n int64, err error) {

@@ -22,14 +22,8 @@ func (st *stage) dump(ctx context.Context) (receipts, repeats int, err error) {
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
 	d := dumper{out: w}
-	for _, dump := range []func(context.Context) error{
-		func(ctx context.Context) error { return d.bank(ctx, st.bank) },
-		func(ctx context.Context) error { return d.ledger(ctx, st.ledger) },
-		func(ctx context.Context) error { return d.waiting(ctx, st.bank, st.ledger) },
-	} {
-		if err := dump(ctx); err != nil {
-			return 0, 0, err
-		}
+	if err := st.store.dump(ctx, d); err != nil {
+		return 0, 0, err
 	}
 	return d.topics(ctx, st)
 }

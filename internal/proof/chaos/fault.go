@@ -11,7 +11,7 @@ import (
 	"github.com/leat-go/leat/internal/proof/report"
 )
 
-// fault is one that was injected, or was to be.
+// fault is a fault that was injected, or was to be.
 type fault struct {
 	id          int
 	point, kind string
@@ -21,7 +21,7 @@ type fault struct {
 	consequence string
 }
 
-// counts says whether work was under way and a consequence was seen.
+// counts reports whether work was under way and a consequence was seen.
 // See design 18.5.
 func (f *fault) counts() bool { return f.inflight > 0 && f.consequence != "" }
 

@@ -40,7 +40,10 @@ func newLane(in *injection, p *process, number uint64) *lane {
 		injection: in, process: p, deeds: map[string][]deed{}, score: map[string]float64{},
 		random: rand.New(rand.NewPCG(in.stage.options.Seed, number)), //nolint:gosec // a seed is no secret
 	}
-	for _, d := range deedsOf(p.role) {
+	for _, d := range deedsOf(p.role, in.stage.options.Store) {
+		if !in.stage.store.strikes(d) {
+			continue
+		}
 		if len(l.deeds[d.point]) == 0 {
 			l.points = append(l.points, d.point)
 		}
@@ -145,7 +148,7 @@ func (l *lane) choose() deed {
 	return deeds[at]
 }
 
-// isDear says whether the process takes seconds to recover from d.
+// isDear reports whether the process takes seconds to recover from d.
 func (l *lane) isDear(d deed) bool {
 	switch d.kind {
 	case roles.KindExit, roles.KindStop, roles.KindPause, roles.KindRebalance, kindKill, kindHold:
@@ -203,7 +206,7 @@ func (l *lane) atPoint(ctx context.Context, f *fault, box <-chan roles.Report) b
 	}
 	f.at, f.inflight = time.Now(), r.Inflight
 	if f.inflight == 0 {
-		f.inflight = l.stage.pending(ctx, p.role)
+		f.inflight = l.stage.store.pending(ctx, p.role)
 	}
 	if fatal {
 		f.consequence = l.buried(life)
@@ -232,10 +235,9 @@ func (l *lane) patience(f *fault) time.Duration {
 	}
 }
 
-// fatal says whether the process ends with the fault.
+// fatal reports whether the process ends with the fault.
 func (l *lane) fatal(point, kind string) bool {
-	relays := l.process.role == roles.Relay || l.process.role == roles.Exact
-	return kind == roles.KindExit || kind == roles.KindCancel || kind == roles.KindPanic && relays ||
+	return kind == roles.KindExit || kind == roles.KindCancel || kind == roles.KindPanic && roles.IsRelay(l.process.role) ||
 		point == string(failpoint.RelayCloseMidBatch)
 }
 

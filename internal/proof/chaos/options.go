@@ -39,6 +39,12 @@ type Options struct {
 	ActGap time.Duration
 	// Sabotage is a rule to break, one of roles.Sabotages. Defaults to none.
 	Sabotage string
+	// Store is what the processes stand on, one of roles.Stores. All but Postgres need
+	// Extras.Open, and have no acts. Defaults to roles.Postgres.
+	Store string
+	// Extras are what the program has: an opener of the other stores, or a daemon that
+	// relays. Defaults to none.
+	Extras roles.Extras
 	// Out gets the progress, from several goroutines. Defaults to none.
 	Out io.Writer
 }
@@ -51,6 +57,7 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.Accounts, 500)
 	setDefault(&o.ActGap, 40*time.Second)
 	setDefault(&o.Drain, time.Minute)
+	setDefault(&o.Store, roles.Postgres)
 	if o.Out == nil {
 		o.Out = io.Discard
 	}
@@ -80,6 +87,14 @@ func (o Options) validate() error {
 		return fmt.Errorf("chaos: Gap %s, Drain %s and ActGap %s must not be negative", o.Gap, o.Drain, o.ActGap)
 	case o.Sabotage != "" && !slices.Contains(roles.Sabotages(), o.Sabotage):
 		return fmt.Errorf("chaos: Sabotage %q is none of %v", o.Sabotage, roles.Sabotages())
+	case !slices.Contains(roles.Stores(), o.Store):
+		return fmt.Errorf("chaos: Store %q is none of %v", o.Store, roles.Stores())
+	case o.Store != roles.Postgres && o.Extras.Daemon != nil:
+		return fmt.Errorf("chaos: Store %q cannot be: the daemon relays from PostgreSQL only", o.Store)
+	case o.Store != roles.Postgres && o.Extras.Open == nil:
+		return fmt.Errorf("chaos: Store %q needs Extras.Open: use the command of internal/sqltest", o.Store)
+	case o.Store != roles.Postgres && len(o.Acts) > 0:
+		return fmt.Errorf("chaos: Acts %v are of PostgreSQL, not of Store %q", o.Acts, o.Store)
 	}
 	for _, name := range o.Acts {
 		if !slices.Contains(Acts(), name) {

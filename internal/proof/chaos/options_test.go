@@ -1,6 +1,8 @@
 package chaos_test
 
 import (
+	"context"
+	"database/sql"
 	"os"
 	"path/filepath"
 	"testing"
@@ -9,25 +11,35 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/proof/chaos"
+	"github.com/leat-go/leat/internal/proof/chaos/roles"
 	"github.com/leat-go/leat/internal/testenv"
 )
 
 func TestRun_RefusesWhatCannotWork(t *testing.T) {
 	t.Parallel()
 	for want, o := range map[string]chaos.Options{
-		"For":      {Dir: "x", For: time.Millisecond},
-		"Faults":   {Dir: "x", Faults: -1},
-		"Dir":      {},
-		"Rate":     {Dir: "x", Rate: -1},
-		"Accounts": {Dir: "x", Accounts: 1},
-		"Gap":      {Dir: "x", Gap: -1},
-		"ActGap":   {Dir: "x", ActGap: -1},
-		"Acts":     {Dir: "x", Acts: []string{"everything"}},
-		"Sabotage": {Dir: "x", Sabotage: "everything"},
+		"For":                  {Dir: "x", For: time.Millisecond},
+		"Faults":               {Dir: "x", Faults: -1},
+		"Dir":                  {},
+		"Rate":                 {Dir: "x", Rate: -1},
+		"Accounts":             {Dir: "x", Accounts: 1},
+		"Gap":                  {Dir: "x", Gap: -1},
+		"ActGap":               {Dir: "x", ActGap: -1},
+		"Acts":                 {Dir: "x", Acts: []string{"everything"}},
+		"Sabotage":             {Dir: "x", Sabotage: "everything"},
+		"Store":                {Dir: "x", Store: "everything"},
+		"Open":                 {Dir: "x", Store: roles.MySQL},
+		"Acts [log/truncated]": {Dir: "x", Store: roles.SQLite, Acts: []string{"log/truncated"}, Extras: roles.Extras{Open: opened}},
+		"the daemon":           {Dir: "x", Store: roles.SQLite, Extras: roles.Extras{Open: opened, Daemon: func(context.Context, roles.DaemonRun) error { return nil }}},
 	} {
 		_, err := chaos.Run(t.Context(), o)
 		require.ErrorContains(t, err, want)
 	}
+}
+
+// opened is a roles.Opener that is not called.
+func opened(string, string, roles.Dial) (*sql.DB, error) {
+	return nil, nil //nolint:nilnil // is not called
 }
 
 func TestRun_RefusesTheDirectoryOfAnother(t *testing.T) {

@@ -28,7 +28,7 @@ const (
 type process struct {
 	name, role string
 	stage      *stage
-	wire       *wire
+	wire       *wire // nil if the store is a file
 	mail       *mail
 	exits      chan string // how the lives have ended
 
@@ -71,13 +71,13 @@ func (c *commands) send(command roles.Command) {
 
 // open prepares a process and its way to the database. It does not start it.
 func (st *stage) open(ctx context.Context, m *mail, name, role string) (*process, error) {
-	w, err := openWire(ctx, st.postgres.HostPort)
-	if err != nil {
-		return nil, err
+	p := &process{name: name, role: role, stage: st, mail: m, exits: make(chan string, 64)}
+	if st.server == nil {
+		return p, nil
 	}
-	return &process{
-		name: name, role: role, stage: st, wire: w, mail: m, exits: make(chan string, 64),
-	}, nil
+	var err error
+	p.wire, err = openWire(ctx, st.server.HostPort, st.store.isCommit)
+	return p, err
 }
 
 // settings are what the process is told.
@@ -85,20 +85,34 @@ func (p *process) settings() (roles.Settings, error) {
 	o := p.stage.options
 	s := roles.Settings{
 		Name: p.name, Role: p.role, Brokers: []string{p.stage.kafka.Address}, Kafka: p.stage.relaysKafka.address(),
-		Redis: p.stage.redisProxy.address(), Dir: p.stage.historyDir(), Seed: o.Seed, Rate: o.Rate,
-		Accounts: o.Accounts, Sabotage: o.Sabotage,
+		Dir: p.stage.historyDir(), Seed: o.Seed, Rate: o.Rate, Accounts: o.Accounts, Sabotage: o.Sabotage, Store: o.Store,
 	}
-	name := ledgerDatabase
 	switch p.role {
-	case roles.Bank, roles.Relay:
-		name = bankDatabase
+	case roles.Bank:
+		s.Rate = max(1, o.Rate/p.stage.banks())
 	case roles.Ledger, roles.Notifier:
 		s.Kafka = p.stage.groupsKafka.address()
 	}
+	if p.stage.redisProxy != nil {
+		s.Redis = p.stage.redisProxy.address()
+	}
+	hostPort := ""
+	if p.wire != nil {
+		hostPort = p.wire.address()
+	}
 	var err error
-	s.Database, err = p.stage.database(name, serviceUser, p.wire.address())
-	s.Database += "&pool_max_conns=12"
+	s.Database, err = p.stage.store.address(p.role, p.name, hostPort)
 	return s, err
+}
+
+// banks is how many banks there are.
+func (st *stage) banks() (n int) {
+	for _, m := range st.store.roster() {
+		if m.role == roles.Bank {
+			n++
+		}
+	}
+	return n
 }
 
 // run keeps the process alive until it is ended.
@@ -354,5 +368,7 @@ func (p *process) end() {
 		}
 	}
 	p.group.Wait()
-	p.wire.close()
+	if p.wire != nil {
+		p.wire.close()
+	}
 }

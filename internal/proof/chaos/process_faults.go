@@ -46,7 +46,7 @@ func (l *lane) look(ctx context.Context, f *fault, box <-chan roles.Report, life
 		return false
 	}
 	if f.inflight = r.Inflight; f.inflight == 0 {
-		f.inflight = l.stage.pending(ctx, l.process.role)
+		f.inflight = l.stage.store.pending(ctx, l.process.role)
 	}
 	if f.inflight == 0 { // it would count for nothing
 		l.process.tell(roles.Command{Do: roles.DoForget, Fault: f.id})
@@ -54,7 +54,7 @@ func (l *lane) look(ctx context.Context, f *fault, box <-chan roles.Report, life
 	return f.inflight > 0
 }
 
-// overConnection harms the connections between the process and PostgreSQL.
+// overConnection harms the connections between the process and its database.
 func (l *lane) overConnection(ctx context.Context, f *fault, box <-chan roles.Report) bool {
 	p := l.process
 	switch f.kind {
@@ -70,7 +70,7 @@ func (l *lane) overConnection(ctx context.Context, f *fault, box <-chan roles.Re
 	f.at = time.Now()
 	switch f.kind {
 	case kindTerminate:
-		if !l.stage.terminate(ctx, p.name, p.role == roles.Bank || p.role == roles.Ledger) {
+		if !l.stage.store.terminate(ctx, p.name, p.role == roles.Bank || p.role == roles.Ledger) {
 			p.tell(roles.Command{Do: roles.DoForget, Fault: f.id})
 			return false
 		}

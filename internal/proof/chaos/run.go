@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,7 +29,7 @@ const checkExactly = "exactly once"
 const checkProgress = "progress"
 
 // Run injects faults into a run of all roles, lets it come to rest, and has its history
-// judged. What it has found is in the Run that it returns, whose OK says whether all was
+// judged. What it has found is in the Run that it returns, whose OK reports whether all was
 // well; the error is for what kept it from finding out.
 //
 // The program must call testenv.Supervise first thing in main, and then hand its
@@ -51,8 +53,7 @@ func Run(ctx context.Context, o Options) (r report.Run, err error) {
 	if err != nil {
 		return r, err
 	}
-	st.bank.Reset()
-	st.ledger.Reset()
+	st.store.forget()
 	receipts, repeats, err := st.dump(ctx)
 	if err != nil {
 		return r, err
@@ -63,20 +64,31 @@ func Run(ctx context.Context, o Options) (r report.Run, err error) {
 		return r, err
 	}
 	verdict.Faults = slices.DeleteFunc(verdict.Faults, func(f history.FaultCount) bool { return f.Kind == roles.KindObserved })
-	verdict.Checks = append(verdict.Checks, history.Finding{
-		Name: checkExactly, Promise: "readers of committed records see every receipt once", Checked: receipts, Violations: repeats,
-	})
+	if st.runs(roles.Exact) {
+		verdict.Checks = append(verdict.Checks, history.Finding{
+			Name: checkExactly, Promise: "readers of committed records see every receipt once", Checked: receipts, Violations: repeats,
+		})
+	}
 	verdict.Checks = append(verdict.Checks, progress(p.stands))
 	r = report.Run{
 		Start: began.UTC(), Seconds: time.Since(began).Seconds(), Seed: o.Seed, Services: st.services(),
 		Machine:   fmt.Sprintf("%s/%s, %d cores, %s", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version()),
 		Processes: p.crew.count(), Faults: verdict.Faults, Verdict: verdict, Samples: p.gauge.samples,
-		Marks: p.tally.marked(),
+		Marks: p.tally.marked(), Load: load(), Daemon: o.Extras.Daemon != nil,
 	}
 	for _, s := range p.crew.surprises() {
 		fmt.Fprintln(o.Out, "ended by itself:", s)
 	}
 	return r, r.Save(filepath.Join(o.Dir, "run.json"))
+}
+
+// load is how many processes wanted a core, on average over 15 minutes, where Linux tells.
+func load() string {
+	averages, err := os.ReadFile("/proc/loadavg")
+	if fields := strings.Fields(string(averages)); err == nil && len(fields) > 2 {
+		return fields[2]
+	}
+	return ""
 }
 
 // progress is the check that nothing stood still for good.
@@ -92,14 +104,14 @@ func progress(stands []string) history.Finding {
 
 // services are the servers and their versions.
 func (st *stage) services() []report.Service {
-	return []report.Service{
-		{Name: "PostgreSQL", Version: st.postgres.Version},
-		{Name: "Apache Kafka", Version: st.kafka.Version},
-		{Name: "Redis", Version: st.redis.Version},
+	all := []report.Service{st.store.service(), {Name: "Apache Kafka", Version: st.kafka.Version}}
+	if st.redis != nil {
+		all = append(all, report.Service{Name: "Redis", Version: st.redis.Version})
 	}
+	return all
 }
 
-// both returns two functions, each to be called once, the second of which calls done.
+// both returns two functions, each to be called once. The second call calls done.
 func both(done func()) (one, other func()) {
 	var left atomic.Int32
 	left.Store(2)
@@ -147,14 +159,13 @@ func (st *stage) perform(ctx context.Context) (p *performance, err error) {
 	sampling, stop := context.WithCancel(ctx)
 	defer stop()
 	group.Go(func() { p.gauge.run(sampling) })
-	operated := make(chan error, 1)
 	operating, dismiss := context.WithCancel(ctx) // an act may take longer than the injection
 	defer dismiss()
-	group.Go(func() { operated <- st.operate(operating) })
+	group.Go(func() { st.operate(operating) })
 	err = in.run(injecting, acted)
 	enough()
 	dismiss()
-	if err := errors.Join(err, <-operated); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	if ctx.Err() != nil {

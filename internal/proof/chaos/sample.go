@@ -41,7 +41,8 @@ func grow(total, seen *int64, n int64) {
 
 // run samples until ctx ends.
 func (g *gauge) run(ctx context.Context) {
-	g.last, g.seen = counters{at: time.Now()}, counters{enqueued: seqBefore}
+	g.last, g.seen = counters{at: time.Now()}, counters{}
+	g.seen.enqueued, g.seen.effects = g.injection.stage.store.counted(ctx)
 	ticker := time.NewTicker(sampleEvery)
 	defer ticker.Stop()
 	shown := time.Now()
@@ -77,7 +78,7 @@ func (g *gauge) sample(ctx context.Context) {
 	g.last = now
 }
 
-// waits says whether there is something without an effect.
+// waits reports whether there is something without an effect.
 func (g *gauge) waits(ctx context.Context, now counters) bool {
 	ctx, cancel := context.WithTimeout(ctx, sampleEvery)
 	defer cancel()
@@ -93,12 +94,12 @@ func (g *gauge) read(ctx context.Context) counters {
 	st := g.injection.stage
 	c := g.last
 	c.at = time.Now()
-	var n *int64
-	if st.bank.QueryRow(ctx, `SELECT pg_sequence_last_value(pg_get_serial_sequence('leat.outbox', 'seq'))`).Scan(&n) == nil && n != nil {
-		grow(&c.enqueued, &g.seen.enqueued, *n)
+	enqueued, effects := st.store.counted(ctx)
+	if enqueued >= 0 {
+		grow(&c.enqueued, &g.seen.enqueued, enqueued)
 	}
-	if st.ledger.QueryRow(ctx, `SELECT pg_sequence_last_value(pg_get_serial_sequence('effects', 'no'))`).Scan(&n) == nil && n != nil {
-		grow(&c.effects, &g.seen.effects, *n)
+	if effects >= 0 {
+		grow(&c.effects, &g.seen.effects, effects)
 	}
 	ends, err := kadm.NewClient(st.client).ListEndOffsets(ctx, roles.TopicTransfers, roles.TopicNotices)
 	if err == nil && ends.Error() == nil {

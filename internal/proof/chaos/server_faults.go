@@ -2,15 +2,11 @@ package chaos
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"syscall"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
-	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/internal/proof/chaos/roles"
 	"github.com/leat-go/leat/internal/testenv"
 )
@@ -21,10 +17,10 @@ const (
 	lineSeed
 )
 
-// The mean times between two faults of a server, and between two of what lies before
-// the servers.
+// The mean times between two faults of one kind of a server, and between two of what lies
+// before the servers.
 const (
-	serverCalm = 8 * time.Second
+	serverCalm = 32 * time.Second
 	lineCalm   = 1500 * time.Millisecond
 )
 
@@ -85,7 +81,7 @@ func (in *injection) watch(ctx context.Context, f *fault, g serverFault, box <-c
 		}
 	}
 	for _, role := range g.affects {
-		f.inflight += in.stage.pending(ctx, role)
+		f.inflight += in.stage.store.pending(ctx, role)
 	}
 }
 
@@ -100,25 +96,28 @@ func (in *injection) each(g serverFault, f func(*process)) {
 // servers are the faults of servers.
 func (in *injection) servers() []serverFault {
 	st := in.stage
-	kafka := []string{roles.Relay, roles.Exact, roles.Ledger, roles.Notifier}
-	redis := serverFault{pointRedis, kindKill, []string{roles.Notifier}, st.restart(st.redis, syscall.SIGKILL)}
-	return []serverFault{
-		{pointPostgres, kindCrash, append(kafka, roles.Bank), st.restart(st.postgres, syscall.SIGQUIT)},
-		{pointKafka, kindKill, kafka, st.restart(st.kafka, syscall.SIGKILL)},
-		redis, redis, // it is up again so soon that often nobody has asked it meanwhile
+	all := []serverFault{{
+		pointKafka, kindKill,
+		[]string{roles.Relay, roles.Exact, roles.Receipts, roles.Ledger, roles.Notifier},
+		st.restart(st.kafka, syscall.SIGKILL),
+	}}
+	if st.server != nil {
+		all = append(all, st.store.crash())
 	}
+	if st.redis != nil {
+		redis := serverFault{pointRedis, kindKill, []string{roles.Notifier}, st.restart(st.redis, syscall.SIGKILL)}
+		all = append(all, redis, redis) // it is up again so soon that often nobody has asked it meanwhile
+	}
+	return all
 }
 
 // lines are the faults of what lies before the servers: connections, transactions of
 // others, the group.
 func (in *injection) lines() []serverFault {
 	st := in.stage
-	relays, groups := []string{roles.Relay, roles.Exact}, []string{roles.Ledger, roles.Notifier}
+	relays, groups := []string{roles.Relay, roles.Exact, roles.Receipts}, []string{roles.Ledger, roles.Notifier}
 	notifier := []string{roles.Notifier}
-	all := []serverFault{
-		{pointTransaction, kindHeld, relays, in.foreign(false)},
-		{pointTransaction, kindPrepared, relays, in.foreign(true)},
-	}
+	all := st.store.lines(in)
 	if len(in.crew.of(roles.Ledger)) > 1 {
 		rebalance := serverFault{pointGroup, roles.KindRebalance, []string{roles.Ledger}, in.rebalance}
 		all = append(all, rebalance, rebalance)
@@ -133,6 +132,9 @@ func (in *injection) lines() []serverFault {
 		{pointGroupsKafka, groups, st.groupsKafka, roles.SessionTimeout + time.Second},
 		{pointRedisLine, notifier, st.redisProxy, roles.RedisTimeout + time.Second},
 	} {
+		if line.proxy == nil {
+			continue
+		}
 		all = append(all,
 			serverFault{line.point, kindReset, line.affects, reset(line.proxy)},
 			serverFault{line.point, kindTimeout, line.affects, poisoned(line.proxy, "timeout", map[string]int{"timeout": 0}, line.silence)},
@@ -175,48 +177,18 @@ func poisoned(t *toxic, kind string, attributes map[string]int, d time.Duration)
 
 // foreign holds a transaction that has nothing to do with anybody, open or prepared.
 // What follows is that all goes on: the outbox waits for no transaction but its own.
-func (in *injection) foreign(prepared bool) func(context.Context, *fault) error {
+func (in *injection) foreign(hold func(ctx context.Context) (end func() error, err error)) func(context.Context, *fault) error {
 	return func(ctx context.Context, f *fault) (err error) {
-		conn, err := in.stage.bank.Acquire(ctx)
+		end, err := hold(ctx)
 		if err != nil {
-			return fmt.Errorf("connect: %w", err)
-		}
-		defer conn.Release()
-		begin := `BEGIN; SELECT pg_current_xact_id()`
-		end := func() error { _, err := conn.Exec(ctx, `COMMIT`); return err }
-		if prepared {
-			begin += `; PREPARE TRANSACTION 'foreign'`
-			end = func() error { return nil }
-			defer func() { err = errors.Join(err, in.stage.endPrepared(ctx)) }()
-		}
-		if _, err := conn.Exec(ctx, begin, pgx.QueryExecModeSimpleProtocol); err != nil {
-			return fmt.Errorf("begin: %w", err)
+			return err
 		}
 		before := in.settled(roles.Relay)
 		pause(ctx, time.Second)
 		if n := in.settled(roles.Relay) - before; n > 0 {
 			f.consequence = "records were relayed past it"
 		}
-		if err := end(); err != nil {
-			return fmt.Errorf("end: %w", err)
-		}
-		return nil
-	}
-}
-
-// endPrepared ends the prepared transaction, if there is one: it outlives its connection,
-// the server's crashes and the run, and would keep every dead row from vacuum.
-func (st *stage) endPrepared(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
-	defer cancel()
-	for {
-		_, err := st.bank.Exec(ctx, `COMMIT PREPARED 'foreign'`)
-		if err == nil || pgerr.Is(err, pgerr.UndefinedObject) {
-			return nil
-		}
-		if !pause(ctx, time.Second) {
-			return fmt.Errorf("end the prepared transaction: %w", err)
-		}
+		return end()
 	}
 }
 

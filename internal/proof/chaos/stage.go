@@ -33,14 +33,16 @@ const (
 // stage is what the processes of a run stand on.
 type stage struct {
 	options Options
+	store   store
 
-	postgres, kafka, redis *testenv.Own
-	bank, ledger           *pgxpool.Pool // past all proxies
-	client                 *kgo.Client
-	relaysKafka            *toxic // Kafka as relays reach it
-	groupsKafka            *toxic // Kafka as consumers reach it
-	redisProxy             *toxic
-	undo                   []func() error
+	server, kafka, redis *testenv.Own  // server is the store's, redis only there if it is used
+	postgres             *testenv.Own  // server, if it is PostgreSQL
+	bank, ledger         *pgxpool.Pool // of PostgreSQL, past all proxies
+	client               *kgo.Client
+	relaysKafka          *toxic // Kafka as relays reach it
+	groupsKafka          *toxic // Kafka as consumers reach it
+	redisProxy           *toxic
+	undo                 []func() error
 
 	times  map[string]int64 // how often a topic was made again
 	losses []loss           // times that the databases have lost
@@ -50,6 +52,7 @@ type stage struct {
 // openStage starts the servers and prepares them.
 func openStage(ctx context.Context, o Options) (st *stage, err error) {
 	st = &stage{options: o, times: map[string]int64{}}
+	st.store = newStore(st)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, st.close())
@@ -61,7 +64,7 @@ func openStage(ctx context.Context, o Options) (st *stage, err error) {
 	if err := st.startServers(ctx); err != nil {
 		return st, err
 	}
-	if err := st.openDatabases(ctx); err != nil {
+	if err := st.store.open(ctx); err != nil {
 		return st, err
 	}
 	if err := st.openTopics(ctx); err != nil {
@@ -105,22 +108,22 @@ func (st *stage) close() error {
 	return errors.Join(errs...)
 }
 
-// startServers starts all three side by side.
+// runs reports whether there are processes of a role.
+func (st *stage) runs(role string) bool {
+	return slices.ContainsFunc(st.store.roster(), func(m member) bool { return m.role == role })
+}
+
+// startServers starts all of them side by side.
 func (st *stage) startServers(ctx context.Context) error {
 	var errs [3]error
 	var group sync.WaitGroup
-	group.Go(func() {
-		st.postgres, errs[0] = testenv.OwnPostgres(ctx, testenv.PostgresOptions{Settings: map[string]string{
-			// A crash of the server keeps the operating system's cache.
-			"fsync": "off", "max_connections": "200", "shared_buffers": "128MB", "max_wal_size": "512MB",
-			// What it has counted for autovacuum, a crash forgets.
-			"autovacuum_naptime": "1s",
-		}})
-	})
+	group.Go(func() { st.server, errs[0] = st.store.start(ctx) })
 	group.Go(func() { st.kafka, errs[1] = testenv.OwnKafka(ctx) })
-	group.Go(func() { st.redis, errs[2] = testenv.OwnRedis(ctx, nil) })
+	if st.runs(roles.Notifier) {
+		group.Go(func() { st.redis, errs[2] = testenv.OwnRedis(ctx, nil) })
+	}
 	group.Wait()
-	for _, own := range []*testenv.Own{st.postgres, st.kafka, st.redis} {
+	for _, own := range []*testenv.Own{st.server, st.kafka, st.redis} {
 		if own != nil {
 			st.later(own.Close)
 		}
@@ -282,13 +285,16 @@ func (st *stage) openProxies() (err error) {
 	for _, p := range []struct {
 		to       **toxic
 		name     string
-		upstream string
+		upstream *testenv.Own
 	}{
-		{&st.relaysKafka, "relays-kafka", st.kafka.HostPort},
-		{&st.groupsKafka, "groups-kafka", st.kafka.HostPort},
-		{&st.redisProxy, "redis", st.redis.HostPort},
+		{&st.relaysKafka, "relays-kafka", st.kafka},
+		{&st.groupsKafka, "groups-kafka", st.kafka},
+		{&st.redisProxy, "redis", st.redis},
 	} {
-		if *p.to, err = openToxic(p.name, p.upstream); err != nil {
+		if p.upstream == nil {
+			continue
+		}
+		if *p.to, err = openToxic(p.name, p.upstream.HostPort); err != nil {
 			return err
 		}
 		opened := *p.to

@@ -11,9 +11,10 @@ import (
 	"github.com/leat-go/leat/internal/faultnet"
 )
 
-// wire is a proxy in front of PostgreSQL that knows a COMMIT when it sees one.
+// wire is a proxy in front of a database that knows a COMMIT when it sees one.
 type wire struct {
 	upstream string
+	isCommit func(b []byte) bool
 	listener net.Listener
 	group    sync.WaitGroup
 
@@ -32,12 +33,12 @@ type link struct {
 }
 
 // openWire listens on a free port.
-func openWire(ctx context.Context, upstream string) (*wire, error) {
+func openWire(ctx context.Context, upstream string, isCommit func(b []byte) bool) (*wire, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("open a proxy: %w", err)
 	}
-	w := &wire{upstream: upstream, listener: listener, links: map[*link]struct{}{}}
+	w := &wire{upstream: upstream, isCommit: isCommit, listener: listener, links: map[*link]struct{}{}}
 	w.group.Go(func() { w.accept(context.WithoutCancel(ctx)) }) // it ends with the listener
 	return w, nil
 }
@@ -90,7 +91,7 @@ func (l *link) pump(from, to net.Conn, up bool) {
 // pass forwards b, unless it is time to cut.
 func (l *link) pass(to net.Conn, b []byte, up bool) bool {
 	mode := faultnet.CutNever
-	if up && faultnet.IsCommit(b) {
+	if up && l.wire.isCommit(b) {
 		mode = l.wire.take()
 	}
 	if mode == faultnet.CutBefore {

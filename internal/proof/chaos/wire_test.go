@@ -48,7 +48,7 @@ func upstream(t *testing.T) (address string, read <-chan string) {
 func dialed(t *testing.T) (*wire, net.Conn, <-chan string) {
 	t.Helper()
 	address, got := upstream(t)
-	w, err := openWire(t.Context(), address)
+	w, err := openWire(t.Context(), address, faultnet.IsCommit)
 	require.NoError(t, err)
 	t.Cleanup(w.close)
 	conn, err := net.Dial("tcp", w.address())

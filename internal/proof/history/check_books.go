@@ -52,7 +52,7 @@ func (x *index) checkBooks(q *inquiry) {
 	}
 }
 
-// uncertain says whether some outcomes are unresolved, and with them what the
+// uncertain reports whether some outcomes are unresolved, and with them what the
 // producer's accounts should hold.
 func (x *index) uncertain() bool {
 	return !x.ended[Ledger] && slices.ContainsFunc(x.events, func(e event) bool { return x.outcome(&e) == unresolved })

@@ -46,7 +46,7 @@ func (x *index) checkCopies(q *inquiry) {
 	}
 }
 
-// differ says whether two fingerprints that are both known are unlike.
+// differ reports whether two fingerprints that are both known are unlike.
 func differ(a, b uint64) bool { return a != 0 && b != 0 && a != b }
 
 // checkRepeats is O10: no more copies of an event than one, and one for each fault

@@ -51,7 +51,7 @@ func (x *index) checkGhosts(q *inquiry) {
 	}
 }
 
-// contradicts says whether the effect states another key, version or movement.
+// contradicts reports whether the effect states another key, version or movement.
 func (e *event) contradicts(f effect) bool {
 	return f.key != 0 && f.key != e.key || f.version != 0 && f.version != e.version ||
 		f.amount != 0 && f.amount != e.amount || f.to != 0 && f.to != e.to

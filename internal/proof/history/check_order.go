@@ -49,7 +49,7 @@ func (x *index) firstCopies() []record {
 	return firsts
 }
 
-// ordered says whether the event has a place in the order of its key.
+// ordered reports whether the event has a place in the order of its key.
 func (x *index) ordered(e *event) bool {
 	switch x.outcome(e) {
 	case committed:

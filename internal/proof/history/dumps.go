@@ -35,7 +35,7 @@ func (x *index) endFile(at place) error {
 	return nil
 }
 
-// usable says whether there is enough to judge anything.
+// usable reports whether there is enough to judge anything.
 func (x *index) usable(dir string) error {
 	switch {
 	case len(x.events) == 0:

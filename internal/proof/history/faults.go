@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Counts says whether the fault struck while work was under way and was seen to have
+// Counts reports whether the fault struck while work was under way and was seen to have
 // a consequence.
 func (l Line) Counts() bool { return l.Type == Fault && l.Inflight > 0 && l.Consequence != "" }
 

@@ -15,7 +15,7 @@ type index struct {
 	faults   []Line
 	rewinds  []rewind
 
-	// ended says of which dumps there is an end.
+	// ended has the dumps that have an end.
 	ended map[Type]bool
 	// subscriptions are the ends of the dumps of effects.
 	subscriptions   []Line

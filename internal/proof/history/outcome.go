@@ -42,7 +42,7 @@ func (x *index) outcome(e *event) outcome {
 	}
 }
 
-// rightful says whether the event may have been published.
+// rightful reports whether the event may have been published.
 func (x *index) rightful(e *event) bool {
 	switch x.outcome(e) {
 	case committed, unresolved, derived, forgotten:

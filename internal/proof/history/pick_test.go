@@ -76,7 +76,7 @@ func (s *story) alter(copies int, change func(*history.Line)) bool {
 	return ok
 }
 
-// follows says whether the key has another event before this record.
+// follows reports whether the key has another event before this record.
 func (s *story) follows(l history.Line) bool {
 	return slices.ContainsFunc(s.records, func(r history.Line) bool {
 		return r.Topic == l.Topic && r.Key == l.Key && r.ID != l.ID && r.Offset < l.Offset

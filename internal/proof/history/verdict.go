@@ -43,7 +43,7 @@ type Input struct {
 
 // Figures count events, copies and effects.
 type Figures struct {
-	// Events are those of which there is an intent.
+	// Events are the events that have an intent.
 	Events int `json:"events"`
 	// Committed, RolledBack and Unresolved are the outcomes, once the ledger has
 	// decided those that were unknown; without a ledger those stay unresolved.
@@ -110,7 +110,7 @@ type Offence struct {
 	Omitted int `json:"omitted,omitempty"`
 }
 
-// OK says whether nothing that was judged is violated.
+// OK reports whether nothing that was judged is violated.
 func (v Verdict) OK() bool {
 	return !slices.ContainsFunc(v.Checks, func(f Finding) bool { return f.Violations > 0 })
 }

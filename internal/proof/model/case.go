@@ -34,7 +34,7 @@ func (c Case) Name() string {
 	return c.Model + ": " + c.Variant
 }
 
-// Forbidden says whether the case is a negative control.
+// Forbidden reports whether the case is a negative control.
 func (c Case) Forbidden() bool {
 	return c.Breaks != ""
 }

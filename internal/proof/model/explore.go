@@ -91,7 +91,7 @@ func (s *search[S]) visit(state S, parent int32) (number int32, isNew bool) {
 	return number, true
 }
 
-// expand takes every step of the state at, and says whether one breaks a promise.
+// expand takes every step of the state at, and reports whether one breaks a promise.
 func (s *search[S]) expand(at int) (broken bool) {
 	from, number := s.states[at], int32(at) //nolint:gosec // at most maxStates
 	s.model.Next(from, func(step Step, to S) {
@@ -115,7 +115,7 @@ func (s *search[S]) expand(at int) (broken bool) {
 	return broken
 }
 
-// look looks at a new state, and says whether it breaks a promise.
+// look looks at a new state, and reports whether it breaks a promise.
 func (s *search[S]) look(number int32) bool {
 	state := s.states[number]
 	for i, sight := range s.model.Sights {

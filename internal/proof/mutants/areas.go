@@ -16,17 +16,20 @@ func Areas() []Area {
 		{"What an operator sees and does", slices.Concat(adminMutants(), pauseMutants())},
 		{"Records that are set aside", slices.Concat(heldMutants(), heldqueueMutants())},
 		{"Retention, delays and replay", slices.Concat(retentionMutants(), delayMutants())},
-		{"Sinks", sinkMutants()},
+		{"Sinks", slices.Concat(sinkMutants(), publishMutants())},
+		{"The outbox on database/sql", slices.Concat(sqlWriteMutants(), sqlReadMutants())},
 		{"Exactly once into Kafka", exactMutants()},
 		{"Watermill's forwarder", forwardMutants()},
 		{"The inbox", slices.Concat(deliveryMutants(), messageMutants(), attemptMutants())},
 		{"The inbox on PostgreSQL", slices.Concat(claimMutants(), unitMutants(), rangeMutants())},
+		{"The inbox on database/sql", sqlInboxMutants()},
 		{"The watermark", watermarkMutants()},
 		{"Batches", batchMutants()},
 		{"Caches in front of the inbox", cacheMutants()},
 		{"The Kafka subscriber", subscriberMutants()},
 		{"Effects outside SQL", slices.Concat(dedupeMutants(), tokenMutants(), recordMutants())},
 		{"What an operator is told", loggerMutants()},
+		{"What a message costs", costMutants()},
 	}
 }
 
@@ -39,7 +42,7 @@ func All() []Mutant {
 	return all
 }
 
-// Promises returns the numbers of all promises, each of which a mutant must break.
+// Promises returns the numbers of all promises. Each must be broken by a mutant.
 func Promises() []string {
 	var all []string
 	for _, kind := range []struct {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -44,14 +45,26 @@ func (g goTest) args() []string {
 	if g.overlay != "" {
 		args = append(args, "-overlay="+g.overlay)
 	}
-	args = append(args, "./"+g.pkg)
+	_, pkg := moduleOf(g.root, g.pkg)
+	args = append(args, "./"+pkg)
 	if usesRapid(os.DirFS(g.root), g.pkg) {
 		args = append(args, "-args", "-rapid.nofailfile") // it would be written into the sources
 	}
 	return args
 }
 
-// usesRapid says whether a package has tests of rapid.
+// moduleOf returns the module that a package below root is in, from root, and the package
+// from there. The module may be root's, or one of those below it.
+func moduleOf(root, pkg string) (module, rest string) {
+	for module = pkg; module != "."; module = path.Dir(module) {
+		if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(module), "go.mod")); err == nil {
+			return module, strings.TrimPrefix(strings.TrimPrefix(pkg, module), "/")
+		}
+	}
+	return ".", pkg
+}
+
+// usesRapid reports whether a package has tests of rapid.
 func usesRapid(tree fs.FS, pkg string) bool {
 	files, _ := fs.Glob(tree, path.Join(pkg, "*_test.go")) // the pattern is sound
 	return slices.ContainsFunc(files, func(file string) bool {
@@ -65,7 +78,8 @@ func (g goTest) do(ctx context.Context) (*report, error) {
 	ctx, cancel := context.WithTimeout(ctx, g.timeout+buildTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "go", g.args()...) //nolint:gosec // our own packages and tests
-	cmd.Dir = g.root
+	module, _ := moduleOf(g.root, g.pkg)
+	cmd.Dir = filepath.Join(g.root, filepath.FromSlash(module))
 	// In a group of its own, so that the test ends with its parent.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

@@ -10,7 +10,7 @@ func adminMutants() []Mutant {
 			File:    "outbox/internal/pgheld/change.go",
 			Old:     `	if dryRun {`,
 			New:     `	if dryRun && ctx == nil {`,
-			Package: "outbox/pgoutbox", Test: conformance + "Admin_DryRunChangesNothing",
+			Package: "outbox/pgoutbox", Test: conformance + "Admin_DryRunChangesNothing", Needs: Postgres,
 		},
 		{
 			Name: "dry-run-drops-in-go", Breaks: []string{"O6"},
@@ -34,7 +34,7 @@ func adminMutants() []Mutant {
 			File:    "outbox/internal/pgheld/sql/list_held.sql",
 			Old:     `($2::text IS NULL OR coalesce(f.state, nullif(h.state, 'wait'), 'retry') = $2)`,
 			New:     `($2::text IS NULL OR h.state = $2)`,
-			Package: "outbox/pgoutbox", Test: conformance + "Admin_HeldIsSelected",
+			Package: "outbox/pgoutbox", Test: conformance + "Admin_HeldIsSelected", Needs: Postgres,
 		},
 		{
 			Name: "pending-is-called-sent", Breaks: []string{"O2"},
@@ -42,7 +42,7 @@ func adminMutants() []Mutant {
 			File:    "outbox/pgoutbox/sql/trace_groups.sql",
 			Old:     `pg_visible_in_snapshot(o.xid, s.target) AND o.seq <= s.last`,
 			New:     `pg_visible_in_snapshot(o.xid, s.target)`,
-			Package: "outbox/pgoutbox", Test: "TestTrace_WithinAWindow",
+			Package: "outbox/pgoutbox", Test: "TestTrace_WithinAWindow", Needs: Postgres,
 		},
 		{
 			Name: "search-skips-a-page", Breaks: []string{"O2"},
@@ -50,7 +50,7 @@ func adminMutants() []Mutant {
 			File:    "outbox/pgoutbox/search.go",
 			Old:     `	case n > 0 && (n == q.Limit || n < found):`,
 			New:     `	case n > 0 && n < found:`,
-			Package: "outbox/pgoutbox", Test: "TestSearch",
+			Package: "outbox/pgoutbox", Test: "TestSearch", Needs: Postgres,
 		},
 	}
 }

@@ -51,5 +51,23 @@ func batchMutants() []Mutant {
 			New:     `WHERE ok AND id IS NULL`,
 			Package: "inbox/pginbox", Test: "TestHandleBatch", Needs: Postgres,
 		},
+		{
+			Name: "fresh-batch-runs-what-is-busy", Breaks: []string{"I13", "I1"},
+			Change:  "a batch that is claimed as new is run although another delivery is at messages of it",
+			File:    "inbox/internal/pgclaim/pool.go",
+			Old:     `tag.RowsAffected() != want`,
+			New:     `tag.RowsAffected() > want`,
+			Package: "inbox/pginbox", Test: "TestI13_OurClaimsRefuseEachOther", Needs: Postgres,
+		},
+		{
+			Name: "each-failure-commits", Breaks: []string{"I13", "I4"},
+			Change: "a message whose handler failed in a shared transaction commits with its neighbours",
+			File:   "inbox/batch_each.go",
+			Old: `handle); err != nil { //nolint:contextcheck // the message has one of its own
+				return`,
+			New: `handle); err != nil && i < 0 {
+				return`,
+			Package: "inbox/meminbox", Test: "TestI13_Batch/I13_EachRunsTwiceAtMost",
+		},
 	}
 }

@@ -154,6 +154,14 @@ func tokenMutants() []Mutant {
 			Package: "dedupe/redisdedupe", Test: "TestStore_ConformanceInProcess/D2_OnlyTheHolder",
 		},
 		{
+			Name: "valkey-completes-without-comparing", Breaks: []string{"D2"},
+			Change:  "whoever claimed once completes, whatever the record is by now",
+			File:    "dedupe/redisdedupe/native.go",
+			Old:     `"IFEQ", claim, "PX", s.cfg`,
+			New:     `"XX", "PX", s.cfg`,
+			Package: "dedupe/redisdedupe", Test: "TestD2_NativeEndsOnlyItsOwn",
+		},
+		{
 			Name: "redis-done-is-claimed", Breaks: []string{"D3"},
 			Change:  "a message that is done is claimed again",
 			File:    "dedupe/redisdedupe/lua/claim.lua",
@@ -226,10 +234,10 @@ func recordMutants() []Mutant {
 		{
 			Name: "memory-done-is-claimed", Breaks: []string{"D3"},
 			Change: "the store in memory gives a message out again that is done",
-			File:   "dedupe/memdedupe/store.go",
-			Old: `	case r.done:
+			File:   "dedupe/internal/records/record.go",
+			Old: `	case r.Done:
 		return dedupe.Claim{`,
-			New: `	case r.done && r.released:
+			New: `	case r.Done && r.Released:
 		return dedupe.Claim{`,
 			Package: "dedupe/memdedupe", Test: "TestStore_Conformance/D3_DoneIsTerminal",
 		},

@@ -7,8 +7,8 @@ func claimMutants() []Mutant {
 			Name: "hidden-ids-are-in-work", Breaks: []string{"I3"},
 			Change:  "an inbox of which row level security hides rows takes messages",
 			File:    "inbox/internal/pgclaim/consumer.go",
-			Old:     `if err == nil && partly != "" {`,
-			New:     `if err == nil && partly == "none" {`,
+			Old:     `case partly != "":`,
+			New:     `case partly == "none":`,
 			Package: "inbox/pginbox", Test: "TestI3_RowLevelSecurityIsRefused", Needs: Postgres,
 		},
 		{
@@ -69,8 +69,8 @@ func unitMutants() []Mutant {
 			Name: "pipeline-runs-duplicates", Breaks: []string{"I1"},
 			Change:  "a duplicate does not end the pipeline of a queued handler",
 			File:    "inbox/pginbox/sql/claim_or_fail.sql",
-			Old:     `SELECT 1 / count(*) FILTER`,
-			New:     `SELECT 1 + count(*) FILTER`,
+			Old:     `($3::bigint))::int = 1`,
+			New:     `($3::bigint))::int = 1 ON CONFLICT DO NOTHING`,
 			Package: "inbox/pginbox", Test: "TestI1_Queued", Needs: Postgres,
 		},
 		{
@@ -134,6 +134,22 @@ func rangeMutants() []Mutant {
 			Old:     `USING hash (message_id)`,
 			New:     `(message_id)`,
 			Package: "inbox/pginbox", Test: "TestFailures/pgx/read_committed/N4_HostileMessagesCanBeParked", Needs: Postgres,
+		},
+		{
+			Name: "insert-triggers-are-allowed", Breaks: []string{"I1"},
+			Change:  "nobody looks for triggers that suppress the insert of an id",
+			File:    "inbox/internal/pgclaim/sql/hidden.sql",
+			Old:     `tgtype & 7 = 7`,
+			New:     `tgtype & 7 = 8`,
+			Package: "inbox/pginbox", Test: "TestI1_SuppressedInsertIsRefused", Needs: Postgres,
+		},
+		{
+			Name: "pipeline-does-not-count-its-claim", Breaks: []string{"I1"},
+			Change:  "a pipeline goes on although its claim has inserted nothing",
+			File:    "inbox/pginbox/pipeline_unit.go",
+			Old:     `claimed.RowsAffected() != 1`,
+			New:     `claimed.RowsAffected() > 1`,
+			Package: "inbox/pginbox", Test: "TestI1_QueuedCountsItsClaim", Needs: Postgres,
 		},
 	}
 }

@@ -20,7 +20,7 @@ make mutants ARGS=-markdown
 
 The time is that of the test with the mutation, building included. *Fails* are the
 promises of [guarantees.md](guarantees.md) that do not hold any more; R12 is the mode that
-is exactly once into Kafka, R8 retention.
+is exactly once into Kafka, R8 retention, and *cost* a count of [performance.md](performance.md#what-is-counted).
 `
 
 // What the page says of the tests without a mutation.

@@ -18,7 +18,8 @@ type Mutant struct {
 	// exactly once and is replaced by New.
 	File, Old, New string
 
-	// Package is where the test lives, from the module's root.
+	// Package is where the test lives, from the root of the module that is mutated. It may be
+	// in a module below that.
 	Package string
 	// Test is the name of the test that must fail, with those of its subtests.
 	Test string
@@ -43,12 +44,14 @@ const (
 	Postgres Needs = 1 << iota
 	Kafka
 	Redis
+	MySQL
+	MariaDB
 )
 
 // String lists the servers.
 func (n Needs) String() string {
 	var names []string
-	for i, name := range []string{"PostgreSQL", "Kafka", "Redis"} {
+	for i, name := range []string{"PostgreSQL", "Kafka", "Redis", "MySQL", "MariaDB"} {
 		if n&(1<<i) != 0 {
 			names = append(names, name)
 		}

@@ -15,8 +15,12 @@ const (
 	pgoutbox    = "outbox/pgoutbox"
 	wmforward   = "outbox/wmforward"
 	kafkasink   = "outbox/kafkasink"
+	amqpsink    = "outbox/amqpsink"
+	redissink   = "outbox/redissink"
 	pginbox     = "inbox/pginbox"
 	kafkasource = "inbox/kafkasource"
+	sqloutbox   = "internal/sqltest/sqloutbox"
+	sqlinbox    = "internal/sqltest/sqlinbox"
 	redisdedupe = "dedupe/redisdedupe"
 )
 
@@ -29,6 +33,8 @@ func producerChecks() []Check {
 	return []Check{
 		{pgoutbox, "TestO1_ProducerAtEveryPoint", points, []Kind{Error, Panic, Pause, Cancel, Cut}},
 		{pgoutbox, "TestO1_ProducerProcessDiesAtEveryPoint", points, []Kind{Exit}},
+		{sqloutbox, "TestO1_ProducerAtEveryPoint", points, []Kind{Error, Panic, Pause, Cancel}},
+		{sqloutbox, "TestO1_ProducerAtEveryPoint", points[:3], []Kind{Cut}},
 	}
 }
 
@@ -60,6 +66,8 @@ func relayChecks() []Check {
 		{pgoutbox, "TestO2_DropWaits_Faults", dropping, []Kind{Error, Panic, Cancel, Cut}},
 		{pgoutbox, "TestO2_DropWaits_ProcessDies", dropping, []Kind{Exit}},
 		{pgoutbox, "TestO14_DropWaits_Zombie", dropping, []Kind{Pause}},
+		{amqpsink, "TestO2_FailurePointOfSending", sending[:1], []Kind{Error, Panic, Cancel, Cut}},
+		{redissink, "TestO2_FailurePointOfSending", sending[:1], []Kind{Error, Panic, Cancel, Cut}},
 		{wmforward, "TestO2_EveryPointOfAForwardersTable", slices.Concat(parking, []failpoint.Name{
 			failpoint.RelayWindowOpened, failpoint.RelayLatePositionWrite, failpoint.RelayAdvanceAmbiguous, failpoint.RelayBeforeFinishWindow,
 		}), []Kind{Error, Cancel, Cut}},
@@ -106,6 +114,9 @@ func consumerChecks() []Check {
 			failpoint.ConsumerAfterReceive, failpoint.ConsumerAttemptWrite, failpoint.ConsumerAfterClaim,
 			failpoint.ConsumerBeforeCommit, failpoint.ConsumerCommitAmbiguous,
 		}, []Kind{Error, Panic, Pause, Cancel, Cut}},
+		{sqlinbox, "TestI1_FailurePointOfTheClaim", []failpoint.Name{failpoint.ConsumerAfterTrylock}, []Kind{Error, Panic, Cancel, Cut}},
+		{sqlinbox, "TestI13_FailurePointOfBatches", []failpoint.Name{failpoint.ConsumerAfterTrylock}, []Kind{Error, Panic, Cancel, Cut}},
+		{sqlinbox, "TestI3_FailurePointOfParking", []failpoint.Name{failpoint.ConsumerCommitAmbiguous}, []Kind{Error, Panic, Cancel, Cut}},
 		{kafkasource, "TestI1_ProcessDiesAtEveryPoint", slices.Concat(handled, rebalance), []Kind{Exit}},
 		{kafkasource, "TestI1_ProcessDiesAtEveryPoint", slices.Concat(rebalance, []failpoint.Name{failpoint.ConsumerAckLost}), []Kind{Panic}},
 		{kafkasource, "TestI1_AckLost", []failpoint.Name{failpoint.ConsumerAckLost}, []Kind{Error}},

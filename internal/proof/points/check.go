@@ -32,7 +32,7 @@ func (c Check) Invariants() []string {
 	return regexp.MustCompile(`[A-Z][0-9]+`).FindAllString(found[1], -1)
 }
 
-// covers says whether the test lets kind happen at point.
+// covers reports whether the test lets kind happen at point.
 func (c Check) covers(point failpoint.Name, kind Kind) bool {
 	return slices.Contains(c.Points, point) && slices.Contains(c.Kinds, kind)
 }

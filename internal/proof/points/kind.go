@@ -25,7 +25,7 @@ const (
 // Kinds returns all kinds.
 func Kinds() []Kind { return []Kind{Error, Panic, Exit, Pause, Cancel, Cut} }
 
-// shows says whether what a test mentions can be k. It takes a name or the text of a
+// shows reports whether what a test mentions can be k. It takes a name or the text of a
 // string; it cannot prove anything, but it convicts a table that claims too much.
 func (k Kind) shows(word string) bool {
 	switch k {

@@ -27,8 +27,10 @@ lost, doubled beyond what is promised, invented or out of order. The names of te
 with the [invariants](guarantees.md) that they check, or with R12 where all of them are to
 hold of a relay that delivers exactly once.
 
-A point may stand in several places. The tests hit it where PostgreSQL, Kafka and Redis are; the places
-in ` + "`sqloutbox`, `sqlinbox` and `amqpsink`" + ` are not hit yet.
+A point may stand in several places. The tests hit it where PostgreSQL, Kafka and Redis are, those whose
+packages are in ` + "`internal/sqltest`" + ` on MySQL, MariaDB and SQLite, and that in ` + "`outbox/amqpsink`" + ` on RabbitMQ. On MySQL,
+MariaDB and SQLite, processes die at these points in runs of the [chaos driver](chaos.md#on-other-databases)
+only.
 
 | kind | what happens |
 |---|---|

@@ -3,7 +3,9 @@ package report
 import (
 	"bytes"
 	_ "embed"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -26,6 +28,8 @@ const (
 	pageName = "reliability.md"
 	folder   = "reliability"
 	runName  = "run.json"
+	// daemonName is the run in which the daemon has relayed.
+	daemonName = "daemon.json"
 )
 
 // view is what the page's template sees.
@@ -36,16 +40,39 @@ type view struct {
 	Total    history.FaultTotals
 	Took     time.Duration
 	HasPlots bool
+	Beside   *view // the run of the daemon, nil if there is none
 }
 
 // Write writes the page reliability.md into the folder docs, and the plots and the
-// run itself, thinned, into docs/reliability.
+// run itself, thinned, into docs/reliability. A run of the daemon has its place on the page
+// of the other run, which must be there.
 func Write(docs string, r Run) error {
-	r = r.thinned()
 	if err := os.MkdirAll(filepath.Join(docs, folder), 0o750); err != nil {
 		return fmt.Errorf("make folder of the report: %w", err)
 	}
-	page, err := render(docs, r)
+	if r.Daemon {
+		r.Samples, r.Marks = nil, nil // it has no plots
+		if err := r.Save(filepath.Join(docs, folder, daemonName)); err != nil {
+			return err
+		}
+		var err error
+		if r, err = Load(filepath.Join(docs, folder, runName)); err != nil {
+			return err
+		}
+	}
+	return writePage(docs, r.thinned())
+}
+
+// writePage writes the page of r, and what belongs to it.
+func writePage(docs string, r Run) error {
+	var beside *Run
+	switch daemon, err := Load(filepath.Join(docs, folder, daemonName)); {
+	case err == nil:
+		beside = &daemon
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	page, err := render(docs, r, beside)
 	if err != nil {
 		return err
 	}
@@ -59,7 +86,7 @@ func Write(docs string, r Run) error {
 }
 
 // render fills in the page.
-func render(docs string, r Run) ([]byte, error) {
+func render(docs string, r Run, beside *Run) ([]byte, error) {
 	english := message.NewPrinter(language.English)
 	page, err := template.New(pageName).Funcs(template.FuncMap{
 		"n":            func(n int) string { return english.Sprintf("%d", n) },
@@ -70,15 +97,37 @@ func render(docs string, r Run) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("parse page: %w", err)
 	}
-	v := view{
-		Run: r, Failures: r.Failures(), Words: words(r.Verdict), Total: r.FaultTotals(),
-		Took: r.Duration().Round(time.Second), HasPlots: len(r.Samples) > 1,
+	v := viewOf(r)
+	if beside != nil {
+		daemon := viewOf(*beside)
+		v.Beside = &daemon
 	}
 	var b bytes.Buffer
 	if err := page.Execute(&b, v); err != nil {
 		return nil, fmt.Errorf("fill in page: %w", err)
 	}
 	return b.Bytes(), nil
+}
+
+func viewOf(r Run) view {
+	return view{
+		Run: r, Failures: r.Failures(), Words: words(r.Verdict), Total: r.FaultTotals(),
+		Took: r.Duration().Round(time.Second), HasPlots: len(r.Samples) > 1,
+	}
+}
+
+// Points are the faults of the run by their points.
+func (v view) Points() []history.FaultCount {
+	var all []history.FaultCount
+	for _, f := range v.FaultCounts() {
+		if last := len(all) - 1; last >= 0 && all[last].Point == f.Point {
+			all[last].Injected += f.Injected
+			all[last].Counted += f.Counted
+			continue
+		}
+		all = append(all, f)
+	}
+	return all
 }
 
 // words say in people's words what was not found.

@@ -101,7 +101,7 @@ func TestTheReportHasTheFiguresOfTheRun(t *testing.T) {
 	require.NotContains(t, page, "<no value>")
 }
 
-// Every figure of the page is one of the run that lies beside it.
+// Every figure of the page comes from the run that lies beside it.
 func TestTheReportCanBeWrittenAgainFromItsRun(t *testing.T) {
 	t.Parallel()
 	docs, page := write(t, madeUp())
@@ -111,6 +111,37 @@ func TestTheReportCanBeWrittenAgainFromItsRun(t *testing.T) {
 	require.Len(t, r.Marks, 600)
 	_, again := write(t, r)
 	require.Equal(t, page, again)
+}
+
+// The run of the daemon has a place on the page of the other run, which keeps it when it is
+// written again.
+func TestTheDaemonHasItsPlaceOnThePage(t *testing.T) {
+	t.Parallel()
+	docs, alone := write(t, madeUp())
+	require.NotContains(t, alone, "The daemon in the place of the relays")
+	daemon := madeUp()
+	daemon.Daemon, daemon.Seed, daemon.Load, daemon.Verdict.Figures.Committed = true, 9009, "7.62", 3_000_021
+	require.NoError(t, report.Write(docs, daemon))
+	page := func() string {
+		b, err := os.ReadFile(filepath.Join(docs, "reliability.md"))
+		require.NoError(t, err)
+		return string(b)
+	}
+	both := page()
+	for _, text := range []string{
+		"**1,000,021 events were committed while", "**3,000,021 events were committed while 1,307 faults struck at 2 points",
+		"| seed | 8001 |", "| seed | 9009 |", "| machine | linux/amd64, 2 cores, load 7.62 |", "| **O2** | 1,000,200 | 0 |",
+		"| `postgres` | 304 | 205 |", "| **all** | **1,505** | **1,307** |",
+	} {
+		require.Contains(t, both, text)
+	}
+	require.NoError(t, report.Write(docs, madeUp()))
+	require.Equal(t, both, page())
+
+	daemon.Verdict.Checks[0].Violations = 2
+	require.NoError(t, report.Write(docs, daemon))
+	require.Contains(t, page(), "**This run has failed:**\n\n- O2 was violated 2 times")
+	require.ErrorIs(t, report.Write(t.TempDir(), daemon), os.ErrNotExist, "there is no page that it belongs to")
 }
 
 func TestThePlotsShowSeriesAndFaults(t *testing.T) {

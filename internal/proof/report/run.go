@@ -22,6 +22,11 @@ type Run struct {
 	Seed uint64 `json:"seed"`
 	// Machine says what it ran on, such as "linux/amd64, 2 cores, Go 1.26".
 	Machine string `json:"machine"`
+	// Load is how many processes wanted a core at the end, on average over 15 minutes.
+	// Empty where the system does not tell.
+	Load string `json:"load,omitempty"`
+	// Daemon says that the daemon has relayed, as leat run does, in the place of relays.
+	Daemon bool `json:"daemon,omitempty"`
 	// Services are the servers and libraries under test, with their versions.
 	Services []Service `json:"services"`
 	// Processes are the roles and how many processes each had at a time.
@@ -132,7 +137,7 @@ type Mark struct {
 // Duration is how long the run took.
 func (r Run) Duration() time.Duration { return time.Duration(r.Seconds * float64(time.Second)) }
 
-// OK says whether the run shows no violation, no control that passed and no mutant
+// OK reports whether the run shows no violation, no control that passed and no mutant
 // that survived.
 func (r Run) OK() bool { return len(r.Failures()) == 0 }
 

@@ -99,7 +99,7 @@ func (w *World) leave(c *call, err error) error {
 	return err
 }
 
-// hasLeft says whether nobody waits for c any more.
+// hasLeft reports whether nobody waits for c any more.
 func (w *World) hasLeft(c *call) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -194,7 +194,7 @@ func (w *World) happened(c *call) {
 	c.begun = true
 }
 
-// lands says whether a call takes effect although nobody waits for it.
+// lands reports whether a call takes effect although nobody waits for it.
 func (w *World) lands(c *call) bool {
 	return c.op.late && (c.node.dead || !c.op.stubborn) && w.unlucky(3, Zombie)
 }

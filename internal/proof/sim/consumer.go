@@ -44,7 +44,7 @@ func (g *group) rebalance(members []*Node) {
 	}
 }
 
-// finished says whether all that is there was acknowledged.
+// finished reports whether all that is there was acknowledged.
 func (g *group) finished() bool {
 	return !slices.ContainsFunc(g.parts, func(part string) bool { return g.committed[part] < len(g.logs[part]) })
 }

@@ -34,7 +34,7 @@ const (
 type Control struct {
 	// Scenario and Broken are those of the Schedule.
 	Scenario, Broken string
-	// Rules are the invariants that it violates, each of which must be reported.
+	// Rules are the invariants that it violates. Each must be reported.
 	Rules []string
 }
 

@@ -78,7 +78,7 @@ func (w *World) fault(f Fault) {
 	w.faults[f]++
 }
 
-// unlucky says whether something that happens once in n times happens now.
+// unlucky reports whether something that happens once in n times happens now.
 func (w *World) unlucky(n uint32, f Fault) bool {
 	if w.calm || w.choose(n) != n-1 {
 		return false

@@ -27,7 +27,7 @@ type Node struct {
 	done bool
 }
 
-// start starts a process. An error of main is one of the process.
+// start starts a process. An error of main is an error of the process.
 func (w *World) start(name string, main func(n *Node) error) *Node {
 	n := &Node{w: w, name: name, place: len(w.nodes), gone: make(chan struct{}), wake: make(chan struct{}, 1)}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
@@ -77,7 +77,7 @@ func (n *Node) stop() {
 	n.w.roused = true
 }
 
-// ended says whether main has returned, and with what.
+// ended reports whether main has returned, and with what.
 func (n *Node) ended() (bool, error) {
 	n.w.mu.Lock()
 	defer n.w.mu.Unlock()

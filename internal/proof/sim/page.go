@@ -90,7 +90,7 @@ func (s *session) settle(last int64) {
 	}
 }
 
-// inWindow says whether the window that is open holds the rows of x.
+// inWindow reports whether the window that is open holds the rows of x.
 func (s *session) inWindow(x xid) bool {
 	return s.db.committed[x] && s.slot.pos.target.sees(x) && !s.slot.pos.prev.sees(x)
 }

@@ -51,10 +51,10 @@ type Result struct {
 	Events []Event
 }
 
-// Failed says whether a rule was violated.
+// Failed reports whether a rule was violated.
 func (r Result) Failed() bool { return len(r.Violations) > 0 }
 
-// violates says whether rule was violated.
+// violates reports whether rule was violated.
 func (r Result) violates(rule string) bool {
 	return slices.ContainsFunc(r.Violations, func(v Violation) bool { return v.Rule == rule })
 }

@@ -22,7 +22,7 @@ type Schedule struct {
 	Choices []uint32 `json:"choices"`
 }
 
-// validate says whether what s names is there: a rule that nobody breaks would convict
+// validate reports whether what s names is there: a rule that nobody breaks would convict
 // nothing.
 func (s Schedule) validate() error {
 	if scenarios()[s.Scenario] == nil {

@@ -49,7 +49,7 @@ func shard(m *outbox.Message) int16 {
 	return sum
 }
 
-// reads says whether r is of the session's slot.
+// reads reports whether r is of the session's slot.
 func (s *session) reads(r *outbox.Record) bool {
 	return int(r.Shard)%len(s.db.slots) == s.slot.no
 }

@@ -176,7 +176,7 @@ func (s *session) waits() bool {
 	return s.settled < s.read
 }
 
-// unseen says whether anything has ended since the window was opened.
+// unseen reports whether anything has ended since the window was opened.
 func (s *session) unseen() bool {
 	return !s.db.snapshot().equal(s.pos.target)
 }

@@ -10,11 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/leat-go/leat/internal/proof/history"
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
 const (
@@ -37,18 +34,18 @@ var errPanicked = errors.New("the transaction panicked")
 type bank struct {
 	*process
 
-	outbox  *pgoutbox.Outbox
-	enqueue func(ctx context.Context, tx pgx.Tx, m outbox.Message) error
+	store   store
+	enqueue func(ctx context.Context, m outbox.Message) error
 }
 
 // bank runs until ctx ends.
 func (p *process) bank(ctx context.Context) error {
-	pool, ob, err := p.openOutbox(ctx)
+	s, err := p.openStore(ctx)
 	if err != nil {
 		return err
 	}
-	defer pool.Close()
-	b := newBank(p, ob)
+	defer s.close()
+	b := newBank(p, s)
 	if p.Sabotage == PublishBeforeCommit {
 		publish, closePublisher, err := p.publisher()
 		if err != nil {
@@ -58,7 +55,7 @@ func (p *process) bank(ctx context.Context) error {
 		b.enqueue = publish
 	}
 	var group sync.WaitGroup
-	group.Go(func() { p.notify(ctx, b.outbox) })
+	group.Go(func() { s.notify(ctx) })
 	group.Go(func() { b.enqueueAsked(ctx) })
 	for n := range tellers {
 		group.Go(func() { b.teller(ctx, n) })
@@ -67,20 +64,10 @@ func (p *process) bank(ctx context.Context) error {
 	return nil
 }
 
-func newBank(p *process, ob *pgoutbox.Outbox) *bank {
-	b := &bank{process: p, outbox: ob}
-	b.enqueue = func(ctx context.Context, tx pgx.Tx, m outbox.Message) error { return ob.Enqueue(ctx, tx, m) }
+func newBank(p *process, s store) *bank {
+	b := &bank{process: p, store: s}
+	b.enqueue = func(ctx context.Context, m outbox.Message) error { return s.EnqueueContext(ctx, m) }
 	return b
-}
-
-// notify tells the relays of commits, until ctx ends.
-func (p *process) notify(ctx context.Context, ob *pgoutbox.Outbox) {
-	for ctx.Err() == nil {
-		if err := ob.RunNotifier(ctx, pgoutbox.NotifierConfig{}); err != nil && ctx.Err() == nil {
-			p.log.WarnContext(ctx, "notifier", slog.Any("error", err))
-		}
-		pause(ctx, 100*time.Millisecond)
-	}
 }
 
 // teller begins a transaction at a time, at its share of the rate.
@@ -135,7 +122,7 @@ func (b *bank) transact(ctx context.Context, e event, whim int) error {
 		b.note(history.Line{Type: history.Committed, ID: e.ID})
 		return nil
 	case !t.noted: // nothing was ever going to be committed
-	case t.written && !errors.Is(err, pgx.ErrTxCommitRollback):
+	case t.written && !b.store.rolledBack(err):
 		b.note(history.Line{Type: history.Unknown, ID: e.ID})
 	default:
 		b.note(history.Line{Type: history.Aborted, ID: e.ID})
@@ -168,8 +155,8 @@ func (t *transaction) run(ctx context.Context) (err error) {
 			err = fmt.Errorf("%w: %v", errPanicked, p)
 		}
 	}()
-	return t.outbox.InTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		if err := t.write(ctx, tx); err != nil {
+	return t.store.inTx(ctx, func(ctx context.Context) error {
+		if err := t.write(ctx); err != nil {
 			return err
 		}
 		switch t.whim {
@@ -185,23 +172,17 @@ func (t *transaction) run(ctx context.Context) (err error) {
 
 // write enqueues the event first, before any row is locked, and so Enqueue's own lock
 // is what keeps the events of an account in the order of the commits.
-func (t *transaction) write(ctx context.Context, tx pgx.Tx) error {
+func (t *transaction) write(ctx context.Context) error {
 	e := t.event
 	m, err := e.message()
 	if err != nil {
 		return err
 	}
-	if err := t.enqueueOf(e.Kind)(ctx, tx, m); err != nil {
+	if err := t.enqueueOf(e.Kind)(ctx, m); err != nil {
 		return fmt.Errorf("enqueue: %w", err)
 	}
-	batch := &pgx.Batch{}
-	if e.To == "" && e.Kind != kindNotice {
-		batch.Queue(openAccount, e.From)
-	}
-	batch.Queue(lockAccounts, e.From, e.To)
-	var version int64
-	batch.Queue(transferSQL, e.ID, e.From, e.To, e.Amount).QueryRow(func(row pgx.Row) error { return row.Scan(&version) })
-	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
+	version, err := t.store.transfer(ctx, e)
+	if err != nil {
 		return fmt.Errorf("transfer: %w", err)
 	}
 	t.noted = true

@@ -5,10 +5,6 @@ import (
 	"fmt"
 	"net"
 	"sync"
-
-	"github.com/jackc/pgx/v5/pgxpool"
-
-	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
 // connections are those of the process to its database, to be cut all at once in the
@@ -20,7 +16,7 @@ type connections struct {
 
 func newConnections() *connections { return &connections{live: map[net.Conn]struct{}{}} }
 
-// connection is one of them.
+// connection is a live connection.
 type connection struct {
 	net.Conn
 
@@ -35,7 +31,7 @@ func (c *connection) Close() error {
 	return c.Conn.Close()
 }
 
-// dial is a pgconn.DialFunc.
+// dial is a Dial, and a pgconn.DialFunc.
 func (c *connections) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
 	if err != nil {
@@ -56,33 +52,4 @@ func (c *connections) cut() {
 		_ = conn.(*connection).Conn.Close() //nolint:forcetypeassert // dial puts nothing else in
 		delete(c.live, conn)
 	}
-}
-
-// pool opens the process's pool.
-func (p *process) pool(ctx context.Context) (*pgxpool.Pool, error) {
-	cfg, err := pgxpool.ParseConfig(p.Database)
-	if err != nil {
-		return nil, fmt.Errorf("parse the database's URL: %w", err)
-	}
-	cfg.ConnConfig.DialFunc = p.connections.dial
-	cfg.ConnConfig.RuntimeParams["application_name"] = p.Name
-	pool, err := pgxpool.NewWithConfig(ctx, cfg)
-	if err != nil {
-		return nil, fmt.Errorf("open the pool: %w", err)
-	}
-	return pool, nil
-}
-
-// openOutbox opens the pool and the outbox in its database.
-func (p *process) openOutbox(ctx context.Context) (*pgxpool.Pool, *pgoutbox.Outbox, error) {
-	pool, err := p.pool(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	ob, err := pgoutbox.New(pool, pgoutbox.Config{Logger: p.log})
-	if err != nil {
-		pool.Close()
-		return nil, nil, err
-	}
-	return pool, ob, nil
 }

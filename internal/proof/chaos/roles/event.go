@@ -45,8 +45,8 @@ type event struct {
 }
 
 // draw makes up an event: most are transfers, one in ten is a notice, few are poison
-// or too large. Those two have keys of their own, of which a few come in a row, so that
-// some queue behind others.
+// or too large. Those two have keys of their own, and some of a key come in a row, so
+// that they queue behind each other.
 func draw(r *rand.Rand, accounts int) (event, error) {
 	id, err := outbox.NewID()
 	if err != nil {
@@ -80,6 +80,9 @@ func (e event) topic() string {
 		return TopicTransfers
 	}
 }
+
+// opensAccount reports whether the event's account is made on its way.
+func (e event) opensAccount() bool { return e.To == "" && e.Kind != kindNotice }
 
 // message is the event as the outbox takes it.
 func (e event) message() (outbox.Message, error) {

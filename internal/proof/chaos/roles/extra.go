@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -44,16 +42,13 @@ const (
 var enqueuePlainly string
 
 // enqueueOf returns how an event is enqueued.
-func (b *bank) enqueueOf(kind string) func(context.Context, pgx.Tx, outbox.Message) error {
+func (b *bank) enqueueOf(kind string) func(context.Context, outbox.Message) error {
 	switch kind {
 	case KindLongID, KindLongIDTooLarge, KindLongIDPoison:
 	default:
 		return b.enqueue
 	}
-	return func(ctx context.Context, tx pgx.Tx, m outbox.Message) error {
-		_, err := tx.Exec(ctx, enqueuePlainly, m.ID, m.Topic, m.Key, m.Type, m.Payload)
-		return err
-	}
+	return b.store.enqueuePlainly
 }
 
 // isUndeliverable reports whether events of the kind are refused as they are meant to be,

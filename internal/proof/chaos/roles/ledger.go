@@ -8,16 +8,12 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/kafkasource"
-	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/proof/history"
 	"github.com/leat-go/leat/middleware"
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/wmoutbox"
 )
 
@@ -33,20 +29,20 @@ type receipt struct {
 // ledger books each transfer once: its rows, the memory of the message and the
 // receipt are one transaction.
 func (p *process) ledger(ctx context.Context) error {
-	pool, ob, err := p.openOutbox(ctx)
+	s, err := p.openStore(ctx)
 	if err != nil {
 		return err
 	}
-	defer pool.Close()
-	in, err := pginbox.New(pool, Ledger, LedgerInbox(inboxEyes{p}))
+	defer s.close()
+	in, err := s.inbox(inboxEyes{p})
 	if err != nil {
 		return err
 	}
-	pub, err := wmoutbox.NewPublisher(ob, wmoutbox.Config{})
+	pub, err := wmoutbox.NewPublisher(s, wmoutbox.Config{})
 	if err != nil {
 		return err
 	}
-	once, err := middleware.NewInbox(middleware.InboxConfig{Processor: in, Outbox: ob})
+	once, err := middleware.NewInbox(middleware.InboxConfig{Processor: in, Outbox: s})
 	if err != nil {
 		return err
 	}
@@ -58,35 +54,29 @@ func (p *process) ledger(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, sub.Close())
 	}
-	router.AddMiddleware(p.guard(once, pool, ob)) //nolint:contextcheck // of Watermill, whose handlers have it in the message
-	router.AddHandler("book", TopicTransfers, sub, TopicReceipts, pub, p.book)
+	router.AddMiddleware(p.guard(once, s))                                           //nolint:contextcheck // of Watermill, whose handlers have it in the message
+	router.AddHandler("book", TopicTransfers, sub, TopicReceipts, pub, p.booking(s)) //nolint:contextcheck // the same
 	return router.Run(ctx)
 }
 
-// LedgerInbox is the configuration of the ledger's inbox.
-func LedgerInbox(hooks ...outbox.Hook) pginbox.Config {
-	return pginbox.Config{Config: inbox.Config{
-		BusyDelay: 20 * time.Millisecond,
-		OnFailure: inbox.Policy{Action: inbox.Park, Attempts: 5, Delay: 20 * time.Millisecond, MaxDelay: 200 * time.Millisecond},
-		Hooks:     hooks,
-	}}
-}
-
 // guard is the inbox, or what sabotage puts in its place.
-func (p *process) guard(once message.HandlerMiddleware, pool *pgxpool.Pool, ob *pgoutbox.Outbox) message.HandlerMiddleware {
+func (p *process) guard(once message.HandlerMiddleware, s store) message.HandlerMiddleware {
 	switch p.Sabotage {
 	case AckBeforeCommit:
 		return ackFirst(once)
 	case NoInbox:
-		return p.withoutInbox(pool, ob)
+		return p.withoutInbox(s)
 	default:
 		return once
 	}
 }
 
-// book is the handler.
-func (p *process) book(msg *message.Message) ([]*message.Message, error) {
-	ctx := msg.Context()
+// booking returns the handler.
+func (p *process) booking(s store) message.HandlerFunc {
+	return func(msg *message.Message) ([]*message.Message, error) { return p.book(msg.Context(), msg, s) }
+}
+
+func (p *process) book(ctx context.Context, msg *message.Message, s store) ([]*message.Message, error) {
 	p.note(history.Line{Type: history.Delivered, ID: msg.UUID, Consumer: Ledger})
 	if err := p.slow(ctx); err != nil {
 		return nil, err
@@ -99,11 +89,7 @@ func (p *process) book(msg *message.Message) ([]*message.Message, error) {
 		return nil, errPoison
 	}
 	child := inbox.ChildID(msg.UUID, Ledger, "receipt")
-	batch := &pgx.Batch{}
-	batch.Queue(lockBalances, e.From, e.To)
-	batch.Queue(bookSQL, e.From, e.To, e.Amount)
-	batch.Queue(effectSQL, Ledger, e.ID, e.From, e.Amount, e.To, child)
-	if err := pginbox.Tx(ctx).SendBatch(ctx, batch).Close(); err != nil {
+	if err := s.book(ctx, e, child); err != nil {
 		return nil, fmt.Errorf("book transfer %s: %w", e.ID, err)
 	}
 	payload, err := json.Marshal(receipt{Transfer: e.ID, Account: e.From})

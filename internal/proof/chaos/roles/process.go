@@ -29,6 +29,7 @@ type process struct {
 	points      *failpoint.Registry
 	watch       *watch
 	connections *connections
+	extras      Extras
 	stop        context.CancelFunc // does what SIGTERM does
 	quiet       chan struct{}
 	hush        sync.Once
@@ -43,9 +44,17 @@ type process struct {
 	loses                               losing       // of the notifier
 }
 
+// Extras are what some programs have beyond this package, which would require too much.
+type Extras struct {
+	// Open opens databases other than PostgreSQL. Defaults to none.
+	Open Opener
+	// Daemon relays, instead of the relays of this package. Defaults to none.
+	Daemon Daemon
+}
+
 // Run plays the role until ctx ends, or the driver does: it holds the other end of our
 // standard input.
-func Run(ctx context.Context, s Settings) (err error) {
+func Run(ctx context.Context, s Settings, extras Extras) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	points, err := failpoint.Parse(os.Getenv(failpoint.EnvPoints))
@@ -61,7 +70,7 @@ func Run(ctx context.Context, s Settings) (err error) {
 	p := &process{
 		Settings: s, reports: reports, history: log, points: points, stop: cancel,
 		log:   slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
-		watch: newWatch(reports), connections: newConnections(), quiet: make(chan struct{}), asked: make(chan Command, 8),
+		watch: newWatch(reports), connections: newConnections(), quiet: make(chan struct{}), asked: make(chan Command, 8), extras: extras,
 	}
 	go p.obey(ctx, cancel) // ends with the process at the latest
 	var group sync.WaitGroup
@@ -73,10 +82,17 @@ func Run(ctx context.Context, s Settings) (err error) {
 
 // play runs the role.
 func (p *process) play(ctx context.Context) error {
+	if p.extras.Daemon != nil && IsRelay(p.Role) && p.Sabotage != IDCursor {
+		d, err := p.daemonRun()
+		if err != nil {
+			return err
+		}
+		return p.extras.Daemon(ctx, d)
+	}
 	switch p.Role {
 	case Bank:
 		return p.bank(ctx)
-	case Relay:
+	case Relay, Receipts:
 		return p.relay(ctx)
 	case Ledger:
 		return p.ledger(ctx)

@@ -15,23 +15,23 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// RangeSize is how many numbers a range of the log has, so that some are dropped in a run.
-const RangeSize = 1000
+// KeepFor is how long the log keeps what is settled, so that some of it is dropped in a run.
+const KeepFor = 3 * time.Second
 
-// relaySlots is the number of slots of the bank's relays.
-const relaySlots = 2
+// RelaySlots is the number of slots of the bank's relays.
+const RelaySlots = 2
 
-// relay carries the bank's outbox to Kafka until ctx ends, and keeps the log short.
+// relay carries an outbox to Kafka until ctx ends, and keeps the log short.
 func (p *process) relay(ctx context.Context) (err error) {
-	if p.Sabotage == IDCursor {
+	if p.Sabotage == IDCursor && p.Role == Relay {
 		return p.relayByNumber(ctx)
 	}
-	pool, ob, err := p.openOutbox(ctx)
+	s, err := p.openStore(ctx)
 	if err != nil {
 		return err
 	}
-	defer pool.Close()
-	source, err := ob.Source(pgoutbox.SourceConfig{Slots: relaySlots})
+	defer s.close()
+	source, err := s.source()
 	if err != nil {
 		return err
 	}
@@ -46,11 +46,11 @@ func (p *process) relay(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	m, err := newMaintenance(ob)
+	round, err := s.maintenance()
 	if err != nil {
 		return err
 	}
-	return p.runRelay(ctx, r, m)
+	return p.runRelay(ctx, r, round)
 }
 
 // refusedFor is how long a relay waits that has refused to work, until it is tried again,
@@ -59,12 +59,12 @@ const refusedFor = 300 * time.Millisecond
 
 // runRelay runs a relay, again and again while it refuses its source, and beside it the
 // maintenance of the log.
-func (p *process) runRelay(ctx context.Context, r *relay.Relay, m *pgoutbox.Maintenance) error {
+func (p *process) runRelay(ctx context.Context, r *relay.Relay, round func(context.Context) error) error {
 	var group sync.WaitGroup
 	defer group.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	group.Go(func() { p.maintain(ctx, m) })
+	group.Go(func() { p.maintain(ctx, round) })
 	for {
 		err := r.Run(ctx)
 		if err == nil || !errors.Is(err, driver.ErrSourceUnusable) {
@@ -86,12 +86,12 @@ func (p *process) refuse(ctx context.Context, err error) {
 
 // exact carries the ledger's outbox to Kafka, exactly once.
 func (p *process) exact(ctx context.Context) (err error) {
-	pool, ob, err := p.openOutbox(ctx)
+	s, err := p.openPostgres(ctx)
 	if err != nil {
 		return err
 	}
-	defer pool.Close()
-	source, err := ob.Source(pgoutbox.SourceConfig{SyncPositions: true})
+	defer s.close()
+	source, err := s.Source(pgoutbox.SourceConfig{SyncPositions: true})
 	if err != nil {
 		return err
 	}
@@ -106,11 +106,11 @@ func (p *process) exact(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	m, err := newMaintenance(ob)
+	round, err := s.maintenance()
 	if err != nil {
 		return err
 	}
-	return p.runRelay(ctx, r, m)
+	return p.runRelay(ctx, r, round)
 }
 
 // ExactSink is the configuration of the exact relays' sink.
@@ -146,19 +146,19 @@ func (e relayEyes) OnRelaySend(_ context.Context, sent relay.SendEvent) {
 		}
 	}
 	if failed {
-		e.outage()
+		e.observe("destination/kafka")
 		e.watch.seen("records not acknowledged, sent again")
 	}
 }
 
-// outage notes that records will be repeated, also where it was only the machine that
+// observe notes that records will be repeated, also where it was only the machine that
 // was too slow: it is no fault of ours, but one that explains a copy.
-func (e relayEyes) outage() {
+func (e relayEyes) observe(point string) {
 	now := time.Now()
 	if last := e.outageAt.Swap(now.UnixMicro()); now.UnixMicro()-last < RelayLease.Microseconds() {
 		return
 	}
-	e.note(history.Line{Type: history.Fault, Point: "destination/kafka", Kind: KindObserved, Target: e.Name})
+	e.note(history.Line{Type: history.Fault, Point: point, Kind: KindObserved, Target: e.Name})
 }
 
 // OnRelayProgress implements relay.ProgressHook.
@@ -172,6 +172,9 @@ func (e relayEyes) OnRelayLease(_ context.Context, lease relay.LeaseEvent) {
 	case lease.Held:
 		e.watch.seen("takeover: a lease was claimed")
 	case lease.Err != nil:
+		if e.Store == SQLite { // all writers wait for one, so that a lease may run out meanwhile
+			e.observe("lease/" + e.Role)
+		}
 		e.watch.seen("lease lost")
 	}
 }
@@ -181,19 +184,13 @@ func (e relayEyes) OnRelayError(_ context.Context, survived relay.ErrorEvent) {
 	e.watch.seen("retry of " + survived.Operation)
 }
 
-// maintain makes and drops ranges of the log, small and often, until ctx ends.
-func (p *process) maintain(ctx context.Context, m *pgoutbox.Maintenance) {
+// maintain keeps the log short, often, until ctx ends.
+func (p *process) maintain(ctx context.Context, round func(context.Context) error) {
 	for pause(ctx, time.Second) {
-		_, err := m.RunOnce(ctx)
+		err := round(ctx)
 		if err != nil && ctx.Err() == nil && !errors.Is(err, driver.ErrLeaseHeld) {
 			p.watch.seen("maintenance tried again")
 			p.log.WarnContext(ctx, "maintenance", slog.Any("error", err))
 		}
 	}
-}
-
-func newMaintenance(ob *pgoutbox.Outbox) (*pgoutbox.Maintenance, error) {
-	return pgoutbox.NewMaintenance(ob, pgoutbox.MaintenanceConfig{
-		Lease: 2 * time.Second, MaxAge: 3 * time.Second, PartitionSize: RangeSize,
-	})
 }

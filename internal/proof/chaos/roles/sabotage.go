@@ -7,23 +7,20 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/leat-go/leat/internal/proof/history"
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
 // publisher publishes an event inside its transaction: it is out, whatever becomes of
 // the transaction.
-func (p *process) publisher() (publish func(context.Context, pgx.Tx, outbox.Message) error, done func(), err error) {
+func (p *process) publisher() (publish func(context.Context, outbox.Message) error, done func(), err error) {
 	client, err := p.producer()
 	if err != nil {
 		return nil, nil, err
 	}
-	publish = func(ctx context.Context, _ pgx.Tx, m outbox.Message) error {
+	publish = func(ctx context.Context, m outbox.Message) error {
 		return client.ProduceSync(ctx, record(m.Topic, m.Key, m.ID, m.Payload)).FirstErr()
 	}
 	return publish, client.Close, nil
@@ -47,22 +44,18 @@ func record(topic, key, id string, payload []byte) *kgo.Record {
 // relayByNumber takes a number for a position. Numbers are drawn before the commit:
 // what commits late has one that was passed already. One process does it.
 func (p *process) relayByNumber(ctx context.Context) error {
-	pool, err := p.pool(ctx)
+	s, err := p.openStore(ctx)
 	if err != nil {
 		return err
 	}
-	defer pool.Close()
+	defer s.close()
 	client, err := p.producer()
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	_, err = pool.Exec(ctx, `CREATE TABLE IF NOT EXISTS id_cursor AS SELECT 0::bigint AS last`)
-	if err != nil {
-		return fmt.Errorf("make the cursor: %w", err)
-	}
 	for ctx.Err() == nil {
-		n, err := p.pageByNumber(ctx, pool, client)
+		n, err := pageByNumber(ctx, s, client)
 		p.settled.Add(int64(n))
 		if err != nil {
 			p.watch.seen("retry of a page")
@@ -75,31 +68,19 @@ func (p *process) relayByNumber(ctx context.Context) error {
 }
 
 // pageByNumber sends what has a number above the cursor, and moves it.
-func (p *process) pageByNumber(ctx context.Context, pool *pgxpool.Pool, client *kgo.Client) (int, error) {
-	rows, err := pool.Query(ctx, `
-		SELECT seq, coalesce(id_text, id::text), topic, key, payload FROM leat.outbox
-		WHERE seq > (SELECT last FROM id_cursor) AND octet_length(payload) < $1 ORDER BY seq LIMIT 500`, MaxMessageBytes)
-	if err != nil {
-		return 0, fmt.Errorf("read a page: %w", err)
-	}
-	var last int64
-	var id, topic, key string
-	var payload []byte
-	var records []*kgo.Record
-	_, err = pgx.ForEachRow(rows, []any{&last, &id, &topic, &key, &payload}, func() error {
-		records = append(records, record(topic, key, id, append([]byte(nil), payload...)))
-		return nil
-	})
-	if err != nil || len(records) == 0 {
+func pageByNumber(ctx context.Context, s store, client *kgo.Client) (int, error) {
+	messages, last, err := s.page(ctx)
+	if err != nil || len(messages) == 0 {
 		return 0, err
+	}
+	var records []*kgo.Record
+	for _, m := range messages {
+		records = append(records, record(m.Topic, m.Key, m.ID, m.Payload))
 	}
 	if err := client.ProduceSync(ctx, records...).FirstErr(); err != nil {
 		return 0, fmt.Errorf("publish a page: %w", err)
 	}
-	if _, err := pool.Exec(ctx, `UPDATE id_cursor SET last = $1`, last); err != nil {
-		return 0, fmt.Errorf("move the cursor: %w", err)
-	}
-	return len(records), nil
+	return len(records), s.moveCursor(ctx, last)
 }
 
 // ackFirst acknowledges a message before anything has come of it.
@@ -119,13 +100,12 @@ func ackFirst(next message.HandlerMiddleware) message.HandlerMiddleware {
 }
 
 // withoutInbox runs a handler in a transaction that remembers nothing.
-func (p *process) withoutInbox(pool *pgxpool.Pool, ob *pgoutbox.Outbox) message.HandlerMiddleware {
+func (p *process) withoutInbox(s store) message.HandlerMiddleware {
 	return func(h message.HandlerFunc) message.HandlerFunc {
 		return func(msg *message.Message) ([]*message.Message, error) {
 			own := msg.Context()
 			defer msg.SetContext(own)
-			err := pgx.BeginFunc(own, pool, func(tx pgx.Tx) error {
-				ctx := pgoutbox.ContextWithTx(own, tx)
+			err := s.inTx(own, func(ctx context.Context) error {
 				msg.SetContext(ctx)
 				out, err := h(msg)
 				if err != nil || len(out) == 0 {
@@ -135,7 +115,7 @@ func (p *process) withoutInbox(pool *pgxpool.Pool, ob *pgoutbox.Outbox) message.
 				if err != nil {
 					return err
 				}
-				return ob.EnqueueContext(ctx, m)
+				return s.EnqueueContext(ctx, m)
 			})
 			switch {
 			case errors.Is(err, errPoison):

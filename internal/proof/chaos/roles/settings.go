@@ -16,8 +16,10 @@ const (
 	Relay = "relay"
 	// Ledger books transfers once each and writes a receipt for each.
 	Ledger = "ledger"
-	// Exact carries the ledger's outbox to Kafka exactly once.
-	Exact = "exact"
+	// Exact carries the ledger's outbox to Kafka exactly once, Receipts does it at least
+	// once where that cannot be had.
+	Exact    = "exact"
+	Receipts = "receipts"
 	// Notifier has effects outside SQL, behind Redis.
 	Notifier = "notifier"
 )
@@ -65,6 +67,9 @@ const (
 	SessionTimeout = 4 * time.Second
 )
 
+// IsRelay reports whether a role is that of a relay.
+func IsRelay(role string) bool { return role == Relay || role == Exact || role == Receipts }
+
 // envSettings hands a process its settings, as JSON.
 const envSettings = "LEAT_CHAOS_ROLE"
 
@@ -72,8 +77,8 @@ const envSettings = "LEAT_CHAOS_ROLE"
 type Settings struct {
 	// Name is the process's, Role is what it does.
 	Name, Role string
-	// Database is the URL of its database.
-	Database string
+	// Store is the kind of its database, and Database the URL or path; see Opener.
+	Store, Database string
 	// Brokers are Kafka's, Kafka is the address through which all of them are reached.
 	Brokers []string
 	Kafka   string

@@ -6,7 +6,7 @@
 // back, as after a failover that loses commits.
 //
 // Three records of one slot stand in the log; a transaction has one or two of them. A
-// relay works under a lease of which nothing is asked but that it is looked at before
-// the producer is made: it may be another's by the time of every later step. What a
+// relay works under a lease. Only one thing is asked of it: that the relay looks at it
+// before it makes the producer. At every later step the lease may be another relay's. What a
 // reader of committed records sees is what counts.
 package exactly

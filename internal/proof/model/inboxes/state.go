@@ -32,7 +32,7 @@ type transaction struct {
 	attempt uint8
 }
 
-// locks says whether it has the lock of the message.
+// locks reports whether it has the lock of the message.
 func (t transaction) locks() bool {
 	return t.phase == claimed || t.phase == written || t.phase == committing
 }
@@ -62,7 +62,7 @@ type state struct {
 	orphan  transaction // of a worker that is gone
 }
 
-// locked says whether a transaction has the lock of the message.
+// locked reports whether a transaction has the lock of the message.
 func (s *state) locked() bool {
 	return s.workers[0].tx.locks() || s.workers[1].tx.locks() || s.workers[2].tx.locks() || s.orphan.locks()
 }

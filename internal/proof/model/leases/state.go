@@ -80,7 +80,7 @@ func (s *state) end(i uint8, lateClaim, lateTell bool) {
 	*r = run{lateClaim: lateClaim || r.lateClaim, lateTell: lateTell || r.lateTell}
 }
 
-// mayBegin says whether i is no token of before any more.
+// mayBegin reports whether i is no token of before any more.
 func (s *state) mayBegin(i uint8) bool {
 	stale := s.record.kind == pending && s.record.token == i
 	return s.runs[i] == run{} && !stale

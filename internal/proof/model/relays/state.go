@@ -70,7 +70,7 @@ type term struct {
 	gone  set   // of what was held: acknowledged, not stored yet
 
 	retry, wait, park set // set aside, not stored yet
-	held              set // in memory: all records of the keys of which some are held
+	held              set // in memory: all records of the keys that have held records
 
 	calling bool
 	wire    set // on their way to the broker

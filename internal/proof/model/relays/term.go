@@ -172,7 +172,7 @@ func (p *protocol) answer(s state, n uint8, yield yielder) {
 	yield(model.Step{Who: relay(n), What: "has the answer and parks", On: on}, s)
 }
 
-// take ends a call of which acked is known to have arrived.
+// take ends a call. acked are the records that are known to have arrived.
 func take(t *term, acked set) {
 	t.todo &^= acked
 	if t.phase == hasHeld {

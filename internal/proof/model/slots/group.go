@@ -39,7 +39,7 @@ func (p *protocol) groupSteps(s state, yield yielder) {
 	}
 }
 
-// drained says whether every old slot has come to the marker and is held by nobody,
+// drained reports whether every old slot has come to the marker and is held by nobody,
 // and returns the marker.
 func (p *protocol) drained(s *state) (marker position, ok bool) {
 	come := uint8(0)

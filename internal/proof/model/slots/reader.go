@@ -124,13 +124,13 @@ func (p *protocol) read(s state, n uint8, yield yielder) {
 	}
 }
 
-// owns says whether n has the lease of the slot and stands where its position does.
+// owns reports whether n has the lease of the slot and stands where its position does.
 func owns(s *state, n uint8) bool {
 	r := &s.readers[n]
 	return s.leases[r.slot].owner == n && s.positions[r.slot].no == r.at.no
 }
 
-// farBehind says whether the newest position of a reader's slot is one that a window of
+// farBehind reports whether the newest position of a reader's slot is one that a window of
 // another slot makes old.
 func (p *protocol) farBehind(s *state, r *reader) bool {
 	_, found := p.ahead(s, s.positions[r.slot])

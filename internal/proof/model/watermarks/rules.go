@@ -20,7 +20,7 @@ type protocol struct {
 	remakes, losses uint8
 }
 
-// fits says whether the claim would update the mark.
+// fits reports whether the claim would update the mark.
 func (p *protocol) fits(s *state, d delivery) bool {
 	off := offset(d.message)
 	switch {

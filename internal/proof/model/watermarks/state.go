@@ -41,7 +41,7 @@ type delivery struct {
 	prev    uint8 // one behind the offset that the session has delivered before
 }
 
-// locks says whether its transaction has the lock of the partition.
+// locks reports whether its transaction has the lock of the partition.
 func (d delivery) locks() bool { return d.phase == running || d.phase == committing }
 
 // session is a consumer that believes to have the partition.
@@ -65,7 +65,7 @@ type state struct {
 	sessions [2]session
 }
 
-// locked says whether a transaction has the lock of the partition.
+// locked reports whether a transaction has the lock of the partition.
 func (s *state) locked() bool {
 	for _, one := range s.sessions {
 		for _, d := range one.work {

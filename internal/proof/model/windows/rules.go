@@ -20,7 +20,7 @@ type rules struct {
 
 // bounds are what a search tries.
 type bounds struct {
-	writers       uint8 // of which the first two have one key
+	writers       uint8 // the first two have one key
 	two           bool  // the last of them writes two rows
 	limit         int   // of a page
 	pagewise      bool  // others act between two pages
@@ -36,7 +36,7 @@ type protocol struct {
 	bounds
 }
 
-// mates says whether two writers write to one key.
+// mates reports whether two writers write to one key.
 func mates(a, b uint8) bool { return a == b || a < 2 && b < 2 }
 
 // rowsOf returns how many rows writer i writes.

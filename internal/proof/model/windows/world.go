@@ -61,7 +61,7 @@ func (p *protocol) writerSteps(s state, i uint8, yield yielder) {
 	yield(model.Step{Who: writerName(i), What: "aborts", Outside: true}, to)
 }
 
-// mayLock says whether nobody else has the lock of i's key.
+// mayLock reports whether nobody else has the lock of i's key.
 func (p *protocol) mayLock(s *state, i uint8) bool {
 	if p.noLock {
 		return true

@@ -1,0 +1,86 @@
+package roles
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
+)
+
+// Stores that a run can stand on.
+const (
+	// Postgres has pgoutbox and pginbox.
+	Postgres = "postgres"
+	// MySQL, MariaDB and SQLite have sqloutbox and sqlinbox.
+	MySQL   = "mysql"
+	MariaDB = "mariadb"
+	SQLite  = "sqlite"
+)
+
+// Stores returns all of them.
+func Stores() []string { return []string{Postgres, MySQL, MariaDB, SQLite} }
+
+// Dial opens a connection to a server.
+type Dial func(ctx context.Context, network, address string) (net.Conn, error)
+
+// Opener opens a database other than PostgreSQL with a driver of database/sql, which leat
+// itself has not. The address is a URL of MySQL or MariaDB, whose query has system variables
+// of the sessions, or the path of a file of SQLite. Connections are made by dial.
+type Opener func(store, address string, dial Dial) (*sql.DB, error)
+
+// store is a process's database with its outbox: all that the roles ask of it.
+type store interface {
+	outbox.Enqueuer
+
+	close()
+	// inTx runs work in a transaction of the outbox, which work's context carries.
+	inTx(ctx context.Context, work func(ctx context.Context) error) error
+	// rolledBack reports whether an error of inTx tells that nothing was committed.
+	rolledBack(err error) bool
+	// enqueuePlainly enqueues as a producer without a library does.
+	enqueuePlainly(ctx context.Context, m outbox.Message) error
+	// transfer writes a transfer into the bank's books, and returns its version.
+	transfer(ctx context.Context, e event) (version int64, err error)
+	// book writes a transfer into the ledger's books, with the id of its receipt.
+	book(ctx context.Context, e event, child string) error
+
+	// inbox returns the ledger's inbox.
+	inbox(hooks ...outbox.Hook) (inbox.Runner, error)
+	// source is what relays read, at least once.
+	source() (driver.Source, error)
+	// maintenance returns a round of what keeps the log short.
+	maintenance() (round func(ctx context.Context) error, err error)
+	// notify tells relays of other processes of commits, until ctx ends.
+	notify(ctx context.Context)
+
+	// page returns the messages whose numbers are above a cursor in the database, at most
+	// 500, and the last number. moveCursor moves the cursor.
+	page(ctx context.Context) (messages []outbox.Message, last int64, err error)
+	moveCursor(ctx context.Context, last int64) error
+}
+
+// openStore opens the process's database.
+func (p *process) openStore(ctx context.Context) (store, error) {
+	switch p.Store {
+	case Postgres:
+		return p.openPostgres(ctx)
+	case MySQL, MariaDB, SQLite:
+		return p.openSQL()
+	default:
+		return nil, fmt.Errorf("store %q is none of %v", p.Store, Stores())
+	}
+}
+
+// ledgerInbox is what the ledger's inbox does with messages that fail.
+func ledgerInbox(hooks ...outbox.Hook) inbox.Config {
+	return inbox.Config{
+		BusyDelay: 20 * time.Millisecond,
+		OnFailure: inbox.Policy{Action: inbox.Park, Attempts: 5, Delay: 20 * time.Millisecond, MaxDelay: 200 * time.Millisecond},
+		Hooks:     hooks,
+	}
+}

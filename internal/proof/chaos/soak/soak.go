@@ -1,0 +1,208 @@
+// Package soak is the command of chaos runs, for programs that differ in what they have:
+// see internal/proof/cmd/soak, which has PostgreSQL, internal/sqltest/cmd/soak, which has
+// all databases, and cmd/leat/internal/soak, which relays by the daemon.
+package soak
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/leat-go/leat/internal/proof/chaos"
+	"github.com/leat-go/leat/internal/proof/chaos/roles"
+	"github.com/leat-go/leat/internal/proof/report"
+	"github.com/leat-go/leat/internal/testenv"
+)
+
+// Exit codes. A broken promise and a broken machine are told apart.
+const (
+	exitViolation   = 1
+	exitTrouble     = 2
+	exitInterrupted = 130
+)
+
+// errViolation is returned when the checker has found one.
+var errViolation = errors.New("the checker has found violations")
+
+// Main is a command's main.
+func Main(extras roles.Extras) {
+	testenv.Supervise() // a server that is started is watched by this program
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	err := start(ctx, extras)
+	interrupted := ctx.Err() != nil
+	stop()
+	switch {
+	case err == nil:
+	case errors.Is(err, errViolation):
+		os.Exit(exitViolation)
+	case interrupted:
+		fmt.Fprintln(os.Stderr, "soak: interrupted")
+		os.Exit(exitInterrupted)
+	default:
+		fmt.Fprintln(os.Stderr, "soak:", err)
+		os.Exit(exitTrouble)
+	}
+}
+
+// start drives or, in a process that the driver has started, plays its role.
+func start(ctx context.Context, extras roles.Extras) error {
+	s, isRole, err := roles.FromEnvironment()
+	if err != nil {
+		return err
+	}
+	if isRole {
+		return roles.Run(ctx, s, extras)
+	}
+	return soak(ctx, extras, os.Args[1:])
+}
+
+// bounded is how long a run with -faults and without -for may take.
+const bounded = time.Hour
+
+func soak(ctx context.Context, extras roles.Extras, args []string) error {
+	o := chaos.Options{Out: os.Stdout, Extras: extras}
+	flags := flag.NewFlagSet("soak", flag.ContinueOnError)
+	flags.DurationVar(&o.For, "for", 0, "how long faults are injected (default 10m, or 1h where -faults is given)")
+	flags.IntVar(&o.Faults, "faults", 0, "stop when so many faults count, 0 for no bound")
+	flags.Uint64Var(&o.Seed, "seed", 1, "decides what is done and when")
+	flags.StringVar(&o.Dir, "dir", "", "where histories are kept (default a temporary directory that is removed if all was well)")
+	flags.IntVar(&o.Rate, "rate", 0, "transactions a second (default 400)")
+	flags.DurationVar(&o.Gap, "gap", 0, "mean time between two faults at one process (default 150ms)")
+	flags.StringVar(&o.Sabotage, "sabotage", "", "break a rule: "+strings.Join(roles.Sabotages(), ", "))
+	flags.StringVar(&o.Store, "store", roles.Postgres, "what all stands on: "+strings.Join(roles.Stores(), ", "))
+	acts := flags.String("acts", "", "acts to perform, separated by commas, all or none (default all, none with -sabotage or another -store)")
+	flags.DurationVar(&o.ActGap, "act-gap", 0, "mean time between two acts once each has been performed (default 40s)")
+	controls := flags.Bool("controls", false, "then run with each of those rules broken, which must be noticed")
+	docs := flags.String("report", "", "the folder of the documentation that the report is written to")
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		return nil
+	case err != nil:
+		return err
+	case flags.NArg() > 0:
+		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	if o.For == 0 {
+		if o.For = 10 * time.Minute; o.Faults > 0 {
+			o.For = bounded
+		}
+	}
+	o.Acts = actsOf(*acts, o)
+	temporary := o.Dir == ""
+	if temporary {
+		dir, err := os.MkdirTemp("", "leat-soak-")
+		if err != nil {
+			return fmt.Errorf("make a directory: %w", err)
+		}
+		o.Dir = dir
+	}
+	r, err := chaos.Run(ctx, o)
+	if err != nil {
+		return err
+	}
+	if *controls {
+		if r.Controls, err = sabotaged(ctx, o); err != nil {
+			return err
+		}
+	}
+	r.Command = command(o, *controls)
+	if err := conclude(r, o, *docs); err != nil {
+		return err
+	}
+	if temporary {
+		return os.RemoveAll(o.Dir)
+	}
+	return nil
+}
+
+// command is what repeats a run, wherever its files are kept.
+func command(o chaos.Options, controls bool) string {
+	program := "go run -tags leat_failpoints ./cmd/soak"
+	if o.Extras.Daemon != nil {
+		program = "go run -C cmd/leat/internal/soak -tags leat_failpoints ."
+	}
+	words := []string{fmt.Sprintf("%s -for %s -seed %d", program, o.For, o.Seed)}
+	for _, f := range []struct {
+		given bool
+		text  string
+	}{
+		{o.Faults > 0, fmt.Sprintf("-faults %d", o.Faults)},
+		{o.Rate > 0, fmt.Sprintf("-rate %d", o.Rate)},
+		{o.Gap > 0, "-gap " + o.Gap.String()},
+		{o.Sabotage != "", "-sabotage " + o.Sabotage},
+		{o.Store != roles.Postgres, "-store " + o.Store},
+		{len(o.Acts) != len(chaos.Acts()) && o.Sabotage == "" && o.Store == roles.Postgres, "-acts " + cmp.Or(strings.Join(o.Acts, ","), "none")},
+		{o.ActGap > 0, "-act-gap " + o.ActGap.String()},
+		{controls, "-controls"},
+	} {
+		if f.given {
+			words = append(words, f.text)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// controlFor is how long faults are injected into a run with a broken rule.
+const controlFor = 15 * time.Second
+
+// sabotaged runs with one rule after the other broken, and says what was noticed.
+func sabotaged(ctx context.Context, o chaos.Options) ([]report.Control, error) {
+	var controls []report.Control
+	dir := o.Dir
+	o.For, o.Faults, o.Drain, o.Acts = controlFor, 0, controlFor, nil
+	for _, rule := range roles.Sabotages() {
+		fmt.Fprintf(os.Stdout, "\nwith %s, which must be noticed:\n", rule)
+		o.Sabotage, o.Dir = rule, filepath.Join(dir, "control-"+rule)
+		r, err := chaos.Run(ctx, o)
+		if err != nil {
+			return nil, fmt.Errorf("control %s: %w", rule, err)
+		}
+		violated := r.Verdict.Violated()
+		fmt.Fprintf(os.Stdout, "%s violates %s\n", rule, strings.Join(violated, ", "))
+		controls = append(controls, report.Control{Name: rule, Violated: violated})
+	}
+	return controls, nil
+}
+
+// actsOf are the acts that were asked for.
+func actsOf(names string, o chaos.Options) []string {
+	switch {
+	case names == "none", names == "" && (o.Sabotage != "" || o.Store != roles.Postgres):
+		return nil
+	case names == "", names == "all":
+		return chaos.Acts()
+	default:
+		return strings.Split(names, ",")
+	}
+}
+
+// conclude prints what was injected and found, and writes the report.
+func conclude(r report.Run, o chaos.Options, docs string) error {
+	if err := r.Save(filepath.Join(o.Dir, "run.json")); err != nil {
+		return err
+	}
+	if err := chaos.Print(os.Stdout, r); err != nil {
+		return err
+	}
+	if docs != "" {
+		if err := report.Write(docs, r); err != nil {
+			return err
+		}
+	}
+	for _, failure := range r.Failures() {
+		fmt.Fprintln(os.Stdout, failure)
+	}
+	if !r.OK() {
+		fmt.Fprintf(os.Stdout, "the histories are kept in %s\n", o.Dir)
+		return errViolation
+	}
+	return nil
+}

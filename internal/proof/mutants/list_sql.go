@@ -1,0 +1,185 @@
+package mutants
+
+const (
+	sqlTests      = "internal/sqltest/sqloutbox"
+	sqlInboxTests = "internal/sqltest/sqlinbox"
+	onMariaDB     = "TestConformance_MariaDB/"
+	inboxOnServer = "TestInbox/MariaDB/Read_Committed/"
+)
+
+// sqlWriteMutants break rules of producers of the outbox on database/sql.
+func sqlWriteMutants() []Mutant {
+	const folder = "outbox/sqloutbox"
+	return []Mutant{
+		{
+			Name: "sql-keys-are-not-locked", Breaks: []string{"O5"},
+			Change:  "Enqueue takes no lock of a key",
+			File:    folder + "/enqueue.go",
+			Old:     `return !o.cfg.UnorderedKeys && !o.log.Dialect.OneWriter`,
+			New:     `return false`,
+			Package: sqlTests, Test: onMariaDB + "O5_KeyIsHeldUntilTheEnd", Needs: MariaDB,
+		},
+		{
+			Name: "sql-numbers-before-locks", Breaks: []string{"O5"},
+			Change: "several messages draw their numbers before their keys are locked",
+			File:   folder + "/enqueue.go",
+			Old: `	if o.locksKeys() {
+		if err := o.lockBuckets(ctx, tx, o.buckets(msgs)); err != nil {
+			return err
+		}
+	}
+	return o.log.InsertRows(ctx, tx, "enqueue", rows, func(int) []any { return nil })`,
+			New: `	if err := o.log.InsertRows(ctx, tx, "enqueue", rows, func(int) []any { return nil }); err != nil {
+		return err
+	}
+	if o.locksKeys() {
+		return o.lockBuckets(ctx, tx, o.buckets(msgs))
+	}
+	return nil`,
+			Package: sqlTests, Test: onMariaDB + "O5_NumberIsDrawnUnderTheLock", Needs: MariaDB,
+		},
+		{
+			Name: "sql-failed-enqueue-can-be-committed", Breaks: []string{"O1"},
+			Change:  "an Enqueue that has failed leaves its transaction open",
+			File:    folder + "/enqueue.go",
+			Old:     `		_ = tx.Rollback() // however`,
+			New:     `		// however`,
+			Package: sqlTests, Test: "TestO1_FailedEnqueueCannotBeCommitted", Needs: MySQL | MariaDB,
+		},
+		{
+			Name: "sql-increments-of-two", Breaks: []string{"O14"},
+			Change:  "a server of a cluster, whose numbers are mostly missing, is taken",
+			File:    "internal/sqlstore/check_server.go",
+			Old:     `n.Numbers && v["auto_increment_increment"] != "1"`,
+			New:     `n.Numbers && v["auto_increment_increment"] == "0"`,
+			Package: sqlTests, Test: "TestCheckRefusesServersThatAreNotSetUp", Needs: MySQL | MariaDB,
+		},
+	}
+}
+
+// sqlReadMutants break rules of relays on database/sql.
+func sqlReadMutants() []Mutant {
+	const folder = "outbox/internal/sqllog"
+	return []Mutant{
+		{
+			Name: "sql-gaps-are-forgotten", Breaks: []string{"O2"},
+			Change:  "a number that is missing when a higher one is read is given up",
+			File:    folder + "/position.go",
+			Old:     `			p.Gaps = append(p.Gaps, Span{p.Last + 1, n - 1})`,
+			New:     `			p.Gaps = p.Gaps[:len(p.Gaps):len(p.Gaps)]`,
+			Package: sqlTests, Test: onMariaDB + "O2_LateCommitterBetweenPages", Needs: MariaDB,
+		},
+		{
+			Name: "sql-gaps-are-read-first", Breaks: []string{"O5"},
+			Change: "what was missing is read before what is new",
+			File:   folder + "/read.go",
+			Old: `	fresh, err := l.ReadRows(ctx, q, limit, l.SQL["page_new"], at.Last, limit)
+	if err != nil || len(at.Gaps) == 0 {
+		return fresh, err
+	}
+	late, err := l.readMissing(ctx, q, at.Gaps, limit)
+	if err != nil {
+		return RawPage{}, err
+	}`,
+			New: `	late, err := l.readMissing(ctx, q, at.Gaps, limit)
+	if err != nil {
+		return RawPage{}, err
+	}
+	fresh, err := l.ReadRows(ctx, q, limit, l.SQL["page_new"], at.Last, limit)
+	if err != nil || len(at.Gaps) == 0 {
+		return fresh, err
+	}`,
+			Package: sqlTests, Test: "TestO5_CommitBetweenTheTwoReads", Needs: MySQL | MariaDB,
+		},
+		{
+			Name: "sql-a-failed-read-has-read", Breaks: []string{"O2"},
+			Change: "a Read that fails behind its statements has moved on",
+			File:   folder + "/session.go",
+			Old: `		if err := s.write(ctx, "touch"); err != nil {
+`,
+			New: `		if err := s.write(ctx, "touch"); err != nil {
+			s.read = after
+`,
+			Package: sqlTests, Test: "TestO2_ReadThatFailsHasReadNothing", Needs: MySQL | MariaDB,
+		},
+		{
+			Name: "sql-no-fence", Breaks: []string{"O3"},
+			Change:  "records are handed out before they are durable",
+			File:    folder + "/session.go",
+			Old:     `	if s.fence {`,
+			New:     `	if s.fence = false; s.fence {`,
+			Package: sqlTests, Test: "TestO2_ReadThatFailsHasReadNothing", Needs: MySQL | MariaDB,
+		},
+		{
+			Name: "sql-a-closed-number-is-a-message", Breaks: []string{"O3"},
+			Change:  "a row that closes a gap is handed out",
+			File:    folder + "/session.go",
+			Old:     `if r.Shard >= 0 && topics`,
+			New:     `if topics`,
+			Package: sqlTests, Test: "TestO2_ClosedNumberIsNeverUsed", Needs: MySQL | MariaDB,
+		},
+		{
+			Name: "sql-retention-passes-gaps", Breaks: []string{"O2"},
+			Change:  "what may still be committed below the floor is deleted",
+			File:    "outbox/sqloutbox/retention.go",
+			Old:     `to = min(to, low)`,
+			New:     `to = min(to, old)`,
+			Package: sqlTests, Test: "TestO2_RetentionStopsAtWhatMayCommit", Needs: MySQL | MariaDB,
+		},
+		{
+			Name: "sql-a-held-lease-is-taken", Breaks: []string{"O9"},
+			Change:  "whoever asks gets the lease",
+			File:    folder + "/sql/acquire.sql",
+			Old:     ` AND lease_until <= @{now}`,
+			New:     ` AND lease_until <= @{now} + 9000000000000`,
+			Package: sqlTests, Test: onMariaDB + "O9_OneHolder", Needs: MariaDB,
+		},
+	}
+}
+
+// sqlInboxMutants break rules of the inbox on database/sql.
+func sqlInboxMutants() []Mutant {
+	const folder = "inbox/sqlinbox"
+	return []Mutant{
+		{
+			Name: "sql-claim-by-the-index-alone", Breaks: []string{"I5"},
+			Change:  "racers meet in the index of ids, where the server ends some of them",
+			File:    folder + "/sql/claim.sql",
+			Old:     `AND floor <= ? @{skip_locked}`,
+			New:     `AND floor <= ?`,
+			Package: sqlInboxTests, Test: inboxOnServer + "I5_RacersAfterARollback", Needs: MariaDB,
+		},
+		{
+			Name: "sql-claims-know-no-floor", Breaks: []string{"I7"},
+			Change:  "an id that is older than what is remembered is claimed",
+			File:    folder + "/sql/claim.sql",
+			Old:     `AND floor <= ? @{skip_locked}`,
+			New:     `AND floor <= ? + 9000000000000000 @{skip_locked}`,
+			Package: sqlInboxTests, Test: inboxOnServer + "I7_ForgottenNeverRuns", Needs: MariaDB,
+		},
+		{
+			Name: "sql-busy-is-a-duplicate", Breaks: []string{"I3"},
+			Change:  "a message that another delivery has in hand is acknowledged",
+			File:    folder + "/store.go",
+			Old:     `	return driver.Busy, nil`,
+			New:     `	return driver.Duplicate, nil`,
+			Package: sqlInboxTests, Test: inboxOnServer + "I3_NotAckedWhileAnotherWrites", Needs: MariaDB,
+		},
+		{
+			Name: "sql-duplicates-are-not-fenced", Breaks: []string{"I3"},
+			Change:  "a duplicate is acknowledged although what it repeats is not durable",
+			File:    folder + "/fence.go",
+			Old:     `if err != nil || !facts.Fence {`,
+			New:     `if facts.Fence = false; err != nil || !facts.Fence {`,
+			Package: sqlInboxTests, Test: "TestB11_ADuplicateIsDurable", Needs: MySQL,
+		},
+		{
+			Name: "sql-an-ended-transaction-commits", Breaks: []string{"I2"},
+			Change:  "nobody looks whether the transaction is still the one of the claim",
+			File:    folder + "/unit.go",
+			Old:     `if err := u.proof(ctx, u.tx); err != nil {`,
+			New:     `if err := error(nil); err != nil {`,
+			Package: sqlInboxTests, Test: "TestI2_EndedTransactionIsNoticed/SQLite/by_a_statement",
+		},
+	}
+}
