@@ -58,7 +58,7 @@ func BenchmarkDebeziumLatency(b *testing.B) {
 	b.ReportMetric(compare.Median(compare.Ratios(p99s(seen[1]), p99s(seen[0]))), "x-debezium")
 }
 
-// besideCase is one of the two.
+// besideCase is leat's or Debezium's side of the comparison.
 type besideCase struct {
 	name    string
 	measure func(ctx context.Context) (percentiles, error)

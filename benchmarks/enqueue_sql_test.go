@@ -31,6 +31,7 @@ func enqueueSQL(b *testing.B, db *testenv.Database, perTx int) {
 		Messages: size.transactions * perTx, Bytes: 512, Keys: min(10_000, size.transactions*perTx), Topic: "orders",
 	})
 	require.NoError(b, err)
+	before := countWritten(b, db)
 	contender := func(name string, transact func(messages []outbox.Message) error) compare.Contender {
 		run := func(int) (time.Duration, error) {
 			began := time.Now()
@@ -59,7 +60,7 @@ func enqueueSQL(b *testing.B, db *testenv.Database, perTx int) {
 	b.ResetTimer()
 	compare.Rounds(b, size.rounds, only(), "tx/s", contenders...)
 	b.StopTimer()
-	requireMessages(b, db)
+	requireMessages(b, db, before, 1, 1)
 }
 
 // insertSQL writes messages in tx.

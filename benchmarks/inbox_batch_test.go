@@ -192,6 +192,12 @@ func deliverBatches(ctx context.Context, lanes, size, count int, process inbox.B
 	if err != nil {
 		return 0, err
 	}
+	return inBatches(ctx, lanes, size, messages, process)
+}
+
+// inBatches hands messages to process, size at a time, in lanes. It returns the first errors
+// other than those that are meant to be.
+func inBatches(ctx context.Context, lanes, size int, messages []*message.Message, process inbox.BatchFunc) (time.Duration, error) {
 	batches := slices.Collect(slices.Chunk(messages, size))
 	errs := make([]error, lanes)
 	var group sync.WaitGroup
@@ -199,7 +205,9 @@ func deliverBatches(ctx context.Context, lanes, size, count int, process inbox.B
 	for lane := range lanes {
 		group.Go(func() {
 			for i := lane; i < len(batches) && errs[lane] == nil; i += lanes {
-				errs[lane] = errors.Join(process(ctx, batches[i])...)
+				for _, err := range process(ctx, batches[i]) {
+					errs[lane] = errors.Join(errs[lane], unlessOnPurpose(err))
+				}
 			}
 		})
 	}

@@ -8,8 +8,8 @@
 //	go run ./cmd/bench -bench RelayDrain -again -docs ../docs
 //
 // It runs in the directory of the benchmarks. The page is written only of all
-// benchmarks at full scale, or of what is saved already; what runs again takes the place
-// of what is beside the page, which says so. A gate that is missed does
+// benchmarks at full scale, or of saved results. Results of a benchmark that runs again replace
+// the saved ones beside the page, and the page says so. A gate that is missed does
 // not make it fail; a benchmark that fails does, and so does a rival that is far
 // slower than it can be.
 package main
@@ -94,7 +94,7 @@ func parse(args []string) (options, error) {
 	return o, nil
 }
 
-// complete says whether the results are all that the page shows.
+// complete reports whether the results are all that the page shows.
 func (o options) complete() bool {
 	return o.from != "" || o.again || o.scale == scaleFull && o.bench == all
 }

@@ -25,8 +25,8 @@ func TestRatiosAreThoseWithinRounds(t *testing.T) {
 }
 
 // Of the values 1 to n, n odd, a drawn median is at most k with the probability
-// that more than half of n draws are, each of which is with probability k/n. Where
-// this passes a fortieth is the exact bound.
+// that more than half of n draws are. Each draw is with probability k/n. The exact
+// bound is where this passes a fortieth.
 func TestIntervalIsTheExactOne(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 3, 7, 11, 21, 31, 55} {

@@ -27,7 +27,7 @@ func (f *figures) comparisons() []comparison {
 	return all
 }
 
-// isTime says whether less of the unit is better.
+// isTime reports whether less of the unit is better.
 func isTime(unit string) bool { return strings.HasSuffix(unit, "ms") }
 
 // speed is the ratio of rates, or the inverse one of times.
@@ -38,7 +38,7 @@ func (f *figures) speed(benchmark, of, to, unit string) string {
 	return f.ratio(benchmark, of, to, unit)
 }
 
-// has says whether there is a contender of this name in a benchmark.
+// has reports whether there is a contender of this name in a benchmark.
 func (f *figures) has(benchmark, contender string) bool {
 	return slices.ContainsFunc(f.run.Samples.Series(), func(s results.Series) bool {
 		return s.Benchmark == benchmark && s.Contender == contender

@@ -205,7 +205,7 @@ func addDots(p *plot.Plot, points plotter.XYs, of color.RGBA) error {
 	return nil
 }
 
-// hue is one of some colours that everyone can tell apart.
+// hue returns colour i of a list of colours that everyone can tell apart.
 func hue(i int) color.RGBA {
 	hues := []color.RGBA{
 		{R: 0x00, G: 0x72, B: 0xb2, A: 0xff},

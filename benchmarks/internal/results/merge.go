@@ -120,7 +120,7 @@ func (e *Environment) add(later Environment, again []string) error {
 	return nil
 }
 
-// same says whether the other is the same server with the same settings.
+// same reports whether the other is the same server with the same settings.
 func (s Server) same(other Server) bool {
 	return s.Name == other.Name && s.Version == other.Version && maps.Equal(s.Settings, other.Settings)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/leat-go/leat/benchmarks/internal/connect"
+	"github.com/leat-go/leat/internal/testenv/connect"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -42,7 +42,7 @@ func NewDebezium(
 	if d.topic, err = newArrivals(ctx, brokers, topic); err != nil {
 		return nil, err
 	}
-	if d.worker, err = connect.Start(ctx, brokers); err != nil {
+	if d.worker, err = connect.Start(ctx, brokers, connect.Options{HeapMB: connect.KafkaHeapMB, OffsetFlush: connect.KafkaOffsetFlush}); err != nil {
 		return nil, fmt.Errorf("rival: Debezium: %w", err)
 	}
 	if err := d.Configure(ctx, cfg); err != nil {

@@ -87,7 +87,7 @@ func (s *SkipLocked) insert(ctx context.Context, messages []outbox.Message) erro
 	return err
 }
 
-// Drain publishes all rows, of which there are count, and returns how long that took,
+// Drain publishes all count rows, and returns how long that took,
 // from connecting to Kafka to the last commit.
 func (s *SkipLocked) Drain(ctx context.Context, count int) (time.Duration, error) {
 	began := time.Now()

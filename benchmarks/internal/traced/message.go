@@ -1,0 +1,76 @@
+// Package traced tells where single messages spend their time between the moment at which
+// they are due and the broker's acknowledgement.
+package traced
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/leat-go/leat/benchmarks/internal/compare"
+)
+
+// Stage is a part of a message's way.
+type Stage int
+
+// The stages, in order.
+const (
+	// Commit is from when the message was due to the answer to its commit. A client that is
+	// late, since its message before was slow, is a part of it.
+	Commit Stage = iota
+	// Wait is from there until the relay begins the look that finds the message. It is 0 if
+	// the look began before the answer to the commit had arrived.
+	Wait
+	// Window is the part of that look before the statement that returns the message.
+	Window
+	// Page is that statement, its rows received.
+	Page
+	// Queue is from there until the sink is called: another page is being sent.
+	Queue
+	// Send is the call of the sink, to the broker's answer.
+	Send
+	// Stages is how many there are.
+	Stages
+)
+
+// String returns the stage's name.
+func (s Stage) String() string {
+	return [Stages]string{"commit", "wait", "window", "page", "queue", "send"}[s]
+}
+
+// Message is the way of one message: the end of each stage, from when it was due.
+type Message struct {
+	Number int
+	Ends   [Stages]time.Duration
+}
+
+// Total is the whole time.
+func (m Message) Total() time.Duration { return m.Ends[Stages-1] }
+
+// Took is the time that a stage took. Clocks are read on several goroutines, so that a stage
+// can end before the one in front of it did; then it took none.
+func (m Message) Took(s Stage) time.Duration {
+	var before time.Duration
+	for _, end := range m.Ends[:s] {
+		before = max(before, end)
+	}
+	return max(m.Ends[s]-before, 0)
+}
+
+// Slowest returns the slowest hundredth of messages, at least one, the slowest first.
+func Slowest(messages []Message) []Message {
+	sorted := slices.SortedFunc(slices.Values(messages), func(a, b Message) int { return cmp.Compare(b.Total(), a.Total()) })
+	return sorted[:min(len(sorted), max(len(sorted)/100, 1))]
+}
+
+// Medians are those of each stage, over messages.
+func Medians(messages []Message) (medians [Stages]time.Duration) {
+	for s := range Stages {
+		var all []float64
+		for _, m := range messages {
+			all = append(all, float64(m.Took(s)))
+		}
+		medians[s] = time.Duration(compare.Median(all))
+	}
+	return medians
+}
