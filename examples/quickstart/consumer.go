@@ -19,6 +19,7 @@ import (
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/middleware"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/wmoutbox"
 )
@@ -26,7 +27,7 @@ import (
 // consumerName is what the inbox remembers events by. It never changes.
 const consumerName = "repository-stats"
 
-//go:embed sql/count_event.sql
+//go:embed sql/postgres/count_event.sql
 var countEvent string
 
 // counted is the event that the consumer makes of each webhook.
@@ -52,13 +53,23 @@ func consume(ctx context.Context, s settings) error {
 	if err != nil {
 		return err
 	}
-	bench := newConsumerBench(s)
-	router, err := newRouter(s, in, ob, bench)
+	source, err := ob.Source(pgoutbox.SourceConfig{})
 	if err != nil {
 		return err
 	}
+	bench := newConsumerBench(s)
+	router, err := newRouter(s, in, ob, sabotagedGuard(s, ob), count, bench)
+	if err != nil {
+		return err
+	}
+	return consumeAndRelay(ctx, s, router, source, bench)
+}
 
-	// The relay runs in the same process: that is one process less, and each commit
+// consumeAndRelay runs the router and the relay of what its handler enqueues.
+func consumeAndRelay(
+	ctx context.Context, s settings, router *message.Router, source driver.Source, bench *consumerBench,
+) error {
+	// The relay runs in the same process: there is one process less, and each commit
 	// wakes it. It ends after the router; what it has not sent by then is sent when
 	// the service starts again.
 	ctx, cancel := context.WithCancel(ctx)
@@ -67,15 +78,17 @@ func consume(ctx context.Context, s settings) error {
 	relayed := make(chan error, 1)
 	go func() {
 		defer cancel() // without a relay, no router
-		relayed <- carry(relayCtx, ob, s.Brokers)
+		relayed <- carry(relayCtx, source, s.Brokers)
 	}()
-	err = router.Run(ctx)
+	err := router.Run(ctx)
 	stopRelay()
-	return errors.Join(err, <-relayed, bench.save(context.WithoutCancel(ctx), pool))
+	return errors.Join(err, <-relayed, bench.save(context.WithoutCancel(ctx)))
 }
 
 // newRouter returns an ordinary Watermill router on Kafka, with one line added.
-func newRouter(s settings, in *pginbox.Inbox, ob *pgoutbox.Outbox, bench *consumerBench) (*message.Router, error) {
+func newRouter(
+	s settings, in inbox.Runner, ob outbox.Enqueuer, guard guardFunc, handler message.HandlerFunc, bench *consumerBench,
+) (*message.Router, error) {
 	logger := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	router, err := message.NewRouter(message.RouterConfig{}, watermill.NewSlogLogger(logger))
 	if err != nil {
@@ -94,8 +107,8 @@ func newRouter(s settings, in *pginbox.Inbox, ob *pgoutbox.Outbox, bench *consum
 	if err != nil {
 		return nil, err
 	}
-	router.AddMiddleware(bench.tally, s.Sabotage.guard(once, ob), bench.stumble)
-	router.AddHandler("count", s.Topic, sub, s.Counted, pub, count)
+	router.AddMiddleware(bench.tally, guard(once), bench.stumble)
+	router.AddHandler("count", s.Topic, sub, s.Counted, pub, handler)
 	return router, nil
 }
 
@@ -104,16 +117,21 @@ func newRouter(s settings, in *pginbox.Inbox, ob *pgoutbox.Outbox, bench *consum
 func count(msg *message.Message) ([]*message.Message, error) {
 	ctx := msg.Context()
 	event := counted{EventID: msg.UUID, Repository: msg.Metadata.Get(outbox.HeaderKey)}
-	err := pginbox.Tx(ctx).QueryRow(ctx, countEvent, event.EventID, event.Repository, time.Now()).Scan(&event.N)
+	err := pginbox.Tx(ctx).QueryRow(ctx, countEvent, event.EventID, event.Repository, time.Now().UnixMicro()).Scan(&event.N)
 	if err != nil {
 		return nil, fmt.Errorf("count event %s: %w", msg.UUID, err)
 	}
+	return event.tell()
+}
+
+// tell returns the message that tells of the count.
+func (event counted) tell() ([]*message.Message, error) {
 	payload, err := json.Marshal(event)
 	if err != nil {
 		return nil, err
 	}
 	// The same event makes the same id, should the handler run again.
-	out := message.NewMessage(inbox.ChildID(msg.UUID, consumerName, "counted"), payload)
+	out := message.NewMessage(inbox.ChildID(event.EventID, consumerName, "counted"), payload)
 	out.Metadata.Set(outbox.HeaderKey, event.Repository)
 	out.Metadata.Set(outbox.HeaderEventType, "repository.counted")
 	return []*message.Message{out}, nil

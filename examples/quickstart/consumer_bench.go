@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 
 	"github.com/ThreeDotsLabs/watermill/message"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leat-go/leat/inbox/kafkasource"
 )
@@ -29,19 +28,21 @@ type place struct {
 
 // consumerBench counts deliveries and makes some handlers fail.
 type consumerBench struct {
+	settings settings
+
 	dir   string
 	storm marker
 	ready sync.Once
 	acked atomic.Int64
 
 	mu       sync.Mutex
-	begun    map[int32]bool // partitions of which the storm has seen a record
+	begun    map[int32]bool // partitions with a record that the storm has seen
 	stumbled map[place]bool // records that have had their fall
 }
 
 func newConsumerBench(s settings) *consumerBench {
 	return &consumerBench{
-		dir: s.Dir, storm: stormMarker(s.Dir), begun: map[int32]bool{}, stumbled: map[place]bool{},
+		settings: s, dir: s.Dir, storm: stormMarker(s.Dir), begun: map[int32]bool{}, stumbled: map[place]bool{},
 	}
 }
 
@@ -98,8 +99,16 @@ func (b *consumerBench) stumbles(msg *message.Message) bool {
 }
 
 // save writes the tally, for the checker.
-func (b *consumerBench) save(ctx context.Context, pool *pgxpool.Pool) error {
-	_, err := pool.Exec(ctx, `INSERT INTO tallies (acked) VALUES ($1)`, b.acked.Load())
+func (b *consumerBench) save(ctx context.Context) (err error) {
+	db, err := openConsumerDB(b.settings)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	tally, err := b.settings.On.statement("tally")
+	if err == nil {
+		_, err = db.ExecContext(ctx, tally, b.acked.Load())
+	}
 	return err
 }
 

@@ -29,6 +29,7 @@ func parseOptions(args []string) (o options, err error) {
 	flags.IntVar(&o.settings.InFlight, "inflight", 64, "how many may wait for their effect at a time, once it is no longer calm")
 	flags.Uint64Var(&o.settings.Seed, "seed", 1, "decides which transactions roll back")
 	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute, "when to give up")
+	on := flags.String("on", string(onPostgres), "the database of outboxes and inboxes: postgres, mysql, mariadb or sqlite")
 	postgres := flags.String("postgres", "", "URL of a PostgreSQL server (default $"+testenv.EnvPostgres+", else found or started)")
 	kafka := flags.String("kafka", "", "addresses of Kafka, or fake (default $"+testenv.EnvKafka+", else found or started)")
 	if err := flags.Parse(args); err != nil {
@@ -51,7 +52,14 @@ func parseOptions(args []string) (o options, err error) {
 			return o, err
 		}
 	}
-	o.settings.Sabotage, err = parseSabotage(os.Getenv(envSabotage))
+	o.settings.On = databaseName(*on)
+	if _, err := o.settings.On.database(); err != nil {
+		return o, err
+	}
+	if err := o.settings.On.chooseBroker(); err != nil {
+		return o, err
+	}
+	o.settings.Sabotage, err = parseSabotage(os.Getenv(envSabotage), o.settings.On)
 	if !o.settings.Sabotage.sparesRelay() {
 		o.settings.CrashAfter = calmEvents + (o.settings.Events-calmEvents)*3/10
 	}

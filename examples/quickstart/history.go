@@ -2,12 +2,12 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -76,37 +76,48 @@ func readHistory(ctx context.Context, st *stage) (h history, err error) {
 	return h, err
 }
 
-func (h *history) readProducer(ctx context.Context, pool *pgxpool.Pool) error {
+func (h *history) readProducer(ctx context.Context, db *sql.DB) error {
 	h.committed = map[string]delivery{}
-	rows, err := pool.Query(ctx, `SELECT id::text, key, version FROM deliveries`)
-	if err != nil {
-		return err
-	}
-	var id string
-	var d delivery
-	_, err = pgx.ForEachRow(rows, []any{&id, &d.key, &d.version}, func() error {
+	return eachRow(ctx, db, `SELECT id, repository, version FROM deliveries`, func(rows *sql.Rows) error {
+		var id string
+		var d delivery
+		err := rows.Scan(&id, &d.key, &d.version)
 		h.committed[id] = d
-		return nil
+		return err
 	})
-	return err
 }
 
-func (h *history) readConsumer(ctx context.Context, pool *pgxpool.Pool) error {
-	rows, err := pool.Query(ctx, `SELECT event_id, key, n, at FROM effects ORDER BY key, n`)
-	if err != nil {
-		return err
-	}
-	var e effect
-	_, err = pgx.ForEachRow(rows, []any{&e.id, &e.key, &e.n, &e.at}, func() error {
+func (h *history) readConsumer(ctx context.Context, db *sql.DB) error {
+	query := `SELECT event_id, repository, n, at FROM effects ORDER BY repository, n`
+	err := eachRow(ctx, db, query, func(rows *sql.Rows) error {
+		var e effect
+		var micros int64
+		err := rows.Scan(&e.id, &e.key, &e.n, &micros)
+		e.at = time.UnixMicro(micros)
 		h.effects = append(h.effects, e)
-		return nil
+		return err
 	})
 	if err != nil {
 		return err
 	}
-	return pool.QueryRow(ctx, `
-		SELECT (SELECT coalesce(sum(events), 0) FROM counters)::bigint,
-		       (SELECT coalesce(sum(acked), 0) FROM tallies)::bigint`).Scan(&h.counters, &h.acked)
+	return db.QueryRowContext(ctx, `
+		SELECT (SELECT CAST(coalesce(sum(events), 0) AS DECIMAL(20)) FROM counters),
+		       (SELECT CAST(coalesce(sum(acked), 0) AS DECIMAL(20)) FROM tallies)`).Scan(&h.counters, &h.acked)
+}
+
+// eachRow calls fn for each row of a query.
+func eachRow(ctx context.Context, db *sql.DB, query string, fn func(rows *sql.Rows) error) (err error) {
+	rows, err := db.QueryContext(ctx, query)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		if err := fn(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }
 
 // readTopic reads topic from its first record to its last. Decode, where it is

@@ -13,7 +13,7 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-//go:embed sql/record_delivery.sql
+//go:embed sql/postgres/record_delivery.sql
 var recordDelivery string
 
 // ingester is the service that receives webhooks. It never speaks to Kafka: what
@@ -21,12 +21,9 @@ var recordDelivery string
 type ingester struct {
 	topic   string
 	outbox  *pgoutbox.Outbox
-	enqueue enqueueFunc
+	enqueue enqueueFunc[pgx.Tx]
 	bench   *ingestBench
 }
-
-// enqueueFunc is Outbox.Enqueue, and whatever SABOTAGE puts in its place.
-type enqueueFunc func(ctx context.Context, tx pgx.Tx, msgs ...outbox.Message) error
 
 func ingest(ctx context.Context, s settings) error {
 	pool, err := pgxpool.New(ctx, s.ProducerDB)
@@ -38,12 +35,12 @@ func ingest(ctx context.Context, s settings) error {
 	if err != nil {
 		return err
 	}
-	bench, err := newIngestBench(ctx, s)
+	bench, err := newIngestBench(s)
 	if err != nil {
 		return err
 	}
 	defer bench.close()
-	enqueue, closeEnqueue, err := s.Sabotage.enqueue(ob.Enqueue, s)
+	enqueue, closeEnqueue, err := sabotagedEnqueue(s, ob.Enqueue)
 	if err != nil {
 		return err
 	}

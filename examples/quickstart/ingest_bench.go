@@ -2,11 +2,10 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"math/rand/v2"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 )
 
 const (
@@ -14,8 +13,6 @@ const (
 	ingestWorkers = 8
 	// rollbackShare is the part of the transactions that roll back.
 	rollbackShare = 0.05
-	// slowFor is how long a slow transaction stays open.
-	slowFor = 200 * time.Millisecond
 	// calmEvents is how many webhooks arrive before anything goes wrong, calmRate how
 	// many of those in a second. The first warmEvents find the servers cold.
 	calmEvents = 300
@@ -36,9 +33,10 @@ type ingestBench struct {
 	lines    []webhook
 	ledger   *ledger
 	window   *window
+	db       *sql.DB // the ingest service's
 }
 
-func newIngestBench(ctx context.Context, s settings) (*ingestBench, error) {
+func newIngestBench(s settings) (*ingestBench, error) {
 	lines, err := webhookLines()
 	if err != nil {
 		return nil, err
@@ -47,12 +45,18 @@ func newIngestBench(ctx context.Context, s settings) (*ingestBench, error) {
 	if err != nil {
 		return nil, err
 	}
-	w, err := newWindow(ctx, s)
+	w, err := newWindow(s)
 	if err != nil {
 		l.close()
 		return nil, err
 	}
-	return &ingestBench{settings: s, lines: lines, ledger: l, window: w}, nil
+	db, err := openProducerDB(s)
+	if err != nil {
+		l.close()
+		w.close()
+		return nil, err
+	}
+	return &ingestBench{settings: s, lines: lines, ledger: l, window: w, db: db}, nil
 }
 
 // deliver hands the webhooks to receive as they arrive: the first ones calmly, and when
@@ -81,10 +85,13 @@ func (b *ingestBench) deliver(ctx context.Context, receive func(context.Context,
 
 // beforeCommit decides how a transaction ends. A rare repository's stays open for
 // a while, so that later ones commit before it: no other waits for its key.
-func (b *ingestBench) beforeCommit(ctx context.Context, tx pgx.Tx, w webhook) error {
+func (b *ingestBench) beforeCommit(ctx context.Context, tx any, w webhook) error {
 	switch {
+	case b.slow(w) && b.settings.Sabotage == idCursor:
+		return b.untilOvertaken(ctx, tx, w.ID)
 	case b.slow(w):
-		return b.settings.Sabotage.dawdle(ctx, tx)
+		wait(ctx, b.settings.On.slowFor())
+		return nil
 	case b.rollsBack(w):
 		return errRollback
 	default:
@@ -117,4 +124,5 @@ func (b *ingestBench) rolledBack(w webhook) error {
 func (b *ingestBench) close() {
 	b.ledger.close()
 	b.window.close()
+	_ = b.db.Close()
 }

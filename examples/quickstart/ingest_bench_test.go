@@ -54,11 +54,13 @@ func TestArrive_IDsAreNewUUIDv7(t *testing.T) {
 func TestParseSabotage(t *testing.T) {
 	t.Parallel()
 	for _, s := range append(sabotages(), "") {
-		got, err := parseSabotage(string(s))
+		got, err := parseSabotage(string(s), onPostgres)
 		require.NoError(t, err)
 		require.Equal(t, s, got)
 	}
-	_, err := parseSabotage("no-such")
+	_, err := parseSabotage("id-cursor", onSQLite)
+	require.ErrorContains(t, err, "one writer")
+	_, err = parseSabotage("no-such", onMySQL)
 	require.ErrorContains(t, err, "no-such")
 	require.ErrorContains(t, err, "id-cursor")
 }

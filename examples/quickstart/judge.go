@@ -55,7 +55,7 @@ func firstEffects(effects []effect) map[string]effect {
 	return first
 }
 
-// causes returns the events of which the consumer's topic tells, and how many
+// causes returns the events that the consumer's topic tells of, and how many
 // different events too many there are of one cause.
 func causes(log []record) (told map[string]bool, tooMany int) {
 	told = make(map[string]bool, len(log))

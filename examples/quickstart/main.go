@@ -4,10 +4,12 @@
 // back, handlers fail and everything is delivered more than once.
 //
 // Read ingest.go, relay.go and consumer.go first: they are how leat is used, a
-// file a service. Everything else is the test bench around them. docs/demo.md
+// file a service, on PostgreSQL; ingest_sql.go, relay_sql.go and consumer_sql.go are the
+// same on MySQL, MariaDB and SQLite. Everything else is the test bench around them. docs/demo.md
 // explains what is proven and how.
 //
 //	go run ./quickstart [-events N] [-postgres URL] [-kafka ADDRESSES]
+//	go run -tags demo_sqlite ./quickstart -on sqlite
 //	SABOTAGE=no-inbox go run ./quickstart -events 3000
 package main
 
@@ -59,13 +61,17 @@ func start(ctx context.Context) error {
 	}
 	ctx, cancel := lifeline(ctx)
 	defer cancel()
+	on, err := s.On.database()
+	if err != nil {
+		return err
+	}
 	switch s.Role {
 	case roleIngest:
-		return ingest(ctx, s)
+		return on.ingest(ctx, s)
 	case roleRelay:
-		return s.Sabotage.relay(runRelay)(ctx, s)
+		return s.Sabotage.relay(on.relay)(ctx, s)
 	case roleConsumer:
-		return consume(ctx, s)
+		return on.consume(ctx, s)
 	case roleDuplicator:
 		return duplicate(ctx, s)
 	default:

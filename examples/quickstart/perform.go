@@ -113,15 +113,11 @@ func (p *performance) arriveAll(ctx context.Context) error {
 // drainOutbox waits until the relay has sent everything that it will send, and
 // the duplicator has read it.
 func (p *performance) drainOutbox(ctx context.Context) error {
-	query := `SELECT count(*) FROM leat.outbox_pending`
+	pending := p.on.pending
 	if p.settings.Sabotage == idCursor {
-		query = `SELECT count(*) FROM leat.outbox WHERE seq > (SELECT last FROM id_cursor)`
+		pending = p.settings.aheadOfCursor
 	}
-	err := p.until(ctx, func() (int64, error) {
-		var left int64
-		err := p.ingestDB.QueryRow(ctx, query).Scan(&left)
-		return left, err
-	})
+	err := p.until(ctx, func() (int64, error) { return pending(ctx, p.ingestDB) })
 	if err != nil {
 		return err
 	}
@@ -138,11 +134,7 @@ func (p *performance) consumeAll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return p.until(ctx, func() (int64, error) {
-		var left int64
-		err := p.statsDB.QueryRow(ctx, `SELECT count(*) FROM leat.outbox_pending`).Scan(&left)
-		return left, err
-	})
+	return p.until(ctx, func() (int64, error) { return p.on.pending(ctx, p.statsDB) })
 }
 
 // redeliver hands the whole topic to the consumer once more: its group forgets

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/kafkasink"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
@@ -27,16 +28,16 @@ func runRelay(ctx context.Context, s settings) error {
 	if err != nil {
 		return err
 	}
-	return carry(ctx, ob, s.Brokers, newRelayBench(ctx, s))
-}
-
-// carry relays ob to Kafka until ctx ends, then waits for what is under way.
-func carry(ctx context.Context, ob *pgoutbox.Outbox, brokers []string, hooks ...outbox.Hook) (err error) {
-	logger := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	source, err := ob.Source(pgoutbox.SourceConfig{})
 	if err != nil {
 		return err
 	}
+	return carry(ctx, source, s.Brokers, newRelayBench(ctx, s))
+}
+
+// carry relays source to Kafka until ctx ends, then waits for what is under way.
+func carry(ctx context.Context, source driver.Source, brokers []string, hooks ...outbox.Hook) (err error) {
+	logger := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	sink, err := kafkasink.New(brokers, kafkasink.Config{Logger: logger})
 	if err != nil {
 		return err

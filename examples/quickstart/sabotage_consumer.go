@@ -4,34 +4,34 @@ import (
 	"context"
 
 	"github.com/ThreeDotsLabs/watermill/message"
-	"github.com/jackc/pgx/v5"
 
-	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
 // handleAlways breaks the rule that a message is remembered together with its
 // effects: the handler has a transaction, and nothing tells a repeat.
-func handleAlways(ob *pgoutbox.Outbox) message.HandlerMiddleware {
+func handleAlways[Tx any](ob transactor[Tx]) message.HandlerMiddleware {
 	return func(h message.HandlerFunc) message.HandlerFunc {
 		return func(msg *message.Message) ([]*message.Message, error) {
-			return nil, handleInTransaction(ob, msg, h)
+			return nil, handleInTransaction(ob, msg, func(_ any, msg *message.Message) ([]*message.Message, error) { return h(msg) })
 		}
 	}
 }
 
 // ackThenHandle breaks the rule that a message is acknowledged after the commit.
 // It does remember messages, so that this is the only rule that it breaks.
-func ackThenHandle(ob *pgoutbox.Outbox) message.HandlerMiddleware {
+func ackThenHandle[Tx any](s settings, ob transactor[Tx]) message.HandlerMiddleware {
 	return func(h message.HandlerFunc) message.HandlerFunc {
 		return func(msg *message.Message) ([]*message.Message, error) {
 			msg.SetContext(context.WithoutCancel(msg.Context())) // which the ack would cancel
 			msg.Ack()
-			return nil, handleInTransaction(ob, msg, func(msg *message.Message) ([]*message.Message, error) {
-				ctx := msg.Context()
-				tag, err := pginbox.Tx(ctx).Exec(ctx, `INSERT INTO seen VALUES ($1) ON CONFLICT DO NOTHING`, msg.UUID)
-				if err != nil || tag.RowsAffected() == 0 {
+			return nil, handleInTransaction(ob, msg, func(tx any, msg *message.Message) ([]*message.Message, error) {
+				remember, err := s.On.statement("seen")
+				if err != nil {
+					return nil, err
+				}
+				n, err := execIn(msg.Context(), tx, remember, msg.UUID)
+				if err != nil || n == 0 {
 					return nil, err
 				}
 				return h(msg)
@@ -40,13 +40,21 @@ func ackThenHandle(ob *pgoutbox.Outbox) message.HandlerMiddleware {
 	}
 }
 
+// transactor is an outbox on any database.
+type transactor[Tx any] interface {
+	outbox.Enqueuer
+	InTx(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error
+}
+
 // handleInTransaction runs h and enqueues what it returns, in one transaction.
-func handleInTransaction(ob *pgoutbox.Outbox, msg *message.Message, h message.HandlerFunc) error {
+func handleInTransaction[Tx any](
+	ob transactor[Tx], msg *message.Message, h func(tx any, msg *message.Message) ([]*message.Message, error),
+) error {
 	before := msg.Context()
 	defer msg.SetContext(before)
-	return ob.InTx(before, func(ctx context.Context, tx pgx.Tx) error {
+	return ob.InTx(before, func(ctx context.Context, tx Tx) error {
 		msg.SetContext(ctx)
-		produced, err := h(msg)
+		produced, err := h(tx, msg)
 		if err != nil {
 			return err
 		}
@@ -55,7 +63,7 @@ func handleInTransaction(ob *pgoutbox.Outbox, msg *message.Message, h message.Ha
 			if err != nil {
 				return err
 			}
-			if err := ob.Enqueue(ctx, tx, m); err != nil {
+			if err := ob.EnqueueContext(ctx, m); err != nil {
 				return err
 			}
 		}

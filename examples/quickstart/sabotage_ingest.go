@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/leat-go/leat/outbox"
@@ -12,12 +11,12 @@ import (
 
 // publishInTransaction breaks the rule that nothing is announced before it is
 // committed: it publishes while the transaction can still roll back.
-func publishInTransaction(s settings) (enqueueFunc, func(), error) {
+func publishInTransaction[Tx any](s settings) (enqueueFunc[Tx], func(), error) {
 	client, err := kgo.NewClient(kgo.SeedBrokers(s.Brokers...), kgo.ProducerLinger(0))
 	if err != nil {
 		return nil, nil, err
 	}
-	publish := func(ctx context.Context, _ pgx.Tx, msgs ...outbox.Message) error {
+	publish := func(ctx context.Context, _ Tx, msgs ...outbox.Message) error {
 		for _, m := range msgs {
 			record := eventRecord(m.Topic, m.Key, m.ID, m.Payload)
 			if err := client.ProduceSync(ctx, record).FirstErr(); err != nil {

@@ -2,10 +2,10 @@ package main
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -20,12 +20,16 @@ const (
 
 // relayByNumber breaks the rule that a number is no position. Numbers are drawn
 // before the commit: what commits late has one that was passed already.
-func relayByNumber(ctx context.Context, s settings) error {
-	pool, err := pgxpool.New(ctx, s.ProducerDB)
+func relayByNumber(ctx context.Context, s settings) (err error) {
+	on, err := s.On.database()
 	if err != nil {
 		return err
 	}
-	defer pool.Close()
+	db, err := on.open(s.ProducerDB)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
 	client, err := kgo.NewClient(kgo.SeedBrokers(s.Brokers...), kgo.ProducerLinger(0))
 	if err != nil {
 		return err
@@ -34,9 +38,9 @@ func relayByNumber(ctx context.Context, s settings) error {
 	if err := (report{Leading: true}).send(); err != nil {
 		return err
 	}
-	var last int64
+	relay := numberRelay{settings: s, db: db, client: client}
 	for ctx.Err() == nil {
-		n, err := relayPage(ctx, pool, client, s.Topic, &last)
+		n, err := relay.page(ctx)
 		if err != nil && ctx.Err() == nil {
 			return err
 		}
@@ -47,40 +51,78 @@ func relayByNumber(ctx context.Context, s settings) error {
 	return nil
 }
 
-// relayPage sends what has a number above last, and moves last.
-func relayPage(ctx context.Context, pool *pgxpool.Pool, client *kgo.Client, topic string, last *int64) (int, error) {
-	rows, err := pool.Query(ctx, `
-		SELECT seq, id::text, key, payload FROM leat.outbox WHERE seq > $1 ORDER BY seq LIMIT $2`, *last, numberPage)
-	if err != nil {
-		return 0, err
-	}
-	var records []*kgo.Record
-	var id, key string
-	var payload []byte
-	_, err = pgx.ForEachRow(rows, []any{last, &id, &key, &payload}, func() error {
-		records = append(records, eventRecord(topic, key, id, append([]byte(nil), payload...)))
-		return nil
-	})
+type numberRelay struct {
+	settings settings
+	db       *sql.DB
+	client   *kgo.Client
+	last     int64
+}
+
+// page sends what has a number above last, and moves last.
+func (r *numberRelay) page(ctx context.Context) (int, error) {
+	records, err := r.read(ctx)
 	if err != nil || len(records) == 0 {
 		return 0, err
 	}
-	if err := client.ProduceSync(ctx, records...).FirstErr(); err != nil {
+	if err := r.client.ProduceSync(ctx, records...).FirstErr(); err != nil {
 		return 0, err
 	}
-	_, err = pool.Exec(ctx, `UPDATE id_cursor SET last = $1`, *last)
+	move, err := r.settings.On.statement("id_cursor_move")
+	if err != nil {
+		return 0, err
+	}
+	_, err = r.db.ExecContext(ctx, move, r.last)
 	return len(records), err
+}
+
+func (r *numberRelay) read(ctx context.Context) (records []*kgo.Record, err error) {
+	query, err := r.settings.On.statement("id_cursor_page")
+	if err != nil {
+		return nil, err
+	}
+	rows, err := r.db.QueryContext(ctx, query, r.last, numberPage)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var id, key string
+		var payload []byte
+		if err := rows.Scan(&r.last, &id, &key, &payload); err != nil {
+			return nil, err
+		}
+		records = append(records, eventRecord(r.settings.Topic, key, id, payload))
+	}
+	return records, rows.Err()
+}
+
+// cursor is where the relay by number is.
+func (s settings) cursor(ctx context.Context, db *sql.DB) (last int64, err error) {
+	err = db.QueryRowContext(ctx, `SELECT last FROM id_cursor`).Scan(&last)
+	return last, err
+}
+
+// aheadOfCursor counts what the relay by number has not passed.
+func (s settings) aheadOfCursor(ctx context.Context, db *sql.DB) (left int64, err error) {
+	query, err := s.On.statement("id_cursor_left")
+	if err == nil {
+		err = db.QueryRowContext(ctx, query).Scan(&left)
+	}
+	return left, err
 }
 
 // untilOvertaken keeps tx open until the relay by number has passed its event. A
 // transaction that is slow for a moment makes that likely, this makes it certain.
-func untilOvertaken(ctx context.Context, tx pgx.Tx) error {
+func (b *ingestBench) untilOvertaken(ctx context.Context, tx any, id string) error {
 	ctx, cancel := context.WithTimeout(ctx, overtakeTimeout)
 	defer cancel()
+	number, err := numberOf(ctx, tx, id)
+	if err != nil {
+		return err
+	}
 	for {
-		var overtaken bool
-		err := tx.QueryRow(ctx, `
-			SELECT last > (SELECT max(seq) FROM leat.outbox WHERE xid = pg_current_xact_id()) FROM id_cursor`).Scan(&overtaken)
-		if err != nil || overtaken {
+		last, err := b.settings.cursor(ctx, b.db)
+		if err != nil || last > number {
 			return err
 		}
 		if !wait(ctx, numberPoll) {

@@ -24,7 +24,9 @@ const envSettings = "QUICKSTART_SETTINGS"
 type settings struct {
 	// Role is which service this process is.
 	Role string
-	// ProducerDB and ConsumerDB are the URLs of the services' databases.
+	// On is the database that outboxes and inboxes are in.
+	On databaseName
+	// ProducerDB and ConsumerDB are the addresses of the services' databases.
 	ProducerDB, ConsumerDB string
 	// Brokers are Kafka's seed addresses.
 	Brokers []string

@@ -2,34 +2,26 @@ package main
 
 import (
 	"context"
-	_ "embed"
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/testenv"
-	"github.com/leat-go/leat/outbox/pgoutbox"
 )
-
-//go:embed sql/producer.sql
-var producerSchema string
-
-//go:embed sql/consumer.sql
-var consumerSchema string
 
 // stage is what the services of one run stand on: two databases, two topics and a
 // directory, all removed in the end.
 type stage struct {
 	settings settings
 	env      *testenv.Env
-	ingestDB *pgxpool.Pool
-	statsDB  *pgxpool.Pool
+	on       database
+	ingestDB *sql.DB
+	statsDB  *sql.DB
 	kafka    *kgo.Client
 	undo     []func() error
 }
@@ -42,8 +34,12 @@ func openStage(ctx context.Context, s settings) (st *stage, err error) {
 			err = errors.Join(err, st.close())
 		}
 	}()
-	st.env, err = testenv.Start(ctx, testenv.Needs{Postgres: true, Kafka: true})
-	if err != nil {
+	if st.on, err = s.On.database(); err != nil {
+		return st, err
+	}
+	needs := st.on.needs()
+	needs.Kafka = true
+	if st.env, err = testenv.Start(ctx, needs); err != nil {
 		return st, err
 	}
 	st.later(st.env.Close)
@@ -73,51 +69,35 @@ func (st *stage) close() error {
 
 func (st *stage) openDatabases(ctx context.Context) (err error) {
 	s := &st.settings
-	if s.ProducerDB, st.ingestDB, err = st.openDatabase(ctx, "quickstart_ingest"); err != nil {
+	if s.ProducerDB, st.ingestDB, err = st.openDatabase(ctx, "quickstart_ingest", "producer"); err != nil {
 		return err
 	}
-	if s.ConsumerDB, st.statsDB, err = st.openDatabase(ctx, "quickstart_stats"); err != nil {
-		return err
-	}
-	for _, d := range []struct {
-		pool   *pgxpool.Pool
-		schema string
-	}{{st.ingestDB, producerSchema}, {st.statsDB, consumerSchema}} {
-		ob, err := pgoutbox.New(d.pool, pgoutbox.Config{})
-		if err != nil {
-			return err
-		}
-		if err := ob.Migrate(ctx); err != nil {
-			return err
-		}
-		if _, err := d.pool.Exec(ctx, d.schema); err != nil {
-			return fmt.Errorf("business tables: %w", err)
-		}
-	}
-	in, err := pginbox.New(st.statsDB, consumerName, pginbox.Config{})
-	if err != nil {
-		return err
-	}
-	return in.Migrate(ctx)
+	s.ConsumerDB, st.statsDB, err = st.openDatabase(ctx, "quickstart_stats", "consumer")
+	return err
 }
 
-// openDatabase creates a database. Its URL allows each service the connections
-// that it needs: one a worker, and a few for a relay.
-func (st *stage) openDatabase(ctx context.Context, name string) (string, *pgxpool.Pool, error) {
-	url, err := st.env.CreateDatabase(ctx, name)
+// openDatabase creates a database with leat's tables and those of a service.
+func (st *stage) openDatabase(ctx context.Context, name, schema string) (address string, db *sql.DB, err error) {
+	if address, err = st.on.create(ctx, st, name); err != nil {
+		return "", nil, fmt.Errorf("create database %s: %w", name, err)
+	}
+	if err := st.on.migrate(ctx, address); err != nil {
+		return "", nil, err
+	}
+	if db, err = st.on.open(address); err != nil {
+		return "", nil, err
+	}
+	st.later(db.Close)
+	tables, err := st.settings.On.statement(schema)
 	if err != nil {
 		return "", nil, err
 	}
-	separator := "?"
-	if strings.Contains(url, "?") {
-		separator = "&"
+	for statement := range strings.SplitSeq(tables, ";\n") {
+		if _, err := db.ExecContext(ctx, statement); err != nil {
+			return "", nil, fmt.Errorf("business tables: %w", err)
+		}
 	}
-	url += separator + "pool_max_conns=12"
-	pool, err := pgxpool.New(ctx, url)
-	if err == nil {
-		st.later(func() error { pool.Close(); return nil })
-	}
-	return url, pool, err
+	return address, db, nil
 }
 
 func (st *stage) openTopics(ctx context.Context) error {

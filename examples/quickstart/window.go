@@ -2,11 +2,10 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"sync/atomic"
 	"time"
-
-	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 const (
@@ -21,19 +20,20 @@ const (
 // that what is measured is not how long a queue can get. It knows the effects from the
 // consumer's database.
 type window struct {
-	pool       *pgxpool.Pool
+	settings   settings
+	db         *sql.DB // the consumer's
 	most       int64
 	rolledBack atomic.Int64
 	forgiven   int64
 	err        error // why admit has ended early, once its channel is closed
 }
 
-func newWindow(ctx context.Context, s settings) (*window, error) {
-	pool, err := pgxpool.New(ctx, s.ConsumerDB)
-	return &window{pool: pool, most: int64(s.InFlight)}, err
+func newWindow(s settings) (*window, error) {
+	db, err := openConsumerDB(s)
+	return &window{settings: s, db: db, most: int64(s.InFlight)}, err
 }
 
-func (w *window) close() { w.pool.Close() }
+func (w *window) close() { _ = w.db.Close() }
 
 // admit yields the numbers from first to n−1, each when there is room for it.
 func (w *window) admit(ctx context.Context, first, n int) <-chan int {
@@ -96,7 +96,7 @@ func (w *window) drained(ctx context.Context, issued int64) error {
 
 func (w *window) inFlight(ctx context.Context, issued int64) (int64, error) {
 	var effects int64
-	if err := w.pool.QueryRow(ctx, `SELECT count(*) FROM effects`).Scan(&effects); err != nil {
+	if err := w.db.QueryRowContext(ctx, `SELECT count(*) FROM effects`).Scan(&effects); err != nil {
 		return 0, fmt.Errorf("count effects: %w", err)
 	}
 	return issued - effects - w.rolledBack.Load() - w.forgiven, nil

@@ -1,21 +1,22 @@
 -- The business tables of the consuming service.
 
 CREATE TABLE counters (
-    key    text   PRIMARY KEY,
-    events bigint NOT NULL
+    repository TEXT NOT NULL PRIMARY KEY,
+    events     INTEGER NOT NULL
 );
 
 -- One row each time that an event takes effect. There is no unique constraint
 -- on purpose: were an event to take effect twice, it would stand here twice.
 CREATE TABLE effects (
-    event_id text        NOT NULL,
-    key      text        NOT NULL,
-    n        bigint      NOT NULL, -- the counter after this effect
-    at       timestamptz NOT NULL
+    no         INTEGER PRIMARY KEY,
+    event_id   TEXT NOT NULL,
+    repository TEXT NOT NULL,
+    n          INTEGER NOT NULL, -- the counter after this effect
+    at         INTEGER NOT NULL  -- microseconds since 1970
 );
 
 -- How many deliveries each run of the consumer has acknowledged.
-CREATE TABLE tallies (acked bigint NOT NULL);
+CREATE TABLE tallies (acked INTEGER NOT NULL);
 
 -- The memory of SABOTAGE=ack-before-commit, which does without the inbox.
-CREATE TABLE seen (event_id text PRIMARY KEY);
+CREATE TABLE seen (event_id TEXT NOT NULL PRIMARY KEY);

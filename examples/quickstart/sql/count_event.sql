@@ -1,6 +1,0 @@
-WITH c AS (
-    INSERT INTO counters AS c (key, events) VALUES ($2, 1)
-    ON CONFLICT (key) DO UPDATE SET events = c.events + 1
-    RETURNING events
-)
-INSERT INTO effects (event_id, key, n, at) SELECT $1, $2, events, $3 FROM c RETURNING n

@@ -1,0 +1,1 @@
+INSERT INTO counters (repository, events) VALUES (?, 1) ON DUPLICATE KEY UPDATE events = events + 1

@@ -1,0 +1,1 @@
+INSERT INTO deliveries (id, repository, type, version) SELECT ?, name, ?, version FROM repositories WHERE name = ?

@@ -1,0 +1,1 @@
+INSERT IGNORE INTO seen (event_id) VALUES (?)

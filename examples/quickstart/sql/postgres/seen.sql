@@ -1,0 +1,1 @@
+INSERT INTO seen (event_id) VALUES ($1) ON CONFLICT DO NOTHING

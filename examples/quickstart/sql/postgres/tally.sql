@@ -1,0 +1,1 @@
+INSERT INTO tallies (acked) VALUES ($1)

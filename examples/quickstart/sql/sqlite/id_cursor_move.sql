@@ -1,0 +1,1 @@
+UPDATE id_cursor SET last = ?

@@ -1,0 +1,1 @@
+INSERT INTO effects (event_id, repository, n, at) VALUES (?, ?, ?, ?)

@@ -1,0 +1,1 @@
+INSERT OR IGNORE INTO seen (event_id) VALUES (?)
