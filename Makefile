@@ -6,7 +6,7 @@ LEATENV  = $(GO) run ./internal/testenv/leatenv
 TESTENV  = $(LEATENV) run -memory
 LINT     = $(GO) tool -modfile=$(CURDIR)/.ci/tools/go.mod golangci-lint
 # Modules beside the root one.
-MODULES := cmd/leat middleware/metrics/promleat examples benchmarks internal/proof internal/sqltest docs/exhibits
+MODULES := cmd/leat cmd/leat/internal/soak middleware/metrics/promleat examples benchmarks internal/proof outbox/mysqlbinlog outbox/dynamooutbox internal/sqltest internal/brokertest internal/dashtest docs/exhibits
 
 # Tests run with the failure points compiled in.
 TAGS    := -tags=leat_failpoints
@@ -14,7 +14,9 @@ TAGS    := -tags=leat_failpoints
 RACE    ?=
 # FLAGS is passed on to go test, such as FLAGS='-run TestO2 -v -count=1'.
 FLAGS   ?=
-GOTEST   = $(GO) test $(TAGS) $(if $(RACE),-race) -timeout=12m $(FLAGS)
+# Without what a debugger needs, a test links in two thirds of the processor time.
+LDFLAGS  = -ldflags='-s -w'
+GOTEST   = $(GO) test $(TAGS) $(LDFLAGS) $(if $(RACE),-race) -timeout=12m $(FLAGS)
 
 # The PostgreSQL versions of test-pg-versions and the packages that speak to it. The storm
 # of redeliveries is a small one there; `make test` has the large one.
@@ -22,30 +24,49 @@ PG_VERSIONS ?= 14 15 16 17 18
 PG_PACKAGES := ./outbox/pgoutbox/... ./outbox/wmforward/... ./outbox/internal/... ./inbox/pginbox/... ./inbox/pgwatermark/... \
 	./dedupe/pgdedupe/... ./dedupe/httpdedupe/... ./internal/pgmigrate/...
 
-# ARGS is passed on to the demo, such as ARGS='-events 2000'.
+# ARGS is passed on to the demo, such as ARGS='-events 2000'. ON is the database that it is
+# about: postgres, mysql, mariadb or sqlite. A build tag links the driver: SQLite's takes a
+# minute to compile.
 ARGS    ?=
+ON      ?= postgres
+DEMOTAG  = $(if $(filter-out postgres,$(ON)),-tags=demo_$(patsubst mariadb,mysql,$(ON)))
 # SEEDS is how many schedules `make proof` simulates of each scenario, FAULTS how many
 # faults must have had an effect on real servers, SOAK what is passed on to the soak.
 SEEDS   ?= 5000
 FAULTS  ?= 300
 SOAK    ?= -for 1h
+# STORE is what all stands on in proof-faults and soak: postgres, mysql, mariadb or sqlite.
+# Drivers of the last three are those of internal/sqltest; acts are of PostgreSQL.
+STORE   ?= postgres
+# RELAY=daemon has the daemon of cmd/leat relay in proof-faults and soak.
+RELAY   ?=
+# ACTS are the acts of proof-faults, separated by commas, or none. Defaults to all.
+ACTS    ?=
 # CONTROLS= leaves out the runs with rules broken on purpose.
 CONTROLS ?= -controls
 # FUZZTIME is how long each decoder is fuzzed.
 FUZZTIME ?= 10s
 PROOF    = $(GO) run -C internal/proof $(TAGS)
+CHAOS    = $(if $(RELAY),$(if $(filter daemon,$(RELAY)),,$(error RELAY=$(RELAY): must be daemon or nothing))$(GO) run -C cmd/leat/internal/soak $(TAGS) . -store $(STORE),$(if \
+	$(filter postgres,$(STORE)),$(PROOF) ./cmd/soak,$(GO) run -C internal/sqltest $(TAGS) ./cmd/soak -store $(STORE)))
 # BENCH selects benchmarks, SCALE says how much they do (full, quick or ci), BENCHFLAGS is
 # passed on to cmd/bench. The page is written only of all benchmarks at full scale.
 BENCH      ?= .
 SCALE      ?= full
 BENCHFLAGS ?=
 FROM       ?= docs/benchmarks
+TO         ?= docs/benchmarks/trace
+# COUNTED are the packages that count what a message costs. The race detector allocates itself,
+# so that these counts need a run without it.
+COUNTED     = ./outbox/relay ./outbox/kafkasink ./outbox/pgoutbox ./inbox/pginbox
+# TESTFILES has go list print each test's file: only packages that have benchmarks are linked.
+TESTFILES   = {{range .TestGoFiles}}{{$$.Dir}}/{{.}} {{end}}{{range .XTestGoFiles}}{{$$.Dir}}/{{.}} {{end}}
 BENCHES     = $(LEATENV) run -- $(GO) run -C benchmarks ./cmd/bench
 
 .DEFAULT_GOAL := help
-.PHONY: help hello demo test test-root test-modules test-short test-race test-pg-versions lint vulncheck fmt \
-	drawings bench bench-again bench-quick bench-micro bench-page proof proof-models proof-simulation proof-faults soak mutants fuzz \
-	services-up services-down kafka tidy ci
+.PHONY: help hello demo watch test test-root test-modules test-short test-race test-pg-versions test-valkey \
+	lint vulncheck fmt drawings bench bench-trace bench-again bench-quick bench-micro bench-page bench-sql counts \
+	proof proof-models proof-simulation proof-faults soak mutants fuzz services-up services-down kafka tidy ci
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-18s %s\n", $$1, $$2 }'
@@ -53,11 +74,14 @@ help: ## list the targets
 hello: ## see in a second, without servers, what leat does
 	@$(GO) run -C examples ./hello
 
-demo: ## carry events from a transaction to an effect, with crashes; ARGS='-events N', SABOTAGE=…
-	@$(GO) run -C examples ./quickstart $(ARGS)
+demo: ## carry events from a transaction to an effect, with crashes; ON=mysql, ARGS='-events N', SABOTAGE=…
+	@$(GO) run -C examples $(DEMOTAG) ./quickstart -on $(ON) $(ARGS)
+
+watch: ## show load, metrics in Prometheus, alert rules and the dashboard until Ctrl-C; ARGS='-for 1m'
+	@$(LEATENV) run -services postgres -- $(GO) run -C cmd/leat ./internal/watch $(ARGS)
 
 test: ## run all tests of all modules on servers that are started once; RACE=1, FLAGS=…
-	@$(TESTENV) -services postgres,kafka,redis,rabbitmq,mysql,mariadb -- $(MAKE) --no-print-directory test-modules
+	@$(TESTENV) -services postgres,kafka,redis,rabbitmq,mysql,mariadb,dynamodb -- $(MAKE) --no-print-directory test-modules
 
 # Runs inside leatenv. The vet is of the build without failure points.
 test-root:
@@ -79,8 +103,12 @@ test-race: ## the root module's tests under the race detector
 test-pg-versions: ## the Postgres tests on every supported version; PG_VERSIONS='14 18'
 	@set -e; for version in $(PG_VERSIONS); do \
 		LEAT_PG_VERSION=$$version LEAT_TEST_STORM=$${LEAT_TEST_STORM-1000} \
-			$(TESTENV) -services postgres -- $(GOTEST) -count=1 $(PG_PACKAGES); \
+			$(TESTENV) -services postgres,kafka,redis -- $(GOTEST) -count=1 $(PG_PACKAGES); \
 	done
+
+# On Redis these run with all the others.
+test-valkey: ## the tests that speak to Redis on a Valkey 9 that compares and sets
+	@LEAT_REDIS_SERVER=valkey $(TESTENV) -services postgres,redis -- $(GOTEST) -count=1 ./dedupe/redisdedupe ./dedupe/dedupetest ./dedupe/httpdedupe ./inbox/rediscache
 
 lint: ## check style, layers and likely bugs in all modules
 	@set -e; for module in . $(MODULES); do \
@@ -102,6 +130,11 @@ drawings: ## draw docs/drawings/*.svg from the texts beside them
 bench: ## measure leat beside its rivals, and write docs/benchmarks.md; BENCH=regexp, SCALE=…, BENCHFLAGS=…
 	@$(BENCHES) -docs $(CURDIR)/docs -bench '$(BENCH)' -scale $(SCALE) $(BENCHFLAGS)
 
+# On an idle machine this takes two to three minutes, servers included.
+bench-trace: ## follow single messages, and draw where the slowest hundredth spent its time; TO=directory
+	@$(TESTENV) -services postgres,kafka -- $(GO) test -C benchmarks -count=1 -run '^$$' -bench LatencyTrace -benchtime 5x \
+		-scale $(SCALE) -traced $(abspath $(TO)) .
+
 bench-again: ## run BENCH=regexp again at full scale, and write docs/benchmarks.md with what comes out
 	@$(BENCHES) -docs $(CURDIR)/docs -bench '$(BENCH)' -again $(BENCHFLAGS)
 
@@ -109,10 +142,18 @@ bench-quick: ## print the figures of all gates, at smaller sizes, within twelve 
 	@$(BENCHES) -quick $(BENCHFLAGS)
 
 bench-micro: ## measure what leat does between the servers: time and allocations of each package; FLAGS=…
-	@$(GO) test -short -run '^$$' -bench . -benchmem $(FLAGS) ./...
+	@$(GO) test $(LDFLAGS) -short -run '^$$' -bench . -benchmem $(FLAGS) \
+		$$(grep -l '^func Benchmark' $$($(GO) list -f '$(TESTFILES)' ./...) | xargs -n1 dirname | sort -u)
+
+counts: ## count what a message costs: allocations, collections, round trips, WAL; a bound that is passed fails
+	@$(TESTENV) -services postgres -- $(GO) test $(LDFLAGS) -count=1 -run '^Test(Count|Trickle)_' $(FLAGS) $(COUNTED)
 
 bench-page: ## write docs/benchmarks.md again from the samples in FROM, docs/benchmarks
 	@$(GO) run -C benchmarks ./cmd/bench -docs $(CURDIR)/docs -from $(abspath $(FROM))
+
+bench-sql: ## measure the stores on MySQL, MariaDB and SQLite, and print their aims; some ten minutes; FLAGS=-rounds=5
+	@$(LEATENV) run -services kafka -- $(GO) test -C internal/sqltest ./bench \
+		-run '^$$' -bench . -benchtime 1x -timeout 0 $(FLAGS)
 
 proof: proof-models proof-simulation proof-faults ## check what leat promises on this machine, in minutes; SEEDS=…, FAULTS=…
 
@@ -123,14 +164,14 @@ proof-simulation: ## run the engines through seeded schedules in virtual time, a
 	@$(PROOF) ./cmd/simulate -seeds $(SEEDS)
 	@$(PROOF) ./cmd/simulate -controls
 
-proof-faults: ## run producers, relays and consumers on real servers, and harm all of them
-	@$(PROOF) ./cmd/soak -faults $(FAULTS) $(CONTROLS)
+proof-faults: ## run producers, relays and consumers on real servers, and harm all of them; STORE=…, RELAY=daemon, ACTS=…
+	@$(CHAOS) -faults $(FAULTS) $(CONTROLS) $(if $(ACTS),-acts $(ACTS))
 
-soak: ## the same for as long as SOAK says, with a report in docs/reliability.md
-	@$(PROOF) ./cmd/soak $(CONTROLS) -report $(CURDIR)/docs $(SOAK)
+soak: ## the same for as long as SOAK says, with a report in docs/reliability.md; STORE=…, RELAY=daemon
+	@$(CHAOS) $(CONTROLS) -report $(CURDIR)/docs $(SOAK)
 
 mutants: ## break our own rules one at a time: the test named for each must fail; ARGS='-short'
-	@$(TESTENV) -- $(PROOF) ./cmd/mutants $(ARGS)
+	@$(TESTENV) -services postgres,kafka,redis,mysql,mariadb -- $(PROOF) ./cmd/mutants $(ARGS)
 
 fuzz: ## fuzz every decoder; FUZZTIME=…
 	@$(TESTENV) -services postgres -- $(PROOF) ./cmd/fuzzall -for $(FUZZTIME) -dir $(CURDIR)

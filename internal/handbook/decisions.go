@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// heading is one of a numbered topic or decision.
+// heading matches the heading of a numbered topic or decision.
 var heading = regexp.MustCompile(`^(##|###) ([0-9]+)(?:\.([0-9]+))?\.? `)
 
 // checkDecisions looks whether topics and decisions are numbered in order, and whether

@@ -39,9 +39,10 @@ var imports = map[string]string{
 	leat + "dedupe":                                                "", leat + "dedupe/httpdedupe": "", leat + "dedupe/httpdedupe/pghttp": "",
 	leat + "dedupe/redisdedupe": "", leat + "inbox": "", leat + "inbox/admin": "", leat + "inbox/driver": "", leat + "inbox/kafkasource": "", leat + "inbox/pginbox": "", leat + "inbox/pgwatermark": "", leat + "inbox/sqlinbox": "",
 	leat + "inbox/rediscache": "", leat + "inbox/twotier": "", leat + "middleware": "", leat + "middleware/oteltrace": "",
-	leat + "middleware/metrics": "",
-	leat + "outbox":             "", leat + "outbox/admin": "outboxadmin", leat + "outbox/kafkasink": "", leat + "outbox/pgoutbox": "", leat + "outbox/relay": "",
-	leat + "outbox/wmforward": "", leat + "outbox/wmoutbox": "", leat + "outbox/wmsink": "", leat + "outbox/httpsink": "", leat + "inbox/webhook": "",
+	leat + "middleware/metrics": "", leat + "middleware/dashboard": "",
+	leat + "outbox": "", leat + "outbox/admin": "outboxadmin", leat + "outbox/kafkasink": "", leat + "outbox/pgoutbox": "", leat + "outbox/redissink": "", leat + "outbox/relay": "",
+	leat + "outbox/wmforward": "", leat + "outbox/sqlforward": "", leat + "outbox/sqloutbox": "", leat + "outbox/wmoutbox": "", leat + "outbox/wmsink": "", leat + "outbox/httpsink": "", leat + "inbox/webhook": "",
+	leat + "outbox/debezium": "", leat + "inbox/debezium": "indebezium",
 }
 
 // block is a block of Go code in a document.
@@ -179,7 +180,7 @@ func TestEverySnippetCompiles(t *testing.T) {
 		}
 	}
 	require.Greater(t, checked, 15)
-	require.Equal(t, 3, elsewhere, "those of examples/brokers")
+	require.Equal(t, 4, elsewhere, "those of examples/brokers and outbox/mysqlbinlog")
 }
 
 // TestBrokenSnippetsAreNoticed: the check notices what is broken, and takes what is not.

@@ -12,8 +12,8 @@ type Outcome struct {
 	Lost int
 	// Doubled counts the effects beyond the first of their message.
 	Doubled int
-	// Reordered counts the keys of which a message took effect, for the first time,
-	// after one that was committed later.
+	// Reordered counts the keys with a message that took effect, for the first time,
+	// after a message that was committed later.
 	Reordered int
 	// Late counts the messages that were held up by what has nothing to do with them.
 	Late int

@@ -12,8 +12,8 @@ import (
 
 func TestMain(m *testing.M) { testbedtest.Main(m) }
 
-// With a key, an idempotent producer and OffsetOldest, all of which watermill-kafka
-// lets one set, nothing is reordered, doubled or lost: it is the defaults that the
+// With a key, an idempotent producer and OffsetOldest (watermill-kafka has a setting for
+// each), nothing is reordered, doubled or lost: it is the defaults that the
 // exhibit convicts.
 func TestControl_Key(t *testing.T) {
 	t.Parallel()

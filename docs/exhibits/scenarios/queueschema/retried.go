@@ -37,7 +37,7 @@ func writeAndFail(bed *testbed.Testbed, write message.NoPublishHandlerFunc) mess
 	}
 }
 
-// retriedOnQueue writes in the transaction of the subscriber, of which the comment of
+// retriedOnQueue writes in the transaction of the subscriber. The comment of
 // sql.TxFromContext says that a nack rolls it back.
 func retriedOnQueue(ctx context.Context, bed *testbed.Testbed) (exhibit.Outcome, error) {
 	q := queue{bed: bed, topic: "retried", size: safestBatch}
