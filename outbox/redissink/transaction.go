@@ -36,6 +36,10 @@ func (c *call) deliver(ctx context.Context, l *link) error {
 	if err := failpoint.Inject(ctx, failpoint.RelayMidBatch); err != nil {
 		return err
 	}
+	// The guard cuts the connection a moment later than ctx ends: nothing is written in between.
+	if cause := context.Cause(ctx); cause != nil {
+		return fmt.Errorf("leat: nothing was written to Redis: %w", cause)
+	}
 	all := make([]exchange, len(c.topics))
 	var confirm *redis.Cmd
 	commands, err := l.conn.Pipelined(ctx, func(p redis.Pipeliner) error {
