@@ -25,6 +25,7 @@ const (
 	SequenceLimitExceeded   = "2200H"
 	SerializationFailure    = "40001"
 	UndefinedColumn         = "42703"
+	UndefinedFunction       = "42883"
 	UndefinedObject         = "42704"
 	UndefinedTable          = "42P01"
 	UniqueViolation         = "23505"

@@ -2,6 +2,7 @@ package debezium
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,6 +18,9 @@ const router = "io.debezium.transforms.outbox.EventRouter"
 // router, or it is configured to do what leat does not.
 func FromConnector(config map[string]string) (Config, SlotConfig, error) {
 	slot := SlotConfig{Slot: config["slot.name"], Publication: config["publication.name"]}
+	if err := sendsAsLeat(config); err != nil {
+		return Config{}, slot, err
+	}
 	schema, table, ok := strings.Cut(config["table.include.list"], ".")
 	if !ok || strings.ContainsAny(table, ",.*\\[(") {
 		return Config{}, slot, optionError(config, "table.include.list", "must be one table with its schema")
@@ -38,8 +42,9 @@ func FromConnector(config map[string]string) (Config, SlotConfig, error) {
 		RouteColumn: option("route.by.field"), Topic: topic,
 		PayloadColumn: option("table.field.event.payload"), TimeColumn: option("table.field.event.timestamp"),
 	}
-	c.TypeColumn, c.Headers, err = placements(config, prefix+"table.fields.additional.placement")
-	return c.withDefaults(), slot, err
+	c = c.withDefaults()
+	c, err = c.place(config, prefix+"table.fields.additional.placement")
+	return c, slot, err
 }
 
 // refused are options of the router that change what is sent in ways that leat does not,
@@ -53,6 +58,7 @@ func refused() map[string]string {
 		"table.op.invalid.behavior":                "warn",
 		"tracing.with.context.field.only":          "false",
 		"table.fields.additional.error.on.missing": "true",
+		"predicate": "", // rows that it leaves out are sent as they are
 	}
 }
 
@@ -60,18 +66,51 @@ func refused() map[string]string {
 func routerOf(config map[string]string) (prefix string, err error) {
 	for name := range strings.SplitSeq(config["transforms"], ",") {
 		at := "transforms." + strings.TrimSpace(name) + "."
-		if config[at+"type"] == router {
-			return at, nil
+		switch kind := config[at+"type"]; {
+		case kind == router && prefix == "":
+			prefix = at
+		// leat's own table has the id in another header.
+		case kind != "org.apache.kafka.connect.transforms.DropHeaders" || config[at+"headers"] != headerID:
+			return "", optionError(config, "transforms", "must be one outbox event router ("+router+"): leat cannot do others")
 		}
 	}
-	return "", optionError(config, "transforms", "must have an outbox event router ("+router+")")
+	if prefix == "" {
+		return "", optionError(config, "transforms", "must have an outbox event router ("+router+")")
+	}
+	return prefix, nil
 }
 
-// placements reads what is placed where: column:header or column:header:alias, separated by
-// commas. What leat sets itself is no header; the column of outbox.HeaderEventType is that of the
-// message's type.
-func placements(config map[string]string, name string) (typeColumn string, headers map[string]string, err error) {
-	headers = map[string]string{}
+// sendsAsLeat refuses a connector that reads the log by another plugin than Slot can, or
+// sends other bytes than leat. A converter that is not named is the worker's.
+func sendsAsLeat(config map[string]string) error {
+	const (
+		text   = "org.apache.kafka.connect.storage.StringConverter"
+		binary = "io.debezium.converters.BinaryDataConverter"
+		older  = "io.debezium.converters.ByteBufferConverter" // its name before Debezium 2
+		bytes  = "org.apache.kafka.connect.converters.ByteArrayConverter"
+	)
+	allowed := []struct {
+		option string
+		values []string
+	}{
+		{"plugin.name", []string{"pgoutput"}}, // the default is another
+		{"binary.handling.mode", []string{"", "bytes"}},
+		{"key.converter", []string{"", text}},
+		{"value.converter", []string{"", text, binary, older, bytes}},
+	}
+	for _, a := range allowed {
+		if !slices.Contains(a.values, config[a.option]) {
+			return optionError(config, a.option, "must be "+a.values[len(a.values)-1]+", or leat would not send the same")
+		}
+	}
+	return nil
+}
+
+// place reads what is placed where: column:header or column:header:alias, separated by
+// commas. The column of outbox.HeaderEventType is that of the message's type, and that of
+// outbox.HeaderEventTime that of its time. What leat sets itself is no header.
+func (c Config) place(config map[string]string, name string) (Config, error) {
+	c.Headers = map[string]string{}
 	for placement := range strings.SplitSeq(config[name], ",") {
 		if placement = strings.TrimSpace(placement); placement == "" {
 			continue
@@ -79,16 +118,20 @@ func placements(config map[string]string, name string) (typeColumn string, heade
 		column, where, _ := strings.Cut(placement, ":")
 		where, alias, _ := strings.Cut(where, ":")
 		if where != "header" || column == "" {
-			return "", nil, optionError(config, name, "leat can place columns in headers alone")
+			return c, optionError(config, name, "leat can place columns in headers alone")
 		}
 		switch alias = cmp.Or(alias, column); {
 		case alias == outbox.HeaderEventType:
-			typeColumn = column
+			c.TypeColumn = column
 		case alias != headerID && !outbox.ReservedHeader(alias):
-			headers[alias] = column
+			c.Headers[alias] = column
+		case alias == outbox.HeaderEventTime && (c.TimeColumn == "" || c.TimeColumn == column):
+			c.TimeColumn = column
+		case column != c.IDColumn || alias == outbox.HeaderEventTime || alias == outbox.HeaderKey || alias == outbox.HeaderNotBefore:
+			return c, optionError(config, name, "leat sets the header "+strconv.Quote(alias)+" itself, to something else")
 		}
 	}
-	return typeColumn, headers, nil
+	return c, nil
 }
 
 func optionError(config map[string]string, name, reason string) error {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"os"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,12 +16,12 @@ import (
 func TestFromConnector(t *testing.T) {
 	t.Parallel()
 	cfg, slot, err := debezium.FromConnector(map[string]string{
-		"slot.name": "s", "publication.name": "p", "table.include.list": "shop.events",
-		"transforms": "other, outbox", "transforms.outbox.type": "io.debezium.transforms.outbox.EventRouter",
+		"slot.name": "s", "publication.name": "p", "plugin.name": "pgoutput", "table.include.list": "shop.events",
+		"transforms": " outbox", "transforms.outbox.type": "io.debezium.transforms.outbox.EventRouter",
 		"transforms.outbox.table.field.event.id": "i", "transforms.outbox.table.field.event.key": "k",
 		"transforms.outbox.table.field.event.payload": "p", "transforms.outbox.table.field.event.timestamp": "t",
 		"transforms.outbox.route.by.field": "r", "transforms.outbox.route.topic.replacement": "x.$1",
-		"transforms.outbox.table.fields.additional.placement": "a:header, b:header:bee,type:header:event-type,id:header:event-id",
+		"transforms.outbox.table.fields.additional.placement": "a:header, b:header:bee,type:header:event-type,i:header:event-id,t:header:event-time",
 	})
 	require.NoError(t, err)
 	require.Equal(t, debezium.SlotConfig{Slot: "s", Publication: "p"}, slot)
@@ -48,21 +49,39 @@ func TestFromConnector_LeatsOwn(t *testing.T) {
 func TestFromConnector_RefusesWhatLeatDoesNot(t *testing.T) {
 	t.Parallel()
 	good := map[string]string{
-		"table.include.list": "public.outbox", "transforms": "outbox",
+		"plugin.name": "pgoutput", "table.include.list": "public.outbox", "transforms": "outbox",
+		"transforms.rename.type": "org.apache.kafka.connect.transforms.RegexRouter",
+		"transforms.drop.type":   "org.apache.kafka.connect.transforms.DropHeaders", "transforms.drop.headers": "eventType",
 		"transforms.outbox.type": "io.debezium.transforms.outbox.EventRouter",
 	}
 	_, _, err := debezium.FromConnector(good)
 	require.NoError(t, err)
-	for name, value := range map[string]string{
-		"transforms": "", "table.include.list": "public.a,public.b",
-		"transforms.outbox.table.expand.json.payload":         "true",
-		"transforms.outbox.table.fields.additional.placement": "a:envelope",
-		"transforms.outbox.route.topic.regex":                 "(.*)",
+	const placement = "transforms.outbox.table.fields.additional.placement"
+	for _, bad := range []struct{ option, value string }{
+		{"transforms", ""},
+		{"transforms", "outbox,rename"},
+		{"transforms", "outbox,drop"},
+		{"transforms", "outbox,outbox"},
+		{"table.include.list", "public.a,public.b"},
+		{"plugin.name", ""},
+		{"plugin.name", "decoderbufs"},
+		{"binary.handling.mode", "base64"},
+		{"key.converter", "org.apache.kafka.connect.json.JsonConverter"},
+		{"value.converter", "org.apache.kafka.connect.json.JsonConverter"},
+		{"transforms.outbox.predicate", "isOutbox"},
+		{"transforms.outbox.table.expand.json.payload", "true"},
+		{"transforms.outbox.route.topic.regex", "(.*)"},
+		{placement, "a:envelope"},
+		{placement, "dedup_key:header:event-id"},
+		{placement, "dedup_key:header:id"},
+		{placement, "made_at:header:event-time,id:header:event-time"},
+		{placement, "id:header:" + outbox.HeaderKey},
 	} {
 		config := maps.Clone(good)
-		config[name] = value
+		config[bad.option] = bad.value
 		_, _, err := debezium.FromConnector(config)
-		require.ErrorIs(t, err, outbox.ErrInvalidConfig)
-		require.ErrorContains(t, err, name)
+		require.ErrorIs(t, err, outbox.ErrInvalidConfig, bad)
+		require.ErrorContains(t, err, bad.option)
+		require.ErrorContains(t, err, strconv.Quote(bad.value))
 	}
 }

@@ -24,8 +24,12 @@ var (
 	// ErrConnectorRunning is returned if a replication slot is in use.
 	ErrConnectorRunning = errors.New("leat: a connector uses the replication slot: stop it first")
 
-	// ErrRelayRunning is returned by Handoff.Prepare while a relay of the group works: it
-	// would send what is new before the connector has sent what is older.
+	// ErrConnectorStopped is returned by Handoff.Prepare if the connector is stopped and has
+	// not sent all: what is left is for it alone to send. Start it first.
+	ErrConnectorStopped = errors.New("leat: the connector is stopped and has not sent all: start it first")
+
+	// ErrRelayRunning is returned by Handoff.Prepare and AwaitConnector while a relay of the
+	// group works: it would send what is new before the connector has sent what is older.
 	ErrRelayRunning = errors.New("leat: a relay of the group is at work: stop it first")
 
 	// ErrRecordsHeld is returned by Handoff while records of the group are set aside, which
@@ -36,7 +40,7 @@ var (
 // describe adds what a database error means here.
 func describe(err error) error {
 	switch {
-	case pgerr.MissingObject(err):
+	case pgerr.MissingObject(err) || pgerr.Is(err, pgerr.UndefinedFunction):
 		return fmt.Errorf("%w: %w", outbox.ErrNotMigrated, err)
 	case pgerr.Is(err, pgerr.LockNotAvailable):
 		return fmt.Errorf("%w: %w", ErrTableBusy, err)

@@ -10,7 +10,7 @@ import (
 func ExampleFromConnector() {
 	table, slot, err := debezium.FromConnector(map[string]string{
 		"connector.class": "io.debezium.connector.postgresql.PostgresConnector",
-		"slot.name":       "shop", "table.include.list": "public.outbox",
+		"slot.name":       "shop", "plugin.name": "pgoutput", "table.include.list": "public.outbox",
 		"transforms":             "outbox",
 		"transforms.outbox.type": "io.debezium.transforms.outbox.EventRouter",
 		"transforms.outbox.route.topic.replacement":           "shop.${routedByValue}",

@@ -18,7 +18,8 @@ import (
 // HandoffConfig says between which relay and which connector.
 type HandoffConfig struct {
 	// Source is that of the relay, so that its group begins as the relay expects. Start
-	// is not looked at.
+	// is looked at with a Table alone, for what else is in the outbox; it defaults to
+	// pgoutbox.StartNow.
 	Source pgoutbox.SourceConfig
 	// Table is the connector's table, whose rows producers insert themselves.
 	// Defaults to nil: the connector reads leat's own table.
@@ -59,16 +60,18 @@ func NewHandoff(ob *pgoutbox.Outbox, slot *Slot, cfg HandoffConfig) (*Handoff, e
 	if err := (admin.By{Actor: cfg.Actor, Reason: cfg.Reason}).Check(); err != nil {
 		return nil, outbox.ConfigError("Actor, Reason", strconv.Quote(cfg.Actor)+", "+strconv.Quote(cfg.Reason), err.Error())
 	}
-	cfg.Source.Start = pgoutbox.StartNow()
+	if cfg.Table == nil || cfg.Source.Start == (pgoutbox.Start{}) {
+		cfg.Source.Start = pgoutbox.StartNow()
+	}
 	return &Handoff{ob: ob, slot: slot, cfg: cfg}, nil
 }
 
 // Prepare is the first step from a connector to a relay, while the connector works and the
-// relay does not. It has the relay's group begin now, a table of the connector's adopted, and returns a
+// relay does not. It has the relay's group begin, a table of the connector's adopted, and returns a
 // position of the connector's behind that: what the relay will not send is before it. A
 // group that exists is kept as it is if there is a Table, whose rows it has not seen, or else it
-// begins anew. Errors wrap ErrRelayRunning, ErrRecordsHeld, ErrNoSlot, and those of
-// Table.Adopt.
+// begins anew. Errors wrap ErrConnectorStopped, ErrRelayRunning, ErrRecordsHeld, ErrNoSlot, and
+// those of Table.Adopt.
 func (h *Handoff) Prepare(ctx context.Context) (position string, err error) {
 	known, err := h.MayPrepare(ctx)
 	if err != nil {
@@ -104,25 +107,37 @@ func (h *Handoff) MayPrepare(ctx context.Context) (known bool, err error) {
 	}
 	group, err := h.group(ctx)
 	if errors.Is(err, admin.ErrNoSuchGroup) {
-		return false, nil
+		return false, h.slot.mayCatchUp(ctx)
 	}
 	if err != nil {
 		return false, err
 	}
-	for _, s := range group.Slots {
-		if s.LeaseLeft > 0 {
-			return true, fmt.Errorf("%w: %s leads slot %d of %s", ErrRelayRunning, s.Owner, s.Slot, group.Name)
-		}
+	err = noRelay(group)
+	if err == nil {
+		err = nothingHeld(group)
 	}
-	return true, h.nothingHeld(group)
+	if err == nil {
+		err = h.slot.mayCatchUp(ctx)
+	}
+	return true, err
 }
 
 // AwaitConnector is the second step from a connector to a relay: it waits until the
 // connector has sent all that had committed at the position that Prepare returned. Then stop the
 // connector, start the relay, and drop the slot. An idle connector confirms nothing: if it
-// does not return, stop the connector.
+// does not return, stop the connector. Errors wrap ErrRelayRunning if a relay has been started
+// already, and ErrNoSlot.
 func (h *Handoff) AwaitConnector(ctx context.Context, position string) error {
-	return h.until(ctx, func() (bool, error) { return h.slot.Sent(ctx, position) })
+	return h.until(ctx, func() (bool, error) {
+		group, err := h.group(ctx)
+		if err == nil {
+			err = noRelay(group)
+		}
+		if err != nil {
+			return false, err
+		}
+		return h.slot.Sent(ctx, position)
+	})
 }
 
 // PrepareConnector is the first step from a relay to a connector, while the relay works and
@@ -152,7 +167,7 @@ func (h *Handoff) MayPrepareConnector(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return h.nothingHeld(group)
+	return nothingHeld(group)
 }
 
 // AwaitRelay is the second step from a relay to a connector: it waits until the relay has
@@ -160,32 +175,18 @@ func (h *Handoff) MayPrepareConnector(ctx context.Context) error {
 // has other messages to send, and start the connector without offsets of its own. Errors
 // wrap ErrRecordsHeld.
 func (h *Handoff) AwaitRelay(ctx context.Context) error {
-	begun, err := h.group(ctx)
+	group, err := h.group(ctx)
 	if err != nil {
 		return err
 	}
+	waiting := awaiting(group)
 	return h.until(ctx, func() (bool, error) {
 		now, err := h.group(ctx)
-		if err != nil || !passed(begun, now) {
+		if err != nil || !waiting.look(now) {
 			return false, err
 		}
-		return true, h.nothingHeld(now)
+		return true, nothingHeld(now)
 	})
-}
-
-// passed reports whether each slot has settled all that had committed at the first look.
-// The window that was open then may not see all of it, but the next one does, and it is settled
-// once a further one is opened. An idle relay opens none, and has no backlog.
-func passed(before, now admin.GroupStats) bool {
-	if len(now.Slots) != len(before.Slots) || len(now.Slots) == 0 {
-		return false
-	}
-	for i, s := range now.Slots {
-		if s.Problem != "" || s.Backlog > 0 && s.Window < before.Slots[i].Window+2 {
-			return false
-		}
-	}
-	return true
 }
 
 // until looks again and again until done reports true.
@@ -201,7 +202,7 @@ func (h *Handoff) until(ctx context.Context, done func() (bool, error)) error {
 	}
 }
 
-// begin makes the group, as its relay would, from now on.
+// begin makes the group, as its relay would.
 func (h *Handoff) begin(ctx context.Context) error {
 	source, err := h.ob.Source(h.cfg.Source)
 	if err != nil {
@@ -230,7 +231,17 @@ func (h *Handoff) group(ctx context.Context) (admin.GroupStats, error) {
 	return stats.Groups[i], nil
 }
 
-func (h *Handoff) nothingHeld(group admin.GroupStats) error {
+// noRelay refuses a group that a relay of works.
+func noRelay(group admin.GroupStats) error {
+	for _, s := range group.Slots {
+		if s.LeaseLeft > 0 {
+			return fmt.Errorf("%w: %s leads slot %d of %s", ErrRelayRunning, s.Owner, s.Slot, group.Name)
+		}
+	}
+	return nil
+}
+
+func nothingHeld(group admin.GroupStats) error {
 	if group.Held > 0 {
 		return fmt.Errorf("%w: %d of group %s", ErrRecordsHeld, group.Held, group.Name)
 	}

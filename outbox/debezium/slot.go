@@ -113,6 +113,27 @@ func (s *Slot) Sent(ctx context.Context, position string) (bool, error) {
 	return err == nil && rows == 0, err
 }
 
+// mayCatchUp refuses a connector that is stopped and would be waited for in vain.
+func (s *Slot) mayCatchUp(ctx context.Context) error {
+	st, err := s.State(ctx)
+	if err != nil || st.Active {
+		return err
+	}
+	position, err := s.Mark(ctx)
+	if err != nil {
+		return err
+	}
+	rows, err := s.Pending(ctx, position)
+	switch {
+	case errors.Is(err, ErrConnectorRunning): // it has just been started
+		return nil
+	case err == nil && rows > 0:
+		return fmt.Errorf("%w: %d rows of %s", ErrConnectorStopped, rows, s.cfg.Publication)
+	default:
+		return err
+	}
+}
+
 // publish makes the publication of a table, unless there is one of that name, and refuses
 // one that has not got the table. Table is a qualified name, quoted where need be.
 func (s *Slot) publish(ctx context.Context, table string) error {

@@ -8,6 +8,11 @@
 -- takes what was noted. It has the row as it was inserted, also if it is gone by then.
 -- A savepoint that is rolled back takes its rows with it. The names of the triggers make the
 -- note come first where constraints are immediate.
+--
+-- The body of a function is not looked at before it runs, which would be in a producer: that
+-- the outbox has what they call is asked first.
+SELECT @{text:_refuse}::regproc, @{text:_lock_keys}::regproc, @{text:_put}::regproc;
+
 CREATE OR REPLACE FUNCTION {note}() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $leat$
 DECLARE
