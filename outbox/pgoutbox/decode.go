@@ -17,10 +17,11 @@ const maxPageBytes = 32 << 20
 
 // pageReader reads pages of records on a connection of its own.
 type pageReader struct {
-	conn   *pgx.Conn
-	pooled bool   // a pooler stands before conn
-	large  string // page_large.sql
-	expect int    // rows of the next page, a guess
+	conn     *pgx.Conn
+	pooled   bool   // a pooler stands before conn
+	settings string // page_settings.sql
+	large    string // page_large.sql
+	expect   int    // rows of the next page, a guess
 
 	decoder decoder // of all pages, since its memory is for many that have a row or two
 }
@@ -59,20 +60,16 @@ func (p *pageReader) query(ctx context.Context, limit int, sql string, args ...a
 	return page, full, nil
 }
 
-// withoutPolicies makes the statements behind it in a batch, which is a transaction,
-// fail where row level security would hide rows.
-const withoutPolicies = "SELECT set_config('row_security', 'off', true)"
-
 // rows runs a page's statement, and returns what ends it. Connections of our own are
-// set up so that hidden rows are an error; behind a pooler, which keeps no settings,
-// the statement brings that along.
+// set up so that plans walk indexes and hidden rows are an error; behind a pooler, which
+// keeps no settings, the statement brings that along.
 func (p *pageReader) rows(ctx context.Context, sql string, args []any) (pgx.Rows, func() error, error) {
 	if !p.pooled {
 		rows, err := p.conn.Query(ctx, sql, args...)
 		return rows, func() error { rows.Close(); return nil }, err
 	}
 	batch := &pgx.Batch{}
-	batch.Queue(withoutPolicies)
+	batch.Queue(p.settings)
 	batch.Queue(sql, args...)
 	results := p.conn.SendBatch(ctx, batch)
 	_, err := results.Exec()

@@ -76,7 +76,7 @@ func (p *promotion) page(ctx context.Context) (more bool, err error) {
 func (p *promotion) due(ctx context.Context, limit int) ([]dueRow, error) {
 	var due []dueRow
 	batch := &pgx.Batch{}
-	batch.Queue(withoutPolicies)
+	batch.Queue(p.ob.sql.pageSettings)
 	batch.Queue(p.ob.sql.delayedDue, p.after.at, p.after.no, limit).Query(func(rows pgx.Rows) (err error) {
 		due, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (r dueRow, err error) {
 			err = row.Scan(&r.at, &r.no, &r.key)

@@ -131,7 +131,8 @@ func (p *playback) connect(ctx context.Context) error {
 		pglog.Close(ctx, conn.Conn)
 		return err
 	}
-	p.pager.conn, p.pager.pooled, p.pager.large = conn.Conn, !conn.direct, p.history.ob.sql.pageLarge
+	p.pager.conn, p.pager.pooled = conn.Conn, !conn.direct
+	p.pager.settings, p.pager.large = p.history.ob.sql.pageSettings, p.history.ob.sql.pageLarge
 	return nil
 }
 

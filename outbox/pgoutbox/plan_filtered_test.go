@@ -53,7 +53,7 @@ func TestO11_PlansOfFilteredPages(t *testing.T) {
 		if statistics == "no" {
 			wholeRangesAreRead(t, db)
 		}
-		for _, mode := range []string{"force_generic_plan", "force_custom_plan", "auto"} {
+		for _, mode := range planModes() {
 			for name, p := range filteredPages() {
 				n := explain(t, db, mode, p)
 				where := fmt.Sprintf("%s, %s statistics, %s\n%s", name, statistics, mode, n)

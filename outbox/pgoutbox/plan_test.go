@@ -126,8 +126,8 @@ func know(t *testing.T, db *testenv.Database, statistics string) {
 }
 
 // TestO11_Plans runs the pages of windows on a million rows, as prepared
-// statements with generic and with custom plans, on stale statistics, none and fresh
-// ones, and looks at what the server did for them.
+// statements with generic and with custom plans and as through a pooler, on stale
+// statistics, none and fresh ones, and looks at what the server did for them.
 func TestO11_Plans(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "needs a million rows")
@@ -135,7 +135,7 @@ func TestO11_Plans(t *testing.T) {
 	plansOfWrongForms(t, db)
 	for _, statistics := range statistics() {
 		know(t, db, statistics)
-		for _, mode := range []string{"force_generic_plan", "force_custom_plan", "auto"} {
+		for _, mode := range planModes() {
 			for name, p := range pagesOfMillion() {
 				n := explain(t, db, mode, p)
 				where := fmt.Sprintf("%s, %s statistics, %s\n%s", name, statistics, mode, n)
@@ -201,11 +201,27 @@ func (n *node) write(b *strings.Builder, indent string) {
 	}
 }
 
+// throughAPooler is the mode of a page that brings its settings along, and is planned
+// anew each time.
+const throughAPooler = "through a pooler"
+
+// planModes are the ways in which a page may come to its plan.
+func planModes() []string {
+	return []string{"force_generic_plan", "force_custom_plan", "auto", throughAPooler}
+}
+
 // explain runs p on a connection that is set up as a relay's.
 func explain(t *testing.T, db *testenv.Database, mode string, p page) *node {
 	t.Helper()
-	conn := db.Connect(t)
-	_, err := conn.Exec(t.Context(), loadRelease(t, "sql").statements["own"], int64(conn.PgConn().PID()))
+	conn, statements := db.Connect(t), loadRelease(t, "sql").statements
+	if mode == throughAPooler {
+		_, err := conn.Exec(t.Context(), "BEGIN")
+		require.NoError(t, err)
+		_, err = conn.Exec(t.Context(), statements["page_settings"])
+		require.NoError(t, err)
+		return explainOn(t, conn, "force_custom_plan", p)
+	}
+	_, err := conn.Exec(t.Context(), statements["own"], int64(conn.PgConn().PID()))
 	require.NoError(t, err)
 	return explainOn(t, conn, mode, p)
 }

@@ -73,7 +73,7 @@ type slotLog struct {
 // Load implements pglog.Log.
 func (l *slotLog) Load(ctx context.Context, reader *pgx.Conn) (pgwindow.Window, int, error) {
 	ob := l.source.ob
-	l.pageReader = pageReader{conn: reader, pooled: ob.pooled.Load(), large: ob.sql.pageLarge}
+	l.pageReader = pageReader{conn: reader, pooled: ob.pooled.Load(), settings: ob.sql.pageSettings, large: ob.sql.pageLarge}
 	w, err := l.load(ctx)
 	return w, l.slots, err
 }

@@ -18,7 +18,7 @@ func (c Config) load(targets map[string]*string) error {
 type statements struct {
 	enqueue, enqueueOne, enqueueOneChecked, enqueueDelayed string
 	instance, own, locksHeld, ranges                       string
-	page, pageEarly, pageLarge                             string
+	page, pageEarly, pageLarge, pageSettings               string
 
 	delayedDue, delayedLocks, delayedPromote, delayedNext string
 	delayedList, delayedCancel                            string
@@ -49,6 +49,7 @@ func loadStatements(cfg Config) (statements, error) {
 		"page":                &s.page,
 		"page_early":          &s.pageEarly,
 		"page_large":          &s.pageLarge,
+		"page_settings":       &s.pageSettings,
 		"delayed_due":         &s.delayedDue,
 		"delayed_locks":       &s.delayedLocks,
 		"delayed_promote":     &s.delayedPromote,

@@ -12,7 +12,8 @@ import (
 // settings of a relay's connections. Positions may be lost in a crash of the
 // server (a repeat, never a loss), so they do not wait for the disk. Nothing but
 // walks of indexes is wanted, whatever the statistics say: the plans are right
-// for one row and for millions. Rows that row level security would hide are an error.
+// for one row and for millions. They are made once a connection, which costs more than a
+// page of few rows does. Rows that row level security would hide are an error.
 const settings = `SET jit = off;
 	SET synchronous_commit = off;
 	SET default_transaction_isolation = 'read committed';
@@ -24,6 +25,7 @@ const settings = `SET jit = off;
 	SET enable_seqscan = off;
 	SET enable_bitmapscan = off;
 	SET max_parallel_workers_per_gather = 0;
+	SET plan_cache_mode = force_generic_plan;
 	SET row_security = off`
 
 // connect opens a connection for a relay beside the pool, as the pool would.
