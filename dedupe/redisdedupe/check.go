@@ -20,12 +20,16 @@ var ErrEviction = errors.New("leat: redis evicts keys when its memory is full; s
 // every master. It is for the start of a program; the first Claim does the same.
 // It also finds out whether the server can compare and set without a script.
 func (s *Store) Check(ctx context.Context) error {
-	err := s.checkAll(ctx)
-	if err == nil {
-		s.compares.Store(s.canCompare(ctx))
-		s.checked.Store(true)
+	if err := s.checkAll(ctx); err != nil {
+		return err
 	}
-	return err
+	compares, err := s.canCompare(ctx)
+	if err != nil {
+		return fmt.Errorf("leat: redis: %w", err)
+	}
+	s.compares.Store(compares)
+	s.checked.Store(true)
+	return nil
 }
 
 // checkOnce refuses what Check would, as long as it would. A server that cannot be

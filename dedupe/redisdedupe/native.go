@@ -51,9 +51,17 @@ func (h *held) take(name, token string) string {
 
 // canCompare asks the server whether SET knows IFEQ, by a comparison that never holds: on
 // Valkey from 8.1 on, and in Redis as of 8.4, nothing is written. Others refuse the word,
-// and one that would ignore it is not trusted either.
-func (s *Store) canCompare(ctx context.Context) bool {
-	return errors.Is(s.client.Do(ctx, "SET", s.cfg.Prefix+"probe", "", "IFEQ", "leat", "PX", "1").Err(), redis.Nil)
+// and one that would ignore it is not trusted either. A server that has not answered has
+// said nothing.
+func (s *Store) canCompare(ctx context.Context) (bool, error) {
+	err := s.client.Do(ctx, "SET", s.cfg.Prefix+"probe", "", "IFEQ", "leat", "PX", "1").Err()
+	if errors.Is(err, redis.Nil) {
+		return true, nil
+	}
+	if _, refused := errors.AsType[redis.Error](err); refused {
+		return false, nil
+	}
+	return false, err
 }
 
 // replace writes state and rest in place of the P of token's claim if the record is what

@@ -1,6 +1,9 @@
 package redisdedupe_test
 
 import (
+	"context"
+	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -119,6 +122,74 @@ func TestNativeForgetsTheOldest(t *testing.T) {
 	require.Equal(t, 1, scripts(t, client))
 	require.Equal(t, dedupe.Completed, end(t, s, strconv.Itoa(most), "t"))
 	require.Equal(t, 1, scripts(t, client))
+}
+
+// instead answers a comparison with an error, if answer returns one.
+type instead struct{ answer func() error }
+
+func (h instead) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (h instead) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (h instead) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if slices.Contains(cmd.Args(), any("IFEQ")) {
+			if err := h.answer(); err != nil {
+				cmd.SetErr(err)
+				return err
+			}
+		}
+		return next(ctx, cmd)
+	}
+}
+
+// syntaxError is the answer of a server that does not know IFEQ.
+type syntaxError struct{}
+
+func (syntaxError) RedisError() {}
+
+func (syntaxError) Error() string { return "ERR syntax error" }
+
+// TestNativeIsGivenUp: a server that has been replaced by one that does not compare is asked
+// once more, and never after that; the script ends the run.
+func TestNativeIsGivenUp(t *testing.T) {
+	t.Parallel()
+	s, client := valkey(t)
+	var replaced bool
+	var asked int
+	client.AddHook(instead{func() error {
+		if !replaced {
+			return nil
+		}
+		asked++
+		return syntaxError{}
+	}})
+	claimAs(t, s, "first", "t")
+	claimAs(t, s, "second", "t")
+	replaced = true
+	require.Equal(t, dedupe.Completed, end(t, s, "first", "t"))
+	require.Equal(t, dedupe.Completed, end(t, s, "second", "t"))
+	require.Equal(t, 1, asked)
+	require.Equal(t, 2, scripts(t, client))
+}
+
+// TestNativeIsAskedAgain: a server that did not answer is asked by the next claim.
+func TestNativeIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	s, client := valkey(t)
+	var asked int
+	client.AddHook(instead{func() error {
+		if asked++; asked == 1 {
+			return io.ErrUnexpectedEOF
+		}
+		return nil
+	}})
+	require.ErrorIs(t, s.Check(t.Context()), io.ErrUnexpectedEOF)
+	claimAs(t, s, "done", "t")
+	require.Equal(t, dedupe.Completed, end(t, s, "done", "t"))
+	require.Zero(t, scripts(t, client))
 }
 
 // TestNativeIsFoundOut: a server that does not compare is not asked to.
