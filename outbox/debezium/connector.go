@@ -17,7 +17,7 @@ const router = "io.debezium.transforms.outbox.EventRouter"
 // wraps outbox.ErrInvalidConfig, with the name of the option, if there is no outbox event
 // router, or it is configured to do what leat does not.
 func FromConnector(config map[string]string) (Config, SlotConfig, error) {
-	slot := SlotConfig{Slot: config["slot.name"], Publication: config["publication.name"]}
+	slot := SlotConfig{Slot: config["slot.name"], Publication: config["publication.name"], SnapshotMode: config["snapshot.mode"]}
 	if err := sendsAsLeat(config); err != nil {
 		return Config{}, slot, err
 	}

@@ -43,7 +43,7 @@ func TestFromConnector_LeatsOwn(t *testing.T) {
 	cfg, slot, err := debezium.FromConnector(config)
 	require.NoError(t, err)
 	require.True(t, cfg.Own())
-	require.Equal(t, debezium.SlotConfig{Slot: "leat_debezium", Publication: "leat"}, slot)
+	require.Equal(t, debezium.SlotConfig{Slot: "leat_debezium", Publication: "leat", SnapshotMode: "no_data"}, slot)
 }
 
 func TestFromConnector_RefusesWhatLeatDoesNot(t *testing.T) {

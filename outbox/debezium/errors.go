@@ -21,6 +21,11 @@ var (
 	// replication slot needs, so that its connector cannot send what it has not sent yet.
 	ErrSlotLost = errors.New("leat: the server has removed write-ahead log that the replication slot needs (max_slot_wal_keep_size)")
 
+	// ErrSlotOlder is returned by Handoff.PrepareConnector if there is the replication slot and not
+	// its publication. A slot must be the younger one, or a connector fails at each start, or
+	// skips rows: drop it, if nothing that it has is needed any more.
+	ErrSlotOlder = errors.New("leat: the replication slot is older than its publication: drop it first")
+
 	// ErrConnectorRunning is returned if a replication slot is in use.
 	ErrConnectorRunning = errors.New("leat: a connector uses the replication slot: stop it first")
 

@@ -142,8 +142,9 @@ func (h *Handoff) AwaitConnector(ctx context.Context, position string) error {
 
 // PrepareConnector is the first step from a relay to a connector, while the relay works and
 // the connector does not. It makes the publication unless it is there, and the slot, and has a table of the
-// connector's released. Errors wrap ErrRecordsHeld and those of Table.Release. A
-// slot that is there is kept.
+// connector's released. A slot that is there is kept. Errors wrap ErrRecordsHeld, ErrSlotOlder,
+// outbox.ErrInvalidConfig if the connector would make a snapshot or the publication has not all
+// rows, and those of Table.Release.
 func (h *Handoff) PrepareConnector(ctx context.Context) error {
 	if err := h.MayPrepareConnector(ctx); err != nil {
 		return err
@@ -164,10 +165,13 @@ func (h *Handoff) PrepareConnector(ctx context.Context) error {
 // MayPrepareConnector returns what PrepareConnector would refuse, and changes nothing.
 func (h *Handoff) MayPrepareConnector(ctx context.Context) error {
 	group, err := h.group(ctx)
-	if err != nil {
-		return err
+	if err == nil {
+		err = nothingHeld(group)
 	}
-	return nothingHeld(group)
+	if err == nil {
+		err = h.slot.mayGoOn(ctx, h.table())
+	}
+	return err
 }
 
 // AwaitRelay is the second step from a relay to a connector: it waits until the relay has

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -23,6 +22,9 @@ type SlotConfig struct {
 	// Publication is the connector's publication.name.
 	// Defaults to "dbz_publication", as the connector's does.
 	Publication string
+	// SnapshotMode is the connector's snapshot.mode. Handoff.PrepareConnector needs "no_data".
+	// Defaults to "initial", as the connector's does.
+	SnapshotMode string
 }
 
 // SlotState is where a connector stands.
@@ -57,6 +59,9 @@ func NewSlot(pool *pgxpool.Pool, cfg SlotConfig) (*Slot, error) {
 	if cfg.Publication == "" {
 		cfg.Publication = "dbz_publication"
 	}
+	if cfg.SnapshotMode == "" {
+		cfg.SnapshotMode = "initial"
+	}
 	switch {
 	case pool == nil:
 		return nil, outbox.ConfigError("pool", nil, "must not be nil")
@@ -69,15 +74,20 @@ func NewSlot(pool *pgxpool.Pool, cfg SlotConfig) (*Slot, error) {
 	return &Slot{pool: pool, cfg: cfg, sql: sql}, err
 }
 
-// State returns where the connector stands. Errors wrap ErrNoSlot and ErrSlotLost.
+// State returns where the connector stands. Errors wrap ErrNoSlot and ErrSlotLost, and
+// outbox.ErrInvalidConfig if the slot has another plugin than pgoutput.
 func (s *Slot) State(ctx context.Context) (SlotState, error) { return s.state(ctx, "0/0") }
 
 // state also tells whether the slot has reached a position.
 func (s *Slot) state(ctx context.Context, position string) (st SlotState, err error) {
-	err = s.pool.QueryRow(ctx, s.sql.slot, s.cfg.Slot, position).Scan(&st.Active, &st.Confirmed, &st.lost, &st.BehindBytes, &st.reached)
+	var plugin string
+	err = s.pool.QueryRow(ctx, s.sql.slot, s.cfg.Slot, position).
+		Scan(&st.Active, &st.Confirmed, &st.lost, &st.BehindBytes, &st.reached, &plugin)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return st, fmt.Errorf("%w: %s", ErrNoSlot, s.cfg.Slot)
+	case err == nil && plugin != "pgoutput":
+		return st, outbox.ConfigError("Slot", strconv.Quote(s.cfg.Slot), "has the plugin "+strconv.Quote(plugin)+", and not pgoutput")
 	case err == nil && st.lost:
 		return st, fmt.Errorf("%w: %s", ErrSlotLost, s.cfg.Slot)
 	default:
@@ -132,22 +142,6 @@ func (s *Slot) mayCatchUp(ctx context.Context) error {
 	default:
 		return err
 	}
-}
-
-// publish makes the publication of a table, unless there is one of that name, and refuses
-// one that has not got the table. Table is a qualified name, quoted where need be.
-func (s *Slot) publish(ctx context.Context, table string) error {
-	sql := strings.NewReplacer("{name}", literal(s.cfg.Publication), "{publication}", pgx.Identifier{s.cfg.Publication}.Sanitize(),
-		"{table}", table).Replace(s.sql.publish)
-	if _, err := s.pool.Exec(ctx, sql); err != nil {
-		return err
-	}
-	var has bool
-	err := s.pool.QueryRow(ctx, s.sql.published, s.cfg.Publication, table).Scan(&has)
-	if err == nil && !has {
-		err = outbox.ConfigError("Publication", strconv.Quote(s.cfg.Publication), "has not got the table "+table)
-	}
-	return err
 }
 
 // Create makes the slot, and returns the position from which it has all that commits. The
