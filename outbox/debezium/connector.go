@@ -2,6 +2,7 @@ package debezium
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -103,7 +104,38 @@ func sendsAsLeat(config map[string]string) error {
 			return optionError(config, a.option, "must be "+a.values[len(a.values)-1]+", or leat would not send the same")
 		}
 	}
+	return sendsAll(config)
+}
+
+// sendsAll refuses a connector that changes values or leaves rows out, and one that does with its
+// slot what the steps of a Handoff do not expect.
+func sendsAll(config map[string]string) error {
+	for _, name := range slices.Sorted(maps.Keys(config)) {
+		value := config[name]
+		changes := strings.HasPrefix(name, "column.mask.") || strings.HasPrefix(name, "column.truncate.") ||
+			name == "message.key.columns" || name == "converters" || name == "post.processors"
+		switch {
+		case changes && value != "":
+			return optionError(config, name, "leat cannot do this")
+		case name == "skipped.operations" && skips(value, "c"):
+			return optionError(config, name, "must not have c: leat leaves out no insert")
+		case name == "slot.drop.on.stop" && value != "false":
+			return optionError(config, name, "must be false: the slot is asked what is left once the connector is stopped")
+		case name == "flush.lsn.source" && value != "true":
+			return optionError(config, name, "must be true: the slot has to tell what was sent")
+		}
+	}
 	return nil
+}
+
+// skips reports whether an operation is in a list with commas.
+func skips(list, operation string) bool {
+	for o := range strings.SplitSeq(list, ",") {
+		if strings.TrimSpace(o) == operation {
+			return true
+		}
+	}
+	return false
 }
 
 // place reads what is placed where: column:header or column:header:alias, separated by

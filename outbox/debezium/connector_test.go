@@ -33,6 +33,18 @@ func TestFromConnector(t *testing.T) {
 	}, cfg)
 }
 
+// TestFromConnector_WhatChangesNothing is allowed.
+func TestFromConnector_WhatChangesNothing(t *testing.T) {
+	t.Parallel()
+	_, _, err := debezium.FromConnector(map[string]string{
+		"plugin.name": "pgoutput", "table.include.list": "public.outbox", "transforms": "outbox",
+		"transforms.outbox.type": "io.debezium.transforms.outbox.EventRouter",
+		"skipped.operations":     "u,d,t", "slot.drop.on.stop": "false", "column.exclude.list": "public.outbox.note",
+		"column.propagate.source.type": "public.outbox.id", "message.key.columns": "",
+	})
+	require.NoError(t, err)
+}
+
 // TestFromConnector_LeatsOwn: the documented connector's table needs no triggers.
 func TestFromConnector_LeatsOwn(t *testing.T) {
 	t.Parallel()
@@ -69,6 +81,15 @@ func TestFromConnector_RefusesWhatLeatDoesNot(t *testing.T) {
 		{"key.converter", "org.apache.kafka.connect.json.JsonConverter"},
 		{"value.converter", "org.apache.kafka.connect.json.JsonConverter"},
 		{"transforms.outbox.predicate", "isOutbox"},
+		{"column.mask.with.12.chars", "public.outbox.payload"},
+		{"column.mask.hash.SHA-256.with.salt.x", "public.outbox.aggregateid"},
+		{"column.truncate.to.20.chars", "public.outbox.payload"},
+		{"message.key.columns", "public.outbox:id"},
+		{"skipped.operations", "u, c"},
+		{"slot.drop.on.stop", "true"},
+		{"flush.lsn.source", "false"},
+		{"converters", "mine"},
+		{"post.processors", "mine"},
 		{"transforms.outbox.table.expand.json.payload", "true"},
 		{"transforms.outbox.route.topic.regex", "(.*)"},
 		{placement, "a:envelope"},
