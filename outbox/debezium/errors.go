@@ -29,8 +29,8 @@ var (
 	// ErrConnectorRunning is returned if a replication slot is in use.
 	ErrConnectorRunning = errors.New("leat: a connector uses the replication slot: stop it first")
 
-	// ErrConnectorStopped is returned by Handoff.Prepare if the connector is stopped and has
-	// not sent all: what is left is for it alone to send. Start it first.
+	// ErrConnectorStopped is returned by Handoff.Prepare and AwaitConnector if the connector is
+	// stopped and has not sent all: what is left is for it alone to send. Start it first.
 	ErrConnectorStopped = errors.New("leat: the connector is stopped and has not sent all: start it first")
 
 	// ErrRelayRunning is returned by Handoff.Prepare and AwaitConnector while a relay of the

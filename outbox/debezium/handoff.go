@@ -30,6 +30,10 @@ type HandoffConfig struct {
 	// Poll is the time between two looks.
 	// Defaults to 200 ms.
 	Poll time.Duration
+	// Restart is how long AwaitConnector waits for a connector that has rows left and does not use its
+	// slot, so that one may be restarted meanwhile.
+	// Defaults to 1 min.
+	Restart time.Duration
 	// Actor and Reason are noted in the audit of the group. Required.
 	Actor, Reason string
 }
@@ -49,6 +53,7 @@ func NewHandoff(ob *pgoutbox.Outbox, slot *Slot, cfg HandoffConfig) (*Handoff, e
 	cfg.Source.Group = cmp.Or(cfg.Source.Group, "default")
 	cfg.Log = cmp.Or(cfg.Log, "leat.outbox")
 	cfg.Poll = cmp.Or(cfg.Poll, 200*time.Millisecond)
+	cfg.Restart = cmp.Or(cfg.Restart, time.Minute)
 	switch {
 	case ob == nil:
 		return nil, outbox.ConfigError("ob", nil, "must not be nil")
@@ -56,6 +61,8 @@ func NewHandoff(ob *pgoutbox.Outbox, slot *Slot, cfg HandoffConfig) (*Handoff, e
 		return nil, outbox.ConfigError("slot", nil, "must not be nil")
 	case cfg.Poll < time.Millisecond:
 		return nil, outbox.ConfigError("Poll", cfg.Poll, "must be at least 1ms")
+	case cfg.Restart < time.Millisecond:
+		return nil, outbox.ConfigError("Restart", cfg.Restart, "must be at least 1ms")
 	}
 	if err := (admin.By{Actor: cfg.Actor, Reason: cfg.Reason}).Check(); err != nil {
 		return nil, outbox.ConfigError("Actor, Reason", strconv.Quote(cfg.Actor)+", "+strconv.Quote(cfg.Reason), err.Error())
@@ -126,8 +133,10 @@ func (h *Handoff) MayPrepare(ctx context.Context) (known bool, err error) {
 // connector has sent all that had committed at the position that Prepare returned. Then stop the
 // connector, start the relay, and drop the slot. An idle connector confirms nothing: if it
 // does not return, stop the connector. Errors wrap ErrRelayRunning if a relay has been started
-// already, and ErrNoSlot.
+// already, ErrConnectorStopped if nobody has used the slot for HandoffConfig.Restart and rows are left,
+// ErrNoSlot and ErrSlotLost.
 func (h *Handoff) AwaitConnector(ctx context.Context, position string) error {
+	var connector absent
 	return h.until(ctx, func() (bool, error) {
 		group, err := h.group(ctx)
 		if err == nil {
@@ -136,7 +145,7 @@ func (h *Handoff) AwaitConnector(ctx context.Context, position string) error {
 		if err != nil {
 			return false, err
 		}
-		return h.slot.Sent(ctx, position)
+		return connector.look(ctx, h.slot, position, h.cfg.Restart)
 	})
 }
 

@@ -108,21 +108,6 @@ func (s *Slot) Pending(ctx context.Context, position string) (rows int64, err er
 	return rows, s.describe(err)
 }
 
-// Sent reports whether the connector has sent all that had committed at a position, which
-// Mark has returned: it has confirmed it, or it is stopped and nothing of the publication is left. An idle
-// connector confirms nothing, so that it has to be stopped before Sent tells.
-func (s *Slot) Sent(ctx context.Context, position string) (bool, error) {
-	st, err := s.state(ctx, position)
-	if err != nil || st.reached || st.Active {
-		return st.reached, err
-	}
-	rows, err := s.Pending(ctx, position)
-	if errors.Is(err, ErrConnectorRunning) {
-		return false, nil
-	}
-	return err == nil && rows == 0, err
-}
-
 // mayCatchUp refuses a connector that is stopped and would be waited for in vain.
 func (s *Slot) mayCatchUp(ctx context.Context) error {
 	st, err := s.State(ctx)

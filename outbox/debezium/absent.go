@@ -1,0 +1,44 @@
+package debezium
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// absent is what is known of a connector that does not use its slot. While nobody does, what is
+// left up to a position cannot change, so that the log is walked once.
+type absent struct {
+	confirmed string // when it was counted; empty until then
+	rows      int64  // left
+	since     time.Time
+}
+
+// look reports whether the connector has sent all up to position. It refuses one that has not,
+// and that has been away for patience.
+func (a *absent) look(ctx context.Context, slot *Slot, position string, patience time.Duration) (bool, error) {
+	st, err := slot.state(ctx, position)
+	if err != nil || st.reached {
+		return st.reached, err
+	}
+	if st.Active {
+		*a = absent{}
+		return false, nil
+	}
+	if st.Confirmed != a.confirmed {
+		rows, err := slot.Pending(ctx, position)
+		if errors.Is(err, ErrConnectorRunning) { // it has just come back
+			*a = absent{}
+			return false, nil
+		}
+		if err != nil || rows == 0 {
+			return err == nil, err
+		}
+		*a = absent{confirmed: st.Confirmed, rows: rows, since: time.Now()}
+	}
+	if time.Since(a.since) < patience {
+		return false, nil
+	}
+	return false, fmt.Errorf("%w: %d rows of %s; nobody has used slot %s for %s", ErrConnectorStopped, a.rows, slot.cfg.Publication, slot.cfg.Slot, patience)
+}
