@@ -29,5 +29,11 @@ func PoolOf(ob *Outbox) *pgxpool.Pool { return ob.pool }
 // IsJoined reports whether a session hands out what its tail brings.
 func IsJoined(s driver.Session) bool { return s.(*session).Joined() }
 
+// CheckTail returns why the server of s does not suit its tail.
+func CheckTail(ctx context.Context, s *Source) error {
+	t := &tail{log: &slotLog{source: s}, cfg: *s.cfg.Tail}
+	return t.check(ctx, s.ob.pool)
+}
+
 // ByIndex is the statement before that of Stats.
 const ByIndex = byIndex

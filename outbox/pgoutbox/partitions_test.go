@@ -20,11 +20,16 @@ import (
 func smallRanges(t *testing.T) (*pgoutbox.Outbox, *testenv.Database) {
 	t.Helper()
 	ob, db := newOutbox(t, pgoutbox.Config{})
+	makeSmallRanges(t, db)
+	return ob, db
+}
+
+func makeSmallRanges(t *testing.T, db *testenv.Database) {
+	t.Helper()
 	exec(t, db, `DROP TABLE leat.outbox_p1, leat.outbox_p2, leat.outbox_p3, leat.outbox_p4, leat.outbox_tail;
 		CREATE TABLE leat.outbox_p1 PARTITION OF leat.outbox FOR VALUES FROM (MINVALUE) TO (11);
 		CREATE TABLE leat.outbox_p2 PARTITION OF leat.outbox FOR VALUES FROM (11) TO (21);
 		CREATE TABLE leat.outbox_tail PARTITION OF leat.outbox FOR VALUES FROM (21) TO (MAXVALUE)`)
-	return ob, db
 }
 
 // small is maintenance for smallRanges.

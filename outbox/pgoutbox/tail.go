@@ -229,7 +229,7 @@ func (t *tail) Look(ctx context.Context, missed []int64) {
 		return
 	}
 	if err := t.check(ctx, t.log.conn); err != nil {
-		s.Close(err.Error())
+		s.Close(strings.TrimPrefix(err.Error(), errTail.Error()+": "))
 		return
 	}
 	if n := s.owe(missed, time.Now(), max(t.cfg.Look, t.cfg.MaxLag)); n > 0 {

@@ -37,6 +37,12 @@ func TestTail(t *testing.T) {
 		{"the same records", tailSame},
 		{"another database", tailElsewhere},
 		{"stopped with pages read ahead", tailReadAhead},
+		{"a role of its own", tailRole},
+		{"prepared transactions", tailPrepared},
+		{"savepoints", tailSavepoints},
+		{"spilled transaction", tailSpilled},
+		{"ranges made by maintenance", tailRanges},
+		{"publication made anew", tailPublishedAnew},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -19,7 +19,7 @@ func logical(tb testing.TB) *testenv.PostgresServer {
 	tb.Helper()
 	return testenv.PrivatePostgres(tb, testenv.PostgresOptions{Settings: map[string]string{
 		"fsync": "off", "wal_level": "logical", "max_replication_slots": "60", "max_wal_senders": "60",
-		"wal_sender_timeout": "10s", "max_connections": "400",
+		"wal_sender_timeout": "10s", "max_connections": "400", "max_prepared_transactions": "10",
 	}})
 }
 
