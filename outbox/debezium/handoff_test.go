@@ -6,8 +6,12 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kgo"
 
+	indebezium "github.com/leat-go/leat/inbox/debezium"
+	"github.com/leat-go/leat/inbox/kafkasource"
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/internal/testenv/keyload"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/debezium"
 	"github.com/leat-go/leat/outbox/kafkasink"
@@ -25,10 +29,10 @@ func (r *realDebezium) handoffOfLeatsTable(t *testing.T) {
 	exec(t, db, createSlot, config["slot.name"])
 	ob, err := pgoutbox.New(db.Pool, pgoutbox.Config{})
 	require.NoError(t, err)
-	r.handoff(t, db, topic, config, nil, func(ctx context.Context, tx pgx.Tx, events []event) error {
+	r.handoff(t, db, topic, config, nil, func(ctx context.Context, tx pgx.Tx, events []keyload.Event) error {
 		messages := make([]outbox.Message, len(events))
 		for i, e := range events {
-			messages[i] = outbox.Message{ID: e.id, Topic: topic, Key: e.key, Payload: e.payload()}
+			messages[i] = outbox.Message{ID: e.ID, Topic: topic, Key: e.Key, Payload: e.Payload()}
 		}
 		return ob.Enqueue(ctx, tx, messages...)
 	})
@@ -45,13 +49,13 @@ func (r *realDebezium) handoffOfAnyTable(t *testing.T) {
 	require.NoError(t, err)
 	table, err := debezium.New(db.Pool, cfg)
 	require.NoError(t, err)
-	r.handoff(t, db, topic, config, table, func(ctx context.Context, tx pgx.Tx, events []event) error {
+	r.handoff(t, db, topic, config, table, func(ctx context.Context, tx pgx.Tx, events []keyload.Event) error {
 		for _, e := range events {
-			_, err := tx.Exec(ctx, `INSERT INTO outbox VALUES ($1, 'order', $2, 'counted', $3::text::jsonb)`, e.id, e.key, string(e.payload()))
+			_, err := tx.Exec(ctx, `INSERT INTO outbox VALUES ($1, 'order', $2, 'counted', $3::text::jsonb)`, e.ID, e.Key, string(e.Payload()))
 			if err != nil {
 				return err
 			}
-			if _, err := tx.Exec(ctx, "DELETE FROM outbox WHERE id = $1", e.id); err != nil {
+			if _, err := tx.Exec(ctx, "DELETE FROM outbox WHERE id = $1", e.ID); err != nil {
 				return err
 			}
 		}
@@ -61,7 +65,7 @@ func (r *realDebezium) handoffOfAnyTable(t *testing.T) {
 
 // handoff goes from a connector to a relay and back while writers insert, and looks at what
 // a consumer got.
-func (r *realDebezium) handoff(t *testing.T, db *testenv.Database, topic string, config map[string]string, table *debezium.Table, insert inserter) {
+func (r *realDebezium) handoff(t *testing.T, db *testenv.Database, topic string, config map[string]string, table *debezium.Table, insert keyload.Insert) {
 	t.Helper()
 	_, slotConfig, err := debezium.FromConnector(config)
 	require.NoError(t, err)
@@ -75,32 +79,41 @@ func (r *realDebezium) handoff(t *testing.T, db *testenv.Database, topic string,
 	before, after := slotConfig.Slot+"-before", slotConfig.Slot+"-after"
 	r.start(t, before, config)
 	slotted(t, db, slotConfig.Slot)
-	writers := write(t, db, insert)
-	writers.load(t, 100)
+	writers := keyload.Start(t, db.Pool, insert)
+	writers.Load(t, 100)
 
 	position, err := h.Prepare(t.Context())
 	require.NoError(t, err)
-	writers.load(t, 20)
+	writers.Load(t, 20)
 	require.NoError(t, h.AwaitConnector(t.Context(), position))
 	require.ErrorIs(t, slot.Drop(t.Context()), debezium.ErrConnectorRunning)
 	r.stop(t, before)
 	stopRelay := relaying(t, r, ob)
 	eventually(t, "the slot stays in use", func() bool { return slot.Drop(t.Context()) == nil })
-	writers.load(t, 100)
+	writers.Load(t, 100)
 
 	_, err = h.Prepare(t.Context())
 	require.ErrorIs(t, err, debezium.ErrNoSlot, "there is no connector to go on from")
 	require.NoError(t, h.PrepareConnector(t.Context()))
 	_, err = h.Prepare(t.Context())
 	require.ErrorIs(t, err, debezium.ErrRelayRunning)
-	writers.load(t, 20)
+	writers.Load(t, 20)
 	require.NoError(t, h.AwaitRelay(t.Context()))
 	stopRelay()
 	r.start(t, after, config)
-	writers.load(t, 100)
-	judge(t, r, topic, writers.end(t, db))
+	writers.Load(t, 100)
+	keyload.Judge(t, r.broker.Brokers, topic, writers.End(t), idOf, r.worker.Log)
 	r.stop(t, after)
 	t.Logf("%s: %s", t.Name(), writers)
+}
+
+// idOf is the id that an inbox finds.
+func idOf(record *kgo.Record) (string, error) {
+	msg, err := kafkasource.Unmarshal(record)
+	if err != nil {
+		return "", err
+	}
+	return indebezium.ID()(msg)
 }
 
 // relaying runs a relay, until what it returns is called.
