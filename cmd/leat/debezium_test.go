@@ -1,12 +1,15 @@
 package main_test
 
 import (
+	"context"
 	"path/filepath"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
@@ -53,5 +56,17 @@ func TestDebezium(t *testing.T) {
 	require.Zero(t, slots())
 	call(0, "start the connector under a new name", with("from-leat", "--yes")...)
 	require.Equal(t, 1, slots())
+
+	// Two messages that Debezium would have sent, or another group's backlog: they are counted first.
+	require.NoError(t, ob.InTx(t.Context(), func(ctx context.Context, tx pgx.Tx) error {
+		return ob.Enqueue(ctx, tx, outbox.Message{Topic: "t", Payload: []byte("1")}, outbox.Message{Topic: "t", Payload: []byte("2")})
+	}))
+	_, err = db.Pool.Exec(t.Context(), "SELECT pg_replication_slot_advance('leat_debezium', pg_current_wal_lsn())") // it has sent them
+	require.NoError(t, err)
+	call(0, "have group default begin now, and leave out 2 messages that it has not sent", with("to-leat", "--dry-run")...)
+	call(0, `"leaves_out":2`, with("to-leat", "--dry-run", "--output", "json")...)
+	call(0, "start the relay", with("to-leat", "--yes")...)
+	call(0, "Would have group default begin now.", with("to-leat", "--dry-run")...)
+
 	call(2, "--connector", "to-leat", "--reason", "no Connect", "--yes", "--connector", filepath.Join("..", "..", "README.md"))
 }

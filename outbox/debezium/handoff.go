@@ -77,7 +77,7 @@ func NewHandoff(ob *pgoutbox.Outbox, slot *Slot, cfg HandoffConfig) (*Handoff, e
 // relay does not. It has the relay's group begin, a table of the connector's adopted, and returns a
 // position of the connector's behind that: what the relay will not send is before it. A
 // group that exists is kept as it is if there is a Table, whose rows it has not seen, or else it
-// begins anew. Errors wrap ErrConnectorStopped, ErrRelayRunning, ErrRecordsHeld, ErrNoSlot, and
+// begins anew, see LeavesOut. Errors wrap ErrConnectorStopped, ErrRelayRunning, ErrRecordsHeld, ErrNoSlot, and
 // those of Table.Adopt.
 func (h *Handoff) Prepare(ctx context.Context) (position string, err error) {
 	known, err := h.MayPrepare(ctx)
@@ -88,9 +88,7 @@ func (h *Handoff) Prepare(ctx context.Context) (position string, err error) {
 	case !known:
 		err = h.begin(ctx)
 	case h.cfg.Table == nil:
-		err = h.ob.Rebase(ctx, pgoutbox.RebaseRequest{
-			Group: h.cfg.Source.Group, Start: pgoutbox.StartNow(), Actor: h.cfg.Actor, Reason: h.cfg.Reason,
-		})
+		err = h.ob.Rebase(ctx, h.anew())
 	}
 	if err == nil && h.cfg.Table != nil {
 		err = h.cfg.Table.Adopt(ctx)
@@ -127,6 +125,31 @@ func (h *Handoff) MayPrepare(ctx context.Context) (known bool, err error) {
 		err = h.slot.mayCatchUp(ctx)
 	}
 	return true, err
+}
+
+// LeavesOut returns how many messages Prepare would leave out: those that a group which begins anew
+// has not sent. It is right if the connector has sent them, or will; they are lost if they
+// are of another group. It reads all of the log once, and changes nothing.
+func (h *Handoff) LeavesOut(ctx context.Context) (int64, error) {
+	if h.cfg.Table != nil {
+		return 0, nil
+	}
+	_, err := h.group(ctx)
+	if errors.Is(err, admin.ErrNoSuchGroup) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	plan, err := h.ob.PlanRebase(ctx, h.anew())
+	return plan.LeavesOut, err
+}
+
+// anew has the group begin with what commits from now on.
+func (h *Handoff) anew() pgoutbox.RebaseRequest {
+	return pgoutbox.RebaseRequest{
+		Group: h.cfg.Source.Group, Start: pgoutbox.StartNow(), Actor: h.cfg.Actor, Reason: h.cfg.Reason,
+	}
 }
 
 // AwaitConnector is the second step from a connector to a relay: it waits until the

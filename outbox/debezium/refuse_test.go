@@ -77,3 +77,29 @@ func lead(t *testing.T, ob *pgoutbox.Outbox, cfg pgoutbox.SourceConfig) (end fun
 	require.NoError(t, err)
 	return func() { require.NoError(t, session.Release(context.WithoutCancel(t.Context()))) }
 }
+
+// TestHandoff_LeavesOut counts what a group has not sent, if it would begin anew.
+func TestHandoff_LeavesOut(t *testing.T) {
+	t.Parallel()
+	db := testenv.Postgres(t, migrated())
+	exec(t, db, standard)
+	table, err := debezium.New(db.Pool, debezium.Config{})
+	require.NoError(t, err)
+	slot, err := debezium.NewSlot(db.Pool, debezium.SlotConfig{})
+	require.NoError(t, err)
+	ob := enqueue(t, db, []outbox.Message{{Topic: "t", Payload: []byte("1")}, {Topic: "t", Payload: []byte("2")}})
+	lead(t, ob, pgoutbox.SourceConfig{Group: "default"})()
+	for _, c := range []struct {
+		group string
+		table *debezium.Table
+		want  int64
+	}{{"default", nil, 2}, {"new", nil, 0}, {"default", table, 0}} {
+		h, err := debezium.NewHandoff(ob, slot, debezium.HandoffConfig{
+			Source: pgoutbox.SourceConfig{Group: c.group}, Table: c.table, Actor: "a test", Reason: "count",
+		})
+		require.NoError(t, err)
+		n, err := h.LeavesOut(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, c.want, n)
+	}
+}

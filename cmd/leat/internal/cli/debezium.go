@@ -43,13 +43,21 @@ func (c *DebeziumToLeat) Run(d *Deps) error {
 	if _, err := h.MayPrepare(d.Context); err != nil {
 		return err
 	}
+	leavesOut, err := h.LeavesOut(d.Context)
+	if err != nil {
+		return err
+	}
 	would := fmt.Sprintf("have group %s begin now", show.Plain(c.Group))
+	if leavesOut > 0 {
+		would += fmt.Sprintf(", and leave out %s that it has not sent: right if the connector sends them, and a loss if they are another's",
+			show.Things(leavesOut, "message"))
+	}
 	if !h.Own {
 		would = fmt.Sprintf("have the rows of %s written into the outbox, by triggers, and group %s begin now if it is new",
 			show.Plain(h.Table), show.Plain(c.Group))
 	}
 	next := fmt.Sprintf("Stop the connector, start the relay, then drop the slot: leat debezium drop-slot --connector %s.", show.Plain(c.File()))
-	return c.run(d, step{Action: "to-leat", would: would, next: next, do: func() error {
+	return c.run(d, step{Action: "to-leat", LeavesOut: leavesOut, would: would, next: next, do: func() error {
 		position, err := h.Prepare(d.Context)
 		if err != nil {
 			return err
@@ -133,6 +141,8 @@ type step struct {
 	Group  string `json:"group"`
 	Table  string `json:"table"`
 	Slot   string `json:"slot"`
+	// LeavesOut is how many messages the group has not sent and never will.
+	LeavesOut int64 `json:"leaves_out"`
 
 	would, next string
 	do          func() error
@@ -143,7 +153,11 @@ func (c *Connector) run(d *Deps, s step, h *open.Handoff) error {
 	s.DryRun, s.Group, s.Table, s.Slot = c.DryRun, c.Group, h.Table, h.Slot
 	said := "Would " + s.would + "."
 	if !c.DryRun {
-		if err := d.confirm(c.Changing, ask.Question{Text: said}); err != nil {
+		question := ask.Question{Text: said}
+		if s.LeavesOut > 0 {
+			question.Name = c.Group
+		}
+		if err := d.confirm(c.Changing, question); err != nil {
 			return err
 		}
 		if err := s.do(); err != nil {
