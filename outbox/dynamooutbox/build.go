@@ -78,7 +78,7 @@ func (b *built) learn(c *counters, reasons []types.CancellationReason) bool {
 	for i, r := range reasons {
 		switch {
 		case !conditionFailed(r):
-			if classifyReasons([]types.CancellationReason{r}) == outcomeRefused {
+			if classifyReasons([]types.CancellationReason{r}) == outcomeCancelled {
 				return false
 			}
 		case i >= b.msgs:

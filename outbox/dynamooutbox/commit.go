@@ -32,8 +32,10 @@ func (e *RefusedError) Unwrap() error { return e.err }
 // If others are in the way, in the order of a key or by writing the same items, it tries again
 // with the caller's items as they are, for a minute at most. It returns
 // outbox.ErrNotInTransaction if tx has ended already, and a *RefusedError if an item of the
-// caller was refused. If ctx ends while an answer is missing, the error says that the
-// transaction may have been committed: check that before you try again.
+// caller was refused. While an answer is missing it asks again, the same and for nine minutes at
+// most: give ctx a deadline. If ctx ends before, or DynamoDB does not let it ask any more, the error
+// says that the transaction may have been committed: check that before you try again. After any
+// other error it was not.
 func (tx *Tx) Commit(ctx context.Context) error {
 	tx.mu.Lock()
 	defer tx.mu.Unlock()
@@ -82,7 +84,7 @@ func (o *Outbox) commit(ctx context.Context, items []types.TransactWriteItem, ms
 // callersReasons returns the reasons of the first n items if one of them was refused.
 func callersReasons(reasons []types.CancellationReason, n int) []types.CancellationReason {
 	own := reasons[:min(n, len(reasons))]
-	if classifyReasons(own) == outcomeRefused {
+	if classifyReasons(own) == outcomeCancelled {
 		return own
 	}
 	return nil

@@ -44,7 +44,7 @@ func (i Items) Conflict(err error, before int) bool {
 	}
 	for at, r := range c.CancellationReasons {
 		own := at >= before && at < before+len(i.All)
-		if (!own || !conditionFailed(r)) && classifyReasons([]types.CancellationReason{r}) == outcomeRefused {
+		if (!own || !conditionFailed(r)) && classifyReasons([]types.CancellationReason{r}) == outcomeCancelled {
 			return false
 		}
 	}

@@ -7,12 +7,8 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/smithy-go"
 
-	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/internal/wait"
 )
 
@@ -21,6 +17,8 @@ const (
 	busyFor = time.Minute
 	// tokenLife is how long DynamoDB knows the token of a request, less a minute.
 	tokenLife = 9 * time.Minute
+	// unsentTries is how many times credentials and a connection are looked for, as the SDK does.
+	unsentTries = 3
 )
 
 // cancelled is the answer to a transaction of which nothing was written.
@@ -41,49 +39,49 @@ func (c *cancelled) Unwrap() error { return c.err }
 // bytes and the same token until it is known. What was refused for others' sake is sent again
 // as it is, with a new token: its conditions say whether it still fits.
 func (o *Outbox) transact(ctx context.Context, items []types.TransactWriteItem) error {
-	var unknown error // why the outcome of an earlier try is not known
-	began, token := time.Now(), ""
+	var r *request
+	var unknown error // why the outcome of an earlier try of r is not known
+	began := time.Now()
 	for try := 0; ; try++ {
-		if token == "" {
-			id, err := ids.New()
-			if err != nil {
+		if r == nil {
+			var err error
+			if r, err = newRequest(items); err != nil {
 				return err
 			}
-			token = id
 		}
-		err := o.writeOnce(ctx, items, token)
-		kind := classify(err)
+		kind, err := r.send(ctx, o.db)
 		switch {
 		case kind == outcomeDone:
 			return nil
-		case kind == outcomeRefused:
-			return refusal(err)
+		case kind == outcomeCancelled:
+			return cancellation(err)
 		case kind == outcomeUnknown:
 			unknown = err
-		case unknown == nil:
-			token = ""
+		case kind == outcomeBusy && unknown == nil:
+			r = nil
 		}
-		if ctx.Err() == nil && time.Since(began) < busyFor || unknown != nil && time.Since(began) < tokenLife {
-			if wait.For(ctx, pauseAfter(try)) == nil {
-				continue
-			}
+		if again(kind, try, unknown != nil, time.Since(began)) && wait.For(ctx, pauseAfter(try)) == nil {
+			continue
 		}
 		if unknown != nil {
-			return fmt.Errorf("leat: the transaction may have been committed or not: %w", errors.Join(unknown, context.Cause(ctx)))
+			return fmt.Errorf("leat: the transaction may have been committed or not: %w", errors.Join(unknown, err, context.Cause(ctx)))
 		}
 		return errors.Join(fmt.Errorf("leat: transaction: %w", err), context.Cause(ctx))
 	}
 }
 
-func (o *Outbox) writeOnce(ctx context.Context, items []types.TransactWriteItem, token string) error {
-	_, err := o.db.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{
-		TransactItems: items, ClientRequestToken: &token,
-	}, once)
-	return err
+// again reports whether another try may tell more.
+func again(kind outcome, try int, unknown bool, since time.Duration) bool {
+	switch {
+	case kind == outcomeRefused:
+		return false
+	case unknown:
+		return since < tokenLife
+	case kind == outcomeUnsent:
+		return try < unsentTries-1
+	}
+	return since < busyFor
 }
-
-// once keeps the SDK from repeating a request.
-func once(options *dynamodb.Options) { options.Retryer = aws.NopRetryer{} }
 
 // pauseAfter returns how long to wait before the next try.
 func pauseAfter(try int) time.Duration {
@@ -91,62 +89,7 @@ func pauseAfter(try int) time.Duration {
 	return rand.N(most) + time.Millisecond //nolint:gosec // spreads writers, no secret
 }
 
-// outcome is what is known of a transaction after an answer.
-type outcome int
-
-const (
-	outcomeDone    outcome = iota
-	outcomeRefused         // nothing was written, and will not be
-	outcomeBusy            // nothing was written, others are in the way
-	outcomeUnknown         // it may have been written, or be written soon
-)
-
-func classify(err error) outcome {
-	if err == nil {
-		return outcomeDone
-	}
-	if c, ok := errors.AsType[*types.TransactionCanceledException](err); ok {
-		return classifyReasons(c.CancellationReasons)
-	}
-	api, ok := errors.AsType[smithy.APIError](err)
-	if !ok {
-		return outcomeUnknown // the connection, or the context
-	}
-	switch api.ErrorCode() {
-	case "ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded", "TransactionConflictException":
-		return outcomeBusy
-	case "TransactionInProgressException":
-		return outcomeUnknown
-	}
-	if api.ErrorFault() == smithy.FaultServer || api.ErrorFault() == smithy.FaultUnknown && !isClientCode(api.ErrorCode()) {
-		return outcomeUnknown
-	}
-	return outcomeRefused
-}
-
-// isClientCode reports whether a code that the SDK does not know says that nothing was done.
-func isClientCode(code string) bool {
-	switch code {
-	case "ValidationException", "AccessDeniedException", "UnrecognizedClientException", "MissingAuthenticationToken",
-		"InvalidSignatureException", "ExpiredTokenException", "SerializationException":
-		return true
-	}
-	return false
-}
-
-// classifyReasons: a condition that has failed decides, whoever else is in the way.
-func classifyReasons(reasons []types.CancellationReason) outcome {
-	for _, r := range reasons {
-		switch aws.ToString(r.Code) {
-		case "", "None", "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded":
-		default:
-			return outcomeRefused
-		}
-	}
-	return outcomeBusy
-}
-
-func refusal(err error) error {
+func cancellation(err error) error {
 	if c, ok := errors.AsType[*types.TransactionCanceledException](err); ok {
 		return &cancelled{reasons: c.CancellationReasons, err: err}
 	}

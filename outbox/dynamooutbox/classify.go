@@ -1,0 +1,64 @@
+package dynamooutbox
+
+import (
+	"errors"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+)
+
+// outcome is what is known of a transaction after a try.
+type outcome int
+
+const (
+	outcomeDone      outcome = iota
+	outcomeCancelled         // it was looked at: nothing was written, and will not be
+	outcomeRefused           // this try was not looked at, and another would not be
+	outcomeUnsent            // this try had no credentials or no connection
+	outcomeBusy              // this try has written nothing, others are in the way
+	outcomeUnknown           // it may have been written, or be written soon
+)
+
+// classify returns what an error tells of a request that was sent.
+func classify(err error) outcome {
+	if c, ok := errors.AsType[*types.TransactionCanceledException](err); ok {
+		return classifyReasons(c.CancellationReasons)
+	}
+	api, ok := errors.AsType[smithy.APIError](err)
+	if !ok {
+		return outcomeUnknown // the connection, or the context
+	}
+	switch api.ErrorCode() {
+	case "ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded", "TransactionConflictException":
+		return outcomeBusy
+	case "TransactionInProgressException":
+		return outcomeUnknown
+	}
+	if api.ErrorFault() == smithy.FaultServer || api.ErrorFault() == smithy.FaultUnknown && !isClientCode(api.ErrorCode()) {
+		return outcomeUnknown
+	}
+	return outcomeRefused
+}
+
+// isClientCode reports whether a code that the SDK does not know says that nothing was done.
+func isClientCode(code string) bool {
+	switch code {
+	case "ValidationException", "AccessDeniedException", "UnrecognizedClientException", "MissingAuthenticationToken",
+		"InvalidSignatureException", "ExpiredTokenException", "SerializationException":
+		return true
+	}
+	return false
+}
+
+// classifyReasons: a condition that has failed decides, whoever else is in the way.
+func classifyReasons(reasons []types.CancellationReason) outcome {
+	for _, r := range reasons {
+		switch aws.ToString(r.Code) {
+		case "", "None", "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded":
+		default:
+			return outcomeCancelled
+		}
+	}
+	return outcomeBusy
+}
