@@ -15,9 +15,6 @@ import (
 // errStale is returned if another has written held records of the group meanwhile.
 var errStale = errors.New("leat: held records have changed meanwhile")
 
-// errGone is returned if a record that is to be set aside is not pending any more.
-var errGone = errors.New("leat: a record to be set aside is not pending any more")
-
 // change runs work on the held records of the group and writes what it has changed, with the
 // items of extra; if the records have changed meanwhile, once more. A fence is a
 // condition on the lease, nil for operators.
@@ -61,11 +58,10 @@ func (c *heldCache) write(ctx context.Context, o *Outbox, fence *types.TransactW
 		if fence != nil {
 			part = append(part, *fence)
 		}
-		own := len(part)
-		n := fitting(items, MaxItems-own)
+		n := fitting(items, MaxItems-len(part))
 		err = o.transact(ctx, append(part, items[:n]...))
 		if refused, ok := errors.AsType[*cancelled](err); ok {
-			return whyCancelled(refused, own, fence != nil)
+			return whyCancelled(refused, fence != nil)
 		}
 		if err != nil {
 			return err
@@ -75,15 +71,15 @@ func (c *heldCache) write(ctx context.Context, o *Outbox, fence *types.TransactW
 	return nil
 }
 
-func whyCancelled(c *cancelled, own int, fenced bool) error {
+// whyCancelled: the version and the fence alone have conditions. Whoever holds both is the only
+// one who writes held records or takes messages away.
+func whyCancelled(c *cancelled, fenced bool) error {
 	failed := func(i int) bool { return i < len(c.reasons) && conditionFailed(c.reasons[i]) }
 	switch {
 	case fenced && failed(1):
 		return driver.ErrLeaseLost
 	case failed(0):
 		return errStale
-	case len(c.reasons) > own && classifyReasons(c.reasons[own:]) == outcomeRefused:
-		return errors.Join(errGone, c)
 	}
 	return c
 }

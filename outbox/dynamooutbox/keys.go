@@ -22,7 +22,6 @@ type item = map[string]types.AttributeValue
 //	L                the lease
 //	H#<group>        held and dead records by number; 0 is the version of all of them
 //	A                the audit, by number
-//	P                what is paused
 //	B                the number of buckets
 const (
 	partition = "pk"

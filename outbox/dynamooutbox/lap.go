@@ -125,10 +125,7 @@ func (l *lap) query(ctx context.Context, b, limit int) ([]item, bucket, error) {
 	if err != nil {
 		return nil, bucket{}, fmt.Errorf("leat: read bucket %d: %w", b, err)
 	}
-	next := bucket{after: l.buckets[b].after, done: out.LastEvaluatedKey == nil}
-	if n := len(out.Items); n > 0 {
-		next.after = numberOf(out.Items[n-1], sorting)
-		next.done = next.done || next.after > l.bound
-	}
+	next := bucket{after: numberOf(out.LastEvaluatedKey, sorting), done: out.LastEvaluatedKey == nil}
+	next.done = next.done || next.after > l.bound
 	return out.Items, next, nil
 }

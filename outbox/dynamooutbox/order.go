@@ -73,13 +73,16 @@ func (l *lap) doubtful(read [][]item) []int64 {
 	return all
 }
 
+// mostLarge is how many messages have 4 MB together at most, which a transaction may read. That
+// counts whole items, whatever is asked of them. Most that are asked for are gone, so more are tried first.
+const mostLarge = 10
+
 // gone returns those of the numbers whose messages are not there, and will not come: in a
 // transaction a read is refused as long as another transaction is under way with an item.
 func (l *lap) gone(ctx context.Context, seqs []int64) (map[int64]bool, error) {
 	gone := make(map[int64]bool, len(seqs))
-	for len(seqs) > 0 {
-		part := seqs[:min(len(seqs), MaxItems)]
-		seqs = seqs[len(part):]
+	for most := MaxItems; len(seqs) > 0; {
+		part := seqs[:min(len(seqs), most)]
 		var gets []types.TransactGetItem
 		for _, seq := range part {
 			gets = append(gets, types.TransactGetItem{Get: &types.Get{
@@ -88,11 +91,17 @@ func (l *lap) gone(ctx context.Context, seqs []int64) (map[int64]bool, error) {
 		}
 		out, err := l.s.ob.db.TransactGetItems(ctx, &dynamodb.TransactGetItemsInput{TransactItems: gets})
 		if c, ok := errors.AsType[*types.TransactionCanceledException](err); ok && classifyReasons(c.CancellationReasons) == outcomeBusy {
+			seqs = seqs[len(part):]
 			continue // not known yet: the keys stop
+		}
+		if tooLarge := err != nil && len(part) > mostLarge && classify(err) != outcomeUnknown; tooLarge {
+			most = mostLarge
+			continue
 		}
 		if err != nil {
 			return nil, fmt.Errorf("leat: look for earlier messages: %w", err)
 		}
+		seqs = seqs[len(part):]
 		for i, r := range out.Responses {
 			if len(r.Item) == 0 {
 				gone[part[i]] = true

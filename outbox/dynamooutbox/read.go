@@ -31,7 +31,8 @@ func (s *session) Read(ctx context.Context, limit int) (driver.Page, error) {
 	if limit < 1 {
 		return driver.Page{}, outbox.ConfigError("limit", limit, "must be positive")
 	}
-	for begun := false; ; {
+	// Nothing of a lap that has not begun to read can have been left out.
+	for begun := s.lap.bound == 0 && s.underWay() == 0; ; {
 		if err := s.alive(ctx); err != nil {
 			return driver.Page{}, err
 		}

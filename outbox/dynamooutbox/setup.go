@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -21,7 +20,8 @@ const DefaultBuckets = 16
 // of which each takes about 500 transactions a second, and which an idle relay asks one by one.
 // It can be called again; another number of buckets than before is outbox.ErrInvalidConfig.
 //
-// A table that was made by other means has the partition key pk (S) and the sort key sk (N).
+// A table that was made by other means has the partition key pk (S) and the sort key sk (N). One
+// with other keys is refused with outbox.ErrInvalidConfig, and nothing is written to it.
 func (o *Outbox) Setup(ctx context.Context, buckets int) error {
 	if buckets == 0 {
 		buckets = DefaultBuckets
@@ -45,38 +45,6 @@ func (o *Outbox) Setup(ctx context.Context, buckets int) error {
 		return outbox.ConfigError("buckets", buckets, fmt.Sprintf("the outbox in %s has %d for good", o.cfg.Table, n))
 	}
 	return err
-}
-
-func (o *Outbox) createTable(ctx context.Context) error {
-	describe := &dynamodb.DescribeTableInput{TableName: &o.cfg.Table}
-	_, err := o.db.DescribeTable(ctx, describe)
-	if err == nil {
-		return nil
-	}
-	if _, missing := errors.AsType[*types.ResourceNotFoundException](err); !missing {
-		return fmt.Errorf("leat: look for table %s: %w", o.cfg.Table, err)
-	}
-	_, err = o.db.CreateTable(ctx, &dynamodb.CreateTableInput{
-		TableName: &o.cfg.Table, BillingMode: types.BillingModePayPerRequest,
-		AttributeDefinitions: []types.AttributeDefinition{
-			{AttributeName: aws.String(partition), AttributeType: types.ScalarAttributeTypeS},
-			{AttributeName: aws.String(sorting), AttributeType: types.ScalarAttributeTypeN},
-		},
-		KeySchema: []types.KeySchemaElement{
-			{AttributeName: aws.String(partition), KeyType: types.KeyTypeHash},
-			{AttributeName: aws.String(sorting), KeyType: types.KeyTypeRange},
-		},
-	})
-	if _, exists := errors.AsType[*types.ResourceInUseException](err); err != nil && !exists {
-		return fmt.Errorf("leat: create table %s: %w", o.cfg.Table, err)
-	}
-	err = dynamodb.NewTableExistsWaiter(o.db, func(w *dynamodb.TableExistsWaiterOptions) {
-		w.MinDelay, w.MaxDelay = 50*time.Millisecond, 5*time.Second
-	}).Wait(ctx, describe, 5*time.Minute)
-	if err != nil {
-		return fmt.Errorf("leat: wait for table %s: %w", o.cfg.Table, err)
-	}
-	return nil
 }
 
 // buckets returns the number of buckets, or outbox.ErrNotMigrated.
