@@ -19,8 +19,8 @@ const minConnections = 4
 
 // Check implements driver.Source. It refuses a missing or too old schema, another database
 // than the dialect says, one that commits before it is durable (Config.AllowAsyncCommit) or
-// that cannot be written, a pool of fewer than four connections, a position ahead of the
-// log, and a new group that nobody has told where it starts. On MySQL and MariaDB also
+// that cannot be written, a pool of fewer than four connections, a log that was truncated
+// or replaced (Outbox.Rebase), a position ahead of the log, and a new group that nobody has told where it starts. On MySQL and MariaDB also
 // tables that are not InnoDB's, auto_increment_increment other than 1, a binary log of
 // statements, lock rows that are missing, and a max_allowed_packet too small for
 // Config.MaxPayloadBytes; on SQLite a
@@ -50,6 +50,9 @@ func (o *Outbox) needs() sqlstore.Needs {
 
 // checkPosition looks at what is stored of the group.
 func (s *Source) checkPosition(ctx context.Context, q sqlstore.Querier) error {
+	if _, err := s.ob.log.Life(ctx, q); err != nil {
+		return err
+	}
 	g, err := s.ob.log.Group(ctx, q, "group", s.cfg.Group)
 	switch {
 	case sqlstore.IsNoRows(err) && !s.cfg.Start.stated:
@@ -59,7 +62,7 @@ func (s *Source) checkPosition(ctx context.Context, q sqlstore.Querier) error {
 	case err != nil:
 		return err
 	}
-	return s.ob.log.CheckAhead(ctx, q, g.At)
+	return s.ob.log.CheckPosition(ctx, q, g.At)
 }
 
 // unusable marks the errors that trying again cannot mend and that could lose messages if
@@ -68,7 +71,7 @@ func (s *Source) unusable(err error) error {
 	if setup := (*sqlstore.SetupError)(nil); errors.As(err, &setup) {
 		return fmt.Errorf("%w: %w: %w", driver.ErrSourceUnusable, errSetup, err)
 	}
-	for _, is := range []error{sqllog.ErrWentBack, errStartUnstated, sqllog.ErrNoMeta, outbox.ErrNotMigrated} {
+	for _, is := range []error{sqllog.ErrLogRestarted, sqllog.ErrWentBack, errStartUnstated, sqllog.ErrNoMeta, outbox.ErrNotMigrated} {
 		if errors.Is(err, is) {
 			return fmt.Errorf("%w: %w", driver.ErrSourceUnusable, err)
 		}

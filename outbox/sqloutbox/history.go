@@ -85,20 +85,18 @@ func (h *history) Begin(ctx context.Context, order driver.ReplayOrder) (driver.P
 	o := h.ob
 	p := &playback{history: h}
 	err := o.log.Change(ctx, func(tx *sql.Tx) error {
-		var instance []byte
-		if err := tx.QueryRowContext(ctx, o.log.SQL["instance"]).Scan(&instance); err != nil {
+		var err error
+		if p.instance, err = o.log.Life(ctx, tx); err != nil {
 			return err
 		}
-		var err error
 		if order.Position == "" {
 			p.at, err = h.settle(ctx, tx)
 		} else {
-			p.at, err = parsePlace(order.Position, string(instance))
+			p.at, err = parsePlace(order.Position, p.instance)
 		}
 		if err != nil {
 			return err
 		}
-		p.instance = string(instance)
 		details, err := json.Marshal(map[string]any{
 			"from_seq": p.at.done + 1, "to_seq": p.at.Last, "resumed": order.Position != "",
 			"topics": h.cfg.Topics, "keys": h.cfg.Keys, "ids": h.cfg.IDs,

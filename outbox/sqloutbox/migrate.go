@@ -10,7 +10,7 @@ import (
 
 // relaySchema is the oldest version of the schema that this version of the library works
 // with.
-const relaySchema = 1
+const relaySchema = 2
 
 // SchemaStatus is the state of the outbox's schema.
 type SchemaStatus struct {

@@ -78,6 +78,9 @@ func (m *Maintenance) raiseFloor(ctx context.Context, report *MaintenanceReport)
 		if err := tx.QueryRowContext(ctx, o.log.SQL["floor_lock"]).Scan(&floor); err != nil {
 			return err
 		}
+		if _, err := o.log.Life(ctx, tx); err != nil {
+			return err // the floor and all positions are of another log
+		}
 		groups, err := o.log.Groups(ctx, tx)
 		if err != nil || len(groups) == 0 {
 			return err
@@ -192,6 +195,9 @@ func (m *Maintenance) closeOld(ctx context.Context, gaps []sqllog.Span, report *
 		}
 		left -= g.To - g.From + 1
 		err := m.ob.log.Change(ctx, func(tx *sql.Tx) error {
+			if _, err := m.ob.log.Life(ctx, tx); err != nil {
+				return err // the gap is of another log
+			}
 			closed, err := m.ob.log.CloseGap(ctx, tx, g)
 			if closed {
 				report.Closed += g.To - g.From + 1
@@ -205,7 +211,10 @@ func (m *Maintenance) closeOld(ctx context.Context, gaps []sqllog.Span, report *
 	return nil
 }
 
-// deleteBelow deletes up to the floor, at the head of the log: readers begin behind it.
+// deleteBelow deletes up to the floor, at the head of the log: readers begin behind it. The
+// newest row stays, so that the counter cannot be set back: databases give out no number
+// below one that is there. The look at the log's life keeps TRUNCATE waiting until the
+// transaction ends.
 func (m *Maintenance) deleteBelow(ctx context.Context, floor int64, report *MaintenanceReport) error {
 	statement := "delete"
 	if m.ob.log.Dialect.OneWriter {
@@ -214,7 +223,14 @@ func (m *Maintenance) deleteBelow(ctx context.Context, floor int64, report *Main
 	for ctx.Err() == nil {
 		var n int64
 		err := m.ob.log.Change(ctx, func(tx *sql.Tx) error {
-			bound, err := sqlstore.Column[int64](ctx, tx, m.ob.log.SQL["delete_bound"], floor, m.cfg.DeleteChunk)
+			if _, err := m.ob.log.Life(ctx, tx); err != nil {
+				return err // the floor is of another log
+			}
+			last, err := m.ob.log.Last(ctx, tx)
+			if err != nil {
+				return err
+			}
+			bound, err := sqlstore.Column[int64](ctx, tx, m.ob.log.SQL["delete_bound"], min(floor, last-1), m.cfg.DeleteChunk)
 			if err != nil || len(bound) == 0 {
 				n = 0
 				return err

@@ -31,7 +31,7 @@ func (o *Outbox) Search(ctx context.Context, q admin.MessageQuery) (page admin.M
 func (o *Outbox) search(ctx context.Context, db sqlstore.Querier, q admin.MessageQuery) (page admin.MessagePage, err error) {
 	where, after := "seq > ? ORDER BY seq", q.After
 	if q.Newest {
-		where = "seq < ? ORDER BY seq DESC"
+		where = "seq > 0 AND seq < ? ORDER BY seq DESC"
 		if after == 0 {
 			after = math.MaxInt64
 		}

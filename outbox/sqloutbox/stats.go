@@ -79,8 +79,9 @@ func (o *Outbox) groupStats(ctx context.Context, q sqlstore.Querier, g *sqllog.G
 		return s, err
 	}
 	slot := admin.SlotStats{Owner: g.Owner, Epoch: g.Epoch, LeaseLeft: max(0, g.Left)}
-	if err := o.log.CheckAhead(ctx, q, g.At); err != nil {
+	if err := o.log.CheckPosition(ctx, q, g.At); err != nil {
 		slot.Problem = err.Error()
+		g.At = sqllog.Position{} // it has settled nothing
 	}
 	oldest, err := o.backlog(ctx, q, g, &slot)
 	if !oldest.IsZero() {

@@ -57,7 +57,7 @@ func TestCheckRefusesServersThatAreNotSetUp(t *testing.T) {
 			{"DELETE FROM leat_outbox_locks WHERE bucket = 17", "INSERT INTO leat_outbox_locks VALUES (17)", "leat_outbox_locks"},
 			{"ALTER TABLE leat_outbox_held ENGINE=MyISAM", "ALTER TABLE leat_outbox_held ENGINE=InnoDB", "InnoDB"},
 			{"INSERT INTO leat_outbox_groups VALUES ('default', '', 0, 0, 0, 99, '', '', '', 0, 0)", "DELETE FROM leat_outbox_groups", "gone back"},
-			{"DELETE FROM leat_outbox_meta", "INSERT INTO leat_outbox_meta VALUES (1, 'x', 0)", "meta"},
+			{"DELETE FROM leat_outbox_meta", "INSERT INTO leat_outbox_meta SELECT 1, id, 0 FROM leat_outbox WHERE seq = -1", "meta"},
 		} {
 			_, err := db.ExecContext(t.Context(), c.spoil)
 			require.NoError(t, err)
@@ -124,7 +124,7 @@ func TestMigrateFromManyProcesses(t *testing.T) {
 		ob := newOutbox(t, sqltest.OpenMySQL(t, config, nil), dialect)
 		status, err := ob.SchemaStatus(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, sqloutbox.SchemaStatus{Current: 1, Latest: 1}, status)
+		require.Equal(t, sqloutbox.SchemaStatus{Current: 2, Latest: 2}, status)
 	})
 }
 

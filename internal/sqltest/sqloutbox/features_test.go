@@ -47,6 +47,6 @@ func (s subject) DropHistory(ctx context.Context, seq int64) error {
 	if _, err := s.db.ExecContext(ctx, "UPDATE leat_outbox_meta SET floor = ?", seq); err != nil {
 		return err
 	}
-	_, err := s.db.ExecContext(ctx, "DELETE FROM leat_outbox WHERE seq <= ?", seq)
+	_, err := s.db.ExecContext(ctx, "DELETE FROM leat_outbox WHERE seq > 0 AND seq <= ?", seq)
 	return err
 }

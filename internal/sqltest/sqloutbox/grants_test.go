@@ -82,7 +82,7 @@ func TestGrantsAreEnough(t *testing.T) {
 		require.Equal(t, []string{"later"}, drain(t, s))
 		report, err = m.RunOnce(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, int64(5), report.Deleted)
+		require.Equal(t, int64(4), report.Deleted)
 		require.NoError(t, s.Release(t.Context()))
 	})
 }

@@ -43,6 +43,18 @@ func onServers(t *testing.T, test func(t *testing.T, config *mysql.Config, diale
 	}
 }
 
+// onAll runs a test on MySQL, MariaDB and SQLite, in a database of its own.
+func onAll(t *testing.T, test func(t *testing.T, db *sql.DB, dialect sqloutbox.Dialect)) {
+	t.Helper()
+	onServers(t, func(t *testing.T, config *mysql.Config, dialect sqloutbox.Dialect) {
+		test(t, sqltest.OpenMySQL(t, config, nil), dialect)
+	})
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		test(t, sqltest.SQLite(t), sqloutbox.SQLite)
+	})
+}
+
 func newOutbox(t *testing.T, db *sql.DB, dialect sqloutbox.Dialect) *sqloutbox.Outbox {
 	t.Helper()
 	return newSubject(t, db, dialect).Outbox

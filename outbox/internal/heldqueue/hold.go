@@ -2,6 +2,7 @@ package heldqueue
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/leat-go/leat/outbox"
@@ -28,6 +29,10 @@ func CheckHoldings(n int, h []driver.Holding) error {
 	return nil
 }
 
+// ErrNumberTaken is returned by Hold if another record has been set aside under the number
+// of one that is to be: the log has begun anew since, and passing over it would lose it.
+var ErrNumberTaken = errors.New("leat: a record of the log that was there before is set aside under this number: resolve or drop it")
+
 // Hold sets those of records aside that h names, in the transaction that settles them. A
 // record that was set aside already stays as it is, so that a call whose answer was lost
 // can be repeated.
@@ -46,7 +51,9 @@ func Hold(ctx context.Context, tx Tx, by Relay, records []outbox.Record, h []dri
 	now := tx.Now()
 	for i := range h {
 		r := &records[h[i].Index]
-		if _, ok := there[r.Seq]; ok {
+		if before, ok := there[r.Seq]; ok && before.ID != r.ID {
+			return fmt.Errorf("%w: record %d is %q, and %q was set aside as %d before", ErrNumberTaken, r.Seq, r.ID, before.ID, r.Seq)
+		} else if ok {
 			continue
 		}
 		row := newRow(r, now)

@@ -32,11 +32,11 @@ func (l *Log) Acquire(ctx context.Context, r Reader, ttl time.Duration) (driver.
 	if err != nil {
 		return nil, err
 	}
-	g, err := l.claim(ctx, r, owner, ttl)
+	g, life, err := l.claim(ctx, r, owner, ttl)
 	if err != nil {
 		return nil, err
 	}
-	s := &session{log: l, reader: r, owner: owner, epoch: g.Epoch, read: g.At, settled: g.At, at: -1}
+	s := &session{log: l, reader: r, owner: owner, epoch: g.Epoch, life: life, read: g.At, settled: g.At, at: -1}
 	if err := s.open(ctx); err != nil {
 		_ = s.Release(context.WithoutCancel(ctx)) // else the lease ends by itself
 		return nil, err
@@ -70,7 +70,7 @@ func (s *session) open(ctx context.Context) error {
 const claimTries = 10
 
 // claim takes the lease if it is free.
-func (l *Log) claim(ctx context.Context, r Reader, owner string, ttl time.Duration) (g GroupRow, err error) {
+func (l *Log) claim(ctx context.Context, r Reader, owner string, ttl time.Duration) (g GroupRow, life string, err error) {
 	for range claimTries {
 		err = l.Look(ctx, func(q sqlstore.Querier) error {
 			g, err = l.Group(ctx, q, "group", r.Group)
@@ -80,24 +80,27 @@ func (l *Log) claim(ctx context.Context, r Reader, owner string, ttl time.Durati
 		case sqlstore.IsNoRows(err):
 			err = l.begin(ctx, r)
 		case err == nil && g.Left > 0:
-			return g, &driver.LeaseHeldError{Owner: g.Owner, Remaining: g.Left}
+			return g, "", &driver.LeaseHeldError{Owner: g.Owner, Remaining: g.Left}
 		case err == nil:
 			var won bool
-			if g, won, err = l.take(ctx, r, owner, ttl); won && err == nil {
-				return g, nil
+			if g, life, won, err = l.take(ctx, r, owner, ttl); won && err == nil {
+				return g, life, nil
 			}
 		}
 		if err != nil {
-			return g, err
+			return g, "", err
 		}
 	}
-	return g, fmt.Errorf("%w: it changes hands all the time", driver.ErrLeaseHeld)
+	return g, "", fmt.Errorf("%w: it changes hands all the time", driver.ErrLeaseHeld)
 }
 
 // begin writes a new group down, unless another relay has.
 func (l *Log) begin(ctx context.Context, r Reader) error {
 	var at Position
 	err := l.Look(ctx, func(q sqlstore.Querier) (err error) {
+		if _, err := l.Life(ctx, q); err != nil {
+			return err // the floor is of another log
+		}
 		at, err = r.Begin(ctx, q)
 		return err
 	})
@@ -112,10 +115,12 @@ func (l *Log) begin(ctx context.Context, r Reader) error {
 }
 
 // take is a compare-and-set on the lease that has ended. Owners are new for each try.
-func (l *Log) take(ctx context.Context, r Reader, owner string, ttl time.Duration) (g GroupRow, won bool, err error) {
+func (l *Log) take(
+	ctx context.Context, r Reader, owner string, ttl time.Duration,
+) (g GroupRow, life string, won bool, err error) {
 	topics, err := json.Marshal(r.Topics)
 	if err != nil {
-		return g, false, err
+		return g, "", false, err
 	}
 	err = l.Change(ctx, func(tx *sql.Tx) error {
 		n, err := l.Exec(ctx, tx, "acquire", []byte(owner), ttl.Microseconds(), topics, []byte(r.Group))
@@ -125,12 +130,16 @@ func (l *Log) take(ctx context.Context, r Reader, owner string, ttl time.Duratio
 		if g, err = l.Group(ctx, tx, "group", r.Group); err != nil {
 			return err
 		}
-		floor, err := l.Floor(ctx, tx)
+		now, err := l.state(ctx, tx)
 		if err != nil {
 			return err
 		}
-		g.At = g.At.From(floor) // of a group that no longer held history back
-		return l.CheckAhead(ctx, tx, g.At)
+		life = now.life
+		if err := now.check(life, g.At); err != nil {
+			return err
+		}
+		g.At = g.At.From(now.floor) // of a group that no longer held history back
+		return nil
 	})
-	return g, won, err
+	return g, life, won, err
 }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"embed"
 	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -56,18 +55,4 @@ func (l *Log) Floor(ctx context.Context, q sqlstore.Querier) (n int64, err error
 func (l *Log) Last(ctx context.Context, q sqlstore.Querier) (n int64, err error) {
 	err = q.QueryRowContext(ctx, l.SQL["last"]).Scan(&n)
 	return n, err
-}
-
-// CheckAhead refuses a position that is ahead of the log. The row that it ends with is
-// there, or was deleted, since nothing above the floor is.
-func (l *Log) CheckAhead(ctx context.Context, q sqlstore.Querier, at Position) error {
-	last, err := l.Last(ctx, q)
-	if err != nil {
-		return err
-	}
-	floor, err := l.Floor(ctx, q)
-	if err == nil && at.Last > max(last, floor) {
-		err = fmt.Errorf("%w: %d of %d", ErrWentBack, at.Last, max(last, floor))
-	}
-	return err
 }

@@ -20,6 +20,7 @@ type session struct {
 	reader Reader
 	owner  string
 	epoch  int64
+	life   string // of the log that the position belongs to
 	fence  bool // what is read must be made durable first
 
 	reading, writing sqlstore.Conn
@@ -89,8 +90,10 @@ func (s *session) Read(ctx context.Context, limit int) (driver.Page, error) {
 
 func (s *session) readRaw(ctx context.Context, at Position, limit int) (raw RawPage, err error) {
 	err = s.reading.Use(ctx, func(conn *sql.Conn) error {
-		raw, err = s.log.readPage(ctx, conn, at, limit)
-		return err
+		if raw, err = s.log.readPage(ctx, conn, at, limit); err != nil {
+			return err
+		}
+		return s.checkLife(ctx, conn, at)
 	})
 	return raw, err
 }

@@ -1,1 +1,1 @@
-SELECT seq FROM @{} WHERE seq <= ? ORDER BY seq LIMIT ?
+SELECT seq FROM @{} WHERE seq > 0 AND seq <= ? ORDER BY seq LIMIT ?

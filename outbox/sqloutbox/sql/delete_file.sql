@@ -1,2 +1,2 @@
 -- SQLite's DELETE has no LIMIT.
-DELETE FROM @{} WHERE seq <= ? AND 0 < ?
+DELETE FROM @{} WHERE seq > 0 AND seq <= ? AND 0 < ?

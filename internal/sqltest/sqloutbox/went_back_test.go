@@ -1,0 +1,321 @@
+package sqloutbox_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/sqloutbox"
+)
+
+const (
+	anew     = "its numbers begin anew"
+	goneBack = "gone back"
+)
+
+func exec(t *testing.T, db *sql.DB, statements ...string) {
+	t.Helper()
+	for _, statement := range statements {
+		_, err := db.ExecContext(t.Context(), statement)
+		require.NoError(t, err, statement)
+	}
+}
+
+// truncate empties the log and lets its counter begin anew.
+func truncate(dialect sqloutbox.Dialect) []string {
+	if dialect == sqloutbox.SQLite {
+		return []string{"DELETE FROM leat_outbox", "DELETE FROM sqlite_sequence WHERE name = 'leat_outbox'"}
+	}
+	return []string{"TRUNCATE TABLE leat_outbox"}
+}
+
+// setBack lets the counter begin anew, if the database lets it.
+func setBack(dialect sqloutbox.Dialect) string {
+	if dialect == sqloutbox.SQLite {
+		return "UPDATE sqlite_sequence SET seq = 0 WHERE name = 'leat_outbox'"
+	}
+	return "ALTER TABLE leat_outbox AUTO_INCREMENT = 1"
+}
+
+// commitMany commits messages named by the numbers from 1 to n.
+func commitMany(t *testing.T, ob *sqloutbox.Outbox, n int) (names []string) {
+	t.Helper()
+	for i := range n {
+		names = append(names, strconv.Itoa(i+1))
+		commit(t, ob, message("k", names[i]))
+	}
+	return names
+}
+
+// relayed has sent five messages.
+func relayed(t *testing.T, db *sql.DB, dialect sqloutbox.Dialect) *sqloutbox.Outbox {
+	t.Helper()
+	ob := newOutbox(t, db, dialect)
+	s := acquire(t, ob, sqloutbox.SourceConfig{})
+	require.Len(t, commitMany(t, ob, 5), len(drain(t, s)))
+	require.NoError(t, s.Release(t.Context()))
+	return ob
+}
+
+func rebase(t *testing.T, ob *sqloutbox.Outbox) error {
+	t.Helper()
+	return ob.Rebase(t.Context(), sqloutbox.RebaseRequest{By: admin.By{Actor: "me", Reason: "it was truncated"}})
+}
+
+// requireRefused: no relay starts, a new group does not begin, nothing is deleted or
+// replayed, and status says why.
+func requireRefused(t *testing.T, ob *sqloutbox.Outbox, db *sql.DB, text string) {
+	t.Helper()
+	for _, cfg := range []sqloutbox.SourceConfig{{}, {Group: "new", Start: sqloutbox.StartOldest()}} {
+		src, err := ob.Source(cfg)
+		require.NoError(t, err)
+		requireUnusable(t, src.Check(t.Context()), text)
+		_, err = src.Acquire(t.Context(), lease)
+		requireUnusable(t, err, text)
+	}
+	stats, err := ob.Stats(t.Context())
+	require.NoError(t, err)
+	require.Contains(t, stats.Groups[0].Slots[0].Problem, text)
+	before := messages(t, db)
+	require.Equal(t, int64(before), stats.Groups[0].Slots[0].Backlog, "the position has settled nothing")
+	_, err = eager(t, ob).RunOnce(t.Context())
+	require.ErrorContains(t, err, text)
+	require.Equal(t, before, messages(t, db))
+	h, err := ob.History(sqloutbox.HistoryConfig{})
+	require.NoError(t, err)
+	_, err = h.Begin(t.Context(), driver.ReplayOrder{Actor: "me", Reason: "r"})
+	require.ErrorContains(t, err, text)
+}
+
+func messages(t *testing.T, db *sql.DB) (n int) {
+	t.Helper()
+	require.NoError(t, db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM leat_outbox WHERE shard >= 0").Scan(&n))
+	return n
+}
+
+// TestO2_TruncatedLogIsRefused: numbers began anew while no relay ran. They are below the
+// position, or have passed it since.
+func TestO2_TruncatedLogIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{3, 25} {
+		t.Run(strconv.Itoa(n), func(t *testing.T) {
+			t.Parallel()
+			onAll(t, func(t *testing.T, db *sql.DB, dialect sqloutbox.Dialect) {
+				ob := relayed(t, db, dialect)
+				_, err := eager(t, ob).RunOnce(t.Context()) // a floor of the former log
+				require.NoError(t, err)
+				exec(t, db, truncate(dialect)...)
+				names := commitMany(t, ob, n)
+				requireRefused(t, ob, db, anew)
+				require.NoError(t, rebase(t, ob))
+				require.Equal(t, names, drain(t, acquire(t, ob, sqloutbox.SourceConfig{})))
+				require.Equal(t, names, drain(t, acquire(t, ob, sqloutbox.SourceConfig{Group: "new", Start: sqloutbox.StartOldest()})))
+				_, err = eager(t, ob).RunOnce(t.Context())
+				require.NoError(t, err)
+				require.Equal(t, 1, messages(t, db), "retention goes on")
+				stats, err := ob.Stats(t.Context())
+				require.NoError(t, err)
+				require.Empty(t, stats.Groups[0].Slots[0].Problem)
+			})
+		})
+	}
+}
+
+// TestO2_TruncateUnderARelay: a relay that runs notices it, whatever the numbers have come
+// to, and writes nothing that a rebase would not mend.
+func TestO2_TruncateUnderARelay(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{0, 3, 25} {
+		t.Run(strconv.Itoa(n), func(t *testing.T) {
+			t.Parallel()
+			onAll(t, func(t *testing.T, db *sql.DB, dialect sqloutbox.Dialect) {
+				ob := relayed(t, db, dialect)
+				s := acquire(t, ob, sqloutbox.SourceConfig{})
+				commit(t, ob, message("k", "on its way"))
+				page, err := s.Read(t.Context(), 10)
+				require.NoError(t, err)
+				exec(t, db, truncate(dialect)...)
+				names := commitMany(t, ob, n)
+				require.NoError(t, s.Advance(t.Context(), page, 1), "it was sent")
+				_, err = s.Read(t.Context(), 100)
+				requireUnusable(t, err, anew)
+				require.ErrorIs(t, rebase(t, ob), admin.ErrGroupActive)
+				require.NoError(t, s.Release(t.Context()))
+				require.NoError(t, rebase(t, ob))
+				require.Equal(t, names, append([]string(nil), drain(t, acquire(t, ob, sqloutbox.SourceConfig{}))...))
+			})
+		})
+	}
+}
+
+// TestO2_ReplacedLogIsRefused: the table is another log's, with a name of its own.
+func TestO2_ReplacedLogIsRefused(t *testing.T) {
+	t.Parallel()
+	onAll(t, func(t *testing.T, db *sql.DB, dialect sqloutbox.Dialect) {
+		ob := relayed(t, db, dialect)
+		other := newOutbox(t, db, dialect)
+		exec(t, db, "UPDATE leat_outbox SET id = 'of another outbox' WHERE seq = -1") // as a table that was copied there has it
+		names := commitMany(t, other, 1)
+		requireRefused(t, ob, db, anew)
+		require.NoError(t, rebase(t, ob))
+		require.Equal(t, append([]string{"1", "2", "3", "4", "5"}, names...), drain(t, acquire(t, ob, sqloutbox.SourceConfig{})))
+	})
+}
+
+// TestO2_CounterIsNotSetBack: when all is sent and old, the newest row stays. So whoever sets
+// the counter back gets no number that was used.
+func TestO2_CounterIsNotSetBack(t *testing.T) {
+	t.Parallel()
+	onAll(t, func(t *testing.T, db *sql.DB, dialect sqloutbox.Dialect) {
+		ob := relayed(t, db, dialect)
+		_, err := eager(t, ob).RunOnce(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 1, messages(t, db))
+		s := acquire(t, ob, sqloutbox.SourceConfig{})
+		exec(t, db, setBack(dialect))
+		if dialect == sqloutbox.SQLite {
+			exec(t, db, "DELETE FROM sqlite_sequence")
+		}
+		names := commitMany(t, ob, 2)
+		require.Equal(t, names, drain(t, s))
+	})
+}
+
+// TestO2_NumbersThatBeganAnewAreRefused: the rows and the counter went, and the row that
+// names the log's life has stayed.
+func TestO2_NumbersThatBeganAnewAreRefused(t *testing.T) {
+	t.Parallel()
+	onAll(t, func(t *testing.T, db *sql.DB, dialect sqloutbox.Dialect) {
+		ob := relayed(t, db, dialect)
+		s := acquire(t, ob, sqloutbox.SourceConfig{})
+		exec(t, db, "DELETE FROM leat_outbox WHERE seq > 0", setBack(dialect))
+		names := commitMany(t, ob, 3)
+		_, err := s.Read(t.Context(), 100)
+		requireUnusable(t, err, goneBack)
+		require.NoError(t, s.Release(t.Context()))
+		src, err := ob.Source(sqloutbox.SourceConfig{})
+		require.NoError(t, err)
+		_, err = src.Acquire(t.Context(), lease)
+		requireUnusable(t, err, goneBack)
+		require.NoError(t, rebase(t, ob))
+		require.Equal(t, names, drain(t, acquire(t, ob, sqloutbox.SourceConfig{})))
+	})
+}
+
+// TestO2_SameLogAfterUpkeep: what operators do to a log in good order changes nothing of
+// what a position means.
+func TestO2_SameLogAfterUpkeep(t *testing.T) {
+	t.Parallel()
+	onAll(t, func(t *testing.T, db *sql.DB, dialect sqloutbox.Dialect) {
+		ob := relayed(t, db, dialect)
+		_, err := eager(t, ob).RunOnce(t.Context())
+		require.NoError(t, err)
+		s := acquire(t, ob, sqloutbox.SourceConfig{})
+		upkeep := []string{"VACUUM", "REINDEX", "ANALYZE"}
+		if dialect != sqloutbox.SQLite {
+			upkeep = []string{
+				"OPTIMIZE TABLE leat_outbox", "ALTER TABLE leat_outbox FORCE", "ALTER TABLE leat_outbox AUTO_INCREMENT = 100",
+				"RENAME TABLE leat_outbox TO away", "RENAME TABLE away TO leat_outbox",
+			}
+		}
+		exec(t, db, upkeep...)
+		commit(t, ob, message("k", "f"))
+		require.Equal(t, []string{"f"}, drain(t, s))
+		require.NoError(t, ob.Migrate(t.Context()))
+		require.NoError(t, check(t, db, dialect, sqloutbox.Config{}, sqloutbox.SourceConfig{}))
+	})
+}
+
+// TestO2_SchemaOfBeforeIsMigrated: a log that has no name of its life gets the one that its
+// positions belong to.
+func TestO2_SchemaOfBeforeIsMigrated(t *testing.T) {
+	t.Parallel()
+	onAll(t, func(t *testing.T, db *sql.DB, dialect sqloutbox.Dialect) {
+		ob := relayed(t, db, dialect)
+		exec(t, db, "DELETE FROM leat_outbox WHERE seq = -1", "DELETE FROM leat_outbox_migrations WHERE version = 2")
+		requireUnusable(t, check(t, db, dialect, sqloutbox.Config{}, sqloutbox.SourceConfig{}), outbox.ErrNotMigrated.Error())
+		require.NoError(t, ob.Migrate(t.Context()))
+		commit(t, ob, message("k", "f"))
+		require.Equal(t, []string{"f"}, drain(t, acquire(t, ob, sqloutbox.SourceConfig{})))
+	})
+}
+
+// TestO6_RebaseKeepsWhatWasSetAside: a record of the new log is not passed over because one
+// of the former log with its number was set aside.
+func TestO6_RebaseKeepsWhatWasSetAside(t *testing.T) {
+	t.Parallel()
+	onAll(t, func(t *testing.T, db *sql.DB, dialect sqloutbox.Dialect) {
+		ob := newOutbox(t, db, dialect)
+		s := acquire(t, ob, sqloutbox.SourceConfig{})
+		park := func(s driver.Session) error {
+			page, err := s.Read(t.Context(), 1)
+			require.NoError(t, err)
+			return s.(driver.Holder).Hold(t.Context(), page, 1, []driver.Holding{{Fate: driver.FatePark, Reason: "r", Attempts: []driver.Attempt{{}}}})
+		}
+		commit(t, ob, message("k", "before"))
+		require.NoError(t, park(s))
+		require.NoError(t, s.Release(t.Context()))
+		exec(t, db, truncate(dialect)...)
+		commit(t, ob, message("l", "after"))
+		require.NoError(t, rebase(t, ob))
+
+		s = acquire(t, ob, sqloutbox.SourceConfig{})
+		require.ErrorContains(t, park(s), "under this number")
+		require.NoError(t, s.Release(t.Context()))
+		held, err := ob.Held(t.Context(), admin.HeldQuery{Group: "default"})
+		require.NoError(t, err)
+		require.Len(t, held, 1)
+		require.Equal(t, "before", string(held[0].Payload))
+		_, err = ob.Drop(t.Context(), admin.DropRequest{
+			By: admin.By{Actor: "me", Reason: "r"}, Group: "default", Selection: admin.Selection{ID: held[0].ID},
+		})
+		require.NoError(t, err)
+		s = acquire(t, ob, sqloutbox.SourceConfig{})
+		require.NoError(t, park(s))
+		entries, err := ob.Audit(t.Context(), admin.AuditQuery{Action: "rebase"})
+		require.NoError(t, err)
+		require.Len(t, entries, 1)
+		require.Equal(t, "me", entries[0].Actor)
+	})
+}
+
+// TestRebaseNeedsAnActor: a request that says too little changes nothing.
+func TestRebaseNeedsAnActor(t *testing.T) {
+	t.Parallel()
+	onAll(t, func(t *testing.T, db *sql.DB, dialect sqloutbox.Dialect) {
+		ob := relayed(t, db, dialect)
+		require.ErrorIs(t, ob.Rebase(t.Context(), sqloutbox.RebaseRequest{}), admin.ErrInvalidRequest)
+		s := acquire(t, ob, sqloutbox.SourceConfig{})
+		require.Empty(t, drain(t, s))
+	})
+}
+
+// TestO9_RebaseEndsWhatIsLeft: a leader whose lease has ended writes nothing, and hands
+// nothing out.
+func TestO9_RebaseEndsWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	onAll(t, func(t *testing.T, db *sql.DB, dialect sqloutbox.Dialect) {
+		ob := relayed(t, db, dialect)
+		src, err := ob.Source(sqloutbox.SourceConfig{})
+		require.NoError(t, err)
+		s, err := src.Acquire(t.Context(), time.Millisecond)
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = s.Release(context.WithoutCancel(t.Context())) })
+		for err = rebase(t, ob); errors.Is(err, admin.ErrGroupActive); err = rebase(t, ob) {
+			require.NoError(t, t.Context().Err())
+		}
+		require.NoError(t, err)
+		_, err = s.Read(t.Context(), 10)
+		requireUnusable(t, err, anew)
+		require.Error(t, s.Renew(t.Context(), lease))
+		require.Len(t, drain(t, acquire(t, ob, sqloutbox.SourceConfig{})), 5)
+	})
+}

@@ -1,0 +1,103 @@
+package sqllog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/leat-go/leat/internal/sqlstore"
+	"github.com/leat-go/leat/outbox/driver"
+)
+
+// Numbers mean something in one life of the log. It is named by a row of the log itself,
+// below all numbers, so that whatever empties or replaces the table takes the row along:
+// TRUNCATE, DELETE, DROP. The meta table keeps the name of the life that positions and the
+// floor belong to. See design 2.12.
+
+// markNumber is the number of the row that names the life of the log. No statement that
+// reads or deletes messages reaches it.
+const markNumber = -1
+
+// ErrLogRestarted is returned if the log is not the one that positions belong to.
+var ErrLogRestarted = errors.New("leat: the log was truncated or replaced, so that its numbers begin anew: positions belong to the log that was there before")
+
+// state is what is stored of the log, of one moment.
+type state struct {
+	mark, life  string
+	floor, last int64
+}
+
+func (l *Log) state(ctx context.Context, q sqlstore.Querier) (s state, err error) {
+	var mark, life []byte
+	err = q.QueryRowContext(ctx, l.SQL["life"], markNumber).Scan(&mark, &life, &s.floor, &s.last)
+	if sqlstore.IsNoRows(err) {
+		err = ErrNoMeta
+	}
+	s.mark, s.life = string(mark), string(life)
+	return s, err
+}
+
+// check refuses a log that is not the one which life names, and a position ahead of it. The
+// row that a position ends with is there, or was deleted, since nothing above the floor is.
+func (s *state) check(life string, at Position) error {
+	switch {
+	case s.mark == "" || s.mark != s.life || s.life != life:
+		return ErrLogRestarted
+	case at.Last > max(s.last, s.floor):
+		return fmt.Errorf("%w: %d of %d", ErrWentBack, at.Last, max(s.last, s.floor))
+	default:
+		return nil
+	}
+}
+
+// Life returns the name of the log's life. It refuses a log that has begun anew.
+func (l *Log) Life(ctx context.Context, q sqlstore.Querier) (string, error) {
+	s, err := l.state(ctx, q)
+	if err == nil {
+		err = s.check(s.life, Position{})
+	}
+	return s.life, err
+}
+
+// CheckPosition refuses a position that is not of the log's life, or ahead of it.
+func (l *Log) CheckPosition(ctx context.Context, q sqlstore.Querier, at Position) error {
+	s, err := l.state(ctx, q)
+	if err == nil {
+		err = s.check(s.life, at)
+	}
+	return err
+}
+
+// checkLife is asked behind the statements of a Read: what they have seen is of the
+// session's log if that is there now, since a life that has ended does not come back.
+func (s *session) checkLife(ctx context.Context, q sqlstore.Querier, at Position) error {
+	now, err := s.log.state(ctx, q)
+	if err == nil {
+		err = now.check(s.life, at)
+	}
+	if errors.Is(err, ErrLogRestarted) || errors.Is(err, ErrWentBack) || errors.Is(err, ErrNoMeta) {
+		err = fmt.Errorf("%w: %w", driver.ErrSourceUnusable, err)
+	}
+	return err
+}
+
+// NewLife gives the log a name that it has not had, and lets the floor begin anew if the
+// numbers have. The caller holds the lock of the floor. It returns the floor.
+func (l *Log) NewLife(ctx context.Context, q sqlstore.Querier, name string) (floor int64, err error) {
+	s, err := l.state(ctx, q)
+	if err != nil {
+		return 0, err
+	}
+	if s.mark == s.life && s.floor <= s.last {
+		floor = s.floor
+	}
+	id, none := []byte(name), []byte{}
+	if _, err := q.ExecContext(ctx, l.SQL["life_mark"], markNumber, closedNumber, id, none, none, none, none, none); err != nil {
+		return 0, err
+	}
+	if _, err := q.ExecContext(ctx, l.SQL["life_rename"], id, markNumber); err != nil {
+		return 0, err
+	}
+	_, err = q.ExecContext(ctx, l.SQL["life_new"], id, floor)
+	return floor, err
+}

@@ -1,0 +1,1 @@
+UPDATE @{_meta} SET instance = ?, floor = ? WHERE only_row = 1

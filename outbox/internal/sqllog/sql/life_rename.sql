@@ -1,0 +1,1 @@
+UPDATE @{} SET id = ? WHERE seq = ?

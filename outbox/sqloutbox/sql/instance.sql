@@ -1,1 +1,0 @@
-SELECT instance FROM @{_meta} WHERE only_row = 1
