@@ -3,6 +3,7 @@ package dashtest_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
@@ -20,7 +22,7 @@ import (
 )
 
 // patience is how long a page may take on a busy machine.
-const patience = time.Minute
+const patience = 90 * time.Second
 
 // browser is a tab, and what its pages have complained of.
 type browser struct {
@@ -31,7 +33,8 @@ type browser struct {
 	complaints []string
 }
 
-// newBrowser opens Chromium. Any message on its console, exception or issue fails the test.
+// newBrowser opens a tab. Any message on its console, exception or issue fails the test, but
+// those that it expects.
 func newBrowser(t *testing.T) *browser {
 	t.Helper()
 	b := openBrowser(t)
@@ -39,20 +42,50 @@ func newBrowser(t *testing.T) *browser {
 	return b
 }
 
+// foreign is the host of an attacker, which resolves to this machine.
+const foreign = "evil.test"
+
+// chromium is one process for the tests that run side by side: each has a profile of its own.
+var chromium struct {
+	sync.Mutex
+
+	users int
+	ctx   context.Context //nolint:containedctx // a browser is a context, of chromedp
+	stop  func()
+}
+
 func openBrowser(t *testing.T) *browser {
 	t.Helper()
 	path := testenv.Chromium(t)
+	chromium.Lock()
+	defer chromium.Unlock()
+	if chromium.users == 0 {
+		options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox,
+			chromedp.WindowSize(1100, 800), chromedp.Flag("disable-dev-shm-usage", true),
+			chromedp.Flag("host-resolver-rules", "MAP "+foreign+" 127.0.0.1"))
+		all, free := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), options...)
+		started, cancel := chromedp.NewContext(all)
+		chromium.ctx = started //nolint:fatcontext // the next one only after this one has ended
+		chromium.stop = func() { cancel(); free() }
+		require.NoError(t, chromedp.Do(started))
+	}
+	chromium.users++
+	t.Cleanup(func() {
+		chromium.Lock()
+		defer chromium.Unlock()
+		if chromium.users--; chromium.users == 0 {
+			chromium.stop()
+		}
+	})
 	b := &browser{t: t}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.WindowSize(1100, 800), chromedp.Flag("disable-dev-shm-usage", true))
-	ctx, stop := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), options...)
-	t.Cleanup(stop)
-	ctx, cancel := chromedp.NewContext(ctx, chromedp.WithListener(b.listen))
+	ctx, cancel := chromedp.NewContext(chromium.ctx, chromedp.WithNewBrowserContext(), chromedp.WithListener(b.listen))
 	t.Cleanup(cancel)
 	b.ctx = ctx
-	require.NoError(t, chromedp.Do(ctx, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+	require.NoError(t, chromedp.Do(ctx)) // the tab lives as long as the context of its first use
+	b.call(func(ctx context.Context, target *chromedp.Target) error {
 		_, err := cdp.Call(ctx, target, audits.Enable, cdp.Empty{})
 		return err
-	})))
+	})
 	return b
 }
 
@@ -65,6 +98,8 @@ func (b *browser) listen(event any) {
 		text = fmt.Sprintf("exception: %+v", e.ExceptionDetails)
 	case *log.EventEntryAdded:
 		text = fmt.Sprintf("log: %s %s", e.Entry.Text, e.Entry.URL)
+	case *page.EventJavascriptDialogOpening:
+		text = "dialog: " + e.Message
 	case *audits.EventIssueAdded:
 		text = fmt.Sprintf("issue: %s", e.Issue.Code)
 	default:
@@ -79,6 +114,29 @@ func (b *browser) said() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.complaints
+}
+
+// hears waits until a complaint has one of the texts for each of them, and forgets all that
+// have one: those that an attack, or a refusal, is to provoke.
+func (b *browser) hears(texts ...string) {
+	b.t.Helper()
+	missing := slices.Clone(texts)
+	require.Eventually(b.t, func() bool {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.complaints = slices.DeleteFunc(b.complaints, func(complaint string) bool {
+			has := func(text string) bool { return strings.Contains(complaint, text) }
+			missing = slices.DeleteFunc(missing, has)
+			return slices.ContainsFunc(texts, has)
+		})
+		return len(missing) == 0
+	}, patience, patience/1000, "%q is missing in %q", missing, b.said())
+}
+
+// call calls a command of the browser's for the tab.
+func (b *browser) call(f func(ctx context.Context, target *chromedp.Target) error) {
+	b.t.Helper()
+	b.do(chromedp.Func(f))
 }
 
 // do runs steps within the patience.
@@ -99,13 +157,35 @@ func eval[T any](b *browser, expression string) T {
 	return v
 }
 
-// until waits until an expression is true.
+// await returns what a promise of JavaScript becomes.
+func await[T any](b *browser, expression string) T {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	require.NoError(b.t, err, expression)
+	return v
+}
+
+// open goes to a page.
+func (b *browser) open(url string) {
+	b.t.Helper()
+	b.do(chromedp.Navigate(url), chromedp.WaitVisible("main h1"))
+}
+
+// until waits until an expression is true, also on the page that comes next.
 func (b *browser) until(expression string) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
-	_, err := chromedp.Run(ctx, chromedp.Poll[bool](expression))
-	require.NoError(b.t, err, expression)
+	for {
+		_, err := chromedp.Run(ctx, chromedp.Poll[bool](expression, chromedp.WithPollingTimeout(patience)))
+		if err == nil {
+			return
+		}
+		// A page that goes takes the question along.
+		require.NoError(b.t, ctx.Err(), "%s: %v: %s", expression, err, strings.Join(b.said(), "\n"))
+	}
 }
 
 // text is all that the page shows.
@@ -114,19 +194,19 @@ func (b *browser) text() string { return eval[string](b, "document.body.innerTex
 // scheme makes pages light or dark.
 func (b *browser) scheme(name string) {
 	b.t.Helper()
-	b.do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+	b.call(func(ctx context.Context, target *chromedp.Target) error {
 		_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}},
 		})
 		return err
-	}))
+	})
 }
 
 // withoutScripts turns JavaScript of pages off.
 func (b *browser) withoutScripts() {
 	b.t.Helper()
-	b.do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+	b.call(func(ctx context.Context, target *chromedp.Target) error {
 		_, err := cdp.Call(ctx, target, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
 		return err
-	}))
+	})
 }

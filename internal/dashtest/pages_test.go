@@ -105,7 +105,8 @@ func TestChange(t *testing.T) {
 	b.do(chromedp.Navigate(s.url+"parked"), chromedp.WaitVisible("main h1"),
 		chromedp.Click("form[action$='parked:redrive'] button"), chromedp.WaitVisible("form.confirm"))
 	require.Equal(t, "2", eval[string](b, "document.getElementById('count').textContent"))
-	b.do(chromedp.SendKeys("input[name=reason]", "INC-42"), chromedp.Click("form.confirm button"), chromedp.WaitVisible(".notice"))
+	b.until("document.activeElement.name === 'reason'") // or the browser complains that it cannot focus it
+	b.do(chromedp.KeyEvent("INC-42"), chromedp.Click("form.confirm button"), chromedp.WaitVisible(".notice"))
 	require.Contains(t, b.text(), "Changed: 2.")
 
 	b.do(chromedp.Navigate(s.url+"dead?group=mail"), chromedp.WaitVisible("main h1"))
@@ -117,7 +118,7 @@ func TestChange(t *testing.T) {
 	}
 	require.NotEqual(t, "none", eval[string](b, "getComputedStyle(document.activeElement).outlineStyle"), "the focus is seen")
 	b.do(chromedp.KeyEvent("\r"), chromedp.WaitVisible("form.confirm"))
-	require.Equal(t, "reason", eval[string](b, "document.activeElement.name"))
+	b.until("document.activeElement.name === 'reason'")
 	b.do(chromedp.KeyEvent("INC-43"), chromedp.KeyEvent("\r"), chromedp.WaitVisible(".notice"))
 	entries, err := s.ob.Audit(t.Context(), admin.AuditQuery{Newest: true, Limit: 1})
 	require.NoError(t, err)

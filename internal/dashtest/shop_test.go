@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -29,7 +31,12 @@ const script = `<script>alert(1)</script>"'><img src=x onerror=alert(1)>`
 type shop struct {
 	t   *testing.T
 	ob  *memoutbox.Outbox
+	in  *meminbox.Admin
 	url string
+	door
+
+	// roles are those of who asks.
+	roles atomic.Pointer[[]dashboard.Role]
 }
 
 func newShop(t *testing.T, roles ...dashboard.Role) *shop {
@@ -37,23 +44,44 @@ func newShop(t *testing.T, roles ...dashboard.Role) *shop {
 	ob, err := memoutbox.New(memoutbox.Config{})
 	require.NoError(t, err)
 	s := &shop{t: t, ob: ob}
+	s.is(roles...)
 	if len(roles) == 0 {
-		roles = dashboard.Roles()
+		s.is(dashboard.Roles()...)
 	}
 	s.trouble()
+	s.in = s.consume()
 	d, err := dashboard.New(dashboard.Config{
-		Outboxes: map[string]admin.Outbox{"shop": ob}, Inboxes: map[string]inboxadmin.Inbox{"shop": s.consume()}, Base: "/ops/leat/",
+		Outboxes: map[string]admin.Outbox{"shop": ob}, Inboxes: map[string]inboxadmin.Inbox{"shop": s.in}, Base: "/ops/leat/",
 		Authorize: func(*http.Request) (dashboard.Identity, error) {
-			return dashboard.Identity{Actor: "ann", Roles: roles, Mode: "test"}, nil
+			return dashboard.Identity{Actor: "ann", Roles: *s.roles.Load(), Mode: "test"}, nil
 		},
 		Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)
-	server := httptest.NewServer(d)
+	s.next = d
+	server := httptest.NewServer(&s.door)
 	t.Cleanup(server.CloseClientConnections)
 	t.Cleanup(server.Close)
 	s.url = server.URL + "/ops/leat/"
 	return s
+}
+
+// is gives who asks other roles.
+func (s *shop) is(roles ...dashboard.Role) { s.roles.Store(&roles) }
+
+// audited is the newest entry of the audit that an action wrote.
+func (s *shop) audited(action string) (who, why string) {
+	s.t.Helper()
+	if strings.HasPrefix(action, "inboxes/") {
+		entries, err := s.in.Audit(s.t.Context(), inboxadmin.AuditQuery{Newest: true, Limit: 1})
+		require.NoError(s.t, err)
+		require.NotEmpty(s.t, entries, action)
+		return entries[0].Actor, entries[0].Reason
+	}
+	entries, err := s.ob.Audit(s.t.Context(), admin.AuditQuery{Newest: true, Limit: 1})
+	require.NoError(s.t, err)
+	require.NotEmpty(s.t, entries, action)
+	return entries[0].Actor, entries[0].Reason
 }
 
 // trouble parks keys, gives some messages up, and delays one.
@@ -95,15 +123,16 @@ func (s *shop) relay(group string, action relay.Action, refusal string) {
 	require.NoError(s.t, err)
 }
 
-// consume parks two messages of a consumer.
+// consume parks three messages of a consumer.
 func (s *shop) consume() *meminbox.Admin {
 	s.t.Helper()
 	store := &meminbox.Store{}
 	in, err := meminbox.New("loyalty", meminbox.Config{Store: store, Config: inbox.Config{OnFailure: inbox.Policy{Action: inbox.Park}}})
 	require.NoError(s.t, err)
-	for _, id := range []string{"m-1", "m-3"} {
+	for _, id := range []string{"m-1", "m-3", script} {
 		msg := message.NewMessage(id, []byte(`{"order":"order-1"}`))
 		msg.Metadata.Set("leat_key", "key-"+id)
+		msg.Metadata.Set("note", script)
 		_, err := in.Process(s.t.Context(), msg, func(context.Context) error { return inbox.Permanent(errors.New("customer is unknown")) })
 		require.NoError(s.t, err)
 	}
