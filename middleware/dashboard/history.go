@@ -14,6 +14,7 @@ type groupsHistory struct {
 	Name    string     `json:"name"`
 	Lag     []*float64 `json:"lag_seconds"`
 	Backlog []*int64   `json:"backlog"`
+	Settled []*float64 `json:"settled_per_second"`
 }
 
 func (c *call) history() (history, error) {
@@ -35,23 +36,27 @@ func historyOf(name string, past []sample) history {
 	index := map[string]int{}
 	for i, s := range past {
 		o := outboxOf(name, s.outboxes[name])
+		o.rates(name, past[:i], s)
 		h.At = append(h.At, s.at.Unix())
-		h.Rate = append(h.Rate, rate(name, past[:i], s))
+		h.Rate = append(h.Rate, o.Rate)
 		for _, g := range o.Groups {
 			at, known := index[g.Name]
 			if !known {
 				at = len(h.Groups)
 				index[g.Name] = at
-				h.Groups = append(h.Groups, groupsHistory{Name: g.Name, Lag: make([]*float64, i), Backlog: make([]*int64, i)})
+				h.Groups = append(h.Groups, groupsHistory{g.Name, make([]*float64, i), make([]*int64, i), make([]*float64, i)})
 			}
-			row := &h.Groups[at]
-			row.Lag, row.Backlog = append(row.Lag, &g.Lag), append(row.Backlog, &g.Backlog)
+			h.Groups[at].add(&g.Lag, &g.Backlog, &g.Settled)
 		}
-		for j := range h.Groups { // a group that is gone
-			for len(h.Groups[j].Lag) <= i {
-				h.Groups[j].Lag, h.Groups[j].Backlog = append(h.Groups[j].Lag, nil), append(h.Groups[j].Backlog, nil)
+		for j := range h.Groups {
+			if len(h.Groups[j].Lag) <= i {
+				h.Groups[j].add(nil, nil, nil) // it is gone
 			}
 		}
 	}
 	return h
+}
+
+func (g *groupsHistory) add(lag *float64, backlog *int64, settled *float64) {
+	g.Lag, g.Backlog, g.Settled = append(g.Lag, lag), append(g.Backlog, backlog), append(g.Settled, settled)
 }

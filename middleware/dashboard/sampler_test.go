@@ -3,6 +3,7 @@ package dashboard_test
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/middleware/dashboard"
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/admin"
 )
 
@@ -65,6 +67,51 @@ func TestOneSampler(t *testing.T) {
 		}
 		cancel()
 		synctest.Wait()
+	})
+}
+
+// What is enqueued and what each group settles in a second is shown, now and of the last half hour.
+func TestRates(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newShop(t)
+		rates := func() (enqueued, settled float64) {
+			t.Helper()
+			var status struct {
+				Outboxes []struct {
+					Rate   float64 `json:"enqueued_per_second"`
+					Groups []struct {
+						Settled float64 `json:"settled_per_second"`
+					}
+				}
+			}
+			require.NoError(t, json.Unmarshal(s.get("/api/v1/status").Body.Bytes(), &status))
+			require.Len(t, status.Outboxes[0].Groups, 2)
+			require.Zero(t, status.Outboxes[0].Groups[1].Settled, "nobody relays for mail")
+			return status.Outboxes[0].Rate, status.Outboxes[0].Groups[0].Settled
+		}
+		enqueued, settled := rates()
+		require.Zero(t, enqueued+settled, "nothing is known of the time before")
+		for i := range 20 {
+			s.enqueue(outbox.Message{Topic: "t"}, outbox.Message{Topic: "t"})
+			if i < 10 {
+				s.relayParked()
+			}
+			require.NoError(t, wait.For(t.Context(), time.Second))
+		}
+		enqueued, settled = rates()
+		require.InDelta(t, 2, enqueued, 0.05)
+		require.InDelta(t, 1, settled, 0.05, "for half of the time")
+		require.Contains(t, s.get("/").Body.String(), "<td>20</td><td>1 / s</td>")
+		var history struct {
+			At     []int64
+			Groups []struct {
+				Settled []*float64 `json:"settled_per_second"`
+			}
+		}
+		require.NoError(t, json.Unmarshal(s.get("/api/v1/history").Body.Bytes(), &history))
+		require.Len(t, history.Groups[0].Settled, len(history.At))
+		require.InDelta(t, 1, *history.Groups[0].Settled[len(history.At)-1], 0.05)
 	})
 }
 

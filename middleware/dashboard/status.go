@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"maps"
-	"math"
 	"slices"
 	"time"
 
@@ -49,6 +48,7 @@ type groupStatus struct {
 	OldestRetried float64      `json:"oldest_retried_seconds,omitempty"`
 	Lag           float64      `json:"lag_seconds"`
 	Backlog       int64        `json:"backlog"`
+	Settled       float64      `json:"settled_per_second"`
 	Slots         []slotStatus `json:"slots"`
 }
 
@@ -96,7 +96,7 @@ func (d *Dashboard) status(s sample) status {
 	past := d.sampler.past()
 	for _, name := range slices.Sorted(maps.Keys(s.outboxes)) {
 		o := outboxOf(name, s.outboxes[name])
-		o.Rate = rate(name, past, s)
+		o.rates(name, past, s)
 		st.Outboxes = append(st.Outboxes, o)
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.inboxes)) {
@@ -143,20 +143,4 @@ func groupOf(g admin.GroupStats, known []admin.Group) groupStatus {
 		})
 	}
 	return row
-}
-
-// rate returns how many numbers an outbox has given out in a second, over about the last
-// minute. Numbers have gaps, so it is a little more than what was enqueued.
-func rate(name string, past []sample, now sample) float64 {
-	last := now.outboxes[name]
-	for _, s := range past {
-		first, ok := s.outboxes[name]
-		took := last.at.Sub(first.at)
-		if !ok || first.at.IsZero() || took > time.Minute || took < time.Second {
-			continue
-		}
-		perSecond := float64(last.stats.LastSeq-first.stats.LastSeq) / took.Seconds()
-		return max(0, math.Round(perSecond*10)/10)
-	}
-	return 0
 }

@@ -54,7 +54,7 @@
     const charts = [
       ['Lag, s', history.groups.map((g) => [g.name, g.lag_seconds])],
       ['Backlog', history.groups.map((g) => [g.name, g.backlog])],
-      ['Enqueued / s', [['enqueued', history.enqueued_per_second]]],
+      ['Messages / s', [...history.groups.map((g) => [g.name, g.settled_per_second]), ['enqueued', history.enqueued_per_second]]],
     ];
     const places = charts.map(() => document.createElement('div'));
     section.replaceChildren(...places);
