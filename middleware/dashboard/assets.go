@@ -89,17 +89,22 @@ func when(at time.Time) template.HTML {
 // duration formats seconds for readers.
 func duration(seconds float64) string {
 	d := time.Duration(seconds * float64(time.Second))
-	switch {
-	case d <= 0:
+	if d < time.Second {
+		d = max(0, d.Round(time.Millisecond))
+	} else if d = d.Round(100 * time.Millisecond); d >= time.Minute {
+		d = d.Round(time.Second)
+	}
+	switch text := d.String(); {
+	case d == 0:
 		return "0"
-	case d < time.Second:
-		return d.Round(time.Millisecond).String()
-	case d < time.Minute:
-		return d.Round(100 * time.Millisecond).String()
-	case d < 48*time.Hour:
-		return strings.TrimSuffix(d.Round(time.Second).String(), "0s")
+	case d >= 48*time.Hour:
+		return fmt.Sprintf("%dd", d/(24*time.Hour))
+	case d%time.Hour == 0:
+		return strings.TrimSuffix(text, "0m0s")
+	case d%time.Minute == 0:
+		return strings.TrimSuffix(text, "0s")
 	default:
-		return fmt.Sprintf("%dd", int(d.Hours()/24))
+		return text
 	}
 }
 
