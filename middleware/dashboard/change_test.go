@@ -105,6 +105,17 @@ func TestFieldsThatAreNotHeeded(t *testing.T) {
 	}
 }
 
+// A kind that no failure has is refused, by name and value: it would select nothing.
+func TestKindThatThereIsNot(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	for _, action := range []string{"parked:redrive", "parked:drop", "dead:redrive", "dead:drop"} {
+		code, answer := s.post(action, with(changes[action].body, object{"selection": object{"topics": "orders", "kind": "typo"}, "dry_run": true}))
+		require.Equal(t, http.StatusBadRequest, code, "%s: %v", action, answer)
+		require.Contains(t, answer["detail"], `Kind = "typo": must be`)
+	}
+}
+
 // audited is the newest entry of an operator's.
 func (s *shop) audited(action string) admin.AuditEntry {
 	s.t.Helper()

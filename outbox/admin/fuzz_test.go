@@ -16,6 +16,7 @@ func FuzzRequest(f *testing.F) {
 	f.Add("ops", "deployed a fix", "orders", "customer-17", "", "", "", 10)
 	f.Add("", " ", "orders", "", "", "", "", 1)
 	f.Add("a", "b\x00", "", "", "id", "or*", "kind", 0)
+	f.Add("a", "b", "", "", "", "or*", "permanent", 0)
 	f.Fuzz(func(t *testing.T, actor, reason, topic, key, id, pattern, kind string, limit int) {
 		by, sel := admin.By{Actor: actor, Reason: reason}, admin.Selection{Topic: topic, Key: key, ID: id, Topics: pattern, Kind: kind, Limit: limit}
 		if err := by.Check(); err != nil {

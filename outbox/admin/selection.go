@@ -2,7 +2,10 @@ package admin
 
 import (
 	"fmt"
+	"slices"
 	"time"
+
+	"github.com/leat-go/leat/outbox"
 )
 
 // Selection selects records that were set aside, in one of three ways: those of Topic
@@ -17,7 +20,8 @@ type Selection struct {
 
 	// Topics is a pattern of topics, in which * stands for any run of characters.
 	Topics string
-	// Kind is the kind of the last error, as outbox.FailureKind.String has it.
+	// Kind is the kind of the last error: unknown, outage or permanent, as
+	// outbox.FailureKind.String has it.
 	Kind string
 	// Fingerprint is that of the last error, as Outbox.Failures returns it.
 	Fingerprint string
@@ -50,12 +54,21 @@ func (s Selection) Complete() (Selection, error) {
 	if (s.Topic == "") != (s.Key == "") {
 		return s, fmt.Errorf("%w: Topic = %.200q, Key = %.200q: a key needs both", ErrInvalidRequest, s.Topic, s.Key)
 	}
+	if s.Kind != "" && !slices.Contains(kinds(), s.Kind) {
+		return s, fmt.Errorf("%w: Kind = %.200q: must be %q, %q or %q", ErrInvalidRequest, s.Kind, outbox.FailureUnknown, outbox.FailureOutage, outbox.FailurePermanent)
+	}
 	limit, err := limitOr(s.Limit, 10_000, 100_000)
 	if err != nil {
 		return s, err
 	}
 	s.Limit = limit
-	return s, checkTexts(map[string]string{"Topic": s.Topic, "Key": s.Key, "ID": s.ID, "Topics": s.Topics, "Kind": s.Kind, "Fingerprint": s.Fingerprint})
+	return s, checkTexts(map[string]string{"Topic": s.Topic, "Key": s.Key, "ID": s.ID, "Topics": s.Topics, "Fingerprint": s.Fingerprint})
+}
+
+// kinds are those of the errors that set a record aside: what a sink has not sent is no
+// attempt.
+func kinds() []string {
+	return []string{outbox.FailureUnknown.String(), outbox.FailureOutage.String(), outbox.FailurePermanent.String()}
 }
 
 // Filters reports whether s selects by Topics, Kind, Fingerprint or Before.

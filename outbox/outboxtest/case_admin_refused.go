@@ -31,6 +31,7 @@ func badRequestsAreRefused(ctx context.Context, tr *trial) error {
 		{"redrive without a reason", redrive(admin.By{Actor: "a"}, key), admin.ErrInvalidRequest},
 		{"redrive of nothing", redrive(by(), admin.Selection{}), admin.ErrInvalidRequest},
 		{"redrive in two ways", redrive(by(), admin.Selection{ID: "x", Kind: "unknown"}), admin.ErrInvalidRequest},
+		{"redrive of a kind that there is not", redrive(by(), admin.Selection{Kind: "typo"}), admin.ErrInvalidRequest},
 		{"redrive of no text", redrive(by(), admin.Selection{ID: "\xff"}), admin.ErrInvalidRequest},
 		{"redrive of a key that is not held", redrive(by(), admin.Selection{Topic: testTopic, Key: "none"}), admin.ErrNotParked},
 		{"redrive of an id that is not held", redrive(by(), admin.Selection{ID: "none"}), admin.ErrNotParked},
