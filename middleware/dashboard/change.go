@@ -181,7 +181,7 @@ func (c *call) by(reason string) admin.By {
 		details["mode"] = c.who.Mode
 	}
 	for name, text := range details {
-		details[name] = storable.Text(text[:min(len(text), 500)])
+		details[name] = storable.AtMost(text, 500)
 	}
 	return admin.By{Actor: c.who.Actor, Reason: reason, Details: details}
 }

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -73,6 +74,19 @@ func TestEveryChange(t *testing.T) {
 		}
 	}
 	require.Equal(t, 2*len(changes), routes, "each change has a case here, by the API and by a form")
+}
+
+// What is known of who asks is bounded in the audit, and never inside a character.
+func TestLongModeIsCutBetweenCharacters(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, func(cfg *dashboard.Config) {
+		cfg.Authorize = func(*http.Request) (dashboard.Identity, error) {
+			return dashboard.Identity{Actor: "ann", Roles: dashboard.Roles(), Mode: strings.Repeat("x", 499) + "é"}, nil
+		}
+	})
+	code, answer := s.post("groups:pause", object{"group": "default", "reason": "INC-42"})
+	require.Equal(t, http.StatusOK, code, answer)
+	require.Contains(t, string(s.audited("groups:pause").Details), `"mode":"`+strings.Repeat("x", 499)+`"`)
 }
 
 // A field that would be shown and not heeded is refused.

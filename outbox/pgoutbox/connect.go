@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/leat-go/leat/internal/storable"
 	"github.com/leat-go/leat/outbox/internal/pglog"
 )
 
@@ -47,7 +47,7 @@ func (o *Outbox) connectAs(ctx context.Context, name string) (*ownConn, error) {
 
 func (o *Outbox) tryConnect(ctx context.Context, name string) (*ownConn, error) {
 	conn, err := pglog.Connect(ctx, o.address, func(cfg *pgx.ConnConfig) {
-		cfg.RuntimeParams["application_name"] = strings.ToValidUTF8(name[:min(len(name), 63)], "")
+		cfg.RuntimeParams["application_name"] = storable.AtMost(name, 63)
 		cfg.OnNotification = nil
 		if o.pooled.Load() && keepsStatements(cfg.DefaultQueryExecMode) {
 			cfg.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe

@@ -14,6 +14,7 @@ import (
 	"github.com/leat-go/leat/internal/hooks"
 	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/internal/jitter"
+	"github.com/leat-go/leat/internal/storable"
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox/internal/pglog"
 	"github.com/leat-go/leat/outbox/internal/pgwal"
@@ -148,7 +149,7 @@ func (t *tail) connect(ctx context.Context) (*pgconn.PgConn, error) {
 	}
 	name := "leat tail " + t.log.source.cfg.Group
 	cfg.RuntimeParams["replication"] = "database"
-	cfg.RuntimeParams["application_name"] = strings.ToValidUTF8(name[:min(len(name), 63)], "")
+	cfg.RuntimeParams["application_name"] = storable.AtMost(name, 63)
 	return pgconn.ConnectConfig(ctx, cfg)
 }
 

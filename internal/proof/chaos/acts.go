@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/internal/proof/chaos/roles"
+	"github.com/leat-go/leat/internal/wait"
 )
 
 // actSeed is the seed of the acts, beside those of the lanes.
@@ -79,7 +80,7 @@ func (in *injection) perform(ctx context.Context, done func()) error {
 	gap := firstActGap
 	for {
 		for _, n := range r.Perm(len(all)) {
-			if !pause(ctx, time.Duration(r.ExpFloat64()*float64(gap))) {
+			if !wait.Full(ctx, time.Duration(r.ExpFloat64()*float64(gap))) {
 				return nil
 			}
 			if err := in.performOne(ctx, all[n]); err != nil {
@@ -149,7 +150,7 @@ func (in *injection) flows(ctx context.Context, within time.Duration) bool {
 	in.crew.of(roles.Bank)[0].tell(roles.Command{Do: roles.DoWork})
 	now := time.Now()
 	var markers []string // more than one, since the key of one may wait for what a fault has held up
-	for pause(ctx, 100*time.Millisecond) {
+	for wait.Full(ctx, 100*time.Millisecond) {
 		if id := in.transferSince(ctx, now); id != "" {
 			markers = append(markers, id)
 		}
@@ -179,7 +180,7 @@ func (in *injection) transferSince(ctx context.Context, since time.Time) (id str
 func (in *injection) clears(ctx context.Context, what string, within time.Duration, count func(context.Context) (int64, error)) {
 	var n int64
 	err := error(nil)
-	for end := time.Now().Add(within); time.Now().Before(end); pause(ctx, 100*time.Millisecond) {
+	for end := time.Now().Add(within); time.Now().Before(end); wait.Full(ctx, 100*time.Millisecond) {
 		if n, err = count(ctx); err == nil && n <= 0 {
 			return
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/leat-go/leat/internal/proof/chaos/roles"
 	"github.com/leat-go/leat/internal/proof/history"
+	"github.com/leat-go/leat/internal/wait"
 )
 
 // goesOnFor is how long the system goes on before it loses what it did since.
@@ -67,7 +68,7 @@ func (in *injection) goBack(ctx context.Context, f *fault, save, lose func(conte
 	in.clears(ctx, "receipts to be sent after the data was copied", goOnWithin, func(context.Context) (int64, error) {
 		return settled + 1 - in.settled(roles.Exact), nil
 	})
-	pause(ctx, goesOnFor)
+	wait.Full(ctx, goesOnFor)
 	// Members that went on would have the effects of later messages before they are set back
 	// to read the earlier ones again.
 	members := in.crew.of(roles.Ledger)
@@ -136,7 +137,7 @@ func (in *injection) rereadFrom(ctx context.Context, offsets kadm.OffsetResponse
 		if time.Now().After(end) {
 			return fmt.Errorf("set the group %s back: %w", roles.Ledger, err)
 		}
-		pause(ctx, 200*time.Millisecond) // a member that was killed is still counted
+		wait.Full(ctx, 200*time.Millisecond) // a member that was killed is still counted
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/internal/proof/chaos/roles"
+	"github.com/leat-go/leat/internal/wait"
 )
 
 // hiddenFor is how long row level security hides the log.
@@ -20,7 +21,7 @@ func (in *injection) rowSecurity(ctx context.Context, _ *fault) error {
 		CREATE POLICY producers ON leat.outbox FOR INSERT WITH CHECK (true)`); err != nil {
 		return fmt.Errorf("switch row level security on: %w", err)
 	}
-	pause(ctx, hiddenFor)
+	wait.Full(ctx, hiddenFor)
 	if _, err := in.stage.bank.Exec(ctx, `
 		DROP POLICY producers ON leat.outbox;
 		ALTER TABLE leat.outbox NO FORCE ROW LEVEL SECURITY;

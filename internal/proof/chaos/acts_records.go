@@ -13,6 +13,7 @@ import (
 
 	"github.com/leat-go/leat/internal/proof/chaos/roles"
 	"github.com/leat-go/leat/internal/proof/history"
+	"github.com/leat-go/leat/internal/wait"
 )
 
 // How much the acts with records bring.
@@ -110,7 +111,7 @@ func (in *injection) enqueueKind(ctx context.Context, n int, kind string) error 
 		return fmt.Errorf("count the events of %q: %w", kind, err)
 	}
 	in.crew.of(roles.Bank)[0].tell(roles.Command{Do: roles.DoEnqueue, Kind: kind, Count: n})
-	for end := time.Now().Add(within); time.Now().Before(end); pause(ctx, 100*time.Millisecond) {
+	for end := time.Now().Add(within); time.Now().Before(end); wait.Full(ctx, 100*time.Millisecond) {
 		now, err := count(ctx)
 		if err == nil && now >= before+int64(n) {
 			return nil

@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/leat-go/leat/internal/proof/chaos/roles"
+	"github.com/leat-go/leat/internal/wait"
 )
 
 // topicMadeAgain deletes the topic of transfers when all of it was consumed, and makes it
@@ -36,7 +37,7 @@ func (in *injection) topicMadeAgain(ctx context.Context, f *fault) error {
 		if !errors.Is(err, kerr.TopicAlreadyExists) {
 			return fmt.Errorf("make the topic again: %w", err)
 		}
-		pause(ctx, 50*time.Millisecond) // the one before is not gone yet
+		wait.Full(ctx, 50*time.Millisecond) // the one before is not gone yet
 	}
 	f.consequence = "made again"
 	return nil

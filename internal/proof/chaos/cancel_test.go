@@ -13,6 +13,7 @@ import (
 	"github.com/leat-go/leat/internal/proof/chaos/roles"
 	"github.com/leat-go/leat/internal/proof/history"
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/internal/wait"
 )
 
 // TestCancel_EveryRoleStopsInOrder where its context ends in the middle of its work, and
@@ -71,7 +72,7 @@ func cancelSomewhere(t *testing.T, in *injection, role string, d deed) {
 		require.Positive(t, f.inflight)
 		require.Equal(t, "exit status 0, restart", f.consequence)
 		for p.current() == life {
-			require.True(t, pause(ctx, restartAfter), "it was not started again")
+			require.True(t, wait.Full(ctx, restartAfter), "it was not started again")
 		}
 		select {
 		case <-p.current().ready:

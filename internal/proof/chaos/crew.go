@@ -9,6 +9,7 @@ import (
 
 	"github.com/leat-go/leat/internal/proof/chaos/roles"
 	"github.com/leat-go/leat/internal/proof/report"
+	"github.com/leat-go/leat/internal/wait"
 )
 
 // crew are the processes of a run.
@@ -68,7 +69,7 @@ const flowsWithin = time.Minute
 // strike. It is no error if one does not: a fault may be what it needs.
 func (c *crew) flows(ctx context.Context) error {
 	for end := time.Now().Add(flowsWithin); time.Now().Before(end) && !c.flowing(); {
-		if !pause(ctx, 50*time.Millisecond) {
+		if !wait.Full(ctx, 50*time.Millisecond) {
 			return context.Cause(ctx)
 		}
 	}

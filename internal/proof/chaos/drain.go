@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 
 	"github.com/leat-go/leat/internal/proof/chaos/roles"
+	"github.com/leat-go/leat/internal/wait"
 )
 
 const (
@@ -26,7 +27,7 @@ func (in *injection) drain(ctx context.Context) error {
 	}
 	var since time.Time
 	left, moved := "nothing is known", time.Now()
-	for pause(ctx, drainEvery) && time.Since(moved) < in.stage.options.Drain {
+	for wait.Full(ctx, drainEvery) && time.Since(moved) < in.stage.options.Drain {
 		for _, p := range in.crew.all {
 			p.signal(contSignal)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/faultnet"
 	"github.com/leat-go/leat/internal/proof/chaos/roles"
+	"github.com/leat-go/leat/internal/wait"
 )
 
 const (
@@ -54,7 +55,7 @@ func newLane(in *injection, p *process, number uint64) *lane {
 
 // run injects until ctx ends.
 func (l *lane) run(ctx context.Context) {
-	for l.ready(ctx) && pause(ctx, l.gap()) {
+	for l.ready(ctx) && wait.Full(ctx, l.gap()) {
 		l.calm.RLock()
 		l.stroke(ctx)
 		l.calm.RUnlock()
@@ -114,7 +115,7 @@ func (l *lane) ready(ctx context.Context) bool {
 		case <-time.After(worksWithin):
 			return ctx.Err() == nil
 		case <-life.gone:
-			if !pause(ctx, 2*restartAfter) {
+			if !wait.Full(ctx, 2*restartAfter) {
 				return false
 			}
 		case <-ctx.Done():

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox/admin"
 )
 
@@ -14,7 +15,7 @@ const operateEvery = 5 * time.Second
 // operate does what people do who find records parked that can never be sent: it drops
 // them. The audit keeps their ids.
 func (st *stage) operate(ctx context.Context) {
-	for pause(ctx, operateEvery) {
+	for wait.Full(ctx, operateEvery) {
 		if err := st.store.dropParked(ctx); err != nil && ctx.Err() == nil {
 			fmt.Fprintf(st.options.Out, "the operator could not drop what is parked: %v\n", err)
 		}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/leat-go/leat/internal/faultnet"
 	"github.com/leat-go/leat/internal/proof/chaos/roles"
-	"github.com/leat-go/leat/internal/wait"
 )
 
 // Signals to processes.
@@ -144,9 +143,4 @@ func isClosed(c <-chan struct{}) bool {
 	default:
 		return false
 	}
-}
-
-// pause waits for d, and returns false if ctx ends first.
-func pause(ctx context.Context, d time.Duration) bool {
-	return wait.For(ctx, d) == nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leat-go/leat/internal/proof/chaos/roles"
+	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/kafkasink"
 	"github.com/leat-go/leat/outbox/pgoutbox"
@@ -27,12 +28,12 @@ const (
 func (in *injection) letStand(ctx context.Context) {
 	last := in.inBank(`SELECT pg_sequence_last_value(pg_get_serial_sequence('leat.outbox', 'seq'))`)
 	from, err := last(ctx)
-	for end := time.Now().Add(standsLonger); err == nil && time.Now().Before(end); pause(ctx, 100*time.Millisecond) {
+	for end := time.Now().Add(standsLonger); err == nil && time.Now().Before(end); wait.Full(ctx, 100*time.Millisecond) {
 		if now, err := last(ctx); err == nil && now > from+roles.RangeSize+roles.RangeSize/2 {
 			break
 		}
 	}
-	pause(ctx, standsFor)
+	wait.Full(ctx, standsFor)
 }
 
 // repair does for the relays of a role what operators are told to do when relays refuse,
@@ -63,7 +64,7 @@ const refusedLately = 3 * time.Second
 
 // refuses waits until a relay of the role refuses, and reports whether one does.
 func (in *injection) refuses(ctx context.Context, role string, within time.Duration) bool {
-	for end := time.Now().Add(within); ; pause(ctx, 50*time.Millisecond) {
+	for end := time.Now().Add(within); ; wait.Full(ctx, 50*time.Millisecond) {
 		for _, p := range in.crew.of(role) {
 			p.mu.Lock()
 			refused := p.refused
@@ -91,7 +92,7 @@ func rebase(ctx context.Context, pool *pgxpool.Pool) error {
 		if !errors.Is(err, driver.ErrLeaseHeld) || time.Now().After(end) {
 			return err
 		}
-		pause(ctx, 200*time.Millisecond)
+		wait.Full(ctx, 200*time.Millisecond)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/leat-go/leat/internal/proof/chaos/roles"
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/internal/wait"
 )
 
 // Seeds of the two, beside those of the lanes.
@@ -35,7 +36,7 @@ type serverFault struct {
 func (in *injection) injectServerFaults(ctx context.Context, seed uint64, calm time.Duration, faults []serverFault) {
 	r := rand.New(rand.NewPCG(in.stage.options.Seed, seed)) //nolint:gosec // a seed is no secret
 	var deck []int                                          // each comes once before any comes again
-	for pause(ctx, time.Duration(r.ExpFloat64()*float64(calm))) {
+	for wait.Full(ctx, time.Duration(r.ExpFloat64()*float64(calm))) {
 		if len(deck) == 0 {
 			deck = r.Perm(len(faults))
 		}
@@ -157,7 +158,7 @@ func (st *stage) restart(server *testenv.Own, sig syscall.Signal) func(context.C
 func reset(t *toxic) func(context.Context, *fault) error {
 	return func(ctx context.Context, _ *fault) error {
 		again := t.reset()
-		pause(ctx, 50*time.Millisecond)
+		wait.Full(ctx, 50*time.Millisecond)
 		return again()
 	}
 }
@@ -169,7 +170,7 @@ func poisoned(t *toxic, kind string, attributes map[string]int, d time.Duration)
 		if err != nil {
 			return err
 		}
-		pause(ctx, d)
+		wait.Full(ctx, d)
 		heal()
 		return nil
 	}
@@ -184,7 +185,7 @@ func (in *injection) foreign(hold func(ctx context.Context) (end func() error, e
 			return err
 		}
 		before := in.settled(roles.Relay)
-		pause(ctx, time.Second)
+		wait.Full(ctx, time.Second)
 		if n := in.settled(roles.Relay) - before; n > 0 {
 			f.consequence = "records were relayed past it"
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/leat-go/leat/internal/proof/chaos/roles"
 	"github.com/leat-go/leat/internal/proof/report"
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
@@ -122,7 +123,7 @@ func (s postgresStore) endPrepared(ctx context.Context) error {
 		if err == nil || pgerr.Is(err, pgerr.UndefinedObject) {
 			return nil
 		}
-		if !pause(ctx, time.Second) {
+		if !wait.Full(ctx, time.Second) {
 			return fmt.Errorf("end the prepared transaction: %w", err)
 		}
 	}
@@ -162,7 +163,7 @@ func (s postgresStore) terminate(ctx context.Context, name string, inTransaction
 		switch {
 		case err == nil:
 			return ended
-		case !errors.Is(err, pgx.ErrNoRows) || !pause(ctx, 5*time.Millisecond):
+		case !errors.Is(err, pgx.ErrNoRows) || !wait.Full(ctx, 5*time.Millisecond):
 			return false
 		}
 	}

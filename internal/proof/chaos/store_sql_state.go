@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/internal/proof/chaos/roles"
+	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
@@ -48,7 +49,7 @@ func (s *sqlStore) endPrepared(ctx context.Context) error {
 		if lookErr == nil && left == 0 {
 			return nil
 		}
-		if !pause(ctx, time.Second) {
+		if !wait.Full(ctx, time.Second) {
 			return fmt.Errorf("end the prepared transaction: %w", errors.Join(err, lookErr))
 		}
 	}
@@ -82,7 +83,7 @@ func (s *sqlStore) terminate(ctx context.Context, process string, inTransaction 
 			_, err = s.books.ExecContext(ctx, fmt.Sprintf("KILL %d", id))
 			return err == nil
 		}
-		if !errors.Is(err, sql.ErrNoRows) || !pause(ctx, 5*time.Millisecond) {
+		if !errors.Is(err, sql.ErrNoRows) || !wait.Full(ctx, 5*time.Millisecond) {
 			return false
 		}
 	}

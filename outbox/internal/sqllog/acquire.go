@@ -6,11 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/internal/sqlstore"
+	"github.com/leat-go/leat/internal/storable"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 )
@@ -48,7 +48,7 @@ func (l *Log) Acquire(ctx context.Context, r Reader, ttl time.Duration) (driver.
 func newOwner() (string, error) {
 	id, err := ids.New()
 	host, _ := os.Hostname() // for operators
-	return strings.ToValidUTF8(host[:min(len(host), 100)], "") + "/" + id, err
+	return storable.AtMost(host, 100) + "/" + id, err
 }
 
 // open takes the session's connections.

@@ -2,11 +2,11 @@ package open
 
 import (
 	"context"
-	"errors"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/leat-go/leat/internal/pgerr"
 )
 
 // Topics implements TopicLister.
@@ -28,9 +28,6 @@ func (p *Postgres) Topics(ctx context.Context) ([]TopicUse, error) {
 	})
 }
 
-// undefinedTable is the SQLSTATE of what is not there.
-const undefinedTable = "42P01"
-
 // Partitions implements TopicLister. An inbox that is not there remembers none.
 func (p *Postgres) Partitions(ctx context.Context) (map[string]int, error) {
 	sql, err := statements.ReadFile("sql/positions.sql")
@@ -47,7 +44,7 @@ func (p *Postgres) Partitions(ctx context.Context) (map[string]int, error) {
 			return nil
 		})
 	}
-	if failed, ok := errors.AsType[*pgconn.PgError](err); ok && failed.Code == undefinedTable {
+	if pgerr.Is(err, pgerr.UndefinedTable) {
 		return nil, nil
 	}
 	return all, err

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/internal/proof/history"
+	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -81,7 +82,7 @@ func (b *bank) teller(ctx context.Context, n int) {
 			return
 		default:
 		}
-		if d := time.Until(next); d > 0 && !pause(ctx, d) || ctx.Err() != nil {
+		if d := time.Until(next); d > 0 && !wait.Full(ctx, d) || ctx.Err() != nil {
 			return
 		}
 		next = later(next.Add(every), time.Now().Add(-time.Second))
@@ -94,7 +95,7 @@ func (b *bank) teller(ctx context.Context, n int) {
 			return
 		}
 		if err := b.transact(ctx, e, r.IntN(100)); err != nil && ctx.Err() == nil {
-			pause(ctx, 50*time.Millisecond) // the database is away
+			wait.Full(ctx, 50*time.Millisecond) // the database is away
 		}
 	}
 }
@@ -163,7 +164,7 @@ func (t *transaction) run(ctx context.Context) (err error) {
 		case 0, 1:
 			return errRollback
 		case 2:
-			pause(ctx, slowCommit)
+			wait.Full(ctx, slowCommit)
 		}
 		t.written = true
 		return nil

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -95,7 +96,7 @@ func (b *bank) enqueueOne(ctx context.Context, kind string, n int) {
 			return
 		}
 		b.log.WarnContext(ctx, "event not enqueued", slog.String("kind", kind), slog.Any("error", err))
-		pause(ctx, 50*time.Millisecond)
+		wait.Full(ctx, 50*time.Millisecond)
 	}
 }
 

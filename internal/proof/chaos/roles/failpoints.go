@@ -12,6 +12,7 @@ import (
 
 	"github.com/leat-go/leat/dedupe"
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/wait"
 )
 
 // Kinds of faults at a failure point.
@@ -92,7 +93,7 @@ func (p *process) strike(ctx context.Context, c Command) error {
 	case KindRebalance:
 		return nil // the driver has another member leave
 	case KindPause:
-		if !pause(ctx, c.For) {
+		if !wait.Full(ctx, c.For) {
 			return ctx.Err()
 		}
 		return nil
@@ -164,7 +165,7 @@ func underWay(point string) int64 {
 
 // slow waits where a handler was asked to take its time.
 func (p *process) slow(ctx context.Context) error {
-	if d := time.Duration(p.dawdle.Swap(0)); d > 0 && !pause(ctx, d) {
+	if d := time.Duration(p.dawdle.Swap(0)); d > 0 && !wait.Full(ctx, d) {
 		return context.Cause(ctx)
 	}
 	return nil

@@ -150,7 +150,7 @@ func (p *process) look(ctx context.Context, fault int) {
 	if p.Role == Ledger || p.Role == Notifier {
 		p.dawdle.Store(int64(busyFor))
 		for end := time.Now().Add(busyWithin); p.inflight.Load() == 0 && time.Now().Before(end); {
-			pause(ctx, time.Millisecond)
+			wait.Full(ctx, time.Millisecond)
 		}
 	}
 	p.watch.begin(fault)
@@ -198,9 +198,4 @@ func (p *process) note(line history.Line) {
 		p.log.Error("history not written", slog.Any("error", err))
 		p.stop()
 	}
-}
-
-// pause waits for d, and returns false if ctx ends first.
-func pause(ctx context.Context, d time.Duration) bool {
-	return wait.For(ctx, d) == nil
 }

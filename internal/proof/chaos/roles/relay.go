@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/internal/proof/history"
+	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/kafkasink"
@@ -71,7 +72,7 @@ func (p *process) runRelay(ctx context.Context, r *relay.Relay, round func(conte
 			return err
 		}
 		p.refuse(ctx, err)
-		if !pause(ctx, refusedFor) {
+		if !wait.Full(ctx, refusedFor) {
 			return nil
 		}
 	}
@@ -186,7 +187,7 @@ func (e relayEyes) OnRelayError(_ context.Context, survived relay.ErrorEvent) {
 
 // maintain keeps the log short, often, until ctx ends.
 func (p *process) maintain(ctx context.Context, round func(context.Context) error) {
-	for pause(ctx, time.Second) {
+	for wait.Full(ctx, time.Second) {
 		err := round(ctx)
 		if err != nil && ctx.Err() == nil && !errors.Is(err, driver.ErrLeaseHeld) {
 			p.watch.seen("maintenance tried again")

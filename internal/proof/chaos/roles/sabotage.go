@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/leat-go/leat/internal/proof/history"
+	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -61,7 +62,7 @@ func (p *process) relayByNumber(ctx context.Context) error {
 			p.watch.seen("retry of a page")
 		}
 		if n == 0 {
-			pause(ctx, 5*time.Millisecond)
+			wait.Full(ctx, 5*time.Millisecond)
 		}
 	}
 	return nil

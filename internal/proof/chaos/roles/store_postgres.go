@@ -12,6 +12,7 @@ import (
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/pginbox"
+	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
@@ -118,7 +119,7 @@ func (s *postgres) notify(ctx context.Context) {
 		if err := s.RunNotifier(ctx, pgoutbox.NotifierConfig{}); err != nil && ctx.Err() == nil {
 			s.log.WarnContext(ctx, "notifier", slog.Any("error", err))
 		}
-		pause(ctx, 100*time.Millisecond)
+		wait.Full(ctx, 100*time.Millisecond)
 	}
 }
 
