@@ -13,7 +13,7 @@ import (
 func checkAudit(ctx context.Context, c operated) error {
 	auditor, ok := c.in.(admin.Auditor)
 	if !ok {
-		return nil
+		return fmt.Errorf("%w: admin.Auditor", ErrLacks)
 	}
 	_, err1 := c.in.SkipHead(ctx, admin.SkipHeadRequest{By: someone(), Consumer: consumer, Key: "b"})
 	_, err2 := c.in.Redrive(ctx, admin.RedriveRequest{By: someone(), Consumer: consumer, Selection: admin.Selection{Key: "a"}})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -19,8 +20,8 @@ type WatermarkSubject interface {
 	// Open returns an inbox of positions that reads the topics.
 	Open(consumer string, topics ...string) (PositionProcessor, error)
 
-	// Watermarks returns what operators see of all inboxes, and do about them. If it is
-	// an admin.Auditor as well, the audit is checked.
+	// Watermarks returns what operators see of all inboxes, and do about them. It is an
+	// admin.Auditor as well, unless Features.NoAudit is set.
 	Watermarks() (admin.Watermarks, error)
 }
 
@@ -29,7 +30,8 @@ type WatermarkCheck struct {
 	// Name names it.
 	Name string
 
-	run func(ctx context.Context, p positions) error
+	run  func(ctx context.Context, p positions) error
+	skip func(f Features) bool // nil: never
 }
 
 // Run runs the check on s, which no other check may have used, and returns what is wrong
@@ -48,11 +50,15 @@ func (c WatermarkCheck) Run(ctx context.Context, s WatermarkSubject) error {
 	return nil
 }
 
-// RunWatermarks runs the checks of what operators see and do about positions in parallel,
-// each on a new subject.
-func RunWatermarks(t *testing.T, newSubject func(t *testing.T) WatermarkSubject) {
+// RunWatermarks runs the checks of what operators see and do about positions that f does not
+// rule out, in parallel, each on a new subject, and logs the table of WatermarkClaims.
+func RunWatermarks(t *testing.T, f Features, newSubject func(t *testing.T) WatermarkSubject) {
 	t.Helper()
-	for _, c := range WatermarkChecks() {
+	runClaims(t, func(t *testing.T) (string, error) {
+		t.Helper()
+		return WatermarkClaims(t.Context(), f, newSubject(t))
+	})
+	for _, c := range WatermarkChecks(f) {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
 			if err := c.Run(t.Context(), newSubject(t)); err != nil {
@@ -63,15 +69,16 @@ func RunWatermarks(t *testing.T, newSubject func(t *testing.T) WatermarkSubject)
 }
 
 // WatermarkChecks returns the checks that RunWatermarks runs.
-func WatermarkChecks() []WatermarkCheck {
-	return []WatermarkCheck{
-		{"Watermarks_LookingRegistersNobody", checkWatermarksOfNobody},
-		{"Watermarks_SetAndRemove", checkWatermarkSet},
-		{"Watermarks_AcceptSource", checkSourceAccepted},
-		{"Watermarks_DryRunChangesNothing", checkWatermarkDryRun},
-		{"Watermarks_ChangesAreAudited", checkWatermarkAudit},
-		{"Watermarks_RequestsAreChecked", checkWatermarkRequests},
+func WatermarkChecks(f Features) []WatermarkCheck {
+	all := []WatermarkCheck{
+		{Name: "Watermarks_LookingRegistersNobody", run: checkWatermarksOfNobody},
+		{Name: "Watermarks_SetAndRemove", run: checkWatermarkSet},
+		{Name: "Watermarks_AcceptSource", run: checkSourceAccepted},
+		{Name: "Watermarks_DryRunChangesNothing", run: checkWatermarkDryRun},
+		{Name: "Watermarks_ChangesAreAudited", run: checkWatermarkAudit, skip: noAudit},
+		{Name: "Watermarks_RequestsAreChecked", run: checkWatermarkRequests},
 	}
+	return slices.DeleteFunc(all, func(c WatermarkCheck) bool { return c.skip != nil && c.skip(f) })
 }
 
 func checkWatermarksOfNobody(ctx context.Context, p positions) error {
@@ -141,6 +148,9 @@ func checkWatermarkDryRun(ctx context.Context, p positions) error {
 }
 
 func checkWatermarkAudit(ctx context.Context, p positions) error {
+	if _, ok := p.in.(admin.Auditor); !ok {
+		return fmt.Errorf("%w: admin.Auditor", ErrLacks)
+	}
 	err := p.wantNext(ctx, logSource, 3)
 	_, setErr := p.set(ctx, 7, false)
 	_, acceptErr := p.accept(ctx, newSource, false)

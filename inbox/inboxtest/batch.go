@@ -32,13 +32,9 @@ type BatchSubject interface {
 // subject.
 func RunBatch(t *testing.T, f Features, newSubject func(t *testing.T) BatchSubject) {
 	t.Helper()
-	for _, c := range BatchChecks(f) {
-		t.Run(c.Name, func(t *testing.T) {
-			t.Parallel()
-			if err := c.Run(t.Context(), newSubject(t)); err != nil {
-				t.Fatal(err)
-			}
-		})
+	runAll(t, BatchChecks(f), newSubject)
+	if f.NoBatches {
+		return
 	}
 	t.Run("I13_BatchIsSomeSequenceOfSingles", func(t *testing.T) {
 		t.Parallel()
@@ -50,7 +46,7 @@ func RunBatch(t *testing.T, f Features, newSubject func(t *testing.T) BatchSubje
 // are about I13: a batch has the result of some sequence of its messages. The
 // subject of each must be a BatchSubject.
 func BatchChecks(f Features) []Check {
-	return possible(append(batchFailureChecks(), []Check{
+	return possible(unless(noBatches, append(batchFailureChecks(), []Check{
 		batchCheck("I13_FreshMessagesShareATransaction", checkBatchShares),
 		batchCheck("I13_CopiesInABatchRunOnce", checkBatchCopies),
 		batchCheck("I13_FailureIsUndoneAlone", checkBatchFailure(func(int) error { return errHandler })),
@@ -68,7 +64,7 @@ func BatchChecks(f Features) []Check {
 		batchCheck("I13_EachRunsTwiceAtMost", checkBatchEach),
 		{Name: "I13_AmbiguousCommitThatTookEffect", run: onBatches(checkBatchAmbiguous(true)), skip: needsBreakCommit},
 		{Name: "I13_AmbiguousCommitThatDidNot", run: onBatches(checkBatchAmbiguous(false)), skip: needsBreakCommit},
-	}...), f)
+	}...)...), f)
 }
 
 // FindBatch returns the check of BatchChecks that is called name.

@@ -31,10 +31,21 @@ func (c Check) Run(ctx context.Context, s Subject) error {
 }
 
 // Run runs every check that f does not rule out, in parallel, each on a new
-// subject.
+// subject, and logs the table of Claims. What becomes of failures, what operators see,
+// and batches have suites of their own: RunFailures, RunAdmin and RunBatch.
 func Run(t *testing.T, f Features, newSubject func(t *testing.T) Subject) {
 	t.Helper()
-	for _, c := range Checks(f) {
+	runClaims(t, func(t *testing.T) (string, error) {
+		t.Helper()
+		return Claims(t.Context(), f, newSubject(t))
+	})
+	runAll(t, Checks(f), newSubject)
+}
+
+// runAll runs checks in parallel, each on a new subject.
+func runAll[S Subject](t *testing.T, checks []Check, newSubject func(t *testing.T) S) {
+	t.Helper()
+	for _, c := range checks {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
 			if err := c.Run(t.Context(), newSubject(t)); err != nil {
@@ -72,7 +83,3 @@ func Find(name string) (Check, bool) {
 	}
 	return Check{}, false
 }
-
-func needsOutbox(f Features) bool      { return f.NoOutbox }
-func needsBreakCommit(f Features) bool { return f.NoBreakCommit }
-func oneWriter(f Features) bool        { return f.OneWriter }

@@ -34,14 +34,7 @@ type Redriver interface {
 // a new subject.
 func RunFailures(t *testing.T, f Features, newSubject func(t *testing.T) FailureSubject) {
 	t.Helper()
-	for _, c := range FailureChecks(f) {
-		t.Run(c.Name, func(t *testing.T) {
-			t.Parallel()
-			if err := c.Run(t.Context(), newSubject(t)); err != nil {
-				t.Fatal(err)
-			}
-		})
-	}
+	runAll(t, FailureChecks(f), newSubject)
 }
 
 // FailureChecks returns the checks that RunFailures runs. They need a
@@ -49,7 +42,7 @@ func RunFailures(t *testing.T, f Features, newSubject func(t *testing.T) Failure
 func FailureChecks(f Features) []Check {
 	var all []Check
 	for _, group := range [][]Check{attemptChecks(), giveUpChecks(), parkChecks(), hostileChecks(), redriveChecks(), noteChecks()} {
-		all = append(all, possible(group, f)...)
+		all = append(all, possible(unless(noFailures, group...), f)...)
 	}
 	return all
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/leat-go/leat/internal/ids"
 )
 
-// Forgetter is a Subject that forgets on request. The checks of forgetting run on no other.
+// Forgetter is a Subject that forgets on request. Without it, Features.NoForget is set.
 type Forgetter interface {
 	Subject
 
@@ -23,18 +23,18 @@ type Forgetter interface {
 
 // forgetChecks are about I7: what may have been forgotten never runs.
 func forgetChecks() []Check {
-	return []Check{
+	return unless(noForget, []Check{
 		{Name: "I7_ForgottenNeverRuns", run: forgetting(checkForgottenNeverRuns)},
 		{Name: "I7_OpenDeliveryIsNotForgotten", run: forgetting(checkOpenNotForgotten), skip: oneWriter},
 		{Name: "I7_ForgettingMeetsDeliveries", run: forgetting(checkForgettingStorm)},
-	}
+	}...)
 }
 
 func forgetting(run func(ctx context.Context, s Forgetter, p Processor) error) func(ctx context.Context, s Subject) error {
 	return func(ctx context.Context, s Subject) error {
 		f, ok := s.(Forgetter)
 		if !ok {
-			return nil
+			return fmt.Errorf("%w: Forgetter", ErrLacks)
 		}
 		p, err := open(s)
 		if err != nil {

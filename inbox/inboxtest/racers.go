@@ -35,7 +35,7 @@ func racerChecks() []Check {
 	return []Check{
 		{Name: "I5_RacersAfterARollback", run: checkRacers, skip: oneWriter},
 		{Name: "I5_FailedClaimsHoldNothing", run: checkFailedClaims},
-		{Name: "I1_IDsThatShareALockAreKeptApart", run: checkCollision},
+		{Name: "I1_IDsThatShareALockAreKeptApart", run: checkCollision, skip: noSharedLocks},
 		{Name: "I3_NotAckedWhileAnotherWrites", run: checkNotAckedMeanwhile},
 	}
 }
@@ -119,7 +119,7 @@ func checkFailedClaims(ctx context.Context, s Subject) error {
 func checkCollision(ctx context.Context, s Subject) error {
 	collider, ok := s.(Collider)
 	if !ok {
-		return nil // its locks are as many as its ids
+		return fmt.Errorf("%w: Collider", ErrLacks)
 	}
 	p, err := open(s)
 	if err != nil {

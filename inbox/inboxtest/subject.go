@@ -48,16 +48,3 @@ type Subject interface {
 	// taken effect if applied is true, else instead.
 	BreakCommit(applied bool)
 }
-
-// Features is what an inbox promises less than the whole contract. The zero
-// value is the whole.
-type Features struct {
-	// NoOutbox is set if Outbox returns nil.
-	NoOutbox bool
-	// NoBreakCommit is set if BreakCommit does nothing.
-	NoBreakCommit bool
-	// OneWriter is set if one delivery at a time has a transaction. Another one, of the
-	// same message or of any other, waits for it to end, or fails after a while: which of
-	// them are copies cannot be told, so none is Busy.
-	OneWriter bool
-}

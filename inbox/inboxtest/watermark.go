@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -35,7 +36,8 @@ type PositionSubject interface {
 }
 
 // PositionForgetter is implemented by a PositionSubject that can go back, as a database does
-// after a failover to a server which did not have the last commits.
+// after a failover to a server which did not have the last commits. Without it,
+// Features.NoLoss is set.
 type PositionForgetter interface {
 	// Forget makes the next offset of every partition next, and the effects those of the
 	// given ones.
@@ -47,7 +49,8 @@ type PositionCheck struct {
 	// Name starts with the invariant that the check is about.
 	Name string
 
-	run func(ctx context.Context, s PositionSubject) error
+	run  func(ctx context.Context, s PositionSubject) error
+	skip func(f Features) bool // nil: never
 }
 
 // Run runs the check on s, which no other check may have used, and returns what is wrong
@@ -61,10 +64,15 @@ func (c PositionCheck) Run(ctx context.Context, s PositionSubject) error {
 	return nil
 }
 
-// RunPositions runs every check of positions, in parallel, each on a new subject.
-func RunPositions(t *testing.T, newSubject func(t *testing.T) PositionSubject) {
+// RunPositions runs every check of positions that f does not rule out, in parallel, each on
+// a new subject, and logs the table of PositionClaims.
+func RunPositions(t *testing.T, f Features, newSubject func(t *testing.T) PositionSubject) {
 	t.Helper()
-	for _, c := range PositionChecks() {
+	runClaims(t, func(t *testing.T) (string, error) {
+		t.Helper()
+		return PositionClaims(t.Context(), f, newSubject(t))
+	})
+	for _, c := range PositionChecks(f) {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
 			if err := c.Run(t.Context(), newSubject(t)); err != nil {
@@ -75,19 +83,20 @@ func RunPositions(t *testing.T, newSubject func(t *testing.T) PositionSubject) {
 }
 
 // PositionChecks returns the checks that RunPositions runs.
-func PositionChecks() []PositionCheck {
-	return []PositionCheck{
-		{"I8_EachPositionTakesEffectOnce", checkPositionOnce},
-		{"I8_FailureMovesNothing", checkPositionFailure},
-		{"I8_GapIsNeverAcked", checkPositionGap},
-		{"I8_NothingIsReadThatWasProcessed", checkPositionAssigned},
-		{"I8_ZombieCommitsNothing", checkPositionZombie},
-		{"I8_ManySessionsOfOnePartition", checkPositionStorm},
-		{"I8_PartitionsAndConsumersAreIndependent", checkPositionPartitions},
-		{"I8_UnsoundSessionsAreRefused", checkPositionUnsound},
-		{"I8_UnsoundAssignmentsChangeNothing", checkPositionAssignments},
-		{"I8_FailoverThatForgotIsAGap", checkPositionForgotten},
+func PositionChecks(f Features) []PositionCheck {
+	all := []PositionCheck{
+		{Name: "I8_EachPositionTakesEffectOnce", run: checkPositionOnce},
+		{Name: "I8_FailureMovesNothing", run: checkPositionFailure},
+		{Name: "I8_GapIsNeverAcked", run: checkPositionGap},
+		{Name: "I8_NothingIsReadThatWasProcessed", run: checkPositionAssigned},
+		{Name: "I8_ZombieCommitsNothing", run: checkPositionZombie},
+		{Name: "I8_ManySessionsOfOnePartition", run: checkPositionStorm},
+		{Name: "I8_PartitionsAndConsumersAreIndependent", run: checkPositionPartitions},
+		{Name: "I8_UnsoundSessionsAreRefused", run: checkPositionUnsound},
+		{Name: "I8_UnsoundAssignmentsChangeNothing", run: checkPositionAssignments},
+		{Name: "I8_FailoverThatForgotIsAGap", run: checkPositionForgotten, skip: noLoss},
 	}
+	return slices.DeleteFunc(all, func(c PositionCheck) bool { return c.skip != nil && c.skip(f) })
 }
 
 const (

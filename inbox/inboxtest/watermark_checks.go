@@ -263,13 +263,13 @@ func checkPositionAssignments(ctx context.Context, s PositionSubject) error {
 	return errors.Join(wantNext(ctx, in, sound, 2), wantNext(ctx, in, wholeLog(3), 1))
 }
 
-// checkPositionForgotten has the database forget commits, if the subject can, while a
-// session goes on: it finds out, and the messages are read again.
+// checkPositionForgotten has the database forget commits while a session goes on: it finds
+// out, and the messages are read again.
 func checkPositionForgotten(ctx context.Context, s PositionSubject) error {
 	const count = 8
 	forgetter, ok := s.(PositionForgetter)
 	if !ok {
-		return nil
+		return fmt.Errorf("%w: PositionForgetter", ErrLacks)
 	}
 	in, err := openLog(s, consumer)
 	if err != nil {

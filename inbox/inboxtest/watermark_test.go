@@ -11,7 +11,7 @@ import (
 // TestPositions: the checks of positions on an inbox in memory that breaks no rule.
 func TestPositions(t *testing.T) {
 	t.Parallel()
-	inboxtest.RunPositions(t, func(*testing.T) inboxtest.PositionSubject { return newWatermarks("") })
+	inboxtest.RunPositions(t, inboxtest.Features{}, func(*testing.T) inboxtest.PositionSubject { return newWatermarks("") })
 }
 
 // positionControls are rules that are broken, and what must come of it: by the name of a
@@ -49,7 +49,7 @@ func TestNegativeControls_Positions(t *testing.T) {
 			controlled[name] = true
 			t.Run(rule+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				for _, check := range inboxtest.PositionChecks() {
+				for _, check := range inboxtest.PositionChecks(inboxtest.Features{}) {
 					if check.Name == name {
 						require.ErrorContains(t, check.Run(t.Context(), newWatermarks(rule)), complaint)
 					}
@@ -57,7 +57,7 @@ func TestNegativeControls_Positions(t *testing.T) {
 			})
 		}
 	}
-	for _, check := range inboxtest.PositionChecks() {
+	for _, check := range inboxtest.PositionChecks(inboxtest.Features{}) {
 		require.True(t, controlled[check.Name], check.Name)
 	}
 }

@@ -18,7 +18,12 @@ import (
 
 func TestInbox(t *testing.T) {
 	t.Parallel()
-	inboxtest.Run(t, inboxtest.Features{}, func(*testing.T) inboxtest.Subject { return &subject{} })
+	inboxtest.Run(t, remembering(), func(*testing.T) inboxtest.Subject { return &subject{} })
+}
+
+// remembering is what a subject has: it forgets nothing, and has a lock an id.
+func remembering() inboxtest.Features {
+	return inboxtest.Features{NoForget: true, NoSharedLocks: true}
 }
 
 // TestI3_BusyTakenForADuplicateIsCaught is a negative control: a broken inbox,

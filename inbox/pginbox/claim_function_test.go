@@ -62,7 +62,7 @@ func (s functionStore) Claim(ctx context.Context, id string) (driver.Unit, drive
 func TestFunction(t *testing.T) {
 	t.Parallel()
 	env := testenv.Postgres(t)
-	for _, check := range inboxtest.Checks(inboxtest.Features{}) {
+	for _, check := range inboxtest.Checks(remembering()) {
 		if check.Name == "I1_IDsAreKeptApart" {
 			continue
 		}

@@ -1,8 +1,10 @@
 package pginbox_test
 
 import (
+	"context"
 	"database/sql"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -20,8 +22,58 @@ func TestInbox(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, newSubject func(t *testing.T) *subject) {
 		t.Helper()
-		inboxtest.Run(t, inboxtest.Features{}, func(t *testing.T) inboxtest.Subject { return newSubject(t) })
+		inboxtest.Run(t, remembering(), func(t *testing.T) inboxtest.Subject { return newSubject(t) })
 	})
+}
+
+// remembering is what a subject of newSubject has: it forgets nothing, and has more locks
+// than there are ids.
+func remembering() inboxtest.Features {
+	return inboxtest.Features{NoForget: true, NoSharedLocks: true}
+}
+
+// TestInbox_ThatForgets runs the suite where ids are in ranges that are dropped, and where
+// they are deleted.
+func TestInbox_ThatForgets(t *testing.T) {
+	t.Parallel()
+	for mode, noDDL := range modes {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			inboxtest.Run(t, inboxtest.Features{NoSharedLocks: true}, func(t *testing.T) inboxtest.Subject {
+				t.Helper()
+				// A database of its own: nothing is forgotten while others have transactions in it.
+				s := forgettingSubject{newSubject(t, testenv.Postgres(t), pginbox.Config{}), noDDL}
+				m, err := s.maintenance(30 * day)
+				require.NoError(t, err)
+				require.NoError(t, m.Enable(t.Context()))
+				return s
+			})
+		})
+	}
+}
+
+// forgettingSubject is an inboxtest.Forgetter.
+type forgettingSubject struct {
+	*subject
+
+	noDDL bool
+}
+
+func (s forgettingSubject) maintenance(retention time.Duration) (*pginbox.Maintenance, error) {
+	return pginbox.NewMaintenance(s.env.Pool, s.cfg, pginbox.MaintenanceConfig{
+		Retention: retention, Width: 30 * time.Minute, NoDDL: s.noDDL,
+		DetachTimeout: 5 * time.Second, // one delivery stays open for longer
+	})
+}
+
+// Forget implements inboxtest.Forgetter.
+func (s forgettingSubject) Forget(ctx context.Context, age time.Duration) error {
+	m, err := s.maintenance(age)
+	if err != nil {
+		return err
+	}
+	_, err = m.RunOnce(ctx)
+	return err
 }
 
 // TestFailures does the same for what becomes of messages whose handler fails.

@@ -72,7 +72,7 @@ func TestForbiddenVariantsAreCaught(t *testing.T) {
 			env := testenv.Postgres(t)
 			caught := v.caught
 			if caught == nil {
-				for _, c := range inboxtest.Checks(inboxtest.Features{}) {
+				for _, c := range inboxtest.Checks(remembering()) {
 					caught = append(caught, c.Name)
 				}
 			}

@@ -34,7 +34,7 @@ func (s tieredSubject) Open(consumer string, cfg inbox.Config) (inboxtest.Proces
 func TestInbox_BehindCaches(t *testing.T) {
 	t.Parallel()
 	env := testenv.Postgres(t)
-	inboxtest.Run(t, inboxtest.Features{}, func(t *testing.T) inboxtest.Subject {
+	inboxtest.Run(t, remembering(), func(t *testing.T) inboxtest.Subject {
 		t.Helper()
 		cache, err := twotier.NewMemory(twotier.MemoryConfig{})
 		require.NoError(t, err)

@@ -16,7 +16,7 @@ import (
 // TestPositions runs the suite of all inboxes that remember positions.
 func TestPositions(t *testing.T) {
 	t.Parallel()
-	inboxtest.RunPositions(t, func(t *testing.T) inboxtest.PositionSubject {
+	inboxtest.RunPositions(t, inboxtest.Features{}, func(t *testing.T) inboxtest.PositionSubject {
 		t.Helper()
 		return &subject{db: testenv.Postgres(t, template)}
 	})
@@ -25,7 +25,7 @@ func TestPositions(t *testing.T) {
 // TestPositions_SQL runs it through database/sql.
 func TestPositions_SQL(t *testing.T) {
 	t.Parallel()
-	inboxtest.RunPositions(t, func(t *testing.T) inboxtest.PositionSubject {
+	inboxtest.RunPositions(t, inboxtest.Features{}, func(t *testing.T) inboxtest.PositionSubject {
 		t.Helper()
 		db := testenv.Postgres(t, template)
 		return &subject{db: db, sql: db.SQL(t)}

@@ -39,7 +39,7 @@ func (m *marks) Watermarks() (admin.Watermarks, error) {
 
 func TestWatermarks(t *testing.T) {
 	t.Parallel()
-	inboxtest.RunWatermarks(t, func(t *testing.T) inboxtest.WatermarkSubject { return newMarks(t) })
+	inboxtest.RunWatermarks(t, inboxtest.Features{}, func(t *testing.T) inboxtest.WatermarkSubject { return newMarks(t) })
 }
 
 // TestBrokenWatermarksAreCaught: each check notices an Admin that breaks its rule.
@@ -68,7 +68,7 @@ func TestBrokenWatermarksAreCaught(t *testing.T) {
 	} {
 		t.Run(check, func(t *testing.T) {
 			t.Parallel()
-			for _, c := range inboxtest.WatermarkChecks() {
+			for _, c := range inboxtest.WatermarkChecks(inboxtest.Features{}) {
 				if c.Name == check {
 					m := newMarks(t)
 					m.change = tt.change

@@ -1,0 +1,154 @@
+package inboxtest
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"time"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/admin"
+	"github.com/leat-go/leat/outbox"
+)
+
+func subjectFeatures(s Subject) []feature {
+	_, forgets := s.(Forgetter)
+	_, collides := s.(Collider)
+	_, fails := s.(FailureSubject)
+	_, batches := s.(BatchSubject)
+	all := []feature{
+		{"several writers", Features{OneWriter: true}, oneWriter, nil, "", true, looking(s, seeWriters)},
+		{"outgoing messages", Features{NoOutbox: true}, needsOutbox, nil, "", true, looking(s, seeOutbox)},
+		{"commits that break", Features{NoBreakCommit: true}, needsBreakCommit, nil, "", true, looking(s, seeBreaking)},
+		{"forgetting", Features{NoForget: true}, noForget, nil, "", forgets, looking(s, seeForgetting)},
+		{"locks that messages share", Features{NoSharedLocks: true}, noSharedLocks, nil, "", collides, is[Collider](s)},
+		{"failures", Features{NoFailures: true}, noFailures, nil, " of RunFailures and RunAdmin", fails, looking(s, seeFailures)},
+		{"audit", Features{NoAudit: true}, noAudit, nil, " of RunAdmin", true, looking(s, seeAudit)},
+		{"batches", Features{NoBatches: true}, noBatches, nil, " of RunBatch, and random ones", batches, looking(s, seeBatches)},
+	}
+	for i := range all {
+		all[i].checks = func(f Features) int { return len(allChecks(f)) }
+	}
+	return all
+}
+
+func positionFeatures(s PositionSubject) []feature {
+	_, forgets := s.(PositionForgetter)
+	checks := func(f Features) int { return len(PositionChecks(f)) }
+	return []feature{{"commits that are lost", Features{NoLoss: true}, noLoss, checks, "", forgets, is[PositionForgetter](s)}}
+}
+
+func watermarkFeatures(s WatermarkSubject) []feature {
+	checks := func(f Features) int { return len(WatermarkChecks(f)) }
+	return []feature{{"audit", Features{NoAudit: true}, noAudit, checks, "", true, func(context.Context) (presence, error) {
+		marks, err := s.Watermarks()
+		_, is := marks.(admin.Auditor)
+		return found(is), err
+	}}}
+}
+
+func looking(s Subject, see func(ctx context.Context, s Subject) (presence, error)) func(ctx context.Context) (presence, error) {
+	return func(ctx context.Context) (presence, error) { return see(ctx, s) }
+}
+
+// is looks for an interface of the subject.
+func is[T any](s any) func(ctx context.Context) (presence, error) {
+	return func(context.Context) (presence, error) {
+		_, is := s.(T)
+		return found(is), nil
+	}
+}
+
+// seeWriters delivers a message while another is in progress.
+func seeWriters(ctx context.Context, s Subject) (presence, error) {
+	p, err := open(s)
+	if err != nil {
+		return unknown, err
+	}
+	var outcome inbox.Outcome
+	err = probe(ctx, s, p, "a", func() error {
+		meanwhile, cancel := context.WithTimeout(ctx, promptly)
+		defer cancel()
+		outcome, _ = deliver(meanwhile, p, newMessage(meanwhile, "b"), writing(s, "b")) // any error: it may not work
+		return nil
+	})
+	return found(outcome == inbox.OutcomeCommitted), err
+}
+
+func seeOutbox(_ context.Context, s Subject) (presence, error) {
+	return found(s.Outbox() != nil), nil
+}
+
+func seeBreaking(ctx context.Context, s Subject) (presence, error) {
+	p, err := open(s)
+	if err != nil {
+		return unknown, err
+	}
+	s.BreakCommit(false)
+	_, err = deliver(ctx, p, newMessage(ctx, "a"), writing(s, "a"))
+	if errors.Is(err, inbox.ErrCommitUnknown) {
+		return present, nil
+	}
+	return absent, err
+}
+
+// seeForgetting also asks operators' Retainer.
+func seeForgetting(ctx context.Context, s Subject) (presence, error) {
+	if _, is := s.(Forgetter); is {
+		return present, nil
+	}
+	in, err := adminOf(s)
+	retainer, is := in.(admin.Retainer)
+	if err != nil || !is {
+		return absent, err
+	}
+	kept, err := retainer.Retention(ctx)
+	return found(kept.Mode != admin.RetainAll), err
+}
+
+// adminOf is nil if s has none.
+func adminOf(s Subject) (admin.Inbox, error) {
+	f, ok := s.(FailureSubject)
+	if !ok {
+		return nil, nil //nolint:nilnil // nobody operates it
+	}
+	return f.Admin()
+}
+
+// seeFailures also tries to open an inbox that parks.
+func seeFailures(_ context.Context, s Subject) (presence, error) {
+	if _, is := s.(FailureSubject); is {
+		return present, nil
+	}
+	_, err := s.Open(consumer, inbox.Config{OnFailure: parking()})
+	if errors.Is(err, outbox.ErrInvalidConfig) {
+		return absent, nil
+	}
+	return present, err
+}
+
+func seeAudit(_ context.Context, s Subject) (presence, error) {
+	in, err := adminOf(s)
+	_, is := in.(admin.Auditor)
+	return found(is), err
+}
+
+// seeBatches also looks for an inbox.Processor, in whose store it finds what claims batches.
+func seeBatches(_ context.Context, s Subject) (presence, error) {
+	if _, is := s.(BatchSubject); is {
+		return present, nil
+	}
+	p, err := s.Open(consumer, inbox.Config{OnFailure: inbox.Policy{Delay: time.Millisecond}})
+	if err != nil {
+		return unknown, err
+	}
+	processor, ok := p.(*inbox.Processor)
+	if v := reflect.Indirect(reflect.ValueOf(p)); !ok && v.Kind() == reflect.Struct && v.FieldByName("Processor").IsValid() {
+		processor, ok = reflect.TypeAssert[*inbox.Processor](v.FieldByName("Processor")) // as stores embed it
+	}
+	if !ok {
+		return unknown, nil
+	}
+	_, err = inbox.NewBatch(processor, inbox.BatchConfig{})
+	return found(err == nil), nil
+}

@@ -1,0 +1,63 @@
+package inboxtest
+
+import "errors"
+
+// ErrLacks is wrapped by an error if a subject lacks what its Features do not rule out.
+var ErrLacks = errors.New("leat: the subject cannot do what its Features do not rule out")
+
+// Features is what an inbox promises less than the whole contract. The zero
+// value is the whole. What is there must be claimed: see Claims.
+type Features struct {
+	// NoOutbox is set if Outbox returns nil.
+	NoOutbox bool
+
+	// NoBreakCommit is set if BreakCommit does nothing.
+	NoBreakCommit bool
+
+	// OneWriter is set if one delivery at a time has a transaction. Another one, of the
+	// same message or of any other, waits for it to end, or fails after a while: which of
+	// them are copies cannot be told, so none is Busy.
+	OneWriter bool
+
+	// NoForget is set if the inbox remembers everything for ever. Without it the Subject
+	// is a Forgetter.
+	NoForget bool
+
+	// NoSharedLocks is set if each message has a lock of its own. Without it the Subject
+	// is a Collider.
+	NoSharedLocks bool
+
+	// NoFailures is set if inboxes count no attempts, park nothing and keep no notes.
+	// Without it the Subject is a FailureSubject, and RunFailures and RunAdmin check it.
+	NoFailures bool
+
+	// NoBatches is set if the store claims no batches. Without it the Subject is a
+	// BatchSubject, and RunBatch checks it.
+	NoBatches bool
+
+	// NoAudit is set if what operators get of the store is no admin.Auditor.
+	NoAudit bool
+
+	// NoLoss is set if a store of positions cannot be made to lose commits. Without it the
+	// PositionSubject is a PositionForgetter.
+	NoLoss bool
+}
+
+func needsOutbox(f Features) bool      { return f.NoOutbox }
+func needsBreakCommit(f Features) bool { return f.NoBreakCommit }
+func oneWriter(f Features) bool        { return f.OneWriter }
+func noForget(f Features) bool         { return f.NoForget }
+func noSharedLocks(f Features) bool    { return f.NoSharedLocks }
+func noFailures(f Features) bool       { return f.NoFailures }
+func noBatches(f Features) bool        { return f.NoBatches }
+func noAudit(f Features) bool          { return f.NoAudit }
+func noLoss(f Features) bool           { return f.NoLoss }
+
+// unless rules out all of checks where lacks does, and what they rule out themselves.
+func unless(lacks func(f Features) bool, checks ...Check) []Check {
+	for i := range checks {
+		own := checks[i].skip
+		checks[i].skip = func(f Features) bool { return lacks(f) || own != nil && own(f) }
+	}
+	return checks
+}
