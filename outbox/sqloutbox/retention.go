@@ -198,7 +198,7 @@ func (m *Maintenance) closeOld(ctx context.Context, gaps []sqllog.Span, report *
 			if _, err := m.ob.log.Life(ctx, tx); err != nil {
 				return err // the gap is of another log
 			}
-			closed, err := m.ob.log.CloseGap(ctx, tx, g)
+			closed, err := m.ob.log.CloseGaps(ctx, tx, []sqllog.Span{g})
 			if closed {
 				report.Closed += g.To - g.From + 1
 			}

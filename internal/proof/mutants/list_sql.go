@@ -119,6 +119,22 @@ func sqlReadMutants() []Mutant {
 			Package: sqlTests, Test: "TestO2_ClosedNumberIsNeverUsed", Needs: MySQL | MariaDB,
 		},
 		{
+			Name: "sql-gaps-hold-up-the-lease", Breaks: []string{"O9"},
+			Change:  "gaps are closed on the connection that renews the lease",
+			File:    folder + "/gaps.go",
+			Old:     `	err := s.reading.Use(ctx, func(conn *sql.Conn) error {`,
+			New:     `	err := s.writing.Use(ctx, func(conn *sql.Conn) error {`,
+			Package: sqlTests, Test: "TestO9_ClosingGapsKeepsNobodyWaiting", Needs: MySQL | MariaDB,
+		},
+		{
+			Name: "sql-a-train-in-pieces", Breaks: []string{"N3"},
+			Change:  "each Read asks for thousands of gaps, a hundred at a time",
+			File:    folder + "/read.go",
+			Old:     `	return n >= crowd && gaps`,
+			New:     `	return n < 0 && gaps`,
+			Package: sqlTests, Test: "TestN3_RollbackTrainsAreLookedThroughInOneGo", Needs: MySQL | MariaDB,
+		},
+		{
 			Name: "sql-a-truncated-log-is-read", Breaks: []string{"O2"},
 			Change:  "a relay that runs does not look whether the log is still the one of its position",
 			File:    folder + "/life.go",

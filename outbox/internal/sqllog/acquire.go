@@ -54,6 +54,12 @@ func newOwner() (string, error) {
 // open takes the session's connections.
 func (s *session) open(ctx context.Context) error {
 	err := s.reading.Open(ctx, s.log.Store)
+	if err == nil && !s.log.Dialect.OneWriter {
+		err = s.reading.Use(ctx, func(conn *sql.Conn) error {
+			_, err := conn.ExecContext(ctx, s.log.SQL["set_short_wait"]) // it locks to close gaps alone
+			return err
+		})
+	}
 	if err == nil {
 		err = s.writing.Open(ctx, s.log.Store)
 	}

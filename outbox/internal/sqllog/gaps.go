@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/leat-go/leat/internal/sqldialect"
@@ -23,15 +24,27 @@ const (
 	widestGap = 1000
 	// gapAge is how long a transaction may have been at a gap before it is asked about.
 	gapAge = 10 * time.Second
-	// gapsAtOnce bounds the gaps that one Read tries to close.
-	gapsAtOnce = 16
+	// gapsAtOnce and numbersAtOnce bound the gaps that one Read tries to close, and the
+	// numbers in them.
+	gapsAtOnce    = 500
+	numbersAtOnce = 1000
+	// closingsAtOnce bounds its tries: of gaps that cannot be closed together, each half is
+	// tried.
+	closingsAtOnce = 32
+	// closingTime is after how long it leaves the rest.
+	closingTime = time.Second
+	// stormGaps is how many gaps make a storm. They are asked about after stormAge: the set
+	// would grow by what comes in gapAge.
+	stormGaps = 1000
+	stormAge  = time.Second
 	// gapsPause is the time between two passes over the gaps that are old.
 	gapsPause = time.Second
 	// closedNumber is the shard of a row that closes a gap.
 	closedNumber = -1
 )
 
-// aging remembers which numbers were known at two moments that lie gapAge apart.
+// aging remembers which numbers were known at two moments that lie gapAge apart, in a storm
+// stormAge.
 type aging struct {
 	since         time.Time
 	recent, older int64
@@ -43,50 +56,89 @@ type aging struct {
 // pick returns the gaps that a Read tries to close: one part after the other of those that
 // are old, so that those that cannot be closed keep none from its turn.
 func (a *aging) pick(now time.Time, gaps []Span, last int64) (picked []Span) {
-	old := a.old(now, last)
+	age := gapAge
+	if len(gaps) > stormGaps {
+		age = stormAge
+	}
+	old := a.old(now, last, age)
 	if len(gaps) <= manyGaps || now.Before(a.pause) {
 		return nil
 	}
+	room := int64(numbersAtOnce)
 	for _, g := range gaps {
+		width := g.To - g.From + 1
 		switch {
 		case g.To > old:
 			a.next, a.pause = 0, now.Add(gapsPause)
 			return picked
-		case g.From < a.next || g.To-g.From >= widestGap:
-		case len(picked) == gapsAtOnce:
+		case g.From < a.next || width > widestGap:
+		case len(picked) == gapsAtOnce, width > room:
 			a.next = g.From
 			return picked
 		default:
 			picked = append(picked, g)
+			room -= width
 		}
 	}
 	a.next, a.pause = 0, now.Add(gapsPause)
 	return picked
 }
 
-// old returns the number up to which gaps are at least gapAge old.
-func (a *aging) old(now time.Time, last int64) int64 {
-	if now.Sub(a.since) >= gapAge {
+// old returns the number up to which gaps are of an age.
+func (a *aging) old(now time.Time, last int64, age time.Duration) int64 {
+	if now.Sub(a.since) >= age {
 		a.since, a.older, a.recent = now, a.recent, last
 	}
 	return a.older
 }
 
-// closeGaps closes old gaps if there are many. A Read does not fail for it.
+// closeGaps closes old gaps if there are many. A Read does not fail for it. It works on the
+// reading connection, whose statements give up first when they meet a lock: Renew needs the
+// other one.
 func (s *session) closeGaps(ctx context.Context, gaps []Span) {
 	s.mu.Lock()
 	picked := s.aging.pick(time.Now(), gaps, s.read.Last)
 	s.mu.Unlock()
-	for _, g := range picked {
-		err := s.writing.Use(ctx, func(conn *sql.Conn) error {
-			_, err := s.log.CloseGap(ctx, conn, g)
-			return err
-		})
-		if err != nil {
-			s.warnGaps(ctx, err)
-			return
-		}
+	if len(picked) == 0 {
+		return
 	}
+	err := s.reading.Use(ctx, func(conn *sql.Conn) error {
+		c := closing{log: s.log, conn: conn, left: closingsAtOnce, until: time.Now().Add(closingTime)}
+		for part := range slices.Chunk(picked, MaxSpans) {
+			if err := c.close(ctx, part); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		s.warnGaps(ctx, err)
+	}
+}
+
+// closing is what one Read may spend on closing gaps.
+type closing struct {
+	log   *Log
+	conn  *sql.Conn
+	left  int
+	until time.Time
+}
+
+// close closes gaps together. If a transaction is at one of them, it tries each half.
+func (c *closing) close(ctx context.Context, gaps []Span) error {
+	if c.left == 0 || !time.Now().Before(c.until) {
+		return nil // in the next pass
+	}
+	c.left--
+	closed, err := c.log.CloseGaps(ctx, c.conn, gaps)
+	if err != nil || closed || len(gaps) == 1 {
+		return err
+	}
+	half := len(gaps) / 2
+	if err := c.close(ctx, gaps[:half]); err != nil {
+		return err
+	}
+	return c.close(ctx, gaps[half:])
 }
 
 // warnGaps says once a session that gaps cannot be closed.
@@ -101,29 +153,39 @@ func (s *session) warnGaps(ctx context.Context, err error) {
 	}
 }
 
-// CloseGap closes a gap unless a transaction is at one of its numbers, and reports whether
-// it has. Without the look, the INSERT would wait for that transaction.
-func (l *Log) CloseGap(ctx context.Context, q sqlstore.Querier, g Span) (closed bool, err error) {
+// CloseGaps closes gaps, at most MaxSpans, unless a transaction is at one of their numbers,
+// and reports whether it has closed all. Without the look, the INSERT would wait for that
+// transaction.
+func (l *Log) CloseGaps(ctx context.Context, q sqlstore.Querier, gaps []Span) (closed bool, err error) {
 	if !l.Dialect.OneWriter {
-		if _, err := sqlstore.Column[int64](ctx, q, l.SQL["gap_look"], g.From, g.To); sqldialect.Locked(err) {
+		where, args := Within(gaps)
+		if _, err := sqlstore.Column[int64](ctx, q, l.SQL.With("gap_look", where), args...); sqldialect.Locked(err) {
 			return false, nil
 		} else if err != nil {
 			return false, err
 		}
 	}
-	for g.From <= g.To {
-		n := int(min(g.To-g.From+1, MaxRows))
-		var args []any
-		for i := range n {
-			none := []byte{}
-			args = append(args, g.From+int64(i), closedNumber, none, none, none, none, none, none)
-		}
-		if _, err := q.ExecContext(ctx, l.SQL.Rows("gap_close", n), args...); sqldialect.Locked(err) {
-			return false, nil
-		} else if err != nil {
-			return false, err
-		}
-		g.From += int64(n)
+	var args []any
+	rows := 0
+	insert := func() error {
+		_, err := q.ExecContext(ctx, l.SQL.Rows("gap_close", rows), args...)
+		args, rows = args[:0], 0
+		return err
 	}
-	return true, nil
+	none := []byte{}
+	for _, g := range gaps {
+		for n := g.From; n <= g.To && err == nil; n++ {
+			args = append(args, n, closedNumber, none, none, none, none, none, none)
+			if rows++; rows == MaxRows {
+				err = insert()
+			}
+		}
+	}
+	if err == nil && rows > 0 {
+		err = insert()
+	}
+	if sqldialect.Locked(err) {
+		return false, nil
+	}
+	return err == nil, err
 }

@@ -51,6 +51,11 @@ func (l *Log) readPage(ctx context.Context, q sqlstore.Querier, at Position, lim
 // committed before any row of its key above it was numbered, so that the parts need not
 // be read at one moment.
 func (l *Log) readMissing(ctx context.Context, q sqlstore.Querier, gaps []Span, limit int) (page RawPage, err error) {
+	if crowded(gaps) {
+		if gaps, err = l.appeared(ctx, q, gaps); err != nil {
+			return RawPage{}, err
+		}
+	}
 	for len(gaps) > 0 && !page.Full && len(page.Records) < limit {
 		part := gaps[:min(len(gaps), MaxSpans)]
 		gaps = gaps[len(part):]
@@ -62,6 +67,45 @@ func (l *Log) readMissing(ctx context.Context, q sqlstore.Querier, gaps []Span, 
 		page.Records, page.Full = append(page.Records, found.Records...), found.Full
 	}
 	return page, nil
+}
+
+const (
+	// crowd is the number of gaps from which they may be looked through in one go.
+	crowd = 5 * MaxSpans
+	// crowdWidth is how many numbers a gap of a crowd may stand for: what one statement
+	// scans then, MaxSpans of them would have been needed for.
+	crowdWidth = numbersPage / MaxSpans
+)
+
+// crowded reports whether gaps are many and close to each other, as behind a train of
+// transactions that were rolled back. Statements that look into each would be as many as
+// the train is long.
+func crowded(gaps []Span) bool {
+	n := len(gaps)
+	return n >= crowd && gaps[n-1].To-gaps[0].From < int64(n)*crowdWidth
+}
+
+// appeared returns those of the numbers in gaps that are there now, by a scan of the numbers
+// between the first and the last.
+func (l *Log) appeared(ctx context.Context, q sqlstore.Querier, gaps []Span) (found []Span, err error) {
+	after, end := gaps[0].From-1, gaps[len(gaps)-1].To
+	for full := true; full; {
+		numbers, err := sqlstore.Column[int64](ctx, q, l.SQL["numbers_new"], after, end, numbersPage)
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range numbers {
+			for n > gaps[0].To { // the last one ends at end
+				gaps = gaps[1:]
+			}
+			if n >= gaps[0].From {
+				found = append(found, Span{n, n})
+			}
+			after = n
+		}
+		full = len(numbers) == numbersPage
+	}
+	return found, nil
 }
 
 // Within is the condition that seq is in one of gaps.

@@ -21,7 +21,7 @@ type session struct {
 	owner  string
 	epoch  int64
 	life   string // of the log that the position belongs to
-	fence  bool // what is read must be made durable first
+	fence  bool   // what is read must be made durable first
 
 	reading, writing sqlstore.Conn
 

@@ -1,1 +1,1 @@
-SELECT seq FROM @{} WHERE seq BETWEEN ? AND ? @{nowait}
+SELECT seq FROM @{} WHERE {list} @{nowait}
