@@ -47,6 +47,7 @@ func (v variables) check(dialect sqldialect.Name, n Needs) error {
 		{"auto_increment_increment", "must be 1: most numbers would be missing", n.Numbers && v["auto_increment_increment"] != "1", false},
 		{"read_only", notReadOnly, v["read_only"] != "OFF", false},
 		{"innodb_read_only", notReadOnly, v["innodb_read_only"] == "ON", false},
+		{"wsrep_on", "must be OFF: the nodes of a Galera cluster do not see each other's row locks, on which order and claims rest", v["wsrep_on"] == "ON", false},
 		{"binlog_format", "must be ROW or MIXED: InnoDB refuses what is written at READ COMMITTED", v["log_bin"] == "ON" && v["binlog_format"] == "STATEMENT", false},
 		{"innodb_flush_log_at_trx_commit", "must be 1: commits would be answered before they are durable", v["innodb_flush_log_at_trx_commit"] != "1" && !n.AsyncCommit, true},
 	} {

@@ -20,7 +20,7 @@ func TestServersAreRefusedByTheirSettings(t *testing.T) {
 	good := variables{
 		"version": "12.1.2-MARIADB", "autocommit": "ON", "read_only": "OFF", "innodb_read_only": "OFF",
 		"transaction_isolation": "REPEATABLE-READ", "auto_increment_increment": "1", "max_allowed_packet": "1000",
-		"innodb_flush_log_at_trx_commit": "1", "log_bin": "ON", "sync_binlog": "1", "binlog_format": "MIXED",
+		"innodb_flush_log_at_trx_commit": "1", "log_bin": "ON", "sync_binlog": "1", "binlog_format": "MIXED", "wsrep_on": "OFF",
 	}
 	needs := Needs{Numbers: true, OwnSessions: true, Packet: 1000}
 	require.NoError(t, good.check(sqldialect.MariaDB, needs))
@@ -42,6 +42,7 @@ func TestServersAreRefusedByTheirSettings(t *testing.T) {
 		{"max_allowed_packet", "999", false},
 		{"innodb_flush_log_at_trx_commit", "2", true},
 		{"binlog_format", "STATEMENT", false},
+		{"wsrep_on", "ON", false},
 	} {
 		spoilt := maps.Clone(good)
 		spoilt[c.name] = c.value

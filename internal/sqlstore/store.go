@@ -5,6 +5,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"io/fs"
 
@@ -92,10 +93,16 @@ func (s *Store) Options(level sql.IsolationLevel) *sql.TxOptions {
 	return &sql.TxOptions{Isolation: level}
 }
 
+// errFileBusy explains SQLite's answer to whoever has waited.
+var errFileBusy = errors.New("leat: another transaction has kept the database file for longer than busy_timeout: try again")
+
 // Describe adds what a database's error means for the component, if it is known.
 func (s *Store) Describe(err error) error {
 	if sqldialect.MissingTable(err) {
 		return fmt.Errorf("%w: table %s: %w", s.notMigrated, s.Table, err)
+	}
+	if s.Dialect.OneWriter && sqldialect.Number(err) == sqldialect.SQLiteBusy && !errors.Is(err, errFileBusy) {
+		return fmt.Errorf("%w: %w", errFileBusy, err)
 	}
 	return err
 }

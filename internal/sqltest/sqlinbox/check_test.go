@@ -140,6 +140,23 @@ func TestCheck_RefusesSQLiteThatIsSetUpOtherwise(t *testing.T) {
 	}
 }
 
+// TestCheck_SaysWhoHasTheFile: another transaction writes for longer than busy_timeout.
+func TestCheck_SaysWhoHasTheFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "leat.db")
+	patience := url.Values{"_pragma": {"busy_timeout(50)", "journal_mode(WAL)", "synchronous(FULL)"}}
+	in, err := sqlinbox.New(sqltest.OpenSQLite(t, path, patience), sqlinbox.SQLite, "c", sqlinbox.Config{})
+	require.NoError(t, err)
+	require.NoError(t, in.Migrate(t.Context()))
+	other, err := sqltest.OpenSQLite(t, path, nil).BeginTx(t.Context(), nil)
+	require.NoError(t, err)
+	err = in.Check(t.Context())
+	require.ErrorContains(t, err, "for longer than busy_timeout")
+	require.NotErrorIs(t, err, sqlinbox.ErrUnsupported)
+	require.NoError(t, other.Rollback())
+	require.NoError(t, in.Check(t.Context()))
+}
+
 // TestCheck_WaitsNoLongerThanItMay: while one delivery's look at the database hangs, the
 // others wait for it as long as their contexts allow.
 func TestCheck_WaitsNoLongerThanItMay(t *testing.T) {
