@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/sqltest"
+	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/outboxtest"
@@ -44,6 +45,25 @@ func TestConformance_MariaDB(t *testing.T) {
 func TestConformance_MariaDBRelay(t *testing.T) {
 	t.Parallel()
 	outboxtest.RunRelay(t, features(), newMariaDB)
+}
+
+// The servers' own level is REPEATABLE READ. These have producers, and the pool, at others.
+func TestConformance_MariaDBSerializable(t *testing.T) {
+	t.Parallel()
+	outboxtest.Run(t, features(), func(t *testing.T) outboxtest.Subject {
+		t.Helper()
+		config := sqltest.NewMySQLDatabase(t, testenv.MariaDB(t).URL)
+		return newSubject(t, sqltest.OpenMySQL(t, config, map[string]string{"tx_isolation": "'SERIALIZABLE'"}), sqloutbox.MariaDB)
+	})
+}
+
+func TestConformance_MySQLReadCommitted(t *testing.T) {
+	t.Parallel()
+	outboxtest.Run(t, features(), func(t *testing.T) outboxtest.Subject {
+		t.Helper()
+		config := sqltest.NewMySQLDatabase(t, testenv.MySQL(t).URL)
+		return newSubject(t, sqltest.OpenMySQL(t, config, map[string]string{"transaction_isolation": "'READ-COMMITTED'"}), sqloutbox.MySQL)
+	})
 }
 
 func newMySQL(t *testing.T) outboxtest.Subject {
