@@ -51,17 +51,18 @@ func ExampleMaintenance() {
 }
 
 // The inbox has to remember what the topic keeps and what the outbox can replay.
-func ExampleCheckRetention() {
-	err := pginbox.CheckRetention(5*24*time.Hour, pginbox.RetentionNeeds{
+func ExampleRetentionNeeds_Check() {
+	needs := pginbox.RetentionNeeds{
 		Topic:  7 * 24 * time.Hour, // retention.ms
 		Replay: 5 * 24 * time.Hour, // MaxAge of the outbox's maintenance
-	})
+	}
+	err := needs.Check(5 * 24 * time.Hour)
 	fmt.Println(err)
 	// Output: leat: the inbox remembers less than what can be delivered again: Retention = 120h0m0s is below Topic = 168h0m0s by 48h0m0s
 }
 
-func ExampleStorageEstimate() {
-	bytes := pginbox.StorageEstimate(100, 14*24*time.Hour)
+func ExampleMaintenanceConfig_StorageEstimate() {
+	bytes := pginbox.MaintenanceConfig{Retention: 14 * 24 * time.Hour}.StorageEstimate(100)
 	fmt.Printf("%.1f GB\n", float64(bytes)/1e9)
 	// Output: 14.5 GB
 }

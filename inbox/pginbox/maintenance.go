@@ -89,7 +89,7 @@ func (m *Maintenance) Run(ctx context.Context) error {
 	}
 	defer m.running.Store(false)
 	defer func() { m.alarmsEnded(context.WithoutCancel(ctx), m.standing.End()) }()
-	if err := CheckRetention(m.cfg.Retention, m.cfg.Needs); err != nil {
+	if err := m.cfg.Needs.Check(m.cfg.Retention); err != nil {
 		m.alarm(ctx, Alarm{Kind: AlarmRetention, Err: err})
 	}
 	for ctx.Err() == nil {

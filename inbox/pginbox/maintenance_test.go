@@ -52,29 +52,29 @@ func TestNewMaintenanceRefusesBadConfigurations(t *testing.T) {
 	}
 }
 
-func TestCheckRetention(t *testing.T) {
+func TestRetentionNeeds_Check(t *testing.T) {
 	t.Parallel()
 	needs := pginbox.RetentionNeeds{Topic: 7 * day, Replay: 7 * day, Outage: day}
-	require.NoError(t, pginbox.CheckRetention(7*day, needs))
-	require.NoError(t, pginbox.CheckRetention(pginbox.Forever, pginbox.RetentionNeeds{Topic: pginbox.Forever}))
-	require.NoError(t, pginbox.CheckRetention(day, pginbox.RetentionNeeds{}))
-	err := pginbox.CheckRetention(5*day, needs)
+	require.NoError(t, needs.Check(7*day))
+	require.NoError(t, pginbox.RetentionNeeds{Topic: pginbox.Forever}.Check(pginbox.Forever))
+	require.NoError(t, pginbox.RetentionNeeds{}.Check(day))
+	err := needs.Check(5 * day)
 	require.ErrorIs(t, err, pginbox.ErrRetentionTooShort)
 	require.ErrorContains(t, err, "Retention = 120h0m0s is below Topic = 168h0m0s by 48h0m0s")
 	require.ErrorContains(t, err, "below Replay")
 	require.NotContains(t, err.Error(), "Outage")
-	err = pginbox.CheckRetention(5*day, pginbox.RetentionNeeds{Topic: pginbox.Forever})
+	err = pginbox.RetentionNeeds{Topic: pginbox.Forever}.Check(5 * day)
 	require.ErrorContains(t, err, "Topic is without end")
 }
 
 func TestStorageEstimate(t *testing.T) {
 	t.Parallel()
-	perID := pginbox.StorageEstimate(1, time.Second)
+	perID := pginbox.MaintenanceConfig{Retention: time.Second}.StorageEstimate(1)
 	require.Positive(t, perID)
-	require.Equal(t, perID*1000*86400, pginbox.StorageEstimate(1000, day))
-	require.Zero(t, pginbox.StorageEstimate(-1, day))
-	require.Zero(t, pginbox.StorageEstimate(math.NaN(), day))
-	require.Equal(t, int64(math.MaxInt64), pginbox.StorageEstimate(1e300, day))
+	require.Equal(t, perID*1000*86400, pginbox.MaintenanceConfig{Retention: day}.StorageEstimate(1000))
+	require.Zero(t, pginbox.MaintenanceConfig{Retention: day}.StorageEstimate(-1))
+	require.Zero(t, pginbox.MaintenanceConfig{Retention: day}.StorageEstimate(math.NaN()))
+	require.Equal(t, int64(math.MaxInt64), pginbox.MaintenanceConfig{Retention: day}.StorageEstimate(1e300))
 }
 
 // TestStorageEstimateHolds within half of what a claim really costs.
@@ -92,7 +92,7 @@ func TestStorageEstimateHolds(t *testing.T) {
 	err = env.Pool.QueryRow(t.Context(), `SELECT sum(pg_total_relation_size(inhrelid))::bigint FROM pg_inherits
 		WHERE inhparent = 'leat.inbox_ranges'::regclass`).Scan(&size)
 	require.NoError(t, err)
-	require.InEpsilon(t, pginbox.StorageEstimate(rows, time.Second), size, 0.5)
+	require.InEpsilon(t, pginbox.MaintenanceConfig{Retention: time.Second}.StorageEstimate(rows), size, 0.5)
 }
 
 // TestMaintenanceMakesRangesAhead, and no more of them the next time.

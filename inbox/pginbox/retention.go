@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// ErrRetentionTooShort is returned by CheckRetention.
+// ErrRetentionTooShort is returned by RetentionNeeds.Check.
 var ErrRetentionTooShort = errors.New("leat: the inbox remembers less than what can be delivered again")
 
 // Forever is a retention without an end.
@@ -25,23 +25,23 @@ type RetentionNeeds struct {
 	Outage time.Duration
 }
 
-// CheckRetention compares what an inbox remembers with what can be delivered again.
+// Check compares what an inbox remembers with what can be delivered again.
 // Its error wraps ErrRetentionTooShort and says for each need by how much the inbox
 // falls short. A longer delivery is not lost and does not run twice: it is too old,
 // and waits for an operator. A remembered of Forever covers all.
-func CheckRetention(remembered time.Duration, needs RetentionNeeds) error {
+func (n RetentionNeeds) Check(remembered time.Duration) error {
 	var errs []error
-	for _, n := range []struct {
+	for _, need := range []struct {
 		name string
 		span time.Duration
-	}{{"Topic", needs.Topic}, {"Replay", needs.Replay}, {"Outage", needs.Outage}} {
+	}{{"Topic", n.Topic}, {"Replay", n.Replay}, {"Outage", n.Outage}} {
 		switch {
-		case remembered < 0 || n.span >= 0 && n.span <= remembered:
-		case n.span < 0:
-			errs = append(errs, fmt.Errorf("%w: Retention = %s, and %s is without end", ErrRetentionTooShort, remembered, n.name))
+		case remembered < 0 || need.span >= 0 && need.span <= remembered:
+		case need.span < 0:
+			errs = append(errs, fmt.Errorf("%w: Retention = %s, and %s is without end", ErrRetentionTooShort, remembered, need.name))
 		default:
 			errs = append(errs, fmt.Errorf("%w: Retention = %s is below %s = %s by %s",
-				ErrRetentionTooShort, remembered, n.name, n.span, n.span-remembered))
+				ErrRetentionTooShort, remembered, need.name, need.span, need.span-remembered))
 		}
 	}
 	return errors.Join(errs...)

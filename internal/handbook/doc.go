@@ -9,5 +9,7 @@
 //
 // In the pages, `dir/file.go` names a file, `Type.Method()` a function of the file before it
 // in the paragraph or in the row, `TestX` a test, and `make x` a target.
+// [Surface] counts the names that packages show their users.
+//
 // See design 18.8.
 package handbook

@@ -13,7 +13,7 @@ import (
 // topic that is kept for so long, and by a replay of an outbox; 0: not known, negative: for
 // ever.
 func Covers(remembered, topic, replay time.Duration) []doctor.Finding {
-	err := pginbox.CheckRetention(remembered, pginbox.RetentionNeeds{Topic: topic, Replay: replay})
+	err := pginbox.RetentionNeeds{Topic: topic, Replay: replay}.Check(remembered)
 	if !errors.Is(err, pginbox.ErrRetentionTooShort) {
 		return nil
 	}
