@@ -21,7 +21,7 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// collector is every hook of the library.
+// collector is every hook of the library: TestCollectorIsEveryHook.
 type collector struct {
 	mu   sync.Mutex
 	seen []any
@@ -31,7 +31,9 @@ var (
 	_ outbox.EnqueueHook        = (*collector)(nil)
 	_ pgoutbox.MaintenanceHook  = (*collector)(nil)
 	_ pgoutbox.AlarmHook        = (*collector)(nil)
+	_ pgoutbox.TailHook         = (*collector)(nil)
 	_ relay.SendHook            = (*collector)(nil)
+	_ relay.ReadHook            = (*collector)(nil)
 	_ relay.LeaseHook           = (*collector)(nil)
 	_ relay.ErrorHook           = (*collector)(nil)
 	_ relay.HoldHook            = (*collector)(nil)
@@ -79,6 +81,10 @@ func (c *collector) OnPgoutboxMaintenance(_ context.Context, e pgoutbox.Maintena
 func (c *collector) OnPgoutboxAlarm(_ context.Context, e pgoutbox.AlarmEvent) { c.saw(e) }
 
 func (c *collector) OnRelaySend(_ context.Context, e relay.SendEvent) { c.saw(e) }
+
+func (c *collector) OnPgoutboxTail(_ context.Context, e pgoutbox.TailEvent) { c.saw(e) }
+
+func (c *collector) OnRelayRead(_ context.Context, e relay.ReadEvent) { c.saw(e) }
 
 func (c *collector) OnRelayLease(_ context.Context, e relay.LeaseEvent) { c.saw(e) }
 

@@ -5,9 +5,11 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -79,6 +81,19 @@ func TestConvention(t *testing.T) {
 		require.True(t, ok, name)
 		require.Equal(t, event+"Event", argument.Name, name)
 	}
+}
+
+// TestCollectorIsEveryHook: no hook of the library is missing in collector, so that one type
+// can observe everything.
+func TestCollectorIsEveryHook(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("collector_test.go")
+	require.NoError(t, err)
+	var listed []string
+	for _, row := range regexp.MustCompile(`(?m)^\t_ (\w+\.\w+Hook) += \(\*collector\)\(nil\)$`).FindAllStringSubmatch(string(text), -1) {
+		listed = append(listed, row[1])
+	}
+	require.ElementsMatch(t, slices.Collect(maps.Keys(interfaces(t))), listed)
 }
 
 // TestConvention_IsDocumented: docs/hooks.md lists every hook, and no other.

@@ -70,7 +70,7 @@ func TestEverything_Relay(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []string{
 			"outbox.EnqueueEvent", "relay.AlarmEvent", "relay.BreakerEvent", "relay.ErrorEvent", "relay.HoldEvent",
-			"relay.LeaseEvent", "relay.ProgressEvent", "relay.SendEvent",
+			"relay.LeaseEvent", "relay.ProgressEvent", "relay.ReadEvent", "relay.SendEvent",
 		}, c.kinds())
 	})
 }
@@ -155,6 +155,10 @@ func TestEverything_Postgres(t *testing.T) {
 		},
 		"maintenance of pgoutbox": func(hooks []outbox.Hook) error {
 			_, err := pgoutbox.NewMaintenance(ob, pgoutbox.MaintenanceConfig{Hooks: hooks})
+			return err
+		},
+		"tail of pgoutbox": func(hooks []outbox.Hook) error {
+			_, err := ob.Source(pgoutbox.SourceConfig{Tail: &pgoutbox.TailConfig{Hooks: hooks}})
 			return err
 		},
 		"pginbox": func(hooks []outbox.Hook) error {
