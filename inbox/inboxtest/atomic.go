@@ -91,10 +91,14 @@ func checkInvisible(ctx context.Context, s Subject) error {
 	if err != nil {
 		return err
 	}
+	var found error
+	_, err = deliver(ctx, p, newMessage(ctx, "a"), func(txCtx context.Context) error {
+		err := s.Write(txCtx, "a")
+		found = errors.Join(wantEffects(ctx, s), wantRecorded(ctx, s, "a", false))
+		return err
+	})
 	return errors.Join(
-		probe(ctx, s, p, "a", func() error {
-			return errors.Join(wantEffects(ctx, s), wantRecorded(ctx, s, "a", false))
-		}),
+		found, err,
 		wantEffects(ctx, s, "a"),
 		wantRecorded(ctx, s, "a", true),
 	)

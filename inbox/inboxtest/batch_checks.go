@@ -55,10 +55,13 @@ func checkBatchCopies(ctx context.Context, s BatchSubject) error {
 	// The last is what "k/a" is stored as: to the inbox it is the same message.
 	stored, _ := ids.Map("k/a")
 	all := []string{"k/a", "k/a", "b", "k/a", "b", "c", "k/a", ids.Text(stored)}
-	return errors.Join(
-		errors.Join(b.Process(ctx, keyedBatch(ctx, all...), writingEach(s, nil))...),
-		wantEffects(ctx, s, "k/a", "b", "c"),
-	)
+	for range 2 {
+		err = errors.Join(
+			err, errors.Join(b.Process(ctx, keyedBatch(ctx, all...), writingEach(s, nil))...),
+			wantEffects(ctx, s, "k/a", "b", "c"),
+		)
+	}
+	return err
 }
 
 func checkBatchFailure(failure func(i int) error) func(ctx context.Context, s BatchSubject) error {

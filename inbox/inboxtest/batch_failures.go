@@ -69,11 +69,12 @@ func checkBatchCrash(ctx context.Context, s BatchSubject) error {
 	if err := await(ctx, "the handler", ended); err != nil {
 		return err
 	}
+	var found error
 	results := b.Process(ctx, keyedBatch(ctx, append(ids, "d", "e")...), func(ctx context.Context, msgs []*message.Message) error {
 		if len(msgs) > 1 && msgs[0].UUID != "d" {
-			return fmt.Errorf("message %s is not run alone", msgs[0].UUID)
+			found = fmt.Errorf("message %s is not run alone", msgs[0].UUID)
 		}
 		return writingEach(s, nil)(ctx, msgs)
 	})
-	return errors.Join(errors.Join(results...), wantEffects(ctx, s, "a", "b", "c", "d", "e"))
+	return errors.Join(found, errors.Join(results...), wantEffects(ctx, s, "a", "b", "c", "d", "e"))
 }

@@ -19,23 +19,51 @@ import (
 // other.
 func runBatchScripts(t *testing.T, f Features, s BatchSubject) {
 	t.Helper()
-	script := 0
+	count := 0
 	rapid.Check(t, func(rt *rapid.T) {
-		script++
-		m := &batchModel{prefix: strconv.Itoa(script), s: s, done: map[string]bool{}}
-		var err error
-		if m.batch, err = openBatch(s, rapid.IntRange(1, 6).Draw(rt, "max batch")); err != nil {
+		count++
+		if err := drawScript(rt, f).run(t.Context(), s, strconv.Itoa(count)); err != nil {
 			rt.Fatal(err)
-		}
-		if m.holder, err = openBatch(s, 1000); err != nil {
-			rt.Fatal(err)
-		}
-		for range rapid.IntRange(1, 4).Draw(rt, "batches") {
-			if err := m.step(t.Context(), drawBatch(rt, f)); err != nil {
-				rt.Fatal(err)
-			}
 		}
 	})
+}
+
+// BatchScript runs one of the random batches of RunBatch, which seed chooses, on s, which no
+// other script with this seed may have used.
+func BatchScript(ctx context.Context, f Features, s BatchSubject, seed int) error {
+	script := rapid.Custom(func(rt *rapid.T) batchScript { return drawScript(rt, f) }).Example(seed)
+	return script.run(ctx, s, strconv.Itoa(seed))
+}
+
+// batchScript is a few batches, one after the other.
+type batchScript struct {
+	maxBatch int
+	steps    []batchStep
+}
+
+func drawScript(t *rapid.T, f Features) batchScript {
+	script := batchScript{maxBatch: rapid.IntRange(1, 6).Draw(t, "max batch")}
+	for range rapid.IntRange(1, 4).Draw(t, "batches") {
+		script.steps = append(script.steps, drawBatch(t, f))
+	}
+	return script
+}
+
+// run runs the script on messages whose names begin with prefix.
+func (script batchScript) run(ctx context.Context, s BatchSubject, prefix string) (err error) {
+	m := &batchModel{prefix: prefix, s: s, done: map[string]bool{}}
+	if m.batch, err = openBatch(s, script.maxBatch); err != nil {
+		return err
+	}
+	if m.holder, err = openBatch(s, 1000); err != nil {
+		return err
+	}
+	for _, step := range script.steps {
+		if err := m.step(ctx, step); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // batchStep is one delivery of several messages, by number. Message n has key n

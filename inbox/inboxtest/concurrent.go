@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ThreeDotsLabs/watermill/message"
+
 	"github.com/leat-go/leat/inbox"
 )
 
@@ -82,7 +84,13 @@ func checkLoserReturns(ctx context.Context, s Subject) error {
 func checkLoserHoldsNothing(ctx context.Context, s Subject) error {
 	const losers, others = 3 * Connections, 25
 
-	p, err := s.Open(consumer, inbox.Config{BusyDelay: time.Minute})
+	came, source := make(chan struct{}, 100), inbox.DefaultIDSource()
+	p, err := s.Open(consumer, inbox.Config{BusyDelay: time.Minute, IDFrom: func(msg *message.Message) (string, error) {
+		if msg.UUID == "a" {
+			came <- struct{}{}
+		}
+		return source(msg)
+	}})
 	if err != nil {
 		return err
 	}
@@ -94,6 +102,11 @@ func checkLoserHoldsNothing(ctx context.Context, s Subject) error {
 		defer cancel()
 		for range losers {
 			group.Go(func() { _, _ = deliver(losing, p, newMessage(losing, "a"), writing(s, "never")) })
+		}
+		for range 1 + losers {
+			if err := await(ctx, "the losers", came); err != nil {
+				return err
+			}
 		}
 		working, done := context.WithTimeout(ctx, promptly)
 		defer done()

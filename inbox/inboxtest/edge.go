@@ -64,8 +64,13 @@ func checkCancelledClaim(ctx context.Context, s Subject) error {
 	}
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
+	var ran error
+	err = wantOutcome(ended, p, "a", inbox.OutcomeFailed, context.Canceled, func(ctx context.Context) error {
+		ran = errors.New("the handler runs although the claim has no time")
+		return s.Write(ctx, "never")
+	})
 	return errors.Join(
-		wantOutcome(ended, p, "a", inbox.OutcomeFailed, context.Canceled, writing(s, "never")),
+		err, ran,
 		untilAcked(ctx, p, "a", writing(s, "a")),
 		wantEffects(ctx, s, "a"),
 	)

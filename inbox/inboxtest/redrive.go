@@ -92,10 +92,9 @@ func checkRedriveParksAgain(ctx context.Context, s FailureSubject) error {
 			}
 			return nil
 		})
-		return errors.Join(err, wantParked(ctx, s, "a", "b"), wantEffects(ctx, s), eventually(ctx, func() error {
-			_ = redrive(ctx, s, "k") // fails until it is parked again, and when it is gone
-			return errors.Join(wantEffects(ctx, s, "a", "b"), wantParked(ctx, s))
-		}))
+		return errors.Join(err, wantParked(ctx, s, "a", "b"), wantEffects(ctx, s),
+			eventually(ctx, func() error { return redrive(ctx, s, "k") }), // fails until it is parked again
+			eventually(ctx, func() error { return errors.Join(wantEffects(ctx, s, "a", "b"), wantParked(ctx, s)) }))
 	})
 }
 

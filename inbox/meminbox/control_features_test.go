@@ -157,7 +157,7 @@ func TestFeaturesMustBeThere(t *testing.T) {
 	}
 	check, ok := inboxtest.FindAdmin("Admin_AuditIsListed")
 	require.True(t, ok)
-	require.ErrorIs(t, check.Run(t.Context(), &operated{broken: func(a *Admin) admin.Inbox {
-		return struct{ admin.Inbox }{a}
-	}}), inboxtest.ErrLacks)
+	c := newControl()
+	c.admin = func(a *Admin) admin.Inbox { return struct{ admin.Inbox }{a} }
+	require.ErrorIs(t, check.Run(t.Context(), c), inboxtest.ErrLacks)
 }

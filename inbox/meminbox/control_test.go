@@ -2,6 +2,7 @@ package meminbox
 
 import (
 	"context"
+	"encoding/binary"
 	"sync"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/inboxtest"
 	"github.com/leat-go/leat/internal/ids"
+	"github.com/leat-go/leat/outbox"
 )
 
 // control is a subject that has every feature, and may break one rule. The conformance
@@ -19,15 +21,16 @@ type control struct {
 
 	// Each of these is the unbroken thing where it is nil.
 	store     func(s *controlStore) driver.Store
-	processor func(c *control, p *inbox.Processor) inboxtest.Processor
+	processor func(p *inbox.Processor) inboxtest.Processor
 	batches   func(b *inbox.Batch) inboxtest.BatchProcessor
 	admin     func(a *Admin) admin.Inbox
-	write     func(ctx context.Context, effect string) error
+	write     func(effect string)
+	enqueue   func(msgs []outbox.Message)
 	forget    func(age time.Duration)
 
 	mu    sync.Mutex
-	locks map[byte]bool // those that are held
-	floor time.Time     // older messages are forgotten
+	locks map[uint16]bool // those that are held
+	floor time.Time       // older messages are forgotten
 }
 
 var (
@@ -38,7 +41,7 @@ var (
 )
 
 func newControl() *control {
-	return &control{locks: map[byte]bool{}}
+	return &control{locks: map[uint16]bool{}}
 }
 
 func (c *control) open(consumer string, cfg inbox.Config) (*inbox.Processor, error) {
@@ -56,7 +59,7 @@ func (c *control) Open(consumer string, cfg inbox.Config) (inboxtest.Processor, 
 	if err != nil || c.processor == nil {
 		return p, err
 	}
-	return c.processor(c, p), nil
+	return c.processor(p), nil
 }
 
 func (c *control) OpenBatch(consumer string, cfg inbox.Config, batch inbox.BatchConfig) (inboxtest.BatchProcessor, error) {
@@ -80,17 +83,33 @@ func (c *control) Admin() (admin.Inbox, error) {
 
 func (c *control) Write(ctx context.Context, effect string) error {
 	if c.write != nil {
-		return c.write(ctx, effect)
+		c.write(effect)
+		return nil
 	}
 	return c.subject.Write(ctx, effect)
 }
 
-// lockOf is the lock of a message: there are 256.
-func lockOf(consumer, id string) byte { return newRow(consumer, id).id[15] }
+func (c *control) Outbox() outbox.Enqueuer { return controlOutbox{c} }
 
-func (c *control) ShareLock(consumer, id, other string) bool {
-	return lockOf(consumer, id) == lockOf(consumer, other)
+type controlOutbox struct{ c *control }
+
+func (o controlOutbox) EnqueueContext(ctx context.Context, msgs ...outbox.Message) error {
+	if o.c.enqueue != nil {
+		o.c.enqueue(msgs)
+		return nil
+	}
+	return o.c.subject.Outbox().EnqueueContext(ctx, msgs...)
 }
+
+func (controlOutbox) Wake() {}
+
+// lockOf is the lock of a message: there are 4096.
+func lockOf(id string) uint16 {
+	stored, _ := ids.Map(id)
+	return binary.BigEndian.Uint16(stored[14:]) & 0xfff
+}
+
+func (*control) ShareLock(_, id, other string) bool { return lockOf(id) == lockOf(other) }
 
 // Forget forgets what is older than age, if nobody has it in hand.
 func (c *control) Forget(_ context.Context, age time.Duration) error {
@@ -161,7 +180,7 @@ func (s *controlStore) Claim(ctx context.Context, id string) (driver.Unit, drive
 func (s *controlStore) lock(id string) bool {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
-	lock := lockOf(s.consumer, id)
+	lock := lockOf(id)
 	if s.c.locks[lock] {
 		return false
 	}
@@ -172,7 +191,7 @@ func (s *controlStore) lock(id string) bool {
 func (s *controlStore) unlock(id string) {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
-	delete(s.c.locks, lockOf(s.consumer, id))
+	delete(s.c.locks, lockOf(id))
 }
 
 // controlUnit gives the lock back.

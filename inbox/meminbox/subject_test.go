@@ -7,8 +7,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/driver"
@@ -26,16 +24,6 @@ func remembering() inboxtest.Features {
 	return inboxtest.Features{NoForget: true, NoSharedLocks: true}
 }
 
-// TestI3_BusyTakenForADuplicateIsCaught is a negative control: a broken inbox,
-// whose effects are lost if the first delivery fails.
-func TestI3_BusyTakenForADuplicateIsCaught(t *testing.T) {
-	t.Parallel()
-	check, ok := inboxtest.Find("I3_BusyIsNotAcked")
-	require.True(t, ok)
-	require.NoError(t, check.Run(t.Context(), &subject{}))
-	require.Error(t, check.Run(t.Context(), &subject{ignoreBusy: true}))
-}
-
 // subject keeps effects and messages in lists that transactions append to.
 type subject struct {
 	store Store
@@ -44,8 +32,6 @@ type subject struct {
 	effects  []string
 	enqueued []string
 	breaking []bool // commits to break, and whether they take effect
-
-	ignoreBusy bool // for a negative control
 }
 
 func TestFailures(t *testing.T) {
@@ -123,9 +109,6 @@ type breakingStore struct {
 
 func (s *breakingStore) Claim(ctx context.Context, id string) (driver.Unit, driver.Status, error) {
 	u, status, err := s.claims.Claim(ctx, id)
-	if status == driver.Busy && s.subject.ignoreBusy {
-		status = driver.Duplicate
-	}
 	if u == nil {
 		return nil, status, err
 	}

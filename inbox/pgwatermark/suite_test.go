@@ -45,7 +45,7 @@ func TestWatermarks(t *testing.T) {
 // TestBrokenWatermarksAreCaught: each check notices an Admin that breaks its rule.
 func TestBrokenWatermarksAreCaught(t *testing.T) {
 	t.Parallel()
-	for check, tt := range map[string]struct {
+	controls := map[string]struct {
 		change func(in *pginbox.Admin, pool *pgxpool.Pool) admin.Watermarks
 		want   string
 	}{
@@ -65,18 +65,15 @@ func TestBrokenWatermarksAreCaught(t *testing.T) {
 		"Watermarks_RequestsAreChecked": {
 			func(in *pginbox.Admin, _ *pgxpool.Pool) admin.Watermarks { return gullible{in} }, "set with no actor",
 		},
-	} {
-		t.Run(check, func(t *testing.T) {
+	}
+	for _, c := range inboxtest.WatermarkChecks(inboxtest.Features{}) {
+		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
-			for _, c := range inboxtest.WatermarkChecks(inboxtest.Features{}) {
-				if c.Name == check {
-					m := newMarks(t)
-					m.change = tt.change
-					require.ErrorContains(t, c.Run(t.Context(), m), tt.want)
-					return
-				}
-			}
-			require.Fail(t, "no such check")
+			tt, ok := controls[c.Name]
+			require.True(t, ok, "nothing has shown that the check finds what it is for")
+			m := newMarks(t)
+			m.change = tt.change
+			require.ErrorContains(t, c.Run(t.Context(), m), tt.want)
 		})
 	}
 }

@@ -1,0 +1,93 @@
+package meminbox
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/inboxtest"
+	"github.com/leat-go/leat/internal/wait"
+)
+
+// process is the Process of an inbox.
+type process func(ctx context.Context, msg *message.Message, handle func(ctx context.Context) error) (inbox.Outcome, error)
+
+func (p process) Process(ctx context.Context, msg *message.Message, handle func(ctx context.Context) error) (inbox.Outcome, error) {
+	return p(ctx, msg, handle)
+}
+
+func onProcess(broken func(p *inbox.Processor) process) func(c *control) {
+	return func(c *control) {
+		c.processor = func(p *inbox.Processor) inboxtest.Processor { return broken(p) }
+	}
+}
+
+// brokenProcessors are engines that do not keep to the order of things.
+func brokenProcessors() []negative {
+	return []negative{
+		{"what may not be committed is acked", onProcess(ackUnknown), map[string]string{
+			"I3_NoAckWithoutCommit": "the message is acked and its effect is lost",
+		}},
+		{"ack, then commit", onProcess(ackFirst), map[string]string{
+			"I3_CommittedWhenAcked": "committed effects are []",
+		}},
+		{"the handler's message is not the one that was delivered", onProcess(onCopies), map[string]string{
+			"I3_EarlyAckIsRefused":  "outcome committed",
+			"I3_EarlyNackIsRefused": "outcome committed",
+			"ContextIsRestored":     "does not carry the handler's transaction",
+		}},
+		{"the handler's context stays", onProcess(leavesContext), map[string]string{
+			"ContextIsRestored": "is not restored",
+		}},
+		{"an empty id is an id", onProcess(emptyID), map[string]string{
+			"I11_EmptyIDIsAnError": "outcome committed",
+		}},
+	}
+}
+
+func ackUnknown(p *inbox.Processor) process {
+	return func(ctx context.Context, msg *message.Message, handle func(ctx context.Context) error) (inbox.Outcome, error) {
+		outcome, err := p.Process(ctx, msg, handle)
+		if errors.Is(err, inbox.ErrCommitUnknown) {
+			err = nil
+		}
+		return outcome, err
+	}
+}
+
+func ackFirst(p *inbox.Processor) process {
+	return func(ctx context.Context, msg *message.Message, handle func(ctx context.Context) error) (inbox.Outcome, error) {
+		go func() {
+			<-msg.Acked()
+			_ = wait.For(ctx, time.Second)
+			_, _ = p.Process(ctx, msg.CopyWithContext(), handle)
+		}()
+		return inbox.OutcomeCommitted, nil
+	}
+}
+
+func onCopies(p *inbox.Processor) process {
+	return func(ctx context.Context, msg *message.Message, handle func(ctx context.Context) error) (inbox.Outcome, error) {
+		return p.Process(ctx, msg.CopyWithContext(), handle)
+	}
+}
+
+func leavesContext(p *inbox.Processor) process {
+	return func(ctx context.Context, msg *message.Message, handle func(ctx context.Context) error) (inbox.Outcome, error) {
+		outcome, err := p.Process(ctx, msg, handle)
+		msg.SetContext(context.WithoutCancel(ctx))
+		return outcome, err
+	}
+}
+
+func emptyID(p *inbox.Processor) process {
+	return func(ctx context.Context, msg *message.Message, handle func(ctx context.Context) error) (inbox.Outcome, error) {
+		if msg.UUID == "" {
+			msg.UUID = "nobody"
+		}
+		return p.Process(ctx, msg, handle)
+	}
+}
