@@ -2,6 +2,8 @@ package main_test
 
 import (
 	"fmt"
+	"net"
+	neturl "net/url"
 	"os"
 	"os/exec"
 	"regexp"
@@ -9,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
@@ -23,13 +26,66 @@ func deployed(t *testing.T, name string) string {
 	return string(content)
 }
 
-// lints checks a configuration as leat does.
-func lints(t *testing.T, content string) {
+// lint checks a configuration as leat does, in an environment of its own.
+func lint(t *testing.T, content string, env ...string) result {
 	t.Helper()
-	o := newSession(t, "postgres://leat@db/shop")
-	o.env = append(o.env, "LEAT_KAFKA_BROKERS=k1:9092")
-	r := o.leat("config", "lint", written(t, "leat.yaml", content))
+	o := newSession(t, "")
+	o.env = append([]string{"HOME=" + t.TempDir()}, env...)
+	return o.leat("config", "lint", written(t, "leat.yaml", content))
+}
+
+// unitValues are those of a field of a unit.
+func unitValues(unit, field string) (all []string) {
+	for line := range strings.Lines(unit) {
+		if value, ok := strings.CutPrefix(strings.TrimSpace(line), field+"="); ok {
+			all = append(all, value)
+		}
+	}
+	return all
+}
+
+// The unit and the file that is its leat.yaml fit: what the file refers to is what systemd hands
+// on. What is missing would end the daemon with 2, which is not restarted.
+func TestDeploy_SystemdFile(t *testing.T) {
+	t.Parallel()
+	unit, file := deployed(t, "leat.service"), deployed(t, "leat.service.yaml")
+	require.Equal(t, []string{"/usr/local/bin/leat run --config /etc/leat/leat.yaml"}, unitValues(unit, "ExecStart"))
+	require.Equal(t, []string{"2"}, unitValues(unit, "RestartPreventExitStatus"))
+	// Where systemd puts the credentials of the unit that is called so.
+	const credentials = "/run/credentials/leat.service/"
+	fits := func(unit string) result {
+		dir := t.TempDir()
+		for _, credential := range unitValues(unit, "LoadCredential") {
+			name, from, ok := strings.Cut(credential, ":")
+			require.True(t, ok)
+			require.Contains(t, file, from, "the file tells of what it needs")
+			require.NoError(t, os.WriteFile(dir+"/"+name, []byte("postgres://leat:secret@db/shop\n"), 0o600))
+		}
+		return lint(t, strings.ReplaceAll(file, credentials, dir+"/"), unitValues(unit, "Environment")...)
+	}
+	r := fits(unit)
 	require.Zero(t, r.code, r.out+r.err)
+	for what, without := range map[string]string{
+		"no credential":      strings.ReplaceAll(unit, "LoadCredential=", "#"),
+		"another credential": strings.ReplaceAll(unit, "LoadCredential=database-url:", "LoadCredential=database:"),
+	} {
+		r := fits(without)
+		require.NotZero(t, r.code, what)
+		require.Contains(t, r.out+r.err, "database", what)
+	}
+	require.NotZero(t, lint(t, deployed(t, "leat.yaml"), unitValues(unit, "Environment")...).code, "the unit sets no variable of the other file")
+}
+
+// address is the port of a listener in a configuration.
+func address(t *testing.T, content, section string) string {
+	t.Helper()
+	var file map[string]any
+	require.NoError(t, yaml.Unmarshal([]byte(content), &file))
+	at, ok := file[section].(map[string]any)
+	require.True(t, ok, section)
+	_, port, err := net.SplitHostPort(fmt.Sprint(at["listen"]))
+	require.NoError(t, err)
+	return port
 }
 
 // systemd accepts the unit, and the unit confines the daemon.
@@ -56,27 +112,59 @@ func TestDeploy_Systemd(t *testing.T) {
 	require.LessOrEqual(t, exposure, 1.5)
 }
 
-// The file, and what compose.yaml and the Containerfile run, are what leat takes.
+// compose is what compose.yaml says of leat.
+type compose struct {
+	Services map[string]struct {
+		Command   []string
+		ReadOnly  bool              `yaml:"read_only"`
+		DependsOn map[string]any    `yaml:"depends_on"`
+		Env       map[string]string `yaml:"environment"`
+		Ports     []string
+		Volumes   []string
+		Grace     time.Duration `yaml:"stop_grace_period"`
+	}
+}
+
+func (c compose) env(service string) (all []string) {
+	for name, value := range c.Services[service].Env {
+		all = append(all, name+"="+value)
+	}
+	return all
+}
+
+// The file, and what compose.yaml and the Containerfile run, are what leat takes, and fit: the
+// variables are set, and the ports are those on which the daemon listens.
 func TestDeploy_Compose(t *testing.T) {
 	t.Parallel()
-	lints(t, deployed(t, "leat.yaml"))
-	var compose struct {
-		Services map[string]struct {
-			Command   []string
-			ReadOnly  bool              `yaml:"read_only"`
-			DependsOn map[string]any    `yaml:"depends_on"`
-			Env       map[string]string `yaml:"environment"`
-		}
-	}
-	require.NoError(t, yaml.Unmarshal([]byte(deployed(t, "compose.yaml")), &compose))
-	for name, service := range compose.Services {
+	var c compose
+	require.NoError(t, yaml.Unmarshal([]byte(deployed(t, "compose.yaml")), &c))
+	for name, service := range c.Services {
 		for other := range service.DependsOn {
-			require.Contains(t, compose.Services, other, name)
+			require.Contains(t, c.Services, other, name)
 		}
 	}
-	require.True(t, compose.Services["leat"].ReadOnly)
-	container := deployed(t, "Containerfile")
-	for _, command := range [][]string{compose.Services["migrate"].Command, {"run", "--config", "x"}, {"health", "--live", "--config", "x"}} {
+	file, container := deployed(t, "leat.yaml"), deployed(t, "Containerfile")
+	r := lint(t, file, c.env("leat")...)
+	require.Zero(t, r.code, r.out+r.err)
+	r = lint(t, file, "LEAT_DATABASE_URL=postgres://leat@db/shop")
+	require.NotZero(t, r.code)
+	require.Contains(t, r.out+r.err, "LEAT_KAFKA_BROKERS is not set")
+
+	leat := c.Services["leat"]
+	probes, metrics := address(t, file, "http"), address(t, file, "metrics")
+	require.Equal(t, []string{"127.0.0.1:" + probes + ":" + probes, "127.0.0.1:" + metrics + ":" + metrics}, leat.Ports)
+	require.Contains(t, container, "\nEXPOSE "+probes+" "+metrics+"\n")
+	require.Equal(t, []string{"./leat.yaml:/etc/leat/leat.yaml:ro"}, leat.Volumes, "where the image looks for it")
+	require.True(t, leat.ReadOnly)
+	require.GreaterOrEqual(t, leat.Grace, 15*time.Second, "drain_timeout and 5s")
+	url, err := neturl.Parse(leat.Env["LEAT_DATABASE_URL"])
+	require.NoError(t, err)
+	postgres := c.Services["postgres"].Env
+	require.Equal(t, postgres["POSTGRES_USER"]+":"+postgres["POSTGRES_PASSWORD"], url.User.String())
+	require.Equal(t, "postgres/"+postgres["POSTGRES_DB"], url.Host+url.Path)
+	require.Equal(t, "PLAINTEXT://"+leat.Env["LEAT_KAFKA_BROKERS"], c.Services["kafka"].Env["KAFKA_ADVERTISED_LISTENERS"])
+
+	for _, command := range [][]string{c.Services["migrate"].Command, {"run", "--config", "x"}, {"health", "--live", "--config", "x"}} {
 		r := newSession(t, "").leat(append(command, "--help")...)
 		require.Zero(t, r.code, r.err)
 	}

@@ -31,7 +31,8 @@ func TestDocs_Daemon(t *testing.T) {
 	require.NotEmpty(t, examples)
 	for _, example := range examples {
 		text, _, _ := strings.Cut(example, "```")
-		lints(t, text)
+		r := lint(t, text, "LEAT_DATABASE_URL=postgres://leat@db/shop", "LEAT_KAFKA_BROKERS=k1:9092")
+		require.Zero(t, r.code, r.out+r.err)
 	}
 }
 

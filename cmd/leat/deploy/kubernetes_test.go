@@ -4,8 +4,11 @@ package deploy_test
 
 import (
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -24,15 +27,24 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// lints puts together what a configuration describes.
-func lints(t *testing.T, content string) {
+// lints puts together what a configuration describes, with the variables of a container, and
+// returns where the daemon listens.
+func lints(t *testing.T, content string, container corev1.Container) settings.Daemon {
 	t.Helper()
+	set := map[string]string{}
+	for _, variable := range container.Env {
+		if from := variable.ValueFrom; from != nil {
+			require.Equal(t, variable.Name, from.SecretKeyRef.Key)
+			variable.Value = map[string]string{"LEAT_DATABASE_URL": "postgres://leat@db/shop", "LEAT_KAFKA_BROKERS": "k1:9092"}[variable.Name]
+		}
+		set[variable.Name] = variable.Value
+	}
 	path := filepath.Join(t.TempDir(), "leat.yaml")
 	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
 	file, err := settings.Read(path)
 	require.NoError(t, err)
 	secret := func(name string) (string, bool) {
-		value, ok := map[string]string{"LEAT_DATABASE_URL": "postgres://leat@db/shop", "LEAT_KAFKA_BROKERS": "k1:9092"}[name]
+		value, ok := set[name]
 		return value, ok
 	}
 	said, err := file.SettingsOf("", secret)
@@ -42,6 +54,29 @@ func lints(t *testing.T, content string) {
 	require.NoError(t, assemble.Check(t.Context(), assemble.Input{
 		Settings: said.Or(settings.Defaults()), Daemon: d, Database: said.Database.Value, Logger: slog.New(slog.DiscardHandler),
 	}))
+	return d
+}
+
+// listensAt reports whether the port of a container with this name is that of an address.
+func listensAt(t *testing.T, c corev1.Container, name, address string) bool {
+	t.Helper()
+	_, port, err := net.SplitHostPort(address)
+	require.NoError(t, err)
+	return slices.ContainsFunc(c.Ports, func(p corev1.ContainerPort) bool {
+		return p.Name == name && port == strconv.Itoa(int(p.ContainerPort))
+	})
+}
+
+// secretOf is the Secret of a variable.
+func secretOf(t *testing.T, c corev1.Container, variable string) string {
+	t.Helper()
+	for _, v := range c.Env {
+		if v.Name == variable {
+			return v.ValueFrom.SecretKeyRef.Name
+		}
+	}
+	require.Fail(t, "not set", variable)
+	return ""
 }
 
 // The manifests are what Kubernetes takes, field by field, and keep the daemon's promises:
@@ -67,7 +102,7 @@ func TestDeploy_Kubernetes(t *testing.T) {
 	require.Empty(t, kinds, "each is there once")
 	require.Error(t, kube.UnmarshalStrict([]byte("spec: {replica: 2}"), &appsv1.Deployment{}), "what does not belong is noticed")
 
-	lints(t, config.Data["leat.yaml"])
+	d := lints(t, config.Data["leat.yaml"], deployment.Spec.Template.Spec.Containers[0])
 	require.EqualValues(t, 2, *deployment.Spec.Replicas)
 	require.Equal(t, 1, deployment.Spec.Strategy.RollingUpdate.MaxUnavailable.IntValue())
 	require.Equal(t, deployment.Spec.Selector.MatchLabels, deployment.Spec.Template.Labels)
@@ -77,12 +112,25 @@ func TestDeploy_Kubernetes(t *testing.T) {
 	require.GreaterOrEqual(t, *pod.TerminationGracePeriodSeconds, int64(15))
 	require.NotEmpty(t, pod.Affinity.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution)
 	c := pod.Containers[0]
-	require.Equal(t, "leat", c.EnvFrom[0].SecretRef.Name)
-	require.Equal(t, "leat-migrate", job.Spec.Template.Spec.Containers[0].EnvFrom[0].SecretRef.Name, "the daemon has no right to the owner's password")
-	require.Equal(t, "/livez", c.LivenessProbe.HTTPGet.Path)
-	require.Equal(t, "/readyz", c.ReadinessProbe.HTTPGet.Path)
+	require.Equal(t, "leat", secretOf(t, c, "LEAT_DATABASE_URL"))
+	require.Equal(t, "leat-migrate", secretOf(t, job.Spec.Template.Spec.Containers[0], "LEAT_DATABASE_URL"), "the daemon has no right to the owner's password")
+	require.True(t, listensAt(t, c, "http", d.HTTP.Listen.Value))
+	require.True(t, listensAt(t, c, "metrics", d.Metrics.Listen.Value))
+	require.True(t, listensAt(t, c, "metrics", ":"+deployment.Spec.Template.Annotations["prometheus.io/port"]))
+	for path, probe := range map[string]*corev1.HTTPGetAction{"/livez": c.LivenessProbe.HTTPGet, "/readyz": c.ReadinessProbe.HTTPGet} {
+		require.Equal(t, path, probe.Path)
+		require.Equal(t, "http", probe.Port.StrVal)
+		require.Empty(t, probe.Scheme, "the daemon serves no HTTPS")
+	}
+	require.Equal(t, []string{"run", "--config", c.VolumeMounts[0].MountPath + "/leat.yaml"}, c.Args)
 	require.True(t, c.Resources.Limits.Cpu().IsZero(), "throttling looks like a lost lease")
-	for _, spec := range []corev1.PodSpec{pod, job.Spec.Template.Spec} {
+	confined(t, pod, job.Spec.Template.Spec)
+}
+
+// confined wants pods that can do little.
+func confined(t *testing.T, pods ...corev1.PodSpec) {
+	t.Helper()
+	for _, spec := range pods {
 		require.False(t, *spec.AutomountServiceAccountToken)
 		require.True(t, *spec.SecurityContext.RunAsNonRoot)
 		require.True(t, *spec.Containers[0].SecurityContext.ReadOnlyRootFilesystem)
