@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/leat-go/leat/internal/hooks"
 	"github.com/leat-go/leat/internal/logger"
 	"github.com/leat-go/leat/internal/sqlstore"
 	"github.com/leat-go/leat/internal/wait"
@@ -29,6 +30,8 @@ type MaintenanceConfig struct {
 	KeepAudit time.Duration
 	// Every is how often Run does it, one second or more. Defaults to 10 minutes.
 	Every time.Duration
+	// Hooks observe maintenance, by MaintenanceHook. Defaults to none.
+	Hooks []outbox.Hook
 	// Logger receives what went wrong. Defaults to slog.Default().
 	Logger *slog.Logger
 }
@@ -55,6 +58,9 @@ func (c MaintenanceConfig) validate() error {
 	case c.Every < time.Second:
 		return outbox.ConfigError("Every", c.Every, "must be 1s or more")
 	}
+	if field, hook, reason := hooks.Refuse(c.Hooks, "sqlinbox", hooks.Is[MaintenanceHook]); reason != "" {
+		return outbox.ConfigError(field, hook, reason)
+	}
 	return nil
 }
 
@@ -66,6 +72,7 @@ type Maintenance struct {
 	cfg     MaintenanceConfig
 	running atomic.Bool
 	after   map[int64][]byte // where the look at ids that tell no time goes on, by consumer
+	seen    seenState
 }
 
 // ErrAlreadyRunning is returned if Run or RunOnce is called while another call of one of
@@ -125,7 +132,17 @@ func (m *Maintenance) RunOnce(ctx context.Context) (Report, error) {
 	return m.once(ctx)
 }
 
-func (m *Maintenance) once(ctx context.Context) (r Report, err error) {
+// once is a round that is observed.
+func (m *Maintenance) once(ctx context.Context) (Report, error) {
+	began := time.Now()
+	r, err := m.round(ctx)
+	m.seen.round(ctx, r, err)
+	e := MaintenanceEvent{Report: r, Took: time.Since(began), Err: err}
+	hooks.Call(ctx, m.cfg.Logger, m.cfg.Hooks, func(h MaintenanceHook) { h.OnSqlinboxMaintenance(ctx, e) })
+	return r, err
+}
+
+func (m *Maintenance) round(ctx context.Context) (r Report, err error) {
 	now, _, err := m.floor(ctx)
 	if err != nil {
 		return r, err

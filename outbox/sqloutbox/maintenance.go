@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/leat-go/leat/internal/hooks"
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 )
@@ -23,6 +24,7 @@ type Maintenance struct {
 	cfg     MaintenanceConfig
 	running atomic.Bool
 	late    map[string]mark // what groups that seem late were to have read, by their names
+	seen    seenState
 }
 
 // MaintenanceConfig tunes Maintenance. The zero value is a good start.
@@ -49,6 +51,9 @@ type MaintenanceConfig struct {
 	// ahead can be late by that much. At least 1 ms.
 	// Defaults to 1 s.
 	DelayedPoll time.Duration
+
+	// Hooks observe maintenance, by MaintenanceHook. Defaults to none.
+	Hooks []outbox.Hook
 }
 
 func (c MaintenanceConfig) withDefaults() MaintenanceConfig {
@@ -83,6 +88,9 @@ func (c MaintenanceConfig) validate() error {
 		if f.bad {
 			return outbox.ConfigError(f.name, f.value, f.rule)
 		}
+	}
+	if field, hook, reason := hooks.Refuse(c.Hooks, "sqloutbox", hooks.Is[MaintenanceHook]); reason != "" {
+		return outbox.ConfigError(field, hook, reason)
 	}
 	return nil
 }
@@ -129,7 +137,9 @@ func (m *Maintenance) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		pause, err := m.promoteDue(ctx)
 		if !time.Now().Before(next) {
-			_, retainErr := m.retain(ctx)
+			began := time.Now()
+			report, retainErr := m.retain(ctx)
+			m.observe(ctx, MaintenanceEvent{Report: report, Took: time.Since(began), Err: retainErr})
 			err = errors.Join(err, retainErr)
 			next = time.Now().Add(m.cfg.Interval)
 		}
@@ -155,15 +165,24 @@ func (m *Maintenance) RunOnce(ctx context.Context) (MaintenanceReport, error) {
 		return MaintenanceReport{}, ErrAlreadyRunning
 	}
 	defer m.running.Store(false)
-	promoted, _, err := m.ob.promote(ctx)
-	report, retainErr := m.retain(ctx)
+	began := time.Now()
+	promoted, stayed, promoteErr := m.ob.promote(ctx)
+	m.seen.moved(ctx, stayed, promoteErr)
+	report, err := m.retain(ctx)
 	report.Promoted = promoted
-	return report, errors.Join(err, retainErr)
+	err = errors.Join(promoteErr, err)
+	m.observe(ctx, MaintenanceEvent{Report: report, Took: time.Since(began), Err: err})
+	return report, err
 }
 
 // promoteDue moves what is due into the log and returns when to look again.
 func (m *Maintenance) promoteDue(ctx context.Context) (time.Duration, error) {
+	began := time.Now()
 	moved, stayed, err := m.ob.promote(ctx)
+	m.seen.moved(ctx, stayed, err)
+	if moved > 0 || err != nil {
+		m.observe(ctx, MaintenanceEvent{Between: true, Report: MaintenanceReport{Promoted: moved}, Took: time.Since(began), Err: err})
+	}
 	if err != nil {
 		return 0, err
 	}

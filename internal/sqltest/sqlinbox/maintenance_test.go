@@ -1,0 +1,81 @@
+package sqlinbox_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/sqlinbox"
+	"github.com/leat-go/leat/outbox"
+)
+
+// rounds hears of maintenance.
+type rounds chan sqlinbox.MaintenanceEvent
+
+var _ sqlinbox.MaintenanceHook = rounds(nil)
+
+func (r rounds) OnSqlinboxMaintenance(_ context.Context, e sqlinbox.MaintenanceEvent) { r <- e }
+
+// TestMaintenanceIsObserved: hooks hear of rounds, also of those that fail; State tells the
+// same later.
+func TestMaintenanceIsObserved(t *testing.T) {
+	t.Parallel()
+	for name, open := range databases() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSubject(t, open(t, nil), sqlinbox.Config{})
+			in, err := s.open("c", inbox.Config{})
+			require.NoError(t, err)
+			heard := make(rounds, 10)
+			m, err := sqlinbox.NewMaintenance(s.db, s.dialect, sqlinbox.Config{}, sqlinbox.MaintenanceConfig{
+				Keep: time.Hour, Every: time.Minute, Hooks: []outbox.Hook{heard},
+			})
+			require.NoError(t, err)
+			require.Equal(t, sqlinbox.MaintenanceState{}, m.State(), "before it runs")
+			require.Equal(t, time.Minute, m.Interval())
+			_, err = in.Process(t.Context(), message.NewMessage("no time in it", nil), func(context.Context) error { return nil })
+			require.NoError(t, err)
+			_, err = s.look.ExecContext(t.Context(), "UPDATE leat_inbox SET at = 1")
+			require.NoError(t, err)
+
+			report, err := m.RunOnce(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, int64(1), report.IDs)
+			e := <-heard
+			require.Equal(t, sqlinbox.MaintenanceEvent{Report: report, Took: e.Took}, e)
+			require.Positive(t, e.Took)
+			good := m.State()
+			require.Equal(t, sqlinbox.MaintenanceState{LastRound: good.LastSuccess, LastSuccess: good.LastSuccess, Report: report}, good)
+			require.False(t, good.LastRound.IsZero())
+
+			_, err = s.look.ExecContext(t.Context(), "ALTER TABLE leat_inbox_attempts RENAME TO away")
+			require.NoError(t, err)
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			go func() { ended <- m.Run(ctx) }()
+			require.ErrorIs(t, (<-heard).Err, outbox.ErrNotMigrated)
+			bad := m.State()
+			require.True(t, bad.Running)
+			require.ErrorIs(t, bad.LastErr, outbox.ErrNotMigrated)
+			require.Equal(t, good.LastSuccess, bad.LastSuccess)
+			cancel()
+			require.NoError(t, <-ended)
+			require.Empty(t, heard, "it was stopped between two rounds")
+			require.Equal(t, bad.LastRound, m.State().LastRound)
+		})
+	}
+}
+
+func TestMaintenanceRefusesForeignHooks(t *testing.T) {
+	t.Parallel()
+	s := newSubject(t, openSQLite(t, nil), sqlinbox.Config{})
+	_, err := sqlinbox.NewMaintenance(s.db, s.dialect, sqlinbox.Config{}, sqlinbox.MaintenanceConfig{
+		Keep: time.Hour, Hooks: []outbox.Hook{struct{}{}},
+	})
+	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
+	require.ErrorContains(t, err, "Hooks[0]")
+}
