@@ -12,6 +12,7 @@ func Areas() []Area {
 		{"The window cursor", slices.Concat(pageMutants(), probeMutants())},
 		{"Leases and fences", slices.Concat(fenceMutants(), leaseMutants())},
 		{"Groups and slots", slotMutants()},
+		{"Change logs", slices.Concat(tailMutants(), debeziumMutants())},
 		{"The relay", slices.Concat(settleMutants(), orderMutants(), failureMutants(), termMutants())},
 		{"What an operator sees and does", slices.Concat(adminMutants(), pauseMutants())},
 		{"Records that are set aside", slices.Concat(heldMutants(), heldqueueMutants())},
