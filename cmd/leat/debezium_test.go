@@ -17,13 +17,7 @@ import (
 // nothing left. What a connector does meanwhile is tested in outbox/debezium.
 func TestDebezium(t *testing.T) {
 	t.Parallel()
-	server := testenv.PrivatePostgres(t, testenv.PostgresOptions{Settings: map[string]string{"fsync": "off", "wal_level": "logical"}})
-	db := server.Database()
-	ob, err := pgoutbox.New(db.Pool, pgoutbox.Config{})
-	require.NoError(t, err)
-	require.NoError(t, ob.Migrate(t.Context()))
-	_, err = db.Pool.Exec(t.Context(), "CREATE PUBLICATION leat FOR TABLE leat.outbox WITH (publish = 'insert', publish_via_partition_root = true)")
-	require.NoError(t, err)
+	ob, db := published(t)
 	o := newSession(t, db.URL)
 	call := func(code int, says string, args ...string) {
 		t.Helper()
@@ -42,7 +36,7 @@ func TestDebezium(t *testing.T) {
 	}
 
 	call(1, "there is no such replication slot", with("to-leat", "--yes")...)
-	_, err = db.Pool.Exec(t.Context(), "SELECT pg_create_logical_replication_slot('leat_debezium', 'pgoutput')")
+	_, err := db.Pool.Exec(t.Context(), "SELECT pg_create_logical_replication_slot('leat_debezium', 'pgoutput')")
 	require.NoError(t, err)
 	call(0, "Would have group default begin now.", with("to-leat", "--dry-run")...)
 	call(3, "no such relay group", with("from-leat", "--dry-run")...)
@@ -69,4 +63,16 @@ func TestDebezium(t *testing.T) {
 	call(0, "Would have group default begin now.", with("to-leat", "--dry-run")...)
 
 	call(2, "--connector", "to-leat", "--reason", "no Connect", "--yes", "--connector", filepath.Join("..", "..", "README.md"))
+}
+
+// published is an outbox that a connector can read, on a server of its own.
+func published(t *testing.T) (*pgoutbox.Outbox, *testenv.Database) {
+	t.Helper()
+	db := testenv.PrivatePostgres(t, testenv.PostgresOptions{Settings: map[string]string{"fsync": "off", "wal_level": "logical"}}).Database()
+	ob, err := pgoutbox.New(db.Pool, pgoutbox.Config{})
+	require.NoError(t, err)
+	require.NoError(t, ob.Migrate(t.Context()))
+	_, err = db.Pool.Exec(t.Context(), "CREATE PUBLICATION leat FOR TABLE leat.outbox WITH (publish = 'insert', publish_via_partition_root = true)")
+	require.NoError(t, err)
+	return ob, db
 }
