@@ -108,7 +108,7 @@ test-pg-versions: ## the Postgres tests on every supported version; PG_VERSIONS=
 
 # On Redis these run with all the others.
 test-valkey: ## the tests that speak to Redis on a Valkey 9 that compares and sets
-	@LEAT_REDIS_SERVER=valkey $(TESTENV) -services postgres,redis -- $(GOTEST) -count=1 ./dedupe/redisdedupe ./dedupe/dedupetest ./dedupe/httpdedupe ./inbox/rediscache
+	@LEAT_REDIS_SERVER=valkey $(TESTENV) -services postgres,redis -- $(GOTEST) -count=1 ./dedupe/redisdedupe ./dedupe/dedupetest ./dedupe/httpdedupe ./inbox/rediscache ./outbox/redissink
 
 lint: ## check style, layers and likely bugs in all modules
 	@set -e; for module in . $(MODULES); do \
