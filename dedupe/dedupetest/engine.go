@@ -23,7 +23,7 @@ type line struct {
 	claim, extend, complete atomic.Pointer[error]
 }
 
-// broken says what becomes of a call: nothing, or err after it was done, or err
+// broken makes a call as p asks: as it is, with err after it was done, or with err
 // instead.
 func broken(p *atomic.Pointer[error], call func() error) error {
 	err := p.Load()

@@ -27,7 +27,7 @@ type Middleware struct {
 
 // New returns a middleware that remembers requests by p, whose BusyDelay is best
 // negative: a client is told when to come again. Scope is required; OneTenant
-// says that there is but one. P is for requests alone: behind a router's handler as
+// is for a service with a single one. P is for requests alone: behind a router's handler as
 // well, it fails that one with dedupe.ErrTwoHandlers. Errors wrap
 // outbox.ErrInvalidConfig.
 func New(p *dedupe.Processor, scope ScopeFunc, cfg Config) (*Middleware, error) {

@@ -49,7 +49,7 @@ type Problem struct {
 	Title string `json:"title"`
 	// Status is the response's.
 	Status int `json:"status"`
-	// Detail is for people.
+	// Detail is for human readers.
 	Detail string `json:"detail"`
 	// Code is for programs.
 	Code Code `json:"code"`

@@ -29,7 +29,7 @@ type recorder struct {
 	// overflow lets what is held back go when it becomes too large; nil if that
 	// is not allowed.
 	overflow func() error
-	// through says that the response goes to the client as it is written.
+	// through is set if the response goes to the client as it is written.
 	through bool
 }
 

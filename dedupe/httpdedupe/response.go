@@ -20,7 +20,7 @@ type response struct {
 	Header http.Header `json:"header,omitempty"`
 	// Raw are the headers with a value that is no UTF-8, which JSON would change.
 	Raw map[string][][]byte `json:"raw_header,omitempty"`
-	// Kept says that the body is there.
+	// Kept is set if the body is there.
 	Kept bool `json:"kept"`
 
 	body []byte

@@ -19,8 +19,8 @@ var ErrNoScope = errors.New("leat: request has no tenant")
 // concurrent use.
 type ScopeFunc func(r *http.Request) (string, error)
 
-// OneTenant is the ScopeFunc of a service all of whose clients may see each
-// other's responses.
+// OneTenant is the ScopeFunc of a service whose clients may all see each other's
+// responses.
 func OneTenant(*http.Request) (string, error) {
 	return "-", nil
 }

@@ -19,7 +19,7 @@ type TxMiddleware struct {
 }
 
 // NewTx returns a middleware that remembers requests in store. Scope is
-// required; OneTenant says that there is but one. Errors wrap
+// required; OneTenant stands for a single one. Errors wrap
 // outbox.ErrInvalidConfig.
 func NewTx(store TxStore, scope ScopeFunc, cfg Config) (*TxMiddleware, error) {
 	cfg = cfg.withDefaults(1<<20, keepSuccess)

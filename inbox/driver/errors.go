@@ -5,8 +5,8 @@ import "errors"
 // Errors that a Store returns. Package inbox hands ErrBusy and ErrRollbackOnly on under
 // the same names, since they are what Process returns, too.
 var (
-	// ErrBusy says that another delivery of the message, or another session of the
-	// partition, is in progress.
+	// ErrBusy is returned while another delivery of the message, or another session of
+	// the partition, is in progress.
 	ErrBusy = errors.New("leat: message is being processed elsewhere")
 
 	// ErrNotCommitted is wrapped by the error of a Unit.Commit that has certainly
@@ -27,8 +27,8 @@ var (
 	// that they have chosen, can tell what it is.
 	ErrTooOld = errors.New("leat: message is older than what the inbox remembers")
 
-	// ErrTooNew is returned for a message whose id says that it was made further in the
-	// future than clocks may differ. It was not run: the store would have to remember it
+	// ErrTooNew is returned for a message whose id was made further in the future than
+	// clocks may differ, by the time in it. It was not run: the store would have to remember it
 	// until then.
 	ErrTooNew = errors.New("leat: message id is from the future")
 )

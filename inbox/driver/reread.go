@@ -18,8 +18,7 @@ func WithReread(ctx context.Context, reread func(cause error)) context.Context {
 	return context.WithValue(ctx, rereadKey{}, reread)
 }
 
-// Reread calls what WithReread has set, if err says that the session is ahead of the
-// database.
+// Reread calls what WithReread has set, if the session is ahead of the database by err.
 func Reread(ctx context.Context, err error) {
 	if !errors.Is(err, ErrGap) && !errors.Is(err, ErrNotAssigned) {
 		return

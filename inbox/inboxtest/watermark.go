@@ -170,7 +170,7 @@ func wantEffectsTo(ctx context.Context, s PositionSubject, offset int64) error {
 }
 
 // session reads from where the inbox says up to count, delivering each message until it is
-// acked, or until stop says that the session is over.
+// acked, or until stop returns true, since the session is over.
 func session(
 	ctx context.Context, s PositionSubject, in PositionProcessor, count int64, stop, fails func() bool,
 ) (done bool, err error) {

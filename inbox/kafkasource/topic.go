@@ -15,7 +15,7 @@ import (
 // The client neither reads it nor always says so, and a commit that arrives after
 // the deletion leaves an offset of the old topic with the group, behind which the
 // new one's first messages would be skipped. So we look at the id, and each commit
-// says which topic it is of.
+// carries that of its topic.
 
 // committedTopic begins the metadata of our commits.
 const committedTopic = "leat topic-id="

@@ -15,7 +15,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// MaintenanceConfig says what a Maintenance forgets.
+// MaintenanceConfig tunes a Maintenance.
 type MaintenanceConfig struct {
 	// Keep is how long ids are remembered, one hour or more: those of version 7 by the
 	// time in them, others since they were processed. A message that is older is refused

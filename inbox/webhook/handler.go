@@ -70,7 +70,7 @@ func New(scheme Scheme, in inbox.Runner, handle HandleFunc, cfg Config) (*Handle
 //	401  to what is not verified
 //	409  while another delivery of the event is in progress
 //	413  to bodies that are too large
-//	422  if the handler says that the event can never be handled (inbox.Permanent), or the
+//	422  if the handler has failed for good (inbox.Permanent), or the
 //	     inbox cannot tell whether it was
 //	500  if the handler fails
 //	503  if there is no room, the inbox cannot be asked, or the commit got no answer

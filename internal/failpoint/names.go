@@ -1,6 +1,6 @@
 package failpoint
 
-// Name names a point. The part before the slash says who reaches it.
+// Name names a point. The part before the slash names who reaches it.
 type Name string
 
 // Points of a producer.

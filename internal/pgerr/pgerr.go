@@ -44,8 +44,7 @@ func Is(err error, codes ...string) bool {
 	return ok && slices.Contains(codes, answer.SQLState())
 }
 
-// MissingObject reports whether err says that a schema, a table or a column does not
-// exist.
+// MissingObject reports whether a schema, a table or a column does not exist, by err.
 func MissingObject(err error) bool {
 	return Is(err, InvalidSchemaName, UndefinedTable, UndefinedColumn)
 }

@@ -11,7 +11,7 @@ import (
 // ErrBehind is returned by Require when the schema is missing or too old.
 var ErrBehind = errors.New("leat: schema is missing or too old")
 
-// Status says how far a schema is.
+// Status is how far a schema is.
 type Status struct {
 	// Current is the version of the schema, 0 where there is none. It may exceed
 	// Latest.

@@ -15,7 +15,7 @@ const startTimeout = 8 * time.Minute
 // ErrUnavailable is returned when a service is needed and can be had nowhere.
 var ErrUnavailable = errors.New("testenv: service unavailable")
 
-// Needs says which services a program wants to have.
+// Needs is the services that a program wants to have.
 type Needs struct {
 	// Postgres asks for PostgreSQL. Defaults to false.
 	Postgres bool

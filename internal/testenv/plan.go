@@ -5,7 +5,7 @@ import "time"
 // logName is the file in a server's directory that holds what it printed.
 const logName = "server.log"
 
-// plan says how a server is run. It goes to the supervisor as JSON.
+// plan is how a server is run. It goes to the supervisor as JSON.
 type plan struct {
 	// Dir belongs to the server and is removed in the end.
 	Dir string

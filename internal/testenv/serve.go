@@ -16,9 +16,9 @@ import (
 // readyTimeout bounds the time from a server's start to its first answer.
 const readyTimeout = 3 * time.Minute
 
-// serverKind says how servers of a kind are run.
+// serverKind is how servers of a kind are run.
 type serverKind interface {
-	// plan says how to run a server that listens on port and lives in dir.
+	// plan returns how to run a server that listens on port and lives in dir.
 	plan(dir string, port int) (plan, error)
 	// probe returns the server's version if the one on port answers and is ours:
 	// another run may have taken the port in the meantime.

@@ -22,7 +22,7 @@ const (
 
 // Service is one server that a run uses.
 type Service struct {
-	// Kind says which of the services this is.
+	// Kind is which of the services this is.
 	Kind Kind
 	// Address is a URL for databases, DynamoDB and RabbitMQ, a comma-separated broker
 	// list for Kafka and host:port for Redis.

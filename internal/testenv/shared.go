@@ -55,7 +55,7 @@ func SideBySide() error {
 	return f.Value.Set(strconv.Itoa(max(4, runtime.GOMAXPROCS(0))))
 }
 
-// residents are goroutines of other people's packages that live as long as the
+// residents are goroutines of packages of others that live as long as the
 // process, whatever one closes.
 func residents() []goleak.Option {
 	return []goleak.Option{

@@ -29,7 +29,7 @@ const templateKeep = 24 * time.Hour
 // Template is a migrated database that tests are cloned from. It is made once a
 // server, by whichever process comes first, and shared by all.
 type Template struct {
-	// Name says what the template holds, such as "pgoutbox". Required.
+	// Name is what the template holds, such as "pgoutbox". Required.
 	Name string
 	// Version changes whenever Apply would do something else: a hash or a number of
 	// the migrations. Defaults to "".

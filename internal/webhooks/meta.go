@@ -22,7 +22,7 @@ const (
 	headerKey = metaPrefix + "Key"
 )
 
-// errMeta says that the headers of a request are none that Encode has written.
+// errMeta is returned if the headers of a request are none that Encode has written.
 var errMeta = errors.New("headers of the message cannot be read")
 
 // keyName is outbox.HeaderKey, which proxies would drop for its underscore.

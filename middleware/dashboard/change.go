@@ -62,7 +62,7 @@ const (
 	mostReason = 2000
 )
 
-// perform does what is asked, or says what it would do.
+// perform does what is asked. In a dry run it returns what it would do.
 //
 // A change of records needs the token of a preview, which names what was asked for and what
 // the preview has found. If something else is found now, nothing is changed: an operator who

@@ -33,7 +33,7 @@ func inOutbox(do func(context.Context, admin.Outbox, order) (admin.Changed, erro
 	}
 }
 
-// inAble is inOutbox for what not every outbox can. what says what it would keep.
+// inAble is inOutbox for what not every outbox can. what names what it would keep.
 func inAble[T any](what string, do func(context.Context, T, order) (admin.Changed, error)) doing {
 	return inOutbox(func(ctx context.Context, ob admin.Outbox, o order) (admin.Changed, error) {
 		store, err := able[T](ob, what)

@@ -197,7 +197,8 @@ func (c *call) retentionPage() (any, error) {
 	return data, nil
 }
 
-// notice says what a form has done, in words of our own: an address could say anything.
+// notice is the text about what a form has done. It is our own, since an address could hold
+// any.
 func notice(actions []action, q url.Values) string {
 	n, err := strconv.Atoi(q.Get("n"))
 	for _, a := range actions {

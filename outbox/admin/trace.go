@@ -61,7 +61,7 @@ type TracedMessage struct {
 	Groups []GroupTrace
 }
 
-// TraceState says how far a relay group has come with a message.
+// TraceState is how far a relay group has come with a message.
 type TraceState string
 
 const (

@@ -40,8 +40,8 @@ type HandoffConfig struct {
 
 // Handoff takes a connector's place with a relay, or gives it back. No message is lost, none
 // is sent with another id, and the first that is sent of each is in the order of its key; what
-// commits in between is sent by both. Its methods are the steps, each of which can be
-// repeated. They must not be called concurrently.
+// commits in between is sent by both. Its methods are the steps. Each can be
+// repeated; they must not be called concurrently.
 type Handoff struct {
 	ob   *pgoutbox.Outbox
 	slot *Slot

@@ -80,7 +80,7 @@ type ReplayEnd struct {
 // while it was under way.
 var ErrHistoryGap = errors.New("leat: history to be replayed is no longer retained")
 
-// HistoryGapError is an ErrHistoryGap that says what is missing.
+// HistoryGapError is an ErrHistoryGap with what is missing.
 type HistoryGapError struct {
 	// From and To are the first and the last outbox.Record.Seq that are missing. Some of
 	// the numbers between them may never have been a record's.

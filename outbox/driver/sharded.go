@@ -11,7 +11,7 @@ import (
 // Relay gives the lease up and acquires anew.
 var ErrSlotClosed = errors.New("leat: slot is closed, the slots are being changed")
 
-// Share says how the slots of a source are divided among the relays that live.
+// Share is how the slots of a source are divided among the relays that live.
 type Share struct {
 	// Slots is the number of slots there are.
 	Slots int
@@ -26,12 +26,12 @@ type Share struct {
 type Sharded interface {
 	Source
 
-	// Share says that this relay lives for another ttl, and how the slots are to
-	// be shared. Relay calls it at least three times a ttl.
+	// Share notes that this relay lives for another ttl, and returns how the slots are
+	// to be shared. Relay calls it at least three times a ttl.
 	Share(ctx context.Context, ttl time.Duration) (Share, error)
 
-	// Leave says that this relay is gone, so that others need not wait for the end
-	// of its ttl.
+	// Leave notes that this relay is gone, so that others need not wait for the end of
+	// its ttl.
 	Leave(ctx context.Context) error
 }
 

@@ -83,8 +83,8 @@ type Session interface {
 type Page struct {
 	// Records are read-only and stay valid until the page is settled.
 	Records []outbox.Record
-	// Waiting says that the page is empty only because earlier pages are not
-	// settled yet.
+	// Waiting is set if the page is empty only because earlier pages are not settled
+	// yet.
 	Waiting bool
 	// Round counts the times that the session has looked anew at what is committed:
 	// records of round 2 and later were not needed to relay all that was committed

@@ -20,7 +20,7 @@ type TransactionalSink interface {
 
 	// SendWith delivers all of records, which may be none, together with the position
 	// that holds once they are delivered, or nothing. It returns nil only if the destination has
-	// committed both. A *PrefixError says that nothing was committed because of one
+	// committed both. After a *PrefixError nothing was committed, because of one
 	// record. After any other error the term is over: whether they were committed is
 	// for the next Fence to say.
 	SendWith(ctx context.Context, slot string, records []outbox.Record, position []byte) error
@@ -44,9 +44,8 @@ type Positioned interface {
 	// one window is not behind the start of the next, since a session may look for
 	// more, and store that, without anything to deliver.
 	//
-	// A nil position says that the sink has never stored one. That is an error that
-	// wraps ErrSourceUnusable where the slot has been read from before: the sink has
-	// lost it, or the group was relayed without it (Config.AdoptPosition).
+	// The position is nil if the sink has never stored one. If the slot has been read
+	// from before, that is an error that wraps ErrSourceUnusable: the sink has lost it, or the group was relayed without it (Config.AdoptPosition).
 	Seek(ctx context.Context, position []byte) error
 }
 

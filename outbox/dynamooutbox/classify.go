@@ -41,7 +41,7 @@ func classify(err error) outcome {
 	return outcomeRefused
 }
 
-// isClientCode reports whether a code that the SDK does not know says that nothing was done.
+// isClientCode reports whether nothing was done, by a code that the SDK does not know.
 func isClientCode(code string) bool {
 	switch code {
 	case "ValidationException", "AccessDeniedException", "UnrecognizedClientException", "MissingAuthenticationToken",

@@ -13,8 +13,8 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Enqueue adds msgs to tx: all of them, or none and the error says which is at fault. They are
-// published after tx has committed, and only then.
+// Enqueue adds msgs to tx: all of them, or none, and then the error names the one at fault.
+// They are published after tx has committed, and only then.
 //
 // Order: messages of the same topic and key are published in the order of the commits. Nobody
 // waits: Commit gives out the numbers, and if another transaction of the key was faster, it

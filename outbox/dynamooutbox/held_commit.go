@@ -47,7 +47,7 @@ func (c *heldCache) change(
 	}
 }
 
-// write writes items in transactions, each of which makes a new version.
+// write writes items in transactions. Each makes a new version.
 func (c *heldCache) write(ctx context.Context, o *Outbox, fence *types.TransactWriteItem, items []types.TransactWriteItem) error {
 	for len(items) > 0 {
 		next, err := ids.New()

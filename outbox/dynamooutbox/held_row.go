@@ -22,8 +22,8 @@ const (
 	attrBytes    = "by"
 )
 
-// mostErrorBytes bounds the errors of a record, the newest of which are kept: item and payload
-// share 400 KB.
+// mostErrorBytes bounds the errors of a record: item and payload share 400 KB. The newest
+// errors are kept.
 const mostErrorBytes = 16_000
 
 func encodeRow(i item, row *heldqueue.Row) item {

@@ -73,7 +73,7 @@ func (l *lap) next(ctx context.Context, limit int) ([]outbox.Record, error) {
 	return page, nil
 }
 
-// fill reads on in the buckets of which nothing is left, side by side. If one fails, nothing
+// fill reads on in the buckets that have nothing left, side by side. If one fails, nothing
 // has changed but that others are ahead.
 func (l *lap) fill(ctx context.Context, limit int) error {
 	if l.bound == 0 {

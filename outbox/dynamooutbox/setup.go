@@ -16,9 +16,10 @@ import (
 const DefaultBuckets = 16
 
 // Setup makes the table unless it is there, with on-demand capacity, and settles the number of
-// buckets, 1 to 64, for good; 0 is DefaultBuckets. Pending messages are spread over the buckets,
-// of which each takes about 500 transactions a second, and which an idle relay asks one by one.
-// It can be called again; another number of buckets than before is outbox.ErrInvalidConfig.
+// buckets, 1 to 64, for good; 0 is DefaultBuckets. Pending messages are spread over the buckets.
+// Each bucket takes about 500 transactions a second, and costs an idle relay one request a poll.
+// Setup can be called again. A number of buckets that differs from the first one is
+// outbox.ErrInvalidConfig.
 //
 // A table that was made by other means has the partition key pk (S) and the sort key sk (N). One
 // with other keys is refused with outbox.ErrInvalidConfig, and nothing is written to it.

@@ -21,7 +21,7 @@ const (
 	unsentTries = 3
 )
 
-// cancelled is the answer to a transaction of which nothing was written.
+// cancelled is the answer to a transaction that has written nothing.
 type cancelled struct {
 	// reasons has one entry for each item; Code is "None" of those that are not at fault.
 	reasons []types.CancellationReason

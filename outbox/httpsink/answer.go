@@ -77,8 +77,8 @@ func DefaultClassify(status int) outbox.FailureKind {
 	return outbox.FailureOutage
 }
 
-// refuses reports whether a status says that the endpoint takes no records at all: it is
-// not there, or the sender may not call it.
+// refuses reports whether the endpoint takes no records at all, by its status: it is not
+// there, or the sender may not call it.
 func refuses(status int) bool {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusProxyAuthRequired:

@@ -61,7 +61,7 @@ type Config struct {
 	// Defaults to "application/json".
 	ContentType string
 
-	// UserAgent says who sends. Defaults to "leat".
+	// UserAgent names the sender. Defaults to "leat".
 	UserAgent string
 
 	// Classify returns what an answer with this status, which is no 2xx and not 410, means.

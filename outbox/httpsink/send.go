@@ -12,7 +12,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// errNoTurn is the failure of an endpoint none of whose requests could begin in time.
+// errNoTurn is the failure of an endpoint if no request to it could begin in time.
 var errNoTurn = errors.New("leat: no request could begin in time: the bounds on rate or concurrency are too low")
 
 // Send implements driver.Sink. In the last third of the time that ctx leaves, no request

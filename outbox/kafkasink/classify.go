@@ -14,7 +14,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// classify says what err means for the records behind it. FailurePermanent is
+// classify returns what err means for the records behind it. FailurePermanent is
 // about the record only if it was alone in its batch.
 func classify(err error) outbox.FailureKind {
 	switch {

@@ -178,8 +178,8 @@ func (t *topic) read(name string, answer *kmsg.MetadataResponseTopic) bool {
 	return true
 }
 
-// explainTopic says what is to be done about a topic that cannot take records. Where it
-// is the cluster's own answer that it takes none, the error wraps
+// explainTopic returns an error with what to do about a topic that cannot take records. If
+// the cluster itself has answered that it takes none, the error wraps
 // outbox.ErrTopicUnavailable.
 func explainTopic(name string, err error) error {
 	switch {

@@ -18,7 +18,7 @@ import (
 // transactions of a partition.
 const stablePause = 20 * time.Millisecond
 
-// errNoProducerID says that the cluster has given none: it knows no transactions.
+// errNoProducerID is returned if the cluster has given none: it knows no transactions.
 var errNoProducerID = errors.New("leat: kafka gives no producer id, it is too old for transactions")
 
 // txLane delivers the records of one slot. Its Sink makes the clients, which carry the

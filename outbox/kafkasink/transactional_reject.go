@@ -11,7 +11,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// rejection says that the cluster has refused batches. Their transaction was not
+// rejection is the error of batches that the cluster has refused. Their transaction was not
 // committed.
 type rejection struct {
 	places []int // in the transaction, of the records of those batches; ascending

@@ -13,7 +13,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Enqueue stores msgs in tx: all of them, or none and the error says which is
+// Enqueue stores msgs in tx: all of them, or none, and then the error names the one
 // at fault. No message is a no-op. The messages can be read once tx has
 // committed, and never if it rolls back; those with a NotBefore that lies ahead once
 // it has come.

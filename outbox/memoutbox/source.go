@@ -76,8 +76,8 @@ type slotName struct {
 	slot  int
 }
 
-// position says that everything in log[:from] is settled, and of the window
-// log[from:to] the first done records in order of Seq.
+// position is a place in the log: everything in log[:from] is settled, and so are the first
+// done records of the window log[from:to], in order of Seq.
 type position struct {
 	from, to, done int
 }

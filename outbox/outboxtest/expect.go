@@ -115,7 +115,7 @@ func sameMessage(a, b *outbox.Message) error {
 	return errors.Join(errs...)
 }
 
-// unexpected says that an operation should have failed with want.
+// unexpected is the complaint about an operation that should have failed with want.
 func unexpected(operation string, got, want error) error {
 	if got == nil {
 		return fmt.Errorf("%s: no error, want %w", operation, want)

@@ -2,26 +2,25 @@ package outboxtest
 
 import "github.com/leat-go/leat/outbox"
 
-// Features says what an outbox promises less than the whole contract. The zero
-// value is the whole. What is there must be claimed: see Claims.
+// Features is what an outbox lacks of the whole contract. The zero value lacks nothing. The
+// suite fails an outbox that has what it is said to lack: see Claims.
 type Features struct {
-	// OneWriter is set if while a transaction is open, everything else that writes waits
-	// for its end: other transactions, and relays that take a lease or store a position.
+	// OneWriter is set if an open transaction makes all other writers wait for its end:
+	// other transactions, and relays that take a lease or store a position.
 	OneWriter bool
 
-	// NoKeyOrder is set if writers of one key are not made to wait for one
-	// another, so that the order of a key is not that of the commits.
+	// NoKeyOrder is set if writers of one key do not wait for one another, and the order
+	// of a key is not that of the commits.
 	NoKeyOrder bool
 
-	// OptimisticKeys is set if writers of one key do not wait for one another, and the order
-	// of a key is that of the commits all the same: Commit draws the numbers.
+	// OptimisticKeys is set if writers of one key do not wait for one another, and the
+	// order of a key is that of the commits all the same: Commit draws the numbers.
 	OptimisticKeys bool
 
-	// NoGroups is set if there is one relay group alone.
+	// NoGroups is set if there is only one relay group.
 	NoGroups bool
 
-	// MaxMessages is the number of messages that a transaction takes.
-	// Defaults to 0: any.
+	// MaxMessages is how many messages a transaction takes. Defaults to 0: any number.
 	MaxMessages int
 
 	// NoDelay is set if a message with a NotBefore is refused.
@@ -30,49 +29,49 @@ type Features struct {
 	// NoWakes is set if Source.Wakes returns nil.
 	NoWakes bool
 
-	// LazyAdvance is set if Session.Advance may only note the position, so that
-	// it does not tell whether the lease is lost; and that a page read before the
-	// crash of a session may be repeated although it was settled, unless an empty
-	// page or Release came after.
+	// LazyAdvance is set if Session.Advance may only note the position. Then Advance need
+	// not notice that the lease is lost, and after a crash of a session a page may be
+	// repeated although it was settled, unless an empty page or Release came after it.
 	LazyAdvance bool
 
-	// NoHolder is set if sessions are no driver.Holder. Without it the Subject is an
-	// Admin as well.
+	// NoHolder is set if sessions do not implement driver.Holder. If they do, the Subject
+	// must be an Admin.
 	NoHolder bool
 
-	// NoSlots is set if sources are no driver.Sharded. Without it the Subject is a
-	// Grouper as well.
+	// NoSlots is set if sources do not implement driver.Sharded. If they do, the Subject
+	// must be a Grouper.
 	NoSlots bool
 
 	// FixedSlots is set if the number of slots of a group cannot be changed.
 	FixedSlots bool
 
-	// NoStarts is set if every new group begins at the oldest record. Without it the
-	// Subject is a Grouper as well.
+	// NoStarts is set if every new group begins at the oldest record. If it can begin
+	// elsewhere, the Subject must be a Grouper.
 	NoStarts bool
 
-	// NoTopics is set if every group reads all topics. Without it the Subject is a
-	// Grouper as well.
+	// NoTopics is set if every group reads all topics. If a group can read some of them,
+	// the Subject must be a Grouper.
 	NoTopics bool
 
-	// NoPositions is set if sessions are no driver.Positioned. Without it the Subject is
-	// a Grouper as well.
+	// NoPositions is set if sessions do not implement driver.Positioned. If they do, the
+	// Subject must be a Grouper.
 	NoPositions bool
 
-	// NoHistory is set if a record is gone once all groups that there are have settled
-	// it, so that a group that begins later need not see it.
+	// NoHistory is set if a record is gone once all existing groups have settled it. A
+	// group that begins later then need not see it.
 	NoHistory bool
 
-	// NoReplay is set if there is no driver.History. Without it the Subject is a
-	// Replayer as well.
+	// NoReplay is set if there is no driver.History. If there is one, the Subject must be a
+	// Replayer.
 	NoReplay bool
 
 	// MaxPayloadBytes is the largest payload that the subject accepts.
 	// Defaults to outbox.DefaultMaxPayloadBytes.
 	MaxPayloadBytes int
 
-	// DueBytes is where an answer of driver.Holder's Due ends although more is due: only its
-	// last record may pass so many bytes of payloads. Defaults to 4 MiB.
+	// DueBytes bounds an answer of Due of driver.Holder, in bytes of payloads. The answer
+	// ends there although more is due; only its last record may pass the bound.
+	// Defaults to 4 MiB.
 	DueBytes int
 }
 
@@ -86,10 +85,10 @@ func (f Features) withDefaults() Features {
 	return f
 }
 
-// oneWriter rules out checks that hold a transaction open while others work.
+// oneWriter skips checks that hold a transaction open while others work.
 func oneWriter(f Features) bool { return f.OneWriter }
 
-// unless rules out all of checks where lacks does, and what they rule out themselves.
+// unless returns checks that are skipped if lacks returns true, beside their own reasons.
 func unless(lacks func(f Features) bool, checks ...Check) []Check {
 	for i := range checks {
 		own := checks[i].skip

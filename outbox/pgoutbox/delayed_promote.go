@@ -41,7 +41,7 @@ type promotion struct {
 	moved int64
 }
 
-// promote moves all messages that are due into the log, and says how many there were
+// promote moves all messages that are due into the log. It returns how many there were,
 // and whether some had to stay. Any number of processes may do so at once; one is
 // enough.
 func (o *Outbox) promote(ctx context.Context) (moved int64, stayed bool, err error) {

@@ -43,7 +43,7 @@ func (o *Outbox) checkDatabase(ctx context.Context, tx pgx.Tx) (*keyLocks, error
 	return taken, nil
 }
 
-// foreign says what it means that a transaction does not know its instance.
+// foreign returns the error of a transaction that does not know its instance.
 func foreign(err error) error {
 	switch {
 	case errors.Is(err, pgx.ErrTxClosed):

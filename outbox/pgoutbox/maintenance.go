@@ -108,7 +108,7 @@ func (m *Maintenance) Run(ctx context.Context) error {
 
 // RunOnce does one round and moves what is due, for scheduled jobs and tests. While
 // another process works it returns a *driver.LeaseHeldError. After any other error the
-// report says what was done before it.
+// report has what was done before it.
 func (m *Maintenance) RunOnce(ctx context.Context) (MaintenanceReport, error) {
 	if !m.running.CompareAndSwap(false, true) {
 		return MaintenanceReport{}, ErrAlreadyRunning

@@ -61,7 +61,7 @@ const (
 
 // Alarm is something that an operator should see to.
 type Alarm struct {
-	// Kind says what it is.
+	// Kind is what it is about.
 	Kind AlarmKind
 	// Group is the relay group that it is about, "" where it is about none.
 	Group string

@@ -14,8 +14,8 @@ import (
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
-// RebaseRequest says what to do with the position of a group that does not fit its
-// database any more.
+// RebaseRequest is what to do with the position of a group if it does not fit its database
+// any more.
 type RebaseRequest struct {
 	// Group is the group. Defaults to "default".
 	Group string

@@ -5,7 +5,7 @@
 // moment refuses one record and takes later ones of its key. The transactions of several topics go out in one
 // write, with what confirms them, so a call takes one round trip.
 //
-// Redis answers before a write is on disk, unless appendfsync is always. So Config.Ack says what a record
+// Redis answers before a write is on disk, unless appendfsync is always. So Config.Ack is what a record
 // must have reached before it counts as delivered, and a server that cannot give it is refused, with
 // ErrLoses: what it acknowledged would be gone after a crash.
 //

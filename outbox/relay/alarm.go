@@ -30,7 +30,7 @@ type AlarmEvent struct {
 
 // Alarm is something that an operator should look at.
 type Alarm struct {
-	// Kind says what.
+	// Kind is what it is about.
 	Kind AlarmKind
 	// Topic is the topic that it is about, if it is about one.
 	Topic string

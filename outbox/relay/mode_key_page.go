@@ -27,8 +27,8 @@ import (
 // another topic is known, and each 12 BackoffMax if none is but the sink is a Checker.
 // Records of a topic that the destination itself does not take
 // (outbox.ErrTopicUnavailable) are set aside at once, however many such topics there are:
-// the destination has answered. Nothing is set aside while the Checker says that the
-// destination as a whole is away, nor while all known topics are out and the sink is no
+// the destination has answered. Nothing is set aside while the destination as a
+// whole is away, by the Checker, nor while all known topics are out and the sink is no
 // Checker.
 // See design 4.2.
 type pageDelivery struct {

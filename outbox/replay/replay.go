@@ -62,7 +62,7 @@ func Run(ctx context.Context, history driver.History, sink driver.Sink, cfg Conf
 	return r.report, err
 }
 
-// Report says what a replay has done.
+// Report is what a replay has done.
 type Report struct {
 	// Sent is the number of records that the sink has acknowledged, Skipped of those
 	// that could not be delivered.
@@ -80,7 +80,7 @@ type Report struct {
 	// so that it has come to LastSeq of EndSeq-1. What is replayed may end before; Done
 	// tells. Both are 0 if the source does not know (driver.BoundedPlayback).
 	FirstSeq, EndSeq int64
-	// Done says that there was no more to replay.
+	// Done is set if there was no more to replay.
 	Done bool
 	// Took is how long it has taken.
 	Took time.Duration

@@ -1,34 +1,34 @@
 package sinktest
 
-// Features says what a sink and its destination have less than the whole contract. The
-// zero value is the whole. What is there must be claimed: see Claims.
+// Features is what a sink or its destination lacks of the whole contract. The zero value
+// lacks nothing. The suite fails a sink that has what it is said to lack: see Claims.
 type Features struct {
-	// NoKey is set if keys are not carried to the destination: Subject.Arrived returns none.
+	// NoKey is set if the destination gets no keys: those of Subject.Arrived are empty.
 	NoKey bool
 
-	// PlainHeaders is set if the destination only takes headers whose names are letters,
-	// digits and hyphens, in any case, and whose values are printable ASCII, and keys of
-	// that kind.
+	// PlainHeaders is set if the destination restricts headers: a name has only letters,
+	// digits and hyphens, and its case is lost; a value is printable ASCII. The same then
+	// holds for keys.
 	PlainHeaders bool
 
-	// NoRefusal is set if the destination refuses no single record. Without it the
-	// Subject is a Refuser.
+	// NoRefusal is set if the destination never refuses a single record. If it does, the
+	// Subject must be a Refuser.
 	NoRefusal bool
 
-	// NoMute is set if there are no answers that could be lost. Without it the Subject is
-	// a Muter.
+	// NoMute is set if no answer of the destination can be lost. If one can, the Subject
+	// must be a Muter.
 	NoMute bool
 
-	// NoStall is set if there is no network that could be slow. Without it the Subject is
-	// a Staller.
+	// NoStall is set if no network lies between that could be slow. If one does, the
+	// Subject must be a Staller.
 	NoStall bool
 
-	// NoMissing is set if the destination takes every topic. Without it the Subject is a
-	// Misser.
+	// NoMissing is set if the destination takes every topic. If a topic can be missing,
+	// the Subject must be a Misser.
 	NoMissing bool
 
-	// NoLimit is set if the destination takes records of every size. Without it the
-	// Subject is a Limiter.
+	// NoLimit is set if the destination takes records of every size. If it has a limit,
+	// the Subject must be a Limiter.
 	NoLimit bool
 
 	// NoClose is set if the sink has no method Close() error.

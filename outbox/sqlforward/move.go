@@ -17,7 +17,7 @@ type Report struct {
 }
 
 // RunOnce moves what there is, page by page, and returns. Another process that moves rows
-// of the table at this moment is left to it. After an error the report says what was moved
+// of the table at this moment is left to it. After an error the report has what was moved
 // before it.
 func (f *Forwarder) RunOnce(ctx context.Context) (r Report, err error) {
 	err = f.session(ctx, func(conn *sql.Conn) error {

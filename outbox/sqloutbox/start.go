@@ -27,7 +27,7 @@ func StartNow() Start { return Start{stated: true, now: true} }
 // the first relay of the group began are read whenever they were enqueued.
 func StartAt(t time.Time) Start { return Start{stated: true, at: t} }
 
-// errStartUnstated says that nobody has said where a new group begins.
+// errStartUnstated is returned if nobody has said where a new group begins.
 var errStartUnstated = errors.New("leat: a new group must say where it starts: SourceConfig.Start is StartOldest(), StartNow() or StartAt(t)")
 
 // begin returns where the group begins to read if it is new.

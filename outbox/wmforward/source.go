@@ -158,7 +158,7 @@ func (s *Source) claim(ctx context.Context, attempt pglease.Attempt, ttl time.Du
 	return s.leases.Claim(ctx, s.pool, s.slot, attempt.Owner, attempt.Former, ttl)
 }
 
-// log is where the Source says what happened to its lease.
+// log is where the Source writes what happened to its lease.
 func (s *Source) log() *slog.Logger {
 	return s.cfg.Logger.With(slog.String("group", s.slot.Group))
 }

@@ -87,7 +87,7 @@ func (d dumper) ledger(ctx context.Context, pool *pgxpool.Pool) error {
 	return d.balances(ctx, pool, "balances", roles.Ledger)
 }
 
-// waiting dumps what is kept: for later, for people, and by them.
+// waiting dumps what is kept: for later, for operators, and by them.
 func (d dumper) waiting(ctx context.Context, bank, ledger *pgxpool.Pool) error {
 	for _, w := range []struct {
 		pool            *pgxpool.Pool

@@ -12,7 +12,7 @@ import (
 // operateEvery is how often the operator looks at what is parked.
 const operateEvery = 5 * time.Second
 
-// operate does what people do who find records parked that can never be sent: it drops
+// operate does what operators do if parked records can never be sent: it drops
 // them. The audit keeps their ids.
 func (st *stage) operate(ctx context.Context) {
 	for wait.Full(ctx, operateEvery) {

@@ -219,7 +219,7 @@ func (p *process) attend(l *life, out io.Reader) {
 // exitedWell is how a process ends that has stopped in order.
 const exitedWell = "exit status 0"
 
-// describe says how a process has ended.
+// describe returns how a process has ended.
 func describe(err error) string {
 	var exit *exec.ExitError
 	switch {

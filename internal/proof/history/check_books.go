@@ -73,7 +73,7 @@ func (x *index) moves(yield func(book, key, to uint32, amount int64)) {
 	}
 }
 
-// owner names the owner of a book for people.
+// owner names the owner of a book for human readers.
 func (x *index) owner(book uint32) string {
 	if book == 0 {
 		return "the producer"

@@ -108,7 +108,7 @@ func (x *index) anyOf(c consumers) string {
 	return ""
 }
 
-// bookName names a consumer for people.
+// bookName names a consumer for human readers.
 func (x *index) bookName(book uint32) string {
 	if book == 0 {
 		return "the unnamed consumer"

@@ -2,7 +2,7 @@ package history
 
 import "time"
 
-// Type says what a line is about.
+// Type is what a line is about.
 type Type string
 
 // Lines of processes. Each is written when it is known, and never changed.
@@ -52,7 +52,7 @@ const (
 	Ledger Type = "ledger"
 	// Outbox is a row of the outbox, where it keeps them: ID.
 	Outbox Type = "outbox"
-	// Waiting is a message that is kept for later or for people: ID, Where, and
+	// Waiting is a message that is kept for later or for operators: ID, Where, and
 	// Consumer where it is the consumer that keeps it.
 	Waiting Type = "waiting"
 	// Record is a record of a topic: Topic, Partition, Offset, ID, Key, and Cause,
@@ -82,7 +82,7 @@ const (
 // Line is a line of a history. Which fields a line has, its type says; fields that
 // are zero are left out.
 type Line struct {
-	// Type says what the line is about.
+	// Type is what the line is about.
 	Type Type `json:"type"`
 	// At is when, in microseconds since 1970.
 	At int64 `json:"at,omitempty"`
@@ -150,7 +150,7 @@ type Line struct {
 	// Consequence is what was observed: redelivery, takeover, retry, rollback, …
 	Consequence string `json:"consequence,omitempty"`
 
-	// Note is for people.
+	// Note is for human readers.
 	Note string `json:"note,omitempty"`
 }
 

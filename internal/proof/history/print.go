@@ -12,7 +12,7 @@ var longWord = regexp.MustCompile(`(\S{80})\S{40,}`)
 
 func legible(line string) string { return longWord.ReplaceAllString(line, "$1…") }
 
-// Print writes the verdict for people.
+// Print writes the verdict for human readers.
 func (v Verdict) Print(w io.Writer) error {
 	var b strings.Builder
 	v.printFigures(&b)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// String renders the line for people: when, where, what, and its fields.
+// String renders the line for human readers: when, where, what, and its fields.
 func (t testimony) String() string {
 	var b strings.Builder
 	when := "at the end"

@@ -71,7 +71,7 @@ type Figures struct {
 	AllowedRepeats int `json:"allowed_repeats"`
 }
 
-// FaultCount says how often a kind of fault has struck a point.
+// FaultCount is how often a kind of fault has struck a point.
 type FaultCount struct {
 	// Point and Kind name the fault.
 	Point string `json:"point"`
@@ -80,7 +80,7 @@ type FaultCount struct {
 	Injected int `json:"injected"`
 	// Counted is how often work was under way and a consequence was seen.
 	Counted int `json:"counted"`
-	// Consequences says how often each was seen.
+	// Consequences is how often each was seen.
 	Consequences map[string]int `json:"consequences,omitempty"`
 }
 
@@ -88,7 +88,7 @@ type FaultCount struct {
 type Finding struct {
 	// Name is the check's, such as O2.
 	Name string `json:"name"`
-	// Promise says what must hold.
+	// Promise is what must hold.
 	Promise string `json:"promise"`
 	// Unjudged says why the check could not be made; empty where it was.
 	Unjudged string `json:"unjudged,omitempty"`
@@ -102,7 +102,7 @@ type Finding struct {
 
 // Offence is a violation with its history.
 type Offence struct {
-	// Summary says what is wrong.
+	// Summary is what is wrong.
 	Summary string `json:"summary"`
 	// Lines are those of the history about it, by time, ready to be read.
 	Lines []string `json:"lines,omitempty"`

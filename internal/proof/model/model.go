@@ -38,7 +38,7 @@ type Move[S comparable] struct {
 
 // Sight is something that a search must come across to be worth its name.
 type Sight[S comparable] struct {
-	// Name says what it is.
+	// Name is what it is.
 	Name string
 	// Seen is whether s shows it.
 	Seen func(s S) bool
@@ -65,6 +65,6 @@ type Model[S comparable] struct {
 	AtRest []Promise[S]
 	// Sights must be seen.
 	Sights []Sight[S]
-	// Show returns s for people. Nil for Go's own form.
+	// Show returns s for human readers. Nil for Go's own form.
 	Show func(s S) string
 }

@@ -29,7 +29,7 @@ type Violation struct {
 	// Round are steps that lead back to where Trace ends, where the protocol is stuck
 	// and goes round.
 	Round []Step
-	// From and To are the first and the last state, for people.
+	// From and To are the first and the last state, for human readers.
 	From, To string
 }
 

@@ -11,7 +11,7 @@ type Mutant struct {
 	Name string
 	// Breaks are the promises that do not hold any more, such as O2.
 	Breaks []string
-	// Change says for people what is done.
+	// Change is what is done, for human readers.
 	Change string
 
 	// File is the one that is changed, from the module's root. Old occurs in it

@@ -47,6 +47,6 @@ type Result struct {
 	Verdict Verdict
 	// Took is how long the test ran with the mutant, building included.
 	Took time.Duration
-	// Detail is for people: the test's own words, or what is wrong with the mutant.
+	// Detail is for human readers: the test's own words, or what is wrong with the mutant.
 	Detail string
 }

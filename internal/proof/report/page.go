@@ -130,7 +130,7 @@ func (v view) Points() []history.FaultCount {
 	return all
 }
 
-// words say in people's words what was not found.
+// words are, in plain words, what was not found.
 func words(v history.Verdict) []string {
 	var all []string
 	for _, w := range []struct{ name, word string }{

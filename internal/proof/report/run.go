@@ -25,7 +25,7 @@ type Run struct {
 	// Load is how many processes wanted a core at the end, on average over 15 minutes.
 	// Empty where the system does not tell.
 	Load string `json:"load,omitempty"`
-	// Daemon says that the daemon has relayed, as leat run does, in the place of relays.
+	// Daemon is set if the daemon has relayed, as leat run does, in the place of relays.
 	Daemon bool `json:"daemon,omitempty"`
 	// Services are the servers and libraries under test, with their versions.
 	Services []Service `json:"services"`

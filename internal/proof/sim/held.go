@@ -182,7 +182,7 @@ func (d *db) resolve(n *Node, v *driver.Verdict) {
 	}
 }
 
-// redrive makes the first parked record due again, as people do, and returns it; nil
+// redrive makes the first parked record due again, as operators do, and returns it; nil
 // where nothing is parked.
 func (d *db) redrive() *outbox.Record {
 	for _, h := range d.held {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// What says what an Event is.
+// What is the kind of an Event.
 type What string
 
 // What can happen.
@@ -57,7 +57,7 @@ type Event struct {
 	Note string
 }
 
-// String is the event for people.
+// String is the event for human readers.
 func (e Event) String() string {
 	return fmt.Sprintf("%12s %-9s %-10s %s %s/%s #%d n=%d %s",
 		e.At.Round(time.Microsecond), e.What, e.Node, e.ID, e.Topic, e.Key, e.Seq, e.N, e.Note)

@@ -18,7 +18,7 @@ import (
 const parkAttempts = 3
 
 // parking is consumers whose inbox counts attempts, parks messages and runs them again
-// when people redrive them.
+// when operators redrive them.
 type parking struct {
 	w     *World
 	store *meminbox.Store
@@ -61,7 +61,7 @@ func (p *parking) start() {
 	}
 }
 
-// startConsumer starts a process that also runs what people redrive.
+// startConsumer starts a process that also runs what operators redrive.
 func (p *parking) startConsumer() {
 	if p.w.ending {
 		return
@@ -132,7 +132,7 @@ func (p *parking) trouble() {
 	p.w.after(p.w.between(50*time.Millisecond, 1500*time.Millisecond), p.trouble)
 }
 
-// redrive has people redrive all that is parked.
+// redrive has operators redrive all that is parked.
 func (p *parking) redrive() {
 	ctx, people := context.Background(), meminbox.NewAdmin(p.store)
 	for _, m := range p.parked(context.Background(), admin.StateParked) {

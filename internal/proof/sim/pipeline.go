@@ -133,7 +133,7 @@ func up(nodes []*Node) []*Node {
 }
 
 // heal implements scenario: what is away comes back, what is broken is mended, and
-// people redrive what is parked, for as long as it takes.
+// operators redrive what is parked, for as long as it takes.
 func (p *pipeline) heal() {
 	p.healed = p.w.now()
 	clear(p.broker.poison)

@@ -13,11 +13,11 @@ import (
 type scenario interface {
 	// start starts what there is.
 	start()
-	// produced says that all work has been handed in.
+	// produced is set if all work has been handed in.
 	produced() bool
 	// heal ends all trouble.
 	heal()
-	// settled says that all work is done.
+	// settled is set if all work is done.
 	settled() bool
 	// check returns the rules that were violated.
 	check() []Violation

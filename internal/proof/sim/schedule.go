@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Schedule says how a run went or is to go.
+// Schedule is how a run went or is to go.
 type Schedule struct {
 	// Scenario is the name of what is run; see Scenarios.
 	Scenario string `json:"scenario"`

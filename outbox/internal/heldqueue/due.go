@@ -13,7 +13,7 @@ import (
 // a sink can deliver within its time.
 const MaxDueBytes = 4 << 20
 
-// Want says what is wanted of Due.
+// Want is what a caller of Due asks for.
 type Want struct {
 	// Share is the slot's part.
 	Share Share

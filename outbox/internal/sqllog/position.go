@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A Position says which numbers of the log were read: all up to last but those in gaps.
+// A Position is the numbers of the log that were read: all up to last but those in gaps.
 // A number is in gaps because its transaction was open when a higher number was read, or
 // was rolled back. Only a row with the number takes it out: nothing is forgotten by time,
 // so no row is skipped, whatever commits when.

@@ -8,7 +8,7 @@ import (
 )
 
 // Settled returns what became of a message of group that its position is past: it was
-// sent, unless known says that it was set aside. Held, Dead and Audit of known are read.
+// sent, unless it was set aside according to known. Held, Dead and Audit of known are read.
 func Settled(known *admin.Trace, group string, seq int64) admin.TraceState {
 	is := func(h admin.HeldRecord) bool { return h.Group == group && h.Seq == seq }
 	dropped := func(e admin.AuditEntry) bool {

@@ -24,7 +24,7 @@ const many = 100
 
 // Question is what is to be confirmed.
 type Question struct {
-	// Text says what would happen, in a sentence.
+	// Text is what would happen, in a sentence.
 	Text string
 	// Count is the number of records that are changed.
 	Count int

@@ -45,13 +45,13 @@ type recordChange struct {
 	// thing is what a record is called, verb and past what is done to it: redrive,
 	// Redrove.
 	thing, verb, past string
-	// selection says which, in words.
+	// selection is which, in words.
 	selection string
 	// question is what is asked beside its text.
 	question ask.Question
 	// most is the largest limit of a call, chunk the one of a transaction.
 	most, chunk int
-	// do changes, or says what it would change.
+	// do makes the change. In a dry run it returns what it would change.
 	do func(limit int, dryRun bool) (admin.Changed, error)
 }
 

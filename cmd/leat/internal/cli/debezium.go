@@ -148,7 +148,7 @@ type step struct {
 	do          func() error
 }
 
-// run asks, does the step and says what comes next.
+// run asks, does the step and prints what comes next.
 func (c *Connector) run(d *Deps, s step, h *open.Handoff) error {
 	s.DryRun, s.Group, s.Table, s.Slot = c.DryRun, c.Group, h.Table, h.Slot
 	said := "Would " + s.would + "."

@@ -159,7 +159,7 @@ func (d *Deps) Store(group string) (admin.Outbox, error) {
 	return db.Outbox()
 }
 
-// capable returns what store is beyond an outbox, or an error that says what it lacks.
+// capable returns what store is beyond an outbox, or an error with what it lacks.
 func capable[T any](store any, err error, what string) (T, error) {
 	var none T
 	if err != nil {

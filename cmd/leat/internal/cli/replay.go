@@ -114,7 +114,7 @@ func (r *Replay) selected() open.Selection {
 	return open.Selection{From: r.From.Time, To: r.To.Time, Group: r.Group, Topics: r.Topic, Keys: r.Key, IDs: r.ID}
 }
 
-// question says what would be sent where.
+// question is what would be sent where.
 func (r *Replay) question(saved savedReplay, brokers string) string {
 	parts := []string{"Would send retained history once more to Kafka at " + show.Plain(brokers)}
 	listed := func(what string, all []string, none string) {

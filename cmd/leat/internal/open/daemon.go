@@ -13,7 +13,7 @@ import (
 	"github.com/leat-go/leat/outbox/wmforward"
 )
 
-// SourceRequest says what a relay reads.
+// SourceRequest is what a relay reads.
 type SourceRequest struct {
 	Group    string
 	Slots    int

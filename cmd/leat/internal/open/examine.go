@@ -15,7 +15,7 @@ import (
 	"github.com/leat-go/leat/internal/sqlfile"
 )
 
-// Examination says what counts as long.
+// Examination is what counts as long.
 type Examination struct {
 	// Long is the age from which an open or prepared transaction is long.
 	Long time.Duration

@@ -17,7 +17,7 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// Target says what is opened.
+// Target is what is opened.
 type Target struct {
 	// URL is that of the database; empty: what PG* variables say.
 	URL string

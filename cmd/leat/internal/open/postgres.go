@@ -109,7 +109,7 @@ func (p *Postgres) History(s Selection) (driver.History, error) {
 	return ob.History(cfg)
 }
 
-// PlanRebase says what Rebase would do.
+// PlanRebase returns what Rebase would do.
 func (p *Postgres) PlanRebase(ctx context.Context, r RebaseRequest) (RebasePlan, error) {
 	ob, err := p.own()
 	if err != nil {

@@ -26,7 +26,7 @@ type Bar struct {
 	Out io.Writer
 	// Terminal is set if Out is one.
 	Terminal bool
-	// Name says what is done, Unit what is counted.
+	// Name is what is done, Unit what is counted.
 	Name, Unit string
 	// Total is how much there is; 0: nobody knows.
 	Total int64

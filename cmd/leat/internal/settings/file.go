@@ -68,7 +68,7 @@ func Read(path string) (*File, error) {
 
 var atLine = regexp.MustCompile(`(?s)^(?:yaml: )?line (\d+): (.*)$`)
 
-// syntax says what the parser has found wrong.
+// syntax returns what the parser has found wrong.
 func syntax(err error) Finding {
 	finding := Finding{Text: err.Error()}
 	if match := atLine.FindStringSubmatch(finding.Text); match != nil {

@@ -25,7 +25,7 @@ type Config struct {
 	Proxy ProxyConfig
 }
 
-// ConfigError says which setting of a Config is wrong.
+// ConfigError is the error of a wrong setting of a Config.
 type ConfigError struct {
 	// Setting is what the operator calls it.
 	Setting, Value string

@@ -1,6 +1,6 @@
 // Package relays models the relay: terms under a lease that take over from one
 // another at any moment, bytes of former terms that arrive late, calls whose answers
-// are lost, records that the broker refuses, and people who redrive or skip them.
+// are lost, records that the broker refuses, and operators who redrive or skip them.
 //
 // Three records stand in the log: j1, k1, k2, of the keys j and k. A term reads
 // pages of two, sends what is left of a page in one call, and settles what was

@@ -39,7 +39,7 @@ func (p *protocol) store(s state, n, until uint8) state {
 	return s
 }
 
-// resolve stores what became of held records that were tried. What people have
+// resolve stores what became of held records that were tried. What operators have
 // changed meanwhile stays.
 func (p *protocol) resolve(s state, n uint8) state {
 	t := &s.terms[n]
@@ -108,7 +108,7 @@ func verb(appended bool) string {
 	return "refuses"
 }
 
-// peopleSteps yields what people do: mend the broker, redrive, skip.
+// peopleSteps yields what operators do: mend the broker, redrive, skip.
 func (p *protocol) peopleSteps(s state, yield yielder) {
 	if s.poison != 0 {
 		to := s

@@ -31,7 +31,7 @@ func (p *protocol) sessionSteps(s state, n int, yield yielder) {
 }
 
 // assign begins session n where the database says, while the other goes on. Nothing
-// begins where the log is another than the one remembered, until people accept it.
+// begins where the log is another than the one remembered, until operators accept it.
 func (p *protocol) assign(s state, n int, yield yielder) {
 	if s.sessions[n] != (session{}) {
 		return
