@@ -86,7 +86,7 @@ func (a *Admin) change(ctx context.Context, c change) (changed admin.Changed, er
 			continue
 		}
 		seen[t.key] = true
-		id, done, err := a.one(ctx, number, c, t, first)
+		id, done, err := a.changeMessage(ctx, number, c, t, first)
 		if err != nil {
 			return changed, a.Describe(err)
 		}
@@ -130,8 +130,8 @@ func (c change) refuse(t target) error {
 	return fmt.Errorf("%w: consumer %s, message %.200q", admin.ErrBeingRetried, c.consumer, t.id)
 }
 
-// one changes t, or the first of its key, in a transaction under the key's lock.
-func (a *Admin) one(ctx context.Context, number int64, c change, t target, first bool) (id string, done bool, err error) {
+// changeMessage changes t, or the first of its key, in a transaction under the key's lock.
+func (a *Admin) changeMessage(ctx context.Context, number int64, c change, t target, first bool) (id string, done bool, err error) {
 	k := a.key(c.consumer, t.key)
 	pick := func(q sqlstore.Querier) error {
 		if first {

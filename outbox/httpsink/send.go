@@ -113,7 +113,7 @@ func (d *delivery) lane(ctx, begin context.Context, places []int) {
 		if d.out.Load() {
 			return
 		}
-		result := d.one(ctx, begin, &d.records[i])
+		result := d.inTurn(ctx, begin, &d.records[i])
 		d.results[i] = result
 		kind := outbox.KindOf(result.Err)
 		if result.Err == nil || kind != outbox.FailureNotSent {
@@ -128,8 +128,8 @@ func (d *delivery) lane(ctx, begin context.Context, places []int) {
 	}
 }
 
-// one sends r when it is its turn.
-func (d *delivery) one(ctx, begin context.Context, r *outbox.Record) outbox.Result {
+// inTurn sends r when it is its turn.
+func (d *delivery) inTurn(ctx, begin context.Context, r *outbox.Record) outbox.Result {
 	release, err := d.turn(begin)
 	switch {
 	case err == nil:

@@ -58,7 +58,7 @@ func (a *Admin) change(ctx context.Context, c change) (changed admin.Changed, er
 				continue
 			}
 			seen[row.key] = true
-			if err := w.one(ctx, row, first, &changed); err != nil {
+			if err := w.changeRow(ctx, row, first, &changed); err != nil {
 				return err
 			}
 		}
@@ -84,8 +84,8 @@ type querier interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }
 
-// one changes row, or the first of its key.
-func (w *changing) one(ctx context.Context, row parkedRow, first bool, changed *admin.Changed) error {
+// changeRow changes row, or the first of its key.
+func (w *changing) changeRow(ctx context.Context, row parkedRow, first bool, changed *admin.Changed) error {
 	var n int64
 	change := func(tx pgx.Tx) (err error) {
 		if row, err = w.target(ctx, tx, row, first); err != nil {

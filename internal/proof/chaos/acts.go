@@ -147,7 +147,7 @@ func (in *injection) awake(g serverFault) {
 func (in *injection) flows(ctx context.Context, within time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	in.crew.of(roles.Bank)[0].tell(roles.Command{Do: roles.DoWork})
+	in.processes.of(roles.Bank)[0].tell(roles.Command{Do: roles.DoWork})
 	now := time.Now()
 	var markers []string // more than one, since the key of one may wait for what a fault has held up
 	for wait.Full(ctx, 100*time.Millisecond) {

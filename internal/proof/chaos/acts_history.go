@@ -71,7 +71,7 @@ func (in *injection) goBack(ctx context.Context, f *fault, save, lose func(conte
 	wait.Full(ctx, goesOnFor)
 	// Members that went on would have the effects of later messages before they are set back
 	// to read the earlier ones again.
-	members := in.crew.of(roles.Ledger)
+	members := in.processes.of(roles.Ledger)
 	holdAll(members)
 	defer releaseAll(members)
 	if err := st.postgres.End(ctx, syscall.SIGQUIT); err != nil {

@@ -41,7 +41,7 @@ const (
 // truncated empties the bank's log when all of it was sent, sets its numbers back, and has
 // the producers go on before the relays do.
 func (in *injection) truncated(ctx context.Context, f *fault) error {
-	st, bank, relays := in.stage, in.crew.of(roles.Bank), in.crew.of(roles.Relay)
+	st, bank, relays := in.stage, in.processes.of(roles.Bank), in.processes.of(roles.Relay)
 	in.clears(ctx, "numbers to go back by", goOnWithin, in.inBank(
 		`SELECT greatest(0, $1 - (pg_sequence_last_value(pg_get_serial_sequence('leat.outbox', 'seq')) - (`+firstNumberSQL+`)))`, backAtLeast))
 	holdAll(bank)

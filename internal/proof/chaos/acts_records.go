@@ -89,7 +89,7 @@ func (in *injection) idsOfKilobytes(ctx context.Context, f *fault) error {
 // enqueue has the bank commit so many events of each kind, while the relays are down: they
 // find all of them at once, and nothing else before them.
 func (in *injection) enqueue(ctx context.Context, n int, kinds ...string) error {
-	bank, relays := in.crew.of(roles.Bank)[0], in.crew.of(roles.Relay)
+	bank, relays := in.processes.of(roles.Bank)[0], in.processes.of(roles.Relay)
 	bank.tell(roles.Command{Do: roles.DoRest})
 	defer bank.tell(roles.Command{Do: roles.DoWork})
 	in.clears(ctx, "messages before others are enqueued", goOnWithin, in.inBank(`SELECT count(*) FROM leat.outbox_pending`))
@@ -110,7 +110,7 @@ func (in *injection) enqueueKind(ctx context.Context, n int, kind string) error 
 	if err != nil {
 		return fmt.Errorf("count the events of %q: %w", kind, err)
 	}
-	in.crew.of(roles.Bank)[0].tell(roles.Command{Do: roles.DoEnqueue, Kind: kind, Count: n})
+	in.processes.of(roles.Bank)[0].tell(roles.Command{Do: roles.DoEnqueue, Kind: kind, Count: n})
 	for end := time.Now().Add(within); time.Now().Before(end); wait.Full(ctx, 100*time.Millisecond) {
 		now, err := count(ctx)
 		if err == nil && now >= before+int64(n) {

@@ -16,7 +16,7 @@ import (
 // topicMadeAgain deletes the topic of transfers when all of it was consumed, and makes it
 // again, under relays and consumers that go on.
 func (in *injection) topicMadeAgain(ctx context.Context, f *fault) error {
-	bank := in.crew.of(roles.Bank)
+	bank := in.processes.of(roles.Bank)
 	holdAll(bank)
 	defer releaseAll(bank)
 	in.clears(ctx, "messages before the topic is deleted", goOnWithin, in.inBank(`

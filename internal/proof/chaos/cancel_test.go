@@ -28,11 +28,11 @@ func TestCancel_EveryRoleStopsInOrder(t *testing.T) { //nolint:paralleltest // t
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, log.Close()) })
 	m := newMail()
-	crew, err := openCrew(t.Context(), st, m)
+	processes, err := openProcesses(t.Context(), st, m)
 	require.NoError(t, err)
-	t.Cleanup(crew.end)
-	in := &injection{stage: st, crew: crew, mail: m, tally: newTally(log, time.Now(), 0, func() {})}
-	require.NoError(t, crew.flows(t.Context()))
+	t.Cleanup(processes.end)
+	in := &injection{stage: st, processes: processes, mail: m, tally: newTally(log, time.Now(), 0, func() {})}
+	require.NoError(t, processes.flows(t.Context()))
 	for _, at := range []struct { //nolint:paralleltest // one after the other
 		role  string
 		point failpoint.Name
@@ -47,7 +47,7 @@ func TestCancel_EveryRoleStopsInOrder(t *testing.T) { //nolint:paralleltest // t
 			cancelSomewhere(t, in, at.role, deed{point: string(at.point), kind: roles.KindCancel})
 		})
 	}
-	require.Empty(t, crew.surprises())
+	require.Empty(t, processes.surprises())
 }
 
 // cancelSomewhere cancels at one process of the role after the other until the point is
@@ -57,7 +57,7 @@ func cancelSomewhere(t *testing.T, in *injection, role string, d deed) {
 	require.True(t, slices.ContainsFunc(deedsOf(role, roles.Postgres), func(o deed) bool { return o.point == d.point && o.kind == d.kind }))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	some := in.crew.of(role)
+	some := in.processes.of(role)
 	for try := 0; ; try++ {
 		p := some[try%len(some)]
 		l := newLane(in, p, 0)

@@ -22,13 +22,13 @@ const (
 // drain waits until all that was committed has arrived, or nothing moves any more: what
 // is missing then is the checker's to find.
 func (in *injection) drain(ctx context.Context) error {
-	for _, p := range in.crew.all {
+	for _, p := range in.processes.all {
 		p.tell(roles.Command{Do: roles.DoDisarm})
 	}
 	var since time.Time
 	left, moved := "nothing is known", time.Now()
 	for wait.Full(ctx, drainEvery) && time.Since(moved) < in.stage.options.Drain {
-		for _, p := range in.crew.all {
+		for _, p := range in.processes.all {
 			p.signal(contSignal)
 		}
 		now, err := in.left(ctx)
@@ -57,7 +57,7 @@ func (in *injection) drain(ctx context.Context) error {
 // left says all that is still under way, empty where nothing is: as long as one part of
 // it moves, the whole does.
 func (in *injection) left(ctx context.Context) (string, error) {
-	for _, p := range in.crew.of(roles.Bank) {
+	for _, p := range in.processes.of(roles.Bank) {
 		p.tell(roles.Command{Do: roles.DoQuiet}) // it may have started again
 	}
 	var parts []string

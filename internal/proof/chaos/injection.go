@@ -12,10 +12,10 @@ const askTimeout = 2 * time.Second
 
 // injection does all that is done to the run.
 type injection struct {
-	stage *stage
-	crew  *crew
-	mail  *mail
-	tally *tally
+	stage     *stage
+	processes *processes
+	mail      *mail
+	tally     *tally
 
 	// calm is held by an act, and shared by strokes: an act comes when none is under way.
 	calm sync.RWMutex
@@ -36,7 +36,7 @@ func (in *injection) stood(format string, args ...any) {
 // run injects until ctx ends. It calls acted when every act has been performed once.
 func (in *injection) run(ctx context.Context, acted func()) (err error) {
 	var group sync.WaitGroup
-	for n, p := range in.crew.all {
+	for n, p := range in.processes.all {
 		l := newLane(in, p, uint64(n))
 		group.Go(func() { l.run(ctx) })
 	}

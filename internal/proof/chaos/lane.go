@@ -270,7 +270,7 @@ func (l *lane) thaw(f *fault) {
 
 // colleague is another process of the role.
 func (l *lane) colleague() *process {
-	for _, p := range l.crew.of(l.process.role) {
+	for _, p := range l.processes.of(l.process.role) {
 		if p != l.process {
 			return p
 		}

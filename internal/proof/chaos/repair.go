@@ -46,7 +46,7 @@ func (in *injection) repair(ctx context.Context, role string) (string, error) {
 	if !in.refuses(ctx, role, 0) {
 		return "the refusal has worn off by itself", nil
 	}
-	members := in.crew.of(role)
+	members := in.processes.of(role)
 	holdAll(members)
 	defer releaseAll(members)
 	pool := in.stage.bank
@@ -65,7 +65,7 @@ const refusedLately = 3 * time.Second
 // refuses waits until a relay of the role refuses, and reports whether one does.
 func (in *injection) refuses(ctx context.Context, role string, within time.Duration) bool {
 	for end := time.Now().Add(within); ; wait.Full(ctx, 50*time.Millisecond) {
-		for _, p := range in.crew.of(role) {
+		for _, p := range in.processes.of(role) {
 			p.mu.Lock()
 			refused := p.refused
 			p.mu.Unlock()

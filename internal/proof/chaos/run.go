@@ -73,10 +73,10 @@ func Run(ctx context.Context, o Options) (r report.Run, err error) {
 	r = report.Run{
 		Start: began.UTC(), Seconds: time.Since(began).Seconds(), Seed: o.Seed, Services: st.services(),
 		Machine:   fmt.Sprintf("%s/%s, %d cores, %s", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version()),
-		Processes: p.crew.count(), Faults: verdict.Faults, Verdict: verdict, Samples: p.gauge.samples,
+		Processes: p.processes.count(), Faults: verdict.Faults, Verdict: verdict, Samples: p.gauge.samples,
 		Marks: p.tally.marked(), Load: load(), Daemon: o.Extras.Daemon != nil,
 	}
-	for _, s := range p.crew.surprises() {
+	for _, s := range p.processes.surprises() {
 		fmt.Fprintln(o.Out, "ended by itself:", s)
 	}
 	return r, r.Save(filepath.Join(o.Dir, "run.json"))
@@ -125,9 +125,9 @@ func both(done func()) (one, other func()) {
 
 // performance is what is left of a run when all its processes have ended.
 type performance struct {
-	crew  *crew
-	tally *tally
-	gauge *gauge
+	processes *processes
+	tally     *tally
+	gauge     *gauge
 	// stands are the reasons for which something stood still.
 	stands []string
 }
@@ -140,20 +140,20 @@ func (st *stage) perform(ctx context.Context) (p *performance, err error) {
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
 	m := newMail()
-	crew, err := openCrew(ctx, st, m)
+	processes, err := openProcesses(ctx, st, m)
 	if err != nil {
 		return nil, err
 	}
-	defer crew.end()
-	if err := crew.flows(ctx); err != nil {
+	defer processes.end()
+	if err := processes.flows(ctx); err != nil {
 		return nil, err
 	}
 	start := time.Now()
 	injecting, enough := context.WithTimeout(ctx, st.options.For)
 	defer enough()
 	counted, acted := both(enough)
-	in := &injection{stage: st, crew: crew, mail: m, tally: newTally(log, start, st.options.Faults, counted)}
-	p = &performance{crew: in.crew, tally: in.tally, gauge: &gauge{injection: in, start: start}}
+	in := &injection{stage: st, processes: processes, mail: m, tally: newTally(log, start, st.options.Faults, counted)}
+	p = &performance{processes: in.processes, tally: in.tally, gauge: &gauge{injection: in, start: start}}
 	var group sync.WaitGroup
 	defer group.Wait()
 	sampling, stop := context.WithCancel(ctx)

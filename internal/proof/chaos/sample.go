@@ -112,7 +112,7 @@ func (g *gauge) read(ctx context.Context) counters {
 
 // age is that of the oldest event that had its effect since it was asked for last.
 func (g *gauge) age() (age int64) {
-	for _, p := range g.injection.crew.of(roles.Ledger) {
+	for _, p := range g.injection.processes.of(roles.Ledger) {
 		p.mu.Lock()
 		age = max(age, p.age)
 		p.age = 0

@@ -88,7 +88,7 @@ func (in *injection) watch(ctx context.Context, f *fault, g serverFault, box <-c
 
 func (in *injection) each(g serverFault, f func(*process)) {
 	for _, role := range g.affects {
-		for _, p := range in.crew.of(role) {
+		for _, p := range in.processes.of(role) {
 			f(p)
 		}
 	}
@@ -119,7 +119,7 @@ func (in *injection) lines() []serverFault {
 	relays, groups := []string{roles.Relay, roles.Exact, roles.Receipts}, []string{roles.Ledger, roles.Notifier}
 	notifier := []string{roles.Notifier}
 	all := st.store.lines(in)
-	if len(in.crew.of(roles.Ledger)) > 1 {
+	if len(in.processes.of(roles.Ledger)) > 1 {
 		rebalance := serverFault{pointGroup, roles.KindRebalance, []string{roles.Ledger}, in.rebalance}
 		all = append(all, rebalance, rebalance)
 	}
@@ -195,7 +195,7 @@ func (in *injection) foreign(hold func(ctx context.Context) (end func() error, e
 
 // settled is how many records the relays of a role have behind them.
 func (in *injection) settled(role string) (n int64) {
-	for _, p := range in.crew.of(role) {
+	for _, p := range in.processes.of(role) {
 		p.mu.Lock()
 		n += p.totals.Settled + p.latest.Settled
 		p.mu.Unlock()
@@ -205,7 +205,7 @@ func (in *injection) settled(role string) (n int64) {
 
 // rebalance has a member leave the group in order; it comes back at once.
 func (in *injection) rebalance(_ context.Context, _ *fault) error {
-	in.leave(in.crew.of(roles.Ledger)[1])
+	in.leave(in.processes.of(roles.Ledger)[1])
 	return nil
 }
 

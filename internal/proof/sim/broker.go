@@ -71,7 +71,7 @@ func (s *sending) part() (progress, error) {
 		n = left - int(s.b.w.choose(uint32(left))) //nolint:gosec // small
 	}
 	for range n {
-		s.one(s.done)
+		s.deliverNext(s.done)
 		s.done++
 	}
 	if s.done < len(s.records) {
@@ -80,8 +80,8 @@ func (s *sending) part() (progress, error) {
 	return answered, nil
 }
 
-// one delivers one record, or not. Behind a failure nothing of the key is.
-func (s *sending) one(i int) {
+// deliverNext delivers record i, unless an earlier one of its key has failed.
+func (s *sending) deliverNext(i int) {
 	r := &s.records[i]
 	key := keyOf(r)
 	if s.stopped[key] && s.b.w.broken != SinkGoesOn {

@@ -116,7 +116,7 @@ func (p *parking) trouble() {
 	}
 	switch p.w.choose(8) {
 	case 1:
-		if n := p.w.one(p.consumers); n != nil {
+		if n := p.w.pickUp(p.consumers); n != nil {
 			p.w.fault(Crash)
 			n.kill()
 			p.w.after(p.w.between(10*time.Millisecond, time.Second), func() { p.startConsumer(); p.group.rebalance(up(p.consumers)) })

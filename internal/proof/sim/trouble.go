@@ -29,8 +29,8 @@ func (p *pipeline) trouble() {
 	p.w.after(p.w.between(50*time.Millisecond, 1500*time.Millisecond), p.trouble)
 }
 
-// one chooses a process that is up; nil where none is.
-func (w *World) one(nodes []*Node) *Node {
+// pickUp chooses a process that is up; nil if none is.
+func (w *World) pickUp(nodes []*Node) *Node {
 	nodes = up(nodes)
 	if len(nodes) == 0 {
 		return nil
@@ -39,7 +39,7 @@ func (w *World) one(nodes []*Node) *Node {
 }
 
 func (p *pipeline) killRelay() {
-	if n := p.w.one(p.relays); n != nil {
+	if n := p.w.pickUp(p.relays); n != nil {
 		p.w.fault(Crash)
 		n.kill()
 		p.w.after(p.w.between(10*time.Millisecond, 2*time.Second), p.startRelay)
@@ -47,7 +47,7 @@ func (p *pipeline) killRelay() {
 }
 
 func (p *pipeline) stopRelay() {
-	if n := p.w.one(p.relays); n != nil {
+	if n := p.w.pickUp(p.relays); n != nil {
 		p.w.fault(Stop)
 		n.stop()
 		p.startRelay()
@@ -55,7 +55,7 @@ func (p *pipeline) stopRelay() {
 }
 
 func (p *pipeline) killConsumer() {
-	if n := p.w.one(p.consumers); n != nil {
+	if n := p.w.pickUp(p.consumers); n != nil {
 		p.w.fault(Crash)
 		n.kill()
 		p.w.after(p.w.between(10*time.Millisecond, time.Second), func() { p.startConsumer(); p.group.rebalance(up(p.consumers)) })
@@ -63,7 +63,7 @@ func (p *pipeline) killConsumer() {
 }
 
 func (p *pipeline) killProducer() {
-	if n := p.w.one(p.producers); n != nil {
+	if n := p.w.pickUp(p.producers); n != nil {
 		p.w.fault(Crash)
 		n.kill()
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/leat-go/leat/internal/txctx"
 )
 
-// edgeChecks are about I11, an empty id is an error, and about what a delivery
+// idAndContextChecks are about I11, an empty id is an error, and about what a delivery
 // must leave as it was.
-func edgeChecks() []Check {
+func idAndContextChecks() []Check {
 	return []Check{
 		{Name: "I11_EmptyIDIsAnError", run: checkEmptyID},
 		{Name: "ContextIsRestored", run: checkContext},

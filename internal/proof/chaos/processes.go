@@ -12,8 +12,8 @@ import (
 	"github.com/leat-go/leat/internal/wait"
 )
 
-// crew are the processes of a run.
-type crew struct {
+// processes are the processes of a run.
+type processes struct {
 	all []*process
 }
 
@@ -33,9 +33,9 @@ func (st *stage) roster() []member {
 	})
 }
 
-// openCrew starts everybody.
-func openCrew(ctx context.Context, st *stage, m *mail) (*crew, error) {
-	c := &crew{}
+// openProcesses starts everybody.
+func openProcesses(ctx context.Context, st *stage, m *mail) (*processes, error) {
+	c := &processes{}
 	for _, r := range st.roster() {
 		p, err := st.open(ctx, m, r.name, r.role)
 		if err != nil {
@@ -52,7 +52,7 @@ func openCrew(ctx context.Context, st *stage, m *mail) (*crew, error) {
 }
 
 // of returns the processes of a role.
-func (c *crew) of(role string) []*process {
+func (c *processes) of(role string) []*process {
 	var some []*process
 	for _, p := range c.all {
 		if p.role == role {
@@ -67,7 +67,7 @@ const flowsWithin = time.Minute
 
 // flows waits until every role has done something: a fault before that has nothing to
 // strike. It is no error if one does not: a fault may be what it needs.
-func (c *crew) flows(ctx context.Context) error {
+func (c *processes) flows(ctx context.Context) error {
 	for end := time.Now().Add(flowsWithin); time.Now().Before(end) && !c.flowing(); {
 		if !wait.Full(ctx, 50*time.Millisecond) {
 			return context.Cause(ctx)
@@ -77,7 +77,7 @@ func (c *crew) flows(ctx context.Context) error {
 }
 
 // flowing reports whether every role has done something.
-func (c *crew) flowing() bool {
+func (c *processes) flowing() bool {
 	done := map[string]int64{}
 	for _, p := range c.all {
 		p.mu.Lock()
@@ -94,7 +94,7 @@ func (c *crew) flowing() bool {
 }
 
 // end stops everybody.
-func (c *crew) end() {
+func (c *processes) end() {
 	var group sync.WaitGroup
 	for _, p := range c.all {
 		group.Go(p.end)
@@ -103,7 +103,7 @@ func (c *crew) end() {
 }
 
 // count counts the processes and their lives by their roles.
-func (c *crew) count() []report.Role {
+func (c *processes) count() []report.Role {
 	var counts []report.Role
 	at := map[string]int{}
 	for _, p := range c.all {
@@ -122,7 +122,7 @@ func (c *crew) count() []report.Role {
 }
 
 // surprises lists the ends of processes that nobody has meant.
-func (c *crew) surprises() []string {
+func (c *processes) surprises() []string {
 	var all []string
 	for _, p := range c.all {
 		p.mu.Lock()
