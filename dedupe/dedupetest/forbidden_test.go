@@ -1,8 +1,11 @@
 package dedupetest_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -63,10 +66,11 @@ func (f forbidden) Lose(_ context.Context, key dedupe.Key) error {
 	return nil
 }
 
-// variant is a forbidden store and the checks that must notice.
+// variant is a forbidden store, and what must come of it: by the name of a check, words of
+// its complaint.
 type variant struct {
 	broken forbidden
-	caught []string
+	caught map[string]string
 }
 
 // done asks, as nobody may, and reports whether key is done.
@@ -76,8 +80,15 @@ func done(ctx context.Context, s *memdedupe.Store, key dedupe.Key) bool {
 }
 
 func variants() map[string]variant {
+	all := map[string]variant{"none": {}}
+	maps.Copy(all, brokenSteps())
+	maps.Copy(all, brokenRecords())
+	return all
+}
+
+// brokenSteps are steps that the wrong one takes, or that are not taken.
+func brokenSteps() map[string]variant {
 	return map[string]variant{
-		"none": {},
 		"mark before the handler, as SETNX does": {forbidden{
 			claim: func(ctx context.Context, s *memdedupe.Store, key dedupe.Key, req dedupe.Request) (dedupe.Claim, error) {
 				c, err := s.Claim(ctx, key, req)
@@ -86,7 +97,10 @@ func variants() map[string]variant {
 				}
 				return c, err
 			},
-		}, []string{"D6_NoAckWithoutACompletedRun", "D6_ReleasedRunsAgain"}},
+		}, map[string]string{
+			"D6_NoAckWithoutACompletedRun": "delivery of claim",
+			"D6_ReleasedRunsAgain":         "claim of {c m} by t2: got {Status:done",
+		}},
 		"complete without a look at the token": {forbidden{
 			complete: func(ctx context.Context, s *memdedupe.Store, key dedupe.Key, token string, result []byte) (dedupe.Completion, error) {
 				c, err := s.Complete(ctx, key, token, result)
@@ -96,7 +110,9 @@ func variants() map[string]variant {
 				}
 				return dedupe.Completed, err
 			},
-		}, []string{"D2_OnlyTheHolder"}},
+		}, map[string]string{
+			"D2_OnlyTheHolder": "complete of {c m} by other: got completed",
+		}},
 		"extend for anybody": {forbidden{
 			extend: func(ctx context.Context, s *memdedupe.Store, key dedupe.Key, token string, lease time.Duration) error {
 				if err := s.Extend(ctx, key, token, lease); !errors.Is(err, dedupe.ErrFenced) {
@@ -104,13 +120,18 @@ func variants() map[string]variant {
 				}
 				return nil
 			},
-		}, []string{"D2_OnlyTheHolder"}},
+		}, map[string]string{
+			"D2_OnlyTheHolder": "extend of {c m} by other: got no error",
+		}},
 		"release what is another's": {forbidden{
 			release: func(_ context.Context, s *memdedupe.Store, key dedupe.Key, _ string) error {
 				s.Forget(key)
 				return nil
 			},
-		}, []string{"D2_OnlyTheHolder", "D3_DoneIsTerminal"}},
+		}, map[string]string{
+			"D2_OnlyTheHolder":  "claim of {c m} by other: got {Status:claimed",
+			"D3_DoneIsTerminal": "complete of {c m} by u: got resurrected, want fenced_done",
+		}},
 		"two tokens at once": {forbidden{
 			claim: func(ctx context.Context, s *memdedupe.Store, key dedupe.Key, req dedupe.Request) (dedupe.Claim, error) {
 				c, err := s.Claim(ctx, key, req)
@@ -119,27 +140,45 @@ func variants() map[string]variant {
 				}
 				return c, err
 			},
-		}, []string{"D1_OneOfManyClaimersGetsIt"}},
+		}, map[string]string{
+			"D1_OneOfManyClaimersGetsIt": "claimers got it",
+		}},
+	}
+}
+
+// brokenRecords remember something else than what they were told.
+func brokenRecords() map[string]variant {
+	return map[string]variant{
 		"keys that run together": {forbidden{
 			claim: func(ctx context.Context, s *memdedupe.Store, key dedupe.Key, req dedupe.Request) (dedupe.Claim, error) {
 				return s.Claim(ctx, dedupe.Key{ID: key.Consumer + ":" + key.ID}, req)
 			},
-		}, []string{"D1_KeysAreApart"}},
+		}, map[string]string{
+			"D1_KeysAreApart": "claim of {a:b c} by t1: got {Status:busy",
+		}},
 		"a lease that ends early": {forbidden{
 			claim: func(ctx context.Context, s *memdedupe.Store, key dedupe.Key, req dedupe.Request) (dedupe.Claim, error) {
 				req.Lease /= 4
 				return s.Claim(ctx, key, req)
 			},
-		}, []string{"D4_TakeoverOnlyAfterTheLease", "D7_CancelledBeforeTakeover"}},
+		}, map[string]string{
+			"D4_TakeoverOnlyAfterTheLease": "before the lease was over",
+			"D7_CancelledBeforeTakeover":   "another claim of it answered claimed",
+		}},
 		"extends that are not written": {forbidden{
 			extend: func(context.Context, *memdedupe.Store, dedupe.Key, string, time.Duration) error { return nil },
-		}, []string{"D4_AnExtendedLeaseHolds"}},
+		}, map[string]string{
+			"D4_AnExtendedLeaseHolds": "before the extended lease was over",
+		}},
 		"a second claim of the token is busy": {forbidden{
 			claim: func(ctx context.Context, s *memdedupe.Store, key dedupe.Key, req dedupe.Request) (dedupe.Claim, error) {
 				req.Token += time.Now().String()
 				return s.Claim(ctx, key, req)
 			},
-		}, []string{"D5_EveryStepCanBeRepeated", "D5_AgreesWithTheModel"}},
+		}, map[string]string{
+			"D5_EveryStepCanBeRepeated": "claim of {c m} by t: got {Status:busy",
+			"D5_AgreesWithTheModel":     "complete of {c m0} by t0: got fenced, want late",
+		}},
 		"what is lost is taken for done": {forbidden{
 			extend: func(ctx context.Context, s *memdedupe.Store, key dedupe.Key, token string, lease time.Duration) error {
 				err := s.Extend(ctx, key, token, lease)
@@ -148,7 +187,36 @@ func variants() map[string]variant {
 				}
 				return err
 			},
-		}, []string{"D8_LosingTheRecordCostsOnlyARepeat"}},
+		}, map[string]string{
+			"D8_LosingTheRecordCostsOnlyARepeat": "claim of {c m} by b: got {Status:done",
+		}},
+		"results are texts": {forbidden{
+			complete: func(ctx context.Context, s *memdedupe.Store, key dedupe.Key, token string, result []byte) (dedupe.Completion, error) {
+				return s.Complete(ctx, key, token, bytes.TrimSpace(result))
+			},
+		}, map[string]string{
+			"D3_ResultsAreBytes": `result "\n": claim of {c m1} by u`,
+		}},
+		"nothing is completed without a lease": {forbidden{
+			complete: func(ctx context.Context, s *memdedupe.Store, key dedupe.Key, token string, result []byte) (dedupe.Completion, error) {
+				if err := s.Extend(ctx, key, token, time.Minute); errors.Is(err, dedupe.ErrFenced) && !done(ctx, s, key) {
+					s.Forget(key)
+					return dedupe.Fenced, nil
+				}
+				return s.Complete(ctx, key, token, result)
+			},
+		}, map[string]string{
+			"D6_LateAndResurrected":           "complete of {c late} by t: got fenced, want late",
+			"D8_LosingTheRecordUnderAHandler": "delivery of m",
+		}},
+		"fingerprints are not compared": {forbidden{
+			claim: func(ctx context.Context, s *memdedupe.Store, key dedupe.Key, req dedupe.Request) (dedupe.Claim, error) {
+				req.Fingerprint = ""
+				return s.Claim(ctx, key, req)
+			},
+		}, map[string]string{
+			"Fingerprints": "got busy, no error, want mismatch",
+		}},
 	}
 }
 
@@ -159,12 +227,8 @@ func TestForbiddenStores(t *testing.T) {
 	for name, v := range variants() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			found := 0
 			for _, c := range dedupetest.Checks() {
-				must := false
-				for _, caught := range v.caught {
-					must = must || caught == c.Name
-				}
+				complaint, must := v.caught[c.Name]
 				if !must && len(v.caught) > 0 {
 					continue
 				}
@@ -173,13 +237,25 @@ func TestForbiddenStores(t *testing.T) {
 				broken := v.broken
 				broken.Store = store
 				if err := c.Run(t.Context(), broken); must {
-					require.Error(t, err, c.Name)
-					found++
+					require.ErrorContains(t, err, complaint)
 				} else {
 					require.NoError(t, err, c.Name)
 				}
 			}
-			require.Len(t, v.caught, found)
 		})
 	}
+}
+
+// TestEveryCheckHasAControl: each check of the suite has been seen to find a broken store.
+func TestEveryCheckHasAControl(t *testing.T) {
+	t.Parallel()
+	var caught, all []string
+	for _, v := range variants() {
+		caught = slices.AppendSeq(caught, maps.Keys(v.caught))
+	}
+	for _, c := range dedupetest.Checks() {
+		all = append(all, c.Name)
+	}
+	require.ElementsMatch(t, all, slices.Compact(slices.Sorted(slices.Values(caught))),
+		"checks that nothing has shown to find what they are for, or that do not exist")
 }
