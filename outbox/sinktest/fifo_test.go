@@ -1,9 +1,13 @@
 package sinktest_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/leat-go/leat/outbox"
@@ -16,6 +20,7 @@ type broken struct {
 	keepsMemory, changesRecords, dropsHeaders, dropsTime, sendsTwice, losesSome, tooFewResults              bool
 	outageIsPermanent, outageIsUnknown, missingIsPermanent, missingIsAnyOutage, refusalIsOutage             bool
 	tooLargeIsUnknown, saysNotSent, failsTheRest, reversesKeys, mixesTopics, stopsAtRefusal                 bool
+	textBodies, trimsKeys, cutsIDs, lowersHeaders, impatient, oneCaller, answersNobody                      bool
 }
 
 // fifo is a sink with one record under way at a time.
@@ -24,6 +29,7 @@ type fifo struct {
 	broken broken
 
 	lock   chan struct{} // a channel, so that virtual time passes while it is waited for
+	calls  atomic.Int32  // that are under way
 	closed bool
 	line   *line
 }
@@ -54,6 +60,18 @@ type sending struct {
 }
 
 func (s *fifo) Send(ctx context.Context, records []outbox.Record) []outbox.Result {
+	if s.broken.answersNobody && len(records) == 0 {
+		return make([]outbox.Result, 1)
+	}
+	if s.broken.oneCaller {
+		defer s.calls.Add(-1)
+		if s.calls.Add(1) > 1 {
+			results := slices.Repeat([]outbox.Result{outbox.NotSent()}, len(records))
+			results[0] = outbox.Failed(outbox.FailureOutage, errClosed)
+			return results
+		}
+		<-time.After(time.Millisecond) // the others come
+	}
 	s.lock <- struct{}{}
 	defer func() { <-s.lock }()
 	c := &sending{s: s, ctx: ctx, records: records, results: make([]outbox.Result, len(records)), failed: make(map[driver.Key]bool)}
@@ -103,6 +121,24 @@ func (c *sending) all() {
 	}
 }
 
+// change makes less of a record than it was.
+func (b broken) change(r *outbox.Record) {
+	switch {
+	case b.textBodies:
+		r.Payload = bytes.ToValidUTF8(r.Payload, nil)
+	case b.trimsKeys:
+		r.Key = strings.TrimSpace(r.Key)
+	case b.cutsIDs:
+		r.ID = r.ID[:min(len(r.ID), 255)]
+	case b.lowersHeaders:
+		headers := make(map[string]string)
+		for name, value := range r.Headers {
+			headers[strings.ToLower(name)] = value
+		}
+		r.Headers = headers
+	}
+}
+
 // publish begins to send record i.
 func (c *sending) publish(i int) <-chan error {
 	r, b := &c.records[i], c.s.broken
@@ -136,6 +172,8 @@ func (c *sending) publish(i int) <-chan error {
 		out.Topic = "a"
 	case b.losesSome && r.Seq%50 == 7:
 		return fail(nil)
+	default:
+		b.change(&out)
 	}
 	answer := c.s.line.publish(&out)
 	if b.sendsTwice {
@@ -153,8 +191,14 @@ func (c *sending) wait(answer <-chan error) outbox.Result {
 	select {
 	case err = <-answer:
 	default:
+		var soon <-chan time.Time
+		if c.s.broken.impatient {
+			soon = time.After(time.Millisecond)
+		}
 		select {
 		case err = <-answer:
+		case <-soon:
+			err = context.DeadlineExceeded
 		case <-c.ctx.Done():
 			err = c.ctx.Err()
 		}
