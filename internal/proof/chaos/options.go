@@ -37,7 +37,7 @@ type Options struct {
 	// ActGap is the mean time between two acts once each has been performed.
 	// Defaults to 40 s.
 	ActGap time.Duration
-	// Sabotage is a rule to break, one of roles.Sabotages. Defaults to none.
+	// Sabotage is a rule to break, one of [Sabotages] of the store. Defaults to none.
 	Sabotage string
 	// Store is what the processes stand on, one of roles.Stores. All but Postgres need
 	// Extras.Open, and have no acts. Defaults to roles.Postgres.
@@ -71,6 +71,12 @@ func setDefault[T comparable](field *T, value T) {
 	}
 }
 
+// Sabotages returns the rules that can be broken on a store, so that it is noticed. SQLite has
+// one writer at a time, so that a cursor by number passes nothing by.
+func Sabotages(store string) []string {
+	return slices.DeleteFunc(roles.Sabotages(), func(rule string) bool { return store == roles.SQLite && rule == roles.IDCursor })
+}
+
 func (o Options) validate() error {
 	switch {
 	case o.For < time.Second:
@@ -87,6 +93,8 @@ func (o Options) validate() error {
 		return fmt.Errorf("chaos: Gap %s, Drain %s and ActGap %s must not be negative", o.Gap, o.Drain, o.ActGap)
 	case o.Sabotage != "" && !slices.Contains(roles.Sabotages(), o.Sabotage):
 		return fmt.Errorf("chaos: Sabotage %q is none of %v", o.Sabotage, roles.Sabotages())
+	case o.Sabotage == roles.IDCursor && o.Store == roles.SQLite:
+		return fmt.Errorf("chaos: Sabotage %q breaks nothing on Store %q: commits of one writer are in the order of their numbers", o.Sabotage, o.Store)
 	case !slices.Contains(roles.Stores(), o.Store):
 		return fmt.Errorf("chaos: Store %q is none of %v", o.Store, roles.Stores())
 	case o.Store != roles.Postgres && o.Extras.Daemon != nil:

@@ -27,6 +27,7 @@ func TestRun_RefusesWhatCannotWork(t *testing.T) {
 		"ActGap":               {Dir: "x", ActGap: -1},
 		"Acts":                 {Dir: "x", Acts: []string{"everything"}},
 		"Sabotage":             {Dir: "x", Sabotage: "everything"},
+		"breaks nothing":       {Dir: "x", Store: roles.SQLite, Sabotage: roles.IDCursor, Extras: roles.Extras{Open: opened}},
 		"Store":                {Dir: "x", Store: "everything"},
 		"Open":                 {Dir: "x", Store: roles.MySQL},
 		"Acts [log/truncated]": {Dir: "x", Store: roles.SQLite, Acts: []string{"log/truncated"}, Extras: roles.Extras{Open: opened}},
@@ -34,6 +35,18 @@ func TestRun_RefusesWhatCannotWork(t *testing.T) {
 	} {
 		_, err := chaos.Run(t.Context(), o)
 		require.ErrorContains(t, err, want)
+	}
+}
+
+// A control that cannot be convicted fails every run: each store has those that can be.
+func TestSabotages(t *testing.T) {
+	t.Parallel()
+	for _, store := range roles.Stores() {
+		want := roles.Sabotages()
+		if store == roles.SQLite {
+			want = []string{roles.AckBeforeCommit, roles.NoInbox, roles.PublishBeforeCommit}
+		}
+		require.Equal(t, want, chaos.Sabotages(store), store)
 	}
 }
 

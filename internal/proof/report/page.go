@@ -28,8 +28,6 @@ const (
 	pageName = "reliability.md"
 	folder   = "reliability"
 	runName  = "run.json"
-	// daemonName is the run in which the daemon has relayed.
-	daemonName = "daemon.json"
 )
 
 // view is what the page's template sees.
@@ -40,37 +38,46 @@ type view struct {
 	Total    history.FaultTotals
 	Took     time.Duration
 	HasPlots bool
-	Beside   *view // the run of the daemon, nil if there is none
+	Beside   []view // the runs that have a place on this one's page
 }
 
 // Write writes the page reliability.md into the folder docs, and the plots and the
-// run itself, thinned, into docs/reliability. A run of the daemon has its place on the page
-// of the other run, which must be there.
+// run itself, thinned, into docs/reliability. A run of the daemon, or on another database
+// than PostgreSQL, has its place on the page of the other run, which must be there.
 func Write(docs string, r Run) error {
 	if err := os.MkdirAll(filepath.Join(docs, folder), 0o750); err != nil {
 		return fmt.Errorf("make folder of the report: %w", err)
 	}
-	if r.Daemon {
+	place, err := r.place()
+	if err != nil {
+		return err
+	}
+	if place != "" {
+		main, err := Load(filepath.Join(docs, folder, runName))
+		if err != nil {
+			return err
+		}
 		r.Samples, r.Marks = nil, nil // it has no plots
-		if err := r.Save(filepath.Join(docs, folder, daemonName)); err != nil {
+		if err := r.Save(filepath.Join(docs, folder, place+".json")); err != nil {
 			return err
 		}
-		var err error
-		if r, err = Load(filepath.Join(docs, folder, runName)); err != nil {
-			return err
-		}
+		r = main
 	}
 	return writePage(docs, r.thinned())
 }
 
 // writePage writes the page of r, and what belongs to it.
 func writePage(docs string, r Run) error {
-	var beside *Run
-	switch daemon, err := Load(filepath.Join(docs, folder, daemonName)); {
-	case err == nil:
-		beside = &daemon
-	case !errors.Is(err, fs.ErrNotExist):
-		return err
+	var beside []Run
+	for _, place := range places() {
+		one, err := Load(filepath.Join(docs, folder, place+".json"))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil:
+			return err
+		}
+		beside = append(beside, one)
 	}
 	page, err := render(docs, r, beside)
 	if err != nil {
@@ -86,7 +93,7 @@ func writePage(docs string, r Run) error {
 }
 
 // render fills in the page.
-func render(docs string, r Run, beside *Run) ([]byte, error) {
+func render(docs string, r Run, beside []Run) ([]byte, error) {
 	english := message.NewPrinter(language.English)
 	page, err := template.New(pageName).Funcs(template.FuncMap{
 		"n":            func(n int) string { return english.Sprintf("%d", n) },
@@ -98,9 +105,8 @@ func render(docs string, r Run, beside *Run) ([]byte, error) {
 		return nil, fmt.Errorf("parse page: %w", err)
 	}
 	v := viewOf(r)
-	if beside != nil {
-		daemon := viewOf(*beside)
-		v.Beside = &daemon
+	for i := range beside {
+		v.Beside = append(v.Beside, viewOf(beside[i]))
 	}
 	var b bytes.Buffer
 	if err := page.Execute(&b, v); err != nil {

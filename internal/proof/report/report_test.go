@@ -144,6 +144,79 @@ func TestTheDaemonHasItsPlaceOnThePage(t *testing.T) {
 	require.ErrorIs(t, report.Write(t.TempDir(), daemon), os.ErrNotExist, "there is no page that it belongs to")
 }
 
+// onDatabase is a made-up run on another database, with figures of its own.
+func onDatabase(name string, i int) report.Run {
+	r := madeUp()
+	r.Services[0] = report.Service{Name: name, Version: fmt.Sprintf("%d.7", 40+i)}
+	r.Command, r.Seed, r.Load = "soak -store "+strings.ToLower(name), uint64(7000+i), "3.21"
+	r.Verdict.Figures.Committed, r.Verdict.Figures.RolledBack = 2_000_000+i, 70+i
+	if name != "SQLite" {
+		r.Faults = append(r.Faults,
+			history.FaultCount{Point: "server/" + strings.ToLower(name), Kind: "kill", Injected: 30 + i, Counted: 20 + i},
+			history.FaultCount{Point: "server/kafka", Kind: "kill", Injected: 9, Counted: 9})
+	}
+	r.Controls[0].Violated = []string{history.I1, fmt.Sprintf("check %d", i)}
+	return r
+}
+
+// A run on another database has its place on the page, too, and takes no other run's.
+func TestOtherDatabasesHaveTheirPlacesOnThePage(t *testing.T) {
+	t.Parallel()
+	docs, alone := write(t, madeUp())
+	daemon := madeUp()
+	daemon.Daemon, daemon.Seed = true, 9009
+	require.NoError(t, report.Write(docs, daemon))
+	for i, name := range []string{"SQLite", "MySQL", "MariaDB"} { // in another order than the page's
+		require.NoError(t, report.Write(docs, onDatabase(name, i)))
+	}
+	b, err := os.ReadFile(filepath.Join(docs, "reliability.md"))
+	require.NoError(t, err)
+	page := string(b)
+	var places []string
+	for _, heading := range []string{"## The daemon in the place of the relays", "## On MySQL", "## On MariaDB", "## On SQLite", "## The other proofs"} {
+		place, rest, ok := strings.Cut(page, heading)
+		require.True(t, ok, "%s is not there, or in another order", heading)
+		require.NotContains(t, rest, heading)
+		places, page = append(places, place), rest
+	}
+	own, _, _ := strings.Cut(alone, "## The other proofs")
+	require.Equal(t, own, places[0], "the page's own run is as it was")
+	for i, c := range []struct{ name, committed, version, kills string }{
+		{"MySQL", "2,000,001", "41.7", "21"}, {"MariaDB", "2,000,002", "42.7", "22"}, {"SQLite", "2,000,000", "40.7", ""},
+	} {
+		store, place := strings.ToLower(c.name), places[2+i]
+		for _, text := range []string{
+			"[all figures](reliability/" + store + ".json)", "**" + c.committed + " events were committed while",
+			"| command | `soak -store " + store + "` |", "| machine | linux/amd64, 2 cores, load 3.21 |",
+			"| " + c.name + " | " + c.version + " |", "| Apache Kafka | 4.1.1 |", "| **O2** | 1,000,200 | 0 |",
+			"| events | 1,100,020, of them rolled back 7", "Convicted controls: no-inbox by I1, check ",
+		} {
+			require.Contains(t, place, text, c.name)
+		}
+		require.NotContains(t, place, "| PostgreSQL |")
+		require.NotContains(t, place, "daemon")
+		require.Equal(t, c.kills != "", strings.Contains(place, "| kills of the database's server that count | "+c.kills+" |"), c.name)
+		saved, err := report.Load(filepath.Join(docs, "reliability", store+".json"))
+		require.NoError(t, err)
+		require.Equal(t, c.name, saved.Services[0].Name)
+	}
+	main, err := report.Load(filepath.Join(docs, "reliability", "run.json"))
+	require.NoError(t, err)
+	require.EqualValues(t, 8001, main.Seed, "none has taken the place of the page's run")
+}
+
+func TestARunHasNoPlaceElsewhere(t *testing.T) {
+	t.Parallel()
+	docs := t.TempDir()
+	stranger := madeUp()
+	stranger.Services[0].Name = "Oracle"
+	require.ErrorContains(t, report.Write(docs, stranger), "must have one of")
+	require.ErrorIs(t, report.Write(docs, onDatabase("MySQL", 1)), os.ErrNotExist, "there is no page that it belongs to")
+	left, err := os.ReadDir(filepath.Join(docs, "reliability"))
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
 func TestThePlotsShowSeriesAndFaults(t *testing.T) {
 	t.Parallel()
 	docs, _ := write(t, madeUp())

@@ -125,9 +125,12 @@ func soak(ctx context.Context, extras roles.Extras, args []string) error {
 
 // command is what repeats a run, wherever its files are kept.
 func command(o chaos.Options, controls bool) string {
-	program := "go run -tags leat_failpoints ./cmd/soak"
-	if o.Extras.Daemon != nil {
+	program := "go run -C internal/proof -tags leat_failpoints ./cmd/soak"
+	switch {
+	case o.Extras.Daemon != nil:
 		program = "go run -C cmd/leat/internal/soak -tags leat_failpoints ."
+	case o.Store != roles.Postgres:
+		program = "go run -C internal/sqltest -tags leat_failpoints ./cmd/soak"
 	}
 	words := []string{fmt.Sprintf("%s -for %s -seed %d", program, o.For, o.Seed)}
 	for _, f := range []struct {
@@ -158,7 +161,7 @@ func sabotaged(ctx context.Context, o chaos.Options) ([]report.Control, error) {
 	var controls []report.Control
 	dir := o.Dir
 	o.For, o.Faults, o.Drain, o.Acts = controlFor, 0, controlFor, nil
-	for _, rule := range roles.Sabotages() {
+	for _, rule := range chaos.Sabotages(o.Store) {
 		fmt.Fprintf(os.Stdout, "\nwith %s, which must be noticed:\n", rule)
 		o.Sabotage, o.Dir = rule, filepath.Join(dir, "control-"+rule)
 		r, err := chaos.Run(ctx, o)

@@ -3,6 +3,9 @@
 //
 //	report [-docs ../../docs] RUN.json
 //
+// A run of the daemon, or on another database than PostgreSQL, gets its place on the page of
+// the run that is there.
+//
 // It exits with 1 if the run shows a violation, with 2 if there is no such run.
 package main
 

@@ -20,12 +20,25 @@ func TestThePageIsWrittenFromTheRun(t *testing.T) {
 	t.Parallel()
 	docs := t.TempDir()
 	path := filepath.Join(t.TempDir(), "run.json")
-	r := report.Run{Start: time.Unix(0, 0), Seconds: 1}
+	r := report.Run{Start: time.Unix(0, 0), Seconds: 1, Services: []report.Service{{Name: "PostgreSQL", Version: "15.9"}}}
 	require.NoError(t, r.Save(path))
 	var log bytes.Buffer
 	require.Zero(t, run([]string{"-docs", docs, path}, &log), log.String())
 	_, err := os.Stat(filepath.Join(docs, "reliability.md"))
 	require.NoError(t, err)
+
+	for place, change := range map[string]func(*report.Run){
+		"daemon.json": func(r *report.Run) { r.Daemon = true },
+		"sqlite.json": func(r *report.Run) { r.Services = []report.Service{{Name: "SQLite", Version: "3"}} },
+	} {
+		beside := r
+		change(&beside)
+		require.NoError(t, beside.Save(path))
+		require.Zero(t, run([]string{"-docs", docs, path}, &log), log.String())
+		saved, err := report.Load(filepath.Join(docs, "reliability", place))
+		require.NoError(t, err)
+		require.Equal(t, beside.Services, saved.Services)
+	}
 
 	r.Verdict.Checks = []history.Finding{{Name: history.O2, Promise: "no loss", Violations: 3}}
 	require.NoError(t, r.Save(path))

@@ -1,0 +1,31 @@
+package soak
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/leat-go/leat/internal/proof/chaos"
+	"github.com/leat-go/leat/internal/proof/chaos/roles"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// The command that a report prints is one that has what the run needs: the drivers of other
+// databases, the daemon.
+func TestCommand(t *testing.T) {
+	t.Parallel()
+	daemon := roles.Extras{Daemon: func(context.Context, roles.DaemonRun) error { return nil }}
+	for want, o := range map[string]chaos.Options{
+		"go run -C internal/proof -tags leat_failpoints ./cmd/soak -for 1h0m0s -seed 7 -rate 50 -controls":        {Store: roles.Postgres, Rate: 50, Acts: chaos.Acts()},
+		"go run -C internal/sqltest -tags leat_failpoints ./cmd/soak -for 1h0m0s -seed 7 -store mysql -controls":  {Store: roles.MySQL},
+		"go run -C internal/sqltest -tags leat_failpoints ./cmd/soak -for 1h0m0s -seed 7 -store sqlite -controls": {Store: roles.SQLite},
+		"go run -C cmd/leat/internal/soak -tags leat_failpoints . -for 1h0m0s -seed 7 -acts none -controls":       {Store: roles.Postgres, Extras: daemon},
+	} {
+		o.For, o.Seed = time.Hour, 7
+		require.Equal(t, want, command(o, true))
+	}
+}
