@@ -12,6 +12,8 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -23,34 +25,42 @@ import (
 
 var update = flag.Bool("update", false, "write the pictures in docs/dashboard")
 
-// pages are all pages, and what each shows.
+// pages are all pages, and what each shows. {seq}, {key}, {id} and {topic} are those of a parked
+// record.
 var pages = []struct{ name, path, shows string }{
 	{"overview", "", "records are parked"},
-	{"groups", "groups", "Always holds history back"},
+	{"groups", "groups", "Holds history back for at most 36h"},
 	{"parked", "parked", "no schema 17"},
-	{"parked-key", "parked?outbox=shop&group=default&topic=orders&key=order-1", "waits"},
+	{"parked-key", "parked?outbox=shop&group=default&topic={topic}&key={key}", "waits"},
 	{"dead", "dead?group=mail", "mailbox is full"},
-	{"delayed", "delayed", "order-9"},
-	{"search", "messages", "order-2"},
-	{"message", "messages/1", "sku"},
-	{"trace", "trace?id=m-1&since=2006-01-02", "enqueued"},
+	{"delayed", "delayed", "invoice.due"},
+	{"search", "messages", "shipments"},
+	{"message", "messages/{seq}", "sku"},
+	{"trace", "trace?id={id}", "delivery failed"},
 	{"inboxes", "inboxes", "customer is unknown"},
 	{"consumer", "inboxes/consumer?consumer=loyalty", "it remembers ids"},
 	{"inbox-message", "inboxes/parked/1", "customer is unknown"},
-	{"retention", "retention", "no ranges"},
-	{"audit", "audit", "park"},
+	{"retention", "retention", "analytics"},
+	{"audit", "audit", "INC-42"},
 }
 
 // Every page is there, wide and narrow, light and dark, and nothing complains.
 func TestPages(t *testing.T) {
 	t.Parallel()
-	s, b := newShop(t), newBrowser(t)
+	s, b := newLiveShop(t), newBrowser(t)
+	parked, err := s.ob.Held(t.Context(), admin.HeldQuery{})
+	require.NoError(t, err)
+	require.NotEmpty(t, parked)
+	of := strings.NewReplacer("{seq}", strconv.FormatInt(parked[0].Seq, 10), "{id}", parked[0].ID, "{topic}", parked[0].Topic, "{key}", parked[0].Key)
 	for _, page := range pages {
 		b.scheme("light")
-		b.do(chromedp.EmulateViewport(1100, 800), chromedp.Navigate(s.url+page.path), chromedp.WaitVisible("main h1"))
+		b.do(chromedp.EmulateViewport(1100, 500))
+		b.open(s.url + of.Replace(page.path))
 		if page.name == "overview" {
 			b.until(`document.querySelectorAll('.charts canvas').length === 3`)
+			b.until(`/Enqueued\s+[1-9]/.test(document.getElementById('live').innerText)`)
 		}
+		b.do(chromedp.EmulateViewport(1100, min(1000, eval[int64](b, "document.documentElement.scrollHeight"))))
 		b.until(`document.getElementById('live-state').textContent.includes('live')`)
 		require.Contains(t, b.text(), page.shows, page.name)
 		light := eval[string](b, "getComputedStyle(document.body).backgroundColor")
