@@ -31,7 +31,7 @@ var special = map[string]string{
 	"output": "xml", "time": "soon", "color": "blue", "component": "cellar", "max-age": "long", "start": "yesterday", "state": "lost",
 	"resume": "/", "after": "x", "only": "[", "role": "shop=owner", "redis": "redis://127.0.0.1:1/many",
 	"listen": "nowhere", "base": "ops", "host": "a/b", "allow": "root", "basic": "/nowhere", "bearer": "/nowhere", "proxy-peer": "nobody", "proxy-role": "ops",
-	"tls-cert": "/nowhere", "tls-key": "/nowhere", "ca-file": "/nowhere", "connector": "/nowhere", "hide-path": "a..b",
+	"tls-cert": "/nowhere", "tls-key": "/nowhere", "ca-file": "/nowhere", "connector": "/nowhere", "hide-path": "a..b", "descriptors": "/nowhere", "protobuf": "orders",
 	"slots": "none", "compression": "zip", "slo": "soon", "metrics": "x:y", "log-level": "loud", "url": "::nowhere",
 }
 

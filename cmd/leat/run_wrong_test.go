@@ -97,6 +97,8 @@ func TestRun_WrongFile(t *testing.T) { //nolint:revive // a table
 		{one + "http: {dashboard: {proxy_peers: [10.0.0.7], proxy_roles: [a=admin], hosts: [a, 'b/c']}}\n", `:4: http.dashboard.hosts[1] = "b/c": must be a name`},
 		{one + "http: {dashboard: {hosts: [localhost, ops.example.com]}}\n", `localhost,ops.example.com: "ops.example.com" can be made to point here by others: it needs basic`},
 		{one + "http: {dashboard: {hide_paths: [a, 'b..c']}}\n", `:4: http.dashboard.hide_paths[1] = "b..c": must be names`},
+		{one + "http: {dashboard: {protobuf: ['a=b.C']}}\n", `:4: http.dashboard.protobuf[0] = "a=b.C": needs a file`},
+		{one + "http: {dashboard: {descriptors: /nowhere, protobuf: ['a=b.C']}}\n", `:4: http.dashboard.descriptors = "/nowhere": open`},
 		{one + "http: {dashboard: {read_only: si}}\n", `:4: http.dashboard.read_only: "si": must be one of`},
 		{one + "http: {dashboard: {basik: x}}\n", `:4: unknown field "http.dashboard.basik"`},
 		{one + "metrics: {listen: 'x:y'}\n", `:4: metrics.listen: "x:y": must be host:port`},

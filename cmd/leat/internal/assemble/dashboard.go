@@ -3,11 +3,13 @@ package assemble
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync/atomic"
 
 	"github.com/leat-go/leat/cmd/leat/internal/open"
+	"github.com/leat-go/leat/cmd/leat/internal/protobuf"
 	"github.com/leat-go/leat/cmd/leat/internal/settings"
 	"github.com/leat-go/leat/cmd/leat/internal/signin"
 	"github.com/leat-go/leat/middleware/dashboard"
@@ -114,12 +116,18 @@ func (b *builder) dashboard(d *settings.Dashboard) {
 	if b.made.signIn == nil || len(b.shown.Outboxes)+len(b.shown.Inboxes) == 0 {
 		return // what is wrong has been told
 	}
+	decoders, err := protobuf.Decoders(d.Descriptors.Value, texts(d.Protobuf))
+	if wrong, ok := errors.AsType[*protobuf.ConfigError](err); ok {
+		b.refused(d.At, d, outbox.ConfigError(fmt.Sprintf("%s[%d]", wrong.Setting, wrong.Index), fmt.Sprintf("%.200q", wrong.Value), wrong.Err.Error()))
+		return
+	}
 	redact := dashboard.DefaultRedaction()
 	if len(d.HideHeaders) > 0 {
 		redact.Headers = texts(d.HideHeaders)
 	}
 	redact.Paths = texts(d.HidePaths)
 	cfg := b.shown
+	cfg.Decoders = decoders
 	cfg.Base, cfg.Hosts, cfg.ReadOnly = d.Base.Value, texts(d.Hosts), b.yes(d.ReadOnly)
 	cfg.Redact, cfg.Authorize, cfg.Logger = &redact, b.made.signIn.identify, b.in.Logger
 	made, err := dashboard.New(cfg)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/leat-go/leat/cmd/leat/internal/protobuf"
 	"github.com/leat-go/leat/cmd/leat/internal/signin"
 	inboxadmin "github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/middleware/dashboard"
@@ -17,21 +18,23 @@ import (
 
 // Dash is the command dash.
 type Dash struct {
-	Listen     string   `default:"127.0.0.1:8470" placeholder:"ADDRESS" help:"Where it listens. Beyond this machine it needs a sign-in and --host."`
-	Base       string   `default:"/" placeholder:"PATH" help:"Path under which a proxy serves it, with slashes at both ends."`
-	Host       []string `placeholder:"NAME" help:"Name by which browsers reach it, without a port; several are separated by commas."`
-	ReadOnly   bool     `help:"Show only: nothing can be changed."`
-	Allow      []string `default:"viewer,payload,operator,admin" placeholder:"ROLE" help:"What everybody on this machine may do, if there is no sign-in: viewer, payload, operator, admin."`
-	Basic      string   `placeholder:"FILE" help:"Sign in by name and password. Lines are NAME:BCRYPT:ROLES." predictor:"file"`
-	Bearer     string   `placeholder:"FILE" help:"Sign in programs by token. Lines are NAME:SHA256:ROLES." predictor:"file"`
-	ProxyPeer  []string `placeholder:"ADDRESS" help:"Proxies whose word is taken for who asks, such as 10.0.0.7 or 10.1.0.0/16."`
-	ProxyUser  string   `default:"X-Forwarded-User" placeholder:"HEADER" help:"Header in which they name the user."`
-	ProxyGroup string   `default:"X-Forwarded-Groups" placeholder:"HEADER" help:"Header in which they name the user's groups."`
-	ProxyRole  []string `placeholder:"GROUP=ROLE" help:"What members of a group may do."`
-	TLSCert    string   `placeholder:"FILE" help:"Certificate, PEM. With --tls-key it serves HTTPS." predictor:"file"`
-	TLSKey     string   `placeholder:"FILE" help:"Key of the certificate, PEM." predictor:"file"`
-	HideHeader []string `placeholder:"PATTERN" help:"Headers of messages whose values are not shown. Defaults to those that carry secrets."`
-	HidePath   []string `placeholder:"PATH" help:"Members of payloads in JSON that are not shown, such as customer.email or **.card."`
+	Listen      string   `default:"127.0.0.1:8470" placeholder:"ADDRESS" help:"Where it listens. Beyond this machine it needs a sign-in and --host."`
+	Base        string   `default:"/" placeholder:"PATH" help:"Path under which a proxy serves it, with slashes at both ends."`
+	Host        []string `placeholder:"NAME" help:"Name by which browsers reach it, without a port; several are separated by commas."`
+	ReadOnly    bool     `help:"Show only: nothing can be changed."`
+	Allow       []string `default:"viewer,payload,operator,admin" placeholder:"ROLE" help:"What everybody on this machine may do, if there is no sign-in: viewer, payload, operator, admin."`
+	Basic       string   `placeholder:"FILE" help:"Sign in by name and password. Lines are NAME:BCRYPT:ROLES." predictor:"file"`
+	Bearer      string   `placeholder:"FILE" help:"Sign in programs by token. Lines are NAME:SHA256:ROLES." predictor:"file"`
+	ProxyPeer   []string `placeholder:"ADDRESS" help:"Proxies whose word is taken for who asks, such as 10.0.0.7 or 10.1.0.0/16."`
+	ProxyUser   string   `default:"X-Forwarded-User" placeholder:"HEADER" help:"Header in which they name the user."`
+	ProxyGroup  string   `default:"X-Forwarded-Groups" placeholder:"HEADER" help:"Header in which they name the user's groups."`
+	ProxyRole   []string `placeholder:"GROUP=ROLE" help:"What members of a group may do."`
+	TLSCert     string   `placeholder:"FILE" help:"Certificate, PEM. With --tls-key it serves HTTPS." predictor:"file"`
+	TLSKey      string   `placeholder:"FILE" help:"Key of the certificate, PEM." predictor:"file"`
+	HideHeader  []string `placeholder:"PATTERN" help:"Headers of messages whose values are not shown. Defaults to those that carry secrets."`
+	HidePath    []string `placeholder:"PATH" help:"Members of payloads in JSON that are not shown, such as customer.email or **.card."`
+	Descriptors string   `placeholder:"FILE" help:"Descriptor set of Protobuf, which protoc --include_imports --descriptor_set_out writes." predictor:"file"`
+	Protobuf    []string `placeholder:"TOPICS=MESSAGE" help:"What payloads in Protobuf are, such as orders.*=shop.v1.Order."`
 }
 
 // Run serves the dashboard until it is interrupted.
@@ -43,13 +46,17 @@ func (s *Dash) Run(d *Deps) error {
 	if err != nil {
 		return err
 	}
+	decoders, err := protobuf.Decoders(s.Descriptors, s.Protobuf)
+	if wrong, ok := errors.AsType[*protobuf.ConfigError](err); ok {
+		return usage("--"+wrong.Setting, wrong.Value, wrong.Err.Error())
+	}
 	redact := dashboard.DefaultRedaction()
 	if len(s.HideHeader) > 0 {
 		redact.Headers = s.HideHeader
 	}
 	redact.Paths = s.HidePath
 	cfg := dashboard.Config{
-		Base: s.Base, Hosts: s.Host, ReadOnly: s.ReadOnly, Redact: &redact, Authorize: authorize, Logger: d.logger,
+		Base: s.Base, Hosts: s.Host, ReadOnly: s.ReadOnly, Redact: &redact, Authorize: authorize, Logger: d.logger, Decoders: decoders,
 		Outboxes: map[string]admin.Outbox{}, Inboxes: map[string]inboxadmin.Inbox{},
 	}
 	if err := stores(d, &cfg); err != nil {
