@@ -91,8 +91,11 @@ func TestSearch(t *testing.T) {
 	b.do(chromedp.WaitVisible("main h1"))
 	require.Equal(t, "1 2", eval[string](b, numbers))
 	require.True(t, eval[bool](b, "document.querySelector('input[name=oldest]').checked"), "the form has what was asked for")
-	b.do(chromedp.SetValue("form[action$=trace] input[name=since]", "2006-01-02T15:04"), chromedp.SendKeys("form[action$=trace] input[name=id]", "m-2\r"))
+	b.do(chromedp.SendKeys("form[action$=trace] input[name=id]", "m-2\r"))
 	b.until("location.pathname.endsWith('/trace')")
+	b.do(chromedp.WaitVisible(".problem")) // the id tells no time
+	b.do(chromedp.SendKeys("input[name=since]", "2006-01-02\r"))
+	b.until("location.search.includes('2006-01-02')")
 	b.do(chromedp.WaitVisible("main h1"), chromedp.Click("main p a"))
 	b.until("location.pathname.endsWith('/messages/2')")
 }

@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/leat-go/leat/outbox/admin"
 )
 
 // pageRoutes are the pages. Each shows what one or several routes of the API answer.
@@ -119,16 +121,27 @@ func (c *call) messagesPage() (any, error) {
 	return also(c, (*call).messages, query)
 }
 
-// tracePage goes to the message if there is one, so that its payload is shown, too.
+type traceData struct {
+	traceRow
+
+	// Problem is why nothing was looked for.
+	Problem string
+}
+
+// tracePage keeps the form where the id alone does not tell since when to look.
 func (c *call) tracePage() (any, error) {
 	query := c.pick("outbox", "id", "since")
 	if err := c.q.done(); err != nil {
 		return nil, err
 	}
 	if query.Get("id") == "" {
-		return traceRow{}, nil
+		return traceData{}, nil
 	}
-	return also(c, (*call).trace, query)
+	row, err := also(c, (*call).trace, query)
+	if errors.Is(err, admin.ErrInvalidRequest) {
+		return traceData{Problem: strings.TrimPrefix(err.Error(), "leat: ")}, nil
+	}
+	return traceData{traceRow: row}, err
 }
 
 type inboxesData struct {

@@ -56,6 +56,8 @@ func TestEveryRoute(t *testing.T) {
 		require.Contains(t, w.Header().Get("Content-Security-Policy"), "default-src 'none'", pattern)
 		require.NotContains(t, w.Header().Get("Content-Security-Policy"), "unsafe", pattern)
 	}
+	require.Contains(t, s.get("/trace?id=m-1").Body.String(), "Since is required")
+	require.Contains(t, s.get("/trace?id=m-1").Body.String(), `name="since"`, "one may say it at once")
 	require.Equal(t, http.StatusNotFound, s.get("/api/v1/nothing").Code)
 	require.Equal(t, http.StatusNotFound, s.get("/nothing").Code)
 	require.Equal(t, http.StatusNotFound, s.get("/static/README.md").Code)
