@@ -87,6 +87,7 @@ const (
 	relayLastAck
 	clockOffset
 	relayReplacements
+	relayTail
 
 	inboxDeliveries
 	inboxDuration

@@ -66,5 +66,9 @@ func relayRows() []Definition {
 			id: relayReplacements, Name: "leat_relay_client_replacements_total", Kind: KindCounter, Unit: "{client}", Labels: group,
 			Help: "Clients of the destination that were replaced after a failure.",
 		},
+		{
+			id: relayTail, Name: "leat_relay_tail_follows", Kind: KindGauge, Unit: "1", Labels: group,
+			Help: "1 while the relay's tail follows the log over logical replication, 0 while it does without; absent without a tail.",
+		},
 	}
 }

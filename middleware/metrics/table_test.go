@@ -52,6 +52,7 @@ func trouble(t *testing.T, m *metrics.Metrics) {
 	r, err := o.Relay("default")
 	require.NoError(t, err)
 	r.ClientReplaced()
+	r.Tail().Follows(true)
 	r.OnRelayError(t.Context(), relay.ErrorEvent{Operation: "read"})
 	w := o.Maintenance("lag")
 	w.Round(nil)

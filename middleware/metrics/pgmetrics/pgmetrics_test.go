@@ -198,3 +198,26 @@ func TestMisuse(t *testing.T) {
 	_, err = pgmetrics.NewInbox(m, "")
 	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
 }
+
+// TestTail: a tail is shown once it is observed, and as it is.
+func TestTail(t *testing.T) {
+	t.Parallel()
+	m, l := ledger.New(t, metrics.Config{})
+	o, err := m.Outbox("main")
+	require.NoError(t, err)
+	r, err := o.Relay("default")
+	require.NoError(t, err)
+	require.Empty(t, l.Of("leat_relay_tail_follows"), "there is none")
+	hook, err := pgmetrics.NewTail(r)
+	require.NoError(t, err)
+	for _, e := range []pgoutbox.TailEvent{{Err: errors.New("no publication")}, {Follows: true}, {Err: context.Canceled}} {
+		hook.OnPgoutboxTail(t.Context(), e)
+		want := 0.0
+		if e.Follows {
+			want = 1
+		}
+		require.Equal(t, map[string]float64{"outbox=main,group=default": want}, l.Of("leat_relay_tail_follows"))
+	}
+	_, err = pgmetrics.NewTail(nil)
+	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
+}

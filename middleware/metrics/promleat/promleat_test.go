@@ -42,6 +42,7 @@ func everything(t *testing.T) *prometheus.Registry {
 	r, err := relay.New(ob.Source(memoutbox.SourceConfig{}), &fast{results: make([]outbox.Result, 1)}, relay.Config{Hooks: []outbox.Hook{hook}})
 	require.NoError(t, err)
 	hook.Watch(clocked{r})
+	hook.Tail()
 	_, err = r.RunOnce(t.Context())
 	require.NoError(t, err)
 	o.Maintenance("lag")

@@ -4,13 +4,16 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/leat-go/leat/cmd/leat/daemon"
 	"github.com/leat-go/leat/cmd/leat/internal/open"
 	"github.com/leat-go/leat/cmd/leat/internal/settings"
 	"github.com/leat-go/leat/middleware/metrics"
+	"github.com/leat-go/leat/middleware/metrics/pgmetrics"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
 )
 
@@ -36,8 +39,12 @@ func (b *builder) relay(r *settings.Relay, name string, store *open.Relayed, obs
 		Group: group, Slots: b.count(r.Slots, 1), Topics: texts(r.Topics), NoListen: b.yes(r.NoListen), SyncPositions: r.ExactlyOnce(),
 	}
 	request.Start, request.At = b.start(r.Start)
+	request.Tail = b.tail(r.Tail, observer)
 	source, err := store.Source(request)
-	if err != nil {
+	switch {
+	case err != nil && r.Tail != nil && strings.Contains(err.Error(), "Tail."):
+		b.refused(r.Tail.At, r.Tail, err)
+	case err != nil:
 		b.refused(r.At, r, err)
 	}
 	sink := b.sink(r, name, observer)
@@ -49,6 +56,25 @@ func (b *builder) relay(r *settings.Relay, name string, store *open.Relayed, obs
 		return
 	}
 	b.made.Config.Relays = append(b.made.Config.Relays, daemon.Relay{Outbox: name, Group: group, Source: source, Sink: sink, Config: cfg})
+}
+
+// tail returns what t says of a tail, nil for none.
+func (b *builder) tail(t *settings.Tail, observer *metrics.Relay) *pgoutbox.TailConfig {
+	if t == nil {
+		return nil
+	}
+	cfg := &pgoutbox.TailConfig{
+		Publication: t.Publication.Value, URL: t.URL.Value, Look: b.span(t.Look), MaxLag: b.span(t.MaxLag), MaxRows: b.count(t.MaxRows, 1),
+	}
+	if observer != nil {
+		hook, err := pgmetrics.NewTail(observer)
+		if err != nil {
+			b.refused(t.At, t, err)
+			return nil
+		}
+		cfg.Hooks = []outbox.Hook{hook}
+	}
+	return cfg
 }
 
 // groupOf is the group that r relays.

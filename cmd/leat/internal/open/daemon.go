@@ -22,6 +22,8 @@ type SourceRequest struct {
 	// Start is where a new group begins: oldest, now, or "" for what is usual. At is a time.
 	Start string
 	At    time.Time
+	// Tail is nil for none.
+	Tail *pgoutbox.TailConfig
 	// SyncPositions is for sinks that keep positions themselves.
 	SyncPositions bool
 }
@@ -52,7 +54,7 @@ func (r *Relayed) Source(s SourceRequest) (driver.Source, error) {
 		return r.forwarder(s)
 	}
 	cfg := pgoutbox.SourceConfig{
-		Group: s.Group, Slots: s.Slots, Topics: s.Topics, NoListen: s.NoListen, SyncPositions: s.SyncPositions,
+		Group: s.Group, Slots: s.Slots, Topics: s.Topics, NoListen: s.NoListen, SyncPositions: s.SyncPositions, Tail: s.Tail,
 	}
 	switch {
 	case !s.At.IsZero():
@@ -74,6 +76,7 @@ func (r *Relayed) forwarder(s SourceRequest) (driver.Source, error) {
 		{"Slots", s.Slots, s.Slots > 1},
 		{"Topics", s.Topics, len(s.Topics) > 0},
 		{"Start", s.Start, s.Start != "" || !s.At.IsZero()},
+		{"Tail", true, s.Tail != nil},
 		{"ExactlyOnce", true, s.SyncPositions},
 	} {
 		if f.set {

@@ -60,7 +60,18 @@ type Relay struct {
 	DrainTimeout   Text     `yaml:"drain_timeout" doc:"How long the relay may take to end. Defaults to 10s."`
 	MaxHeld        Text     `yaml:"max_held" doc:"Records that a slot may have set aside. Defaults to 100000."`
 	AdoptPosition  Text     `yaml:"adopt_position" doc:"true, once: a sink with exactly_once begins where the group stands. Defaults to false."`
+	Tail           *Tail    `yaml:"tail" doc:"Messages over logical replication as well, so that those of producers that ring no bell are found at once; {} is enough. Defaults to none."`
 	Sink           *Sink    `yaml:"sink" doc:"Destination: one of kafka, amqp and http. Required."`
+}
+
+// Tail is a tail of a relay.
+type Tail struct {
+	At          Place `yaml:"-"`
+	Publication Text  `yaml:"publication" doc:"Publication of the log. Defaults to leat."`
+	URL         Text  `yaml:"url" doc:"URL of the same database, of a role with REPLICATION. Defaults to that of the outbox."`
+	Look        Text  `yaml:"look" doc:"How long the relay goes by the tail before it looks into the log and stores its position, 10ms to 1m. Defaults to 1s."`
+	MaxLag      Text  `yaml:"max_lag" doc:"How late a message may come before the tail is dropped for a while, 10ms to 1m. Defaults to 2s."`
+	MaxRows     Text  `yaml:"max_rows" doc:"Messages that may wait for the relay before the tail is dropped for a while, 100 to 100000. Defaults to 10000."`
 }
 
 // Policy is a policy of a relay.
