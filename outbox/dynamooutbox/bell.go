@@ -11,9 +11,8 @@ type bell struct {
 	ears map[chan struct{}]struct{}
 }
 
-// Wake tells the relays of this process that a transaction has committed. It never blocks. A
-// reader of the table's stream may call it for each record that it sees: the bell of those who
-// do not want to poll.
+// Wake tells the relays of this process that a transaction has committed. It never blocks. RunBell
+// calls it for the transactions of other processes.
 func (o *Outbox) Wake() {
 	o.bell.mu.Lock()
 	defer o.bell.mu.Unlock()

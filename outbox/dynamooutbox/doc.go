@@ -13,7 +13,7 @@
 //
 // A transaction is one TransactWriteItems: the caller's items, one for each message, and one for
 // each key. Relays read the table, consistently, and delete what was acknowledged. The table's
-// stream carries nothing: it may ring a bell (Outbox.Wake). AWS promises its order for an item,
+// stream carries nothing: it may ring a bell (Outbox.RunBell). AWS promises its order for an item,
 // and not for a transaction; and it forgets after a day.
 //
 // A counter for each key gives out its numbers. It is moved by the transaction that has read it,

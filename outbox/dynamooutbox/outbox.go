@@ -18,7 +18,8 @@ type Outbox struct {
 	counters counters
 	bell     bell
 	seen     observations
-	count    atomic.Int64 // of buckets; 0 until it was read
+	count    atomic.Int64            // of buckets; 0 until it was read
+	session  atomic.Pointer[session] // the newest
 }
 
 var _ outbox.Enqueuer = (*Outbox)(nil)

@@ -29,6 +29,7 @@ func newSession(s *Source, l lease, began time.Time, buckets int) *session {
 	n := &session{ob: s.ob, src: s, epoch: l.epoch, lease: l, until: began.Add(l.ttl), unsettled: make(map[int64]bool)}
 	n.lap = newLap(n, buckets)
 	n.held.group = s.group
+	s.ob.session.Store(n)
 	return n
 }
 
