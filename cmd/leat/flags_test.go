@@ -20,10 +20,11 @@ var wrong = map[string]string{
 // free are flags whose value may be any text: names, patterns, texts of others, which are
 // looked for as they are.
 var free = map[string]bool{
-	"action": true, "actor": true, "brokers": true, "config": true, "consumer": true, "database": true, "dedupe": true, "file": true,
-	"fingerprint": true, "forwarder": true, "group": true, "id": true, "inbox": true, "hide-header": true, "key": true, "kind": true, "outbox": true,
-	"positions-topic": true, "profile": true, "proxy-group": true, "proxy-user": true, "reason": true, "schema": true, "source": true, "to-topic": true, "topic": true, "type": true,
+	"action": true, "consumer": true, "fingerprint": true, "forwarder": true, "group": true, "id": true, "key": true, "source": true, "topic": true, "type": true,
 }
+
+// tooLong is no name of a table.
+var tooLong = strings.Repeat("n", 64)
 
 // special are values that the flags of texts with few values refuse, and where that is
 // tested beside this.
@@ -32,6 +33,9 @@ var special = map[string]string{
 	"resume": "/", "after": "x", "only": "[", "role": "shop=owner", "redis": "redis://127.0.0.1:1/many",
 	"listen": "nowhere", "base": "ops", "host": "a/b", "allow": "root", "basic": "/nowhere", "bearer": "/nowhere", "proxy-peer": "nobody", "proxy-role": "ops",
 	"tls-cert": "/nowhere", "tls-key": "/nowhere", "ca-file": "/nowhere", "connector": "/nowhere", "hide-path": "a..b", "descriptors": "/nowhere", "protobuf": "orders",
+	"actor": " ", "reason": " ", "config": "/nowhere", "profile": "p", "database": "ftp://", "brokers": "k1:9092,k2", "file": "/nowhere/x",
+	"schema": tooLong, "outbox": tooLong, "inbox": tooLong, "dedupe": tooLong, "kind": "typo", "to-topic": "a b", "positions-topic": "a/b",
+	"hide-header": " ", "proxy-user": "X User", "proxy-group": "X:Groups",
 	"slots": "none", "compression": "zip", "slo": "soon", "metrics": "x:y", "log-level": "loud", "url": "::nowhere",
 }
 
@@ -73,8 +77,14 @@ func TestFlags_WrongValues(t *testing.T) {
 	require.Greater(t, checked, 40)
 }
 
+// global reports whether a flag is one of all commands.
 func global(flag string) bool {
-	return flag == "output" || flag == "time" || flag == "color" || flag == "timeout"
+	switch flag {
+	case "output", "time", "color", "timeout", "config", "profile", "database", "schema", "outbox", "inbox", "dedupe":
+		return true
+	default:
+		return false
+	}
 }
 
 func typeOf(flag *kong.Flag) string {

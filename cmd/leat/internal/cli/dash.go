@@ -82,6 +82,11 @@ func (s *Dash) check() error {
 			return usage("--host", host, "must be a name or an address, without a port")
 		}
 	}
+	for _, pattern := range s.HideHeader {
+		if strings.TrimSpace(pattern) == "" {
+			return usage("--hide-header", pattern, "must name a header: it would hide none, instead of those that carry secrets")
+		}
+	}
 	for _, path := range s.HidePath {
 		if path == "" || strings.HasSuffix(path, "**") || strings.Contains("."+path+".", "..") {
 			return usage("--hide-path", path, "must be names separated by dots, the last one not **")

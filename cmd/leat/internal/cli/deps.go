@@ -17,6 +17,7 @@ import (
 	"github.com/leat-go/leat/cmd/leat/internal/progress"
 	"github.com/leat-go/leat/cmd/leat/internal/settings"
 	"github.com/leat-go/leat/cmd/leat/internal/show"
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/admin"
 )
 
@@ -51,6 +52,9 @@ func newDeps(ctx context.Context, p Process, globals Globals, withoutFile bool) 
 		return nil, err
 	}
 	d.settings = said
+	if err := checkNames(said); err != nil {
+		return nil, err
+	}
 	d.Printer, err = newPrinter(p, said)
 	return d, err
 }
@@ -129,6 +133,9 @@ func (d *Deps) openFor(group string, lockTimeout time.Duration) (open.Database, 
 		target.ForwarderSchema = s.Schema.Value
 	}
 	d.database, err = open.Open(d.Context, target)
+	if errors.Is(err, outbox.ErrInvalidConfig) && s.Database.From == "--database" {
+		err = usageError{fmt.Errorf("--database: %w", err)}
+	}
 	return d.database, err
 }
 

@@ -33,8 +33,8 @@ type Doctor struct {
 
 // Run examines the database and the outbox.
 func (c *Doctor) Run(d *Deps) error {
-	if _, err := path.Match(c.Only, ""); err != nil {
-		return usage("--only", c.Only, "must be a pattern such as 'holders.*'")
+	if err := c.check(); err != nil {
+		return err
 	}
 	db, err := d.Open()
 	if err != nil {
@@ -65,6 +65,21 @@ func (c *Doctor) Run(d *Deps) error {
 		return errFindings
 	}
 	return nil
+}
+
+// check refuses what cannot be meant, before anything is opened.
+func (c *Doctor) check() error {
+	if _, err := path.Match(c.Only, ""); err != nil {
+		return usage("--only", c.Only, "must be a pattern such as 'holders.*'")
+	}
+	for flag, names := range map[string][]string{"--topic": c.Topic, "--positions-topic": c.PositionsTopic} {
+		for _, name := range names {
+			if err := checkTopic(flag, name); err != nil {
+				return err
+			}
+		}
+	}
+	return checkBrokers(c.Brokers)
 }
 
 func findingList() show.List[doctor.Finding] {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"time"
 
@@ -144,6 +145,9 @@ type MessagesExport struct {
 
 // Run writes all that matches, whatever the form of other results is.
 func (m *MessagesExport) Run(d *Deps) (err error) {
+	if dir, err := os.Stat(filepath.Dir(m.File)); m.File != "" && (err != nil || !dir.IsDir()) {
+		return usage("--file", m.File, "must be in a directory that there is")
+	}
 	store, err := d.Store("")
 	searcher, err := capable[admin.Searcher](store, err, "search its log")
 	if err != nil {

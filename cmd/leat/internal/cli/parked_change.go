@@ -3,11 +3,13 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/leat-go/leat/cmd/leat/internal/ask"
 	"github.com/leat-go/leat/cmd/leat/internal/show"
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 )
@@ -59,6 +61,8 @@ func (s *Selecting) selection(dead bool) (admin.Selection, error) {
 	switch {
 	case s.Chunk < 1 || s.Chunk > mostSelected:
 		return selection, usage("--chunk", strconv.Itoa(s.Chunk), "must be 1 to 100000")
+	case s.Kind != "" && !slices.Contains(kinds(), s.Kind):
+		return selection, usage("--kind", s.Kind, "must be unknown, outage or permanent")
 	case s.Key != "":
 		selection.Topic, selection.Key = s.Topic, s.Key
 		if s.Topic == "" {
@@ -80,6 +84,11 @@ func (s *Selecting) selection(dead bool) (admin.Selection, error) {
 		return selection, usageError{errors.New("--id, --key and the filters --topic, --kind, --fingerprint, --before exclude each other")}
 	}
 	return selection, nil
+}
+
+// kinds are those of --kind.
+func kinds() []string {
+	return []string{outbox.FailureUnknown.String(), outbox.FailureOutage.String(), outbox.FailurePermanent.String()}
 }
 
 // words describe what is selected.

@@ -21,6 +21,9 @@ type Relay struct {
 
 // Run relays.
 func (r *Relay) Run(d *Deps) error {
+	if err := checkBrokers(r.Brokers); err != nil {
+		return err
+	}
 	if r.Brokers != "" {
 		d.globals.kafkaBrokers = r.Brokers
 	}

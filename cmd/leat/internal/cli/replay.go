@@ -104,6 +104,14 @@ func (r *Replay) check(d *Deps) (admin.By, error) {
 	case r.Attempts < 1:
 		return admin.By{}, usage("--attempts", strconv.Itoa(r.Attempts), "must be positive")
 	}
+	if r.ToTopic != "" {
+		if err := checkTopic("--to-topic", r.ToTopic); err != nil {
+			return admin.By{}, err
+		}
+	}
+	if err := checkBrokers(r.Brokers); err != nil {
+		return admin.By{}, err
+	}
 	if r.Brokers != "" {
 		d.settings.Kafka.Brokers.Value = r.Brokers
 	}

@@ -43,13 +43,24 @@ func (e *ConfigError) Unwrap() error { return e.Err }
 var (
 	errNoMethod = errors.New("is reached from other machines")
 	errForeign  = errors.New("can be made to point here by others")
+	errHeader   = errors.New("must be the name of a header")
 	errNoHosts  = errors.New("the name by which browsers reach it")
 )
 
+// notOfHeader reports whether names of headers cannot have r.
+func notOfHeader(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
+}
+
 // New refuses to show a database to a network that has not signed in. Setting returns what
-// the operator calls listen, hosts, allow, basic, bearer, proxy_peers and proxy_roles. Errors
-// are *ConfigError.
+// the operator calls listen, hosts, allow, basic, bearer, proxy_user, proxy_group,
+// proxy_peers and proxy_roles. Errors are *ConfigError.
 func New(c Config, setting func(name string) string) (Method, error) {
+	for _, header := range []struct{ setting, name string }{{"proxy_user", c.Proxy.UserHeader}, {"proxy_group", c.Proxy.GroupsHeader}} {
+		if strings.ContainsFunc(header.name, notOfHeader) {
+			return nil, &ConfigError{setting(header.setting), header.name, errHeader}
+		}
+	}
 	var methods []Method
 	for _, m := range []struct {
 		setting, value string
