@@ -32,7 +32,7 @@ func section(prefixes ...string) string {
 }
 
 // TestPage: the tables of docs/metrics.md are the table. To write them again:
-// go test ./metrics -run TestPage -update.
+// go test ./middleware/metrics -run TestPage -update.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile(pageFile)
@@ -56,5 +56,5 @@ func TestPage(t *testing.T) {
 		require.NoError(t, os.WriteFile(pageFile, []byte(page), 0o600))
 		return
 	}
-	require.Equal(t, page, string(raw), "write it again: go test ./metrics -run TestPage -update")
+	require.Equal(t, page, string(raw), "write it again: go test ./middleware/metrics -run TestPage -update")
 }
