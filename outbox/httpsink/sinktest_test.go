@@ -48,10 +48,19 @@ var (
 
 func newEndpoints(t *testing.T) *endpoints {
 	t.Helper()
-	e := &endpoints{book: &book{endpoints: httpsink.Static{}}, arrived: make(map[string][]outbox.Message), refused: make(map[string]bool)}
+	e := emptyEndpoints()
 	server := httptest.NewServer(e)
 	t.Cleanup(server.Close)
-	e.url = server.URL
+	return e.at(server.URL)
+}
+
+func emptyEndpoints() *endpoints {
+	return &endpoints{book: &book{endpoints: httpsink.Static{}}, arrived: make(map[string][]outbox.Message), refused: make(map[string]bool)}
+}
+
+// at gives each topic an endpoint there.
+func (e *endpoints) at(address string) *endpoints {
+	e.url = address
 	for _, topic := range e.Topics() {
 		e.provide(topic)
 	}

@@ -155,6 +155,10 @@ func (s fakeSubject) Refuse(_ context.Context, topic, id string) (func(context.C
 	}, nil
 }
 
+// TestSink_Conformance has no Transactional: that one delivers a slot in total order, all of a
+// call or nothing, and only with a position (SendWith), so that a refused record holds back
+// all keys behind it, where the suite wants only its own held back. outboxtest checks it with
+// its relay, and exactly_once_test.go kills what is around it.
 func TestSink_Conformance(t *testing.T) {
 	t.Parallel()
 	sinktest.Run(t, sinktest.Features{}, func(t *testing.T) sinktest.Subject {

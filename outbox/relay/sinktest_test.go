@@ -18,6 +18,7 @@ var (
 	errTooMuch = errors.New("too much")
 	errNoPlace = errors.New("no such topic")
 	errNo      = errors.New("no")
+	errDead    = errors.New("what the function writes to is away")
 )
 
 const mostBytes = 1 << 20
@@ -29,6 +30,7 @@ type effects struct {
 	log     map[string][]outbox.Message
 	refused map[string]bool
 	missing bool
+	dead    bool
 	quiet   chan struct{}
 }
 
@@ -37,6 +39,7 @@ var (
 	_ sinktest.Muter   = (*effects)(nil)
 	_ sinktest.Misser  = (*effects)(nil)
 	_ sinktest.Limiter = (*effects)(nil)
+	_ sinktest.Killer  = (*effects)(nil)
 )
 
 func (e *effects) Sink() (driver.Sink, error) { return relay.Func(e.take, relay.FuncConfig{}) }
@@ -61,6 +64,8 @@ func (e *effects) note(r outbox.Record) (quiet <-chan struct{}, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch {
+	case e.dead:
+		return nil, outbox.Failed(outbox.FailureOutage, errDead).Err
 	case r.Topic == e.Missing() && e.missing:
 		return nil, outbox.Failed(outbox.FailureOutage, errors.Join(outbox.ErrTopicUnavailable, errNoPlace)).Err
 	case len(r.Payload) > mostBytes:
@@ -116,11 +121,28 @@ func (e *effects) Mute(context.Context) (func(context.Context) error, error) {
 	}, nil
 }
 
+// Kill implements sinktest.Killer: what the function writes to is away.
+func (e *effects) Kill(context.Context) error { return e.die(true) }
+
+// Revive implements sinktest.Killer.
+func (e *effects) Revive(context.Context) error { return e.die(false) }
+
+func (e *effects) die(dead bool) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.dead = dead
+	return nil
+}
+
+func newEffects() *effects {
+	return &effects{log: make(map[string][]outbox.Message), refused: make(map[string]bool), missing: true}
+}
+
 // TestFunc_Conformance: a function is called in the way that sinks deliver. It has no
 // connection, on which a record could be on its way.
 func TestFunc_Conformance(t *testing.T) {
 	t.Parallel()
-	sinktest.Run(t, sinktest.Features{NoStall: true, NoClose: true}, func(*testing.T) sinktest.Subject {
-		return &effects{log: make(map[string][]outbox.Message), refused: make(map[string]bool), missing: true}
-	})
+	features := sinktest.Features{NoStall: true, NoClose: true}
+	sinktest.Run(t, features, func(*testing.T) sinktest.Subject { return newEffects() })
+	sinktest.RunKill(t, features, func(*testing.T) sinktest.Killer { return newEffects() })
 }

@@ -92,8 +92,11 @@ func (tr *trial) noneBehind(ctx context.Context, r *outbox.Record) error {
 	return nil
 }
 
-// onlyKey reports whether all of records are of r's key.
+// onlyKey reports whether all of records are of r's key, or r itself if it has none.
 func onlyKey(records []outbox.Record, r *outbox.Record) bool {
+	if r.Key == "" && len(records) > 1 {
+		return false
+	}
 	for i := range records {
 		if records[i].Topic != r.Topic || records[i].Key != r.Key {
 			return false
@@ -120,9 +123,15 @@ func (tr *trial) refuseAmid(ctx context.Context, n, keys, bad int) error {
 	return tr.deliver(ctx, s, left)
 }
 
+// refusalWithoutKey refuses one of several records without a key: it has nothing to do with
+// the others.
 func refusalWithoutKey(ctx context.Context, tr *trial) error {
 	page := tr.records(tr.Topics()[0], 12, 3)
-	page[4].Key = ""
+	for i := range page {
+		if i%2 == 0 {
+			page[i].Key = ""
+		}
+	}
 	left, s, accept, err := tr.refused(ctx, page, 4)
 	if err != nil {
 		return err

@@ -76,6 +76,9 @@ func brokenWays() map[string]negative {
 		"reverses keys": {broken{reversesKeys: true}, map[string]string{
 			"O5_OneKeyStaysInOrder": `another order than they were sent: "id-20" and id-19`,
 		}},
+		"an empty key is a key": {broken{emptyIsAKey: true}, map[string]string{
+			"O7_RefusalOfRecordWithoutKey": "records are still held back by one that is refused",
+		}},
 		"stops all at a refusal": {broken{stopsAtRefusal: true}, map[string]string{
 			"O5_RefusalStopsItsKey":        "records are still held back by one that is refused",
 			"O7_RefusalOfRecordWithoutKey": "records are still held back by one that is refused",

@@ -20,7 +20,7 @@ type broken struct {
 	keepsMemory, changesRecords, dropsHeaders, dropsTime, sendsTwice, losesSome, tooFewResults              bool
 	outageIsPermanent, outageIsUnknown, missingIsPermanent, missingIsAnyOutage, refusalIsOutage             bool
 	tooLargeIsUnknown, saysNotSent, failsTheRest, reversesKeys, mixesTopics, stopsAtRefusal                 bool
-	textBodies, trimsKeys, cutsIDs, lowersHeaders, impatient, oneCaller, answersNobody                      bool
+	textBodies, trimsKeys, cutsIDs, lowersHeaders, impatient, oneCaller, answersNobody, emptyIsAKey         bool
 }
 
 // fifo is a sink with one record under way at a time.
@@ -101,7 +101,7 @@ func (c *sending) all() {
 		}
 		key := driver.Key{Topic: c.records[i].Topic, Key: c.records[i].Key}
 		switch {
-		case !c.s.broken.goesOn && (c.over || c.failed[key] && key.Key != ""):
+		case !c.s.broken.goesOn && (c.over || c.failed[key] && (key.Key != "" || c.s.broken.emptyIsAKey)):
 			c.results[i] = outbox.NotSent()
 			if c.s.broken.failsTheRest {
 				c.results[i] = outbox.Failed(outbox.FailureUnknown, errRefused)
