@@ -169,16 +169,18 @@ func (m *MessagesExport) Run(d *Deps) (err error) {
 		}()
 		d.Out = file
 	}
-	return m.write(d, searchPage(d, searcher, query))
+	walk, err := newScan(d, searcher, "exporting")
+	if err != nil {
+		return err
+	}
+	defer walk.end()
+	return m.write(d, walk, searchPage(d, searcher, query))
 }
 
-func (m *MessagesExport) write(d *Deps, fetch page[messageRow]) error {
+func (m *MessagesExport) write(d *Deps, walk *scan, fetch page[messageRow]) error {
 	const chunk = 500
-	bar := d.bar("exporting", "messages", 0)
-	defer bar.End()
 	total := int64(0)
 	for after := ""; ; {
-		bar.Set(total)
 		rows, next, err := fetch(after, chunk)
 		if err != nil {
 			return err
@@ -188,10 +190,14 @@ func (m *MessagesExport) write(d *Deps, fetch page[messageRow]) error {
 		}
 		total += int64(len(rows))
 		if next == "" {
+			walk.end()
 			if m.File != "" {
 				d.Note("Wrote %s to %s.", show.Things(total, "message"), m.File)
 			}
 			return nil
+		}
+		if at, err := cursor(next); err == nil {
+			walk.at(at)
 		}
 		after = next
 	}

@@ -141,7 +141,7 @@ func (m *MigrateUp) Run(d *Deps) error {
 		if err != nil {
 			return err
 		}
-		if err := component.Migrate(d.Context); err != nil {
+		if err := d.bar("migrating "+name, "", 0).Spin(func() error { return component.Migrate(d.Context) }); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}

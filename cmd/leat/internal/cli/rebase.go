@@ -64,7 +64,7 @@ func (r *Rebase) Run(d *Deps) error {
 	if err := d.confirm(r.Changing, ask.Question{Text: row.sentence(), Name: r.Group}); err != nil {
 		return err
 	}
-	if err := rebaser.Rebase(d.Context, request); err != nil {
+	if err := d.bar("rebasing", "", 0).Spin(func() error { return rebaser.Rebase(d.Context, request) }); err != nil {
 		return err
 	}
 	return row.print(d)

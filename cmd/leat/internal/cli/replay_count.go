@@ -19,11 +19,13 @@ func (r *Replay) count(d *Deps, saved savedReplay) error {
 	}
 	const most = 10_000
 	query := admin.MessageQuery{From: r.From.Time, To: r.To.Time, OmitPayload: true, Limit: most, After: saved.LastSeq}
-	bar := d.bar("counting", "records", 0)
-	defer bar.End()
+	walk, err := newScan(d, searcher, "counting")
+	if err != nil {
+		return err
+	}
+	defer walk.end()
 	report := replay.Report{Done: true}
 	for {
-		bar.Set(report.Sent)
 		page, err := searcher.Search(d.Context, query)
 		if err != nil {
 			return err
@@ -35,9 +37,10 @@ func (r *Replay) count(d *Deps, saved savedReplay) error {
 			}
 		}
 		if page.Next == 0 {
-			bar.End()
+			walk.end()
 			return printReplay(d, report, true)
 		}
+		walk.at(page.Next)
 		query.After = page.Next
 	}
 }

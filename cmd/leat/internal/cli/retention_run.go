@@ -73,8 +73,12 @@ func (r *RetentionRun) Run(d *Deps) error {
 	if err := d.confirm(Changing{Yes: r.Yes}, ask.Question{Text: r.question(exempt)}); err != nil {
 		return err
 	}
-	done, err := maintainer.Maintain(d.Context, open.MaintenanceRequest{
-		MaxAge: maxAge, MaxBytes: int64(r.MaxBytes), PartitionSize: r.PartitionSize, Ahead: r.Ahead, NoDDL: r.NoDDL,
+	var done open.MaintenanceReport
+	err = d.bar("maintaining", "", 0).Spin(func() (err error) {
+		done, err = maintainer.Maintain(d.Context, open.MaintenanceRequest{
+			MaxAge: maxAge, MaxBytes: int64(r.MaxBytes), PartitionSize: r.PartitionSize, Ahead: r.Ahead, NoDDL: r.NoDDL,
+		})
+		return err
 	})
 	return finishRound(d, exempt, done, err)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/leat-go/leat/cmd/leat/internal/show"
@@ -20,7 +21,11 @@ const redraw = 100 * time.Millisecond
 // cells is the length of a bar.
 const cells = 16
 
-// Bar is the progress of one piece of work. It is not safe for concurrent use.
+// settled is how long work must have gone on before its speed tells anything.
+const settled = time.Second
+
+// Bar is the progress of one piece of work, with its speed and the time that it will take. It
+// is not safe for concurrent use.
 type Bar struct {
 	// Out is where it is shown.
 	Out io.Writer
@@ -34,24 +39,53 @@ type Bar struct {
 	Now func() time.Time
 
 	began, shown time.Time
+	first        int64 // done when it began
 	drawn        bool
+	turns        int
 }
 
 // Set shows that done is done, if it is time to.
 func (b *Bar) Set(done int64) {
 	now := b.Now()
 	if b.began.IsZero() {
-		b.began, b.shown = now, now
+		b.began, b.shown, b.first = now, now, done
 	}
-	wait := Every
-	if b.Terminal {
-		wait = redraw
-	}
-	if now.Sub(b.shown) < wait {
+	if now.Sub(b.shown) < b.wait() {
 		return
 	}
 	b.shown = now
-	b.show(done, now.Sub(b.began))
+	b.show(b.text(done, now.Sub(b.began)))
+}
+
+// Spin does work that nobody can look into, and shows for how long it has been done.
+func (b *Bar) Spin(work func() error) error {
+	began, done := b.Now(), make(chan struct{})
+	var showing sync.WaitGroup
+	showing.Go(func() {
+		ticker := time.NewTicker(b.wait())
+		defer ticker.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-ticker.C:
+				b.show(b.turn(b.Now().Sub(began)))
+			}
+		}
+	})
+	err := work()
+	close(done)
+	showing.Wait()
+	b.End()
+	return err
+}
+
+// wait is the time between two looks.
+func (b *Bar) wait() time.Duration {
+	if b.Terminal {
+		return redraw
+	}
+	return Every
 }
 
 // End removes the bar; lines stay.
@@ -61,8 +95,7 @@ func (b *Bar) End() {
 	}
 }
 
-func (b *Bar) show(done int64, took time.Duration) {
-	text := b.text(done, took)
+func (b *Bar) show(text string) {
 	if b.Terminal {
 		b.drawn = true
 		text = "\r\x1b[K" + text
@@ -72,14 +105,41 @@ func (b *Bar) show(done int64, took time.Duration) {
 	_, _ = io.WriteString(b.Out, text)
 }
 
+// turn is what Spin shows.
+func (b *Bar) turn(took time.Duration) string {
+	if !b.Terminal {
+		return b.Name + ": " + show.Duration(took)
+	}
+	wheel := []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
+	b.turns++
+	return fmt.Sprintf("%s %c %s", b.Name, wheel[b.turns%len(wheel)], show.Duration(took))
+}
+
 func (b *Bar) text(done int64, took time.Duration) string {
 	if b.Total <= 0 {
-		return fmt.Sprintf("%s: %s %s, %s", b.Name, show.Count(done), b.Unit, show.Duration(took))
+		return fmt.Sprintf("%s: %s %s, %s%s", b.Name, show.Count(done), b.Unit, show.Duration(took), b.speed(done, took))
 	}
-	of := fmt.Sprintf("%s/%s %s, %s", show.Count(done), show.Count(b.Total), b.Unit, show.Duration(took))
+	of := fmt.Sprintf("%s/%s %s, %s%s", show.Count(done), show.Count(b.Total), b.Unit, show.Duration(took), b.speed(done, took))
 	if !b.Terminal {
 		return b.Name + ": " + of
 	}
 	full := int(min(done, b.Total) * cells / b.Total)
 	return b.Name + " " + strings.Repeat("█", full) + strings.Repeat("░", cells-full) + " " + of
+}
+
+// speed is how much has been done a second, and how long the rest takes at that.
+func (b *Bar) speed(done int64, took time.Duration) string {
+	if took < settled || done <= b.first {
+		return ""
+	}
+	rate := float64(done-b.first) / took.Seconds()
+	text := fmt.Sprintf(", %.1f/s", rate)
+	if rate >= 10 {
+		text = ", " + show.Count(int64(rate)) + "/s"
+	}
+	if left := b.Total - done; left > 0 {
+		rest := time.Duration(float64(left) / rate * float64(time.Second))
+		text += ", " + show.Duration(max(rest, time.Second).Round(time.Second)) + " left"
+	}
+	return text
 }

@@ -1,0 +1,38 @@
+package cli
+
+import (
+	"github.com/leat-go/leat/cmd/leat/internal/progress"
+	"github.com/leat-go/leat/outbox/admin"
+)
+
+// scan is the progress of a walk through the log, in its numbers: nobody knows how many of its
+// messages match.
+type scan struct {
+	bar         *progress.Bar
+	first, last int64
+}
+
+// newScan begins a walk that ends at the newest message that there is now.
+func newScan(d *Deps, searcher admin.Searcher, name string) (*scan, error) {
+	page, err := searcher.Search(d.Context, admin.MessageQuery{Newest: true, OmitPayload: true, Limit: 1, Scan: 1})
+	if err != nil {
+		return nil, err
+	}
+	s := &scan{bar: d.bar(name, "numbers of the log", 0)}
+	if len(page.Records) > 0 {
+		s.last = page.Records[0].Seq
+	}
+	return s, nil
+}
+
+// at shows that the walk has come to a number.
+func (s *scan) at(seq int64) {
+	if s.first == 0 {
+		s.first = seq
+	}
+	s.bar.Total = max(s.last-s.first, 0)
+	s.bar.Set(min(seq-s.first, s.bar.Total))
+}
+
+// end removes what was shown.
+func (s *scan) end() { s.bar.End() }
