@@ -112,17 +112,39 @@ func TestDeploy_Systemd(t *testing.T) {
 	require.LessOrEqual(t, exposure, 1.5)
 }
 
-// compose is what compose.yaml says of leat.
+// compose has the fields of a compose file that ours use, as the specification has them.
 type compose struct {
 	Services map[string]struct {
-		Command   []string
-		ReadOnly  bool              `yaml:"read_only"`
-		DependsOn map[string]any    `yaml:"depends_on"`
-		Env       map[string]string `yaml:"environment"`
-		Ports     []string
-		Volumes   []string
-		Grace     time.Duration `yaml:"stop_grace_period"`
-	}
+		Image       string            `yaml:"image"`
+		Build       map[string]string `yaml:"build"`
+		Command     []string          `yaml:"command"`
+		ReadOnly    bool              `yaml:"read_only"`
+		DependsOn   map[string]any    `yaml:"depends_on"`
+		Env         map[string]string `yaml:"environment"`
+		Ports       []string          `yaml:"ports"`
+		Volumes     []string          `yaml:"volumes"`
+		TmpFS       []string          `yaml:"tmpfs"`
+		Grace       time.Duration     `yaml:"stop_grace_period"`
+		CapDrop     []string          `yaml:"cap_drop"`
+		SecurityOpt []string          `yaml:"security_opt"`
+		MemLimit    string            `yaml:"mem_limit"`
+		ShmSize     string            `yaml:"shm_size"`
+		Restart     string            `yaml:"restart"`
+		Healthcheck struct {
+			Test     []string      `yaml:"test"`
+			Interval time.Duration `yaml:"interval"`
+			Timeout  time.Duration `yaml:"timeout"`
+			Retries  int           `yaml:"retries"`
+		} `yaml:"healthcheck"`
+	} `yaml:"services"`
+}
+
+// composed decodes a compose file, of which nothing is ignored.
+func composed(t *testing.T, content string) (c compose, err error) {
+	t.Helper()
+	strict := yaml.NewDecoder(strings.NewReader(content))
+	strict.KnownFields(true)
+	return c, strict.Decode(&c)
 }
 
 func (c compose) env(service string) (all []string) {
@@ -136,8 +158,8 @@ func (c compose) env(service string) (all []string) {
 // variables are set, and the ports are those on which the daemon listens.
 func TestDeploy_Compose(t *testing.T) {
 	t.Parallel()
-	var c compose
-	require.NoError(t, yaml.Unmarshal([]byte(deployed(t, "compose.yaml")), &c))
+	c, err := composed(t, deployed(t, "compose.yaml"))
+	require.NoError(t, err)
 	for name, service := range c.Services {
 		for other := range service.DependsOn {
 			require.Contains(t, c.Services, other, name)
@@ -170,6 +192,26 @@ func TestDeploy_Compose(t *testing.T) {
 	}
 	require.Contains(t, container, `CMD ["run", "--config", "/etc/leat/leat.yaml"]`)
 	require.Contains(t, container, `CMD ["/leat", "health", "--live", "--config", "/etc/leat/leat.yaml"]`)
+}
+
+// What does not belong into a compose file is noticed, in that of the repository, too.
+func TestDeploy_ComposeFields(t *testing.T) {
+	t.Parallel()
+	content, err := os.ReadFile("../../compose.yaml")
+	require.NoError(t, err)
+	servers, err := composed(t, string(content))
+	require.NoError(t, err)
+	for name, service := range servers.Services {
+		require.NotEmpty(t, service.Image, name)
+		require.NotEmpty(t, service.Healthcheck.Test, "up --wait waits for it: %s", name)
+	}
+	for wrong, what := range map[string]string{
+		"environ: {A: b}": "environ", "ports: {a: b}": "cannot unmarshal", "stop_grace_period: long": "long",
+		"healthcheck: {interval: 2s, retry: 3}": "retry", "command: run": "cannot unmarshal",
+	} {
+		_, err := composed(t, "services: {a: {"+wrong+"}}")
+		require.ErrorContains(t, err, what)
+	}
 }
 
 // A daemon needs no file that it can write, and little memory.
