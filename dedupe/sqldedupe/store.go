@@ -56,6 +56,23 @@ func New(db *sql.DB, dialect Dialect, cfg Config) (*Store, error) {
 // nothing if everything is in place.
 func (s *Store) Migrate(ctx context.Context) error { return s.migrations().Migrate(ctx, s.db) }
 
+// SchemaStatus is the state of the table's schema.
+type SchemaStatus struct {
+	// Current is the version in the database, 0 if there is none; Latest is the one that
+	// this library was written for. A Current above Latest is fine: a newer release has
+	// migrated already.
+	Current, Latest int
+}
+
+// SchemaStatus looks at the schema and changes nothing.
+func (s *Store) SchemaStatus(ctx context.Context) (status SchemaStatus, err error) {
+	if status.Latest, err = s.migrations().Latest(); err != nil {
+		return SchemaStatus{}, err
+	}
+	status.Current, err = s.migrations().Current(ctx, s.db)
+	return status, err
+}
+
 func (s *Store) migrations() sqlmigrate.Set {
 	return sqlmigrate.Set{Component: "dedupe", Dialect: s.dialect, Table: s.cfg.Table, FS: migrationFiles}
 }

@@ -16,6 +16,22 @@ func (in *Inbox) Migrate(ctx context.Context) error {
 	return in.store.Migrate(ctx)
 }
 
+// SchemaStatus is the state of the inbox's schema.
+type SchemaStatus struct {
+	// Current is the version in the database, 0 if there is none; Latest is the one that
+	// this library was written for. A Current above Latest is fine: a newer release has
+	// migrated already.
+	Current, Latest int
+}
+
+// SchemaStatus looks at the schema and changes nothing.
+func (in *Inbox) SchemaStatus(ctx context.Context) (SchemaStatus, error) {
+	var s SchemaStatus
+	var err error
+	s.Current, s.Latest, err = in.store.Schema(ctx)
+	return s, err
+}
+
 // Migrations returns the schema for a dialect and cfg as files by name, such as
 // "00001_init.sql", for teams that keep all their migrations in one tool. goose runs them
 // as they are. They record their versions, so that Migrate agrees with the tool. Only
