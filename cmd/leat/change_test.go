@@ -18,8 +18,14 @@ import (
 func TestChanging_Held(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	s.trouble(t)
 	o := newSession(t, s.URL)
+	changeHeld(t, s, o)
+	o.golden("changing-held")
+}
+
+func changeHeld(t *testing.T, s store, o *session) {
+	t.Helper()
+	trouble(t, s)
 	o.run(2, "parked", "redrive", "--topic", "orders*")
 	o.run(2, "parked", "redrive", "--topic", "orders*", "--reason", "fixed")
 	o.run(2, "parked", "redrive", "--reason", "fixed")
@@ -30,20 +36,19 @@ func TestChanging_Held(t *testing.T) {
 	o.run(0, "parked", "redrive", "--topic", "orders*", "--kind", "permanent", "--reason", "fixed", "--yes")
 	o.run(4, "parked", "redrive", "--topic", "orders", "--key", "order-1", "--reason", "fixed", "--yes")
 	o.run(0, "parked", "list", "--retrying", "--time", "utc")
-	s.relay(t, "", relay.Policy{}, ifBad(errors.New("still bad")))
+	relayOnce(t, s, "", relay.Policy{}, ifBad(errors.New("still bad")))
 	o.run(0, "parked", "skip", "--topic", "orders", "--key", "order-1", "--reason", "is obsolete", "--yes", "-o", "json")
 	o.run(0, "parked", "drop", "--id", "m-5", "--reason", "is obsolete", "--dry-run", "-o", "json")
 	o.run(0, "parked", "drop", "--id", "m-5", "--reason", "is obsolete", "--actor", "bob", "--yes")
 	o.run(0, "parked", "list")
 	o.run(0, "dead", "redrive", "--group", "mail", "--all", "--reason", "has room", "--yes")
-	s.relay(t, "mail", relay.Policy{Action: relay.DeadLetter}, func(outbox.Record) error { return errors.New("full again") })
+	relayOnce(t, s, "mail", relay.Policy{Action: relay.DeadLetter}, func(outbox.Record) error { return errors.New("full again") })
 	o.run(0, "dead", "drop", "--group", "mail", "--topic", "mails", "--reason", "is obsolete", "--yes", "-o", "jsonl")
 	o.run(3, "dead", "show", "m-6", "--group", "mail")
 	o.run(3, "delayed", "cancel", "nobody", "--reason", "paid", "--yes")
 	o.run(0, "delayed", "cancel", "m-7", "--reason", "paid", "--dry-run")
 	o.run(0, "delayed", "cancel", "m-7", "--reason", "paid", "--yes")
 	o.run(0, "audit", "--action", "drop", "--time", "utc")
-	o.golden("changing-held")
 }
 
 // A filter means all that match, whatever one transaction changes.
@@ -88,6 +93,11 @@ func TestChanging_Groups(t *testing.T) {
 	s := newShop(t)
 	s.trouble(t)
 	o := newSession(t, s.URL)
+	changeGroups(o)
+	o.golden("changing-groups")
+}
+
+func changeGroups(o *session) {
 	o.run(3, "groups", "pause", "nobody", "--reason", "INC-1", "--yes")
 	o.run(0, "groups", "pause", "default", "--topic", "orders*", "--reason", "INC-1", "--dry-run")
 	o.run(0, "groups", "pause", "default", "--topic", "orders*", "--topic", "mails", "--reason", "INC-1", "--yes")
@@ -102,7 +112,6 @@ func TestChanging_Groups(t *testing.T) {
 	o.run(0, "groups", "remove", "default", "--reason", "is obsolete", "--yes")
 	o.run(3, "groups", "show", "default")
 	o.run(0, "audit", "--action", "pause", "--time", "utc")
-	o.golden("changing-groups")
 }
 
 // What an inbox has parked, and the positions that it remembers.

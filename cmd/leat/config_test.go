@@ -64,7 +64,8 @@ func TestConfig_Lint(t *testing.T) {
 		{"form.yaml", "database: [1, 2]\n"},
 		{"syntax.yaml", "database: \"x\nschema: y\n"},
 		{"two.yaml", "schema: a\n---\nschema: b\n"},
-		{"values.yaml", "output: xml\ntime: soon\nschema: \"a\\0b\"\ndatabase: mysql://db/shop\n"},
+		{"values.yaml", "output: xml\ntime: soon\nschema: \"a\\0b\"\ndatabase: redis://db/shop\n"},
+		{"sql.yaml", "database: mysql://ann:secret@db/shop\nschema: shop\noutbox: \"a b\"\n"},
 		{"variables.yaml", "schema: leat\ndatabase: postgres://ann:${env:NOBODY}@db/shop\nactor: ${file:/nowhere}\nprofiles:\n  p: {inbox: \"${home}\"}\n"},
 		{"kafka.yaml", "kafka: {brokers: k1, tls: perhaps}\nprofiles:\n  p: {kafka: {brokers: 'k1:1', sasl: gssapi}}\n"},
 	} {

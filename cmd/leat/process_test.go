@@ -79,7 +79,27 @@ func TestUnreachable(t *testing.T) {
 	r = o.leat("status")
 	require.Equal(t, 2, r.code, r.err)
 	require.NotContains(t, r.out+r.err, "secret")
-	require.Equal(t, 2, newSession(t, "mysql://ann:secret@127.0.0.1/shop").leat("status").code)
+	require.NotContains(t, r.err, "panic")
+	for url, text := range map[string]string{
+		"mysql://ann:secret@127.0.0.1":           "must name the database",
+		"mysql://ann:secret@127.0.0.1:port/shop": "database = ",
+		"mysql://ann:sec ret@127.0.0.1/shop":     "database = ",
+		"mysql://ann:secret@h/shop?timeout=soon": "database = ",
+		"redis://ann:secret@127.0.0.1/shop":      "must be a URL of",
+		"sqlite::memory:":                        "must be sqlite: and the path",
+	} {
+		r := newSession(t, url).leat("status")
+		require.Equal(t, 2, r.code, "%s: %s", url, r.err)
+		require.Contains(t, r.err, text, url)
+		require.NotContains(t, r.out+r.err, "secret")
+		require.NotContains(t, r.out+r.err, "sec ret")
+		require.NotContains(t, r.err, "panic")
+	}
+	for _, url := range []string{"mysql://ann:secret@127.0.0.1:1/shop", "mariadb://ann:secret@127.0.0.1:1/shop", "sqlite:/nowhere/shop.db"} {
+		r := newSession(t, url).leat("status")
+		require.Equal(t, 1, r.code, "%s: %s", url, r.err)
+		require.NotContains(t, r.out+r.err, "secret")
+	}
 }
 
 // PG* variables and service files say where the database is, too.

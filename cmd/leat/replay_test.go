@@ -48,21 +48,25 @@ func replayed(t *testing.T, kafka *testenv.KafkaEnv, topic string, n int) []stri
 // run counts and leaves no trace.
 func TestReplay(t *testing.T) {
 	t.Parallel()
+	s := newShop(t)
+	replay(t, s, newSession(t, s.URL))
+}
+
+func replay(t *testing.T, s store, o *session) {
+	t.Helper()
 	kafka := testenv.Kafka(t)
 	topic := kafka.Topic(t, "replayed", 1)
-	s := newShop(t)
 	for i := range 5 {
 		s.enqueue(t, placed(fmt.Sprintf("m-%d", i), "orders", "order-1", "fine"), placed(fmt.Sprintf("n-%d", i), "mails", "ann", "fine"))
 	}
-	o := newSession(t, s.URL)
-	replay := []string{"replay", "--reason", "INC-3", "--topic", "ord*", "--to-topic", topic}
-	r := o.leat(append(replay, "--dry-run")...)
+	again := []string{"replay", "--reason", "INC-3", "--topic", "ord*", "--to-topic", topic}
+	r := o.leat(append(again, "--dry-run")...)
 	require.Equal(t, "Would send 5 records, skipped 0.\n", r.out, r.err)
 	require.Contains(t, o.leat("audit", "-o", "json").out, `"entries":[]`)
-	require.Contains(t, o.leat(append(replay, "--yes")...).err, "kafka.brokers")
+	require.Contains(t, o.leat(append(again, "--yes")...).err, "kafka.brokers")
 
 	o.env = append(o.env, "LEAT_KAFKA_BROKERS="+strings.Join(kafka.Brokers, ","))
-	r = o.leat(append(replay, "--yes", "-o", "json")...)
+	r = o.leat(append(again, "--yes", "-o", "json")...)
 	require.Zero(t, r.code, r.err)
 	var report struct {
 		Done bool

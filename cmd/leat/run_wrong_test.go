@@ -31,7 +31,7 @@ func TestRun_WrongFile(t *testing.T) { //nolint:revive // a table
 		{one + "outboxes: []\n", `:4: field "outboxes" is there twice`},
 		{head + "outboxes:\n- {name: a, relays: [{sink: {kafka: {}}}]}\n- {name: a, relays: [{sink: {kafka: {}}}]}\n", `:4: outboxes[0].name: another outbox has this name`},
 		{head + "outboxes: [{name: a, table: \"a\\0b\", relays: [{sink: {kafka: {}}}]}]\n", `:3: outboxes[0]`},
-		{head + "outboxes: [{name: a, database: 'mysql://db/x', relays: [{sink: {kafka: {}}}]}]\n", `:3: database = "mysql://…": must be a URL of postgres://`},
+		{head + "outboxes: [{name: a, database: 'redis://db/x', relays: [{sink: {kafka: {}}}]}]\n", `:3: database = "redis://…": must be a URL of postgres://`},
 		{head + "outboxes: [{name: a, forwarder: t, relays: [{slots: 2, sink: {kafka: {}}}]}]\n", `:3: outboxes[0].relays[0].slots = 2: the table of a forwarder cannot do this`},
 		{relay("slo: 5m"), `:5: outboxes[0].relays[0].sink: must be set`},
 		{sink(""), `:5: outboxes[0].relays[0].sink: must have one of kafka, amqp and http`},

@@ -17,6 +17,7 @@ import (
 	"github.com/leat-go/leat/inbox/pgwatermark"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
+	outboxdriver "github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
 )
@@ -55,11 +56,36 @@ func placed(id, topic, key, payload string) outbox.Message {
 	return outbox.Message{ID: id, Topic: topic, Key: key, Type: "placed", Payload: []byte(payload), Headers: map[string]string{"tenant": "blue"}}
 }
 
-// relay relays once; what refuse returns an error for is refused for good.
-func (s *shop) relay(t *testing.T, group string, policy relay.Policy, refuse func(outbox.Record) error) {
+// store is what a shop is in.
+type store interface {
+	enqueue(t *testing.T, messages ...outbox.Message)
+	source(t *testing.T, group string) outboxdriver.Source
+	inbox(t *testing.T, consumer string, cfg inbox.Config) consumer
+}
+
+// consumer is the inbox of a consumer.
+type consumer interface {
+	Migrate(ctx context.Context) error
+	Process(ctx context.Context, msg *message.Message, handle func(context.Context) error) (inbox.Outcome, error)
+}
+
+func (s *shop) source(t *testing.T, group string) outboxdriver.Source {
 	t.Helper()
 	source, err := s.ob.Source(pgoutbox.SourceConfig{Group: group, Start: pgoutbox.StartOldest()})
 	require.NoError(t, err)
+	return source
+}
+
+func (s *shop) inbox(t *testing.T, consumer string, cfg inbox.Config) consumer {
+	t.Helper()
+	in, err := pginbox.New(s.Pool, consumer, pginbox.Config{Config: cfg})
+	require.NoError(t, err)
+	return in
+}
+
+// relayOnce relays once; what refuse returns an error for is refused for good.
+func relayOnce(t *testing.T, s store, group string, policy relay.Policy, refuse func(outbox.Record) error) {
+	t.Helper()
 	sink, err := relay.Func(func(_ context.Context, r outbox.Record) error {
 		if err := refuse(r); err != nil {
 			return outbox.Failed(outbox.FailurePermanent, err).Err
@@ -67,10 +93,15 @@ func (s *shop) relay(t *testing.T, group string, policy relay.Policy, refuse fun
 		return nil
 	}, relay.FuncConfig{})
 	require.NoError(t, err)
-	r, err := relay.New(source, sink, relay.Config{Policies: []relay.Policy{policy}, Logger: slog.New(slog.DiscardHandler)})
+	r, err := relay.New(s.source(t, group), sink, relay.Config{Policies: []relay.Policy{policy}, Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	_, err = r.RunOnce(t.Context())
 	require.NoError(t, err)
+}
+
+func (s *shop) relay(t *testing.T, group string, policy relay.Policy, refuse func(outbox.Record) error) {
+	t.Helper()
+	relayOnce(t, s, group, policy, refuse)
 }
 
 func ifBad(err error) func(outbox.Record) error {
@@ -85,7 +116,7 @@ func ifBad(err error) func(outbox.Record) error {
 func nothing(outbox.Record) error { return nil }
 
 // trouble parks two keys, gives a mail up, and delays a message.
-func (s *shop) trouble(t *testing.T) {
+func trouble(t *testing.T, s store) {
 	t.Helper()
 	s.enqueue(t,
 		placed("m-1", "orders", "order-1", `{"total":30}`), placed("m-2", "orders", "order-1", "bad"), placed("m-3", "orders", "order-1", `{"total":31}`),
@@ -95,8 +126,8 @@ func (s *shop) trouble(t *testing.T) {
 	delayed := placed("m-7", "reminders", "order-1", "pay")
 	delayed.NotBefore = time.Now().Add(time.Hour)
 	s.enqueue(t, delayed)
-	s.relay(t, "", relay.Policy{Topics: "orders*"}, ifBad(errors.New("no schema 17\x1b[31m for\nbad")))
-	s.relay(t, "mail", relay.Policy{Action: relay.DeadLetter}, func(r outbox.Record) error {
+	relayOnce(t, s, "", relay.Policy{Topics: "orders*"}, ifBad(errors.New("no schema 17\x1b[31m for\nbad")))
+	relayOnce(t, s, "mail", relay.Policy{Action: relay.DeadLetter}, func(r outbox.Record) error {
 		if r.Topic == "mails" {
 			return errors.New("mailbox is full")
 		}
@@ -104,13 +135,22 @@ func (s *shop) trouble(t *testing.T) {
 	})
 }
 
+func (s *shop) trouble(t *testing.T) {
+	t.Helper()
+	trouble(t, s)
+}
+
 // consume lets consumers process, fail and park messages, and remember positions.
 func (s *shop) consume(t *testing.T) {
 	t.Helper()
-	in, err := pginbox.New(s.Pool, "loyalty", pginbox.Config{Config: inbox.Config{
-		OnFailure: inbox.Policy{Action: inbox.Park, Attempts: 1, Delay: inbox.NoDelay},
-	}})
-	require.NoError(t, err)
+	consume(t, s)
+	s.positions(t)
+}
+
+// consume lets consumers process, fail and park messages.
+func consume(t *testing.T, s store) {
+	t.Helper()
+	in := s.inbox(t, "loyalty", inbox.Config{OnFailure: inbox.Policy{Action: inbox.Park, Attempts: 1, Delay: inbox.NoDelay}})
 	require.NoError(t, in.Migrate(t.Context()))
 	for _, m := range []struct{ id, key, payload string }{
 		{"m-1", "order-1", "fine"}, {"m-2", "order-2", "bad"}, {"m-3", "order-2", "fine"}, {"m-4", "order-3", "bad"}, {"m-5", "order-4", "bad"},
@@ -124,30 +164,23 @@ func (s *shop) consume(t *testing.T) {
 			return nil
 		})
 	}
-	s.failing(t)
-	s.positions(t)
+	failing(t, s)
 }
 
 // parkInbox parks a message of consumer loyalty.
 func (s *shop) parkInbox(t *testing.T, id, key string) {
 	t.Helper()
-	in, err := pginbox.New(s.Pool, "loyalty", pginbox.Config{Config: inbox.Config{
-		OnFailure: inbox.Policy{Action: inbox.Park, Attempts: 1, Delay: inbox.NoDelay},
-	}})
-	require.NoError(t, err)
+	in := s.inbox(t, "loyalty", inbox.Config{OnFailure: inbox.Policy{Action: inbox.Park, Attempts: 1, Delay: inbox.NoDelay}})
 	msg := message.NewMessage(id, nil)
 	msg.Metadata.Set("leat_key", key)
 	_, _ = in.Process(t.Context(), msg, func(context.Context) error { return errors.New("customer 12 is unknown") })
 }
 
 // failing is a consumer with a message that is to be tried again.
-func (s *shop) failing(t *testing.T) {
+func failing(t *testing.T, s store) {
 	t.Helper()
-	in, err := pginbox.New(s.Pool, "billing", pginbox.Config{Config: inbox.Config{
-		OnFailure: inbox.Policy{Action: inbox.Park, Attempts: 10, Delay: inbox.NoDelay},
-	}})
-	require.NoError(t, err)
-	_, err = in.Process(t.Context(), message.NewMessage("m-9", nil), func(context.Context) error { return errors.New("ledger is closed") })
+	in := s.inbox(t, "billing", inbox.Config{OnFailure: inbox.Policy{Action: inbox.Park, Attempts: 10, Delay: inbox.NoDelay}})
+	_, err := in.Process(t.Context(), message.NewMessage("m-9", nil), func(context.Context) error { return errors.New("ledger is closed") })
 	require.ErrorContains(t, err, "ledger is closed")
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -24,6 +25,7 @@ type maintenanceState struct {
 	tasks   []task
 	leader  string
 	lastErr error
+	works   bool // whatever the tasks are
 }
 
 // task is what a maintenance does again and again.
@@ -33,15 +35,51 @@ type task struct {
 	every time.Duration // the wait between two runs
 }
 
+// Maintainer keeps a store in shape, such as *pgoutbox.Maintenance, *sqloutbox.Maintenance,
+// *pginbox.Maintenance or *sqlinbox.Maintenance.
+type Maintainer interface {
+	// Run works until ctx ends, and returns nil then.
+	Run(ctx context.Context) error
+}
+
 // MaintainOutbox returns the maintenance of an outbox, by the name that it has in the
-// status. Errors wrap outbox.ErrInvalidConfig.
-func MaintainOutbox(name string, m *pgoutbox.Maintenance) (Maintenance, error) {
-	if name == "" || m == nil {
+// status. What the status shows beside that it runs, and whether it hangs, is known of
+// *pgoutbox.Maintenance only. Errors wrap outbox.ErrInvalidConfig.
+func MaintainOutbox(name string, m Maintainer) (Maintenance, error) {
+	return maintain("maintenance", name, m)
+}
+
+// MaintainInbox is MaintainOutbox for an inbox: more is known of *pginbox.Maintenance.
+func MaintainInbox(name string, m Maintainer) (Maintenance, error) {
+	return maintain("inbox maintenance", name, m)
+}
+
+func maintain(kind, name string, m Maintainer) (Maintenance, error) {
+	if name == "" || isNil(m) {
 		return Maintenance{}, outbox.ConfigError("name, m", name, "both must be set")
 	}
-	return Maintenance{"maintenance", name, m.Run, func() maintenanceState {
-		return outboxState(m.State(), m.Interval())
-	}}, nil
+	return Maintenance{kind, name, m.Run, stateOf(m)}, nil
+}
+
+func isNil(m Maintainer) bool {
+	v := reflect.ValueOf(m)
+	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
+}
+
+// stateOf returns how to ask m for its state. Of those that do not tell, each that runs
+// works: they divide the work between them as they do it.
+func stateOf(m Maintainer) func() maintenanceState {
+	switch m := m.(type) {
+	case *pgoutbox.Maintenance:
+		return func() maintenanceState { return outboxState(m.State(), m.Interval()) }
+	case *pginbox.Maintenance:
+		return func() maintenanceState {
+			s := m.State()
+			return maintenanceState{tasks: []task{{!s.Elsewhere && !s.LastRound.IsZero(), s.LastRound, m.Interval()}}, lastErr: s.LastErr}
+		}
+	default:
+		return func() maintenanceState { return maintenanceState{works: true} }
+	}
 }
 
 // outboxState is s, of maintenance with a round every interval. What was delayed is looked
@@ -50,19 +88,7 @@ func outboxState(s pgoutbox.MaintenanceState, interval time.Duration) maintenanc
 	// One that has stood by for long has not run for long: it counts from when it won the lease.
 	ran := func(t pgoutbox.TaskState) time.Time { return later(t.LastRun, t.LeadsSince) }
 	tasks := []task{{s.Rounds.Leads, ran(s.Rounds), interval}, {s.Delayed.Leads, ran(s.Delayed), 0}}
-	return maintenanceState{tasks, s.Rounds.Leader, errors.Join(s.Rounds.LastErr, s.Delayed.LastErr)}
-}
-
-// MaintainInbox returns the maintenance of an inbox, by the name that it has in the
-// status. Errors wrap outbox.ErrInvalidConfig.
-func MaintainInbox(name string, m *pginbox.Maintenance) (Maintenance, error) {
-	if name == "" || m == nil {
-		return Maintenance{}, outbox.ConfigError("name, m", name, "both must be set")
-	}
-	return Maintenance{"inbox maintenance", name, m.Run, func() maintenanceState {
-		s := m.State()
-		return maintenanceState{[]task{{!s.Elsewhere && !s.LastRound.IsZero(), s.LastRound, m.Interval()}}, "", s.LastErr}
-	}}, nil
+	return maintenanceState{tasks: tasks, leader: s.Rounds.Leader, lastErr: errors.Join(s.Rounds.LastErr, s.Delayed.LastErr)}
 }
 
 // hangs is how long one round may take, with an archive of a large range in it.
@@ -88,7 +114,7 @@ var errHangs = errors.New("leat: maintenance has done nothing")
 
 func lookAtMaintenance(s maintenanceState) PartStatus {
 	status := PartStatus{State: StateStandby, Leader: s.leader}
-	if slices.ContainsFunc(s.tasks, func(t task) bool { return t.leads }) {
+	if s.works || slices.ContainsFunc(s.tasks, func(t task) bool { return t.leads }) {
 		status.State = StateLeader
 	}
 	if s.lastErr != nil {

@@ -1,11 +1,13 @@
 package daemon
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
@@ -48,4 +50,23 @@ func TestMaintenance_Hangs(t *testing.T) {
 		m := Maintenance{state: func() maintenanceState { return outboxState(c.state, time.Minute) }}
 		require.Equal(t, c.hangs, maintenancePart(m).dead(at(10), since) != nil, name)
 	}
+}
+
+type runner struct{}
+
+func (*runner) Run(context.Context) error { return nil }
+
+// Maintenance that tells nothing of itself works as long as it runs, and does not hang.
+func TestMaintenance_WithoutState(t *testing.T) {
+	t.Parallel()
+	m, err := MaintainOutbox("shop", &runner{})
+	require.NoError(t, err)
+	require.Equal(t, StateLeader, maintenancePart(m).look(time.Now()).State)
+	require.NoError(t, maintenancePart(m).dead(time.Now().Add(1000*time.Hour), time.Now()))
+	for _, none := range []Maintainer{nil, (*runner)(nil), (*pgoutbox.Maintenance)(nil)} {
+		_, err = MaintainInbox("shop", none)
+		require.ErrorIs(t, err, outbox.ErrInvalidConfig)
+	}
+	_, err = MaintainOutbox("", &runner{})
+	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
 }

@@ -52,7 +52,7 @@ func lints(t *testing.T, content string, container corev1.Container) settings.Da
 	d, err := file.DaemonOf("", secret)
 	require.NoError(t, err)
 	require.NoError(t, assemble.Check(t.Context(), assemble.Input{
-		Settings: said.Or(settings.Defaults()), Daemon: d, Database: said.Database.Value, Logger: slog.New(slog.DiscardHandler),
+		Settings: said.Or(settings.Defaults("")), Daemon: d, Database: said.Database.Value, Logger: slog.New(slog.DiscardHandler),
 	}))
 	return d
 }

@@ -120,7 +120,7 @@ outboxes:
 `), 0o600))
 	file, err := settings.Read(path)
 	require.NoError(t, err)
-	in := Input{Settings: settings.Defaults(), Database: "postgres://leat@db/shop", Logger: slog.New(slog.DiscardHandler)}
+	in := Input{Settings: settings.Defaults(""), Database: "postgres://leat@db/shop", Logger: slog.New(slog.DiscardHandler)}
 	in.Daemon, err = file.DaemonOf("", os.LookupEnv)
 	require.NoError(t, err)
 	require.ErrorContains(t, Check(t.Context(), in), `leat.yaml:3: outboxes[0].maintenance.archive.dir: files of outbox "shop/eu" would be called like those of "shop_eu"`)

@@ -63,7 +63,7 @@ type Assembly struct {
 func New(ctx context.Context, in Input) (*Assembly, error) {
 	b := &builder{
 		ctx: ctx, in: in, made: &Assembly{}, outboxes: map[string]admin.Outbox{}, inboxes: map[string]inboxadmin.Inbox{},
-		databases: map[string]*open.Postgres{}, windows: map[string]*open.Postgres{},
+		databases: map[string]open.Database{}, windows: map[string]open.Database{},
 		shown: dashboard.Config{Outboxes: map[string]admin.Outbox{}, Inboxes: map[string]inboxadmin.Inbox{}},
 	}
 	b.made.Config.Logger = in.Logger
@@ -122,11 +122,11 @@ type builder struct {
 	in        Input
 	made      *Assembly
 	metrics   *metrics.Metrics // nil: nothing is measured
-	databases map[string]*open.Postgres
+	databases map[string]open.Database
 	outboxes  map[string]admin.Outbox
 	inboxes   map[string]inboxadmin.Inbox
-	windows   map[string]*open.Postgres // of the dashboard
-	shown     dashboard.Config          // the stores of it
+	windows   map[string]open.Database // of the dashboard
+	shown     dashboard.Config         // the stores of it
 }
 
 // finish makes what is about all of it.

@@ -33,18 +33,14 @@ func (b *builder) shows() *settings.Dashboard {
 
 // window is the database at url for the dashboard, on connections of its own: who looks
 // takes none from relays and maintenance.
-func (b *builder) window(url settings.Text) (*open.Postgres, error) {
+func (b *builder) window(url settings.Text) (open.Database, error) {
 	address := cmp.Or(url.Value, b.in.Database)
 	if db, ok := b.windows[address]; ok {
 		return db, nil
 	}
-	opened, err := open.Open(b.ctx, open.Target{URL: address, Logger: b.in.Logger})
+	db, err := open.Open(b.ctx, open.Target{URL: address, Logger: b.in.Logger})
 	if err != nil {
 		return nil, err
-	}
-	db, ok := opened.(*open.Postgres)
-	if !ok {
-		return nil, errNotPostgres
 	}
 	b.windows[address] = db
 	b.made.closers = append(b.made.closers, closer(db.Close))
@@ -58,8 +54,8 @@ func (b *builder) showOutbox(name string, url settings.Text, target open.Target)
 		return
 	}
 	if db, err := b.window(url); err == nil {
-		if store, err := db.At(target).Outbox(); err == nil {
-			b.shown.Outboxes[name] = store
+		if store, err := db.Relayed(target); err == nil {
+			b.shown.Outboxes[name] = store.Admin()
 		}
 	}
 }
@@ -69,7 +65,7 @@ func (b *builder) showInbox(name string, url settings.Text, target open.Target) 
 		return
 	}
 	if db, err := b.window(url); err == nil {
-		if store, err := db.At(target).Inbox(); err == nil {
+		if store, err := db.InboxAt(target); err == nil {
 			b.shown.Inboxes[name] = store
 		}
 	}

@@ -2,13 +2,10 @@ package assemble
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"net"
 	"strconv"
 	"strings"
-
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leat-go/leat/cmd/leat/daemon"
 	"github.com/leat-go/leat/cmd/leat/internal/open"
@@ -26,12 +23,16 @@ func (b *builder) poolFor() int {
 }
 
 // database opens the database at url, once; nil if it cannot be.
-func (b *builder) database(url settings.Text, section settings.Place) *open.Postgres {
+func (b *builder) database(url settings.Text, section settings.Place) open.Database {
 	address := cmp.Or(url.Value, b.in.Database)
 	if db, ok := b.databases[address]; ok {
 		return db
 	}
-	opened, err := open.Open(b.ctx, open.Target{URL: address, Connections: b.poolFor(), Dial: b.in.Dial, Logger: b.in.Logger})
+	most := b.poolFor()
+	if settings.IsSQL(address) {
+		most += b.ownConnections()
+	}
+	db, err := open.Open(b.ctx, open.Target{URL: address, Connections: most, Dial: b.in.Dial, Logger: b.in.Logger})
 	if err != nil {
 		at := url
 		if !at.Set() {
@@ -40,29 +41,24 @@ func (b *builder) database(url settings.Text, section settings.Place) *open.Post
 		b.findings = append(b.findings, settings.Finding{Line: cmp.Or(at.Line(), section.Line), Text: plain(err)})
 		return nil
 	}
-	db, ok := opened.(*open.Postgres)
-	if !ok {
-		b.missing(section, "database", errNotPostgres.Error())
-		return nil
-	}
 	b.databases[address] = db
 	b.made.closers = append(b.made.closers, closer(db.Close))
-	b.made.Config.Databases = append(b.made.Config.Databases, daemon.Database{Name: databaseName(db.Pool, len(b.databases)), Ping: db.Ping})
+	name := cmp.Or(db.Name(), "database "+strconv.Itoa(len(b.databases)))
+	b.made.Config.Databases = append(b.made.Config.Databases, daemon.Database{Name: name, Ping: db.Ping})
 	return db
 }
 
-var errNotPostgres = errors.New("the daemon runs on PostgreSQL only")
+// ownConnections are those that relays on database/sql take from the pool for themselves.
+func (b *builder) ownConnections() (n int) {
+	for i := range b.in.Daemon.Outboxes {
+		n += 3 * len(b.in.Daemon.Outboxes[i].Relays)
+	}
+	return n
+}
 
-// databaseName is the name of a database for operators, without what is secret.
-func databaseName(pool *pgxpool.Pool, no int) string {
-	c := pool.Config().ConnConfig
-	if c.Host == "" {
-		return "database " + strconv.Itoa(no)
-	}
-	if strings.HasPrefix(c.Host, "/") {
-		return c.Host + "/" + c.Database
-	}
-	return net.JoinHostPort(c.Host, strconv.Itoa(int(c.Port))) + "/" + c.Database
+// tables are the settings that name tables in the database at url.
+func (b *builder) tables(url settings.Text) settings.Settings {
+	return b.in.Settings.At(cmp.Or(url.Value, b.in.Database))
 }
 
 // plain is the text of an error of the configuration without secrets.

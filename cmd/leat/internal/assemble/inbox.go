@@ -6,7 +6,6 @@ import (
 	"github.com/leat-go/leat/cmd/leat/daemon"
 	"github.com/leat-go/leat/cmd/leat/internal/open"
 	"github.com/leat-go/leat/cmd/leat/internal/settings"
-	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/middleware/metrics/pgmetrics"
 	"github.com/leat-go/leat/outbox"
 )
@@ -17,13 +16,13 @@ func (b *builder) inbox(i *settings.InboxTables) {
 	if db == nil {
 		db = b.anywhere()
 	}
-	s := b.in.Settings
+	s := b.tables(i.Database)
 	target := open.Target{Schema: cmp.Or(i.Schema.Value, s.Schema.Value), Inbox: cmp.Or(i.Table.Value, s.Inbox.Value), Logger: b.in.Logger}
 	name := cmp.Or(i.Name.Value, target.Inbox)
 	if _, ok := b.inboxes[name]; ok {
 		b.missing(i.At, "name", "another inbox is called "+name)
 	}
-	store, err := db.At(target).Inbox()
+	store, err := db.InboxAt(target)
 	if err != nil {
 		b.refused(i.At, i, err)
 		return
@@ -33,11 +32,11 @@ func (b *builder) inbox(i *settings.InboxTables) {
 	if !i.Retention.Set() {
 		return
 	}
-	cfg := pginbox.MaintenanceConfig{
+	cfg := open.InboxUpkeep{
 		Retention: b.span(i.Retention), Width: b.span(i.Width), Ahead: b.count(i.Ahead, 1), NoDDL: b.yes(i.NoDDL), Interval: b.span(i.Interval),
 		KeepOther: b.age(i.KeepOther, 0), KeepAudit: b.age(i.KeepAudit, 0),
 	}
-	if b.metrics != nil {
+	if b.metrics != nil && !settings.IsSQL(cmp.Or(i.Database.Value, b.in.Database)) {
 		hook, err := pgmetrics.NewInbox(b.metrics, name)
 		if err != nil {
 			b.refused(i.At, i, err)

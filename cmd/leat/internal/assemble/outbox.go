@@ -12,7 +12,6 @@ import (
 	"github.com/leat-go/leat/middleware/metrics"
 	"github.com/leat-go/leat/middleware/metrics/pgmetrics"
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
 // outbox makes the relays and the maintenance of an outbox.
@@ -33,7 +32,7 @@ func (b *builder) outbox(o *settings.Outbox) {
 	if db == nil {
 		db = b.anywhere() // so that the rest is checked, too
 	}
-	s := b.in.Settings
+	s := b.tables(o.Database)
 	target := open.Target{
 		Schema: cmp.Or(o.Schema.Value, s.Schema.Value), Outbox: cmp.Or(o.Table.Value, s.Outbox.Value), Forwarder: o.Forwarder.Value, Logger: b.in.Logger,
 	}
@@ -45,7 +44,7 @@ func (b *builder) outbox(o *settings.Outbox) {
 		b.refused(o.At, o, err)
 		return
 	}
-	b.outboxes[name] = store.Admin
+	b.outboxes[name] = store.Admin()
 	b.showOutbox(name, o.Database, target)
 	var observed *metrics.Outbox
 	if b.metrics != nil && name != "" {
@@ -57,19 +56,21 @@ func (b *builder) outbox(o *settings.Outbox) {
 		b.relay(&o.Relays[i], name, store, observed)
 	}
 	if o.Maintenance != nil {
+		if settings.IsSQL(cmp.Or(o.Database.Value, b.in.Database)) {
+			observed = nil // its maintenance has no hooks
+		}
 		b.maintenance(o.Maintenance, name, store, observed)
 	}
 }
 
 // anywhere is a database that nobody connects to.
-func (b *builder) anywhere() *open.Postgres {
+func (b *builder) anywhere() open.Database {
 	const nowhere = "postgres://nowhere/none"
 	if db, ok := b.databases[nowhere]; ok {
 		return db
 	}
-	opened, err := open.Open(b.ctx, open.Target{URL: nowhere, Logger: b.in.Logger})
-	db, ok := opened.(*open.Postgres)
-	if err != nil || !ok {
+	db, err := open.Open(b.ctx, open.Target{URL: nowhere, Logger: b.in.Logger})
+	if err != nil {
 		panic("leat: a literal URL does not parse") // cannot happen
 	}
 	b.databases[nowhere] = db
@@ -77,8 +78,8 @@ func (b *builder) anywhere() *open.Postgres {
 	return db
 }
 
-func (b *builder) maintenance(m *settings.OutboxMaintenance, name string, store *open.Relayed, observed *metrics.Outbox) {
-	cfg := pgoutbox.MaintenanceConfig{
+func (b *builder) maintenance(m *settings.OutboxMaintenance, name string, store open.Relayed, observed *metrics.Outbox) {
+	cfg := open.Upkeep{
 		Interval: b.span(m.Interval), Lease: b.span(m.Lease), MaxAge: b.age(m.MaxAge, -1), MaxBytes: b.size(m.MaxBytes),
 		PartitionSize: int64(b.count(m.PartitionSize, 1)), Ahead: b.count(m.Ahead, 1), NoDDL: b.yes(m.NoDDL),
 		KeepAudit: b.age(m.KeepAudit, 0), KeepDead: b.age(m.KeepDead, 0),

@@ -18,7 +18,7 @@ import (
 )
 
 // relay makes a relay of an outbox.
-func (b *builder) relay(r *settings.Relay, name string, store *open.Relayed, observed *metrics.Outbox) {
+func (b *builder) relay(r *settings.Relay, name string, store open.Relayed, observed *metrics.Outbox) {
 	group := groupOf(r)
 	if slices.ContainsFunc(b.made.Config.Relays, func(other daemon.Relay) bool { return other.Outbox == name && other.Group == group }) {
 		b.missing(r.At, "group", fmt.Sprintf("another relay of outbox %q has group %q: one process needs one relay a group, whatever its slots", name, group))

@@ -21,7 +21,7 @@ func read(t *testing.T, outboxes string) Input {
 	require.NoError(t, err)
 	d, err := file.DaemonOf("", os.LookupEnv)
 	require.NoError(t, err)
-	return Input{Settings: settings.Defaults(), Daemon: d, Database: "postgres://nowhere.invalid/shop", Logger: slog.New(slog.DiscardHandler)}
+	return Input{Settings: settings.Defaults(""), Daemon: d, Database: "postgres://nowhere.invalid/shop", Logger: slog.New(slog.DiscardHandler)}
 }
 
 // A sink keeps its own credentials wherever it stands in the file: those of a relay that is

@@ -85,7 +85,7 @@ func (c recordChange) run(d *Deps, flags Changing) error {
 // while the operator reads the plan is no part of it.
 func (d *Deps) pin(before *time.Time) error {
 	db, err := d.Open()
-	clock, err := capable[open.Clock](db, err, "tell its time")
+	clock, err := capable[open.Clock](d, db, err, "tell its time")
 	if err != nil {
 		return err
 	}

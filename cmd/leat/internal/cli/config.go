@@ -119,9 +119,13 @@ func check(d *Deps, s settings.Settings) []findingRow {
 			wrong(choice.text, fmt.Sprintf("%s: %q: must be one of %q", choice.name, choice.text.Value, choice.of))
 		}
 	}
-	whole := s.Or(settings.Defaults())
+	whole := s.Or(settings.Defaults(s.Database.Value))
 	target := open.Target{
 		URL: whole.Database.Value, Schema: whole.Schema.Value, Outbox: whole.Outbox.Value, Inbox: whole.Inbox.Value, Dedupe: whole.Dedupe.Value, Logger: d.logger,
+	}
+	if settings.IsSQL(target.URL) && target.Schema != "" {
+		wrong(s.Schema, "schema: is PostgreSQL's: leave it out")
+		target.Schema = ""
 	}
 	if db, err := open.Open(d.Context, target); err != nil {
 		wrong(s.Database, settings.Redact(err.Error()))
@@ -154,7 +158,8 @@ func checkDaemon(d *Deps, file *settings.File, profile string, s settings.Settin
 	if err == nil && len(said.Outboxes)+len(said.Inboxes) > 0 {
 		_, _, err = newLogger(io.Discard, said)
 		if err == nil {
-			whole := s.Or(settings.FromEnv(d.process.LookupEnv)).Or(settings.Defaults())
+			whole := s.Or(settings.FromEnv(d.process.LookupEnv))
+			whole = whole.Or(settings.Defaults(whole.Database.Value))
 			err = assemble.Check(d.Context, assemble.Input{Settings: whole, Daemon: said, Database: whole.Database.Value, Logger: d.logger})
 		}
 	}

@@ -126,8 +126,8 @@ func (c *Connector) open(d *Deps) (*open.Handoff, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := d.openFor(c.Group, 0)
-	handoffs, err := capable[open.Handoffs](db, err, "take Debezium's place")
+	db, err := d.openFor(open.Target{Group: c.Group})
+	handoffs, err := capable[open.Handoffs](d, db, err, "take Debezium's place")
 	if err != nil {
 		return nil, err
 	}

@@ -29,6 +29,7 @@ type Deps struct {
 	*show.Printer
 
 	process  Process
+	command  string // such as groups pause
 	globals  Globals
 	file     *settings.File
 	settings settings.Settings
@@ -78,7 +79,7 @@ func (d *Deps) say(withoutFile bool) (settings.Settings, error) {
 		return s, usage("--profile", profile, "needs a file: --config or LEAT_CONFIG")
 	}
 	if path == "" {
-		return s.Or(settings.Defaults()), nil
+		return s.Or(settings.Defaults(s.Database.Value)), nil
 	}
 	file, err := settings.Read(path)
 	if err != nil {
@@ -89,7 +90,8 @@ func (d *Deps) say(withoutFile bool) (settings.Settings, error) {
 	if err != nil {
 		return s, err
 	}
-	return s.Or(said).Or(settings.Defaults()), nil
+	s = s.Or(said)
+	return s.Or(settings.Defaults(s.Database.Value)), nil
 }
 
 // configError is the error of reading the file at path.
@@ -112,27 +114,26 @@ func (d *Deps) fileAndProfile() (path, profile string) {
 
 // Open returns the database, which it opens once.
 func (d *Deps) Open() (open.Database, error) {
-	return d.openFor("", 0)
+	return d.openFor(open.Target{})
 }
 
-// openFor opens the database for a group of a forwarder, with a bound of locks.
-func (d *Deps) openFor(group string, lockTimeout time.Duration) (open.Database, error) {
+// openFor opens the database for what t says beside it: a group of a forwarder, a bound of
+// locks, or that a file is made.
+func (d *Deps) openFor(t open.Target) (open.Database, error) {
 	if d.database != nil {
 		return d.database, nil
 	}
-	url, err := d.databaseURL()
-	if err != nil {
+	var err error
+	if t.URL, err = d.databaseURL(); err != nil {
 		return nil, err
 	}
 	s := d.settings
-	target := open.Target{
-		URL: url, Schema: s.Schema.Value, Outbox: s.Outbox.Value, Inbox: s.Inbox.Value, Dedupe: s.Dedupe.Value,
-		Forwarder: s.Forwarder.Value, Group: group, LockTimeout: lockTimeout, Logger: d.logger,
-	}
+	t.Schema, t.Outbox, t.Inbox, t.Dedupe = s.Schema.Value, s.Outbox.Value, s.Inbox.Value, s.Dedupe.Value
+	t.Forwarder, t.Logger = s.Forwarder.Value, d.logger
 	if s.Schema.From != "default" {
-		target.ForwarderSchema = s.Schema.Value
+		t.ForwarderSchema = s.Schema.Value
 	}
-	d.database, err = open.Open(d.Context, target)
+	d.database, err = open.Open(d.Context, t)
 	if errors.Is(err, outbox.ErrInvalidConfig) && s.Database.From == "--database" {
 		err = usageError{fmt.Errorf("--database: %w", err)}
 	}
@@ -159,7 +160,7 @@ func (d *Deps) databaseURL() (string, error) {
 
 // Store returns the outbox, for a group or "".
 func (d *Deps) Store(group string) (admin.Outbox, error) {
-	db, err := d.openFor(group, 0)
+	db, err := d.openFor(open.Target{Group: group})
 	if err != nil {
 		return nil, err
 	}
@@ -167,14 +168,14 @@ func (d *Deps) Store(group string) (admin.Outbox, error) {
 }
 
 // capable returns what store is beyond an outbox, or an error with what it lacks.
-func capable[T any](store any, err error, what string) (T, error) {
+func capable[T any](d *Deps, store any, err error, what string) (T, error) {
 	var none T
 	if err != nil {
 		return none, err
 	}
 	able, ok := store.(T)
 	if !ok {
-		return none, usageError{fmt.Errorf("this store cannot %s", what)}
+		return none, usageError{fmt.Errorf("this store cannot %s: leat %s does not work on %s", what, d.command, d.database.Product())}
 	}
 	return able, nil
 }

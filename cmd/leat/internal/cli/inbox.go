@@ -240,7 +240,7 @@ type InboxAudit struct {
 // Run lists.
 func (a *InboxAudit) Run(d *Deps) error {
 	in, err := openInbox(d)
-	auditor, err := capable[inboxadmin.Auditor](in, err, "tell who has changed what")
+	auditor, err := capable[inboxadmin.Auditor](d, in, err, "tell who has changed what")
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ type InboxWatermarks struct {
 
 func openWatermarks(d *Deps) (inboxadmin.Watermarks, error) {
 	in, err := openInbox(d)
-	return capable[inboxadmin.Watermarks](in, err, "remember positions")
+	return capable[inboxadmin.Watermarks](d, in, err, "remember positions")
 }
 
 // WatermarksList is inbox watermarks list.
@@ -239,7 +239,7 @@ type retentionRangeRow struct {
 // Run prints it.
 func (*InboxRetentionShow) Run(d *Deps) error {
 	in, err := openInbox(d)
-	retainer, err := capable[inboxadmin.Retainer](in, err, "forget")
+	retainer, err := capable[inboxadmin.Retainer](d, in, err, "forget")
 	if err != nil {
 		return err
 	}
@@ -288,12 +288,12 @@ func (e *InboxRetentionEnable) Run(d *Deps) error {
 		return usage("--retention", retention.String(), "must be at least --width "+width.String())
 	}
 	db, err := d.Open()
-	enabler, err := capable[open.RetentionEnabler](db, err, "be made to forget")
+	enabler, err := capable[open.RetentionEnabler](d, db, err, "be made to forget")
 	if err != nil {
 		return err
 	}
 	in, err := db.Inbox()
-	retainer, err := capable[inboxadmin.Retainer](in, err, "forget")
+	retainer, err := capable[inboxadmin.Retainer](d, in, err, "forget")
 	if err != nil {
 		return err
 	}

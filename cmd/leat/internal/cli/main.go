@@ -51,6 +51,7 @@ func Main(ctx context.Context, p Process) int {
 	deps, err := newDeps(ctx, p, root.Globals, lenient)
 	if err == nil {
 		defer deps.Close()
+		deps.command, _, _ = strings.Cut(selected.Command(), " <")
 		err = selected.Run(deps)
 	}
 	return status(ctx, p.Stderr, err)

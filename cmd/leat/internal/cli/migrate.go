@@ -8,6 +8,7 @@ import (
 
 	"github.com/leat-go/leat/cmd/leat/internal/ask"
 	"github.com/leat-go/leat/cmd/leat/internal/open"
+	"github.com/leat-go/leat/cmd/leat/internal/settings"
 	"github.com/leat-go/leat/cmd/leat/internal/show"
 )
 
@@ -116,7 +117,7 @@ func (m *MigrateUp) Run(d *Deps) error {
 	if time.Duration(m.LockTimeout) < time.Millisecond {
 		return usage("--lock-timeout", time.Duration(m.LockTimeout).String(), "must be at least 1ms")
 	}
-	db, err := d.openFor("", time.Duration(m.LockTimeout))
+	db, err := d.openFor(open.Target{LockTimeout: time.Duration(m.LockTimeout), Create: !m.DryRun})
 	if err != nil {
 		return err
 	}
@@ -153,14 +154,31 @@ func (m *MigrateUp) Run(d *Deps) error {
 }
 
 // MigrateSQL is migrate sql.
-type MigrateSQL struct{ Component }
+type MigrateSQL struct {
+	Component
+
+	For string `placeholder:"PRODUCT" enum:",postgres,mysql,mariadb,sqlite" default:"" help:"postgres, mysql, mariadb or sqlite. Defaults to the product of the database, if one is named, or postgres."`
+}
+
+// nowhere returns the URL of no database of the product.
+func (m *MigrateSQL) nowhere(database string) string {
+	product := m.For
+	if product == "" {
+		product = settings.Scheme(database)
+	}
+	if product == "sqlite" {
+		return "sqlite:none"
+	}
+	return product + "://none/none"
+}
 
 // Run prints the files of the migrations, which goose and tern run as they are. It needs
 // no database.
 func (m *MigrateSQL) Run(d *Deps) error {
-	s := d.settings
+	url := m.nowhere(d.settings.Database.Value)
+	s := d.settings.At(url)
 	db, err := open.Open(d.Context, open.Target{
-		URL: "postgres:///none", Schema: s.Schema.Value, Outbox: s.Outbox.Value, Inbox: s.Inbox.Value, Dedupe: s.Dedupe.Value, Logger: d.logger,
+		URL: url, Offline: true, Schema: s.Schema.Value, Outbox: s.Outbox.Value, Inbox: s.Inbox.Value, Dedupe: s.Dedupe.Value, Logger: d.logger,
 	})
 	if err != nil {
 		return err

@@ -40,8 +40,8 @@ func (r *Rebase) Run(d *Deps) error {
 	if err != nil {
 		return err
 	}
-	db, err := d.openFor(r.Group, 0)
-	rebaser, err := capable[open.Rebaser](db, err, "rebase groups")
+	db, err := d.openFor(open.Target{Group: r.Group})
+	rebaser, err := capable[open.Rebaser](d, db, err, "rebase groups")
 	if err != nil {
 		return err
 	}

@@ -76,7 +76,7 @@ func (r *Replay) Run(d *Deps) error {
 		return r.count(d, saved)
 	}
 	db, err := d.Open()
-	replayer, err := capable[open.Replayer](db, err, "replay history")
+	replayer, err := capable[open.Replayer](d, db, err, "replay history")
 	if err != nil {
 		return err
 	}

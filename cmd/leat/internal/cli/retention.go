@@ -36,7 +36,7 @@ type RetentionRanges struct{}
 // Run lists the ranges.
 func (*RetentionRanges) Run(d *Deps) error {
 	store, err := d.Store("")
-	lister, err := capable[admin.RangeLister](store, err, "list ranges: its log has none")
+	lister, err := capable[admin.RangeLister](d, store, err, "list ranges: its log has none")
 	if err != nil {
 		return err
 	}

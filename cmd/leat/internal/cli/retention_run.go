@@ -52,7 +52,7 @@ func (r *RetentionRun) Run(d *Deps) error {
 		return err
 	}
 	db, err := d.Open()
-	maintainer, err := capable[open.Maintainer](db, err, "be maintained by rounds")
+	maintainer, err := capable[open.Maintainer](d, db, err, "be maintained by rounds")
 	if err != nil {
 		return err
 	}
@@ -164,11 +164,11 @@ func (r *RetentionRun) look(d *Deps, store admin.Outbox, maxAge time.Duration, e
 	case r.NoDDL:
 		return usage("--no-ddl", "true", "goes not with --dry-run, which tells by ranges only")
 	}
-	lister, err := capable[admin.RangeLister](store, nil, "list ranges: its log has none")
+	lister, err := capable[admin.RangeLister](d, store, nil, "list ranges: its log has none")
 	if err != nil {
 		return err
 	}
-	searcher, err := capable[admin.Searcher](store, nil, "search its log")
+	searcher, err := capable[admin.Searcher](d, store, nil, "search its log")
 	if err != nil {
 		return err
 	}

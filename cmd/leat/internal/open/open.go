@@ -8,9 +8,9 @@ import (
 	"io/fs"
 	"log/slog"
 	"net"
-	"strings"
 	"time"
 
+	"github.com/leat-go/leat/cmd/leat/internal/settings"
 	inboxadmin "github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/admin"
@@ -21,7 +21,7 @@ import (
 type Target struct {
 	// URL is that of the database; empty: what PG* variables say.
 	URL string
-	// Schema, Outbox, Inbox and Dedupe name the tables.
+	// Schema, Outbox, Inbox and Dedupe name the tables. Only PostgreSQL has a Schema.
 	Schema, Outbox, Inbox, Dedupe string
 	// Forwarder is the topic of Watermill's forwarder whose table is the outbox; empty:
 	// the outbox is leat's own.
@@ -36,6 +36,10 @@ type Target struct {
 	Connections int
 	// Dial opens connections. Defaults to that of package net.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Create lets a file of SQLite be made that is not there. Defaults to false.
+	Create bool
+	// Offline is set if nothing is connected to: only the files of migrations are wanted.
+	Offline bool
 	// Logger receives what the library tells of.
 	Logger *slog.Logger
 }
@@ -49,8 +53,12 @@ type Database interface {
 	Inbox() (inboxadmin.Inbox, error)
 	// Component is the schema of outbox, inbox or dedupe.
 	Component(name string) (Component, error)
+	// Product is the name of what the stores are in, such as PostgreSQL.
+	Product() string
 	// Close gives the connections back.
 	Close()
+
+	Served
 }
 
 // Component is a schema with versions.
@@ -156,20 +164,20 @@ type RetentionEnabler interface {
 
 // Open opens t. It connects to nothing.
 func Open(ctx context.Context, t Target) (Database, error) {
-	switch scheme := Scheme(t.URL); scheme {
+	switch scheme := settings.Scheme(t.URL); scheme {
 	case "postgres":
-		return openPostgres(ctx, t)
+		return orNone(openPostgres(ctx, t))
+	case "mysql", "mariadb", "sqlite":
+		return orNone(openSQL(t))
 	default:
-		return nil, outbox.ConfigError("database", fmt.Sprintf("%q", scheme+"://…"), "must be a URL of postgres://")
+		return nil, outbox.ConfigError("database", fmt.Sprintf("%q", scheme+"://…"), "must be a URL of postgres://, mysql:// or mariadb://, or sqlite: and a path")
 	}
 }
 
-// Scheme returns which product url is of. Keywords and values, and nothing, are
-// PostgreSQL's.
-func Scheme(url string) string {
-	scheme, _, ok := strings.Cut(url, "://")
-	if !ok || scheme == "postgresql" || strings.ContainsAny(scheme, " =") {
-		return "postgres"
+// orNone returns nothing beside an error, where a nil pointer would be a Database.
+func orNone[D Database](db D, err error) (Database, error) {
+	if err != nil {
+		return nil, err
 	}
-	return scheme
+	return db, nil
 }

@@ -73,7 +73,7 @@ func (p *Postgres) inboxConfig() pginbox.Config {
 
 func (p *Postgres) own() (*pgoutbox.Outbox, error) {
 	if p.target.Forwarder != "" {
-		return nil, outbox.ConfigError("forwarder", p.target.Forwarder, "the table of a forwarder cannot do this: leave it out")
+		return nil, refuse(forwarderTable, unable{"forwarder", p.target.Forwarder, true})
 	}
 	return pgoutbox.New(p.Pool, p.outboxConfig())
 }

@@ -23,11 +23,32 @@ func FromEnv(lookup func(string) (string, bool)) Settings {
 	return s
 }
 
-// Defaults are what counts if nobody says anything.
-func Defaults() Settings {
-	said := func(value string) Text { return Text{Value: value, From: "default"} }
-	return Settings{
-		Schema: said("leat"), Outbox: said("outbox"), Inbox: said("inbox"), Dedupe: said("dedupe"),
-		Output: said("table"), Time: said("relative"), Color: said("auto"),
+// byDefault is what Text.From says of a default.
+const byDefault = "default"
+
+// Defaults are what counts for the database at a URL if nobody says anything. Tables of
+// MySQL, MariaDB and SQLite, which have no schemas, are called as the library calls them.
+func Defaults(database string) Settings {
+	said := func(value string) Text { return Text{Value: value, From: byDefault} }
+	s := Settings{Output: said("table"), Time: said("relative"), Color: said("auto")}
+	if IsSQL(database) {
+		s.Outbox, s.Inbox, s.Dedupe = said("leat_outbox"), said("leat_inbox"), said("leat_dedupe")
+	} else {
+		s.Schema, s.Outbox, s.Inbox, s.Dedupe = said("leat"), said("outbox"), said("inbox"), said("dedupe")
 	}
+	return s
+}
+
+// At returns s for the database at another URL than its own: the names of tables that are
+// defaults are that database's.
+func (s Settings) At(database string) Settings {
+	for _, name := range []*Text{&s.Schema, &s.Outbox, &s.Inbox, &s.Dedupe} {
+		if name.From == byDefault {
+			*name = Text{}
+		}
+	}
+	if s.Database.Value != database && IsSQL(database) {
+		s.Schema = Text{} // it is of the others
+	}
+	return s.Or(Defaults(database))
 }

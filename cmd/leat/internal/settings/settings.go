@@ -6,12 +6,12 @@ import "strings"
 // says nothing.
 type Settings struct {
 	// Database is the URL of the database, or its keywords and values.
-	Database Text `yaml:"database" doc:"URL of the database, such as postgres://leat@db/shop. PG* variables, service and password files count, too."`
+	Database Text `yaml:"database" doc:"URL of the database, such as postgres://leat@db/shop, mysql://leat@db/shop, mariadb://leat@db/shop or sqlite:/var/lib/shop.db. Of PostgreSQL, PG* variables, service and password files count, too."`
 	// Schema, Outbox, Inbox and Dedupe name the tables.
-	Schema Text `yaml:"schema" doc:"Schema of the tables. Defaults to leat."`
-	Outbox Text `yaml:"outbox" doc:"Name of the outbox. Defaults to outbox."`
-	Inbox  Text `yaml:"inbox" doc:"Name of the inbox. Defaults to inbox."`
-	Dedupe Text `yaml:"dedupe" doc:"Name of the table of dedupe. Defaults to dedupe."`
+	Schema Text `yaml:"schema" doc:"Schema of the tables, on PostgreSQL alone. Defaults to leat."`
+	Outbox Text `yaml:"outbox" doc:"Name of the outbox. Defaults to outbox, on MySQL, MariaDB and SQLite to leat_outbox."`
+	Inbox  Text `yaml:"inbox" doc:"Name of the inbox. Defaults to inbox, on MySQL, MariaDB and SQLite to leat_inbox."`
+	Dedupe Text `yaml:"dedupe" doc:"Name of the table of dedupe. Defaults to dedupe, on MySQL, MariaDB and SQLite to leat_dedupe."`
 	// Forwarder makes the outbox the table of Watermill's forwarder of this topic.
 	Forwarder Text `yaml:"forwarder" doc:"Topic of Watermill's forwarder, if its table is the outbox. Its schema defaults to public."`
 	// Actor is who asks for changes.

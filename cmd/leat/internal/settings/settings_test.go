@@ -42,7 +42,7 @@ func TestOr(t *testing.T) {
 		value, ok := map[string]string{"LEAT_SCHEMA": "env", "LEAT_INBOX": "env", "LEAT_DATABASE_URL": "env", "LEAT_KAFKA_CA_FILE": "env"}[name]
 		return value, ok
 	})
-	s := flag.Or(env).Or(settings.Defaults())
+	s := flag.Or(env).Or(settings.Defaults(""))
 	require.Equal(t, "flag", s.Schema.Value)
 	require.Equal(t, "env", s.Inbox.Value)
 	require.Equal(t, "LEAT_DATABASE_URL", s.Database.From)

@@ -1,0 +1,140 @@
+package open
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/leat-go/leat/cmd/leat/internal/settings"
+	inboxadmin "github.com/leat-go/leat/inbox/admin"
+	"github.com/leat-go/leat/inbox/sqlinbox"
+	"github.com/leat-go/leat/internal/sqldialect"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/sqloutbox"
+)
+
+// SQL is a database behind database/sql: MySQL, MariaDB or SQLite.
+type SQL struct {
+	db      *sql.DB
+	dialect sqldialect.Dialect
+	name    string // for operators
+	file    string // of SQLite
+	target  Target
+}
+
+// products are the names of dialects for people.
+func products() map[sqldialect.Name]string {
+	return map[sqldialect.Name]string{sqldialect.MySQL: "MySQL", sqldialect.MariaDB: "MariaDB", sqldialect.SQLite: "SQLite"}
+}
+
+func openSQL(t Target) (*SQL, error) {
+	dialect, err := sqldialect.Of(sqldialect.Name(settings.Scheme(t.URL)))
+	if err != nil {
+		return nil, err
+	}
+	d := &SQL{dialect: dialect, target: t}
+	switch {
+	case t.Offline:
+		d.db = sql.OpenDB(nowhere{})
+	case dialect.OneWriter:
+		err = d.openFile()
+	default:
+		err = d.openServer()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := d.check(); err != nil {
+		d.Close()
+		return nil, err
+	}
+	d.db.SetMaxOpenConns(cmp.Or(t.Connections, connections))
+	return d, nil
+}
+
+// check refuses what only PostgreSQL has.
+func (d *SQL) check() error {
+	return refuse(
+		d.Product(),
+		unable{"schema", d.target.Schema, d.target.Schema != ""}, unable{"forwarder", d.target.Forwarder, d.target.Forwarder != ""},
+	)
+}
+
+// Product implements Database.
+func (d *SQL) Product() string { return products()[d.dialect.Name] }
+
+// Close implements Database.
+func (d *SQL) Close() { _ = d.db.Close() }
+
+// Now is the time by the database's clock.
+func (d *SQL) Now(ctx context.Context) (time.Time, error) {
+	var micros int64
+	err := d.db.QueryRowContext(ctx, "SELECT "+d.dialect.Now).Scan(&micros)
+	return time.UnixMicro(micros), err
+}
+
+func (d *SQL) own() (*sqloutbox.Outbox, error) {
+	if err := d.check(); err != nil {
+		return nil, err
+	}
+	return sqloutbox.New(d.db, d.dialect.Name, d.outboxConfig())
+}
+
+func (d *SQL) outboxConfig() sqloutbox.Config {
+	return sqloutbox.Config{Table: d.target.Outbox, Logger: d.target.Logger}
+}
+
+func (d *SQL) inboxConfig() sqlinbox.Config {
+	cfg := sqlinbox.Config{Table: d.target.Inbox}
+	cfg.Logger = d.target.Logger
+	return cfg
+}
+
+// Outbox implements Database.
+func (d *SQL) Outbox() (admin.Outbox, error) { return d.own() }
+
+// Inbox implements Database.
+func (d *SQL) Inbox() (inboxadmin.Inbox, error) {
+	if err := d.check(); err != nil {
+		return nil, err
+	}
+	return sqlinbox.NewAdmin(d.db, d.dialect.Name, d.inboxConfig())
+}
+
+// History implements Replayer. The audit of these stores names no group of a replay.
+func (d *SQL) History(s Selection) (driver.History, error) {
+	if s.Group != "" && s.Group != "default" {
+		return nil, outbox.ConfigError("group", s.Group, "the audit of "+d.Product()+" names no group of a replay: leave it out")
+	}
+	ob, err := d.own()
+	if err != nil {
+		return nil, err
+	}
+	return ob.History(sqloutbox.HistoryConfig{Since: s.From, Until: s.To, Topics: s.Topics, Keys: s.Keys, IDs: s.IDs})
+}
+
+// Maintain implements Maintainer.
+func (d *SQL) Maintain(ctx context.Context, r MaintenanceRequest) (MaintenanceReport, error) {
+	ob, err := d.own()
+	if err != nil {
+		return MaintenanceReport{}, err
+	}
+	// Ranges are PostgreSQL's: what is said of them by default means nothing here.
+	if err := refuse(d.Product(), unable{"max-bytes", r.MaxBytes, r.MaxBytes != 0}, unable{"no-ddl", true, r.NoDDL}); err != nil {
+		return MaintenanceReport{}, err
+	}
+	m, err := sqloutbox.NewMaintenance(ob, sqloutbox.MaintenanceConfig{MaxAge: r.MaxAge})
+	if err != nil {
+		return MaintenanceReport{}, err
+	}
+	done, err := m.RunOnce(ctx)
+	report := MaintenanceReport{Deleted: done.Deleted, Promoted: int64(done.Promoted)}
+	for _, group := range done.PinnedBy {
+		report.Alarms = append(report.Alarms, fmt.Sprintf("group %s has not settled what is old enough to go", group))
+	}
+	return report, err
+}

@@ -1,0 +1,121 @@
+package open
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	inboxadmin "github.com/leat-go/leat/inbox/admin"
+	"github.com/leat-go/leat/inbox/sqlinbox"
+	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/sqloutbox"
+)
+
+// sqlRelayed is an outbox on database/sql. Relays and maintenance share it, so that one
+// wakes the others.
+type sqlRelayed struct {
+	own *sqloutbox.Outbox
+	of  *SQL
+}
+
+// Relayed implements Served.
+func (d *SQL) Relayed(t Target) (Relayed, error) {
+	at := d.at(t)
+	own, err := at.own()
+	if err != nil {
+		return nil, err
+	}
+	return &sqlRelayed{own, at}, nil
+}
+
+// Admin implements Relayed.
+func (r *sqlRelayed) Admin() admin.Outbox { return r.own }
+
+// Source implements Relayed.
+func (r *sqlRelayed) Source(s SourceRequest) (driver.Source, error) {
+	err := refuse(
+		r.of.Product(),
+		unable{"Slots", s.Slots, s.Slots > 1}, unable{"NoListen", true, s.NoListen}, unable{"Tail", true, s.Tail != nil},
+		unable{"ExactlyOnce", true, s.SyncPositions},
+	)
+	if err != nil {
+		return nil, err
+	}
+	cfg := sqloutbox.SourceConfig{Group: s.Group, Topics: s.Topics}
+	switch {
+	case !s.At.IsZero():
+		cfg.Start = sqloutbox.StartAt(s.At)
+	case s.Start == "oldest":
+		cfg.Start = sqloutbox.StartOldest()
+	case s.Start == "now":
+		cfg.Start = sqloutbox.StartNow()
+	}
+	return r.own.Source(cfg)
+}
+
+// Maintenance implements Relayed.
+func (r *sqlRelayed) Maintenance(u Upkeep) (Runner, error) {
+	err := refuse(
+		r.of.Product(),
+		unable{"Lease", u.Lease, u.Lease != 0}, unable{"MaxBytes", u.MaxBytes, u.MaxBytes != 0}, unable{"PartitionSize", u.PartitionSize, u.PartitionSize != 0},
+		unable{"Ahead", u.Ahead, u.Ahead != 0}, unable{"NoDDL", true, u.NoDDL}, unable{"Archive", "a directory", u.Archive != nil},
+	)
+	if err != nil {
+		return nil, err
+	}
+	return sqloutbox.NewMaintenance(r.own, sqloutbox.MaintenanceConfig{
+		Interval: u.Interval, MaxAge: u.MaxAge, KeepAudit: u.KeepAudit, KeepDead: u.KeepDead,
+	})
+}
+
+// InboxAt implements Served.
+func (d *SQL) InboxAt(t Target) (inboxadmin.Inbox, error) { return d.at(t).Inbox() }
+
+// InboxMaintenance implements Served.
+func (d *SQL) InboxMaintenance(t Target, u InboxUpkeep) (Runner, error) {
+	at := d.at(t)
+	err := errors.Join(at.check(), refuse(
+		d.Product(),
+		unable{"Width", u.Width, u.Width != 0}, unable{"Ahead", u.Ahead, u.Ahead != 0}, unable{"NoDDL", true, u.NoDDL},
+		unable{"KeepOther", u.KeepOther, u.KeepOther != 0},
+	))
+	if err != nil {
+		return nil, err
+	}
+	m, err := sqlinbox.NewMaintenance(d.db, d.dialect.Name, at.inboxConfig(), sqlinbox.MaintenanceConfig{
+		Keep: u.Retention, KeepAudit: u.KeepAudit, Every: u.Interval, Logger: t.Logger,
+	})
+	if err != nil {
+		return nil, renamedError{err}
+	}
+	return m, nil
+}
+
+// renamedError is an error of sqlinbox that names fields as InboxUpkeep does.
+type renamedError struct{ error }
+
+func (e renamedError) Error() string {
+	return strings.NewReplacer("Keep =", "Retention =", "Every =", "Interval =").Replace(e.error.Error())
+}
+
+func (e renamedError) Unwrap() error { return e.error }
+
+// at is the database, with other tables.
+func (d *SQL) at(t Target) *SQL {
+	other := *d
+	other.target = t
+	return &other
+}
+
+// Ping implements Served.
+func (d *SQL) Ping(ctx context.Context) error {
+	if err := d.db.PingContext(ctx); err != nil {
+		return fmt.Errorf("leat: it does not answer: %w", err)
+	}
+	return nil
+}
+
+// Name implements Served.
+func (d *SQL) Name() string { return d.name }

@@ -1,0 +1,84 @@
+package open
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"net"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/leat-go/leat/cmd/leat/internal/settings"
+	"github.com/leat-go/leat/outbox"
+)
+
+// connectTimeout bounds how long a connection may take to open, unless the URL says it.
+const connectTimeout = 10 * time.Second
+
+// openServer opens MySQL or MariaDB.
+func (d *SQL) openServer() error {
+	cfg, err := serverConfig(d.target.URL)
+	if err != nil {
+		return err
+	}
+	if d.target.Dial != nil {
+		cfg.DialFunc = d.target.Dial
+	}
+	connector, err := mysql.NewConnector(cfg)
+	if err != nil {
+		return badURL(d.target.URL, err.Error())
+	}
+	d.db, d.name = sql.OpenDB(connector), cfg.Addr+"/"+cfg.DBName
+	return nil
+}
+
+// badURL returns an error about a URL, without its password.
+func badURL(address, reason string) error {
+	return outbox.ConfigError("database", settings.Redact(address), reason)
+}
+
+// serverConfig reads a URL such as mysql://user:password@host:3306/database?tls=true. Its
+// parameters are those of the driver, and socket, the path of a Unix socket.
+func serverConfig(address string) (*mysql.Config, error) {
+	u, err := url.Parse(address)
+	switch {
+	case err != nil: // its text can have a part of the password
+		return nil, badURL(address, "must be like mysql://user:password@host:3306/database, with what is special in the password escaped, such as %2F for a slash")
+	case strings.Trim(u.Path, "/") == "" || strings.Contains(u.Path[1:], "/"):
+		return nil, badURL(address, "must name the database, such as mysql://leat@db:3306/shop")
+	}
+	query := u.Query()
+	said := mysql.NewConfig()
+	said.Net, said.Addr, said.User, said.DBName = "tcp", net.JoinHostPort(cmp.Or(u.Hostname(), "127.0.0.1"), cmp.Or(u.Port(), "3306")), u.User.Username(), u.Path[1:]
+	said.Passwd, _ = u.User.Password()
+	if socket := query.Get("socket"); socket != "" {
+		said.Net, said.Addr = "unix", socket
+		query.Del("socket")
+	}
+	cfg, err := mysql.ParseDSN(said.FormatDSN() + "?" + query.Encode())
+	if err != nil {
+		return nil, badURL(address, settings.Redact(err.Error()))
+	}
+	if !query.Has("interpolateParams") {
+		cfg.InterpolateParams = true // one round trip a statement
+	}
+	cfg.Timeout = cmp.Or(cfg.Timeout, connectTimeout)
+	cfg.Logger = &mysql.NopLogger{} // its errors are returned, too
+	return cfg, nil
+}
+
+// nowhere is a database that cannot be connected to.
+type nowhere struct{}
+
+var errOffline = errors.New("leat: nothing is connected to")
+
+// Connect implements driver.Connector.
+func (nowhere) Connect(context.Context) (driver.Conn, error) { return nil, errOffline }
+
+// Driver implements driver.Connector.
+func (nowhere) Driver() driver.Driver { return mysql.MySQLDriver{} }
