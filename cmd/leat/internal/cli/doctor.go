@@ -98,6 +98,9 @@ func (c *Doctor) checks(d *Deps, db open.Database, kafka sink.Closer) ([]doctor.
 	if err != nil {
 		return nil, err
 	}
+	if _, ok := db.(*open.Postgres); !ok && len(roles) > 0 {
+		return nil, usage("--role", c.Role[0], "roles are looked at on PostgreSQL only, not on "+db.Product())
+	}
 	var all []doctor.Check
 	for _, name := range open.Components() {
 		all = append(all, doctor.Check{Name: "schema." + name, Run: func(ctx context.Context) ([]doctor.Finding, error) { return schemaCheck(ctx, db, name) }})

@@ -19,7 +19,9 @@ type inboxChecks struct {
 	// silent is the time from which a consumer is silent, replay how long the outbox
 	// keeps messages, and topic how long topics do.
 	silent, replay time.Duration
-	topic          func(ctx context.Context) (time.Duration, error)
+	// enabled is set if retention must be enabled.
+	enabled bool
+	topic   func(ctx context.Context) (time.Duration, error)
 }
 
 func (c inboxChecks) all() []doctor.Check {
@@ -51,8 +53,9 @@ func (c *Doctor) inboxChecks(all []doctor.Check, db open.Database, kafka sink.Cl
 	if err != nil {
 		return nil, err
 	}
+	_, enabled := db.(open.RetentionEnabler)
 	checks := inboxChecks{
-		store: store, silent: time.Duration(c.Silent), replay: time.Duration(c.OutboxMaxAge),
+		enabled: enabled, store: store, silent: time.Duration(c.Silent), replay: time.Duration(c.OutboxMaxAge),
 		there: func(ctx context.Context) (bool, error) {
 			current, _, err := component.Status(ctx)
 			return current > 0, err
@@ -82,9 +85,11 @@ func (c inboxChecks) retention(ctx context.Context) ([]doctor.Finding, error) {
 	if err != nil || !told || r.Mode != admin.RetainAll {
 		return nil, err
 	}
-	return []doctor.Finding{{
-		Verdict: doctor.Warn, Text: "the inbox forgets nothing: it grows for ever", Advice: "leat inbox retention enable, and run pginbox.Maintenance in your services",
-	}}, nil
+	advice := "run its Maintenance in your services, or in leat run"
+	if c.enabled {
+		advice = "leat inbox retention enable, and run pginbox.Maintenance in your services"
+	}
+	return []doctor.Finding{{Verdict: doctor.Warn, Text: "the inbox forgets nothing: it grows for ever", Advice: advice}}, nil
 }
 
 // covers judges what was forgotten so far. What nobody forgets covers all.

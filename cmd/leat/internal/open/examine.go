@@ -117,31 +117,7 @@ func (x examination) connectionsLeft(ctx context.Context) ([]doctor.Finding, err
 	}}, nil
 }
 
-// clock asks for the time three times, and trusts the shortest round trip.
-func (x examination) clock(ctx context.Context) ([]doctor.Finding, error) {
-	best, offset := time.Duration(-1), time.Duration(0)
-	for range 3 {
-		var theirs time.Time
-		began := time.Now()
-		if err := x.Pool.QueryRow(ctx, "SELECT clock_timestamp()").Scan(&theirs); err != nil {
-			return nil, err
-		}
-		if took := time.Since(began); best < 0 || took < best {
-			best, offset = took, began.Add(took/2).Sub(theirs)
-		}
-	}
-	verdict := doctor.Clock(offset, best)
-	if verdict == doctor.OK {
-		return nil, nil
-	}
-	if verdict == doctor.Unknown {
-		return []doctor.Finding{{
-			Verdict: verdict, Text: fmt.Sprintf("a round trip takes %s, too long to compare clocks by", best.Round(time.Millisecond)),
-			Advice: "run leat nearer to the database",
-		}}, nil
-	}
-	return []doctor.Finding{{Verdict: verdict, Text: fmt.Sprintf("this host is %s ahead of the database", offset.Round(time.Millisecond)), Advice: "see to NTP on both"}}, nil
-}
+func (x examination) clock(ctx context.Context) ([]doctor.Finding, error) { return clock(ctx, x.Now) }
 
 // errNoSequence is returned if the log has no sequence, or cannot be seen.
 var errNoSequence = errors.New("the log has no sequence that this role sees")

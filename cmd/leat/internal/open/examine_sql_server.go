@@ -1,0 +1,189 @@
+package open
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/leat-go/leat/cmd/leat/internal/doctor"
+)
+
+// variables are settings of a server by their names, in capitals. One that it does not know
+// is not among them.
+type variables map[string]string
+
+// variables judges settings of the server, which everybody may read.
+func (x sqlExamination) variables(judge func(v variables) []doctor.Finding) func(ctx context.Context) ([]doctor.Finding, error) {
+	return func(ctx context.Context) ([]doctor.Finding, error) {
+		v, err := x.read(ctx, "variables")
+		if err != nil {
+			return nil, err
+		}
+		return judge(v), nil
+	}
+}
+
+// read runs a statement whose rows are names and values.
+func (x sqlExamination) read(ctx context.Context, statement string) (variables, error) {
+	text, err := statements.ReadFile("sql/mysql_" + statement + ".sql")
+	if err != nil {
+		return nil, err
+	}
+	rows, err := x.db.QueryContext(ctx, string(text))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	v := variables{}
+	for rows.Next() {
+		var name, value string
+		if err := rows.Scan(&name, &value); err != nil {
+			return nil, err
+		}
+		v[strings.ToLower(name)] = strings.ToUpper(value)
+	}
+	return v, rows.Err()
+}
+
+// number is a value that is a number, 0 if it is none.
+func (v variables) number(name string) int64 {
+	n, _ := strconv.ParseInt(v[name], 10, 64)
+	return n
+}
+
+func numbers(v variables) []doctor.Finding {
+	if v["auto_increment_increment"] == "1" {
+		return nil
+	}
+	return []doctor.Finding{{
+		Verdict: doctor.Fail, Text: "auto_increment_increment is " + v["auto_increment_increment"] + ": most numbers of the log would be missing, and relays refuse it",
+		Advice: "SET GLOBAL auto_increment_increment = 1, and in the server's configuration; let one server be written",
+	}}
+}
+
+func readOnly(v variables) (all []doctor.Finding) {
+	for _, name := range []string{"read_only", "innodb_read_only"} {
+		if value := v[name]; value != "" && value != "OFF" {
+			all = append(all, doctor.Finding{
+				Verdict: doctor.Fail, Text: name + " is " + value + ": nothing can be enqueued, and relays refuse it", Advice: "name the primary",
+			})
+		}
+	}
+	return all
+}
+
+func durability(v variables) (all []doctor.Finding) {
+	const mend = "it is 1 by default: set it so"
+	if value := v["innodb_flush_log_at_trx_commit"]; value != "1" {
+		all = append(all, doctor.Finding{
+			Verdict: doctor.Fail, Text: "innodb_flush_log_at_trx_commit is " + value + ": a crash takes back what was committed, and relays and inboxes refuse it", Advice: mend,
+		})
+	}
+	if v["innodb_doublewrite"] == "OFF" {
+		all = append(all, doctor.Finding{
+			Verdict: doctor.Warn, Text: "innodb_doublewrite is OFF: a crash can break pages", Advice: "switch it on, unless the file system writes a page as a whole or not at all",
+		})
+	}
+	if value := v["sync_binlog"]; v["log_bin"] == "ON" && value != "1" {
+		all = append(all, doctor.Finding{
+			Verdict: doctor.Warn, Text: "sync_binlog is " + value + ": after a crash, replicas and this server can differ; a relay commits a write of its own before each page", Advice: mend,
+		})
+	}
+	return all
+}
+
+func binlog(v variables) []doctor.Finding {
+	if v["log_bin"] != "ON" || v["binlog_format"] != "STATEMENT" {
+		return nil
+	}
+	return []doctor.Finding{{
+		Verdict: doctor.Fail, Text: "binlog_format is STATEMENT: InnoDB refuses what relays write at READ COMMITTED", Advice: "SET GLOBAL binlog_format = 'ROW', and in the server's configuration",
+	}}
+}
+
+func galera(v variables) []doctor.Finding {
+	if v["wsrep_on"] != "ON" {
+		return nil
+	}
+	return []doctor.Finding{{
+		Verdict: doctor.Warn, Text: "the server is a node of Galera, on which leat has not been tried",
+		Advice: "let all services and relays write one node, and see server.numbers",
+	}}
+}
+
+func (x sqlExamination) connectionsLeft(ctx context.Context) ([]doctor.Finding, error) {
+	if x.SlotsUnknown != nil {
+		return nil, x.SlotsUnknown
+	}
+	v, err := x.read(ctx, "variables")
+	if err != nil {
+		return nil, err
+	}
+	status, err := x.read(ctx, "connected")
+	if err != nil {
+		return nil, err
+	}
+	left, need := v.number("max_connections")-status.number("threads_connected"), int64(2*x.Slots+2)
+	if left >= need {
+		return nil, nil
+	}
+	return []doctor.Finding{{
+		Verdict: doctor.Warn, Text: fmt.Sprintf("%d connections are left, relays of %d groups take %d", left, x.Slots, need),
+		Advice: "raise max_connections, or make pools smaller",
+	}}, nil
+}
+
+// transactions is unknown to a user without the privilege PROCESS: the server refuses it.
+func (x sqlExamination) transactions(ctx context.Context) ([]doctor.Finding, error) {
+	text, err := statements.ReadFile("sql/mysql_transactions.sql")
+	if err != nil {
+		return nil, err
+	}
+	return x.each(ctx, "PROCESS", func(scan func(...any) error) (doctor.Finding, error) {
+		var id, age int64
+		var user string
+		err := scan(&id, &user, &age)
+		return doctor.Finding{
+			Verdict: doctor.Warn, Text: fmt.Sprintf("connection %d of %s has had a transaction open for %s", id, user, time.Duration(age)*time.Second),
+			Advice: fmt.Sprintf("it keeps its keys locked, and purge from cleaning up: end it, or KILL %d", id),
+		}, err
+	}, string(text), int64(x.Long/time.Second))
+}
+
+// prepared looks for what XA PREPARE has left behind: it outlives its connection.
+func (x sqlExamination) prepared(ctx context.Context) ([]doctor.Finding, error) {
+	return x.each(ctx, "XA_RECOVER_ADMIN", func(scan func(...any) error) (doctor.Finding, error) {
+		var format, global, branch int64
+		var id string
+		err := scan(&format, &global, &branch, &id)
+		return doctor.Finding{
+			Verdict: doctor.Warn, Text: fmt.Sprintf("a transaction is prepared: %q", id),
+			Advice: "if its coordinator is gone, XA COMMIT or XA ROLLBACK it: it keeps its keys locked through every restart",
+		}, err
+	}, "XA RECOVER")
+}
+
+// each makes a finding of each row. What the server refuses is unknown, and the privilege is
+// named that it needs.
+func (x sqlExamination) each(
+	ctx context.Context, privilege string, finding func(scan func(...any) error) (doctor.Finding, error), statement string, args ...any,
+) (all []doctor.Finding, err error) {
+	rows, err := x.db.QueryContext(ctx, statement, args...)
+	if err == nil {
+		defer func() { _ = rows.Close() }()
+		for rows.Next() {
+			f, err := finding(rows.Scan)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, f)
+		}
+		err = rows.Err()
+	}
+	if err != nil {
+		all = []doctor.Finding{{Verdict: doctor.Unknown, Text: err.Error(), Advice: "if a privilege is missing: GRANT " + privilege + " ON *.* to this user"}}
+	}
+	return all, nil
+}
