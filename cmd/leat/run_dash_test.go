@@ -4,14 +4,17 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/cmd/leat/daemon"
+	"github.com/leat-go/leat/outbox/httpsink"
 )
 
 // dashboardOf is a file of a daemon that shows its stores.
@@ -103,4 +106,36 @@ http: {listen: '127.0.0.1:0', dashboard: {base: /ops/, read_only: true, allow: [
 	require.Equal(t, http.StatusNotFound, code)
 	code, _ = d.get("/ops/groups")
 	require.Equal(t, http.StatusOK, code)
+}
+
+// A daemon's dashboard shows which destinations its relays hold back from.
+func TestRun_Dashboard_Breakers(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	var out atomic.Bool
+	out.Store(true)
+	shop := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if out.Load() {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	}))
+	t.Cleanup(shop.Close)
+	d := newSession(t, s.URL).begin("run", "--config", written(t, "leat.yaml", `
+http: {listen: '127.0.0.1:0', dashboard: {}}
+outboxes:
+  - name: shop
+    relays:
+      - backoff_max: 100ms
+        sink: {http: {allow_http: true, allow_networks: [127.0.0.0/8], endpoints: {orders: {url: '`+shop.URL+`', secrets: ['`+httpsink.NewSecret()+`']}}}}
+`))
+	s.enqueue(t, placed("m-1", "orders", "k", "fine"))
+	d.is(daemon.StateDegraded, "relay", "shop", "default")
+	d.eventually("shows what is out", func() bool {
+		_, page := d.get("/groups")
+		return strings.Contains(page, "<b>orders</b> is out since")
+	})
+	out.Store(false)
+	d.is(daemon.StateLeader, "relay", "shop", "default")
+	_, answer := d.get("/api/v1/groups")
+	require.Contains(t, answer, `"breakers":[]`)
 }

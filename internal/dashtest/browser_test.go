@@ -97,6 +97,9 @@ func (b *browser) listen(event any) {
 	case *runtime.EventExceptionThrown:
 		text = fmt.Sprintf("exception: %+v", e.ExceptionDetails)
 	case *log.EventEntryAdded:
+		if strings.HasPrefix(e.Entry.Text, "Autofocus processing was blocked because a document already has a focused element") {
+			return // the test has typed, or clicked, before the page could choose: so may a visitor
+		}
 		text = fmt.Sprintf("log: %s %s", e.Entry.Text, e.Entry.URL)
 	case *page.EventJavascriptDialogOpening:
 		text = "dialog: " + e.Message

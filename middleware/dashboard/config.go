@@ -12,6 +12,7 @@ import (
 	"github.com/leat-go/leat/internal/logger"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/relay"
 )
 
 // Config tells what is shown, and to whom. At least one outbox or inbox, and Authorize, are
@@ -38,6 +39,12 @@ type Config struct {
 	// ReadOnly leaves all changes out: their routes do not exist.
 	// Defaults to false.
 	ReadOnly bool
+
+	// Breakers returns the destinations that relays of this process hold back from, of a group
+	// of an outbox: State().Out of its relay. Those of other processes are not known here. It is
+	// called for what is shown of groups, from any goroutine, and should be quick.
+	// Defaults to none.
+	Breakers func(outbox, group string) []relay.BreakerState
 
 	// Decoders make payloads readable. The first one whose Topics match is asked.
 	// Defaults to none: JSON, text and hex are shown.

@@ -18,6 +18,19 @@ type groupRow struct {
 	CreatedAt time.Time   `json:"created_at,omitzero"`
 	Leases    int         `json:"leases"`
 	Members   []memberRow `json:"members"`
+	// Breakers are those of relays in this process that are open.
+	Breakers []breakerRow `json:"breakers"`
+}
+
+// breakerRow is a destination that a relay holds back from.
+type breakerRow struct {
+	Topic string    `json:"topic"`
+	Since time.Time `json:"since,omitzero"`
+	// NextProbe is when it is tried again.
+	NextProbe time.Time `json:"next_probe,omitzero"`
+	// Unavailable is set if the destination answers, and does not take the topic.
+	Unavailable bool   `json:"unavailable,omitempty"`
+	Error       string `json:"error,omitempty"`
 }
 
 type memberRow struct {
@@ -30,7 +43,7 @@ type memberRow struct {
 
 func (c *call) groups() (list[groupRow], error) {
 	none := list[groupRow]{Items: []groupRow{}}
-	_, ob, err := c.outbox()
+	name, ob, err := c.outbox()
 	if err != nil {
 		return none, err
 	}
@@ -48,7 +61,7 @@ func (c *call) groups() (list[groupRow], error) {
 		}
 		row := groupRow{
 			Name: g.Name, Topics: g.Topics, MaxLag: g.MaxLag.Seconds(), Paused: g.Paused, Slots: g.Slots, NextSlots: g.NextSlots,
-			CreatedAt: g.CreatedAt, Leases: g.Leases, Members: []memberRow{},
+			CreatedAt: g.CreatedAt, Leases: g.Leases, Members: []memberRow{}, Breakers: c.breakers(name, g.Name),
 		}
 		for _, m := range members {
 			row.Members = append(row.Members, memberRow{m.Name, append([]int{}, m.Slots...), m.WantedSlots, m.Since, m.Until})
@@ -56,4 +69,23 @@ func (c *call) groups() (list[groupRow], error) {
 		none.Items = append(none.Items, row)
 	}
 	return none, nil
+}
+
+// breakers are those of a group that are open, as far as this process knows.
+func (c *call) breakers(outbox, group string) []breakerRow {
+	rows := []breakerRow{}
+	if c.d.cfg.Breakers == nil {
+		return rows
+	}
+	for _, b := range c.d.cfg.Breakers(outbox, group) {
+		if !b.Open {
+			continue
+		}
+		row := breakerRow{Topic: b.Topic, Since: b.Since, NextProbe: b.NextProbe, Unavailable: b.Unavailable}
+		if b.Err != nil {
+			row.Error = b.Err.Error()
+		}
+		rows = append(rows, row)
+	}
+	return rows
 }

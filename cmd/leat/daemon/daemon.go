@@ -23,6 +23,7 @@ type Daemon struct {
 	cfg       Config
 	log       *slog.Logger
 	parts     []*part
+	relays    []named // of parts
 	databases []*database
 	notifier  notifier
 	started   time.Time
@@ -55,6 +56,7 @@ func New(cfg Config) (*Daemon, error) {
 			return nil, fmt.Errorf("relays[%d], %s/%s: %w", i, r.Outbox, r.Group, err)
 		}
 		d.parts = append(d.parts, relayPart(r, made))
+		d.relays = append(d.relays, named{r.Outbox, r.Group, made})
 	}
 	for _, m := range cfg.Maintenance {
 		d.parts = append(d.parts, maintenancePart(m))

@@ -181,6 +181,10 @@ func TestOutages(t *testing.T) {
 		elapse(t, time.Hour)
 		require.Equal(t, daemon.StateDegraded, l.state(0).State)
 		require.Equal(t, []string{"orders"}, l.state(0).Out)
+		out := l.d.Breakers(l.state(0).Store, l.state(0).Group)
+		require.Len(t, out, 1)
+		require.Equal(t, "orders", out[0].Topic)
+		require.Empty(t, l.d.Breakers(l.state(0).Store, "another"))
 		require.Contains(t, l.state(0).Reason, "connection refused")
 		require.Equal(t, daemon.StateDegraded, l.d.Status().State)
 		require.NoError(t, l.d.Ready())
@@ -189,6 +193,7 @@ func TestOutages(t *testing.T) {
 		elapse(t, time.Minute)
 		require.Equal(t, daemon.StateLeader, l.state(0).State)
 		require.EqualValues(t, 1, l.sink.sent.Load())
+		require.Empty(t, l.d.Breakers(l.state(0).Store, l.state(0).Group))
 		l.stop()
 	})
 }

@@ -72,3 +72,20 @@ func lookAtRelay(r *relay.Relay, now time.Time) PartStatus {
 	}
 	return s
 }
+
+// named is a relay by what it relays.
+type named struct {
+	outbox, group string
+	relay         *relay.Relay
+}
+
+// Breakers returns the destinations that the relays of a group hold back from, for
+// dashboard.Config.
+func (d *Daemon) Breakers(outbox, group string) (out []relay.BreakerState) {
+	for _, r := range d.relays {
+		if r.outbox == outbox && r.group == group {
+			out = append(out, r.relay.State().Out...)
+		}
+	}
+	return out
+}

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"slices"
+	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -23,6 +24,7 @@ import (
 	"github.com/leat-go/leat/middleware/metrics/promleat"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/relay"
 )
 
 // Input is what is put together.
@@ -56,6 +58,18 @@ type Assembly struct {
 	kafka   []kafkaInUse
 	server  *certificate
 	signIn  *signInUsed
+	running atomic.Pointer[daemon.Daemon]
+}
+
+// Runs tells the dashboard which daemon was made of Config, and so knows which destinations
+// are out.
+func (a *Assembly) Runs(d *daemon.Daemon) { a.running.Store(d) }
+
+func (a *Assembly) breakers(outbox, group string) []relay.BreakerState {
+	if d := a.running.Load(); d != nil {
+		return d.Breakers(outbox, group)
+	}
+	return nil
 }
 
 // New puts together what in describes. It connects to nothing. An error is a

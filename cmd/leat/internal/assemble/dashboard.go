@@ -123,7 +123,7 @@ func (b *builder) dashboard(d *settings.Dashboard) {
 	}
 	redact.Paths = texts(d.HidePaths)
 	cfg := b.shown
-	cfg.Decoders = decoders
+	cfg.Decoders, cfg.Breakers = decoders, b.made.breakers
 	cfg.Base, cfg.Hosts, cfg.ReadOnly = d.Base.Value, texts(d.Hosts), b.yes(d.ReadOnly)
 	cfg.Redact, cfg.Authorize, cfg.Logger = &redact, b.made.signIn.identify, b.in.Logger
 	made, err := dashboard.New(cfg)

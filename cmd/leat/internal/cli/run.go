@@ -83,6 +83,7 @@ func (d *Deps) runDaemon(says func() (settings.Daemon, error)) error {
 	if err != nil {
 		return err
 	}
+	made.Runs(running)
 	done := make(chan struct{})
 	defer close(done)
 	go func() {

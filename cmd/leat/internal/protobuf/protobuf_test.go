@@ -20,15 +20,15 @@ func order() *descriptorpb.FileDescriptorSet {
 		}
 	}
 	return &descriptorpb.FileDescriptorSet{File: []*descriptorpb.FileDescriptorProto{{
-		Name: proto.String("money.proto"), Package: proto.String("shop.v1"), Syntax: proto.String("proto3"),
-		MessageType: []*descriptorpb.DescriptorProto{{Name: proto.String("Money"), Field: []*descriptorpb.FieldDescriptorProto{
+		Name: new("money.proto"), Package: new("shop.v1"), Syntax: new("proto3"),
+		MessageType: []*descriptorpb.DescriptorProto{{Name: new("Money"), Field: []*descriptorpb.FieldDescriptorProto{
 			field("cents", 1, descriptorpb.FieldDescriptorProto_TYPE_INT64, nil),
 		}}},
 	}, {
-		Name: proto.String("order.proto"), Package: proto.String("shop.v1"), Syntax: proto.String("proto3"), Dependency: []string{"money.proto"},
-		MessageType: []*descriptorpb.DescriptorProto{{Name: proto.String("Order"), Field: []*descriptorpb.FieldDescriptorProto{
+		Name: new("order.proto"), Package: new("shop.v1"), Syntax: new("proto3"), Dependency: []string{"money.proto"},
+		MessageType: []*descriptorpb.DescriptorProto{{Name: new("Order"), Field: []*descriptorpb.FieldDescriptorProto{
 			field("order_id", 1, descriptorpb.FieldDescriptorProto_TYPE_STRING, nil),
-			field("total", 2, descriptorpb.FieldDescriptorProto_TYPE_MESSAGE, proto.String(".shop.v1.Money")),
+			field("total", 2, descriptorpb.FieldDescriptorProto_TYPE_MESSAGE, new(".shop.v1.Money")),
 		}}},
 	}}}
 }
