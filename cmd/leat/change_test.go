@@ -59,12 +59,12 @@ func TestChanging_AllThatMatch(t *testing.T) {
 	for i := range keys {
 		s.enqueue(t, placed(fmt.Sprintf("m-%d", i), "orders", fmt.Sprintf("order-%d", i), "bad"))
 	}
-	s.relay(t, "", relay.Policy{}, ifBad(errors.New("no")))
+	s.relay(t, "", ifBad(errors.New("no")))
 	o := newSession(t, s.URL)
 	r := o.leat("parked", "redrive", "--topic", "orders", "--chunk", "2", "--reason", "fixed", "--yes")
 	require.Equal(t, "Redrove 7 records.\n", r.out, r.err)
 	require.JSONEq(t, `{"v":1,"records":[]}`, o.leat("parked", "list", "-o", "json").out)
-	s.relay(t, "", relay.Policy{}, ifBad(errors.New("no")))
+	s.relay(t, "", ifBad(errors.New("no")))
 	r = o.leat("parked", "drop", "--all", "--chunk", "3", "--reason", "obsolete", "--yes")
 	require.Equal(t, "Dropped 7 records.\n", r.out, r.err)
 	require.JSONEq(t, `{"v":1,"records":[]}`, o.leat("parked", "list", "-o", "json").out)
@@ -77,7 +77,7 @@ func TestPaging(t *testing.T) {
 	for i := range 5 {
 		s.enqueue(t, placed(fmt.Sprintf("m-%d", i), "orders", fmt.Sprintf("order-%d", i), "bad"))
 	}
-	s.relay(t, "", relay.Policy{}, ifBad(errors.New("no")))
+	s.relay(t, "", ifBad(errors.New("no")))
 	o := newSession(t, s.URL)
 	o.run(0, "parked", "list", "--limit", "2", "-o", "json")
 	o.run(0, "parked", "list", "--limit", "2", "--after", "2", "--time", "utc")
@@ -149,7 +149,7 @@ func TestRebase(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.enqueue(t, placed("m-1", "orders", "order-1", "fine"))
-	s.relay(t, "", relay.Policy{}, nothing)
+	s.relay(t, "", nothing)
 	_, err := s.Pool.Exec(t.Context(), "UPDATE leat.outbox_positions SET system_identifier = system_identifier + 1")
 	require.NoError(t, err)
 	o := newSession(t, s.URL)
@@ -198,7 +198,7 @@ func TestRetentionRun(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.enqueue(t, placed("m-1", "orders", "order-1", "fine"))
-	s.relay(t, "", relay.Policy{}, nothing)
+	s.relay(t, "", nothing)
 	o := newSession(t, s.URL)
 	o.run(2, "retention", "run")
 	o.run(2, "retention", "run", "--max-age", "long")
@@ -217,7 +217,7 @@ func TestRetentionRun(t *testing.T) {
 func TestRetentionRun_Drops(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	s.relay(t, "late", relay.Policy{}, nothing)
+	s.relay(t, "late", nothing)
 	s.enqueue(t, placed("m-1", "orders", "order-1", "fine"))
 	_, err := s.Pool.Exec(t.Context(), "UPDATE leat.outbox SET created_at = now() - interval '30 days'")
 	require.NoError(t, err)
@@ -228,7 +228,7 @@ func TestRetentionRun_Drops(t *testing.T) {
 	s.enqueue(t, placed("m-2", "orders", "order-1", "fine"))
 	o := newSession(t, s.URL)
 	run := []string{"retention", "run", "--max-age", "7d"}
-	s.relay(t, "", relay.Policy{}, ifBad(nil))
+	s.relay(t, "", ifBad(nil))
 	require.Equal(t, "Would drop: –\n", o.leat(append(run, "--dry-run")...).out)
 	require.Zero(t, o.leat("groups", "set-max-lag", "late", "1d", "--reason", "disk", "--yes").code)
 	r := o.leat(append(run, "--dry-run")...)

@@ -15,7 +15,6 @@ import (
 	"github.com/leat-go/leat/cmd/leat/internal/open"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/outbox/pgoutbox"
-	"github.com/leat-go/leat/outbox/relay"
 )
 
 // role is a new role of the database, without any right.
@@ -146,7 +145,7 @@ func (s *shop) work(t *testing.T, role, use string) {
 		_, err = pool.Exec(t.Context(), "SELECT leat.outbox_enqueue('orders', '{}', key => '7')")
 		require.NoError(t, err)
 	case "relay", "maintenance", "maintenance-without-ddl":
-		mine.relay(t, "", relay.Policy{}, nothing)
+		mine.relay(t, "", nothing)
 	case "consumer":
 		in, err := pginbox.New(pool, "by "+use, pginbox.Config{})
 		require.NoError(t, err)

@@ -14,7 +14,6 @@ import (
 	"github.com/leat-go/leat/cmd/leat/internal/doctor"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox/pgoutbox"
-	"github.com/leat-go/leat/outbox/relay"
 )
 
 // illness is a bad state, what brings it about, and what ends it.
@@ -161,7 +160,7 @@ func newHealthyShop(t *testing.T) *shop {
 	require.NoError(t, ob.Migrate(t.Context()))
 	s := &shop{db, ob}
 	s.enqueue(t, placed("m-1", "orders", "order-1", "fine"), placed("m-2", "orders", "order-2", "fine"), placed("m-3", "orders", "order-3", "fine"))
-	s.relay(t, "", relay.Policy{}, nothing)
+	s.relay(t, "", nothing)
 	_, err = db.Pool.Exec(t.Context(), "UPDATE leat.outbox_leases SET lease_until = clock_timestamp() + interval '1 hour', owner = 'web-1'")
 	require.NoError(t, err)
 	_, err = db.Pool.Exec(t.Context(), "INSERT INTO leat.outbox_members (relay_group, member, slots, seen_until) SELECT 'default', 'web-' || n, 1, now() + interval '1 hour' FROM generate_series(1, 2) n")
@@ -200,7 +199,7 @@ func (s *shop) examineParked(t *testing.T, o *session) {
 	_, err := s.Pool.Exec(t.Context(), "UPDATE leat.outbox_leases SET lease_until = clock_timestamp()")
 	require.NoError(t, err)
 	s.enqueue(t, placed("m-4", "orders", "order-4", "bad"))
-	s.relay(t, "", relay.Policy{}, ifBad(errors.New("no")))
+	s.relay(t, "", ifBad(errors.New("no")))
 	require.Equal(t, doctor.Warn, o.verdict("outbox.parked", "1 parked record").Verdict)
 	require.Equal(t, doctor.Warn, o.verdict("outbox.maintenance", "no process").Verdict)
 	_, err = s.Pool.Exec(t.Context(), "INSERT INTO leat.outbox_leases (relay_group, slot, owner, epoch, lease_until) VALUES ('_maintenance', 0, 'web-2', 1, clock_timestamp() + interval '1 hour')")

@@ -99,9 +99,9 @@ func relayOnce(t *testing.T, s store, group string, policy relay.Policy, refuse 
 	require.NoError(t, err)
 }
 
-func (s *shop) relay(t *testing.T, group string, policy relay.Policy, refuse func(outbox.Record) error) {
+func (s *shop) relay(t *testing.T, group string, refuse func(outbox.Record) error) {
 	t.Helper()
-	relayOnce(t, s, group, policy, refuse)
+	relayOnce(t, s, group, relay.Policy{}, refuse)
 }
 
 func ifBad(err error) func(outbox.Record) error {

@@ -24,9 +24,9 @@ func (s *session) findings(only string, args ...string) ([]doctor.Finding, int) 
 }
 
 // one is the single finding of a check.
-func (s *session) one(verdict doctor.Verdict, text, check string, args ...string) {
+func (s *session) one(verdict doctor.Verdict, text, check string) {
 	s.t.Helper()
-	found, _ := s.findings(check, args...)
+	found, _ := s.findings(check)
 	require.Len(s.t, found, 1, check)
 	require.Equal(s.t, verdict, found[0].Verdict, found[0].Text)
 	require.Contains(s.t, found[0].Text, text, check)

@@ -43,7 +43,8 @@ func onSQL(t *testing.T, test func(t *testing.T, s *sqlShop)) {
 
 func (s *sqlShop) open(t *testing.T) {
 	t.Helper()
-	driver, dsn := "mysql", ""
+	driver := "mysql"
+	var dsn string
 	if s.dialect == sqloutbox.SQLite {
 		path := filepath.Join(t.TempDir(), "shop 1.db")
 		driver, s.url, dsn = "sqlite", "sqlite:"+path, "file:"+path+"?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=synchronous(FULL)"

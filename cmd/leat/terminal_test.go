@@ -12,8 +12,6 @@ import (
 
 	"github.com/creack/pty"
 	"github.com/stretchr/testify/require"
-
-	"github.com/leat-go/leat/outbox/relay"
 )
 
 // answer runs a command at a terminal, at which answer is typed.
@@ -78,7 +76,7 @@ func TestTerminal_NoMoreThanConfirmed(t *testing.T) {
 		for _, id := range ids {
 			s.enqueue(t, placed(id, "orders", id, "bad"))
 		}
-		s.relay(t, "", relay.Policy{}, ifBad(errors.New("no")))
+		s.relay(t, "", ifBad(errors.New("no")))
 	}
 	park("m-1", "m-2")
 	o := newSession(t, s.URL)
@@ -109,7 +107,7 @@ func TestTerminal_Skip(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.enqueue(t, placed("m-1", "orders", "order-1", "bad"), placed("m-2", "orders", "order-1", "bad"), placed("m-3", "orders", "order-1", "bad"))
-	s.relay(t, "", relay.Policy{}, ifBad(errors.New("no")))
+	s.relay(t, "", ifBad(errors.New("no")))
 	s.consume(t)
 	o := newSession(t, s.URL)
 	skip := []string{"parked", "skip", "--topic", "orders", "--key", "order-1", "--reason", "obsolete"}
@@ -117,7 +115,7 @@ func TestTerminal_Skip(t *testing.T) {
 	r := o.converse("order-1", func(question string) {
 		require.Contains(t, question, "seq 1, id m-1")
 		require.Zero(t, o.leat("parked", "drop", "--id", "m-1", "--reason", "obsolete", "--yes").code)
-		s.relay(t, "", relay.Policy{}, ifBad(errors.New("no")))
+		s.relay(t, "", ifBad(errors.New("no")))
 	}, skip...)
 	require.Equal(t, 4, r.code, r.err)
 	require.Contains(t, r.err, "the key has another first record by now: seq 2, id m-2, not seq 1, id m-1")
@@ -140,7 +138,7 @@ func TestTerminal(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.enqueue(t, placed("m-1", "orders", "order-1", "bad"), placed("m-2", "orders", "order-2", "bad"))
-	s.relay(t, "", relay.Policy{}, ifBad(errors.New("no")))
+	s.relay(t, "", ifBad(errors.New("no")))
 	o := newSession(t, s.URL)
 	redrive := []string{"parked", "redrive", "--key", "order-1", "--topic", "orders", "--reason", "fixed"}
 	r := o.answer("n", redrive...)

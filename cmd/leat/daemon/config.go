@@ -76,7 +76,7 @@ type Relay struct {
 	Config relay.Config
 }
 
-// Runner is a Handler that has something to do while nobody asks.
+// Runner is a maintenance, or a Handler that has something to do while nobody asks.
 type Runner interface {
 	// Run works until ctx ends, and returns nil then.
 	Run(ctx context.Context) error

@@ -35,40 +35,34 @@ type task struct {
 	every time.Duration // the wait between two runs
 }
 
-// Maintainer keeps a store in shape, such as *pgoutbox.Maintenance, *sqloutbox.Maintenance,
-// *pginbox.Maintenance or *sqlinbox.Maintenance.
-type Maintainer interface {
-	// Run works until ctx ends, and returns nil then.
-	Run(ctx context.Context) error
-}
-
-// MaintainOutbox returns the maintenance of an outbox, by the name that it has in the
-// status. What the status shows beside that it runs, and whether it hangs, is known of
+// MaintainOutbox returns the maintenance of an outbox, such as *pgoutbox.Maintenance or
+// *sqloutbox.Maintenance, by the name that it has in the status. What the status shows beside that it runs, and whether it hangs, is known of
 // *pgoutbox.Maintenance only. Errors wrap outbox.ErrInvalidConfig.
-func MaintainOutbox(name string, m Maintainer) (Maintenance, error) {
+func MaintainOutbox(name string, m Runner) (Maintenance, error) {
 	return maintain("maintenance", name, m)
 }
 
-// MaintainInbox is MaintainOutbox for an inbox: more is known of *pginbox.Maintenance.
-func MaintainInbox(name string, m Maintainer) (Maintenance, error) {
+// MaintainInbox is MaintainOutbox for an inbox, with *pginbox.Maintenance or
+// *sqlinbox.Maintenance; more is known of the former.
+func MaintainInbox(name string, m Runner) (Maintenance, error) {
 	return maintain("inbox maintenance", name, m)
 }
 
-func maintain(kind, name string, m Maintainer) (Maintenance, error) {
+func maintain(kind, name string, m Runner) (Maintenance, error) {
 	if name == "" || isNil(m) {
 		return Maintenance{}, outbox.ConfigError("name, m", name, "both must be set")
 	}
 	return Maintenance{kind, name, m.Run, stateOf(m)}, nil
 }
 
-func isNil(m Maintainer) bool {
+func isNil(m Runner) bool {
 	v := reflect.ValueOf(m)
 	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 // stateOf returns how to ask m for its state. Of those that do not tell, each that runs
 // works: they divide the work between them as they do it.
-func stateOf(m Maintainer) func() maintenanceState {
+func stateOf(m Runner) func() maintenanceState {
 	switch m := m.(type) {
 	case *pgoutbox.Maintenance:
 		return func() maintenanceState { return outboxState(m.State(), m.Interval()) }

@@ -63,7 +63,7 @@ func TestMaintenance_WithoutState(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, StateLeader, maintenancePart(m).look(time.Now()).State)
 	require.NoError(t, maintenancePart(m).dead(time.Now().Add(1000*time.Hour), time.Now()))
-	for _, none := range []Maintainer{nil, (*runner)(nil), (*pgoutbox.Maintenance)(nil)} {
+	for _, none := range []Runner{nil, (*runner)(nil), (*pgoutbox.Maintenance)(nil)} {
 		_, err = MaintainInbox("shop", none)
 		require.ErrorIs(t, err, outbox.ErrInvalidConfig)
 	}

@@ -36,7 +36,7 @@ func (x sqlExamination) permissions(context.Context) ([]doctor.Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	who := ""
+	var who string
 	switch mode := info.Mode().Perm(); {
 	case mode&othersWrite != 0:
 		who = "write"
