@@ -73,6 +73,7 @@ func TestSQL_Run(t *testing.T) {
 		for _, series := range []string{
 			fmt.Sprintf(`leat_relay_sent_messages_total{group="copy",outbox="shop",outcome="delivered",topic="%s"} 20`, topic),
 			`leat_outbox_lag_seconds{group="default",outbox="shop",slot="0"} 0`, `leat_inbox_parked_messages{inbox="in"} 0`,
+			`leat_outbox_maintenance_rounds_total{outbox="shop",outcome="ok"}`, `leat_inbox_maintenance_rounds_total{inbox="in",outcome="ok"}`,
 		} {
 			d.eventually(series, func() bool {
 				_, body := scraped.get("/metrics")

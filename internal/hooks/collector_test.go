@@ -11,6 +11,7 @@ import (
 	"github.com/leat-go/leat/inbox/kafkasource"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/inbox/pgwatermark"
+	"github.com/leat-go/leat/inbox/sqlinbox"
 	"github.com/leat-go/leat/inbox/twotier"
 	"github.com/leat-go/leat/inbox/webhook"
 	"github.com/leat-go/leat/middleware"
@@ -19,6 +20,7 @@ import (
 	"github.com/leat-go/leat/outbox/kafkasink"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
 // collector is every hook of the library: TestCollectorIsEveryHook.
@@ -50,6 +52,8 @@ var (
 	_ kafkasource.DeliveryHook  = (*collector)(nil)
 	_ kafkasource.PartitionHook = (*collector)(nil)
 	_ dedupe.DeliveryHook       = (*collector)(nil)
+	_ sqloutbox.MaintenanceHook = (*collector)(nil)
+	_ sqlinbox.MaintenanceHook  = (*collector)(nil)
 	_ middleware.HandleHook     = (*collector)(nil)
 	_ httpsink.RequestHook      = (*collector)(nil)
 	_ httpsink.GoneHook         = (*collector)(nil)
@@ -107,6 +111,10 @@ func (c *collector) OnPginboxAlarm(_ context.Context, e pginbox.AlarmEvent) { c.
 func (c *collector) OnPginboxObserve(_ context.Context, e pginbox.ObserveEvent) { c.saw(e) }
 
 func (c *collector) OnPginboxMaintenance(_ context.Context, e pginbox.MaintenanceEvent) { c.saw(e) }
+
+func (c *collector) OnSqloutboxMaintenance(_ context.Context, e sqloutbox.MaintenanceEvent) { c.saw(e) }
+
+func (c *collector) OnSqlinboxMaintenance(_ context.Context, e sqlinbox.MaintenanceEvent) { c.saw(e) }
 
 func (c *collector) OnPgwatermarkAlarm(_ context.Context, e pgwatermark.AlarmEvent) { c.saw(e) }
 

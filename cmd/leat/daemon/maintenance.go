@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/inbox/pginbox"
+	"github.com/leat-go/leat/inbox/sqlinbox"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/pgoutbox"
+	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
 // Maintenance keeps an outbox or an inbox in shape. See MaintainOutbox and MaintainInbox.
@@ -35,15 +37,15 @@ type task struct {
 	every time.Duration // the wait between two runs
 }
 
-// MaintainOutbox returns the maintenance of an outbox, such as *pgoutbox.Maintenance or
-// *sqloutbox.Maintenance, by the name that it has in the status. What the status shows beside that it runs, and whether it hangs, is known of
-// *pgoutbox.Maintenance only. Errors wrap outbox.ErrInvalidConfig.
+// MaintainOutbox returns the maintenance of an outbox, by the name that it has in the status.
+// Its errors, and whether it hangs, are known of *pgoutbox.Maintenance and
+// *sqloutbox.Maintenance, of others only that they run. Errors wrap outbox.ErrInvalidConfig.
 func MaintainOutbox(name string, m Runner) (Maintenance, error) {
 	return maintain("maintenance", name, m)
 }
 
 // MaintainInbox is MaintainOutbox for an inbox, with *pginbox.Maintenance or
-// *sqlinbox.Maintenance; more is known of the former.
+// *sqlinbox.Maintenance.
 func MaintainInbox(name string, m Runner) (Maintenance, error) {
 	return maintain("inbox maintenance", name, m)
 }
@@ -60,8 +62,8 @@ func isNil(m Runner) bool {
 	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
-// stateOf returns how to ask m for its state. Of those that do not tell, each that runs
-// works: they divide the work between them as they do it.
+// stateOf returns how to ask m for its state. On MySQL, MariaDB and SQLite, and of those that
+// do not tell, each that runs works: they divide the work between them as they do it.
 func stateOf(m Runner) func() maintenanceState {
 	switch m := m.(type) {
 	case *pgoutbox.Maintenance:
@@ -70,6 +72,16 @@ func stateOf(m Runner) func() maintenanceState {
 		return func() maintenanceState {
 			s := m.State()
 			return maintenanceState{tasks: []task{{!s.Elsewhere && !s.LastRound.IsZero(), s.LastRound, m.Interval()}}, lastErr: s.LastErr}
+		}
+	case *sqloutbox.Maintenance:
+		return func() maintenanceState {
+			s := m.State()
+			return maintenanceState{works: true, tasks: []task{{true, s.Rounds.LastRun, m.Interval()}}, lastErr: errors.Join(s.Rounds.LastErr, s.Delayed.LastErr)}
+		}
+	case *sqlinbox.Maintenance:
+		return func() maintenanceState {
+			s := m.State()
+			return maintenanceState{works: true, tasks: []task{{true, s.LastRound, m.Interval()}}, lastErr: s.LastErr}
 		}
 	default:
 		return func() maintenanceState { return maintenanceState{works: true} }

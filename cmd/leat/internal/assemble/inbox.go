@@ -6,7 +6,6 @@ import (
 	"github.com/leat-go/leat/cmd/leat/daemon"
 	"github.com/leat-go/leat/cmd/leat/internal/open"
 	"github.com/leat-go/leat/cmd/leat/internal/settings"
-	"github.com/leat-go/leat/middleware/metrics/pgmetrics"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -36,8 +35,8 @@ func (b *builder) inbox(i *settings.InboxTables) {
 		Retention: b.span(i.Retention), Width: b.span(i.Width), Ahead: b.count(i.Ahead, 1), NoDDL: b.yes(i.NoDDL), Interval: b.span(i.Interval),
 		KeepOther: b.age(i.KeepOther, 0), KeepAudit: b.age(i.KeepAudit, 0),
 	}
-	if b.metrics != nil && !settings.IsSQL(cmp.Or(i.Database.Value, b.in.Database)) {
-		hook, err := pgmetrics.NewInbox(b.metrics, name)
+	if b.metrics != nil {
+		hook, err := inboxHook(b.isSQL(i.Database), b.metrics, name)
 		if err != nil {
 			b.refused(i.At, i, err)
 			return

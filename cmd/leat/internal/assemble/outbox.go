@@ -10,7 +10,6 @@ import (
 	"github.com/leat-go/leat/cmd/leat/internal/open"
 	"github.com/leat-go/leat/cmd/leat/internal/settings"
 	"github.com/leat-go/leat/middleware/metrics"
-	"github.com/leat-go/leat/middleware/metrics/pgmetrics"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -56,10 +55,7 @@ func (b *builder) outbox(o *settings.Outbox) {
 		b.relay(&o.Relays[i], name, store, observed)
 	}
 	if o.Maintenance != nil {
-		if settings.IsSQL(cmp.Or(o.Database.Value, b.in.Database)) {
-			observed = nil // its maintenance has no hooks
-		}
-		b.maintenance(o.Maintenance, name, store, observed)
+		b.maintenance(o, name, store, observed)
 	}
 }
 
@@ -78,7 +74,8 @@ func (b *builder) anywhere() open.Database {
 	return db
 }
 
-func (b *builder) maintenance(m *settings.OutboxMaintenance, name string, store open.Relayed, observed *metrics.Outbox) {
+func (b *builder) maintenance(o *settings.Outbox, name string, store open.Relayed, observed *metrics.Outbox) {
+	m := o.Maintenance
 	cfg := open.Upkeep{
 		Interval: b.span(m.Interval), Lease: b.span(m.Lease), MaxAge: b.age(m.MaxAge, -1), MaxBytes: b.size(m.MaxBytes),
 		PartitionSize: int64(b.count(m.PartitionSize, 1)), Ahead: b.count(m.Ahead, 1), NoDDL: b.yes(m.NoDDL),
@@ -94,7 +91,7 @@ func (b *builder) maintenance(m *settings.OutboxMaintenance, name string, store 
 		}
 	}
 	if observed != nil {
-		hook, err := pgmetrics.NewMaintenance(observed)
+		hook, err := maintenanceHook(b.isSQL(o.Database), observed)
 		if err != nil {
 			b.refused(m.At, m, err)
 			return

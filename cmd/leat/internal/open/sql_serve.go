@@ -66,7 +66,7 @@ func (r *sqlRelayed) Maintenance(u Upkeep) (Runner, error) {
 		return nil, err
 	}
 	return sqloutbox.NewMaintenance(r.own, sqloutbox.MaintenanceConfig{
-		Interval: u.Interval, MaxAge: u.MaxAge, KeepAudit: u.KeepAudit, KeepDead: u.KeepDead,
+		Interval: u.Interval, MaxAge: u.MaxAge, KeepAudit: u.KeepAudit, KeepDead: u.KeepDead, Hooks: u.Hooks,
 	})
 }
 
@@ -85,7 +85,7 @@ func (d *SQL) InboxMaintenance(t Target, u InboxUpkeep) (Runner, error) {
 		return nil, err
 	}
 	m, err := sqlinbox.NewMaintenance(d.db, d.dialect.Name, at.inboxConfig(), sqlinbox.MaintenanceConfig{
-		Keep: u.Retention, KeepAudit: u.KeepAudit, Every: u.Interval, Logger: t.Logger,
+		Keep: u.Retention, KeepAudit: u.KeepAudit, Every: u.Interval, Logger: t.Logger, Hooks: u.Hooks,
 	})
 	if err != nil {
 		return nil, renamedError{err}
