@@ -20,6 +20,7 @@ const (
 	InvalidObjectDefinition = "42P17" // also: a partition overlaps another
 	InvalidSchemaName       = "3F000"
 	LockNotAvailable        = "55P03"
+	NotNullViolation        = "23502"
 	ObjectInUse             = "55006"
 	OutOfMemory             = "53200" // also: the table of locks is full
 	SequenceLimitExceeded   = "2200H"

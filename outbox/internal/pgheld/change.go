@@ -83,7 +83,7 @@ func (s *Statements) change(
 		return err
 	})
 	if err != nil {
-		return admin.Changed{}, err
+		return admin.Changed{}, taken(err)
 	}
 	return changed, nil
 }

@@ -3,10 +3,13 @@ package pgheld
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/leat-go/leat/internal/pgerr"
+	"github.com/leat-go/leat/outbox/internal/heldqueue"
 	"github.com/leat-go/leat/outbox/internal/pglease"
 )
 
@@ -53,6 +56,15 @@ func (s *Statements) write(ctx context.Context, conn *pgx.Conn, l pglease.Lease,
 		}
 	}
 	undo(ctx, conn)
+	return taken(err)
+}
+
+// taken names the error of a record that would be set aside under the number of another:
+// the statements refuse it by an id that is null.
+func taken(err error) error {
+	if pgerr.Is(err, pgerr.NotNullViolation) {
+		return fmt.Errorf("%w: %w", heldqueue.ErrNumberTaken, err)
+	}
 	return err
 }
 

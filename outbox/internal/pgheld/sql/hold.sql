@@ -1,4 +1,6 @@
 -- Copies of a page's records, as the relay has read them, in one statement.
+-- A record that was set aside already stays as it is. Under the number of another one, of a
+-- log that was there before, none is: id must not be null, so that the statement fails.
 -- $1 group, $2 epoch, $3 actor, the rest are columns.
 -- See rule R6.
 WITH m AS MATERIALIZED (
@@ -8,7 +10,7 @@ WITH m AS MATERIALIZED (
          AS m(seq, fate, attempts, errors, retry_in, reason,
               created_at, occurred_at, id, shard, id_text, topic, key, type, payload, headers)
 ), held AS (
-    INSERT INTO @{_held} (relay_group, seq, state, next_at, attempts, errors, reason, epoch,
+    INSERT INTO @{_held} AS h (relay_group, seq, state, next_at, attempts, errors, reason, epoch,
                           created_at, occurred_at, id, shard, id_text, topic, key, type, payload, headers)
     SELECT $1, seq,
            CASE WHEN fate = 'park' THEN 'parked' WHEN fate = 'wait' AND key IS NOT NULL THEN 'wait' ELSE 'retry' END,
@@ -16,13 +18,13 @@ WITH m AS MATERIALIZED (
                 THEN clock_timestamp() + retry_in * interval '1 microsecond' END,
            attempts, errors, reason, $2, created_at, occurred_at, id, shard, id_text, topic, key, type, payload, headers
     FROM m WHERE fate IN ('retry', 'wait', 'park')
-    ON CONFLICT DO NOTHING
+    ON CONFLICT (relay_group, seq) DO UPDATE SET id = NULL WHERE h.id <> EXCLUDED.id
 ), dead AS (
-    INSERT INTO @{_dead} (relay_group, seq, errors, reason, epoch,
+    INSERT INTO @{_dead} AS d (relay_group, seq, errors, reason, epoch,
                           created_at, occurred_at, id, shard, id_text, topic, key, type, payload, headers)
     SELECT $1, seq, errors, reason, $2, created_at, occurred_at, id, shard, id_text, topic, key, type, payload, headers
     FROM m WHERE fate = 'dead'
-    ON CONFLICT DO NOTHING
+    ON CONFLICT (relay_group, seq) DO UPDATE SET id = NULL WHERE d.id <> EXCLUDED.id
 )
 INSERT INTO @{_audit} (action, actor, reason, relay_group, seq, id, topic, key, details)
 SELECT fate, $3, reason, $1, seq, coalesce(id_text, id::text), topic, key, jsonb_build_object('epoch', $2::bigint, 'errors', errors)

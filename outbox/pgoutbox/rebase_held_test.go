@@ -1,0 +1,74 @@
+package pgoutbox_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/internal/heldqueue"
+	"github.com/leat-go/leat/outbox/pgoutbox"
+)
+
+// TestO2_NumbersOfAFormerLog: numbers began anew, and records of the log that was there
+// before are still held or dead. A record that has to be set aside under such a number is
+// neither passed over nor put in the place of the older one: its page waits until an
+// operator has dropped that.
+func TestO2_NumbersOfAFormerLog(t *testing.T) {
+	t.Parallel()
+	for name, fate := range map[string]driver.Fate{"held": driver.FatePark, "dead": driver.FateDead} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHolding(t)
+			put(t, h.ob, "old", "1")
+			h.hold(fate)
+			require.NoError(t, h.Release(t.Context()))
+			exec(t, h.db, "TRUNCATE leat.outbox RESTART IDENTITY")
+			require.NoError(t, h.ob.Rebase(t.Context(), rebaseTo(pgoutbox.StartOldest())))
+			put(t, h.ob, "new", "2")
+
+			h = holdingOf(t, h.ob, h.db, "default")
+			page := h.page(1)
+			err := h.Hold(t.Context(), page, 1, holdings(fate))
+			require.ErrorIs(t, err, heldqueue.ErrNumberTaken)
+			require.NoError(t, h.Release(t.Context()))
+			require.Equal(t, []string{"2"}, h.pendingNow())
+
+			dropped, err := h.ob.Drop(t.Context(), admin.DropRequest{
+				Group: "default", Selection: admin.Selection{Topic: topic, Key: "old", Dead: fate == driver.FateDead}, By: people(),
+			})
+			require.NoError(t, err)
+			require.Equal(t, 1, dropped.Count)
+			h = holdingOf(t, h.ob, h.db, "default")
+			h.hold(fate)
+			require.Empty(t, h.pendingNow())
+		})
+	}
+}
+
+// TestO2_DeadUnderATakenNumber: a record that was held dies, and one that is dead is
+// redriven, while another has the number that it would have there.
+func TestO2_DeadUnderATakenNumber(t *testing.T) {
+	t.Parallel()
+	h := newHolding(t)
+	put(t, h.ob, "old", "1")
+	h.hold(driver.FateDead)
+	require.NoError(t, h.Release(t.Context()))
+	exec(t, h.db, "TRUNCATE leat.outbox RESTART IDENTITY")
+	require.NoError(t, h.ob.Rebase(t.Context(), rebaseTo(pgoutbox.StartOldest())))
+	put(t, h.ob, "new", "2")
+	h = holdingOf(t, h.ob, h.db, "default")
+	h.hold(driver.FateRetry)
+
+	held, err := h.Due(t.Context(), 100, nil)
+	require.NoError(t, err)
+	_, err = h.Resolve(t.Context(), verdicts(held, driver.FateDead))
+	require.ErrorIs(t, err, heldqueue.ErrNumberTaken)
+	require.NoError(t, h.Release(t.Context()))
+	_, err = h.ob.Redrive(t.Context(), admin.RedriveRequest{Group: "default", Selection: admin.Selection{Topic: topic, Key: "old", Dead: true}, By: people()})
+	require.ErrorIs(t, err, heldqueue.ErrNumberTaken)
+	h = holdingOf(t, h.ob, h.db, "default")
+	require.Equal(t, []string{"2"}, h.due(), "still held")
+	require.Equal(t, 1, query1[int](t, h.db, "SELECT count(*)::int FROM leat.outbox_dead"), "still dead")
+}
