@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -79,4 +80,54 @@ func TestDoctor_Pooler(t *testing.T) {
 	_, err = s.Pool.Exec(t.Context(), "ANALYZE leat.outbox_p1")
 	require.NoError(t, err)
 	require.Equal(t, doctor.OK, pooled.verdict("vacuum.statistics", "").Verdict)
+}
+
+// A clock that is off: the server's, as far as this database tells it.
+func TestDoctor_Clock(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	require.Equal(t, doctor.OK, newSession(t, s.URL).verdict("server.clock", "").Verdict)
+	_, err := s.Pool.Exec(t.Context(), `CREATE SCHEMA off; CREATE FUNCTION off.clock_timestamp() RETURNS timestamptz LANGUAGE sql
+		AS $$ SELECT pg_catalog.clock_timestamp() - current_setting('off.by')::interval $$`)
+	require.NoError(t, err)
+	for by, want := range map[string]doctor.Verdict{"700ms": doctor.Warn, "90s": doctor.Fail, "-90s": doctor.Fail} {
+		address, err := url.Parse(s.URL)
+		require.NoError(t, err)
+		query := address.Query()
+		query.Set("options", "-c search_path=off,pg_catalog -c off.by="+by)
+		address.RawQuery = strings.ReplaceAll(query.Encode(), "+", "%20")
+		require.Equal(t, want, newSession(t, address.String()).verdict("server.clock", "ahead of the database").Verdict, by)
+	}
+}
+
+// What loses commits in a crash: fsync off, and synchronous_commit off for one database.
+func TestDoctor_Durability(t *testing.T) {
+	t.Parallel()
+	server := testenv.PrivatePostgres(t, testenv.PostgresOptions{Settings: map[string]string{"fsync": "off"}})
+	db := server.Database()
+	o := newSession(t, db.URL)
+	require.Equal(t, doctor.Fail, o.verdict("server.durability", "fsync is off").Verdict)
+	_, err := db.Pool.Exec(t.Context(), `ALTER DATABASE "`+db.Name+`" SET synchronous_commit = off`)
+	require.NoError(t, err)
+	require.Equal(t, doctor.Fail, o.verdict("server.durability", "synchronous_commit is off").Verdict)
+}
+
+// A replication slot whose log the server has thrown away.
+func TestDoctor_LostSlot(t *testing.T) {
+	t.Parallel()
+	server := testenv.PrivatePostgres(t, testenv.PostgresOptions{Settings: map[string]string{
+		"max_slot_wal_keep_size": "1MB", "max_wal_size": "32MB", "min_wal_size": "32MB", "wal_keep_size": "0",
+	}})
+	db := server.Database()
+	o := newSession(t, db.URL)
+	_, err := db.Pool.Exec(t.Context(), "SELECT pg_create_physical_replication_slot('gone', true)")
+	require.NoError(t, err)
+	require.Equal(t, doctor.Warn, o.verdict("holders.replication_slots", "gone").Verdict, "it keeps log for nobody")
+	for range 8 {
+		for _, step := range []string{"SELECT pg_logical_emit_message(false, 'leat', 'a byte')", "SELECT pg_switch_wal()", "CHECKPOINT"} {
+			_, err := db.Pool.Exec(t.Context(), step)
+			require.NoError(t, err)
+		}
+	}
+	require.Equal(t, doctor.Fail, o.verdict("holders.replication_slots", "gone").Verdict)
 }
