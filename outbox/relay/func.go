@@ -145,7 +145,10 @@ func (s *FuncSink) lane(ctx context.Context, late time.Time, records []outbox.Re
 		if ctx.Err() != nil {
 			kind = outbox.FailureOutage // it was cut short
 		}
-		results[i] = outbox.Failed(kind, err)
+		results[i] = outbox.Result{Err: err}
+		if d, ok := err.(*outbox.DeliveryError); !ok || d.Kind != kind { //nolint:errorlint // one that is wrapped has a text of its own
+			results[i] = outbox.Failed(kind, err)
+		}
 		keys[keyOf(r)] = struct{}{}
 		if kind == outbox.FailureOutage {
 			topics[r.Topic] = struct{}{}

@@ -51,6 +51,7 @@ func TestO5_FuncStopsAKeyAtItsFirstFailure(t *testing.T) {
 		require.ErrorIs(t, results[i].Err, want, "record %d", i+1)
 	}
 	require.Equal(t, outbox.FailurePermanent, outbox.KindOf(results[2].Err))
+	require.EqualError(t, results[2].Err, outbox.Failed(outbox.FailurePermanent, errBroker).Err.Error(), "it is told once")
 	require.Equal(t, outbox.FailureUnknown, outbox.KindOf(results[3].Err))
 	require.Equal(t, outbox.FailureNotSent, outbox.KindOf(results[4].Err))
 	require.Equal(t, outbox.FailureUnknown, outbox.KindOf(results[6].Err))
