@@ -66,7 +66,9 @@ func (s *Sink) Send(ctx context.Context, records []outbox.Record) []outbox.Resul
 	c.queue()
 	if err := c.deliver(ctx, l); err != nil {
 		s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "RabbitMQ delivery failed, the connection is replaced", slog.Any("error", err))
-		l.cut() // before Send returns: what is under way should not come later
+		// Before Send returns: what is under way should not come later, and no later call should
+		// find a connection that has not noticed yet that it is closed.
+		s.drop()
 		return c.end(err)
 	}
 	s.careful = false
