@@ -4,6 +4,14 @@ package mutants
 func heldMutants() []Mutant {
 	return []Mutant{
 		{
+			Name: "held-number-of-a-former-log", Breaks: []string{"O2"},
+			Change:  "a record whose number one of a former log still has is passed over",
+			File:    "outbox/internal/pgheld/sql/hold.sql",
+			Old:     "DO UPDATE SET id = NULL WHERE h.id <> EXCLUDED.id",
+			New:     "DO NOTHING",
+			Package: "outbox/pgoutbox", Test: "TestO2_NumbersOfAFormerLog/held", Needs: Postgres,
+		},
+		{
 			Name: "hold-does-not-move-the-position", Breaks: []string{"O6", "O10"},
 			Change:  "records are set aside in a transaction that does not move the position",
 			File:    "outbox/internal/pgheld/hold.go",

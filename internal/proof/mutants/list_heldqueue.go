@@ -97,8 +97,8 @@ func heldqueueMutants() []Mutant {
 			Name: "a-repeated-hold-holds-again", Breaks: []string{"O10"},
 			Change:  "a call whose answer was lost changes what is held",
 			File:    folder + "/hold.go",
-			Old:     `		if _, ok := there[r.Seq]; ok {`,
-			New:     `		if _, ok := there[-r.Seq]; ok {`,
+			Old:     `		} else if ok {`,
+			New:     `		} else if ok && before.ID == "" {`,
 			Package: folder, Test: "TestHold_PassesOverWhatIsThere",
 		},
 	}
