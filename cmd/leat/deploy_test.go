@@ -139,7 +139,7 @@ type compose struct {
 	} `yaml:"services"`
 }
 
-// composed decodes a compose file, of which nothing is ignored.
+// composed decodes a compose file. A field that it does not know is an error.
 func composed(t *testing.T, content string) (c compose, err error) {
 	t.Helper()
 	strict := yaml.NewDecoder(strings.NewReader(content))

@@ -49,7 +49,7 @@ func brokenParkers() []negative {
 	}
 }
 
-// ackBeforePark says that it has stored what it has not.
+// ackBeforePark reports what it has not stored as stored.
 type ackBeforePark struct{ claims }
 
 func (ackBeforePark) Park(context.Context, driver.ParkRequest) (driver.ParkStatus, error) {

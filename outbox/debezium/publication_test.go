@@ -111,7 +111,7 @@ func TestO2_PrepareConnector_RefusesASlotThatIsOlderThanItsPublication(t *testin
 	require.NoError(t, h.PrepareConnector(t.Context()), "a slot that is younger is kept")
 }
 
-// TestSlot_OfAnotherPlugin is none of a connector that leat knows: the plugin's name decides.
+// TestSlot_OfAnotherPlugin: a slot of a plugin that leat does not know is refused by the plugin's name.
 func TestSlot_OfAnotherPlugin(t *testing.T) {
 	t.Parallel()
 	server := logical(t)

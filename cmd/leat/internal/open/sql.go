@@ -26,7 +26,7 @@ type SQL struct {
 	target  Target
 }
 
-// products are the names of dialects for people.
+// products are the names of dialects as operators know them.
 func products() map[sqldialect.Name]string {
 	return map[sqldialect.Name]string{sqldialect.MySQL: "MySQL", sqldialect.MariaDB: "MariaDB", sqldialect.SQLite: "SQLite"}
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/leat-go/leat/middleware/dashboard"
 )
 
-// ConfigError says which setting is wrong.
+// ConfigError is a setting that is wrong, by its name.
 type ConfigError struct {
 	// Setting is descriptors or protobuf; Index which of its values, from 0 on.
 	Setting string

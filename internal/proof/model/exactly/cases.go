@@ -77,7 +77,7 @@ func (p *protocol) next(s state, yield func(model.Step, state)) {
 	p.outsideSteps(s, yield)
 }
 
-// rests says that all is delivered, or that operators are needed.
+// rests reports whether all is delivered, or operators are needed.
 func (p *protocol) rests(s state) bool {
 	for _, t := range s.terms {
 		if t.phase == refused {
