@@ -200,13 +200,13 @@ func (c *consumer) stop() error {
 	return c.err
 }
 
-// stormSize returns how many messages there are. A million deliveries take minutes:
-// LEAT_TEST_STORM=100000 asks for them.
+// stormSize returns how many messages there are: as many as four consumers need to be
+// killed often. A million deliveries take minutes: LEAT_TEST_STORM=100000 asks for them.
 func stormSize(t *testing.T) int {
 	t.Helper()
 	given := os.Getenv("LEAT_TEST_STORM")
 	if given == "" {
-		return 5000
+		return 1000
 	}
 	messages, err := strconv.Atoi(given)
 	require.NoError(t, err)
