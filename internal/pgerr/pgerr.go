@@ -23,6 +23,7 @@ const (
 	NotNullViolation        = "23502"
 	ObjectInUse             = "55006"
 	OutOfMemory             = "53200" // also: the table of locks is full
+	ReadOnlyTransaction     = "25006"
 	SequenceLimitExceeded   = "2200H"
 	SerializationFailure    = "40001"
 	UndefinedColumn         = "42703"
@@ -30,6 +31,16 @@ const (
 	UndefinedObject         = "42704"
 	UndefinedTable          = "42P01"
 	UniqueViolation         = "23505"
+)
+
+// Classes of SQLSTATEs, the first two characters.
+const (
+	ConnectionException   = "08"
+	InvalidAuthorization  = "28"
+	InvalidCatalog        = "3D"
+	InsufficientResources = "53"
+	OperatorIntervention  = "57"
+	SystemError           = "58"
 )
 
 // sqlStater is an error of the server, as pgx and lib/pq return it.
@@ -43,6 +54,16 @@ type sqlStater interface {
 func Is(err error, codes ...string) bool {
 	answer, ok := errors.AsType[sqlStater](err)
 	return ok && slices.Contains(codes, answer.SQLState())
+}
+
+// Class returns the class of the server's answer that err is, by whatever driver, or "" if it is
+// none.
+func Class(err error) string {
+	answer, ok := errors.AsType[sqlStater](err)
+	if !ok || len(answer.SQLState()) != 5 {
+		return ""
+	}
+	return answer.SQLState()[:2]
 }
 
 // MissingObject reports whether a schema, a table or a column does not exist, by err.

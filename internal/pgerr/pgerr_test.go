@@ -22,6 +22,14 @@ func TestIs(t *testing.T) {
 	require.False(t, pgerr.Is(nil, ""))
 }
 
+func TestClass(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, pgerr.ConnectionException, pgerr.Class(fmt.Errorf("wrapped: %w", &pgconn.PgError{Code: "08006"})))
+	require.Empty(t, pgerr.Class(&pgconn.PgError{}))
+	require.Empty(t, pgerr.Class(errors.New("08006")))
+	require.Empty(t, pgerr.Class(nil))
+}
+
 // otherDriverError is an error as lib/pq returns it.
 type otherDriverError struct{ error }
 

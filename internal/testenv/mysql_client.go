@@ -133,7 +133,7 @@ func (c *mysqlConn) write(packet []byte) error {
 	return nil
 }
 
-// plainMySQLVersion is the number in a version: MariaDB says that it is 5.5.5 first,
+// plainMySQLVersion is the number in a version: MariaDB calls itself 5.5.5 first,
 // for the sake of old clients.
 func plainMySQLVersion(version string) string {
 	version, _, _ = strings.Cut(strings.TrimPrefix(version, "5.5.5-"), "-")

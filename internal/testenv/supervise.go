@@ -17,7 +17,7 @@ import (
 const envSupervisor = "LEAT_TESTENV_SUPERVISOR"
 
 // Supervise turns this process into the supervisor of one server, and does not
-// return, when the environment says that it was started as one. Programs that
+// return, if the environment shows that it was started as one. Programs that
 // use [Start] call it first thing in main; test binaries get it with [Main].
 func Supervise() {
 	if os.Getenv(envSupervisor) == "" {

@@ -1,10 +1,10 @@
 package wmsink
 
 import (
-	"errors"
 	"slices"
 	"strings"
 
+	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -58,16 +58,18 @@ func kindOfStatus(text string) outbox.FailureKind {
 	}
 }
 
-// kindOfSQL returns the kind of an error of watermill-sql whose driver says a SQLSTATE, as pgx and
-// lib/pq do: an outage for what concerns the connection, the login, the resources or the schema of
-// the server.
+// kindOfSQL returns the kind of an error of watermill-sql whose driver has a SQLSTATE, as those of
+// pgx and lib/pq have: an outage for what concerns the connection, the login, the resources or the
+// schema of the server.
 func kindOfSQL(err error) (kind outbox.FailureKind, ok bool) {
-	var says interface{ SQLState() string }
-	if !errors.As(err, &says) || len(says.SQLState()) != 5 {
+	switch pgerr.Class(err) {
+	case "":
 		return outbox.FailureUnknown, false
+	case pgerr.ConnectionException, pgerr.InvalidAuthorization, pgerr.InvalidCatalog,
+		pgerr.InsufficientResources, pgerr.OperatorIntervention, pgerr.SystemError:
+		return outbox.FailureOutage, true
 	}
-	state := says.SQLState()
-	if slices.Contains([]string{"08", "28", "3D", "53", "57", "58"}, state[:2]) || slices.Contains([]string{"25006", "42501", "42P01"}, state) {
+	if pgerr.Is(err, pgerr.ReadOnlyTransaction, pgerr.InsufficientPrivilege, pgerr.UndefinedTable) {
 		return outbox.FailureOutage, true
 	}
 	return outbox.FailureUnknown, true

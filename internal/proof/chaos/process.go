@@ -310,14 +310,14 @@ func (p *process) over() bool {
 	return p.ended
 }
 
-// expect says that the current life is about to end.
+// expect notes that the current life is about to end.
 func (p *process) expect() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.expected = true
 }
 
-// unexpect says that life goes on after all.
+// unexpect notes that it goes on after all.
 func (p *process) unexpect(l *life) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -20,7 +20,7 @@ func (s *story) told(t *testing.T, id string) history.Line {
 	return history.Line{}
 }
 
-// rewind says that the database of a consumer, or of the producer, went back.
+// rewind records that the database of a consumer, or of the producer, went back.
 func (s *story) rewind(from, until int64, consumer string) {
 	s.driver = append(s.driver, history.Line{Type: history.Rewound, At: from, Until: until, Consumer: consumer})
 }

@@ -4,7 +4,7 @@ package model
 type Step struct {
 	// Who acts, What they do, and on what, which may be empty.
 	Who, What, On string
-	// Outside says that nothing in the protocol makes the step happen: a fault, or
+	// Outside is true if nothing in the protocol makes the step happen: a fault, or
 	// somebody else's transaction. Rest must be within reach without such steps.
 	Outside bool
 }

@@ -73,7 +73,7 @@ func usesRapid(tree fs.FS, pkg string) bool {
 	})
 }
 
-// do runs the tests. An error says that they could not be run to their end.
+// do runs the tests. They could not be run to their end if there is an error.
 func (g goTest) do(ctx context.Context) (*report, error) {
 	ctx, cancel := context.WithTimeout(ctx, g.timeout+buildTime)
 	defer cancel()

@@ -29,8 +29,8 @@ const (
 	unproven = "Here the tests were run with their mutations only (`-skip-baseline`)."
 )
 
-// Markdown writes results as the table that is published, part by part. Where
-// skippedBaseline says that the tests were not run without a mutation, so does the page.
+// Markdown writes results as the table that is published, part by part. With
+// skippedBaseline it adds that the tests were not run without a mutation.
 func Markdown(w io.Writer, results []Result, skippedBaseline bool) error {
 	byName := make(map[string]*Result, len(results))
 	killed := 0

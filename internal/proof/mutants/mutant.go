@@ -25,7 +25,7 @@ type Mutant struct {
 	Test string
 	// Needs are the servers that the test speaks to.
 	Needs Needs
-	// Hangs says that the broken rule may make the test hang, so that running out
+	// Hangs is true if the broken rule may make the test hang, so that running out
 	// of time counts as noticing.
 	Hangs bool
 }

@@ -42,7 +42,7 @@ type op struct {
 	name string
 	// faulty calls can be refused, and their answers lost.
 	faulty bool
-	// stalls says that the call can hang, and stubborn that it then ignores its
+	// stalls is true if the call can hang, and stubborn if it then ignores its
 	// context, as a process does that is stopped between a check and a write.
 	stalls, stubborn bool
 	// late calls can take effect after their caller has gone.

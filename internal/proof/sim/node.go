@@ -22,7 +22,7 @@ type Node struct {
 	txs     []*tx    // open, to be rolled back when the connection breaks
 	hangUps []func() // what else happens then
 
-	// err is what made main return, and done says that it has. Guarded by w.mu.
+	// err is what made main return, and done is true once it has. Guarded by w.mu.
 	err  error
 	done bool
 }
@@ -84,7 +84,7 @@ func (n *Node) ended() (bool, error) {
 	return n.done, n.err
 }
 
-// up says that the process is to run.
+// up is true if the process is to run.
 func (n *Node) up() bool {
 	return !n.dead && !n.stopped
 }

@@ -171,7 +171,7 @@ func (s *session) Read(ctx context.Context, limit int) (driver.Page, error) {
 	return page, nil
 }
 
-// waits says that pages must be settled before there is more to read.
+// waits reports whether pages must be settled before there is more to read.
 func (s *session) waits() bool {
 	return s.settled < s.read
 }

@@ -39,7 +39,7 @@ func (w *watch) forget(fault int) {
 	}
 }
 
-// seen says that something has happened.
+// seen reports a consequence of the fault that is open longest.
 func (w *watch) seen(consequence string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -4,7 +4,7 @@
 // fail, records that are lost or forgotten, and a clock that steps back.
 //
 // Each request is one atomic step of the server. Time is not counted; what is kept of
-// it is order: a run's own clock says that the lease is over before the server lets it
+// it is order: by a run's own clock the lease is over before the server lets it
 // run out, unless the run has paused. How many effects there are is promised only where
 // nothing has gone wrong. That none is lost is promised always.
 package leases

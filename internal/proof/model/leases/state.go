@@ -49,7 +49,7 @@ const (
 type run struct {
 	phase  uint8
 	answer uint8
-	mine   bool // its own clock says that it has the lease
+	mine   bool // it has the lease by its own clock
 	again  bool // a request was sent a second time
 
 	lateClaim, lateTell bool // a request is on its way that nobody waits for

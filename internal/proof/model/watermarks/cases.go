@@ -75,7 +75,7 @@ func (p *protocol) next(s state, yield func(model.Step, state)) {
 	p.lose(s, yield)
 }
 
-// exact says that every message has taken effect at most once, and exactly once if
+// exact reports whether every message has taken effect at most once, and exactly once if
 // the mark has passed it.
 func exact(s state) bool {
 	for m := range uint8(messages) {

@@ -89,7 +89,7 @@ func (p *protocol) next(s state, yield func(model.Step, state)) {
 	p.faultSteps(s, yield)
 }
 
-// passesNone says that every row of a window that is finished was delivered.
+// passesNone reports whether every row of a window that is finished was delivered.
 func (p *protocol) passesNone(s state) bool {
 	lost := false
 	s.rows(func(o row) bool {

@@ -135,7 +135,7 @@ func (p *protocol) probe(s state) (model.Step, state) {
 	return model.Step{Who: who, What: "probes: nothing new"}, s
 }
 
-// owed says that a row that has committed was not delivered.
+// owed reports whether a row that has committed was not delivered.
 func (s *state) owed() bool {
 	owed := false
 	s.rows(func(r row) bool {

@@ -45,7 +45,7 @@ type window struct {
 
 func (w window) empty() bool { return w.prev == w.target }
 
-// hasEarly says that a transaction that was under way in prev had ended in target.
+// hasEarly reports whether a transaction that was under way in prev had ended in target.
 func (w window) hasEarly() bool { return w.floor > 0 && w.prev.xip&^w.target.xip != 0 }
 
 // database is what a crash of the server brings back to where the disk was.
