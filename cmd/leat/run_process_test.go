@@ -135,16 +135,13 @@ func TestRun(t *testing.T) {
 		code, _ := first.get(path)
 		require.Equal(t, 404, code, path)
 	}
-	scraped := &running{url: first.metrics}
+	scraped := &running{url: first.metrics()}
 	for _, series := range []string{
 		fmt.Sprintf(`leat_relay_sent_messages_total{group="copy",outbox="shop",outcome="delivered",topic="%s"} 20`, s.orders),
 		`leat_outbox_lag_seconds{group="default",outbox="billing",slot="0"} 0`, `leat_inbox_parked_messages{inbox="in"} 0`,
 		`leat_outbox_maintenance_rounds_total{outbox="shop",outcome="ok"}`,
 	} {
-		first.eventually(series, func() bool {
-			_, body := scraped.get("/metrics")
-			return strings.Contains(body, series)
-		})
+		first.shows(scraped, series)
 	}
 
 	content, err := os.ReadFile(s.config)

@@ -43,7 +43,7 @@ func TestRun_Tail(t *testing.T) {
 	follows := func(value string) {
 		t.Helper()
 		r.eventually("the metric is "+value, func() bool {
-			response, err := http.Get(r.metrics + "/metrics")
+			response, err := http.Get(r.metrics() + "/metrics")
 			if err != nil {
 				return false
 			}

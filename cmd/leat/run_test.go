@@ -27,7 +27,6 @@ type running struct {
 	log      *output
 	ended    chan struct{}
 	url      string
-	metrics  string
 	exitCode int
 }
 
@@ -74,10 +73,7 @@ func (s *session) beginAs(command []string, args ...string) *running {
 			s.t.Logf("leat %q:\n%s", args, r.log)
 		}
 	})
-	r.url, r.metrics = "http://"+r.listens("probes"), ""
-	if strings.Contains(r.log.String(), "for=metrics") {
-		r.metrics = "http://" + r.listens("metrics")
-	}
+	r.url = "http://" + r.listens("probes")
 	return r
 }
 
@@ -97,6 +93,24 @@ func (r *running) listens(what string) string {
 func (r *running) eventually(what string, ok func() bool) {
 	r.t.Helper()
 	require.Eventually(r.t, ok, patience, 50*time.Millisecond, "%s\n%s", what, r.log)
+}
+
+// metrics is where Prometheus scrapes, once the daemon listens there.
+func (r *running) metrics() string { return "http://" + r.listens("metrics") }
+
+// shows waits until what scraped serves has series.
+func (r *running) shows(scraped *running, series string) {
+	r.t.Helper()
+	var body string
+	defer func() {
+		if r.t.Failed() {
+			r.t.Logf("/metrics:\n%s", body)
+		}
+	}()
+	r.eventually(series, func() bool {
+		_, body = scraped.get("/metrics")
+		return strings.Contains(body, series)
+	})
 }
 
 // get returns the status and the body of a path.

@@ -107,6 +107,8 @@ func TestRun_WrongFile(t *testing.T) { //nolint:revive // a table
 		{one + "http: {dashboard: {basik: x}}\n", `:4: unknown field "http.dashboard.basik"`},
 		{one + "metrics: {listen: 'x:y'}\n", `:4: metrics.listen: "x:y": must be host:port`},
 		{one + "metrics: {listen: ':0', interval: 1ms}\n", `:4: metrics.interval = 1ms: must be at least 1s`},
+		{one + "otlp: {endpoint: 'collector:4318'}\n", `:4: otlp.endpoint: "collector:4318": must be the URL of a collector`},
+		{one + "otlp: {}\n", `:4: otlp.endpoint: is required`},
 		{one + "log: {level: loud}\n", `:4: log.level: "loud": must be one of`},
 		{one + "log: {format: xml}\n", `:4: log.format: "xml": must be one of`},
 		{head + "outboxes: [{name: '${env:NOBODY}', relays: [{sink: {kafka: {}}}]}]\n", `:3: outboxes[0].name: ${env:NOBODY}: the variable NOBODY is not set`},

@@ -73,6 +73,13 @@ func (s *session) run(code int, args ...string) {
 	s.transcript.WriteString("\n")
 }
 
+// transcriptWithout writes name where the transcript has what differs from run to run.
+func (s *session) transcriptWithout(what, name string) {
+	text := strings.ReplaceAll(s.transcript.String(), what, name)
+	s.transcript.Reset()
+	s.transcript.WriteString(text)
+}
+
 func quoted(args []string) string {
 	words := make([]string, len(args))
 	for i, arg := range args {

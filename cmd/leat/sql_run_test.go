@@ -69,7 +69,7 @@ func TestSQL_Run(t *testing.T) {
 			require.Equal(t, 200, code, "%s: %s", path, body)
 			require.Contains(t, body, want)
 		}
-		scraped := &running{url: d.metrics}
+		scraped := &running{url: d.metrics()}
 		for _, series := range []string{
 			fmt.Sprintf(`leat_relay_sent_messages_total{group="copy",outbox="shop",outcome="delivered",topic="%s"} 20`, topic),
 			`leat_outbox_lag_seconds{group="default",outbox="shop",slot="0"} 0`, `leat_inbox_parked_messages{inbox="in"} 0`,

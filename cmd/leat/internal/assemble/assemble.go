@@ -22,6 +22,7 @@ import (
 	"github.com/leat-go/leat/middleware/dashboard"
 	"github.com/leat-go/leat/middleware/metrics"
 	"github.com/leat-go/leat/middleware/metrics/promleat"
+	"github.com/leat-go/leat/middleware/oteltrace"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/relay"
@@ -82,6 +83,7 @@ func New(ctx context.Context, in Input) (*Assembly, error) {
 	}
 	b.made.Config.Logger = in.Logger
 	b.listeners()
+	b.tracing()
 	for i := range in.Daemon.Outboxes {
 		b.outbox(&in.Daemon.Outboxes[i])
 	}
@@ -132,15 +134,16 @@ func (c closer) Close() error {
 type builder struct {
 	reader
 
-	ctx       context.Context //nolint:containedctx // of New
-	in        Input
-	made      *Assembly
-	metrics   *metrics.Metrics // nil: nothing is measured
-	databases map[string]open.Database
-	outboxes  map[string]admin.Outbox
-	inboxes   map[string]inboxadmin.Inbox
-	windows   map[string]open.Database // of the dashboard
-	shown     dashboard.Config         // the stores of it
+	ctx        context.Context //nolint:containedctx // of New
+	in         Input
+	made       *Assembly
+	metrics    *metrics.Metrics      // nil: nothing is measured
+	publishing *oteltrace.Publishing // nil: no spans
+	databases  map[string]open.Database
+	outboxes   map[string]admin.Outbox
+	inboxes    map[string]inboxadmin.Inbox
+	windows    map[string]open.Database // of the dashboard
+	shown      dashboard.Config         // the stores of it
 }
 
 // finish makes what is about all of it.

@@ -34,6 +34,9 @@ func (b *builder) relay(r *settings.Relay, name string, store open.Relayed, obse
 		}
 		cfg.Hooks = []outbox.Hook{observer}
 	}
+	if b.publishing != nil {
+		cfg.Hooks = append(cfg.Hooks, b.publishing)
+	}
 	cfg.Hooks = append(cfg.Hooks, b.in.Hooks...)
 	request := open.SourceRequest{
 		Group: group, Slots: b.count(r.Slots, 1), Topics: texts(r.Topics), NoListen: b.yes(r.NoListen), SyncPositions: r.ExactlyOnce(),

@@ -20,6 +20,8 @@ type Daemon struct {
 	// HTTP is the listener of the probes, Metrics that of Prometheus.
 	HTTP    *HTTP    `yaml:"http" doc:"Listener of /livez, /readyz and /statusz, and of the dashboard."`
 	Metrics *Metrics `yaml:"metrics" doc:"Listener of /metrics."`
+	// OTLP is who gets spans.
+	OTLP *OTLP `yaml:"otlp" doc:"Collector of OpenTelemetry that gets a span of each attempt to publish a message whose headers have a trace. Defaults to none."`
 	// Log is what the process tells of itself.
 	Log *Log `yaml:"log" doc:"What the process tells of itself, on standard error."`
 
@@ -137,6 +139,12 @@ type Metrics struct {
 	Topics   []Text `yaml:"topics" doc:"Topics whose counters are shown from the start. Defaults to none."`
 }
 
+// OTLP is a collector.
+type OTLP struct {
+	At       Place `yaml:"-"`
+	Endpoint Text  `yaml:"endpoint" doc:"URL of the collector, such as http://127.0.0.1:4318; /v1/traces is added. Required."`
+}
+
 // Log is what the daemon tells.
 type Log struct {
 	At     Place `yaml:"-"`
@@ -152,7 +160,8 @@ func (d Daemon) Or(other Daemon) Daemon {
 	if d.Inboxes == nil {
 		d.Inboxes = other.Inboxes
 	}
-	d.HTTP, d.Metrics, d.Log = cmp.Or(d.HTTP, other.HTTP), cmp.Or(d.Metrics, other.Metrics), cmp.Or(d.Log, other.Log)
+	d.HTTP, d.Metrics = cmp.Or(d.HTTP, other.HTTP), cmp.Or(d.Metrics, other.Metrics)
+	d.OTLP, d.Log = cmp.Or(d.OTLP, other.OTLP), cmp.Or(d.Log, other.Log)
 	return d
 }
 
