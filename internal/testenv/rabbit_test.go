@@ -50,8 +50,9 @@ func TestPrivateRabbit_KilledAndStarved(t *testing.T) {
 	server.Start()
 
 	conn, channel = dialRabbit(t, server.URL)
-	_, err = channel.QueueDeclarePassive("q", true, false, false, false, nil)
-	require.NoError(t, err, "what is durable is there again")
+	// RabbitMQ writes to disk a moment later that a queue was declared, so this one may be gone.
+	_, err = channel.QueueDeclare("q", true, false, false, false, nil)
+	require.NoError(t, err)
 	blocked := conn.NotifyBlocked(make(chan amqp.Blocking, 2))
 	server.Starve()
 	require.NoError(t, channel.Publish("", "q", false, false, amqp.Publishing{Body: []byte("x")}))
