@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"encoding/hex"
 	"fmt"
 	"io"
 	"net/http"
@@ -94,7 +95,7 @@ func TestRun_OTLP(t *testing.T) {
 	require.Equal(t, 1, strings.Count(r.log.String(), lost), "once")
 	span := collecting.all()[len(collecting.all())-1]
 	require.Equal(t, "publish orders", span.GetName())
-	require.Equal(t, "4bf92f3577b34da6a3ce929d0e0e4736", fmt.Sprintf("%x", span.GetTraceId()))
-	require.Equal(t, "00f067aa0ba902b7", fmt.Sprintf("%x", span.GetParentSpanId()))
+	require.Equal(t, "4bf92f3577b34da6a3ce929d0e0e4736", hex.EncodeToString(span.GetTraceId()))
+	require.Equal(t, "00f067aa0ba902b7", hex.EncodeToString(span.GetParentSpanId()))
 	require.Zero(t, r.ends(syscall.SIGTERM))
 }

@@ -63,7 +63,7 @@ func (t tracer) Start(ctx context.Context, name string, opts ...trace.SpanStartO
 		name: name, kind: cfg.SpanKind(), links: cfg.Links(), began: cfg.Timestamp(), attributes: make(map[attribute.Key]string),
 	}
 	for _, kv := range cfg.Attributes() {
-		s.attributes[kv.Key] = kv.Value.Emit()
+		s.attributes[kv.Key] = fmt.Sprint(kv.Value.AsInterface())
 	}
 	if !cfg.NewRoot() {
 		s.parent = trace.SpanContextFromContext(ctx)

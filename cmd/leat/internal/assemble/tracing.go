@@ -94,9 +94,9 @@ func (e *toldExporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnl
 	err := e.SpanExporter.ExportSpans(ctx, spans)
 	switch {
 	case err != nil && !e.out.Swap(true):
-		e.logger.WarnContext(ctx, "spans are lost until the collector takes them again", "otlp", e.endpoint, "error", err)
+		e.logger.WarnContext(ctx, "spans are lost until the collector takes them again", slog.String("otlp", e.endpoint), slog.Any("error", err))
 	case err == nil && e.out.Swap(false):
-		e.logger.InfoContext(ctx, "the collector takes spans again", "otlp", e.endpoint)
+		e.logger.InfoContext(ctx, "the collector takes spans again", slog.String("otlp", e.endpoint))
 	}
 	return nil
 }
