@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"maps"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -33,6 +34,7 @@ type endpoints struct {
 	valve faultnet.Valve
 
 	mu      sync.Mutex
+	muted   chan struct{}               // nil, or closed when answers are heard again
 	arrived map[string][]outbox.Message // by topic
 	refused map[string]bool             // by id
 	broken  error
@@ -77,11 +79,27 @@ func (e *endpoints) provide(topic string) {
 func (e *endpoints) Sink() (driver.Sink, error) {
 	return httpsink.New(e.book, local(httpsink.Config{Wrap: func(rt http.RoundTripper) http.RoundTripper {
 		if t, ok := rt.(*http.Transport); ok {
-			t.DialContext = e.valve.Dial
+			t.DialContext = e.dial
 			t.MaxConnsPerHost = 1 // or one that is dialled too late to be of use is not stalled
 		}
 		return rt
 	}}))
+}
+
+// dial waits while answers are withheld: a request that ends closes its connection, and the next
+// one would be answered over another.
+func (e *endpoints) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	e.mu.Lock()
+	muted := e.muted
+	e.mu.Unlock()
+	if muted != nil {
+		select {
+		case <-muted:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+	return e.valve.Dial(ctx, network, address)
 }
 
 // Topics implements sinktest.Subject.
@@ -159,7 +177,12 @@ func (e *endpoints) Refuse(_ context.Context, _, id string) (func(context.Contex
 
 // Mute implements sinktest.Muter.
 func (e *endpoints) Mute(context.Context) (func(context.Context) error, error) {
-	return released(e.valve.Mute()), nil
+	muted := make(chan struct{})
+	e.mu.Lock()
+	e.muted = muted
+	e.mu.Unlock()
+	hear := e.valve.Mute()
+	return released(sync.OnceFunc(func() { hear(); close(muted) })), nil
 }
 
 // Stall implements sinktest.Staller.

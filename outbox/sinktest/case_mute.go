@@ -59,10 +59,14 @@ func (tr *trial) fails(ctx context.Context, s driver.Sink, records []outbox.Reco
 	}
 	for i := range results {
 		if results[i].Err == nil {
-			return fmt.Errorf("%w: nobody can have acknowledged record %d", errLost, i)
+			return nobodyHas(i)
 		}
 	}
 	return kindsAmong(results, outbox.FailureOutage)
+}
+
+func nobodyHas(i int) error {
+	return fmt.Errorf("%w: nobody can have acknowledged record %d", errLost, i)
 }
 
 func lostAnswers(ctx context.Context, tr *trial) error {
@@ -121,7 +125,7 @@ func slowAnswers(ctx context.Context, tr *trial) error {
 	page := tr.records(tr.Topics()[0], 20, 7)
 	sent := make(chan error, 1)
 	go func() { sent <- tr.deliver(ctx, s, page) }()
-	err = errors.Join(tr.awaitArrival(ctx, page[0].ID), release(ctx), <-sent)
+	err = errors.Join(tr.awaitArrival(ctx, page), release(ctx), <-sent)
 	if err != nil {
 		return err
 	}
@@ -146,7 +150,7 @@ func cancelledAmid(ctx context.Context, tr *trial) error {
 		results, err := tr.send(sending, s, checkTimeout, page)
 		sent <- answer{results, err}
 	}()
-	err = tr.awaitArrival(ctx, page[0].ID)
+	err = tr.awaitArrival(ctx, page)
 	cancel()
 	a := <-sent
 	if err := errors.Join(err, a.err); err != nil {
@@ -158,16 +162,16 @@ func cancelledAmid(ctx context.Context, tr *trial) error {
 	return tr.deliver(ctx, s, page)
 }
 
-// awaitArrival waits until a record with this id has arrived.
-func (tr *trial) awaitArrival(ctx context.Context, id string) error {
+// awaitArrival waits until one of the records has arrived.
+func (tr *trial) awaitArrival(ctx context.Context, records []outbox.Record) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {
-		if there, err := tr.hasArrived(ctx, id); there || err != nil {
+		if there, err := tr.hasArrived(ctx, records...); there || err != nil {
 			return err
 		}
 		if err := wait.For(ctx, 5*time.Millisecond); err != nil {
-			return fmt.Errorf("%q has not arrived: %w", id, err)
+			return fmt.Errorf("none of %d records has arrived: %w", len(records), err)
 		}
 	}
 }

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 func stallChecks() []Check {
@@ -31,13 +34,34 @@ func nothingOnTheWay(ctx context.Context, tr *trial) error {
 		return err
 	}
 	page := tr.records(tr.Topics()[0], 50, 7)
-	if err := tr.fails(ctx, s, page); err != nil {
+	if err := tr.getsStuck(ctx, s, page); err != nil {
 		return err
 	}
 	if err := release(ctx); err != nil {
 		return err
 	}
 	return tr.deliver(ctx, s, page)
+}
+
+// getsStuck sends records for a short time, in which those get stuck that do not find a connection
+// made meanwhile.
+func (tr *trial) getsStuck(ctx context.Context, s driver.Sink, records []outbox.Record) error {
+	results, err := tr.send(ctx, s, short, records)
+	if err != nil {
+		return err
+	}
+	for i := range results {
+		if results[i].Err != nil {
+			continue
+		}
+		switch there, err := tr.hasArrived(ctx, records[i]); {
+		case err != nil:
+			return err
+		case !there:
+			return nobodyHas(i)
+		}
+	}
+	return kindsAmong(results, outbox.FailureOutage)
 }
 
 // nothingComesLate sends a record that gets stuck on its way, and goes on behind it as a relay does

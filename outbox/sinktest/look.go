@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/leat-go/leat/outbox"
 )
@@ -102,11 +103,11 @@ func (tr *trial) has(topic string) bool {
 	return false
 }
 
-// hasArrived reports whether a record with this id has arrived.
-func (tr *trial) hasArrived(ctx context.Context, id string) (bool, error) {
+// hasArrived reports whether one of the records has arrived.
+func (tr *trial) hasArrived(ctx context.Context, records ...outbox.Record) (bool, error) {
 	all, err := tr.arrived(ctx)
 	for i := range all {
-		if all[i].ID == id {
+		if slices.ContainsFunc(records, func(r outbox.Record) bool { return r.ID == all[i].ID }) {
 			return true, err
 		}
 	}
