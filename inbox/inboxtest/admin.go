@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/admin"
+	"github.com/leat-go/leat/inbox/driver"
 )
 
 // RunAdmin runs the checks of what operators see and do that f does not rule out, in
@@ -87,6 +90,23 @@ func (c operated) state(ctx context.Context) (string, error) {
 		parked[i].Message = nil // a pointer
 	}
 	return fmt.Sprintf("%+v\n%+v\n%+v\n%+v", parked, consumers, attempts, audit), errors.Join(err1, err2, err3, err4)
+}
+
+// tallied returns how many keys messages with these ids have, and when the first was parked.
+func tallied(parked []admin.ParkedMessage, ids []string) (int, time.Time) {
+	keys, oldest := map[driver.Key]bool{}, time.Time{}
+	for _, p := range parked {
+		if !slices.Contains(ids, p.ID) {
+			continue
+		}
+		if p.Key != "" {
+			keys[driver.Key{Topic: p.Topic, Name: p.Key}] = true
+		}
+		if oldest.IsZero() || p.ParkedAt.Before(oldest) {
+			oldest = p.ParkedAt
+		}
+	}
+	return len(keys), oldest
 }
 
 // wantIDs compares the ids of what was changed.

@@ -85,7 +85,8 @@ func checkNotParked(ctx context.Context, c operated) (err error) {
 func checkDryRun(ctx context.Context, c operated) error {
 	_, err := c.redrive(ctx, admin.Selection{Key: "b"})
 	before, stateErr := c.state(ctx)
-	if err = errors.Join(err, stateErr); err != nil {
+	parked, parkedErr := c.in.Parked(ctx, admin.ParkedQuery{})
+	if err = errors.Join(err, stateErr, parkedErr); err != nil {
 		return err
 	}
 	drop := admin.DropRequest{By: someone(), Consumer: consumer, DryRun: true}
@@ -99,6 +100,10 @@ func checkDryRun(ctx context.Context, c operated) error {
 			what = "not parked"
 		case err != nil || changed.Count != len(changed.IDs):
 			what = fmt.Sprint(changed.Count, err)
+		default:
+			if keys, oldest := tallied(parked, changed.IDs); keys != changed.Keys || !oldest.Equal(changed.Oldest) {
+				what += fmt.Sprintf(" of %d keys since %s, which are %d since %s", changed.Keys, changed.Oldest, keys, oldest)
+			}
 		}
 		asked = append(asked, what)
 	}

@@ -77,8 +77,7 @@ func (a *Admin) change(ctx context.Context, c change) (changed admin.Changed, er
 			return err
 		}
 		for _, p := range targets {
-			changed.Count++
-			changed.IDs = append(changed.IDs, p.id)
+			changed.Add(p.id, p.key.Topic, p.key.Name, p.at)
 			if !c.dryRun {
 				c.do(s, p)
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/inboxtest"
@@ -58,6 +59,9 @@ func brokenAdmins() []negative {
 		}},
 		{"a dry run drops", onAdmin(func(a *Admin) admin.Inbox { return wet{a} }), map[string]string{
 			"Admin_DryRunChangesNothing": "a dry run has changed",
+		}},
+		{"a dry run knows no age", onAdmin(func(a *Admin) admin.Inbox { return ageless{a} }), map[string]string{
+			"Admin_DryRunChangesNothing": "of 1 keys since 0001",
 		}},
 		{"nobody sees what runs", onAdmin(func(a *Admin) admin.Inbox { return blind{a} }), map[string]string{
 			"Admin_LookupSeesARunningMessage": `message "x" is not_seen for tester, want running`,
@@ -210,6 +214,14 @@ func (a lenient) Drop(ctx context.Context, r admin.DropRequest) (admin.Changed, 
 }
 
 // wet changes what it was asked about.
+type ageless struct{ *Admin }
+
+func (a ageless) Drop(ctx context.Context, r admin.DropRequest) (admin.Changed, error) {
+	changed, err := a.Admin.Drop(ctx, r)
+	changed.Oldest = time.Time{}
+	return changed, err
+}
+
 type wet struct{ *Admin }
 
 func (a wet) SkipHead(ctx context.Context, r admin.SkipHeadRequest) (admin.Changed, error) {

@@ -103,7 +103,7 @@ func TestAdmin_Redrive(t *testing.T) {
 	_, a := shop(t)
 	changed, err := a.Redrive(t.Context(), admin.RedriveRequest{By: somebody, Consumer: "shop", Selection: admin.Selection{ID: "a2"}})
 	require.NoError(t, err)
-	require.Equal(t, admin.Changed{Count: 1, IDs: []string{"a1"}}, changed, "a key is redriven as a whole")
+	require.Equal(t, []string{"a1"}, changed.IDs, "a key is redriven as a whole")
 	_, err = a.Redrive(t.Context(), admin.RedriveRequest{By: somebody, Consumer: "shop", Selection: admin.Selection{Key: "a"}})
 	require.ErrorIs(t, err, admin.ErrBeingRetried)
 	_, err = a.Drop(t.Context(), admin.DropRequest{By: somebody, Consumer: "shop", Selection: admin.Selection{Key: "a"}})
@@ -113,7 +113,7 @@ func TestAdmin_Redrive(t *testing.T) {
 
 	changed, err = a.Redrive(t.Context(), admin.RedriveRequest{By: somebody, Consumer: "shop", Selection: admin.Selection{Before: time.Now().Add(time.Hour)}})
 	require.NoError(t, err)
-	require.Equal(t, admin.Changed{Count: 2, IDs: []string{"b1", "n"}}, changed)
+	require.Equal(t, []string{"b1", "n"}, changed.IDs)
 	require.Equal(t, map[string]admin.ParkedState{"a1": "redrive", "a2": "wait", "a3": "wait", "b1": "redrive", "b2": "wait", "n": "redrive"}, states(t, a))
 
 	changed, err = a.Redrive(t.Context(), admin.RedriveRequest{By: somebody, Consumer: "shop", Selection: admin.Selection{OfTopic: "elsewhere"}})

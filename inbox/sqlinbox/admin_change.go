@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/driver"
@@ -29,6 +30,7 @@ type target struct {
 	state admin.ParkedState
 	id    string
 	key   driver.Key
+	at    time.Time // when it was parked
 }
 
 // Redrive implements admin.Inbox.
@@ -86,13 +88,12 @@ func (a *Admin) change(ctx context.Context, c change) (changed admin.Changed, er
 			continue
 		}
 		seen[t.key] = true
-		id, done, err := a.changeMessage(ctx, number, c, t, first)
+		one, done, err := a.changeMessage(ctx, number, c, t, first)
 		if err != nil {
 			return changed, a.Describe(err)
 		}
 		if done {
-			changed.Count++
-			changed.IDs = append(changed.IDs, id)
+			changed.Add(one.id, one.key.Topic, one.key.Name, one.at)
 		}
 	}
 	if changed.Count == 0 && (c.selection.Key != "" || c.selection.ID != "") {
@@ -117,7 +118,7 @@ func (a *Admin) selected(ctx context.Context, number int64, c change) ([]target,
 	listed, err := a.parked(ctx, number, q)
 	targets := make([]target, len(listed))
 	for i, l := range listed {
-		targets[i] = target{no: l.No, state: l.State, id: l.ID, key: driver.Key{Topic: l.Topic, Name: l.Key}}
+		targets[i] = target{no: l.No, state: l.State, id: l.ID, key: driver.Key{Topic: l.Topic, Name: l.Key}, at: l.ParkedAt}
 	}
 	return targets, err
 }
@@ -131,7 +132,7 @@ func (c change) refuse(t target) error {
 }
 
 // changeMessage changes t, or the first of its key, in a transaction under the key's lock.
-func (a *Admin) changeMessage(ctx context.Context, number int64, c change, t target, first bool) (id string, done bool, err error) {
+func (a *Admin) changeMessage(ctx context.Context, number int64, c change, t target, first bool) (_ target, done bool, err error) {
 	k := a.key(c.consumer, t.key)
 	pick := func(q sqlstore.Querier) error {
 		if first {
@@ -144,7 +145,7 @@ func (a *Admin) changeMessage(ctx context.Context, number int64, c change, t tar
 	}
 	if c.dryRun {
 		err = pick(a.DB)
-		return t.id, err == nil && t.no != 0 && (c.action != admin.ActionRedrive || t.state == admin.StateParked), err
+		return t, err == nil && t.no != 0 && (c.action != admin.ActionRedrive || t.state == admin.StateParked), err
 	}
 	err = a.Change(ctx, func(tx *sql.Tx) error {
 		if err := a.lockKey(ctx, tx, k); err != nil {
@@ -158,7 +159,7 @@ func (a *Admin) changeMessage(ctx context.Context, number int64, c change, t tar
 		}
 		return a.promote(ctx, tx, number, k)
 	})
-	return t.id, done && err == nil, err
+	return t, done && err == nil, err
 }
 
 // apply changes t and audits it, unless it has changed meanwhile.
@@ -202,10 +203,11 @@ func (a *Admin) apply(ctx context.Context, tx *sql.Tx, number int64, c change, t
 // first returns the first message of a key.
 func (t *tables) first(ctx context.Context, q sqlstore.Querier, number int64, k key) (found target, err error) {
 	var state, id []byte
-	err = q.QueryRowContext(ctx, t.SQL["parked_first"], number, k.hash, k.topic, k.name).Scan(&found.no, &state, &id)
+	var at int64
+	err = q.QueryRowContext(ctx, t.SQL["parked_first"], number, k.hash, k.topic, k.name).Scan(&found.no, &state, &id, &at)
 	if sqlstore.IsNoRows(err) {
 		return target{}, nil
 	}
-	found.state, found.id, found.key = admin.ParkedState(state), string(id), k.Key
+	found.state, found.id, found.key, found.at = admin.ParkedState(state), string(id), k.Key, sqlstore.Time(at)
 	return found, err
 }

@@ -54,6 +54,9 @@ func SecuredKafka(tb testing.TB) *SecuredServer {
 // Admin returns the options of a client that signs in as the super user.
 func (s *SecuredServer) Admin() []kgo.Opt { return s.security.adminOptions() }
 
+// Authority returns the certificate of the authority that has signed the broker's, in PEM.
+func (s *SecuredServer) Authority() string { return s.security.authority }
+
 // As returns the options of a client that signs in as user.
 func (s *SecuredServer) As(user, password string) []kgo.Opt {
 	return s.security.options(user, password)

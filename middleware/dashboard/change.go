@@ -49,6 +49,9 @@ type changed struct {
 	Count  int    `json:"count"`
 	// IDs are the first hundred ids.
 	IDs []string `json:"ids"`
+	// Keys is how many keys the records have, Oldest when the first of them was set aside.
+	Keys   int       `json:"keys"`
+	Oldest time.Time `json:"oldest,omitzero"`
 	// Others is how many of those that were changed the preview did not have: they came
 	// between the two.
 	Others int    `json:"others,omitempty"`
@@ -158,7 +161,7 @@ func (c *call) chunks(a action, ch change, by admin.By, planned int) (done admin
 
 func answer(a action, dry bool, what admin.Changed, token string) changed {
 	ids := append([]string{}, what.IDs[:min(len(what.IDs), mostIDs)]...)
-	return changed{Action: a.name, DryRun: dry, Count: what.Count, IDs: ids, Token: token}
+	return changed{Action: a.name, DryRun: dry, Count: what.Count, IDs: ids, Keys: what.Keys, Oldest: what.Oldest, Token: token}
 }
 
 // token names what was asked for and what was found. It is no secret: who may ask for a

@@ -3,6 +3,7 @@ package admin
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/leat-go/leat/outbox/driver"
 )
@@ -78,4 +79,29 @@ type Changed struct {
 	// Count is the number of records, IDs are their ids, ascending in Seq.
 	Count int
 	IDs   []string
+	// Keys is how many keys the records have. Those without a key are not among them.
+	Keys int
+	// Oldest is when the first of them was set aside. It is zero if none was, and for
+	// delayed messages and groups.
+	Oldest time.Time
+
+	keys map[driver.Key]bool
+}
+
+// Add counts a record that was set aside at a time, for those who implement Outbox. Its key is
+// empty if it has none. It is not safe for concurrent use.
+func (c *Changed) Add(id, topic, key string, since time.Time) {
+	c.Count++
+	c.IDs = append(c.IDs, id)
+	if c.Oldest.IsZero() || since.Before(c.Oldest) {
+		c.Oldest = since
+	}
+	if key == "" {
+		return
+	}
+	if c.keys == nil {
+		c.keys = make(map[driver.Key]bool)
+	}
+	c.keys[driver.Key{Topic: topic, Key: key}] = true
+	c.Keys = len(c.keys)
 }

@@ -51,7 +51,7 @@ func TestO6_RequestsOfOperators(t *testing.T) {
 		sel := admin.Selection{Topics: "ord*", Before: start.Add(time.Second), Dead: true}
 		changed, err := ob.Redrive(t.Context(), admin.RedriveRequest{By: by(), Selection: sel})
 		require.NoError(t, err)
-		require.Equal(t, admin.Changed{Count: 1, IDs: []string{"a"}}, changed)
+		require.Equal(t, []string{"a"}, changed.IDs)
 		require.Equal(t, []string{"a"}, dueIDs(t, h))
 
 		_, err = ob.SkipHead(t.Context(), admin.SkipHeadRequest{By: by(), Key: driver.Key{Topic: "orders", Key: "k"}})

@@ -58,6 +58,9 @@ func brokenAdmins() []adminNegative {
 		{"a dry run promises too much", func(c *control) outboxtest.Subject { return boastful{c} }, map[string]string{
 			"Admin_DryRunChangesNothing": "in the dry run",
 		}},
+		{"a dry run takes each record for a key", func(c *control) outboxtest.Subject { return keyed{c} }, map[string]string{
+			"Admin_DryRunChangesNothing": "1 keys since",
+		}},
 		{"the audit has no order", func(c *control) outboxtest.Subject { return oldestFirst{c} }, map[string]string{
 			"Admin_ChangesAreAudited": "the newest first",
 		}},
@@ -219,6 +222,14 @@ func (b boastful) Drop(ctx context.Context, req admin.DropRequest) (admin.Change
 	if req.DryRun {
 		changed.Count++
 	}
+	return changed, err
+}
+
+type keyed struct{ *control }
+
+func (k keyed) Drop(ctx context.Context, req admin.DropRequest) (admin.Changed, error) {
+	changed, err := k.control.Drop(ctx, req)
+	changed.Keys = changed.Count
 	return changed, err
 }
 

@@ -88,6 +88,12 @@ func (s *setAside) tryThenChange(ctx context.Context, what string, sel admin.Sel
 	if !reflect.DeepEqual(before, after) {
 		return fmt.Errorf("dry run: %+v has become %+v", before, after)
 	}
+	for _, h := range append(before.Held, before.Dead...) {
+		keys := min(len(h.Key), 1)
+		if h.ID == id && (dry.Keys != keys || !dry.Oldest.Equal(h.Since)) {
+			return fmt.Errorf("dry run: %d keys since %s, want %d since %s", dry.Keys, dry.Oldest, keys, h.Since)
+		}
+	}
 	done, err := s.change(ctx, what, sel, false)
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -32,6 +33,7 @@ type parkedRow struct {
 	state admin.ParkedState
 	id    string
 	key   driver.Key
+	at    time.Time // when it was parked
 }
 
 // change changes what c selects, each message in a transaction under the lock of its key.
@@ -109,8 +111,7 @@ func (w *changing) changeRow(ctx context.Context, row parkedRow, first bool, cha
 		return nil
 	}
 	if err == nil && n > 0 {
-		changed.Count++
-		changed.IDs = append(changed.IDs, row.id)
+		changed.Add(row.id, row.key.Topic, row.key.Name, row.at)
 	}
 	return err
 }
@@ -120,7 +121,7 @@ func (w *changing) target(ctx context.Context, q querier, row parkedRow, first b
 	if first {
 		var id []byte
 		err := q.QueryRow(ctx, w.sql["parked_first"], w.about.Number, hashOf(w.about.Consumer, row.key), []byte(row.key.Name)).
-			Scan(&row.no, &row.state, &id)
+			Scan(&row.no, &row.state, &id, &row.at)
 		if err != nil {
 			return row, err
 		}
@@ -147,7 +148,7 @@ func (w *changing) selected(ctx context.Context) ([]parkedRow, error) {
 	listed, err := w.list(ctx, w.conn, w.about, q)
 	rows := make([]parkedRow, len(listed))
 	for i, l := range listed {
-		rows[i] = parkedRow{no: l.No, state: l.State, id: l.ID, key: driver.Key{Topic: l.Topic, Name: l.Key}}
+		rows[i] = parkedRow{no: l.No, state: l.State, id: l.ID, key: driver.Key{Topic: l.Topic, Name: l.Key}, at: l.ParkedAt}
 	}
 	return rows, err
 }

@@ -102,9 +102,9 @@ func (a asked) change(
 }
 
 func changedOf(rows []Row) admin.Changed {
-	changed := admin.Changed{Count: len(rows)}
+	var changed admin.Changed
 	for i := range rows {
-		changed.IDs = append(changed.IDs, rows[i].ID)
+		changed.Add(rows[i].ID, rows[i].Key.Topic, rows[i].Key.Key, rows[i].Since)
 	}
 	return changed
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -130,9 +131,9 @@ func collectChanged(rows pgx.Rows) (admin.Changed, keySet, error) {
 	var seq int64
 	var id, topic string
 	var key *string
-	_, err := pgx.ForEachRow(rows, []any{&seq, &id, &topic, &key}, func() error {
-		c.Count++
-		c.IDs = append(c.IDs, id)
+	var since time.Time
+	_, err := pgx.ForEachRow(rows, []any{&seq, &id, &topic, &key, &since}, func() error {
+		c.Add(id, topic, orEmpty(key), since)
 		touched.add(topic, key)
 		return nil
 	})

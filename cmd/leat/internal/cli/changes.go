@@ -20,6 +20,9 @@ type changedRow struct {
 	Count    int      `json:"count"`
 	AtLeast  bool     `json:"at_least,omitempty"`
 	IDs      []string `json:"ids"`
+	// Keys and Oldest are those of a dry run.
+	Keys   int       `json:"keys,omitempty"`
+	Oldest time.Time `json:"oldest,omitzero"`
 
 	would, did string
 }
@@ -65,9 +68,15 @@ func (c recordChange) run(d *Deps, flags Changing) error {
 	if c.row.AtLeast {
 		amount = "at least " + amount
 	}
+	if planned.Keys > 0 {
+		amount += " of " + show.Things(int64(planned.Keys), "key")
+	}
+	if !planned.Oldest.IsZero() {
+		amount += ", the oldest set aside " + d.Time(planned.Oldest)
+	}
 	c.row.would = fmt.Sprintf("Would %s %s: %s.", c.verb, amount, c.selection)
 	if flags.DryRun {
-		c.row.DryRun = true
+		c.row.DryRun, c.row.Keys, c.row.Oldest = true, planned.Keys, planned.Oldest.UTC()
 		return c.row.print(d)
 	}
 	if planned.Count == 0 {

@@ -28,6 +28,8 @@ type Doctor struct {
 	Topic          []string `placeholder:"TOPIC" help:"Topic of Kafka to look at beside those in use, such as one of dead letters; repeat it."`
 	PositionsTopic []string `placeholder:"TOPIC" help:"Topic of Kafka that holds positions of a relay that is exact; repeat it."`
 	OutboxMaxAge   Span     `default:"7d" placeholder:"DURATION" help:"How long maintenance keeps messages: what a replay can send again, and an inbox should remember."`
+	OutboxMaxBytes Size     `placeholder:"SIZE" help:"MaxBytes of maintenance, such as 20GiB: tells when the log comes to it."`
+	MaxTailScan    Size     `default:"256MiB" placeholder:"SIZE" help:"MaxTailScan of maintenance: an open-ended range in use that is larger is told."`
 	Redis          string   `placeholder:"ADDRESS" help:"Look at the Redis of deduplicators: host:port (LEAT_REDIS_URL, which may have a password)."`
 }
 
@@ -124,7 +126,7 @@ func (c *Doctor) checks(d *Deps, db open.Database, kafka sink.Closer) ([]doctor.
 		}
 		all = append(all, checks...)
 	}
-	all = append(all, outboxChecks{store, time.Duration(c.Lag)}.all()...)
+	all = append(all, outboxChecks{store, time.Duration(c.Lag), c.logBounds()}.all()...)
 	all, err = c.inboxChecks(all, db, kafka)
 	if err != nil {
 		return nil, err

@@ -16,6 +16,8 @@ type outboxChecks struct {
 	store admin.Outbox
 	// lag is the age of an unsettled message from which a group lags.
 	lag time.Duration
+	// log are the bounds that maintenance has.
+	log logBounds
 }
 
 func (o outboxChecks) all() []doctor.Check {
@@ -29,6 +31,7 @@ func (o outboxChecks) all() []doctor.Check {
 		{Name: "outbox.maintenance", Run: o.maintenance},
 		{Name: "outbox.delayed", Run: o.delayed},
 		{Name: "outbox.ranges", Run: o.ranges},
+		{Name: "outbox.size", Run: o.size},
 	}
 }
 
@@ -175,26 +178,5 @@ func (o outboxChecks) maintenance(ctx context.Context) ([]doctor.Finding, error)
 	return []doctor.Finding{{
 		Verdict: doctor.Warn, Text: "no process keeps the log in shape: nothing old goes, nothing delayed becomes due",
 		Advice: "run its Maintenance in your services, or in leat run, or leat retention run",
-	}}, nil
-}
-
-func (o outboxChecks) ranges(ctx context.Context) ([]doctor.Finding, error) {
-	lister, ok := o.store.(admin.RangeLister)
-	if !ok {
-		return nil, nil
-	}
-	ranges, err := lister.Ranges(ctx)
-	if err != nil {
-		return nil, err
-	}
-	stats, err := o.store.Stats(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if newStatus(time.Time{}, stats, nil, ranges).RangesAhead > 0 {
-		return nil, nil
-	}
-	return []doctor.Finding{{
-		Verdict: doctor.Fail, Text: "no range is ahead of the sequence: the open-ended one is in use, or soon will be", Advice: "leat retention run",
 	}}, nil
 }

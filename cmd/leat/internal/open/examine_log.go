@@ -125,8 +125,12 @@ func (x examination) preparedTransactions(ctx context.Context) ([]doctor.Finding
 	})
 }
 
+// oldRows is how many transactions a slot may lag whose reader is there. Readers confirm every
+// few seconds.
+const oldRows = 1_000_000
+
 func (x examination) slotsOfReplication(ctx context.Context) ([]doctor.Finding, error) {
-	return findings(ctx, x.Postgres, x.sql["replication_slots"], nil, func(row pgx.CollectableRow) (doctor.Finding, error) {
+	return findings(ctx, x.Postgres, x.sql["replication_slots"], []any{oldRows}, func(row pgx.CollectableRow) (doctor.Finding, error) {
 		var name, status string
 		var active, unbounded bool
 		var retained, age int64
@@ -134,6 +138,9 @@ func (x examination) slotsOfReplication(ctx context.Context) ([]doctor.Finding, 
 		f := doctor.Finding{
 			Verdict: doctor.Warn, Text: fmt.Sprintf("replication slot %q: active %t, wal_status %q, keeps %d MiB of the server's log", name, active, status, retained>>20),
 			Advice: "if nobody comes back for it: pg_drop_replication_slot",
+		}
+		if active {
+			f.Advice = "look at its reader, which confirms too little; while it lags, vacuum removes nothing that is newer"
 		}
 		if age > 0 {
 			f.Text += fmt.Sprintf(" and the rows of the last %d transactions", age)

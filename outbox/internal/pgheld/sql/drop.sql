@@ -8,4 +8,4 @@ WITH r AS (
            jsonb_build_object('from', 'parked', 'errors', errors) || $6::jsonb
     FROM r ORDER BY seq
 )
-SELECT seq, coalesce(id_text, id::text), topic, key FROM r ORDER BY seq
+SELECT seq, coalesce(id_text, id::text), topic, key, held_at FROM r ORDER BY seq

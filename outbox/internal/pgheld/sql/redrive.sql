@@ -9,4 +9,4 @@ WITH r AS (
     SELECT 'redrive', $3, $4, relay_group, seq, coalesce(id_text, id::text), topic, key, jsonb_build_object('from', 'parked') || $5::jsonb
     FROM r ORDER BY seq
 )
-SELECT seq, coalesce(id_text, id::text), topic, key FROM r ORDER BY seq
+SELECT seq, coalesce(id_text, id::text), topic, key, held_at FROM r ORDER BY seq

@@ -14,4 +14,4 @@ WITH r AS (
     SELECT 'redrive', $3, $4, relay_group, seq, coalesce(id_text, id::text), topic, key, jsonb_build_object('from', 'dead') || $5::jsonb
     FROM r ORDER BY seq
 )
-SELECT seq, coalesce(id_text, id::text), topic, key FROM r ORDER BY seq
+SELECT seq, coalesce(id_text, id::text), topic, key, died_at FROM r ORDER BY seq

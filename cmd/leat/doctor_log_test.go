@@ -1,0 +1,80 @@
+package main_test
+
+import (
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/cmd/leat/internal/doctor"
+	"github.com/leat-go/leat/internal/testenv"
+)
+
+// The log is judged by the bounds that its maintenance has, which the flags say.
+func TestDoctor_Log(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	o := newSession(t, s.URL)
+	is := func(want doctor.Verdict, check, text string, flags ...string) {
+		t.Helper()
+		found, _ := o.examined(append([]string{"--only", check}, flags...)...)
+		require.Len(t, found, 1, found)
+		require.Equal(t, want, found[0].Verdict, found[0])
+		require.Contains(t, found[0].Text, text)
+	}
+	is(doctor.OK, "outbox.size", "", "--outbox-max-bytes", "1TiB") // it is empty
+	_, err := s.Pool.Exec(t.Context(), `INSERT INTO leat.outbox (created_at, id, shard, topic, payload)
+		SELECT now() - interval '1 day', gen_random_uuid(), 0, 'orders', repeat('x', 1000)::bytea FROM generate_series(1, 5000)`)
+	require.NoError(t, err)
+	is(doctor.OK, "outbox.size", "")
+	is(doctor.OK, "outbox.size", "", "--outbox-max-bytes", "1TiB")
+	is(doctor.Warn, "outbox.size", "the oldest messages go, after 24h00m", "--outbox-max-bytes", "1MiB")
+	is(doctor.Warn, "outbox.size", "will have 20.0 MiB in ", "--outbox-max-bytes", "20MiB")
+	is(doctor.OK, "outbox.size", "", "--outbox-max-bytes", "20MiB", "--outbox-max-age", "1d")
+	is(doctor.Warn, "outbox.size", "not after never", "--outbox-max-bytes", "1GiB", "--outbox-max-age", "0s")
+
+	_, err = s.Pool.Exec(t.Context(), "SELECT setval(pg_get_serial_sequence('leat.outbox', 'seq'), 100000000000)")
+	require.NoError(t, err)
+	is(doctor.Fail, "outbox.ranges", "no range is ahead")
+	s.enqueue(t, placed("m-1", "orders", "order-1", "fine"))
+	found, _ := o.examined("--only", "outbox.ranges", "--max-tail-scan", "4KiB")
+	require.Len(t, found, 2)
+	require.Contains(t, found[1].Text, "the open-ended range is in use and has ")
+	require.Equal(t, doctor.Fail, found[1].Verdict)
+
+	for flag, value := range map[string]string{"--outbox-max-bytes": "many", "--max-tail-scan": "-1"} {
+		r := o.leat("doctor", flag+"="+value)
+		require.Equal(t, 2, r.code)
+		require.Contains(t, r.err, flag)
+		require.Contains(t, r.err, value)
+	}
+}
+
+// A reader that is there, and confirms nothing, keeps rows as one that is away.
+func TestDoctor_SlotThatLags(t *testing.T) {
+	t.Parallel()
+	server := testenv.PrivatePostgres(t, testenv.PostgresOptions{Settings: map[string]string{"wal_level": "logical", "synchronous_commit": "off"}})
+	db := server.Database()
+	o := newSession(t, db.URL)
+	_, err := db.Pool.Exec(t.Context(), "SELECT pg_create_logical_replication_slot('slow', 'pgoutput')")
+	require.NoError(t, err)
+	cfg, err := pgconn.ParseConfig(db.URL)
+	require.NoError(t, err)
+	cfg.RuntimeParams["replication"] = "database"
+	reader, err := pgconn.ConnectConfig(t.Context(), cfg)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, reader.Conn().Close()) }()
+	reader.Frontend().SendQuery(&pgproto3.Query{String: "START_REPLICATION SLOT slow LOGICAL 0/0 (proto_version '1', publication_names 'none')"})
+	require.NoError(t, reader.Frontend().Flush())
+	answer, err := reader.ReceiveMessage(t.Context())
+	require.NoError(t, err)
+	require.IsType(t, &pgproto3.CopyBothResponse{}, answer)
+	require.Equal(t, doctor.OK, o.verdict("holders.replication_slots", "").Verdict)
+	_, err = db.Pool.Exec(t.Context(), "DO $$ BEGIN FOR n IN 1..1000001 LOOP PERFORM pg_current_xact_id(); COMMIT; END LOOP; END $$")
+	require.NoError(t, err)
+	found := o.verdict("holders.replication_slots", `"slow": active true`)
+	require.Equal(t, doctor.Warn, found.Verdict)
+	require.Contains(t, found.Text, "and the rows of the last 1000")
+	require.Contains(t, found.Advice, "its reader")
+}
