@@ -29,6 +29,8 @@ type browser struct {
 	t   *testing.T
 	ctx context.Context //nolint:containedctx // a tab is a context, of chromedp
 
+	static bool // scripts of pages are off
+
 	mu         sync.Mutex
 	complaints []string
 }
@@ -191,6 +193,20 @@ func (b *browser) until(expression string) {
 	}
 }
 
+// comesTo waits until what a page shows of the figures makes an expression true. Without scripts
+// the page stays as it is, and is loaded again.
+func (b *browser) comesTo(expression string) {
+	b.t.Helper()
+	if !b.static {
+		b.until(expression)
+		return
+	}
+	for began := time.Now(); !eval[bool](b, expression); {
+		require.Less(b.t, time.Since(began), patience, expression)
+		b.do(chromedp.Reload(), chromedp.WaitVisible("main h1"))
+	}
+}
+
 // text is all that the page shows.
 func (b *browser) text() string { return eval[string](b, "document.body.innerText") }
 
@@ -208,6 +224,7 @@ func (b *browser) scheme(name string) {
 // withoutScripts turns JavaScript of pages off.
 func (b *browser) withoutScripts() {
 	b.t.Helper()
+	b.static = true
 	b.call(func(ctx context.Context, target *chromedp.Target) error {
 		_, err := cdp.Call(ctx, target, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
 		return err

@@ -50,13 +50,27 @@ var changes = []struct {
 // for a reason, and says what it has done. The audit has who asked, and why.
 func TestEveryChange(t *testing.T) {
 	t.Parallel()
-	s, b := newShop(t), newBrowser(t)
+	t.Run("with scripts", func(t *testing.T) {
+		t.Parallel()
+		everyChange(t, newBrowser(t))
+	})
+	t.Run("without scripts", func(t *testing.T) {
+		t.Parallel()
+		b := newBrowser(t)
+		b.withoutScripts()
+		everyChange(t, b)
+	})
+}
+
+func everyChange(t *testing.T, b *browser) {
+	t.Helper()
+	s := newShop(t)
 	driven := []string{}
 	for _, c := range changes {
 		if c.page != "" {
 			b.open(s.url + c.page)
 		}
-		b.do(append(c.before, chromedp.Click(chromedp.CSS(c.button)), chromedp.WaitVisible("form.confirm"))...)
+		b.do(append(slices.Clone(c.before), chromedp.Click(chromedp.CSS(c.button)), chromedp.WaitVisible("form.confirm"))...)
 		require.Equal(t, c.count, eval[string](b, "document.getElementById('count')?.textContent ?? ''"), c.action)
 		why := "INC-42 " + c.action + " " + script
 		b.do(chromedp.SendKeys(chromedp.CSS("input[name=reason]"), why), chromedp.Click(chromedp.CSS("form.confirm button")), chromedp.WaitVisible(".notice"))
@@ -71,9 +85,9 @@ func TestEveryChange(t *testing.T) {
 		driven = append(driven, c.action)
 		switch c.action {
 		case "groups:pause":
-			b.until("document.getElementById('live').innerText.includes('paused: mails.* orders')")
+			b.comesTo("document.getElementById('live').innerText.includes('paused: mails.* orders')")
 		case "groups:resume":
-			b.until("!document.getElementById('live').innerText.includes('paused')")
+			b.comesTo("!document.getElementById('live').innerText.includes('paused')")
 		case "groups:set-max-lag":
 			require.Contains(t, b.text(), "Holds history back for at most 36h")
 		case "groups:remove":

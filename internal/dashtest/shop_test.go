@@ -60,8 +60,10 @@ func newShop(t *testing.T, roles ...dashboard.Role) *shop {
 	require.NoError(t, err)
 	s.next = d
 	server := httptest.NewServer(&s.door)
-	t.Cleanup(server.CloseClientConnections)
-	t.Cleanup(server.Close)
+	t.Cleanup(func() {
+		server.CloseClientConnections() // a browser that is still there keeps its stream
+		server.Close()
+	})
 	s.url = server.URL + "/ops/leat/"
 	return s
 }

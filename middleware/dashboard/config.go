@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -53,6 +54,12 @@ type Config struct {
 	// Redact is what nobody sees.
 	// Defaults to headers that carry secrets, see DefaultRedaction.
 	Redact *Redaction
+
+	// OnView is called before a payload is shown or sent as a file, for those who have to keep
+	// who saw what: looking writes nothing into a store. It is called from any goroutine, with
+	// the request's context. Its error is logged, and nothing is shown: the answer is 500.
+	// Defaults to none: Logger is told.
+	OnView func(ctx context.Context, v View) error
 
 	// MaxShown is how many bytes of a payload a page shows, 1 to 10 MiB. A download has all.
 	// Defaults to 64 KiB.

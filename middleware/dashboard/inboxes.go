@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"errors"
-	"log/slog"
 	"strconv"
 	"time"
 
@@ -159,8 +158,9 @@ func (c *call) inboxMessage() (inboxMessageRow, error) {
 	if !c.who.Has(RolePayload) || m.Message == nil {
 		return row, nil
 	}
-	c.d.cfg.Logger.InfoContext(c.ctx(), "payload was viewed", slog.String("actor", c.who.Actor),
-		slog.String("address", c.r.RemoteAddr), slog.String("inbox", name), slog.String("id", m.ID))
+	if err := c.viewed(View{Inbox: name, Topic: m.Topic, ID: m.ID}); err != nil {
+		return inboxMessageRow{}, err
+	}
 	row.Headers = c.d.cfg.Redact.headers(m.Message.Metadata)
 	row.Payload = c.d.view(m.Topic, m.Message.Metadata, m.Message.Payload)
 	return row, nil
@@ -169,11 +169,12 @@ func (c *call) inboxMessage() (inboxMessageRow, error) {
 // inboxPayload downloads the payload of a parked message.
 func (c *call) inboxPayload() error {
 	m, name, err := c.inboxRecord()
+	if err == nil {
+		err = c.viewed(View{Inbox: name, Topic: m.Topic, ID: m.ID, Download: true})
+	}
 	if err != nil {
 		return err
 	}
-	c.d.cfg.Logger.InfoContext(c.ctx(), "payload was downloaded", slog.String("actor", c.who.Actor),
-		slog.String("address", c.r.RemoteAddr), slog.String("inbox", name), slog.String("id", m.ID))
 	return c.download("parked-"+strconv.FormatInt(m.No, 10), m.Topic, m.Message.Metadata, m.Message.Payload)
 }
 

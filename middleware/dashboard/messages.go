@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"errors"
-	"log/slog"
 	"mime"
 	"net/http"
 	"strconv"
@@ -114,7 +113,9 @@ func (c *call) message() (messageRow, error) {
 		return messageRow{}, err
 	}
 	row := messageRow{recordRow: recordOf(r), Outbox: name}
-	c.disclose(&row, r.Message)
+	if err := c.disclose(&row, r.Message); err != nil {
+		return row, err
+	}
 	trace, err := c.traceOf(name, admin.TraceQuery{ID: r.ID, Since: r.CreatedAt.Add(-time.Second)})
 	if err != nil && !errors.Is(err, errCapability) {
 		return row, err
@@ -125,25 +126,28 @@ func (c *call) message() (messageRow, error) {
 	return row, nil
 }
 
-// disclose shows what a message says to those who may see it, and logs that it did.
-func (c *call) disclose(row *messageRow, m outbox.Message) {
+// disclose shows what a message says to those who may see it, and tells that it did.
+func (c *call) disclose(row *messageRow, m outbox.Message) error {
 	if !c.who.Has(RolePayload) {
-		return
+		return nil
 	}
-	c.d.cfg.Logger.InfoContext(c.ctx(), "payload was viewed", slog.String("actor", c.who.Actor),
-		slog.String("address", c.r.RemoteAddr), slog.String("outbox", row.Outbox), slog.String("id", m.ID))
+	if err := c.viewed(View{Outbox: row.Outbox, Topic: m.Topic, ID: m.ID}); err != nil {
+		return err
+	}
 	row.Headers = c.d.cfg.Redact.headers(m.Headers)
 	row.Payload = c.d.view(m.Topic, m.Headers, m.Payload)
+	return nil
 }
 
 // payload answers with a payload as it was stored, but for what is redacted.
 func (c *call) payload() error {
 	r, name, err := c.record()
+	if err == nil {
+		err = c.viewed(View{Outbox: name, Topic: r.Topic, ID: r.ID, Download: true})
+	}
 	if err != nil {
 		return err
 	}
-	c.d.cfg.Logger.InfoContext(c.ctx(), "payload was downloaded", slog.String("actor", c.who.Actor),
-		slog.String("address", c.r.RemoteAddr), slog.String("outbox", name), slog.String("id", r.ID))
 	return c.download("message-"+strconv.FormatInt(r.Seq, 10), r.Topic, r.Headers, r.Payload)
 }
 

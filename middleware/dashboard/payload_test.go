@@ -2,6 +2,7 @@ package dashboard_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
@@ -135,4 +136,39 @@ func FuzzIndent(f *testing.F) {
 		}
 		require.LessOrEqual(t, len(dashboard.Indent([]byte(text), 1000)), 1000+2*len(text)+2)
 	})
+}
+
+// Whoever has to keep who saw what is told before anything is shown, and can refuse it.
+func TestOnView(t *testing.T) {
+	t.Parallel()
+	var views []dashboard.View
+	var refusal error
+	s := newShop(t, func(c *dashboard.Config) {
+		c.OnView = func(_ context.Context, v dashboard.View) error {
+			views = append(views, v)
+			return refusal
+		}
+	})
+	for _, target := range []string{"/messages/1", "/api/v1/messages/1", "/api/v1/messages/1/payload"} {
+		require.Equal(t, 200, s.get(target).Code, target)
+	}
+	require.Len(t, views, 3)
+	require.Equal(t, []bool{false, false, true}, []bool{views[0].Download, views[1].Download, views[2].Download})
+	for _, v := range views {
+		require.Equal(t, "ann", v.Actor)
+		require.NotEmpty(t, v.Address)
+		require.NotEmpty(t, v.Outbox)
+		require.NotEmpty(t, v.Topic)
+		require.NotEmpty(t, v.ID)
+	}
+	require.Equal(t, 200, s.get("/messages").Code)
+	require.Len(t, views, 3, "a list shows no payload")
+
+	refusal = errors.New("the ledger is full")
+	for _, target := range []string{"/messages/1", "/api/v1/messages/1", "/api/v1/messages/1/payload"} {
+		w := s.get(target)
+		require.Equal(t, 500, w.Code, target)
+		require.NotContains(t, w.Body.String(), "bob@example.com")
+		require.NotContains(t, w.Body.String(), "ledger")
+	}
 }

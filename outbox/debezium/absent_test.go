@@ -27,17 +27,26 @@ type walks struct {
 }
 
 func (w *walks) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
-	if strings.Contains(data.SQL, "pg_logical_slot_peek_binary_changes") {
-		w.Add(1)
-		select {
-		case w.walked <- struct{}{}:
-		default:
-		}
+	if !strings.Contains(data.SQL, "pg_logical_slot_peek_binary_changes") {
+		return ctx
 	}
-	return ctx
+	w.Add(1)
+	return context.WithValue(ctx, walking{}, true)
 }
 
-func (*walks) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+// TraceQueryEnd tells of the end of a walk: until then nobody else can have the slot.
+func (w *walks) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryEndData) {
+	if ctx.Value(walking{}) == nil {
+		return
+	}
+	select {
+	case w.walked <- struct{}{}:
+	default:
+	}
+}
+
+// walking marks the context of a walk.
+type walking struct{}
 
 // TestAwaitConnector_OfOneThatIsStopped walks the log once, and tells after HandoffConfig.Restart that
 // nobody sends the rows that are left; one that comes back in time is waited for.
