@@ -3,12 +3,13 @@ package pgmigrate
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/leat-go/leat/internal/sqlfile"
 )
 
 // maxNameBytes is PostgreSQL's bound on an identifier; longer ones are cut
@@ -88,10 +89,6 @@ func validateName(what, name string) error {
 	return fmt.Errorf("%w: %s %q %s", ErrInvalidName, what, name, reason)
 }
 
-// token is @{schema}, @{_suffix}, @{name:_suffix} or @{text:_suffix}, the suffix
-// possibly empty.
-var token = regexp.MustCompile(`@\{([a-z]*:)?([a-z0-9_]*)\}`)
-
 // Render returns sql with its tokens replaced:
 //
 //	@{schema}        the schema, quoted
@@ -103,43 +100,43 @@ var token = regexp.MustCompile(`@\{([a-z]*:)?([a-z0-9_]*)\}`)
 // It returns an error for a token that is none of these, so that a misspelt one
 // does not reach the server.
 func (n Names) Render(sql string) (string, error) {
-	var bad string
-	out := token.ReplaceAllStringFunc(sql, func(found string) string {
-		m := token.FindStringSubmatch(found)
-		form, suffix := m[1], m[2]
-		switch {
-		case form == "" && suffix == "schema":
-			return pgx.Identifier{n.Schema}.Sanitize()
-		case suffix != "" && suffix[0] != '_':
-			bad = found
-		case form == "":
-			return n.Qualified(suffix)
-		case form == "name:":
-			return n.Unqualified(suffix)
-		case form == "text:":
-			return n.Literal(suffix)
-		default:
-			bad = found
+	return sqlfile.Replace(sql, func(token string) (string, bool) {
+		if token == "schema" {
+			return pgx.Identifier{n.Schema}.Sanitize(), true
 		}
-		return found
+		form, suffix := split(token)
+		known := sqlfile.IsSuffix(suffix)
+		switch form {
+		case "":
+			return n.Qualified(suffix), known
+		case "name":
+			return n.Unqualified(suffix), known
+		case "text":
+			return n.Literal(suffix), known
+		default:
+			return "", false
+		}
 	})
-	if bad == "" && strings.Contains(token.ReplaceAllString(sql, ""), "@{") {
-		bad = "@{"
+}
+
+// split returns the form of a token, "" for the usual one, and its suffix.
+func split(token string) (form, suffix string) {
+	form, suffix, found := strings.Cut(token, ":")
+	if !found {
+		return "", token
 	}
-	if bad != "" {
-		return "", fmt.Errorf("leat: unknown token %s in SQL", bad)
-	}
-	return out, nil
+	return form, suffix
 }
 
 // suffixes returns the suffixes that the tokens of sql use.
 func suffixes(sql string) []string {
 	var found []string
-	for _, m := range token.FindAllStringSubmatch(sql, -1) {
-		if m[1] != "" || m[2] != "schema" {
-			found = append(found, m[2])
+	_, _ = sqlfile.Replace(sql, func(token string) (string, bool) {
+		if _, suffix := split(token); token != "schema" {
+			found = append(found, suffix)
 		}
-	}
+		return "", true
+	})
 	return found
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/leat-go/leat/internal/sqlfile"
 )
 
 // MaxTableBytes bounds the name that the names of a store's tables begin with: MySQL's
@@ -25,8 +27,6 @@ func CheckTable(table string) error {
 	return nil
 }
 
-var token = regexp.MustCompile(`@\{[a-z_]*\}`)
-
 // Render returns sql with its tokens replaced:
 //
 //	@{}             the table, quoted
@@ -43,24 +43,12 @@ func (d Dialect) Render(table, sql string) (string, error) {
 	words := map[string]string{
 		"now": d.Now, "for_update": d.ForUpdate, "skip_locked": d.SkipLocked, "nowait": d.NoWait, "insert_ignore": d.InsertIgnore,
 	}
-	var bad string
-	out := token.ReplaceAllStringFunc(sql, func(found string) string {
-		name := found[2 : len(found)-1]
+	return sqlfile.Replace(sql, func(name string) (string, bool) {
 		if word, ok := words[name]; ok {
-			return word
+			return word, true
 		}
-		if name != "" && name[0] != '_' {
-			bad = found
-		}
-		return "`" + table + name + "`"
+		return "`" + table + name + "`", sqlfile.IsSuffix(name)
 	})
-	if bad == "" && strings.Contains(token.ReplaceAllString(sql, ""), "@{") {
-		bad = "@{"
-	}
-	if bad != "" {
-		return "", fmt.Errorf("leat: unknown token %s in SQL", bad)
-	}
-	return out, nil
 }
 
 // Places returns n parameters of a list, such as "?, ?, ?".

@@ -44,3 +44,17 @@ func TestLoad_NamesWhatCannotBeLoaded(t *testing.T) {
 	require.ErrorIs(t, err, refused)
 	require.ErrorContains(t, err, "plain")
 }
+
+func TestReplace(t *testing.T) {
+	t.Parallel()
+	word := func(name string) (string, bool) { return "<" + name + ">", sqlfile.IsSuffix(name) }
+	for sql, want := range map[string]string{"": "", "@ {} @": "@ {} @", "@{}@{_a1}": "<><_a1>", "a @{_x} }": "a <_x> }"} {
+		got, err := sqlfile.Replace(sql, word)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+	for _, sql := range []string{"@{", "@{_a", "@{a}", "@{_A}", "@{_a b}", "@{@{}}"} {
+		_, err := sqlfile.Replace(sql, word)
+		require.ErrorContains(t, err, "unknown token @{", sql)
+	}
+}
