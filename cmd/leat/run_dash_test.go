@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/cmd/leat/daemon"
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/httpsink"
 )
 
@@ -138,4 +139,28 @@ outboxes:
 	d.is(daemon.StateLeader, "relay", "shop", "default")
 	_, answer := d.get("/api/v1/groups")
 	require.Contains(t, answer, `"breakers":[]`)
+}
+
+// What the file says is hidden is left out of pages, of answers and of downloads.
+func TestRun_Dashboard_Hides(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.enqueue(t, outbox.Message{
+		ID: "m-1", Topic: "orders", Key: "order-1", Payload: []byte(`{"customer":{"email":"bob@example.com"},"total":3}`),
+		Headers: map[string]string{"x-account": "acc-4711", "x-trace": "seen"},
+	})
+	d := newSession(t, s.URL).begin("run", "--config", written(t, "leat.yaml", `
+outboxes: [{name: shop, maintenance: {}}]
+http: {listen: '127.0.0.1:0', dashboard: {hide_headers: ['x-acc*'], hide_paths: [customer.email]}}
+`))
+	for _, path := range []string{"/messages/1", "/api/v1/messages/1", "/api/v1/messages/1/payload"} {
+		code, body := d.get(path)
+		require.Equal(t, http.StatusOK, code, body)
+		require.NotContains(t, body, "acc-4711", path)
+		require.NotContains(t, body, "bob@example.com", path)
+		require.Contains(t, body, "total", path)
+	}
+	_, page := d.get("/messages/1")
+	require.Contains(t, page, "seen")
+	require.Contains(t, page, "x-account", "the name is shown, and the value is not")
 }
