@@ -157,6 +157,7 @@ func TestRebase(t *testing.T) {
 	o.run(2, rebase...)
 	o.run(2, append(rebase, "--keep-position", "--start", "now")...)
 	o.run(2, append(rebase, "--start", "yesterday")...)
+	o.run(2, "rebase", "--all-groups", "--start", "oldest", "--reason", "restored", "--yes")
 	o.run(3, "rebase", "--group", "nobody", "--start", "now", "--reason", "restored", "--yes")
 	o.run(0, append(rebase, "--start", "oldest", "--dry-run")...)
 	s.enqueue(t, placed("m-2", "orders", "order-1", "fine"))

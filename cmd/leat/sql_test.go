@@ -3,8 +3,13 @@ package main_test
 import (
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
 // Each command that looks prints for MySQL, MariaDB and SQLite what it prints for
@@ -52,15 +57,16 @@ func TestSQL_Refuses(t *testing.T) {
 	onSQL(t, func(t *testing.T, s *sqlShop) {
 		o := newSession(t, s.url)
 		for want, args := range map[string][]string{
-			"this store cannot rebase groups: leat rebase does not work on <product>":                           {"rebase", "--group", "default", "--keep-position", "--reason", "r"},
-			"this store cannot list ranges: its log has none: leat retention ranges does not work on <product>": {"retention", "ranges"},
-			"this store cannot remember positions: leat inbox watermarks list does not work on <product>":       {"inbox", "watermarks", "list", "--consumer", "c"},
-			"this store cannot be made to forget: leat inbox retention enable does not work on <product>":       {"inbox", "retention", "enable", "--retention", "14d"},
-			"max-bytes = 1073741824: <product> cannot do this":                                                  {"retention", "run", "--max-age", "7d", "--max-bytes", "1GiB", "--without-archive", "--yes"},
-			`schema = shop: <product> cannot do this`:                                                           {"status", "--schema", "shop"},
-			`forwarder = x: <product> cannot do this`:                                                           {"status", "--forwarder", "x"},
-			`group = mail: the audit of <product> names no group`:                                               {"replay", "--group", "mail", "--brokers", "k1:1", "--reason", "r", "--yes"},
-			"--role \"ann=relay\": roles are looked at on PostgreSQL only, not on <product>":                    {"doctor", "--role", "ann=relay"},
+			"on <product> all groups begin anew at once, at the oldest message: give --all-groups --start oldest": {"rebase", "--group", "default", "--keep-position", "--reason", "r"},
+			"on <product> all groups begin anew at once, at the oldest message: give --all-groups":                {"rebase", "--all-groups", "--start", "now", "--reason", "r"},
+			"this store cannot list ranges: its log has none: leat retention ranges does not work on <product>":   {"retention", "ranges"},
+			"this store cannot remember positions: leat inbox watermarks list does not work on <product>":         {"inbox", "watermarks", "list", "--consumer", "c"},
+			"this store cannot be made to forget: leat inbox retention enable does not work on <product>":         {"inbox", "retention", "enable", "--retention", "14d"},
+			"max-bytes = 1073741824: <product> cannot do this":                                                    {"retention", "run", "--max-age", "7d", "--max-bytes", "1GiB", "--without-archive", "--yes"},
+			`schema = shop: <product> cannot do this`:                                                             {"status", "--schema", "shop"},
+			`forwarder = x: <product> cannot do this`:                                                             {"status", "--forwarder", "x"},
+			`group = mail: the audit of <product> names no group`:                                                 {"replay", "--group", "mail", "--brokers", "k1:1", "--reason", "r", "--yes"},
+			"--role \"ann=relay\": roles are looked at on PostgreSQL only, not on <product>":                      {"doctor", "--role", "ann=relay"},
 		} {
 			r := o.leat(args...)
 			require.Equal(t, 2, r.code, r.err)
@@ -110,6 +116,51 @@ func TestSQL_Changing(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A log that was emptied, and whose numbers begin anew.
+func TestSQL_Rebase(t *testing.T) {
+	t.Parallel()
+	onSQL(t, func(t *testing.T, s *sqlShop) {
+		s.enqueue(t, placed("m-1", "orders", "order-1", "fine"), placed("m-2", "orders", "order-2", "fine"))
+		relayOnce(t, s, "", relay.Policy{}, nothing)
+		o := newSession(t, s.url)
+		rebase := []string{"rebase", "--reason", "emptied", "--all-groups"}
+		o.run(0, append(rebase, "--start", "oldest", "--dry-run")...)
+
+		empty := []string{"TRUNCATE TABLE leat_outbox"}
+		if s.dialect == sqloutbox.SQLite {
+			empty = []string{"DELETE FROM leat_outbox", "DELETE FROM sqlite_sequence WHERE name = 'leat_outbox'"}
+		}
+		for _, statement := range empty {
+			_, err := s.db.ExecContext(t.Context(), statement)
+			require.NoError(t, err)
+		}
+		s.enqueue(t, placed("m-3", "orders", "order-1", "fine"))
+		o.run(5, "doctor", "--only", "outbox.positions")
+		o.run(0, append(rebase, "--start", "oldest", "--dry-run")...)
+		o.run(2, append(rebase, "--start", "oldest")...)
+
+		lead := "UPDATE leat_outbox_groups SET owner = 'web-1', lease_until = lease_until + ?"
+		const years = int64(100 * 365 * 24 * time.Hour / time.Microsecond)
+		_, err := s.db.ExecContext(t.Context(), lead, years)
+		require.NoError(t, err)
+		o.run(4, append(rebase, "--start", "oldest", "--yes")...)
+		_, err = s.db.ExecContext(t.Context(), lead, -years)
+		require.NoError(t, err)
+
+		o.run(0, append(rebase, "--start", "oldest", "--yes", "-o", "json")...)
+		o.run(0, "audit", "--action", "rebase", "--time", "utc")
+		o.run(0, "doctor", "--only", "outbox.positions")
+		o.golden("sql-rebase")
+
+		var sent []string
+		relayOnce(t, s, "", relay.Policy{}, func(r outbox.Record) error {
+			sent = append(sent, r.ID)
+			return nil
+		})
+		require.Equal(t, []string{"m-3"}, sent)
+	})
 }
 
 func TestSQL_Replay(t *testing.T) {

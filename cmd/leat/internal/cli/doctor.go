@@ -126,7 +126,8 @@ func (c *Doctor) checks(d *Deps, db open.Database, kafka sink.Closer) ([]doctor.
 		}
 		all = append(all, checks...)
 	}
-	all = append(all, outboxChecks{store, time.Duration(c.Lag), c.logBounds()}.all()...)
+	_, together := db.(open.LogRebaser)
+	all = append(all, outboxChecks{store, time.Duration(c.Lag), c.logBounds(), together}.all()...)
 	all, err = c.inboxChecks(all, db, kafka)
 	if err != nil {
 		return nil, err

@@ -18,6 +18,8 @@ type outboxChecks struct {
 	lag time.Duration
 	// log are the bounds that maintenance has.
 	log logBounds
+	// together is set if all groups are rebased at once.
+	together bool
 }
 
 func (o outboxChecks) all() []doctor.Check {
@@ -54,12 +56,20 @@ func (o outboxChecks) positions(ctx context.Context) ([]doctor.Finding, error) {
 			if s.Problem != "" {
 				all = append(all, doctor.Finding{
 					Verdict: doctor.Fail, Text: fmt.Sprintf("group %s, slot %d: %s", g.Name, s.Slot, s.Problem),
-					Advice: "see docs/operations.md, then leat rebase --group " + g.Name,
+					Advice: o.rebase(g.Name),
 				})
 			}
 		}
 		return all
 	})
+}
+
+// rebase is what to do about a position that does not fit.
+func (o outboxChecks) rebase(group string) string {
+	if o.together {
+		return "see docs/databases.md, then leat rebase --all-groups --start oldest"
+	}
+	return "see docs/operations.md, then leat rebase --group " + group
 }
 
 func (o outboxChecks) parked(ctx context.Context) ([]doctor.Finding, error) {

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/leat-go/leat/cmd/leat/internal/ask"
@@ -16,7 +17,8 @@ import (
 type Rebase struct {
 	Changing
 
-	Group        string `required:"" placeholder:"GROUP" help:"The group, whose relays are stopped." predictor:"group"`
+	Group        string `placeholder:"GROUP" help:"The group, whose relays are stopped, on PostgreSQL." predictor:"group"`
+	AllGroups    bool   `help:"All groups at once, whose relays are stopped, on MySQL, MariaDB and SQLite."`
 	KeepPosition bool   `help:"Keep the position, for a database that was moved by pg_upgrade."`
 	Start        string `placeholder:"WHERE" help:"Start over at oldest, now, or a time. What is sent again has the same ids."`
 }
@@ -34,15 +36,24 @@ type rebaseRow struct {
 	Adopts       int64    `json:"adopts"`
 }
 
-// Run rebases the group.
+// Run rebases the group, or all of them.
 func (r *Rebase) Run(d *Deps) error {
+	db, err := d.openFor(open.Target{Group: r.Group})
+	if err != nil {
+		return err
+	}
+	if all, ok := db.(open.LogRebaser); ok {
+		return r.allGroups(d, db, all)
+	}
+	rebaser, err := capable[open.Rebaser](d, db, nil, "rebase groups")
+	if err != nil {
+		return err
+	}
 	request, err := r.request(d)
 	if err != nil {
 		return err
 	}
-	db, err := d.openFor(open.Target{Group: r.Group})
-	rebaser, err := capable[open.Rebaser](d, db, err, "rebase groups")
-	if err != nil {
+	if err := r.oneGroup(); err != nil {
 		return err
 	}
 	store, err := db.Outbox()
@@ -101,16 +112,34 @@ func (r *Rebase) look(d *Deps, store admin.Outbox) (rebaseRow, error) {
 		if g.Name != r.Group {
 			continue
 		}
-		for _, s := range g.Slots {
-			if s.LeaseLeft > 0 {
-				return row, fmt.Errorf("%w: slot %d is led by %s: stop the relays of the group first", driver.ErrLeaseHeld, s.Slot, show.Plain(s.Owner))
-			}
-			if s.Problem != "" {
-				row.Problems = append(row.Problems, fmt.Sprintf("slot %d: %s", s.Slot, s.Problem))
-			}
+		if row.Problems, err = rebasable(g); err != nil {
+			return row, err
 		}
 	}
 	return row, nil
+}
+
+// rebasable refuses a group that a relay leads, and returns what is wrong with its slots.
+func rebasable(g admin.GroupStats) ([]string, error) {
+	problems := []string{}
+	for _, s := range g.Slots {
+		if s.LeaseLeft > 0 {
+			return nil, fmt.Errorf("%w: slot %d of group %s is led by %s: stop the relays of the group first",
+				driver.ErrLeaseHeld, s.Slot, show.Plain(g.Name), show.Plain(s.Owner))
+		}
+		if s.Problem != "" {
+			problems = append(problems, fmt.Sprintf("slot %d: %s", s.Slot, s.Problem))
+		}
+	}
+	return problems, nil
+}
+
+// wrong is a sentence of what is wrong with positions.
+func wrong(problems []string) string {
+	if len(problems) == 0 {
+		return "The positions fit the database: a rebase mends nothing."
+	}
+	return "What is wrong: " + show.Plain(strings.Join(problems, "; ")) + "."
 }
 
 func (r rebaseRow) sentence() string {
@@ -118,13 +147,9 @@ func (r rebaseRow) sentence() string {
 	if r.KeepPosition {
 		how = "keep its position"
 	}
-	problems := "Its position fits the database: a rebase mends nothing."
-	if len(r.Problems) > 0 {
-		problems = "What is wrong: " + show.Plain(fmt.Sprint(r.Problems)) + "."
-	}
 	amounts := fmt.Sprintf("It would send %s, of which it has settled %s before, and leave out %s that it has not settled.",
 		show.Things(r.Sends, "message"), show.Count(r.Repeats), show.Count(r.LeavesOut))
-	return fmt.Sprintf("Group %s would %s. %s %s", show.Plain(r.Group), how, amounts, problems)
+	return fmt.Sprintf("Group %s would %s. %s %s", show.Plain(r.Group), how, amounts, wrong(r.Problems))
 }
 
 func (r rebaseRow) print(d *Deps) error {

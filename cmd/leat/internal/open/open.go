@@ -45,7 +45,7 @@ type Target struct {
 }
 
 // Database is a database with stores of leat. What one has beyond it, it offers as
-// Replayer, Rebaser, Handoffs, Maintainer or RetentionEnabler.
+// Replayer, Rebaser, LogRebaser, Handoffs, Maintainer or RetentionEnabler.
 type Database interface {
 	// Outbox is the outbox, which connects to nothing until it is asked.
 	Outbox() (admin.Outbox, error)
@@ -130,6 +130,12 @@ type RebasePlan struct {
 type Rebaser interface {
 	PlanRebase(ctx context.Context, r RebaseRequest) (RebasePlan, error)
 	Rebase(ctx context.Context, r RebaseRequest) error
+}
+
+// LogRebaser is a Database whose relay groups begin anew all at once, at the oldest message:
+// after its log was emptied, replaced or set back.
+type LogRebaser interface {
+	RebaseLog(ctx context.Context, by admin.By) error
 }
 
 // MaintenanceRequest bounds what is kept.

@@ -117,6 +117,15 @@ func (d *SQL) History(s Selection) (driver.History, error) {
 	return ob.History(sqloutbox.HistoryConfig{Since: s.From, Until: s.To, Topics: s.Topics, Keys: s.Keys, IDs: s.IDs})
 }
 
+// RebaseLog implements LogRebaser.
+func (d *SQL) RebaseLog(ctx context.Context, by admin.By) error {
+	ob, err := d.own()
+	if err != nil {
+		return err
+	}
+	return ob.Rebase(ctx, sqloutbox.RebaseRequest{By: by})
+}
+
 // Maintain implements Maintainer.
 func (d *SQL) Maintain(ctx context.Context, r MaintenanceRequest) (MaintenanceReport, error) {
 	ob, err := d.own()
