@@ -22,6 +22,12 @@ var (
 	// work. The text names the field and its value.
 	ErrInvalidConfig = errors.New("leat: invalid configuration")
 
+	// ErrCommitUnknown is wrapped by the error of a function that commits, such as InTx, if the
+	// connection ended while COMMIT was on its way: the transaction may have been committed or
+	// not. Look for what it wrote before you try again. After any other error of such a function
+	// it was not committed, unless the function it was given has ended the transaction itself.
+	ErrCommitUnknown = errors.New("leat: outcome of the commit is unknown")
+
 	// ErrNotMigrated is returned when the schema is missing, or older than this
 	// version of the library can work with.
 	ErrNotMigrated = errors.New("leat: schema is not migrated")

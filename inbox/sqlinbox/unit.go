@@ -79,13 +79,11 @@ func (u *unit) Commit(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	u.discard()
-	switch sqldialect.Number(err) {
-	case sqldialect.Deadlock, sqldialect.SQLiteBusy: // an answer to COMMIT; the discarded connection rolls back
+	u.discard() // which rolls back what was refused
+	if sqldialect.CommitRefused(err) {
 		return fmt.Errorf("%w: %w", driver.ErrNotCommitted, err)
-	default:
-		return err
 	}
+	return err
 }
 
 // Rollback implements driver.Unit.

@@ -5,6 +5,9 @@ package pgerr
 import (
 	"errors"
 	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // SQLSTATEs.
@@ -64,6 +67,15 @@ func Class(err error) string {
 		return ""
 	}
 	return answer.SQLState()[:2]
+}
+
+// Refused reports whether err is the server's answer to a statement, which then has done nothing,
+// rather than the end of the session, which may come at any point of it. Poolers report the end of
+// theirs in class 08.
+func Refused(err error) bool {
+	answer, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && answer.SeverityUnlocalized == "ERROR" &&
+		!strings.HasPrefix(answer.Code, ConnectionException) && !strings.HasPrefix(answer.Code, OperatorIntervention+"P")
 }
 
 // MissingObject reports whether a schema, a table or a column does not exist, by err.

@@ -41,3 +41,17 @@ func TestIs_OfAnyDriver(t *testing.T) {
 	require.True(t, pgerr.Is(err, pgerr.UndefinedColumn))
 	require.False(t, pgerr.Is(err, pgerr.UndefinedTable))
 }
+
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	for want, answers := range map[bool][]pgconn.PgError{
+		true:  {{SeverityUnlocalized: "ERROR", Code: pgerr.SerializationFailure}, {SeverityUnlocalized: "ERROR", Code: "57014"}},
+		false: {{SeverityUnlocalized: "FATAL", Code: "57P01"}, {SeverityUnlocalized: "ERROR", Code: "57P01"}, {SeverityUnlocalized: "ERROR", Code: "08P01"}},
+	} {
+		for _, answer := range answers {
+			require.Equal(t, want, pgerr.Refused(fmt.Errorf("commit: %w", &answer)), answer.Code)
+		}
+	}
+	require.False(t, pgerr.Refused(errors.New("unexpected EOF")))
+	require.False(t, pgerr.Refused(nil))
+}

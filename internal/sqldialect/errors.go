@@ -90,6 +90,17 @@ func Locked(err error) bool {
 	}
 }
 
+// CommitRefused reports whether a COMMIT failed by an answer of the database that it has not
+// happened. After other answers, such as of a server that is shut down, it may have.
+func CommitRefused(err error) bool {
+	switch Number(err) {
+	case Deadlock, SQLiteBusy:
+		return true
+	default:
+		return false
+	}
+}
+
 // MissingTable reports whether a statement failed because a table is not there.
 func MissingTable(err error) bool {
 	return err != nil && (Number(err) == NoSuchTable || noTableText.MatchString(err.Error()))

@@ -34,7 +34,7 @@ func (e *RefusedError) Unwrap() error { return e.err }
 // outbox.ErrNotInTransaction if tx has ended already, and a *RefusedError if an item of the
 // caller was refused. While an answer is missing it asks again, the same and for nine minutes at
 // most: give ctx a deadline. If ctx ends before, or DynamoDB does not let it ask any more, the error
-// says that the transaction may have been committed: check that before you try again. After any
+// wraps outbox.ErrCommitUnknown: check whether it was committed before you try again. After any
 // other error it was not.
 func (tx *Tx) Commit(ctx context.Context) error {
 	tx.mu.Lock()

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/leat-go/leat/internal/wait"
+	"github.com/leat-go/leat/outbox"
 )
 
 const (
@@ -64,7 +65,7 @@ func (o *Outbox) transact(ctx context.Context, items []types.TransactWriteItem) 
 			continue
 		}
 		if unknown != nil {
-			return fmt.Errorf("leat: the transaction may have been committed or not: %w", errors.Join(unknown, err, context.Cause(ctx)))
+			return fmt.Errorf("%w: the transaction may have been committed or not: %w", outbox.ErrCommitUnknown, errors.Join(unknown, err, context.Cause(ctx)))
 		}
 		return errors.Join(fmt.Errorf("leat: transaction: %w", err), context.Cause(ctx))
 	}

@@ -24,8 +24,8 @@ import (
 // Errors are those of Enqueue, and of the statements; the transaction is rolled back
 // then. No statement may end the transaction, roll back to a savepoint or begin a
 // transaction: InBatch returns outbox.ErrNotInTransaction afterwards. Nor may a procedure
-// that the batch calls; that is not seen. If the connection breaks, the transaction may
-// have been committed all the same, as with InTx.
+// that the batch calls; that is not seen. If the connection breaks on the way, the transaction
+// may have been committed: the error wraps outbox.ErrCommitUnknown, as with InTx.
 func (o *Outbox) InBatch(ctx context.Context, batch *pgx.Batch, msgs ...outbox.Message) error {
 	began := time.Now()
 	ready, err := o.inBatch(ctx, batch, msgs)
@@ -57,15 +57,29 @@ func (o *Outbox) inBatch(ctx context.Context, batch *pgx.Batch, msgs []outbox.Me
 	case err != nil || all.Len() == 0:
 		return ready, err
 	case waits:
-		return ready, describe(pgx.BeginFunc(ctx, o.pool, func(tx pgx.Tx) error {
+		return ready, describe(o.begin(ctx, func(tx pgx.Tx) error {
 			if err := tx.SendBatch(ctx, all).Close(); err != nil {
 				return err
 			}
 			return checkOpen(tx) // the tag of a statement with a callback is not seen
 		}))
-	default: // a batch outside a transaction is one
-		return ready, describe(o.pool.SendBatch(ctx, all).Close())
+	default:
+		return ready, describe(o.sendBatch(ctx, all))
 	}
+}
+
+// sendBatch sends batch, which is a transaction of its own outside one.
+func (o *Outbox) sendBatch(ctx context.Context, batch *pgx.Batch) error {
+	conn, err := o.pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	err = conn.SendBatch(ctx, batch).Close()
+	if err != nil && conn.Conn().IsClosed() {
+		return unknownCommit(err)
+	}
+	return err
 }
 
 // copied returns a batch of the same statements, since one can be sent but once, and

@@ -1,6 +1,7 @@
 package pgoutbox_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -44,6 +45,7 @@ func TestO1_InBatch(t *testing.T) {
 			require.Equal(t, []string{"placed", "paid"}, payloads(readAll(t, s, 10)))
 			err := ob.InBatch(t.Context(), b, keyed("order-1", "again")...) // the batch can be sent again
 			require.ErrorContains(t, err, "23505")
+			require.NotErrorIs(t, err, outbox.ErrCommitUnknown)
 			require.ErrorIs(t, ob.InBatch(t.Context(), &pgx.Batch{}, outbox.Message{}), outbox.ErrInvalidMessage)
 			require.NoError(t, ob.InBatch(t.Context(), &pgx.Batch{}))
 			require.NoError(t, ob.InBatch(t.Context(), &pgx.Batch{}, keyed("", "alone")...))
@@ -82,6 +84,21 @@ func TestO1_InBatchEnded(t *testing.T) {
 			WHERE datname = current_database() AND state LIKE 'idle in transaction%'`), statement)
 	}
 	require.ErrorIs(t, ob.InBatch(t.Context(), nil, keyed("k", "x")...), outbox.ErrNotInTransaction)
+}
+
+// TestO1_InBatchLosesItsAnswer: of a batch whose session ended on the way nobody knows what became.
+func TestO1_InBatchLosesItsAnswer(t *testing.T) {
+	t.Parallel()
+	ob, db := newOutbox(t, pgoutbox.Config{})
+	b := &pgx.Batch{}
+	b.Queue("SELECT pg_terminate_backend(pg_backend_pid())")
+	require.ErrorIs(t, ob.InBatch(t.Context(), b, keyed("k", "x")...), outbox.ErrCommitUnknown)
+	require.Zero(t, stored(t, db))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	err := ob.InBatch(ctx, &pgx.Batch{}, keyed("k", "x")...)
+	require.ErrorIs(t, err, context.Canceled)
+	require.NotErrorIs(t, err, outbox.ErrCommitUnknown, "nothing was sent")
 }
 
 // TestO5_InBatchBeyondMaxKeyLocks: one call locks the outbox as a whole beyond the limit.

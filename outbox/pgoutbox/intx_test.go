@@ -61,6 +61,23 @@ func TestO1_InTxOfACancelledContext(t *testing.T) {
 	require.Zero(t, stored(t, db))
 }
 
+// TestO1_RefusedCommit: a COMMIT that the server answers with an error has done nothing, and is
+// told as such.
+func TestO1_RefusedCommit(t *testing.T) {
+	t.Parallel()
+	ob, db := newOutbox(t, pgoutbox.Config{})
+	exec(t, db, "CREATE TABLE orders (id text PRIMARY KEY DEFERRABLE INITIALLY DEFERRED)")
+	place := func(ctx context.Context, tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, "INSERT INTO orders VALUES ('order-1')")
+		return errors.Join(err, ob.Enqueue(ctx, tx, keyed("order-1", "placed")...))
+	}
+	require.NoError(t, ob.InTx(t.Context(), place))
+	err := ob.InTx(t.Context(), place)
+	require.ErrorContains(t, err, "23505", "the server says so at COMMIT")
+	require.NotErrorIs(t, err, outbox.ErrCommitUnknown)
+	require.Equal(t, 1, stored(t, db))
+}
+
 // TestWake: rings are coalesced and never block; a subscription ends with its
 // context.
 func TestWake(t *testing.T) {

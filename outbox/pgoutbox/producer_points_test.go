@@ -34,6 +34,8 @@ type strike struct {
 	*shop
 
 	points *failpoint.Registry
+	point  failpoint.Name
+	kind   string
 	cancel context.CancelFunc // of the order under way
 }
 
@@ -71,6 +73,7 @@ func (s *strike) actions() map[string]failpoint.Action {
 // arm lets it happen. A connection that is cut when COMMIT was sent is cut on the wire.
 func (s *strike) arm(point failpoint.Name, kind string) {
 	s.t.Helper()
+	s.point, s.kind = point, kind
 	action := s.actions()[kind]
 	if point == failpoint.ProducerCommitAmbiguous && kind == "cut" {
 		point = failpoint.ProducerAfterInsert
@@ -91,7 +94,12 @@ func (s *strike) try(n int) (placed bool) {
 			placed = false
 		}
 	}()
-	return s.victim.place(ctx, n) == nil
+	err := s.victim.place(ctx, n)
+	if err != nil && s.kind != "cut" || s.point == failpoint.ProducerCommitAmbiguous {
+		unknown := err != nil && s.point == failpoint.ProducerCommitAmbiguous
+		require.Equal(s.t, unknown, errors.Is(err, outbox.ErrCommitUnknown), "%v", err)
+	} // whose connection was cut otherwise knows it or not, as it noticed before COMMIT or by it
+	return err == nil
 }
 
 // repeats is how often the victim has to try again: where it does not know, or knows

@@ -3,11 +3,15 @@ package pgoutbox
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/internal/txctx"
+	"github.com/leat-go/leat/outbox"
 )
 
 // InTx runs fn in a transaction of the outbox's pool, commits it and wakes the
@@ -15,23 +19,41 @@ import (
 // fn is given carries tx, so that EnqueueContext and Watermill publishers on it
 // enqueue in the same transaction.
 //
-// Where the connection breaks after COMMIT was sent, InTx returns an error although
-// the transaction may have been committed. Who tries again must look first whether
-// it was, in the same transaction, such as by the key of a row that fn writes.
+// If the connection breaks after COMMIT was sent, the transaction may have been committed:
+// the error wraps outbox.ErrCommitUnknown. Before you retry, check in the new transaction
+// whether the first one committed, such as by the key of a row that fn writes.
 func (o *Outbox) InTx(ctx context.Context, fn func(ctx context.Context, tx pgx.Tx) error) error {
-	err := pgx.BeginFunc(ctx, o.pool, func(tx pgx.Tx) error {
-		return fn(ContextWithTx(ctx, tx), tx)
-	})
+	err := o.begin(ctx, func(tx pgx.Tx) error { return fn(ContextWithTx(ctx, tx), tx) })
 	if err != nil {
 		return err
 	}
 	return o.committed(ctx)
 }
 
+// begin runs fn in a transaction, and commits it. Whether COMMIT was sent is looked at before:
+// pgconn.SafeToRetry is also true of an answer that was lost (pgx 5.12).
+func (o *Outbox) begin(ctx context.Context, fn func(tx pgx.Tx) error) error {
+	committing := false
+	err := pgx.BeginFunc(ctx, o.pool, func(tx pgx.Tx) error {
+		err := fn(tx)
+		committing = err == nil && ctx.Err() == nil && !tx.Conn().IsClosed()
+		return err
+	})
+	ended := errors.Is(err, pgx.ErrTxClosed) || errors.Is(err, pgx.ErrTxCommitRollback)
+	if err == nil || !committing || ended || pgerr.Refused(err) {
+		return err
+	}
+	return unknownCommit(err)
+}
+
+func unknownCommit(err error) error {
+	return fmt.Errorf("%w: %w", outbox.ErrCommitUnknown, err)
+}
+
 // committed wakes the relays.
 func (o *Outbox) committed(ctx context.Context) error {
 	if err := failpoint.Inject(ctx, failpoint.ProducerCommitAmbiguous); err != nil {
-		return err
+		return unknownCommit(err)
 	}
 	if failpoint.Inject(ctx, failpoint.ProducerAfterCommitBeforeWake) == nil {
 		o.Wake()

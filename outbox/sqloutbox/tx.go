@@ -3,11 +3,14 @@ package sqloutbox
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/sqldialect"
 	"github.com/leat-go/leat/internal/txctx"
+	"github.com/leat-go/leat/outbox"
 )
 
 // InTx runs fn in a transaction of the outbox's pool with the database's own isolation
@@ -16,8 +19,8 @@ import (
 // publishers on it enqueue in the same transaction. If an Enqueue in it has failed, InTx
 // returns an error, also if fn returns nil.
 //
-// If the connection breaks after COMMIT was sent, InTx returns an error although the
-// transaction may have been committed. Before you retry, check in the new transaction
+// If the connection breaks after COMMIT was sent, the transaction may have been committed:
+// the error wraps outbox.ErrCommitUnknown. Before you retry, check in the new transaction
 // whether the first one committed, such as by the key of a row that fn writes.
 func (o *Outbox) InTx(ctx context.Context, fn func(ctx context.Context, tx *sql.Tx) error) error {
 	tx, err := o.log.DB.BeginTx(ctx, nil)
@@ -28,20 +31,30 @@ func (o *Outbox) InTx(ctx context.Context, fn func(ctx context.Context, tx *sql.
 	if err := fn(ContextWithTx(ctx, tx), tx); err != nil {
 		return err
 	}
-	err = tx.Commit()
-	if errors.Is(err, sql.ErrTxDone) {
-		return fmt.Errorf("leat: commit: the transaction has ended already, by fn or by an Enqueue that has failed: %w", err)
-	}
-	if err == nil {
-		err = failpoint.Inject(ctx, failpoint.ProducerCommitAmbiguous)
-	}
-	if err != nil {
-		return fmt.Errorf("leat: commit: %w", err)
+	if err := commit(ctx, tx); err != nil {
+		return err
 	}
 	if failpoint.Inject(ctx, failpoint.ProducerAfterCommitBeforeWake) == nil {
 		o.Wake()
 	}
 	return nil
+}
+
+func commit(ctx context.Context, tx *sql.Tx) error {
+	err := tx.Commit()
+	switch {
+	case err == nil:
+		if err = failpoint.Inject(ctx, failpoint.ProducerCommitAmbiguous); err == nil {
+			return nil
+		}
+	case errors.Is(err, sql.ErrTxDone):
+		return fmt.Errorf("leat: commit: the transaction has ended already, by fn or by an Enqueue that has failed: %w", err)
+	// Both tell that COMMIT was not sent. A driver's commit has no context, so that ctx's error
+	// is of database/sql, which looked at it before.
+	case errors.Is(err, driver.ErrBadConn), ctx.Err() != nil && errors.Is(err, ctx.Err()), sqldialect.CommitRefused(err):
+		return fmt.Errorf("leat: commit: %w", err)
+	}
+	return fmt.Errorf("%w: %w", outbox.ErrCommitUnknown, err)
 }
 
 // Wake tells the relays of this process that a transaction has committed. Call it after

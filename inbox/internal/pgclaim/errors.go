@@ -3,10 +3,8 @@ package pgclaim
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/pgerr"
@@ -50,16 +48,8 @@ func ExplainCommit(err error) error {
 	case errors.Is(err, pgx.ErrTxClosed), errors.Is(err, pgx.ErrTxCommitRollback):
 		return fmt.Errorf("%w: %w: %w", driver.ErrNotCommitted, driver.ErrRollbackOnly, err)
 	}
-	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok && refused(pgErr) {
+	if pgerr.Refused(err) {
 		return fmt.Errorf("%w: %w", driver.ErrNotCommitted, err)
 	}
 	return err
-}
-
-// refused reports whether err is the server's answer to the statement, rather than
-// the end of the session, which may come at any point of it. Poolers report the
-// end of theirs in class 08.
-func refused(err *pgconn.PgError) bool {
-	return err.SeverityUnlocalized == "ERROR" &&
-		!strings.HasPrefix(err.Code, "08") && !strings.HasPrefix(err.Code, "57P")
 }

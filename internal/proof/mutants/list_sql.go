@@ -47,6 +47,14 @@ func sqlWriteMutants() []Mutant {
 			Package: sqlTests, Test: "TestO1_FailedEnqueueCannotBeCommitted", Needs: MySQL | MariaDB,
 		},
 		{
+			Name: "sql-lost-commit-counts-as-refused", Breaks: []string{"O1"},
+			Change:  "a COMMIT whose answer was lost is told like one that was refused",
+			File:    folder + "/tx.go",
+			Old:     `	return fmt.Errorf("%w: %w", outbox.ErrCommitUnknown, err)`,
+			New:     `	return fmt.Errorf("%w: %w", outbox.ErrNotInTransaction, err)`,
+			Package: sqlTests, Test: "TestO1_ProducerAtEveryPoint", Needs: MySQL | MariaDB,
+		},
+		{
 			Name: "sql-increments-of-two", Breaks: []string{"O14"},
 			Change:  "a server of a cluster, whose numbers are mostly missing, is taken",
 			File:    "internal/sqlstore/check_server.go",

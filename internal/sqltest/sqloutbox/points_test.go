@@ -15,6 +15,7 @@ import (
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/sqltest"
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
@@ -29,6 +30,9 @@ type producer struct {
 	session func() int64 // of the victim at its server
 	points  *failpoint.Registry
 	cancel  context.CancelFunc // of the order under way
+
+	point failpoint.Name
+	kind  string
 }
 
 // producers returns one for each database.
@@ -108,7 +112,11 @@ func (p *producer) place(ob *sqloutbox.Outbox, name string) (placed bool) {
 		}
 		return ob.Enqueue(ctx, tx, message(name[:1], name))
 	})
-	return err == nil || errors.Is(err, errPlaced)
+	placed = err == nil || errors.Is(err, errPlaced)
+	if ob == p.victim && !placed && (p.kind != "cut" || p.point == failpoint.ProducerCommitAmbiguous) {
+		require.Equal(p.t, p.point == failpoint.ProducerCommitAmbiguous, errors.Is(err, outbox.ErrCommitUnknown), "%v", err)
+	} // whose connection was cut otherwise knows it or not, as it noticed before COMMIT or by it
+	return placed
 }
 
 var errPlaced = errors.New("the order is there")
@@ -158,7 +166,7 @@ func TestO1_ProducerAtEveryPoint(t *testing.T) {
 				p := newProducer(t)
 				expected := 0
 				for kind := range p.kinds(point, dialect) {
-					p.points = &failpoint.Registry{}
+					p.points, p.point, p.kind = &failpoint.Registry{}, point, kind
 					require.NoError(t, p.points.EnableAt(point, victimOrder, p.kinds(point, dialect)[kind]))
 					for n := range orders {
 						if n == victimOrder-1 && kind == "cut" && point == failpoint.ProducerCommitAmbiguous {
