@@ -76,8 +76,13 @@ func (c *batchCall) sortOut(entries, alone []batchEntry, statuses []driver.Statu
 		if statuses != nil {
 			status = statuses[i]
 		}
-		c.apart[e.place] = c.apart[e.place] || status == driver.Alone
-		c.later[e.place] = status == driver.Later
+		delete(c.later, e.place)
+		if status == driver.Later { // few places ever get into a map
+			c.later[e.place] = true
+		}
+		if status == driver.Alone {
+			c.apart[e.place] = true
+		}
 		at, found := first[e.key]
 		switch {
 		case status == driver.Duplicate, status == driver.Busy:
