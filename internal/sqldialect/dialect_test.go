@@ -114,6 +114,8 @@ func TestErrorsAreToldApart(t *testing.T) {
 	} {
 		require.Equal(t, c.number, sqldialect.Number(c.err), "%v", c.err)
 		require.Equal(t, c.locked, sqldialect.Locked(c.err), "%v", c.err)
+		refused := c.number == sqldialect.Deadlock || c.number == sqldialect.SQLiteBusy
+		require.Equal(t, refused, sqldialect.CommitRefused(c.err), "%v", c.err)
 		require.Equal(t, c.missing, sqldialect.MissingTable(c.err), "%v", c.err)
 	}
 }

@@ -64,6 +64,31 @@ func ExampleOutbox_InTx() {
 	// <nil>
 }
 
+// What can be repeated: it looks for its own row, so that it may be called again while the
+// outcome of its commit is unknown.
+func ExampleOutbox_InTx_commitUnknown() {
+	err := onDatabase(func(ctx context.Context, _ *pgxpool.Pool, ob *pgoutbox.Outbox) error {
+		place := func(id string) error {
+			return ob.InTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
+				tag, err := tx.Exec(ctx, "INSERT INTO orders SELECT $1 WHERE NOT EXISTS (SELECT FROM orders WHERE id = $1)", id)
+				if err != nil || tag.RowsAffected() == 0 {
+					return err // or it is placed, with its message
+				}
+				return ob.Enqueue(ctx, tx, outbox.Message{Topic: "orders", Key: id, Payload: []byte(id)})
+			})
+		}
+		err := place("o-1")
+		for try := 0; errors.Is(err, outbox.ErrCommitUnknown) && try < 3; try++ {
+			err = place("o-1")
+		}
+		return errors.Join(err, place("o-1"), drain(ctx, ob)) // once more changes nothing
+	})
+	fmt.Println(err)
+	// Output:
+	// sent orders o-1
+	// <nil>
+}
+
 // A transaction of your own, and Wake after its commit. Without the Wake the
 // relay finds the message by polling.
 func ExampleOutbox_Enqueue() {

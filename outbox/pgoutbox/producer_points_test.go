@@ -95,9 +95,9 @@ func (s *strike) try(n int) (placed bool) {
 		}
 	}()
 	err := s.victim.place(ctx, n)
-	if err != nil && s.kind != "cut" || s.point == failpoint.ProducerCommitAmbiguous {
-		unknown := err != nil && s.point == failpoint.ProducerCommitAmbiguous
-		require.Equal(s.t, unknown, errors.Is(err, outbox.ErrCommitUnknown), "%v", err)
+	ambiguous := s.point == failpoint.ProducerCommitAmbiguous
+	if err != nil && (s.kind != "cut" || ambiguous) {
+		require.Equal(s.t, ambiguous, errors.Is(err, outbox.ErrCommitUnknown), "%v", err)
 	} // whose connection was cut otherwise knows it or not, as it noticed before COMMIT or by it
 	return err == nil
 }

@@ -3,10 +3,8 @@ package pghttp
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/leat-go/leat/dedupe/httpdedupe"
 	"github.com/leat-go/leat/internal/pgerr"
@@ -49,17 +47,9 @@ func explainCommit(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, pgx.ErrTxClosed), errors.Is(err, pgx.ErrTxCommitRollback), refused(err):
+	case errors.Is(err, pgx.ErrTxClosed), errors.Is(err, pgx.ErrTxCommitRollback), pgerr.Refused(err):
 		return fmt.Errorf("%w: %w", httpdedupe.ErrNotCommitted, err)
 	default:
 		return err
 	}
-}
-
-// refused reports whether err is the server's answer to a statement, rather than
-// the end of the session. Poolers report the end of theirs in class 08.
-func refused(err error) bool {
-	pgErr, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && pgErr.SeverityUnlocalized == "ERROR" &&
-		!strings.HasPrefix(pgErr.Code, "08") && !strings.HasPrefix(pgErr.Code, "57P")
 }

@@ -53,9 +53,6 @@ func (r *Rebase) Run(d *Deps) error {
 	if err != nil {
 		return err
 	}
-	if err := r.oneGroup(); err != nil {
-		return err
-	}
 	store, err := db.Outbox()
 	if err != nil {
 		return err
@@ -92,6 +89,9 @@ func (r *Rebase) request(d *Deps) (open.RebaseRequest, error) {
 			return request, usage("--start", r.Start, "must be oldest, now, or a time such as 2026-01-05T10:00:00Z")
 		}
 		request.At = at
+	}
+	if r.Group == "" || r.AllGroups {
+		return request, usageError{errors.New("give --group: on PostgreSQL each group is rebased by itself")}
 	}
 	by, err := d.by(r.Changing)
 	request.By = by

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -87,12 +86,4 @@ func (l rebasedLog) print(d *Deps) error {
 	default:
 		return d.Line("Rebased all groups: %s.", l.names())
 	}
-}
-
-// oneGroup refuses --all-groups where each group is rebased by itself.
-func (r *Rebase) oneGroup() error {
-	if r.Group == "" || r.AllGroups {
-		return usageError{errors.New("give --group: on PostgreSQL each group is rebased by itself")}
-	}
-	return nil
 }
