@@ -17,6 +17,7 @@ var errUnanswered = errors.New("leat: RabbitMQ has not answered in time")
 // broker has closed the channel because of one record, which holds up all others, that one is
 // recognised. If it is not, the next call has one record under way at a time, and sees which it is.
 func (s *Sink) lost(ctx context.Context, l *link, c *call, err error) error {
+	said := l.said()
 	l.cut()
 	l.wait()
 	c.confirmed(l)
@@ -27,7 +28,6 @@ func (s *Sink) lost(ctx context.Context, l *link, c *call, err error) error {
 		}
 		return err
 	}
-	var said *amqp.Error
 	for e := range l.failed {
 		said = e
 	}

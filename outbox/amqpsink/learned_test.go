@@ -43,8 +43,13 @@ func TestO7_UnknownCulprit(t *testing.T) {
 	s := newSink(t, env.User(t, `{"configure":"","write":"^there$","read":""}`), amqpsink.Config{})
 	sent := records("there", 40, 40)
 	sent[17].Topic = long
-	require.Zero(t, kinds(s.Send(within(t, patience), sent))["unknown"], "nobody knows which it was")
 	results := s.Send(within(t, patience), sent)
+	if first := kinds(results); first["unknown"] > 0 { // the broker was quick: no other was under way
+		require.Equal(t, outbox.FailureUnknown, outbox.KindOf(results[17].Err))
+		require.Equal(t, 1, first["unknown"])
+		require.LessOrEqual(t, first["outage"], 1, "the next one, which met the closed channel")
+	}
+	results = s.Send(within(t, patience), sent)
 	require.Equal(t, map[string]int{"ok": 17, "unknown": 1, "not_sent": 22}, kinds(results))
 	require.Equal(t, outbox.FailureUnknown, outbox.KindOf(results[17].Err))
 	require.ErrorContains(t, results[17].Err, "ACCESS_REFUSED")

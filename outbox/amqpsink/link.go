@@ -86,6 +86,16 @@ func (l *link) open(unconfirmed int) (err error) {
 
 func (l *link) alive() bool { return !l.conn.IsClosed() && !l.channel.IsClosed() }
 
+// said waits for why the broker has closed the channel, if it has: the library notes that the channel is
+// closed before it passes the reason on, and whoever cuts the connection in between may lose it.
+// The end of the connection ends it, and so the end of the call's ctx.
+func (l *link) said() *amqp.Error {
+	if l.conn.IsClosed() || !l.channel.IsClosed() {
+		return nil
+	}
+	return <-l.failed
+}
+
 // cut closes the connection without a farewell, by a reset if it can be.
 //
 // A broker that is blocked when it happens reads on later. After a reset RabbitMQ 3.10 on Linux did not take
