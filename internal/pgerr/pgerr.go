@@ -6,8 +6,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-
-	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // SQLSTATEs.
@@ -69,13 +67,11 @@ func Class(err error) string {
 	return answer.SQLState()[:2]
 }
 
-// Refused reports whether err is the server's answer to a statement, which then has done nothing,
-// rather than the end of the session, which may come at any point of it. Poolers report the end of
-// theirs in class 08.
-func Refused(err error) bool {
-	answer, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && answer.SeverityUnlocalized == "ERROR" &&
-		!strings.HasPrefix(answer.Code, ConnectionException) && !strings.HasPrefix(answer.Code, OperatorIntervention+"P")
+// Refused reports whether an answer of the server, with its severity as it is not translated and its
+// code, means that the statement has done nothing. It does not if the session has ended, which may
+// happen at any point of a statement, such as a COMMIT. Poolers report the end of theirs in class 08.
+func Refused(severity, code string) bool {
+	return severity == "ERROR" && !strings.HasPrefix(code, ConnectionException) && !strings.HasPrefix(code, OperatorIntervention+"P")
 }
 
 // MissingObject reports whether a schema, a table or a column does not exist, by err.

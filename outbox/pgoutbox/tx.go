@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/pgerr"
@@ -39,11 +40,14 @@ func (o *Outbox) begin(ctx context.Context, fn func(tx pgx.Tx) error) error {
 		committing = err == nil && ctx.Err() == nil && !tx.Conn().IsClosed()
 		return err
 	})
-	ended := errors.Is(err, pgx.ErrTxClosed) || errors.Is(err, pgx.ErrTxCommitRollback)
-	if err == nil || !committing || ended || pgerr.Refused(err) {
+	answer, answered := errors.AsType[*pgconn.PgError](err)
+	switch {
+	case err == nil, !committing, errors.Is(err, pgx.ErrTxClosed), errors.Is(err, pgx.ErrTxCommitRollback),
+		answered && pgerr.Refused(answer.SeverityUnlocalized, answer.Code):
 		return err
+	default:
+		return unknownCommit(err)
 	}
-	return unknownCommit(err)
 }
 
 func unknownCommit(err error) error {

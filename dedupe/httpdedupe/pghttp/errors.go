@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/leat-go/leat/dedupe/httpdedupe"
 	"github.com/leat-go/leat/internal/pgerr"
@@ -44,10 +45,12 @@ func explain(err error) error {
 // explainCommit tells a commit that the server refused from one that got no
 // answer. The server's word counts only if the session is still alive.
 func explainCommit(err error) error {
+	answer, answered := errors.AsType[*pgconn.PgError](err)
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, pgx.ErrTxClosed), errors.Is(err, pgx.ErrTxCommitRollback), pgerr.Refused(err):
+	case errors.Is(err, pgx.ErrTxClosed), errors.Is(err, pgx.ErrTxCommitRollback),
+		answered && pgerr.Refused(answer.SeverityUnlocalized, answer.Code):
 		return fmt.Errorf("%w: %w", httpdedupe.ErrNotCommitted, err)
 	default:
 		return err

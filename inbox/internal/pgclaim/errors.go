@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/pgerr"
@@ -48,7 +49,7 @@ func ExplainCommit(err error) error {
 	case errors.Is(err, pgx.ErrTxClosed), errors.Is(err, pgx.ErrTxCommitRollback):
 		return fmt.Errorf("%w: %w: %w", driver.ErrNotCommitted, driver.ErrRollbackOnly, err)
 	}
-	if pgerr.Refused(err) {
+	if answer, ok := errors.AsType[*pgconn.PgError](err); ok && pgerr.Refused(answer.SeverityUnlocalized, answer.Code) {
 		return fmt.Errorf("%w: %w", driver.ErrNotCommitted, err)
 	}
 	return err
