@@ -52,19 +52,20 @@ func TestEveryChange(t *testing.T) {
 	t.Parallel()
 	t.Run("with scripts", func(t *testing.T) {
 		t.Parallel()
-		everyChange(t, newBrowser(t))
+		everyChange(t, true)
 	})
 	t.Run("without scripts", func(t *testing.T) {
 		t.Parallel()
-		b := newBrowser(t)
-		b.withoutScripts()
-		everyChange(t, b)
+		everyChange(t, false)
 	})
 }
 
-func everyChange(t *testing.T, b *browser) {
+func everyChange(t *testing.T, scripts bool) {
 	t.Helper()
-	s := newShop(t)
+	s, b := newShop(t), newBrowser(t) // in this order, so that the tab goes before its server does
+	if !scripts {
+		b.withoutScripts()
+	}
 	driven := []string{}
 	for _, c := range changes {
 		if c.page != "" {
