@@ -41,12 +41,12 @@ func besideDebezium(b *testing.B, cfg rival.DebeziumConfig) *beside {
 		Settings: map[string]string{"wal_level": "logical", "shared_buffers": "256MB", "max_wal_size": "4GB"},
 	})
 	s := &beside{
-		broker: broker, db: server.Database(migrated()),
+		broker: broker, db: server.Database(b, migrated()),
 		topic: broker.Topic(b, "leat", 8), rivalTopic: broker.Topic(b, "debezium", 8),
 	}
 	logSettings(b, s.db, broker)
 	var err error
-	s.Debezium, err = rival.NewDebezium(b.Context(), server.Database().Pool, broker.Brokers, s.rivalTopic, cfg)
+	s.Debezium, err = rival.NewDebezium(b.Context(), server.Database(b).Pool, broker.Brokers, s.rivalTopic, cfg)
 	testenv.Available(b, err)
 	b.Cleanup(func() { require.NoError(b, s.Close()) })
 	results.Uses(b, results.Server{Name: "Debezium", Version: s.Version(), Settings: cfg.Tuning()})

@@ -49,14 +49,14 @@ type store struct {
 
 func footprint(b *testing.B, server *testenv.PostgresServer, broker *testenv.KafkaEnv, size size, bytes int) {
 	b.Helper()
-	logSettings(b, server.Database(), broker)
+	logSettings(b, server.Database(b), broker)
 	topic := broker.Topic(b, fmt.Sprintf("footprint-%d", bytes), 8)
 	messages, err := load.Messages(load.Spec{Messages: size.transactions, Bytes: bytes, Keys: min(1_000, size.transactions), Topic: topic})
 	require.NoError(b, err)
 	arrived, costs := countTopic(b, broker, topic), costs{}
 	contender := func(name string, open func(b *testing.B, db *testenv.Database, broker *testenv.KafkaEnv) store) compare.Contender {
 		return compare.Contender{Name: name, Ops: len(messages), Run: func(int) (time.Duration, error) {
-			db := server.Database(migrated())
+			db := server.Database(b, migrated())
 			kept := open(b, db, broker)
 			took, err := costs.ofEnqueue(b, name, db, kept, messages)
 			if err == nil && kept.relay != nil {

@@ -17,7 +17,7 @@ import (
 func BenchmarkIdle(b *testing.B) {
 	size := scale(b).idle
 	broker := testenv.RealKafka(b)
-	db := testenv.PrivatePostgres(b, testenv.PostgresOptions{}).Database(migrated())
+	db := testenv.PrivatePostgres(b, testenv.PostgresOptions{}).Database(b, migrated())
 	logSettings(b, db, broker)
 	for _, sql := range []string{"VACUUM ANALYZE", "CHECKPOINT"} {
 		_, err := db.Pool.Exec(b.Context(), sql)

@@ -89,7 +89,7 @@ func BenchmarkInboxWAL(b *testing.B) {
 	server := testenv.PrivatePostgres(b, testenv.PostgresOptions{
 		Settings: map[string]string{"max_wal_size": "8GB", "checkpoint_timeout": "1h", "autovacuum": "off"},
 	})
-	db := server.Database(migrated())
+	db := server.Database(b, migrated())
 	logSettings(b, db, nil)
 	in, err := pginbox.New(db.Pool, "benchmark", pginbox.Config{})
 	require.NoError(b, err)

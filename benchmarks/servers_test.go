@@ -21,6 +21,6 @@ func eachServer(b *testing.B, bench func(b *testing.B, db *testenv.Database)) {
 		server := testenv.PrivatePostgres(b, testenv.PostgresOptions{
 			Settings: map[string]string{"shared_buffers": "256MB", "max_wal_size": "4GB"},
 		})
-		bench(b, server.Database(migrated()))
+		bench(b, server.Database(b, migrated()))
 	})
 }

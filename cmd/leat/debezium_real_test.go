@@ -49,7 +49,7 @@ func TestDebezium_UnderLoad(t *testing.T) {
 	worker := connect.ForTest(t, broker.Brokers)
 	shop := func(t *testing.T, topic string) *debeziumShop {
 		t.Helper()
-		db := server.Database()
+		db := server.Database(t)
 		ob, err := pgoutbox.New(db.Pool, pgoutbox.Config{})
 		require.NoError(t, err)
 		require.NoError(t, ob.Migrate(t.Context()))

@@ -68,7 +68,7 @@ func TestDebezium(t *testing.T) {
 // published is an outbox that a connector can read, on a server of its own.
 func published(t *testing.T) (*pgoutbox.Outbox, *testenv.Database) {
 	t.Helper()
-	db := testenv.PrivatePostgres(t, testenv.PostgresOptions{Settings: map[string]string{"fsync": "off", "wal_level": "logical"}}).Database()
+	db := testenv.PrivatePostgres(t, testenv.PostgresOptions{Settings: map[string]string{"fsync": "off", "wal_level": "logical"}}).Database(t)
 	ob, err := pgoutbox.New(db.Pool, pgoutbox.Config{})
 	require.NoError(t, err)
 	require.NoError(t, ob.Migrate(t.Context()))

@@ -55,7 +55,7 @@ func TestDoctor_Log(t *testing.T) {
 func TestDoctor_SlotThatLags(t *testing.T) {
 	t.Parallel()
 	server := testenv.PrivatePostgres(t, testenv.PostgresOptions{Settings: map[string]string{"wal_level": "logical", "synchronous_commit": "off"}})
-	db := server.Database()
+	db := server.Database(t)
 	o := newSession(t, db.URL)
 	_, err := db.Pool.Exec(t.Context(), "SELECT pg_create_logical_replication_slot('slow', 'pgoutput')")
 	require.NoError(t, err)

@@ -16,7 +16,7 @@ import (
 func TestDoctor_Wraparound(t *testing.T) {
 	t.Parallel()
 	server := testenv.PrivatePostgres(t, testenv.PostgresOptions{Settings: map[string]string{"autovacuum_naptime": "2147483"}})
-	o := newSession(t, server.Database().URL)
+	o := newSession(t, server.Database(t).URL)
 	require.Equal(t, doctor.OK, o.verdict("vacuum.wraparound", "").Verdict)
 	for _, old := range []struct {
 		millions int64
@@ -33,7 +33,7 @@ func TestDoctor_Wraparound(t *testing.T) {
 func TestDoctor_Standby(t *testing.T) {
 	t.Parallel()
 	server := testenv.PrivatePostgres(t, testenv.PostgresOptions{})
-	o := newSession(t, server.Database().URL)
+	o := newSession(t, server.Database(t).URL)
 	require.Equal(t, doctor.OK, o.verdict("server.standby", "").Verdict)
 	server.Stop("fast")
 	server.BecomeStandby()
@@ -45,7 +45,7 @@ func TestDoctor_Standby(t *testing.T) {
 func TestDoctor_Encoding(t *testing.T) {
 	t.Parallel()
 	server := testenv.PrivatePostgres(t, testenv.PostgresOptions{})
-	db := server.Database()
+	db := server.Database(t)
 	require.Equal(t, doctor.OK, newSession(t, db.URL).verdict("server.encoding", "").Verdict)
 	_, err := db.Pool.Exec(t.Context(), "CREATE DATABASE old TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'")
 	require.NoError(t, err)
@@ -104,7 +104,7 @@ func TestDoctor_Clock(t *testing.T) {
 func TestDoctor_Durability(t *testing.T) {
 	t.Parallel()
 	server := testenv.PrivatePostgres(t, testenv.PostgresOptions{Settings: map[string]string{"fsync": "off"}})
-	db := server.Database()
+	db := server.Database(t)
 	o := newSession(t, db.URL)
 	require.Equal(t, doctor.Fail, o.verdict("server.durability", "fsync is off").Verdict)
 	_, err := db.Pool.Exec(t.Context(), `ALTER DATABASE "`+db.Name+`" SET synchronous_commit = off`)
@@ -118,7 +118,7 @@ func TestDoctor_LostSlot(t *testing.T) {
 	server := testenv.PrivatePostgres(t, testenv.PostgresOptions{Settings: map[string]string{
 		"max_slot_wal_keep_size": "1MB", "max_wal_size": "32MB", "min_wal_size": "32MB", "wal_keep_size": "0",
 	}})
-	db := server.Database()
+	db := server.Database(t)
 	o := newSession(t, db.URL)
 	_, err := db.Pool.Exec(t.Context(), "SELECT pg_create_physical_replication_slot('gone', true)")
 	require.NoError(t, err)

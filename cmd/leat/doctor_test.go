@@ -154,7 +154,7 @@ func (s *shop) asked(t *testing.T, query string) (value any) {
 func newHealthyShop(t *testing.T) *shop {
 	t.Helper()
 	server := testenv.PrivatePostgres(t, testenv.PostgresOptions{})
-	db := server.Database()
+	db := server.Database(t)
 	ob, err := pgoutbox.New(db.Pool, pgoutbox.Config{})
 	require.NoError(t, err)
 	require.NoError(t, ob.Migrate(t.Context()))

@@ -44,7 +44,7 @@ func TestCount_RoundTripsAndWAL(t *testing.T) {
 		"fsync": "off", "full_page_writes": "off", "autovacuum": "off", "checkpoint_timeout": "1d",
 		"bgwriter_lru_maxpages": "0", "wal_level": "replica",
 	}})
-	db := server.Database(template)
+	db := server.Database(t, template)
 	var trips tripCounter
 	cfg := db.Pool.Config()
 	cfg.ConnConfig.Tracer = &trips

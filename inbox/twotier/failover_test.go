@@ -61,7 +61,7 @@ func TestI9_ServersThatLoseCommits(t *testing.T) {
 	server := testenv.PrivatePostgres(t, testenv.PostgresOptions{Settings: map[string]string{
 		"wal_writer_delay": "10s", "autovacuum": "off", "fsync": "off",
 	}})
-	db := server.Database()
+	db := server.Database(t)
 	p := newTiers(t, db)
 	crash(t, server, db, p)
 	promote(t, server, db, p)

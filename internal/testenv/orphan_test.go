@@ -55,7 +55,7 @@ func beVictim(t *testing.T) {
 	t.Helper()
 	server := testenv.PrivatePostgres(t, testenv.PostgresOptions{})
 	var directory string
-	err := server.Database().Pool.QueryRow(t.Context(), `SHOW data_directory`).Scan(&directory)
+	err := server.Database(t).Pool.QueryRow(t.Context(), `SHOW data_directory`).Scan(&directory)
 	require.NoError(t, err)
 	fmt.Printf("victim %s %s\n", server.URL(), directory)
 	_, err = io.Copy(io.Discard, os.Stdin)

@@ -48,16 +48,16 @@ func (s *PostgresServer) Version() string { return s.own.Version }
 
 // Database returns a database on this server, cloned from the templates applied
 // in order, or empty without templates. It goes with the server; its pool is
-// closed when the test ends.
-func (s *PostgresServer) Database(templates ...Template) *Database {
-	s.tb.Helper()
-	url, err := s.env.CreateDatabase(context.Background(), s.tb.Name(), templates...)
+// closed when tb ends, which may be a part of the server's test.
+func (s *PostgresServer) Database(tb testing.TB, templates ...Template) *Database {
+	tb.Helper()
+	url, err := s.env.CreateDatabase(context.Background(), tb.Name(), templates...)
 	if err != nil {
-		s.tb.Fatal(err)
+		tb.Fatal(err)
 	}
-	db := openDatabase(s.tb, url)
+	db := openDatabase(tb, url)
 	db.ServerVersion = s.own.Version
-	s.tb.Cleanup(db.Pool.Close)
+	tb.Cleanup(db.Pool.Close)
 
 	return db
 }

@@ -10,7 +10,7 @@ func TestForget_DropsADatabaseWithAPreparedTransaction(t *testing.T) {
 	t.Parallel()
 
 	server := PrivatePostgres(t, PostgresOptions{})
-	db := server.Database()
+	db := server.Database(t)
 	for _, statement := range []string{
 		`CREATE TABLE held (n int)`, `BEGIN`, `INSERT INTO held VALUES (1)`, `PREPARE TRANSACTION 'it''s held'`,
 	} {

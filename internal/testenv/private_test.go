@@ -13,7 +13,7 @@ func TestPrivatePostgres_KeepsItsDataAcrossACrash(t *testing.T) {
 	t.Parallel()
 
 	server := testenv.PrivatePostgres(t, testenv.PostgresOptions{Settings: map[string]string{"wal_level": "logical"}})
-	db := server.Database()
+	db := server.Database(t)
 	var level string
 	require.NoError(t, db.Pool.QueryRow(t.Context(), `SHOW wal_level`).Scan(&level))
 	require.Equal(t, "logical", level)

@@ -52,7 +52,7 @@ type walking struct{}
 // nobody sends the rows that are left; one that comes back in time is waited for.
 func TestAwaitConnector_OfOneThatIsStopped(t *testing.T) {
 	t.Parallel()
-	db := logical(t).Database(migrated())
+	db := logical(t).Database(t, migrated())
 	exec(t, db, standard)
 	exec(t, db, "CREATE PUBLICATION dbz_publication FOR TABLE outbox")
 	exec(t, db, createSlot, "debezium")

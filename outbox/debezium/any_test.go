@@ -17,7 +17,7 @@ import (
 // anyOutbox has a connector with its defaults, and leat in its place, send the same row: both
 // records have the same key, value, partition and headers of the router's, and the inbox finds the id.
 func (r *realDebezium) anyOutbox(t *testing.T) {
-	db := r.server.Database(migrated())
+	db := r.server.Database(t, migrated())
 	topic := r.broker.Topic(t, "any", 8)
 	exec(t, db, standard)
 	config := anyConnector(db, topic)

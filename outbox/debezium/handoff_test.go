@@ -21,7 +21,7 @@ import (
 
 // handoffOfLeatsTable goes from Debezium on leat's own table to a relay, and back.
 func (r *realDebezium) handoffOfLeatsTable(t *testing.T) {
-	db := r.server.Database(migrated())
+	db := r.server.Database(t, migrated())
 	topic := r.broker.Topic(t, "handoff-own", 4)
 	exec(t, db, publishLeat)
 	config := leatConnector(t, db)
@@ -40,7 +40,7 @@ func (r *realDebezium) handoffOfLeatsTable(t *testing.T) {
 
 // handoffOfAnyTable does the same with Debezium's standard table, whose producers delete their rows.
 func (r *realDebezium) handoffOfAnyTable(t *testing.T) {
-	db := r.server.Database(migrated())
+	db := r.server.Database(t, migrated())
 	topic := r.broker.Topic(t, "handoff-any", 4)
 	exec(t, db, standard)
 	config := anyConnector(db, topic)

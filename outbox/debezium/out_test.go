@@ -31,7 +31,7 @@ const createSlot = `SELECT pg_create_logical_replication_slot($1, 'pgoutput')`
 // behind Spread sees no difference but those that docs/debezium.md names, and an inbox takes
 // each pair for one.
 func (r *realDebezium) leatsOwnTable(t *testing.T) {
-	db := r.server.Database(migrated())
+	db := r.server.Database(t, migrated())
 	topic := r.broker.Topic(t, "own", 8)
 	exec(t, db, publishLeat)
 	exec(t, db, createSlot, "leat_debezium")

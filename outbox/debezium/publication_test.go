@@ -70,7 +70,7 @@ func TestO2_PrepareConnector_RefusesAPublication(t *testing.T) {
 			if c.since > major(t, server) {
 				t.Skipf("version %s has no such publication", server.Version())
 			}
-			db := server.Database(migrated())
+			db := server.Database(t, migrated())
 			exec(t, db, standard)
 			exec(t, db, "CREATE PUBLICATION p "+c.publication)
 			h := toConnector(t, db, debezium.SlotConfig{Slot: slotOf(t, db), Publication: "p", SnapshotMode: "no_data"}, c.own)
@@ -96,7 +96,7 @@ func TestO2_PrepareConnector_RefusesAPublication(t *testing.T) {
 func TestO2_PrepareConnector_RefusesASlotThatIsOlderThanItsPublication(t *testing.T) {
 	t.Parallel()
 	server := logical(t)
-	db := server.Database(migrated())
+	db := server.Database(t, migrated())
 	exec(t, db, createSlot, "older")
 	h := toConnector(t, db, debezium.SlotConfig{Slot: "older", Publication: "p", SnapshotMode: "no_data"}, true)
 	for _, err := range []error{h.MayPrepareConnector(t.Context()), h.PrepareConnector(t.Context())} {
@@ -115,7 +115,7 @@ func TestO2_PrepareConnector_RefusesASlotThatIsOlderThanItsPublication(t *testin
 func TestSlot_OfAnotherPlugin(t *testing.T) {
 	t.Parallel()
 	server := logical(t)
-	db := server.Database(migrated())
+	db := server.Database(t, migrated())
 	exec(t, db, "SELECT pg_create_logical_replication_slot('other', '$libdir/pgoutput')")
 	exec(t, db, publishLeat)
 	h := toConnector(t, db, debezium.SlotConfig{Slot: "other", Publication: "leat", SnapshotMode: "no_data"}, true)

@@ -30,7 +30,7 @@ func TestAdopt_OfAnOlderSchema(t *testing.T) {
 func TestHandoff_Refuses(t *testing.T) {
 	t.Parallel()
 	server := testenv.PrivatePostgres(t, testenv.PostgresOptions{Settings: map[string]string{"fsync": "off", "wal_level": "logical"}})
-	db := server.Database(migrated())
+	db := server.Database(t, migrated())
 	exec(t, db, standard)
 	exec(t, db, "CREATE PUBLICATION dbz_publication FOR TABLE outbox WITH (publish = 'insert')")
 	exec(t, db, createSlot, "debezium")

@@ -18,7 +18,7 @@ func TestCount_Server(t *testing.T) {
 	server := testenv.PrivatePostgres(t, testenv.PostgresOptions{Settings: map[string]string{
 		"fsync": "off", "full_page_writes": "off", "autovacuum": "off", "checkpoint_timeout": "1d", "bgwriter_lru_maxpages": "0",
 	}})
-	trips, wal := server.Database(migrated()), server.Database(migrated())
+	trips, wal := server.Database(t, migrated()), server.Database(t, migrated())
 	t.Run("RoundTrips", func(t *testing.T) { countRoundTrips(t, trips) }) //nolint:paralleltest // one after the other, see above
 	t.Run("WAL", func(t *testing.T) { countWAL(t, wal) })                 //nolint:paralleltest // see above
 }

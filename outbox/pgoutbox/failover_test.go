@@ -31,7 +31,7 @@ func private(t *testing.T, settings map[string]string) (*testenv.PostgresServer,
 	}
 	settings["fsync"] = "off"
 	server := testenv.PrivatePostgres(t, testenv.PostgresOptions{Settings: settings})
-	db := server.Database(migrated())
+	db := server.Database(t, migrated())
 	ob, err := pgoutbox.New(db.Pool, pgoutbox.Config{})
 	require.NoError(t, err)
 	return server, ob, db

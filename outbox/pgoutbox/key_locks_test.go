@@ -128,7 +128,7 @@ func TestO5_OneTransactionLeavesLocksToOthers(t *testing.T) {
 	server := testenv.PrivatePostgres(t, testenv.PostgresOptions{Settings: map[string]string{
 		"fsync": "off", "max_locks_per_transaction": "10", "max_connections": "30",
 	}})
-	db := server.Database(migrated())
+	db := server.Database(t, migrated())
 	inTx := func(ob *pgoutbox.Outbox, err error, use func(context.Context, pgx.Tx) error) error {
 		require.NoError(t, err)
 		return ob.InTx(t.Context(), use)

@@ -98,7 +98,7 @@ func TestO15_PinsAreFoundByIndex(t *testing.T) {
 	// On a server of its own: what is unsettled begins at the oldest transaction under way,
 	// and other tests have old ones.
 	server := testenv.PrivatePostgres(t, testenv.PostgresOptions{Settings: map[string]string{"fsync": "off"}})
-	db := server.Database(migrated())
+	db := server.Database(t, migrated())
 	ob, err := pgoutbox.New(db.Pool, pgoutbox.Config{})
 	require.NoError(t, err)
 	fill(t, db, 200_000)

@@ -36,7 +36,7 @@ func TestO5_SixteenWriters(t *testing.T) {
 		"track_commit_timestamp": "on", "fsync": "off",
 	}})
 	for name, unordered := range map[string]bool{"ours": false, "wrong": true} {
-		db := server.Database(migrated())
+		db := server.Database(t, migrated())
 		ob, err := pgoutbox.New(db.Pool, pgoutbox.Config{UnorderedKeys: unordered, MaxKeyLocks: 3})
 		require.NoError(t, err)
 		ctx, cancel := context.WithTimeout(t.Context(), 2500*time.Millisecond)

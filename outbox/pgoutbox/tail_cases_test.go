@@ -204,7 +204,7 @@ func tailOpenElsewhere(t *testing.T, _ *testenv.PostgresServer) {
 	t.Helper()
 	server := logical(t) // of its own: all others would wait, too
 	ob, db := tailed(t, server)
-	other := server.Database()
+	other := server.Database(t)
 	tx, err := other.Connect(t).Begin(t.Context())
 	require.NoError(t, err)
 	_, err = tx.Exec(t.Context(), "SELECT pg_current_xact_id()")

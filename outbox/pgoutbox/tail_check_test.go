@@ -21,7 +21,7 @@ import (
 func TestTail_Check(t *testing.T) {
 	t.Parallel()
 	server := logical(t)
-	db := server.Database(migrated())
+	db := server.Database(t, migrated())
 	ob, err := pgoutbox.New(db.Pool, pgoutbox.Config{})
 	require.NoError(t, err)
 	source := sourceOf(t, ob, pgoutbox.SourceConfig{Tail: &pgoutbox.TailConfig{Publication: "p"}})

@@ -28,7 +28,7 @@ const publish = "CREATE PUBLICATION leat FOR TABLE leat.outbox WITH (publish = '
 // tailed returns an outbox with a publication, in a database of its own on server.
 func tailed(tb testing.TB, server *testenv.PostgresServer) (*pgoutbox.Outbox, *testenv.Database) {
 	tb.Helper()
-	db := server.Database(migrated())
+	db := server.Database(tb, migrated())
 	_, err := db.Pool.Exec(context.Background(), publish)
 	require.NoError(tb, err)
 	ob, err := pgoutbox.New(db.Pool, pgoutbox.Config{})

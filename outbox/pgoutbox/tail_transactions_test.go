@@ -84,7 +84,7 @@ func tailSpilled(t *testing.T, server *testenv.PostgresServer) {
 // tailRanges: ranges that maintenance makes while a tail follows are in the publication at once.
 func tailRanges(t *testing.T, server *testenv.PostgresServer) {
 	t.Helper()
-	db := server.Database(migrated())
+	db := server.Database(t, migrated())
 	ob, err := pgoutbox.New(db.Pool, pgoutbox.Config{})
 	require.NoError(t, err)
 	makeSmallRanges(t, db)

@@ -37,7 +37,7 @@ func TestForwarder(t *testing.T) {
 	t.Parallel()
 	server := testenv.PrivatePostgres(t, testenv.PostgresOptions{Settings: map[string]string{"fsync": "off"}})
 	for name, test := range besideForwarders() {
-		db := server.Database()
+		db := server.Database(t)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			initialize(t, db)

@@ -19,7 +19,7 @@ func TestO9_O2_Crash(t *testing.T) {
 	server := testenv.PrivatePostgres(t, testenv.PostgresOptions{Settings: map[string]string{
 		"wal_writer_delay": "10s", "autovacuum": "off", "fsync": "off",
 	}})
-	db := server.Database(migrated())
+	db := server.Database(t, migrated())
 	epochOutlivesACrash(t, server, db)
 	positionIsReadAgainAfterACrash(t, server, db)
 }
