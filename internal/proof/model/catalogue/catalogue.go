@@ -6,6 +6,7 @@ import (
 
 	"github.com/leat-go/leat/internal/proof/model"
 	"github.com/leat-go/leat/internal/proof/model/exactly"
+	"github.com/leat-go/leat/internal/proof/model/gaps"
 	"github.com/leat-go/leat/internal/proof/model/inboxes"
 	"github.com/leat-go/leat/internal/proof/model/leases"
 	"github.com/leat-go/leat/internal/proof/model/relays"
@@ -17,7 +18,7 @@ import (
 // Cases are the protocols and their forbidden variants, model after model.
 func Cases() []model.Case {
 	return slices.Concat(
-		relays.Cases(), windows.Cases(), slots.Cases(), exactly.Cases(),
+		relays.Cases(), windows.Cases(), gaps.Cases(), slots.Cases(), exactly.Cases(),
 		inboxes.Cases(), watermarks.Cases(), leases.Cases(),
 	)
 }

@@ -1,0 +1,17 @@
+package gaps_test
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/leat-go/leat/internal/proof/model/modeltest"
+	"github.com/leat-go/leat/internal/proof/model/gaps"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestModel(t *testing.T) {
+	t.Parallel()
+	modeltest.Run(t, gaps.Cases())
+}

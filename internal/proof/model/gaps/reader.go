@@ -1,0 +1,188 @@
+package gaps
+
+import "github.com/leat-go/leat/internal/proof/model"
+
+// Phases of the reader.
+const (
+	ready  uint8 = iota
+	halfway      // one of the two statements of a page was executed
+	looked       // both were
+)
+
+// Promises that a step has broken.
+const (
+	nothing uint8 = iota
+	brokeO3
+	brokeO5
+	brokeO10
+)
+
+// reader is what the relay has in memory.
+type reader struct {
+	at    position // of what was sent
+	fresh numbers  // what the page has above it
+	late  numbers  // what it has of the numbers that were missing
+	phase uint8
+}
+
+// state is the server, its disk, the reader, and what it has sent.
+type state struct {
+	database
+
+	disk          database
+	reader        reader
+	sent          numbers // rows by their writer
+	broken        uint8
+	readerCrashes uint8 // that may still come
+	serverCrashes uint8
+	crashed       bool
+}
+
+type yielder func(step model.Step, to state)
+
+const who = "reader"
+
+// readerSteps yields what the reader can do.
+func (p *protocol) readerSteps(s state, yield yielder) {
+	switch s.reader.phase {
+	case ready:
+		yield(p.statement(s, !p.missingFirst, halfway))
+		if s.reader.at != s.stored && (p.retains || s.readerCrashes+s.serverCrashes > 0) {
+			to := s
+			to.stored = s.reader.at
+			if p.storesLast {
+				to.stored.missing = 0
+			}
+			yield(model.Step{Who: who, What: "stores how far it has come"}, to)
+		}
+	case halfway:
+		yield(p.statement(s, p.missingFirst, looked))
+	case looked:
+		yield(p.send(s))
+	}
+}
+
+// statement reads one half of a page: what is new, or what was missing.
+func (p *protocol) statement(s state, isNew bool, then uint8) (model.Step, state) {
+	r := &s.reader
+	r.phase = then
+	if isNew {
+		r.fresh = (s.visible() &^ upTo(r.at.last)).first(p.limit)
+		return model.Step{Who: who, What: "reads what is new"}, s
+	}
+	r.late = (s.visible() & r.at.missing).first(p.limit)
+	return model.Step{Who: who, What: "reads what was missing"}, s
+}
+
+// send sends the page that was read, once it is on the disk.
+func (p *protocol) send(s state) (model.Step, state) {
+	r := &s.reader
+	fresh := r.fresh
+	if !p.passing {
+		fresh = fresh.first(p.limit - len(r.late.all()))
+	}
+	page := r.late | fresh
+	r.phase, r.fresh, r.late = ready, 0, 0
+	if page == 0 {
+		return model.Step{Who: who, What: "finds nothing"}, s
+	}
+	if s.serverCrashes > 0 && !p.noFence {
+		s.disk = s.database
+	}
+	for _, n := range page.all() {
+		s.deliver(n)
+	}
+	r.at = p.after(r.at, page)
+	return model.Step{Who: who, What: "sends", On: pageName(page)}, s
+}
+
+// after returns the position behind a page.
+func (p *protocol) after(at position, page numbers) position {
+	last := max(at.last, page.highest())
+	missing := (at.missing | upTo(last)&^upTo(at.last)) &^ page
+	if p.forgetful {
+		missing = 0
+	}
+	return position{last, missing}
+}
+
+// deliver notes that the row with number n has arrived.
+func (s *state) deliver(n uint8) {
+	i, ok := s.writerOf(n)
+	switch {
+	case !ok && s.closed.has(n):
+		return
+	case !ok: // a crash has taken it back
+		s.broken = brokeO3
+		return
+	}
+	if s.sent.has(i) && !s.crashed {
+		s.broken = brokeO10
+	}
+	for j := range uint8(mostWriters) {
+		w := &s.writers[j]
+		if j != i && mates(i, j) && w.end == committed && w.rank < s.writers[i].rank && !s.sent.has(j) {
+			s.broken = brokeO5
+		}
+	}
+	s.sent |= only(i)
+}
+
+// owed reports whether a row that has committed was not sent.
+func (s *state) owed() bool {
+	for i := range uint8(mostWriters) {
+		if s.writers[i].end == committed && !s.sent.has(i) {
+			return true
+		}
+	}
+	return false
+}
+
+// closingSteps yields the closing of gaps, which nothing needs.
+func (p *protocol) closingSteps(s state, yield yielder) {
+	if !p.closes || s.reader.phase != ready {
+		return
+	}
+	for _, n := range s.reader.at.missing.all() {
+		if s.visible().has(n) || s.at(n) {
+			continue
+		}
+		to := s
+		if p.givesUp {
+			to.reader.at.missing &^= only(n)
+		} else {
+			to.closed |= only(n)
+		}
+		yield(model.Step{Who: who, What: "closes the gap at", On: numberNames[n], Outside: true}, to)
+	}
+}
+
+// at reports whether an open transaction has written the row with number n.
+func (s *state) at(n uint8) bool {
+	for i := range s.writers {
+		if w := &s.writers[i]; w.end == open && w.wrote && w.number == n {
+			return true
+		}
+	}
+	return false
+}
+
+// retentionSteps yields the deletion of what is settled, however young.
+func (p *protocol) retentionSteps(s state, yield yielder) {
+	if !p.retains {
+		return
+	}
+	to := s.stored.low()
+	if p.passesGaps {
+		to = s.stored.last
+	}
+	old := s.visible() & upTo(to)
+	if !p.emptiesLog {
+		old &^= only(s.visible().highest())
+	}
+	if old == 0 {
+		return
+	}
+	s.deleted |= old
+	yield(model.Step{Who: "retention", What: "deletes", On: pageName(old), Outside: true}, s)
+}

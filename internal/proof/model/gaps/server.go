@@ -1,0 +1,198 @@
+package gaps
+
+import (
+	"math/bits"
+
+	"github.com/leat-go/leat/internal/proof/model"
+)
+
+// numbers is a set of numbers of the log, a bit each.
+type numbers uint16
+
+func only(n uint8) numbers { return 1 << n }
+
+// upTo are all numbers from 1 to n.
+func upTo(n uint8) numbers { return only(n+1) - only(1) }
+
+func (s numbers) has(n uint8) bool { return s&only(n) != 0 }
+
+// lowest returns the lowest number in s, which is not empty.
+func (s numbers) lowest() uint8 { return uint8(bits.TrailingZeros16(uint16(s))) } //nolint:gosec // at most 16
+
+// highest returns the highest number in s, or 0.
+func (s numbers) highest() uint8 { return uint8(max(0, bits.Len16(uint16(s))-1)) } //nolint:gosec // at most 15
+
+// first returns the lowest n numbers in s.
+func (s numbers) first(n int) numbers {
+	var all numbers
+	for ; n > 0 && s != 0; n-- {
+		all |= only(s.lowest())
+		s &^= all
+	}
+	return all
+}
+
+// End of a writer's transaction.
+const (
+	open uint8 = iota
+	committed
+	aborted
+)
+
+// writer is one producer's transaction, which writes one row.
+type writer struct {
+	number uint8 // 0 for none yet
+	rank   uint8 // its place among the commits
+	end    uint8
+	locked bool // it has the lock of its key
+	wrote  bool // its row
+}
+
+// position is the numbers that were read: all up to last but those that are missing.
+type position struct {
+	last    uint8
+	missing numbers
+}
+
+// passed are the numbers that were read.
+func (p position) passed() numbers { return upTo(p.last) &^ p.missing }
+
+// low is the number up to which nothing is missing.
+func (p position) low() uint8 {
+	if p.missing != 0 {
+		return p.missing.lowest() - 1
+	}
+	return p.last
+}
+
+// database is what a crash of the server brings back to where the disk was.
+type database struct {
+	writers [mostWriters]writer
+	drawn   uint8   // the last number
+	commits uint8   // how many there were
+	closed  numbers // rows that close gaps
+	deleted numbers // rows that retention has deleted
+	stored  position
+}
+
+// visible are the rows that a statement sees.
+func (d *database) visible() numbers {
+	all := d.closed
+	for i := range d.writers {
+		if d.writers[i].end == committed {
+			all |= only(d.writers[i].number)
+		}
+	}
+	return all &^ d.deleted
+}
+
+// writerOf returns who has committed the row with number n, if somebody has.
+func (d *database) writerOf(n uint8) (i uint8, ok bool) {
+	for i := range uint8(mostWriters) {
+		if w := &d.writers[i]; w.end == committed && w.number == n {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// restart ends all that was under way, and goes on numbering behind the highest row.
+func (d *database) restart() {
+	for i := range d.writers {
+		if w := &d.writers[i]; w.end == open && *w != (writer{}) {
+			*w = writer{end: aborted}
+		}
+	}
+	d.drawn = d.visible().highest()
+	d.closed &^= d.deleted
+	d.deleted &= upTo(d.drawn)
+}
+
+var (
+	writerNames = [...]string{"writer 1", "writer 2", "writer 3", "writer 4"}
+	rowNames    = [...]string{"1's row", "2's row", "3's row", "4's row"}
+	numberNames = [...]string{"number 0", "number 1", "number 2", "number 3", "number 4", "number 5"}
+)
+
+// writerSteps yields what writer i can do. Nothing of it can be counted on.
+func (p *protocol) writerSteps(s state, i uint8, yield yielder) {
+	w := &s.writers[i]
+	if w.end != open || i == 1 && *w == (writer{}) && s.writers[0] == (writer{}) {
+		return // the first two are alike, so that the first may begin first
+	}
+	step := func(what, on string, change func(to *state, w *writer)) {
+		to := s
+		change(&to, &to.writers[i])
+		yield(model.Step{Who: writerNames[i], What: what, On: on, Outside: true}, to)
+	}
+	if !w.locked && !w.wrote && (!p.numberFirst || w.number != 0) && p.mayLock(&s, i) {
+		step("takes the lock of its key", "", func(_ *state, w *writer) { w.locked = true })
+	}
+	if w.number == 0 && (w.locked || p.numberFirst) {
+		step("draws", numberNames[s.drawn+1], func(to *state, w *writer) {
+			to.drawn++
+			w.number = to.drawn
+		})
+	}
+	switch {
+	case w.number == 0 || !w.locked:
+	case w.wrote:
+		step("commits", "", func(to *state, w *writer) {
+			to.commits++
+			w.end, w.rank, w.locked = committed, to.commits, false
+		})
+	case s.closed.has(w.number):
+		step("finds its number taken", "", func(_ *state, w *writer) { *w = writer{end: aborted} })
+	default:
+		step("writes its row", "", func(_ *state, w *writer) { w.wrote = true })
+	}
+	if *w != (writer{}) && i != 1 { // two that may abort are enough
+		step("aborts", "", func(_ *state, w *writer) { *w = writer{end: aborted} })
+	}
+}
+
+// mayLock reports whether nobody else has the lock of i's key.
+func (p *protocol) mayLock(s *state, i uint8) bool {
+	if p.noLock {
+		return true
+	}
+	for j := range p.writers {
+		if j != i && mates(i, j) && s.writers[j].locked {
+			return false
+		}
+	}
+	return true
+}
+
+// faultSteps yields crashes, and what the disk does by itself.
+func (p *protocol) faultSteps(s state, yield yielder) {
+	if s.readerCrashes > 0 {
+		to := s
+		to.readerCrashes--
+		to.crashed = true
+		to.reader = reader{at: s.stored}
+		yield(model.Step{Who: who, What: "crashes and reads its position again", Outside: true}, to)
+	}
+	if s.serverCrashes == 0 {
+		return
+	}
+	if s.disk != s.database {
+		to := s
+		to.disk = s.database
+		yield(model.Step{Who: "disk", What: "has all that was committed", Outside: true}, to)
+	}
+	s.serverCrashes--
+	s.crashed = true
+	s.database = s.disk
+	s.disk = database{}
+	s.restart()
+	for i := range p.writers {
+		if s.sent.has(i) && s.writers[i].end != committed {
+			s.broken = brokeO3
+		}
+	}
+	if !p.fromMemory {
+		s.reader = reader{at: s.stored}
+	}
+	yield(model.Step{Who: "server", What: "crashes and recovers", Outside: true}, s)
+}
