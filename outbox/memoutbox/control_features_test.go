@@ -80,6 +80,14 @@ func (c *control) DropHistory(_ context.Context, seq int64) error {
 	return nil
 }
 
+// Retain deletes nothing: a process in memory keeps its history.
+func (c *control) Retain(context.Context) error {
+	if c.retain != nil {
+		c.retain()
+	}
+	return nil
+}
+
 // droppable is history that can be dropped from its oldest end, as a database's can.
 type droppable struct {
 	c   *control

@@ -22,6 +22,15 @@ func brokenReaders() []negative {
 			"O11_OpenTransactionDelaysNothing": "late-1",
 			"Relay_O10_FaultFreeRunSendsOnce":  "deadline exceeded",
 		}},
+		{"what is missing is remembered for a while", shortMemory, map[string]string{
+			"O2_ManyRollbacksLoseNothing": "open all the time",
+		}},
+		{"a read that fails has read", readThenFail, map[string]string{
+			"O2_CutReadsLoseNothing": "through reads that were cut off",
+		}},
+		{"retention goes by the highest id that is settled", retainByID, map[string]string{
+			"O2_RetentionSparesLateCommits": "open when retention ran",
+		}},
 		{"a full page ends the window", fullPageEnds, map[string]string{
 			"O2_FullPageIsNotTheEnd":           "pages of 1",
 			"O2_ConcurrentWriters":             "lost [",
@@ -77,6 +86,85 @@ func idCursor(t *testing.T) *control {
 				defer c.mu.Unlock()
 				settled = max(settled, p.Records[n-1].Seq)
 				return nil
+			},
+		}
+	}
+	return c
+}
+
+// shortMemory reads what is new, and below it what was missing among the last numbers.
+func shortMemory(t *testing.T) *control {
+	t.Helper()
+	c := newControl(t)
+	read, last := make(map[int64]bool), int64(0) // guarded by ob.mu
+	c.session = func(s *session) driver.Session {
+		return controlSession{
+			session: s,
+			read: func(_ context.Context, limit int) (driver.Page, error) {
+				c.mu.Lock()
+				defer c.mu.Unlock()
+				var found []outbox.Record
+				for _, r := range c.window(position{to: len(c.log)}) {
+					if r.Seq > last-100 && !read[r.Seq] && len(found) < limit {
+						found = append(found, r)
+						read[r.Seq] = true
+					}
+				}
+				for i := range found {
+					last = max(last, found[i].Seq)
+				}
+				return driver.Page{Records: found}, nil
+			},
+			advance: func(context.Context, driver.Page, int) error { return nil },
+		}
+	}
+	return c
+}
+
+// readThenFail moves on before it looks whether somebody still wants the page.
+func readThenFail(t *testing.T) *control {
+	t.Helper()
+	c := newControl(t)
+	c.session = func(s *session) driver.Session {
+		return controlSession{session: s, read: func(ctx context.Context, limit int) (driver.Page, error) {
+			p, err := s.Read(context.WithoutCancel(ctx), limit)
+			if ctx.Err() != nil {
+				return driver.Page{}, ctx.Err()
+			}
+			return p, err
+		}}
+	}
+	return c
+}
+
+// retainByID takes away all rows up to the highest number that is settled, also those that
+// are committed later.
+func retainByID(t *testing.T) *control {
+	t.Helper()
+	c := newControl(t)
+	var settled, floor int64 // guarded by ob.mu
+	c.retain = func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		floor = settled
+	}
+	c.session = func(s *session) driver.Session {
+		return controlSession{
+			session: s,
+			read: func(ctx context.Context, limit int) (driver.Page, error) {
+				p, err := s.Read(ctx, limit)
+				c.mu.Lock()
+				defer c.mu.Unlock()
+				p.Records = slices.DeleteFunc(p.Records, func(r outbox.Record) bool { return r.Seq <= floor })
+				return p, err
+			},
+			advance: func(ctx context.Context, p driver.Page, n int) error {
+				c.mu.Lock()
+				for i := range p.Records[:n] {
+					settled = max(settled, p.Records[i].Seq)
+				}
+				c.mu.Unlock()
+				return s.Advance(ctx, p, n)
 			},
 		}
 	}

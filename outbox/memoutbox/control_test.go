@@ -34,6 +34,7 @@ type control struct {
 	promote func(ctx context.Context)
 	cancel  func(req admin.CancelRequest) admin.Changed
 	history func(h droppable) driver.History
+	retain  func()
 
 	gone int64 // history up to this number is dropped; guarded by mu
 }

@@ -89,7 +89,7 @@ func RelayChecks(f Features) []Check {
 
 func outboxChecks() []Check {
 	return slices.Concat(
-		commitChecks(), inputChecks(), windowChecks(), writerChecks(), copyChecks(), orderChecks(),
+		commitChecks(), inputChecks(), windowChecks(), gapChecks(), writerChecks(), copyChecks(), orderChecks(),
 		leaseChecks(), foreignChecks(), positionChecks(), releaseChecks(), groupChecks(), wakeChecks(),
 		heldChecks(), dueChecks(), adminChecks(), delayChecks(), slotChecks(), slotChangeChecks(), startChecks(), topicChecks(),
 		seekChecks(), seekRefusalChecks(), replayChecks(), replayGapChecks(),

@@ -69,6 +69,12 @@ type HistoryDropper interface {
 	DropHistory(ctx context.Context, seq int64) error
 }
 
+// Retainer is implemented by a Subject that deletes what all its groups have settled.
+type Retainer interface {
+	// Retain deletes what retention may delete at this moment, however young it is.
+	Retain(ctx context.Context) error
+}
+
 // Neighbor is implemented by a Subject that can be one of several.
 type Neighbor interface {
 	// Another returns another outbox of the kind, empty as well, whose positions are not

@@ -62,6 +62,15 @@ func (s subject) DropHistory(ctx context.Context, seq int64) error {
 	return err
 }
 
+// Retain implements outboxtest.Retainer.
+func (s subject) Retain(ctx context.Context) error {
+	m, err := pgoutbox.NewMaintenance(s.Outbox, pgoutbox.MaintenanceConfig{NoDDL: true, MaxAge: time.Nanosecond})
+	if err == nil {
+		_, err = m.RunOnce(ctx)
+	}
+	return err
+}
+
 // Another implements outboxtest.Neighbor.
 func (s subject) Another(context.Context) (outboxtest.Subject, error) {
 	return newPgxSubject(s.t), nil

@@ -15,6 +15,7 @@ var (
 	_ outboxtest.Delayer        = subject{}
 	_ outboxtest.Replayer       = subject{}
 	_ outboxtest.HistoryDropper = subject{}
+	_ outboxtest.Retainer       = subject{}
 )
 
 // Now implements outboxtest.Delayer.
@@ -29,8 +30,13 @@ func (s subject) Now(ctx context.Context) (time.Time, error) {
 }
 
 // Promote implements outboxtest.Delayer.
-func (s subject) Promote(ctx context.Context) error {
-	m, err := sqloutbox.NewMaintenance(s.Outbox, sqloutbox.MaintenanceConfig{MaxAge: -1})
+func (s subject) Promote(ctx context.Context) error { return s.maintain(ctx, -1) }
+
+// Retain implements outboxtest.Retainer.
+func (s subject) Retain(ctx context.Context) error { return s.maintain(ctx, time.Microsecond) }
+
+func (s subject) maintain(ctx context.Context, maxAge time.Duration) error {
+	m, err := sqloutbox.NewMaintenance(s.Outbox, sqloutbox.MaintenanceConfig{MaxAge: maxAge})
 	if err == nil {
 		_, err = m.RunOnce(ctx)
 	}
