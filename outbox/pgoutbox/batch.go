@@ -50,13 +50,13 @@ func (o *Outbox) QueueEnqueue(ctx context.Context, batch *pgx.Batch, msgs ...out
 // for libraries that run SQL themselves, such as watermill-sql. They must run it
 // in a transaction, through pgx or its stdlib driver. msgs must fit one
 // statement: at most 10,000, with at most 32 MiB of payload together. None can have
-// a NotBefore, since one INSERT has one table: outbox.ErrInvalidMessage. It is an
-// INSERT without RETURNING and without a semicolon, which stores nothing, instead
-// of failing, in another database than the outbox's: compare the number of rows.
-// Config.MaxKeyLocks bounds a statement here and not a transaction.
+// a NotBefore, since one INSERT has one table: outbox.ErrInvalidMessage. In another
+// database than the outbox's the statement fails with SQLSTATE 22P02 and a text that
+// names the reason. Config.MaxKeyLocks bounds a statement here and not a transaction.
+// For no message there is no statement, but an empty text.
 func (o *Outbox) InsertStatement(ctx context.Context, msgs []outbox.Message) (query string, args []any, err error) {
 	ready, err := o.prepare.Prepare(ctx, msgs)
-	if err != nil {
+	if err != nil || len(ready) == 0 {
 		return "", nil, err
 	}
 	if err := refuseDelayed(ready); err != nil {
@@ -71,8 +71,20 @@ func (o *Outbox) InsertStatement(ctx context.Context, msgs []outbox.Message) (qu
 	}
 	take := func([]int64) error { return nil } // whose transaction it will be is not known
 	err = o.insert(ctx, ready, &instance, take, func(q string, a []any, rows int64) (int64, error) {
-		query, args = q, a
+		query, args = storingAll(q, rows), a
 		return rows, nil
 	})
 	return query, args, err
+}
+
+// storingAll makes insert fail unless it stores n rows: not every library looks at how
+// many there were. The failing cast depends on the count so that the planner cannot run
+// it ahead of time.
+func storingAll(insert string, n int64) string {
+	return fmt.Sprintf(`WITH stored AS (
+%[1]s
+RETURNING 1)
+SELECT CASE WHEN count(*) = %[2]d THEN 0 ELSE
+	('%[3]s: ' || count(*) || ' of %[2]d messages stored')::int END
+FROM stored`, insert, n, outbox.ErrWrongDatabase)
 }

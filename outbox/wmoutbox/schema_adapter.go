@@ -13,11 +13,11 @@ import (
 var _ sql.SchemaAdapter = (*SchemaAdapter)(nil)
 
 // Inserter makes the statement that enqueues messages, for a caller that runs it.
-// *pgoutbox.Outbox implements it, safe for concurrent use.
+// *pgoutbox.Outbox and *sqloutbox.Outbox implement it, safe for concurrent use.
 type Inserter interface {
 	// InsertStatement checks msgs, gives them their ids and trace headers, and
-	// returns one INSERT without RETURNING that stores all of them, with its
-	// arguments. In another database than the outbox's that INSERT stores fewer.
+	// returns one statement that stores all of them, with its arguments, or fails,
+	// also in another database than the outbox's.
 	// It returns an error that wraps outbox.ErrInvalidMessage if a message
 	// cannot be stored, or if they do not fit one statement.
 	InsertStatement(ctx context.Context, msgs []outbox.Message) (query string, args []any, err error)
@@ -31,13 +31,17 @@ type Inserter interface {
 //		SchemaAdapter: adapter,
 //	}, logger)
 //
-// Give that publisher a transaction: sql.TxFromPgx, or sql.TxFromStdSQL on pgx's stdlib
-// driver. The adapter never sees the handle, so it cannot refuse a pool, on which the
-// rows would commit on their own. It does refuse AutoInitializeSchema, which
-// watermill-sql uses for such handles only.
+// Give that publisher a transaction: sql.TxFromPgx, or sql.TxFromStdSQL, for a
+// pgoutbox.Outbox on pgx's stdlib driver. The adapter never sees the handle, so it cannot
+// refuse a pool, on which the rows would commit on their own. It does refuse
+// AutoInitializeSchema, which watermill-sql uses for such handles only.
 //
-// In a transaction of another database than the outbox's, Publish fails with SQLSTATE
-// 22P02 and a text that names the reason.
+// For the same reason it cannot roll the transaction back if Publish fails. On PostgreSQL
+// the transaction has failed then. On MySQL and MariaDB it goes on, and whoever commits it
+// commits the business rows without their messages: return the error. Publisher, which
+// finds the transaction in the context, does roll back.
+//
+// In a transaction of another database than the outbox's, Publish fails.
 //
 // watermill-sql itself accepts topics of the characters A–Z a–z 0–9 - $ : . _
 // only. A SchemaAdapter may be used concurrently and by any number of
@@ -63,7 +67,7 @@ func NewSchemaAdapter(ob Inserter, cfg Config) (*SchemaAdapter, error) {
 // a message cannot be stored.
 func (a *SchemaAdapter) InsertQuery(params sql.InsertQueryParams) (sql.Query, error) {
 	if len(params.Msgs) == 0 {
-		return sql.Query{Query: "SELECT WHERE false"}, nil
+		return sql.Query{Query: "SELECT 1"}, nil
 	}
 	msgs, err := convert(params.Topic, params.Msgs, a.key)
 	if err != nil {
@@ -73,19 +77,7 @@ func (a *SchemaAdapter) InsertQuery(params sql.InsertQueryParams) (sql.Query, er
 	if err != nil {
 		return sql.Query{}, fmt.Errorf("enqueue %s for topic %.200q: %w", describe(params.Msgs), params.Topic, err)
 	}
-	return sql.Query{Query: storingAll(query, len(msgs)), Args: args}, nil
-}
-
-// storingAll makes insert fail unless it stores n rows: watermill-sql does not
-// look at how many there were. The failing cast depends on the count so that the
-// planner cannot run it ahead of time.
-func storingAll(insert string, n int) string {
-	return fmt.Sprintf(`WITH stored AS (
-%[1]s
-RETURNING 1)
-SELECT CASE WHEN count(*) = %[2]d THEN 0 ELSE
-	('%[3]s: ' || count(*) || ' of %[2]d messages stored')::int END
-FROM stored`, insert, n, outbox.ErrWrongDatabase)
+	return sql.Query{Query: query, Args: args}, nil
 }
 
 // SchemaInitializingQueries returns an error that wraps ErrPublishOnly and

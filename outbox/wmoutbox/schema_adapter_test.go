@@ -27,7 +27,7 @@ func TestSchemaAdapterReturnsTheOutboxStatement(t *testing.T) {
 
 	query, err := newAdapter(t, ins).InsertQuery(sql.InsertQueryParams{Topic: "orders", Msgs: message.Messages{msg}})
 	require.NoError(t, err)
-	require.Contains(t, query.Query, "\nINSERT\nRETURNING")
+	require.Equal(t, "INSERT", query.Query)
 	require.Equal(t, []any{1}, query.Args)
 	require.Same(t, tx, ins.tx, "the message's context, and so its trace, reaches the outbox")
 	require.Equal(t, []outbox.Message{{

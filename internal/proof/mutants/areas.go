@@ -20,7 +20,7 @@ func Areas() []Area {
 		{"Sinks", slices.Concat(sinkMutants(), publishMutants())},
 		{"The outbox on database/sql", slices.Concat(sqlWriteMutants(), sqlReadMutants())},
 		{"Exactly once into Kafka", exactMutants()},
-		{"Watermill's forwarder", forwardMutants()},
+		{"Watermill's forwarder", slices.Concat(forwardMutants(), sqlForwardMutants())},
 		{"The inbox", slices.Concat(deliveryMutants(), messageMutants(), attemptMutants())},
 		{"The inbox on PostgreSQL", slices.Concat(claimMutants(), unitMutants(), rangeMutants())},
 		{"The inbox on database/sql", sqlInboxMutants()},
@@ -28,7 +28,7 @@ func Areas() []Area {
 		{"Batches", batchMutants()},
 		{"Caches in front of the inbox", cacheMutants()},
 		{"The Kafka subscriber", subscriberMutants()},
-		{"Effects outside SQL", slices.Concat(dedupeMutants(), tokenMutants(), recordMutants())},
+		{"Effects outside SQL", slices.Concat(dedupeMutants(), tokenMutants(), recordMutants(), sqlDedupeMutants())},
 		{"What an operator is told", loggerMutants()},
 		{"What a message costs", costMutants()},
 	}

@@ -39,6 +39,30 @@ func sqlWriteMutants() []Mutant {
 			Package: sqlTests, Test: onMariaDB + "O5_NumberIsDrawnUnderTheLock", Needs: MariaDB,
 		},
 		{
+			Name: "sql-statement-locks-nothing", Breaks: []string{"O5"},
+			Change:  "the statement that others run locks no key",
+			File:    folder + "/statement.go",
+			Old:     `	if len(locks) > 0 {`,
+			New:     `	if len(locks) > maxLocks {`,
+			Package: sqlTests, Test: "TestStatement_Conformance/O5_KeyIsHeldUntilTheEnd", Needs: MySQL | MariaDB,
+		},
+		{
+			Name: "sql-delayed-by-two", Breaks: []string{"O10"},
+			Change:  "two processes move the same delayed messages",
+			File:    folder + "/delayed.go",
+			Old:     `	if err != nil || len(mine) == 0 {`,
+			New:     `	if err != nil || len(mine) > 1 {`,
+			Package: sqlTests, Test: onMariaDB + "O10_DelayedByTwoPromoters", Needs: MariaDB,
+		},
+		{
+			Name: "sql-delayed-waits-for-no-key", Breaks: []string{"O5"},
+			Change:  "a delayed message is moved while a transaction has its key",
+			File:    folder + "/delayed.go",
+			Old:     `		if p.ordered(&due[i]) && p.busy[p.ob.bucket(due[i].key)] {`,
+			New:     `		if p.ordered(&due[i]) && p.busy[-1] {`,
+			Package: sqlTests, Test: onMariaDB + "O5_DelayedWaitsForItsKey", Needs: MariaDB,
+		},
+		{
 			Name: "sql-failed-enqueue-can-be-committed", Breaks: []string{"O1"},
 			Change:  "an Enqueue that has failed leaves its transaction open",
 			File:    folder + "/enqueue.go",
@@ -181,6 +205,41 @@ func sqlReadMutants() []Mutant {
 			Old:     ` AND lease_until <= @{now}`,
 			New:     ` AND lease_until <= @{now} + 9000000000000`,
 			Package: sqlTests, Test: onMariaDB + "O9_OneHolder", Needs: MariaDB,
+		},
+	}
+}
+
+// sqlDedupeMutants break rules of dedupe records on database/sql.
+func sqlDedupeMutants() []Mutant {
+	const (
+		folder = "dedupe/sqldedupe"
+		tests  = "internal/sqltest/sqldedupe"
+		suite  = "TestStore_Conformance/sqlite/"
+	)
+	return []Mutant{
+		{
+			Name: "sqldedupe-done-is-a-claim", Breaks: []string{"D3"},
+			Change:  "a record that is done is stored as one that is claimed",
+			File:    folder + "/step.go",
+			Old:     `	case r.Done:`,
+			New:     `	case r.Done && r.Released:`,
+			Package: tests, Test: suite + "D3_DoneIsTerminal",
+		},
+		{
+			Name: "sqldedupe-a-release-is-forgotten", Breaks: []string{"D6"},
+			Change:  "a record that was released is loaded as one that is claimed",
+			File:    folder + "/step.go",
+			Old:     `true, state == stateDone, state == stateReleased`,
+			New:     `true, state == stateDone, false`,
+			Package: tests, Test: suite + "D6_ReleasedRunsAgain",
+		},
+		{
+			Name: "sqldedupe-pruned-with-its-lease", Breaks: []string{"D3"},
+			Change:  "what is done is removed as soon as its lease would have ended",
+			File:    folder + "/sql/prune.sql",
+			Old:     `WHERE forget_at <= ?`,
+			New:     `WHERE lease_until <= ?`,
+			Package: tests, Test: "TestD3_UntilTTL",
 		},
 	}
 }

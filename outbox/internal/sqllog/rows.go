@@ -72,16 +72,24 @@ const (
 	MaxBytes = 4 << 20
 )
 
+// Fit returns how many of rows one INSERT takes, at least one.
+func Fit(rows []MessageRow) int {
+	n, size := 0, 0
+	for n < min(len(rows), MaxRows) && (n == 0 || size+rows[n].size() <= MaxBytes) {
+		size += rows[n].size()
+		n++
+	}
+	return n
+}
+
 // InsertRows runs an INSERT for each part of rows that fits one. Parameters in front of a
 // row are those of before.
 func (l *Log) InsertRows(ctx context.Context, q sqlstore.Querier, name string, rows []MessageRow, before func(i int) []any) error {
 	for start := 0; start < len(rows); {
 		var args []any
-		end, size := start, 0
-		for end < len(rows) && end-start < MaxRows && (end == start || size+rows[end].size() <= MaxBytes) {
-			size += rows[end].size()
-			args = append(append(args, before(end)...), rows[end].Args()...)
-			end++
+		end := start + Fit(rows[start:])
+		for i := start; i < end; i++ {
+			args = append(append(args, before(i)...), rows[i].Args()...)
 		}
 		if _, err := q.ExecContext(ctx, l.SQL.Rows(name, end-start), args...); err != nil {
 			return err
