@@ -47,14 +47,6 @@ func sqlWriteMutants() []Mutant {
 			Package: sqlTests, Test: "TestStatement_Conformance/O5_KeyIsHeldUntilTheEnd", Needs: MySQL | MariaDB,
 		},
 		{
-			Name: "sql-delayed-by-two", Breaks: []string{"O10"},
-			Change:  "two processes move the same delayed messages",
-			File:    folder + "/delayed.go",
-			Old:     `	if err != nil || len(mine) == 0 {`,
-			New:     `	if err != nil || len(mine) > 1 {`,
-			Package: sqlTests, Test: onMariaDB + "O10_DelayedByTwoPromoters", Needs: MariaDB,
-		},
-		{
 			Name: "sql-delayed-waits-for-no-key", Breaks: []string{"O5"},
 			Change:  "a delayed message is moved while a transaction has its key",
 			File:    folder + "/delayed.go",
