@@ -24,7 +24,7 @@ func TestExhibits(t *testing.T) {
 		require.NoError(t, err)
 		findings = append(findings, found...)
 	}
-	require.Len(t, findings, 19)
+	require.Len(t, findings, 21)
 	for _, f := range findings {
 		require.NoError(t, f.Err())
 		require.NotZero(t, f.Incumbent)

@@ -6,6 +6,7 @@ import (
 	"github.com/leat-go/leat/docs/exhibits/scenarios/deduplicator"
 	"github.com/leat-go/leat/docs/exhibits/scenarios/kafkadefaults"
 	"github.com/leat-go/leat/docs/exhibits/scenarios/queueschema"
+	"github.com/leat-go/leat/docs/exhibits/scenarios/serializable"
 	"github.com/leat-go/leat/docs/exhibits/scenarios/skiplocked"
 	"github.com/leat-go/leat/docs/exhibits/scenarios/xidorder"
 	"github.com/leat-go/leat/docs/exhibits/scenarios/xminhorizon"
@@ -15,6 +16,6 @@ import (
 func All() []exhibit.Exhibit {
 	return []exhibit.Exhibit{
 		deduplicator.Exhibit(), queueschema.Exhibit(), xidorder.Exhibit(),
-		xminhorizon.Exhibit(), skiplocked.Exhibit(), kafkadefaults.Exhibit(),
+		xminhorizon.Exhibit(), serializable.Exhibit(), skiplocked.Exhibit(), kafkadefaults.Exhibit(),
 	}
 }

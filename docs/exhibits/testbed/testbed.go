@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"sync"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -28,16 +30,19 @@ type Testbed struct {
 	env   *testenv.Env
 	kafka *kadm.Client
 	story io.Writer
+
+	mu      sync.Mutex
+	closers []func() error
 }
 
 // Silent returns a testbed without servers that tells nothing.
 func Silent() *Testbed { return &Testbed{story: io.Discard} }
 
-// Start finds or starts the servers: those that LEAT_POSTGRES_URL and
-// LEAT_KAFKA_BROKERS name, or others. What happens is told to story. The caller
+// Start finds or starts the servers: those that LEAT_POSTGRES_URL,
+// LEAT_KAFKA_BROKERS and LEAT_MARIADB_URL name, or others. What happens is told to story. The caller
 // must Close the result.
 func Start(ctx context.Context, story io.Writer) (*Testbed, error) {
-	env, err := testenv.Start(ctx, testenv.Needs{Postgres: true, Kafka: true})
+	env, err := testenv.Start(ctx, testenv.Needs{Postgres: true, Kafka: true, MariaDB: true})
 	if err != nil {
 		return nil, err
 	}
@@ -83,12 +88,17 @@ func (bed *Testbed) Say(format string, args ...any) { fmt.Fprintf(bed.story, for
 func (bed *Testbed) Servers() string { return bed.env.Describe() }
 
 // Close removes what the run has made and stops what it started.
-func (bed *Testbed) Close() error {
+func (bed *Testbed) Close() (err error) {
+	bed.mu.Lock()
+	defer bed.mu.Unlock()
+	for _, end := range slices.Backward(bed.closers) {
+		err = errors.Join(err, end())
+	}
 	if bed.Pool != nil {
 		bed.Pool.Close()
 	}
 	if bed.kafka != nil {
 		bed.kafka.Close()
 	}
-	return bed.env.Close()
+	return errors.Join(err, bed.env.Close())
 }
