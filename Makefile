@@ -6,7 +6,7 @@ LEATENV  = $(GO) run ./internal/testenv/leatenv
 TESTENV  = $(LEATENV) run -memory
 LINT     = $(GO) tool -modfile=$(CURDIR)/.ci/tools/go.mod golangci-lint
 # Modules beside the root one.
-MODULES := cmd/leat cmd/leat/internal/soak middleware/metrics/promleat examples benchmarks internal/proof outbox/mysqlbinlog outbox/dynamooutbox internal/sqltest internal/brokertest internal/dashtest docs/exhibits
+MODULES := cmd/leat cmd/leat/internal/soak middleware/metrics/promleat examples benchmarks internal/proof outbox/mysqlbinlog outbox/dynamooutbox dedupe/dynamodedupe internal/sqltest internal/brokertest internal/dashtest docs/exhibits
 
 # Tests run with the failure points compiled in.
 TAGS    := -tags=leat_failpoints
@@ -169,7 +169,7 @@ soak: ## the same for as long as SOAK says, with a report in docs/reliability.md
 	@$(CHAOS) $(CONTROLS) -report $(CURDIR)/docs $(SOAK)
 
 mutants: ## break our own rules one at a time: the test named for each must fail; ARGS='-short'
-	@$(TESTENV) -services postgres,kafka,redis,mysql,mariadb -- $(PROOF) ./cmd/mutants $(ARGS)
+	@$(TESTENV) -services postgres,kafka,redis,mysql,mariadb,dynamodb -- $(PROOF) ./cmd/mutants $(ARGS)
 
 fuzz: ## fuzz every decoder; FUZZTIME=…
 	@$(TESTENV) -services postgres -- $(PROOF) ./cmd/fuzzall -for $(FUZZTIME) -dir $(CURDIR)

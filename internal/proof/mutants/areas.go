@@ -28,7 +28,7 @@ func Areas() []Area {
 		{"Batches", batchMutants()},
 		{"Caches in front of the inbox", cacheMutants()},
 		{"The Kafka subscriber", subscriberMutants()},
-		{"Effects outside SQL", slices.Concat(dedupeMutants(), tokenMutants(), recordMutants(), sqlDedupeMutants())},
+		{"Effects outside SQL", slices.Concat(dedupeMutants(), tokenMutants(), recordMutants(), sqlDedupeMutants(), dynamoDedupeMutants())},
 		{"What an operator is told", loggerMutants()},
 		{"What a message costs", costMutants()},
 	}

@@ -46,12 +46,13 @@ const (
 	Redis
 	MySQL
 	MariaDB
+	Dynamo
 )
 
 // String lists the servers.
 func (n Needs) String() string {
 	var names []string
-	for i, name := range []string{"PostgreSQL", "Kafka", "Redis", "MySQL", "MariaDB"} {
+	for i, name := range []string{"PostgreSQL", "Kafka", "Redis", "MySQL", "MariaDB", "DynamoDB"} {
 		if n&(1<<i) != 0 {
 			names = append(names, name)
 		}
