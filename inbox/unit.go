@@ -92,6 +92,8 @@ func (p *Processor) commit(ctx context.Context, unit driver.Unit, id string) (Ou
 	switch {
 	case err == nil:
 		return OutcomeCommitted, nil
+	case errors.Is(err, driver.ErrDuplicate):
+		return OutcomeDuplicate, nil
 	case errors.Is(err, driver.ErrNotCommitted):
 		return OutcomeFailed, p.wrap("commit", id, err)
 	default:

@@ -9,6 +9,11 @@ var (
 	// the partition, is in progress.
 	ErrBusy = errors.New("leat: message is being processed elsewhere")
 
+	// ErrDuplicate is wrapped by the error of a Unit.Commit that has not taken effect
+	// because another one has, of the same message: of a Store that cannot tell before
+	// whether a copy is in progress. The message is processed, and is acknowledged.
+	ErrDuplicate = errors.New("leat: message was processed meanwhile")
+
 	// ErrNotCommitted is wrapped by the error of a Unit.Commit that has certainly
 	// not taken effect, such as one that the database refused for a conflict.
 	ErrNotCommitted = errors.New("leat: not committed")

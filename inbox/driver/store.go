@@ -64,7 +64,7 @@ type Unit interface {
 	Context(ctx context.Context) context.Context
 
 	// Commit ends the Unit. An error means that it may have taken effect or not,
-	// save one that wraps ErrNotCommitted: then it has not.
+	// save one that wraps ErrNotCommitted or ErrDuplicate: then it has not.
 	Commit(ctx context.Context) error
 
 	// Rollback ends the Unit. Whatever it returns, the transaction will not

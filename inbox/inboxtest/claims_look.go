@@ -18,6 +18,7 @@ func subjectFeatures(s Subject) []feature {
 	_, batches := s.(BatchSubject)
 	all := []feature{
 		{"several writers", Features{OneWriter: true}, oneWriter, nil, "", true, looking(s, seeWriters)},
+		{"copies that are told at once", Features{Optimistic: true}, optimistic, nil, "", true, looking(s, seeBusy)},
 		{"outgoing messages", Features{NoOutbox: true}, needsOutbox, nil, "", true, looking(s, seeOutbox)},
 		{"commits that break", Features{NoBreakCommit: true}, needsBreakCommit, nil, "", true, looking(s, seeBreaking)},
 		{"forgetting", Features{NoForget: true}, noForget, nil, "", forgets, looking(s, seeForgetting)},
@@ -73,6 +74,22 @@ func seeWriters(ctx context.Context, s Subject) (presence, error) {
 		return nil
 	})
 	return found(outcome == inbox.OutcomeCommitted), err
+}
+
+// seeBusy delivers a copy of a message that is in progress.
+func seeBusy(ctx context.Context, s Subject) (presence, error) {
+	p, err := s.Open(consumer, inbox.Config{BusyDelay: inbox.NoDelay})
+	if err != nil {
+		return unknown, err
+	}
+	var outcome inbox.Outcome
+	_, err = deliver(ctx, p, newMessage(ctx, "copied"), func(context.Context) error {
+		meanwhile, cancel := context.WithTimeout(ctx, promptly)
+		defer cancel()
+		outcome, _ = deliver(meanwhile, p, newMessage(meanwhile, "copied"), func(context.Context) error { return errHandler })
+		return nil
+	})
+	return found(outcome == inbox.OutcomeBusy), err
 }
 
 func seeOutbox(_ context.Context, s Subject) (presence, error) {

@@ -19,6 +19,10 @@ type Features struct {
 	// them are copies cannot be told, so none is Busy.
 	OneWriter bool
 
+	// Optimistic is set if copies of a message run at the same time, and none of them is
+	// Busy: one commits, and the others are told as they commit that they are duplicates.
+	Optimistic bool
+
 	// NoForget is set if the inbox remembers everything for ever. Without it the Subject
 	// is a Forgetter.
 	NoForget bool
@@ -46,6 +50,9 @@ type Features struct {
 func needsOutbox(f Features) bool      { return f.NoOutbox }
 func needsBreakCommit(f Features) bool { return f.NoBreakCommit }
 func oneWriter(f Features) bool        { return f.OneWriter }
+func optimistic(f Features) bool       { return f.Optimistic }
+func pessimistic(f Features) bool      { return !f.Optimistic || f.OneWriter }
+func nobodyIsBusy(f Features) bool     { return f.OneWriter || f.Optimistic }
 func noForget(f Features) bool         { return f.NoForget }
 func noSharedLocks(f Features) bool    { return f.NoSharedLocks }
 func noFailures(f Features) bool       { return f.NoFailures }

@@ -17,7 +17,7 @@ import (
 // least is all that can be missing from an inbox.
 func least() inboxtest.Features {
 	return inboxtest.Features{
-		NoOutbox: true, NoBreakCommit: true, OneWriter: true, NoForget: true, NoSharedLocks: true, NoFailures: true,
+		NoOutbox: true, NoBreakCommit: true, OneWriter: true, Optimistic: true, NoForget: true, NoSharedLocks: true, NoFailures: true,
 		NoBatches: true, NoAudit: true,
 	}
 }
@@ -89,7 +89,7 @@ func TestFewerFeatures(t *testing.T) {
 	table, err := inboxtest.Claims(t.Context(), least(), newPlain())
 	require.NoError(t, err)
 	require.NotContains(t, table, "checked")
-	require.Contains(t, table, "several writers            impossible")
+	require.Contains(t, table, "several writers               impossible")
 	require.Empty(t, inboxtest.FailureChecks(least()))
 	require.Empty(t, inboxtest.AdminChecks(least()))
 	require.Empty(t, inboxtest.BatchChecks(least()))
@@ -99,7 +99,7 @@ func TestFewerFeatures(t *testing.T) {
 func TestNegativeControls_Claims(t *testing.T) {
 	t.Parallel()
 	for feature, f := range map[string]inboxtest.Features{
-		"several writers": {OneWriter: true}, "outgoing messages": {NoOutbox: true}, "commits that break": {NoBreakCommit: true},
+		"several writers": {OneWriter: true}, "copies that are told at once": {Optimistic: true}, "outgoing messages": {NoOutbox: true}, "commits that break": {NoBreakCommit: true},
 		"forgetting": {NoForget: true}, "locks that messages share": {NoSharedLocks: true}, "failures": {NoFailures: true},
 		"audit": {NoAudit: true}, "batches": {NoBatches: true},
 	} {

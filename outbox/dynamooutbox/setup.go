@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/leat-go/leat/internal/dynamotable"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -30,7 +31,12 @@ func (o *Outbox) Setup(ctx context.Context, buckets int) error {
 	if buckets < 1 || buckets > maxBuckets {
 		return outbox.ConfigError("buckets", buckets, "must be 1 to 64")
 	}
-	if err := o.createTable(ctx); err != nil {
+	table := dynamotable.Table{
+		Name:      o.cfg.Table,
+		Partition: dynamotable.Key{Name: partition, Type: types.ScalarAttributeTypeS},
+		Sort:      dynamotable.Key{Name: sorting, Type: types.ScalarAttributeTypeN},
+	}
+	if err := table.Setup(ctx, o.db); err != nil {
 		return err
 	}
 	put := at("B", 0)

@@ -73,7 +73,7 @@ func cutReadsLoseNothing(ctx context.Context, tr *trial) error {
 	var r *reader
 	for round := range rounds {
 		names := numbered(fmt.Sprintf("round %d", round), 3)
-		if err := tr.commit(ctx, named(names...)...); err != nil {
+		if err := tr.commit(ctx, keyed("k", names...)...); err != nil {
 			return err
 		}
 		want = append(want, names...)

@@ -24,6 +24,7 @@ func Areas() []Area {
 		{"The inbox", slices.Concat(deliveryMutants(), messageMutants(), attemptMutants())},
 		{"The inbox on PostgreSQL", slices.Concat(claimMutants(), unitMutants(), rangeMutants())},
 		{"The inbox on database/sql", sqlInboxMutants()},
+		{"The inbox on DynamoDB", dynamoInboxMutants()},
 		{"The watermark", watermarkMutants()},
 		{"Batches", batchMutants()},
 		{"Caches in front of the inbox", cacheMutants()},

@@ -236,45 +236,6 @@ func sqlDedupeMutants() []Mutant {
 	}
 }
 
-// dynamoDedupeMutants break rules of dedupe records in DynamoDB.
-func dynamoDedupeMutants() []Mutant {
-	const folder = "dedupe/dynamodedupe"
-	return []Mutant{
-		{
-			Name: "dynamodedupe-times-are-exact", Breaks: []string{"D4"},
-			Change:  "a time of whole seconds is taken for exact, and those of two servers for one clock's",
-			File:    folder + "/clock.go",
-			Old:     `const grain = 2 * time.Second`,
-			New:     `const grain = 0 * time.Second`,
-			Package: folder, Test: "TestD4_ClocksOfServers", Needs: Dynamo,
-		},
-		{
-			Name: "dynamodedupe-own-writes-are-others", Breaks: []string{"D5"},
-			Change:  "a write that fails on its own success counts as another one's",
-			File:    folder + "/step.go",
-			Old:     `	case revisionOf(failed.Item) == revision:`,
-			New:     `	case revisionOf(failed.Item) == "":`,
-			Package: folder, Test: "TestStore_LostAnswers/D5_AgreesWithTheModel", Needs: Dynamo,
-		},
-		{
-			Name: "dynamodedupe-writes-over-others", Breaks: []string{"D1"},
-			Change:  "a record is written whatever another has made of it",
-			File:    folder + "/step.go",
-			Old:     `aws.String("attribute_not_exists(pk)")`,
-			New:     `aws.String("attribute_not_exists(pk) OR attribute_exists(pk)")`,
-			Package: folder, Test: "TestStore_Conformance/D1_OneOfManyClaimersGetsIt", Needs: Dynamo,
-		},
-		{
-			Name: "dynamodedupe-remembers-for-ever", Breaks: []string{"D3"},
-			Change:  "what is forgotten and not deleted yet counts as there",
-			File:    folder + "/item.go",
-			Old:     `ForgetAt: time.UnixMicro(numberOf(i, attrForgetAt)),`,
-			New:     `ForgetAt: time.UnixMicro(numberOf(i, attrForgetAt)).AddDate(100, 0, 0),`,
-			Package: folder, Test: "TestD3_ForgottenBeforeItIsDeleted", Needs: Dynamo,
-		},
-	}
-}
-
 // sqlInboxMutants break rules of the inbox on database/sql.
 func sqlInboxMutants() []Mutant {
 	const folder = "inbox/sqlinbox"

@@ -1,0 +1,65 @@
+package dynamoinbox
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/dynamooutbox"
+)
+
+// Inbox is a Processor on DynamoDB; see inbox.Processor. It is safe for concurrent use.
+type Inbox struct {
+	*inbox.Processor
+
+	ob     *dynamooutbox.Outbox
+	client *dynamodb.Client
+	cfg    Config
+}
+
+// New returns an inbox for the consumer called consumer, whose handlers write and enqueue in
+// transactions of ob (Tx). It does not connect: call Setup once, for example at start-up. The
+// name, at most 255 bytes, is what the inbox remembers messages by; see inbox.New. Errors wrap
+// outbox.ErrInvalidConfig.
+func New(ob *dynamooutbox.Outbox, client *dynamodb.Client, consumer string, cfg Config) (*Inbox, error) {
+	switch {
+	case ob == nil:
+		return nil, outbox.ConfigError("ob", nil, "must not be nil")
+	case client == nil:
+		return nil, outbox.ConfigError("client", nil, "must not be nil")
+	case len(consumer) > maxConsumerBytes:
+		return nil, outbox.ConfigError("consumer", strconv.Quote(consumer), "must have at most 255 bytes")
+	}
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	p, err := inbox.New(&store{ob: ob, client: client, consumer: consumer, cfg: cfg}, consumer, cfg.Config)
+	if err != nil {
+		return nil, err
+	}
+	return &Inbox{Processor: p, ob: ob, client: client, cfg: cfg}, nil
+}
+
+// For returns the inbox of the handler called handler in Watermill's router, for
+// middleware.InboxConfig.For: another consumer in the same table, with the same Config, called
+// by in's name, a slash and the handler's. A handler that is renamed begins with an empty
+// memory. The result is an *Inbox. Errors wrap outbox.ErrInvalidConfig.
+func (in *Inbox) For(handler string) (inbox.Runner, error) {
+	if handler == "" {
+		return nil, outbox.ConfigError("handler", `""`, "must not be empty")
+	}
+	own, err := New(in.ob, in.client, in.Consumer()+"/"+handler, in.cfg)
+	if err != nil {
+		return nil, err
+	}
+	return own, nil
+}
+
+// Tx returns the transaction that ctx carries: that of a handler. Add what the handler writes
+// with its Add; what others add and enqueue is in it, too. All together are at most
+// dynamooutbox.MaxItems less one.
+func Tx(ctx context.Context) (*dynamooutbox.Tx, bool) { return dynamooutbox.TxFrom(ctx) }

@@ -1,0 +1,158 @@
+package dynamoinbox
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/dynamotable"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/dynamooutbox"
+)
+
+func newInbox(t *testing.T, s *subject) *Inbox {
+	t.Helper()
+	in, err := New(s.ob, s.client, "consumer", s.config(inbox.Config{BusyDelay: inbox.NoDelay}))
+	require.NoError(t, err)
+	return in
+}
+
+// process delivers a message.
+func process(t *testing.T, in inbox.Runner, id string, handle func(ctx context.Context) error) (inbox.Outcome, error) {
+	t.Helper()
+	return in.Process(t.Context(), message.NewMessage(id, nil), handle)
+}
+
+// TestI3_RefusedItemIsAFailure: what a handler adds is refused, as by a condition of its own.
+// The message is no duplicate, and comes again.
+func TestI3_RefusedItemIsAFailure(t *testing.T) {
+	t.Parallel()
+	s := newSubject(t)
+	in := newInbox(t, s)
+	condition := "attribute_exists(pk)"
+	handle := func(ctx context.Context) error {
+		tx, _ := Tx(ctx)
+		return tx.Add(types.TransactWriteItem{Put: &types.Put{
+			TableName: aws.String(s.effects()), ConditionExpression: &condition,
+			Item: item{"pk": &types.AttributeValueMemberS{Value: "account"}, "what": &types.AttributeValueMemberS{Value: "paid"}},
+		}})
+	}
+	outcome, err := process(t, in, "m", handle)
+	require.Equal(t, inbox.OutcomeFailed, outcome)
+	var refused *dynamooutbox.RefusedError
+	require.ErrorAs(t, err, &refused)
+	require.Len(t, refused.Reasons, 2, "that of the record, and that of the handler")
+
+	condition = "attribute_not_exists(pk)"
+	outcome, err = process(t, in, "m", handle)
+	require.NoError(t, err)
+	require.Equal(t, inbox.OutcomeCommitted, outcome)
+	outcome, err = process(t, in, "m", handle)
+	require.NoError(t, err)
+	require.Equal(t, inbox.OutcomeDuplicate, outcome)
+	effects, err := s.Effects(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{"paid"}, effects)
+}
+
+// TestI2_EndedTransactionIsNoticed: a handler that ends the transaction itself is told.
+func TestI2_EndedTransactionIsNoticed(t *testing.T) {
+	t.Parallel()
+	in := newInbox(t, newSubject(t))
+	outcome, err := process(t, in, "m", func(ctx context.Context) error {
+		tx, _ := Tx(ctx)
+		tx.Rollback()
+		return nil
+	})
+	require.Equal(t, inbox.OutcomeFailed, outcome)
+	require.ErrorIs(t, err, inbox.ErrRollbackOnly)
+	outcome, err = process(t, in, "m", func(context.Context) error { return nil })
+	require.NoError(t, err)
+	require.Equal(t, inbox.OutcomeCommitted, outcome)
+}
+
+// TestI7_WhatIsThereWasProcessed: DynamoDB deletes by a time that it is told, and days later. Until
+// then a message is known.
+func TestI7_WhatIsThereWasProcessed(t *testing.T) {
+	t.Parallel()
+	s := newSubject(t)
+	in := newInbox(t, s)
+	outcome, err := process(t, in, "m", func(context.Context) error { return nil })
+	require.NoError(t, err)
+	require.Equal(t, inbox.OutcomeCommitted, outcome)
+	table, key := s.config(inbox.Config{}).Table, in.storeKey("m")
+	out, err := s.client.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &table, Key: key})
+	require.NoError(t, err)
+	expires, err := time.ParseDuration(out.Item[attrExpires].(*types.AttributeValueMemberN).Value + "s") //nolint:forcetypeassert // it is one
+	require.NoError(t, err)
+	require.WithinDuration(t, time.Now().Add(30*24*time.Hour), time.Unix(0, 0).Add(expires), time.Minute)
+	ttl, err := s.client.DescribeTimeToLive(t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: &table})
+	require.NoError(t, err)
+	require.Equal(t, attrExpires, aws.ToString(ttl.TimeToLiveDescription.AttributeName))
+
+	_, err = s.client.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
+		TableName: &table, Key: key, UpdateExpression: aws.String("SET #ttl = :past"),
+		ExpressionAttributeNames: map[string]string{"#ttl": attrExpires}, ExpressionAttributeValues: item{":past": number(1)},
+	})
+	require.NoError(t, err)
+	outcome, err = process(t, in, "m", func(context.Context) error { return nil })
+	require.NoError(t, err)
+	require.Equal(t, inbox.OutcomeDuplicate, outcome)
+}
+
+func (in *Inbox) storeKey(id string) item { return (&store{consumer: in.Consumer()}).keyOf(id) }
+
+// TestFor: handlers of a router are consumers of their own.
+func TestFor(t *testing.T) {
+	t.Parallel()
+	in := newInbox(t, newSubject(t))
+	for _, handler := range []string{"a", "b"} {
+		own, err := in.For(handler)
+		require.NoError(t, err)
+		outcome, err := process(t, own, "m", func(context.Context) error { return nil })
+		require.NoError(t, err)
+		require.Equal(t, inbox.OutcomeCommitted, outcome, handler)
+	}
+	_, err := in.For("")
+	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
+}
+
+// TestNew_RefusesWhatCannotWork names what it is.
+func TestNew_RefusesWhatCannotWork(t *testing.T) {
+	t.Parallel()
+	s := newSubject(t)
+	for field, cfg := range map[string]Config{
+		"Table": {}, "Retention": {Table: "t", Retention: time.Minute},
+	} {
+		_, err := New(s.ob, s.client, "c", cfg)
+		require.ErrorIs(t, err, outbox.ErrInvalidConfig)
+		require.ErrorContains(t, err, field+" =")
+	}
+	_, err := New(nil, s.client, "c", Config{Table: "t"})
+	require.ErrorContains(t, err, "ob =")
+	_, err = New(s.ob, nil, "c", Config{Table: "t"})
+	require.ErrorContains(t, err, "client =")
+	_, err = New(s.ob, s.client, strings.Repeat("c", 256), Config{Table: "t"})
+	require.ErrorContains(t, err, "255 bytes")
+	_, err = New(s.ob, s.client, "c", Config{Table: "t", Config: inbox.Config{OnFailure: inbox.Policy{Action: inbox.Park, Attempts: 3}}})
+	require.ErrorIs(t, err, outbox.ErrInvalidConfig, "nothing counts attempts")
+
+	missing, err := New(s.ob, s.client, "c", Config{Table: s.prefix + "missing"})
+	require.NoError(t, err)
+	_, err = process(t, missing, "m", func(context.Context) error { return nil })
+	require.ErrorIs(t, err, outbox.ErrNotMigrated)
+
+	foreign := dynamotable.Table{Name: s.prefix + "foreign", Partition: dynamotable.Key{Name: "pk", Type: types.ScalarAttributeTypeS}}
+	require.NoError(t, foreign.Setup(t.Context(), s.client))
+	other, err := New(s.ob, s.client, "c", Config{Table: foreign.Name})
+	require.NoError(t, err)
+	require.ErrorContains(t, other.Setup(t.Context()), "must have the partition key pk (B) and no sort key, and has the partition key pk (S) and no sort key")
+}
