@@ -85,7 +85,9 @@ type unit struct {
 }
 
 // Context implements driver.Unit.
-func (u *unit) Context(ctx context.Context) context.Context { return dynamooutbox.ContextWithTx(ctx, u.tx) }
+func (u *unit) Context(ctx context.Context) context.Context {
+	return dynamooutbox.ContextWithTx(ctx, u.tx)
+}
 
 // Commit implements driver.Unit.
 func (u *unit) Commit(ctx context.Context) error {

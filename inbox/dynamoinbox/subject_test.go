@@ -64,8 +64,10 @@ func newSubject(t *testing.T) *subject {
 	return s
 }
 
-func (s *subject) config(cfg inbox.Config) Config { return Config{Config: cfg, Table: s.prefix + "inbox"} }
-func (s *subject) effects() string                { return s.prefix + "effects" }
+func (s *subject) config(cfg inbox.Config) Config {
+	return Config{Config: cfg, Table: s.prefix + "inbox"}
+}
+func (s *subject) effects() string { return s.prefix + "effects" }
 
 // Open implements inboxtest.Subject.
 func (s *subject) Open(consumer string, cfg inbox.Config) (inboxtest.Processor, error) {

@@ -82,7 +82,7 @@ func TestNegativeControls_Optimistic(t *testing.T) {
 	t.Parallel()
 	for complaint, lost := range map[string]func(commit func()) error{
 		"outcome committed, error none; want duplicate": func(commit func()) error { commit(); return nil },
-		"outcome failed":   func(func()) error { return errors.Join(driver.ErrNotCommitted, errors.New("refused")) },
+		"outcome failed": func(func()) error { return errors.Join(driver.ErrNotCommitted, errors.New("refused")) },
 	} {
 		found := false
 		for _, check := range optimisticChecks() {

@@ -17,10 +17,10 @@ func sqlForwardMutants() []Mutant {
 		},
 		{
 			Name: "sqlforward-gaps-die-of-age", Breaks: []string{"O2"},
-			Change:  "a number that a transaction is at is given up because it is old",
-			File:    folder + "/dead.go",
-			Old:     `	case err == nil, sqldialect.Locked(err):`,
-			New:     `	case sqldialect.Locked(err):
+			Change: "a number that a transaction is at is given up because it is old",
+			File:   folder + "/dead.go",
+			Old:    `	case err == nil, sqldialect.Locked(err):`,
+			New: `	case sqldialect.Locked(err):
 		return true, nil
 	case err == nil:`,
 			Package: sqlForwardTests, Test: "TestO2_LateCommitIsMoved", Needs: MySQL | MariaDB,

@@ -5,8 +5,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/leat-go/leat/internal/proof/model/modeltest"
 	"github.com/leat-go/leat/internal/proof/model/gaps"
+	"github.com/leat-go/leat/internal/proof/model/modeltest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

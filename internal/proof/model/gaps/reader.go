@@ -4,9 +4,9 @@ import "github.com/leat-go/leat/internal/proof/model"
 
 // Phases of the reader.
 const (
-	ready  uint8 = iota
-	halfway      // one of the two statements of a page was executed
-	looked       // both were
+	ready   uint8 = iota
+	halfway       // one of the two statements of a page was executed
+	looked        // both were
 )
 
 // Promises that a step has broken.

@@ -14,7 +14,9 @@ func (s numbers) all() (list []uint8) {
 }
 
 // String returns the numbers as a list.
-func (s numbers) String() string { return strings.Trim(strings.ReplaceAll(fmt.Sprint(s.all()), " ", ", "), "[]") }
+func (s numbers) String() string {
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(s.all()), " ", ", "), "[]")
+}
 
 func pageName(page numbers) string { return "the rows with the numbers " + page.String() }
 
