@@ -25,10 +25,10 @@ func newInbox(t *testing.T, s *subject) *Inbox {
 	return in
 }
 
-// process delivers a message.
-func process(t *testing.T, in inbox.Runner, id string, handle func(ctx context.Context) error) (inbox.Outcome, error) {
+// process delivers the message m.
+func process(t *testing.T, in inbox.Runner, handle func(ctx context.Context) error) (inbox.Outcome, error) {
 	t.Helper()
-	return in.Process(t.Context(), message.NewMessage(id, nil), handle)
+	return in.Process(t.Context(), message.NewMessage("m", nil), handle)
 }
 
 // TestI3_RefusedItemIsAFailure: what a handler adds is refused, as by a condition of its own.
@@ -45,17 +45,17 @@ func TestI3_RefusedItemIsAFailure(t *testing.T) {
 			Item: item{"pk": &types.AttributeValueMemberS{Value: "account"}, "what": &types.AttributeValueMemberS{Value: "paid"}},
 		}})
 	}
-	outcome, err := process(t, in, "m", handle)
+	outcome, err := process(t, in, handle)
 	require.Equal(t, inbox.OutcomeFailed, outcome)
 	var refused *dynamooutbox.RefusedError
 	require.ErrorAs(t, err, &refused)
 	require.Len(t, refused.Reasons, 2, "that of the record, and that of the handler")
 
 	condition = "attribute_not_exists(pk)"
-	outcome, err = process(t, in, "m", handle)
+	outcome, err = process(t, in, handle)
 	require.NoError(t, err)
 	require.Equal(t, inbox.OutcomeCommitted, outcome)
-	outcome, err = process(t, in, "m", handle)
+	outcome, err = process(t, in, handle)
 	require.NoError(t, err)
 	require.Equal(t, inbox.OutcomeDuplicate, outcome)
 	effects, err := s.Effects(t.Context())
@@ -67,14 +67,14 @@ func TestI3_RefusedItemIsAFailure(t *testing.T) {
 func TestI2_EndedTransactionIsNoticed(t *testing.T) {
 	t.Parallel()
 	in := newInbox(t, newSubject(t))
-	outcome, err := process(t, in, "m", func(ctx context.Context) error {
+	outcome, err := process(t, in, func(ctx context.Context) error {
 		tx, _ := Tx(ctx)
 		tx.Rollback()
 		return nil
 	})
 	require.Equal(t, inbox.OutcomeFailed, outcome)
 	require.ErrorIs(t, err, inbox.ErrRollbackOnly)
-	outcome, err = process(t, in, "m", func(context.Context) error { return nil })
+	outcome, err = process(t, in, func(context.Context) error { return nil })
 	require.NoError(t, err)
 	require.Equal(t, inbox.OutcomeCommitted, outcome)
 }
@@ -85,7 +85,7 @@ func TestI7_WhatIsThereWasProcessed(t *testing.T) {
 	t.Parallel()
 	s := newSubject(t)
 	in := newInbox(t, s)
-	outcome, err := process(t, in, "m", func(context.Context) error { return nil })
+	outcome, err := process(t, in, func(context.Context) error { return nil })
 	require.NoError(t, err)
 	require.Equal(t, inbox.OutcomeCommitted, outcome)
 	table, key := s.config(inbox.Config{}).Table, in.storeKey("m")
@@ -103,7 +103,7 @@ func TestI7_WhatIsThereWasProcessed(t *testing.T) {
 		ExpressionAttributeNames: map[string]string{"#ttl": attrExpires}, ExpressionAttributeValues: item{":past": number(1)},
 	})
 	require.NoError(t, err)
-	outcome, err = process(t, in, "m", func(context.Context) error { return nil })
+	outcome, err = process(t, in, func(context.Context) error { return nil })
 	require.NoError(t, err)
 	require.Equal(t, inbox.OutcomeDuplicate, outcome)
 }
@@ -117,7 +117,7 @@ func TestFor(t *testing.T) {
 	for _, handler := range []string{"a", "b"} {
 		own, err := in.For(handler)
 		require.NoError(t, err)
-		outcome, err := process(t, own, "m", func(context.Context) error { return nil })
+		outcome, err := process(t, own, func(context.Context) error { return nil })
 		require.NoError(t, err)
 		require.Equal(t, inbox.OutcomeCommitted, outcome, handler)
 	}
@@ -147,7 +147,7 @@ func TestNew_RefusesWhatCannotWork(t *testing.T) {
 
 	missing, err := New(s.ob, s.client, "c", Config{Table: s.prefix + "missing"})
 	require.NoError(t, err)
-	_, err = process(t, missing, "m", func(context.Context) error { return nil })
+	_, err = process(t, missing, func(context.Context) error { return nil })
 	require.ErrorIs(t, err, outbox.ErrNotMigrated)
 
 	foreign := dynamotable.Table{Name: s.prefix + "foreign", Partition: dynamotable.Key{Name: "pk", Type: types.ScalarAttributeTypeS}}

@@ -67,47 +67,20 @@ func manyRollbacksLoseNothing(ctx context.Context, tr *trial) error {
 // cutReadsLoseNothing cancels Reads at one moment after another. What a Read that fails may
 // have read comes again, in the same session or, if that is broken, in the next one.
 func cutReadsLoseNothing(ctx context.Context, tr *trial) error {
-	const rounds = 16
 	var want []string
-	var got []outbox.Record
-	var r *reader
-	for round := range rounds {
+	c := cutting{trial: tr}
+	for round := range 16 {
 		names := numbered(fmt.Sprintf("round %d", round), 3)
 		if err := tr.commit(ctx, keyed("k", names...)...); err != nil {
 			return err
 		}
 		want = append(want, names...)
-		var err error
-		if r == nil {
-			if r, err = tr.acquireSoon(ctx); err != nil {
-				return err
-			}
-		}
-		cut, cancel := context.WithTimeout(ctx, time.Duration(round)*100*time.Microsecond)
-		if round%4 == 0 {
-			cancel()
-		}
-		p, err := r.Read(cut, 2)
-		cancel()
-		if err == nil {
-			got = append(got, p.Records...)
-			err = r.Advance(ctx, p, len(p.Records))
-		}
-		if err == nil || round%2 == 0 {
-			if p, err = r.Read(ctx, 2); err == nil {
-				got = append(got, p.Records...)
-				err = r.Advance(ctx, p, len(p.Records))
-			}
-		}
-		if err != nil {
-			_ = r.Release(ctx) // it is broken; its lease may have to run out
-			r = nil
-		}
-	}
-	if r != nil {
-		if err := r.Release(ctx); err != nil {
+		if err := c.round(ctx, round); err != nil {
 			return err
 		}
+	}
+	if err := c.release(ctx); err != nil {
+		return err
 	}
 	r, err := tr.acquireSoon(ctx)
 	if err != nil {
@@ -117,19 +90,72 @@ func cutReadsLoseNothing(ctx context.Context, tr *trial) error {
 	if err != nil {
 		return err
 	}
-	got = append(got, rest...)
+	got := append(c.got, rest...)
 	if tr.features.LazyAdvance { // what was settled by a session that broke may come again
-		seen := make(map[string]bool)
-		got = slices.DeleteFunc(got, func(r outbox.Record) bool {
-			again := seen[string(r.Payload)]
-			seen[string(r.Payload)] = true
-			return again
-		})
+		got = firsts(got)
 	}
 	if err := expect(got, want...); err != nil {
 		return fmt.Errorf("through reads that were cut off: %w", err)
 	}
 	return r.Release(ctx)
+}
+
+// cutting is a group whose Reads are cut off.
+type cutting struct {
+	*trial
+
+	r   *reader // nil if there is no session, or a broken one
+	got []outbox.Record
+}
+
+// round cuts a Read off. A session that goes on after that reads once more.
+func (c *cutting) round(ctx context.Context, round int) (err error) {
+	if c.r == nil {
+		if c.r, err = c.acquireSoon(ctx); err != nil {
+			return err
+		}
+	}
+	cut, cancel := context.WithTimeout(ctx, time.Duration(round)*100*time.Microsecond)
+	defer cancel()
+	if round%4 == 0 {
+		cancel()
+	}
+	err = c.read(ctx, cut)
+	if err == nil || round%2 == 0 {
+		err = c.read(ctx, ctx)
+	}
+	if err != nil {
+		_ = c.r.Release(ctx) // it is broken; its lease may have to run out
+		c.r = nil
+	}
+	return nil
+}
+
+// read reads a page under reading, and settles it.
+func (c *cutting) read(ctx, reading context.Context) error {
+	p, err := c.r.Read(reading, 2)
+	if err != nil {
+		return err
+	}
+	c.got = append(c.got, p.Records...)
+	return c.r.Advance(ctx, p, len(p.Records))
+}
+
+func (c *cutting) release(ctx context.Context) error {
+	if c.r == nil {
+		return nil
+	}
+	return c.r.Release(ctx)
+}
+
+// firsts returns the records without those that came before.
+func firsts(records []outbox.Record) []outbox.Record {
+	seen := make(map[string]bool)
+	return slices.DeleteFunc(records, func(r outbox.Record) bool {
+		again := seen[string(r.Payload)]
+		seen[string(r.Payload)] = true
+		return again
+	})
 }
 
 // acquireSoon starts a session whose lease is short, and waits for that of the one before.

@@ -153,7 +153,7 @@ func (p *protocol) closingSteps(s state, yield yielder) {
 		} else {
 			to.closed |= only(n)
 		}
-		yield(model.Step{Who: who, What: "closes the gap at", On: numberNames[n], Outside: true}, to)
+		yield(model.Step{Who: who, What: "closes the gap at", On: numberName(n), Outside: true}, to)
 	}
 }
 

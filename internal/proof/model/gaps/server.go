@@ -108,12 +108,6 @@ func (d *database) restart() {
 	d.deleted &= upTo(d.drawn)
 }
 
-var (
-	writerNames = [...]string{"writer 1", "writer 2", "writer 3", "writer 4"}
-	rowNames    = [...]string{"1's row", "2's row", "3's row", "4's row"}
-	numberNames = [...]string{"number 0", "number 1", "number 2", "number 3", "number 4", "number 5"}
-)
-
 // writerSteps yields what writer i can do. Nothing of it can be counted on.
 func (p *protocol) writerSteps(s state, i uint8, yield yielder) {
 	w := &s.writers[i]
@@ -123,13 +117,13 @@ func (p *protocol) writerSteps(s state, i uint8, yield yielder) {
 	step := func(what, on string, change func(to *state, w *writer)) {
 		to := s
 		change(&to, &to.writers[i])
-		yield(model.Step{Who: writerNames[i], What: what, On: on, Outside: true}, to)
+		yield(model.Step{Who: writerName(i), What: what, On: on, Outside: true}, to)
 	}
 	if !w.locked && !w.wrote && (!p.numberFirst || w.number != 0) && p.mayLock(&s, i) {
 		step("takes the lock of its key", "", func(_ *state, w *writer) { w.locked = true })
 	}
 	if w.number == 0 && (w.locked || p.numberFirst) {
-		step("draws", numberNames[s.drawn+1], func(to *state, w *writer) {
+		step("draws", numberName(s.drawn+1), func(to *state, w *writer) {
 			to.drawn++
 			w.number = to.drawn
 		})

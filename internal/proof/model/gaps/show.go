@@ -2,6 +2,7 @@ package gaps
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -15,20 +16,31 @@ func (s numbers) all() (list []uint8) {
 
 // String returns the numbers as a list.
 func (s numbers) String() string {
-	return strings.Trim(strings.ReplaceAll(fmt.Sprint(s.all()), " ", ", "), "[]")
+	var all []string
+	for _, n := range s.all() {
+		all = append(all, strconv.Itoa(int(n)))
+	}
+	return strings.Join(all, ", ")
 }
 
 func pageName(page numbers) string { return "the rows with the numbers " + page.String() }
 
+func writerName(i uint8) string { return "writer " + strconv.Itoa(int(i)+1) }
+
+func rowName(i uint8) string { return strconv.Itoa(int(i)+1) + "'s row" }
+
+func numberName(n uint8) string { return "number " + strconv.Itoa(int(n)) }
+
 func show(s state) string {
 	var all []string
-	for i, w := range s.writers {
+	for i := range uint8(mostWriters) {
+		w := s.writers[i]
 		switch {
 		case w == (writer{}):
 		case w.end == aborted:
-			all = append(all, writerNames[i]+" aborted")
+			all = append(all, writerName(i)+" aborted")
 		default:
-			all = append(all, fmt.Sprintf("%s %s with number %d", writerNames[i], [...]string{"open", "committed"}[w.end], w.number))
+			all = append(all, fmt.Sprintf("%s %s with number %d", writerName(i), [...]string{"open", "committed"}[w.end], w.number))
 		}
 	}
 	all = append(all, fmt.Sprintf("read to %d without [%s], stored %d without [%s]",
@@ -38,7 +50,7 @@ func show(s state) string {
 	}
 	var rows []string
 	for _, i := range s.sent.all() {
-		rows = append(rows, rowNames[i])
+		rows = append(rows, rowName(i))
 	}
 	return strings.Join(append(all, "sent ["+strings.Join(rows, ", ")+"]"), "; ")
 }
