@@ -90,11 +90,11 @@ func cutReadsLoseNothing(ctx context.Context, tr *trial) error {
 	if err != nil {
 		return err
 	}
-	got := append(c.got, rest...)
+	c.got = append(c.got, rest...)
 	if tr.features.LazyAdvance { // what was settled by a session that broke may come again
-		got = firsts(got)
+		c.got = firsts(c.got)
 	}
-	if err := expect(got, want...); err != nil {
+	if err := expect(c.got, want...); err != nil {
 		return fmt.Errorf("through reads that were cut off: %w", err)
 	}
 	return r.Release(ctx)
