@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -107,7 +108,7 @@ func TestStatement_Refused(t *testing.T) {
 		ob := newOutbox(t, db, dialect)
 		var many []outbox.Message
 		for i := range 501 {
-			many = append(many, message(fmt.Sprint(i%7), "x"))
+			many = append(many, message(strconv.Itoa(i%7), "x"))
 		}
 		_, _, err := ob.InsertStatement(t.Context(), many)
 		require.ErrorIs(t, err, outbox.ErrInvalidMessage)

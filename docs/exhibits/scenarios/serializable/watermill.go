@@ -64,9 +64,9 @@ func (x *incumbent) take(ctx context.Context, n int) error {
 	return nil
 }
 
-// waits waits until a transaction of the database waits for a lock of another one. The
+// awaitLock waits until a transaction of the database waits for a lock of another one. The
 // server makes its list anew only if nobody has looked for 100 ms.
-func waits(ctx context.Context, db *stdsql.DB) error {
+func awaitLock(ctx context.Context, db *stdsql.DB) error {
 	return testbed.Until(ctx, func(ctx context.Context) (bool, error) {
 		select {
 		case <-time.After(150 * time.Millisecond):
@@ -96,7 +96,7 @@ func openOnWatermillSQL(ctx context.Context, bed *testbed.Testbed) (o exhibit.Ou
 	committed, err := commitAll(func(id string) error { return publish(ctx, sql.BeginnerFromStdSQL(x.db), id) })
 	if err == nil {
 		bed.Say("  a producer's transaction is open, %d messages of others are committed", messages)
-		err = waits(ctx, x.db)
+		err = awaitLock(ctx, x.db)
 	}
 	for more := true; more; { // what has arrived by then
 		select {
@@ -145,7 +145,7 @@ func handledOnWatermillSQL(ctx context.Context, bed *testbed.Testbed) (o exhibit
 	x.log.Add(handled.UUID)
 	done := make(chan error, 1)
 	go func() { done <- publish(ctx, sql.BeginnerFromStdSQL(x.db), "m2") }()
-	err = waits(ctx, x.db)
+	err = awaitLock(ctx, x.db)
 	select {
 	case failed := <-done:
 		return o, errors.Join(err, failed, errors.New("the producer did not wait"), x.sub.Close())
