@@ -169,7 +169,7 @@ soak: ## the same for as long as SOAK says, with a report in docs/reliability.md
 	@$(CHAOS) $(CONTROLS) -report $(CURDIR)/docs $(SOAK)
 
 mutants: ## break our own rules one at a time: the test named for each must fail; ARGS='-short'
-	@$(TESTENV) -services postgres,kafka,redis,mysql,mariadb,dynamodb -- $(PROOF) ./cmd/mutants $(ARGS)
+	@$(TESTENV) -services postgres,kafka,redis,rabbitmq,mysql,mariadb,dynamodb -- $(PROOF) ./cmd/mutants $(ARGS)
 
 fuzz: ## fuzz every decoder; FUZZTIME=…
 	@$(TESTENV) -services postgres -- $(PROOF) ./cmd/fuzzall -for $(FUZZTIME) -dir $(CURDIR)

@@ -47,12 +47,13 @@ const (
 	MySQL
 	MariaDB
 	Dynamo
+	Rabbit
 )
 
 // String lists the servers.
 func (n Needs) String() string {
 	var names []string
-	for i, name := range []string{"PostgreSQL", "Kafka", "Redis", "MySQL", "MariaDB", "DynamoDB"} {
+	for i, name := range []string{"PostgreSQL", "Kafka", "Redis", "MySQL", "MariaDB", "DynamoDB", "RabbitMQ"} {
 		if n&(1<<i) != 0 {
 			names = append(names, name)
 		}

@@ -1,0 +1,150 @@
+package mutants
+
+// httpMutants break rules of webhooks, sent and received.
+func httpMutants() []Mutant {
+	const sink, handler = "outbox/httpsink", "inbox/webhook"
+	return []Mutant{
+		{
+			Name: "webhook-redirects-are-success", Breaks: []string{"O2"},
+			Change:  "an answer of 302 counts as delivered",
+			File:    sink + "/answer.go",
+			Old:     `status >= 200 && status <= 299`,
+			New:     `status >= 200 && status <= 399`,
+			Package: sink, Test: "TestStatuses",
+		},
+		{
+			Name: "webhook-goes-on-behind-a-failure", Breaks: []string{"O5"},
+			Change: "behind a record that has failed, the next of its key is sent",
+			File:   sink + "/send.go",
+			Old: `		if result.Err != nil {
+			return
+		}`,
+			New: `		if result.Err != nil && d.out.Load() {
+			return
+		}`,
+			Package: sink, Test: "TestO5_KeysStopAtTheirFirstFailure",
+		},
+		{
+			Name: "webhook-gone-is-an-outage", Breaks: []string{"O7"},
+			Change:  "an endpoint that has answered 410 gets more",
+			File:    sink + "/answer.go",
+			Old:     `	if status == http.StatusGone {`,
+			New:     `	if status == -http.StatusGone {`,
+			Package: sink, Test: "TestGone",
+		},
+		{
+			Name: "webhook-any-address", Breaks: []string{"O8"},
+			Change: "a name that resolves to a private address is called",
+			File:   sink + "/guard.go",
+			Old:    `	return c.refuse(addr)`,
+			New: `	_ = addr
+	return nil`,
+			Package: sink, Test: "TestGuard_Rebinding",
+		},
+		{
+			Name: "webhook-retries-at-once", Breaks: []string{"O8"},
+			Change:  "Retry-After is not kept",
+			File:    sink + "/answer.go",
+			Old:     `			e.rest(min(wait, s.cfg.MaxRetryAfter))`,
+			New:     `			e.rest(min(wait, 0))`,
+			Package: sink, Test: "TestRetryAfter_IsKept",
+		},
+		{
+			Name: "webhook-old-signatures-are-taken", Breaks: []string{"I1"},
+			Change:  "a webhook that was recorded long ago is taken again",
+			File:    handler + "/standard.go",
+			Old:     `	if err := r.CheckTime(at); err != nil {`,
+			New:     `	if err := r.CheckTime(at); err != nil && at.IsZero() {`,
+			Package: handler, Test: "TestSpecification",
+		},
+		{
+			Name: "webhook-parts-can-shift", Breaks: []string{"I1"},
+			Change:  "an id may contain the timestamp that was signed",
+			File:    handler + "/standard.go",
+			Old:     `	case strings.Contains(id, "."):`,
+			New:     `	case strings.Contains(id, "..."):`,
+			Package: handler, Test: "TestStandard_ShiftedParts",
+		},
+		{
+			Name: "webhook-busy-is-success", Breaks: []string{"I3"},
+			Change:  "a webhook that is being handled elsewhere is acknowledged",
+			File:    handler + "/handler.go",
+			Old:     `		return http.StatusConflict`,
+			New:     `		return http.StatusOK`,
+			Package: handler, Test: "TestAnswers",
+		},
+		{
+			Name: "webhook-unknown-commit-is-success", Breaks: []string{"I3"},
+			Change: "a webhook is acknowledged although its commit may have failed",
+			File:   handler + "/handler.go",
+			Old:    `	case errors.Is(err, inbox.ErrNotClaimed), errors.Is(err, inbox.ErrCommitUnknown), errors.Is(err, inbox.ErrConflict),`,
+			New: `	case errors.Is(err, inbox.ErrCommitUnknown):
+		return http.StatusOK
+	case errors.Is(err, inbox.ErrNotClaimed), errors.Is(err, inbox.ErrConflict),`,
+			Package: handler, Test: "TestAnswers",
+		},
+	}
+}
+
+// brokerMutants break rules of the sinks for RabbitMQ and Redis Streams.
+func brokerMutants() []Mutant {
+	const rabbit, streams = "outbox/amqpsink", "outbox/redissink"
+	return []Mutant{
+		{
+			Name: "amqp-unroutable-is-sent", Breaks: []string{"O2"},
+			Change:  "a message that no queue takes counts as delivered",
+			File:    rabbit + "/publish.go",
+			Old:     `	if c.unbound[f.route] == 0 {`,
+			New:     `	if c.unbound[f.route] >= 0 {`,
+			Package: rabbit, Test: "TestO2_QueueDeleted", Needs: Rabbit,
+		},
+		{
+			Name: "amqp-not-mandatory", Breaks: []string{"O2"},
+			Change:  "the broker is not asked to return what no queue takes",
+			File:    rabbit + "/publish.go",
+			Old:     `	const mandatory, immediate = true, false`,
+			New:     `	const mandatory, immediate = false, false`,
+			Package: rabbit, Test: "TestO2_QueueDeleted", Needs: Rabbit,
+		},
+		{
+			Name: "amqp-a-key-is-pipelined", Breaks: []string{"O5"},
+			Change:  "the next message of a key is published before the first is confirmed",
+			File:    rabbit + "/send.go",
+			Old:     `		if again && r.Key != "" {`,
+			New:     `		if again && r.Key == "" && false {`,
+			Package: rabbit, Test: "TestO5_FullQueueRefusesWhileItIsDrained", Needs: Rabbit,
+		},
+		{
+			Name: "amqp-refused-is-sent", Breaks: []string{"O2"},
+			Change:  "a message that the broker has refused counts as delivered",
+			File:    rabbit + "/publish.go",
+			Old:     `	if !f.confirm.Acked() {`,
+			New:     `	if f.confirm == nil {`,
+			Package: rabbit, Test: "TestO5_FullQueueRefusesWhileItIsDrained", Needs: Rabbit,
+		},
+		{
+			Name: "redis-unconfirmed-is-sent", Breaks: []string{"O2"},
+			Change:  "a page that no replica has counts as delivered",
+			File:    streams + "/transaction.go",
+			Old:     `	if unconfirmed != nil {`,
+			New:     `	if unconfirmed != nil && t == nil {`,
+			Package: streams, Test: "TestO2_Replicas", Needs: Redis,
+		},
+		{
+			Name: "redis-that-loses-is-taken", Breaks: []string{"O2"},
+			Change:  "a server that writes nothing to disk is sent to",
+			File:    streams + "/inspect.go",
+			Old:     `	case f["aof_enabled"] == "0":`,
+			New:     `	case f["aof_enabled"] == "never":`,
+			Package: streams, Test: "TestO2_ServerThatLoses", Needs: Redis,
+		},
+		{
+			Name: "redis-goes-on-after-an-unknown-fate", Breaks: []string{"O5"},
+			Change:  "a connection on which a page may still be under way is used again",
+			File:    streams + "/send.go",
+			Old:     `			l.cut() // before Send returns: what is under way must not come later`,
+			New:     `			_ = l // what is under way may come later`,
+			Package: streams, Test: "TestO2_FailurePointOfSending", Needs: Redis,
+		},
+	}
+}
