@@ -112,7 +112,7 @@ func brokerMutants() []Mutant {
 			File:    rabbit + "/send.go",
 			Old:     `		if again && r.Key != "" {`,
 			New:     `		if again && r.Key == "" && false {`,
-			Package: rabbit, Test: "TestO5_FullQueueRefusesWhileItIsDrained", Needs: Rabbit,
+			Package: rabbit, Test: "TestSink_Conformance/classic/O5_RefusalStopsItsKey", Needs: Rabbit,
 		},
 		{
 			Name: "amqp-refused-is-sent", Breaks: []string{"O2"},
@@ -120,7 +120,7 @@ func brokerMutants() []Mutant {
 			File:    rabbit + "/publish.go",
 			Old:     `	if !f.confirm.Acked() {`,
 			New:     `	if f.confirm == nil {`,
-			Package: rabbit, Test: "TestO5_FullQueueRefusesWhileItIsDrained", Needs: Rabbit,
+			Package: rabbit, Test: "TestSink_Conformance/classic/O5_RefusalStopsItsKey", Needs: Rabbit,
 		},
 		{
 			Name: "redis-unconfirmed-is-sent", Breaks: []string{"O2"},
