@@ -1,5 +1,62 @@
 package mutants
 
+// dynamoOutboxMutants break rules of the outbox on DynamoDB.
+func dynamoOutboxMutants() []Mutant {
+	const folder = "outbox/dynamooutbox"
+	return []Mutant{
+		{
+			Name: "dynamo-passes-what-it-has-not-seen", Breaks: []string{"O5"},
+			Change:  "a message is handed out although the one before it may be there, unseen",
+			File:    folder + "/order.go",
+			Old:     `	if l.stopped[key] || previous != 0 && l.sent[key] != previous && !gone[previous] {`,
+			New:     `	if l.stopped[key] && gone[previous] {`,
+			Package: folder, Test: "TestFaults_NothingTwiceAndInOrder", Needs: Dynamo,
+		},
+		{
+			Name: "dynamo-doubt-counts-as-gone", Breaks: []string{"O5"},
+			Change:  "an earlier message that is there counts as gone",
+			File:    folder + "/order.go",
+			Old:     `			if len(r.Item) == 0 {`,
+			New:     `			if len(r.Item) >= 0 {`,
+			Package: folder, Test: "TestFaults_NothingTwiceAndInOrder", Needs: Dynamo,
+		},
+		{
+			Name: "dynamo-counters-move-unseen", Breaks: []string{"O5"},
+			Change:  "the counter of a key moves although another has moved it",
+			File:    folder + "/counters.go",
+			Old:     `		u.ConditionExpression = aws.String("n = :from")`,
+			New:     `		u.ConditionExpression = aws.String("n = :from OR n <> :from")`,
+			Package: folder, Test: "TestConformance/O5_KeyOrderIsCommitOrder", Needs: Dynamo,
+		},
+		{
+			Name: "dynamo-asks-again-with-a-new-token", Breaks: []string{"O1"},
+			Change: "a transaction whose answer was lost is sent again as a new one",
+			File:   folder + "/transact.go",
+			Old: `			unknown = err
+`,
+			New: `			unknown, r = err, nil
+`,
+			Package: folder, Test: "TestFaults_NothingTwiceAndInOrder", Needs: Dynamo,
+		},
+		{
+			Name: "dynamo-leases-are-not-fenced", Breaks: []string{"O9"},
+			Change:  "who has lost the lease sets records aside",
+			File:    folder + "/lease.go",
+			Old:     `aws.String("ow = :owner AND ep = :epoch")`,
+			New:     `aws.String("ow <> :owner OR ep <= :epoch OR ep > :epoch")`,
+			Package: folder, Test: "TestConformance/O9_StaleEpochHoldsNothing", Needs: Dynamo,
+		},
+		{
+			Name: "dynamo-own-lease-is-anothers", Breaks: []string{"O14"},
+			Change:  "a lease is taken from whoever has it",
+			File:    folder + "/lease.go",
+			Old:     `	return min(l.ttl-time.Since(s.since), l.ttl)`,
+			New:     `	return min(0*(l.ttl-time.Since(s.since)), l.ttl)`,
+			Package: folder, Test: "TestConformance/O9_OneHolder", Needs: Dynamo,
+		},
+	}
+}
+
 // dynamoDedupeMutants break rules of dedupe records in DynamoDB.
 func dynamoDedupeMutants() []Mutant {
 	const folder = "dedupe/dynamodedupe"
