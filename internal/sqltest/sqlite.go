@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/url"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -37,7 +38,9 @@ func sqliteDSN(path string, with url.Values) string {
 		"_pragma": {"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)"},
 	}
 	maps.Copy(query, with)
-	return "file:" + path + "?" + query.Encode()
+	// In an address, what follows these is no part of the path: names of tests have some.
+	escaped := strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path)
+	return "file:" + escaped + "?" + query.Encode()
 }
 
 // SQLiteConnector is OpenSQLite for what wraps connections.

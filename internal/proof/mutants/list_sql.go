@@ -44,7 +44,7 @@ func sqlWriteMutants() []Mutant {
 			File:    folder + "/statement.go",
 			Old:     `	if len(locks) > 0 {`,
 			New:     `	if len(locks) > maxLocks {`,
-			Package: sqlTests, Test: "TestStatement_Conformance/O5_KeyIsHeldUntilTheEnd", Needs: MySQL | MariaDB,
+			Package: sqlTests, Test: "TestStatement_Conformance/mariadb/O5_KeyIsHeldUntilTheEnd", Needs: MariaDB,
 		},
 		{
 			Name: "sql-delayed-waits-for-no-key", Breaks: []string{"O5"},

@@ -49,22 +49,22 @@ func TestStatement_Conformance(t *testing.T) {
 		"O5_KeyOrderIsCommitOrder", "O5_KeysAreBytes", "O5_EarlyTransactionLateKey",
 		"O5_KeyIsHeldUntilTheEnd", "O5_NumberIsDrawnUnderTheLock", "O5_KeysDoNotDeadlock", "O5_WaitingWriterGoesOn",
 	}
-	run := func(features outboxtest.Features, newSubject func(t *testing.T) outboxtest.Subject, least int) {
+	run := func(database string, features outboxtest.Features, newSubject func(t *testing.T) outboxtest.Subject, least int) {
 		for _, check := range outboxtest.Checks(features) {
 			if !slices.Contains(names, check.Name) {
 				continue
 			}
 			least--
-			t.Run(check.Name, func(t *testing.T) {
+			t.Run(database+"/"+check.Name, func(t *testing.T) {
 				t.Parallel()
 				require.NoError(t, check.Run(t.Context(), features, statementSubject{newSubject(t).(subject)}))
 			})
 		}
 		require.LessOrEqual(t, least, 0, "checks have other names by now")
 	}
-	run(features(), newMySQL, len(names))
-	run(features(), newMariaDB, len(names))
-	run(liteFeatures(), newLite, 9)
+	run("mysql", features(), newMySQL, len(names))
+	run("mariadb", features(), newMariaDB, len(names))
+	run("sqlite", liteFeatures(), newLite, 9)
 }
 
 // TestStatement_Publisher has watermill-sql's publisher write the outbox.
