@@ -89,7 +89,7 @@ var _ outboxtest.Admin = subject{}
 func features() outboxtest.Features {
 	return outboxtest.Features{
 		OptimisticKeys: true, NoGroups: true, NoHistory: true, NoDelay: true, NoSlots: true, FixedSlots: true,
-		NoStarts: true, NoTopics: true, NoPositions: true, NoReplay: true,
+		NoStarts: true, NoTopics: true, NoPositions: true, NoReplay: true, NoRetention: true,
 		MaxMessages: dynamooutbox.MaxItems, MaxPayloadBytes: dynamooutbox.MaxPayloadBytes,
 	}
 }

@@ -18,7 +18,7 @@ import (
 func least() outboxtest.Features {
 	return outboxtest.Features{
 		OneWriter: true, NoKeyOrder: true, NoDelay: true, NoWakes: true, LazyAdvance: true, NoHolder: true, NoSlots: true,
-		FixedSlots: true, NoStarts: true, NoTopics: true, NoPositions: true, NoHistory: true, NoReplay: true,
+		FixedSlots: true, NoStarts: true, NoTopics: true, NoPositions: true, NoHistory: true, NoReplay: true, NoRetention: true,
 	}
 }
 
@@ -38,7 +38,7 @@ func fewer() map[string]struct {
 		"no history":   {outboxtest.Features{NoHistory: true}, func(t *testing.T) outboxtest.Subject { t.Helper(); return keepsNoHistory(t) }},
 		"least":        {least(), func(t *testing.T) outboxtest.Subject { t.Helper(); return plain(t) }},
 		"no slots, no sinks' positions, nothing set aside": {
-			outboxtest.Features{NoWakes: true, NoHolder: true, NoSlots: true, NoStarts: true, NoTopics: true, NoPositions: true, NoReplay: true},
+			outboxtest.Features{NoWakes: true, NoHolder: true, NoSlots: true, NoStarts: true, NoTopics: true, NoPositions: true, NoReplay: true, NoRetention: true},
 			func(t *testing.T) outboxtest.Subject { t.Helper(); return delayingSubject(t) },
 		},
 	}
@@ -79,7 +79,7 @@ func TestNegativeControls_Claims(t *testing.T) {
 		"several writers": {OneWriter: true}, "key order": {NoKeyOrder: true}, "delayed messages": {NoDelay: true},
 		"wakes": {NoWakes: true}, "records set aside": {NoHolder: true}, "slots": {NoSlots: true}, "change of slots": {FixedSlots: true},
 		"stated starts": {NoStarts: true}, "topic filters": {NoTopics: true}, "positions of sinks": {NoPositions: true},
-		"history of settled records": {NoHistory: true}, "replay": {NoReplay: true},
+		"history of settled records": {NoHistory: true}, "retention": {NoRetention: true}, "replay": {NoReplay: true},
 	} {
 		t.Run(feature, func(t *testing.T) {
 			t.Parallel()

@@ -16,9 +16,16 @@ func gapChecks() []Check {
 	return []Check{
 		{Name: "O2_ManyRollbacksLoseNothing", run: manyRollbacksLoseNothing},
 		{Name: "O2_CutReadsLoseNothing", run: cutReadsLoseNothing},
-		{Name: "O2_RetentionSparesLateCommits", run: retentionSparesLateCommits, skip: oneWriter},
+		{
+			Name: "O2_RetentionSparesLateCommits", run: retentionSparesLateCommits,
+			skip: func(f Features) bool { return noRetention(f) || oneWriter(f) },
+		},
 	}
 }
+
+func noRetention(f Features) bool { return f.NoRetention }
+
+var errNoRetainer = errors.New("the subject is no Retainer; say Features.NoRetention")
 
 // manyRollbacksLoseNothing has more transactions roll back between those that commit than
 // an outbox may care to remember one by one, and one that is older than all commit last.
@@ -174,12 +181,12 @@ func (tr *trial) acquireSoon(ctx context.Context) (*reader, error) {
 	}
 }
 
-// retentionSparesLateCommits has retention run, if the subject can, while a transaction is
+// retentionSparesLateCommits has retention run while a transaction is
 // open below what every group has settled, and again once it has committed.
 func retentionSparesLateCommits(ctx context.Context, tr *trial) error {
 	retainer, ok := tr.Subject.(Retainer)
 	if !ok {
-		return nil
+		return errNoRetainer
 	}
 	if err := tr.commit(ctx, named(numbered("old", 3)...)...); err != nil {
 		return err

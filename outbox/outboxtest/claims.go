@@ -103,6 +103,7 @@ func allFeatures() []feature {
 		{"topic filters", Features{NoTopics: true}, func(f Features) bool { return f.NoTopics }, seeTopics},
 		{"positions of sinks", Features{NoPositions: true}, func(f Features) bool { return f.NoPositions }, seePositions},
 		{"history of settled records", Features{NoHistory: true}, func(f Features) bool { return f.NoHistory }, seeHistory},
+		{"retention", Features{NoRetention: true}, noRetention, seeRetention},
 		{"replay", Features{NoReplay: true}, func(f Features) bool { return f.NoReplay }, seeReplay},
 	}
 }

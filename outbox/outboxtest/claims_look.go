@@ -160,6 +160,11 @@ func seeHistory(ctx context.Context, tr *trial) (presence, error) {
 	return found(len(got) > 0), r.Release(ctx)
 }
 
+func seeRetention(_ context.Context, tr *trial) (presence, error) {
+	_, is := tr.Subject.(Retainer)
+	return found(is), nil
+}
+
 // seeReplay looks for a method of the subject, such as of an outbox that it embeds, that
 // returns a driver.History.
 func seeReplay(_ context.Context, tr *trial) (presence, error) {

@@ -61,6 +61,10 @@ type Features struct {
 	// group that begins later then need not see it.
 	NoHistory bool
 
+	// NoRetention is set if nothing deletes what groups have settled, but their settling it.
+	// If something does, the Subject must be a Retainer.
+	NoRetention bool
+
 	// NoReplay is set if there is no driver.History. If there is one, the Subject must be a
 	// Replayer.
 	NoReplay bool

@@ -26,7 +26,7 @@ const testLease = 30 * time.Second
 func features() outboxtest.Features {
 	return outboxtest.Features{
 		LazyAdvance: true, NoWakes: true, NoDelay: true, NoSlots: true, FixedSlots: true, NoStarts: true, NoTopics: true,
-		NoPositions: true, NoReplay: true,
+		NoPositions: true, NoReplay: true, NoRetention: true,
 	}
 }
 
