@@ -3,12 +3,14 @@ package dynamooutbox
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -49,7 +51,13 @@ func (tx *Tx) Commit(ctx context.Context) error {
 	if len(tx.items)+len(tx.msgs) == 0 {
 		return nil
 	}
-	return tx.ob.commit(ctx, tx.items, tx.msgs)
+	if err := tx.ob.commit(ctx, tx.items, tx.msgs); err != nil {
+		return err
+	}
+	if err := failpoint.Inject(ctx, failpoint.ProducerCommitAmbiguous); err != nil {
+		return fmt.Errorf("%w: %w", outbox.ErrCommitUnknown, err)
+	}
+	return nil
 }
 
 func (o *Outbox) commit(ctx context.Context, items []types.TransactWriteItem, msgs []outbox.Message) error {

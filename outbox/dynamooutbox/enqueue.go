@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/hooks"
 	"github.com/leat-go/leat/internal/txctx"
 	"github.com/leat-go/leat/outbox"
@@ -56,7 +57,13 @@ func (o *Outbox) enqueue(ctx context.Context, tx *Tx, msgs []outbox.Message) ([]
 	if err != nil {
 		return nil, err
 	}
-	return ready, tx.enqueue(ready)
+	if err := failpoint.Inject(ctx, failpoint.ProducerBeforeInsert); err != nil {
+		return ready, err
+	}
+	if err := tx.enqueue(ready); err != nil {
+		return ready, err
+	}
+	return ready, failpoint.Inject(ctx, failpoint.ProducerAfterInsert)
 }
 
 // prepare returns copies of msgs that are complete and can be stored.

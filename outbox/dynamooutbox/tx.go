@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/txctx"
 	"github.com/leat-go/leat/outbox"
 )
@@ -43,7 +44,9 @@ func (o *Outbox) InTx(ctx context.Context, fn func(ctx context.Context, tx *Tx) 
 	if err := tx.Commit(ctx); err != nil {
 		return err
 	}
-	o.Wake()
+	if failpoint.Inject(ctx, failpoint.ProducerAfterCommitBeforeWake) == nil {
+		o.Wake()
+	}
 	return nil
 }
 

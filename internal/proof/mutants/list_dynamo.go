@@ -13,6 +13,14 @@ func dynamoOutboxMutants() []Mutant {
 			Package: folder, Test: "TestFaults_NothingTwiceAndInOrder", Needs: Dynamo,
 		},
 		{
+			Name: "dynamo-no-fence", Breaks: []string{"O9"},
+			Change:  "what a relay sets aside is written although another leads meanwhile",
+			File:    folder + "/lease.go",
+			Old:     `aws.String("ow = :owner AND ep = :epoch"),`,
+			New:     `aws.String("ow = :owner OR ow <> :owner OR ep = :epoch"),`,
+			Package: folder, Test: "TestO9_HoldThatArrivesAfterATakeover", Needs: Dynamo,
+		},
+		{
 			Name: "dynamo-doubt-counts-as-gone", Breaks: []string{"O5"},
 			Change:  "an earlier message that is there counts as gone",
 			File:    folder + "/order.go",
