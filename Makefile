@@ -37,8 +37,8 @@ DEMOTAG  = $(if $(filter-out postgres,$(ON)),-tags=demo_$(patsubst mariadb,mysql
 SEEDS   ?= 5000
 FAULTS  ?= 300
 SOAK    ?= -for 1h
-# STORE is what all stands on in proof-faults and soak: postgres, mysql, mariadb or sqlite.
-# Drivers of the last three are those of internal/sqltest; acts are of PostgreSQL.
+# STORE is what all stands on in proof-faults and soak: postgres, mysql, mariadb, sqlite or dynamodb.
+# The drivers of the SQL ones are those of internal/sqltest; acts are of PostgreSQL.
 STORE   ?= postgres
 # RELAY=daemon has the daemon of cmd/leat relay in proof-faults and soak.
 RELAY   ?=
@@ -50,7 +50,7 @@ CONTROLS ?= -controls
 FUZZTIME ?= 10s
 PROOF    = $(GO) run -C internal/proof $(TAGS)
 CHAOS    = $(if $(RELAY),$(if $(filter daemon,$(RELAY)),,$(error RELAY=$(RELAY): must be daemon or nothing))$(GO) run -C cmd/leat/internal/soak $(TAGS) . -store $(STORE),$(if \
-	$(filter postgres,$(STORE)),$(PROOF) ./cmd/soak,$(GO) run -C internal/sqltest $(TAGS) ./cmd/soak -store $(STORE)))
+	$(filter postgres dynamodb,$(STORE)),$(PROOF) ./cmd/soak -store $(STORE),$(GO) run -C internal/sqltest $(TAGS) ./cmd/soak -store $(STORE)))
 # BENCH selects benchmarks, SCALE says how much they do (full, quick or ci), BENCHFLAGS is
 # passed on to cmd/bench. The page is written only of all benchmarks at full scale.
 BENCH      ?= .

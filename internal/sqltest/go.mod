@@ -20,6 +20,14 @@ require (
 	git.sr.ht/~sbinet/gg v0.7.0 // indirect
 	github.com/Shopify/toxiproxy/v2 v2.5.0 // indirect
 	github.com/ajstarks/svgo v0.0.0-20211024235047-1546f124cd8b // indirect
+	github.com/aws/aws-sdk-go-v2 v1.48.0 // indirect
+	github.com/aws/aws-sdk-go-v2/internal/configsources v1.5.12 // indirect
+	github.com/aws/aws-sdk-go-v2/internal/endpoints/v2 v2.8.12 // indirect
+	github.com/aws/aws-sdk-go-v2/service/dynamodb v1.74.0 // indirect
+	github.com/aws/aws-sdk-go-v2/service/dynamodbstreams v1.46.6 // indirect
+	github.com/aws/aws-sdk-go-v2/service/internal/accept-encoding v1.13.25 // indirect
+	github.com/aws/aws-sdk-go-v2/service/internal/endpoint-discovery v1.13.12 // indirect
+	github.com/aws/smithy-go v1.28.9 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/cenkalti/backoff/v5 v5.0.3 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
@@ -27,6 +35,9 @@ require (
 	github.com/goccy/go-json v0.10.2 // indirect
 	github.com/golang/freetype v0.0.0-20170609003504-e2365dfdc4a0 // indirect
 	github.com/gorilla/mux v1.8.0 // indirect
+	github.com/leat-go/leat/inbox/dynamoinbox v0.0.0-00010101000000-000000000000 // indirect
+	github.com/leat-go/leat/internal/dynamotable v0.0.0-00010101000000-000000000000 // indirect
+	github.com/leat-go/leat/outbox/dynamooutbox v0.0.0-00010101000000-000000000000 // indirect
 	github.com/lib/pq v1.12.3 // indirect
 	github.com/mattn/go-colorable v0.1.13 // indirect
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
@@ -89,3 +100,9 @@ require (
 replace github.com/leat-go/leat/internal/proof => ../proof
 
 replace github.com/leat-go/leat/outbox/mysqlbinlog => ../../outbox/mysqlbinlog
+
+replace github.com/leat-go/leat/internal/dynamotable => ../../internal/dynamotable
+
+replace github.com/leat-go/leat/outbox/dynamooutbox => ../../outbox/dynamooutbox
+
+replace github.com/leat-go/leat/inbox/dynamoinbox => ../../inbox/dynamoinbox

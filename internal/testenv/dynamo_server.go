@@ -46,13 +46,22 @@ func (s dynamoServer) probe(ctx context.Context, _ string, port int) (string, er
 }
 
 func startDynamo(ctx context.Context) (Service, error) {
+	service, s, err := startOwnDynamo(ctx)
+	if err == nil {
+		service.stop = s.close
+	}
+
+	return service, err
+}
+
+func startOwnDynamo(ctx context.Context) (Service, *server, error) {
 	binaries, err := findJars(ctx, "dynamodb-"+dynamoVersion, dynamoPOM, dynamoSums)
 	if err != nil {
-		return Service{}, err
+		return Service{}, nil, err
 	}
 	s, err := serve(ctx, "dynamodb", dynamoServer{binaries})
 	if err != nil {
-		return Service{}, err
+		return Service{}, nil, err
 	}
 
 	return Service{
@@ -61,6 +70,5 @@ func startDynamo(ctx context.Context) (Service, error) {
 		Version: s.version,
 		Origin:  "DynamoDB Local started with " + binaries.java,
 		Real:    true,
-		stop:    s.close,
-	}, nil
+	}, s, nil
 }

@@ -72,6 +72,9 @@ func (o *Own) End(ctx context.Context, sig syscall.Signal) error {
 	return nil
 }
 
+// Signal sends the server a signal that it survives, such as SIGSTOP and SIGCONT.
+func (o *Own) Signal(sig syscall.Signal) error { return o.server.proc.signal(sig) }
+
 // Start starts the server again, on the same port and data, and waits until it
 // answers.
 func (o *Own) Start(ctx context.Context) error { return o.server.start(ctx) }
@@ -82,6 +85,17 @@ func (o *Own) Close() error { return o.server.close(context.Background()) }
 // OwnRabbit starts RabbitMQ with further lines of rabbitmq.conf.
 func OwnRabbit(ctx context.Context, conf string) (*Own, error) {
 	service, s, err := startRabbit(ctx, conf)
+	if err != nil {
+		return nil, err
+	}
+
+	return newOwn(service, s), nil
+}
+
+// OwnDynamo starts DynamoDB Local with tables in memory: unlike DynamoDB it forgets the tokens of
+// requests when it ends, so that it is no server to be killed.
+func OwnDynamo(ctx context.Context) (*Own, error) {
+	service, s, err := startOwnDynamo(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -149,10 +149,19 @@ func (p *process) start(ctx context.Context) error {
 	return p.await(ctx, eventStarted)
 }
 
-// end sends the server a signal and waits until it has exited.
-func (p *process) end(ctx context.Context, sig syscall.Signal) error {
+// signal sends the server a signal.
+func (p *process) signal(sig syscall.Signal) error {
 	if err := p.requests.Encode(request{Signal: int(sig)}); err != nil {
 		return fmt.Errorf("testenv: supervisor: %w", err)
+	}
+
+	return nil
+}
+
+// end sends the server a signal and waits until it has exited.
+func (p *process) end(ctx context.Context, sig syscall.Signal) error {
+	if err := p.signal(sig); err != nil {
+		return err
 	}
 	select {
 	case <-p.exited():

@@ -39,8 +39,8 @@ type Options struct {
 	ActGap time.Duration
 	// Sabotage is a rule to break, one of [Sabotages] of the store. Defaults to none.
 	Sabotage string
-	// Store is what the processes stand on, one of roles.Stores. All but Postgres need
-	// Extras.Open, and have no acts. Defaults to roles.Postgres.
+	// Store is what the processes stand on, one of roles.Stores. Those of roles.IsSQL need
+	// Extras.Open, and all but Postgres have no acts. Defaults to roles.Postgres.
 	Store string
 	// Extras are what the program has: an opener of the other stores, or a daemon that
 	// relays. Defaults to none.
@@ -72,10 +72,13 @@ func setDefault[T comparable](field *T, value T) {
 }
 
 // Sabotages returns the rules that can be broken on a store, so that it is noticed. SQLite has
-// one writer at a time, so that a cursor by number passes nothing by.
+// one writer at a time, so that a cursor by number passes nothing by, and in DynamoDB nobody
+// reads by number.
 func Sabotages(store string) []string {
-	return slices.DeleteFunc(roles.Sabotages(), func(rule string) bool { return store == roles.SQLite && rule == roles.IDCursor })
+	return slices.DeleteFunc(roles.Sabotages(), func(rule string) bool { return rule == roles.IDCursor && !hasCursor(store) })
 }
+
+func hasCursor(store string) bool { return store != roles.SQLite && store != roles.DynamoDB }
 
 func (o Options) validate() error {
 	switch {
@@ -93,13 +96,13 @@ func (o Options) validate() error {
 		return fmt.Errorf("chaos: Gap %s, Drain %s and ActGap %s must not be negative", o.Gap, o.Drain, o.ActGap)
 	case o.Sabotage != "" && !slices.Contains(roles.Sabotages(), o.Sabotage):
 		return fmt.Errorf("chaos: Sabotage %q is none of %v", o.Sabotage, roles.Sabotages())
-	case o.Sabotage == roles.IDCursor && o.Store == roles.SQLite:
-		return fmt.Errorf("chaos: Sabotage %q breaks nothing on Store %q: commits of one writer are in the order of their numbers", o.Sabotage, o.Store)
+	case o.Sabotage == roles.IDCursor && !hasCursor(o.Store):
+		return fmt.Errorf("chaos: Sabotage %q breaks nothing on Store %q: only numbers that are drawn before a commit pass something by", o.Sabotage, o.Store)
 	case !slices.Contains(roles.Stores(), o.Store):
 		return fmt.Errorf("chaos: Store %q is none of %v", o.Store, roles.Stores())
 	case o.Store != roles.Postgres && o.Extras.Daemon != nil:
 		return fmt.Errorf("chaos: Store %q cannot be: the daemon relays from PostgreSQL only", o.Store)
-	case o.Store != roles.Postgres && o.Extras.Open == nil:
+	case roles.IsSQL(o.Store) && o.Extras.Open == nil:
 		return fmt.Errorf("chaos: Store %q needs Extras.Open: use the command of internal/sqltest", o.Store)
 	case o.Store != roles.Postgres && len(o.Acts) > 0:
 		return fmt.Errorf("chaos: Acts %v are of PostgreSQL, not of Store %q", o.Acts, o.Store)

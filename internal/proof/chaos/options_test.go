@@ -43,7 +43,7 @@ func TestSabotages(t *testing.T) {
 	t.Parallel()
 	for _, store := range roles.Stores() {
 		want := roles.Sabotages()
-		if store == roles.SQLite {
+		if store == roles.SQLite || store == roles.DynamoDB {
 			want = []string{roles.AckBeforeCommit, roles.NoInbox, roles.PublishBeforeCommit}
 		}
 		require.Equal(t, want, chaos.Sabotages(store), store)

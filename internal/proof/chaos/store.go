@@ -49,10 +49,14 @@ type store interface {
 
 // newStore returns the store that the options ask for.
 func newStore(st *stage) store {
-	if st.options.Store == roles.Postgres {
+	switch st.options.Store {
+	case roles.Postgres:
 		return postgresStore{st}
+	case roles.DynamoDB:
+		return &dynamoStore{stage: st}
+	default:
+		return &sqlStore{stage: st}
 	}
-	return &sqlStore{stage: st}
 }
 
 // member is a process of a run.

@@ -10,7 +10,7 @@ import (
 const daemonPlace = "daemon"
 
 // databases are those that a run can stand on, as its services have them.
-func databases() []string { return []string{"PostgreSQL", "MySQL", "MariaDB", "SQLite"} }
+func databases() []string { return []string{"PostgreSQL", "MySQL", "MariaDB", "SQLite", "DynamoDB"} }
 
 // places are those of the runs that lie beside the one whose page it is, in the page's order.
 func places() []string {

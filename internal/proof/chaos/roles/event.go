@@ -46,8 +46,8 @@ type event struct {
 
 // draw makes up an event: most are transfers, one in ten is a notice, few are poison
 // or too large. Those two have keys of their own, and some of a key come in a row, so
-// that they queue behind each other.
-func draw(r *rand.Rand, accounts int) (event, error) {
+// that they queue behind each other. Poison is for inboxes that park it.
+func draw(r *rand.Rand, accounts int, poison bool) (event, error) {
 	id, err := outbox.NewID()
 	if err != nil {
 		return event{}, fmt.Errorf("make an id: %w", err)
@@ -56,7 +56,7 @@ func draw(r *rand.Rand, accounts int) (event, error) {
 	from := r.IntN(accounts)
 	e := event{ID: id, Kind: kindTransfer, From: Account(from), At: now.UnixMicro()}
 	switch n := r.IntN(500); {
-	case n == 0:
+	case n == 0 && poison:
 		e.Kind, e.From = kindPoison, "poison-"+strconv.FormatInt(now.Unix()/5, 36)
 	case n == 1:
 		e.Kind, e.From, e.Pad = kindHuge, "huge-"+strconv.FormatInt(now.Unix()/5, 36), strings.Repeat("x", hugeBytes)

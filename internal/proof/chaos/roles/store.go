@@ -20,13 +20,18 @@ const (
 	MySQL   = "mysql"
 	MariaDB = "mariadb"
 	SQLite  = "sqlite"
+	// DynamoDB has dynamooutbox and dynamoinbox.
+	DynamoDB = "dynamodb"
 )
 
 // Stores returns all of them.
-func Stores() []string { return []string{Postgres, MySQL, MariaDB, SQLite} }
+func Stores() []string { return []string{Postgres, MySQL, MariaDB, SQLite, DynamoDB} }
 
 // Dial opens a connection to a server.
 type Dial func(ctx context.Context, network, address string) (net.Conn, error)
+
+// IsSQL reports whether a store needs an Opener.
+func IsSQL(store string) bool { return store == MySQL || store == MariaDB || store == SQLite }
 
 // Opener opens a database other than PostgreSQL with a driver of database/sql, which leat
 // itself has not. The address is a URL of MySQL or MariaDB, whose query has system variables
@@ -71,6 +76,8 @@ func (p *process) openStore(ctx context.Context) (store, error) {
 		return p.openPostgres(ctx)
 	case MySQL, MariaDB, SQLite:
 		return p.openSQL()
+	case DynamoDB:
+		return p.openDynamo()
 	default:
 		return nil, fmt.Errorf("store %q is none of %v", p.Store, Stores())
 	}

@@ -129,7 +129,7 @@ func command(o chaos.Options, controls bool) string {
 	switch {
 	case o.Extras.Daemon != nil:
 		program = "go run -C cmd/leat/internal/soak -tags leat_failpoints ."
-	case o.Store != roles.Postgres:
+	case roles.IsSQL(o.Store):
 		program = "go run -C internal/sqltest -tags leat_failpoints ./cmd/soak"
 	}
 	words := []string{fmt.Sprintf("%s -for %s -seed %d", program, o.For, o.Seed)}

@@ -1,0 +1,222 @@
+package chaos
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"syscall"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/dynamoinbox"
+	"github.com/leat-go/leat/internal/dynamotable"
+	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/proof/chaos/roles"
+	"github.com/leat-go/leat/internal/proof/report"
+	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/internal/wait"
+	"github.com/leat-go/leat/outbox/dynamooutbox"
+)
+
+// dynamoStore is DynamoDB Local.
+type dynamoStore struct {
+	*stage
+
+	db            *dynamodb.Client      // past all proxies
+	books, ledger *dynamooutbox.Outbox // of bank and ledger
+}
+
+func (s *dynamoStore) start(ctx context.Context) (*testenv.Own, error) { return testenv.OwnDynamo(ctx) }
+
+func (s *dynamoStore) service() report.Service {
+	return report.Service{Name: "DynamoDB", Version: "Local " + s.server.Version}
+}
+
+func (s *dynamoStore) roster() []member {
+	return []member{
+		{"bank-1", roles.Bank},
+		{"bank-2", roles.Bank},
+		{"relay-1", roles.Relay},
+		{"relay-2", roles.Relay},
+		{"ledger-1", roles.Ledger},
+		{"ledger-2", roles.Ledger},
+		{"receipts-1", roles.Receipts},
+		{"receipts-2", roles.Receipts},
+	}
+}
+
+func (s *dynamoStore) address(role, _, hostPort string) (string, error) {
+	return "http://" + hostPort + "/" + databaseOf(role), nil
+}
+
+// dynamoBuckets is how many buckets an outbox has: each costs a request whenever it is counted.
+const dynamoBuckets = 2
+
+func (s *dynamoStore) open(ctx context.Context) (err error) {
+	client, closeIdle := roles.DialDynamo(s.server.Address, (&net.Dialer{}).DialContext)
+	s.db = client
+	s.later(func() error { closeIdle(); return nil })
+	if s.books, err = s.outbox(ctx, bankDatabase); err != nil {
+		return err
+	}
+	if s.ledger, err = s.outbox(ctx, ledgerDatabase); err != nil {
+		return err
+	}
+	in, err := dynamoinbox.New(s.ledger, s.db, roles.Ledger, dynamoinbox.Config{Config: inbox.Config{}, Table: roles.DynamoInbox})
+	if err != nil {
+		return err
+	}
+	if err := in.Setup(ctx); err != nil {
+		return err
+	}
+	for _, name := range []string{roles.DynamoAccounts, roles.DynamoTransfers, roles.DynamoBalances, roles.DynamoEffects} {
+		table := dynamotable.Table{Name: name, Partition: dynamotable.Key{Name: "pk", Type: types.ScalarAttributeTypeS}}
+		if err := table.Setup(ctx, s.db); err != nil {
+			return err
+		}
+	}
+	return s.openAccounts(ctx)
+}
+
+func (s *dynamoStore) outbox(ctx context.Context, database string) (*dynamooutbox.Outbox, error) {
+	ob, err := dynamooutbox.New(s.db, dynamooutbox.Config{Table: roles.DynamoOutbox(database)})
+	if err != nil {
+		return nil, err
+	}
+	return ob, ob.Setup(ctx, dynamoBuckets)
+}
+
+func (s *dynamoStore) openAccounts(ctx context.Context) error {
+	for _, table := range []string{roles.DynamoAccounts, roles.DynamoBalances} {
+		for n := range s.options.Accounts {
+			_, err := s.db.PutItem(ctx, &dynamodb.PutItemInput{TableName: &table, Item: roles.DynamoAccount(roles.Account(n))})
+			if err != nil {
+				return fmt.Errorf("open the %s: %w", table, err)
+			}
+		}
+	}
+	return nil
+}
+
+// forget: the client finds out by itself.
+func (s *dynamoStore) forget() {}
+
+// isCommit: what is written first of a request are its headers.
+func (s *dynamoStore) isCommit(b []byte) bool {
+	return bytes.Contains(b, []byte("DynamoDB_20120810.TransactWriteItems"))
+}
+
+// strikes: there are no sessions, windows, partitions and attempts.
+func (s *dynamoStore) strikes(d deed) bool {
+	switch failpoint.Name(d.point) {
+	case failpoint.RelayWindowOpened, failpoint.RelayBeforeFinishWindow, failpoint.RelayAdvanceAmbiguous,
+		failpoint.RelayLatePositionWrite, failpoint.RelayDropWaits, failpoint.ConsumerAfterTrylock, failpoint.ConsumerAttemptWrite:
+		return false
+	default:
+		return d.kind != kindTerminate
+	}
+}
+
+// crash is an outage: DynamoDB Local, unlike DynamoDB, forgets the tokens of requests when it
+// ends, so that one that was carried out before would be carried out again.
+func (s *dynamoStore) crash() serverFault {
+	return serverFault{
+		pointServer(roles.DynamoDB), roles.KindStop,
+		[]string{roles.Relay, roles.Receipts, roles.Ledger, roles.Bank}, s.pause,
+	}
+}
+
+// pause has nobody answer for longer than a lease.
+func (s *dynamoStore) pause(ctx context.Context, _ *fault) error {
+	if err := s.server.Signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	wait.Full(ctx, roles.RelayLease+time.Second)
+	return s.server.Signal(syscall.SIGCONT)
+}
+
+// lines: nobody waits for a transaction of others.
+func (s *dynamoStore) lines(*injection) []serverFault { return nil }
+
+// terminate: there are no sessions.
+func (s *dynamoStore) terminate(context.Context, string, bool) bool { return false }
+
+func (s *dynamoStore) pending(ctx context.Context, role string) int64 {
+	if !roles.IsRelay(role) {
+		return 0
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	n, err := unsettledDynamo(s.outboxOf(role))(ctx)
+	if err != nil { // nobody knows: it does not count
+		return 0
+	}
+	return min(n, 100)
+}
+
+func (s *dynamoStore) outboxOf(role string) *dynamooutbox.Outbox {
+	if databaseOf(role) == bankDatabase {
+		return s.books
+	}
+	return s.ledger
+}
+
+// unsettledDynamo counts what an outbox has to send, once more or for the first time.
+func unsettledDynamo(ob *dynamooutbox.Outbox) func(ctx context.Context) (int64, error) {
+	return func(ctx context.Context) (n int64, err error) {
+		stats, err := ob.Stats(ctx)
+		for _, g := range stats.Groups {
+			n += g.Slots[0].Backlog + int64(g.Retrying)
+		}
+		return n, err
+	}
+}
+
+// counted adds up the versions of the accounts: each event moves that of its key by one.
+func (s *dynamoStore) counted(ctx context.Context) (enqueued, effects int64) {
+	sum := func(table string) (n int64) {
+		err := s.scan(ctx, table, func(row item) error { n += roles.DynamoNumber(row, "version"); return nil })
+		if err != nil {
+			return -1
+		}
+		return n
+	}
+	return sum(roles.DynamoAccounts), sum(roles.DynamoBalances)
+}
+
+// item is what DynamoDB stores.
+type item = map[string]types.AttributeValue
+
+// scan visits all items of a table.
+func (s *dynamoStore) scan(ctx context.Context, table string, visit func(item) error) error {
+	pages := dynamodb.NewScanPaginator(s.db, &dynamodb.ScanInput{TableName: &table, ConsistentRead: aws.Bool(true)})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return fmt.Errorf("read table %s: %w", table, err)
+		}
+		for _, row := range page.Items {
+			if err := visit(row); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *dynamoStore) leftovers() []leftover {
+	return []leftover{
+		{"records of the ledger's outbox", unsettledDynamo(s.ledger)},
+		{"records of the bank's outbox", unsettledDynamo(s.books)},
+	}
+}
+
+func (s *dynamoStore) dropParked(ctx context.Context) error {
+	_, err := s.books.Drop(ctx, tooLarge())
+	return err
+}
