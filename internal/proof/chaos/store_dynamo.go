@@ -27,7 +27,7 @@ import (
 type dynamoStore struct {
 	*stage
 
-	db            *dynamodb.Client      // past all proxies
+	db            *dynamodb.Client     // past all proxies
 	books, ledger *dynamooutbox.Outbox // of bank and ledger
 }
 
