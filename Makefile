@@ -42,6 +42,8 @@ SOAK    ?= -for 1h
 STORE   ?= postgres
 # RELAY=daemon has the daemon of cmd/leat relay in proof-faults and soak.
 RELAY   ?=
+# TAIL=1 has the relays there follow PostgreSQL's change log.
+TAIL    ?=
 # ACTS are the acts of proof-faults, separated by commas, or none. Defaults to all.
 ACTS    ?=
 # CONTROLS= leaves out the runs with rules broken on purpose.
@@ -50,7 +52,7 @@ CONTROLS ?= -controls
 FUZZTIME ?= 10s
 PROOF    = $(GO) run -C internal/proof $(TAGS)
 CHAOS    = $(if $(RELAY),$(if $(filter daemon,$(RELAY)),,$(error RELAY=$(RELAY): must be daemon or nothing))$(GO) run -C cmd/leat/internal/soak $(TAGS) . -store $(STORE),$(if \
-	$(filter postgres dynamodb,$(STORE)),$(PROOF) ./cmd/soak -store $(STORE),$(GO) run -C internal/sqltest $(TAGS) ./cmd/soak -store $(STORE)))
+	$(filter postgres dynamodb,$(STORE)),$(PROOF) ./cmd/soak -store $(STORE)$(if $(TAIL), -tail),$(GO) run -C internal/sqltest $(TAGS) ./cmd/soak -store $(STORE)))
 # BENCH selects benchmarks, SCALE says how much they do (full, quick or ci), BENCHFLAGS is
 # passed on to cmd/bench. The page is written only of all benchmarks at full scale.
 BENCH      ?= .
@@ -162,7 +164,7 @@ proof-simulation: ## run the engines through seeded schedules in virtual time, a
 	@$(PROOF) ./cmd/simulate -seeds $(SEEDS)
 	@$(PROOF) ./cmd/simulate -controls
 
-proof-faults: ## run producers, relays and consumers on real servers, and harm all of them; STORE=…, RELAY=daemon, ACTS=…
+proof-faults: ## run producers, relays and consumers on real servers, and harm all of them; STORE=…, RELAY=daemon, TAIL=1, ACTS=…
 	@$(CHAOS) -faults $(FAULTS) $(CONTROLS) $(if $(ACTS),-acts $(ACTS))
 
 soak: ## the same for as long as SOAK says, with a report in docs/reliability.md; STORE=…, RELAY=daemon

@@ -11,6 +11,7 @@ const (
 	pointRedis       = "server/redis"
 	pointGroup       = "group/ledger"
 	pointTransaction = "transaction/foreign"
+	pointTail        = "tail/relay"
 	pointRelaysKafka = "connection/relays-kafka"
 	pointGroupsKafka = "connection/groups-kafka"
 	pointRedisLine   = "connection/notifier-redis"

@@ -42,6 +42,9 @@ type Options struct {
 	// Store is what the processes stand on, one of roles.Stores. Those of roles.IsSQL need
 	// Extras.Open, and all but Postgres have no acts. Defaults to roles.Postgres.
 	Store string
+	// Tail has the bank's relays follow PostgreSQL's change log, which is harmed, too.
+	// Defaults to false.
+	Tail bool
 	// Extras are what the program has: an opener of the other stores, or a daemon that
 	// relays. Defaults to none.
 	Extras roles.Extras
@@ -102,6 +105,8 @@ func (o Options) validate() error {
 		return fmt.Errorf("chaos: Store %q is none of %v", o.Store, roles.Stores())
 	case o.Store != roles.Postgres && o.Extras.Daemon != nil:
 		return fmt.Errorf("chaos: Store %q cannot be: the daemon relays from PostgreSQL only", o.Store)
+	case o.Tail && (o.Store != roles.Postgres || o.Extras.Daemon != nil):
+		return fmt.Errorf("chaos: Tail %t is for relays of PostgreSQL, not for Store %q or a daemon", o.Tail, o.Store)
 	case roles.IsSQL(o.Store) && o.Extras.Open == nil:
 		return fmt.Errorf("chaos: Store %q needs Extras.Open: use the command of internal/sqltest", o.Store)
 	case o.Store != roles.Postgres && len(o.Acts) > 0:

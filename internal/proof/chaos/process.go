@@ -85,7 +85,7 @@ func (p *process) settings() (roles.Settings, error) {
 	o := p.stage.options
 	s := roles.Settings{
 		Name: p.name, Role: p.role, Brokers: []string{p.stage.kafka.Address}, Kafka: p.stage.relaysKafka.address(),
-		Dir: p.stage.historyDir(), Seed: o.Seed, Rate: o.Rate, Accounts: o.Accounts, Sabotage: o.Sabotage, Store: o.Store,
+		Dir: p.stage.historyDir(), Seed: o.Seed, Rate: o.Rate, Accounts: o.Accounts, Sabotage: o.Sabotage, Store: o.Store, Tail: o.Tail,
 	}
 	switch p.role {
 	case roles.Bank:

@@ -23,16 +23,25 @@ import (
 type postgresStore struct{ *stage }
 
 func (s postgresStore) start(ctx context.Context) (own *testenv.Own, err error) {
-	s.postgres, err = testenv.OwnPostgres(ctx, testenv.PostgresOptions{Settings: map[string]string{
+	settings := map[string]string{
 		// A crash of the server keeps the operating system's cache.
 		"fsync": "off", "max_connections": "200", "shared_buffers": "128MB", "max_wal_size": "512MB",
 		// What it has counted for autovacuum, a crash forgets.
 		"autovacuum_naptime": "1s",
-	}})
+	}
+	if s.options.Tail {
+		settings["wal_level"] = "logical"
+	}
+	s.postgres, err = testenv.OwnPostgres(ctx, testenv.PostgresOptions{Settings: settings})
 	return s.postgres, err
 }
 
-func (s postgresStore) open(ctx context.Context) error { return s.openDatabases(ctx) }
+func (s postgresStore) open(ctx context.Context) error {
+	if err := s.openDatabases(ctx); err != nil || !s.options.Tail {
+		return err
+	}
+	return s.publish(ctx)
+}
 
 func (s postgresStore) forget() {
 	s.bank.Reset()
@@ -79,10 +88,14 @@ func (s postgresStore) crash() serverFault {
 
 func (s postgresStore) lines(in *injection) []serverFault {
 	relays := []string{roles.Relay, roles.Exact}
-	return []serverFault{
+	all := []serverFault{
 		{pointTransaction, kindHeld, relays, in.foreign(s.hold)},
 		{pointTransaction, kindPrepared, relays, in.foreign(s.prepare)},
 	}
+	if s.options.Tail {
+		all = append(all, s.tails()...)
+	}
+	return all
 }
 
 // hold begins a foreign transaction.

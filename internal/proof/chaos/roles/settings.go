@@ -93,6 +93,8 @@ type Settings struct {
 	Rate, Accounts int
 	// Sabotage is the rule that is broken, if any.
 	Sabotage string
+	// Tail has the bank's relays follow the change log.
+	Tail bool
 }
 
 // Environment is the settings as an entry of a process's environment.

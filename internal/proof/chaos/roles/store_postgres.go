@@ -24,6 +24,7 @@ type postgres struct {
 
 	pool *pgxpool.Pool
 	log  *slog.Logger
+	tail *pgoutbox.TailConfig // nil for none
 }
 
 // pool opens the process's pool.
@@ -51,7 +52,11 @@ func (p *process) openPostgres(ctx context.Context) (*postgres, error) {
 		pool.Close()
 		return nil, err
 	}
-	return &postgres{Outbox: ob, pool: pool, log: p.log}, nil
+	s := &postgres{Outbox: ob, pool: pool, log: p.log}
+	if p.Tail && p.Role == Relay {
+		s.tail = &pgoutbox.TailConfig{Hooks: []outbox.Hook{tailEyes{p}}}
+	}
+	return s, nil
 }
 
 func (s *postgres) close() { s.pool.Close() }
@@ -95,7 +100,20 @@ func LedgerInbox(hooks ...outbox.Hook) pginbox.Config {
 }
 
 func (s *postgres) source() (driver.Source, error) {
+	if s.tail != nil { // which needs one slot
+		return s.Source(pgoutbox.SourceConfig{Tail: s.tail})
+	}
 	return s.Source(pgoutbox.SourceConfig{Slots: RelaySlots})
+}
+
+// tailEyes see a tail end.
+type tailEyes struct{ *process }
+
+// OnPgoutboxTail implements pgoutbox.TailHook.
+func (e tailEyes) OnPgoutboxTail(_ context.Context, t pgoutbox.TailEvent) {
+	if !t.Follows {
+		e.watch.seen("tail dropped, windows go on")
+	}
 }
 
 // RangeSize is how many numbers a range of the log has, so that some are dropped in a run.

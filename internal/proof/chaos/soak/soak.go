@@ -78,6 +78,7 @@ func soak(ctx context.Context, extras roles.Extras, args []string) error {
 	flags.DurationVar(&o.Gap, "gap", 0, "mean time between two faults at one process (default 150ms)")
 	flags.StringVar(&o.Sabotage, "sabotage", "", "break a rule: "+strings.Join(roles.Sabotages(), ", "))
 	flags.StringVar(&o.Store, "store", roles.Postgres, "what all stands on: "+strings.Join(roles.Stores(), ", "))
+	flags.BoolVar(&o.Tail, "tail", false, "have the bank's relays follow PostgreSQL's change log")
 	acts := flags.String("acts", "", "acts to perform, separated by commas, all or none (default all, none with -sabotage or another -store)")
 	flags.DurationVar(&o.ActGap, "act-gap", 0, "mean time between two acts once each has been performed (default 40s)")
 	controls := flags.Bool("controls", false, "then run with each of those rules broken, which must be noticed")
@@ -142,6 +143,7 @@ func command(o chaos.Options, controls bool) string {
 		{o.Gap > 0, "-gap " + o.Gap.String()},
 		{o.Sabotage != "", "-sabotage " + o.Sabotage},
 		{o.Store != roles.Postgres, "-store " + o.Store},
+		{o.Tail, "-tail"},
 		{len(o.Acts) != len(chaos.Acts()) && o.Sabotage == "" && o.Store == roles.Postgres, "-acts " + cmp.Or(strings.Join(o.Acts, ","), "none")},
 		{o.ActGap > 0, "-act-gap " + o.ActGap.String()},
 		{controls, "-controls"},
