@@ -22,30 +22,68 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// BenchmarkTail commits a message at a time, 1,000 a second, from producers that ring no
-// bell. It shows the time from the return of COMMIT to the sink, and for each message the
-// processor time of the relay's sessions on the server and the relay's statements.
+// tailBench is how a relay learns of commits.
+type tailBench struct {
+	name string
+	tail *pgoutbox.TailConfig
+	// ring rings for a commit: nil if nobody does.
+	ring func(b *testing.B, ctx context.Context, relay *pgoutbox.Outbox, db *testenv.Database) func()
+}
+
+// BenchmarkTail commits a message at a time, 200, 1,000 and 5,000 a second, from producers in the relay's process, in
+// others with a notifier, and from such as ring no bell. It shows the time from the return of COMMIT to
+// the sink, and for each message the processor time of the relay's sessions on the server and the
+// relay's statements. A load that the machine does not carry shows by its metric of messages a second.
 func BenchmarkTail(b *testing.B) {
 	if testing.Short() {
 		b.Skip("needs PostgreSQL")
 	}
 	server := logical(b)
-	for name, tail := range map[string]*pgoutbox.TailConfig{"polling": nil, "tail": {}} {
-		b.Run(name, func(b *testing.B) { benchTail(b, server, tail) })
+	for _, how := range []tailBench{
+		{name: "process", ring: func(_ *testing.B, _ context.Context, relay *pgoutbox.Outbox, _ *testenv.Database) func() {
+			return relay.Wake
+		}},
+		{name: "notifier", ring: notified},
+		{name: "nobody"},
+		{name: "tail", tail: &pgoutbox.TailConfig{}},
+	} {
+		for _, rate := range []int{200, 1000, 5000} {
+			b.Run(fmt.Sprintf("%s/rate=%d", how.name, rate), func(b *testing.B) { benchTail(b, server, how, rate) })
+		}
 	}
 }
 
-func benchTail(b *testing.B, server *testenv.PostgresServer, tail *pgoutbox.TailConfig) {
+// notified returns the bell of another process that runs a notifier.
+func notified(b *testing.B, ctx context.Context, _ *pgoutbox.Outbox, db *testenv.Database) func() {
+	b.Helper()
+	other, err := pgoutbox.New(db.Pool, pgoutbox.Config{})
+	require.NoError(b, err)
+	ctx, stop := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- other.RunNotifier(ctx, pgoutbox.NotifierConfig{}) }()
+	b.Cleanup(func() {
+		stop()
+		require.NoError(b, <-ended)
+	})
+	return other.Wake
+}
+
+// benchSeconds is how long a load lasts.
+const benchSeconds = 4
+
+func benchTail(b *testing.B, server *testenv.PostgresServer, how tailBench, rate int) {
 	b.Helper()
 	ob, db := tailed(b, server)
 	queries := &statementCounter{}
-	relays := queries.pool(b, db)
-	own, err := pgoutbox.New(relays, pgoutbox.Config{})
+	own, err := pgoutbox.New(queries.pool(b, db), pgoutbox.Config{})
 	require.NoError(b, err)
-	source, err := own.Source(pgoutbox.SourceConfig{Tail: tail, Start: pgoutbox.StartOldest()})
+	source, err := own.Source(pgoutbox.SourceConfig{Tail: how.tail, Start: pgoutbox.StartOldest()})
 	require.NoError(b, err)
 
-	load := &timedLoad{ob: ob, db: db, arrived: make([]atomic.Int64, b.N+benchRate), committed: make([]int64, b.N+benchRate)}
+	load := newTimedLoad(ob, db, rate)
+	if how.ring != nil {
+		load.ring = how.ring(b, context.Background(), own, db)
+	}
 	sink, err := relay.Func(load.arrive, relay.FuncConfig{})
 	require.NoError(b, err)
 	r, err := relay.New(source, sink, relay.Config{})
@@ -54,37 +92,46 @@ func benchTail(b *testing.B, server *testenv.PostgresServer, tail *pgoutbox.Tail
 	ended := make(chan error, 1)
 	go func() { ended <- r.Run(ctx) }()
 
-	load.produce(b, 0, benchRate) // a second, in which a tail joins
-	statements, spent := queries.n.Load(), relayTicks(b, db)
-	b.ResetTimer()
-	load.produce(b, benchRate, benchRate+b.N)
-	b.StopTimer()
+	load.produce(b, rate) // a second, in which a tail joins
+	first, statements, spent, began := load.sent, queries.n.Load(), relayTicks(b, db), time.Now()
+	for b.Loop() {
+		load.produce(b, rate*benchSeconds)
+	}
+	n, seconds := load.sent-first, time.Since(began).Seconds()
 	statements, spent = queries.n.Load()-statements, relayTicks(b, db)-spent
 	stop()
 	require.NoError(b, <-ended)
 
-	took := make([]float64, b.N)
+	took := make([]float64, n)
 	for i := range took {
-		took[i] = float64(load.arrived[benchRate+i].Load()-load.committed[benchRate+i]) / 1e6
+		took[i] = float64(load.arrived[first+i].Load()-load.committed[first+i]) / 1e6
 	}
 	slices.Sort(took)
-	b.ReportMetric(took[len(took)/2], "p50-ms")
-	b.ReportMetric(took[len(took)*99/100], "p99-ms")
-	b.ReportMetric(float64(statements)/float64(b.N), "statements/msg")
-	b.ReportMetric(float64(spent)*1e4/float64(b.N), "server-µs/msg")
+	b.ReportMetric(took[n/2], "p50-ms")
+	b.ReportMetric(took[n*99/100], "p99-ms")
+	b.ReportMetric(float64(statements)/float64(n), "statements/msg")
+	b.ReportMetric(float64(spent)*1e4/float64(n), "server-µs/msg")
+	b.ReportMetric(float64(n)/seconds, "msg/s")
+	b.ReportMetric(0, "ns/op")
 }
-
-// benchRate is the messages a second.
-const benchRate = 1000
 
 // timedLoad commits messages at fixed times, and notes when each was committed and when it
 // has arrived.
 type timedLoad struct {
 	ob        *pgoutbox.Outbox
 	db        *testenv.Database
+	rate      int
+	ring      func() // nil for none
+	sent      int
 	arrived   []atomic.Int64
 	committed []int64
 	count     atomic.Int64
+}
+
+func newTimedLoad(ob *pgoutbox.Outbox, db *testenv.Database, rate int) *timedLoad {
+	const most = 10 // loads
+	n := rate * (1 + most*benchSeconds)
+	return &timedLoad{ob: ob, db: db, rate: rate, arrived: make([]atomic.Int64, n), committed: make([]int64, n)}
 }
 
 func (l *timedLoad) arrive(_ context.Context, r outbox.Record) error {
@@ -96,30 +143,40 @@ func (l *timedLoad) arrive(_ context.Context, r outbox.Record) error {
 	return err
 }
 
-// produce commits the messages from up to before to, and waits until all have arrived.
-func (l *timedLoad) produce(b *testing.B, from, to int) {
+// produce commits n messages, and waits until all have arrived.
+func (l *timedLoad) produce(b *testing.B, n int) {
 	b.Helper()
+	from := l.sent
+	l.sent += n
 	var writers sync.WaitGroup
 	var next atomic.Int64
 	next.Store(int64(from))
 	began := time.Now()
 	for range 8 {
 		writers.Go(func() {
-			for i := int(next.Add(1) - 1); i < to; i = int(next.Add(1) - 1) {
-				time.Sleep(time.Until(began.Add(time.Duration(i-from) * time.Second / benchRate)))
-				payload := fmt.Appendf(nil, "%08d%504d", i, 0)
-				err := pgx.BeginFunc(context.Background(), l.db.Pool, func(tx pgx.Tx) error {
-					return l.ob.Enqueue(context.Background(), tx, outbox.Message{Topic: "orders", Key: "k" + strconv.Itoa(i), Payload: payload})
-				})
-				if err != nil {
-					b.Error(err)
-				}
-				l.committed[i] = time.Now().UnixNano()
+			for i := int(next.Add(1) - 1); i < from+n; i = int(next.Add(1) - 1) {
+				time.Sleep(time.Until(began.Add(time.Duration(i-from) * time.Second / time.Duration(l.rate))))
+				l.commit(b, i)
 			}
 		})
 	}
 	writers.Wait()
-	require.Eventually(b, func() bool { return l.count.Load() >= int64(to) }, time.Minute, time.Millisecond)
+	require.Eventually(b, func() bool { return l.count.Load() >= int64(l.sent) }, time.Minute, time.Millisecond)
+}
+
+func (l *timedLoad) commit(b *testing.B, i int) {
+	b.Helper()
+	payload := fmt.Appendf(nil, "%08d%504d", i, 0)
+	err := pgx.BeginFunc(context.Background(), l.db.Pool, func(tx pgx.Tx) error {
+		return l.ob.Enqueue(context.Background(), tx, outbox.Message{Topic: "orders", Key: "k" + strconv.Itoa(i), Payload: payload})
+	})
+	if err != nil {
+		b.Error(err)
+	}
+	l.committed[i] = time.Now().UnixNano()
+	if l.ring != nil {
+		l.ring()
+	}
 }
 
 // statementCounter counts the statements of connections.
