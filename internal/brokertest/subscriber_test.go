@@ -122,14 +122,19 @@ func (s *once) deliver(ctx context.Context, m *message.Message, out chan<- *mess
 	case <-s.closing:
 		return errClosing
 	}
+	err := errClosing
 	select {
 	case <-handed.Acked():
-		return nil
 	case <-handed.Nacked():
 		return errNacked
 	case <-m.Context().Done():
-		return m.Context().Err()
+		err = m.Context().Err()
 	case <-s.closing:
-		return errClosing
+	}
+	select {
+	case <-handed.Acked(): // even if the reader has closed since
+		return nil
+	default:
+		return err
 	}
 }
