@@ -32,7 +32,9 @@ func run(t *testing.T, f tests.Features, oneByOne bool, to connect) {
 	group := func(t *testing.T, group string) (message.Publisher, message.Subscriber) {
 		t.Helper()
 		publisher, subscriber := to(t, group)
-		return twice{Publisher: publisher}, newOnce(subscriber, group, store, oneByOne)
+		reader := newOnce(subscriber, group, store, oneByOne)
+		t.Cleanup(func() { require.NoError(t, reader.Close()) }) // TestPublishSubscribeInOrder closes before it subscribes
+		return twice{Publisher: publisher}, reader
 	}
 	f.ExactlyOnceDelivery, f.ConsumerGroups, f.Persistent, f.ForceShort = true, true, true, true
 	tests.TestPubSub(t, f, func(t *testing.T) (message.Publisher, message.Subscriber) { return group(t, "all") }, group)
