@@ -14,20 +14,20 @@ import (
 )
 
 // natsServer returns the address of a server in this process.
-func natsServer(t *testing.T) string {
-	t.Helper()
+func natsServer(tb testing.TB) string {
+	tb.Helper()
 	s, err := server.NewServer(&server.Options{
-		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true,
+		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: tb.TempDir(), NoLog: true, NoSigs: true,
 	})
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	s.Start()
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		drained := func() bool { return s.NumClients() == 0 } // a client that is cut off drains for half a minute
-		require.Eventually(t, drained, patience, 10*time.Millisecond)
+		require.Eventually(tb, drained, patience, 10*time.Millisecond)
 		s.Shutdown()
 		s.WaitForShutdown()
 	})
-	require.True(t, s.ReadyForConnections(patience))
+	require.True(tb, s.ReadyForConnections(patience))
 	return s.ClientURL()
 }
 
