@@ -6,7 +6,7 @@ LEATENV  = $(GO) run ./internal/testenv/leatenv
 TESTENV  = $(LEATENV) run -memory
 LINT     = $(GO) tool -modfile=$(CURDIR)/.ci/tools/go.mod golangci-lint
 # Modules beside the root one.
-MODULES := cmd/leat cmd/leat/internal/soak middleware/metrics/promleat examples benchmarks internal/proof outbox/mysqlbinlog internal/dynamotable outbox/dynamooutbox inbox/dynamoinbox dedupe/dynamodedupe internal/sqltest internal/brokertest internal/dashtest docs/exhibits
+MODULES := cmd/leat cmd/leat/internal/soak middleware/metrics/promleat examples benchmarks internal/proof outbox/mysqlbinlog outbox/natssink internal/dynamotable outbox/dynamooutbox inbox/dynamoinbox dedupe/dynamodedupe internal/sqltest internal/brokertest internal/dashtest docs/exhibits
 
 # Tests run with the failure points compiled in.
 TAGS    := -tags=leat_failpoints

@@ -19,7 +19,7 @@ func TestRecipes(t *testing.T) {
 	page, err := os.ReadFile("../../docs/recipes.md")
 	require.NoError(t, err)
 	parts := strings.Split(string(page), "<!-- compiled in: ")[1:]
-	require.Len(t, parts, 3)
+	require.Len(t, parts, 4)
 	for _, part := range parts {
 		path, rest, _ := strings.Cut(part, " -->\n```go\n")
 		code, _, closed := strings.Cut(rest, "```")

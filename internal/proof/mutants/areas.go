@@ -17,7 +17,7 @@ func Areas() []Area {
 		{"What an operator sees and does", slices.Concat(adminMutants(), pauseMutants())},
 		{"Records that are set aside", slices.Concat(heldMutants(), heldqueueMutants())},
 		{"Retention, delays and replay", slices.Concat(retentionMutants(), delayMutants())},
-		{"Sinks", slices.Concat(sinkMutants(), publishMutants(), brokerMutants())},
+		{"Sinks", slices.Concat(sinkMutants(), publishMutants(), brokerMutants(), natsMutants())},
 		{"Webhooks", httpMutants()},
 		{"The outbox on database/sql", slices.Concat(sqlWriteMutants(), sqlReadMutants())},
 		{"Exactly once into Kafka", exactMutants()},

@@ -86,6 +86,45 @@ func httpMutants() []Mutant {
 	}
 }
 
+// natsMutants break rules of the sink for NATS JetStream.
+func natsMutants() []Mutant {
+	const folder = "outbox/natssink"
+	return []Mutant{
+		{
+			Name: "nats-a-key-is-pipelined", Breaks: []string{"O5"},
+			Change:  "the next message of a key is published before the first is acknowledged",
+			File:    folder + "/send.go",
+			Old:     `		case len(round) == c.most, key.Key != "" && taken[key]:`,
+			New:     `		case len(round) == c.most, key.Key == "" && taken[key]:`,
+			Package: folder, Test: "TestO5_RefusedInTheMiddle",
+		},
+		{
+			Name: "nats-refused-is-sent", Breaks: []string{"O2"},
+			Change:  "a message that the stream has refused counts as delivered",
+			File:    folder + "/send.go",
+			Old:     `	c.results[place] = outbox.Failed(kind, fmt.Errorf("leat: NATS: %w", err))`,
+			New:     `	if c.results[place] = outbox.Failed(kind, fmt.Errorf("leat: NATS: %w", err)); kind == outbox.FailurePermanent {` + "\n\t\tc.results[place] = outbox.Result{}\n\t}",
+			Package: folder, Test: "TestPermanent",
+		},
+		{
+			Name: "nats-no-id-for-the-stream", Breaks: []string{"O3"},
+			Change:  "the stream is not told the id, by which it drops repeats",
+			File:    folder + "/message.go",
+			Old:     `	m.Header[outbox.HeaderWatermillUUID], m.Header[nats.MsgIdHdr] = []string{r.ID}, []string{r.ID}`,
+			New:     `	m.Header[outbox.HeaderWatermillUUID], m.Header["X"+nats.MsgIdHdr] = []string{r.ID}, []string{r.ID}`,
+			Package: folder, Test: "TestO3_RepeatsAreDropped",
+		},
+		{
+			Name: "nats-no-stream-is-of-the-record", Breaks: []string{"O7"},
+			Change:  "a subject that no stream has is the failure of a record",
+			File:    folder + "/classify.go",
+			Old:     `		return outbox.FailureOutage, true // no stream has the subject`,
+			New:     `		return outbox.FailureUnknown, false // no stream has the subject`,
+			Package: folder, Test: "TestTopics",
+		},
+	}
+}
+
 // brokerMutants break rules of the sinks for RabbitMQ and Redis Streams.
 func brokerMutants() []Mutant {
 	const rabbit, streams = "outbox/amqpsink", "outbox/redissink"

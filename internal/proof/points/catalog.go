@@ -17,6 +17,7 @@ const (
 	kafkasink   = "outbox/kafkasink"
 	amqpsink    = "outbox/amqpsink"
 	redissink   = "outbox/redissink"
+	natssink    = "outbox/natssink"
 	pginbox     = "inbox/pginbox"
 	kafkasource = "inbox/kafkasource"
 	sqloutbox   = "internal/sqltest/sqloutbox"
@@ -68,6 +69,7 @@ func relayChecks() []Check {
 		{pgoutbox, "TestO14_DropWaits_Zombie", dropping, []Kind{Pause}},
 		{amqpsink, "TestO2_FailurePointOfSending", sending[:1], []Kind{Error, Panic, Cancel, Cut}},
 		{redissink, "TestO2_FailurePointOfSending", sending[:1], []Kind{Error, Panic, Cancel, Cut}},
+		{natssink, "TestO2_FailurePointOfSending", sending[:1], []Kind{Error, Panic, Cancel, Cut}},
 		{wmforward, "TestO2_EveryPointOfAForwardersTable", slices.Concat(parking, []failpoint.Name{
 			failpoint.RelayWindowOpened, failpoint.RelayLatePositionWrite, failpoint.RelayAdvanceAmbiguous, failpoint.RelayBeforeFinishWindow,
 		}), []Kind{Error, Cancel, Cut}},

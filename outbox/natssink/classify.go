@@ -1,0 +1,44 @@
+package natssink
+
+import (
+	"errors"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/leat-go/leat/outbox"
+)
+
+// Codes of JetStream's errors, as its server has them in errors.json.
+const (
+	codeClusterNotAvailable   = 10008
+	codeInsufficientResources = 10023
+	codeStreamTooLarge        = 10054
+	codeNotEnabled            = 10076
+	codeStoreFailed           = 10077
+	codeNotEnabledForAccount  = 10039
+	codeHeaderTooLarge        = 10097
+	codeStreamSealed          = 10109
+	codeStreamOffline         = 10118
+)
+
+// classify says what a refusal is about: the record, its topic, or all of JetStream.
+func classify(err error) (kind outbox.FailureKind, ofTopic bool) {
+	if errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, nats.ErrNoResponders) {
+		return outbox.FailureOutage, true // no stream has the subject
+	}
+	refused, ok := errors.AsType[*jetstream.APIError](err)
+	if !ok {
+		return outbox.FailureOutage, false
+	}
+	switch refused.ErrorCode {
+	case codeStreamTooLarge, codeHeaderTooLarge:
+		return outbox.FailurePermanent, false
+	case codeStoreFailed, codeStreamSealed, codeStreamOffline: // it is full, or takes no more
+		return outbox.FailureOutage, true
+	case codeClusterNotAvailable, codeInsufficientResources, codeNotEnabled, codeNotEnabledForAccount:
+		return outbox.FailureOutage, false
+	default:
+		return outbox.FailureUnknown, false
+	}
+}
