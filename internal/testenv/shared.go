@@ -78,6 +78,8 @@ func residents() []goleak.Option {
 		goleak.IgnoreAnyFunction("github.com/ThreeDotsLabs/watermill/internal/subscriber.(*multiplier).Subscribe.func3"),
 		// Watermill's Deduplicator, which benchmarks have as a rival, and which has no Close.
 		goleak.IgnoreAnyFunction("github.com/ThreeDotsLabs/watermill/message/router/middleware.(*mapExpiringKeyRepository).cleanOutLoop"),
+		// OpenCensus, by way of Google's clients: one worker for the process.
+		goleak.IgnoreAnyFunction("go.opencensus.io/stats/view.(*worker).start"),
 		// gorm's cache of prepared statements, which has no Close.
 		goleak.IgnoreAnyFunction("gorm.io/gorm/internal/lru.NewLRU[...].func1"),
 		// toxiproxy: what has no reader any more, once a connection broke with bytes on the way.
