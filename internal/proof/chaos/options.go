@@ -25,7 +25,8 @@ type Options struct {
 	// Rate is how many transactions the bank begins in a second, 1 to 100,000.
 	// Defaults to 400.
 	Rate int
-	// Gap is the mean time between two faults at one process. Defaults to 150 ms.
+	// Gap is the mean time between two faults at one process. Defaults to 150 ms, with Tail to
+	// 1 s: a tail that was dropped takes a while to come back.
 	Gap time.Duration
 	// Accounts is the number of the bank's accounts, 2 to 10,000. Defaults to 500.
 	Accounts int
@@ -56,6 +57,9 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.For, time.Minute)
 	setDefault(&o.Seed, 1)
 	setDefault(&o.Rate, 400)
+	if o.Tail {
+		setDefault(&o.Gap, time.Second)
+	}
 	setDefault(&o.Gap, 150*time.Millisecond)
 	setDefault(&o.Accounts, 500)
 	setDefault(&o.ActGap, 40*time.Second)

@@ -62,7 +62,7 @@ func (s postgresStore) onTail(harm func(ctx context.Context, pid int) error) fun
 				return harm(ctx, pid)
 			}
 			if !errors.Is(err, pgx.ErrNoRows) || !wait.Full(asked, 50*time.Millisecond) {
-				return fmt.Errorf("find a tail: %w", err)
+				return fmt.Errorf("no relay follows the change log at the moment: %w", err)
 			}
 		}
 	}

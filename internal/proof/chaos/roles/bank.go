@@ -89,7 +89,7 @@ func (b *bank) teller(ctx context.Context, n int) {
 		if b.resting.Load() {
 			continue
 		}
-		e, err := draw(r, b.Accounts, b.Store != DynamoDB)
+		e, err := draw(r, b.Accounts, b.odd())
 		if err != nil {
 			b.log.ErrorContext(ctx, "no event", slog.Any("error", err))
 			return

@@ -44,10 +44,20 @@ type event struct {
 	Topic string `json:"topic,omitempty"`
 }
 
+// odd says which events a bank does not send as usual.
+type odd struct {
+	// noPoison is for inboxes that park nothing.
+	noPoison bool
+	// seldomHuge is for relays with a tail: they have none while a record is set aside.
+	seldomHuge bool
+}
+
+func (s *Settings) odd() odd { return odd{noPoison: s.Store == DynamoDB, seldomHuge: s.Tail} }
+
 // draw makes up an event: most are transfers, one in ten is a notice, few are poison
 // or too large. Those two have keys of their own, and some of a key come in a row, so
-// that they queue behind each other. Poison is for inboxes that park it.
-func draw(r *rand.Rand, accounts int, poison bool) (event, error) {
+// that they queue behind each other.
+func draw(r *rand.Rand, accounts int, o odd) (event, error) {
 	id, err := outbox.NewID()
 	if err != nil {
 		return event{}, fmt.Errorf("make an id: %w", err)
@@ -56,9 +66,9 @@ func draw(r *rand.Rand, accounts int, poison bool) (event, error) {
 	from := r.IntN(accounts)
 	e := event{ID: id, Kind: kindTransfer, From: Account(from), At: now.UnixMicro()}
 	switch n := r.IntN(500); {
-	case n == 0 && poison:
+	case n == 0 && !o.noPoison:
 		e.Kind, e.From = kindPoison, "poison-"+strconv.FormatInt(now.Unix()/5, 36)
-	case n == 1:
+	case n == 1 && (!o.seldomHuge || r.IntN(20) == 0):
 		e.Kind, e.From, e.Pad = kindHuge, "huge-"+strconv.FormatInt(now.Unix()/5, 36), strings.Repeat("x", hugeBytes)
 	case n < 50:
 		e.Kind = kindNotice

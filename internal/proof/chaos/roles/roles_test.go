@@ -120,7 +120,7 @@ func TestDraw_MakesEveryKind(t *testing.T) {
 	r, kinds := rand.New(rand.NewPCG(1, 2)), map[string]int{}
 	const n, accounts = 20_000, 7
 	for range n {
-		e, err := draw(r, accounts, true)
+		e, err := draw(r, accounts, odd{})
 		require.NoError(t, err)
 		kinds[e.Kind]++
 		m, err := e.message()

@@ -75,7 +75,7 @@ func soak(ctx context.Context, extras roles.Extras, args []string) error {
 	flags.Uint64Var(&o.Seed, "seed", 1, "decides what is done and when")
 	flags.StringVar(&o.Dir, "dir", "", "where histories are kept (default a temporary directory that is removed if all was well)")
 	flags.IntVar(&o.Rate, "rate", 0, "transactions a second (default 400)")
-	flags.DurationVar(&o.Gap, "gap", 0, "mean time between two faults at one process (default 150ms)")
+	flags.DurationVar(&o.Gap, "gap", 0, "mean time between two faults at one process (default 150ms, 1s with -tail)")
 	flags.StringVar(&o.Sabotage, "sabotage", "", "break a rule: "+strings.Join(roles.Sabotages(), ", "))
 	flags.StringVar(&o.Store, "store", roles.Postgres, "what all stands on: "+strings.Join(roles.Stores(), ", "))
 	flags.BoolVar(&o.Tail, "tail", false, "have the bank's relays follow PostgreSQL's change log")
