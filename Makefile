@@ -69,7 +69,7 @@ BENCHES     = $(LEATENV) run -- $(GO) run -C benchmarks ./cmd/bench
 
 .DEFAULT_GOAL := help
 .PHONY: help hello demo watch test test-root test-modules test-short test-race test-pg-versions test-valkey \
-	lint vulncheck fmt drawings bench bench-trace bench-again bench-quick bench-micro bench-page bench-sql counts \
+	lint vulncheck fmt drawings bench bench-trace bench-again bench-quick bench-micro bench-page bench-sql bench-sinks counts \
 	proof proof-models proof-simulation proof-faults soak mutants fuzz services-up services-down kafka tidy ci
 
 help: ## list the targets
@@ -154,6 +154,11 @@ bench-page: ## write docs/benchmarks.md again from the samples in FROM, docs/ben
 bench-sql: ## measure the stores on MySQL, MariaDB and SQLite, and print their aims; some ten minutes; FLAGS=-rounds=5
 	@$(LEATENV) run -services kafka -- $(GO) test -C internal/sqltest ./bench \
 		-run '^$$' -bench . -benchtime 1x -timeout 0 $(FLAGS)
+
+bench-sinks: ## measure the sinks beside the brokers' own clients; within two minutes
+	@$(GO) test -run '^$$' -bench Send -benchtime 60x ./outbox/httpsink ./outbox/redissink
+	@$(GO) test -C internal/brokertest -run '^$$' -bench NATS -benchtime 20x .
+	@$(LEATENV) run -services rabbitmq -- $(GO) test -run '^$$' -bench Send -benchtime 30x ./outbox/amqpsink
 
 proof: proof-models proof-simulation proof-faults ## check what leat promises on this machine, in minutes; SEEDS=…, FAULTS=…
 
