@@ -7,6 +7,7 @@ import (
 
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/memoutbox"
 	"github.com/leat-go/leat/outbox/natssink"
 	"github.com/leat-go/leat/outbox/relay"
 )
@@ -24,7 +25,17 @@ func ExampleNew() {
 		}
 		return r.Run(ctx)
 	}
-	_ = run // with a source, such as pgoutbox's
+	ctx, stop := context.WithCancel(context.Background())
+	stop() // at once: here is nothing to relay
+	ob, err := memoutbox.New(memoutbox.Config{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(run(ctx, ob.Source(memoutbox.SourceConfig{})))
+
+	// Output:
+	// <nil>
 }
 
 func Example() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -44,7 +45,7 @@ func (s *Sink) dial(ctx context.Context) (_ *link, err error) {
 		return nil, context.DeadlineExceeded
 	}
 	stop := context.AfterFunc(ctx, l.cut)
-	l.conn, err = nats.Connect(s.url, append(s.cfg.Options[:len(s.cfg.Options):len(s.cfg.Options)],
+	l.conn, err = nats.Connect(s.url, append(slices.Clip(s.cfg.Options),
 		nats.Timeout(timeout), nats.NoReconnect(), nats.RetryOnFailedConnect(false),
 		nats.SetCustomDialer(dialer(func(network, address string) (net.Conn, error) { return l.dial(ctx, s.cfg.Dial, network, address) })),
 		nats.ClosedHandler(func(*nats.Conn) { close(l.closed) }), nats.ErrorHandler(l.refused),

@@ -27,7 +27,7 @@ func TestNew_RefusesWhatCannotWork(t *testing.T) {
 		require.ErrorContains(t, err, name)
 	}
 	s := newSink(t, "nats://127.0.0.1:1", natssink.Config{})
-	require.Error(t, s.Check(within(t, patience)))
+	require.Error(t, s.Check(within(t)))
 	require.NoError(t, s.Close())
 	require.ErrorIs(t, s.Check(t.Context()), natssink.ErrClosed)
 }
@@ -51,7 +51,7 @@ func TestTopics(t *testing.T) {
 	} {
 		s := newSink(t, urlOf(server.HostPort, test.user), natssink.Config{})
 		all := append(records(test.topic, 6, 2), records("k.a", 4, 2)...)
-		results := s.Send(within(t, patience), all)
+		results := s.Send(within(t), all)
 		require.Equal(t, test.taken+4, kinds(results)["ok"], test)
 		require.Equal(t, 0, kinds(results)["permanent"]+kinds(results)["unknown"], test)
 		require.Positive(t, kinds(results)["outage"], test)
@@ -61,10 +61,10 @@ func TestTopics(t *testing.T) {
 				require.Equal(t, test.topic, all[i].Topic)
 			}
 		}
-		require.NoError(t, s.Check(within(t, patience)), "the server itself answers")
+		require.NoError(t, s.Check(within(t)), "the server itself answers")
 	}
 	s := newSink(t, urlOf(server.HostPort, "writer"), natssink.Config{})
-	available, err := s.CheckTopics(within(t, patience), []string{"k.a", "k.missing", "full"})
+	available, err := s.CheckTopics(within(t), []string{"k.a", "k.missing", "full"})
 	require.NoError(t, err)
 	require.Equal(t, []string{"k.a", "full"}, available)
 }
@@ -93,7 +93,7 @@ func TestPermanent(t *testing.T) {
 			all[i].ID = strings.ReplaceAll(all[i].ID, "\n", "")
 		}
 		change(&all[1])
-		results := s.Send(within(t, patience), all)
+		results := s.Send(within(t), all)
 		require.Equal(t, map[string]int{"ok": 2, "permanent": 1}, kinds(results), reason)
 		require.ErrorContains(t, results[1].Err, reason)
 	}
@@ -106,7 +106,7 @@ func TestO3_RepeatsAreDropped(t *testing.T) {
 	all := records("r.a", 20, 3)
 	for range 3 {
 		s := newSink(t, urlOf(b.address, "writer"), natssink.Config{MaxUnacked: 2})
-		require.Equal(t, map[string]int{"ok": 20}, kinds(s.Send(within(t, patience), all)))
+		require.Equal(t, map[string]int{"ok": 20}, kinds(s.Send(within(t), all)))
 	}
 	arrived, err := b.Arrived(t.Context(), "r.a")
 	require.NoError(t, err)
@@ -118,10 +118,10 @@ func TestO8_ServerIsAway(t *testing.T) {
 	t.Parallel()
 	s := newSink(t, "nats://127.0.0.1:1", natssink.Config{})
 	began := time.Now()
-	results := s.Send(within(t, patience), records("t", 3, 3))
+	results := s.Send(within(t), records("t", 3, 3))
 	require.Equal(t, map[string]int{"outage": 1, "not_sent": 2}, kinds(results))
 	require.Less(t, time.Since(began), patience)
-	_, err := s.CheckTopics(within(t, patience), []string{"t"})
+	_, err := s.CheckTopics(within(t), []string{"t"})
 	require.Error(t, err)
 }
 
@@ -136,7 +136,7 @@ func TestO5_RefusedInTheMiddle(t *testing.T) {
 	all := records("small", 9, 3)
 	all[3].Payload = make([]byte, 2000) // the second of key-0
 	s := newSink(t, urlOf(server.HostPort, "writer"), natssink.Config{})
-	require.Equal(t, map[string]int{"ok": 7, "permanent": 1, "not_sent": 1}, kinds(s.Send(within(t, patience), all)))
+	require.Equal(t, map[string]int{"ok": 7, "permanent": 1, "not_sent": 1}, kinds(s.Send(within(t), all)))
 	arrived, err := b.Arrived(t.Context(), "small")
 	require.NoError(t, err)
 	require.Len(t, arrived, 7)

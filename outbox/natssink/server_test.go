@@ -27,9 +27,9 @@ const patience = 60 * time.Second
 // maxPayload is what the tests' servers take of a message.
 const maxPayload = 1 << 20
 
-func within(t *testing.T, d time.Duration) context.Context {
+func within(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), d)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
 	return ctx
 }

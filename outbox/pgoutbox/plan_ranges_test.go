@@ -3,6 +3,7 @@ package pgoutbox_test
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -28,7 +29,7 @@ func divide(t *testing.T, db *testenv.Database, ranges int) {
 	require.NoError(t, rows.Err())
 	from := "MINVALUE"
 	for n := range ranges {
-		to := fmt.Sprint((n+1)*rowsOfRange + 1)
+		to := strconv.Itoa((n+1)*rowsOfRange + 1)
 		fmt.Fprintf(&script, "CREATE TABLE leat.outbox_p%d PARTITION OF leat.outbox FOR VALUES FROM (%s) TO (%s);\n", n+1, from, to)
 		from = to
 	}
@@ -58,7 +59,7 @@ func TestO11_PlansOfManyRanges(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "makes hundreds of tables")
 	for _, ranges := range []int{4, 100, 400} {
-		t.Run(fmt.Sprint(ranges), func(t *testing.T) {
+		t.Run(strconv.Itoa(ranges), func(t *testing.T) {
 			t.Parallel()
 			db := testenv.Postgres(t, migrated())
 			divide(t, db, ranges)

@@ -27,7 +27,7 @@ type tailBench struct {
 	name string
 	tail *pgoutbox.TailConfig
 	// ring rings for a commit: nil if nobody does.
-	ring func(b *testing.B, ctx context.Context, relay *pgoutbox.Outbox, db *testenv.Database) func()
+	ring func(b *testing.B, relay *pgoutbox.Outbox, db *testenv.Database) func()
 }
 
 // BenchmarkTail commits a message at a time, 200, 1,000 and 5,000 a second, from producers in the relay's process, in
@@ -40,7 +40,7 @@ func BenchmarkTail(b *testing.B) {
 	}
 	server := logical(b)
 	for _, how := range []tailBench{
-		{name: "process", ring: func(_ *testing.B, _ context.Context, relay *pgoutbox.Outbox, _ *testenv.Database) func() {
+		{name: "process", ring: func(_ *testing.B, relay *pgoutbox.Outbox, _ *testenv.Database) func() {
 			return relay.Wake
 		}},
 		{name: "notifier", ring: notified},
@@ -54,11 +54,11 @@ func BenchmarkTail(b *testing.B) {
 }
 
 // notified returns the bell of another process that runs a notifier.
-func notified(b *testing.B, ctx context.Context, _ *pgoutbox.Outbox, db *testenv.Database) func() {
+func notified(b *testing.B, _ *pgoutbox.Outbox, db *testenv.Database) func() {
 	b.Helper()
 	other, err := pgoutbox.New(db.Pool, pgoutbox.Config{})
 	require.NoError(b, err)
-	ctx, stop := context.WithCancel(ctx)
+	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- other.RunNotifier(ctx, pgoutbox.NotifierConfig{}) }()
 	b.Cleanup(func() {
@@ -82,7 +82,7 @@ func benchTail(b *testing.B, server *testenv.PostgresServer, how tailBench, rate
 
 	load := newTimedLoad(ob, db, rate)
 	if how.ring != nil {
-		load.ring = how.ring(b, context.Background(), own, db)
+		load.ring = how.ring(b, own, db)
 	}
 	sink, err := relay.Func(load.arrive, relay.FuncConfig{})
 	require.NoError(b, err)

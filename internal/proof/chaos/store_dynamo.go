@@ -127,7 +127,8 @@ func (s *dynamoStore) strikes(d deed) bool {
 func (s *dynamoStore) crash() serverFault {
 	return serverFault{
 		pointServer(roles.DynamoDB), roles.KindStop,
-		[]string{roles.Relay, roles.Receipts, roles.Ledger, roles.Bank}, s.pause,
+		[]string{roles.Relay, roles.Receipts, roles.Ledger, roles.Bank},
+		s.pause,
 	}
 }
 

@@ -52,7 +52,7 @@ type odd struct {
 	seldomHuge bool
 }
 
-func (s *Settings) odd() odd { return odd{noPoison: s.Store == DynamoDB, seldomHuge: s.Tail} }
+func (s Settings) odd() odd { return odd{noPoison: s.Store == DynamoDB, seldomHuge: s.Tail} }
 
 // draw makes up an event: most are transfers, one in ten is a notice, few are poison
 // or too large. Those two have keys of their own, and some of a key come in a row, so

@@ -67,6 +67,14 @@ func start(ctx context.Context, extras roles.Extras) error {
 // bounded is how long a run with -faults and without -for may take.
 const bounded = time.Hour
 
+// defaultFor is how long a run takes that is asked for so many faults.
+func defaultFor(faults int) time.Duration {
+	if faults > 0 {
+		return bounded
+	}
+	return 10 * time.Minute
+}
+
 func soak(ctx context.Context, extras roles.Extras, args []string) error {
 	o := chaos.Options{Out: os.Stdout, Extras: extras}
 	flags := flag.NewFlagSet("soak", flag.ContinueOnError)
@@ -91,11 +99,7 @@ func soak(ctx context.Context, extras roles.Extras, args []string) error {
 	case flags.NArg() > 0:
 		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
-	if o.For == 0 {
-		if o.For = 10 * time.Minute; o.Faults > 0 {
-			o.For = bounded
-		}
-	}
+	o.For = cmp.Or(o.For, defaultFor(o.Faults))
 	o.Acts = actsOf(*acts, o)
 	temporary := o.Dir == ""
 	if temporary {
