@@ -18,14 +18,14 @@ const connectTimeout = 5 * time.Second
 
 // link is a connection.
 type link struct {
-	conn   *nats.Conn
 	js     jetstream.JetStream
 	closed chan struct{} // when the connection has ended
 	denied chan string   // subjects that may not be written to
 
-	mu  sync.Mutex
-	net net.Conn
-	off bool
+	mu   sync.Mutex
+	conn *nats.Conn
+	net  net.Conn
+	off  bool
 }
 
 // dialer is a nats.CustomDialer.
@@ -35,7 +35,7 @@ type dialer func(network, address string) (net.Conn, error)
 func (d dialer) Dial(network, address string) (net.Conn, error) { return d(network, address) }
 
 // dial connects. The end of ctx ends it.
-func (s *Sink) dial(ctx context.Context) (_ *link, err error) {
+func (s *Sink) dial(ctx context.Context) (*link, error) {
 	l := &link{closed: make(chan struct{}), denied: make(chan string, s.cfg.MaxUnacked)}
 	timeout := connectTimeout
 	if end, ok := ctx.Deadline(); ok {
@@ -45,13 +45,16 @@ func (s *Sink) dial(ctx context.Context) (_ *link, err error) {
 		return nil, context.DeadlineExceeded
 	}
 	stop := context.AfterFunc(ctx, l.cut)
-	l.conn, err = nats.Connect(s.url, append(slices.Clip(s.cfg.Options),
+	conn, err := nats.Connect(s.url, append(slices.Clip(s.cfg.Options),
 		nats.Timeout(timeout), nats.NoReconnect(), nats.RetryOnFailedConnect(false),
 		nats.SetCustomDialer(dialer(func(network, address string) (net.Conn, error) { return l.dial(ctx, s.cfg.Dial, network, address) })),
 		nats.ClosedHandler(func(*nats.Conn) { close(l.closed) }), nats.ErrorHandler(l.refused),
 	)...)
+	l.mu.Lock()
+	l.conn = conn
+	l.mu.Unlock()
 	if err == nil {
-		l.js, err = jetstream.New(l.conn, jetstream.WithPublishAsyncMaxPending(2*s.cfg.MaxUnacked))
+		l.js, err = jetstream.New(conn, jetstream.WithPublishAsyncMaxPending(2*s.cfg.MaxUnacked))
 	}
 	if !stop() && err == nil {
 		err = context.Cause(ctx)
@@ -103,7 +106,9 @@ func (l *link) over() bool {
 	case <-l.closed:
 		return true
 	default:
-		return l.conn == nil || l.conn.IsClosed()
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.off || l.conn.IsClosed()
 	}
 }
 
@@ -117,8 +122,9 @@ func (l *link) cut() {
 	if l.net != nil {
 		_ = l.net.Close()
 	}
+	conn := l.conn
 	l.mu.Unlock()
-	if l.conn != nil {
-		l.conn.Close()
+	if conn != nil {
+		conn.Close()
 	}
 }

@@ -126,6 +126,8 @@ func (s *Sink) Send(ctx context.Context, records []outbox.Record) []outbox.Resul
 		return c.results
 	}
 	defer s.give()
+	stop := context.AfterFunc(ctx, l.cut) // a write may be blocked
+	defer stop()
 	whole := false
 	defer func() {
 		if !whole {
