@@ -98,7 +98,20 @@ func (s *RabbitServer) Starve() { s.watermark("0.0000001") }
 // Feed ends what Starve has begun.
 func (s *RabbitServer) Feed() { s.watermark("0.4") }
 
+// Sync has the broker write to disk what it keeps in tables of its own, the names of quorum queues among it: Ra,
+// which has them, as of RabbitMQ 3.10 does not wait for that when a queue is declared.
+func (s *RabbitServer) Sync() {
+	s.tb.Helper()
+	s.control("eval", "[dets:sync(T) || T <- dets:all()].")
+}
+
 func (s *RabbitServer) watermark(fraction string) {
+	s.tb.Helper()
+	s.control("set_vm_memory_high_watermark", fraction)
+}
+
+// control runs rabbitmqctl on the broker.
+func (s *RabbitServer) control(args ...string) {
 	s.tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
@@ -106,7 +119,7 @@ func (s *RabbitServer) watermark(fraction string) {
 	if !ok {
 		s.tb.Fatal(errors.New("testenv: the server is no RabbitMQ"))
 	}
-	if err := kind.control(ctx, s.own.server.dir, "set_vm_memory_high_watermark", fraction); err != nil {
+	if err := kind.control(ctx, s.own.server.dir, args...); err != nil {
 		s.tb.Fatal(err)
 	}
 }

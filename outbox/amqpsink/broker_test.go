@@ -133,7 +133,8 @@ func (b *broker) Arrived(_ context.Context, topic string) ([]outbox.Message, err
 	var all []outbox.Message
 	err := b.use(func(channel *amqp.Channel) error {
 		for {
-			d, ok, err := channel.Get(topic, true)
+			// Acked when it is read: what an answer that was lost would have taken stays in the queue.
+			d, ok, err := channel.Get(topic, false)
 			if err != nil {
 				return err
 			}
@@ -143,6 +144,9 @@ func (b *broker) Arrived(_ context.Context, topic string) ([]outbox.Message, err
 			}
 			m, err := read(topic, &d)
 			if err != nil {
+				return err
+			}
+			if err := d.Ack(false); err != nil {
 				return err
 			}
 			b.log[topic] = append(b.log[topic], m)

@@ -124,13 +124,20 @@ func (k killable) Revive(ctx context.Context) error {
 	})
 }
 
-// TestSink_KilledBroker is of classic queues: on a busy machine a quorum queue of a single node of RabbitMQ 3.10
-// may have no leader for minutes after a kill, and cannot be looked into.
+// TestSink_KilledBroker kills a broker whose queues are on disk. One that is killed in the first moments after a
+// quorum queue was declared has forgotten its name, and starts with an empty one: see docs/brokers.md.
 func TestSink_KilledBroker(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "starts brokers")
-	sinktest.RunKill(t, sinktest.Features{}, func(t *testing.T) sinktest.Killer {
-		server := testenv.PrivateRabbit(t, "")
-		return killable{newRefusing(t, server.URL, classic()), server}
-	})
+	for name, args := range map[string]func() amqp.Table{"classic": classic, "quorum": quorum} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sinktest.RunKill(t, sinktest.Features{}, func(t *testing.T) sinktest.Killer {
+				server := testenv.PrivateRabbit(t, "")
+				k := killable{newRefusing(t, server.URL, args()), server}
+				server.Sync()
+				return k
+			})
+		})
+	}
 }
