@@ -51,8 +51,8 @@ CONTROLS ?= -controls
 # FUZZTIME is how long each decoder is fuzzed.
 FUZZTIME ?= 10s
 PROOF    = $(GO) run -C internal/proof $(TAGS)
-CHAOS    = $(if $(RELAY),$(if $(filter daemon,$(RELAY)),,$(error RELAY=$(RELAY): must be daemon or nothing))$(GO) run -C cmd/leat/internal/soak $(TAGS) . -store $(STORE),$(if \
-	$(filter postgres dynamodb,$(STORE)),$(PROOF) ./cmd/soak -store $(STORE)$(if $(TAIL), -tail),$(GO) run -C internal/sqltest $(TAGS) ./cmd/soak -store $(STORE)))
+CHAOS    = $(if $(RELAY),$(if $(filter daemon,$(RELAY)),,$(error RELAY=$(RELAY): must be daemon or nothing))$(GO) run -C cmd/leat/internal/soak $(TAGS) .,$(if \
+	$(filter postgres dynamodb,$(STORE)),$(PROOF) ./cmd/soak,$(GO) run -C internal/sqltest $(TAGS) ./cmd/soak)) -store $(STORE)$(if $(TAIL), -tail)
 # BENCH selects benchmarks, SCALE says how much they do (full, quick or ci), BENCHFLAGS is
 # passed on to cmd/bench. The page is written only of all benchmarks at full scale.
 BENCH      ?= .

@@ -86,6 +86,6 @@ func takeOver(t *testing.T, ob *dynamooutbox.Outbox, ttl time.Duration) driver.H
 			continue
 		}
 		require.NoError(t, err)
-		return s.(driver.Holder) //nolint:forcetypeassert // it is one
+		return s.(driver.Holder) //nolint:forcetypeassert // dynamooutbox's sessions hold records
 	}
 }

@@ -16,7 +16,7 @@ import (
 // errClosed is why records have no answer if the connection has ended.
 var errClosed = errors.New("leat: the connection to NATS has ended before an answer")
 
-// call is one Send.
+// call sends the records of one Send.
 type call struct {
 	records []outbox.Record
 	results []outbox.Result
@@ -24,7 +24,7 @@ type call struct {
 	failed  map[driver.Key]bool // keys, and with an empty Key whole topics
 }
 
-// newCall returns a call of which nothing is sent.
+// newCall returns a call that has sent nothing yet.
 func newCall(records []outbox.Record, most int) *call {
 	c := &call{records: records, results: make([]outbox.Result, len(records)), most: most, failed: make(map[driver.Key]bool)}
 	notSent := outbox.NotSent()

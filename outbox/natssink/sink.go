@@ -71,7 +71,7 @@ func (s *Sink) take(ctx context.Context) (*link, error) {
 
 func (s *Sink) give() { s.turn <- struct{}{} }
 
-// drop ends the link, if there is one.
+// drop closes the connection, if it is open.
 func (s *Sink) drop() {
 	if s.link != nil {
 		s.link.cut()

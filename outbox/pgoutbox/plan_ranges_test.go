@@ -87,7 +87,7 @@ func TestO11_PlansOfManyRanges(t *testing.T) {
 						where := fmt.Sprintf("%s, with statistics: %t, %s\n%s", name, known, mode, n)
 						require.InDelta(t, c.rows, n.Rows, 1, where)
 						require.LessOrEqual(t, n.Hit+n.Read, c.buffers, where)
-						require.LessOrEqual(t, n.walked(), c.ranges+1, where) // the limit's own expression is one more
+						require.LessOrEqual(t, n.walked(), c.ranges+1, where) // and the expression of the limit
 					}
 				}
 			}

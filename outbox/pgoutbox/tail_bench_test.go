@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
@@ -155,7 +156,7 @@ func (l *timedLoad) produce(b *testing.B, n int) {
 	for range 8 {
 		writers.Go(func() {
 			for i := int(next.Add(1) - 1); i < from+n; i = int(next.Add(1) - 1) {
-				time.Sleep(time.Until(began.Add(time.Duration(i-from) * time.Second / time.Duration(l.rate))))
+				_ = wait.For(b.Context(), time.Until(began.Add(time.Duration(i-from)*time.Second/time.Duration(l.rate))))
 				l.commit(b, i)
 			}
 		})

@@ -62,6 +62,14 @@ func newStore(st *stage) store {
 // member is a process of a run.
 type member struct{ name, role string }
 
+// pairs are banks and two processes of each role that reads, for stores that have those alone.
+func pairs(banks ...member) []member {
+	for _, role := range []string{roles.Relay, roles.Ledger, roles.Receipts} {
+		banks = append(banks, member{role + "-1", role}, member{role + "-2", role})
+	}
+	return banks
+}
+
 // pointServer is the point of faults of the store's server.
 func pointServer(store string) string { return "server/" + store }
 

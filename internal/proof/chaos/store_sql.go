@@ -57,17 +57,7 @@ func (s *sqlStore) service() report.Service {
 
 // roster has a bank and a ledger for each isolation level that they may use.
 func (s *sqlStore) roster() []member {
-	return []member{
-		{"bank-1", roles.Bank},
-		{"bank-2", roles.Bank},
-		{"bank-3", roles.Bank},
-		{"relay-1", roles.Relay},
-		{"relay-2", roles.Relay},
-		{"ledger-1", roles.Ledger},
-		{"ledger-2", roles.Ledger},
-		{"receipts-1", roles.Receipts},
-		{"receipts-2", roles.Receipts},
-	}
+	return pairs(member{"bank-1", roles.Bank}, member{"bank-2", roles.Bank}, member{"bank-3", roles.Bank})
 }
 
 // levels are the isolation levels of a role's processes, by the ends of their names.

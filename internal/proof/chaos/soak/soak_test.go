@@ -24,6 +24,8 @@ func TestCommand(t *testing.T) {
 		"go run -C internal/sqltest -tags leat_failpoints ./cmd/soak -for 1h0m0s -seed 7 -store mysql -controls":  {Store: roles.MySQL},
 		"go run -C internal/sqltest -tags leat_failpoints ./cmd/soak -for 1h0m0s -seed 7 -store sqlite -controls": {Store: roles.SQLite},
 		"go run -C cmd/leat/internal/soak -tags leat_failpoints . -for 1h0m0s -seed 7 -acts none -controls":       {Store: roles.Postgres, Extras: daemon},
+		"go run -C internal/proof -tags leat_failpoints ./cmd/soak -for 1h0m0s -seed 7 -store dynamodb -controls": {Store: roles.DynamoDB},
+		"go run -C internal/proof -tags leat_failpoints ./cmd/soak -for 1h0m0s -seed 7 -tail -acts none -controls": {Store: roles.Postgres, Tail: true},
 	} {
 		o.For, o.Seed = time.Hour, 7
 		require.Equal(t, want, command(o, true))
