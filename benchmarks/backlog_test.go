@@ -88,6 +88,8 @@ type stopwatch struct {
 
 var _ relay.SendHook = (*stopwatch)(nil)
 
+func (*stopwatch) Borrows() {}
+
 // OnRelaySend notes an answer.
 func (s *stopwatch) OnRelaySend(_ context.Context, e relay.SendEvent) {
 	if s.last = time.Now(); s.first.IsZero() {

@@ -29,6 +29,7 @@ type Relay struct {
 
 var (
 	_ relay.SendHook     = (*Relay)(nil)
+	_ driver.Borrower    = (*Relay)(nil)
 	_ relay.ReadHook     = (*Relay)(nil)
 	_ relay.ProgressHook = (*Relay)(nil)
 	_ relay.HoldHook     = (*Relay)(nil)
@@ -87,6 +88,9 @@ func (r *Relay) slot(n int) Counter {
 	}
 	return c
 }
+
+// Borrows implements driver.Borrower.
+func (*Relay) Borrows() {}
 
 // OnRelaySend implements relay.SendHook.
 func (r *Relay) OnRelaySend(_ context.Context, e relay.SendEvent) {

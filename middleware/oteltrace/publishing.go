@@ -32,6 +32,9 @@ var _ relay.SendHook = (*Publishing)(nil)
 // Publishing returns a hook for relays, whose spans have the Tracer's provider and Config.
 func (t *Tracer) Publishing() *Publishing { return &Publishing{tracer: t} }
 
+// Borrows implements driver.Borrower of package outbox/driver.
+func (*Publishing) Borrows() {}
+
 // OnRelaySend implements relay.SendHook.
 func (p *Publishing) OnRelaySend(ctx context.Context, e relay.SendEvent) {
 	over := time.Now()

@@ -31,6 +31,15 @@ type Sink interface {
 	Send(ctx context.Context, records []outbox.Record) []outbox.Result
 }
 
+// Borrower is a Sink, or a hook that is shown records, which looks at them only until its
+// call returns: at their slice, payloads and headers. Where a relay's sink and all of those
+// hooks are, the memory of a page that was delivered is used for a later one (see Recycler).
+// Texts, such as ids and keys, may be kept.
+type Borrower interface {
+	// Borrows does nothing: a type that has it makes the promise.
+	Borrows()
+}
+
 // Checker is a Sink that can tell whether its destination as a whole answers. A
 // relay asks it when a topic is out and no other has been acknowledged lately:
 // where the whole destination is away, nothing is set aside.

@@ -79,6 +79,15 @@ type Session interface {
 	Release(ctx context.Context) error
 }
 
+// Recycler is a Session that can use the memory of a page for another one.
+type Recycler interface {
+	Session
+
+	// Recycle gives back the memory of p, all of which is settled. Nobody looks at its records and
+	// their payloads any more. It may be called at the same time as any other method.
+	Recycle(p Page)
+}
+
 // Page is a run of records in reading order.
 type Page struct {
 	// Records are read-only and stay valid until the page is settled.

@@ -43,9 +43,14 @@ type Sink struct {
 
 var (
 	_ driver.Sink         = (*Sink)(nil)
+	_ driver.Borrower     = (*Sink)(nil)
 	_ driver.Checker      = (*Sink)(nil)
 	_ driver.TopicChecker = (*Sink)(nil)
 )
+
+// Borrows implements driver.Borrower: when the client has answered for a record, it is in Kafka, and
+// the client has let go of it.
+func (*Sink) Borrows() {}
 
 // New returns a Sink that finds its cluster through brokers, which are host:port.
 // It does not connect: Check does, or the first Send. The error wraps

@@ -34,7 +34,8 @@ func (p *pageReader) query(ctx context.Context, limit int, sql string, args ...a
 		return nil, false, err
 	}
 	defer func() { _ = end() }() // its error is looked at below, unless there is one already
-	d := p.decoder.begin(min(limit, p.expect))
+	d := &p.decoder
+	d.begin(limit, p.expect)
 	for rows.Next() {
 		if len(d.records) == 0 {
 			d.binaryForm = isBinary(rows.FieldDescriptions())
@@ -55,7 +56,7 @@ func (p *pageReader) query(ctx context.Context, limit int, sql string, args ...a
 		}
 		full = full || cut
 	}
-	page, d.records = d.records, nil // which must not outlive the page
+	page = d.end(len(d.records) == limit)
 	p.expect = max(2*len(page), 8)
 	return page, full, nil
 }
@@ -92,12 +93,44 @@ type decoder struct {
 	size       int   // bytes of what was kept
 	absent     []int // places of the records whose payloads the page has left out
 	topic, typ string
+
+	stock stock
+	last  memory // of the last page, if it was full
 }
 
-// begin begins a page of about n records.
-func (d *decoder) begin(n int) *decoder {
-	d.records, d.absent, d.size = make([]outbox.Record, 0, n), nil, 0
-	return d
+// begin begins a page of at most limit records, of which expect are expected. One that is
+// expected to be full shares its memory with no other one.
+func (d *decoder) begin(limit, expect int) {
+	var m memory
+	if d.owns = expect >= limit; d.owns {
+		m, d.bytes = d.stock.take(), nil
+	}
+	if d.records = m.records[:0]; cap(d.records) < min(limit, expect) {
+		d.records = make([]outbox.Record, 0, min(limit, expect))
+	}
+	d.owned, d.used, d.last = m.slabs, 0, memory{}
+	d.absent, d.size = nil, 0
+}
+
+// end returns the records of the page, which outlive it.
+func (d *decoder) end(full bool) (page []outbox.Record) {
+	page, d.records = d.records, nil
+	switch {
+	case !full:
+		d.stock.drop()
+	case d.owns:
+		d.last, d.bytes = memory{records: page, slabs: d.owned}, nil
+	}
+	d.owned, d.owns, d.used = nil, false, 0
+	return page
+}
+
+// free returns what gives the memory of the last page back; nil if others share it.
+func (d *decoder) free() func() {
+	if m := d.last; len(m.records) > 0 {
+		return func() { d.stock.put(m) }
+	}
+	return nil
 }
 
 // row decodes the current row of rows.

@@ -10,12 +10,28 @@ const (
 )
 
 // slabs is memory that the records of a session share: one allocation for many of
-// them, and for many pages if those are small. What was cut from it is not used again once its
-// page is settled, although that would save another third of what a record costs here: a
-// publisher may hand on payloads to goroutines that look at them later.
+// them, and for many pages if those are small.
 type slabs struct {
 	bytes []byte
 	texts strings.Builder
+
+	// A page that shares its slabs with no other one has owned, of which it has begun used.
+	owns  bool
+	owned [][]byte
+	used  int
+}
+
+// next begins a slab.
+func (s *slabs) next() {
+	if s.used == len(s.owned) {
+		s.bytes = make([]byte, 0, slabBytes)
+		if !s.owns {
+			return
+		}
+		s.owned = append(s.owned, s.bytes)
+	}
+	s.bytes = s.owned[s.used]
+	s.used++
 }
 
 // keep copies b, which is valid until the next row only.
@@ -24,7 +40,7 @@ func (s *slabs) keep(b []byte) []byte {
 		return append(make([]byte, 0, len(b)), b...)
 	}
 	if cap(s.bytes)-len(s.bytes) < len(b) {
-		s.bytes = make([]byte, 0, slabBytes)
+		s.next()
 	}
 	at := len(s.bytes)
 	s.bytes = append(s.bytes, b...)

@@ -1,6 +1,7 @@
 package pgoutbox
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -67,4 +69,58 @@ func TestDecoder_BinaryForm(t *testing.T) {
 	require.NotEmpty(t, first)
 	require.Equal(t, make([]byte, 1000), d.records[3].Payload, "an append must not write into the next")
 	require.Equal(t, want, d.records[0])
+}
+
+// TestDecoder_UsesMemoryAgain: what was given back holds the next page, what was not keeps what it has, and a
+// page that is not full, after which there is no backlog, lets go of all.
+func TestDecoder_UsesMemoryAgain(t *testing.T) {
+	t.Parallel()
+	const limit, size = 1000, 600 // more than two slabs a page
+	var d decoder
+	seq := 0
+	read := func(n, expect int) ([]outbox.Record, func()) {
+		d.begin(limit, expect)
+		for range n {
+			seq++
+			payload := bytes.Repeat([]byte{byte(seq)}, size)
+			d.records = append(d.records, outbox.Record{Seq: int64(seq), Message: outbox.Message{Payload: d.keep(payload)}})
+		}
+		return d.end(n == limit), d.free()
+	}
+	intact := func(page []outbox.Record) {
+		t.Helper()
+		for i := range page {
+			require.Equal(t, bytes.Repeat([]byte{byte(page[i].Seq)}, size), page[i].Payload)
+		}
+	}
+	first, free := read(limit, limit)
+	second, _ := read(limit, limit)
+	free()
+	if failpoint.Enabled {
+		require.Equal(t, "freed", first[0].ID)
+		require.Equal(t, byte(0xdb), d.stock.free[0].slabs[0][:1][0])
+	}
+	third, freeThird := read(limit, limit)
+	require.Same(t, &first[0], &third[0])
+	few, none := read(5, 10)
+	require.Nil(t, none)
+	for _, page := range [][]outbox.Record{second, third, few} {
+		intact(page)
+	}
+	freeThird()
+	fourth, free := read(limit, limit)
+	require.Same(t, &first[0], &fourth[0])
+	intact(few)
+	intact(fourth)
+	free()
+	require.Len(t, d.stock.free, 1)
+	_, none = read(1, limit)
+	require.Nil(t, none)
+	require.Empty(t, d.stock.free)
+
+	for range mostFree + 1 {
+		_, free := read(limit, limit)
+		defer free()
+	}
+	t.Cleanup(func() { require.Len(t, d.stock.free, mostFree) })
 }

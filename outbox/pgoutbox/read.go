@@ -46,7 +46,7 @@ func (l *slotLog) Page(ctx context.Context, at pglog.Place, limit int) (pglog.Ro
 			sql, args := l.early(at, limit)
 			records, full, err := l.query(ctx, limit, sql, args...)
 			if err != nil || full {
-				return pglog.Rows{Records: records, Last: lastSeq(records, at.Read)}, err
+				return pglog.Rows{Records: records, Last: lastSeq(records, at.Read), Free: l.decoder.free()}, err
 			}
 			if len(records) > 0 {
 				return pglog.Rows{Records: records, Last: w.Floor}, nil
@@ -59,7 +59,7 @@ func (l *slotLog) Page(ctx context.Context, at pglog.Place, limit int) (pglog.Ro
 	}
 	sql, args := l.late(at, limit)
 	records, full, err := l.query(ctx, limit, sql, args...)
-	return pglog.Rows{Records: records, Last: lastSeq(records, at.Read), Whole: !full}, err
+	return pglog.Rows{Records: records, Last: lastSeq(records, at.Read), Whole: !full, Free: l.decoder.free()}, err
 }
 
 func lastSeq(records []outbox.Record, otherwise int64) int64 {

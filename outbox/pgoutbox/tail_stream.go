@@ -49,7 +49,7 @@ type tailRow struct {
 
 func newTailStream(t *tail, wal *pgwal.Stream, server string) *tailStream {
 	s := &tailStream{tail: t, wal: wal, server: server}
-	s.decoder.begin(1)
+	s.decoder.begin(1, 0)
 	return s
 }
 

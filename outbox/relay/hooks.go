@@ -10,7 +10,8 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// SendHook sees every answer of the sink.
+// SendHook sees every answer of the sink. One that keeps no records should be a driver.Borrower:
+// then a relay to Kafka drains with less memory.
 type SendHook interface {
 	// OnRelaySend is called after each call of the sink.
 	OnRelaySend(ctx context.Context, e SendEvent)

@@ -62,7 +62,11 @@ func (m *keyMode) deliver(stop, work context.Context, page driver.Page) error {
 	switch {
 	case err == nil && firstFailure(results) == nil:
 		m.breakers.lastAck = time.Now()
-		return d.store(work, len(page.Records))
+		if err := d.store(work, len(page.Records)); err != nil {
+			return err
+		}
+		m.s.recycle(page)
+		return nil
 	case err != nil && work.Err() != nil:
 		return context.Cause(work)
 	}

@@ -18,11 +18,16 @@ type sender struct {
 	term  *term
 	relay *Relay
 	mode  mode
-	retry jitter.Backoff // the wait after a failure
+	retry jitter.Backoff  // the wait after a failure
+	lent  driver.Recycler // takes the memory of pages back; nil if somebody may keep it
 }
 
 func newSender(t *term) sender {
-	return sender{term: t, relay: t.relay, retry: t.relay.cfg.backoff()}
+	s := sender{term: t, relay: t.relay, retry: t.relay.cfg.backoff()}
+	if t.relay.borrows() {
+		s.lent, _ = t.session.(driver.Recycler)
+	}
+	return s
 }
 
 // run sends until the reader has ended and everything that it has read is delivered. It
@@ -94,6 +99,24 @@ func (s *sender) deliver(stop, work context.Context, page driver.Page) error {
 	default:
 	}
 	return nil
+}
+
+// borrows reports whether nobody looks at records after they were sent.
+func (r *Relay) borrows() bool {
+	_, ok := r.sink.(driver.Borrower)
+	for _, h := range r.cfg.Hooks {
+		if _, isShown := h.(SendHook); isShown && ok {
+			_, ok = h.(driver.Borrower)
+		}
+	}
+	return ok
+}
+
+// recycle gives back the memory of page, which the sink has acknowledged as a whole, at once.
+func (s *sender) recycle(page driver.Page) {
+	if s.lent != nil {
+		s.lent.Recycle(page)
+	}
 }
 
 // isOver reports whether ctx has ended.

@@ -51,6 +51,30 @@ func settleMutants() []Mutant {
 			New:     `	d.removeTodo(gone[:0])`,
 			Package: "outbox/relay", Test: "TestO5_OnlyWhatFailedIsSentAgain", Hangs: true,
 		},
+		{
+			Name: "memory-goes-back-before-its-page-is-settled", Breaks: []string{"O4"},
+			Change:  "the memory of a page is used again while its position is still to be stored",
+			File:    "outbox/relay/mode_key.go",
+			Old:     `		if err := d.store(work, len(page.Records)); err != nil {`,
+			New:     "		m.s.recycle(page)\n		if err := d.store(work, len(page.Records)); err != nil {",
+			Package: "outbox/relay", Test: "TestRelay_Recycles",
+		},
+		{
+			Name: "memory-goes-back-although-a-hook-may-keep-it", Breaks: []string{"O4"},
+			Change:  "the memory of a page is used again although a hook was shown it that has not said that it looks no more",
+			File:    "outbox/relay/sender.go",
+			Old:     `isShown && ok {`,
+			New:     `isShown && !ok {`,
+			Package: "outbox/relay", Test: "TestRelay_Recycles",
+		},
+		{
+			Name: "page-goes-on-in-memory-that-is-given-back", Breaks: []string{"O4"},
+			Change:  "the records behind a full page are in its last slab, which is used again before they are sent",
+			File:    "outbox/pgoutbox/decode.go",
+			Old:     `d.last, d.bytes = memory{records: page, slabs: d.owned}, nil`,
+			New:     `d.last = memory{records: page, slabs: d.owned}`,
+			Package: "outbox/pgoutbox", Test: "TestDecoder_UsesMemoryAgain",
+		},
 	}
 }
 

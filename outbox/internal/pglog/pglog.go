@@ -59,6 +59,8 @@ type Rows struct {
 	Last int64
 	// Whole reports whether no row of the window is left.
 	Whole bool
+	// Free, unless nil, lets later pages use the memory of Records.
+	Free func()
 }
 
 // Config is what a Session is made of. All of it but Tail is required.

@@ -13,6 +13,7 @@ type cursor struct {
 	window int64
 	last   int64 // of the whole page
 	final  bool  // no page of the window follows
+	free   func()
 }
 
 // progress is how far a session has come: what was read of its window, what is settled of
@@ -120,7 +121,7 @@ func (p *progress) hand(rows Rows) driver.Page {
 		return driver.Page{}
 	}
 	p.unread++
-	end := cursor{window: p.window.No, last: rows.Last, final: rows.Whole}
+	end := cursor{window: p.window.No, last: rows.Last, final: rows.Whole, free: rows.Free}
 	return driver.Page{Records: rows.Records, Round: p.rounds, Cursor: end}
 }
 

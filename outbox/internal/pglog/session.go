@@ -26,7 +26,7 @@ type Session struct {
 	writer  *pgx.Conn
 }
 
-var _ driver.Session = (*Session)(nil)
+var _ driver.Recycler = (*Session)(nil)
 
 // Open connects and begins where log says. After an error the lease is still held, and
 // Ended is not called.
@@ -77,6 +77,13 @@ func (s *Session) Advance(ctx context.Context, p driver.Page, settled int) error
 		return err
 	}
 	return s.store(ctx, at.window, last)
+}
+
+// Recycle implements driver.Recycler.
+func (s *Session) Recycle(p driver.Page) {
+	if at, ok := p.Cursor.(cursor); ok && at.free != nil {
+		at.free()
+	}
 }
 
 // store writes the position within a window.

@@ -20,11 +20,11 @@ func TestCommand(t *testing.T) {
 	t.Parallel()
 	daemon := roles.Extras{Daemon: func(context.Context, roles.DaemonRun) error { return nil }}
 	for want, o := range map[string]chaos.Options{
-		"go run -C internal/proof -tags leat_failpoints ./cmd/soak -for 1h0m0s -seed 7 -rate 50 -controls":        {Store: roles.Postgres, Rate: 50, Acts: chaos.Acts()},
-		"go run -C internal/sqltest -tags leat_failpoints ./cmd/soak -for 1h0m0s -seed 7 -store mysql -controls":  {Store: roles.MySQL},
-		"go run -C internal/sqltest -tags leat_failpoints ./cmd/soak -for 1h0m0s -seed 7 -store sqlite -controls": {Store: roles.SQLite},
-		"go run -C cmd/leat/internal/soak -tags leat_failpoints . -for 1h0m0s -seed 7 -acts none -controls":       {Store: roles.Postgres, Extras: daemon},
-		"go run -C internal/proof -tags leat_failpoints ./cmd/soak -for 1h0m0s -seed 7 -store dynamodb -controls": {Store: roles.DynamoDB},
+		"go run -C internal/proof -tags leat_failpoints ./cmd/soak -for 1h0m0s -seed 7 -rate 50 -controls":         {Store: roles.Postgres, Rate: 50, Acts: chaos.Acts()},
+		"go run -C internal/sqltest -tags leat_failpoints ./cmd/soak -for 1h0m0s -seed 7 -store mysql -controls":   {Store: roles.MySQL},
+		"go run -C internal/sqltest -tags leat_failpoints ./cmd/soak -for 1h0m0s -seed 7 -store sqlite -controls":  {Store: roles.SQLite},
+		"go run -C cmd/leat/internal/soak -tags leat_failpoints . -for 1h0m0s -seed 7 -acts none -controls":        {Store: roles.Postgres, Extras: daemon},
+		"go run -C internal/proof -tags leat_failpoints ./cmd/soak -for 1h0m0s -seed 7 -store dynamodb -controls":  {Store: roles.DynamoDB},
 		"go run -C internal/proof -tags leat_failpoints ./cmd/soak -for 1h0m0s -seed 7 -tail -acts none -controls": {Store: roles.Postgres, Tail: true},
 	} {
 		o.For, o.Seed = time.Hour, 7
