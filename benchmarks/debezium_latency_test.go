@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -29,10 +28,17 @@ import (
 // its acknowledgements, and the broker's clock has only milliseconds: a consumer sees
 // both in the same way, and adds the same to both, which brings their ratio closer to
 // one. x-debezium is Debezium's 99th percentile over leat's in the same round.
+//
+// Leat's relay is in the process of its producer, which wakes it. Debezium's producers wake nobody: beside it
+// are leat's relays whose producer is as if in another process, without a notifier, once with the change log and
+// once without, so that they poll.
 func BenchmarkDebeziumLatency(b *testing.B) {
 	size := scale(b).debezium.latency
 	l := newBesideLatency(b, size, rival.PromptDebezium())
 	cases := []besideCase{{"leat", l.leat}, {"debezium", l.debezium}}
+	if *scaleName != scaleQuick {
+		cases = append(cases, besideCase{"leat-tail", l.tail}, besideCase{"leat-polls", l.polls})
+	}
 	seen := make([][]percentiles, len(cases))
 	for _, c := range cases { // all that has just started is slow
 		_, err := c.measure(b.Context())
@@ -40,11 +46,11 @@ func BenchmarkDebeziumLatency(b *testing.B) {
 	}
 	b.ResetTimer()
 	for round := range b.N * size.rounds {
-		places := []int{0, 1}
-		if round%2 == 1 {
-			slices.Reverse(places)
-		}
-		for _, i := range places {
+		for turn := range cases {
+			i := turn
+			if round%2 == 1 {
+				i = len(cases) - 1 - turn
+			}
 			p, err := cases[i].measure(b.Context())
 			require.NoError(b, err, cases[i].name)
 			seen[i] = append(seen[i], p)
@@ -70,6 +76,7 @@ type besideLatency struct {
 
 	size     latencySize
 	ob       *pgoutbox.Outbox
+	other    *pgoutbox.Outbox // as in another process
 	consumed *kadm.Client
 	segments uint64
 }
@@ -80,6 +87,11 @@ func newBesideLatency(b *testing.B, size latencySize, cfg rival.DebeziumConfig) 
 	var err error
 	l.ob, err = pgoutbox.New(l.db.Pool, pgoutbox.Config{})
 	require.NoError(b, err)
+	l.other, err = pgoutbox.New(l.db.Pool, pgoutbox.Config{})
+	require.NoError(b, err)
+	_, err = l.db.Pool.Exec(b.Context(), `CREATE PUBLICATION leat FOR TABLE leat.outbox
+		WITH (publish = 'insert', publish_via_partition_root = true)`)
+	require.NoError(b, err)
 	client, err := kgo.NewClient(kgo.SeedBrokers(l.broker.Brokers...))
 	require.NoError(b, err)
 	b.Cleanup(client.Close)
@@ -89,7 +101,22 @@ func newBesideLatency(b *testing.B, size latencySize, cfg rival.DebeziumConfig) 
 
 // leat measures a segment of leat, whose relay is in the process of its producer.
 func (l *besideLatency) leat(ctx context.Context) (percentiles, error) {
-	r, sink, err := openRelay(l.ob, l.broker.Brokers, "latency", relay.Config{})
+	return l.relay(ctx, l.ob, nil)
+}
+
+// tail measures one of leat whose relay follows the change log, and polls one that does not. Nobody tells either of
+// commits.
+func (l *besideLatency) tail(ctx context.Context) (percentiles, error) {
+	return l.relay(ctx, l.other, &pgoutbox.TailConfig{})
+}
+
+func (l *besideLatency) polls(ctx context.Context) (percentiles, error) {
+	return l.relay(ctx, l.other, nil)
+}
+
+// relay measures a segment whose producer writes to writer.
+func (l *besideLatency) relay(ctx context.Context, writer *pgoutbox.Outbox, tail *pgoutbox.TailConfig) (percentiles, error) {
+	r, sink, err := openRelayOf(l.ob, pgoutbox.SourceConfig{Group: "latency", Tail: tail}, l.broker.Brokers, relay.Config{})
 	if err != nil {
 		return percentiles{}, err
 	}
@@ -98,7 +125,7 @@ func (l *besideLatency) leat(ctx context.Context) (percentiles, error) {
 	defer stop()
 	ended := make(chan error, 1)
 	go func() { ended <- r.Run(running) }()
-	p, err := l.segment(ctx, l.topic, commitTo(l.ob, l.topic))
+	p, err := l.segment(ctx, l.topic, commitTo(writer, l.topic))
 	stop()
 	return p, errors.Join(err, <-ended)
 }

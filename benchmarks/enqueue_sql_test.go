@@ -87,11 +87,6 @@ func insertNothingSQL(context.Context, *sql.Tx, ...outbox.Message) error { retur
 
 // insertPlainSQL is insertPlain.
 func insertPlainSQL(ctx context.Context, tx *sql.Tx, messages ...outbox.Message) error {
-	n := len(messages)
-	ids, topics, keys, payloads := make([]string, n), make([]string, n), make([]string, n), make([][]byte, n)
-	for i := range messages {
-		ids[i], topics[i], keys[i], payloads[i] = messages[i].ID, messages[i].Topic, messages[i].Key, messages[i].Payload
-	}
-	_, err := tx.ExecContext(ctx, plainStatement, ids, topics, keys, payloads)
+	_, err := tx.ExecContext(ctx, plainStatement, plainColumns(messages)...)
 	return err
 }

@@ -14,7 +14,15 @@ import (
 // openRelay returns a relay from ob to Kafka, of a group that starts at the oldest
 // message, and its sink, which the caller must close.
 func openRelay(ob *pgoutbox.Outbox, brokers []string, group string, cfg relay.Config) (*relay.Relay, *kafkasink.Sink, error) {
-	source, err := ob.Source(pgoutbox.SourceConfig{Group: group, Start: pgoutbox.StartOldest()})
+	return openRelayOf(ob, pgoutbox.SourceConfig{Group: group}, brokers, cfg)
+}
+
+// openRelayOf is openRelay with a configuration of the source.
+func openRelayOf(
+	ob *pgoutbox.Outbox, from pgoutbox.SourceConfig, brokers []string, cfg relay.Config,
+) (*relay.Relay, *kafkasink.Sink, error) {
+	from.Start = pgoutbox.StartOldest()
+	source, err := ob.Source(from)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -34,6 +34,8 @@ const (
 	// ids of the large inbox.
 	envBacklog    = "BENCH_BACKLOG"
 	envRemembered = "BENCH_REMEMBERED"
+	// envRate overrides the messages a second beside Debezium.
+	envRate = "BENCH_RATE"
 	// envOnly names the one contender to run, for a profile of it.
 	envOnly = "BENCH_ONLY"
 )
@@ -209,6 +211,7 @@ func scale(b *testing.B) sizes {
 		override(b, &d.forwarder, envForwarder)
 	}
 	override(b, &s.debezium.messages, envMessages)
+	override(b, &s.debezium.latency.rate, envRate)
 	override(b, &s.backlog.large, envBacklog)
 	override(b, &s.remembered.large, envRemembered)
 	return s

@@ -116,6 +116,66 @@ func benchTail(b *testing.B, server *testenv.PostgresServer, how tailBench, rate
 	b.ReportMetric(0, "ns/op")
 }
 
+// BenchmarkTailBesideOthers has a relay of an idle outbox in a database whose other tables take 5,000 rows a second, and
+// shows the processor time of the relay's sessions on the server, the change log's among them: all of it is decoded.
+func BenchmarkTailBesideOthers(b *testing.B) {
+	if testing.Short() {
+		b.Skip("needs PostgreSQL")
+	}
+	server := logical(b)
+	for name, tail := range map[string]*pgoutbox.TailConfig{"polls": nil, "tail": {}} {
+		for _, rows := range []int{10, 100} {
+			b.Run(fmt.Sprintf("%s/rows=%d", name, rows), func(b *testing.B) { benchTailBesideOthers(b, server, tail, rows) })
+		}
+	}
+}
+
+func benchTailBesideOthers(b *testing.B, server *testenv.PostgresServer, tail *pgoutbox.TailConfig, rows int) {
+	b.Helper()
+	const perSecond, seconds = 5000, 4
+	ob, db := tailed(b, server)
+	_, err := db.Pool.Exec(b.Context(), "CREATE TABLE others (id bigserial PRIMARY KEY, body text)")
+	require.NoError(b, err)
+	follows := make(tailEvents, 10)
+	cfg := pgoutbox.Config{}
+	if tail != nil {
+		cfg.Hooks = []outbox.Hook{follows}
+	}
+	own, err := pgoutbox.New(db.Pool, cfg)
+	require.NoError(b, err)
+	source, err := own.Source(pgoutbox.SourceConfig{Tail: tail, Start: pgoutbox.StartOldest()})
+	require.NoError(b, err)
+	arrived := make(chan struct{}, 1)
+	sink, err := relay.Func(func(context.Context, outbox.Record) error { arrived <- struct{}{}; return nil }, relay.FuncConfig{})
+	require.NoError(b, err)
+	r, err := relay.New(source, sink, relay.Config{})
+	require.NoError(b, err)
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- r.Run(ctx) }()
+	newTimedLoad(ob, db, 1).commit(b, 0)
+	<-arrived
+	if tail != nil {
+		require.True(b, follows.next(b).Follows)
+	}
+
+	spent, began, n := relayTicks(b, db), time.Now(), 0
+	for b.Loop() {
+		for range perSecond * seconds / rows {
+			_ = wait.For(b.Context(), time.Until(began.Add(time.Duration(n)*time.Second/perSecond)))
+			n += rows
+			_, err := db.Pool.Exec(b.Context(), "INSERT INTO others (body) SELECT repeat('x', 200) FROM generate_series(1, $1)", rows)
+			require.NoError(b, err)
+		}
+	}
+	spent = relayTicks(b, db) - spent
+	b.ReportMetric(float64(spent)*10/time.Since(began).Seconds(), "server-ms/s")
+	b.ReportMetric(float64(n)/time.Since(began).Seconds(), "rows/s")
+	b.ReportMetric(0, "ns/op")
+	stop()
+	require.NoError(b, <-ended)
+}
+
 // timedLoad commits messages at fixed times, and notes when each was committed and when it
 // has arrived.
 type timedLoad struct {
