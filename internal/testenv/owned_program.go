@@ -30,7 +30,7 @@ func OwnProgram(ctx context.Context, p Program) (*Own, error) {
 }
 
 // Log is the end of what the server has printed, for an error.
-func (o *Own) Log() string { return o.server.proc.tail() }
+func (o *Own) Log() string { return o.server.proc.tail(errorTail) }
 
 // programServer runs a program.
 type programServer struct {

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -29,6 +30,7 @@ type process struct {
 	requests *json.Encoder
 	replies  chan event
 	reader   sync.WaitGroup
+	ending   atomic.Bool // we have asked the server to end
 
 	mu   sync.Mutex
 	pid  int
@@ -96,6 +98,10 @@ func (p *process) read(out io.Reader) {
 			return
 		}
 		if e.Name == eventExited {
+			if !p.ending.Load() {
+				// The tests that are under way only say that they cannot connect.
+				fmt.Fprintf(os.Stderr, "testenv: %s has ended by itself (%s)\n%s\n", p.plan.Argv[0], e.Error, p.tail(crashTail))
+			}
 			p.left()
 
 			continue
@@ -142,6 +148,7 @@ func (p *process) await(ctx context.Context, name string) error {
 // start starts the server, for the first time or again, without waiting until it
 // answers.
 func (p *process) start(ctx context.Context) error {
+	p.ending.Store(false)
 	if err := p.requests.Encode(request{Start: true}); err != nil {
 		return fmt.Errorf("testenv: supervisor: %w", err)
 	}
@@ -151,6 +158,9 @@ func (p *process) start(ctx context.Context) error {
 
 // signal sends the server a signal.
 func (p *process) signal(sig syscall.Signal) error {
+	if sig != syscall.SIGSTOP && sig != syscall.SIGCONT {
+		p.ending.Store(true)
+	}
 	if err := p.requests.Encode(request{Signal: int(sig)}); err != nil {
 		return fmt.Errorf("testenv: supervisor: %w", err)
 	}
@@ -181,6 +191,7 @@ func (p *process) exited() <-chan struct{} {
 
 // close stops the server, removes its directory and waits for the supervisor.
 func (p *process) close(ctx context.Context) error {
+	p.ending.Store(true)
 	err := p.in.Close()
 	if errors.Is(err, os.ErrClosed) {
 		return nil
@@ -202,10 +213,14 @@ func (p *process) close(ctx context.Context) error {
 	}
 }
 
-// tail is the end of what the server has printed, for an error.
-func (p *process) tail() string {
-	const most = 2000
+// How much of what a server has printed an error shows, and the report of a crash, which may have a backtrace.
+const (
+	errorTail = 2000
+	crashTail = 12_000
+)
 
+// tail is the end of what the server has printed.
+func (p *process) tail(most int) string {
 	b, err := os.ReadFile(filepath.Join(p.plan.Dir, logName))
 	if err != nil {
 		return ""

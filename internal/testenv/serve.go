@@ -103,14 +103,14 @@ func (s *server) start(ctx context.Context) error {
 		}
 		select {
 		case <-gone:
-			return fmt.Errorf("%w\n%s", errExited, s.proc.tail())
+			return fmt.Errorf("%w\n%s", errExited, s.proc.tail(errorTail))
 		default:
 		}
 		if errors.Is(err, errNotOurs) {
 			return err
 		}
 		if wait.For(ctx, 50*time.Millisecond) != nil {
-			return fmt.Errorf("testenv: %s does not answer: %w\n%s", s.proc.plan.Argv[0], err, s.proc.tail())
+			return fmt.Errorf("testenv: %s does not answer: %w\n%s", s.proc.plan.Argv[0], err, s.proc.tail(errorTail))
 		}
 	}
 }
