@@ -117,10 +117,16 @@ func TestDecoder_UsesMemoryAgain(t *testing.T) {
 	_, none = read(1, limit)
 	require.Nil(t, none)
 	require.Empty(t, d.stock.free)
+}
 
+// TestStock_IsBounded: what a page had that was far larger than others is not kept, nor that of many pages.
+func TestStock_IsBounded(t *testing.T) {
+	t.Parallel()
+	var s stock
+	large := memory{records: make([]outbox.Record, 1), slabs: make([][]byte, mostFreeSlabs+1)}
 	for range mostFree + 1 {
-		_, free := read(limit, limit)
-		defer free()
+		s.put(large)
 	}
-	t.Cleanup(func() { require.Len(t, d.stock.free, mostFree) })
+	require.Len(t, s.free, mostFree)
+	require.Len(t, s.take().slabs, mostFreeSlabs)
 }
