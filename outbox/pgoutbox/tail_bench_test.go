@@ -137,11 +137,10 @@ func benchTailBesideOthers(b *testing.B, server *testenv.PostgresServer, tail *p
 	_, err := db.Pool.Exec(b.Context(), "CREATE TABLE others (id bigserial PRIMARY KEY, body text)")
 	require.NoError(b, err)
 	follows := make(tailEvents, 10)
-	cfg := pgoutbox.Config{}
 	if tail != nil {
-		cfg.Hooks = []outbox.Hook{follows}
+		tail = &pgoutbox.TailConfig{Hooks: []outbox.Hook{follows}}
 	}
-	own, err := pgoutbox.New(db.Pool, cfg)
+	own, err := pgoutbox.New(db.Pool, pgoutbox.Config{})
 	require.NoError(b, err)
 	source, err := own.Source(pgoutbox.SourceConfig{Tail: tail, Start: pgoutbox.StartOldest()})
 	require.NoError(b, err)
