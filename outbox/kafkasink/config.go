@@ -47,7 +47,8 @@ type Config struct {
 	// after a failure, so they must not hold what can be used once only. Options
 	// that the guarantees rest on (acks, retries, flushing, batch sizes) are
 	// overridden; those that cannot be, such as a transactional id or a consumer
-	// group, are refused. Defaults to none.
+	// group, are refused. Hooks of the client must not keep a record: its memory is
+	// used again. Defaults to none.
 	Options []kgo.Opt
 
 	// Partitioner chooses the partition of records that have a key. Records

@@ -99,10 +99,10 @@ type decoder struct {
 }
 
 // begin begins a page of at most limit records, of which expect are expected. One that is
-// expected to be full shares its memory with no other one.
+// expected to be full, and as large as the last one, a slab or more, shares its memory with no other one.
 func (d *decoder) begin(limit, expect int) {
 	var m memory
-	if d.owns = expect >= limit; d.owns {
+	if d.owns = expect >= limit && d.size >= slabBytes; d.owns {
 		m, d.bytes = d.stock.take(), nil
 	}
 	if d.records = m.records[:0]; cap(d.records) < min(limit, expect) {

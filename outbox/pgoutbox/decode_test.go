@@ -79,6 +79,7 @@ func TestDecoder_UsesMemoryAgain(t *testing.T) {
 	var d decoder
 	seq := 0
 	read := func(n, expect int) ([]outbox.Record, func()) {
+		d.size = limit * size
 		d.begin(limit, expect)
 		for range n {
 			seq++
@@ -117,6 +118,25 @@ func TestDecoder_UsesMemoryAgain(t *testing.T) {
 	_, none = read(1, limit)
 	require.Nil(t, none)
 	require.Empty(t, d.stock.free)
+}
+
+// TestDecoder_SmallPagesShareMemory: full pages of little share a slab, as those do that are not full.
+func TestDecoder_SmallPagesShareMemory(t *testing.T) {
+	t.Parallel()
+	var d decoder
+	var slab *byte
+	for range 10 {
+		d.begin(1, 8)
+		payload := d.keep([]byte("payload"))
+		d.size += len(payload)
+		d.records = append(d.records, outbox.Record{})
+		d.end(true)
+		require.Nil(t, d.free())
+		if slab == nil {
+			slab = &d.bytes[0]
+		}
+		require.Same(t, slab, &d.bytes[0])
+	}
 }
 
 // TestStock_IsBounded: what a page had that was far larger than others is not kept, nor that of many pages.
