@@ -43,7 +43,7 @@ func redisClaims(b *testing.B, address string) {
 
 func redisClaim(b *testing.B, address string, lanes int) {
 	b.Helper()
-	const prefix = "leat:"
+	prefix := fmt.Sprintf("lanes=%d:", lanes)
 	size := scale(b).redis
 	client := redis.NewClient(&redis.Options{Addr: address, PoolSize: 2 * lanes})
 	defer func() { _ = client.Close() }() // nothing is left to lose
