@@ -51,5 +51,13 @@ func costMutants() []Mutant {
 			New:     "	if _, err := c.Conn.Exec(ctx, \"SELECT 1\"); err != nil {\n		return nil, err\n	}\n	results := c.Conn.SendBatch(ctx, batch)",
 			Package: "inbox/pginbox", Test: "TestCount_RoundTripsAndWAL", Needs: Postgres,
 		},
+		{
+			Name: "doubt-does-not-grow", Breaks: []string{"cost"},
+			Change:  "in a storm of duplicates one claim in a hundred takes its messages for new, however long the storm lasts",
+			File:    "inbox/pginbox/fresh.go",
+			Old:     `f.span = min(2*f.span, mostDoubt)`,
+			New:     `f.span = doubtFor`,
+			Package: "inbox/pginbox", Test: "TestFresh",
+		},
 	}
 }
