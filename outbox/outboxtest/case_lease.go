@@ -65,8 +65,7 @@ func heldBy(err error) error {
 		return unexpected("acquire for which a *LeaseHeldError is due", err, driver.ErrLeaseHeld)
 	case held.Owner == "":
 		return errors.New("acquire while the lease is held: the error names no owner")
-	// A statement that has waited for the row of the lease may have the time at which it began.
-	case held.Remaining <= 0 || held.Remaining > longTTL+time.Second:
+	case held.Remaining <= 0 || held.Remaining > longTTL:
 		return fmt.Errorf("acquire while the lease is held: %s remain of %s", held.Remaining, longTTL)
 	}
 	return nil

@@ -52,6 +52,14 @@ func settleMutants() []Mutant {
 			Package: "outbox/relay", Test: "TestO5_OnlyWhatFailedIsSentAgain", Hangs: true,
 		},
 		{
+			Name: "memory-goes-back-before-its-page-is-sent", Breaks: []string{"O4"},
+			Change:  "the memory of a page is used again while the sink is at it",
+			File:    "outbox/relay/mode_key.go",
+			Old:     `	results, took, err := m.s.send(stop, work, page.Records)`,
+			New:     "	m.s.recycle(page)\n	results, took, err := m.s.send(stop, work, page.Records)",
+			Package: "outbox/pgoutbox", Test: "TestO4_MemoryThatIsUsedAgain", Needs: Kafka,
+		},
+		{
 			Name: "memory-goes-back-before-its-page-is-settled", Breaks: []string{"O4"},
 			Change:  "the memory of a page is used again while its position is still to be stored",
 			File:    "outbox/relay/mode_key.go",

@@ -86,7 +86,8 @@ func (l *Log) claim(ctx context.Context, r Reader, owner string, ttl time.Durati
 		case sqlstore.IsNoRows(err):
 			err = l.begin(ctx, r)
 		case err == nil && g.Left > 0:
-			return g, "", &driver.LeaseHeldError{Owner: g.Owner, Remaining: g.Left}
+			// The clock is of the statement's begin: it may have seen a lease that was taken since then.
+			return g, "", &driver.LeaseHeldError{Owner: g.Owner, Remaining: min(g.Left, ttl)}
 		case err == nil:
 			var won bool
 			if g, life, won, err = l.take(ctx, r, owner, ttl); won && err == nil {
