@@ -7,8 +7,11 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/outboxtest"
 )
 
 // brokenReaders are the ways of reading a log that lose records or order.
@@ -26,6 +29,9 @@ func brokenReaders() []negative {
 			"O2_ManyRollbacksLoseNothing": "open all the time",
 		}},
 		{"a read that fails has read", readThenFail, map[string]string{
+			"O2_CutReadsLoseNothing": "through reads that were cut off",
+		}},
+		{"a read that fails takes the next one back", failThenRepeat, map[string]string{
 			"O2_CutReadsLoseNothing": "through reads that were cut off",
 		}},
 		{"retention goes by the highest id that is settled", retainByID, map[string]string{
@@ -135,6 +141,57 @@ func readThenFail(t *testing.T) *control {
 		}}
 	}
 	return c
+}
+
+// failThenRepeat reads a page that is settled again behind a read that failed.
+func failThenRepeat(t *testing.T) *control {
+	t.Helper()
+	c := newControl(t)
+	c.session = func(s *session) driver.Session {
+		var last driver.Page
+		var failed bool
+		return controlSession{session: s, read: func(ctx context.Context, limit int) (p driver.Page, err error) {
+			if failed && len(last.Records) > 0 {
+				failed = false
+				return last, nil
+			}
+			p, err = s.Read(ctx, limit)
+			if failed = err != nil; !failed {
+				last = p
+			}
+			return p, err
+		}}
+	}
+	return c
+}
+
+// TestControl_FailedAdvance: a page whose Advance failed may come again.
+func TestControl_FailedAdvance(t *testing.T) {
+	t.Parallel()
+	check, ok := outboxtest.Find("O2_CutReadsLoseNothing")
+	require.True(t, ok)
+	c := newControl(t)
+	failures := 0
+	c.session = func(s *session) driver.Session {
+		cut := false
+		return controlSession{
+			session: s,
+			read: func(ctx context.Context, limit int) (driver.Page, error) {
+				p, err := s.Read(ctx, limit)
+				cut = cut || err != nil
+				return p, err
+			},
+			advance: func(ctx context.Context, p driver.Page, n int) error {
+				if cut && n > 0 {
+					failures++
+					return driver.ErrLeaseLost
+				}
+				return s.Advance(ctx, p, n)
+			},
+		}
+	}
+	require.NoError(t, check.Run(t.Context(), outboxtest.Features{}, c))
+	require.Positive(t, failures)
 }
 
 // retainByID takes away all rows up to the highest number that is settled, also those that
