@@ -13,6 +13,10 @@ const (
 	WholeSnapshot    = "a window holds all that its snapshot sees"
 	HeldForgotten    = "a relay is not told which keys are held"
 	OtherPayload     = "a held record comes back with another payload"
+	TailBelieved     = "a window is not read that a tail has gone through"
+	EarlyAgain       = "what was sent early is read again"
+	EarlyFirst       = "what a tail brings is sent before the rest of the window"
+	WithdrawnGone    = "what was taken back from a tail does not come again"
 	LeaseKept        = "a lease is not given up"
 	SinkGoesOn       = "the sink sends behind a failure"
 	OutageUnnamed    = "an outage looks like a failure of the record"
@@ -70,6 +74,10 @@ func Controls() []Control {
 		{"pipeline", OutageUnnamed, []string{"O8"}},
 		{"pipeline", WholeSnapshot, []string{"O10"}},
 		{"pipeline", AckEarly, []string{"O2", "O12"}},
+		{"pipeline", TailBelieved, []string{"O2"}},
+		{"pipeline", EarlyAgain, []string{"O10"}},
+		{"pipeline", EarlyFirst, []string{"O5"}},
+		{"pipeline", WithdrawnGone, []string{"O2"}},
 		{"pipeline", LeaseKept, []string{"O13"}},
 		{"pipeline", ClaimApart, []string{"I1", "I3"}},
 		{"pipeline", ChildApart, []string{"I2"}},

@@ -16,8 +16,10 @@ type db struct {
 	committed map[xid]bool
 	locks     map[string]*tx // advisory locks of keys
 
-	seq  int64
-	rows []row // in order of seq
+	seq     int64
+	rows    []row // in order of seq
+	commits []row // in the order of the commits
+	tails   bool  // sessions have a tail
 
 	slots   []*slot
 	members []member        // relays that live, as far as the database knows
@@ -79,6 +81,10 @@ func (t *tx) commit() bool {
 	}
 	for i := range t.rows {
 		t.db.w.note(recordEvent(Committed, t.node, &t.rows[i]))
+		t.db.commits = append(t.db.commits, row{xid: t.xid, record: t.rows[i]})
+	}
+	if len(t.rows) > 0 {
+		t.db.ringTails()
 	}
 	for _, e := range t.effects {
 		t.db.w.note(e)
@@ -99,6 +105,15 @@ func (t *tx) abort() {
 		delete(t.db.inbox, id)
 	}
 	t.end()
+}
+
+// ringTails wakes the relays that follow the log, a moment after a commit.
+func (d *db) ringTails() {
+	for _, s := range d.slots {
+		if n := s.lease.owner; d.tails && n != nil {
+			d.w.after(d.w.latency(), n.ring)
+		}
+	}
 }
 
 func (t *tx) end() {

@@ -24,6 +24,7 @@ const (
 	Poison     Fault = "poison"        // a record that the broker always refuses
 	BadHandler Fault = "handler fails" // a handler returns an error
 	Evict      Fault = "evicted"       // the store loses a record
+	Cut        Fault = "tail cut"      // a stream of commits ends
 )
 
 var (

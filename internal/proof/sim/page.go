@@ -44,7 +44,7 @@ func (s *session) window() []row {
 	var rows []row
 	for _, r := range s.db.rows {
 		switch {
-		case !s.reads(&r.record) || !s.db.committed[r.xid] && s.db.w.broken != Uncommitted:
+		case !s.reads(&r.record) || s.skips(&r.record) || !s.db.committed[r.xid] && s.db.w.broken != Uncommitted:
 		case s.db.w.broken == IDCursor:
 			if r.record.Seq > max(s.read, s.slot.pos.last) {
 				rows = append(rows, r)
@@ -79,12 +79,16 @@ func (s *session) pass(p driver.Page, last int64) error {
 
 // settle stores the position.
 func (s *session) settle(last int64) {
-	from := s.slot.pos.last
-	s.slot.pos.last = max(from, last)
+	s.notePassed(last)
+	s.slot.pos.last = max(s.slot.pos.last, last)
 	s.settled = max(s.settled, last)
+}
+
+// notePassed notes the records of the window that is open between the position and last.
+func (s *session) notePassed(last int64) {
 	for i := range s.db.rows {
 		r := &s.db.rows[i].record
-		if r.Seq > from && r.Seq <= last && s.reads(r) && s.inWindow(s.db.rows[i].xid) {
+		if r.Seq > s.slot.pos.last && r.Seq <= last && s.reads(r) && s.inWindow(s.db.rows[i].xid) {
 			s.db.w.note(recordEvent(Settled, s.node, r))
 		}
 	}

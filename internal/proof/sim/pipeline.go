@@ -32,6 +32,7 @@ func newPipeline(w *World) scenario {
 	p.group = newGroup(w, p.broker.logs, "t-0", "t-1", "u-0", "u-1")
 	p.group.handle = p.handle
 	p.config = p.configure()
+	p.db.tails = len(p.db.slots) == 1 && w.choose(2) == 1
 	return p
 }
 

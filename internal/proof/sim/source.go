@@ -64,6 +64,9 @@ func (s source) Acquire(ctx context.Context, ttl time.Duration) (driver.Session,
 	if err != nil {
 		return nil, err
 	}
+	if s.db.tails {
+		return tailedSession{n}, nil
+	}
 	return n, nil
 }
 
@@ -74,7 +77,7 @@ func (s source) open(one *slot, ttl time.Duration) *session {
 	d.w.note(Event{What: Leased, Node: s.node.name, Seq: int64(one.no), N: one.lease.epoch})
 	return &session{
 		db: d, node: s.node, slot: one, epoch: one.lease.epoch,
-		pos: one.pos, read: one.pos.last, settled: one.pos.last,
+		pos: one.pos, read: one.pos.last, settled: one.pos.last, tail: tail{sent: make(map[int64]xid)},
 	}
 }
 
@@ -90,6 +93,7 @@ type session struct {
 	settled   int64    // the last one that is settled
 	exhausted bool     // a page was not full
 	opened    int
+	tail      tail
 }
 
 var _ driver.Holder = (*session)(nil)
@@ -147,13 +151,7 @@ func (s *session) Read(ctx context.Context, limit int) (driver.Page, error) {
 	var page driver.Page
 	again := false
 	read := func() error {
-		again = false
-		page = s.page(limit)
-		if len(page.Records) > 0 || s.waits() {
-			page.Waiting = len(page.Records) == 0
-			return nil
-		}
-		again = s.unseen()
+		page, again = s.look(limit)
 		return nil
 	}
 	if err := s.node.do(ctx, op{name: "read", faulty: true, stalls: true}, s.about("read"), read); err != nil {
@@ -171,14 +169,34 @@ func (s *session) Read(ctx context.Context, limit int) (driver.Page, error) {
 	return page, nil
 }
 
+// look returns what can be handed out now, and whether another window is to be opened for
+// more.
+func (s *session) look(limit int) (page driver.Page, again bool) {
+	if s.db.w.broken == EarlyFirst {
+		if page, ok := s.early(limit); ok && len(page.Records) > 0 {
+			return page, false
+		}
+	}
+	if page = s.page(limit); len(page.Records) > 0 {
+		return page, false
+	}
+	if page, ok := s.early(limit); ok {
+		return page, false
+	}
+	if s.waits() {
+		return driver.Page{Waiting: true}, false
+	}
+	return page, s.unseen()
+}
+
 // waits reports whether pages must be settled before there is more to read.
 func (s *session) waits() bool {
-	return s.settled < s.read
+	return s.settled < s.read || s.tail.unsettled > 0
 }
 
 // unseen reports whether anything has ended since the window was opened.
 func (s *session) unseen() bool {
-	return !s.db.snapshot().equal(s.pos.target)
+	return !s.db.snapshot().equal(s.pos.target) || s.tail.follows && !s.tail.joined
 }
 
 // open finishes the window and opens the next: a compare-and-set.
@@ -186,6 +204,7 @@ func (s *session) open() error {
 	if s.slot.pos.no != s.pos.no {
 		return driver.ErrLeaseLost
 	}
+	s.notePassed(s.db.seq) // the rest was sent early
 	next := position{no: s.pos.no + 1, prev: s.pos.target, target: s.db.snapshot()}
 	if s.db.w.broken == IDCursor {
 		next.last = s.slot.pos.last
@@ -193,5 +212,6 @@ func (s *session) open() error {
 	s.slot.pos, s.pos = next, next
 	s.read, s.settled, s.exhausted = next.last, next.last, false
 	s.opened++
+	s.enter()
 	return nil
 }
