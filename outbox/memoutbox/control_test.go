@@ -265,11 +265,16 @@ func negatives() []negative {
 
 func (n negative) expectCaught(t *testing.T, name, complaint string) {
 	t.Helper()
+	expectCaught(t, name, complaint, n.broken(t))
+}
+
+func expectCaught(t *testing.T, name, complaint string, broken outboxtest.Subject) {
+	t.Helper()
 	check, ok := outboxtest.Find(name)
 	require.True(t, ok, "the suite has no such check")
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	err := check.Run(ctx, outboxtest.Features{}, n.broken(t))
+	err := check.Run(ctx, outboxtest.Features{}, broken)
 	require.ErrorContains(t, err, complaint)
 }
 

@@ -105,7 +105,7 @@ func relayChecks() []Check {
 
 // Find returns the check of the suite that is called name.
 func Find(name string) (Check, bool) {
-	for _, c := range append(outboxChecks(), relayChecks()...) {
+	for _, c := range slices.Concat(outboxChecks(), relayChecks(), tailChecks()) {
 		if c.Name == name {
 			return c, true
 		}

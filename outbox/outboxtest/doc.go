@@ -19,9 +19,12 @@
 // Replayer and so on); one that has not says so in Features. Run logs a table of what was
 // checked, and fails an adapter that rules out what it has.
 //
+// Sessions that follow a change log beside the table (driver.Tailed) have a suite of their
+// own, RunTail.
+//
 // Checks are named after the invariants of docs/guarantees.md. Each is a
 // function that returns an error, so that an adapter can also show that a
-// broken variant of itself is caught: see Checks, RelayChecks and Find.
+// broken variant of itself is caught: see Checks, RelayChecks, TailChecks and Find.
 //
 // Broker and RecordingSink are a destination in memory that fails on command.
 package outboxtest

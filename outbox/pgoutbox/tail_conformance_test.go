@@ -19,6 +19,13 @@ func TestTail_Conformance_Relay(t *testing.T) {
 	outboxtest.RunRelay(t, features(), func(t *testing.T) outboxtest.Subject { return newTailSubject(t, server) })
 }
 
+// TestTail_Conformance_Early runs the suite of what comes early.
+func TestTail_Conformance_Early(t *testing.T) {
+	t.Parallel()
+	server := logical(t)
+	outboxtest.RunTail(t, features(), func(t *testing.T) outboxtest.Follower { return newTailSubject(t, server) })
+}
+
 // TestTail_Conformance runs the suite of all outboxes through sessions that follow.
 func TestTail_Conformance(t *testing.T) {
 	t.Parallel()
@@ -45,9 +52,12 @@ func newTailSubject(t *testing.T, server *testenv.PostgresServer) *tailSubject {
 const shortLook = 10 * time.Millisecond
 
 // Source implements outboxtest.Subject.
-func (s *tailSubject) Source(group string) driver.Source {
+func (s *tailSubject) Source(group string) driver.Source { return s.Following(group, 20*shortLook) }
+
+// Following implements outboxtest.Follower.
+func (s *tailSubject) Following(group string, look time.Duration) driver.Source {
 	source, err := s.Outbox.Source(pgoutbox.SourceConfig{
-		Group: group, Start: pgoutbox.StartOldest(), Tail: &pgoutbox.TailConfig{Look: 20 * shortLook},
+		Group: group, Start: pgoutbox.StartOldest(), Tail: &pgoutbox.TailConfig{Look: look},
 	})
 	if err != nil {
 		panic(err) // the suite's groups are valid
@@ -65,13 +75,7 @@ type followingSubject struct{ *tailSubject }
 
 // Source implements outboxtest.Subject.
 func (s *followingSubject) Source(group string) driver.Source {
-	source, err := s.Outbox.Source(pgoutbox.SourceConfig{
-		Group: group, Start: pgoutbox.StartOldest(), Tail: &pgoutbox.TailConfig{Look: shortLook},
-	})
-	if err != nil {
-		panic(err)
-	}
-	return followingSource{source, s.t}
+	return followingSource{s.Following(group, shortLook).(*pgoutbox.Source), s.t}
 }
 
 type followingSource struct {
