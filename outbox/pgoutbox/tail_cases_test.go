@@ -24,8 +24,6 @@ func TestTail(t *testing.T) {
 		name string
 		test func(t *testing.T, server *testenv.PostgresServer)
 	}{
-		{"foreign producer", tailForeign},
-		{"crash", tailCrash},
 		{"poison", tailPoison},
 		{"not joined before older transactions end", tailJoin},
 		{"open transaction elsewhere", tailOpenElsewhere},
@@ -49,31 +47,6 @@ func TestTail(t *testing.T) {
 			c.test(t, server)
 		})
 	}
-}
-
-// tailForeign: what a producer commits that rings no bell comes at once, and once, without
-// a look into the log.
-func tailForeign(t *testing.T, server *testenv.PostgresServer) {
-	t.Helper()
-	ob, db := tailed(t, server)
-	put(t, ob, "a", "before")
-	s := follow(t, ob, pgoutbox.TailConfig{Look: time.Minute})
-	page := s.read()
-	require.Equal(t, []string{"before"}, payloads(page.Records))
-	require.False(t, page.Early)
-	s.settle(page)
-	require.True(t, s.events.next(t).Follows)
-	s.join()
-	for i := range 5 {
-		name := "m" + strconv.Itoa(i)
-		foreign(t, ob, db, "a", name)
-		page := s.awaitPage()
-		require.True(t, page.Early)
-		require.Equal(t, []string{name}, payloads(page.Records))
-		s.settle(page)
-	}
-	require.NoError(t, s.session().Release(t.Context()))
-	require.Empty(t, readAll(t, acquire(t, ob, "default"), 10), "a release puts the position behind what came early")
 }
 
 // tailSame: a record that comes early is the one that a window reads.
@@ -124,27 +97,6 @@ func tailReadAhead(t *testing.T, server *testenv.PostgresServer) {
 	require.True(t, s.awaitPage().Early)
 	require.NoError(t, s.session().Release(t.Context()))
 	require.Equal(t, []string{"ahead"}, payloads(readAll(t, acquire(t, ob, "default"), 10)))
-}
-
-// tailCrash: what was sent early and is in no window yet is read again by who comes next,
-// and nothing is lost.
-func tailCrash(t *testing.T, server *testenv.PostgresServer) {
-	t.Helper()
-	ob, db := tailed(t, server)
-	s := followed(t, ob, pgoutbox.TailConfig{Look: time.Minute})
-	foreign(t, ob, db, "a", "a1", "a2")
-	page := s.awaitPage()
-	s.settle(page)
-	foreign(t, ob, db, "a", "a3")
-	require.NoError(t, s.session().Renew(t.Context(), time.Millisecond))
-	var next driver.Session
-	await(t, "the lease runs out", func() bool {
-		var err error
-		next, err = source(t, ob, "default").Acquire(t.Context(), testLease)
-		return err == nil
-	})
-	defer func() { require.NoError(t, next.Release(context.Background())) }()
-	require.Equal(t, []string{"a1", "a2", "a3"}, payloads(readAll(t, next, 10)))
 }
 
 // tailPoison: a page that was withdrawn comes again from a window, without what was
