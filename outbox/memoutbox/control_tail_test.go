@@ -46,7 +46,7 @@ func brokenTails() map[string]map[string]string {
 	return map[string]map[string]string{
 		tailSilent:     {"Tail_O2_BringsWhatRingsNoBell": "no wake"},
 		tailBlocks:     {"Tail_O11_BeginsInTheBackground": "nothing comes"},
-		earlyFirst:     {"Tail_O5_KeysKeepTheirOrderAtTheSeam": "key key"},
+		earlyFirst:     {"Tail_O5_KeysKeepTheirOrderAtTheSeam": "key key0"},
 		earlyAgain:     {"Tail_O5_KeysKeepTheirOrderAtTheSeam": "twice"},
 		earlyPasses:    {"Tail_O2_EarlyThenCrash": "lost in a crash", "Tail_O2_EarlyPassesNoLateCommit": "committed late"},
 		withdrawnGone:  {"Tail_O2_WithdrawnComesAgain": "withdrawn"},

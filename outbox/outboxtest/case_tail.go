@@ -76,13 +76,13 @@ func keysKeepTheirOrderAtTheSeam(ctx context.Context, tr *trial) error {
 	}
 	seam := seam{follower: f, want: make(map[string][]string)}
 	for round := 0; !seam.crossed(); round++ {
-		switch {
-		case round == 10:
+		switch round {
+		case 10:
 			if err := commitLate(ctx); err != nil {
 				return err
 			}
 			seam.want["late"] = []string{"late-1"}
-		case round == mostRecords/10:
+		case mostRecords / 10:
 			return fmt.Errorf("after %d transactions: %d pages came early, %d by a look", round, seam.early, seam.looked)
 		}
 		if err := errors.Join(seam.round(ctx, round), wait.For(ctx, seamPace)); err != nil {

@@ -125,8 +125,10 @@ func withdrawnComesAgain(ctx context.Context, tr *trial) error {
 	}
 	if h, ok := f.Session.(driver.Holder); ok && !tr.features.NoHolder {
 		err = h.Hold(ctx, p, len(p.Records), []driver.Holding{
-			{Index: 0, Fate: driver.FatePark, Reason: "poison"}, {Index: 1, Fate: driver.FateWait},
-			{Index: 2, Fate: driver.FateWait}, {Index: 3, Fate: driver.FateWait},
+			{Index: 0, Fate: driver.FatePark, Reason: "poison"},
+			{Index: 1, Fate: driver.FateWait},
+			{Index: 2, Fate: driver.FateWait},
+			{Index: 3, Fate: driver.FateWait},
 		})
 	} else {
 		err = f.settle(ctx, p, len(p.Records))

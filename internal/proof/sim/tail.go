@@ -37,18 +37,18 @@ var _ driver.Tailed = tailedSession{}
 
 // Follow implements driver.Tailed.
 func (s tailedSession) Follow(on bool) {
-	s.atOnce("follow", func() { s.tail.follows, s.tail.joined = on, s.tail.joined && on })
+	s.atOnce(context.Background(), "follow", func() { s.tail.follows, s.tail.joined = on, s.tail.joined && on })
 }
 
 // Current implements driver.Tailed.
 func (s tailedSession) Current(p driver.Page) (current bool) {
-	s.atOnce("current", func() { current = s.tail.is(p) })
+	s.atOnce(context.Background(), "current", func() { current = s.tail.is(p) })
 	return current
 }
 
 // Withdraw implements driver.Tailed.
 func (s tailedSession) Withdraw(p driver.Page, acked []int) {
-	s.atOnce("withdraw", func() {
+	s.atOnce(context.Background(), "withdraw", func() {
 		if !s.tail.is(p) {
 			return
 		}
@@ -81,7 +81,7 @@ func (s tailedSession) Advance(ctx context.Context, p driver.Page, n int) error 
 
 // Release implements driver.Session.
 func (s tailedSession) Release(ctx context.Context) error {
-	s.atOnce("pass early", func() {
+	s.atOnce(ctx, "pass early", func() {
 		s.tail.follows, s.tail.joined = false, false
 		s.tail.forget() // nobody sends what was read ahead
 		s.passEarly()
@@ -90,8 +90,8 @@ func (s tailedSession) Release(ctx context.Context) error {
 }
 
 // atOnce is a call that does not leave the process.
-func (s *session) atOnce(name string, effect func()) {
-	_ = s.node.do(context.Background(), op{name: name}, s.about(""), func() error { effect(); return nil })
+func (s *session) atOnce(ctx context.Context, name string, effect func()) {
+	_ = s.node.do(ctx, op{name: name}, s.about(""), func() error { effect(); return nil })
 }
 
 // is reports whether p is early and was not withdrawn.
