@@ -273,6 +273,14 @@ func sqlInboxMutants() []Mutant {
 			Package: sqlInboxTests, Test: "TestB11_ADuplicateIsDurable", Needs: MySQL,
 		},
 		{
+			Name: "sql-redrive-leaves-a-row-that-is-looked-at", Breaks: []string{"I4"},
+			Change:  "an attempt is counted and not made, since another process looks for the next message",
+			File:    folder + "/sql/redrive_claim.sql",
+			Old:     `@{for_update}`,
+			New:     `@{skip_locked}`,
+			Package: sqlInboxTests, Test: "TestRedrive_WaitsForALook/MariaDB", Needs: MariaDB,
+		},
+		{
 			Name: "sql-an-ended-transaction-commits", Breaks: []string{"I2"},
 			Change:  "nobody looks whether the transaction is still the one of the claim",
 			File:    folder + "/unit.go",
