@@ -18,12 +18,28 @@ func leaseChecks() []Check {
 	}
 }
 
-// oneHolder has many ask for the lease at the same time.
+// oneHolder has many ask for the lease at the same time, again and again: a source that looks
+// first and takes then lets two in only if they look before either takes.
 func oneHolder(ctx context.Context, tr *trial) error {
+	const rounds = 8
 	src := tr.Source(testGroup)
 	if err := src.Check(ctx); err != nil {
 		return fmt.Errorf("check: %w", err)
 	}
+	for range rounds {
+		holder, err := oneOf(ctx, tr)
+		if err != nil {
+			return err
+		}
+		if err := holder.Release(ctx); err != nil {
+			return fmt.Errorf("release: %w", err)
+		}
+	}
+	return nil
+}
+
+// oneOf returns the session of who got the lease that several ask for.
+func oneOf(ctx context.Context, tr *trial) (holder driver.Session, err error) {
 	type answer struct {
 		s   driver.Session
 		err error
@@ -36,7 +52,6 @@ func oneHolder(ctx context.Context, tr *trial) error {
 			answers <- answer{s, err}
 		}()
 	}
-	var holder driver.Session
 	var errs []error
 	for range askers {
 		switch a := <-answers; {
@@ -49,12 +64,12 @@ func oneHolder(ctx context.Context, tr *trial) error {
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
-		return err
+		return nil, err
 	}
 	if holder == nil {
-		return errors.New("acquire: nobody got a free lease")
+		return nil, errors.New("acquire: nobody got a free lease")
 	}
-	return holder.Release(ctx)
+	return holder, nil
 }
 
 // heldBy checks the error of an Acquire while the lease is held for longTTL.
