@@ -275,10 +275,18 @@ func sqlInboxMutants() []Mutant {
 		{
 			Name: "sql-redrive-leaves-a-row-that-is-looked-at", Breaks: []string{"I4"},
 			Change:  "an attempt is counted and not made, since another process looks for the next message",
+			File:    folder + "/redrive.go",
+			Old:     `s.isPicked(ctx, r); err != nil || !picked {`,
+			New:     `s.isPicked(ctx, r); err != nil || picked || !picked {`,
+			Package: sqlInboxTests, Test: "TestRedrive_OutlastsALook/MariaDB", Needs: MariaDB,
+		},
+		{
+			Name: "sql-redrive-waits-for-a-handler", Breaks: []string{"O7"},
+			Change:  "a process that has stalled waits for the handler of one that took its message over",
 			File:    folder + "/sql/redrive_claim.sql",
-			Old:     `@{for_update}`,
-			New:     `@{skip_locked}`,
-			Package: sqlInboxTests, Test: "TestRedrive_WaitsForALook/MariaDB", Needs: MariaDB,
+			Old:     `@{skip_locked}`,
+			New:     `@{for_update}`,
+			Package: sqlInboxTests, Test: "TestRedrive_WaitsForNoHandler/MariaDB", Needs: MariaDB,
 		},
 		{
 			Name: "sql-an-ended-transaction-commits", Breaks: []string{"I2"},
