@@ -80,16 +80,29 @@ func TestFaults_NothingTwiceAndInOrder(t *testing.T) {
 	}
 }
 
-// TestFaults_ControlWithoutPrevious: if messages do not name the one before them, a Query that does
-// not see all of them turns their order round.
+// TestFaults_HiddenKeepsTheOrder: a Query that does not see all messages does not turn their
+// order round, since each names the one before it. The control's do not.
+func TestFaults_HiddenKeepsTheOrder(t *testing.T) {
+	t.Parallel()
+	require.Zero(t, inversionsHidden(t, ""))
+}
+
 func TestFaults_ControlWithoutPrevious(t *testing.T) {
 	t.Parallel()
+	require.Positive(t, inversionsHidden(t, "v"))
+}
+
+// inversionsHidden counts the inversions behind Queries that see half of what is new, and do
+// without the attribute forget.
+func inversionsHidden(t *testing.T, forget string) int {
+	t.Helper()
 	plain, env := newOutbox(t, 2)
 	write(t, plain)
-	f := &faultnet.Dynamo{Hide: true, Forget: "v"}
+	f := &faultnet.Dynamo{Hide: true, Forget: forget}
 	got := drain(t, through(t, env, f), 7)
 	require.Len(t, got, faultWriters*faultEach)
-	require.Positive(t, inversions(got))
+	require.Positive(t, f.Struck(faultnet.DynamoHide))
+	return inversions(got)
 }
 
 // TestFaults_ControlProducersClock is the design that many articles have: the sort key of a message is the time

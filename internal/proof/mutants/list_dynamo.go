@@ -26,7 +26,7 @@ func dynamoOutboxMutants() []Mutant {
 			File:    folder + "/order.go",
 			Old:     `			if len(r.Item) == 0 {`,
 			New:     `			if len(r.Item) >= 0 {`,
-			Package: folder, Test: "TestFaults_NothingTwiceAndInOrder", Needs: Dynamo,
+			Package: folder, Test: "TestFaults_HiddenKeepsTheOrder", Needs: Dynamo,
 		},
 		{
 			Name: "dynamo-counters-move-unseen", Breaks: []string{"O5"},
