@@ -4,27 +4,40 @@ GO      ?= go
 LEATENV  = $(GO) run ./internal/testenv/leatenv
 # For tests: what servers hold is kept in memory, if there is plenty of it.
 TESTENV  = $(LEATENV) run -memory
-LINT     = $(GO) tool -modfile=$(CURDIR)/.ci/tools/go.mod golangci-lint
-# Modules beside the root one.
-MODULES := cmd/leat cmd/leat/internal/soak middleware/metrics/promleat examples benchmarks internal/proof outbox/mysqlbinlog outbox/natssink internal/dynamotable outbox/dynamooutbox inbox/dynamoinbox dedupe/dynamodedupe internal/sqltest internal/brokertest internal/dashtest docs/exhibits
+LINT     = GOWORK=off $(GO) tool -modfile=$(CURDIR)/.ci/tools/go.mod golangci-lint
+# It is built with what the linters are, so that it runs while a go.mod is wrong.
+RELEASE  = GOWORK=off $(GO) run -C internal/proof -modfile=$(CURDIR)/.ci/tools/go.mod ./cmd/release
+# Modules beside the root one: those that users can require, and all.
+RELEASED := cmd/leat middleware/metrics/promleat outbox/mysqlbinlog outbox/natssink outbox/dynamooutbox inbox/dynamoinbox dedupe/dynamodedupe
+MODULES := $(RELEASED) examples benchmarks internal/proof
 
-# Tests run with the failure points compiled in.
-TAGS    := -tags=leat_failpoints
+# LEVELS are those whose tests run (docs/maintaining.md); 2/6 is a sixth of level 2, which COMMIT
+# chooses, the number of the commit.
+LEVELS  ?= 0,1
+COMMIT  ?=
+AT       = $(if $(COMMIT),-commit $(COMMIT))
+RACED   ?= 0,1/4
+# Level 0 needs no servers.
+SERVERS := postgres,kafka,redis,rabbitmq,mysql,mariadb,dynamodb
+LEVELED  = $(if $(filter-out 0,$(LEVELS)),$(TESTENV) -services $(SERVERS) --)
+LEATTEST = $(GO) run ./internal/testlevel/leattest
+# RERUN is how many tests may fail in a run and are run once more; see leattest.
+RERUN   ?= 0
+LEATRUN  = $(LEATTEST) run -rerun $(RERUN)
 # RACE=1 turns the race detector on. It looks for races in Go that people wrote: SQLite in
 # Go is C that was translated, and runs sixteen times as fast if it is left out.
 RACE    ?=
 RACING   = -race '-gcflags=modernc.org/...=-race=false'
 # FLAGS is passed on to go test, such as FLAGS='-run TestO2 -v -count=1'.
 FLAGS   ?=
-# Without what a debugger needs, a test links in two thirds of the processor time. Vetting is
-# the linter's: a vet looks through all that a module depends on, SQLite in Go among it.
+# Without what a debugger needs, a test links in two thirds of the processor time.
 LDFLAGS  = -ldflags='-s -w'
-GOTEST   = $(GO) test -vet=off $(TAGS) $(LDFLAGS) $(if $(RACE),$(RACING)) -timeout=12m $(FLAGS)
+TESTFLAGS = $(LDFLAGS) $(if $(RACE),$(RACING)) -timeout=12m $(FLAGS)
 
 # The PostgreSQL versions of test-pg-versions and the packages that speak to it.
 PG_VERSIONS ?= 14 15 16 17 18
-PG_PACKAGES := ./outbox/pgoutbox/... ./outbox/wmforward/... ./outbox/internal/... ./inbox/pginbox/... ./inbox/pgwatermark/... \
-	./dedupe/pgdedupe/... ./dedupe/httpdedupe/... ./internal/pgmigrate/...
+PG_PACKAGES := ^(outbox/(pgoutbox|wmforward|internal/.*)|inbox/(pginbox|pgwatermark)|dedupe/(pgdedupe|httpdedupe/.*)|internal/pgmigrate)$$
+REDIS_PACKAGES := ^(dedupe/(redisdedupe|dedupetest|httpdedupe)|inbox/rediscache|outbox/redissink)$$
 
 # ARGS is passed on to the demo, such as ARGS='-events 2000'. ON is the database that it is
 # about: postgres, mysql, mariadb or sqlite. A build tag links the driver: SQLite's takes a
@@ -38,7 +51,7 @@ SEEDS   ?= 5000
 FAULTS  ?= 300
 SOAK    ?= -for 1h
 # STORE is what all stands on in proof-faults and soak: postgres, mysql, mariadb, sqlite or dynamodb.
-# The drivers of the SQL ones are those of internal/sqltest; acts are of PostgreSQL.
+# The drivers of the SQL ones are those of internal/proof/sqltest; DynamoDB has no acts.
 STORE   ?= postgres
 # RELAY=daemon has the daemon of cmd/leat relay in proof-faults and soak.
 RELAY   ?=
@@ -48,11 +61,15 @@ TAIL    ?=
 ACTS    ?=
 # CONTROLS= leaves out the runs with rules broken on purpose.
 CONTROLS ?= -controls
+# PLATFORMS are those of cross, beside the one that tests run on.
+PLATFORMS ?= linux/arm64 darwin/arm64 windows/amd64
+# NARROW are the engines and machines.
+NARROW := ^(outbox|outbox/(relay|memoutbox|internal/heldqueue)|inbox|inbox/(meminbox|twotier)|middleware|dedupe|dedupe/memdedupe|internal/(ids|keyhash))$$
 # FUZZTIME is how long each decoder is fuzzed.
 FUZZTIME ?= 10s
-PROOF    = $(GO) run -C internal/proof $(TAGS)
-CHAOS    = $(if $(RELAY),$(if $(filter daemon,$(RELAY)),,$(error RELAY=$(RELAY): must be daemon or nothing))$(GO) run -C cmd/leat/internal/soak $(TAGS) .,$(if \
-	$(filter postgres dynamodb,$(STORE)),$(PROOF) ./cmd/soak,$(GO) run -C internal/sqltest $(TAGS) ./cmd/soak)) -store $(STORE)$(if $(TAIL), -tail)
+PROOF    = $(GO) run -C internal/proof
+CHAOS    = $(if $(RELAY),$(if $(filter daemon,$(RELAY)),,$(error RELAY=$(RELAY): must be daemon or nothing))$(PROOF) ./cmd/soakdaemon,$(if \
+	$(filter postgres dynamodb,$(STORE)),$(PROOF) ./cmd/soak,$(GO) run -C internal/proof/sqltest ./cmd/soak)) -store $(STORE)$(if $(TAIL), -tail)
 # BENCH selects benchmarks, SCALE says how much they do (full, quick or ci), BENCHFLAGS is
 # passed on to cmd/bench. The page is written only of all benchmarks at full scale.
 BENCH      ?= .
@@ -70,7 +87,7 @@ BENCHES     = $(LEATENV) run -- $(GO) run -C benchmarks ./cmd/bench
 .DEFAULT_GOAL := help
 .PHONY: help hello demo watch test test-root test-modules test-short test-race test-pg-versions test-valkey \
 	lint vulncheck fmt drawings bench bench-trace bench-again bench-quick bench-micro bench-page bench-sql bench-sinks counts \
-	proof proof-models proof-simulation proof-faults soak mutants fuzz services-up services-down kafka tidy ci
+	proof proof-models proof-simulation proof-faults soak mutants fuzz services-up services-down kafka tidy release release-rehearsal api cross test-narrow ci
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-18s %s\n", $$1, $$2 }'
@@ -82,36 +99,38 @@ demo: ## carry events from a transaction to an effect, with crashes; ON=mysql, A
 	@$(GO) run -C examples $(DEMOTAG) ./quickstart -on $(ON) $(ARGS)
 
 watch: ## show load, metrics in Prometheus, alert rules and the dashboard until Ctrl-C; ARGS='-for 1m'
-	@$(LEATENV) run -services postgres -- $(GO) run -C cmd/leat ./internal/watch $(ARGS)
+	@$(LEATENV) run -services postgres -- $(GO) run ./internal/proof/cmd/watch $(ARGS)
 
-test: ## run all tests of all modules on servers that are started once; RACE=1, FLAGS=…
-	@$(TESTENV) -services postgres,kafka,redis,rabbitmq,mysql,mariadb,dynamodb -- $(MAKE) --no-print-directory test-modules
+test: ## run levels 0 and 1, in minutes, on servers that it starts; LEVELS=0, RACE=1, FLAGS='-run TestO5 -count=1'
+	@$(LEVELED) $(LEATRUN) -levels $(LEVELS) $(AT) -- $(TESTFLAGS)
 
-# Runs inside leatenv. The vet and the builds are of the code without failure points.
-test-root:
-	$(GO) vet ./...
-	$(GOTEST) ./...
+test-all: ## run every configuration, driver, isolation level and version; most of an hour
+	@$(MAKE) --no-print-directory test LEVELS=0,1,2,4
+	@$(MAKE) --no-print-directory test-pg-versions test-valkey
 
-test-modules: test-root
-	@set -e; for module in $(MODULES); do \
-		echo "cd $$module && $(GOTEST) ./..."; \
-		(cd $$module && $(GO) build ./... && $(GOTEST) ./...); \
-	done
+# A slice is a third of level 2 and a half of level 4: a row of commits runs all of both.
+SLICE   := 2/3,4/2
 
-test-short: ## run the tests that are fast, Kafka and Redis played in-process
-	@LEAT_KAFKA_BROKERS=fake LEAT_REDIS_ADDR=fake $(TESTENV) -- $(GOTEST) -short ./...
+test-slice: ## run the part of levels 2 and 4 that CI runs at this commit; COMMIT=N
+	@$(MAKE) --no-print-directory test LEVELS=$(SLICE)
 
-test-race: ## the root module's tests under the race detector
-	@$(TESTENV) -- $(MAKE) --no-print-directory test-root RACE=1
+test-list: ## list the tests of LEVELS, such as LEVELS=2/3,4/2: what CI runs at this commit; COMMIT=N
+	@$(LEATTEST) list -levels $(LEVELS) $(AT)
 
-test-pg-versions: ## the Postgres tests on every supported version; PG_VERSIONS='14 18'
+# Without the workspace: at the versions of dependencies that the root's own go.mod names.
+test-race: ## run level 0 of the root module, and a quarter of its level 1, under the race detector; RACED=0,1 for all
+	@GOWORK=off $(TESTENV) -services $(SERVERS) -- $(LEATRUN) -module . -levels $(RACED) $(AT) -- $(TESTFLAGS) $(RACING)
+
+test-pg-versions: ## run level 1 of the PostgreSQL packages on every supported version; PG_VERSIONS='14 18'
 	@set -e; for version in $(PG_VERSIONS); do \
-		LEAT_PG_VERSION=$$version $(TESTENV) -services postgres,kafka,redis -- $(GOTEST) -count=1 $(PG_PACKAGES); \
+		LEAT_PG_VERSION=$$version $(TESTENV) -services postgres,kafka,redis -- \
+			$(LEATRUN) -levels 0,1 -only '$(PG_PACKAGES)' -- $(TESTFLAGS) -count=1; \
 	done
 
 # On Redis these run with all the others.
 test-valkey: ## the tests that speak to Redis on a Valkey 9 that compares and sets
-	@LEAT_REDIS_SERVER=valkey $(TESTENV) -services postgres,redis -- $(GOTEST) -count=1 ./dedupe/redisdedupe ./dedupe/dedupetest ./dedupe/httpdedupe ./inbox/rediscache ./outbox/redissink
+	@LEAT_REDIS_SERVER=valkey $(TESTENV) -services postgres,redis -- \
+		$(LEATRUN) -levels 0,1 -only '$(REDIS_PACKAGES)' -- $(TESTFLAGS) -count=1
 
 lint: ## check style, layers and likely bugs in all modules
 	@.ci/lint . $(MODULES:%=./%)
@@ -125,7 +144,7 @@ fmt: ## format all modules (gofumpt, imports in groups)
 	done
 
 drawings: ## draw docs/drawings/*.svg from the texts beside them
-	@$(GO) run -C docs/exhibits ./drawings
+	@$(GO) run ./internal/proof/exhibits/drawings
 
 bench: ## measure leat beside its rivals, and write docs/benchmarks.md; BENCH=regexp, SCALE=…, BENCHFLAGS=…
 	@$(BENCHES) -docs $(CURDIR)/docs -bench '$(BENCH)' -scale $(SCALE) $(BENCHFLAGS)
@@ -152,12 +171,12 @@ bench-page: ## write docs/benchmarks.md again from the samples in FROM, docs/ben
 	@$(GO) run -C benchmarks ./cmd/bench -docs $(CURDIR)/docs -from $(abspath $(FROM))
 
 bench-sql: ## measure the stores on MySQL, MariaDB and SQLite, and print their aims; some ten minutes; FLAGS=-rounds=5
-	@$(LEATENV) run -services kafka -- $(GO) test -C internal/sqltest ./bench \
+	@$(LEATENV) run -services kafka -- $(GO) test -C internal/proof/sqltest ./bench \
 		-run '^$$' -bench . -benchtime 1x -timeout 0 $(FLAGS)
 
 bench-sinks: ## measure the sinks beside the brokers' own clients; within two minutes
 	@$(GO) test -run '^$$' -bench Send -benchtime 60x ./outbox/httpsink ./outbox/redissink
-	@$(GO) test -C internal/brokertest -run '^$$' -bench NATS -benchtime 20x .
+	@$(GO) test -C internal/proof/brokertest -run '^$$' -bench NATS -benchtime 20x .
 	@$(LEATENV) run -services rabbitmq -- $(GO) test -run '^$$' -bench Send -benchtime 30x ./outbox/amqpsink
 
 proof: proof-models proof-simulation proof-faults ## check what leat promises on this machine, in minutes; SEEDS=…, FAULTS=…
@@ -191,8 +210,24 @@ services-down: ## stop them
 kafka: ## fetch Apache Kafka and run a broker in the foreground
 	@$(LEATENV) kafka
 
-tidy: ## go mod tidy in every module
-	@set -e; for module in . $(MODULES) .ci/tools; do (cd $$module && $(GO) mod tidy); done
+tidy: ## go mod tidy in every module, and the workspace in step
+	@$(RELEASE) tidy
+	@GOWORK=off $(GO) -C .ci/tools mod tidy
+
+release: ## commit and tag a release of all public modules; it pushes nothing; VERSION=v0.1.0
+	@$(RELEASE) tag '$(VERSION)'
+
+release-rehearsal: ## release a clone, install the command and use each public module as somebody without a clone
+	@$(RELEASE) rehearse
+
+api: ## compare the stable packages with the last release; a break needs a word in CHANGELOG.md
+	@$(RELEASE) api
+
+cross: ## build and vet the public modules and the command for PLATFORMS
+	@.ci/cross $(PLATFORMS) -- . $(RELEASED)
+
+test-narrow: ## run level 0 of the engines on 386, whose ints have 32 bits
+	@CGO_ENABLED=0 GOARCH=386 $(LEATRUN) -levels 0 -only '$(NARROW)' -- $(TESTFLAGS)
 
 ci: ## what CI does
 	@.ci/run

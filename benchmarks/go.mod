@@ -2,16 +2,6 @@ module github.com/leat-go/leat/benchmarks
 
 go 1.26.0
 
-replace (
-	github.com/leat-go/leat => ../
-	github.com/leat-go/leat/middleware/metrics/promleat => ../middleware/metrics/promleat
-)
-
-require (
-	github.com/leat-go/leat v0.0.0-00010101000000-000000000000
-	github.com/leat-go/leat/middleware/metrics/promleat v0.0.0-00010101000000-000000000000
-)
-
 require (
 	github.com/IBM/sarama v1.61.1
 	github.com/ThreeDotsLabs/watermill v1.5.1
@@ -19,6 +9,8 @@ require (
 	github.com/ThreeDotsLabs/watermill-sql/v4 v4.1.5
 	github.com/google/uuid v1.6.0
 	github.com/jackc/pgx/v5 v5.12.0
+	github.com/leat-go/leat v0.0.0-00010101000000-000000000000
+	github.com/leat-go/leat/middleware/metrics/promleat v0.0.0-00010101000000-000000000000
 	github.com/prometheus/client_golang v1.23.0
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/riverqueue/river v0.51.1

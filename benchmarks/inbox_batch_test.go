@@ -115,11 +115,13 @@ func inboxQueued(b *testing.B, db *testenv.Database, lanes int) {
 	logSettings(b, db, nil)
 	in, err := pginbox.New(db.Pool, "benchmark", pginbox.Config{})
 	require.NoError(b, err)
+	handled, err := pginbox.New(db.Pool, "handled", pginbox.Config{}) // an inbox has one handler
+	require.NoError(b, err)
 	run := func(handle func(*message.Message) error) func(int) (time.Duration, error) {
 		return func(int) (time.Duration, error) { return deliver(b.Context(), lanes, times.transactions, handle) }
 	}
 	queued := run(pginbox.HandleQueued(in, queueRows))
-	plain := run(pginbox.Handle(in, rowByRow))
+	plain := run(pginbox.Handle(handled, rowByRow))
 	bare := run(bareRows(db.Pool))
 	for _, warmUp := range []func(int) (time.Duration, error){queued, plain, bare} {
 		_, err := warmUp(0)

@@ -31,12 +31,14 @@ func inboxDuplicates(b *testing.B, db *testenv.Database, lanes int) {
 	b.Helper()
 	size := scale(b).inbox
 	logSettings(b, db, nil)
+	earlier, err := pginbox.New(db.Pool, "benchmark", pginbox.Config{}) // an inbox has one handler
+	require.NoError(b, err)
 	in, err := pginbox.New(db.Pool, "benchmark", pginbox.Config{})
 	require.NoError(b, err)
 	seen, err := newMessages(b.Context(), 1000)
 	require.NoError(b, err)
 	for _, msg := range seen {
-		require.NoError(b, pginbox.Handle(in, effect)(msg))
+		require.NoError(b, pginbox.Handle(earlier, effect)(msg))
 	}
 	handle := pginbox.Handle(in, func(context.Context, pgx.Tx, *message.Message) error {
 		return errors.New("a duplicate has reached the handler")

@@ -56,12 +56,17 @@ func inboxEach(b *testing.B, db *testenv.Database, m mixture) {
 
 	times := scale(b).batch
 	logSettings(b, db, nil)
-	in, err := pginbox.New(db.Pool, "benchmark", pginbox.Config{
-		Config: inbox.Config{OnFailure: inbox.Policy{Delay: inbox.NoDelay}, Logger: slog.New(slog.DiscardHandler)},
-	})
-	require.NoError(b, err)
-	batch, err := inbox.NewBatch(in.Processor, inbox.BatchConfig{MaxBatch: size})
-	require.NoError(b, err)
+	open := func() (*pginbox.Inbox, *inbox.Batch) {
+		in, err := pginbox.New(db.Pool, "benchmark", pginbox.Config{
+			Config: inbox.Config{OnFailure: inbox.Policy{Delay: inbox.NoDelay}, Logger: slog.New(slog.DiscardHandler)},
+		})
+		require.NoError(b, err)
+		batch, err := inbox.NewBatch(in.Processor, inbox.BatchConfig{MaxBatch: size})
+		require.NoError(b, err)
+		return in, batch
+	}
+	in, batch := open()
+	_, earlier := open() // an inbox has one handler
 	handle := func(ctx context.Context, tx pgx.Tx, msg *message.Message) error {
 		if share(msg, 0) < m.failures {
 			return errOnPurpose
@@ -71,7 +76,7 @@ func inboxEach(b *testing.B, db *testenv.Database, m mixture) {
 	count := max(times.transactions/25, 1) * lanes * size
 	seen, err := newMessages(b.Context(), count) // so that no two lanes have the same one in hand
 	require.NoError(b, err)
-	_, err = inBatches(b.Context(), lanes, size, seen, pginbox.HandleBatch(batch, writeRows))
+	_, err = inBatches(b.Context(), lanes, size, seen, pginbox.HandleBatch(earlier, writeRows))
 	require.NoError(b, err)
 	draw := func() ([]*message.Message, error) { return m.draw(b.Context(), seen) }
 	one := pginbox.Handle(in, handle)

@@ -14,6 +14,7 @@ import (
 // resultsDir is where samples and environment of the run are written.
 var resultsDir = flag.String("results", "", "write samples.csv and environment.json to this directory; none if empty")
 
+//leat:level 4
 func TestMain(m *testing.M) {
 	if task := os.Getenv(envProcess); task != "" {
 		os.Exit(process(task))

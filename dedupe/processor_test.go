@@ -16,6 +16,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
+//leat:level 0
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var errHandler = errors.New("the handler failed")

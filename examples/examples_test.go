@@ -17,6 +17,7 @@ import (
 	"github.com/leat-go/leat/internal/testenv"
 )
 
+//leat:level 1
 func TestMain(m *testing.M) { testenv.Main(m) }
 
 // stopGrace is how long an example that is told to stop may clean up.
@@ -24,6 +25,8 @@ const stopGrace = 20 * time.Second
 
 // TestExamples runs every example that has an expected.txt, on real servers, and
 // compares what it prints.
+//
+//leat:level 4
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	expected, err := filepath.Glob("*/expected.txt")
@@ -33,7 +36,7 @@ func TestExamples(t *testing.T) {
 		testenv.EnvPostgres+"="+testenv.Postgres(t).URL,
 		testenv.EnvKafka+"="+strings.Join(testenv.Kafka(t).Brokers, ","),
 	)
-	bin := t.TempDir()
+	bin := build(t, expected)
 
 	for _, file := range expected {
 		name := filepath.Dir(file)
@@ -41,7 +44,7 @@ func TestExamples(t *testing.T) {
 			t.Parallel()
 			want, err := os.ReadFile(file)
 			require.NoError(t, err)
-			binary := build(t, name, bin)
+			binary := filepath.Join(bin, name)
 			require.Equal(t, string(want), output(t, binary, environment))
 			interrupt(t, binary, environment)
 		})
@@ -63,13 +66,18 @@ func TestExamplesAreComplete(t *testing.T) {
 	}
 }
 
-// build compiles an example and returns the path of its binary.
-func build(t *testing.T, name, dir string) string {
+// build compiles the examples beside these files, and returns the directory of their
+// binaries.
+func build(t *testing.T, files []string) (dir string) {
 	t.Helper()
-	binary := filepath.Join(dir, name)
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "./"+name).CombinedOutput()
+	dir = t.TempDir()
+	args := []string{"build", "-ldflags=-s -w", "-o", dir}
+	for _, file := range files {
+		args = append(args, "./"+filepath.Dir(file))
+	}
+	out, err := exec.CommandContext(t.Context(), "go", args...).CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	return binary
+	return dir
 }
 
 // output runs an example to its end and returns what it printed. If it hangs it

@@ -17,7 +17,7 @@ func TestFirstFiveMinutes_LinkLittle(t *testing.T) {
 		not  []string
 	}{
 		"hello":      {170, []string{"net/http", "pgx", "franz-go", "testenv"}},
-		"quickstart": {360, []string{"redis", "gokrb5", "sarama", "gopher-lua", "opentelemetry"}},
+		"quickstart": {365, []string{"redis", "gokrb5", "sarama", "gopher-lua", "opentelemetry"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -7,6 +7,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/internal/onehandler"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -64,16 +65,23 @@ func (b *Batch) Consumer() string {
 }
 
 // Handle returns Process with handle, which runs several messages in one transaction. Its
-// ctx and the context of each message carry it. The messages are in the order in which
+// ctx and the context of each message carry it. The messages are the handler's own: to ack
+// one does nothing, and one that is nacked fails. They are in the order in which
 // they were delivered, each is there once, and none has been processed before. An error
 // undoes them all.
 //
 // Handle is called again with fewer messages when it fails, down to one, and with the
 // same ones when the transaction has lost to another. So it must keep nothing
 // outside the transaction, and give a message the same effect in any company.
+//
+// A consumer has one handler of batches, as it has one of single messages: given another
+// function, Handle or HandleEach, all messages of both fail with ErrTwoHandlers.
 func (b *Batch) Handle(handle func(ctx context.Context, msgs []*message.Message) error) BatchFunc {
+	name := onehandler.BatchFunction(handle)
 	return func(ctx context.Context, msgs []*message.Message) []error {
-		return b.Process(ctx, msgs, handle)
+		c := b.newCall(handle, len(msgs))
+		c.handler = onehandler.From(ctx, b, name)
+		return c.all(ctx, msgs)
 	}
 }
 

@@ -27,6 +27,8 @@ type batchCall struct {
 	busy    bool               // there was a Busy one
 	began   time.Time
 
+	handler string // the name of the handler's function, empty if it is not known
+
 	each  bool // the handler is one of single messages
 	early int  // how often one of them has failed soon
 }
@@ -81,7 +83,11 @@ func (c *batchCall) enter(ctx context.Context, msgs []*message.Message) (entries
 	seen := make(map[ids.UUID]int, len(msgs))
 	for place, msg := range msgs {
 		e := batchEntry{msg: msg, place: place}
-		err := c.p.OneHandler(message.HandlerNameFromCtx(msg.Context())) //nolint:contextcheck // the message has one of its own
+		handler := message.HandlerNameFromCtx(msg.Context()) //nolint:contextcheck // the message has one of its own
+		if handler == "" {
+			handler = c.handler
+		}
+		err := c.p.OneHandler(handler)
 		if err != nil {
 			c.settle(ctx, e, OutcomeFailed, err)
 			continue

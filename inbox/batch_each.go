@@ -5,6 +5,9 @@ import (
 	"errors"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/leat-go/leat/internal/lent"
+	"github.com/leat-go/leat/internal/onehandler"
 )
 
 // HandleEach returns Process with a handler of single messages, which is called for one
@@ -14,7 +17,7 @@ import (
 // It saves the commits and most of the claims, and takes one promise back that single
 // deliveries keep: the failure of a message undoes its neighbours, so that they run again.
 // While no handler fails, each is called once a message, as behind Process. If one fails,
-// panics, marks its message for rollback or has acknowledged it, those before it run again
+// panics, marks its message for rollback or nacks it, those before it run again
 // without it, it runs once more alone, and those after it go on: a message runs twice at
 // most, however many fail, as long as it does the same each time. Conflicts with other
 // transactions, a refused commit and an error of the transaction that a handler has
@@ -35,9 +38,10 @@ func (b *Batch) HandleEach(handle func(ctx context.Context, msg *message.Message
 		}
 		return nil
 	}
+	name := onehandler.BatchFunction(handle)
 	return func(ctx context.Context, msgs []*message.Message) []error {
 		c := b.newCall(each, len(msgs))
-		c.each = true
+		c.each, c.handler = true, onehandler.From(ctx, b, name)
 		return c.all(ctx, msgs)
 	}
 }
@@ -52,7 +56,7 @@ func callEach(msg *message.Message, handle func(ctx context.Context, msg *messag
 	if err := handle(ctx, msg); err != nil {
 		return err
 	}
-	err = unacked(msg)
+	err = lent.Nacked(msg)
 	if m, ok := ctx.Value(markKey{}).(*mark); ok {
 		err = errors.Join(m.err(), err)
 	}

@@ -1,5 +1,3 @@
-//go:build leat_failpoints
-
 package inbox_test
 
 import (
@@ -11,6 +9,7 @@ import (
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/meminbox"
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/failpoint/failpointtest"
 )
 
 // TestI13_FailurePoints fails at each point once: the messages take effect once,
@@ -25,9 +24,9 @@ func TestI13_FailurePoints(t *testing.T) {
 	} {
 		t.Run(string(point), func(t *testing.T) {
 			t.Parallel()
-			points := &failpoint.Registry{}
-			require.NoError(t, points.EnableAt(point, 1, failpoint.Error(nil)))
-			ctx := failpoint.With(t.Context(), points)
+			points := &failpointtest.Registry{}
+			require.NoError(t, points.EnableAt(point, 1, failpointtest.Error(nil)))
+			ctx := failpointtest.With(t.Context(), points)
 			in, err := meminbox.New("tester", meminbox.Config{})
 			require.NoError(t, err)
 			b, err := inbox.NewBatch(in.Processor, inbox.BatchConfig{})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/lent"
 )
 
 // run calls the handler in the unit's transaction and ends the unit. The rollback
@@ -25,33 +26,40 @@ func (c *batchCall) run(ctx context.Context, unit driver.Unit, fresh []batchEntr
 	if err := failpoint.Inject(ctx, failpoint.ConsumerAfterClaim); err != nil {
 		return OutcomeFailed, err
 	}
+	own := make([]lent.Message, len(fresh))
+	outcome := OutcomeFailed
+	defer func() {
+		for i := range own {
+			own[i].Settle(outcome == OutcomeCommitted)
+		}
+	}()
 	m := &mark{}
-	if err := c.call(ctx, unit, m, fresh); err != nil {
-		return OutcomeFailed, err
+	if err := c.call(ctx, unit, m, fresh, own); err != nil {
+		return outcome, err
 	}
 	err := errors.Join(failpoint.Inject(ctx, failpoint.ConsumerBeforeCommit), m.err(), over(ctx))
 	for i, e := range fresh {
-		if settled := errors.Join(unacked(e.msg), over(e.msg.Context())); settled != nil { //nolint:contextcheck // the message has one of its own
+		if settled := errors.Join(unacked(e.msg), own[i].Nacked(), over(e.msg.Context())); settled != nil { //nolint:contextcheck // the message has one of its own
 			err = errors.Join(err, &MessageError{Index: i, Err: settled})
 		}
 	}
 	if err != nil {
-		return OutcomeFailed, err
+		return outcome, err
 	}
 	committing = true // which ends the unit, whatever comes of it
-	return c.commit(ctx, unit)
+	outcome, err = c.commit(ctx, unit)
+	return outcome, err
 }
 
-// call runs the handler with the transaction in its context and in that of each
-// message. Each gets its own back in any case.
-func (c *batchCall) call(ctx context.Context, unit driver.Unit, m *mark, fresh []batchEntry) (err error) {
+// call runs the handler with the transaction in its context, and in those of the messages
+// that it gets for fresh, its own.
+func (c *batchCall) call(ctx context.Context, unit driver.Unit, m *mark, fresh []batchEntry, own []lent.Message) (err error) {
 	defer recovered(&err)
 	msgs := make([]*message.Message, len(fresh))
 	for i, e := range fresh {
-		msgs[i] = e.msg
-		orig := e.msg.Context()
-		defer e.msg.SetContext(orig)                                                              //nolint:contextcheck // the message has one of its own
-		e.msg.SetContext(context.WithValue(unit.Context(joinedContext{ctx, orig}), markKey{}, m)) //nolint:contextcheck // the message has one of its own
+		own[i] = lent.Of(e.msg)
+		msgs[i] = own[i].Lend(context.WithValue(unit.Context(joinedContext{ctx, e.msg.Context()}), markKey{}, m)) //nolint:contextcheck // the message has one of its own
+		defer own[i].Return()
 	}
 	return c.handle(context.WithValue(unit.Context(ctx), markKey{}, m), msgs)
 }
@@ -107,13 +115,18 @@ func (c *batchCall) single(ctx context.Context, e batchEntry) {
 	)
 	func() {
 		defer recovered(&err)
+		own := lent.Of(e.msg)
+		defer own.Settle(false)
 		outcome, err = c.p.Process(joinedContext{ctx, e.msg.Context()}, e.msg, func(ctx context.Context) error { //nolint:contextcheck // the message has one of its own
-			err := c.handle(ctx, []*message.Message{e.msg})
-			if named, ok := err.(*MessageError); ok { //nolint:errorlint // inside another it is part of the text
-				return named.Err
-			}
-			return err
+			return own.To(ctx, func(msg *message.Message) error {
+				err := c.handle(ctx, []*message.Message{msg})
+				if named, ok := err.(*MessageError); ok { //nolint:errorlint // inside another it is part of the text
+					return named.Err
+				}
+				return err
+			})
 		})
+		own.Settle(err == nil)
 	}()
 	c.note(e, err)
 	if _, found := c.parked[e.key]; outcome == OutcomeParked && !found {

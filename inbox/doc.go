@@ -12,6 +12,9 @@
 //	   │ Duplicate: ack        │ error, panic, early ack, rollback-only:
 //	   │ Busy: nack            └────▶ ROLLBACK, nack: no trace is left
 //
+// A handler that one of leat's functions wraps has a message of its own: its Ack
+// reaches nobody, its Nack makes the delivery fail. An early ack is somebody else's.
+//
 // A message is acknowledged only when it was committed now or before. While
 // another delivery of it is in progress it is Busy, which is never acknowledged:
 // the other one may still fail.

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/internal/lent"
 	"github.com/leat-go/leat/internal/onehandler"
 )
 
@@ -19,8 +20,10 @@ var (
 
 	// ErrAckedBeforeCommit is returned when the message was acknowledged or
 	// refused before its transaction could commit, as Watermill's InstantAck
-	// does. The transaction is rolled back: its effects could be lost.
-	ErrAckedBeforeCommit = errors.New("leat: message was acked or nacked before the commit")
+	// does outside the inbox. The transaction is rolled back: its effects could be lost.
+	// A handler has a message of its own, whose Ack changes nothing; if the handler
+	// nacks it and returns nil, that is this error, too.
+	ErrAckedBeforeCommit = lent.Err
 
 	// ErrRollbackOnly is returned when the handler returned nil although the
 	// transaction must not commit: it was marked by MarkRollbackOnly, a statement
@@ -41,7 +44,8 @@ var (
 	ErrConflict = errors.New("leat: transaction conflicts with others")
 
 	// ErrTwoHandlers is returned for every message once two handlers of a router, with
-	// different names, have called one Processor. It remembers the messages of one
+	// different names, have called one Processor; without a router, two functions that
+	// were given to Handle, HandleEach and the like. It remembers the messages of one
 	// effect: for the second handler those of the first would be duplicates.
 	// Give each a Processor with a name of its own; see middleware.InboxConfig.For. No
 	// attempt is counted, and nothing is given up.

@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/ThreeDotsLabs/watermill/message"
+
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/ids"
+	"github.com/leat-go/leat/internal/lent"
 )
 
 // giveUp does what the policy says, in a context that outlives the delivery's: the
@@ -34,11 +37,17 @@ func (p *Processor) giveUpAs(ctx context.Context, d *delivery, id string, cause 
 	case DeadLetter:
 		return p.deadLetter(finish, d, driver.ParkRequest{ID: id, Reason: reason, History: h}, cause)
 	default:
-		return p.instead(finish, d, id, OutcomeGivenUp, cause, func(ctx context.Context) error {
-			return p.cfg.OnFailure.Handle(ctx, Failure{
-				Message: d.msg, ID: d.id, Topic: d.topic, Key: d.key.Name, Err: cause, History: h,
+		own := lent.Of(d.msg)
+		defer own.Settle(false)
+		outcome, err := p.instead(finish, d, id, OutcomeGivenUp, cause, func(ctx context.Context) error {
+			return own.To(ctx, func(msg *message.Message) error {
+				return p.cfg.OnFailure.Handle(ctx, Failure{
+					Message: msg, ID: d.id, Topic: d.topic, Key: d.key.Name, Err: cause, History: h,
+				})
 			})
 		})
+		own.Settle(err == nil)
+		return outcome, err
 	}
 }
 

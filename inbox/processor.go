@@ -64,7 +64,8 @@ func (p *Processor) Consumer() string {
 // OneHandler returns nil for the first name of a router's handler that it is called
 // with, and for an empty one. Once there was a second name, it returns
 // ErrTwoHandlers for both. Process calls it; it is for what answers in its place,
-// such as a cache.
+// such as a cache. The Handle functions call it as well. Without a router they use the
+// names of the handlers' functions.
 func (p *Processor) OneHandler(name string) error {
 	if err := p.handlers.Check(name); err != nil {
 		return fmt.Errorf("leat: consumer %s: %w", p.consumer, err)
@@ -82,13 +83,16 @@ func (p *Processor) OneHandler(name string) error {
 // transaction is rolled back and the error returned as it is. If handle panics
 // it is rolled back and the panic goes on. Process also rolls back, and returns
 // an error, if ctx has ended before the commit, if msg was acked or nacked, or
-// if MarkRollbackOnly was called.
+// if MarkRollbackOnly was called. What hands msg on to code that may ack it, as
+// handlers of Watermill do, must hand on a copy; middleware.NewInbox and the
+// functions that are called Handle do.
 //
 // Handle is called again, in a new transaction, if the database refuses the
 // first one for a conflict with others; see Config.ConflictRetries.
 //
-// A Processor is for one handler: behind two of a router, Process returns
-// ErrTwoHandlers for all messages of both.
+// A Processor is for one handler: behind two of a router, or two functions given to
+// Handle, Process returns ErrTwoHandlers for all messages of both. Functions that are
+// given to Process itself are not compared.
 //
 // Where the error is ErrCommitUnknown the effects may be there or not; when msg
 // comes again it is a duplicate or is run, whichever is right.

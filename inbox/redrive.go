@@ -10,6 +10,7 @@ import (
 
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/jitter"
+	"github.com/leat-go/leat/internal/lent"
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 )
@@ -76,7 +77,11 @@ func (p *Processor) redrive(ctx context.Context, r driver.Redriven, handle func(
 		return
 	}
 	r.Message.SetContext(ctx)
-	d := p.newDelivery(r.Message, func(ctx context.Context) ([]byte, error) { return nil, handle(ctx, r.Message) })
+	own := lent.Of(r.Message)
+	defer func() { own.Settle(outcome == OutcomeCommitted) }()
+	d := p.newDelivery(r.Message, func(ctx context.Context) ([]byte, error) {
+		return nil, own.To(ctx, func(msg *message.Message) error { return handle(ctx, msg) })
+	})
 	d.id, d.key, d.counted = r.ID, r.Key, true
 	d.claim = func(ctx context.Context) (driver.Unit, driver.Status, error) {
 		unit, ok, err := p.parker.ClaimRedriven(ctx, r)

@@ -8,6 +8,8 @@ import (
 
 	"github.com/leat-go/leat/dedupe"
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/lent"
+	"github.com/leat-go/leat/internal/onehandler"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -58,8 +60,13 @@ func NewDedupe(cfg DedupeConfig) (message.HandlerMiddleware, error) {
 type deduper struct{ cfg DedupeConfig }
 
 func (d deduper) middleware(h message.HandlerFunc) message.HandlerFunc {
+	name := onehandler.Function(h)
 	return func(msg *message.Message) ([]*message.Message, error) {
-		if err := d.cfg.Processor.OneHandler(message.HandlerNameFromCtx(msg.Context())); err != nil {
+		handler := message.HandlerNameFromCtx(msg.Context())
+		if handler == "" {
+			handler = name
+		}
+		if err := d.cfg.Processor.OneHandler(handler); err != nil {
 			return nil, err
 		}
 		id, err := d.cfg.IDFrom(msg)
@@ -70,18 +77,18 @@ func (d deduper) middleware(h message.HandlerFunc) message.HandlerFunc {
 		if d.cfg.ComparePayload {
 			m.Fingerprint = dedupe.Fingerprint(msg.Payload)
 		}
+		own := lent.Of(msg)
+		defer own.Settle(false)
 		_, err = d.cfg.Processor.Do(msg.Context(), m, func(ctx context.Context) ([]byte, error) {
-			return nil, d.handle(ctx, msg, h)
+			return nil, own.To(ctx, func(msg *message.Message) error { return d.handle(ctx, msg, h) })
 		})
+		own.Settle(err == nil)
 		return nil, err
 	}
 }
 
-// handle runs h with ctx as the message's context and publishes what it returns.
+// handle runs h and publishes what it returns. The message is the handler's own, with ctx.
 func (d deduper) handle(ctx context.Context, msg *message.Message, h message.HandlerFunc) error {
-	orig := msg.Context()
-	defer msg.SetContext(orig) //nolint:contextcheck // Retry and PoisonQueue outside must not meet one that has ended
-	msg.SetContext(ctx)
 	parent := parentOf(d.cfg.Processor, msg) //nolint:contextcheck // the message has ctx now
 	produced, err := h(msg)
 	switch {

@@ -96,7 +96,7 @@ func TestDedupe_RefusesMessages(t *testing.T) {
 	_, err = d(respond("x"))(routed(t, "a"))
 	require.ErrorIs(t, err, middleware.ErrNoDestination)
 	require.ErrorContains(t, err, "set DedupeConfig.Publisher")
-	cfg.Publisher = &shelf{}
+	cfg = middleware.DedupeConfig{Processor: newDeduper(t), Publisher: &shelf{}}
 	_, err = must(middleware.NewDedupe(cfg))(respond("x"))(message.NewMessage("a", nil))
 	require.ErrorIs(t, err, middleware.ErrNoDestination)
 	require.ErrorContains(t, err, "the handler has no topic to publish to")

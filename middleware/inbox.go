@@ -7,6 +7,8 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/lent"
+	"github.com/leat-go/leat/internal/onehandler"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -64,6 +66,10 @@ func (c InboxConfig) validate() error {
 // publish them after the commit. One that has the id of the message that it was
 // made of gets another; see PassedOnID.
 //
+// The handler has a message of its own: its Ack reaches nobody, and if the handler nacks
+// it the delivery fails with inbox.ErrAckedBeforeCommit. What it sets in the UUID, the
+// payload and the metadata is in the message that stands outside as well.
+//
 // The router acks after the commit, and nacks whatever failed, and messages of
 // which another delivery is in progress (inbox.ErrBusy). Those are no failures:
 // a Retry outside may try them again, a PoisonQueue outside must let them pass:
@@ -83,23 +89,38 @@ func NewInbox(cfg InboxConfig) (message.HandlerMiddleware, error) {
 	return inboxes{cfg}.middleware, nil
 }
 
+// oneHandler is a Processor that notices when two handlers share it.
+type oneHandler interface {
+	OneHandler(name string) error
+}
+
 type inboxes struct{ cfg InboxConfig }
 
 func (i inboxes) middleware(h message.HandlerFunc) message.HandlerFunc {
 	find := finder(i.cfg)
+	name := onehandler.Function(h)
 	return func(msg *message.Message) ([]*message.Message, error) {
 		processor, err := find(msg.Context())
 		if err != nil {
 			return nil, err
 		}
-		parent := parentOf(processor, msg)
-		outcome, err := processor.Process(msg.Context(), msg, func(ctx context.Context) error {
-			produced, err := h(msg)
-			if err != nil {
-				return err
+		if one, ok := processor.(oneHandler); ok && message.HandlerNameFromCtx(msg.Context()) == "" {
+			if err := one.OneHandler(name); err != nil {
+				return nil, err
 			}
-			return i.enqueue(ctx, message.PublishTopicFromCtx(ctx), parent.passOn(produced))
+		}
+		parent, own := parentOf(processor, msg), lent.Of(msg)
+		defer own.Settle(false)
+		outcome, err := processor.Process(msg.Context(), msg, func(ctx context.Context) error {
+			return own.To(ctx, func(msg *message.Message) error {
+				produced, err := h(msg)
+				if err != nil {
+					return err
+				}
+				return i.enqueue(ctx, message.PublishTopicFromCtx(ctx), parent.passOn(produced))
+			})
 		})
+		own.Settle(err == nil)
 		if err == nil && outcome == inbox.OutcomeCommitted && i.cfg.Outbox != nil {
 			i.cfg.Outbox.Wake()
 		}

@@ -6,6 +6,7 @@ import (
 	"go.uber.org/goleak"
 )
 
+//leat:level 0
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // must returns v, what a test configures well.

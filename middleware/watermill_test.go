@@ -71,23 +71,63 @@ func TestRollbackOnErrorLetsSuccessAndTheUnguardedPass(t *testing.T) {
 	require.Equal(t, errHandler, err)
 }
 
+// TestI3_InstantAckIsRefused: outside the inbox it acks the message, and inside, as a
+// handler, its own.
 func TestI3_InstantAckIsRefused(t *testing.T) {
 	t.Parallel()
-	for name, wrap := range map[string]func(in message.HandlerMiddleware, h message.HandlerFunc) message.HandlerFunc{
-		"outside": func(in message.HandlerMiddleware, h message.HandlerFunc) message.HandlerFunc {
-			return wm.InstantAck(in(h))
-		},
-		"inside": func(in message.HandlerMiddleware, h message.HandlerFunc) message.HandlerFunc {
-			return in(wm.InstantAck(h))
-		},
+	effects := 0
+	h := writing(&effects, func() error { return nil })
+	once := must(middleware.NewInbox(middleware.InboxConfig{Processor: newInbox(t)}))
+
+	_, err := wm.InstantAck(once(h))(routed(t, "a"))
+	require.ErrorIs(t, err, inbox.ErrAckedBeforeCommit)
+	require.Zero(t, effects)
+
+	_, err = once(wm.InstantAck(h))(routed(t, "a"))
+	require.NoError(t, err)
+	require.Equal(t, 1, effects)
+}
+
+// TestI3_HandlersMessageIsItsOwn: what the handler makes of its message is there for the
+// middlewares outside, except its ack.
+func TestI3_HandlersMessageIsItsOwn(t *testing.T) {
+	t.Parallel()
+	deduper := must(middleware.NewDedupe(middleware.DedupeConfig{Processor: newDeduper(t)}))
+	for name, around := range map[string]message.HandlerMiddleware{
+		"inbox": must(middleware.NewInbox(middleware.InboxConfig{Processor: newInbox(t)})), "dedupe": deduper,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			effects := 0
-			h := writing(&effects, func() error { return nil })
-			_, err := wrap(must(middleware.NewInbox(middleware.InboxConfig{Processor: newInbox(t)})), h)(routed(t, "a"))
+			var own *message.Message
+			h := around(func(msg *message.Message) ([]*message.Message, error) {
+				own = msg
+				msg.Ack()
+				msg.Metadata.Set("seen", "yes")
+				if msg.UUID == "nacked" {
+					return nil, errHandler
+				}
+				return nil, nil
+			})
+			msg := routed(t, "a")
+			ctx := msg.Context()
+			_, err := h(msg)
+			require.NoError(t, err)
+			require.NotSame(t, msg, own)
+			require.Equal(t, "yes", msg.Metadata.Get("seen"))
+			require.Equal(t, ctx, msg.Context())
+			require.True(t, msg.Nack(), "nobody has acked it")
+
+			msg = routed(t, "nacked")
+			_, err = h(msg)
+			require.ErrorIs(t, err, errHandler)
+			require.True(t, msg.Nack(), "the ack of a handler that failed does not count")
+
+			nacks := around(func(msg *message.Message) ([]*message.Message, error) {
+				msg.Nack()
+				return nil, nil
+			})
+			_, err = nacks(routed(t, "b"))
 			require.ErrorIs(t, err, inbox.ErrAckedBeforeCommit)
-			require.Zero(t, effects)
 		})
 	}
 }

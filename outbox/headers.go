@@ -2,7 +2,7 @@ package outbox
 
 import "time"
 
-// Headers that leat sets on every message it sends. Consumers read them as
+// Headers that leat sets on every message it sends, except HeaderTombstone. Consumers read them as
 // broker headers or, on Watermill, as metadata.
 const (
 	// HeaderEventID carries Message.ID.
@@ -18,6 +18,10 @@ const (
 	// HeaderNotBefore carries Message.NotBefore in Watermill metadata, as RFC 3339. It is
 	// for the way into the outbox and is not sent.
 	HeaderNotBefore = "leat_not_before"
+	// HeaderTombstone is set by the producer, to any value, of a message that is to be a tombstone: a null, in a topic
+	// of Kafka that is compacted. It is kept like any other header, on every store. kafkasink sends a message that has it
+	// and whose payload is empty as a null, without the header. Other sinks send an empty payload, and the header.
+	HeaderTombstone = "leat_tombstone"
 	// HeaderWatermillUUID carries the id of a Watermill message, as watermill-kafka's
 	// DefaultMarshaler writes it.
 	HeaderWatermillUUID = "_watermill_message_uuid"

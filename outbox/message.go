@@ -27,7 +27,7 @@ type Message struct {
 	Type string
 
 	// Payload is the body, serialised by the caller. It is stored and sent byte
-	// for byte; nil and empty are the same.
+	// for byte; nil and empty are the same, and are sent empty. For a null see HeaderTombstone.
 	Payload []byte
 
 	// Headers travel with the message. Names are non-empty; names and values are

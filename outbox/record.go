@@ -18,4 +18,10 @@ type Record struct {
 	// CreatedAt is the database's clock when the message was stored, which is
 	// before its transaction committed.
 	CreatedAt time.Time
+
+	// Replay is empty when a relay delivers the record, and the name of the replay when
+	// package replay sends it once more: another one for each run. A sink whose destination
+	// drops repeats must make Topic, ID, Seq, CreatedAt and Replay part of what that compares:
+	// records that differ in one of them are not repeats of each other.
+	Replay string
 }

@@ -55,6 +55,55 @@ func TestConfig_Show(t *testing.T) {
 	require.Contains(t, o.leat("config", "show", "--schema", "flag").out, `{"name":"schema","value":"flag","from":"--schema"}`)
 }
 
+// What ${file:PATH} has read is shown by nothing, wherever a configuration has it.
+func TestS15_ValuesOfFilesAreNotShown(t *testing.T) {
+	t.Parallel()
+	for _, value := range []string{`hunter "22" é`, "hunter/22@x y"} {
+		o := newSession(t, "")
+		secret := written(t, "secret", value+"\n")
+		for _, text := range []string{
+			"database: ${file:SECRET}\n", "database: 'postgres://ann:${file:SECRET}@db:port/shop'\n", "database: 'ann:${file:SECRET}@tcp(db)/shop'\n",
+			"database: 'mysql://ann:${file:SECRET}@db'\n", "schema: ${file:SECRET}\n", "outbox: '${file:SECRET}'\n", "output: ${file:SECRET}\n",
+			"kafka: {brokers: '${file:SECRET}'}\n", "kafka: {brokers: 'k:1', user: '${file:SECRET}', password: '${file:SECRET}', sasl: '${file:SECRET}'}\n",
+			"outboxes: [{name: a, database: '${file:SECRET}', relays: [{slo: '${file:SECRET}', group: '${file:SECRET}', sink: {amqp: {urls: ['${file:SECRET}']}}}]}]\n",
+			"outboxes: [{name: a, relays: [{sink: {http: {url: '${file:SECRET}', secrets: ['${file:SECRET}']}}}]}]\nlog: {level: '${file:SECRET}'}\n",
+		} {
+			file := written(t, "leat.yaml", strings.ReplaceAll(text, "SECRET", secret))
+			for _, args := range [][]string{{"config", "lint"}, {"config", "show"}, {"status"}, {"run"}} {
+				r := o.leat(append(args, "--config", file)...)
+				for _, shown := range []string{"hunter", "22@x"} {
+					require.NotContains(t, r.out+r.err, shown, "%s: %q", args, text)
+				}
+			}
+		}
+	}
+}
+
+// A file whose aliases say more than it has is refused at once, by whatever reads it.
+func TestS14_AliasBomb(t *testing.T) {
+	t.Parallel()
+	o := newSession(t, "")
+	hundred := func(name string) string { return "[" + strings.Repeat("*"+name+",", 1000) + "]" }
+	var profiles strings.Builder
+	for i := range 1000 {
+		profiles.WriteString("  b" + itoa(i) + ": *a\n")
+	}
+	for _, text := range []string{
+		"outboxes:\n- relays:\n  - &r {policies: [&p {topics: x}, {}]}\n- &o {relays: " + hundred("r") + "}\n" + strings.Repeat("- *o\n", 1000),
+		"inboxes: [&i {name: x}]\nprofiles:\n  a: &a {inboxes: " + hundred("i") + "}\n" + profiles.String(),
+		"profiles:\n  a: &a {kafka: {x: 1}" + strings.Repeat(", y: 1", 5000) + "}\n  b: {" + strings.Repeat("<<: *a, ", 5000) + "}\n",
+		strings.Repeat("# comment\n", 200_000),
+	} {
+		file := written(t, "leat.yaml", text)
+		for _, args := range [][]string{{"config", "lint"}, {"config", "show"}, {"run"}} {
+			r := o.leat(append(args, "--config", file)...)
+			require.Contains(t, []int{2, 5}, r.code)
+			require.Contains(t, r.out+r.err, "is too large: ", "%s: %.40q", args, text)
+			require.Less(t, len(r.out+r.err), 50_000)
+		}
+	}
+}
+
 // Whatever is wrong with a file is told with its line.
 func TestConfig_Lint(t *testing.T) {
 	t.Parallel()

@@ -41,6 +41,8 @@ type debeziumShop struct {
 
 // TestDebezium_UnderLoad: nothing is lost, made up or out of order, from leat's own table and
 // from Debezium's standard one.
+//
+//leat:level 4
 func TestDebezium_UnderLoad(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "starts a worker of Kafka Connect")

@@ -15,6 +15,8 @@ import (
 
 // TestDebezium goes to a relay and back, with a slot whose connector is stopped and has
 // nothing left. What a connector does meanwhile is tested in outbox/debezium.
+//
+//leat:level 4
 func TestDebezium(t *testing.T) {
 	t.Parallel()
 	ob, db := published(t)

@@ -13,6 +13,8 @@ import (
 )
 
 // On a cluster with TLS, passwords and ACLs, what the user may not do is told, or not known.
+//
+//leat:level 4
 func TestDoctor_KafkaRights(t *testing.T) {
 	t.Parallel()
 	kafka := testenv.SecuredKafka(t)

@@ -74,6 +74,8 @@ func TestDoctor_Kafka(t *testing.T) {
 }
 
 // A cluster that is away is told once, and nothing about its topics is known.
+//
+//leat:level 2
 func TestDoctor_KafkaAway(t *testing.T) {
 	t.Parallel()
 	away := newSession(t, newShop(t).URL)
@@ -101,6 +103,8 @@ func (s *session) awaited(t *testing.T, check, part string, args ...string) (fou
 }
 
 // A Redis that forgets, and one that does not tell.
+//
+//leat:level 2
 func TestDoctor_Redis(t *testing.T) {
 	t.Parallel()
 	well := testenv.PrivateRedis(t, map[string]string{"appendonly": "yes", "maxmemory-policy": "noeviction"})

@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
@@ -52,6 +53,8 @@ func TestDoctor_Log(t *testing.T) {
 }
 
 // A reader that is there, and confirms nothing, keeps rows as one that is away.
+//
+//leat:level 4
 func TestDoctor_SlotThatLags(t *testing.T) {
 	t.Parallel()
 	server := testenv.PrivatePostgres(t, testenv.PostgresOptions{Settings: map[string]string{"wal_level": "logical", "synchronous_commit": "off"}})
@@ -77,4 +80,35 @@ func TestDoctor_SlotThatLags(t *testing.T) {
 	require.Equal(t, doctor.Warn, found.Verdict)
 	require.Contains(t, found.Text, "and the rows of the last 1000")
 	require.Contains(t, found.Advice, "its reader")
+}
+
+// To set the sequence of a log forward whose rows come from another server would hide that
+// they do.
+//
+//leat:level 2
+func TestDoctor_LogOfASubscription(t *testing.T) {
+	t.Parallel()
+	server := testenv.PrivatePostgres(t, testenv.PostgresOptions{Settings: map[string]string{"fsync": "off", "wal_level": "logical"}})
+	from, to := newShopIn(t, server.Database(t, migrated())), newShopIn(t, server.Database(t, migrated()))
+	for _, sql := range []string{"CREATE PUBLICATION leat FOR TABLE leat.outbox", "SELECT pg_create_logical_replication_slot('target', 'pgoutput')"} {
+		_, err := from.Pool.Exec(t.Context(), sql)
+		require.NoError(t, err)
+	}
+	_, err := to.Pool.Exec(t.Context(), "CREATE SUBSCRIPTION leat CONNECTION '"+from.URL+"' PUBLICATION leat WITH (create_slot = false, slot_name = 'target', copy_data = false)")
+	require.NoError(t, err)
+	from.enqueue(t, placed("m-1", "orders", "order-1", "fine"))
+	require.Eventually(t, func() bool {
+		var rows int
+		err := to.Pool.QueryRow(t.Context(), "SELECT count(*) FROM leat.outbox").Scan(&rows)
+		return err == nil && rows == 1
+	}, patience, 10*time.Millisecond)
+	o := newSession(t, to.URL)
+	found := o.verdict("sequence.value", "the target of a logical replication")
+	require.Equal(t, doctor.Fail, found.Verdict)
+	require.NotContains(t, found.Advice, "setval")
+	for _, sql := range []string{"ALTER SUBSCRIPTION leat DISABLE", "ALTER SUBSCRIPTION leat SET (slot_name = NONE)", "DROP SUBSCRIPTION leat"} {
+		_, err := to.Pool.Exec(t.Context(), sql)
+		require.NoError(t, err)
+	}
+	require.Contains(t, o.verdict("sequence.value", "behind the log").Advice, "setval")
 }

@@ -50,6 +50,8 @@ func (s *shop) granted(t *testing.T, o *session, role, use string) (grants []str
 
 // A role lacks what it lacks: with the grants that are printed it can do its work, and each of
 // them is missed if it is taken away.
+//
+//leat:level 2
 func TestDoctor_Roles(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)

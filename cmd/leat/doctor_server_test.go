@@ -8,11 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/cmd/leat/internal/doctor"
+	"github.com/leat-go/leat/internal/faultnet"
 	"github.com/leat-go/leat/internal/testenv"
 )
 
 // Rows that are old: the counters of the cluster are set forward, as years of work would, and
 // autovacuum has no time to notice.
+//
+//leat:level 4
 func TestDoctor_Wraparound(t *testing.T) {
 	t.Parallel()
 	server := testenv.PrivatePostgres(t, testenv.PostgresOptions{Settings: map[string]string{"autovacuum_naptime": "2147483"}})
@@ -30,6 +33,8 @@ func TestDoctor_Wraparound(t *testing.T) {
 }
 
 // A server that follows another one.
+//
+//leat:level 4
 func TestDoctor_Standby(t *testing.T) {
 	t.Parallel()
 	server := testenv.PrivatePostgres(t, testenv.PostgresOptions{})
@@ -41,7 +46,23 @@ func TestDoctor_Standby(t *testing.T) {
 	require.Equal(t, doctor.Fail, o.verdict("server.standby", "is a standby").Verdict)
 }
 
+// A splitter before a primary and a standby.
+func TestDoctor_Splitter(t *testing.T) {
+	t.Parallel()
+	server := testenv.PrivatePostgres(t, testenv.PostgresOptions{})
+	standby := server.Standby(t)
+	address, err := url.Parse(server.Database(t).URL)
+	require.NoError(t, err)
+	standby.Pause() // with the database
+	address.Host = faultnet.Splitter{Primary: server.Address(), Standby: standby.Address(), Away: faultnet.ByFunctions}.Listen(t)
+	address.RawQuery = "sslmode=disable&default_query_exec_mode=cache_describe"
+	o := newSession(t, address.String())
+	require.Equal(t, doctor.Warn, o.verdict("server.standby", "in 10 sessions of 10").Verdict)
+}
+
 // A database in another encoding.
+//
+//leat:level 4
 func TestDoctor_Encoding(t *testing.T) {
 	t.Parallel()
 	server := testenv.PrivatePostgres(t, testenv.PostgresOptions{})
@@ -58,6 +79,8 @@ func TestDoctor_Encoding(t *testing.T) {
 }
 
 // A pooler in transaction mode swallows notifications, and plans depend on statistics.
+//
+//leat:level 2
 func TestDoctor_Pooler(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -87,20 +110,22 @@ func TestDoctor_Clock(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	require.Equal(t, doctor.OK, newSession(t, s.URL).verdict("server.clock", "").Verdict)
-	_, err := s.Pool.Exec(t.Context(), `CREATE SCHEMA off; CREATE FUNCTION off.clock_timestamp() RETURNS timestamptz LANGUAGE sql
-		AS $$ SELECT pg_catalog.clock_timestamp() - current_setting('off.by')::interval $$`)
+	_, err := s.Pool.Exec(t.Context(), `ALTER FUNCTION pg_catalog.clock_timestamp() RENAME TO clock_that_is_right;
+		CREATE FUNCTION pg_catalog.clock_timestamp() RETURNS timestamptz LANGUAGE sql AS $$ SELECT pg_catalog.clock_that_is_right() - current_setting('off.by')::interval $$`)
 	require.NoError(t, err)
 	for by, want := range map[string]doctor.Verdict{"700ms": doctor.Warn, "90s": doctor.Fail, "-90s": doctor.Fail} {
 		address, err := url.Parse(s.URL)
 		require.NoError(t, err)
 		query := address.Query()
-		query.Set("options", "-c search_path=off,pg_catalog -c off.by="+by)
+		query.Set("options", "-c off.by="+by)
 		address.RawQuery = strings.ReplaceAll(query.Encode(), "+", "%20")
 		require.Equal(t, want, newSession(t, address.String()).verdict("server.clock", "ahead of the database").Verdict, by)
 	}
 }
 
 // What loses commits in a crash: fsync off, and synchronous_commit off for one database.
+//
+//leat:level 4
 func TestDoctor_Durability(t *testing.T) {
 	t.Parallel()
 	server := testenv.PrivatePostgres(t, testenv.PostgresOptions{Settings: map[string]string{"fsync": "off"}})
@@ -113,6 +138,8 @@ func TestDoctor_Durability(t *testing.T) {
 }
 
 // A replication slot whose log the server has thrown away.
+//
+//leat:level 4
 func TestDoctor_LostSlot(t *testing.T) {
 	t.Parallel()
 	server := testenv.PrivatePostgres(t, testenv.PostgresOptions{Settings: map[string]string{

@@ -3,6 +3,7 @@ package main_test
 import (
 	"flag"
 	"fmt"
+	"log"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,9 +19,14 @@ const binaryVariable = "LEAT_TEST_BINARY"
 
 // TestMain builds leat once, and runs the tests in a process within this one, so that the
 // program can be removed behind them.
+//
+//leat:level 1
 func TestMain(m *testing.M) {
 	testenv.Supervise()
 	if os.Getenv(binaryVariable) != "" {
+		if err := testenv.SideBySide(); err != nil {
+			log.Fatal(err)
+		}
 		testenv.Main(m)
 	}
 	os.Exit(withBinary())
@@ -41,7 +47,7 @@ func withBinary() int {
 		return 1
 	}
 	tests := exec.Command(os.Args[0], os.Args[1:]...)
-	tests.Env = append(os.Environ(), binaryVariable+"="+binary)
+	tests.Env = append(os.Environ(), binaryVariable+"="+binary, "TZ=UTC")
 	tests.Stdin, tests.Stdout, tests.Stderr = os.Stdin, os.Stdout, os.Stderr
 	if err := tests.Run(); err != nil {
 		fmt.Fprintln(os.Stderr, err)

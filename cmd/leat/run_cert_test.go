@@ -45,6 +45,8 @@ func certify(t *testing.T, dir string, serial int64) *x509.CertPool {
 
 // A daemon serves HTTPS by the certificate of its file; a new one counts from SIGHUP on, and
 // one that is broken leaves the old one.
+//
+//leat:level 2
 func TestRun_Certificate(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -110,6 +110,8 @@ http: {listen: '127.0.0.1:0', dashboard: {base: /ops/, read_only: true, allow: [
 }
 
 // A daemon's dashboard shows which destinations its relays hold back from.
+//
+//leat:level 2
 func TestRun_Dashboard_Breakers(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)

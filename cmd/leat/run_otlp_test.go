@@ -62,6 +62,8 @@ func (s *spans) all() []*traces.Span {
 
 // A collector gets a span of each attempt to publish, in the trace of the producer. One that
 // takes none holds nothing up, and is told of once.
+//
+//leat:level 2
 func TestRun_OTLP(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)

@@ -167,6 +167,8 @@ func TestRun(t *testing.T) {
 
 // A broker that is out makes a daemon degraded, and never unready; a database that is out
 // makes it unready, and restarts nothing. Both come back by themselves.
+//
+//leat:level 4
 func TestRun_Outages(t *testing.T) {
 	t.Parallel()
 	server := testenv.PrivateKafka(t)
@@ -198,6 +200,8 @@ func TestRun_Outages(t *testing.T) {
 }
 
 // If one of two daemons dies, the other takes over.
+//
+//leat:level 4
 func TestRun_Takeover(t *testing.T) {
 	t.Parallel()
 	s := newDaemonShop(t, testenv.Kafka(t))

@@ -26,6 +26,8 @@ metrics: {listen: '127.0.0.1:0'}
 
 // TestRun_Tail: messages of a producer that rings no bell come by the tail that the file asks
 // for, and the metrics tell whether there is one.
+//
+//leat:level 2
 func TestRun_Tail(t *testing.T) {
 	t.Parallel()
 	_, db := published(t)

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/cmd/leat/internal/cli"
 )
 
 // session is an operator at a shell: commands, what they print, and how they exit.
@@ -42,20 +44,42 @@ type result struct {
 // patience is how long a command may take on a busy machine.
 const patience = 2 * time.Minute
 
-// leat runs a command, without a terminal.
+// leat runs a command, without a terminal: in this process, unless the environment has
+// variables that packages of others read, such as pgx.
 func (s *session) leat(args ...string) result {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
 	defer cancel()
+	var out, stderr bytes.Buffer
+	if env, ours := s.variables(); ours {
+		code := cli.Main(ctx, cli.Process{
+			Args: args, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &stderr,
+			LookupEnv: func(name string) (string, bool) {
+				value, ok := env[name]
+				return value, ok
+			},
+		})
+		return result{out.String(), stderr.String(), code}
+	}
 	cmd := exec.CommandContext(ctx, os.Getenv(binaryVariable), args...)
 	cmd.Env = s.env
-	var out, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &stderr
 	err := cmd.Run()
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
 		require.NoError(s.t, err)
 	}
 	return result{out.String(), stderr.String(), cmd.ProcessState.ExitCode()}
+}
+
+// variables returns the environment, and whether leat alone reads it.
+func (s *session) variables() (env map[string]string, ours bool) {
+	env, ours = make(map[string]string), true
+	for _, entry := range s.env {
+		name, value, _ := strings.Cut(entry, "=")
+		env[name] = value
+		ours = ours && (strings.HasPrefix(name, "LEAT_") || name == "HOME" || name == "TZ" || name == "PASSWORD")
+	}
+	return env, ours
 }
 
 // run runs a command, which is to exit with code, and writes all down.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
@@ -31,18 +32,39 @@ type shop struct {
 
 func newShop(t *testing.T) *shop {
 	t.Helper()
-	s := newShopWithout(t)
-	require.NoError(t, s.ob.Migrate(t.Context()))
-	return s
+	return newShopIn(t, testenv.Postgres(t, migrated()))
 }
 
 // newShopWithout has a database without a schema.
 func newShopWithout(t *testing.T) *shop {
 	t.Helper()
-	db := testenv.Postgres(t)
+	return newShopIn(t, testenv.Postgres(t))
+}
+
+func newShopIn(t *testing.T, db *testenv.Database) *shop {
+	t.Helper()
 	ob, err := pgoutbox.New(db.Pool, pgoutbox.Config{})
 	require.NoError(t, err)
 	return &shop{db, ob}
+}
+
+// migrated is a database with an outbox.
+func migrated() testenv.Template {
+	return testenv.Template{
+		Name: "command", Version: testenv.VersionOf(pgoutbox.Migrations(pgoutbox.Config{})),
+		Apply: func(ctx context.Context, url string) error {
+			pool, err := pgxpool.New(ctx, url)
+			if err != nil {
+				return err
+			}
+			defer pool.Close()
+			ob, err := pgoutbox.New(pool, pgoutbox.Config{})
+			if err != nil {
+				return err
+			}
+			return ob.Migrate(ctx)
+		},
+	}
 }
 
 func (s *shop) enqueue(t *testing.T, messages ...outbox.Message) {

@@ -136,6 +136,8 @@ func TestSQL_DoctorRights(t *testing.T) {
 }
 
 // A server whose settings are wrong is told, each by its name.
+//
+//leat:level 4
 func TestSQL_DoctorSettings(t *testing.T) {
 	t.Parallel()
 	server := testenv.PrivateMariaDB(t, map[string]string{

@@ -32,6 +32,8 @@ metrics: {listen: '127.0.0.1:0', interval: 1s}
 // A daemon relays an outbox on MariaDB, and on SQLite, by two groups into Kafka, maintains
 // it and an inbox, tells how it is and shows both on the dashboard, and drains without a
 // loss.
+//
+//leat:level 2
 func TestSQL_Run(t *testing.T) {
 	t.Parallel()
 	onSQL(t, func(t *testing.T, s *sqlShop) {

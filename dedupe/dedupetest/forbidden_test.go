@@ -18,6 +18,7 @@ import (
 	"github.com/leat-go/leat/internal/testenv/fakeredis"
 )
 
+//leat:level 0
 func TestMain(m *testing.M) {
 	testenv.PlayRedis(fakeredis.Start)
 	testenv.Main(m)

@@ -167,6 +167,8 @@ func newForbidden(t *testing.T, f forbidden) dedupetest.Subject {
 
 // TestD1_D5_Linearizable checks histories of each store under pauses, clients that
 // die with a claim, lost records, answers and connections.
+//
+//leat:level 1
 func TestD1_D5_Linearizable(t *testing.T) {
 	t.Parallel()
 	for name, newStore := range map[string]func(t *testing.T) dedupetest.Subject{

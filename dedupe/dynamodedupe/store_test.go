@@ -3,6 +3,7 @@ package dynamodedupe_test
 import (
 	"context"
 	"errors"
+	"log"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -23,7 +24,13 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-func TestMain(m *testing.M) { testenv.Main(m) }
+//leat:level 1
+func TestMain(m *testing.M) {
+	if err := testenv.SideBySide(); err != nil {
+		log.Fatal(err)
+	}
+	testenv.Main(m)
+}
 
 // way is the way to a server, which can be bad.
 type way struct {
@@ -118,6 +125,8 @@ func TestStore_Conformance(t *testing.T) {
 
 // TestStore_LostAnswers is the suite where answers to writes get lost, and the SDK asks again:
 // a write then fails on its own success.
+//
+//leat:level 2
 func TestStore_LostAnswers(t *testing.T) {
 	t.Parallel()
 	dedupetest.Run(t, func(t *testing.T) dedupetest.Subject {

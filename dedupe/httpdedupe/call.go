@@ -19,7 +19,7 @@ import (
 // call is a request that has a key.
 type call struct {
 	id          string // of the record: scope and key
-	fingerprint string // of the method, the host, the target and the body
+	fingerprint string // of the method, the host, the path and Config.Fingerprint
 	request     *http.Request
 }
 
@@ -62,7 +62,7 @@ func (c rules) admit(r *http.Request) (*call, *Problem) {
 	}
 	return &call{
 		id:          strconv.Itoa(len(scope)) + ":" + scope + ":" + key,
-		fingerprint: dedupe.Fingerprint([]byte(r.Method), []byte(c.host(r)), []byte(target(r)), body),
+		fingerprint: dedupe.Fingerprint([]byte(r.Method), []byte(c.host(r)), []byte(path(r)), c.Fingerprint(r, body)),
 		request:     r,
 	}, nil
 }
@@ -80,13 +80,21 @@ func (c rules) host(r *http.Request) string {
 	return host
 }
 
-// target is the path and the query as the client sent them: http.StripPrefix and
-// routers change those of r.URL, so that requests to two mounts would look alike.
-func target(r *http.Request) string {
-	if strings.HasPrefix(r.RequestURI, "/") {
-		return r.RequestURI
+// path is the path as the client sent it: http.StripPrefix and routers change that of
+// r.URL, so that requests to two mounts would look alike.
+func path(r *http.Request) string {
+	p, _ := target(r)
+	return p
+}
+
+// target is the path and the query as the client sent them.
+func target(r *http.Request) (path, query string) {
+	uri := r.RequestURI
+	if !strings.HasPrefix(uri, "/") {
+		uri = r.URL.RequestURI() // a request that no server has read, or one in absolute form
 	}
-	return r.URL.RequestURI() // a request that no server has read, or one in absolute form
+	path, query, _ = strings.Cut(uri, "?")
+	return path, query
 }
 
 // read reads the body and puts it back.

@@ -58,6 +58,15 @@ type Config struct {
 	// host need a ScopeFunc that tells them apart. Defaults to false.
 	AnyHost bool
 
+	// Fingerprint returns what must be the same in all repeats of a request, beside its method, host
+	// and path: of the query, r.URL.RawQuery, and of body, which it must not change. The result may be
+	// as long as the body. A key that comes with another one was used for another request (422). It
+	// must not read r.Body, and is safe for concurrent use. Take one if your clients do not repeat
+	// requests byte for byte, such as objects of JSON in another order.
+	// Defaults to the query and the body; of a multipart body to its parts, with their headers, since
+	// browsers choose another boundary each time.
+	Fingerprint func(r *http.Request, body []byte) []byte
+
 	// Admit is called for each request that has a key, repeats included, before its
 	// body is read and anything is stored: each new key is a record for the store's TTL,
 	// with up to MaxResponseBytes, so that one tenant could fill it. After an error the
@@ -110,6 +119,9 @@ func (c Config) withDefaults(maxResponse int, keep func(int) bool) Config {
 	}
 	if c.Keep == nil {
 		c.Keep = keep
+	}
+	if c.Fingerprint == nil {
+		c.Fingerprint = content
 	}
 	if c.FinishTimeout == 0 {
 		c.FinishTimeout = 5 * time.Second

@@ -15,6 +15,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
+//leat:level 0
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 type subject struct {

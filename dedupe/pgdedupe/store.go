@@ -11,6 +11,8 @@ import (
 
 	"github.com/leat-go/leat/dedupe"
 	"github.com/leat-go/leat/dedupe/internal/pgtable"
+	"github.com/leat-go/leat/internal/pgmigrate"
+	"github.com/leat-go/leat/internal/pgpin"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -45,8 +47,8 @@ func (s *Store) Claim(ctx context.Context, key dedupe.Key, req dedupe.Request) (
 	}
 	for {
 		c := dedupe.Claim{Status: dedupe.Claimed}
-		err := s.pool.QueryRow(ctx, s.sql.claim, key.Consumer, []byte(key.ID), req.Token, req.Fingerprint,
-			req.Lease.Microseconds(), s.cfg.TTL.Microseconds()).Scan(&c.Attempt, &c.Takeover)
+		err := s.row(ctx, []any{&c.Attempt, &c.Takeover}, s.sql.claim, key.Consumer, []byte(key.ID), req.Token, req.Fingerprint,
+			req.Lease.Microseconds(), s.cfg.TTL.Microseconds())
 		if err == nil {
 			return c, nil
 		}
@@ -71,7 +73,7 @@ var ErrRowSecurity = errors.New("leat: row level security would hide records; gi
 // visible returns ErrRowSecurity if records may be hidden.
 func (s *Store) visible(ctx context.Context) error {
 	var partly bool
-	err := s.pool.QueryRow(ctx, s.sql.hidden).Scan(&partly)
+	err := s.row(ctx, []any{&partly}, s.sql.hidden)
 	if err == nil && partly {
 		err = ErrRowSecurity
 	}
@@ -85,8 +87,8 @@ func (s *Store) look(ctx context.Context, key dedupe.Key, req dedupe.Request) (d
 	var state string
 	var mismatch, ours bool
 	var micros int64
-	err := s.pool.QueryRow(ctx, s.sql.look, key.Consumer, []byte(key.ID), req.Fingerprint, req.Token).
-		Scan(&state, &c.Attempt, &mismatch, &micros, &c.Result, &ours)
+	err := s.row(ctx, []any{&state, &c.Attempt, &mismatch, &micros, &c.Result, &ours},
+		s.sql.look, key.Consumer, []byte(key.ID), req.Fingerprint, req.Token)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows), err == nil && !mismatch && (state == "f" || state == "p" && ours):
 		return c, pgx.ErrNoRows
@@ -102,13 +104,31 @@ func (s *Store) look(ctx context.Context, key dedupe.Key, req dedupe.Request) (d
 	return c, nil
 }
 
+// db lends connections of the pool, and closes those whose sessions take no writes.
+func (s *Store) db() pgmigrate.DB { return pgmigrate.FromPool(s.pool) }
+
+// row runs a query that returns one row, or pgx.ErrNoRows.
+func (s *Store) row(ctx context.Context, into []any, query string, args ...any) error {
+	return s.db().Use(ctx, func(conn *pgx.Conn) error { return conn.QueryRow(ctx, query, args...).Scan(into...) })
+}
+
+// exec runs a statement and returns how many rows it has written.
+func (s *Store) exec(ctx context.Context, statement string, args ...any) (n int64, err error) {
+	err = s.db().Use(ctx, func(conn *pgx.Conn) error {
+		tag, err := conn.Exec(ctx, statement, args...)
+		n = tag.RowsAffected()
+		return err
+	})
+	return n, err
+}
+
 // Extend implements dedupe.Store.
 func (s *Store) Extend(ctx context.Context, key dedupe.Key, token string, lease time.Duration) error {
-	tag, err := s.pool.Exec(ctx, s.sql.extend, key.Consumer, []byte(key.ID), token, lease.Microseconds())
+	n, err := s.exec(ctx, s.sql.extend, key.Consumer, []byte(key.ID), token, lease.Microseconds())
 	switch {
 	case err != nil:
 		return fmt.Errorf("leat: postgres extend: %w", err)
-	case tag.RowsAffected() == 0:
+	case n == 0:
 		return dedupe.ErrFenced
 	default:
 		return nil
@@ -120,8 +140,7 @@ func (s *Store) Complete(ctx context.Context, key dedupe.Key, token string, resu
 	for {
 		var attempt int
 		var late bool
-		err := s.pool.QueryRow(ctx, s.sql.complete, key.Consumer, []byte(key.ID), token, s.cfg.TTL.Microseconds(), result).
-			Scan(&attempt, &late)
+		err := s.row(ctx, []any{&attempt, &late}, s.sql.complete, key.Consumer, []byte(key.ID), token, s.cfg.TTL.Microseconds(), result)
 		switch {
 		case errors.Is(err, pgx.ErrNoRows):
 			c, err := s.finished(ctx, key)
@@ -148,7 +167,7 @@ func (s *Store) Complete(ctx context.Context, key dedupe.Key, token string, resu
 // pgx.ErrNoRows where that is over.
 func (s *Store) finished(ctx context.Context, key dedupe.Key) (dedupe.Completion, error) {
 	var done bool
-	err := s.pool.QueryRow(ctx, s.sql.finished, key.Consumer, []byte(key.ID)).Scan(&done)
+	err := s.row(ctx, []any{&done}, s.sql.finished, key.Consumer, []byte(key.ID))
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return 0, pgx.ErrNoRows
@@ -163,7 +182,7 @@ func (s *Store) finished(ctx context.Context, key dedupe.Key) (dedupe.Completion
 
 // Release implements dedupe.Store.
 func (s *Store) Release(ctx context.Context, key dedupe.Key, token string) error {
-	_, err := s.pool.Exec(ctx, s.sql.release, key.Consumer, []byte(key.ID), token, s.cfg.TTL.Microseconds())
+	_, err := s.exec(ctx, s.sql.release, key.Consumer, []byte(key.ID), token, s.cfg.TTL.Microseconds())
 	if err != nil {
 		return fmt.Errorf("leat: postgres release: %w", err)
 	}
@@ -174,7 +193,7 @@ func (s *Store) Release(ctx context.Context, key dedupe.Key, token string) error
 // number. It can run at any time and in many processes at once; once an hour is
 // plenty.
 func (s *Store) Prune(ctx context.Context) (int64, error) {
-	n, err := pgtable.Prune(ctx, s.pool, s.sql.prune)
+	n, err := pgtable.Prune(ctx, pgpin.NewCommitted(s.pool), s.sql.prune)
 	if err != nil {
 		err = fmt.Errorf("leat: postgres prune: %w", err)
 	}

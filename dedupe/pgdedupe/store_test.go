@@ -16,6 +16,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
+//leat:level 1
 func TestMain(m *testing.M) { testenv.Main(m) }
 
 type subject struct {
@@ -148,4 +149,34 @@ func TestStore_SchemaStatus(t *testing.T) {
 	after, err := s.SchemaStatus(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, pgdedupe.SchemaStatus{Current: before.Latest, Latest: before.Latest}, after)
+}
+
+// TestD8_RefusedSessionLeavesThePool: another part of the service has made the one session of
+// the pool read only. A step fails, and the next one gets another session.
+func TestD8_RefusedSessionLeavesThePool(t *testing.T) {
+	t.Parallel()
+	cfg := newSubject(t).pool.Config()
+	cfg.MaxConns = 1
+	pool, err := pgxpool.NewWithConfig(t.Context(), cfg)
+	require.NoError(t, err)
+	defer pool.Close()
+	s, err := pgdedupe.New(pool, pgdedupe.Config{})
+	require.NoError(t, err)
+	key := dedupe.Key{Consumer: "c", ID: "m"}
+	for name, step := range map[string]func() error{
+		"claim": func() error {
+			_, err := s.Claim(t.Context(), key, dedupe.Request{Token: "t", Lease: time.Minute})
+			return err
+		},
+		"complete": func() error {
+			_, err := s.Complete(t.Context(), key, "t", nil)
+			return err
+		},
+		"release": func() error { return s.Release(t.Context(), key, "t") },
+	} {
+		_, err = pool.Exec(t.Context(), "SET default_transaction_read_only = on")
+		require.NoError(t, err)
+		require.ErrorContains(t, step(), "read-only transaction", name)
+		require.NoError(t, step(), name)
+	}
 }

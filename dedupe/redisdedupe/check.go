@@ -14,13 +14,22 @@ import (
 // is full (Config.AllowEviction).
 var ErrEviction = errors.New("leat: redis evicts keys when its memory is full; set maxmemory-policy noeviction")
 
+// errDenied is returned by Check and Claim for a server on which a message can be claimed, and
+// not completed.
+var errDenied = errors.New("leat: redis does not run what the store needs; allow SET, GET, PTTL, PEXPIRE, EVAL and EVALSHA on the keys of Config.Prefix")
+
 // Check connects, and looks whether the server keeps what it is told: it
 // returns ErrEviction where maxmemory-policy is not noeviction. Where CONFIG is
 // denied, as managed services do, it logs a warning. In a cluster it looks at
-// every master. It is for the start of a program; the first Claim does the same.
-// It also finds out whether the server can compare and set without a script.
+// every master. It tries each kind of step on a record of its own, which expires at
+// once, and returns what the server denies: without scripts an effect would be made,
+// and could not be remembered. It is for the start of a program; the first Claim does
+// the same. It also finds out whether the server can compare and set without a script.
 func (s *Store) Check(ctx context.Context) error {
 	if err := s.checkAll(ctx); err != nil {
+		return err
+	}
+	if err := s.try(ctx); err != nil {
 		return err
 	}
 	compares, err := s.canCompare(ctx)
@@ -38,10 +47,49 @@ func (s *Store) checkOnce(ctx context.Context) error {
 	if s.checked.Load() {
 		return nil
 	}
-	if err := s.Check(ctx); errors.Is(err, ErrEviction) {
+	if err := s.Check(ctx); errors.Is(err, ErrEviction) || errors.Is(err, errDenied) {
 		return err
 	}
 	return nil
+}
+
+// try makes the steps of a message. All of them are tried before the first effect: a claim
+// alone needs no script. Each script is sent whole, as after a restart of the server, and one of
+// them by its name.
+func (s *Store) try(ctx context.Context) error {
+	const token, forget = "leat", 1000
+	key := []string{s.cfg.Prefix + "check"}
+	for _, step := range []func() redis.Cmder{
+		func() redis.Cmder {
+			return s.client.Do(ctx, "SET", key[0], claimValue(token, 1, 1, forget, ""), "NX", "PX", forget)
+		},
+		func() redis.Cmder { return s.claim.Eval(ctx, s.client, key, token, 1, forget, "") },
+		func() redis.Cmder { return s.extend.Eval(ctx, s.client, key, token, 1) },
+		func() redis.Cmder { return s.released.Eval(ctx, s.client, key, token, forget) },
+		func() redis.Cmder { return s.complete.Eval(ctx, s.client, key, token, 1, "") },
+		func() redis.Cmder { return s.complete.EvalSha(ctx, s.client, key, token, 1, "") },
+	} {
+		err := step().Err()
+		switch {
+		case err == nil, errors.Is(err, redis.Nil), redis.HasErrorPrefix(err, "OOM"): // a full memory shows at each claim
+		case isDenied(err):
+			return fmt.Errorf("%w: %w", errDenied, err)
+		default:
+			return fmt.Errorf("leat: redis: %w", err)
+		}
+	}
+	return nil
+}
+
+// isDenied reports whether the server does not let this client run a command, or a script what
+// it needs (by Redis 7, by Redis 6), or does not know it.
+func isDenied(err error) bool {
+	for _, answer := range [...]string{"NOPERM", "ACL failure in script", "The user executing the script", "unknown command"} {
+		if redis.HasErrorPrefix(err, answer) {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *Store) checkAll(ctx context.Context) error {

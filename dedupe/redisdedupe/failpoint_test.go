@@ -1,5 +1,3 @@
-//go:build leat_failpoints
-
 package redisdedupe_test
 
 import (
@@ -12,6 +10,7 @@ import (
 	"github.com/leat-go/leat/dedupe"
 	"github.com/leat-go/leat/dedupe/redisdedupe"
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/failpoint/failpointtest"
 	"github.com/leat-go/leat/internal/wait"
 )
 
@@ -19,22 +18,24 @@ import (
 type fault struct {
 	name   string
 	point  failpoint.Name
-	action func(t *testing.T, s subject, k dedupe.Key) failpoint.Action
+	action func(t *testing.T, s subject, k dedupe.Key) failpointtest.Action
 	runs   []int
 }
 
 // touch is an action that changes Redis behind the run's back.
-func touch(change func(ctx context.Context) error) failpoint.Action { return failpoint.Call(change) }
+func touch(change func(ctx context.Context) error) failpointtest.Action {
+	return failpointtest.Call(change)
+}
 
-func fails(*testing.T, subject, dedupe.Key) failpoint.Action { return failpoint.Error(nil) }
+func fails(*testing.T, subject, dedupe.Key) failpointtest.Action { return failpointtest.Error(nil) }
 
-func loses(_ *testing.T, s subject, k dedupe.Key) failpoint.Action {
+func loses(_ *testing.T, s subject, k dedupe.Key) failpointtest.Action {
 	return touch(func(ctx context.Context) error { return s.Lose(ctx, k) })
 }
 
 // jumps changes what the key has left, to which nothing but a clock can.
-func jumps(left time.Duration) func(*testing.T, subject, dedupe.Key) failpoint.Action {
-	return func(_ *testing.T, s subject, k dedupe.Key) failpoint.Action {
+func jumps(left time.Duration) func(*testing.T, subject, dedupe.Key) failpointtest.Action {
+	return func(_ *testing.T, s subject, k dedupe.Key) failpointtest.Action {
 		return touch(func(ctx context.Context) error {
 			keys, err := s.client.Keys(ctx, s.prefix+"*:"+k.ID).Result()
 			if err != nil || len(keys) == 0 {
@@ -46,8 +47,8 @@ func jumps(left time.Duration) func(*testing.T, subject, dedupe.Key) failpoint.A
 }
 
 // pauses goes on when the lease has ended, or another one has taken over.
-func pauses(takeover bool) func(*testing.T, subject, dedupe.Key) failpoint.Action {
-	return func(t *testing.T, s subject, k dedupe.Key) failpoint.Action {
+func pauses(takeover bool) func(*testing.T, subject, dedupe.Key) failpointtest.Action {
+	return func(t *testing.T, s subject, k dedupe.Key) failpointtest.Action {
 		t.Helper()
 		return touch(func(context.Context) error {
 			for {
@@ -95,22 +96,22 @@ func TestD6_D8_FailurePoints(t *testing.T) {
 			s := newSubject(t, redisdedupe.Config{})
 			p, err := dedupe.New(s, "c", dedupe.Config{Lease: 300 * time.Millisecond, BusyDelay: 10 * time.Millisecond})
 			require.NoError(t, err)
-			k, points, runs := dedupe.Key{Consumer: "c", ID: "m"}, &failpoint.Registry{}, 0
+			k, points, runs := dedupe.Key{Consumer: "c", ID: "m"}, &failpointtest.Registry{}, 0
 			require.NoError(t, points.EnableAt(f.point, 1, f.action(t, s, k)))
 			if f.point == failpoint.DedupePausePastLease { // what is paused extends nothing
-				require.NoError(t, points.Enable(failpoint.DedupeExtendFail, failpoint.Error(nil)))
+				require.NoError(t, points.Enable(failpoint.DedupeExtendFail, failpointtest.Error(nil)))
 			}
 			handle := func(ctx context.Context) ([]byte, error) {
 				if runs++; runs > 1 || f.point != failpoint.DedupeExtendFail {
 					return nil, nil
 				}
 				// Every extension of this run fails: its context ends.
-				require.NoError(t, points.Enable(f.point, failpoint.Error(nil)))
+				require.NoError(t, points.Enable(f.point, failpointtest.Error(nil)))
 				<-ctx.Done()
 				points.Disable(f.point)
 				return nil, context.Cause(ctx)
 			}
-			ctx, cancel := context.WithTimeout(failpoint.With(t.Context(), points), time.Minute)
+			ctx, cancel := context.WithTimeout(failpointtest.With(t.Context(), points), time.Minute)
 			defer cancel()
 			for acked := false; !acked; {
 				_, err := p.Do(ctx, dedupe.Message{ID: "m"}, handle)

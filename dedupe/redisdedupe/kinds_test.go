@@ -1,5 +1,3 @@
-//go:build leat_failpoints
-
 package redisdedupe_test
 
 import (
@@ -14,6 +12,7 @@ import (
 	"github.com/leat-go/leat/dedupe"
 	"github.com/leat-go/leat/dedupe/redisdedupe"
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/failpoint/failpointtest"
 	"github.com/leat-go/leat/internal/faultnet"
 	"github.com/leat-go/leat/internal/testenv"
 )
@@ -24,7 +23,7 @@ type payment struct {
 	t      *testing.T
 	p      *dedupe.Processor
 	line   *faultnet.Lines // to Redis
-	points *failpoint.Registry
+	points *failpointtest.Registry
 	cancel context.CancelFunc // of the delivery under way
 	point  failpoint.Name
 	runs   int // that have come to their end
@@ -43,23 +42,23 @@ func newPayment(t *testing.T, point failpoint.Name) *payment {
 	require.NoError(t, err)
 	p, err := dedupe.New(store, "c", dedupe.Config{Lease: paymentLease, BusyDelay: 10 * time.Millisecond})
 	require.NoError(t, err)
-	return &payment{t: t, p: p, line: l, points: &failpoint.Registry{}, point: point}
+	return &payment{t: t, p: p, line: l, points: &failpointtest.Registry{}, point: point}
 }
 
 // actions are what can happen.
-func (m *payment) actions() map[string]failpoint.Action {
-	return map[string]failpoint.Action{
-		"error": failpoint.Error(nil),
-		"panic": failpoint.Panic(),
-		"cancel": failpoint.Call(func(context.Context) error {
+func (m *payment) actions() map[string]failpointtest.Action {
+	return map[string]failpointtest.Action{
+		"error": failpointtest.Error(nil),
+		"panic": failpointtest.Panic(),
+		"cancel": failpointtest.Call(func(context.Context) error {
 			m.cancel()
 			return nil
 		}),
-		"cut": failpoint.Call(func(context.Context) error {
+		"cut": failpointtest.Call(func(context.Context) error {
 			m.cuts += m.line.Cut()
 			return nil
 		}),
-		"pause": failpoint.Call(func(context.Context) error { // deaf to its context, until the lease is over
+		"pause": failpointtest.Call(func(context.Context) error { // deaf to its context, until the lease is over
 			<-time.After(paymentLease * 3 / 2)
 			return nil
 		}),
@@ -80,7 +79,7 @@ func (m *payment) handle(ctx context.Context) ([]byte, error) {
 
 // deliver reports whether the broker has got an ack.
 func (m *payment) deliver() (acked bool) {
-	ctx, cancel := context.WithTimeout(failpoint.With(m.t.Context(), m.points), time.Minute)
+	ctx, cancel := context.WithTimeout(failpointtest.With(m.t.Context(), m.points), time.Minute)
 	defer cancel()
 	m.cancel = cancel
 	defer func() {

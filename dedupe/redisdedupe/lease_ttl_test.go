@@ -14,6 +14,8 @@ import (
 
 // TestD4_LeaseOutlivesTheTTL: a claim whose lease is longer than records are kept is
 // kept for as long as its lease.
+//
+//leat:level 0
 func TestD4_LeaseOutlivesTheTTL(t *testing.T) {
 	t.Parallel()
 	server := miniredis.RunT(t)

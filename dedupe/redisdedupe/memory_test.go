@@ -92,6 +92,8 @@ func TestD3_CompletesInAFullMemory(t *testing.T) {
 
 // TestD8_KilledServer: Redis without persistence forgets everything; handlers run
 // again, and nothing is lost or stuck.
+//
+//leat:level 4
 func TestD8_KilledServer(t *testing.T) {
 	t.Parallel()
 	s, _, server := private(t, nil, redisdedupe.Config{})
@@ -134,4 +136,28 @@ func TestCheck_Eviction(t *testing.T) {
 	require.NoError(t, lenient.Check(t.Context()))
 	require.NoError(t, client.Do(t.Context(), "ACL", "SETUSER", "default", "-config").Err())
 	require.NoError(t, s.Check(t.Context()), "CONFIG is denied: a warning")
+}
+
+// TestD8_DeniedStepsAreRefused: a claim needs SET alone. A server that denies what the other
+// steps need would see the effect made, and could not be told.
+func TestD8_DeniedStepsAreRefused(t *testing.T) {
+	t.Parallel()
+	_, client, server := private(t, nil, redisdedupe.Config{})
+	for user, rules := range map[string][]any{
+		"scripts": {"-@scripting"}, "eval": {"-eval"}, "names": {"-evalsha"}, "expiry": {"-pexpire"}, "rest": {"-pttl"}, "get": {"-get"},
+	} {
+		args := append([]any{"ACL", "SETUSER", user, "reset", "on", ">p", "~*", "&*", "+@all"}, rules...)
+		require.NoError(t, client.Do(t.Context(), args...).Err())
+		denied := redis.NewClient(&redis.Options{Addr: server.Addr, Username: user, Password: "p"})
+		t.Cleanup(func() { require.NoError(t, denied.Close()) })
+		s, err := redisdedupe.New(denied, redisdedupe.Config{Prefix: user})
+		require.NoError(t, err)
+		require.ErrorContains(t, s.Check(t.Context()), "redis does not run what the store needs", user)
+		for range 2 { // for as long as it denies them
+			_, err = s.Claim(t.Context(), dedupe.Key{Consumer: "c", ID: "m"}, dedupe.Request{Token: "t", Lease: time.Minute})
+			require.ErrorContains(t, err, "redis does not run what the store needs", user)
+		}
+		require.NoError(t, client.Do(t.Context(), "ACL", "SETUSER", user, "+@all").Err())
+		require.Equal(t, dedupe.Claimed, claimAs(t, s, "m", "t").Status)
+	}
 }

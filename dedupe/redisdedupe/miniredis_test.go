@@ -14,6 +14,8 @@ import (
 
 // TestStore_ConformanceInProcess runs the suite on the Redis that users play in
 // their own tests. Its time is theirs to pass.
+//
+//leat:level 0
 func TestStore_ConformanceInProcess(t *testing.T) {
 	t.Parallel()
 	dedupetest.Run(t, func(t *testing.T) dedupetest.Subject {

@@ -23,14 +23,17 @@ func scripts(t *testing.T, client *redis.Client) int {
 	t.Helper()
 	info, err := client.Info(t.Context(), "commandstats").Result()
 	require.NoError(t, err)
-	_, after, found := strings.Cut(info, "cmdstat_evalsha:calls=")
-	if !found {
-		return 0
+	calls := func(command string) int {
+		_, after, found := strings.Cut(info, "cmdstat_"+command+":calls=")
+		if !found {
+			return 0
+		}
+		count, _, _ := strings.Cut(after, ",")
+		n, err := strconv.Atoi(count)
+		require.NoError(t, err)
+		return n
 	}
-	count, _, _ := strings.Cut(after, ",")
-	n, err := strconv.Atoi(count)
-	require.NoError(t, err)
-	return n
+	return calls("evalsha") - calls("eval")/4 // Check runs one by its name, and each of the four whole
 }
 
 func end(t *testing.T, s *redisdedupe.Store, id, token string) dedupe.Completion {
@@ -50,6 +53,8 @@ func valkey(t *testing.T) (*redisdedupe.Store, *redis.Client) {
 }
 
 // TestStore_ConformanceOnValkey runs the suite where no script is needed for most of it.
+//
+//leat:level 2
 func TestStore_ConformanceOnValkey(t *testing.T) {
 	t.Parallel()
 	server := testenv.PrivateValkey(t, nil)
@@ -66,6 +71,8 @@ func TestStore_ConformanceOnValkey(t *testing.T) {
 
 // TestD2_NativeEndsOnlyItsOwn: one SET ends a run, whatever extended its lease meanwhile,
 // and never a record that is no longer the claim's.
+//
+//leat:level 2
 func TestD2_NativeEndsOnlyItsOwn(t *testing.T) {
 	t.Parallel()
 	s, client := valkey(t)
@@ -100,6 +107,8 @@ func TestD2_NativeEndsOnlyItsOwn(t *testing.T) {
 }
 
 // TestD3_NativeInAFullMemory: the script, which is allowed its first write, has the last word.
+//
+//leat:level 2
 func TestD3_NativeInAFullMemory(t *testing.T) {
 	t.Parallel()
 	s, client := valkey(t)
@@ -111,6 +120,8 @@ func TestD3_NativeInAFullMemory(t *testing.T) {
 
 // TestNativeForgetsTheOldest: a program that never ends its runs does not grow, and one whose
 // claim was forgotten ends by the script.
+//
+//leat:level 2
 func TestNativeForgetsTheOldest(t *testing.T) {
 	t.Parallel()
 	s, client := valkey(t)
@@ -154,6 +165,8 @@ func (syntaxError) Error() string { return "ERR syntax error" }
 
 // TestNativeIsGivenUp: a server that has been replaced by one that does not compare is asked
 // once more, and never after that; the script ends the run.
+//
+//leat:level 2
 func TestNativeIsGivenUp(t *testing.T) {
 	t.Parallel()
 	s, client := valkey(t)
@@ -176,6 +189,8 @@ func TestNativeIsGivenUp(t *testing.T) {
 }
 
 // TestNativeIsAskedAgain: a server that did not answer is asked by the next claim.
+//
+//leat:level 2
 func TestNativeIsAskedAgain(t *testing.T) {
 	t.Parallel()
 	s, client := valkey(t)

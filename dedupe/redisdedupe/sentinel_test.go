@@ -43,6 +43,8 @@ func sentinel(t *testing.T, addr string) (watcher string) {
 
 // TestStore_OnSentinel: a client that is told its server by a sentinel is as good
 // as another.
+//
+//leat:level 2
 func TestStore_OnSentinel(t *testing.T) {
 	t.Parallel()
 	server := testenv.PrivateRedis(t, nil)

@@ -1,5 +1,3 @@
-//go:build leat_failpoints
-
 package redisdedupe_test
 
 import (
@@ -20,6 +18,7 @@ import (
 	"github.com/leat-go/leat/dedupe"
 	"github.com/leat-go/leat/dedupe/redisdedupe"
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/failpoint/failpointtest"
 	"github.com/leat-go/leat/internal/testenv"
 )
 
@@ -110,7 +109,7 @@ func TestD6_StepThroughCrashes(t *testing.T) {
 		t.Run(point, func(t *testing.T) {
 			t.Parallel()
 			a := &api{calls: map[string]int{}, slow: strings.HasPrefix(point, string(failpoint.DedupeExtendFail))}
-			status := failpoint.ExitStatus
+			status := failpointtest.ExitStatus
 			if strings.Contains(point, "=panic") {
 				status = 2
 			}
@@ -118,7 +117,7 @@ func TestD6_StepThroughCrashes(t *testing.T) {
 			defer server.Close()
 			start := func(points string) ([]byte, error) {
 				child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestD6_StepThroughCrashes$")
-				child.Env = append(os.Environ(), envPayer+"="+server.URL+" "+env.Addr+" "+env.Prefix+point+":", failpoint.EnvPoints+"="+points)
+				child.Env = append(os.Environ(), envPayer+"="+server.URL+" "+env.Addr+" "+env.Prefix+point+":", failpointtest.EnvPoints+"="+points)
 				return child.CombinedOutput()
 			}
 			output, err := start(point)

@@ -16,6 +16,7 @@ import (
 	"github.com/leat-go/leat/internal/testenv/fakeredis"
 )
 
+//leat:level 1
 func TestMain(m *testing.M) {
 	testenv.PlayRedis(fakeredis.Start)
 	testenv.Main(m)
@@ -82,7 +83,7 @@ func TestForeignKey(t *testing.T) {
 	k := dedupe.Key{Consumer: "c", ID: "m"}
 	_, err := s.Claim(t.Context(), k, dedupe.Request{Token: "t", Lease: time.Minute})
 	require.NoError(t, err)
-	keys, err := s.client.Keys(t.Context(), s.prefix+"*").Result()
+	keys, err := s.client.Keys(t.Context(), s.prefix+"*:c:m").Result()
 	require.NoError(t, err)
 	require.Len(t, keys, 1)
 	require.True(t, strings.HasPrefix(keys[0], s.prefix))

@@ -33,6 +33,8 @@ func freePort(t *testing.T) string {
 
 // TestStore_ConformanceOnCluster runs the suite on a cluster of one node, which
 // refuses what touches keys of two slots.
+//
+//leat:level 2
 func TestStore_ConformanceOnCluster(t *testing.T) {
 	t.Parallel()
 	server := testenv.PrivateRedis(t, map[string]string{

@@ -3,13 +3,13 @@ package sqldedupe
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/leat-go/leat/dedupe"
 	"github.com/leat-go/leat/dedupe/internal/records"
 	"github.com/leat-go/leat/internal/sqldialect"
+	"github.com/leat-go/leat/internal/sqlstore"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -101,20 +101,5 @@ func (s *Store) once(ctx context.Context, fn func(tx *sql.Tx) error) error {
 		// What is read behind the lock is what was committed before it.
 		options = &sql.TxOptions{Isolation: sql.LevelReadCommitted}
 	}
-	tx, err := s.db.BeginTx(ctx, options)
-	if err != nil {
-		return err
-	}
-	if err := fn(tx); err != nil {
-		return errors.Join(err, ended(tx.Rollback()))
-	}
-	return tx.Commit()
-}
-
-// ended passes over that the transaction has ended already.
-func ended(err error) error {
-	if errors.Is(err, sql.ErrTxDone) {
-		return nil
-	}
-	return err
+	return sqlstore.Transact(ctx, s.db, options, fn)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/leat-go/leat/internal/sqldialect"
 	"github.com/leat-go/leat/internal/sqlfile"
 	"github.com/leat-go/leat/internal/sqlmigrate"
+	"github.com/leat-go/leat/internal/sqlstore"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -54,7 +55,14 @@ func New(db *sql.DB, dialect Dialect, cfg Config) (*Store, error) {
 
 // Migrate creates or upgrades the table. Many processes may call it at once. It does
 // nothing if everything is in place.
-func (s *Store) Migrate(ctx context.Context) error { return s.migrations().Migrate(ctx, s.db) }
+func (s *Store) Migrate(ctx context.Context) error {
+	if s.dialect.OneWriter {
+		if err := sqlstore.CheckPlace(ctx, s.db); err != nil {
+			return err
+		}
+	}
+	return s.migrations().Migrate(ctx, s.db)
+}
 
 // SchemaStatus is the state of the table's schema.
 type SchemaStatus struct {

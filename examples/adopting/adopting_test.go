@@ -15,6 +15,7 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
+//leat:level 2
 func TestMain(m *testing.M) { testenv.Main(m) }
 
 // A6: orders and their events commit together under each library, or not at all.

@@ -15,10 +15,7 @@ import (
 
 // NATS relays source to the streams of JetStream, until ctx ends.
 func NATS(ctx context.Context, source driver.Source, url string, logger watermill.LoggerAdapter) error {
-	publisher, err := nats.NewPublisher(nats.PublisherConfig{
-		URL:       url,
-		JetStream: nats.JetStreamConfig{TrackMsgId: true}, // repeats within JetStream's window are dropped
-	}, logger)
+	publisher, err := nats.NewPublisher(nats.PublisherConfig{URL: url}, logger)
 	if err != nil {
 		return err
 	}

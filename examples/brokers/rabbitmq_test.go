@@ -19,6 +19,8 @@ import (
 
 // TestRabbitMQ_ThereAndBack: what is committed arrives at a subscriber, with headers of types that RabbitMQ
 // has added.
+//
+//leat:level 1
 func TestRabbitMQ_ThereAndBack(t *testing.T) {
 	t.Parallel()
 	uri := testenv.Rabbit(t).URL
@@ -64,6 +66,8 @@ func TestRabbitMQ_ThereAndBack(t *testing.T) {
 }
 
 // TestRealAMQP: the sink sees in watermill-amqp's own publisher that it loses, and an outage in what it says.
+//
+//leat:level 1
 func TestRealAMQP(t *testing.T) {
 	t.Parallel()
 	uri := testenv.Rabbit(t).URL

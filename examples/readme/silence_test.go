@@ -17,6 +17,7 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
+//leat:level 1
 func TestMain(m *testing.M) { testenv.Main(m) }
 
 // lines is a writer that hands on what is written.

@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
-	"github.com/leat-go/leat/internal/dynamotable"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/dynamooutbox"
+	"github.com/leat-go/leat/outbox/dynamooutbox/dynamotable"
 )
 
 func newInbox(t *testing.T, s *subject) *Inbox {

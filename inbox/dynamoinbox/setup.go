@@ -5,7 +5,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/leat-go/leat/internal/dynamotable"
+	"github.com/leat-go/leat/outbox/dynamooutbox/dynamotable"
 )
 
 // Setup makes the table unless it is there, with on-demand capacity, and has DynamoDB delete

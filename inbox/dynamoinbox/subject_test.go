@@ -3,6 +3,7 @@ package dynamoinbox
 import (
 	"context"
 	"errors"
+	"log"
 	"net/http"
 	"sync"
 	"testing"
@@ -15,14 +16,20 @@ import (
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/inboxtest"
-	"github.com/leat-go/leat/internal/dynamotable"
 	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/dynamooutbox"
+	"github.com/leat-go/leat/outbox/dynamooutbox/dynamotable"
 )
 
-func TestMain(m *testing.M) { testenv.Main(m) }
+//leat:level 1
+func TestMain(m *testing.M) {
+	if err := testenv.SideBySide(); err != nil {
+		log.Fatal(err)
+	}
+	testenv.Main(m)
+}
 
 // connect returns a client of a server that takes any credentials, and what closes its
 // connections.

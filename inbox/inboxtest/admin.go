@@ -11,6 +11,7 @@ import (
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/internal/fail"
 )
 
 // RunAdmin runs the checks of what operators see and do that f does not rule out, in
@@ -53,26 +54,21 @@ type operated struct {
 func parkedOnes() []string { return []string{"a1", "b1", "a2", "n", "a3", "b2"} }
 
 // operating makes a run function of one that needs parked messages.
-func operating(run func(ctx context.Context, c operated) error) func(ctx context.Context, s Subject) error {
-	return failing(func(ctx context.Context, s FailureSubject) error {
-		p, err1 := openFor(s, parking())
-		in, err2 := s.Admin()
-		if err := errors.Join(err1, err2); err != nil {
-			return err
-		}
+func operating(run func(ctx context.Context, c operated)) func(ctx context.Context, s Subject) {
+	return failing(func(ctx context.Context, s FailureSubject) {
+		p := openFor(s, parking())
+		in, err := s.Admin()
+		fail.If(err)
 		for i, id := range parkedOnes() {
 			key := id[:1]
 			if key == "n" {
 				key = ""
 			}
-			err := wantDelivered(ctx, p, delivery(ctx, id, key), inbox.OutcomeParked, nil, func(context.Context) error {
+			fail.If(wantDelivered(ctx, p, delivery(ctx, id, key), inbox.OutcomeParked, nil, func(context.Context) error {
 				return inbox.Permanent(fmt.Errorf("customer %d is unknown", i))
-			})
-			if err != nil {
-				return err
-			}
+			}))
 		}
-		return run(ctx, operated{FailureSubject: s, Redriver: p, in: in})
+		run(ctx, operated{FailureSubject: s, Redriver: p, in: in})
 	})
 }
 

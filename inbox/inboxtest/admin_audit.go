@@ -8,24 +8,23 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/inbox/admin"
+	"github.com/leat-go/leat/internal/fail"
 )
 
-func checkAudit(ctx context.Context, c operated) error {
+func checkAudit(ctx context.Context, c operated) {
 	auditor, ok := c.in.(admin.Auditor)
 	if !ok {
-		return fmt.Errorf("%w: admin.Auditor", ErrLacks)
+		fail.With("%w: admin.Auditor", ErrLacks)
 	}
 	_, err1 := c.in.SkipHead(ctx, admin.SkipHeadRequest{By: someone(), Consumer: consumer, Key: "b"})
 	_, err2 := c.in.Redrive(ctx, admin.RedriveRequest{By: someone(), Consumer: consumer, Selection: admin.Selection{Key: "a"}})
 	_, err3 := c.in.Drop(ctx, admin.DropRequest{By: someone(), Consumer: consumer, Selection: admin.Selection{ID: "n"}})
 	entries, err4 := auditor.Audit(ctx, admin.AuditQuery{Newest: true})
-	if err := errors.Join(err1, err2, err3, err4); err != nil {
-		return err
-	}
+	fail.IfAny(err1, err2, err3, err4)
 	var err error
 	want := []string{"drop n suite", "redrive a1 suite", "skip_head b1 suite", "park n tester", "park b1 tester", "park a1 tester"}
 	if got := lines(entries); !slices.Equal(got, want) {
-		return fmt.Errorf("the audit is %q, want %q", got, want)
+		fail.With("the audit is %q, want %q", got, want)
 	}
 	if e := entries[0]; e.Reason != someone().Reason || e.Consumer != consumer || e.ParkedNo == 0 || e.At.IsZero() || len(e.Details) == 0 {
 		err = fmt.Errorf("the newest entry is %+v", e)
@@ -50,7 +49,7 @@ func checkAudit(ctx context.Context, c operated) error {
 			err = errors.Join(err, findErr, fmt.Errorf("%+v selects %q, want %q", tt.q, got, tt.want))
 		}
 	}
-	return err
+	fail.If(err)
 }
 
 // lines are what was done, to which message, and by whom.

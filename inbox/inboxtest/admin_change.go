@@ -8,6 +8,7 @@ import (
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/admin"
+	"github.com/leat-go/leat/internal/fail"
 )
 
 // adminChangeChecks are about what operators change.
@@ -32,7 +33,7 @@ func (c operated) skipHead(ctx context.Context, key string) (admin.Changed, erro
 	return c.in.SkipHead(ctx, admin.SkipHeadRequest{By: someone(), Consumer: consumer, Key: key})
 }
 
-func checkRedriveDue(ctx context.Context, c operated) error {
+func checkRedriveDue(ctx context.Context, c operated) {
 	changed, err := c.redrive(ctx, admin.Selection{ID: "a2"})
 	err = errors.Join(wantIDs(changed, err, "a1"), // a key is redriven as a whole
 		c.wantStates(ctx, "a1 redrive", "b1 parked", "a2 wait", "n parked", "a3 wait", "b2 wait"))
@@ -49,10 +50,10 @@ func checkRedriveDue(ctx context.Context, c operated) error {
 	err = errors.Join(err, wantIDs(changed, allErr, "b1", "n"),
 		c.wantStates(ctx, "a1 redrive", "b1 redrive", "a2 wait", "n redrive", "a3 wait", "b2 wait"))
 	changed, noneErr := c.redrive(ctx, everything())
-	return errors.Join(err, wantIDs(changed, noneErr))
+	fail.IfAny(err, wantIDs(changed, noneErr))
 }
 
-func checkDrop(ctx context.Context, c operated) error {
+func checkDrop(ctx context.Context, c operated) {
 	changed, err1 := c.skipHead(ctx, "a")
 	err1 = errors.Join(wantIDs(changed, err1, "a1"),
 		c.wantStates(ctx, "b1 parked", "a2 redrive", "n parked", "a3 wait", "b2 wait")) // a2 is the first one now
@@ -61,34 +62,32 @@ func checkDrop(ctx context.Context, c operated) error {
 	changed, err3 := c.drop(ctx, admin.Selection{ID: "a3"})
 	err3 = wantIDs(changed, err3, "a3")
 	changed, err4 := c.drop(ctx, everything())
-	return errors.Join(err1, err2, err3, wantIDs(changed, err4, "n"),
+	fail.IfAny(err1, err2, err3, wantIDs(changed, err4, "n"),
 		c.wantStates(ctx, "a2 redrive"),
 		wantOutcome(ctx, c, "a1", inbox.OutcomeDuplicate, nil, writing(c, "never")),
 		wantEffects(ctx, c),
 	)
 }
 
-func checkNotParked(ctx context.Context, c operated) (err error) {
+func checkNotParked(ctx context.Context, c operated) {
 	for _, sel := range []admin.Selection{{ID: "x"}, {Key: "x"}, {Topic: "elsewhere", Key: "a"}} {
 		_, redriveErr := c.redrive(ctx, sel)
 		_, dropErr := c.drop(ctx, sel)
-		err = errors.Join(err, wantError("redrive of nothing", redriveErr, admin.ErrNotParked),
+		fail.IfAny(wantError("redrive of nothing", redriveErr, admin.ErrNotParked),
 			wantError("drop of nothing", dropErr, admin.ErrNotParked))
 	}
 	_, skipErr := c.skipHead(ctx, "x")
 	changed, filterErr := c.drop(ctx, admin.Selection{OfTopic: "elsewhere"})
-	return errors.Join(err, wantError("skip of nothing", skipErr, admin.ErrNotParked), wantIDs(changed, filterErr))
+	fail.IfAny(wantError("skip of nothing", skipErr, admin.ErrNotParked), wantIDs(changed, filterErr))
 }
 
 // checkDryRun asks what would change, and finds that nothing did; then it changes the
 // same, to see that the answers were right.
-func checkDryRun(ctx context.Context, c operated) error {
+func checkDryRun(ctx context.Context, c operated) {
 	_, err := c.redrive(ctx, admin.Selection{Key: "b"})
 	before, stateErr := c.state(ctx)
 	parked, parkedErr := c.in.Parked(ctx, admin.ParkedQuery{})
-	if err = errors.Join(err, stateErr, parkedErr); err != nil {
-		return err
-	}
+	fail.IfAny(err, stateErr, parkedErr)
 	drop := admin.DropRequest{By: someone(), Consumer: consumer, DryRun: true}
 	var asked []string
 	ask := func(changed admin.Changed, err error) {
@@ -134,5 +133,5 @@ func checkDryRun(ctx context.Context, c operated) error {
 		err = errors.Join(err, fmt.Errorf("a dry run has changed\n%s\nto\n%s", before, after))
 	}
 	changed, dropErr := c.drop(ctx, admin.Selection{Key: "a"})
-	return errors.Join(err, stateErr, wantIDs(changed, dropErr, "a1", "a2", "a3"))
+	fail.IfAny(err, stateErr, wantIDs(changed, dropErr, "a1", "a2", "a3"))
 }

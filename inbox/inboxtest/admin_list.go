@@ -9,6 +9,7 @@ import (
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/admin"
+	"github.com/leat-go/leat/internal/fail"
 	common "github.com/leat-go/leat/outbox/admin"
 )
 
@@ -22,10 +23,10 @@ func adminListChecks() []Check {
 	}
 }
 
-func checkParkedListed(ctx context.Context, c operated) error {
+func checkParkedListed(ctx context.Context, c operated) {
 	all, err := c.in.Parked(ctx, admin.ParkedQuery{})
 	if err != nil || len(all) != 6 {
-		return fmt.Errorf("%d messages, want 6: %w", len(all), orNone(err))
+		fail.With("%d messages, want 6: %w", len(all), orNone(err))
 	}
 	if p := all[0]; p.Consumer != consumer || p.Key != "a" || p.Reason != "customer 0 is unknown" || p.History.Attempts != 1 ||
 		string(p.Message.Payload) != "payload of a1" || p.PayloadBytes != len("payload of a1") || p.ParkedAt.IsZero() {
@@ -59,23 +60,21 @@ func checkParkedListed(ctx context.Context, c operated) error {
 			err = errors.Join(err, findErr, fmt.Errorf("%+v selects %q, want %q", tt.q, ids, tt.want))
 		}
 	}
-	return err
+	fail.If(err)
 }
 
-func checkFailuresGrouped(ctx context.Context, c operated) error {
+func checkFailuresGrouped(ctx context.Context, c operated) {
 	err := wantDelivered(ctx, c, delivery(ctx, "o", ""), inbox.OutcomeParked, nil, func(context.Context) error {
 		return inbox.Permanent(errors.New("6b0f3a52-7c1d-4e8e-9a44-5d2f0c7b1e90 is closed since 2026"))
 	})
 	groups, listErr := c.in.Failures(ctx, admin.FailuresQuery{Consumer: consumer})
-	if err = errors.Join(err, listErr); err != nil {
-		return err
-	}
+	fail.IfAny(err, listErr)
 	want := []admin.FailureGroup{
 		{Consumer: consumer, Fingerprint: "customer # is unknown", Count: 3},
 		{Consumer: consumer, Fingerprint: "# is closed since #", Count: 1},
 	}
 	if len(groups) != len(want) {
-		return fmt.Errorf("%d groups, want %d: %+v", len(groups), len(want), groups)
+		fail.With("%d groups, want %d: %+v", len(groups), len(want), groups)
 	}
 	for i, g := range groups {
 		if common.Fingerprint(g.Example) != g.Fingerprint || g.First.IsZero() || g.Last.Before(g.First) {
@@ -91,7 +90,7 @@ func checkFailuresGrouped(ctx context.Context, c operated) error {
 	if len(one) != 1 || len(none) != 0 {
 		err = errors.Join(err, fmt.Errorf("%d and %d groups, want one and none", len(one), len(none)))
 	}
-	return errors.Join(err, err1, err2, checkFingerprint(ctx, c, want[0].Fingerprint, want[1].Fingerprint))
+	fail.IfAny(err, err1, err2, checkFingerprint(ctx, c, want[0].Fingerprint, want[1].Fingerprint))
 }
 
 // checkFingerprint selects by what Failures returns.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/admin"
+	"github.com/leat-go/leat/internal/fail"
 )
 
 // adminLookChecks are about consumers, and about what they know of a message.
@@ -22,11 +23,9 @@ func adminLookChecks() []Check {
 	}
 }
 
-func checkNobodyRegistered(ctx context.Context, s FailureSubject) error {
+func checkNobodyRegistered(ctx context.Context, s FailureSubject) {
 	in, err := s.Admin()
-	if err != nil {
-		return err
-	}
+	fail.If(err)
 	ask := map[string]func() error{
 		"Parked":   func() error { _, err := in.Parked(ctx, admin.ParkedQuery{Consumer: "typo"}); return err },
 		"Failures": func() error { _, err := in.Failures(ctx, admin.FailuresQuery{Consumer: "typo"}); return err },
@@ -56,30 +55,26 @@ func checkNobodyRegistered(ctx context.Context, s FailureSubject) error {
 	if len(all) != 0 || stats.Consumers != 0 {
 		err = errors.Join(err, fmt.Errorf("%d consumers are registered, and %d in figures; want none", len(all), stats.Consumers))
 	}
-	return errors.Join(err, listErr, statsErr)
+	fail.IfAny(err, listErr, statsErr)
 }
 
-func checkConsumersCounted(ctx context.Context, c operated) error {
+func checkConsumersCounted(ctx context.Context, c operated) {
 	other, err := c.Open("another", inbox.Config{})
-	if err != nil {
-		return err
-	}
+	fail.If(err)
 	err = errors.Join(
 		wantOutcome(ctx, other, "x", inbox.OutcomeCommitted, nil, writing(c, "x")),
-		wantOutcome(ctx, c, "fails", inbox.OutcomeFailed, errHandler, fail),
+		wantOutcome(ctx, c, "fails", inbox.OutcomeFailed, errHandler, fails),
 		redrive(ctx, c, "b"),
 	)
 	all, listErr := c.in.Consumers(ctx, admin.ConsumersQuery{})
 	stats, statsErr := c.in.Stats(ctx)
-	if err = errors.Join(err, listErr, statsErr); err != nil {
-		return err
-	}
+	fail.IfAny(err, listErr, statsErr)
 	want := []admin.Consumer{
 		{Name: "another", Remembered: 1},
 		{Name: consumer, Remembered: 6, Parked: 2, Redriving: 1, Waiting: 3, Failing: 1},
 	}
 	if len(all) != len(want) {
-		return fmt.Errorf("%d consumers, want %d", len(all), len(want))
+		fail.With("%d consumers, want %d", len(all), len(want))
 	}
 	for i, got := range all {
 		if recent := time.Since(got.Since).Abs() < time.Hour; !recent {
@@ -105,21 +100,19 @@ func checkConsumersCounted(ctx context.Context, c operated) error {
 	if len(page) != 1 || page[0].Name != consumer {
 		err = errors.Join(err, fmt.Errorf("the next page has %d consumers, want %s", len(page), consumer))
 	}
-	return errors.Join(err, pageErr)
+	fail.IfAny(err, pageErr)
 }
 
-func checkAttemptsListed(ctx context.Context, c operated) error {
+func checkAttemptsListed(ctx context.Context, c operated) {
 	err := errors.Join(
-		wantOutcome(ctx, c, "fails", inbox.OutcomeFailed, errHandler, fail),
-		wantOutcome(ctx, c, "fails", inbox.OutcomeFailed, errHandler, fail),
-		wantOutcome(ctx, c, "fails too", inbox.OutcomeFailed, errHandler, fail),
-		wantOutcome(ctx, c, "was mended", inbox.OutcomeFailed, errHandler, fail),
+		wantOutcome(ctx, c, "fails", inbox.OutcomeFailed, errHandler, fails),
+		wantOutcome(ctx, c, "fails", inbox.OutcomeFailed, errHandler, fails),
+		wantOutcome(ctx, c, "fails too", inbox.OutcomeFailed, errHandler, fails),
+		wantOutcome(ctx, c, "was mended", inbox.OutcomeFailed, errHandler, fails),
 		wantOutcome(ctx, c, "was mended", inbox.OutcomeCommitted, nil, writing(c, "x")),
 	)
 	all, listErr := c.in.Attempts(ctx, admin.AttemptsQuery{Consumer: consumer})
-	if err = errors.Join(err, listErr); err != nil {
-		return err
-	}
+	fail.IfAny(err, listErr)
 	counts := map[int]int{}
 	for _, a := range all {
 		counts[a.Attempts]++
@@ -128,12 +121,12 @@ func checkAttemptsListed(ctx context.Context, c operated) error {
 		}
 	}
 	if len(all) != 2 || counts[1] != 1 || counts[2] != 1 {
-		return errors.Join(err, fmt.Errorf("%d messages are being tried, %v by attempts; want one once and one twice", len(all), counts))
+		fail.IfAny(err, fmt.Errorf("%d messages are being tried, %v by attempts; want one once and one twice", len(all), counts))
 	}
 	page, err1 := c.in.Attempts(ctx, admin.AttemptsQuery{Consumer: consumer, After: all[0].ID, Limit: 1})
 	late, err2 := c.in.Attempts(ctx, admin.AttemptsQuery{Consumer: consumer, Since: time.Now().Add(time.Hour)})
 	if len(page) != 1 || page[0].ID != all[1].ID || len(late) != 0 {
 		err = errors.Join(err, fmt.Errorf("pages of %d and %d messages, want one and none", len(page), len(late)))
 	}
-	return errors.Join(err, err1, err2)
+	fail.IfAny(err, err1, err2)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/admin"
+	"github.com/leat-go/leat/internal/fail"
 )
 
 // wantSeen looks a message up.
@@ -24,11 +25,11 @@ func wantSeen(ctx context.Context, in admin.Inbox, id string, want admin.Sightin
 	return all[0], err
 }
 
-func checkLookup(ctx context.Context, c operated) error {
+func checkLookup(ctx context.Context, c operated) {
 	_, unseen := wantSeen(ctx, c.in, "x", admin.NotSeen)
 	var byAll error
 	err := errors.Join(unseen,
-		wantOutcome(ctx, c, "fails", inbox.OutcomeFailed, errHandler, fail),
+		wantOutcome(ctx, c, "fails", inbox.OutcomeFailed, errHandler, fails),
 		wantOutcome(ctx, c, "x", inbox.OutcomeCommitted, nil, func(txCtx context.Context) error {
 			_, lookErr := c.in.Lookup(ctx, admin.LookupQuery{ID: "x", Consumer: consumer}) // waits for nothing
 			return errors.Join(lookErr, writing(c, "x")(txCtx))
@@ -45,33 +46,26 @@ func checkLookup(ctx context.Context, c operated) error {
 		err = errors.Join(err, fmt.Errorf("parked are %+v and %+v", first, behind))
 	}
 	other, openErr := c.Open("another", inbox.Config{})
-	if openErr != nil {
-		return openErr
-	}
+	fail.If(openErr)
 	err5 := wantOutcome(ctx, other, "y", inbox.OutcomeCommitted, nil, writing(c, "y"))
 	all, err6 := c.in.Lookup(ctx, admin.LookupQuery{ID: "x"})
 	if len(all) != 2 || all[0].Consumer != "another" || all[0].State != admin.NotSeen || all[1].State != admin.Processed {
 		byAll = fmt.Errorf("all consumers say %+v", all)
 	}
-	return errors.Join(err, err1, err2, err3, err4, err5, err6, byAll)
+	fail.IfAny(err, err1, err2, err3, err4, err5, err6, byAll)
 }
 
-func checkLookupRunning(ctx context.Context, c operated) error {
-	return wantOutcome(ctx, c, "x", inbox.OutcomeCommitted, nil, func(txCtx context.Context) error {
+func checkLookupRunning(ctx context.Context, c operated) {
+	fail.If(wantOutcome(ctx, c, "x", inbox.OutcomeCommitted, nil, func(txCtx context.Context) error {
 		_, err := wantSeen(ctx, c.in, "x", admin.Running)
 		return errors.Join(err, writing(c, "x")(txCtx))
-	})
+	}))
 }
 
-func checkLookupNote(ctx context.Context, s FailureSubject) error {
-	p, err := openFor(s, parking(), fingerprints)
-	if err != nil {
-		return err
-	}
+func checkLookupNote(ctx context.Context, s FailureSubject) {
+	p := openFor(s, parking(), fingerprints)
 	in, err := s.Admin()
-	if err != nil {
-		return err
-	}
+	fail.If(err)
 	msg := message.NewMessageWithContext(ctx, "a", []byte("one"))
 	err = wantDelivered(ctx, p, msg, inbox.OutcomeCommitted, nil, writing(s, "a"))
 	seen, lookErr := wantSeen(ctx, in, "a", admin.Processed)
@@ -81,5 +75,5 @@ func checkLookupNote(ctx context.Context, s FailureSubject) error {
 	if time.Since(seen.ProcessedAt).Abs() > time.Hour {
 		err = errors.Join(err, fmt.Errorf("processed at %s", seen.ProcessedAt))
 	}
-	return errors.Join(err, lookErr)
+	fail.IfAny(err, lookErr)
 }

@@ -6,14 +6,13 @@ import (
 	"fmt"
 
 	"github.com/leat-go/leat/inbox/admin"
+	"github.com/leat-go/leat/internal/fail"
 )
 
 // checkRequests asks for what makes no sense, and for what is not there.
-func checkRequests(ctx context.Context, c operated) error {
+func checkRequests(ctx context.Context, c operated) {
 	before, err := c.state(ctx)
-	if err != nil {
-		return err
-	}
+	fail.If(err)
 	request := admin.RedriveRequest{By: someone(), Consumer: consumer, Selection: admin.Selection{Key: "a"}}
 	for what, change := range map[string]func(r *admin.RedriveRequest){
 		"no actor":         func(r *admin.RedriveRequest) { r.Actor = " " },
@@ -47,5 +46,5 @@ func checkRequests(ctx context.Context, c operated) error {
 	if before != after {
 		err = errors.Join(err, fmt.Errorf("what was refused has changed\n%s\nto\n%s", before, after))
 	}
-	return errors.Join(err, stateErr)
+	fail.IfAny(err, stateErr)
 }

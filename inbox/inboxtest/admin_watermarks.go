@@ -12,6 +12,7 @@ import (
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/internal/fail"
 )
 
 // WatermarkSubject is a store of positions under test: empty when a check gets it, and used
@@ -30,8 +31,8 @@ type WatermarkCheck struct {
 	// Name names it.
 	Name string
 
-	run  func(ctx context.Context, p positions) error
-	skip func(f Features) bool // nil: never
+	run  func(ctx context.Context, p positions) // fails by package fail
+	skip func(f Features) bool                  // nil: never
 }
 
 // Run runs the check on s, which no other check may have used, and returns what is wrong
@@ -44,7 +45,7 @@ func (c WatermarkCheck) Run(ctx context.Context, s WatermarkSubject) error {
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
-	if err := c.run(ctx, positions{PositionProcessor: p, in: marks}); err != nil {
+	if err := fail.Caught(func() { c.run(ctx, positions{PositionProcessor: p, in: marks}) }); err != nil {
 		return fmt.Errorf("%s: %w", c.Name, err)
 	}
 	return nil
@@ -81,20 +82,20 @@ func WatermarkChecks(f Features) []WatermarkCheck {
 	return slices.DeleteFunc(all, func(c WatermarkCheck) bool { return c.skip != nil && c.skip(f) })
 }
 
-func checkWatermarksOfNobody(ctx context.Context, p positions) error {
+func checkWatermarksOfNobody(ctx context.Context, p positions) {
 	_, listErr := p.in.Partitions(ctx, admin.PartitionsQuery{Consumer: consumer})
 	_, setErr := p.set(ctx, 1, false)
 	_, removeErr := p.remove(ctx, false)
 	_, acceptErr := p.accept(ctx, logSource, false)
 	_, stillErr := p.in.Partitions(ctx, admin.PartitionsQuery{Consumer: consumer})
-	return errors.Join(
+	fail.IfAny(
 		wantError("partitions of nobody", listErr, admin.ErrUnknownConsumer), wantError("set for nobody", setErr, admin.ErrUnknownConsumer),
 		wantError("remove for nobody", removeErr, admin.ErrUnknownConsumer), wantError("accept for nobody", acceptErr, admin.ErrUnknownConsumer),
 		wantError("partitions of nobody, again", stillErr, admin.ErrUnknownConsumer),
 	)
 }
 
-func checkWatermarkSet(ctx context.Context, p positions) error {
+func checkWatermarkSet(ctx context.Context, p positions) {
 	var setErr, removeErr error
 	at := driver.Position{Source: logSource, Topic: logTopic, Offset: 3, Prev: 2, Serial: true}
 	msg := message.NewMessageWithContext(driver.WithPosition(ctx, at), "a", nil)
@@ -119,20 +120,20 @@ func checkWatermarkSet(ctx context.Context, p positions) error {
 	_, removeErr = p.remove(ctx, false)
 	err = errors.Join(err, wantError("remove of nothing", removeErr, admin.ErrInvalidRequest))
 	was, setErr = p.set(ctx, 5, false) // before the first session
-	return errors.Join(err, wantValue(was, setErr, -1), p.wantNext(ctx, logSource, 5))
+	fail.IfAny(err, wantValue(was, setErr, -1), p.wantNext(ctx, logSource, 5))
 }
 
-func checkSourceAccepted(ctx context.Context, p positions) error {
+func checkSourceAccepted(ctx context.Context, p positions) {
 	err := p.wantNext(ctx, logSource, 3)
 	_, changedErr := p.assign(ctx, newSource)
 	err = errors.Join(err, wantError("a topic that was made again", changedErr, driver.ErrSourceChanged))
 	was, acceptErr := p.accept(ctx, newSource, false)
 	err = errors.Join(err, wantValue(was, acceptErr, logSource), p.wantNext(ctx, newSource, 0))
 	was, acceptErr = p.accept(ctx, logSource, false)
-	return errors.Join(err, wantValue(was, acceptErr, newSource), p.wantNext(ctx, logSource, 3)) // it comes back
+	fail.IfAny(err, wantValue(was, acceptErr, newSource), p.wantNext(ctx, logSource, 3)) // it comes back
 }
 
-func checkWatermarkDryRun(ctx context.Context, p positions) error {
+func checkWatermarkDryRun(ctx context.Context, p positions) {
 	err := p.wantNext(ctx, logSource, 3)
 	wasSet, setErr := p.set(ctx, 7, true)
 	wasRemoved, removeErr := p.remove(ctx, true)
@@ -140,27 +141,27 @@ func checkWatermarkDryRun(ctx context.Context, p positions) error {
 	_, otherErr := p.in.RemoveWatermark(ctx, admin.RemoveWatermarkRequest{
 		By: someone(), Consumer: consumer, DryRun: true, TopicPartition: admin.TopicPartition{Topic: logTopic, Source: logSource, Partition: 5},
 	})
-	return errors.Join(err, wantValue(wasSet, setErr, 3), wantValue(wasRemoved, removeErr, 3), wantValue(wasAccepted, acceptErr, logSource),
+	fail.IfAny(err, wantValue(wasSet, setErr, 3), wantValue(wasRemoved, removeErr, 3), wantValue(wasAccepted, acceptErr, logSource),
 		wantError("a dry run of what would be refused", otherErr, admin.ErrInvalidRequest),
 		p.wantPartitions(ctx, admin.PartitionState{TopicPartition: theLog(), Next: 3, Current: true}),
 		p.wantAudit(ctx), p.wantNext(ctx, logSource, 3),
 	)
 }
 
-func checkWatermarkAudit(ctx context.Context, p positions) error {
+func checkWatermarkAudit(ctx context.Context, p positions) {
 	if _, ok := p.in.(admin.Auditor); !ok {
-		return fmt.Errorf("%w: admin.Auditor", ErrLacks)
+		fail.With("%w: admin.Auditor", ErrLacks)
 	}
 	err := p.wantNext(ctx, logSource, 3)
 	_, setErr := p.set(ctx, 7, false)
 	_, acceptErr := p.accept(ctx, newSource, false)
 	_, removeErr := p.remove(ctx, false)
 	_, refused := p.remove(ctx, false)
-	return errors.Join(err, setErr, acceptErr, removeErr, wantError("remove of nothing", refused, admin.ErrInvalidRequest),
+	fail.IfAny(err, setErr, acceptErr, removeErr, wantError("remove of nothing", refused, admin.ErrInvalidRequest),
 		p.wantAudit(ctx, "remove_watermark events suite", "accept_source events suite", "set_watermark events suite"))
 }
 
-func checkWatermarkRequests(ctx context.Context, p positions) error {
+func checkWatermarkRequests(ctx context.Context, p positions) {
 	err := p.wantNext(ctx, logSource, 3)
 	for what, change := range map[string]func(r *admin.SetWatermarkRequest){
 		"no actor":                  func(r *admin.SetWatermarkRequest) { r.Actor = "" },
@@ -177,5 +178,5 @@ func checkWatermarkRequests(ctx context.Context, p positions) error {
 	}
 	accept := admin.AcceptSourceRequest{By: someone(), Consumer: consumer, Topic: otherTopic, Source: logSource}
 	_, acceptErr := p.in.AcceptSource(ctx, accept)
-	return errors.Join(err, wantError("a source of another topic", acceptErr, admin.ErrInvalidRequest), p.wantNext(ctx, logSource, 3))
+	fail.IfAny(err, wantError("a source of another topic", acceptErr, admin.ErrInvalidRequest), p.wantNext(ctx, logSource, 3))
 }

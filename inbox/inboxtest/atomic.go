@@ -3,7 +3,6 @@ package inboxtest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill"
@@ -11,6 +10,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/pubsub/gochannel"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/fail"
 	"github.com/leat-go/leat/middleware"
 )
 
@@ -68,16 +68,11 @@ func (neverPublisher) Publish(topic string, _ ...*message.Message) error {
 // Close does nothing.
 func (neverPublisher) Close() error { return nil }
 
-func checkTogether(ctx context.Context, s Subject) error {
-	p, err := open(s)
-	if err != nil {
-		return err
-	}
+func checkTogether(ctx context.Context, s Subject) {
+	p := open(s)
 	once, err := middleware.NewInbox(middleware.InboxConfig{Processor: p, Outbox: s.Outbox()})
-	if err != nil {
-		return err
-	}
-	return errors.Join(
+	fail.If(err)
+	fail.IfAny(
 		route(ctx, once, "a", produce(s, "a", "child")),
 		route(ctx, once, "a", produce(s, "again", "again")),
 		wantEffects(ctx, s, "a"),
@@ -86,18 +81,15 @@ func checkTogether(ctx context.Context, s Subject) error {
 	)
 }
 
-func checkInvisible(ctx context.Context, s Subject) error {
-	p, err := open(s)
-	if err != nil {
-		return err
-	}
+func checkInvisible(ctx context.Context, s Subject) {
+	p := open(s)
 	var found error
-	_, err = deliver(ctx, p, newMessage(ctx, "a"), func(txCtx context.Context) error {
+	_, err := deliver(ctx, p, newMessage(ctx, "a"), func(txCtx context.Context) error {
 		err := s.Write(txCtx, "a")
 		found = errors.Join(wantEffects(ctx, s), wantRecorded(ctx, s, "a", false))
 		return err
 	})
-	return errors.Join(
+	fail.IfAny(
 		found, err,
 		wantEffects(ctx, s, "a"),
 		wantRecorded(ctx, s, "a", true),
@@ -105,19 +97,14 @@ func checkInvisible(ctx context.Context, s Subject) error {
 }
 
 // checkFailedCommit also tells an inbox that commits in more than one step.
-func checkFailedCommit(ctx context.Context, s Subject) error {
-	p, err := open(s)
-	if err != nil {
-		return err
-	}
-	if err := untilAcked(ctx, p, "before", writing(s, "before")); err != nil {
-		return err
-	}
+func checkFailedCommit(ctx context.Context, s Subject) {
+	p := open(s)
+	fail.If(untilAcked(ctx, p, "before", writing(s, "before")))
 	s.BreakCommit(false)
-	err = wantOutcome(ctx, p, "a", inbox.OutcomeUnknown, inbox.ErrCommitUnknown, func(ctx context.Context) error {
+	err := wantOutcome(ctx, p, "a", inbox.OutcomeUnknown, inbox.ErrCommitUnknown, func(ctx context.Context) error {
 		return errors.Join(s.Write(ctx, "a"), enqueue(ctx, s, "child"))
 	})
-	return errors.Join(
+	fail.IfAny(
 		err,
 		wantEffects(ctx, s, "before"),
 		wantRecorded(ctx, s, "a", false),
@@ -125,23 +112,18 @@ func checkFailedCommit(ctx context.Context, s Subject) error {
 	)
 }
 
-func checkFailedEnqueue(ctx context.Context, s Subject) error {
-	p, err := open(s)
-	if err != nil {
-		return err
-	}
+func checkFailedEnqueue(ctx context.Context, s Subject) {
+	p := open(s)
 	for without, cfg := range map[string]middleware.InboxConfig{
 		"an outbox": {Processor: p},
 		"a topic":   {Processor: p, Outbox: s.Outbox()}, // newMessage comes through no router
 	} {
 		once, err := middleware.NewInbox(cfg)
-		if err != nil {
-			return err
-		}
+		fail.If(err)
 		_, err = once(produce(s, "a", "child"))(newMessage(ctx, "a"))
 		if !errors.Is(err, middleware.ErrNoDestination) {
-			return fmt.Errorf("without %s: error %w, want %w", without, orNone(err), middleware.ErrNoDestination)
+			fail.With("without %s: error %w, want %w", without, orNone(err), middleware.ErrNoDestination)
 		}
 	}
-	return errors.Join(wantEffects(ctx, s), wantRecorded(ctx, s, "a", false), wantEnqueued(ctx, s))
+	fail.IfAny(wantEffects(ctx, s), wantRecorded(ctx, s, "a", false), wantEnqueued(ctx, s))
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/fail"
 )
 
 // attemptChecks are about I4: attempts survive what becomes of the handler.
@@ -30,17 +31,14 @@ func isOrNil(err, want error) bool {
 // failTwice delivers the message called a until one attempt is left.
 func failTwice(ctx context.Context, p Processor) (err error) {
 	for range attempts - 1 {
-		err = errors.Join(err, wantOutcome(ctx, p, "a", inbox.OutcomeFailed, errHandler, fail))
+		err = errors.Join(err, wantOutcome(ctx, p, "a", inbox.OutcomeFailed, errHandler, fails))
 	}
 	return err
 }
 
-func checkCounted(ctx context.Context, s FailureSubject) error {
-	p, err := openFor(s, parking())
-	if err != nil {
-		return err
-	}
-	return errors.Join(
+func checkCounted(ctx context.Context, s FailureSubject) {
+	p := openFor(s, parking())
+	fail.IfAny(
 		failTwice(ctx, p),
 		wantRecorded(ctx, s, "a", false),
 		wantOutcome(ctx, p, "a", inbox.OutcomeParked, nil, func(ctx context.Context) error {
@@ -52,48 +50,37 @@ func checkCounted(ctx context.Context, s FailureSubject) error {
 	)
 }
 
-func checkCountedElsewhere(ctx context.Context, s FailureSubject) error {
+func checkCountedElsewhere(ctx context.Context, s FailureSubject) {
 	for i := range attempts {
-		p, err := openFor(s, parking())
-		if err != nil {
-			return err
-		}
+		p := openFor(s, parking())
 		want, wantErr := inbox.OutcomeFailed, errHandler
 		if i == attempts-1 {
 			want, wantErr = inbox.OutcomeParked, nil
 		}
-		if err := wantOutcome(ctx, p, "a", want, wantErr, fail); err != nil {
-			return err
-		}
+		fail.If(wantOutcome(ctx, p, "a", want, wantErr, fails))
 	}
-	return wantParked(ctx, s, "a")
+	fail.If(wantParked(ctx, s, "a"))
 }
 
 // checkPanicsCounted has attempts that never come to their end: the delivery after
 // the last of them gives the message up, and does not run it.
-func checkPanicsCounted(ctx context.Context, s FailureSubject) error {
-	p, err := openFor(s, parking())
-	if err != nil {
-		return err
-	}
+func checkPanicsCounted(ctx context.Context, s FailureSubject) {
+	p := openFor(s, parking())
 	for range attempts {
 		func() {
 			defer func() { _ = recover() }()
 			_, _ = deliver(ctx, p, newMessage(ctx, "a"), func(context.Context) error { panic("on purpose") })
 		}()
 	}
-	return errors.Join(
+	fail.IfAny(
 		wantOutcome(ctx, p, "a", inbox.OutcomeParked, nil, writing(s, "never")),
 		wantParked(ctx, s, "a"),
 		wantEffects(ctx, s),
 	)
 }
 
-func checkCancelledNotCounted(ctx context.Context, s FailureSubject) error {
-	p, err := openFor(s, parking())
-	if err != nil {
-		return err
-	}
+func checkCancelledNotCounted(ctx context.Context, s FailureSubject) {
+	p := openFor(s, parking())
 	for range 2 * attempts {
 		ended, cancel := context.WithCancel(ctx)
 		err := wantOutcome(ended, p, "a", inbox.OutcomeFailed, context.Canceled, func(context.Context) error {
@@ -101,45 +88,35 @@ func checkCancelledNotCounted(ctx context.Context, s FailureSubject) error {
 			return nil
 		})
 		cancel()
-		if err != nil {
-			return err
-		}
+		fail.If(err)
 	}
-	return errors.Join(failTwice(ctx, p), untilAcked(ctx, p, "a", writing(s, "a")), wantEffects(ctx, s, "a"), wantParked(ctx, s))
+	fail.IfAny(failTwice(ctx, p), untilAcked(ctx, p, "a", writing(s, "a")), wantEffects(ctx, s, "a"), wantParked(ctx, s))
 }
 
-func checkForgotten(ctx context.Context, s FailureSubject) error {
-	p, err := openFor(s, parking())
-	if err != nil {
-		return err
-	}
-	return errors.Join(
+func checkForgotten(ctx context.Context, s FailureSubject) {
+	p := openFor(s, parking())
+	fail.IfAny(
 		failTwice(ctx, p),
 		wantOutcome(ctx, p, "a", inbox.OutcomeCommitted, nil, writing(s, "a")),
-		wantOutcome(ctx, p, "a", inbox.OutcomeDuplicate, nil, fail),
+		wantOutcome(ctx, p, "a", inbox.OutcomeDuplicate, nil, fails),
 		wantParked(ctx, s),
 		wantEffects(ctx, s, "a"),
 	)
 }
 
 // checkBusyNotCounted delivers copies of a message while it is in progress.
-func checkBusyNotCounted(ctx context.Context, s FailureSubject) error {
-	p, err := openFor(s, parking())
-	if err != nil {
-		return err
-	}
+func checkBusyNotCounted(ctx context.Context, s FailureSubject) {
+	p := openFor(s, parking())
 	var found error
-	err = wantOutcome(ctx, p, "a", inbox.OutcomeFailed, errHandler, func(context.Context) error {
+	err := wantOutcome(ctx, p, "a", inbox.OutcomeFailed, errHandler, func(context.Context) error {
 		for range 2 * attempts {
 			found = errors.Join(found, wantOutcome(ctx, p, "a", inbox.OutcomeBusy, inbox.ErrBusy, writing(s, "never")))
 		}
 		return errHandler
 	})
-	if err = errors.Join(found, err); err != nil {
-		return fmt.Errorf("while it is in progress: %w", err)
-	}
-	return errors.Join(
-		wantOutcome(ctx, p, "a", inbox.OutcomeFailed, errHandler, fail),
+	fail.If(errors.Join(found, err), "while it is in progress")
+	fail.IfAny(
+		wantOutcome(ctx, p, "a", inbox.OutcomeFailed, errHandler, fails),
 		wantOutcome(ctx, p, "a", inbox.OutcomeCommitted, nil, writing(s, "a")),
 		wantEffects(ctx, s, "a"),
 	)

@@ -10,6 +10,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/fail"
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 )
@@ -60,6 +61,8 @@ func BatchChecks(f Features) []Check {
 		batchCheck("I13_FailureHoldsBackItsKey", checkBatchFailureHoldsBack),
 		{Name: "I13_BusyHoldsBackItsKey", run: onBatches(checkBatchBusyHoldsBack), skip: oneWriter},
 		batchCheck("I13_EarlyAckIsUndoneAlone", checkBatchEarlyAck),
+		batchCheck("I13_HandlersAckReachesNobody", checkBatchHandlersAck),
+		batchCheck("N1_TwoFunctionsOfBatches", checkTwoBatchFunctions),
 		batchCheck("I13_LanesWithOverlappingBatches", checkBatchLanes),
 		batchCheck("I13_EachRunsTwiceAtMost", checkBatchEach),
 		{Name: "I13_AmbiguousCommitThatTookEffect", run: onBatches(checkBatchAmbiguous(true)), skip: needsBreakCommit},
@@ -77,24 +80,26 @@ func FindBatch(name string) (Check, bool) {
 	return Check{}, false
 }
 
-func batchCheck(name string, run func(ctx context.Context, s BatchSubject) error) Check {
+func batchCheck(name string, run func(ctx context.Context, s BatchSubject)) Check {
 	return Check{Name: name, run: onBatches(run)}
 }
 
-func onBatches(run func(ctx context.Context, s BatchSubject) error) func(ctx context.Context, s Subject) error {
-	return func(ctx context.Context, s Subject) error {
+func onBatches(run func(ctx context.Context, s BatchSubject)) func(ctx context.Context, s Subject) {
+	return func(ctx context.Context, s Subject) {
 		b, ok := s.(BatchSubject)
 		if !ok {
-			return fmt.Errorf("inboxtest: a %T opens no batches", s)
+			fail.With("inboxtest: a %T opens no batches", s)
 		}
-		return run(ctx, b)
+		run(ctx, b)
 	}
 }
 
 // openBatch returns a Batch that does not keep the suite waiting.
-func openBatch(s BatchSubject, maxBatch int) (BatchProcessor, error) {
+func openBatch(s BatchSubject, maxBatch int) BatchProcessor {
 	cfg := inbox.Config{BusyDelay: 2 * time.Millisecond, OnFailure: inbox.Policy{Delay: inbox.NoDelay}}
-	return s.OpenBatch(consumer, cfg, inbox.BatchConfig{MaxBatch: maxBatch})
+	b, err := s.OpenBatch(consumer, cfg, inbox.BatchConfig{MaxBatch: maxBatch})
+	fail.If(err)
+	return b
 }
 
 // keyedBatch returns deliveries of messages without a key, or with the one before a

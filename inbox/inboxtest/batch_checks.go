@@ -7,19 +7,18 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/fail"
 	"github.com/leat-go/leat/internal/ids"
 )
 
-func checkBatchShares(ctx context.Context, s BatchSubject) error {
-	b, err := openBatch(s, 100)
-	if err != nil {
-		return err
-	}
+func checkBatchShares(ctx context.Context, s BatchSubject) {
+	b := openBatch(s, 100)
 	ids, calls := []string{"a", "b", "k/c", "k/d", "e"}, 0
 	handle := func(ctx context.Context, msgs []*message.Message) error {
 		calls++
@@ -32,44 +31,33 @@ func checkBatchShares(ctx context.Context, s BatchSubject) error {
 	}
 	msgs := keyedBatch(ctx, ids...)
 	for range 2 {
-		if err := errors.Join(b.Process(ctx, msgs, handle)...); err != nil {
-			return err
-		}
+		fail.IfAny(b.Process(ctx, msgs, handle)...)
 	}
 	if calls != 1 {
-		err = fmt.Errorf("the handler was called %d times, want 1", calls)
+		fail.With("the handler was called %d times, want 1", calls)
 	}
 	for _, msg := range msgs {
 		if msg.Context() != ctx {
-			err = errors.Join(err, errors.New("a message's context is not restored"))
+			fail.With("a message's context is not restored")
 		}
 	}
-	return errors.Join(err, wantEffects(ctx, s, append(ids, "all")...), wantRecorded(ctx, s, "a", true))
+	fail.IfAny(wantEffects(ctx, s, append(ids, "all")...), wantRecorded(ctx, s, "a", true))
 }
 
-func checkBatchCopies(ctx context.Context, s BatchSubject) error {
-	b, err := openBatch(s, 3)
-	if err != nil {
-		return err
-	}
+func checkBatchCopies(ctx context.Context, s BatchSubject) {
+	b := openBatch(s, 3)
 	// The last is what "k/a" is stored as: to the inbox it is the same message.
 	stored, _ := ids.Map("k/a")
 	all := []string{"k/a", "k/a", "b", "k/a", "b", "c", "k/a", ids.Text(stored)}
 	for range 2 {
-		err = errors.Join(
-			err, errors.Join(b.Process(ctx, keyedBatch(ctx, all...), writingEach(s, nil))...),
-			wantEffects(ctx, s, "k/a", "b", "c"),
-		)
+		fail.IfAny(b.Process(ctx, keyedBatch(ctx, all...), writingEach(s, nil))...)
+		fail.If(wantEffects(ctx, s, "k/a", "b", "c"))
 	}
-	return err
 }
 
-func checkBatchFailure(failure func(i int) error) func(ctx context.Context, s BatchSubject) error {
-	return func(ctx context.Context, s BatchSubject) error {
-		b, err := openBatch(s, 100)
-		if err != nil {
-			return err
-		}
+func checkBatchFailure(failure func(i int) error) func(ctx context.Context, s BatchSubject) {
+	return func(ctx context.Context, s BatchSubject) {
+		b := openBatch(s, 100)
 		ids := []string{"a", "b", "c", "d", "e", "bad", "f", "g"}
 		results := b.Process(ctx, keyedBatch(ctx, ids...), writingEach(s, func(i int, msg *message.Message) error {
 			if msg.UUID == "bad" {
@@ -77,7 +65,7 @@ func checkBatchFailure(failure func(i int) error) func(ctx context.Context, s Ba
 			}
 			return nil
 		}))
-		return errors.Join(
+		fail.IfAny(
 			wantErrors(ids, results, nil, nil, nil, nil, nil, errHandler, nil, nil),
 			wantEffects(ctx, s, "a", "b", "c", "d", "e", "f", "g"),
 			wantRecorded(ctx, s, "bad", false),
@@ -87,11 +75,8 @@ func checkBatchFailure(failure func(i int) error) func(ctx context.Context, s Ba
 	}
 }
 
-func checkBatchFailureHoldsBack(ctx context.Context, s BatchSubject) error {
-	b, err := openBatch(s, 4) // the last are in another transaction
-	if err != nil {
-		return err
-	}
+func checkBatchFailureHoldsBack(ctx context.Context, s BatchSubject) {
+	b := openBatch(s, 4) // the last are in another transaction
 	ids := []string{"k/1", "x", "k/2", "l/1", "k/3", "l/2", "k/4"}
 	results := b.Process(ctx, keyedBatch(ctx, ids...), writingEach(s, func(_ int, msg *message.Message) error {
 		if msg.UUID == "k/2" {
@@ -99,7 +84,7 @@ func checkBatchFailureHoldsBack(ctx context.Context, s BatchSubject) error {
 		}
 		return nil
 	}))
-	return errors.Join(
+	fail.IfAny(
 		wantErrors(ids, results, nil, nil, errHandler, nil, inbox.ErrHeldBack, nil, inbox.ErrHeldBack),
 		wantEffects(ctx, s, "k/1", "x", "l/1", "l/2"),
 		wantRecorded(ctx, s, "k/3", false),
@@ -110,14 +95,10 @@ func checkBatchFailureHoldsBack(ctx context.Context, s BatchSubject) error {
 
 // checkBatchBusyHoldsBack holds a message in another delivery while a batch with
 // it is processed.
-func checkBatchBusyHoldsBack(ctx context.Context, s BatchSubject) error {
-	p, err1 := open(s)
-	b, err2 := openBatch(s, 100)
-	if err := errors.Join(err1, err2); err != nil {
-		return err
-	}
+func checkBatchBusyHoldsBack(ctx context.Context, s BatchSubject) {
+	p, b := open(s), openBatch(s, 100)
 	ids := []string{"k/1", "a", "k/2", "k/3", "b"}
-	return errors.Join(
+	fail.IfAny(
 		probe(ctx, s, p, "k/2", func() error {
 			results := b.Process(ctx, keyedBatch(ctx, ids...), writingEach(s, nil))
 			return errors.Join(
@@ -131,54 +112,80 @@ func checkBatchBusyHoldsBack(ctx context.Context, s BatchSubject) error {
 	)
 }
 
-func checkBatchEarlyAck(ctx context.Context, s BatchSubject) error {
-	b, err := openBatch(s, 100)
-	if err != nil {
-		return err
-	}
+// checkBatchEarlyAck has somebody ack a message that the handler has in hand.
+func checkBatchEarlyAck(ctx context.Context, s BatchSubject) {
+	b := openBatch(s, 100)
 	ids := []string{"a", "early", "b"}
-	results := b.Process(ctx, keyedBatch(ctx, ids...), writingEach(s, func(_ int, msg *message.Message) error {
+	delivered := keyedBatch(ctx, ids...)
+	results := b.Process(ctx, delivered, writingEach(s, func(_ int, msg *message.Message) error {
 		if msg.UUID == "early" {
-			msg.Ack()
+			delivered[1].Ack()
 		}
 		return nil
 	}))
-	return errors.Join(
+	fail.IfAny(
 		wantErrors(ids, results, nil, inbox.ErrAckedBeforeCommit, nil),
 		wantEffects(ctx, s, "a", "b"),
 		wantRecorded(ctx, s, "early", false),
 	)
 }
 
-func checkBatchAmbiguous(applied bool) func(ctx context.Context, s BatchSubject) error {
-	return func(ctx context.Context, s BatchSubject) error {
-		b, err := openBatch(s, 100)
-		if err != nil {
-			return err
+// checkBatchHandlersAck has handlers of both kinds ack their messages, and nack one.
+func checkBatchHandlersAck(ctx context.Context, s BatchSubject) {
+	b := openBatch(s, 100)
+	settle := func(msg *message.Message) {
+		if strings.HasPrefix(msg.UUID, "nacked") {
+			msg.Nack()
 		}
+		msg.Ack()
+	}
+	ids := []string{"a", "nacked", "b"}
+	delivered := keyedBatch(ctx, ids...)
+	together := b.Process(ctx, delivered, writingEach(s, func(_ int, msg *message.Message) error {
+		settle(msg)
+		return nil
+	}))
+	more := []string{"c", "nacked too", "d"}
+	deliveredMore := keyedBatch(ctx, more...)
+	each := b.HandleEach(func(ctx context.Context, msg *message.Message) error {
+		settle(msg)
+		return s.Write(ctx, msg.UUID)
+	})(ctx, deliveredMore)
+	err := errors.Join(
+		wantErrors(ids, together, nil, inbox.ErrAckedBeforeCommit, nil),
+		wantErrors(more, each, nil, inbox.ErrAckedBeforeCommit, nil),
+		wantEffects(ctx, s, "a", "b", "c", "d"),
+	)
+	for _, msg := range append(delivered, deliveredMore...) {
+		err = errors.Join(err, unsettled(msg))
+	}
+	fail.If(err)
+}
+
+func checkBatchAmbiguous(applied bool) func(ctx context.Context, s BatchSubject) {
+	return func(ctx context.Context, s BatchSubject) {
+		b := openBatch(s, 100)
 		// The first commits warm the connections up: only a commit is to break.
-		if err := batchUntilAcked(ctx, b, writingEach(s, nil), "before", "before too"); err != nil {
-			return err
-		}
+		fail.If(batchUntilAcked(ctx, b, writingEach(s, nil), "before", "before too"))
 		s.BreakCommit(applied)
 		ids, runs := []string{"a", "b", "a"}, 0
 		handle := writingEach(s, func(int, *message.Message) error {
 			runs++
 			return nil
 		})
-		err = wantErrors(ids, b.Process(ctx, keyedBatch(ctx, ids...), handle),
+		err := wantErrors(ids, b.Process(ctx, keyedBatch(ctx, ids...), handle),
 			inbox.ErrCommitUnknown, inbox.ErrCommitUnknown, inbox.ErrCommitUnknown)
 		err = errors.Join(err, batchUntilAcked(ctx, b, handle, ids...))
 		if want := map[bool]int{true: 2, false: 4}[applied]; runs != want {
 			err = errors.Join(err, fmt.Errorf("messages ran %d times, want %d", runs, want))
 		}
-		return errors.Join(err, wantEffects(ctx, s, "before", "before too", "a", "b"))
+		fail.IfAny(err, wantEffects(ctx, s, "before", "before too", "a", "b"))
 	}
 }
 
 // checkBatchLanes has lanes that process the same messages in batches of any
 // order. A fifth of the messages fail.
-func checkBatchLanes(ctx context.Context, s BatchSubject) error {
+func checkBatchLanes(ctx context.Context, s BatchSubject) {
 	const lanes, messages, size = 8, 30, 9
 
 	var (
@@ -190,10 +197,7 @@ func checkBatchLanes(ctx context.Context, s BatchSubject) error {
 		want[i] = "m" + strconv.Itoa(i)
 	}
 	for lane := range lanes {
-		b, err := openBatch(s, size)
-		if err != nil {
-			return err
-		}
+		b := openBatch(s, size)
 		group.Go(func() {
 			ids := slices.Clone(want)
 			rand.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] }) //nolint:gosec // any order will do
@@ -208,5 +212,5 @@ func checkBatchLanes(ctx context.Context, s BatchSubject) error {
 		})
 	}
 	group.Wait()
-	return errors.Join(errors.Join(errs[:]...), wantEffects(ctx, s, want...))
+	fail.IfAny(errors.Join(errs[:]...), wantEffects(ctx, s, want...))
 }

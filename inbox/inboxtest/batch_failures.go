@@ -10,6 +10,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/fail"
 )
 
 // batchFailureChecks are about batches whose attempts are counted.
@@ -21,21 +22,20 @@ func batchFailureChecks() []Check {
 }
 
 // openParking returns a Batch that parks after one attempt.
-func openParking(s BatchSubject) (BatchProcessor, error) {
+func openParking(s BatchSubject) BatchProcessor {
 	cfg := inbox.Config{
 		BusyDelay: 2 * time.Millisecond,
 		OnFailure: inbox.Policy{Action: inbox.Park, Attempts: 1, Delay: inbox.NoDelay},
 	}
-	return s.OpenBatch(consumer, cfg, inbox.BatchConfig{})
+	b, err := s.OpenBatch(consumer, cfg, inbox.BatchConfig{})
+	fail.If(err)
+	return b
 }
 
 // checkBatchParks also delivers messages of the parked key, which are stored
 // behind it.
-func checkBatchParks(ctx context.Context, s BatchSubject) error {
-	b, err := openParking(s)
-	if err != nil {
-		return err
-	}
+func checkBatchParks(ctx context.Context, s BatchSubject) {
+	b := openParking(s)
 	handle := writingEach(s, func(_ int, msg *message.Message) error {
 		if msg.UUID == "k/2" {
 			return errHandler
@@ -44,7 +44,7 @@ func checkBatchParks(ctx context.Context, s BatchSubject) error {
 	})
 	first := b.Process(ctx, keyedBatch(ctx, "k/1", "a", "k/2", "k/3", "b"), handle)
 	second := b.Process(ctx, keyedBatch(ctx, "c", "k/4", "d", "k/3", "k/1"), handle)
-	return errors.Join(
+	fail.IfAny(
 		errors.Join(first...), errors.Join(second...), // all are acknowledged
 		wantEffects(ctx, s, "k/1", "a", "b", "c", "d"),
 		wantRecorded(ctx, s, "k/4", true),
@@ -53,11 +53,8 @@ func checkBatchParks(ctx context.Context, s BatchSubject) error {
 
 // checkBatchCrash ends the handler's goroutine, which is as near to the end of a
 // process as a check can get. None of the messages is given up for it.
-func checkBatchCrash(ctx context.Context, s BatchSubject) error {
-	b, err := openParking(s)
-	if err != nil {
-		return err
-	}
+func checkBatchCrash(ctx context.Context, s BatchSubject) {
+	b := openParking(s)
 	ids, ended := []string{"a", "b", "c"}, make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -66,9 +63,7 @@ func checkBatchCrash(ctx context.Context, s BatchSubject) error {
 			return nil
 		})
 	}()
-	if err := await(ctx, "the handler", ended); err != nil {
-		return err
-	}
+	fail.If(await(ctx, "the handler", ended))
 	var found error
 	results := b.Process(ctx, keyedBatch(ctx, append(ids, "d", "e")...), func(ctx context.Context, msgs []*message.Message) error {
 		if len(msgs) > 1 && msgs[0].UUID != "d" {
@@ -76,5 +71,5 @@ func checkBatchCrash(ctx context.Context, s BatchSubject) error {
 		}
 		return writingEach(s, nil)(ctx, msgs)
 	})
-	return errors.Join(found, errors.Join(results...), wantEffects(ctx, s, "a", "b", "c", "d", "e"))
+	fail.IfAny(found, errors.Join(results...), wantEffects(ctx, s, "a", "b", "c", "d", "e"))
 }

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/fail"
 )
 
 // runBatchScripts delivers random messages in random batches: copies, messages
@@ -50,20 +51,13 @@ func drawScript(t *rapid.T, f Features) batchScript {
 }
 
 // run runs the script on messages whose names begin with prefix.
-func (script batchScript) run(ctx context.Context, s BatchSubject, prefix string) (err error) {
-	m := &batchModel{prefix: prefix, s: s, done: map[string]bool{}}
-	if m.batch, err = openBatch(s, script.maxBatch); err != nil {
-		return err
-	}
-	if m.holder, err = openBatch(s, 1000); err != nil {
-		return err
-	}
-	for _, step := range script.steps {
-		if err := m.step(ctx, step); err != nil {
-			return err
+func (script batchScript) run(ctx context.Context, s BatchSubject, prefix string) error {
+	return fail.Caught(func() {
+		m := &batchModel{prefix: prefix, s: s, done: map[string]bool{}, batch: openBatch(s, script.maxBatch), holder: openBatch(s, 1000)}
+		for _, step := range script.steps {
+			fail.If(m.step(ctx, step))
 		}
-	}
-	return nil
+	})
 }
 
 // batchStep is one delivery of several messages, by number. Message n has key n

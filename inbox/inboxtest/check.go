@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/leat-go/leat/internal/fail"
 )
 
 // checkTimeout bounds one check, so that an inbox that hangs fails.
@@ -15,8 +17,8 @@ type Check struct {
 	// Name starts with the invariant that the check is about.
 	Name string
 
-	run  func(ctx context.Context, s Subject) error
-	skip func(f Features) bool // nil: never
+	run  func(ctx context.Context, s Subject) // fails by package fail
+	skip func(f Features) bool                // nil: never
 }
 
 // Run runs the check on s, which no other check may have used, and returns what
@@ -24,7 +26,7 @@ type Check struct {
 func (c Check) Run(ctx context.Context, s Subject) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	if err := c.run(ctx, s); err != nil {
+	if err := fail.Caught(func() { c.run(ctx, s) }); err != nil {
 		return fmt.Errorf("%s: %w", c.Name, err)
 	}
 	return nil

@@ -20,7 +20,7 @@ var ErrUnclaimed = errors.New("leat: the inbox can do what the Features of its t
 //   - "checked": with the number of checks that would be left out without it, and the suite
 //     that has them if it is not Run.
 //   - "impossible": s was asked for it, and does not have it.
-//   - "not claimed": f rules it out, and there is no way to ask s for it.
+//   - "not claimed": f rules it out, and s cannot be asked for it.
 //   - "NOT CLAIMED": f rules it out, and s has it.
 //   - "LACKING": f does not rule it out, and s has no method for the checks.
 func Claims(ctx context.Context, f Features, s Subject) (table string, err error) {

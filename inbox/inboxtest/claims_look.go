@@ -8,6 +8,7 @@ import (
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/admin"
+	"github.com/leat-go/leat/internal/fail"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -49,7 +50,10 @@ func watermarkFeatures(s WatermarkSubject) []feature {
 }
 
 func looking(s Subject, see func(ctx context.Context, s Subject) (presence, error)) func(ctx context.Context) (presence, error) {
-	return func(ctx context.Context) (presence, error) { return see(ctx, s) }
+	return func(ctx context.Context) (there presence, err error) {
+		failed := fail.Caught(func() { there, err = see(ctx, s) })
+		return there, errors.Join(failed, err)
+	}
 }
 
 // is looks for an interface of the subject.
@@ -62,12 +66,9 @@ func is[T any](s any) func(ctx context.Context) (presence, error) {
 
 // seeWriters delivers a message while another is in progress.
 func seeWriters(ctx context.Context, s Subject) (presence, error) {
-	p, err := open(s)
-	if err != nil {
-		return unknown, err
-	}
+	p := open(s)
 	var outcome inbox.Outcome
-	err = probe(ctx, s, p, "a", func() error {
+	err := probe(ctx, s, p, "a", func() error {
 		meanwhile, cancel := context.WithTimeout(ctx, promptly)
 		defer cancel()
 		outcome, _ = deliver(meanwhile, p, newMessage(meanwhile, "b"), writing(s, "b")) // any error: it may not work
@@ -97,12 +98,9 @@ func seeOutbox(_ context.Context, s Subject) (presence, error) {
 }
 
 func seeBreaking(ctx context.Context, s Subject) (presence, error) {
-	p, err := open(s)
-	if err != nil {
-		return unknown, err
-	}
+	p := open(s)
 	s.BreakCommit(false)
-	_, err = deliver(ctx, p, newMessage(ctx, "a"), writing(s, "a"))
+	_, err := deliver(ctx, p, newMessage(ctx, "a"), writing(s, "a"))
 	if errors.Is(err, inbox.ErrCommitUnknown) {
 		return present, nil
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/fail"
 )
 
 // promptly is how long an inbox that waits for nothing may take.
@@ -30,11 +31,8 @@ func concurrentChecks() []Check {
 
 // checkBothCommit brings two deliveries into the handler at once, if the inbox
 // lets it.
-func checkBothCommit(ctx context.Context, s Subject) error {
-	p, err := open(s)
-	if err != nil {
-		return err
-	}
+func checkBothCommit(ctx context.Context, s Subject) {
+	p := open(s)
 	var (
 		group    sync.WaitGroup
 		firstIn  = make(chan struct{})
@@ -61,15 +59,13 @@ func checkBothCommit(ctx context.Context, s Subject) error {
 		errs[1] = untilAcked(ctx, p, "a", writing(s, "a"))
 	})
 	group.Wait()
-	return errors.Join(errs[0], errs[1], wantEffects(ctx, s, "a"))
+	fail.IfAny(errs[0], errs[1], wantEffects(ctx, s, "a"))
 }
 
-func checkLoserReturns(ctx context.Context, s Subject) error {
+func checkLoserReturns(ctx context.Context, s Subject) {
 	p, err := s.Open(consumer, inbox.Config{BusyDelay: inbox.NoDelay})
-	if err != nil {
-		return err
-	}
-	return errors.Join(
+	fail.If(err)
+	fail.IfAny(
 		probe(ctx, s, p, "a", func() error {
 			loser, cancel := context.WithTimeout(ctx, promptly)
 			defer cancel()
@@ -81,30 +77,24 @@ func checkLoserReturns(ctx context.Context, s Subject) error {
 
 // checkLoserAtCommit has a copy of a message processed while the handler runs: the delivery
 // that comes later to its commit is a duplicate, acked, and nothing of it stays.
-func checkLoserAtCommit(ctx context.Context, s Subject) error {
-	p, err := open(s)
-	if err != nil {
-		return err
-	}
+func checkLoserAtCommit(ctx context.Context, s Subject) {
+	p := open(s)
 	for i := range 5 {
 		id := strconv.Itoa(i)
-		err := wantOutcome(ctx, p, id, inbox.OutcomeDuplicate, nil, func(txCtx context.Context) error {
+		fail.If(wantOutcome(ctx, p, id, inbox.OutcomeDuplicate, nil, func(txCtx context.Context) error {
 			return errors.Join(
 				s.Write(txCtx, "of the loser"),
 				wantOutcome(ctx, p, id, inbox.OutcomeCommitted, nil, writing(s, id)),
 			)
-		})
-		if err != nil {
-			return err
-		}
+		}))
 	}
-	return wantEffects(ctx, s, "0", "1", "2", "3", "4")
+	fail.If(wantEffects(ctx, s, "0", "1", "2", "3", "4"))
 }
 
 // checkLoserHoldsNothing has more losers wait than there are connections, and
 // wants work on other messages to go on. The losers wait much longer than that
 // may take.
-func checkLoserHoldsNothing(ctx context.Context, s Subject) error {
+func checkLoserHoldsNothing(ctx context.Context, s Subject) {
 	const losers, others = 3 * Connections, 25
 
 	came, source := make(chan struct{}, 100), inbox.DefaultIDSource()
@@ -114,9 +104,7 @@ func checkLoserHoldsNothing(ctx context.Context, s Subject) error {
 		}
 		return source(msg)
 	}})
-	if err != nil {
-		return err
-	}
+	fail.If(err)
 	want := []string{"a"}
 	err = probe(ctx, s, p, "a", func() error {
 		var group sync.WaitGroup
@@ -142,25 +130,18 @@ func checkLoserHoldsNothing(ctx context.Context, s Subject) error {
 		}
 		return nil
 	})
-	return errors.Join(err, wantEffects(ctx, s, want...))
+	fail.IfAny(err, wantEffects(ctx, s, want...))
 }
 
 // checkRelease counts on a claim that is free as soon as Process has returned.
-func checkRelease(ctx context.Context, s Subject) error {
-	p, err := open(s)
-	if err != nil {
-		return err
-	}
+func checkRelease(ctx context.Context, s Subject) {
+	p := open(s)
 	for i := range 20 {
 		id := strconv.Itoa(i)
-		err := errors.Join(
+		fail.IfAny(
 			wantOutcome(ctx, p, id, inbox.OutcomeFailed, errHandler, func(context.Context) error { return errHandler }),
 			wantOutcome(ctx, p, id, inbox.OutcomeCommitted, nil, func(context.Context) error { return nil }),
 			wantOutcome(ctx, p, id, inbox.OutcomeDuplicate, nil, func(context.Context) error { return errHandler }),
 		)
-		if err != nil {
-			return err
-		}
 	}
-	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/fail"
 	"github.com/leat-go/leat/internal/wait"
 )
 
@@ -20,8 +21,10 @@ const consumer = "tester"
 var errHandler = errors.New("inboxtest: the handler fails")
 
 // open returns an inbox that does not keep the suite waiting.
-func open(s Subject) (Processor, error) {
-	return s.Open(consumer, inbox.Config{BusyDelay: 2 * time.Millisecond, OnFailure: inbox.Policy{Delay: time.Millisecond}})
+func open(s Subject) Processor {
+	p, err := s.Open(consumer, inbox.Config{BusyDelay: 2 * time.Millisecond, OnFailure: inbox.Policy{Delay: time.Millisecond}})
+	fail.If(err)
+	return p
 }
 
 // newMessage returns a delivery of the message called id.

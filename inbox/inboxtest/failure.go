@@ -3,10 +3,10 @@ package inboxtest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"runtime"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/fail"
 )
 
 // failureChecks are about I4: a failure leaves no record behind.
@@ -28,21 +28,18 @@ func failureChecks() []Check {
 	}
 }
 
-func checkFailure(want error, fail func(ctx context.Context, cancel context.CancelFunc) error) func(ctx context.Context, s Subject) error {
-	return func(ctx context.Context, s Subject) error {
-		p, err := open(s)
-		if err != nil {
-			return err
-		}
+func checkFailure(want error, end func(ctx context.Context, cancel context.CancelFunc) error) func(ctx context.Context, s Subject) {
+	return func(ctx context.Context, s Subject) {
+		p := open(s)
 		attempt, cancel := context.WithCancel(ctx)
 		defer cancel()
-		err = wantOutcome(attempt, p, "a", inbox.OutcomeFailed, want, func(ctx context.Context) error {
+		err := wantOutcome(attempt, p, "a", inbox.OutcomeFailed, want, func(ctx context.Context) error {
 			if err := s.Write(ctx, "never"); err != nil {
 				return err
 			}
-			return fail(ctx, cancel)
+			return end(ctx, cancel)
 		})
-		return errors.Join(err, leftNothing(ctx, s, p))
+		fail.IfAny(err, leftNothing(ctx, s, p))
 	}
 }
 
@@ -57,11 +54,8 @@ func leftNothing(ctx context.Context, s Subject, p Processor) error {
 	)
 }
 
-func checkPanic(ctx context.Context, s Subject) error {
-	p, err := open(s)
-	if err != nil {
-		return err
-	}
+func checkPanic(ctx context.Context, s Subject) {
+	p := open(s)
 	recovered := func() (v any) {
 		defer func() { v = recover() }()
 		_, _ = deliver(ctx, p, newMessage(ctx, "a"), func(ctx context.Context) error {
@@ -71,16 +65,13 @@ func checkPanic(ctx context.Context, s Subject) error {
 		return nil
 	}()
 	if recovered != "on purpose" {
-		err = fmt.Errorf("recovered %v, want the handler's panic to go on", recovered)
+		fail.With("recovered %v, want the handler's panic to go on", recovered)
 	}
-	return errors.Join(err, leftNothing(ctx, s, p))
+	fail.If(leftNothing(ctx, s, p))
 }
 
-func checkGoexit(ctx context.Context, s Subject) error {
-	p, err := open(s)
-	if err != nil {
-		return err
-	}
+func checkGoexit(ctx context.Context, s Subject) {
+	p := open(s)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -90,5 +81,5 @@ func checkGoexit(ctx context.Context, s Subject) error {
 			return nil
 		})
 	}()
-	return errors.Join(await(ctx, "the handler", ended), leftNothing(ctx, s, p))
+	fail.IfAny(await(ctx, "the handler", ended), leftNothing(ctx, s, p))
 }

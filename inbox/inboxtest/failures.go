@@ -10,6 +10,7 @@ import (
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/admin"
+	"github.com/leat-go/leat/internal/fail"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -58,13 +59,13 @@ func FindFailure(name string) (Check, bool) {
 }
 
 // failing makes a run function of one that needs a FailureSubject.
-func failing(run func(ctx context.Context, s FailureSubject) error) func(ctx context.Context, s Subject) error {
-	return func(ctx context.Context, s Subject) error {
+func failing(run func(ctx context.Context, s FailureSubject)) func(ctx context.Context, s Subject) {
+	return func(ctx context.Context, s Subject) {
 		f, ok := s.(FailureSubject)
 		if !ok {
-			return fmt.Errorf("%T is no FailureSubject", s)
+			fail.With("%T is no FailureSubject", s)
 		}
-		return run(ctx, f)
+		run(ctx, f)
 	}
 }
 
@@ -77,20 +78,18 @@ func parking() inbox.Policy {
 }
 
 // openFor opens an inbox with a policy.
-func openFor(s Subject, policy inbox.Policy, change ...func(cfg *inbox.Config)) (Redriver, error) {
+func openFor(s Subject, policy inbox.Policy, change ...func(cfg *inbox.Config)) Redriver {
 	cfg := inbox.Config{BusyDelay: 2 * time.Millisecond, RedrivePoll: 5 * time.Millisecond, OnFailure: policy}
 	for _, c := range change {
 		c(&cfg)
 	}
 	p, err := s.Open(consumer, cfg)
-	if err != nil {
-		return nil, err
-	}
+	fail.If(err)
 	r, ok := p.(Redriver)
 	if !ok {
-		return nil, fmt.Errorf("%T is no Redriver", p)
+		fail.With("%T is no Redriver", p)
 	}
-	return r, nil
+	return r
 }
 
 // delivery returns a delivery of a message with an ordering key.
@@ -111,4 +110,4 @@ func wantDelivered(
 	return nil
 }
 
-func fail(context.Context) error { return errHandler }
+func fails(context.Context) error { return errHandler }

@@ -3,12 +3,12 @@ package inboxtest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/internal/fail"
 	"github.com/leat-go/leat/internal/ids"
 )
 
@@ -30,17 +30,13 @@ func forgetChecks() []Check {
 	}...)
 }
 
-func forgetting(run func(ctx context.Context, s Forgetter, p Processor) error) func(ctx context.Context, s Subject) error {
-	return func(ctx context.Context, s Subject) error {
+func forgetting(run func(ctx context.Context, s Forgetter, p Processor)) func(ctx context.Context, s Subject) {
+	return func(ctx context.Context, s Subject) {
 		f, ok := s.(Forgetter)
 		if !ok {
-			return fmt.Errorf("%w: Forgetter", ErrLacks)
+			fail.With("%w: Forgetter", ErrLacks)
 		}
-		p, err := open(s)
-		if err != nil {
-			return err
-		}
-		return run(ctx, f, p)
+		run(ctx, f, open(s))
 	}
 }
 
@@ -61,13 +57,11 @@ func madeAgo(age time.Duration) (string, error) {
 }
 
 // checkForgottenNeverRuns takes it that a duplicate that is still there is one.
-func checkForgottenNeverRuns(ctx context.Context, s Forgetter, p Processor) error {
+func checkForgottenNeverRuns(ctx context.Context, s Forgetter, p Processor) {
 	old, err1 := madeAgo(ancient)
 	unseen, err2 := madeAgo(ancient)
 	young, err3 := madeAgo(recent)
-	if err := errors.Join(err1, err2, err3); err != nil {
-		return err
-	}
+	fail.IfAny(err1, err2, err3)
 	err := errors.Join(
 		wantOutcome(ctx, p, old, inbox.OutcomeCommitted, nil, writing(s, "old")),
 		wantOutcome(ctx, p, young, inbox.OutcomeCommitted, nil, writing(s, "young")),
@@ -80,16 +74,14 @@ func checkForgottenNeverRuns(ctx context.Context, s Forgetter, p Processor) erro
 		wantRecorded(ctx, s, old, false),
 		wantRecorded(ctx, s, young, true),
 	)
-	return errors.Join(err, wantEffects(ctx, s, "old", "young", "text"))
+	fail.IfAny(err, wantEffects(ctx, s, "old", "young", "text"))
 }
 
 // checkOpenNotForgotten forgets while a delivery of an old message is in progress: it is
 // Busy until it has ended, and no run of it is lost or doubled.
-func checkOpenNotForgotten(ctx context.Context, s Forgetter, p Processor) error {
+func checkOpenNotForgotten(ctx context.Context, s Forgetter, p Processor) {
 	old, err := madeAgo(ancient)
-	if err != nil {
-		return err
-	}
+	fail.If(err)
 	err = wantOutcome(ctx, p, old, inbox.OutcomeCommitted, nil, func(txCtx context.Context) error {
 		return errors.Join(
 			s.Forget(ctx, kept),
@@ -97,7 +89,7 @@ func checkOpenNotForgotten(ctx context.Context, s Forgetter, p Processor) error 
 			s.Write(txCtx, "old"),
 		)
 	})
-	return errors.Join(err,
+	fail.IfAny(err,
 		s.Forget(ctx, kept),
 		wantOutcome(ctx, p, old, inbox.OutcomeFailed, driver.ErrTooOld, writing(s, "again")),
 		wantEffects(ctx, s, "old"),
@@ -106,16 +98,16 @@ func checkOpenNotForgotten(ctx context.Context, s Forgetter, p Processor) error 
 
 // checkForgettingStorm forgets messages while they are delivered over and over, and delivers
 // each once more.
-func checkForgettingStorm(ctx context.Context, s Forgetter, p Processor) error {
+func checkForgettingStorm(ctx context.Context, s Forgetter, p Processor) {
 	const messages, copies = 24, 6
 
 	var group sync.WaitGroup
 	errs := make([]error, messages+1)
 	ids := make([]string, messages)
 	for i := range messages {
-		if ids[i], errs[i] = madeAgo(ancient); errs[i] != nil {
-			return errs[i]
-		}
+		var err error
+		ids[i], err = madeAgo(ancient)
+		fail.If(err)
 		group.Go(func() { errs[i] = untilAcked(ctx, p, ids[i], writing(s, ids[i])) })
 	}
 	group.Wait()
@@ -133,5 +125,5 @@ func checkForgettingStorm(ctx context.Context, s Forgetter, p Processor) error {
 	for _, id := range ids {
 		again(id)
 	}
-	return errors.Join(errors.Join(errs...), wantEffects(ctx, s, ids...))
+	fail.IfAny(errors.Join(errs...), wantEffects(ctx, s, ids...))
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/internal/fail"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -23,6 +24,7 @@ func giveUpChecks() []Check {
 		{Name: "I3_DeadLetterThatNoOutboxTakesIsParked", run: failing(checkNoDeadLetter)},
 		{Name: "I2_CustomCommitsWithTheRecord", run: failing(checkCustom)},
 		{Name: "I3_CustomThatFailsIsNotAcked", run: failing(checkCustomFails)},
+		{Name: "I3_CustomAndRedrivenMayAck", run: failing(checkMayAck)},
 		{Name: "I3_AnotherPolicyGoesOnBehindAParkedKey", run: failing(checkOtherPolicy)},
 		{Name: "I11_MessageWithoutIDIsParked", run: failing(checkParkedWithoutID)},
 		{Name: "I11_MessageWithAPositionIsParkedOnce", run: failing(checkParkedByPosition)},
@@ -31,26 +33,18 @@ func giveUpChecks() []Check {
 
 // checkParkedWhenAcked looks at the moment of the ack whether the message is
 // stored.
-func checkParkedWhenAcked(ctx context.Context, s FailureSubject) error {
-	p, err := openFor(s, parking())
-	if err != nil {
-		return err
-	}
-	if err := failTwice(ctx, p); err != nil {
-		return err
-	}
+func checkParkedWhenAcked(ctx context.Context, s FailureSubject) {
+	p := openFor(s, parking())
+	fail.If(failTwice(ctx, p))
 	msg := newMessage(ctx, "a")
 	seen := make(chan error, 1)
 	go func() { seen <- errors.Join(await(ctx, "the ack", msg.Acked()), wantParked(ctx, s, "a")) }()
-	return errors.Join(wantDelivered(ctx, p, msg, inbox.OutcomeParked, nil, fail), <-seen)
+	fail.IfAny(wantDelivered(ctx, p, msg, inbox.OutcomeParked, nil, fails), <-seen)
 }
 
-func checkPermanent(ctx context.Context, s FailureSubject) error {
-	p, err := openFor(s, parking())
-	if err != nil {
-		return err
-	}
-	return errors.Join(
+func checkPermanent(ctx context.Context, s FailureSubject) {
+	p := openFor(s, parking())
+	fail.IfAny(
 		wantOutcome(ctx, p, "a", inbox.OutcomeParked, nil, func(context.Context) error { return inbox.Permanent(errHandler) }),
 		wantOutcome(ctx, p, "a", inbox.OutcomeDuplicate, nil, writing(s, "never")),
 		wantParked(ctx, s, "a"),
@@ -58,17 +52,14 @@ func checkPermanent(ctx context.Context, s FailureSubject) error {
 	)
 }
 
-func checkDeadLetter(ctx context.Context, s FailureSubject) error {
-	p, err := openFor(s, inbox.Policy{
+func checkDeadLetter(ctx context.Context, s FailureSubject) {
+	p := openFor(s, inbox.Policy{
 		Action: inbox.DeadLetter, Attempts: attempts, Delay: inbox.NoDelay, Topic: "dead", Outbox: s.Outbox(),
 	})
-	if err != nil {
-		return err
-	}
-	return errors.Join(
+	fail.IfAny(
 		failTwice(ctx, p),
 		wantEnqueued(ctx, s),
-		wantOutcome(ctx, p, "a", inbox.OutcomeDeadLettered, nil, fail),
+		wantOutcome(ctx, p, "a", inbox.OutcomeDeadLettered, nil, fails),
 		wantEnqueued(ctx, s, inbox.ChildID("a", consumer, "dead letter ")),
 		wantRecorded(ctx, s, "a", true),
 		wantOutcome(ctx, p, "a", inbox.OutcomeDuplicate, nil, writing(s, "never")),
@@ -90,24 +81,21 @@ func (b bounded) EnqueueContext(ctx context.Context, msgs ...outbox.Message) err
 
 // checkNoDeadLetter gives up messages that an outbox refuses: they would come again for
 // ever. S5.
-func checkNoDeadLetter(ctx context.Context, s FailureSubject) error {
-	p, err := openFor(s, inbox.Policy{
+func checkNoDeadLetter(ctx context.Context, s FailureSubject) {
+	p := openFor(s, inbox.Policy{
 		Action: inbox.DeadLetter, Attempts: 1, Delay: inbox.NoDelay, Topic: "dead", Outbox: bounded{s.Outbox()},
 	})
-	if err != nil {
-		return err
-	}
 	large := newMessage(ctx, "large")
 	large.Payload = bytes.Repeat([]byte("x"), outbox.DefaultMaxPayloadBytes+1)
 	binary := newMessage(ctx, "binary")
 	binary.Metadata.Set("binary", "\xff\x00")
 	typed := newMessage(ctx, "typed")
 	typed.Metadata.Set(outbox.HeaderEventType, strings.Repeat("t", outbox.MaxTypeBytes+1))
-	return errors.Join(
-		wantDelivered(ctx, p, large, inbox.OutcomeParked, nil, fail),
-		wantDelivered(ctx, p, binary, inbox.OutcomeParked, nil, fail),
-		wantDelivered(ctx, p, typed, inbox.OutcomeParked, nil, fail),
-		wantDelivered(ctx, p, delivery(ctx, "key", strings.Repeat("k", outbox.MaxKeyBytes+1)), inbox.OutcomeParked, nil, fail),
+	fail.IfAny(
+		wantDelivered(ctx, p, large, inbox.OutcomeParked, nil, fails),
+		wantDelivered(ctx, p, binary, inbox.OutcomeParked, nil, fails),
+		wantDelivered(ctx, p, typed, inbox.OutcomeParked, nil, fails),
+		wantDelivered(ctx, p, delivery(ctx, "key", strings.Repeat("k", outbox.MaxKeyBytes+1)), inbox.OutcomeParked, nil, fails),
 		wantParked(ctx, s, "large", "binary", "typed", "key"),
 		wantEnqueued(ctx, s),
 		wantOutcome(ctx, p, "large", inbox.OutcomeDuplicate, nil, writing(s, "never")),
@@ -115,52 +103,44 @@ func checkNoDeadLetter(ctx context.Context, s FailureSubject) error {
 	)
 }
 
-func checkCustom(ctx context.Context, s FailureSubject) error {
+func checkCustom(ctx context.Context, s FailureSubject) {
 	var got inbox.Failure
-	p, err := openFor(s, inbox.Policy{Action: inbox.Custom, Attempts: attempts, Delay: inbox.NoDelay, Handle: func(ctx context.Context, f inbox.Failure) error {
+	p := openFor(s, inbox.Policy{Action: inbox.Custom, Attempts: attempts, Delay: inbox.NoDelay, Handle: func(ctx context.Context, f inbox.Failure) error {
 		got = f
 		return s.Write(f.Message.Context(), "gave up "+f.ID)
 	}})
-	if err != nil {
-		return err
-	}
-	err = errors.Join(
+	err := errors.Join(
 		failTwice(ctx, p),
-		wantOutcome(ctx, p, "a", inbox.OutcomeGivenUp, nil, fail),
+		wantOutcome(ctx, p, "a", inbox.OutcomeGivenUp, nil, fails),
 		wantOutcome(ctx, p, "a", inbox.OutcomeDuplicate, nil, writing(s, "never")),
 		wantEffects(ctx, s, "gave up a"),
 	)
 	if got.ID != "a" || !errors.Is(got.Err, errHandler) || got.History.Attempts != attempts || len(got.History.Errors) != attempts {
 		err = errors.Join(err, fmt.Errorf("given up was %+v", got))
 	}
-	return err
+	fail.If(err)
 }
 
-func checkCustomFails(ctx context.Context, s FailureSubject) error {
-	p, err := openFor(s, inbox.Policy{Action: inbox.Custom, Attempts: 1, Delay: inbox.NoDelay, Handle: func(ctx context.Context, _ inbox.Failure) error {
+func checkCustomFails(ctx context.Context, s FailureSubject) {
+	p := openFor(s, inbox.Policy{Action: inbox.Custom, Attempts: 1, Delay: inbox.NoDelay, Handle: func(ctx context.Context, _ inbox.Failure) error {
 		return errors.Join(s.Write(ctx, "never"), errHandler)
 	}})
-	if err != nil {
-		return err
-	}
-	return errors.Join(
-		wantOutcome(ctx, p, "a", inbox.OutcomeFailed, inbox.ErrNotGivenUp, fail),
+	fail.IfAny(
+		wantOutcome(ctx, p, "a", inbox.OutcomeFailed, inbox.ErrNotGivenUp, fails),
 		wantRecorded(ctx, s, "a", false),
 		wantEffects(ctx, s),
 	)
 }
 
 // checkOtherPolicy changes the policy while a key is parked.
-func checkOtherPolicy(ctx context.Context, s FailureSubject) error {
-	first, err1 := openFor(s, parking())
-	second, err2 := openFor(s, inbox.Policy{
+func checkOtherPolicy(ctx context.Context, s FailureSubject) {
+	first := openFor(s, parking())
+	second := openFor(s, inbox.Policy{
 		Action: inbox.DeadLetter, Attempts: attempts, Delay: inbox.NoDelay, Topic: "dead", Outbox: s.Outbox(),
 	})
-	third, err3 := openFor(s, inbox.Policy{Delay: inbox.NoDelay})
-	if err := errors.Join(err1, err2, err3, park(ctx, first, "k1", "k")); err != nil {
-		return err
-	}
-	return errors.Join(
+	third := openFor(s, inbox.Policy{Delay: inbox.NoDelay})
+	fail.If(park(ctx, first, "k1", "k"))
+	fail.IfAny(
 		wantDelivered(ctx, second, delivery(ctx, "k2", "k"), inbox.OutcomeCommitted, nil, writing(s, "k2")),
 		wantDelivered(ctx, third, delivery(ctx, "k3", "k"), inbox.OutcomeCommitted, nil, writing(s, "k3")),
 		redriveUntil(ctx, s, third, "k", func(ctx context.Context, msg *message.Message) error { return s.Write(ctx, msg.UUID) },
@@ -171,12 +151,9 @@ func checkOtherPolicy(ctx context.Context, s FailureSubject) error {
 // withoutID makes a policy include messages that have no id.
 func withoutID(cfg *inbox.Config) { cfg.GiveUpWithoutID = true }
 
-func checkParkedWithoutID(ctx context.Context, s FailureSubject) error {
-	p, err := openFor(s, parking(), withoutID)
-	if err != nil {
-		return err
-	}
-	return errors.Join(
+func checkParkedWithoutID(ctx context.Context, s FailureSubject) {
+	p := openFor(s, parking(), withoutID)
+	fail.IfAny(
 		wantOutcome(ctx, p, "", inbox.OutcomeParked, nil, writing(s, "never")),
 		wantOutcome(ctx, p, "", inbox.OutcomeParked, nil, writing(s, "never")),
 		wantParked(ctx, s, "", ""),
@@ -186,11 +163,8 @@ func checkParkedWithoutID(ctx context.Context, s FailureSubject) error {
 	)
 }
 
-func checkParkedByPosition(ctx context.Context, s FailureSubject) error {
-	p, err := openFor(s, parking(), withoutID)
-	if err != nil {
-		return err
-	}
+func checkParkedByPosition(ctx context.Context, s FailureSubject) {
+	p := openFor(s, parking(), withoutID)
 	at := func(offset int64) *message.Message {
 		return newMessage(driver.WithPosition(ctx, driver.Position{Source: "log", Offset: offset}), "")
 	}
@@ -198,5 +172,28 @@ func checkParkedByPosition(ctx context.Context, s FailureSubject) error {
 		_, err := p.Process(msg.Context(), msg, writing(s, "never"))
 		return err
 	}
-	return errors.Join(process(at(1)), process(at(1)), process(at(2)), process(at(1)), wantParked(ctx, s, "", ""))
+	fail.IfAny(process(at(1)), process(at(1)), process(at(2)), process(at(1)), wantParked(ctx, s, "", ""))
+}
+
+// checkMayAck acks a message that is given up, and one that is redriven.
+func checkMayAck(ctx context.Context, s FailureSubject) {
+	custom := openFor(s, inbox.Policy{
+		Action: inbox.Custom, Attempts: 1, Delay: inbox.NoDelay,
+		Handle: func(ctx context.Context, f inbox.Failure) error {
+			f.Message.Ack()
+			return s.Write(ctx, f.ID)
+		},
+	})
+	msg := newMessage(ctx, "a")
+	outcome, err := custom.Process(ctx, msg, fails)
+	if err != nil || outcome != inbox.OutcomeGivenUp {
+		fail.With("outcome %s, error %w; want given_up", outcome, orNone(err))
+	}
+	p := openFor(s, parking())
+	fail.IfAny(unsettled(msg), wantEffects(ctx, s, "a"), park(ctx, p, "b", "k"),
+		redriveUntil(ctx, s, p, "k", func(ctx context.Context, msg *message.Message) error {
+			msg.Ack()
+			return s.Write(ctx, msg.UUID)
+		}, func() error { return wantEffects(ctx, s, "a", "b") }),
+	)
 }

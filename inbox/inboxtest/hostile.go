@@ -3,12 +3,12 @@ package inboxtest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/fail"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -29,12 +29,14 @@ func noise(n int) string {
 
 // checkHostile parks messages with an id, key, header or payload that a column or an
 // index may have no room for, redrives them, and delivers them once more.
-func checkHostile(ctx context.Context, s FailureSubject) error {
+func checkHostile(ctx context.Context, s FailureSubject) {
 	long := noise(6000)
 	for name, change := range map[string]func(msg *message.Message){
-		"id of kilobytes":     func(msg *message.Message) { msg.UUID = long },
-		"key of kilobytes":    func(msg *message.Message) { msg.Metadata.Set(outbox.HeaderKey, long) },
-		"header of kilobytes": func(msg *message.Message) { msg.Metadata.Set(long, long) },
+		"id of kilobytes":       func(msg *message.Message) { msg.UUID = long },
+		"key of kilobytes":      func(msg *message.Message) { msg.Metadata.Set(outbox.HeaderKey, long) },
+		"header of kilobytes":   func(msg *message.Message) { msg.Metadata.Set(long, long) },
+		"payload that is null":  func(msg *message.Message) { msg.Payload = nil },
+		"payload that is empty": func(msg *message.Message) { msg.Payload = message.Payload{} },
 		"payload of megabytes": func(msg *message.Message) {
 			msg.Payload = []byte(noise(2 << 20))
 		},
@@ -43,41 +45,34 @@ func checkHostile(ctx context.Context, s FailureSubject) error {
 			msg.Metadata = message.Metadata{outbox.HeaderKey: long, long: long}
 		},
 	} {
-		if err := checkHostileMessage(ctx, s, name, change); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
+		fail.In(name, func() { checkHostileMessage(ctx, s, name, change) })
 	}
-	return nil
 }
 
-func checkHostileMessage(ctx context.Context, s FailureSubject, name string, change func(msg *message.Message)) error {
-	p, err := openFor(s, parking())
-	if err != nil {
-		return err
-	}
+func checkHostileMessage(ctx context.Context, s FailureSubject, name string, change func(msg *message.Message)) {
+	p := openFor(s, parking())
 	sent := delivery(ctx, name, "k "+name)
 	change(sent)
 	again := func() *message.Message { return sent.CopyWithContext() }
 	if outcome, err := deliver(ctx, p, again(), func(context.Context) error { return inbox.Permanent(errors.New(sent.UUID)) }); outcome != inbox.OutcomeParked || err != nil {
-		return fmt.Errorf("outcome %s, error %w; want it parked", outcome, orNone(err))
+		fail.With("outcome %s, error %w; want it parked", outcome, orNone(err))
 	}
 	if parked := must(parkedIDs(ctx, s)); len(parked) != 1 || parked[0] != sent.UUID {
-		return fmt.Errorf("%d messages are parked, want this one", len(parked))
+		fail.With("%d messages are parked, want this one", len(parked))
 	}
 	var got *message.Message
-	err = redriveUntil(ctx, s, p, sent.Metadata.Get(outbox.HeaderKey), func(_ context.Context, msg *message.Message) error {
+	fail.If(redriveUntil(ctx, s, p, sent.Metadata.Get(outbox.HeaderKey), func(_ context.Context, msg *message.Message) error {
 		got = msg
 		return nil
-	}, func() error { return wantParked(ctx, s) })
-	if err != nil {
-		return err
+	}, func() error { return wantParked(ctx, s) }))
+	if (got.Payload == nil) != (sent.Payload == nil) {
+		fail.With("redriven with the payload %#v, want %#v: null and empty differ", got.Payload, sent.Payload)
 	}
 	if !got.Equals(sent) {
-		return errors.New("redriven was another message")
+		fail.With("redriven was another message")
 	}
-	outcome, err := deliver(ctx, p, again(), fail)
+	outcome, err := deliver(ctx, p, again(), fails)
 	if outcome != inbox.OutcomeDuplicate || err != nil {
-		return fmt.Errorf("outcome %s, error %w of a redelivery; want a duplicate", outcome, orNone(err))
+		fail.With("outcome %s, error %w of a redelivery; want a duplicate", outcome, orNone(err))
 	}
-	return nil
 }

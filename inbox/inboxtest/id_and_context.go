@@ -3,9 +3,9 @@ package inboxtest
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/fail"
 	"github.com/leat-go/leat/internal/txctx"
 )
 
@@ -19,28 +19,21 @@ func idAndContextChecks() []Check {
 	}
 }
 
-func checkEmptyID(ctx context.Context, s Subject) error {
-	p, err := open(s)
-	if err != nil {
-		return err
-	}
+func checkEmptyID(ctx context.Context, s Subject) {
+	p := open(s)
 	for range 2 {
-		if err := wantOutcome(ctx, p, "", inbox.OutcomeFailed, inbox.ErrNoMessageID, writing(s, "never")); err != nil {
-			return err
-		}
+		fail.If(wantOutcome(ctx, p, "", inbox.OutcomeFailed, inbox.ErrNoMessageID, writing(s, "never")))
 	}
-	return errors.Join(wantEffects(ctx, s), wantRecorded(ctx, s, "", false))
+	fail.IfAny(wantEffects(ctx, s), wantRecorded(ctx, s, "", false))
 }
 
 // checkContext looks into the message's context while the handler runs and after
 // it: Watermill's Retry and PoisonQueue go on with what they find there.
-func checkContext(ctx context.Context, s Subject) error {
-	p, err := open(s)
-	if err != nil {
-		return err
-	}
+func checkContext(ctx context.Context, s Subject) {
+	p := open(s)
 	for _, result := range []error{errHandler, nil} {
 		msg := newMessage(ctx, "a")
+		var err error
 		_, _ = p.Process(ctx, msg, func(txCtx context.Context) error {
 			if tx := txctx.From(msg.Context()); tx == nil || tx != txctx.From(txCtx) {
 				err = errors.New("the message's context does not carry the handler's transaction")
@@ -50,26 +43,23 @@ func checkContext(ctx context.Context, s Subject) error {
 			msg.SetContext(replaced)
 			return result
 		})
+		fail.If(err)
 		if msg.Context() != ctx {
-			err = errors.Join(err, fmt.Errorf("the message's context is not restored after a handler that returned %w", orNone(result)))
+			fail.With("the message's context is not restored after a handler that returned %w", orNone(result))
 		}
 	}
-	return err
 }
 
-func checkCancelledClaim(ctx context.Context, s Subject) error {
-	p, err := open(s)
-	if err != nil {
-		return err
-	}
+func checkCancelledClaim(ctx context.Context, s Subject) {
+	p := open(s)
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
 	var ran error
-	err = wantOutcome(ended, p, "a", inbox.OutcomeFailed, context.Canceled, func(ctx context.Context) error {
+	err := wantOutcome(ended, p, "a", inbox.OutcomeFailed, context.Canceled, func(ctx context.Context) error {
 		ran = errors.New("the handler runs although the claim has no time")
 		return s.Write(ctx, "never")
 	})
-	return errors.Join(
+	fail.IfAny(
 		err, ran,
 		untilAcked(ctx, p, "a", writing(s, "a")),
 		wantEffects(ctx, s, "a"),

@@ -8,6 +8,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/fail"
 )
 
 // noteChecks are about I10: what is kept beside the id.
@@ -26,13 +27,10 @@ func withPayload(ctx context.Context, payload string) *message.Message {
 	return message.NewMessageWithContext(ctx, "a", []byte(payload))
 }
 
-func checkMismatch(ctx context.Context, s FailureSubject) error {
-	p, err := openFor(s, inbox.Policy{Delay: inbox.NoDelay}, fingerprints)
-	if err != nil {
-		return err
-	}
-	return errors.Join(
-		wantDelivered(ctx, p, withPayload(ctx, "one"), inbox.OutcomeFailed, errHandler, fail),
+func checkMismatch(ctx context.Context, s FailureSubject) {
+	p := openFor(s, inbox.Policy{Delay: inbox.NoDelay}, fingerprints)
+	fail.IfAny(
+		wantDelivered(ctx, p, withPayload(ctx, "one"), inbox.OutcomeFailed, errHandler, fails),
 		wantDelivered(ctx, p, withPayload(ctx, "other"), inbox.OutcomeCommitted, nil, writing(s, "a")),
 		wantDelivered(ctx, p, withPayload(ctx, "other"), inbox.OutcomeDuplicate, nil, writing(s, "never")),
 		wantDelivered(ctx, p, withPayload(ctx, "one"), inbox.OutcomeFailed, inbox.ErrFingerprintMismatch, writing(s, "never")),
@@ -42,12 +40,9 @@ func checkMismatch(ctx context.Context, s FailureSubject) error {
 }
 
 // checkMismatchParked parks each payload once, however often it comes.
-func checkMismatchParked(ctx context.Context, s FailureSubject) error {
-	p, err := openFor(s, parking(), fingerprints)
-	if err != nil {
-		return err
-	}
-	return errors.Join(
+func checkMismatchParked(ctx context.Context, s FailureSubject) {
+	p := openFor(s, parking(), fingerprints)
+	fail.IfAny(
 		wantDelivered(ctx, p, withPayload(ctx, "one"), inbox.OutcomeCommitted, nil, writing(s, "a")),
 		wantDelivered(ctx, p, withPayload(ctx, "two"), inbox.OutcomeParked, nil, writing(s, "never")),
 		wantDelivered(ctx, p, withPayload(ctx, "two"), inbox.OutcomeDuplicate, nil, writing(s, "never")),
@@ -57,13 +52,10 @@ func checkMismatchParked(ctx context.Context, s FailureSubject) error {
 	)
 }
 
-func checkReply(ctx context.Context, s FailureSubject) error {
-	p, err := openFor(s, inbox.Policy{Delay: inbox.NoDelay}, func(cfg *inbox.Config) { cfg.KeepReplies = true })
-	if err != nil {
-		return err
-	}
-	reply := func(text string, fail error) func(ctx context.Context) ([]byte, error) {
-		return func(ctx context.Context) ([]byte, error) { return []byte(text), errors.Join(s.Write(ctx, text), fail) }
+func checkReply(ctx context.Context, s FailureSubject) {
+	p := openFor(s, inbox.Policy{Delay: inbox.NoDelay}, func(cfg *inbox.Config) { cfg.KeepReplies = true })
+	reply := func(text string, err error) func(ctx context.Context) ([]byte, error) {
+		return func(ctx context.Context) ([]byte, error) { return []byte(text), errors.Join(s.Write(ctx, text), err) }
 	}
 	want := func(text string, outcome inbox.Outcome, handle func(ctx context.Context) ([]byte, error), wantErr error) error {
 		got, end, err := p.ProcessReply(ctx, newMessage(ctx, "a"), handle)
@@ -72,7 +64,7 @@ func checkReply(ctx context.Context, s FailureSubject) error {
 		}
 		return nil
 	}
-	return errors.Join(
+	fail.IfAny(
 		want("", inbox.OutcomeFailed, reply("never", errHandler), errHandler),
 		want("hello", inbox.OutcomeCommitted, reply("hello", nil), nil),
 		want("hello", inbox.OutcomeDuplicate, reply("never", nil), nil),

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/fail"
 )
 
 // onceChecks are about I1: at most one committed execution a consumer and id,
@@ -26,12 +27,9 @@ func onceChecks() []Check {
 	}
 }
 
-func checkRedelivery(ctx context.Context, s Subject) error {
-	p, err := open(s)
-	if err != nil {
-		return err
-	}
-	return errors.Join(
+func checkRedelivery(ctx context.Context, s Subject) {
+	p := open(s)
+	fail.IfAny(
 		wantOutcome(ctx, p, "a", inbox.OutcomeCommitted, nil, writing(s, "a")),
 		wantOutcome(ctx, p, "a", inbox.OutcomeDuplicate, nil, writing(s, "a again")),
 		wantOutcome(ctx, p, "a", inbox.OutcomeDuplicate, nil, writing(s, "a again")),
@@ -39,12 +37,9 @@ func checkRedelivery(ctx context.Context, s Subject) error {
 	)
 }
 
-func checkAfterRollback(ctx context.Context, s Subject) error {
-	p, err := open(s)
-	if err != nil {
-		return err
-	}
-	return errors.Join(
+func checkAfterRollback(ctx context.Context, s Subject) {
+	p := open(s)
+	fail.IfAny(
 		wantOutcome(ctx, p, "a", inbox.OutcomeFailed, errHandler, func(ctx context.Context) error {
 			return errors.Join(s.Write(ctx, "never"), errHandler)
 		}),
@@ -54,16 +49,11 @@ func checkAfterRollback(ctx context.Context, s Subject) error {
 	)
 }
 
-func checkAmbiguous(applied bool) func(ctx context.Context, s Subject) error {
-	return func(ctx context.Context, s Subject) error {
-		p, err := open(s)
-		if err != nil {
-			return err
-		}
+func checkAmbiguous(applied bool) func(ctx context.Context, s Subject) {
+	return func(ctx context.Context, s Subject) {
+		p := open(s)
 		// The first commits warm the connections up: only a commit is to break.
-		if err := untilAcked(ctx, p, "before", writing(s, "before")); err != nil {
-			return err
-		}
+		fail.If(untilAcked(ctx, p, "before", writing(s, "before")))
 		runs := 0
 		handle := func(ctx context.Context) error {
 			runs++
@@ -73,89 +63,68 @@ func checkAmbiguous(applied bool) func(ctx context.Context, s Subject) error {
 		msg := newMessage(ctx, "a")
 		outcome, err := deliver(ctx, p, msg, handle)
 		if !errors.Is(err, inbox.ErrCommitUnknown) || outcome != inbox.OutcomeUnknown {
-			return fmt.Errorf("outcome %s, error %w; want unknown, %w", outcome, orNone(err), inbox.ErrCommitUnknown)
+			fail.With("outcome %s, error %w; want unknown, %w", outcome, orNone(err), inbox.ErrCommitUnknown)
 		}
-		if err := untilAcked(ctx, p, "a", handle); err != nil {
-			return err
-		}
+		fail.If(untilAcked(ctx, p, "a", handle))
 		if want := map[bool]int{true: 1, false: 2}[applied]; runs != want {
-			return fmt.Errorf("the handler ran %d times, want %d", runs, want)
+			fail.With("the handler ran %d times, want %d", runs, want)
 		}
-		return errors.Join(wantRecorded(ctx, s, "a", true), wantEffects(ctx, s, "before", "a"))
+		fail.IfAny(wantRecorded(ctx, s, "a", true), wantEffects(ctx, s, "before", "a"))
 	}
 }
 
-func checkOtherProcess(ctx context.Context, s Subject) error {
-	first, err1 := open(s)
-	second, err2 := open(s)
-	if err := errors.Join(err1, err2); err != nil {
-		return err
-	}
-	return errors.Join(
+func checkOtherProcess(ctx context.Context, s Subject) {
+	first, second := open(s), open(s)
+	fail.IfAny(
 		wantOutcome(ctx, first, "a", inbox.OutcomeCommitted, nil, writing(s, "a")),
 		wantOutcome(ctx, second, "a", inbox.OutcomeDuplicate, nil, writing(s, "a again")),
 		wantEffects(ctx, s, "a"),
 	)
 }
 
-func checkConsumers(ctx context.Context, s Subject) error {
+func checkConsumers(ctx context.Context, s Subject) {
 	names := []string{"b", "a", "A", "a ", "ä", `"`}
 	for _, name := range names {
 		p, err := s.Open(name, inbox.Config{})
-		if err != nil {
-			return err
-		}
-		err = errors.Join(
+		fail.If(err)
+		fail.If(errors.Join(
 			wantOutcome(ctx, p, "m", inbox.OutcomeCommitted, nil, writing(s, name)),
 			wantOutcome(ctx, p, "m", inbox.OutcomeDuplicate, nil, writing(s, name+" again")),
-		)
-		if err != nil {
-			return fmt.Errorf("consumer %q: %w", name, err)
-		}
+		), fmt.Sprintf("consumer %q", name))
 	}
-	return wantEffects(ctx, s, names...)
+	fail.If(wantEffects(ctx, s, names...))
 }
 
 // checkIDs uses ids of every kind: UUIDs, other texts, and what looks like one
 // and is the other.
-func checkIDs(ctx context.Context, s Subject) error {
+func checkIDs(ctx context.Context, s Subject) {
 	ids := []string{
 		"018f2a3b-4c5d-7e6f-8a9b-0c1d2e3f4a5b", "018f2a3b-4c5d-7e6f-8a9b-0c1d2e3f4a5c",
 		"018F2A3B-4C5D-7E6F-8A9B-0C1D2E3F4A5B", "{018f2a3b-4c5d-7e6f-8a9b-0c1d2e3f4a5b}",
 		"018f2a3b4c5d7e6f8a9b0c1d2e3f4a5b", "00000000-0000-0000-0000-000000000000",
 		"01J2QK5N3V8X7Z", "order-1", "order-2", "ORDER-1", "order-1 ", " order-1", "\u00f6rder-1", " ", "  ", "topic/3/17", "a\x00b", "\xff",
 	}
-	p, err := open(s)
-	if err != nil {
-		return err
-	}
+	p := open(s)
 	want := make([]string, len(ids))
 	for i, id := range ids {
 		want[i] = strconv.Itoa(i)
-		if err := wantOutcome(ctx, p, id, inbox.OutcomeCommitted, nil, writing(s, want[i])); err != nil {
-			return err
-		}
+		fail.If(wantOutcome(ctx, p, id, inbox.OutcomeCommitted, nil, writing(s, want[i])))
 	}
 	for _, id := range ids {
-		if err := wantOutcome(ctx, p, id, inbox.OutcomeDuplicate, nil, writing(s, "again")); err != nil {
-			return err
-		}
+		fail.If(wantOutcome(ctx, p, id, inbox.OutcomeDuplicate, nil, writing(s, "again")))
 	}
-	return wantEffects(ctx, s, want...)
+	fail.If(wantEffects(ctx, s, want...))
 }
 
 // checkStorm delivers few messages many times at once. A fifth of the handlers
 // fail.
-func checkStorm(ctx context.Context, s Subject) error {
+func checkStorm(ctx context.Context, s Subject) {
 	const workers, messages, copies = 8, 12, 3
 
 	var group sync.WaitGroup
 	errs := make([]error, workers)
 	for w := range workers {
-		p, err := open(s)
-		if err != nil {
-			return err
-		}
+		p := open(s)
 		group.Go(func() {
 			for _, i := range rand.Perm(messages * copies) { //nolint:gosec // any order will do
 				id := "m" + strconv.Itoa(i%messages)
@@ -177,5 +146,5 @@ func checkStorm(ctx context.Context, s Subject) error {
 	for i := range want {
 		want[i] = "m" + strconv.Itoa(i)
 	}
-	return errors.Join(errors.Join(errs...), wantEffects(ctx, s, want...))
+	fail.IfAny(errors.Join(errs...), wantEffects(ctx, s, want...))
 }

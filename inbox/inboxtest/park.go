@@ -11,6 +11,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/fail"
 	"github.com/leat-go/leat/internal/wait"
 )
 
@@ -67,12 +68,9 @@ func eventually(ctx context.Context, done func() error) error {
 	}
 }
 
-func checkFollowers(ctx context.Context, s FailureSubject) error {
-	p, err := openFor(s, parking())
-	if err != nil {
-		return err
-	}
-	err = park(ctx, p, "k1", "k")
+func checkFollowers(ctx context.Context, s FailureSubject) {
+	p := openFor(s, parking())
+	err := park(ctx, p, "k1", "k")
 	for _, id := range []string{"k2", "k3", "k2"} {
 		want := inbox.OutcomeParked
 		if id == "k2" && err == nil && len(must(parkedIDs(ctx, s))) == 3 {
@@ -81,7 +79,7 @@ func checkFollowers(ctx context.Context, s FailureSubject) error {
 		err = errors.Join(err, wantDelivered(ctx, p, delivery(ctx, id, "k"), want, nil, writing(s, "never")))
 	}
 	var order []string
-	return errors.Join(err,
+	fail.IfAny(err,
 		wantDelivered(ctx, p, delivery(ctx, "other", "other"), inbox.OutcomeCommitted, nil, writing(s, "other")),
 		wantParked(ctx, s, "k1", "k2", "k3"),
 		redriveUntil(ctx, s, p, "k", func(ctx context.Context, msg *message.Message) error {
@@ -105,13 +103,9 @@ func wantOrder(got []string, want ...string) error {
 
 // checkFollowerRace delivers the messages of a key, one after another, while its
 // first ones are redriven: each takes effect once, in order, and none is left.
-func checkFollowerRace(ctx context.Context, s FailureSubject) error {
+func checkFollowerRace(ctx context.Context, s FailureSubject) {
 	const rounds, followers = 5, 6
-	first, err1 := openFor(s, parking())
-	second, err2 := openFor(s, parking())
-	if err := errors.Join(err1, err2); err != nil {
-		return err
-	}
+	first, second := openFor(s, parking()), openFor(s, parking())
 	var (
 		mu    sync.Mutex
 		order = map[string][]string{}
@@ -157,7 +151,7 @@ func checkFollowerRace(ctx context.Context, s FailureSubject) error {
 			err = errors.Join(err, fmt.Errorf("key %s ran in the order %q", key, ids))
 		}
 	}
-	return err
+	fail.If(err)
 }
 
 func untilAckedKeyed(ctx context.Context, p Processor, id, key string, handle func(ctx context.Context) error) error {
@@ -168,26 +162,21 @@ func untilAckedKeyed(ctx context.Context, p Processor, id, key string, handle fu
 }
 
 // checkBytes parks a message of odd bytes: NUL, quotes, and what is no UTF-8.
-func checkBytes(ctx context.Context, s FailureSubject) error {
-	p, err := openFor(s, parking())
-	if err != nil {
-		return err
-	}
+func checkBytes(ctx context.Context, s FailureSubject) {
+	p := openFor(s, parking())
 	const odd = "a\x00\xff'\"\\{}"
 	sent := message.NewMessageWithContext(ctx, odd, []byte(odd))
 	sent.Metadata = message.Metadata{"leat_key": odd, odd: odd, "empty": "", "plain": "ä"}
-	if err := wantDelivered(ctx, p, sent, inbox.OutcomeParked, nil, func(context.Context) error {
+	fail.If(wantDelivered(ctx, p, sent, inbox.OutcomeParked, nil, func(context.Context) error {
 		return inbox.Permanent(errors.New(odd))
-	}); err != nil {
-		return err
-	}
+	}))
 	var got *message.Message
-	err = redriveUntil(ctx, s, p, odd, func(_ context.Context, msg *message.Message) error {
+	err := redriveUntil(ctx, s, p, odd, func(_ context.Context, msg *message.Message) error {
 		got = msg
 		return nil
 	}, func() error { return wantParked(ctx, s) })
 	if err == nil && !got.Equals(sent) {
 		err = fmt.Errorf("redriven was %q %q %q", got.UUID, got.Payload, got.Metadata)
 	}
-	return err
+	fail.If(err)
 }

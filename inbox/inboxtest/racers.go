@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/fail"
 )
 
 // Collider is a Subject whose messages may share a lock although their ids differ: while
@@ -43,22 +44,18 @@ func racerChecks() []Check {
 // checkRacers has three deliveries of one message at once. The first is rolled
 // back. The others are turned away while it runs, and by nothing but Busy: in an index
 // they would wait for it, and two of them end in a deadlock with its rollback.
-func checkRacers(ctx context.Context, s Subject) error {
+func checkRacers(ctx context.Context, s Subject) {
 	const rounds = 10
 
 	p, err := s.Open(consumer, inbox.Config{BusyDelay: inbox.NoDelay, ConflictRetries: -1})
-	if err != nil {
-		return err
-	}
+	fail.If(err)
 	var want []string
 	for i := range rounds {
 		id := "m" + strconv.Itoa(i)
 		want = append(want, id)
-		if err := errors.Join(race(ctx, s, p, id), untilAcked(ctx, p, id, writing(s, id))); err != nil {
-			return err
-		}
+		fail.IfAny(race(ctx, s, p, id), untilAcked(ctx, p, id, writing(s, id)))
 	}
-	return wantEffects(ctx, s, want...)
+	fail.If(wantEffects(ctx, s, want...))
 }
 
 func race(ctx context.Context, s Subject, p Processor, id string) error {
@@ -83,20 +80,15 @@ func race(ctx context.Context, s Subject, p Processor, id string) error {
 
 // checkFailedClaims lets claims fail by contexts that end in the middle of them, more often
 // than there are connections. Then all connections have to be there, and in no transaction.
-func checkFailedClaims(ctx context.Context, s Subject) error {
-	p, err := open(s)
-	if err != nil {
-		return err
-	}
-	if err := untilAcked(ctx, p, "before", writing(s, "before")); err != nil {
-		return err
-	}
+func checkFailedClaims(ctx context.Context, s Subject) {
+	p := open(s)
+	fail.If(untilAcked(ctx, p, "before", writing(s, "before")))
 	for i := range 10 * Connections {
 		ended, cancel := context.WithTimeout(ctx, time.Duration(i)*50*time.Microsecond)
 		_, err := deliver(ended, p, newMessage(ended, "a"), func(context.Context) error { return errHandler })
 		cancel()
 		if err == nil {
-			return errors.New("a message whose handler fails is acked")
+			fail.With("a message whose handler fails is acked")
 		}
 	}
 	want := []string{"before"}
@@ -105,26 +97,21 @@ func checkFailedClaims(ctx context.Context, s Subject) error {
 	for i := range 2 * Connections {
 		id := "after" + strconv.Itoa(i)
 		want = append(want, id)
-		if err := untilAcked(working, p, id, writing(s, id)); err != nil {
-			return err
-		}
+		fail.If(untilAcked(working, p, id, writing(s, id)))
 	}
-	err = untilAcked(working, p, "a", writing(s, "a"))
-	return errors.Join(err, wantEffects(ctx, s, append(want, "a")...))
+	err := untilAcked(working, p, "a", writing(s, "a"))
+	fail.IfAny(err, wantEffects(ctx, s, append(want, "a")...))
 }
 
 // checkCollision delivers a message while one with which it shares a lock is in progress,
 // and wants nothing of that to stay: it is run, by a redelivery at the latest, and is no
 // duplicate.
-func checkCollision(ctx context.Context, s Subject) error {
+func checkCollision(ctx context.Context, s Subject) {
 	collider, ok := s.(Collider)
 	if !ok {
-		return fmt.Errorf("%w: Collider", ErrLacks)
+		fail.With("%w: Collider", ErrLacks)
 	}
-	p, err := open(s)
-	if err != nil {
-		return err
-	}
+	p := open(s)
 	other := collide(collider, "a")
 	for _, result := range []error{errHandler, nil} {
 		var found error
@@ -138,11 +125,12 @@ func checkCollision(ctx context.Context, s Subject) error {
 			}
 			return errors.Join(s.Write(txCtx, "a"), result)
 		})
-		if found != nil || !errors.Is(err, result) {
-			return errors.Join(found, err)
+		fail.If(found)
+		if !errors.Is(err, result) {
+			fail.With("error %w, want %w", orNone(err), orNone(result))
 		}
 	}
-	return errors.Join(
+	fail.IfAny(
 		untilAcked(ctx, p, other, writing(s, "other")),
 		wantOutcome(ctx, p, other, inbox.OutcomeDuplicate, nil, writing(s, "again")),
 		wantOutcome(ctx, p, "a", inbox.OutcomeDuplicate, nil, writing(s, "again")),
@@ -153,12 +141,9 @@ func checkCollision(ctx context.Context, s Subject) error {
 // checkNotAckedMeanwhile delivers a copy and another message while a handler runs. A store
 // with one writer may fail both, for lack of time, but acks neither unless its effect is
 // committed; afterwards both come to their end.
-func checkNotAckedMeanwhile(ctx context.Context, s Subject) error {
-	p, err := open(s)
-	if err != nil {
-		return err
-	}
-	err = probe(ctx, s, p, "a", func() error {
+func checkNotAckedMeanwhile(ctx context.Context, s Subject) {
+	p := open(s)
+	err := probe(ctx, s, p, "a", func() error {
 		meanwhile, cancel := context.WithTimeout(ctx, promptly)
 		defer cancel()
 		duplicate, other := newMessage(meanwhile, "a"), newMessage(meanwhile, "b")
@@ -172,7 +157,7 @@ func checkNotAckedMeanwhile(ctx context.Context, s Subject) error {
 		}
 		return errors.Join(err2, wantEffects(ctx, s, "b"))
 	})
-	return errors.Join(
+	fail.IfAny(
 		err,
 		untilAcked(ctx, p, "b", writing(s, "b")),
 		wantOutcome(ctx, p, "a", inbox.OutcomeDuplicate, nil, writing(s, "again")),

@@ -10,6 +10,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/fail"
 )
 
 const millisecond = time.Millisecond
@@ -25,33 +26,25 @@ func redriveChecks() []Check {
 }
 
 // checkRedriveOnce has two processes redrive while the message is delivered, too.
-func checkRedriveOnce(ctx context.Context, s FailureSubject) error {
-	first, err1 := openFor(s, parking())
-	second, err2 := openFor(s, parking())
-	if err := errors.Join(err1, err2, park(ctx, first, "a", "")); err != nil {
-		return err
-	}
+func checkRedriveOnce(ctx context.Context, s FailureSubject) {
+	first, second := openFor(s, parking()), openFor(s, parking())
+	fail.If(park(ctx, first, "a", ""))
 	handle := func(ctx context.Context, _ *message.Message) error { return s.Write(ctx, "a") }
-	return whileRedriving(ctx, first, handle, func() error {
+	fail.If(whileRedriving(ctx, first, handle, func() error {
 		return redriveUntil(ctx, s, second, "", handle, func() error {
 			return errors.Join(
 				wantOutcome(ctx, second, "a", inbox.OutcomeDuplicate, nil, writing(s, "again")),
 				wantEffects(ctx, s, "a"), wantParked(ctx, s), wantRecorded(ctx, s, "a", true),
 			)
 		})
-	})
+	}))
 }
 
-func checkRedriveFails(ctx context.Context, s FailureSubject) error {
-	p, err := openFor(s, parking())
-	if err != nil {
-		return err
-	}
-	if err := park(ctx, p, "a", "k"); err != nil {
-		return err
-	}
+func checkRedriveFails(ctx context.Context, s FailureSubject) {
+	p := openFor(s, parking())
+	fail.If(park(ctx, p, "a", "k"))
 	var calls atomic.Int32
-	return errors.Join(
+	fail.IfAny(
 		redriveUntil(ctx, s, p, "k", func(ctx context.Context, _ *message.Message) error {
 			if err := s.Write(ctx, "a"); err != nil {
 				return err
@@ -65,11 +58,8 @@ func checkRedriveFails(ctx context.Context, s FailureSubject) error {
 	)
 }
 
-func checkRedriveParksAgain(ctx context.Context, s FailureSubject) error {
-	p, err := openFor(s, parking())
-	if err != nil {
-		return err
-	}
+func checkRedriveParksAgain(ctx context.Context, s FailureSubject) {
+	p := openFor(s, parking())
 	var calls atomic.Int32
 	handle := func(ctx context.Context, msg *message.Message) error {
 		if calls.Add(1) <= attempts {
@@ -77,11 +67,8 @@ func checkRedriveParksAgain(ctx context.Context, s FailureSubject) error {
 		}
 		return s.Write(ctx, msg.UUID)
 	}
-	err = errors.Join(park(ctx, p, "a", "k"), wantDelivered(ctx, p, delivery(ctx, "b", "k"), inbox.OutcomeParked, nil, writing(s, "never")))
-	if err != nil {
-		return err
-	}
-	return whileRedriving(ctx, p, handle, func() error {
+	fail.IfAny(park(ctx, p, "a", "k"), wantDelivered(ctx, p, delivery(ctx, "b", "k"), inbox.OutcomeParked, nil, writing(s, "never")))
+	fail.If(whileRedriving(ctx, p, handle, func() error {
 		if err := redrive(ctx, s, "k"); err != nil {
 			return err
 		}
@@ -95,19 +82,14 @@ func checkRedriveParksAgain(ctx context.Context, s FailureSubject) error {
 		return errors.Join(err, wantParked(ctx, s, "a", "b"), wantEffects(ctx, s),
 			eventually(ctx, func() error { return redrive(ctx, s, "k") }), // fails until it is parked again
 			eventually(ctx, func() error { return errors.Join(wantEffects(ctx, s, "a", "b"), wantParked(ctx, s)) }))
-	})
+	}))
 }
 
-func checkRedriveEnqueues(ctx context.Context, s FailureSubject) error {
-	p, err := openFor(s, parking())
-	if err != nil {
-		return err
-	}
-	if err := park(ctx, p, "a", ""); err != nil {
-		return err
-	}
+func checkRedriveEnqueues(ctx context.Context, s FailureSubject) {
+	p := openFor(s, parking())
+	fail.If(park(ctx, p, "a", ""))
 	var calls atomic.Int32
-	return errors.Join(
+	fail.IfAny(
 		redriveUntil(ctx, s, p, "", func(ctx context.Context, _ *message.Message) error {
 			err := enqueue(ctx, s, "child")
 			if calls.Add(1) == 1 {

@@ -16,6 +16,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
+//leat:level 0
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // stream is a subscriber that has its messages in flight all at once.

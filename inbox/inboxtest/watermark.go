@@ -12,6 +12,7 @@ import (
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/internal/fail"
 )
 
 // PositionProcessor is an inbox that remembers positions instead of ids.
@@ -49,8 +50,8 @@ type PositionCheck struct {
 	// Name starts with the invariant that the check is about.
 	Name string
 
-	run  func(ctx context.Context, s PositionSubject) error
-	skip func(f Features) bool // nil: never
+	run  func(ctx context.Context, s PositionSubject) // fails by package fail
+	skip func(f Features) bool                        // nil: never
 }
 
 // Run runs the check on s, which no other check may have used, and returns what is wrong
@@ -58,7 +59,7 @@ type PositionCheck struct {
 func (c PositionCheck) Run(ctx context.Context, s PositionSubject) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	if err := c.run(ctx, s); err != nil {
+	if err := fail.Caught(func() { c.run(ctx, s) }); err != nil {
 		return fmt.Errorf("%s: %w", c.Name, err)
 	}
 	return nil
@@ -106,10 +107,12 @@ const (
 )
 
 // openLog opens an inbox of readTopic that does not keep the suite waiting.
-func openLog(s PositionSubject, consumer string) (PositionProcessor, error) {
-	return s.Open(consumer, []string{readTopic}, inbox.Config{
+func openLog(s PositionSubject, consumer string) PositionProcessor {
+	in, err := s.Open(consumer, []string{readTopic}, inbox.Config{
 		BusyDelay: 2 * time.Millisecond, OnFailure: inbox.Policy{Delay: inbox.NoDelay},
 	})
+	fail.If(err)
+	return in
 }
 
 // wholeLog assigns partition 0 of a log that still has all of count messages.

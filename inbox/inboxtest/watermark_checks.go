@@ -11,16 +11,14 @@ import (
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/internal/fail"
 )
 
 // checkPositionOnce delivers every message twice, and then all of them again.
-func checkPositionOnce(ctx context.Context, s PositionSubject) error {
+func checkPositionOnce(ctx context.Context, s PositionSubject) {
 	const count = 5
-	in, err := openLog(s, consumer)
-	if err != nil {
-		return err
-	}
-	err = wantNext(ctx, in, wholeLog(count), 0)
+	in := openLog(s, consumer)
+	err := wantNext(ctx, in, wholeLog(count), 0)
 	for offset := range int64(count) {
 		err = errors.Join(
 			err,
@@ -31,59 +29,47 @@ func checkPositionOnce(ctx context.Context, s PositionSubject) error {
 	for offset := range int64(count) {
 		err = errors.Join(err, wantAt(ctx, s, in, inLog(offset), inbox.OutcomeDuplicate, nil))
 	}
-	return errors.Join(err, wantEffectsTo(ctx, s, count))
+	fail.IfAny(err, wantEffectsTo(ctx, s, count))
 }
 
 // checkPositionFailure fails a handler that has written.
-func checkPositionFailure(ctx context.Context, s PositionSubject) error {
-	in, err := openLog(s, consumer)
-	if err != nil {
-		return err
-	}
-	if err := wantNext(ctx, in, wholeLog(2), 0); err != nil {
-		return err
-	}
+func checkPositionFailure(ctx context.Context, s PositionSubject) {
+	in := openLog(s, consumer)
+	fail.If(wantNext(ctx, in, wholeLog(2), 0))
 	for range 2 {
 		outcome, err := processAt(ctx, in, inLog(0), func(ctx context.Context) error {
 			return errors.Join(s.Write(ctx, "never"), errHandler)
 		})
 		if outcome != inbox.OutcomeFailed || !errors.Is(err, errHandler) {
-			return fmt.Errorf("outcome %s, error %w; want failed, %w", outcome, orNone(err), errHandler)
+			fail.With("outcome %s, error %w; want failed, %w", outcome, orNone(err), errHandler)
 		}
-		if err := errors.Join(wantEffects(ctx, s), wantNext(ctx, in, wholeLog(2), 0)); err != nil {
-			return fmt.Errorf("after a handler has failed: %w", err)
-		}
+		fail.If(errors.Join(wantEffects(ctx, s), wantNext(ctx, in, wholeLog(2), 0)), "after a handler has failed")
 	}
-	return errors.Join(
+	fail.IfAny(
 		wantAt(ctx, s, in, inLog(0), inbox.OutcomeCommitted, nil),
 		wantNext(ctx, in, wholeLog(2), 1), wantEffectsTo(ctx, s, 1),
 	)
 }
 
 // checkPositionGap delivers a message although the one before was not processed.
-func checkPositionGap(ctx context.Context, s PositionSubject) error {
-	in, err := openLog(s, consumer)
-	if err != nil {
-		return err
-	}
+func checkPositionGap(ctx context.Context, s PositionSubject) {
+	in := openLog(s, consumer)
 	a := wholeLog(9)
 	a.Start, a.From = 1, 3
-	if err := wantNext(ctx, in, a, 3); err != nil {
-		return err
-	}
+	fail.If(wantNext(ctx, in, a, 3))
 	if _, err := processAt(ctx, in, inLog(3), func(context.Context) error { return errHandler }); !errors.Is(err, errHandler) {
-		return fmt.Errorf("error %w, want %w", orNone(err), errHandler)
+		fail.With("error %w, want %w", orNone(err), errHandler)
 	}
 	for range 2 {
 		outcome, err := processAt(ctx, in, inLog(4), writingAt(s, inLog(4)))
 		gap, ok := errors.AsType[*driver.GapError](err)
 		if !ok || outcome != inbox.OutcomeFailed || !errors.Is(err, inbox.ErrNotClaimed) || gap.Next != 3 || gap.Position != inLog(4) {
-			return fmt.Errorf("offset 4, before which 3 was not processed: outcome %s, error %w; want failed, %w, next 3", outcome, orNone(err), driver.ErrGap)
+			fail.With("offset 4, before which 3 was not processed: outcome %s, error %w; want failed, %w, next 3", outcome, orNone(err), driver.ErrGap)
 		}
 	}
 	sparse := inLog(7) // offsets without messages between two are no gap
 	sparse.Prev = 3
-	return errors.Join(
+	fail.IfAny(
 		wantEffects(ctx, s),
 		wantAt(ctx, s, in, inLog(3), inbox.OutcomeCommitted, nil),
 		wantAt(ctx, s, in, sparse, inbox.OutcomeCommitted, nil),
@@ -94,15 +80,11 @@ func checkPositionGap(ctx context.Context, s PositionSubject) error {
 }
 
 // checkPositionAssigned asks several times, in several processes.
-func checkPositionAssigned(ctx context.Context, s PositionSubject) error {
-	first, err1 := openLog(s, consumer)
-	second, err2 := openLog(s, consumer)
-	if err := errors.Join(err1, err2); err != nil {
-		return err
-	}
+func checkPositionAssigned(ctx context.Context, s PositionSubject) {
+	first, second := openLog(s, consumer), openLog(s, consumer)
 	fresh, known := wholeLog(10), wholeLog(10)
 	fresh.From, known.From = 4, 0
-	return errors.Join(
+	fail.IfAny(
 		wantNext(ctx, first, fresh, 4),
 		wantNext(ctx, second, known, 4), // what the group has committed counts for nothing any more
 		wantAt(ctx, s, first, inLog(4), inbox.OutcomeCommitted, nil),
@@ -115,15 +97,9 @@ func checkPositionAssigned(ctx context.Context, s PositionSubject) error {
 
 // checkPositionZombie has two sessions deliver the same message. While one runs it, it is
 // Busy for the other; afterwards it is a duplicate.
-func checkPositionZombie(ctx context.Context, s PositionSubject) error {
-	zombie, err1 := openLog(s, consumer)
-	rightful, err2 := openLog(s, consumer)
-	if err := errors.Join(err1, err2); err != nil {
-		return err
-	}
-	if err := wantNext(ctx, zombie, wholeLog(2), 0); err != nil {
-		return err
-	}
+func checkPositionZombie(ctx context.Context, s PositionSubject) {
+	zombie, rightful := openLog(s, consumer), openLog(s, consumer)
+	fail.If(wantNext(ctx, zombie, wholeLog(2), 0))
 	var found error
 	_, err := processAt(ctx, zombie, inLog(0), func(context.Context) error {
 		found = errors.Join(
@@ -133,7 +109,7 @@ func checkPositionZombie(ctx context.Context, s PositionSubject) error {
 		return errHandler
 	})
 	if found != nil || !errors.Is(err, errHandler) {
-		return errors.Join(found, fmt.Errorf("error %w, want %w", orNone(err), errHandler))
+		fail.IfAny(found, fmt.Errorf("error %w, want %w", orNone(err), errHandler))
 	}
 	for _, p := range []driver.Position{inLog(0), inLog(1)} {
 		found = errors.Join(
@@ -142,20 +118,17 @@ func checkPositionZombie(ctx context.Context, s PositionSubject) error {
 			wantAt(ctx, s, zombie, p, inbox.OutcomeDuplicate, nil),
 		)
 	}
-	return errors.Join(found, wantEffectsTo(ctx, s, 2))
+	fail.IfAny(found, wantEffectsTo(ctx, s, 2))
 }
 
 // checkPositionStorm has several sessions that all believe that the partition is theirs,
 // with handlers that fail and sessions that end at any time.
-func checkPositionStorm(ctx context.Context, s PositionSubject) error {
+func checkPositionStorm(ctx context.Context, s PositionSubject) {
 	const count, sessions = 40, 4
 	var group sync.WaitGroup
 	errs := make([]error, sessions)
 	for i := range sessions {
-		in, err := openLog(s, consumer)
-		if err != nil {
-			return err
-		}
+		in := openLog(s, consumer)
 		group.Go(func() {
 			runs := 0
 			fails := func() bool { runs++; return runs%4 == 0 }
@@ -166,25 +139,21 @@ func checkPositionStorm(ctx context.Context, s PositionSubject) error {
 		})
 	}
 	group.Wait()
-	return errors.Join(errors.Join(errs...), wantEffectsTo(ctx, s, count))
+	fail.IfAny(errors.Join(errs...), wantEffectsTo(ctx, s, count))
 }
 
 // checkPositionPartitions has the same offset in two partitions and for two consumers.
-func checkPositionPartitions(ctx context.Context, s PositionSubject) error {
-	in, err1 := openLog(s, consumer)
-	other, err2 := openLog(s, "another")
-	if err := errors.Join(err1, err2); err != nil {
-		return err
-	}
+func checkPositionPartitions(ctx context.Context, s PositionSubject) {
+	in, other := openLog(s, consumer), openLog(s, "another")
 	first, second := wholeLog(3), wholeLog(3)
 	second.Partition = 1
 	next, err := in.Assigned(ctx, []driver.Assignment{second, first})
 	if err != nil || len(next) != 2 {
-		return fmt.Errorf("assigned of two partitions: %v, %w", next, orNone(err))
+		fail.With("assigned of two partitions: %v, %w", next, orNone(err))
 	}
 	there := inLog(0)
 	there.Partition = 1
-	return errors.Join(
+	fail.IfAny(
 		wantAt(ctx, s, in, inLog(0), inbox.OutcomeCommitted, nil),
 		wantAt(ctx, s, in, inLog(1), inbox.OutcomeCommitted, nil),
 		wantAt(ctx, s, in, there, inbox.OutcomeCommitted, nil),
@@ -197,17 +166,12 @@ func checkPositionPartitions(ctx context.Context, s PositionSubject) error {
 }
 
 // checkPositionUnsound names each refusal of a message. None runs the handler.
-func checkPositionUnsound(ctx context.Context, s PositionSubject) error {
-	in, err := openLog(s, consumer)
-	if err != nil {
-		return err
-	}
-	if err := wantNext(ctx, in, wholeLog(1), 0); err != nil {
-		return err
-	}
+func checkPositionUnsound(ctx context.Context, s PositionSubject) {
+	in := openLog(s, consumer)
+	fail.If(wantNext(ctx, in, wholeLog(1), 0))
 	never := func(ctx context.Context) error { return s.Write(ctx, "never") }
 	if _, err := in.Process(ctx, message.NewMessageWithContext(ctx, "id", nil), never); !errors.Is(err, driver.ErrNoPosition) {
-		return fmt.Errorf("no position: error %w, want %w", orNone(err), driver.ErrNoPosition)
+		fail.With("no position: error %w, want %w", orNone(err), driver.ErrNoPosition)
 	}
 	for what, c := range map[string]struct {
 		change func(p *driver.Position)
@@ -226,22 +190,16 @@ func checkPositionUnsound(ctx context.Context, s PositionSubject) error {
 		c.change(&p)
 		outcome, err := processAt(ctx, in, p, never)
 		if outcome != inbox.OutcomeFailed || !errors.Is(err, c.want) || !errors.Is(err, inbox.ErrNotClaimed) {
-			return fmt.Errorf("%s: outcome %s, error %w; want failed, %w and %w", what, outcome, orNone(err), c.want, inbox.ErrNotClaimed)
+			fail.With("%s: outcome %s, error %w; want failed, %w and %w", what, outcome, orNone(err), c.want, inbox.ErrNotClaimed)
 		}
 	}
-	return errors.Join(wantEffects(ctx, s), wantNext(ctx, in, wholeLog(1), 0))
+	fail.IfAny(wantEffects(ctx, s), wantNext(ctx, in, wholeLog(1), 0))
 }
 
 // checkPositionAssignments expects an assignment of two partitions, only one of them sound, to be refused.
-func checkPositionAssignments(ctx context.Context, s PositionSubject) error {
-	in, err := openLog(s, consumer)
-	if err != nil {
-		return err
-	}
-	err = errors.Join(wantNext(ctx, in, wholeLog(3), 0), wantAt(ctx, s, in, inLog(0), inbox.OutcomeCommitted, nil))
-	if err != nil {
-		return err
-	}
+func checkPositionAssignments(ctx context.Context, s PositionSubject) {
+	in := openLog(s, consumer)
+	fail.IfAny(wantNext(ctx, in, wholeLog(3), 0), wantAt(ctx, s, in, inLog(0), inbox.OutcomeCommitted, nil))
 	sound := wholeLog(9)
 	sound.Partition, sound.From = 1, 7
 	for what, c := range map[string]struct {
@@ -256,40 +214,32 @@ func checkPositionAssignments(ctx context.Context, s PositionSubject) error {
 		bad := wholeLog(3)
 		c.change(&bad)
 		if _, err := in.Assigned(ctx, []driver.Assignment{sound, bad}); !errors.Is(err, c.want) {
-			return fmt.Errorf("%s: error %w, want %w", what, orNone(err), c.want)
+			fail.With("%s: error %w, want %w", what, orNone(err), c.want)
 		}
 	}
 	sound.From = 2 // nothing is remembered of it yet
-	return errors.Join(wantNext(ctx, in, sound, 2), wantNext(ctx, in, wholeLog(3), 1))
+	fail.IfAny(wantNext(ctx, in, sound, 2), wantNext(ctx, in, wholeLog(3), 1))
 }
 
 // checkPositionForgotten has the database forget commits while a session goes on: it finds
 // out, and the messages are read again.
-func checkPositionForgotten(ctx context.Context, s PositionSubject) error {
+func checkPositionForgotten(ctx context.Context, s PositionSubject) {
 	const count = 8
 	forgetter, ok := s.(PositionForgetter)
 	if !ok {
-		return fmt.Errorf("%w: PositionForgetter", ErrLacks)
+		fail.With("%w: PositionForgetter", ErrLacks)
 	}
-	in, err := openLog(s, consumer)
-	if err != nil {
-		return err
-	}
-	err = wantNext(ctx, in, wholeLog(count), 0)
+	in := openLog(s, consumer)
+	err := wantNext(ctx, in, wholeLog(count), 0)
 	for offset := range int64(5) {
 		err = errors.Join(err, wantAt(ctx, s, in, inLog(offset), inbox.OutcomeCommitted, nil))
 	}
-	err = errors.Join(err, forgetter.Forget(ctx, 3, effectOf(0), effectOf(1), effectOf(2)))
-	if err != nil {
-		return err
-	}
-	if err := wantAt(ctx, s, in, inLog(5), inbox.OutcomeFailed, driver.ErrGap); err != nil {
-		return fmt.Errorf("after two commits were lost: %w", err)
-	}
+	fail.IfAny(err, forgetter.Forget(ctx, 3, effectOf(0), effectOf(1), effectOf(2)))
+	fail.If(wantAt(ctx, s, in, inLog(5), inbox.OutcomeFailed, driver.ErrGap), "after two commits were lost")
 	never := func() bool { return false }
 	done, err := session(ctx, s, in, count, never, never)
 	if err != nil || !done {
-		return fmt.Errorf("read again: done %t, %w", done, orNone(err))
+		fail.With("read again: done %t, %w", done, orNone(err))
 	}
-	return wantEffectsTo(ctx, s, count)
+	fail.If(wantEffectsTo(ctx, s, count))
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
+//leat:level 0
 func TestNewSubscriber_RefusesWhatCannotWork(t *testing.T) {
 	t.Parallel()
 	nowhere, cancel := context.WithCancel(t.Context())
@@ -56,6 +57,7 @@ func TestNewSubscriber_RefusesWhatCannotWork(t *testing.T) {
 	require.ErrorContains(t, err, `group = "g": must be empty with Config.NoGroup`)
 }
 
+//leat:level 0
 func TestSubscriber_ClosedOrWithoutTopic(t *testing.T) {
 	t.Parallel()
 	s, err := kafkasource.NewSubscriber([]string{"127.0.0.1:1"}, "g", kafkasource.Config{})
@@ -71,6 +73,8 @@ func TestSubscriber_ClosedOrWithoutTopic(t *testing.T) {
 }
 
 // A cluster that is away holds up neither Subscribe nor Close.
+//
+//leat:level 0
 func TestSubscriber_ClusterIsAway(t *testing.T) {
 	t.Parallel()
 	s, err := kafkasource.NewSubscriber([]string{"127.0.0.1:1"}, "g", brisk())
@@ -81,6 +85,7 @@ func TestSubscriber_ClusterIsAway(t *testing.T) {
 	require.False(t, open)
 }
 
+//leat:level 0
 func TestNewPublisher_RefusesWhatCannotWork(t *testing.T) {
 	t.Parallel()
 	addrs := []string{"127.0.0.1:1"}

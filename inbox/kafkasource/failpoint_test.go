@@ -1,5 +1,3 @@
-//go:build leat_failpoints
-
 package kafkasource_test
 
 import (
@@ -13,6 +11,7 @@ import (
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/kafkasource"
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/failpoint/failpointtest"
 	"github.com/leat-go/leat/internal/testenv"
 )
 
@@ -23,9 +22,9 @@ func TestI1_AckLost(t *testing.T) {
 	env, pool := testenv.RealKafka(t), database(t)
 	topic := env.Topic(t, "ack-lost", 1)
 	fill(t, env, topic, 3, 0)
-	points := &failpoint.Registry{}
-	require.NoError(t, points.EnableAt(failpoint.ConsumerAckLost, 2, failpoint.Error(nil)))
-	w := work(failpoint.With(t.Context(), points), t, pool, env, topic, "w", brisk(), easy)
+	points := &failpointtest.Registry{}
+	require.NoError(t, points.EnableAt(failpoint.ConsumerAckLost, 2, failpointtest.Error(nil)))
+	w := work(failpointtest.With(t.Context(), points), t, pool, env, topic, "w", brisk(), easy)
 	w.ends.await(t, inbox.OutcomeDuplicate, 1)
 	w.ends.await(t, inbox.OutcomeCommitted, 3)
 	w.stop()
@@ -47,12 +46,12 @@ func TestI1_RebalanceMidHandler(t *testing.T) {
 	cfg := brisk()
 	cfg.DrainTimeout = cfg.SessionTimeout / 60
 	join, joined := make(chan struct{}, 2), make(chan struct{})
-	points := &failpoint.Registry{}
-	require.NoError(t, points.Enable(failpoint.ConsumerRebalanceMidHandler, failpoint.Call(func(context.Context) error {
+	points := &failpointtest.Registry{}
+	require.NoError(t, points.Enable(failpoint.ConsumerRebalanceMidHandler, failpointtest.Call(func(context.Context) error {
 		join <- struct{}{}
 		return nil
 	})))
-	first := work(failpoint.With(t.Context(), points), t, pool, env, topic, "first", cfg, func(ctx context.Context, _ *message.Message) error {
+	first := work(failpointtest.With(t.Context(), points), t, pool, env, topic, "first", cfg, func(ctx context.Context, _ *message.Message) error {
 		select {
 		case <-joined:
 			return nil

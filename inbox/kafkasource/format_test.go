@@ -18,6 +18,8 @@ import (
 )
 
 // TestUnmarshal: which header is the id, and what becomes of the key.
+//
+//leat:level 0
 func TestUnmarshal(t *testing.T) {
 	t.Parallel()
 	header := func(name, value string) kgo.RecordHeader { return kgo.RecordHeader{Key: name, Value: []byte(value)} }

@@ -49,6 +49,8 @@ func muted(t *testing.T, kind kmsg.Key) *mute {
 
 // A7: TestPublish_ReturnsWithoutAnAnswer within PublishTimeout, although the message was
 // under way as its broker died. The client alone would wait for ever.
+//
+//leat:level 0
 func TestPublish_ReturnsWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	cluster := muted(t, kmsg.Produce)
@@ -62,6 +64,8 @@ func TestPublish_ReturnsWithoutAnAnswer(t *testing.T) {
 
 // A7: TestPublish_GivesUpForGood: what Publish has returned an error for in time is not
 // written by the client when the brokers are back.
+//
+//leat:level 0
 func TestPublish_GivesUpForGood(t *testing.T) {
 	t.Parallel()
 	cluster := muted(t, kmsg.Produce)
@@ -79,6 +83,8 @@ func TestPublish_GivesUpForGood(t *testing.T) {
 
 // A7: TestPublish_EndsWithItsContextAlone: a message whose context ends while it is under
 // way is not waited for, and fails no other of its partition.
+//
+//leat:level 0
 func TestPublish_EndsWithItsContextAlone(t *testing.T) {
 	t.Parallel()
 	cluster := muted(t, kmsg.Produce)
@@ -136,6 +142,8 @@ func (p pauses) Log(_ kgo.LogLevel, msg string, keyvals ...any) {
 
 // A7: TestSubscribe_ComesBackSoon: however long an outage takes, a member tries again
 // within one and a quarter second.
+//
+//leat:level 0
 func TestSubscribe_ComesBackSoon(t *testing.T) {
 	t.Parallel()
 	seen := make(pauses, 100)

@@ -1,5 +1,3 @@
-//go:build leat_failpoints
-
 package kafkasource_test
 
 import (
@@ -17,6 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/failpoint/failpointtest"
 	"github.com/leat-go/leat/internal/faultnet"
 	"github.com/leat-go/leat/internal/testenv"
 )
@@ -37,6 +36,8 @@ func requireConsumed(t *testing.T, env *testenv.KafkaEnv, pool *pgxpool.Pool, to
 // TestI1_ProcessDiesAtEveryPoint ends a consumer's process at each of its points, and
 // has it panic where no middleware could catch that. Another member goes on: each
 // message has its effect once.
+//
+//leat:level 4
 func TestI1_ProcessDiesAtEveryPoint(t *testing.T) {
 	t.Parallel()
 	points := []failpoint.Name{
@@ -49,7 +50,7 @@ func TestI1_ProcessDiesAtEveryPoint(t *testing.T) {
 		string(failpoint.ConsumerRebalanceMidHandler) + "=panic": 2, string(failpoint.ConsumerAckLost) + "=panic": 2,
 	}
 	for _, point := range points {
-		deaths[string(point)+"=exit"] = failpoint.ExitStatus
+		deaths[string(point)+"=exit"] = failpointtest.ExitStatus
 	}
 	for death, status := range deaths {
 		t.Run(death, func(t *testing.T) {
@@ -60,7 +61,7 @@ func TestI1_ProcessDiesAtEveryPoint(t *testing.T) {
 			fill(t, env, topic, waiting, 2)
 			child := exec.CommandContext(t.Context(), os.Args[0])
 			child.Env = append(os.Environ(), envConsumerDatabase+"="+db.URL, envConsumerBrokers+"="+strings.Join(env.Brokers, ","),
-				envConsumerTopic+"="+topic, envConsumerGroup+"="+env.Name("group"), fmt.Sprintf("%s=%s@3", failpoint.EnvPoints, death))
+				envConsumerTopic+"="+topic, envConsumerGroup+"="+env.Name("group"), fmt.Sprintf("%s=%s@3", failpointtest.EnvPoints, death))
 			output, err := child.CombinedOutput()
 			exit, ok := errors.AsType[*exec.ExitError](err)
 			require.True(t, ok, "%v %s", err, output)
@@ -79,30 +80,36 @@ func TestI1_ProcessDiesAtEveryPoint(t *testing.T) {
 // TestI1_EveryKindMidHandler lets something happen to a member while its handlers run,
 // at the moment at which a rebalance would be worst. The member goes on, or the next
 // one does.
+//
+//leat:level 4
 func TestI1_EveryKindMidHandler(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"error", "cancel", "cut"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			env, pool, points, wires := testenv.RealKafka(t), database(t), &failpoint.Registry{}, &faultnet.Lines{}
+			env, db, points, wires := testenv.RealKafka(t), testenv.Postgres(t), &failpointtest.Registry{}, &faultnet.Lines{}
+			pool := prepare(t, db)
+			cut, err := pgxpool.New(t.Context(), db.URL+"&application_name=first") // apart from what the test looks with
+			require.NoError(t, err)
+			t.Cleanup(cut.Close)
 			topic := env.Topic(t, "mid-handler", 1)
 			fill(t, env, topic, waiting, 2)
-			ctx, cancel := context.WithCancel(failpoint.With(t.Context(), points))
+			ctx, cancel := context.WithCancel(failpointtest.With(t.Context(), points))
 			defer cancel()
-			action := map[string]failpoint.Action{
-				"error":  failpoint.Error(nil), // the partition is taken away
-				"cancel": failpoint.Cancel(cancel),
-				"cut": failpoint.Call(func(context.Context) error {
+			action := map[string]failpointtest.Action{
+				"error":  failpointtest.Error(nil), // the partition is taken away
+				"cancel": failpointtest.Cancel(cancel),
+				"cut": failpointtest.Call(func(context.Context) error {
 					wires.Cut()
 					_, err := pool.Exec(context.Background(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"+
-						" WHERE datname = current_database() AND pid <> pg_backend_pid()")
+						" WHERE datname = current_database() AND application_name = 'first'")
 					return err
 				}),
 			}[kind]
 			require.NoError(t, points.EnableAt(failpoint.ConsumerRebalanceMidHandler, 3, action))
 			cfg := brisk()
 			cfg.Options = []kgo.Opt{kgo.Dialer(wires.Dial)}
-			first := work(ctx, t, pool, env, topic, "first", cfg, easy)
+			first := work(ctx, t, cut, env, topic, "first", cfg, easy)
 			await(t, points.Reached(failpoint.ConsumerRebalanceMidHandler, 3), "the point is reached")
 			if kind == "cut" {
 				requireConsumed(t, env, pool, topic)

@@ -22,6 +22,8 @@ import (
 // and publishers work with what docs/kafka-security.md says, and not with less: without any
 // one of these rights nothing is acknowledged or lost, it is said what to grant, and once
 // it is granted they go on.
+//
+//leat:level 4
 func TestA6_MissingRightIsAnOutage(t *testing.T) {
 	t.Parallel()
 	server := testenv.SecuredKafka(t)

@@ -53,6 +53,7 @@ func TestI8_OffsetsInTheDatabase(t *testing.T) {
 	require.Equal(t, [2]int{total, total / 2}, effects(t, pool), "each id was written twice, and each offset run once")
 }
 
+//leat:level 0
 func TestBounds_OutsideOfASeek(t *testing.T) {
 	t.Parallel()
 	_, _, err := kafkasource.Bounds(t.Context(), "t", 0)

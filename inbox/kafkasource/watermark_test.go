@@ -40,6 +40,8 @@ func crashWithOneUnacked(t *testing.T, env *testenv.KafkaEnv, topic, group strin
 // TestI3_LowWatermarkNeverPassesAnUnackedMessage: what is committed is where the
 // next member begins, and that is the one message that was not acked. The price is
 // that those above it come again.
+//
+//leat:level 2
 func TestI3_LowWatermarkNeverPassesAnUnackedMessage(t *testing.T) {
 	t.Parallel()
 	env := testenv.RealKafka(t)
@@ -60,6 +62,8 @@ func TestI3_LowWatermarkNeverPassesAnUnackedMessage(t *testing.T) {
 
 // TestI3_HighestAckedOffsetLoses is the negative control: a group that commits the
 // highest offset that was acked never sees the message below it again.
+//
+//leat:level 2
 func TestI3_HighestAckedOffsetLoses(t *testing.T) {
 	t.Parallel()
 	env := testenv.RealKafka(t)

@@ -13,6 +13,8 @@ import (
 // TestI3_LowWatermark: whatever the order in which records are settled, the low
 // watermark is above all settled ones of the prefix, and never above one that is
 // not settled.
+//
+//leat:level 0
 func TestI3_LowWatermark(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -66,6 +68,8 @@ func minimum(m map[int]int64) int64 {
 
 // TestLanes_KeepTheOrderOfAKey: under any course of acks and nacks, of a key only
 // the earliest record that is not settled is delivered, and every record in the end.
+//
+//leat:level 0
 func TestLanes_KeepTheOrderOfAKey(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -130,6 +134,7 @@ func TestLanes_KeepTheOrderOfAKey(t *testing.T) {
 	})
 }
 
+//leat:level 0
 func TestRedeliverAfter_DoublesUpToItsBound(t *testing.T) {
 	t.Parallel()
 	cfg := Config{RedeliverDelay: 100 * time.Millisecond, MaxRedeliverDelay: time.Second}

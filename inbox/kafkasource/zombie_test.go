@@ -174,6 +174,8 @@ func expel(t *testing.T, c *kgo.Client, group string) {
 
 // TestI3_BrokerRestart: what was acked stays acked, what was not comes again, and
 // the member goes on when the broker is back.
+//
+//leat:level 4
 func TestI3_BrokerRestart(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "starts a broker twice")

@@ -31,11 +31,15 @@ func brokenBatches() []negative {
 			"I13_FailureHoldsBackItsKey": "message k/3: error none, want",
 			"I13_BusyHoldsBackItsKey":    "message k/3: error none, want",
 		}},
-		{"the handler's messages are not those that were delivered", onBatches(copiedBatches), map[string]string{
+		{"what is acked are not the messages that were delivered", onBatches(copiedBatches), map[string]string{
 			"I13_EarlyAckIsUndoneAlone": "message early: error none, want",
 		}},
+		{"a handler's acks reach the broker", onBatches(ackedBatches), map[string]string{
+			"I13_HandlersAckReachesNobody": "the message is acked",
+		}},
 		{"single messages are halves of halves", onBatches(halving), map[string]string{
-			"I13_EachRunsTwiceAtMost": "times, want 2 at most",
+			"I13_EachRunsTwiceAtMost":  "times, want 2 at most",
+			"N1_TwoFunctionsOfBatches": "error none, want",
 		}},
 	}
 }
@@ -107,15 +111,26 @@ func withoutKeys(b *inbox.Batch) brokenBatch {
 	}}
 }
 
-// copiedBatches lets the handler ack copies.
+// copiedBatches processes copies.
 func copiedBatches(b *inbox.Batch) brokenBatch {
 	return brokenBatch{Batch: b, process: func(ctx context.Context, msgs []*message.Message, handle batchHandler) []error {
-		return b.Process(ctx, msgs, func(ctx context.Context, msgs []*message.Message) error {
-			copies := make([]*message.Message, len(msgs))
-			for i, msg := range msgs {
-				copies[i] = msg.CopyWithContext()
+		copies := make([]*message.Message, len(msgs))
+		for i, msg := range msgs {
+			copies[i] = msg.CopyWithContext()
+		}
+		return b.Process(ctx, copies, handle)
+	}}
+}
+
+// ackedBatches acks what the handler has acked.
+func ackedBatches(b *inbox.Batch) brokenBatch {
+	return brokenBatch{Batch: b, process: func(ctx context.Context, msgs []*message.Message, handle batchHandler) []error {
+		return b.Process(ctx, msgs, func(ctx context.Context, own []*message.Message) error {
+			err := handle(ctx, own)
+			for _, msg := range msgs {
+				msg.Ack()
 			}
-			return handle(ctx, copies)
+			return err
 		})
 	}}
 }

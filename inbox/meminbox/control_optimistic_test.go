@@ -3,6 +3,7 @@ package meminbox
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -17,6 +18,8 @@ import (
 type optimisticStore struct {
 	*controlStore
 
+	// committing is held from the look to the commit.
+	committing *sync.Mutex
 	// lost is what the loser does; nil for the unbroken thing.
 	lost func(commit func()) error
 }
@@ -39,6 +42,8 @@ type optimisticUnit struct {
 }
 
 func (u optimisticUnit) Commit(context.Context) error {
+	u.s.committing.Lock()
+	defer u.s.committing.Unlock()
 	commit := func() { u.store.commit(u.row, u.tx.all()) }
 	if !u.store.Recorded(u.s.consumer, u.id) {
 		commit()
@@ -55,7 +60,8 @@ func (optimisticUnit) Rollback(context.Context) error { return nil }
 // newOptimistic returns a subject whose losers do what lost says.
 func newOptimistic(lost func(commit func()) error) *control {
 	c := newControl()
-	c.store = func(s *controlStore) driver.Store { return optimisticStore{s, lost} }
+	committing := &sync.Mutex{}
+	c.store = func(s *controlStore) driver.Store { return optimisticStore{s, committing, lost} }
 	return c
 }
 

@@ -34,10 +34,22 @@ func brokenProcessors() []negative {
 		{"ack, then commit", onProcess(ackFirst), map[string]string{
 			"I3_CommittedWhenAcked": "committed effects are []",
 		}},
-		{"the handler's message is not the one that was delivered", onProcess(onCopies), map[string]string{
+		{"what is acked is not the message that was delivered", onProcess(onCopies), map[string]string{
 			"I3_EarlyAckIsRefused":  "outcome committed",
 			"I3_EarlyNackIsRefused": "outcome committed",
 			"ContextIsRestored":     "does not carry the handler's transaction",
+		}},
+		{"nobody asks whose messages are remembered", onProcess(onCopies), map[string]string{
+			"N1_TwoFunctionsOfOneInbox": "error none, want",
+		}},
+		{"a handler's ack reaches the broker", func(c *control) {
+			c.processor = func(p *inbox.Processor) inboxtest.Processor { return acksInside{p} }
+		}, map[string]string{
+			"I3_HandlersAckReachesNobody": "the message is acked",
+			"I3_CustomAndRedrivenMayAck":  "want given_up",
+		}},
+		{"a handler's nack is not looked at", onProcess(swallows), map[string]string{
+			"I3_HandlersNackUndoes": "error none, want",
 		}},
 		{"the handler's context stays", onProcess(leavesContext), map[string]string{
 			"ContextIsRestored": "is not restored",
@@ -72,6 +84,25 @@ func ackFirst(p *inbox.Processor) process {
 func onCopies(p *inbox.Processor) process {
 	return func(ctx context.Context, msg *message.Message, handle func(ctx context.Context) error) (inbox.Outcome, error) {
 		return p.Process(ctx, msg.CopyWithContext(), handle)
+	}
+}
+
+// acksInside is an inbox that can redrive, too.
+type acksInside struct{ *inbox.Processor }
+
+func (p acksInside) Process(ctx context.Context, msg *message.Message, handle func(ctx context.Context) error) (inbox.Outcome, error) {
+	return p.Processor.Process(ctx, msg, func(ctx context.Context) error {
+		defer msg.Ack()
+		return handle(ctx)
+	})
+}
+
+func swallows(p *inbox.Processor) process {
+	return func(ctx context.Context, msg *message.Message, handle func(ctx context.Context) error) (inbox.Outcome, error) {
+		return p.Process(ctx, msg, func(ctx context.Context) error {
+			_ = handle(ctx)
+			return nil
+		})
 	}
 }
 

@@ -42,7 +42,7 @@ var (
 // Logger matter. It connects to nothing. Errors wrap outbox.ErrInvalidConfig. The pool
 // stays the caller's to close.
 func NewAdmin(pool *pgxpool.Pool, cfg Config) (*Admin, error) {
-	handle, err := pgclaim.FromPool(pool, "")
+	handle, err := pgclaim.FromPool(pool, "", nil)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func NewAdmin(pool *pgxpool.Pool, cfg Config) (*Admin, error) {
 
 // NewAdminSQL is NewAdmin on database/sql. The driver of db must be pgx's own; see NewSQL.
 func NewAdminSQL(db *sql.DB, cfg Config) (*Admin, error) {
-	handle, err := pgclaim.FromSQL(db, "")
+	handle, err := pgclaim.FromSQL(db, "", nil)
 	if err != nil {
 		return nil, err
 	}

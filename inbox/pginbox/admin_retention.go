@@ -9,6 +9,7 @@ import (
 
 	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/internal/pgclaim"
+	"github.com/leat-go/leat/internal/pgpin"
 	"github.com/leat-go/leat/internal/sqlfile"
 )
 
@@ -45,7 +46,7 @@ func (r *retention) look(ctx context.Context) (admin.Retention, error) {
 		if parts, err = r.parts(ctx, conn); err != nil {
 			return err
 		}
-		rows, err := conn.Query(ctx, r.sizes)
+		rows, err := pgpin.On{DB: conn}.Query(ctx, r.sizes)
 		if err != nil {
 			return err
 		}

@@ -21,7 +21,7 @@ func (s *store) ClaimBatch(ctx context.Context, items []driver.BatchItem) (drive
 	}
 	unit, statuses, err := s.claimBatchOn(ctx, conn, items)
 	if unit == nil {
-		return nil, statuses, errors.Join(err, conn.Release())
+		return nil, statuses, pgclaim.GiveBack(ctx, conn, err)
 	}
 	return unit, statuses, nil
 }

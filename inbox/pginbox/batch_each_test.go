@@ -42,6 +42,11 @@ func TestHandleBatchEach(t *testing.T) {
 		require.Equal(t, []error{nil, nil}, pginbox.HandleBatchEachSQL(newBatchOf(t, onSQL), rowSQL)(t.Context(), two))
 	}
 	other := []*message.Message{delivery(t.Context(), "c")}
+	require.ErrorIs(t, pginbox.HandleBatchEachSQL(newBatchOf(t, onPgx), rowSQL)(t.Context(), two[:1])[0], inbox.ErrTwoHandlers)
+	onPgx, err = pginbox.New(env.Pool, "pgx", pginbox.Config{})
+	require.NoError(t, err)
+	onSQL, err = pginbox.NewSQL(env.SQL(t), "sql", pginbox.Config{})
+	require.NoError(t, err)
 	require.ErrorContains(t, pginbox.HandleBatchEach(newBatchOf(t, onSQL), row)(t.Context(), other)[0], "another kind")
 	require.ErrorContains(t, pginbox.HandleBatchEachSQL(newBatchOf(t, onPgx), rowSQL)(t.Context(), other)[0], "another kind")
 

@@ -124,9 +124,16 @@ func TestHandleBatch(t *testing.T) {
 		require.Equal(t, []error{nil, nil}, pginbox.HandleBatchSQL(newBatch(onSQL), rowsSQL)(t.Context(), two))
 	}
 	other := []*message.Message{delivery(t.Context(), "c")}
-	require.ErrorContains(t, pginbox.HandleBatch(newBatch(onSQL), rows)(t.Context(), other)[0], "another kind")
-	require.ErrorContains(t, pginbox.HandleBatchSQL(newBatch(onPgx), rowsSQL)(t.Context(), other)[0], "another kind")
-	require.ErrorContains(t, pginbox.HandleBatchQueued(newBatch(onSQL), queue)(t.Context(), other)[0], "another kind")
+	more := func(context.Context, pgx.Tx, []*message.Message) error { return nil }
+	require.ErrorIs(t, pginbox.HandleBatch(newBatch(onPgx), more)(t.Context(), two[:1])[0], inbox.ErrTwoHandlers)
+	require.ErrorIs(t, pginbox.HandleBatchQueued(newBatch(onPgx), queue)(t.Context(), other)[0], inbox.ErrTwoHandlers)
+	again := func(in *pginbox.Inbox, err error) *inbox.Batch {
+		require.NoError(t, err)
+		return newBatch(in)
+	}
+	require.ErrorContains(t, pginbox.HandleBatch(again(pginbox.NewSQL(env.SQL(t), "sql", pginbox.Config{})), rows)(t.Context(), other)[0], "another kind")
+	require.ErrorContains(t, pginbox.HandleBatchSQL(again(pginbox.New(env.Pool, "pgx", pginbox.Config{})), rowsSQL)(t.Context(), other)[0], "another kind")
+	require.ErrorContains(t, pginbox.HandleBatchQueued(again(pginbox.NewSQL(env.SQL(t), "sql", pginbox.Config{})), queue)(t.Context(), other)[0], "another kind")
 	require.ErrorContains(t, pginbox.HandleQueued(onSQL, queue)(other[0]), "another kind")
 
 	var effects int

@@ -20,26 +20,26 @@ import (
 func HandleBatch(
 	b *inbox.Batch, handle func(ctx context.Context, tx pgx.Tx, msgs []*message.Message) error,
 ) inbox.BatchFunc {
-	return b.Handle(func(ctx context.Context, msgs []*message.Message) error {
+	return pgclaim.WrapBatch(b, handle, b.Handle(func(ctx context.Context, msgs []*message.Message) error {
 		tx := Tx(ctx)
 		if tx == nil {
 			return pgclaim.ErrNoTx
 		}
 		return handle(ctx, tx, msgs)
-	})
+	}))
 }
 
 // HandleBatchSQL is HandleBatch for database/sql. B must be of an Inbox of NewSQL.
 func HandleBatchSQL(
 	b *inbox.Batch, handle func(ctx context.Context, tx *sql.Tx, msgs []*message.Message) error,
 ) inbox.BatchFunc {
-	return b.Handle(func(ctx context.Context, msgs []*message.Message) error {
+	return pgclaim.WrapBatch(b, handle, b.Handle(func(ctx context.Context, msgs []*message.Message) error {
 		tx := SQLTx(ctx)
 		if tx == nil {
 			return pgclaim.ErrNoTx
 		}
 		return handle(ctx, tx, msgs)
-	})
+	}))
 }
 
 // HandleBatchEach is HandleBatch for a handler of single messages, which is called for one
@@ -49,26 +49,26 @@ func HandleBatchSQL(
 func HandleBatchEach(
 	b *inbox.Batch, handle func(ctx context.Context, tx pgx.Tx, msg *message.Message) error,
 ) inbox.BatchFunc {
-	return b.HandleEach(func(ctx context.Context, msg *message.Message) error {
+	return pgclaim.WrapBatch(b, handle, b.HandleEach(func(ctx context.Context, msg *message.Message) error {
 		tx := Tx(ctx)
 		if tx == nil {
 			return pgclaim.ErrNoTx
 		}
 		return handle(ctx, tx, msg)
-	})
+	}))
 }
 
 // HandleBatchEachSQL is HandleBatchEach for database/sql. B must be of an Inbox of NewSQL.
 func HandleBatchEachSQL(
 	b *inbox.Batch, handle func(ctx context.Context, tx *sql.Tx, msg *message.Message) error,
 ) inbox.BatchFunc {
-	return b.HandleEach(func(ctx context.Context, msg *message.Message) error {
+	return pgclaim.WrapBatch(b, handle, b.HandleEach(func(ctx context.Context, msg *message.Message) error {
 		tx := SQLTx(ctx)
 		if tx == nil {
 			return pgclaim.ErrNoTx
 		}
 		return handle(ctx, tx, msg)
-	})
+	}))
 }
 
 // HandleBatchQueued is HandleBatch for a handler that knows one message at a time
@@ -82,7 +82,7 @@ func HandleBatchEachSQL(
 func HandleBatchQueued(
 	b *inbox.Batch, handle func(ctx context.Context, queue *pgx.Batch, msg *message.Message) error,
 ) inbox.BatchFunc {
-	return b.Handle(func(ctx context.Context, msgs []*message.Message) error {
+	return pgclaim.WrapBatch(b, handle, b.Handle(func(ctx context.Context, msgs []*message.Message) error {
 		tx := Tx(ctx)
 		if tx == nil {
 			return pgclaim.ErrNoTx
@@ -96,7 +96,7 @@ func HandleBatchQueued(
 			ends[i] = queue.Len()
 		}
 		return sendQueued(ctx, tx, queue, ends)
-	})
+	}))
 }
 
 // about names the message that err is about, if there are several.

@@ -1,5 +1,3 @@
-//go:build leat_failpoints
-
 package pginbox_test
 
 import (
@@ -15,11 +13,14 @@ import (
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/failpoint/failpointtest"
 	"github.com/leat-go/leat/internal/testenv"
 )
 
 // TestI13_FailurePointsOfBatches lets everything happen to a batch, once: its messages
 // are delivered until they are acked, and take effect once each.
+//
+//leat:level 2
 func TestI13_FailurePointsOfBatches(t *testing.T) {
 	t.Parallel()
 	env := testenv.Postgres(t)
@@ -30,7 +31,7 @@ func TestI13_FailurePointsOfBatches(t *testing.T) {
 		for kind := range (&victim{}).kinds() {
 			t.Run(fmt.Sprintf("%s/%s", point, kind), func(t *testing.T) {
 				t.Parallel()
-				v := &victim{subject: newSubject(t, env, pginbox.Config{}), points: &failpoint.Registry{}}
+				v := &victim{subject: newSubject(t, env, pginbox.Config{}), points: &failpointtest.Registry{}}
 				require.NoError(t, v.points.EnableAt(point, 1, v.kinds()[kind]))
 				p, err := v.Open("victim", inbox.Config{
 					BusyDelay: time.Millisecond,
@@ -62,7 +63,7 @@ func TestI13_FailurePointsOfBatches(t *testing.T) {
 // deliverBatch returns the ids for which the broker has got no ack.
 func (v *victim) deliverBatch(t *testing.T, b *inbox.Batch, pending []string) (left []string) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(failpoint.With(t.Context(), v.points))
+	ctx, cancel := context.WithCancel(failpointtest.With(t.Context(), v.points))
 	defer cancel()
 	v.cancel = cancel
 	defer func() {

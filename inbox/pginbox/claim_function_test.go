@@ -59,6 +59,8 @@ func (s functionStore) Claim(ctx context.Context, id string) (driver.Unit, drive
 
 // TestFunction runs the suite of all inboxes with the claim in SQL, but for the ids that
 // no text of PostgreSQL can be.
+//
+//leat:level 2
 func TestFunction(t *testing.T) {
 	t.Parallel()
 	env := testenv.Postgres(t)
@@ -102,6 +104,8 @@ func claimIn(t *testing.T, tx pgx.Tx, id string) string {
 
 // TestFunction_BesideGo: consumers of both kinds under one name exclude one another, at
 // every isolation level, wherever the id is remembered.
+//
+//leat:level 2
 func TestFunction_BesideGo(t *testing.T) {
 	t.Parallel()
 	for name, env := range map[string]*testenv.Database{
@@ -274,4 +278,45 @@ func TestFunction_NeedsExecuteOnly(t *testing.T) {
 	require.NoError(t, use())
 	_, err := pool.Exec(t.Context(), `SELECT * FROM leat.inbox`)
 	require.True(t, pgerr.Is(err, pgerr.InsufficientPrivilege))
+}
+
+// TestS13_NumbersOfConsumersComeBack: a role that has EXECUTE alone cannot use up the numbers
+// of consumers by transactions that it rolls back, in which case nobody could be registered.
+func TestS13_NumbersOfConsumersComeBack(t *testing.T) {
+	t.Parallel()
+	env := testenv.Postgres(t, template)
+	_, err := env.Pool.Exec(t.Context(), `ALTER TABLE leat.inbox_consumers ALTER id RESTART 32700; DO $$ BEGIN
+		FOR i IN 1 .. 100 LOOP
+			BEGIN
+				PERFORM leat.inbox_register('c' || i);
+				RAISE EXCEPTION 'no' USING ERRCODE = 'ZZ000';
+			EXCEPTION WHEN SQLSTATE 'ZZ000' THEN NULL;
+			END;
+		END LOOP;
+	END $$`)
+	require.NoError(t, err)
+	in, err := pginbox.New(env.Pool, "payments", pginbox.Config{})
+	require.NoError(t, err)
+	_, err = process(t, in, "a", nothing)
+	require.NoError(t, err)
+	var number int
+	require.NoError(t, env.Pool.QueryRow(t.Context(), `SELECT leat.inbox_register('invoices')`).Scan(&number))
+	require.Equal(t, 2, number)
+}
+
+// TestRegister_AfterAnOlderRelease: numbers that releases before have drawn from the sequence,
+// and lost, are no matter.
+func TestRegister_AfterAnOlderRelease(t *testing.T) {
+	t.Parallel()
+	env := testenv.Postgres(t, template)
+	_, err := env.Pool.Exec(t.Context(), `INSERT INTO leat.inbox_consumers (name) VALUES ('older');
+		ALTER TABLE leat.inbox_consumers ALTER id RESTART 32767; INSERT INTO leat.inbox_consumers (name) VALUES ('last')`)
+	require.NoError(t, err)
+	in, err := pginbox.New(env.Pool, "payments", pginbox.Config{})
+	require.NoError(t, err)
+	_, err = process(t, in, "a", nothing)
+	require.NoError(t, err)
+	var number int
+	require.NoError(t, env.Pool.QueryRow(t.Context(), `SELECT id FROM leat.inbox_consumers WHERE name = 'payments'`).Scan(&number))
+	require.Equal(t, 2, number)
 }

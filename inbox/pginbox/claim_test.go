@@ -14,6 +14,7 @@ import (
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/inboxtest"
 	"github.com/leat-go/leat/inbox/pginbox"
+	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
 )
@@ -28,7 +29,7 @@ func process(t *testing.T, p inboxtest.Processor, id string, handle func(ctx con
 func TestClaimCostsNoRoundTripBeyondTheTransaction(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
-		newSubject func(testing.TB, *testenv.Database, pginbox.Config) *subject
+		newSubject maker
 		message    int64 // BEGIN with the claim, COMMIT
 		duplicate  int64 // BEGIN with the claim, ROLLBACK with the question
 	}{
@@ -132,7 +133,8 @@ func TestConsumersAreNumberedOnce(t *testing.T) {
 func TestTooManyConsumers(t *testing.T) {
 	t.Parallel()
 	env := testenv.Postgres(t, template)
-	_, err := env.Pool.Exec(t.Context(), `ALTER TABLE leat.inbox_consumers ALTER id RESTART 32767`)
+	_, err := env.Pool.Exec(t.Context(), `INSERT INTO leat.inbox_consumers (id, name) OVERRIDING SYSTEM VALUE
+		SELECT n, 'consumer ' || n FROM generate_series(1, 32767) n WHERE n <> 7`)
 	require.NoError(t, err)
 	last, err := pginbox.New(env.Pool, "last", pginbox.Config{})
 	require.NoError(t, err)
@@ -143,11 +145,18 @@ func TestTooManyConsumers(t *testing.T) {
 	require.NoError(t, err)
 	_, err = process(t, in, "a", nothing)
 	require.ErrorIs(t, err, pginbox.ErrTooManyConsumers)
+	_, err = env.Pool.Exec(t.Context(), `SELECT leat.inbox_register('one too many')`)
+	require.True(t, pgerr.Is(err, pgerr.SequenceLimitExceeded), "%v", err)
+
+	_, err = env.Pool.Exec(t.Context(), `DELETE FROM leat.inbox_consumers WHERE name = 'consumer 5'`)
+	require.NoError(t, err)
+	_, err = env.Pool.Exec(t.Context(), `SELECT leat.inbox_register('one more')`)
+	require.NoError(t, err)
 }
 
 func TestConnectionLostInTheHandler(t *testing.T) {
 	t.Parallel()
-	for name, newSubject := range map[string]func(testing.TB, *testenv.Database, pginbox.Config) *subject{
+	for name, newSubject := range map[string]maker{
 		"pgx": newSubject, "sql": newSQLSubject,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -2,27 +2,25 @@ package pginbox_test
 
 import (
 	"context"
-	"database/sql"
+	"slices"
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
-	"github.com/leat-go/leat/inbox/admin"
+	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/inboxtest"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/testenv"
 )
 
-// TestInbox runs the suite on both drivers at each isolation level. The outcomes
-// are the same; at the higher levels a conflict costs another delivery.
+// TestInbox runs the suite in the usual configuration; configurations_test.go runs it in others.
 func TestInbox(t *testing.T) {
 	t.Parallel()
-	onEach(t, func(t *testing.T, newSubject func(t *testing.T) *subject) {
+	env := testenv.Postgres(t)
+	inboxtest.Run(t, remembering(), func(t *testing.T) inboxtest.Subject {
 		t.Helper()
-		inboxtest.Run(t, remembering(), func(t *testing.T) inboxtest.Subject { return newSubject(t) })
+		return newSubject(t, env, pginbox.Config{})
 	})
 }
 
@@ -32,24 +30,37 @@ func remembering() inboxtest.Features {
 	return inboxtest.Features{NoForget: true, NoSharedLocks: true}
 }
 
-// TestInbox_ThatForgets runs the suite where ids are in ranges that are dropped, and where
-// they are deleted.
-func TestInbox_ThatForgets(t *testing.T) {
+// forgettingAll is what a forgettingSubject has.
+func forgettingAll() inboxtest.Features {
+	return inboxtest.Features{NoSharedLocks: true}
+}
+
+// TestInbox_Forgets runs those checks of the suite that need an inbox that forgets, where ids
+// are in ranges that are dropped.
+func TestInbox_Forgets(t *testing.T) {
 	t.Parallel()
-	for mode, noDDL := range modes {
-		t.Run(mode, func(t *testing.T) {
+	skip := map[string]bool{}
+	for _, c := range inboxtest.Checks(remembering()) {
+		skip[c.Name] = true
+	}
+	checks := slices.DeleteFunc(inboxtest.Checks(forgettingAll()), func(c inboxtest.Check) bool { return skip[c.Name] })
+	require.NotEmpty(t, checks)
+	for _, c := range checks {
+		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
-			inboxtest.Run(t, inboxtest.Features{NoSharedLocks: true}, func(t *testing.T) inboxtest.Subject {
-				t.Helper()
-				// A database of its own: nothing is forgotten while others have transactions in it.
-				s := forgettingSubject{newSubject(t, testenv.Postgres(t), pginbox.Config{}), noDDL}
-				m, err := s.maintenance(30 * day)
-				require.NoError(t, err)
-				require.NoError(t, m.Enable(t.Context()))
-				return s
-			})
+			// A database of its own: nothing is forgotten while others have transactions in it.
+			require.NoError(t, c.Run(t.Context(), newForgetting(t, newSubject(t, testenv.Postgres(t), pginbox.Config{}), false)))
 		})
 	}
+}
+
+func newForgetting(t *testing.T, s *subject, noDDL bool) forgettingSubject {
+	t.Helper()
+	f := forgettingSubject{s, noDDL}
+	m, err := f.maintenance(30 * day)
+	require.NoError(t, err)
+	require.NoError(t, m.Enable(t.Context()))
+	return f
 }
 
 // forgettingSubject is an inboxtest.Forgetter.
@@ -76,75 +87,40 @@ func (s forgettingSubject) Forget(ctx context.Context, age time.Duration) error 
 	return err
 }
 
-// TestFailures does the same for what becomes of messages whose handler fails.
+// TestFailures runs the suite of failed messages in the usual configuration.
 func TestFailures(t *testing.T) {
 	t.Parallel()
-	onEach(t, func(t *testing.T, newSubject func(t *testing.T) *subject) {
+	env := testenv.Postgres(t)
+	inboxtest.RunFailures(t, inboxtest.Features{}, func(t *testing.T) inboxtest.FailureSubject {
 		t.Helper()
-		inboxtest.RunFailures(t, inboxtest.Features{}, func(t *testing.T) inboxtest.FailureSubject { return newSubject(t) })
+		return newSubject(t, env, pginbox.Config{})
 	})
 }
 
-// TestAdmin does the same for what operators see and do, with parameters that travel in
-// each of the ways that poolers ask for.
+// TestAdmin runs the suite of what operators see and do in the usual configuration.
 func TestAdmin(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []pgx.QueryExecMode{
-		pgx.QueryExecModeCacheStatement, pgx.QueryExecModeCacheDescribe, pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol,
-	} {
-		t.Run(mode.String(), func(t *testing.T) {
-			t.Parallel()
-			env := testenv.Postgres(t)
-			config := env.Pool.Config()
-			config.ConnConfig.DefaultQueryExecMode = mode
-			pool, err := pgxpool.NewWithConfig(t.Context(), config)
-			require.NoError(t, err)
-			t.Cleanup(pool.Close)
-			inboxtest.RunAdmin(t, inboxtest.Features{}, func(t *testing.T) inboxtest.FailureSubject {
-				t.Helper()
-				s := newSubject(t, env, pginbox.Config{})
-				s.operator = pool
-				return s
-			})
-		})
-	}
-}
-
-// TestAdminOnSQL does so on database/sql.
-func TestAdminOnSQL(t *testing.T) {
-	t.Parallel()
 	env := testenv.Postgres(t)
-	db := env.SQL(t)
 	inboxtest.RunAdmin(t, inboxtest.Features{}, func(t *testing.T) inboxtest.FailureSubject {
 		t.Helper()
-		return onSQL{subject: newSubject(t, env, pginbox.Config{}), db: db}
+		return newSubject(t, env, pginbox.Config{})
 	})
 }
 
-type onSQL struct {
-	*subject
-
-	db *sql.DB
+// TestI13_Batch runs the suite of batches in the usual configuration.
+func TestI13_Batch(t *testing.T) {
+	t.Parallel()
+	env := testenv.Postgres(t)
+	inboxtest.RunBatch(t, inboxtest.Features{}, func(t *testing.T) inboxtest.BatchSubject {
+		t.Helper()
+		return newSubject(t, env, pginbox.Config{})
+	})
 }
 
-func (s onSQL) Admin() (admin.Inbox, error) {
-	return pginbox.NewAdminSQL(s.db, s.cfg)
-}
-
-// onEach runs a suite on both drivers at each isolation level.
-func onEach(t *testing.T, run func(t *testing.T, newSubject func(t *testing.T) *subject)) {
-	t.Helper()
-	type maker func(testing.TB, *testenv.Database, pginbox.Config) *subject
-	for kind, newSubject := range map[string]maker{"pgx": newSubject, "sql": newSQLSubject} {
-		for _, level := range []pgx.TxIsoLevel{pgx.ReadCommitted, pgx.RepeatableRead, pgx.Serializable} {
-			t.Run(kind+"/"+string(level), func(t *testing.T) {
-				t.Parallel()
-				env := testenv.Postgres(t)
-				run(t, func(t *testing.T) *subject {
-					t.Helper()
-					return newSubject(t, env, pginbox.Config{Isolation: level})
-				})
-			})
-		}
+func (s *subject) OpenBatch(consumer string, cfg inbox.Config, batch inbox.BatchConfig) (inboxtest.BatchProcessor, error) {
+	p, err := s.Open(consumer, cfg)
+	if err != nil {
+		return nil, err
 	}
+	return inbox.NewBatch(p.(*pginbox.Inbox).Processor, batch)
 }

@@ -37,6 +37,8 @@ func (*tripCounter) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndD
 // TestCount_RoundTripsAndWAL: how often a handler behind the inbox waits for PostgreSQL, and the
 // bytes of WAL that the inbox adds to a handler's effect, on a server that writes nothing else.
 // It guards BEGIN and the claim in one trip, and the claim's one row in one index.
+//
+//leat:level 4
 func TestCount_RoundTripsAndWAL(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "starts a server")

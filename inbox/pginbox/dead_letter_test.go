@@ -20,7 +20,7 @@ import (
 // the dead letter as a relay would.
 func TestI2_DeadLetterThroughTheOutbox(t *testing.T) {
 	t.Parallel()
-	for name, newSubject := range map[string]func(testing.TB, *testenv.Database, pginbox.Config) *subject{
+	for name, newSubject := range map[string]maker{
 		"pgx": newSubject, "sql": newSQLSubject,
 	} {
 		t.Run(name, func(t *testing.T) {

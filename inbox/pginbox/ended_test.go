@@ -67,3 +67,28 @@ func TestI1_OutageIsNotPoison(t *testing.T) {
 	require.ErrorIs(t, err, inbox.ErrNotClaimed)
 	require.False(t, inbox.ShouldPoison(err))
 }
+
+// TestI4_OpenRows: a handler that leaves rows open has failed, and a policy deals with it. The
+// outcome is not unknown.
+func TestI4_OpenRows(t *testing.T) {
+	t.Parallel()
+	db := testenv.Postgres(t, template)
+	in, err := pginbox.New(db.Pool, "c", pginbox.Config{Config: inbox.Config{
+		OnFailure: inbox.Policy{Action: inbox.Park, Attempts: 2, Delay: inbox.NoDelay},
+	}})
+	require.NoError(t, err)
+	process := func() error {
+		_, err := in.Process(t.Context(), message.NewMessage("1", nil), func(ctx context.Context) error {
+			_, err := pginbox.Tx(ctx).Query(ctx, "SELECT generate_series(1, 100000)") //nolint:sqlclosecheck // on purpose
+			return err
+		})
+		return err
+	}
+	err = process()
+	require.ErrorContains(t, err, "rows of a query open")
+	require.NotErrorIs(t, err, inbox.ErrCommitUnknown)
+	for range 2 {
+		err = process()
+	}
+	require.NoError(t, err, "parked")
+}

@@ -1,7 +1,19 @@
 package pginbox
 
-import "math"
+import (
+	"math"
+	"time"
+
+	"github.com/leat-go/leat/inbox/internal/pgclaim"
+)
 
 // LookFirst has batches and pipelines look for all their messages first, for ever, as if each
 // might be a duplicate.
 func (in *Inbox) LookFirst() { in.store.fresh.doubted.Store(math.MaxInt64) }
+
+// Impatient shortens how long a claim waits for a connection, and how long a delivery has one
+// before the pool is looked at. In must come from New.
+func (in *Inbox) Impatient(wait, long time.Duration) {
+	full := in.store.handle.(*pgclaim.Pool).Full
+	full.Wait, full.Long = wait, long
+}

@@ -1,5 +1,3 @@
-//go:build leat_failpoints
-
 package pginbox_test
 
 import (
@@ -16,6 +14,7 @@ import (
 	"github.com/leat-go/leat/inbox/inboxtest"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/failpoint/failpointtest"
 	"github.com/leat-go/leat/internal/testenv"
 )
 
@@ -31,26 +30,26 @@ type victim struct {
 	*subject
 
 	p      inboxtest.Processor
-	points *failpoint.Registry
+	points *failpointtest.Registry
 	cancel context.CancelFunc // of the delivery under way
 	early  bool               // another worker has acked what was not committed
 }
 
 // kinds are what can happen.
-func (v *victim) kinds() map[string]failpoint.Action {
-	return map[string]failpoint.Action{
-		"error": failpoint.Error(nil),
-		"panic": failpoint.Panic(),
-		"cancel": failpoint.Call(func(context.Context) error {
+func (v *victim) kinds() map[string]failpointtest.Action {
+	return map[string]failpointtest.Action{
+		"error": failpointtest.Error(nil),
+		"panic": failpointtest.Panic(),
+		"cancel": failpointtest.Call(func(context.Context) error {
 			v.cancel()
 			return nil
 		}),
-		"cut": failpoint.Call(func(context.Context) error {
+		"cut": failpointtest.Call(func(context.Context) error {
 			_, err := v.env.Pool.Exec(context.Background(),
 				`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1`, v.schema)
 			return err
 		}),
-		"pause": failpoint.Call(func(context.Context) error { // while the broker gives the message to another worker
+		"pause": failpointtest.Call(func(context.Context) error { // while the broker gives the message to another worker
 			ctx := context.Background()
 			if _, err := v.p.Process(ctx, message.NewMessage("a", nil), func(ctx context.Context) error { return v.Write(ctx, "a") }); err != nil {
 				return nil //nolint:nilerr // it is busy
@@ -67,27 +66,36 @@ func (v *victim) kinds() map[string]failpoint.Action {
 // delivered until it is acked, takes effect once, and is not taken for poison.
 func TestI1_FailurePoints(t *testing.T) {
 	t.Parallel()
-	for driver, newSubject := range map[string]func(testing.TB, *testenv.Database, pginbox.Config) *subject{
-		"pgx": newSubject, "sql": newSQLSubject,
-	} {
-		env := testenv.Postgres(t)
-		for _, point := range consumerPoints {
-			for kind := range (&victim{}).kinds() {
-				t.Run(fmt.Sprintf("%s/%s/%s", driver, point, kind), func(t *testing.T) {
-					t.Parallel()
-					v := &victim{subject: newSubject(t, env, pginbox.Config{}), points: &failpoint.Registry{}}
-					require.NoError(t, v.points.EnableAt(point, 1, v.kinds()[kind]))
-					var err error
-					v.p, err = v.Open("victim", inbox.Config{
-						BusyDelay: time.Millisecond,
-						OnFailure: inbox.Policy{Action: inbox.Park, Attempts: 4, Delay: time.Millisecond},
-					})
-					require.NoError(t, err)
-					v.deliverUntilAcked(t)
-					require.Positive(t, v.points.Hits(point))
-					v.wantOnce(t)
+	atEveryPoint(t, newSubject)
+}
+
+// TestI1_FailurePoints_SQL does the same on database/sql.
+//
+//leat:level 2
+func TestI1_FailurePoints_SQL(t *testing.T) {
+	t.Parallel()
+	atEveryPoint(t, newSQLSubject)
+}
+
+func atEveryPoint(t *testing.T, newSubject maker) {
+	t.Helper()
+	env := testenv.Postgres(t)
+	for _, point := range consumerPoints {
+		for kind := range (&victim{}).kinds() {
+			t.Run(fmt.Sprintf("%s/%s", point, kind), func(t *testing.T) {
+				t.Parallel()
+				v := &victim{subject: newSubject(t, env, pginbox.Config{}), points: &failpointtest.Registry{}}
+				require.NoError(t, v.points.EnableAt(point, 1, v.kinds()[kind]))
+				var err error
+				v.p, err = v.Open("victim", inbox.Config{
+					BusyDelay: time.Millisecond,
+					OnFailure: inbox.Policy{Action: inbox.Park, Attempts: 4, Delay: time.Millisecond},
 				})
-			}
+				require.NoError(t, err)
+				v.deliverUntilAcked(t)
+				require.Positive(t, v.points.Hits(point))
+				v.wantOnce(t)
+			})
 		}
 	}
 }
@@ -103,7 +111,7 @@ func (v *victim) deliverUntilAcked(t *testing.T) {
 // deliver reports whether the broker has got an ack.
 func (v *victim) deliver(t *testing.T) (acked bool) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(failpoint.With(t.Context(), v.points))
+	ctx, cancel := context.WithCancel(failpointtest.With(t.Context(), v.points))
 	defer cancel()
 	v.cancel = cancel
 	defer func() {
@@ -137,6 +145,8 @@ func (v *victim) wantOnce(t *testing.T) {
 
 // TestI3_FailurePointsOfParking lets everything happen to a message that is being
 // parked: it is stored once, and acked only then.
+//
+//leat:level 2
 func TestI3_FailurePointsOfParking(t *testing.T) {
 	t.Parallel()
 	env := testenv.Postgres(t)
@@ -144,7 +154,7 @@ func TestI3_FailurePointsOfParking(t *testing.T) {
 		for kind := range (&victim{}).kinds() {
 			t.Run(fmt.Sprintf("%s/%s", point, kind), func(t *testing.T) {
 				t.Parallel()
-				v := &victim{subject: newSubject(t, env, pginbox.Config{}), points: &failpoint.Registry{}}
+				v := &victim{subject: newSubject(t, env, pginbox.Config{}), points: &failpointtest.Registry{}}
 				hit := map[failpoint.Name]int{failpoint.ConsumerAttemptWrite: 1, failpoint.ConsumerAfterTrylock: 2}[point] // the second claim is that of parking
 				require.NoError(t, v.points.EnableAt(point, max(hit, 1), v.kinds()[kind]))
 				p, err := v.Open("victim", inbox.Config{

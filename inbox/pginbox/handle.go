@@ -13,6 +13,10 @@ import (
 // Handle wraps one handler, for a consumer that has no router or puts but one
 // handler behind the inbox. The result returns nil exactly if msg can be
 // acknowledged; see inbox.Processor's Process. In must come from New.
+//
+// An inbox remembers the messages of one handler. Given another function for the same
+// inbox, this one, HandleSQL and HandleQueued, all messages of both fail with
+// inbox.ErrTwoHandlers. Functions that one line of code makes cannot be told apart.
 func Handle(
 	in *Inbox, handle func(ctx context.Context, tx pgx.Tx, msg *message.Message) error,
 ) message.NoPublishHandlerFunc {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"testing"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox/pginbox"
@@ -52,20 +51,17 @@ func TestHook_Maintenance(t *testing.T) {
 func TestHook_AlarmEnds(t *testing.T) {
 	t.Parallel()
 	env := forgetting(t, pginbox.MaintenanceConfig{})
+	_, err := env.Pool.Exec(t.Context(), "ALTER FUNCTION pg_catalog.clock_timestamp() RENAME TO clock_that_is_right")
+	require.NoError(t, err)
 	ahead := func(by string) {
-		_, err := env.Pool.Exec(t.Context(), `CREATE SCHEMA IF NOT EXISTS wrong; CREATE OR REPLACE FUNCTION wrong.clock_timestamp()
-			RETURNS timestamptz LANGUAGE sql AS $$ SELECT pg_catalog.clock_timestamp() + interval '`+by+`' $$`)
+		_, err := env.Pool.Exec(t.Context(), `CREATE OR REPLACE FUNCTION pg_catalog.clock_timestamp()
+			RETURNS timestamptz LANGUAGE sql AS $$ SELECT pg_catalog.clock_that_is_right() + interval '`+by+`' $$`)
 		require.NoError(t, err)
 	}
 	ahead("10 years")
-	config, err := pgxpool.ParseConfig(env.URL)
-	require.NoError(t, err)
-	config.ConnConfig.RuntimeParams["search_path"] = "wrong, pg_catalog"
-	pool, err := pgxpool.NewWithConfig(t.Context(), config)
-	require.NoError(t, err)
-	t.Cleanup(pool.Close)
+	env.Pool.Reset() // plans were made with the other function
 	var heard edges
-	m, err := pginbox.NewMaintenance(pool, pginbox.Config{}, pginbox.MaintenanceConfig{Hooks: []outbox.Hook{&heard}})
+	m, err := pginbox.NewMaintenance(env.Pool, pginbox.Config{}, pginbox.MaintenanceConfig{Hooks: []outbox.Hook{&heard}})
 	require.NoError(t, err)
 	for n := range 2 {
 		_, err := m.RunOnce(t.Context())

@@ -31,7 +31,7 @@ type Inbox struct {
 // pool stays the caller's to close.
 // See design 12.2.
 func New(pool *pgxpool.Pool, consumer string, cfg Config) (*Inbox, error) {
-	handle, err := pgclaim.FromPool(pool, cfg.Isolation)
+	handle, err := pgclaim.FromPool(pool, cfg.Isolation, cfg.Logger)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func (in *Inbox) For(handler string) (inbox.Runner, error) {
 // A handler must not end the transaction: database/sql has no way to keep it
 // from doing so. Ended early, the messages that it returns are not enqueued.
 func NewSQL(db *sql.DB, consumer string, cfg Config) (*Inbox, error) {
-	handle, err := pgclaim.FromSQL(db, cfg.Isolation)
+	handle, err := pgclaim.FromSQL(db, cfg.Isolation, cfg.Logger)
 	if err != nil {
 		return nil, err
 	}

@@ -9,14 +9,11 @@ import (
 )
 
 // TestMain makes this program what its own tests start as processes.
+//
+//leat:level 1
 func TestMain(m *testing.M) {
-	for variable, run := range map[string]func() error{
-		envStormDatabase: stormProcess, crashURL: crash,
-	} {
-		if os.Getenv(variable) == "" {
-			continue
-		}
-		if err := run(); err != nil {
+	if os.Getenv(crashURL) != "" {
+		if err := crash(); err != nil {
 			log.Fatal(err)
 		}
 		os.Exit(0)

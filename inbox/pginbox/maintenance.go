@@ -12,6 +12,7 @@ import (
 	"github.com/leat-go/leat/inbox/internal/pgclaim"
 	"github.com/leat-go/leat/internal/hooks"
 	"github.com/leat-go/leat/internal/ids"
+	"github.com/leat-go/leat/internal/pgpin"
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 )
@@ -42,7 +43,7 @@ var (
 type Maintenance struct {
 	*ranges
 
-	pool       *pgxpool.Pool
+	pool       pgpin.Committed // the application's; single statements of SERIALIZABLE would end deliveries
 	cfg        MaintenanceConfig
 	statements maintenanceStatements
 	owner      string
@@ -75,7 +76,7 @@ func NewMaintenance(pool *pgxpool.Pool, cfg Config, m MaintenanceConfig) (*Maint
 		return nil, err
 	}
 	statements, err := renderMaintenance(r.names)
-	return &Maintenance{ranges: r, pool: pool, cfg: m, statements: statements, owner: owner}, err
+	return &Maintenance{ranges: r, pool: pgpin.NewCommitted(pool), cfg: m, statements: statements, owner: owner}, err
 }
 
 // Run keeps the inbox in shape until ctx ends, and returns nil then. Of any number of

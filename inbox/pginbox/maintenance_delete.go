@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/internal/wait"
 )
 
@@ -52,7 +53,7 @@ func (r *maintenanceRound) deleteBelow(ctx context.Context) error {
 	}
 	floor := r.waiting.floor
 	r.waiting = nil
-	rows, err := r.pool.Query(ctx, "SELECT id FROM "+r.names.Qualified("_consumers"))
+	rows, err := r.pool.Query(ctx, "SELECT id FROM "+r.names.Qualified("_consumers")+" WHERE "+pgerr.Primary)
 	if err != nil {
 		return err
 	}

@@ -87,7 +87,7 @@ func (m *Maintenance) guard(ctx context.Context, state rangeState) (rangeState, 
 			return err
 		}
 		var used bool
-		if err := tx.QueryRow(ctx, "SELECT EXISTS (SELECT FROM "+m.names.Qualified("")+")").Scan(&used); err != nil {
+		if err := tx.QueryRow(ctx, "SELECT EXISTS (SELECT FROM "+m.names.Qualified("")+") WHERE "+pgerr.Primary).Scan(&used); err != nil {
 			return err
 		}
 		state.mode, state.cutover, state.legacy = modePending, uuidAt(0), used

@@ -258,17 +258,12 @@ func TestMaintenanceRuns(t *testing.T) {
 func TestAClockThatIsWrongForgetsNothing(t *testing.T) {
 	t.Parallel()
 	env := forgetting(t, pginbox.MaintenanceConfig{})
-	_, err := env.Pool.Exec(t.Context(), `CREATE SCHEMA wrong; CREATE FUNCTION wrong.clock_timestamp() RETURNS timestamptz
-		LANGUAGE sql AS $$ SELECT pg_catalog.clock_timestamp() + interval '10 years' $$`)
+	_, err := env.Pool.Exec(t.Context(), `ALTER FUNCTION pg_catalog.clock_timestamp() RENAME TO clock_that_is_right;
+		CREATE FUNCTION pg_catalog.clock_timestamp() RETURNS timestamptz LANGUAGE sql AS $$ SELECT pg_catalog.clock_that_is_right() + interval '10 years' $$`)
 	require.NoError(t, err)
-	config, err := pgxpool.ParseConfig(env.URL)
-	require.NoError(t, err)
-	config.ConnConfig.RuntimeParams["search_path"] = "wrong, pg_catalog"
-	pool, err := pgxpool.NewWithConfig(t.Context(), config)
-	require.NoError(t, err)
-	t.Cleanup(pool.Close)
+	env.Pool.Reset() // plans were made with the other function
 	var heard edges
-	m, err := pginbox.NewMaintenance(pool, pginbox.Config{}, pginbox.MaintenanceConfig{Hooks: []outbox.Hook{&heard}})
+	m, err := pginbox.NewMaintenance(env.Pool, pginbox.Config{}, pginbox.MaintenanceConfig{Hooks: []outbox.Hook{&heard}})
 	require.NoError(t, err)
 	report, err := m.RunOnce(t.Context())
 	require.NoError(t, err)
@@ -321,4 +316,44 @@ func TestMaintenanceReportsABusyTable(t *testing.T) {
 	require.Error(t, err)
 	require.Equal(t, inbox.OutcomeFailed, again)
 	require.Contains(t, heard.kinds(), pginbox.AlarmBusy)
+}
+
+// TestMaintenanceEndsNoDelivery: at SERIALIZABLE by default, what maintenance reads and
+// deletes does not make the server end a delivery that runs. It would be claimed again, and
+// may be too old by then.
+func TestMaintenanceEndsNoDelivery(t *testing.T) {
+	t.Parallel()
+	env := forgetting(t, pginbox.MaintenanceConfig{NoDDL: true})
+	config, err := pgxpool.ParseConfig(env.URL)
+	require.NoError(t, err)
+	config.ConnConfig.RuntimeParams["default_transaction_isolation"] = "serializable"
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	p, err := pginbox.New(pool, "c", pginbox.Config{})
+	require.NoError(t, err)
+	for _, id := range []string{madeAgo(20 * day), "no time in it"} {
+		_, err = process(t, p, id, nothing)
+		require.NoError(t, err)
+	}
+	m, err := pginbox.NewMaintenance(pool, pginbox.Config{}, pginbox.MaintenanceConfig{NoDDL: true, KeepOther: time.Hour})
+	require.NoError(t, err)
+	open, err := env.Pool.Begin(t.Context())
+	require.NoError(t, err)
+	report, err := m.RunOnce(t.Context())
+	require.NoError(t, err)
+	require.True(t, report.Busy, "it deletes when this transaction has ended")
+	require.NoError(t, open.Rollback(t.Context()))
+
+	runs := 0
+	outcome, err := process(t, p, madeAgo(day), func(ctx context.Context) error {
+		if runs++; runs == 1 {
+			report, err = m.RunOnce(ctx)
+		}
+		return err
+	})
+	require.NoError(t, err)
+	require.Equal(t, inbox.OutcomeCommitted, outcome)
+	require.Equal(t, int64(1), report.Deleted)
+	require.Equal(t, 1, runs, "the server has ended it")
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/internal/pgclaim"
 	"github.com/leat-go/leat/internal/pgerr"
+	"github.com/leat-go/leat/internal/pgpin"
 	"github.com/leat-go/leat/internal/wait"
 )
 
@@ -114,7 +115,7 @@ func (in *Inbox) markIn(
 	}
 	var done MarkReport
 	opts := pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}
-	err = pgx.BeginTxFunc(ctx, conn, opts, func(tx pgx.Tx) error {
+	err = pgx.BeginTxFunc(ctx, conn, pgpin.TxOptions(opts), func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "SET LOCAL synchronous_commit = on"); err != nil {
 			return err
 		}

@@ -18,7 +18,7 @@ import (
 // both drivers.
 func TestI2_WithTheOutboxOfTheSameDatabase(t *testing.T) {
 	t.Parallel()
-	for name, newSubject := range map[string]func(testing.TB, *testenv.Database, pginbox.Config) *subject{
+	for name, newSubject := range map[string]maker{
 		"pgx": newSubject, "sql": newSQLSubject,
 	} {
 		t.Run(name, func(t *testing.T) {

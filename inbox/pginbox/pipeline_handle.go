@@ -8,6 +8,8 @@ import (
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/internal/pgclaim"
+	"github.com/leat-go/leat/internal/lent"
+	"github.com/leat-go/leat/internal/onehandler"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -37,19 +39,26 @@ func HandleQueued(
 	in *Inbox, handle func(ctx context.Context, queue *pgx.Batch, msg *message.Message) error,
 ) message.NoPublishHandlerFunc {
 	p, err := newPipeline(in)
+	name := onehandler.Function(handle)
 	return func(msg *message.Message) error {
 		if err != nil {
 			return err
 		}
-		if err := in.OneHandler(message.HandlerNameFromCtx(msg.Context())); err != nil {
+		handler := message.HandlerNameFromCtx(msg.Context())
+		if handler == "" {
+			handler = name
+		}
+		if err := in.OneHandler(handler); err != nil {
 			return err
 		}
-		q := &queued{msg: msg, handle: handle}
+		q := &queued{msg: msg, handle: handle, own: lent.Of(msg)}
+		defer func() { q.own.Settle(false) }()
 		_, err := p.Process(context.WithValue(msg.Context(), queuedKey{}, q), msg, q.finish)
 		if q.committed {
 			// Whatever came up since, such as the end of the context.
-			return nil
+			err = nil
 		}
+		q.own.Settle(err == nil)
 		return err
 	}
 }
@@ -72,6 +81,7 @@ type queuedKey struct{}
 type queued struct {
 	msg    *message.Message
 	handle func(ctx context.Context, queue *pgx.Batch, msg *message.Message) error
+	own    lent.Message
 
 	unit      *pipeUnit
 	rest      *pgx.Batch // statements that are not sent yet
@@ -82,8 +92,8 @@ type queued struct {
 // call asks the handler for its statements.
 func (q *queued) call(ctx context.Context) *pgx.Batch {
 	statements := &pgx.Batch{}
-	*q = queued{msg: q.msg, handle: q.handle}
-	q.err = q.handle(ctx, statements, q.msg)
+	*q = queued{msg: q.msg, handle: q.handle, own: q.own}
+	q.err = q.own.To(ctx, func(msg *message.Message) error { return q.handle(ctx, statements, msg) })
 	select {
 	case <-q.msg.Acked():
 		q.err = inbox.ErrAckedBeforeCommit

@@ -2,7 +2,6 @@ package pginbox
 
 import (
 	"context"
-	"errors"
 	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
@@ -108,7 +107,7 @@ func (c queuedClaimer) remember(ctx context.Context, id string) (driver.Unit, dr
 	}
 	unit, status, err := c.claimQueued(ctx, conn, id, c.q, c.statements)
 	if unit == nil {
-		return nil, status, errors.Join(err, conn.Release())
+		return nil, status, pgclaim.GiveBack(ctx, conn, err)
 	}
 	return unit, status, nil
 }

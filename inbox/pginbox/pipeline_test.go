@@ -213,17 +213,30 @@ func TestI3_QueuedBusy(t *testing.T) {
 	s.requireEffects(t, "a", "b")
 }
 
-// TestI3_QueuedAckedEarly: nothing is sent for a message whose fate is sealed.
+// TestI3_QueuedAckedEarly: nothing is sent for a message whose fate is sealed. The ack of
+// the handler's own message does not seal it.
 func TestI3_QueuedAckedEarly(t *testing.T) {
 	t.Parallel()
 	s := newSubject(t, testenv.Postgres(t), pginbox.Config{})
+	early := delivery(t.Context(), "early")
 	handle := pginbox.HandleQueued(s.queuedInbox(t), func(_ context.Context, queue *pgx.Batch, msg *message.Message) error {
 		s.queueEffect(queue, msg)
+		switch msg.UUID {
+		case "early":
+			early.Ack()
+		case "nacked":
+			msg.Nack()
+		}
 		msg.Ack()
 		return nil
 	})
-	require.ErrorIs(t, handle(delivery(t.Context(), "a")), inbox.ErrAckedBeforeCommit)
+	require.ErrorIs(t, handle(early), inbox.ErrAckedBeforeCommit)
+	require.ErrorIs(t, handle(delivery(t.Context(), "nacked")), inbox.ErrAckedBeforeCommit)
 	s.requireEffects(t)
+	acked := delivery(t.Context(), "a")
+	require.NoError(t, handle(acked))
+	require.True(t, acked.Nack(), "nobody has acked it")
+	s.requireEffects(t, "a")
 }
 
 // TestI1_QueuedAmbiguous cuts the connection before the pipeline with COMMIT
@@ -291,6 +304,8 @@ func TestB11_Queued(t *testing.T) {
 }
 
 // TestI1_QueuedEveryQueryMode: see TestI1_EveryQueryMode.
+//
+//leat:level 2
 func TestI1_QueuedEveryQueryMode(t *testing.T) {
 	t.Parallel()
 	env := testenv.Postgres(t)

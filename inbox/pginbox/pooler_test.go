@@ -18,6 +18,8 @@ import (
 
 // TestI1_I5_ThroughAPooler: claims hold through a pooler in transaction mode, also
 // where the same message is delivered to several at a time.
+//
+//leat:level 2
 func TestI1_I5_ThroughAPooler(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []pgx.QueryExecMode{

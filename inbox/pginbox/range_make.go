@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/leat-go/leat/internal/ids"
+	"github.com/leat-go/leat/internal/pgpin"
 )
 
 // makeLockTimeout bounds the wait for the locks that a new range needs.
@@ -82,7 +83,7 @@ func parseBounds(bound string) (from, to pgtype.UUID, err error) {
 // dropped is never made again, since it is below the floor for ever.
 func (r *ranges) makeFor(ctx context.Context, conn *pgx.Conn, id pgtype.UUID) (made Range, err error) {
 	opts := pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}
-	err = pgx.BeginTxFunc(ctx, conn, opts, func(tx pgx.Tx) error {
+	err = pgx.BeginTxFunc(ctx, conn, pgpin.TxOptions(opts), func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "SET LOCAL lock_timeout = '"+makeLockTimeout+"'"); err != nil {
 			return err
 		}

@@ -20,18 +20,35 @@ import (
 
 // TestI7_ClaimsWhileRangesComeAndGo delivers messages of many ages again and again, some
 // handlers failing, while rounds forget them range by range, and some ranges are to be
-// made on the way, on each isolation level. Nothing runs twice, and what is not too old
-// has run.
+// made on the way. Nothing runs twice, and what is not too old has run.
 func TestI7_ClaimsWhileRangesComeAndGo(t *testing.T) {
 	t.Parallel()
-	for mode, noDDL := range modes {
-		for _, level := range []pgx.TxIsoLevel{pgx.ReadCommitted, pgx.RepeatableRead, pgx.Serializable} {
-			t.Run(mode+"/"+string(level), func(t *testing.T) {
-				t.Parallel()
-				comeAndGo(t, noDDL, level)
-			})
-		}
-	}
+	comeAndGo(t, false, pgx.ReadCommitted)
+}
+
+// TestI7_ClaimsWhileRangesComeAndGo_RepeatableRead_Deletes does the same where ids are deleted.
+//
+//leat:level 2
+func TestI7_ClaimsWhileRangesComeAndGo_RepeatableRead_Deletes(t *testing.T) {
+	t.Parallel()
+	comeAndGo(t, true, pgx.RepeatableRead)
+}
+
+// TestI7_ClaimsWhileRangesComeAndGo_Serializable_Drops does the same with conflicts.
+//
+//leat:level 2
+func TestI7_ClaimsWhileRangesComeAndGo_Serializable_Drops(t *testing.T) {
+	t.Parallel()
+	comeAndGo(t, false, pgx.Serializable)
+}
+
+// TestI7_ClaimsWhileRangesComeAndGo_Serializable_Deletes does the same with conflicts, where ids
+// are deleted.
+//
+//leat:level 2
+func TestI7_ClaimsWhileRangesComeAndGo_Serializable_Deletes(t *testing.T) {
+	t.Parallel()
+	comeAndGo(t, true, pgx.Serializable)
 }
 
 func comeAndGo(t *testing.T, noDDL bool, level pgx.TxIsoLevel) {

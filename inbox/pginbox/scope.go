@@ -11,10 +11,12 @@ import (
 )
 
 // Scope names the history that the inbox's commits belong to: the cluster, its
-// timeline, the life of its server, the database and the table. While it stays the
-// same, an id that was committed is committed still. After a failover, a restart
-// or a restored backup it is another one, and never an earlier one again. It is
-// for caches in front of the inbox, such as package twotier.
+// timeline, the life of its server, the database, the table, the files of its rows
+// and its comment. While it stays the same and nobody deletes rows, an id that was
+// committed is committed still. After a failover, a restart, a restored backup or
+// TRUNCATE it is another one, and never an earlier one again. It is for caches in
+// front of the inbox, such as package twotier. After a DELETE of rows, change the
+// table's comment (COMMENT ON TABLE): that changes the scope.
 //
 // It takes one connection for one statement. Errors are the database's; on a
 // standby it is an error. It is safe for concurrent use.

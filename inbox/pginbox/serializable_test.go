@@ -23,7 +23,7 @@ import (
 // that first claimed it, and no increment is lost.
 func TestI6_ConflictsDoNotShow(t *testing.T) {
 	t.Parallel()
-	for kind, newSubject := range map[string]func(testing.TB, *testenv.Database, pginbox.Config) *subject{
+	for kind, newSubject := range map[string]maker{
 		"pgx": newSubject, "sql": newSQLSubject,
 	} {
 		for _, level := range []pgx.TxIsoLevel{pgx.ReadCommitted, pgx.RepeatableRead, pgx.Serializable} {

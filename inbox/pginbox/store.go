@@ -100,7 +100,7 @@ func (s *store) remember(ctx context.Context, id string) (driver.Unit, driver.St
 	}
 	unit, status, err := s.claimOn(ctx, conn, id)
 	if unit == nil {
-		return nil, status, errors.Join(err, conn.Release())
+		return nil, status, pgclaim.GiveBack(ctx, conn, err)
 	}
 	return afterTrylock(ctx, unit)
 }

@@ -40,7 +40,10 @@ type subject struct {
 // schemas counts them: a database a check would take longer than the checks.
 var schemas atomic.Int64
 
-func newSubject(tb testing.TB, env *testenv.Database, cfg pginbox.Config) *subject {
+// maker makes a subject on one of the drivers.
+type maker func(testing.TB, *testenv.Database, pginbox.Config, ...func(*pgxpool.Config)) *subject
+
+func newSubject(tb testing.TB, env *testenv.Database, cfg pginbox.Config, tune ...func(*pgxpool.Config)) *subject {
 	tb.Helper()
 	ctx := context.Background()
 	cfg.Schema = `Subject "` + strconv.FormatInt(schemas.Add(1), 10) + `"`
@@ -51,6 +54,9 @@ func newSubject(tb testing.TB, env *testenv.Database, cfg pginbox.Config) *subje
 	config.ConnConfig.DialFunc = s.cable.Dial
 	config.ConnConfig.RuntimeParams["application_name"] = s.schema
 	config.MaxConns = 2
+	for _, f := range tune {
+		f(config)
+	}
 	s.pool, err = pgxpool.NewWithConfig(ctx, config)
 	require.NoError(tb, err)
 	tb.Cleanup(s.pool.Close)
@@ -63,9 +69,9 @@ func newSubject(tb testing.TB, env *testenv.Database, cfg pginbox.Config) *subje
 	return s
 }
 
-func newSQLSubject(tb testing.TB, env *testenv.Database, cfg pginbox.Config) *subject {
+func newSQLSubject(tb testing.TB, env *testenv.Database, cfg pginbox.Config, tune ...func(*pgxpool.Config)) *subject {
 	tb.Helper()
-	s := newSubject(tb, env, cfg)
+	s := newSubject(tb, env, cfg, tune...)
 	s.db = stdlib.OpenDB(*s.pool.Config().ConnConfig)
 	s.db.SetMaxOpenConns(2)
 	tb.Cleanup(func() { require.NoError(tb, s.db.Close()) })

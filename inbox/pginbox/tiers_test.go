@@ -31,6 +31,8 @@ func (s tieredSubject) Open(consumer string, cfg inbox.Config) (inboxtest.Proces
 
 // TestInbox_BehindCaches runs the suite with caches in front: they change nothing
 // but who answers.
+//
+//leat:level 2
 func TestInbox_BehindCaches(t *testing.T) {
 	t.Parallel()
 	env := testenv.Postgres(t)

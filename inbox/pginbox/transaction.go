@@ -53,9 +53,8 @@ func (s *store) open(ctx context.Context, claim string, args ...any) (unit drive
 	if err == nil {
 		return unit, true, nil
 	}
-	ended := errors.Join(conn.End(ctx), conn.Release())
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, false, ended
+		return nil, false, pgclaim.GiveBack(ctx, conn, conn.End(ctx))
 	}
-	return nil, false, pgclaim.Explain(errors.Join(err, ended))
+	return nil, false, pgclaim.Explain(pgclaim.GiveBack(ctx, conn, errors.Join(err, conn.End(ctx))))
 }

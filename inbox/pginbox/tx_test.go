@@ -97,7 +97,7 @@ func TestHandlerThatEndsTheTransaction(t *testing.T) {
 // without an answer.
 func TestRefusedCommitIsAFailure(t *testing.T) {
 	t.Parallel()
-	for name, newSubject := range map[string]func(testing.TB, *testenv.Database, pginbox.Config) *subject{
+	for name, newSubject := range map[string]maker{
 		"pgx": newSubject, "sql": newSQLSubject,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -124,12 +124,14 @@ func TestHandle(t *testing.T) {
 	onSQL, err := pginbox.NewSQL(env.SQL(t), "sql", pginbox.Config{})
 	require.NoError(t, err)
 	handle := func(ctx context.Context, tx pgx.Tx, msg *message.Message) error {
+		msg.Ack() // its own
 		require.Equal(t, tx, pginbox.Tx(msg.Context()))
 		require.Nil(t, pginbox.SQLTx(ctx))
 		_, err := tx.Exec(ctx, `INSERT INTO effects VALUES ('pgx')`)
 		return err
 	}
 	handleSQL := func(ctx context.Context, tx *sql.Tx, msg *message.Message) error {
+		msg.Ack()
 		require.Same(t, tx, pginbox.SQLTx(msg.Context()))
 		require.Nil(t, pginbox.Tx(ctx))
 		_, err := tx.ExecContext(ctx, `INSERT INTO effects VALUES ('sql')`)
@@ -140,6 +142,11 @@ func TestHandle(t *testing.T) {
 		require.NoError(t, pginbox.Handle(onPgx, handle)(message.NewMessage("a", nil)))
 		require.NoError(t, pginbox.HandleSQL(onSQL, handleSQL)(message.NewMessage("a", nil)))
 	}
+	require.ErrorIs(t, pginbox.HandleSQL(onPgx, handleSQL)(message.NewMessage("a", nil)), inbox.ErrTwoHandlers)
+	onPgx, err = pginbox.New(env.Pool, "pgx", pginbox.Config{})
+	require.NoError(t, err)
+	onSQL, err = pginbox.NewSQL(env.SQL(t), "sql", pginbox.Config{})
+	require.NoError(t, err)
 	require.ErrorContains(t, pginbox.Handle(onSQL, handle)(message.NewMessage("b", nil)), "NewSQL with HandleSQL")
 	require.ErrorContains(t, pginbox.HandleSQL(onPgx, handleSQL)(message.NewMessage("b", nil)), "NewSQL with HandleSQL")
 

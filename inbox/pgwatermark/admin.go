@@ -12,6 +12,7 @@ import (
 	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/internal/pgclaim"
 	"github.com/leat-go/leat/internal/pgmigrate"
+	"github.com/leat-go/leat/internal/pgpin"
 )
 
 // Admin is what operators see of the positions of all consumers, and do about them. It
@@ -29,7 +30,7 @@ var _ admin.Watermarks = (*Admin)(nil)
 // Logger matter. It connects to nothing. Errors wrap outbox.ErrInvalidConfig. The pool
 // stays the caller's to close.
 func NewAdmin(pool *pgxpool.Pool, cfg Config) (*Admin, error) {
-	handle, err := pgclaim.FromPool(pool, "")
+	handle, err := pgclaim.FromPool(pool, "", nil)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +40,7 @@ func NewAdmin(pool *pgxpool.Pool, cfg Config) (*Admin, error) {
 // NewAdminSQL is NewAdmin on database/sql. The driver of db must be pgx's own; see
 // pginbox.NewSQL.
 func NewAdminSQL(db *sql.DB, cfg Config) (*Admin, error) {
-	handle, err := pgclaim.FromSQL(db, "")
+	handle, err := pgclaim.FromSQL(db, "", nil)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +64,7 @@ func (a *Admin) Partitions(ctx context.Context, q admin.PartitionsQuery) (all []
 		return nil, err
 	}
 	err = a.base.Use(ctx, q.Consumer, func(conn *pgx.Conn, about pgclaim.Asked) error {
-		rows, err := conn.Query(ctx, a.keys.statements.list, about.Number)
+		rows, err := pgpin.On{DB: conn}.Query(ctx, a.keys.statements.list, about.Number)
 		if err != nil {
 			return err
 		}

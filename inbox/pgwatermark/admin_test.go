@@ -207,6 +207,8 @@ func TestWatermarkTakesConstantSpace(t *testing.T) {
 
 // TestI8_EveryQueryMode: poolers ask for modes in which parameters and results
 // travel as text.
+//
+//leat:level 2
 func TestI8_EveryQueryMode(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []pgx.QueryExecMode{

@@ -2,6 +2,7 @@ package pgwatermark
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/internal/pgclaim"
+	"github.com/leat-go/leat/internal/pgpin"
 )
 
 // SetWatermark implements admin.Watermarks.
@@ -150,7 +152,7 @@ func (k keys) next(ctx context.Context, q querier, number int16, source pgtype.U
 func (k keys) inTurn(ctx context.Context, conn *pgx.Conn, fn func(tx pgx.Tx) error) error {
 	// Lock, then look: at this level each statement sees what the lock has waited for.
 	mode := pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}
-	return pgclaim.Explain(pgx.BeginTxFunc(ctx, conn, mode, func(tx pgx.Tx) error {
+	err := pgx.BeginTxFunc(ctx, conn, pgpin.TxOptions(mode), func(tx pgx.Tx) error {
 		var setting string
 		if err := tx.QueryRow(ctx, k.statements.begin, k.ordered()).Scan(&setting); err != nil {
 			return err
@@ -159,7 +161,11 @@ func (k keys) inTurn(ctx context.Context, conn *pgx.Conn, fn func(tx pgx.Tx) err
 			return ErrNotDurable
 		}
 		return fn(tx)
-	}))
+	})
+	if errors.Is(err, ErrNotDurable) { // else its pool would hand the session out again
+		pgclaim.Close(ctx, conn)
+	}
+	return pgclaim.Explain(err)
 }
 
 // wrap names the consumer, and what was asked for.

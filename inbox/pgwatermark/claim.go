@@ -33,7 +33,7 @@ func (s *store) Claim(ctx context.Context, _ string) (driver.Unit, driver.Status
 	}
 	unit, status, err := s.claimOn(ctx, conn, at)
 	if unit == nil {
-		return nil, status, errors.Join(err, conn.Release())
+		return nil, status, pgclaim.GiveBack(ctx, conn, err)
 	}
 	return unit, status, nil
 }

@@ -23,6 +23,8 @@ func TestPositions(t *testing.T) {
 }
 
 // TestPositions_SQL runs it through database/sql.
+//
+//leat:level 2
 func TestPositions_SQL(t *testing.T) {
 	t.Parallel()
 	inboxtest.RunPositions(t, inboxtest.Features{}, func(t *testing.T) inboxtest.PositionSubject {

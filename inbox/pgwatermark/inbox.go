@@ -39,7 +39,7 @@ var _ driver.Assigner = (*Inbox)(nil)
 // Each delivery takes a connection of pool from its claim to its commit. The
 // pool stays the caller's to close.
 func New(pool *pgxpool.Pool, consumer string, topics []string, cfg Config) (*Inbox, error) {
-	handle, err := pgclaim.FromPool(pool, cfg.Isolation)
+	handle, err := pgclaim.FromPool(pool, cfg.Isolation, cfg.Logger)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func New(pool *pgxpool.Pool, consumer string, topics []string, cfg Config) (*Inb
 // NewSQL is New for handlers that write in a database/sql transaction (SQLTx,
 // HandleSQL). The driver of db must be pgx's own; see pginbox.NewSQL.
 func NewSQL(db *sql.DB, consumer string, topics []string, cfg Config) (*Inbox, error) {
-	handle, err := pgclaim.FromSQL(db, cfg.Isolation)
+	handle, err := pgclaim.FromSQL(db, cfg.Isolation, cfg.Logger)
 	if err != nil {
 		return nil, err
 	}

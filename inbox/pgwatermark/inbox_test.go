@@ -214,3 +214,45 @@ func TestNewWatermarkRefusesBadConfigurations(t *testing.T) {
 	_, err = pgwatermark.NewSQL(nil, "c", []string{"t"}, pgwatermark.Config{})
 	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
 }
+
+// TestB11_RefusedSessionLeavesThePool: another part of the service has changed the one session
+// of the pool. A delivery is refused, and the next one gets another session.
+func TestB11_RefusedSessionLeavesThePool(t *testing.T) {
+	t.Parallel()
+	db := testenv.Postgres(t, template)
+	config, err := pgxpool.ParseConfig(db.URL)
+	require.NoError(t, err)
+	config.MaxConns = 1
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	w, err := pgwatermark.New(pool, "c", []string{wmTopic}, pgwatermark.Config{})
+	require.NoError(t, err)
+	assign(t, w, whole(4))
+	next := int64(0)
+	for name, use := range map[string]func() error{
+		"assign": func() error {
+			_, err := w.Assigned(t.Context(), []driver.Assignment{whole(4)})
+			return err
+		},
+		"process": func() error {
+			_, err := processAt(t.Context(), w, at(next), nothing)
+			if err == nil {
+				next++
+			}
+			return err
+		},
+	} {
+		for setting, want := range map[string]string{
+			"synchronous_commit = off":           pgwatermark.ErrNotDurable.Error(),
+			"default_transaction_read_only = on": "read-only transaction",
+		} {
+			_, err = pool.Exec(t.Context(), "SET "+setting)
+			require.NoError(t, err)
+			if name == "process" || setting == "synchronous_commit = off" { // to assign sets its own mode
+				require.ErrorContains(t, use(), want, name)
+			}
+			require.NoError(t, use(), name)
+		}
+	}
+}

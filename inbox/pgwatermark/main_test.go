@@ -15,6 +15,8 @@ import (
 )
 
 // TestMain makes this program what its own tests start as processes.
+//
+//leat:level 1
 func TestMain(m *testing.M) {
 	if os.Getenv(envMemberDatabase) != "" {
 		if err := memberProcess(); err != nil {

@@ -117,6 +117,8 @@ func (c *child) kill() {
 // TestI8_KilledBetweenCommitAndAck kills members of a group in the handler, and
 // between the commit and the ack. No offset is ever committed to the broker: the
 // database says where to read on.
+//
+//leat:level 4
 func TestI8_KilledBetweenCommitAndAck(t *testing.T) {
 	t.Parallel()
 	const partitions, messages, killEach = 4, 80, 19

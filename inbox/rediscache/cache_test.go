@@ -20,6 +20,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
+//leat:level 1
 func TestMain(m *testing.M) {
 	testenv.PlayRedis(fakeredis.Start)
 	testenv.Main(m)
@@ -114,6 +115,7 @@ func TestI1_RedisAway(t *testing.T) {
 	}
 }
 
+//leat:level 0
 func TestNew_Refuses(t *testing.T) {
 	t.Parallel()
 	client := redis.NewClient(&redis.Options{Addr: "localhost:1"})

@@ -52,10 +52,12 @@ func (a *Admin) known(ctx context.Context, consumer string) (int64, error) {
 // each: if there are more, the figures are those of these.
 func (a *Admin) Stats(ctx context.Context) (s admin.Stats, err error) {
 	var now, oldest int64
-	err = a.DB.QueryRowContext(ctx, a.SQL["stats"]).
-		Scan(&now, &s.Consumers, &s.Parked, &s.Redriving, &s.Waiting, &s.Failing, &oldest, &s.Estimated)
+	err = a.Query(ctx, func(q sqlstore.Querier) error {
+		return q.QueryRowContext(ctx, a.SQL["stats"]).
+			Scan(&now, &s.Consumers, &s.Parked, &s.Redriving, &s.Waiting, &s.Failing, &oldest, &s.Estimated)
+	})
 	s.At, s.OldestParked = sqlstore.Time(now), sqlstore.Time(oldest)
-	return s, a.Describe(err)
+	return s, err
 }
 
 // Consumers implements admin.Inbox. It counts the ids of each consumer.
@@ -63,7 +65,7 @@ func (a *Admin) Consumers(ctx context.Context, q admin.ConsumersQuery) (all []ad
 	if q, err = q.Complete(); err != nil {
 		return nil, err
 	}
-	err = sqlstore.Each(ctx, a.DB, func(scan sqlstore.Scanner) error {
+	err = a.QueryEach(ctx, func(scan sqlstore.Scanner) error {
 		var (
 			c                               admin.Consumer
 			name                            []byte
@@ -74,7 +76,7 @@ func (a *Admin) Consumers(ctx context.Context, q admin.ConsumersQuery) (all []ad
 		all = append(all, c)
 		return err
 	}, a.SQL["consumers"], []byte(q.After), q.Limit)
-	return all, a.Describe(err)
+	return all, err
 }
 
 // Audit implements admin.Auditor.
@@ -98,7 +100,7 @@ func (a *Admin) Audit(ctx context.Context, q admin.AuditQuery) (all []admin.Audi
 	} else {
 		f.And("a.no > ?", q.After)
 	}
-	err = sqlstore.Each(ctx, a.DB, func(scan sqlstore.Scanner) error {
+	err = a.QueryEach(ctx, func(scan sqlstore.Scanner) error {
 		var (
 			e                                             admin.AuditEntry
 			at                                            int64
@@ -111,5 +113,5 @@ func (a *Admin) Audit(ctx context.Context, q admin.AuditQuery) (all []admin.Audi
 		all = append(all, e)
 		return err
 	}, a.SQL.With("audit_list", f.String()+" ORDER BY "+order), append(f.Args, q.Limit)...)
-	return all, a.Describe(err)
+	return all, err
 }

@@ -144,7 +144,7 @@ func (a *Admin) changeMessage(ctx context.Context, number int64, c change, t tar
 		return c.refuse(t)
 	}
 	if c.dryRun {
-		err = pick(a.DB)
+		err = a.Query(ctx, pick)
 		return t, err == nil && t.no != 0 && (c.action != admin.ActionRedrive || t.state == admin.StateParked), err
 	}
 	err = a.Change(ctx, func(tx *sql.Tx) error {

@@ -27,7 +27,7 @@ func (a *Admin) Attempts(ctx context.Context, q admin.AttemptsQuery) (all []admi
 	if !q.Since.IsZero() {
 		since = q.Since.UnixMicro()
 	}
-	err = sqlstore.Each(ctx, a.DB, func(scan sqlstore.Scanner) error {
+	err = a.QueryEach(ctx, func(scan sqlstore.Scanner) error {
 		var id []byte
 		h, err := scanHistory(func(dest ...any) error { return scan(append([]any{&id}, dest...)...) })
 		if err == nil {
@@ -35,7 +35,7 @@ func (a *Admin) Attempts(ctx context.Context, q admin.AttemptsQuery) (all []admi
 		}
 		return err
 	}, a.SQL["attempt_list"], number, after[:], since, q.All, q.Limit)
-	return all, a.Describe(err)
+	return all, err
 }
 
 // Parked implements admin.Inbox.
@@ -62,12 +62,12 @@ func (a *Admin) parked(ctx context.Context, number int64, q admin.ParkedQuery) (
 	f.If(q.Fingerprint != "", "p.reason_group = ?", []byte(q.Fingerprint))
 	f.If(!q.Before.IsZero(), "p.parked_at < ?", q.Before.UnixMicro())
 	f.And("p.no > ?", q.After)
-	err = sqlstore.Each(ctx, a.DB, func(scan sqlstore.Scanner) error {
+	err = a.QueryEach(ctx, func(scan sqlstore.Scanner) error {
 		p, err := scanParked(scan)
 		all = append(all, p)
 		return err
 	}, a.SQL.With("parked_list", f.String()), append(append([]any{q.OmitPayload}, f.Args...), q.Limit)...)
-	return all, a.Describe(err)
+	return all, err
 }
 
 func scanParked(scan func(dest ...any) error) (p admin.ParkedMessage, err error) {
@@ -104,7 +104,7 @@ func (a *Admin) Failures(ctx context.Context, q admin.FailuresQuery) (all []admi
 	f.And("p.state = 'parked'")
 	f.If(number != 0, "p.consumer = ?", number)
 	f.If(q.Topic != "", "p.topic = ?", []byte(q.Topic))
-	err = sqlstore.Each(ctx, a.DB, func(scan sqlstore.Scanner) error {
+	err = a.QueryEach(ctx, func(scan sqlstore.Scanner) error {
 		var (
 			g                              admin.FailureGroup
 			consumer, topic, group, reason []byte
@@ -116,5 +116,5 @@ func (a *Admin) Failures(ctx context.Context, q admin.FailuresQuery) (all []admi
 		all = append(all, g)
 		return err
 	}, a.SQL.With("parked_groups", f.String()), append(f.Args, q.Limit)...)
-	return all, a.Describe(err)
+	return all, err
 }

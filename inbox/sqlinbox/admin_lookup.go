@@ -41,7 +41,7 @@ func (a *Admin) sightings(ctx context.Context, number int64, id string) (all []a
 	stored := a.row("", id).id
 	var f sqlstore.Condition
 	f.If(number != 0, "c.id = ?", number)
-	err = sqlstore.Each(ctx, a.DB, func(scan sqlstore.Scanner) error {
+	err = a.QueryEach(ctx, func(scan sqlstore.Scanner) error {
 		var (
 			s                  admin.Sighting
 			n, at, first, last int64
@@ -110,7 +110,9 @@ func (a *Admin) complete(ctx context.Context, s *admin.Sighting, number int64, i
 		s.State = admin.Running
 	case s.State == admin.NotSeen:
 		var floor int64
-		err = a.DB.QueryRowContext(ctx, a.SQL["floor"], r.bucket).Scan(&floor)
+		err = a.Query(ctx, func(q sqlstore.Querier) error {
+			return q.QueryRowContext(ctx, a.SQL["floor"], r.bucket).Scan(&floor)
+		})
 		if r.millis < floor {
 			s.State = admin.Forgotten
 		}

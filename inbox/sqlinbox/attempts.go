@@ -147,10 +147,10 @@ func scanHistory(scan func(dest ...any) error) (h driver.History, err error) {
 // Withdraw implements driver.Attempter.
 func (s *store) Withdraw(ctx context.Context, id string) error {
 	number, err := s.ready(ctx)
-	if err == nil {
-		_, err = s.Exec(ctx, s.DB, "attempt_withdraw", number, s.row(id).id)
+	if err != nil {
+		return err
 	}
-	return s.Describe(err)
+	return s.write(ctx, "attempt_withdraw", number, s.row(id).id)
 }
 
 // Settle implements driver.Attempter. The row is deleted later, with others.
@@ -174,6 +174,8 @@ func (s *store) forgetSettled(ctx context.Context, number int64) error {
 	if taken == nil {
 		return nil
 	}
-	_, err := sqlstore.Written(ctx, s.DB, s.SQL.List("attempt_forget", len(taken)), append([]any{number}, sqlstore.Anys(taken)...)...)
-	return s.Describe(err)
+	return s.Change(ctx, func(tx *sql.Tx) error {
+		_, err := sqlstore.Written(ctx, tx, s.SQL.List("attempt_forget", len(taken)), append([]any{number}, sqlstore.Anys(taken)...)...)
+		return err
+	})
 }

@@ -89,7 +89,7 @@ func (b *batch) try(ctx context.Context) (_ driver.Unit, missed bool, err error)
 	}
 	settled = true
 	if err != nil || n == 0 || missed {
-		err = errors.Join(err, u.Rollback(ctx))
+		err = u.fail(ctx, err)
 		return nil, missed && err == nil, b.Describe(err)
 	}
 	return u, false, nil
@@ -137,9 +137,13 @@ func (t *tables) lock(ctx context.Context, tx *sql.Tx, rows []row) (map[int64]in
 
 // markSeen looks which were processed, outside of the transaction.
 func (b *batch) markSeen(ctx context.Context) error {
-	seen, err := b.among(ctx, b.DB, "batch_seen", b.number, b.rows)
+	var seen map[string]bool
+	err := b.Query(ctx, func(q sqlstore.Querier) (err error) {
+		seen, err = b.among(ctx, q, "batch_seen", b.number, b.rows)
+		return err
+	})
 	if err != nil {
-		return b.Describe(err)
+		return err
 	}
 	for i, r := range b.rows {
 		if seen[string(r.id)] {

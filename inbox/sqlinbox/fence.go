@@ -3,8 +3,6 @@ package sqlinbox
 import (
 	"context"
 	"sync"
-
-	"github.com/leat-go/leat/internal/sqlstore"
 )
 
 // fences are commits of the inbox's own, one after the other. Those who ask while one is
@@ -62,8 +60,5 @@ func (s *store) fence(ctx context.Context, number int64) error {
 	if err != nil || !facts.Fence {
 		return err
 	}
-	return s.Describe(s.fences.wait(ctx, func(ctx context.Context) error {
-		_, err := sqlstore.Written(ctx, s.DB, s.SQL["fence"], number)
-		return err
-	}))
+	return s.fences.wait(ctx, func(ctx context.Context) error { return s.write(ctx, "fence", number) })
 }

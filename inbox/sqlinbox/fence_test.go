@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 )
 
+//leat:level 0
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // TestFencesAreShared: those who come while a fence is under way wait for the next one, and

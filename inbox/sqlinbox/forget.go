@@ -34,12 +34,10 @@ func (m *Maintenance) forget(ctx context.Context, floor, before time.Time) (tota
 
 // numbers returns those of all consumers.
 func (m *Maintenance) numbers(ctx context.Context) (all []int64, err error) {
-	err = sqlstore.Each(ctx, m.DB, func(scan sqlstore.Scanner) error {
-		var n int64
-		err := scan(&n)
-		all = append(all, n)
+	err = m.Query(ctx, func(q sqlstore.Querier) error {
+		all, err = sqlstore.Column[int64](ctx, q, m.SQL["consumer_ids"])
 		return err
-	}, m.SQL["consumer_ids"])
+	})
 	return all, err
 }
 
@@ -79,7 +77,7 @@ func (m *Maintenance) forgetOf(ctx context.Context, number int64, floor, before 
 // page returns what is old of a page, ids that tell their time and others, and the last id
 // of it; nil at the end.
 func (m *Maintenance) page(ctx context.Context, number int64, after []byte, floor, before time.Time) (timed, untimed [][]byte, last []byte, err error) {
-	err = sqlstore.Each(ctx, m.DB, func(scan sqlstore.Scanner) error {
+	err = m.QueryEach(ctx, func(scan sqlstore.Scanner) error {
 		var id []byte
 		var at int64
 		if err := scan(&id, &at); err != nil {
@@ -146,7 +144,7 @@ func (m *Maintenance) pruneAttemptsOf(ctx context.Context, number, before int64)
 	for after := []byte{0}; ; { // before each id
 		var last []byte
 		var old [][]byte
-		err := sqlstore.Each(ctx, m.DB, func(scan sqlstore.Scanner) error {
+		err := m.QueryEach(ctx, func(scan sqlstore.Scanner) error {
 			var id []byte
 			var at int64
 			err := scan(&id, &at)
@@ -159,9 +157,11 @@ func (m *Maintenance) pruneAttemptsOf(ctx context.Context, number, before int64)
 			if err != nil {
 				break
 			}
-			var n int64
-			n, err = m.Exec(ctx, m.DB, "prune_attempt", number, id, before)
-			total += n
+			err = m.Change(ctx, func(tx *sql.Tx) error {
+				n, err := m.Exec(ctx, tx, "prune_attempt", number, id, before)
+				total += n
+				return err
+			})
 		}
 		if err != nil || last == nil {
 			return total, err
@@ -174,17 +174,19 @@ func (m *Maintenance) pruneAttemptsOf(ctx context.Context, number, before int64)
 func (m *Maintenance) pruneAudit(ctx context.Context, before time.Time) (total int64, err error) {
 	for {
 		var found []int64
-		err := sqlstore.Each(ctx, m.DB, func(scan sqlstore.Scanner) error {
-			var no int64
-			err := scan(&no)
-			found = append(found, no)
+		err := m.Query(ctx, func(q sqlstore.Querier) (err error) {
+			found, err = sqlstore.Column[int64](ctx, q, m.SQL["prune_audit"], before.UnixMicro())
 			return err
-		}, m.SQL["prune_audit"], before.UnixMicro())
+		})
 		if err != nil || len(found) == 0 {
 			return total, err
 		}
-		n, err := sqlstore.Written(ctx, m.DB, m.SQL.List("prune_audit_nos", len(found)), sqlstore.Anys(found)...)
-		if total += n; err != nil {
+		err = m.Change(ctx, func(tx *sql.Tx) error {
+			n, err := sqlstore.Written(ctx, tx, m.SQL.List("prune_audit_nos", len(found)), sqlstore.Anys(found)...)
+			total += n
+			return err
+		})
+		if err != nil {
 			return total, err
 		}
 	}

@@ -167,11 +167,13 @@ func (m *Maintenance) round(ctx context.Context) (r Report, err error) {
 // forgotten; zero for none.
 func (t *tables) floor(ctx context.Context) (now, floor time.Time, err error) {
 	var micros, millis int64
-	err = t.DB.QueryRowContext(ctx, t.SQL["floor_lowest"], t.buckets()).Scan(&micros, &millis)
+	err = t.Query(ctx, func(q sqlstore.Querier) error {
+		return q.QueryRowContext(ctx, t.SQL["floor_lowest"], t.buckets()).Scan(&micros, &millis)
+	})
 	if millis > 0 {
 		floor = time.UnixMilli(millis).UTC()
 	}
-	return sqlstore.Time(micros), floor, t.Describe(err)
+	return sqlstore.Time(micros), floor, err
 }
 
 // raise raises the floors of the buckets that no delivery has in hand; the others stay for

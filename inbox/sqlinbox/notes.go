@@ -24,11 +24,13 @@ func (s *store) Kept(ctx context.Context, id string) (n driver.Note, ok bool, er
 	if err != nil {
 		return n, false, err
 	}
-	err = s.DB.QueryRowContext(ctx, s.SQL["noted"], number, s.row(id).id).Scan(&n.Fingerprint, &n.Reply)
+	err = s.Query(ctx, func(q sqlstore.Querier) error {
+		return q.QueryRowContext(ctx, s.SQL["noted"], number, s.row(id).id).Scan(&n.Fingerprint, &n.Reply)
+	})
 	if sqlstore.IsNoRows(err) {
 		return n, false, nil
 	}
-	return n, err == nil, s.Describe(err)
+	return n, err == nil, err
 }
 
 func orNull(b []byte) any {

@@ -61,7 +61,7 @@ func (s *store) parkIn(ctx context.Context, tx *sql.Tx, req driver.ParkRequest) 
 	}
 	h := req.History
 	errs, err1 := parkjson.EncodeErrors(h.Errors...)
-	metadata, raw, err2 := parkjson.EncodeMetadata(req.Message.Metadata)
+	metadata, raw, err2 := parkjson.EncodeMetadata(req.Message)
 	if err := errors.Join(err1, err2); err != nil {
 		return false, err
 	}

@@ -40,6 +40,9 @@ func (s *store) PickRedriven(ctx context.Context) (r driver.Redriven, ok bool, e
 		if sqlstore.IsNoRows(err) {
 			return nil
 		}
+		if stored.payload == nil { // of SQLite, which has no other empty one
+			stored.payload = []byte{}
+		}
 		if err == nil {
 			r.Message, err = stored.message()
 		}
@@ -57,14 +60,17 @@ type storedMessage struct {
 	uuid, payload, metadata, raw []byte
 }
 
-func (s storedMessage) message() (msg *message.Message, err error) {
-	msg = message.NewMessage(string(s.uuid), s.payload)
+func (s storedMessage) message() (*message.Message, error) {
+	msg := message.NewMessage(string(s.uuid), s.payload)
 	var raw *string
 	if s.raw != nil {
 		text := string(s.raw)
 		raw = &text
 	}
-	msg.Metadata, err = parkjson.DecodeMetadata(string(s.metadata), raw)
+	metadata, null, err := parkjson.DecodeMetadata(string(s.metadata), raw)
+	if msg.Metadata = metadata; null {
+		msg.Payload = nil
+	}
 	return msg, err
 }
 
@@ -91,7 +97,7 @@ func (s *store) ClaimRedriven(ctx context.Context, r driver.Redriven) (driver.Un
 // isPicked reports whether the message is as r has been picked. If so, nobody has it in hand:
 // who does has counted it again before.
 func (s *store) isPicked(ctx context.Context, r driver.Redriven) (picked bool, err error) {
-	err = s.Look(ctx, func(q sqlstore.Querier) error {
+	err = s.Query(ctx, func(q sqlstore.Querier) error {
 		return q.QueryRowContext(ctx, s.SQL["redrive_picked"], r.No, r.Attempt).Scan(&picked)
 	})
 	return picked, err
@@ -122,11 +128,10 @@ func (s *store) claimPicked(ctx context.Context, number int64, r driver.Redriven
 	if err == nil {
 		return u, true, nil
 	}
-	ended := u.Rollback(ctx)
 	if sqlstore.IsNoRows(err) {
-		return nil, false, ended
+		return nil, false, u.Rollback(ctx)
 	}
-	return nil, false, s.Describe(errors.Join(err, ended))
+	return nil, false, s.Describe(u.fail(ctx, err))
 }
 
 // FinishRedriven implements driver.Parker.
@@ -186,7 +191,7 @@ func (s *store) RecoverRedriven(ctx context.Context) (n int, err error) {
 		return 0, err
 	}
 	var keys []driver.Key
-	err = sqlstore.Each(ctx, s.DB, func(scan sqlstore.Scanner) error {
+	err = s.QueryEach(ctx, func(scan sqlstore.Scanner) error {
 		var topic, name []byte
 		err := scan(&topic, &name)
 		keys = append(keys, driver.Key{Topic: string(topic), Name: string(name)})
@@ -195,5 +200,5 @@ func (s *store) RecoverRedriven(ctx context.Context) (n int, err error) {
 	for _, k := range keys {
 		err = errors.Join(err, s.promoteAlone(ctx, number, s.key(k)))
 	}
-	return len(keys), s.Describe(err)
+	return len(keys), err
 }

@@ -3,7 +3,6 @@ package sqlinbox
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -82,8 +81,8 @@ func (s *store) ready(ctx context.Context) (int64, error) {
 	}
 	n, err := s.find(ctx, s.consumer)
 	if sqlstore.IsNoRows(err) {
-		if _, err := s.Exec(ctx, s.DB, "register", []byte(s.consumer)); err != nil {
-			return 0, s.Describe(err)
+		if err := s.write(ctx, "register", []byte(s.consumer)); err != nil {
+			return 0, err
 		}
 		n, err = s.find(ctx, s.consumer)
 	}
@@ -95,8 +94,19 @@ func (s *store) ready(ctx context.Context) (int64, error) {
 
 // find returns the number of a consumer, or sql.ErrNoRows.
 func (t *tables) find(ctx context.Context, consumer string) (n int64, err error) {
-	err = t.DB.QueryRowContext(ctx, t.SQL["consumer"], []byte(consumer)).Scan(&n)
-	return n, t.Describe(err)
+	err = t.Query(ctx, func(q sqlstore.Querier) error {
+		return q.QueryRowContext(ctx, t.SQL["consumer"], []byte(consumer)).Scan(&n)
+	})
+	return n, err
+}
+
+// write runs one statement in a transaction: a session whose autocommit is off would keep
+// it, with its locks.
+func (t *tables) write(ctx context.Context, name string, args ...any) error {
+	return t.Change(ctx, func(tx *sql.Tx) error {
+		_, err := t.Exec(ctx, tx, name, args...)
+		return err
+	})
 }
 
 // Claim implements driver.Store.
@@ -111,7 +121,12 @@ func (s *store) claim(ctx context.Context, level sql.IsolationLevel, id string) 
 	}
 	r := s.row(id)
 	if s.Dialect.OneWriter { // a duplicate need not wait for its turn to write
-		if status, err := s.unclaimed(ctx, number, r); err != nil || status == driver.Duplicate {
+		var status driver.Status
+		err := s.full.Take(ctx, func(ctx context.Context) (err error) {
+			status, err = s.unclaimed(ctx, number, r)
+			return err
+		})
+		if err != nil || status == driver.Duplicate {
 			return nil, status, err
 		}
 	}
@@ -135,7 +150,7 @@ func (s *store) claim(ctx context.Context, level sql.IsolationLevel, id string) 
 		err = failpoint.Inject(ctx, failpoint.ConsumerAfterTrylock)
 	}
 	if err != nil || n != 1 {
-		err = errors.Join(err, u.Rollback(ctx))
+		err = u.fail(ctx, err)
 	}
 	settled = true
 	switch {
@@ -155,10 +170,12 @@ func (s *store) unclaimed(ctx context.Context, number int64, r row) (driver.Stat
 		there bool
 		floor int64
 	)
-	err := s.DB.QueryRowContext(ctx, s.SQL["look"], number, r.id, r.bucket).Scan(&there, &floor)
+	err := s.Query(ctx, func(q sqlstore.Querier) error {
+		return q.QueryRowContext(ctx, s.SQL["look"], number, r.id, r.bucket).Scan(&there, &floor)
+	})
 	switch {
 	case err != nil:
-		return 0, s.Describe(err)
+		return 0, err
 	case there:
 		return driver.Duplicate, s.fence(ctx, number)
 	case floor < 0:

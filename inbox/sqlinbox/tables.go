@@ -5,6 +5,7 @@ import (
 	"embed"
 	"io/fs"
 
+	"github.com/leat-go/leat/internal/fullpool"
 	"github.com/leat-go/leat/internal/sqldialect"
 	"github.com/leat-go/leat/internal/sqlstore"
 	"github.com/leat-go/leat/outbox"
@@ -18,6 +19,7 @@ type tables struct {
 	*sqlstore.Store
 
 	checked checked
+	full    *fullpool.Pool
 }
 
 func newTables(db *sql.DB, dialect Dialect, cfg Config) (*tables, error) {
@@ -39,5 +41,5 @@ func renderTables(db *sql.DB, dialect Dialect, cfg Config) (*tables, error) {
 	store, err := sqlstore.New(db, d, cfg.Table, sqlstore.Component{
 		Name: "inbox", Statements: []fs.FS{files}, Migrations: files, NotMigrated: outbox.ErrNotMigrated,
 	})
-	return &tables{Store: store, checked: checked{turn: make(chan struct{}, 1)}}, err
+	return &tables{Store: store, checked: checked{turn: make(chan struct{}, 1)}, full: fullpool.OfSQL(db, cfg.Logger)}, err
 }

@@ -3,7 +3,6 @@ package sqlinbox
 import (
 	"context"
 	"database/sql"
-	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
 
@@ -22,19 +21,22 @@ type unit struct {
 	cancel context.CancelFunc
 	stop   func() bool // keeps the transaction although the claim's context ends
 
+	unwatch func() bool // ends the watch over the pool
+
 	proof func(ctx context.Context, tx *sql.Tx) error // that the transaction is still open
 }
 
 // begin begins a transaction that ends with ctx until it is detached.
 func (t *tables) begin(ctx context.Context, level sql.IsolationLevel) (*unit, error) {
-	u := &unit{}
+	u := &unit{unwatch: func() bool { return false }}
 	u.ctx, u.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	u.stop = context.AfterFunc(ctx, u.cancel)
-	var err error
-	if u.conn, err = t.DB.Conn(ctx); err == nil {
-		u.tx, err = u.conn.BeginTx(u.ctx, t.Options(level)) //nolint:contextcheck // it outlives ctx
-	}
+	err := t.full.Take(ctx, func(wait context.Context) (err error) {
+		u.conn, u.tx, err = t.Begin(wait, u.ctx, t.Options(level))
+		return err
+	})
 	if err == nil {
+		u.unwatch = t.full.Watch()
 		return u, nil
 	}
 	if !u.stop() {
@@ -97,6 +99,15 @@ func (u *unit) Rollback(ctx context.Context) error {
 	return err
 }
 
+// fail rolls back after a claim that has failed for err, or found nothing. A session that
+// takes no claims is closed: the pool would hand it to the next delivery.
+func (u *unit) fail(ctx context.Context, err error) error {
+	if sqlstore.Unfit(err) {
+		u.discard()
+	}
+	return errors.Join(err, u.Rollback(ctx))
+}
+
 // within ends the transaction if ctx ends before its COMMIT or ROLLBACK has begun, and
 // returns what gives the connection back. Those two themselves are bounded by nothing but
 // the time-outs of the driver's connections, since database/sql gives them no context.
@@ -110,6 +121,7 @@ func (u *unit) within(ctx context.Context) func() {
 }
 
 func (u *unit) release() {
+	u.unwatch()
 	u.cancel()
 	if u.conn != nil {
 		_ = u.conn.Close() // it is broken, or discarded
@@ -119,5 +131,5 @@ func (u *unit) release() {
 // discard closes the connection: the server rolls back what is open on it.
 func (u *unit) discard() {
 	_ = u.tx.Rollback()
-	_ = u.conn.Raw(func(any) error { return sqldriver.ErrBadConn })
+	sqlstore.Discard(u.conn)
 }

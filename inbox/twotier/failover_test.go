@@ -14,6 +14,7 @@ import (
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/inbox/twotier"
+	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/internal/testenv"
 )
 
@@ -55,6 +56,8 @@ func deliver(t *testing.T, p *twotier.Processor, id string, lossy bool) inbox.Ou
 // TestI9_ServersThatLoseCommits crashes a server that has acknowledged what it
 // has not written: what the caches remember of it is no reason for a skip. Then
 // the server becomes a standby and is promoted.
+//
+//leat:level 4
 func TestI9_ServersThatLoseCommits(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "starts a server of its own")
@@ -108,7 +111,7 @@ func promote(t *testing.T, server *testenv.PostgresServer, db *testenv.Database,
 	server.Start()
 	db.Pool.Reset()
 	_, err = p.in.Scope(t.Context())
-	require.ErrorContains(t, err, "recovery is in progress")
+	require.ErrorIs(t, err, pgerr.ErrStandby)
 	_, err = db.Pool.Exec(t.Context(), "SELECT pg_promote(true, 60)")
 	require.NoError(t, err)
 	after, err := p.in.Scope(t.Context())

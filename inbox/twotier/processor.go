@@ -70,16 +70,22 @@ func (p *Processor) Consumer() string {
 	return p.in.Consumer()
 }
 
+// OneHandler is the inbox's: nil if the inbox has no such method.
+func (p *Processor) OneHandler(name string) error {
+	if one, ok := p.in.(oneHandler); ok {
+		return one.OneHandler(name)
+	}
+	return nil
+}
+
 // Process runs handle for msg unless msg was processed before, as the inbox's Process
 // does. inbox.OutcomeDuplicate may come from a cache; then the inbox and its hooks have
 // not seen the message.
 func (p *Processor) Process(
 	ctx context.Context, msg *message.Message, handle func(ctx context.Context) error,
 ) (inbox.Outcome, error) {
-	if one, ok := p.in.(oneHandler); ok { // a cache would answer without asking it
-		if err := one.OneHandler(message.HandlerNameFromCtx(ctx)); err != nil {
-			return inbox.OutcomeFailed, err
-		}
+	if err := p.OneHandler(message.HandlerNameFromCtx(ctx)); err != nil { // a cache would answer without asking it
+		return inbox.OutcomeFailed, err
 	}
 	id, err := p.cfg.IDFrom(msg)
 	if err != nil || id == "" {

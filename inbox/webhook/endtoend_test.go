@@ -263,6 +263,8 @@ func (direct) Process(ctx context.Context, _ *message.Message, handle func(ctx c
 }
 
 // TestO2_O5_I1_EndToEnd_Postgres is the same on PostgreSQL, both ends.
+//
+//leat:level 1
 func TestO2_O5_I1_EndToEnd_Postgres(t *testing.T) {
 	t.Parallel()
 	db := testenv.Postgres(t)

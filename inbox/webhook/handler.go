@@ -15,6 +15,7 @@ import (
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/internal/lent"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -112,7 +113,12 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, e *RequestEvent)
 		return
 	}
 	e.ID = msg.UUID
-	e.Outcome, e.Err = h.in.Process(r.Context(), msg, func(ctx context.Context) error { return h.handle(ctx, msg) })
+	own := lent.Of(msg)
+	defer own.Settle(false)
+	e.Outcome, e.Err = h.in.Process(r.Context(), msg, func(ctx context.Context) error {
+		return own.To(ctx, func(msg *message.Message) error { return h.handle(ctx, msg) })
+	})
+	own.Settle(e.Err == nil)
 	e.Status = statusOf(e.Err)
 	if e.Err == nil && e.Outcome != inbox.OutcomeDuplicate && h.cfg.AfterCommit != nil {
 		h.cfg.AfterCommit()

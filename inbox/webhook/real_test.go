@@ -363,6 +363,8 @@ func TestReal_Controls(t *testing.T) {
 }
 
 // TestReal_Postgres is the same on PostgreSQL.
+//
+//leat:level 1
 func TestReal_Postgres(t *testing.T) {
 	t.Parallel()
 	db, ctx := testenv.Postgres(t), t.Context()

@@ -69,7 +69,11 @@ func TestSpecification(t *testing.T) {
 		"same time written otherwise": {func(r *webhook.Request) { r.Header.Set("webhook-timestamp", "01614265330") }, webhook.ErrUnverified},
 		"other id":                    {func(r *webhook.Request) { r.Header.Set("webhook-id", standardID+"x") }, webhook.ErrUnverified},
 		"other body":                  {func(r *webhook.Request) { r.Body = append(r.Body, ' ') }, webhook.ErrUnverified},
-		"two ids":                     {func(r *webhook.Request) { r.Header.Add("webhook-id", "x") }, webhook.ErrMalformed},
+		"signatures in two headers": {func(r *webhook.Request) {
+			r.Header["Webhook-Signature"] = []string{other, standardValue}
+		}, nil},
+		"headers joined by a proxy": {func(r *webhook.Request) { r.Header.Set("webhook-signature", other+", "+standardValue) }, nil},
+		"two ids":                   {func(r *webhook.Request) { r.Header.Add("webhook-id", "x") }, webhook.ErrMalformed},
 	} {
 		for _, secret := range []string{standardSecret, strings.TrimPrefix(standardSecret, "whsec_")} {
 			s, err := webhook.Standard(webhooks.NewSecret(), secret)
@@ -101,6 +105,59 @@ func TestStandard_ShiftedParts(t *testing.T) {
 	require.Equal(t, signature, webhooks.Sign(secrets, "order-1."+old, now, []byte("{}")), "the signed text is the same")
 	_, err = s.Verify(request("{}", "webhook-id", "order-1."+old, "webhook-timestamp", now, "webhook-signature", signature))
 	require.ErrorIs(t, err, webhook.ErrMalformed)
+}
+
+// TestStandard_NamesOfSvix: senders that are older than the specification have other names for
+// the same headers. The three are of one kind.
+func TestStandard_NamesOfSvix(t *testing.T) {
+	t.Parallel()
+	s, err := webhook.Standard(standardSecret)
+	require.NoError(t, err)
+	svix := func() webhook.Request {
+		return request(standardBody, "svix-id", standardID, "svix-timestamp", strconv.Itoa(standardTime), "svix-signature", standardValue)
+	}
+	e, err := s.Verify(svix())
+	require.NoError(t, err)
+	require.Equal(t, webhook.Event{ID: standardID}, e)
+	both := standardRequest()
+	both.Header.Set("svix-id", "another")
+	e, err = s.Verify(both)
+	require.NoError(t, err)
+	require.Equal(t, standardID, e.ID)
+	for name, c := range map[string]struct {
+		change func(r *webhook.Request)
+		want   error
+	}{
+		"other id":   {func(r *webhook.Request) { r.Header.Set("svix-id", "another") }, webhook.ErrUnverified},
+		"mixed":      {func(r *webhook.Request) { r.Header.Set("webhook-id", standardID) }, webhook.ErrMalformed},
+		"two ids":    {func(r *webhook.Request) { r.Header.Add("svix-id", "another") }, webhook.ErrMalformed},
+		"no time":    {func(r *webhook.Request) { r.Header.Set("svix-timestamp", "now") }, webhook.ErrMalformed},
+		"too old":    {func(r *webhook.Request) { r.At = r.At.Add(time.Hour) }, webhook.ErrUnverified},
+		"unsigned":   {func(r *webhook.Request) { r.Header.Del("svix-signature") }, webhook.ErrUnverified},
+		"other body": {func(r *webhook.Request) { r.Body = []byte("{}") }, webhook.ErrUnverified},
+	} {
+		r := svix()
+		c.change(&r)
+		_, err := s.Verify(r)
+		require.ErrorIs(t, err, c.want, name)
+	}
+}
+
+// TestStandard_KeyPairIsNamed: who signs by a key pair alone is told apart from who has
+// another secret.
+func TestStandard_KeyPairIsNamed(t *testing.T) {
+	t.Parallel()
+	s, err := webhook.Standard(standardSecret)
+	require.NoError(t, err)
+	r := standardRequest()
+	r.Header.Set("webhook-signature", "v1a,hnO3f9T8Ytu9HwrXslvumlUpqtNVqkhqw/enGzPCXe5BdqzCInXqYXFymVJaA7AZdpXwVLPo3mNl8EM+m7TBAg==")
+	_, err = s.Verify(r)
+	require.ErrorIs(t, err, webhook.ErrUnverified)
+	require.ErrorContains(t, err, "v1a")
+	r.Header.Add("webhook-signature", "v1,AAAA")
+	_, err = s.Verify(r)
+	require.ErrorIs(t, err, webhook.ErrUnverified)
+	require.NotContains(t, err.Error(), "v1a")
 }
 
 // TestGitHub: the example of GitHub's documentation.

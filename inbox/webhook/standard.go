@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/leat-go/leat/internal/webhooks"
@@ -9,9 +10,12 @@ import (
 )
 
 // Standard returns the Scheme of the specification Standard Webhooks, which
-// outbox/httpsink and many others send. The id is the header webhook-id. Secrets are
+// outbox/httpsink and many others send. The id is the header webhook-id. Senders that are
+// older than the specification call the headers svix-id, svix-timestamp and
+// svix-signature: these are taken if webhook-id is missing. Secrets are
 // 1 to 8 that may have signed, as "whsec_" and base64: while a secret is replaced, the old
-// and the new one. Errors wrap outbox.ErrInvalidConfig and show no secret.
+// and the new one. Signatures are those of version v1; v1a, by a key pair, is not verified.
+// Errors wrap outbox.ErrInvalidConfig and show no secret.
 func Standard(secrets ...string) (Scheme, error) {
 	if _, err := keysOf(secrets); err != nil {
 		return nil, err
@@ -31,28 +35,57 @@ type standard struct{ secrets []webhooks.Secret }
 
 // Verify implements Scheme.
 func (s standard) Verify(r Request) (Event, error) {
-	id, err := r.single(webhooks.HeaderID)
+	names := headersOf(r.Header)
+	id, err := r.single(names.id)
 	if err != nil {
 		return Event{}, err
 	}
-	timestamp, err := r.single(webhooks.HeaderTimestamp)
+	timestamp, err := r.single(names.timestamp)
 	if err != nil {
 		return Event{}, err
 	}
 	at, ok := webhooks.ParseTimestamp(timestamp)
 	switch {
 	case !ok:
-		return Event{}, fmt.Errorf("%w: header %s is no time", ErrMalformed, webhooks.HeaderTimestamp)
+		return Event{}, fmt.Errorf("%w: header %s is no time", ErrMalformed, names.timestamp)
 	case strings.Contains(id, "."):
 		// A part of it could be the timestamp that was signed, and the one that is given
 		// the beginning of the body.
-		return Event{}, fmt.Errorf("%w: header %s has a full stop", ErrMalformed, webhooks.HeaderID)
+		return Event{}, fmt.Errorf("%w: header %s has a full stop", ErrMalformed, names.id)
 	}
-	if !webhooks.Verify(s.secrets, id, timestamp, r.Body, r.Header.Get(webhooks.HeaderSignature)) {
-		return Event{}, fmt.Errorf("%w: no signature matches", ErrUnverified)
+	signatures := strings.Join(r.Header.Values(names.signature), " ")
+	if !webhooks.Verify(s.secrets, id, timestamp, r.Body, signatures) {
+		return Event{}, fmt.Errorf("%w: no signature matches%s", ErrUnverified, unknownVersions(signatures))
 	}
 	if err := r.CheckTime(at); err != nil {
 		return Event{}, err
 	}
 	return Event{ID: id}, nil
+}
+
+// names are the headers of a request.
+type names struct{ id, timestamp, signature string }
+
+// headersOf returns the names that the sender uses. All three are of one kind.
+func headersOf(h http.Header) names {
+	const id, timestamp, signature = "Svix-Id", "Svix-Timestamp", "Svix-Signature"
+	if len(h.Values(webhooks.HeaderID)) == 0 && len(h.Values(id)) > 0 {
+		return names{id, timestamp, signature}
+	}
+	return names{webhooks.HeaderID, webhooks.HeaderTimestamp, webhooks.HeaderSignature}
+}
+
+// unknownVersions advises what to do if the sender signs only by a key pair.
+func unknownVersions(signatures string) string {
+	asymmetric := false
+	for text := range strings.FieldsSeq(signatures) {
+		if strings.HasPrefix(text, "v1,") {
+			return ""
+		}
+		asymmetric = asymmetric || strings.HasPrefix(text, "v1a,")
+	}
+	if !asymmetric {
+		return ""
+	}
+	return ": they are of version v1a, by a key pair, which is not verified; have the sender sign by a secret (v1), or write a Scheme"
 }

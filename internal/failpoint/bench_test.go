@@ -6,8 +6,7 @@ import (
 	"github.com/leat-go/leat/internal/failpoint"
 )
 
-// BenchmarkInject passes a failure point: nothing in the builds that users make, and
-// a look into a map in those that tests make.
+// BenchmarkInject passes a failure point in a program without a hook, as users build them.
 func BenchmarkInject(b *testing.B) {
 	ctx := b.Context()
 	b.ReportAllocs()

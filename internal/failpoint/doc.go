@@ -8,10 +8,6 @@
 // Every name is reached by code and armed by tests with each kind of failure:
 // docs/failure-points.md is the table, and a test keeps it true.
 //
-// Points exist under the build tag leat_failpoints only. Without it [Inject] is
-// an empty function that the compiler inlines away.
-//
-// A test arms points on a [Registry] and puts it into the context with [With], so
-// that parallel tests do not disturb each other. Processes of their own read the
-// variable [EnvPoints] instead.
+// What arms points is package failpointtest, which only tests and test programs link.
+// Without it nothing can be armed: this package reads no environment, flag or file.
 package failpoint

@@ -9,7 +9,8 @@
 //
 // In the pages, `dir/file.go` names a file, `Type.Method()` a function of the file before it
 // in the paragraph or in the row, `TestX` a test, and `make x` a target.
-// [Surface] counts the names that packages show their users.
+// [Surface] counts the names that packages show their users. [Armed] looks for programs of
+// users that could arm failure points.
 //
 // See design 18.8.
 package handbook

@@ -4,16 +4,17 @@ package jitter
 
 import (
 	"math"
+	"math/rand/v2"
 	"time"
 )
 
-// EnvSource set to [Clock] makes every wait a function of the time, for simulations in
-// virtual time that must come out the same again. Only programs that are built with
-// the tag leat_failpoints read it.
-const (
-	EnvSource = "LEAT_JITTER"
-	Clock     = "clock"
-)
+//nolint:gochecknoglobals // one program, one source
+var chance = rand.Float64
+
+// SetSource has all waits of this program take their chance, a number in [0, 1), from
+// source, which is called concurrently. Only the simulation calls it, before main begins:
+// its waits must come out the same again.
+func SetSource(source func() float64) { chance = source }
 
 // Around returns d, give or take as much as part of it, 0 to 1.
 func Around(d time.Duration, part float64) time.Duration {

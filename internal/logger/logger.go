@@ -1,37 +1,42 @@
-// Package logger gives every Config its default logger, so that nothing that an
-// operator must know is lost because nobody set one.
+// Package logger gives every Config its logger: the default one if none is set, so that
+// nothing is lost that an operator must know, and one line for a cause and a minute, so
+// that a broker which is unavailable for a night does not fill a disk.
 package logger
 
 import (
 	"context"
 	"log/slog"
+	"math"
+	"time"
 )
 
-// Or returns l. If l is nil, it returns slog.Default() as it is now, limited to
-// warnings and errors: a library is silent while all is well.
+// Or returns l, with warnings and errors limited to one for a cause and a minute. If l is
+// nil, it returns slog.Default() as it is now, limited likewise and to warnings and
+// errors: a library is silent while all is well.
 func Or(l *slog.Logger) *slog.Logger {
-	if l != nil {
-		return l
+	if l == nil {
+		return slog.New(limit(slog.Default().Handler(), slog.LevelWarn))
 	}
-	return slog.New(warnings{slog.Default().Handler()})
+	if _, ok := l.Handler().(*limited); ok {
+		return l // of another Config
+	}
+	return slog.New(limit(l.Handler(), math.MinInt))
 }
 
-// warnings passes on what is at least a warning and what its handler wants.
-type warnings struct{ slog.Handler }
-
-// Enabled implements slog.Handler.
-func (w warnings) Enabled(ctx context.Context, level slog.Level) bool {
-	return level >= slog.LevelWarn && w.Handler.Enabled(ctx, level)
-}
-
-// WithAttrs implements slog.Handler.
-func (w warnings) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return warnings{w.Handler.WithAttrs(attrs)}
-}
-
-// WithGroup implements slog.Handler.
-func (w warnings) WithGroup(name string) slog.Handler {
-	return warnings{w.Handler.WithGroup(name)}
+// Over logs at level Info that what the warning of has said is over, to loggers as Or
+// returns them, the default one included. It ends the count of repeated lines of it.
+func Over(ctx context.Context, l *slog.Logger, of, text string, attrs ...slog.Attr) {
+	h := l.Handler()
+	if limited, ok := h.(*limited); ok {
+		limited.causes.over(limited.prefix + of)
+		h = limited.Handler
+	}
+	if !h.Enabled(ctx, slog.LevelInfo) {
+		return
+	}
+	r := slog.NewRecord(time.Now(), slog.LevelInfo, text, 0)
+	r.AddAttrs(attrs...)
+	_ = h.Handle(ctx, r)
 }
 
 // Silent returns a logger for a library that returns its errors, too, so that each is

@@ -52,12 +52,6 @@ func TestA3_DefaultLoggerKeepsTheHandlersLevel(t *testing.T) {
 	require.Contains(t, out.String(), "error")
 }
 
-func TestOr_KeepsTheLoggerThatWasSet(t *testing.T) {
-	t.Parallel()
-	own := slog.New(slog.DiscardHandler)
-	require.Same(t, own, logger.Or(own))
-}
-
 // A3: no package of the library makes a logger of its own: a nil Logger that discards
 // would hide what its operator must know.
 func TestA3_NobodyDiscards(t *testing.T) {

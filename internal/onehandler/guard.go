@@ -1,10 +1,11 @@
-// Package onehandler notices that two handlers of a router share one memory of what
+// Package onehandler notices that two handlers share one memory of what
 // was processed. Behind it, the second would take each message for a duplicate.
 package onehandler
 
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 )
 
@@ -15,32 +16,39 @@ var Err = errors.New("leat: two handlers share what remembers the messages of on
 // use.
 // See design 12.3.
 type Guard struct {
-	seen atomic.Pointer[handlers]
+	routed, single, batch atomic.Pointer[handlers]
 }
 
-// handlers are the names of a router's handlers: the first one, and one that came
+// handlers are the names of handlers of one kind: the first one, and one that came
 // later.
 type handlers struct{ first, second string }
 
 // Check returns an error that wraps Err if a handler of another name has been here.
 // It does so for every name from then on, the first one included: which of them
-// came first is chance, and another one may after a restart. An empty name is no
-// router's handler, and is let through.
+// came first is chance, and another one may after a restart. The name is that of a
+// router's handler, or what Function or BatchFunction returns; handlers of one kind are
+// compared with each other. An empty name is let through.
 func (g *Guard) Check(handler string) error {
-	if handler == "" {
+	kind := &g.routed
+	switch {
+	case handler == "":
 		return nil
+	case strings.HasPrefix(handler, single):
+		kind = &g.single
+	case strings.HasPrefix(handler, batch):
+		kind = &g.batch
 	}
 	for {
-		seen := g.seen.Load()
+		seen := kind.Load()
 		switch {
 		case seen == nil:
-			g.seen.CompareAndSwap(nil, &handlers{first: handler})
+			kind.CompareAndSwap(nil, &handlers{first: handler})
 		case seen.second != "":
 			return fmt.Errorf("%w: %.200q and %.200q: give each its own", Err, seen.first, seen.second)
 		case seen.first == handler:
 			return nil
 		default:
-			g.seen.CompareAndSwap(seen, &handlers{first: seen.first, second: handler})
+			kind.CompareAndSwap(seen, &handlers{first: seen.first, second: handler})
 		}
 	}
 }

@@ -20,6 +20,7 @@ const (
 	InvalidCatalogName      = "3D000"
 	InvalidObjectDefinition = "42P17" // also: a partition overlaps another
 	InvalidSchemaName       = "3F000"
+	InvalidText             = "22P02"
 	LockNotAvailable        = "55P03"
 	NotNullViolation        = "23502"
 	ObjectInUse             = "55006"

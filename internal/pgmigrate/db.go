@@ -9,6 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/leat-go/leat/internal/pgerr"
 )
 
 // DB lends a connection. The zero DB lends none and says so.
@@ -16,11 +18,21 @@ type DB struct {
 	lend func(ctx context.Context, use func(*pgx.Conn) error) error
 }
 
-// FromPool returns a DB that takes connections from pool.
+// FromPool returns a DB that takes connections from pool. One whose session takes no writes,
+// though it was asked to, is closed.
 func FromPool(pool *pgxpool.Pool) DB {
 	return DB{lend: func(ctx context.Context, use func(*pgx.Conn) error) error {
-		return pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error { return use(c.Conn()) })
+		return pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error { return pooled(ctx, c.Conn(), use) })
 	}}
+}
+
+// pooled is use, after which a session that is unfit for it does not go back to its pool.
+func pooled(ctx context.Context, conn *pgx.Conn, use func(*pgx.Conn) error) error {
+	err := use(conn)
+	if pgerr.Unfit(err) {
+		_ = conn.Close(ctx)
+	}
+	return err
 }
 
 // FromConn returns a DB that uses conn, which must not be in a transaction and
@@ -29,8 +41,7 @@ func FromConn(conn *pgx.Conn) DB {
 	return DB{lend: func(_ context.Context, use func(*pgx.Conn) error) error { return use(conn) }}
 }
 
-// FromSQL returns a DB that takes connections from db, whose driver must be
-// pgx's.
+// FromSQL is FromPool for a db whose driver must be pgx's.
 func FromSQL(db *sql.DB) DB {
 	return DB{lend: func(ctx context.Context, use func(*pgx.Conn) error) (err error) {
 		conn, err := db.Conn(ctx)
@@ -43,7 +54,7 @@ func FromSQL(db *sql.DB) DB {
 			if !ok {
 				return fmt.Errorf("leat: database/sql connection is a %T, want pgx's driver", driverConn)
 			}
-			return use(c.Conn())
+			return pooled(ctx, c.Conn(), use)
 		})
 	}}
 }

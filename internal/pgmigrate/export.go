@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/leat-go/leat/internal/pgpin"
 	"github.com/leat-go/leat/internal/sqlfile"
 )
 
@@ -36,15 +37,27 @@ func (s Set) Export() (fs.FS, error) {
 	return files, nil
 }
 
+// pinPath sets the search path for a file, as Migrate does, and freePath brings the tool's back:
+// it records its own version in the same transaction.
+const (
+	pinPath = `SELECT pg_catalog.set_config('leat.search_path', pg_catalog.current_setting('search_path'), true),
+       pg_catalog.set_config('search_path', '` + pgpin.SearchPath + `', true);
+`
+	freePath = `SELECT pg_catalog.set_config('search_path', pg_catalog.current_setting('leat.search_path'), true);
+`
+)
+
 func (s Set) export(m migration) string {
 	var b strings.Builder
 	b.WriteString("-- +goose Up\n-- +goose StatementBegin\nSET LOCAL lock_timeout = '5s';\n")
+	b.WriteString(pinPath)
 	if m.version == 1 {
 		fmt.Fprintf(&b, "CREATE SCHEMA IF NOT EXISTS %s;\n", pgx.Identifier{s.Schema}.Sanitize())
 		fmt.Fprintf(&b, "CREATE TABLE IF NOT EXISTS %s;\n", s.versionTable())
 	}
 	b.WriteString(strings.TrimSpace(m.sql))
 	fmt.Fprintf(&b, "\nINSERT INTO %s (version, name) VALUES (%d, %s);\n", s.Qualified(versionSuffix), m.version, literal(m.name))
+	b.WriteString(freePath)
 	b.WriteString("-- +goose StatementEnd\n")
 	return b.String()
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/leat-go/leat/internal/keyhash"
 	"github.com/leat-go/leat/internal/pgerr"
+	"github.com/leat-go/leat/internal/pgpin"
 )
 
 // Options tune Migrate.
@@ -27,7 +28,8 @@ type Options struct {
 // creates the schema if there is none. Called again it does nothing; called by
 // many processes at once, they wait for each other, as long as ctx allows. A
 // schema that is newer than the set stays as it is. Where everything is in
-// place, no privilege beyond reading is needed.
+// place, no privilege beyond reading is needed. Where something is missing, the error wraps
+// ErrEncoding unless the database and the session are in UTF-8.
 func (s Set) Migrate(ctx context.Context, db DB, opts Options) error {
 	all, err := s.load()
 	if err != nil {
@@ -46,6 +48,9 @@ func (s Set) Migrate(ctx context.Context, db DB, opts Options) error {
 		status, err := s.status(ctx, conn, all)
 		if err != nil || status.Current >= opts.Target {
 			return err
+		}
+		if err := CheckEncoding(conn.PgConn()); err != nil {
+			return s.wrap("prepare to migrate", err)
 		}
 		if err := s.prepare(ctx, conn, opts); err != nil {
 			return s.wrap("prepare to migrate", err)
@@ -77,7 +82,7 @@ func (s Set) prepare(ctx context.Context, conn *pgx.Conn, opts Options) error {
 
 func (s Set) createMissing(ctx context.Context, tx pgx.Tx) error {
 	var schema bool
-	err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1)`, s.Schema).Scan(&schema)
+	err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1) WHERE `+pgerr.Primary, s.Schema).Scan(&schema)
 	if err != nil {
 		return err
 	}
@@ -119,11 +124,12 @@ func (s Set) apply(ctx context.Context, conn *pgx.Conn, m migration, opts Option
 // Lock, then look: fn's first statement takes its snapshot after the lock was
 // granted, which takes READ COMMITTED whatever the session's default is. The
 // wait for the lock itself is bounded by ctx alone, since another process may
-// rightly be long at it.
+// rightly be long at it. The search path is leat's own, since views and defaults keep what
+// was found by it.
 func (s Set) locked(ctx context.Context, conn *pgx.Conn, opts Options, fn func(tx pgx.Tx) error) error {
-	mode := pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}
+	mode := pgpin.TxOptions(pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite})
 	return pgx.BeginTxFunc(ctx, conn, mode, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `SET LOCAL lock_timeout = 0`); err != nil {
+		if _, err := tx.Exec(ctx, `SET LOCAL lock_timeout = 0; SET LOCAL standard_conforming_strings = on`); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, keyhash.Lock("migrate", s.Schema)); err != nil {

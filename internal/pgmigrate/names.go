@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/internal/sqlfile"
 )
 
@@ -96,13 +97,17 @@ func validateName(what, name string) error {
 //	@{_suffix}       likewise, with the suffix added to the table's name
 //	@{name:_suffix}  likewise, not qualified (indexes, constraints)
 //	@{text:_suffix}  the qualified name as a string literal, for ::regclass
+//	@{primary}       pgerr.Primary, a condition that fails on a standby
 //
 // It returns an error for a token that is none of these, so that a misspelt one
 // does not reach the server.
 func (n Names) Render(sql string) (string, error) {
 	return sqlfile.Replace(sql, func(token string) (string, bool) {
-		if token == "schema" {
+		switch token {
+		case "schema":
 			return pgx.Identifier{n.Schema}.Sanitize(), true
+		case "primary":
+			return pgerr.Primary, true
 		}
 		form, suffix := split(token)
 		known := sqlfile.IsSuffix(suffix)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/internal/pgmigrate"
 )
 
@@ -13,10 +14,10 @@ func TestRenderReplacesTokens(t *testing.T) {
 	t.Parallel()
 	names := pgmigrate.Names{Schema: `a"b`, Table: "it's"}
 
-	got, err := names.Render(`@{schema} @{} @{_positions} @{name:_xid_idx} @{text:_seq} $1 {}`)
+	got, err := names.Render(`@{schema} @{primary} @{} @{_positions} @{name:_xid_idx} @{text:_seq} $1 {}`)
 
 	require.NoError(t, err)
-	require.Equal(t, `"a""b" "a""b"."it's" "a""b"."it's_positions" "it's_xid_idx" '"a""b"."it''s_seq"' $1 {}`, got)
+	require.Equal(t, `"a""b" `+pgerr.Primary+` "a""b"."it's" "a""b"."it's_positions" "it's_xid_idx" '"a""b"."it''s_seq"' $1 {}`, got)
 }
 
 func TestRenderRefusesUnknownTokens(t *testing.T) {

@@ -6,6 +6,9 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/leat-go/leat/internal/pgerr"
+	"github.com/leat-go/leat/internal/pgpin"
 )
 
 // ErrBehind is returned by Require when the schema is missing or too old.
@@ -38,8 +41,11 @@ func (s Set) Status(ctx context.Context, db DB) (Status, error) {
 }
 
 // Require returns an error that wraps ErrBehind where the schema's version is
-// below oldest.
+// below oldest, and one that wraps ErrEncoding where texts are not UTF-8.
 func (s Set) Require(ctx context.Context, db DB, oldest int) error {
+	if err := db.run(ctx, func(conn *pgx.Conn) error { return CheckEncoding(conn.PgConn()) }); err != nil {
+		return s.wrap("check the encoding", err)
+	}
 	status, err := s.Status(ctx, db)
 	if err != nil {
 		return err
@@ -57,13 +63,14 @@ type querier interface {
 }
 
 func (s Set) status(ctx context.Context, conn *pgx.Conn, all []migration) (Status, error) {
-	exists, err := s.hasVersions(ctx, conn)
+	pinned := pgpin.On{DB: conn}
+	exists, err := s.hasVersions(ctx, pinned)
 	if err != nil {
 		return Status{}, s.wrap("read status", err)
 	}
 	current := 0
 	if exists {
-		if current, err = s.current(ctx, conn); err != nil {
+		if current, err = s.current(ctx, pinned); err != nil {
 			return Status{}, s.wrap("read status", err)
 		}
 	}
@@ -80,12 +87,13 @@ func (s Set) hasVersions(ctx context.Context, q querier) (bool, error) {
 	var exists bool
 	err := q.QueryRow(ctx, `
 		SELECT EXISTS (SELECT FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-			WHERE n.nspname = $1 AND c.relname = $2)`, s.Schema, s.Table+versionSuffix).Scan(&exists)
+			WHERE n.nspname = $1 AND c.relname = $2)
+		WHERE `+pgerr.Primary, s.Schema, s.Table+versionSuffix).Scan(&exists)
 	return exists, err
 }
 
 func (s Set) current(ctx context.Context, q querier) (int, error) {
 	var version int
-	err := q.QueryRow(ctx, `SELECT coalesce(max(version), 0) FROM `+s.Qualified(versionSuffix)).Scan(&version)
+	err := q.QueryRow(ctx, `SELECT coalesce(max(version), 0) FROM `+s.Qualified(versionSuffix)+` WHERE `+pgerr.Primary).Scan(&version)
 	return version, err
 }

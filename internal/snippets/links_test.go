@@ -66,10 +66,10 @@ func anchors(text string) map[string]bool {
 	return found
 }
 
-// documents returns README.md and all that is in docs/, by path.
+// documents returns README.md, SECURITY.md and all that is in docs/, by path.
 func documents(t *testing.T) map[string]string {
 	t.Helper()
-	files := []string{"../../README.md", "../../docs/exhibits/README.md"}
+	files := []string{"../../README.md", "../../SECURITY.md", "../../docs/exhibits/README.md"}
 	pages, err := filepath.Glob("../../docs/*.md")
 	require.NoError(t, err)
 	texts := map[string]string{}
@@ -127,7 +127,7 @@ func TestEveryPageIsInTheIndex(t *testing.T) {
 		listed[filepath.Join(filepath.Dir(index), path)] = true
 	}
 	for file := range texts {
-		if file != index && file != "../../README.md" && !listed[file] {
+		if file != index && file != "../../README.md" && file != "../../SECURITY.md" && !listed[file] {
 			t.Errorf("%s is not in %s", file, index)
 		}
 	}

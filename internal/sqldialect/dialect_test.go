@@ -110,6 +110,7 @@ func TestErrorsAreToldApart(t *testing.T) {
 		{&typed{8, "attempt to write a readonly database"}, 8, false, false},
 		{&typed{1, "SQL logic error: no such table: box"}, 1, false, true},
 		{errors.New("Errors 1205"), 0, false, false},
+		{errors.New("Error 1792 (25006): Cannot execute statement in a READ ONLY transaction"), 1792, false, false},
 		{nil, 0, false, false},
 	} {
 		require.Equal(t, c.number, sqldialect.Number(c.err), "%v", c.err)
@@ -117,5 +118,7 @@ func TestErrorsAreToldApart(t *testing.T) {
 		refused := c.number == sqldialect.Deadlock || c.number == sqldialect.SQLiteBusy
 		require.Equal(t, refused, sqldialect.CommitRefused(c.err), "%v", c.err)
 		require.Equal(t, c.missing, sqldialect.MissingTable(c.err), "%v", c.err)
+		readOnly := c.number == sqldialect.ReadOnlySession || c.number == sqldialect.SQLiteReadOnly
+		require.Equal(t, readOnly, sqldialect.ReadOnly(c.err), "%v", c.err)
 	}
 }

@@ -13,6 +13,9 @@ const (
 	Deadlock        = 1213
 	LockNowait      = 3572 // MySQL's answer to NOWAIT
 	NoSuchTable     = 1146
+	PreventedBy     = 1290 // an option of the server, such as --read-only
+	ReadOnlySession = 1792 // the transactions of the session are read only
+	ReadOnlyMode    = 1836
 	sqliteError     = 1
 	SQLiteBusy      = 5
 	SQLiteLocked    = 6
@@ -84,6 +87,17 @@ func textNumber(text string) int {
 func Locked(err error) bool {
 	switch Number(err) {
 	case LockWaitTimeout, Deadlock, LockNowait, SQLiteBusy, SQLiteLocked:
+		return true
+	default:
+		return false
+	}
+}
+
+// ReadOnly reports whether a statement failed because its session, or the server that it
+// leads to, takes no writes. Another session may.
+func ReadOnly(err error) bool {
+	switch Number(err) {
+	case PreventedBy, ReadOnlySession, ReadOnlyMode, SQLiteReadOnly:
 		return true
 	default:
 		return false

@@ -32,6 +32,9 @@ type SetupError struct {
 	Rule  string
 	// Durability is set if commits can be lost.
 	Durability bool
+	// OfSession is set if it is a setting of the connection, or of the server that it leads
+	// to: another one of the pool may do.
+	OfSession bool
 }
 
 // Error implements error.

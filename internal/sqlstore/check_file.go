@@ -2,42 +2,77 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
+	"slices"
 
 	"github.com/leat-go/leat/internal/sqldialect"
 )
 
+// pragma is a setting of SQLite that has values that are refused.
+type pragma struct {
+	name, rule string
+	bad        []string
+	durability bool
+	ofSession  bool // of the connection, and not of the file
+}
+
+// place are the pragmas of a database that is lost with its last connection, or that has room
+// for one connection.
+func place() []pragma {
+	return []pragma{
+		{"journal_mode", "must be wal, or one that survives a crash, of a file: use _pragma=journal_mode(WAL)", []string{"memory", "off"}, false, false},
+		{"locking_mode", "must be normal: the first connection locks all others out", []string{"exclusive"}, false, false},
+	}
+}
+
+// CheckPlace refuses a database of SQLite in memory, with a shared cache as well, and an
+// exclusive one, by a *SetupError: migrations would pass, and all that comes later fail or wait.
+func CheckPlace(ctx context.Context, db *sql.DB) error {
+	return refuse(ctx, db, Needs{}, place()...)
+}
+
+// readsUncommitted matters if connections share a cache: one would read what another has not
+// committed.
+func readsUncommitted() pragma {
+	return pragma{"read_uncommitted", "must be off", []string{"1"}, false, true}
+}
+
 // checkFile looks at the settings of a connection to SQLite, which are those of all of the
-// pool.
+// pool, unless somebody has changed them.
 func (s *Store) checkFile(ctx context.Context, n Needs) error {
-	for _, p := range []struct {
-		pragma, rule string
-		bad          []string
-		durability   bool
-	}{
-		{"journal_mode", "must be wal, or one that survives a crash, of a file: use _pragma=journal_mode(WAL)", []string{"memory", "off"}, false},
-		{"synchronous", "must be FULL: commits would be answered before they are durable", []string{"0", "1"}, true},
-		{"busy_timeout", "must not be 0: writers wait for each other, use _pragma=busy_timeout(10000)", []string{"0"}, false},
-		{"read_uncommitted", "must be off", []string{"1"}, false},
-		{"query_only", "must be off", []string{"1"}, false},
-	} {
-		var value string
-		if err := s.DB.QueryRowContext(ctx, "PRAGMA "+p.pragma).Scan(&value); err != nil {
+	return s.use(ctx, func(conn *sql.Conn) error {
+		err := refuse(ctx, conn, n, append(place(),
+			pragma{"synchronous", "must be FULL: commits would be answered before they are durable", []string{"0", "1"}, true, true},
+			pragma{"busy_timeout", "must not be 0: writers wait for each other, use _pragma=busy_timeout(10000)", []string{"0"}, false, true},
+			readsUncommitted(),
+			pragma{"query_only", "must be off", []string{"1"}, false, true},
+		)...)
+		if err != nil {
 			return err
 		}
-		for _, bad := range p.bad {
-			if value == bad && (!p.durability || !n.AsyncCommit) {
-				return &SetupError{What: p.pragma, Value: value, Rule: p.rule, Durability: p.durability}
-			}
+		return s.checkImmediate(ctx, conn, n.Probe)
+	})
+}
+
+// refuse returns a *SetupError if one of pragmas has a value that is refused.
+func refuse(ctx context.Context, q Querier, n Needs, pragmas ...pragma) error {
+	for _, p := range pragmas {
+		var value string
+		if err := q.QueryRowContext(ctx, "PRAGMA "+p.name).Scan(&value); err != nil {
+			return err
+		}
+		if slices.Contains(p.bad, value) && (!p.durability || !n.AsyncCommit) {
+			return &SetupError{What: p.name, Value: value, Rule: p.rule, Durability: p.durability, OfSession: p.ofSession}
 		}
 	}
-	return s.checkImmediate(ctx, n.Probe)
+	return nil
 }
 
 // checkImmediate refuses transactions that do not lock as they begin: one that reads first,
 // and writes after another has written, would fail at once. A checkpoint tells: it is
 // refused on a connection that is in a transaction already, whoever else writes.
-func (s *Store) checkImmediate(ctx context.Context, probe string) error {
-	tx, err := s.DB.BeginTx(ctx, nil)
+func (s *Store) checkImmediate(ctx context.Context, conn *sql.Conn, probe string) error {
+	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"strconv"
 	"strings"
@@ -9,19 +10,23 @@ import (
 	"github.com/leat-go/leat/internal/sqldialect"
 )
 
-// checkServer looks at the settings of MySQL or MariaDB, those of the session among them:
-// the sessions of a pool are alike.
+// checkServer looks at the settings of MySQL or MariaDB, those of one session among them.
+// Other sessions of the pool may be set otherwise: no statement may depend on them. The check
+// finds a pool whose sessions are all set wrong.
 func (s *Store) checkServer(ctx context.Context, n Needs) (Facts, error) {
 	v := variables{}
-	err := Each(ctx, s.DB, func(scan Scanner) error {
-		var name, value string
-		err := scan(&name, &value)
-		v[name] = strings.ToUpper(value)
+	err := s.use(ctx, func(conn *sql.Conn) error {
+		err := Each(ctx, conn, func(scan Scanner) error {
+			var name, value string
+			err := scan(&name, &value)
+			v[name] = strings.ToUpper(value)
+			return err
+		}, s.SQL["facts"])
+		if err == nil {
+			err = v.check(s.Dialect.Name, n)
+		}
 		return err
-	}, s.SQL["facts"])
-	if err == nil {
-		err = v.check(s.Dialect.Name, n)
-	}
+	})
 	return Facts{Fence: v.fence()}, err
 }
 
@@ -37,22 +42,22 @@ func (v variables) check(dialect sqldialect.Name, n Needs) error {
 		return &SetupError{What: "max_allowed_packet", Value: packet, Rule: fmt.Sprintf("must be at least %d", n.Packet)}
 	}
 	for _, r := range []struct {
-		name, rule string
-		refused    bool
-		durability bool
+		name, rule            string
+		refused               bool
+		durability, ofSession bool
 	}{
-		{"autocommit", "must be on: autocommit is off in the sessions of the pool", n.OwnSessions && v["autocommit"] != "ON", false},
-		{"transaction_isolation", seesUncommitted, n.OwnSessions && v["transaction_isolation"] == readUncommitted, false},
-		{"tx_isolation", seesUncommitted, n.OwnSessions && v["tx_isolation"] == readUncommitted, false},
-		{"auto_increment_increment", "must be 1: most numbers would be missing", n.Numbers && v["auto_increment_increment"] != "1", false},
-		{"read_only", notReadOnly, v["read_only"] != "OFF", false},
-		{"innodb_read_only", notReadOnly, v["innodb_read_only"] == "ON", false},
-		{"wsrep_on", "must be OFF: the nodes of a Galera cluster do not see each other's row locks, on which order and claims rest", v["wsrep_on"] == "ON", false},
-		{"binlog_format", "must be ROW or MIXED: InnoDB refuses what is written at READ COMMITTED", v["log_bin"] == "ON" && v["binlog_format"] == "STATEMENT", false},
-		{"innodb_flush_log_at_trx_commit", "must be 1: commits would be answered before they are durable", v["innodb_flush_log_at_trx_commit"] != "1" && !n.AsyncCommit, true},
+		{"autocommit", "must be on: autocommit is off in the sessions of the pool", n.OwnSessions && v["autocommit"] != "ON", false, true},
+		{"transaction_isolation", seesUncommitted, n.OwnSessions && v["transaction_isolation"] == readUncommitted, false, true},
+		{"tx_isolation", seesUncommitted, n.OwnSessions && v["tx_isolation"] == readUncommitted, false, true},
+		{"auto_increment_increment", "must be 1: most numbers would be missing", n.Numbers && v["auto_increment_increment"] != "1", false, true},
+		{"read_only", notReadOnly, v["read_only"] != "OFF", false, true},
+		{"innodb_read_only", notReadOnly, v["innodb_read_only"] == "ON", false, true},
+		{"wsrep_on", "must be OFF: the nodes of a Galera cluster do not see each other's row locks, on which order and claims rest", v["wsrep_on"] == "ON", false, true},
+		{"binlog_format", "must be ROW or MIXED: InnoDB refuses what is written at READ COMMITTED", v["log_bin"] == "ON" && v["binlog_format"] == "STATEMENT", false, true},
+		{"innodb_flush_log_at_trx_commit", "must be 1: commits would be answered before they are durable", v["innodb_flush_log_at_trx_commit"] != "1" && !n.AsyncCommit, true, false},
 	} {
 		if r.refused {
-			return &SetupError{What: r.name, Value: v[r.name], Rule: r.rule, Durability: r.durability}
+			return &SetupError{What: r.name, Value: v[r.name], Rule: r.rule, Durability: r.durability, OfSession: r.ofSession}
 		}
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"github.com/leat-go/leat/internal/sqldialect"
 )
 
+//leat:level 0
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // TestServersAreRefusedByTheirSettings: one setting at a time is spoilt. Servers that are
@@ -60,4 +61,26 @@ func TestServersAreRefusedByTheirSettings(t *testing.T) {
 		require.NoError(t, variables{"version": version}.checkVersion(dialect), version)
 	}
 	require.Error(t, variables{"version": "8.0.0"}.checkVersion(sqldialect.MySQL))
+}
+
+// TestReplicationsThatApply: what servers say of replication, and whether numbers that are
+// missing may be of transactions on another server.
+func TestReplicationsThatApply(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		io, sql, channel string
+		applies          bool
+	}{
+		{"Yes", "Yes", "", true},
+		{"Connecting", "Yes", "", true},
+		{"No", "Yes", "east", true},
+		{"Yes", "No", "", true}, // it waits for an operator after an error
+		{"No", "No", "", false}, // it was promoted
+		{"Yes", "Yes", "group_replication_recovery", false},
+	} {
+		status := channel{"replica_io_running": c.io, "replica_sql_running": c.sql, "channel_name": c.channel}
+		require.Equal(t, c.applies, status.applies(), "%+v", c)
+	}
+	require.True(t, channel{"variable_name": "Slaves_running", "value": "1"}.applies())
+	require.False(t, channel{"variable_name": "Slaves_running", "value": "0"}.applies())
 }

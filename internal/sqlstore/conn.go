@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"sync"
 )
@@ -28,7 +27,8 @@ func (c *Conn) Open(ctx context.Context, s *Store) error {
 	}
 	c.conn = conn
 	if s.Dialect.OneWriter {
-		return nil
+		_, err := conn.ExecContext(ctx, "PRAGMA read_uncommitted = 0")
+		return err
 	}
 	for _, name := range []string{"set_autocommit", "set_isolation", "set_lock_wait"} {
 		if _, err := conn.ExecContext(ctx, s.SQL[name]); err != nil {
@@ -65,7 +65,7 @@ func (c *Conn) Close() {
 	if c.conn == nil {
 		return
 	}
-	_ = c.conn.Raw(func(any) error { return driver.ErrBadConn })
+	Discard(c.conn)
 	_ = c.conn.Close()
 	c.conn = nil
 }

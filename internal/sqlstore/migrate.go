@@ -10,7 +10,14 @@ import (
 )
 
 // Migrate creates or upgrades the tables.
-func (s *Store) Migrate(ctx context.Context) error { return s.migrations.Migrate(ctx, s.DB) }
+func (s *Store) Migrate(ctx context.Context) error {
+	if s.Dialect.OneWriter {
+		if err := CheckPlace(ctx, s.DB); err != nil {
+			return s.Describe(err)
+		}
+	}
+	return s.migrations.Migrate(ctx, s.DB)
+}
 
 // Files returns the migrations as files in the root of a file system.
 func (s *Store) Files() (fs.FS, error) { return s.migrations.Export() }

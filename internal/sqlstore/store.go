@@ -53,27 +53,24 @@ func New(db *sql.DB, d sqldialect.Dialect, table string, c Component) (*Store, e
 func (s *Store) Look(ctx context.Context, work func(q Querier) error) error {
 	opts := s.Options(sql.LevelRepeatableRead)
 	opts.ReadOnly = true
-	tx, err := s.DB.BeginTx(ctx, opts)
-	if err != nil {
-		return s.Describe(err)
-	}
-	defer func() { _ = tx.Rollback() }()
-	return s.Describe(work(tx))
+	return s.Describe(onTx(ctx, s.DB, opts, func(tx *sql.Tx) error {
+		if s.Dialect.OneWriter {
+			if err := refuse(ctx, tx, Needs{}, readsUncommitted()); err != nil {
+				return err
+			}
+		}
+		return work(tx)
+	}))
 }
 
 // Change runs work in a transaction and commits it if work returns nil. Each statement
 // sees what is committed when it begins, and locks no more than it finds.
 func (s *Store) Change(ctx context.Context, work func(tx *sql.Tx) error) error {
-	return s.ChangeOn(ctx, s.DB, work)
+	return s.Describe(Transact(ctx, s.DB, s.Options(sql.LevelReadCommitted), work))
 }
 
-// Beginner is a pool or a connection.
-type Beginner interface {
-	BeginTx(ctx context.Context, opts *sql.TxOptions) (*sql.Tx, error)
-}
-
-// ChangeOn is Change on a connection.
-func (s *Store) ChangeOn(ctx context.Context, on Beginner, work func(tx *sql.Tx) error) error {
+// ChangeOn is Change on a connection, which stays open.
+func (s *Store) ChangeOn(ctx context.Context, on *sql.Conn, work func(tx *sql.Tx) error) error {
 	tx, err := on.BeginTx(ctx, s.Options(sql.LevelReadCommitted))
 	if err != nil {
 		return s.Describe(err)
@@ -98,7 +95,7 @@ var errFileBusy = errors.New("leat: another transaction has kept the database fi
 
 // Describe adds what a database's error means for the component, if it is known.
 func (s *Store) Describe(err error) error {
-	if sqldialect.MissingTable(err) {
+	if sqldialect.MissingTable(err) && !errors.Is(err, s.notMigrated) {
 		return fmt.Errorf("%w: table %s: %w", s.notMigrated, s.Table, err)
 	}
 	if s.Dialect.OneWriter && sqldialect.Number(err) == sqldialect.SQLiteBusy && !errors.Is(err, errFileBusy) {

@@ -20,7 +20,7 @@
 // With CI=true the substitutes for Kafka and Redis are refused, and tests that need
 // MySQL or MariaDB fail where there is none, instead of being skipped.
 //
-// A test that needs a pooler starts a PgBouncer of its own in front of its
+// A test that needs a pooler starts a PgBouncer or a pgpool-II of its own in front of its
 // database: an installed one, or, for root on Debian, installed by the run. A test of
 // alert rules gets Prometheus's promtool in the same way.
 //

@@ -12,6 +12,8 @@ import (
 )
 
 // TestKafkaArchive_IsTakenByJava: Java says where it has each class from.
+//
+//leat:level 4
 func TestKafkaArchive_IsTakenByJava(t *testing.T) {
 	t.Parallel()
 	Long(t, "starts Java, and a broker if there is no archive yet")

@@ -13,6 +13,7 @@ import (
 	"github.com/leat-go/leat/internal/testenv"
 )
 
+//leat:level 4
 func TestSecuredKafka_AllowsWhatItsACLsSay(t *testing.T) {
 	t.Parallel()
 

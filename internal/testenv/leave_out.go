@@ -3,8 +3,6 @@ package testenv
 import (
 	"errors"
 	"testing"
-
-	"github.com/leat-go/leat/internal/failpoint"
 )
 
 // Long marks a test that is left out with -short, and says why. With CI=true
@@ -13,15 +11,6 @@ func Long(tb testing.TB, reason string) {
 	tb.Helper()
 	if testing.Short() {
 		leaveOut(tb, "-short: "+reason)
-	}
-}
-
-// Failpoints marks a test that is left out of a build without the tag
-// leat_failpoints. With CI=true it fails instead.
-func Failpoints(tb testing.TB) {
-	tb.Helper()
-	if !failpoint.Enabled {
-		leaveOut(tb, "needs -tags=leat_failpoints")
 	}
 }
 

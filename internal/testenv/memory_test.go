@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+//leat:level 0
 func TestMemory_DiskIsNotTakenForIt(t *testing.T) {
 	t.Parallel()
 
@@ -19,6 +20,7 @@ func TestMemory_DiskIsNotTakenForIt(t *testing.T) {
 	require.NotEmpty(t, whereData(memoryRoot+"/leat-postgres-x"))
 }
 
+//leat:level 0
 func TestMemory_NoLimitIsNoNumber(t *testing.T) {
 	t.Parallel()
 
@@ -35,6 +37,8 @@ func TestMemory_NoLimitIsNoNumber(t *testing.T) {
 
 // TestMemory_OfThisMachine holds what is reckoned against what is known without it: more
 // than this process and less than the machine's.
+//
+//leat:level 0
 func TestMemory_OfThisMachine(t *testing.T) {
 	t.Parallel()
 

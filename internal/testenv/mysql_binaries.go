@@ -85,7 +85,7 @@ func isMariaDB(version string) bool { return strings.Contains(version, "MariaDB"
 func initializeMySQL(b mysqlBinaries, data string) [][]string {
 	argv := append(append([]string{}, b.command...), b.places()...)
 
-	return [][]string{append(argv, "--datadir="+data, "--initialize-insecure", "--innodb-flush-method=nosync", "--skip-log-bin")}
+	return [][]string{append(argv, "--datadir="+data, "--tmpdir="+filepath.Dir(data), "--initialize-insecure", "--innodb-flush-method=nosync", "--skip-log-bin")}
 }
 
 // initializeMariaDB feeds the server the statements that mariadb-install-db feeds it.
@@ -96,5 +96,5 @@ func initializeMariaDB(b mysqlBinaries, data string) [][]string {
 		data, b.share())
 	argv := append([]string{"sh", "-e", "-c", script, "sh"}, b.command...)
 
-	return [][]string{append(append(argv, b.places()...), "--bootstrap", "--datadir="+data, "--innodb-flush-method=nosync")}
+	return [][]string{append(append(argv, b.places()...), "--bootstrap", "--datadir="+data, "--tmpdir="+filepath.Dir(data), "--innodb-flush-method=nosync")}
 }

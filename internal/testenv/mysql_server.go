@@ -63,7 +63,9 @@ func (s mysqlServer) plan(dir string, port int) (plan, error) {
 	argv := append(append([]string{}, s.binaries.command...), s.binaries.places()...)
 	argv = append(argv, "--datadir="+data, "--bind-address=127.0.0.1", "--port="+strconv.Itoa(port),
 		// No socket: its path would be too long below some temporary directories.
-		"--socket=", "--pid-file="+filepath.Join(dir, "pid"), "--secure-file-priv="+dir)
+		"--socket=", "--pid-file="+filepath.Join(dir, "pid"), "--secure-file-priv="+dir,
+		// A server that starts removes the temporary tables of others that use the same directory.
+		"--tmpdir="+dir)
 	settings := maps.Clone(s.settings)
 	maps.Copy(settings, s.flavor.settings)
 	for _, name := range slices.Sorted(maps.Keys(settings)) {

@@ -52,6 +52,7 @@ func TestMySQL_ALoginIsCheckedUnlessItHasAPassword(t *testing.T) {
 	}
 }
 
+//leat:level 4
 func TestPrivateMySQL_KeepsItsDataAcrossAKill(t *testing.T) {
 	t.Parallel()
 
@@ -59,6 +60,7 @@ func TestPrivateMySQL_KeepsItsDataAcrossAKill(t *testing.T) {
 	keepsItsData(t, PrivateMySQL(t, map[string]string{"skip-log-bin": ""}))
 }
 
+//leat:level 4
 func TestPrivateMariaDB_KeepsItsDataAcrossAKill(t *testing.T) {
 	t.Parallel()
 
@@ -93,6 +95,7 @@ func keepsItsData(t *testing.T, server *PrivateMySQLServer) {
 	require.Equal(t, strings.Contains(server.Version, "10."), mode == "1", "the settings are those of the test")
 }
 
+//leat:level 4
 func TestDebianPackage_OneThatIsNotThereIsUnavailable(t *testing.T) {
 	Long(t, "asks a mirror of Debian")
 	t.Setenv(EnvCache, t.TempDir())
@@ -102,6 +105,7 @@ func TestDebianPackage_OneThatIsNotThereIsUnavailable(t *testing.T) {
 	require.ErrorContains(t, err, "leat-has-no-such-package")
 }
 
+//leat:level 0
 func TestMySQLFlavor_WithoutAServerTheErrorNamesTheVariable(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	t.Setenv(EnvCache, t.TempDir())
@@ -113,6 +117,7 @@ func TestMySQLFlavor_WithoutAServerTheErrorNamesTheVariable(t *testing.T) {
 	require.ErrorContains(t, err, EnvMySQL)
 }
 
+//leat:level 0
 func TestPlainMySQLVersion(t *testing.T) {
 	t.Parallel()
 

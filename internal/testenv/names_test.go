@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+//leat:level 0
 func TestNewDatabaseName_IsOursAndFits(t *testing.T) {
 	t.Parallel()
 
@@ -20,6 +21,7 @@ func TestNewDatabaseName_IsOursAndFits(t *testing.T) {
 	require.Less(t, age, time.Minute)
 }
 
+//leat:level 0
 func TestTemplateName_DependsOnNamesAndVersions(t *testing.T) {
 	t.Parallel()
 
@@ -40,6 +42,7 @@ func TestTemplateName_DependsOnNamesAndVersions(t *testing.T) {
 	require.Len(t, names, 6)
 }
 
+//leat:level 0
 func TestLeftover_OnlyOldOnesOfOursAreStale(t *testing.T) {
 	t.Parallel()
 
@@ -58,6 +61,7 @@ func TestLeftover_OnlyOldOnesOfOursAreStale(t *testing.T) {
 	}
 }
 
+//leat:level 0
 func TestRedact_HidesThePassword(t *testing.T) {
 	t.Parallel()
 

@@ -20,6 +20,7 @@ import (
 // envVictim makes this test binary the run that is killed.
 const envVictim = "LEAT_TESTENV_VICTIM"
 
+//leat:level 4
 func TestSIGKILL_LeavesNoServerBehind(t *testing.T) {
 	t.Parallel()
 

@@ -10,6 +10,8 @@ import (
 
 // TestPgBouncer_Modes: in transaction mode a client that is between transactions
 // has no server connection of its own, in session mode it has.
+//
+//leat:level 4
 func TestPgBouncer_Modes(t *testing.T) {
 	t.Parallel()
 

@@ -62,6 +62,15 @@ func (s *PostgresServer) Database(tb testing.TB, templates ...Template) *Databas
 	return db
 }
 
+// Standby starts a standby that follows the server. It restarts the server, so that a test calls it
+// before it connects.
+func (s *PostgresServer) Standby(tb testing.TB) *PostgresStandby {
+	tb.Helper()
+	p := startPrivate(tb, "", func(ctx context.Context) (*Own, error) { return OwnStandby(ctx, s.own, nil) })
+
+	return &PostgresStandby{private: p, primary: s}
+}
+
 // Stop stops the server and waits until it has exited. The mode is "smart",
 // "fast" or "immediate". The last is a crash without the loss of the
 // operating system's cache.

@@ -16,6 +16,7 @@ import (
 type postgresServer struct {
 	bin      string // the directory of postgres and initdb
 	settings map[string]string
+	primary  *Own // that it follows, stopped at the start; nil if it is a primary itself
 }
 
 // roomyWAL lets a shared server go on without checkpoints but those of new databases, and
@@ -73,14 +74,20 @@ func (s postgresServer) plan(dir string, port int) (plan, error) {
 		argv = append(argv, "-c", name+"="+value)
 	}
 
+	prepare := [][]string{{
+		filepath.Join(s.bin, "initdb"), "-D", data, "-U", "postgres", "-A", "trust",
+		"-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions",
+	}}
+	if p := s.primary; p != nil {
+		prepare = [][]string{{"cp", "-a", p.data(), data}, {"touch", filepath.Join(data, "standby.signal")}}
+		argv = append(argv, "-c", fmt.Sprintf("primary_conninfo=host=127.0.0.1 port=%d user=postgres", p.server.port), "-c", "wal_retrieve_retry_interval=50ms")
+	}
+
 	return plan{
-		User: user,
-		Env:  []string{"LC_ALL=C", "TZ=UTC"},
-		Prepare: [][]string{{
-			filepath.Join(s.bin, "initdb"), "-D", data, "-U", "postgres", "-A", "trust",
-			"-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions",
-		}},
-		Argv: argv,
+		User:    user,
+		Env:     []string{"LC_ALL=C", "TZ=UTC"},
+		Prepare: prepare,
+		Argv:    argv,
 		Stop: []stopStep{
 			{Signal: int(syscall.SIGINT), Wait: 10 * time.Second},
 			{Signal: int(syscall.SIGQUIT), Wait: 10 * time.Second},
@@ -128,4 +135,25 @@ func startPostgres(ctx context.Context, b postgresBinaries, settings map[string]
 		Real:    true,
 		stop:    s.close,
 	}, s, nil
+}
+
+// OwnStandby starts a standby that follows primary by streaming replication, with settings of its
+// own. It restarts primary to copy its data.
+func OwnStandby(ctx context.Context, primary *Own, settings map[string]string) (*Own, error) {
+	if err := primary.End(ctx, syscall.SIGINT); err != nil {
+		return nil, err
+	}
+	bin := filepath.Dir(primary.server.proc.plan.Argv[0])
+	s, err := serve(ctx, "postgres", postgresServer{bin: bin, settings: privateSettings(settings), primary: primary})
+	if failed := primary.Start(ctx); failed != nil {
+		err = errors.Join(err, failed)
+		if s != nil {
+			err = errors.Join(err, s.close(context.WithoutCancel(ctx)))
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+
+	return newOwn(Service{Address: postgresURL(s.port), Version: s.version}, s), nil
 }

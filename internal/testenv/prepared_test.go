@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+//leat:level 4
 func TestForget_DropsADatabaseWithAPreparedTransaction(t *testing.T) {
 	t.Parallel()
 

@@ -9,6 +9,7 @@ import (
 	"github.com/leat-go/leat/internal/testenv"
 )
 
+//leat:level 4
 func TestPrivatePostgres_KeepsItsDataAcrossACrash(t *testing.T) {
 	t.Parallel()
 
@@ -31,6 +32,7 @@ func TestPrivatePostgres_KeepsItsDataAcrossACrash(t *testing.T) {
 	require.Equal(t, 1, count(t, db, "kept"))
 }
 
+//leat:level 4
 func TestPrivateKafka_KeepsItsRecordsAcrossAKill(t *testing.T) {
 	t.Parallel()
 

@@ -10,6 +10,8 @@ import (
 )
 
 // TestPromtool_Runs: it is the program that it is taken for.
+//
+//leat:level 4
 func TestPromtool_Runs(t *testing.T) {
 	t.Parallel()
 	out, err := exec.CommandContext(t.Context(), testenv.Promtool(t), "--version").CombinedOutput()

@@ -38,6 +38,7 @@ func TestRabbit_VHostOfTheTestIsDeleted(t *testing.T) {
 	require.ErrorContains(t, err, "NOT_FOUND", "virtual hosts are apart")
 }
 
+//leat:level 4
 func TestPrivateRabbit_KilledAndStarved(t *testing.T) {
 	t.Parallel()
 	server := testenv.PrivateRabbit(t, "")

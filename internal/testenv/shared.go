@@ -46,13 +46,27 @@ func Main(m *testing.M) {
 // not say how many: those that wait for servers most of the time leave two processors
 // idle otherwise. It is called before [Main], which it leaves to the caller.
 func SideBySide() error {
+	return unlessGiven("test.parallel", max(4, runtime.GOMAXPROCS(0)))
+}
+
+// RapidChecks makes rapid try n cases of each property of a package, if -rapid.checks does
+// not say how many: it tries a hundred otherwise. It is called before [Main].
+func RapidChecks(n int) error {
+	return unlessGiven("rapid.checks", n)
+}
+
+// unlessGiven sets a flag that the command line has left at its default.
+func unlessGiven(name string, value int) error {
 	flag.Parse()
-	f := flag.Lookup("test.parallel")
-	if f == nil || f.Value.String() != f.DefValue {
+	f := flag.Lookup(name)
+	if f == nil {
+		return fmt.Errorf("testenv: there is no flag -%s: import the package that defines it", name)
+	}
+	if f.Value.String() != f.DefValue {
 		return nil
 	}
 
-	return f.Value.Set(strconv.Itoa(max(4, runtime.GOMAXPROCS(0))))
+	return f.Value.Set(strconv.Itoa(value))
 }
 
 // leftOver waits for goroutines that end by themselves, as some of other packages do that sleep

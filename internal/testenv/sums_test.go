@@ -16,6 +16,8 @@ const (
 
 // S11: what was fetched is used only if it is what was pinned; the error names the
 // file, what was wanted and what came.
+//
+//leat:level 0
 func TestS11_FetchedFilesArePinned(t *testing.T) {
 	t.Parallel()
 	table, err := parseSums([]byte(sumOfA + "  a.jar\n" + sumOfB + "  b.jar\n"))
@@ -50,6 +52,7 @@ func TestS11_FetchedFilesArePinned(t *testing.T) {
 	}
 }
 
+//leat:level 0
 func TestParseSums_RefusesWhatIsNoTable(t *testing.T) {
 	t.Parallel()
 	for _, table := range []string{"a.jar\n", sumOfA + "\n", "abc  a.jar\n", strings.Repeat(sumOfA+"  a.jar\n", 2)} {
@@ -59,6 +62,8 @@ func TestParseSums_RefusesWhatIsNoTable(t *testing.T) {
 }
 
 // TestS11_EveryReleaseIsPinned: all versions can be fetched on CI's machine.
+//
+//leat:level 0
 func TestS11_EveryReleaseIsPinned(t *testing.T) {
 	t.Parallel()
 	table, err := parseSums(postgresSums)

@@ -10,6 +10,7 @@ import (
 	"github.com/leat-go/leat/internal/testenv"
 )
 
+//leat:level 0
 func TestVersionOf(t *testing.T) {
 	t.Parallel()
 	files := fstest.MapFS{"1.sql": {Data: []byte("one")}, "more/2.sql": {Data: []byte("two")}}

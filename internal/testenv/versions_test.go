@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+//leat:level 0
 func TestVersions_ComposeFileIsInStep(t *testing.T) {
 	t.Parallel()
 
@@ -21,6 +22,7 @@ func TestVersions_ComposeFileIsInStep(t *testing.T) {
 	require.Contains(t, string(kafkaPOM), "<version>"+kafkaVersion+"</version>")
 }
 
+//leat:level 0
 func TestPostgresRelease_KnowsTheSupportedMajors(t *testing.T) {
 	t.Parallel()
 
@@ -33,6 +35,7 @@ func TestPostgresRelease_KnowsTheSupportedMajors(t *testing.T) {
 	require.Error(t, err)
 }
 
+//leat:level 0
 func TestJavaMajor(t *testing.T) {
 	t.Parallel()
 

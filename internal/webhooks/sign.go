@@ -70,7 +70,8 @@ func Sign(secrets []Secret, id, timestamp string, body []byte) string {
 }
 
 // Verify reports whether one of the signatures in header was made by one of secrets.
-// Signatures of other versions are passed over.
+// Signatures of other versions are passed over. A proxy may have joined several headers by a
+// comma and a blank.
 func Verify(secrets []Secret, id, timestamp string, body []byte, header string) bool {
 	var given [][]byte
 	for text := range strings.FieldsSeq(header) {
@@ -81,7 +82,7 @@ func Verify(secrets []Secret, id, timestamp string, body []byte, header string) 
 		if len(given) == maxSignatures {
 			return false
 		}
-		signature, err := base64.StdEncoding.DecodeString(encoded)
+		signature, err := base64.StdEncoding.DecodeString(strings.TrimSuffix(encoded, ","))
 		if err == nil {
 			given = append(given, signature)
 		}

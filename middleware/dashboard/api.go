@@ -53,8 +53,7 @@ func (d *Dashboard) changeRoutes() (all []route) {
 			if err != nil {
 				return err
 			}
-			c.json(http.StatusOK, "application/json", done)
-			return nil
+			return c.json(http.StatusOK, "application/json", done)
 		}}, route{"POST /change/" + a.name, a.role, func(c *call) error { return c.form(a) }})
 	}
 	return all
@@ -67,8 +66,7 @@ func answers[T any](look func(c *call) (T, error)) func(c *call) error {
 		if err != nil {
 			return err
 		}
-		c.json(http.StatusOK, "application/json", v)
-		return nil
+		return c.json(http.StatusOK, "application/json", v)
 	}
 }
 

@@ -34,14 +34,13 @@ func (c *call) ranges() (list[rangeRow], error) {
 		return none, err
 	}
 	ranges, err := lister.Ranges(c.ctx())
-	for _, r := range ranges {
+	return listOf(c, ranges, len(ranges)+1, func(r admin.RangeState) rangeRow {
 		row := rangeRow{r.Table, r.From, r.To, r.Bytes, append([]string{}, r.PinnedBy...)}
 		if r.Open() {
 			row.To = 0
 		}
-		none.Items = append(none.Items, row)
-	}
-	return none, err
+		return row
+	}, nil), err
 }
 
 // auditRow is who did what, of an outbox or of an inbox.
@@ -78,10 +77,17 @@ func (c *call) audit() (list[auditRow], error) {
 	if err != nil {
 		return list[auditRow]{}, err
 	}
-	entries, err := ob.Audit(c.ctx(), q)
-	return listOf(entries, q.Limit, func(e admin.AuditEntry) auditRow {
-		return auditRow{e.No, e.At, e.Action, e.Actor, e.Reason, e.Group, "", e.Seq, e.ID, e.Topic, e.Key, e.Details}
-	}, func(e admin.AuditEntry) string { return strconv.FormatInt(e.No, 10) }), err
+	return paging[admin.AuditEntry, auditRow, int64]{
+		limit: q.Limit, after: q.After, text: decimal,
+		ask: func(after int64, n int) ([]admin.AuditEntry, error) {
+			q.After, q.Limit = after, n
+			return ob.Audit(c.ctx(), q)
+		},
+		convert: func(e admin.AuditEntry) auditRow {
+			return auditRow{e.No, e.At, e.Action, e.Actor, e.Reason, e.Group, "", e.Seq, e.ID, e.Topic, e.Key, e.Details}
+		},
+		cursor: func(e admin.AuditEntry) int64 { return e.No },
+	}.list(c)
 }
 
 func (c *call) inboxAudit() (list[auditRow], error) {
@@ -102,13 +108,21 @@ func (c *call) inboxAudit() (list[auditRow], error) {
 	if err != nil {
 		return list[auditRow]{}, err
 	}
-	entries, err := auditor.Audit(c.ctx(), q)
-	return listOf(entries, q.Limit, func(e inboxadmin.AuditEntry) auditRow {
-		return auditRow{e.No, e.At, e.Action, e.Actor, e.Reason, "", e.Consumer, e.ParkedNo, e.ID, e.Topic, e.Key, e.Details}
-	}, func(e inboxadmin.AuditEntry) string { return strconv.FormatInt(e.No, 10) }), err
+	return paging[inboxadmin.AuditEntry, auditRow, int64]{
+		limit: q.Limit, after: q.After, text: decimal,
+		ask: func(after int64, n int) ([]inboxadmin.AuditEntry, error) {
+			q.After, q.Limit = after, n
+			return auditor.Audit(c.ctx(), q)
+		},
+		convert: func(e inboxadmin.AuditEntry) auditRow {
+			return auditRow{e.No, e.At, e.Action, e.Actor, e.Reason, "", e.Consumer, e.ParkedNo, e.ID, e.Topic, e.Key, e.Details}
+		},
+		cursor: func(e inboxadmin.AuditEntry) int64 { return e.No },
+	}.list(c)
 }
 
-// auditCSV sends a page of the audit as a file for a spreadsheet: up to 10,000 entries.
+// auditCSV sends a page of the audit as a file for a spreadsheet: up to 10,000 entries, as many
+// as fit. If there are more, its header Link has the next page.
 func (c *call) auditCSV() error {
 	if c.q.values.Get("limit") == "" {
 		c.q.values.Set("limit", "10000")
@@ -119,6 +133,9 @@ func (c *call) auditCSV() error {
 	}
 	c.w.Header().Set("Content-Type", "text/csv; charset=utf-8")
 	c.w.Header().Set("Content-Disposition", `attachment; filename="audit.csv"`)
+	if entries.Next != "" {
+		c.w.Header().Set("Link", "<"+nextPage(c.r.URL.Query(), entries.Next)+`>; rel="next"`)
+	}
 	w := csv.NewWriter(c.w)
 	_ = w.Write([]string{"no", "at", "action", "actor", "reason", "group", "consumer", "seq", "id", "topic", "key", "details"})
 	for _, e := range entries.Items {

@@ -20,6 +20,8 @@ type call struct {
 	r   *http.Request
 	who Identity
 	q   *params
+	// left is how many bytes of rows the answer still takes.
+	left int
 }
 
 func (c *call) ctx() context.Context { return c.r.Context() }
@@ -33,12 +35,16 @@ func (c *call) forAPI() bool {
 	return strings.HasPrefix(strings.TrimPrefix(c.r.URL.Path, base), apiPath)
 }
 
-// json answers with v. What cannot be sent any more is the client's loss.
-func (c *call) json(status int, kind string, v any) {
+// json answers with v, or returns why it cannot. What cannot be sent any more is the client's loss.
+func (c *call) json(status int, kind string, v any) error {
+	body := bounded{most: c.d.mostAnswer()}
+	if err := json.NewEncoder(&body).Encode(v); err != nil {
+		return err
+	}
 	c.w.Header().Set("Content-Type", kind)
 	c.w.WriteHeader(status)
-	enc := json.NewEncoder(c.w)
-	_ = enc.Encode(v)
+	_, _ = c.w.Write(body.Bytes())
+	return nil
 }
 
 // names are those of stores, ascending.
@@ -76,26 +82,4 @@ func able[T any](store any, what string) (T, error) {
 		return capable, fmt.Errorf("%w: it keeps no %s", errCapability, what)
 	}
 	return capable, nil
-}
-
-// list is the answer of a request for many things.
-type list[T any] struct {
-	Items []T `json:"items"`
-	// Next is the parameter after of the next page, "" at the end.
-	Next string `json:"next,omitempty"`
-}
-
-// listOf converts items. If they fill a page, next names the last one.
-func listOf[F, T any](items []F, limit int, convert func(F) T, next func(F) string) list[T] {
-	l := list[T]{Items: make([]T, len(items))}
-	for i, item := range items {
-		l.Items[i] = convert(item)
-	}
-	if limit == 0 {
-		limit = 100
-	}
-	if len(items) >= limit && next != nil {
-		l.Next = next(items[len(items)-1])
-	}
-	return l
 }

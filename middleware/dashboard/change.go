@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 	"time"
 
@@ -161,6 +162,7 @@ func (c *call) chunks(a action, ch change, by admin.By, planned int) (done admin
 
 func answer(a action, dry bool, what admin.Changed, token string) changed {
 	ids := append([]string{}, what.IDs[:min(len(what.IDs), mostIDs)]...)
+	shorten(reflect.ValueOf(ids))
 	return changed{Action: a.name, DryRun: dry, Count: what.Count, IDs: ids, Keys: what.Keys, Oldest: what.Oldest, Token: token}
 }
 

@@ -6,9 +6,9 @@ import (
 	"html/template"
 	"log/slog"
 	"net/http"
+	"path"
 	"slices"
 	"strings"
-	"sync/atomic"
 )
 
 // Dashboard is the API and the pages. It is an http.Handler, and safe for concurrent use.
@@ -19,7 +19,8 @@ type Dashboard struct {
 	sampler *sampler
 	pages   map[string]*template.Template
 	actions []action
-	streams atomic.Int64
+	// requests and streams bound what is answered at a time, by Identity.class.
+	requests, streams map[Role]*turns
 }
 
 var _ http.Handler = (*Dashboard)(nil)
@@ -31,7 +32,7 @@ func New(cfg Config) (*Dashboard, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	d := &Dashboard{cfg: cfg, hosts: map[string]bool{}, sampler: newSampler(cfg), actions: actions()}
+	d := &Dashboard{cfg: cfg, hosts: map[string]bool{}, sampler: newSampler(cfg), actions: actions(), requests: turnsOf(mostRequests), streams: turnsOf(mostStreams)}
 	for _, host := range cfg.Hosts {
 		d.hosts[strings.ToLower(strings.Trim(host, "[]"))] = true
 	}
@@ -39,7 +40,7 @@ func New(cfg Config) (*Dashboard, error) {
 	if d.pages, err = parsePages(cfg.Base); err != nil {
 		return nil, err
 	}
-	d.handler = d.guard(http.StripPrefix(strings.TrimSuffix(cfg.Base, "/"), d.mux()))
+	d.handler = d.guard(http.StripPrefix(strings.TrimSuffix(cfg.Base, "/"), d.cleaned(d.mux())))
 	return d, nil
 }
 
@@ -84,6 +85,27 @@ func (d *Dashboard) mux() *http.ServeMux {
 	return mux
 }
 
+// cleaned redirects to the plain form of a path, below Config.Base: a ServeMux would redirect to
+// the path that it is given, without what was stripped.
+func (d *Dashboard) cleaned(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		given := r.URL.EscapedPath()
+		plain := path.Clean("/" + given)
+		if strings.HasSuffix(given, "/") && plain != "/" {
+			plain += "/"
+		}
+		if plain == given {
+			next.ServeHTTP(w, r)
+			return
+		}
+		target := d.cfg.Base + plain[1:]
+		if r.URL.RawQuery != "" {
+			target += "?" + r.URL.RawQuery
+		}
+		http.Redirect(w, r, target, http.StatusTemporaryRedirect) //nolint:gosec // a plain path below Base
+	})
+}
+
 // serve identifies who asks, before anything else is done for the request.
 func (d *Dashboard) serve(rt route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -102,9 +124,21 @@ func (d *Dashboard) serve(rt route) http.HandlerFunc {
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithTimeout(ctx, d.cfg.Timeout)
 			defer cancel()
+			turn := d.requests[c.who.class()]
+			if err := turn.take(ctx); err != nil {
+				d.fail(r.Context(), c, err)
+				return
+			}
+			defer turn.end()
 		}
 		c.r = r.WithContext(ctx)
-		c.q = newParams(r.URL.Query())
+		query, err := parseQuery(r.URL.RawQuery)
+		if err != nil {
+			d.fail(r.Context(), c, err)
+			return
+		}
+		c.q = newParams(query)
+		c.left = c.room()
 		if err := rt.serve(c); err != nil {
 			d.fail(r.Context(), c, err)
 		}
@@ -123,7 +157,6 @@ func (d *Dashboard) refuse(ctx context.Context, c *call, err error) {
 		return
 	}
 	if errors.Is(err, ErrBusy) {
-		c.w.Header().Set("Retry-After", "5")
 		d.fail(ctx, c, ErrBusy)
 		return
 	}

@@ -21,3 +21,6 @@ var (
 	OpenAPI  = openAPI
 	Vendored = staticFiles
 )
+
+// JSON redacts body.
+func (r *Redaction) JSON(body []byte) ([]byte, error) { return r.json(body) }

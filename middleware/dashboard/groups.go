@@ -66,7 +66,10 @@ func (c *call) groups() (list[groupRow], error) {
 		for _, m := range members {
 			row.Members = append(row.Members, memberRow{m.Name, append([]int{}, m.Slots...), m.WantedSlots, m.Since, m.Until})
 		}
-		none.Items = append(none.Items, row)
+		if !none.add(c, row) {
+			none.Truncated = true
+			break
+		}
 	}
 	return none, nil
 }

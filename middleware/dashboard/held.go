@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"context"
 	"strconv"
 	"strings"
 	"time"
@@ -69,8 +70,7 @@ func (c *call) parked() (list[heldRow], error) {
 	if err := c.q.done(); err != nil {
 		return list[heldRow]{}, err
 	}
-	held, err := ob.Held(c.ctx(), q)
-	return listOf(held, q.Limit, heldOf, seqOfHeld), err
+	return heldList(c, q, ob.Held)
 }
 
 func (c *call) dead() (list[heldRow], error) {
@@ -82,11 +82,22 @@ func (c *call) dead() (list[heldRow], error) {
 	if err := c.q.done(); err != nil {
 		return list[heldRow]{}, err
 	}
-	held, err := ob.Dead(c.ctx(), q)
-	return listOf(held, q.Limit, heldOf, seqOfHeld), err
+	return heldList(c, q, ob.Dead)
 }
 
-func seqOfHeld(h admin.HeldRecord) string { return strconv.FormatInt(h.Seq, 10) }
+func heldList(c *call, q admin.HeldQuery, look func(context.Context, admin.HeldQuery) ([]admin.HeldRecord, error)) (list[heldRow], error) {
+	return paging[admin.HeldRecord, heldRow, int64]{
+		limit: q.Limit, after: q.After, text: decimal, convert: heldOf,
+		ask: func(after int64, n int) ([]admin.HeldRecord, error) {
+			q.After, q.Limit = after, n
+			return look(c.ctx(), q)
+		},
+		cursor: func(h admin.HeldRecord) int64 { return h.Seq },
+	}.list(c)
+}
+
+// decimal is a number as a parameter.
+func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 
 // keyRow is a parked key.
 type keyRow struct {
@@ -111,10 +122,17 @@ func (c *call) parkedKeys() (list[keyRow], error) {
 	if err := c.q.done(); err != nil {
 		return list[keyRow]{}, err
 	}
-	keys, err := ob.ParkedKeys(c.ctx(), q)
-	return listOf(keys, q.Limit, func(k admin.ParkedKey) keyRow {
-		return keyRow{k.Key.Topic, k.Key.Key, k.Seq, k.ID, k.Records, k.Attempts, k.Reason, k.LastError, k.LastKind, k.Since}
-	}, func(k admin.ParkedKey) string { return strconv.FormatInt(k.Seq, 10) }), err
+	return paging[admin.ParkedKey, keyRow, int64]{
+		limit: q.Limit, after: q.After, text: decimal,
+		ask: func(after int64, n int) ([]admin.ParkedKey, error) {
+			q.After, q.Limit = after, n
+			return ob.ParkedKeys(c.ctx(), q)
+		},
+		convert: func(k admin.ParkedKey) keyRow {
+			return keyRow{k.Key.Topic, k.Key.Key, k.Seq, k.ID, k.Records, k.Attempts, k.Reason, k.LastError, k.LastKind, k.Since}
+		},
+		cursor: func(k admin.ParkedKey) int64 { return k.Seq },
+	}.list(c)
 }
 
 // failuresRow is one way in which records have failed.
@@ -138,7 +156,7 @@ func (c *call) failures() (list[failuresRow], error) {
 		return list[failuresRow]{}, err
 	}
 	failures, err := ob.Failures(c.ctx(), q)
-	return listOf(failures, q.Limit, func(f admin.FailureGroup) failuresRow { return failuresRow(f) }, nil), err
+	return listOf(c, failures, q.Limit, func(f admin.FailureGroup) failuresRow { return failuresRow(f) }, nil), err
 }
 
 // delayedRow is a message that is not due yet.
@@ -174,8 +192,12 @@ func (p *params) afterDelayed() *admin.DelayedMessage {
 	return last
 }
 
-// mostDelayed bounds a page of delayed messages, which are read with their payloads.
-const mostDelayed = 100
+// mostDelayed bounds a page of delayed messages, delayedStep what is asked of a store at a time:
+// they are read with their payloads.
+const (
+	mostDelayed = 100
+	delayedStep = 20
+)
 
 func (c *call) delayed() (list[delayedRow], error) {
 	q := admin.DelayedQuery{ID: c.q.text("id"), Topic: c.q.text("topic"), Key: c.q.text("key"), After: c.q.afterDelayed(), Limit: c.q.limitOf(mostDelayed)}
@@ -190,8 +212,19 @@ func (c *call) delayed() (list[delayedRow], error) {
 	if err := c.q.done(); err != nil {
 		return list[delayedRow]{}, err
 	}
-	messages, err := scheduler.Delayed(c.ctx(), q)
-	return listOf(messages, q.Limit, delayedOf, func(m admin.DelayedMessage) string {
-		return m.NotBefore.UTC().Format(time.RFC3339Nano) + "," + strconv.FormatInt(m.No, 10)
-	}), err
+	return paging[admin.DelayedMessage, delayedRow, *admin.DelayedMessage]{
+		limit: q.Limit, step: delayedStep, after: q.After, convert: delayedOf,
+		ask: func(after *admin.DelayedMessage, n int) ([]admin.DelayedMessage, error) {
+			q.After, q.Limit = after, n
+			return scheduler.Delayed(c.ctx(), q)
+		},
+		cursor: func(m admin.DelayedMessage) *admin.DelayedMessage {
+			last := &admin.DelayedMessage{No: m.No} // and not the payload
+			last.NotBefore = m.NotBefore
+			return last
+		},
+		text: func(m *admin.DelayedMessage) string {
+			return m.NotBefore.UTC().Format(time.RFC3339Nano) + "," + decimal(m.No)
+		},
+	}.list(c)
 }

@@ -76,34 +76,41 @@ func (c *call) inboxes() (inboxRow, error) {
 		return inboxRow{}, err
 	}
 	row := inboxRow{Inbox: name}
-	consumers, err := in.Consumers(c.ctx(), q)
+	row.Consumers, err = paging[inboxadmin.Consumer, consumerRow, string]{
+		limit: q.Limit, after: q.After, text: asIs,
+		ask: func(after string, n int) ([]inboxadmin.Consumer, error) {
+			q.After, q.Limit = after, n
+			return in.Consumers(c.ctx(), q)
+		},
+		convert: func(x inboxadmin.Consumer) consumerRow { return consumerRow(x) },
+		cursor:  func(x inboxadmin.Consumer) string { return x.Name },
+	}.list(c)
 	if err != nil {
 		return row, err
 	}
-	row.Consumers = listOf(consumers, q.Limit, func(x inboxadmin.Consumer) consumerRow { return consumerRow(x) },
-		func(x inboxadmin.Consumer) string { return x.Name })
 	failures, err := in.Failures(c.ctx(), inboxadmin.FailuresQuery{})
 	if err != nil {
 		return row, err
 	}
-	row.Failures = listOf(failures, 0, func(f inboxadmin.FailureGroup) inboxFailureRow { return inboxFailureRow(f) }, nil)
+	row.Failures = listOf(c, failures, 0, func(f inboxadmin.FailureGroup) inboxFailureRow { return inboxFailureRow(f) }, nil)
 	if retainer, ok := in.(inboxadmin.Retainer); ok {
 		r, err := retainer.Retention(c.ctx())
 		if err != nil {
 			return row, err
 		}
-		row.Retention = retentionOf(r)
+		row.Retention = retentionOf(c, r)
 	}
 	return row, nil
 }
 
-func retentionOf(r inboxadmin.Retention) *retentionRow {
+// asIs is a text as a parameter.
+func asIs(text string) string { return text }
+
+func retentionOf(c *call, r inboxadmin.Retention) *retentionRow {
 	row := &retentionRow{
-		Mode: string(r.Mode), Floor: r.Floor, Kept: r.Kept.Seconds(), Width: r.Width.Seconds(), NextDrop: r.NextDrop, Ranges: []inboxSpan{},
+		Mode: string(r.Mode), Floor: r.Floor, Kept: r.Kept.Seconds(), Width: r.Width.Seconds(), NextDrop: r.NextDrop,
 	}
-	for _, s := range r.Ranges {
-		row.Ranges = append(row.Ranges, inboxSpan(s))
-	}
+	row.Ranges = listOf(c, r.Ranges, len(r.Ranges)+1, func(s inboxadmin.RetentionRange) inboxSpan { return inboxSpan(s) }, nil).Items
 	return row
 }
 
@@ -144,8 +151,14 @@ func (c *call) inboxParked() (list[inboxMessageRow], error) {
 	if err != nil {
 		return list[inboxMessageRow]{}, err
 	}
-	parked, err := in.Parked(c.ctx(), q)
-	return listOf(parked, q.Limit, inboxMessageOf, func(m inboxadmin.ParkedMessage) string { return strconv.FormatInt(m.No, 10) }), err
+	return paging[inboxadmin.ParkedMessage, inboxMessageRow, int64]{
+		limit: q.Limit, after: q.After, text: decimal, convert: inboxMessageOf,
+		ask: func(after int64, n int) ([]inboxadmin.ParkedMessage, error) {
+			q.After, q.Limit = after, n
+			return in.Parked(c.ctx(), q)
+		},
+		cursor: func(m inboxadmin.ParkedMessage) int64 { return m.No },
+	}.list(c)
 }
 
 // inboxMessage answers with one parked message, by its number.
@@ -219,10 +232,17 @@ func (c *call) inboxAttempts() (list[attemptRow], error) {
 	if err != nil {
 		return list[attemptRow]{}, err
 	}
-	attempts, err := in.Attempts(c.ctx(), q)
-	return listOf(attempts, q.Limit, func(a inboxadmin.Attempts) attemptRow {
-		return attemptRow{a.ID, a.Attempts, a.First, a.Last, attemptErrors(a.History)}
-	}, func(a inboxadmin.Attempts) string { return a.ID }), err
+	return paging[inboxadmin.Attempts, attemptRow, string]{
+		limit: q.Limit, after: q.After, text: asIs,
+		ask: func(after string, n int) ([]inboxadmin.Attempts, error) {
+			q.After, q.Limit = after, n
+			return in.Attempts(c.ctx(), q)
+		},
+		convert: func(a inboxadmin.Attempts) attemptRow {
+			return attemptRow{a.ID, a.Attempts, a.First, a.Last, attemptErrors(a.History)}
+		},
+		cursor: func(a inboxadmin.Attempts) string { return a.ID },
+	}.list(c)
 }
 
 // partitionRow is what a consumer remembers of a partition.
@@ -253,7 +273,7 @@ func (c *call) watermarks() (list[partitionRow], error) {
 	if errors.Is(err, inboxadmin.ErrUnknownConsumer) {
 		return none, err
 	}
-	return listOf(partitions, len(partitions)+1, func(p inboxadmin.PartitionState) partitionRow {
+	return listOf(c, partitions, len(partitions)+1, func(p inboxadmin.PartitionState) partitionRow {
 		return partitionRow{p.Topic, p.Source, p.Partition, p.Next, p.Current}
 	}, nil), err
 }

@@ -43,10 +43,11 @@ func (c *call) messages() (list[recordRow], error) {
 	if err := c.q.done(); err != nil {
 		return list[recordRow]{}, err
 	}
+	q.Limit = min(q.Limit, mostStep)
 	page, err := searcher.Search(c.ctx(), q)
-	l := listOf(page.Records, 0, recordOf, nil)
-	if l.Next = ""; page.Next > 0 {
-		l.Next = strconv.FormatInt(page.Next, 10)
+	l := listOf(c, page.Records, len(page.Records)+1, recordOf, func(r outbox.Record) string { return decimal(r.Seq) })
+	if l.Next == "" && page.Next > 0 {
+		l.Next = decimal(page.Next)
 	}
 	return l, err
 }

@@ -1,8 +1,8 @@
 package dashboard
 
 import (
-	"bytes"
 	"context"
+	"errors"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -72,9 +72,12 @@ func (p page) Parked() (n int) {
 }
 
 // Next is the address of the next page of a list.
-func (p page) Next(cursor string) string {
+func (p page) Next(cursor string) string { return nextPage(p.Query, cursor) }
+
+// nextPage is the address of the next page of a list that was asked for by query.
+func nextPage(query url.Values, cursor string) string {
 	q := url.Values{}
-	maps.Copy(q, p.Query)
+	maps.Copy(q, query)
 	q.Set("after", cursor)
 	return "?" + q.Encode()
 }
@@ -99,8 +102,12 @@ func (c *call) render(ctx context.Context, status int, name string, data any) {
 		}
 		p.Notice = notice(p.actions, p.Query)
 	}
-	var body bytes.Buffer
+	body := bounded{most: c.d.mostAnswer()}
 	if err := c.d.pages[name].Execute(&body, p); err != nil {
+		if _, ok := errors.AsType[*answerError](err); ok && name != "error" {
+			c.d.fail(ctx, c, err)
+			return
+		}
 		c.d.cfg.Logger.ErrorContext(ctx, "page was not made", slog.String("page", name), slog.Any("error", err))
 		http.Error(c.w, "the page was not made: the log has why", http.StatusInternalServerError)
 		return

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -18,6 +19,22 @@ type params struct {
 }
 
 func newParams(values url.Values) *params { return &params{values: values, read: map[string]bool{}} }
+
+// mostParams bounds the parameters of a request.
+const mostParams = 100
+
+// parseQuery reads all parameters of a query or none: url.URL.Query leaves out what it cannot
+// read, and a filter that is left out means everything.
+func parseQuery(raw string) (url.Values, error) {
+	if n := strings.Count(raw, "&") + 1; n > mostParams {
+		return nil, &inputError{fmt.Sprintf("the query has %d parameters, more than %d", n, mostParams)}
+	}
+	values, err := url.ParseQuery(raw)
+	if err != nil {
+		return nil, &inputError{fmt.Sprintf("the query cannot be read: %.200v", err)}
+	}
+	return values, nil
+}
 
 func (p *params) text(name string) string {
 	p.read[name] = true

@@ -31,7 +31,7 @@ var (
 	errWithheld    = errors.New("leat: the payload is withheld: it is no JSON, so what has to be redacted in it cannot be found")
 	errChanged     = errors.New("leat: what is selected has changed")
 	errNoPreview   = errors.New("leat: a change needs the token of a preview, which dry_run returns")
-	errTooMany     = errors.New("leat: too many streams are open")
+	errTooMany     = errors.New("leat: too many requests of this role are under way: ask again in a while")
 )
 
 // roleError is the error of somebody who lacks a role.
@@ -119,6 +119,9 @@ func statusOfType(err error) (status int, shown bool) {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return http.StatusRequestEntityTooLarge, true
 	}
+	if _, ok := errors.AsType[*answerError](err); ok {
+		return http.StatusInternalServerError, true
+	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		return http.StatusGatewayTimeout, false
 	}
@@ -129,6 +132,9 @@ func statusOfType(err error) (status int, shown bool) {
 // not shown: it may name servers and users.
 func (d *Dashboard) fail(ctx context.Context, c *call, err error) {
 	status, shown := statusOf(err)
+	if status == http.StatusServiceUnavailable {
+		c.w.Header().Set("Retry-After", "5")
+	}
 	p := problem{Title: http.StatusText(status), Status: status}
 	if shown {
 		p.Detail = strings.TrimPrefix(err.Error(), "leat: ")
@@ -142,7 +148,7 @@ func (d *Dashboard) fail(ctx context.Context, c *call, err error) {
 		}
 	}
 	if c.forAPI() {
-		c.json(status, "application/problem+json", p)
+		_ = c.json(status, "application/problem+json", p) // it is small
 		return
 	}
 	c.render(ctx, status, "error", p)

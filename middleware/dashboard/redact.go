@@ -19,15 +19,19 @@ type Redaction struct {
 	// not matter. Their values are replaced.
 	Headers []string
 	// Paths name members of payloads in JSON, such as "customer.email", "cards.*.number" or
-	// "**.password": * is any member or element, ** any number of levels. Their values are
-	// replaced, whatever they are. If a payload is no JSON and no Decoder makes it JSON, nobody
-	// can know whether it has such members: it is withheld as a whole.
+	// "**.password": * is any member or element, ** any number of levels. Case does not matter.
+	// Their values are replaced, whatever they are. What is in a text, such as JSON in JSON, is
+	// not looked at. A payload that is not JSON, and that no Decoder turns into JSON, may
+	// have such members: it is withheld as a whole.
 	Paths []string
 }
 
 // DefaultRedaction hides headers that carry secrets, and nothing of payloads.
 func DefaultRedaction() Redaction {
-	return Redaction{Headers: []string{"authorization", "*-authorization", "cookie", "set-cookie", "*token*", "*secret*", "*password*", "*api-key*", "*apikey*"}}
+	return Redaction{Headers: []string{
+		"authorization", "*-authorization", "*cookie*", "*token*", "*jwt*", "*secret*", "*password*", "*passwd*", "*passphrase*", "*pwd*",
+		"*api-key*", "*api_key*", "*apikey*", "*private-key*", "*private_key*", "*privatekey*", "*credential*", "*session*", "*signature*", "*csrf*", "*xsrf*",
+	}}
 }
 
 // redacted stands for what is not shown.
@@ -71,13 +75,11 @@ func (r *Redaction) json(body []byte) ([]byte, error) {
 	if len(r.Paths) == 0 {
 		return body, nil
 	}
-	paths := make([][]string, len(r.Paths))
-	for i, path := range r.Paths {
-		paths[i] = strings.Split(path, ".")
-	}
-	w := rewriter{dec: json.NewDecoder(bytes.NewReader(body))}
+	rules := &rules{}
+	at := rules.compile(r.Paths)
+	w := rewriter{rules: rules, dec: json.NewDecoder(bytes.NewReader(body))}
 	w.dec.UseNumber()
-	if err := w.value(paths); err != nil {
+	if err := w.value(at); err != nil {
 		return nil, err
 	}
 	if w.hits == 0 {
@@ -88,19 +90,20 @@ func (r *Redaction) json(body []byte) ([]byte, error) {
 
 // rewriter copies a JSON value token by token.
 type rewriter struct {
-	dec  *json.Decoder
-	out  bytes.Buffer
-	hits int
+	rules *rules
+	dec   *json.Decoder
+	out   bytes.Buffer
+	hits  int
 }
 
-func (w *rewriter) value(paths [][]string) error {
+func (w *rewriter) value(at []int) error {
 	token, err := w.dec.Token()
 	if err != nil {
 		return err
 	}
 	switch t := token.(type) {
 	case json.Delim:
-		return w.members(t, paths)
+		return w.members(t, at)
 	case json.Number:
 		w.out.WriteString(t.String())
 		return nil
@@ -118,7 +121,7 @@ func (w *rewriter) scalar(v any) error {
 }
 
 // members copies an object or an array after its first token.
-func (w *rewriter) members(open json.Delim, paths [][]string) error {
+func (w *rewriter) members(open json.Delim, at []int) error {
 	w.out.WriteString(open.String())
 	for i := 0; w.dec.More(); i++ {
 		if i > 0 {
@@ -140,7 +143,7 @@ func (w *rewriter) members(open json.Delim, paths [][]string) error {
 			w.out.WriteByte(':')
 			name = key
 		}
-		if err := w.member(name, paths); err != nil {
+		if err := w.member(name, at); err != nil {
 			return err
 		}
 	}
@@ -152,8 +155,8 @@ func (w *rewriter) members(open json.Delim, paths [][]string) error {
 	return nil
 }
 
-func (w *rewriter) member(name string, paths [][]string) error {
-	below, hit := step(paths, name)
+func (w *rewriter) member(name string, at []int) error {
+	below, hit := w.rules.step(at, name)
 	if !hit {
 		return w.value(below)
 	}
@@ -165,21 +168,60 @@ func (w *rewriter) member(name string, paths [][]string) error {
 	return w.scalar(redacted)
 }
 
-// step returns what is left of paths below a member, and whether one of them ends there.
-func step(paths [][]string, name string) (below [][]string, hit bool) {
+// rules are paths as one automaton: a state for each part of each path, which has still to be
+// matched. What a member costs is bounded by the number of states, however deep it is.
+type rules struct {
+	parts []string
+	// last is set for the last part of a path.
+	last []bool
+	// seen is the number of the step that has entered a state last.
+	seen  []int
+	steps int
+}
+
+// compile adds paths and returns the states before the first member.
+func (r *rules) compile(paths []string) (start []int) {
+	var first []int
 	for _, path := range paths {
-		if path[0] == "**" {
-			below = append(below, path)
-			deeper, ends := step([][]string{path[1:]}, name)
-			below, hit = append(below, deeper...), hit || ends
-			continue
+		first = append(first, len(r.parts))
+		parts := strings.Split(path, ".")
+		r.parts = append(r.parts, parts...)
+		r.last = append(r.last, make([]bool, len(parts))...)
+		r.last[len(r.last)-1] = true
+	}
+	r.seen = make([]int, len(r.parts))
+	r.steps++
+	for _, state := range first {
+		start = r.enter(start, state)
+	}
+	return start
+}
+
+// enter appends a state, and those that follow it without a member: ** is any number of levels,
+// also none. Each is appended once a step.
+func (r *rules) enter(states []int, state int) []int {
+	for ; r.seen[state] != r.steps; state++ {
+		r.seen[state] = r.steps
+		states = append(states, state)
+		if r.parts[state] != "**" {
+			break
 		}
-		switch {
-		case path[0] != "*" && path[0] != name:
-		case len(path) == 1:
+	}
+	return states
+}
+
+// step returns the states below a member, and whether a path ends there.
+func (r *rules) step(at []int, name string) (below []int, hit bool) {
+	r.steps++
+	for _, state := range at {
+		switch part := r.parts[state]; {
+		case part == "**":
+			below = r.enter(below, state)
+		case part != "*" && !strings.EqualFold(part, name):
+		case r.last[state]:
 			hit = true
 		default:
-			below = append(below, path[1:])
+			below = r.enter(below, state+1)
 		}
 	}
 	return below, hit

@@ -139,6 +139,26 @@ func TestVendored(t *testing.T) {
 		sum := sha256.Sum256(content)
 		require.Equal(t, line[1], hex.EncodeToString(sum[:]), line[2])
 	}
+	readme, err := fs.ReadFile(dashboard.Vendored, "vendored/README.md")
+	require.NoError(t, err)
+	rows := regexp.MustCompile("(?m)^\\| (`.+`) \\| `\\S+` (\\S+), .+ \\| (\\S+), `(\\S+)` \\|$").FindAllStringSubmatch(string(readme), -1)
+	told, licences := 0, map[string]string{"0BSD": "Zero-Clause BSD", "MIT": "The MIT License"}
+	for _, row := range rows {
+		licence, err := fs.ReadFile(dashboard.Vendored, "vendored/"+row[4])
+		require.NoError(t, err)
+		require.NotEmpty(t, licences[row[3]], row[3])
+		require.Contains(t, string(licence), licences[row[3]])
+		var versions strings.Builder
+		for name := range strings.SplitSeq(row[1], ", ") {
+			content, err := fs.ReadFile(dashboard.Vendored, "vendored/"+strings.Trim(name, "`"))
+			require.NoError(t, err)
+			versions.Write(content)
+			told++
+		}
+		require.Contains(t, versions.String(), row[2], "the version that the table names")
+		told++ // its licence
+	}
+	require.Equal(t, len(listed), told, "each file has a row, with its licence")
 	files, err := fs.ReadDir(dashboard.Vendored, "vendored")
 	require.NoError(t, err)
 	require.Len(t, files, len(listed)+2, "each file but the table and the readme has a sum")

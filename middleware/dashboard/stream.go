@@ -10,8 +10,6 @@ import (
 
 const (
 	streamPattern = "GET " + apiPath + "stream"
-	// mostStreams bounds the tabs that are served at a time.
-	mostStreams = 200
 	// streamFor is how long one stream lasts: browsers connect again, and sign in again.
 	streamFor = 5 * time.Minute
 	// streamPatience bounds a write to a client that does not read.
@@ -24,11 +22,11 @@ func (c *call) stream() error {
 	if err := c.q.done(); err != nil {
 		return err
 	}
-	if c.d.streams.Add(1) > mostStreams {
-		c.d.streams.Add(-1)
+	turn := c.d.streams[c.who.class()]
+	if !turn.try() {
 		return errTooMany
 	}
-	defer c.d.streams.Add(-1)
+	defer turn.end()
 	rc := http.NewResponseController(c.w)
 	ctx, cancel := context.WithTimeout(c.ctx(), streamFor)
 	defer cancel()
@@ -46,7 +44,7 @@ func (c *call) stream() error {
 			return nil
 		}
 		body, err := json.Marshal(c.d.status(s))
-		if err != nil {
+		if err != nil || len(body) > c.d.mostAnswer() {
 			return nil
 		}
 		_ = rc.SetWriteDeadline(time.Now().Add(streamPatience)) // in place of the server's, which is for whole answers

@@ -79,25 +79,26 @@ func (c *call) traceOf(name string, q admin.TraceQuery) (traceRow, error) {
 	if err != nil {
 		return row, err
 	}
-	for _, m := range t.Messages {
+	row.Messages = listOf(c, t.Messages, 0, func(m admin.TracedMessage) tracedRow {
 		traced := tracedRow{recordRow: recordOf(m.Record), Groups: []groupTraceRow{}}
 		for _, g := range m.Groups {
 			traced.Groups = append(traced.Groups, groupTraceRow{g.Group, string(g.State)})
 		}
-		row.Messages = append(row.Messages, traced)
-	}
-	row.Delayed = listOf(t.Delayed, 0, delayedOf, nil).Items
-	row.Held = listOf(t.Held, 0, heldOf, nil).Items
-	row.Dead = listOf(t.Dead, 0, heldOf, nil).Items
+		return traced
+	}, nil).Items
+	row.Delayed = listOf(c, t.Delayed, 0, delayedOf, nil).Items
+	row.Held = listOf(c, t.Held, 0, heldOf, nil).Items
+	row.Dead = listOf(c, t.Dead, 0, heldOf, nil).Items
 	if err := c.sightings(&row, q.ID); err != nil {
 		return row, err
 	}
-	row.timeline(t.Audit)
+	row.timeline(c, t.Audit)
 	return row, nil
 }
 
 // sightings asks all inboxes of the id.
 func (c *call) sightings(row *traceRow, id string) error {
+	sightings := list[sightingRow]{Items: row.Sightings}
 	for _, name := range slices.Sorted(maps.Keys(c.d.cfg.Inboxes)) {
 		found, err := c.d.cfg.Inboxes[name].Lookup(c.ctx(), inboxadmin.LookupQuery{ID: id})
 		if err != nil && !errors.Is(err, inboxadmin.ErrUnknownConsumer) {
@@ -107,19 +108,21 @@ func (c *call) sightings(row *traceRow, id string) error {
 			if s.State == inboxadmin.NotSeen {
 				continue
 			}
-			row.Sightings = append(row.Sightings, sightingRow{
+			sightings.add(c, sightingRow{
 				name, s.Consumer, string(s.State), s.ProcessedAt, s.History.Attempts, attemptErrors(s.History), s.Parked,
 			})
 		}
 	}
+	row.Sightings = sightings.Items
 	return nil
 }
 
 // timeline collects all that has a time.
-func (row *traceRow) timeline(audit []admin.AuditEntry) {
+func (row *traceRow) timeline(c *call, audit []admin.AuditEntry) {
+	var events list[eventRow]
 	add := func(at time.Time, where, what, text string) {
 		if !at.IsZero() {
-			row.Timeline = append(row.Timeline, eventRow{at.UTC(), where, what, text})
+			events.add(c, eventRow{at.UTC(), where, what, text})
 		}
 	}
 	for _, m := range row.Messages {
@@ -142,5 +145,6 @@ func (row *traceRow) timeline(audit []admin.AuditEntry) {
 		}
 		add(s.ProcessedAt, s.Inbox+" / "+s.Consumer, "processed", "")
 	}
+	row.Timeline = append(row.Timeline, events.Items...)
 	slices.SortStableFunc(row.Timeline, func(a, b eventRow) int { return a.At.Compare(b.At) })
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/leat-go/leat/internal/wait"
 )
 
+//leat:level 0
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // elapse lets virtual time pass.

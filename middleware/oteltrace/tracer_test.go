@@ -24,6 +24,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
+//leat:level 0
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // recorder is a provider that keeps its spans.

@@ -10,6 +10,7 @@ import (
 	"github.com/leat-go/leat/outbox/amqpsink"
 )
 
+//leat:level 0
 func TestNew_RefusesWhatCannotWork(t *testing.T) {
 	t.Parallel()
 	good := []string{"amqp://127.0.0.1:1/"}
@@ -42,6 +43,8 @@ func TestNew_RefusesWhatCannotWork(t *testing.T) {
 }
 
 // TestNew_KeepsPasswords: whatever is wrong with a URL, no part of its password is in the error.
+//
+//leat:level 0
 func TestNew_KeepsPasswords(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{

@@ -126,6 +126,8 @@ func (k killable) Revive(ctx context.Context) error {
 
 // TestSink_KilledBroker kills a broker whose queues are on disk. One that is killed in the first moments after a
 // quorum queue was declared has forgotten its name, and starts with an empty one: see docs/brokers.md.
+//
+//leat:level 4
 func TestSink_KilledBroker(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "starts brokers")

@@ -7,6 +7,7 @@ import (
 	"github.com/leat-go/leat/internal/testenv"
 )
 
+//leat:level 1
 func TestMain(m *testing.M) {
 	if err := testenv.SideBySide(); err != nil {
 		log.Fatal(err)

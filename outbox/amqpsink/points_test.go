@@ -1,5 +1,3 @@
-//go:build leat_failpoints
-
 package amqpsink_test
 
 import (
@@ -14,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/failpoint/failpointtest"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/amqpsink"
@@ -48,28 +47,30 @@ func (l *lines) cut() (err error) {
 func TestO2_FailurePointOfSending(t *testing.T) {
 	t.Parallel()
 	var (
-		cut    = func(l *lines) failpoint.Action { return failpoint.Call(func(context.Context) error { return l.cut() }) }
-		cancel = func(end func()) failpoint.Action {
-			return failpoint.Call(func(context.Context) error { end(); return nil })
+		cut = func(l *lines) failpointtest.Action {
+			return failpointtest.Call(func(context.Context) error { return l.cut() })
+		}
+		cancel = func(end func()) failpointtest.Action {
+			return failpointtest.Call(func(context.Context) error { end(); return nil })
 		}
 	)
-	for name, action := range map[string]func(l *lines, end func()) failpoint.Action{
-		"error":  func(*lines, func()) failpoint.Action { return failpoint.Error(nil) },
-		"panic":  func(*lines, func()) failpoint.Action { return failpoint.Panic() },
-		"cancel": func(_ *lines, end func()) failpoint.Action { return cancel(end) },
-		"cut":    func(l *lines, _ func()) failpoint.Action { return cut(l) },
+	for name, action := range map[string]func(l *lines, end func()) failpointtest.Action{
+		"error":  func(*lines, func()) failpointtest.Action { return failpointtest.Error(nil) },
+		"panic":  func(*lines, func()) failpointtest.Action { return failpointtest.Panic() },
+		"cancel": func(_ *lines, end func()) failpointtest.Action { return cancel(end) },
+		"cut":    func(l *lines, _ func()) failpointtest.Action { return cut(l) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			all := records("q", 20, 3)
-			l, points := &lines{}, &failpoint.Registry{}
+			l, points := &lines{}, &failpointtest.Registry{}
 			b := newBroker(t, testenv.Rabbit(t).URL, amqpsink.Config{Queues: true}, func(channel *amqp.Channel, topic string) error {
 				_, err := channel.QueueDeclare(topic, true, false, false, false, nil)
 				return err
 			})
 			declareQueue(t, connect(t, b.url), "q", nil)
 			s := newSink(t, b.url, amqpsink.Config{Queues: true, Dial: l.dial})
-			ctx, end := context.WithCancel(failpoint.With(within(t, patience), points))
+			ctx, end := context.WithCancel(failpointtest.With(within(t, patience), points))
 			defer end()
 			require.NoError(t, points.EnableAt(failpoint.RelayMidBatch, 1, action(l, end)))
 

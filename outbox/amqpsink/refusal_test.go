@@ -129,6 +129,8 @@ func TestO5_ControlPipelinedKey(t *testing.T) {
 
 // TestO7_LimitOfTheBroker: a broker that takes less than the sink believes closes the channel with all
 // that is under way. The sink learns the limit, and fails the one record for good.
+//
+//leat:level 4
 func TestO7_LimitOfTheBroker(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "starts a broker")
@@ -160,6 +162,8 @@ func TestO7_LimitOfTheBroker(t *testing.T) {
 
 // TestO8_BlockedBroker: a broker whose memory is full reads nothing. It is an outage that says why, and over
 // as soon as there is memory.
+//
+//leat:level 4
 func TestO8_BlockedBroker(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "starts a broker")

@@ -65,7 +65,7 @@ func (s *Sink) Send(ctx context.Context, records []outbox.Record) []outbox.Resul
 	defer free()
 	c.queue()
 	if err := c.deliver(ctx, l); err != nil {
-		s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "RabbitMQ delivery failed, the connection is replaced", slog.Any("error", err))
+		s.cfg.Logger.LogAttrs(ctx, slog.LevelDebug, "RabbitMQ delivery failed, the connection is replaced", slog.Any("error", err))
 		// Before Send returns: what is under way should not come later, and no later call should
 		// find a connection that has not noticed yet that it is closed.
 		s.drop()

@@ -50,6 +50,8 @@ type walking struct{}
 
 // TestAwaitConnector_OfOneThatIsStopped walks the log once, and tells after HandoffConfig.Restart that
 // nobody sends the rows that are left; one that comes back in time is waited for.
+//
+//leat:level 4
 func TestAwaitConnector_OfOneThatIsStopped(t *testing.T) {
 	t.Parallel()
 	db := logical(t).Database(t, migrated())

@@ -8,6 +8,7 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
+//leat:level 0
 func TestAwaited(t *testing.T) {
 	t.Parallel()
 	slots := func(slots ...admin.SlotStats) admin.GroupStats { return admin.GroupStats{Slots: slots} }

@@ -13,6 +13,7 @@ import (
 	"github.com/leat-go/leat/outbox/debezium"
 )
 
+//leat:level 0
 func TestFromConnector(t *testing.T) {
 	t.Parallel()
 	cfg, slot, err := debezium.FromConnector(map[string]string{
@@ -34,6 +35,8 @@ func TestFromConnector(t *testing.T) {
 }
 
 // TestFromConnector_WhatChangesNothing is allowed.
+//
+//leat:level 0
 func TestFromConnector_WhatChangesNothing(t *testing.T) {
 	t.Parallel()
 	_, _, err := debezium.FromConnector(map[string]string{
@@ -46,6 +49,8 @@ func TestFromConnector_WhatChangesNothing(t *testing.T) {
 }
 
 // TestFromConnector_LeatsOwn: the documented connector's table needs no triggers.
+//
+//leat:level 0
 func TestFromConnector_LeatsOwn(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/debezium/leat-outbox.json")
@@ -58,6 +63,7 @@ func TestFromConnector_LeatsOwn(t *testing.T) {
 	require.Equal(t, debezium.SlotConfig{Slot: "leat_debezium", Publication: "leat", SnapshotMode: "no_data"}, slot)
 }
 
+//leat:level 0
 func TestFromConnector_RefusesWhatLeatDoesNot(t *testing.T) {
 	t.Parallel()
 	good := map[string]string{

@@ -50,6 +50,6 @@ func describe(err error) error {
 	case pgerr.Is(err, pgerr.LockNotAvailable):
 		return fmt.Errorf("%w: %w", ErrTableBusy, err)
 	default:
-		return err
+		return pgerr.Standby(err)
 	}
 }

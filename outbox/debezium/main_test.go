@@ -2,6 +2,7 @@ package debezium_test
 
 import (
 	"context"
+	"log"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -10,7 +11,13 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-func TestMain(m *testing.M) { testenv.Main(m) }
+//leat:level 1
+func TestMain(m *testing.M) {
+	if err := testenv.SideBySide(); err != nil {
+		log.Fatal(err)
+	}
+	testenv.Main(m)
+}
 
 // migrated is a database with leat's outbox.
 func migrated() testenv.Template {

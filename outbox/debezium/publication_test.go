@@ -44,6 +44,8 @@ func toConnector(t *testing.T, db *testenv.Database, slot debezium.SlotConfig, o
 
 // TestO2_PrepareConnector_RefusesAPublication that would not have all rows: the connector
 // would never see the others.
+//
+//leat:level 4
 func TestO2_PrepareConnector_RefusesAPublication(t *testing.T) {
 	t.Parallel()
 	server := logical(t)
@@ -93,6 +95,8 @@ func TestO2_PrepareConnector_RefusesAPublication(t *testing.T) {
 
 // TestO2_PrepareConnector_RefusesASlotThatIsOlderThanItsPublication: up to version 17 the
 // connector would fail at each start, from 18 on it would skip rows in silence.
+//
+//leat:level 4
 func TestO2_PrepareConnector_RefusesASlotThatIsOlderThanItsPublication(t *testing.T) {
 	t.Parallel()
 	server := logical(t)
@@ -112,6 +116,8 @@ func TestO2_PrepareConnector_RefusesASlotThatIsOlderThanItsPublication(t *testin
 }
 
 // TestSlot_OfAnotherPlugin: a slot of a plugin that leat does not know is refused by the plugin's name.
+//
+//leat:level 4
 func TestSlot_OfAnotherPlugin(t *testing.T) {
 	t.Parallel()
 	server := logical(t)
@@ -128,6 +134,8 @@ func TestSlot_OfAnotherPlugin(t *testing.T) {
 
 // TestPrepareConnector_RefusesASnapshot: all that is still in the table would be sent
 // again, also what inboxes have forgotten. The connector's default is one.
+//
+//leat:level 4
 func TestPrepareConnector_RefusesASnapshot(t *testing.T) {
 	t.Parallel()
 	db := testenv.Postgres(t, migrated())

@@ -24,6 +24,8 @@ type realDebezium struct {
 }
 
 // TestDebezium runs all tests that need a real Debezium on one worker.
+//
+//leat:level 4
 func TestDebezium(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "starts a worker of Kafka Connect")

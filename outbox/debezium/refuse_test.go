@@ -27,6 +27,8 @@ func TestAdopt_OfAnOlderSchema(t *testing.T) {
 
 // TestHandoff_Refuses needs a slot, and no connector: one that is stopped and has rows left,
 // and a relay that has been started too early.
+//
+//leat:level 4
 func TestHandoff_Refuses(t *testing.T) {
 	t.Parallel()
 	server := testenv.PrivatePostgres(t, testenv.PostgresOptions{Settings: map[string]string{"fsync": "off", "wal_level": "logical"}})

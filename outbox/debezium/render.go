@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/internal/sqlfile"
 )
 
@@ -24,7 +25,8 @@ type statements struct {
 
 func loadStatements() (statements, error) {
 	var s statements
-	err := sqlfile.Load(sqlFiles, func(sql string) (string, error) { return sql, nil }, map[string]*string{
+	render := func(sql string) (string, error) { return strings.ReplaceAll(sql, "@{primary}", pgerr.Primary), nil }
+	err := sqlfile.Load(sqlFiles, render, map[string]*string{
 		"adopt": &s.adopt, "release": &s.release, "columns": &s.columns, "adopted": &s.adopted,
 		"slot": &s.slot, "pending": &s.pending, "mark": &s.mark,
 		"create_slot": &s.createSlot, "drop_slot": &s.dropSlot,

@@ -11,12 +11,13 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/leat-go/leat/internal/pgpin"
 	"github.com/leat-go/leat/outbox"
 )
 
 // Table is an outbox table of Debezium's. It is safe for concurrent use.
 type Table struct {
-	pool *pgxpool.Pool
+	pool pgpin.Pool // the application's, with settings of ours
 	cfg  Config
 	sql  statements
 }
@@ -32,7 +33,7 @@ func New(pool *pgxpool.Pool, cfg Config) (*Table, error) {
 		return nil, err
 	}
 	sql, err := loadStatements()
-	return &Table{pool: pool, cfg: cfg, sql: sql}, err
+	return &Table{pool: pgpin.Pool{Pool: pool}, cfg: cfg, sql: sql}, err
 }
 
 // Adopt has each row that is inserted from now on written into leat's outbox, by triggers.

@@ -25,6 +25,9 @@ type Sink interface {
 	// later call delivers anyway and before it. Records without a key may be
 	// delivered in any order.
 	//
+	// A destination that drops repeats must not go by the id alone: another record of a known id,
+	// and a replay, are to arrive (see outbox.Record.Replay).
+	//
 	// It must not change records, nor keep them, their payloads or headers after
 	// it has returned. Failures are classified with outbox.Failed; a plain error
 	// counts as outbox.FailureUnknown.

@@ -16,6 +16,10 @@
 // stream carries nothing: it may ring a bell (Outbox.RunBell). AWS promises its order for an item,
 // and not for a transaction; and it forgets after a day.
 //
+// Messages are spread over buckets, whose number is in the table. A process remembers it for a minute. In a table
+// that was made again with another number a producer may use buckets that a relay does not poll: so
+// a relay looks at all 64 that there can be when it begins, and once a minute.
+//
 // A counter for each key gives out its numbers. It is moved by the transaction that has read it,
 // and by no other; whoever comes second tries again, which Commit does. Each message names the
 // number before its own, and a relay does not send it before that one: a Query can see the later

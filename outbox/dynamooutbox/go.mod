@@ -2,8 +2,6 @@ module github.com/leat-go/leat/outbox/dynamooutbox
 
 go 1.26.0
 
-replace github.com/leat-go/leat => ../../
-
 require (
 	github.com/aws/aws-sdk-go-v2 v1.47.7
 	github.com/aws/aws-sdk-go-v2/service/dynamodb v1.73.1
@@ -25,7 +23,6 @@ require (
 	github.com/jackc/pgx/v5 v5.12.0 // indirect
 	github.com/jackc/puddle/v2 v2.2.3 // indirect
 	github.com/klauspost/compress v1.20.3 // indirect
-	github.com/leat-go/leat/internal/dynamotable v0.0.0-00010101000000-000000000000
 	github.com/lithammer/shortuuid/v3 v3.0.7 // indirect
 	github.com/oklog/ulid v1.3.1 // indirect
 	github.com/pierrec/lz4/v4 v4.1.33 // indirect
@@ -40,5 +37,3 @@ require (
 	golang.org/x/sync v0.23.0 // indirect
 	golang.org/x/text v0.42.0 // indirect
 )
-
-replace github.com/leat-go/leat/internal/dynamotable => ../../internal/dynamotable

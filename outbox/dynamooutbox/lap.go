@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -12,15 +13,21 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// lap is one way through all buckets, by number. What commits behind the cursor meanwhile is
+// lap is one way through the buckets, by number. Messages that commit behind the cursor meanwhile are
 // read in the next lap. A lap ends although messages are added all the time: a bucket is done
 // at the first number that was drawn after the lap had begun to read.
+//
+// The first lap and one in a minute go through all buckets that there can be: a producer may
+// still divide by the number of buckets of a table that was there before. Once something was found there,
+// every lap does.
 type lap struct {
 	s       *session
-	bound   int64 // 0 until the lap reads
-	buckets []bucket
+	bound   int64     // 0 until the lap reads
+	count   int       // of buckets
+	wide    time.Time // when a lap has gone through all that there can be
+	buckets [maxBuckets]bucket
 	sent    map[driver.Key]int64 // the last number of a key that this session has passed on
-	stopped map[driver.Key]bool  // keys of which an earlier message was not seen in this lap
+	stopped map[driver.Key]bool  // keys with a message in this lap that must wait for an earlier one
 }
 
 // bucket is how far the lap has come in one bucket.
@@ -34,14 +41,14 @@ type bucket struct {
 const mostSent = 100_000
 
 func newLap(s *session, buckets int) *lap {
-	l := &lap{s: s, buckets: make([]bucket, buckets), sent: make(map[driver.Key]int64)}
+	l := &lap{s: s, count: buckets, sent: make(map[driver.Key]int64)}
 	l.begin()
 	return l
 }
 
 func (l *lap) begin() {
 	l.bound, l.stopped = 0, make(map[driver.Key]bool)
-	clear(l.buckets)
+	clear(l.buckets[:])
 	if len(l.sent) > mostSent {
 		clear(l.sent)
 	}
@@ -78,6 +85,13 @@ func (l *lap) next(ctx context.Context, limit int) ([]outbox.Record, error) {
 func (l *lap) fill(ctx context.Context, limit int) error {
 	if l.bound == 0 {
 		l.bound = l.s.ob.numbers.bound()
+		if now := time.Now(); now.Sub(l.wide) >= l.s.ob.recount {
+			l.wide = now
+		} else {
+			for b := l.count; b < maxBuckets; b++ {
+				l.buckets[b].done = true
+			}
+		}
 	}
 	for {
 		var group sync.WaitGroup
@@ -109,9 +123,19 @@ func (l *lap) fill(ctx context.Context, limit int) error {
 			if l.buckets[b].done || len(l.buckets[b].ready) > 0 {
 				continue
 			}
+			if len(read[b]) > 0 {
+				l.stray(b)
+			}
 			l.buckets[b] = after[b]
 			l.buckets[b].ready = ready[b]
 		}
+	}
+}
+
+// stray notes that there are messages in a bucket, or that one there is waited for.
+func (l *lap) stray(b int) {
+	if b >= l.count {
+		l.count = maxBuckets
 	}
 }
 

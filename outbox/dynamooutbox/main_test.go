@@ -1,11 +1,16 @@
 package dynamooutbox_test
 
 import (
+	"log"
 	"testing"
 
 	"github.com/leat-go/leat/internal/testenv"
 )
 
+//leat:level 1
 func TestMain(m *testing.M) {
+	if err := testenv.SideBySide(); err != nil {
+		log.Fatal(err)
+	}
 	testenv.Main(m)
 }

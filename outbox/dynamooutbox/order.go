@@ -16,7 +16,8 @@ import (
 //
 // A Query may see the message of a transaction and not yet that of an earlier one. So a message
 // of a key is handed out only if the one before it, which it names, was handed out by this
-// session or is gone. Otherwise the key stops until the next lap.
+// session or is gone. Otherwise it and what follows it stop until the next lap. What is before it may still come in
+// this one, from another bucket.
 func (l *lap) inOrder(ctx context.Context, read [][]item) ([][]item, error) {
 	gone, err := l.gone(ctx, l.doubtful(read))
 	if err != nil {
@@ -45,8 +46,9 @@ func (l *lap) admit(i item, gone map[int64]bool) bool {
 	if key.Key == "" {
 		return true
 	}
-	if l.stopped[key] || previous != 0 && l.sent[key] != previous && !gone[previous] {
+	if previous != 0 && l.sent[key] != previous && !gone[previous] {
 		l.stopped[key] = true
+		l.stray(bucketOf(previous))
 		return false
 	}
 	l.sent[key] = seq

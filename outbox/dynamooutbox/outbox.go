@@ -2,6 +2,7 @@ package dynamooutbox
 
 import (
 	"sync/atomic"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
@@ -18,7 +19,8 @@ type Outbox struct {
 	counters counters
 	bell     bell
 	seen     observations
-	count    atomic.Int64            // of buckets; 0 until it was read
+	count    atomic.Pointer[counted] // nil until it was read
+	recount  time.Duration           // recount, unless a test cannot wait
 	session  atomic.Pointer[session] // the newest
 }
 
@@ -36,7 +38,7 @@ func New(client *dynamodb.Client, cfg Config) (*Outbox, error) {
 		return nil, err
 	}
 	return &Outbox{
-		db: client, cfg: cfg,
+		db: client, cfg: cfg, recount: recount,
 		preparer: outbox.Preparer{MaxPayloadBytes: cfg.MaxPayloadBytes, Injector: cfg.Injector},
 	}, nil
 }

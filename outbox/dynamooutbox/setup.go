@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/leat-go/leat/internal/dynamotable"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/dynamooutbox/dynamotable"
 )
 
 // DefaultBuckets is the number of buckets that Setup takes for 0.
@@ -24,6 +25,9 @@ const DefaultBuckets = 16
 //
 // A table that was made by other means has the partition key pk (S) and the sort key sk (N). One
 // with other keys is refused with outbox.ErrInvalidConfig, and nothing is written to it.
+//
+// If a table is deleted and made again, with any number of buckets, processes that live on learn of it within
+// a minute, and what they enqueue meanwhile is sent.
 func (o *Outbox) Setup(ctx context.Context, buckets int) error {
 	if buckets == 0 {
 		buckets = DefaultBuckets
@@ -47,18 +51,39 @@ func (o *Outbox) Setup(ctx context.Context, buckets int) error {
 	if _, there := errors.AsType[*types.ConditionalCheckFailedException](err); err != nil && !there {
 		return fmt.Errorf("leat: set up %s: %w", o.cfg.Table, err)
 	}
-	n, err := o.buckets(ctx)
+	n, err := o.readBuckets(ctx)
 	if err == nil && n != buckets {
 		return outbox.ConfigError("buckets", buckets, fmt.Sprintf("the outbox in %s has %d for good", o.cfg.Table, n))
 	}
 	return err
 }
 
-// buckets returns the number of buckets, or outbox.ErrNotMigrated.
+// recount is how long a number of buckets is believed: the table may have been made again, with another one.
+const recount = time.Minute
+
+// counted is the number of buckets as it was read.
+type counted struct {
+	n  int
+	at time.Time
+}
+
+// buckets returns the number of buckets, as it was a minute ago at the earliest or as DynamoDB has told last, or
+// outbox.ErrNotMigrated.
 func (o *Outbox) buckets(ctx context.Context) (int, error) {
-	if n := o.count.Load(); n > 0 {
-		return int(n), nil
+	known := o.count.Load()
+	if known != nil && time.Since(known.at) < o.recount {
+		return known.n, nil
 	}
+	n, err := o.readBuckets(ctx)
+	if err != nil && known != nil && !errors.Is(err, outbox.ErrNotMigrated) && ctx.Err() == nil {
+		return known.n, nil
+	}
+	return n, err
+}
+
+// readBuckets reads the number of buckets.
+func (o *Outbox) readBuckets(ctx context.Context) (int, error) {
+	began := time.Now()
 	i, err := o.get(ctx, at("B", 0))
 	if _, missing := errors.AsType[*types.ResourceNotFoundException](err); missing {
 		return 0, fmt.Errorf("%w: table %s does not exist: call Setup", outbox.ErrNotMigrated, o.cfg.Table)
@@ -70,7 +95,7 @@ func (o *Outbox) buckets(ctx context.Context) (int, error) {
 	if n < 1 || n > maxBuckets {
 		return 0, fmt.Errorf("%w: table %s has no number of buckets: call Setup", outbox.ErrNotMigrated, o.cfg.Table)
 	}
-	o.count.Store(n)
+	o.count.Store(&counted{n: int(n), at: began})
 	return int(n), nil
 }
 

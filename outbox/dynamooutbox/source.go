@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strconv"
 	"strings"
 	"time"
@@ -28,6 +29,11 @@ type Source struct {
 }
 
 var _ driver.Source = (*Source)(nil)
+
+// LogValue implements slog.LogValuer: the outbox and the group, as relays log them.
+func (s *Source) LogValue() slog.Value {
+	return slog.GroupValue(slog.String("outbox", s.ob.cfg.Table), slog.String("group", s.group))
+}
 
 // Source returns the outbox as a source for relay.New. Replicas of one relay use the same
 // group, in one process or many: one of them leads. It connects to nothing. The error wraps
@@ -73,8 +79,7 @@ func (s *Source) Acquire(ctx context.Context, ttl time.Duration) (driver.Session
 	if ttl <= 0 {
 		return nil, outbox.ConfigError("ttl", ttl, "must be positive")
 	}
-	buckets, err := s.ob.buckets(ctx)
-	if err != nil {
+	if _, err := s.ob.buckets(ctx); err != nil {
 		return nil, err
 	}
 	before, err := s.ob.readLease(ctx)
@@ -88,6 +93,11 @@ func (s *Source) Acquire(ctx context.Context, ttl time.Duration) (driver.Session
 		return nil, &driver.LeaseHeldError{Owner: before.owner, Remaining: left}
 	}
 	next, err := before.taken(s.group, ttl)
+	if err != nil {
+		return nil, err
+	}
+	// Not the number that this process remembers: the table may have been made again.
+	buckets, err := s.ob.readBuckets(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -24,11 +24,10 @@ func (o *Outbox) Stats(ctx context.Context) (admin.Stats, error) {
 		return stats, err
 	}
 	slot := admin.SlotStats{Owner: l.owner, Epoch: l.epoch, LeaseLeft: max(0, o.seen.left(l))}
-	buckets, err := o.buckets(ctx)
-	if err != nil {
+	if _, err := o.buckets(ctx); err != nil {
 		return stats, err
 	}
-	for b := range buckets {
+	for b := range maxBuckets { // as relays do
 		count, oldest, last, err := o.backlog(ctx, b)
 		if err != nil {
 			return stats, err

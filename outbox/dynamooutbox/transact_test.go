@@ -82,6 +82,8 @@ func wide() map[string]types.AttributeValue {
 
 // TestCommit_RefusalAfterAnUnknownOutcome: the answer to the second try tells that its sender has no
 // right to ask, and nothing of what became of the first.
+//
+//leat:level 0
 func TestCommit_RefusalAfterAnUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	for _, code := range []string{
@@ -108,6 +110,8 @@ func TestCommit_RefusalAfterAnUnknownOutcome(t *testing.T) {
 }
 
 // TestCommit_AnswerAfterAnUnknownOutcome: answers that decide the transaction are believed.
+//
+//leat:level 0
 func TestCommit_AnswerAfterAnUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -143,6 +147,8 @@ func tokenOf(t *testing.T, body string) string {
 }
 
 // TestCommit_SameBytes: the SDK writes the attributes of an item in another order each time.
+//
+//leat:level 0
 func TestCommit_SameBytes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -179,6 +185,8 @@ func distinct(texts []string) map[string]bool {
 }
 
 // TestCommit_NothingSent: what has not left this process was not committed.
+//
+//leat:level 0
 func TestCommit_NothingSent(t *testing.T) {
 	t.Parallel()
 	errNone := errors.New("no credentials here")
@@ -247,6 +255,8 @@ func TestCommit_NothingSent(t *testing.T) {
 }
 
 // TestCommit_ServerThatDoesNotAnswer: without a deadline a request is not waited for without end.
+//
+//leat:level 0
 func TestCommit_ServerThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/leat-go/leat/internal/storable"
@@ -45,7 +46,7 @@ func (s *Sink) attempt(ctx context.Context, e *endpoint, t *target, r *outbox.Re
 		return outbox.Failed(outbox.FailureOutage, fmt.Errorf("endpoint %.200q: %w", e.name, err))
 	}
 	status = answer.StatusCode
-	return s.judge(ctx, e, t, answer, drain(answer, finish))
+	return s.judge(ctx, e, t, answer, drain(request.Context(), answer, finish)) //nolint:contextcheck // it is bounded from ctx
 }
 
 // bounded returns a request that ends after timeout, at the latest when finish is called.
@@ -87,11 +88,16 @@ func headersOf(r *outbox.Record) map[string]string {
 	return outbox.ToWatermill(r).Metadata
 }
 
-// drain reads the answer to its end and closes it, and returns its beginning.
-func drain(answer *http.Response, stop func()) []byte {
-	timer := time.AfterFunc(drainTimeout, stop)
-	defer timer.Stop()
-	defer func() { _ = answer.Body.Close() }()
+// drain reads the answer to its end and closes it, and returns its beginning. It ends with ctx, which finish
+// ends, and after drainTimeout.
+func drain(ctx context.Context, answer *http.Response, finish func()) []byte {
+	closed := sync.OnceFunc(func() { _ = answer.Body.Close() })
+	defer closed()
+	if answer.StatusCode == http.StatusSwitchingProtocols {
+		return nil // what follows is no answer, but the connection itself, which nothing else would end
+	}
+	defer time.AfterFunc(drainTimeout, finish).Stop()
+	defer context.AfterFunc(ctx, closed)()
 	body, _ := io.ReadAll(io.LimitReader(answer.Body, maxShown))
 	// One byte more than a connection may be kept for.
 	_, _ = io.CopyN(io.Discard, answer.Body, maxDrained-maxShown+1)

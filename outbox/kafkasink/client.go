@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"net"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -85,7 +86,7 @@ func refuse(client *kgo.Client) error {
 
 // open makes a client if there is none. It does not connect yet.
 func (s *Sink) open() error {
-	if s.client != nil {
+	if s.client != nil && !s.ended.Load() {
 		return nil
 	}
 	s.conn.last.Store(nil)
@@ -93,8 +94,25 @@ func (s *Sink) open() error {
 	if err != nil {
 		return fmt.Errorf("leat: kafka client: %w", err)
 	}
-	s.client = client
+	ended := new(atomic.Bool)
+	s.client, s.ended = client, ended
+	s.end = sync.OnceFunc(func() {
+		ended.Store(true)
+		client.Close()
+	})
 	return nil
+}
+
+// guard closes the client if ctx ends before done is called: a request does not end with its context while
+// the client waits for the first answers of a broker. open makes another client then.
+func (s *Sink) guard(ctx context.Context) (done func()) {
+	end := s.end
+	stop := context.AfterFunc(ctx, end)
+	return func() {
+		if !stop() {
+			end()
+		}
+	}
 }
 
 // drop closes the client with all that it holds. What was learned about topics
@@ -103,7 +121,7 @@ func (s *Sink) drop() {
 	if s.client == nil {
 		return
 	}
-	s.client.Close()
+	s.end()
 	s.client = nil
 	s.topics.forget()
 	s.page = page{format: s.cfg.Format}

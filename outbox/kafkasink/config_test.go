@@ -12,6 +12,7 @@ import (
 	"github.com/leat-go/leat/outbox/kafkasink"
 )
 
+//leat:level 0
 func TestNew_RefusesWhatCannotWork(t *testing.T) {
 	t.Parallel()
 	addrs := []string{"127.0.0.1:1"}

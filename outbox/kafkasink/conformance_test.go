@@ -194,6 +194,7 @@ func (k killable) Revive(ctx context.Context) error {
 	}
 }
 
+//leat:level 4
 func TestSink_KilledBroker(t *testing.T) {
 	t.Parallel()
 	sinktest.RunKill(t, sinktest.Features{}, func(t *testing.T) sinktest.Killer {

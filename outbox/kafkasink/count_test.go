@@ -11,6 +11,8 @@ import (
 // TestCount_Allocations: the Kafka form of a page of 5,000 records is made in the memory of
 // the page before it. It guards that memory: headers or numbers that are written anew for each
 // record make an allocation a record or more.
+//
+//leat:level 0
 func TestCount_Allocations(t *testing.T) { //nolint:paralleltest // others would count, too
 	if race.Enabled {
 		t.Skip("the race detector allocates: make counts")

@@ -1,5 +1,3 @@
-//go:build leat_failpoints
-
 package kafkasink_test
 
 import (
@@ -12,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/failpoint/failpointtest"
 )
 
 // transactionPoints are the points that a relay passes between one committed
@@ -29,14 +28,14 @@ func transactionPoints() []failpoint.Name {
 func (s *stage) dieAt(point failpoint.Name, hit int, environ ...string) {
 	s.t.Helper()
 	s.write(100)
-	victim := s.spawn(append(environ, fmt.Sprintf("%s=%s=exit@%d", failpoint.EnvPoints, point, hit))...)
+	victim := s.spawn(append(environ, fmt.Sprintf("%s=%s=exit@%d", failpointtest.EnvPoints, point, hit))...)
 	pause := time.NewTicker(10 * time.Millisecond)
 	defer pause.Stop()
 	for !victim.ended() { // something to do until it comes to its point
 		s.write(1)
 		<-pause.C
 	}
-	require.Equal(s.t, failpoint.ExitStatus, victim.cmd.ProcessState.ExitCode())
+	require.Equal(s.t, failpointtest.ExitStatus, victim.cmd.ProcessState.ExitCode())
 }
 
 // hitOf is the hit at which a point goes off: the fourth, but for what happens once
@@ -52,6 +51,8 @@ func hitOf(point failpoint.Name) int {
 
 // TestR12_ProcessDiesAtEveryPoint: whatever step of a transaction a relay process
 // dies at, readers of committed records see every message once, in order.
+//
+//leat:level 4
 func TestR12_ProcessDiesAtEveryPoint(t *testing.T) {
 	t.Parallel()
 	for _, point := range transactionPoints() {
@@ -69,6 +70,8 @@ func TestR12_ProcessDiesAtEveryPoint(t *testing.T) {
 
 // TestR12_AtLeastOnceRepeats is the control: the other sink under the same kill
 // repeats what it had under way, and the audit sees it.
+//
+//leat:level 2
 func TestR12_AtLeastOnceRepeats(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -80,6 +83,8 @@ func TestR12_AtLeastOnceRepeats(t *testing.T) {
 // TestR12_ZombieProcess suspends a relay process in the middle of a transaction and
 // lets it go on when another one has taken over: the broker refuses what it
 // sends, and its commit.
+//
+//leat:level 4
 func TestR12_ZombieProcess(t *testing.T) {
 	t.Parallel()
 	for point, hit := range map[failpoint.Name]int{

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/failpoint/failpointtest"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/kafkasink"
@@ -102,12 +103,12 @@ func suspending(ctx context.Context, at string) (context.Context, error) {
 	if err != nil {
 		return nil, err
 	}
-	points := &failpoint.Registry{}
-	err = points.EnableAt(failpoint.Name(point), n, failpoint.Call(func(context.Context) error {
+	points := &failpointtest.Registry{}
+	err = points.EnableAt(failpoint.Name(point), n, failpointtest.Call(func(context.Context) error {
 		fmt.Println("suspended")
 		return syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 	}))
-	return failpoint.With(ctx, points), err
+	return failpointtest.With(ctx, points), err
 }
 
 // process is a relay in a process of its own.

@@ -11,6 +11,8 @@ import (
 
 // TestR12_StormOfKills kills relay processes with SIGKILL at whatever moment while
 // messages are written. Only a kill that found something under way counts.
+//
+//leat:level 4
 func TestR12_StormOfKills(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -59,6 +61,8 @@ func TestR12_LostEndTxnAnswers(t *testing.T) {
 
 // TestR12_BrokerIsKilled kills the broker with SIGKILL in the middle of it all,
 // and starts it again.
+//
+//leat:level 4
 func TestR12_BrokerIsKilled(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "starts a broker of its own")

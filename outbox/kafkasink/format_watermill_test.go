@@ -40,6 +40,7 @@ func TestO4_FormatWatermill(t *testing.T) {
 	})
 }
 
+//leat:level 0
 func TestFormatIsRefused(t *testing.T) {
 	t.Parallel()
 	_, err := kafkasink.New([]string{"127.0.0.1:1"}, kafkasink.Config{Format: 2})

@@ -7,6 +7,7 @@ import (
 	"net"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -86,7 +87,9 @@ func (s *Sink) Inspect(ctx context.Context, topics ...string) (ClusterFacts, err
 	if err != nil {
 		return ClusterFacts{}, fmt.Errorf("leat: kafka client: %w", err)
 	}
-	defer client.Close()
+	end := sync.OnceFunc(client.Close)
+	defer end()
+	defer context.AfterFunc(ctx, end)()
 	var facts ClusterFacts
 	for first := true; first || len(topics) > 0; first = false {
 		n := min(len(topics), inspectChunk)

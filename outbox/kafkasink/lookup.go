@@ -126,6 +126,7 @@ func (s *Sink) look(ctx context.Context, names []string) (found []string, late i
 		req.Topics = append(req.Topics, t)
 		s.topics.get(name).fail(outbox.FailureOutage, errNoAnswer)
 	}
+	defer s.guard(ctx)()
 	resp, err := req.RequestWith(ctx, s.client)
 	if err != nil {
 		err = s.conn.explain(fmt.Errorf("leat: look up kafka topics: %w", err))
@@ -203,6 +204,7 @@ func (s *Sink) readLimits(ctx context.Context, names []string) (grown bool) {
 		r.ConfigNames = []string{maxMessageBytesConfig}
 		req.Resources = append(req.Resources, r)
 	}
+	defer s.guard(ctx)()
 	resp, err := req.RequestWith(ctx, s.client)
 	if err != nil {
 		s.limitUnknown(ctx, names[0], s.conn.explain(err))

@@ -8,6 +8,7 @@ import (
 	"github.com/leat-go/leat/internal/testenv"
 )
 
+//leat:level 1
 func TestMain(m *testing.M) {
 	if os.Getenv(envSource) != "" {
 		if err := relayProcess(); err != nil {

@@ -71,6 +71,8 @@ func TestR12_RetryAfterEndTransactionRepeats(t *testing.T) {
 
 // TestR12_IgnoredPromiseLoses is a control: a commit after a record has failed
 // returns nil, and the record is missing.
+//
+//leat:level 2
 func TestR12_IgnoredPromiseLoses(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

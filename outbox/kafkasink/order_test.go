@@ -29,6 +29,8 @@ func TestO5_KeyOrderOverManyPages(t *testing.T) {
 }
 
 // The first call of a client takes another way than all later ones.
+//
+//leat:level 0
 func TestSend_FirstCallOfManyClients(t *testing.T) {
 	t.Parallel()
 	c := cluster(t, "t", 2)
@@ -116,6 +118,7 @@ func TestSend_IllegalTopicFailsForGood(t *testing.T) {
 	require.Equal(t, outbox.FailurePermanent, outbox.KindOf(results[3].Err))
 }
 
+//leat:level 0
 func TestLegal(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]bool{

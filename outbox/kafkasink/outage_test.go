@@ -137,6 +137,7 @@ func TestO7_TopicDeleted(t *testing.T) {
 	require.NoError(t, results[1].Err)
 }
 
+//leat:level 0
 func TestClassify(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

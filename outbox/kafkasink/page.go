@@ -46,7 +46,7 @@ func (p *page) add(i int, r *outbox.Record) *kgo.Record {
 	p.records = append(p.records, kgo.Record{
 		Topic:     r.Topic,
 		Key:       p.key(r.Key),
-		Value:     p.value(r.Payload),
+		Value:     p.value(r),
 		Headers:   p.header(r),
 		Timestamp: recordTime(r),
 	})
@@ -83,8 +83,11 @@ func (p *page) ownHeaders(r *outbox.Record) {
 		return
 	}
 	p.names = p.names[:0]
+	null := tombstone(r)
 	for name := range r.Headers {
-		p.names = append(p.names, name)
+		if !null || name != outbox.HeaderTombstone {
+			p.names = append(p.names, name)
+		}
 	}
 	slices.Sort(p.names)
 	for _, name := range p.names {
@@ -119,14 +122,23 @@ func (p *page) time(t time.Time) []byte {
 	return p.bytes[start:len(p.bytes):len(p.bytes)]
 }
 
-// value returns payload as a value that is never null, but in FormatWatermill: to
-// Kafka that would be a tombstone, which a message whose nil and empty payloads are
-// the same cannot mean.
-func (p *page) value(payload []byte) []byte {
-	if payload == nil && p.format != FormatWatermill {
+// value returns the payload as a value that is never null, except for a tombstone and in FormatWatermill: to
+// Kafka a null is a tombstone, which a message whose nil and empty payloads are
+// the same cannot mean without saying so.
+func (p *page) value(r *outbox.Record) []byte {
+	switch {
+	case tombstone(r):
+		return nil
+	case r.Payload == nil && p.format != FormatWatermill:
 		return []byte{}
+	default:
+		return r.Payload
 	}
-	return payload
+}
+
+func tombstone(r *outbox.Record) bool {
+	_, asked := r.Headers[outbox.HeaderTombstone]
+	return asked && len(r.Payload) == 0
 }
 
 // recordTime is the time of the event, and if Kafka cannot say that (before

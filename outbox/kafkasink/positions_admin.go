@@ -92,6 +92,7 @@ func (t *Transactional) partitions(ctx context.Context, s *Sink) ([]int32, error
 	if err := s.ready(ctx); err != nil {
 		return nil, err
 	}
+	defer s.guard(ctx)()
 	topics, err := kadm.NewClient(s.client).ListTopics(ctx, t.cfg.PositionTopic)
 	if err != nil {
 		return nil, s.conn.explain(fmt.Errorf("leat: look up topic %q: %w", t.cfg.PositionTopic, err))
@@ -108,6 +109,7 @@ func (t *Transactional) partitions(ctx context.Context, s *Sink) ([]int32, error
 
 // committed returns the newest committed record of the partition, nil if there is none.
 func (l *txLane) committed(ctx context.Context) (*storedPosition, error) {
+	defer l.sink.guard(ctx)()
 	admin := kadm.NewClient(l.sink.client)
 	start, err := l.offset(ctx, admin.ListStartOffsets)
 	if err != nil {

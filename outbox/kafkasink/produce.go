@@ -165,7 +165,7 @@ func (s *Sink) settle(ctx context.Context, c *call, records []kgo.Record, index 
 		}
 		c.fail(place, kind, err)
 	}
-	s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "kafka delivery failed, the client is replaced",
+	s.cfg.Logger.LogAttrs(ctx, slog.LevelDebug, "kafka delivery failed, the client is replaced",
 		slog.Int("records", len(failures)), slog.Any("error", first))
 	s.replaced(ctx, "", len(failures), first)
 }

@@ -104,6 +104,8 @@ func (f *firstFailure) wait(most time.Duration) {
 
 // What the Sink is there to prevent: the same client, used on after a rejected
 // batch, sends what comes next.
+//
+//leat:level 0
 func TestO5_ControlClientThatGoesOnLosesTheOrder(t *testing.T) {
 	t.Parallel()
 	c := cluster(t, "t", 1)

@@ -23,6 +23,8 @@ import (
 // with what docs/kafka-security.md says, and not with less: without any one of these rights
 // nothing is lost, counted or parked, the log says what to grant, and once it is granted
 // the relay goes on.
+//
+//leat:level 4
 func TestO8_MissingRightIsAnOutage(t *testing.T) {
 	t.Parallel()
 	server := testenv.SecuredKafka(t)
@@ -150,6 +152,8 @@ func missingOfTransactional(t *testing.T, c *securedCase) {
 }
 
 // TestWritable: only a cluster that tells rights and leaves out that to write says no.
+//
+//leat:level 0
 func TestWritable(t *testing.T) {
 	t.Parallel()
 	const describe, write = 1 << kmsg.ACLOperationDescribe, 1 << kmsg.ACLOperationWrite

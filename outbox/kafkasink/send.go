@@ -131,7 +131,7 @@ func (s *Sink) fit(ctx context.Context, t *topic, r *kgo.Record) bool {
 		if s.readLimits(ctx, []string{r.Topic}) {
 			// The client has asked for its bound already, and asks once. It holds
 			// nothing yet.
-			s.client.Close()
+			s.end()
 			s.client = nil
 		}
 	}

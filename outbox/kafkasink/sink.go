@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -35,6 +36,8 @@ type Sink struct {
 	mu     sync.Mutex // held by every method; guards what follows
 	closed bool
 	client *kgo.Client // nil after a failure
+	end    func()      // closes the client, once
+	ended  *atomic.Bool
 	topics *topics
 	page   page
 
@@ -74,7 +77,7 @@ func New(brokers []string, cfg Config) (*Sink, error) {
 		return nil, outbox.ConfigError("Options", len(cfg.Options), err.Error())
 	}
 	if err := refuse(s.client); err != nil {
-		s.client.Close()
+		s.end()
 		return nil, err
 	}
 	if cfg.Format == FormatWatermill && cfg.Partitioner == PartitionJava {
@@ -92,6 +95,7 @@ func (s *Sink) Check(ctx context.Context) error {
 	if err := s.ready(ctx); err != nil {
 		return err
 	}
+	defer s.guard(ctx)()
 	if err := s.client.Ping(ctx); err != nil {
 		return s.conn.explain(fmt.Errorf("leat: kafka at %v: %w", s.brokers, err))
 	}

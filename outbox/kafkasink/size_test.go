@@ -69,6 +69,7 @@ func TestSize_NeverLaxerThanTheBroker(t *testing.T) {
 	})
 }
 
+//leat:level 0
 func TestBatchSize_IsTheClientsOwn(t *testing.T) {
 	t.Parallel()
 	env := testenv.Fake(t)

@@ -13,6 +13,7 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
+//leat:level 0
 func TestNewTransactional_RefusesWhatCannotWork(t *testing.T) {
 	t.Parallel()
 	good := kafkasink.TransactionalConfig{TransactionalIDPrefix: "leat-", PositionTopic: "positions"}

@@ -74,6 +74,7 @@ func (l *txLane) fence(ctx context.Context) ([]byte, error) {
 	if err := l.sink.ready(ctx); err != nil {
 		return nil, err
 	}
+	defer l.sink.guard(ctx)()
 	if err := l.ensureTopic(ctx); err != nil {
 		return nil, l.sink.conn.explain(err)
 	}

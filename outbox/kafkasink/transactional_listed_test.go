@@ -33,6 +33,8 @@ func (l lateLists) PartitionLeader(topic string, _ int32) (leader, epoch int32, 
 
 // TestR12_TransactionEndsWhenPartitionsAreListed: no transaction ends before the client
 // lists all partitions that take part in it.
+//
+//leat:level 0
 func TestR12_TransactionEndsWhenPartitionsAreListed(t *testing.T) {
 	t.Parallel()
 	records := []kgo.Record{{Topic: "known"}, {Topic: "orders"}, {Topic: "leaderless"}, {Topic: "created"}, {Topic: "positions", Partition: 3}}

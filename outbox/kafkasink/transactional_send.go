@@ -24,6 +24,9 @@ func (l *txLane) send(ctx context.Context, records []outbox.Record, position []b
 	if err := l.build(ctx, records, position); err != nil {
 		return err
 	}
+	if err := ctx.Err(); err != nil {
+		return err // the client may have been closed
+	}
 	if l.sink.client == nil { // learning of a larger limit takes a new client
 		if err := l.renew(ctx); err != nil {
 			return err
@@ -110,5 +113,6 @@ func (l *txLane) renew(ctx context.Context) error {
 	if err := l.sink.ready(ctx); err != nil {
 		return err
 	}
+	defer l.sink.guard(ctx)()
 	return l.newProducer(ctx)
 }

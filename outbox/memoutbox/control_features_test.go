@@ -18,6 +18,7 @@ var (
 	_ outboxtest.HistoryDropper = (*control)(nil)
 	_ outboxtest.Neighbor       = (*control)(nil)
 	_ outboxtest.PositionLoser  = (*control)(nil)
+	_ outboxtest.CounterSetter  = (*control)(nil)
 )
 
 func (c *control) Group(cfg outboxtest.GroupConfig) (driver.Source, error) {
@@ -133,4 +134,12 @@ func (p *droppablePlayback) Read(ctx context.Context, limit int) ([]outbox.Recor
 		return p.playback.Read(ctx, limit)
 	}
 	return nil, gap
+}
+
+// SetCounter does nothing: numbers are places in the log.
+func (c *control) SetCounter(context.Context, int64) error {
+	if c.counter != nil {
+		c.counter()
+	}
+	return nil
 }

@@ -3,6 +3,7 @@ package memoutbox
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"testing"
@@ -27,6 +28,12 @@ func brokenReaders() []negative {
 		}},
 		{"what is missing is remembered for a while", shortMemory, map[string]string{
 			"O2_ManyRollbacksLoseNothing": "open all the time",
+		}},
+		{"rows of others stop the reader", stopsAtForeign, map[string]string{
+			"O2_ForeignRowsAreRecords": "unreadable",
+		}},
+		{"rows of others are passed over", passesForeign, map[string]string{
+			"O2_ForeignRowsAreRecords": "want [before foreign-1 foreign-2 after]",
 		}},
 		{"a read that fails has read", readThenFail, map[string]string{
 			"O2_CutReadsLoseNothing": "through reads that were cut off",
@@ -341,6 +348,55 @@ func silentWaiting(t *testing.T) *control {
 		return controlSession{session: s, read: func(ctx context.Context, limit int) (driver.Page, error) {
 			p, err := s.Read(ctx, limit)
 			p.Waiting = false
+			return p, err
+		}}
+	}
+	return c
+}
+
+// foreignType marks the rows that a control writes as others would.
+const foreignType = "foreign"
+
+// WriteForeign implements outboxtest.ForeignWriter.
+func (c *control) WriteForeign(ctx context.Context) (payloads []string, err error) {
+	payloads = []string{"foreign-1", "foreign-2"}
+	err = c.InTx(ctx, func(ctx context.Context, tx *Tx) error {
+		for _, p := range payloads {
+			if err := c.Enqueue(ctx, tx, outbox.Message{Topic: "t", Type: foreignType, Payload: []byte(p)}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return payloads, err
+}
+
+func isForeign(r outbox.Record) bool { return r.Type == foreignType }
+
+// stopsAtForeign cannot read a page with such a row.
+func stopsAtForeign(t *testing.T) *control {
+	t.Helper()
+	c := newControl(t)
+	c.session = func(s *session) driver.Session {
+		return controlSession{session: s, read: func(ctx context.Context, limit int) (driver.Page, error) {
+			p, err := s.Read(ctx, limit)
+			if slices.ContainsFunc(p.Records, isForeign) {
+				return driver.Page{}, errors.New("unreadable")
+			}
+			return p, err
+		}}
+	}
+	return c
+}
+
+// passesForeign leaves such rows out of its pages.
+func passesForeign(t *testing.T) *control {
+	t.Helper()
+	c := newControl(t)
+	c.session = func(s *session) driver.Session {
+		return controlSession{session: s, read: func(ctx context.Context, limit int) (driver.Page, error) {
+			p, err := s.Read(ctx, limit)
+			p.Records = slices.DeleteFunc(slices.Clone(p.Records), isForeign)
 			return p, err
 		}}
 	}

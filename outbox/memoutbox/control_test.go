@@ -35,6 +35,7 @@ type control struct {
 	cancel  func(req admin.CancelRequest) admin.Changed
 	history func(h droppable) driver.History
 	retain  func()
+	counter func()
 
 	gone int64 // history up to this number is dropped; guarded by mu
 }
@@ -258,7 +259,7 @@ func TestNegativeControls(t *testing.T) {
 
 func negatives() []negative {
 	return slices.Concat(
-		brokenReaders(), brokenPositions(), brokenWriters(), brokenKeys(), brokenLeases(), brokenHolders(), brokenDelays(),
+		brokenReaders(), brokenPositions(), brokenCounters(), brokenWriters(), brokenKeys(), brokenLeases(), brokenHolders(), brokenDelays(),
 		brokenSlots(), brokenGroups(), brokenSeeks(), brokenReplays(),
 	)
 }

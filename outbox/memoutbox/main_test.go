@@ -1,9 +1,16 @@
 package memoutbox_test
 
 import (
+	"log"
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/leat-go/leat/internal/testenv"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+//leat:level 0
+func TestMain(m *testing.M) {
+	if err := testenv.SideBySide(); err != nil {
+		log.Fatal(err)
+	}
+	testenv.Main(m)
+}

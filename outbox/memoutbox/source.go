@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -13,6 +14,11 @@ import (
 )
 
 var _ driver.Source = (*Source)(nil)
+
+// LogValue implements slog.LogValuer: the outbox and the group, as relays log them.
+func (s *Source) LogValue() slog.Value {
+	return slog.GroupValue(slog.String("outbox", "memory"), slog.String("group", s.group))
+}
 
 // SourceConfig tunes a Source.
 type SourceConfig struct {

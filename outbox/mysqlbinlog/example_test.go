@@ -29,6 +29,7 @@ func serve(ctx context.Context, dsn string) error {
 	if err != nil {
 		return err
 	}
+	defer db.Close()
 	if err := db.PingContext(ctx); err != nil {
 		return err
 	}

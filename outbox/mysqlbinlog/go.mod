@@ -2,13 +2,12 @@ module github.com/leat-go/leat/outbox/mysqlbinlog
 
 go 1.26.0
 
-replace github.com/leat-go/leat => ../../
-
 require (
 	github.com/go-mysql-org/go-mysql v1.13.0
 	github.com/go-sql-driver/mysql v1.10.1
 	github.com/leat-go/leat v0.0.0-00010101000000-000000000000
 	github.com/stretchr/testify v1.12.1
+	go.uber.org/goleak v1.3.0
 )
 
 require (

@@ -27,9 +27,15 @@ func classify(err error) (kind outbox.FailureKind, ofTopic bool) {
 	if errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, nats.ErrNoResponders) {
 		return outbox.FailureOutage, true // no stream has the subject
 	}
+	if errors.Is(err, jetstream.ErrInvalidJSAck) {
+		return outbox.FailureOutage, true // not of JetStream: somebody else listens on the subject, and answers
+	}
 	refused, ok := errors.AsType[*jetstream.APIError](err)
 	if !ok {
 		return outbox.FailureOutage, false
+	}
+	if refused.ErrorCode == 0 {
+		return outbox.FailureOutage, true // the same: errors of JetStream have a number
 	}
 	switch refused.ErrorCode {
 	case codeStreamTooLarge, codeHeaderTooLarge:

@@ -50,6 +50,7 @@ func (k killable) Revive(ctx context.Context) error {
 	})
 }
 
+//leat:level 4
 func TestSink_KilledServer(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "starts servers")

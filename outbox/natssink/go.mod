@@ -2,8 +2,6 @@ module github.com/leat-go/leat/outbox/natssink
 
 go 1.26.0
 
-replace github.com/leat-go/leat => ../../
-
 require (
 	github.com/leat-go/leat v0.0.0-00010101000000-000000000000
 	github.com/nats-io/nats-server/v2 v2.15.3

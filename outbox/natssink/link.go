@@ -60,6 +60,9 @@ func (s *Sink) dial(ctx context.Context) (*link, error) {
 		err = context.Cause(ctx)
 	}
 	if err == nil {
+		// Its first publish starts a goroutine, which would outlive a connection that is cut at that moment. A
+		// message without a subject is not sent.
+		_, _ = l.js.PublishMsgAsync(&nats.Msg{})
 		return l, nil
 	}
 	l.cut()

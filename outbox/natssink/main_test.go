@@ -19,6 +19,7 @@ var (
 	serverDir  = flag.String("nats-dir", "", "where the server keeps its streams")
 )
 
+//leat:level 1
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if *serverPort != 0 {
@@ -30,7 +31,8 @@ func TestMain(m *testing.M) {
 	testenv.Main(m)
 }
 
-// serve runs nats-server with JetStream until a signal comes. The user reader may not write.
+// serve runs nats-server with JetStream until a signal comes. The user reader may not write, and relay has the rights
+// that docs/brokers.md names.
 func serve(port int, dir string) error {
 	s, err := server.NewServer(&server.Options{
 		Host: "127.0.0.1", Port: port, JetStream: true, StoreDir: dir, NoLog: true, NoSigs: true, MaxPayload: maxPayload,
@@ -38,6 +40,10 @@ func serve(port int, dir string) error {
 			{Username: "writer", Password: "w"},
 			{Username: "reader", Password: "r", Permissions: &server.Permissions{
 				Publish: &server.SubjectPermission{Deny: []string{"k.b"}},
+			}},
+			{Username: "relay", Password: "r", Permissions: &server.Permissions{
+				Publish:   &server.SubjectPermission{Allow: []string{"orders.>", "$JS.API.STREAM.NAMES", "$JS.API.INFO"}},
+				Subscribe: &server.SubjectPermission{Allow: []string{"_INBOX.>"}},
 			}},
 		},
 	})

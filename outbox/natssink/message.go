@@ -1,6 +1,7 @@
 package natssink
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,7 +13,9 @@ import (
 
 var (
 	errSubject = errors.New("must be the name of a subject: parts that are not empty, with dots between, without blanks, * and >")
+	errSystem  = errors.New("must not be one of the server's own subjects, which begin with $, _INBOX, _R_ or _GR_")
 	errHeader  = errors.New("NATS cannot carry this header")
+	errCommand = errors.New("this header commands the server or its clients")
 )
 
 // messageOf returns the message of r.
@@ -22,10 +25,15 @@ func messageOf(r *outbox.Record) (*nats.Msg, error) {
 	}
 	m := nats.NewMsg(r.Topic)
 	m.Data = r.Payload
+	for name := range r.Headers {
+		if commands(name, r.Payload) {
+			return nil, fmt.Errorf("%w: %.100q", errCommand, name)
+		}
+	}
 	for name, value := range outbox.ToWatermill(r).Metadata {
 		m.Header[name] = []string{value}
 	}
-	m.Header[outbox.HeaderWatermillUUID], m.Header[nats.MsgIdHdr] = []string{r.ID}, []string{r.ID}
+	m.Header[outbox.HeaderWatermillUUID], m.Header[nats.MsgIdHdr] = []string{r.ID}, []string{identity(r)}
 	for name, values := range m.Header {
 		if !validName(name) || !validValue(values[0]) {
 			return nil, fmt.Errorf("%w: %.100q with the value %.100q", errHeader, name, values[0])
@@ -34,7 +42,31 @@ func messageOf(r *outbox.Record) (*nats.Msg, error) {
 	return m, nil
 }
 
+// identity is what a stream compares to drop repeats. A duplicate's acknowledgement acknowledges r only if
+// no other record has the same identity. The id is not enough. It may be another record's on another subject of the stream or
+// on the same one, and a replay is to arrive although the stream has the record.
+func identity(r *outbox.Record) string {
+	replay := cmp.Or(r.Replay, "-")
+	return fmt.Sprintf("%s %d %d %s %s", r.Topic, r.Seq, r.CreatedAt.UnixMicro(), replay, r.ID)
+}
+
+// commands reports whether a producer's header would do something: Nats-Rollup purges a stream, for example, and
+// clients take a message without a payload for one of the server's by its Status. Nats-Msg-Id is the sink's, whoever sets it.
+func commands(name string, payload []byte) bool {
+	const prefix = "Nats-"
+	return len(name) >= len(prefix) && strings.EqualFold(name[:len(prefix)], prefix) && name != nats.MsgIdHdr ||
+		name == "Status" && len(payload) == 0
+}
+
+// system are beginnings of the subjects of the server and its clients. A record on $JS.API.STREAM.DELETE.x would delete x.
+var system = [...]string{"$", "_INBOX", "_R_", "_GR_"} //nolint:gochecknoglobals // constants
+
 func checkSubject(topic string) error {
+	for _, beginning := range system {
+		if strings.HasPrefix(topic, beginning) {
+			return fmt.Errorf("topic %.100q %w", topic, errSystem)
+		}
+	}
 	for part := range strings.SplitSeq(topic, ".") {
 		if part == "" || strings.ContainsAny(part, "*> \t\r\n\f") {
 			return fmt.Errorf("topic %.100q %w", topic, errSubject)

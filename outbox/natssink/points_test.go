@@ -1,5 +1,3 @@
-//go:build leat_failpoints
-
 package natssink_test
 
 import (
@@ -10,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/failpoint/failpointtest"
 	"github.com/leat-go/leat/internal/faultnet"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/natssink"
@@ -20,22 +19,22 @@ import (
 func TestO2_FailurePointOfSending(t *testing.T) {
 	t.Parallel()
 	address := startServer(t).HostPort
-	for name, action := range map[string]func(l *faultnet.Lines, end func()) failpoint.Action{
-		"error":  func(*faultnet.Lines, func()) failpoint.Action { return failpoint.Error(nil) },
-		"panic":  func(*faultnet.Lines, func()) failpoint.Action { return failpoint.Panic() },
-		"cancel": func(_ *faultnet.Lines, end func()) failpoint.Action { return failpoint.Cancel(end) },
-		"cut": func(l *faultnet.Lines, _ func()) failpoint.Action {
-			return failpoint.Call(func(context.Context) error { l.Cut(); return nil })
+	for name, action := range map[string]func(l *faultnet.Lines, end func()) failpointtest.Action{
+		"error":  func(*faultnet.Lines, func()) failpointtest.Action { return failpointtest.Error(nil) },
+		"panic":  func(*faultnet.Lines, func()) failpointtest.Action { return failpointtest.Panic() },
+		"cancel": func(_ *faultnet.Lines, end func()) failpointtest.Action { return failpointtest.Cancel(end) },
+		"cut": func(l *faultnet.Lines, _ func()) failpointtest.Action {
+			return failpointtest.Call(func(context.Context) error { l.Cut(); return nil })
 		},
 	} {
 		for hit := 1; hit <= 2; hit++ {
 			t.Run(fmt.Sprint(name, "/", hit), func(t *testing.T) {
 				t.Parallel()
-				lines, points := &faultnet.Lines{}, &failpoint.Registry{}
+				lines, points := &faultnet.Lines{}, &failpointtest.Registry{}
 				b := newStreams(t, address, fmt.Sprint(name, hit))
 				all := records(b.Topics()[0], 20, 3)
 				s := newSink(t, urlOf(address, "writer"), natssink.Config{Dial: lines.Dial})
-				ctx, end := context.WithCancel(failpoint.With(within(t), points))
+				ctx, end := context.WithCancel(failpointtest.With(within(t), points))
 				defer end()
 				require.NoError(t, points.EnableAt(failpoint.RelayMidBatch, hit, action(lines, end)))
 

@@ -86,6 +86,13 @@ func TestPermanent(t *testing.T) {
 		"without blanks":    func(r *outbox.Record) { r.Topic = "small orders" },
 		"must be the name":  func(r *outbox.Record) { r.Topic = "small.>" },
 		"parts that are no": func(r *outbox.Record) { r.Topic = "small..orders" },
+		"own subjects, wh":  func(r *outbox.Record) { r.Topic = "$JS.API.STREAM.DELETE.small" },
+		"own subjects":      func(r *outbox.Record) { r.Topic = "_INBOX.x" },
+		"_R_":               func(r *outbox.Record) { r.Topic = "_R_.x" },
+		`"Nats-Rollup"`:     func(r *outbox.Record) { r.Headers = map[string]string{"Nats-Rollup": "all"} },
+		`"nats-ttl"`:        func(r *outbox.Record) { r.Headers = map[string]string{"nats-ttl": "1s"} },
+		`"Nats-Expected-S`:  func(r *outbox.Record) { r.Headers = map[string]string{"Nats-Expected-Stream": "small"} },
+		`"Status"`:          func(r *outbox.Record) { r.Headers, r.Payload = map[string]string{"Status": "503"}, nil },
 	} {
 		all := records("small", 3, 3)
 		for i := range all {
@@ -99,7 +106,57 @@ func TestPermanent(t *testing.T) {
 	}
 }
 
-// TestO3_RepeatsAreDropped: what is sent again within the stream's window is there once.
+// TestS4_RightsThatAreEnough: a relay needs no more, and what it may not write to is an outage of that subject.
+func TestS4_RightsThatAreEnough(t *testing.T) {
+	t.Parallel()
+	server := startServer(t)
+	js := connect(t, server.HostPort)
+	for _, name := range []string{"orders", "bank"} {
+		_, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: name, Subjects: []string{name + ".>"}})
+		require.NoError(t, err)
+	}
+	s := newSink(t, urlOf(server.HostPort, "relay"), natssink.Config{})
+	require.NoError(t, s.Check(within(t)))
+	available, err := s.CheckTopics(within(t), []string{"orders.a", "missing"})
+	require.NoError(t, err)
+	require.Equal(t, []string{"orders.a"}, available)
+	results := s.Send(within(t), append(records("bank.a", 2, 1), records("orders.a", 3, 3)...))
+	require.Equal(t, map[string]int{"ok": 3, "outage": 1, "not_sent": 1}, kinds(results))
+	require.ErrorIs(t, results[0].Err, outbox.ErrTopicUnavailable)
+}
+
+// TestS4_TopicsAndHeadersCommandNothing: a stream is there with all that it had, whatever a producer writes into the
+// outbox; and what only looks like a command is sent.
+func TestS4_TopicsAndHeadersCommandNothing(t *testing.T) {
+	t.Parallel()
+	server := startServer(t)
+	js := connect(t, server.HostPort)
+	stream, err := js.CreateStream(t.Context(), jetstream.StreamConfig{
+		Name: "victim", Subjects: []string{"victim.>"}, AllowRollup: true, AllowMsgTTL: true,
+	})
+	require.NoError(t, err)
+	s := newSink(t, urlOf(server.HostPort, "writer"), natssink.Config{})
+	require.Equal(t, map[string]int{"ok": 5}, kinds(s.Send(within(t), records("victim.a", 5, 5))))
+	evil := records("victim.b", 12, 12)
+	for i, topic := range []string{"$JS.API.STREAM.PURGE.victim", "$JS.API.STREAM.DELETE.victim", "$SYS.REQ.SERVER.PING", "$KV.b.k", "_INBOX.x"} {
+		evil[i].Topic, evil[i].Payload = topic, nil
+	}
+	for i, header := range []string{"Nats-Rollup", "Nats-TTL", "Nats-Expected-Last-Sequence", "Nats-Expected-Last-Msg-Id", "Nats-Schedule", "Nats-Incr", "nats-rollup"} {
+		evil[5+i].Headers = map[string]string{header: "1"}
+	}
+	require.Equal(t, map[string]int{"permanent": 12}, kinds(s.Send(within(t), evil)))
+	info, err := stream.Info(t.Context())
+	require.NoError(t, err)
+	require.EqualValues(t, 5, info.State.Msgs)
+
+	good := records("victim.$JS._INBOX", 3, 3)
+	good[0].Headers = map[string]string{"Nats-Msg-Id": "of the message that was consumed"}
+	good[1].Headers, good[1].Payload = map[string]string{"Status": "paid"}, []byte("{}")
+	good[2].Headers, good[2].Payload = map[string]string{"status": "paid", "NatsX": "1"}, nil
+	require.Equal(t, map[string]int{"ok": 3}, kinds(s.Send(within(t), good)))
+}
+
+// TestO3_RepeatsAreDropped: what is sent again within the stream's window is there once, whichever relay sends it.
 func TestO3_RepeatsAreDropped(t *testing.T) {
 	t.Parallel()
 	b := newStreams(t, startServer(t).HostPort, "r")
@@ -131,7 +188,7 @@ func TestO5_RefusedInTheMiddle(t *testing.T) {
 	t.Parallel()
 	server := startServer(t)
 	b := &streams{address: server.HostPort, js: connect(t, server.HostPort)}
-	_, err := b.js.CreateStream(t.Context(), jetstream.StreamConfig{Name: nameOf("small"), Subjects: []string{"small"}, MaxMsgSize: 1000})
+	_, err := b.js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "small", Subjects: []string{"small"}, MaxMsgSize: 1000})
 	require.NoError(t, err)
 	all := records("small", 9, 3)
 	all[3].Payload = make([]byte, 2000) // the second of key-0

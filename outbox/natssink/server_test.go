@@ -83,7 +83,7 @@ func newSink(tb testing.TB, url string, cfg natssink.Config) *natssink.Sink {
 	return s
 }
 
-// streams are a sink's Subject: subjects of a test's own, each with a stream.
+// streams are a sink's Subject: subjects of a test's own in one stream, and streams that tests add.
 type streams struct {
 	address string
 	prefix  string
@@ -94,19 +94,16 @@ type streams struct {
 func newStreams(tb testing.TB, address, prefix string) *streams {
 	tb.Helper()
 	b := &streams{address: address, prefix: prefix, js: connect(tb, address)}
-	for _, topic := range b.Topics() {
-		require.NoError(tb, b.create(tb.Context(), topic))
-	}
+	topics := b.Topics()
+	require.NoError(tb, b.create(tb.Context(), prefix, topics[:]...))
 	return b
 }
 
-func (b *streams) create(ctx context.Context, topic string) error {
-	_, err := b.js.CreateStream(ctx, jetstream.StreamConfig{Name: nameOf(topic), Subjects: []string{topic}})
+// create makes a stream of topics.
+func (b *streams) create(ctx context.Context, name string, topics ...string) error {
+	_, err := b.js.CreateStream(ctx, jetstream.StreamConfig{Name: name, Subjects: topics})
 	return err
 }
-
-// nameOf is the name of a subject's stream.
-func nameOf(topic string) string { return fmt.Sprintf("s%x", topic) }
 
 func (b *streams) Sink() (driver.Sink, error) {
 	return natssink.New(urlOf(b.address, "writer"), natssink.Config{Dial: b.valve.Dial})
@@ -116,7 +113,9 @@ func (b *streams) Topics() [2]string { return [2]string{b.prefix + ".a", b.prefi
 func (b *streams) Missing() string   { return b.prefix + ".missing" }
 func (*streams) TooLarge() int       { return maxPayload }
 
-func (b *streams) Provide(ctx context.Context) error { return b.create(ctx, b.Missing()) }
+func (b *streams) Provide(ctx context.Context) error {
+	return b.create(ctx, b.prefix+"-missing", b.Missing())
+}
 
 func (b *streams) Mute(context.Context) (func(context.Context) error, error) {
 	return releaser(b.valve.Mute()), nil
@@ -133,12 +132,16 @@ func releaser(release func()) func(context.Context) error {
 	}
 }
 
-// Arrived returns all messages of a stream.
+// Arrived returns all messages of a subject.
 func (b *streams) Arrived(ctx context.Context, topic string) ([]outbox.Message, error) {
-	stream, err := b.js.Stream(ctx, nameOf(topic))
+	name, err := b.js.StreamNameBySubject(ctx, topic)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return nil, nil
 	}
+	if err != nil {
+		return nil, err
+	}
+	stream, err := b.js.Stream(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -148,6 +151,9 @@ func (b *streams) Arrived(ctx context.Context, topic string) ([]outbox.Message, 
 		raw, err := stream.GetMsg(ctx, seq)
 		if err != nil {
 			return nil, err
+		}
+		if raw.Subject != topic {
+			continue
 		}
 		m, err := read(topic, raw)
 		if err != nil {
@@ -165,8 +171,9 @@ func read(topic string, raw *jetstream.RawStreamMsg) (m outbox.Message, err erro
 	m = outbox.Message{Topic: topic, Payload: raw.Data}
 	for name, values := range raw.Header {
 		switch value := values[0]; name {
-		case nats.MsgIdHdr:
+		case outbox.HeaderEventID:
 			m.ID = value
+		case nats.MsgIdHdr:
 		case outbox.HeaderKey:
 			m.Key = value
 		case outbox.HeaderEventType:
@@ -182,7 +189,7 @@ func read(topic string, raw *jetstream.RawStreamMsg) (m outbox.Message, err erro
 			}
 		}
 	}
-	if id := raw.Header.Get(outbox.HeaderWatermillUUID); err == nil && (id != m.ID || raw.Header[outbox.HeaderEventID][0] != id) {
+	if id := raw.Header.Get(outbox.HeaderWatermillUUID); err == nil && id != m.ID {
 		err = fmt.Errorf("%w: ids %q and %q", errMessage, id, m.ID)
 	}
 	return m, err

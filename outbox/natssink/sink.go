@@ -135,7 +135,7 @@ func (s *Sink) Send(ctx context.Context, records []outbox.Record) []outbox.Resul
 		}
 	}()
 	if err := c.deliver(ctx, l); err != nil {
-		s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "NATS delivery failed, the connection is replaced", slog.Any("error", err))
+		s.cfg.Logger.LogAttrs(ctx, slog.LevelDebug, "NATS delivery failed, the connection is replaced", slog.Any("error", err))
 		return c.results
 	}
 	whole = true

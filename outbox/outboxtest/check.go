@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/leat-go/leat/internal/fail"
 )
 
 // checkTimeout bounds one check, so that an outbox that hangs fails.
@@ -17,8 +19,8 @@ type Check struct {
 	// Name starts with the invariant that the check is about.
 	Name string
 
-	run  func(ctx context.Context, tr *trial) error
-	skip func(f Features) bool // nil: never
+	run  func(ctx context.Context, tr *trial) // fails by package fail
+	skip func(f Features) bool                // nil: never
 }
 
 // Run runs the check on s, which no other check may have used, and returns what
@@ -28,7 +30,7 @@ func (c Check) Run(ctx context.Context, f Features, s Subject) error {
 	defer cancel()
 	tr := &trial{Subject: s, features: f.withDefaults()}
 	defer tr.end()
-	if err := c.run(ctx, tr); err != nil {
+	if err := fail.Caught(func() { c.run(ctx, tr) }); err != nil {
 		return fmt.Errorf("%s: %w", c.Name, err)
 	}
 	return nil
@@ -89,17 +91,16 @@ func RelayChecks(f Features) []Check {
 
 func outboxChecks() []Check {
 	return slices.Concat(
-		commitChecks(), inputChecks(), windowChecks(), gapChecks(), writerChecks(), copyChecks(), orderChecks(),
-		leaseChecks(), foreignChecks(), positionChecks(), releaseChecks(), groupChecks(), wakeChecks(),
-		heldChecks(), dueChecks(), adminChecks(), delayChecks(), slotChecks(), slotChangeChecks(), startChecks(), topicChecks(),
-		seekChecks(), seekRefusalChecks(), replayChecks(), replayGapChecks(),
+		commitChecks(), copyChecks(), lossChecks(), counterChecks(), orderChecks(), leaseChecks(), positionChecks(),
+		groupChecks(), startChecks(), topicChecks(), wakeChecks(), heldChecks(), parkedChecks(), delayChecks(),
+		slotChecks(), slotChangeChecks(), seekChecks(), replayChecks(), adminChecks(),
 	)
 }
 
 func relayChecks() []Check {
 	return slices.Concat(
-		relayFlowChecks(), relayFaultChecks(), relayStopChecks(), relayKillChecks(), relayPoisonChecks(),
-		relaySlotChecks(), relayExactlyOnceChecks(),
+		relayFlowChecks(), relaySlotChecks(), relayFaultChecks(), relayExactlyOnceChecks(), relayStopChecks(),
+		relayPoisonChecks(),
 	)
 }
 

@@ -22,9 +22,36 @@
 // Sessions that follow a change log beside the table (driver.Tailed) have a suite of their
 // own, RunTail.
 //
-// Checks are named after the invariants of docs/guarantees.md. Each is a
-// function that returns an error, so that an adapter can also show that a
-// broken variant of itself is caught: see Checks, RelayChecks, TailChecks and Find.
+// Checks are named after the invariants of docs/guarantees.md. Check.Run returns an error, so
+// that an adapter can also show that a broken variant of itself is caught: see Checks,
+// RelayChecks, TailChecks and Find.
 //
 // Broker and RecordingSink are a destination in memory that fails on command.
+//
+// The sources are sorted by promise:
+//
+//	commit.go        O1 and O3: what a transaction enqueues, what is refused
+//	loss.go          O2 and O11: late commits, rollbacks, retention, open transactions
+//	copies.go        O4: ids, contents, defaults
+//	order.go         O5: the order of a key, and who waits for it
+//	held.go          O6, O8, O9 and O14: records set aside, and those that are due
+//	parked.go        O6: redrive, drop, skip
+//	lease.go         O9, O10, O13 and O14: one holder, takeover, release
+//	position.go      O12: what a session has settled
+//	groups.go        O2 and O12: groups, their starts and topics
+//	slots.go         O2, O5, O9, O12 and O14: groups with several slots
+//	delay.go         O1, O2, O4, O5 and O10 of delayed messages
+//	seek.go          O2, O10 and O12: positions that a sink keeps
+//	replay.go        O2, O4 and O12: history
+//	wake.go          wakes
+//	admin.go         what an operator sees
+//	admin_change.go  what an operator changes, and the audit of it
+//	tail.go          Tail_: sessions that follow a change log
+//	relay.go         Relay_: everyday runs, shared slots
+//	relay_faults.go  Relay_: failures, kills, exactly once
+//	relay_poison.go  Relay_: O6 to O9
+//	relay_stop.go    Relay_: O13 and O14
+//
+// The others are what the checks share: reader.go reads, write.go and storm.go write,
+// expect.go compares, features.go looks for what an outbox has.
 package outboxtest

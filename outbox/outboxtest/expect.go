@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/leat-go/leat/internal/fail"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -22,11 +23,11 @@ func names(records []outbox.Record) []string {
 }
 
 // expect compares the payloads of got with want.
-func expect(got []outbox.Record, want ...string) error {
+func expect(got []outbox.Record, want ...string) {
 	if slices.Equal(names(got), want) {
-		return nil
+		return
 	}
-	return fmt.Errorf("read %s, want %v", describe(got), want)
+	fail.With("read %s, want %v", describe(got), want)
 }
 
 // describe lists records by Seq and payload.
@@ -51,7 +52,7 @@ func describe(records []outbox.Record) string {
 }
 
 // expectSet compares the payloads of got with want as multisets.
-func expectSet(got []outbox.Record, want []string) error {
+func expectSet(got []outbox.Record, want []string) {
 	count := make(map[string]int, len(want))
 	for _, name := range want {
 		count[name]++
@@ -69,9 +70,9 @@ func expectSet(got []outbox.Record, want []string) error {
 		}
 	}
 	if lost == nil && extra == nil {
-		return nil
+		return
 	}
-	return fmt.Errorf("read %d records, want %d: lost %v, twice or never committed %v", len(got), len(want), lost, extra)
+	fail.With("read %d records, want %d: lost %v, twice or never committed %v", len(got), len(want), lost, extra)
 }
 
 // sameRecord says where two copies of a record differ.
@@ -121,4 +122,12 @@ func unexpected(operation string, got, want error) error {
 		return fmt.Errorf("%s: no error, want %w", operation, want)
 	}
 	return fmt.Errorf("%s: error %w, want %w", operation, got, want)
+}
+
+// expectError expects an operation to have failed with want, or to have succeeded if want is
+// nil.
+func expectError(operation string, got, want error) {
+	if !errors.Is(got, want) {
+		fail.Now(unexpected(operation, got, want))
+	}
 }

@@ -1,6 +1,18 @@
 package outboxtest
 
-import "github.com/leat-go/leat/outbox"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/leat-go/leat/internal/fail"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
+)
 
 // Features is what an outbox lacks of the whole contract. The zero value lacks nothing. The
 // suite fails an outbox that has what it is said to lack: see Claims.
@@ -99,4 +111,255 @@ func unless(lacks func(f Features) bool, checks ...Check) []Check {
 		checks[i].skip = func(f Features) bool { return lacks(f) || own != nil && own(f) }
 	}
 	return checks
+}
+
+// ErrUnclaimed is wrapped by the errors of Claims.
+var ErrUnclaimed = errors.New("leat: the outbox can do what the Features of its test rule out")
+
+// Claims returns a table of what is checked of an outbox and what is not, and an error for
+// everything that f rules out although s has it, so that nobody leaves a promise unchecked
+// by claiming too little. No check may have used s before. The table shows of each feature:
+//
+//   - "checked": with the number of checks that would be left out without it.
+//   - "impossible": s was asked for it, and does not have it.
+//   - "not claimed": f rules it out, and s cannot be asked for it.
+//   - "NOT CLAIMED": f rules it out, and s has it.
+func Claims(ctx context.Context, f Features, s Subject) (table string, err error) {
+	tr := &trial{Subject: s, features: f.withDefaults()}
+	defer tr.end()
+	var text strings.Builder
+	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	var errs []error
+	for _, feature := range allFeatures() {
+		state := "checked"
+		if n := feature.checks(); n > 0 {
+			state = fmt.Sprintf("checked\tby %d", n)
+		}
+		if feature.lacks(f) {
+			var err error
+			state, err = feature.look(ctx, tr)
+			errs = append(errs, err)
+		}
+		_, _ = fmt.Fprintf(w, "%s\t%s\n", feature.name, state) // a Builder takes everything
+	}
+	_ = w.Flush()
+	return text.String(), errors.Join(errs...)
+}
+
+// presence is what is known of a feature that Features rules out.
+type presence int
+
+const (
+	unknown presence = iota // there is no way to ask
+	absent
+	present
+)
+
+// feature is a feature of Features.
+type feature struct {
+	name string
+	// without is the Features that rules out this one and nothing else.
+	without Features
+	// lacks reports whether f rules it out.
+	lacks func(f Features) bool
+	// see looks for it in a Subject whose Features rule it out.
+	see func(ctx context.Context, tr *trial) presence
+}
+
+// checks counts the checks that are left out without it.
+func (x feature) checks() int {
+	n := 0
+	for _, c := range append(outboxChecks(), relayChecks()...) {
+		if c.skip != nil && c.skip(x.without) && !c.skip(Features{}) {
+			n++
+		}
+	}
+	return n
+}
+
+// look returns the state of a feature that is ruled out.
+func (x feature) look(ctx context.Context, tr *trial) (string, error) {
+	var there presence
+	err := fail.Caught(func() { there = x.see(ctx, tr) })
+	switch {
+	case err != nil:
+		return "error", fmt.Errorf("look for %s: %w", x.name, err)
+	case there == present:
+		return "NOT CLAIMED\tit is there", fmt.Errorf("%w: %s", ErrUnclaimed, x.name)
+	case there == absent:
+		return "impossible", nil
+	default:
+		return "not claimed", nil
+	}
+}
+
+func allFeatures() []feature {
+	return []feature{
+		{"several writers", Features{OneWriter: true}, func(f Features) bool { return f.OneWriter }, seeWriters},
+		{"key order", Features{NoKeyOrder: true}, func(f Features) bool { return f.NoKeyOrder }, seeKeyOrder},
+		{"keys that wait", Features{OptimisticKeys: true}, func(f Features) bool { return f.OptimisticKeys }, seeKeyOrder},
+		{"groups", Features{NoGroups: true}, func(f Features) bool { return f.NoGroups }, seeGroups},
+		{"delayed messages", Features{NoDelay: true}, func(f Features) bool { return f.NoDelay }, seeDelay},
+		{"wakes", Features{NoWakes: true}, func(f Features) bool { return f.NoWakes }, seeWakes},
+		{"every position stored at once", Features{LazyAdvance: true}, func(f Features) bool { return f.LazyAdvance }, seeNothing},
+		{"records set aside", Features{NoHolder: true}, func(f Features) bool { return f.NoHolder }, seeHolder},
+		{"slots", Features{NoSlots: true}, func(f Features) bool { return f.NoSlots }, seeSlots},
+		{"change of slots", Features{FixedSlots: true}, func(f Features) bool { return f.FixedSlots }, seeSlotChange},
+		{"stated starts", Features{NoStarts: true}, func(f Features) bool { return f.NoStarts }, seeStarts},
+		{"topic filters", Features{NoTopics: true}, func(f Features) bool { return f.NoTopics }, seeTopics},
+		{"positions of sinks", Features{NoPositions: true}, func(f Features) bool { return f.NoPositions }, seePositions},
+		{"history of settled records", Features{NoHistory: true}, func(f Features) bool { return f.NoHistory }, seeHistory},
+		{"retention", Features{NoRetention: true}, noRetention, seeRetention},
+		{"replay", Features{NoReplay: true}, func(f Features) bool { return f.NoReplay }, seeReplay},
+	}
+}
+
+func found(is bool) presence {
+	if is {
+		return present
+	}
+	return absent
+}
+
+func seeNothing(context.Context, *trial) presence { return unknown }
+
+// seeSecond tries to enqueue msgs while a transaction is open that has enqueued them, too.
+func (tr *trial) seeSecond(ctx context.Context, msgs []outbox.Message) (waited bool) {
+	first := tr.open(ctx, msgs...)
+	short, cancel := context.WithTimeout(ctx, blockedFor)
+	defer cancel()
+	second, err := tr.Begin(short)
+	if err == nil {
+		err = second.Enqueue(short, msgs...)
+		_ = second.Rollback(context.WithoutCancel(ctx)) // any error: the connection may be gone with the wait
+	}
+	waited = err != nil && short.Err() != nil
+	if waited {
+		err = nil
+	}
+	fail.IfAny(err, first.Rollback(ctx))
+	return waited
+}
+
+func seeWriters(ctx context.Context, tr *trial) presence {
+	return found(!tr.seeSecond(ctx, named("claims")))
+}
+
+// seeKeyOrder cannot tell why the second writer waits where all do.
+func seeKeyOrder(ctx context.Context, tr *trial) presence {
+	if tr.features.OneWriter {
+		return unknown
+	}
+	return found(tr.seeSecond(ctx, keyed("claims", "claims")))
+}
+
+// seeGroups tries to hold the leases of two groups.
+func seeGroups(ctx context.Context, tr *trial) presence {
+	r := tr.acquire(ctx)
+	other, err := tr.Source("another").Acquire(ctx, longTTL)
+	if err == nil {
+		fail.If(other.Release(ctx))
+	}
+	fail.If(r.Release(ctx))
+	return found(err == nil)
+}
+
+func seeDelay(ctx context.Context, tr *trial) presence {
+	tx := tr.begin(ctx)
+	err := tx.Enqueue(ctx, until(time.Now().Add(time.Hour), named("claims")...)...)
+	fail.If(tx.Rollback(ctx))
+	return found(err == nil)
+}
+
+func seeWakes(ctx context.Context, tr *trial) presence {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	return found(tr.Source(testGroup).Wakes(ctx) != nil)
+}
+
+// seeSession looks at a session of testGroup.
+func seeSession[T any](ctx context.Context, tr *trial) presence {
+	r := tr.acquire(ctx)
+	_, is := r.Session.(T)
+	fail.If(r.Release(ctx))
+	return found(is)
+}
+
+func seeHolder(ctx context.Context, tr *trial) presence {
+	return seeSession[driver.Holder](ctx, tr)
+}
+
+func seePositions(ctx context.Context, tr *trial) presence {
+	return seeSession[driver.Positioned](ctx, tr)
+}
+
+func seeSlots(_ context.Context, tr *trial) presence {
+	_, is := tr.Source(testGroup).(driver.Sharded)
+	return found(is)
+}
+
+// seeSlotChange asks for another number of slots for a while.
+func seeSlotChange(ctx context.Context, tr *trial) presence {
+	if tr.features.NoSlots {
+		return absent
+	}
+	short, cancel := context.WithTimeout(ctx, 10*changeTTL)
+	defer cancel()
+	f := tr.fleet(2)
+	f.change(short, 2)
+	changed := fail.Caught(func() { f.change(short, 3) })
+	_ = fail.Caught(func() { f.release(context.WithoutCancel(ctx)) })
+	return found(changed == nil)
+}
+
+func seeStarts(_ context.Context, tr *trial) presence {
+	return tr.seeGroup(GroupConfig{Name: "claims", Start: Start{Now: true}})
+}
+
+func seeTopics(_ context.Context, tr *trial) presence {
+	return tr.seeGroup(GroupConfig{Name: "claims", Topics: []string{testTopic}})
+}
+
+// seeGroup asks a Grouper for a group that is as cfg says.
+func (tr *trial) seeGroup(cfg GroupConfig) presence {
+	g, ok := tr.Subject.(Grouper)
+	if !ok {
+		return unknown
+	}
+	_, err := g.Group(cfg)
+	return found(err == nil)
+}
+
+// seeHistory settles a record in one group and looks for it in a new one.
+func seeHistory(ctx context.Context, tr *trial) presence {
+	if tr.features.NoGroups {
+		return unknown
+	}
+	tr.commit(ctx, named("claims")...)
+	tr.readAll(ctx)
+	r := acquireFrom(ctx, tr.Source("claims"))
+	got := r.drain(ctx, 10)
+	fail.If(r.Release(ctx))
+	return found(len(got) > 0)
+}
+
+func seeRetention(_ context.Context, tr *trial) presence {
+	_, is := tr.Subject.(Retainer)
+	return found(is)
+}
+
+// seeReplay looks for a method of the subject, such as of an outbox that it embeds, that
+// returns a driver.History.
+func seeReplay(_ context.Context, tr *trial) presence {
+	if _, is := tr.Subject.(Replayer); is {
+		return present
+	}
+	for method := range reflect.TypeOf(tr.Subject).Methods() {
+		for out := range method.Type.Outs() {
+			if out.Implements(reflect.TypeFor[driver.History]()) {
+				return present
+			}
+		}
+	}
+	return unknown
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/leat-go/leat/internal/fail"
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
@@ -32,64 +33,64 @@ type reader struct {
 }
 
 // acquire starts a session of testGroup.
-func (tr *trial) acquire(ctx context.Context) (*reader, error) {
+func (tr *trial) acquire(ctx context.Context) *reader {
 	return acquireFrom(ctx, tr.Source(testGroup))
 }
 
-func acquireFrom(ctx context.Context, src driver.Source) (*reader, error) {
+func acquireFrom(ctx context.Context, src driver.Source) *reader {
 	s, err := src.Acquire(ctx, longTTL)
-	if err != nil {
-		return nil, fmt.Errorf("acquire: %w", err)
-	}
-	return &reader{Session: s}, nil
+	fail.If(err, "acquire")
+	return &reader{Session: s}
 }
 
 // takeOver lets the lease of old run out and starts a session in its place.
-func (tr *trial) takeOver(ctx context.Context, old *reader) (*reader, error) {
+func (tr *trial) takeOver(ctx context.Context, old *reader) *reader {
 	return takeOverFrom(ctx, tr.Source(testGroup), old)
 }
 
-func takeOverFrom(ctx context.Context, src driver.Source, old *reader) (*reader, error) {
-	if err := old.Renew(ctx, time.Millisecond); err != nil {
-		return nil, fmt.Errorf("renew for a millisecond: %w", err)
-	}
+func takeOverFrom(ctx context.Context, src driver.Source, old *reader) *reader {
+	fail.If(old.Renew(ctx, time.Millisecond), "renew for a millisecond")
 	for {
-		r, err := acquireFrom(ctx, src)
-		switch {
-		case ctx.Err() != nil:
-			return nil, fmt.Errorf("a lease renewed for a millisecond is still held: %w", ctx.Err())
-		case !errors.Is(err, driver.ErrLeaseHeld):
-			return r, err
+		s, err := src.Acquire(ctx, longTTL)
+		fail.If(ctx.Err(), "a lease renewed for a millisecond is still held")
+		if !errors.Is(err, driver.ErrLeaseHeld) {
+			fail.If(err, "acquire")
+			return &reader{Session: s}
 		}
 		_ = wait.For(ctx, 2*time.Millisecond) // the next round sees the error
 	}
 }
 
 // hand releases old and starts the next session at once.
-func (tr *trial) hand(ctx context.Context, old *reader) (*reader, error) {
+func (tr *trial) hand(ctx context.Context, old *reader) *reader {
 	return handFrom(ctx, tr.Source(testGroup), old)
 }
 
-func handFrom(ctx context.Context, src driver.Source, old *reader) (*reader, error) {
-	if err := old.Release(ctx); err != nil {
-		return nil, fmt.Errorf("release: %w", err)
-	}
+func handFrom(ctx context.Context, src driver.Source, old *reader) *reader {
+	fail.If(old.Release(ctx), "release")
 	return acquireFrom(ctx, src)
 }
 
 // page reads one page and checks its form.
-func (r *reader) page(ctx context.Context, limit int) (driver.Page, error) {
+func (r *reader) page(ctx context.Context, limit int) driver.Page {
+	p, err := r.tryPage(ctx, limit)
+	fail.If(err)
+	return p
+}
+
+// tryPage is page for a Read that may fail.
+func (r *reader) tryPage(ctx context.Context, limit int) (driver.Page, error) {
 	p, err := r.Read(ctx, limit)
-	switch {
-	case err != nil:
+	if err != nil {
 		return p, fmt.Errorf("read: %w", err)
-	case len(p.Records) > limit:
-		return p, fmt.Errorf("read: %d records in a page of at most %d", len(p.Records), limit)
-	case p.Waiting && len(p.Records) > 0:
-		return p, fmt.Errorf("read: a page of %d records is Waiting", len(p.Records))
 	}
-	if !ascends(p) {
-		return p, fmt.Errorf("read: page does not ascend in Seq: %s", describe(p.Records))
+	switch {
+	case len(p.Records) > limit:
+		fail.With("read: %d records in a page of at most %d", len(p.Records), limit)
+	case p.Waiting && len(p.Records) > 0:
+		fail.With("read: a page of %d records is Waiting", len(p.Records))
+	case !ascends(p):
+		fail.With("read: page does not ascend in Seq: %s", describe(p.Records))
 	}
 	return p, nil
 }
@@ -116,73 +117,51 @@ func ascends(p driver.Page) bool {
 }
 
 // expectPage reads one page and expects these records in it.
-func (r *reader) expectPage(ctx context.Context, limit int, names ...string) (driver.Page, error) {
-	p, err := r.page(ctx, limit)
-	if err != nil {
-		return p, err
-	}
-	return p, expect(p.Records, names...)
+func (r *reader) expectPage(ctx context.Context, limit int, names ...string) driver.Page {
+	p := r.page(ctx, limit)
+	expect(p.Records, names...)
+	return p
 }
 
 // settle advances over the first n records of p.
-func (r *reader) settle(ctx context.Context, p driver.Page, n int) error {
-	if err := r.Advance(ctx, p, n); err != nil {
-		return fmt.Errorf("advance by %d of %d: %w", n, len(p.Records), err)
-	}
-	return nil
+func (r *reader) settle(ctx context.Context, p driver.Page, n int) {
+	fail.If(r.Advance(ctx, p, n), fmt.Sprintf("advance by %d of %d", n, len(p.Records)))
 }
 
 // drain reads to the end, in pages of limit, each settled before the next.
-func (r *reader) drain(ctx context.Context, limit int) ([]outbox.Record, error) {
+func (r *reader) drain(ctx context.Context, limit int) []outbox.Record {
 	var all []outbox.Record
 	for {
-		p, err := r.page(ctx, limit)
+		p := r.page(ctx, limit)
 		switch {
-		case err != nil:
-			return all, err
 		case p.Waiting:
-			return all, errWaitingIdle
+			fail.Now(errWaitingIdle)
 		case len(p.Records) == 0:
-			return all, nil
+			return all
 		}
 		all = append(all, p.Records...)
 		if len(all) > mostRecords {
-			return all, errNoEnd
+			fail.Now(errNoEnd)
 		}
-		if err := r.settle(ctx, p, len(p.Records)); err != nil {
-			return all, err
-		}
+		r.settle(ctx, p, len(p.Records))
 	}
 }
 
 // expectDrain drains and expects exactly these records, in this order.
-func (r *reader) expectDrain(ctx context.Context, limit int, names ...string) error {
-	got, err := r.drain(ctx, limit)
-	if err != nil {
-		return err
-	}
-	return expect(got, names...)
+func (r *reader) expectDrain(ctx context.Context, limit int, names ...string) {
+	expect(r.drain(ctx, limit), names...)
 }
 
 // readAll returns everything that testGroup has not settled yet, in a session
 // of its own.
-func (tr *trial) readAll(ctx context.Context) ([]outbox.Record, error) {
-	r, err := tr.acquire(ctx)
-	if err != nil {
-		return nil, err
-	}
-	all, err := r.drain(ctx, 100)
-	if err != nil {
-		return nil, err
-	}
-	return all, r.Release(ctx)
+func (tr *trial) readAll(ctx context.Context) []outbox.Record {
+	r := tr.acquire(ctx)
+	all := r.drain(ctx, 100)
+	fail.If(r.Release(ctx))
+	return all
 }
 
 // expectAll is readAll of exactly these records, in this order.
-func (tr *trial) expectAll(ctx context.Context, names ...string) error {
-	got, err := tr.readAll(ctx)
-	if err != nil {
-		return err
-	}
-	return expect(got, names...)
+func (tr *trial) expectAll(ctx context.Context, names ...string) {
+	expect(tr.readAll(ctx), names...)
 }

@@ -7,7 +7,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/leat-go/leat/internal/fail"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/relay"
 )
 
 func relayFlowChecks() []Check {
@@ -23,42 +26,25 @@ func relayFlowChecks() []Check {
 	}
 }
 
-func nothingSentBeforeCommit(ctx context.Context, tr *trial) error {
+func nothingSentBeforeCommit(ctx context.Context, tr *trial) {
 	broker := NewBroker()
 	sink := broker.Sink()
-	tx, err := tr.open(ctx, named("a", "b")...)
-	if err != nil {
-		return err
-	}
-	if err := tr.expectOnce(ctx, sink, 0); err != nil {
-		return fmt.Errorf("while the transaction is open: %w", err)
-	}
-	if err := tr.finish(ctx, false, named("rolled back")...); err != nil {
-		return err
-	}
-	if err := tx.Commit(ctx); err != nil {
-		return err
-	}
-	if err := tr.expectOnce(ctx, sink, 2); err != nil {
-		return err
-	}
-	if err := tr.expectOnce(ctx, sink, 0); err != nil {
-		return fmt.Errorf("after everything was sent: %w", err)
-	}
-	return expect(broker.Log(), "a", "b")
+	tx := tr.open(ctx, named("a", "b")...)
+	fail.In("while the transaction is open", func() { tr.expectOnce(ctx, sink, 0) })
+	fail.If(tr.finish(ctx, false, named("rolled back")...))
+	fail.If(tx.Commit(ctx))
+	tr.expectOnce(ctx, sink, 2)
+	fail.In("after everything was sent", func() { tr.expectOnce(ctx, sink, 0) })
+	expect(broker.Log(), "a", "b")
 }
 
 // brokerGetsWhatWasEnqueued loses the acknowledgements of one call, so that the
 // broker has two copies of some records.
-func brokerGetsWhatWasEnqueued(ctx context.Context, tr *trial) error {
+func brokerGetsWhatWasEnqueued(ctx context.Context, tr *trial) {
 	want := tricky()
-	if err := tr.commit(ctx, want...); err != nil {
-		return err
-	}
+	tr.commit(ctx, want...)
 	broker := NewBroker()
-	if err := tr.expectOnce(ctx, broker.Sink(Pass(), Fault{After: 2, AckLost: true}), len(want)); err != nil {
-		return err
-	}
+	tr.expectOnce(ctx, broker.Sink(Pass(), Fault{After: 2, AckLost: true}), len(want))
 	first := make(map[int64]outbox.Record)
 	var distinct []outbox.Record
 	log := broker.Log()
@@ -69,62 +55,40 @@ func brokerGetsWhatWasEnqueued(ctx context.Context, tr *trial) error {
 			distinct = append(distinct, log[i])
 			continue
 		}
-		if err := sameRecord(&copy1, &log[i]); err != nil {
-			return fmt.Errorf("message %q: copies differ: %w", copy1.ID, err)
-		}
+		fail.If(sameRecord(&copy1, &log[i]), fmt.Sprintf("message %q: copies differ", copy1.ID))
 	}
 	if len(log) != len(want)+3 {
-		return fmt.Errorf("broker has %d records, want %d and 3 repeats", len(log), len(want))
+		fail.With("broker has %d records, want %d and 3 repeats", len(log), len(want))
 	}
-	return sameAsEnqueued(distinct, want)
+	sameAsEnqueued(distinct, want)
 }
 
 // faultFreeRunSendsOnce relays while a storm writes and a transaction that drew
 // its numbers first stays open until the storm is over.
-func faultFreeRunSendsOnce(ctx context.Context, tr *trial) error {
-	commitLate, err := tr.openLate(ctx, named(numbered("late", 3)...)...)
-	if err != nil {
-		return err
-	}
+func faultFreeRunSendsOnce(ctx context.Context, tr *trial) {
+	commitLate := tr.openLate(ctx, named(numbered("late", 3)...)...)
 	broker := NewBroker()
-	run, err := tr.start(ctx, tr.Source(testGroup), broker.Sink(), smallPages())
-	if err != nil {
-		return err
-	}
+	run := tr.start(ctx, tr.Source(testGroup), broker.Sink(), smallPages())
 	writers := newStorm(tr)
 	<-writers.start(ctx, 2)
-	if err := writers.err(); err != nil {
-		return err
-	}
+	fail.If(writers.err())
 	want := writers.names()
-	if _, err := broker.AwaitDistinct(ctx, len(want)); err != nil {
-		return errors.Join(err, expectSet(broker.Log(), want))
-	}
-	if err := commitLate(ctx); err != nil {
-		return err
-	}
+	broker.awaitSet(ctx, want)
+	commitLate(ctx)
 	want = append(want, numbered("late", 3)...)
-	if _, err := broker.AwaitDistinct(ctx, len(want)); err != nil {
-		return errors.Join(err, expectSet(broker.Log(), want))
-	}
-	if err := run.stop(); err != nil {
-		return err
-	}
-	if err := tr.expectOnce(ctx, broker.Sink(), 0); err != nil {
-		return fmt.Errorf("after a clean stop: %w", err)
-	}
-	return tr.verify(broker.Log(), want)
+	broker.awaitSet(ctx, want)
+	run.stop()
+	fail.In("after a clean stop", func() { tr.expectOnce(ctx, broker.Sink(), 0) })
+	tr.verify(broker.Log(), want)
 }
 
 // verify expects each of want exactly once, in key order.
-func (tr *trial) verify(log []outbox.Record, want []string) error {
-	if err := expectSet(log, want); err != nil {
-		return err
-	}
+func (tr *trial) verify(log []outbox.Record, want []string) {
+	expectSet(log, want)
 	if tr.features.NoKeyOrder {
-		return nil
+		return
 	}
-	return expectOrder(log)
+	expectOrder(log)
 }
 
 // distinct returns the first occurrence of each record.
@@ -140,51 +104,197 @@ func distinct(log []outbox.Record) []outbox.Record {
 	return slices.Clip(out)
 }
 
-func relayIsNotDelayed(ctx context.Context, tr *trial) error {
-	held, err := tr.open(ctx, keyed("held", "late")...)
-	if err != nil {
-		return err
-	}
+func relayIsNotDelayed(ctx context.Context, tr *trial) {
+	held := tr.open(ctx, keyed("held", "late")...)
 	broker := NewBroker()
 	for round := range 3 {
-		if err := tr.commit(ctx, named(numbered(fmt.Sprintf("round%d", round), 7)...)...); err != nil {
-			return err
-		}
-		if err := tr.expectOnce(ctx, broker.Sink(), 7); err != nil {
-			return fmt.Errorf("while a transaction is open: %w", err)
-		}
+		tr.commit(ctx, named(numbered(fmt.Sprintf("round%d", round), 7)...)...)
+		fail.In("while a transaction is open", func() { tr.expectOnce(ctx, broker.Sink(), 7) })
 	}
-	if err := held.Commit(ctx); err != nil {
-		return err
-	}
-	return tr.expectOnce(ctx, broker.Sink(), 1)
+	fail.If(held.Commit(ctx))
+	tr.expectOnce(ctx, broker.Sink(), 1)
 }
 
 // wakeReplacesPolling polls once an hour, and commits only when the relay has
 // begun to wait for that.
-func wakeReplacesPolling(ctx context.Context, tr *trial) error {
+func wakeReplacesPolling(ctx context.Context, tr *trial) {
 	cfg := smallPages()
 	cfg.PollMin, cfg.PollMax = time.Hour, time.Hour
 	broker := NewBroker()
 	src := newIdleSource(tr.Source(testGroup))
-	run, err := tr.start(ctx, src, broker.Sink(), cfg)
-	if err != nil {
-		return err
-	}
+	run := tr.start(ctx, src, broker.Sink(), cfg)
 	for i := range 5 {
-		if err := src.await(ctx); err != nil {
-			return fmt.Errorf("the relay did not come to rest: %w", err)
-		}
-		if err := tr.commit(ctx, named(fmt.Sprintf("m-%d", i+1))...); err != nil {
-			return err
-		}
+		fail.If(src.await(ctx), "the relay did not come to rest")
+		tr.commit(ctx, named(fmt.Sprintf("m-%d", i+1))...)
 		tr.Wake()
-		if _, err := broker.AwaitDistinct(ctx, i+1); err != nil {
-			return fmt.Errorf("message %d was not sent upon a wake: %w", i+1, err)
+		broker.await(ctx, i+1, fmt.Sprintf("message %d was not sent upon a wake", i+1))
+	}
+	run.stop()
+	expect(broker.Log(), numbered("m", 5)...)
+}
+
+func relaySlotChecks() []Check {
+	return unless(
+		func(f Features) bool { return f.NoSlots },
+		Check{Name: "Relay_O5_RelaysShareSlots", run: relaysShareSlots(3)},
+		Check{
+			Name: "Relay_O5_RelaysChangeSlots", run: relaysShareSlots(3, 4, 1),
+			skip: func(f Features) bool { return f.FixedSlots },
+		},
+	)
+}
+
+// relaysShareSlots runs two relays as users do: they share the slots, change their number
+// when they are replaced one after the other, and leave nothing behind. Nothing fails, so
+// each record is sent once.
+func relaysShareSlots(counts ...int) func(context.Context, *trial) {
+	return func(ctx context.Context, tr *trial) {
+		const keys = 11
+		broker := NewBroker()
+		written := make(map[int]int)
+		var want []string
+		write := func() {
+			for k := range keys {
+				written[k]++
+				name := fmt.Sprintf("key%d-%d", k, written[k])
+				tr.commit(ctx, keyed(fmt.Sprintf("key%d", k), name)...)
+				want = append(want, name)
+			}
+			tr.Wake()
 		}
+		runs := make([]*running, 2)
+		for _, slots := range counts {
+			for i := range runs {
+				tr.replace(ctx, runs, i, slots, broker)
+				write()
+			}
+			fail.In(fmt.Sprintf("%d slots", slots), func() {
+				awaitSlots(ctx, runs, slots)
+				write()
+				broker.awaitSet(ctx, want)
+			})
+		}
+		for _, run := range runs {
+			run.stop()
+		}
+		fail.In("after both have stopped", func() { tr.expectGroup(ctx, GroupConfig{Slots: counts[len(counts)-1]}) })
+		log := broker.Log()
+		expectSet(log, want)
+		tr.expectNumbered(log)
 	}
-	if err := run.stop(); err != nil {
-		return err
+}
+
+// replace stops relay i, if it runs, and starts another one that wants so many slots.
+func (tr *trial) replace(ctx context.Context, runs []*running, i, slots int, broker *Broker) {
+	if runs[i] != nil {
+		runs[i].stop()
 	}
-	return expect(broker.Log(), numbered("m", 5)...)
+	runs[i] = tr.start(ctx, tr.group(GroupConfig{Slots: slots}), broker.Sink(), shortLease())
+}
+
+// awaitSlots waits until the relays lead all slots, and none more than its share.
+func awaitSlots(ctx context.Context, runs []*running, slots int) {
+	fair := (slots + len(runs) - 1) / len(runs)
+	for {
+		var led []int
+		total, most := 0, 0
+		for _, run := range runs {
+			n := len(run.relay.State().Slots)
+			led = append(led, n)
+			total, most = total+n, max(most, n)
+		}
+		if total == slots && most <= fair {
+			return
+		}
+		fail.If(pause(ctx), fmt.Sprintf("the relays lead %v of %d slots", led, slots))
+	}
+}
+
+// smallPages makes a few records many pages, and retries quickly.
+func smallPages() relay.Config {
+	return relay.Config{PageSize: 5, BackoffMin: time.Millisecond, BackoffMax: 10 * time.Millisecond}
+}
+
+// blocking is smallPages that gives no record up.
+func blocking() relay.Config {
+	cfg := smallPages()
+	cfg.Policies = []relay.Policy{{Action: relay.Block}}
+	return cfg
+}
+
+// shortLease is smallPages with a lease that a test can see run out.
+func shortLease() relay.Config {
+	cfg := smallPages()
+	cfg.Lease = 2 * time.Second
+	cfg.PublishTimeout = 500 * time.Millisecond
+	cfg.LeaseMargin = 500 * time.Millisecond
+	return cfg
+}
+
+// running is a Relay whose Run is under way.
+type running struct {
+	relay  *relay.Relay
+	cancel context.CancelFunc
+	done   chan struct{}
+	err    error
+}
+
+// start runs a relay until it is stopped, by the end of the check at the latest.
+func (tr *trial) start(ctx context.Context, source driver.Source, sink driver.Sink, cfg relay.Config) *running {
+	r, err := relay.New(source, sink, cfg)
+	fail.If(err)
+	ctx, cancel := context.WithCancel(ctx)
+	run := &running{relay: r, cancel: cancel, done: make(chan struct{})}
+	go func() {
+		defer close(run.done)
+		run.err = r.Run(ctx)
+	}()
+	tr.cleanup(func() {
+		cancel()
+		<-run.done
+	})
+	return run
+}
+
+// stop ends the relay, and expects that it ends cleanly.
+func (r *running) stop() {
+	r.cancel()
+	<-r.done
+	fail.If(r.err, "run after a stop")
+}
+
+// await waits until n different records were delivered.
+func (b *Broker) await(ctx context.Context, n int, where ...string) {
+	log, err := b.AwaitDistinct(ctx, n)
+	if err != nil {
+		fail.If(fmt.Errorf("%w, broker has %s", err, describe(log)), where...)
+	}
+}
+
+// awaitSet waits until as many different records were delivered as want has. If they do not
+// come, the error names those that are missing.
+func (b *Broker) awaitSet(ctx context.Context, want []string) {
+	log, err := b.AwaitDistinct(ctx, len(want))
+	if err != nil {
+		fail.Now(errors.Join(err, fail.Caught(func() { expectSet(distinct(log), want) })))
+	}
+}
+
+// once runs a new relay once.
+func (tr *trial) once(ctx context.Context, sink driver.Sink, cfg relay.Config) (int, error) {
+	r, err := relay.New(tr.Source(testGroup), sink, cfg)
+	if err != nil {
+		return 0, err
+	}
+	return r.RunOnce(ctx)
+}
+
+// expectOnce runs a new relay once and expects n records to be acknowledged. It
+// gives no record up.
+func (tr *trial) expectOnce(ctx context.Context, sink driver.Sink, n int) {
+	got, err := tr.once(ctx, sink, blocking())
+	fail.If(err, "run once")
+	if got != n {
+		fail.With("run once: %d records acknowledged, want %d", got, n)
+	}
 }

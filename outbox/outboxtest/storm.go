@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/leat-go/leat/internal/fail"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -43,7 +44,7 @@ func (s *storm) start(ctx context.Context, seed uint64) <-chan struct{} {
 	done := make(chan struct{})
 	var wg sync.WaitGroup
 	for w := range stormWriters {
-		wg.Go(func() { s.fail(s.writeAll(ctx, seed, w)) })
+		wg.Go(func() { s.fail(fail.Caught(func() { s.writeAll(ctx, seed, w) })) })
 	}
 	go func() {
 		defer close(done)
@@ -56,14 +57,11 @@ func (s *storm) start(ctx context.Context, seed uint64) <-chan struct{} {
 	return done
 }
 
-func (s *storm) writeAll(ctx context.Context, seed uint64, writer int) error {
+func (s *storm) writeAll(ctx context.Context, seed uint64, writer int) {
 	rng := rand.New(rand.NewPCG(seed, uint64(writer))) //nolint:gosec // a test's dice, no secret
 	for i := range stormTxs {
-		if err := s.write(ctx, rng, fmt.Sprintf("w%d-t%d", writer, i)); err != nil {
-			return fmt.Errorf("writer %d: %w", writer, err)
-		}
+		fail.In(fmt.Sprintf("writer %d", writer), func() { s.write(ctx, rng, fmt.Sprintf("w%d-t%d", writer, i)) })
 	}
-	return nil
 }
 
 func (s *storm) fail(err error) {
@@ -81,35 +79,28 @@ func (s *storm) err() error {
 
 // write runs one transaction: half of them without a key, half with one, and a
 // quarter rolled back.
-func (s *storm) write(ctx context.Context, rng *rand.Rand, name string) error {
+func (s *storm) write(ctx context.Context, rng *rand.Rand, name string) {
 	commit := rng.IntN(4) > 0
 	if rng.IntN(2) == 0 {
 		batch := numbered(name, 1+rng.IntN(3))
-		if err := s.tr.finish(ctx, commit, named(batch...)...); err != nil {
-			return err
-		}
+		fail.If(s.tr.finish(ctx, commit, named(batch...)...))
 		s.note(commit, batch)
-		return nil
+		return
 	}
 	key := "key" + strconv.Itoa(rng.IntN(stormKeys))
 	tx, err := s.tr.Begin(ctx)
-	if err != nil {
-		return fmt.Errorf("begin: %w", err)
-	}
+	fail.If(err, "begin")
 	batch, err := s.enqueueKeyed(ctx, tx, key, name, commit)
 	if err != nil {
 		_ = tx.Rollback(context.WithoutCancel(ctx))
-		return err
+		fail.Now(err)
 	}
 	from := time.Now()
-	if err := end(ctx, tx, commit); err != nil {
-		return err
-	}
+	fail.If(end(ctx, tx, commit))
 	s.note(commit, batch)
 	if commit {
 		s.noteSpan(key, batch, from)
 	}
-	return nil
 }
 
 // enqueueKeyed enqueues one message of key, which makes the transaction hold
@@ -161,7 +152,7 @@ func commitPlace(key string, place int) string {
 // expectOrder checks what was read, or published, in that order: of each topic
 // and key the first occurrences ascend in Seq, and the commits of a storm come
 // in the order 1, 2, 3….
-func expectOrder(got []outbox.Record) error {
+func expectOrder(got []outbox.Record) {
 	type lane struct{ topic, key string }
 	last := make(map[lane]int64)
 	commits := make(map[lane]int)
@@ -174,14 +165,51 @@ func expectOrder(got []outbox.Record) error {
 		}
 		seen[r.Seq] = true
 		if r.Seq < last[l] {
-			return fmt.Errorf("key %q: first occurrence of Seq %d (%.40q) after that of %d", r.Key, r.Seq, r.Payload, last[l])
+			fail.With("key %q: first occurrence of Seq %d (%.40q) after that of %d", r.Key, r.Seq, r.Payload, last[l])
 		}
 		last[l] = r.Seq
 		if want := commitPlace(r.Key, commits[l]+1); string(r.Payload) == want {
 			commits[l]++
 		} else if len(r.Payload) > len(r.Key) && string(r.Payload[:len(r.Key)+1]) == r.Key+"/" {
-			return fmt.Errorf("key %q: commit %s comes where %s was expected", r.Key, r.Payload, want)
+			fail.With("key %q: commit %s comes where %s was expected", r.Key, r.Payload, want)
 		}
 	}
-	return nil
+}
+
+// span is when a transaction of a storm was committed: between two times.
+type span struct {
+	key      string
+	from, to time.Time
+}
+
+// inCommitOrder checks of what was read, or published, in that order: if a transaction had
+// committed before another one of the same key was asked to, its record comes first.
+func (s *storm) inCommitOrder(got []outbox.Record) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	later := make(map[string]span) // of each key, that of the records so far which was begun last
+	seen := make(map[string]bool)
+	for i := range got {
+		name := string(got[i].Payload)
+		is, ok := s.spans[name]
+		if !ok || seen[name] {
+			continue
+		}
+		seen[name] = true
+		if before, ok := later[is.key]; ok && is.to.Before(before.from) {
+			fail.With("key %q: %.40q comes behind a record whose commit was begun %s after its own had ended", is.key, name, before.from.Sub(is.to))
+		}
+		if is.from.After(later[is.key].from) {
+			later[is.key] = is
+		}
+	}
+}
+
+// noteSpan notes that the transaction of names has committed since from.
+func (s *storm) noteSpan(key string, names []string, from time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, name := range names {
+		s.spans[name] = span{key: key, from: from, to: time.Now()}
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/leat-go/leat/internal/fail"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -44,44 +45,34 @@ func numbered(prefix string, n int) []string {
 }
 
 // begin starts a transaction that is rolled back after the check at the latest.
-func (tr *trial) begin(ctx context.Context) (Tx, error) {
+func (tr *trial) begin(ctx context.Context) Tx {
 	tx, err := tr.Begin(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("begin: %w", err)
-	}
+	fail.If(err, "begin")
 	clean := context.WithoutCancel(ctx)
 	tr.cleanup(func() { _ = tx.Rollback(clean) }) // an error where it has ended already
-	return tx, nil
+	return tx
 }
 
 // open enqueues msgs in a transaction that it leaves open.
-func (tr *trial) open(ctx context.Context, msgs ...outbox.Message) (Tx, error) {
-	tx, err := tr.begin(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := tx.Enqueue(ctx, msgs...); err != nil {
-		return nil, fmt.Errorf("enqueue: %w", err)
-	}
-	return tx, nil
+func (tr *trial) open(ctx context.Context, msgs ...outbox.Message) Tx {
+	tx := tr.begin(ctx)
+	fail.If(tx.Enqueue(ctx, msgs...), "enqueue")
+	return tx
 }
 
 // openLate enqueues msgs in a transaction that stays open until commit is called. If
 // there can be one writer only, commit does all of it.
-func (tr *trial) openLate(ctx context.Context, msgs ...outbox.Message) (commit func(context.Context) error, err error) {
+func (tr *trial) openLate(ctx context.Context, msgs ...outbox.Message) (commit func(context.Context)) {
 	if tr.features.OneWriter {
-		return func(ctx context.Context) error { return tr.commit(ctx, msgs...) }, nil
+		return func(ctx context.Context) { tr.commit(ctx, msgs...) }
 	}
-	tx, err := tr.open(ctx, msgs...)
-	if err != nil {
-		return nil, err
-	}
-	return tx.Commit, nil
+	tx := tr.open(ctx, msgs...)
+	return func(ctx context.Context) { fail.If(tx.Commit(ctx)) }
 }
 
 // commit enqueues msgs in a transaction of their own and commits it.
-func (tr *trial) commit(ctx context.Context, msgs ...outbox.Message) error {
-	return tr.finish(ctx, true, msgs...)
+func (tr *trial) commit(ctx context.Context, msgs ...outbox.Message) {
+	fail.If(tr.finish(ctx, true, msgs...))
 }
 
 // finish enqueues msgs in a transaction of their own and ends it. Unlike open it

@@ -38,7 +38,7 @@ func (o *Outbox) QueueEnqueue(ctx context.Context, batch *pgx.Batch, msgs ...out
 	return o.insert(ctx, ready, &instance, take, func(sql string, args []any, want int64) (int64, error) {
 		batch.Queue(sql, args...).Exec(func(tag pgconn.CommandTag) error {
 			if tag.RowsAffected() != want {
-				return fmt.Errorf("%w: %d of %d messages stored", outbox.ErrWrongDatabase, tag.RowsAffected(), want)
+				return o.notStored(tag.RowsAffected(), want, true)
 			}
 			return nil
 		})
@@ -85,6 +85,6 @@ func storingAll(insert string, n int64) string {
 %[1]s
 RETURNING 1)
 SELECT CASE WHEN count(*) = %[2]d THEN 0 ELSE
-	('%[3]s: ' || count(*) || ' of %[2]d messages stored')::int END
+	('%[3]s: ' || pg_catalog.count(*)::text || ' of %[2]d messages stored (unless a trigger or a rule suppresses rows)')::int END
 FROM stored`, insert, n, outbox.ErrWrongDatabase)
 }

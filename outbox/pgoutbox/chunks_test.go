@@ -53,6 +53,8 @@ func TestO1_MoreThanOneStatement(t *testing.T) {
 }
 
 // TestO1_MoreBytesThanOneStatement: payloads beyond what one statement carries.
+//
+//leat:level 4
 func TestO1_MoreBytesThanOneStatement(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "moves 160 MB")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/outbox/driver"
 )
 
@@ -11,6 +12,6 @@ var _ driver.Clocked = (*Source)(nil)
 
 // Now implements driver.Clocked.
 func (s *Source) Now(ctx context.Context) (now time.Time, err error) {
-	err = s.ob.pool.QueryRow(ctx, "SELECT clock_timestamp()").Scan(&now)
+	err = s.ob.pool.QueryRow(ctx, "SELECT clock_timestamp() WHERE "+pgerr.Primary).Scan(&now)
 	return now.In(time.UTC), unusable(describe(err))
 }

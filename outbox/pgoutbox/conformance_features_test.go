@@ -16,6 +16,7 @@ var (
 	_ outboxtest.HistoryDropper = subject{}
 	_ outboxtest.Neighbor       = subject{}
 	_ outboxtest.PositionLoser  = subject{}
+	_ outboxtest.CounterSetter  = subject{}
 )
 
 // Group implements outboxtest.Grouper.
@@ -80,5 +81,11 @@ func (s subject) Another(context.Context) (outboxtest.Subject, error) {
 // it took over.
 func (s subject) LosePositions(ctx context.Context) error {
 	_, err := s.db.Pool.Exec(ctx, "DELETE FROM leat.outbox_positions WHERE window_no > 0")
+	return err
+}
+
+// SetCounter implements outboxtest.CounterSetter.
+func (s subject) SetCounter(ctx context.Context, last int64) error {
+	_, err := s.db.Pool.Exec(ctx, "SELECT setval('leat.outbox_seq_seq', $1)", last)
 	return err
 }

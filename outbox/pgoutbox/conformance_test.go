@@ -3,6 +3,7 @@ package pgoutbox_test
 import (
 	"context"
 	"database/sql"
+	"strconv"
 	"sync"
 	"testing"
 
@@ -27,6 +28,8 @@ func TestConformance(t *testing.T) {
 }
 
 // TestConformance_SQL runs it through database/sql.
+//
+//leat:level 2
 func TestConformance_SQL(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "the same as through pgx, but for Enqueue")
@@ -113,6 +116,24 @@ var _ outboxtest.ReadBlocker = subject{}
 // BlockHeld implements outboxtest.ReadBlocker.
 func (s subject) BlockHeld(ctx context.Context) (waits func(context.Context) error, release func(), err error) {
 	return s.db.LockTable(ctx, "leat.outbox_held")
+}
+
+var _ outboxtest.ForeignWriter = subject{}
+
+// WriteForeign implements outboxtest.ForeignWriter: rows that were inserted by hand.
+func (s subject) WriteForeign(ctx context.Context) (payloads []string, err error) {
+	for i, values := range []string{
+		`'{"tenant": 7}', NULL, now()`, `'{"a": {"b": [1]}, "c": null}', NULL, now()`, `'[1]', NULL, now()`, `'"text"', NULL, now()`,
+		`NULL, 'infinity', now()`, `NULL, '-infinity', now()`, `NULL, '20000-01-01', now()`, `NULL, now(), '-infinity'`,
+	} {
+		payloads = append(payloads, "foreign-"+strconv.Itoa(i))
+		_, err := s.db.Pool.Exec(ctx, `INSERT INTO leat.outbox (id, shard, topic, payload, headers, occurred_at, created_at)
+			VALUES (gen_random_uuid(), 1, 't', $1, `+values+`)`, []byte(payloads[i]))
+		if err != nil {
+			return nil, err
+		}
+	}
+	return payloads, nil
 }
 
 type pgxSubject struct{ subject }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/internal/storable"
 	"github.com/leat-go/leat/outbox/internal/pglog"
 )
@@ -61,7 +62,7 @@ func (o *Outbox) tryConnect(ctx context.Context, name string) (*ownConn, error) 
 	err = conn.QueryRow(ctx, o.sql.own, pgx.QueryExecModeSimpleProtocol, int64(conn.PgConn().PID())).
 		Scan(&c.direct, &c.synchronousCommit, &c.isolation, &c.readOnly, &set)
 	if err != nil {
-		return nil, errors.Join(err, conn.Close(context.WithoutCancel(ctx)))
+		return nil, errors.Join(pgerr.Standby(err), conn.Close(context.WithoutCancel(ctx)))
 	}
 	o.pooled.Store(!c.direct)
 	return c, nil
@@ -79,7 +80,10 @@ func (s *Source) connect(ctx context.Context) (*pgx.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.ob.guard(c); err != nil {
+	if err = s.ob.guard(c); err == nil {
+		err = s.warnOfSplitter(ctx, c)
+	}
+	if err != nil {
 		return nil, errors.Join(err, c.Close(context.WithoutCancel(ctx)))
 	}
 	if !c.direct {
@@ -89,6 +93,20 @@ func (s *Source) connect(ctx context.Context) (*pgx.Conn, error) {
 		})
 	}
 	return c.Conn, nil
+}
+
+// warnOfSplitter says so, once, if a read/write splitter sends what the connection reads to a
+// standby. It does no harm, since whatever decides is read on the primary (rule R13), or fails.
+func (s *Source) warnOfSplitter(ctx context.Context, c *ownConn) error {
+	var standby bool
+	err := c.QueryRow(ctx, s.ob.sql.inHotStandby, pgx.QueryExecModeSimpleProtocol).Scan(&standby)
+	if err == nil && standby {
+		s.split.Do(func() {
+			s.ob.cfg.Logger.WarnContext(ctx, "a read/write splitter stands before the database: connect the relay to the primary itself",
+				slog.String("group", s.cfg.Group))
+		})
+	}
+	return err
 }
 
 // tryOwn opens a connection as a session would, to see whether it can.

@@ -12,6 +12,8 @@ import (
 
 // TestCount_Server counts on a server that does nothing else: transactions of other tests make
 // a relay probe, and write WAL.
+//
+//leat:level 4
 func TestCount_Server(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "starts a server")

@@ -2,11 +2,11 @@ package pgoutbox
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/leat-go/leat/internal/storable"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -150,25 +150,5 @@ func (d *decoder) name(last *string, b []byte) string {
 	return *last
 }
 
-// decodeHeaders reads what Enqueue wrote. A row that was inserted by hand may hold
-// other values than texts: those become their JSON, since a relay that stopped at
-// them would stop for good.
-func decodeHeaders(raw []byte) map[string]string {
-	var texts map[string]string
-	if json.Unmarshal(raw, &texts) == nil {
-		return texts
-	}
-	var values map[string]json.RawMessage
-	if json.Unmarshal(raw, &values) != nil {
-		return map[string]string{"headers": string(raw)} // no object at all
-	}
-	headers := make(map[string]string, len(values))
-	for name, value := range values {
-		text := string(value)
-		if json.Unmarshal(value, &text) != nil {
-			text = string(value)
-		}
-		headers[name] = text
-	}
-	return headers
-}
+// decodeHeaders reads what Enqueue wrote, or whoever has inserted the row.
+func decodeHeaders(raw []byte) map[string]string { return storable.Headers(raw) }

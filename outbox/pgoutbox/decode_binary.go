@@ -80,11 +80,29 @@ func (d *decoder) binary(v [][]byte) error {
 	return nil
 }
 
-// timeOf reads microseconds since the year 2000. The infinities become its ends.
+// timeOf reads microseconds since the year 2000.
 func timeOf(b []byte) time.Time {
 	const epoch = 946_684_800
 	micros := int64(binary.BigEndian.Uint64(b)) //nolint:gosec // the same bits
-	return time.Unix(epoch+micros/1e6, micros%1e6*1000).UTC()
+	return inCalendar(time.Unix(epoch+micros/1e6, micros%1e6*1000).UTC())
+}
+
+// calendarBegin and calendarEnd are the ends of what RFC 3339 can write, in microseconds.
+func calendarBegin() time.Time { return time.Time{} }
+func calendarEnd() time.Time   { return time.Date(9999, 12, 31, 23, 59, 59, 999_999_000, time.UTC) }
+
+// inCalendar returns t, or the end of the calendar that it lies behind. Enqueue refuses such
+// times, and who has inserted a row by hand may have written infinity: held records, sinks
+// and JSON could not take it.
+func inCalendar(t time.Time) time.Time {
+	switch year := t.Year(); {
+	case year < 1:
+		return calendarBegin()
+	case year > 9999:
+		return calendarEnd()
+	default:
+		return t
+	}
 }
 
 // uuid returns b in its canonical text.

@@ -58,10 +58,10 @@ func (s *stock) drop() {
 	s.free = nil
 }
 
-// poison has a program with failure points, as those of the tests are, notice who looks at a page that
+// poison has a program that arms failure points, as those of tests do, notice who looks at a page that
 // was given back.
 func poison(m memory) {
-	if !failpoint.Enabled {
+	if !failpoint.Installed() {
 		return
 	}
 	for i := range m.records {

@@ -17,9 +17,9 @@ func (d *decoder) scan(rows pgx.Rows) error {
 	var r outbox.Record
 	var id [16]byte
 	var idText, key, typ pgtype.Text
-	var occurred pgtype.Timestamptz
+	var created, occurred pgtype.Timestamptz
 	var topic, payload, headers pgtype.DriverBytes
-	err := rows.Scan(&r.Seq, &r.CreatedAt, &occurred, &id, &r.Shard, &idText, &topic, &key, &typ, &payload, &headers)
+	err := rows.Scan(&r.Seq, &created, &occurred, &id, &r.Shard, &idText, &topic, &key, &typ, &payload, &headers)
 	if err != nil {
 		return fmt.Errorf("leat: reading the outbox: %w", err)
 	}
@@ -34,13 +34,25 @@ func (d *decoder) scan(rows pgx.Rows) error {
 		r.Payload = d.keep(payload)
 	}
 	if occurred.Valid {
-		r.OccurredAt = occurred.Time.In(time.UTC)
+		r.OccurredAt = timeOrEnd(occurred)
 	}
-	r.CreatedAt = r.CreatedAt.In(time.UTC)
+	r.CreatedAt = timeOrEnd(created)
 	if headers != nil {
 		r.Headers = decodeHeaders(headers)
 	}
 	d.size += len(r.Payload) + len(r.Key) + len(headers)
 	d.records = append(d.records, r)
 	return nil
+}
+
+// timeOrEnd returns the time of t, as timeOf does of its binary form.
+func timeOrEnd(t pgtype.Timestamptz) time.Time {
+	switch t.InfinityModifier {
+	case pgtype.Infinity:
+		return calendarEnd()
+	case pgtype.NegativeInfinity:
+		return calendarBegin()
+	default:
+		return inCalendar(t.Time.In(time.UTC))
+	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/stretchr/testify/require"
 
-	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/failpoint/failpointtest"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -75,6 +75,7 @@ func TestDecoder_BinaryForm(t *testing.T) {
 // page that is not full, after which there is no backlog, lets go of all.
 func TestDecoder_UsesMemoryAgain(t *testing.T) {
 	t.Parallel()
+	failpointtest.Install()       // what is given back is overwritten
 	const limit, size = 1000, 600 // more than two slabs a page
 	var d decoder
 	seq := 0
@@ -97,10 +98,8 @@ func TestDecoder_UsesMemoryAgain(t *testing.T) {
 	first, free := read(limit, limit)
 	second, _ := read(limit, limit)
 	free()
-	if failpoint.Enabled {
-		require.Equal(t, "freed", first[0].ID)
-		require.Equal(t, byte(0xdb), d.stock.free[0].slabs[0][:1][0])
-	}
+	require.Equal(t, "freed", first[0].ID)
+	require.Equal(t, byte(0xdb), d.stock.free[0].slabs[0][:1][0])
 	third, freeThird := read(limit, limit)
 	require.Same(t, &first[0], &third[0])
 	few, none := read(5, 10)

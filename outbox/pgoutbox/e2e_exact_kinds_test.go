@@ -1,5 +1,3 @@
-//go:build leat_failpoints
-
 package pgoutbox_test
 
 import (
@@ -53,6 +51,8 @@ func (f *fragile) awaitCommitted() {
 
 // TestR12_EveryKindOnPostgres lets everything happen to a relay that delivers exactly
 // once: readers of committed records see every message once, in the order of its key.
+//
+//leat:level 2
 func TestR12_EveryKindOnPostgres(t *testing.T) {
 	t.Parallel()
 	for point, hit := range exactPoints() {

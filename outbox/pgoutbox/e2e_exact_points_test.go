@@ -1,5 +1,3 @@
-//go:build leat_failpoints
-
 package pgoutbox_test
 
 import (
@@ -11,11 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/failpoint/failpointtest"
 )
 
 // TestR12_DiesAtEveryPointOnPostgres ends a relay process that delivers exactly once
 // at each point where the database and the cluster may disagree, and has it panic
 // where nothing but this mode passes.
+//
+//leat:level 4
 func TestR12_DiesAtEveryPointOnPostgres(t *testing.T) {
 	t.Parallel()
 	for death, hit := range map[string]int{
@@ -29,7 +30,7 @@ func TestR12_DiesAtEveryPointOnPostgres(t *testing.T) {
 	} {
 		t.Run(death, func(t *testing.T) {
 			t.Parallel()
-			status := failpoint.ExitStatus
+			status := failpointtest.ExitStatus
 			if strings.HasSuffix(death, "=panic") {
 				status = 2
 			}
@@ -40,7 +41,7 @@ func TestR12_DiesAtEveryPointOnPostgres(t *testing.T) {
 			for i := range 30 {
 				s.commit(s.message(fmt.Sprint("k", i%4), fmt.Sprint("a", i)), s.message("", fmt.Sprint("b", i)))
 			}
-			victim := s.spawnExact(fmt.Sprintf("%s=%s@%d", failpoint.EnvPoints, death, hit))
+			victim := s.spawnExact(fmt.Sprintf("%s=%s@%d", failpointtest.EnvPoints, death, hit))
 			late.commit()
 			s.ledger.note(true, lateMessage)
 			pause := time.NewTicker(10 * time.Millisecond)

@@ -15,6 +15,8 @@ import (
 
 // TestR12_KillsOnPostgres kills relay processes that deliver exactly once while
 // producers write. A kill counts only if the process had sent something.
+//
+//leat:level 4
 func TestR12_KillsOnPostgres(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -52,6 +54,8 @@ func TestR12_KillsOnPostgres(t *testing.T) {
 
 // TestR12_LostPositionOnPostgres: a relay that was idle from the start begins again,
 // one that has delivered does not where the topic of positions is gone.
+//
+//leat:level 2
 func TestR12_LostPositionOnPostgres(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

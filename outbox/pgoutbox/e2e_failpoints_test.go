@@ -1,5 +1,3 @@
-//go:build leat_failpoints
-
 package pgoutbox_test
 
 import (
@@ -12,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/failpoint/failpointtest"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/outboxtest"
@@ -46,11 +45,13 @@ func hitOf(point failpoint.Name) int {
 // TestO2_ProcessDiesAtEveryPoint ends a relay process at each point, or has it panic, and lets
 // the next one go on: nothing is lost or out of order, and nothing is there more
 // than twice.
+//
+//leat:level 4
 func TestO2_ProcessDiesAtEveryPoint(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "a process a point")
 	for i := range 2 * len(deadlyPoints()) {
-		point, action, status := deadlyPoints()[i/2], "exit", failpoint.ExitStatus
+		point, action, status := deadlyPoints()[i/2], "exit", failpointtest.ExitStatus
 		if i%2 == 1 {
 			action, status = "panic", 2 // which no goroutine of a relay catches
 		}
@@ -63,7 +64,7 @@ func TestO2_ProcessDiesAtEveryPoint(t *testing.T) {
 			for i := range 30 {
 				s.commit(s.message(fmt.Sprint("k", i%4), fmt.Sprint("a", i)), s.message("", fmt.Sprint("b", i)))
 			}
-			victim := s.spawn(fastTakeover().Lease, fmt.Sprintf("%s=%s=%s@%d", failpoint.EnvPoints, point, action, hitOf(point)))
+			victim := s.spawn(fastTakeover().Lease, fmt.Sprintf("%s=%s=%s@%d", failpointtest.EnvPoints, point, action, hitOf(point)))
 			late.commit()
 			s.ledger.note(true, lateMessage)
 			for i := 0; !victim.ended(); i++ { // something to do until it comes to its point
@@ -89,9 +90,9 @@ func TestO2_ErrorAtEveryPoint(t *testing.T) {
 		t.Run(string(point), func(t *testing.T) {
 			t.Parallel()
 			ob, db := newOutbox(t, pgoutbox.Config{})
-			points := &failpoint.Registry{}
+			points := &failpointtest.Registry{}
 			for hit := 1; hit <= 7; hit += 3 {
-				require.NoError(t, points.EnableAt(point, hit, failpoint.Error(nil)))
+				require.NoError(t, points.EnableAt(point, hit, failpointtest.Error(nil)))
 			}
 			broker := outboxtest.NewBroker()
 			r, err := relay.New(source(t, ob, ""), broker.Sink(), relay.Config{
@@ -99,7 +100,7 @@ func TestO2_ErrorAtEveryPoint(t *testing.T) {
 				Lease: 1500 * time.Millisecond, PublishTimeout: 500 * time.Millisecond, LeaseMargin: 100 * time.Millisecond,
 			})
 			require.NoError(t, err)
-			ctx, cancel := context.WithCancel(failpoint.With(t.Context(), points))
+			ctx, cancel := context.WithCancel(failpointtest.With(t.Context(), points))
 			defer cancel()
 			done := make(chan error, 1)
 			go func() { done <- r.Run(ctx) }()

@@ -129,6 +129,8 @@ func (f *fleet) stopAll() {
 // are stopped for longer than their lease, each while it has records under way.
 // What was committed is in Kafka: nothing lost, nothing that was rolled back, no
 // copy altered, each key in order.
+//
+//leat:level 4
 func TestO2_O5_FleetUnderFire(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "five processes, and faults that take a lease each")

@@ -61,6 +61,8 @@ func groupSource(t *testing.T, s *stage, cfg pgoutbox.SourceConfig) *pgoutbox.So
 // TestO12_GroupsWithSinksOfTheirOwn: one group relays to Kafka, by processes that are
 // killed; another feeds a read model, of one topic, from now on. Neither minds the
 // other.
+//
+//leat:level 2
 func TestO12_GroupsWithSinksOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -1,5 +1,3 @@
-//go:build leat_failpoints
-
 package pgoutbox_test
 
 import (
@@ -13,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/failpoint/failpointtest"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
@@ -62,7 +61,7 @@ type trouble struct {
 	ob     *pgoutbox.Outbox
 	db     *testenv.Database
 	broker *outboxtest.Broker
-	points *failpoint.Registry
+	points *failpointtest.Registry
 	want   []string // payloads of key "k", in order
 	parked int      // poisoned records
 }
@@ -70,7 +69,7 @@ type trouble struct {
 func newTrouble(t *testing.T) *trouble {
 	t.Helper()
 	ob, db := newOutbox(t, pgoutbox.Config{})
-	return &trouble{t: t, ob: ob, db: db, broker: outboxtest.NewBroker(), points: &failpoint.Registry{}}
+	return &trouble{t: t, ob: ob, db: db, broker: outboxtest.NewBroker(), points: &failpointtest.Registry{}}
 }
 
 // produce commits a few transactions of every kind.
@@ -104,7 +103,7 @@ func (w *trouble) run(points bool) (stop func() error) {
 	require.NoError(w.t, err)
 	ctx := w.t.Context()
 	if points {
-		ctx = failpoint.With(ctx, w.points)
+		ctx = failpointtest.With(ctx, w.points)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan error, 1)
@@ -155,9 +154,11 @@ func copies(log []outbox.Record) (most int) {
 	return most
 }
 
-// TestO9_PausedPastTheLease holds a relay up at each point for longer than its
-// lease, while another one takes over and goes on. What the first does when it
+// TestO9_PausedPastTheLease holds a relay up at each point until its lease has ended,
+// while another one takes over and goes on. What the first does when it
 // wakes up changes no position and no order.
+//
+//leat:level 2
 func TestO9_PausedPastTheLease(t *testing.T) {
 	t.Parallel()
 	for _, point := range allRelayPoints() {
@@ -165,16 +166,17 @@ func TestO9_PausedPastTheLease(t *testing.T) {
 			t.Parallel()
 			w := newTrouble(t)
 			released := make(chan struct{})
-			stopped := failpoint.Call(func(context.Context) error {
+			stopped := failpointtest.Call(func(context.Context) error {
 				<-released // deaf to its context, as a process that is stopped
 				return nil
 			})
-			require.NoError(t, w.points.EnableAt(point, hitOf(point), failpoint.Call(func(context.Context) error {
+			require.NoError(t, w.points.EnableAt(point, hitOf(point), failpointtest.Call(func(context.Context) error {
 				return w.points.Enable(failpoint.RelayBeforeRenew, stopped)
 			})))
 			require.NoError(t, w.points.EnableAt(point, hitOf(point), stopped))
 			stopFirst := w.run(true)
 			w.reach(point, hitOf(point))
+			exec(t, w.db, "UPDATE leat.outbox_leases SET lease_until = clock_timestamp()") // a renewal under way gains one more
 			stopSecond := w.run(false)
 			w.produce("second-")
 			w.expect()
@@ -195,6 +197,8 @@ func TestO9_PausedPastTheLease(t *testing.T) {
 
 // TestO13_StoppedAtEveryPoint ends the context of a relay at each point: it stops
 // cleanly, and what is left goes out once, by the next.
+//
+//leat:level 2
 func TestO13_StoppedAtEveryPoint(t *testing.T) {
 	t.Parallel()
 	for _, point := range append(allRelayPoints(), failpoint.RelayCloseMidBatch) {
@@ -203,12 +207,12 @@ func TestO13_StoppedAtEveryPoint(t *testing.T) {
 			w := newTrouble(t)
 			r, err := w.relay()
 			require.NoError(t, err)
-			ctx, cancel := context.WithCancel(failpoint.With(t.Context(), w.points))
+			ctx, cancel := context.WithCancel(failpointtest.With(t.Context(), w.points))
 			at, hits := point, hitOf(point)
 			if point == failpoint.RelayCloseMidBatch { // is passed by a send that the end of the context finds under way
 				at, hits = failpoint.RelayLeaseLostWhileSending, 1
 			}
-			require.NoError(t, w.points.EnableAt(at, hits, failpoint.Cancel(cancel)))
+			require.NoError(t, w.points.EnableAt(at, hits, failpointtest.Cancel(cancel)))
 			done := make(chan error, 1)
 			go func() { done <- r.Run(ctx) }()
 			w.reach(point, hits)
@@ -222,13 +226,15 @@ func TestO13_StoppedAtEveryPoint(t *testing.T) {
 }
 
 // TestO2_CutAtEveryPoint ends the relay's connections to PostgreSQL at each point.
+//
+//leat:level 2
 func TestO2_CutAtEveryPoint(t *testing.T) {
 	t.Parallel()
 	for _, point := range allRelayPoints() {
 		t.Run(string(point), func(t *testing.T) {
 			t.Parallel()
 			w := newTrouble(t)
-			require.NoError(t, w.points.EnableAt(point, hitOf(point), failpoint.Call(func(ctx context.Context) error {
+			require.NoError(t, w.points.EnableAt(point, hitOf(point), failpointtest.Call(func(ctx context.Context) error {
 				_, err := w.db.Pool.Exec(context.WithoutCancel(ctx), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 					WHERE datname = current_database() AND application_name LIKE 'leat%'`)
 				return err

@@ -1,5 +1,3 @@
-//go:build leat_failpoints
-
 package pgoutbox_test
 
 import (
@@ -13,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/failpoint/failpointtest"
 	"github.com/leat-go/leat/internal/faultnet"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/kafkasink"
@@ -25,7 +24,7 @@ type fragile struct {
 	*stage
 
 	wire   *faultnet.Lines // to Kafka
-	points *failpoint.Registry
+	points *failpointtest.Registry
 	cancel context.CancelFunc // stops the relay
 	done   chan error         // gets what the relay has returned
 	again  chan struct{}      // closed to let go what is paused
@@ -34,7 +33,7 @@ type fragile struct {
 
 func newFragile(t *testing.T) *fragile {
 	t.Helper()
-	return &fragile{stage: newStage(t), wire: &faultnet.Lines{}, points: &failpoint.Registry{}, again: make(chan struct{})}
+	return &fragile{stage: newStage(t), wire: &faultnet.Lines{}, points: &failpointtest.Registry{}, again: make(chan struct{})}
 }
 
 // briefLease is for relays that are paused for longer than their lease.
@@ -46,21 +45,21 @@ func briefLease() relay.Config {
 }
 
 // actions are what can happen to the relay.
-func (f *fragile) actions() map[string]failpoint.Action {
-	deaf := failpoint.Call(func(context.Context) error {
+func (f *fragile) actions() map[string]failpointtest.Action {
+	deaf := failpointtest.Call(func(context.Context) error {
 		<-f.again // deaf to its context, as a process that is stopped
 		return nil
 	})
-	return map[string]failpoint.Action{
-		"error":  failpoint.Error(nil),
-		"cancel": failpoint.Call(func(context.Context) error { f.cancel(); return nil }),
-		"cut": failpoint.Call(func(context.Context) error {
+	return map[string]failpointtest.Action{
+		"error":  failpointtest.Error(nil),
+		"cancel": failpointtest.Call(func(context.Context) error { f.cancel(); return nil }),
+		"cut": failpointtest.Call(func(context.Context) error {
 			f.wire.Cut()
 			_, err := f.db.Pool.Exec(f.t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"+
 				" WHERE datname = current_database() AND application_name LIKE 'leat%'")
 			return err
 		}),
-		"pause": failpoint.Call(func(context.Context) error {
+		"pause": failpointtest.Call(func(context.Context) error {
 			if err := f.points.Enable(failpoint.RelayBeforeRenew, deaf); err != nil {
 				return err
 			}
@@ -84,7 +83,7 @@ func (f *fragile) run(src driver.Source, sink driver.Sink) {
 	f.t.Helper()
 	r, err := relay.New(src, sink, briefLease())
 	require.NoError(f.t, err)
-	ctx, cancel := context.WithCancel(failpoint.With(f.t.Context(), f.points))
+	ctx, cancel := context.WithCancel(failpointtest.With(f.t.Context(), f.points))
 	f.t.Cleanup(cancel)
 	f.cancel, f.done = cancel, make(chan error, 1)
 	go func() { f.done <- r.Run(ctx) }()
@@ -132,6 +131,8 @@ func (f *fragile) requireDelivered() {
 
 // TestO2_EveryKindWhileSending lets everything happen to a relay that has a batch on its
 // way to Kafka: it recovers, or the next one goes on.
+//
+//leat:level 2
 func TestO2_EveryKindWhileSending(t *testing.T) {
 	t.Parallel()
 	for _, point := range []failpoint.Name{failpoint.RelayMidBatch, failpoint.RelayLeaseLostWhileSending} {
@@ -169,6 +170,8 @@ func TestO2_EveryKindWhileSending(t *testing.T) {
 
 // TestO13_EveryKindWhenStoppedInABatch stops a relay while a batch is on its way to
 // Kafka, and lets something else happen when the answer is there.
+//
+//leat:level 2
 func TestO13_EveryKindWhenStoppedInABatch(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"error", "cut", "pause"} {
@@ -198,15 +201,17 @@ func TestO13_EveryKindWhenStoppedInABatch(t *testing.T) {
 
 // TestO13_DiesWhenStoppedInABatch ends a relay process, or has it panic, that was asked
 // to stop while a batch was on its way.
+//
+//leat:level 4
 func TestO13_DiesWhenStoppedInABatch(t *testing.T) {
 	t.Parallel()
-	for action, status := range map[string]int{"exit": failpoint.ExitStatus, "panic": 2} {
+	for action, status := range map[string]int{"exit": failpointtest.ExitStatus, "panic": 2} {
 		t.Run(action, func(t *testing.T) {
 			t.Parallel()
 			f := newFragile(t)
 			f.write(30)
 			victim := f.spawn(fastTakeover().Lease, envRelayLinger+"=300ms",
-				fmt.Sprintf("%s=%s=%s@1", failpoint.EnvPoints, failpoint.RelayCloseMidBatch, action))
+				fmt.Sprintf("%s=%s=%s@1", failpointtest.EnvPoints, failpoint.RelayCloseMidBatch, action))
 			await(t, "a batch is on its way", func() bool { return victim.sent.Load() > 0 })
 			require.NoError(t, victim.cmd.Process.Signal(syscall.SIGTERM))
 			<-victim.done

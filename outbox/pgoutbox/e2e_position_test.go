@@ -22,7 +22,7 @@ const positionLog = `
 	CREATE TABLE position_log (n bigint GENERATED ALWAYS AS IDENTITY, at timestamptz NOT NULL,
 		window_no bigint, prev pg_snapshot, target pg_snapshot, last bigint);
 	CREATE FUNCTION note_position() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN
-		INSERT INTO position_log (at, window_no, prev, target, last)
+		INSERT INTO public.position_log (at, window_no, prev, target, last)
 		VALUES (clock_timestamp(), NEW.window_no, NEW.prev, NEW.target, NEW.last);
 		RETURN NEW;
 	END$$;
@@ -185,6 +185,8 @@ func (e eagerSession) Advance(context.Context, driver.Page, int) error { return 
 // TestO13_CleanStop: a process that is asked to stop ends by itself, within the
 // drain timeout, with its lease released, its connections closed and nothing
 // unacknowledged passed.
+//
+//leat:level 2
 func TestO13_CleanStop(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -212,6 +214,8 @@ func TestO13_CleanStop(t *testing.T) {
 
 // TestO14_StandbyTakesOver: of many replicas one leads; when it stops, or is cut
 // off, another one goes on.
+//
+//leat:level 2
 func TestO14_StandbyTakesOver(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

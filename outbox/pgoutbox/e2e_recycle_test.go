@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/internal/failpoint/failpointtest"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
@@ -63,7 +63,7 @@ type keeps struct{ driver.Sink }
 // overwritten. A sink that breaks its promise shows that it is, and one that makes none may keep all.
 func TestO4_MemoryThatIsUsedAgain(t *testing.T) {
 	t.Parallel()
-	testenv.Failpoints(t)
+	failpointtest.Install() // what is given back is overwritten
 	s := newStage(t)
 	msgs := recycledMessages(s.topics[0])
 	s.commit(msgs...)

@@ -21,6 +21,8 @@ import (
 // nothing is there that was rolled back (O3), every copy is what was enqueued
 // (O4), first occurrences are in order (O5), and copies are at most one and the
 // kills (O10).
+//
+//leat:level 4
 func TestO2_NoLossThroughKills(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -122,6 +124,8 @@ func TestO3_NoPhantom(t *testing.T) {
 
 // TestO4_CopiesAreIdentical makes three relays send the same page. Two of them
 // never hear of the acknowledgement.
+//
+//leat:level 2
 func TestO4_CopiesAreIdentical(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -171,6 +175,8 @@ func (d *deaf) Send(ctx context.Context, records []outbox.Record) []outbox.Resul
 
 // TestO5_OrderThroughTakeovers: leaders that are cut off without a word, one
 // after the other, do not disturb the order of a key.
+//
+//leat:level 2
 func TestO5_OrderThroughTakeovers(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -195,6 +201,8 @@ func TestO5_OrderThroughTakeovers(t *testing.T) {
 // TestO5_ZombieProcess stops the leading process for longer than its lease and
 // lets it go on when another one has taken over: it may repeat what it had under
 // way, and disturbs no order.
+//
+//leat:level 4
 func TestO5_ZombieProcess(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

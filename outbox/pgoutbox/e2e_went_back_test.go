@@ -43,6 +43,8 @@ func backUp(t *testing.T, server *testenv.PostgresServer, db *testenv.Database) 
 // knows of is gone, its transaction ids are given to others, and its relays refuse, also
 // when the server has passed all of them. Once the operator has removed the position, and
 // the database's own is adopted or the group rebased, all that is committed gets sent.
+//
+//leat:level 4
 func TestR12_RestoredBackupIsRefused(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "starts a server of its own")

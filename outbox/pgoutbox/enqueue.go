@@ -30,8 +30,8 @@ import (
 // Errors: outbox.ErrNotInTransaction when tx is nil or has ended,
 // outbox.ErrWrongDatabase when it belongs to another database, an
 // *outbox.InvalidMessageError for a message that cannot be stored and sent as it
-// is, ErrTooManyKeys after too many calls with keys in one transaction; none of these has written anything. Any other error is the database's, and
-// tx must be rolled back. No message is a no-op.
+// is, ErrTooManyKeys after too many calls with keys in one transaction; none of these has written anything. Any other error is the database's,
+// or names a trigger that suppresses rows, and tx must be rolled back. No message is a no-op.
 func (o *Outbox) Enqueue(ctx context.Context, tx pgx.Tx, msgs ...outbox.Message) error {
 	began := time.Now()
 	ready, err := o.enqueuePgx(ctx, tx, msgs)
@@ -136,10 +136,20 @@ func (o *Outbox) insert(ctx context.Context, msgs []outbox.Message, instance *st
 			return describe(err)
 		}
 		if n != rows {
-			return fmt.Errorf("%w: %d of %d messages stored", outbox.ErrWrongDatabase, n, len(part))
+			return o.notStored(n, rows, instance != nil)
 		}
 	}
 	return failpoint.Inject(ctx, failpoint.ProducerAfterInsert)
+}
+
+// notStored is the error of an INSERT that has stored n of want rows. checked is set if the
+// statement has stored none where the database is another one.
+func (o *Outbox) notStored(n, want int64, checked bool) error {
+	suppressed := fmt.Sprintf("%d of %d messages stored: a trigger or a rule on %s suppresses rows, drop it", n, want, o.table)
+	if checked && n == 0 {
+		return fmt.Errorf("%w, or %s", outbox.ErrWrongDatabase, suppressed)
+	}
+	return errors.New("leat: " + suppressed)
 }
 
 // checkOpen refuses what is not an open transaction.

@@ -85,6 +85,8 @@ func timeOrNull(t time.Time) *time.Time {
 
 // TestConformance_Function runs the suite of all outboxes with messages that the
 // functions in SQL enqueue, but for the checks of Go's own errors.
+//
+//leat:level 2
 func TestConformance_Function(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "the same as through pgx, but for Enqueue")

@@ -13,7 +13,7 @@ func describe(err error) error {
 	if pgerr.MissingObject(err) {
 		return fmt.Errorf("%w: %w", outbox.ErrNotMigrated, err)
 	}
-	return err
+	return pgerr.Standby(err)
 }
 
 // isNil reports whether v is nil or an interface around a nil pointer.

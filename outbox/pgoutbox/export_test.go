@@ -24,7 +24,7 @@ func (o *Outbox) HistorySQL(name string) string {
 }
 
 // PoolOf is the pool of ob.
-func PoolOf(ob *Outbox) *pgxpool.Pool { return ob.pool }
+func PoolOf(ob *Outbox) *pgxpool.Pool { return ob.pool.Pool }
 
 // IsJoined reports whether a session hands out what its tail brings.
 func IsJoined(s driver.Session) bool { return s.(*session).Joined() }

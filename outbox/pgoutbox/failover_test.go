@@ -47,6 +47,8 @@ func standBy(t *testing.T, server *testenv.PostgresServer, data string) {
 
 // TestO2_FailoverToAReadOnlyNode: the server that a relay reads becomes a standby
 // and, later, a primary again. The relay waits, and goes on.
+//
+//leat:level 4
 func TestO2_FailoverToAReadOnlyNode(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "starts a server of its own")
@@ -100,6 +102,8 @@ func (o onError) OnRelayError(_ context.Context, e relay.ErrorEvent) {
 
 // TestO2_TargetSessionAttrs: the first of two addresses is a standby; the relay's
 // own connections are made by the pool's rules and find the primary.
+//
+//leat:level 4
 func TestO2_TargetSessionAttrs(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "starts servers of its own")
@@ -130,6 +134,8 @@ func TestO2_TargetSessionAttrs(t *testing.T) {
 
 // TestO2_TooManyConnections: a relay that finds no connection left tries until
 // there is one.
+//
+//leat:level 4
 func TestO2_TooManyConnections(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "starts a server of its own")
@@ -162,6 +168,8 @@ func TestO2_TooManyConnections(t *testing.T) {
 // TestO12_PositionIsReadAgain: after a crash of the server, which forgets
 // positions that did not wait for the disk, a relay goes on from what the server
 // still knows.
+//
+//leat:level 4
 func TestO12_PositionIsReadAgain(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "starts a server of its own")

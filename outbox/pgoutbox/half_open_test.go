@@ -105,6 +105,8 @@ func behindProxy(t *testing.T, db *testenv.Database) (*proxy, *pgoutbox.Outbox) 
 // TestO9_HalfOpenNetwork: the network between the leading relay and the server
 // stops without a word. The relay gives up its lease by itself, and another one
 // goes on; when the network is back, nothing is out of order.
+//
+//leat:level 4
 func TestO9_HalfOpenNetwork(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})

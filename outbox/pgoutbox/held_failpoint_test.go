@@ -1,5 +1,3 @@
-//go:build leat_failpoints
-
 package pgoutbox_test
 
 import (
@@ -10,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/failpoint/failpointtest"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
@@ -17,17 +16,17 @@ import (
 )
 
 // faultsOfPark are what can happen around a Hold, and what it does then.
-func faultsOfPark(h *holding, cancel context.CancelFunc) map[string]failpoint.Action {
-	return map[string]failpoint.Action{
-		"error":  failpoint.Error(nil),
-		"panic":  failpoint.Panic(),
-		"cancel": failpoint.Cancel(cancel),
-		"connection cut": failpoint.Call(func(ctx context.Context) error {
+func faultsOfPark(h *holding, cancel context.CancelFunc) map[string]failpointtest.Action {
+	return map[string]failpointtest.Action{
+		"error":  failpointtest.Error(nil),
+		"panic":  failpointtest.Panic(),
+		"cancel": failpointtest.Cancel(cancel),
+		"connection cut": failpointtest.Call(func(ctx context.Context) error {
 			_, err := h.db.Pool.Exec(ctx, `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
 				WHERE datname = current_database() AND pid <> pg_backend_pid()`)
 			return err
 		}),
-		"pause past lease": failpoint.Call(func(ctx context.Context) error {
+		"pause past lease": failpointtest.Call(func(ctx context.Context) error {
 			_, err := h.db.Pool.Exec(ctx, "UPDATE leat.outbox_leases SET owner = 'another', epoch = epoch + 1")
 			return err
 		}),
@@ -44,8 +43,8 @@ func TestO2_FaultsAroundPark(t *testing.T) {
 				t.Parallel()
 				h := newHolding(t)
 				put(t, h.ob, "a", "1", "2")
-				points := &failpoint.Registry{}
-				ctx, cancel := context.WithCancel(failpoint.With(t.Context(), points))
+				points := &failpointtest.Registry{}
+				ctx, cancel := context.WithCancel(failpointtest.With(t.Context(), points))
 				defer cancel()
 				require.NoError(t, points.EnableAt(point, 1, faultsOfPark(h, cancel)[kind]))
 				page := h.page(2)
@@ -90,11 +89,13 @@ func holdAsRelay(ctx context.Context, h *holding, page driver.Page, fates []driv
 // it parks a record that Kafka refuses. The next one goes on: all that is committed
 // is in Kafka or parked, nothing passes the parked record, and after a redrive, or
 // without the record, its key continues in order.
+//
+//leat:level 4
 func TestO2_O6_ProcessDiesAroundPark(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "a process a point")
 	for i := range 4 {
-		point, action, status := failpoint.RelayBeforePark, "exit", failpoint.ExitStatus
+		point, action, status := failpoint.RelayBeforePark, "exit", failpointtest.ExitStatus
 		if i%2 == 1 {
 			action, status = "panic", 2
 		}
@@ -107,7 +108,7 @@ func TestO2_O6_ProcessDiesAroundPark(t *testing.T) {
 			poison := s.message("k0", "poison")
 			poison.OccurredAt = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC) // of the future: Kafka refuses it
 			s.commit(s.message("k0", "before"), poison, s.message("k1", "other"), s.message("k0", "behind"))
-			victim := s.spawn(fastTakeover().Lease, failpoint.EnvPoints+"="+string(point)+"="+action+"@1")
+			victim := s.spawn(fastTakeover().Lease, failpointtest.EnvPoints+"="+string(point)+"="+action+"@1")
 			<-victim.done
 			require.Equal(t, status, victim.cmd.ProcessState.ExitCode())
 			exec(t, s.db, "UPDATE leat.outbox_leases SET lease_until = clock_timestamp()")

@@ -17,6 +17,8 @@ import (
 // TestO4_HeldInEveryQueryMode: setting aside and what people do work in modes in
 // which everything travels as text, and where a database prefers another isolation
 // level and commits that do not wait.
+//
+//leat:level 2
 func TestO4_HeldInEveryQueryMode(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []pgx.QueryExecMode{

@@ -9,12 +9,13 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/leat-go/leat/internal/pgerr"
+	"github.com/leat-go/leat/internal/pgmigrate"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/internal/pglog"
 )
 
 // checkDatabase refuses a transaction of another database than the outbox's. A
-// connection is looked at once in its life. Where its address is the pool's,
+// connection is looked at once in its life: whether its texts are UTF-8, too. Where its address is the pool's,
 // that settles it; else it is asked which outbox it sees. It returns what is noted on the
 // connection.
 // See design 3.2.
@@ -23,6 +24,9 @@ func (o *Outbox) checkDatabase(ctx context.Context, tx pgx.Tx) (*keyLocks, error
 	notes := conn.PgConn().CustomData()
 	if taken, ok := notes[o.noteKey].(*keyLocks); ok {
 		return taken, nil
+	}
+	if err := pgmigrate.CheckEncoding(conn.PgConn()); err != nil {
+		return nil, err
 	}
 	ours, theirs := o.address.ConnConfig, conn.Config()
 	if ours.Host != theirs.Host || ours.Port != theirs.Port || ours.Database != theirs.Database {
@@ -38,9 +42,31 @@ func (o *Outbox) checkDatabase(ctx context.Context, tx pgx.Tx) (*keyLocks, error
 			return nil, fmt.Errorf("%w: it is %q on %s:%d", outbox.ErrWrongDatabase, theirs.Database, theirs.Host, theirs.Port)
 		}
 	}
+	if err := checkNulls(ctx, tx); err != nil {
+		return nil, err
+	}
 	taken := &keyLocks{}
 	notes[o.noteKey] = taken
 	return taken, nil
+}
+
+// errArrayNulls is the error of a session in which an array of texts knows no NULL.
+var errArrayNulls = errors.New("leat: array_nulls is off: a message without a key would get the key NULL; set it to on for the role, for the database or in the address")
+
+// checkNulls refuses a session in which the arrays of enqueue.sql travel as text and would
+// mean something else. In binary form they do not.
+func checkNulls(ctx context.Context, tx pgx.Tx) error {
+	switch tx.Conn().Config().DefaultQueryExecMode {
+	case pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol:
+	default:
+		return nil
+	}
+	var setting string
+	err := tx.QueryRow(ctx, "SELECT pg_catalog.current_setting('array_nulls')").Scan(&setting)
+	if err == nil && setting != "on" {
+		err = errArrayNulls
+	}
+	return err
 }
 
 // foreign returns the error of a transaction that does not know its instance.

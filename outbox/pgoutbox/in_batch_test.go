@@ -80,8 +80,10 @@ func TestO1_InBatchEnded(t *testing.T) {
 			b.QueuedQueries[0].Exec(func(pgconn.CommandTag) error { return nil })
 			require.ErrorIs(t, ob.InBatch(t.Context(), b, keyed("k", "x")...), outbox.ErrNotInTransaction, statement)
 		}
-		require.Zero(t, query1[int](t, db, `SELECT count(*) FROM pg_stat_activity
-			WHERE datname = current_database() AND state LIKE 'idle in transaction%'`), statement)
+		await(t, "the session has ended after "+statement, func() bool {
+			return query1[int](t, db, `SELECT count(*) FROM pg_stat_activity
+				WHERE datname = current_database() AND state LIKE 'idle in transaction%'`) == 0
+		})
 	}
 	require.ErrorIs(t, ob.InBatch(t.Context(), nil, keyed("k", "x")...), outbox.ErrNotInTransaction)
 }

@@ -160,3 +160,20 @@ func TestO4_TraceTravels(t *testing.T) {
 		}
 	}
 }
+
+// TestO1_OpenRows: a function that leaves rows open is told so, and not that the outcome of its
+// transaction is unknown.
+func TestO1_OpenRows(t *testing.T) {
+	t.Parallel()
+	ob, db := newOutbox(t, pgoutbox.Config{})
+	err := ob.InTx(t.Context(), func(ctx context.Context, tx pgx.Tx) error {
+		if err := ob.Enqueue(ctx, tx, keyed("k", "x")...); err != nil {
+			return err
+		}
+		_, err := tx.Query(ctx, "SELECT generate_series(1, 100000)") //nolint:sqlclosecheck // on purpose
+		return err
+	})
+	require.ErrorContains(t, err, "rows of a query are still open")
+	require.NotErrorIs(t, err, outbox.ErrCommitUnknown)
+	require.Zero(t, stored(t, db))
+}

@@ -123,6 +123,8 @@ func TestO5_KeysOfABatchAreBounded(t *testing.T) {
 
 // TestO5_OneTransactionLeavesLocksToOthers: thousands of calls in one transaction end in an
 // error of their own, and not in "out of shared memory" for the whole cluster. S7.
+//
+//leat:level 4
 func TestO5_OneTransactionLeavesLocksToOthers(t *testing.T) {
 	t.Parallel()
 	server := testenv.PrivatePostgres(t, testenv.PostgresOptions{Settings: map[string]string{

@@ -2,6 +2,7 @@ package pgoutbox_test
 
 import (
 	"context"
+	"errors"
 	"log"
 	"os"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
+//leat:level 1
 func TestMain(m *testing.M) {
 	for variable, run := range map[string]func() error{
 		envRelayDatabase: relayProcess, envProducer: producerProcess, envMaintainer: maintainerProcess,
@@ -31,7 +33,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	if err := testenv.SideBySide(); err != nil {
+	if err := errors.Join(testenv.SideBySide(), testenv.RapidChecks(25)); err != nil {
 		log.Fatal(err)
 	}
 	testenv.Main(m)

@@ -93,6 +93,8 @@ func TestO14_OneMaintains(t *testing.T) {
 
 // TestO15_PinsAreFoundByIndex: what is asked of a range under a lock reads no more of it
 // than is unsettled.
+//
+//leat:level 4
 func TestO15_PinsAreFoundByIndex(t *testing.T) {
 	t.Parallel()
 	// On a server of its own: what is unsettled begins at the oldest transaction under way,

@@ -17,6 +17,8 @@ import (
 
 // TestO4_EveryQueryMode: poolers ask for modes in which parameters and results
 // travel as text. Nothing of a message changes on the way.
+//
+//leat:level 2
 func TestO4_EveryQueryMode(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []pgx.QueryExecMode{

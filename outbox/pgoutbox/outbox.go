@@ -10,6 +10,7 @@ import (
 
 	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/internal/keyhash"
+	"github.com/leat-go/leat/internal/pgpin"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/internal/pgheld"
 	"github.com/leat-go/leat/outbox/internal/pglease"
@@ -19,7 +20,7 @@ import (
 // Outbox is one outbox in one PostgreSQL database. It is safe for concurrent
 // use; make one and keep it. It owns no goroutines and needs no Close.
 type Outbox struct {
-	pool     *pgxpool.Pool
+	pool     pgpin.Pool      // the application's, with settings of ours
 	address  *pgxpool.Config // the pool's: read once, since Pool.Config copies
 	noteKey  string          // of what connections have shown about their database
 	cfg      Config
@@ -83,7 +84,7 @@ func New(pool *pgxpool.Pool, cfg Config) (*Outbox, error) {
 	}
 	table := cfg.names().Qualified("")
 	return &Outbox{
-		pool:     pool,
+		pool:     pgpin.Pool{Pool: pool},
 		address:  pool.Config(),
 		noteKey:  "leat:" + self,
 		cfg:      cfg,

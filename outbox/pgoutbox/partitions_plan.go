@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/outbox/admin"
 )
 
@@ -36,7 +37,7 @@ func (r *round) plan(ctx context.Context, tx pgx.Tx, tail part, n int) (*tailPla
 		return nil, err
 	}
 	var last, name int64
-	err := tx.QueryRow(ctx, "SELECT coalesce(pg_sequence_last_value($1::oid::regclass), 0)", r.sequence).Scan(&last)
+	err := tx.QueryRow(ctx, "SELECT coalesce(pg_sequence_last_value($1::oid::regclass), 0) WHERE "+pgerr.Primary, r.sequence).Scan(&last)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +68,7 @@ func (r *round) plan(ctx context.Context, tx pgx.Tx, tail part, n int) (*tailPla
 
 // used reports whether the open-ended range holds a row that can be seen.
 func (p *tailPlan) used(ctx context.Context, tx pgx.Tx) (used bool, err error) {
-	err = tx.QueryRow(ctx, "SELECT EXISTS (SELECT FROM "+p.m.ob.tableName(p.tail.Table)+")").Scan(&used)
+	err = tx.QueryRow(ctx, "SELECT EXISTS (SELECT FROM "+p.m.ob.tableName(p.tail.Table)+") WHERE "+pgerr.Primary).Scan(&used)
 	return used, err
 }
 
@@ -114,7 +115,7 @@ func (p *tailPlan) lock(ctx context.Context, tx pgx.Tx) error {
 		return err
 	}
 	var highest int64
-	err := tx.QueryRow(ctx, "SELECT coalesce(max(seq), 0) FROM "+p.m.ob.tableName(p.tail.Table)).Scan(&highest)
+	err := tx.QueryRow(ctx, "SELECT coalesce(max(seq), 0) FROM "+p.m.ob.tableName(p.tail.Table)+" WHERE "+pgerr.Primary).Scan(&highest)
 	if err == nil && highest >= p.end {
 		return errOutrun
 	}

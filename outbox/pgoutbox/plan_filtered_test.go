@@ -44,6 +44,8 @@ func filteredPages() map[string]page {
 
 // TestO11_PlansOfFilteredPages: a reader of some rows walks as one of all does, and
 // no plan sorts a window for a page.
+//
+//leat:level 4
 func TestO11_PlansOfFilteredPages(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "needs a million rows")

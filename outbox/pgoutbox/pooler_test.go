@@ -39,6 +39,8 @@ func TestWake_PoolerSwallowsNotifications(t *testing.T) {
 }
 
 // TestWake_PoolerInSessionMode lets notifications through.
+//
+//leat:level 2
 func TestWake_PoolerInSessionMode(t *testing.T) {
 	t.Parallel()
 	_, db := newOutbox(t, pgoutbox.Config{})
@@ -61,6 +63,8 @@ func TestWake_PoolerInSessionMode(t *testing.T) {
 // TestO2_O5_ThroughAPooler: relays, a takeover and concurrent producers, all
 // through a pooler in transaction mode, whatever the query mode that the pool
 // was given.
+//
+//leat:level 2
 func TestO2_O5_ThroughAPooler(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []pgx.QueryExecMode{
@@ -117,6 +121,8 @@ func inMode(t *testing.T, db *testenv.Database, mode pgx.QueryExecMode) *testenv
 
 // TestO1_O3_EnqueueThroughAPooler: every way in works through a pooler in
 // transaction mode, for commit and rollback.
+//
+//leat:level 2
 func TestO1_O3_EnqueueThroughAPooler(t *testing.T) {
 	t.Parallel()
 	_, db := newOutbox(t, pgoutbox.Config{})
@@ -180,6 +186,8 @@ func TestO3_NothingLeaksThroughAPooler(t *testing.T) {
 
 // TestO2_PoolerWithoutItsSettings: what a relay needs and cannot set behind a
 // pooler is refused, with its name; directly it sets it.
+//
+//leat:level 2
 func TestO2_PoolerWithoutItsSettings(t *testing.T) {
 	t.Parallel()
 	for setting, value := range map[string]string{

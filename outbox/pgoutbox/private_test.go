@@ -19,6 +19,8 @@ import (
 )
 
 // TestO2_StandbyIsRefused starts a server again as a standby, and promotes it.
+//
+//leat:level 4
 func TestO2_StandbyIsRefused(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "starts a server of its own")
@@ -47,6 +49,8 @@ func TestO2_StandbyIsRefused(t *testing.T) {
 
 // TestO2_RelaySurvivesACrash crashes the server under a relay and its producers,
 // again and again.
+//
+//leat:level 4
 func TestO2_RelaySurvivesACrash(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "starts a server of its own")

@@ -1,5 +1,3 @@
-//go:build leat_failpoints
-
 package pgoutbox_test
 
 import (
@@ -14,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/failpoint/failpointtest"
 	"github.com/leat-go/leat/internal/faultnet"
 	"github.com/leat-go/leat/outbox"
 )
@@ -33,24 +32,24 @@ const victimHit = 4
 type strike struct {
 	*shop
 
-	points *failpoint.Registry
+	points *failpointtest.Registry
 	point  failpoint.Name
 	kind   string
 	cancel context.CancelFunc // of the order under way
 }
 
 // actions are what can happen at a point.
-func (s *strike) actions() map[string]failpoint.Action {
-	return map[string]failpoint.Action{
-		"error":  failpoint.Error(nil),
-		"panic":  failpoint.Panic(),
-		"cancel": failpoint.Call(func(context.Context) error { s.cancel(); return nil }),
-		"cut": failpoint.Call(func(context.Context) error {
+func (s *strike) actions() map[string]failpointtest.Action {
+	return map[string]failpointtest.Action{
+		"error":  failpointtest.Error(nil),
+		"panic":  failpointtest.Panic(),
+		"cancel": failpointtest.Call(func(context.Context) error { s.cancel(); return nil }),
+		"cut": failpointtest.Call(func(context.Context) error {
 			_, err := s.db.Pool.Exec(s.t.Context(), "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"+
 				" WHERE datname = current_database() AND application_name = 'victim'")
 			return err
 		}),
-		"pause": failpoint.Call(func(context.Context) error { // while the others go on, and what they commit goes out
+		"pause": failpointtest.Call(func(context.Context) error { // while the others go on, and what they commit goes out
 			for n := range ordersEach {
 				if err := s.other.place(s.t.Context(), n); err != nil {
 					return err
@@ -77,7 +76,7 @@ func (s *strike) arm(point failpoint.Name, kind string) {
 	action := s.actions()[kind]
 	if point == failpoint.ProducerCommitAmbiguous && kind == "cut" {
 		point = failpoint.ProducerAfterInsert
-		action = failpoint.Call(func(context.Context) error { s.wire.Arm(faultnet.CutAfter); return nil })
+		action = failpointtest.Call(func(context.Context) error { s.wire.Arm(faultnet.CutAfter); return nil })
 	}
 	require.NoError(s.t, s.points.EnableAt(point, victimHit, action))
 }
@@ -85,7 +84,7 @@ func (s *strike) arm(point failpoint.Name, kind string) {
 // try places an order of the victim and reports whether the victim knows that it is
 // placed.
 func (s *strike) try(n int) (placed bool) {
-	ctx, cancel := context.WithCancel(failpoint.With(s.t.Context(), s.points))
+	ctx, cancel := context.WithCancel(failpointtest.With(s.t.Context(), s.points))
 	defer cancel()
 	s.cancel = cancel
 	defer func() {
@@ -127,7 +126,7 @@ func TestO1_ProducerAtEveryPoint(t *testing.T) {
 		for kind := range (&strike{}).actions() {
 			t.Run(fmt.Sprintf("%s/%s", point, kind), func(t *testing.T) {
 				t.Parallel()
-				s := &strike{shop: newShop(t), points: &failpoint.Registry{}}
+				s := &strike{shop: newShop(t), points: &failpointtest.Registry{}}
 				s.arm(point, kind)
 				tries := 0
 				for n := range ordersEach {
@@ -173,6 +172,8 @@ func TestO1_ProducerThatDoesNotLook(t *testing.T) {
 
 // TestO1_ProducerProcessDiesAtEveryPoint ends a producer's process at each of its
 // points. Another one goes through the same orders from the start.
+//
+//leat:level 4
 func TestO1_ProducerProcessDiesAtEveryPoint(t *testing.T) {
 	t.Parallel()
 	for _, point := range producerPoints() {
@@ -180,12 +181,12 @@ func TestO1_ProducerProcessDiesAtEveryPoint(t *testing.T) {
 			t.Parallel()
 			s := newShop(t)
 			child := osexec.CommandContext(t.Context(), os.Args[0])
-			child.Env = append(os.Environ(), envProducer+"="+s.db.URL, fmt.Sprintf("%s=%s=exit@%d", failpoint.EnvPoints, point, victimHit))
+			child.Env = append(os.Environ(), envProducer+"="+s.db.URL, fmt.Sprintf("%s=%s=exit@%d", failpointtest.EnvPoints, point, victimHit))
 			require.NoError(t, s.other.place(t.Context(), 0))
 			output, err := child.CombinedOutput()
 			exit, ok := errors.AsType[*osexec.ExitError](err)
 			require.True(t, ok, "%v %s", err, output)
-			require.Equal(t, failpoint.ExitStatus, exit.ExitCode(), "%s", output)
+			require.Equal(t, failpointtest.ExitStatus, exit.ExitCode(), "%s", output)
 			want := victimHit
 			if point == failpoint.ProducerBeforeInsert || point == failpoint.ProducerAfterInsert {
 				want--

@@ -29,6 +29,8 @@ const inversions = `
 // TestO5_SixteenWriters races writers of a few keys, with wide calls, savepoints
 // and rollbacks among them, and compares the order of the numbers with the order
 // of the commits as the server has noted it.
+//
+//leat:level 4
 func TestO5_SixteenWriters(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "starts a server of its own")

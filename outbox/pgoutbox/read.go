@@ -31,9 +31,7 @@ func (l *slotLog) Open(ctx context.Context, w pgwindow.Window) (pgwindow.Window,
 	if l.slots > 1 || l.changing {
 		return ob.chain.Next(ctx, l.conn, l.lease, w, f)
 	}
-	next, err := ob.window.Open(ctx, l.conn, l.lease, w, f)
-	next.Slots = 1
-	return next, err
+	return ob.chain.Open(ctx, l.conn, l.lease, w, f)
 }
 
 // Page implements pglog.Log. First come the rows of transactions that were under way when

@@ -237,12 +237,7 @@ func (b *rebase) mayKeep(ctx context.Context, tx pgx.Tx, at whereabouts) error {
 				pgwindow.ErrOtherCluster, w.Target.Xmax, at.nextXid)
 		}
 	}
-	for i := range all {
-		if err := b.ob.chain.Contradicts(ctx, tx, all[i]); err != nil {
-			return err
-		}
-	}
-	return nil
+	return b.ob.chain.Contradicts(ctx, tx, b.Group)
 }
 
 // startOver forgets the position, and begins at Start. It returns how many records

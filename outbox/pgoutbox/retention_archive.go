@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/admin"
 )
@@ -24,7 +25,7 @@ func (r *round) archive(ctx context.Context, p admin.Range) (seen *string, err e
 	if done {
 		return &snapshot, nil // the drop that came after it found the log busy
 	}
-	if err := r.ob.pool.QueryRow(ctx, "SELECT pg_current_snapshot()::text").Scan(&snapshot); err != nil {
+	if err := r.ob.pool.QueryRow(ctx, "SELECT pg_current_snapshot()::text WHERE "+pgerr.Primary).Scan(&snapshot); err != nil {
 		return nil, err
 	}
 	if err := r.archiveRows(ctx, p); err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/leat-go/leat/internal/pgpin"
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox/admin"
 )
@@ -98,7 +99,7 @@ func (r *round) prune(ctx context.Context) error {
 func (r *round) pruneBy(ctx context.Context, sql string, age time.Duration) (total int64, err error) {
 	for ctx.Err() == nil {
 		began := time.Now()
-		tag, err := r.ob.pool.Exec(ctx, sql, age.Microseconds(), r.cfg.DeleteChunk)
+		tag, err := pgpin.Committed{Pool: r.ob.pool}.Exec(ctx, sql, age.Microseconds(), r.cfg.DeleteChunk)
 		total += tag.RowsAffected()
 		if err != nil || tag.RowsAffected() < int64(r.cfg.DeleteChunk) {
 			return total, err

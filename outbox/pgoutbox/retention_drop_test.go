@@ -1,5 +1,3 @@
-//go:build leat_failpoints
-
 package pgoutbox_test
 
 import (
@@ -13,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/failpoint/failpointtest"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
@@ -100,17 +99,17 @@ func TestO2_DropWaits_SharedLock(t *testing.T) {
 // or it is gone, and it goes in the end.
 func TestO2_DropWaits_Faults(t *testing.T) {
 	t.Parallel()
-	for name, action := range map[string]failpoint.Action{
-		"error":  failpoint.Error(nil),
-		"cut":    failpoint.Call(nil),
-		"panic":  failpoint.Panic(),
-		"cancel": failpoint.Call(nil),
+	for name, action := range map[string]failpointtest.Action{
+		"error":  failpointtest.Error(nil),
+		"cut":    failpointtest.Call(nil),
+		"panic":  failpointtest.Panic(),
+		"cancel": failpointtest.Call(nil),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ob, db := smallRanges(t)
 			if name == "cut" {
-				action = failpoint.Call(func(ctx context.Context) error {
+				action = failpointtest.Call(func(ctx context.Context) error {
 					_, err := db.Pool.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 						WHERE datname = current_database() AND state = 'idle in transaction'`)
 					return err
@@ -119,16 +118,16 @@ func TestO2_DropWaits_Faults(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			if name == "cancel" {
-				action = failpoint.Cancel(cancel)
+				action = failpointtest.Cancel(cancel)
 			}
 			m := maintenance(t, ob, atOnce())
 			s := acquire(t, ob, "")
 			putMany(t, ob, 0, 25)
 			settle(t, s)
-			var points failpoint.Registry
+			var points failpointtest.Registry
 			require.NoError(t, points.EnableAt(failpoint.RelayDropWaits, 1, action))
 			faulty := func() {
-				report, err := m.RunOnce(failpoint.With(ctx, &points))
+				report, err := m.RunOnce(failpointtest.With(ctx, &points))
 				require.Error(t, err)
 				require.Empty(t, report.Dropped)
 			}
@@ -155,15 +154,15 @@ func TestO14_DropWaits_Zombie(t *testing.T) {
 	putMany(t, ob, 0, 25)
 	settle(t, acquire(t, ob, ""))
 	released := make(chan struct{})
-	var points failpoint.Registry
-	require.NoError(t, points.EnableAt(failpoint.RelayDropWaits, 1, failpoint.Call(func(context.Context) error {
+	var points failpointtest.Registry
+	require.NoError(t, points.EnableAt(failpoint.RelayDropWaits, 1, failpointtest.Call(func(context.Context) error {
 		<-released // deaf to its context, as a process that was stopped
 		return nil
 	})))
 	done := make(chan error, 1)
 	reached := points.Reached(failpoint.RelayDropWaits, 1)
 	go func() {
-		_, err := zombie.RunOnce(failpoint.With(t.Context(), &points))
+		_, err := zombie.RunOnce(failpointtest.With(t.Context(), &points))
 		done <- err
 	}()
 	<-reached
@@ -181,6 +180,8 @@ func TestO14_DropWaits_Zombie(t *testing.T) {
 
 // TestO2_DropWaits_ProcessDies ends the process right before the DROP, with a transaction
 // open that it has locked the range for: the range stays, and the next one drops it.
+//
+//leat:level 4
 func TestO2_DropWaits_ProcessDies(t *testing.T) {
 	t.Parallel()
 	ob, db := smallRanges(t)
@@ -188,11 +189,11 @@ func TestO2_DropWaits_ProcessDies(t *testing.T) {
 	putMany(t, ob, 0, 25)
 	settle(t, s)
 	child := osexec.CommandContext(t.Context(), os.Args[0])
-	child.Env = append(os.Environ(), envMaintainer+"="+db.URL, failpoint.EnvPoints+"="+string(failpoint.RelayDropWaits)+"=exit@1")
+	child.Env = append(os.Environ(), envMaintainer+"="+db.URL, failpointtest.EnvPoints+"="+string(failpoint.RelayDropWaits)+"=exit@1")
 	output, err := child.CombinedOutput()
 	exit, ok := errors.AsType[*osexec.ExitError](err)
 	require.True(t, ok, "%v %s", err, output)
-	require.Equal(t, failpoint.ExitStatus, exit.ExitCode(), "%s", output)
+	require.Equal(t, failpointtest.ExitStatus, exit.ExitCode(), "%s", output)
 	require.Equal(t, 25, stored(t, db))
 	exec(t, db, "UPDATE leat.outbox_leases SET owner = NULL, epoch = epoch + 1 WHERE relay_group = '_maintenance'")
 	m := maintenance(t, ob, atOnce())

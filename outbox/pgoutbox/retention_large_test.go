@@ -19,6 +19,8 @@ const largeTable = 200_000
 
 // TestO2_RetentionOfALargeTable lets go of the history of a large table, range by range
 // and chunk by chunk, beside producers, who do not wait for it.
+//
+//leat:level 4
 func TestO2_RetentionOfALargeTable(t *testing.T) {
 	t.Parallel()
 	for name, noDDL := range map[string]bool{"drop": false, "delete": true} {

@@ -106,5 +106,5 @@ func (l *slotLog) load(ctx context.Context) (w pgwindow.Window, err error) {
 		return w, err
 	}
 	l.slots = int(slots)
-	return w, ob.chain.Contradicts(ctx, l.conn, w)
+	return w, ob.chain.Contradicts(ctx, l.conn, l.lease.Slot.Group, l.lease.Slot.No)
 }

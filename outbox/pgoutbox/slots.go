@@ -68,15 +68,6 @@ func (s *Source) adopt(ctx context.Context) error {
 	if err := s.checkPositions(ctx, facts); err != nil {
 		return err
 	}
-	all, err := s.ob.chain.All(ctx, s.ob.pool, s.cfg.Group)
-	if err != nil {
-		return err
-	}
-	for i := range all {
-		if err := s.ob.chain.Contradicts(ctx, s.ob.pool, all[i]); err != nil {
-			return err
-		}
-	}
 	return s.ob.chain.Adopt(ctx, s.ob.pool, s.cfg.Group, facts)
 }
 

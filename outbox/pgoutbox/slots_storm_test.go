@@ -249,6 +249,8 @@ func keepWanting(all []*stormReplica, slots int) []*stormReplica {
 
 // TestO2_O5_O14_SlotsChangeUnderWriters changes the number of slots, again and again,
 // while writers run, relays die inside of it and zombies send on.
+//
+//leat:level 4
 func TestO2_O5_O14_SlotsChangeUnderWriters(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})

@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/leat-go/leat/internal/pgmigrate"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/internal/pglease"
@@ -123,10 +124,16 @@ type Source struct {
 	sql      sourceStatements
 	claimant *pglease.Claimant
 	pooled   sync.Once
+	split    sync.Once
 	listener listener
 }
 
 var _ driver.Source = (*Source)(nil)
+
+// LogValue implements slog.LogValuer: the outbox and the group, as relays log them.
+func (s *Source) LogValue() slog.Value {
+	return slog.GroupValue(slog.String("outbox", s.ob.cfg.Schema+"."+s.ob.cfg.Table), slog.String("group", s.cfg.Group))
+}
 
 // Source returns the outbox as a source for relay.New. Replicas of one relay use
 // the same group, in one process or many. It connects to nothing.
@@ -159,30 +166,35 @@ func (o *Outbox) Source(cfg SourceConfig) (*Source, error) {
 }
 
 // Check implements driver.Source. It refuses a missing or too old schema, a
-// standby, a sequence that caches, a database whose synchronous_commit is off
-// (Config.AllowAsyncCommit), settings that a relay needs and cannot change behind a
-// pooler, row level security that would hide rows, a stored position that does not
-// belong to this cluster or to the log as it is now, or lies ahead of the sequence, and
-// a new group that nobody has told where it starts.
+// standby, even if a read/write splitter has chosen it, a database or a session that is not
+// in UTF-8, a sequence that caches, a database whose synchronous_commit is off (Config.AllowAsyncCommit), settings that
+// a relay needs and cannot change behind a pooler, row level security that would hide
+// rows, a log that is the target of a logical replication, a stored position that does not belong to this cluster or to the log as it is
+// now, or lies ahead of the sequence, and a new group that nobody has told where it starts.
 func (s *Source) Check(ctx context.Context) error {
-	if err := s.ob.requireSchema(ctx, relaySchema); err != nil {
-		return unusable(err)
-	}
-	facts, err := s.ob.window.Facts(ctx, s.ob.pool)
+	err := unusable(s.check(ctx))
 	if errors.Is(err, pgwindow.ErrStandby) {
 		// Later on it is a failover under way, which passes.
 		return fmt.Errorf("%w: %w", driver.ErrSourceUnusable, err)
 	}
+	return err
+}
+
+func (s *Source) check(ctx context.Context) error {
+	if err := s.ob.requireSchema(ctx, relaySchema); err != nil {
+		return err
+	}
+	facts, err := s.ob.window.Facts(ctx, s.ob.pool)
 	if err != nil {
-		return unusable(err)
+		return err
 	}
 	if facts.SynchronousCommit == "off" && !s.ob.cfg.AllowAsyncCommit {
-		return unusable(errAsyncCommit)
+		return errAsyncCommit
 	}
 	if err := s.tryOwn(ctx); err != nil {
-		return unusable(err)
+		return err
 	}
-	return unusable(s.checkPositions(ctx, facts))
+	return s.checkPositions(ctx, facts)
 }
 
 // checkPositions checks the newest window of every slot of the group.
@@ -210,8 +222,10 @@ func (s *Source) checkPositions(ctx context.Context, facts pgwindow.Facts) error
 			newest = all[i]
 		}
 	}
-	_, err = s.ob.window.Probe(ctx, s.ob.pool, facts.Sequence, newest)
-	return err
+	if _, err = s.ob.window.Probe(ctx, s.ob.pool, facts.Sequence, newest); err != nil {
+		return err
+	}
+	return s.ob.chain.Contradicts(ctx, s.ob.pool, s.cfg.Group)
 }
 
 // Acquire implements driver.Source: it takes any slot that is free. A lease that an
@@ -246,6 +260,7 @@ var errAsyncCommit = errors.New("leat: synchronous_commit is off: messages would
 // messages if they were ignored.
 func unusable(err error) error {
 	return pglog.Unusable(err,
-		outbox.ErrNotMigrated, errAsyncCommit, errPooled, errStartUnstated, errPosition, pgwindow.ErrLogRestarted, pgwindow.ErrRowSecurity,
-		pgwindow.ErrSequenceWentBack, pgwindow.ErrOtherCluster, pgwindow.ErrSequenceCache, pgwindow.ErrSequencePrivilege)
+		outbox.ErrNotMigrated, pgmigrate.ErrEncoding, errAsyncCommit, errPooled, errStartUnstated, errPosition, pgwindow.ErrLogRestarted,
+		pgwindow.ErrRowSecurity, pgwindow.ErrSubscribed, pgwindow.ErrSequenceWentBack, pgwindow.ErrOtherCluster, pgwindow.ErrSequenceCache,
+		pgwindow.ErrSequencePrivilege)
 }

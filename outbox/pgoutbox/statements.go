@@ -19,6 +19,7 @@ type statements struct {
 	enqueue, enqueueOne, enqueueOneChecked, enqueueDelayed string
 	instance, own, locksHeld, ranges                       string
 	page, pageEarly, pageLarge, pageSettings               string
+	inHotStandby                                           string
 
 	delayedDue, delayedLocks, delayedPromote, delayedNext string
 	delayedList, delayedCancel                            string
@@ -44,6 +45,7 @@ func loadStatements(cfg Config) (statements, error) {
 		"enqueue_delayed":     &s.enqueueDelayed,
 		"instance":            &s.instance,
 		"own":                 &s.own,
+		"in_hot_standby":      &s.inHotStandby,
 		"key_locks_held":      &s.locksHeld,
 		"ranges":              &s.ranges,
 		"page":                &s.page,

@@ -116,6 +116,8 @@ func agrees(t *testing.T, ob *pgoutbox.Outbox, db *testenv.Database) {
 
 // TestStats_Plan: on a million rows, behind by nearly all of them or by none, with an
 // hours-old transaction in the way, a look costs a few pages of memory.
+//
+//leat:level 4
 func TestStats_Plan(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "needs a million rows")

@@ -13,10 +13,12 @@ import (
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/outboxtest"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// TestTail runs what a tail does, and what becomes of it in trouble, on one server.
+// TestTail runs the suite of what comes early, what a tail does, and how it ends in
+// trouble, on one server.
 func TestTail(t *testing.T) {
 	t.Parallel()
 	server := logical(t)
@@ -24,6 +26,7 @@ func TestTail(t *testing.T) {
 		name string
 		test func(t *testing.T, server *testenv.PostgresServer)
 	}{
+		{"check", tailCheck},
 		{"poison", tailPoison},
 		{"not joined before older transactions end", tailJoin},
 		{"open transaction elsewhere", tailOpenElsewhere},
@@ -47,6 +50,10 @@ func TestTail(t *testing.T) {
 			c.test(t, server)
 		})
 	}
+	t.Run("suite", func(t *testing.T) {
+		t.Parallel()
+		outboxtest.RunTail(t, features(), func(t *testing.T) outboxtest.Follower { return newTailSubject(t, server) })
+	})
 }
 
 // tailSame: a record that comes early is the one that a window reads.

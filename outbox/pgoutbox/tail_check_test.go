@@ -16,11 +16,10 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// TestTail_Check: a publication that would not bring all rows as they are is refused, with the
-// reason, and so is a server that cannot be written to.
-func TestTail_Check(t *testing.T) {
-	t.Parallel()
-	server := logical(t)
+// tailCheck: a publication that would not bring all rows as they are is refused, with the
+// reason.
+func tailCheck(t *testing.T, server *testenv.PostgresServer) {
+	t.Helper()
 	db := server.Database(t, migrated())
 	ob, err := pgoutbox.New(db.Pool, pgoutbox.Config{})
 	require.NoError(t, err)
@@ -57,7 +56,17 @@ func TestTail_Check(t *testing.T) {
 		}
 		exec(t, db, "DROP PUBLICATION p")
 	}
+}
 
+// TestTail_CheckOnAStandby: a server that cannot be written to is refused.
+//
+//leat:level 4
+func TestTail_CheckOnAStandby(t *testing.T) {
+	t.Parallel()
+	server := logical(t)
+	ob, db := tailed(t, server)
+	source := sourceOf(t, ob, pgoutbox.SourceConfig{Tail: &pgoutbox.TailConfig{}})
+	require.NoError(t, pgoutbox.CheckTail(t.Context(), source))
 	signal := filepath.Join(query1[string](t, db, "SHOW data_directory"), "standby.signal")
 	server.Stop("fast")
 	db.Pool.Reset()
@@ -67,6 +76,8 @@ func TestTail_Check(t *testing.T) {
 }
 
 // TestTail_SlotsInUse: a relay goes without its tail until a slot is free.
+//
+//leat:level 4
 func TestTail_SlotsInUse(t *testing.T) {
 	t.Parallel()
 	ob, db := tailed(t, testenv.PrivatePostgres(t, testenv.PostgresOptions{Settings: map[string]string{

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/leat-go/leat/internal/hooks"
+	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -99,8 +100,7 @@ func (c TailConfig) validate(of SourceConfig) error {
 	}
 	if c.URL != "" {
 		if _, err := pgconn.ParseConfig(c.URL); err != nil {
-			// Its error hides the password; the value would not.
-			return outbox.ConfigError("Tail.URL", "given", err.Error())
+			return outbox.ConfigError("Tail.URL", "given", pgerr.Address(c.URL, err)) // the value has the password
 		}
 	}
 	return refuseStrangers(c.Hooks, "tail", hooks.Is[TailHook])

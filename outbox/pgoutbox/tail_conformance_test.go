@@ -13,20 +13,17 @@ import (
 )
 
 // TestTail_Conformance_Relay runs the suite of outbox and relay with a tail.
+//
+//leat:level 2
 func TestTail_Conformance_Relay(t *testing.T) {
 	t.Parallel()
 	server := logical(t)
 	outboxtest.RunRelay(t, features(), func(t *testing.T) outboxtest.Subject { return newTailSubject(t, server) })
 }
 
-// TestTail_Conformance_Early runs the suite of what comes early.
-func TestTail_Conformance_Early(t *testing.T) {
-	t.Parallel()
-	server := logical(t)
-	outboxtest.RunTail(t, features(), func(t *testing.T) outboxtest.Follower { return newTailSubject(t, server) })
-}
-
 // TestTail_Conformance runs the suite of all outboxes through sessions that follow.
+//
+//leat:level 2
 func TestTail_Conformance(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "the suite of the relay has the same with a tail")

@@ -21,6 +21,8 @@ import (
 // TestTail_Storm: while writers commit late, roll back and share keys, the connection of the
 // tail is cut, its table taken out of the publication and put back. No fault is the sink's: each
 // committed message is sent once, and those of a key in the order of their numbers.
+//
+//leat:level 4
 func TestTail_Storm(t *testing.T) {
 	t.Parallel()
 	server := logical(t)

@@ -35,8 +35,11 @@ func (o *Outbox) InTx(ctx context.Context, fn func(ctx context.Context, tx pgx.T
 // pgconn.SafeToRetry is also true of an answer that was lost (pgx 5.12).
 func (o *Outbox) begin(ctx context.Context, fn func(tx pgx.Tx) error) error {
 	committing := false
-	err := pgx.BeginFunc(ctx, o.pool, func(tx pgx.Tx) error {
+	err := pgx.BeginFunc(ctx, o.pool.Pool, func(tx pgx.Tx) error {
 		err := fn(tx)
+		if conn := tx.Conn(); err == nil && !conn.IsClosed() && conn.PgConn().IsBusy() {
+			err = errOpenRows
+		}
 		committing = err == nil && ctx.Err() == nil && !tx.Conn().IsClosed()
 		return err
 	})
@@ -49,6 +52,10 @@ func (o *Outbox) begin(ctx context.Context, fn func(tx pgx.Tx) error) error {
 		return unknownCommit(err)
 	}
 }
+
+// errOpenRows is the error of a function that has left rows open: nothing can be sent, COMMIT
+// neither, and the transaction is rolled back.
+var errOpenRows = errors.New("leat: rows of a query are still open as the transaction is to commit: close them, or read them with pgx.CollectRows")
 
 func unknownCommit(err error) error {
 	return fmt.Errorf("%w: %w", outbox.ErrCommitUnknown, err)

@@ -16,6 +16,8 @@ import (
 // TestO15_ViewsArePlannedCheap: what an operator looks at on a million rows costs milliseconds:
 // it touches a few pages, and it is not compiled, which took seconds, since the planner
 // knows that it is cheap. It is run as a role that may read the views alone. D7.
+//
+//leat:level 4
 func TestO15_ViewsArePlannedCheap(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "needs a million rows")

@@ -92,6 +92,26 @@ func TestO2_NumbersThatBeganAnewAreRefused(t *testing.T) {
 	}
 }
 
+// TestO5_SequenceSetBackUnderAnOpenTransaction: the row of a transaction that was open when
+// the sequence was set back has a higher number than the next one of its key, and both are
+// in one window. No row is below a floor, so that all would be read, in the wrong order.
+func TestO5_SequenceSetBackUnderAnOpenTransaction(t *testing.T) {
+	t.Parallel()
+	ob, db := relayed(t)
+	s := acquire(t, ob, "")
+	begin(t, ob, db).put("k", "undone").rollback()
+	open := begin(t, ob, db).put("k", "first")
+	require.Empty(t, readAll(t, s, 10))
+	exec(t, db, "SELECT setval('leat.outbox_seq_seq', max(seq)) FROM leat.outbox")
+	open.commit()
+	put(t, ob, "k", "second")
+	_, err := db.Pool.Exec(t.Context(), "SELECT nextval('leat.outbox_seq_seq')") // the number of the first is taken
+	require.NoError(t, err)
+	_, err = s.Read(t.Context(), 10)
+	refused(t, err, pgwindow.ErrLogRestarted)
+	require.NoError(t, s.Release(t.Context()))
+}
+
 // TestO2_TruncateUnderARelay: D3: a relay that runs notices it, whatever the numbers
 // have come to.
 func TestO2_TruncateUnderARelay(t *testing.T) {
@@ -107,6 +127,20 @@ func TestO2_TruncateUnderARelay(t *testing.T) {
 	require.NoError(t, s.Release(t.Context()))
 	_, err = source(t, ob, "").Acquire(t.Context(), testLease)
 	refused(t, err, pgwindow.ErrLogRestarted)
+}
+
+// TestO2_NumbersThatBeganHigher: D3: no row contradicts the position, but the sequence is
+// another one.
+func TestO2_NumbersThatBeganHigher(t *testing.T) {
+	t.Parallel()
+	ob, db := relayed(t)
+	s := acquire(t, ob, "")
+	exec(t, db, "TRUNCATE leat.outbox RESTART IDENTITY; SELECT setval('leat.outbox_seq_seq', 100)")
+	put(t, ob, "k", "f")
+	_, err := s.Read(t.Context(), 100)
+	refused(t, err, pgwindow.ErrLogRestarted)
+	require.NoError(t, s.Release(t.Context()))
+	refused(t, source(t, ob, "").Check(t.Context()), pgwindow.ErrLogRestarted)
 }
 
 // TestO2_PlainTruncate: D3: without RESTART IDENTITY the numbers go on, and so does the

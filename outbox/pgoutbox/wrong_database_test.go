@@ -115,3 +115,32 @@ func TestO1_NotMigratedIsSaid(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, pgoutbox.SchemaStatus{Current: 0, Latest: 8}, st)
 }
+
+// TestO1_SuppressedRows: a trigger that suppresses rows is named as such, and not taken for
+// another database.
+func TestO1_SuppressedRows(t *testing.T) {
+	t.Parallel()
+	for name, open := range entries() {
+		if name == "InsertStatement" {
+			continue // its caller counts the rows
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ob, db := newOutbox(t, pgoutbox.Config{})
+			exec(t, db, `CREATE FUNCTION suppress() RETURNS trigger LANGUAGE plpgsql AS $$
+				BEGIN RETURN CASE WHEN NEW.key = 'k' THEN NULL ELSE NEW END; END $$;
+				CREATE TRIGGER suppress BEFORE INSERT ON leat.outbox FOR EACH ROW EXECUTE FUNCTION suppress()`)
+			for _, messages := range [][]outbox.Message{keyed("k", "x"), append(keyed("k", "x"), keyed("other", "y")...)} {
+				e := open(t, ob, db)
+				err := e.enqueue(t.Context(), messages...)
+				if err == nil { // where it comes with the batch
+					err = e.end(true)
+				} else {
+					require.NoError(t, e.end(false))
+				}
+				require.ErrorContains(t, err, `a trigger or a rule on "leat"."outbox" suppresses rows`)
+				require.Zero(t, stored(t, db))
+			}
+		})
+	}
+}

@@ -62,11 +62,16 @@ type Config struct {
 	// with any other Ack.
 	Replicas int
 
+	// Prefix is what the key of a stream has before the topic, such as "shop:". Topics are the producers' choice: without
+	// a prefix, and without an ACL that bounds the keys, they can name the stream of any application, which is written to
+	// and trimmed. Defaults to none.
+	Prefix string
+
 	// ExistingOnly makes a record whose stream is not there fail as an outage of its topic.
 	// Defaults to false: the stream is created.
 	ExistingOnly bool
 
-	// MaxLen trims a stream to about so many entries, read or not, when it is written to. It
+	// MaxLen trims a stream to about so many entries, read or not and whoever has written them, when it is written to. It
 	// excludes MaxAge. Defaults to 0: nothing is trimmed, and a stream that nobody trims grows until
 	// the server's memory is full, which is an outage.
 	MaxLen int64

@@ -11,6 +11,7 @@ import (
 	"github.com/leat-go/leat/outbox/redissink"
 )
 
+//leat:level 0
 func TestNew_RefusesWhatCannotWork(t *testing.T) {
 	t.Parallel()
 	one := []string{"127.0.0.1:1"}

@@ -56,6 +56,7 @@ func (k killable) Revive(ctx context.Context) error {
 	return eventually(ctx, func() error { return k.client.XLen(ctx, k.Topics()[0]).Err() })
 }
 
+//leat:level 4
 func TestSink_KilledServer(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "starts servers")
@@ -66,6 +67,8 @@ func TestSink_KilledServer(t *testing.T) {
 }
 
 // TestO2_Replicas: what counts as delivered is on a replica.
+//
+//leat:level 4
 func TestO2_Replicas(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "starts two servers")

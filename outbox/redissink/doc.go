@@ -1,4 +1,4 @@
-// Package redissink delivers records to Redis Streams. A topic is a stream.
+// Package redissink delivers records to Redis Streams. A topic is a stream, whose key is Config.Prefix and the topic.
 //
 // The records of a topic in a call are one transaction (MULTI and EXEC): the server takes all of them in
 // their order, or none. In a pipeline without a transaction a server whose memory is full for a

@@ -13,6 +13,8 @@ import (
 )
 
 // TestO4_Metadata compares the metadata with what the specification of MessagePack says of each size.
+//
+//leat:level 0
 func TestO4_Metadata(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC)

@@ -45,7 +45,7 @@ func (l *link) inspect(ctx context.Context, cfg *Config) error {
 	if err = lost(commands, err); err != nil {
 		return fmt.Errorf("leat: connect to Redis: %w", err)
 	}
-	if info.Err() != nil {
+	if info.Err() != nil && (cfg.Ack != AckMemory || !redis.HasErrorPrefix(info.Err(), "NOPERM")) { // else nothing is promised
 		return fmt.Errorf("leat: ask Redis how it keeps data: %w", info.Err())
 	}
 	about := readFacts(info.Val())
@@ -56,8 +56,36 @@ func (l *link) inspect(ctx context.Context, cfg *Config) error {
 	if n, err := strconv.Atoi(about[bulkSetting]); err == nil && n > 0 {
 		l.most = min(l.most, n)
 	}
-	l.waits, err = about.confirmation(cfg.Ack)
-	return err
+	if l.waits, err = about.confirmation(cfg.Ack); err != nil {
+		return err
+	}
+	return l.try(ctx)
+}
+
+// try runs what surrounds the entries of a call, around nothing. A server that denies it would add the
+// entries, and each retry would add them once more.
+func (l *link) try(ctx context.Context) error {
+	commands, err := l.conn.Pipelined(ctx, func(p redis.Pipeliner) error {
+		p.Do(ctx, "MULTI")
+		p.Do(ctx, "EXEC")
+		switch l.waits {
+		case waitNothing:
+		case waitReplicas:
+			p.Do(ctx, "WAIT", 0, 1)
+		case waitSynced:
+			p.Do(ctx, "WAITAOF", 0, 0, 1)
+		}
+		return nil
+	})
+	if err = lost(commands, err); err != nil {
+		return fmt.Errorf("leat: connect to Redis: %w", err)
+	}
+	for _, c := range commands {
+		if c.Err() != nil {
+			return fmt.Errorf("leat: Redis does not run %s, which each call needs: %w", strings.ToUpper(c.Name()), c.Err())
+		}
+	}
+	return nil
 }
 
 // facts are what a server says about itself, by name.

@@ -211,3 +211,28 @@ func TestTrimming(t *testing.T) {
 	}
 	require.Len(t, client.XRange(t.Context(), "aged", "(1-1", "+").Val(), 900, "nothing that is younger is trimmed")
 }
+
+// TestO2_DeniedCommands: what a call needs beside XADD is tried before the first record, which would be added once a
+// retry. What tells how the server keeps data is asked if that is promised.
+func TestO2_DeniedCommands(t *testing.T) {
+	t.Parallel()
+	addr := testenv.PrivateRedis(t, nil).Addr
+	client := connect(t, addr)
+	server := at(addr)
+	server.Username, server.Password = "relay", "secret"
+	for rule, cfg := range map[string]redissink.Config{
+		"-multi": {Ack: redissink.AckMemory}, "-exec": {Ack: redissink.AckMemory},
+		"-wait": {Ack: redissink.AckReplicas, Replicas: 1}, "-info": {},
+	} {
+		require.NoError(t, client.Do(t.Context(), "ACL", "SETUSER", "relay", "reset", "on", ">secret", "~*", "+@all", rule).Err())
+		s := newSink(t, server, cfg)
+		require.ErrorContains(t, s.Check(within(t, patience)), "NOPERM", rule)
+		results := s.Send(within(t, patience), records("t", 2, 1))
+		require.Equal(t, map[string]int{"outage": 1, "not_sent": 1}, kinds(results), rule)
+		require.Zero(t, client.Exists(t.Context(), "t").Val(), "%s: nothing was written", rule)
+	}
+	memory := newSink(t, server, redissink.Config{Ack: redissink.AckMemory})
+	require.NoError(t, client.Do(t.Context(), "ACL", "SETUSER", "relay", "+@all", "-info", "-config").Err())
+	require.NoError(t, memory.Check(within(t, patience)))
+	require.Equal(t, map[string]int{"ok": 2}, kinds(memory.Send(within(t, patience), records("t", 2, 1))))
+}

@@ -1,5 +1,3 @@
-//go:build leat_failpoints
-
 package redissink_test
 
 import (
@@ -10,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/failpoint/failpointtest"
 	"github.com/leat-go/leat/internal/faultnet"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/redissink"
@@ -20,24 +19,24 @@ import (
 func TestO2_FailurePointOfSending(t *testing.T) {
 	t.Parallel()
 	addr := keeping(t)
-	for name, action := range map[string]func(l *faultnet.Lines, end func()) failpoint.Action{
-		"error":  func(*faultnet.Lines, func()) failpoint.Action { return failpoint.Error(nil) },
-		"panic":  func(*faultnet.Lines, func()) failpoint.Action { return failpoint.Panic() },
-		"cancel": func(_ *faultnet.Lines, end func()) failpoint.Action { return failpoint.Cancel(end) },
-		"cut": func(l *faultnet.Lines, _ func()) failpoint.Action {
-			return failpoint.Call(func(context.Context) error { l.Cut(); return nil })
+	for name, action := range map[string]func(l *faultnet.Lines, end func()) failpointtest.Action{
+		"error":  func(*faultnet.Lines, func()) failpointtest.Action { return failpointtest.Error(nil) },
+		"panic":  func(*faultnet.Lines, func()) failpointtest.Action { return failpointtest.Panic() },
+		"cancel": func(_ *faultnet.Lines, end func()) failpointtest.Action { return failpointtest.Cancel(end) },
+		"cut": func(l *faultnet.Lines, _ func()) failpointtest.Action {
+			return failpointtest.Call(func(context.Context) error { l.Cut(); return nil })
 		},
 	} {
 		for hit := 1; hit <= 2; hit++ {
 			t.Run(fmt.Sprint(name, "/", hit), func(t *testing.T) {
 				t.Parallel()
-				lines, points := &faultnet.Lines{}, &failpoint.Registry{}
+				lines, points := &faultnet.Lines{}, &failpointtest.Registry{}
 				b := newStreams(t, addr, fmt.Sprint(name, hit), redissink.Config{})
 				all := records(b.Topics()[0], 20, 3)
 				server := at(addr)
 				server.Dialer = lines.Dial
 				s := newSink(t, server, redissink.Config{})
-				ctx, end := context.WithCancel(failpoint.With(within(t, patience), points))
+				ctx, end := context.WithCancel(failpointtest.With(within(t, patience), points))
 				defer end()
 				require.NoError(t, points.EnableAt(failpoint.RelayMidBatch, hit, action(lines, end)))
 

@@ -52,7 +52,7 @@ func (s *Sink) Send(ctx context.Context, records []outbox.Record) []outbox.Resul
 	}()
 	c.sort(l.most)
 	if err := c.deliver(ctx, l); err != nil {
-		s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "Redis delivery failed, the connection is replaced", slog.Any("error", err))
+		s.cfg.Logger.LogAttrs(ctx, slog.LevelDebug, "Redis delivery failed, the connection is replaced", slog.Any("error", err))
 		return c.unknown(err)
 	}
 	whole = true
@@ -66,7 +66,7 @@ func (c *call) sort(most int) {
 		r := &c.records[i]
 		t := byTopic[r.Topic]
 		if t == nil {
-			t = &topicCall{stream: r.Topic}
+			t = &topicCall{stream: c.s.cfg.Prefix + r.Topic}
 			byTopic[r.Topic] = t
 			c.topics = append(c.topics, t)
 		}

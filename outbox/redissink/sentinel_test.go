@@ -36,6 +36,8 @@ func sentinel(t *testing.T, addr string) string {
 }
 
 // TestO8_Failover: the primary is killed, a replica takes over, and the sink goes on there.
+//
+//leat:level 4
 func TestO8_Failover(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "starts three servers")

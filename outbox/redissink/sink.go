@@ -124,7 +124,7 @@ func (s *Sink) CheckTopics(ctx context.Context, topics []string) (available []st
 	kinds := make([]*redis.StatusCmd, len(topics))
 	commands, err := l.conn.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i, topic := range topics {
-			kinds[i] = p.Type(ctx, topic)
+			kinds[i] = p.Type(ctx, s.cfg.Prefix+topic)
 		}
 		return nil
 	})

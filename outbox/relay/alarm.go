@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/leat-go/leat/internal/logger"
 )
 
 // AlarmHook sees what an operator should look at.
@@ -67,11 +69,16 @@ const (
 
 func (r *Relay) alarm(ctx context.Context, a Alarm) {
 	r.log.ErrorContext(ctx, "alarm", slog.String("kind", string(a.Kind)), slog.String("topic", a.Topic), slog.String("detail", a.Detail))
+	r.notifyAlarm(ctx, a)
+}
+
+func (r *Relay) notifyAlarm(ctx context.Context, a Alarm) {
 	notify(ctx, r, func(h AlarmHook) { h.OnRelayAlarm(ctx, AlarmEvent{Alarm: a}) })
 }
 
-func (r *Relay) alarmEnded(ctx context.Context, a Alarm) {
-	r.log.InfoContext(ctx, "alarm has ended", slog.String("kind", string(a.Kind)), slog.String("topic", a.Topic))
+func (r *Relay) alarmEnded(ctx context.Context, a Alarm, since time.Time) {
+	logger.Over(ctx, r.log, "alarm", "alarm has ended", slog.String("kind", string(a.Kind)), slog.String("topic", a.Topic),
+		slog.Duration("lasted", time.Since(since).Round(time.Second)))
 	notify(ctx, r, func(h AlarmHook) { h.OnRelayAlarm(ctx, AlarmEvent{Alarm: a, Ended: true}) })
 }
 
@@ -101,11 +108,12 @@ func (w *watch) raise(ctx context.Context, r *Relay, as standing, a Alarm) {
 	if w.raised == nil {
 		w.raised = make(map[standing]func())
 	}
+	since := time.Now()
 	w.raised[as] = func() {
 		w.show(as, nil)
-		r.alarmEnded(context.WithoutCancel(ctx), a)
+		r.alarmEnded(context.WithoutCancel(ctx), a, since)
 	}
-	w.show(as, &AlarmState{Alarm: a, Since: time.Now()})
+	w.show(as, &AlarmState{Alarm: a, Since: since})
 	r.alarm(ctx, a)
 }
 

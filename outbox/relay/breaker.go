@@ -24,7 +24,9 @@ type breakers struct {
 	byTopic   map[string]*breaker
 	openCount int
 	lastAck   time.Time
-	changed   []*breaker // not shown to the hooks yet
+	changed   []*breaker             // not shown to the hooks yet
+	told      []error                // of the breakers that the last call of learn has opened, or kept open
+	held      func(topic string) int // the records of the topic that are set aside to be tried again
 	seen      seenTopics
 
 	unavailable unavailableTopics
@@ -38,6 +40,7 @@ type breaker struct {
 	refused   bool // the destination answers, and does not take the topic
 	shared    bool // it shares the probe of unavailableTopics
 	since     time.Time
+	lasted    time.Duration // how long it was open
 	nextProbe time.Time
 	err       error
 	wait      jitter.Backoff

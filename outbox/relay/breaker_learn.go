@@ -72,6 +72,7 @@ func (bs *breakers) learn(ctx context.Context, records []outbox.Record, results 
 			bs.fail(bs.at(t.topic), t, now, took)
 		}
 	}
+	bs.told = bs.told[:0]
 	if len(bs.changed) > 0 {
 		bs.show(ctx)
 		bs.changed = nil
@@ -92,7 +93,7 @@ func (bs *breakers) succeed(topic string, now time.Time) {
 		return
 	}
 	b.open, b.suspect, b.refused, b.err = false, false, false, nil
-	b.since = now
+	b.since, b.lasted = now, now.Sub(b.since)
 	bs.openCount--
 	bs.changed = append(bs.changed, b)
 }

@@ -7,6 +7,9 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/leat-go/leat/internal/logger"
 )
 
 // show publishes the open breakers to State, and those that have changed to the hooks and
@@ -28,7 +31,11 @@ func (bs *breakers) show(ctx context.Context) {
 	changed := make([]BreakerState, len(bs.changed))
 	for i, b := range bs.changed {
 		changed[i] = bs.state(b)
+		if b.open {
+			bs.told = append(bs.told, b.err)
+		}
 	}
+	bs.log(ctx, changed)
 	bs.relay.onBreakers(ctx, changed)
 	bs.relay.alarmUnavailable(ctx, changed, refused)
 }
@@ -57,28 +64,36 @@ func (r *Relay) alarmUnavailable(ctx context.Context, changed []BreakerState, re
 	})
 }
 
+const destinationIsOut = "destination is out"
+
 // maxBreakerLines is the number of breakers that may change at once before they share a
 // line of the log.
 const maxBreakerLines = 8
 
-// logBreakers logs what has changed: a line for each breaker, or one for all of a kind.
-func (r *Relay) logBreakers(ctx context.Context, states []BreakerState) {
+// log logs the breakers that have changed: a line for each, or one for all of a kind.
+func (bs *breakers) log(ctx context.Context, changed []BreakerState) {
+	r := bs.relay
 	var back, out, refused []BreakerState
-	for _, s := range states {
+	var longest time.Duration
+	waited := 0
+	for i, s := range changed {
 		switch {
 		case !s.Open:
 			back = append(back, s)
+			longest = max(longest, bs.changed[i].lasted)
+			waited += bs.held(s.Topic)
 		case s.Unavailable:
 			refused = append(refused, s)
 		default:
 			out = append(out, s)
 		}
 	}
-	logLines(back, 1, func(s BreakerState, topics slog.Attr) {
-		r.log.LogAttrs(ctx, slog.LevelInfo, "destination is back", slog.String("topic", s.Topic), topics)
+	logLines(back, len(back), func(s BreakerState, topics slog.Attr) {
+		logger.Over(ctx, r.log, destinationIsOut, "destination is back", slog.String("topic", s.Topic), topics,
+			slog.Duration("lasted", longest.Round(time.Second)), slog.Int("waiting", waited))
 	})
 	logLines(out, 1, func(s BreakerState, topics slog.Attr) {
-		r.log.LogAttrs(ctx, slog.LevelWarn, "destination is out", slog.String("topic", s.Topic), topics,
+		r.log.LogAttrs(ctx, slog.LevelWarn, destinationIsOut, slog.String("topic", s.Topic), topics,
 			slog.Bool("suspect", s.Suspect), slog.Time("next_probe", s.NextProbe), slog.Any("error", s.Err))
 	})
 	logLines(refused, len(refused), func(s BreakerState, topics slog.Attr) {
@@ -100,4 +115,14 @@ func logLines(states []BreakerState, atLeast int, line func(s BreakerState, topi
 	for _, s := range states {
 		line(s, slog.Attr{})
 	}
+}
+
+// onFailure reports that a call of the sink has failed with err. It logs nothing if the
+// breakers that this call has opened, or kept open, did so.
+func (bs *breakers) onFailure(ctx context.Context, err error) {
+	if slices.ContainsFunc(bs.told, func(told error) bool { return errors.Is(told, err) }) {
+		bs.relay.notifyError(ctx, "send", err)
+		return
+	}
+	bs.relay.onError(ctx, "send", err)
 }

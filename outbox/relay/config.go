@@ -94,7 +94,9 @@ type Config struct {
 	AdoptPosition bool
 
 	// Logger receives what an operator should know. Defaults to slog.Default() as of
-	// New, warnings and errors only; slog.New(slog.DiscardHandler) turns it off.
+	// New, warnings and errors only and what ends them, with the outbox and the group of
+	// a source of leat's; slog.New(slog.DiscardHandler) turns it off. Warnings and errors
+	// are limited to a line for a cause and a minute.
 	Logger *slog.Logger
 
 	// Hooks observe the relay, by the interfaces called …Hook of this package. A relay

@@ -21,7 +21,7 @@ func TestConfig_Invalid(t *testing.T) {
 		"page size":       {relay.Config{PageSize: -1}, []string{"PageSize", "-1", "100000"}},
 		"large page":      {relay.Config{PageSize: 100_001}, []string{"PageSize", "100001"}},
 		"page bytes":      {relay.Config{PageBytes: 1000}, []string{"PageBytes", "1000", "1024"}},
-		"large bytes":     {relay.Config{PageBytes: 1 << 31}, []string{"PageBytes", "2147483648", "1073741824"}},
+		"large bytes":     {relay.Config{PageBytes: 1<<30 + 1}, []string{"PageBytes", "1073741825", "1073741824"}},
 		"read-ahead":      {relay.Config{ReadAhead: -2}, []string{"ReadAhead", "-2"}},
 		"far read-ahead":  {relay.Config{ReadAhead: 65}, []string{"ReadAhead", "65", "64"}},
 		"lease":           {relay.Config{Lease: -1}, []string{"Lease", "-1ns"}},

@@ -1,5 +1,3 @@
-//go:build leat_failpoints
-
 package relay_test
 
 import (
@@ -12,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/failpoint/failpointtest"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/relay"
@@ -29,9 +28,9 @@ func TestFailurePoints(t *testing.T) {
 		t.Run(string(point), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				var points failpoint.Registry
+				var points failpointtest.Registry
 				for hit := range 3 {
-					require.NoError(t, points.EnableAt(point, hit+1, failpoint.Error(errAway)))
+					require.NoError(t, points.EnableAt(point, hit+1, failpointtest.Error(errAway)))
 				}
 				l := newLab(t)
 				l.put("t", "k", "k1", "k2", "k3")
@@ -41,7 +40,7 @@ func TestFailurePoints(t *testing.T) {
 				sink := throughFunc(t, l)
 				r, err := relay.New(l.source(), sink, relay.Config{PageSize: 3, BackoffMax: time.Second})
 				require.NoError(t, err)
-				ctx, cancel := context.WithCancel(failpoint.With(t.Context(), &points))
+				ctx, cancel := context.WithCancel(failpointtest.With(t.Context(), &points))
 				done := make(chan error, 1)
 				go func() { done <- r.Run(ctx) }()
 				elapse(t, 10*time.Minute)
@@ -95,12 +94,12 @@ func throughFunc(t *testing.T, l *lab) driver.Sink {
 func TestO13_StoppedInsideABatch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var points failpoint.Registry
-		require.NoError(t, points.Enable(failpoint.RelayCloseMidBatch, failpoint.Error(nil)))
+		var points failpointtest.Registry
+		require.NoError(t, points.Enable(failpoint.RelayCloseMidBatch, failpointtest.Error(nil)))
 		log, sink := newFakeLog(4), takesAll(time.Second)
 		r, err := relay.New(log.source(), sink, relay.Config{PageSize: 2})
 		require.NoError(t, err)
-		ctx, cancel := context.WithTimeout(failpoint.With(t.Context(), &points), time.Second/2)
+		ctx, cancel := context.WithTimeout(failpointtest.With(t.Context(), &points), time.Second/2)
 		defer cancel()
 		require.NoError(t, r.Run(ctx))
 		require.Equal(t, 1, points.Hits(failpoint.RelayCloseMidBatch))
@@ -118,8 +117,8 @@ func TestO13_StoppedInsideABatch(t *testing.T) {
 func TestO9_LeaseLostWhileSending(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var points failpoint.Registry
-		require.NoError(t, points.EnableAt(failpoint.RelayLeaseLostWhileSending, 1, failpoint.Pause(nil)))
+		var points failpointtest.Registry
+		require.NoError(t, points.EnableAt(failpoint.RelayLeaseLostWhileSending, 1, failpointtest.Pause(nil)))
 		log := newFakeLog(2)
 		src, sink, hook := log.source(), takesAll(0), &recorder{}
 		cfg := leaseConfig()
@@ -127,7 +126,7 @@ func TestO9_LeaseLostWhileSending(t *testing.T) {
 		r, err := relay.New(src, sink, cfg)
 		require.NoError(t, err)
 		src.renew = func(context.Context) error { return driver.ErrLeaseLost }
-		ctx, cancel := context.WithCancel(failpoint.With(t.Context(), &points))
+		ctx, cancel := context.WithCancel(failpointtest.With(t.Context(), &points))
 		done := make(chan error, 1)
 		go func() { done <- r.Run(ctx) }()
 		<-points.Reached(failpoint.RelayLeaseLostWhileSending, 1)

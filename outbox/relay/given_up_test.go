@@ -1,5 +1,3 @@
-//go:build leat_failpoints
-
 package relay_test
 
 import (
@@ -11,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/failpoint/failpointtest"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/relay"
 )
@@ -27,14 +26,14 @@ func TestGivenUpIsStoredBeforeTheKeyGoesOn_O5(t *testing.T) {
 				l.put("t", "k", "k1", "k2")
 				l.put("t", "l", "l1")
 				l.refuse("k1", outbox.FailurePermanent)
-				var points failpoint.Registry
-				require.NoError(t, points.EnableAt(failpoint.RelayAckedBeforeAdvance, 1, failpoint.Call(func(context.Context) error {
+				var points failpointtest.Registry
+				require.NoError(t, points.EnableAt(failpoint.RelayAckedBeforeAdvance, 1, failpointtest.Call(func(context.Context) error {
 					l.allow("k1")
 					return errAway
 				})))
 				r, err := relay.New(l.source(), throughFunc(t, l), relay.Config{Policies: []relay.Policy{{Action: action}}})
 				require.NoError(t, err)
-				ctx, cancel := context.WithCancel(failpoint.With(t.Context(), &points))
+				ctx, cancel := context.WithCancel(failpointtest.With(t.Context(), &points))
 				done := make(chan error, 1)
 				go func() { done <- r.Run(ctx) }()
 				elapse(t, time.Minute)

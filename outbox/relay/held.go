@@ -73,6 +73,17 @@ func (h *heldRecords) show() {
 	h.s.term.heldView.Store(&v)
 }
 
+// waiting returns the number of the topic's records that this term is to try again.
+func (h *heldRecords) waiting(topic string) int {
+	n := 0
+	for _, p := range h.retries {
+		if p.topic == topic {
+			n++
+		}
+	}
+	return n
+}
+
 // keyOf returns the key of r.
 func keyOf(r *outbox.Record) driver.Key {
 	return driver.Key{Topic: r.Topic, Key: r.Key}

@@ -15,7 +15,7 @@ func (h *heldRecords) resolve(work context.Context, picks []*driver.Held, record
 	probed := h.breakers.outAmong(records) // before the call
 	h.breakers.learn(work, records, results, took)
 	if err := firstFailure(results); err != nil {
-		s.relay.onError(work, "send", err)
+		h.breakers.onFailure(work, err)
 	}
 	verdicts, events := h.verdicts(records, picks, results, probed)
 	staysDue := h.staysDue(records, len(verdicts))
@@ -71,7 +71,7 @@ func (h *heldRecords) verdicts(records []outbox.Record, picks []*driver.Held, re
 			v.RetryIn = cfg.retryIn(attempts)
 		}
 		verdicts = append(verdicts, v)
-		events = append(events, HoldEvent{Record: r, Fate: v.Fate, Attempts: attempts, Reason: v.Reason})
+		events = append(events, HoldEvent{Record: r, Fate: v.Fate, Attempts: attempts, Reason: v.Reason, Error: lastError(v.Attempts)})
 	}
 	return verdicts, events
 }

@@ -26,7 +26,7 @@ func (h *heldRecords) store(work context.Context, page driver.Page, n int, holdi
 	for i := range holdings {
 		holding := &holdings[i]
 		r := &page.Records[holding.Index]
-		events[i] = HoldEvent{Record: r, Fate: holding.Fate, Attempts: len(holding.Attempts), Reason: holding.Reason}
+		events[i] = HoldEvent{Record: r, Fate: holding.Fate, Attempts: len(holding.Attempts), Reason: holding.Reason, Error: lastError(holding.Attempts)}
 		h.noteStored(r, holding, now)
 	}
 	h.schedule(now)

@@ -2,10 +2,12 @@ package relay
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
 	"github.com/leat-go/leat/internal/hooks"
+	"github.com/leat-go/leat/internal/logger"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 )
@@ -100,6 +102,8 @@ type HoldEvent struct {
 	Attempts int
 	// Reason is set where Fate is FatePark, FateDead or FateSkip.
 	Reason string
+	// Error is the text of the last failed delivery, if this relay has tried one.
+	Error string
 }
 
 // BreakerHook sees destinations go out and come back.
@@ -172,7 +176,31 @@ func notify[H any](ctx context.Context, r *Relay, f func(h H)) {
 }
 
 func (r *Relay) onError(ctx context.Context, operation string, err error) {
-	r.log.WarnContext(ctx, "relay operation failed", slog.String("operation", operation), slog.Any("error", err))
+	r.log.LogAttrs(ctx, slog.LevelWarn, operationFailed, slog.String("operation", operation), slog.Any("error", err))
+	r.notifyError(ctx, operation, err)
+}
+
+const operationFailed = "relay operation failed"
+
+// onFault is onError for an operation of the source. A lost lease is an answer.
+func (r *Relay) onFault(ctx context.Context, operation string, err error) {
+	if !errors.Is(err, driver.ErrLeaseLost) {
+		r.watch.failed()
+	}
+	r.onError(ctx, operation, err)
+}
+
+// onAnswer notes that the source works, and logs it if it did not.
+func (r *Relay) onAnswer(ctx context.Context) {
+	since, errs := r.watch.answered()
+	if errs > 0 {
+		logger.Over(ctx, r.log, operationFailed, "source answers again",
+			slog.Duration("lasted", time.Since(since).Round(time.Millisecond)), slog.Int("errors", errs))
+	}
+}
+
+// notifyError is onError for an error that a line of the log shows already.
+func (r *Relay) notifyError(ctx context.Context, operation string, err error) {
 	notify(ctx, r, func(h ErrorHook) { h.OnRelayError(ctx, ErrorEvent{Operation: operation, Err: err}) })
 }
 

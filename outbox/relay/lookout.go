@@ -42,7 +42,7 @@ func (l *lookout) run(ctx context.Context) {
 	for {
 		if l.pausable != nil && r.watch.leads() {
 			if err := r.pauses.refresh(ctx, r.source, r.cfg.PublishTimeout); err != nil && ctx.Err() == nil {
-				r.onError(ctx, "paused", err)
+				r.onFault(ctx, "paused", err)
 			}
 		}
 		l.clock(ctx)
@@ -76,7 +76,7 @@ func (l *lookout) clock(ctx context.Context) {
 		o, took, err := l.look(bounded)
 		if err != nil {
 			if ctx.Err() == nil {
-				l.relay.onError(ctx, "clock", err)
+				l.relay.onFault(ctx, "clock", err)
 			}
 			return
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/leat-go/leat/internal/testenv"
 )
 
+//leat:level 0
 func TestMain(m *testing.M) {
 	testenv.Main(m)
 }

@@ -133,7 +133,7 @@ func transactionResults(n int, err error) []outbox.Result {
 func (m *exactMode) waitBlocked(stop, work context.Context, r *outbox.Record, err error) bool {
 	s, slot := m.s, m.session.SlotName()
 	s.term.inHand(r)
-	s.relay.onError(work, "send", err)
+	s.relay.notifyError(work, "send", err) // the line below has it
 	if outbox.KindOf(err) != outbox.FailureOutage && m.blocked != r.Seq {
 		m.unblock()
 		m.blocked = r.Seq
@@ -145,7 +145,7 @@ func (m *exactMode) waitBlocked(stop, work context.Context, r *outbox.Record, er
 	if errors.Is(err, ErrPaused) {
 		level = slog.LevelInfo
 	}
-	s.relay.log.Log(work, level, "record blocks its slot",
+	s.relay.log.LogAttrs(work, level, "record blocks its slot",
 		slog.String("slot", slot), slog.String("id", r.ID), slog.Int64("seq", r.Seq),
 		slog.String("kind", outbox.KindOf(err).String()), slog.Any("error", err))
 	return wait.Full(stop, s.retry.Next())

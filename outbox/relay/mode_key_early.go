@@ -63,6 +63,6 @@ func (m *keyMode) deliverEarly(stop, work context.Context, page driver.Page) err
 		s.countStored(work, records, 0)
 	}
 	m.breakers.learn(work, page.Records, results, took)
-	s.relay.onError(work, "send", firstFailure(results))
+	m.breakers.onFailure(work, firstFailure(results))
 	return nil
 }

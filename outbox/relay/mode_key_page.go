@@ -101,7 +101,7 @@ func (d *pageDelivery) endRound(stop, work context.Context, err error) (over boo
 		d.failure = err
 	}
 	if d.failure != nil && (!d.moved || outbox.KindOf(d.failure) != outbox.FailureNotSent) {
-		d.m.s.relay.onError(work, "send", d.failure)
+		d.m.breakers.onFailure(work, d.failure)
 	}
 	if len(d.todo) == 0 {
 		return false, nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/jitter"
+	"github.com/leat-go/leat/internal/logger"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 )
@@ -57,6 +58,9 @@ func New(source driver.Source, sink driver.Sink, cfg Config) (*Relay, error) {
 	}
 	if sink == nil {
 		return nil, outbox.ConfigError("sink", nil, "must not be nil")
+	}
+	if v, ok := source.(slog.LogValuer); ok && cfg.Logger == nil {
+		cfg.Logger = logger.Or(nil).With(slog.Attr{Value: v.LogValue()}) // inlined
 	}
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
@@ -106,7 +110,7 @@ func (r *Relay) check(ctx context.Context) error {
 	defer cancel()
 	err := r.source.Check(bounded)
 	if err != nil && ctx.Err() == nil {
-		r.onError(ctx, "check", err)
+		r.onFault(ctx, "check", err)
 	}
 	return err
 }
@@ -120,14 +124,15 @@ func (r *Relay) acquire(ctx context.Context) (*term, error) {
 		s, err = r.claim(ctx)
 	}
 	if errors.Is(err, driver.ErrLeaseHeld) {
+		r.onAnswer(ctx)
 		r.watch.standsBy()
 		return nil, err
 	}
 	if err != nil {
-		r.onError(ctx, "acquire", err)
+		r.onFault(ctx, "acquire", err)
 		return nil, err
 	}
-	r.watch.answered()
+	r.onAnswer(ctx)
 	r.log.InfoContext(ctx, "lease acquired", slog.Int64("epoch", s.Epoch()))
 	r.onLease(ctx, s, true, nil)
 	return newTerm(r, s, asked.Add(r.cfg.Lease)), nil

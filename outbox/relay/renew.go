@@ -57,11 +57,11 @@ func (t *term) renewOnce(work context.Context, lose context.CancelCauseFunc) err
 	}
 	if err != nil {
 		if work.Err() == nil {
-			t.relay.onError(work, "renew", err)
+			t.relay.onFault(work, "renew", err)
 		}
 		return err
 	}
-	t.relay.watch.answered()
+	t.relay.onAnswer(work)
 	t.lease.extend(asked.Add(cfg.Lease))
 	return nil
 }

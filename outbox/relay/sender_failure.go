@@ -64,3 +64,11 @@ func (c Config) retryIn(n int) time.Duration {
 	}
 	return jitter.Below(wait, 0.5)
 }
+
+// lastError returns the text of the last of attempts.
+func lastError(attempts []driver.Attempt) string {
+	if len(attempts) == 0 {
+		return ""
+	}
+	return attempts[len(attempts)-1].Error
+}

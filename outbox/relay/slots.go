@@ -178,10 +178,11 @@ func (l *slotLeader) endAll(ctx context.Context, err error) error {
 	return err
 }
 
-// logRestart logs that a term has failed, or that none could begin.
+// logRestart logs that a term has failed, or that none could begin. A line has warned of
+// the error already.
 func (r *Relay) logRestart(ctx context.Context, err error) {
 	if ctx.Err() == nil {
-		r.log.WarnContext(ctx, "relay starts over", slog.Any("error", err))
+		r.log.InfoContext(ctx, "relay starts over", slog.Any("error", err))
 	}
 }
 

@@ -19,7 +19,7 @@ func (l *slotLeader) refreshShare(ctx context.Context) error {
 	share, err := l.sharded.Share(bounded, r.cfg.Lease)
 	if err != nil {
 		if ctx.Err() == nil {
-			r.onError(ctx, "share", err)
+			r.onFault(ctx, "share", err)
 		}
 		return err
 	}
@@ -60,6 +60,6 @@ func (l *slotLeader) leave(ctx context.Context) {
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.relay.cfg.DrainTimeout/4)
 	defer cancel()
 	if err := l.sharded.Leave(bounded); err != nil {
-		l.relay.onError(bounded, "leave", err)
+		l.relay.onFault(bounded, "leave", err)
 	}
 }

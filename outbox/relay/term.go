@@ -143,7 +143,7 @@ func (t *term) end(ctx context.Context, err error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.releaseTime())
 	defer cancel()
 	if rerr := t.session.Release(ctx); rerr != nil {
-		r.onError(ctx, "release", rerr)
+		r.onFault(ctx, "release", rerr)
 		if ctx.Err() != nil {
 			rerr = fmt.Errorf("%w: release: %w", ErrDrainTimeout, rerr)
 		}
@@ -160,6 +160,6 @@ func (t *term) fault(work context.Context, operation string, err error) error {
 	if work.Err() != nil {
 		return context.Cause(work)
 	}
-	t.relay.onError(work, operation, err)
+	t.relay.onFault(work, operation, err)
 	return err
 }

@@ -21,6 +21,8 @@ type watch struct {
 	bad     ewma
 	lastAck time.Time
 	contact time.Time // the source has answered
+	faulty  time.Time // since when it has not
+	faults  int       // its errors since
 	offset  time.Duration
 	clockAt time.Time // when offset was measured
 	running bool
@@ -84,19 +86,31 @@ func (w *watch) run(running bool) {
 	}
 }
 
-// standsBy notes that the source works, and that other relays lead.
+// standsBy notes that other relays lead.
 func (w *watch) standsBy() {
-	w.answered()
 	if !w.leads() {
 		w.clearAll()
 	}
 }
 
-// answered notes that the source works.
-func (w *watch) answered() {
+// answered notes that the source works. It returns since when it did not, and the errors
+// meanwhile.
+func (w *watch) answered() (since time.Time, errs int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.contact = time.Now()
+	since, errs = w.faulty, w.faults
+	w.faulty, w.faults = time.Time{}, 0
+	return since, errs
+}
+
+// failed counts an error of the source.
+func (w *watch) failed() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.faults++; w.faults == 1 {
+		w.faulty = time.Now()
+	}
 }
 
 // sent counts deliveries and returns the first failure.

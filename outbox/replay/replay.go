@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/internal/jitter"
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
@@ -24,7 +25,8 @@ var (
 
 // Run sends retained history once more, in the order of Seq, so that the order
 // of each key is kept, and with the ids that the records have had all along: an
-// inbox recognises them. It returns when all of history is sent, when ctx ends, or
+// inbox recognises them. Record.Replay names the run, so that a destination that drops
+// repeats of what a relay has sent takes them. It returns when all of history is sent, when ctx ends, or
 // at a record that cannot be delivered (Config.SkipFailed) or that is no longer
 // retained (Config.SkipGaps).
 //
@@ -39,7 +41,7 @@ var (
 // resumes the replay, and repeats at most the records behind the first that was
 // not delivered.
 //
-// Errors: those of ctx; one that wraps outbox.ErrInvalidConfig for arguments that
+// Errors: those of ctx; the operating system's, if it has no random bytes; one that wraps outbox.ErrInvalidConfig for arguments that
 // cannot work, driver.ErrSourceUnusable, ErrStopped, or ErrHistoryGap.
 func Run(ctx context.Context, history driver.History, sink driver.Sink, cfg Config) (Report, error) {
 	if history == nil {
@@ -52,12 +54,16 @@ func Run(ctx context.Context, history driver.History, sink driver.Sink, cfg Conf
 	if err := cfg.validate(); err != nil {
 		return Report{}, err
 	}
+	name, err := ids.New()
+	if err != nil {
+		return Report{}, err
+	}
 	r := &run{
-		history: history, sink: sink, cfg: cfg, began: time.Now(),
+		history: history, sink: sink, cfg: cfg, name: name, began: time.Now(),
 		retry: jitter.Backoff{Min: cfg.BackoffMin, Max: cfg.BackoffMax},
 	}
 	r.report.Position = cfg.Position
-	err := r.run(ctx)
+	err = r.run(ctx)
 	r.report.Took = time.Since(r.began)
 	return r.report, err
 }
@@ -104,6 +110,7 @@ type run struct {
 	history  driver.History
 	sink     driver.Sink
 	cfg      Config
+	name     string // outbox.Record.Replay
 	report   Report
 	retry    jitter.Backoff
 	began    time.Time

@@ -98,7 +98,9 @@ func TestO4_O5_Replay(t *testing.T) {
 	for i := range want {
 		require.Equal(t, want[i].Topic+"-again", sink.sent[i].Topic)
 		want[i].Topic += "-again"
+		want[i].Replay = sink.sent[0].Replay
 	}
+	require.NotEmpty(t, want[0].Replay)
 	require.Equal(t, want, sink.sent)
 
 	sink.sent = nil
@@ -108,6 +110,27 @@ func TestO4_O5_Replay(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, again.Done)
 	require.Empty(t, sink.sent, "what came later is not of this replay, resumed or not")
+}
+
+// TestO2_ReplayHasANameOfItsOwn: each run marks its records with another name, so that a destination that drops
+// repeats takes them.
+func TestO2_ReplayHasANameOfItsOwn(t *testing.T) {
+	t.Parallel()
+	sink := &sinkFunc{answer: always}
+	ob := fill(t, 3)
+	names := make(map[string]int)
+	for range 2 {
+		_, err := replay.Run(t.Context(), ob.History(memoutbox.HistoryConfig{}), sink, replayConfig())
+		require.NoError(t, err)
+	}
+	for i := range sink.sent {
+		names[sink.sent[i].Replay]++
+	}
+	require.Len(t, names, 2)
+	for name, n := range names {
+		require.NotEmpty(t, name)
+		require.Equal(t, 3, n)
+	}
 }
 
 // TestO5_ReplayOutage: an outage is waited for however long it takes, and the

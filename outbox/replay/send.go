@@ -71,7 +71,7 @@ func (r *run) send(ctx context.Context, waiting []replayed) []outbox.Result {
 	records := make([]outbox.Record, len(waiting))
 	for i, w := range waiting {
 		records[i] = *w.record
-		records[i].Topic = r.cfg.Topic(w.record)
+		records[i].Topic, records[i].Replay = r.cfg.Topic(w.record), r.name
 	}
 	bounded, cancel := context.WithTimeout(ctx, r.cfg.PublishTimeout)
 	defer cancel()

@@ -3,10 +3,10 @@ package sinktest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
+	"github.com/leat-go/leat/internal/fail"
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
@@ -22,39 +22,24 @@ func KillChecks() []Check {
 
 // killedBetween kills the destination while nothing is on its way: every record of the calls that follow
 // meets an outage, until it is back.
-func killedBetween(ctx context.Context, tr *trial) error {
-	k, s, err := tr.killer(ctx)
-	if err != nil {
-		return err
-	}
-	if err := k.Kill(ctx); err != nil {
-		return fmt.Errorf("kill: %w", err)
-	}
+func killedBetween(ctx context.Context, tr *trial) {
+	k, s := tr.killer(ctx)
+	fail.If(k.Kill(ctx), "kill")
 	page := tr.records(tr.Topics()[0], 100, 7)
 	for range 3 {
-		results, err := tr.send(ctx, s, short, page)
-		if err != nil {
-			return err
-		}
+		results := tr.send(ctx, s, short, page)
 		if rest := unsent(page, results); len(rest) < len(page) {
-			return fmt.Errorf("%w: %d records by a destination that is dead", errLost, len(page)-len(rest))
+			fail.With("%w: %d records by a destination that is dead", errLost, len(page)-len(rest))
 		}
-		if err := kindsAmong(results, outbox.FailureOutage); err != nil {
-			return err
-		}
+		expectKinds(results, outbox.FailureOutage)
 	}
-	if err := k.Revive(ctx); err != nil {
-		return fmt.Errorf("revive: %w", err)
-	}
-	return tr.relay(ctx, s, page, nil)
+	fail.If(k.Revive(ctx), "revive")
+	tr.relay(ctx, s, page, nil)
 }
 
 // killedAmid kills it while pages are sent, one after the other.
-func killedAmid(ctx context.Context, tr *trial) error {
-	k, s, err := tr.killer(ctx)
-	if err != nil {
-		return err
-	}
+func killedAmid(ctx context.Context, tr *trial) {
+	k, s := tr.killer(ctx)
 	const pages, size = 60, 100
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -62,72 +47,63 @@ func killedAmid(ctx context.Context, tr *trial) error {
 	done := make(chan error, 1)
 	go func() {
 		n := 0
-		done <- tr.relay(ctx, s, tr.records(tr.Topics()[0], pages*size, 23), func() {
-			if n++; n == pages/6 {
-				close(started)
-			}
+		done <- fail.Caught(func() {
+			tr.relay(ctx, s, tr.records(tr.Topics()[0], pages*size, 23), func() {
+				if n++; n == pages/6 {
+					close(started)
+				}
+			})
 		})
 	}()
 	select {
 	case <-started:
 	case err := <-done:
-		return fmt.Errorf("all was sent before the kill: %w", err)
+		fail.With("all was sent before the kill: %w", err)
 	case <-ctx.Done():
-		return ctx.Err()
+		fail.Now(ctx.Err())
 	}
-	if err := k.Kill(ctx); err != nil {
-		return fmt.Errorf("kill: %w", err)
-	}
+	fail.If(k.Kill(ctx), "kill")
 	select {
 	case err := <-done:
-		return fmt.Errorf("all was sent before the kill: %w", err)
+		fail.With("all was sent before the kill: %w", err)
 	default:
 	}
-	if err := k.Revive(ctx); err != nil {
-		return fmt.Errorf("revive: %w", err)
-	}
-	return <-done
+	fail.If(k.Revive(ctx), "revive")
+	fail.If(<-done)
 }
 
-func (tr *trial) killer(ctx context.Context) (Killer, driver.Sink, error) {
+func (tr *trial) killer(ctx context.Context) (Killer, driver.Sink) {
 	k, ok := tr.Subject.(Killer)
 	if !ok {
-		return nil, nil, fmt.Errorf("%w: Killer", ErrLacks)
+		fail.With("%w: Killer", ErrLacks)
 	}
-	s, err := tr.connected(ctx)
-	return k, s, err
+	return k, tr.connected(ctx)
 }
 
 // relay sends records in pages of 100, each until all of it was acknowledged, as a relay does. It calls
 // sent after each page, if there is one to call.
-func (tr *trial) relay(ctx context.Context, s driver.Sink, records []outbox.Record, sent func()) error {
+func (tr *trial) relay(ctx context.Context, s driver.Sink, records []outbox.Record, sent func()) {
 	const size, timeout, pause = 100, 5 * time.Second, 50 * time.Millisecond
 	for page := range slices.Chunk(records, size) {
 		for {
-			results, err := tr.send(ctx, s, timeout, page)
-			if err != nil {
-				return err
-			}
+			results := tr.send(ctx, s, timeout, page)
 			if page = unsent(page, results); len(page) == 0 {
 				break
 			}
-			if err := notPermanent(results); err != nil {
-				return err
-			}
+			notPermanent(results)
 			if err := wait.For(ctx, pause); err != nil {
-				return fmt.Errorf("%d records of a page are left: %w", len(page), errors.Join(err, reason(results)))
+				fail.With("%d records of a page are left: %w", len(page), errors.Join(err, reason(results)))
 			}
 		}
 		if sent != nil {
 			sent()
 		}
 	}
-	return nil
 }
 
-// notPermanent returns an error if an outage was taken for a fault of a record.
-func notPermanent(results []outbox.Result) error {
-	return kindsAmong(results, outbox.FailureOutage, outbox.FailureUnknown)
+// notPermanent fails if an outage was taken for a fault of a record.
+func notPermanent(results []outbox.Result) {
+	expectKinds(results, outbox.FailureOutage, outbox.FailureUnknown)
 }
 
 // reason returns the first failure that says why.

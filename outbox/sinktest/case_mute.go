@@ -2,10 +2,10 @@ package sinktest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
+	"github.com/leat-go/leat/internal/fail"
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
@@ -25,141 +25,100 @@ func muteChecks() []Check {
 }
 
 // muted returns a sink that has delivered a record, so that it has its connections, and whose
-// answers are withheld until release is called.
-func (tr *trial) muted(ctx context.Context) (s driver.Sink, release func(context.Context) error, err error) {
+// answers are withheld until the function is called.
+func (tr *trial) muted(ctx context.Context) (driver.Sink, func(context.Context) error) {
 	m, ok := tr.Subject.(Muter)
 	if !ok {
-		return nil, nil, fmt.Errorf("%w: Muter", ErrLacks)
+		fail.With("%w: Muter", ErrLacks)
 	}
-	if s, err = tr.connected(ctx); err != nil {
-		return nil, nil, err
-	}
-	if release, err = m.Mute(ctx); err != nil {
-		return nil, nil, fmt.Errorf("withhold answers: %w", err)
-	}
-	return s, release, nil
+	s := tr.connected(ctx)
+	release, err := m.Mute(ctx)
+	fail.If(err, "withhold answers")
+	return s, release
 }
 
 // connected returns a sink that has delivered records of both topics.
-func (tr *trial) connected(ctx context.Context) (driver.Sink, error) {
-	s, err := tr.sink()
-	if err != nil {
-		return nil, err
-	}
+func (tr *trial) connected(ctx context.Context) driver.Sink {
+	s := tr.sink()
 	page := append(tr.records(tr.Topics()[0], 5, 5), tr.records(tr.Topics()[1], 5, 5)...)
-	return s, tr.deliver(ctx, s, page)
+	tr.deliver(ctx, s, page)
+	return s
 }
 
 // fails sends records for a short time, in which none can be acknowledged, and which must look
 // like an outage.
-func (tr *trial) fails(ctx context.Context, s driver.Sink, records []outbox.Record) error {
-	results, err := tr.send(ctx, s, short, records)
-	if err != nil {
-		return err
-	}
+func (tr *trial) fails(ctx context.Context, s driver.Sink, records []outbox.Record) {
+	results := tr.send(ctx, s, short, records)
 	for i := range results {
 		if results[i].Err == nil {
-			return nobodyHas(i)
+			fail.Now(nobodyHas(i))
 		}
 	}
-	return kindsAmong(results, outbox.FailureOutage)
+	expectKinds(results, outbox.FailureOutage)
 }
 
 func nobodyHas(i int) error {
 	return fmt.Errorf("%w: nobody can have acknowledged record %d", errLost, i)
 }
 
-func lostAnswers(ctx context.Context, tr *trial) error {
-	s, release, err := tr.muted(ctx)
-	if err != nil {
-		return err
-	}
+func lostAnswers(ctx context.Context, tr *trial) {
+	s, release := tr.muted(ctx)
 	page := tr.records(tr.Topics()[0], 50, 7)
-	if err := tr.fails(ctx, s, page); err != nil {
-		return err
-	}
-	if err := release(ctx); err != nil {
-		return err
-	}
-	return tr.deliver(ctx, s, page)
+	tr.fails(ctx, s, page)
+	fail.If(release(ctx))
+	tr.deliver(ctx, s, page)
 }
 
 // lostAnswersThenRest repeats it: after each unknown fate a record more of each key, while what was
 // withheld before comes at last.
-func lostAnswersThenRest(ctx context.Context, tr *trial) error {
-	s, err := tr.connected(ctx)
-	if err != nil {
-		return err
-	}
+func lostAnswersThenRest(ctx context.Context, tr *trial) {
+	s := tr.connected(ctx)
 	m, ok := tr.Subject.(Muter)
 	if !ok {
-		return fmt.Errorf("%w: Muter", ErrLacks)
+		fail.With("%w: Muter", ErrLacks)
 	}
 	var pending []outbox.Record
 	for range 3 {
 		release, err := m.Mute(ctx)
-		if err != nil {
-			return err
-		}
+		fail.If(err)
 		pending = append(pending, tr.records(tr.Topics()[0], 20, 7)...)
-		if err := tr.fails(ctx, s, pending); err != nil {
-			return err
-		}
+		tr.fails(ctx, s, pending)
 		late := make(chan error, 1)
 		go func() { late <- release(ctx) }()
-		err = tr.deliver(ctx, s, pending[:7])
-		if err := errors.Join(err, <-late); err != nil {
-			return err
-		}
+		err = fail.Caught(func() { tr.deliver(ctx, s, pending[:7]) })
+		fail.IfAny(err, <-late)
 		pending = pending[7:]
 	}
-	return tr.deliver(ctx, s, pending)
+	tr.deliver(ctx, s, pending)
 }
 
 // slowAnswers releases the answers once a record has arrived, while Send waits for them.
-func slowAnswers(ctx context.Context, tr *trial) error {
-	s, release, err := tr.muted(ctx)
-	if err != nil {
-		return err
-	}
+func slowAnswers(ctx context.Context, tr *trial) {
+	s, release := tr.muted(ctx)
 	page := tr.records(tr.Topics()[0], 20, 7)
 	sent := make(chan error, 1)
-	go func() { sent <- tr.deliver(ctx, s, page) }()
-	err = errors.Join(tr.awaitArrival(ctx, page), release(ctx), <-sent)
-	if err != nil {
-		return err
-	}
-	return tr.once(ctx, 10+len(page))
+	go func() { sent <- fail.Caught(func() { tr.deliver(ctx, s, page) }) }()
+	fail.IfAny(tr.awaitArrival(ctx, page), release(ctx), <-sent)
+	tr.once(ctx, 10+len(page))
 }
 
 // cancelledAmid cancels the context while the sink waits for answers.
-func cancelledAmid(ctx context.Context, tr *trial) error {
-	s, release, err := tr.muted(ctx)
-	if err != nil {
-		return err
-	}
+func cancelledAmid(ctx context.Context, tr *trial) {
+	s, release := tr.muted(ctx)
 	page := tr.records(tr.Topics()[0], 20, 7)
 	sending, cancel := context.WithCancel(ctx)
 	defer cancel()
-	type answer struct {
-		results []outbox.Result
-		err     error
-	}
-	sent := make(chan answer, 1)
+	var results []outbox.Result
+	sent := make(chan error, 1)
 	go func() {
-		results, err := tr.send(sending, s, checkTimeout, page)
-		sent <- answer{results, err}
+		sent <- fail.Caught(func() { results = tr.send(sending, s, checkTimeout, page) })
 	}()
-	err = tr.awaitArrival(ctx, page)
+	err := tr.awaitArrival(ctx, page)
 	cancel()
-	a := <-sent
-	if err := errors.Join(err, a.err); err != nil {
-		return err
-	}
-	if err := errors.Join(kindsAmong(a.results, outbox.FailureOutage), release(ctx)); err != nil {
-		return err
-	}
-	return tr.deliver(ctx, s, page)
+	fail.IfAny(err, <-sent)
+	fail.If(release(ctx))
+	expectKinds(results, outbox.FailureOutage)
+	tr.deliver(ctx, s, page)
 }
 
 // awaitArrival waits until one of the records has arrived.

@@ -3,10 +3,11 @@ package sinktest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"sync"
+
+	"github.com/leat-go/leat/internal/fail"
 )
 
 func orderChecks() []Check {
@@ -20,55 +21,41 @@ func orderChecks() []Check {
 }
 
 // pages delivers n records over so many keys, page by page, and looks for each once.
-func (tr *trial) pages(ctx context.Context, n, keys, page int) error {
-	s, err := tr.sink()
-	if err != nil {
-		return err
-	}
+func (tr *trial) pages(ctx context.Context, n, keys, page int) {
+	s := tr.sink()
 	for p := range slices.Chunk(tr.records(tr.Topics()[0], n, keys), page) {
-		if err := tr.deliver(ctx, s, p); err != nil {
-			return err
-		}
+		tr.deliver(ctx, s, p)
 	}
-	return tr.once(ctx, n)
+	tr.once(ctx, n)
 }
 
-// once returns an error unless n records have arrived, each once.
-func (tr *trial) once(ctx context.Context, n int) error {
+// once fails unless n records have arrived, each once.
+func (tr *trial) once(ctx context.Context, n int) {
 	all, err := tr.arrived(ctx)
-	if err != nil {
-		return err
-	}
+	fail.If(err)
 	if len(all) != n {
-		return fmt.Errorf("%d records have arrived, want %d: each once if nothing fails", len(all), n)
+		fail.With("%d records have arrived, want %d: each once if nothing fails", len(all), n)
 	}
-	return nil
 }
 
-func keysStayInOrder(ctx context.Context, tr *trial) error { return tr.pages(ctx, 1500, 37, 500) }
+func keysStayInOrder(ctx context.Context, tr *trial) { tr.pages(ctx, 1500, 37, 500) }
 
-func oneKeyStaysInOrder(ctx context.Context, tr *trial) error { return tr.pages(ctx, 60, 1, 20) }
+func oneKeyStaysInOrder(ctx context.Context, tr *trial) { tr.pages(ctx, 60, 1, 20) }
 
-func topicsAreApart(ctx context.Context, tr *trial) error {
-	s, err := tr.sink()
-	if err != nil {
-		return err
-	}
+func topicsAreApart(ctx context.Context, tr *trial) {
+	s := tr.sink()
 	page := tr.records(tr.Topics()[0], 200, 5)
 	for i := range page {
 		if i%3 == 0 {
 			page[i].Topic = tr.Topics()[1]
 		}
 	}
-	return tr.deliver(ctx, s, page)
+	tr.deliver(ctx, s, page)
 }
 
-func sendsSideBySide(ctx context.Context, tr *trial) error {
+func sendsSideBySide(ctx context.Context, tr *trial) {
 	const callers, pages, size = 4, 10, 20
-	s, err := tr.sink()
-	if err != nil {
-		return err
-	}
+	s := tr.sink()
 	var errs [callers]error
 	var all sync.WaitGroup
 	for c := range callers {
@@ -78,27 +65,23 @@ func sendsSideBySide(ctx context.Context, tr *trial) error {
 				for i := range page {
 					page[i].Key = strconv.Itoa(c) + page[i].Key
 				}
-				errs[c] = errors.Join(errs[c], tr.deliver(ctx, s, page))
+				errs[c] = errors.Join(errs[c], fail.Caught(func() { tr.deliver(ctx, s, page) }))
 			}
 		})
 	}
 	all.Wait()
-	return errors.Join(errors.Join(errs[:]...), tr.once(ctx, callers*pages*size))
+	fail.IfAny(errs[:]...)
+	tr.once(ctx, callers*pages*size)
 }
 
-func recordsWithoutKey(ctx context.Context, tr *trial) error {
-	s, err := tr.sink()
-	if err != nil {
-		return err
-	}
+func recordsWithoutKey(ctx context.Context, tr *trial) {
+	s := tr.sink()
 	page := tr.records(tr.Topics()[0], 200, 5)
 	for i := range page {
 		if i%2 == 0 {
 			page[i].Key = ""
 		}
 	}
-	if err := tr.deliver(ctx, s, page); err != nil {
-		return err
-	}
-	return tr.once(ctx, len(page))
+	tr.deliver(ctx, s, page)
+	tr.once(ctx, len(page))
 }

@@ -2,8 +2,8 @@ package sinktest
 
 import (
 	"context"
-	"fmt"
 
+	"github.com/leat-go/leat/internal/fail"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 )
@@ -22,74 +22,59 @@ func refusalChecks() []Check {
 
 // refused sends page, whose record bad the destination refuses, until that is found, as a
 // relay does: what was not acknowledged is sent again. It returns what is left then.
-func (tr *trial) refused(ctx context.Context, page []outbox.Record, bad int) (left []outbox.Record, s driver.Sink, accept func(context.Context) error, err error) {
+func (tr *trial) refused(ctx context.Context, page []outbox.Record, bad int) (left []outbox.Record, s driver.Sink, accept func(context.Context) error) {
 	r, ok := tr.Subject.(Refuser)
 	if !ok {
-		return nil, nil, nil, fmt.Errorf("%w: Refuser", ErrLacks)
+		fail.With("%w: Refuser", ErrLacks)
 	}
-	if s, err = tr.sink(); err != nil {
-		return nil, nil, nil, err
-	}
+	s = tr.sink()
 	at := page[bad]
-	if accept, err = r.Refuse(ctx, at.Topic, at.ID); err != nil {
-		return nil, nil, nil, fmt.Errorf("refuse a record: %w", err)
-	}
+	accept, err := r.Refuse(ctx, at.Topic, at.ID)
+	fail.If(err, "refuse a record")
 	left = page
 	for range page {
-		results, err := tr.send(ctx, s, patience, left)
-		if err != nil {
-			return nil, nil, nil, err
-		}
-		if err := kindsAmong(results, outbox.FailureUnknown, outbox.FailurePermanent); err != nil {
-			return nil, nil, nil, err
-		}
-		found, err := refusal(left, results, at.ID)
-		if err != nil {
-			return nil, nil, nil, err
-		}
-		if err := tr.noneBehind(ctx, &at); err != nil {
-			return nil, nil, nil, err
-		}
+		results := tr.send(ctx, s, patience, left)
+		expectKinds(results, outbox.FailureUnknown, outbox.FailurePermanent)
+		found := refusal(left, results, at.ID)
+		tr.noneBehind(ctx, &at)
 		if left = unsent(left, results); found && onlyKey(left, &at) {
-			return left, s, accept, nil
+			return left, s, accept
 		}
 	}
-	return nil, nil, nil, fmt.Errorf("after %d calls %d records are still held back by one that is refused", len(page), len(left))
+	fail.With("after %d calls %d records are still held back by one that is refused", len(page), len(left))
+	return nil, nil, nil
 }
 
 // refusal reports whether the record that is refused has failed itself. No other may
 // be called permanent.
-func refusal(records []outbox.Record, results []outbox.Result, id string) (found bool, err error) {
+func refusal(records []outbox.Record, results []outbox.Result, id string) (found bool) {
 	for i := range results {
 		kind := outbox.KindOf(results[i].Err)
 		switch {
 		case records[i].ID != id && results[i].Err != nil && kind == outbox.FailurePermanent:
-			return false, fmt.Errorf("%w: %q was not refused, and failed for good: %w", errKind, records[i].ID, results[i].Err)
+			fail.With("%w: %q was not refused, and failed for good: %w", errKind, records[i].ID, results[i].Err)
 		case records[i].ID != id:
 		case results[i].Err == nil:
-			return false, fmt.Errorf("%w: %q was refused by the destination and acknowledged by the sink", errLost, id)
+			fail.With("%w: %q was refused by the destination and acknowledged by the sink", errLost, id)
 		case kind != outbox.FailureNotSent:
 			found = true
 		}
 	}
-	return found, nil
+	return found
 }
 
-// noneBehind returns an error if a record behind r in its key has arrived.
-func (tr *trial) noneBehind(ctx context.Context, r *outbox.Record) error {
+// noneBehind fails if a record behind r in its key has arrived.
+func (tr *trial) noneBehind(ctx context.Context, r *outbox.Record) {
 	all, err := tr.arrived(ctx)
-	if err != nil {
-		return err
-	}
+	fail.If(err)
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	for i := range all {
-		o := tr.byID[all[i].ID]
+		o := tr.byName[nameOf(&all[i])]
 		if o != nil && r.Key != "" && o.record.Topic == r.Topic && o.record.Key == r.Key && o.record.Seq > r.Seq {
-			return fmt.Errorf("%w: %q has arrived, %q before it was refused", errInverted, o.record.ID, r.ID)
+			fail.With("%w: %q has arrived, %q before it was refused", errInverted, o.record.ID, r.ID)
 		}
 	}
-	return nil
 }
 
 // onlyKey reports whether all of records are of r's key, or r itself if it has none.
@@ -105,39 +90,29 @@ func onlyKey(records []outbox.Record, r *outbox.Record) bool {
 	return true
 }
 
-func refusalStopsItsKey(ctx context.Context, tr *trial) error { return tr.refuseAmid(ctx, 60, 6, 25) }
+func refusalStopsItsKey(ctx context.Context, tr *trial) { tr.refuseAmid(ctx, 60, 6, 25) }
 
-func refusalStopsALongRun(ctx context.Context, tr *trial) error {
-	return tr.refuseAmid(ctx, 120, 2, 11)
+func refusalStopsALongRun(ctx context.Context, tr *trial) {
+	tr.refuseAmid(ctx, 120, 2, 11)
 }
 
 // refuseAmid refuses record bad of n until all other keys are through, and delivers the rest.
-func (tr *trial) refuseAmid(ctx context.Context, n, keys, bad int) error {
-	left, s, accept, err := tr.refused(ctx, tr.records(tr.Topics()[0], n, keys), bad)
-	if err != nil {
-		return err
-	}
-	if err := accept(ctx); err != nil {
-		return fmt.Errorf("accept the record again: %w", err)
-	}
-	return tr.deliver(ctx, s, left)
+func (tr *trial) refuseAmid(ctx context.Context, n, keys, bad int) {
+	left, s, accept := tr.refused(ctx, tr.records(tr.Topics()[0], n, keys), bad)
+	fail.If(accept(ctx), "accept the record again")
+	tr.deliver(ctx, s, left)
 }
 
 // refusalWithoutKey refuses one of several records without a key: it has nothing to do with
 // the others.
-func refusalWithoutKey(ctx context.Context, tr *trial) error {
+func refusalWithoutKey(ctx context.Context, tr *trial) {
 	page := tr.records(tr.Topics()[0], 12, 3)
 	for i := range page {
 		if i%2 == 0 {
 			page[i].Key = ""
 		}
 	}
-	left, s, accept, err := tr.refused(ctx, page, 4)
-	if err != nil {
-		return err
-	}
-	if err := accept(ctx); err != nil {
-		return fmt.Errorf("accept the record again: %w", err)
-	}
-	return tr.deliver(ctx, s, left)
+	left, s, accept := tr.refused(ctx, page, 4)
+	fail.If(accept(ctx), "accept the record again")
+	tr.deliver(ctx, s, left)
 }

@@ -2,9 +2,8 @@ package sinktest
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
+	"github.com/leat-go/leat/internal/fail"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 )
@@ -20,80 +19,53 @@ func stallChecks() []Check {
 	return out
 }
 
-func nothingOnTheWay(ctx context.Context, tr *trial) error {
+func nothingOnTheWay(ctx context.Context, tr *trial) {
 	st, ok := tr.Subject.(Staller)
 	if !ok {
-		return fmt.Errorf("%w: Staller", ErrLacks)
+		fail.With("%w: Staller", ErrLacks)
 	}
-	s, err := tr.connected(ctx)
-	if err != nil {
-		return err
-	}
+	s := tr.connected(ctx)
 	release, err := st.Stall(ctx)
-	if err != nil {
-		return err
-	}
+	fail.If(err)
 	page := tr.records(tr.Topics()[0], 50, 7)
-	if err := tr.getsStuck(ctx, s, page); err != nil {
-		return err
-	}
-	if err := release(ctx); err != nil {
-		return err
-	}
-	return tr.deliver(ctx, s, page)
+	tr.getsStuck(ctx, s, page)
+	fail.If(release(ctx))
+	tr.deliver(ctx, s, page)
 }
 
 // getsStuck sends records for a short time, in which those get stuck that do not find a connection
 // made meanwhile.
-func (tr *trial) getsStuck(ctx context.Context, s driver.Sink, records []outbox.Record) error {
-	results, err := tr.send(ctx, s, short, records)
-	if err != nil {
-		return err
-	}
+func (tr *trial) getsStuck(ctx context.Context, s driver.Sink, records []outbox.Record) {
+	results := tr.send(ctx, s, short, records)
 	for i := range results {
 		if results[i].Err != nil {
 			continue
 		}
-		switch there, err := tr.hasArrived(ctx, records[i]); {
-		case err != nil:
-			return err
-		case !there:
-			return nobodyHas(i)
+		there, err := tr.hasArrived(ctx, records[i])
+		fail.If(err)
+		if !there {
+			fail.Now(nobodyHas(i))
 		}
 	}
-	return kindsAmong(results, outbox.FailureOutage)
+	expectKinds(results, outbox.FailureOutage)
 }
 
 // nothingComesLate sends a record that gets stuck on its way, and goes on behind it as a relay does
 // that has given it up. If it arrives after all, then in its place.
-func nothingComesLate(ctx context.Context, tr *trial) error {
+func nothingComesLate(ctx context.Context, tr *trial) {
 	st, ok := tr.Subject.(Staller)
 	if !ok {
-		return fmt.Errorf("%w: Staller", ErrLacks)
+		fail.With("%w: Staller", ErrLacks)
 	}
-	s, err := tr.connected(ctx)
-	if err != nil {
-		return err
-	}
+	s := tr.connected(ctx)
 	release, err := st.Stall(ctx)
-	if err != nil {
-		return err
-	}
+	fail.If(err)
 	page := tr.records(tr.Topics()[0], 4, 1)
-	if err := tr.fails(ctx, s, page[:1]); err != nil {
-		return err
-	}
+	tr.fails(ctx, s, page[:1])
 	tr.goOnWithout(&page[0])
 	// On a connection of its own it goes through; on the stuck one it waits for the release.
-	results, err := tr.send(ctx, s, patience/10, page[1:2])
-	if err != nil {
-		return err
-	}
-	if err := release(ctx); err != nil {
-		return err
-	}
-	if err := errors.Join(tr.deliver(ctx, s, append(unsent(page[1:2], results), page[2:]...))); err != nil {
-		return err
-	}
-	return tr.deliver(ctx, s, tr.records(tr.Topics()[0], 5, 5)) // what was released has come by then
+	results := tr.send(ctx, s, patience/10, page[1:2])
+	fail.If(release(ctx))
+	tr.deliver(ctx, s, append(unsent(page[1:2], results), page[2:]...))
+	tr.deliver(ctx, s, tr.records(tr.Topics()[0], 5, 5)) // what was released has come by then
 }

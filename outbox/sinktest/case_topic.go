@@ -3,8 +3,8 @@ package sinktest
 import (
 	"context"
 	"errors"
-	"fmt"
 
+	"github.com/leat-go/leat/internal/fail"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -17,15 +17,12 @@ func topicChecks() []Check {
 
 // missingTopic sends for a topic that does not exist, between records of one that does, which must not
 // fail; and again when the topic is there.
-func missingTopic(ctx context.Context, tr *trial) error {
+func missingTopic(ctx context.Context, tr *trial) {
 	m, ok := tr.Subject.(Misser)
 	if !ok {
-		return fmt.Errorf("%w: Misser", ErrLacks)
+		fail.With("%w: Misser", ErrLacks)
 	}
-	s, err := tr.sink()
-	if err != nil {
-		return err
-	}
+	s := tr.sink()
 	page := tr.records(tr.Topics()[0], 30, 6)
 	for i := range page {
 		if i%6 < 2 {
@@ -35,67 +32,53 @@ func missingTopic(ctx context.Context, tr *trial) error {
 	// The first call may stop where it has learned that there is no such topic.
 	left := page
 	for range 3 {
-		results, err := tr.send(ctx, s, patience, left)
-		if err != nil {
-			return err
-		}
-		if err := kindsAmong(results, outbox.FailureOutage); err != nil {
-			return err
-		}
+		results := tr.send(ctx, s, patience, left)
+		expectKinds(results, outbox.FailureOutage)
 		for i := range results {
 			if left[i].Topic == m.Missing() && results[i].Err == nil {
-				return fmt.Errorf("%w: record %d has no topic to arrive at", errLost, i)
+				fail.With("%w: record %d has no topic to arrive at", errLost, i)
 			}
 			if kind := outbox.KindOf(results[i].Err); results[i].Err != nil && kind == outbox.FailureOutage &&
 				left[i].Topic == m.Missing() && !errors.Is(results[i].Err, outbox.ErrTopicUnavailable) {
-				return fmt.Errorf("%w: an answer that there is no such topic wraps outbox.ErrTopicUnavailable: %w", errKind, results[i].Err)
+				fail.With("%w: an answer that there is no such topic wraps outbox.ErrTopicUnavailable: %w", errKind, results[i].Err)
 			}
 		}
 		left = unsent(left, results)
 	}
 	if len(left) != 10 {
-		return fmt.Errorf("%d records are left, want the 10 of the missing topic", len(left))
+		fail.With("%d records are left, want the 10 of the missing topic", len(left))
 	}
-	if err := m.Provide(ctx); err != nil {
-		return fmt.Errorf("provide the topic: %w", err)
-	}
-	return tr.deliver(ctx, s, left)
+	fail.If(m.Provide(ctx), "provide the topic")
+	tr.deliver(ctx, s, left)
 }
 
 // tooLarge sends a record that can never be sent, amid others. It alone fails for good, and its key
 // waits.
-func tooLarge(ctx context.Context, tr *trial) error {
+func tooLarge(ctx context.Context, tr *trial) {
 	l, ok := tr.Subject.(Limiter)
 	if !ok {
-		return fmt.Errorf("%w: Limiter", ErrLacks)
+		fail.With("%w: Limiter", ErrLacks)
 	}
-	s, err := tr.sink()
-	if err != nil {
-		return err
-	}
+	s := tr.sink()
 	page := tr.records(tr.Topics()[0], 40, 4)
 	page[17].Payload = make([]byte, l.TooLarge())
 	left, found := page, false
 	for range 5 {
-		results, err := tr.send(ctx, s, patience, left)
-		if err != nil {
-			return err
-		}
+		results := tr.send(ctx, s, patience, left)
 		for i := range results {
 			bad := left[i].ID == page[17].ID
 			permanent := results[i].Err != nil && outbox.KindOf(results[i].Err) == outbox.FailurePermanent
 			if permanent && !bad {
-				return fmt.Errorf("%w: record %d is not too large: %w", errKind, i, results[i].Err)
+				fail.With("%w: record %d is not too large: %w", errKind, i, results[i].Err)
 			}
 			found = found || permanent
 		}
-		if err := tr.noneBehind(ctx, &page[17]); err != nil {
-			return err
-		}
+		tr.noneBehind(ctx, &page[17])
 		if left = unsent(left, results); found && onlyKey(left, &page[17]) {
 			tr.goOnWithout(&page[17])
-			return tr.deliver(ctx, s, left[1:])
+			tr.deliver(ctx, s, left[1:])
+			return
 		}
 	}
-	return fmt.Errorf("%w: a record that is too large was not called permanent; %d records are left", errKind, len(left))
+	fail.With("%w: a record that is too large was not called permanent; %d records are left", errKind, len(left))
 }

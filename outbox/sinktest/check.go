@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/leat-go/leat/internal/fail"
 )
 
 const (
@@ -28,8 +30,8 @@ type Check struct {
 	// Name starts with the rule that the check is about.
 	Name string
 
-	run  func(ctx context.Context, tr *trial) error
-	skip func(f Features) bool // nil: never
+	run  func(ctx context.Context, tr *trial) // fails by package fail
+	skip func(f Features) bool                // nil: never
 }
 
 // Run runs the check on s, which no other check may have used, and returns what is wrong
@@ -43,10 +45,10 @@ func (c Check) Run(ctx context.Context, f Features, s Subject) (err error) {
 			err = fmt.Errorf("%s: %w", c.Name, err)
 		}
 	}()
-	if err := c.run(ctx, tr); err != nil {
-		return err
-	}
-	return tr.look(ctx)
+	return fail.Caught(func() {
+		c.run(ctx, tr)
+		tr.look(ctx)
+	})
 }
 
 // Run runs every check that f does not rule out, in parallel, each on a new subject, and
@@ -91,7 +93,7 @@ func Checks(f Features) []Check {
 
 func allChecks() []Check {
 	return slices.Concat(
-		contentChecks(), orderChecks(), refusalChecks(), muteChecks(), stallChecks(), topicChecks(), endChecks(),
+		contentChecks(), repeatChecks(), orderChecks(), refusalChecks(), muteChecks(), stallChecks(), topicChecks(), endChecks(),
 	)
 }
 

@@ -147,11 +147,17 @@ func brokenRecords() map[string]negative {
 		"sends twice": {broken{sendsTwice: true}, map[string]string{
 			"O2_RecordsWithoutKeyArrive": "400 records have arrived, want 200",
 		}},
+		"drops what has a known id": {broken{dropsKnownIDs: true}, map[string]string{
+			"O2_OneIDForManyRecords": "3 records have arrived, want 12",
+		}},
+		"drops replays": {broken{dropsReplays: true}, map[string]string{
+			"O2_ReplaysArrive": "12 records have arrived, want 24",
+		}},
 		"loses some": {broken{losesSome: true}, map[string]string{
 			"O5_KeysStayInOrder": "1470 records have arrived, want 1500",
 		}},
 		"mixes topics": {broken{mixesTopics: true}, map[string]string{
-			"O5_TopicsAreApart": `field Topic: "b" became "a"`,
+			"O5_TopicsAreApart": `on topic "a", payload "payload 1"`,
 		}},
 		"bodies are texts": {broken{textBodies: true}, map[string]string{
 			"O4_BodiesArriveBitByBit": `field Payload: "\x00\x01`,

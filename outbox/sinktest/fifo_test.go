@@ -21,6 +21,7 @@ type broken struct {
 	outageIsPermanent, outageIsUnknown, missingIsPermanent, missingIsAnyOutage, refusalIsOutage             bool
 	tooLargeIsUnknown, saysNotSent, failsTheRest, reversesKeys, mixesTopics, stopsAtRefusal                 bool
 	textBodies, trimsKeys, cutsIDs, lowersHeaders, impatient, oneCaller, answersNobody, emptyIsAKey         bool
+	dropsKnownIDs, dropsReplays                                                                             bool
 }
 
 // fifo is a sink with one record under way at a time.
@@ -170,7 +171,9 @@ func (c *sending) publish(i int) <-chan error {
 		out.OccurredAt = out.OccurredAt.Truncate(1e9)
 	case b.mixesTopics:
 		out.Topic = "a"
-	case b.losesSome && r.Seq%50 == 7:
+	case b.losesSome && r.Seq%50 == 7,
+		b.dropsKnownIDs && c.s.to.repeated(r.ID),
+		b.dropsReplays && c.s.to.repeated(fmt.Sprint(r.Topic, r.Seq)):
 		return fail(nil)
 	default:
 		b.change(&out)

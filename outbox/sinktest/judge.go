@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/leat-go/leat/internal/fail"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 )
@@ -54,9 +55,9 @@ func judge(records []outbox.Record, results []outbox.Result) error {
 	return nil
 }
 
-// kindsAmong returns an error if a result has failed with another kind than these, or not
+// expectKinds fails if a result has failed with another kind than these, or not
 // being sent; and if none has failed.
-func kindsAmong(results []outbox.Result, kinds ...outbox.FailureKind) error {
+func expectKinds(results []outbox.Result, kinds ...outbox.FailureKind) {
 	failures := 0
 	for i := range results {
 		if results[i].Err == nil {
@@ -69,13 +70,12 @@ func kindsAmong(results []outbox.Result, kinds ...outbox.FailureKind) error {
 			ok = ok || kind == k
 		}
 		if !ok {
-			return fmt.Errorf("%w: record %d has %s, want one of %v: %w", errKind, i, kind, kinds, results[i].Err)
+			fail.With("%w: record %d has %s, want one of %v: %w", errKind, i, kind, kinds, results[i].Err)
 		}
 	}
 	if failures == 0 {
-		return errors.New("nothing has failed")
+		fail.With("nothing has failed")
 	}
-	return nil
 }
 
 // unsent returns the records that were not acknowledged.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/leat-go/leat/internal/fail"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -18,55 +19,52 @@ var (
 
 // look compares what has arrived with what was offered: all that was acknowledged is there,
 // unchanged, and first copies are in the order of their keys without a gap.
-func (tr *trial) look(ctx context.Context) error {
+func (tr *trial) look(ctx context.Context) {
 	arrived, err := tr.arrived(ctx)
-	if err != nil {
-		return err
-	}
+	fail.If(err)
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
-	seen := make(map[string]bool)
+	seen := make(map[name]bool)
 	for i := range arrived {
 		got := &arrived[i]
-		o, ok := tr.byID[got.ID]
+		o, ok := tr.byName[nameOf(got)]
 		if !ok {
-			return fmt.Errorf("%w: id %.80q, payload %.80q", errInvented, got.ID, got.Payload)
+			fail.With("%w: id %.80q on topic %.80q, payload %.80q", errInvented, got.ID, got.Topic, got.Payload)
 		}
 		if err := same(&o.record.Message, got, tr.features); err != nil {
-			return fmt.Errorf("%w: %q: %w", errAltered, got.ID, err)
+			fail.With("%w: %q: %w", errAltered, got.ID, err)
 		}
 		if other := missing(o, seen); other != "" {
-			return fmt.Errorf("%w: %q and %s", errInverted, got.ID, other)
+			fail.With("%w: %q and %s", errInverted, got.ID, other)
 		}
-		seen[got.ID] = true
+		seen[nameOf(got)] = true
 	}
 	for _, o := range tr.offered {
-		if o.acked && !seen[o.record.ID] {
-			return fmt.Errorf("%w: %q of key %.80q, of %d records %d have arrived",
+		if o.acked && !seen[nameOf(&o.record.Message)] {
+			fail.With("%w: %q of key %.80q, of %d records %d have arrived",
 				errLost, o.record.ID, o.record.Key, len(tr.offered), len(seen))
 		}
 	}
-	return nil
 }
 
 // missing returns the record that should have arrived before o, or "": the one before it in
 // its key; and of a record that was skipped, none may come behind a later one.
-func missing(o *offer, seen map[string]bool) string {
-	if o.record.Key == "" || seen[o.record.ID] {
+func missing(o *offer, seen map[name]bool) string {
+	if o.record.Key == "" || seen[nameOf(&o.record.Message)] {
 		return ""
 	}
 	before := o.before
 	for before != nil && before.skipped {
 		before = before.before
 	}
-	if before != nil && !seen[before.record.ID] {
+	if before != nil && !seen[nameOf(&before.record.Message)] {
 		return before.record.ID
 	}
 	if !o.skipped {
 		return ""
 	}
 	for later := o.behind; later != nil; later = later.behind {
-		if seen[later.record.ID] {
+		if seen[nameOf(&later.record.Message)] {
 			return later.record.ID + ", which was sent after it had failed"
 		}
 	}

@@ -32,6 +32,7 @@ type memory struct {
 	refused map[string]bool
 	log     map[string][]outbox.Message
 	lines   []*line
+	known   map[string]bool // what has been sent, for a sink that drops repeats
 }
 
 var (
@@ -45,7 +46,7 @@ var (
 
 func newMemory(b broken) *memory {
 	return &memory{
-		broken: b, topics: map[string]bool{"a": true, "b": true}, refused: make(map[string]bool), log: make(map[string][]outbox.Message),
+		broken: b, topics: map[string]bool{"a": true, "b": true}, refused: make(map[string]bool), log: make(map[string][]outbox.Message), known: make(map[string]bool),
 	}
 }
 
@@ -103,6 +104,15 @@ func (m *memory) harm(do, undo func(l *line)) func(context.Context) error {
 		}
 		return nil
 	}
+}
+
+// repeated reports whether name was sent before.
+func (m *memory) repeated(name string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	again := m.known[name]
+	m.known[name] = true
+	return again
 }
 
 func (m *memory) Kill(context.Context) error {

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/leat-go/leat/internal/fail"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 )
@@ -20,7 +21,7 @@ type trial struct {
 	mu      sync.Mutex
 	seq     int64
 	offered []*offer // in order of the first call of Send
-	byID    map[string]*offer
+	byName  map[name]*offer
 	lastOf  map[driver.Key]*offer
 	sinks   []driver.Sink
 }
@@ -34,20 +35,23 @@ type offer struct {
 	before, behind *offer // in its key
 }
 
+// name is what a message is known by: one id may lie on two topics.
+type name struct{ topic, id string }
+
+func nameOf(m *outbox.Message) name { return name{m.Topic, m.ID} }
+
 func newTrial(f Features, s Subject) *trial {
-	return &trial{Subject: s, features: f, byID: make(map[string]*offer), lastOf: make(map[driver.Key]*offer)}
+	return &trial{Subject: s, features: f, byName: make(map[name]*offer), lastOf: make(map[driver.Key]*offer)}
 }
 
 // sink returns a sink that is closed after the check.
-func (tr *trial) sink() (driver.Sink, error) {
+func (tr *trial) sink() driver.Sink {
 	s, err := tr.Sink()
-	if err != nil {
-		return nil, fmt.Errorf("make a sink: %w", err)
-	}
+	fail.If(err, "make a sink")
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	tr.sinks = append(tr.sinks, s)
-	return s, nil
+	return s
 }
 
 // end closes the sinks.
@@ -80,7 +84,7 @@ func (tr *trial) offer(records []outbox.Record) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	for i := range records {
-		if _, again := tr.byID[records[i].ID]; again {
+		if _, again := tr.byName[nameOf(&records[i].Message)]; again {
 			continue
 		}
 		key := driver.Key{Topic: records[i].Topic, Key: records[i].Key}
@@ -88,7 +92,7 @@ func (tr *trial) offer(records []outbox.Record) {
 		if o.before != nil {
 			o.before.behind = o
 		}
-		tr.offered, tr.byID[records[i].ID], tr.lastOf[key] = append(tr.offered, o), o, o
+		tr.offered, tr.byName[nameOf(&o.record.Message)], tr.lastOf[key] = append(tr.offered, o), o, o
 	}
 }
 
@@ -98,7 +102,7 @@ func (tr *trial) settle(records []outbox.Record, results []outbox.Result) {
 	defer tr.mu.Unlock()
 	for i := range records {
 		if results[i].Err == nil {
-			tr.byID[records[i].ID].acked = true
+			tr.byName[nameOf(&records[i].Message)].acked = true
 		}
 	}
 }
@@ -107,12 +111,12 @@ func (tr *trial) settle(records []outbox.Record, results []outbox.Result) {
 func (tr *trial) goOnWithout(r *outbox.Record) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
-	tr.byID[r.ID].skipped = true
+	tr.byName[nameOf(&r.Message)].skipped = true
 }
 
 // send calls Send on copies of records, for at most d, and judges what it does. The copies are
 // overwritten afterwards, as the memory of a page is.
-func (tr *trial) send(ctx context.Context, s driver.Sink, d time.Duration, records []outbox.Record) ([]outbox.Result, error) {
+func (tr *trial) send(ctx context.Context, s driver.Sink, d time.Duration, records []outbox.Record) []outbox.Result {
 	tr.offer(records)
 	given := make([]outbox.Record, len(records))
 	for i := range records {
@@ -126,19 +130,15 @@ func (tr *trial) send(ctx context.Context, s driver.Sink, d time.Duration, recor
 	select {
 	case results = <-done:
 	case <-after(sending, grace):
-		return nil, fmt.Errorf("send has not returned %s after the end of its context", grace)
+		fail.With("send has not returned %s after the end of its context", grace)
 	}
 	for i := range given {
-		if err := same(&records[i].Message, &given[i].Message, Features{}); err != nil {
-			return nil, fmt.Errorf("send has changed record %d: %w", i, err)
-		}
+		fail.If(same(&records[i].Message, &given[i].Message, Features{}), fmt.Sprintf("send has changed record %d", i))
 		scribble(&given[i])
 	}
-	if err := judge(records, results); err != nil {
-		return nil, err
-	}
+	fail.If(judge(records, results))
 	tr.settle(records, results)
-	return results, nil
+	return results
 }
 
 // after returns a channel that is closed d after the end of ctx.
@@ -149,15 +149,11 @@ func after(ctx context.Context, d time.Duration) <-chan struct{} {
 }
 
 // deliver sends records and expects that all are acknowledged.
-func (tr *trial) deliver(ctx context.Context, s driver.Sink, records []outbox.Record) error {
-	results, err := tr.send(ctx, s, patience, records)
-	if err != nil {
-		return err
-	}
+func (tr *trial) deliver(ctx context.Context, s driver.Sink, records []outbox.Record) {
+	results := tr.send(ctx, s, patience, records)
 	for i := range results {
 		if results[i].Err != nil {
-			return fmt.Errorf("record %d of %d was not delivered: %w", i, len(results), results[i].Err)
+			fail.With("record %d of %d was not delivered: %w", i, len(results), results[i].Err)
 		}
 	}
-	return nil
 }

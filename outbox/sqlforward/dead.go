@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/internal/sqldialect"
+	"github.com/leat-go/leat/internal/sqlstore"
 )
 
 const (
@@ -45,6 +46,12 @@ func (f *Forwarder) deadGaps(ctx context.Context, conn *sql.Conn) (dead []gap, e
 		if asked++; asked > most {
 			f.next = g.from // the next round goes on here
 			return dead, nil
+		}
+		if asked == 1 { // a replication may have been started since the Forwarder was
+			err := sqlstore.RefuseReplica(ctx, conn, f.dialect)
+			if err != nil && !errors.Is(err, sqlstore.ErrReplicaUnknown) {
+				return nil, err
+			}
 		}
 		empty, err := f.empty(ctx, conn, g)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -25,7 +26,7 @@ var migrationFiles embed.FS
 var sqlFiles embed.FS
 
 // schemaVersion is the version of the schema that this version of the library works with.
-const schemaVersion = 1
+const schemaVersion = 2
 
 // Outbox is where messages are moved to: a *sqloutbox.Outbox.
 type Outbox interface {
@@ -50,6 +51,10 @@ type Forwarder struct {
 	looked  time.Time // when gaps were last asked about
 	next    int64     // the number at which that goes on
 	warned  bool      // that there are many
+	counted time.Time // when the table's counter was last asked for
+	highest int64     // number in the table then
+
+	told atomic.Bool // that it is not known whether the server is a replica
 }
 
 // New returns the Forwarder over a table in the database of db, which is the outbox's as
@@ -83,7 +88,7 @@ func New(db *sql.DB, dialect Dialect, ob Outbox, cfg Config) (*Forwarder, error)
 	f := &Forwarder{db: db, ob: ob, dialect: d, cfg: cfg}
 	f.sql, err = sqlfile.LoadAll(sqlFiles, f.render,
 		"position_new", "position_lock", "position_load", "position_store", "position_forget",
-		"page_new", "page_missing", "row_acked", "row_deleted", "gap_look", "malformed",
+		"page_new", "page_missing", "mark_look", "mark_store", "counter", "row_acked", "row_deleted", "gap_look", "malformed",
 		"offset_new", "offset_lock", "offset_store", "offset_others", "columns", "increment", "queue_start", "repeats", "isolation", "lock_wait")
 	return f, err
 }
@@ -112,9 +117,13 @@ func (f *Forwarder) migrations() sqlmigrate.Set {
 }
 
 // Check refuses tables of its own that are missing or too old (outbox.ErrNotMigrated), a
-// forwarder's table that is missing, one of another schema (ErrWrongSchema), and a server
-// whose auto_increment_increment is not 1.
+// forwarder's table that is missing, one of another schema (ErrWrongSchema), a server
+// whose auto_increment_increment is not 1, a connection that reaches several servers (a
+// read/write splitter), and a server that applies what another one has written.
 func (f *Forwarder) Check(ctx context.Context) error {
+	if err := f.checkPrimary(ctx); err != nil {
+		return err
+	}
 	err := f.migrations().Require(ctx, f.db, schemaVersion)
 	if errors.Is(err, sqlmigrate.ErrBehind) {
 		return fmt.Errorf("%w: %w", outbox.ErrNotMigrated, err)
@@ -140,4 +149,17 @@ func (f *Forwarder) Check(ctx context.Context) error {
 		return &sqlstore.SetupError{What: "auto_increment_increment", Value: increment, Rule: "must be 1: most numbers would be missing"}
 	}
 	return nil
+}
+
+// checkPrimary refuses what is not the one server that is written. If that is not known, it
+// says so once.
+func (f *Forwarder) checkPrimary(ctx context.Context) error {
+	err := sqlstore.CheckPrimary(ctx, f.db, f.dialect)
+	if errors.Is(err, sqlstore.ErrReplicaUnknown) {
+		if !f.told.Swap(true) {
+			f.cfg.Logger.WarnContext(ctx, "forwarding is not kept from a replica that can be written", slog.Any("error", err))
+		}
+		return nil
+	}
+	return err
 }

@@ -90,6 +90,11 @@ func (f *Forwarder) handBack(ctx context.Context, conn *sql.Conn, loaded, safe p
 	if err != nil || now.last != loaded.last || !slices.Equal(now.gaps, loaded.gaps) {
 		return h, fmt.Errorf("%w: rows are being moved, stop all Forwarders", ErrAlreadyRunning)
 	}
+	if again, err := f.beganAnew(ctx, tx, now.last); err != nil {
+		return h, err
+	} else if again {
+		safe = position{} // nothing of what is there now was moved
+	}
 	if f.cfg.Schema == DefaultSchema {
 		h.Offset = safe.low()
 		// What is behind the position and not in a gap was moved.

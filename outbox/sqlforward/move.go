@@ -75,6 +75,9 @@ func (f *Forwarder) move(ctx context.Context, tx *sql.Tx, dead []gap) (r Report,
 		return r, false, err
 	}
 	f.checked = true
+	if at, err = f.anew(ctx, tx, at); err != nil {
+		return r, false, err
+	}
 	at = at.without(dead)
 	p, err := f.read(ctx, tx, at)
 	if err != nil {
@@ -93,6 +96,9 @@ func (f *Forwarder) move(ctx context.Context, tx *sql.Tx, dead []gap) (r Report,
 		return r, false, nil
 	}
 	_, err = tx.ExecContext(ctx, f.sql["position_store"], after.last, encode(after.gaps), []byte(f.cfg.Table))
+	if err == nil {
+		err = f.mark(ctx, tx, p, after.last)
+	}
 	return r, p.full, err
 }
 

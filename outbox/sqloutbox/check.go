@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/leat-go/leat/internal/sqlstore"
 	"github.com/leat-go/leat/outbox"
@@ -20,20 +21,40 @@ const minConnections = 4
 // Check implements driver.Source. It refuses a missing or too old schema, another database
 // than the dialect says, one that commits before it is durable (Config.AllowAsyncCommit) or
 // that cannot be written, a pool of fewer than four connections, a log that was truncated
-// or replaced (Outbox.Rebase), a position ahead of the log, and a new group that nobody has told where it starts. On MySQL and MariaDB also
-// tables that are not InnoDB's, auto_increment_increment other than 1, a binary log of
-// statements, lock rows that are missing, and a max_allowed_packet too small for
-// Config.MaxPayloadBytes; on SQLite a
-// database in memory and transactions that do not lock as they begin.
+// or replaced (Outbox.Rebase), a position ahead of the log, and a new group that nobody has
+// told where it starts. On MySQL and MariaDB also a connection that reaches several servers
+// (a read/write splitter), a server that applies what another one has written, tables that
+// are not InnoDB's, auto_increment_increment other than 1, a binary log of statements, lock
+// rows that are missing, and a max_allowed_packet too small for Config.MaxPayloadBytes; on
+// SQLite a database in memory and transactions that do not lock as they begin.
+//
+// On MySQL, a user without the privilege REPLICATION CLIENT cannot ask whether the server
+// is a replica. That is logged once, and refuses nothing.
 func (s *Source) Check(ctx context.Context) error {
 	if n := s.ob.log.DB.Stats().MaxOpenConnections; n > 0 && n < minConnections {
 		rule := fmt.Sprintf("must be 0 or at least %d", minConnections)
 		return s.unusable(&sqlstore.SetupError{What: "SetMaxOpenConns", Value: n, Rule: rule})
 	}
+	if err := s.ob.checkPrimary(ctx); err != nil {
+		return s.unusable(err) // what follows may be asked of another server
+	}
 	if _, err := s.ob.log.Check(ctx, s.ob.needs()); err != nil {
 		return s.unusable(err)
 	}
 	return s.unusable(s.ob.log.Look(ctx, func(q sqlstore.Querier) error { return s.checkPosition(ctx, q) }))
+}
+
+// checkPrimary refuses what is not the one server that is written. If that is not known, it
+// says so once.
+func (o *Outbox) checkPrimary(ctx context.Context) error {
+	err := sqlstore.CheckPrimary(ctx, o.log.DB, o.log.Dialect)
+	if errors.Is(err, sqlstore.ErrReplicaUnknown) {
+		if !o.told.Swap(true) {
+			o.cfg.Logger.WarnContext(ctx, "relays are not kept from a replica that can be written", slog.Any("error", err))
+		}
+		return nil
+	}
+	return err
 }
 
 // needs is what an outbox demands of its database.
@@ -71,7 +92,7 @@ func (s *Source) unusable(err error) error {
 	if setup := (*sqlstore.SetupError)(nil); errors.As(err, &setup) {
 		return fmt.Errorf("%w: %w: %w", driver.ErrSourceUnusable, errSetup, err)
 	}
-	for _, is := range []error{sqllog.ErrLogRestarted, sqllog.ErrWentBack, errStartUnstated, sqllog.ErrNoMeta, outbox.ErrNotMigrated} {
+	for _, is := range []error{sqllog.ErrLogRestarted, sqllog.ErrWentBack, errStartUnstated, sqllog.ErrNoMeta, sqlstore.ErrReplica, outbox.ErrNotMigrated} {
 		if errors.Is(err, is) {
 			return fmt.Errorf("%w: %w", driver.ErrSourceUnusable, err)
 		}

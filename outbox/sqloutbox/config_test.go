@@ -9,6 +9,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
+//leat:level 0
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestConfigIsRefused(t *testing.T) {

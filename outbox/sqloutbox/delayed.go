@@ -74,7 +74,10 @@ func (p *promotion) page(ctx context.Context, tx *sql.Tx) (more bool, err error)
 	}
 	going, err := p.choose(ctx, tx, due)
 	if err == nil && len(going) > 0 {
-		err = p.move(ctx, tx, going)
+		err = sqlstore.RefuseReplica(ctx, tx, p.ob.log.Dialect) // whose numbers are its source's
+		if err == nil || errors.Is(err, sqlstore.ErrReplicaUnknown) {
+			err = p.move(ctx, tx, going)
+		}
 	}
 	p.after = due[len(due)-1]
 	return len(due) == promotePage, err

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"embed"
 	"io/fs"
+	"sync/atomic"
 
 	"github.com/leat-go/leat/internal/sqldialect"
 	"github.com/leat-go/leat/internal/sqlstore"
@@ -18,6 +19,7 @@ type Outbox struct {
 	cfg      Config
 	preparer outbox.Preparer
 	bell     bell
+	told     atomic.Bool // that it is not known whether the server is a replica
 }
 
 var _ outbox.Enqueuer = (*Outbox)(nil)

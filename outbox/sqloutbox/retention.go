@@ -21,6 +21,9 @@ const (
 
 // retain deletes what is old and settled by all groups, and prunes.
 func (m *Maintenance) retain(ctx context.Context) (report MaintenanceReport, err error) {
+	if err := m.ob.checkPrimary(ctx); err != nil {
+		return report, err
+	}
 	if m.cfg.MaxAge > 0 {
 		floor, err := m.raiseFloor(ctx, &report)
 		if err == nil {
@@ -144,11 +147,12 @@ func (m *Maintenance) exempt(ctx context.Context, q sqlstore.Querier, g *sqllog.
 	if g.MaxLag == 0 {
 		return false, nil
 	}
-	var seq, created int64
+	var seq int64
+	var created sqllog.Micros
 	err := q.QueryRowContext(ctx, m.ob.log.SQL["number_after"], g.At.Last).Scan(&seq, &created)
 	if sqlstore.IsNoRows(err) {
 		err = nil
-	} else if err == nil && g.Now.Sub(sqlstore.Time(created)) > g.MaxLag {
+	} else if err == nil && g.Now.Sub(created.Time()) > g.MaxLag {
 		return m.isLate(ctx, q, g)
 	}
 	delete(m.late, g.Name)

@@ -41,12 +41,13 @@ func (o *Outbox) search(ctx context.Context, db sqlstore.Querier, q admin.Messag
 	err = sqlstore.Each(ctx, db, func(scan sqlstore.Scanner) error {
 		var r outbox.Record
 		var topic, key, kind []byte
-		var created int64
-		if err := scan(&r.Seq, &r.Shard, &topic, &key, &kind, &created); err != nil {
+		var shard sqllog.Shard
+		var created sqllog.Micros
+		if err := scan(&r.Seq, &shard, &topic, &key, &kind, &created); err != nil {
 			return err
 		}
-		r.Topic, r.Key, r.Type, r.CreatedAt = string(topic), string(key), string(kind), sqlstore.Time(created)
-		if looked++; r.Shard >= 0 && selects(&q, &r) {
+		r.Shard, r.Topic, r.Key, r.Type, r.CreatedAt = shard.Shard, string(topic), string(key), string(kind), created.Time()
+		if looked++; shard.IsMessage() && selects(&q, &r) {
 			found = append(found, r.Seq)
 		}
 		if len(found) == q.Limit || looked == q.Scan {

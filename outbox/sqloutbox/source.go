@@ -2,6 +2,7 @@ package sqloutbox
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"strconv"
 	"strings"
@@ -85,6 +86,11 @@ type Source struct {
 }
 
 var _ driver.Source = (*Source)(nil)
+
+// LogValue implements slog.LogValuer: the outbox and the group, as relays log them.
+func (s *Source) LogValue() slog.Value {
+	return slog.GroupValue(slog.String("outbox", s.ob.cfg.Table), slog.String("group", s.cfg.Group))
+}
 
 // Source returns the outbox as a source for relay.New. Replicas of one relay use the same
 // group, in one process or many: one of them leads. It connects to nothing.

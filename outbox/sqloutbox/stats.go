@@ -99,14 +99,15 @@ func (o *Outbox) backlog(ctx context.Context, q sqlstore.Querier, g *sqllog.Grou
 	looked := 0
 	count := func(query string, args ...any) error {
 		return sqlstore.Each(ctx, q, func(scan sqlstore.Scanner) error {
-			var seq, created int64
-			var shard int16
+			var seq int64
+			var created sqllog.Micros
+			var shard sqllog.Shard
 			var topic []byte
 			if err := scan(&seq, &shard, &topic, &created); err != nil {
 				return err
 			}
 			looked++
-			if at := sqlstore.Time(created); shard >= 0 && topics.MatchAny(g.Topics, string(topic)) {
+			if at := created.Time(); shard.IsMessage() && topics.MatchAny(g.Topics, string(topic)) {
 				slot.Backlog++
 				if oldest.IsZero() || at.Before(oldest) {
 					oldest = at

@@ -62,6 +62,8 @@ func TestConformance_Relay(t *testing.T) {
 
 // TestConformance_ShortLists runs the checks of windows and order with lists of
 // three places, so that a window takes several.
+//
+//leat:level 2
 func TestConformance_ShortLists(t *testing.T) {
 	t.Parallel()
 	for _, c := range outboxtest.Checks(features()) {
@@ -109,6 +111,14 @@ func (s *subject) Source(group string) driver.Source {
 	return src
 }
 
+var _ outboxtest.CounterSetter = (*subject)(nil)
+
+// SetCounter implements outboxtest.CounterSetter.
+func (s *subject) SetCounter(ctx context.Context, last int64) error {
+	_, err := s.db.Pool.Exec(ctx, `SELECT setval('"watermill_forwarder_topic_offset_seq"', $1)`, last)
+	return err
+}
+
 // Begin implements outboxtest.Subject.
 func (s *subject) Begin(ctx context.Context) (outboxtest.Tx, error) {
 	tx, err := s.db.Pool.Begin(ctx)
@@ -126,6 +136,27 @@ func (s *subject) EnqueueContext(ctx context.Context, msgs ...outbox.Message) er
 
 // Wake implements outboxtest.Subject.
 func (s *subject) Wake() {}
+
+var _ outboxtest.ForeignWriter = &subject{}
+
+// WriteForeign implements outboxtest.ForeignWriter: rows that are no envelope, and one of no
+// time.
+func (s *subject) WriteForeign(ctx context.Context) (payloads []string, err error) {
+	for _, r := range []struct{ payload, created, holds string }{
+		{`"text"`, "now", `"text"`},
+		{`{"payload": "aGk="}`, "now", `{"payload": "aGk="}`},
+		{`{"uuid": "u", "destination_topic": "t", "payload": "aGk="}`, "-infinity", "hi"},
+		{`{"uuid": "v", "destination_topic": "t", "payload": "aG8="}`, "infinity", "ho"},
+	} {
+		payloads = append(payloads, r.holds)
+		_, err := s.db.Pool.Exec(ctx, `INSERT INTO watermill_forwarder_topic (uuid, payload, created_at, transaction_id)
+			VALUES (gen_random_uuid(), $1, $2::text::timestamp, pg_current_xact_id())`, r.payload, r.created)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return payloads, nil
+}
 
 var _ outboxtest.ForeignHolder = &subject{}
 

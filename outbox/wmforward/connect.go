@@ -13,7 +13,8 @@ import (
 // server (a repeat, never a loss), so they do not wait for the disk. Nothing but
 // walks of indexes is wanted, whatever the statistics say: the plans are right
 // for one row and for millions. They are made once a connection, which costs more than a
-// page of few rows does. Rows that row level security would hide are an error.
+// page of few rows does. Rows that row level security would hide are an error. Between two
+// renewals a session is idle for a third of the lease: timeouts that would end it are off.
 const settings = `SET jit = off;
 	SET synchronous_commit = off;
 	SET default_transaction_isolation = 'read committed';
@@ -26,7 +27,12 @@ const settings = `SET jit = off;
 	SET enable_bitmapscan = off;
 	SET max_parallel_workers_per_gather = 0;
 	SET plan_cache_mode = force_generic_plan;
-	SET row_security = off`
+	SET row_security = off;
+	SET idle_session_timeout = 0;
+	SET bytea_output = 'hex';
+	SET search_path = pg_catalog, pg_temp;
+	SET array_nulls = on;
+	SELECT set_config(name, '0', false) FROM pg_settings WHERE name = 'transaction_timeout'`
 
 // connect opens a connection for a relay beside the pool, as the pool would.
 func (s *Source) connect(ctx context.Context) (*pgx.Conn, error) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/leat-go/leat/internal/pgerr"
+	"github.com/leat-go/leat/internal/pgmigrate"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/internal/pglog"
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
@@ -45,7 +46,7 @@ func describe(err error) error {
 	case pgerr.Is(err, pgerr.LockNotAvailable):
 		return fmt.Errorf("%w: %w", ErrForwarderRunning, err)
 	default:
-		return err
+		return pgerr.Standby(err)
 	}
 }
 
@@ -53,7 +54,7 @@ func describe(err error) error {
 // messages if they were ignored.
 func unusable(err error) error {
 	return pglog.Unusable(err,
-		outbox.ErrNotMigrated, ErrTakenOver,
+		outbox.ErrNotMigrated, pgmigrate.ErrEncoding, ErrTakenOver,
 		errAsyncCommit, errNoTable, errNoXid, errNoIndex, errSameNumber, errAhead,
-		pgwindow.ErrOtherCluster, pgwindow.ErrSequenceCache, pgwindow.ErrRowSecurity)
+		pgwindow.ErrOtherCluster, pgwindow.ErrSequenceCache, pgwindow.ErrRowSecurity, pgwindow.ErrSubscribed)
 }

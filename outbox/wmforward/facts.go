@@ -17,11 +17,11 @@ type facts struct {
 // facts reads and checks them.
 func (s *Source) facts(ctx context.Context, db pgwindow.Querier) (facts, error) {
 	var f facts
-	var standby, table, xid, index bool
+	var standby, table, xid, index, subscribed bool
 	var cache int64
 	var partly string
 	err := db.QueryRow(ctx, s.sql.facts, s.cfg.log().Qualified(""), s.cfg.offsets().Qualified("")).
-		Scan(&standby, &f.systemIdentifier, &f.synchronousCommit, &table, &f.offsets, &xid, &index, &cache, &partly)
+		Scan(&standby, &f.systemIdentifier, &f.synchronousCommit, &table, &f.offsets, &xid, &index, &cache, &partly, &subscribed)
 	switch {
 	case err != nil:
 		return facts{}, err
@@ -35,6 +35,8 @@ func (s *Source) facts(ctx context.Context, db pgwindow.Querier) (facts, error) 
 		return facts{}, fmt.Errorf("%w: %s", errNoIndex, s.cfg.log().Qualified(""))
 	case partly != "":
 		return facts{}, fmt.Errorf("%w: on %s", pgwindow.ErrRowSecurity, partly)
+	case subscribed:
+		return facts{}, fmt.Errorf("%w: %s", pgwindow.ErrSubscribed, s.cfg.log().Qualified(""))
 	case cache > 1:
 		return facts{}, fmt.Errorf("%w: it is CACHE %d", pgwindow.ErrSequenceCache, cache)
 	}

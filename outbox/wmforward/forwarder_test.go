@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/ThreeDotsLabs/watermill-kafka/v3/pkg/kafka"
-
 	"github.com/leat-go/leat/internal/testenv"
 )
 
@@ -22,8 +20,6 @@ func besideForwarders() map[string]func(t *testing.T, db *testenv.Database) {
 		"O2_HandBackToTheNewestTransactionLoses":  handBackToTheNewestTransactionLoses,
 		"O5_TheForwarderInvertsAKey":              theForwarderInvertsAKey,
 		"O11_TheForwarderStalls":                  theForwarderStalls,
-		"O4_SameOutput, no keys":                  sameOutput(kafka.DefaultMarshaler{}, nil, 1),
-		"O4_SameOutput, keys":                     sameOutput(kafka.NewWithPartitioningMarshaler(byCustomer), byCustomer, 5),
 	}
 	for seed := range uint64(6) {
 		all[fmt.Sprintf("O2_HandBackInTheMiddle, seed %d", seed)] = handBackInTheMiddle(seed)
@@ -37,10 +33,9 @@ func TestForwarder(t *testing.T) {
 	t.Parallel()
 	server := testenv.PrivatePostgres(t, testenv.PostgresOptions{Settings: map[string]string{"fsync": "off"}})
 	for name, test := range besideForwarders() {
-		db := server.Database(t)
+		db := server.Database(t, initialized())
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			initialize(t, db)
 			test(t, db)
 		})
 	}

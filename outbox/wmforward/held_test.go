@@ -2,10 +2,12 @@ package wmforward_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/outbox"
@@ -137,4 +139,18 @@ func TestO4_HeldCopiesAreIdentical(t *testing.T) {
 		again = append(again, due[i].Record)
 	}
 	require.Equal(t, page.Records, again)
+}
+
+// odd are messages that an output could differ in.
+func odd() []*message.Message {
+	var msgs []*message.Message
+	for i, p := range [][]byte{[]byte("text"), {0, 0xff, '"'}, {}, nil, []byte("ü")} {
+		msg := message.NewMessage(fmt.Sprintf("id/%d", i), p)
+		msg.Metadata.Set("customer", fmt.Sprint("c", i))
+		msg.Metadata.Set("empty", "")
+		msg.Metadata.Set("ünï", "çødé\n")
+		msg.Metadata.Set("event-id", "of another message")
+		msgs = append(msgs, msg)
+	}
+	return msgs
 }

@@ -2,6 +2,7 @@ package wmforward_test
 
 import (
 	"context"
+	"errors"
 	"log"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/components/forwarder"
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/testenv"
@@ -18,6 +20,7 @@ import (
 	"github.com/leat-go/leat/outbox/wmforward"
 )
 
+//leat:level 1
 func TestMain(m *testing.M) {
 	if err := testenv.SideBySide(); err != nil {
 		log.Fatal(err)
@@ -32,29 +35,27 @@ const forwarderTopic = "forwarder_topic"
 // makes, and its zero position.
 func newDatabase(tb testing.TB) *testenv.Database {
 	tb.Helper()
-	db := testenv.Postgres(tb)
-	initialize(tb, db)
-	return db
+	return testenv.Postgres(tb, initialized())
 }
 
-func initialize(tb testing.TB, db *testenv.Database) {
-	tb.Helper()
-	sub := subscriber(tb, db, "")
-	require.NoError(tb, sub.SubscribeInitialize(forwarderTopic))
-}
-
-// subscriber is what a forwarder reads with.
-func subscriber(tb testing.TB, db *testenv.Database, group string) *wmsql.Subscriber {
-	tb.Helper()
-	sub, err := wmsql.NewSubscriber(wmsql.BeginnerFromPgx(db.Pool), wmsql.SubscriberConfig{
-		SchemaAdapter:    wmsql.DefaultPostgreSQLSchema{},
-		OffsetsAdapter:   wmsql.DefaultPostgreSQLOffsetsAdapter{},
-		ConsumerGroup:    group,
-		InitializeSchema: true,
-	}, watermill.NopLogger{})
-	require.NoError(tb, err)
-	tb.Cleanup(func() { require.NoError(tb, sub.Close()) })
-	return sub
+// initialized is a database with the tables that a forwarder's subscriber makes.
+func initialized() testenv.Template {
+	return testenv.Template{Name: "wmforward", Version: "watermill-sql v4", Apply: func(ctx context.Context, url string) error {
+		pool, err := pgxpool.New(ctx, url)
+		if err != nil {
+			return err
+		}
+		defer pool.Close()
+		sub, err := wmsql.NewSubscriber(wmsql.BeginnerFromPgx(pool), wmsql.SubscriberConfig{
+			SchemaAdapter:    wmsql.DefaultPostgreSQLSchema{},
+			OffsetsAdapter:   wmsql.DefaultPostgreSQLOffsetsAdapter{},
+			InitializeSchema: true,
+		}, watermill.NopLogger{})
+		if err != nil {
+			return err
+		}
+		return errors.Join(sub.SubscribeInitialize(forwarderTopic), sub.Close())
+	}}
 }
 
 // publish publishes as a producer of the forwarder does, in its transaction.

@@ -1,8 +1,6 @@
 package wmforward_test
 
 import (
-	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -131,22 +129,4 @@ func TestO4_EveryCopyIsIdentical(t *testing.T) {
 	again, err := acquire(t, src).Read(t.Context(), 10)
 	require.NoError(t, err)
 	require.Equal(t, first.Records, again.Records)
-}
-
-// TestO2_LargeRecordsCutAPageShort, and nothing is lost where it is cut.
-func TestO2_LargeRecordsCutAPageShort(t *testing.T) {
-	t.Parallel()
-	db := newDatabase(t)
-	large := strings.Repeat("x", 8<<20)
-	for i := range 5 {
-		put(t, db, "", strconv.Itoa(i)+large)
-	}
-	s := acquire(t, newSource(t, db, wmforward.Config{}))
-	page, err := s.Read(t.Context(), 10)
-	require.NoError(t, err)
-	require.Len(t, page.Records, 3, "32 MiB of envelopes, in base64")
-	require.NoError(t, s.Advance(t.Context(), page, 3))
-	rest := readAll(t, s, 10)
-	require.Len(t, rest, 2)
-	require.Equal(t, byte('3'), rest[0].Payload[0])
 }

@@ -82,6 +82,8 @@ func plans() map[string]planned {
 
 // TestO11_Plans looks at what the server does for each statement, on stale and on
 // fresh statistics, with generic and with custom plans.
+//
+//leat:level 4
 func TestO11_Plans(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "needs a large table")
@@ -103,7 +105,7 @@ func TestO11_Plans(t *testing.T) {
 	}
 	// The negative control: pages that are cut from the window itself sort all of
 	// it each time.
-	wrong := explain(t, db, "force_custom_plan", `SELECT i."offset", i.payload FROM watermill_forwarder_topic i
+	wrong := explain(t, db, "force_custom_plan", `SELECT i."offset", i.payload FROM public.watermill_forwarder_topic i
 		WHERE i.transaction_id >= pg_snapshot_xmax($1::pg_snapshot) AND i."offset" > $2::bigint ORDER BY i."offset" LIMIT 5000`,
 		[]string{"3:3:", "0"})
 	require.True(t, wrong.has("Sort"), wrong)

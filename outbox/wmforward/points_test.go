@@ -1,5 +1,3 @@
-//go:build leat_failpoints
-
 package wmforward_test
 
 import (
@@ -13,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/failpoint/failpointtest"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/relay"
@@ -50,7 +49,7 @@ type traffic struct {
 	own     *pgxpool.Pool // of the relay
 	parking *wmforward.Source
 	sink    *collector
-	points  *failpoint.Registry
+	points  *failpointtest.Registry
 	want    []string // payloads of the key
 }
 
@@ -59,7 +58,7 @@ func newTraffic(t *testing.T) *traffic {
 	db := newDatabase(t)
 	return &traffic{
 		t: t, db: db, own: named(t, db, "leat relay"), parking: newSource(t, db, wmforward.Config{}),
-		sink: &collector{refuse: "poison"}, points: &failpoint.Registry{},
+		sink: &collector{refuse: "poison"}, points: &failpointtest.Registry{},
 	}
 }
 
@@ -79,14 +78,14 @@ func (f *traffic) run(ctx context.Context) <-chan error {
 }
 
 // action is what happens.
-func (f *traffic) action(kind string, cancel context.CancelFunc) failpoint.Action {
+func (f *traffic) action(kind string, cancel context.CancelFunc) failpointtest.Action {
 	switch kind {
 	case "error":
-		return failpoint.Error(nil)
+		return failpointtest.Error(nil)
 	case "cancel":
-		return failpoint.Cancel(cancel)
+		return failpointtest.Cancel(cancel)
 	default: // cut
-		return failpoint.Call(func(context.Context) error {
+		return failpointtest.Call(func(context.Context) error {
 			_, err := f.db.Pool.Exec(context.Background(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"+
 				" WHERE datname = current_database() AND application_name = 'leat relay'")
 			return err
@@ -132,6 +131,8 @@ func (f *traffic) expect() {
 
 // TestO2_EveryPointOfAForwardersTable lets something happen at each point that belongs
 // to this source: all is delivered, in the order of its key, or parked.
+//
+//leat:level 2
 func TestO2_EveryPointOfAForwardersTable(t *testing.T) {
 	t.Parallel()
 	for point, hit := range map[failpoint.Name]int{
@@ -142,7 +143,7 @@ func TestO2_EveryPointOfAForwardersTable(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%s", point, kind), func(t *testing.T) {
 				t.Parallel()
 				f := newTraffic(t)
-				ctx, cancel := context.WithCancel(failpoint.With(t.Context(), f.points))
+				ctx, cancel := context.WithCancel(failpointtest.With(t.Context(), f.points))
 				defer cancel()
 				require.NoError(t, f.points.EnableAt(point, hit, f.action(kind, cancel)))
 				done := f.run(ctx)

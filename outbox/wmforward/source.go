@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/leat-go/leat/internal/pgpin"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/internal/pgheld"
@@ -22,7 +23,7 @@ import (
 // concurrent use; replicas of one relay use the same group, in one process or
 // many.
 type Source struct {
-	pool    *pgxpool.Pool
+	pool    pgpin.Pool      // the application's, with settings of ours
 	address *pgxpool.Config // the pool's: read once, since Pool.Config copies
 	cfg     Config
 	sql     statements
@@ -36,6 +37,11 @@ type Source struct {
 }
 
 var _ driver.Source = (*Source)(nil)
+
+// LogValue implements slog.LogValuer: the outbox and the group, as relays log them.
+func (s *Source) LogValue() slog.Value {
+	return slog.GroupValue(slog.String("outbox", s.cfg.Schema+"."+s.cfg.Table), slog.String("group", s.cfg.Group))
+}
 
 // New returns the Source over the forwarder's table in the database of pool. It
 // returns an error that wraps outbox.ErrInvalidConfig when pool is nil or cfg
@@ -77,7 +83,7 @@ func New(pool *pgxpool.Pool, cfg Config) (*Source, error) {
 		return nil, err
 	}
 	return &Source{
-		pool:     pool,
+		pool:     pgpin.Pool{Pool: pool},
 		address:  pool.Config(),
 		cfg:      cfg,
 		sql:      sql,
@@ -95,19 +101,24 @@ func New(pool *pgxpool.Pool, cfg Config) (*Source, error) {
 // whose synchronous_commit is off (Config.AllowAsyncCommit), and a stored position
 // that belongs to another cluster.
 func (s *Source) Check(ctx context.Context) error {
-	if err := s.requireSchema(ctx); err != nil {
-		return unusable(err)
-	}
-	facts, err := s.facts(ctx, s.pool)
+	err := unusable(s.check(ctx))
 	if errors.Is(err, pgwindow.ErrStandby) {
 		// Later on it is a failover under way, which passes.
 		return fmt.Errorf("%w: %w", driver.ErrSourceUnusable, err)
 	}
+	return err
+}
+
+func (s *Source) check(ctx context.Context) error {
+	if err := s.requireSchema(ctx); err != nil {
+		return err
+	}
+	facts, err := s.facts(ctx, s.pool)
 	if err != nil {
-		return unusable(err)
+		return err
 	}
 	if facts.synchronousCommit == "off" && !s.cfg.AllowAsyncCommit {
-		return unusable(errAsyncCommit)
+		return errAsyncCommit
 	}
 	w, err := s.window.Load(ctx, s.pool, s.slot)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -116,7 +127,7 @@ func (s *Source) Check(ctx context.Context) error {
 	if err == nil {
 		err = facts.belongs(w)
 	}
-	return unusable(err)
+	return err
 }
 
 // Acquire implements driver.Source. The first session of a group takes the

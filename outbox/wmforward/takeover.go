@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/internal/pglease"
 )
@@ -141,7 +142,7 @@ func (s *Source) standing(ctx context.Context, tx pgx.Tx, f facts) (standing, er
 		return at, fmt.Errorf("%w: consumer group %q in %s", ErrTakenOver, s.cfg.ConsumerGroup, s.cfg.OffsetsTable)
 	}
 	var xmin uint64
-	if err := tx.QueryRow(ctx, "SELECT pg_snapshot_xmin(pg_current_snapshot())").Scan(&xmin); err != nil {
+	if err := tx.QueryRow(ctx, "SELECT pg_snapshot_xmin(pg_current_snapshot()) WHERE "+pgerr.Primary).Scan(&xmin); err != nil {
 		return at, err
 	}
 	if at.xid > xmin || at.xid == xmin && at.number > 0 {

@@ -47,6 +47,7 @@ func checkO1(ctx context.Context, b *bench, v variant) error {
 	return nil
 }
 
+//leat:level 1
 func TestO1_RowExistsIffCommitted(t *testing.T) {
 	t.Parallel()
 	for _, v := range variants() {
@@ -57,6 +58,7 @@ func TestO1_RowExistsIffCommitted(t *testing.T) {
 	}
 }
 
+//leat:level 1
 func TestO1_CatchesAPublisherBesideTheTransaction(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -64,6 +66,7 @@ func TestO1_CatchesAPublisherBesideTheTransaction(t *testing.T) {
 	require.ErrorContains(t, err, `"lost"`)
 }
 
+//leat:level 1
 func TestO4_WhatIsRelayedIsWhatWasPublished(t *testing.T) {
 	t.Parallel()
 	for _, v := range variants() {
@@ -89,6 +92,7 @@ func TestO4_WhatIsRelayedIsWhatWasPublished(t *testing.T) {
 	}
 }
 
+//leat:level 1
 func TestEventBusWritesInTheTransaction(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -112,6 +116,7 @@ func TestEventBusWritesInTheTransaction(t *testing.T) {
 	require.JSONEq(t, `{"order_id":"17"}`, string(records[0].Payload))
 }
 
+//leat:level 1
 func TestPublisherRefusesAnEndedTransaction(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -124,6 +129,7 @@ func TestPublisherRefusesAnEndedTransaction(t *testing.T) {
 	require.ErrorIs(t, err, outbox.ErrNotInTransaction)
 }
 
+//leat:level 1
 func TestABadMessageRefusesTheBatch(t *testing.T) {
 	t.Parallel()
 	for _, v := range variants() {
@@ -143,6 +149,7 @@ func TestABadMessageRefusesTheBatch(t *testing.T) {
 	}
 }
 
+//leat:level 1
 func TestNoMessageIsANoOp(t *testing.T) {
 	t.Parallel()
 	for _, v := range variants() {
@@ -157,6 +164,7 @@ func TestNoMessageIsANoOp(t *testing.T) {
 	}
 }
 
+//leat:level 1
 func TestWatermillSQLCannotUseTheAdapterOtherwise(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -179,6 +187,7 @@ func TestWatermillSQLCannotUseTheAdapterOtherwise(t *testing.T) {
 	require.NoError(t, sub.Close())
 }
 
+//leat:level 1
 func TestAnotherDatabaseIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, v := range variants() {

@@ -49,14 +49,9 @@ func refuseNATS(config reflect.Value) error {
 		return outbox.ConfigError("pub", "nats.Publisher with JetStream.Disabled = true",
 			"returns nil before a server has the message: NATS without JetStream acknowledges nothing")
 	}
-	stream, ok := field(config, "JetStream")
-	if on, is := flag(config, "JetStream", "TrackMsgId"); !ok || !is || !on {
-		return nil
-	}
-	options, ok := field(stream, "PublishOptions")
-	if ok && options.Kind() == reflect.Slice && options.Cap() > options.Len() {
-		return outbox.ConfigError("pub", "nats.Publisher with JetStream.TrackMsgId and PublishOptions that have spare capacity",
-			"gives messages that are published side by side each other's ids, and JetStream drops them as repeats: slices.Clip the options")
+	if on, ok := flag(config, "JetStream", "TrackMsgId"); ok && on {
+		return outbox.ConfigError("pub", "nats.Publisher with JetStream.TrackMsgId = true",
+			"returns nil for a replay, and for another message of the same id in a stream, which JetStream drops as repeats: switch it off, or use natssink")
 	}
 	return nil
 }

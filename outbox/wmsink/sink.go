@@ -34,9 +34,8 @@ var _ driver.Sink = (*Sink)(nil)
 // Watermill demands, and stays the caller's to close: after the relay has ended
 // and Wait has returned. The error wraps outbox.ErrInvalidConfig, also if pub is a
 // publisher that is known to return nil for messages that are lost: watermill-amqp's without
-// ConfirmDelivery or with Transactional, watermill-nats's without JetStream or with TrackMsgId and
-// PublishOptions that have spare capacity, watermill-http's with a Client that follows
-// redirects. What else is to be set is in docs/watermill-publishers.md.
+// ConfirmDelivery or with Transactional, watermill-nats's without JetStream or with TrackMsgId,
+// watermill-http's with a Client that follows redirects. What else is to be set is in docs/watermill-publishers.md.
 func New(pub message.Publisher, cfg Config) (*Sink, error) {
 	cfg = cfg.withDefaults()
 	if pub == nil {

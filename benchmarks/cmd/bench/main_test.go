@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 )
 
+//leat:level 0
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const environment = `{"scale": "SCALE", "servers": [], "modules": {}}`

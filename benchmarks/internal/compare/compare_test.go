@@ -11,6 +11,7 @@ import (
 	"github.com/leat-go/leat/benchmarks/internal/results"
 )
 
+//leat:level 0
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestOrderTakesTurns(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"github.com/leat-go/leat/benchmarks/internal/load"
 )
 
+//leat:level 0
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestWebhooksComeAgainWithNewIDsAndKeys(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 	"github.com/leat-go/leat/benchmarks/internal/results"
 )
 
+//leat:level 0
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // The samples in testdata have the names of a real run, and values that are made up.

@@ -2,6 +2,7 @@ package results
 
 import (
 	"context"
+	"encoding/json"
 	"os/exec"
 	"strings"
 	"time"
@@ -19,9 +20,23 @@ func commit() string {
 // modules are the versions of what the module here requires directly. The go command
 // is asked, since test binaries have no list of their modules.
 func modules() map[string]string {
+	var here struct {
+		Require []struct {
+			Path     string
+			Indirect bool
+		}
+	}
+	if err := json.Unmarshal([]byte(output("go", "mod", "edit", "-json")), &here); err != nil {
+		return nil
+	}
+	args := []string{"list", "-m", "-f", "{{if not .Main}}{{.Path}} {{.Version}}{{end}}"}
+	for _, r := range here.Require {
+		if !r.Indirect {
+			args = append(args, r.Path)
+		}
+	}
 	versions := map[string]string{}
-	list := output("go", "list", "-m", "-f", "{{if not (or .Main .Indirect .Replace)}}{{.Path}} {{.Version}}{{end}}", "all")
-	for line := range strings.Lines(list) {
+	for line := range strings.Lines(output("go", args...)) {
 		if path, version, ok := strings.Cut(strings.TrimSpace(line), " "); ok {
 			versions[path] = version
 		}

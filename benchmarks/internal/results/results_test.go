@@ -12,6 +12,7 @@ import (
 	"github.com/leat-go/leat/benchmarks/internal/results"
 )
 
+//leat:level 0
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 //nolint:paralleltest // results of a process go to one directory

@@ -49,6 +49,12 @@ type Config struct {
 	MetricsListen  string
 	MetricsHandler http.Handler
 
+	// Hosts are the names, without a port, by which /statusz and /metrics may be asked for, beside
+	// localhost and addresses. Requests for others are answered with 421, and probes without a
+	// reason: a foreign page whose name was made to resolve to this server reads nothing. "*"
+	// allows any. Handler sees all requests. Defaults to none.
+	Hosts []string
+
 	// RetryUnusable is the time after which a part is tried again that an operator has to
 	// mend: its source is unusable, or its schema is missing. Other parts go on meanwhile.
 	// Defaults to 30 s.

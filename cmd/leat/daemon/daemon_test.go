@@ -231,7 +231,9 @@ func TestProbes(t *testing.T) {
 	})
 	ask := func(method, path string) int {
 		w := httptest.NewRecorder()
-		l.d.ServeHTTP(w, httptest.NewRequest(method, path, http.NoBody))
+		r := httptest.NewRequest(method, path, http.NoBody)
+		r.Host = "localhost"
+		l.d.ServeHTTP(w, r)
 		return w.Code
 	}
 	require.Equal(t, 200, ask("GET", "/livez?verbose"))

@@ -2,7 +2,12 @@ package daemon
 
 import (
 	"encoding/json"
+	"fmt"
+	"net"
 	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
 )
 
 // ServeHTTP answers /livez, /readyz and /statusz, which need no sign-in, and leaves all
@@ -10,13 +15,17 @@ import (
 // a probe passes around the sign-in of the handler.
 func (d *Daemon) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var answer func(http.ResponseWriter)
+	known := d.ownHost(r.Host)
 	switch r.URL.EscapedPath() {
 	case "/livez":
-		answer = func(w http.ResponseWriter) { probe(w, d.Live()) }
+		answer = func(w http.ResponseWriter) { probe(w, d.Live(), known) }
 	case "/readyz":
-		answer = func(w http.ResponseWriter) { probe(w, d.Ready()) }
+		answer = func(w http.ResponseWriter) { probe(w, d.Ready(), known) }
 	case "/statusz":
 		answer = d.serveStatus
+		if !known {
+			answer = func(w http.ResponseWriter) { misdirected(w, r) }
+		}
 	default:
 		if d.cfg.Handler == nil {
 			http.NotFound(w, r)
@@ -35,13 +44,33 @@ func (d *Daemon) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer(w)
 }
 
-// probe answers a probe.
-func probe(w http.ResponseWriter, err error) {
+// ownHost reports whether who asks for host means this server: an address cannot be made to point
+// elsewhere, and a name can.
+func (d *Daemon) ownHost(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
+	_, err := netip.ParseAddr(host)
+	return err == nil || host == "localhost" || slices.ContainsFunc(d.cfg.Hosts, func(own string) bool {
+		return own == "*" || strings.EqualFold(own, host)
+	})
+}
+
+// misdirected refuses a request for another host.
+func misdirected(w http.ResponseWriter, r *http.Request) {
+	http.Error(w, fmt.Sprintf("%.100q is not in hosts, the names by which this server is reached", r.Host), http.StatusMisdirectedRequest)
+}
+
+// probe answers a probe, with a reason if who asks has named this server.
+func probe(w http.ResponseWriter, err error, known bool) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	text := "ok"
 	if err != nil {
 		w.WriteHeader(http.StatusServiceUnavailable)
-		text = brief(err)
+		if text = "unavailable"; known {
+			text = brief(err)
+		}
 	}
 	_, _ = w.Write([]byte(text + "\n")) //nolint:gosec // plain text, and nosniff
 }

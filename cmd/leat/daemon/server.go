@@ -25,6 +25,10 @@ func (d *Daemon) listen(ctx context.Context) error {
 			http.NotFound(w, r)
 			return
 		}
+		if !d.ownHost(r.Host) {
+			misdirected(w, r)
+			return
+		}
 		d.cfg.MetricsHandler.ServeHTTP(w, r)
 	})
 	d.bound.Lock()

@@ -25,6 +25,7 @@ import (
 	"github.com/leat-go/leat/cmd/leat/internal/settings"
 )
 
+//leat:level 0
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // lints puts together what a configuration describes, with the variables of a container, and

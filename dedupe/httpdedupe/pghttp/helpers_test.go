@@ -20,6 +20,7 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
+//leat:level 1
 func TestMain(m *testing.M) { testenv.Main(m) }
 
 // shop is a service that writes an order and enqueues a message. Its table has no

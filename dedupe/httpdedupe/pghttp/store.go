@@ -15,6 +15,8 @@ import (
 	"github.com/leat-go/leat/dedupe/httpdedupe"
 	"github.com/leat-go/leat/dedupe/internal/pgtable"
 	"github.com/leat-go/leat/internal/keyhash"
+	"github.com/leat-go/leat/internal/pgerr"
+	"github.com/leat-go/leat/internal/pgpin"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -61,7 +63,7 @@ func (s *Store) Claim(ctx context.Context, id, fingerprint string) (httpdedupe.T
 	tx, claim, err := s.begin(ctx, conn.Conn(), id, fingerprint)
 	if err != nil || claim.Status != dedupe.Claimed {
 		giveUp(ctx, conn.Conn())
-		conn.Release()
+		release(ctx, conn, err)
 		return nil, claim, explain(err)
 	}
 	return &unit{store: s, conn: conn, tx: tx, id: id, fingerprint: fingerprint}, claim, nil
@@ -114,11 +116,22 @@ func giveUp(ctx context.Context, conn *pgx.Conn) {
 	_, _ = conn.Exec(ctx, `rollback`) // the claim's own error is the one to report
 }
 
+// release gives conn back to its pool. A session that is refused for how it is set is closed:
+// the pool would hand it to the next request, and again.
+func release(ctx context.Context, conn *pgxpool.Conn, err error) {
+	if errors.Is(err, ErrNotDurable) || errors.Is(err, ErrRowSecurity) || pgerr.Unfit(err) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpTimeout)
+		defer cancel()
+		_ = conn.Conn().Close(ctx) // err is the one to report
+	}
+	conn.Release()
+}
+
 // Prune removes the responses that have expired, in chunks, and returns their
 // number. It can run at any time and in many processes at once; once an hour is
 // plenty.
 func (s *Store) Prune(ctx context.Context) (int64, error) {
-	n, err := pgtable.Prune(ctx, s.pool, s.sql.prune)
+	n, err := pgtable.Prune(ctx, pgpin.NewCommitted(s.pool), s.sql.prune)
 	if err != nil {
 		err = fmt.Errorf("leat: prune responses: %w", explain(err))
 	}

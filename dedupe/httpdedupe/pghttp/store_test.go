@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/dedupe"
+	"github.com/leat-go/leat/dedupe/httpdedupe"
 	"github.com/leat-go/leat/dedupe/httpdedupe/pghttp"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
@@ -205,4 +206,33 @@ func TestSetUp(t *testing.T) {
 	files, err := pghttp.Migrations(pghttp.Config{})
 	require.NoError(t, err)
 	require.NotNil(t, files)
+}
+
+// TestRefusedSessionLeavesThePool: another part of the service has changed the one session of
+// the pool. A request is refused, and the next one gets another session.
+func TestRefusedSessionLeavesThePool(t *testing.T) {
+	t.Parallel()
+	cfg, err := pgxpool.ParseConfig(testenv.Postgres(t).URL)
+	require.NoError(t, err)
+	cfg.MaxConns = 1
+	pool, err := pgxpool.NewWithConfig(t.Context(), cfg)
+	require.NoError(t, err)
+	defer pool.Close()
+	store, err := pghttp.New(pool, "shop", pghttp.Config{})
+	require.NoError(t, err)
+	require.NoError(t, store.Migrate(t.Context()))
+	request := func() error {
+		unit, _, err := store.Claim(t.Context(), "k", "f")
+		if err != nil {
+			return err
+		}
+		return unit.Commit(t.Context(), []byte("response"))
+	}
+	_, err = pool.Exec(t.Context(), "SET default_transaction_read_only = on")
+	require.NoError(t, err)
+	require.ErrorIs(t, request(), httpdedupe.ErrNotCommitted)
+	_, err = pool.Exec(t.Context(), "SET synchronous_commit = off")
+	require.NoError(t, err)
+	require.ErrorIs(t, request(), pghttp.ErrNotDurable)
+	require.NoError(t, request())
 }

@@ -41,14 +41,17 @@ func (u *unit) Context(ctx context.Context) context.Context {
 // Commit implements httpdedupe.TxUnit. A COMMIT outside a transaction succeeds
 // with a warning, and so would an INSERT, so a transaction that the handler has
 // ended by a statement of its own has to be looked for.
-func (u *unit) Commit(ctx context.Context, response []byte) error {
-	defer u.conn.Release()
+func (u *unit) Commit(ctx context.Context, response []byte) (err error) {
+	defer func() { release(ctx, u.conn, err) }()
 	if conn := u.conn.Conn(); !conn.IsClosed() && conn.PgConn().TxStatus() == 'I' {
 		err := u.tx.Rollback(ctx)
 		if errors.Is(err, pgx.ErrTxClosed) { // by the handler's call of Rollback
 			return fmt.Errorf("%w: %w", httpdedupe.ErrNotCommitted, err)
 		}
 		return ErrEndedInHandler
+	}
+	if conn := u.conn.Conn(); !conn.IsClosed() && conn.PgConn().IsBusy() { // the pool closes the connection
+		return fmt.Errorf("%w: %w", httpdedupe.ErrNotCommitted, errOpenRows)
 	}
 	tag, err := u.tx.Exec(ctx, u.store.sql.put,
 		u.store.consumer, []byte(u.id), u.fingerprint, response, u.store.cfg.TTL.Microseconds())
@@ -61,6 +64,9 @@ func (u *unit) Commit(ctx context.Context, response []byte) error {
 	}
 	return explainCommit(u.tx.Commit(ctx))
 }
+
+// errOpenRows is the error of a handler that has left rows open.
+var errOpenRows = errors.New("leat: the handler has left rows of a query open: close them, or read them with pgx.CollectRows")
 
 // Rollback implements httpdedupe.TxUnit.
 func (u *unit) Rollback(ctx context.Context) error {

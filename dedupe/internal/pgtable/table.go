@@ -73,7 +73,7 @@ func (t Table) set() pgmigrate.Set {
 // pruneChunk is the number of records that one statement of Prune removes.
 const pruneChunk = 5000
 
-// Execer runs a statement; *pgxpool.Pool is one.
+// Execer runs a statement; pgpin.Committed is one.
 type Execer interface {
 	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
 }

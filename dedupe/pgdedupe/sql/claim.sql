@@ -2,8 +2,8 @@
 -- the same token takes it again. No row: look.sql says why. What it becomes goes by
 -- one reading of the clock, when the row is locked: between two its lease may end.
 INSERT INTO @{} AS d (consumer, id, state, token, attempt, fingerprint, lease_until, expires_at)
-VALUES ($1, $2, 'p', $3, 1, $4, clock_timestamp() + $5::bigint * interval '1 microsecond',
-        clock_timestamp() + greatest($5::bigint, $6::bigint) * interval '1 microsecond')
+VALUES ($1, $2, 'p', $3, 1, $4, clock_timestamp() + $5::bigint::float8 * interval '1 microsecond',
+        clock_timestamp() + greatest($5::bigint, $6::bigint)::float8 * interval '1 microsecond')
 ON CONFLICT (consumer, id) DO UPDATE
 SET state = 'p', token = $3, expires_at = greatest(d.expires_at, EXCLUDED.expires_at), result = NULL,
     (attempt, took_over, fingerprint, lease_until) = (

@@ -1,7 +1,7 @@
 -- A record that is gone is made anew, with attempt 0 to say so. No row: another
 -- token's, which finished.sql tells apart.
 INSERT INTO @{} AS d (consumer, id, state, token, attempt, fingerprint, lease_until, expires_at, result)
-VALUES ($1, $2, 'd', $3, 0, '', clock_timestamp(), clock_timestamp() + $4::bigint * interval '1 microsecond', $5)
+VALUES ($1, $2, 'd', $3, 0, '', clock_timestamp(), clock_timestamp() + $4::bigint::float8 * interval '1 microsecond', $5)
 ON CONFLICT (consumer, id) DO UPDATE
 SET state = 'd', token = $3, expires_at = EXCLUDED.expires_at,
     result = CASE WHEN d.state = 'd' AND d.expires_at > clock_timestamp() THEN d.result ELSE $5 END,

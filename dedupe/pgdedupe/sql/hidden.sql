@@ -1,1 +1,1 @@
-SELECT row_security_active(@{text:}::regclass)
+SELECT row_security_active(@{text:}::regclass) WHERE @{primary}

@@ -11,6 +11,7 @@ import (
 	"github.com/leat-go/leat/inbox/internal/parkjson"
 )
 
+//leat:level 0
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // FuzzMetadata: metadata of any bytes is stored as JSON that the database takes, and
@@ -22,7 +23,12 @@ func FuzzMetadata(f *testing.F) {
 	f.Fuzz(func(t *testing.T, n1, v1, n2, v2 string) {
 		m := message.Metadata{n1: v1}
 		m[n2] = v2
-		text, raw, err := parkjson.EncodeMetadata(m)
+		msg := message.NewMessage("1", []byte(v1))
+		if v2 == "" {
+			msg.Payload = nil
+		}
+		msg.Metadata = m
+		text, raw, err := parkjson.EncodeMetadata(msg)
 		require.NoError(t, err)
 		var texts map[string]string
 		require.NoError(t, json.Unmarshal([]byte(text), &texts))
@@ -30,8 +36,9 @@ func FuzzMetadata(f *testing.F) {
 			require.NotContains(t, name+value, "\x00")
 			require.Equal(t, m[name], value)
 		}
-		got, err := parkjson.DecodeMetadata(text, raw)
+		got, null, err := parkjson.DecodeMetadata(text, raw)
 		require.NoError(t, err)
+		require.Equal(t, msg.Payload == nil, null)
 		require.Equal(t, m, got)
 	})
 }
@@ -43,7 +50,7 @@ func FuzzParkedRow(f *testing.F) {
 	f.Add(`[]`, `[["YQ=="]]`, `{}`)
 	f.Add(`{"a":1}`, `[["a","b","c"]]`, `[{"at":"yesterday"}]`)
 	f.Fuzz(func(t *testing.T, metadata, raw, errs string) {
-		m, err := parkjson.DecodeMetadata(metadata, &raw)
+		m, _, err := parkjson.DecodeMetadata(metadata, &raw)
 		require.Equal(t, err == nil, m != nil)
 		all, err := parkjson.DecodeErrors(errs)
 		if err != nil {

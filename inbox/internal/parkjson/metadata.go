@@ -2,21 +2,26 @@ package parkjson
 
 import (
 	"encoding/json"
+	"errors"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/leat-go/leat/internal/storable"
 )
 
-// EncodeMetadata returns metadata as JSON, for operators and for SQL, and apart from
-// it what PostgreSQL's JSON does not take: NUL, and bytes that are no UTF-8.
-func EncodeMetadata(m message.Metadata) (text string, raw *string, err error) {
-	clean, rest := map[string]string{}, [][2][]byte(nil)
-	for name, value := range m {
+// EncodeMetadata returns the metadata of m as JSON, for operators and for SQL, and apart from
+// it what PostgreSQL's JSON does not take: NUL, and bytes that are no UTF-8, in pairs. Among those
+// is an empty list if the payload is null, which its column cannot be.
+func EncodeMetadata(m *message.Message) (text string, raw *string, err error) {
+	clean, rest := map[string]string{}, [][][]byte(nil)
+	if m.Payload == nil {
+		rest = append(rest, [][]byte{})
+	}
+	for name, value := range m.Metadata {
 		if fits(name) && fits(value) {
 			clean[name] = value
 		} else {
-			rest = append(rest, [2][]byte{[]byte(name), []byte(value)})
+			rest = append(rest, [][]byte{[]byte(name), []byte(value)})
 		}
 	}
 	encoded, err := json.Marshal(clean)
@@ -31,26 +36,36 @@ func EncodeMetadata(m message.Metadata) (text string, raw *string, err error) {
 	return string(encoded), &rawText, nil
 }
 
-// DecodeMetadata is the inverse of EncodeMetadata.
-func DecodeMetadata(text string, raw *string) (message.Metadata, error) {
-	m := message.Metadata{}
+// errRaw is of metadata that somebody has changed in the database.
+var errRaw = errors.New("leat: metadata_raw must have pairs, and an empty list if the payload is null")
+
+// DecodeMetadata is the inverse of EncodeMetadata. The payload of a message was null if null is true.
+func DecodeMetadata(text string, raw *string) (m message.Metadata, null bool, err error) {
+	m = message.Metadata{}
 	if err := json.Unmarshal([]byte(text), &m); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if m == nil { // null
 		m = message.Metadata{}
 	}
 	if raw == nil {
-		return m, nil
+		return m, false, nil
 	}
-	var rest [][2][]byte
+	var rest [][][]byte
 	if err := json.Unmarshal([]byte(*raw), &rest); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	for _, pair := range rest {
-		m[string(pair[0])] = string(pair[1])
+		switch len(pair) {
+		case 0:
+			null = true
+		case 2:
+			m[string(pair[0])] = string(pair[1])
+		default:
+			return nil, false, errRaw
+		}
 	}
-	return m, nil
+	return m, null, nil
 }
 
 // fits reports whether text can be stored as it is.

@@ -13,6 +13,7 @@ import (
 	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/internal/keyhash"
 	"github.com/leat-go/leat/internal/pgmigrate"
+	"github.com/leat-go/leat/internal/pgpin"
 	"github.com/leat-go/leat/internal/sqlfile"
 )
 
@@ -113,7 +114,7 @@ func (c Consumer) find(ctx context.Context, q interface {
 // its own, and takes its snapshot when the lock is ours.
 func (c Consumer) enrol(ctx context.Context, conn *pgx.Conn) (number int16, err error) {
 	mode := pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}
-	err = pgx.BeginTxFunc(ctx, conn, mode, func(tx pgx.Tx) error {
+	err = pgx.BeginTxFunc(ctx, conn, pgpin.TxOptions(mode), func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, keyhash.Lock("inbox consumers", c.Table)); err != nil {
 			return err
 		}
@@ -121,7 +122,11 @@ func (c Consumer) enrol(ctx context.Context, conn *pgx.Conn) (number int16, err 
 		if !errors.Is(err, pgx.ErrNoRows) {
 			return err
 		}
-		return tx.QueryRow(ctx, c.register, c.Name).Scan(&number)
+		err := tx.QueryRow(ctx, c.register, c.Name).Scan(&number)
+		if errors.Is(err, pgx.ErrNoRows) {
+			err = ErrTooManyConsumers
+		}
+		return err
 	})
 	return number, err
 }

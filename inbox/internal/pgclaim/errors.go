@@ -18,6 +18,7 @@ var (
 	ErrTooManyConsumers = errors.New("leat: the inbox has 32767 consumers, which is the most it can have")
 	ErrCommitInHandler  = errors.New("leat: the inbox commits this transaction, not the handler")
 	ErrEndedInHandler   = errors.New("leat: the handler has ended the inbox's transaction by a statement of its own")
+	ErrOpenRows         = errors.New("leat: the handler has left rows of a query open: close them, or read them with pgx.CollectRows")
 	ErrOtherInbox       = errors.New("leat: the consumer is used with an inbox of ids and with one of positions")
 	ErrRowSecurity      = errors.New("leat: row level security would hide rows of the inbox; give the role BYPASSRLS, or disable it")
 	ErrInsertTrigger    = errors.New("leat: a trigger before INSERT, or a rule, may keep ids from being remembered; drop it, or run it after INSERT")
@@ -35,7 +36,7 @@ func Explain(err error) error {
 	case pgerr.Is(err, pgerr.SequenceLimitExceeded):
 		return fmt.Errorf("%w: %w", ErrTooManyConsumers, err)
 	default:
-		return err
+		return pgerr.Standby(err)
 	}
 }
 

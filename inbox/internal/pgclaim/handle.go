@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/internal/pgmigrate"
 )
 
@@ -46,6 +47,30 @@ type Conn interface {
 	End(ctx context.Context) error
 	// Release gives the connection back.
 	Release() error
+}
+
+// GiveBack releases the connection of a claim that has failed for err, or found nothing, and
+// returns both errors. A session that is refused for how it is set is closed: the pool would
+// hand it to the next claim, and again, while others that are set well run handlers.
+func GiveBack(ctx context.Context, c Conn, err error) error {
+	if unfit(err) {
+		_ = c.Use(func(conn *pgx.Conn) error {
+			Close(ctx, conn)
+			return nil
+		})
+	}
+	return errors.Join(err, c.Release())
+}
+
+func unfit(err error) bool {
+	return errors.Is(err, ErrNotDurable) || errors.Is(err, ErrRowSecurity) || pgerr.Unfit(err)
+}
+
+// Close closes conn for good.
+func Close(ctx context.Context, conn *pgx.Conn) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), CleanUpTimeout)
+	defer cancel()
+	_ = conn.Close(ctx) // there is another error to report
 }
 
 // Claim opens a transaction with a claim whose row is the setting of

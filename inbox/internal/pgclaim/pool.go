@@ -3,27 +3,35 @@ package pgclaim
 import (
 	"context"
 	"database/sql"
+	"log/slog"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/internal/fullpool"
 	"github.com/leat-go/leat/internal/pgmigrate"
 	"github.com/leat-go/leat/outbox"
 )
 
 // Pool is a Handle on a pgx pool.
 type Pool struct {
+	Full *fullpool.Pool
+
 	pool      *pgxpool.Pool
 	isolation pgx.TxIsoLevel
 }
 
 // FromPool returns the Handle of a pool.
-func FromPool(pool *pgxpool.Pool, isolation pgx.TxIsoLevel) (*Pool, error) {
+func FromPool(pool *pgxpool.Pool, isolation pgx.TxIsoLevel, log *slog.Logger) (*Pool, error) {
 	if pool == nil {
 		return nil, outbox.ConfigError("pool", nil, "must not be nil")
 	}
-	return &Pool{pool: pool, isolation: isolation}, nil
+	full := fullpool.New("pgxpool.Config.MaxConns", func() (taken, most int) {
+		s := pool.Stat()
+		return int(s.AcquiredConns()), int(s.MaxConns())
+	}, log)
+	return &Pool{Full: full, pool: pool, isolation: isolation}, nil
 }
 
 // Take implements Handle.
@@ -33,11 +41,20 @@ func (p *Pool) Take(ctx context.Context) (Conn, error) {
 
 // TakePgx is Take.
 func (p *Pool) TakePgx(ctx context.Context) (*PgxConn, error) {
-	conn, err := p.pool.Acquire(ctx)
+	var conn *pgxpool.Conn
+	err := p.Full.Take(ctx, func(ctx context.Context) (err error) {
+		conn, err = p.pool.Acquire(ctx)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	return &PgxConn{Conn: conn.Conn(), Isolation: p.isolation, release: conn.Release}, nil
+	stop := p.Full.Watch()
+	release := func() {
+		stop()
+		conn.Release()
+	}
+	return &PgxConn{Conn: conn.Conn(), Isolation: p.isolation, release: release}, nil
 }
 
 // DB implements Handle.

@@ -3,9 +3,11 @@ package pgclaim
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/txctx"
 )
 
@@ -26,6 +28,9 @@ func (u *PgxUnit) Context(ctx context.Context) context.Context {
 // has to be looked for.
 func (u *PgxUnit) Commit(ctx context.Context) error {
 	defer u.release()
+	if !u.Conn.IsClosed() && u.Conn.PgConn().IsBusy() { // the pool closes the connection
+		return fmt.Errorf("%w: %w", driver.ErrNotCommitted, ErrOpenRows)
+	}
 	ended := ended(u.Conn)
 	err := u.Tx.Commit(ctx)
 	if ended && !errors.Is(err, pgx.ErrTxClosed) {

@@ -5,24 +5,27 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/internal/fullpool"
 	"github.com/leat-go/leat/internal/pgmigrate"
 	"github.com/leat-go/leat/outbox"
 )
 
 // sqlHandle is a Handle on database/sql.
 type sqlHandle struct {
+	full      *fullpool.Pool
 	db        *sql.DB
 	isolation sql.IsolationLevel
 }
 
 // FromSQL returns the Handle of a db, whose driver must be pgx's own.
-func FromSQL(db *sql.DB, isolation pgx.TxIsoLevel) (Handle, error) {
+func FromSQL(db *sql.DB, isolation pgx.TxIsoLevel, log *slog.Logger) (Handle, error) {
 	if db == nil {
 		return nil, outbox.ConfigError("db", nil, "must not be nil")
 	}
@@ -33,16 +36,20 @@ func FromSQL(db *sql.DB, isolation pgx.TxIsoLevel) (Handle, error) {
 		pgx.ReadUncommitted: sql.LevelReadUncommitted, pgx.ReadCommitted: sql.LevelReadCommitted,
 		pgx.RepeatableRead: sql.LevelRepeatableRead, pgx.Serializable: sql.LevelSerializable,
 	}[isolation]
-	return &sqlHandle{db: db, isolation: level}, nil
+	return &sqlHandle{full: fullpool.OfSQL(db, log), db: db, isolation: level}, nil
 }
 
 // Take implements Handle.
 func (h *sqlHandle) Take(ctx context.Context) (Conn, error) {
-	conn, err := h.db.Conn(ctx)
+	var conn *sql.Conn
+	err := h.full.Take(ctx, func(ctx context.Context) (err error) {
+		conn, err = h.db.Conn(ctx)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	return &sqlConn{Conn: conn, isolation: h.isolation}, nil
+	return &sqlConn{Conn: conn, isolation: h.isolation, stop: h.full.Watch()}, nil
 }
 
 // DB implements Handle.
@@ -55,7 +62,8 @@ type sqlConn struct {
 	*sql.Conn
 
 	isolation sql.IsolationLevel
-	unit      *sqlUnit // the one that Open has opened, nil for none
+	unit      *sqlUnit    // the one that Open has opened, nil for none
+	stop      func() bool // ends the watch over the pool
 }
 
 // Use implements Conn.
@@ -138,5 +146,6 @@ func (c *sqlConn) End(context.Context) error {
 
 // Release implements Conn.
 func (c *sqlConn) Release() error {
+	c.stop()
 	return c.Close()
 }

@@ -62,6 +62,6 @@ func (u *sqlUnit) release(ctx context.Context) func() {
 	return func() {
 		stop()
 		u.cancel()
-		_ = u.Close()
+		_ = u.Release()
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/internal/parkjson"
 	"github.com/leat-go/leat/inbox/internal/pgclaim"
+	"github.com/leat-go/leat/internal/pgpin"
 )
 
 // Attempts that need no history any more are forgotten by the hundred, so that a
@@ -62,18 +63,18 @@ func (s *Store) Fail(ctx context.Context, id string, failed driver.AttemptError)
 	}
 	err = s.lend(ctx, func(conn *pgx.Conn, number int16) error {
 		var text string
-		err := conn.QueryRow(ctx, s.sql["attempt_fail"], number, pgclaim.StoredID(id), entry, driver.MaxHistoryErrors).
+		err := pgpin.On{DB: conn}.QueryRow(ctx, s.sql["attempt_fail"], number, pgclaim.StoredID(id), entry, driver.MaxHistoryErrors).
 			Scan(&h.Attempts, &h.First, &h.Last, &text)
 		if errors.Is(err, pgx.ErrNoRows) { // pruned
 			h = driver.History{Attempts: 1, Errors: []driver.AttemptError{failed}}
 			return nil
 		}
 		if err == nil {
+			h.First, h.Last = h.First.UTC(), h.Last.UTC()
 			h.Errors, err = parkjson.DecodeErrors(text)
 		}
 		return err
 	})
-	h.First, h.Last = h.First.UTC(), h.Last.UTC()
 	return h, err
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/internal/parkjson"
 	"github.com/leat-go/leat/inbox/internal/pgclaim"
+	"github.com/leat-go/leat/internal/pgpin"
 	"github.com/leat-go/leat/internal/storable"
 )
 
@@ -27,7 +28,7 @@ func (a *Admin) Parked(ctx context.Context, q admin.ParkedQuery) (all []admin.Pa
 
 func (a *Admin) list(ctx context.Context, conn *pgx.Conn, about pgclaim.Asked, q admin.ParkedQuery) ([]admin.ParkedMessage, error) {
 	hash := hashOf(about.Consumer, driver.Key{Topic: q.Topic, Name: q.Key})
-	rows, err := conn.Query(ctx, a.sql["parked_list"], about.Number, textOrNull(q.Topic), hash, orNull(q.Key), orNull(q.ID),
+	rows, err := pgpin.On{DB: conn}.Query(ctx, a.sql["parked_list"], about.Number, textOrNull(q.Topic), hash, orNull(q.Key), orNull(q.ID),
 		textOrNull(string(q.State)), timestamp(q.Before), q.After, q.Limit, q.OmitPayload, textOrNull(q.Fingerprint))
 	if err != nil {
 		return nil, err
@@ -68,7 +69,7 @@ func (a *Admin) Failures(ctx context.Context, q admin.FailuresQuery) (all []admi
 		return nil, err
 	}
 	err = a.Use(ctx, q.Consumer, func(conn *pgx.Conn, about pgclaim.Asked) error {
-		rows, err := conn.Query(ctx, a.sql["parked_groups"], about.Number, textOrNull(q.Topic), q.Limit)
+		rows, err := pgpin.On{DB: conn}.Query(ctx, a.sql["parked_groups"], about.Number, textOrNull(q.Topic), q.Limit)
 		if err != nil {
 			return err
 		}
@@ -92,7 +93,7 @@ func (a *Admin) Attempts(ctx context.Context, q admin.AttemptsQuery) (all []admi
 		after = pgclaim.IDText(q.After)
 	}
 	err = a.Use(ctx, q.Consumer, func(conn *pgx.Conn, about pgclaim.Asked) error {
-		rows, err := conn.Query(ctx, a.sql["attempt_list"], about.Number, timestamp(q.Since), q.All, after, q.Limit)
+		rows, err := pgpin.On{DB: conn}.Query(ctx, a.sql["attempt_list"], about.Number, timestamp(q.Since), q.All, after, q.Limit)
 		if err != nil {
 			return err
 		}
@@ -120,7 +121,7 @@ func (a *Admin) Audit(ctx context.Context, q admin.AuditQuery) (all []admin.Audi
 		statement = a.sql["audit_newest"]
 	}
 	err = a.Use(ctx, q.Consumer, func(conn *pgx.Conn, about pgclaim.Asked) error {
-		rows, err := conn.Query(ctx, statement, about.Number, textOrNull(q.Action), orNull(q.ID),
+		rows, err := pgpin.On{DB: conn}.Query(ctx, statement, about.Number, textOrNull(q.Action), orNull(q.ID),
 			timestamp(q.Since), q.After, q.Limit)
 		if err != nil {
 			return err

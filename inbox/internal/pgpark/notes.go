@@ -9,6 +9,7 @@ import (
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/internal/pgclaim"
 	"github.com/leat-go/leat/internal/pgerr"
+	"github.com/leat-go/leat/internal/pgpin"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -36,7 +37,7 @@ func (s *Store) Keep(ctx context.Context, id string, n driver.Note) error {
 // Kept implements driver.Keeper.
 func (s *Store) Kept(ctx context.Context, id string) (n driver.Note, ok bool, err error) {
 	err = s.lend(ctx, func(conn *pgx.Conn, number int16) error {
-		err := conn.QueryRow(ctx, s.sql["noted"], number, pgclaim.StoredID(id)).Scan(&n.Fingerprint, &n.Reply)
+		err := pgpin.On{DB: conn}.QueryRow(ctx, s.sql["noted"], number, pgclaim.StoredID(id)).Scan(&n.Fingerprint, &n.Reply)
 		ok = err == nil
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil

@@ -99,7 +99,7 @@ func (s *Store) parkArgs(req driver.ParkRequest) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	metadata, raw, err := parkjson.EncodeMetadata(req.Message.Metadata)
+	metadata, raw, err := parkjson.EncodeMetadata(req.Message)
 	if err != nil {
 		return nil, err
 	}

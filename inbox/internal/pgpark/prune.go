@@ -40,9 +40,12 @@ func (s *Store) prune(ctx context.Context, statement string, age time.Duration, 
 	}
 	var n int64
 	err := s.look(ctx, func(conn *pgx.Conn, number int16) error {
-		tag, err := conn.Exec(ctx, s.sql[statement], number, age.Microseconds(), limit)
-		n = tag.RowsAffected()
-		return err
+		// Not at SERIALIZABLE: the server would end deliveries that run.
+		return pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
+			tag, err := tx.Exec(ctx, s.sql[statement], number, age.Microseconds(), limit)
+			n = tag.RowsAffected()
+			return err
+		})
 	})
 	return n, err
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/internal/parkjson"
+	"github.com/leat-go/leat/internal/pgpin"
 	"github.com/leat-go/leat/internal/storable"
 )
 
@@ -23,7 +24,7 @@ const pickedFor = 10 * time.Second
 func (s *Store) PickRedriven(ctx context.Context) (r driver.Redriven, ok bool, err error) {
 	err = s.lend(ctx, func(conn *pgx.Conn, number int16) error {
 		row := storedMessage{}
-		err := conn.QueryRow(ctx, s.sql["redrive_pick"], number, pickedFor.Microseconds()).
+		err := pgpin.On{DB: conn}.QueryRow(ctx, s.sql["redrive_pick"], number, pickedFor.Microseconds()).
 			Scan(&r.No, &r.Attempt, &row.id, &row.topic, &row.key, &row.uuid, &row.payload, &row.metadata, &row.raw)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
@@ -46,8 +47,10 @@ type storedMessage struct {
 
 func (s *storedMessage) message() (*message.Message, error) {
 	msg := message.NewMessage(string(s.uuid), s.payload)
-	var err error
-	msg.Metadata, err = parkjson.DecodeMetadata(s.metadata, s.raw)
+	metadata, null, err := parkjson.DecodeMetadata(s.metadata, s.raw)
+	if msg.Metadata = metadata; null {
+		msg.Payload = nil
+	}
 	return msg, err
 }
 
@@ -84,7 +87,7 @@ func (s *Store) FailRedriven(ctx context.Context, r driver.Redriven, failed driv
 // RecoverRedriven implements driver.Parker.
 func (s *Store) RecoverRedriven(ctx context.Context) (n int, err error) {
 	err = s.lend(ctx, func(conn *pgx.Conn, number int16) error {
-		rows, err := conn.Query(ctx, s.sql["redrive_orphans"], number)
+		rows, err := pgpin.On{DB: conn}.Query(ctx, s.sql["redrive_orphans"], number)
 		if err != nil {
 			return err
 		}

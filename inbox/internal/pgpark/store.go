@@ -15,6 +15,7 @@ import (
 	"github.com/leat-go/leat/inbox/internal/pgclaim"
 	"github.com/leat-go/leat/internal/keyhash"
 	"github.com/leat-go/leat/internal/pgmigrate"
+	"github.com/leat-go/leat/internal/pgpin"
 	"github.com/leat-go/leat/internal/sqlfile"
 	"github.com/leat-go/leat/internal/storable"
 )
@@ -94,7 +95,7 @@ func (s *Store) with(
 // what was committed before it got the lock: lock, then look.
 func locked(ctx context.Context, conn *pgx.Conn, lock pgtype.Int8, work func(tx pgx.Tx) error) error {
 	mode := pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}
-	return pgx.BeginTxFunc(ctx, conn, mode, func(tx pgx.Tx) error {
+	return pgx.BeginTxFunc(ctx, conn, pgpin.TxOptions(mode), func(tx pgx.Tx) error {
 		batch := &pgx.Batch{}
 		batch.Queue(`SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'`)
 		if lock.Valid {

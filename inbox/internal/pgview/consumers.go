@@ -13,6 +13,7 @@ import (
 	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/internal/pgclaim"
 	"github.com/leat-go/leat/internal/ids"
+	"github.com/leat-go/leat/internal/pgpin"
 )
 
 // countUpTo is how many ids of a consumer in a table are counted; more are estimated.
@@ -43,7 +44,7 @@ func (v *View) Consumers(ctx context.Context, q admin.ConsumersQuery) (all []adm
 }
 
 func (v *View) listed(ctx context.Context, conn *pgx.Conn, q admin.ConsumersQuery) (numbers []int16, all []admin.Consumer, err error) {
-	rows, err := conn.Query(ctx, v.sql["consumers"], q.After, q.Limit)
+	rows, err := pgpin.On{DB: conn}.Query(ctx, v.sql["consumers"], q.After, q.Limit)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -64,7 +65,7 @@ func (v *View) remembered(ctx context.Context, conn *pgx.Conn, number int16, c *
 	var plain, ranged int64
 	var newest [2]pgtype.UUID
 	latest := pgtype.UUID{Bytes: ids.FromMillis(time.Now().Add(ahead).UnixMilli()), Valid: true}
-	err := conn.QueryRow(ctx, v.sql["remembered"], number, countUpTo+1, latest).Scan(&plain, &ranged, &newest[0], &newest[1])
+	err := pgpin.On{DB: conn}.QueryRow(ctx, v.sql["remembered"], number, countUpTo+1, latest).Scan(&plain, &ranged, &newest[0], &newest[1])
 	if err != nil {
 		return err
 	}
@@ -88,7 +89,7 @@ func (v *View) remembered(ctx context.Context, conn *pgx.Conn, number int16, c *
 // estimate asks the planner for the number of a consumer's ids in a table.
 func estimate(ctx context.Context, conn *pgx.Conn, statement string, number int16) (int64, error) {
 	var text string
-	if err := conn.QueryRow(ctx, statement, number).Scan(&text); err != nil {
+	if err := (pgpin.On{DB: conn}).QueryRow(ctx, statement, number).Scan(&text); err != nil {
 		return 0, err
 	}
 	var plans []struct {

@@ -12,6 +12,7 @@ import (
 	"github.com/leat-go/leat/inbox/internal/parkjson"
 	"github.com/leat-go/leat/inbox/internal/pgclaim"
 	"github.com/leat-go/leat/internal/ids"
+	"github.com/leat-go/leat/internal/pgpin"
 )
 
 // Lookup returns what each consumer knows of a message.
@@ -45,7 +46,7 @@ func (l *lookup) run(ctx context.Context, about pgclaim.Asked) ([]admin.Sighting
 	for i, name := range names {
 		locks[i] = about.Named(name).Lock(l.stored)
 	}
-	rows, err := l.conn.Query(ctx, l.sql["lookup"], numbers, locks, l.stored)
+	rows, err := pgpin.On{DB: l.conn}.Query(ctx, l.sql["lookup"], numbers, locks, l.stored)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +61,7 @@ func (l *lookup) run(ctx context.Context, about pgclaim.Asked) ([]admin.Sighting
 
 // consumers are those that are asked, without those that remember positions.
 func (l *lookup) consumers(ctx context.Context, about pgclaim.Asked) (numbers []int16, names []string, err error) {
-	rows, err := l.conn.Query(ctx, l.sql["lookup_consumers"], about.Number)
+	rows, err := pgpin.On{DB: l.conn}.Query(ctx, l.sql["lookup_consumers"], about.Number)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -114,7 +115,7 @@ func (l *lookup) sighting(row pgx.CollectableRow, names []string) (s admin.Sight
 
 // parked adds the parked messages with the id.
 func (l *lookup) parked(ctx context.Context, about pgclaim.Asked, all []admin.Sighting) error {
-	rows, err := l.conn.Query(ctx, l.sql["lookup_parked"], about.Number, []byte(l.id))
+	rows, err := pgpin.On{DB: l.conn}.Query(ctx, l.sql["lookup_parked"], about.Number, []byte(l.id))
 	if err != nil {
 		return err
 	}

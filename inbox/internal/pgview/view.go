@@ -12,6 +12,7 @@ import (
 	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/internal/pgclaim"
 	"github.com/leat-go/leat/internal/pgmigrate"
+	"github.com/leat-go/leat/internal/pgpin"
 	"github.com/leat-go/leat/internal/sqlfile"
 )
 
@@ -35,7 +36,7 @@ func New(base pgclaim.Admin, names pgmigrate.Names) (*View, error) {
 func (v *View) Stats(ctx context.Context) (s admin.Stats, err error) {
 	err = v.base.Use(ctx, "", func(conn *pgx.Conn, _ pgclaim.Asked) error {
 		var oldest *time.Time
-		err := conn.QueryRow(ctx, v.sql["stats"]).
+		err := pgpin.On{DB: conn}.QueryRow(ctx, v.sql["stats"]).
 			Scan(&s.At, &s.Consumers, &s.Parked, &s.Redriving, &s.Waiting, &oldest, &s.Failing, &s.Estimated, &s.Bytes)
 		s.At, s.OldestParked = s.At.UTC(), orZero(oldest)
 		return err

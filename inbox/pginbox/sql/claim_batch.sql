@@ -15,6 +15,6 @@ WITH m AS MATERIALIZED (
   ON CONFLICT DO NOTHING RETURNING id
 )
 SELECT current_setting('synchronous_commit'),
-  coalesce(array_agg(n) FILTER (WHERE NOT ok), '{}'),
-  coalesce(array_agg(n) FILTER (WHERE ok AND id NOT IN (SELECT id FROM i)), '{}')
+  coalesce(pg_catalog.array_agg(n) FILTER (WHERE NOT ok), '{}'),
+  coalesce(pg_catalog.array_agg(n) FILTER (WHERE ok AND id NOT IN (SELECT id FROM i)), '{}')
 FROM m

@@ -1,2 +1,2 @@
 -- A transaction for a message that is not recorded.
-SELECT current_setting('synchronous_commit') WHERE $1::bigint IS NULL OR pg_try_advisory_xact_lock($1::bigint)
+SELECT current_setting('synchronous_commit') WHERE @{primary} AND ($1::bigint IS NULL OR pg_try_advisory_xact_lock($1::bigint))

@@ -1,1 +1,2 @@
 SELECT pg_relation_size(@{text:}::regclass) / current_setting('block_size')::bigint
+WHERE @{primary}

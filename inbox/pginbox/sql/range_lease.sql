@@ -1,3 +1,3 @@
 -- $1 owner, $2 milliseconds; no row while another one works.
-UPDATE @{_retention} SET owner = $1, lease_until = clock_timestamp() + $2::bigint * interval '1 millisecond'
+UPDATE @{_retention} SET owner = $1, lease_until = clock_timestamp() + $2::bigint::float8 * interval '1 millisecond'
 WHERE owner = $1 OR lease_until < clock_timestamp()

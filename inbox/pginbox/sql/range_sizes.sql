@@ -1,4 +1,5 @@
 -- The size of each range with its indexes, and the planner's word on its rows.
+-- shows
 SELECT c.relname, coalesce(pg_total_relation_size(c.oid), 0), c.reltuples::bigint
 FROM pg_inherits i
 JOIN pg_class c ON c.oid = i.inhrelid

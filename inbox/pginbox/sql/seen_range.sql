@@ -2,3 +2,4 @@
 -- parameters the server may keep a plan for all values, which locks all ranges.
 SELECT EXISTS (SELECT FROM @{_ranges} WHERE consumer = $1::smallint AND id = $2::uuid),
   $2::uuid < (SELECT floor FROM @{_retention} WHERE mode = 'delete')
+WHERE @{primary}

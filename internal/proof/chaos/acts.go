@@ -32,25 +32,26 @@ type act struct {
 
 func (a act) name() string { return a.point + "/" + a.kind }
 
-// acts are all acts.
-func (in *injection) acts() []act {
-	return []act{
-		{"topics", "missing", in.topicsMissing},
-		{"records", "megabytes", in.recordsOfMegabytes},
-		{"records", "long-ids", in.idsOfKilobytes},
-		{"log", "row-security", in.rowSecurity},
-		{"log", "truncated", in.truncated},
-		{"topic", "made-again", in.topicMadeAgain},
-		{"history", "restored", in.restored},
-		{"history", "promoted", in.promoted},
-		{"history", "other-cluster", in.otherCluster},
-	}
+// ground is the store, which must be one of those that have acts.
+func (in *injection) ground() ground {
+	return in.stage.store.(ground) //nolint:forcetypeassert // the options ask for acts of the store alone
 }
 
-// Acts returns the names of all acts.
-func Acts() []string {
+// acts are all acts of the store.
+func (in *injection) acts() []act {
+	g, ok := in.stage.store.(ground)
+	if !ok {
+		return nil
+	}
+	return g.acts(in)
+}
+
+// Acts returns the names of all acts of a store, one of roles.Stores.
+func Acts(store string) []string {
+	st := &stage{options: Options{Store: store}}
+	st.store = newStore(st)
 	var names []string
-	for _, a := range (&injection{}).acts() {
+	for _, a := range (&injection{stage: st}).acts() {
 		names = append(names, a.name())
 	}
 	return names
@@ -99,7 +100,9 @@ func (in *injection) performOne(ctx context.Context, a act) error {
 	defer in.calm.Unlock()
 	ctx = context.WithoutCancel(ctx)
 	began := time.Now()
-	all := serverFault{point: a.point, kind: a.kind, affects: []string{roles.Bank, roles.Relay, roles.Exact, roles.Ledger, roles.Notifier}}
+	all := serverFault{point: a.point, kind: a.kind, affects: []string{
+		roles.Bank, roles.Relay, roles.Exact, roles.Receipts, roles.Ledger, roles.Notifier,
+	}}
 	in.awake(all)
 	in.flows(ctx, catchUpWithin) // if it does not, that shows when all comes to rest
 	f := in.tally.begin(a.point, a.kind, a.point)
@@ -154,9 +157,7 @@ func (in *injection) flows(ctx context.Context, within time.Duration) bool {
 		if id := in.transferSince(ctx, now); id != "" {
 			markers = append(markers, id)
 		}
-		var there bool
-		err := in.stage.ledger.QueryRow(ctx, `SELECT EXISTS (SELECT FROM effects WHERE id = ANY($1))`, markers).Scan(&there)
-		if err == nil && there {
+		if there, err := in.ground().arrived(ctx, markers); err == nil && there {
 			return true
 		}
 	}
@@ -167,11 +168,9 @@ func (in *injection) flows(ctx context.Context, within time.Duration) bool {
 // a time, empty if there is none yet. Ids carry the time.
 func (in *injection) transferSince(ctx context.Context, since time.Time) (id string) {
 	from := fmt.Sprintf("%012x", since.UnixMilli())
-	err := in.stage.bank.QueryRow(ctx, `
-		SELECT id FROM transfers WHERE amount > 0 AND key LIKE 'account-%' AND id >= $1 ORDER BY id DESC LIMIT 1`,
-		from[:8]+"-"+from[8:]).Scan(&id)
+	id, err := in.ground().newest(ctx, from[:8]+"-"+from[8:])
 	if err != nil {
-		return "" // not yet, or the database is away
+		return "" // not yet, or the database does not answer
 	}
 	return id
 }
@@ -191,11 +190,23 @@ func (in *injection) clears(ctx context.Context, what string, within time.Durati
 // countTimeout bounds one count: many rows may be pending.
 const countTimeout = 20 * time.Second
 
-// inBank counts rows in the bank's database.
-func (in *injection) inBank(query string, args ...any) func(context.Context) (int64, error) {
-	return func(ctx context.Context) (n int64, err error) {
+// bounded bounds a count.
+func bounded(count func(context.Context) (int64, error)) func(context.Context) (int64, error) {
+	return func(ctx context.Context) (int64, error) {
 		ctx, cancel := context.WithTimeout(ctx, countTimeout)
 		defer cancel()
-		return n, in.stage.bank.QueryRow(ctx, query, args...).Scan(&n)
+		return count(ctx)
 	}
+}
+
+// inBank counts rows in the bank's database, which is PostgreSQL.
+func (in *injection) inBank(query string, args ...any) func(context.Context) (int64, error) {
+	return bounded(func(ctx context.Context) (n int64, err error) {
+		return n, in.stage.bank.QueryRow(ctx, query, args...).Scan(&n)
+	})
+}
+
+// unsent counts what is not sent yet, of keys that begin with key.
+func (in *injection) unsent(key string) func(context.Context) (int64, error) {
+	return bounded(func(ctx context.Context) (int64, error) { return in.ground().unsent(ctx, key) })
 }

@@ -3,6 +3,8 @@ package chaos
 import (
 	"context"
 	"fmt"
+	"sync"
+	"syscall"
 	"time"
 
 	"github.com/leat-go/leat/internal/proof/chaos/roles"
@@ -46,7 +48,7 @@ func (in *injection) truncated(ctx context.Context, f *fault) error {
 		`SELECT greatest(0, $1 - (pg_sequence_last_value(pg_get_serial_sequence('leat.outbox', 'seq')) - (`+firstNumberSQL+`)))`, backAtLeast))
 	holdAll(bank)
 	defer releaseAll(bank) // twice does no harm
-	in.clears(ctx, "messages before the log is truncated", goOnWithin, in.inBank(`SELECT count(*) FROM leat.outbox_pending`))
+	in.clears(ctx, "messages before the log is truncated", goOnWithin, bounded(in.ground().toSend))
 	holdAll(relays)
 	defer releaseAll(relays)
 	var last int64
@@ -74,9 +76,86 @@ const firstNumberSQL = `
 	SELECT coalesce(min((regexp_match(pg_get_expr(c.relpartbound, c.oid), 'FROM \(''?(\d+)'))[1]::bigint), 1)
 	FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'leat.outbox'::regclass`
 
+// burnt is how many numbers are rolled back at the tail, or more than that.
+const burnt = 60
+
+// sequenceBack does what scripts do after a restore: it sets the sequence to the greatest number
+// that was committed, while numbers above it were drawn and rolled back. It does that under relays
+// that have sent all, and before relays that find a backlog when they start.
+func (in *injection) sequenceBack(ctx context.Context, f *fault) error {
+	relays := in.processes.of(roles.Relay)
+	if err := in.setBack(ctx, func() {
+		in.clears(ctx, "messages before the sequence is set back", goOnWithin, bounded(in.ground().toSend))
+	}); err != nil {
+		return err
+	}
+	under, err := in.repair(ctx, roles.Relay)
+	if err != nil {
+		return err
+	}
+	holdAll(relays)
+	defer releaseAll(relays)
+	wait.Full(ctx, time.Second) // a backlog
+	if err := in.setBack(ctx, func() {}); err != nil {
+		return err
+	}
+	releaseAll(relays)
+	before, err := in.repair(ctx, roles.Relay)
+	f.consequence = "under relays: " + under + "; before they start: " + before
+	return err
+}
+
+// setBack has numbers rolled back above the last commits of the bank, sets the sequence back, and
+// lets the bank use the numbers again. Relays that run find the commits when the numbers above them
+// are drawn, and look again when these are used.
+func (in *injection) setBack(ctx context.Context, sent func()) error {
+	bank, relays := in.processes.of(roles.Bank), in.processes.of(roles.Relay)
+	defer signalAll(relays, contSignal)
+	signalAll(relays, syscall.SIGSTOP)
+	holdAll(bank)
+	defer releaseAll(bank)
+	if _, err := in.stage.bank.Exec(ctx, `
+		SELECT nextval(pg_get_serial_sequence('leat.outbox', 'seq')) FROM generate_series(1, $1)`, burnt); err != nil {
+		return fmt.Errorf("draw numbers: %w", err)
+	}
+	signalAll(relays, contSignal)
+	sent()
+	wait.Full(ctx, 2*roles.RelayPoll)
+	signalAll(relays, syscall.SIGSTOP)
+	var drawn, last int64
+	err := in.stage.bank.QueryRow(ctx, `SELECT pg_sequence_last_value(pg_get_serial_sequence('leat.outbox', 'seq'))`).Scan(&drawn)
+	if err == nil {
+		err = in.stage.bank.QueryRow(ctx, `
+			SELECT setval(pg_get_serial_sequence('leat.outbox', 'seq'), max(seq)) FROM leat.outbox`).Scan(&last)
+	}
+	if err != nil {
+		return fmt.Errorf("set the sequence back: %w", err)
+	}
+	fmt.Fprintf(in.stage.options.Out, "the sequence is set back from %d to %d\n", drawn, last)
+	releaseAll(bank)
+	in.clears(ctx, "numbers until the sequence is where it was", goOnWithin, in.inBank(
+		`SELECT greatest(0, $1::bigint - pg_sequence_last_value(pg_get_serial_sequence('leat.outbox', 'seq')))`, drawn+burnt))
+	return nil
+}
+
+// holdAll holds them side by side.
 func holdAll(all []*process) {
+	var group sync.WaitGroup
 	for _, p := range all {
-		p.hold()
+		group.Go(p.hold)
+	}
+	group.Wait()
+}
+
+func signalAll(all []*process, s syscall.Signal) {
+	for _, p := range all {
+		p.signal(s)
+	}
+}
+
+func tellAll(all []*process, c roles.Command) {
+	for _, p := range all {
+		p.tell(c)
 	}
 }
 

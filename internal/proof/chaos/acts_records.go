@@ -60,7 +60,7 @@ func (in *injection) recordsOfMegabytes(ctx context.Context, f *fault) error {
 	if err := in.supply(ctx, []string{roles.TopicLarge}, "messages of megabytes"); err != nil {
 		return err
 	}
-	in.clears(ctx, "messages that no topic takes", arriveWithin, in.unsent(roles.TopicTransfers, roles.KeyOf(roles.KindTooLarge)+"%"))
+	in.clears(ctx, "messages that no topic takes", arriveWithin, in.unsent(roles.KeyOf(roles.KindTooLarge)))
 	return nil
 }
 
@@ -78,7 +78,7 @@ func (in *injection) idsOfKilobytes(ctx context.Context, f *fault) error {
 		return err
 	}
 	f.consequence = in.passes(ctx, "beside ids of kilobytes")
-	in.clears(ctx, "messages with long ids", arriveWithin, in.unsent("%", "long-id%"))
+	in.clears(ctx, "messages with long ids", arriveWithin, in.unsent("long-id"))
 	in.clears(ctx, "messages with long ids that the ledger has to park", goOnWithin, func(ctx context.Context) (int64, error) {
 		now, err := parked(ctx)
 		return before + longIDs - now, err
@@ -86,26 +86,46 @@ func (in *injection) idsOfKilobytes(ctx context.Context, f *fault) error {
 	return nil
 }
 
+// hostileRecords is how many records of each hostile kind there are.
+const hostileRecords = 4
+
+// recordsHostile returns an act in which producers with plain SQL write what no library of leat
+// would: the relay parks it, and the operator drops it.
+func (in *injection) recordsHostile(kinds ...string) func(context.Context, *fault) error {
+	return func(ctx context.Context, f *fault) error {
+		if err := in.enqueue(ctx, hostileRecords, kinds...); err != nil {
+			return err
+		}
+		f.consequence = in.passes(ctx, "beside hostile records")
+		for _, kind := range kinds {
+			in.clears(ctx, "records of the kind "+kind, goOnWithin, in.unsent(roles.KeyOf(kind)))
+		}
+		return nil
+	}
+}
+
 // enqueue has the bank commit so many events of each kind, while the relays are down: they
 // find all of them at once, and nothing else before them.
 func (in *injection) enqueue(ctx context.Context, n int, kinds ...string) error {
-	bank, relays := in.processes.of(roles.Bank)[0], in.processes.of(roles.Relay)
-	bank.tell(roles.Command{Do: roles.DoRest})
-	defer bank.tell(roles.Command{Do: roles.DoWork})
-	in.clears(ctx, "messages before others are enqueued", goOnWithin, in.inBank(`SELECT count(*) FROM leat.outbox_pending`))
+	banks, relays := in.processes.of(roles.Bank), in.processes.of(roles.Relay)
+	tellAll(banks, roles.Command{Do: roles.DoRest})
+	defer tellAll(banks, roles.Command{Do: roles.DoWork})
+	in.clears(ctx, "messages before others are enqueued", goOnWithin, bounded(in.ground().toSend))
 	holdAll(relays)
 	defer releaseAll(relays)
 	for _, kind := range kinds {
-		if err := in.enqueueKind(ctx, n, kind); err != nil {
+		if err := in.enqueueKind(ctx, n, kind, enqueuedWithin); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (in *injection) enqueueKind(ctx context.Context, n int, kind string) error {
-	const within = 2 * time.Minute
-	count := in.inBank(`SELECT count(*) FROM transfers WHERE key LIKE $1`, roles.KeyOf(kind)+"%")
+// enqueuedWithin is how long the bank may take for many events.
+const enqueuedWithin = 2 * time.Minute
+
+func (in *injection) enqueueKind(ctx context.Context, n int, kind string, within time.Duration) error {
+	count := bounded(func(ctx context.Context) (int64, error) { return in.ground().booked(ctx, roles.KeyOf(kind)) })
 	before, err := count(ctx)
 	if err != nil {
 		return fmt.Errorf("count the events of %q: %w", kind, err)
@@ -129,13 +149,6 @@ func (in *injection) passes(ctx context.Context, meanwhile string) string {
 	}
 	in.stood("no transfer arrives within %s %s", passWithin, meanwhile)
 	return "no transfer passes " + meanwhile
-}
-
-// unsent counts what is not sent yet for topics and keys that are like these.
-func (in *injection) unsent(topic, key string) func(context.Context) (int64, error) {
-	return in.inBank(`
-		SELECT (SELECT count(*) FROM leat.outbox_pending WHERE topic LIKE $1 AND key LIKE $2)
-		     + (SELECT count(*) FROM leat.outbox_held WHERE topic LIKE $1 AND key LIKE $2)`, topic, key)
 }
 
 // supply makes topics that were missing, waits until all has arrived, and takes them away

@@ -6,17 +6,22 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/internal/proof/chaos/roles"
 	"github.com/leat-go/leat/internal/proof/history"
 )
 
 func TestActs_HaveNamesOfTheirOwn(t *testing.T) {
 	t.Parallel()
-	seen := map[string]bool{}
-	for _, name := range Acts() {
-		require.Falsef(t, seen[name], "%s twice", name)
-		seen[name] = true
+	for _, store := range roles.Stores() {
+		seen := map[string]bool{}
+		for _, name := range Acts(store) {
+			require.Falsef(t, seen[name], "%s twice", name)
+			seen[name] = true
+		}
+		require.Equal(t, store != roles.DynamoDB, len(seen) > 0, store)
 	}
-	in := &injection{stage: &stage{options: Options{Acts: []string{"log/truncated", "topics/missing"}}}}
+	in := &injection{stage: &stage{options: Options{Store: roles.Postgres, Acts: []string{"log/truncated", "topics/missing"}}}}
+	in.stage.store = newStore(in.stage)
 	var names []string
 	for _, a := range in.wanted() {
 		names = append(names, a.name())

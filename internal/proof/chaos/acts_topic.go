@@ -19,9 +19,7 @@ func (in *injection) topicMadeAgain(ctx context.Context, f *fault) error {
 	bank := in.processes.of(roles.Bank)
 	holdAll(bank)
 	defer releaseAll(bank)
-	in.clears(ctx, "messages before the topic is deleted", goOnWithin, in.inBank(`
-		SELECT (SELECT count(*) FROM leat.outbox_pending)
-		     + (SELECT count(*) FROM leat.outbox_held WHERE state = 'retry')`))
+	in.clears(ctx, "messages before the topic is deleted", goOnWithin, bounded(in.ground().toSend))
 	in.clears(ctx, "messages in the topic that is deleted", goOnWithin, func(ctx context.Context) (int64, error) {
 		return in.stage.behind(ctx, roles.Ledger, roles.TopicTransfers)
 	})

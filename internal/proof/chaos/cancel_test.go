@@ -18,8 +18,9 @@ import (
 
 // TestCancel_EveryRoleStopsInOrder where its context ends in the middle of its work, and
 // is started again.
+//
+//leat:level 4
 func TestCancel_EveryRoleStopsInOrder(t *testing.T) { //nolint:paralleltest // takes the whole machine
-	testenv.Failpoints(t)
 	testenv.Long(t, "starts servers of its own")
 	st, err := openStage(t.Context(), Options{Dir: t.TempDir(), Rate: 100, Accounts: 20}.withDefaults())
 	require.NoError(t, err)

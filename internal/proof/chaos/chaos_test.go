@@ -19,6 +19,8 @@ import (
 )
 
 // TestMain also plays a role of a run, in the processes that a run starts.
+//
+//leat:level 0
 func TestMain(m *testing.M) {
 	s, isRole, err := roles.FromEnvironment()
 	if !isRole && err == nil {
@@ -48,12 +50,13 @@ func (l log) Write(b []byte) (int, error) {
 // options are those of a run that is short enough for a test.
 func options(t *testing.T) chaos.Options {
 	t.Helper()
-	testenv.Failpoints(t)
 	testenv.Long(t, "starts servers of its own")
 	return chaos.Options{For: time.Minute, Dir: t.TempDir(), Rate: 150, Accounts: 50, Out: log{t}}
 }
 
 // TestRun: dozens of faults, all of them count, and nothing is violated.
+//
+//leat:level 4
 func TestRun(t *testing.T) { //nolint:paralleltest // takes the whole machine
 	o := options(t)
 	o.Faults, o.Seed = 40, 7
@@ -73,6 +76,8 @@ func TestRun(t *testing.T) { //nolint:paralleltest // takes the whole machine
 
 // TestRun_ConvictsASabotagedRelay: a run whose relay takes a number for a position
 // loses what commits late.
+//
+//leat:level 4
 func TestRun_ConvictsASabotagedRelay(t *testing.T) { //nolint:paralleltest // takes the whole machine
 	o := options(t)
 	o.Faults, o.Seed, o.For, o.Drain, o.Sabotage = 15, 3, 30*time.Second, 15*time.Second, roles.IDCursor

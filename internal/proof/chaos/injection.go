@@ -33,8 +33,10 @@ func (in *injection) stood(format string, args ...any) {
 	in.stands = append(in.stands, what)
 }
 
-// run injects until ctx ends. It calls acted when every act has been performed once.
+// run injects until ctx ends, or an act cannot be performed. It calls acted when every act has been performed once.
 func (in *injection) run(ctx context.Context, acted func()) (err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	var group sync.WaitGroup
 	for n, p := range in.processes.all {
 		l := newLane(in, p, uint64(n))
@@ -43,7 +45,11 @@ func (in *injection) run(ctx context.Context, acted func()) (err error) {
 	servers := in.servers()
 	group.Go(func() { in.injectServerFaults(ctx, serverSeed, serverCalm/time.Duration(len(servers)), servers) })
 	group.Go(func() { in.injectServerFaults(ctx, lineSeed, lineCalm, in.lines()) })
-	group.Go(func() { err = in.perform(ctx, acted) })
+	group.Go(func() {
+		if err = in.perform(ctx, acted); err != nil {
+			cancel()
+		}
+	})
 	group.Wait()
 	return err
 }

@@ -33,7 +33,7 @@ type Options struct {
 	// Drain is how long nothing may move, while all comes to rest, until it is given up.
 	// Defaults to 1 m.
 	Drain time.Duration
-	// Acts are the acts that are performed, names of [Acts]. Defaults to none.
+	// Acts are the acts that are performed, names of [Acts] of the store. Defaults to none.
 	Acts []string
 	// ActGap is the mean time between two acts once each has been performed.
 	// Defaults to 40 s.
@@ -41,7 +41,7 @@ type Options struct {
 	// Sabotage is a rule to break, one of [Sabotages] of the store. Defaults to none.
 	Sabotage string
 	// Store is what the processes stand on, one of roles.Stores. Those of roles.IsSQL need
-	// Extras.Open, and all but Postgres have no acts. Defaults to roles.Postgres.
+	// Extras.Open, and DynamoDB has no acts. Defaults to roles.Postgres.
 	Store string
 	// Tail has the bank's relays follow PostgreSQL's change log, which is harmed, too.
 	// Defaults to false.
@@ -112,13 +112,11 @@ func (o Options) validate() error {
 	case o.Tail && (o.Store != roles.Postgres || o.Extras.Daemon != nil):
 		return fmt.Errorf("chaos: Tail %t is for relays of PostgreSQL, not for Store %q or a daemon", o.Tail, o.Store)
 	case roles.IsSQL(o.Store) && o.Extras.Open == nil:
-		return fmt.Errorf("chaos: Store %q needs Extras.Open: use the command of internal/sqltest", o.Store)
-	case o.Store != roles.Postgres && len(o.Acts) > 0:
-		return fmt.Errorf("chaos: Acts %v are of PostgreSQL, not of Store %q", o.Acts, o.Store)
+		return fmt.Errorf("chaos: Store %q needs Extras.Open: use the command of internal/proof/sqltest", o.Store)
 	}
 	for _, name := range o.Acts {
-		if !slices.Contains(Acts(), name) {
-			return fmt.Errorf("chaos: Acts %q is none of %v", name, Acts())
+		if !slices.Contains(Acts(o.Store), name) {
+			return fmt.Errorf("chaos: Acts %q is none of those of Store %q: %v", name, o.Store, Acts(o.Store))
 		}
 	}
 	return nil

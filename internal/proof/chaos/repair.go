@@ -5,13 +5,11 @@ import (
 	"errors"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/leat-go/leat/internal/proof/chaos/roles"
 	"github.com/leat-go/leat/internal/wait"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/kafkasink"
-	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
 const (
@@ -26,10 +24,9 @@ const (
 
 // letStand lets relays stand that refuse.
 func (in *injection) letStand(ctx context.Context) {
-	last := in.inBank(`SELECT pg_sequence_last_value(pg_get_serial_sequence('leat.outbox', 'seq'))`)
-	from, err := last(ctx)
-	for end := time.Now().Add(standsLonger); err == nil && time.Now().Before(end); wait.Full(ctx, 100*time.Millisecond) {
-		if now, err := last(ctx); err == nil && now > from+roles.RangeSize+roles.RangeSize/2 {
+	from, _ := in.stage.store.counted(ctx)
+	for end := time.Now().Add(standsLonger); from >= 0 && time.Now().Before(end); wait.Full(ctx, 100*time.Millisecond) {
+		if now, _ := in.stage.store.counted(ctx); now > from+roles.RangeSize+roles.RangeSize/2 {
 			break
 		}
 	}
@@ -49,14 +46,12 @@ func (in *injection) repair(ctx context.Context, role string) (string, error) {
 	members := in.processes.of(role)
 	holdAll(members)
 	defer releaseAll(members)
-	pool := in.stage.bank
 	if role == roles.Exact {
-		pool = in.stage.ledger
 		if err := in.stage.removePositions(ctx); err != nil {
 			return "", err
 		}
 	}
-	return "refused, rebased", rebase(ctx, pool)
+	return "refused, rebased", in.rebase(ctx, role)
 }
 
 // refusedLately is how old the last refusal may be of a relay that still refuses.
@@ -79,17 +74,11 @@ func (in *injection) refuses(ctx context.Context, role string, within time.Durat
 	}
 }
 
-// rebase has the group start over, as soon as its leases have run out.
-func rebase(ctx context.Context, pool *pgxpool.Pool) error {
-	ob, err := pgoutbox.New(pool, pgoutbox.Config{})
-	if err != nil {
-		return err
-	}
+// rebase has the relays of a role start over, as soon as their leases have run out.
+func (in *injection) rebase(ctx context.Context, role string) error {
 	for end := time.Now().Add(goOnWithin); ; {
-		err := ob.Rebase(ctx, pgoutbox.RebaseRequest{
-			Start: pgoutbox.StartOldest(), Actor: "operator", Reason: wentBack,
-		})
-		if !errors.Is(err, driver.ErrLeaseHeld) || time.Now().After(end) {
+		err := in.ground().rebase(ctx, role)
+		if !errors.Is(err, driver.ErrLeaseHeld) && !errors.Is(err, admin.ErrGroupActive) || time.Now().After(end) {
 			return err
 		}
 		wait.Full(ctx, 200*time.Millisecond)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -39,8 +40,9 @@ type stage struct {
 	postgres             *testenv.Own  // server, if it is PostgreSQL
 	bank, ledger         *pgxpool.Pool // of PostgreSQL, past all proxies
 	client               *kgo.Client
-	relaysKafka          *toxic // Kafka as relays reach it
-	groupsKafka          *toxic // Kafka as consumers reach it
+	splits               atomic.Bool // whether the bank's relays reach PostgreSQL by a splitter
+	relaysKafka          *toxic      // Kafka as relays reach it
+	groupsKafka          *toxic      // Kafka as consumers reach it
 	redisProxy           *toxic
 	undo                 []func() error
 

@@ -47,6 +47,26 @@ type store interface {
 	dump(ctx context.Context, d dumper) error
 }
 
+// ground is a store on which acts can be performed: all that they ask of each.
+type ground interface {
+	// acts are those of this store.
+	acts(in *injection) []act
+	// newest is the newest transfer between accounts whose id is not below from.
+	newest(ctx context.Context, from string) (id string, err error)
+	// arrived reports whether one of these transfers has had its effect.
+	arrived(ctx context.Context, ids []string) (bool, error)
+	// booked counts the transfers whose keys begin with key.
+	booked(ctx context.Context, key string) (int64, error)
+	// toSend counts what the bank's relays have to send, once more or for the first time.
+	toSend(ctx context.Context) (int64, error)
+	// unsent counts what waits for the bank's relays or is set aside, of keys that begin with key.
+	unsent(ctx context.Context, key string) (int64, error)
+	// rebase has the relays of a role start over.
+	rebase(ctx context.Context, role string) error
+	// disconnect ends all sessions of the processes.
+	disconnect(ctx context.Context) error
+}
+
 // newStore returns the store that the options ask for.
 func newStore(st *stage) store {
 	switch st.options.Store {

@@ -14,13 +14,13 @@ import (
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/dynamoinbox"
-	"github.com/leat-go/leat/internal/dynamotable"
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/proof/chaos/roles"
 	"github.com/leat-go/leat/internal/proof/report"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox/dynamooutbox"
+	"github.com/leat-go/leat/outbox/dynamooutbox/dynamotable"
 )
 
 // dynamoStore is DynamoDB Local.

@@ -22,10 +22,13 @@ import (
 // postgresStore is the store of acts, too: they work on the stage's pools.
 type postgresStore struct{ *stage }
 
+// postgresConnections is how many the server takes, and so must its standby.
+const postgresConnections = "200"
+
 func (s postgresStore) start(ctx context.Context) (own *testenv.Own, err error) {
 	settings := map[string]string{
 		// A crash of the server keeps the operating system's cache.
-		"fsync": "off", "max_connections": "200", "shared_buffers": "128MB", "max_wal_size": "512MB",
+		"fsync": "off", "max_connections": postgresConnections, "shared_buffers": "128MB", "max_wal_size": "512MB",
 		// What it has counted for autovacuum, a crash forgets.
 		"autovacuum_naptime": "1s",
 	}
@@ -71,7 +74,11 @@ func (s postgresStore) address(role, _, hostPort string) (string, error) {
 		name = bankDatabase
 	}
 	address, err := s.database(name, serviceUser, hostPort)
-	return address + "&pool_max_conns=12", err
+	address += "&pool_max_conns=12"
+	if role == roles.Relay && s.splits.Load() {
+		address += "&default_query_exec_mode=cache_describe"
+	}
+	return address, err
 }
 
 func (s postgresStore) isCommit(b []byte) bool { return faultnet.IsCommit(b) }

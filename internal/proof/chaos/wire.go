@@ -13,17 +13,17 @@ import (
 
 // wire is a proxy in front of a database that knows a COMMIT when it sees one.
 type wire struct {
-	upstream string
 	isCommit func(b []byte) bool
 	listener net.Listener
 	group    sync.WaitGroup
 
-	mu     sync.Mutex
-	links  map[*link]struct{}
-	closed bool
-	mode   faultnet.Cut
-	fired  chan struct{} // closed by the next COMMIT, where mode is set
-	stall  time.Time     // until when nothing passes
+	mu       sync.Mutex
+	upstream string
+	links    map[*link]struct{}
+	closed   bool
+	mode     faultnet.Cut
+	fired    chan struct{} // closed by the next COMMIT, where mode is set
+	stall    time.Time     // until when nothing passes
 }
 
 // link is one connection through a wire.
@@ -43,6 +43,19 @@ func openWire(ctx context.Context, upstream string, isCommit func(b []byte) bool
 	return w, nil
 }
 
+func (w *wire) leadsTo() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.upstream
+}
+
+// lead has the wire lead elsewhere, from the next connection on.
+func (w *wire) lead(upstream string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.upstream = upstream
+}
+
 // address is where the wire listens.
 func (w *wire) address() string { return w.listener.Addr().String() }
 
@@ -53,7 +66,7 @@ func (w *wire) accept(ctx context.Context) {
 		if err != nil {
 			return
 		}
-		server, err := dialer.DialContext(ctx, "tcp", w.upstream)
+		server, err := dialer.DialContext(ctx, "tcp", w.leadsTo())
 		if err != nil { // as if the server had refused
 			_ = client.Close()
 			continue

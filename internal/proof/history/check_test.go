@@ -13,6 +13,7 @@ import (
 	"github.com/leat-go/leat/internal/proof/history"
 )
 
+//leat:level 0
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // events make a story long enough for every defect.

@@ -11,6 +11,7 @@ import (
 	"github.com/leat-go/leat/internal/proof/model"
 )
 
+//leat:level 0
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // jugs are the two jugs of 3 and 5 litres with which 4 are to be measured: the answer

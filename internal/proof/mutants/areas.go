@@ -32,6 +32,7 @@ func Areas() []Area {
 		{"The Kafka subscriber", subscriberMutants()},
 		{"Effects outside SQL", slices.Concat(dedupeMutants(), tokenMutants(), recordMutants(), sqlDedupeMutants())},
 		{"What an operator is told", loggerMutants()},
+		{"Viewers, strangers and secrets", strangerMutants()},
 		{"What a message costs", costMutants()},
 	}
 }

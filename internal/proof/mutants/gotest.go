@@ -39,7 +39,7 @@ func (g goTest) args() []string {
 		patterns[i] = pattern(test)
 	}
 	args := []string{
-		"test", "-json", "-count=1", "-vet=off", "-tags=leat_failpoints", "-ldflags=-s -w",
+		"test", "-json", "-count=1", "-vet=off", "-ldflags=-s -w",
 		"-timeout=" + g.timeout.String(), "-run=" + strings.Join(patterns, "|"),
 	}
 	if g.overlay != "" {

@@ -37,11 +37,19 @@ func batchMutants() []Mutant {
 		},
 		{
 			Name: "early-ack-in-a-batch-commits", Breaks: []string{"I13"},
-			Change:  "a batch commits whose handler has acknowledged a message",
+			Change:  "a batch commits of which a message was acknowledged before",
 			File:    "inbox/batch_run.go",
-			Old:     `errors.Join(unacked(e.msg), over(e.msg.Context()))`,
-			New:     `errors.Join(over(e.msg.Context()))`,
+			Old:     `errors.Join(unacked(e.msg), own[i].Nacked(), over(e.msg.Context()))`,
+			New:     `errors.Join(own[i].Nacked(), over(e.msg.Context()))`,
 			Package: "inbox/meminbox", Test: "TestI13_Batch/I13_EarlyAckIsUndoneAlone",
+		},
+		{
+			Name: "handlers-ack-in-a-batch-is-the-routers", Breaks: []string{"I13"},
+			Change:  "the handler of a batch gets the messages that their subscriber settles",
+			File:    "inbox/batch_run.go",
+			Old:     `		defer own[i].Return()`,
+			New:     `		msgs[i] = e.msg`,
+			Package: "inbox/meminbox", Test: "TestI13_Batch/I13_HandlersAckReachesNobody",
 		},
 		{
 			Name: "duplicates-in-a-batch-run", Breaks: []string{"I13", "I1"},

@@ -71,8 +71,8 @@ func dedupeMutants() []Mutant {
 			Name: "mounts-share-fingerprints", Breaks: []string{"D6"},
 			Change:  "requests to two mounts behind http.StripPrefix look alike",
 			File:    "dedupe/httpdedupe/call.go",
-			Old:     `		return r.RequestURI`,
-			New:     `		return r.URL.RequestURI()`,
+			Old:     `	uri := r.RequestURI`,
+			New:     `	uri := r.URL.RequestURI()`,
 			Package: "dedupe/httpdedupe", Test: "TestD6_MountsAndHostsAreInTheFingerprint",
 		},
 		{
@@ -106,6 +106,14 @@ func dedupeMutants() []Mutant {
 			Old:     `d.cfg.Publisher.Publish(topic, parent.passOn(produced)...)`,
 			New:     `d.cfg.Publisher.Publish(topic, parent.passOn(nil)...)`,
 			Package: "middleware", Test: "TestD6_PublishedBeforeDone",
+		},
+		{
+			Name: "boundary-of-a-form-counts", Breaks: []string{"D6"},
+			Change:  "a form that a browser sends again is another request",
+			File:    "dedupe/httpdedupe/content.go",
+			Old:     `body); ok {`,
+			New:     `body); ok && len(parts) == 0 {`,
+			Package: "dedupe/httpdedupe", Test: "TestD6_MultipartRepeat",
 		},
 		{
 			Name: "response-before-its-record", Breaks: []string{"D6"},
@@ -214,6 +222,14 @@ func recordMutants() []Mutant {
 			Old:     `ttl .. ' ', 5`,
 			New:     `ttl .. ' ', 2`,
 			Package: "dedupe/redisdedupe", Test: "TestStore_ConformanceInProcess/D8_LosingTheRecordUnderAHandler",
+		},
+		{
+			Name: "redis-that-denies-scripts-is-taken", Breaks: []string{"D8"},
+			Change:  "nobody tries the steps that follow a claim",
+			File:    "dedupe/redisdedupe/check.go",
+			Old:     `	if err := s.try(ctx); err != nil {`,
+			New:     `	if err := error(nil); err != nil {`,
+			Package: "dedupe/redisdedupe", Test: "TestD8_DeniedStepsAreRefused", Needs: Redis,
 		},
 		{
 			Name: "redis-clock-that-stepped", Breaks: []string{"D6"},

@@ -5,11 +5,27 @@ func dynamoOutboxMutants() []Mutant {
 	const folder = "outbox/dynamooutbox"
 	return []Mutant{
 		{
+			Name: "dynamo-polls-no-other-buckets", Breaks: []string{"O2"},
+			Change:  "a relay looks only at the buckets that the table has",
+			File:    folder + "/lap.go",
+			Old:     `now.Sub(l.wide) >= l.s.ob.recount {`,
+			New:     `now.Sub(l.wide) < 0 {`,
+			Package: folder, Test: "TestO2_NumberOfBucketsIsReadAgain", Needs: Dynamo,
+		},
+		{
+			Name: "dynamo-reads-the-buckets-once", Breaks: []string{"O2"},
+			Change:  "a relay goes by the number of buckets of the table before",
+			File:    folder + "/source.go",
+			Old:     `	buckets, err := s.ob.readBuckets(ctx)`,
+			New:     `	buckets, err := s.ob.buckets(ctx)`,
+			Package: folder, Test: "TestO2_RelayReadsTheNumberOfBuckets", Needs: Dynamo,
+		},
+		{
 			Name: "dynamo-passes-what-it-has-not-seen", Breaks: []string{"O5"},
 			Change:  "a message is handed out although the one before it may be there, unseen",
 			File:    folder + "/order.go",
-			Old:     `	if l.stopped[key] || previous != 0 && l.sent[key] != previous && !gone[previous] {`,
-			New:     `	if l.stopped[key] && gone[previous] {`,
+			Old:     `	if previous != 0 && l.sent[key] != previous && !gone[previous] {`,
+			New:     `	if previous != 0 && l.sent[key] == -previous && !gone[previous] {`,
 			Package: folder, Test: "TestFaults_NothingTwiceAndInOrder", Needs: Dynamo,
 		},
 		{

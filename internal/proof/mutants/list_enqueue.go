@@ -4,6 +4,38 @@ package mutants
 func enqueueMutants() []Mutant {
 	return []Mutant{
 		{
+			Name: "suppressed-rows-are-another-database", Breaks: []string{"O1"},
+			Change:  "rows that a trigger has suppressed are reported as another database",
+			File:    "outbox/pgoutbox/enqueue.go",
+			Old:     `return o.notStored(n, rows, instance != nil)`,
+			New:     `return fmt.Errorf("%w: %d of %d messages stored", outbox.ErrWrongDatabase, n, rows)`,
+			Package: "outbox/pgoutbox", Test: "TestO1_SuppressedRows", Needs: Postgres,
+		},
+		{
+			Name: "open-rows-are-an-unknown-commit", Breaks: []string{"O1"},
+			Change:  "a function that leaves rows open is told that its commit may have happened",
+			File:    "outbox/pgoutbox/tx.go",
+			Old:     `conn.PgConn().IsBusy()`,
+			New:     `conn.PgConn() == nil`,
+			Package: "outbox/pgoutbox", Test: "TestO1_OpenRows", Needs: Postgres,
+		},
+		{
+			Name: "any-encoding", Breaks: []string{"O2"},
+			Change:  "a database of another encoding than UTF-8 is accepted",
+			File:    "internal/pgmigrate/encoding.go",
+			Old:     `server != "" && server != "UTF8"`,
+			New:     `server == "UTF-8"`,
+			Package: "outbox/pgoutbox", Test: "TestO2_OtherEncodingsAreRefused", Needs: Postgres,
+		},
+		{
+			Name: "arrays-without-nulls", Breaks: []string{"O4"},
+			Change:  "a session is accepted in which a message without a key gets one",
+			File:    "outbox/pgoutbox/identity.go",
+			Old:     `err == nil && setting != "on"`,
+			New:     `err == nil && setting == ""`,
+			Package: "outbox/pgoutbox", Test: "TestO4_ArraysWithoutNullsAreRefused", Needs: Postgres,
+		},
+		{
 			Name: "enqueue-in-an-ended-transaction", Breaks: []string{"O1"},
 			Change:  "a transaction that has ended is taken for an open one",
 			File:    "outbox/pgoutbox/enqueue.go",

@@ -4,6 +4,22 @@ package mutants
 func fenceMutants() []Mutant {
 	return []Mutant{
 		{
+			Name: "idle-sessions-are-ended", Breaks: []string{"O9"},
+			Change:  "a relay's sessions keep the database's timeout of idle sessions",
+			File:    "outbox/pgoutbox/sql/own.sql",
+			Old:     `('idle_session_timeout', '0')`,
+			New:     `('idle_session_timeout', current_setting('idle_session_timeout'))`,
+			Package: "outbox/pgoutbox", Test: "TestO9_IdleSessionsAreKept", Needs: Postgres,
+		},
+		{
+			Name: "times-as-the-database-writes-them", Breaks: []string{"O2"},
+			Change:  "a statement on the application's pool reads times in the database's DateStyle",
+			File:    "internal/pgpin/pgpin.go",
+			Old:     `pg_catalog.set_config('DateStyle', 'ISO', true), `,
+			New:     ``,
+			Package: "outbox/pgoutbox", Test: "TestO2_SettingsOfTheDatabase", Needs: Postgres,
+		},
+		{
 			Name: "renew-without-epoch", Breaks: []string{"O9"},
 			Change:  "a renewal compares neither owner nor epoch",
 			File:    "outbox/internal/pglease/sql/renew.sql",

@@ -4,6 +4,38 @@ package mutants
 func retentionMutants() []Mutant {
 	return []Mutant{
 		{
+			Name: "search-path-of-others", Breaks: []string{"S12"},
+			Change:  "statements and transactions on the application's pool go by its search path",
+			File:    "internal/pgpin/pgpin.go",
+			Old:     "`SELECT pg_catalog.set_config('search_path', '` + SearchPath + `', true), ` +",
+			New:     "`SELECT pg_catalog.set_config('leat.search_path', '` + SearchPath + `', true), ` +",
+			Package: "outbox/pgoutbox", Test: "TestS12_FunctionsOfStrangers", Needs: Postgres,
+		},
+		{
+			Name: "search-path-of-sessions", Breaks: []string{"S12"},
+			Change:  "a relay's sessions go by the search path of its role",
+			File:    "outbox/pgoutbox/sql/own.sql",
+			Old:     `('search_path', 'pg_catalog, pg_temp')`,
+			New:     `('search_path', current_setting('search_path'))`,
+			Package: "outbox/pgoutbox", Test: "TestS12_FunctionsOfStrangers", Needs: Postgres,
+		},
+		{
+			Name: "search-path-behind-a-pooler", Breaks: []string{"S12"},
+			Change:  "behind a pooler, a record is set aside by what matches the arguments best in the search path",
+			File:    "outbox/internal/pgheld/sql/hold.sql",
+			Old:     `pg_catalog.jsonb_build_object(`,
+			New:     `jsonb_build_object(`,
+			Package: "outbox/pgoutbox", Test: "TestS12_FunctionsOfStrangersBehindAPooler", Needs: Postgres,
+		},
+		{
+			Name: "enqueue-calls-strangers", Breaks: []string{"S12"},
+			Change:  "the statement of Enqueue calls what matches its arguments best in the search path",
+			File:    "outbox/pgoutbox/sql/enqueue.sql",
+			Old:     `FROM pg_catalog.unnest($1::bigint[])`,
+			New:     `FROM unnest($1::bigint[])`,
+			Package: "outbox/pgoutbox", Test: "TestS12_FunctionsOfStrangers", Needs: Postgres,
+		},
+		{
 			Name: "deletes-by-a-foreign-position", Breaks: []string{"O2", "R8"},
 			Change:  "a position that relays would refuse still says what may be deleted",
 			File:    "outbox/pgoutbox/sql/slots.sql",
@@ -117,8 +149,8 @@ func delayMutants() []Mutant {
 			Name: "replay-changes-ids", Breaks: []string{"O4"},
 			Change:  "a replayed record has another id",
 			File:    "outbox/replay/send.go",
-			Old:     `records[i].Topic = r.cfg.Topic(w.record)`,
-			New:     `records[i].Topic, records[i].ID = r.cfg.Topic(w.record), w.record.ID+"'"`,
+			Old:     `records[i].Topic, records[i].Replay = r.cfg.Topic(w.record), r.name`,
+			New:     `records[i].Topic, records[i].ID = r.cfg.Topic(w.record), w.record.ID+"'"+r.name[:0]`,
 			Package: "outbox/replay", Test: "TestO4_O5_Replay",
 		},
 		{

@@ -4,6 +4,30 @@ package mutants
 func claimMutants() []Mutant {
 	return []Mutant{
 		{
+			Name: "open-rows-are-an-unknown-outcome", Breaks: []string{"I4"},
+			Change:  "a handler that leaves rows open has an outcome that is unknown, and no policy deals with it",
+			File:    "inbox/internal/pgclaim/pool_unit.go",
+			Old:     `u.Conn.PgConn().IsBusy()`,
+			New:     `u.Conn.PgConn() == nil`,
+			Package: "inbox/pginbox", Test: "TestI4_OpenRows", Needs: Postgres,
+		},
+		{
+			Name: "numbers-of-consumers-from-the-sequence", Breaks: []string{"S13"},
+			Change:  "the number of a consumer is drawn from the sequence, which gives nothing back",
+			File:    "inbox/internal/pgschema/migrations/00008_register.sql",
+			Old:     `INSERT INTO @{_consumers} (id, name) OVERRIDING SYSTEM VALUE VALUES (free, consumer) RETURNING`,
+			New:     `INSERT INTO @{_consumers} (name) VALUES (consumer) RETURNING`,
+			Package: "inbox/pginbox", Test: "TestS13_NumbersOfConsumersComeBack", Needs: Postgres,
+		},
+		{
+			Name: "attempts-as-the-database-writes-times", Breaks: []string{"I4"},
+			Change:  "the times of attempts are read in the database's DateStyle",
+			File:    "inbox/internal/pgpark/attempts.go",
+			Old:     `err := pgpin.On{DB: conn}.QueryRow(ctx, s.sql["attempt_fail"]`,
+			New:     `_ = pgpin.On{}; err := conn.QueryRow(ctx, s.sql["attempt_fail"]`,
+			Package: "inbox/pginbox", Test: "TestI4_SettingsOfTheDatabase", Needs: Postgres,
+		},
+		{
 			Name: "hidden-ids-are-in-work", Breaks: []string{"I3"},
 			Change:  "an inbox of which row level security hides rows takes messages",
 			File:    "inbox/internal/pgclaim/consumer.go",
@@ -12,12 +36,28 @@ func claimMutants() []Mutant {
 			Package: "inbox/pginbox", Test: "TestI3_RowLevelSecurityIsRefused", Needs: Postgres,
 		},
 		{
+			Name: "maintenance-at-the-level-of-the-session", Breaks: []string{"I6"},
+			Change:  "a statement of maintenance runs at the default level of the sessions",
+			File:    "internal/pgpin/committed.go",
+			Old:     `return pgx.TxOptions{IsoLevel: pgx.ReadCommitted}`,
+			New:     `return pgx.TxOptions{}`,
+			Package: "inbox/pginbox", Test: "TestMaintenanceEndsNoDelivery", Needs: Postgres,
+		},
+		{
+			Name: "refused-sessions-go-back-to-the-pool", Breaks: []string{"B11"},
+			Change:  "a session that is refused for how it is set is handed to the next delivery",
+			File:    "inbox/internal/pgclaim/handle.go",
+			Old:     `	if unfit(err) {`,
+			New:     `	if err == nil {`,
+			Package: "inbox/pginbox", Test: "TestB11_RefusedSessionLeavesThePool/synchronous_commit_=_off/pgx", Needs: Postgres,
+		},
+		{
 			Name: "claim-without-try-lock", Breaks: []string{"I5"},
 			Change:  "a concurrent duplicate waits inside the index, and holds its connection",
 			File:    "inbox/pginbox/sql/claim.sql",
 			Old:     `WHERE pg_try_advisory_xact_lock($3::bigint)`,
 			New:     `WHERE $3::bigint IS NOT NULL`,
-			Package: "inbox/pginbox", Test: "TestInbox/pgx/read_committed/I5_LoserDoesNotWaitForTheWinner", Needs: Postgres,
+			Package: "inbox/pginbox", Test: "TestInbox/I5_LoserDoesNotWaitForTheWinner", Needs: Postgres,
 		},
 		{
 			Name: "claim-without-on-conflict", Breaks: []string{"I1"},
@@ -25,7 +65,7 @@ func claimMutants() []Mutant {
 			File:    "inbox/pginbox/sql/claim.sql",
 			Old:     "ON CONFLICT DO NOTHING\n",
 			New:     "\n",
-			Package: "inbox/pginbox", Test: "TestInbox/pgx/read_committed/I1_RedeliveryAfterCommitIsADuplicate", Needs: Postgres,
+			Package: "inbox/pginbox", Test: "TestInbox/I1_RedeliveryAfterCommitIsADuplicate", Needs: Postgres,
 		},
 		{
 			Name: "claim-takes-duplicates", Breaks: []string{"I1"},
@@ -33,7 +73,7 @@ func claimMutants() []Mutant {
 			File:    "inbox/pginbox/sql/claim.sql",
 			Old:     "ON CONFLICT DO NOTHING\n",
 			New:     "ON CONFLICT (consumer, id) DO UPDATE SET id = EXCLUDED.id\n",
-			Package: "inbox/pginbox", Test: "TestInbox/pgx/read_committed/I1_RedeliveryAfterCommitIsADuplicate", Needs: Postgres,
+			Package: "inbox/pginbox", Test: "TestInbox/I1_RedeliveryAfterCommitIsADuplicate", Needs: Postgres,
 		},
 		{
 			Name: "locked-is-a-duplicate", Breaks: []string{"I1", "I3"},
@@ -41,7 +81,7 @@ func claimMutants() []Mutant {
 			File:    "inbox/pginbox/claim.go",
 			Old:     "return driver.Busy, nil\n	}\n}\n\n// lookInRange",
 			New:     "return driver.Duplicate, nil\n	}\n}\n\n// lookInRange",
-			Package: "inbox/pginbox", Test: "TestInbox/pgx/read_committed/I3_BusyIsNotAcked", Needs: Postgres,
+			Package: "inbox/pginbox", Test: "TestInbox/I3_BusyIsNotAcked", Needs: Postgres,
 		},
 		{
 			Name: "inbox-commits-asynchronously", Breaks: []string{"I1"},
@@ -79,7 +119,7 @@ func unitMutants() []Mutant {
 			File:    "inbox/internal/pgpark/sql/redrive_claim.sql",
 			Old:     "  DELETE FROM @{_parked}\n",
 			New:     "  UPDATE @{_parked} SET last_at = last_at\n",
-			Package: "inbox/pginbox", Test: "TestFailures/pgx/read_committed/I1_RedriveTakesEffectOnce", Needs: Postgres,
+			Package: "inbox/pginbox", Test: "TestFailures/I1_RedriveTakesEffectOnce", Needs: Postgres,
 		},
 		{
 			Name: "attempts-roll-back", Breaks: []string{"I4"},
@@ -87,7 +127,7 @@ func unitMutants() []Mutant {
 			File:    "inbox/internal/pgpark/sql/attempt.sql",
 			Old:     `DO UPDATE SET attempts = a.attempts + 1,`,
 			New:     `DO UPDATE SET attempts = a.attempts,`,
-			Package: "inbox/pginbox", Test: "TestFailures/pgx/read_committed/I4_AttemptsSurviveTheRollback", Needs: Postgres,
+			Package: "inbox/pginbox", Test: "TestFailures/I4_AttemptsSurviveTheRollback", Needs: Postgres,
 		},
 		{
 			Name: "follower-passes-the-end-of-a-redrive", Breaks: []string{"I1"},
@@ -95,7 +135,7 @@ func unitMutants() []Mutant {
 			File:    "inbox/internal/pgpark/sql/park_head.sql",
 			Old:     `SELECT EXISTS (`,
 			New:     `SELECT true OR EXISTS (`,
-			Package: "inbox/pginbox", Test: "TestFailures/pgx/read_committed/I1_FollowerMeetsTheEndOfARedrive", Needs: Postgres,
+			Package: "inbox/pginbox", Test: "TestFailures/I1_FollowerMeetsTheEndOfARedrive", Needs: Postgres,
 		},
 	}
 }
@@ -128,12 +168,20 @@ func rangeMutants() []Mutant {
 			Package: "inbox/pginbox", Test: "TestLookingRegistersNobody", Needs: Postgres,
 		},
 		{
+			Name: "parked-nulls-become-empty", Breaks: []string{"N4"},
+			Change:  "a payload that is null is parked as an empty one",
+			File:    "inbox/internal/parkjson/metadata.go",
+			Old:     `	if m.Payload == nil {`,
+			New:     `	if m.Payload == nil && len(m.Metadata) < 0 {`,
+			Package: "inbox/pginbox", Test: "TestFailures/N4_HostileMessagesCanBeParked", Needs: Postgres,
+		},
+		{
 			Name: "parked-ids-in-a-btree", Breaks: []string{"N4"},
 			Change:  "the index of parked messages holds their ids",
 			File:    "inbox/internal/pgschema/migrations/00005_parked_ids.sql",
 			Old:     `USING hash (message_id)`,
 			New:     `(message_id)`,
-			Package: "inbox/pginbox", Test: "TestFailures/pgx/read_committed/N4_HostileMessagesCanBeParked", Needs: Postgres,
+			Package: "inbox/pginbox", Test: "TestFailures/N4_HostileMessagesCanBeParked", Needs: Postgres,
 		},
 		{
 			Name: "insert-triggers-are-allowed", Breaks: []string{"I1"},

@@ -4,6 +4,14 @@ package mutants
 func sinkMutants() []Mutant {
 	return []Mutant{
 		{
+			Name: "kafka-outlasts-its-call", Breaks: []string{"O7"},
+			Change:  "a call to Kafka waits on for a broker that does not answer",
+			File:    "outbox/kafkasink/client.go",
+			Old:     `	stop := context.AfterFunc(ctx, end)`,
+			New:     `	stop := context.AfterFunc(context.WithoutCancel(ctx), end)`,
+			Package: "outbox/kafkasink", Test: "TestO7_ServerThatNeverComesToAnEnd",
+		},
+		{
 			Name: "publisher-goes-on-behind-a-failure", Breaks: []string{"O5"},
 			Change:  "later records of a key are published behind one that failed",
 			File:    "outbox/wmsink/call.go",
@@ -74,6 +82,14 @@ func sinkMutants() []Mutant {
 			Old:     `round != t.round || t.count > n {`,
 			New:     `round != t.round || t.count != n {`,
 			Package: "outbox/kafkasink", Test: "TestPartition_KeepsTheCountForOneCall",
+		},
+		{
+			Name: "tombstone-is-an-empty-payload", Breaks: []string{"O4"},
+			Change:  "a null that was asked for becomes an empty value",
+			File:    "outbox/kafkasink/page.go",
+			Old:     `	return asked && len(r.Payload) == 0`,
+			New:     `	return asked && len(r.Payload) < 0`,
+			Package: "outbox/kafkasink", Test: "TestO4_Tombstones",
 		},
 		{
 			Name: "empty-payload-is-a-tombstone", Breaks: []string{"O4"},

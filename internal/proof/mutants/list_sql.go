@@ -1,16 +1,24 @@
 package mutants
 
 const (
-	sqlTests      = "internal/sqltest/sqloutbox"
-	sqlInboxTests = "internal/sqltest/sqlinbox"
+	sqlTests      = "internal/proof/sqltest/sqloutbox"
+	sqlInboxTests = "internal/proof/sqltest/sqlinbox"
 	onMariaDB     = "TestConformance_MariaDB/"
-	inboxOnServer = "TestInbox/MariaDB/Read_Committed/"
+	inboxOnServer = "TestConformance_MariaDB/Inbox/"
 )
 
 // sqlWriteMutants break rules of producers of the outbox on database/sql.
 func sqlWriteMutants() []Mutant {
 	const folder = "outbox/sqloutbox"
 	return []Mutant{
+		{
+			Name: "migrate-in-memory", Breaks: []string{"O2"},
+			Change:  "a database of SQLite in memory is migrated",
+			File:    "internal/sqlstore/migrate.go",
+			Old:     `if s.Dialect.OneWriter {`,
+			New:     `if s.Dialect.OneWriter && s.DB == nil {`,
+			Package: sqlInboxTests, Test: "TestMigrate_RefusesWhatIsLost",
+		},
 		{
 			Name: "sql-keys-are-not-locked", Breaks: []string{"O5"},
 			Change:  "Enqueue takes no lock of a key",
@@ -116,6 +124,66 @@ func sqlReadMutants() []Mutant {
 			Package: sqlTests, Test: "TestO5_CommitBetweenTheTwoReads", Needs: MySQL | MariaDB,
 		},
 		{
+			Name: "sql-a-replica-is-a-primary", Breaks: []string{"R14", "O2"},
+			Change:  "a relay starts on a server that applies what another one has written",
+			File:    "internal/sqlstore/primary.go",
+			Old:     `		if c.applies() {`,
+			New:     `		if c = nil; c.applies() {`,
+			Package: sqlTests, Test: "TestO2_ReplicaIsRefused", Needs: MySQL | MariaDB,
+		},
+		{
+			Name: "sql-gaps-are-closed-on-a-replica", Breaks: []string{"R14", "O2"},
+			Change:  "a relay that runs closes numbers although a replication was started",
+			File:    folder + "/gaps.go",
+			Old:     `		if err != nil && !errors.Is(err, sqlstore.ErrReplicaUnknown) {`,
+			New:     `		if err != nil && !errors.Is(err, sqlstore.ErrReplicaUnknown) && !errors.Is(err, sqlstore.ErrReplica) {`,
+			Package: sqlTests, Test: "TestO2_ReplicaIsRefused", Needs: MySQL | MariaDB,
+		},
+		{
+			Name: "sql-a-splitter-is-a-server", Breaks: []string{"R14"},
+			Change:  "a relay starts although its connection reaches two servers",
+			File:    "internal/sqlstore/primary.go",
+			Old:     `	if len(servers) > 1 {`,
+			New:     `	if len(servers) > 2 {`,
+			Package: sqlTests, Test: "TestR14_SplitterIsRefused", Needs: MySQL | MariaDB,
+		},
+		{
+			Name: "sql-an-odd-shard-closes-a-gap", Breaks: []string{"O2"},
+			Change:  "a row of others with a shard below zero is passed over",
+			File:    folder + "/values.go",
+			Old:     `n.Int64 < closedNumber`,
+			New:     `n.Int64 < closedNumber-10`,
+			Package: sqlTests, Test: "TestConformance_SQLite/O2_ForeignRowsAreRecords",
+		},
+		{
+			Name: "sql-an-odd-time-stops-the-log", Breaks: []string{"O2"},
+			Change: "a row of others whose time is no integer cannot be read",
+			File:   folder + "/values.go",
+			Old: `	default:
+		m.Odd = true
+	}`,
+			New: `	default:
+		return sql.ErrNoRows
+	}`,
+			Package: sqlTests, Test: "TestConformance_SQLite/O2_ForeignRowsAreRecords",
+		},
+		{
+			Name: "sql-a-copy-has-the-lease", Breaks: []string{"O2"},
+			Change:  "a position is stored in the row of a copy that was put back",
+			File:    folder + "/sql/advance.sql",
+			Old:     `AND rev >= ?`,
+			New:     `AND rev + 1000 >= ?`,
+			Package: sqlTests, Test: "TestO2_CopyPutBackUnderARelay", Needs: MySQL | MariaDB,
+		},
+		{
+			Name: "sql-a-number-is-of-another-message", Breaks: []string{"O2"},
+			Change:  "a number that was read, and was given out again, is taken for read",
+			File:    folder + "/life.go",
+			Old:     `string(now.id) != at.id`,
+			New:     `false`,
+			Package: sqlTests, Test: "TestO2_CopyOfThisMomentPutBack", Needs: MySQL | MariaDB,
+		},
+		{
 			Name: "sql-a-failed-read-has-read", Breaks: []string{"O2"},
 			Change: "a Read that fails behind its statements has moved on",
 			File:   folder + "/session.go",
@@ -162,7 +230,7 @@ func sqlReadMutants() []Mutant {
 			Name: "sql-a-truncated-log-is-read", Breaks: []string{"O2"},
 			Change:  "a relay that runs does not look whether the log is still the one of its position",
 			File:    folder + "/life.go",
-			Old:     `		err = now.check(s.life, at)`,
+			Old:     `		err = now.check(s.life, at.Position)`,
 			New:     `		_ = now`,
 			Package: sqlTests, Test: "TestO2_TruncateUnderARelay", Needs: MySQL | MariaDB,
 		},
@@ -205,7 +273,7 @@ func sqlReadMutants() []Mutant {
 func sqlDedupeMutants() []Mutant {
 	const (
 		folder = "dedupe/sqldedupe"
-		tests  = "internal/sqltest/sqldedupe"
+		tests  = "internal/proof/sqltest/sqldedupe"
 		suite  = "TestStore_Conformance/sqlite/"
 	)
 	return []Mutant{
@@ -263,6 +331,30 @@ func sqlInboxMutants() []Mutant {
 			Old:     `	return driver.Busy, nil`,
 			New:     `	return driver.Duplicate, nil`,
 			Package: sqlInboxTests, Test: inboxOnServer + "I3_NotAckedWhileAnotherWrites", Needs: MariaDB,
+		},
+		{
+			Name: "sql-look-believes-the-session", Breaks: []string{"I3"},
+			Change:  "why a claim found nothing is looked up at the level of whatever session the pool hands out",
+			File:    "internal/sqlstore/session.go",
+			Old:     `		return s.Look(ctx, query)`,
+			New:     `		return s.Describe(query(s.DB))`,
+			Package: sqlInboxTests, Test: "TestI3_UncommittedIsNoDuplicate/MariaDB/alone", Needs: MariaDB,
+		},
+		{
+			Name: "sql-shared-cache-is-believed", Breaks: []string{"I3"},
+			Change:  "a connection to SQLite is asked although it shows what others have not committed",
+			File:    "internal/sqlstore/session.go",
+			Old:     `		if err := refuse(ctx, conn, Needs{}, readsUncommitted()); err != nil {`,
+			New:     `		if err := error(nil); err != nil {`,
+			Package: sqlInboxTests, Test: "TestI3_SharedCacheIsNotBelieved",
+		},
+		{
+			Name: "sql-refused-sessions-go-back-to-the-pool", Breaks: []string{"B11"},
+			Change:  "a session that takes no writes is handed to the next delivery",
+			File:    folder + "/unit.go",
+			Old:     `	if sqlstore.Unfit(err) {`,
+			New:     `	if err == nil {`,
+			Package: sqlInboxTests, Test: "TestB11_RefusedSessionLeavesThePool/MariaDB/SET_SESSION_TRANSACTION_READ_ONLY/plain", Needs: MariaDB,
 		},
 		{
 			Name: "sql-duplicates-are-not-fenced", Breaks: []string{"I3"},

@@ -1,6 +1,6 @@
 package mutants
 
-const sqlForwardTests = "internal/sqltest/sqlforward"
+const sqlForwardTests = "internal/proof/sqltest/sqlforward"
 
 // sqlForwardMutants break how the tables of Watermill's forwarder on MySQL are moved into the
 // outbox.
@@ -45,6 +45,30 @@ func sqlForwardMutants() []Mutant {
 			Old:     `	return at, f.storeOffset(ctx, tx, fenced)`,
 			New:     `	return at, nil`,
 			Package: sqlForwardTests, Test: "TestO10_TakesThePlaceAndGivesItBack", Needs: MySQL | MariaDB,
+		},
+		{
+			Name: "sqlforward-numbers-never-begin-anew", Breaks: []string{"O2"},
+			Change:  "a table whose numbers have begun anew is read behind the position of before",
+			File:    folder + "/anew.go",
+			Old:     `	return nextNumber(statement) <= last, nil`,
+			New:     `	return nextNumber(statement) < 0, nil`,
+			Package: sqlForwardTests, Test: "TestO2_TruncatedTableIsMovedFromItsStart", Needs: MySQL | MariaDB,
+		},
+		{
+			Name: "sqlforward-any-row-is-the-last", Breaks: []string{"O2"},
+			Change:  "numbers that began anew and have passed the position are not noticed",
+			File:    folder + "/anew.go",
+			Old:     `then != nil && !bytes.Equal(now, then)`,
+			New:     `then != nil && bytes.Equal(now, nil)`,
+			Package: sqlForwardTests, Test: "TestO2_TruncatedTableIsMovedFromItsStart", Needs: MySQL | MariaDB,
+		},
+		{
+			Name: "sqlforward-missing-means-anew", Breaks: []string{"O10"},
+			Change:  "a table whose last row was deleted is moved again from its start",
+			File:    folder + "/anew.go",
+			Old:     `	return nextNumber(statement) <= last, nil`,
+			New:     `	return nextNumber(statement) > 0, nil`,
+			Package: sqlForwardTests, Test: "TestO10_CleanedTableIsNotMovedAgain", Needs: MySQL | MariaDB,
 		},
 		{
 			Name: "sqlforward-malformed-rows-vanish", Breaks: []string{"O6"},

@@ -41,7 +41,7 @@ func subscriberMutants() []Mutant {
 			File:    "inbox/kafkasource/partitioner.go",
 			Old:     `h := fnv.New32a()`,
 			New:     `h := fnv.New32()`,
-			Package: "inbox/kafkasource", Test: "TestSaramaPartitioner_KeepsKeysOfAMixedFeed", Needs: Kafka,
+			Package: "internal/proof/kafkatest/kafkasource", Test: "TestSaramaPartitioner_KeepsKeysOfAMixedFeed", Needs: Kafka,
 		},
 		{
 			Name: "format-moves-keys", Breaks: []string{"A5"},

@@ -10,7 +10,7 @@ func tailMutants() []Mutant {
 			File:    check,
 			Old:     `WHEN pg_is_in_recovery() THEN`,
 			New:     `WHEN false THEN`,
-			Package: "outbox/pgoutbox", Test: "TestTail_Check", Needs: Postgres,
+			Package: "outbox/pgoutbox", Test: "TestTail_CheckOnAStandby", Needs: Postgres,
 		},
 		{
 			Name: "tail-beside-synchronous-standbys", Breaks: []string{"O3"},
@@ -26,7 +26,7 @@ func tailMutants() []Mutant {
 			File:    check,
 			Old:     `WHEN NOT p.pubinsert THEN`,
 			New:     `WHEN false THEN`,
-			Package: "outbox/pgoutbox", Test: "TestTail_Check", Needs: Postgres,
+			Package: "outbox/pgoutbox", Test: "TestTail/check", Needs: Postgres,
 		},
 		{
 			Name: "tail-under-the-names-of-ranges", Breaks: []string{"O5"},
@@ -34,15 +34,15 @@ func tailMutants() []Mutant {
 			File:    check,
 			Old:     `WHEN NOT p.pubviaroot THEN`,
 			New:     `WHEN false THEN`,
-			Package: "outbox/pgoutbox", Test: "TestTail_Check", Needs: Postgres,
+			Package: "outbox/pgoutbox", Test: "TestTail/check", Needs: Postgres,
 		},
 		{
 			Name: "tail-of-filtered-rows", Breaks: []string{"O5"},
 			Change:  "a tail believes a publication that leaves rows out",
 			File:    check,
-			Old:     `AND (to_jsonb(r) ->> 'prqual' IS NOT NULL OR`,
+			Old:     `AND (pg_catalog.to_jsonb(r) ->> 'prqual' IS NOT NULL OR`,
 			New:     `AND (false OR`,
-			Package: "outbox/pgoutbox", Test: "TestTail_Check", Needs: Postgres,
+			Package: "outbox/pgoutbox", Test: "TestTail/check", Needs: Postgres,
 		},
 		{
 			Name: "tail-of-another-server", Breaks: []string{"O3"},

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/proof/repo"
+	"github.com/leat-go/leat/internal/testlevel"
 )
 
 // TestListFitsTheSources: each text occurs exactly once, what comes of it can be
@@ -16,10 +17,29 @@ func TestListFitsTheSources(t *testing.T) {
 	c := sources(t)
 	names := make(map[string]bool)
 	for _, m := range All() {
-		require.NoError(t, c.check(&m), m.Name)
+		if err := c.check(&m); err != nil {
+			t.Errorf("%s: %v", m.Name, err) // all that does not fit, at once
+		}
 		require.False(t, names[m.Name], "two are called %s", m.Name)
 		names[m.Name] = true
 	}
+}
+
+// TestNineInTenAreNoticedByEarlyTests: make test runs levels 0 and 1. A promise that only
+// the later levels look at is noticed broken a slice of commits too late.
+func TestNineInTenAreNoticedByEarlyTests(t *testing.T) {
+	t.Parallel()
+	root, err := repo.Root(".")
+	require.NoError(t, err)
+	levels, err := Levels(os.DirFS(root), All())
+	require.NoError(t, err)
+	var late []string
+	for name, level := range levels {
+		if level > testlevel.Servers {
+			late = append(late, name)
+		}
+	}
+	require.LessOrEqual(t, 10*len(late), len(levels), "noticed by tests of levels 2 and 4 alone: %v", late)
 }
 
 // TestEveryPromiseIsBroken: each numbered promise has a mutant that breaks it.

@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"github.com/leat-go/leat/internal/testlevel"
 )
 
 const head = `# Mutations
@@ -21,6 +23,7 @@ make mutants ARGS=-markdown
 The time is that of the test with the mutation, building included. *Fails* are the
 promises of [guarantees.md](guarantees.md) that do not hold any more; R12 is the mode that
 is exactly once into Kafka, R8 retention, and *cost* a count of [performance.md](performance.md#what-is-counted).
+*Level* is the level of the test: ` + "`make test`" + ` runs 0 and 1.
 `
 
 // What the page says of the tests without a mutation.
@@ -30,14 +33,18 @@ const (
 )
 
 // Markdown writes results as the table that is published, part by part. With
-// skippedBaseline it adds that the tests were not run without a mutation.
-func Markdown(w io.Writer, results []Result, skippedBaseline bool) error {
+// skippedBaseline it adds that the tests were not run without a mutation. Levels are those of
+// [Levels].
+func Markdown(w io.Writer, results []Result, levels map[string]testlevel.Level, skippedBaseline bool) error {
 	byName := make(map[string]*Result, len(results))
-	killed := 0
+	killed, early := 0, 0
 	for i := range results {
 		byName[results[i].Mutant.Name] = &results[i]
 		if results[i].Verdict == Killed {
 			killed++
+			if levels[results[i].Mutant.Name] <= testlevel.Servers {
+				early++
+			}
 		}
 	}
 	var b strings.Builder
@@ -46,16 +53,16 @@ func Markdown(w io.Writer, results []Result, skippedBaseline bool) error {
 	if skippedBaseline {
 		baseline = unproven
 	}
-	fmt.Fprintf(&b, "\n%d mutations, %d noticed. %s\n", len(results), killed, baseline)
+	fmt.Fprintf(&b, "\n%d mutations, %d noticed, %d of them by a test of level 0 or 1. %s\n", len(results), killed, early, baseline)
 	for _, area := range Areas() {
-		writeArea(&b, area, byName)
+		writeArea(&b, area, byName, levels)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-func writeArea(b *strings.Builder, area Area, byName map[string]*Result) {
-	fmt.Fprintf(b, "\n## %s\n\n| mutation | in | fails | noticed by | time |\n|---|---|---|---|---|\n", area.Title)
+func writeArea(b *strings.Builder, area Area, byName map[string]*Result, levels map[string]testlevel.Level) {
+	fmt.Fprintf(b, "\n## %s\n\n| mutation | in | fails | noticed by | level | time |\n|---|---|---|---|---|---|\n", area.Title)
 	for i := range area.Mutants {
 		m := &area.Mutants[i]
 		r := byName[m.Name]
@@ -66,6 +73,6 @@ func writeArea(b *strings.Builder, area Area, byName map[string]*Result) {
 		if r.Verdict != Killed {
 			noticed = "**" + r.Verdict.String() + "**: " + noticed
 		}
-		fmt.Fprintf(b, "| %s | `%s` | %s | %s | %s |\n", m.Change, m.File, strings.Join(m.Breaks, ", "), noticed, r.Took.Round(100*time.Millisecond))
+		fmt.Fprintf(b, "| %s | `%s` | %s | %s | %d | %s |\n", m.Change, m.File, strings.Join(m.Breaks, ", "), noticed, levels[m.Name], r.Took.Round(100*time.Millisecond))
 	}
 }

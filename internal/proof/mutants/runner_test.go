@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/proof/repo"
+	"github.com/leat-go/leat/internal/testlevel"
 )
 
 // toy is a module with one rule, half of it in an embedded file, and its tests.
@@ -77,6 +78,8 @@ func TestMain(m *testing.M) {
 
 // TestRun_Verdicts: the runner tells apart all that can become of a mutant, also of
 // one in an embedded file, and does not take just any failure for a kill.
+//
+//leat:level 4
 func TestRun_Verdicts(t *testing.T) {
 	t.Parallel()
 	double := Mutant{File: "toy.go", Old: "return 2 * n", Test: "TestDouble/two"}
@@ -125,6 +128,8 @@ func TestRun_Verdicts(t *testing.T) {
 
 // TestRun_SomeOfOurs tries a few mutants of leat's own rules whose tests need no
 // server.
+//
+//leat:level 4
 func TestRun_SomeOfOurs(t *testing.T) {
 	t.Parallel()
 	root, err := repo.Root(".")
@@ -153,15 +158,15 @@ func TestMarkdown(t *testing.T) {
 		{Mutant: list[1], Verdict: Survived},
 	}
 	var b bytes.Buffer
-	require.NoError(t, Markdown(&b, results, false))
+	require.NoError(t, Markdown(&b, results, map[string]testlevel.Level{list[0].Name: testlevel.Servers}, false))
 	text := b.String()
-	require.Contains(t, text, "2 mutations, 1 noticed. "+proven)
-	require.Contains(t, text, "| 1.5s |")
+	require.Contains(t, text, "2 mutations, 1 noticed, 1 of them by a test of level 0 or 1. "+proven)
+	require.Contains(t, text, "| 1 | 1.5s |")
 	require.Equal(t, 1, strings.Count(text, "SURVIVED"))
 
 	b.Reset()
-	require.NoError(t, Markdown(&b, results, true))
-	require.Contains(t, b.String(), "2 mutations, 1 noticed. "+unproven)
+	require.NoError(t, Markdown(&b, results, map[string]testlevel.Level{list[0].Name: testlevel.Private}, true))
+	require.Contains(t, b.String(), "2 mutations, 1 noticed, 0 of them by a test of level 0 or 1. "+unproven)
 }
 
 func TestNew_RefusesWhatCannotWork(t *testing.T) {

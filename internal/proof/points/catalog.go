@@ -20,8 +20,8 @@ const (
 	natssink    = "outbox/natssink"
 	pginbox     = "inbox/pginbox"
 	kafkasource = "inbox/kafkasource"
-	sqloutbox   = "internal/sqltest/sqloutbox"
-	sqlinbox    = "internal/sqltest/sqlinbox"
+	sqloutbox   = "internal/proof/sqltest/sqloutbox"
+	sqlinbox    = "internal/proof/sqltest/sqlinbox"
 	redisdedupe = "dedupe/redisdedupe"
 )
 

@@ -30,15 +30,15 @@ func Kinds() []Kind { return []Kind{Error, Panic, Exit, Pause, Cancel, Cut} }
 func (k Kind) shows(word string) bool {
 	switch k {
 	case Error:
-		return word == "failpoint.Error" || strings.Contains(word, "=error")
+		return word == "failpointtest.Error" || strings.Contains(word, "=error")
 	case Panic:
-		return word == "failpoint.Panic" || strings.Contains(word, "panic")
+		return word == "failpointtest.Panic" || strings.Contains(word, "panic")
 	case Exit:
-		return word == "failpoint.ExitStatus"
+		return word == "failpointtest.ExitStatus"
 	case Pause:
-		return word == "failpoint.Pause" || strings.HasPrefix(word, "pause") || word == "released" || word == "joined" || word == "suspended"
+		return word == "failpointtest.Pause" || strings.HasPrefix(word, "pause") || word == "released" || word == "joined" || word == "suspended"
 	case Cancel:
-		return word == "failpoint.Cancel" || word == "cancel"
+		return word == "failpointtest.Cancel" || word == "cancel"
 	case Cut:
 		return word == "cut" || strings.Contains(word, "pg_terminate_backend")
 	default:

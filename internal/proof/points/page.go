@@ -20,15 +20,16 @@ const pageHead = `# Failure points
 internal/proof/points. A test fails when it is not current. -->
 
 A failure point is a named place in leat's code at which a test can make something go
-wrong. In a normal build the points are empty functions; the build tag
-` + "`leat_failpoints`" + ` brings them to life. Every point is hit with every kind of failure,
+wrong. Only tests and test programs link the package that arms points, ` + "`internal/failpoint/failpointtest`" + `: in
+the programs that users build, no variable, flag or file does so. There a point costs one load and one comparison.
+Every point is hit with every kind of failure,
 on real PostgreSQL, Kafka and Redis, with work under way, and afterwards nothing may be
 lost, doubled beyond what is promised, invented or out of order. The names of tests begin
 with the [invariants](guarantees.md) that they check, or with R12 where all of them are to
 hold of a relay that delivers exactly once.
 
 A point may stand in several places. The tests hit it where PostgreSQL, Kafka and Redis are, those whose
-packages are in ` + "`internal/sqltest`" + ` on MySQL, MariaDB and SQLite, and that in ` + "`outbox/amqpsink`" + ` on RabbitMQ. On MySQL,
+packages are in ` + "`internal/proof/sqltest`" + ` on MySQL, MariaDB and SQLite, and that in ` + "`outbox/amqpsink`" + ` on RabbitMQ. On MySQL,
 MariaDB and SQLite, processes die at these points in runs of the [chaos driver](chaos.md#on-other-databases)
 only.
 

@@ -14,6 +14,7 @@ import (
 	"github.com/leat-go/leat/internal/proof/repo"
 )
 
+//leat:level 0
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func root(t *testing.T) string {
@@ -68,7 +69,7 @@ func tree(t *testing.T) string {
 		"internal/failpoint/names.go": "package failpoint\n\nconst (\n// One is first.\nOne Name = \"a/one\"\n// Two is second.\nTwo Name = \"a/two\"\n)\n",
 		"code/code.go":                "package code\n\nfunc f() { _ = failpoint.Inject(nil, failpoint.One) }\n\nvar _ = failpoint.Two\n",
 		"code/code_test.go": "package code\n\nfunc TestO1_All(t *testing.T) { arm(failpoint.One) }\n\n" +
-			"func arm(p failpoint.Name) { r.Enable(p, failpoint.Error(nil)); r.Enable(p, failpoint.Panic()) }\n\n" +
+			"func arm(p failpoint.Name) { r.Enable(p, failpointtest.Error(nil)); r.Enable(p, failpointtest.Panic()) }\n\n" +
 			"func TestNothing(t *testing.T) { _ = failpoint.Inject(nil, failpoint.Two) }\n",
 	} {
 		path = filepath.Join(dir, filepath.FromSlash(path))

@@ -19,6 +19,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
+//leat:level 2
 func TestMain(m *testing.M) { testenv.Main(m) }
 
 // id is the header that the relay sets.

@@ -10,6 +10,7 @@ import (
 	"github.com/leat-go/leat/internal/proof/repo"
 )
 
+//leat:level 0
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // TestRoot_IsNotThatOfThisModule: the modules below leat's are passed on the way up.

@@ -22,6 +22,7 @@ import (
 	"github.com/leat-go/leat/internal/proof/report"
 )
 
+//leat:level 0
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // madeUp is a run whose every figure is another, so that none can stand for another.

@@ -12,7 +12,6 @@
 // gives the same run, event by event, and a shorter one with more zeros in it is a
 // simpler run: that is how failures are shrunk.
 //
-// The waits that engines jitter must be a function of the time for that, so programs
-// are built with the tag leat_failpoints and run with LEAT_JITTER=clock.
-// See design 18.4.
+// The waits that engines jitter must be a function of the time for that, so a program
+// that links this package takes its jitter from the clock. See design 18.4.
 package sim

@@ -7,16 +7,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
-
-	"github.com/leat-go/leat/internal/jitter"
 )
 
-func TestMain(m *testing.M) {
-	if err := os.Setenv(jitter.EnvSource, jitter.Clock); err != nil {
-		panic(err)
-	}
-	goleak.VerifyTestMain(m)
-}
+//leat:level 0
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // seeds is how many runs a test makes: LEAT_SIM_SEEDS, or so many.
 func seeds(t *testing.T, usual int) uint64 {

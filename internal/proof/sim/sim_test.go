@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/proof/sim"
-	"github.com/leat-go/leat/internal/testenv"
 )
 
 // report writes down what went wrong, and how to see it again.
@@ -25,7 +24,6 @@ func report(t *testing.T, r sim.Result) {
 // kept.
 func TestSeeds(t *testing.T) {
 	t.Parallel()
-	testenv.Failpoints(t) // a run is deterministic with them alone
 	for _, scenario := range sim.Scenarios() {
 		t.Run(scenario, func(t *testing.T) {
 			t.Parallel()
@@ -50,7 +48,6 @@ func TestSeeds(t *testing.T) {
 // histories are the same, event by event.
 func TestSameAgain(t *testing.T) {
 	t.Parallel()
-	testenv.Failpoints(t)
 	for _, scenario := range sim.Scenarios() {
 		t.Run(scenario, func(t *testing.T) {
 			t.Parallel()
@@ -78,7 +75,6 @@ func same(t *testing.T, seed uint64, a, b sim.Result) {
 // within some seeds.
 func TestControls(t *testing.T) {
 	t.Parallel()
-	testenv.Failpoints(t)
 	for _, c := range sim.Controls() {
 		t.Run(c.Broken, func(t *testing.T) {
 			t.Parallel()
@@ -123,7 +119,6 @@ func TestLoad_RefusesWhatIsNotThere(t *testing.T) {
 // again twice.
 func TestSavedScheduleConvictsAgain(t *testing.T) {
 	t.Parallel()
-	testenv.Failpoints(t)
 	for _, c := range sim.Controls() {
 		if !slices.Contains([]string{sim.AdvanceOnRead, sim.OrderByXID, sim.ClaimApart}, c.Broken) {
 			continue

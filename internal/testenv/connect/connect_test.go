@@ -12,6 +12,7 @@ import (
 	"github.com/leat-go/leat/internal/testenv"
 )
 
+//leat:level 0
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestTheVersionsAreThoseThatAreFetched(t *testing.T) {

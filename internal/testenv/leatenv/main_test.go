@@ -15,6 +15,7 @@ import (
 // envMain makes this test binary leatenv itself.
 const envMain = "LEATENV_TEST_MAIN"
 
+//leat:level 0
 func TestMain(m *testing.M) {
 	if os.Getenv(envMain) != "" {
 		main()
@@ -39,6 +40,7 @@ func leatenv(t *testing.T, environ []string, args ...string) (output string, sta
 	return string(combined), cmd.ProcessState.ExitCode()
 }
 
+//leat:level 4
 func TestRun_HandsOverAddressesAndPassesOnTheStatus(t *testing.T) {
 	t.Parallel()
 
@@ -80,6 +82,7 @@ func TestRun_AnAddressThatDoesNotAnswerIsAnError(t *testing.T) {
 	}
 }
 
+//leat:level 4
 func TestUp_StaysUntilDown(t *testing.T) {
 	t.Parallel()
 

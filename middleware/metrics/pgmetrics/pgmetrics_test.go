@@ -155,6 +155,8 @@ func TestPostgres_Inbox(t *testing.T) {
 
 // TestHooks_Events: alarms that last count once, those without an end each time, and a round
 // that was stopped counts as none.
+//
+//leat:level 0
 func TestHooks_Events(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -188,6 +190,8 @@ func TestHooks_Events(t *testing.T) {
 }
 
 // TestMisuse: nothing observes for nobody.
+//
+//leat:level 0
 func TestMisuse(t *testing.T) {
 	t.Parallel()
 	m, _ := ledger.New(t, metrics.Config{})
@@ -200,6 +204,8 @@ func TestMisuse(t *testing.T) {
 }
 
 // TestTail: a tail is shown once it is observed, and as it is.
+//
+//leat:level 0
 func TestTail(t *testing.T) {
 	t.Parallel()
 	m, l := ledger.New(t, metrics.Config{})

@@ -2,8 +2,6 @@ module github.com/leat-go/leat/middleware/metrics/promleat
 
 go 1.26.0
 
-replace github.com/leat-go/leat => ../../../
-
 require (
 	github.com/ThreeDotsLabs/watermill v1.5.1
 	github.com/leat-go/leat v0.0.0-00010101000000-000000000000

@@ -39,7 +39,9 @@ func everything(t *testing.T) *prometheus.Registry {
 	require.NoError(t, ob.InTx(t.Context(), func(ctx context.Context, tx *memoutbox.Tx) error {
 		return ob.Enqueue(ctx, tx, outbox.Message{ID: "a", Topic: "orders", Payload: []byte("paid")})
 	}))
-	r, err := relay.New(ob.Source(memoutbox.SourceConfig{}), &fast{results: make([]outbox.Result, 1)}, relay.Config{Hooks: []outbox.Hook{hook}})
+	sink, err := relay.Func(func(context.Context, outbox.Record) error { return nil }, relay.FuncConfig{})
+	require.NoError(t, err)
+	r, err := relay.New(ob.Source(memoutbox.SourceConfig{}), sink, relay.Config{Hooks: []outbox.Hook{hook}})
 	require.NoError(t, err)
 	hook.Watch(clocked{r})
 	hook.Tail()

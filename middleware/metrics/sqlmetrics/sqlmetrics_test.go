@@ -17,6 +17,7 @@ import (
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
+//leat:level 0
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var errBroken = errors.New("broken")

@@ -2,3 +2,4 @@
 SELECT EXISTS (
     SELECT FROM pg_trigger
     WHERE tgrelid = to_regclass($1) AND tgname = 'leat_2_enqueue' AND tgenabled <> 'D')
+WHERE @{primary}

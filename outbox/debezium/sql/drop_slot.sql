@@ -1,1 +1,1 @@
-SELECT pg_drop_replication_slot($1)
+SELECT pg_catalog.pg_drop_replication_slot($1) WHERE @{primary}

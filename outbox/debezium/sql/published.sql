@@ -17,4 +17,4 @@ SELECT CASE
                    AND (to_jsonb(r) ->> 'prqual' IS NOT NULL OR to_jsonb(r) ->> 'prattrs' IS NOT NULL))
         THEN 'filters rows or columns of the table'
     END
-FROM pg_publication p WHERE p.pubname = $1
+FROM pg_publication p WHERE p.pubname = $1 AND @{primary}

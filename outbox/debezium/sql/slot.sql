@@ -5,3 +5,4 @@ SELECT active, confirmed_flush_lsn::text, coalesce(wal_status, '') = 'lost',
        confirmed_flush_lsn >= $2::pg_lsn, plugin::text
 FROM pg_replication_slots
 WHERE slot_name = $1 AND slot_type = 'logical' AND database = current_database()
+  AND @{primary}

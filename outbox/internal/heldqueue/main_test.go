@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"io/fs"
+	"log"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -14,7 +15,11 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
+//leat:level 0
 func TestMain(m *testing.M) {
+	if err := testenv.RapidChecks(40); err != nil {
+		log.Fatal(err)
+	}
 	testenv.Main(m)
 }
 

@@ -11,7 +11,7 @@ import (
 // which something was sent past a held record of its key, lost, or stuck.
 func TestO2_O6_NothingPassesAHeldRecord(t *testing.T) {
 	t.Parallel()
-	for range 10 { // a hundred lists of moves each, unless rapid is told otherwise
+	for range 25 { // forty lists of moves each, unless rapid is told otherwise
 		rapid.Check(t, func(rt *rapid.T) {
 			if err := newWorld(nil).play(t.Context(), moves().Draw(rt, "moves")); err != nil {
 				rt.Fatal(err)

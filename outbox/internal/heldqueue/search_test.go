@@ -10,6 +10,8 @@ import (
 
 // TestO2_O6_GoAndSQLDoTheSame searches for a script after which the queue in Go and the one
 // in SQL differ: in a row, in what is due, in an answer, in what is listed or audited.
+//
+//leat:level 1
 func TestO2_O6_GoAndSQLDoTheSame(t *testing.T) {
 	t.Parallel()
 	p := newPostgres(t)
@@ -21,6 +23,8 @@ func TestO2_O6_GoAndSQLDoTheSame(t *testing.T) {
 }
 
 // TestO6_GoAndSQLDoTheSame_Controls: the search finds queues that are broken on purpose.
+//
+//leat:level 1
 func TestO6_GoAndSQLDoTheSame_Controls(t *testing.T) {
 	t.Parallel()
 	p := newPostgres(t)

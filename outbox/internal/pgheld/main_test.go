@@ -22,6 +22,7 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
+//leat:level 1
 func TestMain(m *testing.M) {
 	testenv.Main(m)
 }

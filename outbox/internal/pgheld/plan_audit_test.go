@@ -12,6 +12,8 @@ import (
 // TestPlans_Audit finds the entries about one message among a hundred thousand by their
 // index, in either direction, on no statistics and on fresh ones; without the index all
 // are read.
+//
+//leat:level 4
 func TestPlans_Audit(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "needs a hundred thousand entries")

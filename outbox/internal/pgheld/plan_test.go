@@ -70,6 +70,8 @@ func (n *node) write(b *strings.Builder, indent string) {
 
 // TestPlans runs what a relay asks again and again with a hundred thousand records
 // held, on no statistics and on fresh ones.
+//
+//leat:level 4
 func TestPlans(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "needs a hundred thousand records")

@@ -3,6 +3,8 @@ package pglog
 import (
 	"context"
 	"errors"
+	"maps"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -10,7 +12,9 @@ import (
 )
 
 // Connect opens a connection beside a pool with the configuration pool, as the pool
-// would, after change has changed the connection's.
+// would, after change has changed the connection's. What decides how texts are read and
+// written is asked for as it begins, whatever the role or the database has set: poolers pass
+// these settings on.
 func Connect(ctx context.Context, pool *pgxpool.Config, change func(cfg *pgx.ConnConfig)) (*pgx.Conn, error) {
 	cfg := pool.ConnConfig.Copy()
 	if pool.BeforeConnect != nil {
@@ -19,6 +23,10 @@ func Connect(ctx context.Context, pool *pgxpool.Config, change func(cfg *pgx.Con
 		}
 	}
 	change(cfg)
+	for name, value := range texts {
+		maps.DeleteFunc(cfg.RuntimeParams, func(set, _ string) bool { return strings.EqualFold(set, name) })
+		cfg.RuntimeParams[name] = value
+	}
 	conn, err := pgx.ConnectConfig(ctx, cfg)
 	if err != nil || pool.AfterConnect == nil {
 		return conn, err
@@ -28,6 +36,10 @@ func Connect(ctx context.Context, pool *pgxpool.Config, change func(cfg *pgx.Con
 	}
 	return conn, nil
 }
+
+// texts are the settings without which pgx cannot read texts. PgBouncer knows these three, and
+// refuses to connect if others are asked for.
+var texts = map[string]string{"client_encoding": "UTF8", "DateStyle": "ISO", "standard_conforming_strings": "on"} //nolint:gochecknoglobals // constants
 
 // AsIs changes nothing. It is for Connect.
 func AsIs(*pgx.ConnConfig) {}

@@ -4,12 +4,15 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/outbox/driver"
 )
 
 // Unusable marks err with driver.ErrSourceUnusable if it wraps one of fatal: errors that
-// trying again cannot mend and that could lose messages if they were ignored.
+// trying again cannot fix and that could lose messages if they were ignored. The answer of a
+// standby is not among them: it may be a failover under way, which passes.
 func Unusable(err error, fatal ...error) error {
+	err = pgerr.Standby(err)
 	for _, f := range fatal {
 		if errors.Is(err, f) {
 			return fmt.Errorf("%w: %w", driver.ErrSourceUnusable, err)

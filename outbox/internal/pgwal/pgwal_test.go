@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 )
 
+//leat:level 0
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // heard is a Handler that writes down what it is told.

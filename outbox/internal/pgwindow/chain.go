@@ -58,7 +58,8 @@ import (
 type Chain struct {
 	group, list                          string
 	beginOldest, beginNow, beginAt, mark string
-	load, all, probe, next, complete     string
+	load, all, probe, open, next         string
+	complete                             string
 	claim, claimRows, holder             string
 	before, contradicts, adopt           string
 }
@@ -66,8 +67,13 @@ type Chain struct {
 // PrepareChain renders the statements for the log called names.Table, beside which
 // stand its leases, positions and groups.
 func PrepareChain(names pgmigrate.Names) (*Chain, error) {
+	var back string
+	asItIs := func(sql string) (string, error) { return sql, nil }
+	if err := sqlfile.Load(files, asItIs, map[string]*string{"back": &back}); err != nil {
+		return nil, err
+	}
 	c := &Chain{}
-	return c, sqlfile.Load(files, names.Render, map[string]*string{
+	return c, sqlfile.Load(files, unlessBack(names, back), map[string]*string{
 		"chain_group":        &c.group,
 		"chain_list":         &c.list,
 		"chain_begin_oldest": &c.beginOldest,
@@ -77,6 +83,7 @@ func PrepareChain(names pgmigrate.Names) (*Chain, error) {
 		"chain_load":         &c.load,
 		"chain_all":          &c.all,
 		"chain_probe":        &c.probe,
+		"open":               &c.open,
 		"chain_next":         &c.next,
 		"chain_complete":     &c.complete,
 		"chain_claim":        &c.claim,
@@ -150,12 +157,14 @@ func scanChainWindow(row pgx.Row) (Window, error) {
 }
 
 // Probe is Statements.Probe, and reports whether the number of slots of group is
-// being changed. It returns ErrLogRestarted if the log is not that of facts any more.
+// being changed. It returns ErrLogRestarted if the log is not that of facts any more. Rows
+// count as new although the sequence stands where it stood: it could have been set back.
 func (c *Chain) Probe(ctx context.Context, db Querier, facts Facts, group string, w Window) (p Probe, changing bool, err error) {
 	var standby bool
 	var incarnation int64
-	err = db.QueryRow(ctx, c.probe, facts.Sequence, w.Target.Text, group).
-		Scan(&p.Sequence, &p.Ended, &standby, &changing, &incarnation)
+	var unseen *bool
+	err = db.QueryRow(ctx, c.probe, facts.Sequence, w.Target.Text, group, w.SourceFloor).
+		Scan(&p.Sequence, &p.Ended, &standby, &changing, &incarnation, &unseen)
 	switch {
 	case err != nil:
 		return Probe{}, false, err
@@ -166,6 +175,7 @@ func (c *Chain) Probe(ctx context.Context, db Querier, facts Facts, group string
 	case p.Sequence < w.SourceFloor:
 		return Probe{}, false, wentBack(p, w)
 	}
+	p.Unseen = unseen != nil && *unseen
 	return p, changing, nil
 }
 
@@ -173,11 +183,32 @@ func wentBack(p Probe, w Window) error {
 	return fmt.Errorf("%w: sequence at %d, position at %d", ErrSequenceWentBack, p.Sequence, w.SourceFloor)
 }
 
+// Open finishes window w of l's slot and opens the next, for a chain of one slot. All of w
+// must be settled. f is Probe.Sequence. It returns driver.ErrLeaseLost if the lease or the
+// window is no longer what the caller thinks, and ErrLogRestarted if the log's sequence was
+// set back, so that rows of the next window could lie below its floor.
+func (c *Chain) Open(ctx context.Context, db Querier, l pglease.Lease, w Window, f int64) (Window, error) {
+	next, err := scanWindow(db.QueryRow(ctx, c.open, l.Slot.Group, l.Slot.No, w.No, f, l.Owner, l.Epoch))
+	switch {
+	case err == nil:
+		next.Slots = 1
+		return next, nil
+	case errors.Is(err, pgx.ErrNoRows):
+		if err := c.Contradicts(ctx, db, l.Slot.Group, l.Slot.No); err != nil {
+			return Window{}, err
+		}
+		return Window{}, cannotFollow(w)
+	case pgerr.Is(err, pgerr.UniqueViolation):
+		return Window{}, cannotFollow(w)
+	default:
+		return Window{}, err
+	}
+}
+
 // Next finishes window w of l's slot and takes the next window of the chain: a window that
 // another slot has opened, a marker, or a window that Next opens. All of w must be settled.
 // f is Probe.Sequence. A window whose Slots are not those of w is a marker.
-// It returns driver.ErrLeaseLost if the lease or the window is no longer what the
-// caller thinks.
+// It returns the errors of Open.
 func (c *Chain) Next(ctx context.Context, db Querier, l pglease.Lease, w Window, f int64) (Window, error) {
 	for range 3 { // once more where another slot has set the same window meanwhile
 		next, err := scanChainWindow(db.QueryRow(ctx, c.next, l.Slot.Group, l.Slot.No, w.No, f, l.Owner, l.Epoch))
@@ -187,6 +218,9 @@ func (c *Chain) Next(ctx context.Context, db Querier, l pglease.Lease, w Window,
 		case pgerr.Is(err, pgerr.UniqueViolation):
 			return Window{}, cannotFollow(w)
 		case !errors.Is(err, pgx.ErrNoRows):
+			return Window{}, err
+		}
+		if err := c.Contradicts(ctx, db, l.Slot.Group, l.Slot.No); err != nil {
 			return Window{}, err
 		}
 	}

@@ -218,7 +218,7 @@ func TestO2_Begin_AmongWriters(t *testing.T) {
 		got   []string
 	}
 	var starts []*start
-	for i := range 30 {
+	for i := range 12 {
 		at := []pgwindow.Begin{pgwindow.BeginNow, pgwindow.BeginAt, pgwindow.BeginOldest}[i%3]
 		x := &start{stepper: beginGroup(t, db, fmt.Sprint("g", i), at, time.Now())}
 		x.began, x.got = x.w.Target.Text, x.first()

@@ -13,6 +13,8 @@ import (
 
 // TestO9_O2_Crash crashes a server on which nothing but a synchronous commit
 // writes the WAL.
+//
+//leat:level 4
 func TestO9_O2_Crash(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "starts a server of its own")

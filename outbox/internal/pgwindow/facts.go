@@ -20,15 +20,16 @@ type Facts struct {
 
 // Facts reads and checks the facts: ErrStandby on a server in recovery,
 // ErrSequenceCache where sessions keep numbers back, ErrSequencePrivilege where
-// the sequence's value may not be read, ErrRowSecurity where rows may be hidden.
+// the sequence's value may not be read, ErrRowSecurity where rows may be hidden,
+// ErrSubscribed where rows come from another server.
 func (s *Statements) Facts(ctx context.Context, db Querier) (Facts, error) {
 	var f Facts
 	var standby bool
 	var cache int64
 	var mayRead bool
-	var partly string
-	err := db.QueryRow(ctx, s.facts, s.names.Qualified("")).
-		Scan(&standby, &f.SystemIdentifier, &f.Sequence, &cache, &f.SynchronousCommit, &mayRead, &f.Incarnation, &partly)
+	var partly, subscribed string
+	err := db.QueryRow(ctx, s.facts, s.names.Qualified("")).Scan(
+		&standby, &f.SystemIdentifier, &f.Sequence, &cache, &f.SynchronousCommit, &mayRead, &f.Incarnation, &partly, &subscribed)
 	switch {
 	case err != nil:
 		return Facts{}, err
@@ -39,6 +40,8 @@ func (s *Statements) Facts(ctx context.Context, db Querier) (Facts, error) {
 		return Facts{}, fmt.Errorf("%w: GRANT SELECT on the sequence of %s", ErrSequencePrivilege, s.names.Qualified(""))
 	case partly != "":
 		return Facts{}, fmt.Errorf("%w: on %s", ErrRowSecurity, partly)
+	case subscribed != "":
+		return Facts{}, fmt.Errorf("%w: %s", ErrSubscribed, subscribed)
 	case cache != 1:
 		return Facts{}, fmt.Errorf("%w: it is CACHE %d", ErrSequenceCache, cache)
 	}

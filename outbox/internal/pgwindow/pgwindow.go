@@ -31,21 +31,41 @@
 // as under way; the probe looks at those. Equal, but F had moved with the newest
 // window: a number may belong to an xid between xmax of T(k) and the window's
 // own xid; where these two differ, one more window is opened.
-// See design 2.1 and 2.2.
+//
+// # When the sequence is set back
+//
+// The proof rests on numbers that ascend. setval sets them back at any moment, and leaves
+// no trace of its own: the sequence can have passed where it was before anybody looks. So the
+// statement that opens window k+1 looks, in the snapshot that becomes T(k+1), for a row that
+// the proof forbids: one with an xid at or above the xmax of T(k) and a number that is not
+// above the floor of k+1. Such rows are exactly those that the window would leave out. A
+// stronger form costs no more: a transaction whose xid is above the one that inserted row k
+// drew it after F(k) was read, so its numbers are above F(k). It finds a sequence that was
+// set back within a window as well, where two rows of a key could change places. Either row
+// refuses the window, and so does every later look: rows do not go. If the sequence stands
+// exactly where it stood, the probe asks the index for rows above the xmax of T(k), too.
+//
+// What is not found: a sequence that is set back to F(k) or above, behind nothing but numbers
+// that were drawn since window k was opened; and numbers that are given out again to
+// transactions which were under way in T(k). No row is lost by that, since those are in
+// window k+1, above its floor or looked up by their xids. But if a transaction was open when
+// the sequence was set back, its keys can be out of order there.
+// See design 2.1, 2.2 and 2.7.
 package pgwindow
 
 import (
 	"embed"
 	"errors"
+	"strings"
 
+	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/internal/pgmigrate"
 	"github.com/leat-go/leat/internal/sqlfile"
 )
 
 var (
-	// ErrStandby is returned on a server in recovery: its snapshots list no
-	// transactions under way, so rows would be lost.
-	ErrStandby = errors.New("leat: server is a standby (in recovery)")
+	// ErrStandby is returned on a server in recovery.
+	ErrStandby = pgerr.ErrStandby
 	// ErrSequenceWentBack is returned when the log's sequence is behind a stored
 	// position: it was restarted, or the tables were restored from a copy.
 	ErrSequenceWentBack = errors.New("leat: the log's sequence went back behind the stored position")
@@ -58,6 +78,10 @@ var (
 	ErrLogRestarted = errors.New("leat: the log was truncated or restored, or its sequence restarted, since the position was stored")
 	// ErrRowSecurity is returned when row level security hides rows from this role.
 	ErrRowSecurity = errors.New("leat: row level security would hide rows; give the role BYPASSRLS, or disable it")
+	// ErrSubscribed is returned when a subscription writes to the log. The rows carry numbers
+	// and transaction ids of the server where they were written, and both mean nothing here.
+	ErrSubscribed = errors.New("leat: the log is the target of a logical replication; run relays where it is written, " +
+		"or, if this server takes over, DROP SUBSCRIPTION and Rebase each group")
 	// ErrSequenceCache is returned when sessions would keep numbers back.
 	ErrSequenceCache = errors.New("leat: the log's sequence caches numbers, which breaks the order of keys; set CACHE 1")
 	// ErrSequencePrivilege is returned when the role may not read the sequence.
@@ -79,7 +103,7 @@ type Statements struct {
 // and positions stand beside it.
 func Prepare(names pgmigrate.Names) (*Statements, error) {
 	s := &Statements{names: names}
-	return s, sqlfile.Load(files, names.Render, map[string]*string{
+	return s, sqlfile.Load(files, unlessBack(names, "false"), map[string]*string{
 		"load":     &s.load,
 		"start":    &s.start,
 		"probe":    &s.probe,
@@ -89,4 +113,11 @@ func Prepare(names pgmigrate.Names) (*Statements, error) {
 		"position": &s.position,
 		"facts":    &s.facts,
 	})
+}
+
+// unlessBack renders statements that name {back}.
+func unlessBack(names pgmigrate.Names, back string) func(sql string) (string, error) {
+	return func(sql string) (string, error) {
+		return names.Render(strings.ReplaceAll(sql, "{back}", back))
+	}
 }

@@ -61,11 +61,14 @@ type Probe struct {
 	Sequence int64
 	// Ended is set if a transaction under way in the window's target has ended.
 	Ended bool
+	// Unseen is set if a row of a transaction at or above the xmax of the window's target
+	// is visible. It is looked for where Sequence is the window's SourceFloor.
+	Unseen bool
 }
 
 // New reports whether rows may have become visible that no window up to w holds.
 func (p Probe) New(w Window) bool {
-	if p.Sequence != w.SourceFloor || p.Ended {
+	if p.Sequence != w.SourceFloor || p.Ended || p.Unseen {
 		return true
 	}
 	return w.SourceFloor != w.NextFloor && w.OpenedBy > w.Target.Xmax

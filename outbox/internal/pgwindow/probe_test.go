@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
@@ -31,6 +32,63 @@ func TestO2_ProbeFindsXidAboveXmax(t *testing.T) {
 		require.Equal(t, []string{"late"}, rows)
 		return quiet
 	})
+}
+
+// TestO2_LateRowsProveNothing: a row that comes late, and whose number was drawn before the
+// newest F was read, does not show that the sequence was set back.
+func TestO2_LateRowsProveNothing(t *testing.T) {
+	t.Parallel()
+	db := newLog(t)
+	s := newStepper(t, db)
+	c := preparedChain(t)
+	_, late := unseen(t, s, db)
+	late.commit()
+	require.NoError(t, c.Contradicts(t.Context(), s.conn, s.lease.Slot.Group))
+	w, err := c.Open(t.Context(), s.conn, s.lease, s.w, s.probe().Sequence)
+	require.NoError(t, err)
+	require.Equal(t, []string{"late"}, s.rows(w))
+}
+
+// TestO2_SetBackIsProvenByOneRow: the sequence was set back and has passed where it was. One
+// row that has a number of before is in the log.
+func TestO2_SetBackIsProvenByOneRow(t *testing.T) {
+	t.Parallel()
+	db := newLog(t)
+	s := newStepper(t, db)
+	c := preparedChain(t)
+	put(t, db, "a")
+	begin(t, db).put("undone", "undone").rollback()
+	_, rows := s.opened()
+	require.Equal(t, []string{"a"}, rows)
+	s.open()
+	s.open() // the floors have come to the last number
+	_, err := db.Pool.Exec(t.Context(), "SELECT setval('leat.outbox_seq_seq', 1)")
+	require.NoError(t, err)
+	begin(t, db).put("undone").rollback()
+	put(t, db, "of an old number", "of a new number")
+	require.NoError(t, s.st.Raise(t.Context(), s.conn, s.lease, s.w.No, s.probe().Sequence)) // moves F, and not what was before it
+
+	wrong := s.w
+	wrong.Prev, wrong.Target, wrong.Floor = s.w.Target, snapshotNow(t, db), s.w.NextFloor
+	require.NotContains(t, s.rows(wrong), "of an old number", "negative control: it is below the floor")
+	require.ErrorIs(t, c.Contradicts(t.Context(), s.conn, s.lease.Slot.Group), pgwindow.ErrLogRestarted)
+	require.NoError(t, c.Contradicts(t.Context(), s.conn, s.lease.Slot.Group, 7), "another slot")
+	require.NoError(t, c.List(t.Context(), db.Pool, s.lease.Slot.Group, 1, nil))
+	for range 2 {
+		_, err = c.Open(t.Context(), s.conn, s.lease, s.w, s.probe().Sequence)
+		require.ErrorIs(t, err, pgwindow.ErrLogRestarted)
+		_, err = c.Next(t.Context(), s.conn, s.lease, s.w, s.probe().Sequence)
+		require.ErrorIs(t, err, pgwindow.ErrLogRestarted)
+	}
+}
+
+func snapshotNow(t *testing.T, db *testenv.Database) pgwindow.Snapshot {
+	t.Helper()
+	var text string
+	require.NoError(t, db.Pool.QueryRow(t.Context(), "SELECT pg_current_snapshot()::text").Scan(&text))
+	now, err := pgwindow.ParseSnapshot(text)
+	require.NoError(t, err)
+	return now
 }
 
 // TestO15_ProbeComesToRest: whatever happened before, an idle log costs no more

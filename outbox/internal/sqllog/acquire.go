@@ -36,7 +36,7 @@ func (l *Log) Acquire(ctx context.Context, r Reader, ttl time.Duration) (driver.
 	if err != nil {
 		return nil, err
 	}
-	s := &session{log: l, reader: r, owner: owner, epoch: g.Epoch, life: life, read: g.At, settled: g.At, at: -1}
+	s := &session{log: l, reader: r, owner: owner, epoch: g.Epoch, rev: g.Rev, tried: g.Rev, life: life, read: place{Position: g.At}, settled: g.At, at: -1}
 	if err := s.open(ctx); err != nil {
 		_ = s.Release(context.WithoutCancel(ctx)) // else the lease ends by itself
 		return nil, err
@@ -137,7 +137,7 @@ func (l *Log) take(
 		if g, err = l.Group(ctx, tx, "group", r.Group); err != nil {
 			return err
 		}
-		now, err := l.state(ctx, tx)
+		now, err := l.state(ctx, tx, g.At.Last)
 		if err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package sqllog
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"log/slog"
 	"slices"
 	"time"
@@ -103,6 +104,11 @@ func (s *session) closeGaps(ctx context.Context, gaps []Span) {
 		return
 	}
 	err := s.reading.Use(ctx, func(conn *sql.Conn) error {
+		// A replication may have been started since the relay was.
+		err := sqlstore.RefuseReplica(ctx, conn, s.log.Dialect)
+		if err != nil && !errors.Is(err, sqlstore.ErrReplicaUnknown) {
+			return err
+		}
 		c := closing{log: s.log, conn: conn, left: closingsAtOnce, until: time.Now().Add(closingTime)}
 		for part := range slices.Chunk(picked, MaxSpans) {
 			if err := c.close(ctx, part); err != nil {
@@ -148,8 +154,8 @@ func (s *session) warnGaps(ctx context.Context, err error) {
 	s.warned = before || ctx.Err() == nil
 	s.mu.Unlock()
 	if !before && ctx.Err() == nil {
-		s.log.logger.WarnContext(ctx, "gaps of the log cannot be closed, and are looked into at each read: "+
-			"a relay needs SELECT, INSERT and UPDATE on the log", slog.String("group", s.reader.Group), slog.Any("error", err))
+		s.log.logger.WarnContext(ctx, "gaps of the log are not closed, and are looked into at each read: "+
+			"a relay needs SELECT, INSERT and UPDATE on the log of the primary", slog.String("group", s.reader.Group), slog.Any("error", err))
 	}
 }
 

@@ -40,13 +40,16 @@ func (s *session) changeHeld(ctx context.Context, work func(tx *HeldTx) error) e
 
 // lead returns the held records of the session's group, or driver.ErrLeaseLost.
 func (l *Log) lead(ctx context.Context, q sqlstore.Querier, statement string, s *session) (*HeldTx, error) {
+	s.mu.Lock()
+	rev := s.rev
+	s.mu.Unlock()
 	g, err := l.Group(ctx, q, statement, s.reader.Group)
 	switch {
 	case sqlstore.IsNoRows(err):
 		return nil, driver.ErrLeaseLost // the group was removed
 	case err != nil:
 		return nil, err
-	case g.Owner != s.owner || g.Epoch != s.epoch || g.Left <= 0:
+	case g.Owner != s.owner || g.Epoch != s.epoch || g.Rev < rev || g.Left <= 0:
 		return nil, driver.ErrLeaseLost
 	}
 	return &HeldTx{log: l, q: q, group: s.reader.Group, now: g.Now}, nil
@@ -95,18 +98,17 @@ func (s *session) Hold(ctx context.Context, p driver.Page, n int, holdings []dri
 	}
 	// Those that were settled before are an earlier call's, whose answer was lost.
 	fresh := slices.DeleteFunc(slices.Clone(holdings), func(h driver.Holding) bool { return h.Index < to.before })
+	var next int64
 	err = s.changeHeld(ctx, func(tx *HeldTx) error {
 		if err := heldqueue.Hold(ctx, tx, s.relay(), p.Records, fresh); err != nil {
 			return err
 		}
-		n, err := sqlstore.Written(ctx, tx.q, s.log.SQL["advance"],
-			to.Last, []byte(EncodeGaps(to.Gaps)), []byte(s.reader.Group), []byte(s.owner), s.epoch)
-		if err == nil && n == 0 {
-			err = driver.ErrLeaseLost // it has ended meanwhile
-		}
+		var err error // it may have ended meanwhile
+		next, err = s.writeOn(ctx, tx.q, "advance", to.Last, []byte(EncodeGaps(to.Gaps)))
 		return err
 	})
 	if err == nil {
+		s.wrote(next)
 		s.note(to)
 	}
 	return err

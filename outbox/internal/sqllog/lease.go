@@ -11,6 +11,7 @@ import (
 type GroupRow struct {
 	Owner string
 	Epoch int64
+	Rev   int64         // ascends with each write of a relay
 	Left  time.Duration // of the lease
 	Now   time.Time
 	At    Position
@@ -21,7 +22,7 @@ type GroupRow struct {
 func (l *Log) Group(ctx context.Context, q sqlstore.Querier, statement, name string) (g GroupRow, err error) {
 	var owner, gaps []byte
 	var left, now, last int64
-	err = q.QueryRowContext(ctx, l.SQL[statement], []byte(name)).Scan(&owner, &g.Epoch, &left, &now, &last, &gaps)
+	err = q.QueryRowContext(ctx, l.SQL[statement], []byte(name)).Scan(&owner, &g.Epoch, &g.Rev, &left, &now, &last, &gaps)
 	if err != nil {
 		return g, err
 	}

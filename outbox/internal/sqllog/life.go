@@ -25,11 +25,12 @@ var ErrLogRestarted = errors.New("leat: the log was truncated or replaced, so th
 type state struct {
 	mark, life  string
 	floor, last int64
+	id          []byte // of the row with a number; nil if it is not there
 }
 
-func (l *Log) state(ctx context.Context, q sqlstore.Querier) (s state, err error) {
+func (l *Log) state(ctx context.Context, q sqlstore.Querier, n int64) (s state, err error) {
 	var mark, life []byte
-	err = q.QueryRowContext(ctx, l.SQL["life"], markNumber).Scan(&mark, &life, &s.floor, &s.last)
+	err = q.QueryRowContext(ctx, l.SQL["life"], markNumber, n).Scan(&mark, &life, &s.floor, &s.id, &s.last)
 	if sqlstore.IsNoRows(err) {
 		err = ErrNoMeta
 	}
@@ -52,7 +53,7 @@ func (s *state) check(life string, at Position) error {
 
 // Life returns the name of the log's life. It refuses a log that has begun anew.
 func (l *Log) Life(ctx context.Context, q sqlstore.Querier) (string, error) {
-	s, err := l.state(ctx, q)
+	s, err := l.state(ctx, q, 0)
 	if err == nil {
 		err = s.check(s.life, Position{})
 	}
@@ -61,7 +62,7 @@ func (l *Log) Life(ctx context.Context, q sqlstore.Querier) (string, error) {
 
 // CheckPosition refuses a position that is not of the log's life, or ahead of it.
 func (l *Log) CheckPosition(ctx context.Context, q sqlstore.Querier, at Position) error {
-	s, err := l.state(ctx, q)
+	s, err := l.state(ctx, q, 0)
 	if err == nil {
 		err = s.check(s.life, at)
 	}
@@ -69,11 +70,16 @@ func (l *Log) CheckPosition(ctx context.Context, q sqlstore.Querier, at Position
 }
 
 // checkLife is asked behind the statements of a Read: what they have seen is of the
-// session's log if that is there now, since a life that has ended does not come back.
-func (s *session) checkLife(ctx context.Context, q sqlstore.Querier, at Position) error {
-	now, err := s.log.state(ctx, q)
+// session's log if that is there now, since a life that has ended does not come back. A copy
+// that was put back has the same name: the row that was read last is another one then, if
+// its number was given out again.
+func (s *session) checkLife(ctx context.Context, q sqlstore.Querier, at place) error {
+	now, err := s.log.state(ctx, q, at.Last)
 	if err == nil {
-		err = now.check(s.life, at)
+		err = now.check(s.life, at.Position)
+	}
+	if err == nil && at.known && now.id != nil && string(now.id) != at.id {
+		err = fmt.Errorf("%w: number %d is no longer that of message %.100q, but of %.100q", ErrWentBack, at.Last, at.id, now.id)
 	}
 	if errors.Is(err, ErrLogRestarted) || errors.Is(err, ErrWentBack) || errors.Is(err, ErrNoMeta) {
 		err = fmt.Errorf("%w: %w", driver.ErrSourceUnusable, err)
@@ -84,7 +90,7 @@ func (s *session) checkLife(ctx context.Context, q sqlstore.Querier, at Position
 // NewLife gives the log a name that it has not had, and lets the floor begin anew if the
 // numbers have. The caller holds the lock of the floor. It returns the floor.
 func (l *Log) NewLife(ctx context.Context, q sqlstore.Querier, name string) (floor int64, err error) {
-	s, err := l.state(ctx, q)
+	s, err := l.state(ctx, q, 0)
 	if err != nil {
 		return 0, err
 	}

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
+//leat:level 0
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }

@@ -2,10 +2,12 @@ package sqllog
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"strings"
 
 	"github.com/leat-go/leat/internal/sqlstore"
+	"github.com/leat-go/leat/internal/storable"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -147,6 +149,10 @@ func (l *Log) ReadRows(ctx context.Context, q sqlstore.Querier, limit int, query
 		r, err := next.Next(rows.Scan)
 		if err != nil {
 			return RawPage{}, err
+		}
+		if columns := next.odd(); len(columns) > 0 {
+			l.logger.WarnContext(ctx, "a row of the log holds values that Enqueue does not write",
+				slog.Int64("seq", r.Seq), slog.String("id", storable.AtMost(r.ID, 100)), slog.Any("columns", columns))
 		}
 		if n := len(page.Records); n == cap(page.Records) { // records are large: move them seldom
 			page.Records = slices.Grow(page.Records, max(16, 3*n))

@@ -2,10 +2,11 @@ package sqllog
 
 import (
 	"database/sql"
-	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/leat-go/leat/internal/sqlstore"
+	"github.com/leat-go/leat/internal/storable"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -14,8 +15,9 @@ import (
 type RecordScan struct {
 	id, topic, key, kind, headers sql.RawBytes
 	payload                       []byte
-	seq, shard, created           int64
-	occurred                      sql.NullInt64
+	seq                           int64
+	shard                         Shard
+	occurred, created             Micros
 
 	into                []any
 	lastTopic, lastKind string
@@ -32,18 +34,32 @@ func NewRecordScan(more ...any) *RecordScan {
 // Next reads a row of *sql.Rows.
 func (s *RecordScan) Next(scan sqlstore.Scanner) (r outbox.Record, err error) {
 	if err := scan(s.into...); err != nil {
-		return r, err
+		return r, fmt.Errorf("leat: row %d cannot be read: %w", s.seq, err)
 	}
-	r.Seq, r.Shard = s.seq, int16(s.shard) //nolint:gosec // a SMALLINT
-	r.ID, r.Key, r.Payload, r.CreatedAt = string(s.id), string(s.key), s.payload, sqlstore.Time(s.created)
+	r.Seq, r.Shard = s.seq, s.shard.Shard
+	r.ID, r.Key, r.Payload, r.CreatedAt = string(s.id), string(s.key), s.payload, s.created.Time()
 	r.Topic, r.Type = again(&s.lastTopic, s.topic), again(&s.lastKind, s.kind)
 	if s.occurred.Valid {
-		r.OccurredAt = time.UnixMicro(s.occurred.Int64).UTC()
+		r.OccurredAt = time.UnixMicro(s.occurred.Micros).UTC()
 	}
 	if len(s.headers) > 0 {
-		err = json.Unmarshal(s.headers, &r.Headers)
+		r.Headers = storable.Headers(s.headers)
 	}
-	return r, err
+	return r, nil
+}
+
+// odd names the columns of the last row that hold what Enqueue does not write.
+func (s *RecordScan) odd() (columns []string) {
+	if s.shard.Odd {
+		columns = append(columns, "shard")
+	}
+	if s.occurred.Odd {
+		columns = append(columns, "occurred_at")
+	}
+	if s.created.Odd {
+		columns = append(columns, "created_at")
+	}
+	return columns
 }
 
 // again returns text as a string: the last one if it is the same.

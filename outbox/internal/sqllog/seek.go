@@ -69,12 +69,13 @@ func (l *Log) FirstSince(ctx context.Context, q sqlstore.Querier, t time.Time) (
 	early := t.Add(-time.Hour).UnixMicro()
 	for low < high {
 		middle := low + (high-low)/2
-		var seq, created int64
+		var seq int64
+		var created Micros
 		err := q.QueryRowContext(ctx, l.SQL["number_after"], middle).Scan(&seq, &created)
 		switch {
 		case err != nil && !sqlstore.IsNoRows(err):
 			return 0, false, err
-		case err == nil && created < early && seq <= high:
+		case err == nil && created.Micros < early && seq <= high:
 			low = seq
 		default:
 			high = middle

@@ -25,9 +25,13 @@ type session struct {
 
 	reading, writing sqlstore.Conn
 
-	mu     sync.Mutex
-	read   Position // of what Read has returned
-	pages  int      // that Read has returned
+	mu sync.Mutex
+	// The group's row has at least rev, and at most tried: that of writes whose answers were
+	// lost. A row that was put back from a copy has less.
+	rev, tried int64
+
+	read   place // of what Read has returned
+	pages  int   // that Read has returned
 	aging  aging
 	warned bool // that gaps cannot be closed
 	// What is settled: the position, and how far in which page.
@@ -36,6 +40,24 @@ type session struct {
 }
 
 var _ driver.Session = (*session)(nil)
+
+// place is a position, and the id of the row that it ends with, if that is known.
+type place struct {
+	Position
+
+	id    string
+	known bool
+}
+
+// behind returns the place at position to, which raw has led to. Its last record must be
+// where it was read.
+func (p place) behind(to Position, raw RawPage) place {
+	if n := len(raw.Records); n > 0 && raw.Records[n-1].Seq == to.Last {
+		return place{to, raw.Records[n-1].ID, true}
+	}
+	p.Position = to
+	return p
+}
 
 // cursor is the note on a page.
 type cursor struct {
@@ -76,8 +98,8 @@ func (s *session) Read(ctx context.Context, limit int) (driver.Page, error) {
 		if err != nil {
 			return driver.Page{}, err
 		}
-		page, c := s.choose(at, raw)
-		after := c.after(len(c.upTo))
+		page, c := s.choose(at.Position, raw)
+		after := at.behind(c.after(len(c.upTo)), raw)
 		if len(page.Records) > 0 {
 			return s.handOut(ctx, page, c, after)
 		}
@@ -88,9 +110,9 @@ func (s *session) Read(ctx context.Context, limit int) (driver.Page, error) {
 	}
 }
 
-func (s *session) readRaw(ctx context.Context, at Position, limit int) (raw RawPage, err error) {
+func (s *session) readRaw(ctx context.Context, at place, limit int) (raw RawPage, err error) {
 	err = s.reading.Use(ctx, func(conn *sql.Conn) error {
-		if raw, err = s.log.readPage(ctx, conn, at, limit); err != nil {
+		if raw, err = s.log.readPage(ctx, conn, at.Position, limit); err != nil {
 			return err
 		}
 		return s.checkLife(ctx, conn, at)
@@ -98,7 +120,8 @@ func (s *session) readRaw(ctx context.Context, at Position, limit int) (raw RawP
 	return raw, err
 }
 
-// choose keeps those of the rows that are messages of the group's topics.
+// choose keeps those of the rows that are messages of the group's topics, and leaves the
+// last row where it is.
 func (s *session) choose(before Position, raw RawPage) (driver.Page, *cursor) {
 	n := len(raw.Records)
 	c := &cursor{before: before, numbers: make([]int64, n), upTo: make([]int, 0, n)}
@@ -115,7 +138,7 @@ func (s *session) choose(before Position, raw RawPage) (driver.Page, *cursor) {
 }
 
 // handOut makes sure that the page is durable, and notes that it was read.
-func (s *session) handOut(ctx context.Context, page driver.Page, c *cursor, after Position) (driver.Page, error) {
+func (s *session) handOut(ctx context.Context, page driver.Page, c *cursor, after place) (driver.Page, error) {
 	if s.fence {
 		if err := s.write(ctx, "touch"); err != nil {
 			return driver.Page{}, err
@@ -132,7 +155,7 @@ func (s *session) handOut(ctx context.Context, page driver.Page, c *cursor, afte
 
 // nothingNew notes rows that are nothing to hand out, and stores them as settled once all
 // that was read is.
-func (s *session) nothingNew(ctx context.Context, at Position) error {
+func (s *session) nothingNew(ctx context.Context, at place) error {
 	s.mu.Lock()
 	s.read = at
 	behind := s.allSettled() && !at.equals(s.settled)
@@ -140,22 +163,45 @@ func (s *session) nothingNew(ctx context.Context, at Position) error {
 	if !behind {
 		return nil
 	}
-	return s.store(ctx, at)
+	return s.store(ctx, at.Position)
 }
 
 // allSettled reports whether the last page is settled to its end. The caller holds mu.
 func (s *session) allSettled() bool { return s.page == s.pages && s.at < 0 }
 
-// write runs a statement that ends with the lease's condition: grp, owner, epoch.
+// write runs a statement that changes the group's row, on the writing connection.
 func (s *session) write(ctx context.Context, statement string, args ...any) error {
-	args = append(args, []byte(s.reader.Group), []byte(s.owner), s.epoch)
 	return s.writing.Use(ctx, func(conn *sql.Conn) error {
-		n, err := s.log.Exec(ctx, conn, statement, args...)
-		if err == nil && n == 0 {
-			err = driver.ErrLeaseLost
+		next, err := s.writeOn(ctx, conn, statement, args...)
+		if err == nil {
+			s.wrote(next)
 		}
 		return err
 	})
+}
+
+// writeOn runs a statement that ends with the row's next rev and the lease's condition: grp,
+// owner, epoch, rev. Owner and epoch are not enough: a copy of the database that is younger
+// than the lease has them, too, with an older position. The caller has the writing
+// connection, and calls wrote with next once that is committed.
+func (s *session) writeOn(ctx context.Context, q sqlstore.Querier, statement string, args ...any) (next int64, err error) {
+	s.mu.Lock()
+	s.tried++
+	rev, next := s.rev, s.tried
+	s.mu.Unlock()
+	args = append(args, next, []byte(s.reader.Group), []byte(s.owner), s.epoch, rev)
+	n, err := s.log.Exec(ctx, q, statement, args...)
+	if err == nil && n == 0 {
+		err = driver.ErrLeaseLost
+	}
+	return next, err
+}
+
+// wrote notes which rev the row has.
+func (s *session) wrote(rev int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rev = max(s.rev, rev)
 }
 
 // Advance implements driver.Session. The position is stored at once.
@@ -241,7 +287,7 @@ func (s *session) Renew(ctx context.Context, ttl time.Duration) error {
 }
 
 // Release implements driver.Session. It works on the pool: the session's connections may
-// be broken. Of rows that are nothing to hand out, the position is stored by now.
+// be broken. Whoever has our owner and epoch is us, so that rev does not matter. Of rows that are nothing to hand out, the position is stored by now.
 func (s *session) Release(ctx context.Context) error {
 	s.reading.Close()
 	s.writing.Close()

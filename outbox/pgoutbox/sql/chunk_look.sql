@@ -7,3 +7,4 @@
 SELECT coalesce(min(seq), 0), coalesce(max(seq), 0), count(*), count(*) FILTER (WHERE {may go}),
        pg_current_snapshot()::text
 FROM c
+WHERE @{primary}

@@ -8,7 +8,7 @@ WITH d AS (
     RETURNING no, id, id_text, topic, key, not_before
 ), noted AS (
     INSERT INTO @{_audit} (action, actor, reason, id, topic, key, details)
-    SELECT 'cancel_delayed', $3, $4, coalesce(id_text, id::text), topic, key, jsonb_build_object('not_before', not_before) || $5::jsonb
+    SELECT 'cancel_delayed', $3, $4, coalesce(id_text, id::text), topic, key, pg_catalog.jsonb_build_object('not_before', not_before) || $5::jsonb
     FROM d
 )
 SELECT coalesce(id_text, id::text) FROM d ORDER BY not_before, no

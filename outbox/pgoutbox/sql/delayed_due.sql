@@ -5,5 +5,6 @@
 SELECT not_before, no, key
 FROM @{_delayed}
 WHERE (not_before, no) > ($1::timestamptz, $2::bigint) AND not_before <= statement_timestamp()
+  AND @{primary}
 ORDER BY not_before, no
 LIMIT $3

@@ -1,5 +1,6 @@
 -- $1, $2: where the last page ended; $3 topic, $4 key, $5 id, each NULL for any; $6 limit,
 -- $7 the id's text.
+-- shows
 SELECT no, created_at, occurred_at, id, shard, id_text, topic, key, type, payload, headers, not_before
 FROM @{_delayed}
 WHERE (not_before, no) > ($1::timestamptz, $2::bigint)

@@ -13,10 +13,10 @@
 -- or NULL where a column has no values.
 -- See design 3.1.
 INSERT INTO @{} (shard, id, id_text, topic, key, type, payload, headers, occurred_at)
-SELECT unnest($4::smallint[]), unnest($5::uuid[]), unnest($6::text[]), unnest($7::text[]), unnest($8::text[]),
-       unnest($9::text[]), unnest($10::bytea[]), unnest($11::jsonb[]), unnest($12::timestamptz[])
-WHERE (SELECT count(CASE WHEN h = $2 THEN pg_advisory_xact_lock_shared(h) ELSE pg_advisory_xact_lock(h) END)
-       FROM unnest($1::bigint[]) AS h) IS NOT NULL
-  AND ($3::text IS NULL OR $3::text = (SELECT concat_ws('/', instance,
+SELECT pg_catalog.unnest($4::smallint[]), pg_catalog.unnest($5::uuid[]), pg_catalog.unnest($6::text[]), pg_catalog.unnest($7::text[]), pg_catalog.unnest($8::text[]),
+       pg_catalog.unnest($9::text[]), pg_catalog.unnest($10::bytea[]), pg_catalog.unnest($11::jsonb[]), pg_catalog.unnest($12::timestamptz[])
+WHERE (SELECT pg_catalog.count(CASE WHEN h = $2 THEN pg_advisory_xact_lock_shared(h) ELSE pg_advisory_xact_lock(h) END)
+       FROM pg_catalog.unnest($1::bigint[]) AS h) IS NOT NULL
+  AND ($3::text IS NULL OR $3::text = (SELECT pg_catalog.concat_ws('/', instance,
            (SELECT oid FROM pg_database WHERE datname = current_database()),
            (SELECT system_identifier FROM pg_control_system())) FROM @{_meta} LIMIT 1))

@@ -3,15 +3,15 @@
 -- read m, and so come after the locks. One row a message is returned, since the
 -- count of an INSERT would be that of one table only.
 WITH l AS MATERIALIZED (
-    SELECT count(CASE WHEN h = $2 THEN pg_advisory_xact_lock_shared(h) ELSE pg_advisory_xact_lock(h) END) AS n
-    FROM unnest($1::bigint[]) AS h
+    SELECT pg_catalog.count(CASE WHEN h = $2 THEN pg_advisory_xact_lock_shared(h) ELSE pg_advisory_xact_lock(h) END) AS n
+    FROM pg_catalog.unnest($1::bigint[]) AS h
 ), m AS MATERIALIZED (
     SELECT m.*
     FROM unnest($4::smallint[], $5::uuid[], $6::text[], $7::text[], $8::text[], $9::text[],
                 $10::bytea[], $11::jsonb[], $12::timestamptz[], $13::timestamptz[])
          AS m(shard, id, id_text, topic, key, type, payload, headers, occurred_at, not_before)
     WHERE (SELECT n FROM l) IS NOT NULL
-      AND ($3::text IS NULL OR $3::text = (SELECT concat_ws('/', instance,
+      AND ($3::text IS NULL OR $3::text = (SELECT pg_catalog.concat_ws('/', instance,
                (SELECT oid FROM pg_database WHERE datname = current_database()),
                (SELECT system_identifier FROM pg_control_system())) FROM @{_meta} LIMIT 1))
 ), i AS (

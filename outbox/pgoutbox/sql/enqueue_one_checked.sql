@@ -6,6 +6,6 @@ SELECT $2::smallint, $3::uuid, $4::text, $5::text, $6::text, $7::text, $8::bytea
 WHERE CASE WHEN ($1::bigint[])[1] IS NULL THEN true
            WHEN pg_advisory_xact_lock_shared(($1::bigint[])[1]) IS NULL THEN false
            ELSE pg_advisory_xact_lock(($1::bigint[])[2]) IS NOT NULL END
-  AND $11::text = (SELECT concat_ws('/', instance,
+  AND $11::text = (SELECT pg_catalog.concat_ws('/', instance,
            (SELECT oid FROM pg_database WHERE datname = current_database()),
            (SELECT system_identifier FROM pg_control_system())) FROM @{_meta} LIMIT 1)

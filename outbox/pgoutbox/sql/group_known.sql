@@ -4,3 +4,4 @@ SELECT EXISTS (SELECT FROM @{_groups} WHERE relay_group = $1)
     OR EXISTS (SELECT FROM @{_positions} WHERE relay_group = $1),
        (SELECT count(*) FROM @{_held} WHERE relay_group = $1),
        (SELECT max(owner) FROM @{_leases} WHERE relay_group = $1 AND lease_until > clock_timestamp())
+WHERE @{primary}

@@ -4,9 +4,10 @@
 -- floor of the window that will follow, and rows of the newest window above its floor.
 -- Of those only the next ones past its last are looked at, so that the age can be
 -- understated, never overstated.
+-- shows
 SELECT n.relay_group,
-       (extract(epoch FROM statement_timestamp() - min(x.created_at)) * 1000000)::bigint AS lag,
-       (extract(epoch FROM min(g.max_lag)) * 1000000)::bigint AS max_lag,
+       (extract(epoch FROM statement_timestamp() - min(x.created_at)) * 1000000.0)::bigint AS lag,
+       (extract(epoch FROM min(g.max_lag)) * 1000000.0)::bigint AS max_lag,
        coalesce(min(n.problem), '') AS problem
 FROM newest n
 LEFT JOIN @{_groups} g ON g.relay_group = n.relay_group
@@ -30,7 +31,7 @@ LEFT JOIN LATERAL (
      WHERE pg_visible_in_snapshot(w.xid, n.target) AND NOT pg_visible_in_snapshot(w.xid, n.prev)
        AND w.shard % n.slots = n.slot
        AND (g.topics IS NULL OR EXISTS (
-           SELECT FROM unnest(g.topics) AS t(pattern)
+           SELECT FROM pg_catalog.unnest(g.topics) AS t(pattern)
            WHERE w.topic LIKE replace(replace(replace(replace(pattern, '\', '\\'), '%', '\%'), '_', '\_'), '*', '%')))
      ORDER BY w.seq LIMIT 1)
 ) x ON true

@@ -1,7 +1,8 @@
 -- Groups that are known, and those that have a lease only. Names that begin with _
 -- are leases of other kinds of work.
+-- shows
 SELECT n.relay_group, coalesce(g.slots, 1), coalesce(g.next_slots, 0), g.topics, g.paused,
-       (extract(epoch FROM g.max_lag) * 1000000)::bigint, g.created_at,
+       (extract(epoch FROM g.max_lag) * 1000000.0)::bigint, g.created_at,
        (SELECT count(*) FROM @{_leases} l
         WHERE l.relay_group = n.relay_group AND l.owner IS NOT NULL AND l.lease_until > clock_timestamp()),
        (SELECT count(*) FROM (

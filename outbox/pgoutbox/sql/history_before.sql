@@ -3,3 +3,4 @@
 SELECT coalesce(
     (SELECT o.seq FROM @{} o WHERE o.seq <= $1::bigint ORDER BY o.seq DESC LIMIT 1),
     (SELECT o.seq FROM @{} o WHERE o.seq > $1::bigint ORDER BY o.seq LIMIT 1))
+WHERE @{primary}

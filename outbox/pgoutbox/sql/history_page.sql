@@ -19,4 +19,4 @@ WHERE ($5::timestamptz IS NULL OR w.created_at >= $5::timestamptz)
   AND ($7::text[] IS NULL OR w.topic LIKE ANY ($7::text[]))
   AND ($8::text[] IS NULL OR w.key = ANY ($8::text[]))
   AND ($9::uuid[] IS NULL OR w.id = ANY ($9::uuid[]))
-LIMIT $10
+LIMIT $10 OFFSET (@{primary})::int - 1

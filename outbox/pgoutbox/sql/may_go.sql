@@ -1,4 +1,5 @@
-c.created_at <= statement_timestamp() - $3::bigint * interval '1 microsecond'
+-- part of other statements
+c.created_at <= statement_timestamp() - $3::bigint::float8 * interval '1 microsecond'
   AND EXISTS (SELECT FROM newest)
   AND NOT EXISTS (
       SELECT FROM newest n

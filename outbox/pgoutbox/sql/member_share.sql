@@ -13,7 +13,7 @@ WITH g AS (
     WHERE relay_group = $1 AND member <> $2 AND seen_until > clock_timestamp()
 ), me AS (
     INSERT INTO @{_members} AS m (relay_group, member, slots, seen_until)
-    SELECT $1, $2, $3::smallint, clock_timestamp() + $4::bigint * interval '1 microsecond'
+    SELECT $1, $2, $3::smallint, clock_timestamp() + $4::bigint::float8 * interval '1 microsecond'
     FROM others LEFT JOIN g ON true
     WHERE $3::smallint > 1 OR coalesce(g.slots, 1) > 1 OR g.next_slots IS NOT NULL OR NOT others.agree
     ON CONFLICT (relay_group, member) DO UPDATE
@@ -26,7 +26,7 @@ WITH g AS (
     SET next_slots = $3::smallint
     FROM others, me
     WHERE u.relay_group = $1 AND u.slots <> $3::smallint AND u.next_slots IS NULL
-      AND others.agree AND me.since <= clock_timestamp() - $4::bigint * interval '1 microsecond'
+      AND others.agree AND me.since <= clock_timestamp() - $4::bigint::float8 * interval '1 microsecond'
 ), gone AS (
     DELETE FROM @{_members}
     WHERE (relay_group, member) IN (

@@ -1,9 +1,10 @@
 -- The relays of group $1 that live: those that have said so, and those that lead. A
 -- lease's owner is the relay's name and the number of the claim.
+-- shows
 SELECT coalesce(m.member, l.member), coalesce(l.slots, '{}'), coalesce(m.slots, 0), m.since, greatest(m.seen_until, l.lease_until)
 FROM (SELECT member, slots, since, seen_until FROM @{_members}
       WHERE relay_group = $1 AND seen_until > clock_timestamp()) m
-FULL JOIN (SELECT regexp_replace(owner, '/[0-9]+$', '') AS member, array_agg(slot::integer ORDER BY slot) AS slots,
+FULL JOIN (SELECT regexp_replace(owner, '/[0-9]+$', '') AS member, pg_catalog.array_agg(slot::integer ORDER BY slot) AS slots,
                   max(lease_until) AS lease_until
            FROM @{_leases}
            WHERE relay_group = $1 AND owner IS NOT NULL AND lease_until > clock_timestamp()

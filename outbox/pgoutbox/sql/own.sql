@@ -7,6 +7,10 @@
 -- and sorted for a page. A plan is made once: of a page of a few rows, planning was three
 -- quarters of the price, since custom plans look cheaper to the planner than they are.
 -- With row_security off, rows that a policy would hide are an error, never an empty page.
+-- Between two renewals a session is idle for a third of the lease, and one that listens for
+-- as long as nobody commits: timeouts that would end them are off. Version 17 alone has
+-- transaction_timeout. bytea_output and array_nulls decide what texts mean, and the search
+-- path which functions are called (rule S12).
 -- The reset values are those that the role, the database and the address ask for,
 -- whatever this session has set.
 -- See design 2.8, 2.10 and 9.2.
@@ -23,10 +27,16 @@ SELECT s.direct, s.synchronous_commit, s.isolation, s.read_only,
                      ('enable_bitmapscan', 'off'),
                      ('max_parallel_workers_per_gather', '0'),
                      ('plan_cache_mode', 'force_generic_plan'),
-                     ('row_security', 'off')) v(name, value)
-        WHERE s.direct)
+                     ('row_security', 'off'),
+                     ('idle_session_timeout', '0'),
+                     ('transaction_timeout', '0'),
+                     ('bytea_output', 'hex'),
+                     ('search_path', 'pg_catalog, pg_temp'),
+                     ('array_nulls', 'on')) v(name, value)
+        WHERE s.direct AND current_setting(v.name, true) IS NOT NULL)
 FROM (SELECT pg_backend_pid() = $1::bigint AS direct,
              max(reset_val) FILTER (WHERE name = 'synchronous_commit') AS synchronous_commit,
              max(reset_val) FILTER (WHERE name = 'default_transaction_isolation') AS isolation,
              max(reset_val) FILTER (WHERE name = 'default_transaction_read_only') AS read_only
       FROM pg_settings) s
+WHERE @{primary}

@@ -17,4 +17,4 @@ CROSS JOIN LATERAL (
     LIMIT $5
 ) o
 ORDER BY o.seq
-LIMIT $5
+LIMIT $5 OFFSET (@{primary})::int - 1

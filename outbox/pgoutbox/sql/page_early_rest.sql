@@ -12,10 +12,10 @@ CROSS JOIN LATERAL (
           WHERE (i.xid, i.seq) > (e.x, $3::bigint) AND (i.xid, i.seq) <= (e.x, $4::bigint)
           ORDER BY i.xid, i.seq
           OFFSET 0) w
-    WHERE w.seq NOT IN (SELECT unnest($9::bigint[]))
+    WHERE w.seq NOT IN (SELECT pg_catalog.unnest($9::bigint[]))
       AND w.shard % $6::smallint = $7::smallint AND ($8::text[] IS NULL OR w.topic LIKE ANY ($8::text[]))
     ORDER BY w.xid, w.seq
     LIMIT $5
 ) o
 ORDER BY o.seq
-LIMIT $5
+LIMIT $5 OFFSET (@{primary})::int - 1

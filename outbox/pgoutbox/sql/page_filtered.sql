@@ -16,4 +16,4 @@ FROM (
 ) w
 WHERE w.shard % $5::smallint = $6::smallint AND ($7::text[] IS NULL OR w.topic LIKE ANY ($7::text[]))
 ORDER BY w.seq
-LIMIT $4
+LIMIT $4 OFFSET (@{primary})::int - 1

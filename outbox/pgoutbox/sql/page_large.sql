@@ -8,4 +8,5 @@ FROM (SELECT o.seq, o.payload,
       FROM @{} o
       WHERE o.seq = ANY ($1::bigint[])) w
 WHERE w.before < $2::bigint
+  AND @{primary}
 ORDER BY w.seq

@@ -13,7 +13,7 @@ FROM (
     ORDER BY o.seq
     OFFSET 0
 ) w
-WHERE w.seq NOT IN (SELECT unnest($8::bigint[]))
+WHERE w.seq NOT IN (SELECT pg_catalog.unnest($8::bigint[]))
   AND w.shard % $5::smallint = $6::smallint AND ($7::text[] IS NULL OR w.topic LIKE ANY ($7::text[]))
 ORDER BY w.seq
-LIMIT $4
+LIMIT $4 OFFSET (@{primary})::int - 1

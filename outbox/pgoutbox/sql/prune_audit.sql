@@ -1,2 +1,2 @@
 DELETE FROM @{_audit}
-WHERE no IN (SELECT no FROM @{_audit} WHERE at < statement_timestamp() - $1::bigint * interval '1 microsecond' ORDER BY at LIMIT $2)
+WHERE no IN (SELECT no FROM @{_audit} WHERE at < statement_timestamp() - $1::bigint::float8 * interval '1 microsecond' ORDER BY at LIMIT $2)

@@ -10,4 +10,5 @@ SELECT n.relay_group, bool_or(
                    WHERE o.xid >= pg_snapshot_xmin(n.prev) AND NOT pg_visible_in_snapshot(o.xid, n.prev)
                      AND o.seq > n.last AND o.shard % n.slots = n.slot))
 FROM newest n
+WHERE @{primary}
 GROUP BY n.relay_group

@@ -2,4 +2,5 @@
 -- it as a rule; the others are asked of the BRIN index.
 SELECT coalesce((SELECT created_at > at FROM {range} ORDER BY seq DESC LIMIT 1), false)
     OR EXISTS (SELECT FROM {range} WHERE created_at > at)
-FROM (SELECT statement_timestamp() - $1::bigint * interval '1 microsecond' AS at) AS cutoff
+FROM (SELECT statement_timestamp() - $1::bigint::float8 * interval '1 microsecond' AS at) AS cutoff
+WHERE @{primary}

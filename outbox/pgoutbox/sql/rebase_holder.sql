@@ -1,5 +1,6 @@
-SELECT owner, (extract(epoch FROM lease_until - clock_timestamp()) * 1000000)::bigint
+SELECT owner, (extract(epoch FROM lease_until - clock_timestamp()) * 1000000.0)::bigint
 FROM @{_leases}
 WHERE relay_group = $1 AND owner IS NOT NULL AND lease_until > clock_timestamp()
+  AND @{primary}
 ORDER BY lease_until DESC
 LIMIT 1

@@ -14,7 +14,7 @@ WITH g AS MATERIALIZED (
 ), m AS (
     SELECT o.xid >= g.next AS ahead,
            g.topics IS NULL OR EXISTS (
-               SELECT FROM unnest(g.topics) AS t(pattern)
+               SELECT FROM pg_catalog.unnest(g.topics) AS t(pattern)
                WHERE o.topic LIKE replace(replace(replace(replace(t.pattern, '\', '\\'), '%', '\%'), '_', '\_'), '*', '%')) AS wanted,
            coalesce(pg_visible_in_snapshot(o.xid, s.prev)
                  OR pg_visible_in_snapshot(o.xid, s.target) AND o.seq <= s.last, false) AS settled,
@@ -29,3 +29,4 @@ SELECT EXISTS (SELECT FROM g),
        count(*) FILTER (WHERE wanted AND sends), count(*) FILTER (WHERE wanted AND sends AND settled),
        count(*) FILTER (WHERE wanted AND NOT sends AND NOT settled), count(*) FILTER (WHERE ahead AND NOT $2)
 FROM p
+WHERE @{primary}

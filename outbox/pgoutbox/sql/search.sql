@@ -3,6 +3,7 @@
 -- $8 stored before, each NULL for any; $9 whether to leave payloads and headers out, $10 limit.
 -- The payloads end with the one with which they reach 32 MiB; the last column is how many
 -- messages there were without that.
+-- shows
 SELECT x.seq, x.created_at, x.occurred_at, x.id, x.shard, x.id_text, x.topic, x.key, x.type, x.payload, x.headers, x.found
 FROM (SELECT m.*, count(*) OVER () AS found,
              coalesce(sum(octet_length(m.payload)) OVER (ORDER BY m.seq ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS before

@@ -2,6 +2,7 @@
 -- that other statements begin with. A slot that is listed and has no position yet has
 -- settled nothing, and neither has one whose position relays would refuse (problem):
 -- nothing is deleted by it. Groups whose names begin with _ are reserved and read nothing.
+-- part of other statements
 WITH slots AS MATERIALIZED (
     SELECT g.relay_group, s.slot::smallint AS slot, g.incarnation
     FROM @{_groups} g, generate_series(0, g.slots - 1) AS s(slot)

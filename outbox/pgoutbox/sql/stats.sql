@@ -4,13 +4,14 @@
 -- counted of other groups. The log itself is looked at by the view, which is cheap.
 -- The orders are those of the indexes: without, a group that holds little walked the whole table
 -- beside one that holds much.
+-- shows
 WITH g AS MATERIALIZED (
     SELECT relay_group FROM @{_groups} WHERE NOT starts_with(relay_group, '_')
     UNION
     SELECT relay_group FROM @{_leases} WHERE NOT starts_with(relay_group, '_')
 ), counted AS MATERIALIZED (
     SELECT g.relay_group, h.held, f.retrying, f.parked, dead.dead,
-           (extract(epoch FROM clock_timestamp() - f.oldest) * 1000000)::bigint AS oldest_retried
+           (extract(epoch FROM clock_timestamp() - f.oldest) * 1000000.0)::bigint AS oldest_retried
     FROM g
     CROSS JOIN LATERAL (SELECT count(*) AS held FROM (
         SELECT seq FROM @{_held} x WHERE x.relay_group = g.relay_group ORDER BY seq LIMIT 10000) x) h
@@ -52,9 +53,9 @@ LEFT JOIN (
            CASE WHEN c.dead < 10000 THEN c.dead ELSE greatest(10000, more.dead)::bigint END AS dead,
            c.held >= 10000 OR c.dead >= 10000 AS estimated, -- what failed is held, too
            v.slot, v.owner, v.epoch, v.window_no, v.pending, v.problem,
-           (extract(epoch FROM v.lease_left) * 1000000)::bigint AS lease_left,
-           (extract(epoch FROM clock_timestamp() - v.window_opened_at) * 1000000)::bigint AS window_age,
-           (extract(epoch FROM v.lag) * 1000000)::bigint AS lag
+           (extract(epoch FROM v.lease_left) * 1000000.0)::bigint AS lease_left,
+           (extract(epoch FROM clock_timestamp() - v.window_opened_at) * 1000000.0)::bigint AS window_age,
+           (extract(epoch FROM v.lag) * 1000000.0)::bigint AS lag
     FROM counted c
     CROSS JOIN more
     LEFT JOIN @{_status} v ON v.relay_group = c.relay_group

@@ -19,7 +19,7 @@ SELECT CASE
         THEN 'the publication does not publish the table'
     WHEN EXISTS (SELECT FROM pg_publication_rel r
                  WHERE r.prpubid = p.oid AND r.prrelid = $2::text::regclass
-                   AND (to_jsonb(r) ->> 'prqual' IS NOT NULL OR to_jsonb(r) ->> 'prattrs' IS NOT NULL))
+                   AND (pg_catalog.to_jsonb(r) ->> 'prqual' IS NOT NULL OR pg_catalog.to_jsonb(r) ->> 'prattrs' IS NOT NULL))
         THEN 'the publication filters rows or columns of the table'
     END
 FROM (SELECT) one LEFT JOIN pg_publication p ON p.pubname = $1

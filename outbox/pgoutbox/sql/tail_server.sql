@@ -2,4 +2,4 @@
 -- replaced has the same system identifier and can have the same timeline, and not the
 -- microsecond of its start.
 SELECT extract(epoch FROM pg_postmaster_start_time())::text || ' ' || oid::text
-FROM pg_database WHERE datname = current_database()
+FROM pg_database WHERE datname = current_database() AND @{primary}

@@ -1,7 +1,8 @@
 -- How far each group has come with messages of the log. $1 their numbers.
+-- shows
 SELECT o.seq, s.relay_group,
        CASE WHEN s.topics IS NOT NULL AND NOT EXISTS (
-                SELECT FROM unnest(s.topics) AS t(pattern)
+                SELECT FROM pg_catalog.unnest(s.topics) AS t(pattern)
                 WHERE o.topic LIKE replace(replace(replace(replace(t.pattern, '\', '\\'), '%', '\%'), '_', '\_'), '*', '%'))
             THEN 'filtered'
             WHEN pg_visible_in_snapshot(o.xid, s.prev) OR pg_visible_in_snapshot(o.xid, s.target) AND o.seq <= s.last

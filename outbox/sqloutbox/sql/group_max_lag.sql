@@ -1,1 +1,1 @@
-UPDATE @{_groups} SET max_lag = ?, rev = rev + 1 WHERE grp = ?
+UPDATE @{_groups} SET max_lag = ? WHERE grp = ?

@@ -1,1 +1,1 @@
-UPDATE @{_groups} SET paused = ?, rev = rev + 1 WHERE grp = ?
+UPDATE @{_groups} SET paused = ? WHERE grp = ?

@@ -1,5 +1,5 @@
--- What must hold before a relay reads; last, the tables that hide rows by row level security. $1 is the forwarder's table, $2 that of
--- its position.
+-- What must hold before a relay reads; last, the tables that hide rows by row level security, and whether a subscription writes to the
+-- forwarder's table. $1 is that table, $2 that of its position.
 SELECT pg_is_in_recovery(),
        (SELECT system_identifier FROM pg_control_system()),
        current_setting('synchronous_commit'),
@@ -16,4 +16,5 @@ SELECT pg_is_in_recovery(),
        (SELECT coalesce(string_agg(t.oid::text, ', '), '')
         FROM (SELECT to_regclass(x.name) AS oid
               FROM (VALUES ($1), ($2), (@{text:_leases}), (@{text:_positions}), (@{text:_held}), (@{text:_dead}), (@{text:_audit})) x(name)) t
-        WHERE row_security_active(t.oid))
+        WHERE row_security_active(t.oid)),
+       EXISTS (SELECT FROM pg_subscription_rel r WHERE r.srrelid = to_regclass($1))

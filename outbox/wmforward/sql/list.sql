@@ -18,4 +18,4 @@ FROM (SELECT i.transaction_id, i."offset"
       CROSS JOIN LATERAL (SELECT * FROM {log} r WHERE r.transaction_id = x AND r."offset" > $3::bigint OFFSET 0) i
       WHERE pg_visible_in_snapshot(x, $2::pg_snapshot)) k
 ORDER BY k."offset"
-LIMIT $4
+LIMIT $4 OFFSET (@{primary})::int - 1

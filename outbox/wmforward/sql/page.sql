@@ -1,11 +1,11 @@
 -- The rows of a page, by primary key, one probe each. They come in the order of
 -- the arrays, which the caller checks: sorting would hold all of the page's bytes.
 -- LIMIT keeps the planner from joining in another way. A row whose time is ahead,
--- since it was written in another time zone, counts as written now.
+-- since it was written in another time zone, counts as written now. None is -infinity.
 -- The payloads end with the one with which they reach 32 MiB as they are stored: their
 -- sizes are read, and not they themselves. The rows behind come without one, and say so.
 -- See design 11.1.
-SELECT w.n, w.uuid::text, least(w.created_at::timestamptz, clock_timestamp()),
+SELECT w.n, w.uuid::text, greatest(least(w.created_at::timestamptz, clock_timestamp()), '0001-01-01 00:00:00+00'),
        CASE WHEN w.before < 33554432 THEN w.payload END, w.before < 33554432
 FROM (SELECT k.n, r.uuid, r.created_at, r.payload,
              coalesce(sum(pg_column_size(r.payload)) OVER (ORDER BY k.n ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS before
@@ -13,3 +13,4 @@ FROM (SELECT k.n, r.uuid, r.created_at, r.payload,
       CROSS JOIN LATERAL (
           SELECT * FROM {log} i WHERE i.transaction_id = k.xid AND i."offset" = k.no LIMIT 1
       ) r) w
+WHERE @{primary}

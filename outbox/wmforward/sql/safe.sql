@@ -22,3 +22,4 @@ SELECT s.xid, s.no,
           AND (pg_visible_in_snapshot(i.transaction_id, $1::pg_snapshot)
                OR pg_visible_in_snapshot(i.transaction_id, $2::pg_snapshot) AND i."offset" <= $3::bigint))
 FROM safe s
+WHERE @{primary}

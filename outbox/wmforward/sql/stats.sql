@@ -1,6 +1,7 @@
 -- All of Stats in one statement. What stands beside the table is counted up to ten thousand, and
 -- estimated beyond that from statistics. What is pending is counted up to a thousand, and
 -- estimated beyond that from the numbers that were drawn. $1 the forwarder's table, $2 group.
+-- shows
 SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence($1, 'offset')::regclass), 0), pg_total_relation_size($1::regclass),
        (SELECT greatest(reltuples, 0)::bigint FROM pg_class WHERE oid = $1::regclass),
        CASE WHEN h.held < 10000 THEN h.held ELSE (SELECT greatest(10000, reltuples)::bigint FROM pg_class WHERE oid = @{text:_held}::regclass) END,

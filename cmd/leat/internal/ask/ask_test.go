@@ -13,6 +13,7 @@ import (
 	"github.com/leat-go/leat/cmd/leat/internal/ask"
 )
 
+//leat:level 0
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestConfirm(t *testing.T) {

@@ -19,6 +19,7 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
+//leat:level 0
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var errCut = errors.New("cut")

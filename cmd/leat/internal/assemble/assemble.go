@@ -171,6 +171,10 @@ func (b *builder) listeners() {
 			cfg.Listen = b.address(h.Listen)
 		}
 		b.certificate(h)
+		cfg.Hosts = texts(h.Hosts)
+		if h.Dashboard != nil {
+			cfg.Hosts = append(cfg.Hosts, texts(h.Dashboard.Hosts)...)
+		}
 	}
 	if d.Metrics == nil {
 		return

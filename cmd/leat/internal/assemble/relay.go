@@ -3,6 +3,7 @@ package assemble
 import (
 	"cmp"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -50,6 +51,7 @@ func (b *builder) relay(r *settings.Relay, name string, store open.Relayed, obse
 	case err != nil:
 		b.refused(r.At, r, err)
 	}
+	cfg.Logger = b.in.Logger.With(slog.String("outbox", name), slog.String("group", group))
 	sink := b.sink(r, name, observer)
 	if err != nil || sink == nil {
 		return
@@ -87,7 +89,7 @@ func (b *builder) relayConfig(r *settings.Relay) relay.Config {
 	cfg := relay.Config{
 		PageSize: b.count(r.PageSize, 1), PageBytes: int(b.size(r.PageBytes)), Lease: b.span(r.Lease), PublishTimeout: b.span(r.PublishTimeout),
 		LeaseMargin: b.span(r.LeaseMargin), PollMax: b.span(r.PollMax), BackoffMax: b.span(r.BackoffMax), DrainTimeout: b.span(r.DrainTimeout),
-		MaxHeld: b.count(r.MaxHeld, 1), SLO: b.span(r.SLO), AdoptPosition: b.yes(r.AdoptPosition), Logger: b.in.Logger,
+		MaxHeld: b.count(r.MaxHeld, 1), SLO: b.span(r.SLO), AdoptPosition: b.yes(r.AdoptPosition),
 	}
 	if r.ReadAhead.Set() {
 		if cfg.ReadAhead = b.count(r.ReadAhead, 0); cfg.ReadAhead == 0 {

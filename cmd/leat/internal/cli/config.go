@@ -48,6 +48,9 @@ func (c *ConfigLint) Run(d *Deps) error {
 	if err != nil {
 		return err
 	}
+	for i := range findings {
+		findings[i].Text = settings.Redact(findings[i].Text)
+	}
 	list := show.List[findingRow]{Name: "findings", Empty: path + ": nothing is wrong.", Columns: []show.Column[findingRow]{
 		{Title: "WHERE", Cell: func(_ *show.Printer, f findingRow) string { return f.where() }},
 		textColumn("PROFILE", func(f findingRow) string { return f.Profile }),

@@ -10,6 +10,7 @@ import (
 
 	"github.com/leat-go/leat/cmd/leat/internal/doctor"
 	"github.com/leat-go/leat/cmd/leat/internal/open"
+	"github.com/leat-go/leat/cmd/leat/internal/settings"
 	"github.com/leat-go/leat/cmd/leat/internal/show"
 	"github.com/leat-go/leat/cmd/leat/internal/sink"
 )
@@ -59,6 +60,9 @@ func (c *Doctor) Run(d *Deps) error {
 	}
 	if len(found) == 0 {
 		return usage("--only", c.Only, "matches no check")
+	}
+	for i := range found {
+		found[i].Text, found[i].Advice = settings.Redact(found[i].Text), settings.Redact(found[i].Advice)
 	}
 	if err := findingList().Print(d.Printer, found, ""); err != nil {
 		return err

@@ -50,6 +50,7 @@ func (h *Health) Run(d *Deps) error {
 		return err
 	}
 	defer func() { _ = answer.Body.Close() }()
+	defer context.AfterFunc(ctx, func() { _ = answer.Body.Close() })() // a body of 101 does not end with ctx
 	body, err := io.ReadAll(io.LimitReader(answer.Body, 4096))
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
+//leat:level 0
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // shortLog is a log whose newest message has this number, 0: it is empty.

@@ -12,6 +12,7 @@ import (
 	"github.com/leat-go/leat/cmd/leat/internal/doctor"
 )
 
+//leat:level 0
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestClock(t *testing.T) {

@@ -62,13 +62,18 @@ func mendSequence(name, how string) string {
 func (x examination) sequenceValue(ctx context.Context) ([]doctor.Finding, error) {
 	var newest, last int64
 	var name *string
-	var may bool
-	err := x.Pool.QueryRow(ctx, x.sql["last_value"], x.log()).Scan(&newest, &name, &may, &last)
+	var may, subscribed bool
+	err := x.Pool.QueryRow(ctx, x.sql["last_value"], x.log()).Scan(&newest, &name, &may, &last, &subscribed)
 	switch {
 	case err != nil:
 		return nil, err
 	case name == nil:
 		return nil, errNoSequence
+	case subscribed: // to set the sequence forward would hide that the rows are not this server's
+		return []doctor.Finding{{
+			Verdict: doctor.Fail, Text: "the log is the target of a logical replication: its rows carry numbers and transaction ids of another server",
+			Advice: "run relays where it is written; if this server takes over: DROP SUBSCRIPTION, leat doctor, then leat rebase each group",
+		}}, nil
 	case !may:
 		return []doctor.Finding{{
 			Verdict: doctor.Unknown, Text: "permission denied: this role does not see where the sequence is", Advice: "GRANT SELECT ON SEQUENCE " + *name + " to it",

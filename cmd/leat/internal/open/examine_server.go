@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -35,12 +36,46 @@ func (x examination) version(ctx context.Context) ([]doctor.Finding, error) {
 
 func (x examination) standby(ctx context.Context) ([]doctor.Finding, error) {
 	f, err := x.facts(ctx)
-	if err != nil || !f.standby {
+	if err != nil {
 		return nil, err
+	}
+	if !f.standby {
+		return x.splitter(ctx)
 	}
 	return []doctor.Finding{{
 		Verdict: doctor.Fail, Text: "the server is a standby: nothing can be enqueued, and relays refuse it",
 		Advice: "name the primary, or several hosts with target_session_attrs=read-write",
+	}}, nil
+}
+
+// sessions is how many splitter asks: a splitter may choose a server for each session.
+const sessions = 10
+
+// splitter looks for a read/write splitter, which has a standby answer what only reads.
+func (x examination) splitter(ctx context.Context) ([]doctor.Finding, error) {
+	away := 0
+	for range sessions {
+		c, err := x.Pool.Acquire(ctx)
+		if err != nil {
+			return nil, err
+		}
+		conn := c.Hijack() // and not the same one again
+		var standby bool
+		err = conn.QueryRow(ctx, x.sql["in_hot_standby"], pgx.QueryExecModeSimpleProtocol).Scan(&standby)
+		if err := errors.Join(err, conn.Close(ctx)); err != nil {
+			return nil, err
+		}
+		if standby {
+			away++
+		}
+	}
+	if away == 0 {
+		return nil, nil
+	}
+	return []doctor.Finding{{
+		Verdict: doctor.Warn,
+		Text:    fmt.Sprintf("a read/write splitter stands before the database: in %d sessions of %d, a standby answers what only reads", away, sessions),
+		Advice:  "connect relays, inboxes and maintenance to the primary itself, past the splitter",
 	}}, nil
 }
 
@@ -96,9 +131,12 @@ func (x examination) pooler(ctx context.Context) ([]doctor.Finding, error) {
 
 // isDirect reports whether the process that answers is the one that the connection was
 // told of: poolers invent numbers.
-func isDirect(ctx context.Context, conn *pgx.Conn) (direct bool, err error) {
-	err = conn.QueryRow(ctx, "SELECT pg_backend_pid() = $1::bigint", pgx.QueryExecModeSimpleProtocol, int64(conn.PgConn().PID())).Scan(&direct)
-	return direct, err
+func isDirect(ctx context.Context, conn *pgx.Conn) (bool, error) {
+	results, err := conn.PgConn().Exec(ctx, "SELECT pg_catalog.pg_backend_pid()").ReadAll() // in any encoding
+	if err != nil {
+		return false, err
+	}
+	return string(results[0].Rows[0][0]) == strconv.FormatUint(uint64(conn.PgConn().PID()), 10), nil
 }
 
 // notified reports whether conn hears what another connection says.

@@ -27,6 +27,7 @@ func (d *SQL) Checks(e Examination) ([]doctor.Check, error) {
 		{Name: "server.durability", Run: x.variables(durability)},
 		{Name: "server.binlog", Run: x.variables(binlog)},
 		{Name: "server.galera", Run: x.variables(galera)},
+		{Name: "server.replica", Run: x.replica},
 		{Name: "server.connections", Run: x.connectionsLeft},
 		{Name: "holders.transactions", Run: x.transactions},
 		{Name: "holders.prepared", Run: x.prepared},

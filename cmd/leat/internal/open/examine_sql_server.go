@@ -2,12 +2,14 @@ package open
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/leat-go/leat/cmd/leat/internal/doctor"
+	"github.com/leat-go/leat/internal/sqlstore"
 )
 
 // variables are settings of a server by their names, in capitals. One that it does not know
@@ -111,6 +113,23 @@ func galera(v variables) []doctor.Finding {
 		Verdict: doctor.Warn, Text: "the server is a node of Galera, on which leat has not been tried",
 		Advice: "let all services and relays write one node, and see server.numbers",
 	}}
+}
+
+// replica is unknown on MySQL to a user without the privilege REPLICATION CLIENT.
+func (x sqlExamination) replica(ctx context.Context) ([]doctor.Finding, error) {
+	err := sqlstore.RefuseReplica(ctx, x.db, x.dialect)
+	switch {
+	case errors.Is(err, sqlstore.ErrReplicaUnknown):
+		return []doctor.Finding{{
+			Verdict: doctor.Unknown, Text: err.Error(), Advice: "GRANT REPLICATION CLIENT ON *.* to this user, and to that of the relays",
+		}}, nil
+	case errors.Is(err, sqlstore.ErrReplica):
+		return []doctor.Finding{{
+			Verdict: doctor.Fail, Text: err.Error(), Advice: "name the primary, and set read_only on the replica",
+		}}, nil
+	default:
+		return nil, err
+	}
 }
 
 func (x sqlExamination) connectionsLeft(ctx context.Context) ([]doctor.Finding, error) {

@@ -8,11 +8,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leat-go/leat/cmd/leat/internal/settings"
 	inboxadmin "github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/pginbox"
+	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
@@ -34,7 +36,7 @@ const connections = 4
 func openPostgres(ctx context.Context, t Target) (*Postgres, error) {
 	cfg, err := pgxpool.ParseConfig(t.URL)
 	if err != nil {
-		return nil, outbox.ConfigError("database", settings.Redact(t.URL), err.Error())
+		return nil, outbox.ConfigError("database", settings.Redact(t.URL), pgerr.Address(t.URL, err))
 	}
 	cfg.MaxConns = int32(cmp.Or(t.Connections, connections)) //nolint:gosec // some hundreds at most
 	if cfg.ConnConfig.RuntimeParams["application_name"] == "" {
@@ -43,11 +45,23 @@ func openPostgres(ctx context.Context, t Target) (*Postgres, error) {
 	if t.Dial != nil {
 		cfg.ConnConfig.DialFunc = t.Dial
 	}
+	cfg.AfterConnect = pinPath
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
 	return &Postgres{Pool: pool, target: t}, nil
+}
+
+// pinPath sets the search path of a session, in which what others have created is not called
+// (rule S12). A pooler would pass the setting on to somebody else: behind one, the statements
+// of outboxes and inboxes bring theirs along, and those of leat doctor go by the role's path.
+func pinPath(ctx context.Context, conn *pgx.Conn) error {
+	direct, err := isDirect(ctx, conn)
+	if err == nil && direct {
+		_, err = conn.Exec(ctx, "SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false)")
+	}
+	return err
 }
 
 // Now is the time by the server's clock.

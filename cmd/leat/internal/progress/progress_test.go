@@ -13,6 +13,7 @@ import (
 	"github.com/leat-go/leat/cmd/leat/internal/progress"
 )
 
+//leat:level 0
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // bar has a clock that the test moves.

@@ -127,6 +127,8 @@ type HTTP struct {
 	Listen   Text  `yaml:"listen" doc:"Address of /livez, /readyz and /statusz, host:port, or none. Defaults to 127.0.0.1:8470."`
 	CertFile Text  `yaml:"cert_file" doc:"File of the certificate, PEM, for HTTPS."`
 	KeyFile  Text  `yaml:"key_file" doc:"File of its key, PEM."`
+	// Hosts are names of this server.
+	Hosts []Text `yaml:"hosts" doc:"Names by which /statusz and /metrics may be asked for, without a port, beside localhost, addresses and the dashboard's hosts; * is any. Defaults to none."`
 	// Dashboard is served beside them.
 	Dashboard *Dashboard `yaml:"dashboard" doc:"Dashboard and API beside the probes; {} shows them to everybody on this machine. Defaults to none."`
 }

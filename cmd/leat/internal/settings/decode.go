@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"reflect"
-	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -21,7 +20,26 @@ type Place struct {
 
 // decoder fills structs of Texts from nodes, and finds what does not belong there. It
 // keeps of each Text and each Place where it stands.
-type decoder struct{ findings []Finding }
+type decoder struct {
+	findings []Finding
+	// left is how many values the file may still have.
+	left int
+}
+
+const (
+	// mostBytes bounds a file, mostValues what it says: an alias counts as what it stands for,
+	// since a few lines of aliases can stand for any number of values.
+	mostBytes  = 1 << 20
+	mostValues = 100_000
+	// mostFindings is how many things that are wrong are told.
+	mostFindings = 100
+)
+
+// spend counts n values, and reports whether the file may have them.
+func (d *decoder) spend(n int) bool {
+	d.left -= n
+	return d.left >= 0
+}
 
 // decode fills to from what reader has: one document, or nothing.
 func decode(reader io.Reader, to any) []Finding {
@@ -36,12 +54,18 @@ func decode(reader io.Reader, to any) []Finding {
 	if err := documents.Decode(&second); !errors.Is(err, io.EOF) {
 		return []Finding{{Text: "must be one document"}}
 	}
-	var d decoder
+	d := decoder{left: mostValues}
 	d.value(document.Content[0], reflect.ValueOf(to).Elem(), "")
+	if d.left < 0 {
+		return []Finding{{Text: fmt.Sprintf("is too large: it has more than %d values, those that aliases stand for included", mostValues)}}
+	}
 	return d.findings
 }
 
 func (d *decoder) wrong(node *yaml.Node, path, format string, args ...any) {
+	if len(d.findings) >= mostFindings {
+		return
+	}
 	text := fmt.Sprintf(format, args...)
 	if path != "" {
 		text = path + ": " + text
@@ -50,6 +74,9 @@ func (d *decoder) wrong(node *yaml.Node, path, format string, args ...any) {
 }
 
 func (d *decoder) value(node *yaml.Node, v reflect.Value, path string) {
+	if !d.spend(1) {
+		return
+	}
 	if node.Kind == yaml.AliasNode {
 		node = node.Alias
 	}
@@ -88,6 +115,9 @@ func (d *decoder) text(node *yaml.Node, to *Text, path string) {
 func (d *decoder) list(node *yaml.Node, v reflect.Value, path string) {
 	if node.Kind != yaml.SequenceNode {
 		d.wrong(node, path, "must be a list")
+		return
+	}
+	if !d.spend(len(node.Content)) {
 		return
 	}
 	v.Set(reflect.MakeSlice(v.Type(), len(node.Content), len(node.Content)))
@@ -133,18 +163,21 @@ func (d *decoder) pairs(node *yaml.Node, path string, each func(key, value *yaml
 		return
 	}
 	var merged, own [][2]*yaml.Node
-	var names []string
+	names := map[string]bool{}
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		key, value := node.Content[i], node.Content[i+1]
 		switch {
 		case key.ShortTag() == "!!merge" && value.Kind == yaml.AliasNode && value.Alias.Kind == yaml.MappingNode && value.Alias != node:
+			if !d.spend(len(value.Alias.Content)) {
+				return
+			}
 			for j := 0; j+1 < len(value.Alias.Content); j += 2 {
 				merged = append(merged, [2]*yaml.Node{value.Alias.Content[j], value.Alias.Content[j+1]})
 			}
-		case slices.Contains(names, key.Value):
+		case names[key.Value]:
 			d.wrong(key, "", "field %q is there twice", join(path, key.Value))
 		default:
-			names = append(names, key.Value)
+			names[key.Value] = true
 			own = append(own, [2]*yaml.Node{key, value})
 		}
 	}

@@ -3,6 +3,7 @@ package settings
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"reflect"
@@ -55,16 +56,33 @@ func (f Finding) in(path string) string {
 
 // Read returns the file at path. What is wrong with its form is an *InvalidError.
 func Read(path string) (*File, error) {
-	content, err := os.ReadFile(path) //nolint:gosec // the operator names the file
+	from, err := os.Open(path) //nolint:gosec // the operator names the file
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = from.Close() }()
+	content, err := io.ReadAll(io.LimitReader(from, mostBytes+1))
 	if err != nil {
 		return nil, err
 	}
 	file := &File{path: path}
+	large := func(text string) error {
+		return &InvalidError{Path: path, Findings: []Finding{{Text: "is too large: " + text}}}
+	}
+	if len(content) > mostBytes {
+		return nil, large(fmt.Sprintf("it has more than %d bytes", mostBytes))
+	}
 	if findings := decode(bytes.NewReader(content), file); len(findings) > 0 {
 		return nil, &InvalidError{Path: path, Findings: findings}
 	}
+	if len(file.Profiles) > mostProfiles {
+		return nil, large(fmt.Sprintf("it has %d profiles, more than %d", len(file.Profiles), mostProfiles))
+	}
 	return file, nil
 }
+
+// mostProfiles bounds the profiles: each one is checked.
+const mostProfiles = 100
 
 var atLine = regexp.MustCompile(`(?s)^(?:yaml: )?line (\d+): (.*)$`)
 

@@ -11,9 +11,11 @@ import (
 	"github.com/leat-go/leat/cmd/leat/internal/settings"
 )
 
+//leat:level 0
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestRedact(t *testing.T) {
+// A password is hidden in whatever a text calls it, and as whatever a driver takes for an address.
+func TestS15_Redact(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{
 		"postgres://ann@db/shop":                                                                     "postgres://ann@db/shop",
@@ -28,6 +30,19 @@ func TestRedact(t *testing.T) {
 		`kafka: dial postgres://ann:secret@db/shop?x=y: refused, and postgres://bob:s3@db2/shop too`: `kafka: dial postgres://ann:***@db/shop?x=y: refused, and postgres://bob:***@db2/shop too`,
 		"see postgres://ann:sec@ret@db/shop: mail ops@example.com":                                   "see postgres://ann:***@db/shop: mail ops@example.com",
 		"dial http://127.0.0.1:80/x: mail ops@example.com":                                           "dial http://127.0.0.1:80/x: mail ops@example.com",
+		"ann:secret@tcp(db:3306)/shop?tls=true":                                                      "ann:***@tcp(db:3306)/shop?tls=true",
+		"ann:sec@r:et/@unix(/run/mysqld.sock)/shop":                                                  "ann:***@unix(/run/mysqld.sock)/shop",
+		"ann:sec ret@/shop":                                                                          "ann:***@/shop",
+		"ann:secret@db/shop":                                                                         "ann:***@db/shop",
+		"postgres:/ann:secret@db/shop":                                                               "postgres:/ann:***@db/shop",
+		"postgres:ann:secret@db/shop":                                                                "postgres:***@db/shop",
+		"postgres:///ann:secret@db/shop":                                                             "postgres:///ann:***@db/shop",
+		`leat.yaml:3: database = "ann:secret@tcp(db)/shop": is no URL`:                               `leat.yaml:3: database = "ann:***@tcp(db)/shop": is no URL`,
+		"cannot parse `ann:secret@/shop`: failed":                                                    "cannot parse `ann:***@/shop`: failed",
+		"redis://:secret@cache:6379/1":                                                               "redis://:***@cache:6379/1",
+		`kafka.password = "sec ret": is too long`:                                                    `kafka.password=***: is too long`,
+		"server=db;pwd=secret":                                                                       "server=db;pwd=***",
+		"https://h/x?api_token=secret&client_secret=s3&y=z":                                          "https://h/x?api_token=***&client_secret=***&y=z",
 		"": "",
 	} {
 		require.Equal(t, want, settings.Redact(address))

@@ -18,6 +18,8 @@ type Text struct {
 
 	line int
 	name string
+	// said is the value with ${file:PATH} as it stands in the file, "" if it has none.
+	said string
 }
 
 // Set reports whether t says anything.
@@ -36,15 +38,24 @@ var errEmpty = errors.New("is empty: leave the field out to say nothing")
 // up empty is an error.
 func (t Text) resolve(lookup func(string) (string, bool)) (Text, error) {
 	var wrong error
-	said := t.Value
+	fromFile, said, shown := false, t.Value, t.Value
 	t.Value = reference.ReplaceAllStringFunc(t.Value, func(whole string) string {
 		kind, name, _ := strings.Cut(whole[2:len(whole)-1], ":")
 		value, err := look(kind, name, lookup)
 		if err != nil && wrong == nil {
 			wrong = fmt.Errorf("%s: %w", whole, err)
 		}
+		if kind == "file" {
+			keepSecret(value)
+			fromFile = true
+			return value
+		}
+		shown = strings.Replace(shown, whole, value, 1)
 		return value
 	})
+	if fromFile {
+		t.said = shown
+	}
 	if wrong == nil && said != "" && t.Value == "" {
 		wrong = fmt.Errorf("%s: %w", said, errEmpty)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/leat-go/leat/cmd/leat/internal/show"
 )
 
+//leat:level 0
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestDuration(t *testing.T) {
@@ -24,6 +25,7 @@ func TestDuration(t *testing.T) {
 		53*24*time.Hour + 5*time.Hour: "53d05h", -time.Minute: "-1m00s",
 	} {
 		require.Equal(t, want, show.Duration(d))
+		require.Equal(t, "-106751d23h", show.Duration(math.MinInt64))
 	}
 }
 

@@ -78,7 +78,7 @@ func Duration(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch {
 	case d < 0:
-		return "-" + Duration(-d)
+		return "-" + Duration(max(-d, -(d+1))) // the smallest has no opposite
 	case d < time.Second:
 		return strconv.FormatInt(d.Milliseconds(), 10) + "ms"
 	case d < 10*time.Second:

@@ -14,6 +14,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
+//leat:level 0
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func text(value string) settings.Text { return settings.Text{Value: value} }

@@ -1,2 +1,2 @@
 -- Once a connection.
-SELECT id FROM @{_consumers} WHERE name = $1::text
+SELECT id FROM @{_consumers} WHERE name = $1::text AND @{primary}

@@ -7,7 +7,7 @@ WITH ranges AS MATERIALIZED (
   SELECT inhrelid::oid AS oid FROM pg_inherits WHERE inhparent = to_regclass(@{text:})
 )
 SELECT coalesce(string_agg(t.oid::regclass::text, ', ' ORDER BY t.oid), ''),
-  (SELECT coalesce(string_agg(format('%s on %s', x.name, x.oid::regclass), ', ' ORDER BY x.oid, x.name), '')
+  (SELECT coalesce(string_agg(pg_catalog.format('%s on %s', x.name, x.oid::regclass), ', ' ORDER BY x.oid, x.name), '')
    FROM (SELECT to_regclass(@{text:})::oid AS oid UNION SELECT oid FROM ranges) r
    JOIN (SELECT tgrelid AS oid, tgname AS name FROM pg_trigger
          WHERE NOT tgisinternal AND tgenabled <> 'D' AND tgtype & 7 = 7
@@ -20,4 +20,4 @@ FROM (SELECT oid FROM ranges
                    (@{text:_sources}), (@{text:_watermarks}), (@{text:_ranges}), (@{text:_retention})) x(name)
       UNION
       SELECT to_regclass(@{text:_audit})::oid WHERE $1::boolean) t
-WHERE row_security_active(t.oid)
+WHERE row_security_active(t.oid) AND @{primary}

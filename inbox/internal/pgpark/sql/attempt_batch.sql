@@ -15,4 +15,4 @@ i AS (
   INSERT INTO @{_attempts} (consumer, id, attempts)
   SELECT $1::smallint, id, 0 FROM m WHERE NOT parked AND NOT seen ORDER BY id
   ON CONFLICT DO NOTHING RETURNING id)
-SELECT coalesce(array_agg(n) FILTER (WHERE parked OR NOT seen AND id NOT IN (SELECT id FROM i)), '{}') FROM m
+SELECT coalesce(pg_catalog.array_agg(n) FILTER (WHERE parked OR NOT seen AND id NOT IN (SELECT id FROM i)), '{}') FROM m

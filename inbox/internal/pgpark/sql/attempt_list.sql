@@ -1,5 +1,6 @@
 -- Rows of messages that were processed are still there for a while, and are left out.
 -- $1 consumer, $2 last attempt since or NULL, $3 those that have not failed as well, $4 after, $5 limit.
+-- shows
 SELECT a.id::text, a.attempts, a.first_at, a.last_at, coalesce(a.errors, '[]')::text
 FROM @{_attempts} a
 WHERE a.consumer = $1::smallint AND a.id > $4::uuid

@@ -1,4 +1,5 @@
 -- $1 consumer or NULL for all, $2 action or NULL, $3 message id or NULL, $4 since or NULL, $5 after, $6 limit.
+-- shows
 SELECT a.no, a.at, coalesce(c.name, ''), a.action, a.actor, a.reason, a.parked_no, a.message_id, a.topic, a.key, a.details::text
 FROM @{_audit} a LEFT JOIN @{_consumers} c ON c.id = a.consumer
 WHERE ($1::smallint IS NULL OR a.consumer = $1::smallint) AND a.no > $5::bigint

@@ -4,4 +4,4 @@ WITH d AS (
   RETURNING no, consumer, message_id, topic, key, attempts, errors)
 INSERT INTO @{_audit} (action, actor, reason, consumer, parked_no, message_id, topic, key, details)
 SELECT $4::text, $2::text, $3::text, consumer, no, message_id, topic, key,
-       jsonb_build_object('attempts', attempts, 'errors', errors) || $5::jsonb FROM d
+       pg_catalog.jsonb_build_object('attempts', attempts, 'errors', errors) || $5::jsonb FROM d

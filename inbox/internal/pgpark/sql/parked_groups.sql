@@ -1,4 +1,5 @@
 -- The pattern is that of admin.Fingerprint. $1 consumer or NULL for all, $2 topic or NULL, $3 limit.
+-- shows
 SELECT c.name, p.topic, g.fingerprint, min(coalesce(p.reason, '')), count(*), min(p.parked_at), max(p.parked_at)
 FROM @{_parked} p JOIN @{_consumers} c ON c.id = p.consumer
 CROSS JOIN LATERAL (

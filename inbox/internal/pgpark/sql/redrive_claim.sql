@@ -7,5 +7,5 @@ WITH d AS (
   RETURNING no, consumer, message_id, topic, key, attempts),
 a AS (
   INSERT INTO @{_audit} (action, actor, reason, consumer, parked_no, message_id, topic, key, details)
-  SELECT 'done', $3::text, '', consumer, no, message_id, topic, key, jsonb_build_object('attempts', attempts) FROM d)
+  SELECT 'done', $3::text, '', consumer, no, message_id, topic, key, pg_catalog.jsonb_build_object('attempts', attempts) FROM d)
 SELECT current_setting('synchronous_commit') FROM d

@@ -1,1 +1,2 @@
+-- shows
 EXPLAIN (FORMAT JSON) SELECT FROM @{_ranges} WHERE consumer = $1::smallint

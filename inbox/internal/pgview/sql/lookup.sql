@@ -1,6 +1,7 @@
 -- One row a consumer. Whether a process has the message in hand tells the list of locks: to try
 -- the lock would make a delivery Busy. $1 consumers, $2 their locks of the message, $3 its
 -- stored id.
+-- shows
 WITH held AS MATERIALIZED (
   SELECT (l.classid::bigint << 32) | l.objid::bigint AS lock
   FROM pg_locks l

@@ -2,6 +2,7 @@
 -- and of what is being tried are looked at, and a thousand of those that have failed, which
 -- costs two probes each. Beyond that there are as many of all as of these, by the tables'
 -- statistics. Rows that are looked at are those that lie first, which are the oldest mostly.
+-- shows
 WITH parked AS MATERIALIZED (
   SELECT count(*) AS n, count(*) FILTER (WHERE state = 'parked') AS parked, count(*) FILTER (WHERE state = 'redrive') AS redriving,
     count(*) FILTER (WHERE state = 'wait') AS waiting, min(parked_at) FILTER (WHERE state = 'parked') AS oldest

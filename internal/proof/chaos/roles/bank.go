@@ -179,7 +179,7 @@ func (t *transaction) write(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := t.enqueueOf(e.Kind)(ctx, m); err != nil {
+	if err := t.enqueueOf(e)(ctx, m); err != nil {
 		return fmt.Errorf("enqueue: %w", err)
 	}
 	version, err := t.store.transfer(ctx, e)

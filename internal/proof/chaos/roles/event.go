@@ -42,6 +42,8 @@ type event struct {
 	Pad    string `json:"pad,omitempty"`
 	// Topic is where the event goes if it is neither a transfer nor a notice.
 	Topic string `json:"topic,omitempty"`
+
+	headers string // JSON as it is written with plain SQL
 }
 
 // odd says which events a bank does not send as usual.

@@ -29,7 +29,16 @@ const (
 	KindLongIDTooLarge = "long id, too large"
 	// KindLongIDPoison has an id of kilobytes, and fails in its consumer.
 	KindLongIDPoison = "long id, poison"
+	// KindHostile has headers that are JSON, but no object of texts.
+	KindHostile = "hostile"
+	// KindTextTime has a time that is text, which SQLite takes.
+	KindTextTime = "text time"
 )
+
+// hostileHeaders returns what the events of KindHostile have for headers.
+func hostileHeaders() []string {
+	return []string{`{"tenant": 7}`, `["tenant", "7"]`, `{"tenant": {"id": "7"}}`, `"tenant"`}
+}
 
 const (
 	// largeBytes is nearly the size of a large event, and nearly what a producer may send.
@@ -43,20 +52,20 @@ const (
 var enqueuePlainly string
 
 // enqueueOf returns how an event is enqueued.
-func (b *bank) enqueueOf(kind string) func(context.Context, outbox.Message) error {
-	switch kind {
-	case KindLongID, KindLongIDTooLarge, KindLongIDPoison:
+func (b *bank) enqueueOf(e event) func(context.Context, outbox.Message) error {
+	switch e.Kind {
+	case KindLongID, KindLongIDTooLarge, KindLongIDPoison, KindHostile, KindTextTime:
+		return func(ctx context.Context, m outbox.Message) error { return b.store.enqueuePlainly(ctx, m, e.headers) }
 	default:
 		return b.enqueue
 	}
-	return b.store.enqueuePlainly
 }
 
 // isUndeliverable reports whether events of the kind are refused as they are meant to be,
 // so that it is no fault of the destination.
 func isUndeliverable(kind string) bool {
 	switch kind {
-	case kindHuge, KindAstray, KindLarge, KindTooLarge, KindLongIDTooLarge:
+	case kindHuge, KindAstray, KindLarge, KindTooLarge, KindLongIDTooLarge, KindHostile, KindTextTime:
 		return true
 	default:
 		return false
@@ -120,6 +129,9 @@ func drawExtra(kind string, n int) (event, error) {
 		e.ID = longID(id)
 	case KindLongID:
 		e.ID, e.Topic = longID(id), TopicNotices
+	case KindHostile:
+		e.headers = hostileHeaders()[n%len(hostileHeaders())]
+	case KindTextTime:
 	default:
 		return event{}, fmt.Errorf("kind %q is not known", kind)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/leat-go/leat/dedupe"
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/failpoint/failpointtest"
 	"github.com/leat-go/leat/internal/wait"
 )
 
@@ -55,10 +56,10 @@ func (p *process) arm(c Command) {
 	p.disarm()
 	var fired atomic.Bool
 	sticky := failpoint.Name(c.Point) == failpoint.DedupeExtendFail && c.Kind == KindError
-	err := p.points.Enable(failpoint.Name(c.Point), failpoint.Call(func(ctx context.Context) error {
+	err := p.points.Enable(failpoint.Name(c.Point), failpointtest.Call(func(ctx context.Context) error {
 		if fired.Swap(true) {
 			if sticky { // one lost extension is made good by the next
-				return fmt.Errorf("fault %d: %w", c.Fault, failpoint.ErrInjected)
+				return fmt.Errorf("fault %d: %w", c.Fault, failpointtest.ErrInjected)
 			}
 			return nil
 		}
@@ -87,7 +88,7 @@ func (p *process) strike(ctx context.Context, c Command) error {
 	case KindPanic:
 		panic(fmt.Sprintf("fault %d at %s", c.Fault, c.Point))
 	case KindExit:
-		os.Exit(failpoint.ExitStatus)
+		os.Exit(failpointtest.ExitStatus)
 	case KindStop:
 		return syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 	case KindRebalance:
@@ -106,7 +107,7 @@ func (p *process) strike(ctx context.Context, c Command) error {
 	case KindLose, KindJump:
 		return p.unsettle(ctx, c.Kind)
 	}
-	return fmt.Errorf("fault %d: %w", c.Fault, failpoint.ErrInjected)
+	return fmt.Errorf("fault %d: %w", c.Fault, failpointtest.ErrInjected)
 }
 
 // unsettle does harm to the record of the message whose handler has ctx.
@@ -126,7 +127,7 @@ func (p *process) unsettle(ctx context.Context, kind string) error {
 func (p *process) lead(point failpoint.Name) {
 	switch point {
 	case failpoint.RelayClaimWaits, failpoint.RelayLeaseAcquired, failpoint.RelayFenced, failpoint.RelayPositionRead:
-		p.once(failpoint.RelayBetweenPages, func() error { return failpoint.ErrInjected }) // a new term begins
+		p.once(failpoint.RelayBetweenPages, func() error { return failpointtest.ErrInjected }) // a new term begins
 	case failpoint.RelayCloseMidBatch:
 		p.once(failpoint.RelayLeaseLostWhileSending, func() error { p.stop(); return nil }) // just before a batch is sent
 	case failpoint.ConsumerRebalanceMidHandler:
@@ -140,7 +141,7 @@ func (p *process) lead(point failpoint.Name) {
 // once does f at the next hit of a point.
 func (p *process) once(point failpoint.Name, f func() error) {
 	var done atomic.Bool
-	_ = p.points.Enable(point, failpoint.Call(func(context.Context) error {
+	_ = p.points.Enable(point, failpointtest.Call(func(context.Context) error {
 		if done.Swap(true) {
 			return nil
 		}

@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/failpoint/failpointtest"
 	"github.com/leat-go/leat/internal/proof/history"
 	"github.com/leat-go/leat/internal/wait"
 )
@@ -26,7 +26,7 @@ type process struct {
 	reports     *reporter
 	history     *history.Writer
 	log         *slog.Logger
-	points      *failpoint.Registry
+	points      *failpointtest.Registry
 	watch       *watch
 	connections *connections
 	extras      Extras
@@ -57,7 +57,7 @@ type Extras struct {
 func Run(ctx context.Context, s Settings, extras Extras) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	points, err := failpoint.Parse(os.Getenv(failpoint.EnvPoints))
+	points, err := failpointtest.Parse(os.Getenv(failpointtest.EnvPoints))
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func Run(ctx context.Context, s Settings, extras Extras) (err error) {
 	defer group.Wait()
 	defer cancel()
 	group.Go(func() { p.tellTotals(ctx) })
-	return p.play(failpoint.With(ctx, points))
+	return p.play(failpointtest.With(ctx, points))
 }
 
 // play runs the role.

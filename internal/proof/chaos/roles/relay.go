@@ -125,7 +125,7 @@ func ExactSink() kafkasink.TransactionalConfig {
 func (p *process) relayConfig(policy relay.Policy) relay.Config {
 	return relay.Config{
 		PageSize: 500, Lease: RelayLease, PublishTimeout: PublishTimeout, LeaseMargin: 300 * time.Millisecond,
-		PollMax: 200 * time.Millisecond, BackoffMin: 10 * time.Millisecond, BackoffMax: 300 * time.Millisecond,
+		PollMax: RelayPoll, BackoffMin: 10 * time.Millisecond, BackoffMax: 300 * time.Millisecond,
 		DrainTimeout: 4 * time.Second, Policies: []relay.Policy{policy}, Logger: p.log,
 		Hooks: []outbox.Hook{relayEyes{p}},
 	}

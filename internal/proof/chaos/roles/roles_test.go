@@ -12,10 +12,11 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/leat-go/leat/internal/failpoint"
-	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/internal/failpoint/failpointtest"
 	"github.com/leat-go/leat/outbox"
 )
 
+//leat:level 0
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // watching returns a watch and what it reports.
@@ -70,14 +71,13 @@ func TestWatch_GivesUpTheOldest(t *testing.T) {
 // TestArm_CancelEndsTheContextOfTheRole, and the point itself goes on.
 func TestArm_CancelEndsTheContextOfTheRole(t *testing.T) {
 	t.Parallel()
-	testenv.Failpoints(t)
 	w, out := watching()
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	p := &process{points: &failpoint.Registry{}, reports: w.reports, watch: w, stop: stop}
+	p := &process{points: &failpointtest.Registry{}, reports: w.reports, watch: w, stop: stop}
 	p.arm(Command{Do: DoArm, Fault: 7, Point: string(failpoint.RelayAfterFetch), Kind: KindCancel})
 	require.NoError(t, ctx.Err())
-	require.NoError(t, failpoint.Inject(failpoint.With(ctx, p.points), failpoint.RelayAfterFetch))
+	require.NoError(t, failpoint.Inject(failpointtest.With(ctx, p.points), failpoint.RelayAfterFetch))
 	require.ErrorIs(t, ctx.Err(), context.Canceled)
 	require.Equal(t, []Report{{Said: SaidFired, Fault: 7, Inflight: 1}}, reports(t, out))
 }
@@ -172,6 +172,8 @@ func TestDrawExtra_MakesWhatTheDriverAsksFor(t *testing.T) {
 		KindLongID:         {topic: TopicNotices, id: longIDBytes},
 		KindLongIDTooLarge: {topic: TopicTransfers, id: longIDBytes, size: largeBytes},
 		KindLongIDPoison:   {topic: TopicTransfers, id: longIDBytes},
+		KindHostile:        {topic: TopicTransfers},
+		KindTextTime:       {topic: TopicTransfers},
 	} {
 		e, err := drawExtra(kind, 7)
 		require.NoError(t, err)

@@ -57,6 +57,8 @@ func Sabotages() []string {
 const (
 	// RelayLease is the lease of the relays.
 	RelayLease = 3 * time.Second
+	// RelayPoll is how often relays look that nobody has woken, at least.
+	RelayPoll = 200 * time.Millisecond
 	// PublishTimeout bounds what a relay waits for Kafka, RedisTimeout what the notifier
 	// waits for Redis.
 	PublishTimeout = 1500 * time.Millisecond

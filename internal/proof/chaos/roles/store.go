@@ -47,8 +47,9 @@ type store interface {
 	inTx(ctx context.Context, work func(ctx context.Context) error) error
 	// rolledBack reports whether an error of inTx tells that nothing was committed.
 	rolledBack(err error) bool
-	// enqueuePlainly enqueues as a producer without a library does.
-	enqueuePlainly(ctx context.Context, m outbox.Message) error
+	// enqueuePlainly enqueues as a producer without a library does, with headers that are any
+	// JSON, or empty.
+	enqueuePlainly(ctx context.Context, m outbox.Message, headers string) error
 	// transfer writes a transfer into the bank's books, and returns its version.
 	transfer(ctx context.Context, e event) (version int64, err error)
 	// book writes a transfer into the ledger's books, with the id of its receipt.

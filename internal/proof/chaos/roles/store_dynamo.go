@@ -66,7 +66,12 @@ func (s *dynamo) rolledBack(err error) bool {
 	return !errors.Is(err, outbox.ErrCommitUnknown) && !errors.Is(err, errPanicked)
 }
 
-func (s *dynamo) enqueuePlainly(context.Context, outbox.Message) error { return errNoPlainProducer }
+// errNoPlainProducer is returned where no table is written by SQL.
+var errNoPlainProducer = errors.New("nobody enqueues with plain SQL here")
+
+func (s *dynamo) enqueuePlainly(context.Context, outbox.Message, string) error {
+	return errNoPlainProducer
+}
 
 func (s *dynamo) transfer(ctx context.Context, e event) (version int64, err error) {
 	if version, err = s.move(ctx, DynamoAccounts, e); err != nil {

@@ -67,8 +67,8 @@ func (s *postgres) inTx(ctx context.Context, work func(ctx context.Context) erro
 
 func (s *postgres) rolledBack(err error) bool { return errors.Is(err, pgx.ErrTxCommitRollback) }
 
-func (s *postgres) enqueuePlainly(ctx context.Context, m outbox.Message) error {
-	_, err := pginbox.Tx(ctx).Exec(ctx, enqueuePlainly, m.ID, m.Topic, m.Key, m.Type, m.Payload)
+func (s *postgres) enqueuePlainly(ctx context.Context, m outbox.Message, headers string) error {
+	_, err := pginbox.Tx(ctx).Exec(ctx, enqueuePlainly, m.ID, m.Topic, m.Key, m.Type, m.Payload, headers)
 	return err
 }
 

@@ -6,6 +6,7 @@ import (
 	_ "embed" // of the schema
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/sqlinbox"
@@ -29,7 +30,7 @@ type sqlStore struct {
 }
 
 // errNoOpener is returned by a program that has no drivers of database/sql.
-var errNoOpener = errors.New("this program has PostgreSQL only: use that of internal/sqltest")
+var errNoOpener = errors.New("this program has PostgreSQL only: use that of internal/proof/sqltest")
 
 // maxConns is how many connections a process may have.
 const maxConns = 12
@@ -61,10 +62,19 @@ func (s *sqlStore) inTx(ctx context.Context, work func(ctx context.Context) erro
 // rolledBack: COMMIT was never sent.
 func (s *sqlStore) rolledBack(err error) bool { return errors.Is(err, sql.ErrTxDone) }
 
-// errNoPlainProducer is returned where only PostgreSQL's table is written by SQL.
-var errNoPlainProducer = errors.New("nobody enqueues with plain SQL here")
-
-func (s *sqlStore) enqueuePlainly(context.Context, outbox.Message) error { return errNoPlainProducer }
+// enqueuePlainly runs the statement of docs/any-language.md. Its keys are its own: one event
+// each, so that no lock has to keep their order.
+func (s *sqlStore) enqueuePlainly(ctx context.Context, m outbox.Message, headers string) error {
+	var occurredAt any
+	if m.Type == KindTextTime {
+		occurredAt = "yesterday"
+	}
+	return exec(ctx, []any{
+		`INSERT INTO leat_outbox (shard, id, topic, msg_key, type, payload, headers, occurred_at, created_at)
+		VALUES (0, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		[]byte(m.ID), []byte(m.Topic), []byte(m.Key), []byte(m.Type), m.Payload, []byte(headers), occurredAt, time.Now().UnixMicro(),
+	})
+}
 
 // exec runs statements with their parameters in the transaction of ctx.
 func exec(ctx context.Context, statements ...[]any) error {

@@ -1,6 +1,6 @@
 // Package soak is the command of chaos runs, for programs that differ in what they have:
-// see internal/proof/cmd/soak, which has PostgreSQL, internal/sqltest/cmd/soak, which has
-// all databases, and cmd/leat/internal/soak, which relays by the daemon.
+// see internal/proof/cmd/soak, which has PostgreSQL, internal/proof/sqltest/cmd/soak, which has
+// all databases, and internal/proof/cmd/soakdaemon, which relays by the daemon.
 package soak
 
 import (
@@ -87,7 +87,7 @@ func soak(ctx context.Context, extras roles.Extras, args []string) error {
 	flags.StringVar(&o.Sabotage, "sabotage", "", "break a rule: "+strings.Join(roles.Sabotages(), ", "))
 	flags.StringVar(&o.Store, "store", roles.Postgres, "what all stands on: "+strings.Join(roles.Stores(), ", "))
 	flags.BoolVar(&o.Tail, "tail", false, "have the bank's relays follow PostgreSQL's change log")
-	acts := flags.String("acts", "", "acts to perform, separated by commas, all or none (default all, none with -sabotage or another -store)")
+	acts := flags.String("acts", "", "acts to perform, separated by commas, all or none (default all of the store, none with -sabotage)")
 	flags.DurationVar(&o.ActGap, "act-gap", 0, "mean time between two acts once each has been performed (default 40s)")
 	controls := flags.Bool("controls", false, "then run with each of those rules broken, which must be noticed")
 	docs := flags.String("report", "", "the folder of the documentation that the report is written to")
@@ -130,12 +130,12 @@ func soak(ctx context.Context, extras roles.Extras, args []string) error {
 
 // command is what repeats a run, wherever its files are kept.
 func command(o chaos.Options, controls bool) string {
-	program := "go run -C internal/proof -tags leat_failpoints ./cmd/soak"
+	program := "go run -C internal/proof ./cmd/soak"
 	switch {
 	case o.Extras.Daemon != nil:
-		program = "go run -C cmd/leat/internal/soak -tags leat_failpoints ."
+		program = "go run -C internal/proof ./cmd/soakdaemon"
 	case roles.IsSQL(o.Store):
-		program = "go run -C internal/sqltest -tags leat_failpoints ./cmd/soak"
+		program = "go run -C internal/proof/sqltest ./cmd/soak"
 	}
 	words := []string{fmt.Sprintf("%s -for %s -seed %d", program, o.For, o.Seed)}
 	for _, f := range []struct {
@@ -148,7 +148,7 @@ func command(o chaos.Options, controls bool) string {
 		{o.Sabotage != "", "-sabotage " + o.Sabotage},
 		{o.Store != roles.Postgres, "-store " + o.Store},
 		{o.Tail, "-tail"},
-		{len(o.Acts) != len(chaos.Acts()) && o.Sabotage == "" && o.Store == roles.Postgres, "-acts " + cmp.Or(strings.Join(o.Acts, ","), "none")},
+		{len(o.Acts) != len(chaos.Acts(o.Store)) && o.Sabotage == "", "-acts " + cmp.Or(strings.Join(o.Acts, ","), "none")},
 		{o.ActGap > 0, "-act-gap " + o.ActGap.String()},
 		{controls, "-controls"},
 	} {
@@ -184,10 +184,10 @@ func sabotaged(ctx context.Context, o chaos.Options) ([]report.Control, error) {
 // actsOf are the acts that were asked for.
 func actsOf(names string, o chaos.Options) []string {
 	switch {
-	case names == "none", names == "" && (o.Sabotage != "" || o.Store != roles.Postgres):
+	case names == "none", names == "" && o.Sabotage != "":
 		return nil
 	case names == "", names == "all":
-		return chaos.Acts()
+		return chaos.Acts(o.Store)
 	default:
 		return strings.Split(names, ",")
 	}

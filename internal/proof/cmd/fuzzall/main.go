@@ -37,7 +37,6 @@ func run(ctx context.Context, args []string) error {
 	span := flags.String("for", "10s", "how long each target is run, or with an x how often, such as 1000x")
 	dir := flags.String("dir", ".", "the module's directory")
 	only := flags.String("run", "", "run only targets whose package.Name matches")
-	tags := flags.String("tags", "leat_failpoints", "build tags")
 	parallel := flags.Int("parallel", 0, "workers of each target, 0 for as many as CPUs")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -50,7 +49,7 @@ func run(ctx context.Context, args []string) error {
 	if len(packages) == 0 {
 		packages = []string{"./..."}
 	}
-	module := module{dir: *dir, tags: *tags, parallel: *parallel}
+	module := module{dir: *dir, parallel: *parallel}
 	targets, err := module.list(ctx, packages)
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"go.uber.org/goleak"
 )
 
+//leat:level 0
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // writeModule makes a module with a target that finds nothing and one that must find
@@ -34,6 +35,8 @@ func writeModule(t *testing.T) string {
 
 // TestRun: a target that fails is reported, with its input kept, and so is a run
 // that has found no target.
+//
+//leat:level 4
 func TestRun(t *testing.T) {
 	t.Parallel()
 	dir := writeModule(t)

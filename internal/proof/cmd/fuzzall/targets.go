@@ -14,8 +14,8 @@ import (
 
 // module is what go test is run in.
 type module struct {
-	dir, tags string
-	parallel  int
+	dir      string
+	parallel int
 }
 
 // target is a fuzz target.
@@ -26,7 +26,7 @@ type target struct {
 // list returns the targets of packages. It reads the test files that go list names
 // rather than asking each package's tests, which would all have to be built for it.
 func (m module) list(ctx context.Context, packages []string) (targets []target, err error) {
-	args := append([]string{"list", "-tags", m.tags, "-f", `{{.ImportPath}} {{.Dir}} {{join .TestGoFiles " "}} {{join .XTestGoFiles " "}}`}, packages...)
+	args := append([]string{"list", "-f", `{{.ImportPath}} {{.Dir}} {{join .TestGoFiles " "}} {{join .XTestGoFiles " "}}`}, packages...)
 	out, err := m.goTool(ctx, args...)
 	if err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func (m module) fuzz(ctx context.Context, targets []target, span string) error {
 
 // arguments are those of go test for one target, whose other tests are not run.
 func (m module) arguments(t target, span string) []string {
-	args := []string{"test", "-tags", m.tags, "-run", "^$", "-fuzz", "^" + t.name + "$", "-fuzztime", span}
+	args := []string{"test", "-run", "^$", "-fuzz", "^" + t.name + "$", "-fuzztime", span}
 	if m.parallel > 0 {
 		args = append(args, "-parallel", strconv.Itoa(m.parallel))
 	}

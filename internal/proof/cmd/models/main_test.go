@@ -8,6 +8,7 @@ import (
 	"go.uber.org/goleak"
 )
 
+//leat:level 0
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestRun_PrintsTableAndTraces(t *testing.T) {

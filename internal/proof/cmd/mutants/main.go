@@ -1,7 +1,7 @@
 // Command mutants breaks leat's own rules, one at a time, and fails unless the test
 // that is named for each notices.
 //
-//	mutants [-short] [-only regexp] [-list] [-parallel n] [-timeout d] [-skip-baseline] [-markdown] [-v]
+//	mutants [-short] [-only regexp] [-slice 5/32] [-list] [-parallel n] [-timeout d] [-skip-baseline] [-markdown] [-v]
 //
 // It needs the servers of package testenv: run it under leatenv, which starts them
 // once, or with their addresses in the environment. With -short it needs none.
@@ -29,10 +29,10 @@ import (
 var errNoticed = errors.New("not every mutation was noticed")
 
 // errPart is returned where a part of the mutations would be published as all.
-var errPart = errors.New("-markdown is about all mutations: not with -only, -short or -list")
+var errPart = errors.New("-markdown is about all mutations: not with -only, -slice, -short or -list")
 
 type options struct {
-	only         string
+	only, slice  string
 	short, list  bool
 	parallel     int
 	timeout      time.Duration
@@ -44,6 +44,7 @@ type options struct {
 func main() {
 	var o options
 	flag.StringVar(&o.only, "only", "", "those whose names match the regular expression")
+	flag.StringVar(&o.slice, "slice", "0/1", "every 32nd, from the 5th on: 5/32; a row of first numbers tries all, however large they are")
 	flag.BoolVar(&o.short, "short", false, "those whose tests need no server")
 	flag.BoolVar(&o.list, "list", false, "list them and run nothing")
 	flag.IntVar(&o.parallel, "parallel", 2, "how many to try at the same time")
@@ -59,7 +60,7 @@ func main() {
 }
 
 func run(o options) error {
-	if o.markdown && (o.only != "" || o.short || o.list) {
+	if o.markdown && (o.only != "" || o.slice != "0/1" || o.short || o.list) {
 		return errPart
 	}
 	list, err := choose(o)
@@ -106,6 +107,9 @@ func choose(o options) ([]mutants.Mutant, error) {
 	list := slices.DeleteFunc(mutants.All(), func(m mutants.Mutant) bool {
 		return !only.MatchString(m.Name) || o.short && m.Needs != 0
 	})
+	if list, err = cut(list, o.slice); err != nil {
+		return nil, err
+	}
 	if len(list) == 0 {
 		return nil, fmt.Errorf("-only %q: no mutation is called so", o.only)
 	}
@@ -117,6 +121,19 @@ func choose(o options) ([]mutants.Mutant, error) {
 	return list, nil
 }
 
+// cut returns a slice of list, such as 5/32.
+func cut(list []mutants.Mutant, slice string) ([]mutants.Mutant, error) {
+	var nth, of int
+	if _, err := fmt.Sscanf(slice, "%d/%d", &nth, &of); err != nil || nth < 0 || of < 1 {
+		return nil, fmt.Errorf("-slice %q: must be two numbers, such as 5/32", slice)
+	}
+	var part []mutants.Mutant
+	for i := nth % of; i < len(list); i += of {
+		part = append(part, list[i])
+	}
+	return part, nil
+}
+
 func show(r mutants.Result, verbose bool) {
 	fmt.Printf("%-10s %6.1fs  %-44s %s\n", r.Verdict, r.Took.Seconds(), r.Mutant.Name, r.Mutant.Test)
 	if verbose || r.Verdict != mutants.Killed {
@@ -126,9 +143,13 @@ func show(r mutants.Result, verbose bool) {
 
 // publish writes the table.
 func publish(root string, results []mutants.Result, skippedBaseline bool) error {
+	levels, err := mutants.Levels(os.DirFS(root), mutants.All())
+	if err != nil {
+		return err
+	}
 	file, err := os.Create(filepath.Join(root, "docs", "mutations.md")) //nolint:gosec // our own sources
 	if err != nil {
 		return err
 	}
-	return errors.Join(mutants.Markdown(file, results, skippedBaseline), file.Close())
+	return errors.Join(mutants.Markdown(file, results, levels, skippedBaseline), file.Close())
 }

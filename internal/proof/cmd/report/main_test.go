@@ -14,6 +14,7 @@ import (
 	"github.com/leat-go/leat/internal/proof/report"
 )
 
+//leat:level 0
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestThePageIsWrittenFromTheRun(t *testing.T) {

@@ -1,8 +1,8 @@
 // Simulate runs leat's engines through seeded schedules in virtual time and reports
 // what was injected and what was found.
 //
-//	go run -tags leat_failpoints ./cmd/simulate -seeds 5000
-//	go run -tags leat_failpoints ./cmd/simulate -replay schedule.json -trace
+//	go run ./cmd/simulate -seeds 5000
+//	go run ./cmd/simulate -replay schedule.json -trace
 //
 // It exits with status 1 where a promise was broken, and leaves the schedule, shrunk,
 // in a file that -replay takes.
@@ -10,23 +10,10 @@ package main
 
 import (
 	"flag"
-	"fmt"
-	"os"
 	"testing"
-
-	"github.com/leat-go/leat/internal/failpoint"
-	"github.com/leat-go/leat/internal/jitter"
 )
 
 func main() {
-	if !failpoint.Enabled {
-		fmt.Fprintln(os.Stderr, "simulate: build it with -tags leat_failpoints")
-		os.Exit(2)
-	}
-	if err := os.Setenv(jitter.EnvSource, jitter.Clock); err != nil {
-		fmt.Fprintln(os.Stderr, "simulate:", err)
-		os.Exit(2)
-	}
 	o := &options{}
 	o.register(flag.CommandLine)
 	// Bubbles of virtual time exist in tests only, so this program is one.

@@ -11,6 +11,7 @@ import (
 	"github.com/leat-go/leat/internal/proof/model/catalogue"
 )
 
+//leat:level 0
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // TestCases_EveryModelHasControls: a model without at least three forbidden variants

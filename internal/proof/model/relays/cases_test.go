@@ -9,6 +9,7 @@ import (
 	"github.com/leat-go/leat/internal/proof/model/relays"
 )
 
+//leat:level 0
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestModel(t *testing.T) {

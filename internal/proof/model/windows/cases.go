@@ -15,6 +15,7 @@ func Cases() []model.Case {
 	pagewise := bounds{writers: 2, two: true, limit: 1, pagewise: true}
 	crashes := bounds{writers: 2, limit: 1, pagewise: true, readerCrashes: 1, serverCrashes: 1}
 	begins := bounds{writers: 2, limit: 1, begins: true}
+	setBack := bounds{writers: 3, limit: 1, setBacks: 1}
 	naive := bounds{writers: 3, limit: 1, pagewise: true}
 	onePage := bounds{writers: 3, limit: 3}
 	cases := []model.Case{
@@ -23,6 +24,7 @@ func Cases() []model.Case {
 		{Model: name, Variant: "two writers, one of two rows, page by page", Run: check(protocol{bounds: pagewise})},
 		{Model: name, Variant: "two writers, crashes of reader and server", Run: check(protocol{bounds: crashes})},
 		{Model: name, Variant: "two writers, and a group that begins now", Run: check(protocol{bounds: begins})},
+		{Model: name, Variant: "three writers, and a sequence that is set back", Run: check(protocol{bounds: setBack})},
 	}
 	for _, v := range []struct {
 		variant, breaks string
@@ -40,6 +42,8 @@ func Cases() []model.Case {
 		{"looks at nothing below the floor", "O2", rules{noPhaseB: true}, plain},
 		{"begins a group without a transaction in between", "O2", rules{noMark: true}, begins},
 		{"goes on from memory after a crash of the server", "O2", rules{fromMemory: true}, crashes},
+		{"opens windows whatever numbers were given out again", "O2", rules{noBack: true}, setBack},
+		{"takes a sequence that stands where it stood for one that stood still", "O2", rules{noUnseen: true}, setBack},
 		{"writers draw the number before the xid", "O2", rules{seqFirst: true}, plain},
 		{"writers of a key do not wait for one another", "O5", rules{noLock: true}, plain},
 	} {
@@ -54,7 +58,7 @@ func check(p protocol) func(context.Context) (model.Report, error) {
 	start := database{nextXid: 2, latest: 1}
 	nobody := snapshot{xmax: 1}
 	start.window = window{prev: nobody, target: nobody, openedBy: 1}
-	s := state{database: start, readerCrashes: p.readerCrashes, serverCrashes: p.serverCrashes}
+	s := state{database: start, readerCrashes: p.readerCrashes, serverCrashes: p.serverCrashes, setBacks: p.setBacks}
 	if p.serverCrashes > 0 {
 		s.disk = start
 	}
@@ -67,7 +71,7 @@ func check(p protocol) func(context.Context) (model.Report, error) {
 	m := model.Model[state]{
 		Start:    []state{s},
 		Next:     p.next,
-		Rest:     func(s state) bool { return !s.owed() },
+		Rest:     func(s state) bool { return !s.owed() || s.refused },
 		Liveness: "O11",
 		Always: []model.Promise[state]{
 			{Name: "O5", Says: "rows of a key are delivered in the order of their commits", Holds: func(s state) bool { return s.broken != brokeO5 }},
@@ -118,6 +122,11 @@ func (p *protocol) sights() []model.Sight[state] {
 		sights = sights[1:] // F is older than the group, so that what is below the floor is seldom
 		sights = append(sights, model.Sight[state]{Name: "a row that the group does not want", Seen: func(s state) bool {
 			return s.writers[0].end == committed && s.window.openedBy != 0 && s.begin.sees(s.writers[0].xid)
+		}})
+	}
+	if p.setBacks > 0 {
+		sights = append(sights, model.Sight[state]{Name: "a sequence that has passed where it was is refused", Seen: func(s state) bool {
+			return s.refused && s.seq >= s.window.sourceFloor
 		}})
 	}
 	if p.serverCrashes > 0 {

@@ -48,7 +48,9 @@ type state struct {
 	broken        uint8
 	readerCrashes uint8 // that may still come
 	serverCrashes uint8
+	setBacks      uint8 // of the sequence, that may still come
 	crashed       bool
+	refused       bool     // the reader has ended, since the sequence was set back
 	begin         snapshot // what it sees is no concern of the group
 }
 
@@ -58,6 +60,9 @@ const who = "reader"
 
 // readerSteps yields what the reader can do.
 func (p *protocol) readerSteps(s state, yield yielder) {
+	if s.refused {
+		return
+	}
 	switch s.reader.phase {
 	case reading:
 		switch {
@@ -74,6 +79,10 @@ func (p *protocol) readerSteps(s state, yield yielder) {
 			yield(model.Step{Who: who, What: "stores how far it has come"}, to)
 		}
 	case probed:
+		if p.setBacks > 0 && !p.noBack && s.wentBack() {
+			yield(s.refuse("finds a row that the floors forbid, and ends"))
+			return
+		}
 		to := s
 		to.reader.next = to.now()
 		if p.noXip {
@@ -125,7 +134,11 @@ func (p *protocol) probe(s state) (model.Step, state) {
 	r, w := &s.reader, &s.reader.window
 	ended := w.target.xip&^s.running != 0
 	gap := w.sourceFloor != w.nextFloor && w.openedBy > w.target.xmax && !p.noGap
-	if s.seq != w.sourceFloor || ended || gap {
+	if s.seq < w.sourceFloor {
+		return s.refuse("finds the sequence behind its position, and ends")
+	}
+	unseen := p.setBacks > 0 && !p.noUnseen && s.any(func(o row) bool { return o.xid >= w.target.xmax })
+	if s.seq != w.sourceFloor || ended || gap || unseen {
 		r.phase, r.f = probed, s.seq
 		return model.Step{Who: who, What: "probes: there may be more"}, s
 	}
@@ -133,6 +146,33 @@ func (p *protocol) probe(s state) (model.Step, state) {
 		s.broken = missed
 	}
 	return model.Step{Who: who, What: "probes: nothing new"}, s
+}
+
+// wentBack reports whether a row proves that the sequence was set back behind the window.
+func (s *state) wentBack() bool {
+	w := &s.window
+	return s.any(func(o row) bool {
+		return o.xid > w.openedBy && o.seq <= w.sourceFloor ||
+			o.xid >= w.target.xmax && o.xid <= w.openedBy && o.seq <= w.nextFloor
+	})
+}
+
+// any reports whether a row that has committed is as f says.
+func (s *state) any(f func(o row) bool) bool {
+	found := false
+	s.rows(func(o row) bool {
+		found = f(o)
+		return !found
+	})
+	return found
+}
+
+// refuse ends the reader, for good.
+func (s *state) refuse(what string) (model.Step, state) {
+	after := *s
+	after.reader.enter(after.window)
+	after.refused = true
+	return model.Step{Who: who, What: what}, after
 }
 
 // owed reports whether a row that has committed was not delivered.

@@ -13,6 +13,8 @@ type rules struct {
 	noPhaseB    bool // rows below the floor are not looked for
 	noMark      bool // a new group begins without the transaction that does nothing
 	fromMemory  bool // after a crash of the server the reader goes on from memory
+	noBack      bool // a window is opened without a look for rows that the floors forbid
+	noUnseen    bool // the probe takes a sequence that stands where it stood for one that has stood still
 
 	seqFirst bool // producers draw the number before the xid
 	noLock   bool // producers of one key do not wait for one another
@@ -28,6 +30,7 @@ type bounds struct {
 	serverCrashes uint8
 	begins        bool // the reader's group is new, and begins at what is committed from now on
 	raises        bool // the floor may be raised before a window is opened
+	setBacks      uint8
 }
 
 // protocol is what the steps depend on.

@@ -111,9 +111,38 @@ type row struct {
 // bit is the row's place in a set of rows.
 func (r row) bit() uint8 { return 1 << (r.writer*2 + r.nth) }
 
+// highest is the highest number that a row has, or that was drawn: a sequence that was set
+// back may be behind it.
+func (d *database) highest() uint8 {
+	n := d.seq
+	for i := range d.writers {
+		n = max(n, d.writers[i].first, d.writers[i].second)
+	}
+	return n
+}
+
+// taken reports whether a row has the number.
+func (d *database) taken(seq uint8) bool {
+	for i := range d.writers {
+		if d.writers[i].first == seq || d.writers[i].second == seq {
+			return true
+		}
+	}
+	return false
+}
+
+// newest is the highest number of a row that has committed.
+func (d *database) newest() (seq uint8) {
+	d.rows(func(o row) bool {
+		seq = o.seq
+		return true
+	})
+	return seq
+}
+
 // rows calls f with each row that has committed, by number, until f returns false.
 func (d *database) rows(f func(r row) bool) {
-	for seq := uint8(1); seq <= d.seq; seq++ {
+	for seq := uint8(1); seq <= d.highest(); seq++ {
 		for i := range uint8(writers) {
 			w := &d.writers[i]
 			if w.end != committed {

@@ -39,6 +39,12 @@ func (p *protocol) writerSteps(s state, i uint8, yield yielder) {
 		to := s
 		to.seq++
 		v := &to.writers[i]
+		if s.taken(to.seq) { // where the sequence was set back
+			to.complete(w.xid)
+			*v = writer{end: aborted}
+			yield(model.Step{Who: writerName(i), What: "fails, another row has", On: number(to.seq), Outside: true}, to)
+			return
+		}
 		if v.first == 0 {
 			v.first = to.seq
 		} else {
@@ -90,8 +96,14 @@ func (p *protocol) commit(s state, i uint8) state {
 	return s
 }
 
-// faultSteps yields crashes, and what the disk does by itself.
+// faultSteps yields crashes, what the disk does by itself, and what an operator should not do.
 func (p *protocol) faultSteps(s state, yield yielder) {
+	if newest := s.newest(); s.setBacks > 0 && newest < s.seq && !s.keyOpen() {
+		to := s
+		to.setBacks--
+		to.seq = newest
+		yield(model.Step{Who: "operator", What: "sets the sequence back to", On: number(newest), Outside: true}, to)
+	}
 	if s.readerCrashes > 0 {
 		to := s
 		to.readerCrashes--
@@ -121,4 +133,15 @@ func (p *protocol) faultSteps(s state, yield yielder) {
 		s.reader.enter(s.window)
 	}
 	yield(model.Step{Who: "server", What: "crashes and recovers", Outside: true}, s)
+}
+
+// keyOpen reports whether a transaction is open that has a number and shares its key: the
+// order of that key is not promised if the sequence is set back then.
+func (s *state) keyOpen() bool {
+	for i := range s.writers[:2] {
+		if w := &s.writers[i]; w.end == open && w.first != 0 {
+			return true
+		}
+	}
+	return false
 }

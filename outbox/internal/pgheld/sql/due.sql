@@ -19,9 +19,9 @@ WITH RECURSIVE t AS (
     FROM t CROSS JOIN LATERAL (
         SELECT h.seq, h.topic, h.key, h.next_at FROM @{_held} h
         WHERE h.relay_group = $1 AND left(h.topic, 255) = t.prefix AND h.next_at <= now() AND h.state <> 'wait'
-          AND h.shard % $4::smallint = $5::smallint AND h.topic NOT IN (SELECT unnest($3::text[]))
+          AND h.shard % $4::smallint = $5::smallint AND h.topic NOT IN (SELECT pg_catalog.unnest($3::text[]))
         ORDER BY h.next_at LIMIT $2) d
-    WHERE length(t.prefix) = 255 OR t.prefix NOT IN (SELECT unnest($3::text[]))
+    WHERE length(t.prefix) = 255 OR t.prefix NOT IN (SELECT pg_catalog.unnest($3::text[]))
     ORDER BY d.next_at LIMIT $2
 ), line AS MATERIALIZED (
     SELECT seq FROM firsts
@@ -47,4 +47,5 @@ WITH RECURSIVE t AS (
 SELECT h.seq, h.created_at, h.occurred_at, h.id, h.shard, h.id_text, h.topic, h.key, h.type, h.payload, h.headers, h.attempts
 FROM (SELECT seq FROM page WHERE before < $6::bigint) s
 CROSS JOIN LATERAL (SELECT * FROM @{_held} i WHERE i.relay_group = $1 AND i.seq = s.seq) h
+WHERE @{primary}
 ORDER BY h.seq

@@ -15,7 +15,7 @@ WITH m AS MATERIALIZED (
     SELECT $1, seq,
            CASE WHEN fate = 'park' THEN 'parked' WHEN fate = 'wait' AND key IS NOT NULL THEN 'wait' ELSE 'retry' END,
            CASE WHEN fate = 'retry' OR (fate = 'wait' AND key IS NULL)
-                THEN clock_timestamp() + retry_in * interval '1 microsecond' END,
+                THEN clock_timestamp() + retry_in::float8 * interval '1 microsecond' END,
            attempts, errors, reason, $2, created_at, occurred_at, id, shard, id_text, topic, key, type, payload, headers
     FROM m WHERE fate IN ('retry', 'wait', 'park')
     ON CONFLICT (relay_group, seq) DO UPDATE SET id = NULL WHERE h.id <> EXCLUDED.id
@@ -27,6 +27,6 @@ WITH m AS MATERIALIZED (
     ON CONFLICT (relay_group, seq) DO UPDATE SET id = NULL WHERE d.id <> EXCLUDED.id
 )
 INSERT INTO @{_audit} (action, actor, reason, relay_group, seq, id, topic, key, details)
-SELECT fate, $3, reason, $1, seq, coalesce(id_text, id::text), topic, key, jsonb_build_object('epoch', $2::bigint, 'errors', errors)
+SELECT fate, $3, reason, $1, seq, coalesce(id_text, id::text), topic, key, pg_catalog.jsonb_build_object('epoch', $2::bigint, 'errors', errors)
 FROM m WHERE fate IN ('park', 'dead', 'skip')
 ORDER BY seq

@@ -4,3 +4,4 @@
 -- See design 5.3.
 SELECT DISTINCT topic, key FROM @{_held}
 WHERE relay_group = $1 AND state <> 'wait' AND key IS NOT NULL AND shard % $2::smallint = $3::smallint
+  AND @{primary}

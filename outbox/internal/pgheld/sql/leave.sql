@@ -10,7 +10,7 @@ WITH v AS MATERIALIZED (
     WHERE h.relay_group = $1 AND h.seq = v.seq AND h.state <> 'parked'
     RETURNING h.*, v.fate, v.why,
               CASE WHEN jsonb_array_length(h.errors) + jsonb_array_length(v.more) <= 100 THEN h.errors || v.more
-                   ELSE (SELECT jsonb_agg(e.error ORDER BY e.n)
+                   ELSE (SELECT pg_catalog.jsonb_agg(e.error ORDER BY e.n)
                          FROM jsonb_array_elements(h.errors || v.more) WITH ORDINALITY e(error, n)
                          WHERE e.n > jsonb_array_length(h.errors) + jsonb_array_length(v.more) - 100) END AS all_errors
 ), dead AS (
@@ -23,6 +23,6 @@ WITH v AS MATERIALIZED (
         id = CASE WHEN d.id = EXCLUDED.id THEN d.id END
 )
 INSERT INTO @{_audit} (action, actor, reason, relay_group, seq, id, topic, key, details)
-SELECT fate, $3, why, $1, seq, coalesce(id_text, id::text), topic, key, jsonb_build_object('epoch', $2::bigint, 'errors', all_errors)
+SELECT fate, $3, why, $1, seq, coalesce(id_text, id::text), topic, key, pg_catalog.jsonb_build_object('epoch', $2::bigint, 'errors', all_errors)
 FROM gone WHERE fate IN ('dead', 'skip')
 ORDER BY seq

@@ -1,2 +1,2 @@
 -- Dead records by their places, for a dry run. $1 group, $2 seqs.
-SELECT seq, coalesce(id_text, id::text), topic, key, died_at FROM @{_dead} WHERE relay_group = $1 AND seq = ANY ($2::bigint[]) ORDER BY seq
+SELECT seq, coalesce(id_text, id::text), topic, key, died_at FROM @{_dead} WHERE relay_group = $1 AND seq = ANY ($2::bigint[]) AND @{primary} ORDER BY seq

@@ -8,5 +8,6 @@ WHERE relay_group = $1
   AND ($7::text IS NULL OR errors -> -1 ->> 'kind' = $7)
   AND ($8::text IS NULL OR left(regexp_replace(coalesce(errors -> -1 ->> 'error', reason, ''), '[A-Za-z0-9_-]*[0-9][A-Za-z0-9_-]*', '#', 'g'), 200) = $8)
   AND ($9::timestamptz IS NULL OR died_at < $9)
+  AND @{primary}
 ORDER BY seq
 LIMIT $10

@@ -7,5 +7,6 @@ WHERE relay_group = $1 AND state <> 'wait' AND state = 'parked'
   AND ($5::text IS NULL OR errors -> -1 ->> 'kind' = $5)
   AND ($6::text IS NULL OR left(regexp_replace(coalesce(errors -> -1 ->> 'error', reason, ''), '[A-Za-z0-9_-]*[0-9][A-Za-z0-9_-]*', '#', 'g'), 200) = $6)
   AND ($7::timestamptz IS NULL OR held_at < $7)
+  AND @{primary}
 ORDER BY seq
 LIMIT $8

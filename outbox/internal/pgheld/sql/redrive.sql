@@ -6,7 +6,7 @@ WITH r AS (
     RETURNING *
 ), noted AS (
     INSERT INTO @{_audit} (action, actor, reason, relay_group, seq, id, topic, key, details)
-    SELECT 'redrive', $3, $4, relay_group, seq, coalesce(id_text, id::text), topic, key, jsonb_build_object('from', 'parked') || $5::jsonb
+    SELECT 'redrive', $3, $4, relay_group, seq, coalesce(id_text, id::text), topic, key, pg_catalog.jsonb_build_object('from', 'parked') || $5::jsonb
     FROM r ORDER BY seq
 )
 SELECT seq, coalesce(id_text, id::text), topic, key, held_at FROM r ORDER BY seq

@@ -11,7 +11,7 @@ WITH r AS (
     ON CONFLICT (relay_group, seq) DO UPDATE SET id = NULL WHERE h.id <> EXCLUDED.id
 ), noted AS (
     INSERT INTO @{_audit} (action, actor, reason, relay_group, seq, id, topic, key, details)
-    SELECT 'redrive', $3, $4, relay_group, seq, coalesce(id_text, id::text), topic, key, jsonb_build_object('from', 'dead') || $5::jsonb
+    SELECT 'redrive', $3, $4, relay_group, seq, coalesce(id_text, id::text), topic, key, pg_catalog.jsonb_build_object('from', 'dead') || $5::jsonb
     FROM r ORDER BY seq
 )
 SELECT seq, coalesce(id_text, id::text), topic, key, died_at FROM r ORDER BY seq

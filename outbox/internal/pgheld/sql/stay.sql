@@ -8,10 +8,10 @@ WITH v AS MATERIALIZED (
 ), kept AS (
     UPDATE @{_held} h
     SET state = CASE v.fate WHEN 'park' THEN 'parked' ELSE 'retry' END,
-        next_at = CASE v.fate WHEN 'retry' THEN clock_timestamp() + v.retry_in * interval '1 microsecond' END,
+        next_at = CASE v.fate WHEN 'retry' THEN clock_timestamp() + v.retry_in::float8 * interval '1 microsecond' END,
         attempts = h.attempts + v.attempts,
         errors = CASE WHEN jsonb_array_length(h.errors) + jsonb_array_length(v.more) <= 100 THEN h.errors || v.more
-                      ELSE (SELECT jsonb_agg(e.error ORDER BY e.n)
+                      ELSE (SELECT pg_catalog.jsonb_agg(e.error ORDER BY e.n)
                             FROM jsonb_array_elements(h.errors || v.more) WITH ORDINALITY e(error, n)
                             WHERE e.n > jsonb_array_length(h.errors) + jsonb_array_length(v.more) - 100) END,
         reason = coalesce(v.why, h.reason),
@@ -21,6 +21,6 @@ WITH v AS MATERIALIZED (
     RETURNING h.*, v.fate
 )
 INSERT INTO @{_audit} (action, actor, reason, relay_group, seq, id, topic, key, details)
-SELECT fate, $3, reason, $1, seq, coalesce(id_text, id::text), topic, key, jsonb_build_object('epoch', $2::bigint, 'errors', errors)
+SELECT fate, $3, reason, $1, seq, coalesce(id_text, id::text), topic, key, pg_catalog.jsonb_build_object('epoch', $2::bigint, 'errors', errors)
 FROM kept WHERE fate = 'park'
 ORDER BY seq

@@ -3,7 +3,7 @@
 -- have ended; NULL: none). SKIP LOCKED: a rival that is claiming right now wins without a
 -- wait.
 UPDATE @{_leases}
-SET owner = $3, epoch = epoch + 1, lease_until = clock_timestamp() + $5::bigint * interval '1 microsecond'
+SET owner = $3, epoch = epoch + 1, lease_until = clock_timestamp() + $5::bigint::float8 * interval '1 microsecond'
 WHERE (relay_group, slot) = (
     SELECT relay_group, slot FROM @{_leases}
     WHERE relay_group = $1 AND slot = $2

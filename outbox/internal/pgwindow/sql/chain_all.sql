@@ -8,4 +8,5 @@ CROSS JOIN LATERAL (
     ORDER BY window_no DESC
     LIMIT 1
 ) p
+WHERE @{primary}
 ORDER BY s.no

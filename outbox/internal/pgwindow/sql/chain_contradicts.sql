@@ -1,12 +1,13 @@
--- Whether the log holds a row that no log can hold which a window with target $1 and
--- next_floor $2 was read from: one of a transaction at or above the target's xmax whose
--- number is not above that floor (see the package comment). Then its numbers began anew.
--- Those that were drawn first since have low transaction ids, so that a hundred are
--- enough to look at, however much is waiting.
+-- Whether the log holds rows that cannot be where they are if the newest windows of group $1
+-- are windows of it: its numbers began anew, or its sequence was set back. Of the slots $2
+-- (NULL: all of them); those that stand at the same place are one look.
 -- See design 2.7.
 SELECT EXISTS (
-    SELECT FROM (SELECT o.seq FROM @{} o
-                 WHERE o.xid >= pg_snapshot_xmax($1::pg_snapshot)
-                 ORDER BY o.xid, o.seq
-                 LIMIT 100) r
-    WHERE r.seq <= $2::bigint)
+    SELECT FROM (
+        SELECT d.target::pg_snapshot AS target, d.next_floor, d.source_floor, d.opened_by
+        FROM (SELECT DISTINCT n.target::text AS target, n.next_floor, n.source_floor, n.opened_by
+              FROM (SELECT DISTINCT ON (slot) * FROM @{_positions}
+                    WHERE relay_group = $1 AND slot = ANY (coalesce($2::smallint[], ARRAY(SELECT generate_series(0, 63)::smallint)))
+                    ORDER BY slot, window_no DESC) n) d) own
+    WHERE {back})
+WHERE @{primary}

@@ -5,3 +5,4 @@ SELECT g.relay_group IS NOT NULL, coalesce(g.slots, 1), coalesce(g.next_slots, 0
        EXISTS (SELECT FROM @{_positions} p WHERE p.relay_group = x.relay_group)
 FROM (SELECT $1::text AS relay_group) x
 LEFT JOIN @{_groups} g ON g.relay_group = x.relay_group
+WHERE @{primary}

@@ -7,3 +7,4 @@ FROM (SELECT * FROM @{_positions}
       ORDER BY window_no DESC
       LIMIT 1) p
 LEFT JOIN @{_groups} g ON g.relay_group = p.relay_group
+WHERE @{primary}

@@ -13,6 +13,7 @@
 -- before the group has as many slots as it says. Where another slot has just set
 -- the same window, no row comes back, and a second call finds it. Old rows go only where
 -- there is a new one: with another slot far ahead, the newest of this slot is among them.
+-- Nothing is taken if the log's sequence was set back, as in open.sql.
 WITH own AS (
     SELECT p.*, g.next_slots
     FROM @{_positions} p
@@ -40,7 +41,8 @@ WITH own AS (
            CASE WHEN a.leads THEN a.opened_by WHEN own.next_slots IS NOT NULL THEN own.opened_by ELSE pg_current_xact_id() END,
            $5, $6, own.system_identifier, a.leads IS NULL, coalesce(a.slots, own.next_slots, own.slots)
     FROM own LEFT JOIN ahead a ON true
-    WHERE a.leads IS NULL OR a.slots = own.slots OR a.target::text = own.target::text
+    WHERE (a.leads IS NULL OR a.slots = own.slots OR a.target::text = own.target::text)
+      AND NOT {back}
     ON CONFLICT (relay_group, window_no) WHERE leads DO NOTHING
     RETURNING *
 ), old AS (

@@ -1,7 +1,8 @@
 -- What must hold before a relay reads. The system identifier tells clusters
 -- apart; xids and snapshots of one mean nothing in another. The file of the sequence
--- tells the log from what it was before a TRUNCATE … RESTART IDENTITY. Last, the tables
+-- tells the log from what it was before a TRUNCATE … RESTART IDENTITY. Then the tables
 -- that row level security would show this role a part of only: ranges of the log as well.
+-- Last, the log and its ranges that a subscription writes to.
 -- See design 2.9.
 SELECT pg_is_in_recovery(),
        (SELECT system_identifier FROM pg_control_system()),
@@ -14,6 +15,9 @@ SELECT pg_is_in_recovery(),
               SELECT to_regclass(x.name)
               FROM (VALUES (@{text:_meta}), (@{text:_leases}), (@{text:_positions}), (@{text:_groups}), (@{text:_members}),
                            (@{text:_held}), (@{text:_dead}), (@{text:_audit}), (@{text:_delayed})) x(name)) t
-        WHERE row_security_active(t.oid))
+        WHERE row_security_active(t.oid)),
+       (SELECT coalesce(string_agg(p.relid::regclass::text, ', ' ORDER BY p.relid), '')
+        FROM pg_partition_tree($1::text::regclass) p
+        WHERE EXISTS (SELECT FROM pg_subscription_rel r WHERE r.srrelid = p.relid))
 FROM pg_class s JOIN pg_sequence seq ON seq.seqrelid = s.oid
 WHERE s.oid = pg_get_serial_sequence($1::text, 'seq')::regclass

@@ -1,3 +1,5 @@
--- rev changes in every UPDATE of the table: one that changes nothing would report no rows.
+-- rev changes in every UPDATE of a relay: one that changes nothing would report no rows. It
+-- ascends, and only relays write it: a row that was put back from a copy has a lower one
+-- than the relay has written since.
 UPDATE @{_groups} SET owner = ?, epoch = epoch + 1, lease_until = @{now} + ?, topics = ?, rev = rev + 1
 WHERE grp = ? AND lease_until <= @{now}

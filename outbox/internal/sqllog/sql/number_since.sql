@@ -1,1 +1,2 @@
-SELECT seq FROM @{} WHERE seq > ? AND created_at >= ? AND shard >= 0 ORDER BY seq LIMIT 1
+-- A text that somebody has inserted as a time is above all numbers on SQLite, unless it is made one.
+SELECT seq FROM @{} WHERE seq > ? AND created_at + 0 >= ? AND shard <> -1 ORDER BY seq LIMIT 1

@@ -1,0 +1,57 @@
+// Package daemonfile reads the file of leat run, for programs that run its daemon with hooks
+// or connections of their own. See docs/daemon.md.
+package daemonfile
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"os"
+
+	"github.com/leat-go/leat/cmd/leat/daemon"
+	"github.com/leat-go/leat/cmd/leat/internal/assemble"
+	"github.com/leat-go/leat/cmd/leat/internal/settings"
+	"github.com/leat-go/leat/outbox"
+)
+
+// Config is what the file does not hold. The zero value is valid.
+type Config struct {
+	// Actor is whom the audit names for changes by everybody on this machine. Defaults to
+	// nobody.
+	Actor string
+	// Logger is what all parts log to. Defaults to slog.Default.
+	Logger *slog.Logger
+	// Dial opens connections to databases, and those to Kafka that are not encrypted.
+	// Defaults to that of net.Dialer.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Hooks observe each relay and the maintenance of each outbox, and so must be hooks of
+	// both. Defaults to none.
+	Hooks []outbox.Hook
+}
+
+// Read returns the daemon that the file at path describes, without a profile. References such
+// as ${env:NAME} are filled in from the environment of the process. Read connects to nothing.
+// An error lists everything that is wrong in the file, with its lines. The caller may change
+// what is returned before it calls daemon.New, and calls closeAll after the daemon has ended.
+func Read(ctx context.Context, path string, cfg Config) (c daemon.Config, closeAll func(), err error) {
+	file, err := settings.Read(path)
+	if err != nil {
+		return daemon.Config{}, nil, err
+	}
+	in := assemble.Input{Actor: cfg.Actor, Logger: cfg.Logger, Dial: cfg.Dial, Hooks: cfg.Hooks}
+	if in.Logger == nil {
+		in.Logger = slog.Default()
+	}
+	if in.Settings, err = file.SettingsOf("", os.LookupEnv); err != nil {
+		return daemon.Config{}, nil, err
+	}
+	if in.Daemon, err = file.DaemonOf("", os.LookupEnv); err != nil {
+		return daemon.Config{}, nil, err
+	}
+	in.Database = in.Settings.Database.Value
+	made, err := assemble.New(ctx, in)
+	if err != nil {
+		return daemon.Config{}, nil, err
+	}
+	return made.Config, made.Close, nil
+}

@@ -1,9 +1,0 @@
-// Command deduplicator plays the exhibit of that name; see the README beside it.
-package main
-
-import (
-	"github.com/leat-go/leat/docs/exhibits/exhibit"
-	"github.com/leat-go/leat/docs/exhibits/scenarios/deduplicator"
-)
-
-func main() { exhibit.Main(deduplicator.Exhibit()) }

@@ -1,9 +1,0 @@
-// Command serializable plays the exhibit of that name; see the README beside it.
-package main
-
-import (
-	"github.com/leat-go/leat/docs/exhibits/exhibit"
-	"github.com/leat-go/leat/docs/exhibits/scenarios/serializable"
-)
-
-func main() { exhibit.Main(serializable.Exhibit()) }

@@ -1,9 +1,0 @@
-// Command xidorder plays the exhibit of that name; see the README beside it.
-package main
-
-import (
-	"github.com/leat-go/leat/docs/exhibits/exhibit"
-	"github.com/leat-go/leat/docs/exhibits/scenarios/xidorder"
-)
-
-func main() { exhibit.Main(xidorder.Exhibit()) }

@@ -1,0 +1,34 @@
+package failpointtest
+
+import (
+	"context"
+	"os"
+
+	"github.com/leat-go/leat/internal/failpoint"
+)
+
+//nolint:gochecknoinits // a process that a test starts has to pass its first point armed
+func init() {
+	if os.Getenv(EnvPoints) != "" {
+		Install()
+	}
+}
+
+// Install has every point of this program look for what is armed. [With] does so, too, as
+// does the environment if it has [EnvPoints].
+func Install() { failpoint.Install(inject) }
+
+// inject does what is armed at the point, in the registry of the context and else
+// in that of the process. It returns nil when nothing is armed, and an error that
+// wraps [ErrUnknownName] for a name that is not in the list.
+func inject(ctx context.Context, name failpoint.Name) error {
+	if r, ok := ctx.Value(contextKey{}).(*Registry); ok {
+		return r.reach(ctx, name)
+	}
+	process, err := processRegistry()
+	if err != nil {
+		return err
+	}
+
+	return process.reach(ctx, name)
+}

@@ -1,0 +1,72 @@
+package faultnet
+
+import (
+	"context"
+	"net"
+	"sync"
+	"time"
+)
+
+// Server is a server of a test's own that does not do what it should. Its methods are safe for concurrent use.
+type Server struct {
+	listener net.Listener
+	end      context.CancelFunc
+	serving  sync.WaitGroup
+}
+
+// Serve returns a server on 127.0.0.1 that calls speak for each connection, which is closed when
+// speak returns. The end of ctx, which Close brings about, closes all of them. The error is that of listening.
+func Serve(speak func(ctx context.Context, conn net.Conn)) (*Server, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // returns at once
+	if err != nil {
+		return nil, err
+	}
+	ctx, end := context.WithCancel(context.Background())
+	s := &Server{listener: listener, end: end}
+	s.serving.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			s.serving.Go(func() {
+				defer func() { _ = conn.Close() }()
+				defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+				speak(ctx, conn)
+			})
+		}
+	})
+	return s, nil
+}
+
+// Address is where the server listens, host:port.
+func (s *Server) Address() string { return s.listener.Addr().String() }
+
+// Close ends all connections and waits until they have ended. It returns the error of the listener.
+func (s *Server) Close() error {
+	err := s.listener.Close()
+	s.end()
+	s.serving.Wait()
+	return err
+}
+
+// Drip says text over and over, a byte every few milliseconds, until the connection or ctx has ended. Without a
+// text it is silent.
+func Drip(ctx context.Context, conn net.Conn, text string) {
+	if text == "" {
+		<-ctx.Done()
+		return
+	}
+	pace := time.NewTicker(5 * time.Millisecond)
+	defer pace.Stop()
+	for i := 0; ; i++ {
+		if _, err := conn.Write([]byte{text[i%len(text)]}); err != nil {
+			return
+		}
+		select {
+		case <-pace.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}

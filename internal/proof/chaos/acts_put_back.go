@@ -1,0 +1,50 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/leat-go/leat/internal/proof/chaos/roles"
+	"github.com/leat-go/leat/internal/proof/history"
+	"github.com/leat-go/leat/internal/wait"
+)
+
+// copyAge is how old the copy is that is put back: less than a lease, so that the relay goes on
+// with a lease that the copy has as well.
+const copyAge = time.Second / 2
+
+// putBackInPlace returns an act in which the bank's database goes back under running relays. Kafka
+// does not answer them meanwhile, so that they hold records that are gone afterwards.
+func (in *injection) putBackInPlace(s *sqlStore) func(context.Context, *fault) error {
+	return func(ctx context.Context, f *fault) error {
+		from := time.Now()
+		if err := s.copyBooks(ctx); err != nil {
+			return err
+		}
+		wait.Full(ctx, copyAge)
+		heal, err := s.relaysKafka.poison(ctx, "timeout", "downstream", map[string]int{"timeout": 0})
+		if err != nil {
+			return err
+		}
+		banks := in.processes.of(roles.Bank)
+		holdAll(banks)
+		defer releaseAll(banks)
+		last, _ := s.counted(ctx)
+		err = s.restoreBooks(ctx)
+		until := time.Now()
+		err = errors.Join(err, in.tally.log.Write(history.Line{Type: history.Rewound, At: from.UnixMicro(), Until: until.UnixMicro()}))
+		releaseAll(banks)
+		for end := time.Now().Add(roles.PublishTimeout / 2); time.Now().Before(end); wait.Full(ctx, 20*time.Millisecond) {
+			if now, _ := s.counted(ctx); now > last { // numbers are used again
+				break
+			}
+		}
+		heal()
+		if err != nil {
+			return err
+		}
+		f.consequence, err = in.repair(ctx, roles.Relay)
+		return err
+	}
+}

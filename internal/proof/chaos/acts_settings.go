@@ -1,0 +1,103 @@
+package chaos
+
+import (
+	"context"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/leat-go/leat/internal/proof/chaos/roles"
+	"github.com/leat-go/leat/internal/wait"
+)
+
+// change is a setting that is changed for all sessions to come, and word is what an error calls it.
+type change struct {
+	name, word string
+	set, reset func(context.Context) error
+}
+
+// underSettingWithin is how long it may take until all goes on under a setting that is changed, or
+// somebody says why not.
+const underSettingWithin = 15 * time.Second
+
+// settingsChanged returns an act that makes one change after the other and has all processes connect
+// again: all must go on, or say what is wrong and go on when the change is undone.
+func (in *injection) settingsChanged(all ...change) func(context.Context, *fault) error {
+	return func(ctx context.Context, f *fault) error {
+		var refused []string
+		for _, c := range all {
+			said := in.listen(c.word)
+			if err := in.connectAgain(ctx, c.set); err != nil {
+				return err
+			}
+			if !in.works(ctx) {
+				refused = append(refused, c.name)
+				if !said() {
+					in.stood("under %s: what does not go on does not say why", c.name)
+				}
+			}
+			if err := in.connectAgain(ctx, c.reset); err != nil {
+				return err
+			}
+			if !in.flows(ctx, goOnWithin) {
+				in.stood("%s was changed back: no transfer has arrived within %s", c.name, goOnWithin)
+			}
+		}
+		f.consequence = "all has gone on"
+		if len(refused) > 0 {
+			f.consequence += ", after a refusal under " + strings.Join(refused, ", ")
+		}
+		return nil
+	}
+}
+
+// connectAgain changes something and ends all sessions.
+func (in *injection) connectAgain(ctx context.Context, change func(context.Context) error) error {
+	if err := change(ctx); err != nil {
+		return err
+	}
+	return in.ground().disconnect(ctx)
+}
+
+// works reports whether transfers pass and what can never be sent is set aside and dropped.
+func (in *injection) works(ctx context.Context) bool {
+	if !in.flows(ctx, underSettingWithin) || in.enqueueKind(ctx, 1, roles.KindTooLarge, underSettingWithin) != nil {
+		return false
+	}
+	left := in.unsent(roles.KeyOf(roles.KindTooLarge))
+	for end := time.Now().Add(underSettingWithin); time.Now().Before(end); wait.Full(ctx, 100*time.Millisecond) {
+		_ = in.stage.store.dropParked(ctx) // the operator does it less often, and complains
+		if n, err := left(ctx); err == nil && n == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// listen returns what reports whether a process has written one of these words into its log since.
+func (in *injection) listen(words ...string) func() bool {
+	from := map[*process]int{}
+	for _, p := range in.processes.all {
+		from[p] = len(p.written())
+	}
+	return func() bool {
+		for _, p := range in.processes.all {
+			since := strings.ToLower(string(p.written()[from[p]:]))
+			for _, word := range words {
+				if strings.Contains(since, word) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+}
+
+// written is the process's log.
+func (p *process) written() []byte {
+	text, err := os.ReadFile(p.logPath())
+	if err != nil { // it has no log yet
+		return nil
+	}
+	return text
+}

@@ -1,0 +1,12 @@
+// Command soak is that of internal/proof with the daemon in the place of all relays: each is
+// put together from a file, as by leat run, and run by package daemon.
+//
+//	go run . -for 10m -seed 7
+package main
+
+import (
+	"github.com/leat-go/leat/internal/proof/chaos/roles"
+	"github.com/leat-go/leat/internal/proof/chaos/soak"
+)
+
+func main() { soak.Main(roles.Extras{Daemon: relays}) }

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/leat-go/leat/cmd/leat/daemon"
+	"github.com/leat-go/leat/cmd/leat/daemonfile"
+	"github.com/leat-go/leat/internal/proof/chaos/roles"
+	"github.com/leat-go/leat/internal/wait"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
+)
+
+// lookEvery is the time between two looks at the daemon, and after which one is tried again
+// that has refused to work.
+const lookEvery = 300 * time.Millisecond
+
+// relays is a roles.Daemon: it relays as the file says that it writes.
+func relays(ctx context.Context, d roles.DaemonRun) error {
+	cfg, closeAll, err := configured(ctx, d)
+	if err != nil {
+		return err
+	}
+	defer closeAll()
+	cfg.RetryUnusable = lookEvery
+	running, err := daemon.New(cfg)
+	if err != nil {
+		return err
+	}
+	working, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var looking sync.WaitGroup
+	looking.Go(func() { look(working, running, d, stop) })
+	err = running.Run(working)
+	stop(nil)
+	looking.Wait()
+	if dead := context.Cause(working); errors.Is(dead, errNotLive) {
+		err = errors.Join(dead, err)
+	}
+	return err
+}
+
+// configured is the daemon of a file that it writes.
+func configured(ctx context.Context, d roles.DaemonRun) (daemon.Config, func(), error) {
+	path, err := write(d)
+	if err != nil {
+		return daemon.Config{}, nil, err
+	}
+	return daemonfile.Read(ctx, path, daemonfile.Config{Actor: d.Name, Logger: d.Logger, Dial: d.Dial, Hooks: []outbox.Hook{d.Hook}})
+}
+
+// errNotLive ends a daemon whose /livez says that only a new process helps. The driver did
+// not mean that end, and reports it.
+var errNotLive = errors.New("not live")
+
+// look does what a supervisor does with the probes.
+func look(ctx context.Context, running *daemon.Daemon, d roles.DaemonRun, stop func(error)) {
+	for wait.For(ctx, lookEvery) == nil {
+		if err := running.Live(); err != nil {
+			stop(fmt.Errorf("%w: %w", errNotLive, err))
+			return
+		}
+		if err := running.Ready(); errors.Is(err, driver.ErrSourceUnusable) {
+			d.Refused(ctx, err)
+		}
+	}
+}

@@ -1,0 +1,101 @@
+// Command watch shows leat under load: it enqueues webhooks, a daemon relays them into handlers
+// behind an inbox, Prometheus scrapes it and has the alert rules, and the dashboard shows it. Some
+// messages fail for a while, and some are parked. It prints the addresses, and ends on Ctrl-C.
+//
+//	make watch
+//	make watch ARGS='-for 1m'
+//
+// With -for it ends by itself, and with status 1 if Prometheus has not scraped leat's metrics or
+// has not loaded all rules by then.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/leat-go/leat/internal/wait"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	var o options
+	flag.DurationVar(&o.lasts, "for", 0, "end after this time, and check what Prometheus has; 0: until Ctrl-C")
+	flag.StringVar(&o.rules, "rules", "docs/metrics/alerts.yml", "the alert rules")
+	flag.Float64Var(&o.rate, "rate", 50, "messages a second")
+	flag.Parse()
+	if err := watch(ctx, o); err != nil && !errors.Is(err, context.Canceled) {
+		fmt.Fprintln(os.Stderr, "watch:", err)
+		stop()
+		os.Exit(1) //nolint:gocritic // stop was called
+	}
+}
+
+// options are the flags.
+type options struct {
+	lasts time.Duration
+	rules string
+	rate  float64
+}
+
+var errOption = errors.New("a flag cannot work")
+
+// watch runs all of it until ctx or its time ends.
+func watch(ctx context.Context, o options) (err error) {
+	if o.rate <= 0 || o.rate > 10_000 || o.lasts < 0 {
+		return fmt.Errorf("%w: -rate %v must be above 0 and at most 10000, -for %s not negative", errOption, o.rate, o.lasts)
+	}
+	rules, err := filepath.Abs(o.rules)
+	if err != nil {
+		return err
+	}
+	db, err := newDatabase(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.drop()) }()
+	shop, err := newShop(ctx, db.pool)
+	if err != nil {
+		return err
+	}
+	work, end := context.WithCancel(ctx)
+	defer end()
+	group, work := errgroup.WithContext(work)
+	group.Go(func() error { return shop.daemon.Run(work) })
+	group.Go(func() error { return shop.enqueue(work, o.rate) })
+	group.Go(func() error {
+		defer end()
+		return shop.observe(work, rules, o.lasts)
+	})
+	return group.Wait()
+}
+
+// observe runs Prometheus beside what it scrapes.
+func (s *shop) observe(ctx context.Context, rules string, lasts time.Duration) error {
+	for len(s.daemon.Addresses()) < 2 { // it listens as soon as it runs
+		if err := wait.For(ctx, 10*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	addresses := s.daemon.Addresses()
+	p, err := startPrometheus(ctx, addresses[1], rules)
+	if err != nil {
+		return err
+	}
+	defer p.stop()
+	fmt.Fprintf(os.Stdout, "dashboard   http://%s/\nmetrics     http://%s/metrics\nPrometheus  %s/graph?g0.expr=leat_outbox_lag_seconds\nrules       %s/rules\n", addresses[0], addresses[1], p.url, p.url)
+	if lasts == 0 {
+		fmt.Fprintln(os.Stdout, "Ctrl-C ends it.")
+		return p.wait(ctx)
+	}
+	return p.check(ctx, lasts)
+}

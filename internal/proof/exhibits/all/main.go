@@ -1,0 +1,9 @@
+// Command all plays all exhibits and prints what was found as a table.
+package main
+
+import (
+	"github.com/leat-go/leat/internal/proof/exhibits/exhibit"
+	"github.com/leat-go/leat/internal/proof/exhibits/scenarios"
+)
+
+func main() { exhibit.Main(scenarios.All()...) }

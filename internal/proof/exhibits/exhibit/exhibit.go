@@ -1,0 +1,105 @@
+package exhibit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/leat-go/leat/internal/proof/exhibits/testbed"
+)
+
+// caseTimeout bounds one side of a case, on a machine that has other things to do.
+const caseTimeout = 90 * time.Second
+
+var (
+	// ErrLeatFails is returned when leat lost, doubled, reordered or held up
+	// something.
+	ErrLeatFails = errors.New("leat fails")
+	// ErrOutOfDate is returned when the other side no longer shows what the exhibit
+	// says: then the exhibit has to be revised.
+	ErrOutOfDate = errors.New("the exhibit is out of date")
+)
+
+// Side plays a scenario from its beginning to its end, and judges it. It may be
+// played once on a testbed.
+type Side func(ctx context.Context, bed *testbed.Testbed) (Outcome, error)
+
+// Case is one scenario.
+type Case struct {
+	// Name says what happens, such as "the handler fails".
+	Name string
+	// Incumbent plays it on what people use today.
+	Incumbent Side
+	// Expect is what comes out there. It is never the zero Outcome.
+	Expect Outcome
+	// Leat plays it on leat, where nothing must go wrong.
+	Leat Side
+}
+
+// Exhibit is a group of cases about one thing.
+type Exhibit struct {
+	// Name is the name of the program.
+	Name string
+	// Subject is what the cases are about, and in which version.
+	Subject string
+	// Cases are played in this order.
+	Cases []Case
+}
+
+// Finding is what came out of a case.
+type Finding struct {
+	Exhibit, Case           string
+	Incumbent, Leat, Expect Outcome
+}
+
+// Err returns nil where the finding is as it should be, else an error that wraps
+// ErrLeatFails or ErrOutOfDate or both.
+func (f Finding) Err() error {
+	var leat, incumbent error
+	if f.Leat != (Outcome{}) {
+		leat = fmt.Errorf("%s, %s: %w: %s", f.Exhibit, f.Case, ErrLeatFails, f.Leat)
+	}
+	if f.Incumbent != f.Expect {
+		incumbent = fmt.Errorf("%s, %s: %w: found %s, not %s", f.Exhibit, f.Case, ErrOutOfDate, f.Incumbent, f.Expect)
+	}
+	return errors.Join(leat, incumbent)
+}
+
+// Play plays the cases of e on s, one after the other. The error is that of a side
+// that could not be played; what was found is for Finding.Err to say.
+func (e Exhibit) Play(ctx context.Context, bed *testbed.Testbed) ([]Finding, error) {
+	var findings []Finding
+	bed.Say("%s: %s", e.Name, e.Subject)
+	for _, c := range e.Cases {
+		f, err := c.play(ctx, bed)
+		f.Exhibit = e.Name
+		if err != nil {
+			return findings, fmt.Errorf("%s, %s: %w", e.Name, c.Name, err)
+		}
+		findings = append(findings, f)
+	}
+	return findings, nil
+}
+
+func (c Case) play(ctx context.Context, bed *testbed.Testbed) (f Finding, err error) {
+	f = Finding{Case: c.Name, Expect: c.Expect}
+	for _, side := range []struct {
+		name string
+		play Side
+		to   *Outcome
+	}{{"incumbent", c.Incumbent, &f.Incumbent}, {"leat", c.Leat, &f.Leat}} {
+		bed.Say("\n%s, %s:", c.Name, side.name)
+		if *side.to, err = once(ctx, bed, side.play); err != nil {
+			return f, fmt.Errorf("%s: %w", side.name, err)
+		}
+		bed.Say("  => %s", *side.to)
+	}
+	return f, nil
+}
+
+func once(ctx context.Context, bed *testbed.Testbed, play Side) (Outcome, error) {
+	ctx, cancel := context.WithTimeout(ctx, caseTimeout)
+	defer cancel()
+	return play(ctx, bed)
+}

@@ -1,0 +1,9 @@
+// Command queueschema plays the exhibit of that name; see the README beside it.
+package main
+
+import (
+	"github.com/leat-go/leat/internal/proof/exhibits/exhibit"
+	"github.com/leat-go/leat/internal/proof/exhibits/scenarios/queueschema"
+)
+
+func main() { exhibit.Main(queueschema.Exhibit()) }

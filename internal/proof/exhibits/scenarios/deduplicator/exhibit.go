@@ -1,0 +1,57 @@
+// Package deduplicator shows what Watermill's middleware.Deduplicator makes of a
+// redelivery, and what leat's middleware.NewDedupe makes of it.
+package deduplicator
+
+import (
+	"context"
+
+	"github.com/leat-go/leat/internal/proof/exhibits/exhibit"
+	"github.com/leat-go/leat/internal/proof/exhibits/testbed"
+)
+
+// Exhibit returns the cases. Each has one message.
+func Exhibit() exhibit.Exhibit {
+	return exhibit.Exhibit{
+		Name:    "deduplicator",
+		Subject: "Watermill's middleware.Deduplicator: the key is marked before the handler runs",
+		Cases: []exhibit.Case{
+			{
+				Name:      "the handler fails, the message comes again",
+				Incumbent: onDeduplicator(inMemory, fails),
+				Expect:    exhibit.Outcome{Lost: 1},
+				Leat:      onDedupe("fails", fails),
+			},
+			{
+				Name:      "the process restarts, the message comes again",
+				Incumbent: onDeduplicator(inMemory, restarts),
+				Expect:    exhibit.Outcome{Doubled: 1},
+				Leat:      onDedupe("restarts", restarts),
+			},
+			{
+				Name:      "two deliveries at once, the first fails",
+				Incumbent: onDeduplicator(shared, overlaps),
+				Expect:    exhibit.Outcome{Lost: 1},
+				Leat:      onDedupe("overlaps", overlaps),
+			},
+			{
+				Name:      "the process dies in the handler, another one goes on",
+				Incumbent: onDeduplicator(shared, dies),
+				Expect:    exhibit.Outcome{Lost: 1},
+				Leat:      onDedupe("dies", dies),
+			},
+		},
+	}
+}
+
+// scenario plays a case with the processes that suppressor equips, and adds what takes
+// effect to log.
+type scenario func(ctx context.Context, bed *testbed.Testbed, suppressor suppressor, log *testbed.Log) error
+
+// play plays a scenario with one message and judges it.
+func play(ctx context.Context, bed *testbed.Testbed, sc scenario, suppressor suppressor) (exhibit.Outcome, error) {
+	var log testbed.Log
+	if err := sc(ctx, bed, suppressor, &log); err != nil {
+		return exhibit.Outcome{}, err
+	}
+	return exhibit.Judge([]exhibit.Event{{ID: messageID}}, log.IDs()), nil
+}

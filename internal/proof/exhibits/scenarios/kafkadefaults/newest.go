@@ -1,0 +1,96 @@
+package kafkadefaults
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill-kafka/v3/pkg/kafka"
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/leat-go/leat/inbox/kafkasource"
+	"github.com/leat-go/leat/internal/proof/exhibits/exhibit"
+	"github.com/leat-go/leat/internal/proof/exhibits/testbed"
+)
+
+// marker is sent until it arrives: then what came before it has, or never will,
+// since all have the same key.
+const (
+	marker      = "marker"
+	markerEvery = 200 * time.Millisecond
+)
+
+func newestOnWatermill(ctx context.Context, bed *testbed.Testbed) (exhibit.Outcome, error) {
+	return meanwhile(ctx, bed, "newest-watermill", func(group string) (message.Subscriber, error) {
+		return kafka.NewSubscriber(kafka.SubscriberConfig{Brokers: bed.Brokers, ConsumerGroup: group}, nil)
+	})
+}
+
+func newestOnLeat(ctx context.Context, bed *testbed.Testbed) (exhibit.Outcome, error) {
+	return meanwhile(ctx, bed, "newest-leat", func(group string) (message.Subscriber, error) {
+		return kafkasource.NewSubscriber(bed.Brokers, group, kafkasource.Config{})
+	})
+}
+
+// meanwhile runs a consumer that gets nothing and stops, sends three messages, and
+// runs it again.
+func meanwhile(ctx context.Context, bed *testbed.Testbed, name string, start func(group string) (message.Subscriber, error)) (exhibit.Outcome, error) {
+	topic, err := bed.CreateTopic(ctx, name, 1)
+	if err != nil {
+		return exhibit.Outcome{}, err
+	}
+	group := bed.Name(name)
+	sub, err := start(group)
+	if err != nil {
+		return exhibit.Outcome{}, err
+	}
+	_, err = sub.Subscribe(ctx, topic)
+	if err == nil {
+		err = bed.Joined(ctx, group, 1)
+	}
+	if err := errors.Join(err, sub.Close()); err != nil {
+		return exhibit.Outcome{}, err
+	}
+	bed.Say("  the group has read the topic, which was empty, and has stopped")
+	sent := []string{"m1", "m2", "m3"}
+	if err := publishAs(bed, topic, nil, byKey(), sent...); err != nil {
+		return exhibit.Outcome{}, err
+	}
+	bed.Say("  sent meanwhile: %v", sent)
+	if sub, err = start(group); err != nil {
+		return exhibit.Outcome{}, err
+	}
+	arrived, err := untilMarker(ctx, bed, sub, topic)
+	bed.Say("  the group has started again, and has got: %v", arrived)
+	return exhibit.Judge(eventsOf(sent...), arrived), errors.Join(err, sub.Close())
+}
+
+// untilMarker returns the messages that come before the marker, which is sent over
+// and over until it is received.
+func untilMarker(ctx context.Context, bed *testbed.Testbed, sub message.Subscriber, topic string) (arrived []string, err error) {
+	messages, err := sub.Subscribe(ctx, topic)
+	if err != nil {
+		return nil, err
+	}
+	ticker := time.NewTicker(markerEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case msg, open := <-messages:
+			if !open {
+				return nil, errors.Join(errors.New("the subscriber has ended"), context.Cause(ctx))
+			}
+			if msg.UUID == marker {
+				return arrived, nil
+			}
+			arrived = append(arrived, msg.UUID)
+			msg.Ack()
+		case <-ticker.C:
+			if err := publishAs(bed, topic, nil, byKey(), marker); err != nil {
+				return nil, err
+			}
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}

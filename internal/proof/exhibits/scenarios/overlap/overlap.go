@@ -1,0 +1,142 @@
+// Package overlap has two transactions of one key run at the same time. Which of
+// them commits first is arranged; whether the events arrive in that order is for
+// the exhibits to see.
+package overlap
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/leat-go/leat/internal/proof/exhibits/exhibit"
+	"github.com/leat-go/leat/internal/proof/exhibits/testbed"
+)
+
+// Publish writes the event called id in tx.
+type Publish func(ctx context.Context, tx pgx.Tx, id string) error
+
+// The events, and the row that they tell of.
+const (
+	Key = "account-1"
+
+	early = "event of the one that began first"
+	late  = "event of the one that began last"
+)
+
+const tables = `
+	CREATE TABLE IF NOT EXISTS accounts (id text PRIMARY KEY, says text);
+	CREATE TABLE IF NOT EXISTS audit (note text);
+	INSERT INTO accounts VALUES ('` + Key + `', NULL) ON CONFLICT DO NOTHING`
+
+const writeRow = `UPDATE accounts SET says = $2 WHERE id = $1`
+
+// AuditFirst is of writers that lock the row before they write their event, as they
+// should. The one that began first has written something else before, so that it
+// has the lower transaction id, and commits last. It returns what was committed, in
+// that order.
+func AuditFirst(ctx context.Context, bed *testbed.Testbed, publish Publish) ([]exhibit.Event, error) {
+	err := begin(ctx, bed, func(first pgx.Tx) error {
+		if _, err := first.Exec(ctx, `INSERT INTO audit VALUES ('begun')`); err != nil {
+			return err
+		}
+		bed.Say("  the first transaction has begun, and written into another table")
+		err := pgx.BeginFunc(ctx, bed.Pool, func(second pgx.Tx) error { return rowThenEvent(ctx, second, late, publish) })
+		if err != nil {
+			return err
+		}
+		bed.Say("  the second one has locked the row, written its event, and committed")
+		return rowThenEvent(ctx, first, early, publish)
+	})
+	bed.Say("  now the first one has done so")
+	return []exhibit.Event{{ID: late, Key: Key}, {ID: early, Key: Key}}, errors.Join(err, tellRow(ctx, bed))
+}
+
+// EventFirst is of writers that write their event before they write the row. The
+// one that began last commits first, unless it is made to wait for the other. It
+// returns what was committed, in that order.
+func EventFirst(ctx context.Context, bed *testbed.Testbed, publish Publish) ([]exhibit.Event, error) {
+	committed := []exhibit.Event{{ID: late, Key: Key}, {ID: early, Key: Key}}
+	var ended <-chan error
+	err := begin(ctx, bed, func(first pgx.Tx) error {
+		if err := publish(ctx, first, early); err != nil {
+			return err
+		}
+		bed.Say("  the first transaction has written its event")
+		var waits bool
+		var err error
+		waits, ended, err = inParallel(ctx, bed, func(second pgx.Tx) error {
+			if err := publish(ctx, second, late); err != nil {
+				return err
+			}
+			_, err := second.Exec(ctx, writeRow, Key, late)
+			return err
+		})
+		if waits {
+			bed.Say("  the second one waits for it")
+			committed[0], committed[1] = committed[1], committed[0]
+		} else {
+			bed.Say("  the second one has written its event and the row, and committed")
+		}
+		if err == nil {
+			_, err = first.Exec(ctx, writeRow, Key, early)
+		}
+		return err
+	})
+	bed.Say("  the first one has written the row and committed")
+	if ended != nil {
+		err = errors.Join(err, <-ended)
+	}
+	return committed, errors.Join(err, tellRow(ctx, bed))
+}
+
+func rowThenEvent(ctx context.Context, tx pgx.Tx, event string, publish Publish) error {
+	if _, err := tx.Exec(ctx, writeRow, Key, event); err != nil {
+		return err
+	}
+	return publish(ctx, tx, event)
+}
+
+// begin makes the tables and runs fn in a transaction.
+func begin(ctx context.Context, bed *testbed.Testbed, fn func(tx pgx.Tx) error) error {
+	if _, err := bed.Pool.Exec(ctx, tables); err != nil {
+		return err
+	}
+	return pgx.BeginFunc(ctx, bed.Pool, fn)
+}
+
+// inParallel runs fn in a transaction and returns when that has committed or waits
+// for a lock. What becomes of it, ended gets.
+func inParallel(ctx context.Context, bed *testbed.Testbed, fn func(tx pgx.Tx) error) (waits bool, ended <-chan error, err error) {
+	conn, err := bed.Pool.Acquire(ctx)
+	if err != nil {
+		return false, nil, err
+	}
+	pid := conn.Conn().PgConn().PID()
+	outcome := make(chan error, 1)
+	over := make(chan struct{})
+	go func() {
+		defer conn.Release()
+		defer close(over)
+		outcome <- pgx.BeginFunc(ctx, conn, fn)
+	}()
+	err = testbed.Until(ctx, func(ctx context.Context) (bool, error) {
+		select {
+		case <-over:
+			return true, nil
+		default:
+		}
+		err := bed.Pool.QueryRow(ctx, `SELECT coalesce(wait_event_type = 'Lock', false) FROM pg_stat_activity WHERE pid = $1`, pid).
+			Scan(&waits)
+		return waits, err
+	})
+	return waits, outcome, err
+}
+
+// tellRow tells which event the row agrees with: the last that was committed.
+func tellRow(ctx context.Context, bed *testbed.Testbed) error {
+	var says string
+	err := bed.Pool.QueryRow(ctx, `SELECT says FROM accounts WHERE id = $1`, Key).Scan(&says)
+	bed.Say("  the row agrees with the %s", says)
+	return err
+}

@@ -1,0 +1,93 @@
+package queueschema
+
+import (
+	"context"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill-sql/v4/pkg/sql"
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/leat-go/leat/internal/proof/exhibits/exhibit"
+	"github.com/leat-go/leat/internal/proof/exhibits/testbed"
+)
+
+// The sizes of a batch: what SubscribeBatchSize is by default, and what its
+// comment calls the safest value.
+const (
+	defaultBatch = 0
+	safestBatch  = 1
+)
+
+// pollInterval is a second by default; this is for those who watch.
+const pollInterval = 20 * time.Millisecond
+
+// key is the key of all messages.
+const key = "order-1"
+
+// The messages of the first batch whose part is a special one, and the one that
+// comes after the batch: when it has arrived, so has all that will.
+const (
+	first  = "m1"
+	second = "m2"
+	marker = "m6"
+)
+
+// batch are the messages that are published at once.
+func batch() []string { return []string{first, second, "m3", "m4", "m5"} }
+
+// committed are all messages, in the order of their commits.
+func committed() []exhibit.Event {
+	var events []exhibit.Event
+	for _, id := range append(batch(), marker) {
+		events = append(events, exhibit.Event{ID: id, Key: key})
+	}
+	return events
+}
+
+// queue is one topic of the queue schema.
+type queue struct {
+	bed   *testbed.Testbed
+	topic string
+	size  int // SubscribeBatchSize
+}
+
+func (q queue) schema() sql.PostgreSQLQueueSchema {
+	return sql.PostgreSQLQueueSchema{SubscribeBatchSize: q.size}
+}
+
+// publish commits messages in one transaction.
+func (q queue) publish(ids ...string) error {
+	pub, err := sql.NewPublisher(sql.BeginnerFromPgx(q.bed.Pool), sql.PublisherConfig{
+		SchemaAdapter: q.schema(), AutoInitializeSchema: true,
+	}, nil)
+	if err != nil {
+		return err
+	}
+	msgs := make([]*message.Message, len(ids))
+	for i, id := range ids {
+		msgs[i] = message.NewMessage(id, []byte(`{}`))
+	}
+	return pub.Publish(q.topic, msgs...)
+}
+
+// subscriber returns a subscriber with the defaults, but for the intervals, which
+// are for those who watch, and the deadline: 30 s by default.
+func (q queue) subscriber(deadline time.Duration) (*sql.Subscriber, error) {
+	return sql.NewSubscriber(sql.BeginnerFromPgx(q.bed.Pool), sql.SubscriberConfig{
+		SchemaAdapter:    q.schema(),
+		OffsetsAdapter:   sql.PostgreSQLQueueOffsetsAdapter{},
+		AckDeadline:      &deadline,
+		PollInterval:     pollInterval,
+		ResendInterval:   pollInterval,
+		InitializeSchema: true,
+	}, nil)
+}
+
+// drained waits until every row counts as acknowledged.
+func (q queue) drained(ctx context.Context) error {
+	return testbed.Until(ctx, func(ctx context.Context) (bool, error) {
+		var open int
+		err := q.bed.Pool.QueryRow(ctx, `SELECT count(*) FROM "watermill_`+q.topic+`" WHERE NOT acked`).Scan(&open)
+		return open == 0, err
+	})
+}

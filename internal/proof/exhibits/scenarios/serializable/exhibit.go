@@ -1,0 +1,33 @@
+// Package serializable shows how the subscriber of watermill-sql's default schema for
+// MySQL, which reads under SERIALIZABLE, and producers wait for each other; and that leat's
+// relay and producers do not.
+package serializable
+
+import (
+	"github.com/leat-go/leat/internal/proof/exhibits/exhibit"
+)
+
+// Exhibit returns the cases. They run on MariaDB.
+func Exhibit() exhibit.Exhibit {
+	return exhibit.Exhibit{
+		Name:    "serializable",
+		Subject: "watermill-sql's DefaultMySQLSchema, whose subscriber reads under SERIALIZABLE, on MariaDB",
+		Cases: []exhibit.Case{
+			{
+				Name:      "another producer's transaction is open",
+				Incumbent: openOnWatermillSQL,
+				Expect:    exhibit.Outcome{Late: messages},
+				Leat:      openOnLeat,
+			},
+			{
+				Name:      "a producer commits while a message is handled",
+				Incumbent: handledOnWatermillSQL,
+				Expect:    exhibit.Outcome{Late: 1},
+				Leat:      handledOnLeat,
+			},
+		},
+	}
+}
+
+// messages is how many are committed beside the open transaction.
+const messages = 3

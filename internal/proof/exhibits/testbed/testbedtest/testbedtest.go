@@ -1,0 +1,32 @@
+// Package testbedtest gives testbeds to tests.
+package testbedtest
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/leat-go/leat/internal/proof/exhibits/testbed"
+)
+
+// Main runs a package's tests and fails the package when goroutines are left over.
+// It does not return.
+func Main(m *testing.M) {
+	testbed.Supervise()
+	goleak.VerifyTestMain(m,
+		// sarama's metrics: one meter for the process, by way of watermill-kafka.
+		goleak.IgnoreAnyFunction("github.com/rcrowley/go-metrics.(*meterArbiter).tick"),
+		// The Deduplicator's repository in memory cannot be closed.
+		goleak.IgnoreAnyFunction("github.com/ThreeDotsLabs/watermill/message/router/middleware.(*mapExpiringKeyRepository).cleanOutLoop"),
+	)
+}
+
+// New returns a testbed for one test, which tells the test's log what happens.
+func New(t *testing.T) *testbed.Testbed {
+	t.Helper()
+	bed, err := testbed.Start(t.Context(), t.Output())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, bed.Close()) })
+	return bed
+}

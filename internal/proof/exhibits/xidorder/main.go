@@ -1,0 +1,9 @@
+// Command xidorder plays the exhibit of that name; see the README beside it.
+package main
+
+import (
+	"github.com/leat-go/leat/internal/proof/exhibits/exhibit"
+	"github.com/leat-go/leat/internal/proof/exhibits/scenarios/xidorder"
+)
+
+func main() { exhibit.Main(xidorder.Exhibit()) }

@@ -1,0 +1,47 @@
+package sqltest
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/internal/testenv"
+)
+
+// Replicated starts two servers of the test's own, by testenv.PrivateMySQL or
+// testenv.PrivateMariaDB, and the replication of the first to the second, which can be
+// written. It returns how to connect to a database on each of them.
+func Replicated(
+	tb testing.TB, start func(testing.TB, map[string]string) *testenv.PrivateMySQLServer,
+) (source, replica *mysql.Config) {
+	tb.Helper()
+	var urls []string
+	for id := range 2 {
+		server := start(tb, map[string]string{"log-bin": "binlog", "sync-binlog": "1", "server-id": strconv.Itoa(id + 1)})
+		urls = append(urls, server.URL)
+	}
+	source = NewMySQLDatabase(tb, urls[0])
+	on, err := mysql.ParseDSN(strings.TrimSuffix(strings.Replace(urls[1], "mysql://root@", "root@tcp(", 1), "/") + ")/")
+	require.NoError(tb, err)
+	replica = source.Clone()
+	replica.Addr = on.Addr
+	server := replica.Clone()
+	server.DBName = ""
+	_, port, _ := strings.Cut(source.Addr, ":")
+	change := "CHANGE REPLICATION SOURCE TO SOURCE_HOST = '127.0.0.1', SOURCE_USER = 'root', SOURCE_PORT = " + port
+	if strings.Contains(version(tb, source), "MariaDB") {
+		change = "CHANGE MASTER TO MASTER_HOST = '127.0.0.1', MASTER_USER = 'root', MASTER_PORT = " + port
+	}
+	onServer(tb, server, change)
+	onServer(tb, server, "START REPLICA")
+	return source, replica
+}
+
+func version(tb testing.TB, config *mysql.Config) (text string) {
+	tb.Helper()
+	require.NoError(tb, OpenMySQL(tb, config, nil).QueryRowContext(tb.Context(), "SELECT VERSION()").Scan(&text))
+	return text
+}

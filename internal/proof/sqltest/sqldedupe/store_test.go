@@ -1,0 +1,153 @@
+package sqldedupe_test
+
+import (
+	"context"
+	"database/sql"
+	"net/url"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/dedupe"
+	"github.com/leat-go/leat/dedupe/dedupetest"
+	"github.com/leat-go/leat/dedupe/sqldedupe"
+	"github.com/leat-go/leat/internal/proof/sqltest"
+	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox"
+)
+
+//leat:level 1
+func TestMain(m *testing.M) { testenv.Main(m) }
+
+type subject struct {
+	*sqldedupe.Store
+
+	db *sql.DB
+}
+
+// Lose implements dedupetest.Subject.
+func (s subject) Lose(ctx context.Context, key dedupe.Key) error {
+	_, err := s.db.ExecContext(ctx, "DELETE FROM leat_dedupe WHERE consumer = ? AND id = ?", []byte(key.Consumer), []byte(key.ID))
+	return err
+}
+
+func databases() map[sqldedupe.Dialect]func(tb testing.TB) *sql.DB {
+	return map[sqldedupe.Dialect]func(tb testing.TB) *sql.DB{
+		sqldedupe.MySQL: sqltest.MySQL, sqldedupe.MariaDB: sqltest.MariaDB, sqldedupe.SQLite: sqltest.SQLite,
+	}
+}
+
+func newSubject(t *testing.T, dialect sqldedupe.Dialect, db *sql.DB, cfg sqldedupe.Config) subject {
+	t.Helper()
+	s, err := sqldedupe.New(db, dialect, cfg)
+	require.NoError(t, err)
+	require.NoError(t, s.Migrate(t.Context()))
+	return subject{s, db}
+}
+
+func TestStore_Conformance(t *testing.T) {
+	t.Parallel()
+	for dialect, open := range databases() {
+		t.Run(string(dialect), func(t *testing.T) {
+			t.Parallel()
+			dedupetest.Run(t, func(t *testing.T) dedupetest.Subject {
+				t.Helper()
+				return newSubject(t, dialect, open(t), sqldedupe.Config{})
+			})
+		})
+	}
+}
+
+// TestD3_UntilTTL: what has expired counts as gone, pruned or not, and nothing else is
+// pruned.
+func TestD3_UntilTTL(t *testing.T) {
+	t.Parallel()
+	for dialect, open := range databases() {
+		t.Run(string(dialect), func(t *testing.T) {
+			t.Parallel()
+			s := newSubject(t, dialect, open(t), sqldedupe.Config{})
+			claim := func(id string) dedupe.Status {
+				c, err := s.Claim(t.Context(), dedupe.Key{Consumer: "c", ID: id}, dedupe.Request{Token: "t" + id, Lease: time.Minute})
+				require.NoError(t, err)
+				return c.Status
+			}
+			for _, id := range []string{"old", "older", "kept"} {
+				require.Equal(t, dedupe.Claimed, claim(id))
+				_, err := s.Complete(t.Context(), dedupe.Key{Consumer: "c", ID: id}, "t"+id, []byte{0})
+				require.NoError(t, err)
+				require.Equal(t, dedupe.Done, claim(id))
+			}
+			_, err := s.db.ExecContext(t.Context(), "UPDATE leat_dedupe SET forget_at = 1 WHERE id <> ?", []byte("kept"))
+			require.NoError(t, err)
+			require.Equal(t, dedupe.Claimed, claim("old"))
+			n, err := s.Prune(t.Context())
+			require.NoError(t, err)
+			require.EqualValues(t, 1, n)
+			require.Equal(t, dedupe.Done, claim("kept"))
+			require.Equal(t, dedupe.Claimed, claim("older"))
+		})
+	}
+}
+
+func TestNew_RefusesWhatCannotWork(t *testing.T) {
+	t.Parallel()
+	db := sqltest.SQLite(t)
+	for field, cfg := range map[string]sqldedupe.Config{"Table": {Table: "a b"}, "TTL": {TTL: time.Millisecond}} {
+		_, err := sqldedupe.New(db, sqldedupe.SQLite, cfg)
+		require.ErrorIs(t, err, outbox.ErrInvalidConfig)
+		require.ErrorContains(t, err, field+" =")
+	}
+	_, err := sqldedupe.New(db, "oracle", sqldedupe.Config{})
+	require.ErrorContains(t, err, "oracle")
+	s, err := sqldedupe.New(db, sqldedupe.SQLite, sqldedupe.Config{})
+	require.NoError(t, err)
+	_, err = s.Claim(t.Context(), dedupe.Key{Consumer: "c", ID: "i"}, dedupe.Request{Token: "t", Lease: time.Minute})
+	require.ErrorIs(t, err, outbox.ErrNotMigrated)
+	_, err = s.Claim(t.Context(), dedupe.Key{}, dedupe.Request{})
+	require.ErrorIs(t, err, dedupe.ErrInvalidKey)
+	files, err := sqldedupe.Migrations(sqldedupe.MySQL, sqldedupe.Config{Table: "mine"})
+	require.NoError(t, err)
+	require.Contains(t, files["00001_init.sql"], "`mine`")
+}
+
+// TestD8_RefusedSessionLeavesThePool: another part of the service has made the one session of
+// the pool read only. A step fails, and the next one gets another session.
+func TestD8_RefusedSessionLeavesThePool(t *testing.T) {
+	t.Parallel()
+	for dialect, spoil := range map[sqldedupe.Dialect]string{
+		sqldedupe.MySQL:   "SET SESSION TRANSACTION READ ONLY",
+		sqldedupe.MariaDB: "SET SESSION TRANSACTION READ ONLY",
+		sqldedupe.SQLite:  "PRAGMA query_only = 1",
+	} {
+		t.Run(string(dialect), func(t *testing.T) {
+			t.Parallel()
+			s := newSubject(t, dialect, databases()[dialect](t), sqldedupe.Config{})
+			s.db.SetMaxOpenConns(1)
+			step := func() error {
+				_, err := s.Claim(t.Context(), dedupe.Key{Consumer: "c", ID: "m"}, dedupe.Request{Token: "t", Lease: time.Minute})
+				return err
+			}
+			_, err := s.db.ExecContext(t.Context(), spoil)
+			require.NoError(t, err)
+			require.Error(t, step())
+			require.NoError(t, step())
+		})
+	}
+}
+
+// TestMigrate_RefusesWhatIsLost: a database in memory is gone with its last connection, and an
+// exclusive one has room for one connection.
+func TestMigrate_RefusesWhatIsLost(t *testing.T) {
+	t.Parallel()
+	for text, with := range map[string]url.Values{
+		"journal_mode = memory":    {"mode": {"memory"}, "cache": {"shared"}},
+		"locking_mode = exclusive": {"_pragma": {"busy_timeout(10000)", "locking_mode(EXCLUSIVE)", "journal_mode(WAL)", "synchronous(FULL)"}},
+	} {
+		db := sqltest.OpenSQLite(t, filepath.Join(t.TempDir(), "leat.db"), with)
+		s, err := sqldedupe.New(db, sqldedupe.SQLite, sqldedupe.Config{})
+		require.NoError(t, err)
+		require.ErrorContains(t, s.Migrate(t.Context()), text)
+	}
+}

@@ -1,0 +1,188 @@
+package sqlforward_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/internal/wait"
+	"github.com/leat-go/leat/outbox/sqlforward"
+)
+
+// TestO10_TakesThePlaceAndGivesItBack: what Watermill's forwarder has sent is not moved,
+// what is moved it does not send, and nothing is missing.
+func TestO10_TakesThePlaceAndGivesItBack(t *testing.T) {
+	t.Parallel()
+	onTables(t, takesThePlaceAndGivesItBack)
+}
+
+func takesThePlaceAndGivesItBack(t *testing.T, x *table) {
+	t.Helper()
+	sent := make(chan string, 100)
+	x.put(t, "k", "a", "b")
+	stop := x.watermill(t, sent, nil)
+	require.Equal(t, []string{"a", "b"}, []string{<-sent, <-sent})
+	x.idle(t)
+	stop()
+
+	x.put(t, "k", "c")
+	f := x.forwarder(t)
+	_, err := f.HandBack(t.Context())
+	require.ErrorIs(t, err, sqlforward.ErrNothingToHandBack)
+	x.move(t, f)
+	require.Equal(t, []string{"c"}, x.moved(t))
+
+	// Started again by mistake, the forwarder takes nothing that was moved.
+	stop = x.watermill(t, sent, nil)
+	require.NoError(t, wait.For(t.Context(), 50*time.Millisecond))
+	stop()
+	require.Empty(t, sent)
+
+	x.put(t, "k", "d")
+	x.move(t, f)
+	handed, err := f.HandBack(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, handed.Repeats)
+	x.put(t, "k", "e")
+	stop = x.watermill(t, sent, nil)
+	require.Equal(t, "e", <-sent)
+	stop()
+	require.Empty(t, sent)
+	require.Equal(t, []string{"c", "d"}, x.moved(t))
+}
+
+// TestO2_TakesOverBesideAnOpenTransaction: what commits behind the rows that the forwarder
+// has sent is moved, and none of them again.
+func TestO2_TakesOverBesideAnOpenTransaction(t *testing.T) {
+	t.Parallel()
+	onTables(t, takesOverBesideAnOpenTransaction)
+}
+
+func takesOverBesideAnOpenTransaction(t *testing.T, x *table) {
+	t.Helper()
+	sent := make(chan string, 100)
+	x.put(t, "k", "a", "b")
+	stop := x.watermill(t, sent, nil)
+	require.Equal(t, []string{"a", "b"}, []string{<-sent, <-sent})
+	x.idle(t)
+	stop()
+	late := x.open(t, "late", "late")
+	x.put(t, "k", "c")
+	f := x.forwarder(t)
+	require.Equal(t, 1, x.move(t, f))
+	require.NoError(t, late.Commit())
+	x.move(t, f)
+	require.Equal(t, []string{"c", "late"}, x.moved(t))
+}
+
+// TestO10_WaitsForTheForwardersBatch: a forwarder that is sending keeps its batch, and is
+// named if it does not finish.
+func TestO10_WaitsForTheForwardersBatch(t *testing.T) {
+	t.Parallel()
+	onTables(t, waitsForTheForwardersBatch)
+}
+
+func waitsForTheForwardersBatch(t *testing.T, x *table) {
+	t.Helper()
+	x.cfg.TakeOverTimeout = time.Second
+	sent, block := make(chan string, 100), make(chan struct{})
+	x.put(t, "k", "a", "b")
+	stop := x.watermill(t, sent, block)
+	require.Equal(t, "a", <-sent)
+	f := x.forwarder(t)
+	_, err := f.RunOnce(t.Context())
+	require.ErrorIs(t, err, sqlforward.ErrForwarderRunning)
+	close(block)
+	require.Equal(t, "b", <-sent)
+	x.idle(t)
+	stop()
+	x.put(t, "k", "c")
+	x.move(t, f)
+	require.Empty(t, sent)
+	require.Equal(t, []string{"c"}, x.moved(t))
+}
+
+// TestO10_HandBackBehindAnOpenTransaction repeats no more than it must: behind an open transaction, nothing is lost.
+func TestO10_HandBackBehindAnOpenTransaction(t *testing.T) {
+	t.Parallel()
+	onTables(t, handBackBehindAnOpenTransaction)
+}
+
+func handBackBehindAnOpenTransaction(t *testing.T, x *table) {
+	t.Helper()
+	f := x.forwarder(t)
+	x.put(t, "k", "a")
+	open := x.open(t, "late", "late")
+	require.NoError(t, x.open(t, "k", "never").Rollback())
+	x.put(t, "k", "b")
+	require.Equal(t, 1, x.move(t, f))
+	handed, err := f.HandBack(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, open.Commit())
+	want := []string{"late"}
+	if x.cfg.Schema == sqlforward.DefaultSchema {
+		require.EqualValues(t, 1, handed.Repeats)
+		want = []string{"late", "b"}
+	}
+	sent := make(chan string, 100)
+	stop := x.watermill(t, sent, nil)
+	for _, w := range want {
+		require.Equal(t, w, <-sent)
+	}
+	stop()
+	require.Empty(t, sent)
+}
+
+// TestO10_PlacesAreTakenOnce: two that would both send are told.
+func TestO10_PlacesAreTakenOnce(t *testing.T) {
+	t.Parallel()
+	onTables(t, placesAreTakenOnce)
+}
+
+func placesAreTakenOnce(t *testing.T, x *table) {
+	t.Helper()
+	if x.cfg.Schema != sqlforward.DefaultSchema {
+		t.Skip("a queue has no place: each row is taken once")
+	}
+	x.move(t, x.forwarder(t))
+	x.cfg.StateTable = "others"
+	_, err := x.forwarder(t).RunOnce(t.Context())
+	require.ErrorIs(t, err, sqlforward.ErrTakenOver)
+
+	// Somebody puts the forwarder back: it is put away again.
+	x.cfg.StateTable = ""
+	x.put(t, "k", "a")
+	x.exec(t, fmt.Sprintf("UPDATE watermill_offsets_%s SET offset_acked = 0", forwarderTopic))
+	x.move(t, x.forwarder(t))
+	var acked int64
+	require.NoError(t, x.db.QueryRowContext(t.Context(),
+		"SELECT offset_acked FROM watermill_offsets_"+forwarderTopic).Scan(&acked))
+	require.Equal(t, int64(math.MaxInt64), acked)
+	require.Equal(t, []string{"a"}, x.moved(t))
+}
+
+// TestO10_RefusesAnotherGroup: a group without a position beside one that has one is a
+// mistake, and nothing is moved.
+func TestO10_RefusesAnotherGroup(t *testing.T) {
+	t.Parallel()
+	onTables(t, refusesAnotherGroup)
+}
+
+func refusesAnotherGroup(t *testing.T, x *table) {
+	t.Helper()
+	if x.cfg.Schema != sqlforward.DefaultSchema {
+		t.Skip("a queue has no groups")
+	}
+	x.exec(t, "INSERT INTO watermill_offsets_"+forwarderTopic+" (consumer_group, offset_acked, offset_consumed) VALUES ('fwd', 1, 1)")
+	x.put(t, "k", "a", "b")
+	err := x.forwarder(t).Run(t.Context())
+	require.ErrorIs(t, err, sqlforward.ErrWrongGroup)
+	require.ErrorContains(t, err, `["fwd"]`)
+	require.Empty(t, x.moved(t))
+	x.cfg.ConsumerGroup = "fwd"
+	x.move(t, x.forwarder(t))
+	require.Equal(t, []string{"b"}, x.moved(t))
+}

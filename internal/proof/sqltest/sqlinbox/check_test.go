@@ -1,0 +1,278 @@
+package sqlinbox_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/sqlinbox"
+	"github.com/leat-go/leat/internal/proof/sqltest"
+	"github.com/leat-go/leat/outbox"
+)
+
+// TestI2_EndedTransactionIsNoticed: what a handler writes after its transaction has ended
+// commits by itself; that must not pass for the inbox's commit.
+func TestI2_EndedTransactionIsNoticed(t *testing.T) {
+	t.Parallel()
+	for name, open := range databases() {
+		for end, how := range map[string]func(ctx context.Context, tx *sql.Tx) error{
+			"by a statement": func(ctx context.Context, tx *sql.Tx) error {
+				_, err := tx.ExecContext(ctx, "ROLLBACK")
+				return err
+			},
+			"by the transaction": func(_ context.Context, tx *sql.Tx) error { return tx.Rollback() },
+		} {
+			t.Run(name+"/"+end, func(t *testing.T) {
+				t.Parallel()
+				s := newSubject(t, open(t, nil), sqlinbox.Config{})
+				in, err := s.open("c", inbox.Config{})
+				require.NoError(t, err)
+				err = sqlinbox.Handle(in, func(ctx context.Context, tx *sql.Tx, _ *message.Message) error {
+					return how(ctx, tx)
+				})(message.NewMessage("a", nil))
+				require.ErrorIs(t, err, sqlinbox.ErrEnded)
+				recorded, err := s.Recorded(t.Context(), "c", "a")
+				require.NoError(t, err)
+				require.False(t, recorded)
+				outcome, err := in.Process(t.Context(), message.NewMessage("a", nil), func(context.Context) error { return nil })
+				require.NoError(t, err)
+				require.Equal(t, inbox.OutcomeCommitted, outcome)
+			})
+		}
+	}
+}
+
+// TestB11_ADuplicateIsDurable: without a binary log that is synced, InnoDB shows a commit
+// before it is durable, and a duplicate is answered after a commit of the inbox's own.
+func TestB11_ADuplicateIsDurable(t *testing.T) {
+	t.Parallel()
+	s := newSubject(t, openMySQL(t, nil), sqlinbox.Config{})
+	in, err := s.open("c", inbox.Config{})
+	require.NoError(t, err)
+	for want := range 3 {
+		_, err := in.Process(t.Context(), message.NewMessage("a", nil), func(context.Context) error { return nil })
+		require.NoError(t, err)
+		var fences int
+		require.NoError(t, s.look.QueryRowContext(t.Context(), `SELECT fence FROM leat_inbox_consumers`).Scan(&fences))
+		require.Equal(t, want, fences)
+	}
+}
+
+func TestCheck_RefusesWhatCannotHoldAnInbox(t *testing.T) {
+	t.Parallel()
+	for name, open := range servers() {
+		for setting, want := range map[string]string{
+			"autocommit=0":                    "autocommit is off",
+			"tx_isolation='READ-UNCOMMITTED'": "see what is not committed",
+		} {
+			t.Run(name+"/"+setting, func(t *testing.T) {
+				t.Parallel()
+				variable, value, _ := strings.Cut(setting, "=")
+				if variable == "tx_isolation" && name == "MySQL" {
+					variable = "transaction_isolation"
+				}
+				db := open(t, map[string]string{variable: value})
+				newSubject(t, db, sqlinbox.Config{})
+				in, err := sqlinbox.New(db.db, db.dialect, "c", sqlinbox.Config{})
+				require.NoError(t, err)
+				err = in.Check(t.Context())
+				require.ErrorIs(t, err, sqlinbox.ErrUnsupported)
+				require.ErrorContains(t, err, want)
+				_, err = in.Process(t.Context(), message.NewMessage("a", nil), func(context.Context) error { return nil })
+				require.ErrorIs(t, err, sqlinbox.ErrUnsupported)
+			})
+		}
+	}
+}
+
+func TestCheck_RefusesTheOtherFamilyAndMissingRows(t *testing.T) {
+	t.Parallel()
+	s := newSubject(t, openMariaDB(t, nil), sqlinbox.Config{})
+	other, err := sqlinbox.New(s.db, sqlinbox.MySQL, "c", sqlinbox.Config{})
+	require.NoError(t, err)
+	require.ErrorIs(t, other.Check(t.Context()), sqlinbox.ErrUnsupported)
+
+	none, err := sqlinbox.New(s.db, s.dialect, "c", sqlinbox.Config{Table: "elsewhere"})
+	require.NoError(t, err)
+	require.ErrorIs(t, none.Check(t.Context()), outbox.ErrNotMigrated)
+
+	_, err = s.look.ExecContext(t.Context(), `DELETE FROM leat_inbox_locks WHERE bucket = 17`)
+	require.NoError(t, err)
+	in, err := s.open("c", inbox.Config{})
+	require.NoError(t, err)
+	err = in.Check(t.Context())
+	require.ErrorIs(t, err, outbox.ErrNotMigrated)
+	require.ErrorContains(t, err, "5119 rows")
+}
+
+func TestCheck_RefusesSQLiteThatIsSetUpOtherwise(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		with url.Values
+		want error
+	}{
+		"deferred transactions": {url.Values{"_txlock": {"deferred"}}, sqlinbox.ErrUnsupported},
+		"commits that may be lost": {
+			url.Values{"_pragma": {"busy_timeout(1000)", "journal_mode(WAL)", "synchronous(NORMAL)"}}, sqlinbox.ErrNotDurable,
+		},
+		"writers that do not wait": {url.Values{"_pragma": {"journal_mode(WAL)", "synchronous(FULL)"}}, sqlinbox.ErrUnsupported},
+		"as it should be":          {nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := sqltest.OpenSQLite(t, filepath.Join(t.TempDir(), "leat.db"), c.with)
+			in, err := sqlinbox.New(db, sqlinbox.SQLite, "c", sqlinbox.Config{})
+			require.NoError(t, err)
+			require.NoError(t, in.Migrate(t.Context()))
+			require.ErrorIs(t, in.Check(t.Context()), c.want)
+		})
+	}
+}
+
+// TestCheck_SaysWhoHasTheFile: another transaction writes for longer than busy_timeout.
+func TestCheck_SaysWhoHasTheFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "leat.db")
+	patience := url.Values{"_pragma": {"busy_timeout(50)", "journal_mode(WAL)", "synchronous(FULL)"}}
+	in, err := sqlinbox.New(sqltest.OpenSQLite(t, path, patience), sqlinbox.SQLite, "c", sqlinbox.Config{})
+	require.NoError(t, err)
+	require.NoError(t, in.Migrate(t.Context()))
+	other, err := sqltest.OpenSQLite(t, path, nil).BeginTx(t.Context(), nil)
+	require.NoError(t, err)
+	err = in.Check(t.Context())
+	require.ErrorContains(t, err, "for longer than busy_timeout")
+	require.NotErrorIs(t, err, sqlinbox.ErrUnsupported)
+	require.NoError(t, other.Rollback())
+	require.NoError(t, in.Check(t.Context()))
+}
+
+// TestCheck_WaitsNoLongerThanItMay: while one delivery's look at the database hangs, the
+// others wait for it as long as their contexts allow.
+func TestCheck_WaitsNoLongerThanItMay(t *testing.T) {
+	t.Parallel()
+	s := newSubject(t, openMySQL(t, nil), sqlinbox.Config{})
+	looks, goOn := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	s.db = sqltest.OpenHooked(t, s.config, func(context.Context, string) error {
+		once.Do(func() {
+			close(looks)
+			<-goOn
+		})
+		return nil
+	})
+	in, err := s.open("c", inbox.Config{})
+	require.NoError(t, err)
+	hanging, waiting := make(chan error, 1), make(chan error, 1)
+	go func() { hanging <- in.Check(context.Background()) }()
+	<-looks
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	go func() { waiting <- in.Check(ctx) }()
+	select {
+	case err := <-waiting:
+		require.ErrorIs(t, err, context.Canceled)
+	case <-time.After(10 * time.Second):
+		t.Error("it waits for the other look")
+	}
+	close(goOn)
+	require.NoError(t, <-hanging)
+}
+
+func TestConfig_IsChecked(t *testing.T) {
+	t.Parallel()
+	db := sqltest.SQLite(t)
+	for want, create := range map[string]func() (any, error){
+		"db":      func() (any, error) { return sqlinbox.New(nil, sqlinbox.SQLite, "c", sqlinbox.Config{}) },
+		"dialect": func() (any, error) { return sqlinbox.New(db, "oracle", "c", sqlinbox.Config{}) },
+		"consumer": func() (any, error) {
+			return sqlinbox.New(db, sqlinbox.SQLite, strings.Repeat("c", 256), sqlinbox.Config{})
+		},
+		"Table": func() (any, error) { return sqlinbox.New(db, sqlinbox.SQLite, "c", sqlinbox.Config{Table: "a b"}) },
+		"Isolation": func() (any, error) {
+			return sqlinbox.New(db, sqlinbox.SQLite, "c", sqlinbox.Config{Isolation: sql.LevelSerializable})
+		},
+		"Isolation = Read Uncommitted": func() (any, error) {
+			return sqlinbox.New(db, sqlinbox.MySQL, "c", sqlinbox.Config{Isolation: sql.LevelReadUncommitted})
+		},
+		"Table = \"a c\"": func() (any, error) { return sqlinbox.NewAdmin(db, sqlinbox.SQLite, sqlinbox.Config{Table: "a c"}) },
+		"Table = \"a d\"": func() (any, error) {
+			return sqlinbox.NewMaintenance(db, sqlinbox.SQLite, sqlinbox.Config{Table: "a d"}, sqlinbox.MaintenanceConfig{Keep: time.Hour})
+		},
+		"Keep": func() (any, error) {
+			return sqlinbox.NewMaintenance(db, sqlinbox.SQLite, sqlinbox.Config{}, sqlinbox.MaintenanceConfig{Keep: time.Minute})
+		},
+		"KeepAudit": func() (any, error) {
+			return sqlinbox.NewMaintenance(db, sqlinbox.SQLite, sqlinbox.Config{},
+				sqlinbox.MaintenanceConfig{Keep: time.Hour, KeepAudit: time.Hour})
+		},
+	} {
+		made, err := create()
+		require.Nil(t, made, want)
+		require.ErrorIs(t, err, outbox.ErrInvalidConfig, want)
+		require.ErrorContains(t, err, want)
+	}
+	_, err := sqlinbox.Migrations(sqlinbox.MySQL, sqlinbox.Config{})
+	require.NoError(t, err)
+}
+
+// TestMaintenance_ForgetsAttemptsAndAudit: a history that nobody has added to for long goes,
+// and so do entries of the audit.
+func TestMaintenance_ForgetsAttemptsAndAudit(t *testing.T) {
+	t.Parallel()
+	s := newSubject(t, openSQLite(t, nil), sqlinbox.Config{})
+	in, err := s.open("c", inbox.Config{OnFailure: inbox.Policy{Action: inbox.Park, Attempts: 3, Delay: inbox.NoDelay}})
+	require.NoError(t, err)
+	_, err = in.Process(t.Context(), message.NewMessage("a", nil), func(context.Context) error { return context.DeadlineExceeded })
+	require.Error(t, err)
+	_, err = in.Process(t.Context(), message.NewMessage("b", nil), func(context.Context) error {
+		return inbox.Permanent(context.DeadlineExceeded)
+	})
+	require.NoError(t, err)
+	long := time.Now().Add(-100 * time.Hour).UnixMicro()
+	for _, statement := range []string{"UPDATE leat_inbox_attempts SET last_at = ?", "UPDATE leat_inbox_audit SET at = ?", "UPDATE leat_inbox SET at = ?"} {
+		_, err := s.look.ExecContext(t.Context(), statement, long)
+		require.NoError(t, err)
+	}
+	for i := range 1500 { // more than a page, the old one last
+		_, err := s.look.ExecContext(t.Context(), `INSERT INTO leat_inbox_attempts (consumer, id, attempts, first_at, last_at, errors)
+			SELECT id, ?, 1, 1, ?, '[]' FROM leat_inbox_consumers`, fmt.Appendf(nil, "\x00%015d", i), time.Now().UnixMicro())
+		require.NoError(t, err)
+	}
+	m, err := sqlinbox.NewMaintenance(s.look, s.dialect, s.cfg, sqlinbox.MaintenanceConfig{Keep: 50 * time.Hour, KeepAudit: 50 * time.Hour})
+	require.NoError(t, err)
+	report, err := m.RunOnce(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, int64(1), report.IDs, "an id that tells no time goes by when it was processed")
+	require.Equal(t, int64(1), report.Attempts)
+	var left int
+	require.NoError(t, s.look.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM leat_inbox_attempts").Scan(&left))
+	require.Equal(t, 1500, left)
+	require.Equal(t, int64(1), report.Audit)
+	require.WithinDuration(t, time.Now().Add(-50*time.Hour), report.Floor, time.Minute)
+}
+
+// TestMigrate_RefusesWhatIsLost: a database in memory is gone with its last connection, and an
+// exclusive one has room for one connection.
+func TestMigrate_RefusesWhatIsLost(t *testing.T) {
+	t.Parallel()
+	for text, with := range map[string]url.Values{
+		"journal_mode = memory":    {"mode": {"memory"}, "cache": {"shared"}},
+		"journal_mode = off":       {"_pragma": {"busy_timeout(1000)", "journal_mode(OFF)", "synchronous(FULL)"}},
+		"locking_mode = exclusive": {"_pragma": {"busy_timeout(10000)", "locking_mode(EXCLUSIVE)", "journal_mode(WAL)", "synchronous(FULL)"}},
+	} {
+		db := sqltest.OpenSQLite(t, filepath.Join(t.TempDir(), "leat.db"), with)
+		in, err := sqlinbox.New(db, sqlinbox.SQLite, "c", sqlinbox.Config{})
+		require.NoError(t, err)
+		require.ErrorContains(t, in.Migrate(t.Context()), text)
+	}
+}

@@ -1,0 +1,170 @@
+package sqlinbox_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/admin"
+	"github.com/leat-go/leat/inbox/sqlinbox"
+	"github.com/leat-go/leat/internal/proof/sqltest"
+	"github.com/leat-go/leat/outbox"
+)
+
+// as opens a pool of a new user who has these grants and no others, by tables.
+func as(t *testing.T, d *database, role string, grants map[string]string) *sql.DB {
+	t.Helper()
+	name := role + d.config.DBName[len("leat_test_"):][:17]
+	run := func(ctx context.Context, statement string) {
+		_, err := d.look.ExecContext(ctx, statement)
+		require.NoError(t, err, statement)
+	}
+	run(t.Context(), "CREATE USER '"+name+"' IDENTIFIED BY ''")
+	t.Cleanup(func() { run(context.WithoutCancel(t.Context()), "DROP USER '"+name+"'") })
+	for table, rights := range grants {
+		run(t.Context(), "GRANT "+rights+" ON "+table+" TO '"+name+"'")
+	}
+	own := d.config.Clone()
+	own.User, own.Passwd = name, ""
+	return sqltest.OpenMySQL(t, own, nil)
+}
+
+// redriven hears of deliveries of redriven messages.
+type redriven chan inbox.DeliveryEvent
+
+func (r redriven) OnInboxDelivery(_ context.Context, e inbox.DeliveryEvent) {
+	if e.Redriven {
+		r <- e
+	}
+}
+
+var errHandler = errors.New("the handler fails")
+
+// TestGrantsAreEnough works under the grants of docs/databases.md: a consumer, whose handler
+// writes rows of its own, maintenance, a viewer and an operator.
+func TestGrantsAreEnough(t *testing.T) {
+	t.Parallel()
+	for name, open := range servers() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := open(t, nil)
+			s := newSubject(t, d, sqlinbox.Config{})
+			ctx := t.Context()
+			again := make(redriven, 10)
+			in, err := sqlinbox.New(as(t, d, "c", map[string]string{
+				"leat_inbox": "SELECT, INSERT", "leat_inbox_locks": "SELECT, UPDATE", "leat_inbox_consumers": "SELECT, INSERT, UPDATE",
+				"leat_inbox_attempts": "SELECT, INSERT, UPDATE, DELETE", "leat_inbox_notes": "SELECT, INSERT, DELETE",
+				"leat_inbox_parked": "SELECT, INSERT, UPDATE, DELETE", "leat_inbox_audit": "SELECT, INSERT",
+				"leat_inbox_migrations": "SELECT", "effects": "INSERT",
+			}), d.dialect, "c", sqlinbox.Config{Config: inbox.Config{
+				OnFailure: inbox.Policy{Action: inbox.Park, Attempts: 1}, Fingerprint: inbox.FingerprintPayload,
+				Hooks: []outbox.Hook{again}, RedrivePoll: 10 * time.Millisecond,
+			}})
+			require.NoError(t, err)
+			require.NoError(t, in.Check(ctx))
+			write := func(ctx context.Context) error { return s.Write(ctx, "done") }
+			fail := func(context.Context) error { return errHandler }
+			process := func(id string, handler func(context.Context) error, want inbox.Outcome) {
+				t.Helper()
+				outcome, err := in.Process(ctx, message.NewMessage(id, nil), handler)
+				require.Equal(t, want, outcome, "%v", err)
+			}
+			process("a", write, inbox.OutcomeCommitted)
+			process("a", write, inbox.OutcomeDuplicate)
+			process("b", fail, inbox.OutcomeParked)
+			process("c", fail, inbox.OutcomeParked)
+
+			viewer, err := sqlinbox.NewAdmin(as(t, d, "v", map[string]string{
+				"leat_inbox": "SELECT", "leat_inbox_locks": "SELECT", "leat_inbox_consumers": "SELECT", "leat_inbox_attempts": "SELECT",
+				"leat_inbox_notes": "SELECT", "leat_inbox_parked": "SELECT", "leat_inbox_audit": "SELECT",
+			}), d.dialect, sqlinbox.Config{})
+			require.NoError(t, err)
+			operator, err := sqlinbox.NewAdmin(as(t, d, "o", map[string]string{
+				"leat_inbox_locks": "SELECT, UPDATE", "leat_inbox_consumers": "SELECT", "leat_inbox_parked": "SELECT, UPDATE, DELETE",
+				"leat_inbox_attempts": "SELECT", "leat_inbox_audit": "SELECT, INSERT",
+			}), d.dialect, sqlinbox.Config{})
+			require.NoError(t, err)
+			looks(t, viewer)
+			by := admin.By{Actor: "me", Reason: "test"}
+			_, err = viewer.Drop(ctx, admin.DropRequest{By: by, Consumer: "c", Selection: admin.Selection{ID: "b"}})
+			require.ErrorContains(t, err, "denied", "the control")
+
+			changed, err := operator.Drop(ctx, admin.DropRequest{By: by, Consumer: "c", Selection: admin.Selection{ID: "b"}})
+			require.NoError(t, err)
+			require.Equal(t, 1, changed.Count)
+			changed, err = operator.Redrive(ctx, admin.RedriveRequest{By: by, Consumer: "c", Selection: admin.Selection{ID: "c"}})
+			require.NoError(t, err)
+			require.Equal(t, 1, changed.Count)
+			redriving, stop := context.WithCancel(ctx)
+			ended := make(chan error, 1)
+			go func() {
+				ended <- in.RunRedrive(redriving, func(ctx context.Context, _ *message.Message) error { return write(ctx) })
+			}()
+			require.Equal(t, inbox.OutcomeCommitted, (<-again).Outcome)
+			stop()
+			require.NoError(t, <-ended)
+			stats, err := viewer.Stats(ctx)
+			require.NoError(t, err)
+			require.Zero(t, stats.Parked+stats.Redriving)
+			maintain(t, d)
+		})
+	}
+}
+
+// looks calls all that only looks.
+func looks(t *testing.T, a *sqlinbox.Admin) {
+	t.Helper()
+	ctx := t.Context()
+	stats, err := a.Stats(ctx)
+	require.NoError(t, err)
+	require.Equal(t, int64(2), stats.Parked)
+	consumers, err := a.Consumers(ctx, admin.ConsumersQuery{})
+	require.NoError(t, err)
+	require.Len(t, consumers, 1)
+	parked, err := a.Parked(ctx, admin.ParkedQuery{Consumer: "c"})
+	require.NoError(t, err)
+	require.Len(t, parked, 2)
+	failures, err := a.Failures(ctx, admin.FailuresQuery{Consumer: "c"})
+	require.NoError(t, err)
+	require.NotEmpty(t, failures)
+	seen, err := a.Lookup(ctx, admin.LookupQuery{ID: "a"})
+	require.NoError(t, err)
+	require.Len(t, seen, 1)
+	_, err = a.Attempts(ctx, admin.AttemptsQuery{Consumer: "c"})
+	require.NoError(t, err)
+	audit, err := a.Audit(ctx, admin.AuditQuery{})
+	require.NoError(t, err)
+	require.NotEmpty(t, audit)
+	_, err = a.Retention(ctx)
+	require.NoError(t, err)
+}
+
+// maintain forgets all that is there.
+func maintain(t *testing.T, d *database) {
+	t.Helper()
+	ctx := t.Context()
+	m, err := sqlinbox.NewMaintenance(as(t, d, "m", map[string]string{
+		"leat_inbox": "SELECT, DELETE", "leat_inbox_locks": "SELECT, UPDATE", "leat_inbox_consumers": "SELECT",
+		"leat_inbox_attempts": "SELECT, DELETE", "leat_inbox_notes": "SELECT, DELETE", "leat_inbox_parked": "SELECT",
+		"leat_inbox_audit": "SELECT, DELETE",
+	}), d.dialect, sqlinbox.Config{}, sqlinbox.MaintenanceConfig{Keep: time.Hour, KeepAudit: 24 * time.Hour})
+	require.NoError(t, err)
+	for _, statement := range []string{
+		"UPDATE leat_inbox SET at = 1", "UPDATE leat_inbox_audit SET at = 1",
+		"INSERT INTO leat_inbox_attempts SELECT id, 'never came again', 1, 1, 1, '[]' FROM leat_inbox_consumers",
+	} {
+		_, err := d.look.ExecContext(ctx, statement)
+		require.NoError(t, err)
+	}
+	report, err := m.RunOnce(ctx)
+	require.NoError(t, err)
+	require.Positive(t, report.IDs)
+	require.Positive(t, report.Audit)
+	require.Equal(t, int64(1), report.Attempts)
+}

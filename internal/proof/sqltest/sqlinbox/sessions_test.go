@@ -1,0 +1,137 @@
+package sqlinbox_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"testing"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/sqlinbox"
+	"github.com/leat-go/leat/internal/proof/sqltest"
+)
+
+const readUncommitted = "SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED"
+
+func ran(context.Context, []*message.Message) error { return nil }
+
+// TestI3_UncommittedIsNoDuplicate: a session of the pool reads what is not committed, since
+// other code of the service has set it so. A message that comes again while its first
+// delivery runs is not acknowledged there, alone or in a batch: the first one fails.
+func TestI3_UncommittedIsNoDuplicate(t *testing.T) {
+	t.Parallel()
+	for name, open := range servers() {
+		for _, way := range []string{"alone", "batch"} {
+			t.Run(name+"/"+way, func(t *testing.T) {
+				t.Parallel()
+				s := newSubject(t, open(t, nil), sqlinbox.Config{})
+				in, err := s.open("c", inbox.Config{})
+				require.NoError(t, err)
+				again := func() error {
+					_, err := in.Process(t.Context(), message.NewMessage("a", nil), nothing)
+					return err
+				}
+				if way == "batch" {
+					batch, err := inbox.NewBatch(in.Processor, inbox.BatchConfig{})
+					require.NoError(t, err)
+					again = func() error {
+						msgs := []*message.Message{message.NewMessage("a", nil), message.NewMessage("b", nil)}
+						if errs := batch.Handle(ran)(t.Context(), msgs); errs != nil {
+							return errs[0]
+						}
+						return nil
+					}
+				}
+
+				failed := errors.New("the handler fails")
+				_, err = in.Process(t.Context(), message.NewMessage("a", nil), func(ctx context.Context) error {
+					// The pool has one session beside that of the handler.
+					if _, err := s.db.ExecContext(ctx, readUncommitted); err != nil {
+						return err
+					}
+					require.ErrorIs(t, again(), inbox.ErrBusy)
+					return failed
+				})
+				require.ErrorIs(t, err, failed)
+
+				require.NoError(t, again())
+				recorded, err := s.Recorded(t.Context(), "c", "a")
+				require.NoError(t, err)
+				require.True(t, recorded)
+			})
+		}
+	}
+}
+
+// TestI3_SharedCacheIsNotBelieved: connections to SQLite that share a cache read what others
+// have not committed, if read_uncommitted is set.
+func TestI3_SharedCacheIsNotBelieved(t *testing.T) {
+	t.Parallel()
+	db := sqltest.OpenSQLite(t, filepath.Join(t.TempDir(), "leat.db"), url.Values{"cache": {"shared"}})
+	db.SetMaxOpenConns(2)
+	in, err := sqlinbox.New(db, sqlinbox.SQLite, "c", sqlinbox.Config{})
+	require.NoError(t, err)
+	require.NoError(t, in.Migrate(t.Context()))
+	failed := errors.New("the handler fails")
+	_, err = in.Process(t.Context(), message.NewMessage("a", nil), func(ctx context.Context) error {
+		if _, err := db.ExecContext(ctx, "PRAGMA read_uncommitted = 1"); err != nil {
+			return err
+		}
+		_, err := in.Process(ctx, message.NewMessage("a", nil), nothing)
+		require.ErrorContains(t, err, "read_uncommitted")
+		return failed
+	})
+	require.ErrorIs(t, err, failed)
+	outcome, err := in.Process(t.Context(), message.NewMessage("a", nil), nothing)
+	require.NoError(t, err)
+	require.Equal(t, inbox.OutcomeCommitted, outcome)
+}
+
+// TestB11_RefusedSessionLeavesThePool: another part of the service has changed the one session
+// of the pool. A delivery may be refused, and the next one gets another session.
+func TestB11_RefusedSessionLeavesThePool(t *testing.T) {
+	t.Parallel()
+	for name, open := range databases() {
+		spoilt := []string{"SET autocommit = 0", readUncommitted, "SET SESSION TRANSACTION READ ONLY"}
+		if name == "SQLite" {
+			spoilt = []string{"PRAGMA read_uncommitted = 1", "PRAGMA query_only = 1", "PRAGMA busy_timeout = 0", "PRAGMA synchronous = 1"}
+		}
+		for _, spoil := range spoilt {
+			for way, cfg := range map[string]inbox.Config{
+				"plain": {}, "attempts": {OnFailure: inbox.Policy{Action: inbox.Park, Attempts: 3}},
+			} {
+				t.Run(name+"/"+spoil+"/"+way, func(t *testing.T) {
+					t.Parallel()
+					s := newSubject(t, open(t, nil), sqlinbox.Config{})
+					s.db.SetMaxOpenConns(1)
+					known, err := s.open("c", cfg)
+					require.NoError(t, err)
+					require.NoError(t, known.Check(t.Context()))
+					for what, in := range map[string]*sqlinbox.Inbox{"a": known, "b": nil} { // one has looked at the settings
+						if in == nil {
+							in, err = s.open("c", cfg)
+							require.NoError(t, err)
+						}
+						_, err = s.db.ExecContext(t.Context(), spoil)
+						require.NoError(t, err)
+						_, _ = in.Process(t.Context(), message.NewMessage(what, nil), nothing)
+						for i := range 3 {
+							_, err = in.Process(t.Context(), message.NewMessage(fmt.Sprint(what, i), nil), nothing)
+							require.NoError(t, err)
+						}
+						for i := range 3 {
+							recorded, err := s.Recorded(t.Context(), "c", fmt.Sprint(what, i))
+							require.NoError(t, err)
+							require.True(t, recorded, "committed when acknowledged")
+						}
+					}
+				})
+			}
+		}
+	}
+}

@@ -1,0 +1,156 @@
+package sqloutbox_test
+
+import (
+	"database/sql"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/internal/proof/sqltest"
+	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/sqloutbox"
+)
+
+// check returns what Check says of an outbox on db.
+func check(t *testing.T, db *sql.DB, dialect sqloutbox.Dialect, cfg sqloutbox.Config, of sqloutbox.SourceConfig) error {
+	t.Helper()
+	ob, err := sqloutbox.New(db, dialect, cfg)
+	require.NoError(t, err)
+	src, err := ob.Source(of)
+	require.NoError(t, err)
+	return src.Check(t.Context())
+}
+
+func requireUnusable(t *testing.T, err error, text string) {
+	t.Helper()
+	require.ErrorIs(t, err, driver.ErrSourceUnusable, text)
+	require.ErrorContains(t, err, text)
+}
+
+func TestCheckRefusesServersThatAreNotSetUp(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, config *mysql.Config, dialect sqloutbox.Dialect) {
+		db := sqltest.OpenMySQL(t, config, nil)
+		requireUnusable(t, check(t, db, dialect, sqloutbox.Config{}, sqloutbox.SourceConfig{}), outbox.ErrNotMigrated.Error())
+		newOutbox(t, db, dialect)
+		require.NoError(t, check(t, db, dialect, sqloutbox.Config{}, sqloutbox.SourceConfig{}))
+
+		other := map[sqloutbox.Dialect]sqloutbox.Dialect{sqloutbox.MySQL: sqloutbox.MariaDB, sqloutbox.MariaDB: sqloutbox.MySQL}[dialect]
+		requireUnusable(t, check(t, db, other, sqloutbox.Config{}, sqloutbox.SourceConfig{}), "dialect")
+		requireUnusable(t, check(t, db, dialect, sqloutbox.Config{}, sqloutbox.SourceConfig{Group: "new"}), "must say where it starts")
+		requireUnusable(t, check(t, db, dialect, sqloutbox.Config{MaxPayloadBytes: 256 << 20}, sqloutbox.SourceConfig{}), "max_allowed_packet")
+		requireUnusable(t, check(t, sqltest.OpenMySQL(t, config, map[string]string{"auto_increment_increment": "2"}),
+			dialect, sqloutbox.Config{}, sqloutbox.SourceConfig{}), "auto_increment_increment")
+		small := sqltest.OpenMySQL(t, config, nil)
+		small.SetMaxOpenConns(3)
+		requireUnusable(t, check(t, small, dialect, sqloutbox.Config{}, sqloutbox.SourceConfig{}), "SetMaxOpenConns")
+
+		for _, c := range []struct{ spoil, mend, text string }{
+			{"DELETE FROM leat_outbox_locks WHERE bucket = 17", "INSERT INTO leat_outbox_locks VALUES (17)", "leat_outbox_locks"},
+			{"ALTER TABLE leat_outbox_held ENGINE=MyISAM", "ALTER TABLE leat_outbox_held ENGINE=InnoDB", "InnoDB"},
+			{"INSERT INTO leat_outbox_groups VALUES ('default', '', 0, 0, 0, 99, '', '', '', 0, 0)", "DELETE FROM leat_outbox_groups", "gone back"},
+			{"DELETE FROM leat_outbox_meta", "INSERT INTO leat_outbox_meta SELECT 1, id, 0 FROM leat_outbox WHERE seq = -1", "meta"},
+		} {
+			_, err := db.ExecContext(t.Context(), c.spoil)
+			require.NoError(t, err)
+			src := sqloutbox.SourceConfig{Start: sqloutbox.StartNow()}
+			ob, err := sqloutbox.New(db, dialect, sqloutbox.Config{})
+			require.NoError(t, err)
+			err = check(t, db, dialect, sqloutbox.Config{}, src)
+			if c.text == "meta" { // a new group reads it when it begins
+				source, sourceErr := ob.Source(src)
+				require.NoError(t, sourceErr)
+				_, err = source.Acquire(t.Context(), lease)
+			}
+			requireUnusable(t, err, c.text)
+			_, err = db.ExecContext(t.Context(), c.mend)
+			require.NoError(t, err)
+		}
+		require.NoError(t, check(t, db, dialect, sqloutbox.Config{}, sqloutbox.SourceConfig{}))
+	})
+}
+
+func TestCheckRefusesFilesThatAreNotSetUp(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "leat.db")
+	newOutbox(t, sqltest.OpenSQLite(t, path, nil), sqloutbox.SQLite)
+	pragmas := func(values ...string) url.Values { return url.Values{"_pragma": values} }
+	for text, with := range map[string]url.Values{
+		"_txlock":      {"_txlock": {"deferred"}},
+		"busy_timeout": pragmas("journal_mode(WAL)", "synchronous(FULL)", "busy_timeout(0)"),
+		"synchronous":  pragmas("journal_mode(WAL)", "synchronous(NORMAL)", "busy_timeout(5000)"),
+		"read-only":    {"mode": {"ro"}},
+	} {
+		requireUnusable(t, check(t, sqltest.OpenSQLite(t, path, with), sqloutbox.SQLite, sqloutbox.Config{}, sqloutbox.SourceConfig{}), text)
+	}
+	lazy := sqltest.OpenSQLite(t, path, pragmas("journal_mode(WAL)", "synchronous(NORMAL)", "busy_timeout(5000)"))
+	require.NoError(t, check(t, lazy, sqloutbox.SQLite, sqloutbox.Config{AllowAsyncCommit: true}, sqloutbox.SourceConfig{}))
+	require.NoError(t, check(t, sqltest.OpenSQLite(t, path, nil), sqloutbox.SQLite, sqloutbox.Config{}, sqloutbox.SourceConfig{}))
+
+	foreign := open(t, sqltest.OpenSQLite(t, path, nil), newOutbox(t, sqltest.OpenSQLite(t, path, nil), sqloutbox.SQLite), message("", "of another process"))
+	requireUnusable(t, check(t, sqltest.OpenSQLite(t, path, url.Values{"_txlock": {"deferred"}}), sqloutbox.SQLite, sqloutbox.Config{}, sqloutbox.SourceConfig{}), "_txlock")
+	require.NoError(t, foreign.Rollback())
+
+	memory := sqltest.OpenSQLite(t, "leat-"+strconv.Itoa(os.Getpid()), url.Values{"mode": {"memory"}, "cache": {"shared"}})
+	keep, err := memory.Conn(t.Context()) // the database goes with its last connection
+	require.NoError(t, err)
+	defer func() { require.NoError(t, keep.Close()) }()
+	ob, err := sqloutbox.New(memory, sqloutbox.SQLite, sqloutbox.Config{})
+	require.NoError(t, err)
+	require.ErrorContains(t, ob.Migrate(t.Context()), "journal_mode = memory")
+}
+
+func TestMigrateFromManyProcesses(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, config *mysql.Config, dialect sqloutbox.Dialect) {
+		var wg sync.WaitGroup
+		errs := make([]error, 6)
+		for i := range errs {
+			ob, err := sqloutbox.New(sqltest.OpenMySQL(t, config, map[string]string{"autocommit": "0"}), dialect, sqloutbox.Config{})
+			require.NoError(t, err)
+			wg.Go(func() { errs[i] = ob.Migrate(t.Context()) })
+		}
+		wg.Wait()
+		for _, err := range errs {
+			require.NoError(t, err)
+		}
+		ob := newOutbox(t, sqltest.OpenMySQL(t, config, nil), dialect)
+		status, err := ob.SchemaStatus(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, sqloutbox.SchemaStatus{Current: 2, Latest: 2}, status)
+	})
+}
+
+// TestCheckRefusesABinaryLogOfStatements: the control is what the server says of a write.
+//
+//leat:level 4
+func TestCheckRefusesABinaryLogOfStatements(t *testing.T) {
+	t.Parallel()
+	for dialect, start := range map[sqloutbox.Dialect]func(testing.TB, map[string]string) *testenv.PrivateMySQLServer{
+		sqloutbox.MySQL: testenv.PrivateMySQL, sqloutbox.MariaDB: testenv.PrivateMariaDB,
+	} {
+		t.Run(string(dialect), func(t *testing.T) {
+			t.Parallel()
+			server := start(t, map[string]string{"log-bin": "binlog", "sync-binlog": "1"})
+			config := sqltest.NewMySQLDatabase(t, server.URL)
+			newOutbox(t, sqltest.OpenMySQL(t, config, nil), dialect)
+			require.NoError(t, check(t, sqltest.OpenMySQL(t, config, nil), dialect, sqloutbox.Config{}, sqloutbox.SourceConfig{}))
+
+			db := sqltest.OpenMySQL(t, config, map[string]string{"binlog_format": "'STATEMENT'"})
+			requireUnusable(t, check(t, db, dialect, sqloutbox.Config{}, sqloutbox.SourceConfig{}), "binlog_format")
+			tx, err := db.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelReadCommitted})
+			require.NoError(t, err)
+			defer func() { require.NoError(t, tx.Rollback()) }()
+			_, err = tx.ExecContext(t.Context(), "UPDATE leat_outbox_meta SET floor = 1")
+			require.ErrorContains(t, err, "1665")
+		})
+	}
+}

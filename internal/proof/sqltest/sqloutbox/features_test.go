@@ -1,0 +1,104 @@
+package sqloutbox_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/outboxtest"
+	"github.com/leat-go/leat/outbox/sqloutbox"
+)
+
+var (
+	_ outboxtest.Grouper        = subject{}
+	_ outboxtest.Admin          = subject{}
+	_ outboxtest.Delayer        = subject{}
+	_ outboxtest.Replayer       = subject{}
+	_ outboxtest.HistoryDropper = subject{}
+	_ outboxtest.Retainer       = subject{}
+	_ outboxtest.CounterSetter  = subject{}
+	_ outboxtest.ForeignWriter  = subject{}
+)
+
+// Now implements outboxtest.Delayer.
+func (s subject) Now(ctx context.Context) (time.Time, error) {
+	clock := "SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))"
+	if s.dialect == sqloutbox.SQLite {
+		clock = "SELECT CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER) * 1000"
+	}
+	var now int64
+	err := s.db.QueryRowContext(ctx, clock).Scan(&now)
+	return time.UnixMicro(now), err
+}
+
+// Promote implements outboxtest.Delayer.
+func (s subject) Promote(ctx context.Context) error { return s.maintain(ctx, -1) }
+
+// Retain implements outboxtest.Retainer.
+func (s subject) Retain(ctx context.Context) error { return s.maintain(ctx, time.Microsecond) }
+
+func (s subject) maintain(ctx context.Context, maxAge time.Duration) error {
+	m, err := sqloutbox.NewMaintenance(s.Outbox, sqloutbox.MaintenanceConfig{MaxAge: maxAge})
+	if err == nil {
+		_, err = m.RunOnce(ctx)
+	}
+	return err
+}
+
+// History implements outboxtest.Replayer.
+func (s subject) History(sel outboxtest.Selection) (driver.History, error) {
+	return s.Outbox.History(sqloutbox.HistoryConfig{FromSeq: sel.FromSeq, ToSeq: sel.ToSeq, Topics: sel.Topics})
+}
+
+// DropHistory implements outboxtest.HistoryDropper, as retention does.
+func (s subject) DropHistory(ctx context.Context, seq int64) error {
+	if _, err := s.db.ExecContext(ctx, "UPDATE leat_outbox_meta SET floor = ?", seq); err != nil {
+		return err
+	}
+	_, err := s.db.ExecContext(ctx, "DELETE FROM leat_outbox WHERE seq > 0 AND seq <= ?", seq)
+	return err
+}
+
+// SetCounter implements outboxtest.CounterSetter. The databases take the highest number in the
+// log if it is above last.
+func (s subject) SetCounter(ctx context.Context, last int64) error {
+	if s.dialect == sqloutbox.SQLite {
+		_, err := s.db.ExecContext(ctx, "UPDATE sqlite_sequence SET seq = ? WHERE name = 'leat_outbox'", last)
+		return err
+	}
+	_, err := s.db.ExecContext(ctx, fmt.Sprintf("ALTER TABLE leat_outbox AUTO_INCREMENT = %d", last+1))
+	return err
+}
+
+// WriteForeign implements outboxtest.ForeignWriter, by the statement for other languages.
+func (s subject) WriteForeign(ctx context.Context) (payloads []string, err error) {
+	type row struct{ shard, id, topic, kind, headers, occurred, created any }
+	clock := time.Now().UnixMicro()
+	rows := []row{{headers: `{"tenant": 7}`}, {headers: `{"a": {"b": [1]}, "c": null}`}, {headers: `[1]`}, {headers: `"text"`}, {headers: "\xff no JSON"}}
+	rows = append(rows, row{id: []byte{0xff}, kind: "\xff"}, row{shard: 32_767}, row{shard: -2}, row{occurred: int64(math.MaxInt64)}, row{created: int64(math.MinInt64)})
+	if s.dialect == sqloutbox.SQLite {
+		rows = append(rows, row{occurred: "2026-11-28T17:00:00Z"}, row{occurred: "yesterday"}, row{created: "2026-11-28 17:00:00"}, row{created: "now"},
+			row{occurred: 1.5}, row{shard: "nine"}, row{shard: 40_000}, row{id: 7, topic: "t", kind: 1.5, headers: `{}`})
+	}
+	for i, r := range rows {
+		payload := "foreign-" + strconv.Itoa(i)
+		payloads = append(payloads, payload)
+		for _, c := range []struct {
+			value *any
+			usual any
+		}{{&r.shard, 1}, {&r.id, []byte(payload)}, {&r.topic, []byte("t")}, {&r.kind, []byte("")}, {&r.headers, []byte("")}, {&r.created, clock}} {
+			if *c.value == nil {
+				*c.value = c.usual
+			}
+		}
+		_, err := s.db.ExecContext(ctx, "INSERT INTO leat_outbox (shard, id, topic, msg_key, type, payload, headers, occurred_at, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			r.shard, r.id, r.topic, []byte(""), r.kind, []byte(payload), r.headers, r.occurred, r.created)
+		if err != nil {
+			return nil, fmt.Errorf("row %d: %w", i, err)
+		}
+	}
+	return payloads, nil
+}

@@ -1,0 +1,119 @@
+package sqloutbox_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/internal/proof/sqltest"
+	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/sqloutbox"
+)
+
+// TestGrantsOfAViewer: looking never writes, and needs SELECT only.
+func TestGrantsOfAViewer(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, config *mysql.Config, dialect sqloutbox.Dialect) {
+		root := sqltest.OpenMySQL(t, config, nil)
+		ob := withTrouble(t, newOutbox(t, root, dialect))
+		viewer, err := sqloutbox.New(as(t, root, config, "v", map[string]string{
+			"": "SELECT", "_delayed": "SELECT", "_groups": "SELECT", "_held": "SELECT", "_audit": "SELECT", "_meta": "SELECT",
+			"_migrations": "SELECT",
+		}), dialect, sqloutbox.Config{})
+		require.NoError(t, err)
+		ctx := t.Context()
+		for name, look := range map[string]func(o *sqloutbox.Outbox) (any, error){
+			"SchemaStatus": func(o *sqloutbox.Outbox) (any, error) { return o.SchemaStatus(ctx) },
+			"Groups":       func(o *sqloutbox.Outbox) (any, error) { return o.Groups(ctx) },
+			"Members":      func(o *sqloutbox.Outbox) (any, error) { return o.Members(ctx, "default") },
+			"Held":         func(o *sqloutbox.Outbox) (any, error) { return o.Held(ctx, admin.HeldQuery{Group: "default"}) },
+			"Dead":         func(o *sqloutbox.Outbox) (any, error) { return o.Dead(ctx, admin.HeldQuery{Group: "default"}) },
+			"ParkedKeys":   func(o *sqloutbox.Outbox) (any, error) { return o.ParkedKeys(ctx, admin.KeysQuery{Group: "default"}) },
+			"Failures":     func(o *sqloutbox.Outbox) (any, error) { return o.Failures(ctx, admin.FailuresQuery{Group: "default"}) },
+			"Audit":        func(o *sqloutbox.Outbox) (any, error) { return o.Audit(ctx, admin.AuditQuery{}) },
+			"Delayed":      func(o *sqloutbox.Outbox) (any, error) { return o.Delayed(ctx, admin.DelayedQuery{}) },
+			"Search":       func(o *sqloutbox.Outbox) (any, error) { return o.Search(ctx, admin.MessageQuery{}) },
+			"Trace": func(o *sqloutbox.Outbox) (any, error) {
+				return o.Trace(ctx, admin.TraceQuery{ID: "parked", Since: time.Now().Add(-time.Hour)})
+			},
+		} {
+			want, err := look(ob)
+			require.NoError(t, err, name)
+			require.NotEmpty(t, want, name)
+			got, err := look(viewer)
+			require.NoError(t, err, name)
+			require.Equal(t, want, got, name)
+		}
+		stats, err := viewer.Stats(ctx)
+		require.NoError(t, err)
+		require.Equal(t, []int{1, 1, 1}, []int{stats.Groups[0].Held, stats.Groups[0].Dead, stats.Delayed})
+		err = viewer.SetMaxLag(ctx, admin.MaxLagRequest{By: me, Group: "default"})
+		require.ErrorContains(t, err, "denied", "the control")
+	})
+}
+
+var me = admin.By{Actor: "me", Reason: "test"}
+
+// withTrouble parks a message, gives one up, and delays one.
+func withTrouble(t *testing.T, ob *sqloutbox.Outbox) *sqloutbox.Outbox {
+	t.Helper()
+	parked, dead, delayed := message("k", "parked"), message("l", "dead"), message("m", "delayed")
+	parked.ID, dead.ID, delayed.ID = "parked", "dead", "delayed"
+	delayed.NotBefore = time.Now().Add(time.Hour)
+	commit(t, ob, parked, dead, delayed)
+	s := acquire(t, ob, sqloutbox.SourceConfig{})
+	page, err := s.Read(t.Context(), 10)
+	require.NoError(t, err)
+	failed := []driver.Attempt{{Error: "no"}}
+	require.NoError(t, s.(driver.Holder).Hold(t.Context(), page, 2, []driver.Holding{
+		{Index: 0, Fate: driver.FatePark, Reason: "r", Attempts: failed}, {Index: 1, Fate: driver.FateDead, Reason: "r", Attempts: failed},
+	}))
+	return ob
+}
+
+// TestGrantsOfAnOperator works under the grants of docs/databases.md.
+func TestGrantsOfAnOperator(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, config *mysql.Config, dialect sqloutbox.Dialect) {
+		root := sqltest.OpenMySQL(t, config, nil)
+		withTrouble(t, newOutbox(t, root, dialect))
+		exec(t, root, "UPDATE leat_outbox_groups SET lease_until = 0")
+		ob, err := sqloutbox.New(as(t, root, config, "o", map[string]string{
+			"": "SELECT, INSERT, UPDATE", "_delayed": "SELECT, DELETE", "_locks": "SELECT, UPDATE", "_groups": "SELECT, UPDATE, DELETE",
+			"_held": "SELECT, UPDATE, DELETE", "_audit": "SELECT, INSERT", "_meta": "SELECT, UPDATE", "_migrations": "SELECT",
+		}), dialect, sqloutbox.Config{})
+		require.NoError(t, err)
+		ctx := t.Context()
+		one := func(changed admin.Changed, err error) {
+			t.Helper()
+			require.NoError(t, err)
+			require.Equal(t, 1, changed.Count)
+		}
+		one(ob.Redrive(ctx, admin.RedriveRequest{By: me, Group: "default", Selection: admin.Selection{ID: "dead", Dead: true}}))
+		one(ob.SkipHead(ctx, admin.SkipHeadRequest{By: me, Group: "default", Key: driver.Key{Topic: "t", Key: "k"}}))
+		exec(t, root, "UPDATE leat_outbox_held SET state = 2") // parked
+		one(ob.Drop(ctx, admin.DropRequest{By: me, Group: "default", Selection: admin.Selection{Topic: "t", Key: "l"}}))
+		one(ob.CancelDelayed(ctx, admin.CancelRequest{By: me, ID: "delayed"}))
+		require.NoError(t, ob.Pause(ctx, admin.PauseRequest{By: me, Group: "default", Topics: []string{"t"}}))
+		require.NoError(t, ob.Resume(ctx, admin.PauseRequest{By: me, Group: "default"}))
+		require.NoError(t, ob.SetMaxLag(ctx, admin.MaxLagRequest{By: me, Group: "default", MaxLag: time.Hour}))
+		require.NoError(t, ob.Rebase(ctx, sqloutbox.RebaseRequest{By: me}))
+		exec(t, root, "DELETE FROM leat_outbox WHERE seq = -1")
+		require.NoError(t, ob.Rebase(ctx, sqloutbox.RebaseRequest{By: me}))
+		_, err = ob.RemoveGroup(ctx, admin.RemoveGroupRequest{By: me, Group: "default"})
+		require.NoError(t, err)
+		h, err := ob.History(sqloutbox.HistoryConfig{})
+		require.NoError(t, err)
+		playback, err := h.Begin(ctx, driver.ReplayOrder{Actor: "me", Reason: "r"})
+		require.NoError(t, err)
+		records, err := playback.Read(ctx, 10)
+		require.NoError(t, err)
+		require.Len(t, records, 2)
+		entries, err := ob.Audit(ctx, admin.AuditQuery{})
+		require.NoError(t, err)
+		require.Len(t, entries, 2+11, "what the relay has set aside, and all of these")
+	})
+}

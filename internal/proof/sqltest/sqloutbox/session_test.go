@@ -1,0 +1,81 @@
+package sqloutbox_test
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/internal/proof/sqltest"
+	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/sqloutbox"
+)
+
+// TestRowsOfOtherTopicsAreSettledBehindAPage: they were passed while a page was on its way.
+func TestRowsOfOtherTopicsAreSettledBehindAPage(t *testing.T) {
+	t.Parallel()
+	db := sqltest.SQLite(t)
+	ob := newOutbox(t, db, sqloutbox.SQLite)
+	s := acquire(t, ob, sqloutbox.SourceConfig{Topics: []string{"t"}})
+	commit(t, ob, message("", "a"))
+	page, err := s.Read(t.Context(), 10)
+	require.NoError(t, err)
+	other := message("", "other")
+	other.Topic = "other"
+	commit(t, ob, other)
+	require.Empty(t, read(t, s))
+	require.NoError(t, s.Advance(t.Context(), page, 1))
+	require.Empty(t, read(t, s))
+
+	var last int
+	require.NoError(t, db.QueryRowContext(t.Context(), "SELECT last FROM leat_outbox_groups").Scan(&last))
+	require.Equal(t, 2, last)
+}
+
+// TestMaintenanceRestsInAnOutage: promotions fail. Retention works all the same, and
+// nothing spins.
+func TestMaintenanceRestsInAnOutage(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, config *mysql.Config, dialect sqloutbox.Dialect) {
+		var failing atomic.Bool
+		var tries, rounds atomic.Int64
+		retained := make(chan struct{}, 2)
+		db := sqltest.OpenHooked(t, config, func(_ context.Context, query string) error {
+			switch {
+			case failing.Load() && strings.Contains(query, "leat_outbox_locks"):
+				if tries.Add(1) == 50 {
+					retained <- struct{}{}
+				}
+				return errInjected
+			case failing.Load() && strings.Contains(query, "floor") && rounds.Add(1) == 3:
+				retained <- struct{}{}
+			}
+			return nil
+		})
+		ob := newOutbox(t, db, dialect)
+		m, err := sqloutbox.NewMaintenance(ob, sqloutbox.MaintenanceConfig{Interval: time.Millisecond})
+		require.NoError(t, err)
+		failing.Store(true)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- m.Run(ctx) }()
+		<-retained
+		cancel()
+		require.NoError(t, <-ended)
+		require.LessOrEqual(t, tries.Load(), rounds.Load(), "a try is followed by a round, and by a pause")
+
+		_, err = m.RunOnce(t.Context())
+		require.ErrorIs(t, err, errInjected)
+	})
+}
+
+func read(t *testing.T, s driver.Session) []string {
+	t.Helper()
+	page, err := s.Read(t.Context(), 10)
+	require.NoError(t, err)
+	return payloads(page)
+}

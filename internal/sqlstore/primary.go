@@ -1,0 +1,164 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/leat-go/leat/internal/sqldialect"
+	"github.com/leat-go/leat/internal/sqlfile"
+)
+
+// Errors of CheckPrimary and RefuseReplica.
+var (
+	// ErrReplica is wrapped where the server applies what another one has written.
+	ErrReplica = errors.New("leat: the server is a replica: what is open on its source locks nothing here")
+	// ErrReplicaUnknown is wrapped where this user may not ask.
+	ErrReplicaUnknown = errors.New("leat: whether the server is a replica is not known: GRANT REPLICATION CLIENT ON *.* to this user")
+)
+
+// primaryStatements are those that name no table.
+func primaryStatements() (map[string]string, error) {
+	return sqlfile.LoadAll(ownFiles, func(sql string) (string, error) { return sql, nil }, "who", "replica_mysql", "replica_mariadb")
+}
+
+// asks is how often one connection asks which server it has reached, outside of a
+// transaction: a splitter may send only some of the statements elsewhere.
+const asks = 8
+
+// CheckPrimary refuses a connection that reaches several servers, by a *SetupError, and a
+// server that applies what another one has written, by ErrReplica: a number that is missing
+// there may be of a transaction that is open on the source. On SQLite it does nothing. An
+// error that wraps ErrReplicaUnknown refuses nothing.
+func CheckPrimary(ctx context.Context, db *sql.DB, d sqldialect.Dialect) error {
+	if d.OneWriter {
+		return nil
+	}
+	statements, err := primaryStatements()
+	if err != nil {
+		return err
+	}
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	servers := map[string]bool{}
+	ask := func(q Querier) error {
+		var name string
+		err := q.QueryRowContext(ctx, statements["who"]).Scan(&name)
+		servers[name] = true
+		return err
+	}
+	for range asks {
+		if err := ask(conn); err != nil {
+			return err
+		}
+	}
+	if err := within(ctx, conn, true, ask); err != nil {
+		return err
+	}
+	err = within(ctx, conn, false, func(q Querier) error {
+		if err := ask(q); err != nil {
+			return err
+		}
+		return RefuseReplica(ctx, q, d)
+	})
+	if len(servers) > 1 {
+		return &SetupError{
+			What: "server", Value: strings.Join(slices.Sorted(maps.Keys(servers)), " and "),
+			Rule: "one connection reaches each of them: connect leat to the primary itself, past the read/write splitter",
+		}
+	}
+	return err
+}
+
+// within runs look in a transaction of a connection.
+func within(ctx context.Context, conn *sql.Conn, readOnly bool, look func(q Querier) error) error {
+	tx, err := conn.BeginTx(ctx, &sql.TxOptions{ReadOnly: readOnly})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }()
+	return look(tx)
+}
+
+// RefuseReplica returns ErrReplica if the server applies what another one has written at
+// this moment, and an error that wraps ErrReplicaUnknown if it does not answer the question.
+func RefuseReplica(ctx context.Context, q Querier, d sqldialect.Dialect) error {
+	if d.OneWriter {
+		return nil
+	}
+	statements, err := primaryStatements()
+	if err != nil {
+		return err
+	}
+	channels, err := replication(ctx, q, statements["replica_"+string(d.Name)])
+	if sqldialect.Number(err) != 0 {
+		return fmt.Errorf("%w (%w)", ErrReplicaUnknown, err)
+	}
+	if err != nil {
+		return err
+	}
+	for _, c := range channels {
+		if c.applies() {
+			return fmt.Errorf("%w (%s): connect leat to the primary, or stop the replication for good", ErrReplica, c)
+		}
+	}
+	return nil
+}
+
+// channel is a row about replication, by the names of its columns in lower case.
+type channel map[string]string
+
+// applies reports whether it runs, or waits for an operator after an error while it still
+// receives. One that was stopped is of a server that was promoted. The channels of a group
+// are no replica's: the group sets read_only on the servers that may not be written.
+func (c channel) applies() bool {
+	if applier, ok := c["replica_sql_running"]; ok {
+		stopped := strings.EqualFold(applier, "No") && strings.EqualFold(c["replica_io_running"], "No")
+		return !stopped && !strings.HasPrefix(c["channel_name"], "group_replication_")
+	}
+	return c["value"] != "" && c["value"] != "0" // how many run
+}
+
+// String implements fmt.Stringer.
+func (c channel) String() string {
+	if host := c["source_host"]; host != "" {
+		return fmt.Sprintf("channel %q from %s:%s", c["channel_name"], host, c["source_port"])
+	}
+	return fmt.Sprintf("%s = %s", c["variable_name"], c["value"])
+}
+
+// replication returns the rows of a statement whose columns depend on the server.
+func replication(ctx context.Context, q Querier, statement string) (all []channel, err error) {
+	rows, err := q.QueryContext(ctx, statement)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	names, err := rows.Columns()
+	if err != nil {
+		return nil, err
+	}
+	values := make([]sql.NullString, len(names))
+	into := make([]any, len(names))
+	for i := range values {
+		into[i] = &values[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			return nil, err
+		}
+		c := make(channel, len(names))
+		for i, name := range names {
+			c[strings.ToLower(name)] = values[i].String
+		}
+		all = append(all, c)
+	}
+	return all, rows.Err()
+}

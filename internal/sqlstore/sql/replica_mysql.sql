@@ -1,0 +1,2 @@
+-- One row for each channel. It needs REPLICATION CLIENT.
+SHOW REPLICA STATUS

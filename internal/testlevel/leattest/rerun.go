@@ -1,0 +1,88 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// flakesVariable names the file that gets a line for each flaky test.
+const flakesVariable = "LEAT_TEST_FLAKES"
+
+// failure is a test that failed.
+type failure struct{ pkg, test string }
+
+func (f failure) String() string { return f.pkg + " " + f.test }
+
+// failures returns the tests that failed in events of go test, without their sub-tests. Sure
+// is what shows that running them again can prove nothing: a data race, a panic, or a package
+// that failed although its tests passed, as it does for a leak. It is empty otherwise.
+func failures(events io.Reader) (failed []failure, sure string, err error) {
+	decoder := json.NewDecoder(bufio.NewReader(events))
+	broken := map[string]bool{} // by package
+	for {
+		var event struct{ Action, Package, Test, Output string }
+		if err := decoder.Decode(&event); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return nil, "", err
+		}
+		switch event.Action {
+		case "output":
+			if text := strings.TrimSpace(event.Output); strings.HasPrefix(text, "WARNING: DATA RACE") ||
+				strings.HasPrefix(text, "panic: ") || strings.HasPrefix(text, "fatal error: ") {
+				sure = fmt.Sprintf("%s: %s", failure{event.Package, event.Test}, text)
+			}
+		case "fail", "build-fail":
+			switch {
+			case event.Test == "":
+				broken[event.Package] = true
+			case !strings.Contains(event.Test, "/"):
+				failed = append(failed, failure{event.Package, event.Test})
+			}
+		}
+	}
+	for pkg := range broken {
+		if sure == "" && !slices.ContainsFunc(failed, func(f failure) bool { return f.pkg == pkg }) {
+			sure = pkg + " failed outside its tests"
+		}
+	}
+	return failed, sure, nil
+}
+
+// rerun runs the tests that failed once more. It returns nil if all of them pass now, and
+// names them. Otherwise it returns the error of the first run.
+func (r *run) rerun(first error, events string, gotest func(packages, flags []string) error) error {
+	file, err := os.Open(events) //nolint:gosec // made by this run
+	if err != nil {
+		return errors.Join(first, err)
+	}
+	failed, sure, err := failures(file)
+	err = errors.Join(err, file.Close())
+	switch {
+	case err != nil:
+		return errors.Join(first, err)
+	case sure != "":
+		fmt.Println("\nnot run again:", sure)
+		return first
+	case len(failed) == 0 || len(failed) > r.reruns:
+		fmt.Printf("\nnot run again: %d tests failed, and -rerun is %d\n", len(failed), r.reruns)
+		return first
+	}
+	for _, f := range failed {
+		fmt.Println("\nrun again:", f)
+		if gotest([]string{f.pkg}, []string{"-count=1", "-run=^" + regexp.QuoteMeta(f.test) + "$"}) != nil {
+			return first
+		}
+	}
+	for _, f := range failed {
+		fmt.Println("\nFLAKY, failed and then passed:", f)
+	}
+	return appendLines(flakesVariable, failed)
+}

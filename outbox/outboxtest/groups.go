@@ -1,0 +1,332 @@
+package outboxtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/leat-go/leat/internal/fail"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
+)
+
+func groupChecks() []Check {
+	return []Check{{Name: "O12_GroupsAreIndependent", run: groupsAreIndependent, skip: func(f Features) bool { return f.NoGroups }}}
+}
+
+// groupsAreIndependent holds the leases of two groups at once, lets one read
+// ahead of the other, and starts a third when the log is old.
+func groupsAreIndependent(ctx context.Context, tr *trial) {
+	a := acquireFrom(ctx, tr.Source("group-a"))
+	var b *reader
+	fail.In("while another group's lease is held", func() { b = acquireFrom(ctx, tr.Source("group-b")) })
+	tr.commit(ctx, named("m-1", "m-2")...)
+	a.expectDrain(ctx, 1, "m-1", "m-2")
+	tr.commit(ctx, named("m-3")...)
+	b.expectDrain(ctx, 10, "m-1", "m-2", "m-3")
+	a.expectDrain(ctx, 10, "m-3")
+	c := acquireFrom(ctx, tr.Source("group-c"))
+	fail.In("a new group", func() { tr.expectFromTheStart(ctx, c, "m-1", "m-2", "m-3") })
+	for _, r := range []*reader{a, b, c} {
+		fail.If(r.Release(ctx))
+	}
+}
+
+// expectFromTheStart expects a new group to read these records, which all others have
+// settled. If history is not kept, it may read what is left of them.
+func (tr *trial) expectFromTheStart(ctx context.Context, r *reader, names ...string) {
+	if !tr.features.NoHistory {
+		r.expectDrain(ctx, 2, names...)
+		return
+	}
+	got := r.drain(ctx, 2)
+	expect(got, names[max(len(names)-len(got), 0):]...)
+}
+
+func startChecks() []Check {
+	return unless(func(f Features) bool { return f.NoStarts },
+		Check{Name: "O2_StartIsWhereItSays", run: startIsWhereItSays(1)},
+		Check{
+			Name: "O2_StartOfEverySlot", run: startIsWhereItSays(4),
+			skip: func(f Features) bool { return f.NoSlots },
+		},
+		Check{Name: "O12_StartIsForNewGroups", run: startIsForNewGroups},
+	)
+}
+
+// begun is a new group, and what it reads of the records that were committed before it
+// began.
+type begun struct {
+	cfg  GroupConfig
+	want []string
+}
+
+// startIsWhereItSays begins groups at the oldest record, now and at times. What had not
+// committed when a group began lies ahead of it in any case.
+func startIsWhereItSays(slots int) func(context.Context, *trial) {
+	return func(ctx context.Context, tr *trial) {
+		tr.commit(ctx, keyed("k", "old")...)
+		commitSlow := tr.openLate(ctx, keyed("slow", "slow")...)
+		at := tr.commitLater(ctx, keyed("k", "new")...)
+		groups := []begun{
+			{GroupConfig{Name: "now", Slots: slots, Start: Start{Now: true}}, nil},
+			{GroupConfig{Name: "ahead", Slots: slots, Start: Start{Time: at.Add(time.Hour)}}, nil},
+			{GroupConfig{Name: "oldest", Slots: slots}, []string{"old", "new"}},
+			{GroupConfig{Name: "at", Slots: slots, Start: Start{Time: at}}, []string{"new"}},
+		}
+		if tr.features.NoHistory {
+			groups = groups[:2] // the group that told the time has settled what the others would read
+		}
+		for _, g := range groups {
+			fail.In(fmt.Sprintf("new group %q", g.cfg.Name), func() { tr.expectGroup(ctx, g.cfg, g.want...) })
+		}
+		commitSlow(ctx)
+		for _, g := range groups {
+			fail.In(fmt.Sprintf("group %q, what committed after it began", g.cfg.Name), func() { tr.expectGroup(ctx, g.cfg, "slow") })
+		}
+	}
+}
+
+// commitLater commits msgs when the clock has moved on, and returns the time at which the
+// first of them was enqueued.
+func (tr *trial) commitLater(ctx context.Context, msgs ...outbox.Message) time.Time {
+	r := acquireFrom(ctx, tr.Source("clock"))
+	before := r.drain(ctx, 10)
+	fail.If(pause(ctx))
+	tr.commit(ctx, msgs...)
+	after := r.drain(ctx, 10)
+	switch {
+	case len(before) == 0 || len(after) == 0:
+		fail.With("read: %s and %s, want records in both", describe(before), describe(after))
+	case !after[0].CreatedAt.After(before[len(before)-1].CreatedAt):
+		fail.With("records that were committed one after another have times %s and %s",
+			before[len(before)-1].CreatedAt, after[0].CreatedAt)
+	}
+	fail.If(r.Release(ctx))
+	return after[0].CreatedAt
+}
+
+// expectGroup reads all slots of a group to their ends and expects exactly these records.
+func (tr *trial) expectGroup(ctx context.Context, cfg GroupConfig, names ...string) {
+	src := tr.group(cfg)
+	var got []outbox.Record
+	var readers []*reader
+	for range max(cfg.Slots, 1) {
+		r := acquireFrom(ctx, src)
+		records := r.drain(ctx, 1)
+		got, readers = append(got, records...), append(readers, r)
+	}
+	releaseAll(ctx, readers)
+	expect(got, names...)
+}
+
+// startIsForNewGroups states another start for a group that has read.
+func startIsForNewGroups(ctx context.Context, tr *trial) {
+	tr.commit(ctx, keyed("k", numbered("m", 3)...)...)
+	r := tr.acquireGroup(ctx, GroupConfig{Name: "old"})
+	p := r.expectPage(ctx, 3, numbered("m", 3)...)
+	r.settle(ctx, p, 2)
+	fail.If(r.Release(ctx))
+	fail.In("a group that has read two of three, told to begin now", func() {
+		tr.expectGroup(ctx, GroupConfig{Name: "old", Start: Start{Now: true}}, "m-3")
+	})
+	tr.expectGroup(ctx, GroupConfig{Name: "old"})
+}
+
+func topicChecks() []Check {
+	return unless(func(f Features) bool { return f.NoTopics },
+		Check{Name: "O2_GroupReadsItsTopics", run: groupReadsItsTopics},
+		Check{
+			Name: "O2_SlotReadsItsTopics", run: slotReadsItsTopics,
+			skip: func(f Features) bool { return f.NoSlots },
+		},
+		Check{Name: "O12_PositionPassesOtherTopics", run: positionPassesOtherTopics},
+		Check{Name: "O12_TopicsChangeFromWhereTheGroupStands", run: topicsChangeWhereTheGroupStands},
+	)
+}
+
+// groupReadsItsTopics reads through patterns with every character that one could take for
+// a wildcard, also what commits late.
+func groupReadsItsTopics(ctx context.Context, tr *trial) {
+	orders := tr.acquireGroup(ctx, GroupConfig{Name: "orders", Topics: []string{"orders.*", `100%_\*`}})
+	both := tr.acquireGroup(ctx, GroupConfig{Name: "both", Topics: []string{"orders.*", "bills"}})
+	all := tr.acquireGroup(ctx, GroupConfig{Name: "all"})
+	everything := []string{"orders.eu", "bills", `100%_\`, "100xx", "orders", "orders.us", "Orders.eu"}
+	for range 3 {
+		commitLate := tr.openLate(ctx, about("orders.late", "bills")...)
+		tr.commit(ctx, about(everything...)...)
+		orders.expectDrain(ctx, 1, "orders.eu", `100%_\`, "orders.us")
+		both.expectDrain(ctx, 2, "orders.eu", "bills", "orders.us")
+		all.expectDrain(ctx, 10, everything...)
+		commitLate(ctx)
+		fail.In("what has committed late", func() {
+			orders.expectDrain(ctx, 1, "orders.late")
+			both.expectDrain(ctx, 1, "orders.late", "bills")
+			all.expectDrain(ctx, 10, "orders.late", "bills")
+		})
+	}
+	releaseAll(ctx, []*reader{orders, both, all})
+}
+
+// slotReadsItsTopics has both filters at once.
+func slotReadsItsTopics(ctx context.Context, tr *trial) {
+	_, readers := tr.slots(ctx, GroupConfig{Name: "plain", Slots: 2})
+	keys := tr.keysOfSlots(ctx, readers)
+	_, readers = tr.slots(ctx, GroupConfig{Name: "filtered", Slots: 2, Topics: []string{"a*"}})
+	for _, topic := range []string{"a1", "b", "a2"} {
+		for slot, key := range keys {
+			m := outbox.Message{Topic: topic, Key: key, Payload: fmt.Appendf(nil, "%s in slot %d", topic, slot)}
+			tr.commit(ctx, m)
+		}
+	}
+	for slot, r := range readers {
+		fail.In(fmt.Sprintf("slot %d", slot), func() {
+			r.expectDrain(ctx, 1, fmt.Sprintf("a1 in slot %d", slot), fmt.Sprintf("a2 in slot %d", slot))
+		})
+	}
+	releaseAll(ctx, readers)
+}
+
+// positionPassesOtherTopics gives a group nothing of its own for a while. What its position
+// has passed is not read when the group reads all topics later; the last of it may be, since
+// a position may end with what was read.
+func positionPassesOtherTopics(ctx context.Context, tr *trial) {
+	const rounds = 4
+	r := tr.acquireGroup(ctx, GroupConfig{Name: "mine", Topics: []string{"mine"}})
+	for i := range rounds {
+		tr.commit(ctx, about(fmt.Sprintf("other-%d", i+1))...)
+		fail.In("a record of another topic", func() { r.expectDrain(ctx, 10) })
+	}
+	fail.If(r.Release(ctx))
+	tr.commit(ctx, about("mine", "new")...)
+	got := tr.drainGroup(ctx, GroupConfig{Name: "mine"})
+	want := []string{"mine", "new"}
+	if len(got) > len(want) {
+		want = append([]string{fmt.Sprintf("other-%d", rounds)}, want...)
+	}
+	fail.In(fmt.Sprintf("after %d records of other topics were passed", rounds), func() { expect(got, want...) })
+}
+
+// topicsChangeWhereTheGroupStands adds a topic to a group, and takes one away.
+func topicsChangeWhereTheGroupStands(ctx context.Context, tr *trial) {
+	a, both, b := GroupConfig{Name: "g", Topics: []string{"a"}}, GroupConfig{Name: "g", Topics: []string{"a", "b*"}},
+		GroupConfig{Name: "g", Topics: []string{"b*"}}
+	for _, step := range []struct {
+		what   string
+		cfg    GroupConfig
+		commit []string
+		want   []string
+	}{
+		{"of topic a", a, []string{"b1", "a", "b2"}, []string{"a"}},
+		{"of topic a", a, []string{"a"}, []string{"a"}},
+		{"after b was added", both, []string{"b3", "a", "c"}, []string{"b3", "a"}},
+		{"after b was added", both, []string{"b4"}, []string{"b4"}},
+		{"after a was taken away", b, []string{"a", "b5", "c"}, []string{"b5"}},
+		{"after a was added again", both, []string{"b6", "a"}, []string{"b6", "a"}},
+	} {
+		tr.commit(ctx, about(step.commit...)...)
+		got := tr.drainGroup(ctx, step.cfg)
+		fail.In(step.what, func() { expect(got, step.want...) })
+	}
+}
+
+// drainGroup reads everything that the group has not settled yet, in a session of its own.
+func (tr *trial) drainGroup(ctx context.Context, cfg GroupConfig) []outbox.Record {
+	r := tr.acquireGroup(ctx, cfg)
+	got := r.drain(ctx, 10)
+	fail.If(r.Release(ctx))
+	return got
+}
+
+var (
+	errNoGrouper = errors.New("the subject is no Grouper; say Features.NoSlots, NoStarts, NoTopics and NoPositions")
+	errNoSlotted = errors.New("the session is no driver.Slotted; say Features.NoSlots")
+	errNoSharded = errors.New("the source is no driver.Sharded; say Features.NoSlots")
+)
+
+// group returns a source of the group, which is testGroup unless cfg names another.
+func (tr *trial) group(cfg GroupConfig) driver.Source {
+	g, ok := tr.Subject.(Grouper)
+	if !ok {
+		fail.Now(errNoGrouper)
+	}
+	if cfg.Name == "" {
+		cfg.Name = testGroup
+	}
+	src, err := g.Group(cfg)
+	fail.If(err, fmt.Sprintf("group %+v", cfg))
+	return src
+}
+
+// acquireGroup starts a session of the only slot of the group.
+func (tr *trial) acquireGroup(ctx context.Context, cfg GroupConfig) *reader {
+	return acquireFrom(ctx, tr.group(cfg))
+}
+
+// slots starts the sessions of all slots of the group and returns them by number.
+func (tr *trial) slots(ctx context.Context, cfg GroupConfig) (driver.Source, []*reader) {
+	src := tr.group(cfg)
+	return src, acquireSlots(ctx, src, cfg.Slots)
+}
+
+// acquireSlots starts a session of each slot.
+func acquireSlots(ctx context.Context, src driver.Source, slots int) []*reader {
+	all := make([]*reader, slots)
+	for range all {
+		r := acquireFrom(ctx, src)
+		at := slotOf(r)
+		switch {
+		case at < 0 || at >= slots:
+			fail.With("acquire: slot %d of %d", at, slots)
+		case all[at] != nil:
+			fail.With("acquire: two hold the lease of slot %d", at)
+		}
+		all[at] = r
+	}
+	_, err := src.Acquire(ctx, longTTL)
+	expectError("acquire when all slots are held", err, driver.ErrLeaseHeld)
+	return all
+}
+
+func slotOf(r *reader) int {
+	s, ok := r.Session.(driver.Slotted)
+	if !ok {
+		fail.Now(errNoSlotted)
+	}
+	return s.Slot()
+}
+
+func releaseAll(ctx context.Context, readers []*reader) {
+	for i, r := range readers {
+		fail.If(r.Release(ctx), fmt.Sprintf("release of slot %d", i))
+	}
+}
+
+// drainSlots drains every slot, one after another, and returns what each has read.
+func drainSlots(ctx context.Context, readers []*reader, limit int) [][]outbox.Record {
+	all := make([][]outbox.Record, len(readers))
+	for i, r := range readers {
+		fail.In(fmt.Sprintf("slot %d", i), func() { all[i] = r.drain(ctx, limit) })
+	}
+	return all
+}
+
+// keysOfSlots writes records of many keys, drains them, and returns a key of each slot.
+func (tr *trial) keysOfSlots(ctx context.Context, readers []*reader) []string {
+	const most = 64
+	for i := range most {
+		key := fmt.Sprintf("key%d", i)
+		tr.commit(ctx, keyed(key, "of "+key)...)
+	}
+	read := drainSlots(ctx, readers, 20)
+	keys := make([]string, len(readers))
+	for i := range read {
+		if len(read[i]) == 0 {
+			fail.With("slot %d of %d has none of %d keys", i, len(readers), most)
+		}
+		keys[i] = strings.Clone(read[i][0].Key)
+	}
+	return keys
+}

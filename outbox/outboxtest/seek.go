@@ -1,0 +1,279 @@
+package outboxtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/leat-go/leat/internal/fail"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
+)
+
+func seekChecks() []Check {
+	return unless(
+		noPositions,
+		Check{Name: "O10_SeekGoesToTheSinksPosition", run: seekGoesToTheSinksPosition},
+		Check{Name: "O10_SeekWhereThereWasNothingSince", run: seekWhereNothingWas},
+		Check{
+			Name: "O10_SeekAfterTheSlotsHaveChanged", run: seekAfterTheSlotsHaveChanged,
+			skip: noSlotChange,
+		},
+		Check{Name: "O12_SeekBeforeTheFirstRecord", run: seekBeforeTheFirstRecord},
+		Check{Name: "O12_SlotNamesDiffer", run: slotNamesDiffer},
+		Check{Name: "O2_SeekRefusesWhatIsBehind", run: seekRefusesWhatIsBehind},
+		Check{Name: "O2_SeekRefusesOtherPositions", run: seekRefusesOtherPositions},
+		Check{Name: "O2_SeekRefusesWhatWasLost", run: seekRefusesWhatWasLost},
+	)
+}
+
+func noPositions(f Features) bool { return f.NoPositions }
+
+// seekGoesToTheSinksPosition delivers one record a session, with its position, and crashes
+// before the session stores anything.
+func seekGoesToTheSinksPosition(ctx context.Context, tr *trial) {
+	commitLate := tr.openLate(ctx, keyed("late", numbered("late", 2)...)...)
+	s := tr.placed(ctx)
+	tr.commit(ctx, keyed("k", "settled")...)
+	s.reader.expectDrain(ctx, 10, "settled")
+	tr.commit(ctx, keyed("k", numbered("m", 4)...)...)
+	commitLate(ctx)
+	want := append(numbered("late", 2), numbered("m", 4)...)
+	var got []outbox.Record
+	for range want {
+		p := s.reader.page(ctx, 3)
+		if len(p.Records) == 0 {
+			break
+		}
+		position := s.at(p, 1)
+		first := p.Records[0]
+		first.Payload = slices.Clone(first.Payload)
+		got = append(got, first)
+		s = tr.crashed(ctx, s)
+		fail.In("to behind "+describe(got), func() { s.seek(ctx, position) })
+	}
+	expectSet(got, want)
+	s.reader.expectDrain(ctx, 10)
+	expectOrder(got)
+}
+
+// seekWhereNothingWas has the session come further than the sink, through windows in which
+// it had nothing to send.
+func seekWhereNothingWas(ctx context.Context, tr *trial) {
+	s := tr.placed(ctx)
+	tr.commit(ctx, keyed("k", "a", "b")...)
+	p := s.reader.expectPage(ctx, 10, "a", "b")
+	end := s.at(p, 2)
+	s.reader.settle(ctx, p, 2)
+	for range 4 {
+		fail.If(tr.finish(ctx, false, keyed("k", "rolled back")...))
+		s.reader.expectDrain(ctx, 10)
+	}
+	s = tr.released(ctx, s)
+	fail.In("to the last record, since when nothing was committed", func() { s.seek(ctx, end) })
+	tr.commit(ctx, keyed("k", "c")...)
+	s.reader.expectDrain(ctx, 10, "c")
+}
+
+// seekAfterTheSlotsHaveChanged seeks with positions of before the change, at which each
+// slot had settled all that it had.
+func seekAfterTheSlotsHaveChanged(ctx context.Context, tr *trial) {
+	s := tr.placed(ctx)
+	tr.commit(ctx, keyed("k", "a", "b")...)
+	p := s.reader.expectPage(ctx, 10, "a", "b")
+	end := s.at(p, 2)
+	s.reader.settle(ctx, p, 2)
+	f := tr.fleet(1)
+	f.positions = true
+	f.readers[0] = s.reader
+	f.change(ctx, 3)
+	s = asPlaced(f.readers[0])
+	fail.In("to the last record before the change", func() { s.seek(ctx, end) })
+	tr.commit(ctx, keyed("k", "c")...)
+	for len(f.got) == 0 {
+		f.round(ctx)
+	}
+	expect(f.got, "c")
+}
+
+// seekBeforeTheFirstRecord goes to the position at which a session begins, which is what a
+// sink gets before anything is read, and with none to where nothing was settled.
+func seekBeforeTheFirstRecord(ctx context.Context, tr *trial) {
+	tr.commit(ctx, named("a", "b")...)
+	s := tr.placed(ctx)
+	fail.If(s.Seek(ctx, nil), "seek without a position where nothing was read")
+	begin := s.at(driver.Page{}, 0)
+	s = tr.crashed(ctx, s)
+	fail.In("to the beginning", func() { s.seek(ctx, begin) })
+	s.reader.expectDrain(ctx, 10, "a", "b")
+}
+
+// slotNamesDiffer by group and slot, and end in the slot's number.
+func slotNamesDiffer(ctx context.Context, tr *trial) {
+	slots := 3
+	if tr.features.NoSlots {
+		slots = 1
+	}
+	seen := make(map[string]bool)
+	for _, group := range []string{"a", "b"} {
+		src := tr.group(GroupConfig{Name: group, Slots: slots, Positions: true})
+		for range slots {
+			r := acquireFrom(ctx, src)
+			s := asPlaced(r)
+			number := 0
+			if slots > 1 {
+				number = slotOf(r)
+			}
+			name := s.SlotName()
+			if seen[name] || !strings.HasSuffix(name, fmt.Sprintf("/%d", number)) {
+				fail.With("slot name %q of slot %d of group %q: twice, or without its number", name, number, group)
+			}
+			seen[name] = true
+		}
+	}
+}
+
+// refuse expects the position not to be taken.
+func (s *placed) refuse(ctx context.Context, what string, position []byte) {
+	expectError("seek to "+what, s.Seek(ctx, position), driver.ErrSourceUnusable)
+}
+
+// three commits three records and returns the positions behind the first and the second,
+// which are settled.
+func (tr *trial) three(ctx context.Context, s *placed) (first, second []byte) {
+	tr.commit(ctx, keyed("k", numbered("m", 3)...)...)
+	p := s.reader.expectPage(ctx, 10, numbered("m", 3)...)
+	first, second = s.at(p, 1), s.at(p, 2)
+	s.reader.settle(ctx, p, 2)
+	return first, second
+}
+
+// seekRefusesWhatIsBehind has the sink come back with less than was settled: it has lost
+// records.
+func seekRefusesWhatIsBehind(ctx context.Context, tr *trial) {
+	s := tr.placed(ctx)
+	first, second := tr.three(ctx, s)
+	s = tr.released(ctx, s)
+	s.refuse(ctx, "one of two settled records", first)
+	s.refuse(ctx, "no position, of a slot that has settled two records", nil)
+	fail.In("to what is settled", func() { s.seek(ctx, second) })
+	s.reader.expectDrain(ctx, 10, "m-3")
+}
+
+// seekRefusesOtherPositions tries what is not a position, and those of another group, slot and
+// outbox.
+func seekRefusesOtherPositions(ctx context.Context, tr *trial) {
+	s := tr.placed(ctx)
+	_, second := tr.three(ctx, s)
+	foreign := map[string][]byte{
+		"an empty position": {}, "text": []byte("x"), "half a position": second[:len(second)/2],
+	}
+	slots := 1
+	if !tr.features.NoSlots {
+		slots = 2
+	}
+	for what, cfg := range map[string]GroupConfig{
+		"the position of another group":        {Name: "other", Positions: true},
+		"the position of another group's slot": {Name: "slots", Slots: slots, Positions: true},
+	} {
+		foreign[what] = tr.lastPosition(ctx, cfg)
+	}
+	if n, ok := tr.Subject.(Neighbor); ok {
+		another, err := n.Another(ctx)
+		fail.If(err, "another outbox")
+		there := &trial{Subject: another, features: tr.features}
+		defer there.end()
+		elsewhere := there.placed(ctx)
+		_, foreign["the position of another outbox"] = there.three(ctx, elsewhere)
+	}
+	s = tr.released(ctx, s)
+	for what, position := range foreign {
+		s.refuse(ctx, what, position)
+	}
+	fail.In("to what is settled", func() { s.seek(ctx, second) })
+	s.reader.expectDrain(ctx, 10, "m-3")
+}
+
+// lastPosition returns where the group's last slot begins.
+func (tr *trial) lastPosition(ctx context.Context, cfg GroupConfig) []byte {
+	src := tr.group(cfg)
+	var last *placed
+	for range max(cfg.Slots, 1) {
+		last = asPlaced(acquireFrom(ctx, src))
+	}
+	return last.at(driver.Page{}, 0)
+}
+
+// seekRefusesWhatWasLost has the outbox go back behind what the sink has: what was sent
+// since is unknown to it. That stays so, whatever is committed later.
+func seekRefusesWhatWasLost(ctx context.Context, tr *trial) {
+	loser, ok := tr.Subject.(PositionLoser)
+	if !ok {
+		return
+	}
+	s := tr.placed(ctx)
+	_, second := tr.three(ctx, s)
+	fail.If(s.reader.Release(ctx))
+	fail.If(loser.LosePositions(ctx), "lose positions")
+	s = tr.placed(ctx)
+	for range 3 {
+		tr.commit(ctx, keyed("k", "since")...)
+		s.refuse(ctx, "a position that the outbox has lost", second)
+		s = tr.crashed(ctx, s)
+	}
+}
+
+var errNoPositioned = errors.New("the session is no driver.Positioned; say Features.NoPositions")
+
+// placed is a session whose position a sink keeps.
+type placed struct {
+	driver.Positioned
+
+	reader *reader
+}
+
+func asPlaced(r *reader) *placed {
+	p, ok := r.Session.(driver.Positioned)
+	if !ok {
+		fail.Now(errNoPositioned)
+	}
+	return &placed{p, r}
+}
+
+// placed starts a session of testGroup.
+func (tr *trial) placed(ctx context.Context) *placed {
+	return asPlaced(tr.acquireGroup(ctx, GroupConfig{Positions: true}))
+}
+
+// crashed lets the lease of old run out and starts a session in its place.
+func (tr *trial) crashed(ctx context.Context, old *placed) *placed {
+	src := tr.group(GroupConfig{Positions: true})
+	return asPlaced(takeOverFrom(ctx, src, old.reader))
+}
+
+// released gives the lease of old up and starts a session in its place.
+func (tr *trial) released(ctx context.Context, old *placed) *placed {
+	fail.If(old.reader.Release(ctx), "release")
+	return tr.placed(ctx)
+}
+
+// at returns the position behind the first n records of p.
+func (s *placed) at(p driver.Page, n int) []byte {
+	position, err := s.Position(p, n)
+	switch {
+	case err != nil:
+		fail.With("position at %d of %d: %w", n, len(p.Records), err)
+	case position == nil:
+		fail.With("position: nil, which is what a sink has that was never given one")
+	}
+	return slices.Clone(position)
+}
+
+// seek moves the session to position, twice.
+func (s *placed) seek(ctx context.Context, position []byte) {
+	for range 2 {
+		fail.If(s.Seek(ctx, position), "seek")
+	}
+}

@@ -1,0 +1,41 @@
+package pgoutbox_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox/pgoutbox"
+)
+
+// TestS12_FunctionsOfStrangers: functions, aggregates and operators that others have created in
+// a schema of the search path, and that match the arguments better than PostgreSQL's, are
+// called by nobody: Migrate, producers, relays, maintenance and operators.
+func TestS12_FunctionsOfStrangers(t *testing.T) {
+	t.Parallel()
+	db := testenv.Postgres(t)
+	testenv.Strangers(t, db)
+	ob, err := pgoutbox.New(db.Pool, pgoutbox.Config{})
+	require.NoError(t, err)
+	require.NoError(t, ob.Migrate(t.Context()))
+	src := source(t, ob, "default")
+	require.NoError(t, src.Check(t.Context()))
+	setAsideAndBack(t, holdingOf(t, ob, db, "default"))
+	once(t, maintenance(t, ob, pgoutbox.MaintenanceConfig{}))
+	statsOf(t, ob)
+	testenv.RequireNotCalled(t, db)
+}
+
+// TestS12_FunctionsOfStrangersBehindAPooler is the same for a relay that cannot set its
+// sessions up.
+func TestS12_FunctionsOfStrangersBehindAPooler(t *testing.T) {
+	t.Parallel()
+	db := testenv.Postgres(t, migrated())
+	testenv.Strangers(t, db)
+	pooled := testenv.PgBouncer(t, db, testenv.PoolTransaction)
+	ob, err := pgoutbox.New(pooled.Pool, pgoutbox.Config{})
+	require.NoError(t, err)
+	setAsideAndBack(t, holdingOf(t, ob, db, "default"))
+	testenv.RequireNotCalled(t, db)
+}
