@@ -11,4 +11,6 @@
 // that outlives its lease, or whose process dies between the effect and the
 // completion, has its effect repeated. Hand the message's id to the far side as an
 // idempotency key, and what remains is closed there.
+//
+// Stability: stable, see docs/versions.md.
 package dedupe

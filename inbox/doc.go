@@ -21,4 +21,6 @@
 //
 // The errors here are those of Process. The errors of a store about a message or a
 // position, such as driver.ErrTooOld and driver.ErrGap, are in package driver.
+//
+// Stability: stable, see docs/versions.md.
 package inbox

@@ -18,4 +18,6 @@
 // the messages that the handler returns; outside, there are none left. So a
 // Retry inside would go on in a transaction that holds what the failed try wrote,
 // and that PostgreSQL has given up if a statement failed.
+//
+// Stability: stable, see docs/versions.md.
 package middleware

@@ -5,4 +5,6 @@
 //
 // An adapter such as pgoutbox writes messages, package relay carries records,
 // and a sink such as kafkasink or wmsink delivers them.
+//
+// Stability: stable, see docs/versions.md.
 package outbox

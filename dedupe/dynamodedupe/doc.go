@@ -7,4 +7,6 @@
 // DynamoDB has no clock in its conditions. Leases go by the Date of its answers, which has whole
 // seconds and may be another server's each time: a lease that nobody extends or releases is taken
 // over up to four seconds late, and never early, whatever the clocks of clients say.
+//
+// Stability: young, see docs/versions.md.
 package dynamodedupe

@@ -9,4 +9,6 @@
 // transaction and stores the response in it, so that the effects, the messages
 // in the outbox and the response commit together, or not at all; pghttp does so
 // on PostgreSQL.
+//
+// Stability: young, see docs/versions.md.
 package httpdedupe

@@ -4,4 +4,6 @@
 //
 // For effects in the same database take package pginbox: it commits the memory
 // with the effect.
+//
+// Stability: stable, see docs/versions.md.
 package pgdedupe

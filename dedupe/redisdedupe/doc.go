@@ -39,4 +39,6 @@
 // Two round trips a message, and about 150 bytes of memory plus the lengths of
 // consumer, id and result, for Config.TTL.
 // See design 17.1.
+//
+// Stability: stable, see docs/versions.md.
 package redisdedupe

@@ -5,4 +5,6 @@
 //
 // For effects in the same database take package sqlinbox: it commits the memory with the
 // effect.
+//
+// Stability: young, see docs/versions.md.
 package sqldedupe

@@ -14,4 +14,6 @@
 //
 // Whoever implements Inbox begins each call with Complete of the request, which fills in
 // the defaults and refuses what makes no sense. Package inboxtest checks a store.
+//
+// Stability: young, see docs/versions.md.
 package admin

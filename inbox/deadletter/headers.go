@@ -1,5 +1,7 @@
 // Package deadletter names the headers of dead letters: messages that a consumer has given
 // up and enqueued for another topic.
+//
+// Stability: young, see docs/versions.md.
 package deadletter
 
 // Headers that a dead letter carries beside the message's own.

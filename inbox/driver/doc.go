@@ -18,4 +18,6 @@
 // Processor.Process in package inbox. ErrBusy and ErrRollbackOnly are both, so package
 // inbox hands them on under the same names, and Permanent with them. Package inboxtest
 // checks a store.
+//
+// Stability: young, see docs/versions.md.
 package driver

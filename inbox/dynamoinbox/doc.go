@@ -9,4 +9,6 @@
 //
 // Attempts are not counted and nothing is parked: a message whose handler fails comes again,
 // which is inbox.Block. Batches, replies and fingerprints are not there either.
+//
+// Stability: young, see docs/versions.md.
 package dynamoinbox

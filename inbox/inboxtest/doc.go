@@ -12,4 +12,6 @@
 // Checks are named after the invariants of docs/guarantees.md. Each is a
 // function that returns an error, so that an adapter can also show that a
 // broken variant of itself is caught: see Checks and Find.
+//
+// Stability: young, see docs/versions.md.
 package inboxtest

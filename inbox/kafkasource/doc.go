@@ -22,4 +22,6 @@
 //
 // Everything here is at least once. Together with an inbox a message takes
 // effect once.
+//
+// Stability: stable, see docs/versions.md.
 package kafkasource

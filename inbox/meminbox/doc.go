@@ -5,4 +5,6 @@
 //
 // Effects join the transaction through Tx.OnCommit. All is lost when the process
 // ends.
+//
+// Stability: young, see docs/versions.md.
 package meminbox

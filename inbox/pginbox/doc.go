@@ -61,4 +61,6 @@
 //	SELECT, DELETE                  <table>, <table>_ranges, and <table>_audit with KeepAudit
 //
 // and without NoDDL the tables' owner.
+//
+// Stability: stable, see docs/versions.md.
 package pginbox

@@ -21,4 +21,6 @@
 // <table>_consumers, <table>_sources and <table>_watermarks; to change anything INSERT,
 // UPDATE and DELETE on the latter two as well, and INSERT on <table>_audit. A name that the
 // inbox does not know is admin.ErrUnknownConsumer.
+//
+// Stability: young, see docs/versions.md.
 package pgwatermark

@@ -5,6 +5,8 @@
 // lengths of consumer and id, for Config.TTL. It is a cache: unlike a dedupe store
 // it may run with any maxmemory-policy, allkeys-lru is fine, and may be flushed or
 // restarted at any time. It must not be written to by others.
+//
+// Stability: young, see docs/versions.md.
 package rediscache
 
 import (

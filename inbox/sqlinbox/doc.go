@@ -29,4 +29,6 @@
 // commits by itself; the inbox notices that before COMMIT, and the message fails with
 // ErrEnded, but cannot take back what was written. On MySQL and MariaDB, statements that
 // commit implicitly, such as CREATE TABLE, have no place in a handler.
+//
+// Stability: stable, see docs/versions.md.
 package sqlinbox

@@ -23,4 +23,6 @@
 // the database. What the caches save is the claim of a duplicate; a message that
 // is fresh pays for the look.
 // See rule B12 and design 17.2.
+//
+// Stability: young, see docs/versions.md.
 package twotier

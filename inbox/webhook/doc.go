@@ -9,4 +9,6 @@
 //
 // The inbox remembers ids under its consumer's name. Take one inbox for each sender:
 // ids of two senders may be the same.
+//
+// Stability: young, see docs/versions.md.
 package webhook

@@ -9,7 +9,8 @@
 //
 // In the pages, `dir/file.go` names a file, `Type.Method()` a function of the file before it
 // in the paragraph or in the row, `TestX` a test, and `make x` a target.
-// [Surface] counts the names that packages show their users. [Armed] looks for programs of
+// [Surface] counts the names that packages show their users. [Tiers] compares what package
+// comments promise with docs/versions.md. [Armed] looks for programs of
 // users that could arm failure points.
 //
 // See design 18.8.

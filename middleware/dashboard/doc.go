@@ -15,4 +15,6 @@
 //	…
 //	mux.Handle("/ops/leat/", d)
 //	go d.Run(ctx) // figures also while nobody looks
+//
+// Stability: young, see docs/versions.md.
 package dashboard

@@ -14,4 +14,6 @@
 //
 // Labels never hold ids or keys. The values that users choose, such as topics, are bounded
 // (Config.MaxValues); those beyond are counted together, as Other.
+//
+// Stability: young, see docs/versions.md.
 package metrics

@@ -8,4 +8,6 @@
 // Between the two stands what a relay does: Tracer.Publishing makes a span of each
 // attempt to publish, with the time that the record has waited in the outbox. It changes
 // nothing of the record.
+//
+// Stability: young, see docs/versions.md.
 package oteltrace

@@ -17,4 +17,6 @@
 // The message id is the record's, if it is not too long, and the header event-id in any case;
 // the content type is that of the header content-type or of Config. All headers are strings.
 // Marshaler reads messages of any headers back, for Watermill's subscriber.
+//
+// Stability: stable, see docs/versions.md.
 package amqpsink

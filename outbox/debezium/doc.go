@@ -9,4 +9,6 @@
 //
 // A Slot is the replication slot of a connector: where it stands, and what it has not sent
 // yet. Handoff does the steps between a connector and a relay.
+//
+// Stability: young, see docs/versions.md.
 package debezium

@@ -9,4 +9,6 @@
 // of a topic.
 //
 // Package outboxtest has a suite that every Source has to pass.
+//
+// Stability: young, see docs/versions.md.
 package driver

@@ -32,4 +32,6 @@
 // most 350 KiB. Times are those of the processes' clocks.
 //
 // Nothing is deleted by age. TTL must not be switched on for the table's messages.
+//
+// Stability: young, see docs/versions.md.
 package dynamooutbox

@@ -18,4 +18,6 @@
 // reserved networks are refused when a connection is made, after names were resolved;
 // redirects are not followed; messages set no header that a receiver acts on; and the
 // proxy of the environment is not used.
+//
+// Stability: young, see docs/versions.md.
 package httpsink

@@ -20,4 +20,6 @@
 // Transactional is the sink for readers that must see no record twice. It costs
 // latency and throughput: a page is one transaction, so let the relay's PageSize be
 // 5,000 to 10,000, as far as such a page takes no longer than PublishTimeout.
+//
+// Stability: stable, see docs/versions.md.
 package kafkasink

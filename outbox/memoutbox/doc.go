@@ -16,4 +16,6 @@
 // It waits on channels and reads the time with time.Now only, so that it can be
 // used inside a bubble of testing/synctest. Nothing is ever removed: memory
 // grows with every message.
+//
+// Stability: young, see docs/versions.md.
 package memoutbox

@@ -13,4 +13,6 @@
 // has not, or not yet, or has although it was taken back, is no matter: the log is written
 // before a commit can be seen, at XA PREPARE, and not at all by a session that sets
 // sql_log_bin to 0. What a Bell misses is found by polling.
+//
+// Stability: young, see docs/versions.md.
 package mysqlbinlog

@@ -19,4 +19,6 @@
 //
 // Headers are those of the record and of outbox.ToWatermill: subscribers of watermill-nats with its
 // NATSMarshaler read them.
+//
+// Stability: young, see docs/versions.md.
 package natssink

@@ -54,4 +54,6 @@
 //
 // The others are what the checks share: reader.go reads, write.go and storm.go write,
 // expect.go compares, features.go looks for what an outbox has.
+//
+// Stability: young, see docs/versions.md.
 package outboxtest

@@ -6,4 +6,6 @@
 // for a relay through snapshot windows: a transaction that commits late is
 // neither skipped nor waited for, and nothing is ever updated or locked behind
 // the producers' backs.
+//
+// Stability: stable, see docs/versions.md.
 package pgoutbox

@@ -17,4 +17,6 @@
 // leat_key. A subscriber of watermill-redisstream reads it as it is.
 //
 // It works with Redis 5 or newer and Valkey, standalone or behind Sentinel. It refuses Redis Cluster.
+//
+// Stability: young, see docs/versions.md.
 package redissink

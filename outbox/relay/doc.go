@@ -12,4 +12,6 @@
 // key, tried again with backoff, and in the end parked, given up, dropped or tried
 // for ever, as Config.Policies say; other keys go on. Hooks and State show what
 // happens.
+//
+// Stability: stable, see docs/versions.md.
 package relay

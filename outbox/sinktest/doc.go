@@ -11,4 +11,6 @@
 // about: one result a record, nothing behind a failure of its key, a reason among the
 // results, records unchanged; afterwards their memory is overwritten. What arrives
 // must be what was sent, and what was acknowledged must have arrived.
+//
+// Stability: young, see docs/versions.md.
 package sinktest

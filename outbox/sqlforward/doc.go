@@ -27,4 +27,6 @@
 // for an open transaction, and none is passed over. A number leaves the set when its row is
 // moved, or when it is older than Config.GapAge and no transaction has a lock on it: what
 // was rolled back.
+//
+// Stability: young, see docs/versions.md.
 package sqlforward

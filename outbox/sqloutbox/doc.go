@@ -41,4 +41,6 @@
 //
 // Slots (driver.Sharded) and positions that a sink keeps (driver.Positioned): one relay of
 // a group leads at a time, and delivers at least once.
+//
+// Stability: stable, see docs/versions.md.
 package sqloutbox

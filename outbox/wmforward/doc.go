@@ -26,4 +26,6 @@
 // HeaderMalformed says why. No sink can deliver it: kafkasink answers
 // outbox.FailurePermanent, and so the relay's policy for that topic decides.
 // Behind other sinks put Guard.
+//
+// Stability: young, see docs/versions.md.
 package wmforward

@@ -8,4 +8,6 @@
 //
 // Both only write. Messages leave the outbox through a relay, and consumers
 // subscribe to the broker.
+//
+// Stability: stable, see docs/versions.md.
 package wmoutbox

@@ -16,4 +16,6 @@
 // A record becomes the message that outbox.ToWatermill returns, with the context
 // of Send. Kafka users let watermill-kafka partition by metadata
 // outbox.HeaderKey.
+//
+// Stability: stable, see docs/versions.md.
 package wmsink

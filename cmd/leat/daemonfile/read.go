@@ -1,5 +1,7 @@
 // Package daemonfile reads the file of leat run, for programs that run its daemon with hooks
 // or connections of their own. See docs/daemon.md.
+//
+// Stability: young, see docs/versions.md.
 package daemonfile
 
 import (

@@ -1,5 +1,7 @@
 // Package kafkametrics gives the observers of package metrics the hooks of Kafka's adapters,
 // kafkasource and kafkasink.
+//
+// Stability: young, see docs/versions.md.
 package kafkametrics
 
 import (

@@ -3,4 +3,6 @@
 //
 // Names are those of Prometheus with dots after the first two words, without unit and
 // "_total", and three of OpenTelemetry's conventions for messaging; see docs/metrics.md.
+//
+// Stability: young, see docs/versions.md.
 package otelleat

@@ -1,5 +1,7 @@
 // Package pgmetrics gives the observers of package metrics the hooks of PostgreSQL's
 // adapters: pgoutbox, pginbox and pgwatermark.
+//
+// Stability: young, see docs/versions.md.
 package pgmetrics
 
 import (

@@ -5,4 +5,6 @@
 //
 // What m makes is given to the Hooks of outboxes, relays and inboxes; see docs/metrics.md,
 // which has all metrics, and beside it alert rules and a dashboard.
+//
+// Stability: young, see docs/versions.md.
 package promleat

@@ -1,5 +1,7 @@
 // Package sqlmetrics gives the observers of package metrics the hooks of the adapters for
 // MySQL, MariaDB and SQLite: sqloutbox and sqlinbox.
+//
+// Stability: young, see docs/versions.md.
 package sqlmetrics
 
 import (

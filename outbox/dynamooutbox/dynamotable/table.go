@@ -1,5 +1,7 @@
 // Package dynamotable makes the tables of all stores of leat in DynamoDB. It serves leat's own
 // modules: its names may change in any version.
+//
+// Stability: young, see docs/versions.md.
 package dynamotable
 
 import (
