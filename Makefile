@@ -86,7 +86,7 @@ BENCHES     = $(LEATENV) run -- $(GO) run -C benchmarks ./cmd/bench
 
 .DEFAULT_GOAL := help
 .PHONY: help hello demo watch test test-root test-modules test-short test-race test-pg-versions test-valkey \
-	lint vulncheck fmt drawings bench bench-trace bench-again bench-quick bench-micro bench-page bench-sql bench-sinks counts \
+	lint vulncheck fmt bench bench-trace bench-again bench-quick bench-micro bench-page bench-sql bench-sinks counts \
 	proof proof-models proof-simulation proof-faults soak mutants fuzz services-up services-down kafka tidy release release-rehearsal api cross test-narrow ci
 
 help: ## list the targets
@@ -142,9 +142,6 @@ fmt: ## format all modules (gofumpt, imports in groups)
 	@set -e; for module in . $(MODULES); do \
 		(cd $$module && $(LINT) fmt --config=$(CURDIR)/.golangci.yml ./...); \
 	done
-
-drawings: ## draw docs/drawings/*.svg from the texts beside them
-	@$(GO) run ./internal/proof/exhibits/drawings
 
 bench: ## measure leat beside its rivals, and write docs/benchmarks.md; BENCH=regexp, SCALE=…, BENCHFLAGS=…
 	@$(BENCHES) -docs $(CURDIR)/docs -bench '$(BENCH)' -scale $(SCALE) $(BENCHFLAGS)
