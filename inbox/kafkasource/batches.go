@@ -30,7 +30,7 @@ type BatchFunc = inbox.BatchFunc
 // that is not done.
 //
 // It returns nil when ctx has ended or Close was called and fn has returned,
-// ErrClosed after Close, and an error that wraps outbox.ErrInvalidConfig for an
+// outbox.ErrClosed after Close, and an error that wraps outbox.ErrInvalidConfig for an
 // empty topic.
 func (s *Subscriber) RunBatches(ctx context.Context, topic string, fn BatchFunc) error {
 	b := &batches{cfg: &s.cfg, group: s.group, fn: fn}

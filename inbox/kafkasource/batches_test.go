@@ -150,7 +150,7 @@ func TestRunBatches_WrongResultsAndRevocation(t *testing.T) {
 		await(t, time.After(time.Millisecond), "a pause")
 	}
 	stop()
-	require.ErrorIs(t, await(t, causes, "the context ends"), kafkasource.ErrClosed)
+	require.ErrorIs(t, await(t, causes, "the context ends"), outbox.ErrClosed)
 	require.EqualValues(t, 3, committed(t, env.Brokers, env.Name("group"), topic, 0), "what was done all the same counts")
 }
 

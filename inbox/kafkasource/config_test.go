@@ -67,9 +67,9 @@ func TestSubscriber_ClosedOrWithoutTopic(t *testing.T) {
 	require.NoError(t, s.Close())
 	require.NoError(t, s.Close())
 	_, err = s.Subscribe(t.Context(), "t")
-	require.ErrorIs(t, err, kafkasource.ErrClosed)
+	require.ErrorIs(t, err, outbox.ErrClosed)
 	none := func(context.Context, []*message.Message) []error { return nil }
-	require.ErrorIs(t, s.RunBatches(t.Context(), "t", none), kafkasource.ErrClosed)
+	require.ErrorIs(t, s.RunBatches(t.Context(), "t", none), outbox.ErrClosed)
 }
 
 // A cluster that is away holds up neither Subscribe nor Close.

@@ -1,12 +1,13 @@
 package kafkasource
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+
+	"github.com/leat-go/leat/outbox"
+)
 
 var (
-	// ErrClosed is returned by Subscribe and RunBatches of a Subscriber that was
-	// closed, and is the cause of the contexts that Close has ended.
-	ErrClosed = errors.New("leat: kafka subscriber is closed")
-
 	// ErrPublisherClosed is returned by Publish of a Publisher that was closed.
 	ErrPublisherClosed = errors.New("leat: kafka publisher is closed")
 
@@ -37,3 +38,6 @@ var (
 	// ErrInvalidMessage is returned by Publish for a message that cannot be a record.
 	ErrInvalidMessage = errors.New("leat: invalid message")
 )
+
+// errClosed is also the cause of the contexts that Close has ended.
+var errClosed = fmt.Errorf("%w: the Kafka subscriber", outbox.ErrClosed)

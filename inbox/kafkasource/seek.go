@@ -176,7 +176,7 @@ func (m *member) open(ctx context.Context, b *begin) {
 		<-earlier.ended
 	}
 	if closed {
-		a.cancel(ErrClosed)
+		a.cancel(errClosed)
 		return
 	}
 	if b.deleted > 0 {

@@ -59,7 +59,7 @@ func TestClaimCostsNoRoundTripBeyondTheTransaction(t *testing.T) {
 func TestB11_AsynchronousCommitIsRefused(t *testing.T) {
 	t.Parallel()
 	env := testenv.Postgres(t, template)
-	for setting, want := range map[string]error{"off": pginbox.ErrNotDurable, "local": nil, "on": nil} {
+	for setting, want := range map[string]error{"off": outbox.ErrNotDurable, "local": nil, "on": nil} {
 		t.Run(setting, func(t *testing.T) {
 			t.Parallel()
 			config, err := pgxpool.ParseConfig(env.URL)

@@ -3,6 +3,7 @@ package pginbox
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -24,9 +25,6 @@ var (
 
 	// ErrMaintainedElsewhere is returned by RunOnce while another process works.
 	ErrMaintainedElsewhere = errors.New("leat: another process maintains the inbox")
-
-	// ErrAlreadyRunning is returned by Run and RunOnce while one of them runs.
-	ErrAlreadyRunning = errors.New("leat: maintenance of the inbox is running already")
 
 	// errIDsAhead is returned by Enable.
 	errIDsAhead = errors.New("leat: the inbox holds an id that claims to be from the future; delete it once you know that it never comes again")
@@ -86,7 +84,7 @@ func NewMaintenance(pool *pgxpool.Pool, cfg Config, m MaintenanceConfig) (*Maint
 // again in the next round.
 func (m *Maintenance) Run(ctx context.Context) error {
 	if !m.running.CompareAndSwap(false, true) {
-		return ErrAlreadyRunning
+		return fmt.Errorf("%w: maintenance of the inbox", outbox.ErrAlreadyRunning)
 	}
 	defer m.running.Store(false)
 	defer func() { m.alarmsEnded(context.WithoutCancel(ctx), m.standing.End()) }()
@@ -111,7 +109,7 @@ func (m *Maintenance) Run(ctx context.Context) error {
 // what was done before it.
 func (m *Maintenance) RunOnce(ctx context.Context) (MaintenanceReport, error) {
 	if !m.running.CompareAndSwap(false, true) {
-		return MaintenanceReport{}, ErrAlreadyRunning
+		return MaintenanceReport{}, fmt.Errorf("%w: maintenance of the inbox", outbox.ErrAlreadyRunning)
 	}
 	defer m.running.Store(false)
 	return m.round(ctx)

@@ -243,7 +243,7 @@ func TestMaintenanceRuns(t *testing.T) {
 	require.Equal(t, pginbox.AlarmRetention, alarm.Kind)
 	require.ErrorIs(t, alarm.Err, pginbox.ErrRetentionTooShort)
 	_, err := m.RunOnce(t.Context())
-	require.ErrorIs(t, err, pginbox.ErrAlreadyRunning)
+	require.ErrorIs(t, err, outbox.ErrAlreadyRunning)
 	require.Eventually(t, func() bool {
 		var n int
 		err := env.Pool.QueryRow(t.Context(), `SELECT count(*) FROM pg_inherits WHERE inhparent = 'leat.inbox_ranges'::regclass`).Scan(&n)

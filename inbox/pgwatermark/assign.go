@@ -18,7 +18,7 @@ import (
 //
 // It returns driver.ErrSourceChanged, driver.ErrBeyondEnd and driver.ErrMissing,
 // after the AlarmHooks; inbox.ErrBusy if another session must end its transaction
-// first; driver.ErrWrongTopic, driver.ErrNoPosition, ErrOtherInbox, ErrNotDurable,
+// first; driver.ErrWrongTopic, driver.ErrNoPosition, ErrOtherInbox, outbox.ErrNotDurable,
 // outbox.ErrNotMigrated. Nothing is changed then.
 //
 // A log may grow between the reading of End and the call: another session that is

@@ -4,10 +4,6 @@ import "github.com/leat-go/leat/inbox/internal/pgclaim"
 
 // Errors that package pginbox has as well, with more about each.
 var (
-	// ErrNotDurable is returned for every message while synchronous_commit is off
-	// in the session, and by Assigned.
-	ErrNotDurable = pgclaim.ErrNotDurable
-
 	// ErrTooManyConsumers is returned if a new consumer would be the 32,768th.
 	ErrTooManyConsumers = pgclaim.ErrTooManyConsumers
 

@@ -3,7 +3,7 @@ package sqlinbox
 import (
 	"context"
 	"database/sql"
-	"errors"
+	"fmt"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -75,10 +75,6 @@ type Maintenance struct {
 	seen    seenState
 }
 
-// ErrAlreadyRunning is returned if Run or RunOnce is called while another call of one of
-// them runs on the same Maintenance.
-var ErrAlreadyRunning = errors.New("leat: maintenance of the inbox is already running")
-
 // NewMaintenance returns the Maintenance of the inboxes that were made with db, dialect and
 // cfg. Of cfg only Table matters. It does not touch the database. Errors wrap
 // outbox.ErrInvalidConfig.
@@ -105,10 +101,10 @@ type Report struct {
 }
 
 // Run does what RunOnce does until ctx ends, and logs what goes wrong. It returns nil then,
-// or ErrAlreadyRunning at once.
+// or outbox.ErrAlreadyRunning at once.
 func (m *Maintenance) Run(ctx context.Context) error {
 	if !m.running.CompareAndSwap(false, true) {
-		return ErrAlreadyRunning
+		return fmt.Errorf("%w: maintenance of the inbox", outbox.ErrAlreadyRunning)
 	}
 	defer m.running.Store(false)
 	for {
@@ -123,10 +119,10 @@ func (m *Maintenance) Run(ctx context.Context) error {
 }
 
 // RunOnce raises the floor, then deletes what is below it, a thousand rows at a time.
-// While another call of it or of Run is under way it returns ErrAlreadyRunning.
+// While another call of it or of Run is under way it returns outbox.ErrAlreadyRunning.
 func (m *Maintenance) RunOnce(ctx context.Context) (Report, error) {
 	if !m.running.CompareAndSwap(false, true) {
-		return Report{}, ErrAlreadyRunning
+		return Report{}, fmt.Errorf("%w: maintenance of the inbox", outbox.ErrAlreadyRunning)
 	}
 	defer m.running.Store(false)
 	return m.once(ctx)

@@ -30,7 +30,7 @@ type endpoint struct {
 // outbox.ErrTopicUnavailable.
 func (s *Sink) find(ctx context.Context, name string) (*endpoint, *target, error) {
 	if s.closed.Load() {
-		return nil, nil, ErrClosed
+		return nil, nil, errClosed
 	}
 	s.mu.Lock()
 	e := s.endpoints[name]

@@ -66,18 +66,14 @@ func NewMaintenance(ob *Outbox, cfg MaintenanceConfig) (*Maintenance, error) {
 	return m, err
 }
 
-// ErrAlreadyRunning is returned if Run or RunOnce is called while another call of one
-// of them runs on the same Maintenance.
-var ErrAlreadyRunning = errors.New("leat: maintenance of the outbox is already running")
-
 // Run keeps the log in shape until ctx ends, and returns nil then, with every
 // goroutine ended. Of any number of processes, one works at a time; another takes over
 // within the lease. Only a schema that is missing or older than version 3 ends Run
 // before ctx does (outbox.ErrNotMigrated); every other error is logged and tried again.
-// A second Run at the same time returns ErrAlreadyRunning.
+// A second Run at the same time returns outbox.ErrAlreadyRunning.
 func (m *Maintenance) Run(ctx context.Context) error {
 	if !m.running.CompareAndSwap(false, true) {
-		return ErrAlreadyRunning
+		return fmt.Errorf("%w: maintenance of the outbox", outbox.ErrAlreadyRunning)
 	}
 	defer m.running.Store(false)
 	ctx, cancel := context.WithCancel(ctx)
@@ -111,7 +107,7 @@ func (m *Maintenance) Run(ctx context.Context) error {
 // report has what was done before it.
 func (m *Maintenance) RunOnce(ctx context.Context) (MaintenanceReport, error) {
 	if !m.running.CompareAndSwap(false, true) {
-		return MaintenanceReport{}, ErrAlreadyRunning
+		return MaintenanceReport{}, fmt.Errorf("%w: maintenance of the outbox", outbox.ErrAlreadyRunning)
 	}
 	defer m.running.Store(false)
 	if err := m.check(ctx); err != nil {

@@ -61,8 +61,8 @@ func TestO14_OneMaintains(t *testing.T) {
 		})
 		return func() {
 			_, err := m.RunOnce(t.Context())
-			require.ErrorIs(t, err, pgoutbox.ErrAlreadyRunning)
-			require.ErrorIs(t, m.Run(t.Context()), pgoutbox.ErrAlreadyRunning)
+			require.ErrorIs(t, err, outbox.ErrAlreadyRunning)
+			require.ErrorIs(t, m.Run(t.Context()), outbox.ErrAlreadyRunning)
 			cancel()
 			require.NoError(t, <-done)
 		}

@@ -3,6 +3,7 @@ package relay
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -14,10 +15,6 @@ import (
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 )
-
-// ErrAlreadyRunning is returned when Run or RunOnce is called while another
-// call of one of them runs on the same Relay.
-var ErrAlreadyRunning = errors.New("leat: relay is already running")
 
 // ErrDrainTimeout is returned by Run if its context has ended and the calls that were
 // under way did not end within Config.DrainTimeout. Nothing is lost: the lease
@@ -92,7 +89,7 @@ func New(source driver.Source, sink driver.Sink, cfg Config) (*Relay, error) {
 // If the Source is Sharded, Run leads as many slots at once as its fair share.
 func (r *Relay) Run(ctx context.Context) error {
 	if !r.running.CompareAndSwap(false, true) {
-		return ErrAlreadyRunning
+		return fmt.Errorf("%w: the relay", outbox.ErrAlreadyRunning)
 	}
 	defer r.running.Store(false)
 	r.watch.run(true)

@@ -3,9 +3,11 @@ package relay
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 )
 
@@ -23,7 +25,7 @@ import (
 // the records before the first one that was neither acknowledged nor set aside.
 func (r *Relay) RunOnce(ctx context.Context) (int, error) {
 	if !r.running.CompareAndSwap(false, true) {
-		return 0, ErrAlreadyRunning
+		return 0, fmt.Errorf("%w: the relay", outbox.ErrAlreadyRunning)
 	}
 	defer r.running.Store(false)
 	r.watch.run(true)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/internal/wait"
+	"github.com/leat-go/leat/outbox"
 )
 
 // errorPause is the wait after a page that could not be moved.
@@ -25,7 +26,7 @@ func (f *Forwarder) Run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // an error is how a session ends with ctx
 		}
-		if fatal(err) || errors.Is(err, ErrAlreadyRunning) {
+		if fatal(err) || errors.Is(err, outbox.ErrAlreadyRunning) {
 			return err
 		}
 		f.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "messages of the forwarder's table could not be moved",
@@ -60,7 +61,7 @@ func (f *Forwarder) loop(ctx context.Context, conn *sql.Conn) error {
 // It is closed in the end: its settings are its own.
 func (f *Forwarder) session(ctx context.Context, fn func(conn *sql.Conn) error) error {
 	if !f.running.CompareAndSwap(false, true) {
-		return ErrAlreadyRunning
+		return fmt.Errorf("%w: the forwarder", outbox.ErrAlreadyRunning)
 	}
 	defer f.running.Store(false)
 	f.checked = false

@@ -3,6 +3,7 @@ package sqloutbox
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -95,10 +96,6 @@ func (c MaintenanceConfig) validate() error {
 	return nil
 }
 
-// ErrAlreadyRunning is returned if Run or RunOnce is called while another call of one of
-// them runs on the same Maintenance.
-var ErrAlreadyRunning = errors.New("leat: maintenance of the outbox is already running")
-
 // NewMaintenance returns the maintenance of ob. It returns an error that wraps
 // outbox.ErrInvalidConfig if ob is nil or cfg cannot work. It connects to nothing.
 func NewMaintenance(ob *Outbox, cfg MaintenanceConfig) (*Maintenance, error) {
@@ -130,7 +127,7 @@ const errorPause = time.Second
 // (outbox.ErrNotMigrated); every other error is logged and tried again.
 func (m *Maintenance) Run(ctx context.Context) error {
 	if !m.running.CompareAndSwap(false, true) {
-		return ErrAlreadyRunning
+		return fmt.Errorf("%w: maintenance of the outbox", outbox.ErrAlreadyRunning)
 	}
 	defer m.running.Store(false)
 	var next time.Time
@@ -162,7 +159,7 @@ func (m *Maintenance) Run(ctx context.Context) error {
 // what was done before it.
 func (m *Maintenance) RunOnce(ctx context.Context) (MaintenanceReport, error) {
 	if !m.running.CompareAndSwap(false, true) {
-		return MaintenanceReport{}, ErrAlreadyRunning
+		return MaintenanceReport{}, fmt.Errorf("%w: maintenance of the outbox", outbox.ErrAlreadyRunning)
 	}
 	defer m.running.Store(false)
 	began := time.Now()

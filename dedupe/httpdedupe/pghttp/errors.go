@@ -13,15 +13,6 @@ import (
 )
 
 var (
-	// ErrNotDurable is returned for every request while synchronous_commit is off
-	// in the session: a client would be told of effects that a crash takes back.
-	ErrNotDurable = errors.New("leat: synchronous_commit is off, so that answered requests could be lost")
-
-	// ErrRowSecurity is returned for every request if row level security would hide
-	// responses from the role: a request that was answered before would run again. Give
-	// the role BYPASSRLS, or disable it.
-	ErrRowSecurity = errors.New("leat: row level security would hide responses; give the role BYPASSRLS, or disable it")
-
 	// ErrCommitInHandler is returned by Commit of the transaction that a handler
 	// gets. The middleware commits it, with the response.
 	ErrCommitInHandler = errors.New("leat: the middleware commits this transaction, not the handler")

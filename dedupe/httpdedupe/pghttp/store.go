@@ -91,7 +91,7 @@ func (s *Store) begin(ctx context.Context, conn *pgx.Conn, id, fingerprint strin
 	}
 	switch {
 	case partly:
-		return nil, dedupe.Claim{}, ErrRowSecurity
+		return nil, dedupe.Claim{}, fmt.Errorf("%w: of the answered requests", outbox.ErrRowSecurity)
 	case found && stored != fingerprint:
 		return nil, dedupe.Claim{Status: dedupe.Mismatch}, nil
 	case found:
@@ -99,7 +99,7 @@ func (s *Store) begin(ctx context.Context, conn *pgx.Conn, id, fingerprint strin
 	case !locked:
 		return nil, dedupe.Claim{Status: dedupe.Busy}, nil
 	case setting == "off":
-		return nil, dedupe.Claim{}, ErrNotDurable
+		return nil, dedupe.Claim{}, fmt.Errorf("%w: synchronous_commit is off, so that answered requests could be lost", outbox.ErrNotDurable)
 	default:
 		return results.Tx(), dedupe.Claim{Status: dedupe.Claimed, Attempt: 1}, nil
 	}
@@ -119,7 +119,7 @@ func giveUp(ctx context.Context, conn *pgx.Conn) {
 // release gives conn back to its pool. A session that is refused for how it is set is closed:
 // the pool would hand it to the next request, and again.
 func release(ctx context.Context, conn *pgxpool.Conn, err error) {
-	if errors.Is(err, ErrNotDurable) || errors.Is(err, ErrRowSecurity) || pgerr.Unfit(err) {
+	if errors.Is(err, outbox.ErrNotDurable) || errors.Is(err, outbox.ErrRowSecurity) || pgerr.Unfit(err) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpTimeout)
 		defer cancel()
 		_ = conn.Conn().Close(ctx) // err is the one to report

@@ -15,6 +15,7 @@ import (
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/internal/pgmigrate"
+	"github.com/leat-go/leat/outbox"
 )
 
 // Async is the value of synchronous_commit that is refused.
@@ -63,7 +64,7 @@ func GiveBack(ctx context.Context, c Conn, err error) error {
 }
 
 func unfit(err error) bool {
-	return errors.Is(err, ErrNotDurable) || errors.Is(err, ErrRowSecurity) || pgerr.Unfit(err)
+	return errors.Is(err, outbox.ErrNotDurable) || errors.Is(err, outbox.ErrRowSecurity) || pgerr.Unfit(err)
 }
 
 // Close closes conn for good.

@@ -123,7 +123,7 @@ func TestCheck_RefusesSQLiteThatIsSetUpOtherwise(t *testing.T) {
 	}{
 		"deferred transactions": {url.Values{"_txlock": {"deferred"}}, sqlinbox.ErrUnsupported},
 		"commits that may be lost": {
-			url.Values{"_pragma": {"busy_timeout(1000)", "journal_mode(WAL)", "synchronous(NORMAL)"}}, sqlinbox.ErrNotDurable,
+			url.Values{"_pragma": {"busy_timeout(1000)", "journal_mode(WAL)", "synchronous(NORMAL)"}}, outbox.ErrNotDurable,
 		},
 		"writers that do not wait": {url.Values{"_pragma": {"journal_mode(WAL)", "synchronous(FULL)"}}, sqlinbox.ErrUnsupported},
 		"as it should be":          {nil, nil},

@@ -175,6 +175,6 @@ func TestMaintenance_RunsOnceAtATime(t *testing.T) {
 		_, err = m.RunOnce(t.Context())
 		require.NoError(t, err)
 	}
-	require.ErrorIs(t, once, sqlinbox.ErrAlreadyRunning)
-	require.ErrorIs(t, run, sqlinbox.ErrAlreadyRunning)
+	require.ErrorIs(t, once, outbox.ErrAlreadyRunning)
+	require.ErrorIs(t, run, outbox.ErrAlreadyRunning)
 }
