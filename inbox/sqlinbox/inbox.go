@@ -15,7 +15,7 @@ type Inbox struct {
 	*inbox.Processor
 
 	db      *sql.DB
-	dialect Dialect
+	dialect outbox.Dialect
 	cfg     Config
 	store   *store
 }
@@ -30,7 +30,7 @@ type Inbox struct {
 //
 // A delivery fails with outbox.ErrNotDurable while innodb_flush_log_at_trx_commit is not 1, or
 // SQLite's synchronous is below FULL. It is looked at once a minute.
-func New(db *sql.DB, dialect Dialect, consumer string, cfg Config) (*Inbox, error) {
+func New(db *sql.DB, dialect outbox.Dialect, consumer string, cfg Config) (*Inbox, error) {
 	cfg = cfg.withDefaults()
 	t, err := newTables(db, dialect, cfg)
 	if err != nil {

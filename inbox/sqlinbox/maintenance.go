@@ -78,7 +78,7 @@ type Maintenance struct {
 // NewMaintenance returns the Maintenance of the inboxes that were made with db, dialect and
 // cfg. Of cfg only Table matters. It does not touch the database. Errors wrap
 // outbox.ErrInvalidConfig.
-func NewMaintenance(db *sql.DB, dialect Dialect, cfg Config, m MaintenanceConfig) (*Maintenance, error) {
+func NewMaintenance(db *sql.DB, dialect outbox.Dialect, cfg Config, m MaintenanceConfig) (*Maintenance, error) {
 	m = m.withDefaults()
 	if err := m.validate(); err != nil {
 		return nil, err

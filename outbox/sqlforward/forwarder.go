@@ -67,14 +67,14 @@ type Forwarder struct {
 // unless KeepAcked is set; SELECT, INSERT and UPDATE on that of its offsets; SELECT,
 // INSERT, UPDATE and DELETE on its own; and what a producer of the outbox needs. It never
 // updates rows of DefaultSchema: MySQL asks for UPDATE to look who locks them.
-func New(db *sql.DB, dialect Dialect, ob Outbox, cfg Config) (*Forwarder, error) {
+func New(db *sql.DB, dialect outbox.Dialect, ob Outbox, cfg Config) (*Forwarder, error) {
 	if db == nil {
 		return nil, outbox.ConfigError("db", nil, "must not be nil")
 	}
 	if ob == nil {
 		return nil, outbox.ConfigError("ob", nil, "must be an outbox")
 	}
-	if dialect != MySQL && dialect != MariaDB {
+	if dialect != outbox.MySQL && dialect != outbox.MariaDB {
 		return nil, outbox.ConfigError("dialect", string(dialect), "must be mysql or mariadb")
 	}
 	d, err := sqldialect.Of(dialect)

@@ -84,7 +84,7 @@ func (d *SQL) InboxMaintenance(t Target, u InboxUpkeep) (Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := sqlinbox.NewMaintenance(d.db, d.dialect.Name, at.inboxConfig(), sqlinbox.MaintenanceConfig{
+	m, err := sqlinbox.NewMaintenance(d.db, d.named, at.inboxConfig(), sqlinbox.MaintenanceConfig{
 		Keep: u.Retention, KeepAudit: u.KeepAudit, Every: u.Interval, Logger: t.Logger, Hooks: u.Hooks,
 	})
 	if err != nil {

@@ -34,7 +34,7 @@ const forwarderTopic = "forwarder_topic"
 type table struct {
 	db      *sql.DB
 	plain   *sql.DB // Watermill's: on MySQL, it cannot store JSON with interpolateParams
-	dialect sqlforward.Dialect
+	dialect outbox.Dialect
 	ob      *sqloutbox.Outbox
 	schema  wmsql.SchemaAdapter
 	offsets wmsql.OffsetsAdapter

@@ -98,7 +98,7 @@ func TestCheck_RefusesWhatCannotHoldAnInbox(t *testing.T) {
 func TestCheck_RefusesTheOtherFamilyAndMissingRows(t *testing.T) {
 	t.Parallel()
 	s := newSubject(t, openMariaDB(t, nil), sqlinbox.Config{})
-	other, err := sqlinbox.New(s.db, sqlinbox.MySQL, "c", sqlinbox.Config{})
+	other, err := sqlinbox.New(s.db, outbox.MySQL, "c", sqlinbox.Config{})
 	require.NoError(t, err)
 	require.ErrorIs(t, other.Check(t.Context()), sqlinbox.ErrUnsupported)
 
@@ -131,7 +131,7 @@ func TestCheck_RefusesSQLiteThatIsSetUpOtherwise(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			db := sqltest.OpenSQLite(t, filepath.Join(t.TempDir(), "leat.db"), c.with)
-			in, err := sqlinbox.New(db, sqlinbox.SQLite, "c", sqlinbox.Config{})
+			in, err := sqlinbox.New(db, outbox.SQLite, "c", sqlinbox.Config{})
 			require.NoError(t, err)
 			require.NoError(t, in.Migrate(t.Context()))
 			require.ErrorIs(t, in.Check(t.Context()), c.want)
@@ -144,7 +144,7 @@ func TestCheck_SaysWhoHasTheFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "leat.db")
 	patience := url.Values{"_pragma": {"busy_timeout(50)", "journal_mode(WAL)", "synchronous(FULL)"}}
-	in, err := sqlinbox.New(sqltest.OpenSQLite(t, path, patience), sqlinbox.SQLite, "c", sqlinbox.Config{})
+	in, err := sqlinbox.New(sqltest.OpenSQLite(t, path, patience), outbox.SQLite, "c", sqlinbox.Config{})
 	require.NoError(t, err)
 	require.NoError(t, in.Migrate(t.Context()))
 	other, err := sqltest.OpenSQLite(t, path, nil).BeginTx(t.Context(), nil)
@@ -192,27 +192,27 @@ func TestConfig_IsChecked(t *testing.T) {
 	t.Parallel()
 	db := sqltest.SQLite(t)
 	for want, create := range map[string]func() (any, error){
-		"db":      func() (any, error) { return sqlinbox.New(nil, sqlinbox.SQLite, "c", sqlinbox.Config{}) },
+		"db":      func() (any, error) { return sqlinbox.New(nil, outbox.SQLite, "c", sqlinbox.Config{}) },
 		"dialect": func() (any, error) { return sqlinbox.New(db, "oracle", "c", sqlinbox.Config{}) },
 		"consumer": func() (any, error) {
-			return sqlinbox.New(db, sqlinbox.SQLite, strings.Repeat("c", 256), sqlinbox.Config{})
+			return sqlinbox.New(db, outbox.SQLite, strings.Repeat("c", 256), sqlinbox.Config{})
 		},
-		"Table": func() (any, error) { return sqlinbox.New(db, sqlinbox.SQLite, "c", sqlinbox.Config{Table: "a b"}) },
+		"Table": func() (any, error) { return sqlinbox.New(db, outbox.SQLite, "c", sqlinbox.Config{Table: "a b"}) },
 		"Isolation": func() (any, error) {
-			return sqlinbox.New(db, sqlinbox.SQLite, "c", sqlinbox.Config{Isolation: sql.LevelSerializable})
+			return sqlinbox.New(db, outbox.SQLite, "c", sqlinbox.Config{Isolation: sql.LevelSerializable})
 		},
 		"Isolation = Read Uncommitted": func() (any, error) {
-			return sqlinbox.New(db, sqlinbox.MySQL, "c", sqlinbox.Config{Isolation: sql.LevelReadUncommitted})
+			return sqlinbox.New(db, outbox.MySQL, "c", sqlinbox.Config{Isolation: sql.LevelReadUncommitted})
 		},
-		"Table = \"a c\"": func() (any, error) { return sqlinbox.NewAdmin(db, sqlinbox.SQLite, sqlinbox.Config{Table: "a c"}) },
+		"Table = \"a c\"": func() (any, error) { return sqlinbox.NewAdmin(db, outbox.SQLite, sqlinbox.Config{Table: "a c"}) },
 		"Table = \"a d\"": func() (any, error) {
-			return sqlinbox.NewMaintenance(db, sqlinbox.SQLite, sqlinbox.Config{Table: "a d"}, sqlinbox.MaintenanceConfig{Keep: time.Hour})
+			return sqlinbox.NewMaintenance(db, outbox.SQLite, sqlinbox.Config{Table: "a d"}, sqlinbox.MaintenanceConfig{Keep: time.Hour})
 		},
 		"Keep": func() (any, error) {
-			return sqlinbox.NewMaintenance(db, sqlinbox.SQLite, sqlinbox.Config{}, sqlinbox.MaintenanceConfig{Keep: time.Minute})
+			return sqlinbox.NewMaintenance(db, outbox.SQLite, sqlinbox.Config{}, sqlinbox.MaintenanceConfig{Keep: time.Minute})
 		},
 		"KeepAudit": func() (any, error) {
-			return sqlinbox.NewMaintenance(db, sqlinbox.SQLite, sqlinbox.Config{},
+			return sqlinbox.NewMaintenance(db, outbox.SQLite, sqlinbox.Config{},
 				sqlinbox.MaintenanceConfig{Keep: time.Hour, KeepAudit: time.Hour})
 		},
 	} {
@@ -221,7 +221,7 @@ func TestConfig_IsChecked(t *testing.T) {
 		require.ErrorIs(t, err, outbox.ErrInvalidConfig, want)
 		require.ErrorContains(t, err, want)
 	}
-	_, err := sqlinbox.Migrations(sqlinbox.MySQL, sqlinbox.Config{})
+	_, err := sqlinbox.Migrations(outbox.MySQL, sqlinbox.Config{})
 	require.NoError(t, err)
 }
 
@@ -271,7 +271,7 @@ func TestMigrate_RefusesWhatIsLost(t *testing.T) {
 		"locking_mode = exclusive": {"_pragma": {"busy_timeout(10000)", "locking_mode(EXCLUSIVE)", "journal_mode(WAL)", "synchronous(FULL)"}},
 	} {
 		db := sqltest.OpenSQLite(t, filepath.Join(t.TempDir(), "leat.db"), with)
-		in, err := sqlinbox.New(db, sqlinbox.SQLite, "c", sqlinbox.Config{})
+		in, err := sqlinbox.New(db, outbox.SQLite, "c", sqlinbox.Config{})
 		require.NoError(t, err)
 		require.ErrorContains(t, in.Migrate(t.Context()), text)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/proof/sqltest"
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/sqloutbox"
@@ -16,7 +17,7 @@ import (
 // TestGrantsOfAViewer: looking never writes, and needs SELECT only.
 func TestGrantsOfAViewer(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, config *mysql.Config, dialect sqloutbox.Dialect) {
+	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
 		root := sqltest.OpenMySQL(t, config, nil)
 		ob := withTrouble(t, newOutbox(t, root, dialect))
 		viewer, err := sqloutbox.New(as(t, root, config, "v", map[string]string{
@@ -77,7 +78,7 @@ func withTrouble(t *testing.T, ob *sqloutbox.Outbox) *sqloutbox.Outbox {
 // TestGrantsOfAnOperator works under the grants of docs/databases.md.
 func TestGrantsOfAnOperator(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, config *mysql.Config, dialect sqloutbox.Dialect) {
+	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
 		root := sqltest.OpenMySQL(t, config, nil)
 		withTrouble(t, newOutbox(t, root, dialect))
 		exec(t, root, "UPDATE leat_outbox_groups SET lease_until = 0")

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/proof/sqltest"
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
@@ -34,7 +35,7 @@ func as(t *testing.T, root *sql.DB, config *mysql.Config, role string, grants ma
 // TestGrantsAreEnough works under the grants of docs/databases.md.
 func TestGrantsAreEnough(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, config *mysql.Config, dialect sqloutbox.Dialect) {
+	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
 		root := sqltest.OpenMySQL(t, config, nil)
 		newOutbox(t, root, dialect)
 		pool := func(role string, grants map[string]string) (*sql.DB, *sqloutbox.Outbox) {

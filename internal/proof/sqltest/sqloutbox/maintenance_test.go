@@ -23,7 +23,7 @@ func (r rounds) OnSqloutboxMaintenance(_ context.Context, e sqloutbox.Maintenanc
 // moved between two; State tells the same later.
 func TestMaintenanceIsObserved(t *testing.T) {
 	t.Parallel()
-	onAll(t, func(t *testing.T, db *sql.DB, dialect sqloutbox.Dialect) {
+	onAll(t, func(t *testing.T, db *sql.DB, dialect outbox.Dialect) {
 		ob := newOutbox(t, db, dialect)
 		heard := make(rounds, 100)
 		m, err := sqloutbox.NewMaintenance(ob, sqloutbox.MaintenanceConfig{
@@ -77,7 +77,7 @@ func TestMaintenanceIsObserved(t *testing.T) {
 
 func TestMaintenanceRefusesForeignHooks(t *testing.T) {
 	t.Parallel()
-	ob, err := sqloutbox.New(new(sql.DB), sqloutbox.SQLite, sqloutbox.Config{})
+	ob, err := sqloutbox.New(new(sql.DB), outbox.SQLite, sqloutbox.Config{})
 	require.NoError(t, err)
 	_, err = sqloutbox.NewMaintenance(ob, sqloutbox.MaintenanceConfig{Hooks: []outbox.Hook{struct{}{}}})
 	require.ErrorIs(t, err, outbox.ErrInvalidConfig)

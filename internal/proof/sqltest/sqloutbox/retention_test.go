@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/proof/sqltest"
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
@@ -31,7 +32,7 @@ func setMaxLag(t *testing.T, ob *sqloutbox.Outbox, lag time.Duration) {
 // group settles all that is committed.
 func TestO2_MaxLagSparesGroupsThatKeepUp(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, config *mysql.Config, dialect sqloutbox.Dialect) {
+	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
 		db := sqltest.OpenMySQL(t, config, nil)
 		ob := newOutbox(t, db, dialect)
 		m := eager(t, ob)
@@ -58,7 +59,7 @@ func TestO2_MaxLagSparesGroupsThatKeepUp(t *testing.T) {
 // nothing was committed behind it. Its row is old as soon as it is there.
 func TestO2_MaxLagSparesWhatWasCommittedLate(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, config *mysql.Config, dialect sqloutbox.Dialect) {
+	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
 		db := sqltest.OpenMySQL(t, config, nil)
 		ob := newOutbox(t, db, dialect)
 		m := eager(t, ob)
@@ -80,7 +81,7 @@ func TestO2_MaxLagSparesWhatWasCommittedLate(t *testing.T) {
 // number, and not waited for.
 func TestRetentionGoesOnAfterAGroupWasPassed(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, config *mysql.Config, dialect sqloutbox.Dialect) {
+	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
 		db := sqltest.OpenMySQL(t, config, nil)
 		ob := newOutbox(t, db, dialect)
 		m := eager(t, ob)
@@ -108,7 +109,7 @@ func TestRetentionGoesOnAfterAGroupWasPassed(t *testing.T) {
 // TestRetentionLeavesAJumpOfTheCounter: nothing is written for what would take hours.
 func TestRetentionLeavesAJumpOfTheCounter(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, config *mysql.Config, dialect sqloutbox.Dialect) {
+	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
 		db := sqltest.OpenMySQL(t, config, nil)
 		ob := newOutbox(t, db, dialect)
 		commit(t, ob, message("", "a"))
