@@ -51,7 +51,7 @@ type Maintenance struct {
 	// What one round leaves for the next; only the running one uses it.
 	swept    time.Time
 	waiting  *raised
-	standing hooks.Standing[Alarm]
+	standing hooks.Standing[outbox.AlarmEvent]
 }
 
 // NewMaintenance returns the maintenance of the inbox that cfg names; of cfg only
@@ -89,7 +89,7 @@ func (m *Maintenance) Run(ctx context.Context) error {
 	defer m.running.Store(false)
 	defer func() { m.alarmsEnded(context.WithoutCancel(ctx), m.standing.End()) }()
 	if err := m.cfg.Needs.Check(m.cfg.Retention); err != nil {
-		m.alarm(ctx, Alarm{Kind: AlarmRetention, Err: err})
+		m.alarm(ctx, outbox.AlarmEvent{Kind: AlarmRetention, Detail: err.Error()})
 	}
 	for ctx.Err() == nil {
 		_, err := m.round(ctx)
@@ -124,7 +124,7 @@ func (m *Maintenance) round(ctx context.Context) (MaintenanceReport, error) {
 		m.alarmsEnded(ctx, m.standing.End())
 		return r.report, err
 	}
-	kind := func(a Alarm) string { return string(a.Kind) }
+	kind := func(a outbox.AlarmEvent) string { return string(a.Kind) }
 	m.alarmsEnded(ctx, m.standing.Round(r.alarmed, kind, err == nil && !r.report.Busy))
 	m.observe(ctx, MaintenanceEvent{Report: r.report, Took: time.Since(began), Err: err})
 	return r.report, err

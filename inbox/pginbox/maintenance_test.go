@@ -222,9 +222,9 @@ func TestMaintenanceIsDoneByOne(t *testing.T) {
 }
 
 // alarmed is an AlarmHook.
-type alarmed chan pginbox.AlarmEvent
+type alarmed chan outbox.AlarmEvent
 
-func (a alarmed) OnPginboxAlarm(_ context.Context, e pginbox.AlarmEvent) { a <- e }
+func (a alarmed) OnOutboxAlarm(_ context.Context, e outbox.AlarmEvent) { a <- e }
 
 // TestMaintenanceRuns until its context ends, and warns where it remembers too little.
 func TestMaintenanceRuns(t *testing.T) {
@@ -241,7 +241,7 @@ func TestMaintenanceRuns(t *testing.T) {
 	go func() { ended <- m.Run(ctx) }()
 	alarm := <-warned
 	require.Equal(t, pginbox.AlarmRetention, alarm.Kind)
-	require.ErrorIs(t, alarm.Err, pginbox.ErrRetentionTooShort)
+	require.Contains(t, alarm.Detail, pginbox.ErrRetentionTooShort.Error())
 	_, err := m.RunOnce(t.Context())
 	require.ErrorIs(t, err, outbox.ErrAlreadyRunning)
 	require.Eventually(t, func() bool {

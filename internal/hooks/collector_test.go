@@ -10,7 +10,6 @@ import (
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/kafkasource"
 	"github.com/leat-go/leat/inbox/pginbox"
-	"github.com/leat-go/leat/inbox/pgwatermark"
 	"github.com/leat-go/leat/inbox/sqlinbox"
 	"github.com/leat-go/leat/inbox/twotier"
 	"github.com/leat-go/leat/inbox/webhook"
@@ -31,8 +30,8 @@ type collector struct {
 
 var (
 	_ outbox.EnqueueHook        = (*collector)(nil)
+	_ outbox.AlarmHook          = (*collector)(nil)
 	_ pgoutbox.MaintenanceHook  = (*collector)(nil)
-	_ pgoutbox.AlarmHook        = (*collector)(nil)
 	_ pgoutbox.TailHook         = (*collector)(nil)
 	_ relay.SendHook            = (*collector)(nil)
 	_ relay.ReadHook            = (*collector)(nil)
@@ -41,13 +40,10 @@ var (
 	_ relay.HoldHook            = (*collector)(nil)
 	_ relay.BreakerHook         = (*collector)(nil)
 	_ relay.ProgressHook        = (*collector)(nil)
-	_ relay.AlarmHook           = (*collector)(nil)
 	_ kafkasink.ReplaceHook     = (*collector)(nil)
 	_ inbox.DeliveryHook        = (*collector)(nil)
-	_ pginbox.AlarmHook         = (*collector)(nil)
 	_ pginbox.ObserveHook       = (*collector)(nil)
 	_ pginbox.MaintenanceHook   = (*collector)(nil)
-	_ pgwatermark.AlarmHook     = (*collector)(nil)
 	_ twotier.LookHook          = (*collector)(nil)
 	_ kafkasource.DeliveryHook  = (*collector)(nil)
 	_ kafkasource.PartitionHook = (*collector)(nil)
@@ -80,9 +76,9 @@ func (c *collector) kinds() []string {
 
 func (c *collector) OnOutboxEnqueue(_ context.Context, e outbox.EnqueueEvent) { c.saw(e) }
 
-func (c *collector) OnPgoutboxMaintenance(_ context.Context, e pgoutbox.MaintenanceEvent) { c.saw(e) }
+func (c *collector) OnOutboxAlarm(_ context.Context, e outbox.AlarmEvent) { c.saw(e) }
 
-func (c *collector) OnPgoutboxAlarm(_ context.Context, e pgoutbox.AlarmEvent) { c.saw(e) }
+func (c *collector) OnPgoutboxMaintenance(_ context.Context, e pgoutbox.MaintenanceEvent) { c.saw(e) }
 
 func (c *collector) OnRelaySend(_ context.Context, e relay.SendEvent) { c.saw(e) }
 
@@ -100,13 +96,9 @@ func (c *collector) OnRelayBreaker(_ context.Context, e relay.BreakerEvent) { c.
 
 func (c *collector) OnRelayProgress(_ context.Context, e relay.ProgressEvent) { c.saw(e) }
 
-func (c *collector) OnRelayAlarm(_ context.Context, e relay.AlarmEvent) { c.saw(e) }
-
 func (c *collector) OnKafkasinkReplace(_ context.Context, e kafkasink.ReplaceEvent) { c.saw(e) }
 
 func (c *collector) OnInboxDelivery(_ context.Context, e inbox.DeliveryEvent) { c.saw(e) }
-
-func (c *collector) OnPginboxAlarm(_ context.Context, e pginbox.AlarmEvent) { c.saw(e) }
 
 func (c *collector) OnPginboxObserve(_ context.Context, e pginbox.ObserveEvent) { c.saw(e) }
 
@@ -115,8 +107,6 @@ func (c *collector) OnPginboxMaintenance(_ context.Context, e pginbox.Maintenanc
 func (c *collector) OnSqloutboxMaintenance(_ context.Context, e sqloutbox.MaintenanceEvent) { c.saw(e) }
 
 func (c *collector) OnSqlinboxMaintenance(_ context.Context, e sqlinbox.MaintenanceEvent) { c.saw(e) }
-
-func (c *collector) OnPgwatermarkAlarm(_ context.Context, e pgwatermark.AlarmEvent) { c.saw(e) }
 
 func (c *collector) OnTwotierLook(_ context.Context, e twotier.LookEvent) { c.saw(e) }
 

@@ -69,7 +69,7 @@ func TestEverything_Relay(t *testing.T) {
 		_, err = r.RunOnce(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, []string{
-			"outbox.EnqueueEvent", "relay.AlarmEvent", "relay.BreakerEvent", "relay.ErrorEvent", "relay.HoldEvent",
+			"outbox.AlarmEvent", "outbox.EnqueueEvent", "relay.BreakerEvent", "relay.ErrorEvent", "relay.HoldEvent",
 			"relay.LeaseEvent", "relay.ProgressEvent", "relay.ReadEvent", "relay.SendEvent",
 		}, c.kinds())
 	})

@@ -27,22 +27,6 @@ type MaintenanceEvent struct {
 	Err error
 }
 
-// AlarmHook sees what an operator should see to.
-type AlarmHook interface {
-	// OnPgoutboxAlarm is called by maintenance in each round in which an alarm is raised,
-	// and in the first complete round in which it is not raised any more.
-	OnPgoutboxAlarm(ctx context.Context, e AlarmEvent)
-}
-
-// AlarmEvent is an alarm that lasts or ends.
-type AlarmEvent struct {
-	// Alarm is what it is about. One that ends is as it was raised last.
-	Alarm
-	// Ended is set if its cause is gone, or if this process does not look any more: Run has
-	// ended, or another process works, which raises alarms of its own.
-	Ended bool
-}
-
 // refuseStrangers returns an error if one of all is of none of kinds.
 func refuseStrangers(all []outbox.Hook, pkg string, kinds ...func(hook any) bool) error {
 	if field, hook, reason := hooks.Refuse(all, pkg, kinds...); reason != "" {
@@ -71,18 +55,17 @@ func (m *Maintenance) promote(ctx context.Context) (moved int64, stayed bool, er
 	return moved, stayed, err
 }
 
-func (m *Maintenance) tell(ctx context.Context, e AlarmEvent) {
-	hooks.Call(ctx, m.log, m.cfg.Hooks, func(h AlarmHook) { h.OnPgoutboxAlarm(ctx, e) })
+func (m *Maintenance) tell(ctx context.Context, e outbox.AlarmEvent) {
+	hooks.Call(ctx, m.log, m.cfg.Hooks, func(h outbox.AlarmHook) { h.OnOutboxAlarm(ctx, e) })
 }
 
 // alarmsEnded tells of alarms that are over.
-func (m *Maintenance) alarmsEnded(ctx context.Context, over []Alarm) {
+func (m *Maintenance) alarmsEnded(ctx context.Context, over []outbox.AlarmEvent) {
 	for _, a := range over {
-		m.tell(ctx, AlarmEvent{Alarm: a, Ended: true})
+		a.Ended = true
+		m.tell(ctx, a)
 	}
 }
 
-// key tells alarms apart.
-func (a Alarm) key() string {
-	return string(a.Kind) + "/" + a.Group + "/" + a.Range.Table
-}
+// alarmKey tells alarms apart.
+func alarmKey(a outbox.AlarmEvent) string { return string(a.Kind) + "/" + a.Group }

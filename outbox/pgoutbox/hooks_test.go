@@ -2,6 +2,7 @@ package pgoutbox_test
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"testing"
 	"time"
@@ -16,23 +17,24 @@ import (
 // maintained is what maintenance tells its hooks.
 type maintained struct {
 	mu            sync.Mutex
-	raised, ended []pgoutbox.Alarm
+	raised, ended []outbox.AlarmEvent
 	rounds        []pgoutbox.MaintenanceEvent
 }
 
 var (
-	_ pgoutbox.AlarmHook       = (*maintained)(nil)
+	_ outbox.AlarmHook         = (*maintained)(nil)
 	_ pgoutbox.MaintenanceHook = (*maintained)(nil)
 )
 
-func (m *maintained) OnPgoutboxAlarm(_ context.Context, e pgoutbox.AlarmEvent) {
+func (m *maintained) OnOutboxAlarm(_ context.Context, e outbox.AlarmEvent) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if e.Ended {
-		m.ended = append(m.ended, e.Alarm)
+		e.Ended = false
+		m.ended = append(m.ended, e)
 		return
 	}
-	m.raised = append(m.raised, e.Alarm)
+	m.raised = append(m.raised, e)
 }
 
 func (m *maintained) OnPgoutboxMaintenance(_ context.Context, e pgoutbox.MaintenanceEvent) {
@@ -92,4 +94,14 @@ func TestHook_AlarmEnds(t *testing.T) {
 	require.Equal(t, heard.raised[1], heard.ended[0])
 	require.Empty(t, once(t, m).Alarms)
 	require.Len(t, heard.ended, 1)
+}
+
+// attr is what an alarm has under a key.
+func attr(a outbox.AlarmEvent, key string) slog.Value {
+	for _, has := range a.Attrs {
+		if has.Key == key {
+			return has.Value
+		}
+	}
+	return slog.Value{}
 }

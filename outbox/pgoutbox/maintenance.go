@@ -41,7 +41,7 @@ type Maintenance struct {
 	// snapshot that the archive saw at least. Only the running round uses it.
 	archived map[string]string
 	// standing are the alarms that last. Only the running round uses it.
-	standing hooks.Standing[Alarm]
+	standing hooks.Standing[outbox.AlarmEvent]
 }
 
 // NewMaintenance returns the maintenance of ob. It returns an error that wraps
@@ -204,7 +204,7 @@ func (m *Maintenance) check(ctx context.Context) error {
 func (m *Maintenance) round(ctx context.Context) (MaintenanceReport, error) {
 	r, began := &round{Maintenance: m}, time.Now()
 	err := r.all(ctx)
-	m.alarmsEnded(ctx, m.standing.Round(r.report.Alarms, Alarm.key, err == nil && !r.report.Busy))
+	m.alarmsEnded(ctx, m.standing.Round(r.report.Alarms, alarmKey, err == nil && !r.report.Busy))
 	m.keeping.done(ctx, r.report, err)
 	m.observe(ctx, began, r.report, err)
 	return r.report, err
@@ -236,7 +236,7 @@ func (r *round) all(ctx context.Context) error {
 			return errors.Join(append(errs, err, ctx.Err())...)
 		case isBusy(err):
 			r.report.Busy = true
-			r.alarm(ctx, Alarm{Kind: AlarmBusy})
+			r.alarm(ctx, outbox.AlarmEvent{Kind: AlarmBusy})
 			m.log.InfoContext(ctx, "producers hold the log, later again", slog.String("step", step.name), slog.Any("error", err))
 		case err != nil:
 			errs = append(errs, fmt.Errorf("leat: maintenance, %s: %w", step.name, describe(err)))
@@ -257,8 +257,9 @@ type round struct {
 	trim     string   // the open-ended range, where it is too large to be closed
 }
 
-func (r *round) alarm(ctx context.Context, a Alarm) {
+func (r *round) alarm(ctx context.Context, a outbox.AlarmEvent) {
+	a.Package = "pgoutbox"
 	r.report.Alarms = append(r.report.Alarms, a)
-	r.log.LogAttrs(ctx, slog.LevelWarn, "outbox maintenance alarm", a.attrs()...)
-	r.tell(ctx, AlarmEvent{Alarm: a})
+	r.log.LogAttrs(ctx, slog.LevelWarn, "outbox maintenance alarm", logged(a)...)
+	r.tell(ctx, a)
 }

@@ -82,7 +82,7 @@ type MaintenanceConfig struct {
 	// and at most 1. Defaults to 0.5.
 	WarnAt float64
 
-	// Hooks observe maintenance, by MaintenanceHook and AlarmHook. Alarms are also logged.
+	// Hooks observe maintenance, by MaintenanceHook and outbox.AlarmHook. Alarms are also logged.
 	// Defaults to none.
 	Hooks []outbox.Hook
 
@@ -144,5 +144,5 @@ func (c MaintenanceConfig) validate() error {
 			return outbox.ConfigError(f.name, f.value, f.rule)
 		}
 	}
-	return refuseStrangers(c.Hooks, "pgoutbox", hooks.Is[MaintenanceHook], hooks.Is[AlarmHook])
+	return refuseStrangers(c.Hooks, "pgoutbox", hooks.Is[MaintenanceHook], hooks.Is[outbox.AlarmHook])
 }

@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/admin"
 )
 
@@ -32,30 +34,33 @@ func (r *round) groups(ctx context.Context) error {
 	for _, g := range lags {
 		if g.Problem != "" {
 			r.known = false // nobody deletes by a position that relays would refuse
-			r.alarm(ctx, Alarm{Kind: AlarmPositionUnusable, Group: g.Group, Detail: g.Problem})
+			r.alarm(ctx, outbox.AlarmEvent{Kind: AlarmPositionUnusable, Group: g.Group, Detail: g.Problem})
 			continue
 		}
 		if g.Lag == nil {
 			continue // it has settled everything
 		}
-		a := Alarm{Group: g.Group, Lag: micros(*g.Lag), Limit: r.cfg.pinLimit()}
+		lag, limit := micros(*g.Lag), r.cfg.pinLimit()
 		if g.Most != nil {
-			a.Limit = micros(*g.Most)
+			limit = micros(*g.Most)
 		}
+		var kind outbox.AlarmKind
 		switch {
-		case a.Limit < 0:
+		case limit < 0:
 			continue // nothing is ever dropped
-		case a.Lag > a.Limit && g.Most == nil:
-			a.Kind = AlarmHistoryPinned
-		case a.Lag > a.Limit:
-			a.Kind = AlarmLagExceeded
+		case lag > limit && g.Most == nil:
+			kind = AlarmHistoryPinned
+		case lag > limit:
+			kind = AlarmLagExceeded
 			r.exempt = append(r.exempt, g.Group)
-		case float64(a.Lag) > r.cfg.WarnAt*float64(a.Limit):
-			a.Kind = AlarmLag
+		case float64(lag) > r.cfg.WarnAt*float64(limit):
+			kind = AlarmLag
 		default:
 			continue
 		}
-		r.alarm(ctx, a)
+		r.alarm(ctx, outbox.AlarmEvent{
+			Kind: kind, Group: g.Group, Attrs: []slog.Attr{slog.Duration("lag", lag), slog.Duration("limit", limit)},
+		})
 	}
 	return nil
 }

@@ -178,25 +178,25 @@ func TestO2_MaxLag(t *testing.T) {
 	settle(t, acquire(t, ob, ""))
 	require.Empty(t, once(t, m).Alarms)
 
-	kinds := func(r pgoutbox.MaintenanceReport) map[string]pgoutbox.AlarmKind {
-		all := map[string]pgoutbox.AlarmKind{}
+	kinds := func(r pgoutbox.MaintenanceReport) map[string]outbox.AlarmKind {
+		all := map[string]outbox.AlarmKind{}
 		for _, a := range r.Alarms {
-			require.Greater(t, a.Lag, 100*time.Hour)
+			require.Greater(t, attr(a, "lag").Duration(), 100*time.Hour)
 			all[a.Group] = a.Kind
 		}
 		return all
 	}
 	age(t, db, "6 days")
 	report := once(t, m)
-	require.Equal(t, map[string]pgoutbox.AlarmKind{"bounded": pgoutbox.AlarmLag, "endless": pgoutbox.AlarmLag}, kinds(report),
+	require.Equal(t, map[string]outbox.AlarmKind{"bounded": pgoutbox.AlarmLag, "endless": pgoutbox.AlarmLag}, kinds(report),
 		"before it pins history")
-	require.Equal(t, 240*time.Hour, report.Alarms[0].Limit)
-	require.Equal(t, 7*24*time.Hour, report.Alarms[1].Limit)
+	require.Equal(t, 240*time.Hour, attr(report.Alarms[0], "limit").Duration())
+	require.Equal(t, 7*24*time.Hour, attr(report.Alarms[1], "limit").Duration())
 	age(t, db, "2 days")
-	require.Equal(t, map[string]pgoutbox.AlarmKind{"bounded": pgoutbox.AlarmLag, "endless": pgoutbox.AlarmHistoryPinned}, kinds(once(t, m)))
+	require.Equal(t, map[string]outbox.AlarmKind{"bounded": pgoutbox.AlarmLag, "endless": pgoutbox.AlarmHistoryPinned}, kinds(once(t, m)))
 	age(t, db, "3 days")
 	report = once(t, m)
-	require.Equal(t, map[string]pgoutbox.AlarmKind{"bounded": pgoutbox.AlarmLagExceeded, "endless": pgoutbox.AlarmHistoryPinned}, kinds(report))
+	require.Equal(t, map[string]outbox.AlarmKind{"bounded": pgoutbox.AlarmLagExceeded, "endless": pgoutbox.AlarmHistoryPinned}, kinds(report))
 	require.Empty(t, report.Dropped, "endless holds it back")
 
 	settle(t, acquire(t, ob, "another"))

@@ -132,9 +132,9 @@ func TestRun_UnusableSource(t *testing.T) {
 	}
 }
 
-type unusableAlarms chan relay.AlarmEvent
+type unusableAlarms chan outbox.AlarmEvent
 
-func (u unusableAlarms) OnRelayAlarm(_ context.Context, e relay.AlarmEvent) { u <- e }
+func (u unusableAlarms) OnOutboxAlarm(_ context.Context, e outbox.AlarmEvent) { u <- e }
 
 // TestRun_EverythingElseIsRetried with backoff, and shown to the hooks.
 func TestRun_EverythingElseIsRetried(t *testing.T) {

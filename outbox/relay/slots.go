@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/internal/jitter"
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 )
 
@@ -70,7 +71,7 @@ func (l *slotLeader) run(ctx context.Context) error {
 		}
 	}
 	if errors.Is(err, driver.ErrSourceUnusable) {
-		l.relay.alarm(ctx, Alarm{Kind: AlarmSourceUnusable, Detail: err.Error()})
+		l.relay.alarm(ctx, outbox.AlarmEvent{Kind: AlarmSourceUnusable, Detail: err.Error()})
 	}
 	return l.endAll(ctx, err)
 }

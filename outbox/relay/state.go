@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/leat-go/leat/outbox"
 )
 
 var (
@@ -75,8 +77,12 @@ type SlotState struct {
 
 // AlarmState is an alarm whose cause lasts.
 type AlarmState struct {
-	Alarm
-
+	// Kind is what it is about.
+	Kind outbox.AlarmKind
+	// Topic is the topic that it is about, if it is about one.
+	Topic string
+	// Detail is for operators.
+	Detail string
 	// Since is when it was raised, by this machine's clock.
 	Since time.Time
 }

@@ -174,18 +174,18 @@ func (t *term) progress(ctx context.Context, records []outbox.Record, held int) 
 // inspect raises the alarms that time brings.
 func (r *Relay) inspect(ctx context.Context) {
 	s := r.State()
-	r.watch.set(ctx, r, s.Stuck, Alarm{
+	r.watch.set(ctx, r, s.Stuck, outbox.AlarmEvent{
 		Kind: AlarmStuck, Topic: s.OldestTopic,
 		Detail: fmt.Sprintf("a record is %s old although its destination is up", s.OldestAge.Round(time.Second)),
 	})
-	r.watch.set(ctx, r, s.OldestAge > r.cfg.SLO && !s.Stuck, Alarm{
+	r.watch.set(ctx, r, s.OldestAge > r.cfg.SLO && !s.Stuck, outbox.AlarmEvent{
 		Kind: AlarmLag, Topic: s.OldestTopic, Detail: fmt.Sprintf("a record is %s old", s.OldestAge.Round(time.Second)),
 	})
 	now := time.Now()
 	r.watch.mu.Lock()
 	good, bad := r.watch.good.rate(now), r.watch.bad.rate(now)
 	r.watch.mu.Unlock()
-	r.watch.set(ctx, r, bad > good && bad*rateWindow.Seconds() > 5, Alarm{
+	r.watch.set(ctx, r, bad > good && bad*rateWindow.Seconds() > 5, outbox.AlarmEvent{
 		Kind: AlarmErrorRate, Detail: fmt.Sprintf("%.3g deliveries a second fail, %.3g succeed", bad, good),
 	})
 }

@@ -16,8 +16,7 @@ type Inbox struct{ to *metrics.Maintenance }
 
 var (
 	_ pginbox.MaintenanceHook = (*Inbox)(nil)
-	_ pginbox.AlarmHook       = (*Inbox)(nil)
-	_ pgwatermark.AlarmHook   = (*Inbox)(nil)
+	_ outbox.AlarmHook        = (*Inbox)(nil)
 )
 
 // NewInbox returns an Inbox with a name of your choice, which is the label "inbox": the one
@@ -45,17 +44,13 @@ func (i *Inbox) OnPginboxMaintenance(ctx context.Context, e pginbox.MaintenanceE
 	i.to.Round(e.Err)
 }
 
-// OnPginboxAlarm implements pginbox.AlarmHook.
-func (i *Inbox) OnPginboxAlarm(_ context.Context, e pginbox.AlarmEvent) {
-	switch e.Kind {
-	case pginbox.AlarmBusy, pginbox.AlarmClock: // these last
-		i.to.Alarm(string(e.Kind), e.Range.Table, e.Ended)
+// OnOutboxAlarm implements outbox.AlarmHook, for alarms of an inbox.
+func (i *Inbox) OnOutboxAlarm(_ context.Context, e outbox.AlarmEvent) {
+	switch {
+	case e.Package != "pginbox" && e.Package != "pgwatermark":
+	case e.Kind == pginbox.AlarmBusy, e.Kind == pginbox.AlarmClock: // these last
+		i.to.Alarm(string(e.Kind), "", e.Ended)
 	default:
 		i.to.Event(string(e.Kind))
 	}
-}
-
-// OnPgwatermarkAlarm implements pgwatermark.AlarmHook.
-func (i *Inbox) OnPgwatermarkAlarm(_ context.Context, e pgwatermark.AlarmEvent) {
-	i.to.Event(string(e.Kind))
 }

@@ -16,7 +16,7 @@ type Maintenance struct{ to *metrics.Maintenance }
 
 var (
 	_ pgoutbox.MaintenanceHook = (*Maintenance)(nil)
-	_ pgoutbox.AlarmHook       = (*Maintenance)(nil)
+	_ outbox.AlarmHook         = (*Maintenance)(nil)
 )
 
 // NewMaintenance returns a Maintenance of the outbox that o observes. Errors wrap
@@ -42,7 +42,9 @@ func (m *Maintenance) OnPgoutboxMaintenance(ctx context.Context, e pgoutbox.Main
 	}
 }
 
-// OnPgoutboxAlarm implements pgoutbox.AlarmHook.
-func (m *Maintenance) OnPgoutboxAlarm(_ context.Context, e pgoutbox.AlarmEvent) {
-	m.to.Alarm(string(e.Kind), e.Group+"/"+e.Range.Table, e.Ended)
+// OnOutboxAlarm implements outbox.AlarmHook, for alarms of the outbox's maintenance.
+func (m *Maintenance) OnOutboxAlarm(_ context.Context, e outbox.AlarmEvent) {
+	if e.Package == "pgoutbox" {
+		m.to.Alarm(string(e.Kind), e.Group, e.Ended)
+	}
 }

@@ -164,15 +164,17 @@ func TestHooks_Events(t *testing.T) {
 	in, err := pgmetrics.NewInbox(m, "orders")
 	require.NoError(t, err)
 	for range 2 {
-		in.OnPginboxAlarm(ctx, pginbox.AlarmEvent{Alarm: pginbox.Alarm{Kind: pginbox.AlarmClock}})
-		in.OnPginboxAlarm(ctx, pginbox.AlarmEvent{Alarm: pginbox.Alarm{Kind: pginbox.AlarmTooOld}})
-		in.OnPgwatermarkAlarm(ctx, pgwatermark.AlarmEvent{Kind: pgwatermark.AlarmMissing})
+		in.OnOutboxAlarm(ctx, outbox.AlarmEvent{Package: "pginbox", Kind: pginbox.AlarmClock})
+		in.OnOutboxAlarm(ctx, outbox.AlarmEvent{Package: "pginbox", Kind: pginbox.AlarmTooOld})
+		in.OnOutboxAlarm(ctx, outbox.AlarmEvent{Package: "pgwatermark", Kind: pgwatermark.AlarmMissing})
+		in.OnOutboxAlarm(ctx, outbox.AlarmEvent{Package: "pgoutbox", Kind: pgoutbox.AlarmLag})
 	}
 	raised := l.Of("leat_inbox_alarms_total")
 	require.InDelta(t, 1, raised["inbox=orders,kind=clock"], 0)
 	require.InDelta(t, 2, raised["inbox=orders,kind=too_old"], 0)
 	require.InDelta(t, 2, raised["inbox=orders,kind=missing"], 0)
 	require.Contains(t, raised, "inbox=orders,kind=retention")
+	require.NotContains(t, raised, "inbox=orders,kind=lag", "that is an outbox's")
 
 	o, err := m.Outbox("main")
 	require.NoError(t, err)
