@@ -2,29 +2,12 @@ package pginbox
 
 import (
 	"context"
-	"time"
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/internal/hooks"
 	"github.com/leat-go/leat/outbox"
+	outboxadmin "github.com/leat-go/leat/outbox/admin"
 )
-
-// MaintenanceHook sees what maintenance does.
-type MaintenanceHook interface {
-	// OnPginboxMaintenance is called after each round of a Maintenance. While another
-	// process maintains the inbox there are none.
-	OnPginboxMaintenance(ctx context.Context, e MaintenanceEvent)
-}
-
-// MaintenanceEvent is a round that has ended.
-type MaintenanceEvent struct {
-	// Report is what was done; after an error, what was done before it.
-	Report MaintenanceReport
-	// Took is the time that it took.
-	Took time.Duration
-	// Err is what could not be done, nil if nothing; that of ctx if Run was stopped.
-	Err error
-}
 
 // ObserveHook sees what an inbox with Config.Observe has let run.
 type ObserveHook interface {
@@ -65,6 +48,6 @@ func (r *maintenanceRound) alarm(ctx context.Context, a outbox.AlarmEvent) {
 	r.Maintenance.alarm(ctx, a)
 }
 
-func (m *Maintenance) observe(ctx context.Context, e MaintenanceEvent) {
-	hooks.Call(ctx, m.log, m.hooks, func(h MaintenanceHook) { h.OnPginboxMaintenance(ctx, e) })
+func (m *Maintenance) observe(ctx context.Context, e outboxadmin.MaintenanceEvent) {
+	hooks.Call(ctx, m.log, m.hooks, func(h outboxadmin.MaintenanceHook) { h.OnAdminMaintenance(ctx, e) })
 }

@@ -16,6 +16,8 @@ import (
 	"github.com/leat-go/leat/internal/pgpin"
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
+	outboxadmin "github.com/leat-go/leat/outbox/admin"
+	outboxdriver "github.com/leat-go/leat/outbox/driver"
 )
 
 var (
@@ -23,8 +25,8 @@ var (
 	// called. Such an inbox remembers everything for ever.
 	ErrNotEnabled = errors.New("leat: the inbox forgets nothing yet: call Enable")
 
-	// ErrMaintainedElsewhere is returned by RunOnce while another process works.
-	ErrMaintainedElsewhere = errors.New("leat: another process maintains the inbox")
+	// errElsewhere is returned by RunOnce while another process works.
+	errElsewhere = fmt.Errorf("%w: maintenance of the inbox", outboxdriver.ErrLeaseHeld)
 
 	// errIDsAhead is returned by Enable.
 	errIDsAhead = errors.New("leat: the inbox holds an id that claims to be from the future; delete it once you know that it never comes again")
@@ -94,7 +96,7 @@ func (m *Maintenance) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		_, err := m.round(ctx)
 		switch {
-		case ctx.Err() != nil, err == nil, errors.Is(err, ErrMaintainedElsewhere):
+		case ctx.Err() != nil, err == nil, errors.Is(err, errElsewhere):
 		case errors.Is(err, ErrNotEnabled), errors.Is(err, outbox.ErrNotMigrated):
 			return err
 		default:
@@ -105,8 +107,8 @@ func (m *Maintenance) Run(ctx context.Context) error {
 	return nil
 }
 
-// RunOnce does one round, for scheduled jobs and tests. After an error the report says
-// what was done before it.
+// RunOnce does one round, for scheduled jobs and tests. While another process works the error
+// wraps outbox/driver.ErrLeaseHeld. After another error the report has what was done before it.
 func (m *Maintenance) RunOnce(ctx context.Context) (MaintenanceReport, error) {
 	if !m.running.CompareAndSwap(false, true) {
 		return MaintenanceReport{}, fmt.Errorf("%w: maintenance of the inbox", outbox.ErrAlreadyRunning)
@@ -120,13 +122,13 @@ func (m *Maintenance) round(ctx context.Context) (MaintenanceReport, error) {
 	r, began := &maintenanceRound{Maintenance: m}, time.Now()
 	err := m.leased(ctx, r.all)
 	m.seen.round(ctx, r.report, err)
-	if errors.Is(err, ErrMaintainedElsewhere) {
+	if errors.Is(err, errElsewhere) {
 		m.alarmsEnded(ctx, m.standing.End())
 		return r.report, err
 	}
 	kind := func(a outbox.AlarmEvent) string { return string(a.Kind) }
 	m.alarmsEnded(ctx, m.standing.Round(r.alarmed, kind, err == nil && !r.report.Busy))
-	m.observe(ctx, MaintenanceEvent{Report: r.report, Took: time.Since(began), Err: err})
+	m.observe(ctx, outboxadmin.MaintenanceEvent{Report: r.report, Took: time.Since(began), Err: err})
 	return r.report, err
 }
 
@@ -150,7 +152,7 @@ func (m *Maintenance) leased(ctx context.Context, work func(context.Context) err
 func (m *Maintenance) keep(ctx context.Context) error {
 	tag, err := m.pool.Exec(ctx, m.statements.lease, m.owner, m.cfg.Lease.Milliseconds())
 	if err == nil && tag.RowsAffected() == 0 {
-		err = ErrMaintainedElsewhere
+		err = errElsewhere
 	}
 	return pgclaim.Explain(err)
 }

@@ -61,7 +61,7 @@ func (r *maintenanceRound) all(ctx context.Context) error {
 		switch {
 		case ctx.Err() != nil:
 			return errors.Join(append(errs, err, ctx.Err())...)
-		case errors.Is(err, ErrMaintainedElsewhere):
+		case errors.Is(err, errElsewhere):
 			return errors.Join(append(errs, err)...)
 		case pgerr.Is(err, pgerr.LockNotAvailable):
 			r.report.Busy = true

@@ -15,6 +15,7 @@ import (
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/outbox"
+	outboxdriver "github.com/leat-go/leat/outbox/driver"
 )
 
 func TestNewMaintenanceRefusesBadConfigurations(t *testing.T) {
@@ -211,7 +212,7 @@ func TestMaintenanceIsDoneByOne(t *testing.T) {
 	require.NoError(t, err)
 	m := maintenance(t, env, pginbox.MaintenanceConfig{})
 	_, err = m.RunOnce(t.Context())
-	require.ErrorIs(t, err, pginbox.ErrMaintainedElsewhere)
+	require.ErrorIs(t, err, outboxdriver.ErrLeaseHeld)
 	_, err = env.Pool.Exec(t.Context(), `UPDATE leat.inbox_retention SET lease_until = now() - interval '1 second'`)
 	require.NoError(t, err)
 	_, err = m.RunOnce(t.Context())

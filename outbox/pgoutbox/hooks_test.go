@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
@@ -18,12 +19,12 @@ import (
 type maintained struct {
 	mu            sync.Mutex
 	raised, ended []outbox.AlarmEvent
-	rounds        []pgoutbox.MaintenanceEvent
+	rounds        []admin.MaintenanceEvent
 }
 
 var (
-	_ outbox.AlarmHook         = (*maintained)(nil)
-	_ pgoutbox.MaintenanceHook = (*maintained)(nil)
+	_ outbox.AlarmHook      = (*maintained)(nil)
+	_ admin.MaintenanceHook = (*maintained)(nil)
 )
 
 func (m *maintained) OnOutboxAlarm(_ context.Context, e outbox.AlarmEvent) {
@@ -37,7 +38,7 @@ func (m *maintained) OnOutboxAlarm(_ context.Context, e outbox.AlarmEvent) {
 	m.raised = append(m.raised, e)
 }
 
-func (m *maintained) OnPgoutboxMaintenance(_ context.Context, e pgoutbox.MaintenanceEvent) {
+func (m *maintained) OnAdminMaintenance(_ context.Context, e admin.MaintenanceEvent) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.rounds = append(m.rounds, e)
@@ -60,7 +61,9 @@ func TestHook_Maintenance(t *testing.T) {
 	require.Len(t, heard.rounds, 2)
 	require.Positive(t, heard.rounds[0].Took)
 	require.NoError(t, heard.rounds[0].Err)
-	require.Zero(t, heard.rounds[0].Report.Promoted)
+	require.Zero(t, heard.rounds[0].Report.(pgoutbox.MaintenanceReport).Promoted)
+	require.False(t, heard.rounds[0].Between)
+	require.True(t, heard.rounds[1].Between)
 	require.Equal(t, pgoutbox.MaintenanceReport{Promoted: 1}, heard.rounds[1].Report)
 
 	ended, cancel := context.WithCancel(t.Context())

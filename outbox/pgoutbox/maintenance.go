@@ -12,6 +12,7 @@ import (
 	"github.com/leat-go/leat/internal/hooks"
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
@@ -206,7 +207,7 @@ func (m *Maintenance) round(ctx context.Context) (MaintenanceReport, error) {
 	err := r.all(ctx)
 	m.alarmsEnded(ctx, m.standing.Round(r.report.Alarms, alarmKey, err == nil && !r.report.Busy))
 	m.keeping.done(ctx, r.report, err)
-	m.observe(ctx, began, r.report, err)
+	m.observe(ctx, admin.MaintenanceEvent{Report: r.report, Took: time.Since(began), Err: err})
 	return r.report, err
 }
 

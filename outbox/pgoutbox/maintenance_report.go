@@ -36,7 +36,7 @@ type MaintenanceReport struct {
 // The kinds of alarms.
 const (
 	// AlarmHistoryPinned is raised if a group without a greatest lag has not read messages that are
-	// older than MaxAge; without a MaxAge, older than a day where MaxBytes is set. They are kept for
+	// older than Retention; without a Retention, older than a day where MaxBytes is set. They are kept for
 	// it, for ever. Run its relay, remove the group or give it a greatest lag.
 	AlarmHistoryPinned outbox.AlarmKind = "history_pinned"
 	// AlarmLag is raised if a group has used up a good part (WarnAt) of its greatest lag, past which

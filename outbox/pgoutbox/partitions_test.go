@@ -122,7 +122,7 @@ func TestO2_LargeTailStaysOpen(t *testing.T) {
 	ob, db := smallRanges(t)
 	cfg := small()
 	cfg.MaxTailScan = 1
-	cfg.MaxAge = time.Microsecond
+	cfg.Retention = time.Microsecond
 	heard := &maintained{}
 	cfg.Hooks = []outbox.Hook{heard}
 	putMany(t, ob, 0, 50)
@@ -196,7 +196,7 @@ func TestO2_RangesUnderLoad(t *testing.T) {
 	t.Parallel()
 	ob, db := smallRanges(t)
 	cfg := small()
-	cfg.MaxAge = time.Microsecond
+	cfg.Retention = time.Microsecond
 	m := maintenance(t, ob, cfg)
 	const writers, each = 4, 100
 	errs := make(chan error, writers)

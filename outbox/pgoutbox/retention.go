@@ -69,10 +69,10 @@ func (r *round) groups(ctx context.Context) error {
 // back. Where it is only the size that makes history go, nobody can tell when that
 // will be: a day is long for a relay to be behind.
 func (c MaintenanceConfig) pinLimit() time.Duration {
-	if c.MaxAge < 0 && c.MaxBytes > 0 {
+	if c.Retention < 0 && c.MaxBytes > 0 {
 		return 24 * time.Hour
 	}
-	return c.MaxAge
+	return c.Retention
 }
 
 // groupLag is how old a group's oldest unsettled message is and may be, in
@@ -135,14 +135,14 @@ func (r *round) dropRanges(ctx context.Context) error {
 }
 
 func (r *round) young(ctx context.Context, p part) (young bool, err error) {
-	if r.cfg.MaxAge < 0 {
+	if r.cfg.Retention < 0 {
 		return true, nil
 	}
 	err = r.read(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "SET LOCAL enable_bitmapscan = on"); err != nil { // BRIN knows no other scan
 			return err
 		}
-		return tx.QueryRow(ctx, r.ob.of(p.Table, r.sql.young), r.cfg.MaxAge.Microseconds()).Scan(&young)
+		return tx.QueryRow(ctx, r.ob.of(p.Table, r.sql.young), r.cfg.Retention.Microseconds()).Scan(&young)
 	})
 	return young, err
 }

@@ -21,7 +21,7 @@ import (
 // atOnce is maintenance that keeps nothing any longer than it must.
 func atOnce() pgoutbox.MaintenanceConfig {
 	cfg := small()
-	cfg.MaxAge = time.Microsecond
+	cfg.Retention = time.Microsecond
 	return cfg
 }
 
@@ -64,7 +64,7 @@ func TestO2_RetentionByAge(t *testing.T) {
 	require.Equal(t, 1, query1[int](t, db, `SELECT count(*) FROM leat.outbox_audit
 		WHERE action = 'drop_range' AND actor = 'maintenance' AND details ->> 'table' = 'outbox_p1'`))
 
-	cfg.MaxAge = -1
+	cfg.Retention = -1
 	age(t, db, "8 days")
 	require.Empty(t, once(t, maintenance(t, ob, cfg)).Dropped, "kept for ever")
 	require.Equal(t, []string{"outbox_p2", "outbox_p3"}, tables(once(t, m).Dropped), "the one in use is closed")
@@ -315,7 +315,7 @@ func TestO2_NoDDL(t *testing.T) {
 	require.GreaterOrEqual(t, archived, 30)
 	require.Equal(t, before, layout(t, db))
 
-	cfg.MaxAge = time.Hour
+	cfg.Retention = time.Hour
 	putMany(t, ob, 29, 3)
 	settle(t, s)
 	require.Zero(t, once(t, maintenance(t, ob, cfg)).Deleted, "kept for replay")

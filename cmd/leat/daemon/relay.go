@@ -55,7 +55,7 @@ func lookAtRelay(r *relay.Relay, now time.Time) PartStatus {
 		}
 	}
 	for _, alarm := range state.Alarms {
-		switch alarm.Kind { //nolint:exhaustive // others are no state of their own
+		switch alarm.Kind {
 		case relay.AlarmHeldCap, relay.AlarmUnavailable:
 			s.State = StateDegraded
 			if s.Reason != "" {

@@ -151,7 +151,7 @@ func (s *sqlStore) inbox(hooks ...outbox.Hook) (inbox.Runner, error) {
 func (s *sqlStore) source() (driver.Source, error) { return s.Source(sqloutbox.SourceConfig{}) }
 
 func (s *sqlStore) maintenance() (func(ctx context.Context) error, error) {
-	m, err := sqloutbox.NewMaintenance(s.Outbox, sqloutbox.MaintenanceConfig{MaxAge: KeepFor})
+	m, err := sqloutbox.NewMaintenance(s.Outbox, sqloutbox.MaintenanceConfig{Retention: KeepFor})
 	if err != nil {
 		return nil, err
 	}

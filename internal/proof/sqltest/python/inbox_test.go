@@ -72,7 +72,7 @@ func (s *shop) checkTurns(in *sqlinbox.Inbox, python *script) {
 	python.ask("second", &outcome)
 	require.Equal(s.t, "duplicate", outcome)
 
-	m, err := sqlinbox.NewMaintenance(s.db, s.dialect, sqlinbox.Config{}, sqlinbox.MaintenanceConfig{Keep: time.Hour})
+	m, err := sqlinbox.NewMaintenance(s.db, s.dialect, sqlinbox.Config{}, sqlinbox.MaintenanceConfig{Retention: time.Hour})
 	require.NoError(s.t, err)
 	_, err = m.RunOnce(s.ctx)
 	require.NoError(s.t, err)

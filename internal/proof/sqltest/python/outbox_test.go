@@ -39,7 +39,7 @@ func TestProducers(t *testing.T) {
 		require.NoError(s.t, producers.Wait())
 		p.end()
 
-		m, err := sqloutbox.NewMaintenance(ob, sqloutbox.MaintenanceConfig{MaxAge: -1})
+		m, err := sqloutbox.NewMaintenance(ob, sqloutbox.MaintenanceConfig{Retention: -1})
 		require.NoError(s.t, err)
 		_, err = m.RunOnce(s.ctx)
 		require.NoError(s.t, err)

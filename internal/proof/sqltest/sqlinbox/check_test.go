@@ -206,14 +206,14 @@ func TestConfig_IsChecked(t *testing.T) {
 		},
 		"Table = \"a c\"": func() (any, error) { return sqlinbox.NewAdmin(db, outbox.SQLite, sqlinbox.Config{Table: "a c"}) },
 		"Table = \"a d\"": func() (any, error) {
-			return sqlinbox.NewMaintenance(db, outbox.SQLite, sqlinbox.Config{Table: "a d"}, sqlinbox.MaintenanceConfig{Keep: time.Hour})
+			return sqlinbox.NewMaintenance(db, outbox.SQLite, sqlinbox.Config{Table: "a d"}, sqlinbox.MaintenanceConfig{Retention: time.Hour})
 		},
-		"Keep": func() (any, error) {
-			return sqlinbox.NewMaintenance(db, outbox.SQLite, sqlinbox.Config{}, sqlinbox.MaintenanceConfig{Keep: time.Minute})
+		"Retention": func() (any, error) {
+			return sqlinbox.NewMaintenance(db, outbox.SQLite, sqlinbox.Config{}, sqlinbox.MaintenanceConfig{Retention: time.Minute})
 		},
 		"KeepAudit": func() (any, error) {
 			return sqlinbox.NewMaintenance(db, outbox.SQLite, sqlinbox.Config{},
-				sqlinbox.MaintenanceConfig{Keep: time.Hour, KeepAudit: time.Hour})
+				sqlinbox.MaintenanceConfig{Retention: time.Hour, KeepAudit: time.Hour})
 		},
 	} {
 		made, err := create()
@@ -248,7 +248,7 @@ func TestMaintenance_ForgetsAttemptsAndAudit(t *testing.T) {
 			SELECT id, ?, 1, 1, ?, '[]' FROM leat_inbox_consumers`, fmt.Appendf(nil, "\x00%015d", i), time.Now().UnixMicro())
 		require.NoError(t, err)
 	}
-	m, err := sqlinbox.NewMaintenance(s.look, s.dialect, s.cfg, sqlinbox.MaintenanceConfig{Keep: 50 * time.Hour, KeepAudit: 50 * time.Hour})
+	m, err := sqlinbox.NewMaintenance(s.look, s.dialect, s.cfg, sqlinbox.MaintenanceConfig{Retention: 50 * time.Hour, KeepAudit: 50 * time.Hour})
 	require.NoError(t, err)
 	report, err := m.RunOnce(t.Context())
 	require.NoError(t, err)

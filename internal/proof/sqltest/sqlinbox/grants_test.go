@@ -153,7 +153,7 @@ func maintain(t *testing.T, d *database) {
 		"leat_inbox": "SELECT, DELETE", "leat_inbox_locks": "SELECT, UPDATE", "leat_inbox_consumers": "SELECT",
 		"leat_inbox_attempts": "SELECT, DELETE", "leat_inbox_notes": "SELECT, DELETE", "leat_inbox_parked": "SELECT",
 		"leat_inbox_audit": "SELECT, DELETE",
-	}), d.dialect, sqlinbox.Config{}, sqlinbox.MaintenanceConfig{Keep: time.Hour, KeepAudit: 24 * time.Hour})
+	}), d.dialect, sqlinbox.Config{}, sqlinbox.MaintenanceConfig{Retention: time.Hour, KeepAudit: 24 * time.Hour})
 	require.NoError(t, err)
 	for _, statement := range []string{
 		"UPDATE leat_inbox SET at = 1", "UPDATE leat_inbox_audit SET at = 1",

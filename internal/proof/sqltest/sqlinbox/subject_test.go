@@ -196,7 +196,7 @@ func bucket(consumer, id string) uint64 {
 }
 
 func (s *subject) Forget(ctx context.Context, age time.Duration) error {
-	m, err := sqlinbox.NewMaintenance(s.look, s.dialect, s.cfg, sqlinbox.MaintenanceConfig{Keep: age})
+	m, err := sqlinbox.NewMaintenance(s.look, s.dialect, s.cfg, sqlinbox.MaintenanceConfig{Retention: age})
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func (s subject) Promote(ctx context.Context) error { return s.maintain(ctx, -1)
 func (s subject) Retain(ctx context.Context) error { return s.maintain(ctx, time.Microsecond) }
 
 func (s subject) maintain(ctx context.Context, maxAge time.Duration) error {
-	m, err := sqloutbox.NewMaintenance(s.Outbox, sqloutbox.MaintenanceConfig{MaxAge: maxAge})
+	m, err := sqloutbox.NewMaintenance(s.Outbox, sqloutbox.MaintenanceConfig{Retention: maxAge})
 	if err == nil {
 		_, err = m.RunOnce(ctx)
 	}

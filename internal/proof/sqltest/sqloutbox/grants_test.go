@@ -74,7 +74,7 @@ func TestGrantsAreEnough(t *testing.T) {
 		_, err = root.ExecContext(t.Context(), "UPDATE leat_outbox_delayed SET not_before = 0")
 		require.NoError(t, err)
 		m, err := sqloutbox.NewMaintenance(keeper, sqloutbox.MaintenanceConfig{
-			MaxAge: time.Microsecond, KeepAudit: time.Microsecond, KeepDead: time.Microsecond,
+			Retention: time.Microsecond, KeepAudit: time.Microsecond, KeepDead: time.Microsecond,
 		})
 		require.NoError(t, err)
 		report, err := m.RunOnce(t.Context())

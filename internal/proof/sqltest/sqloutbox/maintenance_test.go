@@ -9,15 +9,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
 // rounds hears of maintenance.
-type rounds chan sqloutbox.MaintenanceEvent
+type rounds chan admin.MaintenanceEvent
 
-var _ sqloutbox.MaintenanceHook = rounds(nil)
+var _ admin.MaintenanceHook = rounds(nil)
 
-func (r rounds) OnSqloutboxMaintenance(_ context.Context, e sqloutbox.MaintenanceEvent) { r <- e }
+func (r rounds) OnAdminMaintenance(_ context.Context, e admin.MaintenanceEvent) { r <- e }
 
 // TestMaintenanceIsObserved: hooks hear of rounds, of those that fail, and of messages that are
 // moved between two; State tells the same later.
@@ -36,7 +37,7 @@ func TestMaintenanceIsObserved(t *testing.T) {
 		report, err := m.RunOnce(t.Context())
 		require.NoError(t, err)
 		e := <-heard
-		require.Equal(t, sqloutbox.MaintenanceEvent{Report: report, Took: e.Took}, e)
+		require.Equal(t, admin.MaintenanceEvent{Report: report, Took: e.Took}, e)
 		require.Positive(t, e.Took)
 		good := m.State()
 		require.False(t, good.Running)

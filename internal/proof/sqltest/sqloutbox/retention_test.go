@@ -16,7 +16,7 @@ import (
 // eager returns maintenance to which everything is old.
 func eager(t *testing.T, ob *sqloutbox.Outbox) *sqloutbox.Maintenance {
 	t.Helper()
-	m, err := sqloutbox.NewMaintenance(ob, sqloutbox.MaintenanceConfig{MaxAge: time.Microsecond})
+	m, err := sqloutbox.NewMaintenance(ob, sqloutbox.MaintenanceConfig{Retention: time.Microsecond})
 	require.NoError(t, err)
 	return m
 }

@@ -154,7 +154,7 @@ func TestO2_RetentionStopsAtWhatMayCommit(t *testing.T) {
 	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
 		db := sqltest.OpenMySQL(t, config, nil)
 		ob := newOutbox(t, db, dialect)
-		m, err := sqloutbox.NewMaintenance(ob, sqloutbox.MaintenanceConfig{MaxAge: time.Microsecond})
+		m, err := sqloutbox.NewMaintenance(ob, sqloutbox.MaintenanceConfig{Retention: time.Microsecond})
 		require.NoError(t, err)
 		commit(t, ob, message("", "a"))
 		report, err := m.RunOnce(t.Context())
@@ -199,7 +199,7 @@ func TestO2_ClosedNumberIsNeverUsed(t *testing.T) {
 	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
 		db := sqltest.OpenMySQL(t, config, nil)
 		ob := newOutbox(t, db, dialect)
-		m, err := sqloutbox.NewMaintenance(ob, sqloutbox.MaintenanceConfig{MaxAge: time.Microsecond})
+		m, err := sqloutbox.NewMaintenance(ob, sqloutbox.MaintenanceConfig{Retention: time.Microsecond})
 		require.NoError(t, err)
 		require.NoError(t, open(t, db, ob, message("", "rolled back")).Rollback())
 		commit(t, ob, message("", "a"))

@@ -1,8 +1,10 @@
-package pgmetrics_test
+package metrics_test
 
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -15,9 +17,9 @@ import (
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/middleware/metrics"
 	"github.com/leat-go/leat/middleware/metrics/internal/ledger"
-	"github.com/leat-go/leat/middleware/metrics/pgmetrics"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
 )
@@ -37,6 +39,8 @@ func (picky) Send(_ context.Context, records []outbox.Record) []outbox.Result {
 
 // TestPostgres: what an outbox in PostgreSQL, its relay and its maintenance go through is
 // what the metrics say.
+//
+//leat:level 1
 func TestPostgres(t *testing.T) {
 	t.Parallel()
 	ctx, db := t.Context(), testenv.Postgres(t)
@@ -45,8 +49,7 @@ func TestPostgres(t *testing.T) {
 	require.NoError(t, err)
 	hook, err := o.Relay("default")
 	require.NoError(t, err)
-	keep, err := pgmetrics.NewMaintenance(o)
-	require.NoError(t, err)
+	keep := o.Maintenance()
 	ob, err := pgoutbox.New(db.Pool, pgoutbox.Config{Hooks: []outbox.Hook{o}})
 	require.NoError(t, err)
 	require.NoError(t, ob.Migrate(ctx))
@@ -82,6 +85,8 @@ func TestPostgres(t *testing.T) {
 }
 
 // TestPostgres_Errors: figures that cannot be read are an error that is counted, and absent.
+//
+//leat:level 1
 func TestPostgres_Errors(t *testing.T) {
 	t.Parallel()
 	ctx, db := t.Context(), testenv.Postgres(t)
@@ -118,20 +123,22 @@ func run(t *testing.T, ob *pgoutbox.Outbox, hook *metrics.Relay) {
 }
 
 // maintain runs a round that finds everything too old.
-func maintain(t *testing.T, ob *pgoutbox.Outbox, keep *pgmetrics.Maintenance) {
+func maintain(t *testing.T, ob *pgoutbox.Outbox, keep *metrics.Maintenance) {
 	t.Helper()
-	w, err := pgoutbox.NewMaintenance(ob, pgoutbox.MaintenanceConfig{MaxAge: time.Microsecond, Hooks: []outbox.Hook{keep}})
+	w, err := pgoutbox.NewMaintenance(ob, pgoutbox.MaintenanceConfig{Retention: time.Microsecond, Hooks: []outbox.Hook{keep}})
 	require.NoError(t, err)
 	_, err = w.RunOnce(t.Context())
 	require.NoError(t, err)
 }
 
 // TestPostgres_Inbox: maintenance of an inbox's tables, and what is parked in them.
+//
+//leat:level 1
 func TestPostgres_Inbox(t *testing.T) {
 	t.Parallel()
 	ctx, db := t.Context(), testenv.Postgres(t)
 	m, l := ledger.New(t, metrics.Config{})
-	hook, err := pgmetrics.NewInbox(m, "orders")
+	hook, err := m.InboxMaintenance("orders")
 	require.NoError(t, err)
 	in, err := pginbox.New(db.Pool, "loyalty", pginbox.Config{})
 	require.NoError(t, err)
@@ -155,59 +162,53 @@ func TestPostgres_Inbox(t *testing.T) {
 
 // TestHooks_Events: alarms that last count once, those without an end each time, and a round
 // that was stopped counts as none.
-//
-//leat:level 0
 func TestHooks_Events(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	m, l := ledger.New(t, metrics.Config{})
-	in, err := pgmetrics.NewInbox(m, "orders")
+	in, err := m.InboxMaintenance("orders")
 	require.NoError(t, err)
 	for range 2 {
 		in.OnOutboxAlarm(ctx, outbox.AlarmEvent{Package: "pginbox", Kind: pginbox.AlarmClock})
 		in.OnOutboxAlarm(ctx, outbox.AlarmEvent{Package: "pginbox", Kind: pginbox.AlarmTooOld})
 		in.OnOutboxAlarm(ctx, outbox.AlarmEvent{Package: "pgwatermark", Kind: pgwatermark.AlarmMissing})
-		in.OnOutboxAlarm(ctx, outbox.AlarmEvent{Package: "pgoutbox", Kind: pgoutbox.AlarmLag})
 	}
 	raised := l.Of("leat_inbox_alarms_total")
 	require.InDelta(t, 1, raised["inbox=orders,kind=clock"], 0)
 	require.InDelta(t, 2, raised["inbox=orders,kind=too_old"], 0)
 	require.InDelta(t, 2, raised["inbox=orders,kind=missing"], 0)
-	require.Contains(t, raised, "inbox=orders,kind=retention")
-	require.NotContains(t, raised, "inbox=orders,kind=lag", "that is an outbox's")
+	var kinds []string
+	for _, kind := range []outbox.AlarmKind{
+		pginbox.AlarmTooOld, pginbox.AlarmTooNew, pginbox.AlarmRangeMissing, pginbox.AlarmBusy, pginbox.AlarmClock, pginbox.AlarmRetention,
+		pgwatermark.AlarmNewSource, pgwatermark.AlarmBeyondEnd, pgwatermark.AlarmMissing,
+	} {
+		kinds = append(kinds, "inbox=orders,kind="+string(kind))
+	}
+	require.ElementsMatch(t, kinds, slices.Collect(maps.Keys(raised)), "all are shown from the start")
 
 	o, err := m.Outbox("main")
 	require.NoError(t, err)
-	keep, err := pgmetrics.NewMaintenance(o)
-	require.NoError(t, err)
+	keep := o.Maintenance()
+	kinds = nil
+	for _, kind := range []outbox.AlarmKind{
+		pgoutbox.AlarmHistoryPinned, pgoutbox.AlarmLag, pgoutbox.AlarmLagExceeded, pgoutbox.AlarmTailInUse,
+		pgoutbox.AlarmPositionUnusable, pgoutbox.AlarmBusy,
+	} {
+		kinds = append(kinds, "outbox=main,kind="+string(kind))
+	}
+	require.ElementsMatch(t, kinds, slices.Collect(maps.Keys(l.Of("leat_outbox_alarm_active"))))
 	stopped, cancel := context.WithCancel(ctx)
 	cancel()
-	keep.OnPgoutboxMaintenance(stopped, pgoutbox.MaintenanceEvent{Err: stopped.Err()})
-	in.OnPginboxMaintenance(stopped, pginbox.MaintenanceEvent{Err: stopped.Err()})
-	keep.OnPgoutboxMaintenance(ctx, pgoutbox.MaintenanceEvent{Report: pgoutbox.MaintenanceReport{Promoted: 3}})
-	keep.OnPgoutboxMaintenance(ctx, pgoutbox.MaintenanceEvent{Err: errors.New("no")})
+	keep.OnAdminMaintenance(stopped, admin.MaintenanceEvent{Err: stopped.Err()})
+	in.OnAdminMaintenance(stopped, admin.MaintenanceEvent{Err: stopped.Err()})
+	keep.OnAdminMaintenance(ctx, admin.MaintenanceEvent{Between: true})
+	keep.OnAdminMaintenance(ctx, admin.MaintenanceEvent{Err: errors.New("no")})
 	require.Equal(t, map[string]float64{"outbox=main,outcome=ok": 1, "outbox=main,outcome=failed": 1}, l.Of("leat_outbox_maintenance_rounds_total"))
 	require.Equal(t, map[string]float64{"outbox=main": 0}, l.Of("leat_outbox_maintenance_last_success_timestamp_seconds"))
 	require.Equal(t, map[string]float64{"inbox=orders,outcome=ok": 0, "inbox=orders,outcome=failed": 0}, l.Of("leat_inbox_maintenance_rounds_total"))
 }
 
-// TestMisuse: nothing observes for nobody.
-//
-//leat:level 0
-func TestMisuse(t *testing.T) {
-	t.Parallel()
-	m, _ := ledger.New(t, metrics.Config{})
-	_, err := pgmetrics.NewMaintenance(nil)
-	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
-	_, err = pgmetrics.NewInbox(nil, "orders")
-	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
-	_, err = pgmetrics.NewInbox(m, "")
-	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
-}
-
 // TestTail: a tail is shown once it is observed, and as it is.
-//
-//leat:level 0
 func TestTail(t *testing.T) {
 	t.Parallel()
 	m, l := ledger.New(t, metrics.Config{})
@@ -216,16 +217,13 @@ func TestTail(t *testing.T) {
 	r, err := o.Relay("default")
 	require.NoError(t, err)
 	require.Empty(t, l.Of("leat_relay_tail_follows"), "there is none")
-	hook, err := pgmetrics.NewTail(r)
-	require.NoError(t, err)
-	for _, e := range []pgoutbox.TailEvent{{Err: errors.New("no publication")}, {Follows: true}, {Err: context.Canceled}} {
-		hook.OnPgoutboxTail(t.Context(), e)
+	hook := r.Tail()
+	for _, e := range []driver.TailEvent{{Err: errors.New("no publication")}, {Follows: true}, {Err: context.Canceled}} {
+		hook.OnDriverTail(t.Context(), e)
 		want := 0.0
 		if e.Follows {
 			want = 1
 		}
 		require.Equal(t, map[string]float64{"outbox=main,group=default": want}, l.Of("leat_relay_tail_follows"))
 	}
-	_, err = pgmetrics.NewTail(nil)
-	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
 }
