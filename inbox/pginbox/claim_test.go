@@ -13,6 +13,7 @@ import (
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/inboxtest"
+	"github.com/leat-go/leat/inbox/internal/pgclaim"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/internal/testenv"
@@ -144,7 +145,7 @@ func TestTooManyConsumers(t *testing.T) {
 	in, err := pginbox.New(env.Pool, "one too many", pginbox.Config{})
 	require.NoError(t, err)
 	_, err = process(t, in, "a", nothing)
-	require.ErrorIs(t, err, pginbox.ErrTooManyConsumers)
+	require.ErrorIs(t, err, pgclaim.ErrTooManyConsumers)
 	_, err = env.Pool.Exec(t.Context(), `SELECT leat.inbox_register('one too many')`)
 	require.True(t, pgerr.Is(err, pgerr.SequenceLimitExceeded), "%v", err)
 

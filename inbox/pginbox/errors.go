@@ -3,13 +3,6 @@ package pginbox
 import "github.com/leat-go/leat/inbox/internal/pgclaim"
 
 var (
-	// ErrTooManyConsumers is returned when a new consumer would be the 32,768th.
-	ErrTooManyConsumers = pgclaim.ErrTooManyConsumers
-
-	// ErrCommitInHandler is returned by Commit of the transaction that a handler
-	// gets. The inbox commits it, once the handler's messages are enqueued.
-	ErrCommitInHandler = pgclaim.ErrCommitInHandler
-
 	// ErrEndedInHandler is returned when the handler has ended the transaction by a
 	// statement of its own, such as ROLLBACK or COMMIT, or by a second transaction
 	// on the same connection. What it did may have committed or not.

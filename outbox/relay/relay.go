@@ -21,15 +21,6 @@ import (
 // runs out, and the next relay repeats the page.
 var ErrDrainTimeout = errors.New("leat: drain timeout")
 
-var (
-	// ErrLeaseHeld is returned by RunOnce while another relay holds the lease.
-	ErrLeaseHeld = driver.ErrLeaseHeld
-
-	// ErrSourceUnusable is wrapped by the error of Run if trying again could lose records
-	// and cannot mend the source.
-	ErrSourceUnusable = driver.ErrSourceUnusable
-)
-
 // Relay carries the records of one Source to one Sink. Run as many replicas of
 // it as you like, in any processes: each slot of the source (one, unless it is
 // Sharded) is led by one of them; the others stand by and take over within the
@@ -75,7 +66,7 @@ func New(source driver.Source, sink driver.Sink, cfg Config) (*Relay, error) {
 // Config.DrainTimeout (else it returns ErrDrainTimeout). Every goroutine that it started
 // has ended when it returns.
 //
-// Only errors that wrap ErrSourceUnusable end Run before ctx does, after an
+// Only errors that wrap driver.ErrSourceUnusable end Run before ctx does, after an
 // AlarmSourceUnusable. A supervisor may start the relay again, with backoff: the source is
 // refused again until an operator has mended it, and trying loses and repeats
 // nothing. But the supervisor must tell somebody, since nothing is relayed

@@ -16,7 +16,7 @@ import (
 // scheduled jobs and tests. If the Source is Sharded, RunOnce leads all free slots
 // at the same time.
 //
-// It returns ErrLeaseHeld at once if other relays lead all slots, and any error
+// It returns driver.ErrLeaseHeld at once if other relays lead all slots, and any error
 // of the source. Failures of the sink are tried again with backoff until ctx ends;
 // then RunOnce returns the error of ctx. It does not wait for the end of a pause, which
 // only an operator knows: once nothing else is left, it returns an error that wraps
