@@ -69,7 +69,7 @@ func (c ConcurrentlyConfig) validate() error {
 //
 // The next message of a key is handed over once the one before is acked or
 // nacked. After a nack, the key goes on with what was received: solve failures
-// in place, by Backoff with Retries and then DeadLetter, where order matters.
+// in place, by Watermill's Retry and then PoisonQueueWithFilter, where order matters.
 // Messages without a key run side by side, as they do without Concurrently.
 // Behind a subscriber with one message in flight, as watermill-kafka for a
 // partition, it changes nothing.

@@ -8,10 +8,10 @@
 //
 // The recommended order, outermost first:
 //
-//	Recoverer → Metrics → Attempts → DeadLetter → Backoff → Recoverer → Tracing →
+//	Recoverer → metrics.Consumers → PoisonQueueWithFilter → Retry → Recoverer → Tracing →
 //	Inbox → Tracing.Inside → Timeout → CorrelationID → RollbackOnError → handler
 //
-// Watermill's own PoisonQueue and Retry go where DeadLetter and Backoff stand.
+// Recoverer, PoisonQueueWithFilter, Retry, Timeout and CorrelationID are Watermill's own.
 //
 // What stands outside Inbox sees a message once more when it is tried again,
 // and never a transaction. What stands inside runs in the transaction and sees

@@ -10,9 +10,8 @@ import (
 // depend on where a middleware stands and on what a handler returns, so that only a
 // message shows them. The text says what to set.
 var (
-	// ErrMisplaced is returned for every message if what a middleware needs does not
-	// stand around it: Watermill's router, which names the handler, around InboxConfig.For;
-	// NewAttempts around DeadLetterConfig.After. The handler is not run.
+	// ErrMisplaced is returned for every message if InboxConfig.For has no router of
+	// Watermill around it, which names the handler. The handler is not run.
 	ErrMisplaced = errors.New("leat: middleware stands in the wrong place")
 
 	// ErrNoDestination is returned if a handler returns messages and there is nowhere

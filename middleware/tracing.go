@@ -37,10 +37,8 @@ type Span struct {
 	// Headers are the message's, with the producer's trace in them. Of
 	// SpanProcess alone, and to be read alone.
 	Headers map[string]string
-	// MessageID, Handler, Topic and Attempt say what is processed; empty and 0
-	// where it is not known.
+	// MessageID, Handler and Topic say what is processed; empty where it is not known.
 	MessageID, Handler, Topic string
-	Attempt                   int
 }
 
 // Tracer begins spans; package middleware/oteltrace has one for OpenTelemetry.
@@ -138,9 +136,8 @@ func (t *Tracing) past(ctx context.Context, s Span, at time.Time, err error) {
 }
 
 func span(ctx context.Context, kind SpanKind, msg *message.Message) Span {
-	attempt, _ := AttemptFrom(ctx)
 	return Span{
-		Kind: kind, Began: time.Now(), MessageID: msg.UUID, Attempt: attempt,
+		Kind: kind, Began: time.Now(), MessageID: msg.UUID,
 		Handler: message.HandlerNameFromCtx(ctx), Topic: message.SubscribeTopicFromCtx(ctx),
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/leat-go/leat/inbox/sqlinbox"
 	"github.com/leat-go/leat/inbox/twotier"
 	"github.com/leat-go/leat/inbox/webhook"
-	"github.com/leat-go/leat/middleware"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/httpsink"
 	"github.com/leat-go/leat/outbox/kafkasink"
@@ -54,7 +53,6 @@ var (
 	_ dedupe.DeliveryHook       = (*collector)(nil)
 	_ sqloutbox.MaintenanceHook = (*collector)(nil)
 	_ sqlinbox.MaintenanceHook  = (*collector)(nil)
-	_ middleware.HandleHook     = (*collector)(nil)
 	_ httpsink.RequestHook      = (*collector)(nil)
 	_ httpsink.GoneHook         = (*collector)(nil)
 	_ webhook.RequestHook       = (*collector)(nil)
@@ -125,8 +123,6 @@ func (c *collector) OnKafkasourceDelivery(_ context.Context, e kafkasource.Deliv
 func (c *collector) OnKafkasourcePartition(_ context.Context, e kafkasource.PartitionEvent) { c.saw(e) }
 
 func (c *collector) OnDedupeDelivery(_ context.Context, e dedupe.DeliveryEvent) { c.saw(e) }
-
-func (c *collector) OnMiddlewareHandle(_ context.Context, e middleware.HandleEvent) { c.saw(e) }
 
 func (c *collector) OnHttpsinkRequest(_ context.Context, e httpsink.RequestEvent) { c.saw(e) }
 

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/internal/onehandler/routed"
 	"github.com/leat-go/leat/middleware/metrics"
 	"github.com/leat-go/leat/middleware/metrics/internal/ledger"
 )
@@ -30,6 +32,21 @@ func TestConsumers_Count(t *testing.T) {
 	require.InDelta(t, 1, leased["consumer=billing,outcome=ran"], 0)
 	require.InDelta(t, 1, leased["consumer=billing,outcome=duplicate"], 0)
 	require.Equal(t, map[string]float64{"handler=,outcome=ok": 2, "handler=,outcome=failed": 1, "handler=,outcome=panicked": 1},
+		l.Of("leat_handler_duration_seconds"))
+}
+
+// TestConsumers_Handlers: a handler is counted by the name that the router gives it. The
+// middleware passes on what the handler returns.
+func TestConsumers_Handlers(t *testing.T) {
+	t.Parallel()
+	m, l := ledger.New(t, metrics.Config{})
+	msg, err := routed.Message(t.Context(), "points", "order-1")
+	require.NoError(t, err)
+	answer, errHandler := []*message.Message{msg}, errors.New("no")
+	got, err := m.Consumers().Middleware(func(*message.Message) ([]*message.Message, error) { return answer, errHandler })(msg)
+	require.Equal(t, answer, got)
+	require.Equal(t, errHandler, err)
+	require.Equal(t, map[string]float64{"handler=points,outcome=ok": 0, "handler=points,outcome=failed": 1, "handler=points,outcome=panicked": 0},
 		l.Of("leat_handler_duration_seconds"))
 }
 

@@ -97,9 +97,6 @@ func attributes(s middleware.Span) []attribute.KeyValue {
 			kv = append(kv, attribute.String(a[0], a[1]))
 		}
 	}
-	if s.Attempt > 0 {
-		kv = append(kv, attribute.Int("messaging.message.attempt", s.Attempt))
-	}
 	return kv
 }
 
