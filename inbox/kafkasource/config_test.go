@@ -84,22 +84,3 @@ func TestSubscriber_ClusterIsAway(t *testing.T) {
 	_, open := <-msgs
 	require.False(t, open)
 }
-
-//leat:level 0
-func TestNewPublisher_RefusesWhatCannotWork(t *testing.T) {
-	t.Parallel()
-	addrs := []string{"127.0.0.1:1"}
-	_, err := kafkasource.NewPublisher(nil, kafkasource.PublisherConfig{})
-	require.ErrorContains(t, err, "brokers = []: must name at least one")
-	_, err = kafkasource.NewPublisher(addrs, kafkasource.PublisherConfig{PublishTimeout: -time.Second})
-	require.ErrorContains(t, err, "PublishTimeout = -1s: must be positive")
-	_, err = kafkasource.NewPublisher(addrs, kafkasource.PublisherConfig{Options: []kgo.Opt{kgo.DisableIdempotentWrite()}})
-	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
-	p, err := kafkasource.NewPublisher(addrs, kafkasource.PublisherConfig{})
-	require.NoError(t, err)
-	require.ErrorIs(t, p.Publish("t", nil), kafkasource.ErrInvalidMessage)
-	require.ErrorIs(t, p.Publish("t", message.NewMessage("", nil)), kafkasource.ErrInvalidMessage)
-	require.NoError(t, p.Close())
-	require.NoError(t, p.Close())
-	require.ErrorIs(t, p.Publish("t", message.NewMessage("1", nil)), kafkasource.ErrPublisherClosed)
-}

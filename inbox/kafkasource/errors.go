@@ -7,9 +7,6 @@ var (
 	// closed, and is the cause of the contexts that Close has ended.
 	ErrClosed = errors.New("leat: kafka subscriber is closed")
 
-	// ErrPublisherClosed is returned by Publish of a Publisher that was closed.
-	ErrPublisherClosed = errors.New("leat: kafka publisher is closed")
-
 	// ErrRevoked is the cause of a message's context that has ended because a
 	// rebalance took its partition away and DrainTimeout was over.
 	ErrRevoked = errors.New("leat: partition was revoked")
@@ -33,7 +30,4 @@ var (
 	// ErrBatchResults is logged if a BatchFunc returns neither nil nor an error a
 	// message. The whole batch counts as failed.
 	ErrBatchResults = errors.New("leat: a batch handler must return nil or one error a message")
-
-	// ErrInvalidMessage is returned by Publish for a message that cannot be a record.
-	ErrInvalidMessage = errors.New("leat: invalid message")
 )

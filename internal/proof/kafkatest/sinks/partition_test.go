@@ -1,60 +1,44 @@
-package kafkasource_test
+package sinks_test
 
 import (
-	"fmt"
 	"strconv"
-	"strings"
 	"testing"
 
-	"github.com/IBM/sarama"
 	"github.com/ThreeDotsLabs/watermill"
 	"github.com/ThreeDotsLabs/watermill-kafka/v3/pkg/kafka"
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/leat-go/leat/inbox/kafkasource"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/kafkasink"
 )
 
-// A5: TestSaramaPartitioner_EqualsSarama: our partitioner puts keys where sarama's does.
-func TestSaramaPartitioner_EqualsSarama(t *testing.T) {
-	t.Parallel()
-	ours, theirs := kafkasource.SaramaPartitioner().ForTopic("t"), sarama.NewHashPartitioner("t")
-	for i := range 5000 {
-		key := fmt.Sprintf("key-%d%s", i, strings.Repeat("ü", i%7))
-		for _, n := range []int32{1, 3, 8, 100} {
-			want, err := theirs.Partition(&sarama.ProducerMessage{Key: sarama.StringEncoder(key)}, n)
-			require.NoError(t, err)
-			require.Equal(t, int(want), ours.Partition(&kgo.Record{Key: []byte(key)}, int(n)), "%s over %d", key, n)
-		}
-	}
-}
-
-// A5: TestSaramaPartitioner_KeepsKeysOfAMixedFeed: with it, watermill-kafka's publisher and
-// ours put a key into the same partition, without it they do not.
-func TestSaramaPartitioner_KeepsKeysOfAMixedFeed(t *testing.T) {
+// A5: TestPartitionSarama_KeepsKeysOfAMixedFeed: with it, watermill-kafka's publisher and
+// the sink put a key into the same partition, without it they do not.
+func TestPartitionSarama_KeepsKeysOfAMixedFeed(t *testing.T) {
 	t.Parallel()
 	const keys = 50
 	env := testenv.RealKafka(t)
-	for name, opts := range map[string][]kgo.Opt{
-		"same":  {kgo.RecordPartitioner(kafkasource.SaramaPartitioner())},
-		"other": nil,
-	} {
+	for name, partitioner := range map[string]kafkasink.Partitioner{"same": kafkasink.PartitionSarama, "other": kafkasink.PartitionJava} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			topic := env.Topic(t, name, 7)
-			ours, err := kafkasource.NewPublisher(env.Brokers, kafkasource.PublisherConfig{Options: opts})
+			ours, err := kafkasink.New(env.Brokers, kafkasink.Config{Partitioner: partitioner})
 			require.NoError(t, err)
 			theirs, err := kafka.NewPublisher(kafka.PublisherConfig{Brokers: env.Brokers, Marshaler: partitioned()}, watermill.NopLogger{})
 			require.NoError(t, err)
-			for i := range keys {
-				for _, pub := range []message.Publisher{ours, theirs} {
-					msg := message.NewMessage(watermill.NewUUID(), []byte("x"))
-					msg.Metadata.Set(outbox.HeaderKey, "key-"+strconv.Itoa(i))
-					require.NoError(t, pub.Publish(topic, msg))
-				}
+			records := make([]outbox.Record, keys)
+			for i := range records {
+				id, key := watermill.NewUUID(), "key-"+strconv.Itoa(i)
+				records[i] = outbox.Record{Seq: int64(i), Message: outbox.Message{ID: id, Topic: topic, Key: key, Payload: []byte("x")}}
+				msg := message.NewMessage(id, []byte("x"))
+				msg.Metadata.Set(outbox.HeaderKey, key)
+				require.NoError(t, theirs.Publish(topic, msg))
+			}
+			for _, r := range ours.Send(within(t), records) {
+				require.NoError(t, r.Err)
 			}
 			require.NoError(t, ours.Close())
 			require.NoError(t, theirs.Close())
