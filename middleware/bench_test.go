@@ -10,12 +10,14 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 	wm "github.com/ThreeDotsLabs/watermill/message/router/middleware"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/leat-go/leat/dedupe"
 	"github.com/leat-go/leat/dedupe/memdedupe"
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/meminbox"
 	"github.com/leat-go/leat/middleware"
+	"github.com/leat-go/leat/middleware/oteltrace"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -56,13 +58,13 @@ func recommended(b *testing.B, f *free) []message.HandlerMiddleware {
 	b.Helper()
 	poison, err := wm.PoisonQueueWithFilter(f, "dead", inbox.ShouldPoison)
 	require.NoError(b, err)
-	tracing := must(middleware.NewTracing(middleware.TracingConfig{Tracer: quiet{}}))
+	tracer := must(oteltrace.New(noop.NewTracerProvider(), oteltrace.Config{}))
 	return []message.HandlerMiddleware{
 		poison,
 		wm.Retry{MaxRetries: 2}.Middleware,
-		tracing.Middleware,
+		tracer.Middleware,
 		must(middleware.NewInbox(middleware.InboxConfig{Processor: f})),
-		tracing.Inside,
+		tracer.Inside,
 		middleware.RollbackOnError,
 	}
 }
@@ -78,7 +80,6 @@ func BenchmarkMiddleware(b *testing.B) {
 		{"none", nil},
 		{"inbox", []message.HandlerMiddleware{must(middleware.NewInbox(middleware.InboxConfig{Processor: f}))}},
 		{"rollback-on-error", []message.HandlerMiddleware{middleware.RollbackOnError}},
-		{"tracing", []message.HandlerMiddleware{must(middleware.NewTracing(middleware.TracingConfig{Tracer: quiet{}})).Middleware}},
 		{"recommended", recommended(b, f)},
 	} {
 		b.Run(bench.name, func(b *testing.B) {

@@ -4,12 +4,12 @@
 // Each is made by its constructor, such as NewInbox, which refuses a configuration that
 // cannot work with an error that wraps outbox.ErrInvalidConfig. What it returns goes to
 // router.AddMiddleware, handler.AddMiddleware or around one function; NewConcurrently and
-// NewDedupePublisher return decorators, and NewTracing a value with two middlewares.
+// NewDedupePublisher return decorators.
 //
 // The recommended order, outermost first:
 //
-//	Recoverer → metrics.Consumers → PoisonQueueWithFilter → Retry → Recoverer → Tracing →
-//	Inbox → Tracing.Inside → Timeout → CorrelationID → RollbackOnError → handler
+//	Recoverer → metrics.Consumers → PoisonQueueWithFilter → Retry → Recoverer → oteltrace.Tracer →
+//	Inbox → Tracer.Inside → Timeout → CorrelationID → RollbackOnError → handler
 //
 // Recoverer, PoisonQueueWithFilter, Retry, Timeout and CorrelationID are Watermill's own.
 //

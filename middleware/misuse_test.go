@@ -6,30 +6,31 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/middleware"
 	"github.com/leat-go/leat/outbox"
 )
 
-type onlyProcess struct{ middleware.Processor }
+type onlyProcess struct{ inbox.Runner }
 
 // misuse is a constructor that must refuse, by the text that must name field and value.
 func misuse(t *testing.T) map[string]func() (any, error) {
 	t.Helper()
 	in, ob, done := newInbox(t), &memory{}, respond()
 	key := func(string, *message.Message) (string, error) { return "", nil }
-	inbox := func(c middleware.InboxConfig) func() (any, error) {
+	once := func(c middleware.InboxConfig) func() (any, error) {
 		return func() (any, error) { return middleware.NewInbox(c) }
 	}
 	redrive := func(c middleware.RedriveConfig) func() (any, error) {
-		return func() (any, error) { return middleware.NewRedrive(c) }
+		return func() (any, error) { return nil, middleware.RunRedrive(t.Context(), c) }
 	}
 	concurrently := func(c middleware.ConcurrentlyConfig) func() (any, error) {
 		return func() (any, error) { return middleware.NewConcurrently(c) }
 	}
 	return map[string]func() (any, error){
-		"InboxConfig.Processor = <nil>: is required where For is not set": inbox(middleware.InboxConfig{Outbox: ob}),
-		"InboxConfig.For = set: must not be set beside Processor":         inbox(middleware.InboxConfig{Processor: in, For: in.For}),
-		"InboxConfig.KeyFunc = set: has no meaning without Outbox":        inbox(middleware.InboxConfig{Processor: in, KeyFunc: key}),
+		"InboxConfig.Processor = <nil>: is required where For is not set": once(middleware.InboxConfig{Outbox: ob}),
+		"InboxConfig.For = set: must not be set beside Processor":         once(middleware.InboxConfig{Processor: in, For: in.For}),
+		"InboxConfig.KeyFunc = set: has no meaning without Outbox":        once(middleware.InboxConfig{Processor: in, KeyFunc: key}),
 
 		"RedriveConfig.Processor = <nil>: is required": redrive(middleware.RedriveConfig{Handler: done}),
 		"RedriveConfig.Processor = middleware_test.onlyProcess: has no method RunRedrive": redrive(middleware.RedriveConfig{
@@ -52,7 +53,6 @@ func misuse(t *testing.T) map[string]func() (any, error) {
 		"publisher = <nil>: must not be nil": func() (any, error) {
 			return must(middleware.NewDedupePublisher(middleware.DedupePublisherConfig{Processor: newDeduper(t)}))(nil)
 		},
-		"TracingConfig.Tracer = <nil>: is required": func() (any, error) { return middleware.NewTracing(middleware.TracingConfig{}) },
 	}
 }
 

@@ -11,10 +11,12 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 	wm "github.com/ThreeDotsLabs/watermill/message/router/middleware"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/meminbox"
 	"github.com/leat-go/leat/middleware"
+	"github.com/leat-go/leat/middleware/oteltrace"
 )
 
 // TestRecommendedOrder is the router of docs/middleware.md: failures are tried
@@ -22,7 +24,7 @@ import (
 // and the others go on.
 func TestRecommendedOrder(t *testing.T) {
 	t.Parallel()
-	tracing := must(middleware.NewTracing(middleware.TracingConfig{Tracer: quiet{}}))
+	tracer := must(oteltrace.New(noop.NewTracerProvider(), oteltrace.Config{}))
 	dead := &letters{}
 	msgs := keyed(4, "fine", "fails", "panics", "flaky")
 	router, err := message.NewRouter(message.RouterConfig{}, watermill.NopLogger{})
@@ -33,9 +35,9 @@ func TestRecommendedOrder(t *testing.T) {
 		must(wm.PoisonQueueWithFilter(dead, "dead", inbox.ShouldPoison)),
 		wm.Retry{MaxRetries: 2, InitialInterval: time.Millisecond, Multiplier: 2, ResetContextOnRetry: true}.Middleware,
 		wm.Recoverer, // so that what panics is given up too
-		tracing.Middleware,
+		tracer.Middleware,
 		must(middleware.NewInbox(middleware.InboxConfig{Processor: newInbox(t)})),
-		tracing.Inside,
+		tracer.Inside,
 		wm.Timeout(time.Minute),
 		wm.CorrelationID,
 		middleware.RollbackOnError,
@@ -96,10 +98,3 @@ func (l *letters) Publish(_ string, msgs ...*message.Message) error {
 }
 
 func (*letters) Close() error { return nil }
-
-// quiet is a tracer of no traces.
-type quiet struct{}
-
-func (quiet) Begin(ctx context.Context, _ middleware.Span) (context.Context, func(time.Time, error)) {
-	return ctx, func(time.Time, error) {}
-}

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/dedupe"
+	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/middleware"
 	"github.com/leat-go/leat/outbox"
 )
@@ -26,7 +27,7 @@ func forward(n int) message.HandlerFunc {
 func TestI12_PassedOn(t *testing.T) {
 	t.Parallel()
 	want := []string{
-		middleware.PassedOnID("a", "tester", 0), middleware.PassedOnID("a", "tester", 1),
+		inbox.ChildID("a", "tester", "passed on 0"), inbox.ChildID("a", "tester", "passed on 1"),
 	}
 	require.NotEqual(t, want[0], want[1])
 	require.NotContains(t, want, "a")
@@ -57,7 +58,7 @@ func TestI12_OwnIDsStay(t *testing.T) {
 	})(routed(t, "a"))
 	require.NoError(t, err)
 	require.Equal(t, "b", ob.committed[0].ID)
-	require.Equal(t, middleware.PassedOnID("a", "tester", 1), ob.committed[1].ID)
+	require.Equal(t, inbox.ChildID("a", "tester", "passed on 1"), ob.committed[1].ID)
 }
 
 // TestI12_PassedOnUnderALease: A1.
@@ -66,7 +67,7 @@ func TestI12_PassedOnUnderALease(t *testing.T) {
 	pub := &shelf{}
 	_, err := must(middleware.NewDedupe(middleware.DedupeConfig{Processor: newDeduper(t), Publisher: pub}))(forward(1))(routed(t, "a"))
 	require.NoError(t, err)
-	require.Equal(t, []string{middleware.PassedOnID("a", "tester", 0)}, pub.ids)
+	require.Equal(t, []string{inbox.ChildID("a", "tester", "passed on 0")}, pub.ids)
 }
 
 // TestN1_TwoHandlersBehindOneLease: A1.

@@ -206,7 +206,7 @@ func messageMutants() []Mutant {
 			Name: "passed-on-under-the-same-id", Breaks: []string{"I12"},
 			Change:  "a message that a handler passes on keeps the id it came with",
 			File:    "middleware/passed_on.go",
-			Old:     `child.UUID = PassedOnID(p.id, p.consumer, n)`,
+			Old:     `child.UUID = passedOnID(p.id, p.consumer, n)`,
 			New:     `child.UUID = p.id`,
 			Package: "middleware", Test: "TestI12_PassedOn",
 		},
