@@ -2,7 +2,6 @@ package twotier
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -19,9 +18,17 @@ type Config struct {
 	// such a method. Required.
 	Scope func(ctx context.Context) (string, error)
 
-	// Caches are asked in this order; if one knows a message, those before it are told.
-	// They can be shared with other processors. Defaults to one Memory of its own.
-	Caches []Cache
+	// Memory is how many messages are remembered in this process, those longest unused
+	// forgotten first. Each takes about 250 bytes and its id. A negative value means none.
+	// Defaults to 65,536.
+	Memory int
+
+	// MemoryTTL is how long they are remembered, 1 ms or more. Defaults to 10 min.
+	MemoryTTL time.Duration
+
+	// Shared is a cache that processes share, such as package rediscache's. It is asked
+	// about what this process does not remember. Defaults to none.
+	Shared Cache
 
 	// IDFrom finds the id of a message. It must be the inbox's.
 	// Defaults to inbox.DefaultIDSource.
@@ -44,7 +51,13 @@ type Config struct {
 	Hooks []outbox.Hook
 }
 
-func (c Config) withDefaults() (Config, error) {
+func (c Config) withDefaults() Config {
+	if c.Memory == 0 {
+		c.Memory = 65_536
+	}
+	if c.MemoryTTL == 0 {
+		c.MemoryTTL = 10 * time.Minute
+	}
 	if c.IDFrom == nil {
 		c.IDFrom = inbox.DefaultIDSource()
 	}
@@ -58,22 +71,18 @@ func (c Config) withDefaults() (Config, error) {
 		c.RetryAfter = time.Second
 	}
 	c.Logger = logger.Or(c.Logger)
-	if len(c.Caches) > 0 {
-		return c, nil
-	}
-	memory, err := NewMemory(MemoryConfig{})
-	c.Caches = []Cache{memory}
-	return c, err
+	return c
 }
 
 func (c Config) validate() error {
 	if c.Scope == nil {
 		return outbox.ConfigError("Scope", nil, "is required, such as the Scope of a pginbox.Inbox")
 	}
-	for i, cache := range c.Caches {
-		if cache == nil {
-			return outbox.ConfigError(fmt.Sprintf("Caches[%d]", i), nil, "must not be nil")
-		}
+	if c.Memory < 0 && c.Shared == nil {
+		return outbox.ConfigError("Memory", c.Memory, "must not be negative without Shared: there would be no cache")
+	}
+	if c.MemoryTTL < time.Millisecond {
+		return outbox.ConfigError("MemoryTTL", c.MemoryTTL, "must be 1 ms or more")
 	}
 	for name, d := range map[string]time.Duration{
 		"CacheTimeout": c.CacheTimeout, "ScopeTimeout": c.ScopeTimeout, "RetryAfter": c.RetryAfter,
