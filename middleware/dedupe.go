@@ -16,7 +16,7 @@ import (
 // DedupeConfig tunes NewDedupe. Processor is required.
 type DedupeConfig struct {
 	// Processor remembers the messages of one handler: behind two of a router, the
-	// messages of both fail with dedupe.ErrTwoHandlers. Required.
+	// messages of both fail with inbox.ErrTwoHandlers. Required.
 	Processor *dedupe.Processor
 
 	// IDFrom finds the id of a message.

@@ -6,7 +6,6 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/stretchr/testify/require"
 
-	"github.com/leat-go/leat/dedupe"
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/middleware"
 	"github.com/leat-go/leat/outbox"
@@ -77,7 +76,7 @@ func TestN1_TwoHandlersBehindOneLease(t *testing.T) {
 	_, err := h(sentTo(t, "points", "1"))
 	require.NoError(t, err)
 	_, err = h(sentTo(t, "mail", "1"))
-	require.ErrorIs(t, err, dedupe.ErrTwoHandlers)
+	require.ErrorIs(t, err, inbox.ErrTwoHandlers)
 	_, err = h(sentTo(t, "points", "1"))
-	require.ErrorIs(t, err, dedupe.ErrTwoHandlers, "not even a repeat is acknowledged")
+	require.ErrorIs(t, err, inbox.ErrTwoHandlers, "not even a repeat is acknowledged")
 }
