@@ -20,7 +20,6 @@ func TestNewSubscriber_RefusesWhatCannotWork(t *testing.T) {
 	defer cancel()
 	options := func(opts ...kgo.Opt) kafkasource.Config { return kafkasource.Config{Options: opts} }
 	for want, cfg := range map[string]kafkasource.Config{
-		"StartAt = 2: must be StartOldest or StartNewest":                                  {StartAt: 2},
 		"Concurrency = -1: must be positive":                                               {Concurrency: -1},
 		"MaxInFlight = -1: must be positive":                                               {MaxInFlight: -1},
 		"MaxBuffered = -1: must be positive":                                               {MaxBuffered: -1},

@@ -21,13 +21,13 @@ var (
 	// again. The member joins again, under the topic's new id if there is one.
 	ErrTopicReplaced = errors.New("leat: topic was deleted or created again")
 
-	// ErrReread is logged if a session has ended because it was ahead of the
+	// errReread is logged if a session has ended because it was ahead of the
 	// database that remembers its offsets (driver.ErrGap, driver.ErrNotAssigned), as after
 	// a failover that has lost commits. The member joins again and reads on where
 	// Config.Seek says.
-	ErrReread = errors.New("leat: session is ahead of the database")
+	errReread = errors.New("leat: session is ahead of the database")
 
-	// ErrBatchResults is logged if a BatchFunc returns neither nil nor an error a
+	// errBatchResults is logged if the function of RunBatches returns neither nil nor an error a
 	// message. The whole batch counts as failed.
-	ErrBatchResults = errors.New("leat: a batch handler must return nil or one error a message")
+	errBatchResults = errors.New("leat: a batch handler must return nil or one error a message")
 )
