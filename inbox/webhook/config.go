@@ -74,7 +74,7 @@ func (c Config) validate() error {
 		return outbox.ConfigError("RetryAfter", c.RetryAfter, "must be 1 s to 1 h")
 	}
 	for i, name := range c.Headers {
-		if name == "" || outbox.ReservedHeader(name) || name == MetadataID {
+		if name == "" || outbox.ReservedHeader(name) || name == metadataID {
 			return outbox.ConfigError(fmt.Sprintf("Headers[%d]", i), strconv.Quote(name), "is set by leat itself, or empty")
 		}
 	}

@@ -19,22 +19,13 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// HandleFunc takes an event, in the transaction of its inbox, which ctx and msg.Context()
-// carry. If it returns an error nothing of it is left, and the sender sends the event
-// again.
-//
-// The UUID of msg is the event's id, its payload the body, byte for byte. Its metadata has
-// MetadataID, outbox.HeaderEventType if the event has a type, "content-type", and what
-// Config.Headers and Config.LeatHeaders add.
-type HandleFunc func(ctx context.Context, msg *message.Message) error
-
 // Handler receives the webhooks of one sender. It is safe for concurrent use.
 // See design 12.9.
 type Handler struct {
 	cfg    Config
 	scheme Scheme
 	in     inbox.Runner
-	handle HandleFunc
+	handle func(ctx context.Context, msg *message.Message) error
 	slots  chan struct{}
 
 	unverified atomic.Int64 // since the last line of the log
@@ -42,13 +33,21 @@ type Handler struct {
 }
 
 // New returns a Handler that verifies requests by scheme and runs handle once for each
-// event, in a transaction of in. Errors wrap outbox.ErrInvalidConfig.
+// event, in a transaction of in, which ctx and msg.Context() carry. If handle returns an
+// error nothing of it is left, and the sender sends the event again. Errors wrap
+// outbox.ErrInvalidConfig.
+//
+// The UUID of msg is the event's id, its payload the body, byte for byte. Its metadata has
+// the event's id as "webhook-id", outbox.HeaderEventType if the event has a type,
+// "content-type", and what Config.Headers and Config.LeatHeaders add.
 //
 // In should have inbox.NoDelay as its BusyDelay and as its Policy's Delay: the sender
 // waits before it sends again, so the answer need not. And its Policy should be one other
 // than Block, or an event that can never be handled comes for as long as its sender
 // repeats it, and may hold up others.
-func New(scheme Scheme, in inbox.Runner, handle HandleFunc, cfg Config) (*Handler, error) {
+func New(
+	scheme Scheme, in inbox.Runner, handle func(ctx context.Context, msg *message.Message) error, cfg Config,
+) (*Handler, error) {
 	cfg = cfg.withDefaults()
 	switch {
 	case scheme == nil:
