@@ -16,7 +16,7 @@ import (
 // r.Context(). It is nil outside of one, so for requests without a key.
 //
 // What is written in it commits together with the response. Its Commit returns
-// ErrCommitInHandler; its Rollback makes the request fail. It must not be used
+// an error; its Rollback makes the request fail. It must not be used
 // after the handler has returned.
 func Tx(ctx context.Context) pgx.Tx {
 	tx, _ := txctx.As[pgx.Tx](ctx)
@@ -48,7 +48,7 @@ func (u *unit) Commit(ctx context.Context, response []byte) (err error) {
 		if errors.Is(err, pgx.ErrTxClosed) { // by the handler's call of Rollback
 			return fmt.Errorf("%w: %w", httpdedupe.ErrNotCommitted, err)
 		}
-		return ErrEndedInHandler
+		return errEndedInHandler
 	}
 	if conn := u.conn.Conn(); !conn.IsClosed() && conn.PgConn().IsBusy() { // the pool closes the connection
 		return fmt.Errorf("%w: %w", httpdedupe.ErrNotCommitted, errOpenRows)
@@ -82,7 +82,7 @@ type handlerTx struct {
 	pgx.Tx
 }
 
-// Commit returns ErrCommitInHandler.
+// Commit returns errCommitInHandler.
 func (handlerTx) Commit(context.Context) error {
-	return ErrCommitInHandler
+	return errCommitInHandler
 }
