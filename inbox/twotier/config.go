@@ -15,7 +15,7 @@ import (
 type Config struct {
 	// Scope returns the name of the history that the inbox's commits belong to. It must
 	// read it each time from the database that the inbox writes to. pginbox's Inbox has
-	// such a method. Required.
+	// such a method. A read that takes longer than a second counts as not known. Required.
 	Scope func(ctx context.Context) (string, error)
 
 	// Memory is how many messages are remembered in this process, those longest unused
@@ -34,10 +34,9 @@ type Config struct {
 	// Defaults to inbox.DefaultIDSource.
 	IDFrom inbox.IDSource
 
-	// CacheTimeout bounds each call of a cache, and ScopeTimeout each read of the
-	// scope. What takes longer counts as not known, and the inbox is asked.
-	// Default to 50 ms and 1 s.
-	CacheTimeout, ScopeTimeout time.Duration
+	// CacheTimeout bounds each call of a cache. What takes longer counts as not known, and
+	// the inbox is asked. Defaults to 50 ms.
+	CacheTimeout time.Duration
 
 	// RetryAfter is how long a cache that failed is not asked, so that a cache that is
 	// away does not delay every message by CacheTimeout. Defaults to 1 s.
@@ -64,9 +63,6 @@ func (c Config) withDefaults() Config {
 	if c.CacheTimeout == 0 {
 		c.CacheTimeout = 50 * time.Millisecond
 	}
-	if c.ScopeTimeout == 0 {
-		c.ScopeTimeout = time.Second
-	}
 	if c.RetryAfter == 0 {
 		c.RetryAfter = time.Second
 	}
@@ -85,7 +81,7 @@ func (c Config) validate() error {
 		return outbox.ConfigError("MemoryTTL", c.MemoryTTL, "must be 1 ms or more")
 	}
 	for name, d := range map[string]time.Duration{
-		"CacheTimeout": c.CacheTimeout, "ScopeTimeout": c.ScopeTimeout, "RetryAfter": c.RetryAfter,
+		"CacheTimeout": c.CacheTimeout, "RetryAfter": c.RetryAfter,
 	} {
 		if d < 0 {
 			return outbox.ConfigError(name, d, "must not be negative")

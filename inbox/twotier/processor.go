@@ -55,7 +55,7 @@ func New(in Inbox, cfg Config) (*Processor, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	p := &Processor{in: in, cfg: cfg, scopes: &scopes{read: cfg.Scope, timeout: cfg.ScopeTimeout}}
+	p := &Processor{in: in, cfg: cfg, scopes: &scopes{read: cfg.Scope, timeout: time.Second}}
 	if cfg.Memory > 0 {
 		p.tiers = append(p.tiers, &tier{Cache: newMemory(cfg.Memory, cfg.MemoryTTL)})
 	}

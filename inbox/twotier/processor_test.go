@@ -192,7 +192,7 @@ func TestI9_LostCommit(t *testing.T) {
 func TestI9_OneReadServesAllWhoWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, twotier.Config{ScopeTimeout: time.Minute})
+		r := newRig(t, twotier.Config{})
 		_, err := r.deliver(t.Context(), "a", nil)
 		require.NoError(t, err)
 		r.h.hold = make(chan struct{})

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 	"sync/atomic"
 	"time"
 	"unicode/utf8"
@@ -75,14 +74,14 @@ func New(
 //	500  if the handler fails
 //	503  if there is no room, the inbox cannot be asked, or the commit got no answer
 //
-// 409 and 503 have Retry-After. No answer says more than its status: the reason is in the
+// 409 and 503 have Retry-After, a second. No answer says more than its status: the reason is in the
 // log, and for hooks.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e := RequestEvent{Status: http.StatusInternalServerError, Outcome: inbox.OutcomeFailed}
 	defer h.observe(r.Context(), time.Now(), &e) // also if the handler panics
 	h.serve(w, r, &e)
 	if e.Status == http.StatusConflict || e.Status == http.StatusServiceUnavailable {
-		w.Header().Set("Retry-After", strconv.FormatInt(int64(h.cfg.RetryAfter/time.Second), 10))
+		w.Header().Set("Retry-After", "1")
 	}
 	if e.Status == http.StatusMethodNotAllowed {
 		w.Header().Set("Allow", http.MethodPost)
