@@ -10,14 +10,12 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 	wm "github.com/ThreeDotsLabs/watermill/message/router/middleware"
 	"github.com/stretchr/testify/require"
-	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/leat-go/leat/dedupe"
 	"github.com/leat-go/leat/dedupe/memdedupe"
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/meminbox"
 	"github.com/leat-go/leat/middleware"
-	"github.com/leat-go/leat/middleware/oteltrace"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -58,13 +56,10 @@ func recommended(b *testing.B, f *free) []message.HandlerMiddleware {
 	b.Helper()
 	poison, err := wm.PoisonQueueWithFilter(f, "dead", inbox.ShouldPoison)
 	require.NoError(b, err)
-	tracer := must(oteltrace.New(noop.NewTracerProvider(), oteltrace.Config{}))
 	return []message.HandlerMiddleware{
 		poison,
 		wm.Retry{MaxRetries: 2}.Middleware,
-		tracer.Middleware,
 		must(middleware.NewInbox(middleware.InboxConfig{Processor: f})),
-		tracer.Inside,
 		middleware.RollbackOnError,
 	}
 }

@@ -11,12 +11,10 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 	wm "github.com/ThreeDotsLabs/watermill/message/router/middleware"
 	"github.com/stretchr/testify/require"
-	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/meminbox"
 	"github.com/leat-go/leat/middleware"
-	"github.com/leat-go/leat/middleware/oteltrace"
 )
 
 // TestRecommendedOrder is the router of docs/middleware.md: failures are tried
@@ -24,7 +22,6 @@ import (
 // and the others go on.
 func TestRecommendedOrder(t *testing.T) {
 	t.Parallel()
-	tracer := must(oteltrace.New(noop.NewTracerProvider(), oteltrace.Config{}))
 	dead := &letters{}
 	msgs := keyed(4, "fine", "fails", "panics", "flaky")
 	router, err := message.NewRouter(message.RouterConfig{}, watermill.NopLogger{})
@@ -35,9 +32,7 @@ func TestRecommendedOrder(t *testing.T) {
 		must(wm.PoisonQueueWithFilter(dead, "dead", inbox.ShouldPoison)),
 		wm.Retry{MaxRetries: 2, InitialInterval: time.Millisecond, Multiplier: 2, ResetContextOnRetry: true}.Middleware,
 		wm.Recoverer, // so that what panics is given up too
-		tracer.Middleware,
 		must(middleware.NewInbox(middleware.InboxConfig{Processor: newInbox(t)})),
-		tracer.Inside,
 		wm.Timeout(time.Minute),
 		wm.CorrelationID,
 		middleware.RollbackOnError,
