@@ -39,9 +39,9 @@ func databases() map[sqldedupe.Dialect]func(tb testing.TB) *sql.DB {
 	}
 }
 
-func newSubject(t *testing.T, dialect sqldedupe.Dialect, db *sql.DB, cfg sqldedupe.Config) subject {
+func newSubject(t *testing.T, dialect sqldedupe.Dialect, db *sql.DB) subject {
 	t.Helper()
-	s, err := sqldedupe.New(db, dialect, cfg)
+	s, err := sqldedupe.New(db, dialect, sqldedupe.Config{})
 	require.NoError(t, err)
 	require.NoError(t, s.Migrate(t.Context()))
 	return subject{s, db}
@@ -54,7 +54,7 @@ func TestStore_Conformance(t *testing.T) {
 			t.Parallel()
 			dedupetest.Run(t, func(t *testing.T) dedupetest.Subject {
 				t.Helper()
-				return newSubject(t, dialect, open(t), sqldedupe.Config{})
+				return newSubject(t, dialect, open(t))
 			})
 		})
 	}
@@ -67,7 +67,7 @@ func TestD3_UntilTTL(t *testing.T) {
 	for dialect, open := range databases() {
 		t.Run(string(dialect), func(t *testing.T) {
 			t.Parallel()
-			s := newSubject(t, dialect, open(t), sqldedupe.Config{})
+			s := newSubject(t, dialect, open(t))
 			claim := func(id string) dedupe.Status {
 				c, err := s.Claim(t.Context(), dedupe.Key{Consumer: "c", ID: id}, dedupe.Request{Token: "t" + id, Lease: time.Minute})
 				require.NoError(t, err)
@@ -123,7 +123,7 @@ func TestD8_RefusedSessionLeavesThePool(t *testing.T) {
 	} {
 		t.Run(string(dialect), func(t *testing.T) {
 			t.Parallel()
-			s := newSubject(t, dialect, databases()[dialect](t), sqldedupe.Config{})
+			s := newSubject(t, dialect, databases()[dialect](t))
 			s.db.SetMaxOpenConns(1)
 			step := func() error {
 				_, err := s.Claim(t.Context(), dedupe.Key{Consumer: "c", ID: "m"}, dedupe.Request{Token: "t", Lease: time.Minute})
@@ -149,5 +149,41 @@ func TestMigrate_RefusesWhatIsLost(t *testing.T) {
 		s, err := sqldedupe.New(db, sqldedupe.SQLite, sqldedupe.Config{})
 		require.NoError(t, err)
 		require.ErrorContains(t, s.Migrate(t.Context()), text)
+	}
+}
+
+// TestGrantsAreEnough calls everything under the documented grants.
+func TestGrantsAreEnough(t *testing.T) {
+	t.Parallel()
+	for dialect, server := range map[sqldedupe.Dialect]func(tb testing.TB) testenv.MySQLServer{
+		sqldedupe.MySQL: testenv.MySQL, sqldedupe.MariaDB: testenv.MariaDB,
+	} {
+		t.Run(string(dialect), func(t *testing.T) {
+			t.Parallel()
+			config := sqltest.NewMySQLDatabase(t, server(t).URL)
+			root := sqltest.OpenMySQL(t, config, nil)
+			newSubject(t, dialect, root)
+			s, err := sqldedupe.New(sqltest.DocumentedGrants(t, "databases.md", "Grants of dedupe records").As(t, root, config, "consumer"),
+				dialect, sqldedupe.Config{})
+			require.NoError(t, err)
+			status, err := s.SchemaStatus(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, status.Latest, status.Current)
+			key := dedupe.Key{Consumer: "c", ID: "a"}
+			for _, end := range []func() error{
+				func() error { return s.Release(t.Context(), key, "t") },
+				func() error { _, err := s.Complete(t.Context(), key, "t", nil); return err },
+			} {
+				_, err := s.Claim(t.Context(), key, dedupe.Request{Token: "t", Lease: time.Minute})
+				require.NoError(t, err)
+				require.NoError(t, s.Extend(t.Context(), key, "t", time.Minute))
+				require.NoError(t, end())
+			}
+			_, err = root.ExecContext(t.Context(), "UPDATE leat_dedupe SET forget_at = 0")
+			require.NoError(t, err)
+			removed, err := s.Prune(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, int64(1), removed)
+		})
 	}
 }

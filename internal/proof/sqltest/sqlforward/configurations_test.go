@@ -49,7 +49,7 @@ func create(t *testing.T, dialect sqlforward.Dialect, x table) *table {
 		server = testenv.MariaDB
 	}
 	config := sqltest.NewMySQLDatabase(t, server(t).URL)
-	x.db, x.dialect = sqltest.OpenMySQL(t, config, nil), dialect
+	x.db, x.config, x.dialect = sqltest.OpenMySQL(t, config, nil), config, dialect
 	config = config.Clone()
 	config.InterpolateParams = false
 	x.plain = sqltest.OpenMySQL(t, config, nil)

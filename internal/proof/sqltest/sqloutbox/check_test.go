@@ -54,7 +54,7 @@ func TestCheckRefusesServersThatAreNotSetUp(t *testing.T) {
 		requireUnusable(t, check(t, small, dialect, sqloutbox.Config{}, sqloutbox.SourceConfig{}), "SetMaxOpenConns")
 
 		for _, c := range []struct{ spoil, mend, text string }{
-			{"DELETE FROM leat_outbox_locks WHERE bucket = 17", "INSERT INTO leat_outbox_locks VALUES (17)", "leat_outbox_locks"},
+			{"DELETE FROM leat_outbox_locks WHERE bucket = 17", "INSERT INTO leat_outbox_locks (bucket) VALUES (17)", "leat_outbox_locks"},
 			{"ALTER TABLE leat_outbox_held ENGINE=MyISAM", "ALTER TABLE leat_outbox_held ENGINE=InnoDB", "InnoDB"},
 			{"INSERT INTO leat_outbox_groups VALUES ('default', '', 0, 0, 0, 99, '', '', '', 0, 0)", "DELETE FROM leat_outbox_groups", "gone back"},
 			{"DELETE FROM leat_outbox_meta", "INSERT INTO leat_outbox_meta SELECT 1, id, 0 FROM leat_outbox WHERE seq = -1", "meta"},
@@ -125,7 +125,7 @@ func TestMigrateFromManyProcesses(t *testing.T) {
 		ob := newOutbox(t, sqltest.OpenMySQL(t, config, nil), dialect)
 		status, err := ob.SchemaStatus(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, sqloutbox.SchemaStatus{Current: 2, Latest: 2}, status)
+		require.Equal(t, sqloutbox.SchemaStatus{Current: 3, Latest: 3}, status)
 	})
 }
 
