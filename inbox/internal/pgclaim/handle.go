@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/internal/fullpool"
 	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/internal/pgmigrate"
 )
@@ -29,6 +30,8 @@ type Handle interface {
 	Take(ctx context.Context) (Conn, error)
 	// DB lends connections for everything but claims.
 	DB() pgmigrate.DB
+	// Full looks after the connections that Take has taken.
+	Full() *fullpool.Pool
 }
 
 // Conn is a connection that was taken.
