@@ -57,7 +57,8 @@ const (
 	// have failed.
 	AlarmErrorRate AlarmKind = "error_rate"
 	// AlarmStuck is raised if a record is older than Config.SLO although its
-	// destination is up.
+	// destination is up, or if a slot stands still at a page: for a minute the source
+	// gives leases, and each of them ends because the page cannot be read or stored.
 	AlarmStuck AlarmKind = "stuck"
 	// AlarmLag is raised if a record is older than Config.SLO, since its destination is
 	// out or since the relay is behind.
@@ -82,11 +83,12 @@ func (r *Relay) alarmEnded(ctx context.Context, a Alarm, since time.Time) {
 	notify(ctx, r, func(h AlarmHook) { h.OnRelayAlarm(ctx, AlarmEvent{Alarm: a, Ended: true}) })
 }
 
-// standing tells alarms apart whose cause lasts: one of a kind, but AlarmBlocked and
-// AlarmHeldCap are about a slot.
+// standing tells alarms apart whose cause lasts: one of a kind, except that AlarmBlocked,
+// AlarmHeldCap and the AlarmStuck for a page are about a slot.
 type standing struct {
 	kind AlarmKind
 	slot int
+	page bool
 }
 
 // set raises a while it is on.
@@ -141,12 +143,16 @@ func (w *watch) clear(as standing) {
 	}
 }
 
-// clearAll notes that this relay does not look any more.
-func (w *watch) clearAll() {
+// clearAll notes that this relay does not look any more, except at a page that it stood
+// still at if it stands by: the next term may be its own again.
+func (w *watch) clearAll(standby bool) {
 	w.telling.Lock()
 	defer w.telling.Unlock()
 	inOrder := func(a, b standing) int { return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.slot, b.slot)) }
 	for _, as := range slices.SortedFunc(maps.Keys(w.raised), inOrder) {
+		if standby && as.page {
+			continue
+		}
 		end := w.raised[as]
 		delete(w.raised, as)
 		end()

@@ -33,7 +33,7 @@ func (h *heldRecords) findRoom(work context.Context, pending int) (room bool, er
 	if !room {
 		h.full = true
 		r := h.s.relay
-		r.watch.raise(work, r, standing{AlarmHeldCap, h.s.term.slot}, Alarm{
+		r.watch.raise(work, r, standing{kind: AlarmHeldCap, slot: h.s.term.slot}, Alarm{
 			Kind:   AlarmHeldCap,
 			Detail: fmt.Sprintf("slot %d has reached MaxHeld; it stops at its page until held records are dealt with", h.s.term.slot),
 		})
@@ -45,6 +45,6 @@ func (h *heldRecords) findRoom(work context.Context, pending int) (room bool, er
 func (h *heldRecords) clearFull() {
 	if h.full && h.hasRoom(0) {
 		h.full = false
-		h.s.relay.watch.clear(standing{AlarmHeldCap, h.s.term.slot})
+		h.s.relay.watch.clear(standing{kind: AlarmHeldCap, slot: h.s.term.slot})
 	}
 }

@@ -79,6 +79,7 @@ func (l *slotLeader) run(ctx context.Context) error {
 // before the next call. It returns only errors that end Run.
 func (l *slotLeader) fillShare(ctx context.Context) (time.Duration, error) {
 	r := l.relay
+	r.watch.forget(&r.cfg)
 	if !l.checked {
 		if err := r.check(ctx); err != nil {
 			return l.retry.Next(), fatal(err)

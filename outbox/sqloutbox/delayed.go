@@ -39,6 +39,7 @@ type promotion struct {
 // one works at a time.
 func (o *Outbox) promote(ctx context.Context) (moved int, stayed bool, err error) {
 	p := promotion{ob: o, busy: map[int64]bool{}}
+	err = o.evenTimes(ctx)
 	for more := true; more && err == nil; {
 		before := p.moved
 		err = o.log.Change(ctx, func(tx *sql.Tx) error {
@@ -51,6 +52,43 @@ func (o *Outbox) promote(ctx context.Context) (moved int, stayed bool, err error
 		}
 	}
 	return moved, p.stayed, err
+}
+
+// evenTimes makes times of others that are not whole microseconds so. SQLite stores any value,
+// and a text is above all numbers: its message would never be due. A text that is not a time is
+// due now.
+func (o *Outbox) evenTimes(ctx context.Context) error {
+	if !o.log.Dialect.OneWriter {
+		return nil
+	}
+	for more := true; more; {
+		at := map[int64]int64{}
+		err := o.log.Look(ctx, func(q sqlstore.Querier) error {
+			return sqlstore.Each(ctx, q, func(scan sqlstore.Scanner) error {
+				var no int64
+				var time sqllog.Micros
+				err := scan(&no, &time)
+				at[no] = time.Micros
+				return err
+			}, o.log.SQL["delayed_odd"], promotePage)
+		})
+		if err != nil || len(at) == 0 {
+			return err
+		}
+		err = o.log.Change(ctx, func(tx *sql.Tx) error {
+			for no, micros := range at {
+				if _, err := sqlstore.Written(ctx, tx, o.log.SQL["delayed_even"], micros, no); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		more = len(at) == promotePage
+	}
+	return nil
 }
 
 // page moves one page in one transaction: locks first, then the numbers are drawn.
@@ -154,10 +192,10 @@ func (p *promotion) move(ctx context.Context, tx *sql.Tx, going []int64) error {
 
 // untilDue returns when the next message is due, most at the latest.
 func (o *Outbox) untilDue(ctx context.Context, most time.Duration) (time.Duration, error) {
-	var left sql.NullInt64
+	var left sql.NullFloat64 // SQLite has others' fractions
 	err := o.log.Look(ctx, func(q sqlstore.Querier) error { return q.QueryRowContext(ctx, o.log.SQL["delayed_next"]).Scan(&left) })
 	if err != nil || !left.Valid {
 		return most, err
 	}
-	return min(max(time.Duration(left.Int64)*time.Microsecond, 0), most), nil
+	return time.Duration(min(max(left.Float64*float64(time.Microsecond), 0), float64(most))), nil
 }

@@ -243,6 +243,14 @@ func sqlReadMutants() []Mutant {
 			Package: sqlTests, Test: "TestO2_TruncatedLogIsRefused", Needs: MySQL | MariaDB,
 		},
 		{
+			Name: "sqlite-delays-texts-for-ever", Breaks: []string{"O2"},
+			Change:  "a delayed message whose time is a text is never due",
+			File:    "outbox/sqloutbox/delayed.go",
+			Old:     `	err = o.evenTimes(ctx)`,
+			New:     ``,
+			Package: sqlTests, Test: "TestO2_DelayedByOthers",
+		},
+		{
 			Name: "sql-retention-deletes-the-newest", Breaks: []string{"O2"},
 			Change:  "with the newest row the counter can be set back, and numbers are given out again",
 			File:    "outbox/sqloutbox/retention.go",
