@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -16,6 +17,9 @@ import (
 func (s *Store) checkServer(ctx context.Context, n Needs) (Facts, error) {
 	v := variables{}
 	err := s.use(ctx, func(conn *sql.Conn) error {
+		if err := s.returnsAll(ctx, conn); err != nil {
+			return err
+		}
 		err := Each(ctx, conn, func(scan Scanner) error {
 			var name, value string
 			err := scan(&name, &value)
@@ -28,6 +32,19 @@ func (s *Store) checkServer(ctx context.Context, n Needs) (Facts, error) {
 		return err
 	})
 	return Facts{Fence: v.fence()}, err
+}
+
+// returnsAll refuses a session that cuts off what a statement without a LIMIT finds: the list
+// of the variables would be the first to be short.
+func (s *Store) returnsAll(ctx context.Context, conn *sql.Conn) error {
+	var most uint64
+	if err := conn.QueryRowContext(ctx, s.SQL["select_limit"]).Scan(&most); err != nil {
+		return err
+	}
+	if most < math.MaxInt64 {
+		return &SetupError{What: "sql_select_limit", Value: most, Rule: "must not be set: results would lack rows", OfSession: true}
+	}
+	return nil
 }
 
 // variables are the settings of a server, by their names, in capitals.

@@ -89,7 +89,7 @@ func New(db *sql.DB, dialect Dialect, ob Outbox, cfg Config) (*Forwarder, error)
 	f.sql, err = sqlfile.LoadAll(sqlFiles, f.render,
 		"position_new", "position_lock", "position_load", "position_store", "position_forget",
 		"page_new", "page_missing", "mark_look", "mark_store", "counter", "row_acked", "row_deleted", "gap_look", "malformed",
-		"offset_new", "offset_lock", "offset_store", "offset_others", "columns", "increment", "queue_start", "repeats", "isolation", "lock_wait")
+		"offset_new", "offset_lock", "offset_store", "offset_others", "columns", "increment", "queue_start", "repeats", "lock_wait")
 	return f, err
 }
 

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/leat-go/leat/internal/sqlstore"
 	"github.com/leat-go/leat/internal/wait"
 )
 
@@ -75,14 +76,12 @@ func (f *Forwarder) session(ctx context.Context, fn func(conn *sql.Conn) error) 
 		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 		_ = conn.Close()
 	}()
-	for _, statement := range []string{
-		"SET SESSION autocommit = 1",
-		f.sql["isolation"],
-		fmt.Sprintf(f.sql["lock_wait"], int(f.cfg.TakeOverTimeout/time.Second)),
-	} {
-		if _, err := conn.ExecContext(ctx, statement); err != nil {
-			return fmt.Errorf("leat: set up a connection: %w", err)
-		}
+	err = sqlstore.SetUp(ctx, conn, f.dialect.Name)
+	if err == nil {
+		_, err = conn.ExecContext(ctx, fmt.Sprintf(f.sql["lock_wait"], int(f.cfg.TakeOverTimeout/time.Second)))
+	}
+	if err != nil {
+		return fmt.Errorf("leat: set up a connection: %w", err)
 	}
 	if _, err := conn.ExecContext(ctx, f.sql["position_new"], []byte(f.cfg.Table)); err != nil {
 		return describe(err)

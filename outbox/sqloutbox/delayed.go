@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -55,7 +56,7 @@ func (o *Outbox) promote(ctx context.Context) (moved int, stayed bool, err error
 }
 
 // evenTimes makes times of others that are not whole microseconds so. SQLite stores any value,
-// and a text is above all numbers: its message would never be due. A text that is not a time is
+// and a text is above all numbers: its message would never be due. What is not a time is
 // due now.
 func (o *Outbox) evenTimes(ctx context.Context) error {
 	if !o.log.Dialect.OneWriter {
@@ -66,9 +67,9 @@ func (o *Outbox) evenTimes(ctx context.Context) error {
 		err := o.log.Look(ctx, func(q sqlstore.Querier) error {
 			return sqlstore.Each(ctx, q, func(scan sqlstore.Scanner) error {
 				var no int64
-				var time sqllog.Micros
-				err := scan(&no, &time)
-				at[no] = time.Micros
+				var due sqllog.Micros
+				err := scan(&no, &due)
+				at[no] = due.Micros
 				return err
 			}, o.log.SQL["delayed_odd"], promotePage)
 		})
@@ -177,6 +178,9 @@ func (p *promotion) move(ctx context.Context, tx *sql.Tx, going []int64) error {
 		rows = append(rows, row)
 		return err
 	}, p.ob.log.SQL.With("delayed_take", sqldialect.Places(len(going))), sqlstore.Anys(going)...)
+	if err == nil && len(rows) != len(going) {
+		err = fmt.Errorf("leat: %d of %d delayed messages that are due were read", len(rows), len(going))
+	}
 	if err == nil {
 		err = p.ob.log.InsertRows(ctx, tx, "enqueue", rows, func(int) []any { return nil })
 	}

@@ -6,11 +6,11 @@ func dynamoOutboxMutants() []Mutant {
 	return []Mutant{
 		{
 			Name: "dynamo-texts-are-empty-payloads", Breaks: []string{"O4"},
-			Change:  "a payload that others have written as a text is read as empty",
-			File:    folder + "/keys.go",
-			Old:     `		return []byte(v.Value)
+			Change: "a payload that others have written as a text is read as empty",
+			File:   folder + "/keys.go",
+			Old: `		return []byte(v.Value)
 	case *types.AttributeValueMemberN:`,
-			New:     `		return nil
+			New: `		return nil
 	case *types.AttributeValueMemberN:`,
 			Package: folder, Test: "TestConformance/O2_ForeignRowsAreRecords", Needs: Dynamo,
 		},

@@ -38,8 +38,6 @@ func (m *Micros) Scan(value any) error {
 		*m = microsOf(string(v))
 	case string:
 		*m = microsOf(v)
-	case float64:
-		*m = Micros{int64(v), v > firstMicro && v < lastMicro, true}
 	case time.Time:
 		*m = Micros{v.UnixMicro(), true, true}
 	default:

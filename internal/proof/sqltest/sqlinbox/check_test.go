@@ -74,6 +74,7 @@ func TestCheck_RefusesWhatCannotHoldAnInbox(t *testing.T) {
 		for setting, want := range map[string]string{
 			"autocommit=0":                    "autocommit is off",
 			"tx_isolation='READ-UNCOMMITTED'": "see what is not committed",
+			"sql_select_limit=1":              "results would lack rows",
 		} {
 			t.Run(name+"/"+setting, func(t *testing.T) {
 				t.Parallel()

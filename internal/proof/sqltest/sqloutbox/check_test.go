@@ -49,6 +49,8 @@ func TestCheckRefusesServersThatAreNotSetUp(t *testing.T) {
 		requireUnusable(t, check(t, db, dialect, sqloutbox.Config{MaxPayloadBytes: 256 << 20}, sqloutbox.SourceConfig{}), "max_allowed_packet")
 		requireUnusable(t, check(t, sqltest.OpenMySQL(t, config, map[string]string{"auto_increment_increment": "2"}),
 			dialect, sqloutbox.Config{}, sqloutbox.SourceConfig{}), "auto_increment_increment")
+		requireUnusable(t, check(t, sqltest.OpenMySQL(t, config, map[string]string{"sql_select_limit": "2"}),
+			dialect, sqloutbox.Config{}, sqloutbox.SourceConfig{}), "sql_select_limit = 2")
 		small := sqltest.OpenMySQL(t, config, nil)
 		small.SetMaxOpenConns(3)
 		requireUnusable(t, check(t, small, dialect, sqloutbox.Config{}, sqloutbox.SourceConfig{}), "SetMaxOpenConns")
