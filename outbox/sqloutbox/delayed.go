@@ -55,9 +55,9 @@ func (o *Outbox) promote(ctx context.Context) (moved int, stayed bool, err error
 	return moved, p.stayed, err
 }
 
-// evenTimes makes times of others that are not whole microseconds so. SQLite stores any value,
-// and a text is above all numbers: its message would never be due. What is not a time is
-// due now.
+// evenTimes replaces times that others wrote and that are not whole microseconds. SQLite stores
+// any value, and a text is above all numbers: its message would never be due. What is not a time
+// is due now.
 func (o *Outbox) evenTimes(ctx context.Context) error {
 	if !o.log.Dialect.OneWriter {
 		return nil
