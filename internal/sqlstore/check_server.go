@@ -67,6 +67,7 @@ func (v variables) check(dialect sqldialect.Name, n Needs) error {
 		{"transaction_isolation", seesUncommitted, n.OwnSessions && v["transaction_isolation"] == readUncommitted, false, true},
 		{"tx_isolation", seesUncommitted, n.OwnSessions && v["tx_isolation"] == readUncommitted, false, true},
 		{"auto_increment_increment", "must be 1: most numbers would be missing", n.Numbers && v["auto_increment_increment"] != "1", false, true},
+		{"unique_checks", "must be ON: MariaDB locks an empty table for who inserts the first row", v["unique_checks"] == "OFF", false, true},
 		{"read_only", notReadOnly, v["read_only"] != "OFF", false, true},
 		{"innodb_read_only", notReadOnly, v["innodb_read_only"] == "ON", false, true},
 		{"wsrep_on", "must be OFF: the nodes of a Galera cluster do not see each other's row locks, on which order and claims rest", v["wsrep_on"] == "ON", false, true},

@@ -51,14 +51,14 @@ func stageOf(operation string) stage {
 
 // patience is how long after an error of a slot the next one must come for both to have one
 // cause. Between two terms of this relay another one may lead.
-func (c *Config) patience() time.Duration {
+func patience(c *Config) time.Duration {
 	return 2 * max(stillFor, c.BackoffMax, c.Lease)
 }
 
 // stands reports whether the slot stands still as far as this relay knows: another one that
 // can go on says nothing.
 func (u *still) stands(c *Config, now time.Time) bool {
-	return u.times >= stillTimes && u.last.Sub(u.first) >= stillFor && now.Sub(u.last) <= c.patience()
+	return u.times >= stillTimes && u.last.Sub(u.first) >= stillFor && now.Sub(u.last) <= patience(c)
 }
 
 // standsStill notes that an operation of the source ends the term. If that is because of a
@@ -120,7 +120,7 @@ func (w *watch) endedBy(c *Config, slot int, u still) still {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	u.first, u.last, u.times = now, now, 1
-	if before := w.still[slot]; now.Sub(before.last) <= c.patience() {
+	if before := w.still[slot]; now.Sub(before.last) <= patience(c) {
 		u.first, u.times = before.first, before.times+1
 	}
 	if w.still == nil {
@@ -136,7 +136,7 @@ func (w *watch) forget(c *Config) {
 	var over []int
 	w.mu.Lock()
 	for slot, u := range w.still {
-		if now.Sub(u.last) > c.patience() {
+		if now.Sub(u.last) > patience(c) {
 			over = append(over, slot)
 			delete(w.still, slot)
 		}

@@ -256,7 +256,7 @@ func sqlReadMutants() []Mutant {
 			File:    "outbox/internal/sqllog/held_read.go",
 			Old:     `const allRows = " LIMIT 9223372036854775807"`,
 			New:     `const allRows = ""`,
-			Package: sqlTests, Test: "TestO2_SettingsOfTheServer/mariadb/select_limit/O6_ParkedIsNeverDue", Needs: MariaDB,
+			Package: sqlTests, Test: "TestO2_SettingsOfTheServer/mariadb/select_limit/Admin_FailuresAreGrouped", Needs: MariaDB,
 		},
 		{
 			Name: "relays-sessions-end-idle", Breaks: []string{"O9"},

@@ -75,6 +75,7 @@ func TestCheck_RefusesWhatCannotHoldAnInbox(t *testing.T) {
 			"autocommit=0":                    "autocommit is off",
 			"tx_isolation='READ-UNCOMMITTED'": "see what is not committed",
 			"sql_select_limit=1":              "results would lack rows",
+			"unique_checks=0":                 "locks an empty table",
 		} {
 			t.Run(name+"/"+setting, func(t *testing.T) {
 				t.Parallel()

@@ -43,8 +43,8 @@ func TestConformance_OddSettings(t *testing.T) {
 	for name, open := range servers() {
 		for mode, with := range map[string]map[string]string{
 			"lax": {
-				"sql_mode": "''", "time_zone": "'+05:45'", "group_concat_max_len": "4", "innodb_lock_wait_timeout": "1", "sql_safe_updates": "1",
-				"foreign_key_checks": "0", "unique_checks": "0",
+				"sql_mode": "''", "time_zone": "'+05:45'", "group_concat_max_len": "4", "sql_safe_updates": "1",
+				"foreign_key_checks": "0",
 			},
 			"strict": {
 				"sql_mode":             "'ANSI_QUOTES,NO_BACKSLASH_ESCAPES,PIPES_AS_CONCAT,NO_AUTO_VALUE_ON_ZERO,PAD_CHAR_TO_FULL_LENGTH,IGNORE_SPACE,TRADITIONAL,ONLY_FULL_GROUP_BY'",
