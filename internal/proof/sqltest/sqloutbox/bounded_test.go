@@ -57,7 +57,7 @@ func TestPruningIsBounded(t *testing.T) {
 	onServers(t, func(t *testing.T, config *mysql.Config, dialect sqloutbox.Dialect) {
 		var looks atomic.Int32
 		db := sqltest.OpenHooked(t, config, func(_ context.Context, query string) error {
-			if strings.HasPrefix(query, "SELECT grp, ") && strings.Contains(query, " LIMIT ") {
+			if strings.HasPrefix(query, "SELECT grp, ") && !strings.HasPrefix(query, "SELECT grp, owner") && strings.Contains(query, " LIMIT ") {
 				looks.Add(1)
 			}
 			return nil
